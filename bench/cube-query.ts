@@ -5,13 +5,13 @@ import { openWarehouse, type Warehouse } from '../core/clickhouse/client.ts'
 import { migrate } from '../core/clickhouse/migrate.ts'
 import { makeMetrics } from '../core/ops/metrics.ts'
 import { CUBES } from '../schemas/cubes/all.ts'
-import { makeFreshness } from '../serving/freshness.ts'
-import { execute } from '../serving/graphql/execute.ts'
+import { createFreshnessReader } from '../serving/chain-freshness.ts'
+import { executePlan } from '../serving/graphql/execute.ts'
 import { QUERY_LIMITS } from '../serving/graphql/limits.ts'
-import { makePlanner } from '../serving/graphql/plan.ts'
-import { catalogueOf } from '../serving/graphql/schema.ts'
-import { makeReads, noWork } from '../serving/queries/reads.ts'
-import { makeTrades, storeTrades } from '../test/support/trades.ts'
+import { createPlanner } from '../serving/graphql/plan.ts'
+import { buildCubeSchema } from '../serving/graphql/schema.ts'
+import { createLimitedReads, emptyWork } from '../serving/queries/limited-reads.ts'
+import { buildTrades, storeTrades } from '../test/support/builders/stored-trades.ts'
 import { quantile } from './quantile.ts'
 
 const STORED = 30_000
@@ -64,9 +64,9 @@ const measure = async (
   warehouse: Warehouse,
   rows: (typeof ROW_COUNTS)[number],
 ): Promise<CubeQueryLine> => {
-  const { plan: planner } = makePlanner(catalogueOf(CUBES, ['eth']), QUERY_LIMITS)
-  const freshness = makeFreshness(warehouse, ['eth'])
-  const reads = makeReads(warehouse, {
+  const { plan: planner } = createPlanner(buildCubeSchema(CUBES, ['eth']), QUERY_LIMITS)
+  const freshness = createFreshnessReader(warehouse, ['eth'])
+  const reads = createLimitedReads(warehouse, {
     share: 'scan',
     surface: 'graphql',
     metrics: makeMetrics(),
@@ -74,11 +74,11 @@ const measure = async (
   const deps = { reads, freshness, limits: QUERY_LIMITS, nowMs: Date.now }
   const { signal } = new AbortController()
   const ours = async (from: number): Promise<void> => {
-    const { body } = await execute(planner({ query: QUERY, variables: { rows, from } }), deps, {
+    const { body } = await executePlan(planner({ query: QUERY, variables: { rows, from } }), deps, {
       orgId: 'bench',
       plan: 'selfhost',
       signal,
-      work: noWork(),
+      work: emptyWork(),
     })
     if (body.length < rows * 100) throw new Error(body.toString().slice(0, 200))
   }
@@ -116,7 +116,7 @@ export const cubeQueryBench = async (): Promise<void> => {
   const warehouse = await openWarehouse({ kind: 'embedded', path: folder })
   try {
     await migrate(warehouse, ['eth'])
-    const trades = makeTrades(STORED, START_MS)
+    const trades = buildTrades(STORED, START_MS)
     for (let from = 0; from < trades.length; from += 10_000) {
       await storeTrades(warehouse, 'eth', trades.slice(from, from + 10_000))
     }

@@ -3,8 +3,12 @@ import { PROGRAM_IDS } from '../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../schemas/chains.ts'
 import type { SvmBlock, SvmInstruction, SvmTransaction, Swap } from '../schemas/events.ts'
-import { svmBlock } from '../test/support/hand-svm.ts'
-import { solBooks, solNames, solTransaction } from '../test/support/sol-recordings.ts'
+import { buildSvmBlock } from '../test/support/builders/svm-block.ts'
+import {
+  recordedSolanaTransaction,
+  solanaBooks,
+  solanaRecordingNames,
+} from '../test/support/recordings/solana.ts'
 import { quantile } from './quantile.ts'
 
 const WSOL = CHAINS.sol.wrappedNative
@@ -15,7 +19,7 @@ const BLOCK_TRANSACTIONS = 1_200
 const SAMPLE_TRANSACTIONS = 120
 
 const blockOf = (transactions: readonly SvmTransaction[], length: number): SvmBlock =>
-  svmBlock(
+  buildSvmBlock(
     Array.from({ length }, (_, index) => ({
       ...(transactions[index % transactions.length] as SvmTransaction),
       index,
@@ -132,13 +136,13 @@ const rounded = (value: number): number => Number(value.toPrecision(4))
  * that they hold: transfers, balances, supplies, pools.
  */
 export const decodeSolBench = (): void => {
-  const recorded = solNames()
-    .map(solTransaction)
+  const recorded = solanaRecordingNames()
+    .map(recordedSolanaTransaction)
     .filter(({ success }) => success)
   const trading = recorded.map(onlyTrades)
-  const books = solBooks()
+  const books = solanaBooks()
   const alone = trading.filter((tx) => {
-    const { swaps: found, births } = decodeBlock(svmBlock([tx]), books)
+    const { swaps: found, births } = decodeBlock(buildSvmBlock([tx]), books)
     return found.length > 0 && births.length === 0
   })
   const fixture = blockOf(alone, SAMPLE_TRANSACTIONS)

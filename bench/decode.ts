@@ -3,7 +3,7 @@ import type { Books } from '../ingestors/decode/contract.ts'
 import { protocolBook } from '../ingestors/decode/protocol-registry.ts'
 import { decodeBlock } from '../ingestors/vm/decode-block.ts'
 import type { EvmBlock, Log, PoolFact } from '../schemas/events.ts'
-import { recording, recordingNames } from '../test/support/recordings.ts'
+import { recordedEthereumBlock, recordingNames } from '../test/support/recordings/ethereum.ts'
 import { quantile } from './quantile.ts'
 
 const V2_SWAP = '0xd78ad95fa46c994b6551d0da85fc275fe613ce37657fb8d5e3d130840159d822'
@@ -115,7 +115,7 @@ const rounded = (value: number): number => Number(value.toPrecision(4))
 export const decodeBench = (): void => {
   const blocks = recordingNames()
     .filter((name) => name.startsWith('block_'))
-    .map(recording)
+    .map(recordedEthereumBlock)
   const fixture = blocks.map(onlySwaps)
   const books = booksFor(blocks)
   const whole = blocks.find(({ height }) => height === 18_000_000)

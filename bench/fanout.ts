@@ -7,11 +7,11 @@ import { makeBoundary } from '../core/ops/error-boundary.ts'
 import { silentLogger } from '../core/ops/logger.ts'
 import { makeMetrics } from '../core/ops/metrics.ts'
 import { topicName } from '../schemas/topics.ts'
-import { type Channel, parseChannel } from '../serving/realtime/channel.ts'
+import { type Channel, parseChannel } from '../serving/realtime/channel-name.ts'
 import { Hub } from '../serving/realtime/hub.ts'
 import type { Socket, SocketServer } from '../serving/realtime/socket.ts'
-import { serveUws } from '../serving/realtime/uws.ts'
-import { TOKEN, tradeAt, USDC } from '../test/support/realtime.ts'
+import { serveUws } from '../serving/realtime/uws-server.ts'
+import { buildTradeEvent, TOKEN, USDC } from '../test/support/realtime-stack.ts'
 import { quantile } from './quantile.ts'
 
 const SOCKETS = 500
@@ -87,7 +87,7 @@ const records = () => {
         partition: 0,
         offset: seq,
         key: TOKEN,
-        value: codec.encode('dex.trade.TradeEvents', { meta, events: [tradeAt(seq)] }),
+        value: codec.encode('dex.trade.TradeEvents', { meta, events: [buildTradeEvent(seq)] }),
         headers: {},
         timestampMs: 0,
       }

@@ -2,7 +2,12 @@ import { decimalText, rawOf, USD_PLACES, unitsNumber, unitsText, usdText } from 
 import { bucketStart, type Resolution } from '../core/time.ts'
 import type { Operation } from '../processors/runtime/stage.ts'
 import type { TradeEvent } from '../schemas/wire.ts'
-import { operationOf, type TapeOp, type TapeTrade, tapeOf } from '../test/support/tape.ts'
+import {
+  buildTape,
+  type TapeOp,
+  type TapeTrade,
+  tapeOperation,
+} from '../test/support/builders/trade-tape.ts'
 
 /** Blocks of the chain of one turn. */
 const BLOCKS = 320
@@ -66,7 +71,7 @@ interface ChainSize {
 const SIZE: ChainSize = { blocks: BLOCKS, tradesPerBlock: TRADES_PER_BLOCK }
 
 const opsOf = ({ blocks, tradesPerBlock }: ChainSize): readonly TapeOp[] =>
-  tapeOf(
+  buildTape(
     Array.from({ length: blocks }, (_, block) => [
       {
         kind: 'apply' as const,
@@ -81,14 +86,14 @@ const opsOf = ({ blocks, tradesPerBlock }: ChainSize): readonly TapeOp[] =>
 
 /** The chain with priced trades, as the candle stage gets it. */
 export const pricedChain = (): readonly Operation[] =>
-  opsOf(SIZE).map((op) => operationOf(op, 'tradesProcessed', priced))
+  opsOf(SIZE).map((op) => tapeOperation(op, 'tradesProcessed', priced))
 
 const WALLETS = 2_000
 
 /** The same trades as the ingestor writes them, each by one of many wallets. */
 export const rawChain = (size = SIZE): readonly Operation[] =>
   opsOf(size).map((op) =>
-    operationOf(op, 'trades', (event, block, index) => {
+    tapeOperation(op, 'trades', (event, block, index) => {
       const serial = block.height * size.tradesPerBlock + index
       const wallet = addressAt(0x100_000 + ((Math.imul(serial, 48_271) >>> 0) % WALLETS))
       const users = { user_a_account_owner_address: wallet, user_b_account_owner_address: wallet }

@@ -8,7 +8,12 @@ import { migrate } from '../core/clickhouse/migrate.ts'
 import type { Row } from '../processors/sinks/columns.ts'
 import { insertToken } from '../processors/sinks/runner.ts'
 import { tradeRows } from '../processors/sinks/trade-rows.ts'
-import { metaOf, type TapeTrade, tapeOf, tradeEventOf } from '../test/support/tape.ts'
+import {
+  buildTape,
+  type TapeTrade,
+  tapeMeta,
+  tapeTradeEvent,
+} from '../test/support/builders/trade-tape.ts'
 import { quantile } from './quantile.ts'
 
 /** One line of the bench: rows per second of the sink's insert, and of the bare client with the same rows. */
@@ -46,7 +51,7 @@ const tradeAt = (index: number): TapeTrade => ({
 
 /** Rows of each insert, as the sink maps them. */
 const batchesOf = (): readonly (readonly Row[])[] => {
-  const { ops } = tapeOf(
+  const { ops } = buildTape(
     Array.from({ length: BLOCKS }, (_, block) => ({
       kind: 'apply' as const,
       stepMs: 12_000,
@@ -57,8 +62,8 @@ const batchesOf = (): readonly (readonly Row[])[] => {
   )
   const rows = ops.map((op) =>
     tradeRows({
-      meta: metaOf(op),
-      events: op.block.trades.map((_, index) => tradeEventOf(op.block, index)),
+      meta: tapeMeta(op),
+      events: op.block.trades.map((_, index) => tapeTradeEvent(op.block, index)),
     }),
   )
   return Array.from({ length: BLOCKS / BLOCKS_PER_INSERT }, (_, index) =>

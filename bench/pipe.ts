@@ -16,7 +16,7 @@ import { PROCESS_PIPELINE, processorTopics } from '../processors/start.ts'
 import { topicName } from '../schemas/topics.ts'
 import type { TradeEvent } from '../schemas/wire.ts'
 import { startKafka, startRegistry } from '../test/support/kafka.ts'
-import { orExplain } from '../test/support/or-explain.ts'
+import { tryStart } from '../test/support/optional-dependency.ts'
 import { until } from '../test/support/until.ts'
 import { rawChain, rounded } from './fold-chain.ts'
 import { naiveCopy, packedCopy, type Reading, writeSingles } from './pipe-copies.ts'
@@ -165,7 +165,7 @@ const lineOf = (perSecond: number, bares: readonly number[], bare: string): Pipe
  * copies the same trades, one record per trade and packed as they lie.
  */
 export const pipeBench = async (): Promise<void> => {
-  const servers = await orExplain('Kafka and its registry (Java, Maven, pip)', () =>
+  const servers = await tryStart('Kafka and its registry (Java, Maven, pip)', () =>
     Promise.all([startKafka(1), startRegistry()]),
   )
   if (servers === undefined) return

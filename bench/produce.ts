@@ -4,7 +4,7 @@ import { partitionOf } from '../core/bus/partition.ts'
 import { localCodec } from '../core/codec/local.ts'
 import { silentLogger } from '../core/ops/logger.ts'
 import { startKafka } from '../test/support/kafka.ts'
-import { orExplain } from '../test/support/or-explain.ts'
+import { tryStart } from '../test/support/optional-dependency.ts'
 
 const PARTITIONS = 3
 const RECORDS = 500
@@ -87,7 +87,7 @@ const rate = (spent: readonly number[]): number =>
 
 /** Commits of one block to a real broker: the bus against kafkajs alone with the same encoded messages and codec. */
 export const produceBench = async (): Promise<void> => {
-  const cluster = await orExplain('a Kafka broker (Java, Maven)', () => startKafka(1))
+  const cluster = await tryStart('a Kafka broker (Java, Maven)', () => startKafka(1))
   if (!cluster) return
   const { brokers } = cluster
   const bus = await openKafkaBus({ brokers, clientId: 'bench', log: silentLogger() })

@@ -3,11 +3,11 @@ import { Worker } from 'node:worker_threads'
 import { Agent, request } from 'undici'
 import { until } from '../test/support/until.ts'
 import {
-  openWebhookHouse,
-  tokenEvent,
-  tokenRecord,
-  type WebhookHouse,
-} from '../test/support/webhooks.ts'
+  buildTokenEvent,
+  buildTokenRecord,
+  startWebhookStack,
+  type WebhookStack,
+} from '../test/support/webhook-stack.ts'
 
 const EVENTS = 2_000
 const EVENTS_PER_RECORD = 1_000
@@ -78,13 +78,13 @@ const bareLoop = async (url: string, bodies: readonly string[]): Promise<void> =
 }
 
 let made = 0
-const publish = async (house: WebhookHouse, count: number): Promise<void> => {
+const publish = async (house: WebhookStack, count: number): Promise<void> => {
   for (let left = count; left > 0; left -= EVENTS_PER_RECORD) {
     const events = Array.from({ length: Math.min(left, EVENTS_PER_RECORD) }, () => {
       made += 1
-      return tokenEvent(`BenchMint${made}`)
+      return buildTokenEvent(`BenchMint${made}`)
     })
-    await house.publish('sol.token.created', tokenRecord(events))
+    await house.publish('sol.token.created', buildTokenRecord(events))
   }
 }
 
@@ -100,7 +100,7 @@ const median = (values: readonly number[]): number =>
 /** Token events to delivered webhooks, matched, durable and recorded, against bare signed requests with the same bodies. */
 export const webhooksBench = async (): Promise<void> => {
   const receiver = await startReceiver()
-  const house = await openWebhookHouse({ config: { webhookInFlight: AT_THE_SAME_TIME } })
+  const house = await startWebhookStack({ config: { webhookInFlight: AT_THE_SAME_TIME } })
   await house.endpoint({ url: receiver.url })
   await house.startMatcher()
   await house.startSender()

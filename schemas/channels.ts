@@ -17,7 +17,7 @@ import type { Topic } from './topics.ts'
 /** What stands behind the chain in a channel name, in order. */
 export type ChannelParameter = 'token' | 'pool' | 'pair' | 'wallet' | 'resolution'
 
-/** Topics that channels read. Each needs a mapper in `serving/realtime/streams.ts`: without one nothing compiles. */
+/** Topics that channels read. Each needs a mapper in `serving/realtime/topic-streams.ts`: without one nothing compiles. */
 export type ChannelTopic = Extract<
   Topic,
   | 'tradesProcessed'
@@ -128,7 +128,7 @@ const batches = (
   keys: Readonly<Record<string, ChannelKey>>,
 ): ChannelRow => ({ ...events(prefix, [], topic, keys), shape: 'array' })
 
-/** Every channel family that is served. A stream is a row here and a mapper in `serving/realtime/publish.ts`. */
+/** Every channel family that is served. A stream is a row here and a mapper in `serving/realtime/publication.ts`. */
 export const CHANNELS: readonly ChannelRow[] = [
   candles('dex-candle', 'token', 'usd', ['dex-token-candles']),
   candles('dex-candle-in-native', 'token', 'native'),

@@ -24,7 +24,7 @@ export interface Credentials {
 }
 
 /** Credentials that can no longer be used. */
-export interface Gone {
+export interface RevokedCredential {
   readonly appId: string
   /** Only this one; absent: every credential of the application. */
   readonly credentialId?: string
@@ -39,11 +39,11 @@ export interface Guard {
   /** The same at once, for credentials that `identify` has seen: an access token it has not seen is not good here. */
   authenticate(credentials: Credentials): Principal | Fault | undefined
   /** Called when a credential that may be in use was revoked, disabled or deleted; returns the way to stop listening. */
-  onRevoked(listener: (gone: Gone) => void): () => void
+  onRevoked(listener: (gone: RevokedCredential) => void): () => void
 }
 
 /** Answer of the limiter for one request. */
-export interface RateState {
+export interface RateLimitState {
   readonly allowed: boolean
   readonly limit: number
   readonly remaining: number
@@ -55,7 +55,9 @@ export interface RateState {
 /** Rate limits per organization, quota and charges. Units are thousandths of a CU. */
 export interface Meter {
   /** One request of an organization, or of an address without a credential. */
-  take(subject: { readonly principal: Principal } | { readonly ip: string }): Promise<RateState>
+  take(
+    subject: { readonly principal: Principal } | { readonly ip: string },
+  ): Promise<RateLimitState>
   /**
    * Holds the worst case before the work; throws `Fault` FORBIDDEN (`reason: quota_exhausted`) when the quota is used up.
    * `route` is the name under which the charge is shown: method and path without version, `graphql`, `streams`.
@@ -78,6 +80,6 @@ export interface ChainFreshness {
 }
 
 /** Reads freshness; cached for at most a second. null: nothing ingested yet. */
-export interface Freshness {
+export interface FreshnessReader {
   of(chain: string): Promise<ChainFreshness | null>
 }

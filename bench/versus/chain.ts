@@ -9,8 +9,8 @@ import {
 } from 'viem'
 import type { ChainExtra } from '../../core/config/settings.ts'
 import { createRandom, type Random } from '../../simulator/node/random.ts'
-import { type Anvil, accountAt, startAnvil } from '../../test/support/anvil.ts'
-import { deployer, sorted } from '../../test/support/deployer.ts'
+import { type Anvil, devAccount, startAnvil } from '../../test/support/nodes/anvil.ts'
+import { createDeployer, sortTokens } from '../../test/support/nodes/contract-deployer.ts'
 
 /** How much happens on the chain. */
 interface ChainSize {
@@ -84,7 +84,7 @@ const GAS_PRICE = '0x2540be400'
 /** Addresses of the owner and of the traders behind it; deriving one takes milliseconds. */
 const PEOPLE: readonly Address[] = Array.from(
   { length: TRADERS + 1 },
-  (_, index) => accountAt(index).address,
+  (_, index) => devAccount(index).address,
 )
 
 const personAt = (index: number): Address => {
@@ -128,7 +128,7 @@ interface Market {
  * here: coins that are wrapped log no Transfer, which only one of the products would count.
  */
 const deployMarket = async ({ client }: Anvil): Promise<Market> => {
-  const { deploy, write } = deployer(client, ARTIFACTS)
+  const { deploy, write } = createDeployer(client, ARTIFACTS)
   const owner = personAt(0)
   const supply = 10n ** 28n
   const usd = await deploy('erc20', ['uint256'], [supply])
@@ -257,7 +257,7 @@ const truthOf = async (
   if (!(last && pair)) throw new Error('the pair that is compared has no swap')
   const { amount0In, amount1In, amount0Out, amount1Out } = last.args
   const moved = [Number(amount0In + amount0Out), Number(amount1In + amount1Out)] as const
-  const isQuoteFirst = sorted(pair.base, pair.quote)[0] === pair.quote
+  const isQuoteFirst = sortTokens(pair.base, pair.quote)[0] === pair.quote
   return {
     swaps: swaps.length,
     transfers,

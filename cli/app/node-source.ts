@@ -84,7 +84,7 @@ export const nodeSource = async (options: NodeSourceOptions): Promise<Source> =>
   return evmSource({ ...rest, ...limits, chain: { ...chain, chainId } })
 }
 
-/** The source of a chain that opens its nodes when it is read. Throws `ConfigError` as `nodeSource`. */
+/** The source of a chain that opens its nodes when it is read. Throws `ConfigError` as `createNodeSource`. */
 export const lazyNodeSource = (options: Omit<NodeSourceOptions, 'signal'>): Source => {
   const { chain } = options
   const misfits = urlProblems(options)

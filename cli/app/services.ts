@@ -16,16 +16,16 @@ import { type Ingestor, startIngestor } from '../../ingestors/start.ts'
 import { type RunningProcessors, startProcessors } from '../../processors/start.ts'
 import type { ChainRow } from '../../schemas/chains.ts'
 import { type Accounts, createAccounts, type DemoCredentials } from '../../serving/auth/accounts.ts'
-import { countedStreamGuard } from '../../serving/auth/failures.ts'
-import { makeMeter } from '../../serving/billing/meter.ts'
-import { openUsage } from '../../serving/billing/usage-log.ts'
-import { makeFreshness } from '../../serving/freshness.ts'
+import { createCountingStreamGuard } from '../../serving/auth/failure-metrics.ts'
+import { createMeter } from '../../serving/billing/meter.ts'
+import { openUsageLog } from '../../serving/billing/usage-log.ts'
+import { createFreshnessReader } from '../../serving/chain-freshness.ts'
 import { graphqlPlugin } from '../../serving/graphql/plugin.ts'
-import { ADMIN_PATH, type AdminDeps, makeAdminServer } from '../../serving/http/admin.ts'
+import { ADMIN_PATH, type AdminDeps, createAdminServer } from '../../serving/http/admin.ts'
 import { oauthPlugin } from '../../serving/http/oauth.ts'
-import { makeServer } from '../../serving/http/server.ts'
+import { createPublicServer } from '../../serving/http/server.ts'
 import type { Guard } from '../../serving/interfaces.ts'
-import { startRealtime } from '../../serving/realtime/server.ts'
+import { startRealtimeServer } from '../../serving/realtime/server.ts'
 import { flashblocksUrl } from './flashblocks-url.ts'
 import type { Infra, LogInfra } from './infra.ts'
 import { publicUrls } from './public-urls.ts'
@@ -167,10 +167,10 @@ export const startServing = async (
   const shown = firstUser === undefined ? null : await accounts.createDemo(firstUser)
   const demoOrgId = isDemo && config.webhookAllow.length === 0 ? orgIdOf(guard, shown) : undefined
   const signer = makeRecordSigner(config.keyPepper.reveal())
-  const usage = await openUsage({ bus, codec, nowMs, log, metrics, signer })
+  const usage = await openUsageLog({ bus, codec, nowMs, log, metrics, signer })
   lifecycle.add(lifecyclePart('usage', usage))
-  const meter = makeMeter({ nowMs, book: usage.book })
-  const freshness = makeFreshness(warehouse, chains, nowMs)
+  const meter = createMeter({ nowMs, book: usage.book })
+  const freshness = createFreshnessReader(warehouse, chains, nowMs)
   const shared = {
     warehouse,
     guard,
@@ -188,7 +188,7 @@ export const startServing = async (
     { bus, codec, warehouse },
     accounts.registry.org,
   )
-  const server = await makeServer({
+  const server = await createPublicServer({
     ...shared,
     checks,
     families,
@@ -201,11 +201,11 @@ export const startServing = async (
   ownPorts.add(port)
   place.authUrl = publicUrls(config, port, port + 1).authUrl
   const adminUrl = await startAdmin({ ...shared, accounts, endpoints }, deps)
-  const realtime = await startRealtime({
+  const realtime = await startRealtimeServer({
     bus,
     codec,
     ...shared,
-    guard: countedStreamGuard(guard, metrics),
+    guard: createCountingStreamGuard(guard, metrics),
     host: config.host,
     port: config.port === 0 ? 0 : port + 1,
   })
@@ -238,7 +238,7 @@ const startAdmin = async (
 ): Promise<string> => {
   const { adminToken, adminPort, adminHost: host, port } = deps.config
   if (adminToken.reveal() === '') return ''
-  const server = await makeAdminServer(deps)
+  const server = await createAdminServer(deps)
   lifecycle.add({ name: 'admin', stop: () => server.close() })
   const wanted = adminPort === 0 && port !== 0 ? port + 2 : adminPort
   await server.listen({ host, port: wanted })

@@ -3,7 +3,7 @@ import type { Warehouse } from '../../core/clickhouse/client.ts'
 import type { Codec } from '../../core/codec/contract.ts'
 import { type Cursor, cursorOf } from '../../ingestors/publish/block-record.ts'
 import { topicName } from '../../schemas/topics.ts'
-import { makeFreshness } from '../../serving/freshness.ts'
+import { createFreshnessReader } from '../../serving/chain-freshness.ts'
 import { laneOffsets } from '../checksum/consumer-lag.ts'
 
 /** Where one chain stands in the log and in the warehouse; times in epoch milliseconds. */
@@ -87,7 +87,7 @@ const chainStatus = async (
   const ageOf = (timeMs: number): number => Math.max(0, Math.round((nowMs() - timeMs) / 1_000))
   const newest = await newestCursor(bus, codec, chain)
   const tip = newest?.cursor.tip
-  const fresh = warehouse && (await makeFreshness(warehouse, [chain], nowMs).of(chain))
+  const fresh = warehouse && (await createFreshnessReader(warehouse, [chain], nowMs).of(chain))
   return {
     chain,
     head:

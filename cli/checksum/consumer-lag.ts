@@ -6,7 +6,7 @@ import { SINKS } from '../../processors/sinks/tables.ts'
 import { PROCESS_PIPELINE } from '../../processors/start.ts'
 import { globalTopic, topicName } from '../../schemas/topics.ts'
 import { matcherTopics } from '../../serving/webhooks/matcher.ts'
-import { matcherGroup, SENDER_GROUP, WEBHOOK_LOG_GROUP } from '../../serving/webhooks/topics.ts'
+import { DELIVERY_LOG_GROUP, matcherGroup, SENDER_GROUP } from '../../serving/webhooks/topics.ts'
 import { TOPIC_RULES } from './comparison-rules.ts'
 
 /** A consumer group of the house and the topics whose offsets it commits. */
@@ -27,7 +27,7 @@ export const SHARED_GROUPS: readonly ConsumerGroup[] = [
     isSettling: false,
   },
   {
-    group: WEBHOOK_LOG_GROUP,
+    group: DELIVERY_LOG_GROUP,
     topics: [globalTopic('webhookMessages'), globalTopic('webhookAttempts')],
     isSettling: false,
   },

@@ -10,24 +10,24 @@ import { makeSealer } from '../../core/security/encryption.ts'
 import { makeRecordSigner } from '../../core/security/record-signature.ts'
 import type { PlanName } from '../../schemas/plans.ts'
 import { SCOPES, type Scope } from '../../schemas/scopes.ts'
-import type { Gone, Guard } from '../interfaces.ts'
-import { type AdminTokens, makeAdminTokens } from './admin-tokens.ts'
+import type { Guard, RevokedCredential } from '../interfaces.ts'
+import { type AccountRegistry, createAccountRegistry } from './account-registry.ts'
+import { type AdminTokens, createAdminTokens } from './admin-tokens.ts'
 import {
   type Administration,
   type AdministrationDeps,
-  makeAdministration,
+  createAdministration,
   type NewApplication,
 } from './administration.ts'
+import { hashSecret, type KeyMode } from './api-keys.ts'
 import { openControlLog } from './control-log.ts'
-import { makeGuard } from './guard.ts'
-import type { PublicKey, TokenPlace } from './jwt.ts'
-import { readPair } from './jwt.ts'
-import { startKeyKeeper } from './key-keeper.ts'
-import { hashSecret, type KeyMode } from './keys.ts'
-import { type Actor, CONTROL, makeRecordWriter } from './records.ts'
-import { makeRegistry, type Registry } from './registry.ts'
-import { makeKeyRing } from './signing-keys.ts'
-import { makeTokenService, type TokenService } from './tokens.ts'
+import { type Actor, CONTROL_TOPICS, createControlRecords } from './control-records.ts'
+import { createGuard } from './guard.ts'
+import type { PublicKey, TokenParties } from './jwt.ts'
+import { readKeyPair } from './jwt.ts'
+import { createSigningKeyRing } from './signing-key-ring.ts'
+import { type SigningKeyRotationDeps, startSigningKeyRotation } from './signing-key-rotation.ts'
+import { createTokenIssuer, type TokenIssuer } from './token-issuer.ts'
 
 /** An organization with an application and a key, made at once. */
 interface FirstKeyRequest {
@@ -58,13 +58,13 @@ export interface Accounts {
   /** Tokens of the admin API. */
   readonly adminTokens: AdminTokens
   adminTokensAs(by: Actor): AdminTokens
-  readonly tokens: TokenService
+  readonly tokens: TokenIssuer
   /** The maps, to be read only. */
-  readonly registry: Registry
+  readonly registry: AccountRegistry
   /** Keys that verify access tokens; makes the first one. Throws `Outage`. */
   keySet(): Promise<readonly PublicKey[]>
   /** Issuer and audience of access tokens. */
-  tokenPlace(): TokenPlace
+  tokenPlace(): TokenParties
   /** Makes an organization with an application and a key; all of it is usable when this returns. */
   createKey(request: FirstKeyRequest): Promise<NewApplication>
   /** Credentials of the demo: the known ones while they are good, else new ones on the plan `selfhost`. */
@@ -99,16 +99,16 @@ export interface AccountsDeps {
 }
 
 /** The signing key that an operator mounted; null = keys are made and kept sealed. */
-const mountedPair = async (path: string) =>
-  path === '' ? null : readPair(await readFile(path, 'utf8'))
+const readMountedKey = async (path: string) =>
+  path === '' ? null : readKeyPair(await readFile(path, 'utf8'))
 
 const createRevocations = () => {
-  const listeners = new Set<(gone: Gone) => void>()
+  const listeners = new Set<(gone: RevokedCredential) => void>()
   return {
-    publish: (gone: Gone): void => {
+    publish: (gone: RevokedCredential): void => {
       for (const listener of listeners) listener(gone)
     },
-    subscribe: (listener: (gone: Gone) => void) => {
+    subscribe: (listener: (gone: RevokedCredential) => void) => {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
@@ -116,7 +116,7 @@ const createRevocations = () => {
 }
 
 /** An application with one key. */
-const applicationWith = ({
+const firstApplicationRequest = ({
   name,
   plan,
   scopes,
@@ -134,37 +134,58 @@ const applicationWith = ({
   },
 })
 
+/** The signing keys and their rotation; a caller that needs a key waits for the first one. */
+const openSigningKeys = (
+  { nowMs, log }: AccountsDeps,
+  parts: Omit<SigningKeyRotationDeps, 'ring' | 'nowMs' | 'log'>,
+) => {
+  const { registry, sealer, mounted } = parts
+  const ring = createSigningKeyRing({ keys: registry.signingKeys, sealer, mounted, nowMs, log })
+  const rotation = startSigningKeyRotation({ ...parts, ring, nowMs, log })
+  return {
+    verifier: ring.verifier,
+    signer: async () => {
+      await rotation.ready()
+      return ring.signer()
+    },
+    keySet: async () => {
+      await rotation.ready()
+      return ring.published()
+    },
+    stop: () => rotation.stop(),
+  }
+}
+
 /** Opens the accounts; returns when the control topics have been read to their end. The topics must exist. */
 export const createAccounts = async (deps: AccountsDeps): Promise<Accounts> => {
   const { config, nowMs, log } = deps
   const pepper = config.keyPepper.reveal()
-  const mounted = await mountedPair(config.authSigningKeyFile)
-  const registry = makeRegistry()
+  const mounted = await readMountedKey(config.authSigningKeyFile)
+  const registry = createAccountRegistry()
   const revocations = createRevocations()
   const control = await openControlLog({
     ...deps,
     signer: makeRecordSigner(pepper),
-    topics: Object.values(CONTROL),
+    topics: Object.values(CONTROL_TOPICS),
     apply: (record) => {
-      for (const gone of applyRecord(registry, deps, record)) revocations.publish(gone)
+      for (const gone of applyControlRecord(registry, deps, record)) revocations.publish(gone)
     },
   })
   const sealer = makeSealer(pepper, 'signing-keys')
-  const records = makeRecordWriter(deps.codec, nowMs)
-  const ring = makeKeyRing({ keys: registry.signingKeys, sealer, mounted, nowMs, log })
-  const keeper = startKeyKeeper({ registry, control, records, ring, sealer, mounted, nowMs, log })
-  const place = (): TokenPlace => ({ issuer: `${deps.authUrl()}/`, audience: config.apiAudience })
+  const records = createControlRecords(deps.codec, nowMs)
+  const signing = openSigningKeys(deps, { registry, control, records, sealer, mounted })
+  const place = (): TokenParties => ({ issuer: `${deps.authUrl()}/`, audience: config.apiAudience })
   const guard: Guard = {
-    ...makeGuard({
+    ...createGuard({
       isFresh: control.isFresh,
       findKey: (apiKey) => registry.findKey(hashSecret(apiKey, pepper), nowMs()),
       findToken: (claims, toleranceMs) => registry.findToken(claims, nowMs(), toleranceMs),
-      verifier: ring.verifier,
+      verifier: signing.verifier,
       verify: (verify, token) => verify(token, place()),
     }),
     onRevoked: revocations.subscribe,
   }
-  const changes = changesOf({
+  const changes = createAdminOperations({
     registry,
     control,
     records,
@@ -177,13 +198,10 @@ export const createAccounts = async (deps: AccountsDeps): Promise<Accounts> => {
     onChange: (entry) => log.info(entry, 'audit'),
   })
   const { admin } = changes
-  const tokens = makeTokenService({
+  const tokens = createTokenIssuer({
     client: (clientId, secret) =>
       registry.findClient(clientId, hashSecret(secret, pepper), nowMs()),
-    signer: async () => {
-      await keeper.ready()
-      return ring.signer()
-    },
+    signer: signing.signer,
     place,
     ttlSeconds: config.authTokenTtlSeconds,
     requireAudience: config.authRequireAudience,
@@ -197,12 +215,10 @@ export const createAccounts = async (deps: AccountsDeps): Promise<Accounts> => {
     tokens,
     registry,
     tokenPlace: place,
-    keySet: async () => {
-      await keeper.ready()
-      return ring.published()
-    },
-    createKey: (key) => admin.createApplication(applicationWith(key)),
-    createDemo: (known = {}) => demoCredentials({ guard, admin, registry, pepper, nowMs }, known),
+    keySet: signing.keySet,
+    createKey: (key) => admin.createApplication(firstApplicationRequest(key)),
+    createDemo: (known = {}) =>
+      ensureDemoCredentials({ guard, admin, registry, pepper, nowMs }, known),
     revokeKey: (keyId) => admin.revokeKey(keyId),
     setSuspended: async (orgId, suspended) => {
       await admin.updateOrg(orgId, { suspended })
@@ -212,39 +228,39 @@ export const createAccounts = async (deps: AccountsDeps): Promise<Accounts> => {
       run: () => (control.isFresh() ? { ok: true } : { ok: false, detail: 'control topics stale' }),
     },
     stop: async () => {
-      await keeper.stop()
+      await signing.stop()
       await control.stop()
     },
   }
 }
 
 /** Everything that operators change, in the name of the process or of somebody. */
-const changesOf = (
+const createAdminOperations = (
   deps: AdministrationDeps & { readonly isFresh: () => boolean },
 ): Pick<Accounts, 'admin' | 'adminAs' | 'adminTokens' | 'adminTokensAs'> => ({
-  admin: makeAdministration(deps),
-  adminAs: (by) => makeAdministration({ ...deps, by }),
-  adminTokens: makeAdminTokens(deps),
-  adminTokensAs: (by) => makeAdminTokens({ ...deps, by }),
+  admin: createAdministration(deps),
+  adminAs: (by) => createAdministration({ ...deps, by }),
+  adminTokens: createAdminTokens(deps),
+  adminTokensAs: (by) => createAdminTokens({ ...deps, by }),
 })
 
 /** A record that cannot be read changes nothing and is named: the value before it stays in force. */
-const applyRecord = (
-  registry: Registry,
+const applyControlRecord = (
+  registry: AccountRegistry,
   { codec, log }: Pick<AccountsDeps, 'codec' | 'log'>,
   { topic, key, value, offset }: LogRecord,
-): readonly Gone[] => {
+): readonly RevokedCredential[] => {
   try {
-    if (topic === CONTROL.orgs) {
+    if (topic === CONTROL_TOPICS.orgs) {
       return registry.putOrg(key, value && codec.decode('control.Org', value))
     }
-    if (topic === CONTROL.applications) {
+    if (topic === CONTROL_TOPICS.applications) {
       return registry.putApplication(key, value && codec.decode('control.Application', value))
     }
-    if (topic === CONTROL.signingKeys) {
+    if (topic === CONTROL_TOPICS.signingKeys) {
       return registry.putSigningKey(key, value && codec.decode('control.SigningKey', value))
     }
-    if (topic === CONTROL.adminTokens) {
+    if (topic === CONTROL_TOPICS.adminTokens) {
       return registry.putAdminToken(key, value && codec.decode('control.AdminToken', value))
     }
     return registry.putKey(key, value && codec.decode('control.ApiKey', value))
@@ -255,17 +271,17 @@ const applyRecord = (
   }
 }
 
-interface DemoDeps {
+interface DemoCredentialDeps {
   readonly guard: Guard
   readonly admin: Administration
-  readonly registry: Registry
+  readonly registry: AccountRegistry
   readonly pepper: string
   readonly nowMs: () => number
 }
 
 /** A key that is good is kept; its application gets a secret where the known one does not open it, and every scope. */
-const demoCredentials = async (
-  { guard, admin, registry, pepper, nowMs }: DemoDeps,
+const ensureDemoCredentials = async (
+  { guard, admin, registry, pepper, nowMs }: DemoCredentialDeps,
   { apiKey = '', clientId = '', clientSecret = '' }: Partial<DemoCredentials>,
 ): Promise<DemoCredentials> => {
   const known = guard.authenticate({ apiKey })

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { ulid } from 'ulid'
 import { Fault } from '../../core/errors.ts'
 import type { AdminToken } from '../../schemas/wire.ts'
-import { type AdministrationDeps, change } from './administration.ts'
-import { hashSecret } from './keys.ts'
+import { type AdministrationDeps, commitAudited } from './administration.ts'
+import { hashSecret } from './api-keys.ts'
 
 /** What an admin token may do: look, or change everything but admin tokens. */
 const ADMIN_ROLES = ['read', 'write'] as const
@@ -40,26 +40,26 @@ export interface AdminTokens {
   revoke(tokenId: string): Promise<void>
 }
 
-const SHAPE = /^[a-z][a-z0-9]{0,15}_admin_[\w-]{43}$/
-const RANDOM_BYTES = 32
-const MOST_TOKENS = 100
+const TOKEN_PATTERN = /^[a-z][a-z0-9]{0,15}_admin_[\w-]{43}$/
+const TOKEN_BYTES = 32
+const MAX_ADMIN_TOKENS = 100
 
 /** Admin tokens over the control log. `isFresh` is false while the log may have moved on unseen. */
-export const makeAdminTokens = (
+export const createAdminTokens = (
   deps: AdministrationDeps & { readonly isFresh: () => boolean },
 ): AdminTokens => {
   const { registry, records, pepper, brand, nowMs, isFresh } = deps
   return {
     open: (token) => {
-      if (!SHAPE.test(token)) return 'unknown'
+      if (!TOKEN_PATTERN.test(token)) return 'unknown'
       if (!isFresh()) return 'stale'
       const row = registry.findAdminToken(hashSecret(token, pepper))
-      if (row === undefined || !isRole(row.role)) return 'unknown'
+      if (row === undefined || !isAdminRole(row.role)) return 'unknown'
       return row.expires_at > nowMs() ? { id: row.token_id, role: row.role } : 'expired'
     },
     list: () => registry.adminTokens(),
     create: async ({ name, role, lifeSeconds }) => {
-      const token = `${brand}_admin_${randomBytes(RANDOM_BYTES).toString('base64url')}`
+      const token = `${brand}_admin_${randomBytes(TOKEN_BYTES).toString('base64url')}`
       const row: AdminToken = {
         token_id: `admin_${ulid(nowMs())}`,
         name,
@@ -70,10 +70,10 @@ export const makeAdminTokens = (
         version: 1,
       }
       const entry = { action: 'admin-token.create', subject: row.token_id, detail: role }
-      await change(deps, entry, () => {
+      await commitAudited(deps, entry, () => {
         const over = registry.adminTokens().filter(({ expires_at }) => expires_at <= nowMs())
-        if (registry.adminTokens().length - over.length >= MOST_TOKENS) {
-          throw new Fault('CONFLICT', `There are ${MOST_TOKENS} admin tokens already`)
+        if (registry.adminTokens().length - over.length >= MAX_ADMIN_TOKENS) {
+          throw new Fault('CONFLICT', `There are ${MAX_ADMIN_TOKENS} admin tokens already`)
         }
         const ended = over.map(({ token_id }) => records.gone('adminTokens', token_id))
         return [...ended, records.adminToken(row)]
@@ -82,7 +82,7 @@ export const makeAdminTokens = (
     },
     revoke: async (tokenId) => {
       let isKnown = false
-      await change(deps, { action: 'admin-token.revoke', subject: tokenId }, () => {
+      await commitAudited(deps, { action: 'admin-token.revoke', subject: tokenId }, () => {
         const row = registry.adminTokens().find(({ token_id }) => token_id === tokenId)
         if (row === undefined && !isKnown) throw new Fault('NOT_FOUND', 'No such admin token')
         isKnown = true
@@ -92,5 +92,5 @@ export const makeAdminTokens = (
   }
 }
 
-const isRole = (text: string): text is AdminRole =>
+const isAdminRole = (text: string): text is AdminRole =>
   (ADMIN_ROLES as readonly string[]).includes(text)

@@ -6,11 +6,11 @@ import type { Sealer } from '../../core/security/encryption.ts'
 import type { PlanName } from '../../schemas/plans.ts'
 import { SCOPES, type Scope } from '../../schemas/scopes.ts'
 import type { ApiKey, Application, Org, SigningKey } from '../../schemas/wire.ts'
+import { type AccountRegistry, activeSecretHashes } from './account-registry.ts'
+import { generateApiKey, hashSecret, type KeyMode, VISIBLE_PREFIX_LENGTH } from './api-keys.ts'
 import type { ControlLog } from './control-log.ts'
-import { hashSecret, type KeyMode, makeKey, PREFIX_LENGTH } from './keys.ts'
-import type { Actor, AuditEntry, RecordWriter } from './records.ts'
-import { type Registry, secretsInForce } from './registry.ts'
-import { LEAD_MS, MIN_LEAD_MS, newKeyRecord } from './signing-keys.ts'
+import type { Actor, AuditEntry, ControlRecords } from './control-records.ts'
+import { createKeyRecord, DEFAULT_LEAD_MS, MIN_LEAD_MS } from './signing-key-ring.ts'
 
 /** A key as its owner gets it: the only time its text is seen. */
 export interface NewKey {
@@ -91,9 +91,9 @@ export interface Administration {
 
 /** What administration works on. */
 export interface AdministrationDeps {
-  readonly registry: Registry
+  readonly registry: AccountRegistry
   readonly control: Pick<ControlLog, 'update'>
-  readonly records: RecordWriter
+  readonly records: ControlRecords
   readonly sealer: Sealer
   readonly brand: string
   /** True: an operator mounted the signing key, so it is not rotated here. */
@@ -106,33 +106,35 @@ export interface AdministrationDeps {
   readonly onChange: (entry: AuditEntry) => void
 }
 
-const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const SECRET_ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 /** Characters of a client secret: 381 bits. */
 const SECRET_LENGTH = 64
 
-const newSecret = (): string =>
-  Array.from({ length: SECRET_LENGTH }, () => ALPHABET.charAt(randomInt(ALPHABET.length))).join('')
+const generateClientSecret = (): string =>
+  Array.from({ length: SECRET_LENGTH }, () =>
+    SECRET_ALPHABET.charAt(randomInt(SECRET_ALPHABET.length)),
+  ).join('')
 
 /** Administration over the control log. */
-export const makeAdministration = (deps: AdministrationDeps): Administration => ({
-  ...orgChanges(deps),
-  ...applicationChanges(deps),
-  ...secretChanges(deps),
-  ...keyChanges(deps),
+export const createAdministration = (deps: AdministrationDeps): Administration => ({
+  ...orgOperations(deps),
+  ...applicationOperations(deps),
+  ...secretOperations(deps),
+  ...keyOperations(deps),
 })
 
 /** The process itself, or a command on its machine. */
-const SYSTEM: Actor = { actor: 'system', address: '', requestId: '' }
+const SYSTEM_ACTOR: Actor = { actor: 'system', address: '', requestId: '' }
 
-type Compute = () => readonly OutRecord[] | Promise<readonly OutRecord[]>
+type ComputeRecords = () => readonly OutRecord[] | Promise<readonly OutRecord[]>
 
 /** One change with its audit entry. A repeated `compute` sees what the first run wrote, so rows are found once. */
-export const change = async (
+export const commitAudited = async (
   { control, records, by, onChange }: AdministrationDeps,
   what: AuditEntry,
-  compute: Compute,
+  compute: ComputeRecords,
 ): Promise<void> => {
-  const entry: AuditEntry = { ...what, ...(by ?? SYSTEM) }
+  const entry: AuditEntry = { ...what, ...(by ?? SYSTEM_ACTOR) }
   await control.update(async () => {
     const changed = await compute()
     return changed.length === 0 ? [] : [...changed, records.audit(entry)]
@@ -141,7 +143,10 @@ export const change = async (
 }
 
 /** The row at the first look; a later look may miss it, when a first try to delete it went through after all. */
-const findOnce = <Row>(find: () => Row | undefined, what: string): (() => Row | undefined) => {
+const requireRowOnce = <Row>(
+  find: () => Row | undefined,
+  what: string,
+): (() => Row | undefined) => {
   let found = false
   return () => {
     const row = find()
@@ -151,49 +156,53 @@ const findOnce = <Row>(find: () => Row | undefined, what: string): (() => Row | 
   }
 }
 
-const orgChanges = (
+const orgOperations = (
   deps: AdministrationDeps,
 ): Pick<Administration, 'createOrg' | 'updateOrg' | 'deleteOrg'> => {
   const { registry, records, nowMs } = deps
   return {
     createOrg: async (name, plan) => {
-      const org = newOrg(name, plan, nowMs())
+      const org = createOrgRow(name, plan, nowMs())
       const entry = { action: 'org.create', subject: org.org_id, orgId: org.org_id, detail: plan }
-      await change(deps, entry, () => [records.org(org)])
+      await commitAudited(deps, entry, () => [records.org(org)])
       return org
     },
     updateOrg: async (orgId, { name, plan, suspended }) => {
       const detail = JSON.stringify({ name, plan, suspended })
-      const find = findOnce(() => registry.org(orgId), 'organization')
-      await change(deps, { action: 'org.update', subject: orgId, orgId, detail }, () => {
+      const find = requireRowOnce(() => registry.org(orgId), 'organization')
+      await commitAudited(deps, { action: 'org.update', subject: orgId, orgId, detail }, () => {
         const org = find()
         if (!org) return []
-        const next = { ...org, ...given({ name, plan, suspended }), version: org.version + 1 }
+        const next = {
+          ...org,
+          ...definedFields({ name, plan, suspended }),
+          version: org.version + 1,
+        }
         return [records.org(next)]
       })
-      return found(registry.org(orgId), 'organization')
+      return requireRow(registry.org(orgId), 'organization')
     },
     deleteOrg: async (orgId) => {
-      const find = findOnce(() => registry.org(orgId), 'organization')
-      await change(deps, { action: 'org.delete', subject: orgId, orgId }, () => {
+      const find = requireRowOnce(() => registry.org(orgId), 'organization')
+      await commitAudited(deps, { action: 'org.delete', subject: orgId, orgId }, () => {
         if (!find()) return []
         const own = registry.applications().filter(({ org_id }) => org_id === orgId)
-        return [...own.flatMap((each) => endOf(deps, each)), records.gone('orgs', orgId)]
+        return [...own.flatMap((each) => deletionRecords(deps, each)), records.gone('orgs', orgId)]
       })
     },
   }
 }
 
-const applicationChanges = (
+const applicationOperations = (
   deps: AdministrationDeps,
 ): Pick<Administration, 'createApplication' | 'updateApplication' | 'deleteApplication'> => {
   const { registry, records, nowMs } = deps
   return {
     createApplication: async (request) => {
-      const made = newApplication(request, deps)
+      const made = createApplicationRows(request, deps)
       const { appId, orgId } = made.shown
-      await change(deps, { action: 'app.create', subject: appId, orgId }, () => {
-        if (request.orgId !== undefined) found(registry.org(request.orgId), 'organization')
+      await commitAudited(deps, { action: 'app.create', subject: appId, orgId }, () => {
+        if (request.orgId !== undefined) requireRow(registry.org(request.orgId), 'organization')
         const others = registry.orgs().some(({ org_id }) => org_id !== orgId)
         if (request.isFirst && others)
           throw new Fault('CONFLICT', 'There is an organization already')
@@ -202,61 +211,65 @@ const applicationChanges = (
       return made.shown
     },
     updateApplication: async (appId, { name, disabled, scopes }) => {
-      const find = findOnce(() => registry.application(appId), 'application')
+      const find = requireRowOnce(() => registry.application(appId), 'application')
       const detail = JSON.stringify({ name, disabled, scopes })
-      await change(deps, { action: 'app.update', subject: appId, detail }, () => {
+      await commitAudited(deps, { action: 'app.update', subject: appId, detail }, () => {
         const row = find()
         return row
-          ? [records.application(touched(row, given({ name, disabled, scopes }), nowMs()))]
+          ? [
+              records.application(
+                updateApplicationRow(row, definedFields({ name, disabled, scopes }), nowMs()),
+              ),
+            ]
           : []
       })
-      return found(registry.application(appId), 'application')
+      return requireRow(registry.application(appId), 'application')
     },
     deleteApplication: async (appId) => {
-      const find = findOnce(() => registry.application(appId), 'application')
-      await change(deps, { action: 'app.delete', subject: appId }, () => {
+      const find = requireRowOnce(() => registry.application(appId), 'application')
+      await commitAudited(deps, { action: 'app.delete', subject: appId }, () => {
         const row = find()
-        return row ? endOf(deps, row) : []
+        return row ? deletionRecords(deps, row) : []
       })
     },
   }
 }
 
-const secretChanges = (
+const secretOperations = (
   deps: AdministrationDeps,
 ): Pick<Administration, 'rotateSecret' | 'revokeTokens' | 'rotateSigningKey'> => {
   const { registry, records, sealer, pepper, nowMs } = deps
   return {
     rotateSecret: async (appId, overlapSeconds) => {
-      const secret = newSecret()
+      const secret = generateClientSecret()
       const hash = hashSecret(secret, pepper)
-      const find = findOnce(() => registry.application(appId), 'application')
+      const find = requireRowOnce(() => registry.application(appId), 'application')
       const detail = `overlap ${overlapSeconds} s`
-      await change(deps, { action: 'secret.rotate', subject: appId, detail }, () => {
+      await commitAudited(deps, { action: 'secret.rotate', subject: appId, detail }, () => {
         const row = find()
         if (!row || row.secret_hashes[0] === hash) return []
-        const before = secretsInForce(row, nowMs()).slice(0, 1)
+        const before = activeSecretHashes(row, nowMs()).slice(0, 1)
         const secrets = { secret_hashes: overlapSeconds > 0 ? [hash, ...before] : [hash] }
         const until = { previous_secret_until: nowMs() + overlapSeconds * 1_000 }
-        return [records.application(touched(row, { ...secrets, ...until }, nowMs()))]
+        return [records.application(updateApplicationRow(row, { ...secrets, ...until }, nowMs()))]
       })
       return secret
     },
     revokeTokens: async (appId) => {
-      const find = findOnce(() => registry.application(appId), 'application')
-      await change(deps, { action: 'tokens.revoke', subject: appId }, () => {
+      const find = requireRowOnce(() => registry.application(appId), 'application')
+      await commitAudited(deps, { action: 'tokens.revoke', subject: appId }, () => {
         const row = find()
         if (!row) return []
         const after = { tokens_valid_after: Math.ceil((nowMs() + 1) / 1_000) * 1_000 }
-        return [records.application(touched(row, after, nowMs()))]
+        return [records.application(updateApplicationRow(row, after, nowMs()))]
       })
     },
-    rotateSigningKey: async (leadSeconds = LEAD_MS / 1_000) => {
+    rotateSigningKey: async (leadSeconds = DEFAULT_LEAD_MS / 1_000) => {
       if (deps.mountedKey) throw new Fault('CONFLICT', 'The signing key is a mounted file')
       const leadMs = Math.max(MIN_LEAD_MS, leadSeconds * 1_000)
-      const key = await newKeyRecord(sealer, nowMs() + leadMs, nowMs())
+      const key = await createKeyRecord(sealer, nowMs() + leadMs, nowMs())
       const detail = `signs after ${leadMs / 1_000} s`
-      await change(deps, { action: 'signing-key.rotate', subject: key.kid, detail }, () => [
+      await commitAudited(deps, { action: 'signing-key.rotate', subject: key.kid, detail }, () => [
         records.signingKey(key),
       ])
       return key
@@ -264,14 +277,16 @@ const secretChanges = (
   }
 }
 
-const keyChanges = (deps: AdministrationDeps): Pick<Administration, 'createKey' | 'revokeKey'> => {
+const keyOperations = (
+  deps: AdministrationDeps,
+): Pick<Administration, 'createKey' | 'revokeKey'> => {
   const { registry, records, nowMs } = deps
   return {
     createKey: async (appId, request) => {
-      const { org_id: orgId } = found(registry.application(appId), 'application')
-      const { row, apiKey } = newKey(request, { appId, orgId }, deps)
-      await change(deps, { action: 'key.create', subject: row.key_id, orgId }, () => {
-        found(registry.application(appId), 'application')
+      const { org_id: orgId } = requireRow(registry.application(appId), 'application')
+      const { row, apiKey } = createKeyRow(request, { appId, orgId }, deps)
+      await commitAudited(deps, { action: 'key.create', subject: row.key_id, orgId }, () => {
+        requireRow(registry.application(appId), 'application')
         return [records.key(row)]
       })
       return { orgId, appId, keyId: row.key_id, apiKey }
@@ -281,35 +296,40 @@ const keyChanges = (deps: AdministrationDeps): Pick<Administration, 'createKey' 
         const key = registry.key(keyId)
         return appId === undefined || key?.app_id === appId ? key : undefined
       }
-      const find = findOnce(own, 'key')
+      const find = requireRowOnce(own, 'key')
       const detail = new Date(nowMs()).toISOString()
-      await change(deps, { action: 'key.revoke', subject: keyId, detail }, () =>
+      await commitAudited(deps, { action: 'key.revoke', subject: keyId, detail }, () =>
         find() ? [records.gone('keys', keyId)] : [],
       )
     },
   }
 }
 
-const found = <Row>(row: Row | undefined, what: string): Row => {
+const requireRow = <Row>(row: Row | undefined, what: string): Row => {
   if (row === undefined) throw new Fault('NOT_FOUND', `No such ${what}`)
   return row
 }
 
 /** The fields that are there. */
-const given = <Fields extends object>(fields: Fields): Partial<Fields> =>
+const definedFields = <Fields extends object>(fields: Fields): Partial<Fields> =>
   Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined),
   ) as Partial<Fields>
 
-const touched = (
+const updateApplicationRow = (
   row: Application,
   changes: { readonly [Key in keyof Application]?: Application[Key] | undefined },
   nowMs: number,
 ): Application =>
-  ({ ...row, ...given(changes), updated_at: nowMs, version: row.version + 1 }) as Application
+  ({
+    ...row,
+    ...definedFields(changes),
+    updated_at: nowMs,
+    version: row.version + 1,
+  }) as Application
 
 /** Records that end an application and its keys. */
-const endOf = (
+const deletionRecords = (
   { registry, records }: AdministrationDeps,
   { app_id, client_id }: Application,
 ): readonly OutRecord[] => [
@@ -317,7 +337,7 @@ const endOf = (
   records.gone('applications', client_id),
 ]
 
-const newOrg = (name: string, plan: PlanName, atMs: number): Org => ({
+const createOrgRow = (name: string, plan: PlanName, atMs: number): Org => ({
   org_id: `org_${ulid(atMs)}`,
   name,
   plan,
@@ -326,15 +346,15 @@ const newOrg = (name: string, plan: PlanName, atMs: number): Org => ({
   version: 1,
 })
 
-const newKey = (
+const createKeyRow = (
   { scopes = SCOPES, expiresAtMs = 0, mode = 'live' }: KeyRequest,
   { appId, orgId }: { readonly appId: string; readonly orgId: string },
   { brand, pepper, nowMs }: AdministrationDeps,
 ): { readonly row: ApiKey; readonly apiKey: string } => {
-  const apiKey = makeKey(brand, mode)
+  const apiKey = generateApiKey(brand, mode)
   const row = {
     key_id: `key_${ulid(nowMs())}`,
-    prefix: apiKey.slice(0, PREFIX_LENGTH),
+    prefix: apiKey.slice(0, VISIBLE_PREFIX_LENGTH),
     hash: hashSecret(apiKey, pepper),
     app_id: appId,
     org_id: orgId,
@@ -346,18 +366,18 @@ const newKey = (
   return { row, apiKey }
 }
 
-const newApplication = (
+const createApplicationRows = (
   request: ApplicationRequest,
   deps: AdministrationDeps,
 ): { readonly shown: NewApplication; readonly records: readonly OutRecord[] } => {
   const { records, pepper, nowMs } = deps
   const { name, plan = 'free', scopes = SCOPES } = request
   const atMs = nowMs()
-  const org = request.orgId === undefined ? newOrg(request.newOrg ?? name, plan, atMs) : null
+  const org = request.orgId === undefined ? createOrgRow(request.newOrg ?? name, plan, atMs) : null
   const orgId = request.orgId ?? org?.org_id ?? ''
   const ids = { orgId, appId: `app_${ulid(atMs)}`, clientId: `client_${ulid(atMs)}` }
-  const clientSecret = newSecret()
-  const { row, apiKey } = newKey(request.key ?? {}, ids, deps)
+  const clientSecret = generateClientSecret()
+  const { row, apiKey } = createKeyRow(request.key ?? {}, ids, deps)
   const application: Application = {
     client_id: ids.clientId,
     app_id: ids.appId,

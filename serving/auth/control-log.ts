@@ -6,19 +6,19 @@ import { retry } from '../../core/retry.ts'
 import type { RecordSigner } from '../../core/security/record-signature.ts'
 
 /** Key of a record that says nothing: written to learn how far the tail has come. */
-const NOOP = 'noop'
+const NOOP_KEY = 'noop'
 
 /** Who writes the control topics; the newest holder fences the others, and takes the id back at its next write. */
 const WRITER_ID = 'control-writer'
 
 /** How long a write waits until it can be read here. */
-const APPLY_LIMIT_MS = 5_000
+const APPLY_TIMEOUT_MS = 5_000
 
 /** How often the tail is compared with the log's end. */
-const CHECK_EVERY_MS = 5_000
+const CHECK_INTERVAL_MS = 5_000
 
 /** Older than this the accounts answer nobody. */
-const STALE_AFTER_MS = 30_000
+const MAX_STALENESS_MS = 30_000
 
 /** Compacted topics read into memory from the start, with writes that can be read when they return. */
 export interface ControlLog {
@@ -27,13 +27,13 @@ export interface ControlLog {
    * No other process can write in between: whoever takes the writer fences the others and reads to the end first. So
    * `compute` may run again. Throws `Outage` when the outcome is not known in time, and what `compute` throws.
    */
-  update(compute: () => Computed | Promise<Computed>): Promise<void>
+  update(compute: () => RecordsToWrite | Promise<RecordsToWrite>): Promise<void>
   /** True while the maps are at most 30 s behind the log. */
   isFresh(): boolean
   stop(): Promise<void>
 }
 
-type Computed = readonly OutRecord[]
+type RecordsToWrite = readonly OutRecord[]
 
 /** What a control log needs. `apply` is called once per record, in order per topic. */
 export interface ControlLogDeps {
@@ -52,9 +52,9 @@ export interface ControlLogDeps {
 }
 
 /** Written, but the tail does not show it: writing again would not help. */
-class NotReadBack extends Outage {}
+class ReadBackTimeout extends Outage {}
 
-interface Waiter {
+interface ApplyWaiter {
   readonly topic: string
   readonly next: number
   readonly done: () => void
@@ -65,11 +65,11 @@ interface Waiter {
 export const openControlLog = async (deps: ControlLogDeps): Promise<ControlLog> => {
   const { bus, topics, nowMs } = deps
   const applied = new Map<string, number>()
-  const waiters = new Set<Waiter>()
+  const waiters = new Set<ApplyWaiter>()
   let verifiedAtMs = Number.NEGATIVE_INFINITY
 
   const take = (record: LogRecord): void => {
-    if (record.key !== NOOP && isGenuine(deps, record)) deps.apply(record)
+    if (record.key !== NOOP_KEY && isAuthenticRecord(deps, record)) deps.apply(record)
     applied.set(record.topic, record.offset + 1)
     for (const waiter of waiters) {
       if (waiter.topic === record.topic && record.offset + 1 >= waiter.next) waiter.done()
@@ -83,10 +83,10 @@ export const openControlLog = async (deps: ControlLogDeps): Promise<ControlLog> 
         waiters.delete(waiter)
         finish()
       }
-      const missing = new NotReadBack('bus', 'a control record was not read back in time')
+      const missing = new ReadBackTimeout('bus', 'a control record was not read back in time')
       const giveUp = (): void => end(() => reject(missing))
-      const waiter: Waiter = { topic, next, done: () => end(resolve), giveUp }
-      const timer = setTimeout(giveUp, APPLY_LIMIT_MS)
+      const waiter: ApplyWaiter = { topic, next, done: () => end(resolve), giveUp }
+      const timer = setTimeout(giveUp, APPLY_TIMEOUT_MS)
       waiters.add(waiter)
     })
 
@@ -95,8 +95,8 @@ export const openControlLog = async (deps: ControlLogDeps): Promise<ControlLog> 
     await Promise.all(read.map((s) => untilApplied(s.topic, s.baseOffset + s.records)))
   }
   const noops = (names: readonly string[]): readonly OutRecord[] =>
-    names.map((topic) => ({ topic, partition: 0, key: NOOP, value: null }))
-  const committer = makeCommitter(bus, {
+    names.map((topic) => ({ topic, partition: 0, key: NOOP_KEY, value: null }))
+  const committer = createCommitter(bus, {
     writerId: deps.writerId ?? WRITER_ID,
     signer: deps.signer,
     taken: async (writer) => applySpans(await writer.commit({ records: noops(topics) })),
@@ -113,7 +113,7 @@ export const openControlLog = async (deps: ControlLogDeps): Promise<ControlLog> 
     verifiedAtMs = nowMs()
   }
 
-  const tail = await tailFromStart(bus, topics, take)
+  const tail = await tailUntilCaughtUp(bus, topics, take)
   verifiedAtMs = nowMs()
   let checking = false
   const check = async (): Promise<void> => {
@@ -124,11 +124,11 @@ export const openControlLog = async (deps: ControlLogDeps): Promise<ControlLog> 
     )
     checking = false
   }
-  const timer = setInterval(check, deps.checkEveryMs ?? CHECK_EVERY_MS)
+  const timer = setInterval(check, deps.checkEveryMs ?? CHECK_INTERVAL_MS)
   timer.unref()
   return {
     update: committer.update,
-    isFresh: () => nowMs() - verifiedAtMs <= STALE_AFTER_MS,
+    isFresh: () => nowMs() - verifiedAtMs <= MAX_STALENESS_MS,
     stop: async () => {
       clearInterval(timer)
       for (const waiter of waiters) waiter.giveUp()
@@ -139,7 +139,7 @@ export const openControlLog = async (deps: ControlLogDeps): Promise<ControlLog> 
 }
 
 /** Returns when everything that was there at the start has been handed over. */
-const tailFromStart = async (
+const tailUntilCaughtUp = async (
   bus: Bus,
   topics: readonly string[],
   take: (record: LogRecord) => void,
@@ -155,7 +155,7 @@ const tailFromStart = async (
 }
 
 /** Whether a record of a control topic was written by this installation; what was not is counted and logged. */
-export const isGenuine = (
+export const isAuthenticRecord = (
   { signer, metrics, log }: Pick<ControlLogDeps, 'signer' | 'metrics' | 'log'>,
   record: LogRecord,
 ): boolean => {
@@ -177,21 +177,21 @@ interface CommitterDeps {
 }
 
 interface Committer {
-  update(compute: () => Computed | Promise<Computed>): Promise<void>
+  update(compute: () => RecordsToWrite | Promise<RecordsToWrite>): Promise<void>
   close(): Promise<void>
 }
 
 /** Control records are whole values under ids of their own, so writing them a second time changes nothing. */
-const AGAIN = {
+const COMMIT_RETRY = {
   firstMs: 20,
   maxMs: 500,
   // Processes that take the writer from each other at the same time need some tries until one is through.
   tries: 8,
-  again: (error: unknown) => error instanceof Outage && !(error instanceof NotReadBack),
+  again: (error: unknown) => error instanceof Outage && !(error instanceof ReadBackTimeout),
 }
 
 /** One update after another through one writer; a writer that failed or was fenced is replaced. */
-const makeCommitter = (bus: Bus, deps: CommitterDeps): Committer => {
+const createCommitter = (bus: Bus, deps: CommitterDeps): Committer => {
   const { writerId, signer, taken, applySpans } = deps
   let writer: Writer | undefined
   let last: Promise<unknown> = Promise.resolve()
@@ -205,7 +205,7 @@ const makeCommitter = (bus: Bus, deps: CommitterDeps): Committer => {
     await taken(writer)
     return writer
   }
-  const once = async (compute: () => Computed | Promise<Computed>): Promise<void> => {
+  const once = async (compute: () => RecordsToWrite | Promise<RecordsToWrite>): Promise<void> => {
     try {
       const own = await held()
       const records = (await compute()).map(signer.sign)
@@ -217,7 +217,7 @@ const makeCommitter = (bus: Bus, deps: CommitterDeps): Committer => {
   }
   return {
     update: (compute) => {
-      const next = last.then(() => retry(() => once(compute), AGAIN))
+      const next = last.then(() => retry(() => once(compute), COMMIT_RETRY))
       last = next.catch(() => undefined)
       return next
     },

@@ -15,9 +15,9 @@ import { Malformed } from '../../core/errors.ts'
 
 const ALGORITHM = 'RS256'
 /** Media type of an access token (RFC 9068 2.1): no other JWT of the same key passes for one. */
-const TYPE = 'at+jwt'
+const TOKEN_TYPE = 'at+jwt'
 const MIN_MODULUS_BITS = 2_048
-const GRANT = 'client-credentials'
+const GRANT_TYPE = 'client-credentials'
 
 /** The public half of a signing key as the key set shows it (RFC 7517). */
 export interface PublicKey {
@@ -48,25 +48,28 @@ export interface TokenClaims {
 }
 
 /** Who issues tokens, and for whom. */
-export interface TokenPlace {
+export interface TokenParties {
   /** With a slash at its end. */
   readonly issuer: string
   readonly audience: string
 }
 
 /** A new RSA key of 2048 bits. */
-export const generatePair = async (): Promise<KeyPair> => {
+export const generateKeyPairPem = async (): Promise<KeyPair> => {
   const { privateKey } = await generateKeyPair(ALGORITHM, {
     modulusLength: MIN_MODULUS_BITS,
     extractable: true,
   })
-  return pairOf(privateKey, await exportPKCS8(privateKey))
+  return toKeyPair(privateKey, await exportPKCS8(privateKey))
 }
 
 /** Reads a PKCS 8 PEM. Throws `Malformed` for anything but an RSA key of 2048 bits or more. */
-export const readPair = async (privatePem: string): Promise<KeyPair> => {
+export const readKeyPair = async (privatePem: string): Promise<KeyPair> => {
   try {
-    return await pairOf(await importPKCS8(privatePem, ALGORITHM, { extractable: true }), privatePem)
+    return await toKeyPair(
+      await importPKCS8(privatePem, ALGORITHM, { extractable: true }),
+      privatePem,
+    )
   } catch (error) {
     if (error instanceof Malformed) throw error
     throw new Malformed('signing_key', 'the signing key is not an RSA key in PKCS 8 PEM', {
@@ -75,7 +78,7 @@ export const readPair = async (privatePem: string): Promise<KeyPair> => {
   }
 }
 
-const pairOf = async (privateKey: CryptoKey, privatePem: string): Promise<KeyPair> => {
+const toKeyPair = async (privateKey: CryptoKey, privatePem: string): Promise<KeyPair> => {
   const { n = '', e = '' } = await exportJWK(privateKey)
   if (Buffer.from(n, 'base64url').length * 8 < MIN_MODULUS_BITS) {
     throw new Malformed('signing_key', `the signing key has less than ${MIN_MODULUS_BITS} bits`)
@@ -85,20 +88,20 @@ const pairOf = async (privateKey: CryptoKey, privatePem: string): Promise<KeyPai
 }
 
 /** Signs tokens of one key. */
-export type Sign = (claims: TokenClaims, place: TokenPlace) => Promise<string>
+export type SignToken = (claims: TokenClaims, place: TokenParties) => Promise<string>
 
 /** A signer of one key. Claims: RFC 9068 2.2. */
-export const signerOf = async ({ publicKey, privatePem }: KeyPair): Promise<Sign> => {
+export const createSigner = async ({ publicKey, privatePem }: KeyPair): Promise<SignToken> => {
   const privateKey = await importPKCS8(privatePem, ALGORITHM)
   return (claims, { issuer, audience }) =>
     new SignJWT({
       azp: claims.clientId,
       client_id: claims.clientId,
-      gty: GRANT,
+      gty: GRANT_TYPE,
       org_id: claims.orgId,
       ...(claims.scopes.length > 0 && { scope: claims.scopes.join(' ') }),
     })
-      .setProtectedHeader({ alg: ALGORITHM, kid: publicKey.kid, typ: TYPE })
+      .setProtectedHeader({ alg: ALGORITHM, kid: publicKey.kid, typ: TOKEN_TYPE })
       .setIssuer(issuer)
       .setAudience(audience)
       .setSubject(`${claims.clientId}@clients`)
@@ -112,32 +115,32 @@ export const signerOf = async ({ publicKey, privatePem }: KeyPair): Promise<Sign
  * Checks signature, type, issuer and audience; undefined for a token that fails. One whose time is over is returned as
  * well: time and revocation are the caller's to judge.
  */
-export type Verify = (token: string, place: TokenPlace) => Promise<TokenClaims | undefined>
+export type VerifyToken = (token: string, place: TokenParties) => Promise<TokenClaims | undefined>
 
-const REQUIRED = ['iss', 'exp', 'aud', 'sub', 'client_id', 'iat', 'jti']
+const REQUIRED_CLAIMS = ['iss', 'exp', 'aud', 'sub', 'client_id', 'iat', 'jti']
 
 /** A verifier over a set of public keys. */
-export const verifierOf = (keys: readonly PublicKey[]): Verify => {
+export const createVerifier = (keys: readonly PublicKey[]): VerifyToken => {
   const keySet = createLocalJWKSet({ keys: keys.map((key) => ({ ...key })) })
   return async (token, { issuer, audience }) => {
     try {
       const { payload } = await jwtVerify(token, keySet, {
         algorithms: [ALGORITHM],
-        typ: TYPE,
+        typ: TOKEN_TYPE,
         issuer,
         audience,
-        requiredClaims: REQUIRED,
+        requiredClaims: REQUIRED_CLAIMS,
       })
-      return claimsOf(payload)
+      return toTokenClaims(payload)
     } catch (error) {
-      if (error instanceof errors.JWTExpired) return claimsOf(error.payload)
+      if (error instanceof errors.JWTExpired) return toTokenClaims(error.payload)
       if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined
       throw error
     }
   }
 }
 
-const claimsOf = (payload: Readonly<Record<string, unknown>>): TokenClaims => ({
+const toTokenClaims = (payload: Readonly<Record<string, unknown>>): TokenClaims => ({
   clientId: String(payload.client_id),
   orgId: String(payload.org_id ?? ''),
   tokenId: String(payload.jti),

@@ -1,7 +1,7 @@
 import { Fault } from '../../core/errors.ts'
 import { MILLI, type PlanName, type PlanRow } from '../../schemas/plans.ts'
 import type { Principal, Reservation } from '../interfaces.ts'
-import { monthStart, type UsageBook } from './usage-book.ts'
+import { monthStartMs, type UsageTotals } from './usage-totals.ts'
 
 /** What an organization used of its month, in units; `total` and `remaining` null = without end. */
 export interface Quota {
@@ -26,19 +26,19 @@ export interface Ledger {
 export interface LedgerDeps {
   readonly nowMs: () => number
   readonly plans: Readonly<Record<PlanName, PlanRow>>
-  readonly book: UsageBook
+  readonly book: UsageTotals
 }
 
-interface Hold {
+interface OrgHold {
   readonly monthMs: number
   milliUnits: number
 }
 
 /** Holds in memory, charges in the book. */
-export const makeLedger = ({ nowMs, plans, book }: LedgerDeps): Ledger => {
-  const holds = new Map<string, Hold>()
-  const holdOf = (orgId: string): Hold => {
-    const monthMs = monthStart(nowMs())
+export const createLedger = ({ nowMs, plans, book }: LedgerDeps): Ledger => {
+  const holds = new Map<string, OrgHold>()
+  const holdOf = (orgId: string): OrgHold => {
+    const monthMs = monthStartMs(nowMs())
     const known = holds.get(orgId)
     if (known?.monthMs === monthMs) return known
     const fresh = { monthMs, milliUnits: 0 }
@@ -58,7 +58,7 @@ export const makeLedger = ({ nowMs, plans, book }: LedgerDeps): Ledger => {
       used: usedMilli / MILLI,
       total: total === null ? null : total / MILLI,
       remaining: left === null ? null : left / MILLI,
-      resetAtMs: monthStart(nowMs(), 1),
+      resetAtMs: monthStartMs(nowMs(), 1),
     }
   }
   const reserve: Ledger['reserve'] = (principal, milliUnits, route = 'other') => {

@@ -6,9 +6,9 @@ import {
   type PlanRow,
 } from '../../schemas/plans.ts'
 import type { Meter, Principal } from '../interfaces.ts'
-import { makeLedger, type Quota } from './ledger.ts'
-import { makeTake } from './limiter.ts'
-import { type MonthUsage, makeUsageBook, type UsageBook } from './usage-book.ts'
+import { createLedger, type Quota } from './ledger.ts'
+import { createRateLimiter } from './rate-limiter.ts'
+import { createUsageTotals, type MonthUsage, type UsageTotals } from './usage-totals.ts'
 
 /** The meter with a look at the account, for the quota headers and the account's own routes. */
 export interface QuotaMeter extends Meter {
@@ -20,17 +20,17 @@ export interface QuotaMeter extends Meter {
  * One meter per process, shared by HTTP, GraphQL and sockets: all of them draw on one quota of the organization. Without
  * a book of the usage log it forgets with the process.
  */
-export const makeMeter = ({
+export const createMeter = ({
   nowMs = Date.now,
   plans = PLANS,
-  book = makeUsageBook('', nowMs),
+  book = createUsageTotals('', nowMs),
 }: {
   readonly nowMs?: () => number
   readonly plans?: Readonly<Record<PlanName, PlanRow>>
-  readonly book?: UsageBook
+  readonly book?: UsageTotals
 } = {}): QuotaMeter => {
-  const ledger = makeLedger({ nowMs, plans, book })
-  const take = makeTake(nowMs)
+  const ledger = createLedger({ nowMs, plans, book })
+  const take = createRateLimiter(nowMs)
   return {
     ...ledger,
     month: (orgId) => book.month(orgId),

@@ -7,23 +7,23 @@ import type { Metrics } from '../../core/ops/metrics.ts'
 import type { RecordSigner } from '../../core/security/record-signature.ts'
 import { globalTopic } from '../../schemas/topics.ts'
 import type { UsageEvents } from '../../schemas/wire.ts'
-import { isGenuine } from '../auth/control-log.ts'
-import { makeUsageBook, type UsageBook } from './usage-book.ts'
+import { isAuthenticRecord } from '../auth/control-log.ts'
+import { createUsageTotals, type UsageTotals } from './usage-totals.ts'
 
-const TOPIC = globalTopic('usageEvents')
+const USAGE_TOPIC = globalTopic('usageEvents')
 
 /** How often charges are written: by so much may several processes together overshoot a quota. */
-const WRITE_EVERY_MS = 1_000
+const FLUSH_INTERVAL_MS = 1_000
 /** Records of one commit; what is beyond waits for the next. */
-const MAX_RECORDS = 2_000
+const MAX_RECORDS_PER_COMMIT = 2_000
 
 /** The charges of the installation. */
-export interface Usage extends Running {
-  readonly book: UsageBook
+export interface UsageLog extends Running {
+  readonly book: UsageTotals
 }
 
 /** What usage needs of the process. */
-export interface UsageDeps {
+export interface UsageLogDeps {
   readonly bus: Bus
   readonly codec: Codec
   readonly nowMs: () => number
@@ -39,18 +39,18 @@ export interface UsageDeps {
  * Counts over restarts and processes: each process writes its own totals per organization and day, and reads everybody's.
  * Compaction keeps the newest record of each, so a start reads few. Returns when the topic has been read to its end.
  */
-export const openUsage = async (deps: UsageDeps): Promise<Usage> => {
-  const { bus, codec, nowMs, log, writeEveryMs = WRITE_EVERY_MS } = deps
+export const openUsageLog = async (deps: UsageLogDeps): Promise<UsageLog> => {
+  const { bus, codec, nowMs, log, writeEveryMs = FLUSH_INTERVAL_MS } = deps
   const node = ulid(nowMs())
-  const book = makeUsageBook(node, nowMs)
-  const tail = await tailFromStart(bus, (record) => {
-    if (isGenuine(deps, record)) take(book, codec, log, record)
+  const book = createUsageTotals(node, nowMs)
+  const tail = await tailUntilCaughtUp(bus, (record) => {
+    if (isAuthenticRecord(deps, record)) applyUsageRecord(book, codec, log, record)
   })
-  const write = makeWrite(deps, `usage-${node}`)
+  const write = createUsageWriter(deps, `usage-${node}`)
   let writing: Promise<void> = Promise.resolve()
   const publish = (): Promise<void> => {
     writing = writing.then(async () => {
-      const records = book.changed(MAX_RECORDS)
+      const records = book.changed(MAX_RECORDS_PER_COMMIT)
       if (records.length === 0) return
       try {
         await write(records)
@@ -82,7 +82,12 @@ export const openUsage = async (deps: UsageDeps): Promise<Usage> => {
   }
 }
 
-const take = (book: UsageBook, codec: Codec, log: Logger, { value, offset }: LogRecord): void => {
+const applyUsageRecord = (
+  book: UsageTotals,
+  codec: Codec,
+  log: Logger,
+  { value, offset }: LogRecord,
+): void => {
   if (value === null) return
   try {
     book.take(codec.decode('usage.UsageEvents', value))
@@ -92,29 +97,32 @@ const take = (book: UsageBook, codec: Codec, log: Logger, { value, offset }: Log
   }
 }
 
-const tailFromStart = async (bus: Bus, onRecord: (record: LogRecord) => void): Promise<Running> => {
+const tailUntilCaughtUp = async (
+  bus: Bus,
+  onRecord: (record: LogRecord) => void,
+): Promise<Running> => {
   let onCaughtUp = (): void => undefined
   const caughtUp = new Promise<void>((resolve) => {
     onCaughtUp = resolve
   })
   const onRecords = (records: readonly LogRecord[]): void => records.forEach(onRecord)
-  const running = await bus.tail({ topics: [TOPIC], from: 'earliest', onRecords, onCaughtUp })
+  const running = await bus.tail({ topics: [USAGE_TOPIC], from: 'earliest', onRecords, onCaughtUp })
   await caughtUp
   return running
 }
 
-interface Write {
+interface UsageWriter {
   (records: readonly UsageEvents[]): Promise<void>
   close(): Promise<void>
 }
 
-const makeWrite = ({ bus, codec, signer }: UsageDeps, writerId: string): Write => {
+const createUsageWriter = ({ bus, codec, signer }: UsageLogDeps, writerId: string): UsageWriter => {
   let writer: Writer | undefined
   const write = async (rows: readonly UsageEvents[]): Promise<void> => {
     const records = rows.map(
       (row): OutRecord =>
         signer.sign({
-          topic: TOPIC,
+          topic: USAGE_TOPIC,
           partition: 0,
           key: `${row.org_id}/${row.day}/${row.node}`,
           value: codec.encode('usage.UsageEvents', row),

@@ -1,20 +1,20 @@
 import type { Leaf } from '../../schemas/cubes/types.ts'
-import { type Binder, TIME_TYPE } from './bind.ts'
-import { plainDecimal } from './scalars.ts'
+import { type QueryParameters, TIME_PARAMETER_TYPE } from './query-parameters.ts'
+import { toPlainDecimal } from './scalars.ts'
 import type { Condition, Operator } from './selection.ts'
 
 /** What a condition is compiled for. */
 export interface ConditionContext {
-  readonly binder: Binder
+  readonly binder: QueryParameters
   /** SQL of a leaf; notes the lookup it needs. */
   readonly use: (leaf: Leaf) => string
   /** True when every chain of the selection writes addresses in lower-case hex. */
   readonly hex: boolean
 }
 
-type Compare = Extract<Condition, { readonly kind: 'compare' }>
+type Comparison = Extract<Condition, { readonly kind: 'compare' }>
 
-const SYMBOLS: Readonly<Partial<Record<Operator, string>>> = {
+const SQL_OPERATORS: Readonly<Partial<Record<Operator, string>>> = {
   is: '=',
   not: '!=',
   gt: '>',
@@ -29,7 +29,7 @@ const SYMBOLS: Readonly<Partial<Record<Operator, string>>> = {
 
 /** WHERE text of a condition. A null value makes it null, which holds nowhere. */
 export const compileCondition = (condition: Condition, context: ConditionContext): string => {
-  if (condition.kind === 'compare') return compileCompare(condition, context)
+  if (condition.kind === 'compare') return compileComparison(condition, context)
   const parts = condition.of.map((inner) => compileCondition(inner, context))
   const distinct = [...new Set(parts)].filter((part) => condition.kind === 'any' || part !== '1')
   if (distinct.length === 0) return '1'
@@ -37,29 +37,29 @@ export const compileCondition = (condition: Condition, context: ConditionContext
   return `(${distinct.join(condition.kind === 'all' ? ' AND ' : ' OR ')})`
 }
 
-const compileCompare = (compare: Compare, context: ConditionContext): string => {
+const compileComparison = (compare: Comparison, context: ConditionContext): string => {
   const { leaf, operator, value } = compare
   const sql = context.use(leaf)
   if (operator === 'isNull') return value === true ? `isNull(${sql})` : `isNotNull(${sql})`
   switch (leaf.type) {
     case 'String':
-      return stringCompare(compare, sql, context)
+      return stringComparison(compare, sql, context)
     case 'Int':
-      return numberCompare(compare, sql, (text) => context.binder.bind(text, 'Int64'))
+      return numberComparison(compare, sql, (text) => context.binder.bind(text, 'Int64'))
     case 'Float':
       return leaf.exact
-        ? decimalCompare(compare, sql, context.binder)
-        : numberCompare(compare, sql, (text) => context.binder.bind(text, 'Float64'))
+        ? decimalComparison(compare, sql, context.binder)
+        : numberComparison(compare, sql, (text) => context.binder.bind(text, 'Float64'))
     case 'Boolean':
       return `${sql} = ${context.binder.bind(value === true ? '1' : '0', 'UInt8')}`
     case 'DateTime':
     case 'Date':
-      return timeCompare(compare, sql, context.binder)
+      return timeComparison(compare, sql, context.binder)
   }
 }
 
-const listed = (
-  { operator, value }: Compare,
+const listComparison = (
+  { operator, value }: Comparison,
   sql: string,
   bind: (text: string) => string,
 ): string | undefined => {
@@ -69,50 +69,58 @@ const listed = (
   return `${sql} ${operator === 'in' ? 'IN' : 'NOT IN'} (${items.join(', ')})`
 }
 
-const numberCompare = (compare: Compare, sql: string, bind: (text: string) => string): string =>
-  listed(compare, sql, bind) ??
-  `${sql} ${SYMBOLS[compare.operator] ?? '='} ${bind(String(compare.value))}`
+const numberComparison = (
+  compare: Comparison,
+  sql: string,
+  bind: (text: string) => string,
+): string =>
+  listComparison(compare, sql, bind) ??
+  `${sql} ${SQL_OPERATORS[compare.operator] ?? '='} ${bind(String(compare.value))}`
 
 /** Whole digits that a Decimal(76, 30) operand can have beside a Decimal(38, 12) column. */
-const MAX_WHOLE = 26
+const MAX_WHOLE_DIGITS = 26
 
-const decimalCompare = (compare: Compare, sql: string, binder: Binder): string => {
+const decimalComparison = (compare: Comparison, sql: string, binder: QueryParameters): string => {
   const texts = (Array.isArray(compare.value) ? compare.value : [compare.value]).map(String)
-  const numbers = texts.map(plainDecimal)
-  if (numbers.some(({ whole }) => whole.length > MAX_WHOLE)) {
-    return numberCompare(compare, `toFloat64(${sql})`, (text) => binder.bind(text, 'Float64'))
+  const numbers = texts.map(toPlainDecimal)
+  if (numbers.some(({ whole }) => whole.length > MAX_WHOLE_DIGITS)) {
+    return numberComparison(compare, `toFloat64(${sql})`, (text) => binder.bind(text, 'Float64'))
   }
   const bind = (text: string): string => {
-    const { negative, whole, fraction } = plainDecimal(text)
+    const { negative, whole, fraction } = toPlainDecimal(text)
     const plain = `${negative ? '-' : ''}${whole}.${fraction.slice(0, 30) || '0'}`
     return binder.bind(plain, 'Decimal(76, 30)')
   }
-  return numberCompare(compare, sql, bind)
+  return numberComparison(compare, sql, bind)
 }
 
-const timeCompare = (compare: Compare, sql: string, binder: Binder): string => {
-  const bind = (text: string): string => binder.bind(text, TIME_TYPE)
+const timeComparison = (compare: Comparison, sql: string, binder: QueryParameters): string => {
+  const bind = (text: string): string => binder.bind(text, TIME_PARAMETER_TYPE)
   if (compare.operator === 'in' || compare.operator === 'notIn') {
-    return numberCompare(compare, `toDateTime64(${sql}, 3, 'UTC')`, bind)
+    return numberComparison(compare, `toDateTime64(${sql}, 3, 'UTC')`, bind)
   }
-  if (compare.operator !== 'between') return numberCompare(compare, sql, bind)
+  if (compare.operator !== 'between') return numberComparison(compare, sql, bind)
   const [from = '', to = from] = compare.value as readonly string[]
   return `(${sql} >= ${bind(from)} AND ${sql} <= ${bind(to)})`
 }
 
-const HEX = /^0x[0-9a-fA-F%_]*$/
-const folded = (sql: string): string => `lower(replaceRegexpAll(${sql}, '[_ ]', ''))`
-const fold = (text: string): string => text.replace(/[_ ]/g, '').toLowerCase()
+const HEX_PATTERN = /^0x[0-9a-fA-F%_]*$/
+const foldedSql = (sql: string): string => `lower(replaceRegexpAll(${sql}, '[_ ]', ''))`
+const foldText = (text: string): string => text.replace(/[_ ]/g, '').toLowerCase()
 
-const stringCompare = (compare: Compare, column: string, context: ConditionContext): string => {
+const stringComparison = (
+  compare: Comparison,
+  column: string,
+  context: ConditionContext,
+): string => {
   const { leaf, operator } = compare
   const lower = (text: string): string =>
-    leaf.address && (context.hex || HEX.test(text)) ? text.toLowerCase() : text
+    leaf.address && (context.hex || HEX_PATTERN.test(text)) ? text.toLowerCase() : text
   const equality =
     operator === 'is' || operator === 'not' || operator === 'in' || operator === 'notIn'
   const folds = leaf.folds === true && equality
-  const sql = folds ? folded(column) : column
-  const adapt = (value: unknown): string => (folds ? fold(String(value)) : lower(String(value)))
+  const sql = folds ? foldedSql(column) : column
+  const adapt = (value: unknown): string => (folds ? foldText(String(value)) : lower(String(value)))
   const { binder } = context
   if (operator === 'in' || operator === 'notIn') {
     const items = (compare.value as readonly unknown[]).map(adapt)
@@ -157,6 +165,6 @@ const stringOperator = (
     case 'startsWithCaseInsensitive':
       return `startsWith(lowerUTF8(${sql}), lowerUTF8(${bind(false)}))`
     default:
-      return `${sql} ${SYMBOLS[operator] ?? '='} ${bind(false)}`
+      return `${sql} ${SQL_OPERATORS[operator] ?? '='} ${bind(false)}`
   }
 }

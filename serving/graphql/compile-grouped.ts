@@ -1,7 +1,13 @@
 import type { Leaf } from '../../schemas/cubes/types.ts'
 import { compileCondition } from './compile-condition.ts'
 import type { Expression } from './expression.ts'
-import { type NamedFields, namedFields } from './order.ts'
+import { fieldsByName, type NamedFields } from './order-by.ts'
+import {
+  createRecordLayout,
+  type OutputColumn,
+  outputColumn,
+  type RecordLayout,
+} from './record-layout.ts'
 import {
   type DimensionField,
   type Having,
@@ -12,17 +18,22 @@ import {
   type ValueField,
   valueFields,
 } from './selection.ts'
-import { type Output, printed, type Shape, shapeOf } from './shape.ts'
-import { fromText, limitText, orderText, type Statement, whereText } from './statement.ts'
+import {
+  fromClause,
+  limitClause,
+  orderByClause,
+  type StatementContext,
+  whereClause,
+} from './sql-clauses.ts'
 
 /** Columns of the inner, aggregating SELECT: an expression stands there once. */
-interface Inner {
+interface InnerSelect {
   readonly columns: Map<string, string>
   readonly keys: Set<string>
 }
 
-interface Grouping extends Statement {
-  readonly inner: Inner
+interface GroupedStatement extends StatementContext {
+  readonly inner: InnerSelect
   readonly fields: readonly ValueField[]
   readonly named: NamedFields
   /** SQL of what was compiled already: a field that is also ordered by, compared or calculated with binds its values once. */
@@ -31,7 +42,7 @@ interface Grouping extends Statement {
   readonly widened: boolean
 }
 
-const column = ({ inner }: Grouping, sql: string): string => {
+const innerColumn = ({ inner }: GroupedStatement, sql: string): string => {
   const known = inner.columns.get(sql)
   if (known) return known
   const name = `c${inner.columns.size}`
@@ -39,13 +50,13 @@ const column = ({ inner }: Grouping, sql: string): string => {
   return name
 }
 
-const groupKey = (grouping: Grouping, sql: string): string => {
-  const name = column(grouping, sql)
+const groupKeyColumn = (grouping: GroupedStatement, sql: string): string => {
+  const name = innerColumn(grouping, sql)
   grouping.inner.keys.add(name)
   return name
 }
 
-const UNIT_FUNCTION = {
+const INTERVAL_FUNCTION = {
   seconds: 'toIntervalSecond',
   minutes: 'toIntervalMinute',
   hours: 'toIntervalHour',
@@ -55,12 +66,12 @@ const UNIT_FUNCTION = {
   years: 'toIntervalYear',
 } as const
 
-const width = ({ binder }: Statement, { unit, count }: Interval): string =>
-  `${UNIT_FUNCTION[unit]}(${binder.bind(String(count), 'UInt32')})`
+const intervalSql = ({ binder }: StatementContext, { unit, count }: Interval): string =>
+  `${INTERVAL_FUNCTION[unit]}(${binder.bind(String(count), 'UInt32')})`
 
 /** The same interval of the same leaf is one group key, however often it is selected. */
 const bucketStart = (
-  grouping: Grouping,
+  grouping: GroupedStatement,
   { leaf, interval }: DimensionField,
   buckets: Map<string, string>,
 ): string => {
@@ -70,65 +81,67 @@ const bucketStart = (
   const id = `${base} ${interval.unit} ${interval.count}`
   const known = buckets.get(id)
   if (known) return known
-  const bucket = `toStartOfInterval(${base}, ${width(grouping, interval)})`
-  const start = groupKey(grouping, `toDateTime64(${bucket}, 0, 'UTC')`)
+  const bucket = `toStartOfInterval(${base}, ${intervalSql(grouping, interval)})`
+  const start = groupKeyColumn(grouping, `toDateTime64(${bucket}, 0, 'UTC')`)
   buckets.set(id, start)
   return start
 }
 
 const bucketOutput = (
-  grouping: Grouping,
+  grouping: GroupedStatement,
   field: DimensionField,
   buckets: Map<string, string>,
-): Output => {
+): OutputColumn => {
   const { leaf, interval } = field
   const start = bucketStart(grouping, field, buckets)
-  if (leaf.bucket === 'start' || !interval) return printed(start, leaf)
-  const end = `(${start} + ${width(grouping, interval)})`
-  if (leaf.bucket === 'end') return printed(end, leaf)
-  return printed(`dateDiff('second', ${start}, ${end})`, leaf)
+  if (leaf.bucket === 'start' || !interval) return outputColumn(start, leaf)
+  const end = `(${start} + ${intervalSql(grouping, interval)})`
+  if (leaf.bucket === 'end') return outputColumn(end, leaf)
+  return outputColumn(`dateDiff('second', ${start}, ${end})`, leaf)
 }
 
-const dimensionColumn = (grouping: Grouping, leaf: Leaf): string => {
+const dimensionColumn = (grouping: GroupedStatement, leaf: Leaf): string => {
   const sql = grouping.use(leaf)
-  return grouping.widened && leaf.rollup ? column(grouping, leaf.rollup) : groupKey(grouping, sql)
+  return grouping.widened && leaf.rollup
+    ? innerColumn(grouping, leaf.rollup)
+    : groupKeyColumn(grouping, sql)
 }
 
-const pickColumn = (grouping: Grouping, { leaf, by, greatest }: PickField): string => {
+const argMinMaxColumn = (grouping: GroupedStatement, { leaf, by, greatest }: PickField): string => {
   const { use, selection } = grouping
   const rank = `tuple(assumeNotNull(${use(by)}), ${selection.cube.order.join(', ')})`
   const pick = greatest ? 'argMaxIf' : 'argMinIf'
-  return column(
+  return innerColumn(
     grouping,
     `tupleElement(${pick}(tuple(toNullable(${use(leaf)})), ${rank}, isNotNull(${use(by)})), 1)`,
   )
 }
 
-const metricColumn = (grouping: Grouping, field: MetricField): string => {
+const metricColumn = (grouping: GroupedStatement, field: MetricField): string => {
   const { metric, leaf, where } = field
   const test = where ? compileCondition(where, grouping) : undefined
   const suffix = test === undefined ? '' : 'If'
   const more = test === undefined ? '' : `, ${test}`
   const count = `count${suffix}(${test ?? ''})`
-  if (metric === 'count' || !leaf) return column(grouping, count)
+  if (metric === 'count' || !leaf) return innerColumn(grouping, count)
   const exact = grouping.use(leaf)
   const value = leaf.fast ?? exact
   switch (metric) {
     case 'uniq':
-      return column(grouping, `uniqExact${suffix}(${exact}${more})`)
+      return innerColumn(grouping, `uniqExact${suffix}(${exact}${more})`)
     case 'sum': {
       const sum = leaf.exact || leaf.type === 'Int' ? 'sum' : 'sumKahan'
-      return column(grouping, `if(${count} = 0, 0, ${sum}OrNull${suffix}(${value}${more}))`)
+      return innerColumn(grouping, `if(${count} = 0, 0, ${sum}OrNull${suffix}(${value}${more}))`)
     }
     case 'quantile': {
       const level = grouping.binder.bind(field.level ?? '0.5', 'Float64')
       const call = `quantileExactInclusiveOrNull${suffix}(${level})`
-      return column(grouping, `${call}(toFloat64(${value})${more})`)
+      return innerColumn(grouping, `${call}(toFloat64(${value})${more})`)
     }
     case 'avg':
-      return column(grouping, `avgOrNull${suffix}(${value}${more})`)
+      return innerColumn(grouping, `avgOrNull${suffix}(${value}${more})`)
     default:
-      return column(grouping, `${metric}OrNull${suffix}(${exact}${more})`)
+      return innerColumn(grouping, `${metric}OrNull${suffix}(${exact}${more})`)
   }
 }
 
@@ -142,16 +155,20 @@ const metricType = (
 }
 
 /** Outer SQL of a field as a plain value, before it is printed. */
-const valueSql = (grouping: Grouping, field: ValueField, buckets: Map<string, string>): string => {
+const cachedValueSql = (
+  grouping: GroupedStatement,
+  field: ValueField,
+  buckets: Map<string, string>,
+): string => {
   const known = grouping.values.get(field)
   if (known !== undefined) return known
-  const sql = compiledValue(grouping, field, buckets)
+  const sql = compileValue(grouping, field, buckets)
   grouping.values.set(field, sql)
   return sql
 }
 
-const compiledValue = (
-  grouping: Grouping,
+const compileValue = (
+  grouping: GroupedStatement,
   field: ValueField,
   buckets: Map<string, string>,
 ): string => {
@@ -161,43 +178,51 @@ const compiledValue = (
         ? bucketStart(grouping, field, buckets)
         : dimensionColumn(grouping, field.leaf)
     case 'pick':
-      return pickColumn(grouping, field)
+      return argMinMaxColumn(grouping, field)
     case 'metric':
       return metricColumn(grouping, field)
     case 'calculate':
-      return expressionText(grouping, field.expression, buckets)
+      return compileExpression(grouping, field.expression, buckets)
   }
 }
 
-const outputOf = (grouping: Grouping, field: ValueField, buckets: Map<string, string>): Output => {
+const compileOutput = (
+  grouping: GroupedStatement,
+  field: ValueField,
+  buckets: Map<string, string>,
+): OutputColumn => {
   if (field.kind === 'dimension' && field.interval) return bucketOutput(grouping, field, buckets)
-  const sql = valueSql(grouping, field, buckets)
-  if (field.kind === 'calculate') return printed(sql, { type: 'Float' })
-  if (field.kind === 'metric') return printed(sql, metricType(field.metric, field.leaf))
-  return printed(sql, field.leaf)
+  const sql = cachedValueSql(grouping, field, buckets)
+  if (field.kind === 'calculate') return outputColumn(sql, { type: 'Float' })
+  if (field.kind === 'metric') return outputColumn(sql, metricType(field.metric, field.leaf))
+  return outputColumn(sql, field.leaf)
 }
 
-const numberOf = (grouping: Grouping, field: ValueField, buckets: Map<string, string>): string => {
-  const sql = valueSql(grouping, field, buckets)
+const numericSql = (
+  grouping: GroupedStatement,
+  field: ValueField,
+  buckets: Map<string, string>,
+): string => {
+  const sql = cachedValueSql(grouping, field, buckets)
   if (field.kind === 'calculate') return sql
   const type = field.kind === 'metric' ? metricType(field.metric, field.leaf).type : field.leaf.type
   const isNumber = type === 'Int' || type === 'Float' || type === 'Boolean'
   return isNumber ? `toFloat64(${sql})` : `toFloat64OrNull(toString(${sql}))`
 }
 
-const expressionText = (
-  grouping: Grouping,
+const compileExpression = (
+  grouping: GroupedStatement,
   expression: Expression,
   buckets: Map<string, string>,
 ): string => {
-  const text = (inner: Expression): string => expressionText(grouping, inner, buckets)
+  const text = (inner: Expression): string => compileExpression(grouping, inner, buckets)
   switch (expression.kind) {
     case 'number':
       return grouping.binder.bind(expression.text, 'Float64')
     case 'reference': {
       const field = grouping.named.get(expression.name)
       if (!field) throw new Error(`the expression was not checked: ${expression.name}`)
-      return numberOf(grouping, field, buckets)
+      return numericSql(grouping, field, buckets)
     }
     case 'negative':
       return `(-${text(expression.of)})`
@@ -217,7 +242,7 @@ const expressionText = (
   }
 }
 
-const HAVING: Readonly<Record<Having['operator'], string>> = {
+const HAVING_OPERATORS: Readonly<Record<Having['operator'], string>> = {
   gt: '>',
   ge: '>=',
   lt: '<',
@@ -226,12 +251,12 @@ const HAVING: Readonly<Record<Having['operator'], string>> = {
   ne: '!=',
 }
 
-const havingText = (grouping: Grouping, buckets: Map<string, string>): string => {
+const havingClause = (grouping: GroupedStatement, buckets: Map<string, string>): string => {
   const parts = grouping.fields.flatMap((field) =>
     field.kind === 'metric' || field.kind === 'calculate'
       ? field.having.map(({ operator, value }) => {
           const bound = grouping.binder.bind(value, 'Float64')
-          return `${numberOf(grouping, field, buckets)} ${HAVING[operator]} ${bound}`
+          return `${numericSql(grouping, field, buckets)} ${HAVING_OPERATORS[operator]} ${bound}`
         })
       : [],
   )
@@ -239,55 +264,61 @@ const havingText = (grouping: Grouping, buckets: Map<string, string>): string =>
 }
 
 /** A path outside the group keys orders by its greatest value descending, by its least ascending. */
-const pathColumn = (grouping: Grouping, leaf: Leaf, descending: boolean): string => {
+const orderPathColumn = (grouping: GroupedStatement, leaf: Leaf, descending: boolean): string => {
   const sql = grouping.use(leaf)
   const known = grouping.inner.columns.get(sql)
   if (known && grouping.inner.keys.has(known)) return known
-  if (grouping.widened && leaf.rollup) return column(grouping, leaf.rollup)
-  return column(grouping, `${descending ? 'maxOrNull' : 'minOrNull'}(${sql})`)
+  if (grouping.widened && leaf.rollup) return innerColumn(grouping, leaf.rollup)
+  return innerColumn(grouping, `${descending ? 'maxOrNull' : 'minOrNull'}(${sql})`)
 }
 
-const orderSql = (grouping: Grouping, key: OrderKey, buckets: Map<string, string>): string =>
+const orderSql = (
+  grouping: GroupedStatement,
+  key: OrderKey,
+  buckets: Map<string, string>,
+): string =>
   'field' in key
-    ? valueSql(grouping, key.field, buckets)
-    : pathColumn(grouping, key.leaf, key.descending)
+    ? cachedValueSql(grouping, key.field, buckets)
+    : orderPathColumn(grouping, key.leaf, key.descending)
 
 /** Statement of an aggregated record: an inner SELECT groups, the outer one calculates, keeps, orders and prints. */
 export const compileGrouped = (
-  statement: Statement,
+  statement: StatementContext,
   nowMs: number,
-): { readonly sql: string; readonly shape: Shape } => {
+): { readonly sql: string; readonly shape: RecordLayout } => {
   const { selection } = statement
   const fields = valueFields(selection.fields)
-  const grouping: Grouping = {
+  const grouping: GroupedStatement = {
     ...statement,
     inner: { columns: new Map(), keys: new Set() },
     fields,
-    named: namedFields(fields),
+    named: fieldsByName(fields),
     values: new Map(),
     widened:
       selection.cube.rowKey !== undefined &&
       fields.some((field) => field.kind === 'dimension' && field.interval !== undefined),
   }
   const buckets = new Map<string, string>()
-  const shape = shapeOf(selection.fields, (field) => outputOf(grouping, field, buckets))
+  const shape = createRecordLayout(selection.fields, (field) =>
+    compileOutput(grouping, field, buckets),
+  )
   const merges =
     grouping.widened && fields.some((field) => field.kind === 'dimension' && field.leaf.rollup)
-  if (merges) for (const key of selection.cube.rowKey ?? []) groupKey(grouping, key)
-  const having = havingText(grouping, buckets)
+  if (merges) for (const key of selection.cube.rowKey ?? []) groupKeyColumn(grouping, key)
+  const having = havingClause(grouping, buckets)
   const { inner } = grouping
   const order = inner.keys.size > 0 ? selection.order : []
   const keys = order.map((key) => ({
     sql: orderSql(grouping, key, buckets),
     descending: key.descending,
   }))
-  const by = (selection.limitBy?.by ?? []).map(({ leaf }) => pathColumn(grouping, leaf, false))
-  if (inner.columns.size === 0) column(grouping, 'count()')
-  const tail = orderText(keys, [...inner.keys]) + limitText(grouping, by)
+  const by = (selection.limitBy?.by ?? []).map(({ leaf }) => orderPathColumn(grouping, leaf, false))
+  if (inner.columns.size === 0) innerColumn(grouping, 'count()')
+  const tail = orderByClause(keys, [...inner.keys]) + limitClause(grouping, by)
   const columns = [...inner.columns].map(([sql, name]) => `${sql} AS ${name}`).join(', ')
   const groupBy = inner.keys.size > 0 ? ` GROUP BY ${[...inner.keys].join(', ')}` : ''
-  const where = whereText(grouping, nowMs)
-  const source = `SELECT ${columns} FROM ${fromText(grouping)} WHERE ${where}${groupBy}`
+  const where = whereClause(grouping, nowMs)
+  const source = `SELECT ${columns} FROM ${fromClause(grouping)} WHERE ${where}${groupBy}`
   const printedColumns = shape.columns.join(', ') || '1'
   return { shape, sql: `SELECT ${printedColumns} FROM (${source})${having}${tail}` }
 }

@@ -12,25 +12,27 @@ export interface CreditFactors {
 }
 
 /** Twice the AggregationFactor. */
-const AGGREGATION = { none: 2, group: 3, having: 4 } as const
+const DOUBLED_AGGREGATION_FACTOR = { none: 2, group: 3, having: 4 } as const
 const MAX_COUNTED_FIELDS = 250
 /** ComplexityFactor times 250: 1 + n / 250, at most 1.5. */
 const MAX_COMPLEXITY = 375
 
 /** Price in hundredths of a CU, in whole numbers throughout: doubles would overshoot. */
-export const creditHundredths = (factors: CreditFactors): number => {
+export const priceInHundredths = (factors: CreditFactors): number => {
   const { base, limit, aggregation, metrics, fields } = factors
   const pages = BigInt(Math.max(1, Math.ceil(limit / 100)))
   const complexity = Math.min(250 + Math.min(fields, MAX_COUNTED_FIELDS), MAX_COMPLEXITY)
   const scaled =
-    BigInt(base) * pages * BigInt(AGGREGATION[aggregation] * (10 + metrics) * complexity)
+    BigInt(base) *
+    pages *
+    BigInt(DOUBLED_AGGREGATION_FACTOR[aggregation] * (10 + metrics) * complexity)
   const unit = 2n * 10n * 250n
   return Number((scaled + unit - 1n) / unit)
 }
 
 const isAggregate = (field: ValueField): boolean => field.kind !== 'dimension'
 
-const aggregationOf = (fields: readonly ValueField[]): CreditFactors['aggregation'] => {
+const aggregationKind = (fields: readonly ValueField[]): CreditFactors['aggregation'] => {
   const having = fields.some(
     (field) => (field.kind === 'metric' || field.kind === 'calculate') && field.having.length > 0,
   )
@@ -45,7 +47,7 @@ export const creditFactors = ({ cube, fields, limit }: CubeSelection): CreditFac
   return {
     base: cube.baseCost,
     limit: limit.count,
-    aggregation: isGrouped(values) ? aggregationOf(values) : 'none',
+    aggregation: isGrouped(values) ? aggregationKind(values) : 'none',
     metrics: values.filter((field) => field.kind === 'metric' || field.kind === 'pick').length,
     fields: values.length,
   }

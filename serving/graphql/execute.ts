@@ -1,60 +1,64 @@
 import pLimit from 'p-limit'
 import { Fault } from '../../core/errors.ts'
 import { MILLI } from '../../schemas/plans.ts'
-import type { ChainFreshness, Freshness } from '../interfaces.ts'
-import { type Caller, type Reads, workMilliUnits } from '../queries/reads.ts'
-import { QueryTooExpensive } from './answer.ts'
-import { compile } from './compile.ts'
-import { creditFactors, creditHundredths } from './credits.ts'
+import type { ChainFreshness, FreshnessReader } from '../interfaces.ts'
+import {
+  type LimitedReads,
+  type QueryCaller,
+  queryWorkMilliUnits,
+} from '../queries/limited-reads.ts'
+import { compileQuery } from './compile.ts'
+import { creditFactors, priceInHundredths } from './credits.ts'
+import { QueryTooExpensive } from './errors.ts'
 import type { QueryLimits } from './limits.ts'
 import type { Plan } from './plan.ts'
-import { recordsBytes } from './records.ts'
 import type { GroupMember } from './select.ts'
 import type { CubeSelection } from './selection.ts'
+import { writeRecords } from './write-records.ts'
 
 /** What a plan runs on. */
-export interface ExecuteDeps {
-  readonly reads: Pick<Reads, 'queryText' | 'perOrg'>
-  readonly freshness: Freshness
+export interface ExecutionDeps {
+  readonly reads: Pick<LimitedReads, 'queryText' | 'perOrg'>
+  readonly freshness: FreshnessReader
   readonly limits: QueryLimits
   readonly nowMs: () => number
 }
 
 /** An answered request. */
-export interface Executed {
+export interface ExecutionResult {
   /** The whole envelope as JSON text, UTF-8. */
   readonly body: Buffer
   /** What it cost, in thousandths of a CU. */
   readonly milliUnits: number
 }
 
-interface CubeAnswer {
+interface CubeResult {
   /** The JSON list of records. */
   readonly list: Buffer
   readonly rowCount: number
   readonly rowsRead: number
 }
 
-const NOTHING: CubeAnswer = { list: Buffer.from('[]'), rowCount: 0, rowsRead: 0 }
+const EMPTY_RESULT: CubeResult = { list: Buffer.from('[]'), rowCount: 0, rowsRead: 0 }
 
 const runCube = async (
   selection: CubeSelection,
-  deps: ExecuteDeps,
-  caller: Caller,
-): Promise<CubeAnswer> => {
+  deps: ExecutionDeps,
+  caller: QueryCaller,
+): Promise<CubeResult> => {
   caller.signal.throwIfAborted()
-  if (selection.chains.length === 0 || selection.limit.count === 0) return NOTHING
-  const { shape, ...query } = compile(selection, deps.nowMs())
+  if (selection.chains.length === 0 || selection.limit.count === 0) return EMPTY_RESULT
+  const { shape, ...query } = compileQuery(selection, deps.nowMs())
   const { text, rowCount, rowsRead } = await deps.reads.queryText(query, caller)
-  return { list: recordsBytes(text, rowCount, shape), rowCount, rowsRead }
+  return { list: writeRecords(text, rowCount, shape), rowCount, rowsRead }
 }
 
 /** Runs every cube selection once, a few at a time; the first failure ends the others. */
 const runCubes = async (
   plan: Plan,
-  deps: ExecuteDeps,
-  client: Caller,
-): Promise<ReadonlyMap<CubeSelection, CubeAnswer>> => {
+  deps: ExecutionDeps,
+  client: QueryCaller,
+): Promise<ReadonlyMap<CubeSelection, CubeResult>> => {
   const { timeoutMs, concurrency } = deps.limits
   const failed = new AbortController()
   const timeout = AbortSignal.timeout(timeoutMs)
@@ -77,9 +81,9 @@ const runCubes = async (
   }
 }
 
-const chainStats = async (
+const chainFreshnessStats = async (
   plan: Plan,
-  freshness: Freshness,
+  freshness: FreshnessReader,
 ): Promise<Readonly<Record<string, unknown>>> => {
   const chains = [...new Set(plan.selections.flatMap((selection) => selection.chains))]
   const found = await Promise.all(
@@ -102,31 +106,31 @@ interface CubeCredits {
   readonly row_count: number
 }
 
-const creditsOf = (
+const chargeOf = (
   plan: Plan,
-  answers: ReadonlyMap<CubeSelection, CubeAnswer>,
-  caller: Caller,
+  answers: ReadonlyMap<CubeSelection, CubeResult>,
+  caller: QueryCaller,
 ): { readonly milliUnits: number; readonly cubes: readonly CubeCredits[] } => {
   let hundredths = 0
   const cubes = plan.selections.flatMap((selection): readonly CubeCredits[] => {
-    const { rowCount } = answers.get(selection) ?? NOTHING
+    const { rowCount } = answers.get(selection) ?? EMPTY_RESULT
     if (rowCount === 0) return []
-    const price = creditHundredths(creditFactors(selection))
+    const price = priceInHundredths(creditFactors(selection))
     hundredths += price
     return [{ cube: selection.cube.name, credits: price / 100, row_count: rowCount }]
   })
-  return { milliUnits: Math.max(hundredths * 10, workMilliUnits(caller.work)), cubes }
+  return { milliUnits: Math.max(hundredths * 10, queryWorkMilliUnits(caller.work)), cubes }
 }
 
 /** Pieces of the `data` object in order. */
-const dataParts = (
+const dataFragments = (
   plan: Plan,
-  answers: ReadonlyMap<CubeSelection, CubeAnswer>,
+  answers: ReadonlyMap<CubeSelection, CubeResult>,
 ): readonly (string | Buffer)[] => {
   const parts: (string | Buffer)[] = ['{']
   const memberPart = (member: GroupMember): string | Buffer =>
     'selection' in member
-      ? (answers.get(member.selection) ?? NOTHING).list
+      ? (answers.get(member.selection) ?? EMPTY_RESULT).list
       : JSON.stringify(member.name)
   const writeGroup = (members: readonly GroupMember[]): void => {
     parts.push('{')
@@ -145,31 +149,35 @@ const dataParts = (
   return parts
 }
 
-const joined = (parts: readonly (string | Buffer)[]): Buffer =>
+const concatParts = (parts: readonly (string | Buffer)[]): Buffer =>
   Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)))
 
 /**
  * Runs a plan and writes the answer as text: values stand in it as the engine printed them. Throws `Outage`, the
  * driver's error, or `QueryTooExpensive`; rejects with the signal's reason when the client has left.
  */
-export const execute = async (plan: Plan, deps: ExecuteDeps, client: Caller): Promise<Executed> => {
+export const executePlan = async (
+  plan: Plan,
+  deps: ExecutionDeps,
+  client: QueryCaller,
+): Promise<ExecutionResult> => {
   const startedMs = performance.now()
   const answers = await runCubes(plan, deps, client)
-  const data = dataParts(plan, answers)
+  const data = dataFragments(plan, answers)
   if (plan.selections.length === 0)
-    return { body: joined(['{"data":', ...data, '}']), milliUnits: 0 }
-  const { milliUnits, cubes } = creditsOf(plan, answers, client)
+    return { body: concatParts(['{"data":', ...data, '}']), milliUnits: 0 }
+  const { milliUnits, cubes } = chargeOf(plan, answers, client)
   const rowsRead = [...answers.values()].reduce((sum, answer) => sum + answer.rowsRead, 0)
   const extensions = {
     ...(milliUnits > 0 && { credits: { total: milliUnits / MILLI, unit: 'CU', cubes } }),
     stats: {
       rows_read: rowsRead,
       elapsed_ms: Math.round(performance.now() - startedMs),
-      chains: await chainStats(plan, deps.freshness),
+      chains: await chainFreshnessStats(plan, deps.freshness),
     },
   }
   return {
-    body: joined(['{"data":', ...data, ',"extensions":', JSON.stringify(extensions), '}']),
+    body: concatParts(['{"data":', ...data, ',"extensions":', JSON.stringify(extensions), '}']),
     milliUnits,
   }
 }

@@ -44,12 +44,12 @@ export const QUERY_LIMITS: QueryLimits = {
 /** At most this many errors are listed. */
 export const MAX_ERRORS = 100
 
-const OPENING: ReadonlySet<string> = new Set([
+const OPENING_TOKENS: ReadonlySet<string> = new Set([
   TokenKind.BRACE_L,
   TokenKind.BRACKET_L,
   TokenKind.PAREN_L,
 ])
-const CLOSING: ReadonlySet<string> = new Set([
+const CLOSING_TOKENS: ReadonlySet<string> = new Set([
   TokenKind.BRACE_R,
   TokenKind.BRACKET_R,
   TokenKind.PAREN_R,
@@ -59,14 +59,14 @@ const CLOSING: ReadonlySet<string> = new Set([
  * Counts tokens and nesting before the recursive parser sees the text; gives the number of tokens. Throws `GraphQLError`,
  * also for a bad token.
  */
-export const checkSize = (text: string, { maxTokens, maxDepth }: QueryLimits): number => {
+export const countTokens = (text: string, { maxTokens, maxDepth }: QueryLimits): number => {
   const lexer = new Lexer(new Source(text))
   let depth = 0
   let count = 0
   for (; lexer.advance().kind !== TokenKind.EOF; count++) {
     if (count >= maxTokens) throw new GraphQLError(`The document has more than ${maxTokens} tokens`)
-    if (OPENING.has(lexer.token.kind)) depth++
-    else if (CLOSING.has(lexer.token.kind)) depth--
+    if (OPENING_TOKENS.has(lexer.token.kind)) depth++
+    else if (CLOSING_TOKENS.has(lexer.token.kind)) depth--
     if (depth > maxDepth) throw new GraphQLError(`The document is nested deeper than ${maxDepth}`)
   }
   return count

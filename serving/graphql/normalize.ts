@@ -18,33 +18,43 @@ import {
   TypeNameMetaFieldDef,
 } from 'graphql'
 import { chainRow } from '../../schemas/chains.ts'
-import { type Checks, checkArguments, checkLeaf, complain } from './check.ts'
-import { InvalidDocument } from './document.ts'
-import type { Catalogue } from './schema.ts'
-import { chainWord, normalizeValue, type ValueContext, withoutState } from './values.ts'
-import { textSteps } from './work.ts'
+import {
+  normalizeValue,
+  resolveChainAlias,
+  resolveStateSuffix,
+  type ValueContext,
+} from './normalize-values.ts'
+import { InvalidDocument } from './parse-document.ts'
+import { stepsOfText } from './planning-budget.ts'
+import type { CubeSchema } from './schema.ts'
+import {
+  addError,
+  type ValidationState,
+  validateArguments,
+  validateSelectionSet,
+} from './validate-arguments.ts'
 
 /** Alias of the leaf inside a field with two shapes that was asked for as a leaf. */
-export const LEAF_FORM = '__leaf'
+export const LEAF_FORM_ALIAS = '__leaf'
 /** Prefix of the alias of a group that was wrapped around a root-level cube. */
-export const FLAT_ROOT = '__flat_'
+export const FLAT_ROOT_PREFIX = '__flat_'
 
 /** What a rewrite works with, beside the operation. */
 export interface NormalizeContext extends ValueContext {
-  readonly catalogue: Catalogue
+  readonly catalogue: CubeSchema
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>
 }
 
 /** Arguments of one field as written, for a definition: fragments repeat the field, its arguments are rewritten once. */
-interface Rewritten {
+interface RewrittenArguments {
   readonly definition: GraphQLField<unknown, unknown>
   readonly arguments: readonly ArgumentNode[]
   /** Steps that it took; each copy is checked and read again later. */
   readonly steps: number
 }
 
-interface Pass extends NormalizeContext, Checks {
-  readonly rewritten: Map<FieldNode, Rewritten>
+interface NormalizeState extends NormalizeContext, ValidationState {
+  readonly rewritten: Map<FieldNode, RewrittenArguments>
   readonly argumentTexts: Map<FieldNode, string>
   /** Fields of the answer so far: fragments may multiply them. */
   fields: number
@@ -55,7 +65,7 @@ interface Pass extends NormalizeContext, Checks {
 /** Deepest nesting once fragments are spread: each may hold the next. */
 const MAX_NESTING = 500
 
-const inside = <T>(pass: Pass, at: SelectionNode, read: () => T): T => {
+const withNesting = <T>(pass: NormalizeState, at: SelectionNode, read: () => T): T => {
   if (++pass.depth > MAX_NESTING)
     throw new GraphQLError(`Fragments are nested deeper than ${MAX_NESTING}`, { nodes: at })
   const value = read()
@@ -63,26 +73,29 @@ const inside = <T>(pass: Pass, at: SelectionNode, read: () => T): T => {
   return value
 }
 
-const isTaken = (directives: readonly DirectiveNode[] | undefined, pass: Pass): boolean => {
+const isIncluded = (
+  directives: readonly DirectiveNode[] | undefined,
+  pass: NormalizeState,
+): boolean => {
   for (const directive of directives ?? []) {
     const given = directive.arguments?.find(({ name }) => name.value === 'if')?.value
     const value = given && normalizeValue(given, GraphQLBoolean, pass)
     if (value?.kind !== Kind.BOOLEAN) {
       const message = `@${directive.name.value} needs 'if: true' or 'if: false'`
-      complain(pass, new GraphQLError(message, { nodes: directive }))
+      addError(pass, new GraphQLError(message, { nodes: directive }))
     } else if (value.value === (directive.name.value === 'skip')) return false
   }
   return true
 }
 
-const named = (name: string) => ({ kind: Kind.NAME as const, value: name })
+const nameNode = (name: string) => ({ kind: Kind.NAME as const, value: name })
 
 const SKIPPED: readonly DirectiveNode[] = [
   {
     kind: Kind.DIRECTIVE,
-    name: named('skip'),
+    name: nameNode('skip'),
     arguments: [
-      { kind: Kind.ARGUMENT, name: named('if'), value: { kind: Kind.BOOLEAN, value: true } },
+      { kind: Kind.ARGUMENT, name: nameNode('if'), value: { kind: Kind.BOOLEAN, value: true } },
     ],
   },
 ]
@@ -91,25 +104,25 @@ const SKIPPED: readonly DirectiveNode[] = [
 export const isSkipped = (node: FieldNode): boolean => (node.directives?.length ?? 0) > 0
 
 /** Nodes of one level by response key. A selection set that is spread twice at a level says nothing more: it is read once. */
-interface Level {
+interface ResponseLevel {
   readonly groups: Map<string, { readonly taken: boolean; readonly nodes: FieldNode[] }>
   readonly taken: Set<SelectionSetNode>
   readonly skipped: Set<SelectionSetNode>
 }
 
-const collect = (
+const collectFields = (
   set: SelectionSetNode,
   type: GraphQLObjectType,
   taken: boolean,
-  pass: Pass,
-  level: Level,
+  pass: NormalizeState,
+  level: ResponseLevel,
 ): void => {
   const seen = taken ? level.taken : level.skipped
   if (seen.has(set)) return
   seen.add(set)
   for (const selection of set.selections) {
     pass.work.spend(1 + (selection.directives?.length ?? 0), selection)
-    const wanted = isTaken(selection.directives, pass) && taken
+    const wanted = isIncluded(selection.directives, pass) && taken
     if (selection.kind === Kind.FIELD) {
       const key = `${selection.alias?.value ?? selection.name.value}${wanted ? '' : ' skipped'}`
       const group = level.groups.get(key)
@@ -123,67 +136,67 @@ const collect = (
     const condition = fragment.typeCondition?.name.value
     if (condition !== undefined && condition !== type.name) {
       const message = `A fragment on '${condition}' cannot be spread on '${type.name}'`
-      complain(pass, new GraphQLError(message, { nodes: selection }))
+      addError(pass, new GraphQLError(message, { nodes: selection }))
     } else {
       const { selectionSet } = fragment
-      inside(pass, selection, () => collect(selectionSet, type, wanted, pass, level))
+      withNesting(pass, selection, () => collectFields(selectionSet, type, wanted, pass, level))
     }
   }
 }
 
-const argumentText = (node: FieldNode, pass: Pass): string => {
+const argumentText = (node: FieldNode, pass: NormalizeState): string => {
   const known = pass.argumentTexts.get(node)
   if (known !== undefined) return known
   const text = (node.arguments ?? []).map(print).sort().join()
-  pass.work.spend(textSteps(text.length * 8), node)
+  pass.work.spend(stepsOfText(text.length * 8), node)
   pass.argumentTexts.set(node, text)
   return text
 }
 
-const sameField = (a: FieldNode, b: FieldNode, pass: Pass): boolean => {
+const isSameField = (a: FieldNode, b: FieldNode, pass: NormalizeState): boolean => {
   if (a.name.value !== b.name.value) return false
   if (!a.arguments?.length && !b.arguments?.length) return true
   const text = argumentText(a, pass)
-  pass.work.spend(textSteps(text.length), a)
+  pass.work.spend(stepsOfText(text.length), a)
   return text === argumentText(b, pass)
 }
 
 /** A field of the answer is copied, read as a selection and compiled. */
-const FIELD_STEPS = 3
+const STEPS_PER_FIELD = 3
 
-const flatten = (
+const mergeSelectionSets = (
   sets: readonly SelectionSetNode[],
   type: GraphQLObjectType,
-  pass: Pass,
+  pass: NormalizeState,
 ): readonly FieldNode[] => {
-  const level: Level = { groups: new Map(), taken: new Set(), skipped: new Set() }
-  for (const set of sets) collect(set, type, true, pass, level)
+  const level: ResponseLevel = { groups: new Map(), taken: new Set(), skipped: new Set() }
+  for (const set of sets) collectFields(set, type, true, pass, level)
   const fields: FieldNode[] = []
   for (const { taken, nodes } of level.groups.values()) {
     const [first, ...rest] = nodes
     if (!first) continue
-    pass.work.spend(FIELD_STEPS, first)
+    pass.work.spend(STEPS_PER_FIELD, first)
     if (++pass.fields > pass.limits.maxFields)
       throw new GraphQLError(`The document selects more than ${pass.limits.maxFields} fields`)
-    const clash = rest.find((node) => !sameField(first, node, pass))
+    const clash = rest.find((node) => !isSameField(first, node, pass))
     if (clash) {
       const key = first.alias?.value ?? first.name.value
       const message = `Fields '${key}' differ: give one of them another alias`
-      complain(pass, new GraphQLError(message, { nodes: [first, clash] }))
+      addError(pass, new GraphQLError(message, { nodes: [first, clash] }))
     }
     const inner = nodes.flatMap(({ selectionSet }) => (selectionSet ? [selectionSet] : []))
-    const field = fieldOf(first, inner, type, pass)
+    const field = normalizeField(first, inner, type, pass)
     if (field) fields.push({ ...field, directives: taken ? [] : SKIPPED })
   }
   return fields
 }
 
 /** Arguments as the definition declares them, checked. */
-const rewrittenArguments = (
+const rewriteArguments = (
   node: FieldNode,
   type: GraphQLObjectType,
   definition: GraphQLField<unknown, unknown>,
-  pass: Pass,
+  pass: NormalizeState,
 ): readonly ArgumentNode[] => {
   const known = pass.rewritten.get(node)
   if (known?.definition === definition) {
@@ -197,7 +210,7 @@ const rewrittenArguments = (
     return value ? [{ ...argument, value }] : []
   })
   const steps = pass.work.done() - before
-  checkArguments(node, rewritten, definition, type, pass)
+  validateArguments(node, rewritten, definition, type, pass)
   pass.rewritten.set(node, { definition, arguments: rewritten, steps })
   return rewritten
 }
@@ -213,25 +226,25 @@ const metaField = (name: string, isRoot: boolean): GraphQLField<unknown, unknown
       : undefined
 }
 
-const fieldOf = (
+const normalizeField = (
   node: FieldNode,
   inner: readonly SelectionSetNode[],
   type: GraphQLObjectType,
-  pass: Pass,
+  pass: NormalizeState,
 ): FieldNode | undefined => {
   const written = node.name.value
   const known = type.getFields()
   const isRoot = type === pass.catalogue.schema.getQueryType()
   if (isRoot && !(written in known) && pass.catalogue.cubes.has(written)) {
-    return flatRoot(node, inner, pass)
+    return wrapRootCube(node, inner, pass)
   }
   const name = type.name.startsWith('__')
     ? written
-    : withoutState(written, (candidate) => candidate in known)
+    : resolveStateSuffix(written, (candidate) => candidate in known)
   const definition = known[name] ?? metaField(written, isRoot)
   if (!definition) {
     const message = `Unknown field '${written}' on type '${type.name}'`
-    complain(pass, new GraphQLError(message, { nodes: node }))
+    addError(pass, new GraphQLError(message, { nodes: node }))
     return undefined
   }
   const alias = name === written ? node.alias : (node.alias ?? node.name)
@@ -240,37 +253,39 @@ const fieldOf = (
     ...rest,
     ...(alias && { alias }),
     name: { ...node.name, value: name },
-    arguments: rewrittenArguments(node, type, definition, pass),
+    arguments: rewriteArguments(node, type, definition, pass),
   }
   const fieldType = getNamedType(definition.type)
   const leaf =
-    fieldType instanceof GraphQLObjectType && inner.length === 0 ? leafFormOf(fieldType) : undefined
+    fieldType instanceof GraphQLObjectType && inner.length === 0
+      ? leafFormField(fieldType)
+      : undefined
   if (leaf) return { ...field, selectionSet: { kind: Kind.SELECTION_SET, selections: [leaf] } }
-  if (!checkLeaf(node, inner.length > 0, definition, pass)) return undefined
+  if (!validateSelectionSet(node, inner.length > 0, definition, pass)) return undefined
   if (!(fieldType instanceof GraphQLObjectType)) return field
-  const selections = inside(pass, node, () => flatten(inner, fieldType, pass))
+  const selections = withNesting(pass, node, () => mergeSelectionSets(inner, fieldType, pass))
   return { ...field, selectionSet: { kind: Kind.SELECTION_SET, selections } }
 }
 
-const joined = (sets: readonly SelectionSetNode[]): SelectionSetNode => ({
+const joinSelectionSets = (sets: readonly SelectionSetNode[]): SelectionSetNode => ({
   kind: Kind.SELECTION_SET,
   selections: sets.flatMap(({ selections }) => selections),
 })
 
 /** N11: the leaf that stands for a field with two shapes, marked in the type's extensions. */
-const leafFormOf = (type: GraphQLObjectType): FieldNode | undefined => {
+const leafFormField = (type: GraphQLObjectType): FieldNode | undefined => {
   const { leaf } = type.extensions
   if (typeof leaf !== 'string') return undefined
-  return { kind: Kind.FIELD, alias: named(LEAF_FORM), name: named(leaf) }
+  return { kind: Kind.FIELD, alias: nameNode(LEAF_FORM_ALIAS), name: nameNode(leaf) }
 }
 
 const GROUP_ARGUMENTS: ReadonlySet<string> = new Set(['network', 'dataset', 'aggregates'])
 
 /** N12: `Cube(network: n, …)` at the root becomes the same cube inside its group. */
-const flatRoot = (
+const wrapRootCube = (
   node: FieldNode,
   inner: readonly SelectionSetNode[],
-  pass: Pass,
+  pass: NormalizeState,
 ): FieldNode | undefined => {
   const cube = pass.catalogue.cubes.get(node.name.value)
   const ofGroup = (node.arguments ?? []).filter(({ name }) => GROUP_ARGUMENTS.has(name.value))
@@ -281,10 +296,10 @@ const flatRoot = (
       ? pass.variables.get(network.value.name.value)
       : network?.value
   const word = given?.kind === Kind.ENUM || given?.kind === Kind.STRING ? given.value : undefined
-  const chain = word && chainWord(word)
+  const chain = word && resolveChainAlias(word)
   if (!cube || (!chain && !cube.groups.includes('Trading'))) {
     const message = `'${node.name.value}' at the root needs the argument 'network'`
-    complain(pass, new GraphQLError(message, { nodes: node }))
+    addError(pass, new GraphQLError(message, { nodes: node }))
     return undefined
   }
   const group = !chain ? 'Trading' : chainRow(chain)?.vm === 'svm' ? 'Solana' : 'EVM'
@@ -294,18 +309,18 @@ const flatRoot = (
     alias: key,
     name: { ...node.name, value: cube.name },
     arguments: ofCube,
-    ...(inner.length > 0 && { selectionSet: joined(inner) }),
+    ...(inner.length > 0 && { selectionSet: joinSelectionSets(inner) }),
   }
   const wrapper: FieldNode = {
     kind: Kind.FIELD,
-    alias: named(`${FLAT_ROOT}${key.value}`),
-    name: named(group),
+    alias: nameNode(`${FLAT_ROOT_PREFIX}${key.value}`),
+    name: nameNode(group),
     arguments: ofGroup,
     ...(node.loc && { loc: node.loc }),
   }
   const root = pass.catalogue.schema.getQueryType()
   if (!root) return undefined
-  return fieldOf(wrapper, [{ kind: Kind.SELECTION_SET, selections: [body] }], root, pass)
+  return normalizeField(wrapper, [{ kind: Kind.SELECTION_SET, selections: [body] }], root, pass)
 }
 
 /**
@@ -313,13 +328,13 @@ const flatRoot = (
  * fields of one response key are merged. What is left fits the schema. Throws
  * `GraphQLError` or `InvalidDocument`.
  */
-export const normalize = (
+export const normalizeOperation = (
   operation: OperationDefinitionNode,
   context: NormalizeContext,
 ): OperationDefinitionNode => {
   const root = context.catalogue.schema.getQueryType()
   if (!root) throw new Error('the schema has no query type')
-  const pass: Pass = {
+  const pass: NormalizeState = {
     ...context,
     errors: [],
     checked: new Set(),
@@ -328,7 +343,7 @@ export const normalize = (
     fields: 0,
     depth: 0,
   }
-  const selections = flatten([operation.selectionSet], root, pass)
+  const selections = mergeSelectionSets([operation.selectionSet], root, pass)
   if (pass.errors.length > 0) throw new InvalidDocument(pass.errors)
   if (selections.length === 0) throw new GraphQLError('The operation selects nothing')
   return {

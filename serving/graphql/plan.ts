@@ -1,22 +1,27 @@
 import { setImmediate } from 'node:timers/promises'
 import { GraphQLError } from 'graphql'
 import { LRUCache } from 'lru-cache'
-import { compile } from './compile.ts'
-import { creditFactors, creditHundredths } from './credits.ts'
-import {
-  checkDocument,
-  operationOf,
-  type ParsedDocument,
-  parseText,
-  variablesOf,
-} from './document.ts'
-import { introspect } from './introspect.ts'
+import { compileQuery } from './compile.ts'
+import { creditFactors, priceInHundredths } from './credits.ts'
+import { introspect } from './introspection.ts'
 import type { QueryLimits } from './limits.ts'
-import { normalize } from './normalize.ts'
-import type { Catalogue } from './schema.ts'
-import { type GroupMember, type RootMember, select } from './select.ts'
+import { normalizeOperation } from './normalize.ts'
+import {
+  coerceVariables,
+  type ParsedDocument,
+  parseDocument,
+  selectOperation,
+  validateDocument,
+} from './parse-document.ts'
+import {
+  createPlanningBudget,
+  type PlanningBudget,
+  PlanningTooExpensive,
+  stepsOfText,
+} from './planning-budget.ts'
+import type { CubeSchema } from './schema.ts'
+import { type GroupMember, type RootMember, selectCubes } from './select.ts'
 import type { CubeSelection } from './selection.ts'
-import { makeWork, PlanningTooExpensive, textSteps, type Work } from './work.ts'
 
 /** One request as a client sends it. */
 export interface GraphqlRequest {
@@ -35,12 +40,12 @@ export interface Plan {
   readonly worstMilliUnits: number
 }
 
-const PLANS = 500
+const MAX_CACHED_PLANS = 500
 /** Characters and nodes that are kept, a node for `NODE_CHARACTERS`. */
-const CACHED_SIZE = 20_000_000
-const NODE_CHARACTERS = 50
+const MAX_CACHE_SIZE = 20_000_000
+const CHARACTERS_PER_NODE = 50
 
-const selectionsOf = (members: readonly RootMember[]): readonly CubeSelection[] =>
+const cubeSelections = (members: readonly RootMember[]): readonly CubeSelection[] =>
   members
     .flatMap((member): readonly GroupMember[] => {
       if (member.kind === 'group') return member.members
@@ -48,16 +53,16 @@ const selectionsOf = (members: readonly RootMember[]): readonly CubeSelection[] 
     })
     .flatMap((member) => ('selection' in member ? [member.selection] : []))
 
-interface Kept<T> {
+interface CacheEntry<T> {
   readonly value: T
   readonly steps: number
 }
 
-const cache = <T>(): LRUCache<string, Kept<T>> =>
+const createCache = <T>(): LRUCache<string, CacheEntry<T>> =>
   new LRUCache({
-    max: PLANS,
-    maxSize: CACHED_SIZE,
-    sizeCalculation: ({ steps }, text) => text.length + Math.ceil(steps) * NODE_CHARACTERS + 1,
+    max: MAX_CACHED_PLANS,
+    maxSize: MAX_CACHE_SIZE,
+    sizeCalculation: ({ steps }, text) => text.length + Math.ceil(steps) * CHARACTERS_PER_NODE + 1,
   })
 
 /** Values nest no deeper than `levels`. Looks no further than that, so any value is safe. */
@@ -68,32 +73,36 @@ const isShallowValue = (value: unknown, levels: number): boolean => {
 }
 
 /** The statements of a plan are made once before any of them runs: one that is too long is refused with nothing done. */
-const checkStatement = (selection: CubeSelection, { maxSql }: QueryLimits, work: Work): void => {
-  const { sql, params = {} } = compile(selection, 0)
-  work.spend(textSteps(sql.length) + Object.keys(params).length)
+const validateStatementSize = (
+  selection: CubeSelection,
+  { maxSql }: QueryLimits,
+  work: PlanningBudget,
+): void => {
+  const { sql, params = {} } = compileQuery(selection, 0)
+  work.spend(stepsOfText(sql.length) + Object.keys(params).length)
   if (sql.length > maxSql)
     throw new PlanningTooExpensive(`A statement of the query has more than ${maxSql} characters`)
 }
 
 /** Work that can stop between two of its stages. */
-type Staged<T> = Generator<undefined, T>
+type PlanningStages<T> = Generator<undefined, T>
 
-const planOf = function* (
+const planStages = function* (
   { query, variables = {}, operationName }: GraphqlRequest,
-  { catalogue, limits, documents }: Ground,
-  work: Work,
-): Staged<Plan> {
+  { catalogue, limits, documents }: PlannerContext,
+  work: PlanningBudget,
+): PlanningStages<Plan> {
   let parsed = documents.get(query)?.value
   if (!parsed) {
-    const document = parseText(query, limits, work)
+    const document = parseDocument(query, limits, work)
     yield
-    parsed = checkDocument(document, catalogue.schema, work)
+    parsed = validateDocument(document, catalogue.schema, work)
     documents.set(query, { value: parsed, steps: work.done() })
     yield
   }
   const { fragments } = parsed
-  const operation = operationOf(parsed, operationName)
-  const values = variablesOf(operation, variables, { limits, work })
+  const operation = selectOperation(parsed, operationName)
+  const values = coerceVariables(operation, variables, { limits, work })
   const context = {
     fragments,
     variables: values,
@@ -102,15 +111,15 @@ const planOf = function* (
     work,
     rewrittenVariables: new Map(),
   }
-  const rewritten = normalize(operation, context)
+  const rewritten = normalizeOperation(operation, context)
   yield
-  const members = select(rewritten, catalogue, limits, work)
-  const selections = selectionsOf(members)
+  const members = selectCubes(rewritten, catalogue, limits, work)
+  const selections = cubeSelections(members)
   yield
-  for (const selection of selections) checkStatement(selection, limits, work)
+  for (const selection of selections) validateStatementSize(selection, limits, work)
   yield
   const nodes = members.flatMap((member) => (member.kind === 'introspection' ? [member.node] : []))
-  const hundredths = selections.map((selection) => creditHundredths(creditFactors(selection)))
+  const hundredths = selections.map((selection) => priceInHundredths(creditFactors(selection)))
   return {
     members,
     selections,
@@ -119,10 +128,10 @@ const planOf = function* (
   }
 }
 
-interface Ground {
-  readonly catalogue: Catalogue
+interface PlannerContext {
+  readonly catalogue: CubeSchema
   readonly limits: QueryLimits
-  readonly documents: LRUCache<string, Kept<ParsedDocument>>
+  readonly documents: LRUCache<string, CacheEntry<ParsedDocument>>
 }
 
 /**
@@ -130,19 +139,19 @@ interface Ground {
  * in the `Work` that it is given, also where it throws `GraphQLError` or `InvalidDocument`.
  */
 export interface Planner {
-  readonly plan: (request: GraphqlRequest, work?: Work) => Plan
+  readonly plan: (request: GraphqlRequest, work?: PlanningBudget) => Plan
   /** The same with a turn for others between the stages of a large request; `computed` is told how long each stage took. */
   readonly planInTurns: (
     request: GraphqlRequest,
-    work?: Work,
+    work?: PlanningBudget,
     computed?: (ms: number) => void,
   ) => Promise<Plan>
 }
 
 /** Steps after which others get a turn: about 10 ms. */
-const TURN_STEPS = 2_000
+const STEPS_PER_YIELD = 2_000
 
-const timed = <T>(run: () => T, took: (ms: number) => void): T => {
+const measure = <T>(run: () => T, took: (ms: number) => void): T => {
   const startedMs = performance.now()
   try {
     return run()
@@ -152,21 +161,21 @@ const timed = <T>(run: () => T, took: (ms: number) => void): T => {
 }
 
 /** Makes the planner of a schema. */
-export const makePlanner = (catalogue: Catalogue, limits: QueryLimits): Planner => {
-  const ground: Ground = { catalogue, limits, documents: cache() }
-  const plans = cache<Plan>()
-  const staged = function* (request: GraphqlRequest, work: Work): Staged<Plan> {
+export const createPlanner = (catalogue: CubeSchema, limits: QueryLimits): Planner => {
+  const ground: PlannerContext = { catalogue, limits, documents: createCache() }
+  const plans = createCache<Plan>()
+  const staged = function* (request: GraphqlRequest, work: PlanningBudget): PlanningStages<Plan> {
     const { query, variables = {}, operationName = '' } = request
     if (!isShallowValue(variables, limits.maxDepth))
       throw new GraphQLError('A variable is nested too deep')
     const key = JSON.stringify([query, operationName, variables])
     const known = plans.get(key)
     if (known) return known.value
-    const value = yield* planOf(request, ground, work)
+    const value = yield* planStages(request, ground, work)
     plans.set(key, { value, steps: work.done() })
     return value
   }
-  const newWork = () => makeWork(limits.maxSteps)
+  const newWork = () => createPlanningBudget(limits.maxSteps)
   return {
     plan: (request, work = newWork()) => {
       const stages = staged(request, work)
@@ -177,13 +186,13 @@ export const makePlanner = (catalogue: Catalogue, limits: QueryLimits): Planner 
     },
     planInTurns: async (request, work = newWork(), computed = () => undefined) => {
       const stages = staged(request, work)
-      let turnAt = TURN_STEPS
+      let turnAt = STEPS_PER_YIELD
       for (;;) {
-        const { done, value } = timed(() => stages.next(), computed)
+        const { done, value } = measure(() => stages.next(), computed)
         if (done) return value
         if (work.done() < turnAt) continue
         await setImmediate()
-        turnAt = work.done() + TURN_STEPS
+        turnAt = work.done() + STEPS_PER_YIELD
       }
     },
   }

@@ -8,26 +8,32 @@ import { GRAPHQL_ANSWERS, GraphqlBody, GraphqlQuery } from '../../schemas/api/gr
 import { CUBES } from '../../schemas/cubes/all.ts'
 import { concurrentQueries, PLANS } from '../../schemas/plans.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
-import { clientSignal } from '../http/bounded.ts'
 import { installGuard } from '../http/guard-hooks.ts'
-import { hasLeft } from '../http/plane.ts'
-import { faultOf, isLoad, problemOf, retryAfterOf } from '../http/problem.ts'
-import type { Freshness, Guard, Principal } from '../interfaces.ts'
-import { makeReads, noWork, type ReadStore, type Reads, workMilliUnits } from '../queries/reads.ts'
-import { failure, publicErrors } from './answer.ts'
-import { execute } from './execute.ts'
+import { hasDisconnected } from '../http/plane.ts'
+import { isOverload, problemBody, retryAfterSeconds, toFault } from '../http/problem-details.ts'
+import { clientDisconnectSignal } from '../http/query-limiter.ts'
+import type { FreshnessReader, Guard, Principal } from '../interfaces.ts'
+import {
+  createLimitedReads,
+  emptyWork,
+  type LimitedReads,
+  queryWorkMilliUnits,
+  type ReadStore,
+} from '../queries/limited-reads.ts'
+import { errorEnvelope, publicErrors } from './errors.ts'
+import { executePlan } from './execute.ts'
 import { QUERY_LIMITS, type QueryLimits } from './limits.ts'
-import { type GraphqlRequest, makePlanner, type Plan } from './plan.ts'
-import { planned } from './planned.ts'
-import { catalogueOf } from './schema.ts'
-import { makePlanningTurns } from './turns.ts'
+import { createPlanner, type GraphqlRequest, type Plan } from './plan.ts'
+import { planWithQuota } from './plan-with-quota.ts'
+import { createPlanningQueue } from './planning-queue.ts'
+import { buildCubeSchema } from './schema.ts'
 
 /** What the GraphQL surface works with. */
 export interface GraphqlDeps {
   readonly warehouse: ReadStore
   readonly guard: Guard
   readonly meter: QuotaMeter
-  readonly freshness: Freshness
+  readonly freshness: FreshnessReader
   /** Chains that this installation holds data of, by internal id. */
   readonly chains: readonly string[]
   readonly config: Pick<Config, 'docsUrl' | 'errorsStatusMode'>
@@ -37,25 +43,25 @@ export interface GraphqlDeps {
   readonly limits?: Partial<QueryLimits>
 }
 
-const PATH = '/graphql'
+const GRAPHQL_PATH = '/graphql'
 const OTHER_METHODS = ['PUT', 'PATCH', 'DELETE'] as const
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-type Fields = Readonly<Record<string, unknown>>
+type JsonObject = Readonly<Record<string, unknown>>
 
-const isFields = (value: unknown): value is Fields =>
+const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Of variables in a query string; a filter of ours nests half as deep. */
 const MAX_VARIABLES_DEPTH = QUERY_LIMITS.maxDepth + 1
 
-const parsedVariables = (value: unknown): Fields | undefined => {
+const parseVariables = (value: unknown): JsonObject | undefined => {
   if (value === undefined || value === null || value === '') return {}
-  if (isFields(value)) return value
+  if (isJsonObject(value)) return value
   if (typeof value !== 'string') return undefined
   try {
     const parsed = parseJson(value, { maxDepth: MAX_VARIABLES_DEPTH })
-    return parsed === null ? {} : isFields(parsed) ? parsed : undefined
+    return parsed === null ? {} : isJsonObject(parsed) ? parsed : undefined
   } catch (error) {
     if (error instanceof Malformed) return undefined
     throw error
@@ -63,13 +69,13 @@ const parsedVariables = (value: unknown): Fields | undefined => {
 }
 
 /** Reads a body or a query string. Throws `Fault` BAD_REQUEST. */
-const requestOf = (given: unknown): GraphqlRequest => {
+const parseRequest = (given: unknown): GraphqlRequest => {
   if (Array.isArray(given)) throw new Fault('BAD_REQUEST', 'A list of queries is not served')
-  if (!isFields(given)) throw new Fault('BAD_REQUEST', 'The body must be a JSON object')
+  if (!isJsonObject(given)) throw new Fault('BAD_REQUEST', 'The body must be a JSON object')
   const { query, operationName } = given
   if (typeof query !== 'string' || query.trim() === '')
     throw new Fault('BAD_REQUEST', `'query' must be a text`)
-  const variables = parsedVariables(given.variables)
+  const variables = parseVariables(given.variables)
   if (!variables) throw new Fault('BAD_REQUEST', `'variables' must be an object`)
   if (operationName !== undefined && operationName !== null && typeof operationName !== 'string')
     throw new Fault('BAD_REQUEST', `'operationName' must be a text`)
@@ -83,17 +89,17 @@ const sendFault = (
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply => {
-  const fault = faultOf(error)
-  if (fault.status >= 500 && !isLoad(fault) && !hasLeft(request))
+  const fault = toFault(error)
+  if (fault.status >= 500 && !isOverload(fault) && !hasDisconnected(request))
     log.error({ err: error, requestId: request.id }, 'query failed')
-  const problem = problemOf(fault, {
+  const problem = problemBody(fault, {
     requestId: request.id,
-    instance: PATH,
+    instance: GRAPHQL_PATH,
     nowMs: nowMs(),
     docsUrl: config.docsUrl,
     statusMode: config.errorsStatusMode,
   })
-  const seconds = retryAfterOf(fault)
+  const seconds = retryAfterSeconds(fault)
   if (seconds !== undefined && !reply.hasHeader('Retry-After')) reply.header('Retry-After', seconds)
   const errors = [{ message: problem.message, locations: [] }]
   return reply
@@ -106,31 +112,36 @@ const sendFault = (
 /** Serves POST and GET `/graphql` with its own guard and error shape. */
 export const graphqlPlugin = (deps: GraphqlDeps): FastifyPluginAsync => {
   const limits = { ...QUERY_LIMITS, ...deps.limits }
-  const reads = makeReads(deps.warehouse, {
+  const reads = createLimitedReads(deps.warehouse, {
     share: 'scan',
     surface: 'graphql',
     metrics: deps.metrics,
   })
-  const requests = makeRequestLimit()
-  const turns = makePlanningTurns()
-  const planner = makePlanner(catalogueOf(CUBES, deps.chains), limits)
+  const requests = createConcurrencyLimit()
+  const turns = createPlanningQueue()
+  const planner = createPlanner(buildCubeSchema(CUBES, deps.chains), limits)
   const answer = async (
     given: unknown,
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<FastifyReply> => {
-    const asked = requestOf(given)
+    const asked = parseRequest(given)
     try {
       const { principal } = request
       const body = await requests(principal, async () => {
-        const plan = await planned(asked, principal, { planner, meter: deps.meter, limits, turns })
-        return charged({ ...deps, reads }, limits, plan, request, reply)
+        const plan = await planWithQuota(asked, principal, {
+          planner,
+          meter: deps.meter,
+          limits,
+          turns,
+        })
+        return executeAndCharge({ ...deps, reads }, limits, plan, request, reply)
       })
       return await reply.type(JSON_TYPE).send(body)
     } catch (error) {
       const errors = publicErrors(error)
       if (!errors) throw error
-      return await reply.type(JSON_TYPE).send(failure(errors))
+      return await reply.type(JSON_TYPE).send(errorEnvelope(errors))
     }
   }
   return async (app) => {
@@ -138,12 +149,12 @@ export const graphqlPlugin = (deps: GraphqlDeps): FastifyPluginAsync => {
       scope.removeContentTypeParser('text/plain')
       installGuard(scope, deps, 'graphql')
       scope.setErrorHandler((error, request, reply) => sendFault(deps, error, request, reply))
-      mount(scope, answer)
+      mountRoutes(scope, answer)
     })
   }
 }
 
-const mount = (
+const mountRoutes = (
   scope: FastifyInstance,
   answer: (given: unknown, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>,
 ): void => {
@@ -155,12 +166,12 @@ const mount = (
   // The schemas are for the document: `requestOf` reads what came, and says more of what is wrong with it.
   const attachValidation = true
   scope.post(
-    PATH,
+    GRAPHQL_PATH,
     { schema: { summary: 'GraphQL', ...common, body: GraphqlBody }, attachValidation },
     (request, reply) => answer(request.body, request, reply),
   )
   scope.get(
-    PATH,
+    GRAPHQL_PATH,
     {
       schema: { summary: 'GraphQL by query string', ...common, querystring: GraphqlQuery },
       attachValidation,
@@ -169,7 +180,7 @@ const mount = (
   )
   scope.route({
     method: [...OTHER_METHODS],
-    url: PATH,
+    url: GRAPHQL_PATH,
     schema: { hide: true },
     handler: (_request, reply) => {
       reply.header('Allow', 'GET, POST')
@@ -179,7 +190,7 @@ const mount = (
 }
 
 /** Runs a request unless its organization has as many under way as its plan allows; throws `Fault` CONCURRENCY_LIMIT then. */
-const makeRequestLimit = () => {
+const createConcurrencyLimit = () => {
   const running = new Map<string, number>()
   return async <T>(principal: Principal | null, run: () => Promise<T>): Promise<T> => {
     if (principal === null) return run()
@@ -199,8 +210,8 @@ const makeRequestLimit = () => {
 }
 
 /** Holds the worst case, runs, and settles what the rows cost: what the engine did at least, also when it was in vain. */
-const charged = async (
-  { reads, freshness, meter, nowMs }: GraphqlDeps & { readonly reads: Reads },
+const executeAndCharge = async (
+  { reads, freshness, meter, nowMs }: GraphqlDeps & { readonly reads: LimitedReads },
   limits: QueryLimits,
   plan: Plan,
   { principal }: FastifyRequest,
@@ -208,14 +219,20 @@ const charged = async (
 ): Promise<Buffer> => {
   if (principal === null) throw new Fault('UNAUTHORIZED')
   const reservation = meter.reserve(principal, plan.worstMilliUnits, 'graphql')
-  const caller = { ...principal, signal: clientSignal(reply), work: noWork() }
+  const caller = { ...principal, signal: clientDisconnectSignal(reply), work: emptyWork() }
   try {
-    const { body, milliUnits } = await execute(plan, { reads, freshness, limits, nowMs }, caller)
+    const { body, milliUnits } = await executePlan(
+      plan,
+      { reads, freshness, limits, nowMs },
+      caller,
+    )
     reservation.settle(milliUnits)
     return body
   } catch (error) {
     const isOurs = !publicErrors(error) && !caller.signal.aborted
-    reservation.settle(isOurs ? 0 : Math.min(plan.worstMilliUnits, workMilliUnits(caller.work)))
+    reservation.settle(
+      isOurs ? 0 : Math.min(plan.worstMilliUnits, queryWorkMilliUnits(caller.work)),
+    )
     throw error
   }
 }

@@ -1,15 +1,15 @@
 import { GraphQLError, GraphQLScalarType, Kind, type ValueNode } from 'graphql'
 
-const NUMBER = /^[+-]?\d+(\.\d*)?([eE][+-]?\d{1,3})?$/
+const NUMBER_PATTERN = /^[+-]?\d+(\.\d*)?([eE][+-]?\d{1,3})?$/
 const INT64_MAX = 2n ** 63n - 1n
 
-const textOf = (node: ValueNode): string | undefined =>
+const literalText = (node: ValueNode): string | undefined =>
   node.kind === Kind.INT || node.kind === Kind.FLOAT || node.kind === Kind.STRING
     ? node.value.trim()
     : undefined
 
 const intText = (node: ValueNode): string => {
-  const text = textOf(node)
+  const text = literalText(node)
   if (text === undefined || !/^[+-]?\d{1,19}$/.test(text))
     throw new GraphQLError('Int cannot represent a value that is not a whole number', {
       nodes: node,
@@ -21,10 +21,10 @@ const intText = (node: ValueNode): string => {
 }
 
 const numberText = (node: ValueNode): string => {
-  const text = textOf(node)
+  const text = literalText(node)
   if (
     text === undefined ||
-    !NUMBER.test(text) ||
+    !NUMBER_PATTERN.test(text) ||
     !Number.isFinite(Number(text)) ||
     text.length > 100
   )
@@ -32,15 +32,15 @@ const numberText = (node: ValueNode): string => {
   return text
 }
 
-const TIME =
+const TIME_PATTERN =
   /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(Z|[+-]\d\d:?\d\d)?)?$/i
 /** What a `DateTime64(3)` column can hold. */
 const EARLIEST_MS = Date.UTC(1970, 0, 1)
 const LATEST_MS = Date.UTC(2200, 0, 1)
 
 /** Epoch milliseconds of an ISO 8601 or "YYYY-MM-DD HH:MM:SS" time (UTC unless it says otherwise); undefined: neither. */
-export const timeMs = (text: string): number | undefined => {
-  const match = TIME.exec(text.trim())
+export const parseTimeMs = (text: string): number | undefined => {
+  const match = TIME_PATTERN.exec(text.trim())
   if (!match) return undefined
   const [, year, month, day, hour = '0', minute = '0', second = '0', fraction = '', zone = 'Z'] =
     match
@@ -64,20 +64,20 @@ export const timeMs = (text: string): number | undefined => {
 }
 
 /** Epoch milliseconds in the form in which times are bound: clamped to what the columns can hold. */
-export const boundTime = (ms: number): string =>
+export const formatBoundTime = (ms: number): string =>
   new Date(Math.min(Math.max(ms, EARLIEST_MS), LATEST_MS))
     .toISOString()
     .replace('T', ' ')
     .replace('Z', '')
 
 const timeText = (node: ValueNode): string => {
-  const ms = node.kind === Kind.STRING ? timeMs(node.value) : undefined
+  const ms = node.kind === Kind.STRING ? parseTimeMs(node.value) : undefined
   if (ms === undefined)
     throw new GraphQLError('DateTime needs a time such as "2026-01-02T03:04:05Z"', { nodes: node })
-  return boundTime(ms)
+  return formatBoundTime(ms)
 }
 
-const scalar = (
+const createScalar = (
   name: string,
   description: string,
   parseLiteral: (node: ValueNode) => string,
@@ -85,19 +85,27 @@ const scalar = (
   new GraphQLScalarType({ name, description, parseLiteral, parseValue: String })
 
 /** Whole numbers of 64 bits; operands may be strings. */
-export const IntType = scalar('Int', 'Whole number of 64 bits.', intText)
+export const IntType = createScalar('Int', 'Whole number of 64 bits.', intText)
 /** Numbers; operands may be strings, so that digits survive. */
-export const FloatType = scalar('Float', 'Number; an operand may also be a string.', numberText)
+export const FloatType = createScalar(
+  'Float',
+  'Number; an operand may also be a string.',
+  numberText,
+)
 /** Operand of `DecimalFilter` and `selectWhere`. */
-export const DecimalType = scalar('Decimal', 'Decimal number, as a string or a number.', numberText)
+export const DecimalType = createScalar(
+  'Decimal',
+  'Decimal number, as a string or a number.',
+  numberText,
+)
 /** Times in UTC. */
-export const DateTimeType = scalar(
+export const DateTimeType = createScalar(
   'DateTime',
   'UTC time: ISO 8601, "YYYY-MM-DD HH:MM:SS" or a date.',
   timeText,
 )
 /** Days in UTC. */
-export const DateType = scalar('Date', 'UTC day, YYYY-MM-DD.', timeText)
+export const DateType = createScalar('Date', 'UTC day, YYYY-MM-DD.', timeText)
 /** What `min` and `max` of any field can be. */
 export const AnyType = new GraphQLScalarType({
   name: 'Value',
@@ -105,7 +113,7 @@ export const AnyType = new GraphQLScalarType({
 })
 
 /** A number's text without exponent: sign, whole digits, fraction digits. */
-export const plainDecimal = (
+export const toPlainDecimal = (
   text: string,
 ): { readonly negative: boolean; readonly whole: string; readonly fraction: string } => {
   const [, sign = '', whole = '0', fraction = '', exponent = '0'] =

@@ -12,12 +12,12 @@ import {
 } from 'graphql'
 import { CHAINS, type ChainRow, chainRow } from '../../schemas/chains.ts'
 import type { Cube, GroupName } from '../../schemas/cubes/types.ts'
-import { filterTypes } from './filters.ts'
-import { cubeArguments, recordOf, type SharedTypes } from './record-type.ts'
+import { createCubeTypes, cubeArguments, type SharedTypes } from './cube-types.ts'
+import { createFilterTypes } from './filter-types.ts'
 import { DecimalType, IntType } from './scalars.ts'
 
 /** What GraphQL serves: the schema and the facts that the passes need beside it. */
-export interface Catalogue {
+export interface CubeSchema {
   readonly schema: GraphQLSchema
   /** Cubes by every name under which they may be asked for. */
   readonly cubes: ReadonlyMap<string, Cube>
@@ -30,15 +30,15 @@ const ALWAYS_LISTED = Object.values<ChainRow>(CHAINS).flatMap(({ network, networ
   networkAlwaysListed && network ? [network] : [],
 )
 
-const enumOf = (name: string, values: readonly string[], about: string): GraphQLEnumType =>
+const createEnum = (name: string, values: readonly string[], about: string): GraphQLEnumType =>
   new GraphQLEnumType({
     name,
     description: about,
     values: Object.fromEntries(values.map((value) => [value, {}])) as GraphQLEnumValueConfigMap,
   })
 
-const sharedTypes = (): SharedTypes => ({
-  filters: filterTypes(),
+const createSharedTypes = (): SharedTypes => ({
+  filters: createFilterTypes(),
   limit: new GraphQLInputObjectType({
     name: 'LimitInput',
     fields: { count: { type: IntType }, offset: { type: IntType } },
@@ -48,7 +48,7 @@ const sharedTypes = (): SharedTypes => ({
     fields: {
       in: {
         type: new GraphQLNonNull(
-          enumOf(
+          createEnum(
             'IntervalUnit',
             ['seconds', 'minutes', 'hours', 'days', 'weeks', 'months', 'years'],
             'Unit of an interval; weeks start on Monday.',
@@ -71,7 +71,7 @@ const sharedTypes = (): SharedTypes => ({
 })
 
 /** The chains whose rows a group returns. */
-export const chainsOf = (
+export const chainsOfGroup = (
   group: GroupName,
   network: string | undefined,
   chains: readonly string[],
@@ -95,18 +95,18 @@ const groupArguments = (
 })
 
 /** Builds the schema of the cubes. */
-export const catalogueOf = (cubes: readonly Cube[], chains: readonly string[]): Catalogue => {
-  const shared = sharedTypes()
+export const buildCubeSchema = (cubes: readonly Cube[], chains: readonly string[]): CubeSchema => {
+  const shared = createSharedTypes()
   const evm = chains.filter((chain) => chainRow(chain)?.vm === 'evm')
   const networks = [...new Set([...ALWAYS_LISTED, ...evm])]
-  const network = enumOf('Network', networks, 'EVM chain.')
-  const solana = enumOf('SolanaNetwork', ['solana', 'sol'], 'Solana.')
-  const dataset = enumOf(
+  const network = createEnum('Network', networks, 'EVM chain.')
+  const solana = createEnum('SolanaNetwork', ['solana', 'sol'], 'Solana.')
+  const dataset = createEnum(
     'Dataset',
     ['combined', 'realtime', 'archive'],
     'realtime: the last 24 hours; archive: before them; combined: both.',
   )
-  const aggregates = enumOf('Aggregates', ['yes', 'no', 'only'], 'Use of roll-ups.')
+  const aggregates = createEnum('Aggregates', ['yes', 'no', 'only'], 'Use of roll-ups.')
   const fieldsOf = (group: GroupName): GraphQLFieldConfigMap<unknown, unknown> =>
     Object.fromEntries(
       built
@@ -114,7 +114,7 @@ export const catalogueOf = (cubes: readonly Cube[], chains: readonly string[]): 
         .map(({ cube, field }) => [cube.name, field]),
     )
   const built = cubes.map((cube) => {
-    const record = recordOf(cube, shared)
+    const record = createCubeTypes(cube, shared)
     return {
       cube,
       field: {

@@ -11,13 +11,15 @@ import {
 } from 'graphql'
 import type { Cube, GroupName } from '../../schemas/cubes/types.ts'
 import { isLeaf, isTwoShapes, type Leaf, type Tree } from '../../schemas/cubes/types.ts'
-import { leafAt, type Paths, pathsOf } from './catalogue.ts'
+import { type CoercedInput, mentionsPath, parseCondition, selectorCondition } from './conditions.ts'
+import { type CubePaths, cubePaths, leafAt } from './cube-paths.ts'
 import { parseExpression } from './expression.ts'
 import type { QueryLimits } from './limits.ts'
-import { FLAT_ROOT, isSkipped, LEAF_FORM } from './normalize.ts'
-import { checkReferences, namedFields, orderOf } from './order.ts'
-import { intervalOf, limitByOf, limitOf } from './paging.ts'
-import { type Catalogue, chainsOf } from './schema.ts'
+import { FLAT_ROOT_PREFIX, isSkipped, LEAF_FORM_ALIAS } from './normalize.ts'
+import { fieldsByName, parseOrderBy, validateReferences } from './order-by.ts'
+import { parseInterval, parseLimit, parseLimitBy } from './paging.ts'
+import type { PlanningBudget } from './planning-budget.ts'
+import { type CubeSchema, chainsOfGroup } from './schema.ts'
 import type {
   Condition,
   CubeSelection,
@@ -28,8 +30,6 @@ import type {
   ValueField,
 } from './selection.ts'
 import { valueFields } from './selection.ts'
-import { conditionOf, type Given, names, selectorCondition } from './where.ts'
-import type { Work } from './work.ts'
 
 /** One field of a group: a cube, or its type name. */
 export type GroupMember =
@@ -43,45 +43,48 @@ export type RootMember =
   | { readonly kind: 'typename'; readonly key: string; readonly name: string }
   | { readonly kind: 'introspection'; readonly key: string; readonly node: FieldNode }
 
-const keyOf = (node: FieldNode): string => node.alias?.value ?? node.name.value
-const taken = (node: FieldNode): readonly FieldNode[] =>
+const responseKey = (node: FieldNode): string => node.alias?.value ?? node.name.value
+const includedFields = (node: FieldNode): readonly FieldNode[] =>
   (node.selectionSet?.selections ?? []).filter(
     (inner): inner is FieldNode => inner.kind === Kind.FIELD && !isSkipped(inner),
   )
 
-const definitionOf = (type: GraphQLObjectType, node: FieldNode): GraphQLField<unknown, unknown> => {
+const fieldDefinition = (
+  type: GraphQLObjectType,
+  node: FieldNode,
+): GraphQLField<unknown, unknown> => {
   const definition = type.getFields()[node.name.value]
   if (!definition) throw new Error(`the document was not checked: ${node.name.value}`)
   return definition
 }
 
-interface Bounds {
+interface SelectContext {
   readonly limits: QueryLimits
-  readonly work: Work
-  readonly coerced: Coerced
+  readonly work: PlanningBudget
+  readonly coerced: CoercedArguments
 }
 
 /** Values of arguments by the list that fragments share. */
-type Coerced = WeakMap<readonly ArgumentNode[], Given>
+type CoercedArguments = WeakMap<readonly ArgumentNode[], CoercedInput>
 
-const argumentsOf = (
+const coerceArguments = (
   definition: GraphQLField<unknown, unknown>,
   node: FieldNode,
-  coerced: Coerced,
-): Given => {
+  coerced: CoercedArguments,
+): CoercedInput => {
   const known = node.arguments && coerced.get(node.arguments)
   if (known) return known
-  const values = getArgumentValues(definition, node) as Given
+  const values = getArgumentValues(definition, node) as CoercedInput
   if (node.arguments) coerced.set(node.arguments, values)
   return values
 }
 
-interface Record extends Bounds {
+interface RecordContext extends SelectContext {
   readonly cube: Cube
-  readonly paths: Paths
+  readonly paths: CubePaths
 }
 
-const havingOf = (given: Given | undefined): readonly Having[] =>
+const parseHaving = (given: CoercedInput | undefined): readonly Having[] =>
   Object.entries(given ?? {}).map(([name, value]) => ({
     operator: (name === 'gte' ? 'ge' : name === 'lte' ? 'le' : name) as Having['operator'],
     value: String(value),
@@ -90,9 +93,9 @@ const havingOf = (given: Given | undefined): readonly Having[] =>
 /** Reading an expression costs more than reading other text. */
 const CHARACTERS_PER_STEP = 4
 
-const metricOf = (node: FieldNode, args: Given, record: Record): ValueField => {
-  const key = keyOf(node)
-  const having = havingOf(args.selectWhere as Given | undefined)
+const parseMetric = (node: FieldNode, args: CoercedInput, record: RecordContext): ValueField => {
+  const key = responseKey(node)
+  const having = parseHaving(args.selectWhere as CoercedInput | undefined)
   const name = node.name.value
   if (name === 'calculate') {
     const text = String(args.expression)
@@ -101,7 +104,7 @@ const metricOf = (node: FieldNode, args: Given, record: Record): ValueField => {
     return { kind: 'calculate', key, expression, having }
   }
   const path = args.of ?? args.distinct
-  const where = args.if ? conditionOf(record.cube, args.if as Given) : undefined
+  const where = args.if ? parseCondition(record.cube, args.if as CoercedInput) : undefined
   const level = name === 'quantile' ? String(args.level ?? '0.5') : undefined
   if (level !== undefined && !(Number(level) >= 0 && Number(level) <= 1))
     throw new GraphQLError(`'level' of quantile must be between 0 and 1`, { nodes: node })
@@ -116,14 +119,14 @@ const metricOf = (node: FieldNode, args: Given, record: Record): ValueField => {
   }
 }
 
-const leafField = (
+const parseLeafField = (
   node: FieldNode,
   path: string,
   leaf: Leaf,
-  args: Given,
-  record: Record,
+  args: CoercedInput,
+  record: RecordContext,
 ): ValueField => {
-  const key = keyOf(node)
+  const key = responseKey(node)
   const { maximum, minimum } = args
   if (maximum !== undefined || minimum !== undefined) {
     if (args.interval !== undefined || (maximum !== undefined && minimum !== undefined))
@@ -131,45 +134,47 @@ const leafField = (
     const by = leafAt(record.paths, String(maximum ?? minimum))
     return { kind: 'pick', key, path, leaf, by, greatest: maximum !== undefined }
   }
-  const interval = args.interval ? intervalOf(args.interval as Given, leaf, node) : undefined
+  const interval = args.interval
+    ? parseInterval(args.interval as CoercedInput, leaf, node)
+    : undefined
   return { kind: 'dimension', key, path, leaf, ...(interval && { interval }) }
 }
 
-const fieldsOf = (
+const parseFields = (
   node: FieldNode,
   type: GraphQLObjectType,
   tree: Tree,
   prefix: string,
-  record: Record,
+  record: RecordContext,
 ): readonly Field[] =>
-  taken(node).map((inner): Field => {
+  includedFields(node).map((inner): Field => {
     const name = inner.name.value
-    const key = keyOf(inner)
+    const key = responseKey(inner)
     if (name === '__typename') return { kind: 'typename', key, name: type.name }
-    const definition = definitionOf(type, inner)
-    const args = argumentsOf(definition, inner, record.coerced)
+    const definition = fieldDefinition(type, inner)
+    const args = coerceArguments(definition, inner, record.coerced)
     const target = tree[name]
-    if (!target) return metricOf(inner, args, record)
+    if (!target) return parseMetric(inner, args, record)
     const path = prefix === '' ? name : `${prefix}.${name}`
-    if (isLeaf(target)) return leafField(inner, path, target, args, record)
+    if (isLeaf(target)) return parseLeafField(inner, path, target, args, record)
     const innerType = getNamedType(definition.type) as GraphQLObjectType
     if (!isTwoShapes(target))
-      return { kind: 'group', key, fields: fieldsOf(inner, innerType, target, path, record) }
-    const [first] = taken(inner)
-    if (first?.alias?.value === LEAF_FORM)
-      return leafField(inner, path, leafAt(record.paths, path), args, record)
-    const fields = fieldsOf(inner, innerType, target.tree, path, record)
-    return { kind: 'group', key, fields: fields.map((field) => withArguments(field, args, inner)) }
+      return { kind: 'group', key, fields: parseFields(inner, innerType, target, path, record) }
+    const [first] = includedFields(inner)
+    if (first?.alias?.value === LEAF_FORM_ALIAS)
+      return parseLeafField(inner, path, leafAt(record.paths, path), args, record)
+    const fields = parseFields(inner, innerType, target.tree, path, record)
+    return { kind: 'group', key, fields: fields.map((field) => withInterval(field, args, inner)) }
   })
 
 /** Arguments of a field with two shapes hold for its leaves. */
-const withArguments = (field: Field, args: Given, node: FieldNode): Field => {
+const withInterval = (field: Field, args: CoercedInput, node: FieldNode): Field => {
   if (field.kind !== 'dimension' || !args.interval || field.interval) return field
-  return { ...field, interval: intervalOf(args.interval as Given, field.leaf, node) }
+  return { ...field, interval: parseInterval(args.interval as CoercedInput, field.leaf, node) }
 }
 
 /** On cubes of buckets one interval holds for the whole record. */
-const spread = (fields: readonly Field[], record: Record): readonly Field[] => {
+const applySharedInterval = (fields: readonly Field[], record: RecordContext): readonly Field[] => {
   if (!record.cube.rowKey) return fields
   const interval = valueFields(fields).find(
     (field): field is DimensionField => field.kind === 'dimension' && field.interval !== undefined,
@@ -183,14 +188,14 @@ const spread = (fields: readonly Field[], record: Record): readonly Field[] => {
   return fields.map(widen)
 }
 
-const whereOf = (record: Record, args: Given): Condition => {
+const buildWhere = (record: RecordContext, args: CoercedInput): Condition => {
   const { cube, paths } = record
-  const where = conditionOf(cube, args.where as Given | undefined)
+  const where = parseCondition(cube, args.where as CoercedInput | undefined)
   const selectors = Object.entries(cube.selectors).flatMap(([name, targets]) =>
-    args[name] ? [selectorCondition(paths, targets, args[name] as Given)] : [],
+    args[name] ? [selectorCondition(paths, targets, args[name] as CoercedInput)] : [],
   )
   const defaults = Object.entries(cube.defaults)
-    .filter(([path]) => !names(where, path))
+    .filter(([path]) => !mentionsPath(where, path))
     .map(
       ([path, value]): Condition => ({
         kind: 'compare',
@@ -203,81 +208,88 @@ const whereOf = (record: Record, args: Given): Condition => {
   return { kind: 'all', of: [where, ...selectors, ...defaults] }
 }
 
-interface GroupFacts {
+interface GroupArguments {
   readonly chains: readonly string[]
   readonly dataset: CubeSelection['dataset']
   readonly aggregates: CubeSelection['aggregates']
 }
 
-const selectionOf = (
+const parseCubeSelection = (
   node: FieldNode,
   type: GraphQLObjectType,
   cube: Cube,
-  group: GroupFacts,
-  bounds: Bounds,
+  group: GroupArguments,
+  bounds: SelectContext,
 ): CubeSelection => {
-  const definition = definitionOf(type, node)
-  const args = argumentsOf(definition, node, bounds.coerced)
-  const record: Record = { cube, paths: pathsOf(cube), ...bounds }
+  const definition = fieldDefinition(type, node)
+  const args = coerceArguments(definition, node, bounds.coerced)
+  const record: RecordContext = { cube, paths: cubePaths(cube), ...bounds }
   const recordType = getNamedType(definition.type) as GraphQLObjectType
-  const fields = spread(fieldsOf(node, recordType, cube.dimensions, '', record), record)
+  const fields = applySharedInterval(
+    parseFields(node, recordType, cube.dimensions, '', record),
+    record,
+  )
   const values = valueFields(fields)
-  const named = namedFields(values)
-  bounds.work.spend(checkReferences(values, named, node), node)
-  const limitBy = limitByOf(args.limitBy as Given | undefined, record.paths, node)
+  const named = fieldsByName(values)
+  bounds.work.spend(validateReferences(values, named, node), node)
+  const limitBy = parseLimitBy(args.limitBy as CoercedInput | undefined, record.paths, node)
   return {
     cube,
     ...group,
     fields,
-    where: whereOf(record, args),
-    order: orderOf(node, record.paths, named, cube),
-    limit: limitOf(args.limit as Given | undefined, cube, node),
+    where: buildWhere(record, args),
+    order: parseOrderBy(node, record.paths, named, cube),
+    limit: parseLimit(args.limit as CoercedInput | undefined, cube, node),
     ...(limitBy && { limitBy }),
   }
 }
 
-const membersOf = (
+const parseGroup = (
   node: FieldNode,
   type: GraphQLObjectType,
-  catalogue: Catalogue,
-  bounds: Bounds,
+  catalogue: CubeSchema,
+  bounds: SelectContext,
 ): readonly GroupMember[] => {
-  const definition = definitionOf(type, node)
-  const args = argumentsOf(definition, node, bounds.coerced)
+  const definition = fieldDefinition(type, node)
+  const args = coerceArguments(definition, node, bounds.coerced)
   const groupType = getNamedType(definition.type) as GraphQLObjectType
   const network = typeof args.network === 'string' ? args.network : undefined
-  const group: GroupFacts = {
-    chains: chainsOf(node.name.value as GroupName, network, catalogue.chains),
-    dataset: (args.dataset ?? 'combined') as GroupFacts['dataset'],
-    aggregates: (args.aggregates ?? 'yes') as GroupFacts['aggregates'],
+  const group: GroupArguments = {
+    chains: chainsOfGroup(node.name.value as GroupName, network, catalogue.chains),
+    dataset: (args.dataset ?? 'combined') as GroupArguments['dataset'],
+    aggregates: (args.aggregates ?? 'yes') as GroupArguments['aggregates'],
   }
-  return taken(node).map((inner): GroupMember => {
-    const key = keyOf(inner)
+  return includedFields(node).map((inner): GroupMember => {
+    const key = responseKey(inner)
     const cube = catalogue.cubes.get(inner.name.value)
     if (!cube) return { key, name: groupType.name }
-    return { key, node: inner, selection: selectionOf(inner, groupType, cube, group, bounds) }
+    return {
+      key,
+      node: inner,
+      selection: parseCubeSelection(inner, groupType, cube, group, bounds),
+    }
   })
 }
 
 /** Reads a checked operation as what is asked of each cube. Pure; throws `GraphQLError` for values that no rule can check. */
-export const select = (
+export const selectCubes = (
   operation: OperationDefinitionNode,
-  catalogue: Catalogue,
+  catalogue: CubeSchema,
   limits: QueryLimits,
-  work: Work,
+  work: PlanningBudget,
 ): readonly RootMember[] => {
   const root = catalogue.schema.getQueryType()
   if (!root) throw new Error('the schema has no query type')
-  const coerced: Coerced = new WeakMap()
+  const coerced: CoercedArguments = new WeakMap()
   const nodes = operation.selectionSet.selections.filter(
     (node): node is FieldNode => node.kind === Kind.FIELD && !isSkipped(node),
   )
   const members = nodes.flatMap((node): readonly RootMember[] => {
-    const key = keyOf(node)
+    const key = responseKey(node)
     if (node.name.value === '__typename') return [{ kind: 'typename', key, name: root.name }]
     if (node.name.value.startsWith('__')) return [{ kind: 'introspection', key, node }]
-    const inner = membersOf(node, root, catalogue, { limits, work, coerced })
-    if (!key.startsWith(FLAT_ROOT)) return [{ kind: 'group', key, members: inner }]
+    const inner = parseGroup(node, root, catalogue, { limits, work, coerced })
+    if (!key.startsWith(FLAT_ROOT_PREFIX)) return [{ kind: 'group', key, members: inner }]
     return inner.map((member) => ({ kind: 'flat', key: member.key, member }))
   })
   const cubes = members.flatMap((member) =>

@@ -3,9 +3,9 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { AccountPlan, AccountUsage } from '../../schemas/api/account.ts'
 import { MILLI, PLANS } from '../../schemas/plans.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
-import { monthStart, type UsageLine } from '../billing/usage-book.ts'
+import { monthStartMs, type UsageEntry } from '../billing/usage-totals.ts'
 import type { Principal } from '../interfaces.ts'
-import { priced } from './routing.ts'
+import { pricedRoute } from './routing.ts'
 
 /** What the account routes work with. */
 export interface AccountDeps {
@@ -22,48 +22,48 @@ export const accountRoutes =
       '/account/usage',
       {
         schema: { ...about('Usage of this month'), response: { 200: AccountUsage } },
-        config: priced('GET /account/usage'),
+        config: pricedRoute('GET /account/usage'),
       },
-      async ({ principal }) => usageOf(meter, known(principal), nowMs()),
+      async ({ principal }) => accountUsageBody(meter, requirePrincipal(principal), nowMs()),
     )
     app.get(
       '/account/plan',
       {
         schema: { ...about('Plan and quota'), response: { 200: AccountPlan } },
-        config: priced('GET /account/plan'),
+        config: pricedRoute('GET /account/plan'),
       },
-      async ({ principal }) => planOf(meter, known(principal)),
+      async ({ principal }) => accountPlanBody(meter, requirePrincipal(principal)),
     )
   }
 
 /** The guard lets nobody through without one. */
-const known = (principal: Principal | null): Principal => {
+const requirePrincipal = (principal: Principal | null): Principal => {
   assert(principal)
   return principal
 }
 
-const iso = (ms: number): string => new Date(ms).toISOString()
+const toIsoTime = (ms: number): string => new Date(ms).toISOString()
 
-const shown = ({ calls, milliUnits }: UsageLine) => ({ calls, used: milliUnits / MILLI })
+const usageBody = ({ calls, milliUnits }: UsageEntry) => ({ calls, used: milliUnits / MILLI })
 
-const usageOf = (meter: QuotaMeter, principal: Principal, nowMs: number): AccountUsage => {
+const accountUsageBody = (meter: QuotaMeter, principal: Principal, nowMs: number): AccountUsage => {
   const { used, total, remaining, resetAtMs } = meter.quota(principal)
   const { byRoute, byDay } = meter.month(principal.orgId)
   return {
-    period: { from: iso(monthStart(nowMs)), to: iso(resetAtMs) },
+    period: { from: toIsoTime(monthStartMs(nowMs)), to: toIsoTime(resetAtMs) },
     used,
     total: total ?? -1,
     remaining: remaining ?? -1,
     byRoute: [...byRoute]
-      .map(([route, line]) => ({ route, ...shown(line) }))
+      .map(([route, line]) => ({ route, ...usageBody(line) }))
       .toSorted((left, right) => right.used - left.used),
     byDay: [...byDay]
       .toSorted(([left], [right]) => left - right)
-      .map(([day, line]) => ({ day: iso(day).slice(0, 10), ...shown(line) })),
+      .map(([day, line]) => ({ day: toIsoTime(day).slice(0, 10), ...usageBody(line) })),
   }
 }
 
-const planOf = (meter: QuotaMeter, principal: Principal): AccountPlan => {
+const accountPlanBody = (meter: QuotaMeter, principal: Principal): AccountPlan => {
   const { used, total, remaining, resetAtMs } = meter.quota(principal)
   return {
     plan: principal.plan,
@@ -71,6 +71,6 @@ const planOf = (meter: QuotaMeter, principal: Principal): AccountPlan => {
     used,
     total: total ?? -1,
     remaining: remaining ?? -1,
-    resetAt: iso(resetAtMs),
+    resetAt: toIsoTime(resetAtMs),
   }
 }

@@ -1,13 +1,13 @@
 import { Fault } from '../../core/errors.ts'
 import { TradeDetail } from '../../schemas/api/trade.ts'
 import { ACTIVITY_QUERY, GAINERS_V1_QUERY, GainersAndLosers } from '../../schemas/api/trader.ts'
-import { activitiesList } from '../queries/activities.ts'
-import { type GainerRow, gainersList, type TradeRow } from '../queries/trades.ts'
-import { type ChainRoute, chainPage } from './chain-route.ts'
+import { activityList } from '../queries/activities.ts'
+import { type GainerRow, gainerList, type TradeRow } from '../queries/trades.ts'
+import { isDescending, readTokenNames, splitList } from './body-values.ts'
+import { type ChainRoute, definePageRoute } from './chain-route.ts'
 import { tradeBody } from './trades.ts'
-import { isDescending, tokenNames, wordsOf } from './values.ts'
 
-const activities = chainPage({
+const activities = definePageRoute({
   path: '/trade/:chain/activities',
   summary: 'Trades and changes of liquidity',
   tag: 'trade',
@@ -16,16 +16,16 @@ const activities = chainPage({
   item: TradeDetail,
   list: ({ chain, query }) => {
     const { sortBy = 'timestampDesc', traderTags, maker, ...narrowed } = query
-    return activitiesList(chain.id, {
+    return activityList(chain.id, {
       ...narrowed,
       walletAddress: query.walletAddress ?? maker,
-      traderTags: traderTags === undefined ? undefined : wordsOf(traderTags),
+      traderTags: traderTags === undefined ? undefined : splitList(traderTags),
       sort: sortBy.startsWith('totalUsd') ? 'value' : 'time',
       descending: !sortBy.endsWith('Asc'),
     })
   },
   bodies: async (rows: readonly TradeRow[], request) => {
-    const names = await tokenNames(
+    const names = await readTokenNames(
       request,
       rows.flatMap(({ token, side }) => [token, side]),
     )
@@ -34,7 +34,7 @@ const activities = chainPage({
 })
 
 /** Windows of the older list, by its words. */
-const WINDOWS: Readonly<Record<string, '1d' | '7d' | '30d'>> = {
+const WINDOW_ALIASES: Readonly<Record<string, '1d' | '7d' | '30d'>> = {
   today: '1d',
   '1d': '1d',
   '24h': '1d',
@@ -44,7 +44,7 @@ const WINDOWS: Readonly<Record<string, '1d' | '7d' | '30d'>> = {
   '30d': '30d',
 }
 
-const gainersAndLosers = chainPage({
+const gainersAndLosers = definePageRoute({
   path: '/trade/:chain/gainers-losers',
   summary: 'Wallets by what their sales realized, in the form of the first version',
   tag: 'trade',
@@ -52,12 +52,16 @@ const gainersAndLosers = chainPage({
   query: GAINERS_V1_QUERY,
   item: GainersAndLosers,
   list: ({ chain, query }) => {
-    const resolution = WINDOWS[query.type.toLowerCase()]
+    const resolution = WINDOW_ALIASES[query.type.toLowerCase()]
     if (resolution === undefined) {
-      const details = { parameter: 'type', value: query.type, allowed_values: Object.keys(WINDOWS) }
+      const details = {
+        parameter: 'type',
+        value: query.type,
+        allowed_values: Object.keys(WINDOW_ALIASES),
+      }
       throw new Fault('INVALID_PARAMETER', 'type is not a window', details)
     }
-    return gainersList(chain.id, { resolution, descending: isDescending(query.sortType) })
+    return gainerList(chain.id, { resolution, descending: isDescending(query.sortType) })
   },
   bodies: (rows: readonly GainerRow[]) =>
     rows.map(({ wallet, pnl, volume, trades }) => ({

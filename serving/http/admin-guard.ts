@@ -6,8 +6,8 @@ import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import type { Accounts } from '../auth/accounts.ts'
 import type { AdminAccess } from '../auth/admin-tokens.ts'
-import { countFailure } from '../auth/failures.ts'
-import type { Actor } from '../auth/records.ts'
+import type { Actor } from '../auth/control-records.ts'
+import { countAuthFailure } from '../auth/failure-metrics.ts'
 import type { Meter } from '../interfaces.ts'
 
 declare module 'fastify' {
@@ -30,28 +30,28 @@ export interface AdminGuardDeps {
   readonly config: Pick<Config, 'adminToken'>
 }
 
-const RANKS = { read: 0, write: 1, owner: 2 } as const
-const OWNER: AdminAccess = { id: 'owner', role: 'owner' }
+const ROLE_RANKS = { read: 0, write: 1, owner: 2 } as const
+const OWNER_ACCESS: AdminAccess = { id: 'owner', role: 'owner' }
 
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 /**
  * ADMIN_TOKEN opens everything, an admin token what its role allows. Who guesses is slowed by address; every refusal is
  * counted and audited.
  */
 export const installAdminGuard = (app: FastifyInstance, deps: AdminGuardDeps): void => {
-  const expected = digest(deps.config.adminToken.reveal())
+  const expected = sha256(deps.config.adminToken.reveal())
   // Set by the hook before any handler sees it; a shared object here would be one for all requests.
   app.decorateRequest('by', null as unknown as Actor)
   app.addHook('onRequest', async (request, reply) => {
     const shown = /^bearer +(.+)$/i.exec(request.headers.authorization ?? '')?.[1]
-    const found = shown === undefined ? undefined : accessOf(shown, expected, deps)
+    const found = shown === undefined ? undefined : authenticateAdmin(shown, expected, deps)
     reply.header('Cache-Control', 'no-store')
-    if (typeof found !== 'object') throw await refusal(found, request, reply, deps)
+    if (typeof found !== 'object') throw await rejectionFault(found, request, reply, deps)
     request.by = { actor: found.id, address: request.caller, requestId: request.id }
-    const { role = isReading(request) ? 'read' : 'write' } = request.routeOptions.config
-    if (RANKS[found.role] >= RANKS[role]) return
-    refused(request, { actor: found.id, reason: 'missing_role' }, deps)
+    const { role = isReadMethod(request) ? 'read' : 'write' } = request.routeOptions.config
+    if (ROLE_RANKS[found.role] >= ROLE_RANKS[role]) return
+    recordRejection(request, { actor: found.id, reason: 'missing_role' }, deps)
     throw new Fault('FORBIDDEN', 'The admin token has another role', {
       reason: 'missing_role',
       required_role: role,
@@ -60,45 +60,49 @@ export const installAdminGuard = (app: FastifyInstance, deps: AdminGuardDeps): v
   })
 }
 
-const isReading = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD'
+const isReadMethod = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD'
 
-type Found = ReturnType<Accounts['adminTokens']['open']>
+type AdminAuthentication = ReturnType<Accounts['adminTokens']['open']>
 
-const accessOf = (shown: string, expected: Buffer, { accounts }: AdminGuardDeps): Found =>
-  timingSafeEqual(digest(shown), expected) ? OWNER : accounts.adminTokens.open(shown)
+const authenticateAdmin = (
+  shown: string,
+  expected: Buffer,
+  { accounts }: AdminGuardDeps,
+): AdminAuthentication =>
+  timingSafeEqual(sha256(shown), expected) ? OWNER_ACCESS : accounts.adminTokens.open(shown)
 
-const REASONS = { unknown: 'invalid_token', expired: 'expired_token' } as const
+const REJECTION_REASONS = { unknown: 'invalid_token', expired: 'expired_token' } as const
 
-const refusal = async (
-  found: Exclude<Found, AdminAccess> | undefined,
+const rejectionFault = async (
+  found: Exclude<AdminAuthentication, AdminAccess> | undefined,
   request: FastifyRequest,
   reply: FastifyReply,
   deps: AdminGuardDeps,
 ): Promise<Fault> => {
   if (found === 'stale') {
-    refused(request, { actor: '', reason: 'unavailable' }, deps)
+    recordRejection(request, { actor: '', reason: 'unavailable' }, deps)
     return new Fault('DATABASE_ERROR', 'Accounts cannot be checked at the moment')
   }
   const { allowed, limit, resetAt, retryAfterSeconds } = await deps.meter.take({
     ip: request.caller,
   })
   if (!allowed) {
-    refused(request, { actor: '', reason: 'rate_limited' }, deps)
+    recordRejection(request, { actor: '', reason: 'rate_limited' }, deps)
     reply.header('Retry-After', retryAfterSeconds)
     return new Fault('RATE_LIMIT', undefined, { limit, remaining: 0, reset_at: resetAt })
   }
-  const reason = found === undefined ? 'missing_credential' : REASONS[found]
-  refused(request, { actor: '', reason }, deps)
+  const reason = found === undefined ? 'missing_credential' : REJECTION_REASONS[found]
+  recordRejection(request, { actor: '', reason }, deps)
   reply.header('WWW-Authenticate', 'Bearer realm="admin"')
   return new Fault('UNAUTHORIZED', 'An admin token is required', { reason })
 }
 
-const refused = (
+const recordRejection = (
   { caller, id, method, routeOptions }: FastifyRequest,
   { actor, reason }: { readonly actor: string; readonly reason: string },
   { metrics, log }: Pick<AdminGuardDeps, 'metrics' | 'log'>,
 ): void => {
-  countFailure(metrics, 'admin', reason)
+  countAuthFailure(metrics, 'admin', reason)
   const subject = `${method} ${routeOptions.url ?? ''}`
   const entry = { action: 'admin.refused', subject, detail: reason }
   log.warn({ ...entry, actor, address: caller, requestId: id }, 'audit')

@@ -10,19 +10,25 @@ import {
 } from '../../schemas/api/admin.ts'
 import type { AdminToken } from '../../schemas/wire.ts'
 import type { Accounts } from '../auth/accounts.ts'
-import type { Cursors } from '../queries/cursor.ts'
-import { pageOfRows } from './admin-views.ts'
+import type { Cursors } from '../queries/cursors-and-pages.ts'
+import { paginateRows } from './admin-bodies.ts'
 
-const MONTH_SECONDS = 2_592_000
+const DEFAULT_LIFETIME_SECONDS = 2_592_000
 
-const iso = (ms: number): string => new Date(ms).toISOString()
+const toIsoTime = (ms: number): string => new Date(ms).toISOString()
 
-const view = ({ token_id, name, role, expires_at, created_at }: AdminToken): AdminTokenView => ({
+const adminTokenBody = ({
+  token_id,
+  name,
+  role,
+  expires_at,
+  created_at,
+}: AdminToken): AdminTokenView => ({
   tokenId: token_id,
   name,
   role,
-  expiresAt: iso(expires_at),
-  createdAt: iso(created_at),
+  expiresAt: toIsoTime(expires_at),
+  createdAt: toIsoTime(created_at),
 })
 
 /** What the routes of admin tokens work with. */
@@ -46,10 +52,10 @@ export const adminTokenRoutes =
         },
         config,
       },
-      async ({ body: { name, role, expiresInSeconds = MONTH_SECONDS }, by }) => {
+      async ({ body: { name, role, expiresInSeconds = DEFAULT_LIFETIME_SECONDS }, by }) => {
         const request = { name, role, lifeSeconds: expiresInSeconds }
         const { row, token } = await adminTokensAs(by).create(request)
-        return { ...view(row), token }
+        return { ...adminTokenBody(row), token }
       },
     )
     app.get(
@@ -62,9 +68,9 @@ export const adminTokenRoutes =
         },
       },
       async ({ query }) =>
-        pageOfRows(adminTokens.list(), query, {
+        paginateRows(adminTokens.list(), query, {
           idOf: ({ token_id }) => token_id,
-          view,
+          view: adminTokenBody,
           cursors,
           list: ['tokens'],
         }),

@@ -26,14 +26,21 @@ import {
   SigningKeyView,
 } from '../../schemas/api/admin.ts'
 import type { Accounts } from '../auth/accounts.ts'
-import { slotsOf } from '../auth/signing-keys.ts'
-import { type Cursors, makeCursors } from '../queries/cursor.ts'
-import type { EndpointStore } from '../webhooks/endpoints.ts'
+import { assignKeySlots } from '../auth/signing-key-ring.ts'
+import { type Cursors, createCursors } from '../queries/cursors-and-pages.ts'
+import type { EndpointStore } from '../webhooks/endpoint-store.ts'
+import {
+  apiKeyBody,
+  applicationBody,
+  orgBody,
+  paginateRows,
+  parseExpiry,
+  signingKeyBody,
+} from './admin-bodies.ts'
 import { type AdminGuardDeps, installAdminGuard } from './admin-guard.ts'
 import { adminTokenRoutes } from './admin-tokens.ts'
-import { appView, expiryOf, keyView, orgView, pageOfRows, signingKeyView } from './admin-views.ts'
-import { type BaseDeps, makeBaseApp } from './base.ts'
-import { installDocument } from './openapi.ts'
+import { type BaseDeps, createBaseApp } from './base-app.ts'
+import { installOpenApiDocument } from './openapi.ts'
 
 /** What the admin API works with. */
 export interface AdminDeps extends BaseDeps {
@@ -43,7 +50,7 @@ export interface AdminDeps extends BaseDeps {
   readonly config: BaseDeps['config'] & AdminGuardDeps['config'] & Pick<Config, 'keyPepper'>
 }
 
-type AdminRoutes = AdminDeps & { readonly cursors: Cursors }
+type AdminRouteDeps = AdminDeps & { readonly cursors: Cursors }
 
 /** Path of the admin API on its own port. */
 export const ADMIN_PATH = '/admin/v1'
@@ -52,7 +59,7 @@ export const ADMIN_PATH = '/admin/v1'
  * The admin API: on a port of its own, opened by ADMIN_TOKEN and by tokens made with it. Listening is
  * the caller's.
  */
-export const makeAdminServer = async (deps: AdminDeps): Promise<FastifyInstance> => {
+export const createAdminServer = async (deps: AdminDeps): Promise<FastifyInstance> => {
   const document = {
     title: 'Sluice administration',
     description: 'Organizations, applications and keys of this installation.',
@@ -60,19 +67,19 @@ export const makeAdminServer = async (deps: AdminDeps): Promise<FastifyInstance>
       admin_auth: { type: 'http', scheme: 'bearer', description: 'ADMIN_TOKEN or an admin token' },
     },
   } as const
-  const app = await makeBaseApp(deps, document, { surface: 'admin' })
-  installDocument(app)
+  const app = await createBaseApp(deps, document, { surface: 'admin' })
+  installOpenApiDocument(app)
   await app.register(async (guarded) => {
     installAdminGuard(guarded, deps)
     // A POST without a body asks for the defaults.
     guarded.addHook('preValidation', async (request) => {
       if (request.method === 'POST') request.body ??= {}
     })
-    const cursors = makeCursors(deps.config.keyPepper.reveal())
+    const cursors = createCursors(deps.config.keyPepper.reveal())
     for (const routes of [orgRoutes, appRoutes, keyRoutes, signingKeyRoutes]) {
       await guarded.register(routes({ ...deps, cursors }), { prefix: ADMIN_PATH })
     }
-    await guarded.register(adminTokenRoutes({ ...deps.accounts, cursors })(about), {
+    await guarded.register(adminTokenRoutes({ ...deps.accounts, cursors })(routeSchema), {
       prefix: ADMIN_PATH,
     })
   })
@@ -80,17 +87,21 @@ export const makeAdminServer = async (deps: AdminDeps): Promise<FastifyInstance>
   return app
 }
 
-const about = (summary: string) => ({ summary, tags: ['admin'], security: [{ admin_auth: [] }] })
+const routeSchema = (summary: string) => ({
+  summary,
+  tags: ['admin'],
+  security: [{ admin_auth: [] }],
+})
 
 const orgRoutes =
   ({
     accounts: { adminAs, registry },
     endpoints,
     cursors,
-  }: AdminRoutes): FastifyPluginAsyncTypebox =>
+  }: AdminRouteDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     const one = (summary: string) => ({
-      ...about(summary),
+      ...routeSchema(summary),
       params: OrgPath,
       response: { 200: OrgView },
     })
@@ -98,44 +109,44 @@ const orgRoutes =
       '/orgs',
       {
         schema: {
-          ...about('Make an organization'),
+          ...routeSchema('Make an organization'),
           body: OrgCreate,
           response: { 200: OrgView },
         },
       },
       async ({ body, by }) =>
-        orgView(await adminAs(by).createOrg(body.name, body.plan ?? 'selfhost')),
+        orgBody(await adminAs(by).createOrg(body.name, body.plan ?? 'selfhost')),
     )
     app.get(
       '/orgs',
       {
         schema: {
-          ...about('Organizations'),
+          ...routeSchema('Organizations'),
           querystring: AdminPage,
           response: { 200: adminPageOf(OrgView) },
         },
       },
       async ({ query }) =>
-        pageOfRows(registry.orgs(), query, {
+        paginateRows(registry.orgs(), query, {
           idOf: ({ org_id }) => org_id,
-          view: orgView,
+          view: orgBody,
           cursors,
           list: ['organizations'],
         }),
     )
     app.get('/orgs/:orgId', { schema: one('One organization') }, async ({ params }) =>
-      orgView(found(registry.org(params.orgId), 'organization')),
+      orgBody(requireRow(registry.org(params.orgId), 'organization')),
     )
     app.patch(
       '/orgs/:orgId',
       { schema: { ...one('Change name, plan or suspension'), body: OrgUpdate } },
-      async ({ params, body, by }) => orgView(await adminAs(by).updateOrg(params.orgId, body)),
+      async ({ params, body, by }) => orgBody(await adminAs(by).updateOrg(params.orgId, body)),
     )
     app.delete(
       '/orgs/:orgId',
       {
         schema: {
-          ...about('Delete an organization with its applications and webhooks'),
+          ...routeSchema('Delete an organization with its applications and webhooks'),
           params: OrgPath,
           response: { 200: Done },
         },
@@ -144,17 +155,17 @@ const orgRoutes =
         // Its credentials first, so that nobody makes another one; between the two nothing is sent any more.
         await adminAs(by).deleteOrg(params.orgId)
         await endpoints.removeOrg(params.orgId)
-        return DONE
+        return SUCCESS
       },
     )
   }
 
 const appRoutes =
-  (deps: AdminRoutes): FastifyPluginAsyncTypebox =>
+  (deps: AdminRouteDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { adminAs, registry } = deps.accounts
     const one = (summary: string) => ({
-      ...about(summary),
+      ...routeSchema(summary),
       params: AppPath,
       response: { 200: AppView },
     })
@@ -162,13 +173,13 @@ const appRoutes =
       '/apps',
       {
         schema: {
-          ...about('Make an application with its first key'),
+          ...routeSchema('Make an application with its first key'),
           body: AppCreate,
           response: { 200: AppSecrets },
         },
       },
       async ({ body, by }) => {
-        refuseBoth(body)
+        rejectOrgConflict(body)
         return adminAs(by).createApplication({ plan: 'selfhost', ...body })
       },
     )
@@ -176,7 +187,7 @@ const appRoutes =
       '/apps',
       {
         schema: {
-          ...about('Applications'),
+          ...routeSchema('Applications'),
           querystring: AppPage,
           response: { 200: adminPageOf(AppView) },
         },
@@ -184,32 +195,32 @@ const appRoutes =
       async ({ query }) => {
         const all = registry.applications()
         const rows = all.filter(({ org_id }) => query.orgId === undefined || org_id === query.orgId)
-        return pageOfRows(rows, query, {
+        return paginateRows(rows, query, {
           idOf: ({ app_id }) => app_id,
-          view: appView,
+          view: applicationBody,
           cursors: deps.cursors,
           list: ['applications', query.orgId ?? ''],
         })
       },
     )
     app.get('/apps/:appId', { schema: one('One application') }, async ({ params }) =>
-      appView(found(registry.application(params.appId), 'application')),
+      applicationBody(requireRow(registry.application(params.appId), 'application')),
     )
     app.patch(
       '/apps/:appId',
       { schema: { ...one('Change name, scopes or use'), body: AppUpdate } },
       async ({ params, body, by }) =>
-        appView(await adminAs(by).updateApplication(params.appId, body)),
+        applicationBody(await adminAs(by).updateApplication(params.appId, body)),
     )
     const ending = (summary: string) => ({
-      schema: { ...about(summary), params: AppPath, response: { 200: Done } },
+      schema: { ...routeSchema(summary), params: AppPath, response: { 200: Done } },
     })
     app.delete(
       '/apps/:appId',
       ending('Delete an application: its credentials are dead at once'),
       async ({ params, by }) => {
         await adminAs(by).deleteApplication(params.appId)
-        return DONE
+        return SUCCESS
       },
     )
     app.post(
@@ -217,19 +228,23 @@ const appRoutes =
       ending('End every access token issued so far'),
       async ({ params, by }) => {
         await adminAs(by).revokeTokens(params.appId)
-        return DONE
+        return SUCCESS
       },
     )
   }
 
 const keyRoutes =
-  ({ accounts: { adminAs, registry }, nowMs, cursors }: AdminRoutes): FastifyPluginAsyncTypebox =>
+  ({
+    accounts: { adminAs, registry },
+    nowMs,
+    cursors,
+  }: AdminRouteDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     app.post(
       '/apps/:appId/secret/rotate',
       {
         schema: {
-          ...about('A new client secret'),
+          ...routeSchema('A new client secret'),
           params: AppPath,
           body: SecretRotate,
           response: { 200: NewSecret },
@@ -243,7 +258,7 @@ const keyRoutes =
       '/apps/:appId/keys',
       {
         schema: {
-          ...about('A new API key'),
+          ...routeSchema('A new API key'),
           params: AppPath,
           body: KeyCreate,
           response: { 200: NewKeyView },
@@ -253,7 +268,7 @@ const keyRoutes =
         const { scopes, expiresAt } = body
         return adminAs(by).createKey(params.appId, {
           ...(scopes && { scopes }),
-          ...(expiresAt !== undefined && { expiresAtMs: expiryOf(expiresAt, nowMs()) }),
+          ...(expiresAt !== undefined && { expiresAtMs: parseExpiry(expiresAt, nowMs()) }),
         })
       },
     )
@@ -261,18 +276,18 @@ const keyRoutes =
       '/apps/:appId/keys',
       {
         schema: {
-          ...about('Keys of an application'),
+          ...routeSchema('Keys of an application'),
           params: AppPath,
           querystring: AdminPage,
           response: { 200: adminPageOf(KeyView) },
         },
       },
       async ({ params, query }) => {
-        found(registry.application(params.appId), 'application')
+        requireRow(registry.application(params.appId), 'application')
         const rows = registry.keysOf(params.appId)
-        return pageOfRows(rows, query, {
+        return paginateRows(rows, query, {
           idOf: ({ key_id }) => key_id,
-          view: keyView,
+          view: apiKeyBody,
           cursors,
           list: ['keys', params.appId],
         })
@@ -282,14 +297,14 @@ const keyRoutes =
       '/apps/:appId/keys/:keyId',
       {
         schema: {
-          ...about('Revoke a key'),
+          ...routeSchema('Revoke a key'),
           params: KeyPath,
           response: { 200: Done },
         },
       },
       async ({ params, by }) => {
         await adminAs(by).revokeKey(params.keyId, params.appId)
-        return DONE
+        return SUCCESS
       },
     )
   }
@@ -301,12 +316,12 @@ const signingKeyRoutes =
       '/signing-keys',
       {
         schema: {
-          ...about('Keys that sign access tokens'),
+          ...routeSchema('Keys that sign access tokens'),
           response: { 200: adminPageOf(SigningKeyView) },
         },
       },
       async () => {
-        const items = slotsOf(registry.signingKeys(), nowMs()).map(signingKeyView)
+        const items = assignKeySlots(registry.signingKeys(), nowMs()).map(signingKeyBody)
         return { data: items, items, nextCursor: '', hasMore: false }
       },
     )
@@ -314,26 +329,26 @@ const signingKeyRoutes =
       '/signing-keys/rotate',
       {
         schema: {
-          ...about('A new signing key; tokens that were issued stay good'),
+          ...routeSchema('A new signing key; tokens that were issued stay good'),
           body: KeyRotate,
           response: { 200: SigningKeyView },
         },
       },
       async ({ body, by }) => {
         const key = await adminAs(by).rotateSigningKey(body.leadSeconds)
-        return signingKeyView({ key, slot: 'next' })
+        return signingKeyBody({ key, slot: 'next' })
       },
     )
   }
 
-const DONE = { success: true } as const
+const SUCCESS = { success: true } as const
 
-const found = <Row>(row: Row | undefined, what: string): Row => {
+const requireRow = <Row>(row: Row | undefined, what: string): Row => {
   if (row === undefined) throw new Fault('NOT_FOUND', `No such ${what}`)
   return row
 }
 
-const refuseBoth = (body: {
+const rejectOrgConflict = (body: {
   readonly orgId?: string
   readonly newOrg?: string
   readonly plan?: string

@@ -9,16 +9,16 @@ import {
 } from '../../schemas/api/chain.ts'
 import { type ChainRow, chainRow } from '../../schemas/chains.ts'
 import { PROTOCOLS } from '../../schemas/protocols.ts'
-import { type BlockRow, latestBlockQuery } from '../queries/blocks.ts'
-import { envelope, pageFrom } from '../queries/cursor.ts'
-import { chainOf } from './chain.ts'
-import { type ChainRoute, chainRead } from './chain-route.ts'
+import { createPage, pageEnvelope } from '../queries/cursors-and-pages.ts'
+import { type BlockRow, latestBlockQuery } from '../queries/latest-block.ts'
+import { splitList } from './body-values.ts'
+import { parseChain } from './chain-parameters.ts'
+import { type ChainRoute, defineReadRoute } from './chain-route.ts'
+import { clientFamilyName } from './client-family-names.ts'
 import type { RouteDeps } from './deps.ts'
-import { stockFamily } from './dex-families.ts'
-import { type Family, priced } from './routing.ts'
-import { wordsOf } from './values.ts'
+import { pricedRoute, type RoutePlugin } from './routing.ts'
 
-const bodyOf = ({ name, nativeSymbol, chainId, explorerUrl }: ChainRow): Blockchain => ({
+const blockchainBody = ({ name, nativeSymbol, chainId, explorerUrl }: ChainRow): Blockchain => ({
   name,
   symbol: nativeSymbol,
   chainId: chainId ?? 0,
@@ -26,9 +26,9 @@ const bodyOf = ({ name, nativeSymbol, chainId, explorerUrl }: ChainRow): Blockch
 })
 
 /** How many blocks a Solana transaction may name a hash. Source: Solana's documentation, "Transaction Confirmation & Expiration". */
-const HASH_BLOCKS = 150
+const BLOCKHASH_VALID_BLOCKS = 150
 
-const latestBlock = chainRead({
+const latestBlock = defineReadRoute({
   path: '/blockchain/:chain/latest_block',
   summary: 'The newest block that was ingested',
   tag: 'blockchain',
@@ -39,13 +39,13 @@ const latestBlock = chainRead({
   answer: async ({ chain, rows }) => {
     const [row] = await rows<BlockRow>(latestBlockQuery(chain.id))
     if (row === undefined) throw new Fault('NOT_FOUND', 'No block of this chain yet')
-    const more = chainRow(chain.id)?.vm === 'svm' ? HASH_BLOCKS : 0
+    const more = chainRow(chain.id)?.vm === 'svm' ? BLOCKHASH_VALID_BLOCKS : 0
     return { blockhash: row.hash, lastValidBlockHeight: Number(row.height) + more }
   },
 })
 
 /** DEXes of the given chains in the order of their chain and program. */
-const dexesOf = (
+const listDexes = (
   chains: ReadonlyMap<string, string>,
   program: string | undefined,
 ): readonly Dex[] =>
@@ -58,37 +58,42 @@ const dexesOf = (
         .map((address) => ({
           chain,
           programAddress: address,
-          protocolFamily: stockFamily(protocol.family),
+          protocolFamily: clientFamilyName(protocol.family),
           protocolName: protocol.name,
           image: null,
         }))
     }),
-  ).toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
+  ).toSorted((one, other) => (dexKey(one) < dexKey(other) ? -1 : 1))
 
-const keyOf = ({ chain, programAddress, protocolName }: Dex): string =>
+const dexKey = ({ chain, programAddress, protocolName }: Dex): string =>
   `${chain} ${programAddress} ${protocolName}`
 
-const PLACE = Type.Object({ key: Type.String({ maxLength: 256 }) })
+const CURSOR_PAYLOAD = Type.Object({ key: Type.String({ maxLength: 256 }) })
 
 /** The rows beyond a key in the wanted direction, nearest first. */
-const beyond = (
+const rowsAfter = (
   rows: readonly Dex[],
   key: string | undefined,
   direction: 'next' | 'prev',
 ): readonly Dex[] => {
   const ordered = direction === 'next' ? rows : rows.toReversed()
   if (key === undefined) return ordered
-  return ordered.filter((row) => (direction === 'next' ? keyOf(row) > key : keyOf(row) < key))
+  return ordered.filter((row) => (direction === 'next' ? dexKey(row) > key : dexKey(row) < key))
 }
 
 /** Chains that are wanted and enabled, with the words for them. */
-const wantedChains = (deps: RouteDeps, words: readonly string[]): ReadonlyMap<string, string> => {
-  const named = (words.length === 0 ? deps.chains : words).map((word) => chainOf(word, deps.chains))
+const requestedChains = (
+  deps: RouteDeps,
+  words: readonly string[],
+): ReadonlyMap<string, string> => {
+  const named = (words.length === 0 ? deps.chains : words).map((word) =>
+    parseChain(word, deps.chains),
+  )
   return new Map(named.filter(({ enabled }) => enabled).map(({ id, word }) => [id, word]))
 }
 
-const registry =
-  (deps: RouteDeps): Family =>
+const blockchainAndDexRoutes =
+  (deps: RouteDeps): RoutePlugin =>
   async (app) => {
     app.get(
       '/blockchain',
@@ -98,12 +103,12 @@ const registry =
           tags: ['blockchain'],
           response: { 200: Type.Array(Blockchain) },
         },
-        config: priced('GET /blockchain'),
+        config: pricedRoute('GET /blockchain'),
       },
       async () =>
         deps.chains.flatMap((id) => {
           const row = chainRow(id)
-          return row ? [bodyOf(row)] : []
+          return row ? [blockchainBody(row)] : []
         }),
     )
     app.get(
@@ -115,22 +120,26 @@ const registry =
           querystring: DexQuery,
           response: { 200: DexPage },
         },
-        config: priced('GET /dex'),
+        config: pricedRoute('GET /dex'),
       },
       async ({ query }) => {
         const { limit = 20, direction = 'next', cursor, dexProgram } = query
-        const words = wordsOf(query.chains)
-        const codec = deps.cursors(PLACE, ['dex', words.toSorted(), dexProgram ?? ''])
+        const words = splitList(query.chains)
+        const codec = deps.cursors(CURSOR_PAYLOAD, ['dex', words.toSorted(), dexProgram ?? ''])
         const after = cursor === undefined ? undefined : codec.decode(cursor).key
-        const rows = beyond(dexesOf(wantedChains(deps, words), dexProgram), after, direction)
-        const asked = { limit, direction, hasCursor: after !== undefined }
-        const page = pageFrom(rows.slice(0, limit + 1), asked, (row) =>
-          codec.encode({ key: keyOf(row) }),
+        const rows = rowsAfter(
+          listDexes(requestedChains(deps, words), dexProgram),
+          after,
+          direction,
         )
-        return envelope(page, (row) => [row])
+        const asked = { limit, direction, hasCursor: after !== undefined }
+        const page = createPage(rows.slice(0, limit + 1), asked, (row) =>
+          codec.encode({ key: dexKey(row) }),
+        )
+        return pageEnvelope(page, (row) => [row])
       },
     )
   }
 
 /** What chains there are, how far they are, and what is decoded of them. */
-export const blockchainRoutes: readonly ChainRoute[] = [registry, latestBlock]
+export const blockchainRoutes: readonly ChainRoute[] = [blockchainAndDexRoutes, latestBlock]

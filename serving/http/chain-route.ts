@@ -4,18 +4,18 @@ import type { Query } from '../../core/clickhouse/client.ts'
 import { Fault, type FaultName } from '../../core/errors.ts'
 import { ChainParam, PAGE_QUERY, pageOf, Success } from '../../schemas/api/common.ts'
 import type { RouteName } from '../../schemas/plans.ts'
-import { envelope, pageFrom } from '../queries/cursor.ts'
-import { type List, type Placed, sliceQuery } from '../queries/keyset.ts'
+import { createPage, pageEnvelope } from '../queries/cursors-and-pages.ts'
+import { type KeysetList, type KeysetRow, sliceQuery } from '../queries/keyset-list.ts'
 import {
-  addressesOf,
-  addressOf,
-  chainOf,
-  type NamedChain,
-  stampFreshness,
-  walletOf,
-} from './chain.ts'
+  parseAddressList,
+  parseChain,
+  parseTokenAddress,
+  parseWalletAddress,
+  type RequestedChain,
+  setFreshnessHeaders,
+} from './chain-parameters.ts'
 import type { RouteDeps } from './deps.ts'
-import { type Family, priced } from './routing.ts'
+import { pricedRoute, type RoutePlugin } from './routing.ts'
 
 /** Paths under `:chain`, behind the version segment, that have a price. */
 type ChainPath<Method extends 'GET' | 'POST'> = Extract<
@@ -26,7 +26,7 @@ type ChainPath<Method extends 'GET' | 'POST'> = Extract<
 /** One request of a route under `:chain`. Addresses in `params` and `query` are written as the tables hold them. */
 export interface ChainRequest<Params, Parameters> {
   readonly deps: RouteDeps
-  readonly chain: NamedChain
+  readonly chain: RequestedChain
   readonly params: Params
   readonly query: Parameters
   readonly nowMs: number
@@ -37,27 +37,28 @@ export interface ChainRequest<Params, Parameters> {
 }
 
 /** Parameters that name one address, and how each is read. */
-const ADDRESSES = {
-  tokenAddress: addressOf,
-  poolAddress: addressOf,
-  walletAddress: walletOf,
-  devAddress: walletOf,
-  maker: walletOf,
+const ADDRESS_PARSERS = {
+  tokenAddress: parseTokenAddress,
+  poolAddress: parseTokenAddress,
+  walletAddress: parseWalletAddress,
+  devAddress: parseWalletAddress,
+  maker: parseWalletAddress,
 } as const
 
-const isAddress = (name: string): name is keyof typeof ADDRESSES => Object.hasOwn(ADDRESSES, name)
+const isAddressParameter = (name: string): name is keyof typeof ADDRESS_PARSERS =>
+  Object.hasOwn(ADDRESS_PARSERS, name)
 
-const withAddresses = <Values extends object>(chainId: string, values: Values): Values =>
+const normalizeAddresses = <Values extends object>(chainId: string, values: Values): Values =>
   Object.fromEntries(
     Object.entries(values).map(([name, value]) => [
       name,
-      isAddress(name) && typeof value === 'string' && value !== ''
-        ? ADDRESSES[name](chainId, value, name)
+      isAddressParameter(name) && typeof value === 'string' && value !== ''
+        ? ADDRESS_PARSERS[name](chainId, value, name)
         : value,
     ]),
   ) as Values
 
-interface RouteRow<
+interface RouteDefinition<
   Params extends TProperties,
   Parameters extends TProperties,
   Method extends 'GET' | 'POST' = 'GET',
@@ -77,34 +78,34 @@ type Request<Params extends TProperties, Parameters extends TProperties> = Chain
 >
 
 /** A read of one chain. */
-export interface ReadRow<
+export interface ReadDefinition<
   Params extends TProperties,
   Parameters extends TProperties,
   Response extends TSchema,
-> extends RouteRow<Params, Parameters> {
+> extends RouteDefinition<Params, Parameters> {
   readonly response: Response
   /**
    * What a chain answers of which this installation holds no data: an empty list or map, the fault of a missing record, or
    * `empty`: what `answer` makes of no rows, which then asks for none.
    */
-  readonly absent: Absent
+  readonly absent: DisabledChainResponse
   readonly answer: (request: Request<Params, Parameters>) => Promise<Static<Response>>
 }
 
 /** A list of one chain, in pages. */
-export interface PageRow<
+export interface PageDefinition<
   Params extends TProperties,
   Parameters extends TProperties,
   Item extends TSchema,
-  Row extends Placed,
-> extends RouteRow<Params, Parameters> {
+  Row extends KeysetRow,
+> extends RouteDefinition<Params, Parameters> {
   readonly item: Item
   /** What the answer has beside the fields of every list; `page` is its whole shape. */
   readonly more?: {
     readonly page: TObject
     readonly read: (request: Request<Params, Parameters>) => Promise<object>
   }
-  readonly list: (request: Request<Params, Parameters>) => List | Promise<List>
+  readonly list: (request: Request<Params, Parameters>) => KeysetList | Promise<KeysetList>
   /** Bodies of a page's rows, in their order; one that vanished meanwhile may be left out. */
   readonly bodies: (
     rows: readonly Row[],
@@ -112,28 +113,28 @@ export interface PageRow<
   ) => readonly Static<Item>[] | Promise<readonly Static<Item>[]>
 }
 
-type Absent = 'list' | 'map' | 'empty' | FaultName
+type DisabledChainResponse = 'list' | 'map' | 'empty' | FaultName
 
-const nothing = (absent: Exclude<Absent, 'empty'>): unknown => {
+const disabledChainBody = (absent: Exclude<DisabledChainResponse, 'empty'>): unknown => {
   if (absent === 'list') return []
   if (absent === 'map') return {}
   throw new Fault(absent)
 }
 
-const requestOf = <Params extends TProperties, Parameters extends TProperties>(
+const toChainRequest = <Params extends TProperties, Parameters extends TProperties>(
   deps: RouteDeps,
   params: Readonly<Record<string, unknown>> & { readonly chain: string },
   query: Readonly<Record<string, unknown>>,
 ): Request<Params, Parameters> => {
-  const chain = chainOf(params.chain, deps.chains)
+  const chain = parseChain(params.chain, deps.chains)
   return {
     deps,
     chain,
-    params: withAddresses(chain.id, params) as Static<TObject<Params>>,
-    query: withAddresses(chain.id, query) as Static<TObject<Parameters>>,
+    params: normalizeAddresses(chain.id, params) as Static<TObject<Params>>,
+    query: normalizeAddresses(chain.id, query) as Static<TObject<Parameters>>,
     nowMs: deps.nowMs(),
     rows: async (statement) => (await deps.warehouse.query<never>(statement)).rows,
-    addresses: (list) => addressesOf(chain.id, String(query[list] ?? ''), list),
+    addresses: (list) => parseAddressList(chain.id, String(query[list] ?? ''), list),
   }
 }
 
@@ -142,20 +143,20 @@ interface RawRequest {
   readonly query: unknown
 }
 
-const mount =
+const mountRoute =
   <
     Params extends TProperties,
     Parameters extends TProperties,
     Method extends 'GET' | 'POST' = 'GET',
   >(
-    row: RouteRow<Params, Parameters, Method>,
+    row: RouteDefinition<Params, Parameters, Method>,
     response: TSchema,
     answer: (request: Request<Params, Parameters>, reply: FastifyReply) => Promise<unknown>,
     { method, body }: { readonly method: 'GET' | 'POST'; readonly body?: TSchema } = {
       method: 'GET',
     },
   ) =>
-  (deps: RouteDeps): Family =>
+  (deps: RouteDeps): RoutePlugin =>
   async (app) => {
     app.route({
       method,
@@ -168,9 +169,9 @@ const mount =
         ...(body !== undefined && { body }),
         response: { 200: response },
       },
-      config: priced(`${method} ${row.path}` as RouteName),
+      config: pricedRoute(`${method} ${row.path}` as RouteName),
       handler: async (raw: RawRequest, reply) => {
-        const request = requestOf<Params, Parameters>(
+        const request = toChainRequest<Params, Parameters>(
           deps,
           raw.params as { readonly chain: string },
           raw.query as Readonly<Record<string, unknown>>,
@@ -184,84 +185,92 @@ const mount =
  * A request whose effect always holds already: it is checked and answered with success, on any chain that there is.
  * `body`, where one may come, is checked as well.
  */
-export const chainAccept = <Params extends TProperties>(
-  row: Omit<RouteRow<Params, TProperties, 'POST'>, 'query'> & { readonly body?: TSchema },
+export const defineAcceptRoute = <Params extends TProperties>(
+  row: Omit<RouteDefinition<Params, TProperties, 'POST'>, 'query'> & { readonly body?: TSchema },
 ): ChainRoute =>
-  mount({ ...row, query: {} }, Success, async () => ({ success: true }), {
+  mountRoute({ ...row, query: {} }, Success, async () => ({ success: true }), {
     method: 'POST',
     ...(row.body !== undefined && { body: row.body }),
   })
 
 /** A route under `:chain`, once the server's parts are known. */
-export type ChainRoute = (deps: RouteDeps) => Family
+export type ChainRoute = (deps: RouteDeps) => RoutePlugin
 
 /** A route that answers one value: a record, a bare list or a map by address. */
-export const chainRead = <
+export const defineReadRoute = <
   Params extends TProperties,
   Parameters extends TProperties,
   Response extends TSchema,
 >(
-  row: ReadRow<Params, Parameters, Response>,
+  row: ReadDefinition<Params, Parameters, Response>,
 ): ChainRoute =>
-  mount(row, row.response, async (request, reply) => {
+  mountRoute(row, row.response, async (request, reply) => {
     const { chain, deps } = request
-    if (!chain.enabled && row.absent !== 'empty') return nothing(row.absent)
-    if (chain.enabled) await stampFreshness(reply, deps.freshness, chain.id)
+    if (!chain.enabled && row.absent !== 'empty') return disabledChainBody(row.absent)
+    if (chain.enabled) await setFreshnessHeaders(reply, deps.freshness, chain.id)
     return row.answer(request)
   })
 
-const PLACE = Type.Object({ at: Type.Array(Type.String({ maxLength: 256 }), { maxItems: 8 }) })
+const CURSOR_PAYLOAD = Type.Object({
+  at: Type.Array(Type.String({ maxLength: 256 }), { maxItems: 8 }),
+})
 
-type Paged = Static<TObject<typeof PAGE_QUERY>>
+type PageParameters = Static<TObject<typeof PAGE_QUERY>>
 
 /** What a place in a list depends on: the path and every parameter but those that move through it. */
-const listOf = (
+const cursorScope = (
   path: string,
   { chain, params, query }: ChainRequest<object, object>,
 ): readonly unknown[] => {
-  const { cursor: _cursor, limit: _limit, direction: _direction, ...asked } = query as Paged
+  const {
+    cursor: _cursor,
+    limit: _limit,
+    direction: _direction,
+    ...asked
+  } = query as PageParameters
   return [path, chain.id, Object.entries({ ...params, ...asked, chain: chain.id }).toSorted()]
 }
 
 /** Reads one page of a list, in the envelope of lists. */
-export const readPage = async <Row extends Placed, Body>(
+export const readPage = async <Row extends KeysetRow, Body>(
   request: ChainRequest<object, object>,
   path: string,
   {
     list,
     bodies,
   }: {
-    readonly list: () => List | Promise<List>
+    readonly list: () => KeysetList | Promise<KeysetList>
     readonly bodies: (rows: readonly Row[]) => readonly Body[] | Promise<readonly Body[]>
   },
 ) => {
-  const { limit = 20, direction = 'next', cursor } = request.query as Paged
-  const codec = request.deps.cursors(PLACE, listOf(path, request))
+  const { limit = 20, direction = 'next', cursor } = request.query as PageParameters
+  const codec = request.deps.cursors(CURSOR_PAYLOAD, cursorScope(path, request))
   const after = cursor === undefined ? undefined : codec.decode(cursor).at
   const rows = request.chain.enabled
     ? await request.rows<Row>(sliceQuery(await list(), { direction, after, rows: limit + 1 }))
     : []
   const asked = { limit, direction, hasCursor: after !== undefined }
-  const page = pageFrom(rows, asked, ({ place }) => codec.encode({ at: [...place] }))
+  const page = createPage(rows, asked, ({ place }) => codec.encode({ at: [...place] }))
   const data = await bodies(page.data)
-  return envelope({ ...page, data }, (body) => [body])
+  return pageEnvelope({ ...page, data }, (body) => [body])
 }
 
 /** A route that answers a list in pages: its query has `cursor`, `limit` and `direction` beside its own parameters. */
-export const chainPage = <
+export const definePageRoute = <
   Params extends TProperties,
   Parameters extends TProperties,
   Item extends TSchema,
-  Row extends Placed,
+  Row extends KeysetRow,
 >(
-  row: PageRow<Params, Parameters, Item, Row>,
+  row: PageDefinition<Params, Parameters, Item, Row>,
 ): ChainRoute =>
-  mount(
+  mountRoute(
     { ...row, query: { ...PAGE_QUERY, ...row.query } },
     row.more?.page ?? pageOf(row.item),
     async (request, reply) => {
       const asked = request as unknown as Request<Params, Parameters>
-      if (asked.chain.enabled) await stampFreshness(reply, asked.deps.freshness, asked.chain.id)
+      if (asked.chain.enabled)
+        await setFreshnessHeaders(reply, asked.deps.freshness, asked.chain.id)
       const [page, more] = await Promise.all([
         readPage<Row, Static<Item>>(request as never, row.path, {
           list: () => row.list(asked),

@@ -4,17 +4,17 @@ import type { Check } from '../../core/ops/health.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
-import type { Freshness, Guard } from '../interfaces.ts'
-import type { Cursors } from '../queries/cursor.ts'
-import type { ReadStore } from '../queries/reads.ts'
-import type { Reader } from './bounded.ts'
+import type { FreshnessReader, Guard } from '../interfaces.ts'
+import type { Cursors } from '../queries/cursors-and-pages.ts'
+import type { ReadStore } from '../queries/limited-reads.ts'
 import type { PlaneDeps } from './plane.ts'
-import type { Family } from './routing.ts'
+import type { QueryReader } from './query-limiter.ts'
+import type { RoutePlugin } from './routing.ts'
 
 /** What the routes work with. */
 export interface RouteDeps {
-  readonly warehouse: Reader
-  readonly freshness: Freshness
+  readonly warehouse: QueryReader
+  readonly freshness: FreshnessReader
   /** Chains that this installation holds data of, by internal id. */
   readonly chains: readonly string[]
   readonly nowMs: () => number
@@ -36,7 +36,7 @@ export interface ServerDeps
   /** Where the data are from, in words for people. */
   readonly origin?: string
   /** Further priced routes, under every version prefix. */
-  readonly families?: readonly Family[]
+  readonly families?: readonly RoutePlugin[]
   /** Further surfaces on the same origin (GraphQL): they bring their own guard and their own error shape. */
   readonly plugins?: readonly FastifyPluginAsync[]
 }

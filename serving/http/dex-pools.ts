@@ -20,18 +20,24 @@ import {
   type SnapshotRow,
   tokenPoolsList,
 } from '../queries/dex-pools.ts'
-import type { Placed } from '../queries/keyset.ts'
-import { type ChainRoute, chainPage, chainRead } from './chain-route.ts'
-import { stockFamily } from './dex-families.ts'
-import { heldAmount, poolBody } from './pool-body.ts'
+import type { KeysetRow } from '../queries/keyset-list.ts'
+import {
+  isDescending,
+  numberOrNull,
+  productOrNull,
+  ratioOrNull,
+  requiredText,
+} from './body-values.ts'
+import { type ChainRoute, definePageRoute, defineReadRoute } from './chain-route.ts'
+import { clientFamilyName } from './client-family-names.ts'
+import { poolBody, vaultBalanceBody } from './pool-body.ts'
+import { readTokenRows, tokenKey } from './read-token-rows.ts'
 import { tokenBody } from './token-body.ts'
-import { keyOf, rowsOf } from './token-rows.ts'
-import { isDescending, numeric, product, ratio, requiredText } from './values.ts'
 
 /** The token that a pool prices. */
-const baseOf = (row: PoolRow): string => (row.base_is_a === 1 ? row.token_a : row.token_b)
+const baseToken = (row: PoolRow): string => (row.base_is_a === 1 ? row.token_a : row.token_b)
 
-const detail = chainRead({
+const poolDetail = defineReadRoute({
   path: '/dexpools/:chain/:poolAddress',
   summary: 'A pool and what it holds',
   tag: 'pool',
@@ -42,8 +48,8 @@ const detail = chainRead({
   answer: async ({ chain, params, rows, deps }) => {
     const [row] = await rows<PoolRow>(poolsQuery(chain.id, [params.poolAddress]))
     if (row === undefined) throw new Fault('POOL_NOT_FOUND')
-    const base = { chain: chain.id, address: baseOf(row) }
-    const token = (await rowsOf(deps, [base])).get(keyOf(base.chain, base.address))
+    const base = { chain: chain.id, address: baseToken(row) }
+    const token = (await readTokenRows(deps, [base])).get(tokenKey(base.chain, base.address))
     return {
       ...poolBody(row, chain.word),
       token: token === undefined ? null : tokenBody(token, chain.word),
@@ -51,7 +57,7 @@ const detail = chainRead({
   },
 })
 
-const ofToken = chainPage({
+const tokenPools = definePageRoute({
   path: '/token/:chain/:tokenAddress/pools',
   summary: 'Pools of a token by their liquidity',
   tag: 'token',
@@ -60,19 +66,19 @@ const ofToken = chainPage({
   item: DexPool,
   list: ({ chain, params, query }) =>
     tokenPoolsList(chain.id, params.tokenAddress, query, isDescending(query.sortDirection)),
-  bodies: (rows: readonly (PoolRow & Placed)[], { chain }) =>
+  bodies: (rows: readonly (PoolRow & KeysetRow)[], { chain }) =>
     rows.map((row) => poolBody(row, chain.word)),
 })
 
 const snapshotBody = (row: SnapshotRow): DexPoolSnapshot => {
-  const native = ratio(numeric(row.liquidity_native), numeric(row.liquidity_usd))
+  const native = ratioOrNull(numberOrNull(row.liquidity_native), numberOrNull(row.liquidity_usd))
   const side = (name: 'base' | 'quote'): DexPoolTokenSnapshot =>
-    heldAmount({
+    vaultBalanceBody({
       token: row[name],
       decimals: row[`${name}_decimals`],
       raw: row[`${name}_post`],
       priceUsd: row[`${name}_price_usd`],
-      priceNative: product(row[`${name}_price_usd`], native),
+      priceNative: productOrNull(row[`${name}_price_usd`], native),
     })
   return {
     poolAddress: row.pool,
@@ -87,7 +93,7 @@ const snapshotBody = (row: SnapshotRow): DexPoolSnapshot => {
   }
 }
 
-const snapshots = chainPage({
+const snapshots = definePageRoute({
   path: '/dexpools/:chain/:poolAddress/snapshots',
   summary: 'What a pool held: at the end of each hour and after each change of its liquidity',
   tag: 'pool',
@@ -99,9 +105,9 @@ const snapshots = chainPage({
 })
 
 /** A family as text is compared: without case and `_`. */
-const familyWord = (text: string): string => text.toLowerCase().replaceAll('_', '')
+const normalizeFamily = (text: string): string => text.toLowerCase().replaceAll('_', '')
 
-const newPools = chainRead({
+const newPools = defineReadRoute({
   path: '/ranking-pools/:chain/:rankingType',
   summary: 'The newest pools, newest first',
   tag: 'ranking',
@@ -110,7 +116,7 @@ const newPools = chainRead({
   response: Type.Array(RankingPool),
   absent: 'list',
   answer: async ({ chain, query, rows, deps }) => {
-    const families = query.tag === undefined ? [] : [familyWord(query.tag)]
+    const families = query.tag === undefined ? [] : [normalizeFamily(query.tag)]
     const newest = await rows<{ readonly pool: string }>(
       newPoolsQuery(chain.id, families, query.limit ?? 100),
     )
@@ -118,20 +124,20 @@ const newPools = chainRead({
     const pools = newest.map(({ pool }) => pool)
     const found = await rows<PoolRow>(poolsQuery(chain.id, pools))
     const byAddress = new Map(found.map((row) => [row.pool, row]))
-    const tokens = await rowsOf(
+    const tokens = await readTokenRows(
       deps,
-      found.map((row) => ({ chain: chain.id, address: baseOf(row) })),
+      found.map((row) => ({ chain: chain.id, address: baseToken(row) })),
     )
     return pools.flatMap((pool) => {
       const row = byAddress.get(pool)
       if (row === undefined) return []
-      const token = tokens.get(keyOf(chain.id, baseOf(row)))
-      return [rankingBody(row, chain.word, token ? tokenBody(token, chain.word) : null)]
+      const token = tokens.get(tokenKey(chain.id, baseToken(row)))
+      return [rankingPoolBody(row, chain.word, token ? tokenBody(token, chain.word) : null)]
     })
   },
 })
 
-const rankingBody = (row: PoolRow, chain: string, token: RankingPool['token']): RankingPool => {
+const rankingPoolBody = (row: PoolRow, chain: string, token: RankingPool['token']): RankingPool => {
   const pool = poolBody(row, chain)
   return {
     poolAddress: row.pool,
@@ -142,7 +148,7 @@ const rankingBody = (row: PoolRow, chain: string, token: RankingPool['token']): 
     dex: {
       chain,
       programAddress: pool.programAddress,
-      protocolFamily: stockFamily(row.family),
+      protocolFamily: clientFamilyName(row.family),
       protocolName: pool.protocolName,
       image: null,
     },
@@ -158,4 +164,4 @@ const rankingBody = (row: PoolRow, chain: string, token: RankingPool['token']): 
 }
 
 /** Pools: one, those of a token, their past, and the newest. */
-export const dexPoolRoutes: readonly ChainRoute[] = [detail, ofToken, snapshots, newPools]
+export const dexPoolRoutes: readonly ChainRoute[] = [poolDetail, tokenPools, snapshots, newPools]

@@ -5,11 +5,11 @@ import {
   DexScreenerToken,
 } from '../../schemas/api/dex-screener.ts'
 import { TOKEN_PARAM } from '../../schemas/api/token-history.ts'
-import { type ChainRoute, chainRead } from './chain-route.ts'
+import { type ChainRoute, defineReadRoute } from './chain-route.ts'
 
 /** Lists of an advertising site: no part of a chain, and nothing feeds them here. */
-const lists = (['ads', 'boosts', 'link-updates', 'trending'] as const).map((segment) =>
-  chainRead({
+const dexScreenerLists = (['ads', 'boosts', 'link-updates', 'trending'] as const).map((segment) =>
+  defineReadRoute({
     path: `/dexscr/:chain/${segment}`,
     summary: 'Advertisements of another site; this installation has none',
     tag: 'dexscreener',
@@ -21,7 +21,7 @@ const lists = (['ads', 'boosts', 'link-updates', 'trending'] as const).map((segm
   }),
 )
 
-const token = chainRead({
+const token = defineReadRoute({
   path: '/dexscr/:chain/token/:tokenAddress',
   summary: 'Advertisements of another site for a token; this installation has none',
   tag: 'dexscreener',
@@ -39,4 +39,4 @@ const token = chainRead({
 })
 
 /** What another site says of tokens. */
-export const dexScreenerRoutes: readonly ChainRoute[] = [...lists, token]
+export const dexScreenerRoutes: readonly ChainRoute[] = [...dexScreenerLists, token]

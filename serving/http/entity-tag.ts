@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 /** Characters of a digest that tell two bodies apart: 132 bits. */
-const TAG_CHARS = 22
+const TAG_LENGTH = 22
 
 /** The entity tag of a body: of the same bytes always the same. Weak, because a proxy may compress what it passes on. */
 export const entityTag = (body: string | Buffer): string =>
-  `W/"${createHash('sha256').update(body).digest('base64url').slice(0, TAG_CHARS)}"`
+  `W/"${createHash('sha256').update(body).digest('base64url').slice(0, TAG_LENGTH)}"`
 
 /** True when `If-None-Match` lists the tag, strong or weak, or is `*`. Source: RFC 9110 13.1.2. */
-export const isKnownTag = (header: string | undefined, tag: string): boolean => {
+export const matchesEntityTag = (header: string | undefined, tag: string): boolean => {
   if (header === undefined) return false
   const opaque = tag.replace(/^W\//, '')
   return header
@@ -19,13 +19,13 @@ export const isKnownTag = (header: string | undefined, tag: string): boolean => 
 }
 
 /** Sends a body with its tag, or 304 without one to a caller that has it. */
-export const sendTagged = (
+export const sendWithEntityTag = (
   request: FastifyRequest,
   reply: FastifyReply,
   { body, tag }: { readonly body: string | Buffer; readonly tag: string },
 ): FastifyReply => {
   reply.header('ETag', tag)
-  return isKnownTag(request.headers['if-none-match'], tag)
+  return matchesEntityTag(request.headers['if-none-match'], tag)
     ? reply.status(304).send()
     : reply.send(body)
 }
@@ -43,7 +43,7 @@ export const installEntityTags = (app: FastifyInstance): void => {
     if (typeof payload !== 'string') return payload
     const tag = entityTag(payload)
     reply.header('ETag', tag)
-    if (!isKnownTag(request.headers['if-none-match'], tag)) return payload
+    if (!matchesEntityTag(request.headers['if-none-match'], tag)) return payload
     reply.status(304).removeHeader('Content-Type').removeHeader('Content-Length')
     return null
   })

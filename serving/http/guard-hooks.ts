@@ -3,10 +3,10 @@ import { FAULTS, Fault } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { MILLI } from '../../schemas/plans.ts'
-import { type AuthSurface, countFailure, reasonOf } from '../auth/failures.ts'
+import { type AuthSurface, authFailureReason, countAuthFailure } from '../auth/failure-metrics.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
-import type { Guard, Principal, RateState, Reservation } from '../interfaces.ts'
-import { workMilliUnits } from '../queries/reads.ts'
+import type { Guard, Principal, RateLimitState, Reservation } from '../interfaces.ts'
+import { queryWorkMilliUnits } from '../queries/limited-reads.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -48,10 +48,10 @@ export const EXPOSED_HEADERS = [
 ] as const
 
 /** Headers that an answer depends on beside its address. */
-const VARY = 'Authorization, X-API-KEY'
+const VARY_HEADERS = 'Authorization, X-API-KEY'
 
 /** Both versions of a path are one route. */
-const VERSION = /^\/v\d+(?=\/)/
+const VERSION_PREFIX = /^\/v\d+(?=\/)/
 
 /**
  * Credential, suspension, rate and scope before the body is read; quota behind validation, charge with the answer.
@@ -64,7 +64,7 @@ export const installGuard = (
 ): void => {
   const { guard, meter, metrics } = deps
   const refused = (fault: Fault, reason: string): Fault => {
-    countFailure(metrics, surface, reason)
+    countAuthFailure(metrics, surface, reason)
     return fault
   }
   app.decorateRequest('principal', null)
@@ -73,25 +73,25 @@ export const installGuard = (
   app.addHook('onRequest', async (request, reply) => {
     const who = await guard.identify({
       authorization: request.headers.authorization,
-      apiKey: single(request.headers['x-api-key']),
+      apiKey: firstValue(request.headers['x-api-key']),
     })
     const known = who !== undefined && !(who instanceof Fault)
     const rate = await meter.take(known ? { principal: who } : { ip: request.caller })
-    writeRate(reply, rate)
-    if (!rate.allowed && known) throw tooFast(reply, rate)
-    if (!rate.allowed && !known && isAnonymous(who))
-      throw refused(tooFast(reply, rate), 'rate_limited')
-    if (!known) throw refused(unauthorized(reply, who), reasonOf(who))
+    setRateLimitHeaders(reply, rate)
+    if (!rate.allowed && known) throw rateLimited(reply, rate)
+    if (!rate.allowed && !known && isUnauthenticated(who))
+      throw refused(rateLimited(reply, rate), 'rate_limited')
+    if (!known) throw refused(unauthorized(reply, who), authFailureReason(who))
     request.principal = who
     // Whatever is told to one account is told to no other through a cache on the way.
-    reply.header('Cache-Control', 'private, no-store').header('Vary', VARY)
+    reply.header('Cache-Control', 'private, no-store').header('Vary', VARY_HEADERS)
     const missing = missingScope(request, reply, who)
     if (missing !== undefined) throw refused(missing, 'missing_scope')
   })
   app.addHook('preHandler', async (request) => {
     const { config, url = '' } = request.routeOptions
     if (request.principal && config.milliUnits !== undefined) {
-      const route = `${request.method} ${url.replace(VERSION, '')}`
+      const route = `${request.method} ${url.replace(VERSION_PREFIX, '')}`
       request.reservation = meter.reserve(request.principal, config.milliUnits, route)
     }
   })
@@ -99,44 +99,44 @@ export const installGuard = (
     const { principal, reservation } = request
     const { milliUnits } = request.routeOptions.config
     if (!principal || milliUnits === undefined) return
-    const charged = reservation ? chargeOf(reply.statusCode, request, milliUnits) : 0
+    const charged = reservation ? responseCharge(reply.statusCode, request, milliUnits) : 0
     reservation?.settle(charged)
     reply.header('X-CU-Cost', String(charged / MILLI))
     reply.header('X-Quota-Remaining', String(meter.quota(principal).remaining ?? -1))
   })
   app.addHook('onResponse', async (request, reply) => {
     request.reservation?.release()
-    if (request.routeOptions.config.audit) audit(deps.log, request, reply)
+    if (request.routeOptions.config.audit) logAudit(deps.log, request, reply)
   })
   app.addHook('onRequestAbort', async (request) => {
     const { milliUnits = 0 } = request.routeOptions.config
-    request.reservation?.settle(workCharge(request, milliUnits))
+    request.reservation?.settle(queryWorkCharge(request, milliUnits))
   })
 }
 
 /** Answers that say that there is nothing, or that it was too much: the engine has worked for them. */
-const WORKED: ReadonlySet<number> = new Set([
+const CHARGED_ERROR_STATUSES: ReadonlySet<number> = new Set([
   FAULTS.NOT_FOUND.status,
   FAULTS.QUERY_TOO_EXPENSIVE.status,
 ])
 
-const workCharge = ({ work }: FastifyRequest, milliUnits: number): number =>
-  work ? Math.min(milliUnits, workMilliUnits(work)) : 0
+const queryWorkCharge = ({ work }: FastifyRequest, milliUnits: number): number =>
+  work ? Math.min(milliUnits, queryWorkMilliUnits(work)) : 0
 
 /** A success costs the price, also where the caller has the body already; an answer without one what the engine did, never more than the price; other errors nothing. */
-const chargeOf = (status: number, request: FastifyRequest, milliUnits: number): number => {
+const responseCharge = (status: number, request: FastifyRequest, milliUnits: number): number => {
   if (status < 300 || status === 304) return milliUnits
-  return WORKED.has(status) ? workCharge(request, milliUnits) : 0
+  return CHARGED_ERROR_STATUSES.has(status) ? queryWorkCharge(request, milliUnits) : 0
 }
 
 /** One line per call that changes or shows what an account owns; who was not let in is told by the metric. */
-const audit = (log: Logger, request: FastifyRequest, reply: FastifyReply): void => {
+const logAudit = (log: Logger, request: FastifyRequest, reply: FastifyReply): void => {
   const { principal, method, routeOptions, caller, id } = request
   if (principal === null) return
   const { id: subject = '' } = (request.params ?? {}) as { readonly id?: string }
   log.info(
     {
-      action: `${method} ${(routeOptions.url ?? '').replace(VERSION, '')}`,
+      action: `${method} ${(routeOptions.url ?? '').replace(VERSION_PREFIX, '')}`,
       subject,
       orgId: principal.orgId,
       actor: principal.credentialId,
@@ -148,13 +148,16 @@ const audit = (log: Logger, request: FastifyRequest, reply: FastifyReply): void 
   )
 }
 
-const single = (header: string | readonly string[] | undefined): string | undefined =>
+const firstValue = (header: string | readonly string[] | undefined): string | undefined =>
   typeof header === 'string' ? header : header?.[0]
 
 /** No credential, or a wrong one: such floods are slowed per address. A suspended organization is told so at any rate. */
-const isAnonymous = (who: Fault | undefined): boolean => who?.status !== 403
+const isUnauthenticated = (who: Fault | undefined): boolean => who?.status !== 403
 
-const writeRate = (reply: FastifyReply, { limit, remaining, resetAt }: RateState): void => {
+const setRateLimitHeaders = (
+  reply: FastifyReply,
+  { limit, remaining, resetAt }: RateLimitState,
+): void => {
   const inSeconds = Math.max(0, resetAt - Math.floor(Date.now() / 1_000))
   reply.headers({
     'X-RateLimit-Limit': limit,
@@ -165,7 +168,10 @@ const writeRate = (reply: FastifyReply, { limit, remaining, resetAt }: RateState
   })
 }
 
-const tooFast = (reply: FastifyReply, { limit, resetAt, retryAfterSeconds }: RateState): Fault => {
+const rateLimited = (
+  reply: FastifyReply,
+  { limit, resetAt, retryAfterSeconds }: RateLimitState,
+): Fault => {
   reply.header('Retry-After', retryAfterSeconds)
   return new Fault('RATE_LIMIT', undefined, { limit, remaining: 0, reset_at: resetAt })
 }

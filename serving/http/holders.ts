@@ -8,19 +8,24 @@ import {
   TokenHolders,
 } from '../../schemas/api/holder.ts'
 import { TokenParams } from '../../schemas/api/token.ts'
-import { envelope, pageFrom } from '../queries/cursor.ts'
+import { createPage, pageEnvelope } from '../queries/cursors-and-pages.ts'
 import {
   type HolderRow,
   type HolderSearch,
   holdersQuery,
-  someHoldersQuery,
+  walletHoldersQuery,
 } from '../queries/holders.ts'
-import { addressesOf, addressOf, chainOf, stampFreshness } from './chain.ts'
+import { numberOrNull, numberTextOrNull, productOrNull, ratioOrNull } from './body-values.ts'
+import {
+  parseAddressList,
+  parseChain,
+  parseTokenAddress,
+  setFreshnessHeaders,
+} from './chain-parameters.ts'
 import type { RouteDeps } from './deps.ts'
-import { type Family, priced } from './routing.ts'
-import { numberText, numeric, product, ratio } from './values.ts'
+import { pricedRoute, type RoutePlugin } from './routing.ts'
 
-const Place = Type.Object(
+const CursorPayload = Type.Object(
   {
     key: Type.String({ pattern: '^-?\\d{1,78}(\\.\\d{1,18})?$' }),
     holder: Type.String({ maxLength: 256 }),
@@ -29,89 +34,95 @@ const Place = Type.Object(
 )
 
 /** Wealth from which on a holder is called a whale, USD. */
-const WHALE_USD = 10_000
-const DIAMOND_MS = 30 * 86_400_000
+const MIN_WHALE_USD = 10_000
+const MIN_DIAMOND_HANDS_MS = 30 * 86_400_000
 
 /** What trading brought; every field null for a wallet that did not trade. */
-const tradingOf = (row: HolderRow, units: number) => {
-  const bought = numeric(row.buy_usd)
-  const sold = numeric(row.sell_usd)
-  const known = numeric(row.position_amount)
+const tradingFields = (row: HolderRow, units: number) => {
+  const bought = numberOrNull(row.buy_usd)
+  const sold = numberOrNull(row.sell_usd)
+  const known = numberOrNull(row.position_amount)
   const open = known === null ? null : Math.min(known, units)
-  const cost = product(numeric(row.position_cost_usd), ratio(open, known) ?? 0)
-  const marked = product(open, row.price_usd)
+  const cost = productOrNull(numberOrNull(row.position_cost_usd), ratioOrNull(open, known) ?? 0)
+  const marked = productOrNull(open, row.price_usd)
   const unrealized = marked === null || cost === null ? null : marked - cost
-  const realized = numeric(row.realized_usd)
+  const realized = numberOrNull(row.realized_usd)
   const profit = realized === null || unrealized === null ? null : realized + unrealized
   return {
-    avgBuyPriceUsd: numberText(ratio(bought, numeric(row.buy_amount))),
-    avgSellPriceUsd: numberText(ratio(sold, numeric(row.sell_amount))),
-    positionCostUsd: numberText(cost),
+    avgBuyPriceUsd: numberTextOrNull(ratioOrNull(bought, numberOrNull(row.buy_amount))),
+    avgSellPriceUsd: numberTextOrNull(ratioOrNull(sold, numberOrNull(row.sell_amount))),
+    positionCostUsd: numberTextOrNull(cost),
     totalCostUsd: row.buy_usd,
     realizedProfit: row.realized_usd,
-    unrealizedProfit: numberText(unrealized),
-    totalProfit: numberText(profit),
-    roi: numberText(ratio(profit, bought)),
-    winCount: numeric(row.wins),
-    lossCount: numeric(row.losses),
+    unrealizedProfit: numberTextOrNull(unrealized),
+    totalProfit: numberTextOrNull(profit),
+    roi: numberTextOrNull(ratioOrNull(profit, bought)),
+    winCount: numberOrNull(row.wins),
+    lossCount: numberOrNull(row.losses),
     buyVolumeUsd: row.buy_usd,
     sellVolumeUsd: row.sell_usd,
     buyAmountCur: row.buy_amount,
     sellAmountCur: row.sell_amount,
-    totalBuyCount: numeric(row.buys),
-    totalSellCount: numeric(row.sells),
-    netflowUsd: numberText(bought === null || sold === null ? null : bought - sold),
+    totalBuyCount: numberOrNull(row.buys),
+    totalSellCount: numberOrNull(row.sells),
+    netflowUsd: numberTextOrNull(bought === null || sold === null ? null : bought - sold),
   }
 }
 
-const bodyOf = (row: HolderRow, nowMs: number): TokenHolder => {
+const holderBody = (row: HolderRow, nowMs: number): TokenHolder => {
   const amount = unitsText(BigInt(row.balance), row.decimals ?? 0)
   const units = Number(amount)
-  const valueUsd = product(units, row.price_usd)
-  const share = ratio(units, numeric(row.supply))
+  const valueUsd = productOrNull(units, row.price_usd)
+  const share = ratioOrNull(units, numberOrNull(row.supply))
   return {
     walletAddress: row.holder,
     amount,
-    amountInUsd: numberText(valueUsd),
-    amountInNative: numberText(product(units, row.price_native)),
-    percentage: numberText(product(share, 100)),
+    amountInUsd: numberTextOrNull(valueUsd),
+    amountInNative: numberTextOrNull(productOrNull(units, row.price_native)),
+    percentage: numberTextOrNull(productOrNull(share, 100)),
     startHoldingAt: Number(row.first_ms),
     lastActiveAt: Number(row.last_ms),
-    ...tradingOf(row, units),
+    ...tradingFields(row, units),
     tags: [
       ...(row.dev === row.holder && row.dev !== '' ? ['dev'] : []),
       ...(row.creators.includes(row.holder) ? ['creators'] : []),
     ],
     makerTokenTags: [
-      ...(valueUsd !== null && valueUsd > WHALE_USD ? ['whale'] : []),
-      ...(nowMs - Number(row.first_ms) > DIAMOND_MS ? ['diamond_hands'] : []),
+      ...(valueUsd !== null && valueUsd > MIN_WHALE_USD ? ['whale'] : []),
+      ...(nowMs - Number(row.first_ms) > MIN_DIAMOND_HANDS_MS ? ['diamond_hands'] : []),
     ],
   }
 }
 
-const schema = (summary: string) => ({ summary, tags: ['token'], params: TokenParams })
+const routeSchema = (summary: string) => ({ summary, tags: ['token'], params: TokenParams })
 
 /** Who holds a token: as a list, and for given wallets. */
 export const holderRoutes =
-  (deps: RouteDeps): Family =>
+  (deps: RouteDeps): RoutePlugin =>
   async (app) => {
     for (const path of ['holders', 'topHolders'] as const) {
       app.get(
         `/token/:chain/:tokenAddress/${path}`,
         {
           schema: {
-            ...schema('Holders of a token, largest first unless asked otherwise'),
+            ...routeSchema('Holders of a token, largest first unless asked otherwise'),
             querystring: HoldersQuery,
             response: { 200: TokenHolderPage },
           },
-          config: priced(`GET /token/:chain/:tokenAddress/${path}`),
+          config: pricedRoute(`GET /token/:chain/:tokenAddress/${path}`),
         },
         async ({ params, query }, reply) => {
-          const chain = chainOf(params.chain, deps.chains)
-          const token = addressOf(chain.id, params.tokenAddress, 'tokenAddress')
+          const chain = parseChain(params.chain, deps.chains)
+          const token = parseTokenAddress(chain.id, params.tokenAddress, 'tokenAddress')
           const { limit = 20, direction = 'next', cursor, sortBy = 'amountPercentage' } = query
           const descending = query.sortDirection?.toLowerCase() !== 'asc'
-          const codec = deps.cursors(Place, ['holders', chain.id, token, sortBy, descending])
+          const codec = deps.cursors(CursorPayload, [
+            'holders',
+            chain.id,
+            token,
+            sortBy,
+            descending,
+          ])
           const after = cursor === undefined ? undefined : codec.decode(cursor)
           const search: HolderSearch = {
             chain: chain.id,
@@ -125,12 +136,12 @@ export const holderRoutes =
           const rows = chain.enabled
             ? (await deps.warehouse.query<HolderRow>(holdersQuery(search))).rows
             : []
-          if (chain.enabled) await stampFreshness(reply, deps.freshness, chain.id)
+          if (chain.enabled) await setFreshnessHeaders(reply, deps.freshness, chain.id)
           const asked = { limit, direction, hasCursor: after !== undefined }
-          const page = pageFrom(rows, asked, (row) =>
+          const page = createPage(rows, asked, (row) =>
             codec.encode({ key: row.sort_key, holder: row.holder }),
           )
-          return envelope(page, (row) => [bodyOf(row, deps.nowMs())])
+          return pageEnvelope(page, (row) => [holderBody(row, deps.nowMs())])
         },
       )
     }
@@ -138,22 +149,24 @@ export const holderRoutes =
       '/token/:chain/:tokenAddress/holders/multi',
       {
         schema: {
-          ...schema('Given wallets as holders of a token'),
+          ...routeSchema('Given wallets as holders of a token'),
           querystring: HoldersMultiQuery,
           response: { 200: TokenHolders },
         },
-        config: priced('GET /token/:chain/:tokenAddress/holders/multi'),
+        config: pricedRoute('GET /token/:chain/:tokenAddress/holders/multi'),
       },
       async ({ params, query }, reply) => {
-        const chain = chainOf(params.chain, deps.chains)
-        const token = addressOf(chain.id, params.tokenAddress, 'tokenAddress')
-        const wallets = addressesOf(chain.id, query.walletAddresses, 'walletAddresses')
+        const chain = parseChain(params.chain, deps.chains)
+        const token = parseTokenAddress(chain.id, params.tokenAddress, 'tokenAddress')
+        const wallets = parseAddressList(chain.id, query.walletAddresses, 'walletAddresses')
         if (!chain.enabled) return []
-        await stampFreshness(reply, deps.freshness, chain.id)
-        const statement = someHoldersQuery(chain.id, token, wallets)
+        await setFreshnessHeaders(reply, deps.freshness, chain.id)
+        const statement = walletHoldersQuery(chain.id, token, wallets)
         const { rows } = await deps.warehouse.query<HolderRow>(statement)
         return wallets.flatMap((wallet) =>
-          rows.filter(({ holder }) => holder === wallet).map((row) => bodyOf(row, deps.nowMs())),
+          rows
+            .filter(({ holder }) => holder === wallet)
+            .map((row) => holderBody(row, deps.nowMs())),
         )
       },
     )

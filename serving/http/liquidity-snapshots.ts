@@ -6,13 +6,19 @@ import {
   type PoolHourRow,
   poolHoursQuery,
 } from '../queries/dex-pools.ts'
-import { type ChainRoute, chainPage } from './chain-route.ts'
-import { numberText, numeric, product, ratio, requiredText } from './values.ts'
+import {
+  numberOrNull,
+  numberTextOrNull,
+  productOrNull,
+  ratioOrNull,
+  requiredText,
+} from './body-values.ts'
+import { type ChainRoute, definePageRoute } from './chain-route.ts'
 
 const HOUR_S = 3_600
 
 /** The last known state of each pool at the end of each of the hours, which come oldest first. */
-const statesAt = (
+const poolStatesByHour = (
   rows: readonly PoolHourRow[],
   hours: readonly number[],
 ): ReadonlyMap<number, readonly PoolHourRow[]> => {
@@ -30,28 +36,33 @@ const statesAt = (
   return states
 }
 
-const sumOf = (values: readonly (string | null)[]): number =>
-  values.reduce((sum, value) => sum + (numeric(value) ?? 0), 0)
+const sumValues = (values: readonly (string | null)[]): number =>
+  values.reduce((sum, value) => sum + (numberOrNull(value) ?? 0), 0)
 
-const bodyOf = (hour: number, pools: readonly PoolHourRow[]): TokenLiquiditySnapshot => {
+const liquiditySnapshotBody = (
+  hour: number,
+  pools: readonly PoolHourRow[],
+): TokenLiquiditySnapshot => {
   const live = pools
     .filter(({ liquidity_usd }) => Number(liquidity_usd ?? 0) > 0)
     .toSorted((one, other) => Number(other.liquidity_usd) - Number(one.liquidity_usd))
   const [most] = live
-  const native = ratio(
-    numeric(most?.liquidity_native ?? null),
-    numeric(most?.liquidity_usd ?? null),
+  const native = ratioOrNull(
+    numberOrNull(most?.liquidity_native ?? null),
+    numberOrNull(most?.liquidity_usd ?? null),
   )
   const priceUsd = most?.price_usd ?? null
   return {
     snapshotTime: hour * 1_000,
     calculatedAt: (hour + HOUR_S) * 1_000,
-    priceUsd: requiredText(numberText(priceUsd)),
-    priceNative: requiredText(numberText(product(priceUsd, native))),
+    priceUsd: requiredText(numberTextOrNull(priceUsd)),
+    priceNative: requiredText(numberTextOrNull(productOrNull(priceUsd, native))),
     poolCount: live.length,
-    totalLiquidityInUsd: requiredText(numberText(sumOf(live.map((row) => row.liquidity_usd)))),
+    totalLiquidityInUsd: requiredText(
+      numberTextOrNull(sumValues(live.map((row) => row.liquidity_usd))),
+    ),
     totalLiquidityInNative: requiredText(
-      numberText(sumOf(live.map((row) => row.liquidity_native))),
+      numberTextOrNull(sumValues(live.map((row) => row.liquidity_native))),
     ),
     maxLiquidityInUsd: requiredText(most?.liquidity_usd ?? null),
     maxLiquidityInNative: requiredText(most?.liquidity_native ?? null),
@@ -59,8 +70,8 @@ const bodyOf = (hour: number, pools: readonly PoolHourRow[]): TokenLiquiditySnap
   }
 }
 
-const snapshots = (segment: 'liquiditySnapshots' | 'liquiditysnapshots'): ChainRoute =>
-  chainPage({
+const liquiditySnapshotRoute = (segment: 'liquiditySnapshots' | 'liquiditysnapshots'): ChainRoute =>
+  definePageRoute({
     path: `/token/:chain/:tokenAddress/${segment}`,
     summary: 'Liquidity of a token at the end of each hour in which it changed, newest first',
     tag: 'token',
@@ -75,13 +86,13 @@ const snapshots = (segment: 'liquiditySnapshots' | 'liquiditysnapshots'): ChainR
       if (newest === undefined || oldest === undefined) return []
       const window = { fromS: oldest, untilS: newest + HOUR_S }
       const states = await rows<PoolHourRow>(poolHoursQuery(chain.id, params.tokenAddress, window))
-      const byHour = statesAt(states, hours.toReversed())
-      return hours.map((hour) => bodyOf(hour, byHour.get(hour) ?? []))
+      const byHour = poolStatesByHour(states, hours.toReversed())
+      return hours.map((hour) => liquiditySnapshotBody(hour, byHour.get(hour) ?? []))
     },
   })
 
 /** Liquidity of tokens over time. */
 export const liquiditySnapshotRoutes: readonly ChainRoute[] = [
-  snapshots('liquiditySnapshots'),
-  snapshots('liquiditysnapshots'),
+  liquiditySnapshotRoute('liquiditySnapshots'),
+  liquiditySnapshotRoute('liquiditysnapshots'),
 ]

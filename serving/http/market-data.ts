@@ -2,15 +2,20 @@ import { Type } from 'typebox'
 import { Fault } from '../../core/errors.ts'
 import { ChainParams, TokensQuery } from '../../schemas/api/stats.ts'
 import { TokenMarketData, TokenParams } from '../../schemas/api/token.ts'
-import { addressesOf, addressOf, chainOf, stampFreshness } from './chain.ts'
+import {
+  parseAddressList,
+  parseChain,
+  parseTokenAddress,
+  setFreshnessHeaders,
+} from './chain-parameters.ts'
 import type { RouteDeps } from './deps.ts'
-import { type Family, priced } from './routing.ts'
-import { marketDataOf } from './token-body.ts'
-import { rowsOf } from './token-rows.ts'
+import { readTokenRows } from './read-token-rows.ts'
+import { pricedRoute, type RoutePlugin } from './routing.ts'
+import { marketDataBody } from './token-body.ts'
 
 /** Prices, supply, liquidity and holders of one token, and of several at once. */
 export const marketDataRoutes =
-  (deps: RouteDeps): Family =>
+  (deps: RouteDeps): RoutePlugin =>
   async (app) => {
     app.get(
       '/token/:chain/:tokenAddress/marketData',
@@ -21,16 +26,16 @@ export const marketDataRoutes =
           params: TokenParams,
           response: { 200: TokenMarketData },
         },
-        config: priced('GET /token/:chain/:tokenAddress/marketData'),
+        config: pricedRoute('GET /token/:chain/:tokenAddress/marketData'),
       },
       async ({ params }, reply) => {
-        const chain = chainOf(params.chain, deps.chains)
-        const address = addressOf(chain.id, params.tokenAddress, 'tokenAddress')
+        const chain = parseChain(params.chain, deps.chains)
+        const address = parseTokenAddress(chain.id, params.tokenAddress, 'tokenAddress')
         if (!chain.enabled) throw new Fault('MARKET_INFO_NOT_FOUND')
-        await stampFreshness(reply, deps.freshness, chain.id)
-        const [row] = (await rowsOf(deps, [{ chain: chain.id, address }])).values()
+        await setFreshnessHeaders(reply, deps.freshness, chain.id)
+        const [row] = (await readTokenRows(deps, [{ chain: chain.id, address }])).values()
         if (row === undefined) throw new Fault('MARKET_INFO_NOT_FOUND')
-        return marketDataOf(row)
+        return marketDataBody(row)
       },
     )
     app.get(
@@ -43,19 +48,19 @@ export const marketDataRoutes =
           querystring: TokensQuery,
           response: { 200: Type.Record(Type.String(), TokenMarketData) },
         },
-        config: priced('GET /token/:chain/marketData/multi'),
+        config: pricedRoute('GET /token/:chain/marketData/multi'),
       },
       async ({ params, query }, reply) => {
-        const { id, enabled } = chainOf(params.chain, deps.chains)
-        const addresses = addressesOf(id, query.tokenAddresses, 'tokenAddresses')
+        const { id, enabled } = parseChain(params.chain, deps.chains)
+        const addresses = parseAddressList(id, query.tokenAddresses, 'tokenAddresses')
         if (!enabled) return {}
-        await stampFreshness(reply, deps.freshness, id)
-        const rows = await rowsOf(
+        await setFreshnessHeaders(reply, deps.freshness, id)
+        const rows = await readTokenRows(
           deps,
           addresses.map((address) => ({ chain: id, address })),
         )
         return Object.fromEntries(
-          [...rows.values()].map((row) => [row.token_address, marketDataOf(row)]),
+          [...rows.values()].map((row) => [row.token_address, marketDataBody(row)]),
         )
       },
     )

@@ -8,26 +8,26 @@ import {
   WalletNetWorthDetailsPage,
 } from '../../schemas/api/net-worth.ts'
 import { WALLET_PARAM } from '../../schemas/api/wallet-pnl.ts'
-import { envelope, pageFrom } from '../queries/cursor.ts'
+import { createPage, pageEnvelope } from '../queries/cursors-and-pages.ts'
 import {
-  type HeldRow,
+  type HoldingRow,
   type HourBalanceRow,
   type HourPriceRow,
-  heldList,
+  holdingList,
   hourBalancesQuery,
   hourPricesQuery,
-  pricedToken,
-  type WorthRow,
-  worthQuery,
+  type NetWorthRow,
+  netWorthQuery,
+  priceTokenAddress,
 } from '../queries/net-worth.ts'
-import { type ChainRequest, type ChainRoute, chainRead, readPage } from './chain-route.ts'
-import { headMsOf, heldItems } from './net-worth.ts'
-import { numberText, requiredText, timeText } from './values.ts'
+import { formatTime, numberTextOrNull, requiredText } from './body-values.ts'
+import { type ChainRequest, type ChainRoute, defineReadRoute, readPage } from './chain-route.ts'
+import { chainHeadMs, netWorthItems } from './net-worth.ts'
 
 const HOUR_MS = 3_600_000
 
 /** A token's balances and prices at the ends of hours; hours count back from that of the newest block. */
-interface TokenCourse {
+interface TokenHistory {
   readonly token: string
   readonly decimals: number | null
   /** By hour; an hour without an entry is as the one before it. */
@@ -36,7 +36,7 @@ interface TokenCourse {
 }
 
 /** The value of the hour, or of the nearest one before it; undefined before the first. */
-const valueAt = <Value>(
+const valueAtHour = <Value>(
   values: ReadonlyMap<number, Value>,
   hour: number,
   hours: number,
@@ -48,7 +48,7 @@ const valueAt = <Value>(
   return undefined
 }
 
-const grouped = <Row extends { readonly token: string; readonly hour: string }, Value>(
+const groupByToken = <Row extends { readonly token: string; readonly hour: string }, Value>(
   rows: readonly Row[],
   read: (row: Row) => Value,
 ): ReadonlyMap<string, ReadonlyMap<number, Value>> => {
@@ -63,26 +63,26 @@ const grouped = <Row extends { readonly token: string; readonly hour: string }, 
 
 type WalletRequest = ChainRequest<{ readonly walletAddress: string }, object>
 
-const readCourses = async (
+const readTokenHistories = async (
   { chain, params, rows }: WalletRequest,
   headMs: number,
   hours: number,
-): Promise<readonly TokenCourse[]> => {
+): Promise<readonly TokenHistory[]> => {
   if (!chain.enabled) return []
   const window = { headMs, hours }
   const changes = await rows<HourBalanceRow>(
     hourBalancesQuery(chain.id, params.walletAddress, window),
   )
   if (changes.length === 0) return []
-  const tokens = [...new Set(changes.map(({ token }) => pricedToken(chain.id, token)))]
+  const tokens = [...new Set(changes.map(({ token }) => priceTokenAddress(chain.id, token)))]
   const closes = await rows<HourPriceRow>(hourPricesQuery(chain.id, tokens, window))
-  const prices = grouped(closes, (row) => row.price_usd)
+  const prices = groupByToken(closes, (row) => row.price_usd)
   const decimals = new Map(changes.map((row) => [row.token, row.decimals]))
-  return [...grouped(changes, (row) => row.balance)].map(([token, balances]) => ({
+  return [...groupByToken(changes, (row) => row.balance)].map(([token, balances]) => ({
     token,
     decimals: decimals.get(token) ?? null,
     balances,
-    prices: prices.get(pricedToken(chain.id, token)) ?? new Map(),
+    prices: prices.get(priceTokenAddress(chain.id, token)) ?? new Map(),
   }))
 }
 
@@ -96,16 +96,16 @@ interface Holding {
 }
 
 /** What was held at the end of an hour, the most valuable first; undefined where nothing was known of the wallet yet. */
-const holdingsAt = (
-  courses: readonly TokenCourse[],
+const holdingsAtHour = (
+  courses: readonly TokenHistory[],
   hour: number,
   hours: number,
 ): readonly Holding[] | undefined => {
   const known = courses.flatMap((course): readonly Holding[] => {
-    const balance = valueAt(course.balances, hour, hours)
+    const balance = valueAtHour(course.balances, hour, hours)
     if (balance === undefined) return []
     const units = Number(balance) / 10 ** (course.decimals ?? 0)
-    const priceUsd = valueAt(course.prices, hour, hours) ?? null
+    const priceUsd = valueAtHour(course.prices, hour, hours) ?? null
     const { token, decimals } = course
     return [{ token, decimals, balance, units, priceUsd, valueUsd: units * (priceUsd ?? 0) }]
   })
@@ -115,16 +115,16 @@ const holdingsAt = (
     .toSorted((one, other) => other.valueUsd - one.valueUsd || (one.token < other.token ? -1 : 1))
 }
 
-const worthOf = (holdings: readonly Holding[]): number =>
+const totalValueUsd = (holdings: readonly Holding[]): number =>
   holdings.reduce((sum, { valueUsd }) => sum + valueUsd, 0)
 
-const required = (value: number): string => requiredText(numberText(value))
+const requiredNumberText = (value: number): string => requiredText(numberTextOrNull(value))
 
 /** End of an hour; the newest one has not ended, it is now. */
-const endOf = (headMs: number, hour: number): number =>
+const hourEndMs = (headMs: number, hour: number): number =>
   hour === 0 ? headMs : (Math.floor(headMs / HOUR_MS) - hour + 1) * HOUR_MS
 
-const chart = chainRead({
+const netWorthChart = defineReadRoute({
   path: '/wallet/:chain/:walletAddress/net-worth-chart',
   summary: 'Worth of a wallet at the end of each hour, oldest first',
   tag: 'wallet',
@@ -134,26 +134,28 @@ const chart = chainRead({
   absent: 'empty',
   answer: async (request) => {
     const hours = request.query.hours ?? 24
-    const headMs = await headMsOf(request)
-    const courses = await readCourses(request, headMs, hours)
+    const headMs = await chainHeadMs(request)
+    const courses = await readTokenHistories(request, headMs, hours)
     const points = Array.from({ length: hours }, (_, index) => hours - 1 - index).flatMap(
       (hour) => {
-        const holdings = holdingsAt(courses, hour, hours)
-        return holdings === undefined ? [] : [{ ms: endOf(headMs, hour), worth: worthOf(holdings) }]
+        const holdings = holdingsAtHour(courses, hour, hours)
+        return holdings === undefined
+          ? []
+          : [{ ms: hourEndMs(headMs, hour), worth: totalValueUsd(holdings) }]
       },
     )
     return {
       walletAddress: request.params.walletAddress,
-      currentTimestamp: timeText(headMs),
-      pastTimestamp: timeText(endOf(headMs, hours - 1)),
+      currentTimestamp: formatTime(headMs),
+      pastTimestamp: formatTime(hourEndMs(headMs, hours - 1)),
       history: points.map(({ ms, worth }, index) => {
         const before = points[index - 1]?.worth ?? worth
         const change = worth - before
         return {
-          timestamp: timeText(ms),
-          netWorth: required(worth),
-          netWorthChange: required(change),
-          netWorthChangePercent: required(before === 0 ? 0 : (change / before) * 100),
+          timestamp: formatTime(ms),
+          netWorth: requiredNumberText(worth),
+          netWorthChange: requiredNumberText(change),
+          netWorthChangePercent: requiredNumberText(before === 0 ? 0 : (change / before) * 100),
         }
       }),
     }
@@ -161,7 +163,7 @@ const chart = chainRead({
 })
 
 /** A holding as the rows of the present are; what trading brought is not walked back. */
-const rowOf = (holding: Holding): HeldRow => ({
+const holdingRow = (holding: Holding): HoldingRow => ({
   token: holding.token,
   balance: holding.balance,
   decimals: holding.decimals,
@@ -178,8 +180,8 @@ const rowOf = (holding: Holding): HeldRow => ({
   place: [holding.token],
 })
 
-const PATH = '/wallet/:chain/:walletAddress/net-worth-details'
-const PLACE = Type.Object({ token: Type.String({ maxLength: 256 }) })
+const DETAILS_PATH = '/wallet/:chain/:walletAddress/net-worth-details'
+const CURSOR_PAYLOAD = Type.Object({ token: Type.String({ maxLength: 256 }) })
 
 type DetailsRequest = ChainRequest<
   { readonly walletAddress: string },
@@ -192,38 +194,38 @@ type DetailsRequest = ChainRequest<
 >
 
 /** One page of what was held at the end of an hour, and all of its worth. */
-const pageAt = async (request: DetailsRequest, headMs: number, hour: number) => {
+const readPastPage = async (request: DetailsRequest, headMs: number, hour: number) => {
   const { chain, params, query, deps } = request
   const { limit = 20, direction = 'next', cursor } = query
-  const codec = deps.cursors(PLACE, [PATH, chain.id, params.walletAddress, hour])
+  const codec = deps.cursors(CURSOR_PAYLOAD, [DETAILS_PATH, chain.id, params.walletAddress, hour])
   const after = cursor === undefined ? undefined : codec.decode(cursor).token
-  const holdings = holdingsAt(await readCourses(request, headMs, hour), hour, hour) ?? []
+  const holdings = holdingsAtHour(await readTokenHistories(request, headMs, hour), hour, hour) ?? []
   const ordered = direction === 'next' ? holdings : holdings.toReversed()
   const from = after === undefined ? 0 : ordered.findIndex(({ token }) => token === after) + 1
   const asked = { limit, direction, hasCursor: after !== undefined }
-  const page = pageFrom(ordered.slice(from, from + limit + 1), asked, ({ token }) =>
+  const page = createPage(ordered.slice(from, from + limit + 1), asked, ({ token }) =>
     codec.encode({ token }),
   )
-  const data = await heldItems(request, page.data.map(rowOf))
-  return { page: envelope({ ...page, data }, (item) => [item]), worth: worthOf(holdings) }
+  const data = await netWorthItems(request, page.data.map(holdingRow))
+  return { page: pageEnvelope({ ...page, data }, (item) => [item]), worth: totalValueUsd(holdings) }
 }
 
 /** One page of what is held now, and all of its worth. */
-const pageNow = async (request: DetailsRequest) => {
+const readCurrentPage = async (request: DetailsRequest) => {
   const { chain, params } = request
   const question = { chain: chain.id, wallets: [params.walletAddress], trusted: true }
   const [page, worth] = await Promise.all([
-    readPage<HeldRow, NetWorthItem>(request, PATH, {
-      list: () => heldList(question),
-      bodies: (rows) => heldItems(request, rows),
+    readPage<HoldingRow, NetWorthItem>(request, DETAILS_PATH, {
+      list: () => holdingList(question),
+      bodies: (rows) => netWorthItems(request, rows),
     }),
-    chain.enabled ? request.rows<WorthRow>(worthQuery(question)) : [],
+    chain.enabled ? request.rows<NetWorthRow>(netWorthQuery(question)) : [],
   ])
   return { page, worth: worth[0]?.value_usd ?? 0 }
 }
 
-const details = chainRead({
-  path: PATH,
+const netWorthDetails = defineReadRoute({
+  path: DETAILS_PATH,
   summary: 'What a wallet held at the end of an hour',
   tag: 'wallet',
   params: WALLET_PARAM,
@@ -232,18 +234,18 @@ const details = chainRead({
   absent: 'empty',
   answer: async (request) => {
     const hour = request.query.hours ?? 0
-    const headMs = await headMsOf(request)
+    const headMs = await chainHeadMs(request)
     const { page, worth } =
-      hour === 0 ? await pageNow(request) : await pageAt(request, headMs, hour)
+      hour === 0 ? await readCurrentPage(request) : await readPastPage(request, headMs, hour)
     return {
       ...page,
       walletAddress: request.params.walletAddress,
-      netWorth: required(worth),
-      requestedTimestamp: timeText(headMs - hour * HOUR_MS),
-      resolvedTimestamp: timeText(endOf(headMs, hour)),
+      netWorth: requiredNumberText(worth),
+      requestedTimestamp: formatTime(headMs - hour * HOUR_MS),
+      resolvedTimestamp: formatTime(hourEndMs(headMs, hour)),
     }
   },
 })
 
 /** What wallets held and what it was worth. */
-export const netWorthHistoryRoutes: readonly ChainRoute[] = [chart, details]
+export const netWorthHistoryRoutes: readonly ChainRoute[] = [netWorthChart, netWorthDetails]

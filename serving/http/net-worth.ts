@@ -7,54 +7,59 @@ import {
   WalletNetWorthSummary,
 } from '../../schemas/api/net-worth.ts'
 import { WALLET_PARAM } from '../../schemas/api/wallet-pnl.ts'
-import { sliceQuery } from '../queries/keyset.ts'
+import { sliceQuery } from '../queries/keyset-list.ts'
 import {
-  type HeldQuestion,
-  type HeldRow,
-  headQuery,
-  heldList,
-  type WorthRow,
-  worthQuery,
+  chainHeadQuery,
+  type HoldingRow,
+  type HoldingsRequest,
+  holdingList,
+  type NetWorthRow,
+  netWorthQuery,
 } from '../queries/net-worth.ts'
-import { type ChainRequest, type ChainRoute, chainPage, chainRead } from './chain-route.ts'
 import {
-  numberText,
-  numeric,
-  product,
-  ratio,
+  formatTime,
+  numberOrNull,
+  numberTextOrNull,
+  productOrNull,
+  ratioOrNull,
+  readTokenNames,
   requiredText,
-  timeText,
-  tokenNames,
   unitsOrNull,
-} from './values.ts'
+} from './body-values.ts'
+import {
+  type ChainRequest,
+  type ChainRoute,
+  definePageRoute,
+  defineReadRoute,
+} from './chain-route.ts'
 
 type WalletRequest = ChainRequest<{ readonly walletAddress: string }, object>
 
-const required = (value: number | null): string => requiredText(numberText(value))
+const requiredNumberText = (value: number | null): string => requiredText(numberTextOrNull(value))
 
 /** What the open part is worth above its cost, which shrinks with what left the wallet without a sale. */
-const unrealizedOf = ({
+const unrealizedProfit = ({
   position,
   position_cost_usd,
   units,
   price_usd,
-}: HeldRow): number | null => {
+}: HoldingRow): number | null => {
   if (position === null) return null
   const open = Math.min(position, units)
-  const cost = product(numeric(position_cost_usd), ratio(open, position) ?? 0)
-  const value = product(open, price_usd)
+  const cost = productOrNull(numberOrNull(position_cost_usd), ratioOrNull(open, position) ?? 0)
+  const value = productOrNull(open, price_usd)
   return value === null || cost === null ? null : value - cost
 }
 
-const boughtLessSold = ({ buy_amount, sell_amount }: HeldRow): number | null =>
+const netBoughtAmount = ({ buy_amount, sell_amount }: HoldingRow): number | null =>
   buy_amount === null || sell_amount === null ? null : Number(buy_amount) - Number(sell_amount)
 
 /** Rows as bodies, in their order. */
-export const heldItems = async (
+export const netWorthItems = async (
   request: ChainRequest<object, object>,
-  rows: readonly HeldRow[],
+  rows: readonly HoldingRow[],
 ): Promise<readonly NetWorthItem[]> => {
-  const names = await tokenNames(
+  const names = await readTokenNames(
     request,
     rows.map(({ token }) => token),
   )
@@ -68,15 +73,17 @@ export const heldItems = async (
       decimals: row.decimals ?? 0,
       logoUri: name?.image_url || null,
       amount: unitsOrNull(row.balance, row.decimals ?? 0) ?? '0',
-      priceInUsd: required(row.price_usd),
-      priceInNative: required(row.price_native),
-      valueInUsd: required(product(row.units, row.price_usd)),
-      valueInNative: required(product(row.units, row.price_native)),
+      priceInUsd: requiredNumberText(row.price_usd),
+      priceInNative: requiredNumberText(row.price_native),
+      valueInUsd: requiredNumberText(productOrNull(row.units, row.price_usd)),
+      valueInNative: requiredNumberText(productOrNull(row.units, row.price_native)),
       isActive: row.units > 0,
-      accuAmount: numberText(boughtLessSold(row)),
-      avgCostUsd: numberText(ratio(numeric(row.buy_usd), numeric(row.buy_amount))),
+      accuAmount: numberTextOrNull(netBoughtAmount(row)),
+      avgCostUsd: numberTextOrNull(
+        ratioOrNull(numberOrNull(row.buy_usd), numberOrNull(row.buy_amount)),
+      ),
       realizedPnlInUsd: row.realized_usd,
-      unrealizedPnlInUsd: numberText(unrealizedOf(row)),
+      unrealizedPnlInUsd: numberTextOrNull(unrealizedProfit(row)),
       lastActiveAt: row.last_ms === '0' ? null : Number(row.last_ms),
       walletTokenTags: [],
     }
@@ -84,47 +91,50 @@ export const heldItems = async (
 }
 
 /** Time of a chain's newest block; the server's without one. */
-export const headMsOf = async ({
+export const chainHeadMs = async ({
   chain,
   rows,
   nowMs,
 }: ChainRequest<object, object>): Promise<number> => {
   if (!chain.enabled) return nowMs
-  const [row] = await rows<{ readonly head_ms: string }>(headQuery(chain.id))
+  const [row] = await rows<{ readonly head_ms: string }>(chainHeadQuery(chain.id))
   return Number(row?.head_ms ?? 0) || nowMs
 }
 
-const totalsOf = async (request: WalletRequest, question: HeldQuestion) => {
+const readTotals = async (request: WalletRequest, question: HoldingsRequest) => {
   const [worth, headMs] = await Promise.all([
-    request.chain.enabled ? request.rows<WorthRow>(worthQuery(question)) : [],
-    headMsOf(request),
+    request.chain.enabled ? request.rows<NetWorthRow>(netWorthQuery(question)) : [],
+    chainHeadMs(request),
   ])
   return {
     walletAddress: request.params.walletAddress,
-    currentTimestamp: timeText(headMs),
-    totalValueInUsd: required(worth[0]?.value_usd ?? 0),
-    totalValueInNative: required(worth[0]?.value_native ?? 0),
+    currentTimestamp: formatTime(headMs),
+    totalValueInUsd: requiredNumberText(worth[0]?.value_usd ?? 0),
+    totalValueInNative: requiredNumberText(worth[0]?.value_native ?? 0),
   }
 }
 
-const questionOf = ({ chain, params }: WalletRequest, trusted: boolean): HeldQuestion => ({
+const toHoldingsRequest = (
+  { chain, params }: WalletRequest,
+  trusted: boolean,
+): HoldingsRequest => ({
   chain: chain.id,
   wallets: [params.walletAddress],
   trusted,
 })
 
-const balances = chainPage({
+const balances = definePageRoute({
   path: '/wallet/:chain/:walletAddress/tokens-balance',
   summary: 'What a wallet holds, the most valuable first',
   tag: 'wallet',
   params: WALLET_PARAM,
   query: {},
   item: NetWorthItem,
-  list: (request) => heldList(questionOf(request, false)),
-  bodies: (rows: readonly HeldRow[], request) => heldItems(request, rows),
+  list: (request) => holdingList(toHoldingsRequest(request, false)),
+  bodies: (rows: readonly HoldingRow[], request) => netWorthItems(request, rows),
 })
 
-const netWorth = chainPage({
+const netWorth = definePageRoute({
   path: '/wallet/:chain/:walletAddress/net-worth',
   summary: 'What a wallet holds of tokens that can be sold, and its worth',
   tag: 'wallet',
@@ -133,16 +143,16 @@ const netWorth = chainPage({
   item: NetWorthItem,
   more: {
     page: WalletNetWorthPage,
-    read: (request) => totalsOf(request, questionOf(request, true)),
+    read: (request) => readTotals(request, toHoldingsRequest(request, true)),
   },
-  list: (request) => heldList(questionOf(request, true)),
-  bodies: (rows: readonly HeldRow[], request) => heldItems(request, rows),
+  list: (request) => holdingList(toHoldingsRequest(request, true)),
+  bodies: (rows: readonly HoldingRow[], request) => netWorthItems(request, rows),
 })
 
 /** Most tokens that can be asked for at once. */
-const MOST_TOKENS = 100
+const MAX_TOKENS = 100
 
-const byTokens = chainRead({
+const netWorthByTokens = defineReadRoute({
   path: '/wallet/:chain/:walletAddress/net-worth/tokens',
   summary: 'What a wallet holds of given tokens',
   tag: 'wallet',
@@ -151,17 +161,22 @@ const byTokens = chainRead({
   response: NetWorthByTokens,
   absent: 'empty',
   answer: async (request) => {
-    const question = { ...questionOf(request, false), tokens: request.addresses('tokenAddresses') }
-    const slice = { direction: 'next', after: undefined, rows: MOST_TOKENS } as const
+    const question = {
+      ...toHoldingsRequest(request, false),
+      tokens: request.addresses('tokenAddresses'),
+    }
+    const slice = { direction: 'next', after: undefined, rows: MAX_TOKENS } as const
     const [rows, totals] = await Promise.all([
-      request.chain.enabled ? request.rows<HeldRow>(sliceQuery(heldList(question), slice)) : [],
-      totalsOf(request, question),
+      request.chain.enabled
+        ? request.rows<HoldingRow>(sliceQuery(holdingList(question), slice))
+        : [],
+      readTotals(request, question),
     ])
-    return { data: [...(await heldItems(request, rows))], ...totals }
+    return { data: [...(await netWorthItems(request, rows))], ...totals }
   },
 })
 
-const summary = chainRead({
+const netWorthSummary = defineReadRoute({
   path: '/wallet/:chain/net-worth-summary',
   summary: 'Worth of several wallets',
   tag: 'wallet',
@@ -174,18 +189,23 @@ const summary = chainRead({
     const wallets = request.addresses('walletAddresses')
     const question = { chain: chain.id, wallets, trusted: true }
     const [rows, headMs] = await Promise.all([
-      chain.enabled ? request.rows<WorthRow>(worthQuery(question)) : [],
-      headMsOf(request),
+      chain.enabled ? request.rows<NetWorthRow>(netWorthQuery(question)) : [],
+      chainHeadMs(request),
     ])
     const values = new Map(rows.map((row) => [row.wallet, row.value_usd]))
     return {
-      currentTimestamp: timeText(headMs),
+      currentTimestamp: formatTime(headMs),
       wallets: Object.fromEntries(
-        wallets.map((wallet) => [wallet, { value: required(values.get(wallet) ?? 0) }]),
+        wallets.map((wallet) => [wallet, { value: requiredNumberText(values.get(wallet) ?? 0) }]),
       ),
     }
   },
 })
 
 /** What wallets hold and what it is worth now. */
-export const netWorthRoutes: readonly ChainRoute[] = [balances, netWorth, byTokens, summary]
+export const netWorthRoutes: readonly ChainRoute[] = [
+  balances,
+  netWorth,
+  netWorthByTokens,
+  netWorthSummary,
+]

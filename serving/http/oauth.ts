@@ -7,10 +7,10 @@ import type { Metrics } from '../../core/ops/metrics.ts'
 import { namedObject } from '../../schemas/api/common.ts'
 import { SCOPES } from '../../schemas/scopes.ts'
 import type { Accounts } from '../auth/accounts.ts'
-import { countFailure } from '../auth/failures.ts'
-import { OAuthFault } from '../auth/tokens.ts'
+import { countAuthFailure } from '../auth/failure-metrics.ts'
+import { TokenRequestError } from '../auth/token-issuer.ts'
 import type { Meter } from '../interfaces.ts'
-import { hasLeft } from './plane.ts'
+import { hasDisconnected } from './plane.ts'
 
 /** What the token service works with. */
 export interface OAuthDeps {
@@ -27,7 +27,7 @@ const METADATA_PATHS = [
   '/.well-known/openid-configuration',
 ] as const
 const BODY_LIMIT_BYTES = 8_192
-const CACHED = 'public, max-age=3600'
+const CACHE_CONTROL = 'public, max-age=3600'
 
 const TokenBody = namedObject('TokenRequest', {
   grant_type: Type.Optional(Type.String({ description: 'client_credentials' })),
@@ -37,7 +37,7 @@ const TokenBody = namedObject('TokenRequest', {
   scope: Type.Optional(Type.String({ description: `Some of: ${SCOPES.join(' ')}` })),
 })
 
-const AccessToken = namedObject('AccessToken', {
+const AccessTokenBody = namedObject('AccessToken', {
   access_token: Type.String(),
   token_type: Type.Enum(['Bearer']),
   expires_in: Type.Integer({ description: 'Seconds' }),
@@ -50,7 +50,7 @@ const OAuthError = namedObject('OAuthError', {
   requestId: Type.String({ description: 'Also in the header X-Request-Id' }),
 })
 
-const REFUSED = Object.fromEntries(
+const ERROR_RESPONSES = Object.fromEntries(
   [400, 401, 403, 413, 429, 500, 503].map((status) => [status, OAuthError]),
 )
 
@@ -60,16 +60,16 @@ const KeySet = namedObject('KeySet', {
   }),
 })
 
-const texts = Type.Array(Type.String())
+const STRING_LIST = Type.Array(Type.String())
 
-const TokenService = namedObject('TokenService', {
+const AuthorizationServerMetadata = namedObject('TokenService', {
   issuer: Type.String(),
   token_endpoint: Type.String(),
   jwks_uri: Type.String(),
-  grant_types_supported: texts,
-  response_types_supported: texts,
-  token_endpoint_auth_methods_supported: texts,
-  scopes_supported: texts,
+  grant_types_supported: STRING_LIST,
+  response_types_supported: STRING_LIST,
+  token_endpoint_auth_methods_supported: STRING_LIST,
+  scopes_supported: STRING_LIST,
 })
 
 /** Token endpoint, key set and metadata: they need no credential of their own. */
@@ -80,9 +80,11 @@ export const oauthPlugin =
       scope.addContentTypeParser(
         'application/x-www-form-urlencoded',
         { parseAs: 'string', bodyLimit: BODY_LIMIT_BYTES },
-        async (_request: FastifyRequest, text: string) => formOf(text),
+        async (_request: FastifyRequest, text: string) => parseForm(text),
       )
-      scope.setErrorHandler((error, request, reply) => sendRefusal(error, request, reply, deps.log))
+      scope.setErrorHandler((error, request, reply) =>
+        sendOAuthError(error, request, reply, deps.log),
+      )
       tokenRoute(scope, deps)
     })
     discoveryRoutes(app, deps)
@@ -94,14 +96,18 @@ const tokenRoute = (scope: FastifyInstance, deps: OAuthDeps): void => {
   scope.post<{ Body: TokenFields }>(
     TOKEN_PATH,
     {
-      schema: { ...schema, body: TokenBody, response: { 200: AccessToken, ...REFUSED } },
+      schema: {
+        ...schema,
+        body: TokenBody,
+        response: { 200: AccessTokenBody, ...ERROR_RESPONSES },
+      },
       bodyLimit: BODY_LIMIT_BYTES,
     },
     async (request, reply) => {
       const { body, caller: ip, id: requestId } = request
       const issue = async () =>
         accounts.tokens.issue({
-          ...clientOf(request.headers.authorization, body),
+          ...parseClientCredentials(request.headers.authorization, body),
           grantType: body.grant_type,
           audience: body.audience,
           scope: body.scope,
@@ -110,19 +116,19 @@ const tokenRoute = (scope: FastifyInstance, deps: OAuthDeps): void => {
         })
       const { accessToken, expiresInSeconds, scopes } = await issue().catch(
         async (error: unknown) => {
-          throw await slowed(error, ip, deps)
+          throw await limitRejected(error, ip, deps)
         },
       )
       deps.log.info(
         {
           action: 'token.issue',
-          actor: clientOf(request.headers.authorization, body).clientId,
+          actor: parseClientCredentials(request.headers.authorization, body).clientId,
           address: ip,
           requestId,
         },
         'audit',
       )
-      return neverStored(reply).send({
+      return withNoStore(reply).send({
         access_token: accessToken,
         token_type: 'Bearer',
         expires_in: expiresInSeconds,
@@ -133,14 +139,14 @@ const tokenRoute = (scope: FastifyInstance, deps: OAuthDeps): void => {
 }
 
 /** Refused requests are limited by address; good ones never wait for those of a neighbour. */
-const slowed = async (error: unknown, ip: string, deps: OAuthDeps): Promise<unknown> => {
-  if (!(error instanceof OAuthFault)) return error
+const limitRejected = async (error: unknown, ip: string, deps: OAuthDeps): Promise<unknown> => {
+  if (!(error instanceof TokenRequestError)) return error
   const { allowed, retryAfterSeconds } = await deps.meter.take({ ip })
   const fault = allowed
     ? error
-    : new OAuthFault('temporarily_unavailable', 'Too many requests', retryAfterSeconds)
+    : new TokenRequestError('temporarily_unavailable', 'Too many requests', retryAfterSeconds)
   const reason = FAILURE_REASONS[fault.error]
-  if (reason !== undefined) countFailure(deps.metrics, 'oauth', reason)
+  if (reason !== undefined) countAuthFailure(deps.metrics, 'oauth', reason)
   return fault
 }
 
@@ -166,16 +172,16 @@ const discoveryRoutes = (app: FastifyInstance, { accounts }: OAuthDeps): void =>
   })
   app.get(KEYS_PATH, schema('Keys that verify access tokens', KeySet), async (_request, reply) => {
     const keys = await accounts.keySet()
-    return reply.header('Cache-Control', CACHED).send({ keys })
+    return reply.header('Cache-Control', CACHE_CONTROL).send({ keys })
   })
   for (const path of METADATA_PATHS) {
     app.get(
       path,
-      schema('What the token service offers', TokenService),
+      schema('What the token service offers', AuthorizationServerMetadata),
       async (_request, reply) => {
         const { issuer } = accounts.tokenPlace()
         const base = issuer.replace(/\/$/, '')
-        return reply.header('Cache-Control', CACHED).send({
+        return reply.header('Cache-Control', CACHE_CONTROL).send({
           issuer,
           token_endpoint: `${base}${TOKEN_PATH}`,
           jwks_uri: `${base}${KEYS_PATH}`,
@@ -190,45 +196,49 @@ const discoveryRoutes = (app: FastifyInstance, { accounts }: OAuthDeps): void =>
 }
 
 /** A form as fields. Throws `OAuthFault` where one comes twice (RFC 6749 3.2). */
-const formOf = (text: string): Readonly<Record<string, string>> => {
+const parseForm = (text: string): Readonly<Record<string, string>> => {
   const fields = new Map<string, string>()
   for (const [name, value] of new URLSearchParams(text)) {
-    if (fields.has(name)) throw new OAuthFault('invalid_request', 'A parameter came twice')
+    if (fields.has(name)) throw new TokenRequestError('invalid_request', 'A parameter came twice')
     fields.set(name, value)
   }
   return Object.fromEntries(fields)
 }
 
-interface Client {
+interface ClientCredentials {
   readonly clientId: string | undefined
   readonly clientSecret: string | undefined
 }
 
-const BASIC = /^basic +/i
+const BASIC_PATTERN = /^basic +/i
 
 /** The client by HTTP Basic or in the body, never both (RFC 6749 2.3.1). */
-const clientOf = (authorization: string | undefined, body: TokenFields): Client => {
+const parseClientCredentials = (
+  authorization: string | undefined,
+  body: TokenFields,
+): ClientCredentials => {
   const inBody = { clientId: body.client_id, clientSecret: body.client_secret }
-  if (authorization === undefined || !BASIC.test(authorization)) return inBody
-  const basic = basicOf(authorization.replace(BASIC, ''))
+  if (authorization === undefined || !BASIC_PATTERN.test(authorization)) return inBody
+  const basic = parseBasicCredentials(authorization.replace(BASIC_PATTERN, ''))
   const same = inBody.clientId === undefined || inBody.clientId === basic.clientId
   if (!same || inBody.clientSecret !== undefined) {
-    throw new OAuthFault('invalid_request', 'The client is named twice')
+    throw new TokenRequestError('invalid_request', 'The client is named twice')
   }
   return basic
 }
 
-const basicOf = (text: string): Client => {
+const parseBasicCredentials = (text: string): ClientCredentials => {
   const pair = Buffer.from(text, 'base64').toString('utf8')
   const cut = pair.indexOf(':')
-  if (cut < 1) throw new OAuthFault('invalid_client', 'The client or its secret is not known')
+  if (cut < 1)
+    throw new TokenRequestError('invalid_client', 'The client or its secret is not known')
   return {
-    clientId: formDecoded(pair.slice(0, cut)),
-    clientSecret: formDecoded(pair.slice(cut + 1)),
+    clientId: decodeFormValue(pair.slice(0, cut)),
+    clientSecret: decodeFormValue(pair.slice(cut + 1)),
   }
 }
 
-const formDecoded = (text: string): string => {
+const decodeFormValue = (text: string): string => {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {
@@ -236,18 +246,18 @@ const formDecoded = (text: string): string => {
   }
 }
 
-const neverStored = (reply: FastifyReply): FastifyReply =>
+const withNoStore = (reply: FastifyReply): FastifyReply =>
   reply.header('Cache-Control', 'no-store').header('Pragma', 'no-cache')
 
-interface Refusal {
+interface OAuthErrorInfo {
   readonly status: number
   readonly error: string
   readonly description: string
   readonly retryAfterSeconds?: number | undefined
 }
 
-const refusalOf = (error: unknown): Refusal => {
-  if (error instanceof OAuthFault) {
+const toOAuthError = (error: unknown): OAuthErrorInfo => {
+  if (error instanceof TokenRequestError) {
     const { status, message, retryAfterSeconds } = error
     return { status, error: error.error, description: message, retryAfterSeconds }
   }
@@ -269,19 +279,19 @@ const refusalOf = (error: unknown): Refusal => {
 }
 
 /** The shape that OAuth clients read (RFC 6749 5.2), with our request id. */
-const sendRefusal = (
+const sendOAuthError = (
   cause: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
   log: Logger,
 ): FastifyReply => {
-  const { status, error, description, retryAfterSeconds } = refusalOf(cause)
-  if (status >= 500 && !hasLeft(request))
+  const { status, error, description, retryAfterSeconds } = toOAuthError(cause)
+  if (status >= 500 && !hasDisconnected(request))
     log.error({ err: cause, requestId: request.id }, 'token request failed')
-  const byBasic = BASIC.test(request.headers.authorization ?? '')
+  const byBasic = BASIC_PATTERN.test(request.headers.authorization ?? '')
   if (status === 401 && byBasic) reply.header('WWW-Authenticate', 'Basic realm="oauth"')
   if (retryAfterSeconds !== undefined) reply.header('Retry-After', retryAfterSeconds)
-  return neverStored(reply)
+  return withNoStore(reply)
     .status(status)
     .send({ error, error_description: description, requestId: request.id })
 }

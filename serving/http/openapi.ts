@@ -1,13 +1,18 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import { MILLI } from '../../schemas/plans.ts'
-import { withComponents } from './document-components.ts'
-import { entityTag, sendTagged } from './entity-tag.ts'
-import { ADMIN_FAULTS, errorAnswers, faultsOf, UNREAD } from './operation-faults.ts'
-import type { StatusMode } from './problem.ts'
+import { entityTag, sendWithEntityTag } from './entity-tag.ts'
+import { extractComponents } from './openapi-components.ts'
+import {
+  ADMIN_FAULTS,
+  errorResponses,
+  operationFaults,
+  PARSER_ERROR_RESPONSES,
+} from './openapi-faults.ts'
+import type { StatusMode } from './problem-details.ts'
 
 /** The answer to a caller that has the body already; see `installEntityTags`. */
-const NOT_MODIFIED = {
+const NOT_MODIFIED_RESPONSE = {
   304: {
     type: 'null',
     description: 'The caller has this answer already: If-None-Match names its ETag',
@@ -15,7 +20,7 @@ const NOT_MODIFIED = {
   },
 }
 
-const IF_NONE_MATCH = {
+const IF_NONE_MATCH_HEADER = {
   type: 'object',
   properties: {
     'If-None-Match': { type: 'string', description: 'The ETag of an answer that the caller has' },
@@ -48,7 +53,7 @@ export const apiDocument = (origin: string): ApiDocument => ({
 })
 
 /** A name for generated clients: the method and the words of the path, `getV2TokenByChainByTokenAddressPrice`. */
-const operationIdOf = (method: string, url: string): string =>
+const createOperationId = (method: string, url: string): string =>
   method.toLowerCase() +
   url
     .replaceAll(':', 'By-')
@@ -57,20 +62,20 @@ const operationIdOf = (method: string, url: string): string =>
     .join('')
 
 /** Version segments are not part of an operation's name in the tables. */
-const VERSION = /^\/v\d+(?=\/)|(?<=^\/wallet)\/v\d+/
+const VERSION_SEGMENT = /^\/v\d+(?=\/)|(?<=^\/wallet)\/v\d+/
 
 /** What the document says of a route that has a price. */
-const pricedSchema = (
-  { method, url, milliUnits, scopes }: Priced,
+const pricedRouteSchema = (
+  { method, url, milliUnits, scopes }: PricedRoute,
   statusMode: StatusMode,
 ): FastifySchema & { readonly 'x-cu-cost': number } => {
-  const faults = faultsOf({ method, path: url.replace(VERSION, ''), scopes })
+  const faults = operationFaults({ method, path: url.replace(VERSION_SEGMENT, ''), scopes })
   const isTagged = method === 'GET' && scopes.length === 0
   return {
     security: [{ bearer_auth: [...scopes] }, { api_key_auth: [] }],
     'x-cu-cost': milliUnits / MILLI,
-    ...(isTagged && { headers: IF_NONE_MATCH }),
-    response: { ...(isTagged && NOT_MODIFIED), ...errorAnswers(faults, statusMode) },
+    ...(isTagged && { headers: IF_NONE_MATCH_HEADER }),
+    response: { ...(isTagged && NOT_MODIFIED_RESPONSE), ...errorResponses(faults, statusMode) },
   }
 }
 
@@ -90,22 +95,26 @@ export const openapiOptions = (
   transform: ({ schema, url, route }) => {
     const { milliUnits, scopes = [] } = route.config ?? {}
     const method = String(route.method)
-    const operationId = operationIdOf(method, url)
+    const operationId = createOperationId(method, url)
     const own = schema?.response as object | undefined
     const isAdmin = milliUnits === undefined && schema?.security !== undefined
     const more: FastifySchema =
       milliUnits === undefined
-        ? { response: isAdmin ? errorAnswers(ADMIN_FAULTS, statusMode) : {} }
-        : pricedSchema({ method, url, milliUnits, scopes }, statusMode)
-    const response = { ...own, ...UNREAD, ...(tellsErrors(own) ? {} : (more.response as object)) }
+        ? { response: isAdmin ? errorResponses(ADMIN_FAULTS, statusMode) : {} }
+        : pricedRouteSchema({ method, url, milliUnits, scopes }, statusMode)
+    const response = {
+      ...own,
+      ...PARSER_ERROR_RESPONSES,
+      ...(definesErrorResponses(own) ? {} : (more.response as object)),
+    }
     return { url, schema: { ...schema, operationId, ...more, response } }
   },
 })
 
 /** Some routes have errors of another shape, which their schemas tell. */
-const tellsErrors = (response: object = {}): boolean => Object.hasOwn(response, '400')
+const definesErrorResponses = (response: object = {}): boolean => Object.hasOwn(response, '400')
 
-interface Priced {
+interface PricedRoute {
   readonly method: string
   readonly url: string
   readonly milliUnits: number
@@ -113,16 +122,16 @@ interface Priced {
 }
 
 /** Serves the document. It is printed once: routes do not change once the plane listens. */
-export const installDocument = (app: FastifyInstance): void => {
+export const installOpenApiDocument = (app: FastifyInstance): void => {
   let printed: { readonly body: string; readonly tag: string } | undefined
-  const response = { 200: { type: 'object', additionalProperties: true }, ...NOT_MODIFIED }
+  const response = { 200: { type: 'object', additionalProperties: true }, ...NOT_MODIFIED_RESPONSE }
   const schema = { summary: 'This document', tags: ['ops'], response }
   app.get('/openapi.json', { schema }, (request, reply) => {
     if (printed === undefined) {
-      const body = JSON.stringify(withComponents({ ...app.swagger() }))
+      const body = JSON.stringify(extractComponents({ ...app.swagger() }))
       printed = { body, tag: entityTag(body) }
     }
     reply.header('Cache-Control', 'public, no-cache').type('application/json; charset=utf-8')
-    return sendTagged(request, reply, printed)
+    return sendWithEntityTag(request, reply, printed)
   })
 }

@@ -19,20 +19,20 @@ export interface PlaneDeps {
 
 const MAX_HEADER_BYTES = 16_384
 /** The whole header has to arrive in this time. */
-const HEADERS_LIMIT_MS = 15_000
+const HEADERS_TIMEOUT_MS = 15_000
 /** Longer than proxies keep idle connections (nginx and Caddy: 60 s or less), so that ours never closes under theirs. */
 const KEEP_ALIVE_MS = 75_000
 /** How often Node looks for connections that are over their limits. */
-const CHECK_MS = 5_000
+const TIMEOUT_CHECK_INTERVAL_MS = 5_000
 /** Two years. Source: RFC 6797, hstspreload.org. */
-const HSTS = 'max-age=63072000'
+const HSTS_HEADER = 'max-age=63072000'
 
 /** Options of the server below Fastify: TLS, header bounds, time limits. */
-export const planeOptions = ({ tls }: Pick<PlaneDeps, 'tls'>) => {
+export const planeServerOptions = ({ tls }: Pick<PlaneDeps, 'tls'>) => {
   const bounds = {
     maxHeaderSize: MAX_HEADER_BYTES,
-    headersTimeout: HEADERS_LIMIT_MS,
-    connectionsCheckingInterval: CHECK_MS,
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
   }
   return {
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -43,7 +43,7 @@ export const planeOptions = ({ tls }: Pick<PlaneDeps, 'tls'>) => {
 }
 
 /** True where nobody waits for the answer any more: what failed on its way is not an error of ours. */
-export const hasLeft = ({ raw }: Pick<FastifyRequest, 'raw'>): boolean =>
+export const hasDisconnected = ({ raw }: Pick<FastifyRequest, 'raw'>): boolean =>
   raw.errored !== null || raw.socket.destroyed
 
 /** What every answer of a plane carries, and who the caller is. Comes before every other hook. */
@@ -55,6 +55,6 @@ export const installPlane = (app: FastifyInstance, { tls, config }: PlaneDeps): 
     const header = typeof forwarded === 'string' ? forwarded : forwarded?.join()
     request.caller = clientAddress(request.ip, header, config.trustedProxies)
     reply.header('X-Content-Type-Options', 'nosniff')
-    if (tls !== undefined) reply.header('Strict-Transport-Security', HSTS)
+    if (tls !== undefined) reply.header('Strict-Transport-Security', HSTS_HEADER)
   })
 }

@@ -2,7 +2,7 @@ import { unitsNumber } from '../../core/amounts.ts'
 import type { DexPool, DexPoolTokenLiquidity } from '../../schemas/api/dex-pool.ts'
 import { type Family, type ProtocolRow, protocolRow } from '../../schemas/protocols.ts'
 import type { PoolRow } from '../queries/dex-pools.ts'
-import { numberText, product, requiredText, textOrNull } from './values.ts'
+import { numberTextOrNull, productOrNull, requiredText, textOrNull } from './body-values.ts'
 
 /** How pools keep liquidity, what curve they price along, and which version of a design they are. */
 interface PoolDesign {
@@ -11,56 +11,56 @@ interface PoolDesign {
   readonly version: number
 }
 
-const design = (liquidityModel: number, type: number, version: number): PoolDesign => ({
+const createDesign = (liquidityModel: number, type: number, version: number): PoolDesign => ({
   liquidityModel,
   type,
   version,
 })
 
-const UNKNOWN = design(0, 0, 0)
-const RESERVES = design(1, 1, 0)
-const POSITIONS = design(2, 2, 0)
-const CURVE = design(3, 1, 0)
+const UNKNOWN_DESIGN = createDesign(0, 0, 0)
+const CONSTANT_PRODUCT_DESIGN = createDesign(1, 1, 0)
+const CONCENTRATED_DESIGN = createDesign(2, 2, 0)
+const BONDING_CURVE_DESIGN = createDesign(3, 1, 0)
 
 /** Designs by decoder family; families that are not here are unknown (0). */
-const DESIGNS: Partial<Readonly<Record<Family, PoolDesign>>> = {
-  uniswap_v2: design(1, 1, 2),
-  uniswap_v3: design(2, 2, 3),
-  uniswap_v4: POSITIONS,
-  curve: design(1, 4, 0),
-  balancer_v2: design(4, 3, 2),
-  balancer_v3: design(4, 3, 3),
-  solidly: RESERVES,
-  liquidity_book: POSITIONS,
-  pancake_infinity: POSITIONS,
-  syncswap: RESERVES,
-  four_meme: CURVE,
-  open_four: CURVE,
-  virtuals: CURVE,
-  pump_fun: CURVE,
-  pumpswap: RESERVES,
-  raydium_amm_v4: RESERVES,
-  raydium_cpmm: RESERVES,
-  raydium_clmm: POSITIONS,
-  raydium_launchlab: CURVE,
-  orca_whirlpool: POSITIONS,
-  meteora_dlmm: POSITIONS,
-  meteora_damm_v1: RESERVES,
-  meteora_damm_v2: POSITIONS,
-  meteora_dbc: CURVE,
-  moonshot: CURVE,
-  cetus: POSITIONS,
-  cetus_dlmm: POSITIONS,
-  turbos: POSITIONS,
-  momentum: POSITIONS,
-  bluefin: POSITIONS,
+const DESIGN_BY_FAMILY: Partial<Readonly<Record<Family, PoolDesign>>> = {
+  uniswap_v2: createDesign(1, 1, 2),
+  uniswap_v3: createDesign(2, 2, 3),
+  uniswap_v4: CONCENTRATED_DESIGN,
+  curve: createDesign(1, 4, 0),
+  balancer_v2: createDesign(4, 3, 2),
+  balancer_v3: createDesign(4, 3, 3),
+  solidly: CONSTANT_PRODUCT_DESIGN,
+  liquidity_book: CONCENTRATED_DESIGN,
+  pancake_infinity: CONCENTRATED_DESIGN,
+  syncswap: CONSTANT_PRODUCT_DESIGN,
+  four_meme: BONDING_CURVE_DESIGN,
+  open_four: BONDING_CURVE_DESIGN,
+  virtuals: BONDING_CURVE_DESIGN,
+  pump_fun: BONDING_CURVE_DESIGN,
+  pumpswap: CONSTANT_PRODUCT_DESIGN,
+  raydium_amm_v4: CONSTANT_PRODUCT_DESIGN,
+  raydium_cpmm: CONSTANT_PRODUCT_DESIGN,
+  raydium_clmm: CONCENTRATED_DESIGN,
+  raydium_launchlab: BONDING_CURVE_DESIGN,
+  orca_whirlpool: CONCENTRATED_DESIGN,
+  meteora_dlmm: CONCENTRATED_DESIGN,
+  meteora_damm_v1: CONSTANT_PRODUCT_DESIGN,
+  meteora_damm_v2: CONCENTRATED_DESIGN,
+  meteora_dbc: BONDING_CURVE_DESIGN,
+  moonshot: BONDING_CURVE_DESIGN,
+  cetus: CONCENTRATED_DESIGN,
+  cetus_dlmm: CONCENTRATED_DESIGN,
+  turbos: CONCENTRATED_DESIGN,
+  momentum: CONCENTRATED_DESIGN,
+  bluefin: CONCENTRATED_DESIGN,
 }
 
 /** Millionths: fees of pools are in hundredths of a basis point. */
-const PIPS = 1_000_000
+const PIPS_PER_UNIT = 1_000_000
 
 /** Amounts of a token that lie somewhere, with their value. */
-export const heldAmount = (held: {
+export const vaultBalanceBody = (held: {
   readonly token: string
   readonly decimals: number | null
   readonly raw: string | null
@@ -75,15 +75,15 @@ export const heldAmount = (held: {
     tokenAddress: held.token,
     decimals: held.decimals ?? 0,
     vaultAmount: requiredText(held.raw),
-    priceUsd: requiredText(numberText(held.priceUsd)),
-    priceNative: requiredText(numberText(held.priceNative)),
-    amountInUsd: requiredText(numberText(product(units, held.priceUsd))),
-    amountInNative: requiredText(numberText(product(units, held.priceNative))),
+    priceUsd: requiredText(numberTextOrNull(held.priceUsd)),
+    priceNative: requiredText(numberTextOrNull(held.priceNative)),
+    amountInUsd: requiredText(numberTextOrNull(productOrNull(units, held.priceUsd))),
+    amountInNative: requiredText(numberTextOrNull(productOrNull(units, held.priceNative))),
   }
 }
 
-const liquidityOf = (row: PoolRow, side: 'a' | 'b'): DexPoolTokenLiquidity => ({
-  ...heldAmount({
+const tokenLiquidityBody = (row: PoolRow, side: 'a' | 'b'): DexPoolTokenLiquidity => ({
+  ...vaultBalanceBody({
     token: row[`token_${side}`],
     decimals: row[`decimals_${side}`],
     raw: row[`reserve_${side}`],
@@ -94,13 +94,14 @@ const liquidityOf = (row: PoolRow, side: 'a' | 'b'): DexPoolTokenLiquidity => ({
   vaultOwnerAddress: null,
 })
 
-const feeRateOf = (protocol: ProtocolRow | undefined): string | null =>
-  protocol?.feePips === undefined ? null : numberText(protocol.feePips / PIPS)
+const feeRate = (protocol: ProtocolRow | undefined): string | null =>
+  protocol?.feePips === undefined ? null : numberTextOrNull(protocol.feePips / PIPS_PER_UNIT)
 
 /** Row to body; `chain` is the caller's word. */
 export const poolBody = (row: PoolRow, chain: string): DexPool => {
   const protocol = protocolRow(row.family)
-  const { liquidityModel, type, version } = (protocol && DESIGNS[protocol.family]) ?? UNKNOWN
+  const { liquidityModel, type, version } =
+    (protocol && DESIGN_BY_FAMILY[protocol.family]) ?? UNKNOWN_DESIGN
   return {
     chain,
     poolAddress: row.pool,
@@ -110,7 +111,7 @@ export const poolBody = (row: PoolRow, chain: string): DexPool => {
     protocolFamily: textOrNull(row.family),
     protocolName: textOrNull(row.protocol),
     image: null,
-    feeRate: feeRateOf(protocol),
+    feeRate: feeRate(protocol),
     tickSpacing: null,
     tokenCount: 2,
     liquidityModel,
@@ -119,8 +120,8 @@ export const poolBody = (row: PoolRow, chain: string): DexPool => {
     tvlInUsd: row.liquidity_usd,
     tvlInSol: row.liquidity_native,
     createdBlockTimestamp: row.created_ms === '0' ? null : row.created_ms,
-    tokenALiquidity: liquidityOf(row, 'a'),
-    tokenBLiquidity: liquidityOf(row, 'b'),
+    tokenALiquidity: tokenLiquidityBody(row, 'a'),
+    tokenBLiquidity: tokenLiquidityBody(row, 'b'),
     creatorAddress: textOrNull(row.creator),
     factoryAddress: textOrNull(row.program),
   }

@@ -9,31 +9,44 @@ import {
   TOKEN_MULTI_QUERY,
 } from '../../schemas/api/ranking.ts'
 import { Token } from '../../schemas/api/token.ts'
-import type { Placed } from '../queries/keyset.ts'
+import type { KeysetRow } from '../queries/keyset-list.ts'
 import { hotTokensQuery, type RankingName, rankingQuery, tokenList } from '../queries/token-list.ts'
-import { type ChainRequest, type ChainRoute, chainPage, chainRead } from './chain-route.ts'
-import { tokenBodies } from './token-bodies.ts'
-import { lookupTests, type RankingFilter, rankingFilter, sortTokens } from './token-filters.ts'
-import { isDescending } from './values.ts'
+import { isDescending } from './body-values.ts'
+import {
+  type ChainRequest,
+  type ChainRoute,
+  definePageRoute,
+  defineReadRoute,
+} from './chain-route.ts'
+import { readTokens } from './read-tokens.ts'
+import {
+  createRankingFilter,
+  parseLookupFilters,
+  type RankingFilter,
+  sortTokens,
+} from './token-filters.ts'
 
 /** Tokens of a ranking. */
-const MOST_RANKED = 100
+const MAX_RANKED_TOKENS = 100
 
 /** Reads a ranking: its candidates in their order, narrowed, cut, and then sorted as asked. */
-const ranked = async (request: ChainRequest<object, object>, query: Query): Promise<Token[]> => {
+const readRanking = async (
+  request: ChainRequest<object, object>,
+  query: Query,
+): Promise<Token[]> => {
   const filter = request.query as RankingFilter
-  const narrow = rankingFilter(filter)
+  const narrow = createRankingFilter(filter)
   const found = await request.rows<{ readonly token_address: string }>(query)
-  const tokens = await tokenBodies(
+  const tokens = await readTokens(
     request,
     found.map(({ token_address }) => token_address),
   )
-  const kept = narrow(tokens).slice(0, MOST_RANKED)
+  const kept = narrow(tokens).slice(0, MAX_RANKED_TOKENS)
   return [...sortTokens(kept, filter.sortBy, filter.sortDirection)]
 }
 
-const ranking = (name: RankingName, path: RankingPath, summary: string): ChainRoute =>
-  chainRead({
+const rankingRoute = (name: RankingName, path: RankingPath, summary: string): ChainRoute =>
+  defineReadRoute({
     path,
     summary,
     tag: 'ranking',
@@ -41,7 +54,7 @@ const ranking = (name: RankingName, path: RankingPath, summary: string): ChainRo
     query: RANKING_QUERY,
     response: Type.Array(Token),
     absent: 'list',
-    answer: (request) => ranked(request, rankingQuery(request.chain.id, name)),
+    answer: (request) => readRanking(request, rankingQuery(request.chain.id, name)),
   })
 
 type RankingPath = `/ranking/:chain/${
@@ -51,10 +64,10 @@ type RankingPath = `/ranking/:chain/${
   | 'finalstretch'
   | 'migrated'}`
 
-const HOT_MS = { ...RESOLUTIONS, '24h': RESOLUTIONS['1d'] }
+const HOT_WINDOW_MS = { ...RESOLUTIONS, '24h': RESOLUTIONS['1d'] }
 
-const hotTokens = (segment: 'hotTokens' | 'hottokens'): ChainRoute =>
-  chainRead({
+const hotTokensRoute = (segment: 'hotTokens' | 'hottokens'): ChainRoute =>
+  defineReadRoute({
     path: `/ranking/:chain/${segment}/:duration`,
     summary: 'Tokens with the largest volume in a window',
     tag: 'ranking',
@@ -64,12 +77,15 @@ const hotTokens = (segment: 'hotTokens' | 'hottokens'): ChainRoute =>
     absent: 'list',
     answer: (request) => {
       const { duration } = request.params
-      return ranked(request, hotTokensQuery(request.chain.id, duration, HOT_MS[duration]))
+      return readRanking(
+        request,
+        hotTokensQuery(request.chain.id, duration, HOT_WINDOW_MS[duration]),
+      )
     },
   })
 
 /** No list of tokenized stocks is configured: the ranking is empty, its parameters are checked. */
-const stocks = chainRead({
+const stockRanking = defineReadRoute({
   path: '/ranking/:chain/stocks',
   summary: 'Tokenized stocks; this installation lists none',
   tag: 'ranking',
@@ -78,12 +94,12 @@ const stocks = chainRead({
   response: Type.Array(Token),
   absent: 'list',
   answer: async ({ query }) => {
-    rankingFilter(query as RankingFilter)
+    createRankingFilter(query as RankingFilter)
     return []
   },
 })
 
-const list = chainPage({
+const tokenListRoute = definePageRoute({
   path: '/token/:chain/list',
   summary: 'Tokens with trades on the last day, by a number of a window',
   tag: 'token',
@@ -101,14 +117,14 @@ const list = chainPage({
       bounds: Object.fromEntries(bounds),
     })
   },
-  bodies: (rows: readonly (Placed & { readonly token_address: string })[], request) =>
-    tokenBodies(
+  bodies: (rows: readonly (KeysetRow & { readonly token_address: string })[], request) =>
+    readTokens(
       request,
       rows.map(({ token_address }) => token_address),
     ),
 })
 
-const multi = chainRead({
+const multipleTokens = defineReadRoute({
   path: '/token/:chain/multi',
   summary: 'Several tokens with everything known of them; unknown ones are missing',
   tag: 'token',
@@ -118,8 +134,8 @@ const multi = chainRead({
   absent: 'list',
   answer: async (request) => {
     const { query } = request
-    const tests = lookupTests(query.filterBy)
-    const tokens = await tokenBodies(request, request.addresses('tokenAddresses'))
+    const tests = parseLookupFilters(query.filterBy)
+    const tokens = await readTokens(request, request.addresses('tokenAddresses'))
     const kept = tokens.filter((token) => tests.every((test) => test(token)))
     return [...sortTokens(kept, query.sortBy, query.sortDirection)]
   },
@@ -127,12 +143,12 @@ const multi = chainRead({
 
 /** Tokens by what they do: rankings, the list, and look-ups of several. */
 export const rankingRoutes: readonly ChainRoute[] = [
-  hotTokens('hotTokens'),
-  hotTokens('hottokens'),
-  ranking('newTokens', '/ranking/:chain/newTokens', 'The newest tokens'),
-  ranking('newTokens', '/ranking/:chain/newtokens', 'The newest tokens'),
-  ranking('finalStretch', '/ranking/:chain/finalStretch', 'Launches that are nearly sold'),
-  ranking('finalStretch', '/ranking/:chain/finalstretch', 'Launches that are nearly sold'),
-  ranking('migrated', '/ranking/:chain/migrated', 'Launches that migrated, newest first'),
-  ...[stocks, list, multi],
+  hotTokensRoute('hotTokens'),
+  hotTokensRoute('hottokens'),
+  rankingRoute('newTokens', '/ranking/:chain/newTokens', 'The newest tokens'),
+  rankingRoute('newTokens', '/ranking/:chain/newtokens', 'The newest tokens'),
+  rankingRoute('finalStretch', '/ranking/:chain/finalStretch', 'Launches that are nearly sold'),
+  rankingRoute('finalStretch', '/ranking/:chain/finalstretch', 'Launches that are nearly sold'),
+  rankingRoute('migrated', '/ranking/:chain/migrated', 'Launches that migrated, newest first'),
+  ...[stockRanking, tokenListRoute, multipleTokens],
 ]

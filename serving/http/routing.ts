@@ -2,13 +2,13 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { ROUTE_MILLI_UNITS, type RouteName } from '../../schemas/plans.ts'
 
 /** Routes of one family, mounted under every version prefix. */
-export type Family = FastifyPluginAsyncTypebox
+export type RoutePlugin = FastifyPluginAsyncTypebox
 
 /** Version segments: each V2 path also answers under `/v1`, with the same body. */
 export const VERSIONS = ['/v2', '/v1'] as const
 
 /** Route configuration of a priced route; `scopes` are needed beyond a credential. */
-export const priced = (name: RouteName, scopes: readonly string[] = []) => ({
+export const pricedRoute = (name: RouteName, scopes: readonly string[] = []) => ({
   milliUnits: ROUTE_MILLI_UNITS[name],
   scopes,
   audit: scopes.some((scope) => scope.endsWith('.write')),
@@ -21,7 +21,7 @@ export interface KnownRoute {
 }
 
 /** Methods that answer on `path`; a path without any is unknown. */
-export const methodsAt = (routes: readonly KnownRoute[], path: string): readonly string[] => {
+export const allowedMethods = (routes: readonly KnownRoute[], path: string): readonly string[] => {
   const parts = path.split('/')
   const fits = ({ url }: KnownRoute): boolean => {
     const pattern = url.split('/')

@@ -11,29 +11,39 @@ import {
 } from '../../schemas/api/token.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import type { HoldingColumns, TokenRow } from '../queries/tokens.ts'
-import { numberText, numeric, product, textOrNull, timeText } from './values.ts'
+import {
+  formatTime,
+  numberOrNull,
+  numberTextOrNull,
+  productOrNull,
+  textOrNull,
+} from './body-values.ts'
 
 const timeOrNull = (text: string | null): number | null =>
   text === null || text === '0' ? null : Number(text)
 
 /** A price times an amount. */
 const marketValue = (price: number | null, amount: string | null): string | null =>
-  numberText(product(price, numeric(amount)))
+  numberTextOrNull(productOrNull(price, numberOrNull(amount)))
 
-const NOTHING = Object.fromEntries(MARKET_FIELDS.map((name) => [name, null])) as Readonly<
-  Record<MarketField, null>
->
+const EMPTY_MARKET_FIELDS = Object.fromEntries(
+  MARKET_FIELDS.map((name) => [name, null]),
+) as Readonly<Record<MarketField, null>>
 
-type Group = (typeof HOLDER_GROUPS)[number]
+type HolderGroup = (typeof HOLDER_GROUPS)[number]
 
 /** Count, amount in token units and share of one group of holders. */
-const groupFields = (name: Group, columns: HoldingColumns | null, decimals: number | null) => {
+const holderGroupFields = (
+  name: HolderGroup,
+  columns: HoldingColumns | null,
+  decimals: number | null,
+) => {
   const [count, raw, ratio] = columns ?? [null, null, null]
   const amount = raw === null || decimals === null ? null : unitsText(BigInt(raw), decimals)
   return {
     [`${name}TotalHolders`]: count,
     [`${name}TotalHoldings`]: amount,
-    [`${name}HoldingsRatio`]: numberText(ratio),
+    [`${name}HoldingsRatio`]: numberTextOrNull(ratio),
   } as Partial<Record<MarketField, string | null>>
 }
 
@@ -46,12 +56,14 @@ const holdingFields = (row: TokenRow): Partial<Record<MarketField, string | null
     top50: row.top50,
     top100: row.top100,
   }
-  const groups = HOLDER_GROUPS.map((name) => groupFields(name, columns[name] ?? null, row.decimals))
+  const groups = HOLDER_GROUPS.map((name) =>
+    holderGroupFields(name, columns[name] ?? null, row.decimals),
+  )
   return Object.assign({ holders: row.holders }, ...groups)
 }
 
 /** Supply without what lies at burn addresses, token units. Nothing says which tokens are locked: those circulate. */
-const circulatingOf = (supply: string | null, row: TokenRow): string | null => {
+const circulatingSupply = (supply: string | null, row: TokenRow): string | null => {
   const burntRaw = BigInt(row.burnt_amount || 0)
   if (supply === null || row.decimals === null || burntRaw === 0n) return supply
   const leftRaw = rawOf(supply, row.decimals) - burntRaw
@@ -59,17 +71,17 @@ const circulatingOf = (supply: string | null, row: TokenRow): string | null => {
 }
 
 /** Market data that blocks alone tell. */
-export const marketDataOf = (row: TokenRow): TokenMarketData => {
+export const marketDataBody = (row: TokenRow): TokenMarketData => {
   const facts =
     row.total_supply === null || row.decimals === null
       ? null
       : unitsText(BigInt(row.total_supply), row.decimals)
   const supply = row.market_supply ?? facts
-  const priceNative = numberText(row.price_native)
-  const circulating = circulatingOf(supply, row)
+  const priceNative = numberTextOrNull(row.price_native)
+  const circulating = circulatingSupply(supply, row)
   return {
-    ...NOTHING,
-    priceInUsd: numberText(row.price_usd),
+    ...EMPTY_MARKET_FIELDS,
+    priceInUsd: numberTextOrNull(row.price_usd),
     priceInSol: priceNative,
     priceInNative: priceNative,
     totalSupply: supply,
@@ -82,12 +94,12 @@ export const marketDataOf = (row: TokenRow): TokenMarketData => {
     totalTvlInSol: row.tvl_native,
     maxPoolTvlInUsd: row.max_tvl_usd,
     maxPoolTvlInSol: row.max_tvl_native,
-    completionRatio: row.migrated_at_ms === null ? numberText(row.curve_progress) : '1',
+    completionRatio: row.migrated_at_ms === null ? numberTextOrNull(row.curve_progress) : '1',
     ...holdingFields(row),
   }
 }
 
-const extraOf = (row: TokenRow): Token['extra'] => ({
+const extraBody = (row: TokenRow): Token['extra'] => ({
   programAddress: textOrNull(row.program_address),
   tokenStandard: textOrNull(row.standard),
   mintAuthority: textOrNull(row.mint_authority),
@@ -103,22 +115,22 @@ const extraOf = (row: TokenRow): Token['extra'] => ({
   migratedAt: timeOrNull(row.migrated_at_ms),
 })
 
-const socialMediasOf = ({ social }: TokenRow): Token['socialMedias'] =>
+const socialMediaBody = ({ social }: TokenRow): Token['socialMedias'] =>
   Object.fromEntries(
     SOCIAL_NETWORKS.map((name) => [name, textOrNull(social[name] ?? '')]),
   ) as NonNullable<Token['socialMedias']>
 
 /** What else the maker of a token made. */
-export interface TokenMaker {
+export interface TokenCreator {
   readonly tokens: string
   readonly lastMs: number
 }
 
-/** Row to metadata; `chainWord` is the caller's word for the chain. */
-export const metadataOf = (
+/** Row to metadata; `resolveChainAlias` is the caller's word for the chain. */
+export const metadataBody = (
   row: TokenRow,
   chainWord: string,
-  maker: TokenMaker | undefined,
+  maker: TokenCreator | undefined,
 ): TokenMetadata => {
   const slot = row.created_slot === '0' ? null : row.created_slot
   const slotIsHeight = chainRow(row.chain)?.vm !== 'svm'
@@ -144,33 +156,33 @@ export const metadataOf = (
     })),
     devTotalTokens: maker?.tokens ?? null,
     devLastTokenCreatedAt:
-      maker === undefined || maker.lastMs === 0 ? null : timeText(maker.lastMs),
-    extra: extraOf(row),
-    socialMedias: socialMediasOf(row),
+      maker === undefined || maker.lastMs === 0 ? null : formatTime(maker.lastMs),
+    extra: extraBody(row),
+    socialMedias: socialMediaBody(row),
   }
 }
 
 /** What is shown of a token beside its row. */
 export interface TokenExtras {
   readonly stats?: TokenStats | undefined
-  readonly maker?: TokenMaker | undefined
+  readonly maker?: TokenCreator | undefined
   /** Relevance in a search. */
   readonly score?: number
 }
 
-/** Row to body; `chainWord` is the caller's word for the chain. */
+/** Row to body; `resolveChainAlias` is the caller's word for the chain. */
 export const tokenBody = (
   row: TokenRow,
   chainWord: string,
   { stats, maker, score }: TokenExtras = {},
 ): Token => {
-  const metadata = metadataOf(row, chainWord, maker)
+  const metadata = metadataBody(row, chainWord, maker)
   return {
     ...metadata,
     decimals: row.decimals ?? 0,
     market: null,
     extension: metadata.extra,
-    marketData: marketDataOf(row),
+    marketData: marketDataBody(row),
     stats: stats ?? null,
     security: null,
     score: score ?? null,

@@ -14,27 +14,33 @@ import {
 import { TOKEN_PARAM } from '../../schemas/api/token-history.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import {
-  type BurntRow,
-  burntByMakerQuery,
-  feesQuery,
-  type TrendRow,
-  trendQuery,
+  type BurnedRow,
+  burnedByCreatorQuery,
+  type HolderTrendRow,
+  holderTrendQuery,
+  medianFeeQuery,
 } from '../queries/token-details.ts'
-import { searchQuery, type TokenPlace } from '../queries/token-search.ts'
+import { searchQuery, type TokenHit } from '../queries/token-search.ts'
 import type { TokenRow } from '../queries/tokens.ts'
-import { type ChainRequest, type ChainRoute, chainRead } from './chain-route.ts'
-import { marketDataOf, tokenBody } from './token-body.ts'
-import { keyOf, rowsOf } from './token-rows.ts'
-import { numberText, numeric, product, ratio, textOrNull } from './values.ts'
+import {
+  numberOrNull,
+  numberTextOrNull,
+  productOrNull,
+  ratioOrNull,
+  textOrNull,
+} from './body-values.ts'
+import { type ChainRequest, type ChainRoute, defineReadRoute } from './chain-route.ts'
+import { readTokenRows, tokenKey } from './read-token-rows.ts'
+import { marketDataBody, tokenBody } from './token-body.ts'
 
 const DAY_S = 86_400
-const STEPS_S = { '1h': 3_600, '1d': DAY_S } as const
+const RESOLUTION_SECONDS = { '1h': 3_600, '1d': DAY_S } as const
 const TREND_DAYS = 30
 /** Most points of an answer: three months of hours. */
-const MOST_POINTS = 2_232
+const MAX_POINTS = 2_232
 
-const pointBody = (startS: number, row: TrendRow): TokenHolderTrendPoint => {
-  const share = (value: number | null | undefined): string => numberText(value ?? 0) ?? '0'
+const pointBody = (startS: number, row: HolderTrendRow): TokenHolderTrendPoint => {
+  const share = (value: number | null | undefined): string => numberTextOrNull(value ?? 0) ?? '0'
   const groups = Object.fromEntries(
     TREND_GROUPS.map((group) => [`${group}AmountRatio`, share(row.groups[group])]),
   ) as Record<`${(typeof TREND_GROUPS)[number]}AmountRatio`, string>
@@ -48,7 +54,7 @@ const pointBody = (startS: number, row: TrendRow): TokenHolderTrendPoint => {
   }
 }
 
-const trend = chainRead({
+const holderTrend = defineReadRoute({
   path: '/token/:chain/:tokenAddress/holderTrend',
   summary: 'Holders of a token at the end of each hour or day',
   tag: 'token',
@@ -57,15 +63,17 @@ const trend = chainRead({
   response: Type.Array(TokenHolderTrendPoint),
   absent: 'list',
   answer: async ({ chain, params, query, nowMs, rows }) => {
-    const stepS = STEPS_S[query.resolution ?? '1h']
+    const stepS = RESOLUTION_SECONDS[query.resolution ?? '1h']
     const toS = Math.floor((query.to === undefined ? nowMs : queryTimeMs(query.to)) / 1_000)
     const wantedS =
       query.from === undefined
         ? toS - TREND_DAYS * DAY_S
         : Math.ceil(queryTimeMs(query.from) / 1_000)
-    const firstS = Math.ceil(Math.max(wantedS, toS - MOST_POINTS * stepS) / stepS) * stepS
+    const firstS = Math.ceil(Math.max(wantedS, toS - MAX_POINTS * stepS) / stepS) * stepS
     const window = { fromS: firstS, toS, stepS }
-    const changes = await rows<TrendRow>(trendQuery(chain.id, params.tokenAddress, window))
+    const changes = await rows<HolderTrendRow>(
+      holderTrendQuery(chain.id, params.tokenAddress, window),
+    )
     const byBucket = new Map(changes.map((row) => [Number(row.bucket), row]))
     const points: TokenHolderTrendPoint[] = []
     let last = byBucket.get(firstS - stepS)
@@ -78,22 +86,24 @@ const trend = chainRead({
 })
 
 /** The row of the token that a path names. Throws `Fault` NOT_FOUND. */
-const rowOf = async ({
+const requireTokenRow = async ({
   chain,
   params,
   deps,
 }: ChainRequest<{ readonly tokenAddress: string }, object>): Promise<TokenRow> => {
   const address = params.tokenAddress
-  const row = (await rowsOf(deps, [{ chain: chain.id, address }])).get(keyOf(chain.id, address))
+  const row = (await readTokenRows(deps, [{ chain: chain.id, address }])).get(
+    tokenKey(chain.id, address),
+  )
   if (row === undefined) throw new Fault('NOT_FOUND', 'No such token')
   return row
 }
 
 /** Whether somebody has a right, where the chain keeps one for every token: Solana's mints do. */
-const rightOf = (row: TokenRow, holder: string): boolean | null =>
+const hasAuthority = (row: TokenRow, holder: string): boolean | null =>
   chainRow(row.chain)?.vm === 'svm' && row.program_address !== '' ? holder !== '' : null
 
-const privilegesOf = (row: TokenRow): TokenSecurity['privileges'] =>
+const privilegeBodies = (row: TokenRow): TokenSecurity['privileges'] =>
   (
     [
       ['mint', row.mint_authority],
@@ -101,11 +111,11 @@ const privilegesOf = (row: TokenRow): TokenSecurity['privileges'] =>
       ['update', row.update_authority],
     ] as const
   ).flatMap(([name, holder]) => {
-    const isHeld = rightOf(row, holder)
+    const isHeld = hasAuthority(row, holder)
     return isHeld === null ? [] : [{ name, address: textOrNull(holder), isRenounced: !isHeld }]
   })
 
-const security = chainRead({
+const security = defineReadRoute({
   path: '/token/:chain/:tokenAddress/security',
   summary: 'Who may mint and freeze a token, what its maker burnt, and how its holders are spread',
   tag: 'token',
@@ -116,18 +126,18 @@ const security = chainRead({
   answer: async (request) => {
     const { chain, params, rows } = request
     const [row, [burnt]] = await Promise.all([
-      rowOf(request),
-      rows<BurntRow>(burntByMakerQuery(chain.id, params.tokenAddress)),
+      requireTokenRow(request),
+      rows<BurnedRow>(burnedByCreatorQuery(chain.id, params.tokenAddress)),
     ])
     return securityBody(row, chain.word, burnt?.burnt_raw ?? '0')
   },
 })
 
 const securityBody = (row: TokenRow, chain: string, burntRaw: string): TokenSecurity => {
-  const mintable = rightOf(row, row.mint_authority)
-  const freezable = rightOf(row, row.freeze_authority)
+  const mintable = hasAuthority(row, row.mint_authority)
+  const freezable = hasAuthority(row, row.freeze_authority)
   const burnt = row.decimals === null ? null : unitsNumber(BigInt(burntRaw), row.decimals)
-  const supply = numeric(marketDataOf(row).totalSupply)
+  const supply = numberOrNull(marketDataBody(row).totalSupply)
   return {
     address: row.token_address,
     chain,
@@ -135,10 +145,10 @@ const securityBody = (row: TokenRow, chain: string, burntRaw: string): TokenSecu
     isFreezable: freezable,
     isShowAlert:
       mintable === null && freezable === null ? null : mintable === true || freezable === true,
-    privileges: privilegesOf(row),
+    privileges: privilegeBodies(row),
     lockInfo: null,
-    devTokenBurnAmount: numberText(burnt),
-    devTokenBurnRatio: numberText(ratio(burnt, supply)),
+    devTokenBurnAmount: numberTextOrNull(burnt),
+    devTokenBurnRatio: numberTextOrNull(ratioOrNull(burnt, supply)),
     sourcesAvailable: ['chain'],
     goplus: null,
     honeypot: null,
@@ -146,11 +156,11 @@ const securityBody = (row: TokenRow, chain: string, burntRaw: string): TokenSecu
     isHoneypot: null,
     hasMintAuthority: mintable,
     hasFreezeAuthority: freezable,
-    topHolderConcentration: numberText(product(row.top10?.[2] ?? null, 100)),
+    topHolderConcentration: numberTextOrNull(productOrNull(row.top10?.[2] ?? null, 100)),
   }
 }
 
-const fees = chainRead({
+const feeEstimates = defineReadRoute({
   path: '/token/:chain/:tokenAddress/fee-estimates',
   summary: 'What recent trades of a token paid for their transactions',
   tag: 'token',
@@ -159,7 +169,9 @@ const fees = chainRead({
   response: FeeEstimates,
   absent: 'NOT_FOUND',
   answer: async ({ chain, params, rows }) => {
-    const [row] = await rows<{ readonly fee: string }>(feesQuery(chain.id, params.tokenAddress))
+    const [row] = await rows<{ readonly fee: string }>(
+      medianFeeQuery(chain.id, params.tokenAddress),
+    )
     return {
       tradeFeeInNative: null,
       priorityFeeInNative: null,
@@ -169,7 +181,7 @@ const fees = chainRead({
   },
 })
 
-const similar = chainRead({
+const similarTokens = defineReadRoute({
   path: '/token/:chain/:tokenAddress/similar',
   summary: 'Tokens whose name or symbol contains that of a token, best first',
   tag: 'token',
@@ -180,11 +192,11 @@ const similar = chainRead({
   answer: async (request) => {
     const { chain, params, query, deps, rows } = request
     if (query.type === 'image') throw new Fault('NOT_IMPLEMENTED', 'Pictures are not compared here')
-    const { symbol, name } = await rowOf(request)
+    const { symbol, name } = await requireTokenRow(request)
     const keyword = symbol === '' ? name : symbol
     if (keyword === '') return []
     const { limit = 20 } = query
-    const places = await rows<TokenPlace>(
+    const places = await rows<TokenHit>(
       searchQuery({
         chains: [chain.id],
         keyword,
@@ -197,13 +209,15 @@ const similar = chainRead({
       }),
     )
     const others = places.filter(({ address }) => address !== params.tokenAddress).slice(0, limit)
-    const found = await rowsOf(deps, others)
+    const found = await readTokenRows(deps, others)
     return others.flatMap((place) => {
-      const row = found.get(keyOf(place.chain, place.address))
+      const row = found.get(tokenKey(place.chain, place.address))
       return row ? [tokenBody(row, chain.word, { score: place.rank })] : []
     })
   },
 })
 
 /** What else is known of one token. */
-export const tokenDetailRoutes: readonly ChainRoute[] = [...[trend, security, fees, similar]]
+export const tokenDetailRoutes: readonly ChainRoute[] = [
+  ...[holderTrend, security, feeEstimates, similarTokens],
+]

@@ -4,12 +4,12 @@ import { Fault } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
 import { CompareFilter, RangeFilter, TOKEN_FIELDS } from '../../schemas/api/ranking.ts'
 import { SOCIAL_NETWORKS, type Token } from '../../schemas/api/token.ts'
-import { isDescending, wordsOf } from './values.ts'
+import { isDescending, splitList } from './body-values.ts'
 
 /** Filters of rankings and look-ups over the bodies of tokens. */
 
 /** A number of a token by its field; null when it is not known. */
-const fieldOf = (token: Token, field: string): number | null => {
+const tokenField = (token: Token, field: string): number | null => {
   const place = TOKEN_FIELDS.get(field)
   if (place === undefined) return null
   if (place.of === 'tokenCreatedAt') return token.tokenCreatedAt
@@ -20,10 +20,10 @@ const fieldOf = (token: Token, field: string): number | null => {
 }
 
 /** Most filters of one request. */
-const MOST_FILTERS = 64
+const MAX_FILTERS = 64
 
 /** Reads filters: each text is a JSON object or a list of them. Throws `Fault` INVALID_PARAMETER. */
-const filtersOf = <Schema extends TSchema>(
+const parseFilters = <Schema extends TSchema>(
   schema: Schema,
   texts: readonly string[] | undefined,
   parameter: string,
@@ -38,25 +38,25 @@ const filtersOf = <Schema extends TSchema>(
     }
   }
   const filters = (texts ?? []).filter((text) => text.trim() !== '').flatMap(read)
-  const List = Type.Array(schema, { maxItems: MOST_FILTERS })
+  const List = Type.Array(schema, { maxItems: MAX_FILTERS })
   if (!Value.Check(List, filters)) throw refused()
   return filters as readonly Static<Schema>[]
 }
 
-type Test = (token: Token) => boolean
+type TokenPredicate = (token: Token) => boolean
 
 /** A number that is not known fits no filter. */
 const rangeTest =
-  ({ field, min, max }: Static<typeof RangeFilter>): Test =>
+  ({ field, min, max }: Static<typeof RangeFilter>): TokenPredicate =>
   (token) => {
-    const value = fieldOf(token, field)
+    const value = tokenField(token, field)
     if (value === null) return min === undefined && max === undefined
     return (
       (min === undefined || value >= Number(min)) && (max === undefined || value <= Number(max))
     )
   }
 
-const OPERATORS: Readonly<
+const COMPARISONS: Readonly<
   Record<Static<typeof CompareFilter>['operator'], (value: number, other: number) => boolean>
 > = {
   gt: (value, other) => value > other,
@@ -68,42 +68,46 @@ const OPERATORS: Readonly<
 }
 
 const compareTest =
-  ({ field, operator, value }: Static<typeof CompareFilter>): Test =>
+  ({ field, operator, value }: Static<typeof CompareFilter>): TokenPredicate =>
   (token) => {
-    const known = fieldOf(token, field)
-    return known !== null && OPERATORS[operator](known, Number(value))
+    const known = tokenField(token, field)
+    return known !== null && COMPARISONS[operator](known, Number(value))
   }
 
-const EitherFilter = Type.Union([CompareFilter, RangeFilter])
+const AnyFilter = Type.Union([CompareFilter, RangeFilter])
 
 /** Filters of a look-up, in either form. Throws `Fault` INVALID_PARAMETER. */
-export const lookupTests = (filterBy: readonly string[] | undefined): readonly Test[] =>
-  filtersOf(EitherFilter, filterBy, 'filterBy').map((filter) =>
+export const parseLookupFilters = (
+  filterBy: readonly string[] | undefined,
+): readonly TokenPredicate[] =>
+  parseFilters(AnyFilter, filterBy, 'filterBy').map((filter) =>
     'operator' in filter ? compareTest(filter) : rangeTest(filter),
   )
 
 /** Spellings of one family are the same without case, `_` and the words that differ between services. */
-const familyWord = (text: string): string => text.toLowerCase().replaceAll('_', '')
+const normalizeFamily = (text: string): string => text.toLowerCase().replaceAll('_', '')
 
 /** Launches by the words of other services. */
-const LAUNCHES: Readonly<Record<string, string>> = {
+const LAUNCHPAD_ALIASES: Readonly<Record<string, string>> = {
   raydiumlaunchpad: 'raydiumlaunchlab',
   meteoradynamicboundingcurve: 'meteoradbc',
   moonitfun: 'moonshot',
 }
 
-const launchWord = (text: string): string => {
-  const word = familyWord(text)
-  return LAUNCHES[word] ?? word
+const normalizeLaunchpad = (text: string): string => {
+  const word = normalizeFamily(text)
+  return LAUNCHPAD_ALIASES[word] ?? word
 }
 
-const launchTest =
-  (platforms: readonly string[]): Test =>
+const launchpadTest =
+  (platforms: readonly string[]): TokenPredicate =>
   ({ extra }) =>
-    platforms.map(launchWord).includes(familyWord(extra?.launchFromProtocolFamily ?? ''))
+    platforms
+      .map(normalizeLaunchpad)
+      .includes(normalizeFamily(extra?.launchFromProtocolFamily ?? ''))
 
-const linkTest =
-  (filter: string): Test =>
+const socialLinkTest =
+  (filter: string): TokenPredicate =>
   ({ socialMedias }) => {
     if (socialMedias === null) return false
     const links: Readonly<Record<string, string | null>> = socialMedias
@@ -112,12 +116,12 @@ const linkTest =
       : links[filter.slice('has_'.length)] != null
   }
 
-const LINK_FILTERS: ReadonlySet<string> = new Set([
+const SOCIAL_LINK_FILTERS: ReadonlySet<string> = new Set([
   'has_social_media',
   ...SOCIAL_NETWORKS.map((network) => `has_${network}`),
 ])
 
-const contains = (token: Token, keyword: string): boolean =>
+const matchesKeyword = (token: Token, keyword: string): boolean =>
   [token.name, token.symbol, token.address].some((text) =>
     text.toLowerCase().includes(keyword.toLowerCase()),
   )
@@ -134,31 +138,34 @@ export interface RankingFilter {
   readonly excludeKeywords?: readonly string[]
 }
 
-const linkTests = (filters: readonly string[] | undefined): readonly Test[] =>
-  wordsOf(filters).map((filter) => {
-    if (!LINK_FILTERS.has(filter)) {
+const parseSocialLinkFilters = (
+  filters: readonly string[] | undefined,
+): readonly TokenPredicate[] =>
+  splitList(filters).map((filter) => {
+    if (!SOCIAL_LINK_FILTERS.has(filter)) {
       const details = {
         parameter: 'filters',
         value: filter.slice(0, 64),
-        allowed_values: [...LINK_FILTERS],
+        allowed_values: [...SOCIAL_LINK_FILTERS],
       }
       throw new Fault('INVALID_PARAMETER', 'filters has an unknown word', details)
     }
-    return linkTest(filter)
+    return socialLinkTest(filter)
   })
 
 /** Tests of a ranking; all have to hold. Throws `Fault` INVALID_PARAMETER. */
-const rankingTests = (filter: RankingFilter): readonly Test[] => {
-  const platforms = wordsOf(filter.launchpadPlatform)
-  const wanted = wordsOf(filter.searchKeywords)
-  const unwanted = wordsOf(filter.excludeKeywords)
+const parseRankingFilters = (filter: RankingFilter): readonly TokenPredicate[] => {
+  const platforms = splitList(filter.launchpadPlatform)
+  const wanted = splitList(filter.searchKeywords)
+  const unwanted = splitList(filter.excludeKeywords)
   return [
-    ...(filter.tag === undefined ? [] : [launchTest([filter.tag])]),
-    ...(platforms.length === 0 ? [] : [launchTest(platforms)]),
-    ...filtersOf(RangeFilter, filter.rangeFilters, 'rangeFilters').map(rangeTest),
-    ...linkTests(filter.filters),
-    (token: Token) => wanted.length === 0 || wanted.some((keyword) => contains(token, keyword)),
-    (token: Token) => !unwanted.some((keyword) => contains(token, keyword)),
+    ...(filter.tag === undefined ? [] : [launchpadTest([filter.tag])]),
+    ...(platforms.length === 0 ? [] : [launchpadTest(platforms)]),
+    ...parseFilters(RangeFilter, filter.rangeFilters, 'rangeFilters').map(rangeTest),
+    ...parseSocialLinkFilters(filter.filters),
+    (token: Token) =>
+      wanted.length === 0 || wanted.some((keyword) => matchesKeyword(token, keyword)),
+    (token: Token) => !unwanted.some((keyword) => matchesKeyword(token, keyword)),
   ]
 }
 
@@ -171,16 +178,16 @@ export const sortTokens = (
   if (sortBy === undefined) return tokens
   const sign = isDescending(direction) ? -1 : 1
   return tokens.toSorted((one, other) => {
-    const [left, right] = [fieldOf(one, sortBy), fieldOf(other, sortBy)]
+    const [left, right] = [tokenField(one, sortBy), tokenField(other, sortBy)]
     if (left === null || right === null) return Number(left === null) - Number(right === null)
     return sign * (left - right)
   })
 }
 
 /** Prepares a ranking's filters before anything is read. Throws `Fault` INVALID_PARAMETER. */
-export const rankingFilter = (
+export const createRankingFilter = (
   filter: RankingFilter,
 ): ((tokens: readonly Token[]) => readonly Token[]) => {
-  const tests = rankingTests(filter)
+  const tests = parseRankingFilters(filter)
   return (tokens) => tokens.filter((token) => tests.every((test) => test(token)))
 }

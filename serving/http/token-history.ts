@@ -13,34 +13,34 @@ import {
   TokenTransferTotal,
 } from '../../schemas/api/token-history.ts'
 import { chainRow } from '../../schemas/chains.ts'
-import type { Placed } from '../queries/keyset.ts'
+import type { KeysetRow } from '../queries/keyset-list.ts'
 import {
   type CreationRow,
   creationQuery,
   type PriceRow,
+  priceList,
   priceQuery,
-  pricesList,
-  type SupplyRow,
-  suppliesList,
+  type SupplyChangeRow,
+  supplyChangeList,
   type TransferRow,
   tokenTransfersList,
   tokenTransferTotalQuery,
 } from '../queries/token-history.ts'
-import { type ChainRoute, chainPage, chainRead } from './chain-route.ts'
-import { numberText, requiredText, unitsOrNull } from './values.ts'
+import { numberTextOrNull, requiredText, unitsOrNull } from './body-values.ts'
+import { type ChainRoute, definePageRoute, defineReadRoute } from './chain-route.ts'
 
 const priceBody = (address: string, row: PriceRow): TokenPrice => {
-  const native = numberText(row.price_native)
+  const native = numberTextOrNull(row.price_native)
   return {
     address,
-    priceInUsd: requiredText(numberText(row.price_usd)),
+    priceInUsd: requiredText(numberTextOrNull(row.price_usd)),
     priceInSol: native,
     priceInNative: native,
     timestamp: Number(row.time_ms),
   }
 }
 
-const price = chainRead({
+const tokenPrice = defineReadRoute({
   path: '/token/:chain/:tokenAddress/price',
   summary: 'Price of a token now, or at a moment',
   tag: 'token',
@@ -56,19 +56,19 @@ const price = chainRead({
   },
 })
 
-const prices = chainPage({
+const tokenPrices = definePageRoute({
   path: '/token/:chain/:tokenAddress/prices',
   summary: 'Last price of every minute with trades, newest first',
   tag: 'token',
   params: TOKEN_PARAM,
   query: {},
   item: TokenPrice,
-  list: ({ chain, params }) => pricesList(chain.id, params.tokenAddress),
-  bodies: (rows: readonly (PriceRow & Placed)[], { params }) =>
+  list: ({ chain, params }) => priceList(chain.id, params.tokenAddress),
+  bodies: (rows: readonly (PriceRow & KeysetRow)[], { params }) =>
     rows.map((row) => priceBody(params.tokenAddress, row)),
 })
 
-const creation = chainRead({
+const tokenCreation = defineReadRoute({
   path: '/token/:chain/:tokenAddress/creation',
   summary: 'Block and transaction that made a token',
   tag: 'token',
@@ -93,8 +93,8 @@ const creationBody = (tokenAddress: string, row: CreationRow): TokenCreation => 
   type: 'create',
 })
 
-const mintAndBurn = (segment: 'mintAndBurn' | 'mintandburn'): ChainRoute =>
-  chainPage({
+const mintAndBurnRoute = (segment: 'mintAndBurn' | 'mintandburn'): ChainRoute =>
+  definePageRoute({
     path: `/token/:chain/:tokenAddress/${segment}`,
     summary: 'Minted and burnt amounts, newest first',
     tag: 'token',
@@ -102,12 +102,12 @@ const mintAndBurn = (segment: 'mintAndBurn' | 'mintandburn'): ChainRoute =>
     query: MINT_BURN_QUERY,
     item: TokenMintBurn,
     list: ({ chain, params, query }) =>
-      suppliesList(chain.id, params.tokenAddress, query.type ?? 'all'),
-    bodies: (rows: readonly SupplyRow[], { params }) =>
+      supplyChangeList(chain.id, params.tokenAddress, query.type ?? 'all'),
+    bodies: (rows: readonly SupplyChangeRow[], { params }) =>
       rows.map((row) => supplyBody(params.tokenAddress, row)),
   })
 
-const supplyBody = (tokenAddress: string, row: SupplyRow): TokenMintBurn => ({
+const supplyBody = (tokenAddress: string, row: SupplyChangeRow): TokenMintBurn => ({
   tokenAddress,
   mintBurnType: row.kind === 'mint' ? 'mint' : 'burn',
   amount: requiredText(unitsOrNull(row.amount_raw, row.decimals)),
@@ -116,7 +116,7 @@ const supplyBody = (tokenAddress: string, row: SupplyRow): TokenMintBurn => ({
   transactionSignature: row.tx_hash,
 })
 
-const transfers = chainPage({
+const tokenTransfers = definePageRoute({
   path: '/token/:chain/:tokenAddress/transfers',
   summary: 'Transfers of a token, newest first',
   tag: 'token',
@@ -147,7 +147,7 @@ const transferBody = (row: TransferRow, isMinted: boolean): TokenTransfer => ({
   status: row.success === 1 ? 'succeeded' : 'failed',
 })
 
-const transferTotal = chainRead({
+const tokenTransferTotal = defineReadRoute({
   path: '/token/:chain/:tokenAddress/transfer-total',
   summary: 'How often a token was transferred',
   tag: 'token',
@@ -166,11 +166,11 @@ const transferTotal = chainRead({
 
 /** What happened to one token: its prices, creation, supply and transfers. */
 export const tokenHistoryRoutes: readonly ChainRoute[] = [
-  price,
-  prices,
-  creation,
-  mintAndBurn('mintAndBurn'),
-  mintAndBurn('mintandburn'),
-  transfers,
-  transferTotal,
+  tokenPrice,
+  tokenPrices,
+  tokenCreation,
+  mintAndBurnRoute('mintAndBurn'),
+  mintAndBurnRoute('mintandburn'),
+  tokenTransfers,
+  tokenTransferTotal,
 ]

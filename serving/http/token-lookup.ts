@@ -1,10 +1,10 @@
 import { Fault } from '../../core/errors.ts'
 import { Token } from '../../schemas/api/token.ts'
 import { TOKEN_PARAM } from '../../schemas/api/token-history.ts'
-import { type ChainRoute, chainRead } from './chain-route.ts'
-import { tokenBodies } from './token-bodies.ts'
+import { type ChainRoute, defineReadRoute } from './chain-route.ts'
+import { readTokens } from './read-tokens.ts'
 
-const lookup = chainRead({
+const tokenLookup = defineReadRoute({
   path: '/token/:chain/:tokenAddress',
   summary: 'One token with everything known of it',
   tag: 'token',
@@ -13,11 +13,11 @@ const lookup = chainRead({
   response: Token,
   absent: 'NOT_FOUND',
   answer: async (request) => {
-    const [token] = await tokenBodies(request, [request.params.tokenAddress])
+    const [token] = await readTokens(request, [request.params.tokenAddress])
     if (token === undefined) throw new Fault('NOT_FOUND', 'No such token')
     return token
   },
 })
 
 /** One token. */
-export const tokenLookupRoutes: readonly ChainRoute[] = [lookup]
+export const tokenLookupRoutes: readonly ChainRoute[] = [tokenLookup]

@@ -2,17 +2,17 @@ import { Fault } from '../../core/errors.ts'
 import { TokensQuery } from '../../schemas/api/stats.ts'
 import { TokenMetadata, TokenMetadataMap } from '../../schemas/api/token.ts'
 import { TOKEN_PARAM } from '../../schemas/api/token-history.ts'
-import { type MakerRow, makersQuery } from '../queries/token-makers.ts'
-import { type ChainRequest, type ChainRoute, chainRead } from './chain-route.ts'
-import { metadataOf, type TokenMaker } from './token-body.ts'
-import { rowsOf } from './token-rows.ts'
+import { type CreatorRow, creatorsQuery } from '../queries/token-creators.ts'
+import { type ChainRequest, type ChainRoute, defineReadRoute } from './chain-route.ts'
+import { readTokenRows } from './read-token-rows.ts'
+import { metadataBody, type TokenCreator } from './token-body.ts'
 
 /** Makers by token address; tokens without a known maker are missing. */
-export const makersOf = async (
+export const readTokenCreators = async (
   { chain, rows }: Pick<ChainRequest<object, object>, 'chain' | 'rows'>,
   addresses: readonly string[],
-): Promise<ReadonlyMap<string, TokenMaker>> => {
-  const makers = await rows<MakerRow>(makersQuery(chain.id, addresses))
+): Promise<ReadonlyMap<string, TokenCreator>> => {
+  const makers = await rows<CreatorRow>(creatorsQuery(chain.id, addresses))
   return new Map(
     makers.map((row) => [row.token_address, { tokens: row.tokens, lastMs: Number(row.last_ms) }]),
   )
@@ -25,16 +25,18 @@ const readMetadata = async (
 ): Promise<readonly TokenMetadata[]> => {
   const { chain, deps } = request
   const [rows, makers] = await Promise.all([
-    rowsOf(
+    readTokenRows(
       deps,
       addresses.map((address) => ({ chain: chain.id, address })),
     ),
-    makersOf(request, addresses),
+    readTokenCreators(request, addresses),
   ])
-  return [...rows.values()].map((row) => metadataOf(row, chain.word, makers.get(row.token_address)))
+  return [...rows.values()].map((row) =>
+    metadataBody(row, chain.word, makers.get(row.token_address)),
+  )
 }
 
-const metadata = chainRead({
+const tokenMetadata = defineReadRoute({
   path: '/token/:chain/:tokenAddress/metadata',
   summary: 'Name, links and creation of a token',
   tag: 'token',
@@ -49,7 +51,7 @@ const metadata = chainRead({
   },
 })
 
-const metadataOfMany = chainRead({
+const multipleTokenMetadata = defineReadRoute({
   path: '/token/:chain/metadata/multi',
   summary: 'Name, links and creation of several tokens, by address; unknown ones are missing',
   tag: 'token',
@@ -64,4 +66,4 @@ const metadataOfMany = chainRead({
 })
 
 /** What tokens are. */
-export const tokenMetadataRoutes: readonly ChainRoute[] = [metadata, metadataOfMany]
+export const tokenMetadataRoutes: readonly ChainRoute[] = [tokenMetadata, multipleTokenMetadata]

@@ -2,23 +2,23 @@ import { Type } from 'typebox'
 import { Fault } from '../../core/errors.ts'
 import type { TokenStats } from '../../schemas/api/stats.ts'
 import { SearchQuery, TokenPage } from '../../schemas/api/token.ts'
-import { envelope, pageFrom } from '../queries/cursor.ts'
+import { createPage, pageEnvelope } from '../queries/cursors-and-pages.ts'
 import {
   searchFingerprint,
   searchQuery,
-  type TokenPlace,
+  type TokenHit,
   type TokenSearch,
 } from '../queries/token-search.ts'
 import { type StatRow, statsQuery } from '../queries/token-stats.ts'
-import { chainOf, stampFreshness } from './chain.ts'
+import { splitList } from './body-values.ts'
+import { parseChain, setFreshnessHeaders } from './chain-parameters.ts'
 import type { RouteDeps } from './deps.ts'
-import { type Family, priced } from './routing.ts'
+import { readTokenRows, tokenKey } from './read-token-rows.ts'
+import { pricedRoute, type RoutePlugin } from './routing.ts'
 import { tokenBody } from './token-body.ts'
-import { keyOf, rowsOf } from './token-rows.ts'
 import { statsByToken } from './token-stats.ts'
-import { wordsOf } from './values.ts'
 
-const Place = Type.Object(
+const CursorPayload = Type.Object(
   {
     rank: Type.Integer({ minimum: 0, maximum: 5 }),
     k: Type.String({ pattern: '^\\d{1,20}$' }),
@@ -30,7 +30,7 @@ const Place = Type.Object(
 
 /** Token search. */
 export const tokenSearchRoutes =
-  (deps: RouteDeps): Family =>
+  (deps: RouteDeps): RoutePlugin =>
   async (app) => {
     app.get(
       '/token/search',
@@ -41,28 +41,28 @@ export const tokenSearchRoutes =
           querystring: SearchQuery,
           response: { 200: TokenPage },
         },
-        config: priced('GET /token/search'),
+        config: pricedRoute('GET /token/search'),
       },
       async ({ query }, reply) => {
-        const named = chainsOf(query, deps.chains)
+        const named = requestedChains(query, deps.chains)
         const { limit = 20, direction = 'next', cursor } = query
-        const search = searchOf(query, named.ids, limit)
-        const codec = deps.cursors(Place, ['tokens', searchFingerprint(search)])
+        const search = toTokenSearch(query, named.ids, limit)
+        const codec = deps.cursors(CursorPayload, ['tokens', searchFingerprint(search)])
         const after = cursor === undefined ? undefined : codec.decode(cursor)
-        if (after && BigInt(after.k) > MAX_KEY) throw new Fault('INVALID_CURSOR')
-        const places = named.ids.length === 0 ? [] : await placesOf(deps, { ...search, after })
+        if (after && BigInt(after.k) > MAX_SORT_KEY) throw new Fault('INVALID_CURSOR')
+        const places = named.ids.length === 0 ? [] : await readHits(deps, { ...search, after })
         const [only] = named.ids
         if (only !== undefined && named.ids.length === 1) {
-          await stampFreshness(reply, deps.freshness, only)
+          await setFreshnessHeaders(reply, deps.freshness, only)
         }
         const asked = { limit, direction, hasCursor: after !== undefined }
-        const page = pageFrom(places, asked, codec.encode)
+        const page = createPage(places, asked, codec.encode)
         const [rows, stats] = await Promise.all([
-          rowsOf(deps, page.data),
-          query.mode === 'normal' ? statsOf(deps, page.data) : NO_STATS,
+          readTokenRows(deps, page.data),
+          query.mode === 'normal' ? readStats(deps, page.data) : NO_STATS,
         ])
-        return envelope(page, (place) => {
-          const key = keyOf(place.chain, place.address)
+        return pageEnvelope(page, (place) => {
+          const key = tokenKey(place.chain, place.address)
           const row = rows.get(key)
           const word = named.words.get(place.chain) ?? place.chain
           const extras = { score: place.rank, stats: stats.get(key) }
@@ -75,9 +75,9 @@ export const tokenSearchRoutes =
 const NO_STATS: ReadonlyMap<string, TokenStats> = new Map()
 
 /** Statistics of tokens of several chains, by chain and address; one statement per chain. */
-const statsOf = async (
+const readStats = async (
   { warehouse }: RouteDeps,
-  places: readonly TokenPlace[],
+  places: readonly TokenHit[],
 ): Promise<ReadonlyMap<string, TokenStats>> => {
   const chains = [...new Set(places.map(({ chain }) => chain))]
   const answers = await Promise.all(
@@ -85,7 +85,7 @@ const statsOf = async (
       const own = places.filter((place) => place.chain === chain).map(({ address }) => address)
       const { rows } = await warehouse.query<StatRow>(statsQuery(chain, own))
       return [...statsByToken(rows)].map(
-        ([address, stats]) => [keyOf(chain, address), stats] as const,
+        ([address, stats]) => [tokenKey(chain, address), stats] as const,
       )
     }),
   )
@@ -93,26 +93,30 @@ const statsOf = async (
 }
 
 /** Sort keys are unsigned 64-bit integers. */
-const MAX_KEY = 2n ** 64n - 1n
+const MAX_SORT_KEY = 2n ** 64n - 1n
 
-const placesOf = async (
+const readHits = async (
   { warehouse }: RouteDeps,
   search: TokenSearch,
-): Promise<readonly TokenPlace[]> => (await warehouse.query<TokenPlace>(searchQuery(search))).rows
+): Promise<readonly TokenHit[]> => (await warehouse.query<TokenHit>(searchQuery(search))).rows
 
 /** Enabled chains among the wanted ones, and how the caller spells each. No wish = every enabled chain. */
-const chainsOf = (query: SearchQuery, enabled: readonly string[]) => {
-  const wanted = query.chain === undefined ? wordsOf(query.chains) : [query.chain]
-  const named = wanted.map((word) => chainOf(word, enabled))
+const requestedChains = (query: SearchQuery, enabled: readonly string[]) => {
+  const wanted = query.chain === undefined ? splitList(query.chains) : [query.chain]
+  const named = wanted.map((word) => parseChain(word, enabled))
   const words = new Map(named.map(({ id, word }) => [id, word]))
   const ids = wanted.length === 0 ? enabled : [...words.keys()].filter((id) => enabled.includes(id))
   return { ids: ids.toSorted(), words }
 }
 
-const searchOf = (query: SearchQuery, chains: readonly string[], limit: number): TokenSearch => ({
+const toTokenSearch = (
+  query: SearchQuery,
+  chains: readonly string[],
+  limit: number,
+): TokenSearch => ({
   chains,
   keyword: (query.keyword ?? query.q ?? '').trim(),
-  protocols: wordsOf(query.protocols),
+  protocols: splitList(query.protocols),
   sortBy: query.sortBy ?? 'relevance',
   descending: query.sortBy === undefined || query.sort?.toLowerCase() !== 'asc',
   direction: query.direction ?? 'next',

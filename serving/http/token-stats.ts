@@ -9,18 +9,23 @@ import {
 } from '../../schemas/api/stats.ts'
 import { TokenParams } from '../../schemas/api/token.ts'
 import { type StatRow, statsQuery } from '../queries/token-stats.ts'
-import { addressesOf, addressOf, chainOf, stampFreshness } from './chain.ts'
+import { formatTime, numberTextOrNull, ratioOrNull } from './body-values.ts'
+import {
+  parseAddressList,
+  parseChain,
+  parseTokenAddress,
+  setFreshnessHeaders,
+} from './chain-parameters.ts'
 import type { RouteDeps } from './deps.ts'
-import { type Family, priced } from './routing.ts'
-import { numberText, ratio, timeText } from './values.ts'
+import { pricedRoute, type RoutePlugin } from './routing.ts'
 
 /** A ratio with four decimals. */
-const rounded = (value: number | null): string | null =>
+const roundedText = (value: number | null): string | null =>
   value === null ? null : decimalText(Math.round(value * 10_000) / 10_000)
 
-const periodOf = (row: StatRow): TokenStatPeriod => {
+const periodBody = (row: StatRow): TokenStatPeriod => {
   const units = Number(row.buy_volume) + Number(row.sell_volume)
-  const change = ratio(row.close_usd, row.open_usd ?? 0)
+  const change = ratioOrNull(row.close_usd, row.open_usd ?? 0)
   return {
     buys: row.buys,
     sells: row.sells,
@@ -38,24 +43,26 @@ const periodOf = (row: StatRow): TokenStatPeriod => {
     buyVolumeInNative: row.buy_volume_native,
     sellVolumeInNative: row.sell_volume_native,
     totalVolumeInNative: row.total_volume_native,
-    openInUsd: numberText(row.open_usd),
-    highInUsd: numberText(row.high_usd),
-    lowInUsd: numberText(row.low_usd),
-    closeInUsd: numberText(row.close_usd),
-    openInNative: numberText(row.open_native),
-    highInNative: numberText(row.high_native),
-    lowInNative: numberText(row.low_native),
-    closeInNative: numberText(row.close_native),
-    averagePriceInUsd: numberText(ratio(Number(row.total_volume_usd), units) ?? row.close_usd),
-    averagePriceInNative: numberText(
-      ratio(Number(row.total_volume_native), units) ?? row.close_native,
+    openInUsd: numberTextOrNull(row.open_usd),
+    highInUsd: numberTextOrNull(row.high_usd),
+    lowInUsd: numberTextOrNull(row.low_usd),
+    closeInUsd: numberTextOrNull(row.close_usd),
+    openInNative: numberTextOrNull(row.open_native),
+    highInNative: numberTextOrNull(row.high_native),
+    lowInNative: numberTextOrNull(row.low_native),
+    closeInNative: numberTextOrNull(row.close_native),
+    averagePriceInUsd: numberTextOrNull(
+      ratioOrNull(Number(row.total_volume_usd), units) ?? row.close_usd,
     ),
-    priceChangeRatioInUsd: change === null ? '0' : numberText(change - 1),
-    volumeChangeRatio: numberText(row.volume_change_ratio),
-    liquidityChangeRatio: rounded(row.liquidity_change_ratio),
-    buySellRatio: rounded(ratio(Number(row.buys), Number(row.sells))),
-    currentLiquidityInUsd: numberText(row.liquidity_usd),
-    updatedAt: timeText(Number(row.stat_ms)),
+    averagePriceInNative: numberTextOrNull(
+      ratioOrNull(Number(row.total_volume_native), units) ?? row.close_native,
+    ),
+    priceChangeRatioInUsd: change === null ? '0' : numberTextOrNull(change - 1),
+    volumeChangeRatio: numberTextOrNull(row.volume_change_ratio),
+    liquidityChangeRatio: roundedText(row.liquidity_change_ratio),
+    buySellRatio: roundedText(ratioOrNull(Number(row.buys), Number(row.sells))),
+    currentLiquidityInUsd: numberTextOrNull(row.liquidity_usd),
+    updatedAt: formatTime(Number(row.stat_ms)),
   }
 }
 
@@ -64,7 +71,7 @@ export const statsByToken = (rows: readonly StatRow[]): ReadonlyMap<string, Toke
   const tokens = new Map<string, TokenStats>()
   for (const row of rows) {
     const stats = tokens.get(row.token_address) ?? { address: row.token_address, periods: {} }
-    stats.periods[row.resolution] = periodOf(row)
+    stats.periods[row.resolution] = periodBody(row)
     tokens.set(row.token_address, stats)
   }
   return tokens
@@ -72,7 +79,7 @@ export const statsByToken = (rows: readonly StatRow[]): ReadonlyMap<string, Toke
 
 /** Trade statistics of one token, and of several at once. */
 export const tokenStatsRoutes =
-  (deps: RouteDeps): Family =>
+  (deps: RouteDeps): RoutePlugin =>
   async (app) => {
     const read = async (chain: string, addresses: readonly string[]) =>
       statsByToken((await deps.warehouse.query<StatRow>(statsQuery(chain, addresses))).rows)
@@ -85,13 +92,13 @@ export const tokenStatsRoutes =
           params: TokenParams,
           response: { 200: TokenStats },
         },
-        config: priced('GET /token/:chain/:tokenAddress/stats'),
+        config: pricedRoute('GET /token/:chain/:tokenAddress/stats'),
       },
       async ({ params }, reply) => {
-        const chain = chainOf(params.chain, deps.chains)
-        const address = addressOf(chain.id, params.tokenAddress, 'tokenAddress')
+        const chain = parseChain(params.chain, deps.chains)
+        const address = parseTokenAddress(chain.id, params.tokenAddress, 'tokenAddress')
         if (!chain.enabled) throw new Fault('NOT_FOUND', 'No statistics of this token')
-        await stampFreshness(reply, deps.freshness, chain.id)
+        await setFreshnessHeaders(reply, deps.freshness, chain.id)
         const stats = (await read(chain.id, [address])).get(address)
         if (stats === undefined) throw new Fault('NOT_FOUND', 'No statistics of this token')
         return stats
@@ -107,13 +114,13 @@ export const tokenStatsRoutes =
           querystring: TokensQuery,
           response: { 200: TokenStatsMap },
         },
-        config: priced('GET /token/:chain/stats/multi'),
+        config: pricedRoute('GET /token/:chain/stats/multi'),
       },
       async ({ params, query }, reply) => {
-        const chain = chainOf(params.chain, deps.chains)
-        const addresses = addressesOf(chain.id, query.tokenAddresses, 'tokenAddresses')
+        const chain = parseChain(params.chain, deps.chains)
+        const addresses = parseAddressList(chain.id, query.tokenAddresses, 'tokenAddresses')
         if (!chain.enabled) return {}
-        await stampFreshness(reply, deps.freshness, chain.id)
+        await setFreshnessHeaders(reply, deps.freshness, chain.id)
         return Object.fromEntries(await read(chain.id, addresses))
       },
     )

@@ -6,47 +6,47 @@ import {
   TRADER_TAGS,
   TRADERS_QUERY,
 } from '../../schemas/api/trader.ts'
-import type { Placed } from '../queries/keyset.ts'
+import type { KeysetRow } from '../queries/keyset-list.ts'
 import { type TraderRow, tokenTradersList } from '../queries/token-traders.ts'
-import { type TaggedRow, taggedList } from '../queries/trader-tags.ts'
-import { type ChainRoute, chainPage } from './chain-route.ts'
+import { type TaggedTraderRow, taggedTraderList } from '../queries/trader-tags.ts'
 import {
+  formatTime,
   isDescending,
-  numberText,
-  numeric,
-  product,
-  ratio,
+  numberOrNull,
+  numberTextOrNull,
+  productOrNull,
+  ratioOrNull,
   requiredText,
-  timeText,
   unitsOrNull,
-} from './values.ts'
+} from './body-values.ts'
+import { type ChainRoute, definePageRoute } from './chain-route.ts'
 
-const less = (one: number | null, other: number | null): number | null =>
+const difference = (one: number | null, other: number | null): number | null =>
   one === null || other === null ? null : one - other
 
 const topTraderBody = (row: TraderRow): TokenTopTrader => {
   const [paid, got, realized] = [row.buy_usd, row.sell_usd, row.realized_usd].map(Number) as [
     ...[number, number, number],
   ]
-  const [bought, sold] = [numeric(row.buy_amount), numeric(row.sell_amount)]
+  const [bought, sold] = [numberOrNull(row.buy_amount), numberOrNull(row.sell_amount)]
   const profit = row.unrealized_usd === null ? null : realized + row.unrealized_usd
-  const amount = unitsOrNull(row.balance, row.decimals) ?? numberText(row.position) ?? '0'
-  const share = ratio(sold, bought)
+  const amount = unitsOrNull(row.balance, row.decimals) ?? numberTextOrNull(row.position) ?? '0'
+  const share = ratioOrNull(sold, bought)
   return {
     walletAddress: row.wallet,
     amount,
-    amountInUsd: requiredText(numberText(product(Number(amount), row.price_usd))),
-    averageBuyPriceInUsd: numberText(ratio(paid, bought)),
-    averageSellPriceInUsd: numberText(ratio(got, sold)),
-    cost: numberText(row.open_cost_usd),
+    amountInUsd: requiredText(numberTextOrNull(productOrNull(Number(amount), row.price_usd))),
+    averageBuyPriceInUsd: numberTextOrNull(ratioOrNull(paid, bought)),
+    averageSellPriceInUsd: numberTextOrNull(ratioOrNull(got, sold)),
+    cost: numberTextOrNull(row.open_cost_usd),
     totalCostInUsd: row.buy_usd,
-    totalPnlInUsd: numberText(profit),
+    totalPnlInUsd: numberTextOrNull(profit),
     totalRealizedPnlInUsd: row.realized_usd,
-    unrealizedPnlInUsd: numberText(row.unrealized_usd),
-    realizedPnl: numberText(ratio(realized, paid)),
-    unrealizedPnl: numberText(ratio(row.unrealized_usd, paid)),
-    roi: numberText(ratio(profit, paid)),
-    winRate: numberText(ratio(Number(row.wins), Number(row.wins) + Number(row.losses))),
+    unrealizedPnlInUsd: numberTextOrNull(row.unrealized_usd),
+    realizedPnl: numberTextOrNull(ratioOrNull(realized, paid)),
+    unrealizedPnl: numberTextOrNull(ratioOrNull(row.unrealized_usd, paid)),
+    roi: numberTextOrNull(ratioOrNull(profit, paid)),
+    winRate: numberTextOrNull(ratioOrNull(Number(row.wins), Number(row.wins) + Number(row.losses))),
     winCount: Number(row.wins),
     lossCount: Number(row.losses),
     totalBuyCount: Number(row.buys),
@@ -55,9 +55,9 @@ const topTraderBody = (row: TraderRow): TokenTopTrader => {
     totalSellAmountInUsd: row.sell_usd,
     buyAmountCur: row.buy_amount,
     sellAmountCur: row.sell_amount,
-    sellAmountPercentage: numberText(share === null ? null : Math.min(1, share)),
-    netflowAmount: numberText(less(bought, sold)),
-    netflowUsd: numberText(paid - got),
+    sellAmountPercentage: numberTextOrNull(share === null ? null : Math.min(1, share)),
+    netflowAmount: numberTextOrNull(difference(bought, sold)),
+    netflowUsd: numberTextOrNull(paid - got),
     isClosed: row.position === 0,
     startHoldingAt: Number(row.first_ms),
     endHoldingAt: row.close_ms === '0' ? null : Number(row.close_ms),
@@ -66,8 +66,8 @@ const topTraderBody = (row: TraderRow): TokenTopTrader => {
   }
 }
 
-const topTraders = (segment: 'traders' | 'topTraders' | 'toptraders'): ChainRoute =>
-  chainPage({
+const topTradersRoute = (segment: 'traders' | 'topTraders' | 'toptraders'): ChainRoute =>
+  definePageRoute({
     path: `/token/:chain/:tokenAddress/${segment}`,
     summary: 'Traders of a token by what it brought them',
     tag: 'token',
@@ -85,34 +85,39 @@ const topTraders = (segment: 'traders' | 'topTraders' | 'toptraders'): ChainRout
 
 const PERCENT = 100
 
-const traderBody = (row: TaggedRow): TokenTrader => {
+const traderBody = (row: TaggedTraderRow): TokenTrader => {
   const hasSums = row.trades !== '0'
   return {
     address: row.wallet,
     onchainCreatedAt: null,
-    blockTimestamp: row.time_ms === '0' ? null : timeText(Number(row.time_ms)),
+    blockTimestamp: row.time_ms === '0' ? null : formatTime(Number(row.time_ms)),
     transactionSignature: row.tx === '' ? null : row.tx,
     tradeCount: hasSums ? Number(row.trades) : null,
     tradeAmountInUsd: hasSums ? row.usd : null,
     tradeAmountInNative: hasSums ? row.native : null,
     percentileRankTradeCount: hasSums ? Math.round(row.count_rank * PERCENT) : null,
-    percentileRankTradeAmountInUsd: hasSums ? numberText(row.usd_rank) : null,
+    percentileRankTradeAmountInUsd: hasSums ? numberTextOrNull(row.usd_rank) : null,
     rankTradeAmountInUsd: null,
   }
 }
 
-const byTag = chainPage({
+const tradersByTag = definePageRoute({
   path: '/token/:chain/:tokenAddress/traders/:tag',
   summary: 'Traders of a token of one kind; kinds that blocks alone do not tell have nobody',
   tag: 'token',
   params: { ...TOKEN_PARAM, tag: Type.Enum(TRADER_TAGS) },
   query: {},
   item: TokenTrader,
-  list: ({ chain, params }) => taggedList(chain.id, params.tokenAddress, params.tag),
-  bodies: (rows: readonly (TaggedRow & Placed)[]) => rows.map(traderBody),
+  list: ({ chain, params }) => taggedTraderList(chain.id, params.tokenAddress, params.tag),
+  bodies: (rows: readonly (TaggedTraderRow & KeysetRow)[]) => rows.map(traderBody),
 })
 
 /** Who traded a token. */
 export const tokenTraderRoutes: readonly ChainRoute[] = [
-  ...[topTraders('traders'), topTraders('topTraders'), topTraders('toptraders'), byTag],
+  ...[
+    topTradersRoute('traders'),
+    topTradersRoute('topTraders'),
+    topTradersRoute('toptraders'),
+    tradersByTag,
+  ],
 ]

@@ -9,25 +9,25 @@ import {
 import type { TokenName } from '../queries/token-names.ts'
 import {
   type GainerRow,
-  gainersList,
+  gainerList,
   type TopTraderRow,
   type TradeRow,
   topTradersList,
   tradesList,
 } from '../queries/trades.ts'
-import { type ChainRoute, chainPage } from './chain-route.ts'
 import {
   isDescending,
-  numberText,
-  numeric,
-  ratio,
+  numberOrNull,
+  numberTextOrNull,
+  ratioOrNull,
+  readTokenNames,
   requiredText,
   textOrNull,
-  tokenNames,
   unitsOrNull,
-} from './values.ts'
+} from './body-values.ts'
+import { type ChainRoute, definePageRoute } from './chain-route.ts'
 
-const STATUS: Readonly<Record<string, TradeDetail['status']>> = {
+const STATUS_BY_TX_STATUS: Readonly<Record<string, TradeDetail['status']>> = {
   SUCCESS: 'SUCCEEDED',
   FAILED: 'FAILED',
 }
@@ -43,7 +43,7 @@ export const tradeBody = (
   const sideAmount = unitsOrNull(row.side_raw, row.side_decimals)
   const valueUsd = requiredText(row.value_usd)
   const valueNative = requiredText(row.value_native)
-  const sidePriceNative = ratio(numeric(row.value_native), numeric(sideAmount))
+  const sidePriceNative = ratioOrNull(numberOrNull(row.value_native), numberOrNull(sideAmount))
   return {
     chain,
     blockHeight: Number(row.height),
@@ -51,7 +51,7 @@ export const tradeBody = (
     transactionSignature: row.tx_hash,
     accountOwnerAddress: row.trader,
     type: row.activity as TradeDetail['type'],
-    status: STATUS[row.tx_status] ?? 'UNKNOWN',
+    status: STATUS_BY_TX_STATUS[row.tx_status] ?? 'UNKNOWN',
     poolAddress: row.pool,
     dexProgramAddress: textOrNull(row.program),
     dexProtocolFamily: textOrNull(row.family),
@@ -61,8 +61,8 @@ export const tradeBody = (
     tokenSymbol: token?.symbol ?? '',
     tokenImageUrl: textOrNull(token?.image_url ?? ''),
     tokenAmount: requiredText(amount),
-    tokenPriceInUsd: requiredText(numberText(row.price_usd)),
-    tokenPriceInNative: requiredText(numberText(row.price_native)),
+    tokenPriceInUsd: requiredText(numberTextOrNull(row.price_usd)),
+    tokenPriceInNative: requiredText(numberTextOrNull(row.price_native)),
     tokenAmountInUsd: valueUsd,
     tokenAmountInNative: valueNative,
     sideTokenAddress: row.side,
@@ -70,21 +70,21 @@ export const tradeBody = (
     sideTokenSymbol: side?.symbol ?? '',
     sideTokenImageUrl: textOrNull(side?.image_url ?? ''),
     sideTokenAmount: requiredText(sideAmount),
-    sideTokenPriceInUsd: requiredText(numberText(row.side_price_usd)),
-    sideTokenPriceInNative: requiredText(numberText(sidePriceNative)),
+    sideTokenPriceInUsd: requiredText(numberTextOrNull(row.side_price_usd)),
+    sideTokenPriceInNative: requiredText(numberTextOrNull(sidePriceNative)),
     sideTokenAmountInUsd: valueUsd,
     sideTokenAmountInNative: valueNative,
-    gasFee: safeInteger(row.fee_raw),
+    gasFee: safeIntegerOrNull(row.fee_raw),
     gasFeeInNative: row.fee_native,
     gasFeeInUsd: row.fee_usd,
   }
 }
 
 /** An integer that a JSON reader keeps exact, else null. */
-const safeInteger = (text: string): number | null =>
+const safeIntegerOrNull = (text: string): number | null =>
   Number.isSafeInteger(Number(text)) ? Number(text) : null
 
-const trades: ChainRoute = chainPage({
+const listTrades: ChainRoute = definePageRoute({
   path: '/trade/:chain',
   summary: 'Trades, newest first',
   tag: 'trade',
@@ -93,7 +93,7 @@ const trades: ChainRoute = chainPage({
   item: TradeDetail,
   list: ({ chain, query }) => tradesList(chain.id, query),
   bodies: async (rows: readonly TradeRow[], request) => {
-    const names = await tokenNames(
+    const names = await readTokenNames(
       request,
       rows.flatMap(({ token, side }) => [token, side]),
     )
@@ -101,7 +101,7 @@ const trades: ChainRoute = chainPage({
   },
 })
 
-const topTraders: ChainRoute = chainPage({
+const listTopTraders: ChainRoute = definePageRoute({
   path: '/trade/:chain/top-traders',
   summary: 'Wallets by what they traded of a token',
   tag: 'trade',
@@ -137,7 +137,7 @@ const topTraderBody = (row: TopTraderRow): TopTrader => {
   }
 }
 
-const gainersAndLosers: ChainRoute = chainPage({
+const gainersAndLosers: ChainRoute = definePageRoute({
   path: '/trade/:chain/trader-gainers-losers',
   summary: 'Wallets by what their sales realized: gainers, or losers with sortType=asc',
   tag: 'trade',
@@ -145,7 +145,7 @@ const gainersAndLosers: ChainRoute = chainPage({
   query: GAINER_QUERY,
   item: TraderGainersLosersItem,
   list: ({ chain, query }) =>
-    gainersList(chain.id, {
+    gainerList(chain.id, {
       resolution: query.resolution ?? '1d',
       descending: isDescending(query.sortType),
     }),
@@ -160,4 +160,4 @@ const gainersAndLosers: ChainRoute = chainPage({
 })
 
 /** Trades of a chain, and wallets by their trades. */
-export const tradeRoutes: readonly ChainRoute[] = [trades, topTraders, gainersAndLosers]
+export const tradeRoutes: readonly ChainRoute[] = [listTrades, listTopTraders, gainersAndLosers]

@@ -12,20 +12,20 @@ import { WALLET_PARAM } from '../../schemas/api/wallet-pnl.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import {
   type BalanceUpdateRow,
-  balanceUpdatesList,
+  balanceUpdateList,
   type FirstTransactionRow,
   firstTransactionsQuery,
   type WalletTransferRow,
-  walletTransfersList,
+  walletTransferList,
   walletTransferTotalQuery,
 } from '../queries/wallet-history.ts'
-import { type ChainRoute, chainPage, chainRead } from './chain-route.ts'
-import { numberText, numeric, requiredText, unitsOrNull } from './values.ts'
+import { numberOrNull, numberTextOrNull, requiredText, unitsOrNull } from './body-values.ts'
+import { type ChainRoute, definePageRoute, defineReadRoute } from './chain-route.ts'
 
 /** The difference of two exact texts; null when either is unknown. */
-const difference = (after: string | null, before: string | null): string | null => {
-  const [one, other] = [numeric(after), numeric(before)]
-  return one === null || other === null ? null : numberText(one - other)
+const differenceOrNull = (after: string | null, before: string | null): string | null => {
+  const [one, other] = [numberOrNull(after), numberOrNull(before)]
+  return one === null || other === null ? null : numberTextOrNull(one - other)
 }
 
 const balanceUpdateBody = (row: BalanceUpdateRow, wallet: string, coin: string): BalanceUpdate => {
@@ -50,19 +50,19 @@ const balanceUpdateBody = (row: BalanceUpdateRow, wallet: string, coin: string):
     postBalanceInUsd: requiredText(row.post_usd),
     postBalanceInNative: requiredText(row.post_native),
     balanceChange: units(post - pre),
-    balanceChangeInUsd: requiredText(difference(row.post_usd, row.pre_usd)),
-    balanceChangeInNative: requiredText(difference(row.post_native, row.pre_native)),
+    balanceChangeInUsd: requiredText(differenceOrNull(row.post_usd, row.pre_usd)),
+    balanceChangeInNative: requiredText(differenceOrNull(row.post_native, row.pre_native)),
   }
 }
 
-const balanceUpdates = chainPage({
+const balanceUpdates = definePageRoute({
   path: '/wallet/:chain/:walletAddress/balance-updates',
   summary: 'Changes of what a wallet holds, newest first',
   tag: 'wallet',
   params: WALLET_PARAM,
   query: BALANCE_UPDATE_QUERY,
   item: BalanceUpdate,
-  list: ({ chain, params, query }) => balanceUpdatesList(chain.id, params.walletAddress, query),
+  list: ({ chain, params, query }) => balanceUpdateList(chain.id, params.walletAddress, query),
   bodies: (rows: readonly BalanceUpdateRow[], { chain, params }) => {
     const coin = chainRow(chain.id)?.nativeAddress ?? ''
     return rows.map((row) => balanceUpdateBody(row, params.walletAddress, coin))
@@ -81,19 +81,19 @@ const transferBody = (row: WalletTransferRow, wallet: string): WalletTransfer =>
   blockTimestamp: Number(row.time_ms),
 })
 
-const transfers = chainPage({
+const walletTransfers = definePageRoute({
   path: '/wallet/:chain/:walletAddress/transfers',
   summary: 'Transfers that a wallet made or got, newest first',
   tag: 'wallet',
   params: WALLET_PARAM,
   query: WALLET_TRANSFER_QUERY,
   item: WalletTransfer,
-  list: ({ chain, params, query }) => walletTransfersList(chain.id, params.walletAddress, query),
+  list: ({ chain, params, query }) => walletTransferList(chain.id, params.walletAddress, query),
   bodies: (rows: readonly WalletTransferRow[], { params }) =>
     rows.map((row) => transferBody(row, params.walletAddress)),
 })
 
-const transferTotal = chainRead({
+const walletTransferTotal = defineReadRoute({
   path: '/wallet/:chain/:walletAddress/transfer-total',
   summary: 'How many transfers a wallet made or got',
   tag: 'wallet',
@@ -110,7 +110,7 @@ const transferTotal = chainRead({
   },
 })
 
-const firstTransactions = chainRead({
+const firstTransactions = defineReadRoute({
   path: '/wallet/:chain/first-tx',
   summary: 'The transactions that first gave wallets coins',
   tag: 'wallet',
@@ -148,5 +148,5 @@ const firstTransactions = chainRead({
 
 /** What happened to what wallets hold. */
 export const walletHistoryRoutes: readonly ChainRoute[] = [
-  ...[balanceUpdates, transfers, transferTotal, firstTransactions],
+  ...[balanceUpdates, walletTransfers, walletTransferTotal, firstTransactions],
 ]

@@ -11,39 +11,40 @@ import {
   WALLET_PARAM,
   WalletPnlSummary,
 } from '../../schemas/api/wallet-pnl.ts'
-import { envelope } from '../queries/cursor.ts'
-import { sliceQuery } from '../queries/keyset.ts'
+import { pageEnvelope } from '../queries/cursors-and-pages.ts'
+import { sliceQuery } from '../queries/keyset-list.ts'
 import {
-  type PnlQuestion,
+  type PnlRequest,
   type PnlRow,
   type PnlTotalsRow,
   pnlList,
   pnlTotalsQuery,
 } from '../queries/wallet-pnl.ts'
 import {
+  formatTime,
+  numberOrNull,
+  numberTextOrNull,
+  productOrNull,
+  ratioOrNull,
+  readTokenNames,
+  requiredText,
+  unitsOrNull,
+} from './body-values.ts'
+import {
   type ChainRequest,
   type ChainRoute,
-  chainAccept,
-  chainPage,
-  chainRead,
+  defineAcceptRoute,
+  definePageRoute,
+  defineReadRoute,
 } from './chain-route.ts'
-import {
-  numberText,
-  numeric,
-  product,
-  ratio,
-  requiredText,
-  timeText,
-  tokenNames,
-  unitsOrNull,
-} from './values.ts'
 
-const required = (value: number | null): string => requiredText(numberText(value))
+const requiredNumberText = (value: number | null): string => requiredText(numberTextOrNull(value))
 
 /** Profit over cost; 0 without a cost, so that the ratios of a row add up. */
-const profitRatio = (profit: number, cost: number): string => required(ratio(profit, cost))
+const profitRatio = (profit: number, cost: number): string =>
+  requiredNumberText(ratioOrNull(profit, cost))
 
-const itemOf = (row: PnlRow): Omit<PnlDetailItem, 'name' | 'symbol' | 'logoUri'> => {
+const pnlItemBody = (row: PnlRow): Omit<PnlDetailItem, 'name' | 'symbol' | 'logoUri'> => {
   const trades = Number(row.buys) + Number(row.sells)
   const [cost, realized] = [Number(row.cost_usd), Number(row.realized_usd)]
   const unrealized = row.unrealized_usd ?? 0
@@ -51,9 +52,9 @@ const itemOf = (row: PnlRow): Omit<PnlDetailItem, 'name' | 'symbol' | 'logoUri'>
     walletAddress: row.wallet,
     tokenAddress: row.token,
     decimals: row.decimals,
-    priceInUsd: required(row.price_usd),
-    balance: unitsOrNull(row.balance, row.decimals) ?? required(row.balance_units),
-    currentValue: required(product(row.balance_units, row.price_usd)),
+    priceInUsd: requiredNumberText(row.price_usd),
+    balance: unitsOrNull(row.balance, row.decimals) ?? requiredNumberText(row.balance_units),
+    currentValue: requiredNumberText(productOrNull(row.balance_units, row.price_usd)),
     buys: row.buys,
     sells: row.sells,
     totalTrades: String(trades),
@@ -61,25 +62,29 @@ const itemOf = (row: PnlRow): Omit<PnlDetailItem, 'name' | 'symbol' | 'logoUri'>
     buyAmountInUsd: row.buy_usd,
     sellAmount: requiredText(row.sell_amount),
     sellAmountInUsd: row.sell_usd,
-    avgBuyPriceInUsd: required(ratio(Number(row.buy_usd), numeric(row.buy_amount))),
-    avgSellPriceInUsd: required(ratio(Number(row.sell_usd), numeric(row.sell_amount))),
+    avgBuyPriceInUsd: requiredNumberText(
+      ratioOrNull(Number(row.buy_usd), numberOrNull(row.buy_amount)),
+    ),
+    avgSellPriceInUsd: requiredNumberText(
+      ratioOrNull(Number(row.sell_usd), numberOrNull(row.sell_amount)),
+    ),
     realizedProfitInUsd: row.realized_usd,
     realizedProfitRatio: profitRatio(realized, cost),
-    unrealizedProfitInUsd: required(unrealized),
+    unrealizedProfitInUsd: requiredNumberText(unrealized),
     unrealizedProfitRatio: profitRatio(unrealized, cost),
-    totalProfitInUsd: required(realized + unrealized),
+    totalProfitInUsd: requiredNumberText(realized + unrealized),
     totalProfitRatio: profitRatio(realized + unrealized, cost),
-    avgProfitPerTradeInUsd: required(ratio(realized + unrealized, trades)),
+    avgProfitPerTradeInUsd: requiredNumberText(ratioOrNull(realized + unrealized, trades)),
     wins: row.wins,
     losses: row.losses,
     totalCostInUsd: row.cost_usd,
     isClosed: row.is_closed === 1,
-    firstBuyAt: numeric(row.first_buy_ms),
-    lastSellAt: numeric(row.last_sell_ms),
+    firstBuyAt: numberOrNull(row.first_buy_ms),
+    lastSellAt: numberOrNull(row.last_sell_ms),
   }
 }
 
-const NO_TOTALS: PnlTotalsRow = {
+const EMPTY_TOTALS: PnlTotalsRow = {
   tokens: '0',
   buys: '0',
   sells: '0',
@@ -94,7 +99,7 @@ const NO_TOTALS: PnlTotalsRow = {
   head_ms: '0',
 }
 
-const totalsOf = (row: PnlTotalsRow): PnlDetailSummary => {
+const pnlTotalsBody = (row: PnlTotalsRow): PnlDetailSummary => {
   const trades = Number(row.buys) + Number(row.sells)
   const [wins, losses] = [Number(row.wins), Number(row.losses)]
   const realized = Number(row.realized_usd)
@@ -106,40 +111,40 @@ const totalsOf = (row: PnlTotalsRow): PnlDetailSummary => {
     tokens: row.tokens,
     wins: row.wins,
     losses: row.losses,
-    winRate: required(ratio(wins, wins + losses)),
+    winRate: requiredNumberText(ratioOrNull(wins, wins + losses)),
     buyAmountInUsd: row.buy_usd,
     sellAmountInUsd: row.sell_usd,
     totalCostInUsd: row.cost_usd,
     realizedProfitInUsd: row.realized_usd,
     realizedProfitRatio: profitRatio(realized, Number(row.cost_usd)),
-    unrealizedProfitInUsd: required(row.unrealized_usd),
-    totalProfitInUsd: required(profit),
-    avgProfitPerTradeInUsd: required(ratio(profit, trades)),
-    currentValue: required(row.current_value),
+    unrealizedProfitInUsd: requiredNumberText(row.unrealized_usd),
+    totalProfitInUsd: requiredNumberText(profit),
+    avgProfitPerTradeInUsd: requiredNumberText(ratioOrNull(profit, trades)),
+    currentValue: requiredNumberText(row.current_value),
   }
 }
 
 const readTotals = async (
   { chain, rows }: ChainRequest<object, object>,
-  question: PnlQuestion,
+  question: PnlRequest,
 ): Promise<PnlTotalsRow> => {
-  if (!chain.enabled) return NO_TOTALS
-  const [row = NO_TOTALS] = await rows<PnlTotalsRow>(pnlTotalsQuery(question))
+  if (!chain.enabled) return EMPTY_TOTALS
+  const [row = EMPTY_TOTALS] = await rows<PnlTotalsRow>(pnlTotalsQuery(question))
   return row
 }
 
-const itemsOf = async (
+const pnlItemBodies = async (
   request: ChainRequest<object, object>,
   rows: readonly PnlRow[],
 ): Promise<readonly PnlDetailItem[]> => {
-  const names = await tokenNames(
+  const names = await readTokenNames(
     request,
     rows.map(({ token }) => token),
   )
   return rows.map((row) => {
     const name = names.get(row.token)
     return {
-      ...itemOf(row),
+      ...pnlItemBody(row),
       name: name?.name ?? null,
       symbol: name?.symbol ?? null,
       logoUri: name?.image_url || null,
@@ -147,7 +152,7 @@ const itemsOf = async (
   })
 }
 
-const summary = chainRead({
+const pnlSummary = defineReadRoute({
   path: '/wallet/:chain/:walletAddress/pnl',
   summary: 'Profit and loss of a wallet over all tokens',
   tag: 'wallet',
@@ -160,12 +165,12 @@ const summary = chainRead({
     const resolution = query.resolution ?? 'all'
     const question = { chain: chain.id, wallets: [params.walletAddress], resolution }
     const row = await readTotals(request, question)
-    const { currentValue: _value, ...totals } = totalsOf(row)
+    const { currentValue: _value, ...totals } = pnlTotalsBody(row)
     const cost = Number(row.cost_usd)
     return {
       walletAddress: params.walletAddress,
       resolution,
-      updatedAt: row.head_ms === '0' ? null : timeText(Number(row.head_ms)),
+      updatedAt: row.head_ms === '0' ? null : formatTime(Number(row.head_ms)),
       ...totals,
       unrealizedProfitRatio: profitRatio(row.unrealized_usd, cost),
       totalProfitRatio: profitRatio(Number(row.realized_usd) + row.unrealized_usd, cost),
@@ -173,11 +178,11 @@ const summary = chainRead({
   },
 })
 
-const detailsQuestion = ({
+const toPnlRequest = ({
   chain,
   params,
   query,
-}: ChainRequest<{ readonly walletAddress: string }, DetailsQuery>): PnlQuestion => ({
+}: ChainRequest<{ readonly walletAddress: string }, DetailsQuery>): PnlRequest => ({
   chain: chain.id,
   wallets: [params.walletAddress],
   resolution: query.resolution ?? 'all',
@@ -190,7 +195,7 @@ type DetailsQuery = {
     | undefined
 }
 
-const details = chainPage({
+const pnlDetails = definePageRoute({
   path: '/wallet/:chain/:walletAddress/pnl-details',
   summary: 'Profit and loss of a wallet by token',
   tag: 'wallet',
@@ -200,33 +205,33 @@ const details = chainPage({
   more: {
     page: PnlDetailsResult,
     read: async (request) => ({
-      summary: totalsOf(await readTotals(request, detailsQuestion(request))),
+      summary: pnlTotalsBody(await readTotals(request, toPnlRequest(request))),
     }),
   },
-  list: (request) => pnlList(detailsQuestion(request), request.query.sortBy ?? 'totalPnl'),
-  bodies: (rows: readonly PnlRow[], request) => itemsOf(request, rows),
+  list: (request) => pnlList(toPnlRequest(request), request.query.sortBy ?? 'totalPnl'),
+  bodies: (rows: readonly PnlRow[], request) => pnlItemBodies(request, rows),
 })
 
 /** Most rows of an answer without pages: 100 addresses are asked for at most. */
-const MOST_ROWS = 100
+const MAX_ROWS = 100
 
-const readAll = async (
+const readPnlDetails = async (
   request: ChainRequest<object, object>,
-  question: PnlQuestion,
+  question: PnlRequest,
 ): Promise<PnlDetailsResult> => {
-  const slice = { direction: 'next', after: undefined, rows: MOST_ROWS } as const
+  const slice = { direction: 'next', after: undefined, rows: MAX_ROWS } as const
   const [rows, totals] = request.chain.enabled
     ? await Promise.all([
         request.rows<PnlRow>(sliceQuery(pnlList(question, 'totalPnl'), slice)),
         readTotals(request, question),
       ])
-    : [[], NO_TOTALS]
-  const data = await itemsOf(request, rows)
+    : [[], EMPTY_TOTALS]
+  const data = await pnlItemBodies(request, rows)
   const page = { data, hasNext: false, hasPrev: false, startCursor: null, endCursor: null }
-  return { ...envelope(page, (item) => [item]), summary: totalsOf(totals) }
+  return { ...pageEnvelope(page, (item) => [item]), summary: pnlTotalsBody(totals) }
 }
 
-const byToken = chainRead({
+const pnlByToken = defineReadRoute({
   path: '/wallet/:chain/:walletAddress/pnl-by-token',
   summary: 'Profit and loss of a wallet with given tokens',
   tag: 'wallet',
@@ -235,7 +240,7 @@ const byToken = chainRead({
   response: PnlDetailsResult,
   absent: 'empty',
   answer: (request) =>
-    readAll(request, {
+    readPnlDetails(request, {
       chain: request.chain.id,
       wallets: [request.params.walletAddress],
       tokens: request.addresses('tokenAddresses'),
@@ -243,7 +248,7 @@ const byToken = chainRead({
     }),
 })
 
-const byWallet = chainRead({
+const pnlByWallet = defineReadRoute({
   path: '/wallet/:chain/pnl-by-wallet',
   summary: 'Profit and loss of given wallets with a token',
   tag: 'wallet',
@@ -252,7 +257,7 @@ const byWallet = chainRead({
   response: PnlDetailsResult,
   absent: 'empty',
   answer: (request) =>
-    readAll(request, {
+    readPnlDetails(request, {
       chain: request.chain.id,
       wallets: request.addresses('walletAddresses'),
       tokens: [request.query.tokenAddress],
@@ -261,7 +266,7 @@ const byWallet = chainRead({
 })
 
 /** Profit and loss is folded with every block: asking for it to be computed again changes nothing. */
-const calculate = chainAccept({
+const calculatePnl = defineAcceptRoute({
   path: '/wallet/:chain/:walletAddress/calculate-pnl',
   summary: 'Asks for a computation; profit and loss is always current here',
   tag: 'wallet',
@@ -269,7 +274,7 @@ const calculate = chainAccept({
   body: CalculatePnl,
 })
 
-const watch = chainAccept({
+const watchWallet = defineAcceptRoute({
   path: '/watchlist/:chain/:walletAddress',
   summary: 'Asks for a wallet to be watched; every wallet is',
   tag: 'wallet',
@@ -278,5 +283,5 @@ const watch = chainAccept({
 
 /** Profit and loss of wallets. */
 export const walletPnlRoutes: readonly ChainRoute[] = [
-  ...[summary, details, byToken, byWallet, calculate, watch],
+  ...[pnlSummary, pnlDetails, pnlByToken, pnlByWallet, calculatePnl, watchWallet],
 ]

@@ -14,14 +14,14 @@ import {
   WebhookSecret,
 } from '../../schemas/api/webhook.ts'
 import { endpointBody } from '../webhooks/endpoint.ts'
-import type { EndpointResource, Owner } from '../webhooks/endpoint-service.ts'
-import { priced } from './routing.ts'
+import type { EndpointApi, Owner } from '../webhooks/endpoint-api.ts'
+import { pricedRoute } from './routing.ts'
 
-const READ = ['webhook.read']
-const WRITE = ['webhook.write']
+const READ_SCOPES = ['webhook.read']
+const WRITE_SCOPES = ['webhook.write']
 
 /** Who calls; the guard let nobody else through. */
-export const ownerOf = ({ principal }: Pick<FastifyRequest, 'principal'>): Owner => {
+export const requireOwner = ({ principal }: Pick<FastifyRequest, 'principal'>): Owner => {
   if (principal === null) throw new Fault('UNAUTHORIZED')
   return principal
 }
@@ -33,15 +33,15 @@ const idempotencyKey = ({ headers }: FastifyRequest): string | undefined => {
 
 /** Create, list, read, update, delete, secret and rotation of webhook endpoints. */
 export const webhookRoutes =
-  (resource: EndpointResource): FastifyPluginAsyncTypebox =>
+  (resource: EndpointApi): FastifyPluginAsyncTypebox =>
   async (app) => {
-    await app.register(writing(resource))
-    await app.register(reading(resource))
-    await app.register(updating(resource))
+    await app.register(writeRoutes(resource))
+    await app.register(readRoutes(resource))
+    await app.register(updateRoutes(resource))
   }
 
-const reading =
-  (resource: EndpointResource): FastifyPluginAsyncTypebox =>
+const readRoutes =
+  (resource: EndpointApi): FastifyPluginAsyncTypebox =>
   async (app) => {
     app.get(
       '/webhook/endpoint',
@@ -52,9 +52,9 @@ const reading =
           querystring: WebhookListQuery,
           response: { 200: WebhookList },
         },
-        config: priced('GET /webhook/endpoint', READ),
+        config: pricedRoute('GET /webhook/endpoint', READ_SCOPES),
       },
-      async (request) => resource.list(ownerOf(request), request.query),
+      async (request) => resource.list(requireOwner(request), request.query),
     )
     app.get(
       '/webhook/endpoint/:id',
@@ -65,9 +65,9 @@ const reading =
           params: WebhookParams,
           response: { 200: WebhookEndpointBody },
         },
-        config: priced('GET /webhook/endpoint/:id', READ),
+        config: pricedRoute('GET /webhook/endpoint/:id', READ_SCOPES),
       },
-      async (request) => endpointBody(resource.read(ownerOf(request), request.params.id)),
+      async (request) => endpointBody(resource.read(requireOwner(request), request.params.id)),
     )
     app.get(
       '/webhook/endpoint/:id/secret',
@@ -78,17 +78,17 @@ const reading =
           params: WebhookParams,
           response: { 200: WebhookSecret },
         },
-        config: { ...priced('GET /webhook/endpoint/:id/secret', READ), audit: true },
+        config: { ...pricedRoute('GET /webhook/endpoint/:id/secret', READ_SCOPES), audit: true },
       },
       async (request, reply) => {
         reply.header('Cache-Control', 'no-store')
-        return { secret: resource.secret(ownerOf(request), request.params.id) }
+        return { secret: resource.secret(requireOwner(request), request.params.id) }
       },
     )
   }
 
-const writing =
-  (resource: EndpointResource): FastifyPluginAsyncTypebox =>
+const writeRoutes =
+  (resource: EndpointApi): FastifyPluginAsyncTypebox =>
   async (app) => {
     app.post(
       '/webhook/endpoint',
@@ -99,11 +99,11 @@ const writing =
           body: CreateWebhook,
           response: { 200: WebhookEndpointBody },
         },
-        config: priced('POST /webhook/endpoint', WRITE),
+        config: pricedRoute('POST /webhook/endpoint', WRITE_SCOPES),
       },
       async (request, reply) => {
         const key = idempotencyKey(request)
-        const made = await resource.create(ownerOf(request), request.body, key)
+        const made = await resource.create(requireOwner(request), request.body, key)
         if (made.replayed) reply.header('Idempotent-Replayed', 'true')
         return made.body
       },
@@ -117,10 +117,10 @@ const writing =
           params: WebhookParams,
           response: { 200: Success },
         },
-        config: priced('DELETE /webhook/endpoint/:id', WRITE),
+        config: pricedRoute('DELETE /webhook/endpoint/:id', WRITE_SCOPES),
       },
       async (request) => {
-        await resource.remove(ownerOf(request), request.params.id)
+        await resource.remove(requireOwner(request), request.params.id)
         return { success: true }
       },
     )
@@ -134,17 +134,17 @@ const writing =
           body: RotateWebhook,
           response: { 200: Success },
         },
-        config: priced('POST /webhook/endpoint/:id/secret/rotate', WRITE),
+        config: pricedRoute('POST /webhook/endpoint/:id/secret/rotate', WRITE_SCOPES),
       },
       async (request) => {
-        await resource.rotate(ownerOf(request), request.params.id, request.body ?? {})
+        await resource.rotate(requireOwner(request), request.params.id, request.body ?? {})
         return { success: true }
       },
     )
   }
 
-const updating =
-  (resource: EndpointResource): FastifyPluginAsyncTypebox =>
+const updateRoutes =
+  (resource: EndpointApi): FastifyPluginAsyncTypebox =>
   async (app) => {
     app.patch(
       '/webhook/endpoint',
@@ -155,11 +155,11 @@ const updating =
           body: UpdateWebhook,
           response: { 200: WebhookEndpointBody },
         },
-        config: priced('PATCH /webhook/endpoint', WRITE),
+        config: pricedRoute('PATCH /webhook/endpoint', WRITE_SCOPES),
       },
       async (request) => {
         const { endpointId, ...change } = request.body
-        return endpointBody(await resource.update(ownerOf(request), endpointId, change))
+        return endpointBody(await resource.update(requireOwner(request), endpointId, change))
       },
     )
     for (const method of ['PATCH', 'PUT'] as const) {
@@ -173,10 +173,10 @@ const updating =
           body: UpdateWebhookAt,
           response: { 200: WebhookEndpointBody },
         },
-        config: priced(`${method} /webhook/endpoint/:id`, WRITE),
+        config: pricedRoute(`${method} /webhook/endpoint/:id`, WRITE_SCOPES),
         handler: async (request) => {
           const { id } = request.params
-          return endpointBody(await resource.update(ownerOf(request), id, request.body))
+          return endpointBody(await resource.update(requireOwner(request), id, request.body))
         },
       })
     }

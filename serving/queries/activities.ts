@@ -1,10 +1,10 @@
 import { queryTimeMs } from '../../core/time.ts'
-import type { List, OrderColumn } from './keyset.ts'
-import { taggedWallets } from './trader-tags.ts'
+import type { KeysetList, OrderColumn } from './keyset-list.ts'
+import { walletsWithTagsSql } from './trader-tags.ts'
 import { TRADE_COLUMNS } from './trades.ts'
 
 /** What narrows and orders activities; bounds exclusive but those of amounts. */
-export interface ActivityQuestion {
+export interface ActivityRequest {
   readonly tokenAddress?: string | undefined
   readonly walletAddress?: string | undefined
   readonly poolAddress?: string | undefined
@@ -23,13 +23,13 @@ export interface ActivityQuestion {
 }
 
 /** Columns that trades and changes of liquidity share. */
-const COMMON = `block_time, block_slot, block_height, tx_hash, tx_index, tx_fee, tx_fee_native, tx_fee_usd, toString(tx_status) AS tx_status, event_index,
+const COMMON_COLUMNS = `block_time, block_slot, block_height, tx_hash, tx_index, tx_fee, tx_fee_native, tx_fee_usd, toString(tx_status) AS tx_status, event_index,
     toString(program_address) AS program_address, toString(protocol_family) AS protocol_family, pool_address`
 
-const KINDS = `multiIf(event_type = 'INITIALIZE', 'LIQUIDITY_INITIALIZE', event_type = 'INCREASE_LIQUIDITY', 'LIQUIDITY_ADD', 'LIQUIDITY_REMOVE')`
+const LIQUIDITY_EVENT_SQL = `multiIf(event_type = 'INITIALIZE', 'LIQUIDITY_INITIALIZE', event_type = 'INCREASE_LIQUIDITY', 'LIQUIDITY_ADD', 'LIQUIDITY_REMOVE')`
 
 /** One leg of a change of liquidity by the names of a trade's. */
-const leg = (
+const legColumns = (
   token: 'base' | 'quote',
   side: 'base' | 'quote',
   isBase: 0 | 1,
@@ -38,26 +38,26 @@ const leg = (
     ${side}_decimals AS side_decimals, abs(${side}_change) AS side_amount, ${side}_price_usd AS side_price_usd, toUInt8(${isBase}) AS is_base`
 
 /** Value of both sides, null where one is not known. */
-const VALUE = `toDecimal128OrNull(toString(round(toFloat64(abs(base_change)) / exp10(base_decimals) * base_price_usd
+const LIQUIDITY_VALUE_SQL = `toDecimal128OrNull(toString(round(toFloat64(abs(base_change)) / exp10(base_decimals) * base_price_usd
     + toFloat64(abs(quote_change)) / exp10(quote_decimals) * quote_price_usd, 12)), 12)`
 
-const liquidityRows = (
+const liquiditySelect = (
   chain: string,
   token: 'base' | 'quote',
   side: 'base' | 'quote',
   where: string,
-): string => `SELECT ${COMMON}, lp_wallet AS owner, ${KINDS} AS side, ${leg(token, side, token === 'base' ? 1 : 0)},
-    CAST(NULL, 'Nullable(Float64)') AS price_native, ${VALUE} AS amount_usd, CAST(NULL, 'Nullable(Decimal(38,12))') AS amount_native
+): string => `SELECT ${COMMON_COLUMNS}, lp_wallet AS owner, ${LIQUIDITY_EVENT_SQL} AS side, ${legColumns(token, side, token === 'base' ? 1 : 0)},
+    CAST(NULL, 'Nullable(Float64)') AS price_native, ${LIQUIDITY_VALUE_SQL} AS amount_usd, CAST(NULL, 'Nullable(Decimal(38,12))') AS amount_native
   FROM ${chain}_dex_pool_events_enriched FINAL WHERE event_type != 'SWAP' AND ${where}`
 
-const tradeRows = (chain: string, question: ActivityQuestion, where: string): string => {
+const tradeSelect = (chain: string, question: ActivityRequest, where: string): string => {
   const table = question.walletAddress === undefined ? 'enriched' : 'by_wallet'
-  return `SELECT ${COMMON}, owner, toString(side) AS side, token_address, decimals, toInt256(amount) AS amount, price_usd, side_token,
+  return `SELECT ${COMMON_COLUMNS}, owner, toString(side) AS side, token_address, decimals, toInt256(amount) AS amount, price_usd, side_token,
     side_decimals, toInt256(side_amount) AS side_amount, side_price_usd, is_base, price_native, amount_usd, amount_native
   FROM ${chain}_dex_trades_${table} FINAL WHERE ${where}`
 }
 
-const POSITION: readonly OrderColumn[] = [
+const POSITION_ORDER: readonly OrderColumn[] = [
   { sql: 't.block_slot', type: 'UInt64' },
   { sql: 't.tx_index', type: 'UInt32' },
   { sql: 't.event_index', type: 'UInt32' },
@@ -69,21 +69,21 @@ interface Condition {
   readonly value: unknown
 }
 
-const timeOf = (value: number | undefined): number | undefined =>
+const optionalTimeMs = (value: number | undefined): number | undefined =>
   value === undefined ? undefined : queryTimeMs(value)
 
-const conditionsOf = (question: ActivityQuestion): Readonly<Record<string, Condition>> => ({
+const activityConditions = (question: ActivityRequest): Readonly<Record<string, Condition>> => ({
   wallet: { sql: 't.owner = {wallet:String}', value: question.walletAddress },
   pool: { sql: 't.pool_address = {pool:String}', value: question.poolAddress },
   tx: { sql: 't.tx_hash = {tx:String}', value: question.transactionsSignature },
   type: { sql: 't.side = {type:String}', value: question.type },
   before: {
     sql: 't.block_time < fromUnixTimestamp64Milli({before:Int64})',
-    value: timeOf(question.beforeTimestamp),
+    value: optionalTimeMs(question.beforeTimestamp),
   },
   after: {
     sql: 't.block_time > fromUnixTimestamp64Milli({after:Int64})',
-    value: timeOf(question.afterTimestamp),
+    value: optionalTimeMs(question.afterTimestamp),
   },
   below: { sql: 't.block_height < {below:UInt64}', value: question.beforeBlockHeight },
   above: { sql: 't.block_height > {above:UInt64}', value: question.afterBlockHeight },
@@ -92,31 +92,35 @@ const conditionsOf = (question: ActivityQuestion): Readonly<Record<string, Condi
 })
 
 /** Trades and changes of liquidity: seen from the token that is asked for, else from the base token of each. */
-export const activitiesList = (chain: string, question: ActivityQuestion): List => {
+export const activityList = (chain: string, question: ActivityRequest): KeysetList => {
   const { tokenAddress, traderTags, sort, descending } = question
-  const asked = Object.entries(conditionsOf(question)).filter(
+  const asked = Object.entries(activityConditions(question)).filter(
     ([, { value }]) => value !== undefined,
   )
   const isToken = tokenAddress !== undefined
   const rows = [
-    tradeRows(chain, question, isToken ? 'token_address = {token:String}' : 'is_base = 1'),
-    liquidityRows(chain, 'base', 'quote', isToken ? 'base_token = {token:String}' : '1'),
-    ...(isToken ? [liquidityRows(chain, 'quote', 'base', 'quote_token = {token:String}')] : []),
+    tradeSelect(chain, question, isToken ? 'token_address = {token:String}' : 'is_base = 1'),
+    liquiditySelect(chain, 'base', 'quote', isToken ? 'base_token = {token:String}' : '1'),
+    ...(isToken ? [liquiditySelect(chain, 'quote', 'base', 'quote_token = {token:String}')] : []),
   ]
   const tagged =
     traderTags === undefined
       ? []
-      : [isToken ? `t.owner IN (SELECT wallet FROM (${taggedWallets(chain, traderTags)}))` : '0']
+      : [
+          isToken
+            ? `t.owner IN (SELECT wallet FROM (${walletsWithTagsSql(chain, traderTags)}))`
+            : '0',
+        ]
   return {
     columns: TRADE_COLUMNS,
     from: `(${rows.join('\n  UNION ALL ')}) AS t`,
     where: [...asked.map(([, { sql }]) => sql), ...tagged],
     order:
       sort === 'time'
-        ? POSITION
+        ? POSITION_ORDER
         : [
             { sql: 'toDecimal256(ifNull(t.amount_usd, -1), 12)', type: 'Decimal256(12)' },
-            ...POSITION,
+            ...POSITION_ORDER,
           ],
     descending,
     params: {

@@ -2,19 +2,19 @@ import { decimalText, unitsText } from '../../core/amounts.ts'
 import type { Query } from '../../core/clickhouse/client.ts'
 import { bucketEnd, bucketStart, RESOLUTIONS, type Resolution } from '../../core/time.ts'
 import type { Candle } from '../../schemas/api/candle.ts'
-import { type Base, candleLayers, watermark } from './layers.ts'
+import { candleSources, type StoredResolution, watermarkCte } from './candle-sources.ts'
 
 /** Which trades make the candles, and whose price they show. */
-export type Series =
+export type CandleSeries =
   | { readonly kind: 'token'; readonly token: string }
   /** The pool's base token is the priced one. */
   | { readonly kind: 'pool'; readonly pool: string }
   | { readonly kind: 'pair'; readonly token: string; readonly side: string }
 
 /** A question for candles. `fromMs` inclusive, `toMs` exclusive, both on bucket starts. */
-export interface CandleQuestion {
+export interface CandleRequest {
   readonly chain: string
-  readonly series: Series
+  readonly series: CandleSeries
   readonly resolution: Resolution
   readonly priceType: 'usd' | 'native'
   readonly fromMs: number
@@ -35,8 +35,11 @@ export interface CandleRow {
   readonly decimals: number | null
 }
 
-const SERIES: Readonly<
-  Record<Series['kind'], { readonly priced: (chain: string) => string; readonly where: string }>
+const SERIES_SQL: Readonly<
+  Record<
+    CandleSeries['kind'],
+    { readonly priced: (chain: string) => string; readonly where: string }
+  >
 > = {
   // A quote leg is not a candle of the quote: streams and cubes leave it out as well.
   token: {
@@ -54,25 +57,25 @@ const SERIES: Readonly<
   },
 }
 
-const PRICES = {
+const PRICE_COLUMNS = {
   usd: ['o', 'c', 'h', 'l', 'vu'],
   native: ['onv', 'cnv', 'hnv', 'lnv', 'vn'],
 } as const
 
-const DAY = RESOLUTIONS['1d']
-const HOUR = RESOLUTIONS['1h']
-const MINUTE = RESOLUTIONS['1m']
+const DAY_MS = RESOLUTIONS['1d']
+const HOUR_MS = RESOLUTIONS['1h']
+const MINUTE_MS = RESOLUTIONS['1m']
 
 /** The coarsest stored resolution that the wanted one is a multiple of. */
-const baseOf = (resolution: Resolution): Base => {
-  const size = RESOLUTIONS[resolution] ?? DAY
-  if (size % DAY === 0) return '1d'
-  if (size % HOUR === 0) return '1h'
-  return size % MINUTE === 0 ? '1m' : '1s'
+const storedResolutionFor = (resolution: Resolution): StoredResolution => {
+  const size = RESOLUTIONS[resolution] ?? DAY_MS
+  if (size % DAY_MS === 0) return '1d'
+  if (size % HOUR_MS === 0) return '1h'
+  return size % MINUTE_MS === 0 ? '1m' : '1s'
 }
 
 /** Epoch seconds of the first Monday: weeks start there, everything else at the epoch. */
-const FIRST_MONDAY = bucketStart(7 * DAY, '1w') / 1_000
+const FIRST_MONDAY_SECONDS = bucketStart(7 * DAY_MS, '1w') / 1_000
 
 const bucketSql = (resolution: Resolution) => {
   const size = RESOLUTIONS[resolution]
@@ -80,24 +83,24 @@ const bucketSql = (resolution: Resolution) => {
     return (column: string) =>
       `toInt64(toUnixTimestamp(toDateTime(toStartOfMonth(${column}), 'UTC')))`
   }
-  const [seconds, shift] = [size / 1_000, resolution === '1w' ? FIRST_MONDAY : 0]
+  const [seconds, shift] = [size / 1_000, resolution === '1w' ? FIRST_MONDAY_SECONDS : 0]
   return (column: string) =>
     `intDiv(toInt64(toUnixTimestamp(${column})) - ${shift}, ${seconds}) * ${seconds} + ${shift}`
 }
 
 /** Times behind this one do not fit the tables' columns; nothing was traded there yet. */
-const LAST_TIME_MS = Date.UTC(2100, 0, 1)
+const MAX_TIME_MS = Date.UTC(2100, 0, 1)
 
 /** Bucket starts in `[fromMs, toMs)` as a range of trade times; undefined when no bucket starts in it. */
-const tradeTimes = ({ resolution, fromMs, toMs }: CandleQuestion) => {
+const tradeTimeRange = ({ resolution, fromMs, toMs }: CandleRequest) => {
   const own = bucketStart(fromMs, resolution)
   const firstMs = own === fromMs ? own : bucketEnd(own, resolution)
-  const lastMs = Math.min(toMs, LAST_TIME_MS)
+  const lastMs = Math.min(toMs, MAX_TIME_MS)
   if (firstMs >= lastMs) return undefined
   return { firstMs, endMs: bucketEnd(bucketStart(lastMs - 1, resolution), resolution) }
 }
 
-const seriesParams = (series: Series): Readonly<Record<string, string>> => {
+const seriesParams = (series: CandleSeries): Readonly<Record<string, string>> => {
   if (series.kind === 'pool') return { pool: series.pool }
   return series.kind === 'token'
     ? { token: series.token }
@@ -108,21 +111,21 @@ const seriesParams = (series: Series): Readonly<Record<string, string>> => {
  * The newest `limit` buckets with trades in the range, newest first, in one statement; undefined when no bucket can
  * start in the range. A native series has the prices of trades whose native price is known, and leaves out buckets without any.
  */
-export const candleQuery = (question: CandleQuestion): Query | undefined => {
+export const candleQuery = (question: CandleRequest): Query | undefined => {
   const { chain, series, resolution, priceType, limit } = question
-  const times = tradeTimes(question)
+  const times = tradeTimeRange(question)
   if (!times) return undefined
-  const { priced, where } = SERIES[series.kind]
-  const [open, close, high, low, volume] = PRICES[priceType]
-  const layers = candleLayers({
+  const { priced, where } = SERIES_SQL[series.kind]
+  const [open, close, high, low, volume] = PRICE_COLUMNS[priceType]
+  const layers = candleSources({
     chain,
-    base: baseOf(resolution),
+    base: storedResolutionFor(resolution),
     where,
     bucket: bucketSql(resolution),
     range: (column) =>
       `${column} >= fromUnixTimestamp64Milli({first:Int64}) AND ${column} < fromUnixTimestamp64Milli({end:Int64})`,
   })
-  const sql = `WITH ${watermark(chain)}, ${priced(chain)}
+  const sql = `WITH ${watermarkCte(chain)}, ${priced(chain)}
 SELECT b, argMinMerge(${open}) AS open, max(${high}) AS high, min(${low}) AS low, argMaxMerge(${close}) AS close,
   sum(${volume}) AS volume_value, sum(n) AS trades_count, sum(v) AS volume_raw,
   (SELECT any(decimals) FROM ${chain}_tokens FINAL WHERE token_address = priced) AS decimals
@@ -133,7 +136,7 @@ GROUP BY b HAVING isFinite(low) AND low > 0 ORDER BY b DESC LIMIT {limit:UInt32}
 }
 
 /** Row to body. */
-export const candleOf = (row: CandleRow): Candle => ({
+export const candleBody = (row: CandleRow): Candle => ({
   timestamp: Number(row.b) * 1_000,
   open: decimalText(row.open),
   high: decimalText(row.high),
@@ -149,9 +152,9 @@ export const candleOf = (row: CandleRow): Candle => ({
  * The last `limit` buckets that start before `toMs`, each either the candle of its trades or a flat bar at the close
  * before it; nothing stands before the first known trade. `candles` are oldest first.
  */
-export const withFlatBars = (
+export const fillCandleGaps = (
   candles: readonly Candle[],
-  { resolution, toMs, limit }: Pick<CandleQuestion, 'resolution' | 'toMs' | 'limit'>,
+  { resolution, toMs, limit }: Pick<CandleRequest, 'resolution' | 'toMs' | 'limit'>,
 ): readonly Candle[] => {
   const oldest = candles[0]
   if (!oldest) return []
@@ -167,13 +170,13 @@ export const withFlatBars = (
   const first = starts.at(-1) ?? 0
   let close = candles.findLast(({ timestamp }) => timestamp < first)?.close ?? oldest.open
   return starts.toReversed().map((start) => {
-    const candle = byStart.get(start) ?? flatBar(start, close)
+    const candle = byStart.get(start) ?? flatCandle(start, close)
     close = candle.close
     return candle
   })
 }
 
-const flatBar = (timestamp: number, price: string): Candle => ({
+const flatCandle = (timestamp: number, price: string): Candle => ({
   timestamp,
   open: price,
   high: price,

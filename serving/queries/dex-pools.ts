@@ -1,6 +1,6 @@
 import type { Query } from '../../core/clickhouse/client.ts'
 import { queryTimeMs } from '../../core/time.ts'
-import type { List, OrderColumn, Placed } from './keyset.ts'
+import type { KeysetList, KeysetRow, OrderColumn } from './keyset-list.ts'
 
 /** A pool with its reserves in base units and the last prices of its tokens. */
 export interface PoolRow {
@@ -27,7 +27,7 @@ export interface PoolRow {
 }
 
 /** Pools that `which` selects, as a subquery `t`. */
-const poolRows = (
+const poolsSubquery = (
   chain: string,
   which: string,
 ): string => `(SELECT p.pool_address AS pool, p.token_a AS token_a, p.token_b AS token_b,
@@ -46,7 +46,7 @@ const poolRows = (
   LEFT JOIN (SELECT pool_address, toUnixTimestamp64Milli(created_at) AS created_ms, creator FROM ${chain}_dex_pool_births FINAL
     WHERE pool_address IN (SELECT pool_address FROM ${chain}_dex_pools FINAL WHERE ${which})) AS m ON m.pool_address = p.pool_address) AS t`
 
-const COLUMNS = `t.pool AS pool, t.token_a AS token_a, t.token_b AS token_b, t.program AS program, t.protocol AS protocol, t.family AS family,
+const POOL_COLUMNS = `t.pool AS pool, t.token_a AS token_a, t.token_b AS token_b, t.program AS program, t.protocol AS protocol, t.family AS family,
   t.decimals_a AS decimals_a, t.decimals_b AS decimals_b, t.base_is_a AS base_is_a, toString(t.reserve_a) AS reserve_a,
   toString(t.reserve_b) AS reserve_b, toString(t.liquidity_usd) AS liquidity_usd, toString(t.liquidity_native) AS liquidity_native,
   t.price_a_usd AS price_a_usd, t.price_a_native AS price_a_native, t.price_b_usd AS price_b_usd, t.price_b_native AS price_b_native,
@@ -54,7 +54,7 @@ const COLUMNS = `t.pool AS pool, t.token_a AS token_a, t.token_b AS token_b, t.p
 
 /** The given pools, in no order; unknown ones are missing. */
 export const poolsQuery = (chain: string, pools: readonly string[]): Query => ({
-  sql: `SELECT ${COLUMNS} FROM ${poolRows(chain, 'pool_address IN {pools:Array(String)}')}`,
+  sql: `SELECT ${POOL_COLUMNS} FROM ${poolsSubquery(chain, 'pool_address IN {pools:Array(String)}')}`,
   params: { pools },
 })
 
@@ -67,7 +67,7 @@ export interface TokenPoolFilter {
   readonly maxTvlInUsd?: string | undefined
 }
 
-const BOUNDS = [
+const TVL_BOUNDS = [
   ['minTvlInSol', 't.liquidity_native >='],
   ['maxTvlInSol', 't.liquidity_native <='],
   ['minTvlInUsd', 't.liquidity_usd >='],
@@ -80,12 +80,12 @@ export const tokenPoolsList = (
   token: string,
   filter: TokenPoolFilter,
   descending: boolean,
-): List => {
-  const bounds = BOUNDS.filter(([name]) => filter[name] !== undefined)
+): KeysetList => {
+  const bounds = TVL_BOUNDS.filter(([name]) => filter[name] !== undefined)
   const column = filter.sortBy === 'tvlInSol' ? 't.liquidity_native' : 't.liquidity_usd'
   return {
-    columns: COLUMNS,
-    from: poolRows(chain, '(token_a = {token:String} OR token_b = {token:String})'),
+    columns: POOL_COLUMNS,
+    from: poolsSubquery(chain, '(token_a = {token:String} OR token_b = {token:String})'),
     where: bounds.map(([name, test]) => `${test} toDecimal256({${name}:String}, 12)`),
     order: [
       { sql: `toDecimal256(ifNull(${column}, -1), 12)`, type: 'Decimal256(12)' },
@@ -106,7 +106,7 @@ ORDER BY m.created_at DESC, m.pool_address LIMIT {rows:UInt32}`,
 })
 
 /** What a pool held after an event; base units. The table calls the pool's first token `base`, its second `quote`. */
-export interface SnapshotRow extends Placed {
+export interface SnapshotRow extends KeysetRow {
   readonly pool: string
   readonly height: string
   readonly slot: string
@@ -123,18 +123,22 @@ export interface SnapshotRow extends Placed {
   readonly liquidity_native: string | null
 }
 
-const POSITION: readonly OrderColumn[] = [
+const POSITION_ORDER: readonly OrderColumn[] = [
   { sql: 't.block_slot', type: 'UInt64' },
   { sql: 't.tx_index', type: 'UInt32' },
   { sql: 't.event_index', type: 'UInt32' },
 ]
-const NEWEST = 'block_slot DESC, tx_index DESC, event_index DESC'
+const NEWEST_FIRST = 'block_slot DESC, tx_index DESC, event_index DESC'
 
 /** States of a pool, newest first: the last of each hour and after every change of liquidity; with a time the newest until then. */
-export const poolSnapshotsList = (chain: string, pool: string, time: number | undefined): List => {
-  const snapshots = `SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY toStartOfHour(block_time) ORDER BY ${NEWEST}) AS rank
+export const poolSnapshotsList = (
+  chain: string,
+  pool: string,
+  time: number | undefined,
+): KeysetList => {
+  const snapshots = `SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY toStartOfHour(block_time) ORDER BY ${NEWEST_FIRST}) AS rank
     FROM ${chain}_dex_pool_events_enriched FINAL WHERE pool_address = {pool:String}) WHERE rank = 1 OR event_type != 'SWAP'`
-  const until = `SELECT * FROM (${snapshots}) WHERE block_time <= fromUnixTimestamp64Milli({time:Int64}) ORDER BY ${NEWEST} LIMIT 1`
+  const until = `SELECT * FROM (${snapshots}) WHERE block_time <= fromUnixTimestamp64Milli({time:Int64}) ORDER BY ${NEWEST_FIRST} LIMIT 1`
   return {
     columns: `t.pool_address AS pool, toString(t.block_height) AS height, toString(t.block_slot) AS slot,
   toString(toUnixTimestamp64Milli(t.block_time)) AS time_ms, t.base_token AS base, t.base_decimals AS base_decimals,
@@ -143,18 +147,18 @@ export const poolSnapshotsList = (chain: string, pool: string, time: number | un
   toString(t.liquidity_usd) AS liquidity_usd, toString(t.liquidity_native) AS liquidity_native`,
     from: `(${time === undefined ? snapshots : until}) AS t`,
     where: [],
-    order: POSITION,
+    order: POSITION_ORDER,
     descending: true,
     params: { pool, ...(time !== undefined && { time: queryTimeMs(time) }) },
   }
 }
 
 /** Pools of a token, by either leg. */
-const poolsOf = (chain: string): string =>
+const tokenPoolsSubquery = (chain: string): string =>
   `(SELECT pool_address FROM ${chain}_dex_pools FINAL WHERE token_a = {token:String} OR token_b = {token:String})`
 
 /** Hours in which a token's liquidity changed. */
-export interface LiquidityHourRow extends Placed {
+export interface LiquidityHourRow extends KeysetRow {
   /** Epoch seconds of its start. */
   readonly hour: string
 }
@@ -164,14 +168,14 @@ export const liquidityHoursList = (
   chain: string,
   token: string,
   time: number | undefined,
-): List => {
+): KeysetList => {
   const until =
     time === undefined ? '' : ' AND block_time <= fromUnixTimestamp64Milli({time:Int64})'
   const newest = time === undefined ? '' : ' ORDER BY hour DESC LIMIT 1'
   return {
     columns: 'toString(t.hour) AS hour',
     from: `(SELECT toInt64(toUnixTimestamp(toStartOfHour(block_time))) AS hour FROM ${chain}_dex_pool_events_enriched FINAL
-  WHERE pool_address IN ${poolsOf(chain)}${until} GROUP BY hour${newest}) AS t`,
+  WHERE pool_address IN ${tokenPoolsSubquery(chain)}${until} GROUP BY hour${newest}) AS t`,
     where: [],
     order: [{ sql: 't.hour', type: 'Int64' }],
     descending: true,
@@ -201,7 +205,7 @@ export const poolHoursQuery = (
   toString(${last('e.liquidity_usd')}) AS liquidity_usd, toString(${last('e.liquidity_native')}) AS liquidity_native,
   ${last('if(e.base_token = {token:String}, e.base_price_usd, e.quote_price_usd)')} AS price_usd
 FROM ${chain}_dex_pool_events_enriched AS e FINAL
-WHERE e.pool_address IN ${poolsOf(chain)} AND toUnixTimestamp(e.block_time) < {until_s:Int64}
+WHERE e.pool_address IN ${tokenPoolsSubquery(chain)} AND toUnixTimestamp(e.block_time) < {until_s:Int64}
 GROUP BY pool, hour`,
     params: { token, from_s: fromS, until_s: untilS },
   }

@@ -1,7 +1,7 @@
 import type { Query } from '../../core/clickhouse/client.ts'
 import type { HolderSort } from '../../schemas/api/holder.ts'
 import { burnAddresses } from '../../schemas/burn.ts'
-import { orderedBits } from './keyset.ts'
+import { sortableBits } from './keyset-list.ts'
 
 /** A holder with what trading the token brought, as the warehouse answers it. */
 export interface HolderRow {
@@ -33,7 +33,7 @@ export interface HolderRow {
 }
 
 /** A place in a list of holders. */
-export interface HolderPlace {
+export interface HolderPosition {
   /** Sort key as exact text. */
   readonly key: string
   readonly holder: string
@@ -46,75 +46,75 @@ export interface HolderSearch {
   readonly sort: HolderSort
   readonly descending: boolean
   readonly direction: 'next' | 'prev'
-  readonly after: HolderPlace | undefined
+  readonly after: HolderPosition | undefined
   readonly rows: number
 }
 
-const OPEN = 'least(ifNull(p.position_amount, 0), units)'
+const OPEN_POSITION_SQL = 'least(ifNull(p.position_amount, 0), units)'
 
-interface SortRow {
+interface SortDefinition {
   readonly sql: string
   /** A sort key read from its exact text. */
   readonly read: string
 }
 
 /** What a holder's numbers are read from again: exact types only, so that no two places of a list have one text. */
-const READ = {
+const PARAMETER_SQL = {
   amount: 'toUInt256({key:String})',
   money: 'toDecimal256({key:String}, 12)',
   time: 'toInt64({key:String})',
   bits: 'toUInt64({key:String})',
 } as const
 
-const money = (column: string): string => `toDecimal256(ifNull(p.${column}, 0), 12)`
+const moneySql = (column: string): string => `toDecimal256(ifNull(p.${column}, 0), 12)`
 
-const AMOUNT: SortRow = { sql: 'h.balance', read: READ.amount }
-const SORTS: Readonly<Record<HolderSort, SortRow>> = {
-  amountPercentage: AMOUNT,
-  holdingUsd: AMOUNT,
-  usdValue: AMOUNT,
-  totalPnl: { sql: orderedBits('realized + unrealized'), read: READ.bits },
-  realizedPnl: { sql: money('total_realized_usd'), read: READ.money },
-  unrealizedPnl: { sql: orderedBits('unrealized'), read: READ.bits },
-  buyVolume: { sql: money('buy_amount_usd'), read: READ.money },
-  sellVolume: { sql: money('sell_amount_usd'), read: READ.money },
+const AMOUNT_SORT: SortDefinition = { sql: 'h.balance', read: PARAMETER_SQL.amount }
+const HOLDER_SORTS: Readonly<Record<HolderSort, SortDefinition>> = {
+  amountPercentage: AMOUNT_SORT,
+  holdingUsd: AMOUNT_SORT,
+  usdValue: AMOUNT_SORT,
+  totalPnl: { sql: sortableBits('realized + unrealized'), read: PARAMETER_SQL.bits },
+  realizedPnl: { sql: moneySql('total_realized_usd'), read: PARAMETER_SQL.money },
+  unrealizedPnl: { sql: sortableBits('unrealized'), read: PARAMETER_SQL.bits },
+  buyVolume: { sql: moneySql('buy_amount_usd'), read: PARAMETER_SQL.money },
+  sellVolume: { sql: moneySql('sell_amount_usd'), read: PARAMETER_SQL.money },
   netflowUsd: {
-    sql: `${money('buy_amount_usd')} - ${money('sell_amount_usd')}`,
-    read: READ.money,
+    sql: `${moneySql('buy_amount_usd')} - ${moneySql('sell_amount_usd')}`,
+    read: PARAMETER_SQL.money,
   },
-  lastActiveAt: { sql: 'toUnixTimestamp64Milli(h.last_seen)', read: READ.time },
-  createdAt: { sql: 'toUnixTimestamp64Milli(h.first_seen)', read: READ.time },
+  lastActiveAt: { sql: 'toUnixTimestamp64Milli(h.last_seen)', read: PARAMETER_SQL.time },
+  createdAt: { sql: 'toUnixTimestamp64Milli(h.first_seen)', read: PARAMETER_SQL.time },
 }
 
-const optional = (column: string, name: string): string =>
+const optionalColumn = (column: string, name: string): string =>
   `if(p.wallet = '', NULL, toString(p.${column})) AS ${name}`
 
-const TRADED = [
-  optional('buys', 'buys'),
-  optional('sells', 'sells'),
-  optional('buy_amount', 'buy_amount'),
-  optional('sell_amount', 'sell_amount'),
-  optional('buy_amount_usd', 'buy_usd'),
-  optional('sell_amount_usd', 'sell_usd'),
-  optional('total_realized_usd', 'realized_usd'),
-  optional('position_amount', 'position_amount'),
-  optional('position_cost_usd', 'position_cost_usd'),
-  optional('wins', 'wins'),
-  optional('losses', 'losses'),
+const TRADING_COLUMNS = [
+  optionalColumn('buys', 'buys'),
+  optionalColumn('sells', 'sells'),
+  optionalColumn('buy_amount', 'buy_amount'),
+  optionalColumn('sell_amount', 'sell_amount'),
+  optionalColumn('buy_amount_usd', 'buy_usd'),
+  optionalColumn('sell_amount_usd', 'sell_usd'),
+  optionalColumn('total_realized_usd', 'realized_usd'),
+  optionalColumn('position_amount', 'position_amount'),
+  optionalColumn('position_cost_usd', 'position_cost_usd'),
+  optionalColumn('wins', 'wins'),
+  optionalColumn('losses', 'losses'),
 ].join(', ')
 
 /** Holders of a token with every number; `which` narrows them, `sort` is a row of `SORTS`. */
-const holderRows = (chain: string, sort: HolderSort, which: string): string => `
+const holdersSelect = (chain: string, sort: HolderSort, which: string): string => `
 WITH (SELECT (any(price_usd), any(price_native)) FROM (SELECT * FROM ${chain}_token_prices FINAL WHERE token_address = {token:String})) AS price,
   (SELECT any(total_supply) FROM (SELECT * FROM ${chain}_token_markets FINAL WHERE token_address = {token:String})) AS total,
   (SELECT (any(dev), any(creators.address)) FROM (SELECT * FROM ${chain}_tokens FINAL WHERE token_address = {token:String})) AS birth,
   toFloat64(h.balance) / pow(10, ifNull(h.decimals, 0)) AS units,
   toFloat64(ifNull(p.total_realized_usd, 0)) AS realized,
-  if(toFloat64(ifNull(p.position_amount, 0)) = 0, 0, (${OPEN} * ifNull(price.1, 0) - toFloat64(p.position_cost_usd) * ${OPEN} / toFloat64(p.position_amount))) AS unrealized
+  if(toFloat64(ifNull(p.position_amount, 0)) = 0, 0, (${OPEN_POSITION_SQL} * ifNull(price.1, 0) - toFloat64(p.position_cost_usd) * ${OPEN_POSITION_SQL} / toFloat64(p.position_amount))) AS unrealized
 SELECT h.holder AS holder, toString(h.balance) AS balance, h.decimals AS decimals,
   toString(toUnixTimestamp64Milli(h.first_seen)) AS first_ms, toString(toUnixTimestamp64Milli(h.last_seen)) AS last_ms,
-  price.1 AS price_usd, price.2 AS price_native, toString(total) AS supply, ${TRADED},
-  birth.1 AS dev, birth.2 AS creators, ${SORTS[sort].sql} AS sort_value, toString(sort_value) AS sort_key
+  price.1 AS price_usd, price.2 AS price_native, toString(total) AS supply, ${TRADING_COLUMNS},
+  birth.1 AS dev, birth.2 AS creators, ${HOLDER_SORTS[sort].sql} AS sort_value, toString(sort_value) AS sort_key
 FROM (SELECT * FROM ${chain}_token_holders FINAL WHERE token_address = {token:String} AND balance > 0 AND holder NOT IN {burnt:Array(String)} ${which}) AS h
 LEFT JOIN (SELECT * FROM ${chain}_wallet_token_pnl FINAL WHERE token_address = {token:String}) AS p ON p.wallet = h.holder`
 
@@ -127,9 +127,9 @@ export const holdersQuery = (search: HolderSearch): Query => {
   const place =
     after === undefined
       ? ''
-      : `WHERE (sort_value, holder) ${past} (${SORTS[sort].read}, {holder:String})`
+      : `WHERE (sort_value, holder) ${past} (${HOLDER_SORTS[sort].read}, {holder:String})`
   return {
-    sql: `SELECT * EXCEPT (sort_value) FROM (${holderRows(chain, sort, '')}) ${place} ORDER BY sort_value ${way}, holder ${way} LIMIT {rows:UInt32}`,
+    sql: `SELECT * EXCEPT (sort_value) FROM (${holdersSelect(chain, sort, '')}) ${place} ORDER BY sort_value ${way}, holder ${way} LIMIT {rows:UInt32}`,
     params: {
       token,
       rows,
@@ -140,11 +140,11 @@ export const holdersQuery = (search: HolderSearch): Query => {
 }
 
 /** The given wallets as holders of a token; who holds nothing is missing. */
-export const someHoldersQuery = (
+export const walletHoldersQuery = (
   chain: string,
   token: string,
   wallets: readonly string[],
 ): Query => ({
-  sql: `SELECT * EXCEPT (sort_value) FROM (${holderRows(chain, 'amountPercentage', 'AND holder IN {wallets:Array(String)}')})`,
+  sql: `SELECT * EXCEPT (sort_value) FROM (${holdersSelect(chain, 'amountPercentage', 'AND holder IN {wallets:Array(String)}')})`,
   params: { token, wallets, burnt: burnAddresses(chain) },
 })

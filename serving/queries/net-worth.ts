@@ -1,10 +1,10 @@
 import type { Query } from '../../core/clickhouse/client.ts'
 import { chainRow } from '../../schemas/chains.ts'
-import { type List, orderedBits, type Placed } from './keyset.ts'
-import { candleLayers, watermark } from './layers.ts'
+import { candleSources, watermarkCte } from './candle-sources.ts'
+import { type KeysetList, type KeysetRow, sortableBits } from './keyset-list.ts'
 
 /** What a wallet holds of a token. */
-export interface HeldRow extends Placed {
+export interface HoldingRow extends KeysetRow {
   readonly token: string
   readonly balance: string
   readonly decimals: number | null
@@ -21,7 +21,7 @@ export interface HeldRow extends Placed {
 }
 
 /** Worth of one wallet. */
-export interface WorthRow {
+export interface NetWorthRow {
   readonly wallet: string
   readonly value_usd: number
   readonly value_native: number
@@ -29,10 +29,10 @@ export interface WorthRow {
 }
 
 /** Least liquidity of a pool whose price counts for worth, USD: others hold tokens that nobody can sell. */
-const LEAST_LIQUIDITY_USD = 100
+const MIN_LIQUIDITY_USD = 100
 
 /** What is asked for: whose tokens, and which of them. */
-export interface HeldQuestion {
+export interface HoldingsRequest {
   readonly chain: string
   readonly wallets: readonly string[]
   /** undefined = every token that is held. */
@@ -42,21 +42,21 @@ export interface HeldQuestion {
 }
 
 /** The coin has the price of its wrapped form. */
-const pricedAs = (column: string): string =>
+const priceTokenSql = (column: string): string =>
   `if(${column} = {coin:String}, {wrapped:String}, ${column})`
 
-const coinParams = (chain: string) => {
+const nativeTokenParams = (chain: string) => {
   const row = chainRow(chain)
   return { coin: row?.nativeAddress ?? '', wrapped: row?.wrappedNative ?? '' }
 }
 
-const trustedTokens = (chain: string): string =>
-  `SELECT arrayJoin([token_a, token_b]) FROM ${chain}_dex_pools FINAL WHERE liquidity_usd >= ${LEAST_LIQUIDITY_USD}`
+const tradableTokens = (chain: string): string =>
+  `SELECT arrayJoin([token_a, token_b]) FROM ${chain}_dex_pools FINAL WHERE liquidity_usd >= ${MIN_LIQUIDITY_USD}`
 
 /** Balances with their prices and what trading brought, as a subquery `t`. */
-const heldRows = ({ chain, wallets, tokens, trusted }: HeldQuestion) => {
+const holdingsSubquery = ({ chain, wallets, tokens, trusted }: HoldingsRequest) => {
   const which = `holder IN {wallets:Array(String)}${tokens ? ' AND token_address IN {tokens:Array(String)}' : ' AND balance > 0'}`
-  const counts = trusted ? ` AND priced_as IN (${trustedTokens(chain)})` : ''
+  const counts = trusted ? ` AND priced_as IN (${tradableTokens(chain)})` : ''
   return {
     from: `(SELECT h.holder AS wallet, h.token_address AS token, h.balance AS balance, h.decimals AS decimals,
     h.last_ms AS last_ms, price.price_usd AS price_usd, price.price_native AS price_native,
@@ -66,35 +66,35 @@ const heldRows = ({ chain, wallets, tokens, trusted }: HeldQuestion) => {
     if(p.wallet = '', NULL, p.buy_amount_usd) AS buy_usd, if(p.wallet = '', NULL, p.total_realized_usd) AS realized_usd,
     if(p.wallet = '', NULL, toFloat64(p.position_amount)) AS position, if(p.wallet = '', NULL, p.position_cost_usd) AS position_cost_usd
   FROM (SELECT holder, token_address, balance, decimals, toUnixTimestamp64Milli(last_seen) AS last_ms,
-      ${pricedAs('token_address')} AS priced_as
+      ${priceTokenSql('token_address')} AS priced_as
     FROM ${chain}_wallet_balances FINAL WHERE ${which}${counts}) AS h
   LEFT JOIN (SELECT token_address, price_usd, price_native FROM ${chain}_token_prices FINAL
-    WHERE token_address IN (SELECT ${pricedAs('token_address')} FROM ${chain}_wallet_balances FINAL WHERE ${which})) AS price
+    WHERE token_address IN (SELECT ${priceTokenSql('token_address')} FROM ${chain}_wallet_balances FINAL WHERE ${which})) AS price
     ON price.token_address = h.priced_as
   LEFT JOIN (SELECT * FROM ${chain}_wallet_token_pnl FINAL WHERE wallet IN {wallets:Array(String)}) AS p
     ON p.wallet = h.holder AND p.token_address = h.token_address) AS t`,
     where: trusted ? ['isNotNull(t.price_usd)'] : [],
-    params: { wallets, ...(tokens && { tokens }), ...coinParams(chain) },
+    params: { wallets, ...(tokens && { tokens }), ...nativeTokenParams(chain) },
   }
 }
 
 /** Tokens of wallets, the most valuable first. */
-export const heldList = (question: HeldQuestion): List => ({
-  ...heldRows(question),
+export const holdingList = (question: HoldingsRequest): KeysetList => ({
+  ...holdingsSubquery(question),
   columns: `t.token AS token, toString(t.balance) AS balance, t.decimals AS decimals, t.units AS units,
   t.price_usd AS price_usd, t.price_native AS price_native, toString(t.last_ms) AS last_ms,
   toString(t.buy_amount) AS buy_amount, toString(t.sell_amount) AS sell_amount, toString(t.buy_usd) AS buy_usd,
   toString(t.realized_usd) AS realized_usd, t.position AS position, toString(t.position_cost_usd) AS position_cost_usd`,
   order: [
-    { sql: orderedBits('t.value_usd'), type: 'UInt64' },
+    { sql: sortableBits('t.value_usd'), type: 'UInt64' },
     { sql: 't.token', type: 'String' },
   ],
   descending: true,
 })
 
 /** Worth of wallets over all tokens of a question; wallets without any are missing. */
-export const worthQuery = (question: HeldQuestion): Query => {
-  const { from, where, params } = heldRows(question)
+export const netWorthQuery = (question: HoldingsRequest): Query => {
+  const { from, where, params } = holdingsSubquery(question)
   return {
     sql: `WITH (SELECT toUnixTimestamp64Milli(max(block_time)) FROM ${question.chain}_blocks) AS head
 SELECT t.wallet AS wallet, sum(t.value_usd) AS value_usd, sum(t.value_native) AS value_native, toString(any(head)) AS head_ms
@@ -104,7 +104,7 @@ FROM ${from}${where.length === 0 ? '' : ` WHERE ${where.join(' AND ')}`} GROUP B
 }
 
 /** Time of the newest block. */
-export const headQuery = (chain: string): Query => ({
+export const chainHeadQuery = (chain: string): Query => ({
   sql: `SELECT toString(toUnixTimestamp64Milli(max(block_time))) AS head_ms FROM ${chain}_blocks`,
 })
 
@@ -125,7 +125,7 @@ export interface HourPriceRow {
 
 const HOUR_S = 3_600
 /** Hours back from the newest block's hour; what is older than the window counts for its first hour. */
-const hoursBack = (seconds: string): string =>
+const hoursBackSql = (seconds: string): string =>
   `least(toInt64({head_hour:Int64}) - intDiv(toInt64(${seconds}), ${HOUR_S}), toInt64({hours:Int64}))`
 
 const hourParams = (headMs: number, hours: number) => ({
@@ -139,12 +139,12 @@ export const hourBalancesQuery = (
   wallet: string,
   { headMs, hours }: { readonly headMs: number; readonly hours: number },
 ): Query => ({
-  sql: `SELECT u.token_address AS token, toString(${hoursBack('toUnixTimestamp(u.block_time)')}) AS hour,
+  sql: `SELECT u.token_address AS token, toString(${hoursBackSql('toUnixTimestamp(u.block_time)')}) AS hour,
   toString(argMax(u.owner_balance, (u.block_slot, u.tx_index, u.event_index))) AS balance, any(u.decimals) AS decimals
 FROM ${chain}_balance_updates AS u FINAL
-WHERE u.owner = {wallet:String} AND ${pricedAs('u.token_address')} IN (${trustedTokens(chain)})
+WHERE u.owner = {wallet:String} AND ${priceTokenSql('u.token_address')} IN (${tradableTokens(chain)})
 GROUP BY token, hour`,
-  params: { wallet, ...hourParams(headMs, hours), ...coinParams(chain) },
+  params: { wallet, ...hourParams(headMs, hours), ...nativeTokenParams(chain) },
 })
 
 /** Last price of each of the given tokens in each hour in which it was traded. */
@@ -153,21 +153,21 @@ export const hourPricesQuery = (
   tokens: readonly string[],
   { headMs, hours }: { readonly headMs: number; readonly hours: number },
 ): Query => {
-  const layers = candleLayers({
+  const layers = candleSources({
     chain,
     base: '1h',
     where: 'token_address IN {tokens:Array(String)}',
-    bucket: (column) => hoursBack(`toUnixTimestamp(${column})`),
+    bucket: (column) => hoursBackSql(`toUnixTimestamp(${column})`),
   })
   return {
-    sql: `WITH ${watermark(chain)} SELECT token_address AS token, toString(b) AS hour, argMaxMerge(c) AS price_usd
+    sql: `WITH ${watermarkCte(chain)} SELECT token_address AS token, toString(b) AS hour, argMaxMerge(c) AS price_usd
 FROM (${layers}) GROUP BY token_address, b`,
     params: { tokens, ...hourParams(headMs, hours) },
   }
 }
 
 /** The word that prices a token: the coin's is its wrapped form. */
-export const pricedToken = (chain: string, token: string): string => {
-  const { coin, wrapped } = coinParams(chain)
+export const priceTokenAddress = (chain: string, token: string): string => {
+  const { coin, wrapped } = nativeTokenParams(chain)
   return token === coin ? wrapped : token
 }

@@ -2,7 +2,7 @@ import type { Query } from '../../core/clickhouse/client.ts'
 import { burnAddresses } from '../../schemas/burn.ts'
 
 /** State of a token's holders at the end of a bucket. */
-export interface TrendRow {
+export interface HolderTrendRow {
   /** Start of the bucket, epoch seconds. */
   readonly bucket: string
   readonly holders: string
@@ -13,7 +13,7 @@ export interface TrendRow {
 }
 
 /** Holders of a token in each bucket in which they changed, from the one before `fromS` on; epoch seconds. */
-export const trendQuery = (
+export const holderTrendQuery = (
   chain: string,
   token: string,
   { fromS, toS, stepS }: { readonly fromS: number; readonly toS: number; readonly stepS: number },
@@ -29,12 +29,12 @@ GROUP BY bucket ORDER BY toInt64(bucket)`,
 })
 
 /** What a token's maker burnt of it, base units; the supply in token units. */
-export interface BurntRow {
+export interface BurnedRow {
   readonly burnt_raw: string
 }
 
 /** Amounts that the maker of a token burnt, or sent to a burn address. */
-export const burntByMakerQuery = (chain: string, token: string): Query => ({
+export const burnedByCreatorQuery = (chain: string, token: string): Query => ({
   sql: `WITH (SELECT any(dev) FROM ${chain}_tokens FINAL WHERE token_address = {token:String}) AS maker
 SELECT toString((SELECT sum(amount) FROM ${chain}_token_supplies FINAL
     WHERE token_address = {token:String} AND event_type = 'BURN' AND tx_signer = maker AND maker != '')
@@ -45,7 +45,7 @@ SELECT toString((SELECT sum(amount) FROM ${chain}_token_supplies FINAL
 })
 
 /** Median fee of the newest transactions that traded a token, in native coins; none without trades. */
-export const feesQuery = (chain: string, token: string): Query => ({
+export const medianFeeQuery = (chain: string, token: string): Query => ({
   sql: `SELECT toString(quantileExact(fee)) AS fee FROM (
   SELECT any(tx_fee_native) AS fee FROM ${chain}_dex_trades_enriched FINAL WHERE token_address = {token:String}
   GROUP BY block_slot, tx_index ORDER BY block_slot DESC, tx_index DESC LIMIT 100)

@@ -1,7 +1,7 @@
 import type { Query } from '../../core/clickhouse/client.ts'
 import { queryTimeMs } from '../../core/time.ts'
-import type { List, OrderColumn, Placed } from './keyset.ts'
-import { candleLayers, watermark } from './layers.ts'
+import { candleSources, watermarkCte } from './candle-sources.ts'
+import type { KeysetList, KeysetRow, OrderColumn } from './keyset-list.ts'
 
 /** A price of a token. */
 export interface PriceRow {
@@ -22,15 +22,15 @@ ORDER BY t.block_slot DESC, t.tx_index DESC, t.event_index DESC LIMIT 1`,
 })
 
 /** Last price of every minute with trades, newest first. */
-export const pricesList = (chain: string, token: string): List => {
-  const layers = candleLayers({
+export const priceList = (chain: string, token: string): KeysetList => {
+  const layers = candleSources({
     chain,
     base: '1m',
     where: 'token_address = {token:String}',
     bucket: (column) => `intDiv(toInt64(toUnixTimestamp(${column})), 60) * 60`,
   })
   return {
-    with: watermark(chain),
+    with: watermarkCte(chain),
     columns: `toString(t.minute * 1000) AS time_ms, t.close_usd AS price_usd, nullIf(t.close_native, 0) AS price_native`,
     from: `(SELECT b AS minute, argMaxMerge(c) AS close_usd, argMaxMerge(cnv) AS close_native FROM (${layers}) GROUP BY b) AS t`,
     where: [],
@@ -62,14 +62,14 @@ WHERE t.created_tx != ''`,
 })
 
 /** Order of what happened on a chain. */
-const POSITION: readonly OrderColumn[] = [
+const POSITION_ORDER: readonly OrderColumn[] = [
   { sql: 't.block_slot', type: 'UInt64' },
   { sql: 't.tx_index', type: 'UInt32' },
   { sql: 't.event_index', type: 'UInt32' },
 ]
 
 /** A change of a supply. */
-export interface SupplyRow extends Placed {
+export interface SupplyChangeRow extends KeysetRow {
   readonly kind: string
   readonly amount_raw: string
   readonly decimals: number | null
@@ -81,22 +81,22 @@ export interface SupplyRow extends Placed {
 const SUPPLY_EVENTS = { all: ['MINT', 'BURN'], mint: ['MINT'], burn: ['BURN'] } as const
 
 /** Changes of a token's supply, newest first. */
-export const suppliesList = (
+export const supplyChangeList = (
   chain: string,
   token: string,
   kind: keyof typeof SUPPLY_EVENTS,
-): List => ({
+): KeysetList => ({
   columns: `lower(toString(t.event_type)) AS kind, toString(t.amount) AS amount_raw, t.decimals AS decimals,
   toString(t.block_height) AS height, toString(toUnixTimestamp64Milli(t.block_time)) AS time_ms, t.tx_hash AS tx_hash`,
   from: `${chain}_token_supplies AS t FINAL`,
   where: ['t.token_address = {token:String}', 't.event_type IN {kinds:Array(String)}'],
-  order: POSITION,
+  order: POSITION_ORDER,
   descending: true,
   params: { token, kinds: SUPPLY_EVENTS[kind] },
 })
 
 /** A transfer. */
-export interface TransferRow extends Placed {
+export interface TransferRow extends KeysetRow {
   readonly token: string
   readonly sender: string
   readonly receiver: string
@@ -109,7 +109,7 @@ export interface TransferRow extends Placed {
   readonly success: number
 }
 
-const timeParams = (bounds: Readonly<Record<string, number | undefined>>) =>
+const timeBounds = (bounds: Readonly<Record<string, number | undefined>>) =>
   Object.entries(bounds).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, queryTimeMs(value)] as const],
   )
@@ -126,8 +126,8 @@ export const tokenTransfersList = (
   chain: string,
   token: string,
   bounds: { readonly from: number | undefined; readonly to: number | undefined },
-): List => {
-  const times = timeParams(bounds)
+): KeysetList => {
+  const times = timeBounds(bounds)
   return {
     columns: `t.token_address AS token, t.sender AS sender, t.receiver AS receiver, toString(t.amount) AS amount_raw, t.decimals AS decimals,
   toString(t.amount_usd) AS amount_usd, toString(toUnixTimestamp64Milli(t.block_time)) AS time_ms,
@@ -137,7 +137,7 @@ export const tokenTransfersList = (
       't.token_address = {token:String}',
       ...times.map(([name]) => TRANSFER_BOUNDS[name] ?? '1'),
     ],
-    order: POSITION,
+    order: POSITION_ORDER,
     descending: true,
     params: { token, ...Object.fromEntries(times) },
   }
@@ -149,7 +149,7 @@ export const tokenTransferTotalQuery = (
   token: string,
   bounds: { readonly before: number | undefined; readonly after: number | undefined },
 ): Query => {
-  const times = timeParams(bounds)
+  const times = timeBounds(bounds)
   const conditions = times.map(([name]) => ` AND ${TRANSFER_BOUNDS[name] ?? '1'}`).join('')
   return {
     sql: `SELECT toString(count()) AS total FROM ${chain}_transfers AS t FINAL WHERE t.token_address = {token:String}${conditions}`,

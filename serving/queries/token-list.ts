@@ -6,10 +6,10 @@ import {
   type ListNumber,
   type ListWindow,
 } from '../../schemas/api/ranking.ts'
-import { type List, orderedBits } from './keyset.ts'
+import { type KeysetList, sortableBits } from './keyset-list.ts'
 
 /** Numbers of a window of a token's statistics. */
-const NUMBERS: Readonly<Record<ListNumber, string>> = {
+const NUMBER_SQL: Readonly<Record<ListNumber, string>> = {
   VolumeInUsd: 'toFloat64(buy_volume_usd + sell_volume_usd)',
   PriceChangeRatio: 'if(open_usd > 0, close_usd / open_usd - 1, 0)',
   Buys: 'toFloat64(buys)',
@@ -21,34 +21,37 @@ const NUMBERS: Readonly<Record<ListNumber, string>> = {
   SellVolumeInUsd: 'toFloat64(sell_volume_usd)',
 }
 
-const columnOf = (window: ListWindow, number: ListNumber): string => `${window}_${number}`
+const windowColumn = (window: ListWindow, number: ListNumber): string => `${window}_${number}`
 
 /** Parses the name of a sort: a window and a number. */
-const sortOf = (name: string): { readonly window: ListWindow; readonly number: ListNumber } => {
+const parseSort = (name: string): { readonly window: ListWindow; readonly number: ListNumber } => {
   const [, window, number] = /^(h24|h4|h1|m30|m15|m5|m1)(\w+)$/.exec(name) ?? []
   return { window: window as ListWindow, number: number as ListNumber }
 }
 
 /** What the list of tokens is asked for: a sort by its name, and bounds by parameter as decimal text. */
-export interface TokenListQuestion {
+export interface TokenListRequest {
   readonly sortBy: string
   readonly descending: boolean
   readonly bounds: Readonly<Record<string, string>>
 }
 
 /** Tokens with trades, by a number of a window; tokens without it last, whatever the direction. */
-export const tokenList = (chain: string, question: TokenListQuestion): List => {
+export const tokenList = (chain: string, question: TokenListRequest): KeysetList => {
   const { sortBy, descending, bounds } = question
-  const sort = sortOf(sortBy)
+  const sort = parseSort(sortBy)
   const asked: readonly ListBound[] = LIST_BOUNDS.filter(({ parameter }) =>
     Object.hasOwn(bounds, parameter),
   )
   const numbers = new Map(
-    [sort, ...asked].map(({ window, number }) => [columnOf(window, number), { window, number }]),
+    [sort, ...asked].map(({ window, number }) => [
+      windowColumn(window, number),
+      { window, number },
+    ]),
   )
   const columns = [...numbers].map(
     ([name, { window, number }]) =>
-      `anyIf(toNullable(${NUMBERS[number]}), resolution = '${LIST_WINDOWS[window]}') AS ${name}`,
+      `anyIf(toNullable(${NUMBER_SQL[number]}), resolution = '${LIST_WINDOWS[window]}') AS ${name}`,
   )
   const last = descending ? '0' : '18446744073709551615'
   return {
@@ -58,11 +61,11 @@ export const tokenList = (chain: string, question: TokenListQuestion): List => {
   GROUP BY token_address HAVING token_address IN (SELECT token_address FROM ${chain}_tokens FINAL)) AS t`,
     where: asked.map(
       ({ side, window, number, parameter }) =>
-        `t.${columnOf(window, number)} ${side === 'min' ? '>=' : '<='} toFloat64({${parameter}:String})`,
+        `t.${windowColumn(window, number)} ${side === 'min' ? '>=' : '<='} toFloat64({${parameter}:String})`,
     ),
     order: [
       {
-        sql: `ifNull(${orderedBits(`t.${columnOf(sort.window, sort.number)}`)}, ${last})`,
+        sql: `ifNull(${sortableBits(`t.${windowColumn(sort.window, sort.number)}`)}, ${last})`,
         type: 'UInt64',
       },
       { sql: 't.token_address', type: 'String' },
@@ -73,11 +76,11 @@ export const tokenList = (chain: string, question: TokenListQuestion): List => {
 }
 
 /** Most tokens that a ranking looks at before its filters. */
-const RANKING_DEPTH = 500
+const MAX_RANKING_CANDIDATES = 500
 
-const HEAD = (chain: string): string => `(SELECT max(block_time) FROM ${chain}_blocks)`
+const headTimeSql = (chain: string): string => `(SELECT max(block_time) FROM ${chain}_blocks)`
 
-const RANKINGS = {
+const RANKING_SQL = {
   newTokens: (chain: string) =>
     `SELECT token_address FROM ${chain}_tokens FINAL WHERE created_tx != '' ORDER BY created_at DESC, token_address LIMIT {rows:UInt32}`,
   migrated: (chain: string) =>
@@ -90,20 +93,20 @@ GROUP BY token_a ORDER BY max(p.curve_progress) DESC, token_a LIMIT {rows:UInt32
 } as const
 
 /** Rankings without parameters. */
-export type RankingName = keyof typeof RANKINGS
+export type RankingName = keyof typeof RANKING_SQL
 
 /** Tokens of a ranking in its own order. */
 export const rankingQuery = (chain: string, name: RankingName): Query => ({
-  sql: RANKINGS[name](chain),
-  params: { rows: RANKING_DEPTH },
+  sql: RANKING_SQL[name](chain),
+  params: { rows: MAX_RANKING_CANDIDATES },
 })
 
 /** Tokens with the largest volume in a window that reaches to the newest block. */
 export const hotTokensQuery = (chain: string, window: string, windowMs: number): Query => ({
   sql: `SELECT s.token_address AS token_address FROM ${chain}_token_stats AS s FINAL
 WHERE s.resolution = {window:String} AND s.buys + s.sells > 0
-  AND s.stat_time > ${HEAD(chain)} - toIntervalMillisecond({window_ms:UInt64})
+  AND s.stat_time > ${headTimeSql(chain)} - toIntervalMillisecond({window_ms:UInt64})
   AND s.token_address IN (SELECT token_address FROM ${chain}_tokens FINAL)
 ORDER BY s.buy_volume_usd + s.sell_volume_usd DESC, s.buys + s.sells DESC, s.token_address LIMIT {rows:UInt32}`,
-  params: { window, window_ms: windowMs, rows: RANKING_DEPTH },
+  params: { window, window_ms: windowMs, rows: MAX_RANKING_CANDIDATES },
 })

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { Query } from '../../core/clickhouse/client.ts'
 import type { SearchSort } from '../../schemas/api/token.ts'
-import { watermark } from './layers.ts'
-import { joinNumbers, type TokenNumbers } from './tokens.ts'
+import { watermarkCte } from './candle-sources.ts'
+import { joinTokens, type TokenJoin } from './tokens.ts'
 
 /** Place of a token in a result: what a cursor carries. `k` is the sort key as an unsigned integer that grows with it. */
-export interface TokenPlace {
+export interface TokenHit {
   readonly rank: number
   readonly k: string
   readonly chain: string
@@ -21,30 +21,30 @@ export interface TokenSearch {
   readonly sortBy: SearchSort | 'relevance'
   readonly descending: boolean
   readonly direction: 'next' | 'prev'
-  readonly after: TokenPlace | undefined
+  readonly after: TokenHit | undefined
   /** Rows to return: one more than the page tells whether there is another. */
   readonly rows: number
 }
 
-interface SortRow {
+interface SortDefinition {
   /** A number that is not negative; NULL = unknown. */
   readonly sql: string
-  readonly needs: TokenNumbers | null
+  readonly needs: TokenJoin | null
 }
 
-const UNKNOWN: SortRow = { sql: "CAST(NULL, 'Nullable(Float64)')", needs: null }
-const LIQUIDITY: SortRow = { sql: 'toFloat64(tvl_usd)', needs: 'pool' }
+const UNKNOWN_SORT: SortDefinition = { sql: "CAST(NULL, 'Nullable(Float64)')", needs: null }
+const LIQUIDITY_SORT: SortDefinition = { sql: 'toFloat64(tvl_usd)', needs: 'pool' }
 
 /** Market cap sorts by price times total supply and holder count not at all: balances are not known to this build. */
-const SORTS: Readonly<Record<TokenSearch['sortBy'], SortRow>> = {
-  relevance: LIQUIDITY,
-  liquidityInUsd: LIQUIDITY,
+const SEARCH_SORTS: Readonly<Record<TokenSearch['sortBy'], SortDefinition>> = {
+  relevance: LIQUIDITY_SORT,
+  liquidityInUsd: LIQUIDITY_SORT,
   marketCapInUsd: {
     sql: 'price_usd * toFloat64(total_supply) / exp10(decimals)',
     needs: 'price',
   },
   priceInUsd: { sql: 'price_usd', needs: 'price' },
-  holderCount: UNKNOWN,
+  holderCount: UNKNOWN_SORT,
   h24VolumeInUsd: { sql: 'toFloat64(volume_usd_24h)', needs: 'day' },
   h24Transactions: { sql: 'toFloat64(trades_24h)', needs: 'day' },
   tokenCreatedAt: {
@@ -57,16 +57,16 @@ const SORTS: Readonly<Record<TokenSearch['sortBy'], SortRow>> = {
  * A double that is not negative, as the unsigned integer of its bits: the same order, exact in a cursor. Ascending is
  * the complement, so that every search reads downwards; unknown is last either way.
  */
-const keySql = ({ sortBy, descending }: TokenSearch): string => {
-  const bits = `reinterpretAsUInt64(${SORTS[sortBy].sql})`
+const sortKeySql = ({ sortBy, descending }: TokenSearch): string => {
+  const bits = `reinterpretAsUInt64(${SEARCH_SORTS[sortBy].sql})`
   return `ifNull(${descending ? `${bits} + 1` : `bitNot(${bits})`}, 0)`
 }
 
 /** How well a token fits: address, symbol, name, beginning, anywhere inside. ASCII letters match in both cases. */
-const RANK = `multiIf(token_address IN ({keyword:String}, {lower:String}), 5, lower(symbol) = {lower:String}, 4,
+const RANK_SQL = `multiIf(token_address IN ({keyword:String}, {lower:String}), 5, lower(symbol) = {lower:String}, 4,
   lower(name) = {lower:String}, 3, startsWith(lower(symbol), {lower:String}) OR startsWith(lower(name), {lower:String}), 2, 1)`
 
-const MATCH = `(token_address IN ({keyword:String}, {lower:String}) OR lower(symbol) LIKE {like:String} OR lower(name) LIKE {like:String})`
+const MATCH_SQL = `(token_address IN ({keyword:String}, {lower:String}) OR lower(symbol) LIKE {like:String} OR lower(name) LIKE {like:String})`
 
 const familyFilter = (chain: string): string =>
   `token_address IN (SELECT arrayJoin([token_a, token_b]) FROM ${chain}_dex_pools FINAL
@@ -75,22 +75,22 @@ const familyFilter = (chain: string): string =>
 /** ASCII lower case, as ClickHouse's `lower` does: other letters keep their case. */
 const asciiLower = (text: string): string => text.replace(/[A-Z]/g, (c) => c.toLowerCase())
 
-const likeOf = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`
+const likePattern = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`
 
 /** Places of one chain's tokens that fit. The numbers are joined for what is sorted by, not for what is shown. */
-const placesOf = (chain: string, search: TokenSearch): string => {
+const hitsSubquery = (chain: string, search: TokenSearch): string => {
   const condition =
     [
-      ...(search.keyword === '' ? [] : [MATCH]),
+      ...(search.keyword === '' ? [] : [MATCH_SQL]),
       ...(search.protocols.length === 0 ? [] : [familyFilter(chain)]),
     ].join(' AND ') || '1'
-  const rank = search.keyword !== '' && search.sortBy === 'relevance' ? RANK : '0'
-  const { needs } = SORTS[search.sortBy]
+  const rank = search.keyword !== '' && search.sortBy === 'relevance' ? RANK_SQL : '0'
+  const { needs } = SEARCH_SORTS[search.sortBy]
   const fitting = `(SELECT token_address FROM ${chain}_tokens FINAL WHERE ${condition})`
-  return `SELECT * FROM (WITH ${watermark(chain)}
-  SELECT '${chain}' AS chain, token_address AS address, toUInt8(${rank}) AS rank, ${keySql(search)} AS k
+  return `SELECT * FROM (WITH ${watermarkCte(chain)}
+  SELECT '${chain}' AS chain, token_address AS address, toUInt8(${rank}) AS rank, ${sortKeySql(search)} AS k
   FROM (SELECT * FROM ${chain}_tokens FINAL WHERE ${condition}) AS token
-  ${needs === null ? '' : joinNumbers(chain, needs, fitting)})`
+  ${needs === null ? '' : joinTokens(chain, needs, fitting)})`
 }
 
 /** The places behind `after` in the wanted direction; for `prev` they come in reverse. One statement for all chains. */
@@ -103,12 +103,12 @@ export const searchQuery = (search: TokenSearch): Query => {
   OR (rank, k) = ({rank:UInt8}, {k:UInt64}) AND (chain, address) ${behind} ({chain:String}, {address:String})`
   return {
     sql: `SELECT chain, address, rank, k FROM (
-${chains.map((chain) => placesOf(chain, search)).join('\nUNION ALL\n')}
+${chains.map((chain) => hitsSubquery(chain, search)).join('\nUNION ALL\n')}
 ) ${after ? keyset : ''} ORDER BY rank ${down}, k ${down}, chain ${up}, address ${up} LIMIT {rows:UInt32}`,
     params: {
       keyword,
       lower,
-      like: likeOf(lower),
+      like: likePattern(lower),
       families: protocols.map((family) => asciiLower(family).replaceAll('_', '')),
       rows,
       ...after,

@@ -33,19 +33,21 @@ export interface StatRow {
   readonly liquidity_change_ratio: number | null
 }
 
-const COUNTS = ['buys', 'sells', 'buyers', 'sellers', 'traders', 'pools', 'programs']
-const VOLUMES = ['buy', 'sell'].flatMap((side) =>
+const COUNT_COLUMNS = ['buys', 'sells', 'buyers', 'sellers', 'traders', 'pools', 'programs']
+const VOLUME_COLUMNS = ['buy', 'sell'].flatMap((side) =>
   ['', '_usd', '_native'].map((unit) => `${side}_volume${unit}`),
 )
 /** Wide numbers as text. */
-const TEXTS = [...COUNTS, ...VOLUMES].map((name) => `toString(s.${name}) AS ${name}`).join(', ')
+const TEXT_COLUMNS = [...COUNT_COLUMNS, ...VOLUME_COLUMNS]
+  .map((name) => `toString(s.${name}) AS ${name}`)
+  .join(', ')
 
 /** All windows of the given tokens, shortest first; tokens without statistics are missing. */
 export const statsQuery = (chain: string, addresses: readonly string[]): Query => ({
   sql: `SELECT token_address, toString(s.resolution) AS resolution,
   toString(toUnixTimestamp64Milli(stat_time)) AS stat_ms,
   open_usd, close_usd, high_usd, low_usd, open_native, close_native, high_native, low_native,
-  ${TEXTS},
+  ${TEXT_COLUMNS},
   toString(s.buy_volume_usd + s.sell_volume_usd) AS total_volume_usd,
   toString(s.buy_volume_native + s.sell_volume_native) AS total_volume_native,
   volume_change_ratio, liquidity_usd, liquidity_change_ratio

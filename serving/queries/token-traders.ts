@@ -1,9 +1,9 @@
 import type { TraderSort, TraderTag } from '../../schemas/api/trader.ts'
-import { type List, type OrderColumn, orderedBits, type Placed } from './keyset.ts'
-import { taggedWallets } from './trader-tags.ts'
+import { type KeysetList, type KeysetRow, type OrderColumn, sortableBits } from './keyset-list.ts'
+import { walletsWithTagsSql } from './trader-tags.ts'
 
 /** A trader of a token; amounts in token units, money in USD, exact text. */
-export interface TraderRow extends Placed {
+export interface TraderRow extends KeysetRow {
   readonly wallet: string
   readonly buys: string
   readonly sells: string
@@ -26,21 +26,21 @@ export interface TraderRow extends Placed {
   readonly is_dev: number
 }
 
-const money = (sql: string): OrderColumn => ({
+const moneyColumn = (sql: string): OrderColumn => ({
   sql: `toDecimal256(${sql}, 12)`,
   type: 'Decimal256(12)',
 })
 
-const SORTS: Readonly<Record<TraderSort, OrderColumn>> = {
+const TRADER_SORTS: Readonly<Record<TraderSort, OrderColumn>> = {
   totalPnl: {
-    sql: orderedBits('toFloat64(t.realized_usd) + ifNull(t.unrealized_usd, 0)'),
+    sql: sortableBits('toFloat64(t.realized_usd) + ifNull(t.unrealized_usd, 0)'),
     type: 'UInt64',
   },
-  realizedPnl: money('t.realized_usd'),
-  unrealizedPnl: { sql: orderedBits('ifNull(t.unrealized_usd, 0)'), type: 'UInt64' },
-  buyVolume: money('t.buy_usd'),
-  sellVolume: money('t.sell_usd'),
-  netflowUsd: money('t.buy_usd - t.sell_usd'),
+  realizedPnl: moneyColumn('t.realized_usd'),
+  unrealizedPnl: { sql: sortableBits('ifNull(t.unrealized_usd, 0)'), type: 'UInt64' },
+  buyVolume: moneyColumn('t.buy_usd'),
+  sellVolume: moneyColumn('t.sell_usd'),
+  netflowUsd: moneyColumn('t.buy_usd - t.sell_usd'),
   lastActiveAt: { sql: 't.last_ms', type: 'Int64' },
   createdAt: { sql: 't.first_ms', type: 'Int64' },
 }
@@ -58,7 +58,7 @@ export const tokenTradersList = (
     readonly descending: boolean
     readonly tag: TraderTag | undefined
   },
-): List => ({
+): KeysetList => ({
   with: `(SELECT any(price_usd) FROM ${chain}_token_prices FINAL WHERE token_address = {token:String}) AS price,
   (SELECT any(dev) FROM ${chain}_tokens FINAL WHERE token_address = {token:String}) AS maker`,
   columns: `t.wallet AS wallet, toString(t.buys) AS buys, toString(t.sells) AS sells, toString(t.wins) AS wins, toString(t.losses) AS losses,
@@ -77,12 +77,14 @@ export const tokenTradersList = (
     toUnixTimestamp64Milli(p.close_time) AS close_ms, toUnixTimestamp64Milli(p.first_time) AS first_ms,
     toUnixTimestamp64Milli(p.last_time) AS last_ms, p.wallet = maker AND maker != '' AS is_dev
   FROM (SELECT * FROM ${chain}_wallet_token_pnl FINAL WHERE token_address = {token:String}${
-    tag === undefined ? '' : ` AND wallet IN (SELECT wallet FROM (${taggedWallets(chain, [tag])}))`
+    tag === undefined
+      ? ''
+      : ` AND wallet IN (SELECT wallet FROM (${walletsWithTagsSql(chain, [tag])}))`
   }) AS p
   LEFT JOIN (SELECT holder, balance, decimals FROM ${chain}_token_holders FINAL WHERE token_address = {token:String}) AS h
     ON h.holder = p.wallet) AS t`,
   where: [],
-  order: [SORTS[sort], { sql: 't.wallet', type: 'String' }],
+  order: [TRADER_SORTS[sort], { sql: 't.wallet', type: 'String' }],
   descending,
   params: { token },
 })

@@ -1,6 +1,6 @@
 import type { Query } from '../../core/clickhouse/client.ts'
 import { burnAddresses } from '../../schemas/burn.ts'
-import { candleLayers, watermark } from './layers.ts'
+import { candleSources, watermarkCte } from './candle-sources.ts'
 
 /** A token with its numbers as the warehouse answers it; the columns of `{chain}_tokens` keep their names. */
 export interface TokenRow {
@@ -70,9 +70,9 @@ const TOKEN_COLUMNS = `name, symbol, decimals, total_supply, uri, metadata_addre
   created_slot, created_tx`
 
 /** What can be joined to tokens by address: each has the columns that its name says, NULL or empty where nothing is known. */
-export type TokenNumbers = 'price' | 'pool' | 'day' | 'market' | 'holding' | 'document' | 'burnt'
+export type TokenJoin = 'price' | 'pool' | 'day' | 'market' | 'holding' | 'document' | 'burnt'
 
-const topColumns = (name: string): string =>
+const topHolderColumns = (name: string): string =>
   `argMax((toString(${name}_holders), toString(${name}_amount), ${name}_ratio), hour) AS ${name}`
 
 /** What the token's own document says, by the names of a row. */
@@ -80,13 +80,13 @@ const DOCUMENT_COLUMNS =
   'document.said AS description, document.image AS image_url, document.links AS social'
 
 /** The newest hour of a token's holders. */
-const HOLDINGS = `toString(argMax(t.holders, hour)) AS holders, ${topColumns('top10')}, ${topColumns('top50')},
-  ${topColumns('top100')}, argMax(mapApply((k, v) -> (toString(k), (toString(v.1), toString(v.2), v.3)), groups), hour) AS groups`
+const HOLDING_COLUMNS = `toString(argMax(t.holders, hour)) AS holders, ${topHolderColumns('top10')}, ${topHolderColumns('top50')},
+  ${topHolderColumns('top100')}, argMax(mapApply((k, v) -> (toString(k), (toString(v.1), toString(v.2), v.3)), groups), hour) AS groups`
 
-const JOINS: Readonly<Record<TokenNumbers, (chain: string, where: string) => string>> = {
+const TOKEN_JOINS: Readonly<Record<TokenJoin, (chain: string, where: string) => string>> = {
   price: (chain, where) =>
     `SELECT token_address, nullIf(argMaxMerge(c), 0) AS price_usd, nullIf(argMaxMerge(cnv), 0) AS price_native
-  FROM (${candleLayers({ chain, base: '1d', where, bucket: () => '0' })}) GROUP BY token_address`,
+  FROM (${candleSources({ chain, base: '1d', where, bucket: () => '0' })}) GROUP BY token_address`,
   pool: (chain, where) =>
     `SELECT token_address, sum(liquidity_usd) AS tvl_usd, sum(liquidity_native) AS tvl_native,
   max(liquidity_usd) AS max_tvl_usd, max(liquidity_native) AS max_tvl_native, maxIf(curve_progress, token_address = token_a) AS curve_progress
@@ -101,7 +101,7 @@ const JOINS: Readonly<Record<TokenNumbers, (chain: string, where: string) => str
     `SELECT token_address, description AS said, image_url AS image, social AS links
   FROM ${chain}_token_documents FINAL WHERE ${where}`,
   holding: (chain, where) =>
-    `SELECT token_address, ${HOLDINGS} FROM ${chain}_token_holdings AS t FINAL WHERE ${where} GROUP BY token_address`,
+    `SELECT token_address, ${HOLDING_COLUMNS} FROM ${chain}_token_holdings AS t FINAL WHERE ${where} GROUP BY token_address`,
   day: (chain, where) => {
     const since = `(SELECT max(block_time) FROM ${chain}_blocks) - INTERVAL 1 DAY`
     return `SELECT token_address, sum(vu) AS volume_usd_24h, sum(n) AS trades_24h FROM (
@@ -114,24 +114,24 @@ const JOINS: Readonly<Record<TokenNumbers, (chain: string, where: string) => str
 }
 
 /** Joins numbers to the tokens that `which` selects: last price, liquidity, the last day of block time; needs `watermark`. */
-export const joinNumbers = (chain: string, name: TokenNumbers, which: string): string =>
-  `LEFT JOIN (${JOINS[name](chain, `token_address IN ${which}`)}) AS ${name} USING (token_address)`
+export const joinTokens = (chain: string, name: TokenJoin, which: string): string =>
+  `LEFT JOIN (${TOKEN_JOINS[name](chain, `token_address IN ${which}`)}) AS ${name} USING (token_address)`
 
 /** The given tokens of one chain with their numbers, in no order; unknown addresses are missing. */
 export const tokensQuery = (chain: string, addresses: readonly string[]): Query => {
   const which = '{addresses:Array(String)}'
   return {
-    sql: `WITH ${watermark(chain)} SELECT '${chain}' AS chain, token_address, ${TOKEN_COLUMNS}, ${DOCUMENT_COLUMNS},
+    sql: `WITH ${watermarkCte(chain)} SELECT '${chain}' AS chain, token_address, ${TOKEN_COLUMNS}, ${DOCUMENT_COLUMNS},
   price_usd, price_native, tvl_usd, tvl_native, max_tvl_usd, max_tvl_native, curve_progress,
   market_supply, market_cap_usd, market_cap_native, burnt_amount,
   nullIf(holders, '') AS holders, top10, top50, top100, groups
 FROM (SELECT * FROM ${chain}_tokens FINAL WHERE token_address IN ${which}) AS token
-${joinNumbers(chain, 'price', which)}
-${joinNumbers(chain, 'pool', which)}
-${joinNumbers(chain, 'market', which)}
-${joinNumbers(chain, 'burnt', which)}
-${joinNumbers(chain, 'holding', which)}
-${joinNumbers(chain, 'document', which)}`,
+${joinTokens(chain, 'price', which)}
+${joinTokens(chain, 'pool', which)}
+${joinTokens(chain, 'market', which)}
+${joinTokens(chain, 'burnt', which)}
+${joinTokens(chain, 'holding', which)}
+${joinTokens(chain, 'document', which)}`,
     params: { addresses, burnt: burnAddresses(chain) },
   }
 }

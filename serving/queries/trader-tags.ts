@@ -1,45 +1,45 @@
 import type { TraderTag } from '../../schemas/api/trader.ts'
-import type { List } from './keyset.ts'
+import type { KeysetList } from './keyset-list.ts'
 
 /** How soon after the first trade of a token a purchase counts as sniping, ms. */
-const SNIPE_MS = 10_000
+const SNIPER_WINDOW_MS = 10_000
 /** Days over which wallets are compared. */
 const PRO_DAYS = 30
 /** Share of wallets that a professional trades as often and as much as, at least. */
-const PRO_SHARE = 0.95
+const MIN_PRO_PERCENTILE = 0.95
 
-const MAKER = (chain: string): string =>
+const creatorSql = (chain: string): string =>
   `(SELECT any(dev) FROM ${chain}_tokens FINAL WHERE token_address = {token:String})`
 
-const OF_TOKEN = (chain: string): string =>
+const tokenTradesSql = (chain: string): string =>
   `${chain}_dex_trades_enriched FINAL WHERE token_address = {token:String}`
 
 /** Columns that every kind has: the wallet, and the trade that shows its kind. */
-const evidence = (of: string): string =>
+const evidenceColumns = (of: string): string =>
   `owner AS wallet, argMin(tx_hash, ${of}) AS tx, toUnixTimestamp64Milli(min(block_time)) AS time_ms`
 
-const NO_SUMS = `toUInt64(0) AS trades, toDecimal256(0, 12) AS usd, toDecimal256(0, 12) AS native, toFloat64(0) AS count_rank, toFloat64(0) AS usd_rank`
+const EMPTY_SUMS = `toUInt64(0) AS trades, toDecimal256(0, 12) AS usd, toDecimal256(0, 12) AS native, toFloat64(0) AS count_rank, toFloat64(0) AS usd_rank`
 
-const POSITION = '(block_slot, tx_index, event_index)'
+const EVENT_POSITION = '(block_slot, tx_index, event_index)'
 
 /** Wallets that carry a tag, as a SELECT of `wallet, tx, time_ms, trades, usd, native, count_rank, usd_rank`. */
-const TAGS: Partial<Readonly<Record<TraderTag, (chain: string) => string>>> = {
-  dev: (chain) => `SELECT dev AS wallet, '' AS tx, toInt64(0) AS time_ms, ${NO_SUMS}
+const SQL_BY_TAG: Partial<Readonly<Record<TraderTag, (chain: string) => string>>> = {
+  dev: (chain) => `SELECT dev AS wallet, '' AS tx, toInt64(0) AS time_ms, ${EMPTY_SUMS}
   FROM ${chain}_tokens FINAL WHERE token_address = {token:String} AND dev != ''`,
   sniper: (
     chain,
-  ) => `SELECT ${evidence(POSITION)}, ${NO_SUMS} FROM ${OF_TOKEN(chain)} AND side = 'BUY'
-  AND block_time <= (SELECT min(block_time) FROM ${OF_TOKEN(chain)}) + toIntervalMillisecond(${SNIPE_MS})
-  AND owner != ${MAKER(chain)} GROUP BY owner`,
-  bundle: (chain) => `SELECT ${evidence(POSITION)}, ${NO_SUMS}
+  ) => `SELECT ${evidenceColumns(EVENT_POSITION)}, ${EMPTY_SUMS} FROM ${tokenTradesSql(chain)} AND side = 'BUY'
+  AND block_time <= (SELECT min(block_time) FROM ${tokenTradesSql(chain)}) + toIntervalMillisecond(${SNIPER_WINDOW_MS})
+  AND owner != ${creatorSql(chain)} GROUP BY owner`,
+  bundle: (chain) => `SELECT ${evidenceColumns(EVENT_POSITION)}, ${EMPTY_SUMS}
   FROM (SELECT buy_owner AS owner, tx_hash, block_time, block_slot, tx_index, event_index FROM ${chain}_dex_trades FINAL
     WHERE buy_token = {token:String} AND bundle_source != '') GROUP BY owner`,
-  sandwich: (chain) => `SELECT ${evidence(POSITION)}, ${NO_SUMS} FROM (
+  sandwich: (chain) => `SELECT ${evidenceColumns(EVENT_POSITION)}, ${EMPTY_SUMS} FROM (
     SELECT owner, tx_hash, block_time, block_slot, tx_index, event_index, pool_address,
       countIf(side = 'BUY') OVER own AS buys, countIf(side = 'SELL') OVER own AS sells,
       min(tx_index) OVER own AS first_tx, max(tx_index) OVER own AS last_tx,
       groupArray((tx_index, owner)) OVER (PARTITION BY pool_address, block_slot) AS block
-    FROM ${OF_TOKEN(chain)} WINDOW own AS (PARTITION BY pool_address, block_slot, owner))
+    FROM ${tokenTradesSql(chain)} WINDOW own AS (PARTITION BY pool_address, block_slot, owner))
   WHERE buys > 0 AND sells > 0 AND arrayExists(x -> x.1 > first_tx AND x.1 < last_tx AND x.2 != owner, block)
   GROUP BY owner`,
   pro: (
@@ -52,30 +52,30 @@ const TAGS: Partial<Readonly<Record<TraderTag, (chain: string) => string>>> = {
     FROM ${chain}_dex_trades_by_wallet FINAL
     WHERE is_base = 1 AND block_time > (SELECT max(block_time) FROM ${chain}_blocks) - toIntervalDay(${PRO_DAYS})
     GROUP BY owner)
-  WHERE count_rank >= ${PRO_SHARE} AND usd_rank >= ${PRO_SHARE} AND wallet IN (SELECT owner FROM ${OF_TOKEN(chain)})`,
+  WHERE count_rank >= ${MIN_PRO_PERCENTILE} AND usd_rank >= ${MIN_PRO_PERCENTILE} AND wallet IN (SELECT owner FROM ${tokenTradesSql(chain)})`,
 }
 
-const NOBODY = `SELECT '' AS wallet, '' AS tx, toInt64(0) AS time_ms, ${NO_SUMS} WHERE 0`
+const NO_WALLETS_SQL = `SELECT '' AS wallet, '' AS tx, toInt64(0) AS time_ms, ${EMPTY_SUMS} WHERE 0`
 
-const SPELLINGS: Partial<Readonly<Record<TraderTag, TraderTag>>> = {
+const TAG_ALIASES: Partial<Readonly<Record<TraderTag, TraderTag>>> = {
   sandwish: 'sandwich',
   smart_money: 'smart',
 }
 
 /** SELECT of the wallets that carry a tag for the token `{token:String}`; nobody for tags that blocks alone do not tell. */
-const taggedSql = (chain: string, tag: TraderTag): string =>
-  TAGS[SPELLINGS[tag] ?? tag]?.(chain) ?? NOBODY
+const taggedWalletsSql = (chain: string, tag: TraderTag): string =>
+  SQL_BY_TAG[TAG_ALIASES[tag] ?? tag]?.(chain) ?? NO_WALLETS_SQL
 
 /** SELECT of the wallets that carry one of the tags; unknown words carry nobody. */
-export const taggedWallets = (chain: string, tags: readonly string[]): string =>
+export const walletsWithTagsSql = (chain: string, tags: readonly string[]): string =>
   tags.length === 0
-    ? NOBODY
+    ? NO_WALLETS_SQL
     : tags
-        .map((tag) => `SELECT wallet FROM (${taggedSql(chain, tag as TraderTag)})`)
+        .map((tag) => `SELECT wallet FROM (${taggedWalletsSql(chain, tag as TraderTag)})`)
         .join(' UNION ALL ')
 
 /** A wallet that carries a tag, with what shows it. */
-export interface TaggedRow {
+export interface TaggedTraderRow {
   readonly wallet: string
   readonly tx: string
   readonly time_ms: string
@@ -87,10 +87,10 @@ export interface TaggedRow {
 }
 
 /** Wallets that carry a tag for a token: the earliest first, professionals by what they traded. */
-export const taggedList = (chain: string, token: string, tag: TraderTag): List => ({
+export const taggedTraderList = (chain: string, token: string, tag: TraderTag): KeysetList => ({
   columns: `t.wallet AS wallet, t.tx AS tx, toString(t.time_ms) AS time_ms, toString(t.trades) AS trades, toString(t.usd) AS usd,
   toString(t.native) AS native, t.count_rank AS count_rank, t.usd_rank AS usd_rank`,
-  from: `(${taggedSql(chain, tag)}) AS t`,
+  from: `(${taggedWalletsSql(chain, tag)}) AS t`,
   where: [],
   order: [
     { sql: 'toInt64(-t.time_ms)', type: 'Int64' },

@@ -1,9 +1,9 @@
 import { queryTimeMs, RESOLUTIONS } from '../../core/time.ts'
 import type { TradeQuery } from '../../schemas/api/trade.ts'
-import type { List, OrderColumn, Placed } from './keyset.ts'
+import type { KeysetList, KeysetRow, OrderColumn } from './keyset-list.ts'
 
 /** A trade, or another activity on a pool, seen from one of its tokens. Amounts are base units. */
-export interface TradeRow extends Placed {
+export interface TradeRow extends KeysetRow {
   readonly height: string
   readonly time_ms: string
   readonly tx_hash: string
@@ -30,7 +30,7 @@ export interface TradeRow extends Placed {
 }
 
 /** A trade's place in its chain, and the side that is shown. */
-const POSITION: readonly OrderColumn[] = [
+const POSITION_ORDER: readonly OrderColumn[] = [
   { sql: 't.block_slot', type: 'UInt64' },
   { sql: 't.tx_index', type: 'UInt32' },
   { sql: 't.event_index', type: 'UInt32' },
@@ -55,7 +55,7 @@ interface Condition {
 }
 
 /** Conditions of a trade query by parameter; bounds are exclusive, by the names of the parameters. */
-const conditionsOf = (query: TradeQuery): Readonly<Record<string, Condition>> => ({
+const tradeConditions = (query: TradeQuery): Readonly<Record<string, Condition>> => ({
   token: { sql: 't.token_address = {token:String}', value: query.tokenAddress },
   wallet: { sql: 't.owner = {wallet:String}', value: query.walletAddress },
   pool: { sql: 't.pool_address = {pool:String}', value: query.poolAddress },
@@ -63,63 +63,65 @@ const conditionsOf = (query: TradeQuery): Readonly<Record<string, Condition>> =>
   type: { sql: 't.side = {type:String}', value: query.type },
   before: {
     sql: 't.block_time < fromUnixTimestamp64Milli({before:Int64})',
-    value: timeOf(query.beforeTimestamp),
+    value: optionalTimeMs(query.beforeTimestamp),
   },
   after: {
     sql: 't.block_time > fromUnixTimestamp64Milli({after:Int64})',
-    value: timeOf(query.afterTimestamp),
+    value: optionalTimeMs(query.afterTimestamp),
   },
   below: { sql: 't.block_height < {below:UInt64}', value: query.beforeBlockHeight },
   above: { sql: 't.block_height > {above:UInt64}', value: query.afterBlockHeight },
 })
 
-const timeOf = (value: number | undefined): number | undefined =>
+const optionalTimeMs = (value: number | undefined): number | undefined =>
   value === undefined ? undefined : queryTimeMs(value)
 
-const LEGS = [
+const LEG_COLUMNS = [
   ...['token', 'decimals', 'amount', 'owner', 'price_usd', 'price_native', 'amount_usd'],
   'amount_native',
 ] as const
 
 /** What a column of the base leg is called in a trade that is seen from it. */
-const NAMES: Readonly<Record<string, string>> = { token: 'token_address' }
+const LEG_COLUMN_NAMES: Readonly<Record<string, string>> = { token: 'token_address' }
 
 const legColumn = (column: string, isBase: boolean, name: string): string =>
   `if(base_is_buy = ${isBase ? 1 : 0}, buy_${column}, sell_${column}) AS ${name}`
 
 /** Every trade once, seen from its base token, in the order in which the table is kept. */
-const baseTrades = (
+const baseTradesSubquery = (
   chain: string,
 ): string => `(SELECT block_slot, block_height, block_time, tx_hash, tx_index, tx_status, tx_fee, tx_fee_native, tx_fee_usd,
     event_index, program_address, protocol_family, pool_address, toUInt8(1) AS is_base, if(base_is_buy = 1, 'BUY', 'SELL') AS side,
-    ${LEGS.map((column) => legColumn(column, true, NAMES[column] ?? column)).join(', ')},
+    ${LEG_COLUMNS.map((column) => legColumn(column, true, LEG_COLUMN_NAMES[column] ?? column)).join(', ')},
     ${['token', 'decimals', 'amount', 'price_usd'].map((column) => legColumn(column, false, `side_${column}`)).join(', ')}
   FROM ${chain}_dex_trades FINAL) AS t`
 
 /** The table whose order fits a question: trades are kept by token, by wallet, and by their place in the chain. */
-const tableFor = (chain: string, query: TradeQuery): string => {
+const tradeTable = (chain: string, query: TradeQuery): string => {
   if (query.walletAddress !== undefined) return `${chain}_dex_trades_by_wallet AS t FINAL`
   return query.tokenAddress === undefined
-    ? baseTrades(chain)
+    ? baseTradesSubquery(chain)
     : `${chain}_dex_trades_enriched AS t FINAL`
 }
 
 /** Trades of a chain, newest first: seen from the token that is asked for, else from the base token of each. */
-export const tradesList = (chain: string, query: TradeQuery): List => {
-  const asked = Object.entries(conditionsOf(query)).filter(([, { value }]) => value !== undefined)
+export const tradesList = (chain: string, query: TradeQuery): KeysetList => {
+  const asked = Object.entries(tradeConditions(query)).filter(
+    ([, { value }]) => value !== undefined,
+  )
   const base = query.tokenAddress === undefined ? ['t.is_base = 1'] : []
   return {
     columns: TRADE_COLUMNS,
-    from: tableFor(chain, query),
+    from: tradeTable(chain, query),
     where: [...base, ...asked.map(([, { sql }]) => sql)],
-    order: POSITION,
+    order: POSITION_ORDER,
     descending: true,
     params: Object.fromEntries(asked.map(([name, { value }]) => [name, value])),
   }
 }
 
 /** A wallet by what it traded of one token. */
-export interface TopTraderRow extends Placed {
+export interface TopTraderRow extends KeysetRow {
   readonly wallet: string
   readonly token: string
   readonly decimals: number | null
@@ -134,7 +136,7 @@ export interface TopTraderRow extends Placed {
 }
 
 /** The newest time that the chain has reached: windows end there, not at a wall clock. */
-const headTime = (chain: string): string => `(SELECT max(block_time) FROM ${chain}_blocks)`
+const headTimeSql = (chain: string): string => `(SELECT max(block_time) FROM ${chain}_blocks)`
 
 const WINDOW_MS = { ...RESOLUTIONS, '24h': RESOLUTIONS['1d'] } as Readonly<
   Record<string, number | null>
@@ -149,8 +151,8 @@ export const topTradersList = (
     readonly by: 'amount' | 'count'
     readonly descending: boolean
   },
-): List => ({
-  with: `${headTime(chain)} AS head`,
+): KeysetList => ({
+  with: `${headTimeSql(chain)} AS head`,
   columns: `t.wallet AS wallet, t.token AS token, t.decimals AS decimals, toString(t.buys) AS buys, toString(t.sells) AS sells,
   toString(t.buy_raw) AS buy_raw, toString(t.sell_raw) AS sell_raw, toString(t.buy_usd) AS buy_usd,
   toString(t.sell_usd) AS sell_usd, toString(t.buy_native) AS buy_native, toString(t.sell_native) AS sell_native`,
@@ -174,21 +176,21 @@ export const topTradersList = (
 })
 
 /** A wallet by what it realized. */
-export interface GainerRow extends Placed {
+export interface GainerRow extends KeysetRow {
   readonly wallet: string
   readonly pnl: string
   readonly volume: string
   readonly trades: string
 }
 
-const DAYS = { '1d': 1, '7d': 7, '30d': 30 } as const
+const RESOLUTION_DAYS = { '1d': 1, '7d': 7, '30d': 30 } as const
 
 /** Wallets that sold in the last days of the chain's time, by what those sales realized. */
-export const gainersList = (
+export const gainerList = (
   chain: string,
-  query: { readonly resolution: keyof typeof DAYS; readonly descending: boolean },
-): List => ({
-  with: `${headTime(chain)} AS head`,
+  query: { readonly resolution: keyof typeof RESOLUTION_DAYS; readonly descending: boolean },
+): KeysetList => ({
+  with: `${headTimeSql(chain)} AS head`,
   columns: `t.wallet AS wallet, toString(t.pnl) AS pnl, toString(t.volume) AS volume, toString(t.trades) AS trades`,
   from: `(SELECT wallet, sum(toDecimal256(realized_usd, 12)) AS pnl, sum(toDecimal256(ifNull(amount_usd, 0), 12)) AS volume,
   count() AS trades FROM ${chain}_wallet_pnl_trades FINAL
@@ -200,5 +202,5 @@ export const gainersList = (
     { sql: 't.wallet', type: 'String' },
   ],
   descending: query.descending,
-  params: { days: DAYS[query.resolution] },
+  params: { days: RESOLUTION_DAYS[query.resolution] },
 })

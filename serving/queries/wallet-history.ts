@@ -1,10 +1,10 @@
 import type { Query } from '../../core/clickhouse/client.ts'
 import { queryTimeMs } from '../../core/time.ts'
 import { chainRow } from '../../schemas/chains.ts'
-import type { List, OrderColumn, Placed } from './keyset.ts'
+import type { KeysetList, KeysetRow, OrderColumn } from './keyset-list.ts'
 
 /** A change of a balance; amounts in base units. */
-export interface BalanceUpdateRow extends Placed {
+export interface BalanceUpdateRow extends KeysetRow {
   readonly account: string
   readonly token: string
   readonly decimals: number | null
@@ -22,7 +22,7 @@ export interface BalanceUpdateRow extends Placed {
   readonly post_native: string | null
 }
 
-const POSITION: readonly OrderColumn[] = [
+const POSITION_ORDER: readonly OrderColumn[] = [
   { sql: 't.block_slot', type: 'UInt64' },
   { sql: 't.tx_index', type: 'UInt32' },
   { sql: 't.event_index', type: 'UInt32' },
@@ -34,7 +34,7 @@ interface Condition {
 }
 
 /** Those of the conditions that are asked for, with their parameters. */
-const asked = (conditions: Readonly<Record<string, Condition>>) => {
+const activeConditions = (conditions: Readonly<Record<string, Condition>>) => {
   const given = Object.entries(conditions).filter(([, { value }]) => value !== undefined)
   return {
     where: given.map(([, { sql }]) => sql),
@@ -42,7 +42,7 @@ const asked = (conditions: Readonly<Record<string, Condition>>) => {
   }
 }
 
-const timeOf = (value: number | undefined): number | undefined =>
+const optionalTimeMs = (value: number | undefined): number | undefined =>
   value === undefined ? undefined : queryTimeMs(value)
 
 /** What narrows changes of balances. */
@@ -54,27 +54,27 @@ export interface BalanceUpdateFilter {
   readonly changeType?: 'INCREASE' | 'DECREASE' | undefined
 }
 
-const coinOf = (chain: string): string => chainRow(chain)?.nativeAddress ?? ''
+const nativeTokenAddress = (chain: string): string => chainRow(chain)?.nativeAddress ?? ''
 
 /** Changes of a wallet's balances, newest first. */
-export const balanceUpdatesList = (
+export const balanceUpdateList = (
   chain: string,
   wallet: string,
   filter: BalanceUpdateFilter,
-): List => {
-  const { where, params } = asked({
+): KeysetList => {
+  const { where, params } = activeConditions({
     token: { sql: 't.token_address = {token:String}', value: filter.tokenAddress },
     from: {
       sql: 't.block_time >= fromUnixTimestamp64Milli({from:Int64})',
-      value: timeOf(filter.timeFrom),
+      value: optionalTimeMs(filter.timeFrom),
     },
     to: {
       sql: 't.block_time <= fromUnixTimestamp64Milli({to:Int64})',
-      value: timeOf(filter.timeTo),
+      value: optionalTimeMs(filter.timeTo),
     },
     coin: {
       sql: `t.token_address ${filter.type === 'SOL' ? '=' : '!='} {coin:String}`,
-      value: filter.type === undefined ? undefined : coinOf(chain),
+      value: filter.type === undefined ? undefined : nativeTokenAddress(chain),
     },
   })
   const change = {
@@ -90,14 +90,14 @@ export const balanceUpdatesList = (
   toString(t.pre_balance_native) AS pre_native, toString(t.post_balance_native) AS post_native`,
     from: `${chain}_balance_updates AS t FINAL`,
     where: ['t.owner = {wallet:String}', ...where, ...change],
-    order: POSITION,
+    order: POSITION_ORDER,
     descending: true,
     params: { wallet, ...params },
   }
 }
 
 /** A transfer of a wallet; amount in base units. */
-export interface WalletTransferRow extends Placed {
+export interface WalletTransferRow extends KeysetRow {
   readonly token: string
   readonly sender: string
   readonly receiver: string
@@ -120,21 +120,24 @@ export interface WalletTransferFilter {
   readonly maxTokenAmountInUsd?: string | undefined
 }
 
-const UNITS = 'toFloat64(t.amount) / exp10(ifNull(t.decimals, 0))'
+const AMOUNT_UNITS_SQL = 'toFloat64(t.amount) / exp10(ifNull(t.decimals, 0))'
 
 const transferConditions = (wallet: string, filter: WalletTransferFilter) => {
-  const { where, params } = asked({
+  const { where, params } = activeConditions({
     token: { sql: 't.token_address = {token:String}', value: filter.tokenAddress },
     from: {
       sql: 't.block_time >= fromUnixTimestamp64Milli({from:Int64})',
-      value: timeOf(filter.fromTimestamp),
+      value: optionalTimeMs(filter.fromTimestamp),
     },
     to: {
       sql: 't.block_time <= fromUnixTimestamp64Milli({to:Int64})',
-      value: timeOf(filter.toTimestamp),
+      value: optionalTimeMs(filter.toTimestamp),
     },
-    least: { sql: `${UNITS} >= toFloat64({least:String})`, value: filter.minTokenAmount },
-    most: { sql: `${UNITS} <= toFloat64({most:String})`, value: filter.maxTokenAmount },
+    least: {
+      sql: `${AMOUNT_UNITS_SQL} >= toFloat64({least:String})`,
+      value: filter.minTokenAmount,
+    },
+    most: { sql: `${AMOUNT_UNITS_SQL} <= toFloat64({most:String})`, value: filter.maxTokenAmount },
     least_usd: {
       sql: 't.amount_usd >= toDecimal256({least_usd:String}, 18)',
       value: filter.minTokenAmountInUsd,
@@ -155,16 +158,16 @@ const transferConditions = (wallet: string, filter: WalletTransferFilter) => {
 }
 
 /** Transfers that a wallet made or got, newest first. */
-export const walletTransfersList = (
+export const walletTransferList = (
   chain: string,
   wallet: string,
   filter: WalletTransferFilter,
-): List => ({
+): KeysetList => ({
   columns: `t.token_address AS token, t.sender AS sender, t.receiver AS receiver, toString(t.amount) AS amount_raw, t.decimals AS decimals,
   toString(t.amount_usd) AS amount_usd, toString(toUnixTimestamp64Milli(t.block_time)) AS time_ms, t.tx_hash AS tx_hash,
   t.event_index AS event_index`,
   from: `${chain}_transfers AS t FINAL`,
-  order: POSITION,
+  order: POSITION_ORDER,
   descending: true,
   ...transferConditions(wallet, filter),
 })
@@ -200,5 +203,5 @@ export const firstTransactionsQuery = (chain: string, wallets: readonly string[]
 FROM ${chain}_balance_updates AS t FINAL
 WHERE t.owner IN {wallets:Array(String)} AND t.token_address = {coin:String} AND t.post_balance > t.pre_balance
 ORDER BY t.block_slot, t.tx_index, t.event_index LIMIT 1 BY t.owner`,
-  params: { wallets, coin: coinOf(chain) },
+  params: { wallets, coin: nativeTokenAddress(chain) },
 })

@@ -1,9 +1,9 @@
 import type { Query } from '../../core/clickhouse/client.ts'
 import type { PnlResolution } from '../../schemas/api/wallet-pnl.ts'
-import { type List, orderedBits, type Placed } from './keyset.ts'
+import { type KeysetList, type KeysetRow, sortableBits } from './keyset-list.ts'
 
 /** Profit and loss of a wallet with one token. Amounts in token units, money in USD, both as exact text. */
-export interface PnlRow extends Placed {
+export interface PnlRow extends KeysetRow {
   readonly wallet: string
   readonly token: string
   readonly buys: string
@@ -45,7 +45,7 @@ export interface PnlTotalsRow {
 }
 
 /** Whose profit with what is asked for. */
-export interface PnlQuestion {
+export interface PnlRequest {
   readonly chain: string
   readonly wallets: readonly string[]
   /** undefined = every token that the wallets traded. */
@@ -54,10 +54,15 @@ export interface PnlQuestion {
   readonly state?: 'all' | 'open' | 'closed' | undefined
 }
 
-const DAYS: Readonly<Record<PnlResolution, number>> = { '1d': 1, '7d': 7, '30d': 30, all: 0 }
+const RESOLUTION_DAYS: Readonly<Record<PnlResolution, number>> = {
+  '1d': 1,
+  '7d': 7,
+  '30d': 30,
+  all: 0,
+}
 
 /** Whole lives, from the state that is kept for each wallet and token. */
-const LIFETIME = (
+const lifetimeSelect = (
   chain: string,
   which: string,
 ): string => `SELECT wallet, token_address AS token, buys, sells, wins, losses,
@@ -67,7 +72,7 @@ const LIFETIME = (
   FROM ${chain}_wallet_token_pnl FINAL WHERE ${which}`
 
 /** A window, from what each trade did; the cost at its start is that of the last trade before it. */
-const WINDOW = (
+const windowSelect = (
   chain: string,
   which: string,
 ): string => `SELECT e.wallet AS wallet, e.token_address AS token,
@@ -84,13 +89,17 @@ const WINDOW = (
   FROM (SELECT *, block_time > head - toIntervalDay({days:UInt16}) AS inside FROM ${chain}_wallet_pnl_trades FINAL WHERE ${which}) AS e
   GROUP BY e.wallet, e.token_address HAVING buys + sells > 0`
 
-const STATES = { all: [], open: ['t.is_closed = 0'], closed: ['t.is_closed = 1'] } as const
+const STATE_CONDITIONS = {
+  all: [],
+  open: ['t.is_closed = 0'],
+  closed: ['t.is_closed = 1'],
+} as const
 
 /** Rows of a question as a subquery `t`; the open part is at most what the wallet still holds, its cost in proportion. */
-const pnlRows = (question: PnlQuestion) => {
+const pnlSubquery = (question: PnlRequest) => {
   const { chain, wallets, tokens, resolution, state = 'all' } = question
   const which = `wallet IN {wallets:Array(String)}${tokens ? ' AND token_address IN {tokens:Array(String)}' : ''}`
-  const source = resolution === 'all' ? LIFETIME(chain, which) : WINDOW(chain, which)
+  const source = resolution === 'all' ? lifetimeSelect(chain, which) : windowSelect(chain, which)
   const held = `holder IN {wallets:Array(String)}${tokens ? ' AND token_address IN {tokens:Array(String)}' : ''}`
   return {
     with: `(SELECT max(block_time) FROM ${chain}_blocks) AS head`,
@@ -105,23 +114,23 @@ const pnlRows = (question: PnlQuestion) => {
     WHERE token_address IN (SELECT token_address FROM ${chain}_wallet_token_pnl FINAL WHERE ${which})) AS price ON price.token_address = p.token
   LEFT JOIN (SELECT holder, token_address, balance, decimals FROM ${chain}_wallet_balances FINAL WHERE ${held}) AS b
     ON b.holder = p.wallet AND b.token_address = p.token) AS t`,
-    where: STATES[state],
-    params: { wallets, ...(tokens && { tokens }), days: DAYS[resolution] },
+    where: STATE_CONDITIONS[state],
+    params: { wallets, ...(tokens && { tokens }), days: RESOLUTION_DAYS[resolution] },
   }
 }
 
-const SORTS = {
+const PNL_SORTS = {
   totalPnl: 'toFloat64(t.realized_usd) + ifNull(t.unrealized_usd, 0)',
   realizedPnl: 'toFloat64(t.realized_usd)',
   unrealizedPnl: 'ifNull(t.unrealized_usd, 0)',
 } as const
 
 /** Orders of details. */
-export type PnlSort = keyof typeof SORTS
+export type PnlSort = keyof typeof PNL_SORTS
 
 /** Rows of a question, the most profitable first. */
-export const pnlList = (question: PnlQuestion, sort: PnlSort): List => ({
-  ...pnlRows(question),
+export const pnlList = (question: PnlRequest, sort: PnlSort): KeysetList => ({
+  ...pnlSubquery(question),
   columns: `t.wallet AS wallet, t.token AS token, toString(t.buys) AS buys, toString(t.sells) AS sells,
   toString(t.wins) AS wins, toString(t.losses) AS losses, toString(t.buy_amount) AS buy_amount, toString(t.sell_amount) AS sell_amount,
   toString(t.buy_usd) AS buy_usd, toString(t.sell_usd) AS sell_usd, toString(t.realized_usd) AS realized_usd,
@@ -129,7 +138,7 @@ export const pnlList = (question: PnlQuestion, sort: PnlSort): List => ({
   t.balance_units AS balance_units, t.decimals AS decimals, t.is_closed AS is_closed,
   toString(t.first_buy_ms) AS first_buy_ms, toString(t.last_sell_ms) AS last_sell_ms`,
   order: [
-    { sql: orderedBits(SORTS[sort]), type: 'UInt64' },
+    { sql: sortableBits(PNL_SORTS[sort]), type: 'UInt64' },
     { sql: 't.wallet', type: 'String' },
     { sql: 't.token', type: 'String' },
   ],
@@ -137,8 +146,8 @@ export const pnlList = (question: PnlQuestion, sort: PnlSort): List => ({
 })
 
 /** Totals over all rows of a question. */
-export const pnlTotalsQuery = (question: PnlQuestion): Query => {
-  const { with: head, from, where, params } = pnlRows(question)
+export const pnlTotalsQuery = (question: PnlRequest): Query => {
+  const { with: head, from, where, params } = pnlSubquery(question)
   return {
     sql: `WITH ${head} SELECT toString(count()) AS tokens, toString(sum(t.buys)) AS buys, toString(sum(t.sells)) AS sells,
   toString(sum(t.wins)) AS wins, toString(sum(t.losses)) AS losses, toString(sum(t.buy_usd)) AS buy_usd,

@@ -9,17 +9,17 @@ export interface AdmissionLimits {
 }
 
 /** Why another connection does not fit, and when it may be tried again. */
-export interface NoRoom {
+export interface ConnectionRefusal {
   readonly fault: Fault
   readonly retryAfterSeconds: number
 }
 
 /** A pending connection is closed after 10 s, so there is room again by then. */
 const PENDING_RETRY_SECONDS = 10
-const FULL_RETRY_SECONDS = 5
+const BUSY_RETRY_SECONDS = 5
 
 /** Counts open connections, and pending ones by address: until its connect command, a connection belongs to no account. */
-export class Admission {
+export class AdmissionControl {
   readonly #limits: AdmissionLimits
   readonly #pending = new Map<string, number>()
   #open = 0
@@ -34,10 +34,10 @@ export class Admission {
   }
 
   /** What to answer to another connection of the address (see `addressBucket`); undefined where it fits. */
-  refusal(address: string): NoRoom | undefined {
+  refusal(address: string): ConnectionRefusal | undefined {
     if (this.#open >= this.#limits.connections) {
       const fault = new Fault('SERVER_BUSY', 'No more stream connections fit')
-      return { fault, retryAfterSeconds: FULL_RETRY_SECONDS }
+      return { fault, retryAfterSeconds: BUSY_RETRY_SECONDS }
     }
     const limit = this.#limits.pendingPerAddress
     if ((this.#pending.get(address) ?? 0) < limit) return undefined
@@ -49,7 +49,7 @@ export class Admission {
   }
 
   /** Counts a connection; the result takes it back, and tells when its connect command was accepted. */
-  opened(address: string): CountedConnection {
+  opened(address: string): AdmissionSlot {
     this.#open += 1
     this.#pending.set(address, (this.#pending.get(address) ?? 0) + 1)
     let pending = true
@@ -71,7 +71,7 @@ export class Admission {
 }
 
 /** What one counted connection tells; each call counts once. */
-export interface CountedConnection {
+export interface AdmissionSlot {
   readonly accepted: () => void
   readonly closed: () => void
 }

@@ -6,7 +6,7 @@ import { topicName } from '../../schemas/topics.ts'
 import type { Hub } from './hub.ts'
 
 /** What the feed reads and whom it tells. */
-export interface FeedOptions {
+export interface BusSubscriberOptions {
   readonly bus: Bus
   readonly hub: Hub
   readonly chains: readonly string[]
@@ -15,22 +15,22 @@ export interface FeedOptions {
 }
 
 /** Records per partition that refill the history at a start. */
-const REFILL_RECORDS = 2_000
+const BACKFILL_RECORDS = 2_000
 /** Shared bytes after which slow sockets are looked at: a fraction of what one socket may queue. */
-const PRESSURE_BYTES = 256 * 1_024
+const BACKPRESSURE_CHECK_BYTES = 256 * 1_024
 /** Records after which other work gets its turn. */
-const TURN_RECORDS = 200
+const RECORDS_PER_YIELD = 200
 
 /** Follows the topics of every chain into the hub; returns when names are known and the history is refilled. */
-export const startFeed = async (options: FeedOptions): Promise<Running> => {
+export const startBusSubscriber = async (options: BusSubscriberOptions): Promise<Running> => {
   const running: Running[] = []
   const stop = async (): Promise<void> => {
     await Promise.all(running.map((tail) => tail.stop()))
   }
   try {
     for (const chain of options.chains) {
-      running.push(await followNames(options, chain))
-      running.push(await followStreams(options, chain))
+      running.push(await tailTokenNames(options, chain))
+      running.push(await tailChannelTopics(options, chain))
     }
   } catch (error) {
     await stop()
@@ -40,7 +40,10 @@ export const startFeed = async (options: FeedOptions): Promise<Running> => {
   return { stop }
 }
 
-const followNames = async ({ bus, hub }: FeedOptions, chain: string): Promise<Running> => {
+const tailTokenNames = async (
+  { bus, hub }: BusSubscriberOptions,
+  chain: string,
+): Promise<Running> => {
   let caughtUp = (): void => undefined
   const known = new Promise<void>((resolve) => {
     caughtUp = resolve
@@ -58,21 +61,24 @@ const followNames = async ({ bus, hub }: FeedOptions, chain: string): Promise<Ru
 }
 
 /** How far a partition was read; a record beyond that, when the tail begins, shows what lies between. */
-interface Place {
+interface PartitionProgress {
   next: number
   tailed: boolean
 }
 
 /** The tail starts before the refill reads, and waits for it, so no record falls between the two. */
-const followStreams = async (options: FeedOptions, chain: string): Promise<Running> => {
+const tailChannelTopics = async (
+  options: BusSubscriberOptions,
+  chain: string,
+): Promise<Running> => {
   const { bus } = options
   const trades = topicName('tradesProcessed', chain)
-  const places = new Map<number, Place>()
+  const places = new Map<number, PartitionProgress>()
   let refilled = (): void => undefined
   const ready = new Promise<void>((resolve) => {
     refilled = resolve
   })
-  const accept = acceptor(options)
+  const accept = createRecordHandler(options)
   const acceptTrades = async (record: LogRecord): Promise<void> => {
     const place = places.get(record.partition) ?? { next: record.offset, tailed: true }
     if (record.offset < place.next) return
@@ -84,7 +90,7 @@ const followStreams = async (options: FeedOptions, chain: string): Promise<Runni
     places.set(record.partition, { next: record.offset + 1, tailed: true })
     await accept(record)
   }
-  const named = namer(options, chain)
+  const named = createEpochSetter(options, chain)
   const tail = await bus.tail({
     topics: CHANNEL_TOPICS.map((topic) => topicName(topic, chain)),
     from: 'latest',
@@ -97,7 +103,7 @@ const followStreams = async (options: FeedOptions, chain: string): Promise<Runni
     },
   })
   try {
-    await refill(options, { trades, places, accept })
+    await backfillHistory(options, { trades, places, accept })
     await named()
   } catch (error) {
     await Promise.all([refilled(), tail.stop()])
@@ -108,11 +114,11 @@ const followStreams = async (options: FeedOptions, chain: string): Promise<Runni
   return tail
 }
 
-const refill = async (
-  { bus, hub }: FeedOptions,
+const backfillHistory = async (
+  { bus, hub }: BusSubscriberOptions,
   lane: {
     readonly trades: string
-    readonly places: Map<number, Place>
+    readonly places: Map<number, PartitionProgress>
     readonly accept: (record: LogRecord) => Promise<void>
   },
 ): Promise<void> => {
@@ -120,7 +126,7 @@ const refill = async (
   const ends = await bus.ends(trades)
   const origin = randomUUID()
   for (const { partition, low, end } of ends) {
-    const startOffset = Math.max(low, end - REFILL_RECORDS)
+    const startOffset = Math.max(low, end - BACKFILL_RECORDS)
     hub.openLane({ topic: trades, partition, partitions: ends.length, startOffset, origin })
     for await (const record of bus.read(trades, partition, startOffset, end)) await accept(record)
     places.set(partition, { next: end, tailed: false })
@@ -128,24 +134,24 @@ const refill = async (
 }
 
 /** Gives the lanes their lasting epoch as soon as the chain has a first block. */
-const namer = ({ bus, hub }: FeedOptions, chain: string) => {
+const createEpochSetter = ({ bus, hub }: BusSubscriberOptions, chain: string) => {
   let known = false
   return async (): Promise<void> => {
     if (known) return
-    const origin = await originOf(bus, chain)
+    const origin = await readEpochSeed(bus, chain)
     known = origin !== undefined
     if (origin !== undefined) hub.setOrigin(topicName('tradesProcessed', chain), origin)
   }
 }
 
-const acceptor = ({ hub, onPressure }: FeedOptions) => {
+const createRecordHandler = ({ hub, onPressure }: BusSubscriberOptions) => {
   let records = 0
   let lookedAt = 0
   return async (record: LogRecord): Promise<void> => {
     hub.accept(record)
     records += 1
-    const pressed = hub.published - lookedAt > PRESSURE_BYTES
-    if (!pressed && records % TURN_RECORDS !== 0) return
+    const pressed = hub.published - lookedAt > BACKPRESSURE_CHECK_BYTES
+    if (!pressed && records % RECORDS_PER_YIELD !== 0) return
     await nextTurn()
     if (!pressed) return
     lookedAt = hub.published
@@ -154,7 +160,7 @@ const acceptor = ({ hub, onPressure }: FeedOptions) => {
 }
 
 /** The first record of `{c}.blocks` never expires, so it names this life of the chain's topics. */
-const originOf = async (bus: Bus, chain: string): Promise<string | undefined> => {
+const readEpochSeed = async (bus: Bus, chain: string): Promise<string | undefined> => {
   const topic = topicName('blocks', chain)
   const [first] = await bus.ends(topic)
   for await (const record of bus.read(topic, 0, first?.low ?? 0)) {

@@ -1,9 +1,14 @@
 import type { Boundary } from '../../core/ops/error-boundary.ts'
 import type { Principal } from '../interfaces.ts'
-import type { CountedConnection } from './admission.ts'
+import type { AdmissionSlot } from './admission.ts'
 import type { Push, Subscriber } from './fanout.ts'
-import { type ControlBudget, firstControls, firstPulse, type Pulse } from './heartbeat.ts'
-import { CLOSES, type Close } from './protocol.ts'
+import {
+  type ControlFrameBudget,
+  type HeartbeatState,
+  initialControlBudget,
+  initialHeartbeat,
+} from './heartbeat.ts'
+import { CLOSE_FRAMES, type CloseFrame } from './protocol.ts'
 import type { Session } from './session.ts'
 import type { Socket } from './socket.ts'
 
@@ -12,7 +17,7 @@ const CONFLATE_BYTES = 256 * 1_024
 /** Above this, the connection is closed as too slow. */
 export const MAX_QUEUED_BYTES = 1_024 * 1_024
 /** Below this, a congested connection goes back to the shared topics. */
-const RELIEVED_BYTES = 64 * 1_024
+const RESUME_BYTES = 64 * 1_024
 /** How long the close frame may take to get through to a slow reader, and the answer to it to come back. */
 const CLOSE_GRACE_MS = 5_000
 
@@ -20,10 +25,10 @@ const CLOSE_GRACE_MS = 5_000
 export class Connection implements Subscriber {
   readonly socket: Socket
   session: Session
-  pulse: Pulse
-  controls: ControlBudget
+  pulse: HeartbeatState
+  controls: ControlFrameBudget
   /** Where it is counted among the connections of the process and its address. */
-  readonly counted: CountedConnection
+  readonly counted: AdmissionSlot
   /** Organization whose connections it is counted among; null = not connected yet. */
   orgId: string | null = null
   /** Messages that came in while connect waits for freshness, and their length; null = none is waiting. */
@@ -49,15 +54,15 @@ export class Connection implements Subscriber {
       readonly random: () => number
       /** It is given up: take it off the shared topics at once, or it would get publications with a hole between. */
       readonly onSlow: (connection: Connection) => void
-      readonly counted: CountedConnection
+      readonly counted: AdmissionSlot
       readonly boundary: Boundary
     },
   ) {
     const { nowMs, random, onSlow, counted, boundary } = surroundings
     this.socket = socket
     this.session = session
-    this.pulse = firstPulse(nowMs(), random)
-    this.controls = firstControls(nowMs())
+    this.pulse = initialHeartbeat(nowMs(), random)
+    this.controls = initialControlBudget(nowMs())
     this.#nowMs = nowMs
     this.#onSlow = onSlow
     this.#boundary = boundary
@@ -135,13 +140,13 @@ export class Connection implements Subscriber {
     if (this.#closed) return false
     const queued = this.socket.buffered()
     if (this.#slowSinceMs !== null) {
-      if (queued === 0) this.close(CLOSES.slow)
+      if (queued === 0) this.close(CLOSE_FRAMES.slow)
       else if (this.#nowMs() - this.#slowSinceMs >= CLOSE_GRACE_MS) this.#drop()
       return false
     }
     if (queued > MAX_QUEUED_BYTES) this.giveUp()
     else if (!this.#congested && queued > CONFLATE_BYTES) return this.#turn(true)
-    else if (this.#congested && queued < RELIEVED_BYTES) return this.#relieve()
+    else if (this.#congested && queued < RESUME_BYTES) return this.#relieve()
     return false
   }
 
@@ -154,7 +159,7 @@ export class Connection implements Subscriber {
     this.#onSlow(this)
   }
 
-  close({ code, reason }: Close): void {
+  close({ code, reason }: CloseFrame): void {
     if (this.#closed) return
     this.#closed = true
     this.#closedMs = this.#nowMs()

@@ -3,20 +3,27 @@ import { Fault } from '../../core/errors.ts'
 import type { Boundary } from '../../core/ops/error-boundary.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
-import type { ChainFreshness, Gone, Guard, Meter } from '../interfaces.ts'
-import { Admission, type AdmissionLimits, type NoRoom } from './admission.ts'
-import { step } from './commands.ts'
+import type { ChainFreshness, Guard, Meter, RevokedCredential } from '../interfaces.ts'
+import { AdmissionControl, type AdmissionLimits, type ConnectionRefusal } from './admission.ts'
+import { commandCredentials } from './connect-commands.ts'
 import { Connection } from './connection.ts'
-import { afterControl, due, pinged } from './heartbeat.ts'
+import { runCommand } from './dispatch-command.ts'
+import { nextHeartbeatAction, takeControlToken, withPingSent } from './heartbeat.ts'
 import type { Hub } from './hub.ts'
-import { CLOSES, type Close, COMMAND_BURST, type Command, PING, parseMessage } from './protocol.ts'
-import { type Effect, freshSession, mayBatch, type World } from './session.ts'
-import { shownBy } from './session-credentials.ts'
+import {
+  CLOSE_FRAMES,
+  type CloseFrame,
+  COMMAND_BURST,
+  type Command,
+  PING_FRAME,
+  parseMessage,
+} from './protocol.ts'
+import { canBatchReplies, createSession, type Effect, type SessionEnv } from './session.ts'
 import type { Socket } from './socket.ts'
-import { type Opening, withQuota } from './upgrade.ts'
+import { type ConnectionContext, checkQuota } from './upgrade.ts'
 
 /** What connections need. */
-export interface ConnectionsOptions {
+export interface ConnectionRegistryOptions {
   readonly hub: Hub
   readonly guard: Guard
   readonly meter: Meter
@@ -45,15 +52,15 @@ const MAX_BATCH = 16
 const MAX_BATCH_LENGTH = 256 * 1_024
 
 /** Every open connection, and everything that happens to them. */
-export class Connections {
-  readonly #options: ConnectionsOptions
+export class ConnectionRegistry {
+  readonly #options: ConnectionRegistryOptions
   readonly #bySocket = new Map<Socket, Connection>()
   readonly #perOrg = new Map<string, number>()
-  readonly #admission: Admission
+  readonly #admission: AdmissionControl
 
-  constructor(options: ConnectionsOptions) {
+  constructor(options: ConnectionRegistryOptions) {
     this.#options = options
-    this.#admission = new Admission(options.limits)
+    this.#admission = new AdmissionControl(options.limits)
   }
 
   get size(): number {
@@ -61,19 +68,19 @@ export class Connections {
   }
 
   /** What to answer to an upgrade from the address; undefined where another connection fits. */
-  refusal(address: string): NoRoom | undefined {
+  refusal(address: string): ConnectionRefusal | undefined {
     return this.#admission.refusal(address)
   }
 
-  open(socket: Socket, { credentials, framePings, address }: Opening): void {
+  open(socket: Socket, { credentials, framePings, address }: ConnectionContext): void {
     const { nowMs, random, metrics, boundary } = this.#options
     // Asked again: many upgrades may have been decided at the same time.
     if (this.#admission.refusal(address) !== undefined) {
-      const { code, reason } = CLOSES.tooManyRequests
+      const { code, reason } = CLOSE_FRAMES.tooManyRequests
       socket.close(code, reason)
       return
     }
-    const session = freshSession(randomUUID(), credentials, { framePings, nowMs: nowMs() })
+    const session = createSession(randomUUID(), credentials, { framePings, nowMs: nowMs() })
     const onSlow = (connection: Connection): void => this.#review(connection)
     const counted = this.#admission.opened(address)
     const surroundings = { nowMs, random, onSlow, counted, boundary }
@@ -86,7 +93,7 @@ export class Connections {
   failed(socket: Socket): void {
     const connection = this.#bySocket.get(socket)
     if (connection === undefined) socket.drop()
-    else connection.close(CLOSES.internal)
+    else connection.close(CLOSE_FRAMES.internal)
   }
 
   /** A WebSocket-level ping or pong came in. */
@@ -95,8 +102,8 @@ export class Connections {
     if (connection?.open !== true) return
     const nowMs = this.#options.nowMs()
     connection.pulse = { ...connection.pulse, seenMs: nowMs }
-    connection.controls = afterControl(connection.controls, nowMs)
-    if (connection.controls.tokens < 0) connection.close(CLOSES.tooManyRequests)
+    connection.controls = takeControlToken(connection.controls, nowMs)
+    if (connection.controls.tokens < 0) connection.close(CLOSE_FRAMES.tooManyRequests)
   }
 
   /** One inbound message. Commands of a connection run one after another. */
@@ -133,13 +140,13 @@ export class Connections {
     this.#each((connection) => {
       connection.dropIfOverdue()
       if (!connection.open) return
-      const wish = due(connection.pulse, connection.session, nowMs)
+      const wish = nextHeartbeatAction(connection.pulse, connection.session, nowMs)
       if (wish === undefined) return
       if (wish !== 'ping') connection.close(wish)
       else {
-        connection.pulse = pinged(connection.pulse, nowMs)
+        connection.pulse = withPingSent(connection.pulse, nowMs)
         connection.socket.ping()
-        if (!connection.session.framePings) connection.send(PING)
+        if (!connection.session.framePings) connection.send(PING_FRAME)
       }
     })
   }
@@ -163,24 +170,24 @@ export class Connections {
       boundary.run(
         'timer',
         () => work(connection),
-        () => connection.close(CLOSES.internal),
+        () => connection.close(CLOSE_FRAMES.internal),
       )
     }
   }
 
   /** Closes whoever uses a credential that is gone. */
-  revoke({ appId, credentialId, kind }: Gone): void {
+  revoke({ appId, credentialId, kind }: RevokedCredential): void {
     this.#each((connection) => {
       const { principal } = connection
       if (principal?.appId !== appId) return
       if (credentialId !== undefined && principal.credentialId !== credentialId) return
       if (kind !== undefined && principal.kind !== kind) return
-      connection.close(CLOSES.invalidToken)
+      connection.close(CLOSE_FRAMES.invalidToken)
     })
   }
 
   /** Closes the next `count` connections. */
-  closeSome(count: number, close: Close): void {
+  closeSome(count: number, close: CloseFrame): void {
     let left = count
     this.#each((connection) => {
       if (!connection.open || left === 0) return
@@ -196,13 +203,13 @@ export class Connections {
     else if (backlog.texts.length < MAX_BACKLOG && backlog.length < MAX_BACKLOG_LENGTH) {
       backlog.texts.push(text)
       backlog.length += text.length
-    } else connection.close(CLOSES.tooManyRequests)
+    } else connection.close(CLOSE_FRAMES.tooManyRequests)
   }
 
   #take(connection: Connection, text: string): void {
     const commands = parseMessage(text)
-    if (commands === undefined) connection.close(CLOSES.badRequest)
-    else if (commands.some(isCredential)) this.#takeLater(connection, commands)
+    if (commands === undefined) connection.close(CLOSE_FRAMES.badRequest)
+    else if (commands.some(carriesCredential)) this.#takeLater(connection, commands)
     else this.#run(connection, commands, {})
   }
 
@@ -220,7 +227,7 @@ export class Connections {
       .catch((error: unknown) => {
         const { boundary } = this.#options
         boundary.failed('message', error)
-        boundary.run('message', () => connection.close(CLOSES.internal))
+        boundary.run('message', () => connection.close(CLOSE_FRAMES.internal))
       })
   }
 
@@ -228,28 +235,34 @@ export class Connections {
   async #prepare(
     connection: Connection,
     commands: readonly Command[],
-  ): Promise<World['freshness']> {
+  ): Promise<SessionEnv['freshness']> {
     const { guard, freshness } = this.#options
-    const shown = commands.flatMap((command) => shownBy(connection.session, command) ?? [])[0]
+    const shown = commands.flatMap(
+      (command) => commandCredentials(connection.session, command) ?? [],
+    )[0]
     const fresh = connection.session.phase === 'fresh' ? freshness() : {}
     if (shown !== undefined) await guard.identify(shown)
     return fresh
   }
 
-  #run(connection: Connection, commands: readonly Command[], freshness: World['freshness']): void {
+  #run(
+    connection: Connection,
+    commands: readonly Command[],
+    freshness: SessionEnv['freshness'],
+  ): void {
     const world = this.#world(freshness)
     const replies: string[] = []
     const effects: Effect[] = []
-    let close: Close | undefined
+    let close: CloseFrame | undefined
     for (const command of commands) {
-      const outcome = step(connection.session, command, world)
+      const outcome = runCommand(connection.session, command, world)
       this.#adopt(connection, outcome.session)
       if (outcome.reply !== undefined) replies.push(outcome.reply)
       effects.push(...(outcome.effects ?? []))
       close = outcome.close
       if (close !== undefined) break
     }
-    sendAll(connection, replies)
+    sendReplies(connection, replies)
     for (const effect of effects) this.#apply(connection, effect)
     if (connection.owesForReads) this.#charge(connection)
     if (close !== undefined) connection.close(close)
@@ -280,7 +293,7 @@ export class Connections {
     }
   }
 
-  #world(freshness: World['freshness']): World {
+  #world(freshness: SessionEnv['freshness']): SessionEnv {
     const { hub, guard, meter, nowMs, chains, connectionLimit } = this.#options
     return {
       nowMs: nowMs(),
@@ -288,7 +301,7 @@ export class Connections {
       freshness,
       connectionLimit,
       connectionsOf: (orgId) => this.#perOrg.get(orgId) ?? 0,
-      authenticate: (credentials) => withQuota(guard.authenticate(credentials), meter),
+      authenticate: (credentials) => checkQuota(guard.authenticate(credentials), meter),
       positionOf: (channel) => hub.positionOf(channel),
       recover: (channel, since, retractions) => hub.recover(channel, since, retractions),
       historyOf: (channel, query) => hub.historyOf(channel, query),
@@ -320,16 +333,16 @@ export class Connections {
       log.info({ orgId: principal.orgId, reason: error.message }, 'stream quota exceeded')
       // It was delivered, so it counts, beyond the quota too: what is left would pay for the next ten seconds again.
       meter.reserve(principal, 0, 'streams').settle(units)
-      connection.close(CLOSES.quotaExceeded)
+      connection.close(CLOSE_FRAMES.quotaExceeded)
     }
   }
 }
 
-const isCredential = (command: Command): boolean =>
+const carriesCredential = (command: Command): boolean =>
   command.kind === 'call' && (command.method === 'connect' || command.method === 'refresh')
 
-const sendAll = (connection: Connection, replies: readonly string[]): void => {
-  const most = mayBatch(connection.session) ? MAX_BATCH : 1
+const sendReplies = (connection: Connection, replies: readonly string[]): void => {
+  const most = canBatchReplies(connection.session) ? MAX_BATCH : 1
   let frame: string[] = []
   let length = 0
   const flush = (): void => {

@@ -1,6 +1,6 @@
 import type { ChannelRow } from '../../schemas/channels.ts'
-import type { Channel } from './channel.ts'
-import { publicationText, pushText } from './protocol.ts'
+import type { Channel } from './channel-name.ts'
+import { formatPublication, formatPush } from './protocol.ts'
 import type { Socket } from './socket.ts'
 
 /** A connection as the fan-out sees it. */
@@ -23,13 +23,13 @@ export interface Push {
 }
 
 /** What is published: JSON text of the payload, and its position (0 = none). */
-export interface Outgoing {
+export interface OutgoingPublication {
   readonly data: string
   readonly offset: number
   readonly retraction: boolean
 }
 
-interface Member {
+interface GroupMember {
   /** Served one by one instead of through the topic. */
   own: boolean
   /** Positions up to here are not sent. */
@@ -38,12 +38,12 @@ interface Member {
   billedTo: number
 }
 
-interface Group {
+interface SubscriberGroup {
   readonly row: ChannelRow
   readonly literal: string
   readonly retractions: boolean
   readonly topic: string
-  readonly members: Map<Subscriber, Member>
+  readonly members: Map<Subscriber, GroupMember>
   owns: number
   /** Payload bytes published so far. */
   bytes: number
@@ -52,7 +52,7 @@ interface Group {
 /** Subjects to literal channels to subscribers: a publication is written once per literal channel. */
 export class Fanout {
   readonly #publish: (topic: string, text: string) => void
-  readonly #subjects = new Map<string, Map<string, Group>>()
+  readonly #subjects = new Map<string, Map<string, SubscriberGroup>>()
   #published = 0
 
   constructor(publish: (topic: string, text: string) => void) {
@@ -96,22 +96,22 @@ export class Fanout {
   }
 
   /** Sends to every subscriber of the subject, each under the name that it subscribed with. */
-  publish(subject: string, { data, offset, retraction }: Outgoing): number {
+  publish(subject: string, { data, offset, retraction }: OutgoingPublication): number {
     const groups = this.#subjects.get(subject)
     if (groups === undefined) return 0
-    const publication = publicationText(data, offset)
+    const publication = formatPublication(data, offset)
     const payloadBytes = Buffer.byteLength(data)
     let sent = 0
     for (const group of groups.values()) {
       if (retraction && !group.retractions) continue
-      const text = pushText(group.literal, publication)
+      const text = formatPush(group.literal, publication)
       group.bytes += payloadBytes
       sent += group.members.size
       if (group.members.size > group.owns) {
         this.#publish(group.topic, text)
         this.#published += text.length
       }
-      if (group.owns > 0) deliverOwn(group, { offset, text, payloadBytes })
+      if (group.owns > 0) deliverDirectly(group, { offset, text, payloadBytes })
     }
     return sent
   }
@@ -128,7 +128,7 @@ export class Fanout {
     }
   }
 
-  #move(subscriber: Subscriber, group: Group, member: Member): void {
+  #move(subscriber: Subscriber, group: SubscriberGroup, member: GroupMember): void {
     if (member.own === subscriber.congested || member.after > 0) return
     member.own = subscriber.congested
     group.owns += member.own ? 1 : -1
@@ -136,14 +136,14 @@ export class Fanout {
     else subscriber.socket.join(group.topic)
   }
 
-  #settle(subscriber: Subscriber, group: Group, member: Member): void {
+  #settle(subscriber: Subscriber, group: SubscriberGroup, member: GroupMember): void {
     if (!member.own) subscriber.bill(group.bytes - member.billedTo)
     member.billedTo = group.bytes
   }
 
-  #groupOf(channel: Channel, retractions: boolean): Group {
+  #groupOf(channel: Channel, retractions: boolean): SubscriberGroup {
     const { subject, literal, row } = channel
-    const groups = this.#subjects.get(subject) ?? new Map<string, Group>()
+    const groups = this.#subjects.get(subject) ?? new Map<string, SubscriberGroup>()
     this.#subjects.set(subject, groups)
     const topic = retractions ? `${literal}\nretractions` : literal
     const group = groups.get(topic) ?? {
@@ -160,8 +160,8 @@ export class Fanout {
   }
 }
 
-const deliverOwn = (
-  { members, literal, row }: Group,
+const deliverDirectly = (
+  { members, literal, row }: SubscriberGroup,
   { offset, text, payloadBytes }: { offset: number; text: string; payloadBytes: number },
 ): void => {
   const push = { literal, text, payloadBytes, latest: row.delivery === 'latest' }

@@ -1,10 +1,10 @@
-import type { Close } from './protocol.ts'
-import { CLOSES } from './protocol.ts'
+import { PING_SECONDS } from './connect-commands.ts'
+import type { CloseFrame } from './protocol.ts'
+import { CLOSE_FRAMES } from './protocol.ts'
 import type { Session } from './session.ts'
-import { PING_SECONDS } from './session-credentials.ts'
 
 /** Times of one connection, epoch milliseconds. */
-export interface Pulse {
+export interface HeartbeatState {
   readonly openedMs: number
   /** Last frame that came in, of whatever kind. */
   readonly seenMs: number
@@ -14,61 +14,68 @@ export interface Pulse {
 }
 
 /** WebSocket pings and pongs that a client may send at once, and each second after that: one in 25 s is usual. */
-const CONTROL_BURST = 100
-const CONTROLS_PER_SECOND = 10
+const CONTROL_FRAME_BURST = 100
+const CONTROL_FRAMES_PER_SECOND = 10
 
 /** WebSocket pings and pongs that a client may still send, as of `atMs`. */
-export interface ControlBudget {
+export interface ControlFrameBudget {
   readonly tokens: number
   readonly atMs: number
 }
 
 /** The budget of a connection that was just opened. */
-export const firstControls = (nowMs: number): ControlBudget => ({
-  tokens: CONTROL_BURST,
+export const initialControlBudget = (nowMs: number): ControlFrameBudget => ({
+  tokens: CONTROL_FRAME_BURST,
   atMs: nowMs,
 })
 
 /** The budget after one more ping or pong; below 0 = too many. */
-export const afterControl = ({ tokens, atMs }: ControlBudget, nowMs: number): ControlBudget => {
-  const back = (Math.max(0, nowMs - atMs) / 1_000) * CONTROLS_PER_SECOND
-  return { tokens: Math.min(CONTROL_BURST, tokens + back) - 1, atMs: nowMs }
+export const takeControlToken = (
+  { tokens, atMs }: ControlFrameBudget,
+  nowMs: number,
+): ControlFrameBudget => {
+  const back = (Math.max(0, nowMs - atMs) / 1_000) * CONTROL_FRAMES_PER_SECOND
+  return { tokens: Math.min(CONTROL_FRAME_BURST, tokens + back) - 1, atMs: nowMs }
 }
 
 /** No connect within this time after the upgrade. */
-const STALE_MS = 10_000
+const CONNECT_TIMEOUT_MS = 10_000
 /** Silence after which a connection counts as dead. */
-const SILENCE_MS = 60_000
+const IDLE_TIMEOUT_MS = 60_000
 /** How long a refused client may take to close by itself. */
-const REJECTED_MS = 5_000
+const REJECTED_GRACE_MS = 5_000
 /** How long a credential may be over before the connection is closed. */
 const EXPIRY_GRACE_MS = 25_000
-const PING_MS = PING_SECONDS * 1_000
+const PING_INTERVAL_MS = PING_SECONDS * 1_000
 
 /** A connection that was just opened; the first ping comes at random in the second half of the interval. */
-export const firstPulse = (nowMs: number, random: () => number): Pulse => ({
+export const initialHeartbeat = (nowMs: number, random: () => number): HeartbeatState => ({
   openedMs: nowMs,
   seenMs: nowMs,
-  nextPingMs: nowMs + PING_MS / 2 + (random() * PING_MS) / 2,
+  nextPingMs: nowMs + PING_INTERVAL_MS / 2 + (random() * PING_INTERVAL_MS) / 2,
   rejectedMs: 0,
 })
 
 /** What the clock asks for: a close, a ping, or nothing. */
-export const due = (pulse: Pulse, session: Session, nowMs: number): Close | 'ping' | undefined => {
+export const nextHeartbeatAction = (
+  pulse: HeartbeatState,
+  session: Session,
+  nowMs: number,
+): CloseFrame | 'ping' | undefined => {
   if (session.phase === 'rejected') {
-    return nowMs - pulse.rejectedMs >= REJECTED_MS ? CLOSES.connectionClosed : undefined
+    return nowMs - pulse.rejectedMs >= REJECTED_GRACE_MS ? CLOSE_FRAMES.connectionClosed : undefined
   }
   if (session.phase === 'fresh') {
-    return nowMs - pulse.openedMs >= STALE_MS ? CLOSES.stale : undefined
+    return nowMs - pulse.openedMs >= CONNECT_TIMEOUT_MS ? CLOSE_FRAMES.stale : undefined
   }
   const expiresAtMs = session.principal?.expiresAtMs ?? Number.POSITIVE_INFINITY
-  if (nowMs >= expiresAtMs + EXPIRY_GRACE_MS) return CLOSES.expired
-  if (nowMs - pulse.seenMs >= SILENCE_MS) return CLOSES.noPong
+  if (nowMs >= expiresAtMs + EXPIRY_GRACE_MS) return CLOSE_FRAMES.expired
+  if (nowMs - pulse.seenMs >= IDLE_TIMEOUT_MS) return CLOSE_FRAMES.noPong
   return nowMs >= pulse.nextPingMs ? 'ping' : undefined
 }
 
 /** The pulse after a ping was sent: the next one keeps the rhythm, and skips what a sleep missed. */
-export const pinged = (pulse: Pulse, nowMs: number): Pulse => ({
+export const withPingSent = (pulse: HeartbeatState, nowMs: number): HeartbeatState => ({
   ...pulse,
-  nextPingMs: Math.max(pulse.nextPingMs + PING_MS, nowMs + PING_MS / 2),
+  nextPingMs: Math.max(pulse.nextPingMs + PING_INTERVAL_MS, nowMs + PING_INTERVAL_MS / 2),
 })

@@ -9,22 +9,27 @@ import type { Metrics } from '../../core/ops/metrics.ts'
 import type { ChannelRow } from '../../schemas/channels.ts'
 import { TOPICS, topicName, topicRow } from '../../schemas/topics.ts'
 import type { EventMeta } from '../../schemas/wire.ts'
-import { Batches } from './batches.ts'
-import type { Channel } from './channel.ts'
-import { Coalescer } from './coalesce.ts'
+import { ArrayBatcher } from './array-batcher.ts'
+import type { Channel } from './channel-name.ts'
+import { Coalescer } from './coalescer.ts'
 import { Fanout, type Subscriber } from './fanout.ts'
+import { formatPublication } from './protocol.ts'
 import {
-  HISTORY_BOUNDS,
-  History,
-  type HistoryBounds,
-  type Kept,
-  positionBefore,
-  positionOf,
-} from './history.ts'
-import { publicationText } from './protocol.ts'
-import { type Desk, type Publication, payloadText, type TokenName } from './publish.ts'
+  type Publication,
+  type PublishContext,
+  serializePayload,
+  type TokenMetadata,
+} from './publication.ts'
+import {
+  eventPosition,
+  HISTORY_LIMITS,
+  type HistoryEntry,
+  type HistoryLimits,
+  PublicationHistory,
+  recordPosition,
+} from './publication-history.ts'
 import type { HistoryPage, HistoryQuery, Position, Recovery } from './session.ts'
-import { STREAMS } from './streams.ts'
+import { STREAM_BY_SUFFIX } from './topic-streams.ts'
 
 /** What the hub is made of. */
 export interface HubOptions {
@@ -37,12 +42,12 @@ export interface HubOptions {
   readonly log: Logger
   readonly nowMs: () => number
   readonly publish: (topic: string, text: string) => void
-  readonly history?: HistoryBounds
+  readonly history?: HistoryLimits
 }
 
 /** One partition of a topic as the hub follows it. */
-interface Lane {
-  readonly history: History
+interface PartitionState {
+  readonly history: PublicationHistory
   epoch: string
   /** Given out before the chain had a block; good as long as this process lives. */
   readonly firstEpoch: string
@@ -50,7 +55,7 @@ interface Lane {
   part: number
 }
 
-interface LanePlace {
+interface PartitionInfo {
   readonly topic: string
   readonly partition: number
   readonly partitions: number
@@ -59,9 +64,9 @@ interface LanePlace {
 /** Changes whenever positions or payloads change their meaning. */
 const ENCODER_VERSION = 1
 /** Token names in memory; a token beyond that is published without a name. */
-const MAX_NAMES = 200_000
+const MAX_TOKEN_NAMES = 200_000
 /** Longest name or symbol that is passed on. */
-const MAX_NAME_LENGTH = 256
+const MAX_TOKEN_NAME_LENGTH = 256
 /** Most payload bytes in one recovery or history reply: some clients refuse messages above 1 MiB. */
 const MAX_REPLY_BYTES = 512 * 1_024
 
@@ -70,18 +75,18 @@ export class Hub {
   readonly #options: HubOptions
   readonly #fanout: Fanout
   readonly #coalescer = new Coalescer()
-  readonly #batches = new Batches()
-  readonly #lanes = new Map<string, Lane>()
+  readonly #batches = new ArrayBatcher()
+  readonly #lanes = new Map<string, PartitionState>()
   readonly #partitions = new Map<string, number>()
-  readonly #names = new LRUCache<string, TokenName>({ max: MAX_NAMES })
-  readonly #desks = new Map<string, Desk>()
-  readonly #prices = new LRUCache<string, string>({ max: MAX_NAMES })
+  readonly #names = new LRUCache<string, TokenMetadata>({ max: MAX_TOKEN_NAMES })
+  readonly #desks = new Map<string, PublishContext>()
+  readonly #prices = new LRUCache<string, string>({ max: MAX_TOKEN_NAMES })
   /** Subscriptions by the suffix of the topic that they are fed from. */
   readonly #listening = new Map<string, number>()
   /** Subscriptions to candles by `chain/address`. */
   readonly #watching = new Map<string, number>()
   /** Subjects with a foreign publication among the refilled ones, by lane; null once live. */
-  #foreign: Map<string, History> | null = new Map()
+  #foreign: Map<string, PublicationHistory> | null = new Map()
 
   constructor(options: HubOptions) {
     this.#options = options
@@ -94,14 +99,14 @@ export class Hub {
   }
 
   /** Starts a partition at a record offset. */
-  openLane(lane: LanePlace & { readonly startOffset: number; readonly origin: string }): void {
+  openLane(lane: PartitionInfo & { readonly startOffset: number; readonly origin: string }): void {
     const { topic, partition, partitions, startOffset, origin } = lane
-    const history = new History(
-      this.#options.history ?? HISTORY_BOUNDS,
-      positionBefore(startOffset),
+    const history = new PublicationHistory(
+      this.#options.history ?? HISTORY_LIMITS,
+      recordPosition(startOffset),
     )
     this.#partitions.set(topic, partitions)
-    const epoch = epochOf(lane, origin)
+    const epoch = computeEpoch(lane, origin)
     this.#lanes.set(`${topic}/${partition}`, {
       history,
       epoch,
@@ -116,7 +121,7 @@ export class Hub {
     const partitions = this.#partitions.get(topic) ?? 0
     for (let partition = 0; partition < partitions; partition += 1) {
       const lane = this.#lanes.get(`${topic}/${partition}`)
-      if (lane !== undefined) lane.epoch = epochOf({ topic, partition, partitions }, origin)
+      if (lane !== undefined) lane.epoch = computeEpoch({ topic, partition, partitions }, origin)
     }
   }
 
@@ -140,7 +145,7 @@ export class Hub {
     }
     this.#lanes
       .get(`${record.topic}/${record.partition}`)
-      ?.history.advance(positionBefore(record.offset + 1))
+      ?.history.advance(recordPosition(record.offset + 1))
   }
 
   /** Sends what coalescing and batching held back and is due. */
@@ -209,7 +214,7 @@ export class Hub {
   }
 
   /** As many publications as one reply may hold. */
-  #pageOf(row: ChannelRow, kept: readonly Kept[]): HistoryPage {
+  #pageOf(row: ChannelRow, kept: readonly HistoryEntry[]): HistoryPage {
     const publications: string[] = []
     let bytes = 0
     for (const one of kept) {
@@ -217,7 +222,7 @@ export class Hub {
       const size = Buffer.byteLength(data)
       if (publications.length > 0 && bytes + size > MAX_REPLY_BYTES) break
       bytes += size
-      publications.push(publicationText(data, one.offset))
+      publications.push(formatPublication(data, one.offset))
     }
     return { publications, bytes }
   }
@@ -238,7 +243,7 @@ export class Hub {
       }
       return
     }
-    const stream = STREAMS.get(suffix)
+    const stream = STREAM_BY_SUFFIX.get(suffix)
     if (stream === undefined) return
     if (!stream.always && this.#listeners(suffix) === 0) return
     const { meta, publications } = stream.read(codec, value, desk)
@@ -294,13 +299,13 @@ export class Hub {
       this.#send(publication, 0)
       return
     }
-    const offset = positionOf(record.offset, index)
+    const offset = eventPosition(record.offset, index)
     home.history.keep(subject, { offset, payload, retraction, atMs: record.timestampMs })
     this.#send(publication, offset)
   }
 
   #collect({ row, subject, payload, retraction }: Publication): void {
-    const data = payloadText(payload, row.keys, this.#options.numbers)
+    const data = serializePayload(payload, row.keys, this.#options.numbers)
     const element = { row, subject, data, retraction }
     for (const batch of this.#batches.offer(element, this.#options.nowMs())) {
       this.#sendText(batch, batch.data, 0)
@@ -310,7 +315,7 @@ export class Hub {
   #send(publication: Publication, offset: number): void {
     const { row, subject, payload } = publication
     if (!this.#fanout.listens(subject)) return
-    this.#sendText(publication, payloadText(payload, row.keys, this.#options.numbers), offset)
+    this.#sendText(publication, serializePayload(payload, row.keys, this.#options.numbers), offset)
   }
 
   #sendText(
@@ -322,8 +327,8 @@ export class Hub {
     this.#options.metrics.socketPublications.inc({ family: row.prefix }, sent)
   }
 
-  #dataOf(row: ChannelRow, { payload }: Kept): string {
-    return payloadText(payload, row.keys, this.#options.numbers)
+  #dataOf(row: ChannelRow, { payload }: HistoryEntry): string {
+    return serializePayload(payload, row.keys, this.#options.numbers)
   }
 
   #isRecoverable({ recoverable }: ChannelRow, chain: string, address: string): boolean {
@@ -331,7 +336,7 @@ export class Hub {
   }
 
   /** The partition that alone feeds a recoverable channel. */
-  #homeOf(row: ChannelRow, chain: string, address: string): Lane | undefined {
+  #homeOf(row: ChannelRow, chain: string, address: string): PartitionState | undefined {
     if (!this.#isRecoverable(row, chain, address)) return undefined
     const topic = topicName(row.topic, chain)
     const partitions = this.#partitions.get(topic)
@@ -339,12 +344,12 @@ export class Hub {
     return this.#lanes.get(`${topic}/${partitionOf(address, partitions)}`)
   }
 
-  #learn(chain: string, address: string, { name, symbol, decimals }: TokenName): void {
-    const cut = (text: string): string => (text.length > MAX_NAME_LENGTH ? '' : text)
+  #learn(chain: string, address: string, { name, symbol, decimals }: TokenMetadata): void {
+    const cut = (text: string): string => (text.length > MAX_TOKEN_NAME_LENGTH ? '' : text)
     this.#names.set(`${chain}/${address}`, { name: cut(name), symbol: cut(symbol), decimals })
   }
 
-  #deskOf(chain: string): Desk {
+  #deskOf(chain: string): PublishContext {
     const desk = this.#desks.get(chain) ?? {
       chain,
       nameOf: (token: string) => this.#names.get(`${chain}/${token}`),
@@ -359,7 +364,7 @@ export class Hub {
 }
 
 /** Tells one life of a partition from another: recreated, repartitioned or written in another shape. */
-const epochOf = ({ topic, partition, partitions }: LanePlace, origin: string): string =>
+const computeEpoch = ({ topic, partition, partitions }: PartitionInfo, origin: string): string =>
   createHash('sha256')
     .update([origin, topic, partitions, partition, ENCODER_VERSION].join('|'))
     .digest('base64url')

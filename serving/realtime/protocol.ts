@@ -24,7 +24,7 @@ export interface ProtocolError {
 }
 
 /** Error codes that we answer with. */
-export const ERRORS = {
+export const PROTOCOL_ERRORS = {
   internal: { code: 100, message: 'internal server error', temporary: true },
   unknownChannel: { code: 102, message: 'unknown channel' },
   permissionDenied: { code: 103, message: 'permission denied' },
@@ -38,13 +38,13 @@ export const ERRORS = {
 } as const satisfies Record<string, ProtocolError>
 
 /** A WebSocket close: code and plain words, never JSON. */
-export interface Close {
+export interface CloseFrame {
   readonly code: number
   readonly reason: string
 }
 
 /** Close codes: 3500 to 3999 and 4500 to 4999 are final, the client reconnects on the others. */
-export const CLOSES = {
+export const CLOSE_FRAMES = {
   connectionClosed: { code: 3000, reason: 'connection closed' },
   shutdown: { code: 3001, reason: 'shutdown' },
   internal: { code: 3004, reason: 'internal server error' },
@@ -57,7 +57,7 @@ export const CLOSES = {
   stale: { code: 3502, reason: 'stale' },
   connectionLimit: { code: 3504, reason: 'connection limit' },
   quotaExceeded: { code: 4503, reason: 'quota exceeded' },
-} as const satisfies Record<string, Close>
+} as const satisfies Record<string, CloseFrame>
 
 /** Methods with an id, in the order in which upstream looks for them. */
 export const METHODS = [
@@ -139,29 +139,29 @@ const isUint32 = (value: unknown): value is number =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff
 
 /** Server ping. */
-export const PING = '{}'
+export const PING_FRAME = '{}'
 
 /** Answer to `{"method":"ping"}`. */
-export const LEGACY_PONG = '{"channel":"pong"}'
+export const LEGACY_PONG_FRAME = '{"channel":"pong"}'
 
 /** A success reply; the result key is there even when the result is empty (contract fact 1). */
-export const replyText = (id: number, method: Method, result: object = {}): string =>
+export const formatReply = (id: number, method: Method, result: object = {}): string =>
   `{"id":${id},"${method}":${JSON.stringify(result)}}`
 
 /** An error reply. */
-export const errorText = (id: number, error: ProtocolError): string =>
+export const formatError = (id: number, error: ProtocolError): string =>
   `{"id":${id},"error":${JSON.stringify(error)}}`
 
 /** A publication of a channel; `data` is JSON text. Offset 0 = the channel has no positions. */
-export const publicationText = (data: string, offset: number): string =>
+export const formatPublication = (data: string, offset: number): string =>
   offset > 0 ? `{"data":${data},"offset":${offset}}` : `{"data":${data}}`
 
 /** A push of one publication to the subscribers of a literal channel name. */
-export const pushText = (literal: string, publication: string): string =>
+export const formatPush = (literal: string, publication: string): string =>
   `{"push":{"channel":${JSON.stringify(literal)},"pub":${publication}}}`
 
 /** A subscribe or history reply with publications that are JSON text already. */
-export const replyWithPublications = (
+export const formatReplyWithPublications = (
   id: number,
   method: Method,
   result: object,

@@ -8,15 +8,15 @@ import { type Boundary, makeBoundary } from '../../core/ops/error-boundary.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { chainRow } from '../../schemas/chains.ts'
-import type { ChainFreshness, Freshness, Guard, Meter } from '../interfaces.ts'
-import { startFeed } from './bus-subscriber.ts'
+import type { ChainFreshness, FreshnessReader, Guard, Meter } from '../interfaces.ts'
+import { startBusSubscriber } from './bus-subscriber.ts'
 import { MAX_QUEUED_BYTES } from './connection.ts'
-import { Connections } from './connections.ts'
+import { ConnectionRegistry } from './connections.ts'
 import { Hub } from './hub.ts'
-import { CLOSES, MAX_INBOUND_BYTES } from './protocol.ts'
+import { CLOSE_FRAMES, MAX_INBOUND_BYTES } from './protocol.ts'
 import type { SocketEvents, SocketServer } from './socket.ts'
-import { listen, type Transport } from './start-socket-server.ts'
-import { decideUpgrade, type Opening, upgradeFailed } from './upgrade.ts'
+import { startSocketServer, type Transport } from './start-socket-server.ts'
+import { type ConnectionContext, decideUpgrade, upgradeError } from './upgrade.ts'
 
 /** What the stream server is made of. */
 export interface RealtimeOptions {
@@ -24,7 +24,7 @@ export interface RealtimeOptions {
   readonly codec: Codec
   readonly guard: Guard
   readonly meter: Meter
-  readonly freshness: Freshness
+  readonly freshness: FreshnessReader
   /** Internal ids of the enabled chains; their topics must exist. */
   readonly chains: readonly string[]
   readonly config: Pick<
@@ -53,7 +53,7 @@ export interface RealtimeOptions {
 }
 
 /** A running stream server. */
-export interface Realtime extends Running {
+export interface RealtimeServer extends Running {
   readonly port: number
   readonly transport: Transport
 }
@@ -61,39 +61,39 @@ export interface Realtime extends Running {
 /** Time between two looks at the clock: coalescing, queues, heartbeats. */
 const TICK_MS = 50
 const TICKS_PER_SWEEP = 2
-const TICKS_PER_BEAT = 5
+const TICKS_PER_HEARTBEAT = 5
 /** TCP connections beyond the limit that are still told why they do not fit. */
-const HANDSHAKE_MARGIN = 256
+const CONNECTION_MARGIN = 256
 /** Pushed bytes are charged every 10 s. */
 const TICKS_PER_CHARGE = 200
 /** Longest wait for a chain's freshness; connect is answered without it then. */
-const FRESHNESS_LIMIT_MS = 1_000
+const FRESHNESS_TIMEOUT_MS = 1_000
 
 /** Serves `/connection/websocket`: the Centrifuge JSON protocol over the topics of the given chains. */
-export const startRealtime = async (options: RealtimeOptions): Promise<Realtime> => {
+export const startRealtimeServer = async (options: RealtimeOptions): Promise<RealtimeServer> => {
   const { bus, chains, log, guard, config } = options
   const holder: { server?: SocketServer } = {}
   const boundary = makeBoundary({ ...options, surface: 'streams' })
   const hub = new Hub({
     ...options,
     numbers: config.wsNumbers,
-    quotes: new Map(chains.map((chain) => [chain, quotesOf(chain, config)])),
+    quotes: new Map(chains.map((chain) => [chain, quoteAssetAddresses(chain, config)])),
     publish: (topic, text) => {
       boundary.run('publish', () => holder.server?.publish(topic, text))
     },
   })
-  const connections = new Connections({
+  const connections = new ConnectionRegistry({
     ...options,
     hub,
-    freshness: () => freshnessOf(options),
+    freshness: () => readFreshness(options),
     chains: new Set(chains),
     connectionLimit: config.wsConnectionsPerAccount,
     limits: { connections: config.wsConnections, pendingPerAddress: config.wsPendingPerAddress },
     boundary,
     random: options.random ?? Math.random,
   })
-  const feed = await startFeed({ bus, hub, chains, onPressure: () => connections.sweep() })
-  const server = await listen(
+  const feed = await startBusSubscriber({ bus, hub, chains, onPressure: () => connections.sweep() })
+  const server = await startSocketServer(
     { transport: options.transport, log },
     {
       host: options.host,
@@ -101,14 +101,14 @@ export const startRealtime = async (options: RealtimeOptions): Promise<Realtime>
       tls: options.tls,
       maxInboundBytes: MAX_INBOUND_BYTES,
       maxQueuedBytes: 2 * MAX_QUEUED_BYTES,
-      maxConnections: config.wsConnections + HANDSHAKE_MARGIN,
+      maxConnections: config.wsConnections + CONNECTION_MARGIN,
       boundary,
     },
-    eventsOf(options, connections, boundary),
+    socketEvents(options, connections, boundary),
   )
   holder.server = server
   const stopListening = guard.onRevoked((gone) => connections.revoke(gone))
-  const ticker = setInterval(ticking(hub, connections, boundary), TICK_MS)
+  const ticker = setInterval(createTick(hub, connections, boundary), TICK_MS)
   log.info({ port: server.port, transport: server.transport }, 'WebSocket server listening')
   return {
     port: server.port,
@@ -116,7 +116,7 @@ export const startRealtime = async (options: RealtimeOptions): Promise<Realtime>
     stop: async () => {
       stopListening()
       server.refuse()
-      await drain(connections)
+      await drainConnections(connections)
       clearInterval(ticker)
       await feed.stop()
       await server.stop()
@@ -125,18 +125,21 @@ export const startRealtime = async (options: RealtimeOptions): Promise<Realtime>
   }
 }
 
-const quotesOf = (chain: string, { chainExtra }: RealtimeOptions['config']): ReadonlySet<string> =>
+const quoteAssetAddresses = (
+  chain: string,
+  { chainExtra }: RealtimeOptions['config'],
+): ReadonlySet<string> =>
   new Set(
     [...(chainRow(chain)?.quotes ?? []), ...(chainExtra[chain]?.quotes ?? [])].map(
       ({ address }) => address,
     ),
   )
 
-const eventsOf = (
+const socketEvents = (
   { guard, meter, config, nowMs }: RealtimeOptions,
-  connections: Connections,
+  connections: ConnectionRegistry,
   boundary: Boundary,
-): SocketEvents<Opening> => {
+): SocketEvents<ConnectionContext> => {
   const gate = {
     guard,
     meter,
@@ -151,7 +154,7 @@ const eventsOf = (
     upgrade: (request) =>
       decideUpgrade(request, gate).catch((error: unknown) => {
         boundary.failed('upgrade', error)
-        return upgradeFailed(gate)
+        return upgradeError(gate)
       }),
     open: (socket, opening) => connections.open(socket, opening),
     message: (socket, text) => connections.message(socket, text),
@@ -162,38 +165,42 @@ const eventsOf = (
   }
 }
 
-const ticking = (hub: Hub, connections: Connections, boundary: Boundary): (() => void) => {
+const createTick = (
+  hub: Hub,
+  connections: ConnectionRegistry,
+  boundary: Boundary,
+): (() => void) => {
   let tick = 0
   return () => {
     tick += 1
     boundary.run('timer', () => hub.flush())
     if (tick % TICKS_PER_SWEEP === 0) boundary.run('timer', () => connections.sweep())
-    if (tick % TICKS_PER_BEAT === 0) boundary.run('timer', () => connections.beat())
+    if (tick % TICKS_PER_HEARTBEAT === 0) boundary.run('timer', () => connections.beat())
     if (tick % TICKS_PER_CHARGE === 0) boundary.run('timer', () => connections.charge())
   }
 }
 
 /** Sockets closed per step at a stop, so that their clients do not come back all at once. */
-const DRAIN_STEP = 200
-const DRAIN_STEP_MS = 100
-const DRAIN_LIMIT_MS = 8_000
+const DRAIN_BATCH = 200
+const DRAIN_INTERVAL_MS = 100
+const DRAIN_TIMEOUT_MS = 8_000
 
-const drain = async (connections: Connections): Promise<void> => {
-  for (let waitedMs = 0; connections.size > 0 && waitedMs < DRAIN_LIMIT_MS; ) {
-    connections.closeSome(DRAIN_STEP, CLOSES.shutdown)
-    await sleep(DRAIN_STEP_MS)
-    waitedMs += DRAIN_STEP_MS
+const drainConnections = async (connections: ConnectionRegistry): Promise<void> => {
+  for (let waitedMs = 0; connections.size > 0 && waitedMs < DRAIN_TIMEOUT_MS; ) {
+    connections.closeSome(DRAIN_BATCH, CLOSE_FRAMES.shutdown)
+    await sleep(DRAIN_INTERVAL_MS)
+    waitedMs += DRAIN_INTERVAL_MS
   }
 }
 
 /** Chains whose freshness is known in time; streams go on without the store. */
-const freshnessOf = async ({
+const readFreshness = async ({
   freshness,
   chains,
   log,
 }: RealtimeOptions): Promise<Readonly<Record<string, ChainFreshness>>> => {
   const asked = chains.map(async (chain) => {
-    const limit = sleep(FRESHNESS_LIMIT_MS, null, { ref: false })
+    const limit = sleep(FRESHNESS_TIMEOUT_MS, null, { ref: false })
     const found = await Promise.race([freshness.of(chain), limit]).catch((error: unknown) => {
       if (!(error instanceof Outage)) throw error
       log.warn({ err: error, chain }, 'failed to read data freshness')

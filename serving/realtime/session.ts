@@ -1,11 +1,11 @@
 import type { Fault } from '../../core/errors.ts'
 import type { ChainFreshness, Credentials, Principal } from '../interfaces.ts'
-import type { Channel } from './channel.ts'
+import type { Channel } from './channel-name.ts'
 import {
-  type Close,
+  type CloseFrame,
   COMMAND_BURST,
   type Command,
-  errorText,
+  formatError,
   type ProtocolError,
   READ_BURST_BYTES,
 } from './protocol.ts'
@@ -64,7 +64,7 @@ export interface HistoryPage {
 }
 
 /** What the handlers may ask; every answer is immediate. */
-export interface World {
+export interface SessionEnv {
   readonly nowMs: number
   readonly chains: ReadonlySet<string>
   /** Freshness for the connect reply; chains without data are left out. */
@@ -97,20 +97,24 @@ export type Effect =
     }
 
 /** Outcome of one command. */
-export interface Step {
+export interface CommandResult {
   readonly session: Session
   readonly reply?: string
   readonly effects?: readonly Effect[]
-  readonly close?: Close
+  readonly close?: CloseFrame
 }
 /** A command with an id: it is answered. */
-export type Call = Extract<Command, { kind: 'call' }>
+export type MethodCall = Extract<Command, { kind: 'call' }>
 
 /** What one method does: a session in, the next one and what follows out. */
-export type Handler = (session: Session, call: Call, world: World) => Step
+export type CommandHandler = (
+  session: Session,
+  call: MethodCall,
+  world: SessionEnv,
+) => CommandResult
 
 /** A connection that was just opened. */
-export const freshSession = (
+export const createSession = (
   clientId: string,
   upgrade: Credentials,
   { framePings, nowMs }: { readonly framePings: boolean; readonly nowMs: number },
@@ -127,12 +131,16 @@ export const freshSession = (
 })
 
 /** True where several replies may share one frame. */
-export const mayBatch = ({ name }: Session): boolean => ['js', 'go', 'python'].includes(name)
+export const canBatchReplies = ({ name }: Session): boolean => ['js', 'go', 'python'].includes(name)
 /** Answers a command with an error; the session stays as it is. */
-export const refuse = (session: Session, { id }: Call, error: ProtocolError): Step => ({
+export const replyWithError = (
+  session: Session,
+  { id }: MethodCall,
+  error: ProtocolError,
+): CommandResult => ({
   session,
-  reply: errorText(id, error),
+  reply: formatError(id, error),
 })
 
 /** The value where it is text, else "". */
-export const text = (value: unknown): string => (typeof value === 'string' ? value : '')
+export const textOrEmpty = (value: unknown): string => (typeof value === 'string' ? value : '')

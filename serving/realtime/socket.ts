@@ -31,7 +31,7 @@ export interface UpgradeRequest {
 }
 
 /** Answer to an upgrade: a connection with its subprotocol ("" = none), or an HTTP answer. */
-export type UpgradeAnswer<Context> =
+export type UpgradeDecision<Context> =
   | { readonly accepted: true; readonly protocol: string; readonly context: Context }
   | {
       readonly accepted: false
@@ -42,7 +42,7 @@ export type UpgradeAnswer<Context> =
 
 /** What the transport calls. */
 export interface SocketEvents<Context> {
-  upgrade(request: UpgradeRequest): Promise<UpgradeAnswer<Context>>
+  upgrade(request: UpgradeRequest): Promise<UpgradeDecision<Context>>
   open(socket: Socket, context: Context): void
   /** One text message, or a binary one read as text. */
   message(socket: Socket, text: string): void

@@ -2,44 +2,44 @@ import { connect } from 'node:net'
 import type { Logger } from '../../core/ops/logger.ts'
 import { retry } from '../../core/retry.ts'
 import type { SocketEvents, SocketOptions, SocketServer } from './socket.ts'
-import { loadUws, serveUws, type Uws } from './uws.ts'
-import { serveWs } from './ws-fallback.ts'
+import { loadUws, serveUws, type Uws } from './uws-server.ts'
+import { serveWs } from './ws-server.ts'
 
 /** Which library carries the sockets; absent: uWebSockets.js where its binary loads, else `ws`. */
 export type Transport = 'uws' | 'ws'
 
 /** The kernel holds a port for a minute after its last connections, and uWebSockets.js does not bind over that. */
-const HELD_MS = 65_000
-const PAUSE_MS = 500
+const PORT_RETRY_MS = 65_000
+const PORT_RETRY_INTERVAL_MS = 500
 
 /** Another process answers on the port. */
-class PortTaken extends Error {}
+class PortInUse extends Error {}
 
 /** Listens with the asked library. Throws where its binary is missing, or where the port is taken. */
-export const listen = async <Context>(
+export const startSocketServer = async <Context>(
   asked: { readonly transport: Transport | undefined; readonly log: Logger },
   options: SocketOptions,
   events: SocketEvents<Context>,
 ): Promise<SocketServer> => {
   const { transport, log } = asked
-  const uws = transport === 'ws' ? undefined : await uwsOr(transport, log)
+  const uws = transport === 'ws' ? undefined : await loadUwsIfAvailable(transport, log)
   if (uws === undefined) return serveWs(options, events)
   const serve = async (): Promise<SocketServer> => {
     try {
       return await serveUws(uws, options, events)
     } catch (error) {
       const { host, port } = options
-      if (await answers(host, port)) {
-        throw new PortTaken(`another process listens on ${host}:${port}`, { cause: error })
+      if (await isPortOpen(host, port)) {
+        throw new PortInUse(`another process listens on ${host}:${port}`, { cause: error })
       }
       throw error
     }
   }
   return retry(serve, {
-    firstMs: PAUSE_MS,
-    maxMs: PAUSE_MS,
-    tries: HELD_MS / PAUSE_MS,
-    again: (error) => !(error instanceof PortTaken),
+    firstMs: PORT_RETRY_INTERVAL_MS,
+    maxMs: PORT_RETRY_INTERVAL_MS,
+    tries: PORT_RETRY_MS / PORT_RETRY_INTERVAL_MS,
+    again: (error) => !(error instanceof PortInUse),
     onRetry: (error, attempt) => {
       if (attempt === 1) log.warn({ err: error }, 'WebSocket port in use, retrying for one minute')
     },
@@ -47,7 +47,10 @@ export const listen = async <Context>(
 }
 
 /** undefined where no binary fits and none was demanded. */
-const uwsOr = async (demanded: 'uws' | undefined, log: Logger): Promise<Uws | undefined> => {
+const loadUwsIfAvailable = async (
+  demanded: 'uws' | undefined,
+  log: Logger,
+): Promise<Uws | undefined> => {
   try {
     return await loadUws()
   } catch (error) {
@@ -57,7 +60,7 @@ const uwsOr = async (demanded: 'uws' | undefined, log: Logger): Promise<Uws | un
   }
 }
 
-const answers = (host: string, port: number): Promise<boolean> =>
+const isPortOpen = (host: string, port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect(port, host)
     const done = (open: boolean): void => {

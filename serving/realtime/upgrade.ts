@@ -1,14 +1,14 @@
 import { monotonicFactory } from 'ulid'
 import { addressBucket, clientAddress } from '../../core/config/client-address.ts'
 import { Fault } from '../../core/errors.ts'
-import { problemMedia, problemOf } from '../http/problem.ts'
+import { problemBody, problemMediaType } from '../http/problem-details.ts'
 import type { Credentials, Guard, Meter, Principal } from '../interfaces.ts'
-import type { NoRoom } from './admission.ts'
-import { isExpiry } from './session-credentials.ts'
-import type { UpgradeAnswer, UpgradeRequest } from './socket.ts'
+import type { ConnectionRefusal } from './admission.ts'
+import { isExpiredToken } from './connect-commands.ts'
+import type { UpgradeDecision, UpgradeRequest } from './socket.ts'
 
 /** What a connection starts with. */
-export interface Opening {
+export interface ConnectionContext {
   readonly credentials: Credentials
   /** `cf_ws_frame_ping_pong=true`: WebSocket pings instead of `{}`. */
   readonly framePings: boolean
@@ -17,12 +17,12 @@ export interface Opening {
 }
 
 /** Who decides about upgrades. */
-export interface Gate {
+export interface UpgradeDeps {
   readonly guard: Guard
   readonly meter: Meter
   readonly nowMs: () => number
   /** What to answer where another connection of the address does not fit. */
-  readonly refusal: (address: string) => NoRoom | undefined
+  readonly refusal: (address: string) => ConnectionRefusal | undefined
   /** Ranges of proxies whose `X-Forwarded-For` names the client. */
   readonly trustedProxies: readonly string[]
   /** Empty = every origin. */
@@ -32,33 +32,33 @@ export interface Gate {
   readonly statusMode: 'semantic' | 'reference'
 }
 
-const PATH = '/connection/websocket'
+const WEBSOCKET_PATH = '/connection/websocket'
 const SUBPROTOCOL = 'centrifuge-json'
 const ulid = monotonicFactory()
 
 /** Version of the WebSocket protocol, RFC 6455 section 4.1. */
-const VERSION = '13'
+const WEBSOCKET_VERSION = '13'
 /** 16 bytes in base64, RFC 6455 section 4.1. */
-const KEY = /^[A-Za-z0-9+/]{22}==$/
+const WEBSOCKET_KEY_PATTERN = /^[A-Za-z0-9+/]{22}==$/
 /** A token of RFC 9110 section 5.6.2. */
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+const TOKEN_PATTERN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
 /** Decides an upgrade. Credentials that are merely over, or absent, are decided at connect. */
 export const decideUpgrade = async (
   request: UpgradeRequest,
-  gate: Gate,
-): Promise<UpgradeAnswer<Opening>> => {
+  gate: UpgradeDeps,
+): Promise<UpgradeDecision<ConnectionContext>> => {
   const query = new URLSearchParams(request.query)
   const forwardedFor = request.header('x-forwarded-for')
   const address = addressBucket(clientAddress(request.ip, forwardedFor, gate.trustedProxies))
-  const offered = listOf(request.header('sec-websocket-protocol'))
-  const credentials = credentialsOf(request, query)
+  const offered = parseList(request.header('sec-websocket-protocol'))
+  const credentials = upgradeCredentials(request, query)
   const refusal =
-    shapeRefusal(request, query, offered) ??
+    handshakeRefusal(request, query, offered) ??
     originRefusal(request, gate) ??
     gate.refusal(address) ??
     (await credentialRefusal(credentials, address, gate))
-  if (refusal !== undefined) return refused(refusal, gate)
+  if (refusal !== undefined) return refuseUpgrade(refusal, gate)
   return {
     accepted: true,
     protocol: offered.includes(SUBPROTOCOL) ? SUBPROTOCOL : '',
@@ -70,30 +70,35 @@ export const decideUpgrade = async (
   }
 }
 
-const listOf = (header: string): readonly string[] =>
+const parseList = (header: string): readonly string[] =>
   header === '' ? [] : header.split(',').map((name) => name.trim())
 
-const badRequest = (message: string): Refusal => ({ fault: new Fault('BAD_REQUEST', message) })
+const badRequest = (message: string): UpgradeRefusal => ({
+  fault: new Fault('BAD_REQUEST', message),
+})
 
-const shapeRefusal = (
+const handshakeRefusal = (
   request: UpgradeRequest,
   query: URLSearchParams,
   offered: readonly string[],
-): Refusal | undefined => {
-  if (request.path !== PATH) return { fault: new Fault('NOT_FOUND') }
+): UpgradeRefusal | undefined => {
+  if (request.path !== WEBSOCKET_PATH) return { fault: new Fault('NOT_FOUND') }
   const upgrading =
     request.method === 'get' &&
     request.header('upgrade').toLowerCase() === 'websocket' &&
-    listOf(request.header('connection').toLowerCase()).includes('upgrade')
+    parseList(request.header('connection').toLowerCase()).includes('upgrade')
   if (!upgrading) return badRequest('This path takes WebSocket upgrades only')
-  if (request.header('sec-websocket-version') !== VERSION) {
-    const headers = { 'sec-websocket-version': VERSION }
-    return { ...badRequest(`Sec-WebSocket-Version must be ${VERSION}`), headers }
+  if (request.header('sec-websocket-version') !== WEBSOCKET_VERSION) {
+    const headers = { 'sec-websocket-version': WEBSOCKET_VERSION }
+    return { ...badRequest(`Sec-WebSocket-Version must be ${WEBSOCKET_VERSION}`), headers }
   }
-  if (!KEY.test(request.header('sec-websocket-key'))) {
+  if (!WEBSOCKET_KEY_PATTERN.test(request.header('sec-websocket-key'))) {
     return badRequest('Sec-WebSocket-Key must be 16 bytes in base64')
   }
-  if (!offered.every((name) => TOKEN.test(name)) || new Set(offered).size < offered.length) {
+  if (
+    !offered.every((name) => TOKEN_PATTERN.test(name)) ||
+    new Set(offered).size < offered.length
+  ) {
     return badRequest('Sec-WebSocket-Protocol must be a list of different tokens')
   }
   const binary =
@@ -103,7 +108,10 @@ const shapeRefusal = (
   return binary ? badRequest('Protobuf is not offered; use JSON') : undefined
 }
 
-const originRefusal = (request: UpgradeRequest, { allowedOrigins }: Gate): Refusal | undefined => {
+const originRefusal = (
+  request: UpgradeRequest,
+  { allowedOrigins }: UpgradeDeps,
+): UpgradeRefusal | undefined => {
   const origin = request.header('origin')
   if (allowedOrigins.length === 0 || origin === '' || allowedOrigins.includes(origin)) {
     return undefined
@@ -111,7 +119,7 @@ const originRefusal = (request: UpgradeRequest, { allowedOrigins }: Gate): Refus
   return { fault: new Fault('FORBIDDEN', 'The origin is not allowed') }
 }
 
-const credentialsOf = (request: UpgradeRequest, query: URLSearchParams): Credentials => {
+const upgradeCredentials = (request: UpgradeRequest, query: URLSearchParams): Credentials => {
   const authorization = request.header('authorization')
   const apiKey = request.header('x-api-key')
   const token = query.get('token') ?? ''
@@ -126,20 +134,20 @@ const credentialsOf = (request: UpgradeRequest, query: URLSearchParams): Credent
 const credentialRefusal = async (
   credentials: Credentials,
   address: string,
-  gate: Gate,
-): Promise<Refusal | undefined> => {
-  const found = withQuota(await gate.guard.identify(credentials), gate.meter)
+  gate: UpgradeDeps,
+): Promise<UpgradeRefusal | undefined> => {
+  const found = checkQuota(await gate.guard.identify(credentials), gate.meter)
   if (found !== undefined && !(found instanceof Fault)) return undefined
   const { allowed, limit, resetAt, retryAfterSeconds } = await gate.meter.take({ ip: address })
   if (!allowed) {
     const details = { limit, remaining: 0, reset_at: resetAt }
     return { fault: new Fault('RATE_LIMIT', undefined, details), retryAfterSeconds }
   }
-  return found === undefined || isExpiry(found) ? undefined : { fault: found }
+  return found === undefined || isExpiredToken(found) ? undefined : { fault: found }
 }
 
 /** Who was found; a used up quota is a fault too: the smallest charge is held for a moment to find out. */
-export const withQuota = (
+export const checkQuota = (
   found: Principal | Fault | undefined,
   meter: Meter,
 ): Principal | Fault | undefined => {
@@ -153,20 +161,20 @@ export const withQuota = (
   }
 }
 
-interface Refusal {
+interface UpgradeRefusal {
   readonly fault: Fault
   readonly retryAfterSeconds?: number
   readonly headers?: Readonly<Record<string, string>>
 }
 
-const refused = (
-  { fault, retryAfterSeconds, headers = {} }: Refusal,
-  gate: Gate,
-): UpgradeAnswer<Opening> => {
+const refuseUpgrade = (
+  { fault, retryAfterSeconds, headers = {} }: UpgradeRefusal,
+  gate: UpgradeDeps,
+): UpgradeDecision<ConnectionContext> => {
   const requestId = ulid()
-  const problem = problemOf(fault, {
+  const problem = problemBody(fault, {
     requestId,
-    instance: PATH,
+    instance: WEBSOCKET_PATH,
     nowMs: gate.nowMs(),
     docsUrl: gate.docsUrl,
     statusMode: gate.statusMode,
@@ -175,7 +183,7 @@ const refused = (
     accepted: false,
     status: problem.status,
     headers: {
-      'content-type': problemMedia(),
+      'content-type': problemMediaType(),
       'x-request-id': requestId,
       ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
       ...headers,
@@ -185,5 +193,5 @@ const refused = (
 }
 
 /** Answer where deciding itself failed. */
-export const upgradeFailed = (gate: Gate): UpgradeAnswer<Opening> =>
-  refused({ fault: new Fault('INTERNAL_SERVER_ERROR') }, gate)
+export const upgradeError = (gate: UpgradeDeps): UpgradeDecision<ConnectionContext> =>
+  refuseUpgrade({ fault: new Fault('INTERNAL_SERVER_ERROR') }, gate)

@@ -8,7 +8,7 @@ import { UWS_BINARIES } from '../../schemas/uws-binaries.ts'
 export const uwsBinaryName = ({ platform, arch, versions }: NodeJS.Process = process): string =>
   `uws_${platform}_${arch}_${versions.modules}.node`
 
-const packageFolder = (): string =>
+const uwsPackageFolder = (): string =>
   dirname(createRequire(import.meta.url).resolve('uWebSockets.js'))
 
 /**
@@ -17,7 +17,7 @@ const packageFolder = (): string =>
  */
 export const verifyUwsBinary = (
   name = uwsBinaryName(),
-  folder = packageFolder(),
+  folder = uwsPackageFolder(),
   known = UWS_BINARIES,
 ): void => {
   const expected = known[name]

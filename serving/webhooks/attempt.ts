@@ -1,12 +1,12 @@
 import { ulid } from 'ulid'
 import type { Attempt, Delivery, Health, WebhookEndpoint } from '../../schemas/wire.ts'
-import type { Post } from './client.ts'
-import type { Credentials } from './credentials.ts'
-import type { Outcome, Verdict } from './schedule.ts'
-import { signatureHeaders } from './sign.ts'
+import type { EndpointCredentials } from './endpoint-credentials.ts'
+import type { WebhookRequestSpec } from './http-client.ts'
+import type { AttemptResult, RetryDecision } from './retry-policy.ts'
+import { signatureHeaders } from './signature.ts'
 
 /** How an installation signs and names itself. */
-export interface SendStyle {
+export interface RequestOptions {
   readonly legacy: boolean
   readonly svix: boolean
   readonly timeoutMs: number
@@ -15,19 +15,19 @@ export interface SendStyle {
 const USER_AGENT = 'Sluice-Webhooks/1'
 
 /** The failed attempt after which somebody is told. */
-const FAILING_AT = 4
+const FAILING_EVENT_ATTEMPT = 4
 
 /** Clock and guards of automatic disabling. */
-const FAILING_FOR_MS = 432_000_000
-const LEAST_FAILURES = 10
-const LEAST_SPREAD_MS = 43_200_000
+const DISABLE_AFTER_MS = 432_000_000
+const MIN_FAILURES = 10
+const MIN_FAILURE_SPREAD_MS = 43_200_000
 
 /** The request of one attempt; the body is what was stored, byte for byte. */
-export const postOf = (
+export const buildRequest = (
   endpoint: WebhookEndpoint,
   { message_id: id, body }: Pick<Delivery, 'message_id' | 'body'>,
-  { credentials: { user, secrets }, nowMs, style }: PostContext,
-): Post => {
+  { credentials: { user, secrets }, nowMs, style }: RequestContext,
+): WebhookRequestSpec => {
   const { legacy, svix, timeoutMs } = style
   const headers: Record<string, string> = { ...endpoint.headers }
   headers['content-type'] = 'application/json'
@@ -38,17 +38,17 @@ export const postOf = (
 }
 
 /** What a request needs beside the endpoint and the message. */
-export interface PostContext {
-  readonly credentials: Credentials
+export interface RequestContext {
+  readonly credentials: EndpointCredentials
   readonly nowMs: number
-  readonly style: SendStyle
+  readonly style: RequestOptions
 }
 
 /** An attempt as it is recorded. */
-export const attemptOf = (
+export const buildAttempt = (
   delivery: Delivery,
   endpoint: Pick<WebhookEndpoint, 'url'> | undefined,
-  { outcome, verdict, nowMs }: { outcome: Outcome; verdict: Verdict; nowMs: number },
+  { outcome, verdict, nowMs }: { outcome: AttemptResult; verdict: RetryDecision; nowMs: number },
 ): Attempt => ({
   id: attemptId(nowMs),
   message_id: delivery.message_id,
@@ -69,7 +69,7 @@ export const attemptOf = (
 })
 
 /** The end of a message that is not tried any more: `canceled` with its endpoint, `dropped` by a bound. */
-export const endOf = (
+export const buildTerminalAttempt = (
   delivery: Delivery,
   endpoint: Pick<WebhookEndpoint, 'url'> | undefined,
   { status, nowMs }: { readonly status: 'canceled' | 'dropped'; readonly nowMs: number },
@@ -96,19 +96,25 @@ export const endOf = (
 const attemptId = (nowMs: number): string => `atmpt_${ulid(nowMs, Math.random)}`
 
 /** Operational event of an attempt; null = nobody needs to know. */
-export const eventOf = ({ attempt }: Delivery, verdict: Verdict): string | null => {
+export const attemptEventType = ({ attempt }: Delivery, verdict: RetryDecision): string | null => {
   if (verdict.status === 'success') {
-    return attempt > FAILING_AT ? 'message.attempt.recovered' : null
+    return attempt > FAILING_EVENT_ATTEMPT ? 'message.attempt.recovered' : null
   }
   if (verdict.exhausted) return 'message.attempt.exhausted'
-  return verdict.status === 'pending' && attempt === FAILING_AT ? 'message.attempt.failing' : null
+  return verdict.status === 'pending' && attempt === FAILING_EVENT_ATTEMPT
+    ? 'message.attempt.failing'
+    : null
 }
 
-const WELL: Health = { first_failed_at: 0, last_failed_at: 0, failed_attempts: 0 }
+const HEALTHY: Health = { first_failed_at: 0, last_failed_at: 0, failed_attempts: 0 }
 
 /** An endpoint's failures in a row; a success ends them. The same object when nothing changes. */
-export const healthAfter = (health: Health = WELL, verdict: Verdict, nowMs: number): Health => {
-  if (verdict.status === 'success') return health.failed_attempts === 0 ? health : WELL
+export const updateHealth = (
+  health: Health = HEALTHY,
+  verdict: RetryDecision,
+  nowMs: number,
+): Health => {
+  if (verdict.status === 'success') return health.failed_attempts === 0 ? health : HEALTHY
   return {
     first_failed_at: health.first_failed_at || nowMs,
     last_failed_at: nowMs,
@@ -117,27 +123,27 @@ export const healthAfter = (health: Health = WELL, verdict: Verdict, nowMs: numb
 }
 
 /** What an attempt means for its endpoint: turned off, its failure clock started or stopped, or nothing. */
-export type EndpointFate =
+export type EndpointAction =
   | { readonly kind: 'disable'; readonly reason: 'gone' | 'receiver' | 'failing' }
   | { readonly kind: 'start-clock' }
   | { readonly kind: 'stop-clock' }
   | { readonly kind: 'none' }
 
 /** Decides over the endpoint after an attempt. Pure. */
-export const fateOf = (
+export const decideEndpointAction = (
   endpoint: Pick<WebhookEndpoint, 'first_failure_at'>,
-  verdict: Verdict,
+  verdict: RetryDecision,
   { health, nowMs }: { readonly health: Health; readonly nowMs: number },
-): EndpointFate => {
+): EndpointAction => {
   if (verdict.disable !== null) return { kind: 'disable', reason: verdict.disable }
   const sinceMs = endpoint.first_failure_at
   if (verdict.status === 'success') return { kind: sinceMs > 0 ? 'stop-clock' : 'none' }
   if (!verdict.exhausted) return { kind: 'none' }
   if (sinceMs === 0) return { kind: 'start-clock' }
   const isSure =
-    health.failed_attempts >= LEAST_FAILURES &&
-    health.last_failed_at - health.first_failed_at >= LEAST_SPREAD_MS
-  return nowMs - sinceMs >= FAILING_FOR_MS && isSure
+    health.failed_attempts >= MIN_FAILURES &&
+    health.last_failed_at - health.first_failed_at >= MIN_FAILURE_SPREAD_MS
+  return nowMs - sinceMs >= DISABLE_AFTER_MS && isSure
     ? { kind: 'disable', reason: 'failing' }
     : { kind: 'none' }
 }

@@ -2,25 +2,25 @@ import type { Config } from '../../core/config/settings.ts'
 import { type Resolve, systemResolve } from '../../core/http/guarded-client.ts'
 import { makeSealer, type Sealer } from '../../core/security/encryption.ts'
 import { makeRecordSigner } from '../../core/security/record-signature.ts'
-import { type Cursors, makeCursors } from '../queries/cursor.ts'
-import { makeIterators } from './cursor.ts'
-import { type EndpointResource, endpointResource } from './endpoint-service.ts'
-import { type EndpointStore, type EndpointStoreDeps, openEndpoints } from './endpoints.ts'
-import { type RulesOf, webhookRules } from './reach.ts'
+import { type Cursors, createCursors } from '../queries/cursors-and-pages.ts'
+import { type AddressRulesFor, createAddressRules } from './address-rules.ts'
+import { createEndpointApi, type EndpointApi } from './endpoint-api.ts'
+import { type EndpointStore, type EndpointStoreDeps, openEndpointStore } from './endpoint-store.ts'
+import { createListCursors } from './list-cursor.ts'
 
 /** What API and delivery share in a process. */
-export interface WebhookGround {
+export interface WebhookContext {
   readonly store: EndpointStore
   readonly sealer: Sealer
-  readonly rulesOf: RulesOf
+  readonly rulesOf: AddressRulesFor
   readonly resolve: Resolve
-  readonly resource: EndpointResource
+  readonly resource: EndpointApi
   readonly cursors: Cursors
   stop(): Promise<void>
 }
 
 /** What the ground is made of. */
-export interface GroundDeps extends Omit<EndpointStoreDeps, 'signer'> {
+export interface WebhookContextDeps extends Omit<EndpointStoreDeps, 'signer'> {
   readonly config: Pick<Config, 'keyPepper' | 'webhookAllow' | 'webhookEndpoints'>
   /** The organization of the demo, whose webhooks may go to this machine; absent = there is none. */
   readonly demoOrgId?: string
@@ -31,14 +31,14 @@ export interface GroundDeps extends Omit<EndpointStoreDeps, 'signer'> {
 }
 
 /** Opens the endpoints with all that guards them. The topics must exist. */
-export const openWebhookGround = async (deps: GroundDeps): Promise<WebhookGround> => {
+export const createWebhookContext = async (deps: WebhookContextDeps): Promise<WebhookContext> => {
   const { config, nowMs, resolve = systemResolve } = deps
   const secret = config.keyPepper.reveal()
   const sealer = makeSealer(secret, 'webhooks')
-  const rulesOf = webhookRules(deps)
-  const store = await openEndpoints({ ...deps, signer: makeRecordSigner(secret) })
-  const iterators = makeIterators(secret, nowMs)
-  const resource = endpointResource({ store, sealer, rulesOf, resolve, iterators, config, nowMs })
-  const cursors = makeCursors(secret)
+  const rulesOf = createAddressRules(deps)
+  const store = await openEndpointStore({ ...deps, signer: makeRecordSigner(secret) })
+  const iterators = createListCursors(secret, nowMs)
+  const resource = createEndpointApi({ store, sealer, rulesOf, resolve, iterators, config, nowMs })
+  const cursors = createCursors(secret)
   return { store, sealer, rulesOf, resolve, resource, cursors, stop: () => store.stop() }
 }

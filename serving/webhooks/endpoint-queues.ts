@@ -1,7 +1,7 @@
-import { EndpointQueue, type Pace, type Waiting } from './queue.ts'
+import { type DeliveryLimits, EndpointQueue, type QueuedDelivery } from './endpoint-queue.ts'
 
 /** What waits for one endpoint, and when it is looked at again. */
-export interface Line {
+export interface QueueEntry {
   readonly queue: EndpointQueue
   timer: NodeJS.Timeout | undefined
   /** The sweep leaves the line alone until then, epoch milliseconds. */
@@ -9,15 +9,15 @@ export interface Line {
 }
 
 /** The lines of a lane, one per endpoint that has something waiting or on its way. */
-export interface Lines {
-  of(endpointId: string): Line
-  all(): Iterable<readonly [string, Line]>
+export interface EndpointQueues {
+  of(endpointId: string): QueueEntry
+  all(): Iterable<readonly [string, QueueEntry]>
   /** Adds a message and starts what can be started. */
-  enqueue(endpointId: string, waiting: Waiting): void
+  enqueue(endpointId: string, waiting: QueuedDelivery): void
   /** Starts what is due and allowed, and comes back when the next thing is. */
-  pump(endpointId: string, line: Line): void
+  pump(endpointId: string, line: QueueEntry): void
   /** Takes everything out that waits for an endpoint. */
-  clear(endpointId: string): readonly Waiting[]
+  clear(endpointId: string): readonly QueuedDelivery[]
   forget(endpointId: string): void
   /** Messages that wait or are on their way. */
   backlog(): number
@@ -25,24 +25,29 @@ export interface Lines {
 }
 
 /** What lines ask and call. */
-export interface LinesDeps {
+export interface EndpointQueuesDeps {
   readonly nowMs: () => number
   /** null = the endpoint is paused. */
-  readonly paceOf: (endpointId: string) => Pace | null
+  readonly paceOf: (endpointId: string) => DeliveryLimits | null
   readonly isOver: () => boolean
   /** Must lead to `answered` and `recorded` of the queue. */
-  readonly start: (endpointId: string, line: Line, waiting: Waiting) => void
+  readonly start: (endpointId: string, line: QueueEntry, waiting: QueuedDelivery) => void
 }
 
 /** Longest sleep of a line: timers take no more than 31 bits. */
-const LONGEST_SLEEP_MS = 3_600_000
+const MAX_TIMER_MS = 3_600_000
 /** How often a paused endpoint is looked at. */
-const PAUSED_MS = 2_000
+const PAUSED_POLL_MS = 2_000
 
 /** Makes them, empty. */
-export const makeLines = ({ nowMs, paceOf, isOver, start }: LinesDeps): Lines => {
-  const lines = new Map<string, Line>()
-  const of = (endpointId: string): Line => {
+export const createEndpointQueues = ({
+  nowMs,
+  paceOf,
+  isOver,
+  start,
+}: EndpointQueuesDeps): EndpointQueues => {
+  const lines = new Map<string, QueueEntry>()
+  const of = (endpointId: string): QueueEntry => {
     const known = lines.get(endpointId)
     if (known) return known
     const line = { queue: new EndpointQueue(), timer: undefined, sweptUntilMs: 0 }
@@ -50,7 +55,11 @@ export const makeLines = ({ nowMs, paceOf, isOver, start }: LinesDeps): Lines =>
     return line
   }
   /** Starts what can be; the time when the next can be, if anybody knows it. */
-  const startDue = (endpointId: string, line: Line, pace: Pace): number | undefined => {
+  const startDue = (
+    endpointId: string,
+    line: QueueEntry,
+    pace: DeliveryLimits,
+  ): number | undefined => {
     while (!isOver()) {
       const next = line.queue.next(nowMs(), pace)
       if (next.kind === 'idle') return undefined
@@ -59,15 +68,15 @@ export const makeLines = ({ nowMs, paceOf, isOver, start }: LinesDeps): Lines =>
     }
     return undefined
   }
-  const pump = (endpointId: string, line: Line): void => {
+  const pump = (endpointId: string, line: QueueEntry): void => {
     clearTimeout(line.timer)
     const comeBack = (sleepMs: number): void => {
-      const sleep = Math.min(sleepMs, LONGEST_SLEEP_MS)
+      const sleep = Math.min(sleepMs, MAX_TIMER_MS)
       line.timer = setTimeout(() => pump(endpointId, line), sleep)
     }
     if (isOver()) return
     const pace = paceOf(endpointId)
-    if (pace === null) comeBack(PAUSED_MS)
+    if (pace === null) comeBack(PAUSED_POLL_MS)
     else {
       const untilMs = startDue(endpointId, line, pace)
       if (untilMs !== undefined) comeBack(untilMs - nowMs())

@@ -9,17 +9,17 @@ export type DisabledReason = 'user' | 'failing' | 'gone' | 'receiver'
 /** Stands for the user and password of a URL in answers; sent back, it leaves them as they are. */
 export const MASKED_USER = '***:***'
 
-const MOST_METADATA_BYTES = 4_096
-const MOST_OLD_SECRETS = 10
-const OWN_HEADERS =
+const MAX_METADATA_BYTES = 4_096
+const MAX_PREVIOUS_SECRETS = 10
+const RESERVED_HEADERS =
   /^(webhook-.*|x-webhook-.*|svix-.*|content-.*|host|user-agent|authorization|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect)$/i
 
-const isoOf = (atMs: number): string => new Date(atMs).toISOString()
+const toIsoTime = (atMs: number): string => new Date(atMs).toISOString()
 
 /** The public form of an endpoint; secrets and passwords stay out. */
 export const endpointBody = (endpoint: WebhookEndpoint): WebhookEndpointBody => {
   const { channels, description, filter, filter_types, metadata, rate_limit, uid } = endpoint
-  const url = endpoint.user_enc === '' ? endpoint.url : masked(endpoint.url)
+  const url = endpoint.user_enc === '' ? endpoint.url : maskUrl(endpoint.url)
   return {
     id: endpoint.endpoint_id,
     url,
@@ -30,27 +30,27 @@ export const endpointBody = (endpoint: WebhookEndpoint): WebhookEndpointBody => 
     ...(filter_types && { filterTypes: [...filter_types] }),
     ...(metadata !== null && { metadata: JSON.parse(metadata) }),
     ...(rate_limit !== null && { rateLimit: rate_limit }),
-    createdAt: isoOf(endpoint.created_at),
-    updatedAt: isoOf(endpoint.updated_at),
+    createdAt: toIsoTime(endpoint.created_at),
+    updatedAt: toIsoTime(endpoint.updated_at),
     ...(uid !== '' && { uid }),
     ...(Object.keys(endpoint.headers).length > 0 && { headers: { ...endpoint.headers } }),
     version: endpoint.version,
     ...(endpoint.disabled_reason !== '' && { disabledReason: endpoint.disabled_reason }),
-    ...(endpoint.disabled_at > 0 && { disabledAt: isoOf(endpoint.disabled_at) }),
-    ...(endpoint.first_failure_at > 0 && { firstFailureAt: isoOf(endpoint.first_failure_at) }),
+    ...(endpoint.disabled_at > 0 && { disabledAt: toIsoTime(endpoint.disabled_at) }),
+    ...(endpoint.first_failure_at > 0 && { firstFailureAt: toIsoTime(endpoint.first_failure_at) }),
   }
 }
 
-const masked = (url: string): string => url.replace('://', `://${MASKED_USER}@`)
+const maskUrl = (url: string): string => url.replace('://', `://${MASKED_USER}@`)
 
 /** Free JSON as text, or null. Throws `Fault` for more than 4 KiB. */
-export const metadataText = (
+export const serializeMetadata = (
   metadata: Readonly<Record<string, unknown>> | null | undefined,
 ): string | null => {
   if (metadata === null || metadata === undefined) return null
   const text = JSON.stringify(metadata)
-  if (Buffer.byteLength(text) > MOST_METADATA_BYTES) {
-    throw new Fault('INVALID_PARAMETER', `metadata may have ${MOST_METADATA_BYTES} bytes`, {
+  if (Buffer.byteLength(text) > MAX_METADATA_BYTES) {
+    throw new Fault('INVALID_PARAMETER', `metadata may have ${MAX_METADATA_BYTES} bytes`, {
       parameter: 'metadata',
     })
   }
@@ -58,17 +58,21 @@ export const metadataText = (
 }
 
 /** Static headers of an endpoint. Throws `Fault` for one that is ours or the connection's. */
-export const staticHeaders = (
+export const validateHeaders = (
   headers: Readonly<Record<string, string>> | null | undefined,
 ): Readonly<Record<string, string>> => {
-  const wrong = Object.keys(headers ?? {}).find((name) => OWN_HEADERS.test(name))
+  const wrong = Object.keys(headers ?? {}).find((name) => RESERVED_HEADERS.test(name))
   if (wrong === undefined) return headers ?? {}
   throw new Fault('INVALID_PARAMETER', `headers may not set ${wrong}`, { parameter: 'headers' })
 }
 
 /** Event types of an endpoint. Throws `Fault` for one that names no type and no group of types. */
-export const knownTypes = (types: readonly string[] | null | undefined): string[] | null => {
-  const wrong = types?.find((type) => !WEBHOOK_CHANNEL_NAMES.some((name) => fitsType(type, name)))
+export const validateEventTypes = (
+  types: readonly string[] | null | undefined,
+): string[] | null => {
+  const wrong = types?.find(
+    (type) => !WEBHOOK_CHANNEL_NAMES.some((name) => matchesEventType(type, name)),
+  )
   if (wrong === undefined) return types ? [...types] : null
   throw new Fault('INVALID_PARAMETER', 'filterTypes names no event type', {
     parameter: 'filterTypes',
@@ -78,7 +82,7 @@ export const knownTypes = (types: readonly string[] | null | undefined): string[
 }
 
 /** True when a wanted type covers an event's; `*` stands for the last segment. */
-export const fitsType = (wanted: string, type: string): boolean => {
+export const matchesEventType = (wanted: string, type: string): boolean => {
   if (!wanted.endsWith('*')) return wanted === type
   const start = wanted.slice(0, -1)
   if (start !== '' && !start.endsWith('.')) return false
@@ -86,7 +90,7 @@ export const fitsType = (wanted: string, type: string): boolean => {
 }
 
 /** The endpoint turned off; what was waiting for it is cancelled by whoever sends. */
-export const disabledAs = (
+export const disableEndpoint = (
   endpoint: WebhookEndpoint,
   reason: DisabledReason,
   nowMs: number,
@@ -98,7 +102,7 @@ export const disabledAs = (
 })
 
 /** The endpoint turned on, with a clean record of failures. */
-export const enabledAgain = (endpoint: WebhookEndpoint, nowMs: number): WebhookEndpoint => ({
+export const enableEndpoint = (endpoint: WebhookEndpoint, nowMs: number): WebhookEndpoint => ({
   ...endpoint,
   disabled: false,
   disabled_reason: '',
@@ -108,7 +112,7 @@ export const enabledAgain = (endpoint: WebhookEndpoint, nowMs: number): WebhookE
 })
 
 /** A new current secret; the one before it keeps signing for `graceMs`. */
-export const rotatedSecrets = (
+export const rotateSecrets = (
   secrets: readonly SealedKey[],
   sealed: string,
   { nowMs, graceMs }: { readonly nowMs: number; readonly graceMs: number },
@@ -117,5 +121,5 @@ export const rotatedSecrets = (
   const old = secrets
     .map((key) => ({ ...key, expires_at: key.expires_at === 0 ? endMs : key.expires_at }))
     .filter(({ expires_at }) => expires_at > nowMs)
-  return [{ sealed, created_at: nowMs, expires_at: 0 }, ...old.slice(0, MOST_OLD_SECRETS)]
+  return [{ sealed, created_at: nowMs, expires_at: 0 }, ...old.slice(0, MAX_PREVIOUS_SECRETS)]
 }

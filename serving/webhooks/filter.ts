@@ -2,17 +2,17 @@ import { type ASTNode, Environment, ParseError } from '@marcbachmann/cel-js'
 import { LRUCache } from 'lru-cache'
 import { Fault } from '../../core/errors.ts'
 import { LAUNCH_KEYS, WEBHOOK_KEYS, type WebhookKey } from '../../schemas/webhooks.ts'
-import { childrenOf, costOf, WALKS } from './filter-cost.ts'
+import { childNodes, evaluationCost, LIST_MACROS } from './filter-cost.ts'
 import type { WebhookEvent } from './message.ts'
 
 /** What a filter answers of an event; `error` = it asked for something that is not there, which is not a match. */
-export type FilterAnswer = 'match' | 'no-match' | 'error'
+export type FilterResult = 'match' | 'no-match' | 'error'
 
 /** A compiled filter. */
-export type Filter = (event: Pick<WebhookEvent, 'channel' | 'timeMs' | 'data'>) => FilterAnswer
+export type Filter = (event: Pick<WebhookEvent, 'channel' | 'timeMs' | 'data'>) => FilterResult
 
-const MOST_CHARACTERS = 2_048
-const LIMITS = {
+const MAX_FILTER_LENGTH = 2_048
+const PARSER_LIMITS = {
   maxAstNodes: 200,
   maxDepth: 20,
   maxListElements: 100,
@@ -21,10 +21,10 @@ const LIMITS = {
 }
 
 /** Steps of one evaluation: these take less than a millisecond. */
-const MOST_STEPS = 5_000
+const MAX_EVALUATION_STEPS = 5_000
 
 /** Text that multiplies: a few of them in a row make megabytes out of a name, and a filter asks for none. */
-const REFUSED: ReadonlyMap<string, string> = new Map([
+const FORBIDDEN_FUNCTIONS: ReadonlyMap<string, string> = new Map([
   ['matches', 'may hold no regular expression'],
   ['join', 'may not join lists'],
 ])
@@ -37,8 +37,8 @@ const VARIABLES = [
   ...Object.values(WEBHOOK_KEYS),
 ]
 
-const newEnvironment = (): Environment => {
-  const environment = new Environment({ limits: LIMITS })
+const createEnvironment = (): Environment => {
+  const environment = new Environment({ limits: PARSER_LIMITS })
   for (const name of VARIABLES) {
     environment.registerVariable(name, 'dyn')
   }
@@ -51,20 +51,21 @@ const newEnvironment = (): Environment => {
  * take. Throws `Fault` WEBHOOK_FILTER_INVALID with the position.
  */
 export const compileFilter = (source: string): Filter => {
-  if (source.length > MOST_CHARACTERS) {
-    throw refused(`is longer than ${MOST_CHARACTERS} characters`, MOST_CHARACTERS)
+  if (source.length > MAX_FILTER_LENGTH) {
+    throw invalidFilter(`is longer than ${MAX_FILTER_LENGTH} characters`, MAX_FILTER_LENGTH)
   }
-  const run = parse(source)
-  refuseLoops(run.ast)
-  if (costOf(run.ast) > MOST_STEPS) throw refused('takes too many steps', 0)
+  const run = parseFilter(source)
+  rejectForbiddenCalls(run.ast)
+  if (evaluationCost(run.ast) > MAX_EVALUATION_STEPS) throw invalidFilter('takes too many steps', 0)
   const { valid, type, error } = run.check()
-  if (!valid) throw refused(error?.summary ?? 'does not hold together', error?.range?.start ?? 0)
-  if (type !== 'bool' && type !== 'dyn') throw refused(`gives ${type}, not a truth value`, 0)
+  if (!valid)
+    throw invalidFilter(error?.summary ?? 'does not hold together', error?.range?.start ?? 0)
+  if (type !== 'bool' && type !== 'dyn') throw invalidFilter(`gives ${type}, not a truth value`, 0)
   return ({ channel, timeMs, data }) => {
     try {
       const longNames = Object.entries(data).map(([key, value]) => [
         WEBHOOK_KEYS[key as WebhookKey],
-        longValue(value),
+        expandKeys(value),
       ])
       const answer: unknown = run({
         channel,
@@ -81,18 +82,18 @@ export const compileFilter = (source: string): Filter => {
 }
 
 /** Filters by their text, compiled once; one that no longer compiles matches nothing. */
-export const filterCache = (size = 10_000): ((source: string) => Filter) => {
+export const createFilterCache = (size = 10_000): ((source: string) => Filter) => {
   const cache = new LRUCache<string, Filter>({ max: size })
   return (source) => {
     const known = cache.get(source)
     if (known) return known
-    const made = compiledOr(source)
+    const made = compileOrNeverMatch(source)
     cache.set(source, made)
     return made
   }
 }
 
-const compiledOr = (source: string): Filter => {
+const compileOrNeverMatch = (source: string): Filter => {
   try {
     return compileFilter(source)
   } catch (error) {
@@ -101,18 +102,18 @@ const compiledOr = (source: string): Filter => {
   }
 }
 
-const refused = (why: string, position: number): Fault =>
+const invalidFilter = (why: string, position: number): Fault =>
   new Fault('WEBHOOK_FILTER_INVALID', `filter ${why}`, { parameter: 'filter', position })
 
-const parse = (source: string) => {
-  const environment = newEnvironment()
+const parseFilter = (source: string) => {
+  const environment = createEnvironment()
   try {
     const run = environment.parse(source)
     const renamed = withTypeVariable(source, run.ast)
     return renamed === source ? run : environment.parse(renamed)
   } catch (error) {
     if (!(error instanceof ParseError)) throw error
-    throw refused(error.summary, error.range?.start ?? 0)
+    throw invalidFilter(error.summary, error.range?.start ?? 0)
   }
 }
 
@@ -121,10 +122,10 @@ const withTypeVariable = (source: string, node: ASTNode): string => {
   const isType = node.op === 'id' && node.args === 'type'
   const start = source.slice(0, node.range.start)
   const own = isType ? start + TYPE_VARIABLE + source.slice(node.range.end) : source
-  return childrenOf(node.args).reduce(withTypeVariable, own)
+  return childNodes(node.args).reduce(withTypeVariable, own)
 }
 
-const longValue = (value: unknown): unknown =>
+const expandKeys = (value: unknown): unknown =>
   typeof value === 'object' && value !== null
     ? Object.fromEntries(
         Object.entries(value).map(([key, inner]) => [
@@ -134,12 +135,12 @@ const longValue = (value: unknown): unknown =>
       )
     : value
 
-const refuseLoops = (node: ASTNode): void => {
+const rejectForbiddenCalls = (node: ASTNode): void => {
   const name = node.op === 'rcall' || node.op === 'call' ? node.args[0] : ''
-  const why = REFUSED.get(name)
-  if (why !== undefined) throw refused(why, node.range.start)
-  if (node.op === 'rcall' && WALKS.has(name) && node.args[1].op !== 'list') {
-    throw refused('may walk written lists only', node.range.start)
+  const why = FORBIDDEN_FUNCTIONS.get(name)
+  if (why !== undefined) throw invalidFilter(why, node.range.start)
+  if (node.op === 'rcall' && LIST_MACROS.has(name) && node.args[1].op !== 'list') {
+    throw invalidFilter('may walk written lists only', node.range.start)
   }
-  for (const child of childrenOf(node.args)) refuseLoops(child)
+  for (const child of childNodes(node.args)) rejectForbiddenCalls(child)
 }

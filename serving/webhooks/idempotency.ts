@@ -7,16 +7,16 @@ import { globalTopic } from '../../schemas/topics.ts'
 import type { WebhookRequest } from '../../schemas/wire.ts'
 
 /** Control topic of answered create calls. */
-export const REQUESTS = globalTopic('controlWebhookRequests')
+export const REQUESTS_TOPIC = globalTopic('controlWebhookRequests')
 
 /** How long an idempotency key is good. */
-const KEPT_MS = 86_400_000
+const IDEMPOTENCY_TTL_MS = 86_400_000
 /** Keys of one organization; then the oldest are forgotten. */
-const MOST_KEYS = 1_000
-const KEY = /^[\x21-\x7e]{8,255}$/
+const MAX_KEYS_PER_ORG = 1_000
+const IDEMPOTENCY_KEY_PATTERN = /^[\x21-\x7e]{8,255}$/
 
 /** Create calls that carried an idempotency key, with what they were answered. */
-export interface RequestBook {
+export interface IdempotencyStore {
   put(recordKey: string, request: WebhookRequest | null): void
   find(orgId: string, keyHash: string): WebhookRequest | undefined
   /** Records that keep a request, and end those of its organization that are too old or too many. */
@@ -24,29 +24,29 @@ export interface RequestBook {
 }
 
 /** A create call under its idempotency key. */
-export type KeyedCall = Pick<WebhookRequest, 'org_id' | 'key_hash' | 'body_hash'>
+export type IdempotentRequest = Pick<WebhookRequest, 'org_id' | 'key_hash' | 'body_hash'>
 
-const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
+const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 /** The call as it is remembered; undefined = without a key. Throws `Fault` for a key that is none. */
-export const keyedCall = (
+export const parseIdempotencyKey = (
   orgId: string,
   key: string | undefined,
   body: unknown,
-): KeyedCall | undefined => {
+): IdempotentRequest | undefined => {
   if (key === undefined) return undefined
-  if (!KEY.test(key)) {
+  if (!IDEMPOTENCY_KEY_PATTERN.test(key)) {
     throw new Fault('INVALID_PARAMETER', 'Idempotency-Key has 8 to 255 printable characters', {
       parameter: 'Idempotency-Key',
     })
   }
-  return { org_id: orgId, key_hash: digest(key), body_hash: digest(JSON.stringify(body)) }
+  return { org_id: orgId, key_hash: sha256Hex(key), body_hash: sha256Hex(JSON.stringify(body)) }
 }
 
 /** What the call was answered when it came first. Throws `Fault` IDEMPOTENCY_CONFLICT when that was another call. */
-export const answerBefore = (
-  { find }: Pick<RequestBook, 'find'>,
-  call: KeyedCall | undefined,
+export const findStoredResponse = (
+  { find }: Pick<IdempotencyStore, 'find'>,
+  call: IdempotentRequest | undefined,
 ): WebhookEndpointBody | undefined => {
   const before = call && find(call.org_id, call.key_hash)
   if (!before) return undefined
@@ -55,9 +55,10 @@ export const answerBefore = (
 }
 
 /** Empty. Records are put in the order of the log, so that each organization's oldest comes first. */
-export const makeRequestBook = (codec: Codec, nowMs: () => number): RequestBook => {
+export const createIdempotencyStore = (codec: Codec, nowMs: () => number): IdempotencyStore => {
   const byOrg = new Map<string, Map<string, WebhookRequest>>()
-  const isOld = ({ created_at }: WebhookRequest): boolean => created_at <= nowMs() - KEPT_MS
+  const isOld = ({ created_at }: WebhookRequest): boolean =>
+    created_at <= nowMs() - IDEMPOTENCY_TTL_MS
   return {
     put: (recordKey, request) => {
       const [orgId = '', keyHash = ''] = recordKey.split('/')
@@ -73,20 +74,23 @@ export const makeRequestBook = (codec: Codec, nowMs: () => number): RequestBook 
     },
     recordsOf: (request) => {
       const held = [...(byOrg.get(request.org_id)?.values() ?? [])]
-      const tooMany = Math.max(0, held.length + 1 - MOST_KEYS)
+      const tooMany = Math.max(0, held.length + 1 - MAX_KEYS_PER_ORG)
       const ended = held.filter((each, place) => place < tooMany || isOld(each))
       return [
         ...ended
           .filter(({ key_hash }) => key_hash !== request.key_hash)
-          .map((each) => recordOf(each, null)),
-        recordOf(request, codec.encode('control.WebhookRequest', request)),
+          .map((each) => requestRecord(each, null)),
+        requestRecord(request, codec.encode('control.WebhookRequest', request)),
       ]
     },
   }
 }
 
-const recordOf = ({ org_id, key_hash }: KeyedCall, value: Uint8Array | null): OutRecord => ({
-  topic: REQUESTS,
+const requestRecord = (
+  { org_id, key_hash }: IdempotentRequest,
+  value: Uint8Array | null,
+): OutRecord => ({
+  topic: REQUESTS_TOPIC,
   partition: 0,
   key: `${org_id}/${key_hash}`,
   value,

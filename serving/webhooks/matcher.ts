@@ -16,20 +16,20 @@ import type { Metrics } from '../../core/ops/metrics.ts'
 import { globalTopic, topicName } from '../../schemas/topics.ts'
 import { WEBHOOK_CHANNELS, type WebhookChannel } from '../../schemas/webhooks.ts'
 import type { WebhookEndpoint } from '../../schemas/wire.ts'
-import { loadSeen, type Seen } from './dedupe.ts'
-import type { OrgOf } from './delivery.ts'
-import type { EndpointStore } from './endpoints.ts'
-import { filterCache } from './filter.ts'
-import { matchOf } from './match.ts'
-import { bodyOf, eventsOf, type WebhookEvent } from './message.ts'
-import { channelsOf, matcherGroup, matcherStore, webhookTopics } from './topics.ts'
+import { type Deduplicator, loadDeduplicator } from './deduplication.ts'
+import type { FindOrg } from './delivery-eligibility.ts'
+import type { EndpointStore } from './endpoint-store.ts'
+import { createFilterCache } from './filter.ts'
+import { matchEndpoint } from './match-endpoint.ts'
+import { type WebhookEvent, webhookBody, webhookEvents } from './message.ts'
+import { chainChannels, matcherGroup, matcherStore, webhookTopics } from './topics.ts'
 
 /** What a matcher works with. */
 export interface MatcherDeps {
   readonly bus: Bus
   readonly codec: Codec
   readonly store: Pick<EndpointStore, 'all'>
-  readonly orgOf: OrgOf
+  readonly orgOf: FindOrg
   readonly config: Pick<Config, 'webhookMaxEventAgeSeconds' | 'webhookPayload' | 'retention'>
   readonly metrics: Metrics
   readonly log: Logger
@@ -47,19 +47,19 @@ export interface Matcher extends Running {
   counts(endpointId: string): FilterCounts
 }
 
-const TAKE = { maxRecords: 500, maxWaitMs: 250 }
+const POLL_OPTIONS = { maxRecords: 500, maxWaitMs: 250 }
 /** A commit takes no more events once it has so many records: an event has one for each endpoint that wants it. */
-const ENOUGH_RECORDS = 500
+const MAX_COMMIT_RECORDS = 500
 /** Filters that are asked before others get a turn; each takes up to a millisecond. */
-const FILTERS_PER_TURN = 20
+const FILTERS_PER_YIELD = 20
 /** Value of the metrics' label `stage`. */
-const STAGE = 'webhooks'
-const MESSAGES = globalTopic('webhookMessages')
-const OUTBOX = globalTopic('webhookOutbox')
+const METRICS_STAGE = 'webhooks'
+const MESSAGES_TOPIC = globalTopic('webhookMessages')
+const OUTBOX_TOPIC = globalTopic('webhookOutbox')
 
 /** What the matcher of a chain reads; none where the chain has no webhook channels. */
 export const matcherTopics = (chain: string): readonly (readonly string[])[] => {
-  const channels = channelsOf(chain)
+  const channels = chainChannels(chain)
   if (channels.length === 0) return []
   return [channels.map((name) => topicName(WEBHOOK_CHANNELS[name].topic, chain))]
 }
@@ -71,7 +71,7 @@ class MatcherLane {
   readonly #lane: Lane
   readonly #channelOf: ReadonlyMap<string, WebhookChannel>
   readonly #chain: string
-  readonly #filterOf = filterCache()
+  readonly #filterOf = createFilterCache()
   readonly #count: CountFilter
   #asked = 0
 
@@ -81,19 +81,19 @@ class MatcherLane {
     this.#lane = lane
     this.#count = count
     this.#channelOf = new Map(
-      channelsOf(chain).map((name) => [topicName(WEBHOOK_CHANNELS[name].topic, chain), name]),
+      chainChannels(chain).map((name) => [topicName(WEBHOOK_CHANNELS[name].topic, chain), name]),
     )
   }
 
   async run(): Promise<void> {
     const store = matcherStore(this.#chain)
-    const seen = loadSeen(await this.#lane.state(store), {
+    const seen = loadDeduplicator(await this.#lane.state(store), {
       store,
       partition: this.#lane.partition,
       forEver: this.#deps.config.webhookMaxEventAgeSeconds === 0,
     })
     while (!this.#lane.signal.aborted) {
-      const taken = await this.#lane.take(TAKE)
+      const taken = await this.#lane.take(POLL_OPTIONS)
       if (taken.length > 0) await this.#match(taken, seen)
     }
   }
@@ -102,14 +102,14 @@ class MatcherLane {
    * Matches what was taken, in commits of a bounded size. An event is never cut; a record of many events may be: until
    * its last event the offset stays before it, and those that were sent are seen when it comes again.
    */
-  async #match(taken: readonly LogRecord[], seen: Seen): Promise<void> {
+  async #match(taken: readonly LogRecord[], seen: Deduplicator): Promise<void> {
     const { partition } = this.#lane
     let records: OutRecord[] = []
     let next = new Map<string, GroupOffset>()
     for (const record of taken) {
       for await (const outgoing of this.#outgoing(record, seen)) {
         for (const each of outgoing) records.push(each)
-        if (records.length < ENOUGH_RECORDS) continue
+        if (records.length < MAX_COMMIT_RECORDS) continue
         await this.#commit(records, seen, [...next.values()])
         await nextTurn()
         records = []
@@ -123,7 +123,7 @@ class MatcherLane {
 
   async #commit(
     records: readonly OutRecord[],
-    seen: Seen,
+    seen: Deduplicator,
     next: readonly GroupOffset[],
   ): Promise<void> {
     const state = seen.changes(this.#deps.nowMs())
@@ -132,7 +132,7 @@ class MatcherLane {
   }
 
   /** Records of one event after another. */
-  async *#outgoing(record: LogRecord, seen: Seen): AsyncGenerator<readonly OutRecord[]> {
+  async *#outgoing(record: LogRecord, seen: Deduplicator): AsyncGenerator<readonly OutRecord[]> {
     const { codec, metrics, log, nowMs, config } = this.#deps
     const channel = this.#channelOf.get(record.topic)
     const decoded = orPoison(() => {
@@ -141,7 +141,7 @@ class MatcherLane {
     })
     if (channel === undefined) return
     if (decoded instanceof Malformed) {
-      metrics.eventsDropped.inc({ stage: STAGE, reason: decoded.reason })
+      metrics.eventsDropped.inc({ stage: METRICS_STAGE, reason: decoded.reason })
       log.error(
         { topic: record.topic, offset: record.offset, err: decoded },
         'undecodable record sent to dead-letter topic',
@@ -150,10 +150,10 @@ class MatcherLane {
       return
     }
     const maxAgeMs = config.webhookMaxEventAgeSeconds * 1_000
-    for (const event of eventsOf(channel, decoded.value)) {
+    for (const event of webhookEvents(channel, decoded.value)) {
       if (seen.has(event.id)) metrics.webhookDedupeHits.inc()
       else if (maxAgeMs > 0 && event.timeMs < nowMs() - maxAgeMs) {
-        metrics.eventsDropped.inc({ stage: STAGE, reason: 'stale' })
+        metrics.eventsDropped.inc({ stage: METRICS_STAGE, reason: 'stale' })
       } else yield await this.#messages(event, seen.add(event.id, channel, nowMs()))
     }
   }
@@ -162,7 +162,7 @@ class MatcherLane {
   async #messages(event: WebhookEvent, seq: number): Promise<readonly OutRecord[]> {
     const { codec, store, orgOf, config, nowMs } = this.#deps
     const lane = this.#lane.partition
-    const body = bodyOf(event, { lane, seq }, config.webhookPayload)
+    const body = webhookBody(event, { lane, seq }, config.webhookPayload)
     const atMs = nowMs()
     const { channel, timeMs: event_time, chain, tokenAddress: token_address, tx, slot } = event
     const message = codec.encode('webhook.Message', {
@@ -178,14 +178,14 @@ class MatcherLane {
       seq,
       lane,
     })
-    const records: OutRecord[] = [{ topic: MESSAGES, key: event.id, value: message }]
+    const records: OutRecord[] = [{ topic: MESSAGES_TOPIC, key: event.id, value: message }]
     for (const endpoint of [...store.all()]) {
       if (endpoint.filter !== null) {
         this.#asked += 1
-        if (this.#asked % FILTERS_PER_TURN === 0) await nextTurn()
+        if (this.#asked % FILTERS_PER_YIELD === 0) await nextTurn()
       }
       const org = orgOf(endpoint.org_id)
-      const match = matchOf(endpoint, event, { org, filterOf: this.#filterOf })
+      const match = matchEndpoint(endpoint, event, { org, filterOf: this.#filterOf })
       if (match === 'filtered' || match === 'filter-error') this.#count(endpoint, match)
       if (match !== 'match') continue
       const { endpoint_id, org_id, enabled_at } = endpoint
@@ -202,7 +202,7 @@ class MatcherLane {
         due_at: atMs,
         enabled_at,
       })
-      records.push({ topic: OUTBOX, key: endpoint_id, value })
+      records.push({ topic: OUTBOX_TOPIC, key: endpoint_id, value })
     }
     return records
   }
@@ -221,8 +221,10 @@ export const startMatcher = async (
     counts.set(id, known)
   }
   const running: Running[] = []
-  for (const chain of chains.filter((name) => channelsOf(name).length > 0)) {
-    const topics = channelsOf(chain).map((name) => topicName(WEBHOOK_CHANNELS[name].topic, chain))
+  for (const chain of chains.filter((name) => chainChannels(name).length > 0)) {
+    const topics = chainChannels(chain).map((name) =>
+      topicName(WEBHOOK_CHANNELS[name].topic, chain),
+    )
     const partitions = await deps.bus.partitions(topics[0] ?? '')
     const { retention } = deps.config
     await deps.bus.createTopics(webhookTopics([chain], { partitions, retention }))

@@ -27,17 +27,17 @@ export interface WebhookEvent {
 }
 
 /** Place of an event: counts events of a channel within a lane, so that a gap shows. */
-export interface WebhookPlace {
+export interface ChannelSequence {
   readonly lane: number
   readonly seq: number
 }
 
-const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+const CROCKFORD_ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const CROCKFORD_BITS = 5
 const ID_LENGTH = 26
 
 /** Longest name or symbol, UTF-8 bytes. */
-const TEXT_BYTES = 256
+const MAX_TEXT_BYTES = 256
 
 /** `msg_` and the first 26 Crockford base32 characters of SHA-256 over the subject. */
 export const messageId = (
@@ -50,61 +50,65 @@ export const messageId = (
   let text = 'msg_'
   for (let bit = 0; bit < ID_LENGTH * CROCKFORD_BITS; bit += CROCKFORD_BITS) {
     const sixteen = digest.readUInt16BE(bit >> 3)
-    text += CROCKFORD.charAt((sixteen >> (16 - CROCKFORD_BITS - (bit & 7))) & 31)
+    text += CROCKFORD_ALPHABET.charAt((sixteen >> (16 - CROCKFORD_BITS - (bit & 7))) & 31)
   }
   return text
 }
 
 /** Where in its transaction an event happened: `3`, or `3.1` inside another instruction. */
-const pathOf = (instruction: Instruction | null): string => {
+const instructionPath = (instruction: Instruction | null): string => {
   if (instruction === null) return ''
   const { index, is_inner_instruction: isInner, inner_instruction_index: inner } = instruction
   return isInner ? `${index}.${inner}` : String(index)
 }
 
 /** Cut between characters, so that what is left is text. */
-const short = (text: string): string => {
-  if (Buffer.byteLength(text) <= TEXT_BYTES) return text
+const truncateUtf8 = (text: string): string => {
+  if (Buffer.byteLength(text) <= MAX_TEXT_BYTES) return text
   let bytes = 0
   let kept = ''
   for (const character of text) {
     bytes += Buffer.byteLength(character)
-    if (bytes > TEXT_BYTES) break
+    if (bytes > MAX_TEXT_BYTES) break
     kept += character
   }
   return kept
 }
 
-const launchOf = (launch: Launch | null): BodyValue | undefined =>
+const launchBody = (launch: Launch | null): BodyValue | undefined =>
   launch === null
     ? undefined
     : { pa: launch.program_address, pf: launch.protocol_family, pn: launch.protocol_name }
 
-const VALUES: Readonly<Record<WebhookKey, (event: TokenEvent) => BodyValue | undefined>> = {
+const VALUE_BY_KEY: Readonly<Record<WebhookKey, (event: TokenEvent) => BodyValue | undefined>> = {
   a: ({ token }) => token?.address ?? '',
-  n: ({ token }) => short(token?.name ?? ''),
-  s: ({ token }) => short(token?.symbol ?? ''),
+  n: ({ token }) => truncateUtf8(token?.name ?? ''),
+  s: ({ token }) => truncateUtf8(token?.symbol ?? ''),
   dec: ({ token }) => (token === null || token.decimals < 0 ? undefined : token.decimals),
   cts: ({ created_at }) => created_at,
-  lf: ({ launch_from }) => launchOf(launch_from),
-  mt: ({ migrated_to }) => launchOf(migrated_to),
+  lf: ({ launch_from }) => launchBody(launch_from),
+  mt: ({ migrated_to }) => launchBody(migrated_to),
 }
 
 /** Webhook events of a record; a retraction gives none, because a webhook is never taken back. */
-export const eventsOf = (
+export const webhookEvents = (
   channel: WebhookChannel,
   { meta, events }: TokenEvents,
 ): readonly WebhookEvent[] =>
   meta === null || meta.op !== 'OP_APPLY'
     ? []
-    : events.map((event) => eventOf(channel, meta, event))
+    : events.map((event) => webhookEvent(channel, meta, event))
 
-const eventOf = (channel: WebhookChannel, meta: EventMeta, event: TokenEvent): WebhookEvent => {
+const webhookEvent = (
+  channel: WebhookChannel,
+  meta: EventMeta,
+  event: TokenEvent,
+): WebhookEvent => {
   const tokenAddress = event.token?.address ?? ''
   const tx = event.transaction?.signature || event.created_tx
-  const path = pathOf(event.instruction)
+  const path = instructionPath(event.instruction)
   const entries = WEBHOOK_CHANNELS[channel].keys.flatMap((key) => {
-    const value = VALUES[key](event)
+    const value = VALUE_BY_KEY[key](event)
     return value === undefined ? [] : [[key, value] as const]
   })
   return {
@@ -122,9 +126,9 @@ const eventOf = (channel: WebhookChannel, meta: EventMeta, event: TokenEvent): W
 }
 
 /** The body as it is signed and sent, once and for all attempts. `reference` leaves our own fields out. */
-export const bodyOf = (
+export const webhookBody = (
   event: WebhookEvent,
-  { lane, seq }: WebhookPlace,
+  { lane, seq }: ChannelSequence,
   payload: 'full' | 'reference',
 ): string => {
   const { id, channel, timeMs: timestamp, data, chain, slot, tx, path: ix, commitment } = event

@@ -4,37 +4,49 @@ import type { Lane, LogRecord, OutRecord, StateChange } from '../../core/bus/con
 import { deadLetter, orPoison } from '../../core/bus/dead-letter.ts'
 import { Malformed } from '../../core/errors.ts'
 import type { Delivery, WebhookEndpoint } from '../../schemas/wire.ts'
-import { type EndpointFate, fateOf } from './attempt.ts'
-import { dueKey, isSameTarget, standingOf } from './delivery.ts'
-import { type Line, type Lines, makeLines } from './endpoint-queues.ts'
-import { fateStep } from './endpoint-state.ts'
-import { type GroupCommit, groupCommit } from './group-commit.ts'
-import { type HealthBook, makeHealthBook } from './health-book.ts'
-import type { Held } from './outcome-records.ts'
-import type { EndpointQueue, Pace, Waiting } from './queue.ts'
-import { DUE, type DueBook, dueChange, makeDueBook } from './retry-store.ts'
-import { type Ended, type EndStatus, endingPart, type Sent, send, sentPart } from './send.ts'
-import { addresseeOf, type SenderDeps } from './sender-deps.ts'
+import { applyEndpointAction } from './apply-endpoint-action.ts'
+import { decideEndpointAction, type EndpointAction } from './attempt.ts'
+import type { PendingDelivery } from './attempt-records.ts'
+import { checkEligibility, deliveryKey, isSameEndpointTarget } from './delivery-eligibility.ts'
+import { createEndpointHealth, type EndpointHealth } from './endpoint-health.ts'
+import type { DeliveryLimits, EndpointQueue, QueuedDelivery } from './endpoint-queue.ts'
+import { createEndpointQueues, type EndpointQueues, type QueueEntry } from './endpoint-queues.ts'
+import { createGroupCommit, type GroupCommit } from './group-commit.ts'
+import {
+  createPendingDeliveries,
+  DUE_TOPIC,
+  dueStateChange,
+  type PendingDeliveries,
+} from './pending-deliveries.ts'
+import {
+  attemptCommitPart,
+  type CompletedAttempt,
+  type DeliveryOutcome,
+  sendDelivery,
+  type TerminalStatus,
+  terminalCommitPart,
+} from './send-delivery.ts'
+import { findTarget, type SenderDeps } from './sender-deps.ts'
 import { SENDER_GROUP } from './topics.ts'
 
-const TAKE = { maxRecords: 500, maxWaitMs: 250 }
+const POLL_OPTIONS = { maxRecords: 500, maxWaitMs: 250 }
 /** Messages that wait for one endpoint; then the oldest are dropped. */
-const MOST_WAITING = 100_000
+const MAX_QUEUED = 100_000
 /** How often endpoints that were turned off are looked for. */
-const SWEEP_MS = 2_000
+const SWEEP_INTERVAL_MS = 2_000
 /** Messages that are ended in one commit. */
-const MOST_ENDED = 1_000
+const TERMINATED_PER_COMMIT = 1_000
 /** Messages that are read from the due store before others get a turn. */
-const LOADED_PER_TURN = 1_000
+const LOADED_PER_YIELD = 1_000
 /** A message for an endpoint that is not known here yet is looked at again after this, and up to twice as long. */
-const LATER_MS = 1_000
+const UNKNOWN_ENDPOINT_RETRY_MS = 1_000
 /** Messages that stayed when an endpoint ended are left alone by the sweep for this long. */
-const STAYED_MS = 60_000
+const SWEEP_SKIP_MS = 60_000
 /** Attempts on their way get this long to end when the lane is taken away. */
-const LEAVE_MS = 1_000
+const SHUTDOWN_GRACE_MS = 1_000
 
 /** Statuses of a gateway whose receiver is overloaded. */
-const OVERLOADED = new Set([502, 504])
+const OVERLOADED_STATUSES = new Set([502, 504])
 
 /**
  * One lane of the sender. Deliveries go from the outbox to the due store in one commit with the offset, so a slow
@@ -45,17 +57,17 @@ export class SenderLane {
   readonly #deps: SenderDeps
   readonly #lane: Lane
   readonly #commits: GroupCommit
-  readonly #lines: Lines
+  readonly #lines: EndpointQueues
   readonly #running = new Set<Promise<void>>()
   readonly #failure = new AbortController()
-  #due: DueBook | undefined
-  #health: HealthBook | undefined
+  #due: PendingDeliveries | undefined
+  #health: EndpointHealth | undefined
 
   constructor(deps: SenderDeps, lane: Lane) {
     this.#deps = deps
     this.#lane = lane
-    this.#commits = groupCommit(lane.writer, SENDER_GROUP)
-    this.#lines = makeLines({
+    this.#commits = createGroupCommit(lane.writer, SENDER_GROUP)
+    this.#lines = createEndpointQueues({
       nowMs: deps.nowMs,
       paceOf: (endpointId) => this.#paceOf(endpointId),
       isOver: () => this.#isOver(),
@@ -70,7 +82,7 @@ export class SenderLane {
 
   async run(): Promise<void> {
     await this.#load()
-    const sweep = setInterval(() => this.#sweep(), SWEEP_MS)
+    const sweep = setInterval(() => this.#sweep(), SWEEP_INTERVAL_MS)
     const failed = once(this.#failure.signal, 'abort').then(() => {
       throw this.#failure.signal.reason
     })
@@ -87,14 +99,14 @@ export class SenderLane {
 
   /** Reads what waits, in turns with whatever else the process does; nothing starts before all of it is there. */
   async #load(): Promise<void> {
-    const state = await this.#lane.state(DUE)
-    const health = makeHealthBook(this.#deps.codec)
-    this.#due = makeDueBook(this.#deps.codec, state)
+    const state = await this.#lane.state(DUE_TOPIC)
+    const health = createEndpointHealth(this.#deps.codec)
+    this.#due = createPendingDeliveries(this.#deps.codec, state)
     this.#health = health
     let loaded = 0
     for (const [key, bytes] of state.entries()) {
       loaded += 1
-      if (loaded % LOADED_PER_TURN === 0) await nextTurn()
+      if (loaded % LOADED_PER_YIELD === 0) await nextTurn()
       if (this.#lane.signal.aborted) return
       if (health.load(key, bytes)) continue
       const { endpoint_id: endpointId, due_at: dueAtMs } = this.#decoded(bytes)
@@ -107,7 +119,7 @@ export class SenderLane {
   async #settle(): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     const limit = new Promise((resolve) => {
-      timer = setTimeout(resolve, LEAVE_MS)
+      timer = setTimeout(resolve, SHUTDOWN_GRACE_MS)
     })
     await Promise.race([Promise.allSettled(this.#running), limit])
     clearTimeout(timer)
@@ -116,7 +128,7 @@ export class SenderLane {
   async #takeIn(): Promise<void> {
     const { partition, signal } = this.#lane
     while (!signal.aborted) {
-      const taken = await this.#lane.take(TAKE)
+      const taken = await this.#lane.take(POLL_OPTIONS)
       const last = taken.at(-1)
       if (last === undefined) continue
       const arrived = new Map<string, Delivery>()
@@ -128,7 +140,7 @@ export class SenderLane {
           poison.push(deadLetter(SENDER_GROUP, record, delivery))
           continue
         }
-        const key = dueKey(delivery)
+        const key = deliveryKey(delivery)
         if (this.#due?.has(key) || arrived.has(key)) continue
         arrived.set(key, delivery)
         state.push(this.#change(key, record.value))
@@ -173,28 +185,28 @@ export class SenderLane {
   }
 
   #change(key: string, value: Uint8Array | null): StateChange {
-    return dueChange(this.#lane.partition, key, value)
+    return dueStateChange(this.#lane.partition, key, value)
   }
 
   /** null = paused: an organization that is suspended gets nothing until it is not. */
-  #paceOf(endpointId: string): Pace | null {
-    const { endpoint, org } = addresseeOf(this.#deps, endpointId)
+  #paceOf(endpointId: string): DeliveryLimits | null {
+    const { endpoint, org } = findTarget(this.#deps, endpointId)
     if (org?.suspended) return null
     return { inFlight: this.#deps.inFlight, perSecond: endpoint?.rate_limit ?? null }
   }
 
-  #start(endpointId: string, line: Line, waiting: Waiting): void {
+  #start(endpointId: string, line: QueueEntry, waiting: QueuedDelivery): void {
     const work = this.#carry(endpointId, line, waiting)
     this.#running.add(work)
     work.then(() => this.#running.delete(work))
   }
 
   /** From the place that an attempt waits for to its record. */
-  async #carry(endpointId: string, line: Line, waiting: Waiting): Promise<void> {
+  async #carry(endpointId: string, line: QueueEntry, waiting: QueuedDelivery): Promise<void> {
     const { queue } = line
     const asker = { endpointId, isSlow: queue.isSlow(this.#deps.nowMs()) }
     try {
-      let ended: Ended | undefined
+      let ended: DeliveryOutcome | undefined
       try {
         ended = await this.#deps.places.run(asker, () => this.#attempt(queue, waiting))
       } finally {
@@ -209,24 +221,27 @@ export class SenderLane {
     this.#lines.pump(endpointId, line)
   }
 
-  async #attempt(queue: EndpointQueue, { key, dueAtMs }: Waiting): Promise<Ended | undefined> {
+  async #attempt(
+    queue: EndpointQueue,
+    { key, dueAtMs }: QueuedDelivery,
+  ): Promise<DeliveryOutcome | undefined> {
     const delivery = this.#isOver() ? undefined : this.#due?.take(key)
     if (delivery === undefined) return undefined
-    const ended = await send(this.#deps, delivery, dueAtMs)
+    const ended = await sendDelivery(this.#deps, delivery, dueAtMs)
     if (ended.kind !== 'sent') return ended
     const { status, errorKind } = ended.outcome
-    if (OVERLOADED.has(status)) queue.ease(this.#deps.nowMs())
+    if (OVERLOADED_STATUSES.has(status)) queue.ease(this.#deps.nowMs())
     if (errorKind === 'timeout') queue.slow(this.#deps.nowMs())
     return ended
   }
 
-  async #conclude(key: string, ended: Ended | undefined): Promise<void> {
+  async #conclude(key: string, ended: DeliveryOutcome | undefined): Promise<void> {
     if (ended?.kind === 'sent') return this.#record(key, ended)
     if (ended?.kind === 'over') {
       return this.#end([{ key, delivery: ended.delivery }], ended.status)
     }
     if (!ended) return
-    const dueAtMs = this.#deps.nowMs() + LATER_MS * (1 + this.#deps.random())
+    const dueAtMs = this.#deps.nowMs() + UNKNOWN_ENDPOINT_RETRY_MS * (1 + this.#deps.random())
     this.#lines.enqueue(ended.delivery.endpoint_id, { key, dueAtMs })
   }
 
@@ -234,31 +249,34 @@ export class SenderLane {
     return this.#failure.signal.aborted || this.#lane.signal.aborted
   }
 
-  async #record(key: string, sent: Sent): Promise<void> {
+  async #record(key: string, sent: CompletedAttempt): Promise<void> {
     const { codec, nowMs: clock, metrics, store } = this.#deps
     const { delivery, endpoint, outcome, verdict } = sent
     const nowMs = clock()
     const { partition } = this.#lane
-    const isCurrent = isSameTarget(endpoint, store.get(endpoint.endpoint_id))
+    const isCurrent = isSameEndpointTarget(endpoint, store.get(endpoint.endpoint_id))
     const checkup = isCurrent ? this.#health?.after(endpoint, verdict, nowMs) : undefined
     const rows = checkup?.rows ?? []
-    await this.#commits.add(sentPart(codec, sent, { key, partition, nowMs, rows }))
+    await this.#commits.add(attemptCommitPart(codec, sent, { key, partition, nowMs, rows }))
     metrics.webhookAttempts.inc({ result: verdict.status, kind: outcome.errorKind ?? 'none' })
     metrics.webhookSeconds.observe(outcome.durationMs / 1_000)
     if (verdict.nextAtMs !== null) {
       this.#lines.enqueue(delivery.endpoint_id, { key, dueAtMs: verdict.nextAtMs })
     }
     if (!checkup) return
-    await this.#applyFate(endpoint, fateOf(endpoint, verdict, { health: checkup.health, nowMs }))
+    await this.#applyFate(
+      endpoint,
+      decideEndpointAction(endpoint, verdict, { health: checkup.health, nowMs }),
+    )
   }
 
-  async #applyFate(attempted: WebhookEndpoint, fate: EndpointFate): Promise<void> {
+  async #applyFate(attempted: WebhookEndpoint, fate: EndpointAction): Promise<void> {
     const { store, nowMs, metrics, log } = this.#deps
     const { endpoint_id: endpointId } = attempted
     if (fate.kind === 'none') return
     let isDisabled = false
     await store.change(endpointId, (known) => {
-      const change = fateStep(attempted, fate, nowMs())(known)
+      const change = applyEndpointAction(attempted, fate, nowMs())(known)
       isDisabled = change?.endpoint?.disabled === true
       return change
     })
@@ -279,7 +297,7 @@ export class SenderLane {
     const nowMs = this.#deps.nowMs()
     this.#due?.sweep(nowMs)
     for (const [endpointId, { queue, sweptUntilMs }] of this.#lines.all()) {
-      const { endpoint, org } = addresseeOf(this.#deps, endpointId)
+      const { endpoint, org } = findTarget(this.#deps, endpointId)
       const isGone = !endpoint || !org || endpoint.disabled
       if (isGone && sweptUntilMs <= nowMs) this.#cancel(endpointId).catch(fail)
       const isIdle = queue.size === 0 && queue.busy === 0
@@ -289,16 +307,16 @@ export class SenderLane {
 
   async #cancel(endpointId: string): Promise<void> {
     const waiting = this.#lines.clear(endpointId)
-    for (let at = 0; at < waiting.length; at += MOST_ENDED) {
-      const held = this.#held(waiting.slice(at, at + MOST_ENDED))
-      const addressee = addresseeOf(this.#deps, endpointId)
+    for (let at = 0; at < waiting.length; at += TERMINATED_PER_COMMIT) {
+      const held = this.#held(waiting.slice(at, at + TERMINATED_PER_COMMIT))
+      const addressee = findTarget(this.#deps, endpointId)
       const nowMs = this.#deps.nowMs()
-      const isCanceled = ({ delivery }: Held): boolean =>
-        standingOf(delivery, addressee, nowMs) === 'canceled'
+      const isCanceled = ({ delivery }: PendingDelivery): boolean =>
+        checkEligibility(delivery, addressee, nowMs) === 'canceled'
       const canceled = held.filter(isCanceled)
       if (canceled.length > 0) await this.#end(canceled, 'canceled')
       for (const { key, delivery } of held.filter((each) => !isCanceled(each))) {
-        this.#lines.of(endpointId).sweptUntilMs = nowMs + STAYED_MS
+        this.#lines.of(endpointId).sweptUntilMs = nowMs + SWEEP_SKIP_MS
         this.#lines.enqueue(endpointId, { key, dueAtMs: delivery.due_at })
       }
     }
@@ -308,25 +326,25 @@ export class SenderLane {
     const endpointIds = new Set([...arrived.values()].map(({ endpoint_id }) => endpoint_id))
     for (const endpointId of endpointIds) {
       const queue = this.#lines.of(endpointId).queue
-      const dropped: Waiting[] = []
-      while (queue.size > MOST_WAITING) {
+      const dropped: QueuedDelivery[] = []
+      while (queue.size > MAX_QUEUED) {
         const oldest = queue.dropOldest()
         if (oldest) dropped.push(oldest)
       }
-      for (let at = 0; at < dropped.length; at += MOST_ENDED) {
-        const held = this.#held(dropped.slice(at, at + MOST_ENDED))
+      for (let at = 0; at < dropped.length; at += TERMINATED_PER_COMMIT) {
+        const held = this.#held(dropped.slice(at, at + TERMINATED_PER_COMMIT))
         await this.#end(held, 'dropped', 'webhook.backlog')
       }
     }
   }
 
-  #held(waiting: readonly Waiting[]): readonly Held[] {
+  #held(waiting: readonly QueuedDelivery[]): readonly PendingDelivery[] {
     return this.#due?.takeAll(waiting.map(({ key }) => key)) ?? []
   }
 
-  #end(held: readonly Held[], status: EndStatus, event?: string): Promise<void> {
+  #end(held: readonly PendingDelivery[], status: TerminalStatus, event?: string): Promise<void> {
     const { partition } = this.#lane
     const place = { status, partition, ...(event !== undefined && { event }) }
-    return this.#commits.add(endingPart(this.#deps, held, place))
+    return this.#commits.add(terminalCommitPart(this.#deps, held, place))
   }
 }

@@ -3,8 +3,8 @@ import { deadLetterSpec } from '../../core/bus/topic-specs.ts'
 import type { Config } from '../../core/config/settings.ts'
 import type { Sealer } from '../../core/security/encryption.ts'
 import { deadLetterTopic, globalTopic } from '../../schemas/topics.ts'
-import { makePlaces } from './concurrency.ts'
-import { makeCredentials } from './credentials.ts'
+import { createConcurrencyLimiter } from './concurrency-limiter.ts'
+import { createCredentialCache } from './endpoint-credentials.ts'
 import type { SenderDeps } from './sender-deps.ts'
 import { SenderLane } from './sender-lane.ts'
 import { SENDER_GROUP } from './topics.ts'
@@ -34,7 +34,7 @@ export interface Sender extends Running {
 }
 
 /** How often the backlog is shown. */
-const SHOWN_MS = 2_000
+const BACKLOG_METRIC_INTERVAL_MS = 2_000
 
 /** Sends what is in the outbox; every process that does so takes its share of the lanes. */
 export const startSender = async (options: SenderOptions): Promise<Sender> => {
@@ -42,8 +42,8 @@ export const startSender = async (options: SenderOptions): Promise<Sender> => {
   await bus.createTopics([deadLetterSpec(deadLetterTopic(SENDER_GROUP), config.retention)])
   const deps: SenderDeps = {
     ...options,
-    places: makePlaces(),
-    credentialsOf: makeCredentials(options.sealer),
+    places: createConcurrencyLimiter(),
+    credentialsOf: createCredentialCache(options.sealer),
     inFlight: config.webhookInFlight,
     scheduleMs:
       options.scheduleMs ?? config.webhookRetrySeconds.map((seconds) => Number(seconds) * 1_000),
@@ -68,7 +68,7 @@ export const startSender = async (options: SenderOptions): Promise<Sender> => {
     },
   })
   const backlog = (): number => [...lanes].reduce((sum, lane) => sum + lane.backlog, 0)
-  const shown = setInterval(() => metrics.webhookBacklog.set(backlog()), SHOWN_MS)
+  const shown = setInterval(() => metrics.webhookBacklog.set(backlog()), BACKLOG_METRIC_INTERVAL_MS)
   return {
     backlog,
     stop: async () => {

@@ -14,7 +14,7 @@ const APP = 'webhooks'
 export const SENDER_GROUP = 'webhooks.sender'
 
 /** Consumer group that writes messages and attempts to the warehouse. */
-export const WEBHOOK_LOG_GROUP = 'webhooks.log'
+export const DELIVERY_LOG_GROUP = 'webhooks.log'
 
 /** Consumer group of a chain's matcher. */
 export const matcherGroup = (chain: string): string => `${APP}.matcher.${chain}`
@@ -23,7 +23,7 @@ export const matcherGroup = (chain: string): string => `${APP}.matcher.${chain}`
 export const matcherStore = (chain: string): string => stateTopic(APP, chain)
 
 /** Webhook channels of a chain. */
-export const channelsOf = (chain: string): readonly WebhookChannel[] =>
+export const chainChannels = (chain: string): readonly WebhookChannel[] =>
   WEBHOOK_CHANNEL_NAMES.filter((name) => WEBHOOK_CHANNELS[name].chain === chain)
 
 /** Topics that webhooks of these chains need beside the documented ones. */
@@ -32,9 +32,9 @@ export const webhookTopics = (
   { partitions, retention }: Pick<Config, 'partitions' | 'retention'>,
 ): readonly TopicSpec[] => [
   deadLetterSpec(deadLetterTopic(SENDER_GROUP), retention),
-  deadLetterSpec(deadLetterTopic(WEBHOOK_LOG_GROUP), retention),
+  deadLetterSpec(deadLetterTopic(DELIVERY_LOG_GROUP), retention),
   ...chains
-    .filter((chain) => channelsOf(chain).length > 0)
+    .filter((chain) => chainChannels(chain).length > 0)
     .flatMap((chain) => [
       stateSpec(matcherStore(chain), partitions),
       deadLetterSpec(deadLetterTopic(matcherGroup(chain)), retention),

@@ -8,20 +8,30 @@ import { loadConfig } from '../../core/config/config.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { SCOPES } from '../../schemas/scopes.ts'
-import { generatePair, newTokenId, signerOf, type TokenClaims } from '../../serving/auth/jwt.ts'
-import { makeKey } from '../../serving/auth/keys.ts'
-import { makeMeter } from '../../serving/billing/meter.ts'
-import { makeAdminServer } from '../../serving/http/admin.ts'
+import { generateApiKey } from '../../serving/auth/api-keys.ts'
+import {
+  createSigner,
+  generateKeyPairPem,
+  newTokenId,
+  type TokenClaims,
+} from '../../serving/auth/jwt.ts'
+import { createMeter } from '../../serving/billing/meter.ts'
+import { createAdminServer } from '../../serving/http/admin.ts'
 import type { KnownRoute } from '../../serving/http/routing.ts'
-import { ADMIN_ROUTES, needOf, PUBLIC_ROUTES, type PublicNeed } from '../support/access-table.ts'
-import { call, startApi, type TestApi } from '../support/api.ts'
+import {
+  ADMIN_ROUTES,
+  PUBLIC_ROUTES,
+  type PublicAccess,
+  requiredAccess,
+} from '../support/access-matrix.ts'
+import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
 import { until } from '../support/until.ts'
 
 const ADMIN_TOKEN = 'the bootstrap token of this test'
 const OPS_TOKEN = 'the token of the operators'
 /** The limit of one address is not what is tested here. */
 const METER = {
-  ...makeMeter(),
+  ...createMeter(),
   take: async () => ({ allowed: true, limit: 1, remaining: 1, resetAt: 0, retryAfterSeconds: 1 }),
 }
 
@@ -41,12 +51,12 @@ const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` }
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sluice-matrix-'))
   const authSigningKeyFile = join(folder, 'key.pem')
-  const pair = await generatePair()
+  const pair = await generateKeyPairPem()
   writeFileSync(authSigningKeyFile, pair.privatePem)
   api = await startApi({ graphql: true, overrides: { authSigningKeyFile }, meter: METER })
   const { accounts, endpoints } = api
   await accounts.keySet()
-  admin = await makeAdminServer({
+  admin = await createAdminServer({
     accounts,
     endpoints,
     meter: METER,
@@ -55,7 +65,7 @@ before(async () => {
     log: silentLogger(),
     nowMs: Date.now,
   })
-  const sign = await signerOf(pair)
+  const sign = await createSigner(pair)
   const place = accounts.tokenPlace()
   const now = Math.floor(Date.now() / 1_000)
   const claims = (clientId: string): TokenClaims => ({
@@ -80,7 +90,7 @@ before(async () => {
   }
   add('none', {}, 'bad')
   add('garbage key', { 'x-api-key': 'garbage' }, 'bad')
-  add('unknown key', { 'x-api-key': makeKey('sluice', 'live') }, 'bad')
+  add('unknown key', { 'x-api-key': generateApiKey('sluice', 'live') }, 'bad')
   add('revoked key', { 'x-api-key': revokedKey.apiKey }, 'bad')
   add('expired key', { 'x-api-key': brief.apiKey }, 'bad')
   add('garbage token', bearer('a.b.c'), 'bad')
@@ -102,7 +112,7 @@ before(async () => {
   add('right token', bearer(await sign(own, place)), 'good')
   const other = await accounts.createKey({ name: 'other organization', plan: 'selfhost' })
   add('other organization', { 'x-api-key': other.apiKey }, 'good')
-  const made = await call(api, '/v2/webhook/endpoint', {
+  const made = await callApi(api, '/v2/webhook/endpoint', {
     method: 'POST',
     headers: { 'x-api-key': api.apiKey, 'content-type': 'application/json' },
     body: JSON.stringify({ url: 'https://hooks.example/x', channels: ['sol.token.created'] }),
@@ -117,7 +127,7 @@ after(async () => {
 
 const filled = (url: string, id = 'x'): string => url.replace(/:\w+/g, id)
 
-const expectedStatus = (need: PublicNeed, standing: Credential[1]): 'in' | 401 | 403 => {
+const expectedStatus = (need: PublicAccess, standing: Credential[1]): 'in' | 401 | 403 => {
   if (need === 'open') return 'in'
   if (standing === 'bad') return 401
   return standing === 'unscoped' && need !== 'account' ? 403 : 'in'
@@ -135,7 +145,7 @@ test('public plane: every route has a row, every row a route', () => {
   const versionless = ({ method, url }: KnownRoute): string =>
     `${method} ${url.replace(/^\/v\d+(?=\/)/, '')}`
   const found = new Set(api.routes.map(versionless))
-  const missing = [...found].filter((route) => needOf(PUBLIC_ROUTES, route) === undefined)
+  const missing = [...found].filter((route) => requiredAccess(PUBLIC_ROUTES, route) === undefined)
   assert.deepEqual(missing, [], 'routes that the table does not know')
   const gone = Object.values(PUBLIC_ROUTES)
     .flat()
@@ -145,12 +155,12 @@ test('public plane: every route has a row, every row a route', () => {
 
 test('public plane: every route against every credential', async () => {
   for (const { method, url } of api.routes) {
-    const need = needOf(PUBLIC_ROUTES, `${method} ${url.replace(/^\/v\d+(?=\/)/, '')}`)
+    const need = requiredAccess(PUBLIC_ROUTES, `${method} ${url.replace(/^\/v\d+(?=\/)/, '')}`)
     assert.ok(need)
     // The token service judges the client by itself: see the test below.
     if (url === '/oauth/token') continue
     for (const [name, [headers, standing]] of credentials) {
-      const { status } = await call(api, filled(url), { method, headers: { ...headers } })
+      const { status } = await callApi(api, filled(url), { method, headers: { ...headers } })
       const expected = expectedStatus(need, standing)
       assert.ok(isAsExpected(status, expected), `${method} ${url}, ${name}: ${status}`)
     }
@@ -164,16 +174,16 @@ test('public plane: what belongs to one organization is not there for another', 
   for (const { method, url } of owned) {
     const body = ['PATCH', 'PUT', 'POST'].includes(method) ? '{}' : null
     const json = body === null ? {} : { 'content-type': 'application/json' }
-    const answer = await call(api, filled(url, endpointId), {
+    const answer = await callApi(api, filled(url, endpointId), {
       method,
       headers: { ...headers, ...json },
       body,
     })
     assert.equal(answer.status, 404, `${method} ${url}: ${answer.text}`)
   }
-  const listed = await call(api, '/v2/webhook/endpoint', { headers })
+  const listed = await callApi(api, '/v2/webhook/endpoint', { headers })
   assert.ok(!listed.text.includes(endpointId))
-  const still = await call(api, `/v2/webhook/endpoint/${endpointId}`)
+  const still = await callApi(api, `/v2/webhook/endpoint/${endpointId}`)
   assert.equal(still.status, 200)
 })
 
@@ -186,7 +196,7 @@ test('the token service opens for the secret of a client alone', async () => {
       client_id: api.clientId,
       client_secret: 'wrong',
     })
-    const answer = await call(api, '/oauth/token', {
+    const answer = await callApi(api, '/oauth/token', {
       method: 'POST',
       body,
       headers: { ...headers, 'content-type': 'application/json' },
@@ -201,7 +211,7 @@ const withoutPrefix = ({ method, url }: KnownRoute): string =>
 
 test('admin plane: every route has a row, every row a route', () => {
   const found = new Set(admin.knownRoutes.map(withoutPrefix))
-  const missing = [...found].filter((route) => needOf(ADMIN_ROUTES, route) === undefined)
+  const missing = [...found].filter((route) => requiredAccess(ADMIN_ROUTES, route) === undefined)
   assert.deepEqual(missing, [], 'routes that the table does not know')
   const gone = Object.values(ADMIN_ROUTES)
     .flat()
@@ -229,7 +239,7 @@ test('admin plane: every route against every credential and role', async () => {
     ['ADMIN_TOKEN as a key', { 'x-api-key': ADMIN_TOKEN }],
   ]
   for (const route of admin.knownRoutes) {
-    const need = needOf(ADMIN_ROUTES, withoutPrefix(route))
+    const need = requiredAccess(ADMIN_ROUTES, withoutPrefix(route))
     assert.ok(need)
     for (const [name, headers] of shown) {
       const method = route.method as 'GET'

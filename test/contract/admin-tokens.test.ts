@@ -6,24 +6,24 @@ import { loadConfig } from '../../core/config/config.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { globalTopic } from '../../schemas/topics.ts'
 import { createAccounts } from '../../serving/auth/accounts.ts'
-import { makeMeter } from '../../serving/billing/meter.ts'
-import { makeAdminServer } from '../../serving/http/admin.ts'
-import { call, startApi, type TestApi } from '../support/api.ts'
-import { keptLines } from '../support/lines.ts'
+import { createMeter } from '../../serving/billing/meter.ts'
+import { createAdminServer } from '../../serving/http/admin.ts'
+import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
+import { createCapturedLogger } from '../support/captured-logger.ts'
 import { until } from '../support/until.ts'
 
 const ADMIN_TOKEN = 'the bootstrap token of this test'
-const { log, lines } = keptLines()
+const { log, lines } = createCapturedLogger()
 const metrics = makeMetrics()
 
 let api: TestApi
 let admin: FastifyInstance
 before(async () => {
   api = await startApi({ log })
-  admin = await makeAdminServer({
+  admin = await createAdminServer({
     accounts: api.accounts,
     endpoints: api.endpoints,
-    meter: makeMeter(),
+    meter: createMeter(),
     metrics,
     log,
     config: loadConfig({ ADMIN_TOKEN }),
@@ -152,14 +152,14 @@ test('who is refused is audited and counted, and no line shows a token', async (
 })
 
 test('account actions are audited: webhook endpoints, their secrets, tokens', async () => {
-  const made = await call(api, '/v2/webhook/endpoint', {
+  const made = await callApi(api, '/v2/webhook/endpoint', {
     method: 'POST',
     headers: { 'x-api-key': api.apiKey, 'content-type': 'application/json' },
     body: JSON.stringify({ url: 'https://hooks.example/x', channels: ['sol.token.created'] }),
   })
   const { id } = made.body as { id: string }
-  await call(api, `/v1/webhook/endpoint/${id}/secret`)
-  await call(api, `/v2/webhook/endpoint/${id}`)
+  await callApi(api, `/v1/webhook/endpoint/${id}/secret`)
+  await callApi(api, `/v2/webhook/endpoint/${id}`)
   const found = api.accounts.guard.authenticate({ apiKey: api.apiKey })
   const actor = found && 'credentialId' in found ? found.credentialId : ''
   const own = lines.filter(({ facts }) => facts.actor === actor)

@@ -8,14 +8,19 @@ import { loadConfig } from '../../core/config/config.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { SCOPES } from '../../schemas/scopes.ts'
-import { generatePair, newTokenId, signerOf, type TokenClaims } from '../../serving/auth/jwt.ts'
-import { makeKey } from '../../serving/auth/keys.ts'
-import { makeMeter } from '../../serving/billing/meter.ts'
-import { makeAdminServer } from '../../serving/http/admin.ts'
+import { generateApiKey } from '../../serving/auth/api-keys.ts'
+import {
+  createSigner,
+  generateKeyPairPem,
+  newTokenId,
+  type TokenClaims,
+} from '../../serving/auth/jwt.ts'
+import { createMeter } from '../../serving/billing/meter.ts'
+import { createAdminServer } from '../../serving/http/admin.ts'
 import { METHODS } from '../../serving/realtime/protocol.ts'
-import { call, startApi, type TestApi } from '../support/api.ts'
-import { openRaw } from '../support/raw-socket.ts'
-import { openStack, type Stack } from '../support/realtime.ts'
+import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
+import { openRawWebSocket } from '../support/raw-websocket.ts'
+import { type RealtimeStack, startRealtimeStack } from '../support/realtime-stack.ts'
 
 /** Everything that answers without a credential; whatever else is served must ask for one. */
 const OPEN = new Set([
@@ -37,11 +42,11 @@ let tokens: Readonly<Record<'right' | 'unscoped' | 'expired' | 'elsewhere', stri
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sluice-authorization-'))
   const authSigningKeyFile = join(folder, 'key.pem')
-  const pair = await generatePair()
+  const pair = await generateKeyPairPem()
   writeFileSync(authSigningKeyFile, pair.privatePem)
   api = await startApi({ overrides: { authSigningKeyFile }, meter: METER })
   await api.accounts.keySet()
-  const sign = await signerOf(pair)
+  const sign = await createSigner(pair)
   const place = api.accounts.tokenPlace()
   const now = Math.floor(Date.now() / 1_000)
   const claims: TokenClaims = {
@@ -58,7 +63,7 @@ before(async () => {
     expired: await sign({ ...claims, issuedAt: now - 900, expiresAt: now - 300 }, place),
     elsewhere: await sign(claims, { ...place, audience: 'https://elsewhere.test' }),
   }
-  admin = await makeAdminServer({
+  admin = await createAdminServer({
     accounts: api.accounts,
     endpoints: api.endpoints,
     meter: METER,
@@ -76,7 +81,7 @@ after(async () => {
 
 /** The limit of one address is not what is tested here. */
 const METER = {
-  ...makeMeter(),
+  ...createMeter(),
   take: async () => ({ allowed: true, limit: 1, remaining: 1, resetAt: 0, retryAfterSeconds: 1 }),
 }
 
@@ -103,15 +108,15 @@ const routesOf = (document: unknown): readonly Route[] =>
 const filled = (path: string): string => path.replace(/\{\w+\}/g, 'x')
 
 const send = ({ method, path }: Route, headers: Record<string, string>) =>
-  call(api, filled(path), { method, headers })
+  callApi(api, filled(path), { method, headers })
 
 test('every route: none, bad, expired, foreign, wrong-scope and right credentials', async () => {
-  const document = (await call(api, '/openapi.json', { headers: {} })).body
+  const document = (await callApi(api, '/openapi.json', { headers: {} })).body
   const routes = routesOf(document).filter(({ method, path }) => !OPEN.has(`${method} ${path}`))
   assert.ok(routes.length >= 30, `${routes.length} routes`)
   const refused: Readonly<Record<string, readonly [Record<string, string>, string]>> = {
     none: [{}, 'missing_credential'],
-    'unknown key': [{ 'x-api-key': makeKey('sluice', 'live') }, 'invalid_api_key'],
+    'unknown key': [{ 'x-api-key': generateApiKey('sluice', 'live') }, 'invalid_api_key'],
     'no key': [{ 'x-api-key': 'garbage' }, 'invalid_api_key'],
     'garbage token': [{ authorization: 'Bearer a.b.c' }, 'invalid_token'],
     'expired token': [{ authorization: `Bearer ${tokens.expired}` }, 'expired_token'],
@@ -166,12 +171,12 @@ test('every route of the admin API opens with the admin token alone', async () =
 })
 
 test('every command of a socket waits for a good connect', async () => {
-  const stack: Stack = await openStack()
+  const stack: RealtimeStack = await startRealtimeStack()
   try {
     const { port } = await stack.serve()
     const url = `ws://127.0.0.1:${port}/connection/websocket`
     const closeOf = async (text: string): Promise<number> => {
-      const raw = await openRaw(url)
+      const raw = await openRawWebSocket(url)
       raw.send(text)
       return (await raw.closed()).code
     }
@@ -183,7 +188,7 @@ test('every command of a socket waits for a good connect', async () => {
       assert.equal(await closeOf(withBad), 3500, method)
     }
     assert.equal(await closeOf('{"connect":{},"id":1}'), 3501)
-    const good = await openRaw(url)
+    const good = await openRawWebSocket(url)
     good.send(`{"connect":{"token":"${stack.key.apiKey}"},"id":1}`)
     await good.frame('"connect":{')
     good.ws.close()

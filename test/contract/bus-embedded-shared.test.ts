@@ -8,8 +8,8 @@ import type { Bus, TopicSpec } from '../../core/bus/contract.ts'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { openEmbeddedReader } from '../../core/bus/embedded/reader.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
-import { readAll } from '../support/bus-suite.ts'
-import { withFolder } from '../support/temp-folder.ts'
+import { readAll } from '../support/bus/suite.ts'
+import { withTempFolder } from '../support/temp-folder.ts'
 
 const MB = 1_048_576
 const HOUR_MS = 3_600_000
@@ -35,7 +35,7 @@ const endsOf = async (bus: Bus, topic: string) => {
 }
 
 test('topics that come in any order, again and later, never share an id', () =>
-  withFolder(async (path) => {
+  withTempFolder(async (path) => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f']
     const first = await openAt(path)
     await first.createTopics([spec('a'), spec('b')])
@@ -57,7 +57,7 @@ test('topics that come in any order, again and later, never share an id', () =>
   }))
 
 test('what one group has not read stays alone: what others have read of the same commits goes', () =>
-  withFolder(async (path) => {
+  withTempFolder(async (path) => {
     const bus = await openAt(path)
     await bus.createTopics([spec('large'), spec('small')])
     const writer = await bus.writer('w')
@@ -85,7 +85,7 @@ test('what one group has not read stays alone: what others have read of the same
   }))
 
 test('where a row of the index is half below what stays, the other half is read', () =>
-  withFolder(async (path) => {
+  withTempFolder(async (path) => {
     let nowMs = Date.now()
     const log = silentLogger()
     const options = { path, mapSizeBytes: 16 * MB, log, nowMs: () => nowMs }
@@ -110,7 +110,7 @@ test('where a row of the index is half below what stays, the other half is read'
   }))
 
 test('a read that a sweep overtakes says so', () =>
-  withFolder(async (path) => {
+  withTempFolder(async (path) => {
     const bus = await openAt(path, 64 * MB)
     await bus.createTopics([spec('t')])
     const writer = await bus.writer('w')
@@ -133,7 +133,7 @@ test('a read that a sweep overtakes says so', () =>
   }))
 
 test('a folder of another layout, or one that was never finished, is refused and let go of', () =>
-  withFolder(async (path) => {
+  withTempFolder(async (path) => {
     const root = open({ path, noSubdir: false, maxDbs: 8 })
     await root.close()
     assert.throws(() => openEmbeddedReader(path), { message: /no finished log/ })

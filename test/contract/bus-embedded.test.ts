@@ -10,8 +10,8 @@ import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import type { CommitHooks, CommitStep, Transact } from '../../core/bus/embedded/commit-queue.ts'
 import { Outage } from '../../core/errors.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
-import { busSuite, readAll } from '../support/bus-suite.ts'
-import { withFolder } from '../support/temp-folder.ts'
+import { busSuite, readAll } from '../support/bus/suite.ts'
+import { withTempFolder } from '../support/temp-folder.ts'
 
 const MAP_BYTES = 268_435_456
 const DAY_MS = 86_400_000
@@ -59,13 +59,19 @@ busSuite('embedded log', async () => {
 const TOPIC = { topic: 't', partitions: 1, cleanup: 'delete', retentionMs: null } as const
 
 test('a folder has one owner; a closed or killed owner does not count', () =>
-  withFolder(async (path) => {
+  withTempFolder(async (path) => {
     const bus = await openAt(path)
     await assert.rejects(openAt(path), /in use by process/)
     await bus.close()
     const child = spawnSync(
       process.execPath,
-      ['--import', 'tsx', join(import.meta.dirname, '../support/bus-child.ts'), 'hold', path],
+      [
+        '--import',
+        'tsx',
+        join(import.meta.dirname, '../support/bus/embedded-child.ts'),
+        'hold',
+        path,
+      ],
       { encoding: 'utf8' },
     )
     assert.equal(child.signal, 'SIGKILL', child.stderr)
@@ -75,11 +81,17 @@ test('a folder has one owner; a closed or killed owner does not count', () =>
   }))
 
 test('a live process keeps another out', () =>
-  withFolder(async (path) => {
+  withTempFolder(async (path) => {
     const bus = await openAt(path)
     const child = spawnSync(
       process.execPath,
-      ['--import', 'tsx', join(import.meta.dirname, '../support/bus-child.ts'), 'hold', path],
+      [
+        '--import',
+        'tsx',
+        join(import.meta.dirname, '../support/bus/embedded-child.ts'),
+        'hold',
+        path,
+      ],
       { encoding: 'utf8' },
     )
     assert.equal(child.status, 1)
@@ -88,7 +100,7 @@ test('a live process keeps another out', () =>
   }))
 
 test('commits that nobody waits for are written in bounded transactions, a flood of them is refused', () =>
-  withFolder(async (path) => {
+  withTempFolder(async (path) => {
     let transactions = 0
     const onStep = (step: CommitStep): void => {
       if (step === 'durable') transactions += 1
@@ -133,7 +145,7 @@ const taken: Transact = ({ root }, steps) =>
   })
 
 test('a transaction that lmdb refuses for its list of free pages is written again, once', () =>
-  withFolder(async (path) => {
+  withTempFolder(async (path) => {
     const ways = [refused, refused, taken, taken]
     const halts: Outage[] = []
     const bus = await openAt(path, halts, MAP_BYTES, {
@@ -181,7 +193,7 @@ const fill = async (bus: Bus): Promise<{ readonly whole: number; readonly error:
 }
 
 test('a full log that no sweep can help ends in a final outage with nothing half-written, and opens again', () =>
-  withFolder(async (path) => {
+  withTempFolder(async (path) => {
     const halts: Outage[] = []
     const bus = await openAt(path, halts, 16_777_216)
     const { whole, error } = await fill(bus)
@@ -198,8 +210,8 @@ test('a full log that no sweep can help ends in a final outage with nothing half
   }))
 
 test('a file size limit ends in a final outage with nothing half-written', () =>
-  withFolder(async (path) => {
-    const child = join(import.meta.dirname, '../support/bus-child.ts')
+  withTempFolder(async (path) => {
+    const child = join(import.meta.dirname, '../support/bus/embedded-child.ts')
     const command = `ulimit -f 20000 && exec "$0" --import tsx "$1" fill "$2"`
     const { stdout, status, stderr } = spawnSync(
       'bash',

@@ -11,7 +11,7 @@ import { loadConfig } from '../../core/config/config.ts'
 import { Outage } from '../../core/errors.ts'
 import { makeActivity } from '../../core/ops/in-flight.ts'
 import { type Logger, silentLogger } from '../../core/ops/logger.ts'
-import { withFolder } from '../support/temp-folder.ts'
+import { withTempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 
 const MB = 1_048_576
@@ -72,7 +72,7 @@ const fillUp = async (path: string): Promise<number> => {
 }
 
 test('a full log that is opened with retention takes its first commit', () =>
-  withFolder(async (path) => {
+  withTempFolder(async (path) => {
     const held = await fillUp(path)
     for (const retention of ['contract', 'bounded'] as const) {
       const bus = await openAt(path, {
@@ -88,7 +88,7 @@ test('a full log that is opened with retention takes its first commit', () =>
   }))
 
 test('"full" ends when there is room again, in the same process', () =>
-  withFolder(async (path) => {
+  withTempFolder(async (path) => {
     await fillUp(path)
     const halts: Outage[] = []
     const bus = await openAt(path, { retention: 'off', onHalt: (outage) => halts.push(outage) })
@@ -106,7 +106,7 @@ test('"full" ends when there is room again, in the same process', () =>
   }))
 
 test('by default a log is written to for ever: the oldest records that everyone has read go', () =>
-  withFolder(async (path) => {
+  withTempFolder(async (path) => {
     const bus = await openAt(path, { onHalt: (outage) => assert.fail(outage.message) })
     await bus.createTopics([spec('read'), spec('open'), spec('newest', { cleanup: 'compact' })])
     await write(bus, 'newest', 20)
@@ -121,7 +121,7 @@ test('by default a log is written to for ever: the oldest records that everyone 
   }))
 
 test('what a group has not read goes only when the log is nearly full; its lane says so', () =>
-  withFolder(async (path) => {
+  withTempFolder(async (path) => {
     const bus = await openAt(path, { onHalt: (outage) => assert.fail(outage.message) })
     await bus.createTopics([spec('t')])
     await write(bus, 't', 10)
@@ -146,7 +146,7 @@ test('what a group has not read goes only when the log is nearly full; its lane 
   }))
 
 test('of a topic that never expires the newest 20,000 records stay, whatever the size', () =>
-  withFolder(async (path) => {
+  withTempFolder(async (path) => {
     const bus = await openAt(path, { mapSizeBytes: 32 * MB })
     await bus.createTopics([spec('blocks', { retentionMs: null })])
     const writer = await bus.writer('w')
@@ -166,7 +166,7 @@ test('of a topic that never expires the newest 20,000 records stay, whatever the
   }))
 
 test('what a lane has not read of a topic that all lanes read is not swept either', () =>
-  withFolder(async (path) => {
+  withTempFolder(async (path) => {
     const bus = await openAt(path, { mapSizeBytes: 64 * MB })
     await bus.createTopics([spec('t'), spec('wide'), spec('s', { cleanup: 'compact' })])
     await write(bus, 'wide', 10)
@@ -189,7 +189,7 @@ test('what a lane has not read of a topic that all lanes read is not swept eithe
   }))
 
 test('the limit is told when the log is opened, and once when 80 % of it is used', () =>
-  withFolder(async (path) => {
+  withTempFolder(async (path) => {
     const lines: { readonly message: string; readonly limitBytes?: number }[] = []
     const note = (facts: object, message: string) => lines.push({ ...facts, message })
     const log = { ...silentLogger(), info: note, warn: note } as unknown as Logger
@@ -212,7 +212,7 @@ test('the limit is told when the log is opened, and once when 80 % of it is used
   }))
 
 test('without a setting the limit is a quarter of the disk, within bounds', () =>
-  withFolder(async (path) => {
+  withTempFolder(async (path) => {
     const empty = { fileBytes: 0, keptBytes: 0, limitBytes: Number.POSITIVE_INFINITY }
     const limitMb = (free: number, most = 65_536): number =>
       sizedLimit({ ...empty, freeBytes: free * MB }, most * MB) / MB
@@ -249,7 +249,7 @@ test('when others fill the disk the limit stays above the file, and beside what 
 })
 
 test('the product sweeps before it writes, with the retention that nobody set', () =>
-  withFolder(async (folder) => {
+  withTempFolder(async (folder) => {
     const logPath = join(folder, 'log')
     const old = await openAt(logPath, { retention: 'off', nowMs: () => Date.now() - 30 * DAY_MS })
     await old.createTopics([spec('eth.dex.trades', { partitions: 3 })])

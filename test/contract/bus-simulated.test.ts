@@ -1,8 +1,8 @@
 import type { Outage } from '../../core/errors.ts'
-import { busSuite } from '../support/bus-suite.ts'
-import { openSimulatedBus } from '../support/simulated-bus.ts'
-import { SimulatedGroups } from '../support/simulated-lanes.ts'
-import { SimulatedLog } from '../support/simulated-log.ts'
+import { busSuite } from '../support/bus/suite.ts'
+import { openSimulatedBus } from '../support/simulation/bus.ts'
+import { SimulatedGroups } from '../support/simulation/lanes.ts'
+import { SimulatedLog } from '../support/simulation/log.ts'
 
 busSuite('simulated, two processes', async () => {
   const shared = new SimulatedLog('suite', Date.now)

@@ -9,18 +9,18 @@ import {
   type Subscription,
 } from 'centrifuge'
 import { WebSocket } from 'ws'
-import type { Realtime } from '../../serving/realtime/server.ts'
+import type { RealtimeServer } from '../../serving/realtime/server.ts'
 import {
-  candleAt,
-  openStack,
-  type Stack,
+  buildCandleEvent,
+  buildTradeEvent,
+  type RealtimeStack,
+  startRealtimeStack,
   TOKEN,
-  tradeAt,
   USDC,
   WALLET,
-} from '../support/realtime.ts'
-import { TRANSPORTS } from '../support/transports.ts'
+} from '../support/realtime-stack.ts'
 import { until } from '../support/until.ts'
+import { TRANSPORTS } from '../support/websocket-transports.ts'
 
 const TRADES = `dex-trade:eth_${TOKEN}`
 const CANDLES = `dex-candle:eth_${TOKEN}_1m`
@@ -43,8 +43,8 @@ interface Heard {
 
 for (const transport of TRANSPORTS) {
   describe(`stock centrifuge client over ${transport}`, () => {
-    let stack: Stack
-    let server: Realtime
+    let stack: RealtimeStack
+    let server: RealtimeServer
     const clients: Centrifuge[] = []
 
     /** Clients dial one address; which server answers there may change, as behind a balancer. */
@@ -62,7 +62,7 @@ for (const transport of TRANSPORTS) {
 
     before(async () => {
       await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve))
-      stack = await openStack()
+      stack = await startRealtimeStack()
       await stack.commit([{ token: { address: TOKEN, name: 'Alpha 🚀', symbol: 'ALP' } }])
       server = await stack.serve({ transport })
     })
@@ -113,7 +113,7 @@ for (const transport of TRANSPORTS) {
       publications.map(({ data }) => (data.t - EPOCH_MS) / 12_000)
     const commitTrades = async (from: number, to: number): Promise<void> => {
       for (let index = from; index <= to; index += 1)
-        await stack.commit([{ trade: tradeAt(index) }])
+        await stack.commit([{ trade: buildTradeEvent(index) }])
     }
 
     test('connect says who, how often and how fresh', async () => {
@@ -144,7 +144,7 @@ for (const transport of TRANSPORTS) {
         `dex-trade:ethereum_${TOKEN.toUpperCase().replace('X', 'x')}`,
       )
       const wallet = await hear(client, `dex-wallet-trade:eth_${WALLET}`)
-      await stack.commit([{ trade: tradeAt(1) }, { candle: candleAt(0, '2') }])
+      await stack.commit([{ trade: buildTradeEvent(1) }, { candle: buildCandleEvent(0, '2') }])
       await until(() => candles.publications.length === 1 && wallet.publications.length === 1)
       assert.deepEqual(candles.publications[0]?.data, {
         a: TOKEN,
@@ -178,7 +178,7 @@ for (const transport of TRANSPORTS) {
 
       trades.subscription.unsubscribe()
       await client.centrifuge.history(TRADES, { limit: 0 })
-      await stack.commit([{ trade: tradeAt(2) }])
+      await stack.commit([{ trade: buildTradeEvent(2) }])
       await until(() => wallet.publications.length === 2)
       assert.equal(trades.publications.length, 1)
     })
@@ -282,7 +282,7 @@ for (const transport of TRANSPORTS) {
       const client = await connect()
       const heard = await hear(client, TRADES)
       client.centrifuge.disconnect()
-      const rows = Array.from({ length: 301 }, (_, at) => ({ trade: tradeAt(1_000 + at) }))
+      const rows = Array.from({ length: 301 }, (_, at) => ({ trade: buildTradeEvent(1_000 + at) }))
       await stack.commit(rows)
       client.centrifuge.connect()
       await until(() => heard.subscribed.length === 2)
@@ -308,9 +308,9 @@ for (const transport of TRANSPORTS) {
     test('a reorg: retractions only for those who asked', async () => {
       const plain = await hear(await connect(), TRADES)
       const asked = await hear(await connect(), TRADES, { data: { retractions: true } })
-      await stack.commit([{ trade: tradeAt(401) }])
-      await stack.commit([{ trade: tradeAt(401), op: 'OP_REVERT' }])
-      await stack.commit([{ trade: tradeAt(402) }])
+      await stack.commit([{ trade: buildTradeEvent(401) }])
+      await stack.commit([{ trade: buildTradeEvent(401), op: 'OP_REVERT' }])
+      await stack.commit([{ trade: buildTradeEvent(402) }])
       await until(() => asked.publications.length === 3 && plain.publications.length === 2)
       assert.deepEqual(indexes(plain), [401, 402])
       assert.deepEqual(indexes(asked), [401, 401, 402])
@@ -322,9 +322,11 @@ for (const transport of TRANSPORTS) {
 
     test('an emptied candle is told once with 0 trades', async () => {
       const heard = await hear(await connect(), CANDLES)
-      await stack.commit([{ candle: candleAt(5, '2') }])
+      await stack.commit([{ candle: buildCandleEvent(5, '2') }])
       await stack.commit([
-        { candle: candleAt(5, '', { open: '', high: '', low: '', volume: '0', trades: 0 }) },
+        {
+          candle: buildCandleEvent(5, '', { open: '', high: '', low: '', volume: '0', trades: 0 }),
+        },
       ])
       await until(() => heard.publications.length === 2)
       assert.deepEqual(heard.publications[1]?.data, {
@@ -339,7 +341,7 @@ for (const transport of TRANSPORTS) {
     test('a burst of candle states is thinned, and each bucket ends in its last state', async () => {
       const heard = await hear(await connect(), CANDLES)
       for (let state = 1; state <= 30; state += 1) {
-        await stack.commit([{ candle: candleAt(state <= 15 ? 10 : 11, String(state)) }])
+        await stack.commit([{ candle: buildCandleEvent(state <= 15 ? 10 : 11, String(state)) }])
       }
       await until(() => heard.publications.at(-1)?.data.c === '30')
       const lastOf = (minute: number) =>
@@ -420,7 +422,7 @@ for (const transport of TRANSPORTS) {
 }
 
 test('a subscription from before the first block keeps its position', async () => {
-  const stack = await openStack()
+  const stack = await startRealtimeStack()
   const server = await stack.serve()
   const client = new Centrifuge(`ws://127.0.0.1:${server.port}/connection/websocket`, {
     websocket: WebSocket,
@@ -434,10 +436,10 @@ test('a subscription from before the first block keeps its position', async () =
   subscription.subscribe()
   client.connect()
   await subscription.ready(5_000)
-  await stack.commit([{ trade: tradeAt(1) }])
+  await stack.commit([{ trade: buildTradeEvent(1) }])
   await until(() => times.length === 1)
   client.disconnect()
-  await stack.commit([{ trade: tradeAt(2) }])
+  await stack.commit([{ trade: buildTradeEvent(2) }])
   client.connect()
   await until(() => times.length === 2)
   assert.deepEqual(times, [1, 2])

@@ -5,7 +5,7 @@ import {
   chainExpectations,
   chainRecordingPath,
   chainRecordings,
-} from '../support/chain-recordings.ts'
+} from '../support/recordings/evm-chains.ts'
 
 interface Line {
   readonly error?: unknown

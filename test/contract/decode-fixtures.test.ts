@@ -9,12 +9,12 @@ import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { PoolFact } from '../../schemas/events.ts'
 import {
   type ExpectedSwap,
-  expectations,
+  ethereumExpectations,
   expectedPool,
-  recording,
+  recordedEthereumBlock,
   recordingNames,
   recordingPath,
-} from '../support/recordings.ts'
+} from '../support/recordings/ethereum.ts'
 
 interface Trade {
   readonly at: number
@@ -63,7 +63,7 @@ const real = (swaps: readonly ExpectedSwap[]) => ours(swaps).filter(({ spoof }) 
 
 for (const name of recordingNames()) {
   test(`${name} holds the recorded trades and no other`, async () => {
-    const expected = expectations().get(name)
+    const expected = ethereumExpectations().get(name)
     assert.ok(expected, 'every recording has an expectation')
     const { code, lines } = await explained([recordingPath(name)])
     assert.equal(code, 0)
@@ -101,10 +101,10 @@ for (const name of recordingNames()) {
 }
 
 test('block 18100000: each of the 34 forged swaps is dropped with its reason', () => {
-  const forged = expectations()
+  const forged = ethereumExpectations()
     .get('block_18100000.json')
     ?.swaps.filter(({ spoof }) => spoof)
-  const { dropped } = decodeBlock(recording('block_18100000.json'), {
+  const { dropped } = decodeBlock(recordedEthereumBlock('block_18100000.json'), {
     proof: 'evidence',
     protocols: protocolBook('eth'),
     pool: () => undefined,
@@ -117,7 +117,7 @@ test('block 18100000: each of the 34 forged swaps is dropped with its reason', (
 })
 
 test('with facts, only proven pools count, under the name of their factory', () => {
-  const swaps = real(expectations().get('block_18000000.json')?.swaps ?? [])
+  const swaps = real(ethereumExpectations().get('block_18000000.json')?.swaps ?? [])
   const named = swaps.filter(({ tokenIn, tokenOut }) => tokenIn !== null && tokenOut !== null)
   const tokensOf = ({ tokenIn, tokenOut }: ExpectedSwap) =>
     [String(tokenIn), String(tokenOut)].sort()
@@ -134,7 +134,7 @@ test('with facts, only proven pools count, under the name of their factory', () 
   const [first] = named
   assert.ok(first)
   facts.set(first.address, { ...fact(first), proven: false })
-  const { swaps: found, dropped } = decodeBlock(recording('block_18000000.json'), {
+  const { swaps: found, dropped } = decodeBlock(recordedEthereumBlock('block_18000000.json'), {
     proof: 'facts',
     protocols: protocolBook('eth'),
     pool: (address) => facts.get(address),

@@ -2,7 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeFiles } from '../../cli/commands/decode.ts'
 import { CHAINS } from '../../schemas/chains.ts'
-import { solExpectations, solNames, solPath } from '../support/sol-recordings.ts'
+import {
+  solanaExpectations,
+  solanaRecordingNames,
+  solanaRecordingPath,
+} from '../support/recordings/solana.ts'
 
 interface Line {
   readonly trades: readonly (Record<string, unknown> & { readonly at: string })[]
@@ -15,7 +19,7 @@ interface Line {
 const explained = async (name: string): Promise<Line> => {
   const lines: Line[] = []
   const write = (line: string) => lines.push(JSON.parse(line))
-  assert.equal(await decodeFiles({ chain: 'sol', files: [solPath(name)], write }), 0)
+  assert.equal(await decodeFiles({ chain: 'sol', files: [solanaRecordingPath(name)], write }), 0)
   const [line] = lines
   assert.ok(line)
   return line
@@ -38,9 +42,9 @@ const PROTOCOL: Readonly<Record<string, string>> = {
 
 const nameOf = (token: string): string => (token === CHAINS.sol.nativeAddress ? 'SOL' : token)
 
-for (const name of solNames()) {
+for (const name of solanaRecordingNames()) {
   test(`${name} holds the recorded trades, launches and transfers and no other`, async () => {
-    const expected = solExpectations()[name]
+    const expected = solanaExpectations()[name]
     assert.ok(expected)
     const line = await explained(name)
     assert.deepEqual(

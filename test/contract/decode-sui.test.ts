@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeFiles } from '../../cli/commands/decode.ts'
-import { suiExpectations, suiPath } from '../support/sui-recordings.ts'
+import { suiExpectations, suiRecordingPath } from '../support/recordings/sui.ts'
 
 interface Line {
   readonly trades: readonly (Readonly<Record<string, unknown>> & { readonly at: number })[]
@@ -12,7 +12,7 @@ interface Line {
 const explained = async (name: string): Promise<Line> => {
   const lines: Line[] = []
   const write = (line: string) => lines.push(JSON.parse(line))
-  assert.equal(await decodeFiles({ chain: 'sui', files: [suiPath(name)], write }), 0)
+  assert.equal(await decodeFiles({ chain: 'sui', files: [suiRecordingPath(name)], write }), 0)
   const [line] = lines
   assert.ok(line)
   return line

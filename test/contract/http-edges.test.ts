@@ -8,11 +8,11 @@ import { guardServer, shareConnections } from '../../core/ops/guard-server.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { type OpsServer, openOps } from '../../core/ops/server.ts'
-import { makeMeter } from '../../serving/billing/meter.ts'
-import { makeAdminServer } from '../../serving/http/admin.ts'
-import { call, startApi, type TestApi } from '../support/api.ts'
-import { rawHttp } from '../support/raw-http.ts'
-import { until, within } from '../support/until.ts'
+import { createMeter } from '../../serving/billing/meter.ts'
+import { createAdminServer } from '../../serving/http/admin.ts'
+import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
+import { exchangeRawBytes } from '../support/raw-http.ts'
+import { until, withTimeout } from '../support/until.ts'
 
 const ADMIN_TOKEN = 'the admin token of this test'
 
@@ -25,10 +25,10 @@ const ports: Record<'public' | 'admin' | 'ops', number> = { public: 0, admin: 0,
 before(async () => {
   api = await startApi()
   const log = silentLogger()
-  admin = await makeAdminServer({
+  admin = await createAdminServer({
     accounts: api.accounts,
     endpoints: api.endpoints,
-    meter: makeMeter(),
+    meter: createMeter(),
     config: loadConfig({ ADMIN_TOKEN }),
     metrics,
     log,
@@ -83,10 +83,12 @@ const LINES = [
 test('no request line ends a listener: each is refused or closed, and the next request is served', async () => {
   for (const [surface, port] of Object.entries(ports)) {
     for (const line of LINES) {
-      const { status } = await rawHttp(port, Buffer.from(line, 'latin1'))
+      const { status } = await exchangeRawBytes(port, Buffer.from(line, 'latin1'))
       assert.ok(status < 500, `${surface} ${line.slice(0, 60)}: ${status}`)
       if (line.startsWith('GET /') && line.endsWith(TAIL)) assert.notEqual(status, 0, line)
-      const { status: next } = await rawHttp(port, `GET /openapi.json${TAIL}`, { half: false })
+      const { status: next } = await exchangeRawBytes(port, `GET /openapi.json${TAIL}`, {
+        half: false,
+      })
       assert.equal(next, surface === 'ops' ? 404 : 200, `${surface} after ${line.slice(0, 60)}`)
     }
   }
@@ -100,19 +102,22 @@ test('what no parser reads is counted by surface; a method that is not served sa
   }
   for (const surface of ['admin', 'ops'] as const) {
     const earlier = await counted(surface)
-    const { status } = await rawHttp(ports[surface], 'nothing like HTTP\r\n\r\n')
+    const { status } = await exchangeRawBytes(ports[surface], 'nothing like HTTP\r\n\r\n')
     assert.equal(status, 400)
     assert.equal(await counted(surface), earlier + 1, surface)
   }
-  const posted = await rawHttp(ports.ops, `POST /health${TAIL}`)
+  const posted = await exchangeRawBytes(ports.ops, `POST /health${TAIL}`)
   assert.match(posted.text, /^HTTP\/1\.1 405[\s\S]*allow: GET, HEAD/i)
-  assert.match((await rawHttp(ports.ops, `GET http://any/health?x${TAIL}`)).text, /"ok"/)
+  assert.match((await exchangeRawBytes(ports.ops, `GET http://any/health?x${TAIL}`)).text, /"ok"/)
 })
 
 /** Statuses of the answers on one connection, and the bytes of all; the connection is closed or nothing more came. */
 const pipelined = async (port: number, path: string, count: number) => {
   const request = `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`
-  const { text } = await rawHttp(port, request.repeat(count), { half: false, limitMs: 2_000 })
+  const { text } = await exchangeRawBytes(port, request.repeat(count), {
+    half: false,
+    limitMs: 2_000,
+  })
   return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
 }
 
@@ -143,16 +148,20 @@ test('a client that reads no answer holds eight at most, and its connection is c
     answered += chunk.toString('latin1')
   })
   socket.resume()
-  await within(closed, 'the close of a refused connection', 15_000)
+  await withTimeout(closed, 'the close of a refused connection', 15_000)
   assert.ok(answered.split('HTTP/1.1 ').length - 1 <= 9)
 })
 
 test('operations are not for web pages, nor for names that were made to mean this machine', async () => {
   const asked = async (head: string): Promise<number> =>
     (
-      await rawHttp(ports.ops, `GET /metrics HTTP/1.1\r\n${head}Connection: close\r\n\r\n`, {
-        half: false,
-      })
+      await exchangeRawBytes(
+        ports.ops,
+        `GET /metrics HTTP/1.1\r\n${head}Connection: close\r\n\r\n`,
+        {
+          half: false,
+        },
+      )
     ).status
   for (const host of ['localhost', '127.0.0.1:9100', '[::1]:9100']) {
     assert.equal(await asked(`Host: ${host}\r\n`), 200, host)
@@ -227,7 +236,7 @@ test('an exception of a listener closes its own connection and is counted', asyn
   const { port } = server.address() as AddressInfo
   const upgrade = 'GET / HTTP/1.1\r\nHost: x\r\nUpgrade: y\r\nConnection: Upgrade\r\n\r\n'
   for (const bytes of [`GET /${TAIL}`, upgrade]) {
-    assert.deepEqual(await rawHttp(port, bytes, { half: false }), { text: '', status: 0 })
+    assert.deepEqual(await exchangeRawBytes(port, bytes, { half: false }), { text: '', status: 0 })
   }
   const { values } = await own.edgeErrors.get()
   assert.deepEqual(
@@ -239,7 +248,7 @@ test('an exception of a listener closes its own connection and is counted', asyn
 
 const nested = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`
 const post = (path: string, body: string, type = 'application/json') =>
-  call(api, path, {
+  callApi(api, path, {
     method: 'POST',
     headers: { 'x-api-key': api.apiKey, 'content-type': type },
     body,
@@ -286,7 +295,7 @@ test('a query says a number in one way only, and a single value once', async () 
     ...['1e1', '%2020', '20%20', '+20', '%2B20', '0x14', '20.0', '020', '2_0', '-0', '', 'null'],
     ...['٢٠', '20n', 'Infinity', '9007199254740993', '1&limit=1', '[]'],
   ]) {
-    const { status, body } = await call(api, `/v2/token/search?limit=${limit}`)
+    const { status, body } = await callApi(api, `/v2/token/search?limit=${limit}`)
     const { code, details } = body as { code: number; details: { parameter: string } }
     assert.deepEqual([status, code, details.parameter], [400, 40002, 'limit'], limit)
   }
@@ -302,14 +311,14 @@ test('a query says a number in one way only, and a single value once', async () 
     ['resolution=1m', 40032],
     ['limit[]=5', 40002],
   ] as const) {
-    const { status, body } = await call(api, `${candles}&${query}`)
+    const { status, body } = await callApi(api, `${candles}&${query}`)
     assert.deepEqual([status, (body as { code: number }).code], [400, code], query)
   }
   for (const query of ['limit=20&from=0&to=1700000000', 'fillGaps=true', 'anything=1e1']) {
-    assert.equal((await call(api, `${candles}&${query}`)).status, 200, query)
+    assert.equal((await callApi(api, `${candles}&${query}`)).status, 200, query)
   }
   for (const chains of ['chains=eth', 'chains[]=eth', 'chains=eth&chains=sol', 'chains=eth,sol']) {
-    assert.equal((await call(api, `/v2/token/search?${chains}`)).status, 200, chains)
+    assert.equal((await callApi(api, `/v2/token/search?${chains}`)).status, 200, chains)
   }
 })
 

@@ -7,9 +7,9 @@ import * as openid from 'openid-client'
 import { loadConfig } from '../../core/config/config.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import { makeMeter } from '../../serving/billing/meter.ts'
-import { makeAdminServer } from '../../serving/http/admin.ts'
-import { call, startApi, type TestApi } from '../support/api.ts'
+import { createMeter } from '../../serving/billing/meter.ts'
+import { createAdminServer } from '../../serving/http/admin.ts'
+import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
 import { until } from '../support/until.ts'
 
 const AUDIENCE = 'https://api.sluice.invalid'
@@ -21,10 +21,10 @@ let api: TestApi
 let admin: FastifyInstance
 before(async () => {
   api = await startApi()
-  admin = await makeAdminServer({
+  admin = await createAdminServer({
     accounts: api.accounts,
     endpoints: api.endpoints,
-    meter: makeMeter(),
+    meter: createMeter(),
     config: loadConfig({ ADMIN_TOKEN }),
     metrics: makeMetrics(),
     log: silentLogger(),
@@ -102,7 +102,7 @@ test('the auth0 client gets a token that opens REST', async () => {
   const { data } = await client.oauth.clientCredentialsGrant({ audience: AUDIENCE })
   assert.equal(data.token_type, 'Bearer')
   assert.equal(data.expires_in, 86_400)
-  assert.equal((await call(api, SEARCH, bearer(data.access_token))).status, 200)
+  assert.equal((await callApi(api, SEARCH, bearer(data.access_token))).status, 200)
 })
 
 const METHODS = { body: openid.ClientSecretPost, header: openid.ClientSecretBasic }
@@ -130,7 +130,7 @@ for (const [place, method] of Object.entries(METHODS)) {
       scope: 'webhook.read kyt.read',
     })
     assert.equal(tokens.scope, 'webhook.read kyt.read')
-    assert.equal((await call(api, SEARCH, bearer(tokens.access_token))).status, 200)
+    assert.equal((await callApi(api, SEARCH, bearer(tokens.access_token))).status, 200)
   })
 }
 
@@ -162,7 +162,7 @@ test('claims and header are as written; the published key verifies them', async 
 
 test('discovery: one document under both names, cacheable', async () => {
   for (const name of ['oauth-authorization-server', 'openid-configuration']) {
-    const { status, body, headers } = await call(api, `/.well-known/${name}`, { headers: {} })
+    const { status, body, headers } = await callApi(api, `/.well-known/${name}`, { headers: {} })
     assert.equal(status, 200)
     assert.match(headers.get('cache-control') ?? '', /max-age=3600/)
     assert.deepEqual(body, {
@@ -310,7 +310,7 @@ test('a secret is rotated with an overlap, or without one; issued tokens stay go
   assert.deepEqual([await statusOf(made.clientSecret), await statusOf(second)], [200, 200])
   const { clientSecret: third } = await adminCall('POST', path, { overlapSeconds: 0 })
   assert.deepEqual([await statusOf(second), await statusOf(third)], [401, 200])
-  assert.equal((await call(api, SEARCH, bearer(issued))).status, 200)
+  assert.equal((await callApi(api, SEARCH, bearer(issued))).status, 200)
 })
 
 test('disable, enable, end all tokens, delete: tokens and keys follow at once', async () => {
@@ -318,8 +318,8 @@ test('disable, enable, end all tokens, delete: tokens and keys follow at once', 
   const own = { client_id: made.clientId, client_secret: made.clientSecret }
   const path = `/apps/${made.appId}`
   const statuses = async (access: string): Promise<readonly number[]> => [
-    (await call(api, SEARCH, bearer(access))).status,
-    (await call(api, SEARCH, { headers: { 'x-api-key': made.apiKey ?? '' } })).status,
+    (await callApi(api, SEARCH, bearer(access))).status,
+    (await callApi(api, SEARCH, { headers: { 'x-api-key': made.apiKey ?? '' } })).status,
     (await post(JSON.stringify({ ...good(), ...own }))).status,
   ]
   const first = await token(own)
@@ -359,14 +359,14 @@ test('the signing key is rotated without a failed request', async () => {
     const access = accessToken
     kids.add(decodeProtectedHeader(access).kid)
     for (const each of [before, access]) {
-      const { status } = await call(api, SEARCH, bearer(each))
+      const { status } = await callApi(api, SEARCH, bearer(each))
       if (status !== 200) failed.push(status)
     }
     return kids.has(rotated.kid)
   }, 'tokens of the new key')
   assert.deepEqual(failed, [])
   assert.equal(kids.size, 2)
-  const { body } = await call(api, '/.well-known/jwks.json', { headers: {} })
+  const { body } = await callApi(api, '/.well-known/jwks.json', { headers: {} })
   const published = (body as { keys: readonly { kid: string }[] }).keys.map(({ kid }) => kid)
   assert.deepEqual(new Set(published), kids)
   const { data } = (await adminCall('GET', '/signing-keys')) as unknown as {

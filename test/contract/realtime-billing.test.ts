@@ -1,9 +1,18 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Principal } from '../../serving/interfaces.ts'
-import type { Realtime } from '../../serving/realtime/server.ts'
-import { openRaw, type RawSocket, refusedUpgrade } from '../support/raw-socket.ts'
-import { openStack, type Stack, TOKEN, tradeAt } from '../support/realtime.ts'
+import type { RealtimeServer } from '../../serving/realtime/server.ts'
+import {
+  openRawWebSocket,
+  type RawWebSocket,
+  readRefusedUpgrade,
+} from '../support/raw-websocket.ts'
+import {
+  buildTradeEvent,
+  type RealtimeStack,
+  startRealtimeStack,
+  TOKEN,
+} from '../support/realtime-stack.ts'
 import { until } from '../support/until.ts'
 
 const TRADES = `dex-trade:eth_${TOKEN}`
@@ -12,17 +21,17 @@ const REPLY_BYTES = 512 * 1_024
 /** Thousandths of a unit per payload byte. */
 const MILLI_UNITS_PER_BYTE = 5
 
-let stack: Stack
-let server: Realtime
+let stack: RealtimeStack
+let server: RealtimeServer
 before(async () => {
-  stack = await openStack()
+  stack = await startRealtimeStack()
   const long = '長'.repeat(250)
   await stack.commit([{ token: { address: TOKEN, name: long, symbol: long } }])
   server = await stack.serve()
   const reader = await (await account('selfhost')).connected()
   reader.raw.send(`{"subscribe":{"channel":"${TRADES}"},"id":2}`)
   await reader.raw.frame('"id":2')
-  await stack.commit([{ trades: Array.from({ length: KEPT }, (_, at) => tradeAt(at)) }])
+  await stack.commit([{ trades: Array.from({ length: KEPT }, (_, at) => buildTradeEvent(at)) }])
   await until(() => reader.raw.frames.filter((text) => text.includes('"push"')).length === KEPT)
   reader.raw.ws.close()
   await reader.raw.closed()
@@ -35,7 +44,7 @@ const account = async (plan: 'free' | 'selfhost') => {
   assert.ok(principal !== undefined && !(principal instanceof Error))
   const url = `ws://127.0.0.1:${server.port}/connection/websocket?token=${apiKey}`
   const connected = async () => {
-    const raw = await openRaw(url)
+    const raw = await openRawWebSocket(url)
     raw.send('{"connect":{},"id":1}')
     await raw.frame('"connect"')
     return { raw, history: history(raw) }
@@ -50,7 +59,7 @@ interface Reply {
     readonly offset: number
   }
 }
-const history = (raw: RawSocket) => {
+const history = (raw: RawWebSocket) => {
   let id = 100
   return async (wish: object): Promise<Reply> => {
     id += 1
@@ -149,7 +158,7 @@ test('history beyond the quota: what was delivered is charged, and the connectio
   assert.ok(bytesOf(found) > 200)
   assert.deepEqual(await raw.closed(), { code: 4503, reason: 'quota exceeded' })
   assert.equal(usedMilli(principal), before + bytesOf(found) * MILLI_UNITS_PER_BYTE)
-  assert.equal((await refusedUpgrade(url)).status, 403)
+  assert.equal((await readRefusedUpgrade(url)).status, 403)
 })
 
 test('pushes beyond the quota are charged: the rest of the month does not pay for them again and again', async () => {
@@ -158,9 +167,9 @@ test('pushes beyond the quota are charged: the rest of the month does not pay fo
   raw.send(`{"subscribe":{"channel":"${TRADES}"},"id":2}`)
   await raw.frame('"id":2')
   spendAllBut(principal, 0.5)
-  await stack.commit([{ trade: tradeAt(9_001) }])
+  await stack.commit([{ trade: buildTradeEvent(9_001) }])
   await raw.frame('"push"')
   raw.ws.close()
   await until(() => stack.meter.quota(principal).remaining === 0, 'the charge')
-  assert.equal((await refusedUpgrade(url)).status, 403)
+  assert.equal((await readRefusedUpgrade(url)).status, 403)
 })

@@ -3,14 +3,18 @@ import { after, before, describe, test } from 'node:test'
 import { makeBoundary } from '../../core/ops/error-boundary.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { type Metrics, makeMetrics } from '../../core/ops/metrics.ts'
-import type { Realtime } from '../../serving/realtime/server.ts'
+import type { RealtimeServer } from '../../serving/realtime/server.ts'
 import type { SocketEvents, SocketServer } from '../../serving/realtime/socket.ts'
-import { listen, type Transport } from '../../serving/realtime/start-socket-server.ts'
-import { heldOpen, rawRequest, upgradeRequest } from '../support/raw-http.ts'
-import { openRaw, type RawSocket, refusedUpgrade } from '../support/raw-socket.ts'
-import { openStack, type Stack } from '../support/realtime.ts'
-import { TRANSPORTS } from '../support/transports.ts'
+import { startSocketServer, type Transport } from '../../serving/realtime/start-socket-server.ts'
+import { buildUpgradeRequest, sendRawRequest, sendSlowRequest } from '../support/raw-http.ts'
+import {
+  openRawWebSocket,
+  type RawWebSocket,
+  readRefusedUpgrade,
+} from '../support/raw-websocket.ts'
+import { type RealtimeStack, startRealtimeStack } from '../support/realtime-stack.ts'
 import { until } from '../support/until.ts'
+import { TRANSPORTS } from '../support/websocket-transports.ts'
 
 /** Contained errors by kind. */
 const contained = async (metrics: Metrics): Promise<Readonly<Record<string, number>>> => {
@@ -22,35 +26,36 @@ const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d{3}) /.exec(
 
 for (const transport of TRANSPORTS) {
   describe(`handshakes over ${transport}`, () => {
-    let stack: Stack
-    let server: Realtime
+    let stack: RealtimeStack
+    let server: RealtimeServer
     before(async () => {
-      stack = await openStack()
+      stack = await startRealtimeStack()
       server = await stack.serve({ transport })
     })
     after(() => stack.close())
 
-    const refused: readonly (readonly [string, Parameters<typeof upgradeRequest>, number])[] = [
-      ['a key that is too short', [{ 'sec-websocket-key': 'abc' }], 400],
-      ['a key without padding', [{ 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ' }], 400],
-      ['a key of 20 bytes', [{ 'sec-websocket-key': `${'A'.repeat(27)}=` }], 400],
-      ['a key with other characters', [{ 'sec-websocket-key': 'dGhl*HNhbXBsZSBub25jZQ==' }], 400],
-      ['an empty key', [{ 'sec-websocket-key': '' }], 400],
-      ['no key', [{ 'sec-websocket-key': undefined }], 400],
-      ['no version', [{ 'sec-websocket-version': undefined }], 400],
-      ['an older version', [{ 'sec-websocket-version': '8' }], 400],
-      ['another upgrade', [{ upgrade: 'h2c' }], 400],
-      ['no upgrade', [{ upgrade: undefined }], 400],
-      ['a connection that is kept', [{ connection: 'keep-alive' }], 400],
-      ['a subprotocol twice', [{ 'sec-websocket-protocol': 'a, a' }], 400],
-      ['a subprotocol that is not a token', [{ 'sec-websocket-protocol': 'a b,{}' }], 400],
-      ['another method', [{}, 'POST /connection/websocket HTTP/1.1'], 400],
-      ['another path', [{}, 'GET //connection/websocket HTTP/1.1'], 404],
-      ['a path that is a host', [{}, 'GET // HTTP/1.1'], 404],
-    ]
+    const refused: readonly (readonly [string, Parameters<typeof buildUpgradeRequest>, number])[] =
+      [
+        ['a key that is too short', [{ 'sec-websocket-key': 'abc' }], 400],
+        ['a key without padding', [{ 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ' }], 400],
+        ['a key of 20 bytes', [{ 'sec-websocket-key': `${'A'.repeat(27)}=` }], 400],
+        ['a key with other characters', [{ 'sec-websocket-key': 'dGhl*HNhbXBsZSBub25jZQ==' }], 400],
+        ['an empty key', [{ 'sec-websocket-key': '' }], 400],
+        ['no key', [{ 'sec-websocket-key': undefined }], 400],
+        ['no version', [{ 'sec-websocket-version': undefined }], 400],
+        ['an older version', [{ 'sec-websocket-version': '8' }], 400],
+        ['another upgrade', [{ upgrade: 'h2c' }], 400],
+        ['no upgrade', [{ upgrade: undefined }], 400],
+        ['a connection that is kept', [{ connection: 'keep-alive' }], 400],
+        ['a subprotocol twice', [{ 'sec-websocket-protocol': 'a, a' }], 400],
+        ['a subprotocol that is not a token', [{ 'sec-websocket-protocol': 'a b,{}' }], 400],
+        ['another method', [{}, 'POST /connection/websocket HTTP/1.1'], 400],
+        ['another path', [{}, 'GET //connection/websocket HTTP/1.1'], 404],
+        ['a path that is a host', [{}, 'GET // HTTP/1.1'], 404],
+      ]
     for (const [what, request, status] of refused) {
       test(`${what}: ${status}`, async () => {
-        const answer = await rawRequest(server.port, upgradeRequest(...request))
+        const answer = await sendRawRequest(server.port, buildUpgradeRequest(...request))
         assert.equal(statusOf(answer), status, answer)
         const tellsVersion = /^sec-websocket-version: 13\r$/im.test(answer)
         assert.equal(tellsVersion, what.includes('version'))
@@ -58,7 +63,7 @@ for (const transport of TRANSPORTS) {
     }
 
     test('after all of that a right handshake is answered, and nothing had to be contained', async () => {
-      const answer = await rawRequest(server.port, upgradeRequest())
+      const answer = await sendRawRequest(server.port, buildUpgradeRequest())
       assert.equal(statusOf(answer), 101, answer)
       assert.match(answer, /^sec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=\r$/im)
       assert.deepEqual(await contained(stack.metrics), {})
@@ -66,15 +71,15 @@ for (const transport of TRANSPORTS) {
   })
 
   describe(`limits before connect over ${transport}`, () => {
-    const open: Stack[] = []
+    const open: RealtimeStack[] = []
     after(() => Promise.all(open.map((stack) => stack.close())))
 
     const serve = async (env: Record<string, string>) => {
-      const stack = await openStack()
+      const stack = await startRealtimeStack()
       open.push(stack)
       const server = await stack.serve({ transport, env })
       const url = `ws://127.0.0.1:${server.port}/connection/websocket`
-      const connected = async (raw: RawSocket): Promise<RawSocket> => {
+      const connected = async (raw: RawWebSocket): Promise<RawWebSocket> => {
         raw.send(`{"connect":{"token":"${stack.key.apiKey}"},"id":1}`)
         await raw.frame('"connect"')
         return raw
@@ -84,23 +89,23 @@ for (const transport of TRANSPORTS) {
 
     test('connections of one address that never send connect: 429, until they connect or close', async () => {
       const { url, connected } = await serve({ WS_PENDING_PER_ADDRESS: '2' })
-      const first = await openRaw(url)
-      const second = await openRaw(url)
-      const { status, headers } = await refusedUpgrade(url)
+      const first = await openRawWebSocket(url)
+      const second = await openRawWebSocket(url)
+      const { status, headers } = await readRefusedUpgrade(url)
       assert.equal(status, 429)
       assert.ok(Number(headers['retry-after']) >= 1)
       await connected(first)
-      const third = await openRaw(url)
-      assert.equal((await refusedUpgrade(url)).status, 429)
+      const third = await openRawWebSocket(url)
+      assert.equal((await readRefusedUpgrade(url)).status, 429)
       second.ws.close()
       await second.closed()
-      await until(() => openRaw(url).catch(() => false), 'the place of the closed one')
+      await until(() => openRawWebSocket(url).catch(() => false), 'the place of the closed one')
       third.ws.close()
     })
 
     test('many upgrades at the same time do not get past the limit', async () => {
       const { stack, url } = await serve({ WS_PENDING_PER_ADDRESS: '5' })
-      await Promise.allSettled(Array.from({ length: 40 }, () => openRaw(url)))
+      await Promise.allSettled(Array.from({ length: 40 }, () => openRawWebSocket(url)))
       const { values } = await stack.metrics.socketConnections.get()
       assert.equal(values[0]?.value, 5)
     })
@@ -111,13 +116,13 @@ for (const transport of TRANSPORTS) {
         TRUSTED_PROXIES: '127.0.0.0/8',
       })
       const from = (address: string) => ({ headers: { 'x-forwarded-for': address } })
-      await openRaw(url, from('198.51.100.1'))
-      assert.equal((await refusedUpgrade(url, from('198.51.100.1'))).status, 429)
-      assert.equal((await refusedUpgrade(url, from('203.0.113.7, 198.51.100.1'))).status, 429)
-      await openRaw(url, from('198.51.100.2'))
-      await openRaw(url, from('2001:db8:1:2::1'))
-      assert.equal((await refusedUpgrade(url, from('2001:db8:1:2:ffff::9'))).status, 429)
-      await openRaw(url, from('2001:db8:1:3::1'))
+      await openRawWebSocket(url, from('198.51.100.1'))
+      assert.equal((await readRefusedUpgrade(url, from('198.51.100.1'))).status, 429)
+      assert.equal((await readRefusedUpgrade(url, from('203.0.113.7, 198.51.100.1'))).status, 429)
+      await openRawWebSocket(url, from('198.51.100.2'))
+      await openRawWebSocket(url, from('2001:db8:1:2::1'))
+      assert.equal((await readRefusedUpgrade(url, from('2001:db8:1:2:ffff::9'))).status, 429)
+      await openRawWebSocket(url, from('2001:db8:1:3::1'))
     })
 
     test('a proxy that adds a line of its own to X-Forwarded-For is read as one that adds to the line', async () => {
@@ -126,34 +131,34 @@ for (const transport of TRANSPORTS) {
         TRUSTED_PROXIES: '127.0.0.0/8',
       })
       const from = (client: string) => ({ headers: { 'x-forwarded-for': [client, '127.0.0.9'] } })
-      await openRaw(url, from('198.51.100.1'))
-      assert.equal((await refusedUpgrade(url, from('198.51.100.1'))).status, 429)
-      await openRaw(url, from('198.51.100.2'))
+      await openRawWebSocket(url, from('198.51.100.1'))
+      assert.equal((await readRefusedUpgrade(url, from('198.51.100.1'))).status, 429)
+      await openRawWebSocket(url, from('198.51.100.2'))
     })
 
     test('without a trusted proxy X-Forwarded-For changes nothing', async () => {
       const { url } = await serve({ WS_PENDING_PER_ADDRESS: '1' })
-      await openRaw(url, { headers: { 'x-forwarded-for': '198.51.100.1' } })
+      await openRawWebSocket(url, { headers: { 'x-forwarded-for': '198.51.100.1' } })
       const other = { headers: { 'x-forwarded-for': '198.51.100.2' } }
-      assert.equal((await refusedUpgrade(url, other)).status, 429)
+      assert.equal((await readRefusedUpgrade(url, other)).status, 429)
     })
 
     test('connections of the process: 503 with Retry-After, and room again after one closes', async () => {
       const { url, connected } = await serve({ WS_CONNECTIONS: '2' })
-      const first = await connected(await openRaw(url))
-      await connected(await openRaw(url))
-      const { status, headers, body } = await refusedUpgrade(url)
+      const first = await connected(await openRawWebSocket(url))
+      await connected(await openRawWebSocket(url))
+      const { status, headers, body } = await readRefusedUpgrade(url)
       assert.deepEqual([status, JSON.parse(body).code], [503, 50301])
       assert.ok(Number(headers['retry-after']) >= 1)
       first.ws.close()
       await first.closed()
-      await until(() => openRaw(url).catch(() => false), 'room after one closed')
+      await until(() => openRawWebSocket(url).catch(() => false), 'room after one closed')
     })
 
     test('a flood of WebSocket pings: 3013, and nobody else notices', async () => {
       const { stack, url, connected } = await serve({})
-      const good = await connected(await openRaw(url))
-      const flood = await connected(await openRaw(url))
+      const good = await connected(await openRawWebSocket(url))
+      const flood = await connected(await openRawWebSocket(url))
       for (let at = 0; at < 1_000; at += 1) flood.ws.ping()
       assert.deepEqual(await flood.closed(), { code: 3013, reason: 'too many requests' })
       for (let at = 0; at < 50; at += 1) good.ws.ping()
@@ -164,7 +169,7 @@ for (const transport of TRANSPORTS) {
 
     test('a client that does not answer the close frame is gone 5 s later', async () => {
       const { stack, url, connected } = await serve({})
-      const raw = await connected(await openRaw(url))
+      const raw = await connected(await openRawWebSocket(url))
       raw.ws.pause()
       raw.send('not a command')
       stack.advance(4_000)
@@ -180,14 +185,14 @@ for (const transport of TRANSPORTS) {
       const { url } = await serve({})
       const { port } = new URL(url)
       const ends = ['', 'GET /connection/websocket HTTP/1.1\r\nhost: x\r\nx: '].map((head) =>
-        heldOpen(Number(port), head),
+        sendSlowRequest(Number(port), head),
       )
       await Promise.all(ends)
     })
 
     test('100 subscriptions that are sent without waiting for the connect reply are all answered', async () => {
       const { stack, url } = await serve({})
-      const raw = await openRaw(url)
+      const raw = await openRawWebSocket(url)
       raw.send(`{"connect":{"token":"${stack.key.apiKey}"},"id":1}`)
       for (let at = 1; at <= 100; at += 1) {
         const address = `0x${at.toString(16).padStart(40, '0')}`
@@ -204,7 +209,7 @@ for (const transport of TRANSPORTS) {
     ): Promise<{ readonly server: SocketServer; readonly metrics: Metrics; url: string }> => {
       const metrics = makeMetrics()
       const log = silentLogger()
-      const server = await listen<null>(
+      const server = await startSocketServer<null>(
         { transport: transport as Transport, log },
         {
           host: '127.0.0.1',
@@ -235,7 +240,7 @@ for (const transport of TRANSPORTS) {
       const { server, metrics, url } = await failing({
         message: (socket, text) => (text === 'bad' ? bug() : socket.send(text)),
       })
-      const [bad, good] = [await openRaw(url), await openRaw(url)]
+      const [bad, good] = [await openRawWebSocket(url), await openRawWebSocket(url)]
       bad.send('bad')
       assert.deepEqual(await bad.closed(), { code: 3004, reason: 'internal server error' })
       good.send('hello')
@@ -246,20 +251,20 @@ for (const transport of TRANSPORTS) {
 
     test('while a socket opens: 3004', async () => {
       const { server, metrics, url } = await failing({ open: bug })
-      assert.equal((await (await openRaw(url)).closed()).code, 3004)
+      assert.equal((await (await openRawWebSocket(url)).closed()).code, 3004)
       assert.deepEqual(await contained(metrics), { open: 1 })
       await server.stop()
     })
 
     test('in ping, pong, close, and in what handles the error: counted, and the server lives', async () => {
       const { server, metrics, url } = await failing({ alive: bug, closed: bug, failed: bug })
-      const raw = await openRaw(url)
+      const raw = await openRawWebSocket(url)
       raw.ws.ping()
       await until(async () => (await contained(metrics)).control === 2, 'the ping')
       raw.ws.close()
       await raw.closed()
       await until(async () => ((await contained(metrics)).close ?? 0) >= 1, 'the close')
-      const next = await openRaw(url)
+      const next = await openRawWebSocket(url)
       next.send('hello')
       await next.frame('hello')
       await server.stop()
@@ -268,8 +273,8 @@ for (const transport of TRANSPORTS) {
     test('an upgrade that cannot be decided, or throws at once: the connection ends', async () => {
       for (const upgrade of [bug, () => Promise.reject(new Error('no'))]) {
         const { server, metrics } = await failing({ upgrade })
-        assert.equal(await rawRequest(server.port, upgradeRequest()), '')
-        assert.equal(await rawRequest(server.port, 'GET / HTTP/1.1\r\nhost: x\r\n\r\n'), '')
+        assert.equal(await sendRawRequest(server.port, buildUpgradeRequest()), '')
+        assert.equal(await sendRawRequest(server.port, 'GET / HTTP/1.1\r\nhost: x\r\n\r\n'), '')
         assert.deepEqual(await contained(metrics), { upgrade: 2 })
         await server.stop()
       }
@@ -277,20 +282,22 @@ for (const transport of TRANSPORTS) {
 
     test('a plain request that is accepted as an upgrade is not upgraded', async () => {
       const { server } = await failing({})
-      const answer = await rawRequest(server.port, 'GET / HTTP/1.1\r\nhost: x\r\n\r\n')
+      const answer = await sendRawRequest(server.port, 'GET / HTTP/1.1\r\nhost: x\r\n\r\n')
       assert.notEqual(statusOf(answer), 101)
-      assert.equal(statusOf(await rawRequest(server.port, upgradeRequest())), 101)
+      assert.equal(statusOf(await sendRawRequest(server.port, buildUpgradeRequest())), 101)
       await server.stop()
     })
 
     test('TCP connections beyond the limit are closed, and room comes back', async () => {
       const { server, url } = await failing({})
-      const opened = await Promise.allSettled(Array.from({ length: 130 }, () => openRaw(url)))
+      const opened = await Promise.allSettled(
+        Array.from({ length: 130 }, () => openRawWebSocket(url)),
+      )
       const good = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
       assert.ok(good.length <= 100, `${good.length} connections`)
       assert.ok(good.length >= 90, `${good.length} connections`)
       for (const raw of good) raw.ws.terminate()
-      await until(() => openRaw(url).catch(() => false), 'room after all closed')
+      await until(() => openRawWebSocket(url).catch(() => false), 'room after all closed')
       await server.stop()
     })
   })

@@ -2,12 +2,17 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { MAX_INBOUND_BYTES } from '../../serving/realtime/protocol.ts'
-import type { Realtime } from '../../serving/realtime/server.ts'
-import { rawRequest, upgradeRequest } from '../support/raw-http.ts'
-import { openRaw, type RawSocket } from '../support/raw-socket.ts'
-import { openStack, type Stack, TOKEN, tradeAt } from '../support/realtime.ts'
-import { TRANSPORTS } from '../support/transports.ts'
-import { until, within } from '../support/until.ts'
+import type { RealtimeServer } from '../../serving/realtime/server.ts'
+import { buildUpgradeRequest, sendRawRequest } from '../support/raw-http.ts'
+import { openRawWebSocket, type RawWebSocket } from '../support/raw-websocket.ts'
+import {
+  buildTradeEvent,
+  type RealtimeStack,
+  startRealtimeStack,
+  TOKEN,
+} from '../support/realtime-stack.ts'
+import { until, withTimeout } from '../support/until.ts'
+import { TRANSPORTS } from '../support/websocket-transports.ts'
 
 const SEED = 20_261_122
 const CONNECTIONS = 100
@@ -124,30 +129,30 @@ const handshake = fc
     fc.uint8Array({ maxLength: 300 }),
   )
   .map(([headers, path, method, rest]) => {
-    const head = upgradeRequest(headers, `${method} ${path} HTTP/1.1`)
+    const head = buildUpgradeRequest(headers, `${method} ${path} HTTP/1.1`)
     return Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(rest)])
   })
 
 for (const transport of TRANSPORTS) {
   describe(`fuzz over ${transport}`, () => {
-    let stack: Stack
-    let server: Realtime
-    let good: RawSocket
+    let stack: RealtimeStack
+    let server: RealtimeServer
+    let good: RawWebSocket
     let asked = 0
 
     before(async () => {
-      stack = await openStack()
+      stack = await startRealtimeStack()
       server = await stack.serve({ transport, env: { WS_CONNECTIONS_PER_ACCOUNT: '10000' } })
       good = await connected()
       good.send(`{"subscribe":{"channel":"${TRADES}"},"id":2}`)
       await good.frame('"id":2')
-      await stack.commit(Array.from({ length: 50 }, (_, at) => ({ trade: tradeAt(at) })))
+      await stack.commit(Array.from({ length: 50 }, (_, at) => ({ trade: buildTradeEvent(at) })))
     })
     after(() => stack.close())
 
-    const connected = async (): Promise<RawSocket> => {
+    const connected = async (): Promise<RawWebSocket> => {
       const { apiKey } = stack.key
-      const raw = await openRaw(
+      const raw = await openRawWebSocket(
         `ws://127.0.0.1:${server.port}/connection/websocket?token=${apiKey}`,
       )
       raw.send('{"connect":{"name":"js"},"id":1}')
@@ -160,7 +165,7 @@ for (const transport of TRANSPORTS) {
       const from = good.frames.length
       good.send(`{"ping":{},"id":${1_000_000 + asked}}`)
       const part = `{"id":${1_000_000 + asked},"ping":{}}`
-      await within(good.frame(part, from), 'the well-behaved client', PATIENCE_MS)
+      await withTimeout(good.frame(part, from), 'the well-behaved client', PATIENCE_MS)
     }
     const gauge = async (name: 'socketConnections' | 'socketSubscriptions'): Promise<number> =>
       (await stack.metrics[name].get()).values[0]?.value ?? 0
@@ -199,7 +204,7 @@ for (const transport of TRANSPORTS) {
 
     test(`${HANDSHAKES} hostile handshakes, and bytes that are not frames behind them`, async () => {
       for (const bytes of fc.sample(handshake, { seed: SEED, numRuns: HANDSHAKES })) {
-        await rawRequest(server.port, bytes)
+        await sendRawRequest(server.port, bytes)
       }
       await goodIsServed()
       assert.deepEqual(await containedErrors(), [])

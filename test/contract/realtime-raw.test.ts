@@ -1,11 +1,21 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { ANONYMOUS_REQUESTS_PER_SECOND } from '../../schemas/plans.ts'
-import type { Realtime } from '../../serving/realtime/server.ts'
-import { openRaw, type RawSocket, refusedUpgrade } from '../support/raw-socket.ts'
-import { candleAt, openStack, type Stack, TOKEN, tradeAt } from '../support/realtime.ts'
-import { TRANSPORTS } from '../support/transports.ts'
+import type { RealtimeServer } from '../../serving/realtime/server.ts'
+import {
+  openRawWebSocket,
+  type RawWebSocket,
+  readRefusedUpgrade,
+} from '../support/raw-websocket.ts'
+import {
+  buildCandleEvent,
+  buildTradeEvent,
+  type RealtimeStack,
+  startRealtimeStack,
+  TOKEN,
+} from '../support/realtime-stack.ts'
 import { until } from '../support/until.ts'
+import { TRANSPORTS } from '../support/websocket-transports.ts'
 
 const TRADES = `dex-trade:eth_${TOKEN}`
 const CANDLES = `dex-candle:eth_${TOKEN}_1m`
@@ -14,11 +24,11 @@ const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(dept
 
 for (const transport of TRANSPORTS) {
   describe(`raw frames over ${transport}`, () => {
-    let stack: Stack
-    let server: Realtime
+    let stack: RealtimeStack
+    let server: RealtimeServer
 
     before(async () => {
-      stack = await openStack()
+      stack = await startRealtimeStack()
       server = await stack.serve({ transport })
     })
     after(() => stack.close())
@@ -28,20 +38,20 @@ for (const transport of TRANSPORTS) {
       JSON.stringify({ connect: { token: stack.key.apiKey, ...more }, id })
     const subscribe = (id: number, channel: string, more: object = {}): string =>
       JSON.stringify({ subscribe: { channel, delta: 'fossil', ...more }, id })
-    const connected = async (query = '', more: object = {}): Promise<RawSocket> => {
-      const raw = await openRaw(url(query))
+    const connected = async (query = '', more: object = {}): Promise<RawWebSocket> => {
+      const raw = await openRawWebSocket(url(query))
       raw.send(connect(1, more))
       await raw.frame('"connect"')
       return raw
     }
     /** Subscriptions are in order, so an answered ping means that everything before it was handled. */
-    const settled = async (raw: RawSocket, id: number): Promise<void> => {
+    const settled = async (raw: RawWebSocket, id: number): Promise<void> => {
       raw.send(`{"ping":{},"id":${id}}`)
       await raw.frame(`{"id":${id},"ping":{}}`)
     }
 
     test('transcript: connect and subscribe in one message, a publication, unsubscribe', async () => {
-      const raw = await openRaw(url(`?token=${stack.key.apiKey}`))
+      const raw = await openRawWebSocket(url(`?token=${stack.key.apiKey}`))
       raw.send(`${connect(1, { name: 'rust-like' })}\n${subscribe(2, CANDLES)}\n`)
       await raw.frame('"id":2')
       assert.match(
@@ -49,7 +59,7 @@ for (const transport of TRANSPORTS) {
         /^\{"id":1,"connect":\{"client":"[0-9a-f-]{36}","version":"1\.0\.0","data":\{"chains":\{"eth":.*"ping":25,"pong":true\}\}$/,
       )
       assert.equal(raw.frames[1], '{"id":2,"subscribe":{}}')
-      await stack.commit([{ candle: candleAt(1, '1.75') }])
+      await stack.commit([{ candle: buildCandleEvent(1, '1.75') }])
       assert.equal(
         await raw.frame('"push"'),
         `{"push":{"channel":"${CANDLES}","pub":{"data":{"a":"${TOKEN}","o":"1.5","c":"1.75","h":"3","l":"1.25","v":"55.5","r":"1m","t":1760000100000,"n":12}}}}`,
@@ -65,7 +75,7 @@ for (const transport of TRANSPORTS) {
     })
 
     test('replies share a frame only for clients that split frames', async () => {
-      const raw = await openRaw(url())
+      const raw = await openRawWebSocket(url())
       raw.send(`${connect(1, { name: 'js' })}\n${subscribe(2, CANDLES)}`)
       const first = await raw.frame('"id":2')
       assert.equal(first.split('\n').length, 2)
@@ -185,10 +195,10 @@ for (const transport of TRANSPORTS) {
     })
 
     test('commands before connect: 3501; no credential: 3501', async () => {
-      const early = await openRaw(url())
+      const early = await openRawWebSocket(url())
       early.send(subscribe(1, TRADES))
       assert.equal((await early.closed()).code, 3501)
-      const nobody = await openRaw(url())
+      const nobody = await openRawWebSocket(url())
       nobody.send('{"connect":{},"id":1}')
       assert.equal((await nobody.closed()).code, 3501)
     })
@@ -203,7 +213,7 @@ for (const transport of TRANSPORTS) {
     })
 
     test('a flood of messages while connect waits: 3013, or all in order', async () => {
-      const raw = await openRaw(url())
+      const raw = await openRawWebSocket(url())
       for (let at = 1; at <= 200; at += 1)
         raw.send(at === 1 ? connect(1) : `{"ping":{},"id":${at}}`)
       const outcome = await until(
@@ -213,22 +223,22 @@ for (const transport of TRANSPORTS) {
     })
 
     test('credentials by header, by connect.headers, by URL', async () => {
-      const byHeader = await openRaw(url(), { headers: { 'x-api-key': stack.key.apiKey } })
+      const byHeader = await openRawWebSocket(url(), { headers: { 'x-api-key': stack.key.apiKey } })
       byHeader.send('{"connect":{},"id":1}')
       await byHeader.frame('"connect"')
-      const byBearer = await openRaw(url(), {
+      const byBearer = await openRawWebSocket(url(), {
         headers: { authorization: `Bearer ${stack.key.apiKey}` },
       })
       byBearer.send('{"connect":{},"id":1}')
       await byBearer.frame('"connect"')
-      const inside = await openRaw(url())
+      const inside = await openRawWebSocket(url())
       inside.send(connect(1, { token: '', headers: { 'X-Api-Key': stack.key.apiKey } }))
       await inside.frame('"connect"')
     })
 
     test('upgrades that are refused say why', async () => {
       const refused = async (query: string, options: object = {}, path = url(query)) => {
-        const { status, body, headers } = await refusedUpgrade(path, options)
+        const { status, body, headers } = await readRefusedUpgrade(path, options)
         assert.match(String(headers['content-type']), /^application\/problem\+json/)
         const { code, message, timestamp } = JSON.parse(body)
         assert.equal(typeof message, 'string')
@@ -253,25 +263,25 @@ for (const transport of TRANSPORTS) {
     })
 
     test('a used up quota: 403 at the upgrade, 4503 at connect, 4503 for the live connection', async () => {
-      const own = await openStack()
+      const own = await startRealtimeStack()
       const alone = await own.serve({ transport })
       const here = `ws://127.0.0.1:${alone.port}/connection/websocket`
       const key = await own.accounts.createKey({ name: 'poor', plan: 'free' })
       const principal = own.accounts.guard.authenticate({ apiKey: key.apiKey })
       assert.ok(principal !== undefined && !(principal instanceof Error))
-      const live = await openRaw(`${here}?token=${key.apiKey}`)
+      const live = await openRawWebSocket(`${here}?token=${key.apiKey}`)
       live.send(`{"connect":{},"id":1}\n${subscribe(2, TRADES)}`)
       await live.frame('"id":2')
       const { remaining } = own.meter.quota(principal)
       own.meter
         .reserve(principal, Math.floor((remaining ?? 0) * 1_000))
         .settle((remaining ?? 0) * 1_000)
-      const { status, body } = await refusedUpgrade(`${here}?token=${key.apiKey}`)
+      const { status, body } = await readRefusedUpgrade(`${here}?token=${key.apiKey}`)
       assert.deepEqual([status, JSON.parse(body).details.reason], [403, 'quota_exhausted'])
-      const late = await openRaw(here)
+      const late = await openRawWebSocket(here)
       late.send(`{"connect":{"token":"${key.apiKey}"},"id":1}`)
       assert.deepEqual(await late.closed(), { code: 4503, reason: 'quota exceeded' })
-      await own.commit([{ trade: tradeAt(1) }])
+      await own.commit([{ trade: buildTradeEvent(1) }])
       await live.frame('"push"')
       assert.deepEqual(await until(() => live.closed(), 'the charge', 15_000), {
         code: 4503,
@@ -283,7 +293,7 @@ for (const transport of TRANSPORTS) {
     test('guessing keys is limited by address: 429 with Retry-After', async () => {
       const answers = await Promise.all(
         Array.from({ length: 2 * ANONYMOUS_REQUESTS_PER_SECOND + 20 }, () =>
-          refusedUpgrade(url('?token=guess')),
+          readRefusedUpgrade(url('?token=guess')),
         ),
       )
       const limited = answers.find(({ status }) => status === 429)
@@ -293,11 +303,11 @@ for (const transport of TRANSPORTS) {
     })
 
     test('the JSON subprotocol is echoed, and nothing where nothing was offered', async () => {
-      const offered = await openRaw(url(`?token=${stack.key.apiKey}`), {
+      const offered = await openRawWebSocket(url(`?token=${stack.key.apiKey}`), {
         protocols: ['other', 'centrifuge-json'],
       })
       assert.equal(offered.ws.protocol, 'centrifuge-json')
-      const bare = await openRaw(url(`?token=${stack.key.apiKey}`))
+      const bare = await openRawWebSocket(url(`?token=${stack.key.apiKey}`))
       assert.equal(bare.ws.protocol, '')
     })
 
@@ -305,10 +315,10 @@ for (const transport of TRANSPORTS) {
       const key = await stack.accounts.createKey({ name: 'billed', plan: 'selfhost' })
       const principal = stack.accounts.guard.authenticate({ apiKey: key.apiKey })
       assert.ok(principal !== undefined && !(principal instanceof Error))
-      const raw = await openRaw(url(`?token=${key.apiKey}`))
+      const raw = await openRawWebSocket(url(`?token=${key.apiKey}`))
       raw.send(`{"connect":{},"id":1}\n${subscribe(2, TRADES)}`)
       await raw.frame('"id":2')
-      await stack.commit([{ trade: tradeAt(7_001) }, { trade: tradeAt(7_002) }])
+      await stack.commit([{ trade: buildTradeEvent(7_001) }, { trade: buildTradeEvent(7_002) }])
       const pushes = await until(() => {
         const found = raw.frames.filter((text) => text.includes('"push"'))
         return found.length === 2 ? found : undefined
@@ -326,17 +336,23 @@ for (const transport of TRANSPORTS) {
   })
 
   describe(`time and limits over ${transport}`, () => {
-    const connected = async (stack: Stack, server: Realtime, query = ''): Promise<RawSocket> => {
-      const raw = await openRaw(`ws://127.0.0.1:${server.port}/connection/websocket${query}`)
+    const connected = async (
+      stack: RealtimeStack,
+      server: RealtimeServer,
+      query = '',
+    ): Promise<RawWebSocket> => {
+      const raw = await openRawWebSocket(
+        `ws://127.0.0.1:${server.port}/connection/websocket${query}`,
+      )
       raw.send(`{"connect":{"token":"${stack.key.apiKey}"},"id":1}`)
       await raw.frame('"connect"')
       return raw
     }
 
     test('stale, pinged, silent: 3502, {} and 3012', async () => {
-      const stack = await openStack()
+      const stack = await startRealtimeStack()
       const server = await stack.serve({ transport })
-      const stale = await openRaw(`ws://127.0.0.1:${server.port}/connection/websocket`)
+      const stale = await openRawWebSocket(`ws://127.0.0.1:${server.port}/connection/websocket`)
       const live = await connected(stack, server)
       const framed = await connected(stack, server, '?cf_ws_frame_ping_pong=true')
       assert.ok(!framed.frames[0]?.includes('"ping"'))
@@ -360,14 +376,14 @@ for (const transport of TRANSPORTS) {
     })
 
     test('a key that runs out: ttl, then 3005 after the grace', async () => {
-      const stack = await openStack()
+      const stack = await startRealtimeStack()
       const server = await stack.serve({ transport })
       const key = await stack.accounts.createKey({
         name: 'short',
         plan: 'selfhost',
         expiresAtMs: Date.now() + 20_000,
       })
-      const raw = await openRaw(
+      const raw = await openRawWebSocket(
         `ws://127.0.0.1:${server.port}/connection/websocket?token=${key.apiKey}`,
       )
       raw.send('{"connect":{},"id":1}')
@@ -385,26 +401,26 @@ for (const transport of TRANSPORTS) {
     })
 
     test('connections of one account: then 3504; origins: only the listed ones', async () => {
-      const stack = await openStack()
+      const stack = await startRealtimeStack()
       const server = await stack.serve({
         transport,
         env: { WS_CONNECTIONS_PER_ACCOUNT: '2', WS_ALLOWED_ORIGINS: 'https://ours.example' },
       })
       const url = `ws://127.0.0.1:${server.port}/connection/websocket`
       const [first] = [await connected(stack, server), await connected(stack, server)]
-      const third = await openRaw(url)
+      const third = await openRawWebSocket(url)
       third.send(`{"connect":{"token":"${stack.key.apiKey}"},"id":1}`)
       assert.deepEqual(await third.closed(), { code: 3504, reason: 'connection limit' })
       first.ws.close()
       await first.closed()
       await until(async () => (await connected(stack, server)).frames.length > 0)
-      assert.equal((await refusedUpgrade(url, { origin: 'https://other.example' })).status, 403)
-      await openRaw(url, { origin: 'https://ours.example' })
+      assert.equal((await readRefusedUpgrade(url, { origin: 'https://other.example' })).status, 403)
+      await openRawWebSocket(url, { origin: 'https://ours.example' })
       await stack.close()
     })
 
     test('a reader that stalls on an event channel is closed, and nobody else notices', async () => {
-      const stack = await openStack()
+      const stack = await startRealtimeStack()
       const long = '長'.repeat(250)
       await stack.commit([{ token: { address: TOKEN, name: long, symbol: long } }])
       const server = await stack.serve({ transport })
@@ -421,12 +437,12 @@ for (const transport of TRANSPORTS) {
       const total = 8_000
       const before = quick.frames.length
       for (let at = 0; at < total; at += 200) {
-        const trades = Array.from({ length: 200 }, (_, part) => tradeAt(at + part))
+        const trades = Array.from({ length: 200 }, (_, part) => buildTradeEvent(at + part))
         await stack.commit([{ trades }])
         // The quick one keeps up by being waited for, however busy the machine is.
         await until(() => quick.frames.length >= before + at + 200, `${at + 200} frames`, 20_000)
       }
-      const pushes = (raw: RawSocket) => raw.frames.filter((text) => text.includes('"push"'))
+      const pushes = (raw: RawWebSocket) => raw.frames.filter((text) => text.includes('"push"'))
       await until(() => pushes(quick).length === total, 'everything at the quick one', 20_000)
       slow.ws.resume()
       const end = await slow.closed()

@@ -10,7 +10,7 @@ import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { topicSpecs } from '../../core/bus/topic-specs.ts'
 import { keepSchemas, localCodec, SCHEMAS_FILE } from '../../core/codec/local.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
-import { lostLanesSuite } from '../support/lost-lanes-suite.ts'
+import { lostLanesSuite } from '../support/bus/lost-lanes-suite.ts'
 
 const DAY_MS = 86_400_000
 const folder = mkdtempSync(join(tmpdir(), 'sluice-resume-'))

@@ -6,8 +6,13 @@ import { type BatchRows, batchRows } from '../../processors/sinks/batch-rows.ts'
 import { openRowWorkerPool } from '../../processors/sinks/row-worker-pool.ts'
 import { SINKS } from '../../processors/sinks/tables.ts'
 import type { Topic } from '../../schemas/topics.ts'
+import {
+  type TapeBlock,
+  tapeBlockEvent,
+  tapeMeta,
+  tapeTradeEvent,
+} from '../support/builders/trade-tape.ts'
 import { freePort } from '../support/ports.ts'
-import { blockEventOf, metaOf, type TapeBlock, tradeEventOf } from '../support/tape.ts'
 
 const codec = localCodec()
 const threads = openRowWorkerPool({ registry: null }, silentLogger())
@@ -37,12 +42,12 @@ const operationAt = (height: number) =>
   ({ op: 'apply', seq: height, block: blockAt(height), finalHeight: 0 }) as const
 
 const blockBytes = (height: number): Buffer =>
-  codec.encode('block.BlockEvent', blockEventOf(operationAt(height)))
+  codec.encode('block.BlockEvent', tapeBlockEvent(operationAt(height)))
 
 const tradeBytes = (height: number): Buffer =>
   codec.encode('dex.trade.TradeEvents', {
-    meta: metaOf(operationAt(height)),
-    events: [0, 1].map((index) => tradeEventOf(blockAt(height), index)),
+    meta: tapeMeta(operationAt(height)),
+    events: [0, 1].map((index) => tapeTradeEvent(blockAt(height), index)),
   })
 
 const rowsHere = (topic: Topic, values: readonly (Uint8Array | null)[]): BatchRows => {
@@ -103,7 +108,7 @@ test('a batch without anything readable has no rows and no newest record', async
 test('a newest state is written once per subject, as the batch left it', async () => {
   const priced = (usd: string, part: number): Buffer =>
     codec.encode('token.price.TokenPriceEvents', {
-      meta: metaOf(operationAt(5), part, 2),
+      meta: tapeMeta(operationAt(5), part, 2),
       events: [
         { token_price: { token_address: '0xaaa', price_in_usd: usd, price_in_native: '1' } },
       ],

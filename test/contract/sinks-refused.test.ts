@@ -22,7 +22,7 @@ import { sinkConcurrency, sinkGroup, startSink } from '../../processors/sinks/ru
 import { SINKS, type Sink } from '../../processors/sinks/tables.ts'
 import { type Topic, topicName } from '../../schemas/topics.ts'
 import type { TradeStatEvent } from '../../schemas/wire.ts'
-import { metaOf } from '../support/tape.ts'
+import { tapeMeta } from '../support/builders/trade-tape.ts'
 import { until } from '../support/until.ts'
 
 const CHAINS = ['eth', 'bsc', 'base', 'arb', 'sol']
@@ -63,7 +63,7 @@ const statRecord = (token: string, usd: string, seq: number) => {
     ...VALUES,
     buy_volume_in_usd: usd,
   }
-  const meta = metaOf({ op: 'apply', seq, block, finalHeight: 0 })
+  const meta = tapeMeta({ op: 'apply', seq, block, finalHeight: 0 })
   return {
     topic: 'tradeStats' as const,
     key: token,

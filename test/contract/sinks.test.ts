@@ -20,7 +20,7 @@ import {
 } from '../../processors/sinks/runner.ts'
 import { SINKS } from '../../processors/sinks/tables.ts'
 import { topicName } from '../../schemas/topics.ts'
-import { metaOf } from '../support/tape.ts'
+import { tapeMeta } from '../support/builders/trade-tape.ts'
 import { until } from '../support/until.ts'
 
 const PARTITIONS = 16
@@ -52,7 +52,7 @@ const publishPrices = async (chain: string, usd: string, address = '0xaaa'): Pro
   const writer = await bus.writer(`test.${chain}`)
   const block = { height: 1, hash: '0xb1', parent: '0xb0', timeMs: 1_700_000_000_000, trades: [] }
   const value = codec.encode('token.price.TokenPriceEvents', {
-    meta: metaOf({ op: 'apply', seq: 1, block, finalHeight: 0 }),
+    meta: tapeMeta({ op: 'apply', seq: 1, block, finalHeight: 0 }),
     events: [{ token_price: { token_address: address, price_in_usd: usd, price_in_native: '1' } }],
   })
   const records = Array.from({ length: PARTITIONS }, (_, partition) => ({

@@ -4,7 +4,7 @@ import { openThreads } from '../../core/runtime/threads.ts'
 
 const ended: unknown[] = []
 const threads = openThreads<number, number>({
-  module: new URL('../support/thread-child', import.meta.url),
+  module: new URL('../support/worker-pool-child', import.meta.url),
   name: 'work',
   data: { factor: 2 },
   most: 2,

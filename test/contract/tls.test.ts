@@ -7,25 +7,25 @@ import { loadConfig } from '../../core/config/config.ts'
 import { readTls, type Tls } from '../../core/config/tls.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import { makeBaseApp } from '../../serving/http/base.ts'
-import { openStack, type Stack } from '../support/realtime.ts'
+import { createBaseApp } from '../../serving/http/base-app.ts'
+import { type RealtimeStack, startRealtimeStack } from '../support/realtime-stack.ts'
 
 const file = (name: string): string =>
   fileURLToPath(new URL(`../fixtures/tls/${name}`, import.meta.url))
 
 let tls: Tls
-let stack: Stack
+let stack: RealtimeStack
 before(async () => {
   const [tlsCertFile, tlsKeyFile] = [file('cert.pem'), file('key.pem')]
   const read = readTls({ tlsCertFile, tlsKeyFile })
   assert.ok(read)
   tls = read
-  stack = await openStack()
+  stack = await startRealtimeStack()
 })
 after(() => stack.close())
 
 test('HTTP over our own TLS: its answers ask for TLS from then on', async () => {
-  const app = await makeBaseApp(
+  const app = await createBaseApp(
     { tls, config: loadConfig({}), metrics: makeMetrics(), log: silentLogger(), nowMs: Date.now },
     { title: 'test', description: 'test', securitySchemes: {} },
   )

@@ -8,13 +8,17 @@ import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { type Accounts, createAccounts } from '../../serving/auth/accounts.ts'
 import type { NewApplication } from '../../serving/auth/administration.ts'
-import type { Realtime } from '../../serving/realtime/server.ts'
-import { openRaw, type RawSocket, refusedUpgrade } from '../support/raw-socket.ts'
-import { openStack, type Stack } from '../support/realtime.ts'
+import type { RealtimeServer } from '../../serving/realtime/server.ts'
+import {
+  openRawWebSocket,
+  type RawWebSocket,
+  readRefusedUpgrade,
+} from '../support/raw-websocket.ts'
+import { type RealtimeStack, startRealtimeStack } from '../support/realtime-stack.ts'
 import { until } from '../support/until.ts'
 
-let stack: Stack
-let server: Realtime
+let stack: RealtimeStack
+let server: RealtimeServer
 let quick: Accounts
 let shiftMs = 0
 const clients: Centrifuge[] = []
@@ -33,7 +37,7 @@ const accountsWith = (ttlSeconds: number): Promise<Accounts> =>
   })
 
 before(async () => {
-  stack = await openStack()
+  stack = await startRealtimeStack()
   server = await stack.serve({ env: { WS_CONNECTIONS_PER_ACCOUNT: '100' } })
   quick = await accountsWith(3)
 })
@@ -63,8 +67,8 @@ const newApp = (name: string): Promise<NewApplication> =>
   stack.accounts.createKey({ name, plan: 'selfhost' })
 
 /** A raw connection that was let in with a token. */
-const connected = async (token: string): Promise<RawSocket> => {
-  const raw = await openRaw(address())
+const connected = async (token: string): Promise<RawWebSocket> => {
+  const raw = await openRawWebSocket(address())
   raw.send(`{"connect":{"token":"${token}"},"id":1}`)
   await raw.frame('"connect":{')
   return raw
@@ -104,8 +108,10 @@ const stock = (options: object, url = address()): Client => {
 
 test('a token connects by command, URL and header; its life is told, a key has none', async () => {
   const token = await tokenOf()
-  const inUrl = await openRaw(address(token))
-  const inHeader = await openRaw(address(), { headers: { authorization: `Bearer ${token}` } })
+  const inUrl = await openRawWebSocket(address(token))
+  const inHeader = await openRawWebSocket(address(), {
+    headers: { authorization: `Bearer ${token}` },
+  })
   for (const raw of [inUrl, inHeader]) raw.send('{"connect":{},"id":1}')
   const byCommand = await connected(token)
   for (const raw of [inUrl, inHeader, byCommand]) {
@@ -123,7 +129,7 @@ test('a token connects by command, URL and header; its life is told, a key has n
 test('bad tokens: 401 at the upgrade, 3500 at connect, no second try', async () => {
   const [head, body, signature = ''] = (await tokenOf()).split('.')
   const forged = `${head}.${body}.${signature.slice(0, -4)}AAAA`
-  const refused = await refusedUpgrade(address(forged))
+  const refused = await readRefusedUpgrade(address(forged))
   assert.equal(refused.status, 401)
   assert.equal(JSON.parse(refused.body).details.reason, 'invalid_token')
   const client = stock({ token: forged })
@@ -145,11 +151,11 @@ test('an expired token: one 109, one getToken, connected; in the URL it is let p
   })
   await client.centrifuge.ready(5_000)
   assert.deepEqual([asked, client.ends.length], [1, 0])
-  const raw = await openRaw(address(old))
+  const raw = await openRawWebSocket(address(old))
   raw.send(`{"connect":{"token":"${fresh}"},"id":1}`)
   await raw.frame('"connect":{')
   raw.ws.close()
-  const stale = await openRaw(address(old))
+  const stale = await openRawWebSocket(address(old))
   stale.send('{"connect":{},"id":1}')
   assert.match(await stale.frame('"error"'), /"code":109,"message":"token expired"/)
   stale.ws.close()
@@ -248,7 +254,7 @@ test('what is revoked is closed within two seconds, wherever it was revoked', as
     assert.equal(bystander.ws.readyState, WebSocket.OPEN, name)
     for (const socket of [bystander, ...Object.values(sockets)]) socket.ws.close()
     if (dead.includes('jwt')) {
-      const refused = await refusedUpgrade(address(token))
+      const refused = await readRefusedUpgrade(address(token))
       assert.ok([401, 403].includes(refused.status), name)
     }
   }
@@ -256,7 +262,7 @@ test('what is revoked is closed within two seconds, wherever it was revoked', as
 
 test('a token revoked between upgrade and connect is not let in', async () => {
   const app = await newApp('in between')
-  const raw = await openRaw(address(await tokenOf(app)))
+  const raw = await openRawWebSocket(address(await tokenOf(app)))
   await stack.accounts.admin.deleteApplication(app.appId)
   raw.send('{"connect":{},"id":1}')
   assert.equal((await raw.closed()).code, 3500)

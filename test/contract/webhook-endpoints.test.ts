@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type ApiAnswer, call, startApi, type TestApi } from '../support/api.ts'
+import { type ApiResponse, callApi, startApi, type TestApi } from '../support/api-stack.ts'
 import { until } from '../support/until.ts'
 
 const PUBLIC = ['93.184.216.34']
@@ -23,8 +23,8 @@ const send = (
   path: string,
   body?: unknown,
   headers: Readonly<Record<string, string>> = {},
-): Promise<ApiAnswer> =>
-  call(api, path, {
+): Promise<ApiResponse> =>
+  callApi(api, path, {
     method,
     headers: {
       'x-api-key': api.apiKey,
@@ -40,7 +40,7 @@ const made = async (body: object = {}, version = 'v2'): Promise<Record<string, u
   return record(answer.body)
 }
 
-const faultOf = ({ body }: ApiAnswer): unknown => record(body).code
+const faultOf = ({ body }: ApiResponse): unknown => record(body).code
 
 const removeAll = async (): Promise<void> => {
   const { data } = record((await send('GET', '/v2/webhook/endpoint?limit=100')).body)
@@ -249,7 +249,7 @@ test('an endpoint of another organization does not exist, and scopes are asked f
   assert.equal((await send('GET', '/v1/webhook/endpoint', undefined, asReader)).status, 200)
   const refused = await send('POST', '/v1/webhook/endpoint', { url: HOOK }, asReader)
   assert.deepEqual([refused.status, faultOf(refused)], [403, 40301])
-  assert.equal((await call(api, '/v2/webhook/endpoint', { headers: {} })).status, 401)
+  assert.equal((await callApi(api, '/v2/webhook/endpoint', { headers: {} })).status, 401)
   await removeAll()
 })
 

@@ -4,9 +4,9 @@ import type { FastifyInstance } from 'fastify'
 import { loadConfig } from '../../core/config/config.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import { makeMeter } from '../../serving/billing/meter.ts'
-import { makeAdminServer } from '../../serving/http/admin.ts'
-import { call, startApi, type TestApi } from '../support/api.ts'
+import { createMeter } from '../../serving/billing/meter.ts'
+import { createAdminServer } from '../../serving/http/admin.ts'
+import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
 
 const ADMIN_TOKEN = 'admin token of this test'
 
@@ -15,10 +15,10 @@ let admin: FastifyInstance
 
 before(async () => {
   api = await startApi()
-  admin = await makeAdminServer({
+  admin = await createAdminServer({
     accounts: api.accounts,
     endpoints: api.endpoints,
-    meter: makeMeter(),
+    meter: createMeter(),
     config: loadConfig({ ADMIN_TOKEN }),
     metrics: makeMetrics(),
     log: silentLogger(),
@@ -38,7 +38,7 @@ const asked = async (method: 'POST' | 'DELETE', url: string, payload?: object) =
 }
 
 const endpointWith = async (apiKey: string): Promise<void> => {
-  const made = await call(api, '/v2/webhook/endpoint', {
+  const made = await callApi(api, '/v2/webhook/endpoint', {
     method: 'POST',
     headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
     body: JSON.stringify({ url: 'https://receiver.example.com/hook' }),

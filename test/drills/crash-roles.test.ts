@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertSameContent, assertWorthy } from '../support/crash-drill.ts'
+import { assertEnoughKillsInFlight, assertSameContent } from '../support/drills/crash.ts'
+import { runRolesCrashDrill } from '../support/drills/crash-roles.ts'
 import { startServers } from '../support/installation.ts'
-import { orExplain } from '../support/or-explain.ts'
-import { rolesDrill } from '../support/roles-drill.ts'
+import { tryStart } from '../support/optional-dependency.ts'
 
 /** Many for `npm run drill`, and a chain of as many trades per second as it is to bear, which goes on while roles die. */
 const KILLS = Number(process.env.SLUICE_DRILL_KILLS ?? 3)
 const RATE = Number(process.env.SLUICE_DRILL_RATE ?? 10)
 const GENESIS = Date.UTC(2026, 1, 1)
 
-const first = await orExplain('roles under kills on a Kafka broker with a registry', startServers)
+const first = await tryStart('roles under kills on a Kafka broker with a registry', startServers)
 
 if (first) {
   const parked = [first]
   test(`roles killed ${KILLS} times under load: nothing lost, nothing twice`, async () => {
-    const { kills, clean, killed } = await rolesDrill({
+    const { kills, clean, killed } = await runRolesCrashDrill({
       chain: { id: 'sol', seed: 12, ratePerSecond: RATE, genesisMs: GENESIS },
       servers: async () => parked.pop() ?? startServers(),
       kills: KILLS,
@@ -24,7 +24,7 @@ if (first) {
       random: Math.random,
       report: (line) => console.log(line),
     })
-    assertWorthy(kills)
+    assertEnoughKillsInFlight(kills)
     assertSameContent(killed, clean)
     const trades = clean.settled.digests.find(({ name }) => name === 'sol_dex_trades')
     assert.ok((trades?.rows ?? 0) > 500, `${trades?.rows} final trades were compared`)

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fetchApiTester, testApi } from '../support/api-tester.ts'
-import { orExplain } from '../support/or-explain.ts'
+import { tryStart } from '../support/optional-dependency.ts'
 import { freePort } from '../support/ports.ts'
-import { sluice } from '../support/sluice.ts'
+import { startSluice } from '../support/sluice-process.ts'
 import { until } from '../support/until.ts'
 
 /** In five minutes one tester sends about 20,000 requests. */
@@ -15,7 +15,7 @@ const SECONDS = Number(process.env.SLUICE_OPENAPI_SECONDS ?? 300)
 const PATHS = '^/(?!v1/)'
 const SHOWN_CHARS = 20_000
 
-const tester = await orExplain('a tester of OpenAPI documents, in Python', async () => {
+const tester = await tryStart('a tester of OpenAPI documents, in Python', async () => {
   await fetchApiTester()
   return true
 })
@@ -23,7 +23,7 @@ const tester = await orExplain('a tester of OpenAPI documents, in Python', async
 if (tester) {
   test('requests made of the document get answers that fit it, and no server error but 501', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-openapi-'))
-    const run = sluice(['start', '--data', folder, '--port', String(await freePort())])
+    const run = startSluice(['start', '--data', folder, '--port', String(await freePort())])
     try {
       await until(() => run.out.text.includes('Ctrl-C'), 'the welcome is printed', 90_000)
       const { baseUrl, apiKey } = JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8'))

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { chainRow } from '../../schemas/chains.ts'
 import type { BlockEvent } from '../../schemas/wire.ts'
-import { inTurn } from '../support/replay/plans.ts'
+import { faultsInTurn } from '../support/replay/fault-plans.ts'
+import { assertCompleteLog, startParallelChains } from '../support/replay/parallel-chains.ts'
 import { type ReplayServer, startServers } from '../support/replay/servers.ts'
-import { assertWhole, startSideBySide } from '../support/replay/side-by-side.ts'
 import { until } from '../support/until.ts'
 
 /** How long the chains grow, each at its own pace. */
@@ -23,9 +23,9 @@ test(`every chain side by side for ${MINUTES} minutes, over nodes that make mist
     head: FROM + BACKLOG,
     headMs: Date.now(),
     lateMs: 3_000,
-    faults: (chain) => inTurn(chain === WORST.chain ? WORST.every : EVERY),
+    faults: (chain) => faultsInTurn(chain === WORST.chain ? WORST.every : EVERY),
   })
-  const run = await startSideBySide({
+  const run = await startParallelChains({
     servers,
     from: FROM,
     rpcTimeoutMs: 2_000,
@@ -41,7 +41,7 @@ test(`every chain side by side for ${MINUTES} minutes, over nodes that make mist
       const to = newestBlock(server)
       const reached = (): boolean => run.height(server.chain) >= to
       await until(reached, `${server.chain} reaches ${to}`, CATCH_UP_MS)
-      const blocks = await assertWhole(run, server, { from: FROM, to })
+      const blocks = await assertCompleteLog(run, server, { from: FROM, to })
       console.log(JSON.stringify(lineOf(server, blocks)))
       assert.ok(Object.keys(server.done()).length > 0, `${server.chain} met faults`)
     }

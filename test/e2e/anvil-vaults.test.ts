@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Address, type Hex, parseEther, zeroAddress } from 'viem'
-import { type Anvil, accountAt, startAnvil } from '../support/anvil.ts'
-import { deployVault, type VaultMarket, type VaultPool } from '../support/balancer-node.ts'
 import {
   type Ingested,
-  ingested,
-  proven,
-  type TakenTrade,
-  type Wanted,
-} from '../support/ingested.ts'
-import { deployManager, type KeyedMarket, type KeyedPool } from '../support/v4-node.ts'
+  type IngestedTrade,
+  type IngestRequest,
+  ingestBlocks,
+  verifyPools,
+} from '../support/ingest-node.ts'
+import { type Anvil, devAccount, startAnvil } from '../support/nodes/anvil.ts'
+import { deployVault, type VaultMarket, type VaultPool } from '../support/nodes/balancer-v2.ts'
+import { deployV4Market, type V4Market, type V4Pool } from '../support/nodes/uniswap-v4.ts'
 
 /** A pool's tokens before and after a transaction, which has a block of its own. */
 type Moved = ReadonlyMap<string, bigint>
 
-const OWNER = accountAt(0).address.toLowerCase()
+const OWNER = devAccount(0).address.toLowerCase()
 const CHANGE = {
   opened: 'DEX_POOL_EVENT_TYPE_INITIALIZE',
   more: 'DEX_POOL_EVENT_TYPE_INCREASE_LIQUIDITY',
@@ -33,7 +33,7 @@ const difference = (before: Moved, after: Moved): Moved =>
   )
 
 /** What a trade did to its pool. */
-const movedBy = ({ tokenIn, tokenOut, inRaw, outRaw }: TakenTrade): Moved =>
+const movedBy = ({ tokenIn, tokenOut, inRaw, outRaw }: IngestedTrade): Moved =>
   new Map([
     [tokenIn, inRaw],
     [tokenOut, -outRaw],
@@ -48,19 +48,19 @@ const head = (anvil: Anvil): Promise<number> =>
 describe('pools that lie in one contract, on a real node', () => {
   let anvil: Anvil
   let vault: VaultMarket
-  let manager: KeyedMarket
+  let manager: V4Market
   /** Newest block of both deployments. */
   let deployed: number
 
   before(async () => {
     anvil = await startAnvil()
     vault = await deployVault(anvil.client)
-    manager = await deployManager(anvil.client)
+    manager = await deployV4Market(anvil.client)
     deployed = await head(anvil)
   })
   after(() => anvil.stop())
 
-  const wanted = async (extra: Wanted['extra'], from = 0): Promise<Wanted> => ({
+  const wanted = async (extra: IngestRequest['extra'], from = 0): Promise<IngestRequest> => ({
     url: anvil.wsUrl,
     extra,
     from,
@@ -99,7 +99,7 @@ describe('pools that lie in one contract, on a real node', () => {
       await change(three, CHANGE.more, vault.join(three, [0n, parseEther('3'), 0n]))
       await change(three, CHANGE.less, vault.exit(three, parseEther('5')))
       await change(two, CHANGE.less, vault.exitOne(two, parseEther('1'), 1))
-      run = await ingested(await wanted(vault.extra))
+      run = await ingestBlocks(await wanted(vault.extra))
     })
 
     test('a trade for each pool of a swap, in the amounts of the books', async () => {
@@ -155,7 +155,7 @@ describe('pools that lie in one contract, on a real node', () => {
 
     test('the node proves pools whose registration was not seen, and they trade the same', async () => {
       const late = await wanted(vault.extra, deployed + 1)
-      const rest = await ingested(late)
+      const rest = await ingestBlocks(late)
       assert.deepEqual(rest.trades, run.trades)
       const after = new Set<string>(changes.map(({ hash }) => hash))
       assert.deepEqual(
@@ -163,7 +163,7 @@ describe('pools that lie in one contract, on a real node', () => {
         run.changes.filter(({ hash }) => after.has(hash)),
       )
       const family = 'balancer_v2'
-      const facts = await proven(
+      const facts = await verifyPools(
         late,
         Object.values(vault.pools).map(({ address }) => ({ address, family })),
       )
@@ -184,7 +184,7 @@ describe('pools that lie in one contract, on a real node', () => {
   })
 
   describe("Uniswap V4's PoolManager", () => {
-    const swaps: { readonly hash: Hex; readonly pool: KeyedPool }[] = []
+    const swaps: { readonly hash: Hex; readonly pool: V4Pool }[] = []
     let decreased: Hex
     let run: Ingested
 
@@ -193,7 +193,7 @@ describe('pools that lie in one contract, on a real node', () => {
       low(token === zeroAddress ? manager.tokens.weth : token)
 
     /** What a transaction left with the PoolManager, by token. */
-    const heldBy = async (hash: Hex, { key }: KeyedPool): Promise<Moved> => {
+    const heldBy = async (hash: Hex, { key }: V4Pool): Promise<Moved> => {
       const at = await placeOf(anvil, hash)
       const [one, other] = key
       const around = async (place: bigint): Promise<Moved> =>
@@ -206,7 +206,7 @@ describe('pools that lie in one contract, on a real node', () => {
 
     before(async () => {
       const { tokens, coin, keyless } = manager.pools
-      const swap = async (pool: KeyedPool, order: Parameters<KeyedMarket['swap']>[1]) => {
+      const swap = async (pool: V4Pool, order: Parameters<V4Market['swap']>[1]) => {
         swaps.push({ hash: await manager.swap(pool, order), pool })
       }
       await swap(tokens, { zeroForOne: true, amount: -parseEther('10') })
@@ -216,7 +216,7 @@ describe('pools that lie in one contract, on a real node', () => {
       decreased = await manager.decrease(parseEther('1000'))
       await swap(tokens, { zeroForOne: true, amount: -parseEther('11'), kept: true })
       await swap(keyless, { zeroForOne: false, amount: -parseEther('3') })
-      run = await ingested(await wanted(manager.extra))
+      run = await ingestBlocks(await wanted(manager.extra))
     })
 
     test('a trade for each swap, in the amounts that the PoolManager kept and gave', async () => {
@@ -277,7 +277,7 @@ describe('pools that lie in one contract, on a real node', () => {
 
     test('the node proves pools by their keys; a pool whose key nobody keeps is not taken', async () => {
       const late = await wanted(manager.extra, deployed + 1)
-      const rest = await ingested(late)
+      const rest = await ingestBlocks(late)
       const { keyless, ...kept } = manager.pools
       assert.deepEqual(
         rest.trades,
@@ -290,7 +290,7 @@ describe('pools that lie in one contract, on a real node', () => {
         'the price is asked of the node',
       )
       const family = 'uniswap_v4'
-      const facts = await proven(
+      const facts = await verifyPools(
         late,
         Object.values(manager.pools).map(({ id }) => ({ address: id, family })),
       )
@@ -314,7 +314,7 @@ describe('pools that lie in one contract, on a real node', () => {
       const early = await manager.swap(keyless, { zeroForOne: true, amount: -parseEther('4') })
       await anvil.client.mine({ blocks: 64 })
       const late = await manager.swap(keyless, { zeroForOne: true, amount: -parseEther('5') })
-      const { trades } = await ingested(await wanted(manager.extra, deployed + 1))
+      const { trades } = await ingestBlocks(await wanted(manager.extra, deployed + 1))
       assert.deepEqual(
         trades.filter(({ pool }) => pool === keyless.id).map(({ hash }) => hash),
         [late],
@@ -323,7 +323,7 @@ describe('pools that lie in one contract, on a real node', () => {
     })
 
     test('neither contract is heard where only the other is listed', async () => {
-      const other = await ingested(await wanted(vault.extra))
+      const other = await ingestBlocks(await wanted(vault.extra))
       const vaults = (taken: Ingested) =>
         new Set([...taken.trades, ...taken.changes].map(({ vault: keeper }) => keeper))
       assert.deepEqual(vaults(other), new Set([vault.vault]))

@@ -5,9 +5,9 @@ import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { evmSource } from '../../ingestors/evm/source/evm-source.ts'
 import { CHAINS } from '../../schemas/chains.ts'
-import { type Anvil, startAnvil } from '../support/anvil.ts'
-import { type Product, startProduct } from '../support/product.ts'
-import { deployMarket, type Market } from '../support/uniswap-node.ts'
+import { type AppStack, startAppStack } from '../support/app-stack.ts'
+import { type Anvil, startAnvil } from '../support/nodes/anvil.ts'
+import { deployUniswapMarket, type UniswapMarket } from '../support/nodes/uniswap-v2-v3.ts'
 import { until } from '../support/until.ts'
 
 interface TradeRow {
@@ -47,13 +47,13 @@ const TRADES =
 
 describe('real Uniswap contracts on a real node', () => {
   let anvil: Anvil
-  let market: Market
-  let product: Product
+  let market: UniswapMarket
+  let product: AppStack
   const closing = new AbortController()
 
   before(async () => {
     anvil = await startAnvil()
-    market = await deployMarket(anvil.client)
+    market = await deployUniswapMarket(anvil.client)
     const source = await evmSource({
       chain: { ...CHAINS.eth, blockTimeMs: 200 },
       urls: [anvil.wsUrl],
@@ -64,7 +64,7 @@ describe('real Uniswap contracts on a real node', () => {
       log: silentLogger(),
       signal: closing.signal,
     })
-    product = await startProduct({ chain: { row: CHAINS.eth, source, extra: market.extra } })
+    product = await startAppStack({ chain: { row: CHAINS.eth, source, extra: market.extra } })
   })
   after(async () => {
     await product.stop()

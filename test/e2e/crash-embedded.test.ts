@@ -3,7 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { assertSameContent, assertWorthy, embeddedDrill } from '../support/crash-drill.ts'
+import {
+  assertEnoughKillsInFlight,
+  assertSameContent,
+  runEmbeddedCrashDrill,
+} from '../support/drills/crash.ts'
 
 /** Many for `npm run drill`, and a chain of as many trades per second as it is to bear. */
 const KILLS = Number(process.env.SLUICE_DRILL_KILLS ?? 3)
@@ -15,7 +19,7 @@ const folder = mkdtempSync(join(tmpdir(), 'sluice-drill-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
 test(`the whole process killed ${KILLS} times under load: nothing lost, nothing twice`, async () => {
-  const { kills, clean, killed } = await embeddedDrill({
+  const { kills, clean, killed } = await runEmbeddedCrashDrill({
     chain: {
       id: 'sol',
       seed: 11,
@@ -29,7 +33,7 @@ test(`the whole process killed ${KILLS} times under load: nothing lost, nothing 
     random: Math.random,
     report: (line) => console.log(line),
   })
-  assertWorthy(kills)
+  assertEnoughKillsInFlight(kills)
   assertSameContent(killed, clean)
   const trades = clean.settled.digests.find(({ name }) => name === 'sol_dex_trades')
   assert.ok((trades?.rows ?? 0) > 500, `${trades?.rows} final trades were compared`)

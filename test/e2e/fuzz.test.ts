@@ -2,35 +2,35 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import {
-  type FuzzPlace,
-  fuzzSurface,
-  openPlace,
-  replayWords,
-  sharesOf,
-} from '../support/fuzz/drill.ts'
+  caseCounts,
+  type FuzzEnvironment,
+  replayCommand,
+  runFuzzSurface,
+  startFuzzEnvironment,
+} from '../support/fuzz/run-surface.ts'
 
 const CASES = Number(process.env.SLUICE_FUZZ_CASES ?? 2_000)
 /** A run that fails is repeated by its seed; another one every day finds more than one for ever. */
 const SEED = Number(process.env.SLUICE_FUZZ_SEED ?? 12)
 
-let place: FuzzPlace
+let place: FuzzEnvironment
 before(async () => {
-  place = await openPlace()
+  place = await startFuzzEnvironment()
 })
 after(() => place.stop())
 
-for (const [surface, count] of sharesOf(CASES)) {
+for (const [surface, count] of caseCounts(CASES)) {
   test(`${surface.name}: the process lives, its health answers, and nothing is our fault`, async () => {
     if (!place.instance.isRunning()) {
       await place.stop()
-      place = await openPlace()
+      place = await startFuzzEnvironment()
     }
     const { needsTarget = true } = surface
     const order = { seed: SEED, count }
-    const report = await fuzzSurface(surface, order, needsTarget ? place : undefined)
+    const report = await runFuzzSurface(surface, order, needsTarget ? place : undefined)
     assert.deepEqual(
       report.failures.map(
-        ({ index, message }) => `${replayWords(SEED, surface.name, index)}: ${message}`,
+        ({ index, message }) => `${replayCommand(SEED, surface.name, index)}: ${message}`,
       ),
       [],
     )

@@ -12,13 +12,13 @@ import { registryCodec } from '../../core/codec/registry.ts'
 import { loadConfig } from '../../core/config/config.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import type { TradeEvents } from '../../schemas/wire.ts'
-import { joinHeads } from '../support/heads.ts'
+import { joinEventTables } from '../support/join-event-tables.ts'
 import { type KafkaCluster, type Registry, startKafka, startRegistry } from '../support/kafka.ts'
-import { orExplain } from '../support/or-explain.ts'
-import { fetchKafkaClient, type PythonRecord, readWithPython } from '../support/python.ts'
-import { testRecorded } from '../support/recorded-run.ts'
-import { testRecordedSol } from '../support/recorded-sol-run.ts'
-import { within } from '../support/until.ts'
+import { tryStart } from '../support/optional-dependency.ts'
+import { fetchKafkaClient, type PythonRecord, readWithPython } from '../support/python-clients.ts'
+import { testEthereumReplay } from '../support/recordings/replay-ethereum.ts'
+import { testSolanaReplay } from '../support/recordings/replay-solana.ts'
+import { withTimeout } from '../support/until.ts'
 
 const ETH_TRADES = 'eth.dex.trades.processed'
 const SOL_TRADES = 'sol.dex.trades.processed'
@@ -64,12 +64,12 @@ const consumeAll = async (
       .run({
         eachMessage: async ({ message }) => {
           if (message.value)
-            values.push(joinHeads(await registry.decode(message.value)) as TradeEvents)
+            values.push(joinEventTables(await registry.decode(message.value)) as TradeEvents)
         },
       })
       .catch(reject)
   })
-  await within(read, `all of ${topic} is read`, 240_000)
+  await withTimeout(read, `all of ${topic} is read`, 240_000)
   await consumer.disconnect()
   return values
 }
@@ -123,7 +123,7 @@ const testPython = (brokers: readonly string[], url: string): Promise<void> =>
       assert.equal(got.length, want.length, topic)
       for (const [index, record] of want.entries()) {
         const read = got[index]
-        const value = joinHeads(read?.value as object)
+        const value = joinEventTables(read?.value as object)
         assert.deepEqual({ ...read, value }, JSON.parse(JSON.stringify(record)), topic)
       }
     }
@@ -131,10 +131,10 @@ const testPython = (brokers: readonly string[], url: string): Promise<void> =>
   })
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-recorded-kafka-'))
-const parts = await orExplain('a Kafka broker with a schema registry', () =>
+const parts = await tryStart('a Kafka broker with a schema registry', () =>
   Promise.all([startKafka(1), startRegistry()]),
 )
-const python = await orExplain("Python's Kafka client", async () => {
+const python = await tryStart("Python's Kafka client", async () => {
   await fetchKafkaClient()
   return true
 })
@@ -154,7 +154,7 @@ if (parts) {
       await registry.stop()
       rmSync(folder, { recursive: true, force: true })
     })
-    testRecorded({
+    testEthereumReplay({
       name: 'recorded ethereum blocks, replayed',
       overrides,
       consume: async () => {
@@ -163,7 +163,7 @@ if (parts) {
       },
       close,
     })
-    testRecordedSol({
+    testSolanaReplay({
       name: 'recorded Solana transactions, replayed',
       overrides,
       consume: () => consumeAll(SOL_TRADES, brokers, registry.url),

@@ -1,6 +1,6 @@
-import { testRecordedSol } from '../support/recorded-sol-run.ts'
+import { testSolanaReplay } from '../support/recordings/replay-solana.ts'
 
-await testRecordedSol({
+await testSolanaReplay({
   name: 'recorded Solana transactions, replayed on the embedded parts',
   overrides: async () => ({}),
   consume: (product) => product.topic('sol.dex.trades.processed', 'dex.trade.TradeEvents'),

@@ -1,6 +1,6 @@
-import { testRecorded } from '../support/recorded-run.ts'
+import { testEthereumReplay } from '../support/recordings/replay-ethereum.ts'
 
-await testRecorded({
+await testEthereumReplay({
   name: 'recorded ethereum blocks, replayed on the embedded parts',
   overrides: async () => ({}),
   consume: (product) => product.topic('eth.dex.trades.processed', 'dex.trade.TradeEvents'),

@@ -1,4 +1,4 @@
-import { testReorgs } from '../support/reorg-run.ts'
+import { testReorgs } from '../support/drills/reorg.ts'
 
 await testReorgs('reorgs of a made-up Ethereum', {
   chain: 'eth',

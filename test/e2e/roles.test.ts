@@ -2,23 +2,23 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { StatusReport } from '../../cli/app/status-report.ts'
 import {
+  createInstallation,
   type Installation,
-  openInstallation,
   ROLE_NAMES,
   type RoleProcess,
   type RoleProcessName,
   startServers,
 } from '../support/installation.ts'
-import { orExplain } from '../support/or-explain.ts'
-import { sluice, sluiceText } from '../support/sluice.ts'
-import { until, within } from '../support/until.ts'
+import { tryStart } from '../support/optional-dependency.ts'
+import { runSluice, startSluice } from '../support/sluice-process.ts'
+import { until, withTimeout } from '../support/until.ts'
 
 const GENESIS = Date.UTC(2026, 1, 1)
 /** The chain is shown up to here, and further when a test says so. */
 let shownMs = GENESIS + 180_000
 const END_MS = GENESIS + 300_000
 
-const servers = await orExplain('roles on a Kafka broker with a registry', startServers)
+const servers = await tryStart('roles on a Kafka broker with a registry', startServers)
 if (servers) testRoles(servers)
 
 function testRoles(parts: Awaited<ReturnType<typeof startServers>>): void {
@@ -27,7 +27,7 @@ function testRoles(parts: Awaited<ReturnType<typeof startServers>>): void {
   let apiKey = ''
 
   const installation = async (): Promise<Installation> => {
-    held ??= await openInstallation(parts, {
+    held ??= await createInstallation(parts, {
       id: 'eth',
       seed: 21,
       ratePerSecond: 5,
@@ -62,7 +62,7 @@ function testRoles(parts: Awaited<ReturnType<typeof startServers>>): void {
   })
 
   test('a role on a cluster that nobody prepared says what to do', async () => {
-    const run = sluice(['process'], await (await installation()).environment('process'))
+    const run = startSluice(['process'], await (await installation()).environment('process'))
     assert.equal(await run.exit, 1)
     assert.match(run.out.errors, /sluice init/)
   })
@@ -70,13 +70,13 @@ function testRoles(parts: Awaited<ReturnType<typeof startServers>>): void {
   test('init from two processes at once: one account, its key printed once; again: nothing new', async () => {
     const environment = await (await installation()).environment('init')
     const texts = await Promise.all([
-      sluiceText(['init', '--acl'], environment),
-      sluiceText(['init', '--acl'], environment),
+      runSluice(['init', '--acl'], environment),
+      runSluice(['init', '--acl'], environment),
     ])
     const keys = texts.flatMap((text) => /^apiKey +(\S+)$/m.exec(text)?.[1] ?? [])
     assert.equal(keys.length, 1, texts.join('\n'))
     apiKey = keys[0] ?? ''
-    assert.doesNotMatch(await sluiceText(['init'], environment), /apiKey/)
+    assert.doesNotMatch(await runSluice(['init'], environment), /apiKey/)
   })
 
   test('the services of docker-compose.yml run, and tell their operators how they are', async () => {
@@ -109,7 +109,7 @@ function testRoles(parts: Awaited<ReturnType<typeof startServers>>): void {
   test('status of the servers, without asking a process', async () => {
     const environment = await (await installation()).environment('init')
     const caughtUp = async (): Promise<boolean> => {
-      const text = await sluiceText(['status', '--json'], environment)
+      const text = await runSluice(['status', '--json'], environment)
       const [eth] = (JSON.parse(text) as StatusReport).chains
       return eth?.head?.height === 25 && eth.answers?.height === 25
     }
@@ -128,17 +128,17 @@ function testRoles(parts: Awaited<ReturnType<typeof startServers>>): void {
     running.set('process', started)
     await parts[0].stop()
     process.kill(started.pid, 'SIGTERM')
-    assert.equal(await within(started.exit, 'the role ends', 60_000), 0, started.out.errors)
+    assert.equal(await withTimeout(started.exit, 'the role ends', 60_000), 0, started.out.errors)
   })
 }
 
 test('roles as processes of their own name every server that they miss', async () => {
-  const run = sluice(['serve'], { CHAINS: 'ethereum,atlantis' })
+  const run = startSluice(['serve'], { CHAINS: 'ethereum,atlantis' })
   assert.equal(await run.exit, 1)
   for (const name of ['KAFKA_BROKERS', 'CLICKHOUSE_URL', 'KEY_PEPPER', 'atlantis']) {
     assert.match(run.out.errors, new RegExp(name))
   }
-  const ingest = sluice(['ingest'], { CHAINS: 'ethereum' })
+  const ingest = startSluice(['ingest'], { CHAINS: 'ethereum' })
   assert.equal(await ingest.exit, 1)
   assert.match(ingest.out.errors, /RPC_URLS_ETHEREUM/)
 })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { freePort } from '../support/ports.ts'
-import { type SluiceProcess, sluice } from '../support/sluice.ts'
+import { type SluiceProcess, startSluice } from '../support/sluice-process.ts'
 import { until } from '../support/until.ts'
 
 /** Nothing listens there: every attempt fails, with the address in the error of whichever library tried. */
@@ -37,7 +37,7 @@ const outputOf = ({ out }: SluiceProcess): string => out.text + out.errors
 
 test('a process whose nodes fail tells no credential: not in logs, /status, /ready or /metrics', async () => {
   const opsPort = await freePort()
-  const run = sluice(['all'], {
+  const run = startSluice(['all'], {
     ...COMMON,
     DATA_DIR: join(folder, 'all'),
     PORT: String(await freePort()),
@@ -79,7 +79,7 @@ test('servers that do not answer: the command ends and tells no credential', asy
     CLICKHOUSE_URL: `http://writer:clickhouse-secret-6@${CLOSED}`,
   }
   for (const words of [['init'], ['serve'], ['status']]) {
-    const run = sluice(words, { ...servers, DATA_DIR: join(folder, words[0] ?? '') })
+    const run = startSluice(words, { ...servers, DATA_DIR: join(folder, words[0] ?? '') })
     assert.equal(await run.exit, 1, words.join(' '))
     assertSilent(words.join(' '), outputOf(run))
     assert.match(outputOf(run), /sluice: /)
@@ -87,7 +87,7 @@ test('servers that do not answer: the command ends and tells no credential', asy
 })
 
 test('a store that does not answer behind an embedded log tells no credential', async () => {
-  const run = sluice(['all'], {
+  const run = startSluice(['all'], {
     ...COMMON,
     DATA_DIR: join(folder, 'store'),
     CHAINS: 'ethereum',

@@ -9,36 +9,36 @@ import { createPublicClient, http, parseAbi } from 'viem'
 import { mainnet } from 'viem/chains'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { type Simulator, startSimulator } from '../../simulator/start.ts'
+import type { ChildMessage, ChildOptions } from '../support/app-stack-child.ts'
 import {
-  type BruteFacts,
+  type BruteMetadata,
   type BruteTrade,
-  candlesOf,
+  bruteCandles,
+  bruteSwaps,
+  bruteTrades,
   type RawBlock,
-  swapsOf,
-  tradesOf,
-} from '../support/brute-force.ts'
-import type { ChildOrder, ChildWord } from '../support/product-child.ts'
+} from '../support/brute-force/trades-and-candles.ts'
 import { until } from '../support/until.ts'
 
 const HOUR_MS = 3_600_000
 /** Times faster than the clock: the hour goes by in a minute. */
 const PACE = 60
 const GENESIS_MS = Date.UTC(2026, 0, 5)
-const CHILD = fileURLToPath(new URL('../support/product-child.ts', import.meta.url))
+const CHILD = fileURLToPath(new URL('../support/app-stack-child.ts', import.meta.url))
 const KILLS = 3
 
 type Content = Readonly<Record<string, readonly string[]>>
 
 /** A run of the product in a process of its own. */
 class Run {
-  readonly #order: ChildOrder
+  readonly #order: ChildOptions
   #child: ChildProcess
   height = -1
   content: Content | undefined
   stream: readonly string[] = []
   deaths = 0
 
-  constructor(order: ChildOrder) {
+  constructor(order: ChildOptions) {
     this.#order = order
     this.#child = this.#launch()
   }
@@ -48,7 +48,7 @@ class Run {
       execArgv: ['--import', 'tsx'],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     })
-    child.on('message', (word: ChildWord) => {
+    child.on('message', (word: ChildMessage) => {
       if (word.kind === 'at') this.height = word.height
       else {
         this.content = word.content
@@ -137,7 +137,7 @@ describe('an hour of a simulated chain with reorgs', () => {
     const chain = await canonicalChain(simulator.httpUrl)
     const facts = await factsOf(simulator)
     const factories = new Set(simulator.extra.factories.map(({ factory }) => factory))
-    const brute = tradesOf(swapsOf(chain, factories), facts)
+    const brute = bruteTrades(bruteSwaps(chain, factories), facts)
     const lines = (clean.content?.['eth.dex.trades.processed'] ?? []).map(
       (line) => JSON.parse(line.slice(line.indexOf(' ') + 1)) as readonly unknown[],
     )
@@ -190,7 +190,7 @@ const compareCandles = (
   assert.equal(resolutions.size, 18)
   for (const [token, mine] of byToken) {
     for (const resolution of resolutions) {
-      const want = candlesOf(mine, resolution)
+      const want = bruteCandles(mine, resolution)
       const got = candles
         .filter((each) => each.token === token && each.resolution === resolution)
         .sort((a, b) => Number(a.startMs) - Number(b.startMs))
@@ -232,7 +232,7 @@ const compareRest = (lines: readonly string[], trades: readonly BruteTrade[]): v
   const tokens = [...new Set(trades.map(({ base }) => base))].sort()
   const want = tokens.flatMap((token) => {
     const mine = trades.filter(({ base }) => base === token)
-    return candlesOf(mine, '1m').map((candle) => ({ token, ...candle }))
+    return bruteCandles(mine, '1m').map((candle) => ({ token, ...candle }))
   })
   assert.deepEqual(
     got.map(({ token, timestamp, trades: count }) => [token, Number(timestamp), Number(count)]),
@@ -284,11 +284,11 @@ const canonicalChain = async (url: string): Promise<readonly RawBlock[]> => {
 }
 
 /** Decimals as the node gives them now; a token without an answer has none. */
-const factsOf = async ({ httpUrl, extra }: Simulator): Promise<BruteFacts> => {
+const factsOf = async ({ httpUrl, extra }: Simulator): Promise<BruteMetadata> => {
   const client = createPublicClient({ chain: mainnet, transport: http(httpUrl) })
   const chain = await canonicalChain(httpUrl)
   const tokens = new Set(
-    swapsOf(chain, new Set(extra.factories.map(({ factory }) => factory))).flatMap(
+    bruteSwaps(chain, new Set(extra.factories.map(({ factory }) => factory))).flatMap(
       ({ tokenIn, tokenOut }) => [tokenIn, tokenOut],
     ),
   )

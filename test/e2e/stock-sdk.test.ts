@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { compatibilityPage } from '../support/compatibility-page.ts'
-import { orExplain } from '../support/or-explain.ts'
+import { tryStart } from '../support/optional-dependency.ts'
 import { freePort } from '../support/ports.ts'
-import { fetchSdk, readWithSdk, type SdkReading } from '../support/python.ts'
-import { sluice } from '../support/sluice.ts'
+import { fetchSdk, readWithSdk, type SdkReading } from '../support/python-clients.ts'
+import { startSluice } from '../support/sluice-process.ts'
 import { until } from '../support/until.ts'
 
 const LISTEN_SECONDS = 120
@@ -39,7 +39,7 @@ const MAY_BE_EMPTY: ReadonlySet<string> = new Set([
   ...['Token get_token_similar', 'Token get_holders_multi'],
 ])
 
-const sdk = await orExplain("a rented service's SDK for Python", async () => {
+const sdk = await tryStart("a rented service's SDK for Python", async () => {
   await fetchSdk()
   return true
 })
@@ -54,7 +54,7 @@ const suite = (): void => {
 
   before(async () => {
     const port = String(await freePort())
-    const run = sluice(['start', '--data', folder, '--port', port])
+    const run = startSluice(['start', '--data', folder, '--port', port])
     stop = async () => {
       await run.kill('SIGTERM')
     }

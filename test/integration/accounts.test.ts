@@ -14,7 +14,7 @@ import { makeMetrics } from '../../core/ops/metrics.ts'
 import { makeRecordSigner } from '../../core/security/record-signature.ts'
 import { globalTopic } from '../../schemas/topics.ts'
 import { type Accounts, type AccountsDeps, createAccounts } from '../../serving/auth/accounts.ts'
-import { makeKey } from '../../serving/auth/keys.ts'
+import { generateApiKey } from '../../serving/auth/api-keys.ts'
 import type { Principal } from '../../serving/interfaces.ts'
 import { until } from '../support/until.ts'
 
@@ -167,7 +167,7 @@ test('the demo credentials are kept while they are good', async () => {
   const { credentialId = '' } = principalOf(accounts, first.apiKey)
   await accounts.revokeKey(credentialId)
   assert.notEqual((await accounts.createDemo(first)).apiKey, first.apiKey)
-  const strange = { ...first, apiKey: makeKey('sluice', 'live') }
+  const strange = { ...first, apiKey: generateApiKey('sluice', 'live') }
   assert.notEqual((await accounts.createDemo(strange)).apiKey, first.apiKey)
   await accounts.stop()
 })

@@ -8,16 +8,16 @@ import {
 import { base58Decode, base58Encode } from '../../core/base58.ts'
 import { CHAINS, type ChainRow } from '../../schemas/chains.ts'
 import type { TradeEvent } from '../../schemas/wire.ts'
-import { blocksOf, dataOf } from '../support/ingest-log.ts'
-import type { Json } from '../support/replay/chain.ts'
-import { type ReplayServer, type Spoil, startServer } from '../support/replay/servers.ts'
+import { readBlockEvents, readDataRecords } from '../support/read-ingest-topics.ts'
+import { solanaRecordingJson } from '../support/recordings/solana.ts'
+import type { Json } from '../support/replay/contract.ts'
 import {
-  assertWhole,
-  type SideBySide,
-  standingBlocks,
-  startSideBySide,
-} from '../support/replay/side-by-side.ts'
-import { solJson } from '../support/sol-recordings.ts'
+  assertCompleteLog,
+  canonicalBlocks,
+  type ParallelChains,
+  startParallelChains,
+} from '../support/replay/parallel-chains.ts'
+import { type ReplaceResult, type ReplayServer, startServer } from '../support/replay/servers.ts'
 import { until } from '../support/until.ts'
 
 /** First height, and the one that is waited for; no multiples of 7, which Solana skips. */
@@ -28,10 +28,10 @@ const LIMIT_MS = 60_000
 /** A chain whose node spoils some of its blocks, followed to its head. */
 const followed = async (
   row: ChainRow,
-  spoil: Spoil,
-): Promise<{ readonly server: ReplayServer; readonly run: SideBySide }> => {
+  spoil: ReplaceResult,
+): Promise<{ readonly server: ReplayServer; readonly run: ParallelChains }> => {
   const server = await startServer(row, { head: TO, headMs: Date.now(), lateMs: 1_000, spoil })
-  const run = await startSideBySide({
+  const run = await startParallelChains({
     servers: [server],
     from: FROM,
     rpcTimeoutMs: 1_000,
@@ -44,7 +44,7 @@ const followed = async (
 }
 
 const lettersOf = async (
-  { bus }: SideBySide,
+  { bus }: ParallelChains,
   reason: string,
 ): Promise<readonly DeadLetterEntry[]> => {
   const found: DeadLetterEntry[] = []
@@ -56,7 +56,7 @@ const lettersOf = async (
 
 /** The letter is listed, its replay comes to `outcome`, twice, and the metric has counted the reason. */
 const assertLetter = async (
-  run: SideBySide,
+  run: ParallelChains,
   reason: string,
   outcome: 'failed-again' | 'superseded',
 ): Promise<void> => {
@@ -82,18 +82,18 @@ const assertLetter = async (
 }
 
 /** Hashes of transactions of a block that moved tokens. */
-const movedIn = async (run: SideBySide, chain: string, height: number): Promise<number> => {
-  const records = await dataOf(run.bus, run.codec, chain)
+const movedIn = async (run: ParallelChains, chain: string, height: number): Promise<number> => {
+  const records = await readDataRecords(run.bus, run.codec, chain)
   return records.filter(({ family, meta }) => family === 'transfers' && meta.height === height)
     .length
 }
 
 const tradesIn = async (
-  run: SideBySide,
+  run: ParallelChains,
   chain: string,
   height: number,
 ): Promise<readonly TradeEvent[]> =>
-  (await dataOf(run.bus, run.codec, chain))
+  (await readDataRecords(run.bus, run.codec, chain))
     .filter(({ family, meta }) => family === 'trades' && meta.height === height)
     .flatMap(({ events }) => events as readonly TradeEvent[])
 
@@ -129,7 +129,7 @@ const changedLogs = (
 /** Two megabytes of a control character as a contract returns them. */
 const hugeName = (): string => `0x${word(32)}${word(2 << 20)}${'01'.repeat(2 << 20)}`
 
-const spoilEvm = (): Spoil => {
+const spoilEvm = (): ReplaceResult => {
   const seen = new Set<string>()
   const once = (what: string): boolean => {
     if (seen.has(what)) return false
@@ -181,7 +181,7 @@ const spoilReceipts = (right: unknown, once: (what: string) => boolean): unknown
 
 describe('bad input of an EVM chain', () => {
   let server: ReplayServer
-  let run: SideBySide
+  let run: ParallelChains
   before(async () => {
     const started = await followed(CHAINS.bsc, spoilEvm())
     server = started.server
@@ -193,7 +193,7 @@ describe('bad input of an EVM chain', () => {
   })
 
   test('the chain is whole', async () => {
-    await assertWhole(run, server, { from: FROM, to: TO })
+    await assertCompleteLog(run, server, { from: FROM, to: TO })
   })
 
   for (const [what, reason] of [
@@ -207,7 +207,7 @@ describe('bad input of an EVM chain', () => {
   }
 
   test('what was called final lies below the head', async () => {
-    for (const { final_height: final } of await blocksOf(run.bus, run.codec, 'bsc')) {
+    for (const { final_height: final } of await readBlockEvents(run.bus, run.codec, 'bsc')) {
       assert.ok(final <= TO + 1, `${final}`)
     }
   })
@@ -227,7 +227,7 @@ describe('bad input of an EVM chain', () => {
 
   test('logs out of order leave their transaction out, the block goes on without it', async () => {
     await assertLetter(run, 'log-order', 'failed-again')
-    const block = standingBlocks(await blocksOf(run.bus, run.codec, 'bsc')).find(
+    const block = canonicalBlocks(await readBlockEvents(run.bus, run.codec, 'bsc')).find(
       ({ meta }) => meta.height === AT.order,
     )
     assert.ok(block)
@@ -237,7 +237,7 @@ describe('bad input of an EVM chain', () => {
 
   test('a name of two megabytes of control characters is null, and a small letter', async () => {
     await assertLetter(run, 'bad-name', 'failed-again')
-    const records = await dataOf(run.bus, run.codec, 'bsc')
+    const records = await readDataRecords(run.bus, run.codec, 'bsc')
     const named = records.filter(({ family }) => family === 'tokenMetadata')
     assert.ok(named.length > 0)
     assert.ok(JSON.stringify(named).length < 100_000)
@@ -251,7 +251,8 @@ const EVENT = 'e445a52e51cb9a1d'
 
 /** A recorded swap, its events changed. */
 const swapWith = (change: (data: Buffer) => Buffer): Json => {
-  const { transaction, meta, version } = solJson('swap_pumpswap_1.json').getTransactionJson as Json
+  const { transaction, meta, version } = solanaRecordingJson('swap_pumpswap_1.json')
+    .getTransactionJson as Json
   const inner = ((meta as Json).innerInstructions as readonly Json[]).map((group) => ({
     ...group,
     instructions: (group.instructions as readonly Json[]).map((each) => {
@@ -263,7 +264,7 @@ const swapWith = (change: (data: Buffer) => Buffer): Json => {
   return { transaction, version, meta: { ...(meta as Json), innerInstructions: inner } }
 }
 
-const spoilSol: Spoil = ({ method, params }, right) => {
+const spoilSol: ReplaceResult = ({ method, params }, right) => {
   if (method !== 'getBlock' || (params[1] as Json).transactionDetails === 'none') return undefined
   const block = right as Json | null
   if (block === null) return undefined
@@ -290,7 +291,7 @@ const spoilSol: Spoil = ({ method, params }, right) => {
 
 describe('bad input of Solana', () => {
   let server: ReplayServer
-  let run: SideBySide
+  let run: ParallelChains
   before(async () => {
     const started = await followed(CHAINS.sol, spoilSol)
     server = started.server
@@ -302,7 +303,7 @@ describe('bad input of Solana', () => {
   })
 
   test('the chain is whole', async () => {
-    await assertWhole(run, server, { from: FROM, to: TO })
+    await assertCompleteLog(run, server, { from: FROM, to: TO })
   })
 
   test('a truncated instruction is a letter, the other transactions of its block are taken', async () => {
@@ -336,7 +337,7 @@ test('a block that no answer gives in shape makes its chain stand still, and it 
       return isBroken && Number(first?.blockNumber) === FROM + 2 ? [] : undefined
     },
   })
-  const run = await startSideBySide({
+  const run = await startParallelChains({
     servers: [server],
     from: FROM,
     rpcTimeoutMs: 1_000,
@@ -361,7 +362,7 @@ test('a block that no answer gives in shape makes its chain stand still, and it 
     await until(() => run.height(chain) >= TO, 'it goes on by itself', LIMIT_MS)
     assert.notEqual(status()?.state, 'halted')
     assert.ok((await outcomes()).every((outcome) => outcome === 'superseded'))
-    await assertWhole(run, server, { from: FROM, to: TO })
+    await assertCompleteLog(run, server, { from: FROM, to: TO })
   } finally {
     await run.stop()
     await server.stop()

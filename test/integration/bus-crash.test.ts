@@ -5,10 +5,10 @@ import { test } from 'node:test'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import type { CommitStep } from '../../core/bus/embedded/commit-queue.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
-import { judge, type Verdict } from '../support/bus-crash.ts'
-import { withFolder } from '../support/temp-folder.ts'
+import { type ConsistencyReport, checkConsistency } from '../support/bus/crash-suite.ts'
+import { withTempFolder } from '../support/temp-folder.ts'
 
-const CHILD = join(import.meta.dirname, '../support/bus-crash-child.ts')
+const CHILD = join(import.meta.dirname, '../support/bus/crash-child.ts')
 /** Kills from outside, at a time of their own. */
 const ROUNDS = Number(process.env.SLUICE_CRASH_ROUNDS ?? 5)
 const STEPS: readonly CommitStep[] = ['records', 'seal', 'state', 'offsets', 'written', 'durable']
@@ -23,7 +23,12 @@ interface Crash {
 }
 
 /** Runs the writer until it kills itself; returns how many blocks it said were acknowledged, then looks at the log. */
-const crash = async ({ path, step, killAt, mode }: Crash): Promise<Verdict & { acked: number }> => {
+const crash = async ({
+  path,
+  step,
+  killAt,
+  mode,
+}: Crash): Promise<ConsistencyReport & { acked: number }> => {
   const { stdout, signal, stderr } = spawnSync(
     process.execPath,
     ['--import', 'tsx', CHILD, path, step, String(killAt), mode],
@@ -38,11 +43,11 @@ const ackedIn = (stdout: string): number => {
   return last ? Number(last) + 1 : 0
 }
 
-const verdictOf = async (path: string): Promise<Verdict> => {
+const verdictOf = async (path: string): Promise<ConsistencyReport> => {
   const log = silentLogger()
   const bus = await openEmbeddedBus({ path, mapSizeBytes: 67_108_864, log, retention: 'off' })
   try {
-    return await judge(bus)
+    return await checkConsistency(bus)
   } finally {
     await bus.close()
   }
@@ -50,7 +55,7 @@ const verdictOf = async (path: string): Promise<Verdict> => {
 
 for (const step of STEPS) {
   test(`killed at "${step}": the commit is there as a whole or not at all, and the next run goes on`, () =>
-    withFolder(async (path) => {
+    withTempFolder(async (path) => {
       const first = await crash({ path, step, killAt: 3, mode: 'whole' })
       assert.equal(first.fault, undefined)
       assert.equal(first.acked, 3)
@@ -64,7 +69,7 @@ for (const step of STEPS) {
 
 for (const step of TEARING) {
   test(`killed at "${step}" without the transaction: the same check sees the torn commit`, () =>
-    withFolder(async (path) => {
+    withTempFolder(async (path) => {
       const { fault } = await crash({ path, step, killAt: 3, mode: 'torn' })
       assert.notEqual(fault, undefined)
     }))
@@ -85,7 +90,7 @@ const killAfter = async (path: string, lines: number): Promise<number> => {
 }
 
 test('killed from outside, again and again: what was acknowledged is there, each block once', () =>
-  withFolder(async (path) => {
+  withTempFolder(async (path) => {
     for (let round = 1; round <= ROUNDS; round += 1) {
       const acked = await killAfter(path, 20 * (1 + (round % 10)))
       const { blocks, fault } = await verdictOf(path)

@@ -5,9 +5,9 @@ import { openKafkaBus } from '../../core/bus/kafka/bus.ts'
 import { Outage } from '../../core/errors.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { retry } from '../../core/retry.ts'
-import { readAll } from '../support/bus-suite.ts'
+import { readAll } from '../support/bus/suite.ts'
 import { type KafkaCluster, startKafka } from '../support/kafka.ts'
-import { orExplain } from '../support/or-explain.ts'
+import { tryStart } from '../support/optional-dependency.ts'
 import { until } from '../support/until.ts'
 
 /** How often a broker is killed; the long drill sets more. */
@@ -18,7 +18,7 @@ const TOPIC = 'ledger'
 /** What a group makes of the ledger while brokers die. */
 const COPY = 'ledger-copy'
 
-const cluster = await orExplain('three Kafka brokers (Java, Maven)', () => startKafka(3))
+const cluster = await tryStart('three Kafka brokers (Java, Maven)', () => startKafka(3))
 
 const openWriter = (bus: Bus): Promise<Writer> =>
   retry(() => bus.writer('ledger'), { firstMs: 50, maxMs: 1_000, tries: 120 })

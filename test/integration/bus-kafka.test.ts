@@ -10,17 +10,19 @@ import type { Bus } from '../../core/bus/contract.ts'
 import { type KafkaBusOptions, openKafkaBus } from '../../core/bus/kafka/bus.ts'
 import type { Outage } from '../../core/errors.ts'
 import { type Logger, silentLogger } from '../../core/ops/logger.ts'
-import { kafkaStateSuite } from '../support/bus-kafka-suite.ts'
-import { busSuite, readAll } from '../support/bus-suite.ts'
+import { kafkaStateSuite } from '../support/bus/kafka-suite.ts'
+import { lostLanesSuite } from '../support/bus/lost-lanes-suite.ts'
+import { busSuite, readAll } from '../support/bus/suite.ts'
 import { type KafkaCluster, SASL_PASSWORD, SASL_USER, startKafka } from '../support/kafka.ts'
-import { lostLanesSuite } from '../support/lost-lanes-suite.ts'
-import { orExplain } from '../support/or-explain.ts'
+import { tryStart } from '../support/optional-dependency.ts'
 import { until } from '../support/until.ts'
 
-const cluster = await orExplain('a Kafka broker (Java, Maven)', () => startKafka(1))
+const cluster = await tryStart('a Kafka broker (Java, Maven)', () => startKafka(1))
 
 const MAP_BYTES = 268_435_456
-const FOREIGN_MEMBER = fileURLToPath(new URL('../support/foreign-member-child.ts', import.meta.url))
+const FOREIGN_MEMBER = fileURLToPath(
+  new URL('../support/bus/kafka-foreign-member-child.ts', import.meta.url),
+)
 const folder = mkdtempSync(join(tmpdir(), 'sluice-state-'))
 
 const openAt = (

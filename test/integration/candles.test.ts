@@ -1,19 +1,24 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { call, startApi, type TestApi } from '../support/api.ts'
-import { addressAt, type MarketTrade, seeded, tradeRow } from '../support/market.ts'
+import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
+import {
+  addressFromNumber,
+  createSeededRandom,
+  type MarketTrade,
+  marketTradeRows,
+} from '../support/builders/market-trade.ts'
 
-const TOKEN = addressAt(1)
-const OTHER = addressAt(2)
-const UNPRICED_NATIVE = addressAt(3)
+const TOKEN = addressFromNumber(1)
+const OTHER = addressFromNumber(2)
+const UNPRICED_NATIVE = addressFromNumber(3)
 const USDC = '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'
 const WETH = '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2'
 const POOLS = [
-  { pool: addressAt(11), token: TOKEN, quote: USDC },
-  { pool: addressAt(12), token: TOKEN, quote: WETH },
-  { pool: addressAt(13), token: TOKEN, quote: WETH },
-  { pool: addressAt(14), token: OTHER, quote: USDC },
-  { pool: addressAt(15), token: UNPRICED_NATIVE, quote: USDC },
+  { pool: addressFromNumber(11), token: TOKEN, quote: USDC },
+  { pool: addressFromNumber(12), token: TOKEN, quote: WETH },
+  { pool: addressFromNumber(13), token: TOKEN, quote: WETH },
+  { pool: addressFromNumber(14), token: OTHER, quote: USDC },
+  { pool: addressFromNumber(15), token: UNPRICED_NATIVE, quote: USDC },
 ] as const
 
 const SECOND = 1_000
@@ -56,7 +61,7 @@ const startOf = (timeMs: number, resolution: string): number => {
 }
 
 const makeTrades = (): readonly MarketTrade[] => {
-  const random = seeded(7)
+  const random = createSeededRandom(7)
   const times: number[] = []
   for (let at = FIRST; at < LAST; at += random() * 5 * HOUR) times.push(Math.floor(at))
   for (let at = WATERMARK - 3 * HOUR; at < WATERMARK + 2 * HOUR; at += random() * 90 * SECOND) {
@@ -197,12 +202,12 @@ before(async () => {
     priceUsd: 999,
   }))
   await warehouse.insert('eth_dex_trades', [
-    ...stale.map((trade) => tradeRow(trade, 1)),
-    ...REMOVED.map((trade) => tradeRow(trade, 1)),
+    ...stale.map((trade) => marketTradeRows(trade, 1)),
+    ...REMOVED.map((trade) => marketTradeRows(trade, 1)),
   ])
   await warehouse.insert('eth_dex_trades', [
-    ...LIVE.map((trade) => tradeRow(trade, 2)),
-    ...REMOVED.map((trade) => tradeRow(trade, 2, true)),
+    ...LIVE.map((trade) => marketTradeRows(trade, 2)),
+    ...REMOVED.map((trade) => marketTradeRows(trade, 2, true)),
   ])
   await warehouse.insert(
     'eth_tokens',
@@ -230,7 +235,7 @@ before(async () => {
 after(() => api.stop())
 
 const bars = async (path: string, query: string): Promise<readonly WireBar[]> => {
-  const { status, body, text } = await call(api, `/v2/token/eth/${path}/candles?${query}`)
+  const { status, body, text } = await callApi(api, `/v2/token/eth/${path}/candles?${query}`)
   assert.equal(status, 200, text)
   assert.ok(Array.isArray(body))
   return body
@@ -238,7 +243,10 @@ const bars = async (path: string, query: string): Promise<readonly WireBar[]> =>
 
 const SERIES = [
   { path: TOKEN, of: (trade: MarketTrade) => trade.token === TOKEN },
-  { path: `pool/${addressAt(12)}`, of: (trade: MarketTrade) => trade.pool === addressAt(12) },
+  {
+    path: `pool/${addressFromNumber(12)}`,
+    of: (trade: MarketTrade) => trade.pool === addressFromNumber(12),
+  },
   {
     path: `pair/${WETH}-${TOKEN}`,
     of: (trade: MarketTrade) => trade.token === TOKEN && trade.quote === WETH,
@@ -321,12 +329,12 @@ test('a token without a native price has USD candles and no native ones', async 
 
 test('what is not known is empty', async () => {
   const query = 'resolution=1h'
-  assert.deepEqual(await bars(addressAt(99), query), [])
-  assert.deepEqual(await bars(`pool/${addressAt(99)}`, query), [])
-  assert.deepEqual(await bars(`pair/${addressAt(98)}-${addressAt(99)}`, query), [])
+  assert.deepEqual(await bars(addressFromNumber(99), query), [])
+  assert.deepEqual(await bars(`pool/${addressFromNumber(99)}`, query), [])
+  assert.deepEqual(await bars(`pair/${addressFromNumber(98)}-${addressFromNumber(99)}`, query), [])
   assert.deepEqual(await bars(TOKEN, `${query}&to=1000`), [])
   assert.deepEqual(await bars(TOKEN, `${query}&from=95617584000`), [])
-  const sol = await call(api, `/v2/token/sol/${'1'.repeat(40)}/candles?${query}`)
+  const sol = await callApi(api, `/v2/token/sol/${'1'.repeat(40)}/candles?${query}`)
   assert.deepEqual([sol.status, sol.body], [200, []])
 })
 
@@ -337,7 +345,7 @@ test('both prefixes and both words of the chain give the same bytes', async () =
       `/v2/token/eth/${TOKEN}`,
       `/v1/token/eth/${TOKEN}`,
       `/v1/token/ethereum/${TOKEN.toUpperCase().replace('0X', '0x')}`,
-    ].map((path) => call(api, `${path}/${query}`)),
+    ].map((path) => callApi(api, `${path}/${query}`)),
   )
   assert.equal(one?.text, two?.text)
   assert.equal(one?.text, three?.text)

@@ -8,11 +8,11 @@ import { registerSchemas, registryCodec } from '../../core/codec/registry.ts'
 import { Malformed, Outage } from '../../core/errors.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { startRegistry } from '../support/kafka.ts'
-import { orExplain } from '../support/or-explain.ts'
+import { tryStart } from '../support/optional-dependency.ts'
 import { freePort } from '../support/ports.ts'
 import { until } from '../support/until.ts'
 
-const registry = await orExplain('a schema registry (Java 21 by pip, Maven)', startRegistry)
+const registry = await tryStart('a schema registry (Java 21 by pip, Maven)', startRegistry)
 const url = registry?.url ?? ''
 const log = silentLogger()
 const access = { url, log }

@@ -14,11 +14,11 @@ import { makeMetrics } from '../../core/ops/metrics.ts'
 import { makeRecordSigner } from '../../core/security/record-signature.ts'
 import { globalTopic } from '../../schemas/topics.ts'
 import { createAccounts } from '../../serving/auth/accounts.ts'
-import { hashSecret, makeKey } from '../../serving/auth/keys.ts'
-import { openUsage } from '../../serving/billing/usage-log.ts'
-import { openEndpoints } from '../../serving/webhooks/endpoints.ts'
+import { generateApiKey, hashSecret } from '../../serving/auth/api-keys.ts'
+import { openUsageLog } from '../../serving/billing/usage-log.ts'
+import { openEndpointStore } from '../../serving/webhooks/endpoint-store.ts'
 import { startKafka } from '../support/kafka.ts'
-import { orExplain } from '../support/or-explain.ts'
+import { tryStart } from '../support/optional-dependency.ts'
 import { until } from '../support/until.ts'
 
 const PEPPER = 'pepper'
@@ -39,8 +39,8 @@ const openReaders = async (bus: Bus) => {
     config: loadConfig({ KEY_PEPPER: PEPPER }),
     authUrl: () => 'https://auth.test',
   })
-  const usage = await openUsage({ ...shared, writeEveryMs: 5 })
-  const endpoints = await openEndpoints(shared)
+  const usage = await openUsageLog({ ...shared, writeEveryMs: 5 })
+  const endpoints = await openEndpointStore(shared)
   const refused = async (): Promise<Readonly<Record<string, number>>> =>
     Object.fromEntries(
       (await metrics.controlRecordsRefused.get()).values.map(({ labels, value }) => [
@@ -75,7 +75,7 @@ const refusesForeignRecords = async (bus: Bus): Promise<void> => {
   assert.ok(keyRow)
   const genuine = await newest(bus, KEYS, keyRow.key_id)
 
-  const stolen = makeKey('sluice', 'live')
+  const stolen = generateApiKey('sluice', 'live')
   const forged = codec.encode('control.ApiKey', {
     ...keyRow,
     key_id: 'intruder',
@@ -125,7 +125,7 @@ test('foreign control records are refused on the embedded log', async () => {
   rmSync(path, { recursive: true, force: true })
 })
 
-const cluster = await orExplain('a Kafka broker (Java, Maven)', () => startKafka(1))
+const cluster = await tryStart('a Kafka broker (Java, Maven)', () => startKafka(1))
 
 test('foreign control records are refused on Kafka', { skip: cluster === undefined }, async () => {
   assert.ok(cluster)

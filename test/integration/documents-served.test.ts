@@ -16,11 +16,11 @@ import { createInserter } from '../../processors/sinks/inserter.ts'
 import { sinkConcurrency, startSink } from '../../processors/sinks/runner.ts'
 import { SINKS } from '../../processors/sinks/tables.ts'
 import { topicName } from '../../schemas/topics.ts'
-import { call, startApi } from '../support/api.ts'
-import { openStack, TOKEN } from '../support/realtime.ts'
+import { callApi, startApi } from '../support/api-stack.ts'
+import { startRealtimeStack, TOKEN } from '../support/realtime-stack.ts'
 import { until } from '../support/until.ts'
-import { startReceiver } from '../support/webhook-receiver.ts'
-import { tokenEvent, tokenRecord } from '../support/webhooks.ts'
+import { startWebhookReceiver } from '../support/webhook-receiver.ts'
+import { buildTokenEvent, buildTokenRecord } from '../support/webhook-stack.ts'
 
 const DOCUMENT = {
   description: 'A frog',
@@ -33,10 +33,10 @@ test('a document reaches REST and the streams', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-documents-served-'))
   const warehouse = await openWarehouse({ kind: 'embedded', path: folder })
   await migrate(warehouse, ['eth'])
-  const receiver = await startReceiver()
+  const receiver = await startWebhookReceiver()
   receiver.answer('/frog', (response) => response.end(JSON.stringify(DOCUMENT)))
   const uri = `${receiver.base}/frog`
-  const [stack, api] = [await openStack(), await startApi({ warehouse })]
+  const [stack, api] = [await startRealtimeStack(), await startApi({ warehouse })]
   const { bus, codec } = stack
   const config = loadConfig({}, { metadataAllow: ['127.0.0.1/32'] })
   const parts = { bus, codec, config, metrics: makeMetrics(), log: silentLogger() }
@@ -72,7 +72,10 @@ test('a document reaches REST and the streams', async () => {
     ])
     const writer = await bus.writer('test-tokens')
     const token = { address: TOKEN, name: 'Frog', symbol: 'FRG', decimals: 6, uri }
-    const value = codec.encode('token.TokenEvents', tokenRecord([tokenEvent(TOKEN, { token })]))
+    const value = codec.encode(
+      'token.TokenEvents',
+      buildTokenRecord([buildTokenEvent(TOKEN, { token })]),
+    )
     await writer.commit({
       records: [{ topic: topicName('tokensCreated', 'eth'), key: TOKEN, value }],
     })
@@ -96,7 +99,7 @@ test('a document reaches REST and the streams', async () => {
       ],
     ])
     const body = await until(async () => {
-      const answer = await call(api, `/v2/token/eth/${TOKEN}`)
+      const answer = await callApi(api, `/v2/token/eth/${TOKEN}`)
       const found = answer.body as Readonly<Record<string, unknown>>
       return found.description === null ? undefined : found
     })

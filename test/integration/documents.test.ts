@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { test } from 'node:test'
-import { openDocumentHouse } from '../support/documents.ts'
+import { startTokenDocumentsStack } from '../support/token-documents-stack.ts'
 import { until } from '../support/until.ts'
-import { type Answer, startReceiver } from '../support/webhook-receiver.ts'
+import { type RespondTo, startWebhookReceiver } from '../support/webhook-receiver.ts'
 
 const CID = 'QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWnPbdG'
 /** An answer may take long on a busy machine; only a hanging one has to run into the limit. */
@@ -11,17 +11,17 @@ const ALLOW = { metadataAllow: ['127.0.0.1/32'], metadataTimeoutMs: 2_500, metad
 const LIMIT_MS = 30_000
 
 const json =
-  (value: unknown): Answer =>
+  (value: unknown): RespondTo =>
   (response) =>
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value))
 const status =
-  (code: number, headers: Readonly<Record<string, string>> = {}): Answer =>
+  (code: number, headers: Readonly<Record<string, string>> = {}): RespondTo =>
   (response) =>
     response.writeHead(code, headers).end('nothing')
 
 /** A body that never ends, sent as fast as it is taken; says when the other side has had enough. */
 const endless =
-  (told: { bytes: number; closed: boolean }): Answer =>
+  (told: { bytes: number; closed: boolean }): RespondTo =>
   (response) => {
     const chunk = Buffer.alloc(64 << 10, ' ')
     response.on('close', () => {
@@ -41,7 +41,7 @@ const endless =
   }
 
 test('documents of new tokens are published; what cannot be had is counted and in nobody’s way', async () => {
-  const receiver = await startReceiver()
+  const receiver = await startWebhookReceiver()
   const inside = createServer((_, response) => response.end('{}'))
   let reached = 0
   inside.on('connection', () => {
@@ -67,7 +67,7 @@ test('documents of new tokens are published; what cannot be had is counted and i
   receiver.answer('/later', (response, request, nth) =>
     (nth === 1 ? status(503) : json({ description: 'Second try' }))(response, request, nth),
   )
-  const house = await openDocumentHouse({ ...ALLOW, metadataIpfsGateway: `${base}/ipfs/` })
+  const house = await startTokenDocumentsStack({ ...ALLOW, metadataIpfsGateway: `${base}/ipfs/` })
   try {
     await house.start()
     const uris: Readonly<Record<string, string>> = {
@@ -134,9 +134,9 @@ test('documents of new tokens are published; what cannot be had is counted and i
 })
 
 test('a document that is there is not fetched again: after a restart, a replay, a reorg', async () => {
-  const receiver = await startReceiver()
+  const receiver = await startWebhookReceiver()
   const { base } = receiver
-  const house = await openDocumentHouse({ ...ALLOW, metadataTimeoutMs: 60_000 }, 1)
+  const house = await startTokenDocumentsStack({ ...ALLOW, metadataTimeoutMs: 60_000 }, 1)
   receiver.answer('/first', (response, request, nth) =>
     nth === 1 ? undefined : json({ description: 'At last' })(response, request, nth),
   )
@@ -167,9 +167,9 @@ test('a document that is there is not fetched again: after a restart, a replay, 
 })
 
 test('more tokens than the window holds, all from one host', async () => {
-  const receiver = await startReceiver()
+  const receiver = await startWebhookReceiver()
   receiver.answer('/same', json({ description: 'Same' }))
-  const house = await openDocumentHouse({ ...ALLOW, metadataTimeoutMs: 30_000 }, 1)
+  const house = await startTokenDocumentsStack({ ...ALLOW, metadataTimeoutMs: 30_000 }, 1)
   try {
     for (let nth = 0; nth < 600; nth += 1) await house.born(`m${nth}`, `${receiver.base}/same`)
     await house.start()

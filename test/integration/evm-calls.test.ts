@@ -7,11 +7,16 @@ import type { Call } from '../../schemas/block-parts.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { Feed } from '../../schemas/feeds.ts'
 import type { CallEvents } from '../../schemas/wire.ts'
-import { type Anvil, startAnvil } from '../support/anvil.ts'
-import { type FaultyNode, startFaultyNode } from '../support/faulty-node.ts'
-import { collect, reached } from '../support/followed.ts'
-import { deployForwarder, deployReverter, RECEIVER, send } from '../support/forwarder.ts'
-import { startProduct } from '../support/product.ts'
+import { startAppStack } from '../support/app-stack.ts'
+import { collectOperations, reachedHeight } from '../support/follow-source.ts'
+import { type Anvil, startAnvil } from '../support/nodes/anvil.ts'
+import { type FaultyNode, startFaultyNode } from '../support/nodes/faulty.ts'
+import {
+  deployForwarder,
+  deployReverter,
+  RECEIVER,
+  sendValue,
+} from '../support/nodes/value-forwarder.ts'
 import { until } from '../support/until.ts'
 
 const FEEDS: readonly Feed[] = ['calls', 'native-transfers', 'events', 'miner-rewards']
@@ -39,8 +44,8 @@ describe('calls of a real node', () => {
     faulty = await startFaultyNode(anvil.httpUrl)
     forwarder = await deployForwarder(anvil.client)
     reverter = await deployReverter(anvil.client)
-    await send(anvil.client, forwarder, 77n)
-    await send(anvil.client, reverter, 5n)
+    await sendValue(anvil.client, forwarder, 77n)
+    await sendValue(anvil.client, reverter, 5n)
   })
   after(async () => {
     stop.abort()
@@ -59,7 +64,7 @@ describe('calls of a real node', () => {
 
   const callsUpTo = async (height: number): Promise<readonly (readonly Call[] | undefined)[]> => {
     const source = await evmSource(optionsOf([faulty.httpUrl], stop))
-    const ops = await collect(source, reached(height))
+    const ops = await collectOperations(source, reachedHeight(height))
     return ops.flatMap((op) => (op.op === 'apply' && op.block.vm === 'evm' ? [op.block.calls] : []))
   }
 
@@ -117,7 +122,7 @@ describe('calls of a real node', () => {
         : undefined
     const { hash: odd } = await anvil.client.getBlock({ blockNumber: 3n })
     const source = await evmSource(optionsOf([faulty.httpUrl], stop))
-    const ops = await collect(source, reached(4))
+    const ops = await collectOperations(source, reachedHeight(4))
     const calls = ops.flatMap((op) =>
       op.op === 'apply' && op.block.vm === 'evm' ? [op.block.calls?.length] : [],
     )
@@ -129,7 +134,10 @@ describe('calls of a real node', () => {
     ])
     faulty.meddle = ({ method }) =>
       method === 'debug_traceBlockByHash' ? { result: 'nonsense' } : undefined
-    const others = await collect(await evmSource(optionsOf([faulty.httpUrl], stop)), reached(2))
+    const others = await collectOperations(
+      await evmSource(optionsOf([faulty.httpUrl], stop)),
+      reachedHeight(2),
+    )
     assert.deepEqual(
       others.map((op) => op.op === 'apply' && op.block.vm === 'evm' && op.block.calls),
       [[], undefined, undefined],
@@ -150,7 +158,7 @@ describe('calls of a real node', () => {
       return isNamed ? { result: { ...named, uncles: [uncle.hash] } } : undefined
     }
     const options = { ...optionsOf([faulty.httpUrl], stop), feeds: new Set<Feed>(['uncles']) }
-    const ops = await collect(await evmSource(options), reached(3))
+    const ops = await collectOperations(await evmSource(options), reachedHeight(3))
     const found = ops.flatMap((op) =>
       op.op === 'apply' && op.block.vm === 'evm' ? (op.block.uncles ?? []) : [],
     )
@@ -169,7 +177,7 @@ describe('calls of a real node', () => {
     refuse()
     const source = await evmSource(optionsOf([anvil.httpUrl], stop))
     const chain = { row: CHAINS.eth, source }
-    const product = await startProduct({ chain, overrides: { feeds: [...FEEDS] } })
+    const product = await startAppStack({ chain, overrides: { feeds: [...FEEDS] } })
     const { house } = product
     try {
       const settled = (height: number) =>
@@ -203,7 +211,7 @@ describe('calls of a real node', () => {
       await settled(4)
       assert.deepEqual(await standing(), before)
       assert.deepEqual(await coins(), moves)
-      await send(anvil.client, forwarder, 99n)
+      await sendValue(anvil.client, forwarder, 99n)
       await settled(5)
       assert.equal((await standing()).length, 5)
       assert.equal((await coins()).length, 4)

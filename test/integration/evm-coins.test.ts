@@ -11,11 +11,16 @@ import { CHAINS } from '../../schemas/chains.ts'
 import type { EvmBlock } from '../../schemas/events.ts'
 import type { Feed } from '../../schemas/feeds.ts'
 import type { BalanceEvents } from '../../schemas/wire.ts'
-import { type Anvil, startAnvil } from '../support/anvil.ts'
-import { type FaultyNode, startFaultyNode } from '../support/faulty-node.ts'
-import { collect, reached } from '../support/followed.ts'
-import { deployForwarder, deployReverter, RECEIVER, send } from '../support/forwarder.ts'
-import { startProduct } from '../support/product.ts'
+import { startAppStack } from '../support/app-stack.ts'
+import { collectOperations, reachedHeight } from '../support/follow-source.ts'
+import { type Anvil, startAnvil } from '../support/nodes/anvil.ts'
+import { type FaultyNode, startFaultyNode } from '../support/nodes/faulty.ts'
+import {
+  deployForwarder,
+  deployReverter,
+  RECEIVER,
+  sendValue,
+} from '../support/nodes/value-forwarder.ts'
 import { until } from '../support/until.ts'
 
 const FEEDS: readonly Feed[] = ['coin-balances']
@@ -62,8 +67,8 @@ describe('what accounts of a real node hold of the coin', () => {
     sender = anvil.client.account.address.toLowerCase()
     forwarder = await deployForwarder(anvil.client)
     reverter = await deployReverter(anvil.client)
-    await send(anvil.client, forwarder, 77n)
-    await send(anvil.client, reverter, 5n)
+    await sendValue(anvil.client, forwarder, 77n)
+    await sendValue(anvil.client, reverter, 5n)
     // Two transactions in one block; then code that destroys itself while it is made, with what it was given.
     await request('evm_setAutomine', [false])
     await anvil.client.sendTransaction({ to: RECEIVER, value: 1_000n, gas: 21_000n })
@@ -94,7 +99,7 @@ describe('what accounts of a real node hold of the coin', () => {
 
   const follow = async (): Promise<readonly EvmBlock[]> => {
     const source = await evmSource(optionsOf([faulty.httpUrl], stop))
-    return blocksOf(await collect(source, reached(last)))
+    return blocksOf(await collectOperations(source, reachedHeight(last)))
   }
 
   const isPrestate = (method: string, [, config]: readonly unknown[]): boolean =>
@@ -197,7 +202,7 @@ describe('what accounts of a real node hold of the coin', () => {
       return { result: [{ txHash: `0x${'0'.repeat(64)}`, result: { pre: {}, post: {} } }] }
     }
     const source = await evmSource(optionsOf([faulty.httpUrl], stop))
-    const blocks = blocksOf(await collect(source, reached(last)))
+    const blocks = blocksOf(await collectOperations(source, reachedHeight(last)))
     assert.ok(blocks.slice(1).every(({ coins }) => coins !== undefined))
     const reasons = new Set(source.refusals?.().map(({ reason }) => reason))
     assert.deepEqual([...reasons], ['foreign-call'])
@@ -205,7 +210,7 @@ describe('what accounts of a real node hold of the coin', () => {
 
   test('stand in topic, cube and table, and a reorg takes them back', async () => {
     const source = await evmSource(optionsOf([anvil.httpUrl], stop))
-    const product = await startProduct({
+    const product = await startAppStack({
       chain: { row: CHAINS.eth, source },
       overrides: { feeds: [...FEEDS] },
     })
@@ -233,7 +238,7 @@ describe('what accounts of a real node hold of the coin', () => {
       await settled(last)
       assert.deepEqual(await updates(), before)
       assert.equal(await held(), '3086')
-      await send(anvil.client, RECEIVER, 14n)
+      await sendValue(anvil.client, RECEIVER, 14n)
       await settled(last + 1)
       assert.equal(await held(), '3100')
       await request('anvil_reorg', [1, []])

@@ -5,9 +5,9 @@ import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { type EvmSourceOptions, evmSource } from '../../ingestors/evm/source/evm-source.ts'
 import { CHAINS } from '../../schemas/chains.ts'
-import { type Anvil, startAnvil } from '../support/anvil.ts'
-import { type FaultyNode, startFaultyNode } from '../support/faulty-node.ts'
-import { collect, reached, standing } from '../support/followed.ts'
+import { canonicalBlocks, collectOperations, reachedHeight } from '../support/follow-source.ts'
+import { type Anvil, startAnvil } from '../support/nodes/anvil.ts'
+import { type FaultyNode, startFaultyNode } from '../support/nodes/faulty.ts'
 import { freePort } from '../support/ports.ts'
 
 const optionsOf = (
@@ -62,11 +62,11 @@ describe('a node as a source', () => {
       const source = await evmSource(optionsOf([url], stop))
       const top = Number(await anvil.client.getBlockNumber({ cacheTime: 0 }))
       const wanted = top + 2
-      const running = collect(source, reached(wanted))
+      const running = collectOperations(source, reachedHeight(wanted))
       await anvil.client.mine({ blocks: 1 })
       await anvil.client.mine({ blocks: 1 })
       const ops = await running
-      assert.deepEqual(standing(ops), (await canonical()).slice(0, wanted + 1))
+      assert.deepEqual(canonicalBlocks(ops), (await canonical()).slice(0, wanted + 1))
       assert.ok(ops.some(({ op }) => op === 'finalize'))
     })
   }
@@ -75,9 +75,9 @@ describe('a node as a source', () => {
     const source = await evmSource(optionsOf([anvil.wsUrl], stop))
     const top = Number(await anvil.client.getBlockNumber({ cacheTime: 0 }))
     let reorged = false
-    const ops = await collect(source, (seen) => {
+    const ops = await collectOperations(source, (seen) => {
       const last = seen.at(-1)
-      if (!reorged && reached(top)(seen)) {
+      if (!reorged && reachedHeight(top)(seen)) {
         reorged = true
         const params = [3, []] as never
         anvil.client
@@ -87,14 +87,14 @@ describe('a node as a source', () => {
       return last?.op === 'apply' && last.block.height === top + 1
     })
     assert.equal(ops.filter(({ op }) => op === 'revert').length, 3)
-    assert.deepEqual(standing(ops), await canonical())
+    assert.deepEqual(canonicalBlocks(ops), await canonical())
   })
 
   test('dead endpoint: the next one serves', async () => {
     const dead = `http://127.0.0.1:${await freePort()}`
     const source = await evmSource(optionsOf([dead, anvil.httpUrl], stop))
-    const ops = await collect(source, reached(5))
-    assert.equal(standing(ops).length, 6)
+    const ops = await collectOperations(source, reachedHeight(5))
+    assert.equal(canonicalBlocks(ops).length, 6)
   })
 
   test('a node without receipts by block is asked for them one by one', async () => {
@@ -109,8 +109,8 @@ describe('a node as a source', () => {
     const { blockNumber } = await anvil.client.waitForTransactionReceipt({ hash })
     const top = Number(blockNumber)
     const source = await evmSource(optionsOf([faulty.httpUrl], stop, { from: top - 2 }))
-    const ops = await collect(source, reached(top))
-    assert.deepEqual(standing(ops), (await canonical()).slice(top - 2, top + 1))
+    const ops = await collectOperations(source, reachedHeight(top))
+    assert.deepEqual(canonicalBlocks(ops), (await canonical()).slice(top - 2, top + 1))
     const moved = ops.map((op) => (op.op === 'apply' ? op.block.transactions.length : 0))
     assert.equal(
       moved.reduce((sum, count) => sum + count),
@@ -133,8 +133,8 @@ describe('a node as a source', () => {
     const urls = [faulty.httpUrl, anvil.httpUrl]
     const source = await evmSource(optionsOf(urls, stop, { chain: CHAINS.eth }))
     faulty.asked.length = 0
-    const ops = await collect(source, reached(top))
-    assert.deepEqual(standing(ops), await canonical())
+    const ops = await collectOperations(source, reachedHeight(top))
+    assert.deepEqual(canonicalBlocks(ops), await canonical())
     const blocks = faulty.asked.filter(({ method }) => method === 'eth_getBlockReceipts')
     assert.equal(blocks.length, 0)
   })
@@ -147,7 +147,7 @@ describe('a node as a source', () => {
     const top = Number(await anvil.client.getBlockNumber({ cacheTime: 0 }))
     assert.ok(final < top, 'the honest node has blocks that are not final')
     const source = await evmSource(optionsOf([faulty.httpUrl, anvil.httpUrl], stop))
-    const ops = await collect(source, reached(top))
+    const ops = await collectOperations(source, reachedHeight(top))
     const finals = ops.flatMap((op) => (op.op === 'finalize' ? [op.ref.height] : []))
     assert.ok(finals.length > 0)
     assert.ok(Math.max(...finals) <= final)
@@ -162,8 +162,8 @@ describe('a node as a source', () => {
       if (method === 'eth_getBlockReceipts') blocks += 1
       return blocks > 3 ? 'hang' : undefined
     }
-    const ops = await collect(source, reached(30))
-    assert.deepEqual(standing(ops), (await canonical()).slice(0, 31))
+    const ops = await collectOperations(source, reachedHeight(30))
+    assert.deepEqual(canonicalBlocks(ops), (await canonical()).slice(0, 31))
   })
 
   test('an endpoint of another chain is refused, and alone it is final', async () => {
@@ -175,7 +175,7 @@ describe('a node as a source', () => {
       (error: unknown) => error instanceof Outage && error.final,
     )
     const source = await evmSource(optionsOf([foreign.httpUrl, anvil.httpUrl], stop))
-    await collect(source, reached(3))
+    await collectOperations(source, reachedHeight(3))
     assert.deepEqual([...new Set(foreign.asked.map(({ method }) => method))], ['eth_chainId'])
     await foreign.stop()
   })
@@ -190,8 +190,8 @@ describe('a node as a source', () => {
       const raw = wrong[method]
       return raw === undefined ? undefined : { raw }
     }
-    const ops = await collect(source, reached(10))
-    assert.deepEqual(standing(ops), (await canonical()).slice(0, 11))
+    const ops = await collectOperations(source, reachedHeight(10))
+    assert.deepEqual(canonicalBlocks(ops), (await canonical()).slice(0, 11))
   })
 
   test('a block without all its receipts is not taken from any endpoint', async () => {
@@ -203,7 +203,7 @@ describe('a node as a source', () => {
     const top = Number(blockNumber)
     faulty.meddle = ({ method }) => (method === 'eth_getBlockReceipts' ? { result: [] } : undefined)
     const source = await evmSource(optionsOf([faulty.httpUrl], stop, { from: top }))
-    await assert.rejects(collect(source, reached(top)), Malformed)
+    await assert.rejects(collectOperations(source, reachedHeight(top)), Malformed)
   })
 
   test('gap after a sleep: a socket that fell silent is noticed, and no block is missing', async () => {
@@ -212,15 +212,15 @@ describe('a node as a source', () => {
     )
     const top = Number(await anvil.client.getBlockNumber({ cacheTime: 0 }))
     let slept = false
-    const ops = await collect(source, (seen) => {
-      if (!slept && reached(top)(seen)) {
+    const ops = await collectOperations(source, (seen) => {
+      if (!slept && reachedHeight(top)(seen)) {
         slept = true
         faulty.muteSockets()
         anvil.client.mine({ blocks: 25 })
       }
-      return reached(top + 25)(seen)
+      return reachedHeight(top + 25)(seen)
     })
-    assert.deepEqual(standing(ops), await canonical())
+    assert.deepEqual(canonicalBlocks(ops), await canonical())
   })
 
   test('an endpoint that lies about finality makes nothing final that is not canonical', async () => {
@@ -231,20 +231,20 @@ describe('a node as a source', () => {
         ? { result: { number: '0xffffff', hash: foreign, parentHash: foreign, timestamp: '0x1' } }
         : undefined
     const top = Number(await anvil.client.getBlockNumber({ cacheTime: 0 }))
-    const ops = await collect(source, reached(top))
-    const applied = new Set(standing(ops))
+    const ops = await collectOperations(source, reachedHeight(top))
+    const applied = new Set(canonicalBlocks(ops))
     for (const op of ops) if (op.op === 'finalize') assert.ok(applied.has(op.ref.hash))
   })
 
   test('goes on from a position, and takes back blocks that were replaced meanwhile', async () => {
     const source = await evmSource(optionsOf([anvil.httpUrl], stop))
     const top = Number(await anvil.client.getBlockNumber({ cacheTime: 0 }))
-    const first = await collect(source, reached(top))
+    const first = await collectOperations(source, reachedHeight(top))
     const stack = first.flatMap((op) => (op.op === 'apply' ? [op.block] : []))
     await anvil.client.request({ method: 'anvil_reorg' as never, params: [2, []] as never })
     await anvil.client.mine({ blocks: 1 })
-    const rest = await collect(source, reached(top + 1), { stack, final: null })
+    const rest = await collectOperations(source, reachedHeight(top + 1), { stack, final: null })
     assert.equal(rest.filter(({ op }) => op === 'revert').length, 2)
-    assert.deepEqual(standing([...first, ...rest]), await canonical())
+    assert.deepEqual(canonicalBlocks([...first, ...rest]), await canonical())
   })
 })

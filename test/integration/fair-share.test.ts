@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { MIN_QUERY_MILLI_UNITS } from '../../schemas/plans.ts'
-import { gateLimits } from '../../serving/queries/reads.ts'
-import { startGraphql, type TestGraphql } from '../support/graphql.ts'
-import { makeTrades, storeTrades } from '../support/trades.ts'
+import { queueLimits } from '../../serving/queries/limited-reads.ts'
+import { buildTrades, storeTrades } from '../support/builders/stored-trades.ts'
+import { startGraphql, type TestGraphql } from '../support/graphql-stack.ts'
 import { until } from '../support/until.ts'
 
 const START = Date.UTC(2026, 2, 1)
@@ -16,7 +16,7 @@ const TIMEOUT_MS = 4_000
 let api: TestGraphql
 before(async () => {
   api = await startGraphql(['eth'], NOW, { timeoutMs: TIMEOUT_MS })
-  await storeTrades(api.warehouse, 'eth', makeTrades(TRADES, START))
+  await storeTrades(api.warehouse, 'eth', buildTrades(TRADES, START))
   await api.warehouse.command(
     `INSERT INTO eth_dex_trades SELECT t.* REPLACE (t.block_slot + n.number * 100000 AS block_slot)
     FROM eth_dex_trades AS t, numbers(1, ${COPIES}) AS n`,
@@ -107,7 +107,7 @@ test('a search of one key stays within 3x while another key runs its heaviest qu
 
 test('a composed query of one key finds a place while another key has taken all it may', async () => {
   const { scan } = api.warehouse.places
-  const { runningPerOrg: perOrg } = gateLimits(scan)
+  const { runningPerOrg: perOrg } = queueLimits(scan)
   assert.ok(perOrg < scan)
   const end = keepBusy(await keyOf('greedy', 'selfhost'))
   await until(async () => (await scans()) === perOrg, 'one key has its places')

@@ -6,12 +6,12 @@ import { CHAINS } from '../../schemas/chains.ts'
 import type { Block } from '../../schemas/events.ts'
 import { FEED_NAMES, feedTopics } from '../../schemas/feeds.ts'
 import { topicName } from '../../schemas/topics.ts'
-import { eventLog } from '../support/evm-logs.ts'
-import { handSource, refOf } from '../support/hand-chain.ts'
-import { type Product, startProduct } from '../support/product.ts'
-import { blockOf } from '../support/recordings.ts'
-import { solRecording } from '../support/sol-recordings.ts'
-import { tracedBlock, tracesJson } from '../support/traces.ts'
+import { type AppStack, startAppStack } from '../support/app-stack.ts'
+import { blockRef, createScriptedSource } from '../support/builders/evm-block.ts'
+import { buildEventLog } from '../support/builders/evm-event-log.ts'
+import { buildSingleTransactionBlock } from '../support/recordings/ethereum.ts'
+import { recordedSolanaBlock } from '../support/recordings/solana.ts'
+import { recordedBlockWithTraces, recordedTraces } from '../support/recordings/traces.ts'
 import { until } from '../support/until.ts'
 
 const CONDITION = `0x${'c0'.repeat(32)}`
@@ -25,23 +25,23 @@ const ROOT = `0x${'0'.repeat(64)}`
 
 /** A market is set up, split into its outcomes and traded. */
 const market = (): Block => ({
-  ...blockOf([
-    eventLog(
+  ...buildSingleTransactionBlock([
+    buildEventLog(
       TOKENS,
       'ConditionPreparation(bytes32 indexed conditionId, address indexed oracle, bytes32 indexed questionId, uint256 outcomeSlotCount)',
       [CONDITION, WHO, QUESTION, 2n],
     ),
-    eventLog(
+    buildEventLog(
       TOKENS,
       'TransferBatch(address indexed operator, address indexed from, address indexed to, uint256[] ids, uint256[] values)',
       [WHO, ZERO, WHO, [11n, 12n], [100n, 100n]],
     ),
-    eventLog(
+    buildEventLog(
       TOKENS,
       'PositionSplit(address indexed stakeholder, address collateralToken, bytes32 indexed parentCollectionId, bytes32 indexed conditionId, uint256[] partition, uint256 amount)',
       [WHO, USDC, ROOT, CONDITION, [1n, 2n], 100n],
     ),
-    eventLog(
+    buildEventLog(
       EXCHANGE,
       'OrderFilled(bytes32 indexed orderHash, address indexed maker, address indexed taker, uint256 makerAssetId, uint256 takerAssetId, uint256 makerAmountFilled, uint256 takerAmountFilled, uint256 fee)',
       [QUESTION, WHO, TOKENS, 0n, 12n, 40n, 100n, 3n],
@@ -53,7 +53,7 @@ const market = (): Block => ({
 
 /** A recorded block with an uncle by hand: since the merge there are none. */
 const mined = (): Block => {
-  const block = tracedBlock('block_17148268.json')
+  const block = recordedBlockWithTraces('block_17148268.json')
   const uncle = {
     index: 0,
     hash: block.parentHash,
@@ -83,13 +83,13 @@ const ROWS: readonly Stored[] = [
   },
   {
     chain: 'sol',
-    block: () => solRecording('yellowstone_block_344556402.json'),
+    block: () => recordedSolanaBlock('yellowstone_block_344556402.json'),
     rows: { instructions_enriched: 18, rewards: 1 },
   },
   {
     chain: 'sol',
     block: () => {
-      const { block } = recordedBlock('sol', tracesJson('sol_phoenix_orders.json'))
+      const { block } = recordedBlock('sol', recordedTraces('sol_phoenix_orders.json'))
       return { ...block, timeMs: 1_700_000_000_000 }
     },
     rows: { dex_orders: 34 },
@@ -102,7 +102,7 @@ const ROWS: readonly Stored[] = [
 ]
 
 const countsOf = async (
-  { house }: Product,
+  { house }: AppStack,
   { chain, rows }: Stored,
 ): Promise<Readonly<Record<string, number>>> => {
   const counts: Record<string, number> = {}
@@ -117,9 +117,9 @@ const countsOf = async (
 for (const stored of ROWS) {
   const { chain, rows } = stored
   test(`${chain}: ${Object.keys(rows).join(', ')} are filled, and a block that is taken back leaves it`, async () => {
-    const source = handSource()
+    const source = createScriptedSource()
     const row = CHAINS[chain]
-    const product = await startProduct({
+    const product = await startAppStack({
       chain: { row, source },
       overrides: { feeds: [...FEED_NAMES] },
     })
@@ -145,7 +145,7 @@ for (const stored of ROWS) {
           topic,
         )
       }
-      await push(2, { op: 'revert', ref: refOf(block) })
+      await push(2, { op: 'revert', ref: blockRef(block) })
       const none = Object.fromEntries(Object.keys(rows).map((table) => [table, 0]))
       assert.deepEqual(await countsOf(product, stored), none)
     } finally {

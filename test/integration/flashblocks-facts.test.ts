@@ -5,13 +5,13 @@ import { makeMetrics } from '../../core/ops/metrics.ts'
 import { evmSource } from '../../ingestors/evm/source/evm-source.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { TradeEvents } from '../../schemas/wire.ts'
-import { type Product, startProduct } from '../support/product.ts'
+import { type AppStack, startAppStack } from '../support/app-stack.ts'
 import { evmReplayChain } from '../support/replay/evm-chain.ts'
 import {
+  buildFlashblocks,
   type FlashblocksServer,
-  flashblocksOf,
-  startFlashblocks,
-} from '../support/replay/flashblocks.ts'
+  startFlashblocksServer,
+} from '../support/replay/flashblocks-server.ts'
 import { type ReplayNode, startReplayNode } from '../support/replay/json-rpc-node.ts'
 import { until } from '../support/until.ts'
 
@@ -23,12 +23,12 @@ describe('facts of pools that only a block in the making has named', () => {
   const stop = new AbortController()
   let node: ReplayNode
   let server: FlashblocksServer
-  let product: Product
+  let product: AppStack
 
   before(async () => {
     const chain = evmReplayChain({ ...BASE, chainId: 8_453 }, { genesisMs: 0 })
     node = await startReplayNode({ chain, head: HEAD, finalityDepth: 10, lateMs: 4_000 })
-    server = await startFlashblocks()
+    server = await startFlashblocksServer()
     const source = await evmSource({
       chain: { ...BASE, chainId: 8_453 },
       urls: [node.url],
@@ -39,7 +39,7 @@ describe('facts of pools that only a block in the making has named', () => {
       log: silentLogger(),
       signal: stop.signal,
     })
-    product = await startProduct({
+    product = await startAppStack({
       chain: { row: BASE, source },
       overrides: { flashblocksUrlBase: server.url },
     })
@@ -56,7 +56,7 @@ describe('facts of pools that only a block in the making has named', () => {
 
   const say = (payloadId: string, height = HEAD + 1): void => {
     const parts = { payloadId, height, parts: 3 }
-    for (const frame of flashblocksOf(RECORDING, parts)) server.say(frame)
+    for (const frame of buildFlashblocks(RECORDING, parts)) server.say(frame)
   }
   /** Trades by transaction: a replayed block has its own hashes, what happened in it is the recording's. */
   const tradesOf = async (topic: string, hash: string | undefined): Promise<readonly unknown[]> => {

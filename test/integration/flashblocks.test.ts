@@ -8,16 +8,16 @@ import { decodeEvmBlock } from '../../ingestors/evm/decode/block.ts'
 import { evmSource } from '../../ingestors/evm/source/evm-source.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { TradeEvents } from '../../schemas/wire.ts'
-import { chainRecording } from '../support/chain-recordings.ts'
-import { type Product, startProduct } from '../support/product.ts'
-import type { Json } from '../support/replay/chain.ts'
+import { type AppStack, startAppStack } from '../support/app-stack.ts'
+import { chainRecording } from '../support/recordings/evm-chains.ts'
+import type { Json } from '../support/replay/contract.ts'
 import { evmReplayChain } from '../support/replay/evm-chain.ts'
 import {
+  buildFlashblocks,
+  compressFrame,
   type FlashblocksServer,
-  flashblocksOf,
-  packed,
-  startFlashblocks,
-} from '../support/replay/flashblocks.ts'
+  startFlashblocksServer,
+} from '../support/replay/flashblocks-server.ts'
 import { type ReplayNode, startReplayNode } from '../support/replay/json-rpc-node.ts'
 import { until } from '../support/until.ts'
 
@@ -72,7 +72,7 @@ describe('blocks in the making of Base', () => {
   const expected = canonical()
   let node: ReplayNode
   let server: FlashblocksServer
-  let product: Product
+  let product: AppStack
   let lastPayload = 0
 
   const nextId = (): string => {
@@ -80,7 +80,7 @@ describe('blocks in the making of Base', () => {
     return `0x${lastPayload.toString(16).padStart(16, '0')}`
   }
   const partsOf = (payloadId: string, height = HEAD + 1): readonly Json[] =>
-    flashblocksOf(RECORDING, { payloadId, height, parts: 5 })
+    buildFlashblocks(RECORDING, { payloadId, height, parts: 5 })
   const records = (): Promise<readonly TradeEvents[]> =>
     product.topic(PENDING, 'dex.trade.TradeEvents')
   const of = async (payloadId: string, op = 'OP_APPLY'): Promise<readonly TradeEvents[]> =>
@@ -106,7 +106,7 @@ describe('blocks in the making of Base', () => {
   before(async () => {
     const chain = evmReplayChain({ ...BASE, chainId: 8_453 }, { genesisMs: 0 })
     node = await startReplayNode({ chain, head: HEAD, finalityDepth: 10, lateMs: 2_000 })
-    server = await startFlashblocks()
+    server = await startFlashblocksServer()
     const source = await evmSource({
       chain: { ...BASE, chainId: 8_453 },
       urls: [node.url],
@@ -117,7 +117,7 @@ describe('blocks in the making of Base', () => {
       log: silentLogger(),
       signal: stop.signal,
     })
-    product = await startProduct({
+    product = await startAppStack({
       chain: { row: BASE, source, facts: tableFacts() },
       overrides: { flashblocksUrlBase: server.url },
     })
@@ -139,7 +139,7 @@ describe('blocks in the making of Base', () => {
     for (const frame of partsOf(binary)) server.sayBytes(Buffer.from(JSON.stringify(frame)))
     for (const frame of partsOf(compressed)) server.sayPacked(frame)
     const parts = { payloadId: named, height: HEAD + 1, parts: 9, named: true } as const
-    for (const frame of flashblocksOf(RECORDING, parts)) server.say(frame)
+    for (const frame of buildFlashblocks(RECORDING, parts)) server.say(frame)
     for (const id of [text, binary, compressed, named]) {
       await complete(id)
       assert.deepEqual(linesOf(await of(id)), expected)
@@ -199,7 +199,7 @@ describe('blocks in the making of Base', () => {
 
   test('are nothing where a frame is garbage, and the process lives', async () => {
     const frame = partsOf(nextId(), HEAD + 4)[0] ?? {}
-    const whole = packed(frame)
+    const whole = compressFrame(frame)
     const other = partsOf(nextId(), 30_000_000)[0]
     const [part, next] = partsOf(nextId(), HEAD + 4)
     const metadata = next?.metadata as Json

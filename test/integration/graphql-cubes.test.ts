@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startGraphql, type TestGraphql } from '../support/graphql.ts'
-import { makeTrades, storeTrades } from '../support/trades.ts'
+import { buildTrades, storeTrades } from '../support/builders/stored-trades.ts'
+import { startGraphql, type TestGraphql } from '../support/graphql-stack.ts'
 
 const NOW_MS = Date.UTC(2026, 2, 2)
 const TOKEN = 'So1anaTokenMint11111111111111111111111111111'
@@ -106,7 +106,7 @@ before(async () => {
     },
     { pool_address: 'P2', ...pool, liquidity_usd: null, last_updated: at(NOW_MS - 1) },
   ])
-  await storeTrades(warehouse, 'eth', makeTrades(200, NOW_MS - 3_600_000))
+  await storeTrades(warehouse, 'eth', buildTrades(200, NOW_MS - 3_600_000))
 })
 after(() => api.stop())
 
@@ -268,7 +268,7 @@ test('pools are found by either token; a dataset does not bound what is now', as
 })
 
 test('token statistics count both legs of every trade, and wider buckets merge distinct wallets', async () => {
-  const facts = makeTrades(200, NOW_MS - 3_600_000)
+  const facts = buildTrades(200, NOW_MS - 3_600_000)
   const minutes = await rows(
     'Tokens(limit: {count: 10000}) { Token { Address } TimeMinute Stats { TradeCount BuyCount SellCount UniqueBuyers } Volume { Usd BuyVolumeUSD SellVolumeUSD } }',
     'EVM(network: eth)',

@@ -3,22 +3,22 @@ import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { CUBES } from '../../schemas/cubes/all.ts'
 import type { Cube, LeafType } from '../../schemas/cubes/types.ts'
-import { storeCubeRows } from '../support/cube-rows.ts'
-import { startGraphql, type TestGraphql } from '../support/graphql.ts'
+import { storeCubeRows } from '../support/builders/cube-rows.ts'
+import { buildTrades, storeTrades } from '../support/builders/stored-trades.ts'
+import { graphqlQueryArbitrary } from '../support/graphql-query-arbitrary.ts'
+import { startGraphql, type TestGraphql } from '../support/graphql-stack.ts'
 import {
-  bruteForce,
+  bruteMetric,
   compareValues,
-  leavesOf,
+  cubeLeaves,
+  leafMetrics,
   type MetricCase,
-  metricsOf,
   type NamedLeaf,
-  nested,
-  underscored,
+  nestedSelection,
+  toUnderscorePath,
   type Value,
-  valueAt,
-} from '../support/metric-queries.ts'
-import { generatedQuery } from '../support/query-gen.ts'
-import { makeTrades, storeTrades } from '../support/trades.ts'
+  valueAtPath,
+} from '../support/metric-cases.ts'
 
 const START = Date.UTC(2026, 2, 1)
 type Row = Readonly<Record<string, unknown>>
@@ -26,7 +26,7 @@ type Row = Readonly<Record<string, unknown>>
 let api: TestGraphql
 before(async () => {
   api = await startGraphql(['eth', 'bsc', 'sol'], START + 3_600_000)
-  await storeTrades(api.warehouse, 'eth', makeTrades(60, START))
+  await storeTrades(api.warehouse, 'eth', buildTrades(60, START))
   await storeCubeRows(api.warehouse, 'eth', START)
 })
 after(() => api.stop())
@@ -43,7 +43,7 @@ const selections = async (
 
 test('the engine accepts every valid query', async () => {
   await fc.assert(
-    fc.asyncProperty(generatedQuery, async ({ query, variables }) => {
+    fc.asyncProperty(graphqlQueryArbitrary, async ({ query, variables }) => {
       const { data, errors } = await api.ask(query, variables)
       assert.equal(errors, undefined, JSON.stringify(errors))
       assert.ok(data)
@@ -57,16 +57,16 @@ const ORDERS = ['ascending', 'descending'] as const
 
 test('every metric of every leaf can be ordered by, kept by and calculated with', async () => {
   for (const cube of CUBES) {
-    const cases = leavesOf(cube).flatMap(metricsOf)
+    const cases = cubeLeaves(cube).flatMap(leafMetrics)
     for (let at = 0; at < cases.length; at += KEYS) {
       const part = cases.slice(at, at + KEYS)
       const fields = part.map(
         ({ metric, path }, index) =>
-          `m${index}: ${metric}(of: ${underscored(path)}, selectWhere: {ne: "1234.5"}) i${index}: ${metric}(of: ${underscored(path)}, if: {any: []}) c${index}: calculate(expression: "$m${index} * 2")`,
+          `m${index}: ${metric}(of: ${toUnderscorePath(path)}, selectWhere: {ne: "1234.5"}) i${index}: ${metric}(of: ${toUnderscorePath(path)}, if: {any: []}) c${index}: calculate(expression: "$m${index} * 2")`,
       )
       const asked = ORDERS.map((direction) => {
         const keys = part.map((_, index) => `{${direction}ByField: "m${index}"}`)
-        return `${cube.name}(orderBy: [${keys.join(', ')}]) { ${nested(groupOf(cube))} ${fields.join(' ')} }`
+        return `${cube.name}(orderBy: [${keys.join(', ')}]) { ${nestedSelection(groupOf(cube))} ${fields.join(' ')} }`
       })
       await selections(Object.fromEntries(asked.map((text, index) => [`s${index}`, text])))
     }
@@ -76,7 +76,7 @@ test('every metric of every leaf can be ordered by, kept by and calculated with'
 /** The path that rows are grouped by: every cube names the token or the pool of a row. */
 const groupOf = (cube: Cube): string => {
   const wanted = ['Token.Address', 'Pool.TokenAAddress', 'Pool.Address']
-  const paths = leavesOf(cube).map(({ path }) => path)
+  const paths = cubeLeaves(cube).map(({ path }) => path)
   const found = [...wanted, ...paths].find(
     (path) => paths.includes(path) && (wanted.includes(path) || path.endsWith('MintAddress')),
   )
@@ -91,21 +91,21 @@ interface LeafRows extends NamedLeaf {
 
 /** Up to two leaves of every type, those with the most values first, with the rows that are stored. */
 const chosenLeaves = async (cube: Cube): Promise<readonly LeafRows[]> => {
-  const leaves = leavesOf(cube)
+  const leaves = cubeLeaves(cube)
   const group = groupOf(cube)
   const asked = leaves.map(
     ({ path }, index) =>
       [
         `l${index}`,
-        `${cube.name}(limit: {count: 10000}) { ${nested(group)} ${nested(path)} }`,
+        `${cube.name}(limit: {count: 10000}) { ${nestedSelection(group)} ${nestedSelection(path)} }`,
       ] as const,
   )
   const rows = await selections(Object.fromEntries(asked))
   const read = leaves.map((leaf, index): LeafRows & { readonly distinct: number } => {
     const groups = new Map<Value, Value[]>()
     for (const row of rows[`l${index}`] ?? []) {
-      const key = valueAt(row, group)
-      groups.set(key, [...(groups.get(key) ?? []), valueAt(row, leaf.path)])
+      const key = valueAtPath(row, group)
+      groups.set(key, [...(groups.get(key) ?? []), valueAtPath(row, leaf.path)])
     }
     return { ...leaf, groups, distinct: new Set([...groups.values()].flat()).size }
   })
@@ -143,10 +143,10 @@ const threshold = (values: readonly Value[]): number | undefined => {
 const checkMetric = async (cube: Cube, { metric, path }: MetricCase, rows: LeafRows) => {
   const group = groupOf(cube)
   const what = `${cube.name} ${metric}(of: ${path})`
-  const expected = new Map([...rows.groups].map(([key, of]) => [key, bruteForce(metric, of)]))
+  const expected = new Map([...rows.groups].map(([key, of]) => [key, bruteMetric(metric, of)]))
   const above = threshold([...expected.values()])
   const ask = (order: string, limit: number, having = ''): string =>
-    `${cube.name}(orderBy: {${order}ByField: "m"}, limit: {count: ${limit}}) { ${nested(group)} m: ${metric}(of: ${underscored(path)}${having}) }`
+    `${cube.name}(orderBy: {${order}ByField: "m"}, limit: {count: ${limit}}) { ${nestedSelection(group)} m: ${metric}(of: ${toUnderscorePath(path)}${having}) }`
   const found = await selections({
     up: ask('ascending', 10_000),
     down: ask('descending', 10_000),
@@ -154,7 +154,7 @@ const checkMetric = async (cube: Cube, { metric, path }: MetricCase, rows: LeafR
     ...(above !== undefined && { kept: ask('ascending', 10_000, `, selectWhere: {gt: ${above}}`) }),
   })
   const read = (key: string) =>
-    (found[key] ?? []).map((row) => [valueAt(row, group), row.m as Value] as const)
+    (found[key] ?? []).map((row) => [valueAtPath(row, group), row.m as Value] as const)
   for (const key of ['up', 'down']) {
     assert.equal(read(key).length, expected.size, what)
     for (const [name, value] of read(key)) {
@@ -178,6 +178,6 @@ test('an order by a metric, a limit and a comparison keep what a loop over the r
       `${cube.name} has several groups`,
     )
     for (const leaf of leaves)
-      for (const metric of metricsOf(leaf)) await checkMetric(cube, metric, leaf)
+      for (const metric of leafMetrics(leaf)) await checkMetric(cube, metric, leaf)
   }
 })

@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Envelope, startGraphql, type TestGraphql } from '../support/graphql.ts'
-import { makeTrades, storeTrades } from '../support/trades.ts'
-import { WORST_QUERIES } from '../support/worst-queries.ts'
+import { buildTrades, storeTrades } from '../support/builders/stored-trades.ts'
+import { EXPENSIVE_QUERIES } from '../support/expensive-queries.ts'
+import { type GraphqlResponse, startGraphql, type TestGraphql } from '../support/graphql-stack.ts'
 
 const START = Date.UTC(2026, 2, 1)
 
 let api: TestGraphql
 before(async () => {
   api = await startGraphql(['eth', 'bsc', 'sol'], START + 3_600_000)
-  await storeTrades(api.warehouse, 'sol', makeTrades(50, START))
+  await storeTrades(api.warehouse, 'sol', buildTrades(50, START))
 })
 /** One: the last test makes it. */
 after(() => api.stop(1))
 
-const post = async (body: string): Promise<{ status: number; answer: Envelope }> => {
+const post = async (body: string): Promise<{ status: number; answer: GraphqlResponse }> => {
   const response = await api.send({ method: 'POST', body })
-  return { status: response.status, answer: (await response.json()) as Envelope }
+  return { status: response.status, answer: (await response.json()) as GraphqlResponse }
 }
 
 /** The answer of a request that is served or refused with a typed error, and nothing else. */
-const typed = async (request: object, what: string): Promise<Envelope> => {
+const typed = async (request: object, what: string): Promise<GraphqlResponse> => {
   const { status, answer } = await post(JSON.stringify(request))
   assert.equal(status, 200, `${what}: ${JSON.stringify(answer).slice(0, 500)}`)
   if (!answer.errors) assert.ok(answer.data, what)
@@ -175,7 +175,7 @@ test('operands at their edges and names of JavaScript are answered or refused wi
 })
 
 test('what is costly to plan is answered or refused with a type, also by the engine', async () => {
-  for (const { name, query, variables, ends } of WORST_QUERIES) {
+  for (const { name, query, variables, ends } of EXPENSIVE_QUERIES) {
     const { errors } = await typed({ query, variables }, name)
     const code = (errors?.[0] as { extensions?: { code?: string } } | undefined)?.extensions?.code
     if (ends !== 'plan') assert.equal(code, ends, name)

@@ -2,20 +2,20 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { buildClientSchema, getIntrospectionQuery, type IntrospectionQuery } from 'graphql'
 import { rollUpMinuteSql } from '../../processors/rollups/finalizer.ts'
-import { DOCUMENTED, DOCUMENTED_VARIABLES } from '../support/documented-queries.ts'
-import { type Envelope, startGraphql, type TestGraphql } from '../support/graphql.ts'
 import {
-  baseOf,
-  hashOf,
-  makeTrades,
+  baseToken,
+  buildTrades,
+  type StoredTrade,
   storeTrades,
   TOKENS,
-  type TradeFact,
+  transactionHash,
   WALLETS,
-} from '../support/trades.ts'
+} from '../support/builders/stored-trades.ts'
+import { DOCUMENTED_QUERIES, DOCUMENTED_VARIABLES } from '../support/documented-queries.ts'
+import { type GraphqlResponse, startGraphql, type TestGraphql } from '../support/graphql-stack.ts'
 
 const START = Date.UTC(2026, 2, 1)
-const FACTS = makeTrades(600, START)
+const FACTS = buildTrades(600, START)
 const NOW = START + 86_400_000 + 30 * 60_000
 const VISIBLE = FACTS.filter(({ suspect }) => !suspect)
 const NEWEST = [...VISIBLE].reverse()
@@ -26,7 +26,7 @@ let api: TestGraphql
 before(async () => {
   api = await startGraphql(['eth', 'bsc', 'sol'], NOW)
   await storeTrades(api.warehouse, 'eth', FACTS)
-  await storeTrades(api.warehouse, 'bsc', makeTrades(40, START, 7))
+  await storeTrades(api.warehouse, 'bsc', buildTrades(40, START, 7))
 })
 after(() => api.stop())
 
@@ -68,8 +68,8 @@ test('a row holds what was stored, newest first, without suspect trades', async 
       Height: fact.slot,
     },
     Transaction: {
-      Hash: hashOf(fact),
-      Signature: hashOf(fact),
+      Hash: transactionHash(fact),
+      Signature: transactionHash(fact),
       Index: fact.txIndex,
       FeeInNative: 0.000021,
       FeeInUSD: 0.042,
@@ -115,7 +115,7 @@ const symbol = (token: string): { Symbol: string | null; Name: string | null } =
 test('filters, any, selectors and their negations keep what a loop over the trades keeps', async () => {
   const upper = T0.toUpperCase().replace('0X', '0x')
   const middle = iso(START + 200 * 12_000)
-  const cases: readonly (readonly [string, (fact: TradeFact) => boolean])[] = [
+  const cases: readonly (readonly [string, (fact: StoredTrade) => boolean])[] = [
     [`tokenAddress: "${T0}"`, (fact) => fact.buyToken === T0],
     [`tokenAddress: {is: "${upper}"}`, (fact) => fact.buyToken === T0],
     [`tokenAddress: {notIn: ["${T0}", "${T1}"]}`, (fact) => ![T0, T1].includes(fact.buyToken)],
@@ -169,7 +169,7 @@ test('filters, any, selectors and their negations keep what a loop over the trad
   for (const [args, keep] of cases) {
     const given = await rows(`DEXTrades(${args}, limit: {count: 10000}) { Transaction { Hash } }`)
     const hashes = given.map(({ Transaction }) => (Transaction as { Hash: string }).Hash)
-    assert.deepEqual(hashes, NEWEST.filter(keep).map(hashOf), args)
+    assert.deepEqual(hashes, NEWEST.filter(keep).map(transactionHash), args)
   }
 })
 
@@ -253,7 +253,7 @@ test('DEXTradeByTokens has two rows per swap, and both sides agree', async () =>
 
 test('dimension aggregates take the value of the first and the last row', async () => {
   const facts = FACTS.filter((fact) => fact.buyToken === T0 || fact.sellToken === T0)
-  const priceOf = (fact: TradeFact | undefined): number | null =>
+  const priceOf = (fact: StoredTrade | undefined): number | null =>
     (fact?.buyToken === T0 ? fact.buyPrice : fact?.sellPrice) ?? null
   const prices = facts.flatMap((fact) => priceOf(fact) ?? [])
   const [row] = await rows(`DEXTradeByTokens(tokenAddress: "${T0}") { Trade {
@@ -263,14 +263,14 @@ test('dimension aggregates take the value of the first and the last row', async 
   })
 })
 
-const minuteOf = (fact: TradeFact): number => Math.floor(fact.timeMs / 60_000) * 60_000
+const minuteOf = (fact: StoredTrade): number => Math.floor(fact.timeMs / 60_000) * 60_000
 
 /** Candles of a token by the start of their bucket, folded by hand. */
-const candles = (token: string, bucketOf: (fact: TradeFact) => number) => {
+const candles = (token: string, bucketOf: (fact: StoredTrade) => number) => {
   const found = new Map<number, { prices: number[]; usd: number; base: number; buys: number }>()
   for (const fact of VISIBLE) {
     const bought = fact.buyToken === token
-    if (baseOf(fact) !== token) continue
+    if (baseToken(fact) !== token) continue
     const price = bought ? fact.buyPrice : fact.sellPrice
     if (price === null) continue
     const candle = found.get(bucketOf(fact)) ?? { prices: [], usd: 0, base: 0, buys: 0 }
@@ -385,7 +385,7 @@ test('dataset bounds the time', async () => {
 })
 
 test('every documented query shape answers', async () => {
-  for (const [name, query] of Object.entries(DOCUMENTED)) {
+  for (const [name, query] of Object.entries(DOCUMENTED_QUERIES)) {
     const answer = await api.ask(query, DOCUMENTED_VARIABLES[name], name)
     assert.equal(answer.errors, undefined, `${name}: ${JSON.stringify(answer.errors)}`)
     assert.ok(answer.data, name)
@@ -516,7 +516,7 @@ test('credits follow the formula, stats say how fresh; no rows cost the work onl
   assert.ok(empty.extensions?.stats)
 })
 
-const failed = (answer: Envelope, message: RegExp | string): void => {
+const failed = (answer: GraphqlResponse, message: RegExp | string): void => {
   assert.equal(answer.data, null)
   assert.equal(answer.extensions, undefined)
   const [first] = answer.errors ?? []
@@ -561,7 +561,7 @@ test('wrong queries get the failure envelope with status 200', async () => {
   for (const [query, message] of cases) {
     const response = await api.send({ method: 'POST', body: JSON.stringify({ query }) })
     assert.equal(response.status, query === '' ? 400 : 200, query)
-    failed((await response.json()) as Envelope, message)
+    failed((await response.json()) as GraphqlResponse, message)
   }
 })
 
@@ -674,7 +674,7 @@ test('statuses of the gateway, each with the envelope and the fields of the erro
   ]
   for (const [init, status, path] of cases) {
     const response = await api.send(init, path)
-    const answer = (await response.json()) as Envelope & Readonly<Record<string, unknown>>
+    const answer = (await response.json()) as GraphqlResponse & Readonly<Record<string, unknown>>
     const what = `${init.method} ${String(init.body).slice(0, 40)}: ${response.status}`
     assert.equal(response.status, status, what)
     assert.equal(answer.data, null, what)

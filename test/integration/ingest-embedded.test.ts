@@ -18,19 +18,19 @@ import type { Block } from '../../schemas/events.ts'
 import { topicName } from '../../schemas/topics.ts'
 import type { BlockEvent, TradeEvent } from '../../schemas/wire.ts'
 import {
-  COIN,
-  coinTrade,
-  type HandSource,
-  handBlock,
-  handSource,
+  blockRef,
+  buildEvmBlock,
+  createScriptedSource,
   POOLS,
-  refOf,
+  type ScriptedSource,
+  TOKEN,
   TOKENS,
+  tokenSwap,
   USDC,
   WETH,
-  wethTrade,
-} from '../support/hand-chain.ts'
-import { blocksOf, type DataRecord, dataOf } from '../support/ingest-log.ts'
+  wethSwap,
+} from '../support/builders/evm-block.ts'
+import { type DataRecord, readBlockEvents, readDataRecords } from '../support/read-ingest-topics.ts'
 import { until } from '../support/until.ts'
 
 const codec = localCodec()
@@ -68,7 +68,7 @@ const nodeLike = (): FactReader => ({
 
 const start = (
   bus: Bus,
-  source: HandSource,
+  source: ScriptedSource,
   more: Partial<IngestorOptions> = {},
 ): Promise<Ingestor> =>
   startIngestor({
@@ -91,15 +91,15 @@ const chainOf = (from: number, count: number, fork = 'a', parentHash?: string): 
   const blocks: Block[] = []
   for (let height = from; height < from + count; height += 1) {
     const parent = blocks.at(-1)?.hash ?? parentHash
-    const swaps = [wethTrade(2_000 + (height % 7)), coinTrade(100n + BigInt(height % 5))]
-    blocks.push(handBlock({ height, ...(parent && { parentHash: parent }) }, swaps, fork))
+    const swaps = [wethSwap(2_000 + (height % 7)), tokenSwap(100n + BigInt(height % 5))]
+    blocks.push(buildEvmBlock({ height, ...(parent && { parentHash: parent }) }, swaps, fork))
   }
   return blocks
 }
 
 const apply = (blocks: readonly Block[]) => blocks.map((block) => ({ op: 'apply', block }) as const)
 const revert = (blocks: readonly Block[]) =>
-  blocks.toReversed().map((block) => ({ op: 'revert', ref: refOf(block) }) as const)
+  blocks.toReversed().map((block) => ({ op: 'revert', ref: blockRef(block) }) as const)
 
 /** Data records of one operation without its place in time. */
 const bodies = (records: readonly DataRecord[], seq: number) =>
@@ -142,12 +142,12 @@ const checkSpans = (blocks: readonly BlockEvent[], records: readonly DataRecord[
 
 test('blocks are committed one operation each, with facts, trades and prices of the block before', async (t) => {
   const bus = await openBus(t, folder(t))
-  const source = handSource()
+  const source = createScriptedSource()
   const ingestor = await start(bus, source)
   source.push(...apply(chainOf(100, 3)))
   await atSeq(ingestor, 3)
-  const blocks = await blocksOf(bus, codec)
-  const records = await dataOf(bus, codec)
+  const blocks = await readBlockEvents(bus, codec)
+  const records = await readDataRecords(bus, codec)
   assert.deepEqual(
     blocks.map(({ meta }) => [meta.seq, meta.op, meta.height]),
     [
@@ -157,15 +157,15 @@ test('blocks are committed one operation each, with facts, trades and prices of 
     ],
   )
   checkSpans(blocks, records)
-  const first = tradesOf(records, 1).find(({ trade }) => trade?.token_a_address === COIN)
+  const first = tradesOf(records, 1).find(({ trade }) => trade?.token_a_address === TOKEN)
   assert.equal(first?.quote_price_in_usd, '', 'a start without primes knows no price')
-  const second = tradesOf(records, 2).find(({ trade }) => trade?.token_a_address === COIN)
+  const second = tradesOf(records, 2).find(({ trade }) => trade?.token_a_address === TOKEN)
   assert.equal(second?.quote_price_in_usd, String(2_000 + (100 % 7)))
   assert.equal(second?.quote_price_in_native, '1')
   assert.equal(second?.trade?.token_a_decimals, 9)
   const facts = records.filter(({ family }) => family === 'tokenMetadata')
   assert.deepEqual(facts.map(({ key, meta }) => [key, meta.seq]).sort(), [
-    [COIN, 1],
+    [TOKEN, 1],
     [USDC, 1],
     [WETH, 1],
   ])
@@ -177,11 +177,11 @@ test('a restart in the middle goes on with the next operation and the same price
   const path = folder(t)
   const script = apply(chainOf(100, 6))
   const whole = await openBus(t, join(path, 'whole'))
-  const uncut = handSource()
+  const uncut = createScriptedSource()
   const one = await start(whole, uncut, { nowMs: () => 7 })
   uncut.push(...script)
   await atSeq(one, 6)
-  const cut = handSource()
+  const cut = createScriptedSource()
   for (const [index, part] of [script.slice(0, 3), script.slice(3)].entries()) {
     const bus = await openBus(t, join(path, 'cut'))
     const ingestor = await start(bus, cut, { nowMs: () => 7 })
@@ -191,8 +191,8 @@ test('a restart in the middle goes on with the next operation and the same price
     await bus.close()
   }
   const again = await openBus(t, join(path, 'cut'))
-  assert.deepEqual(await blocksOf(again, codec), await blocksOf(whole, codec))
-  assert.deepEqual(await dataOf(again, codec), await dataOf(whole, codec))
+  assert.deepEqual(await readBlockEvents(again, codec), await readBlockEvents(whole, codec))
+  assert.deepEqual(await readDataRecords(again, codec), await readDataRecords(whole, codec))
   assert.equal(cut.positions[1]?.stack.at(-1)?.height, 102)
   await one.stop()
 })
@@ -237,12 +237,12 @@ for (const depth of [1, 5]) {
     const orphans = chainOf(108 - depth, depth, 'a', fork)
     const branch = chainOf(108 - depth, depth + 1, 'b', fork)
     const bus = await openBus(t, join(path, 'reorg'))
-    const source = handSource()
+    const source = createScriptedSource()
     const ingestor = await start(bus, source, { nowMs: () => 7 })
     source.push(...apply([...before, ...orphans]), ...revert(orphans), ...apply(branch))
     await atSeq(ingestor, 8 + depth + depth + 1)
-    const blocks = await blocksOf(bus, codec)
-    const records = await dataOf(bus, codec)
+    const blocks = await readBlockEvents(bus, codec)
+    const records = await readDataRecords(bus, codec)
     checkSpans(blocks, records)
     for (let step = 0; step < depth; step += 1) {
       checkUndone(records, 8 - step, 9 + step)
@@ -250,14 +250,14 @@ for (const depth of [1, 5]) {
       assert.deepEqual(priced(9 + step), priced(7 - step), 'prices of the block below')
     }
     const straight = await openBus(t, join(path, 'straight'))
-    const uncut = handSource()
+    const uncut = createScriptedSource()
     const other = await start(straight, uncut, { nowMs: () => 7 })
     uncut.push(...apply([...before, ...branch]))
     await atSeq(other, before.length + branch.length)
-    assert.deepEqual(settled(records), settled(await dataOf(straight, codec)))
+    assert.deepEqual(settled(records), settled(await readDataRecords(straight, codec)))
     assert.deepEqual(
       blocks.at(-1)?.quote_prices,
-      (await blocksOf(straight, codec)).at(-1)?.quote_prices,
+      (await readBlockEvents(straight, codec)).at(-1)?.quote_prices,
     )
     for (const part of [ingestor, other]) await part.stop()
   })
@@ -265,15 +265,15 @@ for (const depth of [1, 5]) {
 
 test('a fact that an orphaned block brought is learned again by its replacement', async (t) => {
   const bus = await openBus(t, folder(t))
-  const source = handSource()
+  const source = createScriptedSource()
   const ingestor = await start(bus, source)
-  const first = handBlock({ height: 100 }, [wethTrade(2_000)])
-  const orphan = handBlock({ height: 101 }, [coinTrade(7n)])
-  const other = handBlock({ height: 101 }, [coinTrade(8n)], 'b')
+  const first = buildEvmBlock({ height: 100 }, [wethSwap(2_000)])
+  const orphan = buildEvmBlock({ height: 101 }, [tokenSwap(7n)])
+  const other = buildEvmBlock({ height: 101 }, [tokenSwap(8n)], 'b')
   source.push(...apply([first, orphan]), ...revert([orphan]), ...apply([other]))
   await atSeq(ingestor, 4)
-  const coin = (await dataOf(bus, codec)).filter(
-    ({ family, key }) => family === 'tokenMetadata' && key === COIN,
+  const coin = (await readDataRecords(bus, codec)).filter(
+    ({ family, key }) => family === 'tokenMetadata' && key === TOKEN,
   )
   assert.deepEqual(
     coin.map(({ meta }) => [meta.seq, meta.op]),
@@ -289,7 +289,7 @@ test('a fact that an orphaned block brought is learned again by its replacement'
 test('a revert after a restart takes the bodies from where the spans say they lie', async (t) => {
   const path = folder(t)
   const chain = chainOf(100, 4)
-  const source = handSource()
+  const source = createScriptedSource()
   let bus = await openBus(t, path)
   let ingestor = await start(bus, source)
   source.push(...apply(chain))
@@ -300,8 +300,8 @@ test('a revert after a restart takes the bodies from where the spans say they li
   ingestor = await start(bus, source)
   source.push(...revert(chain.slice(2)))
   await atSeq(ingestor, 6)
-  const records = await dataOf(bus, codec)
-  const blocks = await blocksOf(bus, codec)
+  const records = await readDataRecords(bus, codec)
+  const blocks = await readBlockEvents(bus, codec)
   checkUndone(records, 4, 5)
   checkUndone(records, 3, 6)
   checkSpans(blocks, records)
@@ -312,7 +312,7 @@ test('a revert after a restart takes the bodies from where the spans say they li
 
 test('a restart behind a reorg stands on the branch that counts', async (t) => {
   const bus = await openBus(t, folder(t))
-  const source = handSource()
+  const source = createScriptedSource()
   const chain = chainOf(100, 4)
   const branch = chainOf(102, 1, 'b', chain[1]?.hash)
   const ingestor = await start(bus, source)
@@ -332,18 +332,18 @@ test('FINALIZE is a block record alone, and forgets how to take final blocks bac
   const path = folder(t)
   const chain = chainOf(100, 5)
   const bus = await openBus(t, path)
-  const source = handSource()
+  const source = createScriptedSource()
   const ingestor = await start(bus, source)
   const [, , third] = chain
   assert.ok(third)
-  source.push(...apply(chain), { op: 'finalize', ref: refOf(third) })
+  source.push(...apply(chain), { op: 'finalize', ref: blockRef(third) })
   await atSeq(ingestor, 6)
-  const last = (await blocksOf(bus, codec)).at(-1)
+  const last = (await readBlockEvents(bus, codec)).at(-1)
   assert.deepEqual(
     [last?.meta.op, last?.meta.hash, last?.final_height, last?.final_seq, last?.spans],
     ['OP_FINALIZE', third.hash, 102, 3, []],
   )
-  assert.equal(bodies(await dataOf(bus, codec), 6).length, 0)
+  assert.equal(bodies(await readDataRecords(bus, codec), 6).length, 0)
   await ingestor.stop()
   const undo = await storedUndo(bus)
   assert.deepEqual(undo, ['undo/4', 'undo/5'])
@@ -375,14 +375,14 @@ const storedUndo = async (bus: Bus): Promise<string[]> => {
 
 test('across a gap every price is unknown until the next trade', async (t) => {
   const bus = await openBus(t, folder(t))
-  const source = handSource(true, true)
+  const source = createScriptedSource(true, true)
   source.push(...apply([...chainOf(100, 2), ...chainOf(500, 2)]))
   const ingestor = await start(bus, source)
   await ingestor.done
-  const records = await dataOf(bus, codec)
+  const records = await readDataRecords(bus, codec)
   const stamps = [1, 2, 3, 4].map(
     (seq) =>
-      tradesOf(records, seq).find(({ trade }) => trade?.token_a_address === COIN)
+      tradesOf(records, seq).find(({ trade }) => trade?.token_a_address === TOKEN)
         ?.quote_price_in_usd,
   )
   assert.deepEqual(stamps, ['', '2002', '', '2003'])
@@ -395,8 +395,8 @@ test('a start in the middle of a chain takes first prices from the reference poo
   const asked: string[] = []
   const [block] = chainOf(100, 1)
   assert.ok(block)
-  const source: HandSource = {
-    ...handSource(true),
+  const source: ScriptedSource = {
+    ...createScriptedSource(true),
     node: evmAnswers({
       calls: async (calls, blockHash) => {
         asked.push(blockHash)
@@ -417,8 +417,8 @@ test('a start in the middle of a chain takes first prices from the reference poo
   source.push(...apply([block]))
   const ingestor = await start(bus, source)
   await ingestor.done
-  const coin = tradesOf(await dataOf(bus, codec), 1).find(
-    ({ trade }) => trade?.token_a_address === COIN,
+  const coin = tradesOf(await readDataRecords(bus, codec), 1).find(
+    ({ trade }) => trade?.token_a_address === TOKEN,
   )
   assert.equal(Number(coin?.quote_price_in_usd).toFixed(6), '2200.000000')
   assert.deepEqual(asked, [block.parentHash])
@@ -427,20 +427,20 @@ test('a start in the middle of a chain takes first prices from the reference poo
 
 test('configured prices prime the table of a recording, also behind a gap', async (t) => {
   const bus = await openBus(t, folder(t))
-  const source = handSource(true, true)
-  const only = (height: number) => handBlock({ height }, [coinTrade(5n)])
+  const source = createScriptedSource(true, true)
+  const only = (height: number) => buildEvmBlock({ height }, [tokenSwap(5n)])
   source.push(...apply([only(100), only(900)]))
   const config = { retention: 'off', pricesStatic: { [WETH]: 1_800 } } as const
   const ingestor = await start(bus, source, { config })
   await ingestor.done
-  const records = await dataOf(bus, codec)
+  const records = await readDataRecords(bus, codec)
   for (const seq of [1, 2]) assert.equal(tradesOf(records, seq)[0]?.quote_price_in_usd, '1800')
   await ingestor.stop()
 })
 
 test('a fenced writer is replaced, and nothing is lost or doubled', async (t) => {
   const bus = await openBus(t, folder(t))
-  const source = handSource()
+  const source = createScriptedSource()
   const ingestor = await start(bus, source)
   const chain = chainOf(100, 4)
   source.push(...apply(chain.slice(0, 2)))
@@ -448,7 +448,7 @@ test('a fenced writer is replaced, and nothing is lost or doubled', async (t) =>
   await bus.writer('ingest.eth.lane0')
   source.push(...apply(chain.slice(2)))
   await atSeq(ingestor, 4)
-  const blocks = await blocksOf(bus, codec)
+  const blocks = await readBlockEvents(bus, codec)
   assert.deepEqual(
     blocks.map(({ meta }) => [meta.seq, meta.height]),
     chain.map(({ height }, index) => [index + 1, height]),
@@ -478,12 +478,12 @@ test('a commit whose answer was lost is read back, not written again', async (t)
         run: (lane) => subscription.run({ ...lane, writer: losing(lane.writer) }),
       }),
   }
-  const source = handSource()
+  const source = createScriptedSource()
   const ingestor = await start(doubtful, source)
   const chain = chainOf(100, 3)
   source.push(...apply(chain))
   await atSeq(ingestor, 3)
-  const blocks = await blocksOf(bus, codec)
+  const blocks = await readBlockEvents(bus, codec)
   assert.deepEqual(
     blocks.map(({ meta }) => [meta.seq, meta.height]),
     chain.map(({ height }, index) => [index + 1, height]),
@@ -494,8 +494,8 @@ test('a commit whose answer was lost is read back, not written again', async (t)
 test('a block that no endpoint gives in shape halts the chain with a dead letter', async (t) => {
   const bus = await openBus(t, folder(t))
   const chain = chainOf(100, 2)
-  const source: HandSource = {
-    ...handSource(),
+  const source: ScriptedSource = {
+    ...createScriptedSource(),
     async *operations() {
       yield* apply(chain)
       throw new Malformed('bad-hex', 'block.gasUsed is "0xzz"')
@@ -515,8 +515,8 @@ test('a block that no endpoint gives in shape halts the chain with a dead letter
 test('an error that is not an outage is told as fatal', async (t) => {
   const bus = await openBus(t, folder(t))
   const told: unknown[] = []
-  const source: HandSource = {
-    ...handSource(),
+  const source: ScriptedSource = {
+    ...createScriptedSource(),
     async *operations() {
       yield* apply(chainOf(100, 1))
       throw new TypeError('a bug')
@@ -540,12 +540,12 @@ const lettersOf = async (bus: Bus) => {
 test('a forged swap is counted, and one letter per reason and block is kept', async (t) => {
   const bus = await openBus(t, folder(t))
   const metrics = makeMetrics()
-  const source = handSource(true)
-  const forged = { ...coinTrade(5n), pool: '0x00000000000000000000000000000000000000f0' }
-  source.push(...apply([handBlock({ height: 100 }, [forged, forged, wethTrade(2_000)])]))
+  const source = createScriptedSource(true)
+  const forged = { ...tokenSwap(5n), pool: '0x00000000000000000000000000000000000000f0' }
+  source.push(...apply([buildEvmBlock({ height: 100 }, [forged, forged, wethSwap(2_000)])]))
   const ingestor = await start(bus, source, { metrics })
   await ingestor.done
-  const records = await dataOf(bus, codec)
+  const records = await readDataRecords(bus, codec)
   assert.equal(tradesOf(records, 1).length, 1)
   const dropped = await metrics.eventsDropped.get()
   assert.equal(
@@ -559,7 +559,7 @@ test('a forged swap is counted, and one letter per reason and block is kept', as
 test('`until` ends the ingestor behind the block that reaches it, at once when it is reached already', async (t) => {
   const bus = await openBus(t, folder(t))
   const chain = chainOf(100, 5)
-  const source = handSource()
+  const source = createScriptedSource()
   source.push(...apply(chain))
   const until102 = chain[2]?.timeMs ?? 0
   for (const _run of [1, 2]) {
@@ -568,12 +568,12 @@ test('`until` ends the ingestor behind the block that reaches it, at once when i
     assert.equal(ingestor.status().height, 102)
     await ingestor.stop()
   }
-  assert.equal((await blocksOf(bus, codec)).length, 3)
+  assert.equal((await readBlockEvents(bus, codec)).length, 3)
 })
 
 test('blocks beyond what can be taken back at most are forgotten without a FINALIZE', async (t) => {
   const bus = await openBus(t, folder(t))
-  const source = handSource(true)
+  const source = createScriptedSource(true)
   source.push(...apply(chainOf(100, 12)))
   const chain = { ...CHAINS.eth, reorgWindow: 1 }
   assert.equal(reorgBound(chain), 4)

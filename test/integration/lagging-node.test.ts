@@ -11,14 +11,14 @@ import { makeMetrics } from '../../core/ops/metrics.ts'
 import { type EvmSourceOptions, evmSource } from '../../ingestors/evm/source/evm-source.ts'
 import { startIngestor } from '../../ingestors/start.ts'
 import { CHAINS, reorgBound } from '../../schemas/chains.ts'
-import { collect, reached, standing } from '../support/followed.ts'
-import { blocksOf } from '../support/ingest-log.ts'
+import { canonicalBlocks, collectOperations, reachedHeight } from '../support/follow-source.ts'
 import {
   type ReplicaNode,
   type ReplicaView,
   replicaHash,
   startReplicaNode,
-} from '../support/replica-node.ts'
+} from '../support/nodes/lagging-replicas.ts'
+import { readBlockEvents } from '../support/read-ingest-topics.ts'
 import { until } from '../support/until.ts'
 
 const CHAIN = { ...CHAINS.eth, blockTimeMs: 50 }
@@ -77,9 +77,9 @@ for (const [lag, finalLag] of [
   test(`two backends behind one address, one ${lag} blocks behind, finality ${finalLag} below each: nothing is reverted`, async (t) => {
     const node = await nodeOf(t, thrown(lag, finalLag))
     const source = await evmSource(optionsOf(t, [node], { from: 1_000 }))
-    const ops = await collect(source, reached(1_040))
+    const ops = await collectOperations(source, reachedHeight(1_040))
     assert.equal(ops.filter(({ op }) => op === 'revert').length, 0)
-    assert.equal(standing(ops).length, 41)
+    assert.equal(canonicalBlocks(ops).length, 41)
     assert.ok(ops.some(({ op }) => op === 'finalize'))
   })
 }
@@ -97,11 +97,11 @@ for (const [lag, finalLag] of [
       return viewOf(head, head - finalLag)
     })
     const source = await evmSource(optionsOf(t, [node], { from: 1_000 }))
-    const ops = await collect(source, reached(1_070))
+    const ops = await collectOperations(source, reachedHeight(1_070))
     assert.ok(calls > 300)
     assert.equal(ops.filter(({ op }) => op === 'revert').length, 0)
     assert.deepEqual(
-      standing(ops),
+      canonicalBlocks(ops),
       Array.from({ length: 71 }, (_, at) => replicaHash('a', 1_000 + at)),
     )
   })
@@ -114,14 +114,14 @@ test('an endpoint on another branch reverts nothing while another goes on with o
   )
   other.view = () => viewOf(1_010, 990)
   const source = await evmSource(optionsOf(t, [other, honest], { from: 1_000 }))
-  const ops = await collect(source, (seen) => {
-    if (reached(1_030)(seen)) {
+  const ops = await collectOperations(source, (seen) => {
+    if (reachedHeight(1_030)(seen)) {
       other.view = () => viewOf(1_060, 990, { branchOf: (height) => (height >= 1_020 ? 'b' : 'a') })
     }
-    return reached(1_060)(seen)
+    return reachedHeight(1_060)(seen)
   })
   assert.equal(ops.filter(({ op }) => op === 'revert').length, 0)
-  assert.equal(standing(ops).at(-1), replicaHash('a', 1_060))
+  assert.equal(canonicalBlocks(ops).at(-1), replicaHash('a', 1_060))
 })
 
 test('a time that falls is refused and asked of another endpoint', async (t) => {
@@ -131,7 +131,7 @@ test('a time that falls is refused and asked of another endpoint', async (t) => 
   )
   const honest = await nodeOf(t, () => viewOf(1_040, 990))
   const source = await evmSource(optionsOf(t, [lying, honest], { from: 1_000, metrics }))
-  const ops = await collect(source, reached(1_040))
+  const ops = await collectOperations(source, reachedHeight(1_040))
   const times = ops.flatMap((op) => (op.op === 'apply' ? [op.block.timeMs] : []))
   assert.deepEqual(
     times,
@@ -147,13 +147,13 @@ test("a time in the future is asked of another endpoint; when all say it, it is 
   const honest = await nodeOf(t, () => viewOf(1_040, 990))
   const metrics = makeMetrics()
   const source = await evmSource(optionsOf(t, [lying, honest], { from: 1_000, metrics }))
-  const ops = await collect(source, reached(1_040))
+  const ops = await collectOperations(source, reachedHeight(1_040))
   for (const op of ops) if (op.op === 'apply') assert.ok(op.block.timeMs < Date.now())
   const { values } = await metrics.ingestDropped.get()
   assert.ok(values.some(({ labels }) => labels.reason === 'future-time'))
   const ahead = await nodeOf(t, () => viewOf(1_001, 990, { shiftSeconds: () => shift(1_020) }))
   const alone = await evmSource(optionsOf(t, [ahead], { from: 1_000 }))
-  assert.equal(standing(await collect(alone, reached(1_001))).length, 2)
+  assert.equal(canonicalBlocks(await collectOperations(alone, reachedHeight(1_001))).length, 2)
 })
 
 /** An ingestor over its own log in a folder of the test. */
@@ -181,7 +181,7 @@ const ingesting = async (t: TestContext, nodes: readonly ReplicaNode[], chain = 
     return ingestor
   }
   const ops = async (): Promise<readonly string[]> =>
-    (await blocksOf(bus, codec)).map(({ meta }) => `${meta.op.slice(3)} ${meta.height}`)
+    (await readBlockEvents(bus, codec)).map(({ meta }) => `${meta.op.slice(3)} ${meta.height}`)
   return { bus, run, ops }
 }
 

@@ -12,9 +12,9 @@ import { silentLogger } from '../../core/ops/logger.ts'
 import { blockLetters, ingestLetters } from '../../ingestors/dead-letters/dead-letters.ts'
 import { wordOf } from '../../ingestors/evm/abi/words.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
-import { booksOf, poolFact, topicOf, USER } from '../support/made-up-chain.ts'
-import { blockOf, logOf } from '../support/recordings.ts'
-import { startReplicaNode } from '../support/replica-node.ts'
+import { addressTopic, buildBooks, buildPoolFact, USER } from '../support/builders/dex-logs.ts'
+import { startReplicaNode } from '../support/nodes/lagging-replicas.ts'
+import { buildLog, buildSingleTransactionBlock } from '../support/recordings/ethereum.ts'
 
 const MANAGER = '0x000000000004444c5dc75cb358380d2e3de08a90'
 const MODIFY = '0xf208f4912782fd25c7f114ca3723a2d5dd6f3bcc3ac8db5af63baa85f711d5ec'
@@ -31,8 +31,10 @@ test('a position whose pool nobody told the price of is decoded again with the p
     await node.stop()
     rmSync(path, { recursive: true, force: true })
   })
-  const block = blockOf([logOf(MANAGER, [MODIFY, ID, topicOf(USER)], [-60n, 60n, 10n ** 18n, ID])])
-  const books = booksOf('facts', [{ ...poolFact('uniswap_v4'), address: ID }])
+  const block = buildSingleTransactionBlock([
+    buildLog(MANAGER, [MODIFY, ID, addressTopic(USER)], [-60n, 60n, 10n ** 18n, ID]),
+  ])
+  const books = buildBooks('facts', [{ ...buildPoolFact('uniswap_v4'), address: ID }])
   const { dropped } = decodeBlock(block, books)
   assert.deepEqual(
     dropped.map(({ reason }) => reason),

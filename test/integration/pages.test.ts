@@ -6,10 +6,10 @@ import type { FastifyInstance } from 'fastify'
 import { loadConfig } from '../../core/config/config.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import { makeMeter } from '../../serving/billing/meter.ts'
-import { makeAdminServer } from '../../serving/http/admin.ts'
-import { call, startApi, type TestApi } from '../support/api.ts'
-import { addressAt, seeded } from '../support/market.ts'
+import { createMeter } from '../../serving/billing/meter.ts'
+import { createAdminServer } from '../../serving/http/admin.ts'
+import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
+import { addressFromNumber, createSeededRandom } from '../support/builders/market-trade.ts'
 
 const ADMIN_TOKEN = 'the admin token of this test'
 const NOW_MS = Date.UTC(2026, 10, 20, 12)
@@ -19,10 +19,10 @@ let api: TestApi
 let admin: FastifyInstance
 before(async () => {
   api = await startApi({ overrides: { webhookEndpoints: 1_000 } })
-  admin = await makeAdminServer({
+  admin = await createAdminServer({
     accounts: api.accounts,
     endpoints: api.endpoints,
-    meter: makeMeter(),
+    meter: createMeter(),
     nowMs: Date.now,
     config: loadConfig({ ADMIN_TOKEN }),
     metrics: makeMetrics(),
@@ -43,7 +43,7 @@ interface Page {
 }
 
 const served = async (path: string): Promise<Page> => {
-  const { status, body, text } = await call(api, path)
+  const { status, body, text } = await callApi(api, path)
   assert.equal(status, 200, `${path}: ${text}`)
   return body as Page
 }
@@ -106,10 +106,10 @@ const walkedBack = async ({ path, idOf }: List, from: string): Promise<readonly 
   }
 }
 
-const TOKEN = addressAt(1)
+const TOKEN = addressFromNumber(1)
 const WHALE = 48_500_000_123_456_789_012_345_678n
 let lastNumber = 10_000
-const nextAddress = (): string => addressAt(++lastNumber)
+const nextAddress = (): string => addressFromNumber(++lastNumber)
 
 /** Few amounts, all above 2^53 and some closer together than doubles are, so that keys are equal and nearly equal. */
 const amounts = (random: () => number): bigint => WHALE + BigInt(Math.floor(random() * 6))
@@ -156,7 +156,7 @@ const HOLDER_SORTS = [
 
 test('holders, in every order', async () => {
   const balances = new Map<string, bigint>()
-  const random = seeded(1)
+  const random = createSeededRandom(1)
   const add = async (count: number): Promise<void> => {
     const fresh = Array.from({ length: count }, () => [nextAddress(), amounts(random)] as const)
     for (const [holder, balance] of fresh) balances.set(holder, balance)
@@ -217,7 +217,7 @@ test('holders backwards are holders forwards', async () => {
 })
 
 test('tokens that a search finds, in every order', async () => {
-  const random = seeded(2)
+  const random = createSeededRandom(2)
   const add = async (count: number): Promise<readonly string[]> => {
     const fresh = Array.from({ length: count }, nextAddress)
     await api.warehouse.insert(
@@ -258,7 +258,7 @@ test('tokens that a search finds, in every order', async () => {
 })
 
 const makeEndpoint = async (): Promise<string> => {
-  const { body, status } = await call(api, '/v2/webhook/endpoint', {
+  const { body, status } = await callApi(api, '/v2/webhook/endpoint', {
     method: 'POST',
     headers: { 'x-api-key': api.apiKey, 'content-type': 'application/json' },
     body: JSON.stringify({ url: 'https://receiver.example.com/' }),
@@ -359,13 +359,13 @@ test('a cursor that was forged, or that another list or order gave out, is refus
       { key: 1e300, holder: TOKEN },
       { key: '1e300', holder: TOKEN },
       { key: '1', holder: TOKEN },
-      { ...changed[1], holder: addressAt(5) },
+      { ...changed[1], holder: addressFromNumber(5) },
     ].map((place) => [holders, forged(place)] as const),
     [holders, Buffer.from('['.repeat(700)).toString('base64url')],
     [attempts, Buffer.from('[1,"x",{"atMs":1e300,"id":""}]').toString('base64url')],
   ]
   for (const [path, cursor] of refusals) {
-    const { status, body } = await call(api, withCursor(path, cursor))
+    const { status, body } = await callApi(api, withCursor(path, cursor))
     assert.deepEqual([status, (body as { code: number }).code], [400, 40027], path)
   }
   for (const path of ['/admin/v1/orgs', '/admin/v1/apps']) {

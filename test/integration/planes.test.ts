@@ -3,19 +3,19 @@ import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
 import { decodeJwt } from 'jose'
 import { CHAINS } from '../../schemas/chains.ts'
-import { OPS_PATHS } from '../support/access-table.ts'
-import { handSource } from '../support/hand-chain.ts'
-import { type Product, startProduct } from '../support/product.ts'
+import { OPS_PATHS } from '../support/access-matrix.ts'
+import { type AppStack, startAppStack } from '../support/app-stack.ts'
+import { createScriptedSource } from '../support/builders/evm-block.ts'
 
 const PUBLIC_URL = 'https://api.example.test'
 const OPS_TOKEN = 'the token of the operators'
 /** This machine, but not the address that loopback listeners are bound to. */
 const ELSEWHERE = '127.0.0.2'
 
-let product: Product
+let product: AppStack
 before(async () => {
-  product = await startProduct({
-    chain: { row: CHAINS.eth, source: handSource() },
+  product = await startAppStack({
+    chain: { row: CHAINS.eth, source: createScriptedSource() },
     overrides: {
       host: '0.0.0.0',
       publicUrl: PUBLIC_URL,
@@ -129,8 +129,8 @@ const portBeside = (taken: readonly number[]): number =>
   [40_001, 40_002, 40_003, 40_004, 40_005].find((port) => !taken.includes(port)) ?? 0
 
 test('a wildcard without PUBLIC_URL is refused before anything is served', async () => {
-  const start = startProduct({
-    chain: { row: CHAINS.eth, source: handSource() },
+  const start = startAppStack({
+    chain: { row: CHAINS.eth, source: createScriptedSource() },
     overrides: { host: '0.0.0.0' },
   })
   await assert.rejects(start, /PUBLIC_URL: is needed where HOST is 0\.0\.0\.0/)

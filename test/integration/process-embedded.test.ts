@@ -22,18 +22,18 @@ import {
 } from '../../processors/start.ts'
 import { GLOBAL_RETENTION, TABLE_RETENTION } from '../../schemas/retention.ts'
 import { deadLetterTopic, topicName } from '../../schemas/topics.ts'
-import { type BruteCandleTrade, bruteCandles } from '../support/candle-brute-force.ts'
-import { isDrained } from '../support/drained.ts'
-import { publishTape } from '../support/publish-tape.ts'
+import { type BruteCandleTrade, bruteCandles } from '../support/brute-force/candles.ts'
+import { publishTradeTape } from '../support/builders/publish-tape.ts'
 import {
-  blockEventOf,
-  type Move,
+  buildTape,
+  type ChainStep,
   type Tape,
   type TapeBlock,
   type TapeOp,
   type TapeTrade,
-  tapeOf,
-} from '../support/tape.ts'
+  tapeBlockEvent,
+} from '../support/builders/trade-tape.ts'
+import { isDrained } from '../support/is-drained.ts'
 import { until } from '../support/until.ts'
 
 const CONFIG = { partitions: 3, retention: 'off' } as const
@@ -98,9 +98,9 @@ const tradeFrom = (next: (below: number) => number): TapeTrade => {
   }
 }
 
-const courseFrom = (seed: number, length: number): readonly Move[] => {
+const courseFrom = (seed: number, length: number): readonly ChainStep[] => {
   const next = numbers(seed)
-  return Array.from({ length }, (): Move => {
+  return Array.from({ length }, (): ChainStep => {
     const what = next(12)
     if (what < 2) return { kind: 'revert' }
     if (what === 2) return { kind: 'finalize', keep: 3 }
@@ -109,7 +109,7 @@ const courseFrom = (seed: number, length: number): readonly Move[] => {
   })
 }
 
-const tape: Tape = tapeOf(
+const tape: Tape = buildTape(
   [
     ...courseFrom(7, 160),
     { kind: 'apply', stepMs: 12_000, trades: [] },
@@ -278,13 +278,13 @@ test('tables hold what a brute force gives: through reorgs, interruptions and a 
   const half = Math.floor(tape.ops.length / 2)
   const store = troubled(warehouse)
   const first = await start(store)
-  await publishTape({ bus, codec, writer }, tape.ops.slice(0, half))
+  await publishTradeTape({ bus, codec, writer }, tape.ops.slice(0, half))
   await until(
     () => first.status().groups['process.eth']?.some(({ seq }) => (seq ?? 0) > half / 2),
     'the first half is under way',
   )
   await first.stop()
-  await publishTape({ bus, codec, writer }, tape.ops.slice(half))
+  await publishTradeTape({ bus, codec, writer }, tape.ops.slice(half))
   const second = await start(store)
   await until(() => isDrained(bus, second, tape.ops.length), 'everything is stored', 60_000)
   assert.deepEqual(await storedTrades(), expectedTrades(tape))
@@ -376,7 +376,7 @@ test('a poison record goes to the dead letters of its readers and stops the roll
     { op: 'finalize', seq: lastSeq + 3, block: later, finalHeight: later.height },
   ] as const
   let spoiled = 0
-  await publishTape({ bus, codec, writer }, ops, (record, op) => {
+  await publishTradeTape({ bus, codec, writer }, ops, (record, op) => {
     if (op.block.hash !== '0xpoison' || spoiled > 0) return record
     spoiled += 1
     return { ...record, value: Buffer.from('no avro') }
@@ -420,7 +420,7 @@ test('a lane whose input breaks the contract stands still and says why', async (
     block: { height: 10_000, hash: '0xgap', parent: '', timeMs: START_MS, trades: [] },
     finalHeight: 0,
   }
-  const value = codec.encode('block.BlockEvent', blockEventOf(op))
+  const value = codec.encode('block.BlockEvent', tapeBlockEvent(op))
   await writer.commit({ records: [{ topic: blocks, partition: 0, key: 'eth', value }] })
   const processors = await start(warehouse)
   const halted = () => {

@@ -14,16 +14,16 @@ import { PROCESS_PIPELINE, processorTopics, startProcessors } from '../../proces
 import { CHAINS } from '../../schemas/chains.ts'
 import type { Block } from '../../schemas/events.ts'
 import {
-  COIN,
-  coinTrade,
-  handBlock,
-  handSource,
+  blockRef,
+  buildEvmBlock,
+  createScriptedSource,
   POOLS,
-  refOf,
+  TOKEN,
   TOKENS,
+  tokenSwap,
   WETH,
-  wethTrade,
-} from '../support/hand-chain.ts'
+  wethSwap,
+} from '../support/builders/evm-block.ts'
 import { until } from '../support/until.ts'
 
 const CONFIG = { partitions: 3, retention: 'off' } as const
@@ -32,8 +32,8 @@ const chainOf = (from: number, count: number, fork: string, parent?: Block): rea
   const blocks: Block[] = []
   for (let height = from; height < from + count; height += 1) {
     const parentHash = (blocks.at(-1) ?? parent)?.hash
-    const swaps = [wethTrade(2_000 + (height % 7)), coinTrade(100n + BigInt(height % 5))]
-    blocks.push(handBlock({ height, ...(parentHash && { parentHash }) }, swaps, fork))
+    const swaps = [wethSwap(2_000 + (height % 7)), tokenSwap(100n + BigInt(height % 5))]
+    blocks.push(buildEvmBlock({ height, ...(parentHash && { parentHash }) }, swaps, fork))
   }
   return blocks
 }
@@ -59,7 +59,7 @@ test('what the ingestor publishes is what the stages and sinks read: every table
     metrics,
     log,
   })
-  const source = handSource()
+  const source = createScriptedSource()
   const ingestor = await startIngestor({
     chain: CHAINS.eth,
     source,
@@ -77,9 +77,9 @@ test('what the ingestor publishes is what the stages and sinks read: every table
   assert.ok(settled)
   const ops = [
     ...old.map((block) => ({ op: 'apply', block }) as const),
-    ...removed.toReversed().map((block) => ({ op: 'revert', ref: refOf(block) }) as const),
+    ...removed.toReversed().map((block) => ({ op: 'revert', ref: blockRef(block) }) as const),
     ...next.map((block) => ({ op: 'apply', block }) as const),
-    { op: 'finalize', ref: refOf(settled) } as const,
+    { op: 'finalize', ref: blockRef(settled) } as const,
   ]
   source.push(...ops)
   const column = async <T>(sql: string): Promise<readonly T[]> =>
@@ -120,7 +120,7 @@ test('what the ingestor publishes is what the stages and sinks read: every table
   const bases = await column<string>(
     `SELECT DISTINCT token_address AS value FROM eth_dex_trades_enriched FINAL WHERE is_base = 1 ORDER BY value`,
   )
-  assert.deepEqual(bases, [COIN, WETH].toSorted())
+  assert.deepEqual(bases, [TOKEN, WETH].toSorted())
   for (const { topic } of processorTopics(['eth'], CONFIG)) {
     if (!topic.startsWith('dlq.')) continue
     for (const { low, end } of await bus.ends(topic)) assert.equal(end - low, 0, topic)

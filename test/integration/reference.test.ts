@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { call, startApi, type TestApi } from '../support/api.ts'
+import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
 
 let api: TestApi
 before(async () => {
@@ -9,7 +9,7 @@ before(async () => {
 after(() => api.stop())
 
 const open = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
-  call(api, path, { headers, method })
+  callApi(api, path, { headers, method })
 
 test('the reference page loads everything it names from this server, under its own policy', async () => {
   for (const path of ['/docs', '/docs/']) {

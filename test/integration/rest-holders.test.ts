@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { BURN_ADDRESSES } from '../../schemas/burn.ts'
-import { call, startApi, type TestApi } from '../support/api.ts'
-import { addressAt } from '../support/market.ts'
+import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
+import { addressFromNumber } from '../support/builders/market-trade.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 20, 12)
-const TOKEN = addressAt(1)
-const WALLETS = [addressAt(101), addressAt(102), addressAt(103)] as const
+const TOKEN = addressFromNumber(1)
+const WALLETS = [addressFromNumber(101), addressFromNumber(102), addressFromNumber(103)] as const
 const [RICH, MIDDLE, POOR] = WALLETS
 const at = (ms: number): string => new Date(ms).toISOString()
 const RAW = 10n ** 6n
@@ -80,19 +80,19 @@ before(async () => {
     holder(RICH, 600n),
     holder(MIDDLE, 100n),
     holder(POOR, 1n),
-    holder(addressAt(104), 0n),
+    holder(addressFromNumber(104), 0n),
   ]
   await warehouse.insert('eth_token_holders', [
     ...balances,
     holder(BURNED, 250n),
-    holder(addressAt(105), 7n),
-    holder(addressAt(105), 7n, 2, 1),
+    holder(addressFromNumber(105), 7n),
+    holder(addressFromNumber(105), 7n, 2, 1),
   ])
   await warehouse.insert('eth_wallet_balances', balances)
   await warehouse.insert('eth_wallet_token_pnl', [
     pnl(MIDDLE, {}),
     pnl(RICH, { position_amount: '1200', position_cost_usd: '120' }),
-    pnl(POOR, { token_address: addressAt(2), buy_amount: null, position_amount: null }),
+    pnl(POOR, { token_address: addressFromNumber(2), buy_amount: null, position_amount: null }),
   ])
   await warehouse.insert('eth_token_prices', [
     {
@@ -146,12 +146,12 @@ after(() => api.stop())
 
 type Body = Readonly<Record<string, unknown>>
 const bodyOf = async (path: string): Promise<Body> => {
-  const { status, body } = await call(api, path)
+  const { status, body } = await callApi(api, path)
   assert.equal(status, 200, JSON.stringify(body))
   return body as Body
 }
 const errorOf = async (path: string) => {
-  const { status, body } = await call(api, path)
+  const { status, body } = await callApi(api, path)
   return [status, (body as Body).code]
 }
 
@@ -217,13 +217,13 @@ test('pages and orders of holders meet every holder once', async () => {
 })
 
 test('given wallets are answered in their order; who holds nothing is missing', async () => {
-  const path = `/v2/token/ethereum/${TOKEN}/holders/multi?walletAddresses=${POOR},${addressAt(104)},${RICH}`
+  const path = `/v2/token/ethereum/${TOKEN}/holders/multi?walletAddresses=${POOR},${addressFromNumber(104)},${RICH}`
   const rows = (await bodyOf(path)) as unknown as readonly Body[]
   assert.deepEqual(
     rows.map(({ walletAddress }) => walletAddress),
     [POOR, RICH],
   )
-  const many = Array.from({ length: 101 }, (_, index) => addressAt(index + 1)).join(',')
+  const many = Array.from({ length: 101 }, (_, index) => addressFromNumber(index + 1)).join(',')
   assert.deepEqual(
     await errorOf(`/v2/token/eth/${TOKEN}/holders/multi?walletAddresses=${many}`),
     [400, 40_029],
@@ -275,7 +275,7 @@ test('a wallet has 23 texts per token, under the path of the seed and the others
     [unknown?.buyAmount, unknown?.balance, unknown?.tokenPriceInUsd],
     ['0', '0', '0'],
   )
-  assert.deepEqual(await bodyOf(`/wallet/v1/eth/${addressAt(999)}/stats`), [])
+  assert.deepEqual(await bodyOf(`/wallet/v1/eth/${addressFromNumber(999)}/stats`), [])
   assert.deepEqual(await bodyOf(`/wallet/v1/bsc/${MIDDLE}/stats`), [])
   assert.deepEqual(await errorOf(`/wallet/v1/eth/nobody/stats`), [400, 40_005])
 })
@@ -309,9 +309,11 @@ test('statistics of a token by window: the newest version of each', async () => 
     },
   )
   assert.deepEqual([found['1m']?.buySellRatio, found['1m']?.openInUsd], [null, null])
-  const many = await bodyOf(`/v2/token/eth/stats/multi?tokenAddresses=${TOKEN},${addressAt(9)}`)
+  const many = await bodyOf(
+    `/v2/token/eth/stats/multi?tokenAddresses=${TOKEN},${addressFromNumber(9)}`,
+  )
   assert.deepEqual(Object.keys(many), [TOKEN])
-  assert.deepEqual(await errorOf(`/v2/token/eth/${addressAt(9)}/stats`), [404, 404])
+  assert.deepEqual(await errorOf(`/v2/token/eth/${addressFromNumber(9)}/stats`), [404, 404])
 })
 
 test('what lies at a burn address does not circulate and has no holder', async () => {
@@ -320,10 +322,10 @@ test('what lies at a burn address does not circulate and has no holder', async (
 })
 
 test('how far a curve is sold belongs to the token that it launched', async () => {
-  const quote = addressAt(33)
+  const quote = addressFromNumber(33)
   await api.warehouse.insert('eth_dex_pools', [
     {
-      pool_address: addressAt(900),
+      pool_address: addressFromNumber(900),
       token_a: TOKEN,
       token_b: quote,
       curve_progress: 0.25,
@@ -339,7 +341,7 @@ test('how far a curve is sold belongs to the token that it launched', async () =
   assert.deepEqual([await progress(TOKEN), await progress(quote)], ['0.25', null])
   await api.warehouse.insert('eth_dex_pools', [
     {
-      pool_address: addressAt(900),
+      pool_address: addressFromNumber(900),
       token_a: TOKEN,
       token_b: quote,
       curve_progress: 0.25,
@@ -376,5 +378,5 @@ test('market data holds supply, capital and counted holders', async () => {
   )
   const many = await bodyOf(`/v1/token/eth/marketData/multi?tokenAddresses=${TOKEN}`)
   assert.deepEqual(many[TOKEN], data)
-  assert.deepEqual(await errorOf(`/v2/token/eth/${addressAt(9)}/marketData`), [404, 40_402])
+  assert.deepEqual(await errorOf(`/v2/token/eth/${addressFromNumber(9)}/marketData`), [404, 40_402])
 })

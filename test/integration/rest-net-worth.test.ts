@@ -3,18 +3,22 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { NetWorthItem, WalletNetWorthChart } from '../../schemas/api/net-worth.ts'
 import type { BalanceUpdate, WalletTransfer } from '../../schemas/api/wallet-history.ts'
-import { startApi, type TestApi } from '../support/api.ts'
-import { addressAt, seeded, tradeRow } from '../support/market.ts'
-import { type RestPage, restReader } from '../support/rest.ts'
+import { startApi, type TestApi } from '../support/api-stack.ts'
+import {
+  addressFromNumber,
+  createSeededRandom,
+  marketTradeRows,
+} from '../support/builders/market-trade.ts'
+import { createRestReader, type RestPage } from '../support/rest-reader.ts'
 
 const HOUR_MS = 3_600_000
 const HEAD_MS = Date.UTC(2026, 10, 20, 12, 20)
 const COIN = '0x0000000000000000000000000000000000000000'
 const WETH = '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2'
 const USDC = '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'
-const [FROG, DUST] = [addressAt(1), addressAt(2)] as const
+const [FROG, DUST] = [addressFromNumber(1), addressFromNumber(2)] as const
 const TOKENS = [COIN, FROG, DUST] as const
-const WALLETS = [addressAt(0xa1), addressAt(0xa2)] as const
+const WALLETS = [addressFromNumber(0xa1), addressFromNumber(0xa2)] as const
 const [RICH, OTHER] = WALLETS
 const PRICED: Readonly<Record<string, string>> = { [COIN]: WETH, [FROG]: FROG, [DUST]: DUST }
 const at = (ms: number): string => new Date(ms).toISOString()
@@ -30,7 +34,7 @@ interface Change {
 
 /** 120 changes over 30 hours; amounts are whole tokens. */
 const makeChanges = (): readonly Change[] => {
-  const random = seeded(3)
+  const random = createSeededRandom(3)
   const held = new Map<string, number>()
   return Array.from({ length: 120 }, (_, slot) => {
     const wallet = random() < 0.8 ? RICH : OTHER
@@ -80,7 +84,7 @@ const worthAt = (wallet: string, endMs: number): number | undefined => {
 }
 
 let api: TestApi
-const { read, readAll, codeOf } = restReader(() => api)
+const { read, readAll, codeOf } = createRestReader(() => api)
 
 const update = ({ wallet, token, timeMs, slot, before, after: next }: Change): object => ({
   block_time: at(timeMs),
@@ -133,20 +137,38 @@ before(async () => {
     { token_address: DUST, price_time: at(HEAD_MS), price_usd: 3, price_native: null, _ver: 1 },
   ])
   await warehouse.insert('eth_dex_pools', [
-    { pool_address: addressAt(11), token_a: WETH, token_b: USDC, liquidity_usd: '5000', _ver: 1 },
-    { pool_address: addressAt(12), token_a: FROG, token_b: USDC, liquidity_usd: '100', _ver: 1 },
-    { pool_address: addressAt(13), token_a: DUST, token_b: USDC, liquidity_usd: '99', _ver: 1 },
+    {
+      pool_address: addressFromNumber(11),
+      token_a: WETH,
+      token_b: USDC,
+      liquidity_usd: '5000',
+      _ver: 1,
+    },
+    {
+      pool_address: addressFromNumber(12),
+      token_a: FROG,
+      token_b: USDC,
+      liquidity_usd: '100',
+      _ver: 1,
+    },
+    {
+      pool_address: addressFromNumber(13),
+      token_a: DUST,
+      token_b: USDC,
+      liquidity_usd: '99',
+      _ver: 1,
+    },
   ])
   await warehouse.insert(
     'eth_dex_trades',
     QUOTES.map((quote, index) =>
-      tradeRow({
+      marketTradeRows({
         timeMs: quote.timeMs,
         slot: 500 + index,
         index: 0,
         token: quote.token,
         quote: USDC,
-        pool: addressAt(11),
+        pool: addressFromNumber(11),
         side: 'BUY',
         amountRaw: 1n,
         priceUsd: quote.price,
@@ -209,14 +231,14 @@ test('balances show all tokens that are held, those without a pool as well', asy
 
 test('given tokens, and several wallets at once', async () => {
   const some = await read<Worth>(
-    `/v2/wallet/eth/${RICH}/net-worth/tokens?tokenAddresses=${FROG},${addressAt(99)}`,
+    `/v2/wallet/eth/${RICH}/net-worth/tokens?tokenAddresses=${FROG},${addressFromNumber(99)}`,
   )
   assert.deepEqual(
     some.data.map(({ tokenAddress }) => tokenAddress),
     [FROG],
   )
   near(some.totalValueInUsd, (lastOf(RICH, FROG) ?? 0) * (lastPrice(FROG, HEAD_MS) ?? 0))
-  const stranger = addressAt(0xdead)
+  const stranger = addressFromNumber(0xdead)
   const { wallets } = await read<{
     readonly wallets: Readonly<Record<string, { readonly value: string }>>
   }>(`/v2/wallet/eth/net-worth-summary?walletAddresses=${[...WALLETS, stranger].join()}`)
@@ -294,7 +316,7 @@ test('changes of balances come newest first, by token, time, coin and direction'
 })
 
 test('the first transaction is the first that gave the wallet coins', async () => {
-  const stranger = addressAt(0xdead)
+  const stranger = addressFromNumber(0xdead)
   const { wallets } = await read<{ readonly wallets: Readonly<Record<string, object>> }>(
     `/v2/wallet/eth/first-tx?walletAddresses=${[...WALLETS, stranger].join()}`,
   )
@@ -338,7 +360,7 @@ test('transfers of a wallet by token, time and amount, and their number', async 
     sent(2, { sender: OTHER, receiver: RICH }),
     sent(3, { token_address: DUST }),
     sent(4, { success: 0 }),
-    sent(5, { sender: OTHER, receiver: addressAt(7) }),
+    sent(5, { sender: OTHER, receiver: addressFromNumber(7) }),
     sent(6, { amount_usd: null }),
   ])
   const path = `/v2/wallet/eth/${RICH}/transfers`

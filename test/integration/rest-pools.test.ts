@@ -11,15 +11,19 @@ import type {
 import type { Token } from '../../schemas/api/token.ts'
 import type { TokenHolderTrendPoint, TokenSecurity } from '../../schemas/api/token-details.ts'
 import { BURN_ADDRESSES } from '../../schemas/burn.ts'
-import { startApi, type TestApi } from '../support/api.ts'
-import { addressAt, seeded } from '../support/market.ts'
-import { restReader } from '../support/rest.ts'
+import { startApi, type TestApi } from '../support/api-stack.ts'
+import { addressFromNumber, createSeededRandom } from '../support/builders/market-trade.ts'
+import { createRestReader } from '../support/rest-reader.ts'
 
 const HOUR_MS = 3_600_000
 const HEAD_MS = Date.UTC(2026, 10, 20, 12, 30)
 const USDC = '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'
-const [FROG, TOAD, DEV] = [addressAt(1), addressAt(2), addressAt(9)] as const
-const POOLS = [addressAt(101), addressAt(102), addressAt(103)] as const
+const [FROG, TOAD, DEV] = [
+  addressFromNumber(1),
+  addressFromNumber(2),
+  addressFromNumber(9),
+] as const
+const POOLS = [addressFromNumber(101), addressFromNumber(102), addressFromNumber(103)] as const
 const at = (ms: number): string => new Date(ms).toISOString()
 
 interface PoolEvent {
@@ -32,7 +36,7 @@ interface PoolEvent {
 
 /** 150 events of two pools over 30 hours. */
 const makeEvents = (): readonly PoolEvent[] => {
-  const random = seeded(21)
+  const random = createSeededRandom(21)
   return Array.from({ length: 150 }, (_, slot) => {
     const chance = random()
     return {
@@ -47,7 +51,7 @@ const makeEvents = (): readonly PoolEvent[] => {
 const EVENTS = makeEvents()
 
 let api: TestApi
-const { read, readAll, codeOf } = restReader(() => api)
+const { read, readAll, codeOf } = createRestReader(() => api)
 
 const poolRow = (pool: string, liquidity: string | null, more: object = {}): object => ({
   pool_address: pool,
@@ -121,7 +125,7 @@ before(async () => {
   await warehouse.insert('eth_tokens', [
     { token_address: FROG, name: 'Frog', symbol: 'FROG', decimals: 18, dev: DEV, _ver: 1 },
     { token_address: TOAD, name: 'Frogger', symbol: 'FROGG', decimals: 18, _ver: 1 },
-    { token_address: addressAt(3), name: 'Newt', symbol: 'NEWT', decimals: 18, _ver: 1 },
+    { token_address: addressFromNumber(3), name: 'Newt', symbol: 'NEWT', decimals: 18, _ver: 1 },
   ])
 })
 after(() => api.stop())
@@ -148,7 +152,7 @@ test('a pool tells what it holds and what that is worth', async () => {
     vaultOwnerAddress: null,
   })
   assert.equal(pool.tokenBLiquidity?.amountInUsd, '500')
-  assert.deepEqual(await codeOf(`/v2/dexpools/eth/${addressAt(999)}`), [404, 40401])
+  assert.deepEqual(await codeOf(`/v2/dexpools/eth/${addressFromNumber(999)}`), [404, 40401])
   assert.deepEqual(await codeOf(`/v2/dexpools/sol/${'1'.repeat(32)}`), [404, 40401])
 })
 
@@ -287,12 +291,12 @@ test('security tells what the maker burnt; rights where the chain has them', asy
   const own = { ...position, token_address: FROG, decimals: 18, amount, _ver: 1 }
   await api.warehouse.insert('eth_token_supplies', [
     { ...own, event_index: 1, event_type: 'BURN', tx_signer: DEV },
-    { ...own, event_index: 2, event_type: 'BURN', tx_signer: addressAt(5) },
+    { ...own, event_index: 2, event_type: 'BURN', tx_signer: addressFromNumber(5) },
     { ...own, event_index: 3, event_type: 'MINT', tx_signer: DEV },
   ])
   await api.warehouse.insert('eth_transfers', [
     { ...own, event_index: 4, sender: DEV, receiver: burnt, success: 1 },
-    { ...own, event_index: 5, sender: DEV, receiver: addressAt(5), success: 1 },
+    { ...own, event_index: 5, sender: DEV, receiver: addressFromNumber(5), success: 1 },
   ])
   await api.warehouse.insert('eth_token_markets', [
     { token_address: FROG, market_time: at(HEAD_MS), total_supply: '1000', _ver: 1 },
@@ -303,7 +307,7 @@ test('security tells what the maker burnt; rights where the chain has them', asy
     [null, '8', '0.008', []],
   )
   assert.equal(body.topHolderConcentration, '40')
-  assert.deepEqual(await codeOf(`/v2/token/eth/${addressAt(999)}/security`), [404, 404])
+  assert.deepEqual(await codeOf(`/v2/token/eth/${addressFromNumber(999)}/security`), [404, 404])
 })
 
 test('tokens alike are those whose names contain its symbol, without itself', async () => {

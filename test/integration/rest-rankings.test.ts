@@ -4,9 +4,9 @@ import { after, before, test } from 'node:test'
 import type { Token } from '../../schemas/api/token.ts'
 import type { TradeDetail } from '../../schemas/api/trade.ts'
 import type { TokenTopTrader, TokenTrader } from '../../schemas/api/trader.ts'
-import { startApi, type TestApi } from '../support/api.ts'
-import { addressAt, seeded } from '../support/market.ts'
-import { restReader } from '../support/rest.ts'
+import { startApi, type TestApi } from '../support/api-stack.ts'
+import { addressFromNumber, createSeededRandom } from '../support/builders/market-trade.ts'
+import { createRestReader } from '../support/rest-reader.ts'
 
 const HEAD_MS = Date.UTC(2026, 10, 20, 12)
 const MINUTE_MS = 60_000
@@ -39,10 +39,10 @@ interface Fact {
 }
 
 const makeFacts = (): readonly Fact[] => {
-  const random = seeded(17)
+  const random = createSeededRandom(17)
   const whole = (most: number): number => Math.floor(random() * most)
   return Array.from({ length: 30 }, (_, index) => ({
-    address: addressAt(index + 1),
+    address: addressFromNumber(index + 1),
     index,
     ageMinutes: index % 5 === 0 ? 180 : 0,
     stats: Object.fromEntries(
@@ -63,10 +63,10 @@ const makeFacts = (): readonly Fact[] => {
 
 const FACTS = makeFacts()
 /** One token has a name, but no statistics. */
-const QUIET = addressAt(900)
+const QUIET = addressFromNumber(900)
 
 let api: TestApi
-const { read, readAll, codeOf } = restReader(() => api)
+const { read, readAll, codeOf } = createRestReader(() => api)
 
 before(async () => {
   api = await startApi()
@@ -82,7 +82,7 @@ before(async () => {
       _ver: 1,
       launch_family: index % 2 === 0 ? 'pump_fun' : 'raydium_launchlab',
       migrated_at: index % 3 === 0 ? at(HEAD_MS - index * 1_000) : null,
-      dev: addressAt(0xde),
+      dev: addressFromNumber(0xde),
     })),
     { token_address: QUIET, name: 'Quiet', symbol: 'Q', decimals: 18, _ver: 1 },
   ])
@@ -123,7 +123,7 @@ before(async () => {
   await warehouse.insert(
     'eth_dex_pools',
     FACTS.map(({ address, index }) => ({
-      pool_address: addressAt(2_000 + index),
+      pool_address: addressFromNumber(2_000 + index),
       token_a: address,
       token_b: USDC,
       base_is_a: 1,
@@ -288,7 +288,7 @@ test('wrong filters are told by code', async () => {
 
 test('several tokens at once, narrowed in both forms and sorted', async () => {
   const wanted = FACTS.slice(0, 6)
-  const list = [...addresses(wanted), addressAt(0xffff)].join()
+  const list = [...addresses(wanted), addressFromNumber(0xffff)].join()
   const get = async (query: string) =>
     addresses(await read<readonly Token[]>(`/v2/token/eth/multi?tokenAddresses=${list}${query}`))
   assert.deepEqual(await get(''), addresses(wanted))
@@ -305,9 +305,9 @@ test('several tokens at once, narrowed in both forms and sorted', async () => {
   )
 })
 
-const FROG = addressAt(7_000)
-const DEV = addressAt(0xd0)
-const wallet = (number: number): string => addressAt(0xf00 + number)
+const FROG = addressFromNumber(7_000)
+const DEV = addressFromNumber(0xd0)
+const wallet = (number: number): string => addressFromNumber(0xf00 + number)
 
 interface Deal {
   readonly wallet: string
@@ -325,7 +325,7 @@ const deal = ({ wallet: owner, side, slot, tx, more }: Deal): object => ({
   tx_index: tx,
   event_index: tx,
   tx_status: 'SUCCESS',
-  pool_address: addressAt(3_000),
+  pool_address: addressFromNumber(3_000),
   buy_owner: owner,
   sell_owner: owner,
   _ver: 1,
@@ -388,7 +388,7 @@ test('activities are trades and changes of liquidity, narrowed and sorted', asyn
     event_index: 9,
     event_type,
     lp_wallet: wallet(8),
-    pool_address: addressAt(3_000),
+    pool_address: addressFromNumber(3_000),
     base_token: FROG,
     base_decimals: 0,
     base_change: '20',

@@ -6,24 +6,34 @@ import type { DevToken } from '../../schemas/api/dev-token.ts'
 import type { TokenMetadata } from '../../schemas/api/token.ts'
 import type { TokenMintBurn, TokenPrice, TokenTransfer } from '../../schemas/api/token-history.ts'
 import { PROTOCOLS } from '../../schemas/protocols.ts'
-import { startApi, type TestApi } from '../support/api.ts'
-import { addressAt, type MarketTrade, seeded, tradeRow } from '../support/market.ts'
-import { type RestPage, restReader } from '../support/rest.ts'
+import { startApi, type TestApi } from '../support/api-stack.ts'
+import {
+  addressFromNumber,
+  createSeededRandom,
+  type MarketTrade,
+  marketTradeRows,
+} from '../support/builders/market-trade.ts'
+import { createRestReader, type RestPage } from '../support/rest-reader.ts'
 
 const HEAD_MS = Date.UTC(2026, 10, 20, 12)
 const USDC = '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'
-const [TOKEN, OTHER, UNSEEN, DEV] = [1, 2, 3, 9].map(addressAt) as [string, string, string, string]
+const [TOKEN, OTHER, UNSEEN, DEV] = [1, 2, 3, 9].map(addressFromNumber) as [
+  string,
+  string,
+  string,
+  string,
+]
 const at = (ms: number): string => new Date(ms).toISOString()
 
 const makeTrades = (): readonly MarketTrade[] => {
-  const random = seeded(11)
+  const random = createSeededRandom(11)
   return Array.from({ length: 60 }, (_, index) => ({
     timeMs: HEAD_MS - (60 - index) * 20_000,
     slot: 500 + index,
     index: 0,
     token: TOKEN,
     quote: USDC,
-    pool: addressAt(101),
+    pool: addressFromNumber(101),
     side: 'BUY' as const,
     amountRaw: 10n ** 18n,
     priceUsd: random() < 0.15 ? null : 1 + random(),
@@ -59,8 +69,8 @@ const transfer = (slot: number, more: object = {}): object => ({
   event_index: 3,
   token_address: TOKEN,
   decimals: 18,
-  sender: addressAt(21),
-  receiver: addressAt(22),
+  sender: addressFromNumber(21),
+  receiver: addressFromNumber(22),
   amount: String(5n * 10n ** 17n),
   amount_usd: '0.6',
   success: 1,
@@ -81,14 +91,14 @@ const token = (address: string, slot: number, more: object = {}): object => ({
 })
 
 let api: TestApi
-const { read, readAll, codeOf } = restReader(() => api)
+const { read, readAll, codeOf } = createRestReader(() => api)
 
 before(async () => {
   api = await startApi()
   const { warehouse } = api
   await warehouse.insert(
     'eth_dex_trades',
-    TRADES.map((trade) => tradeRow(trade)),
+    TRADES.map((trade) => marketTradeRows(trade)),
   )
   await warehouse.insert('eth_token_supplies', [
     supply(700, 'INITIALIZE_MINT', 0n),
@@ -214,7 +224,7 @@ test('metadata tells what a token is and what else its maker made', async () => 
     [body.name, body.decimals, body.devTotalTokens, body.devLastTokenCreatedAt],
     ['Frog', '18', '2', '2026-11-20 11:59:59.501000+00:00'],
   )
-  const unknown = addressAt(77)
+  const unknown = addressFromNumber(77)
   const many = await read<Readonly<Record<string, TokenMetadata>>>(
     `/v2/token/ethereum/metadata/multi?tokenAddresses=${TOKEN},${unknown},${OTHER}`,
   )

@@ -2,16 +2,21 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { TradeDetail } from '../../schemas/api/trade.ts'
-import { startApi, type TestApi } from '../support/api.ts'
-import { addressAt, type MarketTrade, seeded, tradeRow } from '../support/market.ts'
-import { type RestPage, restReader } from '../support/rest.ts'
+import { startApi, type TestApi } from '../support/api-stack.ts'
+import {
+  addressFromNumber,
+  createSeededRandom,
+  type MarketTrade,
+  marketTradeRows,
+} from '../support/builders/market-trade.ts'
+import { createRestReader, type RestPage } from '../support/rest-reader.ts'
 
 const HEAD_MS = Date.UTC(2026, 10, 20, 12)
 const MINUTE_MS = 60_000
 const USDC = '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'
-const TOKENS = [addressAt(1), addressAt(2)] as const
-const POOLS = [addressAt(101), addressAt(102)] as const
-const WALLETS = [addressAt(0xa1), addressAt(0xa2), addressAt(0xa3)] as const
+const TOKENS = [addressFromNumber(1), addressFromNumber(2)] as const
+const POOLS = [addressFromNumber(101), addressFromNumber(102)] as const
+const WALLETS = [addressFromNumber(0xa1), addressFromNumber(0xa2), addressFromNumber(0xa3)] as const
 
 interface Traded extends MarketTrade {
   readonly wallet: string
@@ -22,7 +27,7 @@ const pick = <Item>(items: readonly Item[], share: number): Item =>
 
 /** 90 trades over 45 hours, two in a block; the newest is a second old. */
 const makeTrades = (): readonly Traded[] => {
-  const random = seeded(7)
+  const random = createSeededRandom(7)
   return Array.from({ length: 90 }, (_, index) => {
     const which = random() < 0.6 ? 0 : 1
     const units = BigInt(1 + Math.floor(random() * 1_000))
@@ -52,12 +57,16 @@ let api: TestApi
 before(async () => {
   api = await startApi()
   const rows = TRADES.map((trade) => ({
-    ...tradeRow(trade),
+    ...marketTradeRows(trade),
     buy_owner: trade.wallet,
     sell_owner: trade.wallet,
   }))
   const gone = { ...TRADES[89], slot: 2_000 } as Traded
-  await api.warehouse.insert('eth_dex_trades', [...rows, tradeRow(gone), tradeRow(gone, 2, true)])
+  await api.warehouse.insert('eth_dex_trades', [
+    ...rows,
+    marketTradeRows(gone),
+    marketTradeRows(gone, 2, true),
+  ])
   await api.warehouse.insert('eth_blocks', [
     {
       block_time: new Date(HEAD_MS).toISOString(),
@@ -74,7 +83,7 @@ before(async () => {
 })
 after(() => api.stop())
 
-const { read, readAll, codeOf } = restReader(() => api)
+const { read, readAll, codeOf } = createRestReader(() => api)
 const page = (path: string) => read<RestPage<TradeDetail>>(path)
 
 const nameOf = (trade: { readonly slot: number; readonly index: number }): string =>

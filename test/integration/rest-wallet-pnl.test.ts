@@ -7,14 +7,14 @@ import type {
   PnlDetailsResult,
   WalletPnlSummary,
 } from '../../schemas/api/wallet-pnl.ts'
-import { call, startApi, type TestApi } from '../support/api.ts'
-import { addressAt, seeded } from '../support/market.ts'
-import { restReader } from '../support/rest.ts'
+import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
+import { addressFromNumber, createSeededRandom } from '../support/builders/market-trade.ts'
+import { createRestReader } from '../support/rest-reader.ts'
 
 const HEAD_MS = Date.UTC(2026, 10, 20, 12)
 const DAY_MS = 86_400_000
-const WALLETS = [addressAt(0xa1), addressAt(0xa2)] as const
-const TOKENS = [1, 2, 3, 4, 5].map(addressAt)
+const WALLETS = [addressFromNumber(0xa1), addressFromNumber(0xa2)] as const
+const TOKENS = [1, 2, 3, 4, 5].map(addressFromNumber)
 const PRICES: readonly (number | null)[] = [2, 0.5, 10, null, 1]
 const at = (ms: number): string => new Date(ms).toISOString()
 
@@ -34,7 +34,7 @@ interface Step {
 
 /** 160 trades over 60 days; amounts and prices are such that every number here is exact in binary. */
 const makeSteps = (): readonly Step[] => {
-  const random = seeded(5)
+  const random = createSeededRandom(5)
   const positions = new Map<string, { amount: number; cost: number }>()
   return Array.from({ length: 160 }, (_, index) => {
     const wallet = WALLETS[random() < 0.7 ? 0 : 1]
@@ -117,7 +117,7 @@ const expectedOf = (wallet: string, token: string, days: number): Expected | und
 }
 
 let api: TestApi
-const { read, readAll, codeOf } = restReader(() => api)
+const { read, readAll, codeOf } = createRestReader(() => api)
 
 const lifetimeRow = (wallet: string, token: string): object | undefined => {
   const all = expectedOf(wallet, token, 0)
@@ -309,7 +309,7 @@ test('open and closed positions part the details', async () => {
 })
 
 test('given tokens of a wallet, and given wallets of a token', async () => {
-  const tokens = [TOKENS[0], TOKENS[2], addressAt(99)].join()
+  const tokens = [TOKENS[0], TOKENS[2], addressFromNumber(99)].join()
   const one = await read<PnlDetailsResult>(
     `/v2/wallet/eth/${WALLETS[0]}/pnl-by-token?tokenAddresses=${tokens}`,
   )
@@ -326,7 +326,7 @@ test('given tokens of a wallet, and given wallets of a token', async () => {
 })
 
 test('a wallet that never traded has zeros, and no details', async () => {
-  const stranger = addressAt(0xdead)
+  const stranger = addressFromNumber(0xdead)
   const summary = await read<WalletPnlSummary>(`/v2/wallet/eth/${stranger}/pnl`)
   assert.deepEqual([summary.buys, summary.winRate, summary.totalProfitInUsd], ['0', '0', '0'])
   assert.deepEqual(await readAll(`/v2/wallet/eth/${stranger}/pnl-details`), [])
@@ -337,7 +337,7 @@ test('a wallet that never traded has zeros, and no details', async () => {
 test('requests for what always holds are checked and accepted', async () => {
   const post = async (path: string, body: unknown = undefined) => {
     const headers = { 'x-api-key': api.apiKey, 'content-type': 'application/json' }
-    const answer = await call(api, path, {
+    const answer = await callApi(api, path, {
       method: 'POST',
       headers,
       ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -357,7 +357,7 @@ test('wrong parameters are told by name and code', async () => {
   const path = `/v2/wallet/eth/${WALLETS[0]}`
   assert.deepEqual(await codeOf(`${path}/pnl?resolution=2d`), [400, 40032])
   assert.deepEqual(await codeOf(`${path}/pnl-by-token`), [400, 40004])
-  const many = Array.from({ length: 101 }, (_, index) => addressAt(index + 1)).join()
+  const many = Array.from({ length: 101 }, (_, index) => addressFromNumber(index + 1)).join()
   assert.deepEqual(await codeOf(`${path}/pnl-by-token?tokenAddresses=${many}`), [400, 40028])
   assert.deepEqual(
     await codeOf(`/v2/wallet/eth/pnl-by-wallet?tokenAddress=${TOKENS[0]}&walletAddresses=${many}`),

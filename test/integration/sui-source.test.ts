@@ -11,15 +11,28 @@ import { type MoveSourceOptions, openMoveSource } from '../../ingestors/move/sou
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { MoveBlock } from '../../schemas/events.ts'
-import { collect, reached, standing } from '../support/followed.ts'
-import { COIN, event, id, packageOf, SUI, transaction, USDC } from '../support/hand-move.ts'
+import {
+  buildMoveEvent,
+  buildMoveTransaction,
+  objectIdFor,
+  protocolPackage,
+  SUI,
+  TEST_COIN,
+  USDC,
+} from '../support/builders/move-block.ts'
+import { canonicalBlocks, collectOperations, reachedHeight } from '../support/follow-source.ts'
+import { suiBooks, suiExpectations } from '../support/recordings/sui.ts'
 import { REPLAY_FAULTS, type ReplayFault } from '../support/replay/faults.ts'
-import { recordedSui, suiChain, suiChainId, suiCheckpoints } from '../support/replay/sui-chain.ts'
+import {
+  createSuiChain,
+  recordedSuiTransactions,
+  suiChainId,
+  suiCheckpoints,
+} from '../support/replay/sui-chain.ts'
 import { type SuiNode, type SuiNodeOptions, startSuiNode } from '../support/replay/sui-node.ts'
-import { suiBooks, suiExpectations } from '../support/sui-recordings.ts'
 import { until } from '../support/until.ts'
 
-const checkpointAt = suiChain()
+const checkpointAt = createSuiChain()
 
 const digests = (from: number, to: number): readonly string[] =>
   Array.from({ length: to - from + 1 }, (_, at) => checkpointAt(from + at).digest)
@@ -72,12 +85,12 @@ describe('a Sui node as a source', () => {
       [source.origin, source.commitment, source.gaps],
       [`sui:${suiChainId()}`, 'finalized', false],
     )
-    const ops = await collect(source, (seen) => {
+    const ops = await collectOperations(source, (seen) => {
       const last = seen.at(-1)
       return last?.op === 'finalize' && last.ref.height === 140
     })
-    assert.deepEqual(standing(ops), digests(101, 140))
-    const recorded = recordedSui()
+    assert.deepEqual(canonicalBlocks(ops), digests(101, 140))
+    const recorded = recordedSuiTransactions()
     for (const { height, timeMs, transactions } of blocksOf(ops)) {
       const [expected] = recorded.slice(height % recorded.length)
       const [said] = transactions
@@ -89,7 +102,10 @@ describe('a Sui node as a source', () => {
 
   test('the trades are those of the recordings', async () => {
     const node = await started()
-    const ops = await collect(await openMoveSource(optionsOf([node.url])), reached(140))
+    const ops = await collectOperations(
+      await openMoveSource(optionsOf([node.url])),
+      reachedHeight(140),
+    )
     const seen = new Set(
       blocksOf(ops).flatMap((block) =>
         decodeBlock(block, suiBooks([], 'facts')).swaps.map((swap) =>
@@ -111,14 +127,14 @@ describe('a Sui node as a source', () => {
     const source = await openMoveSource(optionsOf([node.url], { from: null }))
     await until(() => counted(node, METHOD.subscribe) === 1, 'the subscription')
     let next = 141
-    const ops = await collect(source, (seen) => {
+    const ops = await collectOperations(source, (seen) => {
       if (seen.at(-1)?.op === 'apply') {
         node.announce(checkpointAt(next))
         next += 1
       }
-      return reached(170)(seen)
+      return reachedHeight(170)(seen)
     })
-    assert.deepEqual(standing(ops), digests(140, 170))
+    assert.deepEqual(canonicalBlocks(ops), digests(140, 170))
     const asked = counted(node, METHOD.checkpoint)
     assert.ok(asked < 15, `${asked} of 31 checkpoints were asked for`)
   })
@@ -141,15 +157,15 @@ describe('a Sui node as a source', () => {
         const second = at === METHOD.info ? [(await started()).url] : []
         const source = await openMoveSource(optionsOf([...second, node.url]))
         let next = 141
-        const ops = await collect(source, (seen) => {
+        const ops = await collectOperations(source, (seen) => {
           if (seen.length % 3 === 0 && next < 170) {
             const news = suiCheckpoints(next, next + 2)
             for (const each of nodes) each.announce(...news)
             next += 3
           }
-          return reached(170)(seen)
+          return reachedHeight(170)(seen)
         })
-        assert.deepEqual(standing(ops), digests(101, 170))
+        assert.deepEqual(canonicalBlocks(ops), digests(101, 170))
         assert.ok(made > 0, 'the fault was made')
       })
     }
@@ -159,7 +175,10 @@ describe('a Sui node as a source', () => {
     const other = await started({ chainId: suiChainId('another') })
     const node = await started()
     const source = await openMoveSource(optionsOf([node.url, other.url]))
-    assert.deepEqual(standing(await collect(source, reached(140))), digests(101, 140))
+    assert.deepEqual(
+      canonicalBlocks(await collectOperations(source, reachedHeight(140))),
+      digests(101, 140),
+    )
     assert.deepEqual([...new Set(other.asked.map(({ method }) => method))], [METHOD.info])
   })
 
@@ -168,7 +187,10 @@ describe('a Sui node as a source', () => {
       faults: (method) => (method === METHOD.checkpoint ? 'truncated' : undefined),
     })
     const source = await openMoveSource(optionsOf([cut.url, (await started()).url]))
-    assert.deepEqual(standing(await collect(source, reached(140))), digests(101, 140))
+    assert.deepEqual(
+      canonicalBlocks(await collectOperations(source, reachedHeight(140))),
+      digests(101, 140),
+    )
     assert.ok(counted(cut, METHOD.checkpoint) > 0)
     await assert.rejects(
       openMoveSource(optionsOf([cut.url])),
@@ -182,24 +204,24 @@ describe('a Sui node as a source', () => {
     })
     const alone = await openMoveSource(optionsOf([forked.url]))
     await assert.rejects(
-      collect(alone, reached(140)),
+      collectOperations(alone, reachedHeight(140)),
       (error) => error instanceof Malformed && error.reason === 'parent-mismatch',
     )
     const source = await openMoveSource(optionsOf([forked.url, (await started()).url]))
     for (const height of [120, 130]) {
-      const ops = await collect(source, reached(140), positionAt(height))
-      assert.deepEqual(standing(ops), digests(height + 1, 140))
+      const ops = await collectOperations(source, reachedHeight(140), positionAt(height))
+      assert.deepEqual(canonicalBlocks(ops), digests(height + 1, 140))
     }
   })
 
   test('a restart goes on above its position', async () => {
     const node = await started()
-    const ops = await collect(
+    const ops = await collectOperations(
       await openMoveSource(optionsOf([node.url])),
-      reached(140),
+      reachedHeight(140),
       positionAt(122),
     )
-    assert.deepEqual(standing(ops), digests(123, 140))
+    assert.deepEqual(canonicalBlocks(ops), digests(123, 140))
     assert.equal(
       node.asked.some(({ request }) => Number(request.sequenceNumber) === 122),
       false,
@@ -215,12 +237,12 @@ describe('a Sui node as a source', () => {
   })
 
   test('coins and pools are asked of the node; what it does not know stays unknown', async () => {
-    const objectType = `${packageOf('cetus')}::pool::Pool<${USDC}, ${SUI}>`
+    const objectType = `${protocolPackage('cetus')}::pool::Pool<${USDC}, ${SUI}>`
     const node = await started({
       coins: new Map([
         [SUI, { metadata: { decimals: 9, name: 'Sui', symbol: 'SUI' } }],
         [
-          COIN,
+          TEST_COIN,
           {
             metadata: { decimals: 6, name: 'A  coin\u0007', symbol: 'COIN' },
             treasury: { totalSupply: '18446744073709551615', supplyState: 'FIXED' },
@@ -229,22 +251,28 @@ describe('a Sui node as a source', () => {
         [USDC, { treasury: { totalSupply: '5' } }],
       ]),
       objects: new Map([
-        [id('pool'), { objectId: id('pool'), objectType }],
+        [objectIdFor('pool'), { objectId: objectIdFor('pool'), objectType }],
         [
-          id('forged'),
-          { objectId: id('forged'), objectType: `${id('x')}::pool::Pool<${USDC}, ${SUI}>` },
+          objectIdFor('forged'),
+          {
+            objectId: objectIdFor('forged'),
+            objectType: `${objectIdFor('x')}::pool::Pool<${USDC}, ${SUI}>`,
+          },
         ],
       ]),
     })
     const source = await openMoveSource(optionsOf([node.url]))
-    const [block] = blocksOf(await collect(source, reached(101)))
+    const [block] = blocksOf(await collectOperations(source, reachedHeight(101)))
     const facts = source.node?.facts(protocolBook('sui'))
     assert.ok(block && facts)
     const read = () =>
       facts.read(
         {
-          pools: ['pool', 'forged', 'gone'].map((name) => ({ address: id(name), family: 'cetus' })),
-          tokens: [SUI, COIN, USDC, '0x9::gone::GONE'],
+          pools: ['pool', 'forged', 'gone'].map((name) => ({
+            address: objectIdFor(name),
+            family: 'cetus',
+          })),
+          tokens: [SUI, TEST_COIN, USDC, '0x9::gone::GONE'],
         },
         block,
         stop.signal,
@@ -253,7 +281,7 @@ describe('a Sui node as a source', () => {
     assert.deepEqual(tokens, [
       { address: SUI, decimals: 9, name: 'Sui', symbol: 'SUI', totalSupplyRaw: null },
       {
-        address: COIN,
+        address: TEST_COIN,
         decimals: 6,
         name: 'A coin',
         symbol: 'COIN',
@@ -262,11 +290,11 @@ describe('a Sui node as a source', () => {
     ])
     assert.deepEqual(pools, [
       {
-        address: id('pool'),
+        address: objectIdFor('pool'),
         tokenA: USDC,
         tokenB: SUI,
         protocol: 'cetus',
-        factory: packageOf('cetus'),
+        factory: protocolPackage('cetus'),
         feePips: null,
         proven: true,
       },
@@ -277,21 +305,27 @@ describe('a Sui node as a source', () => {
   })
 
   test('the objects of a checkpoint are asked for where it made a coin', async () => {
-    const coin = `${id('package')}::mine::MINE`
-    const born = transaction([event('cetus', 'pool::SwapEvent', Buffer.alloc(4))], {
-      objects: [
-        { id: id('package'), type: '', change: 'published', fields: null },
-        {
-          id: id('meta'),
-          type: `0x2::coin::CoinMetadata<${coin}>`,
-          change: 'created',
-          fields: { decimals: 7, name: 'Mine', symbol: 'MINE' },
-        },
-      ],
-    })
+    const coin = `${objectIdFor('package')}::mine::MINE`
+    const born = buildMoveTransaction(
+      [buildMoveEvent('cetus', 'pool::SwapEvent', Buffer.alloc(4))],
+      {
+        objects: [
+          { id: objectIdFor('package'), type: '', change: 'published', fields: null },
+          {
+            id: objectIdFor('meta'),
+            type: `0x2::coin::CoinMetadata<${coin}>`,
+            change: 'created',
+            fields: { decimals: 7, name: 'Mine', symbol: 'MINE' },
+          },
+        ],
+      },
+    )
     const transactionsOf = (height: number) => (height === 103 ? [born] : [])
     const node = await started({ checkpoints: suiCheckpoints(100, 105, { transactionsOf }) })
-    const ops = await collect(await openMoveSource(optionsOf([node.url])), reached(105))
+    const ops = await collectOperations(
+      await openMoveSource(optionsOf([node.url])),
+      reachedHeight(105),
+    )
     const births = blocksOf(ops).flatMap((block) => decodeBlock(block, suiBooks()).births)
     assert.deepEqual(
       births.map(({ fact }) => fact),
@@ -324,7 +358,7 @@ describe('a Sui node as a source', () => {
         feeds: [],
       },
     })
-    const [first] = await collect(source, (ops) => ops.length === 1)
+    const [first] = await collectOperations(source, (ops) => ops.length === 1)
     assert.equal(first?.op === 'apply' && first.block.height, 140)
     assert.equal(source.startMs, 1_760_000_000_000 + 140 * 250)
   })

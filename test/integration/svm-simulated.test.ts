@@ -6,7 +6,7 @@ import type { ChainOp, Position } from '../../ingestors/follow/contract.ts'
 import { openSvmSource } from '../../ingestors/svm/source/solana-source.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import { startSimulator } from '../../simulator/start.ts'
-import { collect, standing } from '../support/followed.ts'
+import { canonicalBlocks, collectOperations } from '../support/follow-source.ts'
 
 /** Hashes of a node's blocks from the first slot on, asked one by one. */
 const canonical = async (url: string, to: number): Promise<readonly string[]> => {
@@ -57,12 +57,12 @@ test('a made-up Solana is followed from its first slot through a fork, and again
       signal: stop.signal,
     })
     assert.equal(source.origin, `sol:${simulator.genesisHash}`)
-    const ops = await collect(source, (seen) => {
+    const ops = await collectOperations(source, (seen) => {
       const last = seen.at(-1)
       const isLive = last?.op === 'apply' && last.block.height >= (source.head()?.height ?? 0)
       return isLive && seen.some(({ op }) => op === 'revert')
     })
-    const settled = standing(ops).slice(0, -DEEPEST_FORK)
+    const settled = canonicalBlocks(ops).slice(0, -DEEPEST_FORK)
     const known = await canonical(simulator.httpUrl, source.head()?.height ?? 0)
     assert.deepEqual(settled, known.slice(0, settled.length))
     const kept = ops.flatMap((op) => (op.op === 'apply' && op.block.vm === 'svm' ? [op.block] : []))
@@ -78,9 +78,9 @@ test('a made-up Solana is followed from its first slot through a fork, and again
       ),
     )
     const position = positionAfter(half)
-    const rest = await collect(source, (seen) => seen.length >= 10, position)
+    const rest = await collectOperations(source, (seen) => seen.length >= 10, position)
     const [next] = rest
-    const whole = standing(ops)
+    const whole = canonicalBlocks(ops)
     assert.ok(next?.op === 'apply')
     assert.equal(next.block.hash, whole[half.length])
   } finally {

@@ -6,8 +6,8 @@ import { makeMetrics } from '../../core/ops/metrics.ts'
 import type { Position } from '../../ingestors/follow/contract.ts'
 import { openSvmSource, type SvmSourceOptions } from '../../ingestors/svm/source/solana-source.ts'
 import { CHAINS } from '../../schemas/chains.ts'
-import { collect, reached, standing } from '../support/followed.ts'
-import { type SvmNode, startSvmNode } from '../support/svm-node.ts'
+import { canonicalBlocks, collectOperations, reachedHeight } from '../support/follow-source.ts'
+import { type SvmNode, startSvmNode } from '../support/nodes/solana.ts'
 import { until } from '../support/until.ts'
 
 /** Slots with a block; every other one was skipped. */
@@ -46,13 +46,13 @@ describe('a Solana node as a source', () => {
     const source = await openSvmSource(optionsOf([node.url]))
     assert.equal(source.commitment, 'confirmed')
     assert.equal(source.startMs, 1_760_000_000_000)
-    const running = collect(source, reached(45))
+    const running = collectOperations(source, reachedHeight(45))
     node.produce(45)
     const ops = await running
-    assert.deepEqual(standing(ops), canonical(node))
+    assert.deepEqual(canonicalBlocks(ops), canonical(node))
     const heights = ops.flatMap((op) => (op.op === 'apply' ? [op.block.height] : []))
     assert.deepEqual(heights, [0, ...SLOTS, 45])
-    const final = await collect(source, (seen) => seen.at(-1)?.op === 'finalize')
+    const final = await collectOperations(source, (seen) => seen.at(-1)?.op === 'finalize')
     const last = final.at(-1)
     assert.equal(last?.op === 'finalize' && last.ref.height, 24)
     assert.equal(asked('getBlock').filter(({ params }) => params[0] === 3).length, 0)
@@ -61,17 +61,17 @@ describe('a Solana node as a source', () => {
   test('a fork is followed to the common ancestor, newest block first', async () => {
     const source = await openSvmSource(optionsOf([node.url]))
     let forked = false
-    const ops = await collect(source, (seen) => {
-      if (!forked && reached(42)(seen)) {
+    const ops = await collectOperations(source, (seen) => {
+      if (!forked && reachedHeight(42)(seen)) {
         forked = true
         node.rewind(22)
         for (const slot of [23, 30, 44]) node.produce(slot)
       }
-      return reached(44)(seen)
+      return reachedHeight(44)(seen)
     })
     const reverted = ops.flatMap((op) => (op.op === 'revert' ? [op.ref.height] : []))
     assert.deepEqual(reverted, [42, 41, 40, 24, 23])
-    assert.deepEqual(standing(ops), canonical(node))
+    assert.deepEqual(canonicalBlocks(ops), canonical(node))
   })
 
   test('pushed blocks are taken without asking for them', async () => {
@@ -80,14 +80,14 @@ describe('a Solana node as a source', () => {
       pushing.produce(3)
       const source = await openSvmSource(optionsOf([pushing.url]))
       let next = 4
-      const ops = await collect(source, (seen) => {
+      const ops = await collectOperations(source, (seen) => {
         if (seen.at(-1)?.op === 'apply') {
           pushing.produce(next)
           next += 2
         }
         return next > 60
       })
-      const held = standing(ops)
+      const held = canonicalBlocks(ops)
       assert.deepEqual(held, canonical(pushing).slice(0, held.length))
       const whole = pushing.asked.filter(
         ({ method, params }) =>
@@ -105,19 +105,23 @@ describe('a Solana node as a source', () => {
 
   test('a restart goes on above its position, over skipped slots', async () => {
     const source = await openSvmSource(optionsOf([node.url]))
-    const before = await collect(source, reached(12))
+    const before = await collectOperations(source, reachedHeight(12))
     const stack = before.flatMap((op) => {
       if (op.op !== 'apply') return []
       const { height, hash, parentHash, timeMs } = op.block
       return [{ height, hash, parentHash, timeMs }]
     })
     const position: Position = { stack, final: stack[2] ?? null }
-    const ops = await collect(source, reached(42), position)
+    const ops = await collectOperations(source, reachedHeight(42), position)
     const first = ops[0]
     assert.equal(first?.op === 'apply' && first.block.height, 20)
     node.rewind(6)
     node.produce(50)
-    const again = await collect(await openSvmSource(optionsOf([node.url])), reached(50), position)
+    const again = await collectOperations(
+      await openSvmSource(optionsOf([node.url])),
+      reachedHeight(50),
+      position,
+    )
     const line = again.map(
       (op) => `${op.op} ${op.op === 'apply' ? op.block.height : op.ref.height}`,
     )
@@ -134,7 +138,7 @@ describe('a Solana node as a source', () => {
     node.rewind(5)
     node.produce(50)
     await assert.rejects(
-      collect(source, reached(50), { stack, final: stack[1] ?? null }),
+      collectOperations(source, reachedHeight(50), { stack, final: stack[1] ?? null }),
       (error) => error instanceof Malformed && error.reason === 'reorg-below-finality',
     )
   })
@@ -147,10 +151,10 @@ describe('a Solana node as a source', () => {
       refusals += 1
       return { error: { code: -32_004, message: 'Block not available for slot 12' } }
     }
-    const ops = await collect(source, reached(42))
+    const ops = await collectOperations(source, reachedHeight(42))
     assert.equal(refusals, 3)
     assert.ok(ops.every(({ op }) => op !== 'revert'))
-    assert.deepEqual(standing(ops), canonical(node))
+    assert.deepEqual(canonicalBlocks(ops), canonical(node))
   })
 
   test('a slot that one list names and that turns out skipped is passed over', async () => {
@@ -164,11 +168,11 @@ describe('a Solana node as a source', () => {
       assert.equal(params[0], 0)
       return undefined
     }
-    const running = collect(source, reached(43))
+    const running = collectOperations(source, reachedHeight(43))
     await until(() => asked('getBlock').some(({ params }) => params[0] === 41), 'near the head')
     node.rewind(41)
     node.produce(43)
-    assert.deepEqual(standing(await running), canonical(node))
+    assert.deepEqual(canonicalBlocks(await running), canonical(node))
   })
 
   test('a dead endpoint, one that is silent and one of another chain are passed over', async () => {
@@ -178,7 +182,10 @@ describe('a Solana node as a source', () => {
     try {
       const urls = ['http://127.0.0.1:9', silent.url, node.url, other.url]
       const source = await openSvmSource(optionsOf(urls, { timeoutMs: 150 }))
-      assert.deepEqual(standing(await collect(source, reached(42))), canonical(node))
+      assert.deepEqual(
+        canonicalBlocks(await collectOperations(source, reachedHeight(42))),
+        canonical(node),
+      )
       assert.equal(other.asked.filter(({ method }) => method !== 'getGenesisHash').length, 0)
     } finally {
       await other.stop()
@@ -193,7 +200,7 @@ describe('a Solana node as a source', () => {
         ? { error: { code: -32_015, message: 'Transaction version (2) is not supported' } }
         : undefined
     await assert.rejects(
-      collect(source, reached(42)),
+      collectOperations(source, reachedHeight(42)),
       (error) => error instanceof Malformed && error.reason === 'unknown-version',
     )
   })
@@ -205,14 +212,14 @@ describe('a Solana node as a source', () => {
         ? { error: { code: -32_001, message: 'Block 2 cleaned up, does not exist on node' } }
         : undefined
     await assert.rejects(
-      collect(source, reached(42)),
+      collectOperations(source, reachedHeight(42)),
       (error) => error instanceof Outage && /pruned by the node/.test(error.message),
     )
   })
 
   test('no position and no start: from the newest block on', async () => {
     const source = await openSvmSource(optionsOf([node.url], { from: null }))
-    const [first] = await collect(source, (ops) => ops.length === 1)
+    const [first] = await collectOperations(source, (ops) => ops.length === 1)
     assert.equal(first?.op === 'apply' && first.block.height, 42)
   })
 })

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { dataOf } from '../support/ingest-log.ts'
+import { readDataRecords } from '../support/read-ingest-topics.ts'
+import { alwaysFault, faultsInTurn, noFaults } from '../support/replay/fault-plans.ts'
 import type { ReplayFault } from '../support/replay/faults.ts'
-import { always, inTurn, noFaults } from '../support/replay/plans.ts'
+import {
+  assertCompleteLog,
+  type ParallelChains,
+  startParallelChains,
+} from '../support/replay/parallel-chains.ts'
 import { type ReplayServer, startServers } from '../support/replay/servers.ts'
-import { assertWhole, type SideBySide, startSideBySide } from '../support/replay/side-by-side.ts'
 import { until } from '../support/until.ts'
 
 /** First height of the run, and heights that are produced in each of its parts; no multiple of 7, which Solana skips. */
@@ -19,15 +23,15 @@ const LIMIT_MS = 60_000
 
 describe('every chain side by side, over nodes that make mistakes', () => {
   let servers: readonly ReplayServer[]
-  let run: SideBySide
+  let run: ParallelChains
   before(async () => {
     servers = await startServers({
       head: CAUGHT_UP,
       headMs: Date.UTC(2026, 5, 1),
       lateMs: 1_500,
-      faults: (chain) => (chain === SILENT ? always('disconnect') : inTurn(11)),
+      faults: (chain) => (chain === SILENT ? alwaysFault('disconnect') : faultsInTurn(11)),
     })
-    run = await startSideBySide({
+    run = await startParallelChains({
       servers,
       from: FROM,
       rpcTimeoutMs: 1_000,
@@ -58,11 +62,11 @@ describe('every chain side by side, over nodes that make mistakes', () => {
       servers.filter((server) => server !== silent),
     )
     assert.equal(run.height(SILENT), -1)
-    silent.break(inTurn(11))
+    silent.break(faultsInTurn(11))
     await until(() => run.height(SILENT) >= FIRST, 'the silent chain caught up', LIMIT_MS)
     const seen = new Set<ReplayFault>()
     for (const server of servers) {
-      await assertWhole(run, server, { from: FROM, to: FIRST })
+      await assertCompleteLog(run, server, { from: FROM, to: FIRST })
       for (const fault of Object.keys(server.done())) seen.add(fault as ReplayFault)
     }
     assert.deepEqual([...seen].sort(), [
@@ -73,13 +77,13 @@ describe('every chain side by side, over nodes that make mistakes', () => {
 
   test('what the recordings hold is decoded on each of them', async () => {
     for (const { chain } of servers) {
-      const records = await dataOf(run.bus, run.codec, chain)
+      const records = await readDataRecords(run.bus, run.codec, chain)
       const transfers = records.filter(({ family }) => family === 'transfers')
       // The recorded transactions of Sui are swaps of one address each: nobody else is paid.
       assert.equal(transfers.length > 0, chain !== 'sui', `${chain} has transfers`)
     }
     for (const chain of ['eth', 'bsc', 'polygon', 'sol', 'sui']) {
-      const records = await dataOf(run.bus, run.codec, chain)
+      const records = await readDataRecords(run.bus, run.codec, chain)
       assert.ok(
         records.some(({ family }) => family === 'trades'),
         `${chain} has trades`,
@@ -123,12 +127,12 @@ describe('every chain side by side, over nodes that make mistakes', () => {
     const broken = servers.find(({ chain }) => chain === BROKEN)
     assert.ok(broken)
     const others = servers.filter(({ chain }) => chain !== BROKEN)
-    broken.break(always('late'))
+    broken.break(alwaysFault('late'))
     await produceTo(LAST, others)
     assert.ok(run.height(BROKEN) < LAST, 'its nodes gave nothing')
-    for (const server of others) await assertWhole(run, server, { from: FROM, to: LAST })
+    for (const server of others) await assertCompleteLog(run, server, { from: FROM, to: LAST })
     broken.break(noFaults)
     await until(() => run.height(BROKEN) >= LAST, 'the broken chain caught up', LIMIT_MS)
-    await assertWhole(run, broken, { from: FROM, to: LAST })
+    await assertCompleteLog(run, broken, { from: FROM, to: LAST })
   })
 })

@@ -13,8 +13,8 @@ import { makeMetrics } from '../../core/ops/metrics.ts'
 import { makeRecordSigner } from '../../core/security/record-signature.ts'
 import { PLANS } from '../../schemas/plans.ts'
 import { globalTopic } from '../../schemas/topics.ts'
-import { makeMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
-import { openUsage, type Usage, type UsageDeps } from '../../serving/billing/usage-log.ts'
+import { createMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
+import { openUsageLog, type UsageLog, type UsageLogDeps } from '../../serving/billing/usage-log.ts'
 import type { Principal } from '../../serving/interfaces.ts'
 import { until } from '../support/until.ts'
 
@@ -50,11 +50,11 @@ const who = (orgId: string): Principal => ({
   expiresAtMs: null,
 })
 
-interface Node extends Usage {
+interface Node extends UsageLog {
   readonly meter: QuotaMeter
 }
-const open = async (more: Partial<UsageDeps> = {}): Promise<Node> => {
-  const usage = await openUsage({
+const open = async (more: Partial<UsageLogDeps> = {}): Promise<Node> => {
+  const usage = await openUsageLog({
     bus,
     codec: localCodec(),
     nowMs,
@@ -65,7 +65,7 @@ const open = async (more: Partial<UsageDeps> = {}): Promise<Node> => {
     ...more,
   })
   const plans = { ...PLANS, free: { requestsPerSecond: 10, unitsPerMonth: 10 } }
-  return { ...usage, meter: makeMeter({ nowMs, plans, book: usage.book }) }
+  return { ...usage, meter: createMeter({ nowMs, plans, book: usage.book }) }
 }
 const spend = ({ meter }: Node, orgId: string, milliUnits: number, route = 'GET /x'): void =>
   meter.reserve(who(orgId), milliUnits, route).settle(milliUnits)

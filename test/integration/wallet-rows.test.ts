@@ -15,7 +15,7 @@ import {
   pnlTradeRows,
 } from '../../processors/sinks/wallet-rows.ts'
 import type { BalanceEvents } from '../../schemas/wire.ts'
-import { metaOf, type TapeBlock } from '../support/tape.ts'
+import { type TapeBlock, tapeMeta } from '../support/builders/trade-tape.ts'
 
 const BLOCK: TapeBlock = {
   height: 5,
@@ -24,7 +24,7 @@ const BLOCK: TapeBlock = {
   timeMs: 1_700_000_000_000,
   trades: [],
 }
-const META = metaOf({ op: 'apply', seq: 9, block: BLOCK, finalHeight: 0 })
+const META = tapeMeta({ op: 'apply', seq: 9, block: BLOCK, finalHeight: 0 })
 const LARGEST = 2n ** 256n - 1n
 const WHO = { wallet: '0xw', token: '0xt' }
 
@@ -52,7 +52,7 @@ const holder = (
   op: 'apply' | 'revert',
   preMs: number,
 ): BalanceEvents => ({
-  meta: metaOf({ op, seq: op === 'apply' ? 9 : 10, block: BLOCK, finalHeight: 0 }),
+  meta: tapeMeta({ op, seq: op === 'apply' ? 9 : 10, block: BLOCK, finalHeight: 0 }),
   events: [
     {
       instruction: null,

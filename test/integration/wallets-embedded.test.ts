@@ -13,12 +13,16 @@ import { localCodec } from '../../core/codec/local.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { processorTopics, type RunningProcessors, startProcessors } from '../../processors/start.ts'
-import { isDrained } from '../support/drained.ts'
-import { bruteHoldings, bruteOwners } from '../support/holder-brute-force.ts'
-import { type BrutePnlTrade, brutePnl } from '../support/pnl-brute-force.ts'
-import { publishActs } from '../support/publish-tape.ts'
+import { bruteHoldings, bruteOwners } from '../support/brute-force/holders.ts'
+import { type BrutePnlTrade, brutePnl } from '../support/brute-force/pnl.ts'
+import { publishWalletTape } from '../support/builders/publish-tape.ts'
+import {
+  buildWalletTape,
+  type WalletStep,
+  walletStepsArbitrary,
+} from '../support/builders/wallet-tape.ts'
+import { isDrained } from '../support/is-drained.ts'
 import { until } from '../support/until.ts'
-import { type ActMove, actMovesArbitrary, actTapeOf } from '../support/wallet-tape.ts'
 
 const CONFIG = { partitions: 3, retention: 'off' } as const
 const codec = localCodec()
@@ -51,12 +55,12 @@ after(async () => {
 })
 
 /** Courses that a seed decides, one after the other, and a reorg of 60 blocks at the end. */
-const course = fc.sample(actMovesArbitrary, { seed: 11, numRuns: 8 }).flat()
+const course = fc.sample(walletStepsArbitrary, { seed: 11, numRuns: 8 }).flat()
 const blocks = course.filter((move) => move.kind === 'apply').slice(0, 60)
-const tape = actTapeOf([
+const tape = buildWalletTape([
   ...course,
   ...blocks,
-  ...blocks.map((): ActMove => ({ kind: 'revert' })),
+  ...blocks.map((): WalletStep => ({ kind: 'revert' })),
   ...blocks.toReversed(),
 ])
 
@@ -100,14 +104,14 @@ const usd = (raw: bigint): string => unitsText(raw, 12)
 test('wallet tables hold what a brute force gives: through reorgs and an interruption', async () => {
   const first = await start()
   const half = Math.floor(tape.ops.length / 2)
-  await publishActs({ bus, codec, writer }, tape, 0, half)
+  await publishWalletTape({ bus, codec, writer }, tape, 0, half)
   await until(
     () => first.status().groups['process.eth']?.some(({ seq }) => (seq ?? 0) > half / 2),
     'the first half is under way',
     30_000,
   )
   await first.stop()
-  await publishActs({ bus, codec, writer }, tape, half)
+  await publishWalletTape({ bus, codec, writer }, tape, half)
   const second = await start()
   await until(() => isDrained(bus, second, tape.ops.length), 'everything is stored', 60_000)
   await second.stop()

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
-import type { EndpointStore } from '../../serving/webhooks/endpoints.ts'
+import type { EndpointStore } from '../../serving/webhooks/endpoint-store.ts'
 import { until } from '../support/until.ts'
-import { type Receiver, startReceiver } from '../support/webhook-receiver.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts'
 import {
-  OWNER,
-  openWebhookHouse,
-  tokenEvent,
-  tokenRecord,
-  type WebhookHouse,
-} from '../support/webhooks.ts'
+  buildTokenEvent,
+  buildTokenRecord,
+  startWebhookStack,
+  TEST_OWNER,
+  type WebhookStack,
+} from '../support/webhook-stack.ts'
 
 const CREATED = 'sol.token.created'
 
@@ -19,22 +19,22 @@ afterEach(async () => {
 })
 
 const opened = async (
-  options: Parameters<typeof openWebhookHouse>[0] = {},
-): Promise<{ readonly house: WebhookHouse; readonly receiver: Receiver }> => {
-  const receiver = await startReceiver()
+  options: Parameters<typeof startWebhookStack>[0] = {},
+): Promise<{ readonly house: WebhookStack; readonly receiver: WebhookReceiver }> => {
+  const receiver = await startWebhookReceiver()
   open.push(receiver)
-  const house = await openWebhookHouse(options)
+  const house = await startWebhookStack(options)
   open.push(house)
   return { house, receiver }
 }
 
-const publish = (house: WebhookHouse, mint: string): Promise<void> =>
-  house.publish(CREATED, tokenRecord([tokenEvent(mint)]))
+const publish = (house: WebhookStack, mint: string): Promise<void> =>
+  house.publish(CREATED, buildTokenRecord([buildTokenEvent(mint)]))
 
-const mintsAt = (receiver: Receiver, path: string): readonly string[] =>
+const mintsAt = (receiver: WebhookReceiver, path: string): readonly string[] =>
   receiver.at(path).map(({ body }) => JSON.parse(body).data.a)
 
-const statuses = async (house: WebhookHouse): Promise<readonly string[]> =>
+const statuses = async (house: WebhookStack): Promise<readonly string[]> =>
   (await house.attempts()).map(({ status }) => status)
 
 test('what waits outlives a change of its endpoint, and goes where it leads now', async () => {
@@ -46,8 +46,8 @@ test('what waits outlives a change of its endpoint, and goes where it leads now'
   await publish(house, 'Waits')
   await until(async () => (await house.attempts()).length === 1)
   const { resource } = house.ground
-  await resource.update(OWNER, id, { disabled: false, url: `${receiver.base}/old` })
-  await resource.update(OWNER, id, { url: `${receiver.base}/new` })
+  await resource.update(TEST_OWNER, id, { disabled: false, url: `${receiver.base}/old` })
+  await resource.update(TEST_OWNER, id, { url: `${receiver.base}/new` })
   await until(() => receiver.at('/new').length === 1)
   await until(async () => (await house.attempts()).length === 2)
   assert.deepEqual(await statuses(house), ['pending', 'success'])
@@ -64,7 +64,7 @@ test('410 from where the endpoint led before does not turn it off', async () => 
   await house.startSender()
   await publish(house, 'Late')
   await until(() => answer !== undefined)
-  await house.ground.resource.update(OWNER, id, { url: `${receiver.base}/new` })
+  await house.ground.resource.update(TEST_OWNER, id, { url: `${receiver.base}/new` })
   answer?.()
   await until(async () => (await house.attempts()).length === 1)
   await publish(house, 'Next')
@@ -79,9 +79,9 @@ test('a sender that learns of an endpoint after its messages sends them all the 
   const { store } = house.ground
   const { endpoint_id: id } = await house.endpoint({ url: `${receiver.base}/hook` })
   const { resource } = house.ground
-  await resource.update(OWNER, id, { disabled: true })
+  await resource.update(TEST_OWNER, id, { disabled: true })
   const off = store.get(id)
-  await resource.update(OWNER, id, { disabled: false })
+  await resource.update(TEST_OWNER, id, { disabled: false })
   await house.startMatcher()
   let known: 'nothing' | 'off' | 'all' = 'nothing'
   let looks = 0
@@ -123,7 +123,7 @@ test('a message whose endpoint never turns up is canceled after a minute', async
 test('a suspended organization gets nothing; what waited goes out when it is back', async () => {
   let suspended = false
   const { house, receiver } = await opened({
-    orgOf: (orgId) => ({ suspended: suspended && orgId === OWNER.orgId }),
+    orgOf: (orgId) => ({ suspended: suspended && orgId === TEST_OWNER.orgId }),
     scheduleMs: [0, 300, 300],
   })
   receiver.answer('/hook', (response, _request, nth) =>
@@ -183,7 +183,7 @@ test('a burst for many endpoints is committed in parts, and every message arrive
     ),
   )
   const mints = Array.from({ length: 300 }, (_, index) => `Burst${index}`)
-  await house.publish(CREATED, tokenRecord(mints.map((mint) => tokenEvent(mint))))
+  await house.publish(CREATED, buildTokenRecord(mints.map((mint) => buildTokenEvent(mint))))
   await house.startMatcher()
   const total = 300 * 41
   const outgoing = () => house.commits().map(({ records = [] }) => records.length)
@@ -202,7 +202,7 @@ test('a receiver that hangs is asked one message at a time once it is known', as
   await house.startMatcher()
   await house.startSender()
   const mints = Array.from({ length: 13 }, (_, index) => `Hang${index}`)
-  await house.publish(CREATED, tokenRecord(mints.map((mint) => tokenEvent(mint))))
+  await house.publish(CREATED, buildTokenRecord(mints.map((mint) => buildTokenEvent(mint))))
   await until(() => receiver.at('/hang').length === 13)
   const times = receiver.at('/hang').map(({ atMs }) => atMs)
   const pauses = [11, 12].map((nth) => (times[nth] ?? 0) - (times[nth - 1] ?? 0))
@@ -223,7 +223,7 @@ test('health of an endpoint that is gone does not stay', async () => {
       .filter(({ key }) => key === `${id}/health`)
       .map(({ value }) => value !== null)
   await until(() => health().length === 1)
-  await house.ground.resource.remove(OWNER, id)
+  await house.ground.resource.remove(TEST_OWNER, id)
   await until(() => health().length === 2, 'the sweep')
   assert.deepEqual(health(), [true, false])
 })

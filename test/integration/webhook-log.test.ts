@@ -9,40 +9,40 @@ import { migrate } from '../../core/clickhouse/migrate.ts'
 import { Fault } from '../../core/errors.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import { installCaller } from '../../serving/http/bounded.ts'
-import { webhookLogRoutes } from '../../serving/http/webhook-log.ts'
+import { installQueryCaller } from '../../serving/http/query-limiter.ts'
+import { webhookAttemptRoutes } from '../../serving/http/webhook-attempts.ts'
 import type { Principal } from '../../serving/interfaces.ts'
-import { startWebhookLog } from '../../serving/webhooks/log.ts'
+import { startDeliveryLog } from '../../serving/webhooks/delivery-log.ts'
 import { messageId } from '../../serving/webhooks/message.ts'
 import { until } from '../support/until.ts'
-import { type Receiver, startReceiver } from '../support/webhook-receiver.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts'
 import {
-  OWNER,
-  openWebhookHouse,
-  tokenEvent,
-  tokenRecord,
-  type WebhookHouse,
-} from '../support/webhooks.ts'
+  buildTokenEvent,
+  buildTokenRecord,
+  startWebhookStack,
+  TEST_OWNER,
+  type WebhookStack,
+} from '../support/webhook-stack.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-webhook-log-'))
 const MESSAGE = messageId('sol.token.created', 'Logged', 'tx-Logged', '2.1')
 
 let warehouse: Warehouse
-let receiver: Receiver
-let house: WebhookHouse
+let receiver: WebhookReceiver
+let house: WebhookStack
 let app: FastifyInstance
 let recorder: { stop(): Promise<void> }
-let orgId = OWNER.orgId
+let orgId = TEST_OWNER.orgId
 
 before(async () => {
   warehouse = await openWarehouse({ kind: 'embedded', path: join(folder, 'warehouse') })
   await migrate(warehouse, [])
   await migrate(warehouse, [])
-  receiver = await startReceiver()
-  house = await openWebhookHouse({ scheduleMs: [0, 10, 10] })
+  receiver = await startWebhookReceiver()
+  house = await startWebhookStack({ scheduleMs: [0, 10, 10] })
   const { bus, codec, config, ground } = house
   const log = silentLogger()
-  recorder = await startWebhookLog({ bus, codec, warehouse, config, metrics: makeMetrics(), log })
+  recorder = await startDeliveryLog({ bus, codec, warehouse, config, metrics: makeMetrics(), log })
   await house.startMatcher()
   await house.startSender()
   app = Fastify()
@@ -55,9 +55,9 @@ before(async () => {
     request.principal = { ...PRINCIPAL, orgId }
   })
   app.decorateRequest('work', null)
-  installCaller(app)
+  installQueryCaller(app)
   await app.register(
-    webhookLogRoutes({
+    webhookAttemptRoutes({
       ...ground,
       codec,
       warehouse,
@@ -77,7 +77,7 @@ after(async () => {
 
 const PRINCIPAL = {
   kind: 'api-key',
-  ...OWNER,
+  ...TEST_OWNER,
   credentialId: 'key_1',
   plan: 'selfhost',
   scopes: [],
@@ -94,7 +94,7 @@ test('attempts and messages can be read, page by page; a resend is one attempt m
     response.writeHead(nth <= 2 ? 500 : 200).end(`answer ${nth}`),
   )
   const { endpoint_id: id } = await house.endpoint({ url: `${receiver.base}/hook` })
-  await house.publish('sol.token.created', tokenRecord([tokenEvent('Logged')]))
+  await house.publish('sol.token.created', buildTokenRecord([buildTokenEvent('Logged')]))
   const path = `/webhook/endpoint/${id}/attempt`
   const { body } = await until(async () => {
     const answer = await read(path)
@@ -132,7 +132,7 @@ test('attempts and messages can be read, page by page; a resend is one attempt m
 test('what is not there, and what is another organization his', async () => {
   const unknown = `msg_${'0'.repeat(26)}`
   assert.equal((await read(`/webhook/message/${unknown}`)).body.code, 52013)
-  const [endpoint] = house.ground.store.ofOrg(OWNER.orgId)
+  const [endpoint] = house.ground.store.ofOrg(TEST_OWNER.orgId)
   orgId = 'org_other'
   assert.equal((await read(`/webhook/endpoint/${endpoint?.endpoint_id}/attempt`)).body.code, 52000)
   assert.deepEqual((await read(`/webhook/message/${MESSAGE}/attempt`)).body.data, [])
@@ -141,8 +141,8 @@ test('what is not there, and what is another organization his', async () => {
     url: `/webhook/message/${MESSAGE}/endpoint/${endpoint?.endpoint_id}/resend`,
   })
   assert.equal(resent.json().code, 52000)
-  orgId = OWNER.orgId
-  await house.ground.resource.update(OWNER, endpoint?.endpoint_id ?? '', { disabled: true })
+  orgId = TEST_OWNER.orgId
+  await house.ground.resource.update(TEST_OWNER, endpoint?.endpoint_id ?? '', { disabled: true })
   const off = await app.inject({
     method: 'POST',
     url: `/webhook/message/${MESSAGE}/endpoint/${endpoint?.endpoint_id}/resend`,

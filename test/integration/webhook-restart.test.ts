@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import { messageId } from '../../serving/webhooks/message.ts'
 import { until } from '../support/until.ts'
-import { type Receiver, startReceiver } from '../support/webhook-receiver.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts'
 import {
-  openWebhookHouse,
-  tokenEvent,
-  tokenRecord,
-  type WebhookHouse,
-} from '../support/webhooks.ts'
+  buildTokenEvent,
+  buildTokenRecord,
+  startWebhookStack,
+  type WebhookStack,
+} from '../support/webhook-stack.ts'
 
 const CREATED = 'sol.token.created'
 
@@ -18,11 +18,11 @@ afterEach(async () => {
 })
 
 const opened = async (
-  options: Parameters<typeof openWebhookHouse>[0] = {},
-): Promise<{ readonly house: WebhookHouse; readonly receiver: Receiver }> => {
-  const receiver = await startReceiver()
+  options: Parameters<typeof startWebhookStack>[0] = {},
+): Promise<{ readonly house: WebhookStack; readonly receiver: WebhookReceiver }> => {
+  const receiver = await startWebhookReceiver()
   open.push(receiver)
-  const house = await openWebhookHouse(options)
+  const house = await startWebhookStack(options)
   open.push(house)
   return { house, receiver }
 }
@@ -30,7 +30,8 @@ const opened = async (
 const mints = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `Mint${index}`)
 
-const record = (count: number) => tokenRecord(mints(count).map((mint) => tokenEvent(mint)))
+const record = (count: number) =>
+  buildTokenRecord(mints(count).map((mint) => buildTokenEvent(mint)))
 
 test('the outbox waits for a sender; one that stops in the middle loses nothing', async () => {
   const { house, receiver } = await opened({ config: { webhookInFlight: 4 } })
@@ -108,7 +109,7 @@ test('two senders share the lanes; when one leaves, the other takes its lanes ov
   await house.publish(CREATED, record(10))
   await until(() => all().length === 90)
   await one.stop()
-  await house.publish(CREATED, tokenRecord([tokenEvent('After')]))
+  await house.publish(CREATED, buildTokenRecord([buildTokenEvent('After')]))
   await until(() => all().length >= 99)
   const keys = all().map(({ path, headers }) => `${path} ${headers['webhook-id']}`)
   assert.equal(new Set(keys).size, 99)

@@ -13,23 +13,33 @@ import { toGetBlockShape } from '../../ingestors/svm/source/yellowstone.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { SvmBlock } from '../../schemas/events.ts'
-import { collect, reached, standing } from '../support/followed.ts'
+import {
+  buildSimulatedSvmBlocks,
+  toRpcTransactions,
+} from '../support/builders/simulated-svm-blocks.ts'
+import { canonicalBlocks, collectOperations, reachedHeight } from '../support/follow-source.ts'
+import { type SvmNode, startSvmNode } from '../support/nodes/solana.ts'
+import {
+  solanaBooks,
+  solanaRecordingJson,
+  solanaRecordingNames,
+} from '../support/recordings/solana.ts'
 import { REPLAY_FAULTS, type ReplayFault } from '../support/replay/faults.ts'
 import {
   startYellowstoneNode,
   type YellowstoneNode,
   type YellowstoneOptions,
 } from '../support/replay/yellowstone-node.ts'
-import { solBooks, solJson, solNames } from '../support/sol-recordings.ts'
-import { madeSvmBlocks, printed } from '../support/svm-blocks.ts'
-import { type SvmNode, startSvmNode } from '../support/svm-node.ts'
 import { until } from '../support/until.ts'
 
 type Json = Record<string, unknown>
 
 /** Blocks of a made-up chain, each with its transactions as a node prints them. */
-const MADE = madeSvmBlocks({ seed: 3, ratePerSecond: 5, genesisMs: 1_735_689_600_000 }, 30)
-  .blocks.map(printed)
+const MADE = buildSimulatedSvmBlocks(
+  { seed: 3, ratePerSecond: 5, genesisMs: 1_735_689_600_000 },
+  30,
+)
+  .blocks.map(toRpcTransactions)
   .filter((transactions) => transactions.length > 0)
 
 /** What lies in the blocks of the slots. */
@@ -93,13 +103,13 @@ describe('Yellowstone streams beside a Solana node', () => {
     const source = await openSvmSource(optionsOf(urls))
     await until(() => plugins.some((plugin) => plugin.streams() > 0), 'a stream')
     let next = 4
-    return collect(source, (seen) => {
+    return collectOperations(source, (seen) => {
       if (seen.at(-1)?.op === 'apply' && next <= to) {
         node.produce(next, transactionsAt(next))
         each(next)
         next += next % 5 === 0 ? 2 : 1
       }
-      return reached(to)(seen)
+      return reachedHeight(to)(seen)
     })
   }
 
@@ -118,7 +128,7 @@ describe('Yellowstone streams beside a Solana node', () => {
   test('blocks are taken from the stream and are those of the node', async () => {
     const plugin = await started()
     const ops = await followed([node.url, plugin.url.replace('//', '//a%20token@')], 45)
-    assert.deepEqual(standing(ops), canonical(3))
+    assert.deepEqual(canonicalBlocks(ops), canonical(3))
     const whole = askedWhole()
     assert.ok(whole.length < ops.length / 3, `${whole.length} of ${ops.length} were asked for`)
     for (const block of blocksOf(ops)) {
@@ -134,12 +144,12 @@ describe('Yellowstone streams beside a Solana node', () => {
   })
 
   test('recorded blocks and transactions say the same over a stream', async () => {
-    const { block: update } = solJson('yellowstone_block_344556402.json')
+    const { block: update } = solanaRecordingJson('yellowstone_block_344556402.json')
     const { transactions } = toGetBlockShape(update) as {
       readonly transactions: readonly unknown[]
     }
-    const recorded = solNames().flatMap((name) => {
-      const { getTransactionJson } = solJson(name)
+    const recorded = solanaRecordingNames().flatMap((name) => {
+      const { getTransactionJson } = solanaRecordingJson(name)
       return getTransactionJson === undefined ? [] : [getTransactionJson]
     })
     assert.ok(recorded.length >= 8)
@@ -147,13 +157,13 @@ describe('Yellowstone streams beside a Solana node', () => {
     const source = await openSvmSource(optionsOf([node.url, plugin.url]))
     await until(() => plugin.streams() > 0, 'a stream')
     let next = 4
-    const ops = await collect(source, (seen) => {
+    const ops = await collectOperations(source, (seen) => {
       if (seen.at(-1)?.op === 'apply' && next <= 20) {
         node.produce(next, next === 20 ? [...transactions, ...recorded] : [])
         plugin.announce(next)
         next += 1
       }
-      return reached(20)(seen)
+      return reachedHeight(20)(seen)
     })
     assert.ok(!askedWhole().includes(20), 'the recorded block came over the stream')
     const last = blocksOf(ops).at(-1)
@@ -161,9 +171,9 @@ describe('Yellowstone streams beside a Solana node', () => {
     const reading = { chain: 'sol', slot: 20, programs: ALL_PROGRAMS }
     const told = normalizeBlock(node.blocks.get(20), reading)
     assert.deepEqual(plain(last), plain(told))
-    const { swaps } = decodeBlock(last, solBooks())
+    const { swaps } = decodeBlock(last, solanaBooks())
     assert.ok(swaps.length >= 8)
-    assert.deepEqual(swaps, decodeBlock(told, solBooks()).swaps)
+    assert.deepEqual(swaps, decodeBlock(told, solanaBooks()).swaps)
   })
 
   for (const fault of REPLAY_FAULTS) {
@@ -183,7 +193,7 @@ describe('Yellowstone streams beside a Solana node', () => {
         const before = [...node.blocks.keys()].filter((each) => each < slot).at(-1) ?? slot
         plugin.announce(before, slot)
       })
-      assert.deepEqual(standing(ops), canonical(3))
+      assert.deepEqual(canonicalBlocks(ops), canonical(3))
       assert.equal(made, due.size)
     })
   }
@@ -195,7 +205,7 @@ describe('Yellowstone streams beside a Solana node', () => {
       const foreign = await started({ blocks: other.blocks })
       const plugin = await started()
       const ops = await followed([node.url, foreign.url, plugin.url], 60)
-      assert.deepEqual(standing(ops), canonical(3))
+      assert.deepEqual(canonicalBlocks(ops), canonical(3))
       await until(() => foreign.streams() === 0, 'the foreign stream ends')
       assert.equal(foreign.asked.length, 1)
     } finally {
@@ -222,7 +232,7 @@ describe('Yellowstone streams beside a Solana node', () => {
     assert.equal(first, undefined)
     assert.ok(Number(second) > 4 && Number(second) <= 20, `from slot ${second}`)
     assert.equal(third, undefined)
-    assert.deepEqual(standing(ops), canonical(3))
+    assert.deepEqual(canonicalBlocks(ops), canonical(3))
   })
 
   test('pings are answered', async () => {

@@ -6,17 +6,18 @@ import { BALANCES } from '../../processors/holders/balances-stage.ts'
 import type { Operation, Publication } from '../../processors/runtime/stage.ts'
 import { balanceRows, holderRows } from '../../processors/sinks/wallet-rows.ts'
 import type { BalanceEvent, BlockEvent } from '../../schemas/wire.ts'
-import { bruteOwners } from '../support/holder-brute-force.ts'
-import { loaded, stageState } from '../support/stage.ts'
+import { bruteOwners } from '../support/brute-force/holders.ts'
 import {
-  type ActMove,
-  type ActTape,
-  actMovesArbitrary,
-  actOperations,
-  actTapeOf,
-} from '../support/wallet-tape.ts'
+  buildWalletTape,
+  type WalletStep,
+  type WalletTape,
+  walletStepsArbitrary,
+  walletTapeOperations,
+} from '../support/builders/wallet-tape.ts'
+import { createStageState, createTestProcessor } from '../support/stage-harness.ts'
 
-const operations = (tape: ActTape): readonly Operation[] => actOperations(tape, BALANCES.inputs)
+const operations = (tape: WalletTape): readonly Operation[] =>
+  walletTapeOperations(tape, BALANCES.inputs)
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -56,7 +57,7 @@ const run = (
   restarts: readonly boolean[] = [false],
 ): Store => {
   const store = new Store()
-  let folding = BALANCES.load(stageState(store.state))
+  let folding = BALANCES.load(createStageState(store.state))
   let at = 0
   for (let round = 0; at < ops.length; round += 1) {
     const size = sizes[round % sizes.length] ?? 1
@@ -66,12 +67,12 @@ const run = (
       else store.state.set(key, value)
     }
     at += size
-    if (restarts[round % restarts.length]) folding = BALANCES.load(stageState(store.state))
+    if (restarts[round % restarts.length]) folding = BALANCES.load(createStageState(store.state))
   }
   return store
 }
 
-const check = (tape: ActTape, { holders, updates }: Store): void => {
+const check = (tape: WalletTape, { holders, updates }: Store): void => {
   const expected = bruteOwners(tape.blocks)
   const held = shown(holders)
   assert.deepEqual([...held.keys()].toSorted(), [...expected.keys()].toSorted())
@@ -97,7 +98,7 @@ const check = (tape: ActTape, { holders, updates }: Store): void => {
 
 const sizes = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 5 })
 const restarts = fc.array(fc.boolean(), { minLength: 1, maxLength: 5 })
-const courses = actMovesArbitrary.map((moves) => actTapeOf(moves))
+const courses = walletStepsArbitrary.map((moves) => buildWalletTape(moves))
 const RUNS = { numRuns: 120 }
 
 test('after any course of a chain the rows of owners and changes are those of its canonical blocks', () => {
@@ -114,7 +115,7 @@ test('after any course of a chain the rows of owners and changes are those of it
 test('a retraction says what was said, newest first', () => {
   fc.assert(
     fc.property(courses, (tape) => {
-      const folding = loaded(BALANCES)
+      const folding = createTestProcessor(BALANCES)
       const said = new Map<string, readonly BalanceEvent[]>()
       for (const operation of operations(tape)) {
         for (const { topic, key, value } of folding.step(operation)) {
@@ -130,7 +131,7 @@ test('a retraction says what was said, newest first', () => {
 })
 
 test('a reorg of 60 blocks leaves nothing of them', () => {
-  const block = (at: number): ActMove => ({
+  const block = (at: number): WalletStep => ({
     kind: 'apply',
     stepMs: 12_000,
     acts: [0, 1, 2].map((account) => ({
@@ -143,11 +144,11 @@ test('a reorg of 60 blocks leaves nothing of them', () => {
     })),
   })
   const first = Array.from({ length: 66 }, (_, at) => block(at))
-  const back = Array.from({ length: 60 }, (): ActMove => ({ kind: 'revert' }))
+  const back = Array.from({ length: 60 }, (): WalletStep => ({ kind: 'revert' }))
   const other = Array.from({ length: 60 }, (_, at) => block(at + 300))
-  const tape = actTapeOf([...first, { kind: 'finalize', keep: 61 }, ...back, ...other])
+  const tape = buildWalletTape([...first, { kind: 'finalize', keep: 61 }, ...back, ...other])
   check(tape, run(operations(tape), [7, 64], [false, true]))
-  const undone = actTapeOf([...first, ...first.map((): ActMove => ({ kind: 'revert' }))])
+  const undone = buildWalletTape([...first, ...first.map((): WalletStep => ({ kind: 'revert' }))])
   assert.equal(shown(run(operations(undone)).holders).size, 0)
 })
 
@@ -156,7 +157,7 @@ const WETH = '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2'
 const COIN = '0x0000000000000000000000000000000000000000'
 
 const processedOf = (token: string, prices: BlockEvent['quote_prices'], book?: QuoteBook) => {
-  const tape = actTapeOf([
+  const tape = buildWalletTape([
     {
       kind: 'apply',
       stepMs: 0,
@@ -166,7 +167,7 @@ const processedOf = (token: string, prices: BlockEvent['quote_prices'], book?: Q
   const [operation] = operations(tape)
   assert.ok(operation)
   const { block, records } = operation
-  const folding = loaded(BALANCES, book)
+  const folding = createTestProcessor(BALANCES, book)
   const [out] = folding.step({ block: { ...block, quote_prices: prices }, records })
   assert.equal(out?.topic, 'balancesProcessed')
   const processed =

@@ -7,9 +7,9 @@ import { callsOfFrames, callsOfTraces } from '../../ingestors/evm/source/call-fr
 import { callEvents } from '../../ingestors/to-wire/evm-feeds.ts'
 import type { Call } from '../../schemas/block-parts.ts'
 import { CHAINS } from '../../schemas/chains.ts'
-import { blockOf } from '../support/recordings.ts'
-import { replaced } from '../support/replaced.ts'
-import { tracedBlock, tracesJson } from '../support/traces.ts'
+import { buildSingleTransactionBlock } from '../support/recordings/ethereum.ts'
+import { recordedBlockWithTraces, recordedTraces } from '../support/recordings/traces.ts'
+import { replaceAtPath } from '../support/replace-at-path.ts'
 
 const ODD: readonly unknown[] = [
   ...[null, undefined, '', '0x', 'x', -1, 1.5, 2 ** 60, true, [], {}, [[]], { calls: [{}] }],
@@ -40,12 +40,12 @@ const survives = (read: () => readonly Call[], use: (calls: readonly Call[]) => 
 }
 
 test('a tree of calls with odd parts is read or refused', () => {
-  const block = blockOf([])
-  const answer = [tracesJson('calltracer_multi_contracts.json')]
+  const block = buildSingleTransactionBlock([])
+  const answer = [recordedTraces('calltracer_multi_contracts.json')]
   fc.assert(
     fc.property(fc.array(mutation, { minLength: 1, maxLength: 3 }), (mutations) => {
       const odd = mutations.reduce<unknown>(
-        (said, { path, by }) => replaced(said, path, by),
+        (said, { path, by }) => replaceAtPath(said, path, by),
         answer,
       )
       survives(
@@ -63,12 +63,12 @@ test('a tree of calls with odd parts is read or refused', () => {
 })
 
 test('a list of calls with odd parts is read or refused', () => {
-  const block = tracedBlock('block_17148268.json')
-  const { trace_block: answer } = tracesJson('block_17148268.json')
+  const block = recordedBlockWithTraces('block_17148268.json')
+  const { trace_block: answer } = recordedTraces('block_17148268.json')
   fc.assert(
     fc.property(mutation, ({ path, by }) => {
       survives(
-        () => callsOfTraces(block, replaced(answer, path, by)),
+        () => callsOfTraces(block, replaceAtPath(answer, path, by)),
         (calls) => assert.ok(calls.length > 800 && calls.every(({ depth }) => depth < 1_024)),
       )
     }),

@@ -9,18 +9,18 @@ import {
   type BruteCandle,
   type BruteCandleTrade,
   bruteCandles,
-} from '../support/candle-brute-force.ts'
-import { candleKey, type FlatCandle, flatCandles } from '../support/candles.ts'
-import { stageState } from '../support/stage.ts'
+} from '../support/brute-force/candles.ts'
 import {
-  type Move,
-  movesArbitrary,
-  operationOf,
+  buildTape,
+  type ChainStep,
+  chainStepsArbitrary,
   type Tape,
   type TapeBlock,
   type TapeTrade,
-  tapeOf,
-} from '../support/tape.ts'
+  tapeOperation,
+} from '../support/builders/trade-tape.ts'
+import { candleKey, type FlatCandle, toFlatCandles } from '../support/flat-candles.ts'
+import { createStageState } from '../support/stage-harness.ts'
 
 /** One of the tape's bases is a stablecoin. */
 const BOOK: QuoteBook = {
@@ -80,7 +80,7 @@ const priced = (event: TradeEvent, block: TapeBlock, index: number): TradeEvent 
 }
 
 const operations = (tape: Tape): readonly Operation[] =>
-  tape.ops.map((op) => operationOf(op, 'tradesProcessed', priced))
+  tape.ops.map((op) => tapeOperation(op, 'tradesProcessed', priced))
 
 /** Newest value per key as a consumer keeps it: by version, a later record of the same version wins. */
 class Board {
@@ -92,7 +92,7 @@ class Board {
     for (const publication of publications) {
       assert.equal(publication.topic, 'candlesticks')
       if (publication.topic !== 'candlesticks') continue
-      for (const candle of publication.value.events.flatMap(flatCandles)) {
+      for (const candle of publication.value.events.flatMap(toFlatCandles)) {
         const key = candleKey(candle)
         assert.ok(!seen.has(key) || candle.isFinal, `${key} twice in one flush`)
         seen.add(key)
@@ -117,7 +117,7 @@ const run = (
   restingKept = 1_000,
 ): Board => {
   const board = new Board()
-  const load = () => loadCandles(stageState(board.state), { book: BOOK, restingKept })
+  const load = () => loadCandles(createStageState(board.state), { book: BOOK, restingKept })
   let folding: StageProcessor = load()
   let at = 0
   for (let round = 0; at < ops.length; round += 1) {
@@ -166,7 +166,7 @@ const same = (key: string, candle: FlatCandle, expected: BruteCandle, decimals: 
 
 /** One count of decimals per token: the trades of one token agree on it. */
 const DECIMALS: Readonly<Record<string, number>> = { '0xaaa': 6, '0xbbb': 9, '0xzzz': 6 }
-const oneDecimals = (moves: readonly Move[]): readonly Move[] =>
+const oneDecimals = (moves: readonly ChainStep[]): readonly ChainStep[] =>
   moves.map((move) =>
     move.kind === 'apply'
       ? {
@@ -179,7 +179,7 @@ const oneDecimals = (moves: readonly Move[]): readonly Move[] =>
       : move,
   )
 
-const courses = movesArbitrary.map((moves) => tapeOf(oneDecimals(moves)))
+const courses = chainStepsArbitrary.map((moves) => buildTape(oneDecimals(moves)))
 const sizes = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 5 })
 const restarts = fc.array(fc.boolean(), { minLength: 1, maxLength: 5 })
 const RUNS = { numRuns: 150 }
@@ -227,11 +227,11 @@ test('where a batch is cut, where a run is interrupted and what stays in memory 
 
 test('a block that is applied and taken back leaves nothing behind', () => {
   fc.assert(
-    fc.property(movesArbitrary, movesArbitrary, (before, gone) => {
+    fc.property(chainStepsArbitrary, chainStepsArbitrary, (before, gone) => {
       const applied = gone.filter(({ kind }) => kind === 'apply').slice(0, 6)
-      const back = applied.map((): Move => ({ kind: 'revert' }))
-      const plain = run(operations(tapeOf(oneDecimals(before))))
-      const detour = run(operations(tapeOf(oneDecimals([...before, ...applied, ...back]))))
+      const back = applied.map((): ChainStep => ({ kind: 'revert' }))
+      const plain = run(operations(buildTape(oneDecimals(before))))
+      const detour = run(operations(buildTape(oneDecimals([...before, ...applied, ...back]))))
       const shown = ({ values }: Board) =>
         [...values]
           .filter(([, { trades }]) => trades > 0)
@@ -257,20 +257,20 @@ test('a bucket that a reorg emptied is published once, with no trades', () => {
     quoteNative: '',
     suspect: false,
   }
-  const tape = tapeOf([
+  const tape = buildTape([
     { kind: 'apply', stepMs: 0, trades: [trade] },
     { kind: 'revert' },
     { kind: 'apply', stepMs: 90_000, trades: [] },
     { kind: 'finalize', keep: 0 },
   ])
-  const folding = loadCandles(stageState())
+  const folding = loadCandles(createStageState())
   const counts = operations(tape).map((operation) => {
     folding.step(operation)
     return folding
       .flush()
       .publications.reduce(
         (sum, one) =>
-          sum + (one.topic === 'candlesticks' ? one.value.events.flatMap(flatCandles).length : 0),
+          sum + (one.topic === 'candlesticks' ? one.value.events.flatMap(toFlatCandles).length : 0),
         0,
       )
   })
@@ -295,17 +295,17 @@ test('memory holds as many series at rest as it may, and every bucket of the oth
     quoteNative: '',
     suspect: false,
   })
-  const launches = Array.from({ length: TOKENS }, (_, token): readonly Move[] => [
+  const launches = Array.from({ length: TOKENS }, (_, token): readonly ChainStep[] => [
     { kind: 'apply', stepMs: 60_000, trades: [tradeOf(token)] },
     { kind: 'finalize', keep: 1 },
   ])
-  const later = [31, 31].map((days): readonly Move[] => [
+  const later = [31, 31].map((days): readonly ChainStep[] => [
     { kind: 'apply', stepMs: days * 86_400_000, trades: [] },
     { kind: 'finalize', keep: 0 },
   ])
   const board = new Board()
-  const folding = loadCandles(stageState(board.state), { restingKept: KEPT })
-  for (const operation of operations(tapeOf([...launches, ...later].flat()))) {
+  const folding = loadCandles(createStageState(board.state), { restingKept: KEPT })
+  for (const operation of operations(buildTape([...launches, ...later].flat()))) {
     folding.step(operation)
     board.take(folding.flush())
     // At most two blocks are not final.

@@ -6,15 +6,19 @@ import type { Books } from '../../ingestors/decode/contract.ts'
 import { recordedBlock } from '../../ingestors/recorded/files.ts'
 import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
 import type { EvmBlock, Log } from '../../schemas/events.ts'
-import { booksOf } from '../support/made-up-chain.ts'
-import { recording, recordingJson, recordingNames } from '../support/recordings.ts'
+import { buildBooks } from '../support/builders/dex-logs.ts'
+import {
+  recordedEthereumBlock,
+  recordingJson,
+  recordingNames,
+} from '../support/recordings/ethereum.ts'
 
 const SEED = 18_100_000
 const blocks = recordingNames()
   .filter((name) => name.startsWith('block_'))
-  .map(recording)
+  .map(recordedEthereumBlock)
 const logs = recordingNames()
-  .map(recording)
+  .map(recordedEthereumBlock)
   .flatMap(({ transactions }) => transactions.flatMap((tx) => tx.logs))
 const LIMIT = 1n << 255n
 
@@ -59,7 +63,7 @@ const blockOf = (list: readonly Omit<Log, 'index'>[]): EvmBlock => {
 }
 
 const believing: Books = {
-  ...booksOf('facts'),
+  ...buildBooks('facts'),
   pool: (address) => ({
     address,
     tokenA: `0x${'0a'.repeat(20)}`,
@@ -72,7 +76,7 @@ const believing: Books = {
 }
 
 for (const [name, books] of [
-  ['evidence', booksOf('evidence')],
+  ['evidence', buildBooks('evidence')],
   ['facts that believe everything', believing],
 ] as const) {
   test(`whatever logs say, nothing throws and no trade is impossible (${name})`, () => {
@@ -105,7 +109,7 @@ for (const [name, books] of [
 }
 
 test('a swap is decoded the same with foreign transactions around it', () => {
-  const books = booksOf('evidence')
+  const books = buildBooks('evidence')
   fc.assert(
     fc.property(fc.constantFrom(...blocks), fc.nat(), (block, pick) => {
       const index = pick % block.transactions.length
@@ -142,7 +146,7 @@ test('a spoiled recording is refused with a reason or read, and nothing else', (
         for (const [at, value] of spoils) spoil(json, at, value)
         try {
           const { block } = recordedBlock('eth', json)
-          decodeBlock(block, booksOf('evidence'))
+          decodeBlock(block, buildBooks('evidence'))
         } catch (error) {
           assert.ok(error instanceof Malformed, String(error))
           assert.ok(error.message.length < 200)

@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import type { Bus, LogRecord, OutRecord, TopicSpec, Writer } from '../../core/bus/contract.ts'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
-import { readAll } from '../support/bus-suite.ts'
+import { readAll } from '../support/bus/suite.ts'
 
 const HOUR_MS = 3_600_000
 const MAP_BYTES = 67_108_864

@@ -5,8 +5,8 @@ import { Malformed } from '../../core/errors.ts'
 import { coinDiffs } from '../../ingestors/evm/source/native-balances.ts'
 import { flashblockOf } from '../../ingestors/flashblocks/frame.ts'
 import { partTransactions } from '../../ingestors/flashblocks/transactions.ts'
-import { replaced } from '../support/replaced.ts'
-import { flashblocksOf } from '../support/replay/flashblocks.ts'
+import { replaceAtPath } from '../support/replace-at-path.ts'
+import { buildFlashblocks } from '../support/replay/flashblocks-server.ts'
 
 const ODD: readonly unknown[] = [
   ...[null, '', '0x', 'x', -1, 1.5, 2 ** 60, true, [], {}, [[]], '0x7e', '0x7ec0', '0x02c0'],
@@ -29,10 +29,13 @@ const survives = (read: () => void): void => {
 
 test('a part with odd places is read or refused', () => {
   const parts = { payloadId: '0x0000000000000001', height: 2_000_000, parts: 2 }
-  const [whole] = flashblocksOf('base/block_2000000.json', parts)
+  const [whole] = buildFlashblocks('base/block_2000000.json', parts)
   fc.assert(
     fc.property(fc.array(mutation, { minLength: 1, maxLength: 3 }), (mutations) => {
-      const odd = mutations.reduce<unknown>((said, { path, by }) => replaced(said, path, by), whole)
+      const odd = mutations.reduce<unknown>(
+        (said, { path, by }) => replaceAtPath(said, path, by),
+        whole,
+      )
       survives(() => {
         const { transactions, receipts } = flashblockOf(Buffer.from(JSON.stringify(odd)), false)
         partTransactions(transactions, receipts, { chainId: 8_453, index: 0, logs: 0 })
@@ -71,7 +74,7 @@ test('states before and after a transaction with odd places are read or refused'
       survives(() => {
         for (const { preRaw } of coinDiffs(
           { hash, transactions: [transaction] },
-          replaced(answer, path, by),
+          replaceAtPath(answer, path, by),
         ).values()) {
           assert.ok(preRaw >= 0n)
         }

@@ -2,24 +2,24 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { CUBES } from '../../schemas/cubes/all.ts'
-import { compile } from '../../serving/graphql/compile.ts'
-import { creditHundredths } from '../../serving/graphql/credits.ts'
+import { compileQuery } from '../../serving/graphql/compile.ts'
+import { priceInHundredths } from '../../serving/graphql/credits.ts'
 import { QUERY_LIMITS } from '../../serving/graphql/limits.ts'
-import { makePlanner } from '../../serving/graphql/plan.ts'
-import { plainDecimal } from '../../serving/graphql/scalars.ts'
-import { catalogueOf } from '../../serving/graphql/schema.ts'
-import { generatedQuery } from '../support/query-gen.ts'
+import { createPlanner } from '../../serving/graphql/plan.ts'
+import { toPlainDecimal } from '../../serving/graphql/scalars.ts'
+import { buildCubeSchema } from '../../serving/graphql/schema.ts'
+import { graphqlQueryArbitrary } from '../support/graphql-query-arbitrary.ts'
 
 const CHAINS = ['eth', 'bsc', 'sol']
 
 test('no value of a literal or a variable ever stands in SQL text', () => {
-  const { plan: planner } = makePlanner(catalogueOf(CUBES, CHAINS), QUERY_LIMITS)
+  const { plan: planner } = createPlanner(buildCubeSchema(CUBES, CHAINS), QUERY_LIMITS)
   fc.assert(
-    fc.property(generatedQuery, (generated) => {
+    fc.property(graphqlQueryArbitrary, (generated) => {
       const { selections } = planner(generated)
       assert.equal(selections.length, 1)
       for (const selection of selections) {
-        const { sql, params } = compile(selection, 0)
+        const { sql, params } = compileQuery(selection, 0)
         for (const value of generated.values) assert.ok(!sql.includes(value), `${value} in ${sql}`)
         assert.ok(!/zq/i.test(sql), sql)
         for (const name of Object.keys(params ?? {}))
@@ -31,7 +31,7 @@ test('no value of a literal or a variable ever stands in SQL text', () => {
 })
 
 test('any text is a plan or a typed error, never something else', () => {
-  const { plan: planner } = makePlanner(catalogueOf(CUBES, CHAINS), QUERY_LIMITS)
+  const { plan: planner } = createPlanner(buildCubeSchema(CUBES, CHAINS), QUERY_LIMITS)
   const word = fc.constantFrom(
     '{',
     '}',
@@ -93,7 +93,7 @@ test('credits are the ceiling of the exact product', () => {
         const complexity = 250n + steps > 375n ? 375n : 250n + steps
         const exact = BigInt(base) * pages * factor * BigInt(10 + metrics) * complexity
         const hundredths = BigInt(
-          creditHundredths({ base, limit, aggregation: kind, metrics, fields }),
+          priceInHundredths({ base, limit, aggregation: kind, metrics, fields }),
         )
         assert.ok(hundredths * 25_000n >= exact && (hundredths - 1n) * 25_000n < exact)
       },
@@ -111,7 +111,7 @@ test('a number without exponent is the same number', () => {
   fc.assert(
     fc.property(parts, ([head, tail, exponent, minus]) => {
       const text = `${minus ? '-' : ''}${head}.${tail}e${exponent}`
-      const { negative, whole, fraction } = plainDecimal(text)
+      const { negative, whole, fraction } = toPlainDecimal(text)
       assert.equal(Number(`${negative ? '-' : ''}${whole}.${fraction}`), Number(text))
     }),
   )

@@ -5,16 +5,16 @@ import { HOLDERS } from '../../processors/holders/stage.ts'
 import { TopHolders } from '../../processors/holders/top-holders.ts'
 import type { FlushResult, Operation } from '../../processors/runtime/stage.ts'
 import type { TokenHoldingEvent } from '../../schemas/wire.ts'
-import { type BruteHoldings, bruteHoldings } from '../support/holder-brute-force.ts'
-import { stageState } from '../support/stage.ts'
+import { type BruteHoldings, bruteHoldings } from '../support/brute-force/holders.ts'
 import {
-  type Act,
-  type ActMove,
-  type ActTape,
-  actMovesArbitrary,
-  actOperations,
-  actTapeOf,
-} from '../support/wallet-tape.ts'
+  buildWalletTape,
+  type WalletAction,
+  type WalletStep,
+  type WalletTape,
+  walletStepsArbitrary,
+  walletTapeOperations,
+} from '../support/builders/wallet-tape.ts'
+import { createStageState } from '../support/stage-harness.ts'
 
 const HOUR_MS = 3_600_000
 const keyOf = (event: TokenHoldingEvent): string =>
@@ -56,19 +56,20 @@ const run = (
   restarts: readonly boolean[] = [false],
 ): Board => {
   const board = new Board()
-  let folding = HOLDERS.load(stageState(board.state))
+  let folding = HOLDERS.load(createStageState(board.state))
   let at = 0
   for (let round = 0; at < ops.length; round += 1) {
     const size = sizes[round % sizes.length] ?? 1
     for (const operation of ops.slice(at, at + size)) folding.step(operation)
     board.take(folding.flush())
     at += size
-    if (restarts[round % restarts.length]) folding = HOLDERS.load(stageState(board.state))
+    if (restarts[round % restarts.length]) folding = HOLDERS.load(createStageState(board.state))
   }
   return board
 }
 
-const operations = (tape: ActTape): readonly Operation[] => actOperations(tape, HOLDERS.inputs)
+const operations = (tape: WalletTape): readonly Operation[] =>
+  walletTapeOperations(tape, HOLDERS.inputs)
 
 const share = (owners: number, raw: bigint, supply: bigint) => [
   owners,
@@ -108,7 +109,7 @@ const same = (key: string, event: TokenHoldingEvent, expected: BruteHoldings): v
   )
 }
 
-const check = (tape: ActTape, board: Board): void => {
+const check = (tape: WalletTape, board: Board): void => {
   const expected = [...bruteHoldings(tape.blocks)].filter(([, { holders }]) => holders > 0)
   const held = board.held()
   assert.deepEqual([...held.keys()].toSorted(), expected.map(([key]) => key).toSorted())
@@ -126,7 +127,7 @@ const check = (tape: ActTape, board: Board): void => {
 
 const sizes = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 5 })
 const restarts = fc.array(fc.boolean(), { minLength: 1, maxLength: 5 })
-const courses = actMovesArbitrary.map((moves) => actTapeOf(moves))
+const courses = walletStepsArbitrary.map((moves) => buildWalletTape(moves))
 const RUNS = { numRuns: 120 }
 
 test('after any course of a chain holders by hour are those of its canonical blocks', () => {
@@ -150,7 +151,7 @@ test('where a batch is cut and where a run is interrupted changes no last value 
   )
 })
 
-const birth: Act = {
+const birth: WalletAction = {
   kind: 'birth',
   tx: 0,
   token: '0xt1',
@@ -159,7 +160,7 @@ const birth: Act = {
   curve: '0xcurve',
 }
 
-const held = (owner: string, postRaw: bigint): Act => ({
+const held = (owner: string, postRaw: bigint): WalletAction => ({
   kind: 'balance',
   tx: 0,
   token: '0xt1',
@@ -169,9 +170,17 @@ const held = (owner: string, postRaw: bigint): Act => ({
 })
 
 test('a reorg of 60 blocks over a thousand holders restores them', () => {
-  const crowd = (from: number, count: number, raw: (at: number) => bigint): readonly Act[] =>
+  const crowd = (
+    from: number,
+    count: number,
+    raw: (at: number) => bigint,
+  ): readonly WalletAction[] =>
     Array.from({ length: count }, (_, index) => held(`0xc${from + index}`, raw(from + index)))
-  const block = (acts: readonly Act[]): ActMove => ({ kind: 'apply', stepMs: 120_000, acts })
+  const block = (acts: readonly WalletAction[]): WalletStep => ({
+    kind: 'apply',
+    stepMs: 120_000,
+    acts,
+  })
   const first = [
     block([birth, held('0xcurve', 10n ** 12n)]),
     ...Array.from({ length: 10 }, (_, at) => block(crowd(at * 100, 100, (n) => BigInt(n + 1)))),
@@ -180,36 +189,40 @@ test('a reorg of 60 blocks over a thousand holders restores them', () => {
     Array.from({ length: 60 }, (_, at) =>
       block(crowd(1_000 - (at + 1) * 15, 15, (n) => BigInt((n * shift) % 7))),
     )
-  const back = Array.from({ length: 60 }, (): ActMove => ({ kind: 'revert' }))
-  const final: ActMove = { kind: 'finalize', keep: 0 }
+  const back = Array.from({ length: 60 }, (): WalletStep => ({ kind: 'revert' }))
+  const final: WalletStep = { kind: 'finalize', keep: 0 }
   for (const restart of [false, true]) {
-    const gone = actTapeOf([...first, final, ...sold(1), ...back])
+    const gone = buildWalletTape([...first, final, ...sold(1), ...back])
     check(gone, run(operations(gone), [5], [restart]))
-    const other = actTapeOf([...first, ...sold(1), ...back, ...sold(2), final])
+    const other = buildWalletTape([...first, ...sold(1), ...back, ...sold(2), final])
     check(other, run(operations(other), [5], [restart]))
   }
 })
 
 test('who keeps a vault is not among the largest, whoever the wire names', () => {
-  const pool: Act = { kind: 'pool', tx: 0, token: '0xt1', pool: '0xp1' }
-  const vault: Act = { ...held('0xauthority', 900n), account: '0xp1.a' } as Act
-  const block = (acts: readonly Act[]): ActMove => ({ kind: 'apply', stepMs: 1_000, acts })
+  const pool: WalletAction = { kind: 'pool', tx: 0, token: '0xt1', pool: '0xp1' }
+  const vault: WalletAction = { ...held('0xauthority', 900n), account: '0xp1.a' } as WalletAction
+  const block = (acts: readonly WalletAction[]): WalletStep => ({
+    kind: 'apply',
+    stepMs: 1_000,
+    acts,
+  })
   const first = block([birth, held('0xo1', 5n), vault])
-  const swapped = block([pool, { ...vault, postRaw: 890n } as Act])
-  const tape = actTapeOf([first, swapped])
+  const swapped = block([pool, { ...vault, postRaw: 890n } as WalletAction])
+  const tape = buildWalletTape([first, swapped])
   const event = run(operations(tape)).current.get('0xt1')
   assert.deepEqual([event?.holders, event?.top10_holders, event?.top10_amount], [2, 1, '5'])
   check(tape, run(operations(tape)))
-  const undone = actTapeOf([first, swapped, { kind: 'revert' }])
+  const undone = buildWalletTape([first, swapped, { kind: 'revert' }])
   assert.equal(run(operations(undone)).current.get('0xt1')?.top10_amount, '905')
 })
 
 test('a token that a reorg took away ends with a state of zeros, older tokens never have one', () => {
-  const tape = actTapeOf([
+  const tape = buildWalletTape([
     {
       kind: 'apply',
       stepMs: 0,
-      acts: [birth, held('0xo', 5n), { ...held('0xo', 7n), token: '0xold' } as Act],
+      acts: [birth, held('0xo', 5n), { ...held('0xo', 7n), token: '0xold' } as WalletAction],
     },
     { kind: 'revert' },
   ])

@@ -15,12 +15,12 @@ import { openMoveSource } from '../../ingestors/move/source/sui-source.ts'
 import { openSvmSource } from '../../ingestors/svm/source/solana-source.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import { createRandom, type Random } from '../../simulator/node/random.ts'
-import { startHostileNode } from '../support/hostile-node.ts'
-import type { ReplayChain } from '../support/replay/chain.ts'
+import { startHostileNode } from '../support/nodes/hostile.ts'
+import type { ReplayChain } from '../support/replay/contract.ts'
 import { evmReplayChain } from '../support/replay/evm-chain.ts'
 import { startGrpcServer } from '../support/replay/grpc-server.ts'
 import { type ReplayNode, startReplayNode } from '../support/replay/json-rpc-node.ts'
-import { suiChain, suiChainId, suiCheckpoints } from '../support/replay/sui-chain.ts'
+import { createSuiChain, suiChainId, suiCheckpoints } from '../support/replay/sui-chain.ts'
 import { startSuiNode } from '../support/replay/sui-node.ts'
 import { svmReplayChain } from '../support/replay/svm-chain.ts'
 
@@ -198,7 +198,7 @@ const nestedGroups = (depth: number): Buffer => {
 
 test('hostile messages of a Sui node over gRPC, a healthy second endpoint: the chain goes on', async () => {
   const checkpoints = suiCheckpoints(101, 120)
-  const checkpointAt = suiChain()
+  const checkpointAt = createSuiChain()
   const healthy = await startSuiNode({ checkpoints })
   const services = grpcServices('sui.proto')
   const info = { chainId: suiChainId(), checkpointHeight: '120', lowestAvailableCheckpoint: '101' }

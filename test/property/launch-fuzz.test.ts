@@ -10,7 +10,7 @@ import type { EvmFamily } from '../../ingestors/evm/protocols/types.ts'
 import { virtuals } from '../../ingestors/evm/protocols/virtuals.ts'
 import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
 import { PROTOCOLS, type ProtocolRow } from '../../schemas/protocols.ts'
-import { blockOf, word } from '../support/recordings.ts'
+import { buildSingleTransactionBlock, hexWord } from '../support/recordings/ethereum.ts'
 
 const SEED = 41_983_675
 const LIMIT = 1n << 255n
@@ -48,15 +48,15 @@ for (const [chain, family] of [
       const [{ topics = 1 } = {}] = [events].flat()
       return {
         address: by,
-        topics: [topic0, ...indexed.slice(0, topics - 1).map((value) => `0x${word(value)}`)],
-        data: `0x${data.map(word).join('')}${'ab'.repeat(tail)}`,
+        topics: [topic0, ...indexed.slice(0, topics - 1).map((value) => `0x${hexWord(value)}`)],
+        data: `0x${data.map(hexWord).join('')}${'ab'.repeat(tail)}`,
       }
     })
   for (const proof of ['facts', 'evidence'] as const) {
     test(`whatever logs of ${family.family} say, nothing throws and nothing is impossible (${proof})`, () => {
       fc.assert(
         fc.property(fc.array(log, { minLength: 1, maxLength: 12 }), (logs) => {
-          const block = blockOf(logs)
+          const block = buildSingleTransactionBlock(logs)
           for (const { address: pool } of subjectsOf(block, protocols).pools)
             assert.match(pool, /^0x[0-9a-f]{40}$/)
           const pool = (of: string) => ({

@@ -6,17 +6,17 @@ import type { QuoteBook } from '../../core/prices/quote-assets.ts'
 import { PNL } from '../../processors/pnl/stage.ts'
 import type { Operation, Publication } from '../../processors/runtime/stage.ts'
 import type { TradeEvent, WalletTokenPnlEvent, WalletTradePnlEvent } from '../../schemas/wire.ts'
-import { type BrutePnlTrade, brutePnl, countWithin } from '../support/pnl-brute-force.ts'
-import { stageState } from '../support/stage.ts'
+import { type BrutePnlTrade, brutePnl, countTradesWithin } from '../support/brute-force/pnl.ts'
 import {
-  type Move,
-  movesArbitrary,
-  operationOf,
+  buildTape,
+  type ChainStep,
+  chainStepsArbitrary,
   type Tape,
   type TapeBlock,
   type TapeTrade,
-  tapeOf,
-} from '../support/tape.ts'
+  tapeOperation,
+} from '../support/builders/trade-tape.ts'
+import { createStageState } from '../support/stage-harness.ts'
 
 const WALLETS = ['0xw1', '0xw2', '0xw3'] as const
 const DECIMALS = 6
@@ -27,7 +27,7 @@ const BOOK: QuoteBook = {
 }
 
 /** Coarse amounts, so that positions close to the last unit now and then. */
-const coarse = (moves: readonly Move[]): readonly Move[] =>
+const coarse = (moves: readonly ChainStep[]): readonly ChainStep[] =>
   moves.map((move) =>
     move.kind === 'apply'
       ? {
@@ -52,7 +52,7 @@ const traded = (event: TradeEvent, block: TapeBlock, index: number): TradeEvent 
 }
 
 const operations = (tape: Tape): readonly Operation[] =>
-  tape.ops.map((op) => operationOf(op, 'tradesProcessed', traded))
+  tape.ops.map((op) => tapeOperation(op, 'tradesProcessed', traded))
 
 /** Value of the quote leg in units of 10^-12 USD: the double as it prints, rounded half up at the twelfth place. */
 const usdOf = ({ quoteRaw, quoteDecimals, quoteUsd }: TapeTrade): bigint | null => {
@@ -119,7 +119,7 @@ const run = (
   restarts: readonly boolean[] = [false],
 ): Board => {
   const board = new Board()
-  let folding = PNL.load(stageState(board.state), BOOK)
+  let folding = PNL.load(createStageState(board.state), BOOK)
   let at = 0
   for (let round = 0; at < ops.length; round += 1) {
     const size = sizes[round % sizes.length] ?? 1
@@ -129,7 +129,7 @@ const run = (
       else board.state.set(key, value)
     }
     at += size
-    if (restarts[round % restarts.length]) folding = PNL.load(stageState(board.state), BOOK)
+    if (restarts[round % restarts.length]) folding = PNL.load(createStageState(board.state), BOOK)
   }
   return board
 }
@@ -145,8 +145,8 @@ const check = (tape: Tape, board: Board): void => {
   for (const [key, event] of held) {
     const expected = positions.get(key)
     assert.ok(expected)
-    const week = countWithin(trades, key, 7)
-    const month = countWithin(trades, key, 30)
+    const week = countTradesWithin(trades, key, 7)
+    const month = countTradesWithin(trades, key, 30)
     assert.deepEqual(
       {
         buys: event.buys,
@@ -199,7 +199,7 @@ const check = (tape: Tape, board: Board): void => {
 
 const sizes = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 5 })
 const restarts = fc.array(fc.boolean(), { minLength: 1, maxLength: 5 })
-const courses = movesArbitrary.map((moves) => tapeOf(coarse(moves)))
+const courses = chainStepsArbitrary.map((moves) => buildTape(coarse(moves)))
 const RUNS = { numRuns: 200 }
 
 test('after any course of a chain positions and rows are those of its canonical trades', () => {
@@ -224,7 +224,7 @@ test('where a run is interrupted changes neither what it says nor what it keeps'
 })
 
 test('a reorg of 60 blocks leaves nothing of them', () => {
-  const block = (at: number): Move => ({
+  const block = (at: number): ChainStep => ({
     kind: 'apply',
     stepMs: 12_000,
     trades: [0, 1].map((index) => ({
@@ -242,11 +242,11 @@ test('a reorg of 60 blocks leaves nothing of them', () => {
     })),
   })
   const first = Array.from({ length: 70 }, (_, at) => block(at))
-  const back = Array.from({ length: 60 }, (): Move => ({ kind: 'revert' }))
+  const back = Array.from({ length: 60 }, (): ChainStep => ({ kind: 'revert' }))
   const other = Array.from({ length: 60 }, (_, at) => block(at + 500))
-  const tape = tapeOf([...first, { kind: 'finalize', keep: 62 }, ...back, ...other])
+  const tape = buildTape([...first, { kind: 'finalize', keep: 62 }, ...back, ...other])
   check(tape, run(operations(tape), [3, 64, 1], [false, true]))
-  const undone = tapeOf([...first, ...first.map((): Move => ({ kind: 'revert' }))])
+  const undone = buildTape([...first, ...first.map((): ChainStep => ({ kind: 'revert' }))])
   const { rows, positions } = run(operations(undone))
   assert.equal(rows.size, 0)
   assert.ok([...positions.values()].every(({ buys, sells }) => buys + sells === 0))

@@ -5,15 +5,15 @@ import { PRICES } from '../../processors/prices/stage.ts'
 import { createBlockAligner } from '../../processors/runtime/block-aligner.ts'
 import type { Operation, OperationRecord, StageProcessor } from '../../processors/runtime/stage.ts'
 import type { TradeEvent } from '../../schemas/wire.ts'
-import { stageState } from '../support/stage.ts'
 import {
-  blockEventOf,
-  type Move,
-  movesArbitrary,
-  operationOf,
+  buildTape,
+  type ChainStep,
+  chainStepsArbitrary,
   type Tape,
-  tapeOf,
-} from '../support/tape.ts'
+  tapeBlockEvent,
+  tapeOperation,
+} from '../support/builders/trade-tape.ts'
+import { createStageState } from '../support/stage-harness.ts'
 
 interface Output {
   readonly op: string
@@ -24,7 +24,7 @@ interface Output {
 }
 
 const operations = ({ ops }: Tape): readonly Operation[] =>
-  ops.map((op) => operationOf(op, 'trades'))
+  ops.map((op) => tapeOperation(op, 'trades'))
 
 /** All outputs in order, with a flush after every so many operations and a restart from state where asked. */
 const run = (
@@ -34,7 +34,7 @@ const run = (
 ): { readonly outputs: readonly Output[]; readonly state: ReadonlyMap<string, string> } => {
   const state = new Map<string, string>()
   const outputs: Output[] = []
-  let folding: StageProcessor = PRICES.load(stageState(state))
+  let folding: StageProcessor = PRICES.load(createStageState(state))
   let at = 0
   for (let round = 0; at < ops.length; round += 1) {
     const size = sizes[round % sizes.length] ?? 1
@@ -51,12 +51,12 @@ const run = (
       if (text === null) state.delete(key)
       else state.set(key, text)
     }
-    if (restarts[round % restarts.length]) folding = PRICES.load(stageState(state))
+    if (restarts[round % restarts.length]) folding = PRICES.load(createStageState(state))
   }
   return { outputs, state }
 }
 
-const courses = movesArbitrary.map((moves) => tapeOf(moves))
+const courses = chainStepsArbitrary.map((moves) => buildTape(moves))
 const sizes = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 5 })
 const restarts = fc.array(fc.boolean(), { minLength: 1, maxLength: 5 })
 
@@ -110,23 +110,28 @@ test('a retraction repeats word for word what was said when its block came', () 
 })
 
 test('a block that is applied and taken back changes no later answer', () => {
-  const applied = (moves: readonly Move[]) => moves.filter(({ kind }) => kind === 'apply')
+  const applied = (moves: readonly ChainStep[]) => moves.filter(({ kind }) => kind === 'apply')
   fc.assert(
-    fc.property(movesArbitrary, movesArbitrary, movesArbitrary, (before, gone, later) => {
-      const detour = applied(gone).slice(0, 5)
-      const back = detour.map((): Move => ({ kind: 'revert' }))
-      const rest = applied(later)
-      const answers = (moves: readonly Move[]) =>
-        run(operations(tapeOf(moves)))
-          .outputs.flatMap(({ events }) => events.map(({ trade_processed }) => trade_processed))
-          .slice(-rest.flatMap((move) => (move.kind === 'apply' ? move.trades : [])).length)
-      const count = rest.flatMap((move) => (move.kind === 'apply' ? move.trades : [])).length
-      if (count === 0) return
-      assert.deepEqual(
-        answers([...before, ...detour, ...back, ...rest]),
-        answers([...before, ...rest]),
-      )
-    }),
+    fc.property(
+      chainStepsArbitrary,
+      chainStepsArbitrary,
+      chainStepsArbitrary,
+      (before, gone, later) => {
+        const detour = applied(gone).slice(0, 5)
+        const back = detour.map((): ChainStep => ({ kind: 'revert' }))
+        const rest = applied(later)
+        const answers = (moves: readonly ChainStep[]) =>
+          run(operations(buildTape(moves)))
+            .outputs.flatMap(({ events }) => events.map(({ trade_processed }) => trade_processed))
+            .slice(-rest.flatMap((move) => (move.kind === 'apply' ? move.trades : [])).length)
+        const count = rest.flatMap((move) => (move.kind === 'apply' ? move.trades : [])).length
+        if (count === 0) return
+        assert.deepEqual(
+          answers([...before, ...detour, ...back, ...rest]),
+          answers([...before, ...rest]),
+        )
+      },
+    ),
   )
 })
 
@@ -169,7 +174,7 @@ test('records that are delivered again, in any mixture of topics, change nothing
         const count = ops[seq - 1]?.records.length ?? 0
         if (op === undefined) continue
         const span = { topic: 'eth.dex.trades', partition: 0, base_offset: 0, events: count }
-        aligner.pushBlock(seq, blockEventOf(op, [{ ...span, records: count }]))
+        aligner.pushBlock(seq, tapeBlockEvent(op, [{ ...span, records: count }]))
       }
       const aligned: Operation[] = []
       for (let next = aligner.next(); next !== undefined; next = aligner.next()) {

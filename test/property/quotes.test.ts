@@ -10,8 +10,8 @@ import {
   type StoredChange,
   withStored,
 } from '../../core/prices/state.ts'
-import { COIN, DAI, USDC, USDT, WBTC, WETH } from '../support/hand-chain.ts'
-import { BOOK, quoteTrade, timeAt } from '../support/quote-trades.ts'
+import { DAI, TOKEN, USDC, USDT, WBTC, WETH } from '../support/builders/evm-block.ts'
+import { blockTimeMs, buildQuoteTrade, QUOTE_ASSETS } from '../support/builders/quote-trade.ts'
 
 const PAIRS = [
   [WETH, USDC],
@@ -21,7 +21,7 @@ const PAIRS = [
   [USDC, USDT],
   [DAI, USDC],
   [DAI, USDT],
-  [COIN, WETH],
+  [TOKEN, WETH],
 ] as const
 const LEVELS = [2_000, 2_000, 20, 40_000, 1, 1, 1, 5]
 
@@ -36,7 +36,7 @@ const trade = fc
   .map(({ pair, pool, factor, amount, proven }): QuoteTrade => {
     const [token, quote] = PAIRS[pair] ?? PAIRS[0]
     const price = (LEVELS[pair] ?? 1) * factor
-    return quoteTrade(token, quote, price, { amount, pool: `${token}${quote}${pool}`, proven })
+    return buildQuoteTrade(token, quote, price, { amount, pool: `${token}${quote}${pool}`, proven })
   })
 
 interface Step {
@@ -61,12 +61,12 @@ const chain = fc
     return blocks.map(({ trades, waits, gap }): Step => {
       height += gap
       extraMs += waits
-      return { height, timeMs: timeAt(height) + extraMs, trades }
+      return { height, timeMs: blockTimeMs(height) + extraMs, trades }
     })
   })
 
 const next = (state: QuoteState, step: Step): QuoteState =>
-  foldBlock(enterBlock(state, step.height), step, BOOK)
+  foldBlock(enterBlock(state, step.height), step, QUOTE_ASSETS)
 
 test('a block taken back restores the table that was there before it', () => {
   fc.assert(
@@ -108,7 +108,7 @@ test('every stamp is a positive price or unknown', () => {
       let state = NO_QUOTES
       for (const step of steps) {
         state = next(state, step)
-        for (const { usd, native } of stampsAt(state, step.timeMs, BOOK).values()) {
+        for (const { usd, native } of stampsAt(state, step.timeMs, QUOTE_ASSETS).values()) {
           assert.ok(usd === null || (Number.isFinite(usd) && usd > 0))
           assert.ok(native === null || (Number.isFinite(native) && native > 0))
         }
@@ -127,10 +127,10 @@ test('trades of pools that nothing proves change no price', () => {
 })
 
 test('base and quote do not depend on the order of a pool', () => {
-  const token = fc.constantFrom(COIN, DAI, USDC, USDT, WBTC, WETH)
+  const token = fc.constantFrom(TOKEN, DAI, USDC, USDT, WBTC, WETH)
   fc.assert(
     fc.property(token, token, (one, two) => {
-      assert.deepEqual(orient(one, two, BOOK), orient(two, one, BOOK))
+      assert.deepEqual(orient(one, two, QUOTE_ASSETS), orient(two, one, QUOTE_ASSETS))
     }),
   )
 })

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { History, positionBefore, positionOf } from '../../serving/realtime/history.ts'
+import {
+  eventPosition,
+  PublicationHistory,
+  recordPosition,
+} from '../../serving/realtime/publication-history.ts'
 
 const BOUNDS = { perSubject: 3, maxAgeMs: 1_000, entries: 6, subjects: 2 }
 
@@ -18,7 +22,7 @@ const tape = fc.array(
 test('what is recovered is exactly what was missed, or nothing is promised', () => {
   fc.assert(
     fc.property(tape, fc.integer({ min: 0, max: 220 }), (records, seen) => {
-      const history = new History(BOUNDS, positionBefore(10))
+      const history = new PublicationHistory(BOUNDS, recordPosition(10))
       const all: { subject: string; offset: number; foreign: boolean; top: number }[] = []
       let record = 10
       let atMs = 0
@@ -30,12 +34,12 @@ test('what is recovered is exactly what was missed, or nothing is promised', () 
           continue
         }
         record += gap
-        const offset = positionOf(record, 0)
+        const offset = eventPosition(record, 0)
         all.push({ subject, offset, foreign: false, top: history.top })
         history.keep(subject, { offset, payload: {}, retraction: false, atMs })
-        history.advance(positionBefore(record + 1))
+        history.advance(recordPosition(record + 1))
       }
-      const position = positionBefore(seen)
+      const position = recordPosition(seen)
       for (const subject of ['a', 'b', 'c', 'd', 'e', 'f', 'never']) {
         const own = all.filter((one) => one.subject === subject)
         const found = history.since(subject, position)
@@ -45,7 +49,7 @@ test('what is recovered is exactly what was missed, or nothing is promised', () 
           found.map(({ offset }) => offset),
           missed.map(({ offset }) => offset),
         )
-        assert.ok(position >= positionBefore(10), 'nothing before the start is known')
+        assert.ok(position >= recordPosition(10), 'nothing before the start is known')
         assert.ok(!own.some((one) => one.foreign && one.top >= position), 'a foreign one is missed')
       }
     }),
@@ -54,21 +58,21 @@ test('what is recovered is exactly what was missed, or nothing is promised', () 
 })
 
 test('a subject with few publications is whole from the start', () => {
-  const history = new History(BOUNDS, positionBefore(10))
-  history.keep('a', { offset: positionOf(12, 0), payload: {}, retraction: false, atMs: 0 })
-  assert.equal(history.since('a', positionBefore(10))?.length, 1)
-  assert.equal(history.since('never', positionBefore(10))?.length, 0)
-  assert.equal(history.since('a', positionBefore(9)), undefined)
+  const history = new PublicationHistory(BOUNDS, recordPosition(10))
+  history.keep('a', { offset: eventPosition(12, 0), payload: {}, retraction: false, atMs: 0 })
+  assert.equal(history.since('a', recordPosition(10))?.length, 1)
+  assert.equal(history.since('never', recordPosition(10))?.length, 0)
+  assert.equal(history.since('a', recordPosition(9)), undefined)
 })
 
 test('positions grow with record and event, start above 0 and stay below 2^53', () => {
   const at = fc.tuple(fc.integer({ min: 0, max: 2 ** 40 }), fc.integer({ min: 0, max: 4_095 }))
   fc.assert(
     fc.property(at, at, ([offset, index], [offset2, index2]) => {
-      const one = positionOf(offset, index)
-      const two = positionOf(offset2, index2)
+      const one = eventPosition(offset, index)
+      const two = eventPosition(offset2, index2)
       assert.equal(Math.sign(one - two), Math.sign(offset - offset2 || index - index2))
-      assert.ok(one > positionBefore(offset) && one <= positionBefore(offset + 1))
+      assert.ok(one > recordPosition(offset) && one <= recordPosition(offset + 1))
       assert.ok(one > 0 && Number.isSafeInteger(one))
     }),
   )

@@ -4,13 +4,13 @@ import fc from 'fast-check'
 import { Type } from 'typebox'
 import { Fault } from '../../core/errors.ts'
 import { bucketEnd, bucketStart, RESOLUTION_NAMES } from '../../core/time.ts'
-import { isKeyShaped, makeKey } from '../../serving/auth/keys.ts'
-import { candleQuery, withFlatBars } from '../../serving/queries/candles.ts'
-import { makeCursors } from '../../serving/queries/cursor.ts'
+import { generateApiKey, isWellFormedApiKey } from '../../serving/auth/api-keys.ts'
+import { candleQuery, fillCandleGaps } from '../../serving/queries/candles.ts'
+import { createCursors } from '../../serving/queries/cursors-and-pages.ts'
 import { searchQuery } from '../../serving/queries/token-search.ts'
 
 const Place = Type.Object({ k: Type.String(), n: Type.Integer() }, { additionalProperties: false })
-const codec = makeCursors('a pepper')(Place, ['list'])
+const codec = createCursors('a pepper')(Place, ['list'])
 
 test('every cursor returns to its place', () => {
   const places = fc.record(
@@ -42,9 +42,9 @@ test('a key with one character changed is not a key', () => {
   const change = fc.tuple(fc.nat(49), fc.constantFrom(...'abcXYZ019_-é'))
   fc.assert(
     fc.property(change, ([at, character]) => {
-      const key = makeKey('sluice', 'live')
+      const key = generateApiKey('sluice', 'live')
       const changed = key.slice(0, at) + character + key.slice(at + 1)
-      assert.equal(isKeyShaped(changed), changed === key)
+      assert.equal(isWellFormedApiKey(changed), changed === key)
     }),
   )
 })
@@ -124,7 +124,7 @@ test('flat bars leave no hole, keep every trade and never exceed the limit', () 
           }
         })
       const toMs = (traded.at(-1)?.timestamp ?? 0) + 60_000 * (tail + 1)
-      const bars = withFlatBars(traded.slice(-limit), { resolution: '1m', toMs, limit })
+      const bars = fillCandleGaps(traded.slice(-limit), { resolution: '1m', toMs, limit })
       assert.ok(bars.length <= limit)
       assert.equal(bars.at(-1)?.timestamp, toMs - 60_000)
       for (const [index, bar] of bars.entries()) {

@@ -4,11 +4,15 @@ import fc from 'fast-check'
 import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
 import type { Decoded, Spot, SvmInstruction, SvmTransaction } from '../../schemas/events.ts'
-import { svmBlock } from '../support/hand-svm.ts'
-import { solBooks, solNames, solTransaction } from '../support/sol-recordings.ts'
+import { buildSvmBlock } from '../support/builders/svm-block.ts'
+import {
+  recordedSolanaTransaction,
+  solanaBooks,
+  solanaRecordingNames,
+} from '../support/recordings/solana.ts'
 
-const transactions = solNames()
-  .map(solTransaction)
+const transactions = solanaRecordingNames()
+  .map(recordedSolanaTransaction)
   .filter(({ success }) => success)
 const instructions = transactions.flatMap((tx) => tx.instructions)
 const read = instructions.filter(({ data }) => data !== null)
@@ -126,9 +130,9 @@ for (const [name, arbitrary] of [
   test(`${name}: nothing throws, no trade is impossible`, () => {
     fc.assert(
       fc.property(arbitrary, (tx) => {
-        const block = svmBlock([tx])
+        const block = buildSvmBlock([tx])
         const { swaps, poolChanges, pools, transfers, supplies, births, migrations, dropped } =
-          decodeBlock(block, solBooks())
+          decodeBlock(block, solanaBooks())
         subjectsOf(block, book)
         const shown = new Set(pools.map(({ address }) => address))
         for (const { pool, amountInRaw, amountOutRaw, tokenIn, tokenOut } of swaps) {
@@ -173,13 +177,13 @@ test('what one program told is not changed by what runs around it', () => {
   const pair = fc.constantFrom(...transactions)
   fc.assert(
     fc.property(pair, pair, (first, second) => {
-      const apart = [first, second].map((tx) => decodeBlock(svmBlock([tx]), solBooks()))
+      const apart = [first, second].map((tx) => decodeBlock(buildSvmBlock([tx]), solanaBooks()))
       const both = decodeBlock(
-        svmBlock([
+        buildSvmBlock([
           { ...first, index: 0 },
           { ...second, index: 1 },
         ]),
-        solBooks(),
+        solanaBooks(),
       )
       for (const eventsOf of KINDS) {
         const placed = (list: readonly Spot[]) => list.map((event) => ({ ...event, txIndex: 0 }))

@@ -4,15 +4,15 @@ import fc from 'fast-check'
 import { Malformed } from '../../core/errors.ts'
 import { recordedBlock } from '../../ingestors/recorded/files.ts'
 import { parseWireTransaction } from '../../ingestors/svm/normalize/wire-transaction.ts'
-import { solJson, solNames } from '../support/sol-recordings.ts'
+import { solanaRecordingJson, solanaRecordingNames } from '../support/recordings/solana.ts'
 
 const SEED = 344_556_402
 const FILES = [
-  ...solNames(),
+  ...solanaRecordingNames(),
   'block_account_deletion.json',
   'block_structure_100000000_jsonparsed.json',
   'yellowstone_block_344556402.json',
-].map((name) => JSON.stringify(solJson(name)))
+].map((name) => JSON.stringify(solanaRecordingJson(name)))
 
 /** What a node may write where something else should be; `toString` and the like are keys as any other. */
 const odd: fc.Arbitrary<unknown> = fc.oneof(

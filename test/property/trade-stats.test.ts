@@ -5,17 +5,17 @@ import { usdText } from '../../core/amounts.ts'
 import type { Operation, StageProcessor } from '../../processors/runtime/stage.ts'
 import { loadStats } from '../../processors/stats/stage.ts'
 import type { TradeEvent, TradeStatEvent } from '../../schemas/wire.ts'
-import { stageState } from '../support/stage.ts'
 import {
-  type Move,
-  movesArbitrary,
-  operationOf,
+  buildTape,
+  type ChainStep,
+  chainStepsArbitrary,
   type Tape,
   type TapeBlock,
   type TapeTrade,
-  tapeOf,
-  tradeEventOf,
-} from '../support/tape.ts'
+  tapeOperation,
+  tapeTradeEvent,
+} from '../support/builders/trade-tape.ts'
+import { createStageState } from '../support/stage-harness.ts'
 
 const WINDOWS = {
   '1m': 1,
@@ -55,7 +55,7 @@ const finished = (event: TradeEvent, block: TapeBlock, index: number): TradeEven
 }
 
 const operations = ({ ops }: Tape): readonly Operation[] =>
-  ops.map((op) => operationOf(op, 'tradesProcessed', finished))
+  ops.map((op) => tapeOperation(op, 'tradesProcessed', finished))
 
 const run = (
   ops: readonly Operation[],
@@ -65,7 +65,7 @@ const run = (
 ): ReadonlyMap<string, TradeStatEvent> => {
   const state = new Map<string, string>()
   const values = new Map<string, TradeStatEvent>()
-  const load = () => loadStats(stageState(state), idleKept)
+  const load = () => loadStats(createStageState(state), idleKept)
   let folding: StageProcessor = load()
   let at = 0
   for (let round = 0; at < ops.length; round += 1) {
@@ -142,16 +142,16 @@ const near = (one: number, other: number): boolean =>
 test('windows hold what a look at all trades gives, through reorgs, restarts and any size of flush', () => {
   fc.assert(
     fc.property(
-      movesArbitrary,
+      chainStepsArbitrary,
       fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 5 }),
       fc.array(fc.boolean(), { minLength: 1, maxLength: 5 }),
       (moves, sizes, restarts) => {
-        const tape = tapeOf(moves)
+        const tape = buildTape(moves)
         const values = run(operations(tape), sizes, restarts)
         const seen = tape.blocks.flatMap((block) =>
           block.trades.map((_, index) => ({
             minute: Math.floor(block.timeMs / MINUTE_MS),
-            event: finished(tradeEventOf(block, index), block, index),
+            event: finished(tapeTradeEvent(block, index), block, index),
           })),
         )
         const tip = tape.blocks.at(-1)
@@ -193,11 +193,11 @@ test('windows hold what a look at all trades gives, through reorgs, restarts and
 test('flush sizes, restarts and what stays in memory leave no trace', () => {
   fc.assert(
     fc.property(
-      movesArbitrary,
+      chainStepsArbitrary,
       fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 5 }),
       fc.array(fc.boolean(), { minLength: 1, maxLength: 5 }),
       (moves, sizes, restarts) => {
-        const ops = operations(tapeOf(moves))
+        const ops = operations(buildTape(moves))
         const one = run(ops, sizes, restarts, 1)
         assert.deepEqual([...one].sort(), [...run(ops, [1], [false])].sort())
       },
@@ -225,7 +225,7 @@ const tradeOf = (token: number): TapeTrade => ({
 /** A folding over a state of its own; tells after each operation, committed, which tokens were published. */
 const following = (idleKept: number) => {
   const state = new Map<string, string>()
-  const folding = loadStats(stageState(state), idleKept)
+  const folding = loadStats(createStageState(state), idleKept)
   const commit = (): ReadonlySet<string> => {
     const { publications, changes } = folding.flush()
     for (const [key, text] of changes) {
@@ -240,12 +240,12 @@ const following = (idleKept: number) => {
 test('memory holds as many idle tokens as it may, and the windows of the others roll all the same', () => {
   const KEPT = 10
   const TOKENS = 200
-  const minutes = Array.from({ length: TOKENS }, (_, token): readonly Move[] => [
+  const minutes = Array.from({ length: TOKENS }, (_, token): readonly ChainStep[] => [
     { kind: 'apply', stepMs: MINUTE_MS, trades: [tradeOf(token)] },
     { kind: 'finalize', keep: 0 },
   ])
   const { state, folding, commit } = following(KEPT)
-  for (const operation of operations(tapeOf(minutes.flat()))) {
+  for (const operation of operations(buildTape(minutes.flat()))) {
     folding.step(operation)
     const told = commit()
     assert.ok(folding.held <= KEPT, `${folding.held} tokens in memory`)
@@ -260,7 +260,7 @@ test('memory holds as many idle tokens as it may, and the windows of the others 
 })
 
 test('a token that no window looks at any more is not in memory, also where it was just told of', () => {
-  const tape = tapeOf([
+  const tape = buildTape([
     { kind: 'apply', stepMs: 0, trades: [tradeOf(1)] },
     { kind: 'finalize', keep: 0 },
     { kind: 'apply', stepMs: 2 * DAY_MS + MINUTE_MS, trades: [] },
@@ -278,7 +278,7 @@ test('a token that no window looks at any more is not in memory, also where it w
 })
 
 test('a price from before all windows is known also to a trade of the batch in which its minute went', () => {
-  const tape = tapeOf([
+  const tape = buildTape([
     { kind: 'apply', stepMs: 0, trades: [tradeOf(1)] },
     { kind: 'finalize', keep: 0 },
     { kind: 'apply', stepMs: 3 * DAY_MS, trades: [] },
@@ -292,7 +292,7 @@ test('a price from before all windows is known also to a trade of the batch in w
 })
 
 test('a reorg over the turn of a minute tells again of tokens that are on the disk only', () => {
-  const tape = tapeOf([
+  const tape = buildTape([
     { kind: 'apply', stepMs: 0, trades: [tradeOf(1)] },
     { kind: 'apply', stepMs: 1_000, trades: [tradeOf(2)] },
     { kind: 'finalize', keep: 0 },

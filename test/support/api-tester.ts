@@ -1,17 +1,17 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fetchOnce, kept, run } from './download.ts'
+import { cachedPath, fetchOnce, runProgram } from './download.ts'
 
-const WANTED = 'schemathesis==4.32.5'
-const FOLDER = kept('schemathesis-4.32.5-venv')
+const PACKAGE = 'schemathesis==4.32.5'
+const FOLDER = cachedPath('schemathesis-4.32.5-venv')
 const PYTHON = join(FOLDER, 'bin', 'python')
 
 /** Beyond its own time the tester prints what it found, and ends a request that is under way. */
 const GRACE_MS = 120_000
 
 /** 501 is what an operation answers that is documented and not offered. */
-const SETTINGS = `[checks.not_a_server_error]
+const SCHEMATHESIS_CONFIG = `[checks.not_a_server_error]
 expected-statuses = ["2xx", "3xx", "4xx", 501]
 `
 
@@ -23,9 +23,16 @@ const CHECKS = [
 /** Makes a tester of OpenAPI documents available, in a virtual environment. Needs Python, and the first time a network. */
 export const fetchApiTester = (): Promise<void> =>
   fetchOnce(FOLDER, async (draft) => {
-    await run('python3', ['-m', 'venv', draft])
+    await runProgram('python3', ['-m', 'venv', draft])
     const python = join(draft, 'bin', 'python')
-    await run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', WANTED])
+    await runProgram(python, [
+      '-m',
+      'pip',
+      'install',
+      '--quiet',
+      '--disable-pip-version-check',
+      PACKAGE,
+    ])
   })
 
 /** What a tester did and found. */
@@ -58,7 +65,7 @@ export const testApi = async (
   const folder = await mkdtemp(join(tmpdir(), 'sluice-api-tester-'))
   try {
     const settings = join(folder, 'schemathesis.toml')
-    await writeFile(settings, SETTINGS)
+    await writeFile(settings, SCHEMATHESIS_CONFIG)
     const words = [
       ...['-m', 'schemathesis.cli', '--config-file', settings],
       ...['run', `${baseUrl}/openapi.json`, '--url', baseUrl, '-H', `X-API-KEY: ${apiKey}`],
@@ -69,21 +76,21 @@ export const testApi = async (
       ...['--report', 'json', '--report-json-path', join(folder, 'report.json')],
     ]
     const limits = { cwd: folder, timeout: seconds * 1_000 + GRACE_MS, maxBuffer: 64 << 20 }
-    const text = await run(PYTHON, words, limits).catch(printed)
-    return reportOf(JSON.parse(await readFile(join(folder, 'report.json'), 'utf8')), text)
+    const text = await runProgram(PYTHON, words, limits).catch(failureOutput)
+    return toReport(JSON.parse(await readFile(join(folder, 'report.json'), 'utf8')), text)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
 }
 
 /** What a tester printed that found something; it ends with code 1 then. */
-const printed = (error: unknown): string => {
+const failureOutput = (error: unknown): string => {
   const { code, stdout } = error as { readonly code?: unknown; readonly stdout?: unknown }
   if (code !== 1 || typeof stdout !== 'string') throw error
   return stdout
 }
 
-const reportOf = (raw: RawReport, text: string): ApiReport => ({
+const toReport = (raw: RawReport, text: string): ApiReport => ({
   cases: raw.test_cases.generated,
   operations: raw.operations.tested,
   failures: [

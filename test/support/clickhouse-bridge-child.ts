@@ -8,29 +8,29 @@ import { createGunzip } from 'node:zlib'
 import { Session } from 'chdb'
 
 /** Parameters of the protocol that are not settings of the engine. */
-const PROTOCOL = new Set([
+const PROTOCOL_PARAMETERS = new Set([
   ...['query', 'query_id', 'database', 'default_format', 'user', 'password', 'role', 'quota_key'],
   ...['session_id', 'session_timeout', 'session_check', 'compress', 'decompress'],
   ...['enable_http_compression', 'http_zlib_compression_level', 'wait_end_of_query'],
   ...['send_progress_in_http_headers', 'http_headers_progress_interval_ms', 'buffer_size'],
 ])
-const NOT_FOUND = new Set([46, 47, 60, 81])
+const NOT_FOUND_CODES = new Set([46, 47, 60, 81])
 
-const quoted = (value: string): string =>
+const quoteSql = (value: string): string =>
   `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 
-const settingsOf = (query: URLSearchParams): readonly string[] => [
+const sessionSettings = (query: URLSearchParams): readonly string[] => [
   `USE ${query.get('database') ?? 'default'}`,
   ...[...query]
-    .filter(([name]) => !PROTOCOL.has(name))
-    .map(([name, value]) => `SET ${name} = ${quoted(value)}`),
+    .filter(([name]) => !PROTOCOL_PARAMETERS.has(name))
+    .map(([name, value]) => `SET ${name} = ${quoteSql(value)}`),
 ]
 
 /** An engine session of its own per request: settings must not leak into the next one. */
 const run = async (folder: string, query: URLSearchParams, body: string): Promise<Buffer> => {
   const session = new Session(folder)
   try {
-    for (const statement of settingsOf(query)) await session.queryAsync(statement, {})
+    for (const statement of sessionSettings(query)) await session.queryAsync(statement, {})
     const head = query.get('query')
     const sql = head === null ? body : body === '' ? head : `${head}\n${body}`
     const format = query.get('default_format') ?? 'TabSeparated'
@@ -59,14 +59,16 @@ const answer = async (
     const message = error instanceof Error ? error.message : String(error)
     const code = Number(/Code: (\d+)/.exec(message)?.[1] ?? 1002)
     response
-      .writeHead(NOT_FOUND.has(code) ? 404 : 500, { 'X-ClickHouse-Exception-Code': String(code) })
+      .writeHead(NOT_FOUND_CODES.has(code) ? 404 : 500, {
+        'X-ClickHouse-Exception-Code': String(code),
+      })
       .end(`Code: ${code}. ${message.replace(/^.*?Code: \d+\. ?/s, '')}\n`)
   }
 }
 
 const [, , folder = ''] = process.argv
-const anchor = new Session(folder)
-await anchor.queryAsync('CREATE DATABASE IF NOT EXISTS sluice', {})
+const keepAliveSession = new Session(folder)
+await keepAliveSession.queryAsync('CREATE DATABASE IF NOT EXISTS sluice', {})
 const server = createServer((request, response) => {
   answer(folder, request, response).catch((error: unknown) => {
     console.error(error)

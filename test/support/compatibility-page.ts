@@ -1,4 +1,4 @@
-import type { SdkReading } from './python.ts'
+import type { SdkReading } from './python-clients.ts'
 
 const HEAD = `# Compatibility
 
@@ -13,13 +13,13 @@ calls every operation of the SDK, and writes this page; \`npm test\` calls them 
 `
 
 /** A name of a reading without its chain. */
-const operationOf = (name: string): string => name.split(' ').slice(-2).join(' ')
+const operationName = (name: string): string => name.split(' ').slice(-2).join(' ')
 
 /** The page `docs/compatibility.md`. Throws on an operation that was refused other than with 501, or not alike on both chains. */
 export const compatibilityPage = ({ answered, failed }: SdkReading): string => {
   const results = new Map<string, string>()
   const note = (name: string, result: string): void => {
-    const operation = operationOf(name)
+    const operation = operationName(name)
     const known = results.get(operation) ?? result
     if (known !== result) throw new Error(`${name}: ${result}, on another chain ${known}`)
     results.set(operation, result)

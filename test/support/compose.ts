@@ -26,7 +26,7 @@ export interface ComposeFile {
 export const composeFile = (): ComposeFile => parse(readFileSync(FILE, 'utf8'), { merge: true })
 
 /** `${A:-b}` and `${A:?why}` filled in; throws `why` for what must be given and is not. */
-const filled = (text: string, variables: Readonly<Record<string, string>>): string =>
+const interpolate = (text: string, variables: Readonly<Record<string, string>>): string =>
   text.replace(/\$\{(\w+):([-?])([^}]*)\}/g, (_, name: string, kind: string, rest: string) => {
     const value = variables[name] ?? ''
     if (value !== '') return value
@@ -43,7 +43,7 @@ export const composeService = (
   return {
     command,
     environment: Object.fromEntries(
-      Object.entries(environment).map(([key, value]) => [key, filled(value, variables)]),
+      Object.entries(environment).map(([key, value]) => [key, interpolate(value, variables)]),
     ),
   }
 }

@@ -1,5 +1,5 @@
 /** The documented query shapes of the cubes that this build serves; Q17, Q44 and Q46 without what is not here: joins and other cubes. */
-export const DOCUMENTED: Readonly<Record<string, string>> = {
+export const DOCUMENTED_QUERIES: Readonly<Record<string, string>> = {
   Q01: `query Q01 { Solana { DEXTrades(tokenAddress: {is: "T"}, limit: {count: 40, offset: 40}, orderBy: {descending: Block_Time}) { Block { Time Slot Height } Transaction { Hash FeeInNative } Pool { Address } IsSuspect Trade { Buy { Currency { MintAddress Symbol Name Decimals } Amount AmountInUSD PriceInUSD PriceInNative Account { Owner } } Sell { Currency { MintAddress } Amount AmountInUSD Account { Owner } } Dex { ProgramAddress ProtocolName ProtocolFamily } } } } }`,
   Q02: `query Q02 { Solana(dataset: realtime) { DEXTrades(tokenAddress: "T", orderBy: Block_Time_ASC, where: {Block: {Time: {after: "2026-01-02T03:04:05Z"}}}) { Block { Time } } } }`,
   Q03: `query Q03 { EVM(network: bsc, aggregates: no) { DEXTrades(limit: {count: 3}, where: {Block: {Time: {since: "2026-01-02 03:04:05", till: "2026-01-02 04:00:00"}}}) { Block { Number Slot Height Date Hash } Transaction { Hash Signature From FeePayer Signer } Trade { Buy { Currency { SmartContract MintAddress } } Dex { SmartContract } } } } }`,

@@ -9,10 +9,10 @@ const execute = promisify(execFile)
 /** Downloads of the tests: jars, a Java runtime, clients in Python, kept between runs. */
 const CACHE = process.env.SLUICE_TEST_CACHE ?? join(homedir(), '.cache', 'sluice-test')
 /** For a download, or whole topics, on a machine that others use too. */
-const PROGRAM_LIMIT_MS = 240_000
+const PROGRAM_TIMEOUT_MS = 240_000
 
 /** Folder of a download. */
-export const kept = (name: string): string => join(CACHE, name)
+export const cachedPath = (name: string): string => join(CACHE, name)
 
 /** Makes the folder unless it is complete; a download that stalls or breaks begins again, twice. */
 export const fetchOnce = async (
@@ -41,13 +41,13 @@ const fetchInto = async (target: string, make: (draft: string) => Promise<void>)
 }
 
 /** Runs a program to its end; one that does not end is ended, and says so. */
-export const run = async (
+export const runProgram = async (
   program: string,
   args: readonly string[],
   options: Parameters<typeof execute>[2] = {},
 ): Promise<string> => {
   try {
-    const { stdout } = await execute(program, args, { timeout: PROGRAM_LIMIT_MS, ...options })
+    const { stdout } = await execute(program, args, { timeout: PROGRAM_TIMEOUT_MS, ...options })
     return String(stdout)
   } catch (error) {
     if ((error as { killed?: boolean }).killed !== true) throw error

@@ -14,7 +14,7 @@ const CRASH_FILES = [
   'test/drills/ten-chains.test.ts',
 ]
 /** Trades per second of chain time in the drills of whole processes. */
-const RATE = '200'
+const TRADES_PER_SECOND = '200'
 
 const run = (
   words: readonly string[],
@@ -27,19 +27,19 @@ const run = (
 
 const TEST = ['--test', '--test-concurrency=1', '--test-force-exit']
 
-const crash = (kills: string): number =>
+const runCrashDrills = (kills: string): number =>
   run([...TEST, ...CRASH_FILES], {
     SLUICE_BROKER_KILLS: kills,
     SLUICE_CRASH_ROUNDS: kills,
     SLUICE_DRILL_KILLS: kills,
-    SLUICE_DRILL_RATE: RATE,
+    SLUICE_DRILL_RATE: TRADES_PER_SECOND,
   })
 
-const soak = (): number => run(['test/support/soak.ts'])
+const runSoak = (): number => run(['test/support/drills/soak.ts'])
 
 /** Most of what a schedule makes is garbage at once: a larger nursery halves the time that collecting takes. */
-const schedules = (words: readonly string[]): number =>
-  run(['--no-warnings', '--max-semi-space-size=64', 'test/support/schedules.ts', ...words])
+const runSchedules = (words: readonly string[]): number =>
+  run(['--no-warnings', '--max-semi-space-size=64', 'test/support/simulation/main.ts', ...words])
 
 const SHORT_SCHEDULES = '200'
 
@@ -51,7 +51,7 @@ interface Drill {
 
 /** Drills by name. */
 const DRILLS: Readonly<Record<string, Drill>> = {
-  soak: { about: 'the soak alone', run: soak },
+  soak: { about: 'the soak alone', run: runSoak },
   chains: {
     about: 'every chain side by side for SLUICE_DRILL_MINUTES',
     run: () => run([...TEST, 'test/drills/ten-chains.test.ts']),
@@ -59,19 +59,19 @@ const DRILLS: Readonly<Record<string, Drill>> = {
   short: {
     about: `the crash drill of the roles with three kills, and ${SHORT_SCHEDULES} schedules`,
     run: () =>
-      Math.max(run([...TEST, 'test/drills/crash-roles.test.ts']), schedules([SHORT_SCHEDULES])),
+      Math.max(run([...TEST, 'test/drills/crash-roles.test.ts']), runSchedules([SHORT_SCHEDULES])),
   },
   schedules: {
     about: '[COUNT [SEED]] or --seed SEED: schedules of faults in simulated time, default 5000',
-    run: schedules,
+    run: runSchedules,
   },
   idle: {
     about: 'what the demo costs while nobody asks, from outside',
-    run: () => run(['test/support/idle.ts']),
+    run: () => run(['test/support/drills/idle.ts']),
   },
   parts: {
     about: 'parts that ten chains with twelve lanes write to ClickHouse',
-    run: () => run(['test/support/parts.ts']),
+    run: () => run(['test/support/drills/clickhouse-parts.ts']),
   },
   openapi: {
     about: '[SECONDS]: requests made of the API document, checked against it, default 300 seconds',
@@ -92,5 +92,5 @@ if (!/^[1-9]\d{0,3}$/.test(word)) {
   console.error(`npm run drill [-- KILLS|NAME], KILLS from 1 to 9999:\n${names.join('\n')}`)
   process.exit(2)
 }
-const crashed = crash(word)
-process.exit(Math.max(crashed, soak()))
+const crashStatus = runCrashDrills(word)
+process.exit(Math.max(crashStatus, runSoak()))

@@ -1,4 +1,4 @@
 /** One half of the pure tests, in one process. */
-import { importTests } from './together.ts'
+import { importTests } from './import-tests.ts'
 
 await importTests(0)

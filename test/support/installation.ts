@@ -8,7 +8,7 @@ import { startClickHouse } from './clickhouse-bridge.ts'
 import { composeService } from './compose.ts'
 import { type KafkaCluster, type Registry, saslLogin, startKafka, startRegistry } from './kafka.ts'
 import { freePort } from './ports.ts'
-import { type SluiceProcess, sluice } from './sluice.ts'
+import { type SluiceProcess, startSluice } from './sluice-process.ts'
 import { until } from './until.ts'
 
 /** Roles that run as processes of their own. */
@@ -52,7 +52,7 @@ export const startServers = (): Promise<[KafkaCluster, Registry]> =>
   Promise.all([startKafka(1), startRegistry()])
 
 /** Opens an installation on servers that run; `sluice init` is the caller's. */
-export const openInstallation = async (
+export const createInstallation = async (
   [cluster, registry]: readonly [KafkaCluster, Registry],
   chain: InstallationChain,
 ): Promise<Installation> => {
@@ -106,7 +106,7 @@ export const openInstallation = async (
         CLICKHOUSE_PASSWORD: 'unused',
         CLICKHOUSE_PASSWORD_SERVE: 'unused',
       })
-      const run = sluice(command, own)
+      const run = startSluice(command, own)
       const opsUrl = `http://127.0.0.1:${own.OPS_PORT}`
       await until(
         async () => {

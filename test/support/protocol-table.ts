@@ -14,7 +14,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const FIXTURES = `${ROOT}test/fixtures/`
 
 /** Tests with events built by hand, where they are not named like the family. */
-const VECTORS: Readonly<Partial<Record<Family, string>>> = {
+const TEST_FILE_BY_FAMILY: Readonly<Partial<Record<Family, string>>> = {
   balancer_v2: 'balancer',
   balancer_v3: 'balancer',
   cetus: 'sui-swaps',
@@ -25,7 +25,7 @@ const VECTORS: Readonly<Partial<Record<Family, string>>> = {
 }
 
 /** Tests in which a protocol's own compiled contracts run on a real node; forks are not shown by them. */
-const ON_NODE: Readonly<Record<string, string>> = {
+const NODE_TEST_BY_PROTOCOL: Readonly<Record<string, string>> = {
   uniswap_v2: 'test/e2e/anvil.test.ts',
   uniswap_v3: 'test/e2e/anvil.test.ts',
   uniswap_v4: 'test/e2e/anvil-vaults.test.ts',
@@ -33,7 +33,7 @@ const ON_NODE: Readonly<Record<string, string>> = {
 }
 
 /** Protocols whose swaps are events of their own within their family: what others log shows nothing of them. */
-const OWN_EVENTS: ReadonlySet<string> = new Set([
+const PROTOCOLS_WITH_OWN_EVENTS: ReadonlySet<string> = new Set([
   'pancakeswap_v3',
   'quickswap_v4',
   'thena_integral',
@@ -43,19 +43,20 @@ const OWN_EVENTS: ReadonlySet<string> = new Set([
 ])
 
 /** What a recording of one protocol shows of others: its family's events, or its own. */
-const shapeOf = ({ id, family }: ProtocolRow): string => (OWN_EVENTS.has(id) ? id : family)
+const eventLayout = ({ id, family }: ProtocolRow): string =>
+  PROTOCOLS_WITH_OWN_EVENTS.has(id) ? id : family
 
 /** What recordings of a chain show of a family: kinds of events, and the files that hold them. */
-interface Shown {
+interface RecordedEvidence {
   readonly kinds: Set<string>
   readonly files: Set<string>
 }
 
-type Seen = Map<string, Shown>
+type RecordedEvidenceByKey = Map<string, RecordedEvidence>
 
-const seenKey = (chain: string, shape: string): string => `${chain} ${shape}`
+const evidenceKey = (chain: string, shape: string): string => `${chain} ${shape}`
 
-const KINDS: readonly (readonly [string, (decoded: Decoded) => readonly string[]])[] = [
+const EVENT_KINDS: readonly (readonly [string, (decoded: Decoded) => readonly string[]])[] = [
   ['trades', ({ swaps }) => swaps.map(({ protocol }) => protocol)],
   ['liquidity', ({ poolChanges }) => poolChanges.map(({ protocol }) => protocol)],
   ['pools', ({ pools }) => pools.flatMap(({ protocol }) => protocol ?? [])],
@@ -64,12 +65,17 @@ const KINDS: readonly (readonly [string, (decoded: Decoded) => readonly string[]
   ['predictions', ({ predictions }) => predictions.map(({ protocol }) => protocol)],
 ]
 
-const note = (seen: Seen, chain: string, file: string, decoded: Decoded): void => {
-  for (const [kind, protocolsOf] of KINDS) {
+const addEvidence = (
+  seen: RecordedEvidenceByKey,
+  chain: string,
+  file: string,
+  decoded: Decoded,
+): void => {
+  for (const [kind, protocolsOf] of EVENT_KINDS) {
     for (const protocol of protocolsOf(decoded)) {
       const row = protocolRow(protocol)
       if (row === undefined) throw new Error(`${file} holds ${protocol}, which is not a row`)
-      const key = seenKey(chain, shapeOf(row))
+      const key = evidenceKey(chain, eventLayout(row))
       const shown = seen.get(key) ?? { kinds: new Set(), files: new Set() }
       shown.kinds.add(kind)
       shown.files.add(file)
@@ -79,7 +85,7 @@ const note = (seen: Seen, chain: string, file: string, decoded: Decoded): void =
 }
 
 /** The block of a recording; undefined for one that holds a single event alone. */
-const blockIn = async (chain: string, file: string): Promise<Block | undefined> => {
+const readBlock = async (chain: string, file: string): Promise<Block | undefined> => {
   try {
     return (await recordedFile(chain, file, readFileSync(FIXTURES + file))).block
   } catch (error) {
@@ -89,8 +95,8 @@ const blockIn = async (chain: string, file: string): Promise<Block | undefined> 
 }
 
 /** Decodes every recording of the repository without a node. */
-const seenInRecordings = async (): Promise<Seen> => {
-  const seen: Seen = new Map()
+const collectEvidence = async (): Promise<RecordedEvidenceByKey> => {
+  const seen: RecordedEvidenceByKey = new Map()
   for (const folder of readdirSync(FIXTURES, { withFileTypes: true })) {
     const chain = CHAIN_WORDS[folder.name]
     if (!folder.isDirectory() || chain === undefined) continue
@@ -101,45 +107,45 @@ const seenInRecordings = async (): Promise<Seen> => {
     } as const
     for (const name of readdirSync(FIXTURES + folder.name).sort()) {
       const file = `${folder.name}/${name}`
-      const block = await blockIn(chain, file)
-      if (block !== undefined) note(seen, chain, file, decodeBlock(block, books))
+      const block = await readBlock(chain, file)
+      if (block !== undefined) addEvidence(seen, chain, file, decodeBlock(block, books))
     }
   }
   return seen
 }
 
-const filesText = (files: ReadonlySet<string>): string => {
+const formatFiles = (files: ReadonlySet<string>): string => {
   const [first = '', ...others] = files
   return others.length === 0 ? `\`${first}\`` : `\`${first}\` and ${others.length} more`
 }
 
 /** Path of the test that holds events of a family built by hand. Throws where there is none. */
-const vectorsOf = (family: Family): string => {
-  const path = `test/unit/${VECTORS[family] ?? family.replaceAll('_', '-')}.test.ts`
+const unitTestPath = (family: Family): string => {
+  const path = `test/unit/${TEST_FILE_BY_FAMILY[family] ?? family.replaceAll('_', '-')}.test.ts`
   if (!existsSync(ROOT + path)) throw new Error(`no test of ${family} at ${path}`)
   return path
 }
 
 /** The test that runs a protocol's contracts, or nothing. Throws where it is gone. */
-const onNode = ({ id }: ProtocolRow): string => {
-  const path = ON_NODE[id]
+const nodeTestPath = ({ id }: ProtocolRow): string => {
+  const path = NODE_TEST_BY_PROTOCOL[id]
   if (path === undefined) return ''
   if (!existsSync(ROOT + path)) throw new Error(`no test of ${id} at ${path}`)
   return `; made on a node: \`${path}\``
 }
 
-const lineOf = (chain: ChainRow, row: ProtocolRow, seen: Seen): string => {
+const protocolLine = (chain: ChainRow, row: ProtocolRow, seen: RecordedEvidenceByKey): string => {
   const { name, family } = row
-  const shape = shapeOf(row)
-  const here = seen.get(seenKey(chain.id, shape))
+  const shape = eventLayout(row)
+  const here = seen.get(evidenceKey(chain.id, shape))
   const elsewhere = [...seen].find(([key]) => key.endsWith(` ${shape}`))
   const how = here
-    ? `recorded: ${filesText(here.files)}`
+    ? `recorded: ${formatFiles(here.files)}`
     : elsewhere
-      ? `same events, recorded on ${elsewhere[0].split(' ')[0]}: ${filesText(elsewhere[1].files)}`
-      : `not verified by chain data; vectors: \`${vectorsOf(family)}\``
+      ? `same events, recorded on ${elsewhere[0].split(' ')[0]}: ${formatFiles(elsewhere[1].files)}`
+      : `not verified by chain data; vectors: \`${unitTestPath(family)}\``
   const kinds = [...((here ?? elsewhere?.[1])?.kinds ?? [])].sort().join(', ')
-  return `| ${chain.name} | ${name} | ${family} | ${kinds || '–'} | ${how}${onNode(row)} |`
+  return `| ${chain.name} | ${name} | ${family} | ${kinds || '–'} | ${how}${nodeTestPath(row)} |`
 }
 
 /** A recording of orders. */
@@ -147,7 +153,7 @@ const ORDERS = 'traces/sol_phoenix_orders.json'
 
 /** Lines of Solana's order books, whose orders are a feed of their own. */
 const orderBookLines = async (): Promise<readonly string[]> => {
-  const block = await blockIn('sol', ORDERS)
+  const block = await readBlock('sol', ORDERS)
   if (block?.vm !== 'svm') throw new Error(`${ORDERS} is not a block of Solana`)
   const recorded = new Set(orderEvents(block).map(({ event }) => event.program_address))
   return [...ORDER_BOOKS].map(([program, { name, family }]) => {
@@ -174,10 +180,12 @@ on a local node. A recording proves the layout and the amounts of the family, no
 
 /** The page \`docs/protocols.md\`, from the tables and the recordings. */
 export const protocolsPage = async (): Promise<string> => {
-  const seen = await seenInRecordings()
+  const seen = await collectEvidence()
   const rows: readonly ProtocolRow[] = PROTOCOLS
   const lines = Object.values(CHAINS).flatMap((chain: ChainRow) =>
-    rows.filter(({ factories }) => chain.id in factories).map((row) => lineOf(chain, row, seen)),
+    rows
+      .filter(({ factories }) => chain.id in factories)
+      .map((row) => protocolLine(chain, row, seen)),
   )
   return `${HEAD}${[...(await orderBookLines()), ...lines].join('\n')}\n`
 }

@@ -1,8 +1,8 @@
 import { connect } from 'node:net'
-import { within } from './until.ts'
+import { withTimeout } from './until.ts'
 
 /** Sends bytes over a TCP connection of its own and reads until the other side closes, or the head of an answer is there. */
-export const rawRequest = (port: number, bytes: string | Buffer): Promise<string> => {
+export const sendRawRequest = (port: number, bytes: string | Buffer): Promise<string> => {
   const socket = connect(port, '127.0.0.1')
   const answer = new Promise<string>((resolve) => {
     let text = ''
@@ -18,11 +18,11 @@ export const rawRequest = (port: number, bytes: string | Buffer): Promise<string
     socket.on('close', done)
     socket.on('connect', () => socket.end(bytes))
   })
-  return within(answer, 'the answer to a raw request', 15_000)
+  return withTimeout(answer, 'the answer to a raw request', 15_000)
 }
 
 /** Sends the start of a request and then a byte each second; resolves once the other side has closed the connection. */
-export const heldOpen = (port: number, start: string): Promise<void> => {
+export const sendSlowRequest = (port: number, start: string): Promise<void> => {
   const socket = connect(port, '127.0.0.1')
   const drip = setInterval(() => start !== '' && socket.write('x'), 1_000)
   const closed = new Promise<void>((resolve) => {
@@ -31,14 +31,14 @@ export const heldOpen = (port: number, start: string): Promise<void> => {
     socket.on('close', () => resolve())
     socket.on('connect', () => socket.write(start))
   })
-  return within(closed, 'the close of a request that never ends', 25_000).finally(() => {
+  return withTimeout(closed, 'the close of a request that never ends', 25_000).finally(() => {
     clearInterval(drip)
     socket.destroy()
   })
 }
 
 /** An upgrade request; a header given as undefined is left out. */
-export const upgradeRequest = (
+export const buildUpgradeRequest = (
   headers: Readonly<Record<string, string | undefined>> = {},
   line = 'GET /connection/websocket HTTP/1.1',
 ): string => {
@@ -57,14 +57,14 @@ export const upgradeRequest = (
 }
 
 /** What a listener said to bytes that were sent to it, until it or the caller closed the connection. */
-export interface RawAnswer {
+export interface RawResponse {
   readonly text: string
   /** Status of the first answer; 0 where there was none. */
   readonly status: number
 }
 
 /** How a raw request ends. */
-export interface RawEnd {
+export interface RawRequestOptions {
   /** Our side is closed once all is sent. Default: true. */
   readonly half?: boolean
   /** Given up after so long without an end. */
@@ -72,11 +72,11 @@ export interface RawEnd {
 }
 
 /** Sends bytes to a port of this machine as they are and collects the answer. Never rejects. */
-export const rawHttp = (
+export const exchangeRawBytes = (
   port: number,
   bytes: string | Uint8Array,
-  { half = true, limitMs = 1_000 }: RawEnd = {},
-): Promise<RawAnswer> =>
+  { half = true, limitMs = 1_000 }: RawRequestOptions = {},
+): Promise<RawResponse> =>
   new Promise((resolve) => {
     const chunks: Buffer[] = []
     const socket = connect({ port, host: '127.0.0.1' })

@@ -1,5 +1,5 @@
 import { MILLI, ROUTE_MILLI_UNITS } from '../../schemas/plans.ts'
-import { NOT_OFFERED } from '../../serving/http/not-offered.ts'
+import { NOT_IMPLEMENTED_ROUTES } from '../../serving/http/not-implemented.ts'
 
 const HEAD = `# REST
 
@@ -42,13 +42,15 @@ Every operation below answers under \`/v2\` and under \`/v1\`, with the same bod
 | --- | --- |
 `
 
-const path = (route: string): string => route.replace(/:(\w+)/g, '{$1}')
+const openapiPath = (route: string): string => route.replace(/:(\w+)/g, '{$1}')
 
 /** The page \`docs/rest.md\`: conventions, and a row per operation with its price; documented operations that answer 501 below. */
 export const restPage = (): string =>
   HEAD +
   Object.entries(ROUTE_MILLI_UNITS)
-    .map(([name, milliUnits]) => `| \`${path(name)}\` | ${milliUnits / MILLI} |\n`)
+    .map(([name, milliUnits]) => `| \`${openapiPath(name)}\` | ${milliUnits / MILLI} |\n`)
     .join('') +
   '\n## Not offered yet\n\nThese documented operations answer 501 with code 40024.\n\n' +
-  NOT_OFFERED.map(([method, route]) => `- \`${method} ${path(route)}\`\n`).join('')
+  NOT_IMPLEMENTED_ROUTES.map(([method, route]) => `- \`${method} ${openapiPath(route)}\`\n`).join(
+    '',
+  )

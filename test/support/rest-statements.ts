@@ -3,29 +3,29 @@
  * of a comparison, a bound or an order shows there as a changed line, whether or not recorded data notice it.
  */
 import type { Query } from '../../core/clickhouse/client.ts'
-import { activitiesList } from '../../serving/queries/activities.ts'
-import { latestBlockQuery } from '../../serving/queries/blocks.ts'
+import { activityList } from '../../serving/queries/activities.ts'
 import { candleQuery } from '../../serving/queries/candles.ts'
-import { freshnessQuery } from '../../serving/queries/chains.ts'
+import { freshnessQuery } from '../../serving/queries/chain-freshness.ts'
 import * as pools from '../../serving/queries/dex-pools.ts'
-import { holdersQuery, someHoldersQuery } from '../../serving/queries/holders.ts'
-import { type List, sliceQuery } from '../../serving/queries/keyset.ts'
+import { holdersQuery, walletHoldersQuery } from '../../serving/queries/holders.ts'
+import { type KeysetList, sliceQuery } from '../../serving/queries/keyset-list.ts'
+import { latestBlockQuery } from '../../serving/queries/latest-block.ts'
 import * as worth from '../../serving/queries/net-worth.ts'
+import { createdTokenList, creatorsQuery } from '../../serving/queries/token-creators.ts'
 import * as details from '../../serving/queries/token-details.ts'
 import * as history from '../../serving/queries/token-history.ts'
 import { hotTokensQuery, rankingQuery, tokenList } from '../../serving/queries/token-list.ts'
-import { madeTokensList, makersQuery } from '../../serving/queries/token-makers.ts'
 import { tokenNamesQuery } from '../../serving/queries/token-names.ts'
 import { searchQuery } from '../../serving/queries/token-search.ts'
 import { statsQuery } from '../../serving/queries/token-stats.ts'
 import { tokenTradersList } from '../../serving/queries/token-traders.ts'
 import { tokensQuery } from '../../serving/queries/tokens.ts'
-import { taggedList } from '../../serving/queries/trader-tags.ts'
-import { gainersList, topTradersList, tradesList } from '../../serving/queries/trades.ts'
+import { taggedTraderList } from '../../serving/queries/trader-tags.ts'
+import { gainerList, topTradersList, tradesList } from '../../serving/queries/trades.ts'
 import * as wallet from '../../serving/queries/wallet-history.ts'
 import { pnlList, pnlTotalsQuery } from '../../serving/queries/wallet-pnl.ts'
 import { walletStatsQuery } from '../../serving/queries/wallet-stats.ts'
-import { attemptsQuery, messageQuery } from '../../serving/queries/webhooks.ts'
+import { attemptsQuery, messageQuery } from '../../serving/queries/webhook-attempts.ts'
 
 const CHAIN = 'eth'
 const TOKEN = 'token-1'
@@ -36,7 +36,7 @@ const [FROM, TO] = [1_700_000_000_000, 1_700_003_600_000]
 const TIMES = { beforeTimestamp: TO, afterTimestamp: FROM }
 const HEIGHTS = { beforeBlockHeight: 20, afterBlockHeight: 10 }
 
-const firstPage = (list: List): Query =>
+const firstPageQuery = (list: KeysetList): Query =>
   sliceQuery(list, { direction: 'next', after: undefined, rows: ROWS })
 
 const HOLDERS = { chain: CHAIN, token: TOKEN, rows: ROWS } as const
@@ -47,9 +47,9 @@ const PNL = { chain: CHAIN, wallets: [WALLET] } as const
 const CANDLES = { chain: CHAIN, fromMs: FROM, toMs: TO, limit: 100 } as const
 
 /** Statements by a name that says what was asked for. */
-const STATEMENTS: Readonly<Record<string, Query | List | undefined>> = {
-  'activities of all tokens': activitiesList(CHAIN, { sort: 'time', descending: true }),
-  'activities of a token, every filter': activitiesList(CHAIN, {
+const STATEMENTS: Readonly<Record<string, Query | KeysetList | undefined>> = {
+  'activities of all tokens': activityList(CHAIN, { sort: 'time', descending: true }),
+  'activities of a token, every filter': activityList(CHAIN, {
     tokenAddress: TOKEN,
     walletAddress: WALLET,
     poolAddress: POOL,
@@ -118,32 +118,32 @@ const STATEMENTS: Readonly<Record<string, Query | List | undefined>> = {
     direction: 'prev',
     after: { key: '5', holder: WALLET },
   }),
-  'some holders': someHoldersQuery(CHAIN, TOKEN, [WALLET]),
-  'tokens that a wallet holds': worth.heldList({ ...NET_WORTH, trusted: false }),
-  'some tokens that a wallet holds': worth.heldList({
+  'some holders': walletHoldersQuery(CHAIN, TOKEN, [WALLET]),
+  'tokens that a wallet holds': worth.holdingList({ ...NET_WORTH, trusted: false }),
+  'some tokens that a wallet holds': worth.holdingList({
     ...NET_WORTH,
     trusted: true,
     tokens: [TOKEN],
   }),
-  'net worth': worth.worthQuery({ ...NET_WORTH, trusted: true }),
-  'newest block time': worth.headQuery(CHAIN),
+  'net worth': worth.netWorthQuery({ ...NET_WORTH, trusted: true }),
+  'newest block time': worth.chainHeadQuery(CHAIN),
   'balances of a wallet by hour': worth.hourBalancesQuery(CHAIN, WALLET, {
     headMs: TO,
     hours: 24,
   }),
   'prices by hour': worth.hourPricesQuery(CHAIN, [TOKEN], { headMs: TO, hours: 24 }),
-  'holder trend': details.trendQuery(CHAIN, TOKEN, {
+  'holder trend': details.holderTrendQuery(CHAIN, TOKEN, {
     fromS: FROM / 1_000,
     toS: TO / 1_000,
     stepS: 3_600,
   }),
-  'burnt by the creator': details.burntByMakerQuery(CHAIN, TOKEN),
-  'fees of a token': details.feesQuery(CHAIN, TOKEN),
+  'burnt by the creator': details.burnedByCreatorQuery(CHAIN, TOKEN),
+  'fees of a token': details.medianFeeQuery(CHAIN, TOKEN),
   'price of a token at a time': history.priceQuery(CHAIN, TOKEN, TO),
-  'prices of a token': history.pricesList(CHAIN, TOKEN),
+  'prices of a token': history.priceList(CHAIN, TOKEN),
   'creation of a token': history.creationQuery(CHAIN, TOKEN),
-  'mints and burns': history.suppliesList(CHAIN, TOKEN, 'all'),
-  burns: history.suppliesList(CHAIN, TOKEN, 'burn'),
+  'mints and burns': history.supplyChangeList(CHAIN, TOKEN, 'all'),
+  burns: history.supplyChangeList(CHAIN, TOKEN, 'burn'),
   'transfers of a token': history.tokenTransfersList(CHAIN, TOKEN, { from: FROM, to: TO }),
   'number of transfers': history.tokenTransferTotalQuery(CHAIN, TOKEN, {
     before: TO,
@@ -158,8 +158,8 @@ const STATEMENTS: Readonly<Record<string, Query | List | undefined>> = {
   'migrated tokens': rankingQuery(CHAIN, 'migrated'),
   'tokens close to their migration': rankingQuery(CHAIN, 'finalStretch'),
   'hot tokens': hotTokensQuery(CHAIN, '1h', 3_600_000),
-  'creators of tokens': makersQuery(CHAIN, [TOKEN]),
-  'tokens of a creator': madeTokensList(CHAIN, WALLET),
+  'creators of tokens': creatorsQuery(CHAIN, [TOKEN]),
+  'tokens of a creator': createdTokenList(CHAIN, WALLET),
   'names of tokens': tokenNamesQuery(CHAIN, [TOKEN]),
   'search by relevance': searchQuery({
     ...SEARCH,
@@ -189,7 +189,7 @@ const STATEMENTS: Readonly<Record<string, Query | List | undefined>> = {
     tag: 'sniper',
   }),
   'tokens by address': tokensQuery(CHAIN, [TOKEN]),
-  'tagged traders': taggedList(CHAIN, TOKEN, 'sniper'),
+  'tagged traders': taggedTraderList(CHAIN, TOKEN, 'sniper'),
   'trades of a chain': tradesList(CHAIN, {}),
   'trades of a token, every filter': tradesList(CHAIN, {
     tokenAddress: TOKEN,
@@ -212,20 +212,20 @@ const STATEMENTS: Readonly<Record<string, Query | List | undefined>> = {
     by: 'count',
     descending: false,
   }),
-  gainers: gainersList(CHAIN, { resolution: '7d', descending: true }),
-  losers: gainersList(CHAIN, { resolution: '1d', descending: false }),
-  'changes of balances, every filter': wallet.balanceUpdatesList('sol', WALLET, {
+  gainers: gainerList(CHAIN, { resolution: '7d', descending: true }),
+  losers: gainerList(CHAIN, { resolution: '1d', descending: false }),
+  'changes of balances, every filter': wallet.balanceUpdateList('sol', WALLET, {
     tokenAddress: TOKEN,
     timeFrom: FROM,
     timeTo: TO,
     type: 'SPL',
     changeType: 'DECREASE',
   }),
-  'changes of balances of the native token': wallet.balanceUpdatesList('sol', WALLET, {
+  'changes of balances of the native token': wallet.balanceUpdateList('sol', WALLET, {
     type: 'SOL',
     changeType: 'INCREASE',
   }),
-  'transfers of a wallet': wallet.walletTransfersList(CHAIN, WALLET, {}),
+  'transfers of a wallet': wallet.walletTransferList(CHAIN, WALLET, {}),
   'number of transfers of a wallet, every filter': wallet.walletTransferTotalQuery(CHAIN, WALLET, {
     tokenAddress: TOKEN,
     fromTimestamp: FROM,
@@ -283,7 +283,7 @@ export const restStatements = (): string =>
   Object.entries({ ...STATEMENTS, ...PAGES })
     .map(([name, statement]) => {
       if (statement === undefined) throw new Error(`no statement: ${name}`)
-      const { sql, params } = 'sql' in statement ? statement : firstPage(statement)
+      const { sql, params } = 'sql' in statement ? statement : firstPageQuery(statement)
       return `-- ${name}\n${sql}\n-- ${JSON.stringify(params ?? {})}\n`
     })
     .join('\n')

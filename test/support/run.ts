@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { fetchServers } from './kafka.ts'
-import { fetchKafkaClient, fetchSdk } from './python.ts'
+import { fetchKafkaClient, fetchSdk } from './python-clients.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const TIERS = ['unit', 'property', 'contract', 'integration', 'e2e']
@@ -18,9 +18,11 @@ const PURE = new Set(['unit', 'property'])
 const WITH_BROKERS = new Set(['integration', 'e2e'])
 const WIDTH = 2
 /** Each imports one half of the files of the pure tiers. */
-const HALVES = ['first-half', 'second-half'].map((name) => join('test', 'support', `${name}.ts`))
+const PURE_TEST_HALVES = ['first-half', 'second-half'].map((name) =>
+  join('test', 'support', `${name}.ts`),
+)
 /** Files that say something about time or kill under load: beside another one they would tell of that one. */
-const ALONE = new Set([
+const SEQUENTIAL_FILES = new Set([
   'bus-kafka-brokers',
   'crash-embedded',
   'fuzz',
@@ -30,8 +32,8 @@ const ALONE = new Set([
   'ten-chains',
 ])
 
-const asked = process.argv.slice(2)
-const unknown = asked.filter((tier) => !TIERS.includes(tier))
+const requestedTiers = process.argv.slice(2)
+const unknown = requestedTiers.filter((tier) => !TIERS.includes(tier))
 if (unknown.length > 0) {
   console.error(`no such tier: ${unknown.join(', ')}; tiers are ${TIERS.join(', ')}`)
   process.exit(2)
@@ -40,42 +42,46 @@ if (unknown.length > 0) {
 const scratch = mkdtempSync(join(tmpdir(), 'sluice-tests-'))
 const missing = join(scratch, 'missing.txt')
 const failed: string[] = []
-const chosen = TIERS.filter((name) => asked.length === 0 || asked.includes(name))
-const pure = chosen.filter((tier) => PURE.has(tier))
+const selectedTiers = TIERS.filter(
+  (name) => requestedTiers.length === 0 || requestedTiers.includes(name),
+)
+const pure = selectedTiers.filter((tier) => PURE.has(tier))
 if (pure.length > 0) {
   console.log(`\n# tiers ${pure.join(' and ')}`)
   // --test-force-exit would end a half between two imports, when all tests that it knows so far have ended.
-  if (!runs(HALVES, { tiers: pure })) failed.push(...pure)
+  if (!runFiles(PURE_TEST_HALVES, { tiers: pure })) failed.push(...pure)
 }
-if (chosen.some((name) => WITH_BROKERS.has(name))) {
+if (selectedTiers.some((name) => WITH_BROKERS.has(name))) {
   await fetchServers()
   for (const fetchClient of [fetchKafkaClient, fetchSdk]) await fetchClient().catch(() => undefined)
 }
-for (const tier of chosen.filter((name) => !PURE.has(name))) {
+for (const tier of selectedTiers.filter((name) => !PURE.has(name))) {
   const files = readdirSync(join(ROOT, 'test', tier))
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => join('test', tier, name))
-  const alone = files.filter((file) => ALONE.has(basename(file, '.test.ts')))
+  const alone = files.filter((file) => SEQUENTIAL_FILES.has(basename(file, '.test.ts')))
   const together = files.filter((file) => !alone.includes(file))
   console.log(`\n# tier ${tier}: ${files.length} files, ${alone.length} of them alone`)
   const passed = [
-    runs(together, { tiers: [tier], words: ['--test-force-exit'] }),
-    runs(alone, { tiers: [tier], words: ['--test-force-exit'], width: 1 }),
+    runFiles(together, { tiers: [tier], words: ['--test-force-exit'] }),
+    runFiles(alone, { tiers: [tier], words: ['--test-force-exit'], width: 1 }),
   ]
   if (passed.includes(false)) failed.push(tier)
 }
 
-const absent = readLines(missing)
+const missingDependencies = readLines(missing)
 rmSync(scratch, { recursive: true, force: true })
 console.log(failed.length === 0 ? '\nall tiers passed' : `\nfailed tiers: ${failed.join(', ')}`)
-if (absent.length > 0) {
-  console.log(`!!! NOT TESTED, because this machine lacks a part: ${absent.join('; ')} !!!`)
+if (missingDependencies.length > 0) {
+  console.log(
+    `!!! NOT TESTED, because this machine lacks a part: ${missingDependencies.join('; ')} !!!`,
+  )
 }
-const incomplete = absent.length > 0 && process.env.CI === 'true'
+const incomplete = missingDependencies.length > 0 && process.env.CI === 'true'
 process.exit(failed.length > 0 || incomplete ? 1 : 0)
 
 /** Runs test files, `width` at a time; whether all passed. */
-function runs(
+function runFiles(
   files: readonly string[],
   options: {
     readonly tiers: readonly string[]

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { Swap } from '../../schemas/events.ts'
-import { TOKEN_A, TOKEN_B } from './made-up-chain.ts'
+import { TOKEN_A, TOKEN_B } from './builders/dex-logs.ts'
 
 /** What an event says, and the trade that it is: which token was sold (0: `TOKEN_A`), the amounts in and out; or why it is none. */
 export type SwapCase<Said> = readonly [
@@ -12,7 +12,7 @@ export type SwapCase<Said> = readonly [
 ]
 
 /** How a family reads the cases. */
-interface Reading<Said> {
+interface SwapCaseOptions<Said> {
   readonly decode: (said: Said) => ReturnType<typeof decodeBlock>
   /** The decoder that refuses. */
   readonly decoder: string
@@ -24,7 +24,7 @@ interface Reading<Said> {
 export const testSwaps = <Said>(
   family: string,
   cases: readonly SwapCase<Said>[],
-  { decode, decoder, trade }: Reading<Said>,
+  { decode, decoder, trade }: SwapCaseOptions<Said>,
 ): void => {
   for (const [what, said, expected] of cases) {
     test(`${family} swap, ${what}`, () => {

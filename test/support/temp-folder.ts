@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /** Runs a test in a temporary folder of its own and removes it, however the test ends. */
-export const withFolder = async (work: (path: string) => Promise<void>): Promise<void> => {
+export const withTempFolder = async (work: (path: string) => Promise<void>): Promise<void> => {
   const path = mkdtempSync(join(tmpdir(), 'sluice-test-'))
   try {
     await work(path)

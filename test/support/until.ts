@@ -11,7 +11,7 @@ export const until = async <T>(
 ): Promise<NonNullable<Exclude<T, false>>> => {
   const endMs = Date.now() + limitMs
   for (;;) {
-    const outcome = await attempt(() => within(condition(), what, endMs - Date.now() + 1_000))
+    const outcome = await attempt(() => withTimeout(condition(), what, endMs - Date.now() + 1_000))
     if (outcome.value !== undefined && outcome.value !== null && outcome.value !== false) {
       return outcome.value as NonNullable<Exclude<T, false>>
     }
@@ -23,7 +23,7 @@ export const until = async <T>(
 }
 
 /** What the promise gives; an error that says `what` when it has given nothing after `limitMs`. */
-export const within = async <T>(
+export const withTimeout = async <T>(
   work: T | Promise<T>,
   what: string,
   limitMs: number,

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 
 /** One request as it came. */
-export interface Received {
+export interface ReceivedRequest {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -9,24 +9,24 @@ export interface Received {
 }
 
 /** How a path answers its n-th request, from 1. */
-export type Answer = (response: ServerResponse, request: IncomingMessage, nth: number) => void
+export type RespondTo = (response: ServerResponse, request: IncomingMessage, nth: number) => void
 
 /** A receiver of webhooks on loopback. */
-export interface Receiver {
+export interface WebhookReceiver {
   readonly base: string
   /** Requests of a path, in order. */
-  at(path: string): readonly Received[]
+  at(path: string): readonly ReceivedRequest[]
   /** Changes how a path answers; default 200. */
-  answer(path: string, answer: Answer): void
+  answer(path: string, answer: RespondTo): void
   stop(): Promise<void>
 }
 
-const ok: Answer = (response) => response.writeHead(200).end('ok')
+const respondOk: RespondTo = (response) => response.writeHead(200).end('ok')
 
 /** Starts a receiver on a free port. */
-export const startReceiver = async (): Promise<Receiver> => {
-  const received: Received[] = []
-  const answers = new Map<string, Answer>()
+export const startWebhookReceiver = async (): Promise<WebhookReceiver> => {
+  const received: ReceivedRequest[] = []
+  const answers = new Map<string, RespondTo>()
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
@@ -38,7 +38,7 @@ export const startReceiver = async (): Promise<Receiver> => {
       atMs: Date.now(),
     })
     const nth = received.filter((each) => each.path === path).length
-    const answer = answers.get(path) ?? ok
+    const answer = answers.get(path) ?? respondOk
     answer(response, request, nth)
   })
   const port = await new Promise<number>((resolve) => {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { compatibilityPage } from './compatibility-page.ts'
 import { freePort } from './ports.ts'
-import { fetchSdk, readWithSdk } from './python.ts'
-import { sluice } from './sluice.ts'
+import { fetchSdk, readWithSdk } from './python-clients.ts'
+import { startSluice } from './sluice-process.ts'
 import { until } from './until.ts'
 
 /** Time in which the demo's chains make what the operations ask for. */
@@ -13,7 +13,7 @@ const LISTEN_SECONDS = 30
 
 await fetchSdk()
 const folder = mkdtempSync(join(tmpdir(), 'sluice-compatibility-'))
-const run = sluice(['start', '--data', folder, '--port', String(await freePort())])
+const run = startSluice(['start', '--data', folder, '--port', String(await freePort())])
 try {
   await until(() => run.out.text.includes('Ctrl-C'), 'the welcome is printed', 90_000)
   const reading = await readWithSdk(join(folder, 'demo.json'), LISTEN_SECONDS, ['all'])

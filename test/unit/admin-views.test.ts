@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Value } from 'typebox/value'
 import { KeyCreate } from '../../schemas/api/admin.ts'
-import { expiryOf, keyView } from '../../serving/http/admin-views.ts'
+import { apiKeyBody, parseExpiry } from '../../serving/http/admin-bodies.ts'
 
 const NOW = Date.UTC(2026, 10, 20)
 const YEAR = 31_556_952_000
 
 const shownEnd = (expiresAtMs: number): string | null =>
-  keyView({
+  apiKeyBody({
     key_id: 'key_1',
     prefix: 'sluice_live_',
     hash: '',
@@ -21,9 +21,12 @@ const shownEnd = (expiresAtMs: number): string | null =>
   }).expiresAt
 
 test('the end of a key: a time in the next hundred years, in either form, and one that can be shown', () => {
-  assert.equal(expiryOf(NOW + 1, NOW), NOW + 1)
-  assert.equal(expiryOf('2027-01-01T00:00:00.000Z', NOW), Date.UTC(2027, 0, 1))
-  assert.equal(shownEnd(expiryOf(NOW + 100 * YEAR, NOW)), new Date(NOW + 100 * YEAR).toISOString())
+  assert.equal(parseExpiry(NOW + 1, NOW), NOW + 1)
+  assert.equal(parseExpiry('2027-01-01T00:00:00.000Z', NOW), Date.UTC(2027, 0, 1))
+  assert.equal(
+    shownEnd(parseExpiry(NOW + 100 * YEAR, NOW)),
+    new Date(NOW + 100 * YEAR).toISOString(),
+  )
   const wrong = [
     NOW,
     0,
@@ -36,7 +39,7 @@ test('the end of a key: a time in the next hundred years, in either form, and on
     '+275760-01-01',
   ]
   for (const value of wrong) {
-    assert.throws(() => expiryOf(value, NOW), { name: 'Fault', code: 40002 }, String(value))
+    assert.throws(() => parseExpiry(value, NOW), { name: 'Fault', code: 40002 }, String(value))
   }
 })
 

@@ -3,20 +3,20 @@ import { test } from 'node:test'
 import type { Books } from '../../ingestors/decode/contract.ts'
 import type { PoolFact } from '../../schemas/events.ts'
 import {
-  bare,
-  bcs,
-  COIN,
-  decodeMove,
-  event,
-  id,
+  buildMoveEvent,
+  buildMoveTransaction,
+  decodeMoveTransactions,
+  encodeBcs,
+  objectIdFor,
   SUI,
-  transaction,
+  TEST_COIN,
+  typeNameOf,
   USDC,
-} from '../support/hand-move.ts'
-import { suiBooks } from '../support/sui-recordings.ts'
+} from '../support/builders/move-block.ts'
+import { suiBooks } from '../support/recordings/sui.ts'
 
-const POOL = id('pool')
-const owner = id('owner')
+const POOL = objectIdFor('pool')
+const owner = objectIdFor('owner')
 
 type Said = Readonly<Record<string, unknown>> | Buffer
 /** An event's name with what it says. */
@@ -35,8 +35,12 @@ const KNOWN = suiBooks([FACT])
 
 /** What such events of one transaction come to: the changes, and the reasons of those that were dropped. */
 const taken = (events: readonly Event[], books: Books = suiBooks()) => {
-  const { poolChanges, dropped } = decodeMove(
-    [transaction(events.map(([name, said]) => event('aftermath', `events::${name}`, said)))],
+  const { poolChanges, dropped } = decodeMoveTransactions(
+    [
+      buildMoveTransaction(
+        events.map(([name, said]) => buildMoveEvent('aftermath', `events::${name}`, said)),
+      ),
+    ],
     books,
   )
   return [
@@ -49,11 +53,19 @@ const taken = (events: readonly Event[], books: Books = suiBooks()) => {
 
 /** Bytes of the first version; `held` makes them the second's. */
 const moved = (coins: readonly string[], amounts: readonly bigint[], held?: readonly bigint[]) =>
-  bcs(POOL, owner, null, coins.map(bare), amounts, ...(held === undefined ? [] : [held]), 7n)
+  encodeBcs(
+    POOL,
+    owner,
+    null,
+    coins.map(typeNameOf),
+    amounts,
+    ...(held === undefined ? [] : [held]),
+    7n,
+  )
 
 const created = (coins: readonly string[]): Event => [
   'CreatedPoolEvent',
-  bcs(POOL, 'name', owner, 'x::y::Z', coins.map(bare), [1n, 1n]),
+  encodeBcs(POOL, 'name', owner, 'x::y::Z', coins.map(typeNameOf), [1n, 1n]),
 ]
 const OPENED = ['initialize', SUI, 0n, USDC, 0n]
 
@@ -83,7 +95,7 @@ test('a withdrawal by name, of both versions', () => {
     pool_id: POOL,
     issuer: owner,
     referrer: null,
-    types: [bare(USDC)],
+    types: [typeNameOf(USDC)],
     withdrawn: ['40'],
   }
   const expected = [[['decrease', SUI, 0n, USDC, 40n]], []]
@@ -93,31 +105,40 @@ test('a withdrawal by name, of both versions', () => {
 })
 
 test('a pool is known by an event that names two coins where the pool holds two', () => {
-  const one: Event = ['DepositEventV2', moved([COIN], [5n], [100n, 200n])]
+  const one: Event = ['DepositEventV2', moved([TEST_COIN], [5n], [100n, 200n])]
   assert.deepEqual(taken([one]), [[], ['unknown-pool']])
-  const two: Event = ['DepositEventV2', moved([COIN, SUI], [5n, 6n], [100n, 200n])]
+  const two: Event = ['DepositEventV2', moved([TEST_COIN, SUI], [5n, 6n], [100n, 200n])]
   assert.deepEqual(taken([two, one]), [
     [
-      ['increase', SUI, 6n, COIN, 5n],
-      ['increase', SUI, 0n, COIN, 5n],
+      ['increase', SUI, 6n, TEST_COIN, 5n],
+      ['increase', SUI, 0n, TEST_COIN, 5n],
     ],
     [],
   ])
   const swapped: Event = [
     'SwapEventV2',
-    bcs(POOL, owner, null, [bare(COIN)], [9n], [bare(SUI)], [8n], [100n, 200n]),
+    encodeBcs(
+      POOL,
+      owner,
+      null,
+      [typeNameOf(TEST_COIN)],
+      [9n],
+      [typeNameOf(SUI)],
+      [8n],
+      [100n, 200n],
+    ),
   ]
-  assert.deepEqual(taken([swapped, one]), [[['increase', SUI, 0n, COIN, 5n]], []])
+  assert.deepEqual(taken([swapped, one]), [[['increase', SUI, 0n, TEST_COIN, 5n]], []])
 })
 
 test('a pool that is shown lists its coins by the names with all their digits', () => {
   const early = '0x1abc::coin::COIN'
-  const said = event(
+  const said = buildMoveEvent(
     'aftermath',
     'events::SwapEventV2',
-    bcs(POOL, owner, null, [bare(early)], [9n], [bare(SUI)], [8n], [100n, 200n]),
+    encodeBcs(POOL, owner, null, [typeNameOf(early)], [9n], [typeNameOf(SUI)], [8n], [100n, 200n]),
   )
-  const { pools } = decodeMove([transaction([said, said])])
+  const { pools } = decodeMoveTransactions([buildMoveTransaction([said, said])])
   assert.deepEqual(
     pools.map(({ address, tokenA, tokenB, protocol, proven }) => [
       ...[address, tokenA, tokenB, protocol, proven],
@@ -128,36 +149,36 @@ test('a pool that is shown lists its coins by the names with all their digits', 
 
 test('a pool of three coins has no two sides, however many an event names', () => {
   const held = [1n, 2n, 3n]
-  for (const coins of [[SUI], [SUI, USDC], [SUI, USDC, COIN]]) {
+  for (const coins of [[SUI], [SUI, USDC], [SUI, USDC, TEST_COIN]]) {
     const amounts = coins.map(() => 5n)
     const said: Event = ['DepositEventV2', moved(coins, amounts, held)]
     assert.deepEqual(taken([said]), [[], ['unsupported-coin-count']])
   }
-  const three = moved([SUI, USDC, COIN], [1n, 2n, 3n])
+  const three = moved([SUI, USDC, TEST_COIN], [1n, 2n, 3n])
   assert.deepEqual(taken([['WithdrawEvent', three]]), [[], ['unsupported-coin-count']])
-  const opened = created([SUI, USDC, COIN])
+  const opened = created([SUI, USDC, TEST_COIN])
   const after: Event = ['DepositEvent', moved([SUI, USDC], [1n, 2n])]
   assert.deepEqual(taken([opened, after]), [[], ['unsupported-coin-count', 'unknown-pool']])
   const swapped: Event = [
     'SwapEventV2',
-    bcs(POOL, owner, null, [bare(SUI)], [9n], [bare(USDC)], [8n], held),
+    encodeBcs(POOL, owner, null, [typeNameOf(SUI)], [9n], [typeNameOf(USDC)], [8n], held),
   ]
   assert.deepEqual(taken([swapped, after]), [[], ['unknown-pool']])
 })
 
 test('without the pool a deposit of the first version proves nothing, nor does a call', () => {
-  const said = event('aftermath', 'events::DepositEvent', moved([SUI, USDC], [1n, 2n]))
-  const calls = [{ typeArguments: [`${id('lp')}::lp::LP`, SUI, USDC], objects: [POOL] }]
-  const { poolChanges, dropped } = decodeMove([transaction([said], { calls })])
+  const said = buildMoveEvent('aftermath', 'events::DepositEvent', moved([SUI, USDC], [1n, 2n]))
+  const calls = [{ typeArguments: [`${objectIdFor('lp')}::lp::LP`, SUI, USDC], objects: [POOL] }]
+  const { poolChanges, dropped } = decodeMoveTransactions([buildMoveTransaction([said], { calls })])
   assert.deepEqual([poolChanges, dropped[0]?.reason], [[], 'unknown-pool'])
 })
 
 test('what does not fit the pool, or itself, is dropped', () => {
   const reasonOf = (said: Said, name = 'DepositEvent') => taken([[name, said]], KNOWN)
-  assert.deepEqual(reasonOf(moved([COIN], [1n])), [[], ['unknown-token']])
+  assert.deepEqual(reasonOf(moved([TEST_COIN], [1n])), [[], ['unknown-token']])
   assert.deepEqual(reasonOf(moved([SUI, USDC], [1n])), [[], ['bad-field']])
   assert.deepEqual(reasonOf(moved([SUI, SUI], [1n, 2n])), [[], ['bad-field']])
   assert.deepEqual(reasonOf(moved([SUI], [1n]).subarray(0, 70)), [[], ['truncated-data']])
-  assert.deepEqual(reasonOf({ pool_id: POOL, types: [bare(SUI)] }), [[], ['missing-field']])
+  assert.deepEqual(reasonOf({ pool_id: POOL, types: [typeNameOf(SUI)] }), [[], ['missing-field']])
   assert.deepEqual(reasonOf(moved([SUI], [0n], [1n, 2n]), 'WithdrawEventV2'), [[], []])
 })

@@ -4,17 +4,17 @@ import { encodeAbiParameters, type Hex, parseAbi, parseAbiParameters, toEventSel
 import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
 import type { Log, PoolFact } from '../../schemas/events.ts'
 import {
-  booksOf,
+  addressTopic,
+  buildBooks,
+  buildPoolFact,
   POOL,
-  poolFact,
   ROUTER,
   TOKEN_A,
   TOKEN_B,
-  topicOf,
-  transfer,
+  transferLog,
   USER,
-} from '../support/made-up-chain.ts'
-import { blockOf, logOf } from '../support/recordings.ts'
+} from '../support/builders/dex-logs.ts'
+import { buildLog, buildSingleTransactionBlock } from '../support/recordings/ethereum.ts'
 
 const V2_VAULT = '0xba12222222228d8ba445958a75a0704d566bf2c8'
 const V3_VAULT = '0xba1333333333a1ba1108e8412f11850a5c319ba9'
@@ -23,8 +23,8 @@ const POOL_ID = `${POOL}000200000000000000000004`
 const TOKEN_C = `0x${'0c'.repeat(20)}`
 const TRADER = `0x${'f0'.repeat(20)}`
 const HUGE = 1n << 255n
-const facts = booksOf('facts')
-const evidence = booksOf('evidence')
+const facts = buildBooks('facts')
+const evidence = buildBooks('evidence')
 
 type Logs = readonly Omit<Log, 'index'>[]
 
@@ -33,31 +33,31 @@ const v2Swap = (
   tokens: readonly [string, string] = [TOKEN_A, TOKEN_B],
   vault = V2_VAULT,
 ): Omit<Log, 'index'> =>
-  logOf(
+  buildLog(
     vault,
     [
       toEventSelector('Swap(bytes32,address,address,uint256,uint256)'),
       POOL_ID,
-      ...tokens.map(topicOf),
+      ...tokens.map(addressTopic),
     ],
     amounts,
   )
 const v3Swap = (amounts: readonly bigint[], vault = V3_VAULT): Omit<Log, 'index'> =>
-  logOf(
+  buildLog(
     vault,
     [
       toEventSelector('Swap(address,address,address,uint256,uint256,uint256,uint256)'),
-      topicOf(POOL),
-      topicOf(TOKEN_A),
-      topicOf(TOKEN_B),
+      addressTopic(POOL),
+      addressTopic(TOKEN_A),
+      addressTopic(TOKEN_B),
     ],
     amounts,
   )
 
 const reasons = (logs: Logs, books = facts) =>
-  decodeBlock(blockOf(logs), books).dropped.map(({ reason }) => reason)
+  decodeBlock(buildSingleTransactionBlock(logs), books).dropped.map(({ reason }) => reason)
 const changes = (logs: Logs, books = facts) =>
-  decodeBlock(blockOf(logs), books).poolChanges.map(
+  decodeBlock(buildSingleTransactionBlock(logs), books).poolChanges.map(
     ({ kind, pool, tokenA, amountARaw, tokenB, amountBRaw }) => [
       kind,
       pool,
@@ -89,22 +89,31 @@ for (const [name, log, protocol] of [
 ] as const) {
   test(`a swap of ${name} says its tokens itself: the Vault's word is enough`, () => {
     for (const books of [facts, evidence]) {
-      assert.deepEqual(decodeBlock(blockOf([log]), books).swaps, [swapOf(protocol, log.address)])
+      assert.deepEqual(decodeBlock(buildSingleTransactionBlock([log]), books).swaps, [
+        swapOf(protocol, log.address),
+      ])
     }
   })
 
   test(`a swap of ${name} that the Vault did not log, that is cut or has other topics is none`, () => {
-    const move = [transfer(TOKEN_A, USER, ROUTER, 10n), transfer(TOKEN_B, ROUTER, USER, 7n)]
+    const move = [transferLog(TOKEN_A, USER, ROUTER, 10n), transferLog(TOKEN_B, ROUTER, USER, 7n)]
     const forged = { ...log, address: ROUTER }
     assert.deepEqual(reasons([...move, forged]), ['unlisted-contract'])
     assert.deepEqual(reasons([...move, forged], evidence), ['unlisted-contract'])
     assert.deepEqual(reasons([{ ...log, data: log.data.slice(0, -2) }]), ['truncated-data'])
     assert.deepEqual(reasons([{ ...log, data: '0x' }]), ['truncated-data'])
-    const fewer = decodeBlock(blockOf([{ ...log, topics: log.topics.slice(0, 3) }]), facts)
+    const fewer = decodeBlock(
+      buildSingleTransactionBlock([{ ...log, topics: log.topics.slice(0, 3) }]),
+      facts,
+    )
     assert.deepEqual([fewer.swaps, fewer.dropped], [[], []])
-    assert.deepEqual(decodeBlock(blockOf([log], { success: false }), facts).swaps, [])
+    assert.deepEqual(
+      decodeBlock(buildSingleTransactionBlock([log], { success: false }), facts).swaps,
+      [],
+    )
     assert.equal(
-      decodeBlock(blockOf([{ ...log, data: `${log.data}ff` }]), facts).swaps.length,
+      decodeBlock(buildSingleTransactionBlock([{ ...log, data: `${log.data}ff` }]), facts).swaps
+        .length,
       1,
       'a longer layout',
     )
@@ -133,14 +142,17 @@ test('a V2 event of the V3 Vault is foreign, and the other way round', () => {
 })
 
 test('a pool that another protocol made is not taken for one of the Vault', () => {
-  assert.deepEqual(reasons([v2Swap([10n, 7n])], booksOf('facts', [poolFact('curve')])), [
+  assert.deepEqual(reasons([v2Swap([10n, 7n])], buildBooks('facts', [buildPoolFact('curve')])), [
     'unlisted-contract',
   ])
 })
 
 test("a hop through a pool's own shares is a swap like the others", () => {
   const { swaps } = decodeBlock(
-    blockOf([v2Swap([10n, 9n], [TOKEN_A, POOL]), v2Swap([9n, 8n], [POOL, TOKEN_B])]),
+    buildSingleTransactionBlock([
+      v2Swap([10n, 9n], [TOKEN_A, POOL]),
+      v2Swap([9n, 8n], [POOL, TOKEN_B]),
+    ]),
     facts,
   )
   assert.deepEqual(
@@ -161,7 +173,7 @@ const balance = (
   topics: [
     toEventSelector('PoolBalanceChanged(bytes32,address,address[],int256[],uint256[])'),
     POOL_ID,
-    topicOf(USER),
+    addressTopic(USER),
   ],
   data: encodeAbiParameters(parseAbiParameters('address[], int256[], uint256[]'), [
     tokens as readonly Hex[],
@@ -220,7 +232,10 @@ const tokensRegistered = (tokens: readonly string[], vault = V2_VAULT): Omit<Log
 })
 
 test('tokens registered for a V2 pool prove it; its own shares stand last', () => {
-  const made = decodeBlock(blockOf([tokensRegistered([POOL, TOKEN_A, TOKEN_B])]), facts)
+  const made = decodeBlock(
+    buildSingleTransactionBlock([tokensRegistered([POOL, TOKEN_A, TOKEN_B])]),
+    facts,
+  )
   assert.deepEqual(made.pools, [
     {
       address: POOL,
@@ -237,9 +252,13 @@ test('tokens registered for a V2 pool prove it; its own shares stand last', () =
     made.poolChanges.map(({ kind, vault, tokenA, tokenB }) => [kind, vault, tokenA, tokenB]),
     [['initialize', V2_VAULT, TOKEN_A, TOKEN_B]],
   )
-  assert.deepEqual(decodeBlock(blockOf([tokensRegistered([TOKEN_A], V2_VAULT)]), facts).pools, [])
   assert.deepEqual(
-    decodeBlock(blockOf([tokensRegistered([TOKEN_A, TOKEN_B], ROUTER)]), facts).pools,
+    decodeBlock(buildSingleTransactionBlock([tokensRegistered([TOKEN_A], V2_VAULT)]), facts).pools,
+    [],
+  )
+  assert.deepEqual(
+    decodeBlock(buildSingleTransactionBlock([tokensRegistered([TOKEN_A, TOKEN_B], ROUTER)]), facts)
+      .pools,
     [],
   )
   const bad = tokensRegistered([TOKEN_A, TOKEN_B])
@@ -257,8 +276,8 @@ const liquidity = (
   address: vault,
   topics: [
     toEventSelector(`${name}(${LIQUIDITY})`),
-    topicOf(POOL),
-    topicOf(USER),
+    addressTopic(POOL),
+    addressTopic(USER),
     `0x${'1'.padStart(64, '0')}`,
   ],
   data: encodeAbiParameters(parseAbiParameters('uint256, uint256[], uint256[]'), [
@@ -267,8 +286,8 @@ const liquidity = (
     amounts,
   ]),
 })
-const v3Fact: PoolFact = { ...poolFact('balancer_v3'), coins: [TOKEN_A, TOKEN_B, TOKEN_C] }
-const known = booksOf('facts', [v3Fact])
+const v3Fact: PoolFact = { ...buildPoolFact('balancer_v3'), coins: [TOKEN_A, TOKEN_B, TOKEN_C] }
+const known = buildBooks('facts', [v3Fact])
 
 for (const [name, kind] of [
   ['LiquidityAdded', 'increase'],
@@ -294,8 +313,8 @@ for (const [name, kind] of [
 }
 
 test('without a node, amounts of V3 are put to tokens by transfers into and out of the Vault', () => {
-  const moves = [transfer(TOKEN_A, USER, V3_VAULT, 1n), transfer(TOKEN_B, USER, V3_VAULT, 2n)]
-  const other = transfer(TOKEN_C, USER, V3_VAULT, 5n)
+  const moves = [transferLog(TOKEN_A, USER, V3_VAULT, 1n), transferLog(TOKEN_B, USER, V3_VAULT, 2n)]
+  const other = transferLog(TOKEN_C, USER, V3_VAULT, 5n)
   const log = liquidity('LiquidityAdded', [2n, 1n])
   assert.deepEqual(changes([...moves, other, log], evidence), [
     ['increase', POOL, TOKEN_B, 2n, TOKEN_A, 1n],
@@ -314,7 +333,7 @@ const POOL_REGISTERED = parseAbi([
 const no = false
 const registered = (tokens: readonly string[], vault = V3_VAULT): Omit<Log, 'index'> => ({
   address: vault,
-  topics: [toEventSelector(POOL_REGISTERED), topicOf(POOL), topicOf(ROUTER)],
+  topics: [toEventSelector(POOL_REGISTERED), addressTopic(POOL), addressTopic(ROUTER)],
   data: encodeAbiParameters(
     POOL_REGISTERED.inputs.slice(2) as Parameters<typeof encodeAbiParameters>[0],
     [
@@ -334,16 +353,26 @@ const registered = (tokens: readonly string[], vault = V3_VAULT): Omit<Log, 'ind
 })
 
 test('a V3 pool is proven by its registration and opens when it is initialized', () => {
-  const opened = logOf(V3_VAULT, [toEventSelector('PoolInitialized(address)'), topicOf(POOL)], [])
+  const opened = buildLog(
+    V3_VAULT,
+    [toEventSelector('PoolInitialized(address)'), addressTopic(POOL)],
+    [],
+  )
   const tokens = [TOKEN_A, TOKEN_B, TOKEN_C]
-  const { pools, poolChanges } = decodeBlock(blockOf([registered(tokens), opened]), facts)
+  const { pools, poolChanges } = decodeBlock(
+    buildSingleTransactionBlock([registered(tokens), opened]),
+    facts,
+  )
   assert.deepEqual(pools, [{ ...v3Fact, factory: V3_VAULT, feePips: null }])
   assert.deepEqual(
     poolChanges.map(({ kind, logIndex, tokenA, tokenB }) => [kind, logIndex, tokenA, tokenB]),
     [['initialize', 1, TOKEN_A, TOKEN_B]],
   )
   assert.deepEqual(reasons([opened]), ['unknown-pool'])
-  assert.deepEqual(decodeBlock(blockOf([registered(tokens, USER)]), facts).pools, [])
+  assert.deepEqual(
+    decodeBlock(buildSingleTransactionBlock([registered(tokens, USER)]), facts).pools,
+    [],
+  )
   const cut = registered(tokens)
   assert.deepEqual(reasons([{ ...cut, data: cut.data.slice(0, -64) }]), ['bad-array'])
   assert.deepEqual(reasons([{ ...cut, data: cut.data.slice(0, 2 + 64 * 21) }]), ['truncated-data'])
@@ -351,18 +380,19 @@ test('a V3 pool is proven by its registration and opens when it is initialized',
 
 test('conversions around a trade of a boosted pool are none', () => {
   const logs = ['Wrap', 'Unwrap'].map((name) =>
-    logOf(
+    buildLog(
       V3_VAULT,
-      [toEventSelector(`${name}(address,uint256,uint256,bytes32)`), topicOf(TOKEN_A)],
+      [toEventSelector(`${name}(address,uint256,uint256,bytes32)`), addressTopic(TOKEN_A)],
       [1n, 1n, `0x${'00'.repeat(32)}`],
     ),
   )
-  const { swaps, dropped } = decodeBlock(blockOf(logs), evidence)
+  const { swaps, dropped } = decodeBlock(buildSingleTransactionBlock(logs), evidence)
   assert.deepEqual([swaps, dropped], [[], []])
 })
 
 test('only of whom a listed Vault speaks is asked: no other can name a pool as one of the wrong kind', () => {
-  const subjects = (logs: Logs) => subjectsOf(blockOf(logs), facts.protocols).pools
+  const subjects = (logs: Logs) =>
+    subjectsOf(buildSingleTransactionBlock(logs), facts.protocols).pools
   assert.deepEqual(subjects([v2Swap([1n, 1n])]), [{ address: POOL, family: 'balancer_v2' }])
   assert.deepEqual(subjects([v3Swap([1n, 1n, 1n, 1n])]), [{ address: POOL, family: 'balancer_v3' }])
   assert.deepEqual(subjects([{ ...v2Swap([1n, 1n]), address: ROUTER }]), [])

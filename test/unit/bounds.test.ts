@@ -16,8 +16,8 @@ import { blockRows } from '../../processors/sinks/columns.ts'
 import { poolEventRows } from '../../processors/sinks/pool-and-token-rows.ts'
 import { tradeRows } from '../../processors/sinks/trade-rows.ts'
 import type { DexPoolEvents } from '../../schemas/wire.ts'
-import { opAt } from '../support/stage.ts'
-import { blockEventOf, metaOf, tradeEventOf } from '../support/tape.ts'
+import { tapeBlockEvent, tapeMeta, tapeTradeEvent } from '../support/builders/trade-tape.ts'
+import { emptyBlockOp } from '../support/stage-harness.ts'
 
 const NINES = (whole: number, places: number) => `${'9'.repeat(whole)}.${'9'.repeat(places)}`
 
@@ -68,14 +68,14 @@ const trade = {
 }
 
 test('a fee, a value, gas and a change of a pool stay inside their columns', () => {
-  const event = tradeEventOf({ ...block, trades: [trade] }, 0)
-  const meta = metaOf({ op: 'apply', seq: 1, block: { ...block, trades: [] }, finalHeight: 0 })
+  const event = tapeTradeEvent({ ...block, trades: [trade] }, 0)
+  const meta = tapeMeta({ op: 'apply', seq: 1, block: { ...block, trades: [] }, finalHeight: 0 })
   const transaction = event.transaction && { ...event.transaction, fee: HUGE }
   const [row] = tradeRows({ meta, events: [{ ...event, transaction }] })
   assert.equal(row?.tx_fee, HUGE)
   assert.equal(row?.tx_fee_native, NINES(26, 12))
   assert.deepEqual([row?.tx_fee_usd, row?.buy_amount_usd], [null, null])
-  const operation = blockEventOf(opAt('apply', 1, 1))
+  const operation = tapeBlockEvent(emptyBlockOp('apply', 1, 1))
   const [blockRow] = blockRows({ ...operation, gas_limit: HUGE, base_fee: `${HUGE}0` })
   assert.equal(blockRow?.gas_limit, String(2n ** 64n - 1n))
   assert.equal(blockRow?.base_fee, HUGE)

@@ -6,8 +6,15 @@ import { callsOfFrames, callsOfTraces } from '../../ingestors/evm/source/call-fr
 import { recordedBlock } from '../../ingestors/recorded/files.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { EvmBlock } from '../../schemas/events.ts'
-import { blockOf, recording } from '../support/recordings.ts'
-import { TRACED_BLOCKS, tracedBlock, tracesJson } from '../support/traces.ts'
+import {
+  buildSingleTransactionBlock,
+  recordedEthereumBlock,
+} from '../support/recordings/ethereum.ts'
+import {
+  recordedBlockWithTraces,
+  recordedTraces,
+  TRACED_BLOCKS,
+} from '../support/recordings/traces.ts'
 
 /** An element of a `trace_block` answer, as far as the walk below reads it. */
 interface Trace {
@@ -18,7 +25,7 @@ interface Trace {
   readonly transactionHash: string | null
 }
 
-const listed = (name: string): readonly Trace[] => tracesJson(name).trace_block as Trace[]
+const listed = (name: string): readonly Trace[] => recordedTraces(name).trace_block as Trace[]
 
 /** Failed itself, or inside of something that failed: looked up by path, as nobody else does. */
 const failedPaths = (traces: readonly Trace[]): ReadonlySet<string> =>
@@ -35,7 +42,7 @@ const isVoid = (failed: ReadonlySet<string>, { transactionHash, traceAddress }: 
 
 for (const name of TRACED_BLOCKS) {
   test(`${name}: every recorded call is there, in its place`, () => {
-    const block = tracedBlock(name)
+    const block = recordedBlockWithTraces(name)
     const traces = listed(name).filter(({ type }) => type !== 'reward')
     const hashes = new Map(block.transactions.map(({ index, hash }) => [index, hash]))
     assert.ok(traces.length > 500)
@@ -52,7 +59,7 @@ for (const name of TRACED_BLOCKS) {
   })
 
   test(`${name}: the coin moves by calls that stand, and what transactions carry is not counted twice`, () => {
-    const block = tracedBlock(name)
+    const block = recordedBlockWithTraces(name)
     const traces = listed(name)
     const failed = failedPaths(traces)
     const wanted = traces
@@ -74,7 +81,7 @@ for (const name of TRACED_BLOCKS) {
 }
 
 test('without calls the value of transactions moves, and withdrawals stand behind them', () => {
-  const block = recording('block_18000000.json')
+  const block = recordedEthereumBlock('block_18000000.json')
   const { withdrawals = [] } = block
   assert.equal(withdrawals.length, 16)
   const moves = nativeMoves(block, CHAINS.eth)
@@ -90,7 +97,7 @@ test('without calls the value of transactions moves, and withdrawals stand behin
 })
 
 test('where a contract logs the moves of the coin its logs are read, those inside transactions too', () => {
-  const { block } = recordedBlock('polygon', tracesJson('polygon_50000000.json'))
+  const { block } = recordedBlock('polygon', recordedTraces('polygon_50000000.json'))
   assert.ok(block.vm === 'evm')
   const moves = nativeMoves(block, CHAINS.polygon)
   assert.equal(moves.length, 31)
@@ -106,7 +113,7 @@ test('where a contract logs the moves of the coin its logs are read, those insid
 })
 
 test('a chain whose coin is a token in its logs has these transfers already', () => {
-  const block = tracedBlock('block_17148268.json')
+  const block = recordedBlockWithTraces('block_17148268.json')
   assert.ok(nativeMoves(block, CHAINS.eth).length > 0)
   assert.deepEqual(nativeMoves(block, CHAINS.zksync), [])
 })
@@ -124,7 +131,7 @@ const flat = (frame: Frame, stands = true): readonly (readonly [string, boolean]
   return [[frame.type, success], ...(frame.calls ?? []).flatMap((call) => flat(call, success))]
 }
 
-const one = (): EvmBlock => blockOf([])
+const one = (): EvmBlock => buildSingleTransactionBlock([])
 
 for (const [name, count] of [
   ['calltracer_delegatecall.json', 21],
@@ -132,7 +139,7 @@ for (const [name, count] of [
   ['calltracer_tx_partial_failed.json', 2],
 ] as const) {
   test(`${name}: a tree of calls in the order in which they ran`, () => {
-    const recorded = tracesJson(name)
+    const recorded = recordedTraces(name)
     const block = one()
     const calls = callsOfFrames(block, [recorded])
     assert.deepEqual(
@@ -186,7 +193,7 @@ test('what fails takes back what it called; calls beside it stand', () => {
 })
 
 test('what is not an answer about this block is refused with its reason', () => {
-  const block = tracedBlock('block_17148268.json')
+  const block = recordedBlockWithTraces('block_17148268.json')
   const traces = listed('block_17148268.json')
   const reasonOf = (work: () => unknown): string => {
     try {

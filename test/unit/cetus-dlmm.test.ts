@@ -3,42 +3,56 @@ import { test } from 'node:test'
 import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import { subjectsOf } from '../../ingestors/vm/decode-block.ts'
 import {
-  bare,
-  bcs,
-  COIN,
-  checkpoint,
-  decodeMove,
-  event,
-  id,
-  packageOf,
-  poolObject,
+  buildMoveBlock,
+  buildMoveEvent,
+  buildMoveTransaction,
+  buildPoolObject,
+  decodeMoveTransactions,
+  encodeBcs,
+  objectIdFor,
+  protocolPackage,
   SUI,
-  transaction,
+  TEST_COIN,
+  typeNameOf,
   USDC,
   u128,
-} from '../support/hand-move.ts'
+} from '../support/builders/move-block.ts'
 
-const POOL = id('pool')
-const POSITION = id('position')
+const POOL = objectIdFor('pool')
+const POSITION = objectIdFor('position')
 const NOBODY = `0x${'0'.repeat(64)}`
 
 type Said = Readonly<Record<string, unknown>> | Buffer
 
-const objects = [poolObject('cetus_dlmm', POOL, [SUI, USDC])]
+const objects = [buildPoolObject('cetus_dlmm', POOL, [SUI, USDC])]
 const decoded = (name: string, said: Said, shown = objects) =>
-  decodeMove([transaction([event('cetus_dlmm', name, said)], { objects: shown })])
+  decodeMoveTransactions([
+    buildMoveTransaction([buildMoveEvent('cetus_dlmm', name, said)], { objects: shown }),
+  ])
 
 /** One bin that the swap went through: id, amounts in and out, fee, variable fee rate. */
-const BIN_SWAP = bcs(-3, 100n, 40n, 2n, 0n)
+const BIN_SWAP = encodeBcs(-3, 100n, 40n, 2n, 0n)
 const bytesOf = (from: string, target: string, refFee = 0n, partner = NOBODY): Buffer =>
   Buffer.concat([
-    bcs(POOL, bare(from), bare(target), partner, 100n, 40n, 5n, 2n, refFee, 1_000n, 460n),
-    bcs([BIN_SWAP]),
+    encodeBcs(
+      POOL,
+      typeNameOf(from),
+      typeNameOf(target),
+      partner,
+      100n,
+      40n,
+      5n,
+      2n,
+      refFee,
+      1_000n,
+      460n,
+    ),
+    encodeBcs([BIN_SWAP]),
   ])
 const FIELDS = {
   pool: POOL,
-  from: { name: bare(SUI) },
-  target: { name: bare(USDC) },
+  from: { name: typeNameOf(SUI) },
+  target: { name: typeNameOf(USDC) },
   partner: NOBODY,
   amount_in: '100',
   amount_out: '40',
@@ -55,7 +69,7 @@ const SWAPPED = {
   logIndex: 0,
   pool: POOL,
   protocol: 'cetus_dlmm',
-  trader: id('sender'),
+  trader: objectIdFor('sender'),
   tokenIn: SUI,
   tokenOut: USDC,
   amountInRaw: 100n,
@@ -63,7 +77,7 @@ const SWAPPED = {
 }
 
 test('a swap by name and as bytes: what went out is out of the vaults, what comes in is added', () => {
-  for (const said of [FIELDS, { ...FIELDS, from: bare(SUI) }, bytesOf(SUI, USDC)]) {
+  for (const said of [FIELDS, { ...FIELDS, from: typeNameOf(SUI) }, bytesOf(SUI, USDC)]) {
     const { swaps, pools, dropped } = decoded('pool::SwapEvent', said)
     assert.deepEqual(dropped, [])
     assert.deepEqual(swaps, [{ ...SWAPPED, reserves: [1_100n, 460n] }])
@@ -73,7 +87,7 @@ test('a swap by name and as bytes: what went out is out of the vaults, what come
         tokenA: SUI,
         tokenB: USDC,
         protocol: 'cetus_dlmm',
-        factory: packageOf('cetus_dlmm'),
+        factory: protocolPackage('cetus_dlmm'),
         feePips: null,
         proven: true,
       },
@@ -85,18 +99,18 @@ test('a swap by name and as bytes: what went out is out of the vaults, what come
 
 test("a partner's share of the fee stays out of the vaults; vaults that nothing orders are unknown", () => {
   const reservesOf = (said: Said, shown = objects) => decoded('pool::SwapEvent', said, shown).swaps
-  const partner = id('partner')
+  const partner = objectIdFor('partner')
   assert.deepEqual(reservesOf(bytesOf(SUI, USDC, 1n, partner))[0]?.reserves, [1_099n, 460n])
   assert.deepEqual(reservesOf(bytesOf(USDC, SUI, 1n, partner))[0]?.reserves, [1_000n, 559n])
   assert.deepEqual(reservesOf(bytesOf(SUI, USDC), []), [SWAPPED])
   assert.deepEqual(reservesOf(bytesOf(SUI, USDC, 101n)), [SWAPPED])
   assert.deepEqual(reservesOf({ ...FIELDS, vault_a: undefined }), [SWAPPED])
-  assert.deepEqual(reservesOf(bytesOf(SUI, COIN)), [{ ...SWAPPED, tokenOut: COIN }])
+  assert.deepEqual(reservesOf(bytesOf(SUI, TEST_COIN)), [{ ...SWAPPED, tokenOut: TEST_COIN }])
 })
 
-const HEAD = bcs(POOL, POSITION, -7, 100n, 40n)
+const HEAD = encodeBcs(POOL, POSITION, -7, 100n, 40n)
 /** One bin whose share changed: id, share, amounts. */
-const DELTA = Buffer.concat([bcs(-7), u128(9n), bcs(100n, 40n)])
+const DELTA = Buffer.concat([encodeBcs(-7), u128(9n), encodeBcs(100n, 40n)])
 const TOLD = {
   pool: POOL,
   position_id: POSITION,
@@ -109,11 +123,11 @@ const FEES = { fee_a: '3', fee_b: '4' }
 
 test('liquidity goes in with its fees, and comes out without them, by name and as bytes', () => {
   for (const [name, kind, said] of [
-    ['AddLiquidityEvent', 'increase', Buffer.concat([HEAD, bcs(3n, 4n, [DELTA])])],
+    ['AddLiquidityEvent', 'increase', Buffer.concat([HEAD, encodeBcs(3n, 4n, [DELTA])])],
     ['AddLiquidityEvent', 'increase', { ...TOLD, ...FEES }],
-    ['RemoveLiquidityEvent', 'decrease', Buffer.concat([HEAD, bcs([DELTA])])],
+    ['RemoveLiquidityEvent', 'decrease', Buffer.concat([HEAD, encodeBcs([DELTA])])],
     ['RemoveLiquidityEvent', 'decrease', TOLD],
-    ['ClosePositionEvent', 'decrease', Buffer.concat([HEAD, bcs(3n, 4n, [8n], [DELTA])])],
+    ['ClosePositionEvent', 'decrease', Buffer.concat([HEAD, encodeBcs(3n, 4n, [8n], [DELTA])])],
     ['ClosePositionEvent', 'decrease', { ...TOLD, ...FEES, rewards: ['8'] }],
   ] as const) {
     const { poolChanges, dropped } = decoded(`pool::${name}`, said)
@@ -125,7 +139,7 @@ test('liquidity goes in with its fees, and comes out without them, by name and a
         logIndex: 0,
         pool: POOL,
         protocol: 'cetus_dlmm',
-        owner: id('sender'),
+        owner: objectIdFor('sender'),
         tokenA: SUI,
         tokenB: USDC,
         amountARaw: 100n,
@@ -133,17 +147,20 @@ test('liquidity goes in with its fees, and comes out without them, by name and a
       },
     ])
   }
-  const emptied = decoded('pool::ClosePositionEvent', bcs(POOL, POSITION, -7, 0n, 0n, 3n, 4n))
+  const emptied = decoded('pool::ClosePositionEvent', encodeBcs(POOL, POSITION, -7, 0n, 0n, 3n, 4n))
   assert.deepEqual([emptied.poolChanges, emptied.dropped], [[], []])
 })
 
 test('a pool is opened by an event that names its coins, which proves it', () => {
   // Two numbers of 16 bits follow: 20 and 10,000.
-  const bytes = Buffer.concat([bcs(POOL, bare(SUI), bare(USDC)), Buffer.from([20, 0, 16, 39])])
+  const bytes = Buffer.concat([
+    encodeBcs(POOL, typeNameOf(SUI), typeNameOf(USDC)),
+    Buffer.from([20, 0, 16, 39]),
+  ])
   const fields = {
     pool_id: POOL,
-    coin_type_a: bare(SUI),
-    coin_type_b: bare(USDC),
+    coin_type_a: typeNameOf(SUI),
+    coin_type_b: typeNameOf(USDC),
     bin_step: 20,
     base_factor: 10_000,
   }
@@ -174,13 +191,19 @@ test('what cannot be taken says why', () => {
   assert.equal(reasonOf('pool::SwapEvent', nothing), 'zero-amount')
   assert.equal(reasonOf('pool::AddLiquidityEvent', HEAD.subarray(0, 80)), 'truncated-data')
   assert.equal(reasonOf('pool::AddLiquidityEvent', HEAD, []), 'unknown-pool')
-  assert.equal(reasonOf('registry::CreatePoolEvent', bcs(POOL, 'x', bare(USDC))), 'bad-field')
+  assert.equal(
+    reasonOf('registry::CreatePoolEvent', encodeBcs(POOL, 'x', typeNameOf(USDC))),
+    'bad-field',
+  )
 })
 
 test('a node is asked for a pool that no object shows', () => {
-  const said = event('cetus_dlmm', 'pool::SwapEvent', bytesOf(SUI, USDC))
-  assert.deepEqual(subjectsOf(checkpoint([transaction([said])]), protocolBook('sui')), {
-    pools: [{ address: POOL, family: 'cetus_dlmm' }],
-    tokens: [],
-  })
+  const said = buildMoveEvent('cetus_dlmm', 'pool::SwapEvent', bytesOf(SUI, USDC))
+  assert.deepEqual(
+    subjectsOf(buildMoveBlock([buildMoveTransaction([said])]), protocolBook('sui')),
+    {
+      pools: [{ address: POOL, family: 'cetus_dlmm' }],
+      tokens: [],
+    },
+  )
 })

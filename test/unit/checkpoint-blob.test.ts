@@ -12,31 +12,38 @@ import { parseChkFile } from '../../ingestors/move/checkpoint/chk-file.ts'
 import { recordedSource } from '../../ingestors/recorded/replay.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { MoveTransaction } from '../../schemas/events.ts'
-import { blobOf, field } from '../support/checkpoint-blob.ts'
 import {
-  ANNA,
-  BERT,
+  encodeBcs,
+  objectIdFor,
+  protocolPackage,
+  SUI,
+  USDC,
+  u8,
+} from '../support/builders/move-block.ts'
+import {
+  ADDRESS_1,
+  ADDRESS_2,
   blob,
-  coin,
-  dataOf,
+  buildCheckpoint,
+  coinObject,
   digest,
-  type Executed,
+  type ExecutedTransaction,
   effectsV2,
   GAS,
-  handCheckpoint,
   list,
   owned,
   program,
   published,
   struct,
+  transactionData,
   written,
-} from '../support/hand-checkpoint.ts'
-import { bcs, id, packageOf, SUI, USDC, u8 } from '../support/hand-move.ts'
-import { suiPath } from '../support/sui-recordings.ts'
-import { rawFrame } from '../support/zstd-frame.ts'
+} from '../support/builders/sui-checkpoint-bcs.ts'
+import { field, toProtobufCheckpoint } from '../support/builders/sui-checkpoint-protobuf.ts'
+import { buildRawFrame } from '../support/builders/zstd-frame.ts'
+import { suiRecordingPath } from '../support/recordings/sui.ts'
 
-const RECORDED = readFileSync(suiPath('1137.chk'))
-const read = (message: Uint8Array) => parseBinpbFile('sui', rawFrame(message))
+const RECORDED = readFileSync(suiRecordingPath('1137.chk'))
+const read = (message: Uint8Array) => parseBinpbFile('sui', buildRawFrame(message))
 
 const refuses = (message: Uint8Array, reason: string): Promise<void> =>
   assert.rejects(
@@ -46,9 +53,9 @@ const refuses = (message: Uint8Array, reason: string): Promise<void> =>
   )
 
 /** The message of a checkpoint by hand; the older file reads the same. */
-const messageOf = async (executed: readonly Executed[]): Promise<Buffer> => {
-  const file = handCheckpoint(executed)
-  const message = blobOf(file)
+const messageOf = async (executed: readonly ExecutedTransaction[]): Promise<Buffer> => {
+  const file = buildCheckpoint(executed)
+  const message = toProtobufCheckpoint(file)
   assert.deepEqual(await read(message), parseChkFile('sui', file))
   return message
 }
@@ -62,7 +69,7 @@ const transactionsOf = async (message: Uint8Array): Promise<readonly MoveTransac
 test('a recorded checkpoint in either form is one block', async () => {
   const recorded = parseChkFile('sui', RECORDED)
   assert.equal(recorded.block.height, 1137)
-  assert.deepEqual(await read(blobOf(RECORDED)), recorded)
+  assert.deepEqual(await read(toProtobufCheckpoint(RECORDED)), recorded)
 })
 
 test('`decode` and `replay` take it by its name', async () => {
@@ -71,7 +78,7 @@ test('`decode` and `replay` take it by its name', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'blob-'))
   try {
     const file = join(folder, '1137.binpb.zst')
-    writeFileSync(file, rawFrame(blobOf(RECORDED)))
+    writeFileSync(file, buildRawFrame(toProtobufCheckpoint(RECORDED)))
     const lines: string[] = []
     const write = (line: string) => lines.push(line)
     assert.equal(await decodeFiles({ chain: 'sui', files: [file], write }), 0)
@@ -91,48 +98,74 @@ test('`decode` and `replay` take it by its name', async () => {
   }
 })
 
-const CALL = dataOf(program([], []))
+const CALL = transactionData(program([], []))
 
 /** A coin of Bert's that is new. */
-const made = (object: string): Buffer => bcs(object, u8(0), u8(1), digest(2), owned(BERT), u8(1))
+const made = (object: string): Buffer =>
+  encodeBcs(object, u8(0), u8(1), digest(2), owned(ADDRESS_2), u8(1))
 
 /** A coin of Bert's that went away. */
 const gone = (object: string, version: bigint): Buffer =>
-  bcs(object, u8(1), version, digest(2), owned(BERT), u8(0), u8(2))
+  encodeBcs(object, u8(1), version, digest(2), owned(ADDRESS_2), u8(0), u8(2))
 
 /** Anna's coin pays Bert twice; the checkpoint holds three versions of it. */
-const PAID: readonly Executed[] = [
+const PAID: readonly ExecutedTransaction[] = [
   {
     data: CALL,
-    effects: effectsV2(u8(0), [written(id('one'), owned(ANNA)), made(id('two'))]),
+    effects: effectsV2(u8(0), [
+      written(objectIdFor('one'), owned(ADDRESS_1)),
+      made(objectIdFor('two')),
+    ]),
     events: [
-      bcs(
-        ...[id('router'), 'router', ANNA, struct(`${packageOf('cetus')}::pool::Other`)],
+      encodeBcs(
+        ...[
+          objectIdFor('router'),
+          'router',
+          ADDRESS_1,
+          struct(`${protocolPackage('cetus')}::pool::Other`),
+        ],
         blob(Buffer.of(1)),
       ),
     ],
-    before: [coin('one', 100n, ANNA, 3n)],
-    after: [coin('one', 60n, ANNA), coin('two', 40n, BERT)],
+    before: [coinObject('one', 100n, ADDRESS_1, 3n)],
+    after: [coinObject('one', 60n, ADDRESS_1), coinObject('two', 40n, ADDRESS_2)],
   },
   {
     data: CALL,
     effects: effectsV2(
       u8(0),
       [
-        written(id('one'), owned(ANNA), 44n),
-        gone(id('two'), 44n),
-        published(id('package')),
-        bcs(
-          ...[id('balance'), u8(0), u8(3), BERT, u8(7), struct('0x2::balance::Balance', [SUI])],
+        written(objectIdFor('one'), owned(ADDRESS_1), 44n),
+        gone(objectIdFor('two'), 44n),
+        published(objectIdFor('package')),
+        encodeBcs(
+          ...[
+            objectIdFor('balance'),
+            u8(0),
+            u8(3),
+            ADDRESS_2,
+            u8(7),
+            struct('0x2::balance::Balance', [SUI]),
+          ],
           ...[u8(0), u8(0), 33n, u8(0)],
         ),
       ],
       45n,
     ),
-    before: [coin('one', 60n, ANNA), coin('two', 40n, BERT)],
+    before: [coinObject('one', 60n, ADDRESS_1), coinObject('two', 40n, ADDRESS_2)],
     after: [
-      coin('one', 55n, ANNA, 45n),
-      bcs(u8(1), id('package'), 1n, list([]), list([]), list([]), u8(3), digest(1), 0n),
+      coinObject('one', 55n, ADDRESS_1, 45n),
+      encodeBcs(
+        u8(1),
+        objectIdFor('package'),
+        1n,
+        list([]),
+        list([]),
+        list([]),
+        u8(3),
+        digest(1),
+        0n,
+      ),
     ],
   },
 ]
@@ -140,8 +173,8 @@ const PAID: readonly Executed[] = [
 test('objects before and after a transaction are those of the versions that its effects name', async () => {
   const [first, second] = await transactionsOf(await messageOf(PAID))
   assert.deepEqual(first?.deltas, [
-    { owner: ANNA, coin: USDC, deltaRaw: -40n },
-    { owner: BERT, coin: USDC, deltaRaw: 40n },
+    { owner: ADDRESS_1, coin: USDC, deltaRaw: -40n },
+    { owner: ADDRESS_2, coin: USDC, deltaRaw: 40n },
   ])
   assert.equal(first?.events.length, 1)
   assert.deepEqual(
@@ -149,9 +182,9 @@ test('objects before and after a transaction are those of the versions that its 
     ['changed', 'created'],
   )
   assert.deepEqual(second?.deltas, [
-    { owner: ANNA, coin: USDC, deltaRaw: -5n },
-    { owner: BERT, coin: USDC, deltaRaw: -40n },
-    { owner: BERT, coin: SUI, deltaRaw: 33n },
+    { owner: ADDRESS_1, coin: USDC, deltaRaw: -5n },
+    { owner: ADDRESS_2, coin: USDC, deltaRaw: -40n },
+    { owner: ADDRESS_2, coin: SUI, deltaRaw: 33n },
   ])
   assert.deepEqual(
     second?.objects.map(({ change }) => change),
@@ -160,15 +193,18 @@ test('objects before and after a transaction are those of the versions that its 
 })
 
 test('effects of the first version name what they read in a list of its own', async () => {
-  const effects = bcs(
-    ...[u8(0), u8(0), 5n, ...GAS, list([bcs(id('one'), 3n)]), list([]), digest(1)],
-    ...[list([]), list([bcs(id('one'), 9n, digest(1), owned(ANNA))]), list([])],
+  const effects = encodeBcs(
+    ...[u8(0), u8(0), 5n, ...GAS, list([encodeBcs(objectIdFor('one'), 3n)]), list([]), digest(1)],
+    ...[list([]), list([encodeBcs(objectIdFor('one'), 9n, digest(1), owned(ADDRESS_1))]), list([])],
     ...[list([]), list([]), list([])],
-    ...[id('one'), 9n, digest(1), owned(ANNA), false, list([])],
+    ...[objectIdFor('one'), 9n, digest(1), owned(ADDRESS_1), false, list([])],
   )
-  const states = { before: [coin('one', 7n, ANNA, 3n)], after: [coin('one', 4n, ANNA, 9n)] }
+  const states = {
+    before: [coinObject('one', 7n, ADDRESS_1, 3n)],
+    after: [coinObject('one', 4n, ADDRESS_1, 9n)],
+  }
   const [transaction] = await transactionsOf(await messageOf([{ data: CALL, effects, ...states }]))
-  assert.deepEqual(transaction?.deltas, [{ owner: ANNA, coin: USDC, deltaRaw: -3n }])
+  assert.deepEqual(transaction?.deltas, [{ owner: ADDRESS_1, coin: USDC, deltaRaw: -3n }])
 })
 
 test('a checkpoint that is not what it names is refused', async () => {
@@ -183,7 +219,7 @@ test('a checkpoint that is not what it names is refused', async () => {
   }
   await refuses(bent(PAID[0]?.effects ?? CALL, 3), 'wrong-contents')
   await refuses(bent(CALL, CALL.length - 1), 'wrong-contents')
-  await refuses(bent(coinNow, coinNow.indexOf(bcs(44n))), 'missing-object')
+  await refuses(bent(coinNow, coinNow.indexOf(encodeBcs(44n))), 'missing-object')
   await refuses(Buffer.concat([message, field(6)]), 'wrong-contents')
   await refuses(Buffer.concat([message, field(7, field(1))]), 'not-an-object')
   await refuses(Buffer.concat([message, field(7, field(1, field(1)))]), 'no-bytes')
@@ -205,7 +241,7 @@ test('what is not a message, or one of too many parts', async () => {
 })
 
 test('whatever the bytes are, the file is read or refused', async () => {
-  const recorded = blobOf(RECORDED)
+  const recorded = toProtobufCheckpoint(RECORDED)
   for (const message of [await messageOf(PAID), recorded]) {
     await fc.assert(
       fc.asyncProperty(

@@ -12,17 +12,25 @@ import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { MoveBlock } from '../../schemas/events.ts'
 import {
-  ANNA,
+  encodeBcs,
+  objectIdFor,
+  protocolPackage,
+  SUI,
+  USDC,
+  u8,
+  u128,
+} from '../support/builders/move-block.ts'
+import {
+  ADDRESS_1,
+  ADDRESS_2,
   address,
-  BERT,
   blob,
-  coin,
+  buildCheckpoint,
+  coinObject,
   created,
-  dataOf,
   digest,
   effectsV2,
   GAS,
-  handCheckpoint,
   list,
   moveObject,
   owned,
@@ -31,14 +39,14 @@ import {
   shared,
   struct,
   tag,
+  transactionData,
   u16,
   written,
-} from '../support/hand-checkpoint.ts'
-import { bcs, id, packageOf, SUI, USDC, u8, u128 } from '../support/hand-move.ts'
-import { suiBooks, suiPath } from '../support/sui-recordings.ts'
+} from '../support/builders/sui-checkpoint-bcs.ts'
+import { suiBooks, suiRecordingPath } from '../support/recordings/sui.ts'
 
-const RECORDED = suiPath('1137.chk')
-const POOL = id('pool')
+const RECORDED = suiRecordingPath('1137.chk')
+const POOL = objectIdFor('pool')
 
 const blockOf = (bytes: Uint8Array): MoveBlock => {
   const { block, ...rest } = parseChkFile('sui', bytes)
@@ -113,61 +121,76 @@ test('whatever the bytes are, the file is read or refused', () => {
 })
 
 test('a swap, its coins, a new coin and the balances of addresses', () => {
-  const pool = `${packageOf('cetus')}::pool::Pool`
-  const swap = bcs(
-    ...[true, POOL, id('partner'), 100n, 40n, 0n, 1n, 5n, 6n, u128(1n), u128(2n), 1n],
+  const pool = `${protocolPackage('cetus')}::pool::Pool`
+  const swap = encodeBcs(
+    ...[true, POOL, objectIdFor('partner'), 100n, 40n, 0n, 1n, 5n, 6n, u128(1n), u128(2n), 1n],
   )
-  const package_ = bcs(
-    ...[u8(1), id('package'), 1n, list([bcs('mine', blob(Buffer.of(1)))])],
-    ...[list([bcs('mine', 'MINE', id('package'))]), list([bcs(id('a'), id('b'), 2n)])],
-    ...[bcs(u8(3)), digest(1), 0n],
+  const package_ = encodeBcs(
+    ...[u8(1), objectIdFor('package'), 1n, list([encodeBcs('mine', blob(Buffer.of(1)))])],
+    ...[
+      list([encodeBcs('mine', 'MINE', objectIdFor('package'))]),
+      list([encodeBcs(objectIdFor('a'), objectIdFor('b'), 2n)]),
+    ],
+    ...[encodeBcs(u8(3)), digest(1), 0n],
   )
   const metadata = `0x2::coin::CoinMetadata`
-  const mine = `${id('package')}::mine::MINE`
-  const bytes = handCheckpoint([
+  const mine = `${objectIdFor('package')}::mine::MINE`
+  const bytes = buildCheckpoint([
     {
-      data: dataOf(
+      data: transactionData(
         program(
           [
-            bcs(u8(0), blob(Buffer.of(1, 2))),
-            bcs(u8(1), u8(1), POOL, 1n, u8(1)),
-            bcs(u8(2), u8(0), 5n, u8(0), tag(SUI), u8(0)),
+            encodeBcs(u8(0), blob(Buffer.of(1, 2))),
+            encodeBcs(u8(1), u8(1), POOL, 1n, u8(1)),
+            encodeBcs(u8(2), u8(0), 5n, u8(0), tag(SUI), u8(0)),
           ],
           [
-            bcs(
-              ...[u8(0), id('router'), 'router', 'swap', list([tag(USDC), tag(SUI)])],
-              list([Buffer.concat([u8(1), u16(1)]), u8(0), bcs(u8(3), u16(0), u16(1))]),
+            encodeBcs(
+              ...[u8(0), objectIdFor('router'), 'router', 'swap', list([tag(USDC), tag(SUI)])],
+              list([Buffer.concat([u8(1), u16(1)]), u8(0), encodeBcs(u8(3), u16(0), u16(1))]),
             ),
-            bcs(u8(2), u8(0), list([bcs(u8(1), u16(0))])),
-            bcs(u8(5), false, list([])),
-            bcs(u8(4), list([blob(Buffer.of(1))]), list([bcs(id('dep'))])),
+            encodeBcs(u8(2), u8(0), list([encodeBcs(u8(1), u16(0))])),
+            encodeBcs(u8(5), false, list([])),
+            encodeBcs(u8(4), list([blob(Buffer.of(1))]), list([encodeBcs(objectIdFor('dep'))])),
           ],
         ),
       ),
       effects: effectsV2(u8(0), [
         written(POOL, shared),
-        published(id('package')),
-        created(id('meta'), bcs(u8(3))),
-        bcs(
-          ...[id('balance'), u8(0), u8(3), BERT, u8(7), struct('0x2::balance::Balance', [USDC])],
+        published(objectIdFor('package')),
+        created(objectIdFor('meta'), encodeBcs(u8(3))),
+        encodeBcs(
+          ...[
+            objectIdFor('balance'),
+            u8(0),
+            u8(3),
+            ADDRESS_2,
+            u8(7),
+            struct('0x2::balance::Balance', [USDC]),
+          ],
           ...[u8(0), u8(0), 33n, u8(0)],
         ),
       ]),
       events: [
-        bcs(
-          ...[id('router'), 'router', ANNA, struct(`${packageOf('cetus')}::pool::SwapEvent`)],
+        encodeBcs(
+          ...[
+            objectIdFor('router'),
+            'router',
+            ADDRESS_1,
+            struct(`${protocolPackage('cetus')}::pool::SwapEvent`),
+          ],
           blob(swap),
         ),
       ],
-      before: [coin('one', 100n, ANNA)],
+      before: [coinObject('one', 100n, ADDRESS_1)],
       after: [
-        coin('one', 10n, ANNA),
-        coin('two', 57n, BERT),
-        moveObject(bcs(u8(0), struct(pool, [USDC, SUI])), bcs(POOL, 1n), shared),
+        coinObject('one', 10n, ADDRESS_1),
+        coinObject('two', 57n, ADDRESS_2),
+        moveObject(encodeBcs(u8(0), struct(pool, [USDC, SUI])), encodeBcs(POOL, 1n), shared),
         moveObject(
-          bcs(u8(0), struct(metadata, [mine])),
-          bcs(id('meta'), u8(7), 'Mine', 'MINE', '', false),
-          bcs(u8(3)),
+          encodeBcs(u8(0), struct(metadata, [mine])),
+          encodeBcs(objectIdFor('meta'), u8(7), 'Mine', 'MINE', '', false),
+          encodeBcs(u8(3)),
         ),
         package_,
       ],
@@ -180,11 +203,17 @@ test('a swap, its coins, a new coin and the balances of addresses', () => {
   assert.ok(tx)
   assert.deepEqual(
     [tx.from, tx.gasOwner, tx.feeRaw, tx.success, tx.calls],
-    [ANNA, BERT, 1_000n, true, [{ typeArguments: [full(USDC), full(SUI)], objects: [POOL] }]],
+    [
+      ADDRESS_1,
+      ADDRESS_2,
+      1_000n,
+      true,
+      [{ typeArguments: [full(USDC), full(SUI)], objects: [POOL] }],
+    ],
   )
   assert.deepEqual(tx.deltas, [
-    { owner: ANNA, coin: USDC, deltaRaw: -90n },
-    { owner: BERT, coin: USDC, deltaRaw: 90n },
+    { owner: ADDRESS_1, coin: USDC, deltaRaw: -90n },
+    { owner: ADDRESS_2, coin: USDC, deltaRaw: 90n },
   ])
   const { swaps, births } = decodeBlock(block, suiBooks([], 'facts'))
   assert.deepEqual(
@@ -206,36 +235,42 @@ const full = (type: string): string => {
 }
 
 test('transactions of the system, failures and effects of the first version', () => {
-  const assignments = bcs(u8(1), list([bcs(digest(1), list([bcs(id('a'), 1n, 2n)]))]))
-  const system = [
-    bcs(u8(9), 5n, 6n, true, 1n, 1_700n, digest(1), assignments, digest(2)),
-    bcs(u8(8), 5n, 6n, false, 1_700n, digest(1), u8(0), list([])),
-    bcs(u8(6), 5n, 6n, blob(Buffer.of(1)), 7n),
-    bcs(u8(5), list([bcs(u8(0), 1n, 2n, 3n, 4n, 5n, 6n, 7n, list([]))])),
-  ]
-  const location = bcs(id('m'), 'pool', u16(1), u16(2), true, 'swap')
-  const failures = [
-    bcs(u8(1), u8(12), location, 5n, true, 1n),
-    bcs(u8(1), u8(11), true, location, false),
-    bcs(u8(1), u8(19), u16(1), u8(5), u16(1), u16(2), false),
-    bcs(u8(1), u8(33), list([bcs(id('a'))]), false),
-  ]
-  const effectsV1 = bcs(
-    ...[u8(0), u8(0), 5n, ...GAS, list([bcs(id('a'), 1n)]), list([]), digest(1)],
-    ...[list([bcs(id('new'), 1n, digest(1), owned(ANNA))]), list([]), list([])],
-    ...[list([bcs(id('old'), 1n, digest(1))]), list([]), list([])],
-    ...[id('gas'), 1n, digest(1), owned(ANNA), true, digest(1), list([digest(2)])],
+  const assignments = encodeBcs(
+    u8(1),
+    list([encodeBcs(digest(1), list([encodeBcs(objectIdFor('a'), 1n, 2n)]))]),
   )
-  const gas = { before: [coin('one', 5n, ANNA)], after: [coin('one', 4n, ANNA)] }
+  const system = [
+    encodeBcs(u8(9), 5n, 6n, true, 1n, 1_700n, digest(1), assignments, digest(2)),
+    encodeBcs(u8(8), 5n, 6n, false, 1_700n, digest(1), u8(0), list([])),
+    encodeBcs(u8(6), 5n, 6n, blob(Buffer.of(1)), 7n),
+    encodeBcs(u8(5), list([encodeBcs(u8(0), 1n, 2n, 3n, 4n, 5n, 6n, 7n, list([]))])),
+  ]
+  const location = encodeBcs(objectIdFor('m'), 'pool', u16(1), u16(2), true, 'swap')
+  const failures = [
+    encodeBcs(u8(1), u8(12), location, 5n, true, 1n),
+    encodeBcs(u8(1), u8(11), true, location, false),
+    encodeBcs(u8(1), u8(19), u16(1), u8(5), u16(1), u16(2), false),
+    encodeBcs(u8(1), u8(33), list([encodeBcs(objectIdFor('a'))]), false),
+  ]
+  const effectsV1 = encodeBcs(
+    ...[u8(0), u8(0), 5n, ...GAS, list([encodeBcs(objectIdFor('a'), 1n)]), list([]), digest(1)],
+    ...[list([encodeBcs(objectIdFor('new'), 1n, digest(1), owned(ADDRESS_1))]), list([]), list([])],
+    ...[list([encodeBcs(objectIdFor('old'), 1n, digest(1))]), list([]), list([])],
+    ...[objectIdFor('gas'), 1n, digest(1), owned(ADDRESS_1), true, digest(1), list([digest(2)])],
+  )
+  const gas = {
+    before: [coinObject('one', 5n, ADDRESS_1)],
+    after: [coinObject('one', 4n, ADDRESS_1)],
+  }
   const block = blockOf(
-    handCheckpoint([
-      ...system.map((kind) => ({ data: dataOf(kind), effects: effectsV2(u8(0), []) })),
+    buildCheckpoint([
+      ...system.map((kind) => ({ data: transactionData(kind), effects: effectsV2(u8(0), []) })),
       ...failures.map((status) => ({
-        data: dataOf(program([], [])),
+        data: transactionData(program([], [])),
         effects: effectsV2(status, []),
         ...gas,
       })),
-      { data: dataOf(program([], [])), effects: effectsV1 },
+      { data: transactionData(program([], [])), effects: effectsV1 },
     ]),
   )
   assert.deepEqual(
@@ -251,8 +286,8 @@ test('transactions of the system, failures and effects of the first version', ()
 })
 
 test('transactions that the contents do not name are refused', () => {
-  const executed = { data: dataOf(program([], [])), effects: effectsV2(u8(0), []) }
-  const bytes = handCheckpoint([executed])
+  const executed = { data: transactionData(program([], [])), effects: effectsV2(u8(0), []) }
+  const bytes = buildCheckpoint([executed])
   blockOf(bytes)
   const bent = Buffer.from(bytes)
   bent.writeUInt8(1, bent.lastIndexOf(executed.effects) + 3)

@@ -6,10 +6,10 @@ import { localCodec } from '../../core/codec/local.ts'
 import { STAGE_MESSAGES } from '../../processors/runtime/stage.ts'
 import { firstSeenRecord, unknownToken, upsertEvent } from '../../processors/tokens/record.ts'
 import { topicName } from '../../schemas/topics.ts'
-import { openSimulatedBus } from '../support/simulated-bus.ts'
-import { SimulatedGroups } from '../support/simulated-lanes.ts'
-import { SimulatedLog } from '../support/simulated-log.ts'
-import { metaOf } from '../support/tape.ts'
+import { tapeMeta } from '../support/builders/trade-tape.ts'
+import { openSimulatedBus } from '../support/simulation/bus.ts'
+import { SimulatedGroups } from '../support/simulation/lanes.ts'
+import { SimulatedLog } from '../support/simulation/log.ts'
 
 const BLOCK = { height: 7, hash: '0xb7', parent: '0xb6', timeMs: 7_000, trades: [] }
 const PLACE = { chain: 'eth', height: 7, timeMs: 7_000 }
@@ -26,7 +26,7 @@ const digestOf = async (
   await bus.createTopics([{ topic: name, partitions: 1, cleanup: 'compact', retentionMs: null }])
   const writer = await bus.writer('writer')
   for (const [index, { op, event }] of messages.entries()) {
-    const meta = metaOf({ op, seq: index + 1, block: BLOCK, finalHeight: 0 })
+    const meta = tapeMeta({ op, seq: index + 1, block: BLOCK, finalHeight: 0 })
     const value = codec.encode(STAGE_MESSAGES[topic], { meta, events: [event] } as never)
     await writer.commit({ records: [{ topic: name, key: '0xaaa', value }] })
   }
@@ -50,7 +50,7 @@ test('a token whose only sight was taken back counts as never seen', async () =>
   const token = unknownToken('0xaaa', 9)
   const record = firstSeenRecord(
     token,
-    metaOf({ op: 'apply', seq: 1, block: BLOCK, finalHeight: 0 }),
+    tapeMeta({ op: 'apply', seq: 1, block: BLOCK, finalHeight: 0 }),
     null,
   )
   const event = upsertEvent(record)

@@ -3,9 +3,23 @@ import { test } from 'node:test'
 import type { Books } from '../../ingestors/decode/contract.ts'
 import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
-import { cut, eventLog, reasonsOf, type Unplaced, withWord } from '../support/evm-logs.ts'
-import { POOL, ROUTER, TOKEN_A, TOKEN_B, TOPIC, topicOf, USER } from '../support/made-up-chain.ts'
-import { blockOf, logOf } from '../support/recordings.ts'
+import {
+  addressTopic,
+  POOL,
+  ROUTER,
+  TOKEN_A,
+  TOKEN_B,
+  TOPIC,
+  USER,
+} from '../support/builders/dex-logs.ts'
+import {
+  buildEventLog,
+  dropReasons,
+  type LogWithoutIndex,
+  withDataWord,
+  withoutLastByte,
+} from '../support/builders/evm-event-log.ts'
+import { buildLog, buildSingleTransactionBlock } from '../support/recordings/ethereum.ts'
 
 const FACTORY = '0xe85a59c628f7d27878aceb4bf3b35733630083a9'
 /** Factories on Base by version. Source: clanker-devco/DOCS references/deployed-contracts.md. */
@@ -30,10 +44,11 @@ const books: Books = {
   }),
   pool: () => undefined,
 }
-const decode = (logs: readonly Unplaced[]) => decodeBlock(blockOf(logs), books)
+const decode = (logs: readonly LogWithoutIndex[]) =>
+  decodeBlock(buildSingleTransactionBlock(logs), books)
 
-const created = (name = 'Coin', by = FACTORY): Unplaced =>
-  eventLog(
+const created = (name = 'Coin', by = FACTORY): LogWithoutIndex =>
+  buildEventLog(
     by,
     'TokenCreated(address msgSender, address indexed tokenAddress, address indexed tokenAdmin, string tokenImage, string tokenName, string tokenSymbol, string tokenMetadata, string tokenContext, int24 startingTick, address poolHook, bytes32 poolId, address pairedToken, address locker, address mevModule, uint256 extensionsSupply, address[] extensions)',
     [
@@ -58,20 +73,20 @@ const created = (name = 'Coin', by = FACTORY): Unplaced =>
 const UP_TO_3 =
   'address tokenAddress, uint256 positionId, address deployer, uint256 fid, string name, string symbol, uint256 supply'
 const UP_TO_SUPPLY = [TOKEN, 5n, USER, 6n, 'Coin', 'C', 10n ** 29n]
-const version0 = (by: string = BY_VERSION['0']): Unplaced =>
-  eventLog(
+const version0 = (by: string = BY_VERSION['0']): LogWithoutIndex =>
+  buildEventLog(
     by,
     'TokenCreated(address tokenAddress, uint256 lpNftId, address deployer, string name, string symbol, uint256 supply, uint256 _supply, address lockerAddress)',
     [TOKEN, 5n, USER, 'Coin', 'C', 10n ** 29n, 10n ** 29n, ROUTER],
   )
-const version2 = (by: string = BY_VERSION['2']): Unplaced =>
-  eventLog(by, `TokenCreated(${UP_TO_3}, address lockerAddress, string castHash)`, [
+const version2 = (by: string = BY_VERSION['2']): LogWithoutIndex =>
+  buildEventLog(by, `TokenCreated(${UP_TO_3}, address lockerAddress, string castHash)`, [
     ...[...UP_TO_SUPPLY, ROUTER, '0xcast'],
   ])
-const version3 = (by: string = BY_VERSION['3.0']): Unplaced =>
-  eventLog(by, `TokenCreated(${UP_TO_3}, string castHash)`, [...UP_TO_SUPPLY, '0xcast'])
-const version31 = (by: string = BY_VERSION['3.1']): Unplaced =>
-  eventLog(
+const version3 = (by: string = BY_VERSION['3.0']): LogWithoutIndex =>
+  buildEventLog(by, `TokenCreated(${UP_TO_3}, string castHash)`, [...UP_TO_SUPPLY, '0xcast'])
+const version31 = (by: string = BY_VERSION['3.1']): LogWithoutIndex =>
+  buildEventLog(
     by,
     'TokenCreated(address indexed tokenAddress, address indexed creatorAdmin, address indexed interfaceAdmin, address creatorRewardRecipient, address interfaceRewardRecipient, uint256 positionId, string name, string symbol, int24 startingTickIfToken0IsNewToken, string metadata, uint256 amountTokensBought, uint256 vaultDuration, uint8 vaultPercentage, address msgSender)',
     [
@@ -108,7 +123,7 @@ test('a token is born with the pool that it trades in', () => {
 })
 
 const CAST_TOPIC = '0x0e9d60e5c5597233717659e7b39411e0a61e7177252521b9c6f515f75f6fef01'
-const VERSIONS: readonly (readonly [string, Unplaced, string])[] = [
+const VERSIONS: readonly (readonly [string, LogWithoutIndex, string])[] = [
   ['0', version0(), '0xcd465acec733178787a0c3bc8cd8f6eae657c45b61c6a3e15d13c176c9c536ad'],
   ['1', version2(BY_VERSION['1']), CAST_TOPIC],
   ['2', version2(), CAST_TOPIC],
@@ -119,12 +134,12 @@ const VERSIONS: readonly (readonly [string, Unplaced, string])[] = [
 for (const [version, log, topic0] of VERSIONS) {
   test(`a token of version ${version} trades in the pool that its transaction made`, () => {
     const fee = `0x${10_000n.toString(16).padStart(64, '0')}`
-    const made = logOf(
+    const made = buildLog(
       POOL_FACTORY,
-      [TOPIC.poolCreated, topicOf(TOKEN), topicOf(TOKEN_B), fee],
+      [TOPIC.poolCreated, addressTopic(TOKEN), addressTopic(TOKEN_B), fee],
       [200n, POOL],
     )
-    const opened = logOf(POOL, [TOPIC.v3Initialize], [1n << 96n, 0n])
+    const opened = buildLog(POOL, [TOPIC.v3Initialize], [1n << 96n, 0n])
     assert.equal(log.topics[0], topic0)
     assert.deepEqual(decode([made, opened, log]).births, [
       { ...birth, logIndex: 2, launch: { protocol: 'clanker', pool: POOL } },
@@ -142,7 +157,8 @@ for (const [chain, factory] of [
 ] as const) {
   test(`the fourth version on ${chain} has a factory of its own`, () => {
     const there = { ...books, protocols: protocolBook(chain) }
-    const bornBy = (by: string) => decodeBlock(blockOf([created('Coin', by)]), there).births
+    const bornBy = (by: string) =>
+      decodeBlock(buildSingleTransactionBlock([created('Coin', by)]), there).births
     assert.deepEqual(bornBy(factory), [
       { ...birth, logIndex: 0, launch: { protocol: 'clanker', pool: POOL_ID } },
     ])
@@ -154,39 +170,39 @@ test('other contracts make no tokens of the launchpad', () => {
   const all = [version0, version2, version3, version31].map((log) => log(ROUTER))
   const decoded = decode([created('Coin', ROUTER), ...all])
   assert.deepEqual(decoded.births, [])
-  assert.deepEqual(reasonsOf(decoded), new Array(5).fill('unlisted-contract'))
+  assert.deepEqual(dropReasons(decoded), new Array(5).fill('unlisted-contract'))
 })
 
 /** The log without what follows its first `words` words. */
-const cutAfter = (log: Unplaced, words: number): Unplaced => ({
+const cutAfter = (log: LogWithoutIndex, words: number): LogWithoutIndex => ({
   ...log,
   data: log.data.slice(0, 2 + words * 64),
 })
 const whole = created().data
-const BAD: readonly (readonly [string, Unplaced, string])[] = [
+const BAD: readonly (readonly [string, LogWithoutIndex, string])[] = [
   [
     'cut before its last word',
     { ...created(), data: whole.slice(0, 2 + 13 * 64) },
     'truncated-data',
   ],
   ['version 0 cut', cutAfter(version0(), 7), 'truncated-data'],
-  ['version 2 cut in its texts', cut(cutAfter(version2(), 9)), 'truncated-data'],
+  ['version 2 cut in its texts', withoutLastByte(cutAfter(version2(), 9)), 'truncated-data'],
   ['version 3.0 cut', cutAfter(version3(), 7), 'truncated-data'],
-  ['version 3.1 cut', cut(cutAfter(version31(), 11)), 'truncated-data'],
+  ['version 3.1 cut', withoutLastByte(cutAfter(version31(), 11)), 'truncated-data'],
   ['version 3.1 without its texts', cutAfter(version31(), 11), 'bad-array'],
-  ['name outside', withWord(created(), 2, 1n << 255n), 'bad-array'],
-  ['symbol outside', withWord(created(), 3, 1n << 40n), 'bad-array'],
-  ['name of version 0 outside', withWord(version0(), 3, 1n << 40n), 'bad-array'],
-  ['name of version 2 outside', withWord(version2(), 4, 1n << 40n), 'bad-array'],
-  ['symbol of version 3.0 at an odd place', withWord(version3(), 5, 289n), 'bad-array'],
-  ['symbol of version 3.1 outside', withWord(version31(), 4, 1n << 255n), 'bad-array'],
+  ['name outside', withDataWord(created(), 2, 1n << 255n), 'bad-array'],
+  ['symbol outside', withDataWord(created(), 3, 1n << 40n), 'bad-array'],
+  ['name of version 0 outside', withDataWord(version0(), 3, 1n << 40n), 'bad-array'],
+  ['name of version 2 outside', withDataWord(version2(), 4, 1n << 40n), 'bad-array'],
+  ['symbol of version 3.0 at an odd place', withDataWord(version3(), 5, 289n), 'bad-array'],
+  ['symbol of version 3.1 outside', withDataWord(version31(), 4, 1n << 255n), 'bad-array'],
 ]
 
 for (const [what, log, reason] of BAD) {
   test(`a creation is refused, ${what}: ${reason}`, () => {
     const decoded = decode([log])
     assert.deepEqual(decoded.births, [])
-    assert.deepEqual(reasonsOf(decoded), [reason])
+    assert.deepEqual(dropReasons(decoded), [reason])
   })
 }
 

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import { loadConfig } from '../../core/config/config.ts'
 import { type Logger, silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import { makeBaseApp } from '../../serving/http/base.ts'
+import { createBaseApp } from '../../serving/http/base-app.ts'
 import { until } from '../support/until.ts'
 
 const lines: string[] = []
@@ -18,7 +18,7 @@ before(async () => {
     error: (_facts: object, message: string) => lines.push(message),
   })
   const config = loadConfig({})
-  app = await makeBaseApp(
+  app = await createBaseApp(
     { config, log, metrics: makeMetrics(), nowMs: Date.now },
     { title: 'test', description: 'test', securitySchemes: {} },
   )

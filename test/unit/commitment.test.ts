@@ -13,10 +13,10 @@ import {
 import { openLedger } from '../../ingestors/publish/metadata-store.ts'
 import { appliedOf } from '../../ingestors/publish/resume.ts'
 import { CHAINS } from '../../schemas/chains.ts'
-import { handBlock } from '../support/hand-chain.ts'
-import { BOOK } from '../support/quote-trades.ts'
+import { buildEvmBlock } from '../support/builders/evm-block.ts'
+import { QUOTE_ASSETS } from '../support/builders/quote-trade.ts'
 
-const block = handBlock({ height: 100 }, [])
+const block = buildEvmBlock({ height: 100 }, [])
 const { height, hash, parentHash, timeMs } = block
 const REF = { height, hash, parentHash, timeMs }
 const CURSOR = { tip: REF, final: null, finalSeq: 0 }
@@ -30,7 +30,7 @@ const said = (prepared: Prepared): string => {
 const commitments = (commitment: Commitment): readonly string[] => {
   const workshop: Workshop = {
     chain: CHAINS.eth,
-    book: BOOK,
+    book: QUOTE_ASSETS,
     codec: localCodec(),
     commitment,
     partitions: () => 1,

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Type } from 'typebox'
 import { Fault } from '../../core/errors.ts'
-import { envelope, makeCursors, pageFrom } from '../../serving/queries/cursor.ts'
+import { createCursors, createPage, pageEnvelope } from '../../serving/queries/cursors-and-pages.ts'
 
 const Place = Type.Object({ at: Type.Integer() }, { additionalProperties: false })
-const cursors = makeCursors('a pepper')
+const cursors = createCursors('a pepper')
 const codec = cursors(Place, ['list', 'abc'])
 
 const refused = (text: string): void => {
@@ -42,7 +42,7 @@ test('anything else is refused', () => {
 
 test('a page knows what lies around it, in both directions', () => {
   const page = (rows: number[], direction: 'next' | 'prev', hasCursor: boolean) =>
-    pageFrom(rows, { limit: 2, direction, hasCursor }, String)
+    createPage(rows, { limit: 2, direction, hasCursor }, String)
   assert.deepEqual(page([1, 2, 3], 'next', false), {
     data: [1, 2],
     hasNext: true,
@@ -64,8 +64,8 @@ test('a page knows what lies around it, in both directions', () => {
 })
 
 test('the envelope carries both families of names', () => {
-  const more = envelope(
-    pageFrom([1, 2, 3], { limit: 2, direction: 'next', hasCursor: false }, String),
+  const more = pageEnvelope(
+    createPage([1, 2, 3], { limit: 2, direction: 'next', hasCursor: false }, String),
     (n) => [n * 10],
   )
   assert.deepEqual(more, {
@@ -78,8 +78,8 @@ test('the envelope carries both families of names', () => {
     startCursor: '1',
     endCursor: '2',
   })
-  const empty = envelope(
-    pageFrom([], { limit: 2, direction: 'next', hasCursor: false }, String),
+  const empty = pageEnvelope(
+    createPage([], { limit: 2, direction: 'next', hasCursor: false }, String),
     (n) => [n],
   )
   assert.deepEqual(empty, {

@@ -17,14 +17,14 @@ import { TOKENS } from '../../processors/tokens/stage.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { Decoded, PoolChange } from '../../schemas/events.ts'
 import type { DexPoolEvent, DexPoolEvents, TokenEvents } from '../../schemas/wire.ts'
-import { key } from '../support/hand-svm.ts'
-import { solBooks, solRecording } from '../support/sol-recordings.ts'
-import { loaded } from '../support/stage.ts'
-import { blockEventOf, metaOf, type TapeOp } from '../support/tape.ts'
+import { addressFor } from '../support/builders/svm-block.ts'
+import { type TapeOp, tapeBlockEvent, tapeMeta } from '../support/builders/trade-tape.ts'
+import { recordedSolanaBlock, solanaBooks } from '../support/recordings/solana.ts'
+import { createTestProcessor } from '../support/stage-harness.ts'
 
 const codec = localCodec()
-const block = solRecording('swap_mintech_1.json')
-const traded = decodeBlock(block, solBooks())
+const block = recordedSolanaBlock('swap_mintech_1.json')
+const traded = decodeBlock(block, solanaBooks())
 
 const eventsOf = (decoded: Decoded): BlockEvents =>
   blockEvents(
@@ -88,9 +88,9 @@ test('a trade says what its curve holds; what the protocol does not tell stays e
 /** Pool events as the pools stage publishes them. */
 const pooled = (pools: BlockEvents['pools']): readonly DexPoolEvent[] => {
   const value = read({ pools }, 'dex.pool.DexPoolEvents') as DexPoolEvents
-  const [published] = loaded(POOLS).step({
-    block: blockEventOf(op),
-    records: [{ topic: 'pools', key: '', part: 0, value: { ...value, meta: metaOf(op) } }],
+  const [published] = createTestProcessor(POOLS).step({
+    block: tapeBlockEvent(op),
+    records: [{ topic: 'pools', key: '', part: 0, value: { ...value, meta: tapeMeta(op) } }],
   })
   assert.ok(published?.topic === 'poolsProcessed')
   return published.value.events
@@ -109,7 +109,7 @@ test('a curve that keeps tokens does not pass for one that sold the rest', () =>
     kind: 'initialize',
     txIndex: 0,
     logIndex: 0,
-    owner: key('owner'),
+    owner: addressFor('owner'),
     pool: swap.pool,
     protocol: swap.protocol,
     tokenA: swap.tokenIn,
@@ -133,8 +133,8 @@ test('a migration to a pool that is not known yet is one, without a place', () =
       kind: 'migration' as const,
       txIndex: 0,
       logIndex: 4,
-      token: key('mint'),
-      from: { protocol: 'moonshot', pool: key('curve') },
+      token: addressFor('mint'),
+      from: { protocol: 'moonshot', pool: addressFor('curve') },
       to: null,
     },
   ]
@@ -142,9 +142,9 @@ test('a migration to a pool that is not known yet is one, without a place', () =
   const value = read({ tokens }, 'token.TokenEvents') as TokenEvents
   assert.equal(value.events[0]?.migrated_to, null)
   assert.equal(value.events[0]?.launch_from?.protocol_family, 'moonshot')
-  const published = loaded(TOKENS).step({
-    block: blockEventOf(op),
-    records: [{ topic: 'tokens', key: '', part: 0, value: { ...value, meta: metaOf(op) } }],
+  const published = createTestProcessor(TOKENS).step({
+    block: tapeBlockEvent(op),
+    records: [{ topic: 'tokens', key: '', part: 0, value: { ...value, meta: tapeMeta(op) } }],
   })
   const moved = published.flatMap((one) => (one.topic === 'tokensProcessed' ? [one.value] : []))
   assert.ok(moved[0])

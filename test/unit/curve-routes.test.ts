@@ -4,16 +4,16 @@ import { toEventSelector } from 'viem'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { Log, PoolFact } from '../../schemas/events.ts'
 import {
-  booksOf,
-  poolFact,
+  addressTopic,
+  buildBooks,
+  buildPoolFact,
   ROUTER,
   TOKEN_A,
   TOKEN_B,
-  topicOf,
-  transfer,
+  transferLog,
   USER,
-} from '../support/made-up-chain.ts'
-import { blockOf, logOf } from '../support/recordings.ts'
+} from '../support/builders/dex-logs.ts'
+import { buildLog, buildSingleTransactionBlock } from '../support/recordings/ethereum.ts'
 
 /** Trades a token of its own for shares of BASE, whose coins are TOKEN_B and TOKEN_A. */
 const META = `0x${'31'.repeat(20)}`
@@ -24,7 +24,7 @@ const OWN = `0x${'41'.repeat(20)}`
 const SHARE = `0x${'42'.repeat(20)}`
 const [LENT_A, LENT_B] = [`0x${'43'.repeat(20)}`, `0x${'44'.repeat(20)}`]
 
-const fact = (more: Partial<PoolFact>): PoolFact => ({ ...poolFact('curve'), ...more })
+const fact = (more: Partial<PoolFact>): PoolFact => ({ ...buildPoolFact('curve'), ...more })
 const FACTS = {
   meta: fact({ address: META, tokenA: OWN, tokenB: SHARE, underlying: [OWN, TOKEN_B, TOKEN_A] }),
   base: fact({ address: BASE, tokenA: TOKEN_B, tokenB: TOKEN_A }),
@@ -35,7 +35,7 @@ const FACTS = {
     underlying: [OWN, TOKEN_B, TOKEN_A],
   }),
 } as const
-const known = booksOf('facts', Object.values(FACTS))
+const known = buildBooks('facts', Object.values(FACTS))
 
 type Sold = readonly [place: bigint, amount: bigint]
 const STABLE = 'TokenExchange(address,int128,uint256,int128,uint256)'
@@ -49,7 +49,7 @@ const exchange = (
   sold: Sold = [0n, 10n],
   bought: Sold = [1n, 7n],
 ): Omit<Log, 'index'> =>
-  logOf(pool, [toEventSelector(event), topicOf(buyer)], [...sold, ...bought, ...rest])
+  buildLog(pool, [toEventSelector(event), addressTopic(buyer)], [...sold, ...bought, ...rest])
 const underlying = (pool = META, sold: Sold = [1n, 10n], bought: Sold = [2n, 7n]) =>
   exchange(
     {
@@ -62,7 +62,7 @@ const underlying = (pool = META, sold: Sold = [1n, 10n], bought: Sold = [2n, 7n]
   )
 
 const taken = (logs: readonly Omit<Log, 'index'>[], books = known) => {
-  const { swaps, dropped } = decodeBlock(blockOf(logs), books)
+  const { swaps, dropped } = decodeBlock(buildSingleTransactionBlock(logs), books)
   return [
     ...swaps.map(({ pool, tokenIn, tokenOut }) => [pool, tokenIn, tokenOut]),
     ...dropped.map(({ reason }) => reason),
@@ -79,12 +79,12 @@ for (const [event, rest] of LAYOUTS) {
 
 test('without a node a route is none either', () => {
   const moves = [
-    transfer(TOKEN_B, USER, META, 10n),
-    transfer(TOKEN_B, META, BASE, 10n),
-    transfer(TOKEN_A, BASE, META, 7n),
+    transferLog(TOKEN_B, USER, META, 10n),
+    transferLog(TOKEN_B, META, BASE, 10n),
+    transferLog(TOKEN_A, BASE, META, 7n),
   ]
-  const logs = [...moves, exchange({}), transfer(TOKEN_A, META, USER, 7n), underlying()]
-  assert.deepEqual(taken(logs, booksOf('evidence')), [BASE_TRADE])
+  const logs = [...moves, exchange({}), transferLog(TOKEN_A, META, USER, 7n), underlying()]
+  assert.deepEqual(taken(logs, buildBooks('evidence')), [BASE_TRADE])
 })
 
 test('each route has its own trade of the base pool', () => {
@@ -106,9 +106,12 @@ test('a pool that lends its coins out trades itself', () => {
 })
 
 test('a trade of a token of its own is the metapool’s', () => {
-  const deposit = logOf(
+  const deposit = buildLog(
     BASE,
-    [toEventSelector('AddLiquidity(address,uint256[2],uint256[2],uint256,uint256)'), topicOf(META)],
+    [
+      toEventSelector('AddLiquidity(address,uint256[2],uint256[2],uint256,uint256)'),
+      addressTopic(META),
+    ],
     [10n, 0n, 0n, 0n, 9n, 9n],
   )
   assert.deepEqual(taken([deposit, underlying(META, [1n, 10n], [0n, 7n])]), [[META, TOKEN_B, OWN]])

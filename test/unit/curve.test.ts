@@ -4,17 +4,17 @@ import { toEventSelector } from 'viem'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { Log, PoolFact } from '../../schemas/events.ts'
 import {
-  booksOf,
+  addressTopic,
+  buildBooks,
+  buildPoolFact,
   POOL,
-  poolFact,
   ROUTER,
   TOKEN_A,
   TOKEN_B,
-  topicOf,
-  transfer,
+  transferLog,
   USER,
-} from '../support/made-up-chain.ts'
-import { blockOf, logOf } from '../support/recordings.ts'
+} from '../support/builders/dex-logs.ts'
+import { buildLog, buildSingleTransactionBlock } from '../support/recordings/ethereum.ts'
 
 /** Sorts below TOKEN_A: a Curve pool does not order its coins by address. */
 const TOKEN_C = `0x${'01'.repeat(20)}`
@@ -28,17 +28,17 @@ const HUGE = 1n << 255n
 
 type Sides = readonly (bigint | string)[]
 const said = (event: string, words: Sides, pool = POOL): Omit<Log, 'index'> =>
-  logOf(pool, [toEventSelector(event), topicOf(ROUTER)], words)
+  buildLog(pool, [toEventSelector(event), addressTopic(ROUTER)], words)
 
 const fact = (more: Partial<PoolFact> = {}): PoolFact => ({
-  ...poolFact('curve'),
+  ...buildPoolFact('curve'),
   tokenA: TOKEN_B,
   tokenB: TOKEN_A,
   ...more,
 })
-const pair = booksOf('facts', [fact()])
-const three = booksOf('facts', [fact({ coins: [TOKEN_B, TOKEN_A, TOKEN_C] })])
-const evidence = booksOf('evidence')
+const pair = buildBooks('facts', [fact()])
+const three = buildBooks('facts', [fact({ coins: [TOKEN_B, TOKEN_A, TOKEN_C] })])
+const evidence = buildBooks('evidence')
 
 const EXCHANGES = {
   stable: 'TokenExchange(address,int128,uint256,int128,uint256)',
@@ -54,7 +54,7 @@ const exchange = (
   said(EXCHANGES[kind], [...sold, ...bought, ...(kind === 'ng' ? [1n, 2n] : [])])
 
 const sides = (logs: readonly Omit<Log, 'index'>[], books = pair) => {
-  const { swaps, dropped } = decodeBlock(blockOf(logs), books)
+  const { swaps, dropped } = decodeBlock(buildSingleTransactionBlock(logs), books)
   return [
     ...swaps.map(({ tokenIn, amountInRaw, tokenOut, amountOutRaw }) => [
       tokenIn,
@@ -66,7 +66,7 @@ const sides = (logs: readonly Omit<Log, 'index'>[], books = pair) => {
   ]
 }
 const changes = (logs: readonly Omit<Log, 'index'>[], books = pair) => {
-  const { poolChanges, dropped } = decodeBlock(blockOf(logs), books)
+  const { poolChanges, dropped } = decodeBlock(buildSingleTransactionBlock(logs), books)
   return [
     ...poolChanges.map(({ kind, tokenA, amountARaw, tokenB, amountBRaw }) => [
       kind,
@@ -81,7 +81,10 @@ const changes = (logs: readonly Omit<Log, 'index'>[], books = pair) => {
 
 for (const kind of ['stable', 'crypto', 'ng'] as const) {
   test(`an exchange of a ${kind} pool names its coins by their place`, () => {
-    const { swaps } = decodeBlock(blockOf([exchange(kind, [1n, 10n], [0n, 7n])]), pair)
+    const { swaps } = decodeBlock(
+      buildSingleTransactionBlock([exchange(kind, [1n, 10n], [0n, 7n])]),
+      pair,
+    )
     assert.deepEqual(swaps, [
       {
         kind: 'swap',
@@ -101,13 +104,13 @@ for (const kind of ['stable', 'crypto', 'ng'] as const) {
 
 test('an exchange of what is behind the coins takes the other list', () => {
   const log = exchange('underlying', [0n, 10n], [2n, 7n])
-  const meta = booksOf('facts', [fact({ underlying: [TOKEN_B, DAI, TOKEN_C] })])
+  const meta = buildBooks('facts', [fact({ underlying: [TOKEN_B, DAI, TOKEN_C] })])
   assert.deepEqual(sides([log], meta), [[TOKEN_B, 10n, TOKEN_C, 7n]])
   assert.deepEqual(sides([log], pair), ['unknown-token'], 'a pool without such a list')
 })
 
 test("the chain's coin trades under its wrapped address", () => {
-  const books = booksOf('facts', [fact({ tokenA: COIN })])
+  const books = buildBooks('facts', [fact({ tokenA: COIN })])
   assert.deepEqual(sides([exchange('stable', [0n, 10n], [1n, 7n])], books), [
     [WETH, 10n, TOKEN_A, 7n],
   ])
@@ -137,24 +140,29 @@ test('cut data, other numbers of topics, failed transactions, foreign and unprov
   const log = exchange('ng', [0n, 10n], [1n, 7n])
   assert.deepEqual(sides([{ ...log, data: log.data.slice(0, -2) }]), ['truncated-data'])
   assert.deepEqual(sides([{ ...log, data: `${log.data}ff` }]), [[TOKEN_B, 10n, TOKEN_A, 7n]])
-  for (const topics of [log.topics.slice(0, 1), [...log.topics, topicOf(USER)]]) {
+  for (const topics of [log.topics.slice(0, 1), [...log.topics, addressTopic(USER)]]) {
     assert.deepEqual(sides([{ ...log, topics }]), [])
   }
-  assert.deepEqual(decodeBlock(blockOf([log], { success: false }), pair).swaps, [])
-  assert.deepEqual(sides([log], booksOf('facts')), ['unknown-pool'])
-  assert.deepEqual(sides([log], booksOf('facts', [fact({ proven: false })])), ['unproven-pool'])
-  assert.deepEqual(sides([log], booksOf('facts', [poolFact('uniswap_v2')])), ['unlisted-contract'])
+  assert.deepEqual(
+    decodeBlock(buildSingleTransactionBlock([log], { success: false }), pair).swaps,
+    [],
+  )
+  assert.deepEqual(sides([log], buildBooks('facts')), ['unknown-pool'])
+  assert.deepEqual(sides([log], buildBooks('facts', [fact({ proven: false })])), ['unproven-pool'])
+  assert.deepEqual(sides([log], buildBooks('facts', [buildPoolFact('uniswap_v2')])), [
+    'unlisted-contract',
+  ])
 })
 
 test('without a node, transfers of the very amounts name the coins, in any order of addresses', () => {
   const log = exchange('stable', [0n, 10n], [1n, 7n])
-  const into = transfer(TOKEN_B, USER, POOL, 10n)
-  const out = transfer(TOKEN_A, POOL, USER, 7n)
+  const into = transferLog(TOKEN_B, USER, POOL, 10n)
+  const out = transferLog(TOKEN_A, POOL, USER, 7n)
   assert.deepEqual(sides([into, out, log], evidence), [[TOKEN_B, 10n, TOKEN_A, 7n]])
   assert.deepEqual(sides([out, log], evidence), [[null, 10n, TOKEN_A, 7n]], 'the coin was paid')
   assert.deepEqual(sides([log], evidence), ['no-matching-transfers'])
   assert.deepEqual(
-    sides([transfer(TOKEN_A, POOL, USER, 6n), log], evidence),
+    sides([transferLog(TOKEN_A, POOL, USER, 6n), log], evidence),
     ['no-matching-transfers'],
     'one side of another amount',
   )
@@ -162,10 +170,10 @@ test('without a node, transfers of the very amounts name the coins, in any order
 
 test('another amount is another coin’s: the side that moved without a log stays open', () => {
   const log = exchange('ng', [2n, 1_000n], [1n, 500n])
-  const paid = transfer(TOKEN_B, USER, POOL, 1_000n)
-  const taken = transfer(TOKEN_C, POOL, USER, 9_000n)
+  const paid = transferLog(TOKEN_B, USER, POOL, 1_000n)
+  const taken = transferLog(TOKEN_C, POOL, USER, 9_000n)
   assert.deepEqual(sides([taken, paid, log], evidence), [[TOKEN_B, 1_000n, null, 500n]])
-  const fee = transfer(TOKEN_C, POOL, USER, 499n)
+  const fee = transferLog(TOKEN_C, POOL, USER, 499n)
   assert.deepEqual(
     sides([fee, paid, log], evidence),
     [[TOKEN_B, 1_000n, TOKEN_C, 500n]],
@@ -177,11 +185,11 @@ test('of what is behind the coins the pool lends out what it gets, and the lende
   const ZERO = `0x${'0'.repeat(40)}`
   const [lentA, lentB] = [TOKEN_A, TOKEN_B]
   const moves = [
-    transfer(DAI, USER, POOL, 10n),
-    transfer(DAI, POOL, lentA, 10n),
-    transfer(lentA, ZERO, POOL, 10n),
-    transfer(lentB, POOL, ZERO, 7n),
-    transfer(TOKEN_C, lentB, USER, 7n),
+    transferLog(DAI, USER, POOL, 10n),
+    transferLog(DAI, POOL, lentA, 10n),
+    transferLog(lentA, ZERO, POOL, 10n),
+    transferLog(lentB, POOL, ZERO, 7n),
+    transferLog(TOKEN_C, lentB, USER, 7n),
   ]
   const log = exchange('underlying', [0n, 10n], [1n, 7n])
   assert.deepEqual(sides([...moves, log], evidence), [[DAI, 10n, TOKEN_C, 7n]])
@@ -196,17 +204,17 @@ test('an old pool upon a pool sells what it made of the other pool’s token', (
   const ZERO = `0x${'0'.repeat(40)}`
   const log = exchange('underlying', [3n, 90n], [0n, 95n])
   const moves = [
-    transfer(DAI, USER, POOL, 8n),
-    transfer(DAI, POOL, TOKEN_A, 8n),
-    transfer(TOKEN_A, ZERO, POOL, 90n),
-    transfer(TOKEN_C, POOL, USER, 95n),
+    transferLog(DAI, USER, POOL, 8n),
+    transferLog(DAI, POOL, TOKEN_A, 8n),
+    transferLog(TOKEN_A, ZERO, POOL, 90n),
+    transferLog(TOKEN_C, POOL, USER, 95n),
   ]
   assert.deepEqual(sides([...moves, log], evidence), [[TOKEN_A, 90n, TOKEN_C, 95n]])
 })
 
 test('a token and its front log the same move one after the other: the front is what was called', () => {
-  const into = transfer(TOKEN_B, USER, POOL, 10n)
-  const moves = [transfer(TOKEN_C, POOL, USER, 7n), transfer(TOKEN_A, POOL, USER, 7n)]
+  const into = transferLog(TOKEN_B, USER, POOL, 10n)
+  const moves = [transferLog(TOKEN_C, POOL, USER, 7n), transferLog(TOKEN_A, POOL, USER, 7n)]
   const log = exchange('stable', [0n, 10n], [1n, 7n])
   assert.deepEqual(sides([into, ...moves, log], evidence), [[TOKEN_B, 10n, TOKEN_A, 7n]])
   const [first, second] = moves
@@ -275,7 +283,7 @@ for (const [event, count, tail, kind] of TOLD) {
   test(`${event} tells what each coin was`, () => {
     const amounts = Array.from({ length: count }, (_, at) => 10n + BigInt(at))
     const rest = Array.from({ length: tail }, () => 99n)
-    const books = booksOf('facts', [fact({ coins: coinsOf(count) })])
+    const books = buildBooks('facts', [fact({ coins: coinsOf(count) })])
     const log = said(event, [...amounts, ...rest])
     assert.deepEqual(changes([log], books), paired(kind, amounts))
     assert.deepEqual(changes([{ ...log, data: log.data.slice(0, -64) }], books), ['truncated-data'])
@@ -288,12 +296,12 @@ for (const [event, count, tail, kind] of TOLD) {
 
 test('liquidity of pools that take donations: it is received by another, amounts stand behind shares', () => {
   const added = (words: Sides) =>
-    logOf(
+    buildLog(
       POOL,
       [
         toEventSelector('AddLiquidity(address,address,uint256[2],uint256,uint256,uint256)'),
-        topicOf(ROUTER),
-        topicOf(USER),
+        addressTopic(ROUTER),
+        addressTopic(USER),
       ],
       words,
     )
@@ -375,17 +383,21 @@ test('one coin that left is told by its place and stands beside another one', ()
 })
 
 test('one coin that left without a name is the one that the pool paid out in this very amount', () => {
-  const out = transfer(TOKEN_C, POOL, USER, 70n)
+  const out = transferLog(TOKEN_C, POOL, USER, 70n)
   const gone = [['decrease', TOKEN_C, 70n, TOKEN_B, 0n]]
   for (const log of [said(ONE.first, [50n, 70n]), said(ONE.second, [50n, 70n, 99n])]) {
     assert.deepEqual(changes([out, log], three), gone)
     assert.deepEqual(changes([log], three), ['unknown-token'], 'the coin, or nothing')
-    assert.deepEqual(changes([transfer(TOKEN_C, POOL, USER, 71n), log], three), ['unknown-token'])
-    assert.deepEqual(changes([transfer(DAI, POOL, USER, 70n), log], three), ['unknown-token'])
-    assert.deepEqual(changes([transfer(TOKEN_C, USER, POOL, 70n), log], three), ['unknown-token'])
+    assert.deepEqual(changes([transferLog(TOKEN_C, POOL, USER, 71n), log], three), [
+      'unknown-token',
+    ])
+    assert.deepEqual(changes([transferLog(DAI, POOL, USER, 70n), log], three), ['unknown-token'])
+    assert.deepEqual(changes([transferLog(TOKEN_C, USER, POOL, 70n), log], three), [
+      'unknown-token',
+    ])
     assert.deepEqual(
       changes(
-        [out, transfer(DAI, ROUTER, USER, 1n), transfer(TOKEN_A, POOL, USER, 70n), log],
+        [out, transferLog(DAI, ROUTER, USER, 1n), transferLog(TOKEN_A, POOL, USER, 70n), log],
         three,
       ),
       ['unknown-token'],
@@ -396,11 +408,11 @@ test('one coin that left without a name is the one that the pool paid out in thi
 
 test('of the two layouts of one event the amount that left the pool decides', () => {
   const crypto = said(ONE.second, [50n, 2n, 70n])
-  assert.deepEqual(changes([transfer(TOKEN_C, POOL, USER, 70n), crypto], three), [
+  assert.deepEqual(changes([transferLog(TOKEN_C, POOL, USER, 70n), crypto], three), [
     ['decrease', TOKEN_C, 70n, TOKEN_B, 0n],
   ])
   assert.deepEqual(
-    changes([transfer(TOKEN_C, POOL, USER, 2n), said(ONE.second, [1n, 2n, 1_000_000n])], three),
+    changes([transferLog(TOKEN_C, POOL, USER, 2n), said(ONE.second, [1n, 2n, 1_000_000n])], three),
     ['unknown-token'],
     "a pool's supply is never an amount",
   )
@@ -411,7 +423,7 @@ test('without a node, amounts of a change are put to coins only by transfers of 
     ...[10n, 11n],
     ...[0n, 0n, 9n, 9n],
   ])
-  const into = [transfer(TOKEN_B, USER, POOL, 10n), transfer(TOKEN_A, USER, POOL, 11n)]
+  const into = [transferLog(TOKEN_B, USER, POOL, 10n), transferLog(TOKEN_A, USER, POOL, 11n)]
   assert.deepEqual(changes([...into, log], evidence), [['increase', TOKEN_B, 10n, TOKEN_A, 11n]])
   assert.deepEqual(changes([...into.slice(1), log], evidence), ['unknown-token'])
   assert.deepEqual(changes([log], evidence), ['no-matching-transfers'])
@@ -419,7 +431,7 @@ test('without a node, amounts of a change are put to coins only by transfers of 
     ...[10n, 10n],
     ...[0n, 0n, 9n, 9n],
   ])
-  const alike = [TOKEN_B, TOKEN_A].map((token) => transfer(token, USER, POOL, 10n))
+  const alike = [TOKEN_B, TOKEN_A].map((token) => transferLog(token, USER, POOL, 10n))
   assert.deepEqual(
     changes([...alike, same], evidence),
     ['no-matching-transfers'],
@@ -434,7 +446,7 @@ test('without a node, amounts of a change are put to coins only by transfers of 
 
 test('pools of factories that say which pool they made are proven from then on', () => {
   const two = (factory: string) =>
-    logOf(
+    buildLog(
       factory,
       [
         toEventSelector(
@@ -443,7 +455,7 @@ test('pools of factories that say which pool they made are proven from then on',
       ],
       [POOL, 0n, 0n, TOKEN_B, COIN, ...Array.from({ length: 9 }, () => 0n)],
     )
-  const tri = logOf(
+  const tri = buildLog(
     TRI_FACTORY,
     [
       toEventSelector(
@@ -453,7 +465,7 @@ test('pools of factories that say which pool they made are proven from then on',
     [POOL, 0n, 0n, WETH, TOKEN_B, TOKEN_A, TOKEN_C, ...Array.from({ length: 8 }, () => 0n)],
   )
   const log = exchange('ng', [0n, 10n], [1n, 7n])
-  const made = decodeBlock(blockOf([two(NG_FACTORY), log]), booksOf('facts'))
+  const made = decodeBlock(buildSingleTransactionBlock([two(NG_FACTORY), log]), buildBooks('facts'))
   assert.deepEqual(made.pools, [
     {
       address: POOL,
@@ -469,13 +481,15 @@ test('pools of factories that say which pool they made are proven from then on',
     made.poolChanges.map(({ kind }) => kind),
     ['initialize'],
   )
-  assert.deepEqual(sides([two(NG_FACTORY), log], booksOf('facts')), [[TOKEN_B, 10n, WETH, 7n]])
+  assert.deepEqual(sides([two(NG_FACTORY), log], buildBooks('facts')), [[TOKEN_B, 10n, WETH, 7n]])
   assert.deepEqual(
-    decodeBlock(blockOf([tri]), booksOf('facts')).pools.map(({ coins }) => coins),
+    decodeBlock(buildSingleTransactionBlock([tri]), buildBooks('facts')).pools.map(
+      ({ coins }) => coins,
+    ),
     [[TOKEN_B, TOKEN_A, TOKEN_C]],
   )
-  assert.deepEqual(sides([two(USER), log], booksOf('facts')), ['unknown-pool'])
-  assert.deepEqual(sides([{ ...two(NG_FACTORY), data: '0x' }], booksOf('facts')), [
+  assert.deepEqual(sides([two(USER), log], buildBooks('facts')), ['unknown-pool'])
+  assert.deepEqual(sides([{ ...two(NG_FACTORY), data: '0x' }], buildBooks('facts')), [
     'truncated-data',
   ])
 })

@@ -2,19 +2,19 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import {
-  accountList,
-  type Call,
-  decodeCalls,
-  key,
-  tokenAccount,
+  addressFor,
+  buildAccountList,
+  buildTokenBalance,
+  decodeInstructions,
+  type InstructionInput,
   u64le,
-} from '../support/hand-svm.ts'
+} from '../support/builders/svm-block.ts'
 
-const POOL = key('pool')
-const USER = key('user')
-const [MINT_A, MINT_B] = [key('mint a'), key('mint b')]
-const [VAULT_A, VAULT_B] = [key('vault a'), key('vault b')]
-const [USER_A, USER_B] = [key('user a'), key('user b')]
+const POOL = addressFor('pool')
+const USER = addressFor('user')
+const [MINT_A, MINT_B] = [addressFor('mint a'), addressFor('mint b')]
+const [VAULT_A, VAULT_B] = [addressFor('vault a'), addressFor('vault b')]
+const [USER_A, USER_B] = [addressFor('user a'), addressFor('user b')]
 
 /** A checked transfer of Token-2022: its token keeps a fee that it does not state. */
 const sent = (
@@ -22,42 +22,42 @@ const sent = (
   amount: bigint,
   mint: string,
   program: string = PROGRAM_IDS.token2022,
-): Call => ({
+): InstructionInput => ({
   program,
   accounts: [from, mint, to, USER],
   data: Buffer.concat([Buffer.from([12]), u64le(amount), Buffer.from([6])]),
 })
 
-const FORMS: Readonly<Record<string, Pick<Call, 'program' | 'data' | 'accounts'>>> = {
+const FORMS: Readonly<Record<string, Pick<InstructionInput, 'program' | 'data' | 'accounts'>>> = {
   'Raydium CLMM': {
     program: PROGRAM_IDS.raydiumClmm,
     data: '851d59df45eeb00a',
-    accounts: accountList(16, { 0: USER, 2: POOL, 9: VAULT_A, 10: VAULT_B }),
+    accounts: buildAccountList(16, { 0: USER, 2: POOL, 9: VAULT_A, 10: VAULT_B }),
   },
   Orca: {
     program: PROGRAM_IDS.orcaWhirlpool,
     data: '851d59df45eeb00a',
-    accounts: accountList(16, { 0: POOL, 4: USER, 11: VAULT_A, 12: VAULT_B }),
+    accounts: buildAccountList(16, { 0: POOL, 4: USER, 11: VAULT_A, 12: VAULT_B }),
   },
   'Meteora DAMM v1': {
     program: PROGRAM_IDS.meteoraDammV1,
     data: 'a8e3323ebdab54b0',
-    accounts: accountList(16, { 0: POOL, 9: VAULT_A, 10: VAULT_B, 13: USER }),
+    accounts: buildAccountList(16, { 0: POOL, 9: VAULT_A, 10: VAULT_B, 13: USER }),
   },
 }
 
 /** Amounts of the deposits of one transaction whose vaults gained these. */
 const deposits = (
-  form: Pick<Call, 'program' | 'data' | 'accounts'>,
-  calls: readonly (readonly Call[])[],
+  form: Pick<InstructionInput, 'program' | 'data' | 'accounts'>,
+  calls: readonly (readonly InstructionInput[])[],
   [gainedA, gainedB]: readonly [bigint, bigint],
 ) => {
   const tokenBalances = [
-    tokenAccount(VAULT_A, POOL, MINT_A, { preRaw: 5n, postRaw: 5n + gainedA }),
-    tokenAccount(VAULT_B, POOL, MINT_B, { preRaw: null, postRaw: gainedB }),
+    buildTokenBalance(VAULT_A, POOL, MINT_A, { preRaw: 5n, postRaw: 5n + gainedA }),
+    buildTokenBalance(VAULT_B, POOL, MINT_B, { preRaw: null, postRaw: gainedB }),
   ]
-  const grown = calls.map((each): Call => ({ ...form, calls: each }))
-  const { poolChanges } = decodeCalls(grown, { tokenBalances })
+  const grown = calls.map((each): InstructionInput => ({ ...form, calls: each }))
+  const { poolChanges } = decodeInstructions(grown, { tokenBalances })
   return poolChanges.map(({ kind, amountARaw, amountBRaw }) => [kind, amountARaw, amountBRaw])
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Type } from 'typebox'
 import { namedObject, nullable } from '../../schemas/api/common.ts'
-import { withComponents } from '../../serving/http/document-components.ts'
+import { extractComponents } from '../../serving/http/openapi-components.ts'
 
 const documentOf = (...schemas: readonly unknown[]) => ({
   info: { title: 'An API' },
@@ -20,7 +20,7 @@ const documentOf = (...schemas: readonly unknown[]) => ({
   },
 })
 
-const schemasOf = (document: ReturnType<typeof withComponents>): unknown => {
+const schemasOf = (document: ReturnType<typeof extractComponents>): unknown => {
   const { paths } = document as unknown as ReturnType<typeof documentOf>
   return Object.values(paths['/things'].get.responses).map(
     ({ content }) => content['application/json'].schema,
@@ -31,7 +31,7 @@ const Part = namedObject('Part', { title: Type.String() })
 const PART = { $ref: '#/components/schemas/Part' }
 
 test('a schema with a title becomes a component wherever it occurs, and a reference there', () => {
-  const named = withComponents(
+  const named = extractComponents(
     documentOf(
       namedObject('Whole', { part: Part, parts: Type.Array(Part), none: nullable(Part) }),
       Type.Record(Type.String(), Part),
@@ -63,7 +63,7 @@ test('a schema with a title becomes a component wherever it occurs, and a refere
 
 test('two different schemas of one title are refused', () => {
   const other = namedObject('Part', { title: Type.Integer() })
-  assert.throws(() => withComponents(documentOf(Part, other)), /called Part/)
+  assert.throws(() => extractComponents(documentOf(Part, other)), /called Part/)
 })
 
 test('problems of one status are one component; a problem that says something else stays where it is', () => {
@@ -75,7 +75,7 @@ test('problems of one status are one component; a problem that says something el
     '/two': { get: { responses: problem('No such chain') } },
     '/three': { get: { responses: problem('No such endpoint') } },
   }
-  const { paths: referred, components } = withComponents({ paths })
+  const { paths: referred, components } = extractComponents({ paths })
   const shared = { 404: { $ref: '#/components/responses/Status404' } }
   assert.deepEqual(referred, {
     '/one': { get: { responses: shared } },

@@ -86,7 +86,9 @@ test('a comment cites no document that readers of the repository do not have', (
 test('a sentence says "is not a pool", never "is no pool"', () => {
   const found = [...SOURCES, ...PAGES].flatMap((file) =>
     [
-      ...read(file).matchAll(/(?<!\bthere )\b(?:is|are|was|were) no (?!other\b|longer\b|more\b|pool")\w+/g),
+      ...read(file).matchAll(
+        /(?<!\bthere )\b(?:is|are|was|were) no (?!other\b|longer\b|more\b|pool")\w+/g,
+      ),
     ].map(([words]) => `${file}: ${words}`),
   )
   assert.deepEqual(found, [])

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeAbiParameters } from 'viem'
 import { textIn, wordsIn } from '../../ingestors/evm/abi/dynamic.ts'
-import { word } from '../support/recordings.ts'
+import { hexWord } from '../support/recordings/ethereum.ts'
 
 const list = (...values: readonly bigint[]): string =>
   encodeAbiParameters([{ type: 'uint256' }, { type: 'uint256[]' }], [9n, values])
 const text = (value: string): string =>
   encodeAbiParameters([{ type: 'uint256' }, { type: 'string' }], [9n, value])
-const data = (...words: readonly bigint[]): string => `0x${words.map(word).join('')}`
+const data = (...words: readonly bigint[]): string => `0x${words.map(hexWord).join('')}`
 const MAX = (1n << 256n) - 1n
 
 test('lists and texts are read where their word says', () => {

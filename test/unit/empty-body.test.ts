@@ -4,10 +4,10 @@ import { loadConfig } from '../../core/config/config.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { RotateWebhook } from '../../schemas/api/webhook.ts'
-import { makeBaseApp } from '../../serving/http/base.ts'
+import { createBaseApp } from '../../serving/http/base-app.ts'
 
 const opened = async () => {
-  const app = await makeBaseApp(
+  const app = await createBaseApp(
     { metrics: makeMetrics(), log: silentLogger(), config: loadConfig({}), nowMs: () => 0 },
     { title: 'test', description: 'test', securitySchemes: {} },
   )

@@ -4,32 +4,32 @@ import { type AbiParameter, parseAbi, toEventSelector } from 'viem'
 import { EVM_FAMILIES } from '../../ingestors/evm/protocols/families.ts'
 import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
 import {
-  booksOf,
+  addressTopic,
+  buildBooks,
   ROUTER,
   TOKEN_A,
   TOPIC,
-  topicOf,
-  transfer,
+  transferLog,
   USER,
-} from '../support/made-up-chain.ts'
-import { blockOf, logOf } from '../support/recordings.ts'
+} from '../support/builders/dex-logs.ts'
+import { buildLog, buildSingleTransactionBlock } from '../support/recordings/ethereum.ts'
 
 const WETH = '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2'
 const ZERO = `0x${'00'.repeat(20)}`
-const transfersOf = (logs: Parameters<typeof blockOf>[0]) =>
-  decodeBlock(blockOf(logs), booksOf('facts')).transfers.map(
+const transfersOf = (logs: Parameters<typeof buildSingleTransactionBlock>[0]) =>
+  decodeBlock(buildSingleTransactionBlock(logs), buildBooks('facts')).transfers.map(
     ({ token, from, to, amountRaw, wrap }) => [token, from, to, amountRaw, wrap],
   )
 
 test('three topics are a token that moved, also none of it; four are a collectible; one is an old token', () => {
-  const pay = transfer(TOKEN_A, USER, ROUTER, 5n)
+  const pay = transferLog(TOKEN_A, USER, ROUTER, 5n)
   assert.deepEqual(
     transfersOf([
       pay,
-      transfer(TOKEN_A, USER, ROUTER, 0n),
-      { ...pay, topics: [...pay.topics, topicOf(USER)], data: '0x' },
-      logOf(TOKEN_A, [TOPIC.transfer], [USER, ROUTER, 6n]),
-      transfer(TOKEN_A, USER, ROUTER, -1n),
+      transferLog(TOKEN_A, USER, ROUTER, 0n),
+      { ...pay, topics: [...pay.topics, addressTopic(USER)], data: '0x' },
+      buildLog(TOKEN_A, [TOPIC.transfer], [USER, ROUTER, 6n]),
+      transferLog(TOKEN_A, USER, ROUTER, -1n),
     ]),
     [
       [TOKEN_A, USER, ROUTER, 5n, false],
@@ -42,15 +42,18 @@ test('three topics are a token that moved, also none of it; four are a collectib
 
 test('moves of the coin that the chain itself logs are not moves of a token', () => {
   const system = '0xfffffffffffffffffffffffffffffffffffffffe'
-  const logs = [transfer(system, USER, ROUTER, 5n), transfer(TOKEN_A, USER, ROUTER, 6n)]
+  const logs = [transferLog(system, USER, ROUTER, 5n), transferLog(TOKEN_A, USER, ROUTER, 6n)]
   assert.deepEqual(transfersOf(logs), [[TOKEN_A, USER, ROUTER, 6n, false]])
-  assert.deepEqual(subjectsOf(blockOf(logs), booksOf('facts').protocols).tokens, [TOKEN_A])
+  assert.deepEqual(
+    subjectsOf(buildSingleTransactionBlock(logs), buildBooks('facts').protocols).tokens,
+    [TOKEN_A],
+  )
 })
 
 test('a transfer without its amount is dropped', () => {
   const { dropped } = decodeBlock(
-    blockOf([{ ...transfer(TOKEN_A, USER, ROUTER, 5n), data: '0x' }]),
-    booksOf('facts'),
+    buildSingleTransactionBlock([{ ...transferLog(TOKEN_A, USER, ROUTER, 5n), data: '0x' }]),
+    buildBooks('facts'),
   )
   assert.deepEqual(
     dropped.map(({ reason, protocol }) => [reason, protocol]),
@@ -59,11 +62,11 @@ test('a transfer without its amount is dropped', () => {
 })
 
 test('the wrapped coin is made and unmade by deposits and withdrawals; no other contract is', () => {
-  const deposit = (token: string) => logOf(token, [TOPIC.deposit, topicOf(USER)], [5n])
+  const deposit = (token: string) => buildLog(token, [TOPIC.deposit, addressTopic(USER)], [5n])
   assert.deepEqual(
     transfersOf([
       deposit(WETH),
-      logOf(WETH, [TOPIC.withdrawal, topicOf(USER)], [4n]),
+      buildLog(WETH, [TOPIC.withdrawal, addressTopic(USER)], [4n]),
       deposit(TOKEN_A),
     ]),
     [

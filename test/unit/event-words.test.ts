@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { decodeEventLog, type Hex, parseAbi } from 'viem'
 import { EVM_FAMILIES, eventOf } from '../../ingestors/evm/protocols/families.ts'
 import type { Said } from '../../ingestors/evm/protocols/types.ts'
-import { recording, recordingNames } from '../support/recordings.ts'
+import { recordedEthereumBlock, recordingNames } from '../support/recordings/ethereum.ts'
 
 /** Families whose recorded events are read a second time, by the ABI of their signature. */
 const COMPARED = new Set(['curve', 'balancer_v2', 'balancer_v3', 'uniswap_v4'])
@@ -19,7 +19,7 @@ const ABIS = new Map(
 )
 
 const logs = recordingNames()
-  .flatMap((name) => recording(name).transactions)
+  .flatMap((name) => recordedEthereumBlock(name).transactions)
   .flatMap((tx) => (tx.success ? tx.logs : []))
   .flatMap((log) => {
     const found = eventOf(log)

@@ -3,15 +3,15 @@ import { test } from 'node:test'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { EvmBlock, TokenFact } from '../../schemas/events.ts'
 import {
-  booksOf,
+  addressTopic,
+  buildBooks,
   TOKEN_A,
   TOKEN_B,
   TOPIC,
-  topicOf,
-  transfer,
+  transferLog,
   USER,
-} from '../support/made-up-chain.ts'
-import { blockOf, logOf } from '../support/recordings.ts'
+} from '../support/builders/dex-logs.ts'
+import { buildLog, buildSingleTransactionBlock } from '../support/recordings/ethereum.ts'
 
 const ZERO = `0x${'0'.repeat(40)}`
 const DEV = `0x${'f0'.repeat(20)}`
@@ -23,14 +23,14 @@ const making = (block: EvmBlock, contractAddress: string): EvmBlock => ({
 
 test('tokens that come from nowhere or go there change the supply', () => {
   const { supplies } = decodeBlock(
-    blockOf([
-      transfer(TOKEN_A, ZERO, USER, 5n),
-      transfer(TOKEN_A, USER, DEV, 4n),
-      transfer(TOKEN_A, DEV, ZERO, 3n),
-      transfer(TOKEN_A, ZERO, ZERO, 2n),
-      transfer(TOKEN_A, ZERO, USER, 0n),
+    buildSingleTransactionBlock([
+      transferLog(TOKEN_A, ZERO, USER, 5n),
+      transferLog(TOKEN_A, USER, DEV, 4n),
+      transferLog(TOKEN_A, DEV, ZERO, 3n),
+      transferLog(TOKEN_A, ZERO, ZERO, 2n),
+      transferLog(TOKEN_A, ZERO, USER, 0n),
     ]),
-    booksOf('facts'),
+    buildBooks('facts'),
   )
   assert.deepEqual(
     supplies.map(({ type, token, amountRaw, logIndex }) => [type, token, amountRaw, logIndex]),
@@ -42,10 +42,10 @@ test('tokens that come from nowhere or go there change the supply', () => {
 })
 
 test('a contract that moves tokens of its own as it is made is a token', () => {
-  const block = blockOf([
-    transfer(TOKEN_B, USER, DEV, 1n),
-    transfer(TOKEN_A, ZERO, DEV, 1_000n),
-    transfer(TOKEN_A, DEV, USER, 10n),
+  const block = buildSingleTransactionBlock([
+    transferLog(TOKEN_B, USER, DEV, 1n),
+    transferLog(TOKEN_A, ZERO, DEV, 1_000n),
+    transferLog(TOKEN_A, DEV, USER, 10n),
   ])
   const fact: TokenFact = {
     address: TOKEN_A,
@@ -54,7 +54,7 @@ test('a contract that moves tokens of its own as it is made is a token', () => {
     symbol: 'C',
     totalSupplyRaw: 1_000n,
   }
-  const books = booksOf('facts')
+  const books = buildBooks('facts')
   const token = (address: string) => (address === TOKEN_A ? fact : undefined)
   const birth = {
     kind: 'birth',
@@ -78,6 +78,13 @@ test('a contract that moves tokens of its own as it is made is a token', () => {
 })
 
 test('a collectible is not a token', () => {
-  const minted = logOf(TOKEN_A, [TOPIC.transfer, topicOf(ZERO), topicOf(DEV), topicOf(USER)], [])
-  assert.deepEqual(decodeBlock(making(blockOf([minted]), TOKEN_A), booksOf('facts')).births, [])
+  const minted = buildLog(
+    TOKEN_A,
+    [TOPIC.transfer, addressTopic(ZERO), addressTopic(DEV), addressTopic(USER)],
+    [],
+  )
+  assert.deepEqual(
+    decodeBlock(making(buildSingleTransactionBlock([minted]), TOKEN_A), buildBooks('facts')).births,
+    [],
+  )
 })

@@ -11,8 +11,13 @@ import {
 } from '../../ingestors/to-wire/evm-feeds.ts'
 import { MAX_FEED_BYTES } from '../../ingestors/to-wire/flat.ts'
 import type { Uncle } from '../../schemas/block-parts.ts'
-import { blockOf, logOf, recording, recordingJson } from '../support/recordings.ts'
-import { tracedBlock } from '../support/traces.ts'
+import {
+  buildLog,
+  buildSingleTransactionBlock,
+  recordedEthereumBlock,
+  recordingJson,
+} from '../support/recordings/ethereum.ts'
+import { recordedBlockWithTraces } from '../support/recordings/traces.ts'
 
 test('signatures stand under their own hash', () => {
   for (const [hash, { text }] of EVENT_SIGNATURES) assert.equal(toEventSelector(text), hash)
@@ -31,7 +36,7 @@ const receiptsOf = (name: string): readonly Receipt[] =>
 test('every recorded log is an event, named where the table knows it', () => {
   const name = 'block_17148268.json'
   const logs = receiptsOf(name).flatMap((receipt) => receipt.logs)
-  const events = logEvents(recording(name))
+  const events = logEvents(recordedEthereumBlock(name))
   assert.deepEqual(
     events.map(({ event }) => [event.log_index, event.topics, event.data]),
     logs.map(({ topics, data }, index) => [index, topics, data]),
@@ -47,14 +52,14 @@ test('every recorded log is an event, named where the table knows it', () => {
 
 test('data that no record has room for is cut', () => {
   const data = `0x${'ab'.repeat(MAX_FEED_BYTES + 9)}`
-  const block = blockOf([{ ...logOf(`0x${'aa'.repeat(20)}`, [], []), data }])
+  const block = buildSingleTransactionBlock([{ ...buildLog(`0x${'aa'.repeat(20)}`, [], []), data }])
   const [event] = logEvents(block)
   assert.equal(event?.event.data?.length, 2 + 2 * MAX_FEED_BYTES)
   assert.equal(event?.event.topic0, '', 'a log may have no topic')
 })
 
 test('calls carry their transaction, and their method where the table knows it', () => {
-  const block = tracedBlock('block_17148268.json')
+  const block = recordedBlockWithTraces('block_17148268.json')
   const events = callEvents(block)
   assert.equal(events.length, 891)
   const passed = events.filter(({ event }) => event.input?.startsWith('0xa9059cbb'))
@@ -69,7 +74,7 @@ test('calls carry their transaction, and their method where the table knows it',
 
 test('what a block pays: the part of its fees that is not burnt, no coin of its own since the merge', () => {
   const name = 'block_18000000.json'
-  const block = recording(name)
+  const block = recordedEthereumBlock(name)
   const [reward, ...others] = minerRewardEvents(block)
   assert.deepEqual(others, [])
   const tips = receiptsOf(name).reduce(
@@ -102,7 +107,8 @@ const uncleAt = (height: number, miner: string, index = 0): Uncle => ({
 
 test('before the merge a block makes coins, for uncles too', () => {
   const coin = 10n ** 18n
-  const rewardAt = (height: number) => minerRewards({ ...blockOf([]), height })[0]?.staticRaw
+  const rewardAt = (height: number) =>
+    minerRewards({ ...buildSingleTransactionBlock([]), height })[0]?.staticRaw
   assert.deepEqual([0, 1, 4_369_999, 4_370_000, 7_280_000, 15_537_393, 15_537_394].map(rewardAt), [
     0n,
     5n * coin,
@@ -116,7 +122,7 @@ test('before the merge a block makes coins, for uncles too', () => {
   const height = 10_000_000
   const uncles = [uncleAt(height - 1, one), uncleAt(height - 6, other, 1)]
   const uncleHashes = uncles.map(({ hash }) => hash)
-  const block = { ...blockOf([]), height, uncles, uncleHashes }
+  const block = { ...buildSingleTransactionBlock([]), height, uncles, uncleHashes }
   assert.deepEqual(
     minerRewards(block).map(({ miner, staticRaw, uncleRaw }) => [miner, staticRaw, uncleRaw]),
     [
@@ -139,5 +145,8 @@ test('before the merge a block makes coins, for uncles too', () => {
 })
 
 test('another chain makes no coins with its blocks', () => {
-  assert.equal(minerRewards({ ...blockOf([]), chain: 'bsc', height: 5 })[0]?.staticRaw, 0n)
+  assert.equal(
+    minerRewards({ ...buildSingleTransactionBlock([]), chain: 'bsc', height: 5 })[0]?.staticRaw,
+    0n,
+  )
 })

@@ -4,8 +4,8 @@ import { decodeEventLog, type Hex, parseAbi } from 'viem'
 import { eventOf } from '../../ingestors/evm/protocols/families.ts'
 import type { Said } from '../../ingestors/evm/protocols/types.ts'
 import type { Log } from '../../schemas/events.ts'
-import { chainRecording, chainRecordings } from '../support/chain-recordings.ts'
-import { TOPIC } from '../support/made-up-chain.ts'
+import { TOPIC } from '../support/builders/dex-logs.ts'
+import { chainRecording, chainRecordings } from '../support/recordings/evm-chains.ts'
 
 type Args = Readonly<Record<string, bigint | string | number | boolean>>
 

@@ -9,7 +9,7 @@ import {
   poolFact,
 } from '../../ingestors/evm/metadata/pool-verification.ts'
 import type { Call, CallAnswer } from '../../ingestors/follow/contract.ts'
-import { POOL, ROUTER, TOKEN_A, TOKEN_B } from '../support/made-up-chain.ts'
+import { POOL, ROUTER, TOKEN_A, TOKEN_B } from '../support/builders/dex-logs.ts'
 
 const ABI = parseAbi([
   'function factory() view returns (address)',

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FAULTS, Fault, type FaultName, Outage } from '../../core/errors.ts'
-import { faultOf, problemMedia, problemOf, statusOf } from '../../serving/http/problem.ts'
+import {
+  problemBody,
+  problemMediaType,
+  problemStatus,
+  toFault,
+} from '../../serving/http/problem-details.ts'
 
 const NAMES = Object.keys(FAULTS) as FaultName[]
 const CONTEXT = {
@@ -16,10 +21,10 @@ test('codes are unique, and a status mode changes statuses only', () => {
   assert.equal(new Set(NAMES.map((name) => FAULTS[name].code)).size, NAMES.length)
   for (const name of NAMES) {
     const fault = new Fault(name)
-    assert.equal(statusOf(fault, 'semantic'), FAULTS[name].status)
-    assert.equal(statusOf(fault, 'reference'), FAULTS[name].reference)
-    const ours = problemOf(fault, CONTEXT)
-    const reference = problemOf(fault, { ...CONTEXT, statusMode: 'reference' })
+    assert.equal(problemStatus(fault, 'semantic'), FAULTS[name].status)
+    assert.equal(problemStatus(fault, 'reference'), FAULTS[name].reference)
+    const ours = problemBody(fault, CONTEXT)
+    const reference = problemBody(fault, { ...CONTEXT, statusMode: 'reference' })
     assert.deepEqual({ ...ours, status: 0 }, { ...reference, status: 0 })
   }
 })
@@ -29,7 +34,7 @@ test('the body has every field, with the message twice', () => {
     parameter: 'limit',
     value: '101',
   })
-  assert.deepEqual(problemOf(fault, CONTEXT), {
+  assert.deepEqual(problemBody(fault, CONTEXT), {
     type: 'https://docs.example/errors/40002',
     title: 'A parameter is not valid',
     status: 400,
@@ -47,11 +52,11 @@ test('the body has every field, with the message twice', () => {
 test('what went wrong inside is never told', () => {
   const inside = new Error('SELECT secret FROM table at 10.0.0.7')
   for (const error of [inside, new Outage('warehouse', inside.message), 'a thrown text', null]) {
-    const body = JSON.stringify(problemOf(faultOf(error), CONTEXT))
+    const body = JSON.stringify(problemBody(toFault(error), CONTEXT))
     assert.doesNotMatch(body, /SELECT|10\.0\.0\.7|thrown/)
     assert.match(body, /"status":50[03]/)
   }
-  assert.equal(problemOf(faultOf(new Outage('warehouse', 'gone')), CONTEXT).code, 50005)
+  assert.equal(problemBody(toFault(new Outage('warehouse', 'gone')), CONTEXT).code, 50005)
 })
 
 test('errors of the framework get their own rows', () => {
@@ -64,7 +69,7 @@ test('errors of the framework get their own rows', () => {
     [503, 500],
   ]
   for (const [statusCode, code] of cases) {
-    assert.equal(faultOf(Object.assign(new Error('x'), { statusCode })).code, code)
+    assert.equal(toFault(Object.assign(new Error('x'), { statusCode })).code, code)
   }
 })
 
@@ -83,11 +88,11 @@ const complaint = (path: string, keyword: string, params: object = {}) => ({
 
 test('one bad value names itself, several are listed', () => {
   const inputs = { querystring: { limit: '500', resolution: '7m' } }
-  const limit = faultOf(invalid(complaint('/limit', 'maximum')), inputs)
+  const limit = toFault(invalid(complaint('/limit', 'maximum')), inputs)
   assert.equal(limit.code, 40002)
   assert.deepEqual(limit.details, { parameter: 'limit', value: '500' })
 
-  const resolution = faultOf(
+  const resolution = toFault(
     invalid(complaint('/resolution', 'enum', { allowedValues: ['1m'] })),
     inputs,
   )
@@ -97,10 +102,10 @@ test('one bad value names itself, several are listed', () => {
     value: '7m',
     allowed_values: ['1m'],
   })
-  const missing = faultOf(invalid(complaint('', 'required', { missingProperty: 'resolution' })))
+  const missing = toFault(invalid(complaint('', 'required', { missingProperty: 'resolution' })))
   assert.equal(missing.code, 40004)
 
-  const both = faultOf(invalid(complaint('/limit', 'maximum'), complaint('/from', 'type')), inputs)
+  const both = toFault(invalid(complaint('/limit', 'maximum'), complaint('/from', 'type')), inputs)
   assert.equal(both.code, 40001)
   assert.deepEqual(both.details?.errors, [
     { path: '/limit', rule: 'maximum', message: 'is wrong by maximum' },
@@ -109,9 +114,9 @@ test('one bad value names itself, several are listed', () => {
 })
 
 test('plain JSON only for who accepts nothing else', () => {
-  assert.match(problemMedia(), /^application\/problem\+json/)
-  assert.match(problemMedia('*/*'), /^application\/problem\+json/)
-  assert.match(problemMedia('application/json, */*;q=0.1'), /^application\/problem\+json/)
-  assert.match(problemMedia('text/html'), /^application\/problem\+json/)
-  assert.match(problemMedia('application/json'), /^application\/json/)
+  assert.match(problemMediaType(), /^application\/problem\+json/)
+  assert.match(problemMediaType('*/*'), /^application\/problem\+json/)
+  assert.match(problemMediaType('application/json, */*;q=0.1'), /^application\/problem\+json/)
+  assert.match(problemMediaType('text/html'), /^application\/problem\+json/)
+  assert.match(problemMediaType('application/json'), /^application\/json/)
 })

@@ -14,25 +14,25 @@ import { openProof, poolCalls, poolFact } from '../../ingestors/evm/metadata/poo
 import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
 import type { LaunchPlace, PoolFact } from '../../schemas/events.ts'
 import {
-  cut,
-  eventLog,
-  expectedLog,
-  reasonsOf,
-  recordedLog,
-  type Unplaced,
-  withWord,
-} from '../support/evm-logs.ts'
-import {
+  addressTopic,
   POOL,
   ROUTER,
   TOKEN_A,
   TOKEN_B,
   TOPIC,
-  topicOf,
-  transfer,
+  transferLog,
   USER,
-} from '../support/made-up-chain.ts'
-import { blockOf, logOf } from '../support/recordings.ts'
+} from '../support/builders/dex-logs.ts'
+import {
+  buildEventLog,
+  dropReasons,
+  expectedLog,
+  type LogWithoutIndex,
+  recordedLog,
+  withDataWord,
+  withoutLastByte,
+} from '../support/builders/evm-event-log.ts'
+import { buildLog, buildSingleTransactionBlock } from '../support/recordings/ethereum.ts'
 
 const MANAGER = '0x5c952063c7fc8610ffdb798152d69f0b9550762b'
 const FIRST_MANAGER = '0xec4549cadce5da21df6e6422d448034b5233bfbc'
@@ -69,19 +69,20 @@ const booksOf = (proof: Books['proof'], ...facts: readonly PoolFact[]): Books =>
   protocols,
   pool: (address) => facts.find((fact) => fact.address === address),
 })
-const decode = (logs: readonly Unplaced[], books: Books) => decodeBlock(blockOf(logs), books)
+const decode = (logs: readonly LogWithoutIndex[], books: Books) =>
+  decodeBlock(buildSingleTransactionBlock(logs), books)
 
 interface Trade {
   readonly amount?: bigint
   readonly cost?: bigint
 }
 const trade = (name: string, { amount = 700n, cost = 10n }: Trade = {}, by = MANAGER) =>
-  eventLog(by, name + SECOND, [TOKEN, USER, 5n, amount, cost, 1n, 900n, 40n])
+  buildEventLog(by, name + SECOND, [TOKEN, USER, 5n, amount, cost, 1n, 900n, 40n])
 const firstTrade = (name: string, { amount = 700n, cost = 10n }: Trade = {}, by = FIRST_MANAGER) =>
-  eventLog(by, name + FIRST, [TOKEN, USER, amount, cost])
+  buildEventLog(by, name + FIRST, [TOKEN, USER, amount, cost])
 /** As the deployed contract logs it. */
 const paidTrade = (name: string) =>
-  eventLog(FIRST_MANAGER, `${name}${FIRST.slice(0, -1)}, uint256 fee)`, [
+  buildEventLog(FIRST_MANAGER, `${name}${FIRST.slice(0, -1)}, uint256 fee)`, [
     TOKEN,
     USER,
     700n,
@@ -89,9 +90,9 @@ const paidTrade = (name: string) =>
     1n,
   ])
 const create = (name = 'Coin', symbol = 'C', by = MANAGER) =>
-  eventLog(by, CREATE, [USER, TOKEN, 7n, name, symbol, 10n ** 27n, 1n, 0n])
-const tradeStop = eventLog(MANAGER, 'TradeStop(address token)', [TOKEN])
-const liquidityAdded = eventLog(
+  buildEventLog(by, CREATE, [USER, TOKEN, 7n, name, symbol, 10n ** 27n, 1n, 0n])
+const tradeStop = buildEventLog(MANAGER, 'TradeStop(address token)', [TOKEN])
+const liquidityAdded = buildEventLog(
   MANAGER,
   'LiquidityAdded(address base, uint256 offers, address quote, uint256 funds)',
   [TOKEN, 200n, COIN, 20n],
@@ -199,34 +200,34 @@ test('the first contract is always paid in the coin, which needs no fact', () =>
   }
 })
 
-const bought = transfer(TOKEN, MANAGER, USER, 700n)
-const sold = transfer(TOKEN, USER, MANAGER, 700n)
+const bought = transferLog(TOKEN, MANAGER, USER, 700n)
+const sold = transferLog(TOKEN, USER, MANAGER, 700n)
 const EVIDENCE: readonly (readonly [
   string,
-  readonly Unplaced[],
+  readonly LogWithoutIndex[],
   readonly [string | null, string | null],
 ])[] = [
   [
     'paid in a token',
-    [transfer(QUOTE, USER, MANAGER, 10n), bought, trade('TokenPurchase')],
+    [transferLog(QUOTE, USER, MANAGER, 10n), bought, trade('TokenPurchase')],
     [QUOTE, TOKEN],
   ],
   ['paid in the coin', [bought, trade('TokenPurchase')], [WBNB, TOKEN]],
   [
     'paid in a token, the fee with it',
-    [transfer(QUOTE, USER, MANAGER, 11n), bought, trade('TokenPurchase')],
+    [transferLog(QUOTE, USER, MANAGER, 11n), bought, trade('TokenPurchase')],
     [null, TOKEN],
   ],
   [
     'sold for a token',
-    [sold, transfer(QUOTE, MANAGER, USER, 10n), trade('TokenSale')],
+    [sold, transferLog(QUOTE, MANAGER, USER, 10n), trade('TokenSale')],
     [TOKEN, QUOTE],
   ],
   ['sold for the coin', [sold, trade('TokenSale')], [TOKEN, WBNB]],
   ['a log alone', [trade('TokenPurchase')], [null, TOKEN]],
   [
     'the same amount of another token beside it',
-    [sold, transfer(QUOTE, USER, MANAGER, 700n), trade('TokenSale')],
+    [sold, transferLog(QUOTE, USER, MANAGER, 700n), trade('TokenSale')],
     [TOKEN, WBNB],
   ],
 ]
@@ -244,7 +245,7 @@ for (const [what, logs, tokens] of EVIDENCE) {
 
 test('with facts a trade on a curve that its contract does not know is none', () => {
   const reasons = (...facts: readonly PoolFact[]) =>
-    reasonsOf(decode([trade('TokenPurchase')], booksOf('facts', ...facts)))
+    dropReasons(decode([trade('TokenPurchase')], booksOf('facts', ...facts)))
   assert.deepEqual(reasons(), ['unknown-pool'])
   assert.deepEqual(reasons({ ...curve(QUOTE), proven: false, protocol: null }), ['unproven-pool'])
   assert.deepEqual(reasons({ ...curve(QUOTE), protocol: 'uniswap_v2' }), ['unlisted-contract'])
@@ -261,11 +262,11 @@ test('what others log in the name of the launchpad is theirs', () => {
     { ...liquidityAdded, address: ROUTER },
   ]
   const decoded = decode(logs, booksOf('facts', curve(QUOTE)))
-  assert.deepEqual(reasonsOf(decoded), new Array(7).fill('unlisted-contract'))
+  assert.deepEqual(dropReasons(decoded), new Array(7).fill('unlisted-contract'))
   assert.deepEqual([...decoded.swaps, ...decoded.births, ...decoded.migrations], [])
 })
 
-const BAD: readonly (readonly [string, Unplaced, string])[] = [
+const BAD: readonly (readonly [string, LogWithoutIndex, string])[] = [
   ['a purchase of nothing', trade('TokenPurchase', { amount: 0n, cost: 0n }), 'zero-amount'],
   ['a sale of everything there is', trade('TokenSale', { amount: MAX }), 'impossible-amount'],
   [
@@ -274,25 +275,25 @@ const BAD: readonly (readonly [string, Unplaced, string])[] = [
     'zero-amount',
   ],
   ['a first sale of too much', firstTrade('TokenSale', { amount: MAX }), 'impossible-amount'],
-  ['a cut purchase', cut(trade('TokenPurchase')), 'truncated-data'],
-  ['a cut first sale', cut(firstTrade('TokenSale')), 'truncated-data'],
-  ['a cut first sale with its fee', cut(paidTrade('TokenSale')), 'truncated-data'],
-  ['a cut stop', cut(tradeStop), 'truncated-data'],
-  ['a cut migration', cut(liquidityAdded), 'truncated-data'],
+  ['a cut purchase', withoutLastByte(trade('TokenPurchase')), 'truncated-data'],
+  ['a cut first sale', withoutLastByte(firstTrade('TokenSale')), 'truncated-data'],
+  ['a cut first sale with its fee', withoutLastByte(paidTrade('TokenSale')), 'truncated-data'],
+  ['a cut stop', withoutLastByte(tradeStop), 'truncated-data'],
+  ['a cut migration', withoutLastByte(liquidityAdded), 'truncated-data'],
   [
     'a creation without its texts',
     { ...create(), data: create().data.slice(0, 2 + 7 * 64) },
     'truncated-data',
   ],
-  ['a name that lies outside', withWord(create(), 3, 1n << 40n), 'bad-array'],
-  ['a name at an odd place', withWord(create(), 3, 257n), 'bad-array'],
-  ['a symbol without an end', withWord(create(), 10, 1n << 255n), 'bad-array'],
+  ['a name that lies outside', withDataWord(create(), 3, 1n << 40n), 'bad-array'],
+  ['a name at an odd place', withDataWord(create(), 3, 257n), 'bad-array'],
+  ['a symbol without an end', withDataWord(create(), 10, 1n << 255n), 'bad-array'],
 ]
 
 for (const [what, log, reason] of BAD) {
   test(`${what} is refused: ${reason}`, () => {
     const decoded = decode([log], booksOf('facts', curve(QUOTE)))
-    assert.deepEqual(reasonsOf(decoded), [reason])
+    assert.deepEqual(dropReasons(decoded), [reason])
     assert.deepEqual([...decoded.swaps, ...decoded.births, ...decoded.poolChanges], [])
   })
 }
@@ -304,9 +305,12 @@ test('a longer layout is read, another number of topics is another event, a fail
   }
   const books = booksOf('facts', curve(QUOTE))
   assert.equal(decode([longer], books).swaps.length, 1)
-  const indexed = { ...trade('TokenSale'), topics: [...trade('TokenSale').topics, topicOf(TOKEN)] }
+  const indexed = {
+    ...trade('TokenSale'),
+    topics: [...trade('TokenSale').topics, addressTopic(TOKEN)],
+  }
   assert.deepEqual(decode([indexed], books).swaps, [])
-  const failed = blockOf([trade('TokenSale'), create()], { success: false })
+  const failed = buildSingleTransactionBlock([trade('TokenSale'), create()], { success: false })
   assert.deepEqual(decodeBlock(failed, books).births, [])
 })
 
@@ -353,18 +357,18 @@ test('texts are cleaned and may be empty', () => {
   )
 })
 
-const paired = (pair: string): Unplaced =>
-  logOf(
+const paired = (pair: string): LogWithoutIndex =>
+  buildLog(
     PAIR_FACTORY,
     [
       TOPIC.pairCreated,
-      topicOf([TOKEN, WBNB].sort()[0] ?? ''),
-      topicOf([TOKEN, WBNB].sort()[1] ?? ''),
+      addressTopic([TOKEN, WBNB].sort()[0] ?? ''),
+      addressTopic([TOKEN, WBNB].sort()[1] ?? ''),
     ],
     [pair, 1n],
   )
-const filled = (pair: string): Unplaced =>
-  logOf(pair, [TOPIC.v2Mint, topicOf(MANAGER)], [200n, 20n])
+const filled = (pair: string): LogWithoutIndex =>
+  buildLog(pair, [TOPIC.v2Mint, addressTopic(MANAGER)], [200n, 20n])
 const pairFact: PoolFact = {
   address: POOL,
   tokenA: TOKEN,
@@ -378,7 +382,7 @@ const moved = { protocol: 'pancakeswap_v2', pool: POOL }
 const known = curve(COIN)
 const MIGRATIONS: readonly (readonly [
   string,
-  readonly Unplaced[],
+  readonly LogWithoutIndex[],
   readonly PoolFact[],
   readonly number[],
   LaunchPlace | null,
@@ -424,7 +428,7 @@ for (const [what, logs, facts, at, to] of MIGRATIONS) {
         to,
       })),
     )
-    assert.deepEqual(reasonsOf(decoded), [])
+    assert.deepEqual(dropReasons(decoded), [])
   })
 }
 
@@ -438,11 +442,12 @@ test('a pool that got liquidity comes before one that only opened', () => {
 })
 
 test('curves are looked up by their token, where the log is whole', () => {
-  const pools = (logs: readonly Unplaced[]) => subjectsOf(blockOf(logs), protocols).pools
+  const pools = (logs: readonly LogWithoutIndex[]) =>
+    subjectsOf(buildSingleTransactionBlock(logs), protocols).pools
   const curveSubject = [{ address: TOKEN, family: 'four_meme' }]
   assert.deepEqual(pools([create()]), curveSubject)
   assert.deepEqual(pools([trade('TokenSale'), trade('TokenPurchase')]), curveSubject)
-  assert.deepEqual(pools([cut(trade('TokenSale')), firstTrade('TokenSale')]), [])
+  assert.deepEqual(pools([withoutLastByte(trade('TokenSale')), firstTrade('TokenSale')]), [])
 })
 
 const INFO = parseAbi(['function _tokenInfos(address token) view returns (uint256)'])

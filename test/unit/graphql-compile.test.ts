@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CUBES } from '../../schemas/cubes/all.ts'
-import { compile } from '../../serving/graphql/compile.ts'
+import { compileQuery } from '../../serving/graphql/compile.ts'
 import { QUERY_LIMITS } from '../../serving/graphql/limits.ts'
-import { makePlanner } from '../../serving/graphql/plan.ts'
-import { recordsBytes } from '../../serving/graphql/records.ts'
-import { boundTime, timeMs } from '../../serving/graphql/scalars.ts'
-import { catalogueOf } from '../../serving/graphql/schema.ts'
-import type { Shape } from '../../serving/graphql/shape.ts'
+import { createPlanner } from '../../serving/graphql/plan.ts'
+import type { RecordLayout } from '../../serving/graphql/record-layout.ts'
+import { formatBoundTime, parseTimeMs } from '../../serving/graphql/scalars.ts'
+import { buildCubeSchema } from '../../serving/graphql/schema.ts'
+import { writeRecords } from '../../serving/graphql/write-records.ts'
 
-const { plan: planner } = makePlanner(catalogueOf(CUBES, ['eth', 'bsc']), QUERY_LIMITS)
+const { plan: planner } = createPlanner(buildCubeSchema(CUBES, ['eth', 'bsc']), QUERY_LIMITS)
 const NOW = Date.UTC(2026, 2, 2)
 
 const compiled = (cube: string, group = 'EVM(network: eth)') => {
   const [selection] = planner({ query: `{ ${group} { ${cube} } }` }).selections
   assert.ok(selection)
-  return compile(selection, NOW)
+  return compileQuery(selection, NOW)
 }
 
 test('tables that are upserts are read FINAL, roll-up states never', () => {
@@ -91,15 +91,15 @@ test('times are read in every documented form', () => {
     '2026-01-02T05:04:05+02:00',
     '2026-01-02 03:04:05.000',
   ])
-    assert.equal(timeMs(text), at, text)
-  assert.equal(timeMs('2026-01-02'), Date.UTC(2026, 0, 2))
+    assert.equal(parseTimeMs(text), at, text)
+  assert.equal(parseTimeMs('2026-01-02'), Date.UTC(2026, 0, 2))
   for (const text of ['2026-02-30', '2026-13-01', 'now', '2026-01-01T25:00:00Z', ''])
-    assert.equal(timeMs(text), undefined, text)
-  assert.equal(boundTime(-1e15), '1970-01-01 00:00:00.000')
+    assert.equal(parseTimeMs(text), undefined, text)
+  assert.equal(formatBoundTime(-1e15), '1970-01-01 00:00:00.000')
 })
 
 test('rows become records without losing a byte or a digit', () => {
-  const shape: Shape = {
+  const shape: RecordLayout = {
     columns: ['a', 'b', 'c', 'd', 'e'],
     literals: ['{"n":', ',"t":', ',"u":', ',"b":', ',"d":', '}'],
     slots: [
@@ -120,7 +120,7 @@ test('rows become records without losing a byte or a digit', () => {
     ['1', '"2026-03-01 00:39:48"', '123456789012345678901234567890', '18', 'false'],
   ]
   const text = rows.map((row) => `\n\t\t[${row.join(', ')}]`).join(',')
-  const out = recordsBytes(text, rows.length, shape).toString()
+  const out = writeRecords(text, rows.length, shape).toString()
   const units = [...out.matchAll(/"u":([^,]+)/g)].map(([, value]) => value)
   assert.deepEqual(units, ['1.5', 'null', '0.005', '1', '0', '123456789012.34567890123456789'])
   const records = JSON.parse(out) as readonly Readonly<Record<string, unknown>>[]
@@ -141,5 +141,5 @@ test('rows become records without losing a byte or a digit', () => {
       [1, false],
     ],
   )
-  assert.equal(recordsBytes('\n\t', 0, shape).toString(), '[]')
+  assert.equal(writeRecords('\n\t', 0, shape).toString(), '[]')
 })

@@ -4,11 +4,11 @@ import { CUBES } from '../../schemas/cubes/all.ts'
 import {
   type CreditFactors,
   creditFactors,
-  creditHundredths,
+  priceInHundredths,
 } from '../../serving/graphql/credits.ts'
 import { QUERY_LIMITS } from '../../serving/graphql/limits.ts'
-import { makePlanner } from '../../serving/graphql/plan.ts'
-import { catalogueOf } from '../../serving/graphql/schema.ts'
+import { createPlanner } from '../../serving/graphql/plan.ts'
+import { buildCubeSchema } from '../../serving/graphql/schema.ts'
 
 type Vector = readonly [number, number, CreditFactors['aggregation'], number, number, number]
 
@@ -35,12 +35,12 @@ const VECTORS: readonly Vector[] = [
 test('the documented vectors', () => {
   for (const [base, limit, aggregation, metrics, fields, expected] of VECTORS) {
     const factors = { base, limit, aggregation, metrics, fields }
-    assert.equal(creditHundredths(factors), expected, JSON.stringify(factors))
+    assert.equal(priceInHundredths(factors), expected, JSON.stringify(factors))
   }
 })
 
 test('the factors of a selection', () => {
-  const { plan: planner } = makePlanner(catalogueOf(CUBES, ['eth']), QUERY_LIMITS)
+  const { plan: planner } = createPlanner(buildCubeSchema(CUBES, ['eth']), QUERY_LIMITS)
   const factors = (cube: string): Partial<CreditFactors> => {
     const [selection] = planner({ query: `{ EVM(network: eth) { ${cube} } }` }).selections
     assert.ok(selection)

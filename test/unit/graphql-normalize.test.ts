@@ -2,25 +2,25 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { print } from 'graphql'
 import { CUBES } from '../../schemas/cubes/all.ts'
-import {
-  checkDocument,
-  operationOf,
-  parseText,
-  variablesOf,
-} from '../../serving/graphql/document.ts'
 import { QUERY_LIMITS } from '../../serving/graphql/limits.ts'
-import { normalize } from '../../serving/graphql/normalize.ts'
-import { catalogueOf } from '../../serving/graphql/schema.ts'
-import { makeWork } from '../../serving/graphql/work.ts'
+import { normalizeOperation } from '../../serving/graphql/normalize.ts'
+import {
+  coerceVariables,
+  parseDocument,
+  selectOperation,
+  validateDocument,
+} from '../../serving/graphql/parse-document.ts'
+import { createPlanningBudget } from '../../serving/graphql/planning-budget.ts'
+import { buildCubeSchema } from '../../serving/graphql/schema.ts'
 
-const CATALOGUE = catalogueOf(CUBES, ['eth'])
+const CATALOGUE = buildCubeSchema(CUBES, ['eth'])
 
 const rewritten = (query: string, variables: Readonly<Record<string, unknown>> = {}): string => {
   const limits = QUERY_LIMITS
-  const work = makeWork(limits.maxSteps)
-  const parsed = checkDocument(parseText(query, limits, work), CATALOGUE.schema, work)
-  const operation = operationOf(parsed, undefined)
-  const values = variablesOf(operation, variables, { limits, work })
+  const work = createPlanningBudget(limits.maxSteps)
+  const parsed = validateDocument(parseDocument(query, limits, work), CATALOGUE.schema, work)
+  const operation = selectOperation(parsed, undefined)
+  const values = coerceVariables(operation, variables, { limits, work })
   const { fragments } = parsed
   const context = {
     fragments,
@@ -30,7 +30,7 @@ const rewritten = (query: string, variables: Readonly<Record<string, unknown>> =
     work,
     rewrittenVariables: new Map(),
   }
-  return print(normalize(operation, context)).replace(/\s+/g, ' ')
+  return print(normalizeOperation(operation, context)).replace(/\s+/g, ' ')
 }
 
 const cube = (args: string, fields = 'count'): string =>

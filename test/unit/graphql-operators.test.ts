@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DEX_TRADES } from '../../schemas/cubes/dex-trades.ts'
 import type { Cube, Leaf } from '../../schemas/cubes/types.ts'
-import { makeBinder } from '../../serving/graphql/bind.ts'
 import { compileCondition } from '../../serving/graphql/compile-condition.ts'
-import { operatorFields } from '../../serving/graphql/filters.ts'
-import { conditionOf } from '../../serving/graphql/where.ts'
+import { parseCondition } from '../../serving/graphql/conditions.ts'
+import { operatorFields } from '../../serving/graphql/filter-types.ts'
+import { createQueryParameters } from '../../serving/graphql/query-parameters.ts'
 
 const LEAVES = {
   String: { type: 'String', sql: 'x', about: '' },
@@ -93,8 +93,8 @@ const TABLE: Readonly<Record<keyof typeof LEAVES, readonly Row[]>> = {
 const cubeOf = (leaf: Leaf): Cube => ({ ...DEX_TRADES, dimensions: { X: leaf } })
 
 const compiled = (leaf: Leaf, given: Readonly<Record<string, unknown>>, hex = false) => {
-  const binder = makeBinder()
-  const condition = conditionOf(cubeOf(leaf), given)
+  const binder = createQueryParameters()
+  const condition = parseCondition(cubeOf(leaf), given)
   const sql = compileCondition(condition, { binder, use: (used) => used.sql as string, hex })
   return { sql, values: Object.values(binder.params) }
 }

@@ -4,19 +4,19 @@ import { getIntrospectionQuery, parse, visit } from 'graphql'
 import { Fault } from '../../core/errors.ts'
 import { CUBES } from '../../schemas/cubes/all.ts'
 import { MIN_QUERY_MILLI_UNITS, PLANS } from '../../schemas/plans.ts'
-import { makeMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
-import { failure, publicErrors } from '../../serving/graphql/answer.ts'
+import { createMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
+import { errorEnvelope, publicErrors } from '../../serving/graphql/errors.ts'
 import { QUERY_LIMITS } from '../../serving/graphql/limits.ts'
-import { makePlanner } from '../../serving/graphql/plan.ts'
-import { FREE_STEPS, planned } from '../../serving/graphql/planned.ts'
-import { catalogueOf } from '../../serving/graphql/schema.ts'
-import { makePlanningTurns } from '../../serving/graphql/turns.ts'
-import { makeWork } from '../../serving/graphql/work.ts'
+import { createPlanner } from '../../serving/graphql/plan.ts'
+import { FREE_STEPS, planWithQuota } from '../../serving/graphql/plan-with-quota.ts'
+import { createPlanningBudget } from '../../serving/graphql/planning-budget.ts'
+import { createPlanningQueue } from '../../serving/graphql/planning-queue.ts'
+import { buildCubeSchema } from '../../serving/graphql/schema.ts'
 import type { Principal } from '../../serving/interfaces.ts'
-import { DOCUMENTED, DOCUMENTED_VARIABLES } from '../support/documented-queries.ts'
-import { WORST_QUERIES } from '../support/worst-queries.ts'
+import { DOCUMENTED_QUERIES, DOCUMENTED_VARIABLES } from '../support/documented-queries.ts'
+import { EXPENSIVE_QUERIES } from '../support/expensive-queries.ts'
 
-const CATALOGUE = catalogueOf(CUBES, ['eth', 'bsc', 'sol'])
+const CATALOGUE = buildCubeSchema(CUBES, ['eth', 'bsc', 'sol'])
 const LIMITS = QUERY_LIMITS
 /** Most that one turn may compute, as a multiple of reading a large body once. Without a budget of steps it was hundreds. */
 const MOST_READINGS = 20
@@ -58,23 +58,23 @@ const readingMs = (): number => {
 }
 
 test('no query holds the event loop for long, and each ends as a plan or a typed error', async (t) => {
-  const { plan } = makePlanner(CATALOGUE, LIMITS)
-  for (const [name, query] of Object.entries(DOCUMENTED))
+  const { plan } = createPlanner(CATALOGUE, LIMITS)
+  for (const [name, query] of Object.entries(DOCUMENTED_QUERIES))
     plan({ query, variables: (DOCUMENTED_VARIABLES[name] ?? {}) as Record<string, unknown> })
   const reading = readingMs()
-  for (const { name, query, variables = {}, ends } of WORST_QUERIES) {
+  for (const { name, query, variables = {}, ends } of EXPENSIVE_QUERIES) {
     assert.ok(JSON.stringify({ query, variables }).length < 262_144, `${name} fits a body`)
     const turns: number[] = []
     while (turns.length < ATTEMPTS && !turns.some((ms) => ms <= MOST_READINGS * reading)) {
-      const { planInTurns } = makePlanner(CATALOGUE, LIMITS)
-      const work = makeWork(LIMITS.maxSteps)
+      const { planInTurns } = createPlanner(CATALOGUE, LIMITS)
+      const work = createPlanningBudget(LIMITS.maxSteps)
       let ended = 'plan'
       const longest = await longestTurnMs(async () => {
         await planInTurns({ query, variables }, work).catch((error: unknown) => {
           const errors = publicErrors(error)
           if (!errors) throw error
           ended = errors[0]?.extensions?.code ?? ''
-          assert.ok(failure(errors).length < 100_000, `${name}: the errors are short`)
+          assert.ok(errorEnvelope(errors).length < 100_000, `${name}: the errors are short`)
           if (ended === 'QUERY_TOO_EXPENSIVE') assert.ok(work.done() > FREE_STEPS, name)
         })
       })
@@ -88,9 +88,9 @@ test('no query holds the event loop for long, and each ends as a plan or a typed
 })
 
 test('what a fragment repeats is planned once', () => {
-  const { plan } = makePlanner(CATALOGUE, LIMITS)
+  const { plan } = createPlanner(CATALOGUE, LIMITS)
   const steps = (query: string): number => {
-    const work = makeWork(LIMITS.maxSteps)
+    const work = createPlanningBudget(LIMITS.maxSteps)
     plan({ query }, work)
     return work.done()
   }
@@ -100,9 +100,9 @@ test('what a fragment repeats is planned once', () => {
 })
 
 test('ordinary requests take a small part of the budget, the whole schema half of its own at most', () => {
-  const { plan } = makePlanner(CATALOGUE, LIMITS)
-  for (const [name, query] of Object.entries(DOCUMENTED)) {
-    const work = makeWork(LIMITS.maxSteps)
+  const { plan } = createPlanner(CATALOGUE, LIMITS)
+  for (const [name, query] of Object.entries(DOCUMENTED_QUERIES)) {
+    const work = createPlanningBudget(LIMITS.maxSteps)
     plan({ query, variables: (DOCUMENTED_VARIABLES[name] ?? {}) as Record<string, unknown> }, work)
     assert.ok(work.done() < 2_000, `${name}: ${work.done()} steps`)
   }
@@ -111,17 +111,20 @@ test('ordinary requests take a small part of the budget, the whole schema half o
     (_, i) =>
       `a${i}: DEXTrades(where: {Block: {Slot: {gt: 5}}}) { Block { Time Slot Hash } Trade { Buy { Amount AmountInUSD Currency { Symbol } } Sell { Amount } } }`,
   ).join(' ')
-  const work = makeWork(LIMITS.maxSteps)
+  const work = createPlanningBudget(LIMITS.maxSteps)
   assert.equal(plan({ query: `{ Solana { ${cubes} } }` }, work).selections.length, 100)
   assert.ok(work.done() < LIMITS.maxSteps * 0.7, `${work.done()} steps`)
-  const half = makePlanner(CATALOGUE, { ...LIMITS, maxIntrospection: LIMITS.maxIntrospection / 2 })
-  const whole = makeWork(LIMITS.maxSteps)
+  const half = createPlanner(CATALOGUE, {
+    ...LIMITS,
+    maxIntrospection: LIMITS.maxIntrospection / 2,
+  })
+  const whole = createPlanningBudget(LIMITS.maxSteps)
   half.plan({ query: getIntrospectionQuery() }, whole)
   assert.ok(whole.done() < FREE_STEPS, `${whole.done()} steps`)
 })
 
 test('an error of many nodes names some of its places, and the right ones', () => {
-  const { plan } = makePlanner(CATALOGUE, LIMITS)
+  const { plan } = createPlanner(CATALOGUE, LIMITS)
   const errorsOf = (query: string) => {
     try {
       plan({ query })
@@ -149,35 +152,41 @@ const principal = (plan: Principal['plan']): Principal => ({
   expiresAtMs: null,
 })
 const depsOf = (meter: QuotaMeter) => ({
-  planner: makePlanner(CATALOGUE, LIMITS),
+  planner: createPlanner(CATALOGUE, LIMITS),
   meter,
   limits: LIMITS,
-  turns: makePlanningTurns(),
+  turns: createPlanningQueue(),
 })
-const COSTLY = WORST_QUERIES.find(({ ends }) => ends === 'QUERY_TOO_EXPENSIVE')?.query ?? ''
+const COSTLY = EXPENSIVE_QUERIES.find(({ ends }) => ends === 'QUERY_TOO_EXPENSIVE')?.query ?? ''
 
 test('a request that is refused after much work costs the least that a query costs', async () => {
-  const meter = makeMeter()
+  const meter = createMeter()
   const deps = depsOf(meter)
   const free = principal('free')
   const used = (): number => meter.quota(free).used * 1_000
-  await assert.rejects(planned({ query: COSTLY }, free, deps), { name: 'PlanningTooExpensive' })
+  await assert.rejects(planWithQuota({ query: COSTLY }, free, deps), {
+    name: 'PlanningTooExpensive',
+  })
   assert.equal(used(), MIN_QUERY_MILLI_UNITS)
-  await assert.rejects(planned({ query: '{ nope }' }, free, deps), { name: 'InvalidDocument' })
-  await planned({ query: getIntrospectionQuery() }, free, deps)
-  await planned({ query: '{ Solana { DEXTrades { count } } }' }, free, deps)
+  await assert.rejects(planWithQuota({ query: '{ nope }' }, free, deps), {
+    name: 'InvalidDocument',
+  })
+  await planWithQuota({ query: getIntrospectionQuery() }, free, deps)
+  await planWithQuota({ query: '{ Solana { DEXTrades { count } } }' }, free, deps)
   assert.equal(used(), MIN_QUERY_MILLI_UNITS, 'nothing else was charged, nothing is held')
   assert.equal(meter.quota(free).remaining, 30_000 - used() / 1_000)
 })
 
 test('without quota only what costs nothing is planned', async () => {
-  const meter = makeMeter({ plans: { ...PLANS, free: { ...PLANS.free, unitsPerMonth: 0 } } })
+  const meter = createMeter({ plans: { ...PLANS, free: { ...PLANS.free, unitsPerMonth: 0 } } })
   const deps = depsOf(meter)
   const free = principal('free')
-  await planned({ query: getIntrospectionQuery() }, free, deps)
-  await assert.rejects(planned({ query: '{ nope }' }, free, deps), { name: 'InvalidDocument' })
+  await planWithQuota({ query: getIntrospectionQuery() }, free, deps)
+  await assert.rejects(planWithQuota({ query: '{ nope }' }, free, deps), {
+    name: 'InvalidDocument',
+  })
   await assert.rejects(
-    planned({ query: COSTLY }, free, deps),
+    planWithQuota({ query: COSTLY }, free, deps),
     (error) => error instanceof Fault && error.faultName === 'FORBIDDEN',
   )
 })

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Cube } from '../../schemas/cubes/types.ts'
-import { compile } from '../../serving/graphql/compile.ts'
+import { compileQuery } from '../../serving/graphql/compile.ts'
 import { QUERY_LIMITS } from '../../serving/graphql/limits.ts'
-import { makePlanner } from '../../serving/graphql/plan.ts'
-import { catalogueOf } from '../../serving/graphql/schema.ts'
+import { createPlanner } from '../../serving/graphql/plan.ts'
+import { buildCubeSchema } from '../../serving/graphql/schema.ts'
 
 /** A cube with one leaf of each kind. */
 const SALES = {
@@ -42,14 +42,14 @@ const SALES = {
   aliases: [],
 } as const satisfies Cube
 
-const { plan } = makePlanner(catalogueOf([SALES], ['eth']), QUERY_LIMITS)
+const { plan } = createPlanner(buildCubeSchema([SALES], ['eth']), QUERY_LIMITS)
 
 /** The statement of one selection, each parameter replaced by its value and type. */
 const statement = (text: string): string => {
   const query = `{ EVM(network: eth, dataset: combined) { Sales${text} } }`
   const [selection] = plan({ query }).selections
   assert.ok(selection)
-  const { sql, params } = compile(selection, Date.UTC(2026, 2, 2))
+  const { sql, params } = compileQuery(selection, Date.UTC(2026, 2, 2))
   return sql.replace(/\{(p\d+):/g, (_, name: string) => `{${String(params?.[name])}:`)
 }
 

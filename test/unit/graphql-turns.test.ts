@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { makePlanningTurns } from '../../serving/graphql/turns.ts'
+import { createPlanningQueue } from '../../serving/graphql/planning-queue.ts'
 
 const deferred = () => {
   let resolve = (): void => undefined
@@ -11,7 +11,7 @@ const deferred = () => {
 }
 
 test('requests are planned one at a time, whoever asks, and an error frees the turn', async () => {
-  const turns = makePlanningTurns()
+  const turns = createPlanningQueue()
   let [running, most] = [0, 0]
   const plan = async (): Promise<void> => {
     running += 1
@@ -30,7 +30,7 @@ test('requests are planned one at a time, whoever asks, and an error frees the t
 })
 
 test('who took long waits before the next one, and nobody else does', async () => {
-  const turns = makePlanningTurns()
+  const turns = createPlanningQueue()
   const order: string[] = []
   const gate = deferred()
   const long = turns('a', async (computed) => {
@@ -55,7 +55,7 @@ test('who took long waits before the next one, and nobody else does', async () =
 })
 
 test('ordinary plans are followed by no rest', async () => {
-  const turns = makePlanningTurns()
+  const turns = createPlanningQueue()
   await turns('a', async (computed) => computed(20))
   const order: string[] = []
   const next = turns('a', async () => {

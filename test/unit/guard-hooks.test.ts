@@ -5,7 +5,7 @@ import { loadConfig } from '../../core/config/config.ts'
 import { Fault } from '../../core/errors.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import { makeMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
+import { createMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
 import { installGuard } from '../../serving/http/guard-hooks.ts'
 import { installPlane } from '../../serving/http/plane.ts'
 import type { Guard, Principal } from '../../serving/interfaces.ts'
@@ -25,7 +25,7 @@ const answering = (answer: Principal | Fault | undefined): Guard => ({
   onRevoked: () => () => undefined,
 })
 
-const serverOf = (guard: Guard, meter: QuotaMeter = makeMeter()): FastifyInstance => {
+const serverOf = (guard: Guard, meter: QuotaMeter = createMeter()): FastifyInstance => {
   const app = Fastify()
   installPlane(app, { config: loadConfig({}) })
   app.setErrorHandler((error, _request, reply) => {
@@ -66,7 +66,7 @@ test('a missing scope is 40301, before the body is looked at', async () => {
 })
 
 test('only a success is charged; nothing stays held', async () => {
-  const meter = makeMeter()
+  const meter = createMeter()
   const app = serverOf(answering(PRINCIPAL), meter)
   const costs: Record<string, unknown> = {}
   for (const url of ['/missing', '/bug', '/redirect', '/ok']) {
@@ -80,7 +80,7 @@ test('only a success is charged; nothing stays held', async () => {
 
 test('addresses without a good credential are slowed, organizations are not', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
-  const meter = makeMeter()
+  const meter = createMeter()
   const nobody = serverOf(answering(undefined), meter)
   const wrong = serverOf(answering(new Fault('UNAUTHORIZED')), meter)
   const statuses: number[] = []

@@ -3,17 +3,17 @@ import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { type CryptoKey, exportSPKI, importJWK, importPKCS8, SignJWT, UnsecuredJWT } from 'jose'
 import { Fault } from '../../core/errors.ts'
-import { type GuardDeps, makeGuard } from '../../serving/auth/guard.ts'
+import type { CredentialLookup } from '../../serving/auth/account-registry.ts'
+import { generateApiKey } from '../../serving/auth/api-keys.ts'
+import { createGuard, type GuardDeps } from '../../serving/auth/guard.ts'
 import {
-  generatePair,
+  createSigner,
+  createVerifier,
+  generateKeyPairPem,
   newTokenId,
-  readPair,
-  signerOf,
+  readKeyPair,
   type TokenClaims,
-  verifierOf,
 } from '../../serving/auth/jwt.ts'
-import { makeKey } from '../../serving/auth/keys.ts'
-import type { Answer } from '../../serving/auth/registry.ts'
 import type { Credentials, Guard, Principal } from '../../serving/interfaces.ts'
 
 const PRINCIPAL: Principal = {
@@ -25,7 +25,7 @@ const PRINCIPAL: Principal = {
   scopes: [],
   expiresAtMs: null,
 }
-const KEY = makeKey('sluice', 'live')
+const KEY = generateApiKey('sluice', 'live')
 const PLACE = { issuer: 'https://auth.test/', audience: 'https://api.test' }
 const NOW_MS = Date.now()
 const NOW = Math.floor(NOW_MS / 1_000)
@@ -37,16 +37,16 @@ const CLAIMS: TokenClaims = {
   issuedAt: NOW,
   expiresAt: NOW + 60,
 }
-const pair = await generatePair()
-const sign = await signerOf(pair)
+const pair = await generateKeyPairPem()
+const sign = await createSigner(pair)
 
 const guardOf = (more: Partial<GuardDeps> = {}): Omit<Guard, 'onRevoked'> => {
-  const verify = verifierOf([pair.publicKey])
-  return makeGuard({
+  const verify = createVerifier([pair.publicKey])
+  return createGuard({
     isFresh: () => true,
     findKey: (text) =>
       text === KEY ? { kind: 'good', principal: PRINCIPAL } : { kind: 'unknown' },
-    findToken: ({ scopes }): Answer => ({
+    findToken: ({ scopes }): CredentialLookup => ({
       kind: 'good',
       principal: { ...PRINCIPAL, kind: 'jwt', scopes },
     }),
@@ -98,7 +98,7 @@ test('the first credential that is present decides', async () => {
     [{ token: 'a.b.c' }, 'invalid_token'],
     [{ token: '..' }, 'invalid_token'],
     [{ token: `${'a'.repeat(5_000)}.b.c` }, 'invalid_token'],
-    [{ apiKey: makeKey('sluice', 'live') }, 'invalid_api_key'],
+    [{ apiKey: generateApiKey('sluice', 'live') }, 'invalid_api_key'],
   ]
   for (const [credentials, expected] of cases) {
     const answer = await guardOf().identify(credentials)
@@ -134,18 +134,18 @@ test('stale accounts let nobody in', async () => {
 
 test('a token is good at once only after it was identified, and no longer when its key is gone', async () => {
   const token = await sign(CLAIMS, PLACE)
-  let verify = verifierOf([pair.publicKey])
+  let verify = createVerifier([pair.publicKey])
   const guard = guardOf({ verifier: () => verify })
   assert.equal(reasonOf(guard.authenticate({ token })), 'invalid_token')
   await guard.identify({ token })
   assert.equal((guard.authenticate({ token }) as Principal).kind, 'jwt')
-  verify = verifierOf([])
+  verify = createVerifier([])
   assert.equal(reasonOf(guard.authenticate({ token })), 'invalid_token')
   assert.equal(reasonOf(await guard.identify({ token })), 'invalid_token')
 })
 
 test('forged and foreign tokens are refused', async () => {
-  const other = await generatePair()
+  const other = await generateKeyPairPem()
   const privateKey = await importPKCS8(pair.privatePem, 'RS256')
   const publicPem = await exportSPKI(
     (await importJWK({ ...pair.publicKey }, 'RS256', { extractable: true })) as CryptoKey,
@@ -170,7 +170,7 @@ test('forged and foreign tokens are refused', async () => {
   const hmac = createHmac('sha256', publicPem).update(signed).digest('base64url')
   const without = (claim: string) => made({ [claim]: undefined })
 
-  const check = verifierOf([pair.publicKey])
+  const check = createVerifier([pair.publicKey])
   assert.equal((await check(good, PLACE))?.clientId, 'client_1')
   const forged: Readonly<Record<string, string>> = {
     'alg none': new UnsecuredJWT(payload).encode(),
@@ -205,7 +205,7 @@ test('forged and foreign tokens are refused', async () => {
 })
 
 test('a token whose time is over is still told from a forged one', async () => {
-  const check = verifierOf([pair.publicKey])
+  const check = createVerifier([pair.publicKey])
   const over = { ...CLAIMS, issuedAt: NOW - 600, expiresAt: NOW - 300 }
   assert.deepEqual(await check(await sign(over, PLACE), PLACE), over)
   assert.equal(await check(await sign(over, { ...PLACE, audience: 'x' }), PLACE), undefined)
@@ -217,12 +217,12 @@ test('only RSA keys of 2048 bits and more are taken from a file', async () => {
       type: 'pkcs8',
       format: 'pem',
     }) as string
-  const read = await readPair(pair.privatePem)
+  const read = await readKeyPair(pair.privatePem)
   assert.deepEqual(read.publicKey, pair.publicKey)
-  await assert.rejects(readPair(pem(1_024)), /2048/)
-  await assert.rejects(readPair('no key'), /PEM/)
+  await assert.rejects(readKeyPair(pem(1_024)), /2048/)
+  await assert.rejects(readKeyPair('no key'), /PEM/)
   const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
-  await assert.rejects(readPair(ec.export({ type: 'pkcs8', format: 'pem' }) as string), /RSA/)
+  await assert.rejects(readKeyPair(ec.export({ type: 'pkcs8', format: 'pem' }) as string), /RSA/)
 })
 
 test('token ids are UUIDs of version 7 that sort by time', () => {

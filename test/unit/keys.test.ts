@@ -1,16 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hashSecret, isKeyShaped, makeKey, sameHash } from '../../serving/auth/keys.ts'
+import {
+  equalsInConstantTime,
+  generateApiKey,
+  hashSecret,
+  isWellFormedApiKey,
+} from '../../serving/auth/api-keys.ts'
 
-const KEY = makeKey('sluice', 'live')
+const KEY = generateApiKey('sluice', 'live')
 
 test('a key has brand, mode, 32 random and 6 check characters', () => {
-  assert.match(makeKey('acme', 'test'), /^acme_test_[0-9A-Za-z]{38}$/)
-  assert.notEqual(makeKey('acme', 'test'), makeKey('acme', 'test'))
+  assert.match(generateApiKey('acme', 'test'), /^acme_test_[0-9A-Za-z]{38}$/)
+  assert.notEqual(generateApiKey('acme', 'test'), generateApiKey('acme', 'test'))
 })
 
 test('the check characters are CRC-32 of what stands before them', () => {
-  const key = makeKey('sluice', 'live', () => 0)
+  const key = generateApiKey('sluice', 'live', () => 0)
   const body = `sluice_live_${'0'.repeat(32)}`
   assert.ok(key.startsWith(body))
   assert.equal(key.slice(body.length), base62(crc(body)))
@@ -19,18 +24,22 @@ test('the check characters are CRC-32 of what stands before them', () => {
 test('every single changed, swapped or missing character is seen without a look-up', () => {
   for (let at = 0; at < KEY.length; at += 1) {
     const other = KEY[at] === 'x' ? 'y' : 'x'
-    assert.equal(isKeyShaped(KEY.slice(0, at) + other + KEY.slice(at + 1)), false, `at ${at}`)
-    assert.equal(isKeyShaped(KEY.slice(0, at) + KEY.slice(at + 1)), false, `without ${at}`)
+    assert.equal(
+      isWellFormedApiKey(KEY.slice(0, at) + other + KEY.slice(at + 1)),
+      false,
+      `at ${at}`,
+    )
+    assert.equal(isWellFormedApiKey(KEY.slice(0, at) + KEY.slice(at + 1)), false, `without ${at}`)
   }
-  assert.equal(isKeyShaped(KEY), true)
+  assert.equal(isWellFormedApiKey(KEY), true)
 })
 
 test('a hash depends on the pepper, and hashes compare by value', () => {
   assert.equal(hashSecret('a', 'p'), hashSecret('a', 'p'))
   assert.notEqual(hashSecret('a', 'p'), hashSecret('a', 'q'))
-  assert.equal(sameHash('ab', 'ab'), true)
-  assert.equal(sameHash('ab', 'ac'), false)
-  assert.equal(sameHash('ab', 'abc'), false)
+  assert.equal(equalsInConstantTime('ab', 'ab'), true)
+  assert.equal(equalsInConstantTime('ab', 'ac'), false)
+  assert.equal(equalsInConstantTime('ab', 'abc'), false)
 })
 
 /** Bitwise CRC-32 (IEEE 802.3), independent of the one in the product. */

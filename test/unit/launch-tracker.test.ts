@@ -18,26 +18,31 @@ import { CHAINS } from '../../schemas/chains.ts'
 import type { SvmBlock } from '../../schemas/events.ts'
 import type { TokenEvent } from '../../schemas/wire.ts'
 import {
-  accountList,
-  type Call,
-  fields,
-  handTransaction,
-  key,
-  selfCall,
-  svmBlock,
-  text,
-} from '../support/hand-svm.ts'
-import { solBooks } from '../support/sol-recordings.ts'
-import { loaded } from '../support/stage.ts'
-import { blockEventOf, metaOf, type TapeOp } from '../support/tape.ts'
+  addressFor,
+  borshFields,
+  borshText,
+  buildAccountList,
+  buildSvmBlock,
+  buildSvmTransaction,
+  eventCpi,
+  type InstructionInput,
+} from '../support/builders/svm-block.ts'
+import { type TapeOp, tapeBlockEvent, tapeMeta } from '../support/builders/trade-tape.ts'
+import { solanaBooks } from '../support/recordings/solana.ts'
+import { createTestProcessor } from '../support/stage-harness.ts'
 
-const [CURVE, COIN, USER, CREATOR] = [key('curve'), key('coin'), key('user'), key('creator')]
+const [CURVE, COIN, USER, CREATOR] = [
+  addressFor('curve'),
+  addressFor('coin'),
+  addressFor('user'),
+  addressFor('creator'),
+]
 const WSOL = CHAINS.sol.wrappedNative
 const PROGRAM_ID = PROGRAM_IDS.raydiumLaunchLab
 
-const launched: Call = {
+const launched: InstructionInput = {
   program: PROGRAM_ID,
-  accounts: accountList(18, {
+  accounts: buildAccountList(18, {
     0: USER,
     1: CREATOR,
     5: CURVE,
@@ -47,36 +52,36 @@ const launched: Call = {
   }),
   data: '4399af27da102620',
   calls: [
-    selfCall(
+    eventCpi(
       PROGRAM_ID,
       '97d7e20976a173ae',
       Buffer.concat([
-        fields(CURVE, CREATOR, key('config'), Buffer.from([6])),
-        ...['Coin', 'CN', 'https://coin'].map(text),
+        borshFields(CURVE, CREATOR, addressFor('config'), Buffer.from([6])),
+        ...['Coin', 'CN', 'https://coin'].map(borshText),
         Buffer.from([0]),
-        fields(1_500n, 1_000n, 85n),
+        borshFields(1_500n, 1_000n, 85n),
       ]),
     ),
   ],
 }
 
 /** A purchase after which so much of the curve's 1,000 is sold. */
-const bought = (sold: bigint): Call => ({
+const bought = (sold: bigint): InstructionInput => ({
   program: PROGRAM_ID,
-  accounts: accountList(15, { 0: USER, 4: CURVE, 9: COIN, 10: WSOL }),
+  accounts: buildAccountList(15, { 0: USER, 4: CURVE, 9: COIN, 10: WSOL }),
   data: 'faea0d7bd59c13ec',
   calls: [
-    selfCall(
+    eventCpi(
       PROGRAM_ID,
       'bddb7fd34ee661ee',
-      fields(CURVE, 1_000n, 1_100n, 30n, 0n, 0n, sold, 85n, 7n, 10n),
+      borshFields(CURVE, 1_000n, 1_100n, 30n, 0n, 0n, sold, 85n, 7n, 10n),
     ),
   ],
 })
 
-const migrated: Call = {
+const migrated: InstructionInput = {
   program: PROGRAM_ID,
-  accounts: accountList(28, { 1: COIN, 2: WSOL, 5: key('cpmm pool'), 17: CURVE }),
+  accounts: buildAccountList(28, { 1: COIN, 2: WSOL, 5: addressFor('cpmm pool'), 17: CURVE }),
   data: '885cc8671cda908c',
 }
 
@@ -84,7 +89,7 @@ const codec = localCodec()
 const NOTHING = { learned: [], origin: 'node' } as const
 
 const recordsOf = (block: SvmBlock, op: TapeOp): readonly OperationRecord[] => {
-  const decoded = decodeBlock(block, solBooks())
+  const decoded = decodeBlock(block, solanaBooks())
   assert.deepEqual(decoded.dropped, [])
   const { tokens, pools } = blockEvents(
     {
@@ -97,7 +102,7 @@ const recordsOf = (block: SvmBlock, op: TapeOp): readonly OperationRecord[] => {
     },
     { decoded, tracked: track(block, decoded, [], () => undefined), ...NOTHING },
   )
-  const meta = metaOf(op)
+  const meta = tapeMeta(op)
   const place = { key: COIN, part: 0 }
   const tokenBytes = codec.encode('token.TokenEvents', {
     meta,
@@ -116,10 +121,10 @@ const recordsOf = (block: SvmBlock, op: TapeOp): readonly OperationRecord[] => {
 const operationOf = (
   seq: number,
   height: number,
-  calls: readonly Call[],
+  calls: readonly InstructionInput[],
   op: TapeOp['op'] = 'apply',
 ): Operation => {
-  const block = { ...svmBlock([handTransaction(calls)]), height }
+  const block = { ...buildSvmBlock([buildSvmTransaction(calls)]), height }
   const { hash, timeMs } = block
   const tapeOp: TapeOp = {
     op,
@@ -127,7 +132,7 @@ const operationOf = (
     block: { height, hash: `${hash}${height}`, parent: `${hash}${height - 1}`, timeMs, trades: [] },
     finalHeight: 0,
   }
-  return { block: blockEventOf(tapeOp), records: recordsOf(block, tapeOp) }
+  return { block: tapeBlockEvent(tapeOp), records: recordsOf(block, tapeOp) }
 }
 
 const stepped = (folding: StageProcessor, operation: Operation): readonly Publication[] => [
@@ -148,7 +153,7 @@ const tokensIn = (
   })
 
 test('a coin of LaunchLab is created, and migrated with all that is known of it; a lost block takes that back', () => {
-  const folding = loaded(TOKENS)
+  const folding = createTestProcessor(TOKENS)
   const [created] = tokensIn(stepped(folding, operationOf(1, 1, [launched])), 'tokensCreated')
   assert.ok(created)
   assert.deepEqual(
@@ -172,11 +177,11 @@ test('a coin of LaunchLab is created, and migrated with all that is known of it;
     program_address: PROGRAM_IDS.raydiumCpmm,
     protocol_family: 'raydium_cpmm',
     protocol_name: 'Raydium CPMM',
-    pool_address: key('cpmm pool'),
+    pool_address: addressFor('cpmm pool'),
   })
   const [record] = tokensIn(published, 'tokensProcessed')
   assert.ok(record)
-  assert.equal(record.migrated_to?.pool_address, key('cpmm pool'))
+  assert.equal(record.migrated_to?.pool_address, addressFor('cpmm pool'))
   const reverted = stepped(folding, operationOf(3, 2, [migrated], 'revert'))
   const [restored] = tokensIn(reverted, 'tokensProcessed')
   assert.ok(restored)
@@ -184,8 +189,8 @@ test('a coin of LaunchLab is created, and migrated with all that is known of it;
 })
 
 test('the curve of a coin fills from nothing to all that it sells', () => {
-  const folding = loaded(POOLS)
-  const progress = (seq: number, calls: readonly Call[]) =>
+  const folding = createTestProcessor(POOLS)
+  const progress = (seq: number, calls: readonly InstructionInput[]) =>
     stepped(folding, operationOf(seq, seq, calls)).flatMap((one) =>
       one.topic === 'poolsProcessed'
         ? one.value.events.map(({ pool_processed }) => pool_processed?.curve_progress)

@@ -16,12 +16,12 @@ import { tokenRows } from '../../processors/sinks/pool-and-token-rows.ts'
 import { TOKENS } from '../../processors/tokens/stage.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { PoolFact } from '../../schemas/events.ts'
-import { eventLog, type Unplaced } from '../support/evm-logs.ts'
-import { POOL, TOKEN_A, TOPIC, topicOf, USER } from '../support/made-up-chain.ts'
-import { BOOK } from '../support/quote-trades.ts'
-import { blockOf, logOf } from '../support/recordings.ts'
-import { loaded } from '../support/stage.ts'
-import { blockEventOf, metaOf, type TapeOp } from '../support/tape.ts'
+import { addressTopic, POOL, TOKEN_A, TOPIC, USER } from '../support/builders/dex-logs.ts'
+import { buildEventLog, type LogWithoutIndex } from '../support/builders/evm-event-log.ts'
+import { QUOTE_ASSETS } from '../support/builders/quote-trade.ts'
+import { type TapeOp, tapeBlockEvent, tapeMeta } from '../support/builders/trade-tape.ts'
+import { buildLog, buildSingleTransactionBlock } from '../support/recordings/ethereum.ts'
+import { createTestProcessor } from '../support/stage-harness.ts'
 
 const MANAGER = `0x${'f4'.repeat(20)}`
 const PAIR_FACTORY = '0x5c69bee701ef814a2b6a3edd4b1652cb9cc5aa6f'
@@ -47,28 +47,27 @@ const curve: PoolFact = {
 }
 const pool = (address: string) => (address === TOKEN ? curve : undefined)
 
-const created = eventLog(
+const created = buildEventLog(
   MANAGER,
   'TokenCreate(address creator, address token, uint256 requestId, string name, string symbol, uint256 totalSupply, uint256 launchTime, uint256 launchFee)',
   [USER, TOKEN, 7n, 'Coin', 'C', 10n ** 27n, 1n, 0n],
 )
-const bought = (left: bigint): Unplaced =>
-  eventLog(
+const bought = (left: bigint): LogWithoutIndex =>
+  buildEventLog(
     MANAGER,
     'TokenPurchase(address token, address account, uint256 price, uint256 amount, uint256 cost, uint256 fee, uint256 offers, uint256 funds)',
     [TOKEN, USER, 1n, 1_000n * WHOLE, WHOLE, 1n, left * WHOLE, WHOLE],
   )
 const [low = '', high = ''] = [TOKEN, WETH].sort()
-const migrated: readonly Unplaced[] = [
-  eventLog(MANAGER, 'TradeStop(address token)', [TOKEN]),
-  logOf(PAIR_FACTORY, [TOPIC.pairCreated, topicOf(low), topicOf(high)], [POOL, 1n]),
-  logOf(POOL, [TOPIC.v2Mint, topicOf(MANAGER)], [WHOLE, WHOLE]),
-  eventLog(MANAGER, 'LiquidityAdded(address base, uint256 offers, address quote, uint256 funds)', [
-    TOKEN,
-    WHOLE,
-    COIN,
-    WHOLE,
-  ]),
+const migrated: readonly LogWithoutIndex[] = [
+  buildEventLog(MANAGER, 'TradeStop(address token)', [TOKEN]),
+  buildLog(PAIR_FACTORY, [TOPIC.pairCreated, addressTopic(low), addressTopic(high)], [POOL, 1n]),
+  buildLog(POOL, [TOPIC.v2Mint, addressTopic(MANAGER)], [WHOLE, WHOLE]),
+  buildEventLog(
+    MANAGER,
+    'LiquidityAdded(address base, uint256 offers, address quote, uint256 funds)',
+    [TOKEN, WHOLE, COIN, WHOLE],
+  ),
 ]
 
 const codec = localCodec()
@@ -86,16 +85,16 @@ const opAt = (op: TapeOp['op'], seq: number, height: number): TapeOp => ({
 })
 
 /** Records of a block with these logs, as they come out of the topics. */
-const recordsOf = (op: TapeOp, logs: readonly Unplaced[]): readonly OperationRecord[] => {
-  const block = { ...blockOf(logs), ...op.block }
+const recordsOf = (op: TapeOp, logs: readonly LogWithoutIndex[]): readonly OperationRecord[] => {
+  const block = { ...buildSingleTransactionBlock(logs), ...op.block }
   const decoded = decodeBlock(block, { proof: 'facts', protocols, pool })
   assert.deepEqual(decoded.dropped, [])
-  const context = { chain: CHAINS.eth, block, book: BOOK, token: () => undefined, pool }
+  const context = { chain: CHAINS.eth, block, book: QUOTE_ASSETS, token: () => undefined, pool }
   const tracked = track(block, decoded, [], () => undefined)
   const stamps = new Map([[WETH, NO_STAMP]])
   const found = { decoded, tracked, learned: [], origin: 'node' } as const
   const events = blockEvents({ ...context, stamps }, found)
-  const meta = metaOf(op)
+  const meta = tapeMeta(op)
   const records: OperationRecord[] = []
   for (const [part, { key, event }] of events.tokens.entries()) {
     const bytes = codec.encode('token.TokenEvents', { meta, events: [event] })
@@ -121,13 +120,13 @@ const stepped = (
   records: readonly OperationRecord[],
   topics: readonly OperationRecord['topic'][],
 ): readonly Publication[] => {
-  const block = blockEventOf(op)
+  const block = tapeBlockEvent(op)
   const mine = records.filter(({ topic }) => topics.includes(topic))
   return [...folding.step({ block, records: mine }), ...folding.flush().publications]
 }
 
 test('a curve token is born, traded and migrated through the launch tracker as on any launchpad', () => {
-  const folding = loaded(TOKENS)
+  const folding = createTestProcessor(TOKENS)
   const inputs = ['tokens', 'trades'] as const
   const first = opAt('apply', 1, 1)
   const second = opAt('apply', 2, 2)
@@ -167,7 +166,7 @@ test('a curve token is born, traded and migrated through the launch tracker as o
 })
 
 test('a retraction takes the migration back and then the token', () => {
-  const folding = loaded(TOKENS)
+  const folding = createTestProcessor(TOKENS)
   const inputs = ['tokens', 'trades'] as const
   const births = [created, bought(700_000_000n)]
   const [one, two] = [opAt('apply', 1, 1), opAt('apply', 2, 2)]
@@ -185,7 +184,7 @@ test('a retraction takes the migration back and then the token', () => {
 })
 
 test('a curve opens with all that it will sell and tells how far it is with each trade', () => {
-  const folding = loaded(POOLS)
+  const folding = createTestProcessor(POOLS)
   const op = opAt('apply', 1, 1)
   const logs = [created, bought(600_000_000n), bought(0n)]
   const published = stepped(folding, op, recordsOf(op, logs), ['pools'])

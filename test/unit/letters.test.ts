@@ -11,13 +11,19 @@ import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { PoolFact } from '../../schemas/events.ts'
 import { DROP_REASONS, dropReason } from '../../schemas/reasons.ts'
-import { COIN_POOL, coinTrade, handBlock, POOLS, wethTrade } from '../support/hand-chain.ts'
+import {
+  buildEvmBlock,
+  POOLS,
+  TOKEN_POOL,
+  tokenSwap,
+  wethSwap,
+} from '../support/builders/evm-block.ts'
 
 /** The letter of a block of two swaps of which one pool is not proven. */
 const letterOf = (): Extract<LetterBody, { readonly kind: 'event' }> => {
-  const block = handBlock({ height: 100 }, [wethTrade(2_000), coinTrade(5n)])
+  const block = buildEvmBlock({ height: 100 }, [wethSwap(2_000), tokenSwap(5n)])
   const unproven: readonly PoolFact[] = POOLS.map((fact) =>
-    fact.address === COIN_POOL ? { ...fact, proven: false } : fact,
+    fact.address === TOKEN_POOL ? { ...fact, proven: false } : fact,
   )
   const books: Books = {
     proof: 'facts',
@@ -39,7 +45,7 @@ test('a letter keeps what decoding its event again takes', () => {
   assert.deepEqual(letterBody(Buffer.from(letterText(body))), body)
   assert.deepEqual(
     body.pools.map(({ address }) => address),
-    [COIN_POOL],
+    [TOKEN_POOL],
   )
 })
 

@@ -2,18 +2,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import {
-  booksOf,
+  addressTopic,
+  buildBooks,
+  buildPoolFact,
   POOL,
-  poolFact,
   ROUTER,
   TOKEN_A,
   TOKEN_B,
   TOPIC,
-  topicOf,
-  transfer,
+  transferLog,
   USER,
-} from '../support/made-up-chain.ts'
-import { blockOf, logOf, word } from '../support/recordings.ts'
+} from '../support/builders/dex-logs.ts'
+import { buildLog, buildSingleTransactionBlock, hexWord } from '../support/recordings/ethereum.ts'
 import { type SwapCase, testSwaps } from '../support/swap-cases.ts'
 
 const FACTORY = '0x8e42f2f4101563bf679975178e880fd87d3efd4e'
@@ -21,17 +21,17 @@ type Words = readonly (bigint | string)[]
 const HALF = 2n ** 128n
 const packed = (x: bigint, y: bigint): bigint => y * HALF + x
 /** The pool's own order is not that of addresses. */
-const fact = { ...poolFact('lfj_v2_1'), tokenA: TOKEN_B, tokenB: TOKEN_A }
-const known = booksOf('facts', [fact], 'avalanche')
-const decoded = (logs: Parameters<typeof blockOf>[0], books = known) =>
-  decodeBlock(blockOf(logs), books)
-const people = [topicOf(ROUTER), topicOf(USER)]
+const fact = { ...buildPoolFact('lfj_v2_1'), tokenA: TOKEN_B, tokenB: TOKEN_A }
+const known = buildBooks('facts', [fact], 'avalanche')
+const decoded = (logs: Parameters<typeof buildSingleTransactionBlock>[0], books = known) =>
+  decodeBlock(buildSingleTransactionBlock(logs), books)
+const people = [addressTopic(ROUTER), addressTopic(USER)]
 const swap = (ins: bigint, outs: bigint) =>
-  logOf(POOL, [TOPIC.binSwap, ...people], [8_375_111n, ins, outs, 0n, 0n, 0n])
+  buildLog(POOL, [TOPIC.binSwap, ...people], [8_375_111n, ins, outs, 0n, 0n, 0n])
 const plain = (words: Words) =>
-  logOf(POOL, [TOPIC.binSwapV20, ...people, `0x${word(8_375_111n)}`], words)
+  buildLog(POOL, [TOPIC.binSwapV20, ...people, `0x${hexWord(8_375_111n)}`], words)
 
-const CASES: readonly SwapCase<ReturnType<typeof logOf>>[] = [
+const CASES: readonly SwapCase<ReturnType<typeof buildLog>>[] = [
   ['X sold', swap(packed(10n, 0n), packed(0n, 7n)), [1, 10n, 7n]],
   ['Y sold', swap(packed(0n, 10n), packed(7n, 0n)), [0, 10n, 7n]],
   [
@@ -70,11 +70,11 @@ test('each bin that a swap goes through is told', () => {
 })
 
 test('without a node, transfers tell the tokens in whatever order', () => {
-  const books = booksOf('evidence', [], 'arbitrum')
+  const books = buildBooks('evidence', [], 'arbitrum')
   const { swaps } = decoded(
     [
-      transfer(TOKEN_B, USER, POOL, 10n),
-      transfer(TOKEN_A, POOL, USER, 7n),
+      transferLog(TOKEN_B, USER, POOL, 10n),
+      transferLog(TOKEN_A, POOL, USER, 7n),
       swap(packed(10n, 0n), packed(0n, 7n)),
     ],
     books,
@@ -91,9 +91,9 @@ test('without a node, transfers tell the tokens in whatever order', () => {
 })
 
 test('without a node, amounts of a deposit are put to tokens by the transfers, never by address', () => {
-  const books = booksOf('evidence', [], 'arbitrum')
-  const into = [transfer(TOKEN_B, USER, POOL, 100n), transfer(TOKEN_A, USER, POOL, 5n)]
-  const log = logOf(POOL, [TOPIC.binDeposit, ...people, `0x${word(1n)}`], [100n, 5n])
+  const books = buildBooks('evidence', [], 'arbitrum')
+  const into = [transferLog(TOKEN_B, USER, POOL, 100n), transferLog(TOKEN_A, USER, POOL, 5n)]
+  const log = buildLog(POOL, [TOPIC.binDeposit, ...people, `0x${hexWord(1n)}`], [100n, 5n])
   assert.deepEqual(
     decoded([...into, log], books).poolChanges.map((change) => [
       change.tokenA,
@@ -103,7 +103,7 @@ test('without a node, amounts of a deposit are put to tokens by the transfers, n
     ]),
     [[TOKEN_B, 100n, TOKEN_A, 5n]],
   )
-  const part = transfer(TOKEN_B, USER, POOL, 130n)
+  const part = transferLog(TOKEN_B, USER, POOL, 130n)
   assert.deepEqual(
     decoded([part, ...into.slice(1), log], books).dropped.map(({ reason }) => reason),
     ['unknown-token'],
@@ -111,13 +111,13 @@ test('without a node, amounts of a deposit are put to tokens by the transfers, n
 })
 
 test('without a node, a swap through several bins is shown by one transfer', () => {
-  const books = booksOf('evidence', [], 'arbitrum')
+  const books = buildBooks('evidence', [], 'arbitrum')
   const { swaps } = decoded(
     [
-      transfer(TOKEN_B, USER, POOL, 13n),
+      transferLog(TOKEN_B, USER, POOL, 13n),
       swap(packed(10n, 0n), packed(0n, 7n)),
       swap(packed(3n, 0n), packed(0n, 2n)),
-      transfer(TOKEN_A, POOL, USER, 9n),
+      transferLog(TOKEN_A, POOL, USER, 9n),
     ],
     books,
   )
@@ -130,7 +130,7 @@ test('without a node, a swap through several bins is shown by one transfer', () 
   )
 })
 
-const bins = (topic: string, words: Words) => logOf(POOL, [topic, ...people], words)
+const bins = (topic: string, words: Words) => buildLog(POOL, [topic, ...people], words)
 
 test('liquidity is the sum over its bins', () => {
   const lists = [
@@ -142,8 +142,8 @@ test('liquidity is the sum over its bins', () => {
   const { poolChanges } = decoded([
     bins(TOPIC.binsDeposit, lists),
     bins(TOPIC.binsWithdraw, lists),
-    logOf(POOL, [TOPIC.binDeposit, ...people, `0x${word(1n)}`], [5n, 6n]),
-    logOf(POOL, [TOPIC.binWithdraw, ...people, `0x${word(1n)}`], [7n, 8n]),
+    buildLog(POOL, [TOPIC.binDeposit, ...people, `0x${hexWord(1n)}`], [5n, 6n]),
+    buildLog(POOL, [TOPIC.binWithdraw, ...people, `0x${hexWord(1n)}`], [7n, 8n]),
     bins(TOPIC.binsDeposit, [64n, 96n, 0n, 0n]),
   ])
   assert.deepEqual(
@@ -183,12 +183,12 @@ for (const [what, words] of BROKEN) {
 
 test('a pair of a listed factory keeps its own order of tokens', () => {
   const made = (factory: string) =>
-    logOf(
+    buildLog(
       factory,
-      [TOPIC.binPair, topicOf(TOKEN_B), topicOf(TOKEN_A), `0x${word(20n)}`],
+      [TOPIC.binPair, addressTopic(TOKEN_B), addressTopic(TOKEN_A), `0x${hexWord(20n)}`],
       [POOL, 5n],
     )
-  const books = booksOf('facts', [], 'avalanche')
+  const books = buildBooks('facts', [], 'avalanche')
   const { pools, swaps } = decoded([made(FACTORY), swap(packed(10n, 0n), packed(0n, 7n))], books)
   assert.deepEqual(pools, [{ ...fact, factory: FACTORY, feePips: null }])
   assert.equal(swaps[0]?.tokenIn, TOKEN_B)

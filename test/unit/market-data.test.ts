@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BURN_ADDRESSES } from '../../schemas/burn.ts'
-import { marketDataOf } from '../../serving/http/token-body.ts'
-import { someHoldersQuery } from '../../serving/queries/holders.ts'
+import { marketDataBody } from '../../serving/http/token-body.ts'
+import { walletHoldersQuery } from '../../serving/queries/holders.ts'
 import { type TokenRow, tokensQuery } from '../../serving/queries/tokens.ts'
 
 const row = (more: Partial<TokenRow>): TokenRow => ({
@@ -20,18 +20,18 @@ const row = (more: Partial<TokenRow>): TokenRow => ({
 
 test('market cap counts what circulates, full dilution all there is', () => {
   const { totalSupply, circulatingSupply, marketCapInUsd, marketCapInSol, fdvInUsd, fdvInSol } =
-    marketDataOf(row({ burnt_amount: '250000000' }))
+    marketDataBody(row({ burnt_amount: '250000000' }))
   assert.deepEqual([totalSupply, circulatingSupply], ['1000', '750'])
   assert.deepEqual([marketCapInUsd, marketCapInSol], ['1500', '375'])
   assert.deepEqual([fdvInUsd, fdvInSol], ['2000', '500'])
 })
 
 test('without burns all circulates; more burns than supply leave nothing, an unknown supply leaves null', () => {
-  assert.equal(marketDataOf(row({ market_supply: '12.5' })).circulatingSupply, '12.5')
-  assert.equal(marketDataOf(row({ burnt_amount: null })).circulatingSupply, '1000')
-  assert.equal(marketDataOf(row({ burnt_amount: '2000000000' })).circulatingSupply, '0')
+  assert.equal(marketDataBody(row({ market_supply: '12.5' })).circulatingSupply, '12.5')
+  assert.equal(marketDataBody(row({ burnt_amount: null })).circulatingSupply, '1000')
+  assert.equal(marketDataBody(row({ burnt_amount: '2000000000' })).circulatingSupply, '0')
   const unknown = row({ total_supply: null, burnt_amount: '5' })
-  assert.equal(marketDataOf(unknown).circulatingSupply, null)
+  assert.equal(marketDataBody(unknown).circulatingSupply, null)
 })
 
 test('every chain has burn addresses of its own', () => {
@@ -40,6 +40,6 @@ test('every chain has burn addresses of its own', () => {
     ['eth', BURN_ADDRESSES.evm],
   ] as const) {
     assert.deepEqual(tokensQuery(chain, ['T']).params?.burnt, burnt)
-    assert.deepEqual(someHoldersQuery(chain, 'T', ['W']).params?.burnt, burnt)
+    assert.deepEqual(walletHoldersQuery(chain, 'T', ['W']).params?.burnt, burnt)
   }
 })

@@ -10,8 +10,13 @@ import type {
   TokenSupplyEvent,
   TradeEvent,
 } from '../../schemas/wire.ts'
-import { loaded, stageState } from '../support/stage.ts'
-import { blockEventOf, metaOf, type TapeOp, tradeEventOf } from '../support/tape.ts'
+import {
+  type TapeOp,
+  tapeBlockEvent,
+  tapeMeta,
+  tapeTradeEvent,
+} from '../support/builders/trade-tape.ts'
+import { createStageState, createTestProcessor } from '../support/stage-harness.ts'
 
 const supplied = (post: string): TokenSupplyEvent => ({
   instruction: null,
@@ -34,9 +39,9 @@ const operation = (op: TapeOp['op'], seq: number, height: number, post: string):
   const timeMs = height * 1_000
   const block = { height, hash: `0xb${height}`, parent: `0xb${height - 1}`, timeMs, trades: [] }
   const tape: TapeOp = { op, seq, block, finalHeight: 0 }
-  const value = { meta: metaOf(tape), events: [supplied(post)] }
+  const value = { meta: tapeMeta(tape), events: [supplied(post)] }
   return {
-    block: blockEventOf(tape),
+    block: tapeBlockEvent(tape),
     records: [{ topic: 'tokenSupplies', key: '0xaaa', part: 0, value }],
   }
 }
@@ -45,7 +50,7 @@ const marketsIn = (publications: readonly Publication[]) =>
   publications.flatMap((one) => (one.topic === 'tokenMarketCaps' ? [one.value] : []))
 
 test('a market that a retraction brings back is told as of the block that left it so', () => {
-  const folding = loaded(MARKETS)
+  const folding = createTestProcessor(MARKETS)
   const [first] = marketsIn(folding.step(operation('apply', 1, 1, '100')))
   folding.step(operation('apply', 2, 2, '200'))
   const [again] = marketsIn(folding.step(operation('revert', 3, 2, '200')))
@@ -117,7 +122,7 @@ const pricedTrade = (height: number): TradeEvent => {
     token_b_price_in_native: '',
   }
   return {
-    ...tradeEventOf(block, 0),
+    ...tapeTradeEvent(block, 0),
     trade_processed: {
       token_a_price_in_quote: '3',
       token_a_price_in_usd: '3',
@@ -135,14 +140,14 @@ const pricedTrade = (height: number): TradeEvent => {
 
 test('what lies at a burn address does not circulate: it is not a part of the market cap', () => {
   const state = new Map<string, string>()
-  let folding = MARKETS.load(stageState(state))
+  let folding = MARKETS.load(createStageState(state))
   const step = (next: Operation) => {
     const [found] = marketsIn(folding.step(next))
     for (const [key, text] of folding.flush().changes) {
       if (text === null) state.delete(key)
       else state.set(key, text)
     }
-    folding = MARKETS.load(stageState(state))
+    folding = MARKETS.load(createStageState(state))
     const cap = found?.events[0]?.market_cap
     return cap && [cap.total_supply_amount, cap.market_cap_in_usd, cap.market_cap_in_native]
   }
@@ -159,7 +164,7 @@ test('what lies at a burn address does not circulate: it is not a part of the ma
 })
 
 test('a price that a retraction brings back is told as of the block that left it so, whatever changed since', () => {
-  const folding = loaded(MARKETS)
+  const folding = createTestProcessor(MARKETS)
   const traded = (op: TapeOp['op'], seq: number, height: number, usd: string): Operation => {
     const { block } = operation(op, seq, height, '')
     const event = pricedTrade(height)
@@ -183,7 +188,7 @@ test('a price that a retraction brings back is told as of the block that left it
 test('a stablecoin is priced by its block where it moves, and by no trade; a token that is none is not', () => {
   const { quotes, wrappedNative: weth } = CHAINS.eth
   const usdc = quotes.find(({ kind }) => kind === 'stable')?.address ?? ''
-  const folding = loaded(MARKETS)
+  const folding = createTestProcessor(MARKETS)
   const moved = (seq: number, key: string, wethUsd: string): readonly TokenPriceEvents[] => {
     const { block, records } = operation('apply', seq, seq, '')
     const { meta } = block

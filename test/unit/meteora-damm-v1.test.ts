@@ -4,53 +4,61 @@ import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { Decoded, SvmTokenBalance } from '../../schemas/events.ts'
 import {
-  type Call,
-  decodeCalls,
-  fields,
-  key,
-  svmBlock,
-  tokenAccount,
-  tokenTransfer,
-} from '../support/hand-svm.ts'
-import { solBooks, solRecording, solTransaction } from '../support/sol-recordings.ts'
+  addressFor,
+  borshFields,
+  buildSvmBlock,
+  buildTokenBalance,
+  decodeInstructions,
+  type InstructionInput,
+  tokenTransferInstruction,
+} from '../support/builders/svm-block.ts'
+import {
+  recordedSolanaBlock,
+  recordedSolanaTransaction,
+  solanaBooks,
+} from '../support/recordings/solana.ts'
 
 const AMM = PROGRAM_IDS.meteoraDammV1
-const VAULTS = key('vault program')
+const VAULTS = addressFor('vault program')
 const RECORDED = 'swap_meteora_damm_1.json'
-const [POOL, USER] = [key('pool'), key('user')]
-const [A, B] = [key('token a'), key('token b')]
-const [VAULT_A, VAULT_B] = [key('vault a'), key('vault b')]
-const [USER_A, USER_B] = [key('user a'), key('user b')]
-const AUTHORITY = key('authority')
+const [POOL, USER] = [addressFor('pool'), addressFor('user')]
+const [A, B] = [addressFor('token a'), addressFor('token b')]
+const [VAULT_A, VAULT_B] = [addressFor('vault a'), addressFor('vault b')]
+const [USER_A, USER_B] = [addressFor('user a'), addressFor('user b')]
+const AUTHORITY = addressFor('authority')
 
 const tokenBalances: readonly SvmTokenBalance[] = [
-  tokenAccount(VAULT_A, AUTHORITY, A),
-  tokenAccount(VAULT_B, AUTHORITY, B),
+  buildTokenBalance(VAULT_A, AUTHORITY, A),
+  buildTokenBalance(VAULT_B, AUTHORITY, B),
 ]
 
-const decoded = (call: Call): Decoded => decodeCalls([call], { tokenBalances })
+const decoded = (call: InstructionInput): Decoded => decodeInstructions([call], { tokenBalances })
 
 const listOf = (size: number, places: Readonly<Record<number, string>>): readonly string[] =>
-  Array.from({ length: size }, (_, index) => places[index] ?? key(`account ${index}`))
+  Array.from({ length: size }, (_, index) => places[index] ?? addressFor(`account ${index}`))
 
 const logLine = (tag: string, event: Buffer): string =>
   `Program data: ${Buffer.concat([Buffer.from(tag, 'hex'), event]).toString('base64')}`
 
 const swapped = (inRaw: bigint, outRaw: bigint): string =>
-  logLine('516ce3becdd00ac4', fields(inRaw, outRaw, 1n, 2n, 0n))
+  logLine('516ce3becdd00ac4', borshFields(inRaw, outRaw, 1n, 2n, 0n))
 
 const LIST = listOf(15, { 0: POOL, 1: USER_A, 2: USER_B, 5: VAULT_A, 6: VAULT_B, 12: USER })
 
 /** The vault program moves the tokens. */
-const inVaults = (...calls: readonly Call[]): Call => ({ program: VAULTS, data: '00', calls })
+const inVaults = (...calls: readonly InstructionInput[]): InstructionInput => ({
+  program: VAULTS,
+  data: '00',
+  calls,
+})
 
-const MOVES: readonly Call[] = [
-  tokenTransfer([USER_A, key('fees'), USER], 3n),
-  inVaults(tokenTransfer([USER_A, VAULT_A, USER], 299n)),
-  inVaults(tokenTransfer([VAULT_B, USER_B, AUTHORITY], 39n)),
+const MOVES: readonly InstructionInput[] = [
+  tokenTransferInstruction([USER_A, addressFor('fees'), USER], 3n),
+  inVaults(tokenTransferInstruction([USER_A, VAULT_A, USER], 299n)),
+  inVaults(tokenTransferInstruction([VAULT_B, USER_B, AUTHORITY], 39n)),
 ]
 
-const swapOf = (more: Partial<Call> = {}): Call => ({
+const swapOf = (more: Partial<InstructionInput> = {}): InstructionInput => ({
   program: AMM,
   accounts: LIST,
   data: 'f8c69e91e17587c8',
@@ -94,8 +102,8 @@ test('a swap the other way', () => {
     12: USER,
   })
   const calls = [
-    inVaults(tokenTransfer([USER_B, VAULT_B, USER], 40n)),
-    inVaults(tokenTransfer([VAULT_A, USER_A, AUTHORITY], 290n)),
+    inVaults(tokenTransferInstruction([USER_B, VAULT_B, USER], 40n)),
+    inVaults(tokenTransferInstruction([VAULT_A, USER_A, AUTHORITY], 290n)),
   ]
   const [swap] = decoded(swapOf({ accounts, calls, logs: [swapped(40n, 290n)] })).swaps
   assert.deepEqual([swap?.tokenIn, swap?.tokenOut], [B, A])
@@ -103,17 +111,17 @@ test('a swap the other way', () => {
 })
 
 test('a recorded swap without its log counts by what moved, two levels down', () => {
-  const [told] = decodeBlock(solRecording(RECORDED), solBooks()).swaps
+  const [told] = decodeBlock(recordedSolanaBlock(RECORDED), solanaBooks()).swaps
   assert.deepEqual([told?.amountInRaw, told?.amountOutRaw], [61_124_952_059n, 23_958_329n])
-  const tx = solTransaction(RECORDED)
+  const tx = recordedSolanaTransaction(RECORDED)
   const instructions = tx.instructions.map((each) => ({ ...each, logs: [] }))
-  const { swaps, dropped } = decodeBlock(svmBlock([{ ...tx, instructions }]), solBooks())
+  const { swaps, dropped } = decodeBlock(buildSvmBlock([{ ...tx, instructions }]), solanaBooks())
   assert.deepEqual(dropped, [])
   assert.deepEqual([swaps[0]?.amountInRaw, swaps[0]?.amountOutRaw], [61_124_953_617n, 23_958_328n])
 })
 
 test('only what the program itself wrote is its log', () => {
-  const forged = { program: key('forger'), data: '00', logs: [swapped(9_999n, 9_999n)] }
+  const forged = { program: addressFor('forger'), data: '00', logs: [swapped(9_999n, 9_999n)] }
   const [swap] = decoded(swapOf({ calls: [...MOVES, forged], logs: [] })).swaps
   assert.deepEqual([swap?.amountInRaw, swap?.amountOutRaw], [302n, 39n])
   const noise = ['Program data: !!', 'Program log: x', 'Program data: AAAA', swapped(300n, 40n)]
@@ -121,17 +129,19 @@ test('only what the program itself wrote is its log', () => {
 })
 
 test('what cannot be taken says why', () => {
-  const reason = (call: Call, balances = tokenBalances): string | undefined => {
-    const { swaps, poolChanges, dropped } = decodeCalls([call], { tokenBalances: balances })
+  const reason = (call: InstructionInput, balances = tokenBalances): string | undefined => {
+    const { swaps, poolChanges, dropped } = decodeInstructions([call], { tokenBalances: balances })
     assert.deepEqual([...swaps, ...poolChanges], [])
     return dropped[0]?.reason
   }
-  const line = logLine('516ce3becdd00ac4', fields(300n))
+  const line = logLine('516ce3becdd00ac4', borshFields(300n))
   assert.equal(reason(swapOf({ logs: [line] })), 'truncated-data')
   assert.equal(reason(swapOf({ accounts: LIST.slice(0, 12) })), 'missing-account')
   assert.equal(reason(swapOf(), []), 'unknown-token')
   assert.equal(reason(swapOf({ calls: MOVES.slice(0, 2) })), 'no-transfers')
-  const elsewhere = inVaults(tokenTransfer([key('other'), USER_B, AUTHORITY], 39n))
+  const elsewhere = inVaults(
+    tokenTransferInstruction([addressFor('other'), USER_B, AUTHORITY], 39n),
+  )
   assert.equal(reason(swapOf({ calls: [elsewhere] })), 'unexpected-vault')
   assert.equal(reason(swapOf({ logs: [swapped(0n, 0n)] })), 'zero-amount')
   assert.equal(reason(swapOf({ data: 'a8e3323ebdab54b0' })), 'unknown-instruction')
@@ -141,12 +151,12 @@ const LIQUIDITY = listOf(16, { 0: POOL, 9: VAULT_A, 10: VAULT_B, 12: USER, 13: U
 
 test('liquidity in every form is what moves into the vaults or out of them', () => {
   const into = [
-    inVaults(tokenTransfer([USER_A, VAULT_A, USER], 30n)),
-    inVaults(tokenTransfer([USER_B, VAULT_B, USER], 60n)),
+    inVaults(tokenTransferInstruction([USER_A, VAULT_A, USER], 30n)),
+    inVaults(tokenTransferInstruction([USER_B, VAULT_B, USER], 60n)),
   ]
   const out = [
-    inVaults(tokenTransfer([VAULT_A, USER_A, AUTHORITY], 10n)),
-    inVaults(tokenTransfer([VAULT_B, USER_B, AUTHORITY], 20n)),
+    inVaults(tokenTransferInstruction([VAULT_A, USER_A, AUTHORITY], 10n)),
+    inVaults(tokenTransferInstruction([VAULT_B, USER_B, AUTHORITY], 20n)),
   ]
   const forms = [
     ['a8e3323ebdab54b0', 'increase', into, 30n, 60n],
@@ -166,7 +176,7 @@ test('liquidity in every form is what moves into the vaults or out of them', () 
     )
     assert.equal(pools[0]?.address, POOL)
   }
-  const reason = (more: Partial<Call>) =>
+  const reason = (more: Partial<InstructionInput>) =>
     decoded({ program: AMM, accounts: LIQUIDITY, data: 'a8e3323ebdab54b0', calls: into, ...more })
       .dropped[0]?.reason
   assert.equal(reason({ calls: out }), 'no-transfers')
@@ -177,8 +187,8 @@ test('liquidity in every form is what moves into the vaults or out of them', () 
 
 test('pools are opened with what moved, or empty', () => {
   const calls = [
-    inVaults(tokenTransfer([USER_A, VAULT_A, USER], 500n)),
-    inVaults(tokenTransfer([USER_B, VAULT_B, USER], 700n)),
+    inVaults(tokenTransferInstruction([USER_A, VAULT_A, USER], 500n)),
+    inVaults(tokenTransferInstruction([USER_B, VAULT_B, USER], 700n)),
   ]
   const plain = listOf(26, { 0: POOL, 2: A, 3: B, 6: VAULT_A, 7: VAULT_B, 17: USER })
   const config = listOf(26, { 0: POOL, 3: A, 4: B, 7: VAULT_A, 8: VAULT_B, 18: USER })
@@ -192,7 +202,7 @@ test('pools are opened with what moved, or empty', () => {
     ['4d55b29d3230d47e', empty, 0n, 0n],
   ] as const
   for (const [data, accounts, aRaw, bRaw] of forms) {
-    const { poolChanges } = decodeCalls([{ program: AMM, accounts, data, calls }])
+    const { poolChanges } = decodeInstructions([{ program: AMM, accounts, data, calls }])
     assert.deepEqual(
       poolChanges.map((change) => [
         ...[change.kind, change.pool, change.owner, change.tokenA, change.tokenB],

@@ -3,23 +3,34 @@ import { test } from 'node:test'
 import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { Decoded, SvmInstruction } from '../../schemas/events.ts'
-import { type Call, decodeCalls, fields, key, selfCall, svmBlock } from '../support/hand-svm.ts'
-import { solBooks, solRecording, solTransaction } from '../support/sol-recordings.ts'
+import {
+  addressFor,
+  borshFields,
+  buildSvmBlock,
+  decodeInstructions,
+  eventCpi,
+  type InstructionInput,
+} from '../support/builders/svm-block.ts'
+import {
+  recordedSolanaBlock,
+  recordedSolanaTransaction,
+  solanaBooks,
+} from '../support/recordings/solana.ts'
 
 const AMM = PROGRAM_IDS.meteoraDammV2
-const [POOL, USER] = [key('pool'), key('user')]
-const [A, B] = [key('token a'), key('token b')]
+const [POOL, USER] = [addressFor('pool'), addressFor('user')]
+const [A, B] = [addressFor('token a'), addressFor('token b')]
 const RECORDED = 'swap_meteora_damm_v2_1.json'
 
 const listOf = (size: number, places: Readonly<Record<number, string>>): readonly string[] =>
-  Array.from({ length: size }, (_, index) => places[index] ?? key(`account ${index}`))
+  Array.from({ length: size }, (_, index) => places[index] ?? addressFor(`account ${index}`))
 
 const LIST = listOf(14, {
   1: POOL,
-  2: key('user in'),
-  3: key('user out'),
-  4: key('vault a'),
-  5: key('vault b'),
+  2: addressFor('user in'),
+  3: addressFor('user out'),
+  4: addressFor('vault a'),
+  5: addressFor('vault b'),
   6: A,
   7: B,
   8: USER,
@@ -28,25 +39,30 @@ const LIST = listOf(14, {
 const byte = (value: number): Buffer => Buffer.from([value])
 
 /** The first layout. */
-const first = (inRaw: bigint, outRaw: bigint, direction: number): Call =>
-  selfCall(
+const first = (inRaw: bigint, outRaw: bigint, direction: number): InstructionInput =>
+  eventCpi(
     AMM,
     '1b3c15d58aaabb93',
-    fields(...[POOL, byte(direction), false, 1n, 2n, outRaw, 0n, 0n, 3n, 4n, 5n, 6n, inRaw, 7n]),
+    borshFields(
+      ...[POOL, byte(direction), false, 1n, 2n, outRaw, 0n, 0n, 3n, 4n, 5n, 6n, inRaw, 7n],
+    ),
   )
 
-const second = (inRaw: bigint, outRaw: bigint, direction: number): Call =>
-  selfCall(
+const second = (inRaw: bigint, outRaw: bigint, direction: number): InstructionInput =>
+  eventCpi(
     AMM,
     'bd4233a826507599',
-    fields(
+    borshFields(
       ...[POOL, byte(direction), byte(0), false, 1n, 2n, byte(0)],
       ...[90n, 80n, 0n, 70n, 0n, 0n, 1n, 1n, 1n, 1n],
       ...[inRaw, outRaw, outRaw - 1n, 7n],
     ),
   )
 
-const swapOf = (calls: readonly Call[], more: Partial<Call> = {}): Call => ({
+const swapOf = (
+  calls: readonly InstructionInput[],
+  more: Partial<InstructionInput> = {},
+): InstructionInput => ({
   program: AMM,
   accounts: LIST,
   data: 'f8c69e91e17587c8',
@@ -60,17 +76,17 @@ const reasonOf = ({ swaps, poolChanges, dropped }: Decoded): string | undefined 
 }
 
 test('a recorded swap tells what the pool holds without the fees that lie there too', () => {
-  const { swaps, dropped } = decodeBlock(solRecording(RECORDED), solBooks())
+  const { swaps, dropped } = decodeBlock(recordedSolanaBlock(RECORDED), solanaBooks())
   assert.deepEqual(dropped, [])
   assert.deepEqual(swaps[0]?.reservesInOut, [90_025_163_994n, 944_069_381_397_393n])
-  const held = solTransaction(RECORDED).tokenBalances.find(
+  const held = recordedSolanaTransaction(RECORDED).tokenBalances.find(
     ({ account }) => account === swaps[0]?.accounts?.vaultIn,
   )
   assert.equal(held?.postRaw, 90_025_163_994n)
 })
 
 test('a recorded event cut behind its amounts is the same swap, without reserves of its own', () => {
-  const { instructions, ...tx } = solTransaction(RECORDED)
+  const { instructions, ...tx } = recordedSolanaTransaction(RECORDED)
   const at = instructions.findIndex(
     ({ data }) => data && Buffer.from(data).subarray(8, 16).toString('hex') === 'bd4233a826507599',
   )
@@ -80,8 +96,8 @@ test('a recorded event cut behind its amounts is the same swap, without reserves
   for (let end = 16; end <= length; end += 1) {
     const cut: SvmInstruction = { ...event, data: event.data.subarray(0, end) }
     const { swaps, dropped } = decodeBlock(
-      svmBlock([{ ...tx, instructions: instructions.with(at, cut) }]),
-      solBooks(),
+      buildSvmBlock([{ ...tx, instructions: instructions.with(at, cut) }]),
+      solanaBooks(),
     )
     if (end < 16 + 148) assert.deepEqual([swaps.length, dropped[0]?.reason], [0, 'truncated-data'])
     else {
@@ -99,7 +115,7 @@ test('both forms, both layouts, both directions; two layouts of one swap are one
       [second(300n, 40n, 0)],
       [first(299n, 39n, 0), second(300n, 40n, 0)],
     ]) {
-      const { swaps, pools, dropped } = decodeCalls([swapOf(calls, { data })])
+      const { swaps, pools, dropped } = decodeInstructions([swapOf(calls, { data })])
       assert.deepEqual(dropped, [])
       assert.deepEqual(swaps, [
         {
@@ -115,10 +131,10 @@ test('both forms, both layouts, both directions; two layouts of one swap are one
           amountInRaw: 300n,
           amountOutRaw: 40n,
           accounts: {
-            userIn: key('user in'),
-            userOut: key('user out'),
-            vaultIn: key('vault a'),
-            vaultOut: key('vault b'),
+            userIn: addressFor('user in'),
+            userOut: addressFor('user out'),
+            vaultIn: addressFor('vault a'),
+            vaultOut: addressFor('vault b'),
           },
         },
       ])
@@ -126,18 +142,18 @@ test('both forms, both layouts, both directions; two layouts of one swap are one
     }
   }
   for (const event of [first(300n, 40n, 1), second(300n, 40n, 1)]) {
-    const [swap] = decodeCalls([swapOf([event])]).swaps
+    const [swap] = decodeInstructions([swapOf([event])]).swaps
     assert.deepEqual([swap?.tokenIn, swap?.tokenOut], [B, A])
   }
 })
 
 test('what cannot be taken says why', () => {
-  const reason = (call: Call) => reasonOf(decodeCalls([call]))
+  const reason = (call: InstructionInput) => reasonOf(decodeInstructions([call]))
   const event = first(300n, 40n, 0)
   const short = Buffer.from(event.data).subarray(0, 16 + 105)
   assert.equal(reason(swapOf([{ ...event, data: short }])), 'truncated-data')
   assert.equal(reason(event), 'unexpected-caller')
-  assert.equal(reason(swapOf([event], { program: key('forger') })), 'unexpected-caller')
+  assert.equal(reason(swapOf([event], { program: addressFor('forger') })), 'unexpected-caller')
   assert.equal(reason(swapOf([event], { data: '00'.repeat(8) })), 'unknown-instruction')
   assert.equal(reason(swapOf([event], { accounts: LIST.slice(0, 8) })), 'missing-account')
   assert.equal(reason(swapOf([first(0n, 0n, 0)])), 'zero-amount')
@@ -146,21 +162,25 @@ test('what cannot be taken says why', () => {
 const ADDS = listOf(14, { 0: POOL, 6: A, 7: B, 9: USER })
 const REMOVES = listOf(15, { 1: POOL, 7: A, 8: B, 10: USER })
 
-const changed = (type: number): Call =>
-  selfCall(
+const changed = (type: number): InstructionInput =>
+  eventCpi(
     AMM,
     'c5ab4e7fe0d3570d',
-    fields(
-      ...[POOL, key('position'), USER, 30n, 60n, 31n, 61n, 1_030n, 2_060n],
+    borshFields(
+      ...[POOL, addressFor('position'), USER, 30n, 60n, 31n, 61n, 1_030n, 2_060n],
       ...[9n, 0n, 0n, 0n, byte(type)],
     ),
   )
 
-const moved = (tag: string): Call =>
-  selfCall(AMM, tag, fields(POOL, key('position'), USER, 9n, 0n, 0n, 0n, 30n, 60n, 31n, 61n))
+const moved = (tag: string): InstructionInput =>
+  eventCpi(
+    AMM,
+    tag,
+    borshFields(POOL, addressFor('position'), USER, 9n, 0n, 0n, 0n, 30n, 60n, 31n, 61n),
+  )
 
-const change = (data: string, accounts: readonly string[], calls: readonly Call[]) => {
-  const { poolChanges, dropped } = decodeCalls([{ program: AMM, accounts, data, calls }])
+const change = (data: string, accounts: readonly string[], calls: readonly InstructionInput[]) => {
+  const { poolChanges, dropped } = decodeInstructions([{ program: AMM, accounts, data, calls }])
   assert.deepEqual(dropped, [])
   return poolChanges.map(({ kind, pool, owner, tokenA, amountARaw, amountBRaw, reserves }) => [
     ...[kind, pool, owner, tokenA, amountARaw, amountBRaw, reserves],
@@ -180,29 +200,29 @@ test('liquidity in and out, as one event of today, as one of before, and as both
     assert.deepEqual(change(data, REMOVES, [changed(1)]), [[...out, held]])
     assert.deepEqual(change(data, REMOVES, [moved(REMOVED)]), [[...out, undefined]])
   }
-  const call = (more: Partial<Call>): Call => ({
+  const call = (more: Partial<InstructionInput>): InstructionInput => ({
     program: AMM,
     accounts: ADDS,
     data: add,
     calls: [changed(2)],
     ...more,
   })
-  assert.equal(reasonOf(decodeCalls([call({})])), 'unknown-type')
+  assert.equal(reasonOf(decodeInstructions([call({})])), 'unknown-type')
   const calls = [changed(0)]
-  assert.equal(reasonOf(decodeCalls([call({ calls, accounts: [] })])), 'missing-account')
+  assert.equal(reasonOf(decodeInstructions([call({ calls, accounts: [] })])), 'missing-account')
   assert.equal(
-    reasonOf(decodeCalls([call({ calls, data: 'f8c69e91e17587c8' })])),
+    reasonOf(decodeInstructions([call({ calls, data: 'f8c69e91e17587c8' })])),
     'unknown-instruction',
   )
 })
 
 test('pools are opened, with a fee that moves with the market or without', () => {
-  const opened = (dynamic: boolean): Call =>
-    selfCall(
+  const opened = (dynamic: boolean): InstructionInput =>
+    eventCpi(
       AMM,
       'e432f655cb428625',
-      fields(
-        ...[POOL, A, B, USER, USER, key('alpha'), Buffer.alloc(30), dynamic],
+      borshFields(
+        ...[POOL, A, B, USER, USER, addressFor('alpha'), Buffer.alloc(30), dynamic],
         ...(dynamic ? [Buffer.alloc(32, 9)] : []),
         ...[Buffer.alloc(32), Buffer.alloc(2), Buffer.alloc(32), 5n, Buffer.alloc(2)],
         ...[500n, 700n, 501n, 701n, byte(0)],
@@ -223,7 +243,7 @@ test('pools are opened, with a fee that moves with the market or without', () =>
   const event = opened(true)
   const cut = { ...event, data: Buffer.from(event.data).subarray(0, 16 + 240) }
   const [data, accounts] = forms[0]
-  const { dropped } = decodeCalls([{ program: AMM, accounts, data, calls: [cut] }])
+  const { dropped } = decodeInstructions([{ program: AMM, accounts, data, calls: [cut] }])
   assert.deepEqual(
     dropped.map(({ reason }) => reason),
     ['truncated-data'],

@@ -4,31 +4,31 @@ import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { Decoded } from '../../schemas/events.ts'
 import {
-  type Call,
-  decodeCalls,
-  fields,
-  key,
-  selfCall,
-  text,
-  tokenAccount,
-  tokenTransfer,
+  addressFor,
+  borshFields,
+  borshText,
+  buildTokenBalance,
+  decodeInstructions,
+  eventCpi,
+  type InstructionInput,
+  tokenTransferInstruction,
   u64le,
-} from '../support/hand-svm.ts'
-import { solBooks, solRecording } from '../support/sol-recordings.ts'
+} from '../support/builders/svm-block.ts'
+import { recordedSolanaBlock, solanaBooks } from '../support/recordings/solana.ts'
 
 const DBC = PROGRAM_IDS.meteoraDbc
-const [CURVE, USER] = [key('curve'), key('user')]
-const [BASE, QUOTE] = [key('base'), key('quote')]
-const [BASE_VAULT, QUOTE_VAULT] = [key('base vault'), key('quote vault')]
+const [CURVE, USER] = [addressFor('curve'), addressFor('user')]
+const [BASE, QUOTE] = [addressFor('base'), addressFor('quote')]
+const [BASE_VAULT, QUOTE_VAULT] = [addressFor('base vault'), addressFor('quote vault')]
 const [SELLS, BUYS] = [0, 1] as const
 
 const listOf = (size: number, places: Readonly<Record<number, string>>): readonly string[] =>
-  Array.from({ length: size }, (_, index) => places[index] ?? key(`account ${index}`))
+  Array.from({ length: size }, (_, index) => places[index] ?? addressFor(`account ${index}`))
 
 const LIST = listOf(15, {
   2: CURVE,
-  3: key('user in'),
-  4: key('user out'),
+  3: addressFor('user in'),
+  4: addressFor('user out'),
   5: BASE_VAULT,
   6: QUOTE_VAULT,
   7: BASE,
@@ -38,12 +38,12 @@ const LIST = listOf(15, {
 
 const byte = (value: number): Buffer => Buffer.from([value])
 
-const first = (inRaw: bigint, outRaw: bigint, direction: number): Call =>
-  selfCall(
+const first = (inRaw: bigint, outRaw: bigint, direction: number): InstructionInput =>
+  eventCpi(
     DBC,
     '1b3c15d58aaabb93',
-    fields(
-      ...[CURVE, key('config'), byte(direction), false, 1n, 2n],
+    borshFields(
+      ...[CURVE, addressFor('config'), byte(direction), false, 1n, 2n],
       ...[3n, outRaw, 0n, 0n, 4n, 5n, 6n, inRaw, 7n],
     ),
   )
@@ -59,17 +59,20 @@ const second = (
   outRaw: bigint,
   direction: number,
   { tag = 'bd4233a826507599', reserve = 250n, goal = 1_000n }: Second = {},
-): Call =>
-  selfCall(
+): InstructionInput =>
+  eventCpi(
     DBC,
     tag,
-    fields(
-      ...[CURVE, key('config'), byte(direction), false, 1n, 2n, byte(0)],
+    borshFields(
+      ...[CURVE, addressFor('config'), byte(direction), false, 1n, 2n, byte(0)],
       ...[inRaw, 3n, 0n, outRaw, 0n, 0n, 4n, 5n, 6n, reserve, goal, 7n],
     ),
   )
 
-const tradeOf = (calls: readonly Call[], more: Partial<Call> = {}): Call => ({
+const tradeOf = (
+  calls: readonly InstructionInput[],
+  more: Partial<InstructionInput> = {},
+): InstructionInput => ({
   program: DBC,
   accounts: LIST,
   data: 'f8c69e91e17587c8',
@@ -83,7 +86,10 @@ const reasonOf = ({ swaps, births, migrations, dropped }: Decoded): string | und
 }
 
 test('a recorded sale, told twice, is one trade with the state of its curve', () => {
-  const { swaps, pools, dropped } = decodeBlock(solRecording('swap_mintech_1.json'), solBooks())
+  const { swaps, pools, dropped } = decodeBlock(
+    recordedSolanaBlock('swap_mintech_1.json'),
+    solanaBooks(),
+  )
   assert.deepEqual(dropped, [])
   const [swap] = swaps
   assert.equal(swaps.length, 1)
@@ -106,7 +112,7 @@ test('every form and both layouts: who buys pays the quote', () => {
       [second(300n, 40n, BUYS, { tag: '863ba8785e3372e7' })],
       [first(299n, 39n, BUYS), second(300n, 40n, BUYS)],
     ]) {
-      const { swaps, pools, dropped } = decodeCalls([tradeOf(calls, { data })])
+      const { swaps, pools, dropped } = decodeInstructions([tradeOf(calls, { data })])
       assert.deepEqual(dropped, [])
       assert.equal(swaps.length, 1)
       const [swap] = swaps
@@ -116,39 +122,39 @@ test('every form and both layouts: who buys pays the quote', () => {
       )
       assert.deepEqual([swap?.pool, swap?.trader, swap?.protocol], [CURVE, USER, 'meteora_dbc'])
       assert.deepEqual(swap?.accounts, {
-        userIn: key('user in'),
-        userOut: key('user out'),
+        userIn: addressFor('user in'),
+        userOut: addressFor('user out'),
         vaultIn: QUOTE_VAULT,
         vaultOut: BASE_VAULT,
       })
       assert.deepEqual([pools[0]?.tokenA, pools[0]?.tokenB], [BASE, QUOTE])
     }
   }
-  const [sale] = decodeCalls([tradeOf([second(40n, 300n, SELLS)])]).swaps
+  const [sale] = decodeInstructions([tradeOf([second(40n, 300n, SELLS)])]).swaps
   assert.deepEqual([sale?.tokenIn, sale?.accounts?.vaultIn], [BASE, BASE_VAULT])
 })
 
 test('how far the curve is: what it raised of what it must raise, never above one', () => {
   const progressOf = (told: Second) =>
-    decodeCalls([tradeOf([second(300n, 40n, BUYS, told)])]).swaps[0]?.curveProgress
+    decodeInstructions([tradeOf([second(300n, 40n, BUYS, told)])]).swaps[0]?.curveProgress
   assert.equal(progressOf({}), 0.25)
   assert.equal(progressOf({ reserve: 1_007n }), 1)
   assert.equal(progressOf({ goal: 0n }), undefined)
-  const [old] = decodeCalls([tradeOf([first(300n, 40n, BUYS)])]).swaps
+  const [old] = decodeInstructions([tradeOf([first(300n, 40n, BUYS)])]).swaps
   assert.deepEqual([old?.curveProgress, old?.curve], [undefined, undefined])
 })
 
 test('what moved counts; the quote that is told leaves out the fees beside it', () => {
   const tokenBalances = [
-    tokenAccount(BASE_VAULT, key('authority'), BASE, { postRaw: 9_000n }),
-    tokenAccount(QUOTE_VAULT, key('authority'), QUOTE, { postRaw: 290n }),
+    buildTokenBalance(BASE_VAULT, addressFor('authority'), BASE, { postRaw: 9_000n }),
+    buildTokenBalance(QUOTE_VAULT, addressFor('authority'), QUOTE, { postRaw: 290n }),
   ]
   const calls = [
-    tokenTransfer([key('user in'), QUOTE_VAULT, USER], 280n),
-    tokenTransfer([BASE_VAULT, key('user out'), key('authority')], 40n),
+    tokenTransferInstruction([addressFor('user in'), QUOTE_VAULT, USER], 280n),
+    tokenTransferInstruction([BASE_VAULT, addressFor('user out'), addressFor('authority')], 40n),
     second(300n, 40n, BUYS),
   ]
-  const [swap] = decodeCalls([tradeOf(calls)], { tokenBalances }).swaps
+  const [swap] = decodeInstructions([tradeOf(calls)], { tokenBalances }).swaps
   assert.deepEqual([swap?.amountInRaw, swap?.amountOutRaw], [280n, 40n])
   assert.deepEqual(swap?.reservesInOut, [250n, 9_000n])
   assert.equal(swap?.curve?.realTokenRaw, 9_000n)
@@ -156,21 +162,21 @@ test('what moved counts; the quote that is told leaves out the fees beside it', 
 
 test('what cannot be taken says why', () => {
   const event = first(300n, 40n, BUYS)
-  const reason = (call: Call) => reasonOf(decodeCalls([call]))
+  const reason = (call: InstructionInput) => reasonOf(decodeInstructions([call]))
   const short = Buffer.from(event.data).subarray(0, 16 + 145)
   assert.equal(reason(tradeOf([{ ...event, data: short }])), 'truncated-data')
   assert.equal(reason(event), 'unexpected-caller')
-  assert.equal(reason(tradeOf([event], { program: key('forger') })), 'unexpected-caller')
+  assert.equal(reason(tradeOf([event], { program: addressFor('forger') })), 'unexpected-caller')
   assert.equal(reason(tradeOf([event], { data: '00'.repeat(8) })), 'unknown-instruction')
   assert.equal(reason(tradeOf([event], { accounts: LIST.slice(0, 9) })), 'missing-account')
   assert.equal(reason(tradeOf([first(0n, 0n, BUYS)])), 'zero-amount')
 })
 
-const opened = (tag = 'e432f655cb428625'): Call =>
-  selfCall(DBC, tag, fields(CURVE, key('config'), USER, BASE, byte(0), 5n))
+const opened = (tag = 'e432f655cb428625'): InstructionInput =>
+  eventCpi(DBC, tag, borshFields(CURVE, addressFor('config'), USER, BASE, byte(0), 5n))
 
 /** The mint is set up, filled and left without an authority before the event. */
-const MAKING: readonly Call[] = [
+const MAKING: readonly InstructionInput[] = [
   {
     program: PROGRAM_IDS.token,
     accounts: [BASE],
@@ -178,30 +184,30 @@ const MAKING: readonly Call[] = [
   },
   {
     program: PROGRAM_IDS.token,
-    accounts: [BASE, BASE_VAULT, key('authority')],
+    accounts: [BASE, BASE_VAULT, addressFor('authority')],
     data: Buffer.concat([byte(7), u64le(1_000_000n)]),
   },
   {
     program: PROGRAM_IDS.token,
-    accounts: [BASE, key('authority')],
+    accounts: [BASE, addressFor('authority')],
     data: Buffer.from([6, 0, 0]),
   },
 ]
 
-const OPENING: Call = {
+const OPENING: InstructionInput = {
   program: DBC,
   accounts: listOf(16, { 2: USER, 3: BASE, 4: QUOTE, 5: CURVE, 6: BASE_VAULT }),
   data: Buffer.concat([
     Buffer.from('8c55d7b06636684f', 'hex'),
-    text('Name'),
-    text('SYM'),
-    text('https://x'),
+    borshText('Name'),
+    borshText('SYM'),
+    borshText('https://x'),
   ]),
   calls: [...MAKING, opened()],
 }
 
 test('a token is born on its curve, once, and then trades', () => {
-  const found = decodeCalls([OPENING, tradeOf([second(300n, 40n, BUYS)])])
+  const found = decodeInstructions([OPENING, tradeOf([second(300n, 40n, BUYS)])])
   assert.deepEqual(found.dropped, [])
   assert.deepEqual(found.births, [
     {
@@ -242,12 +248,17 @@ test('every form of an opening', () => {
     ['e2af7f0d26833af3', 'd589a435c14a0f6e'],
   ] as const
   for (const [form, tag] of forms) {
-    const data = Buffer.concat([Buffer.from(form, 'hex'), text('N'), text('S'), text('u')])
-    const found = decodeCalls([{ ...OPENING, data, calls: [...MAKING, opened(tag)] }])
+    const data = Buffer.concat([
+      Buffer.from(form, 'hex'),
+      borshText('N'),
+      borshText('S'),
+      borshText('u'),
+    ])
+    const found = decodeInstructions([{ ...OPENING, data, calls: [...MAKING, opened(tag)] }])
     assert.deepEqual([found.births[0]?.fact.symbol, found.dropped], ['S', []])
   }
-  const reason = (more: Partial<Call>) =>
-    reasonOf(decodeCalls([{ ...OPENING, calls: [opened()], ...more }]))
+  const reason = (more: Partial<InstructionInput>) =>
+    reasonOf(decodeInstructions([{ ...OPENING, calls: [opened()], ...more }]))
   assert.equal(reason({ data: 'f8c69e91e17587c8' }), 'unknown-instruction')
   assert.equal(reason({ data: '8c55d7b06636684f' }), 'truncated-data')
   assert.equal(reason({ accounts: [] }), 'missing-account')
@@ -256,13 +267,13 @@ test('every form of an opening', () => {
 })
 
 test('a curve migrates to a pool of either kind of its house', () => {
-  const accounts = listOf(31, { 0: CURVE, 4: key('pool'), 7: BASE, 13: BASE })
+  const accounts = listOf(31, { 0: CURVE, 4: addressFor('pool'), 7: BASE, 13: BASE })
   const forms = [
     ['1b013016b43f76d9', 'meteora_damm_v1'],
     ['9ca9e66735e45040', 'meteora_damm_v2'],
   ] as const
   for (const [data, protocol] of forms) {
-    const { migrations, dropped } = decodeCalls([{ program: DBC, accounts, data }])
+    const { migrations, dropped } = decodeInstructions([{ program: DBC, accounts, data }])
     assert.deepEqual(dropped, [])
     assert.deepEqual(migrations, [
       {
@@ -272,10 +283,10 @@ test('a curve migrates to a pool of either kind of its house', () => {
         path: { outer: 0, inner: null },
         token: BASE,
         from: { protocol: 'meteora_dbc', pool: CURVE },
-        to: { protocol, pool: key('pool') },
+        to: { protocol, pool: addressFor('pool') },
       },
     ])
-    const short = decodeCalls([{ program: DBC, accounts: accounts.slice(0, 7), data }])
+    const short = decodeInstructions([{ program: DBC, accounts: accounts.slice(0, 7), data }])
     assert.equal(reasonOf(short), 'missing-account')
   }
 })

@@ -4,30 +4,34 @@ import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { Decoded, PoolFact, SvmTokenBalance } from '../../schemas/events.ts'
 import {
-  type Call,
-  decodeCalls,
-  fields,
-  handTransaction,
-  key,
-  selfCall,
-  svmBlock,
-  tokenAccount,
-  tokenTransfer,
-} from '../support/hand-svm.ts'
-import { solBooks, solRecording, solTransaction } from '../support/sol-recordings.ts'
+  addressFor,
+  borshFields,
+  buildSvmBlock,
+  buildSvmTransaction,
+  buildTokenBalance,
+  decodeInstructions,
+  eventCpi,
+  type InstructionInput,
+  tokenTransferInstruction,
+} from '../support/builders/svm-block.ts'
+import {
+  recordedSolanaBlock,
+  recordedSolanaTransaction,
+  solanaBooks,
+} from '../support/recordings/solana.ts'
 
 const DLMM = PROGRAM_IDS.meteoraDlmm
-const [POOL, USER] = [key('pool'), key('user')]
-const [X, Y] = [key('token x'), key('token y')]
-const [VAULT_X, VAULT_Y] = [key('vault x'), key('vault y')]
-const [USER_IN, USER_OUT] = [key('user in'), key('user out')]
+const [POOL, USER] = [addressFor('pool'), addressFor('user')]
+const [X, Y] = [addressFor('token x'), addressFor('token y')]
+const [VAULT_X, VAULT_Y] = [addressFor('vault x'), addressFor('vault y')]
+const [USER_IN, USER_OUT] = [addressFor('user in'), addressFor('user out')]
 
 const SWAP = 'f8c69e91e17587c8'
 const SWAPPED = '516ce3becdd00ac4'
 const SWAPPED_2 = '2e7452d7941b544d'
 
 const listOf = (size: number, places: Readonly<Record<number, string>>): readonly string[] =>
-  Array.from({ length: size }, (_, index) => places[index] ?? key(`account ${index}`))
+  Array.from({ length: size }, (_, index) => places[index] ?? addressFor(`account ${index}`))
 
 const SWAP_LIST = listOf(15, {
   0: POOL,
@@ -43,17 +47,20 @@ const SWAP_LIST = listOf(15, {
 const BINS = Buffer.alloc(8, 1)
 
 /** A Swap event; without transfers beside it its amounts count. */
-const swapped = (inRaw: bigint, outRaw: bigint, paysX: boolean): Call =>
-  selfCall(DLMM, SWAPPED, fields(POOL, USER, BINS, inRaw, outRaw, paysX, 1n, 0n, 5n, 0n, 0n))
+const swapped = (inRaw: bigint, outRaw: bigint, paysX: boolean): InstructionInput =>
+  eventCpi(DLMM, SWAPPED, borshFields(POOL, USER, BINS, inRaw, outRaw, paysX, 1n, 0n, 5n, 0n, 0n))
 
-const swapped2 = (inRaw: bigint, outRaw: bigint, paysX: boolean): Call =>
-  selfCall(
+const swapped2 = (inRaw: bigint, outRaw: bigint, paysX: boolean): InstructionInput =>
+  eventCpi(
     DLMM,
     SWAPPED_2,
-    fields(POOL, USER, BINS, paysX, 5n, 0n, inRaw, 0n, outRaw, 0n, 0n, 0n, 0n, true, false),
+    borshFields(POOL, USER, BINS, paysX, 5n, 0n, inRaw, 0n, outRaw, 0n, 0n, 0n, 0n, true, false),
   )
 
-const swapOf = (calls: readonly Call[], more: Partial<Call> = {}): Call => ({
+const swapOf = (
+  calls: readonly InstructionInput[],
+  more: Partial<InstructionInput> = {},
+): InstructionInput => ({
   program: DLMM,
   accounts: SWAP_LIST,
   data: SWAP,
@@ -68,8 +75,8 @@ const reasonsOf = ({ swaps, poolChanges, dropped }: Decoded): readonly string[] 
 
 test('the vaults hold after recorded swaps what the swaps say', () => {
   for (const name of ['rotki_58F9fNP78F.json', 'swap_goosefx_gamma_1.json']) {
-    const { swaps } = decodeBlock(solRecording(name), solBooks())
-    const { tokenBalances } = solTransaction(name)
+    const { swaps } = decodeBlock(recordedSolanaBlock(name), solanaBooks())
+    const { tokenBalances } = recordedSolanaTransaction(name)
     const held = (account = '') =>
       tokenBalances.find((balance) => balance.account === account)?.postRaw
     const [swap] = swaps.filter(({ protocol }) => protocol === 'meteora_dlmm')
@@ -87,7 +94,9 @@ test('every form of a swap, in both directions', () => {
     ...['38ade6d0ade49ccd', '4a62c0d6b1334b33'],
   ]
   for (const data of tags) {
-    const { swaps, pools, dropped } = decodeCalls([swapOf([swapped(300n, 40n, true)], { data })])
+    const { swaps, pools, dropped } = decodeInstructions([
+      swapOf([swapped(300n, 40n, true)], { data }),
+    ])
     assert.deepEqual(dropped, [])
     assert.deepEqual(swaps, [
       {
@@ -107,36 +116,36 @@ test('every form of a swap, in both directions', () => {
     ])
     assert.deepEqual([pools[0]?.tokenA, pools[0]?.tokenB, pools[0]?.proven], [X, Y, true])
   }
-  const [back] = decodeCalls([swapOf([swapped(40n, 300n, false)])]).swaps
+  const [back] = decodeInstructions([swapOf([swapped(40n, 300n, false)])]).swaps
   assert.deepEqual([back?.tokenIn, back?.tokenOut, back?.accounts?.vaultIn], [Y, X, VAULT_Y])
 })
 
 test('what moved counts: the event leaves a transfer fee out', () => {
   const moves = [
-    tokenTransfer([USER_IN, VAULT_X, USER], 310n),
-    tokenTransfer([VAULT_Y, USER_OUT, POOL], 40n),
+    tokenTransferInstruction([USER_IN, VAULT_X, USER], 310n),
+    tokenTransferInstruction([VAULT_Y, USER_OUT, POOL], 40n),
   ]
-  const [swap] = decodeCalls([swapOf([...moves, swapped(300n, 40n, true)])]).swaps
+  const [swap] = decodeInstructions([swapOf([...moves, swapped(300n, 40n, true)])]).swaps
   assert.deepEqual([swap?.amountInRaw, swap?.amountOutRaw], [310n, 40n])
   const elsewhere = [
-    tokenTransfer([USER_IN, key('other'), USER], 310n),
-    tokenTransfer([VAULT_Y, USER_OUT, POOL], 41n),
+    tokenTransferInstruction([USER_IN, addressFor('other'), USER], 310n),
+    tokenTransferInstruction([VAULT_Y, USER_OUT, POOL], 41n),
   ]
-  const [told] = decodeCalls([swapOf([...elsewhere, swapped(300n, 40n, true)])]).swaps
+  const [told] = decodeInstructions([swapOf([...elsewhere, swapped(300n, 40n, true)])]).swaps
   assert.deepEqual([told?.amountInRaw, told?.amountOutRaw], [300n, 40n])
 })
 
 test('reserves are known of the last swap only: what the vaults held between is not', () => {
   const tokenBalances: readonly SvmTokenBalance[] = [
-    tokenAccount(VAULT_X, POOL, X, { postRaw: 900n }),
-    tokenAccount(VAULT_Y, POOL, Y, { postRaw: 80n }),
+    buildTokenBalance(VAULT_X, POOL, X, { postRaw: 900n }),
+    buildTokenBalance(VAULT_Y, POOL, Y, { postRaw: 80n }),
   ]
   const swap = swapOf([
-    tokenTransfer([USER_IN, VAULT_X, USER], 300n),
-    tokenTransfer([VAULT_Y, USER_OUT, POOL], 40n),
+    tokenTransferInstruction([USER_IN, VAULT_X, USER], 300n),
+    tokenTransferInstruction([VAULT_Y, USER_OUT, POOL], 40n),
     swapped(300n, 40n, true),
   ])
-  const { swaps } = decodeCalls([swap, swap], { tokenBalances })
+  const { swaps } = decodeInstructions([swap, swap], { tokenBalances })
   assert.deepEqual(
     swaps.map(({ reservesInOut }) => reservesInOut),
     [undefined, [900n, 80n]],
@@ -146,14 +155,14 @@ test('reserves are known of the last swap only: what the vaults held between is 
 test('two layouts of one event are one swap, and either alone is', () => {
   const both = swapOf([swapped(300n, 40n, true), swapped2(300n, 40n, true)])
   for (const call of [both, swapOf([swapped2(300n, 40n, true)])]) {
-    const { swaps, dropped } = decodeCalls([call])
+    const { swaps, dropped } = decodeInstructions([call])
     assert.deepEqual(dropped, [])
     assert.deepEqual(
       swaps.map(({ amountInRaw, amountOutRaw, tokenIn }) => [amountInRaw, amountOutRaw, tokenIn]),
       [[300n, 40n, X]],
     )
   }
-  const apart = decodeCalls([
+  const apart = decodeInstructions([
     swapOf([swapped(300n, 40n, true)]),
     swapOf([swapped2(300n, 40n, true)]),
   ])
@@ -161,39 +170,41 @@ test('two layouts of one event are one swap, and either alone is', () => {
 })
 
 test('a failed transaction gives no trade', () => {
-  const failed = solTransaction('swap_meteora_dlmm_1.json')
+  const failed = recordedSolanaTransaction('swap_meteora_dlmm_1.json')
   assert.equal(failed.success, false)
-  assert.deepEqual(decodeBlock(svmBlock([failed]), solBooks()).swaps, [])
-  const hand = handTransaction([swapOf([swapped(300n, 40n, true)])], { success: false })
-  assert.deepEqual(decodeBlock(svmBlock([hand]), solBooks()).swaps, [])
+  assert.deepEqual(decodeBlock(buildSvmBlock([failed]), solanaBooks()).swaps, [])
+  const hand = buildSvmTransaction([swapOf([swapped(300n, 40n, true)])], { success: false })
+  assert.deepEqual(decodeBlock(buildSvmBlock([hand]), solanaBooks()).swaps, [])
 })
 
 test('what cannot be taken says why', () => {
   const event = swapped(300n, 40n, true)
-  const reason = (call: Call) => reasonsOf(decodeCalls([call]))
+  const reason = (call: InstructionInput) => reasonsOf(decodeInstructions([call]))
   const data = Buffer.from(event.data)
   assert.deepEqual(reason(swapOf([{ ...event, data: data.subarray(0, 16 + 88) }])), [
     'truncated-data',
   ])
   assert.deepEqual(reason(event), ['unexpected-caller'])
-  assert.deepEqual(reason(swapOf([event], { program: key('forger') })), ['unexpected-caller'])
+  assert.deepEqual(reason(swapOf([event], { program: addressFor('forger') })), [
+    'unexpected-caller',
+  ])
   assert.deepEqual(reason(swapOf([event], { data: '00'.repeat(8) })), ['unknown-instruction'])
   assert.deepEqual(reason(swapOf([event], { accounts: SWAP_LIST.slice(0, 10) })), [
     'missing-account',
   ])
   assert.deepEqual(reason(swapOf([swapped(0n, 0n, true)])), ['zero-amount'])
   const whole = swapOf([{ ...event, data: data.subarray(0, 16 + 89) }])
-  assert.equal(decodeCalls([whole]).swaps.length, 1)
+  assert.equal(decodeInstructions([whole]).swaps.length, 1)
   const grown = swapOf([{ ...event, data: Buffer.concat([data, Buffer.alloc(90, 7)]) }])
-  assert.equal(decodeCalls([grown]).swaps.length, 1)
+  assert.equal(decodeInstructions([grown]).swaps.length, 1)
 })
 
 const LIQUIDITY = listOf(16, { 1: POOL, 5: VAULT_X, 6: VAULT_Y, 7: X, 8: Y, 9: USER, 11: USER })
 const ADDED = '1f5e7d5ae3343dba'
 const REMOVED = '74f461e8671f983a'
 
-const moved = (tag: string, xRaw: bigint, yRaw: bigint): Call =>
-  selfCall(DLMM, tag, fields(POOL, USER, key('position'), xRaw, yRaw, Buffer.alloc(4)))
+const moved = (tag: string, xRaw: bigint, yRaw: bigint): InstructionInput =>
+  eventCpi(DLMM, tag, borshFields(POOL, USER, addressFor('position'), xRaw, yRaw, Buffer.alloc(4)))
 
 const changesOf = ({ poolChanges, dropped }: Decoded) => {
   assert.deepEqual(dropped, [])
@@ -227,7 +238,7 @@ test('liquidity in every two-sided form', () => {
   for (const [data, tag, kind] of forms) {
     const calls = [moved(tag, 30n, 60n)]
     assert.deepEqual(
-      changesOf(decodeCalls([{ program: DLMM, accounts: LIQUIDITY, data, calls }])),
+      changesOf(decodeInstructions([{ program: DLMM, accounts: LIQUIDITY, data, calls }])),
       [[kind, USER, X, 30n, 60n]],
     )
   }
@@ -235,8 +246,8 @@ test('liquidity in every two-sided form', () => {
 
 test('a recorded withdrawal takes what moved, and claimed fees are none', () => {
   const { poolChanges, swaps, dropped } = decodeBlock(
-    solRecording('remove_liquidity_meteora_dlmm_1.json'),
-    solBooks(),
+    recordedSolanaBlock('remove_liquidity_meteora_dlmm_1.json'),
+    solanaBooks(),
   )
   assert.deepEqual([swaps, dropped], [[], []])
   assert.deepEqual(
@@ -279,33 +290,40 @@ test('a one-sided deposit needs a pool that is known', () => {
   ] as const
   for (const [data, user] of forms) {
     const accounts = listOf(12, { 1: POOL, 5: Y, [user]: USER })
-    const call: Call = { program: DLMM, accounts, data, calls: [moved(ADDED, 0n, 60n)] }
-    const block = svmBlock([handTransaction([call])])
-    assert.deepEqual(changesOf(decodeBlock(block, solBooks([fact]))), [
+    const call: InstructionInput = { program: DLMM, accounts, data, calls: [moved(ADDED, 0n, 60n)] }
+    const block = buildSvmBlock([buildSvmTransaction([call])])
+    assert.deepEqual(changesOf(decodeBlock(block, solanaBooks([fact]))), [
       ['increase', USER, X, 0n, 60n],
     ])
-    assert.deepEqual(reasonsOf(decodeBlock(block, solBooks())), ['unknown-token'])
+    assert.deepEqual(reasonsOf(decodeBlock(block, solanaBooks())), ['unknown-token'])
   }
 })
 
 test('a rebalanced position withdraws and adds; nothing on a side is not a change', () => {
-  const rebalance = (amounts: readonly bigint[]): Call => ({
+  const rebalance = (amounts: readonly bigint[]): InstructionInput => ({
     program: DLMM,
     accounts: LIQUIDITY,
     data: '5c04b0c177b95309',
     calls: [
-      selfCall(
+      eventCpi(
         DLMM,
         '006d75b33d5bc7c8',
-        fields(POOL, key('position'), USER, Buffer.alloc(4), ...amounts, Buffer.alloc(48)),
+        borshFields(
+          POOL,
+          addressFor('position'),
+          USER,
+          Buffer.alloc(4),
+          ...amounts,
+          Buffer.alloc(48),
+        ),
       ),
     ],
   })
   const tokenBalances = [
-    tokenAccount(VAULT_X, POOL, X, { postRaw: 900n }),
-    tokenAccount(VAULT_Y, POOL, Y, { postRaw: 80n }),
+    buildTokenBalance(VAULT_X, POOL, X, { postRaw: 900n }),
+    buildTokenBalance(VAULT_Y, POOL, Y, { postRaw: 80n }),
   ]
-  const found = decodeCalls([rebalance([10n, 7n, 20n, 5n])], { tokenBalances })
+  const found = decodeInstructions([rebalance([10n, 7n, 20n, 5n])], { tokenBalances })
   assert.deepEqual(changesOf(found), [
     ['decrease', USER, X, 10n, 20n],
     ['increase', USER, X, 7n, 5n],
@@ -317,13 +335,13 @@ test('a rebalanced position withdraws and adds; nothing on a side is not a chang
       [900n, 80n],
     ],
   )
-  assert.deepEqual(changesOf(decodeCalls([rebalance([0n, 7n, 0n, 5n])])), [
+  assert.deepEqual(changesOf(decodeInstructions([rebalance([0n, 7n, 0n, 5n])])), [
     ['increase', USER, X, 7n, 5n],
   ])
 })
 
 test('pools are opened empty', () => {
-  const created = selfCall(DLMM, 'b94afc7d1bd7bc6f', fields(POOL, Buffer.from([10, 0]), X, Y))
+  const created = eventCpi(DLMM, 'b94afc7d1bd7bc6f', borshFields(POOL, Buffer.from([10, 0]), X, Y))
   const plain = listOf(16, { 0: POOL, 2: X, 3: Y, 8: USER })
   const permissioned = listOf(18, { 1: POOL, 3: X, 4: Y, 8: USER })
   const forms = [
@@ -334,14 +352,14 @@ test('pools are opened empty', () => {
     ['6c66d555fb033515', permissioned],
   ] as const
   for (const [data, accounts] of forms) {
-    const found = decodeCalls([{ program: DLMM, accounts, data, calls: [created] }])
+    const found = decodeInstructions([{ program: DLMM, accounts, data, calls: [created] }])
     assert.deepEqual(changesOf(found), [['initialize', USER, X, 0n, 0n]])
     assert.deepEqual(found.poolChanges[0]?.reserves, [0n, 0n])
     assert.deepEqual([found.pools[0]?.tokenA, found.pools[0]?.tokenB], [X, Y])
   }
-  const reason = (more: Partial<Call>) =>
+  const reason = (more: Partial<InstructionInput>) =>
     reasonsOf(
-      decodeCalls([
+      decodeInstructions([
         { program: DLMM, accounts: plain, data: '2d9aedd2dd0fa65c', calls: [created], ...more },
       ]),
     )

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type mock, test } from 'node:test'
 import { Fault } from '../../core/errors.ts'
 import { ANONYMOUS_REQUESTS_PER_SECOND, PLANS } from '../../schemas/plans.ts'
-import { makeMeter } from '../../serving/billing/meter.ts'
+import { createMeter } from '../../serving/billing/meter.ts'
 import type { Principal } from '../../serving/interfaces.ts'
 
 const principal = (orgId: string, plan: Principal['plan'] = 'free'): Principal => ({
@@ -25,7 +25,7 @@ const FROZEN = { apis: ['Date', 'setTimeout'], now: Date.UTC(2026, 10, 21) } sat
 
 test('a burst of twice the rate passes, then a second must pass', async (t) => {
   t.mock.timers.enable(FROZEN)
-  const meter = makeMeter()
+  const meter = createMeter()
   const subject = { principal: principal('org_a') }
   const answers = []
   for (let call = 0; call < 25; call += 1) answers.push(await meter.take(subject))
@@ -50,7 +50,7 @@ test('a burst of twice the rate passes, then a second must pass', async (t) => {
 
 test('organizations and addresses do not share a bucket', async (t) => {
   t.mock.timers.enable(FROZEN)
-  const meter = makeMeter()
+  const meter = createMeter()
   for (let call = 0; call < 20; call += 1) await meter.take({ principal: principal('org_a') })
   assert.equal((await meter.take({ principal: principal('org_a') })).allowed, false)
   assert.equal((await meter.take({ principal: principal('org_b') })).allowed, true)
@@ -60,7 +60,7 @@ test('organizations and addresses do not share a bucket', async (t) => {
 })
 
 test('one unit left and forty calls of a quarter at once: exactly four', () => {
-  const meter = makeMeter({ plans: units(1) })
+  const meter = createMeter({ plans: units(1) })
   const who = principal('org_a')
   const held = Array.from({ length: 40 }, () => {
     try {
@@ -83,7 +83,7 @@ test('one unit left and forty calls of a quarter at once: exactly four', () => {
 })
 
 test('a hold is closed once, and settles with what it cost', () => {
-  const meter = makeMeter({ plans: units(10) })
+  const meter = createMeter({ plans: units(10) })
   const who = principal('org_a')
   const hold = meter.reserve(who, 9_000)
   assert.equal(meter.quota(who).remaining, 1)
@@ -96,7 +96,7 @@ test('a hold is closed once, and settles with what it cost', () => {
 
 test('the month turns in UTC; an open hold stays in its month', () => {
   let nowMs = Date.UTC(2026, 10, 30, 23, 59, 59)
-  const meter = makeMeter({ plans: units(1), nowMs: () => nowMs })
+  const meter = createMeter({ plans: units(1), nowMs: () => nowMs })
   const who = principal('org_a')
   const hold = meter.reserve(who, 1_000)
   assert.throws(() => meter.reserve(who, 1))
@@ -108,7 +108,7 @@ test('the month turns in UTC; an open hold stays in its month', () => {
 })
 
 test('a plan without an end has no remaining number', () => {
-  const meter = makeMeter()
+  const meter = createMeter()
   const who = principal('org_a', 'selfhost')
   meter.reserve(who, 1e15).settle(1e15)
   assert.equal(meter.quota(who).remaining, null)

@@ -5,47 +5,55 @@ import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { Decoded, SvmTransaction } from '../../schemas/events.ts'
 import {
-  type Call,
-  decodeCalls,
-  fields,
-  key,
-  svmBlock,
-  text,
-  tokenAccount,
-  tokenTransfer,
+  addressFor,
+  borshFields,
+  borshText,
+  buildSvmBlock,
+  buildTokenBalance,
+  decodeInstructions,
+  type InstructionInput,
+  tokenTransferInstruction,
   u64le,
-} from '../support/hand-svm.ts'
-import { solBooks, solRecording, solTransaction } from '../support/sol-recordings.ts'
+} from '../support/builders/svm-block.ts'
+import {
+  recordedSolanaBlock,
+  recordedSolanaTransaction,
+  solanaBooks,
+} from '../support/recordings/solana.ts'
 
 const MOON = PROGRAM_IDS.moonshot
 const WSOL = CHAINS.sol.wrappedNative
 const NO_KEY = CHAINS.sol.nativeAddress
 const RECORDED = 'swap_moonit_1.json'
-const [CURVE, USER, MINT] = [key('curve'), key('user'), key('mint')]
-const [VAULT, TOKENS] = [key('vault'), key('tokens')]
+const [CURVE, USER, MINT] = [addressFor('curve'), addressFor('user'), addressFor('mint')]
+const [VAULT, TOKENS] = [addressFor('vault'), addressFor('tokens')]
 const [BUY, SELL] = ['66063d1201daebea', '33e685a4017f83ad'] as const
 
 const listOf = (size: number, places: Readonly<Record<number, string>>): readonly string[] =>
-  Array.from({ length: size }, (_, index) => places[index] ?? key(`account ${index}`))
+  Array.from({ length: size }, (_, index) => places[index] ?? addressFor(`account ${index}`))
 
 const LIST = listOf(11, { 0: USER, 1: TOKENS, 2: CURVE, 3: VAULT, 6: MINT })
 
 const traded = (tokensRaw: bigint, coinRaw: bigint, cost: string = WSOL): string => {
   const event = Buffer.concat([
     Buffer.from('bddb7fd34ee661ee', 'hex'),
-    fields(tokensRaw, coinRaw, 1n, 1n, 9n, CURVE, cost, USER, false),
-    text('trade'),
+    borshFields(tokensRaw, coinRaw, 1n, 1n, 9n, CURVE, cost, USER, false),
+    borshText('trade'),
   ])
   return `Program data: ${event.toString('base64')}`
 }
 
-const coinTransfer = (from: string, to: string, amount: bigint): Call => ({
+const coinTransfer = (from: string, to: string, amount: bigint): InstructionInput => ({
   program: PROGRAM_IDS.system,
   accounts: [from, to],
   data: Buffer.concat([Buffer.from([2, 0, 0, 0]), u64le(amount)]),
 })
 
-const tradeOf = (data: string, logs: readonly string[], more: Partial<Call> = {}): Call => ({
+const tradeOf = (
+  data: string,
+  logs: readonly string[],
+  more: Partial<InstructionInput> = {},
+): InstructionInput => ({
   program: MOON,
   accounts: LIST,
   data,
@@ -59,7 +67,7 @@ const reasonOf = ({ swaps, births, migrations, dropped }: Decoded): string | und
 }
 
 test('a purchase and a sale: the coin lies in the user and in the curve themselves', () => {
-  const buy = decodeCalls([tradeOf(BUY, [traded(5_000n, 100n)])])
+  const buy = decodeInstructions([tradeOf(BUY, [traded(5_000n, 100n)])])
   assert.deepEqual(buy.dropped, [])
   assert.deepEqual(buy.swaps, [
     {
@@ -78,7 +86,7 @@ test('a purchase and a sale: the coin lies in the user and in the curve themselv
     },
   ])
   assert.deepEqual([buy.pools[0]?.tokenA, buy.pools[0]?.tokenB], [MINT, WSOL])
-  const [sale] = decodeCalls([tradeOf(SELL, [traded(5_000n, 100n)])]).swaps
+  const [sale] = decodeInstructions([tradeOf(SELL, [traded(5_000n, 100n)])]).swaps
   assert.deepEqual(
     [sale?.tokenIn, sale?.amountInRaw, sale?.tokenOut, sale?.amountOutRaw, sale?.accounts],
     [
@@ -90,18 +98,18 @@ test('a purchase and a sale: the coin lies in the user and in the curve themselv
 
 test('the cost token is the quote; none is SOL', () => {
   const quoteOf = (cost: string) =>
-    decodeCalls([tradeOf(BUY, [traded(5_000n, 100n, cost)])]).swaps[0]?.tokenIn
+    decodeInstructions([tradeOf(BUY, [traded(5_000n, 100n, cost)])]).swaps[0]?.tokenIn
   assert.equal(quoteOf(NO_KEY), WSOL)
-  assert.equal(quoteOf(key('dollars')), key('dollars'))
+  assert.equal(quoteOf(addressFor('dollars')), addressFor('dollars'))
 })
 
 test('a recorded sale is the same without its log, but for what the log alone tells', () => {
-  const [told] = decodeBlock(solRecording(RECORDED), solBooks()).swaps
+  const [told] = decodeBlock(recordedSolanaBlock(RECORDED), solanaBooks()).swaps
   assert.equal(told?.amountOutRaw, 1_752_300_000n, 'before the fees')
   assert.deepEqual(told.reservesInOut, [987_554_586_992_977_773n, 355_782_002n])
-  const tx = solTransaction(RECORDED)
+  const tx = recordedSolanaTransaction(RECORDED)
   const instructions = tx.instructions.map((each) => ({ ...each, logs: [] }))
-  const { swaps, dropped } = decodeBlock(svmBlock([{ ...tx, instructions }]), solBooks())
+  const { swaps, dropped } = decodeBlock(buildSvmBlock([{ ...tx, instructions }]), solanaBooks())
   assert.deepEqual(dropped, [])
   assert.deepEqual(swaps, [told])
 })
@@ -109,32 +117,32 @@ test('a recorded sale is the same without its log, but for what the log alone te
 test('a purchase without its log counts by what the buyer sent to the curve', () => {
   const calls = [
     coinTransfer(USER, CURVE, 100n),
-    coinTransfer(USER, key('fees'), 1n),
-    tokenTransfer([VAULT, TOKENS, CURVE], 5_000n),
+    coinTransfer(USER, addressFor('fees'), 1n),
+    tokenTransferInstruction([VAULT, TOKENS, CURVE], 5_000n),
   ]
-  const [swap] = decodeCalls([tradeOf(BUY, [], { calls })]).swaps
+  const [swap] = decodeInstructions([tradeOf(BUY, [], { calls })]).swaps
   assert.deepEqual([swap?.amountInRaw, swap?.amountOutRaw], [100n, 5_000n])
 })
 
 test('what the curve has after several trades says nothing of one of them', () => {
   const more: Partial<SvmTransaction> = {
-    tokenBalances: [tokenAccount(VAULT, CURVE, MINT, { postRaw: 700n })],
+    tokenBalances: [buildTokenBalance(VAULT, CURVE, MINT, { postRaw: 700n })],
     lamports: [{ account: CURVE, preRaw: 900n, postRaw: 800n }],
   }
   const sale = tradeOf(SELL, [traded(5_000n, 100n)])
-  assert.deepEqual(decodeCalls([sale], more).swaps[0]?.reservesInOut, [700n, 800n])
+  assert.deepEqual(decodeInstructions([sale], more).swaps[0]?.reservesInOut, [700n, 800n])
   const buy = tradeOf(BUY, [traded(5_000n, 100n)])
-  assert.deepEqual(decodeCalls([buy], more).swaps[0]?.reservesInOut, [800n, 700n])
-  const both = decodeCalls([sale, buy], more).swaps
+  assert.deepEqual(decodeInstructions([buy], more).swaps[0]?.reservesInOut, [800n, 700n])
+  const both = decodeInstructions([sale, buy], more).swaps
   assert.deepEqual(
     both.map(({ reservesInOut }) => reservesInOut),
     [undefined, undefined],
   )
-  const calls = [tokenTransfer([TOKENS, VAULT, USER], 5_000n)]
+  const calls = [tokenTransferInstruction([TOKENS, VAULT, USER], 5_000n)]
   const silent = tradeOf(SELL, [], { calls })
-  assert.equal(decodeCalls([silent], more).swaps[0]?.amountOutRaw, 100n)
+  assert.equal(decodeInstructions([silent], more).swaps[0]?.amountOutRaw, 100n)
   assert.deepEqual(
-    decodeCalls([silent, silent], more).dropped.flatMap(({ protocol, reason }) =>
+    decodeInstructions([silent, silent], more).dropped.flatMap(({ protocol, reason }) =>
       protocol === 'moonshot' ? [reason] : [],
     ),
     ['no-transfers', 'no-transfers'],
@@ -142,7 +150,7 @@ test('what the curve has after several trades says nothing of one of them', () =
 })
 
 test('what cannot be taken says why', () => {
-  const reason = (call: Call) => reasonOf(decodeCalls([call]))
+  const reason = (call: InstructionInput) => reasonOf(decodeInstructions([call]))
   const whole = traded(5_000n, 100n)
   const bytes = Buffer.from(whole.slice('Program data: '.length), 'base64').subarray(0, 8 + 103)
   const cut = `Program data: ${bytes.toString('base64')}`
@@ -157,11 +165,11 @@ test('what cannot be taken says why', () => {
 
 const TOKEN_MINT = '032ca4b87b0df5b3'
 const params = Buffer.concat([
-  ...[text('Name'), text('SYM'), text('https://x')],
+  ...[borshText('Name'), borshText('SYM'), borshText('https://x')],
   ...[Buffer.from([9, 0]), u64le(1_000n), Buffer.from([1])],
 ])
 
-const BORN: Call = {
+const BORN: InstructionInput = {
   program: MOON,
   accounts: listOf(11, { 0: USER, 2: CURVE, 3: MINT, 5: VAULT, 7: PROGRAM_IDS.token }),
   data: Buffer.concat([Buffer.from(TOKEN_MINT, 'hex'), params]),
@@ -182,7 +190,7 @@ const BORN: Call = {
 test('a token is born on its curve, once, in the layouts of then and of today', () => {
   const today = Buffer.concat([Buffer.from(BORN.data), Buffer.alloc(11)])
   for (const data of [BORN.data, today]) {
-    const { births, poolChanges, pools, dropped } = decodeCalls([{ ...BORN, data }])
+    const { births, poolChanges, pools, dropped } = decodeInstructions([{ ...BORN, data }])
     assert.deepEqual(dropped, [])
     assert.deepEqual(births, [
       {
@@ -212,7 +220,8 @@ test('a token is born on its curve, once, in the layouts of then and of today', 
     )
     assert.equal(pools[0]?.address, CURVE)
   }
-  const reason = (more: Partial<Call>) => reasonOf(decodeCalls([{ ...BORN, calls: [], ...more }]))
+  const reason = (more: Partial<InstructionInput>) =>
+    reasonOf(decodeInstructions([{ ...BORN, calls: [], ...more }]))
   assert.equal(reason({ data: Buffer.from(BORN.data).subarray(0, -1) }), 'truncated-data')
   assert.equal(reason({ data: TOKEN_MINT }), 'truncated-data')
   assert.equal(reason({ accounts: BORN.accounts?.slice(0, 7) ?? [] }), 'missing-account')
@@ -220,8 +229,8 @@ test('a token is born on its curve, once, in the layouts of then and of today', 
 
 test('a curve whose funds leave has migrated, to a pool that is not known yet', () => {
   const accounts = listOf(12, { 2: CURVE, 5: MINT })
-  const call: Call = { program: MOON, accounts, data: '2ae50ae7bd3ec1ae' }
-  assert.deepEqual(decodeCalls([call]).migrations, [
+  const call: InstructionInput = { program: MOON, accounts, data: '2ae50ae7bd3ec1ae' }
+  assert.deepEqual(decodeInstructions([call]).migrations, [
     {
       kind: 'migration',
       txIndex: 0,
@@ -232,6 +241,6 @@ test('a curve whose funds leave has migrated, to a pool that is not known yet', 
       to: null,
     },
   ])
-  const short = decodeCalls([{ ...call, accounts: accounts.slice(0, 5) }])
+  const short = decodeInstructions([{ ...call, accounts: accounts.slice(0, 5) }])
   assert.equal(reasonOf(short), 'missing-account')
 })

@@ -8,14 +8,21 @@ import {
 } from '../../ingestors/move/normalize/checkpoint.ts'
 import { recordedBlock } from '../../ingestors/recorded/files.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
-import { COIN, checkpoint, id, packageOf, SUI, USDC } from '../support/hand-move.ts'
-import { moveBlock, suiBooks, suiJson } from '../support/sui-recordings.ts'
+import {
+  buildMoveBlock,
+  objectIdFor,
+  protocolPackage,
+  SUI,
+  TEST_COIN,
+  USDC,
+} from '../support/builders/move-block.ts'
+import { parseSuiRecording, suiBooks, suiRecordingJson } from '../support/recordings/sui.ts'
 
 type Json = Record<string, unknown>
 
 const digest = (sign: string): string => sign.repeat(44)
-const POOL = id('pool')
-const ANNA = id('sender')
+const POOL = objectIdFor('pool')
+const ANNA = objectIdFor('sender')
 
 const SWAP_FIELDS = { atob: true, pool: POOL, amount_in: '100', amount_out: '40' }
 
@@ -24,7 +31,7 @@ const GRPC = {
   digest: digest('A'),
   transaction: {
     sender: ANNA,
-    gasPayment: { owner: id('sponsor'), price: '1000', budget: '9' },
+    gasPayment: { owner: objectIdFor('sponsor'), price: '1000', budget: '9' },
     kind: {
       kind: 'PROGRAMMABLE_TRANSACTION',
       programmableTransaction: {
@@ -36,7 +43,7 @@ const GRPC = {
           { splitCoins: { coin: { kind: 'GAS' } } },
           {
             moveCall: {
-              package: id('router'),
+              package: objectIdFor('router'),
               module: 'router',
               function: 'swap',
               typeArguments: [SUI, USDC],
@@ -59,34 +66,34 @@ const GRPC = {
         inputState: 'INPUT_OBJECT_STATE_EXISTS',
         outputState: 'OUTPUT_OBJECT_STATE_OBJECT_WRITE',
         idOperation: 'NONE',
-        objectType: `${packageOf('cetus')}::pool::Pool<${SUI}, ${USDC}>`,
+        objectType: `${protocolPackage('cetus')}::pool::Pool<${SUI}, ${USDC}>`,
       },
       {
-        objectId: id('coin'),
+        objectId: objectIdFor('coin'),
         inputState: 'INPUT_OBJECT_STATE_DOES_NOT_EXIST',
         outputState: 'OUTPUT_OBJECT_STATE_PACKAGE_WRITE',
         idOperation: 'CREATED',
         objectType: 'package',
       },
       {
-        objectId: id('metadata'),
+        objectId: objectIdFor('metadata'),
         outputState: 'OUTPUT_OBJECT_STATE_OBJECT_WRITE',
         idOperation: 'CREATED',
       },
-      { objectId: id('gone'), outputState: 'OUTPUT_OBJECT_STATE_DOES_NOT_EXIST' },
+      { objectId: objectIdFor('gone'), outputState: 'OUTPUT_OBJECT_STATE_DOES_NOT_EXIST' },
     ],
   },
   events: {
     events: [
       {
-        packageId: id('router'),
+        packageId: objectIdFor('router'),
         module: 'router',
         sender: ANNA,
-        eventType: `${packageOf('cetus')}::pool::SwapEvent`,
+        eventType: `${protocolPackage('cetus')}::pool::SwapEvent`,
         json: SWAP_FIELDS,
       },
       {
-        eventType: `${id('other')}::m::E<${SUI}>`,
+        eventType: `${objectIdFor('other')}::m::E<${SUI}>`,
         contents: { name: 'E', value: 'AQID' },
       },
     ],
@@ -102,8 +109,8 @@ const CHECKPOINT = {
   objects: {
     objects: [
       {
-        objectId: id('metadata'),
-        objectType: `0x2::coin::CoinMetadata<${COIN}>`,
+        objectId: objectIdFor('metadata'),
+        objectType: `0x2::coin::CoinMetadata<${TEST_COIN}>`,
         json: { decimals: 6, name: 'Coin', symbol: 'COIN' },
       },
     ],
@@ -125,12 +132,12 @@ test('a checkpoint of the gRPC interface: header, sponsor, fee, events both ways
   assert.ok(first && failed)
   assert.deepEqual(
     [first.hash, first.index, first.from, first.gasOwner, first.feeRaw, first.success],
-    [digest('A'), 0, ANNA, id('sponsor'), 751_000n, true],
+    [digest('A'), 0, ANNA, objectIdFor('sponsor'), 751_000n, true],
   )
   assert.deepEqual(first.events, [
     {
       index: 0,
-      package: packageOf('cetus'),
+      package: protocolPackage('cetus'),
       name: 'pool::SwapEvent',
       typeArguments: [],
       sender: ANNA,
@@ -139,7 +146,7 @@ test('a checkpoint of the gRPC interface: header, sponsor, fee, events both ways
     },
     {
       index: 1,
-      package: id('other'),
+      package: objectIdFor('other'),
       name: 'm::E',
       typeArguments: [SUI],
       sender: '',
@@ -153,8 +160,8 @@ test('a checkpoint of the gRPC interface: header, sponsor, fee, events both ways
     first.objects.map(({ id: name, change }) => [name, change]),
     [
       [POOL, 'changed'],
-      [id('coin'), 'published'],
-      [id('metadata'), 'created'],
+      [objectIdFor('coin'), 'published'],
+      [objectIdFor('metadata'), 'created'],
     ],
   )
   assert.deepEqual(
@@ -165,7 +172,7 @@ test('a checkpoint of the gRPC interface: header, sponsor, fee, events both ways
   assert.deepEqual([swaps.length, swaps[0]?.tokenIn, swaps[0]?.tokenOut], [1, SUI, USDC])
   assert.deepEqual(
     births.map(({ fact }) => [fact.address, fact.decimals, fact.symbol]),
-    [[COIN, 6, 'COIN']],
+    [[TEST_COIN, 6, 'COIN']],
   )
 })
 
@@ -238,8 +245,8 @@ test('clients that write enums as numbers and oneof as an object say the same', 
 })
 
 test('the recorded JSON-RPC answer: bytes of its event say what its fields say', () => {
-  const json = suiJson('turbos_swap.json')
-  const { block, timed } = moveBlock(json)
+  const json = suiRecordingJson('turbos_swap.json')
+  const { block, timed } = parseSuiRecording(json)
   assert.deepEqual([block.height, block.timeMs, timed], [29_829_815, 1_711_502_991_480, true])
   const [tx] = block.transactions
   assert.ok(tx)
@@ -249,7 +256,7 @@ test('the recorded JSON-RPC answer: bytes of its event say what its fields say',
   ])
   const { events } = json.result as { readonly events: readonly Json[] }
   const bytes = events.map((event) => ({ ...event, parsedJson: undefined }))
-  const again = moveBlock({ result: { ...(json.result as Json), events: bytes } }).block
+  const again = parseSuiRecording({ result: { ...(json.result as Json), events: bytes } }).block
   assert.deepEqual(again.transactions[0]?.events[0]?.fields, null)
   const named = decodeBlock(block, suiBooks())
   assert.equal(named.swaps.length, 1)
@@ -257,22 +264,22 @@ test('the recorded JSON-RPC answer: bytes of its event say what its fields say',
   assert.deepEqual(decodeBlock(again, suiBooks()), named)
   const base64 = Buffer.from(base58Decode(String(events[0]?.bcs)) ?? []).toString('base64')
   const newer = bytes.map((event) => ({ ...event, bcs: base64, bcsEncoding: 'base64' }))
-  const third = moveBlock({ result: { ...(json.result as Json), events: newer } }).block
+  const third = parseSuiRecording({ result: { ...(json.result as Json), events: newer } }).block
   assert.deepEqual(decodeBlock(third, suiBooks()), named)
 })
 
 test('without its objects the recorded call tells the coins of the pool', () => {
-  const { result } = suiJson('turbos_swap.json') as { readonly result: Json }
-  const { block } = moveBlock({ ...result, objectChanges: undefined })
+  const { result } = suiRecordingJson('turbos_swap.json') as { readonly result: Json }
+  const { block } = parseSuiRecording({ ...result, objectChanges: undefined })
   const { swaps, pools } = decodeBlock(block, suiBooks())
   assert.deepEqual([swaps[0]?.tokenIn, pools], [SUI, []])
   assert.match(String(swaps[0]?.tokenOut), /::coin::COIN$/)
 })
 
 test('JSON-RPC: owners, a failed transaction, published packages', () => {
-  const { result } = suiJson('turbos_swap.json') as { readonly result: Json }
+  const { result } = suiRecordingJson('turbos_swap.json') as { readonly result: Json }
   const balanceChanges = [
-    { owner: { AddressOwner: ANNA }, coinType: `${id('coin')}::coin::COIN`, amount: '-7' },
+    { owner: { AddressOwner: ANNA }, coinType: `${objectIdFor('coin')}::coin::COIN`, amount: '-7' },
     { owner: { ObjectOwner: POOL }, coinType: '0x2::sui::SUI', amount: '7' },
     { owner: { Shared: { initial_shared_version: 1 } }, coinType: '0x2::sui::SUI', amount: '7' },
     { owner: 'Immutable', coinType: '0x2::sui::SUI', amount: '7' },
@@ -281,9 +288,9 @@ test('JSON-RPC: owners, a failed transaction, published packages', () => {
     { type: 'published', packageId: '0x5', version: '1', digest: 'd', modules: [] },
     { type: 'deleted', objectId: '0x6', objectType: '0x2::coin::Coin<u8>' },
   ]
-  const [tx] = moveBlock({ ...result, balanceChanges, objectChanges }).block.transactions
+  const [tx] = parseSuiRecording({ ...result, balanceChanges, objectChanges }).block.transactions
   assert.deepEqual(tx?.deltas, [
-    { owner: ANNA, coin: COIN, deltaRaw: -7n },
+    { owner: ANNA, coin: TEST_COIN, deltaRaw: -7n },
     { owner: POOL, coin: SUI, deltaRaw: 7n },
   ])
   assert.deepEqual(
@@ -291,7 +298,7 @@ test('JSON-RPC: owners, a failed transaction, published packages', () => {
     [[`0x${'5'.padStart(64, '0')}`, 'published']],
   )
   const effects = { ...(result.effects as Json), status: { status: 'failure', error: 'x' } }
-  const [failed] = moveBlock({ ...result, effects }).block.transactions
+  const [failed] = parseSuiRecording({ ...result, effects }).block.transactions
   assert.deepEqual(
     [failed?.success, failed?.events.length, failed?.feeRaw],
     [false, 0, 43_036_472n],
@@ -299,7 +306,7 @@ test('JSON-RPC: owners, a failed transaction, published packages', () => {
 })
 
 test('a JSON-RPC checkpoint with its transactions in place is a block', () => {
-  const { result } = suiJson('turbos_swap.json') as { readonly result: Json }
+  const { result } = suiRecordingJson('turbos_swap.json') as { readonly result: Json }
   const said = {
     sequenceNumber: '29829815',
     digest: digest('C'),
@@ -307,7 +314,7 @@ test('a JSON-RPC checkpoint with its transactions in place is a block', () => {
     timestampMs: '1711502991480',
     transactions: [result],
   }
-  const { block, whole, named } = moveBlock({ sui_getCheckpoint: said })
+  const { block, whole, named } = parseSuiRecording({ sui_getCheckpoint: said })
   assert.deepEqual(
     [block.height, block.parentHash, whole, named],
     [29_829_815, digest('B'), true, true],
@@ -318,9 +325,9 @@ test('a JSON-RPC checkpoint with its transactions in place is a block', () => {
 })
 
 test('a list of answers is a part of its checkpoint; events alone are found by their digest', () => {
-  const { result } = suiJson('turbos_swap.json') as { readonly result: Json }
+  const { result } = suiRecordingJson('turbos_swap.json') as { readonly result: Json }
   const two = [result, { ...result, digest: digest('E') }]
-  const list = moveBlock({ jsonrpc: '2.0', result: two }).block
+  const list = parseSuiRecording({ jsonrpc: '2.0', result: two }).block
   assert.deepEqual(
     list.transactions.map(({ index }) => index),
     [0, 1],
@@ -332,7 +339,7 @@ test('a list of answers is a part of its checkpoint; events alone are found by t
     timestampMs: '5',
   })
   const data = [at(digest('E'), '3'), at(digest('E'), '1'), at(digest('F'), '0')]
-  const { block, timed } = moveBlock({ suix_queryEvents: { data, hasNextPage: false } })
+  const { block, timed } = parseSuiRecording({ suix_queryEvents: { data, hasNextPage: false } })
   assert.deepEqual(
     block.transactions.map(({ hash, events }) => [hash, events.map(({ index }) => index)]),
     [
@@ -341,29 +348,30 @@ test('a list of answers is a part of its checkpoint; events alone are found by t
     ],
   )
   assert.deepEqual([block.timeMs, timed, block.transactions[0]?.from], [5, true, event.sender])
-  assert.equal(moveBlock({ ...event }).block.transactions[0]?.events.length, 1)
-  assert.deepEqual(moveBlock({ jsonrpc: '2.0', result: data }).block, block)
+  assert.equal(parseSuiRecording({ ...event }).block.transactions[0]?.events.length, 1)
+  assert.deepEqual(parseSuiRecording({ jsonrpc: '2.0', result: data }).block, block)
 })
 
 test('a page of transactions is read as a list of them', () => {
-  const { result } = suiJson('turbos_swap.json') as { readonly result: Json }
+  const { result } = suiRecordingJson('turbos_swap.json') as { readonly result: Json }
   const page = { jsonrpc: '2.0', result: { data: [result], hasNextPage: false } }
-  assert.deepEqual(moveBlock(page), moveBlock({ result }))
+  assert.deepEqual(parseSuiRecording(page), parseSuiRecording({ result }))
   const { digest: name, checkpoint, events } = result
-  const { block } = moveBlock({ result: { data: [{ digest: name, checkpoint, events }] } })
+  const { block } = parseSuiRecording({ result: { data: [{ digest: name, checkpoint, events }] } })
   assert.deepEqual([block.transactions[0]?.hash, block.height], [name, Number(checkpoint)])
   assert.equal(decodeBlock(block, suiBooks()).swaps.length, 1)
 })
 
 test('test extracts without effects are read, their short addresses too', () => {
-  const { block, whole, timed } = moveBlock(suiJson('sentio_sui-template.json'))
+  const { block, whole, timed } = parseSuiRecording(suiRecordingJson('sentio_sui-template.json'))
   assert.deepEqual([block.height, whole, timed], [233_041, false, false])
   const [staked] = block.transactions[0]?.events ?? []
   assert.deepEqual(
     [staked?.package, staked?.name],
     [`0x${'3'.padStart(64, '0')}`, 'validator::StakingRequestEvent'],
   )
-  const routed = moveBlock(suiJson('sentio_entry-function.json')).block.transactions[0]
+  const routed = parseSuiRecording(suiRecordingJson('sentio_entry-function.json')).block
+    .transactions[0]
   assert.deepEqual(routed?.events[0]?.typeArguments, [
     SUI,
     '0x700de8dea1aac1de7531e9d20fc2568b12d74369f91b7fad3abc1c4f40396e52::bnb::BNB',
@@ -371,23 +379,24 @@ test('test extracts without effects are read, their short addresses too', () => 
   assert.deepEqual(routed?.calls[0]?.objects, [
     '0x33dad3c4a8ec662326d69d94151ab157e26e621830cce125e97965a0111c37c4',
   ])
-  const leading = moveBlock(suiJson('sentio_leadingzero.json')).block.transactions[0]
+  const leading = parseSuiRecording(suiRecordingJson('sentio_leadingzero.json')).block
+    .transactions[0]
   assert.match(String(leading?.events[0]?.package), /^0x00b53b0f/)
 })
 
 test('answers that were asked for with less are completed from their events', () => {
-  const { result } = suiJson('turbos_swap.json') as { readonly result: Json }
+  const { result } = suiRecordingJson('turbos_swap.json') as { readonly result: Json }
   const less = { ...result, transaction: undefined, effects: undefined }
-  const { swaps } = decodeBlock(moveBlock(less).block, suiBooks())
+  const { swaps } = decodeBlock(parseSuiRecording(less).block, suiBooks())
   assert.deepEqual([swaps.length, swaps[0]?.tokenIn], [1, SUI])
   assert.match(String(swaps[0]?.trader), /^0x72f31c56/)
-  const grpc = moveBlock({ ...GRPC, transaction: undefined }).block.transactions[0]
+  const grpc = parseSuiRecording({ ...GRPC, transaction: undefined }).block.transactions[0]
   assert.deepEqual([grpc?.from, grpc?.events.length, grpc?.feeRaw], [ANNA, 2, 751_000n])
 })
 
 test('types beyond all bounds are left out, and everything else of their transaction is kept', () => {
-  const deep = `${id('hostile')}::a::B<${'0x1::a::B<'.repeat(12)}u8${'>'.repeat(12)}>`
-  const long = `${id('hostile')}::a::B<${'u8, '.repeat(5_000)}u8>`
+  const deep = `${objectIdFor('hostile')}::a::B<${'0x1::a::B<'.repeat(12)}u8${'>'.repeat(12)}>`
+  const long = `${objectIdFor('hostile')}::a::B<${'u8, '.repeat(5_000)}u8>`
   for (const type of [deep, long]) {
     const [tx] = normalizeCheckpoint(
       {
@@ -403,7 +412,7 @@ test('types beyond all bounds are left out, and everything else of their transac
             effects: {
               ...GRPC.effects,
               changedObjects: [
-                { objectId: id('odd'), outputState: 2, objectType: type },
+                { objectId: objectIdFor('odd'), outputState: 2, objectType: type },
                 ...GRPC.effects.changedObjects,
               ],
             },
@@ -424,7 +433,7 @@ test('types beyond all bounds are left out, and everything else of their transac
       tx?.deltas.map(({ coin }) => coin),
       [SUI],
     )
-    assert.equal(decodeBlock(checkpoint(tx ? [tx] : []), suiBooks()).swaps.length, 1)
+    assert.equal(decodeBlock(buildMoveBlock(tx ? [tx] : []), suiBooks()).swaps.length, 1)
   }
 })
 
@@ -461,15 +470,15 @@ test('bad checkpoints and JSON-RPC answers have theirs', () => {
   refuses(block({ transactions: ['digest'] }), 'no-transactions')
   refuses(block({ summary: { timestamp: 'noon' } }), 'bad-time')
   refuses(block({ summary: { timestamp: { seconds: 'x' } } }), 'bad-number')
-  const { result } = suiJson('turbos_swap.json') as { readonly result: Json }
+  const { result } = suiRecordingJson('turbos_swap.json') as { readonly result: Json }
   const status = { ...(result.effects as Json), status: { status: 'maybe' } }
-  refuses(() => moveBlock({ ...result, effects: status }), 'bad-status')
+  refuses(() => parseSuiRecording({ ...result, effects: status }), 'bad-status')
   const events = (result.events as readonly Json[])[0] ?? {}
-  refuses(() => moveBlock({ ...result, events: [events, events] }), 'event-order')
+  refuses(() => parseSuiRecording({ ...result, events: [events, events] }), 'event-order')
   const two = [result, { ...result, checkpoint: '1' }]
-  refuses(() => moveBlock({ result: two }), 'mixed-checkpoints')
-  refuses(() => moveBlock({ what: 1 }), 'unknown-shape')
+  refuses(() => parseSuiRecording({ result: two }), 'mixed-checkpoints')
+  refuses(() => parseSuiRecording({ what: 1 }), 'unknown-shape')
   const nested = { result: { result: { result: { result: result } } } }
-  refuses(() => moveBlock(nested), 'unknown-shape')
+  refuses(() => parseSuiRecording(nested), 'unknown-shape')
   refuses(() => recordedBlock('sui', { chain: 'eth' }), 'wrong-chain')
 })

@@ -10,16 +10,16 @@ import { nodeFacts } from '../../ingestors/evm/metadata/reader.ts'
 import type { Call, CallAnswer, StateReader } from '../../ingestors/follow/contract.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import {
-  COIN,
-  COIN_POOL,
+  buildEvmBlock,
+  buildPoolFact,
   FACTORY,
-  handBlock,
-  poolFact,
+  TOKEN,
+  TOKEN_POOL,
   USDC,
   WBTC,
   WETH,
-} from '../support/hand-chain.ts'
-import { BOOK, timeAt } from '../support/quote-trades.ts'
+} from '../support/builders/evm-block.ts'
+import { blockTimeMs, QUOTE_ASSETS } from '../support/builders/quote-trade.ts'
 
 const word = (value: bigint | string): string => BigInt(value).toString(16).padStart(64, '0')
 const value = (...words: readonly (bigint | string)[]): CallAnswer => ({
@@ -30,7 +30,7 @@ const reverted: CallAnswer = { kind: 'reverted' }
 const noState: CallAnswer = { kind: 'no-state' }
 const { signal } = new AbortController()
 const protocols = protocolBook('eth')
-const block = handBlock({ height: 100 }, [])
+const block = buildEvmBlock({ height: 100 }, [])
 const nothing = { token: () => undefined, pool: () => undefined }
 
 /** A node whose answers are a table by contract and selector; it keeps what it was asked. */
@@ -45,15 +45,15 @@ const node = (answers: Readonly<Record<string, CallAnswer>>, fallback: CallAnswe
   return { reader, asked }
 }
 
-const [TOKEN0 = '', TOKEN1 = ''] = [COIN, WETH].sort()
+const [TOKEN0 = '', TOKEN1 = ''] = [TOKEN, WETH].sort()
 const PROVEN = {
-  [`${COIN_POOL} 0xc45a0155`]: value(FACTORY),
-  [`${COIN_POOL} 0x0dfe1681`]: value(TOKEN0),
-  [`${COIN_POOL} 0xd21220a7`]: value(TOKEN1),
-  [`${FACTORY} 0xe6a43905`]: value(COIN_POOL),
-  [`${COIN} 0x313ce567`]: value(9n),
+  [`${TOKEN_POOL} 0xc45a0155`]: value(FACTORY),
+  [`${TOKEN_POOL} 0x0dfe1681`]: value(TOKEN0),
+  [`${TOKEN_POOL} 0xd21220a7`]: value(TOKEN1),
+  [`${FACTORY} 0xe6a43905`]: value(TOKEN_POOL),
+  [`${TOKEN} 0x313ce567`]: value(9n),
 }
-const subjects = { pools: [{ address: COIN_POOL, family: 'uniswap_v2' }], tokens: [COIN] }
+const subjects = { pools: [{ address: TOKEN_POOL, family: 'uniswap_v2' }], tokens: [TOKEN] }
 
 test('a block with more pools than are asked about at once delays nobody; the next block asks about the others', async () => {
   const pools = Array.from({ length: 300 }, (_, n) => ({
@@ -66,7 +66,7 @@ test('a block with more pools than are asked about at once delays nobody; the ne
   assert.equal(first.pools.length, 256)
   const byAddress = new Map(first.pools.map((fact) => [fact.address, fact]))
   const known = { ...nothing, pool: (address: string) => byAddress.get(address) }
-  const next = handBlock({ height: 101 }, [])
+  const next = buildEvmBlock({ height: 101 }, [])
   const second = await learn({ reader: facts, known }, { pools, tokens: [] }, next, signal)
   assert.equal(second.pools.length, 44)
 })
@@ -75,11 +75,11 @@ test("facts are asked at the block's own hash, pools first, then tokens with tho
   const { reader, asked } = node(PROVEN)
   const facts = nodeFacts(reader, protocols)
   const learned = await learn({ reader: facts, known: nothing }, subjects, block, signal)
-  assert.deepEqual(learned.pools, [poolFact(COIN_POOL, COIN, WETH)])
+  assert.deepEqual(learned.pools, [buildPoolFact(TOKEN_POOL, TOKEN, WETH)])
   assert.deepEqual(
     learned.tokens.map(({ address, decimals }) => [address, decimals]),
     [
-      [COIN, 9],
+      [TOKEN, 9],
       [WETH, null],
     ],
   )
@@ -111,7 +111,7 @@ test('without the state of a block nothing is learned, and the node is asked aga
   const { reader, asked } = node({}, noState)
   const facts = nodeFacts(reader, protocols)
   const at = (height: number) =>
-    learn({ reader: facts, known: nothing }, subjects, handBlock({ height }, []), signal)
+    learn({ reader: facts, known: nothing }, subjects, buildEvmBlock({ height }, []), signal)
   assert.deepEqual(await at(100), { pools: [], tokens: [] })
   const calls = () => asked.reduce((sum, { calls: { length } }) => sum + length, 0)
   const once = calls()
@@ -129,39 +129,39 @@ test('first prices come from reserves and from the root price, in whole tokens',
     [`${v3.pool} 0x3850c7bd`]: value(root, 0n),
     [`${v2.pool} 0x0902f1ac`]: value(9_000_000n * 10n ** 6n, 3_000n * 10n ** 18n, 0n),
   })
-  const at = { hash: block.parentHash, timeMs: timeAt(1), signal }
-  const all = await primesFromPools(reader, [v3, v2, btc], BOOK, at)
+  const at = { hash: block.parentHash, timeMs: blockTimeMs(1), signal }
+  const all = await primesFromPools(reader, [v3, v2, btc], QUOTE_ASSETS, at)
   assert.deepEqual(
     all.map(({ token, quote, price }) => [token, quote, Math.round(price)]),
     [[WETH, USDC, 2_500]],
     'the first pool that answers counts',
   )
-  const [only] = await primesFromPools(reader, [v2], BOOK, at)
+  const [only] = await primesFromPools(reader, [v2], QUOTE_ASSETS, at)
   assert.equal(Math.round(only?.price ?? 0), 3_000)
-  const stamp = stampsAt(enterBlock(NO_QUOTES, 2, all), timeAt(1) + MAX_AGE_MS, BOOK)
+  const stamp = stampsAt(enterBlock(NO_QUOTES, 2, all), blockTimeMs(1) + MAX_AGE_MS, QUOTE_ASSETS)
   assert.equal(Math.round(stamp.get(WETH)?.usd ?? 0), 2_500)
   assert.equal(stamp.get(WBTC)?.usd, null)
 })
 
 test('pools of every family that keeps reserves prime from them', async () => {
   const [, v2] = CHAINS.eth.referencePools
-  const at = { hash: block.parentHash, timeMs: timeAt(1), signal }
+  const at = { hash: block.parentHash, timeMs: blockTimeMs(1), signal }
   const { reader } = node({
     [`${v2.pool} 0x0902f1ac`]: value(9_000_000n * 10n ** 6n, 3_000n * 10n ** 18n),
   })
   for (const protocol of ['uniswap_v2', 'aerodrome', 'syncswap', 'lfj_v1']) {
-    const [only] = await primesFromPools(reader, [{ ...v2, protocol }], BOOK, at)
+    const [only] = await primesFromPools(reader, [{ ...v2, protocol }], QUOTE_ASSETS, at)
     assert.equal(Math.round(only?.price ?? 0), 3_000, protocol)
   }
 })
 
 test('a reference pool that is empty, absent or no quote pair primes nothing', async () => {
   const [, v2] = CHAINS.eth.referencePools
-  const at = { hash: block.parentHash, timeMs: timeAt(1), signal }
+  const at = { hash: block.parentHash, timeMs: blockTimeMs(1), signal }
   const empty = node({ [`${v2.pool} 0x0902f1ac`]: value(0n, 0n, 0n) })
-  assert.deepEqual(await primesFromPools(empty.reader, [v2], BOOK, at), [])
+  assert.deepEqual(await primesFromPools(empty.reader, [v2], QUOTE_ASSETS, at), [])
   const short = node({ [`${v2.pool} 0x0902f1ac`]: { kind: 'value', data: '0x' } })
-  assert.deepEqual(await primesFromPools(short.reader, [v2], BOOK, at), [])
-  const coin = { ...v2, token: COIN }
-  assert.deepEqual(await primesFromPools(node({}).reader, [coin], BOOK, at), [])
+  assert.deepEqual(await primesFromPools(short.reader, [v2], QUOTE_ASSETS, at), [])
+  const coin = { ...v2, token: TOKEN }
+  assert.deepEqual(await primesFromPools(node({}).reader, [coin], QUOTE_ASSETS, at), [])
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { normalizeBlock } from '../../ingestors/evm/normalize/block.ts'
-import { chainRecordingJson } from '../support/chain-recordings.ts'
+import { chainRecordingJson } from '../support/recordings/evm-chains.ts'
 
 type Json = Record<string, unknown>
 interface Answers {

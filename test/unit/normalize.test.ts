@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Malformed } from '../../core/errors.ts'
 import { bloomAgrees, normalizeBlock } from '../../ingestors/evm/normalize/block.ts'
-import { recordedEvm, recordingJson } from '../support/recordings.ts'
+import { parseEvmRecording, recordingJson } from '../support/recordings/ethereum.ts'
 
 type Json = Record<string, unknown>
 interface Answers {
@@ -193,17 +193,17 @@ test('blooms are compared only where all are given', () => {
 })
 
 test('one recorded transaction is a block with its height and time; receipts alone know less', () => {
-  const one = recordedEvm(recordingJson('tx_univ3_swap_0a86fef1.json'))
+  const one = parseEvmRecording(recordingJson('tx_univ3_swap_0a86fef1.json'))
   assert.equal(one.whole, false)
   assert.equal(one.timed, true)
   assert.equal(one.block.transactions.length, 1)
   assert.ok(one.block.timeMs > 1_600_000_000_000)
-  const stamped = recordedEvm(recordingJson('block_18100000.json'))
+  const stamped = parseEvmRecording(recordingJson('block_18100000.json'))
   assert.deepEqual(
     [stamped.whole, stamped.timed, stamped.block.timeMs],
     [true, true, 0x64fc9c13 * 1_000],
   )
-  const bare = recordedEvm(recordingJson('block_19999999.json'))
+  const bare = parseEvmRecording(recordingJson('block_19999999.json'))
   assert.deepEqual([bare.whole, bare.timed, bare.block.timeMs], [true, false, 0])
 })
 
@@ -215,7 +215,7 @@ test('a recorded log is a block of its transaction without a sender', () => {
     ).logs,
     0,
   )
-  const { block, whole } = recordedEvm({ chain: 'ethereum', log })
+  const { block, whole } = parseEvmRecording({ chain: 'ethereum', log })
   assert.equal(whole, false)
   assert.equal(at(at(block.transactions, 0).logs, 0).data, log.data)
   assert.match(at(block.transactions, 0).from, /^0x0{40}$/)
@@ -223,7 +223,7 @@ test('a recorded log is a block of its transaction without a sender', () => {
 
 test('a recording may hold fewer receipts than the block has transactions, or only their hashes', () => {
   const { block, receipts } = answers()
-  const part = recordedEvm({
+  const part = parseEvmRecording({
     eth_getBlockByNumber: block,
     eth_getBlockReceipts: receipts.slice(10, 20),
   })
@@ -233,13 +233,13 @@ test('a recording may hold fewer receipts than the block has transactions, or on
     [10, 11, 12, 13, 14, 15, 16, 17, 18, 19],
   )
   const hashes = { ...block, transactions: block.transactions.map(({ hash }) => hash) }
-  const bare = recordedEvm({
+  const bare = parseEvmRecording({
     eth_getBlockByNumber: hashes,
     eth_getBlockReceipts: receipts,
   })
   assert.equal(bare.whole, true)
   assert.equal(bare.block.transactions.flatMap(({ logs }) => logs).length, 291)
-  assert.throws(() => recordedEvm({ eth_getBlockReceipts: [...receipts].reverse() }), {
+  assert.throws(() => parseEvmRecording({ eth_getBlockReceipts: [...receipts].reverse() }), {
     reason: 'tx-order',
   })
 })

@@ -4,19 +4,25 @@ import type { Books } from '../../ingestors/decode/contract.ts'
 import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
 import type { LaunchPlace, PoolFact } from '../../schemas/events.ts'
-import { cut, eventLog, reasonsOf, type Unplaced, withWord } from '../support/evm-logs.ts'
 import {
-  booksOf,
+  addressTopic,
+  buildBooks,
   POOL,
   ROUTER,
   TOKEN_A,
   TOKEN_B,
   TOPIC,
-  topicOf,
-  transfer,
+  transferLog,
   USER,
-} from '../support/made-up-chain.ts'
-import { blockOf, logOf } from '../support/recordings.ts'
+} from '../support/builders/dex-logs.ts'
+import {
+  buildEventLog,
+  dropReasons,
+  type LogWithoutIndex,
+  withDataWord,
+  withoutLastByte,
+} from '../support/builders/evm-event-log.ts'
+import { buildLog, buildSingleTransactionBlock } from '../support/recordings/ethereum.ts'
 
 const CORE = '0xebe7b6c1089d9f72ad07f34e36d898e44e5e27f3'
 const WBNB = '0xbb4cdb9cbd36b01bd1cbaebf2de08d9173bc095c'
@@ -39,9 +45,9 @@ const MIGRATED =
   'MigrateExecuted(uint256 indexed presetId, address indexed caller, address indexed token, address vault, address migrateModule, bytes8 migrateTagId, uint256 totalRaised, uint256 remainingForSale, bytes32 hookDataHash, uint8 migratedDataVersion, bytes encodedMigratedData)'
 
 const bsc = (proof: Books['proof'], ...facts: readonly PoolFact[]): Books =>
-  booksOf(proof, facts, 'bsc')
-const decode = (logs: readonly Unplaced[], books = bsc('facts')) =>
-  decodeBlock(blockOf(logs), books)
+  buildBooks(proof, facts, 'bsc')
+const decode = (logs: readonly LogWithoutIndex[], books = bsc('facts')) =>
+  decodeBlock(buildSingleTransactionBlock(logs), books)
 
 interface Made {
   readonly name?: string
@@ -59,7 +65,7 @@ const created = ({
   quote = WBNB,
   by = CORE,
 }: Made = {}) =>
-  eventLog(by, CREATED, [
+  buildEventLog(by, CREATED, [
     ...[7n, 3n, USER, TOKEN, name, symbol, supply, sale, 18n, 5n, quote, VAULT],
     ...[MODULE, MODULE, MODULE, COIN, MODULE, 'https://example.org/t.json', 1n, '0x01'],
   ])
@@ -73,12 +79,12 @@ interface Trade {
 }
 /** Asked for 900 tokens, got `amount`; fees of 1, 2, 3 and, on a purchase, 4 beside what the curve took or gave. */
 const executed = ({ buys = true, quote = QUOTE, amount = 700n, curve = 50n, by = CORE }: Trade) =>
-  eventLog(by, EXECUTED, [
+  buildEventLog(by, EXECUTED, [
     ...[TOKEN, USER, 3n, buys, quote, VAULT, 900n, amount, curve, buys ? curve + 10n : curve - 6n],
     ...[8n, 99n, 1n, 2n, 3n, buys ? 4n : 0n, 450n, 6_000n],
   ])
 const migrated = (by = CORE) =>
-  eventLog(by, MIGRATED, [
+  buildEventLog(by, MIGRATED, [
     ...[3n, CALLER, TOKEN, VAULT, MODULE, '0x0102030405060708', 450n, 0n, `0x${'05'.repeat(32)}`],
     ...[1, `0x${POOL.slice(2).padStart(64, '0')}`],
   ])
@@ -167,7 +173,7 @@ test('a token is born with its curve, which opens with what it will sell and lie
       amountARaw: SALE,
       amountBRaw: 0n,
       reserves: [SALE, 0n],
-      owner: blockOf([created()]).transactions[0]?.from,
+      owner: buildSingleTransactionBlock([created()]).transactions[0]?.from,
     },
   ])
   assert.deepEqual(
@@ -186,26 +192,29 @@ test('texts are cleaned and may be empty', () => {
 })
 
 test('no node is asked for curves: the launchpad says all of them', () => {
-  const { pools } = subjectsOf(blockOf([created(), executed({}), migrated()]), protocolBook('bsc'))
+  const { pools } = subjectsOf(
+    buildSingleTransactionBlock([created(), executed({}), migrated()]),
+    protocolBook('bsc'),
+  )
   assert.deepEqual(pools, [])
 })
 
 test('what others log in the name of the launchpad is theirs', () => {
   const by = ROUTER
   const decoded = decode([created({ by }), executed({ by }), migrated(by)])
-  assert.deepEqual(reasonsOf(decoded), new Array(3).fill('unlisted-contract'))
+  assert.deepEqual(dropReasons(decoded), new Array(3).fill('unlisted-contract'))
   assert.deepEqual(
     [...decoded.swaps, ...decoded.births, ...decoded.migrations, ...decoded.pools],
     [],
   )
 })
 
-const BAD: readonly (readonly [string, Unplaced, string])[] = [
+const BAD: readonly (readonly [string, LogWithoutIndex, string])[] = [
   ['a purchase of nothing', executed({ amount: 0n, curve: 0n }), 'zero-amount'],
   ['a sale of everything there is', executed({ buys: false, amount: MAX }), 'impossible-amount'],
-  ['a trade that neither buys nor sells', withWord(executed({}), 0, 2n), 'unknown-side'],
+  ['a trade that neither buys nor sells', withDataWord(executed({}), 0, 2n), 'unknown-side'],
   ['a token that is paid in itself', executed({ quote: TOKEN }), 'same-token'],
-  ['a cut trade', cut(executed({})), 'truncated-data'],
+  ['a cut trade', withoutLastByte(executed({})), 'truncated-data'],
   [
     'a cut migration',
     { ...migrated(), data: migrated().data.slice(0, 2 + 7 * 64) },
@@ -221,9 +230,9 @@ const BAD: readonly (readonly [string, Unplaced, string])[] = [
     { ...created(), data: created().data.slice(0, 2 + 16 * 64) },
     'truncated-data',
   ],
-  ['a name that lies outside', withWord(created(), 1, 1n << 40n), 'bad-array'],
-  ['a symbol at an odd place', withWord(created(), 2, 609n), 'bad-array'],
-  ['a name without an end', withWord(created(), 17, 1n << 255n), 'bad-array'],
+  ['a name that lies outside', withDataWord(created(), 1, 1n << 40n), 'bad-array'],
+  ['a symbol at an odd place', withDataWord(created(), 2, 609n), 'bad-array'],
+  ['a name without an end', withDataWord(created(), 17, 1n << 255n), 'bad-array'],
   ['a supply that cannot be', created({ supply: MAX }), 'impossible-amount'],
   ['a sale of more than can be', created({ sale: 1n << 255n }), 'impossible-amount'],
 ]
@@ -231,7 +240,7 @@ const BAD: readonly (readonly [string, Unplaced, string])[] = [
 for (const [what, log, reason] of BAD) {
   test(`${what} is refused: ${reason}`, () => {
     const decoded = decode([log])
-    assert.deepEqual(reasonsOf(decoded), [reason])
+    assert.deepEqual(dropReasons(decoded), [reason])
     const { swaps, births, migrations, poolChanges } = decoded
     assert.deepEqual([...swaps, ...births, ...migrations, ...poolChanges], [])
   })
@@ -242,13 +251,17 @@ test('a longer layout is read, another number of topics is another event, a fail
   assert.equal(decode([longer]).swaps.length, 1)
   const fewer = { ...executed({}), topics: executed({}).topics.slice(0, 3) }
   assert.deepEqual(decode([fewer]).swaps, [])
-  const failed = blockOf([executed({}), created()], { success: false })
+  const failed = buildSingleTransactionBlock([executed({}), created()], { success: false })
   assert.deepEqual(decodeBlock(failed, bsc('facts')).births, [])
 })
 
 const [low = '', high = ''] = [TOKEN, WBNB].sort()
-const paired = logOf(PAIR_FACTORY, [TOPIC.pairCreated, topicOf(low), topicOf(high)], [POOL, 1n])
-const filled = logOf(POOL, [TOPIC.v2Mint, topicOf(MODULE)], [200n, 20n])
+const paired = buildLog(
+  PAIR_FACTORY,
+  [TOPIC.pairCreated, addressTopic(low), addressTopic(high)],
+  [POOL, 1n],
+)
+const filled = buildLog(POOL, [TOPIC.v2Mint, addressTopic(MODULE)], [200n, 20n])
 const pairFact: PoolFact = {
   address: POOL,
   tokenA: low,
@@ -261,7 +274,7 @@ const pairFact: PoolFact = {
 const moved = { protocol: 'pancakeswap_v2', pool: POOL }
 const MIGRATIONS: readonly (readonly [
   string,
-  readonly Unplaced[],
+  readonly LogWithoutIndex[],
   readonly PoolFact[],
   number,
   LaunchPlace | null,
@@ -269,7 +282,7 @@ const MIGRATIONS: readonly (readonly [
   ['into a pool that it makes', [paired, filled, migrated()], [], 2, moved],
   [
     'into a pool that was there, by the purchase that completes the curve',
-    [executed({ quote: WBNB }), transfer(TOKEN, VAULT, POOL, 200n), filled, migrated()],
+    [executed({ quote: WBNB }), transferLog(TOKEN, VAULT, POOL, 200n), filled, migrated()],
     [pairFact],
     3,
     moved,
@@ -280,7 +293,7 @@ const MIGRATIONS: readonly (readonly [
 for (const [what, logs, facts, logIndex, to] of MIGRATIONS) {
   test(`a migration ${what}`, () => {
     const decoded = decode(logs, bsc('facts', ...facts))
-    assert.deepEqual(reasonsOf(decoded), [])
+    assert.deepEqual(dropReasons(decoded), [])
     assert.deepEqual(decoded.migrations, [
       {
         kind: 'migration',

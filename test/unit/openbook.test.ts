@@ -5,18 +5,22 @@ import { OPENBOOK } from '../../ingestors/svm/programs/openbook.ts'
 import { ALL_PROGRAMS, PROGRAM_IDS, withOrderBooks } from '../../ingestors/svm/programs/programs.ts'
 import { orderEvents } from '../../ingestors/to-wire/svm-feeds.ts'
 import {
-  accountList,
-  type Call,
-  fields,
-  handTransaction,
-  key,
-  logEvent,
-  svmBlock,
+  addressFor,
+  borshFields,
+  buildAccountList,
+  buildSvmBlock,
+  buildSvmTransaction,
+  eventLogLine,
+  type InstructionInput,
   u128le,
-} from '../support/hand-svm.ts'
+} from '../support/builders/svm-block.ts'
 
-const [MARKET, SIGNER, ACCOUNT] = [key('market'), key('signer'), key('open orders')]
-const [MAKER, TAKER] = [key('maker'), key('taker')]
+const [MARKET, SIGNER, ACCOUNT] = [
+  addressFor('market'),
+  addressFor('signer'),
+  addressFor('open orders'),
+]
+const [MAKER, TAKER] = [addressFor('maker'), addressFor('taker')]
 const FILL = '9617299498a2d740'
 const [BID, ASK] = [Buffer.from([0]), Buffer.from([1])]
 
@@ -32,14 +36,14 @@ const ask = (price: bigint, count: bigint): bigint => (price << 64n) | count
 const bid = (price: bigint, count: bigint): bigint => ask(price, BigInt.asUintN(64, ~count))
 
 const filled = (takerSide: Buffer, price: bigint, lots: bigint): Buffer =>
-  fields(
+  borshFields(
     ...[MARKET, takerSide, Buffer.from([3]), true, 1n, 2n, MAKER, 4n, 5n, 6n],
     ...[TAKER, 7n, 8n, price, lots],
   )
 
-const ordersOf = (call: Partial<Call>) =>
+const ordersOf = (call: Partial<InstructionInput>) =>
   orderEvents(
-    svmBlock([handTransaction([{ program: OPENBOOK, accounts: [], data: '', ...call }])]),
+    buildSvmBlock([buildSvmTransaction([{ program: OPENBOOK, accounts: [], data: '', ...call }])]),
   ).map(({ key: market, event }) => {
     assert.equal(market, event.market_address)
     assert.deepEqual(
@@ -52,10 +56,10 @@ const ordersOf = (call: Partial<Call>) =>
 
 /** Accounts of an instruction that places, with the market at this place. */
 const placing = (market: 4 | 5): readonly string[] =>
-  accountList(12, { 0: SIGNER, 1: ACCOUNT, [market]: MARKET })
+  buildAccountList(12, { 0: SIGNER, 1: ACCOUNT, [market]: MARKET })
 
 const tagged = (tag: string, ...values: readonly (bigint | Buffer)[]): Buffer =>
-  Buffer.concat([Buffer.from(tag, 'hex'), fields(...values)])
+  Buffer.concat([Buffer.from(tag, 'hex'), borshFields(...values)])
 
 /** Side, price, size, worth, the client's number, type, expiry, own orders, limit. */
 const order = (side: Buffer) => [side, 90n, 40n, 9_000n, 11n, BID, 0n, BID, BID] as const
@@ -110,7 +114,7 @@ for (const [what, data, market, answer, expected] of PLACED) {
     assert.deepEqual(ordersOf({ ...call, logs: [returned(answer)] }), expected)
     assert.deepEqual(ordersOf(call), [], 'a log that was cut')
     assert.deepEqual(ordersOf({ ...call, accounts: [SIGNER], logs: [returned(answer)] }), [])
-    const elsewhere = returned(answer, key('forger'))
+    const elsewhere = returned(answer, addressFor('forger'))
     assert.deepEqual(ordersOf({ ...call, logs: [elsewhere] }), [], 'the answer of another')
     for (let length = 0; length < answer.length; length += 1) {
       const cut = ordersOf({ ...call, logs: [returned(answer.subarray(0, length))] })
@@ -121,8 +125,8 @@ for (const [what, data, market, answer, expected] of PLACED) {
 
 test('whose an order is, and where it is kept', () => {
   const [opened] = orderEvents(
-    svmBlock([
-      handTransaction([
+    buildSvmBlock([
+      buildSvmTransaction([
         {
           program: OPENBOOK,
           accounts: placing(4),
@@ -141,26 +145,28 @@ test('whose an order is, and where it is kept', () => {
 test('a fill is of the maker’s order, on the other side of the taker’s', () => {
   const logs = [
     'Program log: Instruction: ConsumeEvents',
-    logEvent(FILL, filled(BID, 88n, 3n)),
-    logEvent(FILL, filled(ASK, 90n, 4n)),
+    eventLogLine(FILL, filled(BID, 88n, 3n)),
+    eventLogLine(FILL, filled(ASK, 90n, 4n)),
   ]
   assert.deepEqual(ordersOf({ logs }), [
     ['FILL', '', false, '88', '3'],
     ['FILL', '', true, '90', '4'],
   ])
-  const [first] = orderEvents(svmBlock([handTransaction([{ program: OPENBOOK, data: '', logs }])]))
+  const [first] = orderEvents(
+    buildSvmBlock([buildSvmTransaction([{ program: OPENBOOK, data: '', logs }])]),
+  )
   assert.deepEqual(
     [first?.event.owner, first?.event.account, first?.event.payer],
     ['', MAKER, TAKER],
   )
-  const short = logEvent(FILL, filled(BID, 88n, 3n).subarray(0, -1))
+  const short = eventLogLine(FILL, filled(BID, 88n, 3n).subarray(0, -1))
   assert.deepEqual(ordersOf({ logs: [short] }), [])
-  assert.deepEqual(ordersOf({ logs: [logEvent('08eb303aae4c9c69', filled(BID, 1n, 1n))] }), [])
-  assert.deepEqual(ordersOf({ program: key('forger'), logs }), [])
+  assert.deepEqual(ordersOf({ logs: [eventLogLine('08eb303aae4c9c69', filled(BID, 1n, 1n))] }), [])
+  assert.deepEqual(ordersOf({ program: addressFor('forger'), logs }), [])
 })
 
 test('an order that is canceled by its number', () => {
-  const accounts = accountList(5, { 0: SIGNER, 1: ACCOUNT, 2: MARKET })
+  const accounts = buildAccountList(5, { 0: SIGNER, 1: ACCOUNT, 2: MARKET })
   const data = tagged('5f81edf00831df84', u128le(bid(88n, 7n)))
   assert.deepEqual(ordersOf({ accounts, data }), [['CANCEL', String(bid(88n, 7n)), true, '', '']])
   assert.deepEqual(ordersOf({ accounts, data: data.subarray(0, -1) }), [])
@@ -171,7 +177,7 @@ test('what fills first and rests then is told in that order', () => {
   const call = {
     data: tagged('33c29baf6d82606a', ...order(BID)),
     accounts: placing(4),
-    logs: [returned(some(bid(90n, 7n))), logEvent(FILL, filled(BID, 90n, 25n))],
+    logs: [returned(some(bid(90n, 7n))), eventLogLine(FILL, filled(BID, 90n, 25n))],
   }
   assert.deepEqual(
     ordersOf(call).map(([type]) => type),
@@ -181,15 +187,15 @@ test('what fills first and rests then is told in that order', () => {
 
 test('an answer is a line of the call that gave it', () => {
   const lines = [
-    `Program ${key('router')} invoke [1]`,
+    `Program ${addressFor('router')} invoke [1]`,
     `Program ${OPENBOOK} invoke [2]`,
     `Program ${OPENBOOK} consumed 3 of 4 compute units`,
     returned(some(1n)),
     `Program ${OPENBOOK} success`,
-    `Program ${key('router')} success`,
+    `Program ${addressFor('router')} success`,
   ]
   const calls = [
-    { program: key('router'), depth: 1 },
+    { program: addressFor('router'), depth: 1 },
     { program: OPENBOOK, depth: 2 },
   ]
   assert.deepEqual(

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { errorAnswers, faultsOf } from '../../serving/http/operation-faults.ts'
+import { errorResponses, operationFaults } from '../../serving/http/openapi-faults.ts'
 
 test('the document names the statuses of the mode that errors are sent in', () => {
-  const faults = faultsOf({
+  const faults = operationFaults({
     method: 'PATCH',
     path: '/webhook/endpoint/:id',
     scopes: ['webhook.write'],
   })
-  const statuses = (mode: 'semantic' | 'reference') => Object.keys(errorAnswers(faults, mode))
+  const statuses = (mode: 'semantic' | 'reference') => Object.keys(errorResponses(faults, mode))
   assert.deepEqual(statuses('semantic'), [
     '400',
     '401',

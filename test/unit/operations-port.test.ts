@@ -9,7 +9,7 @@ import { makeActivity } from '../../core/ops/in-flight.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { OpsRefusal, openOps } from '../../core/ops/server.ts'
-import { activityIn } from '../support/crash-drill.ts'
+import { readActivity } from '../support/drills/crash.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-ops-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -50,11 +50,11 @@ test('the activity file holds what is in flight, whatever else was in it', () =>
   const activity = makeActivity(path)
   const endLong = activity.begin(`commit ${'x'.repeat(300)}`)
   const end = activity.begin('insert t')
-  assert.deepEqual(activityIn(path), activity.now())
+  assert.deepEqual(readActivity(path), activity.now())
   endLong()
   end()
   end()
-  assert.deepEqual(activityIn(path), [])
+  assert.deepEqual(readActivity(path), [])
   activity.close()
 })
 

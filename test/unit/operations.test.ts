@@ -8,7 +8,7 @@ import {
   type PendingRecord,
 } from '../../processors/runtime/block-aligner.ts'
 import type { BlockEvent } from '../../schemas/wire.ts'
-import { blockEventOf, type TapeOp } from '../support/tape.ts'
+import { type TapeOp, tapeBlockEvent } from '../support/builders/trade-tape.ts'
 
 const RAW = 'eth.dex.trades'
 const FACTS = 'eth.token-metadata'
@@ -30,7 +30,7 @@ const block = (seq: number, records: Readonly<Record<string, number>> = {}): Blo
       events: count,
     })),
   )
-  return blockEventOf(op, spans)
+  return tapeBlockEvent(op, spans)
 }
 
 const aligner = (progress: LaneProgress = { seq: null, blocksNext: 0 }): BlockAligner<string> =>

@@ -5,49 +5,55 @@ import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { SvmTokenBalance } from '../../schemas/events.ts'
 import {
-  accountList,
-  type Call,
-  decodeCalls,
-  fields,
-  key,
-  logEvent,
-  tokenAccount,
-  tokenTransfer,
+  addressFor,
+  borshFields,
+  buildAccountList,
+  buildTokenBalance,
+  decodeInstructions,
+  eventLogLine,
+  type InstructionInput,
+  tokenTransferInstruction,
   u64le,
   u128le,
-} from '../support/hand-svm.ts'
-import { solBooks, solRecording } from '../support/sol-recordings.ts'
+} from '../support/builders/svm-block.ts'
+import { recordedSolanaBlock, solanaBooks } from '../support/recordings/solana.ts'
 
 const ORCA = PROGRAM_IDS.orcaWhirlpool
-const USER = key('user')
-const [POOL, POOL_2] = [key('pool'), key('pool 2')]
-const [MINT_A, MINT_B, MINT_C] = [key('mint a'), key('mint b'), key('mint c')]
-const [VAULT_A, VAULT_B] = [key('vault a'), key('vault b')]
+const USER = addressFor('user')
+const [POOL, POOL_2] = [addressFor('pool'), addressFor('pool 2')]
+const [MINT_A, MINT_B, MINT_C] = [addressFor('mint a'), addressFor('mint b'), addressFor('mint c')]
+const [VAULT_A, VAULT_B] = [addressFor('vault a'), addressFor('vault b')]
 /** Of the second pool: token B and token C. */
-const [VAULT_B2, VAULT_C] = [key('vault b 2'), key('vault c')]
-const [USER_A, USER_B, USER_C] = [key('user a'), key('user b'), key('user c')]
+const [VAULT_B2, VAULT_C] = [addressFor('vault b 2'), addressFor('vault c')]
+const [USER_A, USER_B, USER_C] = [addressFor('user a'), addressFor('user b'), addressFor('user c')]
 const TRADED = 'e1ca49af932ba096'
 
 const BALANCES: readonly SvmTokenBalance[] = [
-  tokenAccount(VAULT_A, POOL, MINT_A),
-  tokenAccount(VAULT_B, POOL, MINT_B),
-  tokenAccount(VAULT_B2, POOL_2, MINT_B),
-  tokenAccount(VAULT_C, POOL_2, MINT_C),
+  buildTokenBalance(VAULT_A, POOL, MINT_A),
+  buildTokenBalance(VAULT_B, POOL, MINT_B),
+  buildTokenBalance(VAULT_B2, POOL_2, MINT_B),
+  buildTokenBalance(VAULT_C, POOL_2, MINT_C),
 ]
 
-const decoded = (...calls: readonly Call[]) => decodeCalls(calls, { tokenBalances: BALANCES })
+const decoded = (...calls: readonly InstructionInput[]) =>
+  decodeInstructions(calls, { tokenBalances: BALANCES })
 
 const traded = (pool: string, sqrtPriceX64: bigint): string =>
-  logEvent(
+  eventLogLine(
     TRADED,
-    Buffer.concat([fields(pool, true), u128le(1n), u128le(sqrtPriceX64), fields(300n, 40n)]),
+    Buffer.concat([
+      borshFields(pool, true),
+      u128le(1n),
+      u128le(sqrtPriceX64),
+      borshFields(300n, 40n),
+    ]),
   )
 
-const paid = tokenTransfer([USER_A, VAULT_A, USER], 300n)
-const got = tokenTransfer([VAULT_B, USER_B, POOL], 40n)
-const SWAP = accountList(11, { 1: USER, 2: POOL, 4: VAULT_A, 6: VAULT_B })
+const paid = tokenTransferInstruction([USER_A, VAULT_A, USER], 300n)
+const got = tokenTransferInstruction([VAULT_B, USER_B, POOL], 40n)
+const SWAP = buildAccountList(11, { 1: USER, 2: POOL, 4: VAULT_A, 6: VAULT_B })
 
-const swapOf = (more: Partial<Call> = {}): Call => ({
+const swapOf = (more: Partial<InstructionInput> = {}): InstructionInput => ({
   program: ORCA,
   accounts: SWAP,
   data: 'f8c69e91e17587c8',
@@ -56,18 +62,18 @@ const swapOf = (more: Partial<Call> = {}): Call => ({
   ...more,
 })
 
-const swapV2Of = (more: Partial<Call> = {}): Call =>
+const swapV2Of = (more: Partial<InstructionInput> = {}): InstructionInput =>
   swapOf({
     data: '2b04ed0b1ac91e62',
-    accounts: accountList(15, { 3: USER, 4: POOL, 8: VAULT_A, 10: VAULT_B }),
+    accounts: buildAccountList(15, { 3: USER, 4: POOL, 8: VAULT_A, 10: VAULT_B }),
     ...more,
   })
 
 test('both forms of a swap, in both directions: the vault that is paid is the way in', () => {
   const back = {
     calls: [
-      tokenTransfer([USER_B, VAULT_B, USER], 50n),
-      tokenTransfer([VAULT_A, USER_A, POOL], 350n),
+      tokenTransferInstruction([USER_B, VAULT_B, USER], 50n),
+      tokenTransferInstruction([VAULT_A, USER_A, POOL], 350n),
     ],
   }
   for (const form of [swapOf, swapV2Of]) {
@@ -117,7 +123,7 @@ const withFee = (
   [from, to, authority]: readonly [string, string, string],
   mint: string,
   amount: bigint,
-): Call => ({
+): InstructionInput => ({
   program: PROGRAM_IDS.token2022,
   accounts: [from, mint, to, authority],
   data: Buffer.concat([Buffer.from([26, 1]), u64le(amount), Buffer.from([6]), u64le(10)]),
@@ -128,7 +134,7 @@ test('what left the sender counts, also of a token with a fee, and it needs no k
     withFee([USER_A, VAULT_A, USER], MINT_A, 310n),
     withFee([VAULT_B, USER_B, POOL], MINT_B, 50n),
   ]
-  const [swap] = decodeCalls([swapV2Of({ calls })]).swaps
+  const [swap] = decodeInstructions([swapV2Of({ calls })]).swaps
   assert.deepEqual(
     [swap?.tokenIn, swap?.amountInRaw, swap?.tokenOut, swap?.amountOutRaw],
     [MINT_A, 310n, MINT_B, 50n],
@@ -137,9 +143,9 @@ test('what left the sender counts, also of a token with a fee, and it needs no k
 
 test('two hops are two trades, each with its own pool and price', () => {
   const logs = [traded(POOL, 1n << 64n), traded(POOL_2, 2n << 64n)]
-  const first: Call = {
+  const first: InstructionInput = {
     program: ORCA,
-    accounts: accountList(20, {
+    accounts: buildAccountList(20, {
       1: USER,
       2: POOL,
       3: POOL_2,
@@ -152,14 +158,14 @@ test('two hops are two trades, each with its own pool and price', () => {
     calls: [
       paid,
       got,
-      tokenTransfer([USER_B, VAULT_B2, USER], 40n),
-      tokenTransfer([VAULT_C, USER_C, POOL_2], 9n),
+      tokenTransferInstruction([USER_B, VAULT_B2, USER], 40n),
+      tokenTransferInstruction([VAULT_C, USER_C, POOL_2], 9n),
     ],
     logs,
   }
-  const second: Call = {
+  const second: InstructionInput = {
     program: ORCA,
-    accounts: accountList(24, {
+    accounts: buildAccountList(24, {
       0: POOL,
       1: POOL_2,
       9: VAULT_A,
@@ -171,8 +177,8 @@ test('two hops are two trades, each with its own pool and price', () => {
     data: 'ba8fd11dfe02c275',
     calls: [
       paid,
-      tokenTransfer([VAULT_B, VAULT_B2, POOL], 40n),
-      tokenTransfer([VAULT_C, USER_C, POOL_2], 9n),
+      tokenTransferInstruction([VAULT_B, VAULT_B2, POOL], 40n),
+      tokenTransferInstruction([VAULT_C, USER_C, POOL_2], 9n),
     ],
     logs,
   }
@@ -204,7 +210,7 @@ test('two hops are two trades, each with its own pool and price', () => {
 })
 
 test('what cannot be taken says why', () => {
-  const reasonOf = (call: Call): string | undefined => {
+  const reasonOf = (call: InstructionInput): string | undefined => {
     const { swaps, poolChanges, dropped } = decoded(call)
     assert.deepEqual([swaps, poolChanges], [[], []])
     return dropped.find(({ protocol }) => protocol === 'orca_whirlpool')?.reason
@@ -212,15 +218,15 @@ test('what cannot be taken says why', () => {
   assert.equal(reasonOf(swapOf({ accounts: SWAP.slice(0, 6) })), 'missing-account')
   assert.equal(reasonOf(swapOf({ calls: [] })), 'no-transfers')
   assert.equal(reasonOf(swapOf({ calls: [got, got] })), 'unexpected-vault')
-  const nothing = tokenTransfer([VAULT_B, USER_B, POOL], 0n)
-  const none = tokenTransfer([USER_A, VAULT_A, USER], 0n)
+  const nothing = tokenTransferInstruction([VAULT_B, USER_B, POOL], 0n)
+  const none = tokenTransferInstruction([USER_A, VAULT_A, USER], 0n)
   assert.equal(reasonOf(swapOf({ calls: [none, nothing] })), 'zero-amount')
   assert.equal(decoded(swapOf({ calls: [paid, nothing] })).swaps[0]?.amountOutRaw, 0n)
-  assert.equal(decodeCalls([swapOf()]).dropped[0]?.reason, 'unknown-token')
+  assert.equal(decodeInstructions([swapOf()]).dropped[0]?.reason, 'unknown-token')
   for (const data of ['2e9cf3760dcdfbb2', '5fb40aac54aee828', 'bfa9e00b83139efd']) {
     assert.equal(reasonOf(swapOf({ data, accounts: [] })), 'missing-account', data)
   }
-  const empty = decodeCalls([growth('2e9cf3760dcdfbb2', LIQUIDITY, [paid])])
+  const empty = decodeInstructions([growth('2e9cf3760dcdfbb2', LIQUIDITY, [paid])])
   assert.equal(empty.dropped[0]?.reason, 'unknown-token')
   assert.equal(reasonOf(growth('2e9cf3760dcdfbb2', LIQUIDITY, [])), 'no-transfers')
 })
@@ -231,13 +237,13 @@ const LIQUIDITY_V2 = { 0: POOL, 4: USER, 11: VAULT_A, 12: VAULT_B }
 const growth = (
   data: string,
   places: Readonly<Record<number, string>>,
-  calls: readonly Call[],
-): Call => ({ program: ORCA, accounts: accountList(15, places), data, calls })
+  calls: readonly InstructionInput[],
+): InstructionInput => ({ program: ORCA, accounts: buildAccountList(15, places), data, calls })
 
 test('positions grow and shrink in every form; those that move nothing are not changes', () => {
-  const added = [paid, tokenTransfer([USER_B, VAULT_B, USER], 70n)]
-  const taken = [tokenTransfer([VAULT_A, USER_A, POOL], 20n), got]
-  const nothing = [tokenTransfer([VAULT_A, USER_A, POOL], 0n)]
+  const added = [paid, tokenTransferInstruction([USER_B, VAULT_B, USER], 70n)]
+  const taken = [tokenTransferInstruction([VAULT_A, USER_A, POOL], 20n), got]
+  const nothing = [tokenTransferInstruction([VAULT_A, USER_A, POOL], 0n)]
   const { poolChanges, pools, dropped } = decoded(
     growth('2e9cf3760dcdfbb2', LIQUIDITY, added),
     growth('851d59df45eeb00a', LIQUIDITY_V2, added),
@@ -264,21 +270,28 @@ test('positions grow and shrink in every form; those that move nothing are not c
 })
 
 test('a position that moves to another range leaves one and enters the other', () => {
-  const moved = (pool: string, ...amounts: readonly [bigint, bigint, bigint, bigint]): Call => ({
+  const moved = (
+    pool: string,
+    ...amounts: readonly [bigint, bigint, bigint, bigint]
+  ): InstructionInput => ({
     program: ORCA,
-    accounts: accountList(19, { 0: POOL, 4: USER, 8: MINT_A, 9: MINT_B }),
+    accounts: buildAccountList(19, { 0: POOL, 4: USER, 8: MINT_A, 9: MINT_B }),
     data: 'bfa9e00b83139efd',
     logs: [
-      logEvent(
+      eventLogLine(
         '5f82b584fb32c326',
-        Buffer.concat([fields(pool, key('position')), Buffer.alloc(48, 1), fields(...amounts)]),
+        Buffer.concat([
+          borshFields(pool, addressFor('position')),
+          Buffer.alloc(48, 1),
+          borshFields(...amounts),
+        ]),
       ),
     ],
   })
-  const { poolChanges, dropped } = decodeCalls([
+  const { poolChanges, dropped } = decodeInstructions([
     moved(POOL, 10n, 20n, 30n, 0n),
     moved(POOL, 0n, 0n, 5n, 6n),
-    moved(key('other'), 10n, 20n, 30n, 0n),
+    moved(addressFor('other'), 10n, 20n, 30n, 0n),
   ])
   assert.deepEqual(
     poolChanges.map(({ kind, path, tokenA, tokenB, amountARaw, amountBRaw }) => {
@@ -298,12 +311,12 @@ test('a position that moves to another range leaves one and enters the other', (
 })
 
 test('pools are opened empty, in every form', () => {
-  const create = (data: string, places: Readonly<Record<number, string>>): Call => ({
+  const create = (data: string, places: Readonly<Record<number, string>>): InstructionInput => ({
     program: ORCA,
-    accounts: accountList(16, { 1: MINT_A, 2: MINT_B, ...places }),
+    accounts: buildAccountList(16, { 1: MINT_A, 2: MINT_B, ...places }),
     data,
   })
-  const { poolChanges, pools, dropped } = decodeCalls([
+  const { poolChanges, pools, dropped } = decodeInstructions([
     create('5fb40aac54aee828', { 3: USER, 4: POOL }),
     create('cf2d57f21b3fcc43', { 5: USER, 6: POOL }),
     create('8f5e604cac7c77c7', { 5: USER, 7: POOL }),
@@ -325,7 +338,7 @@ test('the price after a recorded swap is the one that it traded at, but for fee 
     'rotki_5yFvtkWX3G.json',
     'burn_spl_token_1.json',
   ]) {
-    const { swaps, pools } = decodeBlock(solRecording(name), solBooks())
+    const { swaps, pools } = decodeBlock(recordedSolanaBlock(name), solanaBooks())
     for (const swap of swaps.filter(({ protocol }) => protocol === 'orca_whirlpool')) {
       assert.ok(swap.sqrtPriceX96)
       const price = (Number(swap.sqrtPriceX96) / 2 ** 96) ** 2

@@ -3,17 +3,17 @@ import { test } from 'node:test'
 import { priceCall } from '../../ingestors/evm/decode/positions.ts'
 import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
 import {
-  booksOf,
-  poolFact,
+  addressTopic,
+  buildBooks,
+  buildPoolFact,
   ROUTER,
   TOKEN_A,
   TOKEN_B,
   TOPIC,
-  topicOf,
-  transfer,
+  transferLog,
   USER,
-} from '../support/made-up-chain.ts'
-import { blockOf, logOf } from '../support/recordings.ts'
+} from '../support/builders/dex-logs.ts'
+import { buildLog, buildSingleTransactionBlock } from '../support/recordings/ethereum.ts'
 import { type SwapCase, testSwaps } from '../support/swap-cases.ts'
 
 const MANAGER = '0xa0ffb9c1ce1fe56963b0321b32e7a0302114058b'
@@ -25,17 +25,17 @@ const ID = `0x${'1d'.repeat(32)}`
 const MAX = 2n ** 127n
 type Words = readonly (bigint | string)[]
 const swap = (amounts: Words, manager = MANAGER) =>
-  logOf(
+  buildLog(
     manager,
-    [TOPIC.infinitySwap, ID, topicOf(ROUTER)],
+    [TOPIC.infinitySwap, ID, addressTopic(ROUTER)],
     amounts.length === 2 ? [...amounts, 1n, 2n, 3n, 4n, 5n] : amounts,
   )
 const binSwap = (amounts: Words, manager = BINS) =>
-  logOf(manager, [TOPIC.infinityBinSwap, ID, topicOf(ROUTER)], [...amounts, 1n, 2n, 3n])
-const fact = (protocol: string) => ({ ...poolFact(protocol), address: ID })
-const books = booksOf('facts', [fact('pancakeswap_infinity_cl')], 'bsc')
-const decoded = (logs: Parameters<typeof blockOf>[0], chosen = books) =>
-  decodeBlock(blockOf(logs), chosen)
+  buildLog(manager, [TOPIC.infinityBinSwap, ID, addressTopic(ROUTER)], [...amounts, 1n, 2n, 3n])
+const fact = (protocol: string) => ({ ...buildPoolFact(protocol), address: ID })
+const books = buildBooks('facts', [fact('pancakeswap_infinity_cl')], 'bsc')
+const decoded = (logs: Parameters<typeof buildSingleTransactionBlock>[0], chosen = books) =>
+  decodeBlock(buildSingleTransactionBlock(logs), chosen)
 
 const CASES: readonly SwapCase<Words>[] = [
   ['token0 paid', [-10n, 7n], [0, 10n, 7n]],
@@ -65,7 +65,7 @@ testSwaps('Infinity', CASES, {
 test('bins have no price of their own in the event', () => {
   const { swaps } = decoded(
     [binSwap([-10n, 7n])],
-    booksOf('facts', [fact('pancakeswap_infinity_bin')], 'base'),
+    buildBooks('facts', [fact('pancakeswap_infinity_bin')], 'base'),
   )
   assert.deepEqual(
     swaps.map(({ protocol, amountInRaw, sqrtPriceX96 }) => [protocol, amountInRaw, sqrtPriceX96]),
@@ -86,34 +86,34 @@ test('what others log in the name of the managers is not theirs', () => {
 })
 
 test('without a node, the manager names the protocol and exact transfers of the vault the tokens', () => {
-  const evidence = booksOf('evidence', [], 'base')
-  const kept = (logs: Parameters<typeof blockOf>[0]) =>
+  const evidence = buildBooks('evidence', [], 'base')
+  const kept = (logs: Parameters<typeof buildSingleTransactionBlock>[0]) =>
     decoded(logs, evidence).swaps.map(({ protocol, tokenIn, tokenOut }) => [
       ...[protocol, tokenIn, tokenOut],
     ])
   const cl = 'pancakeswap_infinity_cl'
   assert.deepEqual(kept([swap([-10n, 7n])]), [[cl, null, null]])
   assert.deepEqual(kept([binSwap([-10n, 7n])]), [['pancakeswap_infinity_bin', null, null]])
-  const paid = transfer(TOKEN_A, USER, VAULT, 10n)
-  const got = transfer(TOKEN_B, VAULT, USER, 7n)
+  const paid = transferLog(TOKEN_A, USER, VAULT, 10n)
+  const got = transferLog(TOKEN_B, VAULT, USER, 7n)
   assert.deepEqual(kept([paid, got, swap([-10n, 7n])]), [[cl, TOKEN_A, TOKEN_B]])
-  const netted = transfer(TOKEN_B, VAULT, USER, 6n)
+  const netted = transferLog(TOKEN_B, VAULT, USER, 6n)
   assert.deepEqual(kept([paid, netted, swap([-10n, 7n])]), [[cl, TOKEN_A, null]])
 })
 
 test('pools open with their key; the coin counts as its wrapped token; a fee may be a flag', () => {
   const opened = (fee: bigint) =>
-    logOf(
+    buildLog(
       MANAGER,
-      [TOPIC.infinityPool, ID, topicOf(ZERO), topicOf(TOKEN_B)],
+      [TOPIC.infinityPool, ID, addressTopic(ZERO), addressTopic(TOKEN_B)],
       [ZERO, fee, 0n, 1n, 0n],
     )
-  const bin = logOf(
+  const bin = buildLog(
     BINS,
-    [TOPIC.infinityBinPool, ID, topicOf(TOKEN_A), topicOf(TOKEN_B)],
+    [TOPIC.infinityBinPool, ID, addressTopic(TOKEN_A), addressTopic(TOKEN_B)],
     [ZERO, 0x800000n, 0n, 1n],
   )
-  const none = booksOf('facts', [], 'bsc')
+  const none = buildBooks('facts', [], 'bsc')
   const { pools, swaps, poolChanges } = decoded([opened(500n), swap([-10n, 7n])], none)
   assert.deepEqual(
     pools.map(({ address, tokenA, tokenB, feePips, protocol }) => ({
@@ -145,11 +145,11 @@ test('pools open with their key; the coin counts as its wrapped token; a fee may
 const V4_MANAGER = '0x28e2ea090877bf75740558f6bfb36a5ffee9e9df'
 const ONE = 1n << 96n
 const position = (manager: string) =>
-  logOf(manager, [TOPIC.modifyLiquidity, ID, topicOf(USER)], [-60n, 60n, 10n ** 18n, 0n])
+  buildLog(manager, [TOPIC.modifyLiquidity, ID, addressTopic(USER)], [-60n, 60n, 10n ** 18n, 0n])
 
 test('a position is of the manager that logs it: Uniswap V4 logs the very same event', () => {
   const priced = (protocol: string) => ({
-    ...booksOf('facts', [fact(protocol)], 'bsc'),
+    ...buildBooks('facts', [fact(protocol)], 'bsc'),
     price: () => ONE,
   })
   const changes = (manager: string, protocol: string) => {
@@ -165,7 +165,10 @@ test('a position is of the manager that logs it: Uniswap V4 logs the very same e
   assert.deepEqual(changes(MANAGER, 'uniswap_v4'), ['unlisted-contract'])
   assert.deepEqual(changes(V4_MANAGER, cl), ['unlisted-contract'])
   assert.deepEqual(changes(ROUTER, cl), ['unlisted-contract'])
-  const { prices = [] } = subjectsOf(blockOf([position(MANAGER)]), books.protocols)
+  const { prices = [] } = subjectsOf(
+    buildSingleTransactionBlock([position(MANAGER)]),
+    books.protocols,
+  )
   assert.deepEqual(prices, [{ pool: ID, manager: MANAGER, family: 'pancake_infinity' }])
   assert.deepEqual(prices.map(priceCall), [{ to: MANAGER, data: `0xc815641c${ID.slice(2)}` }])
 })
@@ -175,9 +178,9 @@ const binChange = (kind: 'Mint' | 'Burn', amounts: readonly (readonly [bigint, b
   const isMint = kind === 'Mint'
   const head = isMint ? 5n : 3n
   const count = BigInt(amounts.length)
-  return logOf(
+  return buildLog(
     BINS,
-    [isMint ? TOPIC.infinityBinMint : TOPIC.infinityBinBurn, ID, topicOf(USER)],
+    [isMint ? TOPIC.infinityBinMint : TOPIC.infinityBinBurn, ID, addressTopic(USER)],
     [
       ...[head * 32n, 0n, (head + 1n + count) * 32n],
       ...(isMint ? [8n, 9n] : []),
@@ -188,7 +191,7 @@ const binChange = (kind: 'Mint' | 'Burn', amounts: readonly (readonly [bigint, b
 }
 
 test('liquidity of bins is the sum of what went to each, or came out of it', () => {
-  const bins = booksOf('facts', [fact('pancakeswap_infinity_bin')], 'bsc')
+  const bins = buildBooks('facts', [fact('pancakeswap_infinity_bin')], 'bsc')
   const amounts = [
     [5n, 0n],
     [2n, 3n],
@@ -215,7 +218,8 @@ test('liquidity of bins is the sum of what went to each, or came out of it', () 
 })
 
 test('the subject of a swap is its pool, not its manager', () => {
-  assert.deepEqual(subjectsOf(blockOf([swap([-10n, 7n])]), books.protocols).pools, [
-    { address: ID, family: 'pancake_infinity' },
-  ])
+  assert.deepEqual(
+    subjectsOf(buildSingleTransactionBlock([swap([-10n, 7n])]), books.protocols).pools,
+    [{ address: ID, family: 'pancake_infinity' }],
+  )
 })

@@ -4,13 +4,13 @@ import { recordedBlock } from '../../ingestors/recorded/files.ts'
 import { PHOENIX, phoenixOrderEvents } from '../../ingestors/svm/programs/phoenix.ts'
 import { orderEvents } from '../../ingestors/to-wire/svm-feeds.ts'
 import type { SvmBlock, SvmInstruction } from '../../schemas/events.ts'
-import { tracesJson } from '../support/traces.ts'
+import { recordedTraces } from '../support/recordings/traces.ts'
 
 const MARKET = 'Ew3vFDdtdGrknJAVVfraxCA37uNJtimXYPY4QjnfhFHH'
 const MAKER = 'wowK1ivqmU9WhHnghiJQ4UUySndzvrUAJinjMUw54eX'
 
 const recorded = (): SvmBlock => {
-  const { block } = recordedBlock('sol', tracesJson('sol_phoenix_orders.json'))
+  const { block } = recordedBlock('sol', recordedTraces('sol_phoenix_orders.json'))
   assert.ok(block.vm === 'svm')
   return block
 }

@@ -3,25 +3,29 @@ import { test } from 'node:test'
 import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { PredictionSettlement } from '../../schemas/events.ts'
-import { reasonsOf, type Unplaced, withWord } from '../support/evm-logs.ts'
-import { POOL, ROUTER, USER } from '../support/made-up-chain.ts'
+import { POOL, ROUTER, USER } from '../support/builders/dex-logs.ts'
+import {
+  dropReasons,
+  type LogWithoutIndex,
+  withDataWord,
+} from '../support/builders/evm-event-log.ts'
 import {
   ADAPTER,
-  adapted,
-  adaptedRedemption,
-  batch,
-  both,
-  converted,
+  adapterPositionLog,
+  adapterRedemptionLog,
+  BOTH_OUTCOMES,
+  conversionLog,
+  EXPECTED_SETTLEMENT,
   MARKET,
   NO,
-  position,
-  redeemed,
-  settled,
-  single,
+  positionLog,
+  redemptionLog,
+  transferBatchLog,
+  transferSingleLog,
   YES,
   ZERO,
-} from '../support/prediction-logs.ts'
-import { blockOf } from '../support/recordings.ts'
+} from '../support/builders/prediction-market-logs.ts'
+import { buildSingleTransactionBlock } from '../support/recordings/ethereum.ts'
 
 const SECOND = '0xe111180000d2663c0091e4f400237545b87b996b'
 const BETWEEN = '0xada100874d00e3331d00f2007a9c336a65009718'
@@ -32,13 +36,13 @@ const TAKER = `0x${'3b'.repeat(20)}`
 const ORACLE = `0x${'3c'.repeat(20)}`
 const MAX = (1n << 256n) - 1n
 
-const decode = (logs: readonly Unplaced[]) =>
-  decodeBlock(blockOf(logs), {
+const decode = (logs: readonly LogWithoutIndex[]) =>
+  decodeBlock(buildSingleTransactionBlock(logs), {
     proof: 'facts',
     protocols: protocolBook('polygon'),
     pool: () => undefined,
   })
-const predicted = (logs: readonly Unplaced[]): readonly PredictionSettlement[] => {
+const predicted = (logs: readonly LogWithoutIndex[]): readonly PredictionSettlement[] => {
   const { predictions, dropped } = decode(logs)
   assert.deepEqual(dropped, [])
   return predictions as readonly PredictionSettlement[]
@@ -47,53 +51,65 @@ const predicted = (logs: readonly Unplaced[]): readonly PredictionSettlement[] =
 test('what a go-between splits, merges and redeems is of who got the tokens or gave them', () => {
   for (const between of [BETWEEN, '0xada100db00ca00073811820692005400218fce1f']) {
     const logs = [
-      batch([ZERO, between], [YES, NO], [5n, 5n]),
-      position('PositionSplit', between),
-      batch([between, USER], [YES, NO], [5n, 5n]),
-      batch([MAKER, between], [YES, NO], [5n, 5n]),
-      batch([between, ZERO], [YES, NO], [5n, 5n]),
-      position('PositionsMerge', between),
-      batch([TAKER, between], [YES, NO], [5n, 0n]),
-      single(between, ZERO, YES, 5n),
-      redeemed(5n, between),
+      transferBatchLog([ZERO, between], [YES, NO], [5n, 5n]),
+      positionLog('PositionSplit', between),
+      transferBatchLog([between, USER], [YES, NO], [5n, 5n]),
+      transferBatchLog([MAKER, between], [YES, NO], [5n, 5n]),
+      transferBatchLog([between, ZERO], [YES, NO], [5n, 5n]),
+      positionLog('PositionsMerge', between),
+      transferBatchLog([TAKER, between], [YES, NO], [5n, 0n]),
+      transferSingleLog(between, ZERO, YES, 5n),
+      redemptionLog(5n, between),
     ]
     assert.deepEqual(predicted(logs), [
-      { ...settled, type: 'Split', logIndex: 1, moved: both },
-      { ...settled, type: 'Merge', logIndex: 5, holder: MAKER, moved: both },
-      { ...settled, type: 'Redemption', logIndex: 8, holder: TAKER, moved: both.slice(0, 1) },
+      { ...EXPECTED_SETTLEMENT, type: 'Split', logIndex: 1, moved: BOTH_OUTCOMES },
+      { ...EXPECTED_SETTLEMENT, type: 'Merge', logIndex: 5, holder: MAKER, moved: BOTH_OUTCOMES },
+      {
+        ...EXPECTED_SETTLEMENT,
+        type: 'Redemption',
+        logIndex: 8,
+        holder: TAKER,
+        moved: BOTH_OUTCOMES.slice(0, 1),
+      },
     ])
   }
 })
 
 test('the same of groups of questions, where the adapter stands between, and of a conversion', () => {
   for (const between of [RISK_BETWEEN, '0xada200001000ef00d07553cee7006808f895c6f1']) {
-    const mine = { ...settled, collateral: null, indexSets: [] }
+    const mine = { ...EXPECTED_SETTLEMENT, collateral: null, indexSets: [] }
     const logs = [
-      batch([ZERO, ADAPTER], [YES, NO], [5n, 5n]),
-      position('PositionSplit', ADAPTER),
-      batch([ADAPTER, between], [YES, NO], [5n, 5n]),
-      adapted('PositionSplit', between),
-      batch([between, USER], [YES, NO], [5n, 5n]),
-      batch([MAKER, between], [YES, NO], [5n, 5n]),
-      batch([between, ADAPTER], [YES, NO], [5n, 5n]),
-      batch([ADAPTER, ZERO], [YES, NO], [5n, 5n]),
-      position('PositionsMerge', ADAPTER),
-      adapted('PositionsMerge', between),
-      batch([TAKER, between], [YES, NO], [5n, 0n]),
-      batch([between, ADAPTER], [YES, NO], [5n, 0n]),
-      single(ADAPTER, ZERO, YES, 5n),
-      redeemed(5n, ADAPTER),
-      adaptedRedemption(between),
-      batch([ORACLE, between], [NO], [5n]),
-      batch([between, POOL], [NO], [5n]),
-      batch([ADAPTER, between], [YES], [5n]),
-      converted(between),
-      batch([between, ORACLE], [YES], [5n]),
+      transferBatchLog([ZERO, ADAPTER], [YES, NO], [5n, 5n]),
+      positionLog('PositionSplit', ADAPTER),
+      transferBatchLog([ADAPTER, between], [YES, NO], [5n, 5n]),
+      adapterPositionLog('PositionSplit', between),
+      transferBatchLog([between, USER], [YES, NO], [5n, 5n]),
+      transferBatchLog([MAKER, between], [YES, NO], [5n, 5n]),
+      transferBatchLog([between, ADAPTER], [YES, NO], [5n, 5n]),
+      transferBatchLog([ADAPTER, ZERO], [YES, NO], [5n, 5n]),
+      positionLog('PositionsMerge', ADAPTER),
+      adapterPositionLog('PositionsMerge', between),
+      transferBatchLog([TAKER, between], [YES, NO], [5n, 0n]),
+      transferBatchLog([between, ADAPTER], [YES, NO], [5n, 0n]),
+      transferSingleLog(ADAPTER, ZERO, YES, 5n),
+      redemptionLog(5n, ADAPTER),
+      adapterRedemptionLog(between),
+      transferBatchLog([ORACLE, between], [NO], [5n]),
+      transferBatchLog([between, POOL], [NO], [5n]),
+      transferBatchLog([ADAPTER, between], [YES], [5n]),
+      conversionLog(between),
+      transferBatchLog([between, ORACLE], [YES], [5n]),
     ]
     assert.deepEqual(predicted(logs), [
-      { ...mine, type: 'Split', logIndex: 3, moved: both },
-      { ...mine, type: 'Merge', logIndex: 9, holder: MAKER, moved: both },
-      { ...mine, type: 'Redemption', logIndex: 14, holder: TAKER, moved: both.slice(0, 1) },
+      { ...mine, type: 'Split', logIndex: 3, moved: BOTH_OUTCOMES },
+      { ...mine, type: 'Merge', logIndex: 9, holder: MAKER, moved: BOTH_OUTCOMES },
+      {
+        ...mine,
+        type: 'Redemption',
+        logIndex: 14,
+        holder: TAKER,
+        moved: BOTH_OUTCOMES.slice(0, 1),
+      },
       {
         ...mine,
         type: 'Conversion',
@@ -108,70 +124,70 @@ test('the same of groups of questions, where the adapter stands between, and of 
   }
 })
 
-const holders = (logs: readonly Unplaced[]): readonly string[] =>
+const holders = (logs: readonly LogWithoutIndex[]): readonly string[] =>
   predicted(logs).map(({ holder }) => holder)
 
 test('a contract that redeems for many names each of them', () => {
   const logs = [USER, MAKER, TAKER].flatMap((owner) => [
-    batch([owner, REDEEMER], [YES, NO], [5n, 0n]),
-    single(REDEEMER, ZERO, YES, 5n),
-    redeemed(5n, REDEEMER),
+    transferBatchLog([owner, REDEEMER], [YES, NO], [5n, 0n]),
+    transferSingleLog(REDEEMER, ZERO, YES, 5n),
+    redemptionLog(5n, REDEEMER),
   ])
   assert.deepEqual(holders(logs), [USER, MAKER, TAKER])
 })
 
-const ALONE: readonly (readonly [string, readonly Unplaced[], readonly string[]])[] = [
+const ALONE: readonly (readonly [string, readonly LogWithoutIndex[], readonly string[]])[] = [
   [
     'nothing moved',
-    [position('PositionSplit', BETWEEN), redeemed(5n, BETWEEN)],
+    [positionLog('PositionSplit', BETWEEN), redemptionLog(5n, BETWEEN)],
     [BETWEEN, BETWEEN],
   ],
   [
     'tokens moved on the other side of the event only',
     [
-      batch([BETWEEN, USER], [YES, NO], [5n, 5n]),
-      position('PositionSplit', BETWEEN),
-      position('PositionsMerge', BETWEEN),
-      batch([USER, BETWEEN], [YES, NO], [5n, 5n]),
+      transferBatchLog([BETWEEN, USER], [YES, NO], [5n, 5n]),
+      positionLog('PositionSplit', BETWEEN),
+      positionLog('PositionsMerge', BETWEEN),
+      transferBatchLog([USER, BETWEEN], [YES, NO], [5n, 5n]),
     ],
     [BETWEEN, BETWEEN],
   ],
   [
     'the move belongs to what it settled besides',
     [
-      batch([USER, BETWEEN], [YES, NO], [5n, 5n]),
-      position('PositionsMerge', BETWEEN),
-      position('PositionsMerge', BETWEEN),
-      position('PositionSplit', BETWEEN),
-      position('PositionSplit', BETWEEN),
-      batch([BETWEEN, MAKER], [YES, NO], [5n, 5n]),
+      transferBatchLog([USER, BETWEEN], [YES, NO], [5n, 5n]),
+      positionLog('PositionsMerge', BETWEEN),
+      positionLog('PositionsMerge', BETWEEN),
+      positionLog('PositionSplit', BETWEEN),
+      positionLog('PositionSplit', BETWEEN),
+      transferBatchLog([BETWEEN, MAKER], [YES, NO], [5n, 5n]),
     ],
     [USER, BETWEEN, BETWEEN, MAKER],
   ],
   [
     'an exchange makes a match through it',
     [
-      batch([ZERO, BETWEEN], [YES, NO], [5n, 5n]),
-      position('PositionSplit', BETWEEN),
-      batch([BETWEEN, SECOND], [YES, NO], [5n, 5n]),
-      batch([SECOND, BETWEEN], [YES, NO], [5n, 5n]),
-      position('PositionsMerge', BETWEEN),
+      transferBatchLog([ZERO, BETWEEN], [YES, NO], [5n, 5n]),
+      positionLog('PositionSplit', BETWEEN),
+      transferBatchLog([BETWEEN, SECOND], [YES, NO], [5n, 5n]),
+      transferBatchLog([SECOND, BETWEEN], [YES, NO], [5n, 5n]),
+      positionLog('PositionsMerge', BETWEEN),
     ],
     [BETWEEN, BETWEEN],
   ],
   [
     'tokens of another contract moved',
     [
-      position('PositionSplit', BETWEEN),
-      batch([BETWEEN, USER], [YES, NO], [5n, 5n], ROUTER),
-      batch([USER, BETWEEN], [YES, NO], [5n, 5n], ROUTER),
-      position('PositionsMerge', BETWEEN),
+      positionLog('PositionSplit', BETWEEN),
+      transferBatchLog([BETWEEN, USER], [YES, NO], [5n, 5n], ROUTER),
+      transferBatchLog([USER, BETWEEN], [YES, NO], [5n, 5n], ROUTER),
+      positionLog('PositionsMerge', BETWEEN),
     ],
     [BETWEEN, BETWEEN],
   ],
   [
     'it is nobody between',
-    [position('PositionSplit', POOL), batch([POOL, USER], [YES, NO], [5n, 5n])],
+    [positionLog('PositionSplit', POOL), transferBatchLog([POOL, USER], [YES, NO], [5n, 5n])],
     [POOL],
   ],
 ]
@@ -183,9 +199,9 @@ for (const [what, logs, expected] of ALONE) {
 }
 
 test('a move that cannot be read names nobody', () => {
-  const bad = withWord(batch([BETWEEN, USER], [YES], [5n]), 0, MAX)
-  const decoded = decode([position('PositionSplit', BETWEEN), bad])
-  assert.deepEqual(reasonsOf(decoded), ['bad-array'])
+  const bad = withDataWord(transferBatchLog([BETWEEN, USER], [YES], [5n]), 0, MAX)
+  const decoded = decode([positionLog('PositionSplit', BETWEEN), bad])
+  assert.deepEqual(dropReasons(decoded), ['bad-array'])
   assert.deepEqual(
     (decoded.predictions as readonly PredictionSettlement[]).map(({ holder }) => holder),
     [BETWEEN],

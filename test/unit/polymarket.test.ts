@@ -13,37 +13,37 @@ import type {
   PredictionSettlement,
   PredictionTrade,
 } from '../../schemas/events.ts'
+import { POOL, ROUTER, transferLog, USER } from '../support/builders/dex-logs.ts'
 import {
-  cut,
-  eventLog,
+  buildEventLog,
+  dropReasons,
   expectedLog,
-  reasonsOf,
+  type LogWithoutIndex,
   recordedLog,
-  type Unplaced,
-  withWord,
-} from '../support/evm-logs.ts'
-import { POOL, ROUTER, transfer, USER } from '../support/made-up-chain.ts'
+  withDataWord,
+  withoutLastByte,
+} from '../support/builders/evm-event-log.ts'
 import {
   ADAPTER,
-  adapted,
-  adaptedRedemption,
-  batch,
-  both,
+  adapterPositionLog,
+  adapterRedemptionLog,
+  BOTH_OUTCOMES,
   CONDITION,
-  converted,
+  CONDITIONAL_TOKENS,
+  conversionLog,
+  EXPECTED_SETTLEMENT,
   MARKET,
   NO,
   PARENT,
-  position,
-  redeemed,
-  settled,
-  single,
-  TOKENS,
+  positionLog,
+  redemptionLog,
+  transferBatchLog,
+  transferSingleLog,
   USDC,
   YES,
   ZERO,
-} from '../support/prediction-logs.ts'
-import { blockOf } from '../support/recordings.ts'
+} from '../support/builders/prediction-market-logs.ts'
+import { buildSingleTransactionBlock } from '../support/recordings/ethereum.ts'
 
 const FIRST = '0x4bfb41d5b3570defd03c39a9a4d8de6bd8b8982e'
 const SECOND = '0xe111180000d2663c0091e4f400237545b87b996b'
@@ -60,8 +60,9 @@ const booksOf = (proof: Books['proof']): Books => ({
   protocols: protocolBook('polygon'),
   pool: () => undefined,
 })
-const decode = (logs: readonly Unplaced[]) => decodeBlock(blockOf(logs), booksOf('facts'))
-const predicted = (logs: readonly Unplaced[]): readonly Prediction[] => {
+const decode = (logs: readonly LogWithoutIndex[]) =>
+  decodeBlock(buildSingleTransactionBlock(logs), booksOf('facts'))
+const predicted = (logs: readonly LogWithoutIndex[]): readonly Prediction[] => {
   const { predictions, dropped } = decode(logs)
   assert.deepEqual(dropped, [])
   return predictions
@@ -81,12 +82,13 @@ const firstFill = (
   assets: readonly [bigint, bigint],
   amounts: readonly [bigint, bigint],
   { maker = MAKER, taker = TAKER, by = FIRST }: Fill = {},
-) => eventLog(by, FIRST_FILL, [ORDER, maker, taker, ...assets, ...amounts, 3n])
+) => buildEventLog(by, FIRST_FILL, [ORDER, maker, taker, ...assets, ...amounts, 3n])
 const secondFill = (
   side: number,
   amounts: readonly [bigint, bigint],
   { maker = MAKER, taker = TAKER, by = SECOND }: Fill = {},
-) => eventLog(by, SECOND_FILL, [ORDER, maker, taker, side, YES, ...amounts, 3n, PARENT, PARENT])
+) =>
+  buildEventLog(by, SECOND_FILL, [ORDER, maker, taker, side, YES, ...amounts, 3n, PARENT, PARENT])
 
 test('the recorded fill is read as its expectation and as another decoder read it', async () => {
   const name = 'log_polymarket_v2_orderfilled_taker.json'
@@ -152,7 +154,7 @@ test('ratios of amounts are rounded half up and keep no zeros at their end', () 
   )
 })
 
-const FILLS: readonly (readonly [string, Unplaced, Partial<PredictionTrade>])[] = [
+const FILLS: readonly (readonly [string, LogWithoutIndex, Partial<PredictionTrade>])[] = [
   [
     'first exchange, maker buys',
     firstFill([0n, YES], [40n, 100n]),
@@ -198,7 +200,7 @@ for (const [what, log, expected] of FILLS) {
 test('a match counts once for each maker order; the log of the taker counts only alone', () => {
   const makers = [secondFill(1, [100n, 40n]), secondFill(0, [60n, 100n])]
   const taker = secondFill(0, [80n, 200n], { maker: TAKER, taker: SECOND })
-  const at = (logs: readonly Unplaced[]) => predicted(logs).map(({ logIndex }) => logIndex)
+  const at = (logs: readonly LogWithoutIndex[]) => predicted(logs).map(({ logIndex }) => logIndex)
   assert.deepEqual(at([...makers, taker]), [0, 1])
   assert.deepEqual(at([taker, ...makers]), [1, 2])
   assert.deepEqual(at([taker]), [0])
@@ -206,17 +208,17 @@ test('a match counts once for each maker order; the log of the taker counts only
   assert.deepEqual(at([...makers, taker, first]), [0, 1, 3], 'each exchange for itself')
 })
 
-const BAD: readonly (readonly [string, Unplaced, string])[] = [
+const BAD: readonly (readonly [string, LogWithoutIndex, string])[] = [
   ['outcome for outcome', firstFill([YES, NO], [1n, 1n]), 'unknown-side'],
   ['collateral for collateral', firstFill([0n, 0n], [1n, 1n]), 'unknown-side'],
   ['a third side', secondFill(2, [1n, 1n]), 'unknown-side'],
-  ['the greatest side', withWord(secondFill(0, [1n, 1n]), 0, MAX), 'unknown-side'],
+  ['the greatest side', withDataWord(secondFill(0, [1n, 1n]), 0, MAX), 'unknown-side'],
   ['no shares', secondFill(0, [1n, 0n]), 'zero-amount'],
   ['no collateral', firstFill([0n, YES], [0n, 1n]), 'zero-amount'],
   ['too many shares', secondFill(1, [MAX, 1n]), 'impossible-amount'],
   ['too much collateral', firstFill([YES, 0n], [1n, MAX]), 'impossible-amount'],
-  ['cut', cut(secondFill(0, [1n, 1n])), 'truncated-data'],
-  ['cut too', cut(firstFill([0n, YES], [1n, 1n])), 'truncated-data'],
+  ['cut', withoutLastByte(secondFill(0, [1n, 1n])), 'truncated-data'],
+  ['cut too', withoutLastByte(firstFill([0n, YES], [1n, 1n])), 'truncated-data'],
   ['of another contract', secondFill(0, [1n, 1n], { by: ROUTER }), 'unlisted-contract'],
   ['of another contract too', firstFill([0n, YES], [1n, 1n], { by: ROUTER }), 'unlisted-contract'],
 ]
@@ -225,24 +227,24 @@ for (const [what, log, reason] of BAD) {
   test(`a fill is refused, ${what}: ${reason}`, () => {
     const decoded = decode([log])
     assert.deepEqual(decoded.predictions, [])
-    assert.deepEqual(reasonsOf(decoded), [reason])
+    assert.deepEqual(dropReasons(decoded), [reason])
   })
 }
 
 test('a longer fill is read, a failed one did not happen', () => {
   const log = secondFill(0, [1n, 1n])
   assert.equal(predicted([{ ...log, data: `${log.data}${'0'.repeat(64)}` }]).length, 1)
-  const failed = blockOf([log], { success: false })
+  const failed = buildSingleTransactionBlock([log], { success: false })
   assert.deepEqual(decodeBlock(failed, booksOf('facts')).predictions, [])
 })
 
 const CONDITION_HEAD =
   'bytes32 indexed conditionId, address indexed oracle, bytes32 indexed questionId, uint256 outcomeSlotCount'
-const resolution = (by = TOKENS) =>
-  eventLog(by, `ConditionResolution(${CONDITION_HEAD}, uint256[] payoutNumerators)`, [
+const resolution = (by = CONDITIONAL_TOKENS) =>
+  buildEventLog(by, `ConditionResolution(${CONDITION_HEAD}, uint256[] payoutNumerators)`, [
     ...[CONDITION, ORACLE, QUESTION, 2n, [0n, 1n]],
   ])
-const questionPrepared = eventLog(
+const questionPrepared = buildEventLog(
   ADAPTER,
   'QuestionPrepared(bytes32 indexed marketId, bytes32 indexed questionId, uint256 index, bytes data)',
   [MARKET, QUESTION, 1n, `0x${Buffer.from('Will it\nrain?').toString('hex')}`],
@@ -260,18 +262,23 @@ const blank = {
 const condition = { conditionId: CONDITION, oracle: ORACLE, questionId: QUESTION, outcomes: 2 }
 const MANAGED: readonly (readonly [
   PredictionManagement['type'],
-  Unplaced,
+  LogWithoutIndex,
   Partial<PredictionManagement>,
 ])[] = [
   [
     'ConditionPreparation',
-    eventLog(TOKENS, `ConditionPreparation(${CONDITION_HEAD})`, [CONDITION, ORACLE, QUESTION, 2n]),
+    buildEventLog(CONDITIONAL_TOKENS, `ConditionPreparation(${CONDITION_HEAD})`, [
+      CONDITION,
+      ORACLE,
+      QUESTION,
+      2n,
+    ]),
     condition,
   ],
   ['ConditionResolution', resolution(), { ...condition, payouts: [0n, 1n] }],
   [
     'TokenRegistered',
-    eventLog(
+    buildEventLog(
       FIRST,
       'TokenRegistered(uint256 indexed token0, uint256 indexed token1, bytes32 indexed conditionId)',
       [YES, MAX, CONDITION],
@@ -280,7 +287,7 @@ const MANAGED: readonly (readonly [
   ],
   [
     'MarketPrepared',
-    eventLog(
+    buildEventLog(
       ADAPTER,
       'MarketPrepared(bytes32 indexed marketId, address indexed oracle, uint256 feeBips, bytes data)',
       [MARKET, ORACLE, 0n, '0x'],
@@ -294,7 +301,7 @@ const MANAGED: readonly (readonly [
   ],
   [
     'OutcomeReported',
-    eventLog(
+    buildEventLog(
       ADAPTER,
       'OutcomeReported(bytes32 indexed marketId, bytes32 indexed questionId, bool outcome)',
       [MARKET, QUESTION, true],
@@ -303,7 +310,7 @@ const MANAGED: readonly (readonly [
   ],
   [
     'OutcomeReported',
-    eventLog(
+    buildEventLog(
       ADAPTER,
       'OutcomeReported(bytes32 indexed marketId, bytes32 indexed questionId, bool outcome)',
       [MARKET, QUESTION, false],
@@ -327,54 +334,58 @@ for (const [type, log, expected] of MANAGED) {
     ])
     const foreign = decode([{ ...log, address: ROUTER }])
     assert.deepEqual(foreign.predictions, [])
-    assert.deepEqual(reasonsOf(foreign), ['unlisted-contract'])
+    assert.deepEqual(dropReasons(foreign), ['unlisted-contract'])
   })
 }
 
 test('a split, a merge and a redemption with the outcome tokens that they made and took', () => {
   const logs = [
-    batch([ZERO, USER], [YES, NO], [5n, 5n]),
-    position('PositionSplit'),
-    batch([USER, ZERO], [YES, NO], [5n, 5n]),
-    position('PositionsMerge'),
-    single(USER, ZERO, YES, 5n),
-    redeemed(),
-    redeemed(0n),
+    transferBatchLog([ZERO, USER], [YES, NO], [5n, 5n]),
+    positionLog('PositionSplit'),
+    transferBatchLog([USER, ZERO], [YES, NO], [5n, 5n]),
+    positionLog('PositionsMerge'),
+    transferSingleLog(USER, ZERO, YES, 5n),
+    redemptionLog(),
+    redemptionLog(0n),
   ]
   assert.deepEqual(predicted(logs), [
-    { ...settled, type: 'Split', logIndex: 1, moved: both },
-    { ...settled, type: 'Merge', logIndex: 3, moved: both },
-    { ...settled, type: 'Redemption', logIndex: 5, moved: both.slice(0, 1) },
-    { ...settled, type: 'Redemption', logIndex: 6, amountRaw: 0n, moved: [] },
+    { ...EXPECTED_SETTLEMENT, type: 'Split', logIndex: 1, moved: BOTH_OUTCOMES },
+    { ...EXPECTED_SETTLEMENT, type: 'Merge', logIndex: 3, moved: BOTH_OUTCOMES },
+    { ...EXPECTED_SETTLEMENT, type: 'Redemption', logIndex: 5, moved: BOTH_OUTCOMES.slice(0, 1) },
+    { ...EXPECTED_SETTLEMENT, type: 'Redemption', logIndex: 6, amountRaw: 0n, moved: [] },
   ])
 })
 
 test('what the adapter does for somebody is told once, as its', () => {
-  const mine = { ...settled, collateral: null, indexSets: [] }
+  const mine = { ...EXPECTED_SETTLEMENT, collateral: null, indexSets: [] }
   const logs = [
-    batch([ZERO, ADAPTER], [YES, NO], [5n, 5n]),
-    position('PositionSplit', ADAPTER),
-    batch([ADAPTER, USER], [YES, NO], [5n, 5n]),
-    adapted('PositionSplit'),
-    batch([ADAPTER, ZERO], [YES, NO], [5n, 5n]),
-    position('PositionsMerge', ADAPTER),
-    adapted('PositionsMerge'),
-    single(ADAPTER, ZERO, YES, 5n),
-    redeemed(5n, ADAPTER),
-    adaptedRedemption(),
+    transferBatchLog([ZERO, ADAPTER], [YES, NO], [5n, 5n]),
+    positionLog('PositionSplit', ADAPTER),
+    transferBatchLog([ADAPTER, USER], [YES, NO], [5n, 5n]),
+    adapterPositionLog('PositionSplit'),
+    transferBatchLog([ADAPTER, ZERO], [YES, NO], [5n, 5n]),
+    positionLog('PositionsMerge', ADAPTER),
+    adapterPositionLog('PositionsMerge'),
+    transferSingleLog(ADAPTER, ZERO, YES, 5n),
+    redemptionLog(5n, ADAPTER),
+    adapterRedemptionLog(),
   ]
   assert.deepEqual(predicted(logs), [
-    { ...mine, type: 'Split', logIndex: 3, moved: both },
-    { ...mine, type: 'Merge', logIndex: 6, moved: both },
-    { ...mine, type: 'Redemption', logIndex: 9, moved: both.slice(0, 1) },
+    { ...mine, type: 'Split', logIndex: 3, moved: BOTH_OUTCOMES },
+    { ...mine, type: 'Merge', logIndex: 6, moved: BOTH_OUTCOMES },
+    { ...mine, type: 'Redemption', logIndex: 9, moved: BOTH_OUTCOMES.slice(0, 1) },
   ])
 })
 
 test('a conversion names the market and the questions, an exchange settles nothing of its own', () => {
-  const logs = [position('PositionSplit', SECOND), adapted('PositionSplit', FIRST), converted()]
+  const logs = [
+    positionLog('PositionSplit', SECOND),
+    adapterPositionLog('PositionSplit', FIRST),
+    conversionLog(),
+  ]
   assert.deepEqual(predicted(logs), [
     {
-      ...settled,
+      ...EXPECTED_SETTLEMENT,
       type: 'Conversion',
       logIndex: 2,
       conditionId: null,
@@ -388,10 +399,10 @@ test('a conversion names the market and the questions, an exchange settles nothi
 
 test('tokens of other contracts are none of ours and are not even noted', () => {
   const logs = [
-    single(ZERO, USER, YES, 5n, ROUTER),
-    batch([ZERO, USER], [YES, NO], [5n, 5n], ROUTER),
-    { ...batch([ZERO, USER], [YES], [5n], ROUTER), data: '0x' },
-    position('PositionSplit'),
+    transferSingleLog(ZERO, USER, YES, 5n, ROUTER),
+    transferBatchLog([ZERO, USER], [YES, NO], [5n, 5n], ROUTER),
+    { ...transferBatchLog([ZERO, USER], [YES], [5n], ROUTER), data: '0x' },
+    positionLog('PositionSplit'),
   ]
   assert.deepEqual(
     (predicted(logs) as readonly PredictionSettlement[]).map(({ moved }) => moved),
@@ -399,48 +410,61 @@ test('tokens of other contracts are none of ours and are not even noted', () => 
   )
 })
 
-const BAD_EVENTS: readonly (readonly [string, Unplaced, string])[] = [
-  ['payouts outside', withWord(resolution(), 1, 1n << 255n), 'bad-array'],
-  ['more outcomes than there can be', withWord(resolution(), 0, 257n), 'impossible-amount'],
-  ['payouts without an end', withWord(resolution(), 2, 1n << 255n), 'bad-array'],
-  ['a description outside', withWord(questionPrepared, 1, 1n << 60n), 'bad-array'],
-  ['a partition outside', withWord(position('PositionSplit'), 1, MAX), 'bad-array'],
+const BAD_EVENTS: readonly (readonly [string, LogWithoutIndex, string])[] = [
+  ['payouts outside', withDataWord(resolution(), 1, 1n << 255n), 'bad-array'],
+  ['more outcomes than there can be', withDataWord(resolution(), 0, 257n), 'impossible-amount'],
+  ['payouts without an end', withDataWord(resolution(), 2, 1n << 255n), 'bad-array'],
+  ['a description outside', withDataWord(questionPrepared, 1, 1n << 60n), 'bad-array'],
+  ['a partition outside', withDataWord(positionLog('PositionSplit'), 1, MAX), 'bad-array'],
   [
     'a merge with a partition at an odd place',
-    withWord(position('PositionsMerge'), 1, 97n),
+    withDataWord(positionLog('PositionsMerge'), 1, 97n),
     'bad-array',
   ],
-  ['sets without an end', withWord(redeemed(), 3, MAX), 'bad-array'],
-  ['ids without an end', withWord(batch([ZERO, USER], [YES], [1n]), 2, MAX), 'bad-array'],
-  ['more ids than amounts', batch([ZERO, USER], [YES, NO], [1n]), 'bad-array'],
-  ['a split of nothing', position('PositionSplit', USER, 0n), 'zero-amount'],
-  ['a merge of too much', position('PositionsMerge', USER, MAX), 'impossible-amount'],
-  ['a payout of too much', redeemed(1n << 255n), 'impossible-amount'],
+  ['sets without an end', withDataWord(redemptionLog(), 3, MAX), 'bad-array'],
+  [
+    'ids without an end',
+    withDataWord(transferBatchLog([ZERO, USER], [YES], [1n]), 2, MAX),
+    'bad-array',
+  ],
+  ['more ids than amounts', transferBatchLog([ZERO, USER], [YES, NO], [1n]), 'bad-array'],
+  ['a split of nothing', positionLog('PositionSplit', USER, 0n), 'zero-amount'],
+  ['a merge of too much', positionLog('PositionsMerge', USER, MAX), 'impossible-amount'],
+  ['a payout of too much', redemptionLog(1n << 255n), 'impossible-amount'],
   [
     'a cut split',
-    cut({ ...position('PositionSplit'), data: `0x${'0'.repeat(192)}` }),
+    withoutLastByte({ ...positionLog('PositionSplit'), data: `0x${'0'.repeat(192)}` }),
     'truncated-data',
   ],
-  ['a cut conversion', cut(converted()), 'truncated-data'],
-  ['a cut move', cut(single(ZERO, USER, YES, 1n)), 'truncated-data'],
+  ['a cut conversion', withoutLastByte(conversionLog()), 'truncated-data'],
+  ['a cut move', withoutLastByte(transferSingleLog(ZERO, USER, YES, 1n)), 'truncated-data'],
 ]
 
 for (const [what, log, reason] of BAD_EVENTS) {
   test(`refused, ${what}: ${reason}`, () => {
     const decoded = decode([log])
     assert.deepEqual(decoded.predictions, [])
-    assert.deepEqual(reasonsOf(decoded), [reason])
+    assert.deepEqual(dropReasons(decoded), [reason])
   })
 }
 
 test('settlements that others log in the name of the markets are theirs', () => {
   const logs = [
-    ...[position('PositionSplit'), position('PositionsMerge'), redeemed(), converted()],
-    ...[adapted('PositionSplit'), adapted('PositionsMerge'), adaptedRedemption()],
+    ...[
+      positionLog('PositionSplit'),
+      positionLog('PositionsMerge'),
+      redemptionLog(),
+      conversionLog(),
+    ],
+    ...[
+      adapterPositionLog('PositionSplit'),
+      adapterPositionLog('PositionsMerge'),
+      adapterRedemptionLog(),
+    ],
   ].map((log) => ({ ...log, address: ROUTER }))
   const decoded = decode(logs)
   assert.deepEqual(decoded.predictions, [])
-  assert.deepEqual(reasonsOf(decoded), new Array(7).fill('unlisted-contract'))
+  assert.deepEqual(dropReasons(decoded), new Array(7).fill('unlisted-contract'))
 })
 
 const BUY =
@@ -448,9 +472,9 @@ const BUY =
 const SELL =
   'FPMMSell(address indexed seller, uint256 returnAmount, uint256 feeAmount, uint256 indexed outcomeIndex, uint256 outcomeTokensSold)'
 const bought = (collateral = 40n, shares = 100n) =>
-  eventLog(POOL, BUY, [USER, collateral, 2n, 0n, shares])
+  buildEventLog(POOL, BUY, [USER, collateral, 2n, 0n, shares])
 const sold = (collateral = 40n, shares = 100n) =>
-  eventLog(POOL, SELL, [USER, collateral, 2n, 1n, shares])
+  buildEventLog(POOL, SELL, [USER, collateral, 2n, 1n, shares])
 const dealt = {
   kind: 'prediction-trade',
   protocol: 'polymarket',
@@ -468,10 +492,10 @@ const dealt = {
 
 test('a market maker sells to who buys from it, and its own splits are not told', () => {
   const logs = [
-    transfer(USDC, USER, POOL, 40n),
-    batch([ZERO, POOL], [YES, NO], [38n, 38n]),
-    position('PositionSplit', POOL),
-    single(POOL, USER, YES, 100n),
+    transferLog(USDC, USER, POOL, 40n),
+    transferBatchLog([ZERO, POOL], [YES, NO], [38n, 38n]),
+    positionLog('PositionSplit', POOL),
+    transferSingleLog(POOL, USER, YES, 100n),
     bought(),
   ]
   assert.deepEqual(predicted(logs), [{ ...dealt, logIndex: 4, side: 'SELL', tokenId: YES }])
@@ -479,42 +503,51 @@ test('a market maker sells to who buys from it, and its own splits are not told'
 
 test('a market maker buys from who sells to it', () => {
   const logs = [
-    single(USER, POOL, NO, 100n),
-    position('PositionsMerge', POOL),
-    transfer(USDC, POOL, USER, 40n),
+    transferSingleLog(USER, POOL, NO, 100n),
+    positionLog('PositionsMerge', POOL),
+    transferLog(USDC, POOL, USER, 40n),
     sold(),
   ]
   assert.deepEqual(predicted(logs), [{ ...dealt, logIndex: 3, side: 'BUY', tokenId: NO }])
 })
 
-const paid = transfer(USDC, USER, POOL, 40n)
-const given = single(POOL, USER, YES, 100n)
-const UNPROVEN: readonly (readonly [string, readonly Unplaced[]])[] = [
+const paid = transferLog(USDC, USER, POOL, 40n)
+const given = transferSingleLog(POOL, USER, YES, 100n)
+const UNPROVEN: readonly (readonly [string, readonly LogWithoutIndex[]])[] = [
   ['nothing moved', []],
   ['nothing was paid', [given]],
   ['nothing was given', [paid]],
-  ['another token was paid', [transfer(ROUTER, USER, POOL, 40n), given]],
-  ['another amount was paid', [transfer(USDC, USER, POOL, 41n), given]],
-  ['another amount was given', [paid, single(POOL, USER, YES, 99n)]],
-  ['somebody else got it', [paid, single(POOL, ROUTER, YES, 100n)]],
-  ['tokens of another contract were given', [paid, single(POOL, USER, YES, 100n, ROUTER)]],
-  ['several outcomes were given', [paid, batch([POOL, USER], [YES, NO], [100n, 100n])]],
+  ['another token was paid', [transferLog(ROUTER, USER, POOL, 40n), given]],
+  ['another amount was paid', [transferLog(USDC, USER, POOL, 41n), given]],
+  ['another amount was given', [paid, transferSingleLog(POOL, USER, YES, 99n)]],
+  ['somebody else got it', [paid, transferSingleLog(POOL, ROUTER, YES, 100n)]],
+  [
+    'tokens of another contract were given',
+    [paid, transferSingleLog(POOL, USER, YES, 100n, ROUTER)],
+  ],
+  ['several outcomes were given', [paid, transferBatchLog([POOL, USER], [YES, NO], [100n, 100n])]],
 ]
 
 for (const [what, logs] of UNPROVEN) {
   test(`a deal is none where ${what}`, () => {
     const decoded = decode([...logs, bought()])
     assert.deepEqual(decoded.predictions, [])
-    assert.deepEqual(reasonsOf(decoded), ['no-matching-transfers'])
+    assert.deepEqual(dropReasons(decoded), ['no-matching-transfers'])
   })
 }
 
 test('an outcome token serves one deal; deals of nothing or of too much are refused', () => {
   const twice = decode([paid, given, bought(), bought()])
   assert.equal(twice.predictions.length, 1)
-  assert.deepEqual(reasonsOf(twice), ['no-matching-transfers'])
-  const bad = decode([bought(0n), bought(1n, MAX), sold(1n, 0n), cut(sold()), cut(bought())])
-  assert.deepEqual(reasonsOf(bad), [
+  assert.deepEqual(dropReasons(twice), ['no-matching-transfers'])
+  const bad = decode([
+    bought(0n),
+    bought(1n, MAX),
+    sold(1n, 0n),
+    withoutLastByte(sold()),
+    withoutLastByte(bought()),
+  ])
+  assert.deepEqual(dropReasons(bad), [
     ...['zero-amount', 'impossible-amount', 'zero-amount', 'truncated-data', 'truncated-data'],
   ])
 })

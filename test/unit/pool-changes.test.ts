@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changesOf } from '../../ingestors/evm/decode/liquidity-changes.ts'
 import type { Leg, SaidChange } from '../../ingestors/evm/protocols/types.ts'
-import { POOL, TOKEN_A, TOKEN_B } from '../support/made-up-chain.ts'
+import { POOL, TOKEN_A, TOKEN_B } from '../support/builders/dex-logs.ts'
 
 const TOKEN_C = `0x${'0c'.repeat(20)}`
 const COINS = [TOKEN_A, TOKEN_B, TOKEN_C]

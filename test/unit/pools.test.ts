@@ -4,8 +4,13 @@ import { POOLS } from '../../processors/pools/stage.ts'
 import type { Operation, Publication } from '../../processors/runtime/stage.ts'
 import { poolCreatedRows, poolRows } from '../../processors/sinks/pool-and-token-rows.ts'
 import type { DexPoolEvent, DexPoolEvents } from '../../schemas/wire.ts'
-import { loaded, opAt, operation, stepped } from '../support/stage.ts'
-import { metaOf, type TapeOp } from '../support/tape.ts'
+import { type TapeOp, tapeMeta } from '../support/builders/trade-tape.ts'
+import {
+  buildOperation,
+  createTestProcessor,
+  emptyBlockOp,
+  stepPublications,
+} from '../support/stage-harness.ts'
 
 const poolEvent = (
   type: DexPoolEvent['type'],
@@ -53,7 +58,9 @@ const poolEvent = (
 })
 
 const poolOp = (op: TapeOp, events: readonly DexPoolEvent[]): Operation =>
-  operation(op, [{ topic: 'pools', key: '0xaaa', part: 0, value: { meta: metaOf(op), events } }])
+  buildOperation(op, [
+    { topic: 'pools', key: '0xaaa', part: 0, value: { meta: tapeMeta(op), events } },
+  ])
 
 const poolsOf = (publications: readonly Publication[]): DexPoolEvents => {
   const [only] = publications
@@ -65,10 +72,12 @@ const ETH = (whole: number): string => `${whole}${'0'.repeat(18)}`
 const SWAP = 'DEX_POOL_EVENT_TYPE_SWAP'
 
 test('both sides of a constant-product pool are worth its quote, and a token adds up over its pools', () => {
-  const folding = loaded(POOLS)
+  const folding = createTestProcessor(POOLS)
   const first = poolEvent(SWAP, '0xp1', { pre: ['9000000', ETH(4)], post: ['8000000', ETH(5)] })
   const second = poolEvent(SWAP, '0xp2', { pre: ['', ''], post: ['1000000', ETH(1)] })
-  const value = poolsOf(stepped(folding, poolOp(opAt('apply', 1, 1), [first, second])))
+  const value = poolsOf(
+    stepPublications(folding, poolOp(emptyBlockOp('apply', 1, 1), [first, second])),
+  )
   const [one, two] = value.events.map(({ pool_processed }) => pool_processed)
   assert.equal(one?.token_b_vault_post_amount_in_usd, '10000')
   assert.equal(one?.token_a_vault_post_amount_in_usd, '10000')
@@ -150,9 +159,11 @@ const curveEvent = (
 const SOL = 1_000_000_000n
 
 test('a curve is priced and valued by its virtual reserves, and worth nothing once it is sold out', () => {
-  const folding = loaded(POOLS)
+  const folding = createTestProcessor(POOLS)
   const at = (seq: number, event: DexPoolEvent) => {
-    const value = poolsOf(stepped(folding, poolOp(opAt('apply', seq, seq), [event])))
+    const value = poolsOf(
+      stepPublications(folding, poolOp(emptyBlockOp('apply', seq, seq), [event])),
+    )
     return { row: poolRows(value)[0], processed: value.events[0]?.pool_processed }
   }
   // Made-up reserves: 3 SOL for 150,000,000 tokens is 0.00000002 SOL apiece; after the buy 4 for 100,000,000 twice as much.
@@ -205,7 +216,9 @@ test('a pool that prices with more than its vault holds is not a curve: price by
     { virtual_token_reserves: '100000000000000', virtual_quote_reserves: String(10n * SOL) },
     'pumpswap',
   )
-  const value = poolsOf(stepped(loaded(POOLS), poolOp(opAt('apply', 1, 1), [boosted])))
+  const value = poolsOf(
+    stepPublications(createTestProcessor(POOLS), poolOp(emptyBlockOp('apply', 1, 1), [boosted])),
+  )
   assert.equal(poolRows(value)[0]?.price_a_to_b, 1e-7)
   const processed = value.events[0]?.pool_processed
   assert.equal(processed?.token_a_vault_post_amount_in_native, '10')
@@ -217,7 +230,9 @@ test('a pool that prices with more than its vault holds is not a curve: price by
     { virtual_token_reserves: '100000000000000', virtual_quote_reserves: String(10n * SOL) },
     'pumpswap',
   )
-  const moved = poolsOf(stepped(loaded(POOLS), poolOp(opAt('apply', 1, 1), [aside])))
+  const moved = poolsOf(
+    stepPublications(createTestProcessor(POOLS), poolOp(emptyBlockOp('apply', 1, 1), [aside])),
+  )
   assert.deepEqual(
     [
       moved.events[0]?.pool_processed?.token_a_vault_pre_amount_in_native,
@@ -232,13 +247,17 @@ test('a pool that prices with more than its vault holds is not a curve: price by
     null,
     'pumpswap',
   )
-  const even = poolsOf(stepped(loaded(POOLS), poolOp(opAt('apply', 1, 1), [plain])))
+  const even = poolsOf(
+    stepPublications(createTestProcessor(POOLS), poolOp(emptyBlockOp('apply', 1, 1), [plain])),
+  )
   assert.equal(even.events[0]?.pool_processed?.token_a_vault_post_amount_in_native, '8')
 })
 
 test('a curve that tells no virtual reserves is priced by its swaps, never by what lies in it', () => {
   const silent = curveEvent(SWAP, { pre: [100_000_000n, 0n], post: [50_000_000n, SOL] }, null)
-  const value = poolsOf(stepped(loaded(POOLS), poolOp(opAt('apply', 1, 1), [silent])))
+  const value = poolsOf(
+    stepPublications(createTestProcessor(POOLS), poolOp(emptyBlockOp('apply', 1, 1), [silent])),
+  )
   assert.equal(poolRows(value)[0]?.price_a_to_b, 2e-8)
   assert.equal(value.events[0]?.pool_processed?.token_a_vault_post_amount_in_native, '1')
 })
@@ -248,7 +267,9 @@ test('a curve whose protocol tells that it is full is worth nothing, whatever it
   const told = (curve_progress: string) => {
     const processed = { curve_progress } as DexPoolEvent['pool_processed']
     const full = { ...event, pool_processed: processed }
-    const value = poolsOf(stepped(loaded(POOLS), poolOp(opAt('apply', 1, 1), [full])))
+    const value = poolsOf(
+      stepPublications(createTestProcessor(POOLS), poolOp(emptyBlockOp('apply', 1, 1), [full])),
+    )
     return [poolRows(value)[0]?.liquidity_usd === '0', poolRows(value)[0]?.curve_progress]
   }
   assert.deepEqual(
@@ -268,7 +289,9 @@ test('PumpSwap and Raydium pools hold half of their worth in the base, other poo
       { pre: ['9000000', ETH(4)], post: ['8000000', ETH(5)] },
       protocol,
     )
-    const value = poolsOf(stepped(loaded(POOLS), poolOp(opAt('apply', 1, 1), [event])))
+    const value = poolsOf(
+      stepPublications(createTestProcessor(POOLS), poolOp(emptyBlockOp('apply', 1, 1), [event])),
+    )
     const [row] = poolRows(value)
     return [
       value.events[0]?.pool_processed?.token_a_vault_post_amount_in_usd,
@@ -286,19 +309,21 @@ test('PumpSwap and Raydium pools hold half of their worth in the base, other poo
 
 test('a pool that logs no reserves has no liquidity, not zero', () => {
   const event = poolEvent(SWAP, '0xp3', { pre: ['', ''], post: ['', ''] }, 'uniswap_v3')
-  const value = poolsOf(stepped(loaded(POOLS), poolOp(opAt('apply', 1, 1), [event])))
+  const value = poolsOf(
+    stepPublications(createTestProcessor(POOLS), poolOp(emptyBlockOp('apply', 1, 1), [event])),
+  )
   assert.equal(value.events[0]?.pool_processed?.token_a_liquidity, null)
   const [row] = poolRows(value)
   assert.deepEqual([row?.reserve_a, row?.liquidity_usd, row?.price_a_to_b], [null, null, 0.5])
 })
 
 test('a retracted pool event repeats its answer, and the pool is stored as the event before had left it', () => {
-  const folding = loaded(POOLS)
+  const folding = createTestProcessor(POOLS)
   const first = poolEvent(SWAP, '0xp1', { pre: ['9500000', ETH(3)], post: ['9000000', ETH(4)] })
   const event = poolEvent(SWAP, '0xp1', { pre: ['9000000', ETH(4)], post: ['8000000', ETH(5)] })
-  const known = poolsOf(stepped(folding, poolOp(opAt('apply', 1, 1), [first])))
-  const applied = poolsOf(stepped(folding, poolOp(opAt('apply', 2, 2), [event])))
-  const reverted = poolsOf(stepped(folding, poolOp(opAt('revert', 3, 2), [event])))
+  const known = poolsOf(stepPublications(folding, poolOp(emptyBlockOp('apply', 1, 1), [first])))
+  const applied = poolsOf(stepPublications(folding, poolOp(emptyBlockOp('apply', 2, 2), [event])))
+  const reverted = poolsOf(stepPublications(folding, poolOp(emptyBlockOp('revert', 3, 2), [event])))
   assert.deepEqual(reverted.events, applied.events)
   const [before] = poolRows(reverted)
   const { _ver: _first, ...wanted } = poolRows(known)[0] ?? {}
@@ -307,16 +332,19 @@ test('a retracted pool event repeats its answer, and the pool is stored as the e
   assert.equal(found.reserve_a, '9000000')
   const [after] = poolRows(applied)
   assert.ok(BigInt(String(version)) > BigInt(String(after?._ver)))
-  const fresh = poolsOf(stepped(folding, poolOp(opAt('apply', 4, 2), [event])))
+  const fresh = poolsOf(stepPublications(folding, poolOp(emptyBlockOp('apply', 4, 2), [event])))
   assert.equal(fresh.events[0]?.pool_processed?.token_a_liquidity?.pool_count, 1)
 })
 
 test('a pool event says what its token had in pools before it', () => {
-  const folding = loaded(POOLS)
+  const folding = createTestProcessor(POOLS)
   const event = (pool: string, quote: number) =>
     poolEvent(SWAP, pool, { pre: ['9000000', ETH(1)], post: ['8000000', ETH(quote)] })
   const value = poolsOf(
-    stepped(folding, poolOp(opAt('apply', 1, 1), [event('0xp1', 4), event('0xp2', 5)])),
+    stepPublications(
+      folding,
+      poolOp(emptyBlockOp('apply', 1, 1), [event('0xp1', 4), event('0xp2', 5)]),
+    ),
   )
   const [first, second] = value.events.map(({ pool_processed }) => pool_processed)
   assert.deepEqual(
@@ -336,10 +364,10 @@ test('a pool event says what its token had in pools before it', () => {
 })
 
 test('a pool that only a lost block knew is gone', () => {
-  const folding = loaded(POOLS)
+  const folding = createTestProcessor(POOLS)
   const event = poolEvent(SWAP, '0xp1', { pre: ['9000000', ETH(4)], post: ['8000000', ETH(5)] })
-  stepped(folding, poolOp(opAt('apply', 1, 1), [event]))
-  const reverted = poolsOf(stepped(folding, poolOp(opAt('revert', 2, 1), [event])))
+  stepPublications(folding, poolOp(emptyBlockOp('apply', 1, 1), [event]))
+  const reverted = poolsOf(stepPublications(folding, poolOp(emptyBlockOp('revert', 2, 1), [event])))
   assert.equal(poolRows(reverted)[0]?._del, 1)
 })
 
@@ -348,9 +376,9 @@ test('a pool whose making was taken back is gone, and its birth with it', () => 
     pre: ['', ''],
     post: ['', ''],
   })
-  const folding = loaded(POOLS)
-  const applied = poolsOf(stepped(folding, poolOp(opAt('apply', 1, 1), [made])))
-  const reverted = poolsOf(stepped(folding, poolOp(opAt('revert', 2, 1), [made])))
+  const folding = createTestProcessor(POOLS)
+  const applied = poolsOf(stepPublications(folding, poolOp(emptyBlockOp('apply', 1, 1), [made])))
+  const reverted = poolsOf(stepPublications(folding, poolOp(emptyBlockOp('revert', 2, 1), [made])))
   const marks = [applied, reverted].map((value) => [
     poolRows(value)[0]?._del,
     poolCreatedRows(value)[0]?._del,

@@ -8,7 +8,7 @@ import type {
   PredictionSettlement,
   PredictionTrade,
 } from '../../schemas/events.ts'
-import { blockOf } from '../support/recordings.ts'
+import { buildSingleTransactionBlock } from '../support/recordings/ethereum.ts'
 
 const CONDITION = `0x${'0a'.repeat(32)}`
 const QUESTION = `0x${'0b'.repeat(32)}`
@@ -115,7 +115,7 @@ test('events carry condition and question where they are known, and travel under
     management({ type: 'QuestionPrepared', conditionId: null, marketId: GROUP, description: 'Q' }),
   ]
   const outcomes = trackOutcomes(events, nothing)
-  const mapped = predictionEvents(blockOf([]), events, outcomes)
+  const mapped = predictionEvents(buildSingleTransactionBlock([]), events, outcomes)
   const [known, unknown] = mapped.predictionTrades
   assert.equal(known?.key, CONDITION)
   const { event: told } = known ?? {}

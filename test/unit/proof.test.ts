@@ -11,7 +11,7 @@ import {
 } from '../../ingestors/evm/metadata/pool-verification.ts'
 import { tokenCalls, tokenFact } from '../../ingestors/evm/metadata/token-calls.ts'
 import type { CallAnswer } from '../../ingestors/follow/contract.ts'
-import { POOL, ROUTER, TOKEN_A, TOKEN_B } from '../support/made-up-chain.ts'
+import { POOL, ROUTER, TOKEN_A, TOKEN_B } from '../support/builders/dex-logs.ts'
 
 const ABI = parseAbi([
   'function factory() view returns (address)',

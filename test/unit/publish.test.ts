@@ -22,28 +22,28 @@ import { CHAINS } from '../../schemas/chains.ts'
 import type { BalanceChange, Decoded, PoolChange, Swap } from '../../schemas/events.ts'
 import type { TransferEvent } from '../../schemas/wire.ts'
 import {
-  COIN,
-  COIN_POOL,
-  coinTrade,
+  buildEvmBlock,
   FACTORY,
-  handBlock,
   POOLS,
+  TOKEN,
+  TOKEN_POOL,
   TOKENS,
   TRADER,
+  tokenSwap,
   USDC,
   WETH,
   WETH_POOL,
-  wethTrade,
-} from '../support/hand-chain.ts'
-import { BOOK } from '../support/quote-trades.ts'
+  wethSwap,
+} from '../support/builders/evm-block.ts'
+import { QUOTE_ASSETS } from '../support/builders/quote-trade.ts'
 
 const codec = localCodec()
-const block = handBlock({ height: 100 }, [coinTrade(7n), wethTrade(2_000)])
+const block = buildEvmBlock({ height: 100 }, [tokenSwap(7n), wethSwap(2_000)])
 const pool = (address: string) => POOLS.find((fact) => fact.address === address)
 const context: MappingContext = {
   chain: CHAINS.eth,
   block,
-  book: BOOK,
+  book: QUOTE_ASSETS,
   stamps: new Map([[WETH, { usd: 2_000.5, native: 1 }]]),
   token: (address) => TOKENS.find((fact) => fact.address === address),
   pool,
@@ -65,11 +65,11 @@ const swap = (more: Partial<Swap>): Swap => ({
   kind: 'swap',
   txIndex: 0,
   logIndex: 3,
-  pool: COIN_POOL,
+  pool: TOKEN_POOL,
   protocol: 'uniswap_v2',
   trader: TRADER,
   tokenIn: WETH,
-  tokenOut: COIN,
+  tokenOut: TOKEN,
   amountInRaw: 10n,
   amountOutRaw: 700n,
   ...more,
@@ -90,9 +90,9 @@ const meta: OperationMeta = {
 test('a trade names base as a and quote as b, with amounts, decimals, vaults and stamps of its own', () => {
   const { trades } = eventsOf(decodeBlock(block, books))
   const [coin, weth] = trades
-  assert.equal(coin?.key, COIN)
+  assert.equal(coin?.key, TOKEN)
   assert.deepEqual(coin?.event.trade, {
-    token_a_address: COIN,
+    token_a_address: TOKEN,
     token_b_address: WETH,
     user_a_token_account_address: '',
     user_a_account_owner_address: TRADER,
@@ -103,11 +103,11 @@ test('a trade names base as a and quote as b, with amounts, decimals, vaults and
     was_original_direction: false,
     token_a_decimals: 9,
     token_b_decimals: 18,
-    pool_address: COIN_POOL,
-    vault_a: COIN_POOL,
-    vault_b: COIN_POOL,
-    vault_a_owner_address: COIN_POOL,
-    vault_b_owner_address: COIN_POOL,
+    pool_address: TOKEN_POOL,
+    vault_a: TOKEN_POOL,
+    vault_b: TOKEN_POOL,
+    vault_a_owner_address: TOKEN_POOL,
+    vault_b_owner_address: TOKEN_POOL,
     vault_a_amount: '7000000000',
     vault_b_amount: '1000000000000000000',
     vault_a_pre_amount: '5007000000000',
@@ -150,7 +150,7 @@ test('reserves before a swap are those that its pool tells: fees of others never
       ...NOTHING,
       swaps: [
         swap({
-          ...(sells && { tokenIn: COIN, tokenOut: WETH, amountInRaw: 700n, amountOutRaw: 10n }),
+          ...(sells && { tokenIn: TOKEN, tokenOut: WETH, amountInRaw: 700n, amountOutRaw: 10n }),
           reservesBeforeInOut: before,
           reservesInOut: after,
         }),
@@ -206,11 +206,11 @@ test('a pool that is an entry of one contract lies in that contract', () => {
       ),
     )
   const all = (address: string) => [address, address, address, address]
-  assert.deepEqual(kept(trades.map(({ event }) => event.trade)), [all(vault), all(COIN_POOL)])
+  assert.deepEqual(kept(trades.map(({ event }) => event.trade)), [all(vault), all(TOKEN_POOL)])
   assert.deepEqual(kept(pools.map(({ event }) => event.pool)), [
-    ...[all(vault), all(vault), all(COIN_POOL)],
+    ...[all(vault), all(vault), all(TOKEN_POOL)],
   ])
-  assert.deepEqual(pools[1]?.event.pool?.address, COIN_POOL)
+  assert.deepEqual(pools[1]?.event.pool?.address, TOKEN_POOL)
 })
 
 test('unknown decimals are null, unknown prices and reserves are empty', () => {
@@ -230,7 +230,7 @@ test('decimals that a balance of the same block names count where no fact has th
     logIndex: 1,
     account: 'account',
     owner: TRADER,
-    token: COIN,
+    token: TOKEN,
     decimals: 6,
     preRaw: 0n,
     postRaw: 700n,
@@ -244,7 +244,7 @@ test('decimals that a balance of the same block names count where no fact has th
 })
 
 test('a swap whose tokens nobody can name is not a trade and not a pool event', () => {
-  const swaps = [swap({ tokenOut: null }), swap({ tokenIn: COIN }), swap({ logIndex: 9 })]
+  const swaps = [swap({ tokenOut: null }), swap({ tokenIn: TOKEN }), swap({ logIndex: 9 })]
   const { trades, pools } = eventsOf({ ...NOTHING, swaps })
   assert.equal(trades.length, 1)
   assert.equal(pools.length, 1)
@@ -272,7 +272,7 @@ test('pool events stand in log order with their own index, reserves before and a
     pools.map(({ key, event }) => [key, event.type, event.instruction?.event_index]),
     [
       [WETH, 'DEX_POOL_EVENT_TYPE_INCREASE_LIQUIDITY', 0],
-      [COIN, 'DEX_POOL_EVENT_TYPE_SWAP', 1],
+      [TOKEN, 'DEX_POOL_EVENT_TYPE_SWAP', 1],
       [WETH, 'DEX_POOL_EVENT_TYPE_DECREASE_LIQUIDITY', 2],
     ],
   )
@@ -286,7 +286,7 @@ test('pool events stand in log order with their own index, reserves before and a
 })
 
 test('a token fact says where it comes from, and leaves out what was not answered', () => {
-  const blank = { address: COIN, decimals: null, name: null, symbol: 'C', totalSupplyRaw: null }
+  const blank = { address: TOKEN, decimals: null, name: null, symbol: 'C', totalSupplyRaw: null }
   const { tokenMetadata } = blockEvents(context, {
     decoded: NOTHING,
     tracked: track(block, NOTHING, [], () => undefined),
@@ -294,7 +294,7 @@ test('a token fact says where it comes from, and leaves out what was not answere
     origin: 'file',
   })
   assert.deepEqual(tokenMetadata[0]?.event.token, {
-    address: COIN,
+    address: TOKEN,
     name: '',
     symbol: 'C',
     decimals: UNKNOWN_DECIMALS,
@@ -316,7 +316,7 @@ test("the coin's decimals are the chain's own, whatever a token of that address 
         logIndex: 0,
         token,
         from: TRADER,
-        to: COIN,
+        to: TOKEN,
         amountRaw: 5n,
         wrap: false,
       },
@@ -336,7 +336,7 @@ const transfers = (count: number, key: (index: number) => string, pad = ''): Blo
 
 test('events are grouped by key and cut at the limits of a record', () => {
   const byCount = chunksOf(
-    transfers(MAX_RECORD_EVENTS * 2 + 1, () => COIN),
+    transfers(MAX_RECORD_EVENTS * 2 + 1, () => TOKEN),
     'eth',
     () => 3,
   )
@@ -346,7 +346,7 @@ test('events are grouped by key and cut at the limits of a record', () => {
   )
   const big = 'x'.repeat(MAX_RECORD_BYTES / 4)
   const byBytes = chunksOf(
-    transfers(7, () => COIN, big),
+    transfers(7, () => TOKEN, big),
     'eth',
     () => 3,
   )
@@ -405,7 +405,7 @@ test('a retraction has the same bodies, newest first, under a number of its own'
 
 test('a body that does not fit its schema is malformed', () => {
   const event: Draft<TransferEvent> = JSON.parse('{"transfer": {"token_amount": 7}}')
-  const events = { ...eventsOf(NOTHING), transfers: [{ key: COIN, event }] }
+  const events = { ...eventsOf(NOTHING), transfers: [{ key: TOKEN, event }] }
   const chunks = chunksOf(events, 'eth', () => 1)
   assert.throws(() => encodedRecords(chunks, meta, codec), { name: 'Malformed' })
 })

@@ -5,24 +5,29 @@ import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { Decoded, SvmInstruction, Swap } from '../../schemas/events.ts'
 import {
-  type Call,
-  decodeCalls,
-  fields,
-  key,
-  selfCall,
-  svmBlock,
-  text,
-  tokenAccount,
-} from '../support/hand-svm.ts'
-import { solBooks, solJson, solRecording, solTransaction } from '../support/sol-recordings.ts'
+  addressFor,
+  borshFields,
+  borshText,
+  buildSvmBlock,
+  buildTokenBalance,
+  decodeInstructions,
+  eventCpi,
+  type InstructionInput,
+} from '../support/builders/svm-block.ts'
+import {
+  recordedSolanaBlock,
+  recordedSolanaTransaction,
+  solanaBooks,
+  solanaRecordingJson,
+} from '../support/recordings/solana.ts'
 
 const WSOL = CHAINS.sol.wrappedNative
 const NO_KEY = CHAINS.sol.nativeAddress
 const USDC = CHAINS.sol.quotes[0].address
 const PUMP = PROGRAM_IDS.pumpFun
-const MINT = key('mint')
-const CURVE = key('curve')
-const USER = key('user')
+const MINT = addressFor('mint')
+const CURVE = addressFor('curve')
+const USER = addressFor('user')
 const TRADE = 'bddb7fd34ee661ee'
 const CREATE = '1b72a94ddeeb6376'
 
@@ -33,28 +38,28 @@ const SELL_V3 = '1c92de7726c469d5'
 
 /** Accounts at their places, all others made up. */
 const accounts = (places: Readonly<Record<number, string>>): readonly string[] =>
-  Array.from({ length: 27 }, (_, index) => places[index] ?? key(`account ${index}`))
+  Array.from({ length: 27 }, (_, index) => places[index] ?? addressFor(`account ${index}`))
 
-const V1 = accounts({ 2: MINT, 3: CURVE, 4: key('vault'), 5: key('tokens'), 6: USER })
+const V1 = accounts({ 2: MINT, 3: CURVE, 4: addressFor('vault'), 5: addressFor('tokens'), 6: USER })
 const V2 = accounts({
   1: MINT,
   2: USDC,
   10: CURVE,
-  11: key('vault'),
-  12: key('quote vault'),
+  11: addressFor('vault'),
+  12: addressFor('quote vault'),
   13: USER,
-  14: key('tokens'),
-  15: key('dollars'),
+  14: addressFor('tokens'),
+  15: addressFor('dollars'),
 })
 const V3 = accounts({
   1: MINT,
   2: USDC,
   5: CURVE,
-  6: key('vault'),
-  7: key('quote vault'),
+  6: addressFor('vault'),
+  7: addressFor('quote vault'),
   8: USER,
-  9: key('tokens'),
-  10: key('dollars'),
+  9: addressFor('tokens'),
+  10: addressFor('dollars'),
 })
 
 interface Told {
@@ -65,25 +70,25 @@ interface Told {
 
 /** The first layout of a TradeEvent. */
 const first = ({ sol = 100n, tokens = 5_000n, buys = true }: Told = {}): Buffer =>
-  fields(MINT, sol, tokens, buys, USER, 1n, 30_000n, 1_000_000n, 200n, 700_000n)
+  borshFields(MINT, sol, tokens, buys, USER, 1n, 30_000n, 1_000_000n, 200n, 700_000n)
 
 /** Everything that came later, before the quote. */
 const later = (shareholders = 0): Buffer =>
   Buffer.concat([
-    fields(key('fees'), 95n, 3n, key('creator'), 30n, 1n, true, 0n, 0n, 0n, 0n),
-    text('buy'),
-    fields(true, 0n, 0n, 0n, 0n),
+    borshFields(addressFor('fees'), 95n, 3n, addressFor('creator'), 30n, 1n, true, 0n, 0n, 0n, 0n),
+    borshText('buy'),
+    borshFields(true, 0n, 0n, 0n, 0n),
     Buffer.from([shareholders, 0, 0, 0]),
     Buffer.alloc(34 * shareholders, 7),
   ])
 
-const quote = (mint: string, amount: bigint): Buffer => fields(mint, amount, 44_000n, 14_000n)
+const quote = (mint: string, amount: bigint): Buffer => borshFields(mint, amount, 44_000n, 14_000n)
 
-const trade = (form: string, list: readonly string[], event: Buffer): Call => ({
+const trade = (form: string, list: readonly string[], event: Buffer): InstructionInput => ({
   program: PUMP,
   accounts: list,
   data: form,
-  calls: [selfCall(PUMP, TRADE, event)],
+  calls: [eventCpi(PUMP, TRADE, event)],
 })
 
 const onlySwap = ({ swaps, dropped }: Decoded): Swap => {
@@ -100,7 +105,7 @@ const reasons = ({ swaps, births, dropped }: Decoded): readonly string[] => {
 }
 
 test('the first layout of a trade: SOL under its wrapped name, state of the curve, accounts', () => {
-  const decoded = decodeCalls([trade(BUY, V1, first())])
+  const decoded = decodeInstructions([trade(BUY, V1, first())])
   assert.deepEqual(onlySwap(decoded), {
     kind: 'swap',
     txIndex: 0,
@@ -120,7 +125,12 @@ test('the first layout of a trade: SOL under its wrapped name, state of the curv
       realQuoteRaw: 200n,
       realTokenRaw: 700_000n,
     },
-    accounts: { userIn: USER, userOut: key('tokens'), vaultIn: CURVE, vaultOut: key('vault') },
+    accounts: {
+      userIn: USER,
+      userOut: addressFor('tokens'),
+      vaultIn: CURVE,
+      vaultOut: addressFor('vault'),
+    },
   })
   assert.deepEqual(decoded.pools, [
     {
@@ -136,62 +146,62 @@ test('the first layout of a trade: SOL under its wrapped name, state of the curv
 })
 
 test('a sale turns everything round', () => {
-  const swap = onlySwap(decodeCalls([trade(SELL, V1, first({ buys: false }))]))
+  const swap = onlySwap(decodeInstructions([trade(SELL, V1, first({ buys: false }))]))
   assert.deepEqual(
     [swap.tokenIn, swap.amountInRaw, swap.tokenOut, swap.amountOutRaw],
     [MINT, 5_000n, WSOL, 100n],
   )
   assert.deepEqual(swap.reservesInOut, [700_000n, 200n])
-  assert.equal(swap.accounts?.userIn, key('tokens'))
+  assert.equal(swap.accounts?.userIn, addressFor('tokens'))
   assert.equal(swap.accounts?.vaultOut, CURVE)
 })
 
 test('a curve quoted in USDC: the quote counts and the SOL fields, zero, do not', () => {
   const event = Buffer.concat([first({ sol: 0n }), later(), quote(USDC, 3_517_192n)])
-  const swap = onlySwap(decodeCalls([trade(BUY_V2, V2, event)]))
+  const swap = onlySwap(decodeInstructions([trade(BUY_V2, V2, event)]))
   assert.deepEqual([swap.tokenIn, swap.amountInRaw], [USDC, 3_517_192n])
   assert.deepEqual([swap.curve?.virtualQuoteRaw, swap.curve?.realQuoteRaw], [44_000n, 14_000n])
   assert.deepEqual(swap.accounts, {
-    userIn: key('dollars'),
-    userOut: key('tokens'),
-    vaultIn: key('quote vault'),
-    vaultOut: key('vault'),
+    userIn: addressFor('dollars'),
+    userOut: addressFor('tokens'),
+    vaultIn: addressFor('quote vault'),
+    vaultOut: addressFor('vault'),
   })
 })
 
 test('the quote stands behind however many shareholders; its key may be in the event alone', () => {
   for (const count of [1, 3]) {
     const event = Buffer.concat([first({ sol: 0n }), later(count), quote(USDC, 9n)])
-    const swap = onlySwap(decodeCalls([trade(BUY, V1, event)]))
+    const swap = onlySwap(decodeInstructions([trade(BUY, V1, event)]))
     assert.deepEqual([swap.tokenIn, swap.amountInRaw], [USDC, 9n])
   }
 })
 
 test('a quote of zeros is SOL, which lies in no token account', () => {
   const event = Buffer.concat([first({ buys: false }), later(), quote(NO_KEY, 77n)])
-  const swap = onlySwap(decodeCalls([trade(SELL_V3, V3, event)]))
+  const swap = onlySwap(decodeInstructions([trade(SELL_V3, V3, event)]))
   assert.deepEqual([swap.tokenOut, swap.amountOutRaw], [WSOL, 77n])
   assert.deepEqual(swap.accounts, {
-    userIn: key('tokens'),
+    userIn: addressFor('tokens'),
     userOut: USER,
-    vaultIn: key('vault'),
+    vaultIn: addressFor('vault'),
     vaultOut: CURVE,
   })
 })
 
 test('fields of layouts to come are left alone', () => {
   const event = Buffer.concat([first(), later(), quote(NO_KEY, 77n), Buffer.alloc(40, 9)])
-  assert.equal(onlySwap(decodeCalls([trade(BUY, V1, event)])).amountInRaw, 77n)
+  assert.equal(onlySwap(decodeInstructions([trade(BUY, V1, event)])).amountInRaw, 77n)
 })
 
 test('a trade of May 2024, before events told what the curve holds', () => {
   const recorded = Buffer.from(
-    String(solJson('pumpfun_trade_event_2024_05.json').programDataBase64),
+    String(solanaRecordingJson('pumpfun_trade_event_2024_05.json').programDataBase64),
     'base64',
   )
   const [tag, event] = [recorded.subarray(0, 8).toString('hex'), recorded.subarray(8)]
   assert.equal(tag, TRADE)
-  const swap = onlySwap(decodeCalls([trade(SELL, V1, event)]))
+  const swap = onlySwap(decodeInstructions([trade(SELL, V1, event)]))
   assert.deepEqual([swap.amountInRaw, swap.amountOutRaw], [91_328_321_657_237n, 2_807_820_424n])
   assert.deepEqual(swap.curve, {
     virtualQuoteRaw: 30_086_219_287n,
@@ -202,20 +212,22 @@ test('a trade of May 2024, before events told what the curve holds', () => {
 })
 
 test('a recorded trade cut anywhere behind its first layout still is that trade, and no trade before', () => {
-  const { instructions, ...tx } = solTransaction('pumpfun_create_from_blocksubscribe.json')
+  const { instructions, ...tx } = recordedSolanaTransaction(
+    'pumpfun_create_from_blocksubscribe.json',
+  )
   const at = instructions.findIndex(
     ({ data }) => data !== null && Buffer.from(data).subarray(8, 16).toString('hex') === TRADE,
   )
   const event = instructions[at]
   assert.ok(event?.data)
-  const [whole] = decodeBlock(svmBlock([{ ...tx, instructions }]), solBooks()).swaps
+  const [whole] = decodeBlock(buildSvmBlock([{ ...tx, instructions }]), solanaBooks()).swaps
   const reserves = whole?.reservesInOut
   assert.ok(reserves)
   const { length } = event.data
   for (let end = 16; end <= length; end += 1) {
     const cut: SvmInstruction = { ...event, data: event.data.subarray(0, end) }
-    const block = svmBlock([{ ...tx, instructions: instructions.with(at, cut) }])
-    const { swaps, dropped } = decodeBlock(block, solBooks())
+    const block = buildSvmBlock([{ ...tx, instructions: instructions.with(at, cut) }])
+    const { swaps, dropped } = decodeBlock(block, solanaBooks())
     if (end < 16 + 105) assert.deepEqual([swaps.length, dropped[0]?.reason], [0, 'truncated-data'])
     else {
       assert.deepEqual([swaps[0]?.amountInRaw, dropped.length], [98_750_018n, 0], String(end))
@@ -229,17 +241,17 @@ const POST_COMPLETE = '6fb06d8b316cd5fb'
 test('a purchase that empties the curve goes on with what lies there for the pool', () => {
   const event = (tokens: bigint, paid: bigint): Buffer =>
     Buffer.concat([
-      fields(USER, MINT, CURVE, NO_KEY, 1n, tokens, paid),
-      fields(95n, 7n, 30n, 2n, 0n),
-      fields(206_900_000_000_000n, 84_990_360_097n, 204_953_358_745_699n, 85_797_596_155n),
+      borshFields(USER, MINT, CURVE, NO_KEY, 1n, tokens, paid),
+      borshFields(95n, 7n, 30n, 2n, 0n),
+      borshFields(206_900_000_000_000n, 84_990_360_097n, 204_953_358_745_699n, 85_797_596_155n),
     ])
   const both = (rest: Buffer): Decoded =>
-    decodeCalls([
+    decodeInstructions([
       {
         program: PUMP,
         accounts: V1,
         data: BUY,
-        calls: [selfCall(PUMP, TRADE, first()), selfCall(PUMP, POST_COMPLETE, rest)],
+        calls: [eventCpi(PUMP, TRADE, first()), eventCpi(PUMP, POST_COMPLETE, rest)],
       },
     ])
   const { swaps, dropped } = both(event(1_946_641_254_301n, 807_236_058n))
@@ -267,26 +279,26 @@ test('a purchase that empties the curve goes on with what lies there for the poo
 const ROUTE = 'e19a7516d756f667'
 /** A hop's five accounts: mint, what it is paid in, its curve and both vaults. */
 const hopAccounts = (mint: string, paidIn: string, curve: string, vault: string) => [
-  ...[mint, paidIn, curve, vault, key(`quote of ${vault}`)],
+  ...[mint, paidIn, curve, vault, addressFor(`quote of ${vault}`)],
 ]
 const routeOf = (...hops: readonly (readonly string[])[]): readonly string[] => [
   ...accounts({ 3: USER }).slice(0, 13),
   ...hops.flat(),
 ]
 const HELD = [
-  tokenAccount(key('vault'), CURVE, MINT),
-  tokenAccount(key('vault 2'), key('curve 2'), key('mint 2')),
+  buildTokenBalance(addressFor('vault'), CURVE, MINT),
+  buildTokenBalance(addressFor('vault 2'), addressFor('curve 2'), addressFor('mint 2')),
 ]
 
 test('each hop of a route along curves is a trade, where its vault is its curve’s', () => {
   const [own, other] = [
-    hopAccounts(MINT, NO_KEY, CURVE, key('vault')),
+    hopAccounts(MINT, NO_KEY, CURVE, addressFor('vault')),
     // Sold for the first token: that one stands here too, as what is paid.
-    hopAccounts(key('mint 2'), MINT, key('curve 2'), key('vault 2')),
+    hopAccounts(addressFor('mint 2'), MINT, addressFor('curve 2'), addressFor('vault 2')),
   ]
   for (const hops of [[own], [other, own], [own, other]]) {
     const route = trade(ROUTE, routeOf(...hops), first())
-    const { swaps, dropped } = decodeCalls([route], { tokenBalances: HELD })
+    const { swaps, dropped } = decodeInstructions([route], { tokenBalances: HELD })
     assert.deepEqual(dropped, [])
     assert.deepEqual(
       swaps.map(({ logIndex, pool, trader, tokenOut }) => [logIndex, pool, trader, tokenOut]),
@@ -294,23 +306,25 @@ test('each hop of a route along curves is a trade, where its vault is its curve�
     )
   }
   const list = routeOf(own)
-  assert.deepEqual(reasons(decodeCalls([trade(ROUTE, list, first())])), ['unknown-account'])
+  assert.deepEqual(reasons(decodeInstructions([trade(ROUTE, list, first())])), ['unknown-account'])
   const short = trade(ROUTE, list.slice(0, 16), first())
-  assert.deepEqual(reasons(decodeCalls([short], { tokenBalances: HELD })), ['missing-account'])
+  assert.deepEqual(reasons(decodeInstructions([short], { tokenBalances: HELD })), [
+    'missing-account',
+  ])
 })
 
 test('a hop that empties its curve goes on too', () => {
   const rest = Buffer.concat([
-    fields(USER, MINT, CURVE, NO_KEY, 1n, 40n, 80n),
-    fields(0n, 0n, 0n, 0n, 0n, 1_000n, 2_000n, 960n, 2_080n),
+    borshFields(USER, MINT, CURVE, NO_KEY, 1n, 40n, 80n),
+    borshFields(0n, 0n, 0n, 0n, 0n, 1_000n, 2_000n, 960n, 2_080n),
   ])
-  const route: Call = {
+  const route: InstructionInput = {
     program: PUMP,
-    accounts: routeOf(hopAccounts(MINT, NO_KEY, CURVE, key('vault'))),
+    accounts: routeOf(hopAccounts(MINT, NO_KEY, CURVE, addressFor('vault'))),
     data: ROUTE,
-    calls: [selfCall(PUMP, POST_COMPLETE, rest)],
+    calls: [eventCpi(PUMP, POST_COMPLETE, rest)],
   }
-  const { swaps, dropped } = decodeCalls([route], { tokenBalances: HELD })
+  const { swaps, dropped } = decodeInstructions([route], { tokenBalances: HELD })
   assert.deepEqual(dropped, [])
   assert.deepEqual(
     swaps.map(({ pool, amountInRaw, amountOutRaw }) => [pool, amountInRaw, amountOutRaw]),
@@ -319,45 +333,52 @@ test('a hop that empties its curve goes on too', () => {
 })
 
 test('events that are not the program’s own are not trades', () => {
-  const event = selfCall(PUMP, TRADE, first())
-  const other = { ...trade(BUY, V1, first()), program: key('forger') }
-  assert.deepEqual(reasons(decodeCalls([event])), ['unexpected-caller'])
-  assert.deepEqual(reasons(decodeCalls([other])), ['unexpected-caller'])
-  const elsewhere = selfCall(key('forger'), TRADE, first())
-  assert.deepEqual(reasons(decodeCalls([{ ...other, calls: [elsewhere] }])), [])
-  assert.deepEqual(reasons(decodeCalls([{ ...other, program: PUMP, calls: [elsewhere] }])), [])
+  const event = eventCpi(PUMP, TRADE, first())
+  const other = { ...trade(BUY, V1, first()), program: addressFor('forger') }
+  assert.deepEqual(reasons(decodeInstructions([event])), ['unexpected-caller'])
+  assert.deepEqual(reasons(decodeInstructions([other])), ['unexpected-caller'])
+  const elsewhere = eventCpi(addressFor('forger'), TRADE, first())
+  assert.deepEqual(reasons(decodeInstructions([{ ...other, calls: [elsewhere] }])), [])
+  assert.deepEqual(
+    reasons(decodeInstructions([{ ...other, program: PUMP, calls: [elsewhere] }])),
+    [],
+  )
 })
 
 test('what cannot be taken says why', () => {
-  assert.deepEqual(reasons(decodeCalls([trade('0011223344556677', V1, first())])), [
+  assert.deepEqual(reasons(decodeInstructions([trade('0011223344556677', V1, first())])), [
     'unknown-instruction',
   ])
-  assert.deepEqual(reasons(decodeCalls([trade(BUY, V1.slice(0, 5), first())])), ['missing-account'])
-  assert.deepEqual(reasons(decodeCalls([trade(BUY, V1, first({ sol: 0n, tokens: 0n }))])), [
+  assert.deepEqual(reasons(decodeInstructions([trade(BUY, V1.slice(0, 5), first())])), [
+    'missing-account',
+  ])
+  assert.deepEqual(reasons(decodeInstructions([trade(BUY, V1, first({ sol: 0n, tokens: 0n }))])), [
     'zero-amount',
   ])
 })
 
 test('dust that the curve pays nothing for was sold all the same', () => {
   const sold = first({ sol: 0n, tokens: 3n, buys: false })
-  const { tokenIn, amountInRaw, amountOutRaw } = onlySwap(decodeCalls([trade(SELL, V1, sold)]))
+  const { tokenIn, amountInRaw, amountOutRaw } = onlySwap(
+    decodeInstructions([trade(SELL, V1, sold)]),
+  )
   assert.deepEqual([tokenIn, amountInRaw, amountOutRaw], [MINT, 3n, 0n])
 })
 
 test('a pool that is known is not shown again', () => {
   const calls = [trade(BUY, V1, first()), trade(BUY, V1, first())]
-  const { pools, swaps } = decodeCalls(calls)
+  const { pools, swaps } = decodeInstructions(calls)
   assert.deepEqual([pools.length, swaps.length], [1, 2])
-  const block = solRecording('buy_token_pumpfun_1.json')
-  const [fact] = decodeBlock(block, solBooks()).pools
+  const block = recordedSolanaBlock('buy_token_pumpfun_1.json')
+  const [fact] = decodeBlock(block, solanaBooks()).pools
   assert.ok(fact)
-  assert.deepEqual(decodeBlock(block, solBooks([fact])).pools, [])
-  assert.equal(decodeBlock(block, solBooks([{ ...fact, proven: false }])).pools.length, 1)
+  assert.deepEqual(decodeBlock(block, solanaBooks([fact])).pools, [])
+  assert.equal(decodeBlock(block, solanaBooks([{ ...fact, proven: false }])).pools.length, 1)
 })
 
 test('a token is born on its curve before it trades', () => {
-  const block = solRecording('pumpfun_create_from_blocksubscribe.json')
-  const { births, poolChanges, swaps } = decodeBlock(block, solBooks())
+  const block = recordedSolanaBlock('pumpfun_create_from_blocksubscribe.json')
+  const { births, poolChanges, swaps } = decodeBlock(block, solanaBooks())
   const [birth] = births
   const [opened] = poolChanges
   const [swap] = swaps
@@ -382,23 +403,28 @@ test('a token is born on its curve before it trades', () => {
 })
 
 test('the first layout of a creation, and one of a mayhem token with a quote of its own', () => {
-  const head = Buffer.concat([text('Name'), text('SYM'), text('https://x'), fields(MINT, CURVE)])
-  const create = (data: Buffer, made: readonly Call[] = []): Decoded =>
-    decodeCalls([
-      { program: PUMP, data: '181ec828051c0777', calls: [...made, selfCall(PUMP, CREATE, data)] },
+  const head = Buffer.concat([
+    borshText('Name'),
+    borshText('SYM'),
+    borshText('https://x'),
+    borshFields(MINT, CURVE),
+  ])
+  const create = (data: Buffer, made: readonly InstructionInput[] = []): Decoded =>
+    decodeInstructions([
+      { program: PUMP, data: '181ec828051c0777', calls: [...made, eventCpi(PUMP, CREATE, data)] },
     ])
-  const old = create(Buffer.concat([head, fields(USER)]))
+  const old = create(Buffer.concat([head, borshFields(USER)]))
   assert.deepEqual(old.births[0]?.creators, [USER])
   assert.equal(old.births[0]?.fact.totalSupplyRaw, 1_000_000_000_000_000n)
   assert.equal(old.poolChanges[0]?.amountARaw, 793_100_000_000_000n)
   assert.equal(old.poolChanges[0]?.tokenB, WSOL)
   const told = Buffer.concat([
     head,
-    fields(USER, key('creator'), 1n, 9n, 8n, 7n, 2_000_000n),
-    fields(PROGRAM_IDS.token2022, true, false, USDC, 5n),
+    borshFields(USER, addressFor('creator'), 1n, 9n, 8n, 7n, 2_000_000n),
+    borshFields(PROGRAM_IDS.token2022, true, false, USDC, 5n),
   ])
   const mayhem = create(told)
-  assert.deepEqual(mayhem.births[0]?.creators, [key('creator')])
+  assert.deepEqual(mayhem.births[0]?.creators, [addressFor('creator')])
   assert.equal(mayhem.births[0]?.dev, USER)
   assert.equal(mayhem.births[0]?.fact.totalSupplyRaw, 2_000_000n)
   assert.deepEqual([mayhem.poolChanges[0]?.amountARaw, mayhem.poolChanges[0]?.tokenB], [7n, USDC])
@@ -408,10 +434,10 @@ test('the first layout of a creation, and one of a mayhem token with a quote of 
     realQuoteRaw: 0n,
     realTokenRaw: 7n,
   })
-  const minted = (to: string): Call => ({
+  const minted = (to: string): InstructionInput => ({
     program: PROGRAM_IDS.token2022,
-    accounts: [MINT, key(to), key('authority')],
-    data: Buffer.concat([Buffer.from([7]), fields(2_000_000n)]),
+    accounts: [MINT, addressFor(to), addressFor('authority')],
+    data: Buffer.concat([Buffer.from([7]), borshFields(2_000_000n)]),
   })
   const [birth] = create(told, [minted('vault'), minted('agent')]).births
   assert.equal(birth?.fact.totalSupplyRaw, 4_000_000n, 'the curve’s and the agent’s')
@@ -421,8 +447,8 @@ test('the first layout of a creation, and one of a mayhem token with a quote of 
 })
 
 test('a graduated token moves to its PumpSwap pool, which the same transaction opens', () => {
-  const block = solRecording('migrate_pumpfun_1.json')
-  const { migrations, pools, births, swaps } = decodeBlock(block, solBooks())
+  const block = recordedSolanaBlock('migrate_pumpfun_1.json')
+  const { migrations, pools, births, swaps } = decodeBlock(block, solanaBooks())
   const [migration] = migrations
   assert.deepEqual(migration, {
     kind: 'migration',

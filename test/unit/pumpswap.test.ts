@@ -4,8 +4,19 @@ import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { Swap } from '../../schemas/events.ts'
-import { type Call, decodeCalls, fields, key, selfCall, tokenAccount } from '../support/hand-svm.ts'
-import { solBooks, solJson, solRecording } from '../support/sol-recordings.ts'
+import {
+  addressFor,
+  borshFields,
+  buildTokenBalance,
+  decodeInstructions,
+  eventCpi,
+  type InstructionInput,
+} from '../support/builders/svm-block.ts'
+import {
+  recordedSolanaBlock,
+  solanaBooks,
+  solanaRecordingJson,
+} from '../support/recordings/solana.ts'
 
 const SWAP = PROGRAM_IDS.pumpSwap
 const WSOL = CHAINS.sol.wrappedNative
@@ -13,21 +24,36 @@ const SELL = '33e685a4017f83ad'
 const SELL_EVENT = '3e2f370aa503dc2a'
 
 const accounts = (places: Readonly<Record<number, string>>): readonly string[] =>
-  Array.from({ length: 19 }, (_, index) => places[index] ?? key(`account ${index}`))
+  Array.from({ length: 19 }, (_, index) => places[index] ?? addressFor(`account ${index}`))
 
-const TRADE = accounts({ 0: key('pool'), 1: key('user'), 3: key('base'), 4: WSOL })
-const LIQUIDITY = accounts({ 0: key('pool'), 2: key('user'), 3: key('base'), 4: WSOL })
+const TRADE = accounts({
+  0: addressFor('pool'),
+  1: addressFor('user'),
+  3: addressFor('base'),
+  4: WSOL,
+})
+const LIQUIDITY = accounts({
+  0: addressFor('pool'),
+  2: addressFor('user'),
+  3: addressFor('base'),
+  4: WSOL,
+})
 
-const told = (form: string, list: readonly string[], tag: string, event: Buffer): Call => ({
+const told = (
+  form: string,
+  list: readonly string[],
+  tag: string,
+  event: Buffer,
+): InstructionInput => ({
   program: SWAP,
   accounts: list,
   data: form,
-  calls: [selfCall(SWAP, tag, event)],
+  calls: [eventCpi(SWAP, tag, event)],
 })
 
 test('what a sale leaves in the vaults is what the next purchase finds there', () => {
-  const { tokenBalances } = solRecording('swap_pumpswap_1.json').transactions[0] ?? {}
-  const { swaps } = decodeBlock(solRecording('swap_pumpswap_1.json'), solBooks())
+  const { tokenBalances } = recordedSolanaBlock('swap_pumpswap_1.json').transactions[0] ?? {}
+  const { swaps } = decodeBlock(recordedSolanaBlock('swap_pumpswap_1.json'), solanaBooks())
   const [sale, purchase] = swaps
   assert.ok(sale && purchase && tokenBalances)
   assert.equal(sale.tokenIn, WSOL, 'the pool calls the wrapped coin its base')
@@ -48,11 +74,11 @@ test('what a sale leaves in the vaults is what the next purchase finds there', (
 
 test('the layout of March 2025: what the seller got, and reserves after it', () => {
   const recorded = Buffer.from(
-    String(solJson('pumpswap_sell_event_2025_03.json').programDataBase64),
+    String(solanaRecordingJson('pumpswap_sell_event_2025_03.json').programDataBase64),
     'base64',
   )
   const event = told(SELL, TRADE, recorded.subarray(0, 8).toString('hex'), recorded.subarray(8))
-  const { swaps, pools, dropped } = decodeCalls([event])
+  const { swaps, pools, dropped } = decodeInstructions([event])
   const [swap] = swaps
   assert.deepEqual(dropped, [])
   assert.deepEqual([swap?.amountInRaw, swap?.amountOutRaw], [24_280_378_766n, 8_614_749n])
@@ -62,13 +88,13 @@ test('the layout of March 2025: what the seller got, and reserves after it', () 
   ])
   assert.deepEqual(
     [pools[0]?.tokenA, pools[0]?.tokenB, pools[0]?.proven],
-    [key('base'), WSOL, true],
+    [addressFor('base'), WSOL, true],
   )
 })
 
 test('a purchase for an exact amount: what left the buyer, fees of all kinds included', () => {
-  const block = solRecording('swap_bloom_1.json')
-  const { swaps, dropped } = decodeBlock(block, solBooks())
+  const block = recordedSolanaBlock('swap_bloom_1.json')
+  const { swaps, dropped } = decodeBlock(block, solanaBooks())
   assert.deepEqual(dropped, [])
   const [swap] = swaps
   assert.ok(swap)
@@ -85,7 +111,7 @@ test('a purchase for an exact amount: what left the buyer, fees of all kinds inc
   )
 })
 
-const vaultsOf = (block: ReturnType<typeof solRecording>, swap: Swap) => {
+const vaultsOf = (block: ReturnType<typeof recordedSolanaBlock>, swap: Swap) => {
   const balance = (account: string | undefined) =>
     block.transactions[0]?.tokenBalances.find((each) => each.account === account)
   const [into, out] = [balance(swap.accounts?.vaultIn), balance(swap.accounts?.vaultOut)]
@@ -93,8 +119,8 @@ const vaultsOf = (block: ReturnType<typeof solRecording>, swap: Swap) => {
 }
 
 test('fees that nobody is named for stay in the vault; the pool prices with more than it holds', () => {
-  const block = solRecording('pumpswap_sell_v2_AcrDzvio.json')
-  const { swaps, dropped } = decodeBlock(block, solBooks())
+  const block = recordedSolanaBlock('pumpswap_sell_v2_AcrDzvio.json')
+  const { swaps, dropped } = decodeBlock(block, solanaBooks())
   assert.deepEqual(dropped, [])
   const [sale] = swaps
   assert.ok(sale)
@@ -113,8 +139,8 @@ test('fees that nobody is named for stay in the vault; the pool prices with more
 })
 
 test('a pool buys its token with funds put aside, and burns it', () => {
-  const block = solRecording('pumpswap_boost_LK86c649.json')
-  const { swaps, dropped } = decodeBlock(block, solBooks())
+  const block = recordedSolanaBlock('pumpswap_boost_LK86c649.json')
+  const { swaps, dropped } = decodeBlock(block, solanaBooks())
   assert.deepEqual(dropped, [])
   const [bought] = swaps
   assert.ok(bought)
@@ -126,30 +152,34 @@ test('a pool buys its token with funds put aside, and burns it', () => {
 })
 
 const OPENED = Buffer.concat([
-  fields(1n),
+  borshFields(1n),
   Buffer.from([0, 0]),
-  fields(key('user'), key('base'), WSOL),
+  borshFields(addressFor('user'), addressFor('base'), WSOL),
   Buffer.from([6, 9]),
-  fields(500n, 700n, 500n, 700n),
+  borshFields(500n, 700n, 500n, 700n),
 ])
 const OPENING = told('e992d18ecf6840bc', LIQUIDITY, 'b1310cd2a076a774', OPENED)
-const i128le = (value: bigint): Buffer => fields(value & ((1n << 64n) - 1n), value >> 64n)
-const boosted = (pool: string, leftRaw: bigint): Call =>
+const i128le = (value: bigint): Buffer => borshFields(value & ((1n << 64n) - 1n), value >> 64n)
+const boosted = (pool: string, leftRaw: bigint): InstructionInput =>
   told(
     '8ce9215e845ac28f',
     [],
     'ae7c4af90451f611',
-    Buffer.concat([fields(1n, key('base'), key('curve'), pool), i128le(60n), fields(leftRaw)]),
+    Buffer.concat([
+      borshFields(1n, addressFor('base'), addressFor('curve'), pool),
+      i128le(60n),
+      borshFields(leftRaw),
+    ]),
   )
 
 test('what a new pool puts aside leaves its vault, not its price', () => {
-  const { poolChanges, dropped } = decodeCalls([OPENING, boosted(key('pool'), 640n)])
+  const { poolChanges, dropped } = decodeInstructions([OPENING, boosted(addressFor('pool'), 640n)])
   assert.deepEqual(dropped, [])
   const [, aside] = poolChanges
   assert.ok(aside)
   assert.deepEqual(
     [aside.kind, aside.pool, aside.owner, aside.amountARaw, aside.amountBRaw, aside.reserves],
-    ['decrease', key('pool'), key('user'), 0n, 60n, [500n, 640n]],
+    ['decrease', addressFor('pool'), addressFor('user'), 0n, 60n, [500n, 640n]],
   )
   assert.deepEqual(aside.curve, {
     virtualQuoteRaw: 700n,
@@ -157,64 +187,88 @@ test('what a new pool puts aside leaves its vault, not its price', () => {
     realQuoteRaw: 640n,
     realTokenRaw: 500n,
   })
-  const reasons = (calls: readonly Call[]) => decodeCalls(calls).dropped.map(({ reason }) => reason)
-  assert.deepEqual(reasons([boosted(key('pool'), 640n)]), ['unknown-reserves'])
-  assert.deepEqual(reasons([OPENING, boosted(key('pool'), 701n)]), ['impossible-amount'])
+  const reasons = (calls: readonly InstructionInput[]) =>
+    decodeInstructions(calls).dropped.map(({ reason }) => reason)
+  assert.deepEqual(reasons([boosted(addressFor('pool'), 640n)]), ['unknown-reserves'])
+  assert.deepEqual(reasons([OPENING, boosted(addressFor('pool'), 701n)]), ['impossible-amount'])
 })
 
 const hopEvent = (pool: string): Buffer =>
   Buffer.concat([
-    fields(1n, 40n, 0n, 0n, 0n, 1_000n, 2_000n, 80n, 0n, 0n, 0n, 0n, 81n, 83n),
-    fields(pool, key('user'), key('own base'), key('own quote'), key('fees'), key('fee account')),
+    borshFields(1n, 40n, 0n, 0n, 0n, 1_000n, 2_000n, 80n, 0n, 0n, 0n, 0n, 81n, 83n),
+    borshFields(
+      pool,
+      addressFor('user'),
+      addressFor('own base'),
+      addressFor('own quote'),
+      addressFor('fees'),
+      addressFor('fee account'),
+    ),
   ])
 const hops = accounts({}).slice(0, 16)
 const [USER, OWN_BASE] = [hops[0] ?? '', hops[2] ?? '']
-const route = (event: Buffer): Call =>
+const route = (event: Buffer): InstructionInput =>
   told(
     '2b644913e9f66f94',
     [
       ...hops,
-      ...[key('base'), WSOL, key('pool'), key('base vault'), key('quote vault')],
-      ...[key('other'), WSOL, key('pool 2'), key('vault 3'), key('vault 4')],
+      ...[
+        addressFor('base'),
+        WSOL,
+        addressFor('pool'),
+        addressFor('base vault'),
+        addressFor('quote vault'),
+      ],
+      ...[
+        addressFor('other'),
+        WSOL,
+        addressFor('pool 2'),
+        addressFor('vault 3'),
+        addressFor('vault 4'),
+      ],
     ],
     '67f4521f2cf57777',
     event,
   )
 const HELD = [
-  tokenAccount(key('base vault'), key('pool'), key('base')),
-  tokenAccount(key('quote vault'), key('pool'), WSOL),
-  tokenAccount(OWN_BASE, USER, key('base')),
+  buildTokenBalance(addressFor('base vault'), addressFor('pool'), addressFor('base')),
+  buildTokenBalance(addressFor('quote vault'), addressFor('pool'), WSOL),
+  buildTokenBalance(OWN_BASE, USER, addressFor('base')),
 ]
 
 test('each hop of a route is a trade of its pool, at its event', () => {
-  const { swaps, dropped } = decodeCalls([route(hopEvent(key('pool')))], { tokenBalances: HELD })
+  const { swaps, dropped } = decodeInstructions([route(hopEvent(addressFor('pool')))], {
+    tokenBalances: HELD,
+  })
   assert.deepEqual(dropped, [])
   const [hop] = swaps
   assert.ok(hop)
   assert.deepEqual([hop.logIndex, hop.path], [1, { outer: 0, inner: 0 }])
   assert.deepEqual(
     [hop.pool, hop.trader, hop.tokenIn, hop.amountInRaw, hop.tokenOut, hop.amountOutRaw],
-    [key('pool'), USER, WSOL, 83n, key('base'), 40n],
+    [addressFor('pool'), USER, WSOL, 83n, addressFor('base'), 40n],
   )
   assert.deepEqual(hop.accounts, {
     userIn: USER,
     userOut: OWN_BASE,
-    vaultIn: key('quote vault'),
-    vaultOut: key('base vault'),
+    vaultIn: addressFor('quote vault'),
+    vaultOut: addressFor('base vault'),
   })
 })
 
 test('a hop whose accounts are not there, or hold other tokens, is none', () => {
   const reasons = (pool: string, tokenBalances = HELD) =>
-    decodeCalls([route(hopEvent(pool))], { tokenBalances }).dropped.map(({ reason }) => reason)
-  assert.deepEqual(reasons(key('nowhere')), ['missing-account'])
-  assert.deepEqual(reasons(key('pool 2')), ['unknown-account'])
-  assert.deepEqual(reasons(key('pool'), HELD.slice(1)), ['unknown-account'])
+    decodeInstructions([route(hopEvent(pool))], { tokenBalances }).dropped.map(
+      ({ reason }) => reason,
+    )
+  assert.deepEqual(reasons(addressFor('nowhere')), ['missing-account'])
+  assert.deepEqual(reasons(addressFor('pool 2')), ['unknown-account'])
+  assert.deepEqual(reasons(addressFor('pool'), HELD.slice(1)), ['unknown-account'])
 })
 
 test('pools are opened, filled and emptied', () => {
-  const moved = fields(1n, 10n, 0n, 0n, 0n, 0n, 1_000n, 2_000n, 30n, 60n, 9n)
-  const { poolChanges, dropped } = decodeCalls([
+  const moved = borshFields(1n, 10n, 0n, 0n, 0n, 0n, 1_000n, 2_000n, 30n, 60n, 9n)
+  const { poolChanges, dropped } = decodeInstructions([
     OPENING,
     told('f223c68952e1f2b6', LIQUIDITY, '78f83d531f8e6b90', moved),
     told('b712469c946da122', LIQUIDITY, '1609851aa02c47c0', moved),
@@ -229,9 +283,9 @@ test('pools are opened, filled and emptied', () => {
       reserves,
     ]),
     [
-      ['initialize', key('user'), 500n, 700n, [500n, 700n]],
-      ['increase', key('user'), 30n, 60n, [1_030n, 2_060n]],
-      ['decrease', key('user'), 30n, 60n, [970n, 1_940n]],
+      ['initialize', addressFor('user'), 500n, 700n, [500n, 700n]],
+      ['increase', addressFor('user'), 30n, 60n, [1_030n, 2_060n]],
+      ['decrease', addressFor('user'), 30n, 60n, [970n, 1_940n]],
     ],
   )
   assert.deepEqual(
@@ -241,17 +295,17 @@ test('pools are opened, filled and emptied', () => {
 })
 
 test('what cannot be taken says why', () => {
-  const event = fields(...Array.from({ length: 14 }, () => 5n), ...TRADE.slice(0, 6))
-  const reasonOf = (call: Call): string | undefined => {
-    const { swaps, dropped } = decodeCalls([call])
+  const event = borshFields(...Array.from({ length: 14 }, () => 5n), ...TRADE.slice(0, 6))
+  const reasonOf = (call: InstructionInput): string | undefined => {
+    const { swaps, dropped } = decodeInstructions([call])
     assert.deepEqual(swaps, [])
     return dropped[0]?.reason
   }
-  assert.equal(decodeCalls([told(SELL, TRADE, SELL_EVENT, event)]).swaps.length, 1)
+  assert.equal(decodeInstructions([told(SELL, TRADE, SELL_EVENT, event)]).swaps.length, 1)
   assert.equal(reasonOf(told(SELL, TRADE, SELL_EVENT, event.subarray(1))), 'truncated-data')
   assert.equal(reasonOf(told(SELL, TRADE.slice(0, 8), SELL_EVENT, event)), 'missing-account')
   assert.equal(reasonOf(told('00'.repeat(8), TRADE, SELL_EVENT, event)), 'unknown-instruction')
   assert.equal(reasonOf(told('f223c68952e1f2b6', TRADE, SELL_EVENT, event)), 'unknown-instruction')
-  assert.equal(reasonOf(selfCall(SWAP, SELL_EVENT, event)), 'unexpected-caller')
+  assert.equal(reasonOf(eventCpi(SWAP, SELL_EVENT, event)), 'unexpected-caller')
   assert.equal(reasonOf(told(SELL, TRADE, SELL_EVENT, Buffer.alloc(304))), 'zero-amount')
 })

@@ -3,10 +3,15 @@ import { test } from 'node:test'
 import { Fault, type FaultName } from '../../core/errors.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { PLANS } from '../../schemas/plans.ts'
-import { type GateLimits, makeGate } from '../../serving/queries/gate.ts'
-import { makeReads, noWork, type ReadStore, workMilliUnits } from '../../serving/queries/reads.ts'
+import {
+  createLimitedReads,
+  emptyWork,
+  queryWorkMilliUnits,
+  type ReadStore,
+} from '../../serving/queries/limited-reads.ts'
+import { createQueryQueue, type QueryQueueLimits } from '../../serving/queries/query-queue.ts'
 
-const LIMITS: GateLimits = {
+const LIMITS: QueryQueueLimits = {
   running: 3,
   runningPerOrg: 2,
   waiting: 6,
@@ -20,8 +25,8 @@ const fault = (name: FaultName) => (error: unknown) =>
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 /** A gate whose work ends when the test says so. */
-const heldGate = (limits: Partial<GateLimits> = {}) => {
-  const gate = makeGate({ ...LIMITS, ...limits })
+const heldGate = (limits: Partial<QueryQueueLimits> = {}) => {
+  const gate = createQueryQueue({ ...LIMITS, ...limits })
   const entered: string[] = []
   const ends = new Map<string, () => void>()
   return {
@@ -79,7 +84,7 @@ test('who waits too long is told whose work was in the way', async (t) => {
 })
 
 test('who leaves the line is not let in, and what fails gives its place back', async () => {
-  const gate = makeGate({ ...LIMITS, running: 1, runningPerOrg: 1 })
+  const gate = createQueryQueue({ ...LIMITS, running: 1, runningPerOrg: 1 })
   const left = new AbortController()
   let end = (): void => undefined
   const first = gate.run('a', () => new Promise<void>((resolve) => (end = resolve)))
@@ -108,12 +113,16 @@ test('a read carries the budget of the plan and its share; what was done is note
     },
     queryText: async () => answer,
   }
-  const reads = makeReads(store, { share: 'point', surface: 'rest', metrics: makeMetrics() })
+  const reads = createLimitedReads(store, {
+    share: 'point',
+    surface: 'rest',
+    metrics: makeMetrics(),
+  })
   const { signal } = new AbortController()
-  const work = noWork()
-  assert.equal(workMilliUnits(work), 0)
+  const work = emptyWork()
+  assert.equal(queryWorkMilliUnits(work), 0)
   await reads.query({ sql: 'SELECT 1' }, { orgId: 'a', plan: 'free', signal, work })
   assert.deepEqual(seen, [{ signal, budget: PLANS.free.budget, share: 'point' }])
-  assert.equal(workMilliUnits(work), 100)
-  assert.equal(workMilliUnits({ statements: 4, elapsedMs: 2_400 }), 300)
+  assert.equal(queryWorkMilliUnits(work), 100)
+  assert.equal(queryWorkMilliUnits({ statements: 4, elapsedMs: 2_400 }), 300)
 })

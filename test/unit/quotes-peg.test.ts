@@ -2,34 +2,40 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PEG_PATIENCE_MS, stableMedian, stampsAt } from '../../core/prices/quote-assets.ts'
 import type { QuoteState } from '../../core/prices/state.ts'
-import { DAI, USDC, USDT, WETH } from '../support/hand-chain.ts'
-import { BLOCK_MS, BOOK, foldAll, quoteTrade, timeAt } from '../support/quote-trades.ts'
+import { DAI, USDC, USDT, WETH } from '../support/builders/evm-block.ts'
+import {
+  BLOCK_MS,
+  blockTimeMs,
+  buildQuoteTrade,
+  foldBlocks,
+  QUOTE_ASSETS,
+} from '../support/builders/quote-trade.ts'
 
 const PATIENCE_BLOCKS = PEG_PATIENCE_MS / BLOCK_MS
 const usd = (state: QuoteState, token: string, height: number): number | null | undefined =>
-  stampsAt(state, timeAt(height), BOOK).get(token)?.usd
+  stampsAt(state, blockTimeMs(height), QUOTE_ASSETS).get(token)?.usd
 
 /** USDC at `price` in the two other stables, which hold. */
 const market = (price: number) => [
-  quoteTrade(USDC, USDT, price, { amount: 1_000 }),
-  quoteTrade(DAI, USDC, 1 / price, { amount: 1_000 }),
-  quoteTrade(DAI, USDT, 1, { amount: 1_000 }),
+  buildQuoteTrade(USDC, USDT, price, { amount: 1_000 }),
+  buildQuoteTrade(DAI, USDC, 1 / price, { amount: 1_000 }),
+  buildQuoteTrade(DAI, USDT, 1, { amount: 1_000 }),
 ]
 const blocks = (count: number, price: number) => Array.from({ length: count }, () => market(price))
 
 test('a stable is worth 1 while its median is within 2 %', () => {
-  assert.equal(usd(foldAll(blocks(60, 0.985)), USDC, 61), 1)
+  assert.equal(usd(foldBlocks(blocks(60, 0.985)), USDC, 61), 1)
 })
 
 test('a stable that is off by more than 2 % is worth 1 until it was off for ten minutes', () => {
-  const state = foldAll(blocks(PATIENCE_BLOCKS, 0.95))
+  const state = foldBlocks(blocks(PATIENCE_BLOCKS, 0.95))
   assert.equal(usd(state, USDC, PATIENCE_BLOCKS), 1)
   const priced = usd(state, USDC, 1 + PATIENCE_BLOCKS)
   assert.ok(priced && Math.abs(priced - 0.95) < 1e-6)
 })
 
 test('the stables that hold stay at 1 while another one is off', () => {
-  const state = foldAll(blocks(PATIENCE_BLOCKS + 1, 0.95))
+  const state = foldBlocks(blocks(PATIENCE_BLOCKS + 1, 0.95))
   assert.equal(usd(state, USDT, PATIENCE_BLOCKS + 2), 1)
   assert.equal(usd(state, DAI, PATIENCE_BLOCKS + 2), 1)
 })
@@ -37,33 +43,35 @@ test('the stables that hold stay at 1 while another one is off', () => {
 test('assets quoted in a depegged stable are worth less', () => {
   const trades = blocks(PATIENCE_BLOCKS + 1, 0.95).map((block) => [
     ...block,
-    quoteTrade(WETH, USDC, 2_000),
+    buildQuoteTrade(WETH, USDC, 2_000),
   ])
-  const price = usd(foldAll(trades), WETH, PATIENCE_BLOCKS + 2)
+  const price = usd(foldBlocks(trades), WETH, PATIENCE_BLOCKS + 2)
   assert.ok(price && Math.abs(price - 1_900) < 0.01)
 })
 
 test('ten minutes count from the moment it went off again', () => {
-  const off = foldAll([...blocks(40, 0.95), ...blocks(1, 1), ...blocks(40, 0.95)])
+  const off = foldBlocks([...blocks(40, 0.95), ...blocks(1, 1), ...blocks(40, 0.95)])
   assert.equal(usd(off, USDC, 82), 1)
 })
 
 test('a stable that came back is worth 1 at once', () => {
-  const back = foldAll([...blocks(PATIENCE_BLOCKS + 1, 0.95), ...blocks(1, 1)])
+  const back = foldBlocks([...blocks(PATIENCE_BLOCKS + 1, 0.95), ...blocks(1, 1)])
   assert.equal(usd(back, USDC, PATIENCE_BLOCKS + 3), 1)
 })
 
 test('one other stable is not a median: nobody can tell which of the two is off', () => {
-  const pair = Array.from({ length: 60 }, () => [quoteTrade(USDC, USDT, 0.9, { amount: 1_000 })])
-  const state = foldAll(pair)
-  assert.equal(stableMedian(USDC, state, timeAt(61), BOOK), null)
+  const pair = Array.from({ length: 60 }, () => [
+    buildQuoteTrade(USDC, USDT, 0.9, { amount: 1_000 }),
+  ])
+  const state = foldBlocks(pair)
+  assert.equal(stableMedian(USDC, state, blockTimeMs(61), QUOTE_ASSETS), null)
   assert.equal(usd(state, USDC, 61), 1)
   assert.equal(usd(state, USDT, 61), 1)
 })
 
 test('a depegged stable that nobody trades any more has no price', () => {
-  const state = foldAll(blocks(PATIENCE_BLOCKS + 1, 0.95))
+  const state = foldBlocks(blocks(PATIENCE_BLOCKS + 1, 0.95))
   const quiet = Array.from({ length: 301 }, () => [])
-  const later = foldAll(quiet, state, PATIENCE_BLOCKS + 2)
+  const later = foldBlocks(quiet, state, PATIENCE_BLOCKS + 2)
   assert.equal(usd(later, USDC, PATIENCE_BLOCKS + 2 + quiet.length), null)
 })

@@ -4,44 +4,49 @@ import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { Decoded, SvmTokenBalance } from '../../schemas/events.ts'
 import {
-  type Call,
-  decodeCalls,
-  fields,
-  key,
-  tokenAccount,
-  tokenTransfer,
+  addressFor,
+  borshFields,
+  buildTokenBalance,
+  decodeInstructions,
+  type InstructionInput,
+  tokenTransferInstruction,
   u64le,
-} from '../support/hand-svm.ts'
-import { solBooks, solRecording, solTransaction } from '../support/sol-recordings.ts'
+} from '../support/builders/svm-block.ts'
+import {
+  recordedSolanaBlock,
+  recordedSolanaTransaction,
+  solanaBooks,
+} from '../support/recordings/solana.ts'
 
 const AMM = PROGRAM_IDS.raydiumV4
-const POOL = key('pool')
-const USER = key('user')
-const [COIN, PC] = [key('coin'), key('pc')]
-const [COIN_VAULT, PC_VAULT] = [key('coin vault'), key('pc vault')]
-const [USER_COIN, USER_PC] = [key('user coin'), key('user pc')]
-const AUTHORITY = key('authority')
+const POOL = addressFor('pool')
+const USER = addressFor('user')
+const [COIN, PC] = [addressFor('coin'), addressFor('pc')]
+const [COIN_VAULT, PC_VAULT] = [addressFor('coin vault'), addressFor('pc vault')]
+const [USER_COIN, USER_PC] = [addressFor('user coin'), addressFor('user pc')]
+const AUTHORITY = addressFor('authority')
 
 const BALANCES: readonly SvmTokenBalance[] = [
-  tokenAccount(COIN_VAULT, AUTHORITY, COIN),
-  tokenAccount(PC_VAULT, AUTHORITY, PC),
-  tokenAccount(USER_COIN, USER, COIN),
-  tokenAccount(USER_PC, USER, PC),
+  buildTokenBalance(COIN_VAULT, AUTHORITY, COIN),
+  buildTokenBalance(PC_VAULT, AUTHORITY, PC),
+  buildTokenBalance(USER_COIN, USER, COIN),
+  buildTokenBalance(USER_PC, USER, PC),
 ]
 
-const decoded = (call: Call): Decoded => decodeCalls([call], { tokenBalances: BALANCES })
+const decoded = (call: InstructionInput): Decoded =>
+  decodeInstructions([call], { tokenBalances: BALANCES })
 
 const rayLog = (type: number, ...values: readonly bigint[]): string =>
-  `Program log: ray_log: ${Buffer.concat([Buffer.from([type]), fields(...values)]).toString('base64')}`
+  `Program log: ray_log: ${Buffer.concat([Buffer.from([type]), borshFields(...values)]).toString('base64')}`
 
-const paid = tokenTransfer([USER_PC, PC_VAULT, USER], 300n)
-const got = tokenTransfer([COIN_VAULT, USER_COIN, AUTHORITY], 40n)
+const paid = tokenTransferInstruction([USER_PC, PC_VAULT, USER], 300n)
+const got = tokenTransferInstruction([COIN_VAULT, USER_COIN, AUTHORITY], 40n)
 
 const listOf = (size: number, places: Readonly<Record<number, string>>): readonly string[] =>
-  Array.from({ length: size }, (_, index) => places[index] ?? key(`account ${index}`))
+  Array.from({ length: size }, (_, index) => places[index] ?? addressFor(`account ${index}`))
 
 const SHORT = listOf(8, { 1: POOL, 3: COIN_VAULT, 4: PC_VAULT, 7: USER })
-const swapOf = (more: Partial<Call> = {}): Call => ({
+const swapOf = (more: Partial<InstructionInput> = {}): InstructionInput => ({
   program: AMM,
   accounts: SHORT,
   data: Buffer.concat([Buffer.from([16]), u64le(300), u64le(0)]),
@@ -52,8 +57,8 @@ const swapOf = (more: Partial<Call> = {}): Call => ({
 
 test('reserves after recorded swaps are what the vaults hold', () => {
   for (const name of ['swap_raydium_v4_1.json', 'swap_nova_1.json']) {
-    const { swaps } = decodeBlock(solRecording(name), solBooks())
-    const { tokenBalances } = solTransaction(name)
+    const { swaps } = decodeBlock(recordedSolanaBlock(name), solanaBooks())
+    const { tokenBalances } = recordedSolanaTransaction(name)
     assert.ok(swaps.length > 0)
     for (const { accounts, reservesInOut } of swaps) {
       const held = [accounts?.vaultIn, accounts?.vaultOut].map(
@@ -102,8 +107,8 @@ test('every form of a swap: who pays pc gets coin', () => {
 
 test('a swap the other way, and one whose log was cut off', () => {
   const calls = [
-    tokenTransfer([USER_COIN, COIN_VAULT, USER], 50n),
-    tokenTransfer([PC_VAULT, USER_PC, AUTHORITY], 90n),
+    tokenTransferInstruction([USER_COIN, COIN_VAULT, USER], 50n),
+    tokenTransferInstruction([PC_VAULT, USER_PC, AUTHORITY], 90n),
   ]
   const logs = [rayLog(4, 60n, 90n, 2n, 9_000n, 5_000n, 70_000n, 50n)]
   const [sale] = decoded(swapOf({ calls, logs })).swaps
@@ -115,7 +120,7 @@ test('a swap the other way, and one whose log was cut off', () => {
 })
 
 test('what cannot be taken says why', () => {
-  const reasonOf = (call: Call): string | undefined => {
+  const reasonOf = (call: InstructionInput): string | undefined => {
     const { swaps, dropped } = decoded(call)
     assert.deepEqual(swaps, [])
     return dropped[0]?.reason
@@ -124,13 +129,13 @@ test('what cannot be taken says why', () => {
   assert.equal(reasonOf(swapOf({ calls: [{ ...paid, calls: [got] }] })), 'no-transfers')
   assert.equal(reasonOf(swapOf({ accounts: SHORT.slice(0, 7) })), 'missing-account')
   assert.equal(reasonOf(swapOf({ calls: [got, paid] })), 'unexpected-vault')
-  const elsewhere = tokenTransfer([USER_PC, key('other'), USER], 300n)
+  const elsewhere = tokenTransferInstruction([USER_PC, addressFor('other'), USER], 300n)
   assert.equal(reasonOf(swapOf({ calls: [elsewhere, got] })), 'unexpected-vault')
-  const nothing = tokenTransfer([USER_PC, PC_VAULT, USER], 0n)
-  const none = tokenTransfer([COIN_VAULT, USER_COIN, AUTHORITY], 0n)
+  const nothing = tokenTransferInstruction([USER_PC, PC_VAULT, USER], 0n)
+  const none = tokenTransferInstruction([COIN_VAULT, USER_COIN, AUTHORITY], 0n)
   assert.equal(reasonOf(swapOf({ calls: [nothing, none] })), 'zero-amount')
   assert.equal(decoded(swapOf({ calls: [paid, none] })).swaps[0]?.amountOutRaw, 0n)
-  const { dropped } = decodeCalls([swapOf()])
+  const { dropped } = decodeInstructions([swapOf()])
   assert.deepEqual(
     dropped.map(({ reason, protocol }) => `${protocol} ${reason}`),
     ['raydium_amm_v4 unknown-token', 'spl_token unknown-token', 'spl_token unknown-token'],
@@ -138,39 +143,39 @@ test('what cannot be taken says why', () => {
 })
 
 test('pools are opened, filled and emptied', () => {
-  const opened: Call = {
+  const opened: InstructionInput = {
     program: AMM,
     accounts: listOf(21, { 4: POOL, 8: COIN, 9: PC, 17: USER }),
     data: Buffer.concat([Buffer.from([1, 254]), u64le(0), u64le(700), u64le(500)]),
   }
   const places = listOf(14, { 1: POOL, 6: COIN_VAULT, 7: PC_VAULT })
-  const filled: Call = {
+  const filled: InstructionInput = {
     program: AMM,
     accounts: places,
     data: Buffer.concat([Buffer.from([3]), Buffer.alloc(24)]),
     calls: [
-      tokenTransfer([USER_COIN, COIN_VAULT, USER], 30n),
-      tokenTransfer([USER_PC, PC_VAULT, USER], 60n),
+      tokenTransferInstruction([USER_COIN, COIN_VAULT, USER], 30n),
+      tokenTransferInstruction([USER_PC, PC_VAULT, USER], 60n),
     ],
     logs: [rayLog(1, 30n, 60n, 0n, 1_000n, 2_000n, 1n, 0n, 0n, 0n, 0n, 30n, 60n, 5n)],
   }
-  const burn: Call = {
+  const burn: InstructionInput = {
     program: PROGRAM_IDS.token,
-    accounts: [key('user lp'), key('lp'), USER],
+    accounts: [addressFor('user lp'), addressFor('lp'), USER],
     data: Buffer.concat([Buffer.from([8]), u64le(5)]),
   }
-  const emptied: Call = {
+  const emptied: InstructionInput = {
     program: AMM,
     accounts: places,
     data: Buffer.concat([Buffer.from([4]), u64le(5)]),
     calls: [
-      tokenTransfer([COIN_VAULT, USER_COIN, AUTHORITY], 10n),
-      tokenTransfer([PC_VAULT, USER_PC, AUTHORITY], 20n),
+      tokenTransferInstruction([COIN_VAULT, USER_COIN, AUTHORITY], 10n),
+      tokenTransferInstruction([PC_VAULT, USER_PC, AUTHORITY], 20n),
       burn,
     ],
     logs: [rayLog(2, 5n, 5n, 1_030n, 2_060n, 9n, 0n, 0n, 0n, 0n, 10n, 20n)],
   }
-  const found = decodeCalls([opened, filled, emptied], { tokenBalances: BALANCES })
+  const found = decodeInstructions([opened, filled, emptied], { tokenBalances: BALANCES })
   assert.deepEqual(found.dropped, [])
   assert.deepEqual(
     found.poolChanges.map(({ kind, owner, tokenA, amountARaw, amountBRaw, reserves }) => [
@@ -191,10 +196,10 @@ test('pools are opened, filled and emptied', () => {
 })
 
 test('a fact that has the tokens the other way round is corrected by the pool’s program', () => {
-  const block = solRecording('swap_nova_1.json')
-  const [shown] = decodeBlock(block, solBooks()).pools
+  const block = recordedSolanaBlock('swap_nova_1.json')
+  const [shown] = decodeBlock(block, solanaBooks()).pools
   assert.ok(shown)
   const turned = { ...shown, tokenA: shown.tokenB, tokenB: shown.tokenA }
-  assert.deepEqual(decodeBlock(block, solBooks([turned])).pools, [shown])
-  assert.deepEqual(decodeBlock(block, solBooks([shown])).pools, [])
+  assert.deepEqual(decodeBlock(block, solanaBooks([turned])).pools, [shown])
+  assert.deepEqual(decodeBlock(block, solanaBooks([shown])).pools, [])
 })

@@ -7,52 +7,57 @@ import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { SvmTokenBalance } from '../../schemas/events.ts'
 import {
-  accountList,
-  type Call,
-  decodeCalls,
-  fields,
-  key,
-  logEvent,
-  tokenAccount,
-  tokenTransfer,
+  addressFor,
+  borshFields,
+  buildAccountList,
+  buildTokenBalance,
+  decodeInstructions,
+  eventLogLine,
+  type InstructionInput,
+  tokenTransferInstruction,
   u128le,
-} from '../support/hand-svm.ts'
-import { solBooks, solJson, solRecording } from '../support/sol-recordings.ts'
+} from '../support/builders/svm-block.ts'
+import {
+  recordedSolanaBlock,
+  solanaBooks,
+  solanaRecordingJson,
+} from '../support/recordings/solana.ts'
 
 const CLMM = PROGRAM_IDS.raydiumClmm
-const POOL = key('pool')
-const USER = key('user')
-const [MINT_0, MINT_1] = [key('mint 0'), key('mint 1')]
-const [VAULT_0, VAULT_1] = [key('vault 0'), key('vault 1')]
-const [USER_0, USER_1] = [key('user 0'), key('user 1')]
+const POOL = addressFor('pool')
+const USER = addressFor('user')
+const [MINT_0, MINT_1] = [addressFor('mint 0'), addressFor('mint 1')]
+const [VAULT_0, VAULT_1] = [addressFor('vault 0'), addressFor('vault 1')]
+const [USER_0, USER_1] = [addressFor('user 0'), addressFor('user 1')]
 const SWAP_EVENT = '40c6cde8260871e2'
 const DECREASE_EVENT = '3ade563a44325538'
 
 const BALANCES: readonly SvmTokenBalance[] = [
-  tokenAccount(VAULT_0, POOL, MINT_0),
-  tokenAccount(VAULT_1, POOL, MINT_1),
-  tokenAccount(USER_0, USER, MINT_0),
-  tokenAccount(USER_1, USER, MINT_1),
+  buildTokenBalance(VAULT_0, POOL, MINT_0),
+  buildTokenBalance(VAULT_1, POOL, MINT_1),
+  buildTokenBalance(USER_0, USER, MINT_0),
+  buildTokenBalance(USER_1, USER, MINT_1),
 ]
 
-const decoded = (...calls: readonly Call[]) => decodeCalls(calls, { tokenBalances: BALANCES })
+const decoded = (...calls: readonly InstructionInput[]) =>
+  decodeInstructions(calls, { tokenBalances: BALANCES })
 
 const swapped = (pool: string, sqrtPriceX64: bigint, liquidity: bigint): string =>
-  logEvent(
+  eventLogLine(
     SWAP_EVENT,
     Buffer.concat([
-      fields(pool, USER, USER_0, USER_1, 300n, 0n, 40n, 0n, true),
+      borshFields(pool, USER, USER_0, USER_1, 300n, 0n, 40n, 0n, true),
       u128le(sqrtPriceX64),
       u128le(liquidity),
       Buffer.alloc(4),
     ]),
   )
 
-const paid = tokenTransfer([USER_0, VAULT_0, USER], 300n)
-const got = tokenTransfer([VAULT_1, USER_1, POOL], 40n)
-const SWAP = accountList(13, { 0: USER, 2: POOL, 5: VAULT_0, 6: VAULT_1 })
+const paid = tokenTransferInstruction([USER_0, VAULT_0, USER], 300n)
+const got = tokenTransferInstruction([VAULT_1, USER_1, POOL], 40n)
+const SWAP = buildAccountList(13, { 0: USER, 2: POOL, 5: VAULT_0, 6: VAULT_1 })
 
-const swapOf = (more: Partial<Call> = {}): Call => ({
+const swapOf = (more: Partial<InstructionInput> = {}): InstructionInput => ({
   program: CLMM,
   accounts: SWAP,
   data: 'f8c69e91e17587c8',
@@ -88,7 +93,7 @@ test('both forms of a swap, with price and liquidity after it', () => {
 })
 
 test('without its log a swap has no price, and another pool’s event is not its own', () => {
-  for (const logs of [[], [swapped(key('other'), 7n << 64n, 1n)]]) {
+  for (const logs of [[], [swapped(addressFor('other'), 7n << 64n, 1n)]]) {
     const [swap] = decoded(swapOf({ logs })).swaps
     assert.deepEqual(
       [swap?.amountInRaw, swap?.sqrtPriceX96, swap?.liquidityRaw],
@@ -97,37 +102,37 @@ test('without its log a swap has no price, and another pool’s event is not its
   }
 })
 
-const POOL_2 = key('pool 2')
-const [VAULT_2, VAULT_3] = [key('vault 2'), key('vault 3')]
-const MINT_2 = key('mint 2')
+const POOL_2 = addressFor('pool 2')
+const [VAULT_2, VAULT_3] = [addressFor('vault 2'), addressFor('vault 3')]
+const MINT_2 = addressFor('mint 2')
 const ROUTE = [
-  ...accountList(6, { 0: USER, 2: MINT_0 }),
+  ...buildAccountList(6, { 0: USER, 2: MINT_0 }),
   ...[
-    key('config'),
+    addressFor('config'),
     POOL,
     USER_1,
     VAULT_0,
     VAULT_1,
     MINT_1,
-    key('observation'),
-    key('ticks'),
-    key('ticks 2'),
+    addressFor('observation'),
+    addressFor('ticks'),
+    addressFor('ticks 2'),
   ],
   ...[
-    key('config'),
+    addressFor('config'),
     POOL_2,
-    key('user 2'),
+    addressFor('user 2'),
     VAULT_2,
     VAULT_3,
     MINT_2,
-    key('observation 2'),
-    key('ticks 3'),
+    addressFor('observation 2'),
+    addressFor('ticks 3'),
   ],
 ]
-const onward = tokenTransfer([USER_1, VAULT_2, USER], 40n)
-const last = tokenTransfer([VAULT_3, key('user 2'), POOL_2], 9n)
+const onward = tokenTransferInstruction([USER_1, VAULT_2, USER], 40n)
+const last = tokenTransferInstruction([VAULT_3, addressFor('user 2'), POOL_2], 9n)
 
-const routeOf = (more: Partial<Call> = {}): Call => ({
+const routeOf = (more: Partial<InstructionInput> = {}): InstructionInput => ({
   program: CLMM,
   accounts: ROUTE,
   data: '457d73daf5baf2c4',
@@ -137,7 +142,7 @@ const routeOf = (more: Partial<Call> = {}): Call => ({
 })
 
 test('a route is one trade per hop, each with its own pool and price', () => {
-  const { swaps, pools, dropped } = decodeCalls([routeOf()])
+  const { swaps, pools, dropped } = decodeInstructions([routeOf()])
   assert.deepEqual(
     dropped.filter(({ protocol }) => protocol === 'raydium_clmm'),
     [],
@@ -156,15 +161,23 @@ test('a route is one trade per hop, each with its own pool and price', () => {
 
 test('a route through the same pool twice counts its events in order', () => {
   const hop = ROUTE.slice(6, 15)
-  const back = [key('config'), POOL, USER_0, VAULT_1, VAULT_0, MINT_0, key('observation')]
-  const { swaps } = decodeCalls([
+  const back = [
+    addressFor('config'),
+    POOL,
+    USER_0,
+    VAULT_1,
+    VAULT_0,
+    MINT_0,
+    addressFor('observation'),
+  ]
+  const { swaps } = decodeInstructions([
     routeOf({
       accounts: [...ROUTE.slice(0, 6), ...hop, ...back],
       calls: [
         paid,
         got,
-        tokenTransfer([USER_1, VAULT_1, USER], 40n),
-        tokenTransfer([VAULT_0, USER_0, POOL], 290n),
+        tokenTransferInstruction([USER_1, VAULT_1, USER], 40n),
+        tokenTransferInstruction([VAULT_0, USER_0, POOL], 290n),
       ],
       logs: [swapped(POOL, 1n << 64n, 1n), swapped(POOL, 3n << 64n, 1n)],
     }),
@@ -179,17 +192,17 @@ test('a route through the same pool twice counts its events in order', () => {
 })
 
 test('what cannot be taken says why', () => {
-  const reasonOf = (call: Call): string | undefined => {
+  const reasonOf = (call: InstructionInput): string | undefined => {
     const { swaps, poolChanges, dropped } = decoded(call)
     assert.deepEqual([swaps, poolChanges], [[], []])
     return dropped.find(({ protocol }) => protocol === 'raydium_clmm')?.reason
   }
   assert.equal(reasonOf(swapOf({ accounts: SWAP.slice(0, 6) })), 'missing-account')
   assert.equal(reasonOf(swapOf({ calls: [paid] })), 'no-transfers')
-  const given = tokenTransfer([key('other'), USER_1, POOL], 40n)
+  const given = tokenTransferInstruction([addressFor('other'), USER_1, POOL], 40n)
   assert.equal(reasonOf(swapOf({ calls: [paid, given] })), 'unexpected-vault')
-  const nothing = tokenTransfer([VAULT_1, USER_1, POOL], 0n)
-  const none = tokenTransfer([USER_0, VAULT_0, USER], 0n)
+  const nothing = tokenTransferInstruction([VAULT_1, USER_1, POOL], 0n)
+  const none = tokenTransferInstruction([USER_0, VAULT_0, USER], 0n)
   assert.equal(reasonOf(swapOf({ calls: [none, nothing] })), 'zero-amount')
   assert.equal(reasonOf(routeOf({ accounts: [] })), 'missing-account')
   assert.equal(reasonOf(routeOf({ accounts: ROUTE.slice(0, 11) })), 'missing-account')
@@ -208,7 +221,7 @@ test('what cannot be taken says why', () => {
     'missing-account',
   )
   assert.equal(reasonOf({ ...swapOf(), data: 'a026d06f685b2c01' }), 'truncated-data')
-  const { dropped } = decodeCalls([swapOf()])
+  const { dropped } = decodeInstructions([swapOf()])
   assert.equal(dropped[0]?.reason, 'unknown-token')
 })
 
@@ -227,13 +240,13 @@ const FORMS: Readonly<
 
 test('positions are opened and grow in every form, also with one token alone', () => {
   for (const [name, [data, places]] of Object.entries(FORMS)) {
-    const grow = (...calls: readonly Call[]): Call => ({
+    const grow = (...calls: readonly InstructionInput[]): InstructionInput => ({
       program: CLMM,
-      accounts: accountList(16, places),
+      accounts: buildAccountList(16, places),
       data,
       calls,
     })
-    const second = tokenTransfer([USER_1, VAULT_1, USER], 70n)
+    const second = tokenTransferInstruction([USER_1, VAULT_1, USER], 70n)
     const { poolChanges, pools, dropped } = decoded(grow(paid, second), grow(second), grow())
     const opens = name.startsWith('open')
     assert.deepEqual(
@@ -256,18 +269,24 @@ test('positions are opened and grow in every form, also with one token alone', (
 })
 
 test('a position shrinks by what the program tells; its fees, paid in the same transfers, are none of it', () => {
-  const shrink = (data: string, liquidity: bigint, more: Partial<Call> = {}): Call => ({
+  const shrink = (
+    data: string,
+    liquidity: bigint,
+    more: Partial<InstructionInput> = {},
+  ): InstructionInput => ({
     program: CLMM,
-    accounts: accountList(12, { 0: USER, 3: POOL, 5: VAULT_0, 6: VAULT_1 }),
-    data: Buffer.concat([Buffer.from(data, 'hex'), u128le(liquidity), fields(0n, 0n)]),
+    accounts: buildAccountList(12, { 0: USER, 3: POOL, 5: VAULT_0, 6: VAULT_1 }),
+    data: Buffer.concat([Buffer.from(data, 'hex'), u128le(liquidity), borshFields(0n, 0n)]),
     calls: [
-      tokenTransfer([VAULT_0, USER_0, POOL], 105n),
-      tokenTransfer([VAULT_1, USER_1, POOL], 207n),
+      tokenTransferInstruction([VAULT_0, USER_0, POOL], 105n),
+      tokenTransferInstruction([VAULT_1, USER_1, POOL], 207n),
     ],
     ...more,
   })
-  const told = (...amounts: readonly [bigint, bigint]): Partial<Call> => ({
-    logs: [logEvent(DECREASE_EVENT, fields(key('nft'), u128le(5n), ...amounts, 5n, 7n))],
+  const told = (...amounts: readonly [bigint, bigint]): Partial<InstructionInput> => ({
+    logs: [
+      eventLogLine(DECREASE_EVENT, borshFields(addressFor('nft'), u128le(5n), ...amounts, 5n, 7n)),
+    ],
   })
   const { poolChanges, dropped } = decoded(
     shrink('a026d06f685b2c01', 5n, told(100n, 200n)),
@@ -294,9 +313,9 @@ test('a position shrinks by what the program tells; its fees, paid in the same t
 })
 
 test('pools are opened empty', () => {
-  const create = (data: string, at: number): Call => ({
+  const create = (data: string, at: number): InstructionInput => ({
     program: CLMM,
-    accounts: accountList(13, {
+    accounts: buildAccountList(13, {
       [at === 2 ? 0 : 1]: USER,
       [at]: POOL,
       [at + 1]: MINT_0,
@@ -304,7 +323,7 @@ test('pools are opened empty', () => {
     }),
     data,
   })
-  const { poolChanges, pools, dropped } = decodeCalls([
+  const { poolChanges, pools, dropped } = decodeInstructions([
     create('e992d18ecf6840bc', 2),
     create('2b44d4a7592fa401', 2),
     create('24f3b3232aef35e5', 4),
@@ -323,7 +342,7 @@ test('pools are opened empty', () => {
 
 test('the price after a recorded swap is the one that it traded at, but for fee and impact', () => {
   for (const name of ['swap_raydium_clmm_1.json', 'rotki_4XaCfTLNno.json']) {
-    const { swaps, pools } = decodeBlock(solRecording(name), solBooks())
+    const { swaps, pools } = decodeBlock(recordedSolanaBlock(name), solanaBooks())
     const [swap] = swaps
     assert.ok(swap?.sqrtPriceX96)
     const price = (Number(swap.sqrtPriceX96) / 2 ** 96) ** 2
@@ -341,11 +360,11 @@ test('a fork that the configuration names is read as its family, with its log li
     factory: 'REALQqNEomY6cQGZJUGwywTBD2UmDT32rZcNnfxQ5N2',
   }
   const extra = { factories: [byreal], quotes: [], referencePools: [], replace: false }
-  const { block } = recordedBlock('sol', solJson(name), extra.factories)
-  const books = { ...solBooks(), protocols: protocolBook('sol', extra) }
+  const { block } = recordedBlock('sol', solanaRecordingJson(name), extra.factories)
+  const books = { ...solanaBooks(), protocols: protocolBook('sol', extra) }
   const { swaps, dropped } = decodeBlock(block, books)
   assert.deepEqual(dropped, [])
-  assert.equal(swaps.length, decodeBlock(solRecording(name), solBooks()).swaps.length + 1)
+  assert.equal(swaps.length, decodeBlock(recordedSolanaBlock(name), solanaBooks()).swaps.length + 1)
   const [fork] = swaps
   assert.ok(fork)
   assert.deepEqual([fork.amountInRaw, fork.amountOutRaw], [27_853_252n, 27_859_855n])

@@ -5,30 +5,34 @@ import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { Decoded } from '../../schemas/events.ts'
 import {
-  accountList,
-  type Call,
-  decodeCalls,
-  fields,
-  handTransaction,
-  key,
-  logEvent,
-  svmBlock,
-  tokenAccount,
-  tokenTransfer,
-} from '../support/hand-svm.ts'
-import { solBooks, solRecording, solTransaction } from '../support/sol-recordings.ts'
+  addressFor,
+  borshFields,
+  buildAccountList,
+  buildSvmBlock,
+  buildSvmTransaction,
+  buildTokenBalance,
+  decodeInstructions,
+  eventLogLine,
+  type InstructionInput,
+  tokenTransferInstruction,
+} from '../support/builders/svm-block.ts'
+import {
+  recordedSolanaBlock,
+  recordedSolanaTransaction,
+  solanaBooks,
+} from '../support/recordings/solana.ts'
 
 const CPMM = PROGRAM_IDS.raydiumCpmm
-const POOL = key('pool')
-const USER = key('user')
-const [MINT_IN, MINT_OUT] = [key('mint in'), key('mint out')]
-const [VAULT_IN, VAULT_OUT] = [key('vault in'), key('vault out')]
-const [USER_IN, USER_OUT] = [key('user in'), key('user out')]
-const AUTHORITY = key('authority')
+const POOL = addressFor('pool')
+const USER = addressFor('user')
+const [MINT_IN, MINT_OUT] = [addressFor('mint in'), addressFor('mint out')]
+const [VAULT_IN, VAULT_OUT] = [addressFor('vault in'), addressFor('vault out')]
+const [USER_IN, USER_OUT] = [addressFor('user in'), addressFor('user out')]
+const AUTHORITY = addressFor('authority')
 const SWAP_EVENT = '40c6cde8260871e2'
 const CHANGE_EVENT = '79a3cdc939da753c'
 
-const SWAP = accountList(13, {
+const SWAP = buildAccountList(13, {
   0: USER,
   3: POOL,
   6: VAULT_IN,
@@ -37,17 +41,17 @@ const SWAP = accountList(13, {
   11: MINT_OUT,
 })
 
-const paid = tokenTransfer([USER_IN, VAULT_IN, USER], 310n)
-const got = tokenTransfer([VAULT_OUT, USER_OUT, AUTHORITY], 40n)
+const paid = tokenTransferInstruction([USER_IN, VAULT_IN, USER], 310n)
+const got = tokenTransferInstruction([VAULT_OUT, USER_OUT, AUTHORITY], 40n)
 /** Ten of what was paid stayed behind as the token's own fee. */
-const told = fields(POOL, 5_000n, 900n, 300n, 40n, 10n, 0n, true)
+const told = borshFields(POOL, 5_000n, 900n, 300n, 40n, 10n, 0n, true)
 
-const swapOf = (more: Partial<Call> = {}): Call => ({
+const swapOf = (more: Partial<InstructionInput> = {}): InstructionInput => ({
   program: CPMM,
   accounts: SWAP,
   data: '8fbe5adac41e33de',
   calls: [paid, got],
-  logs: [logEvent(SWAP_EVENT, told)],
+  logs: [eventLogLine(SWAP_EVENT, told)],
   ...more,
 })
 
@@ -62,7 +66,7 @@ const onlySwap = ({ swaps, dropped }: Decoded) => {
 
 test('both forms of a swap: what the trader sent and what the vault gave, fees of the token inside', () => {
   for (const data of ['8fbe5adac41e33de', '37d96256a34ab4ad']) {
-    const decoded = decodeCalls([swapOf({ data })])
+    const decoded = decodeInstructions([swapOf({ data })])
     assert.deepEqual(onlySwap(decoded), {
       kind: 'swap',
       txIndex: 0,
@@ -85,40 +89,41 @@ test('both forms of a swap: what the trader sent and what the vault gave, fees o
 })
 
 test('without its log a swap has no reserves; nobody else can write it', () => {
-  const reserves = (calls: readonly Call[]) => onlySwap(decodeCalls(calls))?.reservesInOut
+  const reserves = (calls: readonly InstructionInput[]) =>
+    onlySwap(decodeInstructions(calls))?.reservesInOut
   const silent = swapOf({ logs: [] })
-  const line = logEvent(SWAP_EVENT, told)
+  const line = eventLogLine(SWAP_EVENT, told)
   assert.equal(reserves([silent]), undefined)
   assert.equal(
-    reserves([{ program: key('router'), data: '00', logs: [line], calls: [silent] }]),
+    reserves([{ program: addressFor('router'), data: '00', logs: [line], calls: [silent] }]),
     undefined,
   )
   assert.equal(reserves([swapOf({ logs: [], calls: [{ ...paid, logs: [line] }, got] })]), undefined)
-  const other = fields(key('other pool'), 1n, 1n, 1n, 1n)
-  assert.equal(reserves([swapOf({ logs: [logEvent(SWAP_EVENT, other)] })]), undefined)
+  const other = borshFields(addressFor('other pool'), 1n, 1n, 1n, 1n)
+  assert.equal(reserves([swapOf({ logs: [eventLogLine(SWAP_EVENT, other)] })]), undefined)
   assert.equal(
-    reserves([swapOf({ logs: [logEvent(SWAP_EVENT, told.subarray(0, 63))] })]),
+    reserves([swapOf({ logs: [eventLogLine(SWAP_EVENT, told.subarray(0, 63))] })]),
     undefined,
   )
-  const first = logEvent(SWAP_EVENT, told.subarray(0, 64))
+  const first = eventLogLine(SWAP_EVENT, told.subarray(0, 64))
   assert.deepEqual(reserves([swapOf({ logs: [first] })]), [5_300n, 860n], 'fields that are needed')
 })
 
 test('what cannot be taken says why', () => {
-  const reasonOf = (call: Call): string | undefined => {
-    const { swaps, poolChanges, dropped } = decodeCalls([call])
+  const reasonOf = (call: InstructionInput): string | undefined => {
+    const { swaps, poolChanges, dropped } = decodeInstructions([call])
     assert.deepEqual([swaps, poolChanges], [[], []])
     return dropped.find(({ protocol }) => protocol === 'raydium_cpmm')?.reason
   }
   assert.equal(reasonOf(swapOf({ accounts: SWAP.slice(0, 11) })), 'missing-account')
   assert.equal(reasonOf(swapOf({ calls: [] })), 'no-transfers')
   assert.equal(reasonOf(swapOf({ calls: [{ ...paid, calls: [got] }] })), 'no-transfers')
-  const elsewhere = tokenTransfer([USER_IN, key('other'), USER], 310n)
+  const elsewhere = tokenTransferInstruction([USER_IN, addressFor('other'), USER], 310n)
   assert.equal(reasonOf(swapOf({ calls: [elsewhere, got] })), 'unexpected-vault')
-  const given = tokenTransfer([key('other'), USER_OUT, AUTHORITY], 40n)
+  const given = tokenTransferInstruction([addressFor('other'), USER_OUT, AUTHORITY], 40n)
   assert.equal(reasonOf(swapOf({ calls: [paid, given] })), 'unexpected-vault')
-  const nothing = tokenTransfer([USER_IN, VAULT_IN, USER], 0n)
-  const none = tokenTransfer([VAULT_OUT, USER_OUT, AUTHORITY], 0n)
+  const nothing = tokenTransferInstruction([USER_IN, VAULT_IN, USER], 0n)
+  const none = tokenTransferInstruction([VAULT_OUT, USER_OUT, AUTHORITY], 0n)
   assert.equal(reasonOf(swapOf({ calls: [nothing, none] })), 'zero-amount')
   const deposit = { ...swapOf(), data: 'f223c68952e1f2b6' }
   assert.equal(reasonOf({ ...deposit, accounts: SWAP.slice(0, 9) }), 'missing-account')
@@ -128,14 +133,14 @@ test('what cannot be taken says why', () => {
 })
 
 test('a failed transaction did nothing', () => {
-  const failed = handTransaction([swapOf()], { success: false })
-  assert.deepEqual(decodeBlock(svmBlock([failed]), solBooks()).swaps, [])
+  const failed = buildSvmTransaction([swapOf()], { success: false })
+  assert.deepEqual(decodeBlock(buildSvmBlock([failed]), solanaBooks()).swaps, [])
 })
 
 test('pools are opened, filled and emptied', () => {
-  const opened = (data: string, at: number): Call => ({
+  const opened = (data: string, at: number): InstructionInput => ({
     program: CPMM,
-    accounts: accountList(20, {
+    accounts: buildAccountList(20, {
       [at]: USER,
       [at + 3]: POOL,
       [at + 4]: MINT_IN,
@@ -145,13 +150,13 @@ test('pools are opened, filled and emptied', () => {
     }),
     data,
     calls: [
-      tokenTransfer([USER_IN, VAULT_IN, USER], 500n),
-      tokenTransfer([USER_OUT, VAULT_OUT, USER], 700n),
+      tokenTransferInstruction([USER_IN, VAULT_IN, USER], 500n),
+      tokenTransferInstruction([USER_OUT, VAULT_OUT, USER], 700n),
     ],
   })
-  const moved = (data: string, more: Partial<Call>): Call => ({
+  const moved = (data: string, more: Partial<InstructionInput>): InstructionInput => ({
     program: CPMM,
-    accounts: accountList(13, {
+    accounts: buildAccountList(13, {
       0: USER,
       2: POOL,
       6: VAULT_IN,
@@ -163,23 +168,26 @@ test('pools are opened, filled and emptied', () => {
     ...more,
   })
   const event = (type: number, amounts: readonly bigint[]) => [
-    logEvent(CHANGE_EVENT, fields(POOL, 9n, 1_000n, 2_000n, ...amounts, Buffer.from([type]))),
+    eventLogLine(
+      CHANGE_EVENT,
+      borshFields(POOL, 9n, 1_000n, 2_000n, ...amounts, Buffer.from([type])),
+    ),
   ]
   const filled = moved('f223c68952e1f2b6', {
     calls: [
-      tokenTransfer([USER_IN, VAULT_IN, USER], 33n),
-      tokenTransfer([USER_OUT, VAULT_OUT, USER], 60n),
+      tokenTransferInstruction([USER_IN, VAULT_IN, USER], 33n),
+      tokenTransferInstruction([USER_OUT, VAULT_OUT, USER], 60n),
     ],
     logs: event(0, [30n, 60n, 3n, 0n]),
   })
   const emptied = moved('b712469c946da122', {
     calls: [
-      tokenTransfer([VAULT_IN, USER_IN, AUTHORITY], 10n),
-      tokenTransfer([VAULT_OUT, USER_OUT, AUTHORITY], 20n),
+      tokenTransferInstruction([VAULT_IN, USER_IN, AUTHORITY], 10n),
+      tokenTransferInstruction([VAULT_OUT, USER_OUT, AUTHORITY], 20n),
     ],
     logs: event(1, [9n, 20n, 1n, 0n]),
   })
-  const { poolChanges, dropped, pools } = decodeCalls([
+  const { poolChanges, dropped, pools } = decodeInstructions([
     opened('afaf6d1f0d989bed', 0),
     opened('3f37fe4131b25979', 1),
     filled,
@@ -207,9 +215,9 @@ test('pools are opened, filled and emptied', () => {
 })
 
 test('a pool of a token that keeps a part of transfers opens with what its vaults got', () => {
-  const create: Call = {
+  const create: InstructionInput = {
     program: CPMM,
-    accounts: accountList(13, {
+    accounts: buildAccountList(13, {
       0: USER,
       3: POOL,
       4: MINT_IN,
@@ -219,27 +227,29 @@ test('a pool of a token that keeps a part of transfers opens with what its vault
     }),
     data: 'afaf6d1f0d989bed',
     calls: [
-      tokenTransfer([USER_IN, VAULT_IN, USER], 1_000n),
-      tokenTransfer([USER_OUT, VAULT_OUT, USER], 700n),
+      tokenTransferInstruction([USER_IN, VAULT_IN, USER], 1_000n),
+      tokenTransferInstruction([USER_OUT, VAULT_OUT, USER], 700n),
     ],
   }
   const tokenBalances = [
-    tokenAccount(VAULT_IN, AUTHORITY, MINT_IN, { preRaw: null, postRaw: 900n }),
-    tokenAccount(VAULT_OUT, AUTHORITY, MINT_OUT, { preRaw: null, postRaw: 700n }),
+    buildTokenBalance(VAULT_IN, AUTHORITY, MINT_IN, { preRaw: null, postRaw: 900n }),
+    buildTokenBalance(VAULT_OUT, AUTHORITY, MINT_OUT, { preRaw: null, postRaw: 700n }),
   ]
-  const openings = ({ poolChanges }: ReturnType<typeof decodeCalls>) =>
+  const openings = ({ poolChanges }: ReturnType<typeof decodeInstructions>) =>
     poolChanges.map(({ amountARaw, amountBRaw, reserves }) => [amountARaw, amountBRaw, reserves])
-  assert.deepEqual(openings(decodeCalls([create], { tokenBalances })), [[900n, 700n, [900n, 700n]]])
-  const more = tokenTransfer([USER_IN, VAULT_IN, USER], 5n)
-  assert.deepEqual(openings(decodeCalls([create, more], { tokenBalances })), [
+  assert.deepEqual(openings(decodeInstructions([create], { tokenBalances })), [
+    [900n, 700n, [900n, 700n]],
+  ])
+  const more = tokenTransferInstruction([USER_IN, VAULT_IN, USER], 5n)
+  assert.deepEqual(openings(decodeInstructions([create, more], { tokenBalances })), [
     [1_000n, 700n, [1_000n, 700n]],
   ])
 })
 
 test('reserves after a recorded swap are what the vaults hold but for fees that they keep for others', () => {
   for (const name of ['swap_raydium_cpmm_1.json', 'swap_exa6gyh_1.json']) {
-    const { swaps } = decodeBlock(solRecording(name), solBooks())
-    const { tokenBalances } = solTransaction(name)
+    const { swaps } = decodeBlock(recordedSolanaBlock(name), solanaBooks())
+    const { tokenBalances } = recordedSolanaTransaction(name)
     assert.equal(swaps.length, 1)
     for (const { accounts, reservesInOut } of swaps) {
       const held = [accounts?.vaultIn, accounts?.vaultOut].map(

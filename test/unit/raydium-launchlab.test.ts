@@ -4,48 +4,48 @@ import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import {
-  accountList,
-  type Call,
-  decodeCalls,
-  fields,
-  handTransaction,
-  key,
-  logEvent,
-  selfCall,
-  svmBlock,
-  text,
-  tokenTransfer,
+  addressFor,
+  borshFields,
+  borshText,
+  buildAccountList,
+  buildSvmBlock,
+  buildSvmTransaction,
+  decodeInstructions,
+  eventCpi,
+  eventLogLine,
+  type InstructionInput,
+  tokenTransferInstruction,
   u64le,
-} from '../support/hand-svm.ts'
-import { solBooks, solRecording } from '../support/sol-recordings.ts'
+} from '../support/builders/svm-block.ts'
+import { recordedSolanaBlock, solanaBooks } from '../support/recordings/solana.ts'
 
 const LAUNCHLAB = PROGRAM_IDS.raydiumLaunchLab
 const WSOL = CHAINS.sol.wrappedNative
-const [POOL, USER, COIN] = [key('curve'), key('user'), key('coin')]
-const CREATOR = key('creator')
+const [POOL, USER, COIN] = [addressFor('curve'), addressFor('user'), addressFor('coin')]
+const CREATOR = addressFor('creator')
 const TRADE_EVENT = 'bddb7fd34ee661ee'
 const CREATE_EVENT = '97d7e20976a173ae'
 
-const TRADE = accountList(18, {
+const TRADE = buildAccountList(18, {
   0: USER,
   4: POOL,
-  5: key('user coin'),
-  6: key('user sol'),
-  7: key('coin vault'),
-  8: key('sol vault'),
+  5: addressFor('user coin'),
+  6: addressFor('user sol'),
+  7: addressFor('coin vault'),
+  8: addressFor('sol vault'),
   9: COIN,
   10: WSOL,
 })
 
 /** 1,000 coins for sale, of which 400 are sold; virtual amounts 1,100 and 30. */
 const curve = [1_000n, 1_100n, 30n, 390n, 80n, 400n, 82n] as const
-const NEW_TAIL = fields(1n, 2n, 3n, 0n, Buffer.from([0, 0]), true)
-const OLD_TAIL = fields(1n, 2n, 3n, Buffer.from([0, 0]))
+const NEW_TAIL = borshFields(1n, 2n, 3n, 0n, Buffer.from([0, 0]), true)
+const OLD_TAIL = borshFields(1n, 2n, 3n, Buffer.from([0, 0]))
 
-const told = (amounts: readonly [bigint, bigint], tail = NEW_TAIL): Call =>
-  selfCall(LAUNCHLAB, TRADE_EVENT, fields(POOL, ...curve, ...amounts, tail))
+const told = (amounts: readonly [bigint, bigint], tail = NEW_TAIL): InstructionInput =>
+  eventCpi(LAUNCHLAB, TRADE_EVENT, borshFields(POOL, ...curve, ...amounts, tail))
 
-const tradeOf = (data: string, more: Partial<Call> = {}): Call => ({
+const tradeOf = (data: string, more: Partial<InstructionInput> = {}): InstructionInput => ({
   program: LAUNCHLAB,
   accounts: TRADE,
   data,
@@ -61,7 +61,7 @@ test('every form of a trade: amounts of the user, and what the curve holds after
     '5fc8472208090ba6': false, // sell_exact_out
   }
   for (const [data, buys] of Object.entries(forms)) {
-    const { swaps, pools, dropped } = decodeCalls([tradeOf(data)])
+    const { swaps, pools, dropped } = decodeInstructions([tradeOf(data)])
     assert.deepEqual(dropped, [])
     const [userCoin, userSol, coinVault, solVault] = TRADE.slice(5, 9)
     assert.deepEqual(swaps, [
@@ -96,37 +96,39 @@ test('every form of a trade: amounts of the user, and what the curve holds after
 test('layouts before and after this one are read as far as they agree', () => {
   const longer = Buffer.concat([NEW_TAIL, Buffer.from('fields of a year to come')])
   for (const tail of [OLD_TAIL, longer, Buffer.alloc(0)]) {
-    const { swaps } = decodeCalls([tradeOf('faea0d7bd59c13ec', { calls: [told([7n, 10n], tail)] })])
+    const { swaps } = decodeInstructions([
+      tradeOf('faea0d7bd59c13ec', { calls: [told([7n, 10n], tail)] }),
+    ])
     assert.deepEqual([swaps[0]?.amountInRaw, swaps[0]?.curve?.realQuoteRaw], [7n, 82n])
   }
 })
 
 test('a full curve holds nothing; curves of other shapes do not go below it', () => {
-  const event = (...numbers: readonly bigint[]): Call =>
+  const event = (...numbers: readonly bigint[]): InstructionInput =>
     tradeOf('faea0d7bd59c13ec', {
-      calls: [selfCall(LAUNCHLAB, TRADE_EVENT, fields(POOL, ...numbers, 7n, 10n))],
+      calls: [eventCpi(LAUNCHLAB, TRADE_EVENT, borshFields(POOL, ...numbers, 7n, 10n))],
     })
-  const [full] = decodeCalls([event(1_000n, 1_100n, 30n, 990n, 80n, 1_000n, 85n)]).swaps
+  const [full] = decodeInstructions([event(1_000n, 1_100n, 30n, 990n, 80n, 1_000n, 85n)]).swaps
   assert.deepEqual([full?.curve?.realTokenRaw, full?.reservesInOut], [0n, [85n, 0n]])
-  const [linear] = decodeCalls([event(1_000n, 20n, 0n, 990n, 80n, 1_001n, 85n)]).swaps
+  const [linear] = decodeInstructions([event(1_000n, 20n, 0n, 990n, 80n, 1_001n, 85n)]).swaps
   assert.deepEqual([linear?.curve?.virtualTokenRaw, linear?.curve?.realTokenRaw], [0n, 0n])
 })
 
 test('what cannot be taken says why', () => {
-  const reasonOf = (call: Call): string | undefined => {
-    const { swaps, births, migrations, dropped } = decodeCalls([call])
+  const reasonOf = (call: InstructionInput): string | undefined => {
+    const { swaps, births, migrations, dropped } = decodeInstructions([call])
     assert.deepEqual([swaps, births, migrations], [[], [], []])
     return dropped[0]?.reason
   }
   const sell = '9527de9bd37c981a'
-  const short = selfCall(LAUNCHLAB, TRADE_EVENT, fields(POOL, ...curve, 7n, 10n).subarray(1))
+  const short = eventCpi(LAUNCHLAB, TRADE_EVENT, borshFields(POOL, ...curve, 7n, 10n).subarray(1))
   assert.equal(reasonOf(tradeOf(sell, { calls: [short] })), 'truncated-data')
   assert.equal(reasonOf(tradeOf(sell, { accounts: TRADE.slice(0, 10) })), 'missing-account')
   assert.equal(reasonOf(tradeOf('00'.repeat(8))), 'unknown-instruction')
   assert.equal(reasonOf(tradeOf(sell, { calls: [told([0n, 0n])] })), 'zero-amount')
   assert.equal(reasonOf(told([7n, 10n])), 'unexpected-caller')
-  assert.equal(reasonOf({ ...tradeOf(sell), program: key('stranger') }), 'unexpected-caller')
-  const line = logEvent(TRADE_EVENT, fields(POOL, ...curve, 7n, 10n))
+  assert.equal(reasonOf({ ...tradeOf(sell), program: addressFor('stranger') }), 'unexpected-caller')
+  const line = eventLogLine(TRADE_EVENT, borshFields(POOL, ...curve, 7n, 10n))
   assert.equal(
     reasonOf(tradeOf(sell, { calls: [], logs: [line] })),
     undefined,
@@ -134,10 +136,10 @@ test('what cannot be taken says why', () => {
   )
   assert.equal(reasonOf(launchOf({ accounts: TRADE.slice(0, 7) })), 'missing-account')
   assert.equal(reasonOf(launchOf({ data: sell })), 'unknown-instruction')
-  const cut = selfCall(LAUNCHLAB, CREATE_EVENT, event().subarray(0, 110))
+  const cut = eventCpi(LAUNCHLAB, CREATE_EVENT, event().subarray(0, 110))
   assert.equal(reasonOf(launchOf({ calls: [cut] })), 'truncated-data')
   assert.equal(
-    reasonOf(launchOf({ calls: [selfCall(LAUNCHLAB, CREATE_EVENT, event().subarray(0, 96))] })),
+    reasonOf(launchOf({ calls: [eventCpi(LAUNCHLAB, CREATE_EVENT, event().subarray(0, 96))] })),
     'truncated-data',
   )
   assert.equal(reasonOf(migrationOf('cf52c091fecf91df', { accounts: TRADE })), 'missing-account')
@@ -147,13 +149,13 @@ test('what cannot be taken says why', () => {
 /** The curve as the launch tells it: its kind, then supply and how much it sells. */
 const event = (kind = 0, ...numbers: readonly bigint[]): Buffer =>
   Buffer.concat([
-    fields(POOL, CREATOR, key('config'), Buffer.from([6])),
-    ...['Coin', 'CN', 'https://coin'].map(text),
+    borshFields(POOL, CREATOR, addressFor('config'), Buffer.from([6])),
+    ...['Coin', 'CN', 'https://coin'].map(borshText),
     Buffer.from([kind]),
-    fields(...(numbers.length === 0 ? [1_500n, 1_000n, 85n] : numbers)),
+    borshFields(...(numbers.length === 0 ? [1_500n, 1_000n, 85n] : numbers)),
   ])
 
-const LAUNCH = accountList(18, {
+const LAUNCH = buildAccountList(18, {
   0: USER,
   1: CREATOR,
   5: POOL,
@@ -162,16 +164,16 @@ const LAUNCH = accountList(18, {
   11: PROGRAM_IDS.token,
 })
 
-const launchOf = (more: Partial<Call> = {}): Call => ({
+const launchOf = (more: Partial<InstructionInput> = {}): InstructionInput => ({
   program: LAUNCHLAB,
   accounts: LAUNCH,
   data: '4399af27da102620',
-  calls: [selfCall(LAUNCHLAB, CREATE_EVENT, event())],
+  calls: [eventCpi(LAUNCHLAB, CREATE_EVENT, event())],
   ...more,
 })
 
 /** A mint that the launchpad sets up, without a freeze authority. */
-const mint: Call = {
+const mint: InstructionInput = {
   program: PROGRAM_IDS.token,
   accounts: [COIN],
   data: Buffer.concat([Buffer.from([20, 6]), Buffer.alloc(32, 1), Buffer.from([0])]),
@@ -185,8 +187,8 @@ test('a launch is a birth and an open curve, in every form', () => {
     ['25be7ede2c9aab11', token22, PROGRAM_IDS.token2022],
   ]
   for (const [data, accounts, program] of forms) {
-    const calls = [selfCall(LAUNCHLAB, CREATE_EVENT, event()), mint]
-    const { births, poolChanges, pools, dropped } = decodeCalls([
+    const calls = [eventCpi(LAUNCHLAB, CREATE_EVENT, event()), mint]
+    const { births, poolChanges, pools, dropped } = decodeInstructions([
       launchOf({ data, accounts, calls }),
     ])
     assert.deepEqual(dropped, [])
@@ -228,7 +230,7 @@ test('a launch is a birth and an open curve, in every form', () => {
 })
 
 test('a coin whose mint was set up before the launch is born once', () => {
-  const { births } = decodeCalls([mint, launchOf()])
+  const { births } = decodeInstructions([mint, launchOf()])
   assert.deepEqual(
     births.map(({ launch }) => launch?.pool),
     [POOL],
@@ -237,8 +239,8 @@ test('a coin whose mint was set up before the launch is born once', () => {
 
 test('a curve that does not tell how much it sells opens without reserves', () => {
   const opened = (data: Buffer) => {
-    const { births, poolChanges } = decodeCalls([
-      launchOf({ calls: [selfCall(LAUNCHLAB, CREATE_EVENT, data)] }),
+    const { births, poolChanges } = decodeInstructions([
+      launchOf({ calls: [eventCpi(LAUNCHLAB, CREATE_EVENT, data)] }),
     ])
     return [births[0]?.fact.totalSupplyRaw, poolChanges[0]?.amountARaw, poolChanges[0]?.reserves]
   }
@@ -247,46 +249,48 @@ test('a curve that does not tell how much it sells opens without reserves', () =
   assert.deepEqual(opened(event(0, 1_500n).subarray(0, -1)), [null, 0n, undefined])
 })
 
-const migrationOf = (data: string, more: Partial<Call> = {}): Call => ({
+const migrationOf = (data: string, more: Partial<InstructionInput> = {}): InstructionInput => ({
   program: LAUNCHLAB,
   accounts:
     data === 'cf52c091fecf91df'
-      ? accountList(32, { 1: COIN, 2: WSOL, 13: key('amm pool'), 23: POOL })
-      : accountList(28, { 1: COIN, 2: WSOL, 5: key('cpmm pool'), 17: POOL }),
+      ? buildAccountList(32, { 1: COIN, 2: WSOL, 13: addressFor('amm pool'), 23: POOL })
+      : buildAccountList(28, { 1: COIN, 2: WSOL, 5: addressFor('cpmm pool'), 17: POOL }),
   data,
   ...more,
 })
 
 /** The pool that the launchpad has Raydium make. */
-const cpmmPool: Call = {
+const cpmmPool: InstructionInput = {
   program: PROGRAM_IDS.raydiumCpmm,
-  accounts: accountList(20, {
+  accounts: buildAccountList(20, {
     1: CREATOR,
-    4: key('cpmm pool'),
+    4: addressFor('cpmm pool'),
     5: COIN,
     6: WSOL,
-    11: key('vault 0'),
-    12: key('vault 1'),
+    11: addressFor('vault 0'),
+    12: addressFor('vault 1'),
   }),
   data: '3f37fe4131b25979',
   calls: [
-    tokenTransfer([key('from'), key('vault 0'), USER], 200n),
-    tokenTransfer([key('from 2'), key('vault 1'), USER], 85n),
+    tokenTransferInstruction([addressFor('from'), addressFor('vault 0'), USER], 200n),
+    tokenTransferInstruction([addressFor('from 2'), addressFor('vault 1'), USER], 85n),
   ],
 }
 
-const ammPool: Call = {
+const ammPool: InstructionInput = {
   program: PROGRAM_IDS.raydiumV4,
-  accounts: accountList(21, { 4: key('amm pool'), 8: COIN, 9: WSOL, 17: USER }),
+  accounts: buildAccountList(21, { 4: addressFor('amm pool'), 8: COIN, 9: WSOL, 17: USER }),
   data: Buffer.concat([Buffer.from([1, 254]), u64le(0), u64le(85), u64le(200)]),
 }
 
 test('a migration leaves the curve for a pool of either kind, which opens in the same instruction', () => {
   for (const [data, protocol, pool, inner] of [
-    ['cf52c091fecf91df', 'raydium_amm_v4', key('amm pool'), ammPool],
-    ['885cc8671cda908c', 'raydium_cpmm', key('cpmm pool'), cpmmPool],
+    ['cf52c091fecf91df', 'raydium_amm_v4', addressFor('amm pool'), ammPool],
+    ['885cc8671cda908c', 'raydium_cpmm', addressFor('cpmm pool'), cpmmPool],
   ] as const) {
-    const { migrations, poolChanges, swaps } = decodeCalls([migrationOf(data, { calls: [inner] })])
+    const { migrations, poolChanges, swaps } = decodeInstructions([
+      migrationOf(data, { calls: [inner] }),
+    ])
     assert.deepEqual(migrations, [
       {
         kind: 'migration',
@@ -308,13 +312,13 @@ test('a migration leaves the curve for a pool of either kind, which opens in the
 
 test('a failed transaction launches and migrates nothing', () => {
   const calls = [launchOf(), tradeOf('faea0d7bd59c13ec'), migrationOf('885cc8671cda908c')]
-  const failed = svmBlock([handTransaction(calls, { success: false })])
-  const { births, swaps, migrations, poolChanges } = decodeBlock(failed, solBooks())
+  const failed = buildSvmBlock([buildSvmTransaction(calls, { success: false })])
+  const { births, swaps, migrations, poolChanges } = decodeBlock(failed, solanaBooks())
   assert.deepEqual([births, swaps, migrations, poolChanges], [[], [], [], []])
 })
 
 test('a recorded sale is net of its fees, and leaves the curve as its event says', () => {
-  const { swaps } = decodeBlock(solRecording('swap_raydium_launchpad_1.json'), solBooks())
+  const { swaps } = decodeBlock(recordedSolanaBlock('swap_raydium_launchpad_1.json'), solanaBooks())
   assert.deepEqual(
     swaps.map(({ amountInRaw, amountOutRaw, curve: after }) => [amountInRaw, amountOutRaw, after]),
     [

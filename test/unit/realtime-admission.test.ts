@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import { makeBoundary } from '../../core/ops/error-boundary.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import { Admission } from '../../serving/realtime/admission.ts'
+import { AdmissionControl } from '../../serving/realtime/admission.ts'
 
 test('pending connections count by address, open ones in all; each call counts once', () => {
-  const admission = new Admission({ connections: 3, pendingPerAddress: 2 })
+  const admission = new AdmissionControl({ connections: 3, pendingPerAddress: 2 })
   const first = admission.opened('a')
   const second = admission.opened('a')
   assert.equal(admission.refusal('a')?.fault.faultName, 'RATE_LIMIT')

@@ -4,12 +4,12 @@ import { localCodec } from '../../core/codec/local.ts'
 import { makeBoundary } from '../../core/ops/error-boundary.ts'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import { makeMeter } from '../../serving/billing/meter.ts'
+import { createMeter } from '../../serving/billing/meter.ts'
 import type { Principal } from '../../serving/interfaces.ts'
-import { Connections } from '../../serving/realtime/connections.ts'
+import { ConnectionRegistry } from '../../serving/realtime/connections.ts'
 import { Hub } from '../../serving/realtime/hub.ts'
 import type { Socket } from '../../serving/realtime/socket.ts'
-import { TOKEN } from '../support/realtime.ts'
+import { TOKEN } from '../support/realtime-stack.ts'
 import { until } from '../support/until.ts'
 
 const PRINCIPAL: Principal = {
@@ -53,14 +53,14 @@ const openConnections = () => {
     nowMs,
     publish: () => undefined,
   })
-  return new Connections({
+  return new ConnectionRegistry({
     hub,
     guard: {
       identify: async () => PRINCIPAL,
       authenticate: () => PRINCIPAL,
       onRevoked: () => () => undefined,
     },
-    meter: makeMeter({ nowMs }),
+    meter: createMeter({ nowMs }),
     freshness: async () => ({}),
     chains: new Set(['eth']),
     connectionLimit: 1,

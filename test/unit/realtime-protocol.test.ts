@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseChannel } from '../../serving/realtime/channel.ts'
+import { parseChannel } from '../../serving/realtime/channel-name.ts'
 import {
-  ERRORS,
-  errorText,
+  formatError,
+  formatPublication,
+  formatPush,
+  formatReply,
+  formatReplyWithPublications,
   MAX_COMMANDS,
+  PROTOCOL_ERRORS,
   parseMessage,
-  publicationText,
-  pushText,
-  replyText,
-  replyWithPublications,
 } from '../../serving/realtime/protocol.ts'
 
 const A = '0x00000000000000000000000000000000000000aA'
@@ -47,22 +47,22 @@ test('a message is read line by line; a trailing newline is not a line', () => {
 })
 
 test('frames are written as stock clients read them', () => {
-  assert.equal(replyText(3, 'unsubscribe'), '{"id":3,"unsubscribe":{}}')
+  assert.equal(formatReply(3, 'unsubscribe'), '{"id":3,"unsubscribe":{}}')
   assert.equal(
-    errorText(8, ERRORS.internal),
+    formatError(8, PROTOCOL_ERRORS.internal),
     '{"id":8,"error":{"code":100,"message":"internal server error","temporary":true}}',
   )
   assert.equal(
-    pushText('a"b', publicationText('{"t":1}', 0)),
+    formatPush('a"b', formatPublication('{"t":1}', 0)),
     '{"push":{"channel":"a\\"b","pub":{"data":{"t":1}}}}',
   )
-  assert.equal(publicationText('{"t":1}', 4_097), '{"data":{"t":1},"offset":4097}')
+  assert.equal(formatPublication('{"t":1}', 4_097), '{"data":{"t":1},"offset":4097}')
   assert.equal(
-    replyWithPublications(4, 'subscribe', { recovered: true }, ['{"data":{}}']),
+    formatReplyWithPublications(4, 'subscribe', { recovered: true }, ['{"data":{}}']),
     '{"id":4,"subscribe":{"recovered":true,"publications":[{"data":{}}]}}',
   )
   assert.equal(
-    replyWithPublications(4, 'history', {}, []),
+    formatReplyWithPublications(4, 'history', {}, []),
     '{"id":4,"history":{"publications":[]}}',
   )
 })

@@ -7,19 +7,30 @@ import { silentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { CHANNELS, channelRow } from '../../schemas/channels.ts'
 import type { CandlestickEvents, Messages, TradeEvents } from '../../schemas/wire.ts'
-import { BATCH_MS, Batches, type Element } from '../../serving/realtime/batches.ts'
-import { COALESCE_MS, Coalescer } from '../../serving/realtime/coalesce.ts'
+import {
+  ArrayBatcher,
+  BATCH_WINDOW_MS,
+  type BatchElement,
+} from '../../serving/realtime/array-batcher.ts'
+import { COALESCE_INTERVAL_MS, Coalescer } from '../../serving/realtime/coalescer.ts'
 import { Connection } from '../../serving/realtime/connection.ts'
 import type { Push } from '../../serving/realtime/fanout.ts'
 import {
   candlePublications,
-  type Desk,
   type Publication,
-  payloadText,
+  type PublishContext,
+  serializePayload,
   tradePublications,
-} from '../../serving/realtime/publish.ts'
-import { freshSession } from '../../serving/realtime/session.ts'
-import { candleAt, POOL, TOKEN, tradeAt, USDC, WALLET } from '../support/realtime.ts'
+} from '../../serving/realtime/publication.ts'
+import { createSession } from '../../serving/realtime/session.ts'
+import {
+  buildCandleEvent,
+  buildTradeEvent,
+  POOL,
+  TOKEN,
+  USDC,
+  WALLET,
+} from '../support/realtime-stack.ts'
 
 const codec = localCodec()
 const META = { chain: 'eth', op: 'OP_APPLY', seq: 1, part: 0 } as const
@@ -30,7 +41,7 @@ const trades = (value: Draft<TradeEvents>) =>
   whole('dex.trade.TradeEvents', { meta: META, ...value })
 const candles = (value: Draft<CandlestickEvents>) =>
   whole('candlestick.CandlestickEvents', { meta: META, ...value })
-const desk = (more: Partial<Desk> = {}): Desk => ({
+const desk = (more: Partial<PublishContext> = {}): PublishContext => ({
   chain: 'eth',
   nameOf: () => undefined,
   priceOf: () => '',
@@ -39,11 +50,14 @@ const desk = (more: Partial<Desk> = {}): Desk => ({
   ...more,
 })
 const textOf = ({ payload, row }: Publication, numbers: 'string' | 'number' = 'string') =>
-  JSON.parse(payloadText(payload, row.keys, numbers))
+  JSON.parse(serializePayload(payload, row.keys, numbers))
 
 test('a trade goes to both tokens and to every wallet, each with its own view', () => {
   const other = '0x00000000000000000000000000000000000000d1'
-  const trade = tradeAt(1, { user_b_account_owner_address: other, was_original_direction: false })
+  const trade = buildTradeEvent(1, {
+    user_b_account_owner_address: other,
+    was_original_direction: false,
+  })
   const found = tradePublications(trades({ events: [trade] }), desk())
   assert.deepEqual(
     found.map((one) => [one.subject, textOf(one).a, textOf(one).k]),
@@ -64,7 +78,7 @@ test('a trade goes to both tokens and to every wallet, each with its own view', 
 })
 
 test('what is not known is left out: decimals, prices, names', () => {
-  const trade = tradeAt(1, { token_a_decimals: null })
+  const trade = buildTradeEvent(1, { token_a_decimals: null })
   const events = [{ ...trade, trade_processed: null }]
   const [first] = tradePublications(trades({ events }), desk())
   assert.ok(first)
@@ -77,7 +91,7 @@ test('what is not known is left out: decimals, prices, names', () => {
 })
 
 test('amounts beyond doubles stay exact; the number mode writes numbers', () => {
-  const trade = tradeAt(1, { user_a_amount: '123456789012345678901234567890' })
+  const trade = buildTradeEvent(1, { user_a_amount: '123456789012345678901234567890' })
   const [first] = tradePublications(trades({ events: [trade] }), desk())
   assert.ok(first)
   assert.equal(textOf(first).sa, '123456789012.34567890123456789')
@@ -88,7 +102,7 @@ test('amounts beyond doubles stay exact; the number mode writes numbers', () => 
 })
 
 test('nothing is made for subjects that nobody wants', () => {
-  const message = trades({ events: [tradeAt(1)] })
+  const message = trades({ events: [buildTradeEvent(1)] })
   assert.deepEqual(tradePublications(message, desk({ wanted: () => false })), [])
 })
 
@@ -96,14 +110,17 @@ test('candles: each dimension and unit has its channel, and no price means no ca
   const pair = [TOKEN, USDC].sort().join('-')
   const message = candles({
     events: [
-      candleAt(0, '2'),
-      candleAt(0, '2', {
+      buildCandleEvent(0, '2'),
+      buildCandleEvent(0, '2', {
         dimension: 'CANDLESTICK_DIMENSION_POOL_ADDRESS',
         dimension_address: POOL,
       }),
-      candleAt(0, '2', { dimension: 'CANDLESTICK_DIMENSION_PAIR', dimension_address: pair }),
-      candleAt(0, '', { open: '', high: '', low: '' }),
-      candleAt(0, '2', { dimension: 'CANDLESTICK_DIMENSION_UNSPECIFIED' }),
+      buildCandleEvent(0, '2', {
+        dimension: 'CANDLESTICK_DIMENSION_PAIR',
+        dimension_address: pair,
+      }),
+      buildCandleEvent(0, '', { open: '', high: '', low: '' }),
+      buildCandleEvent(0, '2', { dimension: 'CANDLESTICK_DIMENSION_UNSPECIFIED' }),
     ],
   })
   const found = candlePublications(message, desk())
@@ -125,7 +142,7 @@ test('candles: an event tells coarser buckets and equal series too; what it does
   const pair = [TOKEN, USDC].sort().join('-')
   const message = candles({
     events: [
-      candleAt(0, '2', {
+      buildCandleEvent(0, '2', {
         resolution: '1s',
         timestamp: '1760000041000',
         coarser: [
@@ -180,10 +197,10 @@ test('candles: an event tells coarser buckets and equal series too; what it does
 test('every payload key is in the table of its family', () => {
   const all = [
     ...tradePublications(
-      trades({ meta: { ...META, op: 'OP_REVERT' }, events: [tradeAt(1)] }),
+      trades({ meta: { ...META, op: 'OP_REVERT' }, events: [buildTradeEvent(1)] }),
       desk(),
     ),
-    ...candlePublications(candles({ events: [candleAt(0, '2')] }), desk()),
+    ...candlePublications(candles({ events: [buildCandleEvent(0, '2')] }), desk()),
   ]
   for (const { payload, row } of all) {
     for (const [key, value] of Object.entries(payload)) {
@@ -200,7 +217,7 @@ test('prefixes and aliases are unique', () => {
 })
 
 const publication = (bucketMs: number, close: string): Publication => {
-  const [one] = candlePublications(candles({ events: [candleAt(0, close)] }), desk())
+  const [one] = candlePublications(candles({ events: [buildCandleEvent(0, close)] }), desk())
   assert.ok(one)
   return { ...one, bucketMs }
 }
@@ -212,14 +229,14 @@ test('coalescing: at once when quiet, then the newest per bucket, oldest bucket 
   assert.deepEqual(coalescer.offer(publication(1, '2'), 10), [])
   assert.deepEqual(coalescer.offer(publication(2, '4'), 20), [])
   assert.deepEqual(coalescer.offer(publication(1, '3'), 30), [])
-  assert.deepEqual(coalescer.due(COALESCE_MS - 1), [])
-  assert.deepEqual(closes(coalescer.due(COALESCE_MS)), ['3', '4'])
-  assert.deepEqual(coalescer.due(COALESCE_MS * 3), [])
-  assert.deepEqual(closes(coalescer.offer(publication(2, '5'), COALESCE_MS * 2)), ['5'])
+  assert.deepEqual(coalescer.due(COALESCE_INTERVAL_MS - 1), [])
+  assert.deepEqual(closes(coalescer.due(COALESCE_INTERVAL_MS)), ['3', '4'])
+  assert.deepEqual(coalescer.due(COALESCE_INTERVAL_MS * 3), [])
+  assert.deepEqual(closes(coalescer.offer(publication(2, '5'), COALESCE_INTERVAL_MS * 2)), ['5'])
 })
 
 test('arrays: what comes within a second goes out together, in order, retractions apart', () => {
-  const batches = new Batches()
+  const batches = new ArrayBatcher()
   const row = channelRow('dex-new-tokens')
   const element = (data: string, retraction = false, subject = 'x') => ({
     row,
@@ -227,28 +244,28 @@ test('arrays: what comes within a second goes out together, in order, retraction
     data,
     retraction,
   })
-  const texts = (found: readonly Element[]) => found.map(({ data }) => data)
+  const texts = (found: readonly BatchElement[]) => found.map(({ data }) => data)
   assert.deepEqual(batches.offer(element('1'), 0), [])
   assert.deepEqual(batches.offer(element('2'), 400), [])
   assert.deepEqual(batches.offer(element('2', true), 500), [])
   assert.deepEqual(batches.offer(element('3'), 600), [])
   assert.deepEqual(batches.offer(element('9', false, 'y'), 700), [])
-  assert.deepEqual(batches.due(BATCH_MS - 1), [])
-  const first = batches.due(BATCH_MS)
+  assert.deepEqual(batches.due(BATCH_WINDOW_MS - 1), [])
+  const first = batches.due(BATCH_WINDOW_MS)
   assert.deepEqual(texts(first), ['[1,2]', '[2]', '[3]'])
   assert.deepEqual(
     first.map(({ retraction }) => retraction),
     [false, true, false],
   )
-  assert.deepEqual(texts(batches.due(BATCH_MS + 700)), ['[9]'])
-  assert.deepEqual(batches.due(BATCH_MS * 9), [])
+  assert.deepEqual(texts(batches.due(BATCH_WINDOW_MS + 700)), ['[9]'])
+  assert.deepEqual(batches.due(BATCH_WINDOW_MS * 9), [])
   batches.offer(element('1'), 0)
   batches.forget('x')
-  assert.deepEqual(batches.due(BATCH_MS * 9), [])
+  assert.deepEqual(batches.due(BATCH_WINDOW_MS * 9), [])
 })
 
 test('an array that is full does not wait', () => {
-  const batches = new Batches()
+  const batches = new ArrayBatcher()
   const row = channelRow('dex-new-tokens')
   const data = `"${'x'.repeat(50_000)}"`
   const offer = () => batches.offer({ row, subject: 'x', data, retraction: false }, 0)
@@ -258,7 +275,7 @@ test('an array that is full does not wait', () => {
     [0, 0, 0, 1],
   )
   assert.equal(JSON.parse(sent[3]?.[0]?.data ?? '').length, 4)
-  assert.deepEqual(batches.due(BATCH_MS), [])
+  assert.deepEqual(batches.due(BATCH_WINDOW_MS), [])
 })
 
 const KIB = 1_024
@@ -276,7 +293,7 @@ const slowConnection = () => {
     close: (code: number) => ends.push(String(code)),
     drop: () => ends.push('dropped'),
   }
-  const session = freshSession('c', {}, { framePings: false, nowMs: 0 })
+  const session = createSession('c', {}, { framePings: false, nowMs: 0 })
   const slow: Connection[] = []
   const connection = new Connection(socket, session, {
     nowMs: () => state.nowMs,

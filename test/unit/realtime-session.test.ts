@@ -2,10 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fault } from '../../core/errors.ts'
 import type { Principal } from '../../serving/interfaces.ts'
-import { step } from '../../serving/realtime/commands.ts'
-import { due, firstPulse, pinged } from '../../serving/realtime/heartbeat.ts'
+import { runCommand } from '../../serving/realtime/dispatch-command.ts'
+import {
+  initialHeartbeat,
+  nextHeartbeatAction,
+  withPingSent,
+} from '../../serving/realtime/heartbeat.ts'
 import { type Command, parseMessage } from '../../serving/realtime/protocol.ts'
-import { freshSession, type Session, type World } from '../../serving/realtime/session.ts'
+import { createSession, type Session, type SessionEnv } from '../../serving/realtime/session.ts'
 
 const TRADES = 'dex-trade:eth_0x00000000000000000000000000000000000000a1'
 const CANDLES = 'dex-candle:eth_0x00000000000000000000000000000000000000a1_1m'
@@ -18,7 +22,7 @@ const PRINCIPAL: Principal = {
   scopes: [],
   expiresAtMs: null,
 }
-const world = (more: Partial<World> = {}): World => ({
+const world = (more: Partial<SessionEnv> = {}): SessionEnv => ({
   nowMs: 1_000_000,
   chains: new Set(['eth']),
   freshness: {},
@@ -35,7 +39,7 @@ const command = (text: string): Command => {
   assert.ok(first, text)
   return first
 }
-const fresh = (): Session => freshSession('client', {}, { framePings: false, nowMs: 1_000_000 })
+const fresh = (): Session => createSession('client', {}, { framePings: false, nowMs: 1_000_000 })
 const connected = (more: Partial<Session> = {}): Session => ({
   ...fresh(),
   phase: 'connected',
@@ -47,7 +51,7 @@ const fault = (name: 'UNAUTHORIZED' | 'FORBIDDEN' | 'DATABASE_ERROR', reason: st
 
 test('connect: what each credential gets', () => {
   const connect = command('{"connect":{"token":"T","name":"js"},"id":1}')
-  const cases: readonly (readonly [Partial<World>, string | number])[] = [
+  const cases: readonly (readonly [Partial<SessionEnv>, string | number])[] = [
     [{}, '{"id":1,"connect":{"client":"client","version":"1.0.0","ping":25,"pong":true}}'],
     [
       { authenticate: () => ({ ...PRINCIPAL, expiresAtMs: 1_000_000 + 86_002_400 }) },
@@ -76,7 +80,7 @@ test('connect: what each credential gets', () => {
     [{ connectionsOf: () => 2 }, 3504],
   ]
   for (const [more, expected] of cases) {
-    const { reply, close } = step(fresh(), connect, world(more))
+    const { reply, close } = runCommand(fresh(), connect, world(more))
     assert.equal(close?.code ?? reply, expected)
   }
 })
@@ -89,15 +93,15 @@ test('the credential of the connect command stands before the one of the upgrade
       return PRINCIPAL
     },
   })
-  const opened = freshSession('c', { token: 'url' }, { framePings: false, nowMs: 1_000_000 })
-  step(opened, command('{"connect":{"token":"own"},"id":1}'), asking)
-  step(
+  const opened = createSession('c', { token: 'url' }, { framePings: false, nowMs: 1_000_000 })
+  runCommand(opened, command('{"connect":{"token":"own"},"id":1}'), asking)
+  runCommand(
     opened,
     command('{"connect":{"headers":{"AUTHORIZATION":"Bearer B","X-Api-Key":"K"}},"id":1}'),
     asking,
   )
-  step(opened, command('{"connect":{"token":"","headers":{"other":"x"}},"id":1}'), asking)
-  step(opened, command('{"connect":{"token":null,"headers":{}},"id":1}'), asking)
+  runCommand(opened, command('{"connect":{"token":"","headers":{"other":"x"}},"id":1}'), asking)
+  runCommand(opened, command('{"connect":{"token":null,"headers":{}},"id":1}'), asking)
   assert.deepEqual(seen, [
     { token: 'own' },
     { authorization: 'Bearer B', apiKey: 'K' },
@@ -108,8 +112,12 @@ test('the credential of the connect command stands before the one of the upgrade
 
 test('after 109 nothing is answered any more', () => {
   const expired = world({ authenticate: () => fault('UNAUTHORIZED', 'expired_token') })
-  const { session } = step(fresh(), command('{"connect":{"token":"T"},"id":1}'), expired)
-  const after = step(session, command(`{"subscribe":{"channel":"${TRADES}"},"id":2}`), expired)
+  const { session } = runCommand(fresh(), command('{"connect":{"token":"T"},"id":1}'), expired)
+  const after = runCommand(
+    session,
+    command(`{"subscribe":{"channel":"${TRADES}"},"id":2}`),
+    expired,
+  )
   assert.deepEqual(after, { session })
 })
 
@@ -118,7 +126,7 @@ test('subscribe: plain, recoverable, recovered, lost', () => {
   const lost = { recover: () => ({ recovered: false, bytes: 0 }) as const }
   const none = { recover: () => ({ recovered: true, publications: [], bytes: 0 }) as const }
   const recover = '"recover":true,"epoch":"E1"'
-  const cases: readonly (readonly [string, Partial<World>, string])[] = [
+  const cases: readonly (readonly [string, Partial<SessionEnv>, string])[] = [
     [`"channel":"${CANDLES}"`, {}, '"subscribe":{}'],
     [`"channel":"${CANDLES}",${recover},"offset":9`, {}, '"subscribe":{}'],
     [`"channel":"${TRADES}"`, {}, `"subscribe":{${state},"offset":8192}`],
@@ -165,7 +173,11 @@ test('subscribe: plain, recoverable, recovered, lost', () => {
     [`"channel":"${TRADES}","tf":{}`, {}, '"error":{"code":107,"message":"bad request"}'],
   ]
   for (const [body, more, expected] of cases) {
-    const { reply } = step(connected(), command(`{"subscribe":{${body}},"id":2}`), world(more))
+    const { reply } = runCommand(
+      connected(),
+      command(`{"subscribe":{${body}},"id":2}`),
+      world(more),
+    )
     assert.equal(reply, `{"id":2,${expected}}`, body)
   }
 })
@@ -173,13 +185,13 @@ test('subscribe: plain, recoverable, recovered, lost', () => {
 test('a node behind the client keeps back what the client has already seen', () => {
   const none = world({ recover: () => ({ recovered: true, publications: [], bytes: 0 }) })
   const asked = `{"subscribe":{"channel":"${TRADES}","recover":true,"epoch":"E1","offset":9000},"id":2}`
-  const [effect] = step(connected(), command(asked), none).effects ?? []
+  const [effect] = runCommand(connected(), command(asked), none).effects ?? []
   assert.equal(effect?.type === 'join' && effect.after, 9_000)
 })
 
 test('refresh: the same account goes on, everything else ends', () => {
   const refresh = command('{"refresh":{"token":"N"},"id":3}')
-  const cases: readonly (readonly [World['authenticate'], string | number])[] = [
+  const cases: readonly (readonly [SessionEnv['authenticate'], string | number])[] = [
     [() => PRINCIPAL, '{"id":3,"refresh":{"client":"client","version":"1.0.0"}}'],
     [
       () => ({ ...PRINCIPAL, expiresAtMs: 1_060_000 }),
@@ -193,7 +205,7 @@ test('refresh: the same account goes on, everything else ends', () => {
     [() => ({ ...PRINCIPAL, expiresAtMs: 999_999 }), 3005],
   ]
   for (const [authenticate, expected] of cases) {
-    const { reply, close } = step(connected(), refresh, world({ authenticate }))
+    const { reply, close } = runCommand(connected(), refresh, world({ authenticate }))
     assert.equal(close?.code ?? reply, expected)
   }
 })
@@ -204,7 +216,7 @@ test('commands: 300 at once, 50 a second after that, then 111 and 3013', () => {
   const run = (count: number, nowMs: number) => {
     const replies: string[] = []
     for (let at = 0; at < count; at += 1) {
-      const outcome = step(session, ping, world({ nowMs }))
+      const outcome = runCommand(session, ping, world({ nowMs }))
       session = outcome.session
       replies.push(outcome.close ? String(outcome.close.code) : (outcome.reply ?? ''))
     }
@@ -217,22 +229,28 @@ test('commands: 300 at once, 50 a second after that, then 111 and 3013', () => {
 })
 
 test('the clock: pings in rhythm, stale, silent, expired, refused', () => {
-  const start = firstPulse(0, () => 0)
+  const start = initialHeartbeat(0, () => 0)
   assert.equal(start.nextPingMs, 12_500)
-  assert.equal(firstPulse(0, () => 0.999_999).nextPingMs, 25_000 - 0.0125)
+  assert.equal(initialHeartbeat(0, () => 0.999_999).nextPingMs, 25_000 - 0.0125)
   const live = connected()
-  assert.equal(due(start, live, 12_499), undefined)
-  assert.equal(due(start, live, 12_500), 'ping')
-  assert.equal(pinged(start, 12_600).nextPingMs, 37_500)
-  assert.equal(pinged(start, 900_000).nextPingMs, 912_500)
-  assert.deepEqual(due(start, live, 60_000), { code: 3012, reason: 'no pong' })
-  assert.deepEqual(due(start, fresh(), 10_000), { code: 3502, reason: 'stale' })
+  assert.equal(nextHeartbeatAction(start, live, 12_499), undefined)
+  assert.equal(nextHeartbeatAction(start, live, 12_500), 'ping')
+  assert.equal(withPingSent(start, 12_600).nextPingMs, 37_500)
+  assert.equal(withPingSent(start, 900_000).nextPingMs, 912_500)
+  assert.deepEqual(nextHeartbeatAction(start, live, 60_000), { code: 3012, reason: 'no pong' })
+  assert.deepEqual(nextHeartbeatAction(start, fresh(), 10_000), { code: 3502, reason: 'stale' })
   const expiring = connected({ principal: { ...PRINCIPAL, expiresAtMs: 1_000 } })
-  assert.equal(due({ ...start, nextPingMs: 99_999 }, expiring, 25_999), undefined)
-  assert.deepEqual(due(start, expiring, 26_000), { code: 3005, reason: 'connection expired' })
+  assert.equal(nextHeartbeatAction({ ...start, nextPingMs: 99_999 }, expiring, 25_999), undefined)
+  assert.deepEqual(nextHeartbeatAction(start, expiring, 26_000), {
+    code: 3005,
+    reason: 'connection expired',
+  })
   const refused = { ...fresh(), phase: 'rejected' } as const
-  assert.equal(due({ ...start, rejectedMs: 9_000 }, refused, 13_999), undefined)
-  assert.equal(due({ ...start, rejectedMs: 9_000 }, refused, 14_000) !== undefined, true)
+  assert.equal(nextHeartbeatAction({ ...start, rejectedMs: 9_000 }, refused, 13_999), undefined)
+  assert.equal(
+    nextHeartbeatAction({ ...start, rejectedMs: 9_000 }, refused, 14_000) !== undefined,
+    true,
+  )
 })
 
 test('fields of another type than the protocol gives them are refused, never converted', () => {
@@ -255,7 +273,11 @@ test('fields of another type than the protocol gives them are refused, never con
     ['history', `"channel":"${TRADES}","reverse":1`],
   ]
   for (const [method, body] of refused) {
-    const { reply, effects } = step(connected(), command(`{"${method}":{${body}},"id":2}`), world())
+    const { reply, effects } = runCommand(
+      connected(),
+      command(`{"${method}":{${body}},"id":2}`),
+      world(),
+    )
     assert.equal(reply, '{"id":2,"error":{"code":107,"message":"bad request"}}', body)
     assert.equal(effects, undefined)
   }
@@ -265,7 +287,7 @@ test('fields of another type than the protocol gives them are refused, never con
     '"headers":[]',
     '"headers":{"x-api-key":[1]}',
   ]) {
-    const { close } = step(fresh(), command(`{"connect":{${body}},"id":1}`), world())
+    const { close } = runCommand(fresh(), command(`{"connect":{${body}},"id":1}`), world())
     assert.equal(close?.code, 3501, body)
   }
 })
@@ -273,15 +295,15 @@ test('fields of another type than the protocol gives them are refused, never con
 test('a field that is null is a field that is absent', () => {
   const nulls = '"recover":null,"epoch":null,"offset":null,"flag":null,"token":null'
   const asked = command(`{"subscribe":{"channel":"${TRADES}",${nulls}},"id":2}`)
-  const { reply } = step(connected(), asked, world())
+  const { reply } = runCommand(connected(), asked, world())
   assert.match(reply ?? '', /"subscribe":\{"recoverable":true/)
   const history = `{"history":{"channel":"${TRADES}","limit":1,"since":{"offset":null,"epoch":null}},"id":3}`
-  assert.match(step(connected(), command(history), world()).reply ?? '', /"offset":4097/)
+  assert.match(runCommand(connected(), command(history), world()).reply ?? '', /"offset":4097/)
 })
 
 test('history and recovery share one budget of bytes, which time gives back', () => {
   const page = { publications: ['{"data":{}}'], bytes: 600 * 1_024 }
-  const reading = (nowMs: number): World =>
+  const reading = (nowMs: number): SessionEnv =>
     world({
       nowMs,
       historyOf: () => page,
@@ -291,20 +313,20 @@ test('history and recovery share one budget of bytes, which time gives back', ()
   const recover = command(
     `{"subscribe":{"channel":"${TRADES}","recover":true,"epoch":"E1","offset":1,"flag":2},"id":3}`,
   )
-  const first = step(connected(), history, reading(1_000_000))
+  const first = runCommand(connected(), history, reading(1_000_000))
   assert.deepEqual(first.effects, [{ type: 'bill', bytes: page.bytes }])
-  const second = step(first.session, recover, reading(1_000_000))
+  const second = runCommand(first.session, recover, reading(1_000_000))
   assert.match(second.reply ?? '', /"code":112/)
-  const third = step(second.session, history, reading(1_000_000))
+  const third = runCommand(second.session, history, reading(1_000_000))
   assert.match(third.reply ?? '', /"code":111.*"temporary":true/)
   assert.equal(third.effects, undefined)
   const plain = command(`{"subscribe":{"channel":"${TRADES}"},"id":4}`)
-  assert.match(step(third.session, plain, reading(1_000_000)).reply ?? '', /"subscribe"/)
-  const later = step(third.session, history, reading(1_002_000))
+  assert.match(runCommand(third.session, plain, reading(1_000_000)).reply ?? '', /"subscribe"/)
+  const later = runCommand(third.session, history, reading(1_002_000))
   assert.match(later.reply ?? '', /"history"/)
 })
 
 test('a name that is too long is not remembered', () => {
   const connect = command(`{"connect":{"token":"T","name":"${'x'.repeat(90_000)}"},"id":1}`)
-  assert.equal(step(fresh(), connect, world()).session.name, '')
+  assert.equal(runCommand(fresh(), connect, world()).session.name, '')
 })

@@ -5,13 +5,13 @@ import { localCodec } from '../../core/codec/local.ts'
 import type { ChannelKey } from '../../schemas/channel-keys.ts'
 import { CHANNELS } from '../../schemas/channels.ts'
 import type { Messages } from '../../schemas/wire.ts'
-import { type Desk, payloadText } from '../../serving/realtime/publish.ts'
-import { STREAMS } from '../../serving/realtime/streams.ts'
+import { type PublishContext, serializePayload } from '../../serving/realtime/publication.ts'
+import { STREAM_BY_SUFFIX } from '../../serving/realtime/topic-streams.ts'
 
 const codec = localCodec()
 const META = { chain: 'sol', op: 'OP_APPLY', seq: 4, block_time: 1_700_000_000_000 } as const
 const MINT = 'So11111111111111111111111111111111111111112'
-const DESK: Desk = {
+const DESK: PublishContext = {
   chain: 'sol',
   nameOf: () => ({ name: 'Frog', symbol: 'FROG', decimals: 6 }),
   priceOf: () => '0.25',
@@ -32,7 +32,7 @@ const read = <Name extends keyof Messages>(
   message: Name,
   value: Draft<Messages[Name]>,
 ): readonly Read[] => {
-  const stream = STREAMS.get(suffix)
+  const stream = STREAM_BY_SUFFIX.get(suffix)
   assert.ok(stream, suffix)
   const { publications } = stream.read(codec, codec.encode(message, value), DESK)
   return publications.map(({ row, subject, payload, retraction }) => ({
@@ -40,7 +40,7 @@ const read = <Name extends keyof Messages>(
     subject,
     keys: row.keys,
     retraction,
-    data: JSON.parse(payloadText(payload, row.keys, 'string')),
+    data: JSON.parse(serializePayload(payload, row.keys, 'string')),
   }))
 }
 
@@ -282,7 +282,7 @@ test('a retraction of a pool event sends liquidity as it was before the event', 
 })
 
 test('every family is fed by a topic that the hub reads', () => {
-  const fed = new Set([...STREAMS.keys()])
+  const fed = new Set([...STREAM_BY_SUFFIX.keys()])
   assert.equal(CHANNELS.length >= 17, true)
   assert.equal(fed.size, new Set(CHANNELS.map(({ topic }) => topic)).size)
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nodeReceipt } from '../../ingestors/evm/source/ethers-receipt.ts'
 import { recordedBlock } from '../../ingestors/recorded/files.ts'
-import { chainRecordingJson } from '../support/chain-recordings.ts'
+import { chainRecordingJson } from '../support/recordings/evm-chains.ts'
 
 type Json = Record<string, unknown>
 const RECEIPT = 'zksync/receipt_eth_withdrawal-to-different-address.json'

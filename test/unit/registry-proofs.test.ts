@@ -19,8 +19,8 @@ import {
 import { nodeFacts } from '../../ingestors/evm/metadata/reader.ts'
 import type { CallAnswer, StateReader } from '../../ingestors/follow/contract.ts'
 import type { PoolFact } from '../../schemas/events.ts'
-import { handBlock } from '../support/hand-chain.ts'
-import { POOL, ROUTER, TOKEN_A, TOKEN_B } from '../support/made-up-chain.ts'
+import { POOL, ROUTER, TOKEN_A, TOKEN_B } from '../support/builders/dex-logs.ts'
+import { buildEvmBlock } from '../support/builders/evm-block.ts'
 
 const ABI = parseAbi([
   'function get_coins(address) view returns (address[8])',
@@ -309,7 +309,7 @@ test('all tokens of a proven pool are asked for, also those behind its coins', a
   const { pools } = await learn(
     { reader: nodeFacts(reader, book), known: { token: () => undefined, pool: () => undefined } },
     { pools: [{ address: POOL, family: 'curve' }], tokens: [] },
-    handBlock({ height: 100 }, []),
+    buildEvmBlock({ height: 100 }, []),
     new AbortController().signal,
   )
   assert.equal(pools[0]?.proven, true)

@@ -7,9 +7,13 @@ import { factTable } from '../../ingestors/decode/metadata-table.ts'
 import type { ChainOp, Position } from '../../ingestors/follow/contract.ts'
 import { type Recordings, recordedSource } from '../../ingestors/recorded/replay.ts'
 import { CHAINS } from '../../schemas/chains.ts'
-import { COIN, COIN_POOL, USDC, WETH } from '../support/hand-chain.ts'
-import { recordingNames, recordingPath } from '../support/recordings.ts'
-import { solJson, solNames, solPath } from '../support/sol-recordings.ts'
+import { TOKEN, TOKEN_POOL, USDC, WETH } from '../support/builders/evm-block.ts'
+import { recordingNames, recordingPath } from '../support/recordings/ethereum.ts'
+import {
+  solanaRecordingJson,
+  solanaRecordingNames,
+  solanaRecordingPath,
+} from '../support/recordings/solana.ts'
 
 const { signal } = new AbortController()
 const FILES = recordingNames().map(recordingPath)
@@ -57,7 +61,7 @@ test('recordings are ordered by height and end with a FINALIZE', async () => {
 })
 
 test('a recording is published at the commitment of its chain', async () => {
-  const [slot = ''] = solNames().map(solPath)
+  const [slot = ''] = solanaRecordingNames().map(solanaRecordingPath)
   const sol = await open({ chain: CHAINS.sol, files: [slot] })
   assert.equal(sol.commitment, 'confirmed')
   assert.equal((await open()).commitment, 'processed')
@@ -117,31 +121,31 @@ test('a file that is not a recording is refused by its name', async () => {
 })
 
 test('facts files give tokens and proven pools, a list alone is tokens', async () => {
-  const tokens = [{ token: COIN.toUpperCase().replace('0X', '0x'), decimals: 9, origin: 'docs' }]
-  const pools = [{ pool: COIN_POOL, token0: COIN, token1: WETH, protocol: 'uniswap_v2' }]
+  const tokens = [{ token: TOKEN.toUpperCase().replace('0X', '0x'), decimals: 9, origin: 'docs' }]
+  const pools = [{ pool: TOKEN_POOL, token0: TOKEN, token1: WETH, protocol: 'uniswap_v2' }]
   const table = factTable({ tokens, pools })
   assert.deepEqual(table.tokens, [
-    { address: COIN, decimals: 9, name: null, symbol: null, totalSupplyRaw: null },
+    { address: TOKEN, decimals: 9, name: null, symbol: null, totalSupplyRaw: null },
   ])
   assert.deepEqual(
     table.pools.map(({ address, proven }) => [address, proven]),
-    [[COIN_POOL, true]],
+    [[TOKEN_POOL, true]],
   )
   assert.deepEqual(factTable(tokens), { tokens: table.tokens, pools: [] })
   const { facts } = await open({ files: [], facts: table })
   const [reference] = CHAINS.eth.referencePools
-  const asked = [COIN_POOL, reference.pool].map((address) => ({ address, family: 'uniswap_v2' }))
+  const asked = [TOKEN_POOL, reference.pool].map((address) => ({ address, family: 'uniswap_v2' }))
   const [block] = (await all(await open())).flatMap((op) => (op.op === 'apply' ? [op.block] : []))
   assert.ok(block)
-  const learned = await facts.read({ pools: asked, tokens: [COIN, USDC] }, block, signal)
+  const learned = await facts.read({ pools: asked, tokens: [TOKEN, USDC] }, block, signal)
   assert.deepEqual(
     learned.tokens.map(({ address }) => address),
-    [COIN],
+    [TOKEN],
   )
   assert.deepEqual(
     learned.pools.map(({ address, proven }) => [address, proven]),
     [
-      [COIN_POOL, true],
+      [TOKEN_POOL, true],
       [reference.pool, true],
     ],
   )
@@ -150,10 +154,10 @@ test('facts files give tokens and proven pools, a list alone is tokens', async (
 test('a wrong facts file says where it is wrong', () => {
   for (const [json, message] of [
     [{ tokens: [{ token: 'x' }] }, /\/tokens\/0\/token/],
-    [[{ token: COIN, decimals: 300 }], /\/tokens\/0\/decimals/],
+    [[{ token: TOKEN, decimals: 300 }], /\/tokens\/0\/decimals/],
     ['text', /facts/],
     [
-      { pools: [{ pool: COIN_POOL, token0: COIN, token1: WETH, protocol: 'nodex' }] },
+      { pools: [{ pool: TOKEN_POOL, token0: TOKEN, token1: WETH, protocol: 'nodex' }] },
       /no protocol/,
     ],
   ] as const) {
@@ -162,7 +166,7 @@ test('a wrong facts file says where it is wrong', () => {
 })
 
 test('Solana transactions of one slot make one block, in one order whatever the files', async () => {
-  const files = solNames().map(solPath)
+  const files = solanaRecordingNames().map(solanaRecordingPath)
   const open = (names: readonly string[]) =>
     recordedSource({ chain: CHAINS.sol, files: names, log: silentLogger() })
   const source = await open(files)
@@ -188,7 +192,7 @@ test('Solana transactions of one slot make one block, in one order whatever the 
 })
 
 test('a whole Solana block names the slot of a transaction that was recorded apart', async () => {
-  const alone = solJson('buy_token_pumpfun_1.json').getTransaction as { slot: number }
+  const alone = solanaRecordingJson('buy_token_pumpfun_1.json').getTransaction as { slot: number }
   const block = {
     slot: alone.slot,
     blockhash: `${'5'.repeat(43)}`,

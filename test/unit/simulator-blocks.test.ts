@@ -10,9 +10,9 @@ import {
   toRlp,
 } from 'viem'
 import { blockToJson, receiptsToJson, transactionToJson } from '../../simulator/evm/blocks.ts'
-import { madeBlocks } from '../support/made-blocks.ts'
+import { buildSimulatedEvmBlocks } from '../support/builders/simulated-evm-blocks.ts'
 
-const { producer, blocks } = madeBlocks(
+const { producer, blocks } = buildSimulatedEvmBlocks(
   { seed: 11, ratePerSecond: 3, genesisMs: 1_735_689_600_000 },
   45,
 )

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { silentLogger } from '../../core/ops/logger.ts'
 import { type EvmChain, FINAL_DEPTH, openChain } from '../../simulator/evm/chain.ts'
 import { orphanedRangeAt } from '../../simulator/node/schedule.ts'
-import { madeBlocks } from '../support/made-blocks.ts'
+import { buildSimulatedEvmBlocks } from '../support/builders/simulated-evm-blocks.ts'
 import { until } from '../support/until.ts'
 
 const GENESIS_MS = 1_735_689_600_000
@@ -43,7 +43,7 @@ const folder = (): Promise<string> => mkdtemp(join(tmpdir(), 'chain-'))
 
 test('the same seed gives the same blocks byte for byte, another seed others', () => {
   const text = (seed: number): string =>
-    JSON.stringify(madeBlocks({ ...SPEC, seed }, 30).blocks, (_, value) =>
+    JSON.stringify(buildSimulatedEvmBlocks({ ...SPEC, seed }, 30).blocks, (_, value) =>
       typeof value === 'bigint' ? value.toString() : value,
     )
   const once = text(5)

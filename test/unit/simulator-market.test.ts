@@ -4,11 +4,11 @@ import { decodeEventLog, decodeFunctionResult, encodeFunctionData, type Hex, par
 import { callContract } from '../../simulator/evm/contract-calls.ts'
 import type { RawLog } from '../../simulator/evm/event-logs.ts'
 import type { Pool } from '../../simulator/evm/scenario.ts'
-import { madeBlocks } from '../support/made-blocks.ts'
+import { buildSimulatedEvmBlocks } from '../support/builders/simulated-evm-blocks.ts'
 
 const HEIGHT = 150
 
-const { producer, blocks, state } = madeBlocks(
+const { producer, blocks, state } = buildSimulatedEvmBlocks(
   { seed: 21, ratePerSecond: 4, genesisMs: 1_735_689_600_000 },
   HEIGHT,
 )

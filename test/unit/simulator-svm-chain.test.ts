@@ -8,7 +8,10 @@ import type { SealedBlock } from '../../simulator/svm/blocks.ts'
 import { FINAL_DEPTH, openChain, type SolanaChain } from '../../simulator/svm/chain.ts'
 import { programLogsOf } from '../../simulator/svm/program-logs.ts'
 import { SLOT_MS, slotAt } from '../../simulator/svm/slots.ts'
-import { madeSvmBlocks, printed } from '../support/svm-blocks.ts'
+import {
+  buildSimulatedSvmBlocks,
+  toRpcTransactions,
+} from '../support/builders/simulated-svm-blocks.ts'
 import { until } from '../support/until.ts'
 
 const GENESIS_MS = 1_735_689_600_000
@@ -57,8 +60,8 @@ const linked = (blocks: readonly SealedBlock[]): void => {
 
 test('the same seed gives the same blocks byte for byte, another seed others', () => {
   const text = (seed: number): string => {
-    const { blocks } = madeSvmBlocks({ ...SPEC, seed }, 60)
-    return JSON.stringify(blocks.map((block) => [block.hash, block.slot, printed(block)]))
+    const { blocks } = buildSimulatedSvmBlocks({ ...SPEC, seed }, 60)
+    return JSON.stringify(blocks.map((block) => [block.hash, block.slot, toRpcTransactions(block)]))
   }
   const once = text(5)
   assert.ok(once.length > 200_000)
@@ -77,8 +80,8 @@ test('a chain that goes on from a checkpoint is the one that never stopped', asy
   assert.deepEqual(await hashes(second.chain), await hashes(whole.chain))
   const old = await second.chain.block(40)
   assert.deepEqual(
-    printed(old ?? second.chain.head()),
-    printed((await whole.chain.block(40)) ?? whole.chain.head()),
+    toRpcTransactions(old ?? second.chain.head()),
+    toRpcTransactions((await whole.chain.block(40)) ?? whole.chain.head()),
   )
   linked(await blocksOf(second.chain))
   await second.chain.stop()
@@ -120,7 +123,7 @@ test('scheduled reorgs leave the canonical chain as it was', async () => {
   const seen = new Set<string>()
   watched.chain.onHead(({ hash }) => seen.add(hash))
   for (let height = 6; height <= 40; height += 1) await watched.moveTo(height)
-  const canonical = madeSvmBlocks(SPEC, 40).blocks.map(({ hash }) => hash)
+  const canonical = buildSimulatedSvmBlocks(SPEC, 40).blocks.map(({ hash }) => hash)
   const orphaned = [...seen].filter((hash) => !canonical.includes(hash))
   assert.ok(orphaned.length >= 4, `${orphaned.length} orphaned blocks`)
   linked(await blocksOf(watched.chain))
@@ -132,7 +135,7 @@ test('the rate is kept, whatever it is, and tokens come to an end of their curve
     [2, 900],
     [40, 80],
   ] as const) {
-    const made = madeSvmBlocks({ ...SPEC, ratePerSecond }, blocks).blocks
+    const made = buildSimulatedSvmBlocks({ ...SPEC, ratePerSecond }, blocks).blocks
     const lines = made
       .flatMap(({ transactions }) => transactions)
       .filter(({ failure }) => failure === undefined)

@@ -3,13 +3,13 @@ import { before, test } from 'node:test'
 import { base58Decode } from '../../core/base58.ts'
 import type { SealedBlock } from '../../simulator/svm/blocks.ts'
 import {
-  instructionsOf,
-  keysOf,
-  madeSvmBlocks,
-  type PrintedTokens,
-  type PrintedTransaction,
-  printed,
-} from '../support/svm-blocks.ts'
+  buildSimulatedSvmBlocks,
+  executedInstructions,
+  type RpcTokenBalance,
+  type RpcTransaction,
+  toRpcTransactions,
+  transactionAccounts,
+} from '../support/builders/simulated-svm-blocks.ts'
 
 const SPEC = { seed: 1, ratePerSecond: 5, genesisMs: 1_735_689_600_000 }
 const TOKEN_PROGRAMS = new Set([
@@ -20,13 +20,13 @@ const WSOL = 'So11111111111111111111111111111111111111112'
 
 let blocks: readonly SealedBlock[]
 let leaders: readonly string[]
-let tape: readonly { readonly block: SealedBlock; readonly tx: PrintedTransaction }[]
+let tape: readonly { readonly block: SealedBlock; readonly tx: RpcTransaction }[]
 
 before(() => {
-  const made = madeSvmBlocks(SPEC, 300)
+  const made = buildSimulatedSvmBlocks(SPEC, 300)
   blocks = made.blocks
   leaders = made.producer.world.validators.map(({ identity }) => identity.address)
-  tape = blocks.flatMap((block) => printed(block).map((tx) => ({ block, tx })))
+  tape = blocks.flatMap((block) => toRpcTransactions(block).map((tx) => ({ block, tx })))
 })
 
 const sum = (numbers: readonly number[]): bigint =>
@@ -46,7 +46,7 @@ test('a balance before is the one that stood after the last transaction of that 
   const tokens = new Map<string, string>()
   let seen = 0
   for (const [at, { block, tx }] of tape.entries()) {
-    const keys = keysOf(tx)
+    const keys = transactionAccounts(tx)
     const { preBalances, postBalances, preTokenBalances, postTokenBalances } = tx.meta
     keys.forEach((key, index) => {
       const held = lamports.get(key)
@@ -69,8 +69,8 @@ test('a balance before is the one that stood after the last transaction of that 
 })
 
 /** What token instructions alone make of the balances before; undefined = no such account. */
-const replayed = (tx: PrintedTransaction): ReadonlyMap<string, bigint> => {
-  const keys = keysOf(tx)
+const replayed = (tx: RpcTransaction): ReadonlyMap<string, bigint> => {
+  const keys = transactionAccounts(tx)
   const held = new Map<string, bigint>()
   for (const { accountIndex, uiTokenAmount } of tx.meta.preTokenBalances)
     held.set(keys[accountIndex] ?? '', BigInt(uiTokenAmount.amount))
@@ -80,7 +80,7 @@ const replayed = (tx: PrintedTransaction): ReadonlyMap<string, bigint> => {
     held.set(key, (held.get(key) ?? 0n) + amount)
   }
   const wrapped = new Map<string, bigint>()
-  for (const { programIdIndex, accounts, data } of instructionsOf(tx)) {
+  for (const { programIdIndex, accounts, data } of executedInstructions(tx)) {
     const bytes = Buffer.from(base58Decode(data) ?? [])
     const program = keys[programIdIndex] ?? ''
     const [first, second, third] = accounts
@@ -111,7 +111,7 @@ test('token instructions alone lead from the balances before to those after', ()
       assert.deepEqual(tx.meta.preTokenBalances, tx.meta.postTokenBalances)
       continue
     }
-    const keys = keysOf(tx)
+    const keys = transactionAccounts(tx)
     const isMigration = tx.meta.logMessages.includes('Program log: Instruction: Migrate')
     if (isMigration) {
       migrations += 1
@@ -151,7 +151,7 @@ test('a failed transaction moves nothing but its fee, and shows how far it came'
 })
 
 test('token balances are printed as nodes print them', () => {
-  const tokens: PrintedTokens[] = tape.flatMap(({ tx }) => [...tx.meta.postTokenBalances])
+  const tokens: RpcTokenBalance[] = tape.flatMap(({ tx }) => [...tx.meta.postTokenBalances])
   for (const { uiTokenAmount, mint, programId } of tokens) {
     const { amount, decimals, uiAmount, uiAmountString } = uiTokenAmount
     assert.ok(TOKEN_PROGRAMS.has(programId))
@@ -177,6 +177,8 @@ test('every kind of transaction is there', () => {
   assert.ok(text.some((lines) => lines.includes('ray_log')))
   const versions = tape.map(({ tx }) => tx.version)
   assert.ok(versions.includes(0) && versions.includes('legacy'))
-  const votes = tape.filter(({ tx }) => keysOf(tx).some((key) => key.startsWith('Vote111')))
+  const votes = tape.filter(({ tx }) =>
+    transactionAccounts(tx).some((key) => key.startsWith('Vote111')),
+  )
   assert.equal(votes.length, (blocks.length - 1) * 2)
 })

@@ -3,21 +3,26 @@ import { before, test } from 'node:test'
 import { base58Decode, base58Encode } from '../../core/base58.ts'
 import { transactionToJson } from '../../simulator/svm/transaction-json.ts'
 import type { SealedTransaction } from '../../simulator/svm/transactions.ts'
-import { instructionsOf, keysOf, madeSvmBlocks, printed } from '../support/svm-blocks.ts'
+import {
+  buildSimulatedSvmBlocks,
+  executedInstructions,
+  toRpcTransactions,
+  transactionAccounts,
+} from '../support/builders/simulated-svm-blocks.ts'
 
 const SPEC = { seed: 4, ratePerSecond: 6, genesisMs: 1_735_689_600_000 }
 let sealed: readonly SealedTransaction[]
-let tape: ReturnType<typeof printed>
+let tape: ReturnType<typeof toRpcTransactions>
 
 before(() => {
-  const { blocks } = madeSvmBlocks(SPEC, 200)
+  const { blocks } = buildSimulatedSvmBlocks(SPEC, 200)
   sealed = blocks.flatMap(({ transactions }) => transactions)
-  tape = blocks.flatMap(printed)
+  tape = blocks.flatMap(toRpcTransactions)
 })
 
 test('log lines are a well-formed stack that names the instructions that ran', () => {
   for (const tx of tape) {
-    const keys = keysOf(tx)
+    const keys = transactionAccounts(tx)
     const stack: string[] = []
     const invoked: [string, number][] = []
     for (const line of tx.meta.logMessages) {
@@ -37,7 +42,7 @@ test('log lines are a well-formed stack that names the instructions that ran', (
     assert.deepEqual(stack, [])
     assert.deepEqual(
       invoked,
-      instructionsOf(tx).map((one) => [keys[one.programIdIndex], one.stackHeight]),
+      executedInstructions(tx).map((one) => [keys[one.programIdIndex], one.stackHeight]),
     )
   }
 })
@@ -46,7 +51,7 @@ test('accounts are named by their place: signers first, then tables, writable be
   let withTables = 0
   for (const tx of tape) {
     const { message, signatures } = tx.transaction
-    const keys = keysOf(tx)
+    const keys = transactionAccounts(tx)
     const { header } = message
     assert.equal(new Set(keys).size, keys.length)
     assert.equal(signatures.length, header.numRequiredSignatures)
@@ -57,7 +62,7 @@ test('accounts are named by their place: signers first, then tables, writable be
     assert.equal(lookups.flatMap((one) => one.writableIndexes).length, writable.length)
     assert.equal(lookups.flatMap((one) => one.readonlyIndexes).length, readonly.length)
     if (lookups.length > 0) withTables += 1
-    for (const one of instructionsOf(tx)) {
+    for (const one of executedInstructions(tx)) {
       assert.ok(one.accounts.every((place) => place < keys.length))
       if (one.stackHeight === 1) assert.ok(one.programIdIndex < message.accountKeys.length)
     }
@@ -150,6 +155,6 @@ test('signatures, hashes and addresses have their length', () => {
   for (const tx of tape) {
     for (const signature of tx.transaction.signatures)
       assert.equal(base58Decode(signature)?.length, 64)
-    for (const key of keysOf(tx)) assert.equal(base58Decode(key)?.length, 32)
+    for (const key of transactionAccounts(tx)) assert.equal(base58Decode(key)?.length, 32)
   }
 })

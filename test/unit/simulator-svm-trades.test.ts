@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { base58Decode, base58Encode } from '../../core/base58.ts'
 import {
-  instructionsOf,
-  keysOf,
-  madeSvmBlocks,
-  type PrintedInstruction,
-  type PrintedTransaction,
-  printed,
-} from '../support/svm-blocks.ts'
+  buildSimulatedSvmBlocks,
+  executedInstructions,
+  type RpcInstruction,
+  type RpcTransaction,
+  toRpcTransactions,
+  transactionAccounts,
+} from '../support/builders/simulated-svm-blocks.ts'
 
 const SPEC = { seed: 1, ratePerSecond: 5, genesisMs: 1_735_689_600_000 }
 const PUMP = '6EF8rrecthR5Dkzon8Nwu78hRvfCKubJ14M5uBEwF6P'
@@ -29,7 +29,7 @@ const EVENT = {
 } as const
 
 interface Seen {
-  readonly tx: PrintedTransaction
+  readonly tx: RpcTransaction
   readonly program: string
   /** Discriminator and fields, without the tag. */
   readonly event: Buffer
@@ -37,18 +37,18 @@ interface Seen {
   readonly at: number
 }
 
-let tape: readonly PrintedTransaction[]
+let tape: readonly RpcTransaction[]
 let events: readonly Seen[]
 
-const bytesOf = ({ data }: PrintedInstruction): Buffer => Buffer.from(base58Decode(data) ?? [])
+const bytesOf = ({ data }: RpcInstruction): Buffer => Buffer.from(base58Decode(data) ?? [])
 
 before(() => {
-  tape = madeSvmBlocks(SPEC, 420)
-    .blocks.flatMap(printed)
+  tape = buildSimulatedSvmBlocks(SPEC, 420)
+    .blocks.flatMap(toRpcTransactions)
     .filter(({ meta }) => meta.err === null)
   events = tape.flatMap((tx) => {
-    const keys = keysOf(tx)
-    return instructionsOf(tx).flatMap((instruction, at) => {
+    const keys = transactionAccounts(tx)
+    return executedInstructions(tx).flatMap((instruction, at) => {
       const bytes = bytesOf(instruction)
       const program = keys[instruction.programIdIndex] ?? ''
       if (bytes.toString('hex', 0, 8) !== TAG) return []
@@ -65,13 +65,13 @@ const u64 = (bytes: Buffer, at: number): bigint => bytes.readBigUInt64LE(at)
 const up = (value: bigint, by: bigint): bigint => (value % by === 0n ? value / by : value / by + 1n)
 
 /** Amounts of the token transfers right below an instruction, in order. */
-const transfersBelow = (tx: PrintedTransaction, at: number): readonly bigint[] => {
-  const list = instructionsOf(tx)
+const transfersBelow = (tx: RpcTransaction, at: number): readonly bigint[] => {
+  const list = executedInstructions(tx)
   const height = list[at]?.stackHeight ?? 0
   const amounts: bigint[] = []
   for (const below of list.slice(at + 1)) {
     if (below.stackHeight <= height) break
-    const program = keysOf(tx)[below.programIdIndex] ?? ''
+    const program = transactionAccounts(tx)[below.programIdIndex] ?? ''
     const bytes = bytesOf(below)
     if (
       below.stackHeight === height + 1 &&
@@ -85,7 +85,7 @@ const transfersBelow = (tx: PrintedTransaction, at: number): readonly bigint[] =
 
 /** Place of the instruction that emitted an event. */
 const callerOf = ({ tx, at }: Seen): number => {
-  const list = instructionsOf(tx)
+  const list = executedInstructions(tx)
   for (let place = at; place >= 0; place -= 1)
     if ((list[place]?.stackHeight ?? 0) < (list[at]?.stackHeight ?? 0)) return place
   throw new Error('an event without a caller')
@@ -219,12 +219,12 @@ test('pool trades are a constant product with fees on top, and move what they sa
     assert.equal(userSide, isBuy ? (poolSide ?? 0n) + fees : (poolSide ?? 0n) - fees)
     const moved = transfersBelow(seen.tx, callerOf(seen))
     assert.deepEqual(moved, [base, isBuy ? poolSide : userSide, protocol, creator])
-    const call = instructionsOf(seen.tx)[callerOf(seen)]
+    const call = executedInstructions(seen.tx)[callerOf(seen)]
     assert.equal(
-      keysOf(seen.tx)[call?.accounts[4] ?? -1],
+      transactionAccounts(seen.tx)[call?.accounts[4] ?? -1],
       'So11111111111111111111111111111111111111112',
     )
-    assert.equal(keysOf(seen.tx)[call?.accounts[0] ?? -1], key(event, 120))
+    assert.equal(transactionAccounts(seen.tx)[call?.accounts[0] ?? -1], key(event, 120))
   }
 })
 
@@ -232,12 +232,12 @@ test('Raydium swaps log what they move, and keep their product', () => {
   let count = 0
   const tags = new Set<number>()
   for (const tx of tape) {
-    const keys = keysOf(tx)
+    const keys = transactionAccounts(tx)
     const logged = tx.meta.logMessages.flatMap((line) => {
       const text = /^Program log: ray_log: (.+)$/.exec(line)?.[1]
       return text === undefined ? [] : [Buffer.from(text, 'base64')]
     })
-    const list = instructionsOf(tx)
+    const list = executedInstructions(tx)
     const calls = list.flatMap((call, at) => (keys[call.programIdIndex] === RAYDIUM ? [at] : []))
     assert.equal(logged.length, calls.length)
     calls.forEach((at, place) => {

@@ -10,7 +10,13 @@ import { insertToken } from '../../processors/sinks/runner.ts'
 import { SINKS } from '../../processors/sinks/tables.ts'
 import { tradeRows } from '../../processors/sinks/trade-rows.ts'
 import type { TradeEvents } from '../../schemas/wire.ts'
-import { blockEventOf, metaOf, type TapeOp, type TapeTrade, tradeEventOf } from '../support/tape.ts'
+import {
+  type TapeOp,
+  type TapeTrade,
+  tapeBlockEvent,
+  tapeMeta,
+  tapeTradeEvent,
+} from '../support/builders/trade-tape.ts'
 
 const TABLES = new URL('../../schemas/tables/', import.meta.url)
 const ddl = readdirSync(TABLES)
@@ -41,8 +47,8 @@ const tradesOf = (op: TapeOp['op'], change: Partial<TapeTrade> = {}): TradeEvent
     trades: [{ ...trade, ...change }],
   }
   return {
-    meta: metaOf({ op, seq: 9, block, finalHeight: 0 }),
-    events: [tradeEventOf(block, 0)],
+    meta: tapeMeta({ op, seq: 9, block, finalHeight: 0 }),
+    events: [tapeTradeEvent(block, 0)],
   }
 }
 
@@ -84,7 +90,7 @@ test('a retraction is the same key with a newer version and a mark', () => {
   const [reverted] = tradeRows({
     ...tradesOf('revert'),
     meta: {
-      ...metaOf({
+      ...tapeMeta({
         op: 'revert',
         seq: 10,
         block: { height: 5, hash: '0xb5', parent: '0xb4', timeMs: 1_700_000_000_123, trades: [] },
@@ -115,7 +121,7 @@ test('a block row counts its trades by partition; FINALIZE is the final row of t
     finalHeight: 4,
   }
   const span = { base_offset: 0, records: 1 }
-  const block = blockEventOf(op, [
+  const block = tapeBlockEvent(op, [
     { ...span, topic: 'eth.dex.trades', partition: 2, events: 7 },
     { ...span, topic: 'eth.dex.trades', partition: 0, events: 1 },
     { ...span, topic: 'eth.dex.pools', partition: 1, events: 20 },
@@ -126,7 +132,7 @@ test('a block row counts its trades by partition; FINALIZE is the final row of t
     [8, [1, 0, 7], 28],
   )
   assert.deepEqual(finalityRows(block), [])
-  const final = blockEventOf({ ...op, op: 'finalize' })
+  const final = tapeBlockEvent({ ...op, op: 'finalize' })
   assert.deepEqual(blockRows(final), [])
   assert.equal(finalityRows(final)[0]?.final_slot, 4)
 })

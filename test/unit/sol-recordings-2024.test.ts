@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { Decoded } from '../../schemas/events.ts'
-import { solBooks, solRecording } from '../support/sol-recordings.ts'
+import { recordedSolanaBlock, solanaBooks } from '../support/recordings/solana.ts'
 
 const { wrappedNative: SOL } = CHAINS.sol
 
-const decoded = (name: string): Decoded => decodeBlock(solRecording(name), solBooks())
+const decoded = (name: string): Decoded => decodeBlock(recordedSolanaBlock(name), solanaBooks())
 const tradesIn = ({ swaps }: Decoded) =>
   swaps.map(({ protocol, path, trader, tokenIn, amountInRaw, tokenOut, amountOutRaw }) => [
     ...[protocol, path?.inner, trader],

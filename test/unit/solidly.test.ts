@@ -2,19 +2,19 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import {
-  booksOf,
+  addressTopic,
+  buildBooks,
+  buildPoolFact,
   POOL,
-  poolFact,
   ROUTER,
   TOKEN_A,
   TOKEN_B,
   TOPIC,
-  topicOf,
-  transfer,
+  transferLog,
   USER,
-  v2Swap,
-} from '../support/made-up-chain.ts'
-import { blockOf, logOf, word } from '../support/recordings.ts'
+  v2SwapLog,
+} from '../support/builders/dex-logs.ts'
+import { buildLog, buildSingleTransactionBlock, hexWord } from '../support/recordings/ethereum.ts'
 import { type SwapCase, testSwaps } from '../support/swap-cases.ts'
 
 const AERODROME = '0x420dd381b31aef6683db6b902084cb0ffece40da'
@@ -22,12 +22,12 @@ const VELODROME_V1 = '0x25cbddb98b35ab1ff77413456b31ec81a6b6b746'
 const MAX = 2n ** 256n - 1n
 type Words = readonly (bigint | string)[]
 const swap = (amounts: Words) =>
-  logOf(POOL, [TOPIC.solidlySwap, topicOf(ROUTER), topicOf(USER)], amounts)
-const sync = (reserves: Words) => logOf(POOL, [TOPIC.solidlySync], reserves)
-const known = booksOf('facts', [poolFact('aerodrome')], 'base')
-const evidence = booksOf('evidence', [], 'base')
-const decoded = (logs: Parameters<typeof blockOf>[0], books = known) =>
-  decodeBlock(blockOf(logs), books)
+  buildLog(POOL, [TOPIC.solidlySwap, addressTopic(ROUTER), addressTopic(USER)], amounts)
+const sync = (reserves: Words) => buildLog(POOL, [TOPIC.solidlySync], reserves)
+const known = buildBooks('facts', [buildPoolFact('aerodrome')], 'base')
+const evidence = buildBooks('evidence', [], 'base')
+const decoded = (logs: Parameters<typeof buildSingleTransactionBlock>[0], books = known) =>
+  decodeBlock(buildSingleTransactionBlock(logs), books)
 
 const CASES: readonly SwapCase<Words>[] = [
   ['token0 sold', [10n, 0n, 0n, 7n], [0, 10n, 7n]],
@@ -47,19 +47,19 @@ testSwaps('Solidly', CASES, {
 })
 
 test('without a node, transfers of the transaction or the own Sync show that the pool is one', () => {
-  const kept = (logs: Parameters<typeof blockOf>[0]) =>
+  const kept = (logs: Parameters<typeof buildSingleTransactionBlock>[0]) =>
     decoded(logs, evidence).swaps.map(({ tokenIn, protocol }) => [tokenIn, protocol])
   const said = swap([10n, 0n, 0n, 7n])
   assert.deepEqual(kept([said]), [])
   assert.deepEqual(kept([sync([1n, 2n]), said]), [[null, 'velodrome_v2']])
-  const paid = [transfer(TOKEN_A, USER, POOL, 10n), transfer(TOKEN_B, POOL, USER, 7n)]
+  const paid = [transferLog(TOKEN_A, USER, POOL, 10n), transferLog(TOKEN_B, POOL, USER, 7n)]
   assert.deepEqual(kept([...paid, said]), [[TOKEN_A, 'velodrome_v2']])
 })
 
 test('liquidity comes with the event of Uniswap V2 and goes with one of its own', () => {
   const { poolChanges } = decoded([
-    logOf(POOL, [TOPIC.v2Mint, topicOf(ROUTER)], [3n, 4n]),
-    logOf(POOL, [TOPIC.solidlyBurn, topicOf(ROUTER), topicOf(USER)], [1n, 2n]),
+    buildLog(POOL, [TOPIC.v2Mint, addressTopic(ROUTER)], [3n, 4n]),
+    buildLog(POOL, [TOPIC.solidlyBurn, addressTopic(ROUTER), addressTopic(USER)], [1n, 2n]),
   ])
   assert.deepEqual(
     poolChanges.map(({ kind, amountARaw, amountBRaw, protocol }) => ({
@@ -77,34 +77,34 @@ test('liquidity comes with the event of Uniswap V2 and goes with one of its own'
 
 test('a pool of a listed factory is proven; one of another chain or family is not', () => {
   const made = (factory: string) =>
-    logOf(
+    buildLog(
       factory,
-      [TOPIC.solidlyPool, topicOf(TOKEN_A), topicOf(TOKEN_B), `0x${word(1n)}`],
+      [TOPIC.solidlyPool, addressTopic(TOKEN_A), addressTopic(TOKEN_B), `0x${hexWord(1n)}`],
       [POOL, 5n],
     )
   const { pools, swaps, poolChanges } = decoded(
     [made(AERODROME), swap([10n, 0n, 0n, 7n])],
-    booksOf('facts', [], 'base'),
+    buildBooks('facts', [], 'base'),
   )
-  assert.deepEqual(pools, [{ ...poolFact('aerodrome'), factory: AERODROME, feePips: null }])
+  assert.deepEqual(pools, [{ ...buildPoolFact('aerodrome'), factory: AERODROME, feePips: null }])
   assert.equal(swaps.length, 1)
   assert.deepEqual(
     poolChanges.map(({ kind }) => kind),
     ['initialize'],
   )
-  assert.deepEqual(decoded([made(AERODROME)], booksOf('facts', [], 'optimism')).pools, [])
+  assert.deepEqual(decoded([made(AERODROME)], buildBooks('facts', [], 'optimism')).pools, [])
   const uniswap = '0x8909dc15e40173ff4699343b6eb8132c65e18ec6'
-  assert.deepEqual(decoded([made(uniswap)], booksOf('facts', [], 'base')).pools, [])
+  assert.deepEqual(decoded([made(uniswap)], buildBooks('facts', [], 'base')).pools, [])
 })
 
 test('pairs of Velodrome V1 swap with the event of Uniswap V2', () => {
-  const made = logOf(
+  const made = buildLog(
     VELODROME_V1,
-    [TOPIC.solidlyPair, topicOf(TOKEN_A), topicOf(TOKEN_B)],
+    [TOPIC.solidlyPair, addressTopic(TOKEN_A), addressTopic(TOKEN_B)],
     [0n, POOL, 5n],
   )
-  const logs = [made, sync([1n, 2n]), v2Swap([10n, 0n, 0n, 7n])]
-  const { pools, swaps } = decoded(logs, booksOf('facts', [], 'optimism'))
+  const logs = [made, sync([1n, 2n]), v2SwapLog([10n, 0n, 0n, 7n])]
+  const { pools, swaps } = decoded(logs, buildBooks('facts', [], 'optimism'))
   assert.deepEqual(
     pools.map(({ address, protocol }) => [address, protocol]),
     [[POOL, 'velodrome_v1']],
@@ -116,7 +116,7 @@ test('pairs of Velodrome V1 swap with the event of Uniswap V2', () => {
 })
 
 test('a proven pool of Uniswap V2 has no Solidly swaps', () => {
-  const books = booksOf('facts', [poolFact('uniswap_v2')], 'base')
+  const books = buildBooks('facts', [buildPoolFact('uniswap_v2')], 'base')
   const { swaps, dropped } = decoded([swap([10n, 0n, 0n, 7n])], books)
   assert.deepEqual(swaps, [])
   assert.deepEqual(

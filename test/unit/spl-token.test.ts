@@ -4,49 +4,56 @@ import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { Decoded } from '../../schemas/events.ts'
 import {
-  type Call,
-  decodeCalls,
-  fields,
-  key,
+  addressFor,
+  borshFields,
+  borshText,
+  buildTokenBalance,
+  decodeInstructions,
+  type InstructionInput,
   PAYER,
-  text,
-  tokenAccount,
-  tokenTransfer,
+  tokenTransferInstruction,
   u64le,
-} from '../support/hand-svm.ts'
+} from '../support/builders/svm-block.ts'
 
 const SOL = CHAINS.sol.nativeAddress
-const [MINT, FROM, TO] = [key('mint'), key('from'), key('to')]
-const [ALICE, BOB] = [key('alice'), key('bob')]
-const BALANCES = [tokenAccount(FROM, ALICE, MINT), tokenAccount(TO, BOB, MINT)]
+const [MINT, FROM, TO] = [addressFor('mint'), addressFor('from'), addressFor('to')]
+const [ALICE, BOB] = [addressFor('alice'), addressFor('bob')]
+const BALANCES = [buildTokenBalance(FROM, ALICE, MINT), buildTokenBalance(TO, BOB, MINT)]
 
-const token = (accounts: readonly string[], ...data: readonly (number | Buffer)[]): Call => ({
+const token = (
+  accounts: readonly string[],
+  ...data: readonly (number | Buffer)[]
+): InstructionInput => ({
   program: PROGRAM_IDS.token2022,
   accounts,
   data: Buffer.concat(data.map((part) => (typeof part === 'number' ? Buffer.from([part]) : part))),
 })
-const system = (accounts: readonly string[], tag: number, ...data: readonly Buffer[]): Call => ({
+const system = (
+  accounts: readonly string[],
+  tag: number,
+  ...data: readonly Buffer[]
+): InstructionInput => ({
   program: PROGRAM_IDS.system,
   accounts,
   data: Buffer.concat([Buffer.from([tag, 0, 0, 0]), ...data]),
 })
-const initializeMint = (mint: string, decimals: number, freeze?: string): Call =>
+const initializeMint = (mint: string, decimals: number, freeze?: string): InstructionInput =>
   token(
     [mint],
     20,
     decimals,
-    fields(key('minter')),
-    freeze === undefined ? 0 : Buffer.concat([Buffer.from([1]), fields(freeze)]),
+    borshFields(addressFor('minter')),
+    freeze === undefined ? 0 : Buffer.concat([Buffer.from([1]), borshFields(freeze)]),
   )
-const mintTo = (mint: string, amount: bigint): Call =>
-  token([mint, TO, key('minter')], 7, u64le(amount))
+const mintTo = (mint: string, amount: bigint): InstructionInput =>
+  token([mint, TO, addressFor('minter')], 7, u64le(amount))
 
 const reasons = ({ dropped }: Decoded): readonly string[] => dropped.map(({ reason }) => reason)
 
 test('every kind of transfer names owners and accounts', () => {
-  const { transfers, dropped } = decodeCalls(
+  const { transfers, dropped } = decodeInstructions(
     [
-      tokenTransfer([FROM, TO, key('delegate')], 1n),
+      tokenTransferInstruction([FROM, TO, addressFor('delegate')], 1n),
       token([FROM, MINT, TO, ALICE], 12, u64le(2n), 6),
       token([FROM, MINT, TO, ALICE], 26, 1, u64le(3n), 6, u64le(1n)),
       token([FROM, MINT, TO, ALICE], 26, 0, u64le(4n), 6, u64le(1n)),
@@ -67,9 +74,9 @@ test('every kind of transfer names owners and accounts', () => {
 })
 
 test('accounts that no list knows: the one who signed sent, the account itself received', () => {
-  const { transfers, dropped } = decodeCalls([
+  const { transfers, dropped } = decodeInstructions([
     token([FROM, MINT, TO, ALICE], 12, u64le(2n), 6),
-    tokenTransfer([FROM, TO, ALICE], 1n),
+    tokenTransferInstruction([FROM, TO, ALICE], 1n),
   ])
   assert.deepEqual([transfers[0]?.from, transfers[0]?.to], [ALICE, TO])
   assert.deepEqual(
@@ -79,11 +86,11 @@ test('accounts that no list knows: the one who signed sent, the account itself r
 })
 
 test('coin moves under the system address, into a token account for its owner', () => {
-  const { transfers } = decodeCalls(
+  const { transfers } = decodeInstructions(
     [
       system([ALICE, BOB], 2, u64le(5n)),
       system([ALICE, TO], 2, u64le(6n)),
-      system([ALICE, key('base'), BOB], 11, u64le(7n), Buffer.alloc(9)),
+      system([ALICE, addressFor('base'), BOB], 11, u64le(7n), Buffer.alloc(9)),
       system([ALICE, BOB], 0, u64le(8n), Buffer.alloc(40)),
     ],
     { tokenBalances: BALANCES },
@@ -114,19 +121,19 @@ test('data that is cut short is not a transfer', () => {
     system([ALICE, BOB], 2, u64le(1n).subarray(1)),
     system([ALICE], 2, u64le(1n)),
   ]
-  const found = decodeCalls(calls, { tokenBalances: BALANCES })
+  const found = decodeInstructions(calls, { tokenBalances: BALANCES })
   assert.deepEqual(reasons(found), Array(calls.length).fill('truncated-data'))
   assert.deepEqual([found.transfers, found.supplies], [[], []])
-  assert.deepEqual(reasons(decodeCalls([token([], Buffer.alloc(0)), system([], 2)])), [
+  assert.deepEqual(reasons(decodeInstructions([token([], Buffer.alloc(0)), system([], 2)])), [
     'truncated-data',
   ])
 })
 
 test('supplies are set up, grow and shrink', () => {
-  const { supplies } = decodeCalls([
+  const { supplies } = decodeInstructions([
     initializeMint(MINT, 6),
     mintTo(MINT, 9n),
-    token([MINT, TO, key('minter')], 14, u64le(3n), 6),
+    token([MINT, TO, addressFor('minter')], 14, u64le(3n), 6),
     token([TO, MINT, BOB], 8, u64le(2n)),
     token([TO, MINT, BOB], 15, u64le(1n), 6),
   ])
@@ -143,17 +150,22 @@ test('supplies are set up, grow and shrink', () => {
 })
 
 test('a token made by hand is born with its texts, authorities and supply', () => {
-  const { births } = decodeCalls([
-    initializeMint(MINT, 9, key('freezer')),
+  const { births } = decodeInstructions([
+    initializeMint(MINT, 9, addressFor('freezer')),
     {
       program: PROGRAM_IDS.metadata,
-      accounts: [key('metadata'), MINT],
-      data: Buffer.concat([Buffer.from([33]), text('Coin\0\0\0'), text('C\0'), text('https://c')]),
+      accounts: [addressFor('metadata'), MINT],
+      data: Buffer.concat([
+        Buffer.from([33]),
+        borshText('Coin\0\0\0'),
+        borshText('C\0'),
+        borshText('https://c'),
+      ]),
     },
     mintTo(MINT, 50n),
     token([TO, MINT, BOB], 8, u64le(8n)),
-    token([MINT, key('minter')], 6, 0, 0),
-    token([MINT, key('freezer')], 6, 1, 1, fields(BOB)),
+    token([MINT, addressFor('minter')], 6, 0, 0),
+    token([MINT, addressFor('freezer')], 6, 1, 1, borshFields(BOB)),
   ])
   assert.deepEqual(births, [
     {
@@ -180,36 +192,36 @@ test('a token made by hand is born with its texts, authorities and supply', () =
 
 test('texts of the token program’s own metadata; a mint without any has no name', () => {
   const named = token(
-    [MINT, key('update'), MINT, key('minter')],
+    [MINT, addressFor('update'), MINT, addressFor('minter')],
     Buffer.from('d2e11ea258b84d8d', 'hex'),
-    text('Own'),
-    text('O'),
-    text('ipfs://o'),
+    borshText('Own'),
+    borshText('O'),
+    borshText('ipfs://o'),
   )
-  const [own, bare] = decodeCalls([
+  const [own, bare] = decodeInstructions([
     initializeMint(MINT, 6),
     named,
-    initializeMint(key('bare'), 6),
+    initializeMint(addressFor('bare'), 6),
   ]).births
   assert.deepEqual([own?.fact.name, own?.fact.symbol, own?.fact.uri], ['Own', 'O', 'ipfs://o'])
   assert.deepEqual([bare?.fact.name, bare?.fact.symbol, bare?.fact.uri], [null, null, undefined])
-  assert.equal(bare?.fact.mintAuthority, key('minter'))
+  assert.equal(bare?.fact.mintAuthority, addressFor('minter'))
 })
 
 test('collectibles, a pool’s liquidity token and a vault’s shares are not born', () => {
-  const collectible = key('collectible')
-  const pool: Call = {
+  const collectible = addressFor('collectible')
+  const pool: InstructionInput = {
     program: PROGRAM_IDS.raydiumV4,
     data: 'ff',
-    calls: [initializeMint(key('lp'), 6)],
+    calls: [initializeMint(addressFor('lp'), 6)],
   }
-  const vault: Call = {
+  const vault: InstructionInput = {
     program: PROGRAM_IDS.meteoraVault,
     data: 'afaf6d1f0d989bed',
-    calls: [initializeMint(key('shares'), 6)],
+    calls: [initializeMint(addressFor('shares'), 6)],
   }
-  const whole = key('whole')
-  const { births, supplies } = decodeCalls([
+  const whole = addressFor('whole')
+  const { births, supplies } = decodeInstructions([
     initializeMint(collectible, 0),
     mintTo(collectible, 1n),
     pool,
@@ -225,19 +237,19 @@ test('collectibles, a pool’s liquidity token and a vault’s shares are not bo
 })
 
 test('one balance change per account that a transaction changed', () => {
-  const { balances } = decodeCalls([tokenTransfer([FROM, TO, ALICE], 4n)], {
+  const { balances } = decodeInstructions([tokenTransferInstruction([FROM, TO, ALICE], 4n)], {
     tokenBalances: [
-      tokenAccount(FROM, ALICE, MINT, { preRaw: 4n, postRaw: null }),
-      tokenAccount(TO, BOB, MINT, { preRaw: null, postRaw: 4n }),
-      tokenAccount(key('empty'), BOB, MINT, { preRaw: null, postRaw: 0n }),
-      tokenAccount(key('same'), BOB, MINT, { preRaw: 8n, postRaw: 8n }),
-      tokenAccount(key('passing'), BOB, MINT, { preRaw: null, postRaw: null }),
+      buildTokenBalance(FROM, ALICE, MINT, { preRaw: 4n, postRaw: null }),
+      buildTokenBalance(TO, BOB, MINT, { preRaw: null, postRaw: 4n }),
+      buildTokenBalance(addressFor('empty'), BOB, MINT, { preRaw: null, postRaw: 0n }),
+      buildTokenBalance(addressFor('same'), BOB, MINT, { preRaw: 8n, postRaw: 8n }),
+      buildTokenBalance(addressFor('passing'), BOB, MINT, { preRaw: null, postRaw: null }),
     ],
     lamports: [
       { account: ALICE, preRaw: 100n, postRaw: 90n },
       { account: FROM, preRaw: 20n, postRaw: 0n },
-      { account: key('gone'), preRaw: 7n, postRaw: 0n },
-      { account: key('new'), preRaw: 0n, postRaw: 7n },
+      { account: addressFor('gone'), preRaw: 7n, postRaw: 0n },
+      { account: addressFor('new'), preRaw: 0n, postRaw: 7n },
     ],
   })
   assert.deepEqual(
@@ -252,17 +264,17 @@ test('one balance change per account that a transaction changed', () => {
     [
       [FROM, ALICE, MINT, 4n, 0n, 'closed'],
       [TO, BOB, MINT, 0n, 4n, 'new'],
-      [key('empty'), BOB, MINT, 0n, 0n, 'new'],
+      [addressFor('empty'), BOB, MINT, 0n, 0n, 'new'],
       [ALICE, ALICE, SOL, 100n, 90n, 'existing'],
-      [key('gone'), key('gone'), SOL, 7n, 0n, 'closed'],
-      [key('new'), key('new'), SOL, 0n, 7n, 'new'],
+      [addressFor('gone'), addressFor('gone'), SOL, 7n, 0n, 'closed'],
+      [addressFor('new'), addressFor('new'), SOL, 0n, 7n, 'new'],
     ],
   )
   assert.ok(balances.every(({ logIndex, decimals }) => logIndex === 1 && decimals !== null))
 })
 
 test('a failed transaction changes its payer’s coin and nothing else', () => {
-  const found = decodeCalls([tokenTransfer([FROM, TO, ALICE], 4n)], {
+  const found = decodeInstructions([tokenTransferInstruction([FROM, TO, ALICE], 4n)], {
     success: false,
     tokenBalances: BALANCES,
     lamports: [{ account: PAYER, preRaw: 9_000n, postRaw: 4_000n }],

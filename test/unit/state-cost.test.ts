@@ -2,8 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CANDLES, loadCandles } from '../../processors/candles/stage.ts'
 import { createVersionedStore } from '../../processors/runtime/versioned-store.ts'
-import { stageState } from '../support/stage.ts'
-import { type Move, operationOf, type TapeTrade, tapeOf } from '../support/tape.ts'
+import {
+  buildTape,
+  type ChainStep,
+  type TapeTrade,
+  tapeOperation,
+} from '../support/builders/trade-tape.ts'
+import { createStageState } from '../support/stage-harness.ts'
 
 const PRICED = {
   token_a_price_in_quote: '',
@@ -38,19 +43,19 @@ const tradeOf = (token: number): TapeTrade => ({
 const lookupsOfLoad = (blocks: number): number => {
   const moves = Array.from(
     { length: blocks },
-    (_, token): Move => ({ kind: 'apply', stepMs: 1_000, trades: [tradeOf(token)] }),
+    (_, token): ChainStep => ({ kind: 'apply', stepMs: 1_000, trades: [tradeOf(token)] }),
   )
   const state = new Map<string, string>()
-  const folding = CANDLES.load(stageState(state))
-  for (const op of tapeOf(moves).ops) {
-    const finish = (event: Parameters<NonNullable<Parameters<typeof operationOf>[2]>>[0]) => ({
+  const folding = CANDLES.load(createStageState(state))
+  for (const op of buildTape(moves).ops) {
+    const finish = (event: Parameters<NonNullable<Parameters<typeof tapeOperation>[2]>>[0]) => ({
       ...event,
       trade_processed: PRICED,
     })
-    folding.step(operationOf(op, 'tradesProcessed', finish))
+    folding.step(tapeOperation(op, 'tradesProcessed', finish))
   }
   for (const [key, text] of folding.flush().changes) if (text !== null) state.set(key, text)
-  const kept = stageState(state)
+  const kept = createStageState(state)
   const get = Map.prototype.get
   let count = 0
   Map.prototype.get = function (this: Map<unknown, unknown>, key: unknown) {
@@ -73,14 +78,14 @@ test('candles of four times as many blocks take four times as much to load', () 
 
 test('a retraction reads what was kept for its block once, also when it asks for it first', () => {
   const state = new Map<string, string>()
-  const first = createVersionedStore<{ n: number }, string>(stageState(state))
+  const first = createVersionedStore<{ n: number }, string>(createStageState(state))
   for (const height of [1, 2]) {
     const values = new Map([['key', { n: height }]])
     first.apply({ hash: `0x${height}`, height, timeMs: 0, values, extra: `of ${height}` })
   }
   for (const [key, text] of first.changes()) if (text !== null) state.set(key, text)
   let reads = 0
-  const kept = stageState(state)
+  const kept = createStageState(state)
   const counted = {
     ...kept,
     get: (key: string) => {

@@ -11,24 +11,24 @@ import { blockEvents } from '../../ingestors/to-wire/block-events.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { MoveTransaction } from '../../schemas/events.ts'
-import { addressOf, walletOf } from '../../serving/http/chain.ts'
-import { parseChannel } from '../../serving/realtime/channel.ts'
+import { parseTokenAddress, parseWalletAddress } from '../../serving/http/chain-parameters.ts'
+import { parseChannel } from '../../serving/realtime/channel-name.ts'
 import {
-  COIN,
-  checkpoint,
-  event,
-  id,
-  poolObject,
+  buildMoveBlock,
+  buildMoveEvent,
+  buildMoveTransaction,
+  buildPoolObject,
+  objectIdFor,
   SUI,
-  transaction,
+  TEST_COIN,
   USDC,
-} from '../support/hand-move.ts'
-import { suiBooks, suiJson } from '../support/sui-recordings.ts'
+} from '../support/builders/move-block.ts'
+import { suiBooks, suiRecordingJson } from '../support/recordings/sui.ts'
 
-const POOL = id('pool')
+const POOL = objectIdFor('pool')
 
 const published = (tx: MoveTransaction) => {
-  const block = checkpoint([tx])
+  const block = buildMoveBlock([tx])
   const decoded = decodeBlock(block, suiBooks([], 'facts'))
   const token = () => undefined
   const pool = (address: string) => decoded.pools.find((fact) => fact.address === address)
@@ -40,7 +40,7 @@ const published = (tx: MoveTransaction) => {
 }
 
 const swap = (sender: string) =>
-  event('cetus', 'pool::SwapEvent', {
+  buildMoveEvent('cetus', 'pool::SwapEvent', {
     atob: false,
     pool: POOL,
     amount_in: '40',
@@ -50,23 +50,23 @@ const swap = (sender: string) =>
 
 test('a swap on Sui is a trade: the launched coin is the base, the sponsor paid, no fee below zero', () => {
   const { trades, pools } = published(
-    transaction([swap('')], {
-      gasOwner: id('sponsor'),
+    buildMoveTransaction([swap('')], {
+      gasOwner: objectIdFor('sponsor'),
       feeRaw: -5n,
-      objects: [poolObject('cetus', POOL, [COIN, SUI])],
+      objects: [buildPoolObject('cetus', POOL, [TEST_COIN, SUI])],
     }),
   )
   const [trade] = trades
-  assert.equal(trade?.key, COIN)
+  assert.equal(trade?.key, TEST_COIN)
   assert.deepEqual(
     [trade?.event.trade?.token_a_address, trade?.event.trade?.token_b_address],
-    [COIN, SUI],
+    [TEST_COIN, SUI],
   )
   assert.equal(trade?.event.trade?.was_original_direction, false)
   assert.equal(trade?.event.trade?.token_b_decimals, 9)
   assert.deepEqual(
     [trade?.event.transaction?.fee, trade?.event.transaction?.fee_payer],
-    ['0', id('sponsor')],
+    ['0', objectIdFor('sponsor')],
   )
   assert.equal(trade?.event.d_app?.chain, 'CHAIN_SUI')
   assert.equal(trade?.event.block?.height, 7)
@@ -75,16 +75,16 @@ test('a swap on Sui is a trade: the launched coin is the base, the sponsor paid,
 
 test('a coin that moved is a coin, and no balance is made of it', () => {
   const { transfers, balances, tokens } = published(
-    transaction([], {
+    buildMoveTransaction([], {
       deltas: [
-        { owner: id('sender'), coin: COIN, deltaRaw: -5n },
-        { owner: id('bert'), coin: COIN, deltaRaw: 5n },
+        { owner: objectIdFor('sender'), coin: TEST_COIN, deltaRaw: -5n },
+        { owner: objectIdFor('bert'), coin: TEST_COIN, deltaRaw: 5n },
       ],
       objects: [
-        { id: id('coin'), type: '', change: 'published', fields: null },
+        { id: objectIdFor('coin'), type: '', change: 'published', fields: null },
         {
-          id: id('cap'),
-          type: `0x2::coin::TreasuryCap<${COIN}>`,
+          id: objectIdFor('cap'),
+          type: `0x2::coin::TreasuryCap<${TEST_COIN}>`,
           change: 'created',
           fields: null,
         },
@@ -95,7 +95,7 @@ test('a coin that moved is a coin, and no balance is made of it', () => {
     transfers.map(({ key, event: { instruction, transfer } }) => [
       ...[key, instruction?.type, transfer?.token_amount, transfer?.receiver_account_owner_address],
     ]),
-    [[COIN, 'coin', '5', id('bert')]],
+    [[TEST_COIN, 'coin', '5', objectIdFor('bert')]],
   )
   assert.deepEqual(balances, [])
   const [born] = tokens
@@ -107,17 +107,19 @@ test('a coin that moved is a coin, and no balance is made of it', () => {
 
 test('the record of a checkpoint counts its transactions and has no gas of its own', () => {
   const { parent_slot, tx_count, gas_used, coinbase } = blockHeader(
-    checkpoint([transaction([]), transaction([])]),
+    buildMoveBlock([buildMoveTransaction([]), buildMoveTransaction([])]),
   )
   assert.deepEqual([parent_slot, tx_count, gas_used, coinbase], [6, 2, '0', ''])
 })
 
 test('recordings of one checkpoint are joined in a replay', async () => {
-  const { result } = suiJson('turbos_swap.json') as { readonly result: Record<string, unknown> }
+  const { result } = suiRecordingJson('turbos_swap.json') as {
+    readonly result: Record<string, unknown>
+  }
   const files: Readonly<Record<string, unknown>> = {
     one: result,
     two: { ...result, digest: 'E'.repeat(44) },
-    untimed: suiJson('cetus_swap_b2a.json'),
+    untimed: suiRecordingJson('cetus_swap_b2a.json'),
   }
   const source = await recordedSource({
     chain: CHAINS.sui,
@@ -138,9 +140,9 @@ test('recordings of one checkpoint are joined in a replay', async () => {
 
 test('coins and addresses have one writing wherever they are asked for', () => {
   const long = `0x${'2'.padStart(64, '0')}::sui::SUI`
-  assert.equal(addressOf('sui', long, 'tokenAddress'), SUI)
-  assert.equal(walletOf('sui', '0xAB', 'walletAddress'), `0x${'ab'.padStart(64, '0')}`)
-  assert.throws(() => walletOf('sui', 'anna', 'walletAddress'))
+  assert.equal(parseTokenAddress('sui', long, 'tokenAddress'), SUI)
+  assert.equal(parseWalletAddress('sui', '0xAB', 'walletAddress'), `0x${'ab'.padStart(64, '0')}`)
+  assert.throws(() => parseWalletAddress('sui', 'anna', 'walletAddress'))
   const channel = parseChannel(`dex-wallet-balance:sui_0xAB`, new Set(['sui']))
   assert.equal('address' in channel && channel.address, `0x${'ab'.padStart(64, '0')}`)
   const [row] = factTable([{ token: long, decimals: 9, origin: 'x' }]).tokens

@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { MoveDelta, MoveObject, MoveTransaction } from '../../schemas/events.ts'
-import { COIN, decodeMove, event, id, SUI, transaction } from '../support/hand-move.ts'
+import {
+  buildMoveEvent,
+  buildMoveTransaction,
+  decodeMoveTransactions,
+  objectIdFor,
+  SUI,
+  TEST_COIN,
+} from '../support/builders/move-block.ts'
 
-const [ANNA, BERT, CARL] = [id('sender'), id('bert'), id('carl')]
+const [ANNA, BERT, CARL] = [objectIdFor('sender'), objectIdFor('bert'), objectIdFor('carl')]
 
 const delta = (owner: string, coin: string, deltaRaw: bigint): MoveDelta => ({
   owner,
@@ -11,38 +18,48 @@ const delta = (owner: string, coin: string, deltaRaw: bigint): MoveDelta => ({
   deltaRaw,
 })
 const moved = (deltas: readonly MoveDelta[], more: Partial<MoveTransaction> = {}) =>
-  decodeMove([transaction([], { deltas, ...more })]).transfers.map(
+  decodeMoveTransactions([buildMoveTransaction([], { deltas, ...more })]).transfers.map(
     ({ token, from, to, amountRaw }) => [token, from, to, amountRaw],
   )
 
 test('what one lost and another gained went from the one to the other', () => {
-  assert.deepEqual(moved([delta(ANNA, COIN, -10n), delta(BERT, COIN, 10n)]), [
-    [COIN, ANNA, BERT, 10n],
-  ])
-  assert.deepEqual(moved([delta(ANNA, COIN, -10n), delta(BERT, COIN, 4n), delta(CARL, COIN, 6n)]), [
-    [COIN, ANNA, BERT, 4n],
-    [COIN, ANNA, CARL, 6n],
+  assert.deepEqual(moved([delta(ANNA, TEST_COIN, -10n), delta(BERT, TEST_COIN, 10n)]), [
+    [TEST_COIN, ANNA, BERT, 10n],
   ])
   assert.deepEqual(
-    moved([delta(ANNA, COIN, -4n), delta(BERT, COIN, -6n), delta(CARL, COIN, 10n)]),
+    moved([delta(ANNA, TEST_COIN, -10n), delta(BERT, TEST_COIN, 4n), delta(CARL, TEST_COIN, 6n)]),
     [
-      [COIN, ANNA, CARL, 4n],
-      [COIN, BERT, CARL, 6n],
+      [TEST_COIN, ANNA, BERT, 4n],
+      [TEST_COIN, ANNA, CARL, 6n],
+    ],
+  )
+  assert.deepEqual(
+    moved([delta(ANNA, TEST_COIN, -4n), delta(BERT, TEST_COIN, -6n), delta(CARL, TEST_COIN, 10n)]),
+    [
+      [TEST_COIN, ANNA, CARL, 4n],
+      [TEST_COIN, BERT, CARL, 6n],
     ],
   )
 })
 
 test('what else went into a pool, or came out of one, is not a transfer', () => {
-  assert.deepEqual(moved([delta(ANNA, COIN, -10n), delta(BERT, COIN, 4n)]), [
-    [COIN, ANNA, BERT, 4n],
+  assert.deepEqual(moved([delta(ANNA, TEST_COIN, -10n), delta(BERT, TEST_COIN, 4n)]), [
+    [TEST_COIN, ANNA, BERT, 4n],
   ])
-  assert.deepEqual(moved([delta(ANNA, COIN, -10n), delta(ANNA, SUI, 5n)]), [])
-  assert.deepEqual(moved([delta(ANNA, COIN, -10n), delta(BERT, COIN, 11n)]), [], 'from elsewhere')
+  assert.deepEqual(moved([delta(ANNA, TEST_COIN, -10n), delta(ANNA, SUI, 5n)]), [])
+  assert.deepEqual(
+    moved([delta(ANNA, TEST_COIN, -10n), delta(BERT, TEST_COIN, 11n)]),
+    [],
+    'from elsewhere',
+  )
 })
 
 test('of several that lost and several that gained nobody knows who paid whom', () => {
-  const both = [delta(ANNA, COIN, -5n), delta(BERT, COIN, -5n)]
-  assert.deepEqual(moved([...both, delta(CARL, COIN, 5n), delta(id('dora'), COIN, 5n)]), [])
+  const both = [delta(ANNA, TEST_COIN, -5n), delta(BERT, TEST_COIN, -5n)]
+  assert.deepEqual(
+    moved([...both, delta(CARL, TEST_COIN, 5n), delta(objectIdFor('dora'), TEST_COIN, 5n)]),
+    [],
+  )
 })
 
 test('the fee is not a transfer, whoever pays it and even where more comes back', () => {
@@ -57,58 +74,68 @@ test('the fee is not a transfer, whoever pays it and even where more comes back'
 })
 
 test('a failed transaction moves nothing; balances are not made up from changes', () => {
-  const deltas = [delta(ANNA, COIN, -10n), delta(BERT, COIN, 10n)]
+  const deltas = [delta(ANNA, TEST_COIN, -10n), delta(BERT, TEST_COIN, 10n)]
   assert.deepEqual(moved(deltas, { success: false }), [])
-  assert.deepEqual(decodeMove([transaction([], { deltas })]).balances, [])
+  assert.deepEqual(decodeMoveTransactions([buildMoveTransaction([], { deltas })]).balances, [])
 })
 
 test('transfers stand behind the events', () => {
-  const deltas = [delta(ANNA, COIN, -10n), delta(BERT, COIN, 10n)]
-  const said = event('cetus', 'pool::OtherEvent', {})
-  const { transfers } = decodeMove([transaction([said, said], { deltas })])
+  const deltas = [delta(ANNA, TEST_COIN, -10n), delta(BERT, TEST_COIN, 10n)]
+  const said = buildMoveEvent('cetus', 'pool::OtherEvent', {})
+  const { transfers } = decodeMoveTransactions([buildMoveTransaction([said, said], { deltas })])
   assert.equal(transfers[0]?.logIndex, 2)
 })
 
 const made = (type: string, more: Partial<MoveObject> = {}): MoveObject => ({
-  id: id(type),
+  id: objectIdFor(type),
   type,
   change: 'created',
   fields: null,
   ...more,
 })
-const published: MoveObject = { id: id('coin'), type: '', change: 'published', fields: null }
+const published: MoveObject = {
+  id: objectIdFor('coin'),
+  type: '',
+  change: 'published',
+  fields: null,
+}
 const born = (objects: readonly MoveObject[]) =>
-  decodeMove([transaction([], { objects })]).births.map(({ fact, dev, launch }) => [
-    ...[fact.address, fact.decimals, fact.name, fact.symbol, dev, launch],
-  ])
+  decodeMoveTransactions([buildMoveTransaction([], { objects })]).births.map(
+    ({ fact, dev, launch }) => [
+      ...[fact.address, fact.decimals, fact.name, fact.symbol, dev, launch],
+    ],
+  )
 
 test('a coin is born where its package is published with what comes with a coin', () => {
   const fields = { decimals: 6, name: ' A  coin\u202e ', symbol: 'COIN', icon_url: null }
   assert.deepEqual(
     born([
       published,
-      made(`0x2::coin::TreasuryCap<${COIN}>`),
-      made(`0x2::coin::CoinMetadata<${COIN}>`, { fields }),
+      made(`0x2::coin::TreasuryCap<${TEST_COIN}>`),
+      made(`0x2::coin::CoinMetadata<${TEST_COIN}>`, { fields }),
     ]),
-    [[COIN, 6, 'A coin', 'COIN', ANNA, null]],
+    [[TEST_COIN, 6, 'A coin', 'COIN', ANNA, null]],
   )
-  const registered = made(`0x2::coin_registry::Currency<${COIN}>`, {
+  const registered = made(`0x2::coin_registry::Currency<${TEST_COIN}>`, {
     fields: { ...fields, decimals: 9 },
   })
-  assert.deepEqual(born([published, registered]), [[COIN, 9, 'A coin', 'COIN', ANNA, null]])
-  const untold = born([published, made(`0x2::coin::TreasuryCap<${COIN}>`)])
-  assert.deepEqual(untold, [[COIN, null, null, null, ANNA, null]])
+  assert.deepEqual(born([published, registered]), [[TEST_COIN, 9, 'A coin', 'COIN', ANNA, null]])
+  const untold = born([published, made(`0x2::coin::TreasuryCap<${TEST_COIN}>`)])
+  assert.deepEqual(untold, [[TEST_COIN, null, null, null, ANNA, null]])
 })
 
 test('other packages, other objects and later ones are not births', () => {
-  const cap = made(`0x2::coin::TreasuryCap<${COIN}>`)
+  const cap = made(`0x2::coin::TreasuryCap<${TEST_COIN}>`)
   assert.deepEqual(born([cap]), [], 'published before')
   assert.deepEqual(born([published, made(`0x2::coin::TreasuryCap<${SUI}>`)]), [])
-  assert.deepEqual(born([published, made(`0x2::coin::Coin<${COIN}>`)]), [])
-  assert.deepEqual(born([published, made(`${id('forger')}::coin::TreasuryCap<${COIN}>`)]), [])
+  assert.deepEqual(born([published, made(`0x2::coin::Coin<${TEST_COIN}>`)]), [])
+  assert.deepEqual(
+    born([published, made(`${objectIdFor('forger')}::coin::TreasuryCap<${TEST_COIN}>`)]),
+    [],
+  )
   assert.deepEqual(born([published, { ...cap, change: 'changed' }]), [])
   for (const decimals of [256, -1, 1.5, '6']) {
-    const metadata = made(`0x2::coin::CoinMetadata<${COIN}>`, { fields: { decimals } })
+    const metadata = made(`0x2::coin::CoinMetadata<${TEST_COIN}>`, { fields: { decimals } })
     assert.equal(born([published, metadata])[0]?.[1], null)
   }
 })

@@ -3,31 +3,31 @@ import { test } from 'node:test'
 import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import { subjectsOf } from '../../ingestors/vm/decode-block.ts'
 import {
-  bare,
-  bcs,
-  COIN,
-  checkpoint,
-  decodeMove,
-  event,
-  id,
-  poolObject,
+  buildMoveBlock,
+  buildMoveEvent,
+  buildMoveTransaction,
+  buildPoolObject,
+  decodeMoveTransactions,
+  encodeBcs,
+  objectIdFor,
   SUI,
-  transaction,
+  TEST_COIN,
+  typeNameOf,
   USDC,
   u8,
   u128,
-} from '../support/hand-move.ts'
+} from '../support/builders/move-block.ts'
 
-const POOL = id('pool')
-const POSITION = id('position')
+const POOL = objectIdFor('pool')
+const POSITION = objectIdFor('position')
 
 type Said = Readonly<Record<string, unknown>>
 type Case = readonly [protocol: string, name: string, said: Said | Buffer, expected: unknown]
 
 const changesOf = (protocol: string, name: string, said: Said | Buffer) => {
-  const objects = [poolObject(protocol, POOL, [SUI, USDC])]
-  const { poolChanges, dropped } = decodeMove([
-    transaction([event(protocol, name, said)], { objects }),
+  const objects = [buildPoolObject(protocol, POOL, [SUI, USDC])]
+  const { poolChanges, dropped } = decodeMoveTransactions([
+    buildMoveTransaction([buildMoveEvent(protocol, name, said)], { objects }),
   ])
   assert.deepEqual(dropped, [])
   return poolChanges.map((change) => [
@@ -36,18 +36,26 @@ const changesOf = (protocol: string, name: string, said: Said | Buffer) => {
   ])
 }
 
-const sender = id('sender')
-const owner = id('owner')
+const sender = objectIdFor('sender')
+const owner = objectIdFor('owner')
 const amounts = { amount_a: '100', amount_b: '40' }
-const CETUS_V1 = bcs(POOL, POSITION, -5, 5, u128(9n), u128(9n), 100n, 40n)
-const CETUS_V2 = bcs(POOL, POSITION, -5, 5, u128(9n), u128(9n), u128(8n), 100n, 40n)
-const TURBOS = bcs(POOL, owner, -5, 5, 100n, 40n, u128(9n))
-const MOMENTUM = bcs(owner, POOL, POSITION, u128(9n), 100n, 40n, 5, -5, 1n, 2n)
+const CETUS_V1 = encodeBcs(POOL, POSITION, -5, 5, u128(9n), u128(9n), 100n, 40n)
+const CETUS_V2 = encodeBcs(POOL, POSITION, -5, 5, u128(9n), u128(9n), u128(8n), 100n, 40n)
+const TURBOS = encodeBcs(POOL, owner, -5, 5, 100n, 40n, u128(9n))
+const MOMENTUM = encodeBcs(owner, POOL, POSITION, u128(9n), 100n, 40n, 5, -5, 1n, 2n)
 const BLUEFIN = Buffer.concat([
-  bcs(POOL, POSITION, 100n, 40n, 1_000n, 400n, u128(9n), u128(0n), u128(9n), u128(8n)),
-  bcs(1, -5, 5, u128(3n)),
+  encodeBcs(POOL, POSITION, 100n, 40n, 1_000n, 400n, u128(9n), u128(0n), u128(9n), u128(8n)),
+  encodeBcs(1, -5, 5, u128(3n)),
 ])
-const AFTERMATH = bcs(POOL, owner, null, [bare(SUI), bare(USDC)], [100n, 40n], [1_000n, 400n], 7n)
+const AFTERMATH = encodeBcs(
+  POOL,
+  owner,
+  null,
+  [typeNameOf(SUI), typeNameOf(USDC)],
+  [100n, 40n],
+  [1_000n, 400n],
+  7n,
+)
 const SIDES = [SUI, USDC, 100n, 40n]
 const REST = [...SIDES, undefined]
 
@@ -92,12 +100,14 @@ test('liquidity that Cetus tells since its upgrade comes from another package th
   const upgraded = '0xdb5cd62a06c79695bfc9982eb08534706d3752fe123b48e0144f480209b3117f'
   const told = { pool: POOL, ...amounts, current_sqrt_price: '8' }
   const events = [
-    event('cetus', 'pool::AddLiquidityV2Event', CETUS_V2),
-    event('cetus', 'pool::RemoveLiquidityV2Event', CETUS_V2),
-    event('cetus', 'pool::AddLiquidityV2Event', told),
+    buildMoveEvent('cetus', 'pool::AddLiquidityV2Event', CETUS_V2),
+    buildMoveEvent('cetus', 'pool::RemoveLiquidityV2Event', CETUS_V2),
+    buildMoveEvent('cetus', 'pool::AddLiquidityV2Event', told),
   ].map((each) => ({ ...each, package: upgraded }))
-  const pool = poolObject('cetus', POOL, [SUI, USDC])
-  const { poolChanges, pools, dropped } = decodeMove([transaction(events, { objects: [pool] })])
+  const pool = buildPoolObject('cetus', POOL, [SUI, USDC])
+  const { poolChanges, pools, dropped } = decodeMoveTransactions([
+    buildMoveTransaction(events, { objects: [pool] }),
+  ])
   assert.deepEqual(dropped, [])
   assert.deepEqual(
     poolChanges.map(({ kind, amountARaw, amountBRaw }) => [kind, amountARaw, amountBRaw]),
@@ -116,27 +126,42 @@ test('liquidity that Cetus tells since its upgrade comes from another package th
 })
 
 test('liquidity of a pool that nothing tells of is dropped', () => {
-  const { poolChanges, dropped } = decodeMove([
-    transaction([event('cetus', 'pool::AddLiquidityEvent', CETUS_V1)]),
+  const { poolChanges, dropped } = decodeMoveTransactions([
+    buildMoveTransaction([buildMoveEvent('cetus', 'pool::AddLiquidityEvent', CETUS_V1)]),
   ])
   assert.deepEqual([poolChanges, dropped[0]?.reason], [[], 'unknown-pool'])
 })
 
-const text = (value: string): Buffer => bcs(value)
+const text = (value: string): Buffer => encodeBcs(value)
 const BLUEFIN_POOL = Buffer.concat([
-  ...[bcs(POOL, bare(SUI)), text('SUI'), u8(9), text(''), bcs(bare(USDC)), text('USDC'), u8(6)],
-  ...[text('https://x'), u128(8n), bcs(-3, 60, 2_500n, 10n)],
+  ...[
+    encodeBcs(POOL, typeNameOf(SUI)),
+    text('SUI'),
+    u8(9),
+    text(''),
+    encodeBcs(typeNameOf(USDC)),
+    text('USDC'),
+    u8(6),
+  ],
+  ...[text('https://x'), u128(8n), encodeBcs(-3, 60, 2_500n, 10n)],
 ])
 
-const CETUS_POOL = bcs(POOL, bare(SUI), bare(USDC), 60)
-const MOMENTUM_POOL = bcs(owner, POOL, bare(SUI), bare(USDC), 2_000n, 60)
-const AFTERMATH_POOL = bcs(POOL, 'name', owner, 'x::y::Z', [bare(SUI), bare(USDC)], [1n, 1n])
-const CETUS_TOLD = { pool_id: POOL, coin_type_a: bare(SUI), coin_type_b: bare(USDC) }
+const CETUS_POOL = encodeBcs(POOL, typeNameOf(SUI), typeNameOf(USDC), 60)
+const MOMENTUM_POOL = encodeBcs(owner, POOL, typeNameOf(SUI), typeNameOf(USDC), 2_000n, 60)
+const AFTERMATH_POOL = encodeBcs(
+  POOL,
+  'name',
+  owner,
+  'x::y::Z',
+  [typeNameOf(SUI), typeNameOf(USDC)],
+  [1n, 1n],
+)
+const CETUS_TOLD = { pool_id: POOL, coin_type_a: typeNameOf(SUI), coin_type_b: typeNameOf(USDC) }
 const MOMENTUM_TOLD = {
   sender: owner,
   pool_id: POOL,
-  type_x: { name: bare(SUI) },
-  type_y: { name: bare(USDC) },
+  type_x: { name: typeNameOf(SUI) },
+  type_y: { name: typeNameOf(USDC) },
 }
 
 const OPENED: readonly (readonly [string, string, Said | Buffer, string, number | null])[] = [
@@ -150,7 +175,9 @@ const OPENED: readonly (readonly [string, string, Said | Buffer, string, number 
 
 test('pools are opened by events that name their coins, which proves them', () => {
   for (const [protocol, name, said, by, feePips] of OPENED) {
-    const { poolChanges, pools, dropped } = decodeMove([transaction([event(protocol, name, said)])])
+    const { poolChanges, pools, dropped } = decodeMoveTransactions([
+      buildMoveTransaction([buildMoveEvent(protocol, name, said)]),
+    ])
     assert.deepEqual(dropped, [])
     assert.deepEqual(
       poolChanges.map((change) => [change.kind, change.owner, change.amountARaw, change.tokenB]),
@@ -166,20 +193,22 @@ test('pools are opened by events that name their coins, which proves them', () =
 
 test('a position that moved no coins is not a change, whatever is known of its pool', () => {
   const zeros = { amount_a: '0', amount_b: '0' }
-  for (const said of [bcs(POOL, owner, -5, 5, 0n, 0n, u128(0n)), { pool: POOL, ...zeros }]) {
+  for (const said of [encodeBcs(POOL, owner, -5, 5, 0n, 0n, u128(0n)), { pool: POOL, ...zeros }]) {
     assert.deepEqual(changesOf('turbos', 'pool::BurnEvent', said), [])
-    const { dropped } = decodeMove([transaction([event('turbos', 'pool::BurnEvent', said)])])
+    const { dropped } = decodeMoveTransactions([
+      buildMoveTransaction([buildMoveEvent('turbos', 'pool::BurnEvent', said)]),
+    ])
     assert.deepEqual(dropped, [])
   }
-  const oneSide = changesOf('turbos', 'pool::BurnEvent', bcs(POOL, owner, -5, 5, 0n, 3n))
+  const oneSide = changesOf('turbos', 'pool::BurnEvent', encodeBcs(POOL, owner, -5, 5, 0n, 3n))
   assert.deepEqual(oneSide, [['decrease', POOL, sender, SUI, USDC, 0n, 3n, undefined]])
 })
 
 test("Turbos' liquidity that cannot be read says why", () => {
   const reasonOf = (said: Said | Buffer) => {
-    const objects = [poolObject('turbos', POOL, [SUI, USDC])]
-    const { poolChanges, dropped } = decodeMove([
-      transaction([event('turbos', 'pool::MintEvent', said)], { objects }),
+    const objects = [buildPoolObject('turbos', POOL, [SUI, USDC])]
+    const { poolChanges, dropped } = decodeMoveTransactions([
+      buildMoveTransaction([buildMoveEvent('turbos', 'pool::MintEvent', said)], { objects }),
     ])
     assert.deepEqual(poolChanges, [])
     return dropped[0]?.reason
@@ -190,8 +219,10 @@ test("Turbos' liquidity that cannot be read says why", () => {
 })
 
 test("Turbos' pool is opened with its fee; a fee that cannot be is unknown", () => {
-  const objects = [poolObject('turbos', POOL, [SUI, USDC, `${id('fee')}::fee3000bps::FEE3000BPS`])]
-  const bytesOf = (fee: number): Buffer => bcs(owner, POOL, fee, 60, 0, u128(9n))
+  const objects = [
+    buildPoolObject('turbos', POOL, [SUI, USDC, `${objectIdFor('fee')}::fee3000bps::FEE3000BPS`]),
+  ]
+  const bytesOf = (fee: number): Buffer => encodeBcs(owner, POOL, fee, 60, 0, u128(9n))
   for (const [said, feePips] of [
     [bytesOf(3_000), 3_000],
     [{ account: owner, pool: POOL, fee: 3_000, tick_spacing: 60 }, 3_000],
@@ -199,9 +230,11 @@ test("Turbos' pool is opened with its fee; a fee that cannot be is unknown", () 
     [bytesOf(0), null],
     [bytesOf(1_000_001), null],
   ] as const) {
-    const opened = event('turbos', 'pool_factory::PoolCreatedEvent', said)
-    const minted = event('turbos', 'pool::MintEvent', TURBOS)
-    const { pools, poolChanges, dropped } = decodeMove([transaction([opened, minted], { objects })])
+    const opened = buildMoveEvent('turbos', 'pool_factory::PoolCreatedEvent', said)
+    const minted = buildMoveEvent('turbos', 'pool::MintEvent', TURBOS)
+    const { pools, poolChanges, dropped } = decodeMoveTransactions([
+      buildMoveTransaction([opened, minted], { objects }),
+    ])
     assert.deepEqual(dropped, [])
     assert.deepEqual(
       poolChanges.map(({ kind, tokenA, tokenB }) => [kind, tokenA, tokenB]),
@@ -215,46 +248,73 @@ test("Turbos' pool is opened with its fee; a fee that cannot be is unknown", () 
       [[SUI, USDC, feePips, true]],
     )
   }
-  const unseen = event('turbos', 'pool_factory::PoolCreatedEvent', bytesOf(3_000))
-  assert.equal(decodeMove([transaction([unseen])]).dropped[0]?.reason, 'unknown-pool')
-  const short = event('turbos', 'pool_factory::PoolCreatedEvent', bcs(owner))
-  assert.equal(decodeMove([transaction([short])]).dropped[0]?.reason, 'truncated-data')
+  const unseen = buildMoveEvent('turbos', 'pool_factory::PoolCreatedEvent', bytesOf(3_000))
+  assert.equal(
+    decodeMoveTransactions([buildMoveTransaction([unseen])]).dropped[0]?.reason,
+    'unknown-pool',
+  )
+  const short = buildMoveEvent('turbos', 'pool_factory::PoolCreatedEvent', encodeBcs(owner))
+  assert.equal(
+    decodeMoveTransactions([buildMoveTransaction([short])]).dropped[0]?.reason,
+    'truncated-data',
+  )
 })
 
 test("DeepBook's pool is opened by an event whose type names the coins", () => {
   const said = { pool_id: POOL, taker_fee: '1' }
-  const opened = event('deepbook', 'pool::PoolCreated', said, [COIN, USDC])
-  const { pools, poolChanges } = decodeMove([transaction([opened])])
-  assert.deepEqual([pools[0]?.tokenA, pools[0]?.tokenB], [COIN, USDC])
-  assert.deepEqual([poolChanges[0]?.kind, poolChanges[0]?.tokenA], ['initialize', COIN])
-  const bareEvent = decodeMove([transaction([event('deepbook', 'pool::PoolCreated', said)])])
+  const opened = buildMoveEvent('deepbook', 'pool::PoolCreated', said, [TEST_COIN, USDC])
+  const { pools, poolChanges } = decodeMoveTransactions([buildMoveTransaction([opened])])
+  assert.deepEqual([pools[0]?.tokenA, pools[0]?.tokenB], [TEST_COIN, USDC])
+  assert.deepEqual([poolChanges[0]?.kind, poolChanges[0]?.tokenA], ['initialize', TEST_COIN])
+  const bareEvent = decodeMoveTransactions([
+    buildMoveTransaction([buildMoveEvent('deepbook', 'pool::PoolCreated', said)]),
+  ])
   assert.deepEqual([bareEvent.pools.length, bareEvent.dropped[0]?.reason], [0, 'unknown-pool'])
 })
 
 test('an opened pool is known to what trades in it later in the checkpoint', () => {
-  const created = event('cetus', 'factory::CreatePoolEvent', bcs(POOL, bare(COIN), bare(SUI), 60))
-  const swap = event('cetus', 'pool::SwapEvent', {
+  const created = buildMoveEvent(
+    'cetus',
+    'factory::CreatePoolEvent',
+    encodeBcs(POOL, typeNameOf(TEST_COIN), typeNameOf(SUI), 60),
+  )
+  const swap = buildMoveEvent('cetus', 'pool::SwapEvent', {
     atob: false,
     pool: POOL,
     amount_in: '5',
     amount_out: '7',
   })
-  const { swaps } = decodeMove([transaction([created]), transaction([swap])])
-  assert.deepEqual([swaps[0]?.tokenIn, swaps[0]?.tokenOut], [SUI, COIN])
+  const { swaps } = decodeMoveTransactions([
+    buildMoveTransaction([created]),
+    buildMoveTransaction([swap]),
+  ])
+  assert.deepEqual([swaps[0]?.tokenIn, swaps[0]?.tokenOut], [SUI, TEST_COIN])
 })
 
 test('a node is asked for pools that no object shows, and for coins that changed hands', () => {
   const swap = (pool: string) =>
-    event('cetus', 'pool::SwapEvent', { atob: true, pool, amount_in: '5', amount_out: '7' })
-  const shown = transaction([swap(POOL), swap(id('hidden')), swap(id('hidden'))], {
-    objects: [poolObject('cetus', POOL, [SUI, USDC])],
-    deltas: [{ owner: sender, coin: COIN, deltaRaw: 5n }],
-  })
-  const created = event('cetus', 'factory::CreatePoolEvent', bcs(id('new'), bare(COIN), bare(SUI)))
-  const failed = { ...transaction([swap(id('failed'))]), success: false }
-  const block = checkpoint([shown, transaction([created]), failed])
+    buildMoveEvent('cetus', 'pool::SwapEvent', {
+      atob: true,
+      pool,
+      amount_in: '5',
+      amount_out: '7',
+    })
+  const shown = buildMoveTransaction(
+    [swap(POOL), swap(objectIdFor('hidden')), swap(objectIdFor('hidden'))],
+    {
+      objects: [buildPoolObject('cetus', POOL, [SUI, USDC])],
+      deltas: [{ owner: sender, coin: TEST_COIN, deltaRaw: 5n }],
+    },
+  )
+  const created = buildMoveEvent(
+    'cetus',
+    'factory::CreatePoolEvent',
+    encodeBcs(objectIdFor('new'), typeNameOf(TEST_COIN), typeNameOf(SUI)),
+  )
+  const failed = { ...buildMoveTransaction([swap(objectIdFor('failed'))]), success: false }
+  const block = buildMoveBlock([shown, buildMoveTransaction([created]), failed])
   assert.deepEqual(subjectsOf(block, protocolBook('sui')), {
-    pools: [{ address: id('hidden'), family: 'cetus' }],
-    tokens: [COIN],
+    pools: [{ address: objectIdFor('hidden'), family: 'cetus' }],
+    tokens: [TEST_COIN],
   })
 })

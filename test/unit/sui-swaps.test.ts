@@ -2,22 +2,22 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { PoolFact } from '../../schemas/events.ts'
 import {
-  bare,
-  bcs,
-  COIN,
-  decodeMove,
-  event,
-  id,
-  packageOf,
-  poolObject,
+  buildMoveEvent,
+  buildMoveTransaction,
+  buildPoolObject,
+  decodeMoveTransactions,
+  encodeBcs,
+  objectIdFor,
+  protocolPackage,
   SUI,
-  transaction,
+  TEST_COIN,
+  typeNameOf,
   USDC,
   u128,
-} from '../support/hand-move.ts'
-import { suiBooks } from '../support/sui-recordings.ts'
+} from '../support/builders/move-block.ts'
+import { suiBooks } from '../support/recordings/sui.ts'
 
-const POOL = id('pool')
+const POOL = objectIdFor('pool')
 const NOBODY = `0x${'0'.repeat(64)}`
 const SQRT = 3n << 64n
 
@@ -40,7 +40,7 @@ const SWAPS = [
       before_sqrt_price: '5',
       after_sqrt_price: SQRT.toString(),
     },
-    bytes: bcs(true, POOL, NOBODY, 100n, 40n, 1n, 2n, 1000n, 500n, u128(5n), u128(SQRT), 1n),
+    bytes: encodeBcs(true, POOL, NOBODY, 100n, 40n, 1n, 2n, 1000n, 500n, u128(5n), u128(SQRT), 1n),
     expected: { reserves: [1_100n, 460n], sqrtPriceX96: 3n << 96n },
   },
   {
@@ -48,7 +48,7 @@ const SWAPS = [
     name: 'pool::SwapEvent',
     fields: {
       pool: POOL,
-      recipient: id('other'),
+      recipient: objectIdFor('other'),
       amount_a: '100',
       amount_b: '40',
       a_to_b: true,
@@ -60,14 +60,16 @@ const SWAPS = [
       protocol_fee: '1',
       fee_amount: '2',
     },
-    bytes: bcs(...[POOL, id('other'), 100n, 40n, u128(77n), -1, 0, u128(SQRT), 1n, 2n, true, true]),
+    bytes: encodeBcs(
+      ...[POOL, objectIdFor('other'), 100n, 40n, u128(77n), -1, 0, u128(SQRT), 1n, 2n, true, true],
+    ),
     expected: { liquidityRaw: 77n, sqrtPriceX96: 3n << 96n },
   },
   {
     protocol: 'momentum',
     name: 'trade::SwapEvent',
     fields: {
-      sender: id('trader'),
+      sender: objectIdFor('trader'),
       pool_id: POOL,
       x_for_y: true,
       amount_x: '100',
@@ -81,10 +83,24 @@ const SWAPS = [
       reserve_x: '8',
       reserve_y: '9',
     },
-    bytes: bcs(
-      ...[id('trader'), POOL, true, 100n, 40n, u128(5n), u128(SQRT), u128(77n), 3, 1n, 1n, 8n, 9n],
+    bytes: encodeBcs(
+      ...[
+        objectIdFor('trader'),
+        POOL,
+        true,
+        100n,
+        40n,
+        u128(5n),
+        u128(SQRT),
+        u128(77n),
+        3,
+        1n,
+        1n,
+        8n,
+        9n,
+      ],
     ),
-    expected: { trader: id('trader'), liquidityRaw: 77n, sqrtPriceX96: 3n << 96n },
+    expected: { trader: objectIdFor('trader'), liquidityRaw: 77n, sqrtPriceX96: 3n << 96n },
   },
   {
     protocol: 'bluefin',
@@ -105,7 +121,7 @@ const SWAPS = [
       current_tick: { bits: 3 },
       exceeded: false,
     },
-    bytes: bcs(
+    bytes: encodeBcs(
       ...[POOL, true, 100n, 40n, 1_100n, 460n, 1n, u128(70n), u128(77n), u128(5n), u128(SQRT)],
       ...[3, false, u128(4n)],
     ),
@@ -128,7 +144,7 @@ const SWAPS = [
       current_tick: { bits: 3 },
       exceeded: false,
     },
-    bytes: bcs(
+    bytes: encodeBcs(
       ...[POOL, true, 100n, 40n, 1n, u128(70n), u128(77n), u128(5n), u128(SQRT)],
       ...[3, false, u128(4n)],
     ),
@@ -147,9 +163,9 @@ const SWAPS = [
       taker_order_id: '2',
       timestamp: '9',
     },
-    bytes: bcs(
+    bytes: encodeBcs(
       ...[POOL, u128(1n), u128(2n), 1n, 2n, 400_000_000n, false, 1n, true, 1n, false, 100n, 40n],
-      ...[id('maker'), id('taker'), 9n],
+      ...[objectIdFor('maker'), objectIdFor('taker'), 9n],
     ),
     expected: {},
   },
@@ -158,8 +174,10 @@ const SWAPS = [
 for (const { protocol, name, fields, bytes, expected } of SWAPS) {
   test(`${protocol} ${name}: by name and as bytes the same swap, its coins from the pool's type`, () => {
     const swapOf = (said: Said | Buffer) => {
-      const objects = [poolObject(protocol, POOL, [SUI, USDC])]
-      const found = decodeMove([transaction([event(protocol, name, said)], { objects })])
+      const objects = [buildPoolObject(protocol, POOL, [SUI, USDC])]
+      const found = decodeMoveTransactions([
+        buildMoveTransaction([buildMoveEvent(protocol, name, said)], { objects }),
+      ])
       assert.deepEqual(found.dropped, [])
       return found
     }
@@ -171,7 +189,7 @@ for (const { protocol, name, fields, bytes, expected } of SWAPS) {
         logIndex: 0,
         pool: POOL,
         protocol,
-        trader: id('sender'),
+        trader: objectIdFor('sender'),
         tokenIn: SUI,
         tokenOut: USDC,
         amountInRaw: 100n,
@@ -180,14 +198,18 @@ for (const { protocol, name, fields, bytes, expected } of SWAPS) {
       },
     ])
     assert.deepEqual(swapOf(bytes).swaps, named.swaps)
-    assert.deepEqual(swapOf(Buffer.concat([bytes, bcs(5n)])).swaps, named.swaps, 'a newer tail')
+    assert.deepEqual(
+      swapOf(Buffer.concat([bytes, encodeBcs(5n)])).swaps,
+      named.swaps,
+      'a newer tail',
+    )
     assert.deepEqual(named.pools, [
       {
         address: POOL,
         tokenA: SUI,
         tokenB: USDC,
         protocol,
-        factory: packageOf(protocol),
+        factory: protocolPackage(protocol),
         feePips: null,
         proven: true,
       },
@@ -198,35 +220,54 @@ for (const { protocol, name, fields, bytes, expected } of SWAPS) {
 test('Aftermath names the coins itself, and who asked', () => {
   const fields = {
     pool_id: POOL,
-    issuer: id('trader'),
+    issuer: objectIdFor('trader'),
     referrer: null,
-    types_in: [bare(SUI)],
+    types_in: [typeNameOf(SUI)],
     amounts_in: ['100'],
-    types_out: [bare(USDC)],
+    types_out: [typeNameOf(USDC)],
     amounts_out: ['40'],
   }
-  const bytes = bcs(POOL, id('trader'), null, [bare(SUI)], [100n], [bare(USDC)], [40n])
-  const referred = bcs(POOL, id('trader'), true, id('friend'), [bare(SUI)], [100n])
-  const tail = bcs([bare(USDC)], [40n], [7n, 8n])
+  const bytes = encodeBcs(
+    POOL,
+    objectIdFor('trader'),
+    null,
+    [typeNameOf(SUI)],
+    [100n],
+    [typeNameOf(USDC)],
+    [40n],
+  )
+  const referred = encodeBcs(
+    POOL,
+    objectIdFor('trader'),
+    true,
+    objectIdFor('friend'),
+    [typeNameOf(SUI)],
+    [100n],
+  )
+  const tail = encodeBcs([typeNameOf(USDC)], [40n], [7n, 8n])
   for (const [name, said] of [
     ['events::SwapEvent', fields],
     ['events::SwapEvent', bytes],
     ['events::SwapEventV2', Buffer.concat([referred, tail])],
   ] as const) {
-    const { swaps, dropped } = decodeMove([transaction([event('aftermath', name, said)])])
+    const { swaps, dropped } = decodeMoveTransactions([
+      buildMoveTransaction([buildMoveEvent('aftermath', name, said)]),
+    ])
     assert.deepEqual(dropped, [])
     assert.deepEqual(
       swaps.map(({ trader, tokenIn, tokenOut, amountInRaw, amountOutRaw }) => [
         ...[trader, tokenIn, tokenOut, amountInRaw, amountOutRaw],
       ]),
-      [[id('trader'), SUI, USDC, 100n, 40n]],
+      [[objectIdFor('trader'), SUI, USDC, 100n, 40n]],
     )
   }
 })
 
 const other = (protocol: string, name: string, fields: Said) => {
-  const objects = [poolObject(protocol, POOL, [SUI, USDC])]
-  const { swaps } = decodeMove([transaction([event(protocol, name, fields)], { objects })])
+  const objects = [buildPoolObject(protocol, POOL, [SUI, USDC])]
+  const { swaps } = decodeMoveTransactions([
+    buildMoveTransaction([buildMoveEvent(protocol, name, fields)], { objects }),
+  ])
   return swaps.map(({ tokenIn, amountInRaw, tokenOut, amountOutRaw }) => [
     ...[tokenIn, amountInRaw, tokenOut, amountOutRaw],
   ])
@@ -249,45 +290,50 @@ test('the other way round: what goes in is the second coin', () => {
 
 test("a partner's share of the fee stays out of Cetus' vaults; vaults that cannot be are unknown", () => {
   const reservesOf = (change: Said) =>
-    decodeMove([
-      transaction([event('cetus', 'pool::SwapEvent', { ...SWAPS[0].fields, ...change })]),
+    decodeMoveTransactions([
+      buildMoveTransaction([
+        buildMoveEvent('cetus', 'pool::SwapEvent', { ...SWAPS[0].fields, ...change }),
+      ]),
     ]).swaps[0]?.reserves
-  assert.deepEqual(reservesOf({ partner: id('partner') }), [1_099n, 460n])
+  assert.deepEqual(reservesOf({ partner: objectIdFor('partner') }), [1_099n, 460n])
   assert.deepEqual(reservesOf({ atob: false }), [960n, 600n])
   assert.equal(reservesOf({ vault_b_amount: '39' }), undefined)
 })
 
 test('coins: of the object, of a fact, of the calls that agree; else nobody knows them', () => {
   const tokens = (
-    more: Parameters<typeof transaction>[1],
+    more: Parameters<typeof buildMoveTransaction>[1],
     books = suiBooks(),
   ): readonly unknown[] => {
-    const { swaps, pools } = decodeMove(
-      [transaction([event('cetus', 'pool::SwapEvent', CETUS)], more)],
+    const { swaps, pools } = decodeMoveTransactions(
+      [buildMoveTransaction([buildMoveEvent('cetus', 'pool::SwapEvent', CETUS)], more)],
       books,
     )
     return [swaps[0]?.tokenIn, swaps[0]?.tokenOut, pools.length]
   }
   const fact: PoolFact = {
     address: POOL,
-    tokenA: COIN,
+    tokenA: TEST_COIN,
     tokenB: SUI,
     protocol: 'cetus',
     factory: null,
     feePips: null,
     proven: true,
   }
-  const call = (...typeArguments: string[]) => ({ typeArguments, objects: [id('clock'), POOL] })
-  const object = poolObject('cetus', POOL, [SUI, USDC])
+  const call = (...typeArguments: string[]) => ({
+    typeArguments,
+    objects: [objectIdFor('clock'), POOL],
+  })
+  const object = buildPoolObject('cetus', POOL, [SUI, USDC])
   const nothing = [null, null, 0]
   assert.deepEqual(tokens({}), nothing)
-  assert.deepEqual(tokens({}, suiBooks([fact])), [COIN, SUI, 0])
+  assert.deepEqual(tokens({}, suiBooks([fact])), [TEST_COIN, SUI, 0])
   assert.deepEqual(tokens({}, suiBooks([{ ...fact, proven: false }])), nothing)
   assert.deepEqual(tokens({ objects: [object] }, suiBooks([fact])), [SUI, USDC, 1], 'object first')
   assert.deepEqual(tokens({ calls: [call(SUI, USDC)] }), [SUI, USDC, 0])
   assert.deepEqual(tokens({ calls: [call(SUI, USDC), call(SUI, USDC)] }), [SUI, USDC, 0])
   assert.deepEqual(tokens({ calls: [call(SUI, USDC), call(USDC, SUI)] }), nothing)
-  assert.deepEqual(tokens({ calls: [call(SUI, USDC, COIN, SUI)] }), nothing, 'a route')
+  assert.deepEqual(tokens({ calls: [call(SUI, USDC, TEST_COIN, SUI)] }), nothing, 'a route')
   assert.deepEqual(tokens({ calls: [call(SUI)] }), nothing)
   assert.deepEqual(tokens({ calls: [{ typeArguments: [SUI, USDC], objects: [] }] }), nothing)
   const withNode = suiBooks([], 'facts')
@@ -296,38 +342,46 @@ test('coins: of the object, of a fact, of the calls that agree; else nobody know
 
 test("a pool's type proves it only where its package is the event's protocol", () => {
   for (const type of [
-    `${id('forger')}::pool::Pool<${SUI}, ${USDC}>`,
-    `${packageOf('turbos')}::pool::Pool<${SUI}, ${USDC}>`,
-    `${packageOf('cetus')}::pool::Position<${SUI}, ${USDC}>`,
-    `${packageOf('cetus')}::pool::Pool<${SUI}>`,
+    `${objectIdFor('forger')}::pool::Pool<${SUI}, ${USDC}>`,
+    `${protocolPackage('turbos')}::pool::Pool<${SUI}, ${USDC}>`,
+    `${protocolPackage('cetus')}::pool::Position<${SUI}, ${USDC}>`,
+    `${protocolPackage('cetus')}::pool::Pool<${SUI}>`,
     'no type at all',
   ]) {
     const objects = [{ id: POOL, type, change: 'changed', fields: null }] as const
-    const { swaps, pools } = decodeMove([
-      transaction([event('cetus', 'pool::SwapEvent', CETUS)], { objects }),
+    const { swaps, pools } = decodeMoveTransactions([
+      buildMoveTransaction([buildMoveEvent('cetus', 'pool::SwapEvent', CETUS)], { objects }),
     ])
     assert.deepEqual([swaps[0]?.tokenIn, pools], [null, []], type)
   }
 })
 
 test("an event counts because its type is a listed package's, whoever called", () => {
-  const forged = { ...event('cetus', 'pool::SwapEvent', CETUS), package: id('forger') }
-  const unknown = event('cetus', 'pool::OtherEvent', CETUS)
-  const inherited = event('cetus', 'toString', CETUS)
-  const { swaps, dropped } = decodeMove([transaction([forged, unknown, inherited])])
+  const forged = {
+    ...buildMoveEvent('cetus', 'pool::SwapEvent', CETUS),
+    package: objectIdFor('forger'),
+  }
+  const unknown = buildMoveEvent('cetus', 'pool::OtherEvent', CETUS)
+  const inherited = buildMoveEvent('cetus', 'toString', CETUS)
+  const { swaps, dropped } = decodeMoveTransactions([
+    buildMoveTransaction([forged, unknown, inherited]),
+  ])
   assert.deepEqual([swaps, dropped], [[], []])
 })
 
 test('a failed transaction is not a trade', () => {
-  const swap = transaction([event('cetus', 'pool::SwapEvent', CETUS)])
-  assert.equal(decodeMove([swap]).swaps.length, 1)
-  assert.equal(decodeMove([{ ...swap, success: false }]).swaps.length, 0)
+  const swap = buildMoveTransaction([buildMoveEvent('cetus', 'pool::SwapEvent', CETUS)])
+  assert.equal(decodeMoveTransactions([swap]).swaps.length, 1)
+  assert.equal(decodeMoveTransactions([{ ...swap, success: false }]).swaps.length, 0)
 })
 
 test('a pool is shown once in a checkpoint, and places are those of the transaction', () => {
-  const objects = [poolObject('cetus', POOL, [SUI, USDC])]
-  const swap = event('cetus', 'pool::SwapEvent', CETUS)
-  const { swaps, pools } = decodeMove([transaction([swap, swap], { objects }), transaction([swap])])
+  const objects = [buildPoolObject('cetus', POOL, [SUI, USDC])]
+  const swap = buildMoveEvent('cetus', 'pool::SwapEvent', CETUS)
+  const { swaps, pools } = decodeMoveTransactions([
+    buildMoveTransaction([swap, swap], { objects }),
+    buildMoveTransaction([swap]),
+  ])
   assert.deepEqual(
     swaps.map(({ txIndex, logIndex, tokenIn }) => [txIndex, logIndex, tokenIn]),
     [
@@ -341,7 +395,9 @@ test('a pool is shown once in a checkpoint, and places are those of the transact
 
 test('what cannot be taken says why', () => {
   const reasonOf = (protocol: string, name: string, said: Said | Buffer): string | undefined => {
-    const { swaps, dropped } = decodeMove([transaction([event(protocol, name, said)])])
+    const { swaps, dropped } = decodeMoveTransactions([
+      buildMoveTransaction([buildMoveEvent(protocol, name, said)]),
+    ])
     assert.deepEqual(swaps, [])
     assert.equal(dropped[0]?.protocol, protocol)
     return dropped[0]?.reason
@@ -357,9 +413,12 @@ test('what cannot be taken says why', () => {
   assert.equal(cetus({ ...CETUS, atob: 1 }), 'bad-field')
   assert.equal(cetus(bytes.subarray(0, 80)), 'truncated-data')
   assert.equal(cetus(Buffer.concat([Buffer.from([2]), bytes.subarray(1)])), 'bad-field')
-  const none = { ...event('cetus', 'pool::SwapEvent', {}), fields: null }
-  assert.equal(decodeMove([transaction([none])]).dropped[0]?.reason, 'missing-event-data')
-  assert.equal(reasonOf('turbos', 'pool::MintEvent', bcs(POOL)), 'truncated-data')
+  const none = { ...buildMoveEvent('cetus', 'pool::SwapEvent', {}), fields: null }
+  assert.equal(
+    decodeMoveTransactions([buildMoveTransaction([none])]).dropped[0]?.reason,
+    'missing-event-data',
+  )
+  assert.equal(reasonOf('turbos', 'pool::MintEvent', encodeBcs(POOL)), 'truncated-data')
   const aftermath = (typesIn: readonly string[], amountsIn: readonly string[]) =>
     reasonOf('aftermath', 'events::SwapEvent', {
       pool_id: POOL,
@@ -377,14 +436,14 @@ test('what cannot be taken says why', () => {
 test('bytes that lie about a length end', () => {
   const long = Buffer.from([0xff, 0xff, 0xff, 0x7f])
   const endless = Buffer.from([0xff, 0xff, 0xff, 0xff, 0xff])
-  const head = bcs(POOL, id('trader'), null)
+  const head = encodeBcs(POOL, objectIdFor('trader'), null)
   for (const [list, reason] of [
     [long, 'bad-field'],
     [endless, 'bad-field'],
     [Buffer.from([2]), 'truncated-data'],
     [Buffer.from([1, 3, 0xff, 0xfe, 0xfd]), 'bad-field'],
   ] as const) {
-    const said = event('aftermath', 'events::SwapEvent', Buffer.concat([head, list]))
-    assert.equal(decodeMove([transaction([said])]).dropped[0]?.reason, reason)
+    const said = buildMoveEvent('aftermath', 'events::SwapEvent', Buffer.concat([head, list]))
+    assert.equal(decodeMoveTransactions([buildMoveTransaction([said])]).dropped[0]?.reason, reason)
   }
 })

@@ -7,7 +7,7 @@ import {
   type PriceSignals,
   suspectReason,
 } from '../../processors/prices/suspect-rules.ts'
-import { type TapeTrade, tapeOf, tradeEventOf } from '../support/tape.ts'
+import { buildTape, type TapeTrade, tapeTradeEvent } from '../support/builders/trade-tape.ts'
 
 const UNKNOWN: PriceSignals = {
   priceUsd: null,
@@ -115,9 +115,9 @@ const verdicts = (trades: readonly (readonly [height: number, paid: number])[]):
     .reduce<{ readonly token: Parameters<typeof priceTrade>[2]['token']; readonly said: string[] }>(
       ({ token, said }, [height, paid]) => {
         const change = { ...AT_LEVEL, quoteRaw: BigInt(paid) * DOLLAR }
-        const [block] = tapeOf([{ kind: 'apply', stepMs: 0, trades: [change] }]).blocks
+        const [block] = buildTape([{ kind: 'apply', stepMs: 0, trades: [change] }]).blocks
         assert.ok(block)
-        const event = tradeEventOf(block, 0)
+        const event = tapeTradeEvent(block, 0)
         assert.ok(event.trade)
         const priced = priceTrade(
           event,

@@ -7,7 +7,7 @@ import {
   suspectReason,
 } from '../../processors/prices/suspect-rules.ts'
 import type { BondingCurve, Trade, TradeEvent } from '../../schemas/wire.ts'
-import { type TapeTrade, tapeOf, tradeEventOf } from '../support/tape.ts'
+import { buildTape, type TapeTrade, tapeTradeEvent } from '../support/builders/trade-tape.ts'
 
 const DOLLARS = 1_000_000n
 
@@ -26,9 +26,11 @@ const plain: TapeTrade = {
 }
 
 const eventOf = (change: Partial<TapeTrade>, vaults: Partial<Trade> = {}): TradeEvent => {
-  const [block] = tapeOf([{ kind: 'apply', stepMs: 0, trades: [{ ...plain, ...change }] }]).blocks
+  const [block] = buildTape([
+    { kind: 'apply', stepMs: 0, trades: [{ ...plain, ...change }] },
+  ]).blocks
   assert.ok(block)
-  const event = tradeEventOf(block, 0)
+  const event = tapeTradeEvent(block, 0)
   assert.ok(event.trade)
   return { ...event, trade: { ...event.trade, ...vaults } }
 }

@@ -6,12 +6,12 @@ import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import type { AccountInfo, AccountReader } from '../../ingestors/svm/source/accounts.ts'
 import { svmMetadataReader } from '../../ingestors/svm/source/metadata-reader.ts'
 import { parseMintAccount, token2022Metadata } from '../../ingestors/svm/source/mint-metadata.ts'
-import { handBlock } from '../support/hand-chain.ts'
-import { solExpectations } from '../support/sol-recordings.ts'
-import { keyOf } from '../support/svm-transaction.ts'
+import { buildEvmBlock } from '../support/builders/evm-block.ts'
+import { addressFromByte } from '../support/builders/svm-transaction-json.ts'
+import { solanaExpectations } from '../support/recordings/solana.ts'
 
 const { signal } = new AbortController()
-const MINT = keyOf(5)
+const MINT = addressFromByte(5)
 const USDC = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
 const USDC_METADATA = '5x38Kp4hvdomTCnCrAny4UtMUt5rQBdB6px2K1Ui45Wq'
 const bytesOf = (key: string): Uint8Array => base58Decode(key) ?? new Uint8Array()
@@ -20,7 +20,7 @@ const bytesOf = (key: string): Uint8Array => base58Decode(key) ?? new Uint8Array
 const mintData = (): Buffer => {
   const data = Buffer.alloc(82)
   data.writeUInt32LE(1, 0)
-  data.set(bytesOf(keyOf(1)), 4)
+  data.set(bytesOf(addressFromByte(1)), 4)
   data.writeBigUInt64LE(1_000_000_500_000n, 36)
   data.set([6, 1], 44)
   return data
@@ -59,10 +59,10 @@ const node = (accounts: Readonly<Record<string, AccountInfo>>) => {
   return { reader, asked }
 }
 const tokensAt = (height: number, ...tokens: readonly string[]) =>
-  [{ pools: [], tokens }, handBlock({ height }, []), signal] as const
+  [{ pools: [], tokens }, buildEvmBlock({ height }, []), signal] as const
 
 test('addresses of programs are those that the chain knows', () => {
-  const [made] = solExpectations()['create_token_pumpfun_1.json']?.created ?? []
+  const [made] = solanaExpectations()['create_token_pumpfun_1.json']?.created ?? []
   assert.ok(made !== undefined)
   const seeds = [Buffer.from('bonding-curve'), bytesOf(made.mint)]
   assert.equal(findProgramAddress(PROGRAM_IDS.pumpFun, seeds), made.bonding_curve)
@@ -77,7 +77,7 @@ test('a mint and its Metaplex account make a fact, in one call for all tokens', 
     [MINT]: ownMetadata(),
   })
   const { tokens, pools } = await svmMetadataReader(reader).read(
-    ...tokensAt(9, USDC, MINT, keyOf(8)),
+    ...tokensAt(9, USDC, MINT, addressFromByte(8)),
   )
   assert.deepEqual(pools, [])
   assert.deepEqual(tokens, [
@@ -88,7 +88,7 @@ test('a mint and its Metaplex account make a fact, in one call for all tokens', 
       symbol: 'USDC',
       totalSupplyRaw: 1_000_000_500_000n,
       program: PROGRAM_IDS.token,
-      mintAuthority: keyOf(1),
+      mintAuthority: addressFromByte(1),
     },
     {
       address: MINT,
@@ -98,7 +98,7 @@ test('a mint and its Metaplex account make a fact, in one call for all tokens', 
       uri: 'https://own.example/1.json',
       totalSupplyRaw: 1_000_000_500_000n,
       program: PROGRAM_IDS.token2022,
-      mintAuthority: keyOf(1),
+      mintAuthority: addressFromByte(1),
     },
   ])
   assert.equal(asked.length, 1)

@@ -6,7 +6,11 @@ import { parseRewards } from '../../ingestors/svm/normalize/rewards.ts'
 import { ALL_PROGRAMS, withAllInstructions } from '../../ingestors/svm/programs/programs.ts'
 import { instructionEvents, rewardEvents } from '../../ingestors/to-wire/svm-feeds.ts'
 import type { SvmBlock } from '../../schemas/events.ts'
-import { solJson, solNames, solRecording } from '../support/sol-recordings.ts'
+import {
+  recordedSolanaBlock,
+  solanaRecordingJson,
+  solanaRecordingNames,
+} from '../support/recordings/solana.ts'
 
 /** A recorded transaction as a node answered for it, as far as the walks below read it. */
 interface Answer {
@@ -21,19 +25,19 @@ interface Answer {
 }
 
 const answerOf = (name: string): Answer => {
-  const { getTransaction, getTransactionJson, ...bare } = solJson(name)
+  const { getTransaction, getTransactionJson, ...bare } = solanaRecordingJson(name)
   return (getTransaction ?? getTransactionJson ?? bare) as unknown as Answer
 }
 
 /** The recorded transaction as the source of a chain with the feed reads it. */
 const whole = (name: string): SvmBlock => {
-  const block = solRecording(name)
+  const block = recordedSolanaBlock(name)
   const programs = withAllInstructions(ALL_PROGRAMS)
   const tx = normalizeTransaction(answerOf(name), { index: 0, programs })
   return { ...block, transactions: tx === undefined ? [] : [tx] }
 }
 
-const BARE = solNames().filter((name) => answerOf(name).meta !== undefined)
+const BARE = solanaRecordingNames().filter((name) => answerOf(name).meta !== undefined)
 
 test('every instruction of a recording is there, inner ones behind who called them', () => {
   assert.ok(BARE.length >= 20)
@@ -96,7 +100,7 @@ test('a node that claims endless depth is not followed there', () => {
 })
 
 test('rewards of recorded blocks', () => {
-  const rent = rewardEvents(solRecording('block_account_deletion.json'))
+  const rent = rewardEvents(recordedSolanaBlock('block_account_deletion.json'))
   assert.deepEqual(
     rent.map(({ key, event }) => [key, event.amount, event.post_balance, event.reward_type]),
     [
@@ -105,7 +109,7 @@ test('rewards of recorded blocks', () => {
       ['EAwpknXgKuZigFzLu6ybAjnJUBZh2WgX51bRh8aQRtLW', '1', '2164433213', 'Rent'],
     ],
   )
-  const [fee] = rewardEvents(solRecording('yellowstone_block_344556402.json'))
+  const [fee] = rewardEvents(recordedSolanaBlock('yellowstone_block_344556402.json'))
   assert.equal(fee?.event.amount, '15767166')
   assert.equal(fee?.event.reward_type, 'Fee')
   assert.equal(fee?.event.commission, null)

@@ -3,7 +3,13 @@ import { test } from 'node:test'
 import { base58Encode } from '../../core/base58.ts'
 import { dataViewOf, sortPubkeys, u128 } from '../../ingestors/svm/layout/borsh-layout.ts'
 import { logEventsOf } from '../../ingestors/svm/protocols/types.ts'
-import { flattened, key, logEvent, u64le, u128le } from '../support/hand-svm.ts'
+import {
+  addressFor,
+  eventLogLine,
+  flattenInstructions,
+  u64le,
+  u128le,
+} from '../support/builders/svm-block.ts'
 
 test('128-bit numbers are read whole', () => {
   for (const value of [0n, 1n, (1n << 64n) - 1n, 1n << 64n, (1n << 128n) - 1n]) {
@@ -43,15 +49,15 @@ test('log events are those of their type and long enough, in order; noise is pas
   const event = { tag: TAG, bytes: 8 }
   const logs = [
     'Program log: Instruction: SwapBaseInput',
-    logEvent(TAG, u64le(1)),
-    logEvent('79a3cdc939da753c', u64le(2)),
-    logEvent(TAG, u64le(3).subarray(1)),
-    logEvent(TAG, Buffer.concat([u64le(4), Buffer.from('a tail of later layouts')])),
+    eventLogLine(TAG, u64le(1)),
+    eventLogLine('79a3cdc939da753c', u64le(2)),
+    eventLogLine(TAG, u64le(3).subarray(1)),
+    eventLogLine(TAG, Buffer.concat([u64le(4), Buffer.from('a tail of later layouts')])),
     'Program data: ',
     'Program data: !!!',
-    `Program log: ${logEvent(TAG, u64le(5))}`,
+    `Program log: ${eventLogLine(TAG, u64le(5))}`,
   ]
-  const [instruction] = flattened([{ program: key('program'), data: '00', logs }])
+  const [instruction] = flattenInstructions([{ program: addressFor('program'), data: '00', logs }])
   assert.ok(instruction)
   assert.deepEqual(
     logEventsOf(instruction, event).map((data) => data[8]),

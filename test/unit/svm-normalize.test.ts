@@ -5,8 +5,17 @@ import { Malformed } from '../../core/errors.ts'
 import { normalizeBlock, normalizeTransaction } from '../../ingestors/svm/normalize/block.ts'
 import { ALL_PROGRAMS, PROGRAM_IDS, pumpFunProfile } from '../../ingestors/svm/programs/programs.ts'
 import type { SvmTransaction } from '../../schemas/events.ts'
-import { solJson, solNames, solRecording } from '../support/sol-recordings.ts'
-import { type HandMessage, handTransaction, keyOf, v1Wire } from '../support/svm-transaction.ts'
+import {
+  addressFromByte,
+  buildRpcTransaction,
+  encodeV1Transaction,
+  type MessageInput,
+} from '../support/builders/svm-transaction-json.ts'
+import {
+  recordedSolanaBlock,
+  solanaRecordingJson,
+  solanaRecordingNames,
+} from '../support/recordings/solana.ts'
 
 type Json = Record<string, unknown>
 
@@ -26,8 +35,8 @@ const refuses = (said: unknown, reason: string): void => {
 
 test('binary and JSON forms of the same transaction are the same', () => {
   let compared = 0
-  for (const name of solNames()) {
-    const { getTransaction, getTransactionJson } = solJson(name) as Json
+  for (const name of solanaRecordingNames()) {
+    const { getTransaction, getTransactionJson } = solanaRecordingJson(name) as Json
     if (getTransaction === undefined || getTransactionJson === undefined) continue
     assert.deepEqual(read(getTransaction), read(getTransactionJson), name)
     compared += 1
@@ -36,7 +45,7 @@ test('binary and JSON forms of the same transaction are the same', () => {
 })
 
 test('accounts of look-up tables are counted behind the static ones', () => {
-  const [transaction] = solRecording('swap_raydium_v4_1.json').transactions
+  const [transaction] = recordedSolanaBlock('swap_raydium_v4_1.json').transactions
   const swaps = transaction?.instructions.filter(({ program }) => program === PROGRAM_IDS.raydiumV4)
   assert.equal(swaps?.length, 2)
   assert.deepEqual(
@@ -52,7 +61,7 @@ test('accounts of look-up tables are counted behind the static ones', () => {
 })
 
 test('log lines belong to the call that wrote them, and only to programs that are asked for', () => {
-  const [transaction] = solRecording('swap_raydium_v4_1.json').transactions
+  const [transaction] = recordedSolanaBlock('swap_raydium_v4_1.json').transactions
   const logged = transaction?.instructions.filter(({ logs }) => logs.length > 0)
   assert.deepEqual(
     logged?.map(({ program, inner, logs }) => [
@@ -65,7 +74,7 @@ test('log lines belong to the call that wrote them, and only to programs that ar
 })
 
 test('a failed transaction keeps its fee and its lamports, nothing else', () => {
-  const [transaction] = solRecording('swap_meteora_dlmm_1.json').transactions
+  const [transaction] = recordedSolanaBlock('swap_meteora_dlmm_1.json').transactions
   assert.equal(transaction?.success, false)
   assert.equal(transaction?.feeRaw, 5_163n)
   assert.deepEqual(transaction?.instructions, [])
@@ -75,7 +84,7 @@ test('a failed transaction keeps its fee and its lamports, nothing else', () => 
 })
 
 test('accounts that were made and closed inside a transaction have their mint', () => {
-  const [transaction] = solRecording('migrate_pumpfun_1.json').transactions
+  const [transaction] = recordedSolanaBlock('migrate_pumpfun_1.json').transactions
   const passing = transaction?.tokenBalances.filter(
     ({ preRaw, postRaw }) => preRaw === null && postRaw === null,
   )
@@ -86,8 +95,8 @@ test('accounts that were made and closed inside a transaction have their mint', 
 })
 
 test('only data of programs that decoders read is kept', () => {
-  for (const name of solNames()) {
-    for (const { program, data } of solRecording(name).transactions.flatMap(
+  for (const name of solanaRecordingNames()) {
+    for (const { program, data } of recordedSolanaBlock(name).transactions.flatMap(
       (tx) => tx.instructions,
     )) {
       if (data !== null) assert.ok(ALL_PROGRAMS.data.has(program), program)
@@ -96,7 +105,7 @@ test('only data of programs that decoders read is kept', () => {
 })
 
 test('a block of 2021, parsed: votes are left out, depth and token program are found again', () => {
-  const block = solRecording('block_structure_100000000_jsonparsed.json')
+  const block = recordedSolanaBlock('block_structure_100000000_jsonparsed.json')
   assert.equal(block.height, 100_000_000)
   assert.equal(block.blockHeight, 89_586_871)
   assert.deepEqual([block.txCount, block.rewardsCount], [10, 1])
@@ -111,7 +120,7 @@ test('a block of 2021, parsed: votes are left out, depth and token program are f
 })
 
 test('parsed instructions are put together again; depth comes from the log', () => {
-  const [transaction] = solRecording('block_account_deletion.json').transactions
+  const [transaction] = recordedSolanaBlock('block_account_deletion.json').transactions
   const told = transaction?.instructions.map(({ program, depth, data }) => [
     program.slice(0, 4),
     depth,
@@ -128,7 +137,7 @@ test('parsed instructions are put together again; depth comes from the log', () 
 })
 
 test('a Yellowstone update is read like a block', () => {
-  const block = solRecording('yellowstone_block_344556402.json')
+  const block = recordedSolanaBlock('yellowstone_block_344556402.json')
   assert.equal(block.height, 344_556_402)
   assert.equal(block.parentSlot, 344_556_401)
   assert.deepEqual(
@@ -142,22 +151,22 @@ test('a Yellowstone update is read like a block', () => {
   )
 })
 
-const MESSAGE: HandMessage = {
-  keys: [keyOf(1), keyOf(2), PROGRAM_IDS.system],
+const MESSAGE: MessageInput = {
+  keys: [addressFromByte(1), addressFromByte(2), PROGRAM_IDS.system],
   instructions: [{ program: 2, accounts: [0, 1], data: Uint8Array.of(2, 0, 0, 0, 9) }],
 }
 
 test('a v1 transaction: its configuration is passed over, its signatures are at the end', () => {
-  const wire = v1Wire(MESSAGE, { mask: 0b1011, signature: Buffer.alloc(64, 7) })
-  const said = { ...handTransaction(MESSAGE), transaction: [wire.toString('base64'), 'base64'] }
+  const wire = encodeV1Transaction(MESSAGE, { mask: 0b1011, signature: Buffer.alloc(64, 7) })
+  const said = { ...buildRpcTransaction(MESSAGE), transaction: [wire.toString('base64'), 'base64'] }
   const transaction = read(said)
   assert.equal(transaction.version, 1)
   assert.equal(transaction.hash, base58Encode(Buffer.alloc(64, 7)))
-  assert.equal(transaction.from, keyOf(1))
+  assert.equal(transaction.from, addressFromByte(1))
   assert.deepEqual(transaction.instructions, [
     {
       program: PROGRAM_IDS.system,
-      accounts: [keyOf(1), keyOf(2)],
+      accounts: [addressFromByte(1), addressFromByte(2)],
       outer: 0,
       inner: null,
       data: Buffer.from([2, 0, 0, 0, 9]),
@@ -172,7 +181,7 @@ test('a v1 transaction: its configuration is passed over, its signatures are at 
 })
 
 test('bad shapes have their reasons', () => {
-  const said = handTransaction(MESSAGE)
+  const said = buildRpcTransaction(MESSAGE)
   read(said)
   const { transaction, meta } = said
   const message = (change: Json): Json => ({
@@ -186,7 +195,7 @@ test('bad shapes have their reasons', () => {
   refuses({ ...said, transaction: ['AA', 'base58'] }, 'unknown-encoding')
   refuses({ ...said, transaction: ['A', 'base64'] }, 'bad-base64')
   refuses(message({ accountKeys: ['0OIl'] }), 'bad-base58')
-  refuses(message({ accountKeys: [keyOf(1), keyOf(2)] }), 'bad-index')
+  refuses(message({ accountKeys: [addressFromByte(1), addressFromByte(2)] }), 'bad-index')
   refuses(
     message({ instructions: [{ programIdIndex: 2, accounts: [0], data: '0' }] }),
     'bad-base58',
@@ -208,7 +217,12 @@ test('bad shapes have their reasons', () => {
 })
 
 test('a block must name its parent below it', () => {
-  const block = { blockhash: keyOf(1), previousBlockhash: keyOf(2), blockTime: 1, transactions: [] }
+  const block = {
+    blockhash: addressFromByte(1),
+    previousBlockhash: addressFromByte(2),
+    blockTime: 1,
+    transactions: [],
+  }
   const at = (slot: number, parentSlot: unknown) =>
     normalizeBlock({ ...block, parentSlot }, { chain: 'sol', slot, programs: ALL_PROGRAMS })
   assert.equal(at(9, 5).parentSlot, 5)
@@ -218,22 +232,27 @@ test('a block must name its parent below it', () => {
 })
 
 test('the pump profile keeps what names pump.fun or holds one of its tokens', () => {
-  const programs = pumpFunProfile([keyOf(2)])
+  const programs = pumpFunProfile([addressFromByte(2)])
   const kept = (said: unknown) => normalizeTransaction(said, { index: 0, programs }) !== undefined
-  assert.equal(kept(handTransaction(MESSAGE)), true, 'a reference pool')
-  const other = { ...MESSAGE, keys: [keyOf(1), keyOf(3), PROGRAM_IDS.system] }
-  assert.equal(kept(handTransaction(other)), false)
-  const told = handTransaction(other)
+  assert.equal(kept(buildRpcTransaction(MESSAGE)), true, 'a reference pool')
+  const other = { ...MESSAGE, keys: [addressFromByte(1), addressFromByte(3), PROGRAM_IDS.system] }
+  assert.equal(kept(buildRpcTransaction(other)), false)
+  const told = buildRpcTransaction(other)
   const balance = (mint: string) => ({
     ...told,
     meta: {
       ...told.meta,
       postTokenBalances: [
-        { accountIndex: 1, mint, owner: keyOf(1), uiTokenAmount: { amount: '5', decimals: 6 } },
+        {
+          accountIndex: 1,
+          mint,
+          owner: addressFromByte(1),
+          uiTokenAmount: { amount: '5', decimals: 6 },
+        },
       ],
     },
   })
   assert.equal(kept(balance('4F4gGVBAWuKi3EpmYdhntXvCVFqZZqmrb1cqNGawpump')), true)
-  assert.equal(kept(balance(keyOf(9))), false)
-  assert.equal(kept((solJson('buy_token_pumpfun_1.json') as Json).getTransaction), true)
+  assert.equal(kept(balance(addressFromByte(9))), false)
+  assert.equal(kept((solanaRecordingJson('buy_token_pumpfun_1.json') as Json).getTransaction), true)
 })

@@ -2,39 +2,45 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import {
-  booksOf,
+  addressTopic,
+  buildBooks,
+  buildPoolFact,
   POOL,
-  poolFact,
   ROUTER,
   TOKEN_A,
   TOKEN_B,
   TOPIC,
-  topicOf,
   USER,
-  v2Swap,
-  v2Sync,
-} from '../support/made-up-chain.ts'
-import { blockOf, logOf, word } from '../support/recordings.ts'
+  v2SwapLog,
+  v2SyncLog,
+} from '../support/builders/dex-logs.ts'
+import { buildLog, buildSingleTransactionBlock, hexWord } from '../support/recordings/ethereum.ts'
 
 const MASTER = '0xbb05918e9b4ba9fe2c8384d223f0844867909ffb'
 const SECOND_MASTER = '0xfdfe03bae6b8113ee1002d2be453fb71ca5783d3'
-const people = [topicOf(ROUTER), topicOf(USER)]
-const decoded = (logs: Parameters<typeof blockOf>[0], books = booksOf('facts', [], 'zksync')) =>
-  decodeBlock(blockOf(logs), books)
+const people = [addressTopic(ROUTER), addressTopic(USER)]
+const decoded = (
+  logs: Parameters<typeof buildSingleTransactionBlock>[0],
+  books = buildBooks('facts', [], 'zksync'),
+) => decodeBlock(buildSingleTransactionBlock(logs), books)
 const DATA = [32n, 64n, TOKEN_A, TOKEN_B]
 const registered = (master = MASTER, type = 1n, words: readonly (bigint | string)[] = DATA) =>
-  logOf(master, [TOPIC.syncPool, topicOf(ROUTER), topicOf(POOL), `0x${word(type)}`], words)
+  buildLog(
+    master,
+    [TOPIC.syncPool, addressTopic(ROUTER), addressTopic(POOL), `0x${hexWord(type)}`],
+    words,
+  )
 
-const known = booksOf('facts', [poolFact('syncswap')], 'zksync')
+const known = buildBooks('facts', [buildPoolFact('syncswap')], 'zksync')
 const sync = (reserves: readonly [bigint, bigint], pool = POOL) =>
-  logOf(pool, [TOPIC.solidlySync], reserves)
-const swap = (pool = POOL) => v2Swap([10n, 0n, 0n, 7n], pool)
-const reservesOf = (logs: Parameters<typeof blockOf>[0], books = known) =>
+  buildLog(pool, [TOPIC.solidlySync], reserves)
+const swap = (pool = POOL) => v2SwapLog([10n, 0n, 0n, 7n], pool)
+const reservesOf = (logs: Parameters<typeof buildSingleTransactionBlock>[0], books = known) =>
   decoded(logs, books).swaps.map(({ reserves }) => reserves)
 
 test('a pool that the master registers swaps with the event of Uniswap V2', () => {
   const { pools, swaps, poolChanges } = decoded([registered(), swap(), sync([11n, 12n])])
-  assert.deepEqual(pools, [{ ...poolFact('syncswap'), factory: MASTER, feePips: null }])
+  assert.deepEqual(pools, [{ ...buildPoolFact('syncswap'), factory: MASTER, feePips: null }])
   assert.deepEqual(
     swaps.map(({ protocol, tokenIn, amountInRaw, amountOutRaw, reserves }) => ({
       protocol,
@@ -61,7 +67,7 @@ test('a pool that the master registers swaps with the event of Uniswap V2', () =
 
 test('the second master registers pools too', () => {
   assert.deepEqual(decoded([registered(SECOND_MASTER)]).pools, [
-    { ...poolFact('syncswap'), factory: SECOND_MASTER, feePips: null },
+    { ...buildPoolFact('syncswap'), factory: SECOND_MASTER, feePips: null },
   ])
 })
 
@@ -73,13 +79,13 @@ test('reserves of a swap are those of the Sync after it, never of the one before
   assert.deepEqual(reservesOf([sync([1n, 1n]), swap()]), [undefined])
   assert.deepEqual(reservesOf([swap(), swap(), sync([2n, 2n])]), [undefined, [2n, 2n]])
   assert.deepEqual(reservesOf([swap(), sync([2n, 2n]), sync([9n, 9n])]), [[2n, 2n]])
-  assert.deepEqual(reservesOf([swap(), logOf(POOL, [TOPIC.solidlySync], [2n])]), [undefined])
+  assert.deepEqual(reservesOf([swap(), buildLog(POOL, [TOPIC.solidlySync], [2n])]), [undefined])
 })
 
 test('a swap within another one takes the reserves of its own pool', () => {
-  const books = booksOf(
+  const books = buildBooks(
     'facts',
-    [poolFact('syncswap'), { ...poolFact('syncswap'), address: ROUTER }],
+    [buildPoolFact('syncswap'), { ...buildPoolFact('syncswap'), address: ROUTER }],
     'zksync',
   )
   const logs = [swap(), swap(ROUTER), sync([5n, 5n], ROUTER), sync([2n, 2n])]
@@ -90,8 +96,8 @@ test('a swap within another one takes the reserves of its own pool', () => {
 })
 
 test('a Sync before liquidity is its own, also after a swap', () => {
-  const mint = logOf(POOL, [TOPIC.syncMint, ...people], [1n, 2n, 99n])
-  const burn = logOf(POOL, [TOPIC.syncBurn, ...people], [3n, 4n, 99n])
+  const mint = buildLog(POOL, [TOPIC.syncMint, ...people], [1n, 2n, 99n])
+  const burn = buildLog(POOL, [TOPIC.syncBurn, ...people], [3n, 4n, 99n])
   const { swaps, poolChanges } = decoded(
     [swap(), sync([2n, 2n]), sync([3n, 3n]), mint, sync([4n, 4n]), burn],
     known,
@@ -112,16 +118,16 @@ test('a Sync before liquidity is its own, also after a swap', () => {
 })
 
 test('pairs of the same chain that state their reserves first keep them', () => {
-  const books = booksOf('facts', [poolFact('pancakeswap_v2')], 'zksync')
-  const logs = [v2Sync([1n, 1n]), swap(), v2Sync([2n, 2n])]
+  const books = buildBooks('facts', [buildPoolFact('pancakeswap_v2')], 'zksync')
+  const logs = [v2SyncLog([1n, 1n]), swap(), v2SyncLog([2n, 2n])]
   assert.deepEqual(reservesOf(logs, books), [[1n, 1n]])
 })
 
 test('liquidity comes and goes with events of its own', () => {
   const { poolChanges } = decoded(
     [
-      logOf(POOL, [TOPIC.syncMint, ...people], [1n, 2n, 99n]),
-      logOf(POOL, [TOPIC.syncBurn, ...people], [3n, 4n, 99n]),
+      buildLog(POOL, [TOPIC.syncMint, ...people], [1n, 2n, 99n]),
+      buildLog(POOL, [TOPIC.syncBurn, ...people], [3n, 4n, 99n]),
     ],
     known,
   )

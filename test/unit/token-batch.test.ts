@@ -10,9 +10,17 @@ import {
 import { instructionEvents } from '../../ingestors/to-wire/svm-feeds.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { Decoded, SvmTransaction } from '../../schemas/events.ts'
-import { svmBlock, u64le } from '../support/hand-svm.ts'
-import { solBooks, solJson, solNames } from '../support/sol-recordings.ts'
-import { type HandMessage, handTransaction, keyOf } from '../support/svm-transaction.ts'
+import { buildSvmBlock, u64le } from '../support/builders/svm-block.ts'
+import {
+  addressFromByte,
+  buildRpcTransaction,
+  type MessageInput,
+} from '../support/builders/svm-transaction-json.ts'
+import {
+  solanaBooks,
+  solanaRecordingJson,
+  solanaRecordingNames,
+} from '../support/recordings/solana.ts'
 
 interface Inner {
   readonly programIdIndex: number
@@ -75,7 +83,7 @@ const inBatches = (answer: Answer): { readonly answer: Answer; readonly batches:
 
 const decoded = (answer: unknown): Decoded => {
   const tx = normalizeTransaction(answer, { index: 0, programs: ALL_PROGRAMS })
-  return decodeBlock(svmBlock(tx === undefined ? [] : [tx]), solBooks())
+  return decodeBlock(buildSvmBlock(tx === undefined ? [] : [tx]), solanaBooks())
 }
 
 const moves = ({ swaps, transfers, supplies }: Decoded) => ({
@@ -95,8 +103,8 @@ const moves = ({ swaps, transfers, supplies }: Decoded) => ({
 test('what programs move in a batch counts like what they move one by one', () => {
   let swaps = 0
   let batches = 0
-  for (const name of solNames()) {
-    const said = (solJson(name) as { getTransactionJson?: Answer }).getTransactionJson
+  for (const name of solanaRecordingNames()) {
+    const said = (solanaRecordingJson(name) as { getTransactionJson?: Answer }).getTransactionJson
     if (said === undefined || said.meta.err !== null) continue
     const joined = inBatches(said)
     if (joined.batches === 0) continue
@@ -108,11 +116,16 @@ test('what programs move in a batch counts like what they move one by one', () =
   assert.ok(batches >= 15 && swaps >= 15, `${batches} batches, ${swaps} swaps`)
 })
 
-const [PAYER, FROM, TO, MINT] = [keyOf(1), keyOf(2), keyOf(3), keyOf(4)]
+const [PAYER, FROM, TO, MINT] = [
+  addressFromByte(1),
+  addressFromByte(2),
+  addressFromByte(3),
+  addressFromByte(4),
+]
 const transfer = Buffer.concat([Buffer.from([3]), u64le(7n)])
 const checked = Buffer.concat([Buffer.from([12]), u64le(9n), Buffer.from([6])])
 
-const message = (data: Buffer): HandMessage => ({
+const message = (data: Buffer): MessageInput => ({
   keys: [PAYER, FROM, TO, MINT, PROGRAM_IDS.token],
   instructions: [{ program: 4, accounts: [1, 2, 0, 1, 3, 2, 0], data }],
 })
@@ -129,7 +142,7 @@ const BATCH = Buffer.concat([
 ])
 
 test('a batch is one call of the program, with its own data', () => {
-  const tx = read(handTransaction(message(BATCH)))
+  const tx = read(buildRpcTransaction(message(BATCH)))
   assert.deepEqual(
     tx.instructions.map(({ accounts, data, batched: held }) => [accounts, data?.[0], held]),
     [
@@ -138,7 +151,7 @@ test('a batch is one call of the program, with its own data', () => {
       [[FROM, MINT, TO, PAYER], 12, true],
     ],
   )
-  const events = instructionEvents(svmBlock([tx])).map(({ event }) => event)
+  const events = instructionEvents(buildSvmBlock([tx])).map(({ event }) => event)
   assert.deepEqual(
     events.map(({ data, call_path, internal_seq }) => [data, call_path, internal_seq]),
     [[base58Encode(BATCH), [0], 0]],
@@ -161,7 +174,7 @@ test('a batch that a node took apart is put together again', () => {
       },
     },
   ]
-  const said = handTransaction(message(BATCH))
+  const said = buildRpcTransaction(message(BATCH))
   const parsed = { type: 'batch', info: { instructions: parts } }
   const instructions = [{ programId: PROGRAM_IDS.token, parsed, stackHeight: 1 }]
   const told = { ...said.transaction.message, instructions }
@@ -185,10 +198,10 @@ test('a batch whose lengths do not fit holds nothing, and a batch holds no batch
     Buffer.concat([BATCH, Buffer.from([1, 1, 17])]),
     Buffer.from([255]),
   ]) {
-    assert.equal(read(handTransaction(message(data))).instructions.length, 1)
+    assert.equal(read(buildRpcTransaction(message(data))).instructions.length, 1)
   }
   const nested = Buffer.concat([Buffer.from([255, 7, BATCH.length]), BATCH])
-  const tx = read(handTransaction(message(nested)))
+  const tx = read(buildRpcTransaction(message(nested)))
   assert.deepEqual(
     tx.instructions.map(({ data, batched: held }) => [data?.[0], held]),
     [

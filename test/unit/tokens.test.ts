@@ -4,8 +4,13 @@ import type { Operation, Publication } from '../../processors/runtime/stage.ts'
 import { tokenRows } from '../../processors/sinks/pool-and-token-rows.ts'
 import { TOKENS } from '../../processors/tokens/stage.ts'
 import type { TokenEvent, TokenEvents } from '../../schemas/wire.ts'
-import { loaded, opAt, operation, stepped } from '../support/stage.ts'
-import { metaOf, operationOf, type TapeOp, tapeOf } from '../support/tape.ts'
+import { buildTape, type TapeOp, tapeMeta, tapeOperation } from '../support/builders/trade-tape.ts'
+import {
+  buildOperation,
+  createTestProcessor,
+  emptyBlockOp,
+  stepPublications,
+} from '../support/stage-harness.ts'
 
 const tokensOf = (publications: readonly Publication[]): readonly TokenEvents[] =>
   publications.flatMap((one) => (one.topic === 'tokensProcessed' ? [one.value] : []))
@@ -38,14 +43,16 @@ const factsOp = (op: TapeOp, name: string, supply = '', decimals = 9): Operation
     dev: '',
     migrated_at: 0,
   }
-  const value = { meta: metaOf(op), events: [event] }
-  return operation(op, [{ topic: 'tokenMetadata', key: '0xaaa', part: 0, value }])
+  const value = { meta: tapeMeta(op), events: [event] }
+  return buildOperation(op, [{ topic: 'tokenMetadata', key: '0xaaa', part: 0, value }])
 }
 
 test('a token is published whole: its newest facts with its first sight', () => {
-  const folding = loaded(TOKENS)
-  const [first] = tokensOf(stepped(folding, factsOp(opAt('apply', 1, 1), 'Alpha', '77')))
-  const [second] = tokensOf(stepped(folding, factsOp(opAt('apply', 2, 2), 'Beta')))
+  const folding = createTestProcessor(TOKENS)
+  const [first] = tokensOf(
+    stepPublications(folding, factsOp(emptyBlockOp('apply', 1, 1), 'Alpha', '77')),
+  )
+  const [second] = tokensOf(stepPublications(folding, factsOp(emptyBlockOp('apply', 2, 2), 'Beta')))
   assert.ok(first && second)
   const [row] = tokenRows(second)
   assert.deepEqual(
@@ -56,17 +63,24 @@ test('a token is published whole: its newest facts with its first sight', () => 
 })
 
 test('unknown decimals are NULL', () => {
-  const [value] = tokensOf(stepped(loaded(TOKENS), factsOp(opAt('apply', 1, 1), 'X', '', -1)))
+  const [value] = tokensOf(
+    stepPublications(
+      createTestProcessor(TOKENS),
+      factsOp(emptyBlockOp('apply', 1, 1), 'X', '', -1),
+    ),
+  )
   assert.ok(value)
   assert.equal(tokenRows(value)[0]?.decimals, null)
 })
 
 test('a reorg restores the record before, or takes the token back with its first sight', () => {
-  const folding = loaded(TOKENS)
-  stepped(folding, factsOp(opAt('apply', 1, 1), 'Alpha'))
-  stepped(folding, factsOp(opAt('apply', 2, 2), 'Beta'))
-  const [restored] = tokensOf(stepped(folding, operation(opAt('revert', 3, 2))))
-  const [gone] = tokensOf(stepped(folding, operation(opAt('revert', 4, 1))))
+  const folding = createTestProcessor(TOKENS)
+  stepPublications(folding, factsOp(emptyBlockOp('apply', 1, 1), 'Alpha'))
+  stepPublications(folding, factsOp(emptyBlockOp('apply', 2, 2), 'Beta'))
+  const [restored] = tokensOf(
+    stepPublications(folding, buildOperation(emptyBlockOp('revert', 3, 2))),
+  )
+  const [gone] = tokensOf(stepPublications(folding, buildOperation(emptyBlockOp('revert', 4, 1))))
   assert.ok(restored && gone)
   assert.deepEqual(
     [tokenRows(restored)[0]?.name, tokenRows(restored)[0]?._del, tokenRows(gone)[0]?._del],
@@ -88,12 +102,14 @@ test('a token without facts is known from its first trade', () => {
     quoteNative: '',
     suspect: false,
   }
-  const { ops } = tapeOf([
+  const { ops } = buildTape([
     { kind: 'apply', stepMs: 0, trades: [trade, trade] },
     { kind: 'apply', stepMs: 0, trades: [trade] },
   ])
-  const folding = loaded(TOKENS)
-  const published = ops.map((op) => tokensOf(stepped(folding, operationOf(op, 'trades'))))
+  const folding = createTestProcessor(TOKENS)
+  const published = ops.map((op) =>
+    tokensOf(stepPublications(folding, tapeOperation(op, 'trades'))),
+  )
   assert.deepEqual(
     published.map((list) => list.length),
     [1, 0],

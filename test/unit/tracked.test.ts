@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { emptyDraft } from '../../ingestors/decode/contract.ts'
 import { track } from '../../ingestors/publish/running-balances.ts'
 import type { Birth, Decoded, SupplyChange, Transfer } from '../../schemas/events.ts'
-import { handBlock } from '../support/hand-chain.ts'
+import { buildEvmBlock } from '../support/builders/evm-block.ts'
 
-const BLOCK = handBlock({ height: 7 }, [])
+const BLOCK = buildEvmBlock({ height: 7 }, [])
 const ZERO = '0x0000000000000000000000000000000000000000'
 const TOKEN = '0x00000000000000000000000000000000000000aa'
 const OTHER = '0x00000000000000000000000000000000000000bb'

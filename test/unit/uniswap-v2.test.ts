@@ -2,26 +2,26 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
 import {
-  booksOf,
+  addressTopic,
+  buildBooks,
+  buildPoolFact,
   POOL,
-  poolFact,
   ROUTER,
   TOKEN_A,
   TOKEN_B,
   TOPIC,
-  topicOf,
-  transfer,
+  transferLog,
   USER,
-  v2Swap,
-  v2Sync,
-  v3Swap,
-} from '../support/made-up-chain.ts'
-import { blockOf, logOf } from '../support/recordings.ts'
+  v2SwapLog,
+  v2SyncLog,
+  v3SwapLog,
+} from '../support/builders/dex-logs.ts'
+import { buildLog, buildSingleTransactionBlock } from '../support/recordings/ethereum.ts'
 import { type SwapCase, testSwaps } from '../support/swap-cases.ts'
 
 const FACTORY = '0x5c69bee701ef814a2b6a3edd4b1652cb9cc5aa6f'
-const known = booksOf('facts', [poolFact('uniswap_v2')])
-const evidence = booksOf('evidence')
+const known = buildBooks('facts', [buildPoolFact('uniswap_v2')])
+const evidence = buildBooks('evidence')
 const HUGE = 1n << 255n
 
 const CASES: readonly SwapCase<readonly bigint[]>[] = [
@@ -45,15 +45,15 @@ const CASES: readonly SwapCase<readonly bigint[]>[] = [
 ]
 
 testSwaps('V2', CASES, {
-  decode: (amounts) => decodeBlock(blockOf([v2Swap(amounts)]), known),
+  decode: (amounts) => decodeBlock(buildSingleTransactionBlock([v2SwapLog(amounts)]), known),
   decoder: 'uniswap_v2',
   trade: { pool: POOL, protocol: 'uniswap_v2' },
 })
 
 test('cut data is dropped, a longer layout is read, another number of topics is another event', () => {
-  const swap = v2Swap([10n, 0n, 0n, 7n])
+  const swap = v2SwapLog([10n, 0n, 0n, 7n])
   const { swaps, dropped } = decodeBlock(
-    blockOf([
+    buildSingleTransactionBlock([
       { ...swap, data: swap.data.slice(0, -2) },
       { ...swap, data: '0x' },
       { ...swap, data: `${swap.data}ff` },
@@ -76,26 +76,33 @@ test('cut data is dropped, a longer layout is read, another number of topics is 
 })
 
 test('with facts a swap counts only in a proven pool of its own family', () => {
-  const reason = (books: typeof known, log = v2Swap([10n, 0n, 0n, 7n])) => {
-    const { swaps, dropped } = decodeBlock(blockOf([v2Sync([9n, 9n]), log]), books)
+  const reason = (books: typeof known, log = v2SwapLog([10n, 0n, 0n, 7n])) => {
+    const { swaps, dropped } = decodeBlock(
+      buildSingleTransactionBlock([v2SyncLog([9n, 9n]), log]),
+      books,
+    )
     assert.deepEqual(swaps, [])
     return dropped.map((each) => each.reason)
   }
-  assert.deepEqual(reason(booksOf('facts')), ['unknown-pool'])
-  assert.deepEqual(reason(booksOf('facts', [poolFact('uniswap_v2', false)])), ['unproven-pool'])
-  assert.deepEqual(reason(booksOf('facts', [poolFact('uniswap_v3')])), ['unlisted-contract'])
-  assert.deepEqual(reason(known, v3Swap([10n, -7n, 1n, 1n, 0n])), ['unlisted-contract'])
+  assert.deepEqual(reason(buildBooks('facts')), ['unknown-pool'])
+  assert.deepEqual(reason(buildBooks('facts', [buildPoolFact('uniswap_v2', false)])), [
+    'unproven-pool',
+  ])
+  assert.deepEqual(reason(buildBooks('facts', [buildPoolFact('uniswap_v3')])), [
+    'unlisted-contract',
+  ])
+  assert.deepEqual(reason(known, v3SwapLog([10n, -7n, 1n, 1n, 0n])), ['unlisted-contract'])
 })
 
 test('reserves are those of the Sync just before, and each Sync serves one event', () => {
   const { swaps } = decodeBlock(
-    blockOf([
-      v2Sync([1n, 2n]),
-      v2Sync([100n, 200n]),
-      v2Swap([10n, 0n, 0n, 7n]),
-      v2Swap([10n, 0n, 0n, 7n]),
-      v2Sync([5n, 5n], ROUTER),
-      v2Swap([10n, 0n, 0n, 7n]),
+    buildSingleTransactionBlock([
+      v2SyncLog([1n, 2n]),
+      v2SyncLog([100n, 200n]),
+      v2SwapLog([10n, 0n, 0n, 7n]),
+      v2SwapLog([10n, 0n, 0n, 7n]),
+      v2SyncLog([5n, 5n], ROUTER),
+      v2SwapLog([10n, 0n, 0n, 7n]),
     ]),
     known,
   )
@@ -107,7 +114,11 @@ test('reserves are those of the Sync just before, and each Sync serves one event
 
 test('without a node, a Sync of its own is evidence and names no token', () => {
   const { swaps, dropped } = decodeBlock(
-    blockOf([v2Swap([10n, 0n, 0n, 7n]), v2Sync([100n, 200n]), v2Swap([10n, 0n, 0n, 7n])]),
+    buildSingleTransactionBlock([
+      v2SwapLog([10n, 0n, 0n, 7n]),
+      v2SyncLog([100n, 200n]),
+      v2SwapLog([10n, 0n, 0n, 7n]),
+    ]),
     evidence,
   )
   assert.deepEqual(
@@ -126,72 +137,88 @@ test('without a node, a Sync of its own is evidence and names no token', () => {
 })
 
 test('without a node, transfers in and out name the tokens; a fee on transfer does not hide them', () => {
-  const named = (logs: Parameters<typeof blockOf>[0]) =>
-    decodeBlock(blockOf(logs), evidence).swaps.map(({ tokenIn, tokenOut }) => [tokenIn, tokenOut])
-  const into = transfer(TOKEN_A, USER, POOL, 10n)
-  const out = transfer(TOKEN_B, POOL, USER, 7n)
-  const swap = v2Swap([10n, 0n, 0n, 7n])
+  const named = (logs: Parameters<typeof buildSingleTransactionBlock>[0]) =>
+    decodeBlock(buildSingleTransactionBlock(logs), evidence).swaps.map(({ tokenIn, tokenOut }) => [
+      tokenIn,
+      tokenOut,
+    ])
+  const into = transferLog(TOKEN_A, USER, POOL, 10n)
+  const out = transferLog(TOKEN_B, POOL, USER, 7n)
+  const swap = v2SwapLog([10n, 0n, 0n, 7n])
   assert.deepEqual(named([into, out, swap]), [[TOKEN_A, TOKEN_B]])
   assert.deepEqual(
-    named([into, transfer(TOKEN_B, POOL, USER, 6n), transfer(TOKEN_B, POOL, ROUTER, 1n), swap]),
+    named([
+      into,
+      transferLog(TOKEN_B, POOL, USER, 6n),
+      transferLog(TOKEN_B, POOL, ROUTER, 1n),
+      swap,
+    ]),
     [[TOKEN_A, TOKEN_B]],
   )
   const other = '0x0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c'
-  assert.deepEqual(named([into, transfer(other, POOL, USER, 6n), out, swap]), [[TOKEN_A, TOKEN_B]])
+  assert.deepEqual(named([into, transferLog(other, POOL, USER, 6n), out, swap]), [
+    [TOKEN_A, TOKEN_B],
+  ])
   assert.deepEqual(
-    named([into, transfer(other, POOL, USER, 6n), transfer(TOKEN_B, POOL, USER, 6n), swap]),
+    named([into, transferLog(other, POOL, USER, 6n), transferLog(TOKEN_B, POOL, USER, 6n), swap]),
     [[TOKEN_A, null]],
     'two candidates: none is named',
   )
 })
 
 test('without a node, a swap for nothing is shown by its one side; what else the pool moved names the other', () => {
-  const sides = (logs: Parameters<typeof blockOf>[0]) =>
-    decodeBlock(blockOf(logs), evidence).swaps.map(({ tokenIn, tokenOut }) => [tokenIn, tokenOut])
-  const [paidA, gotB] = [v2Swap([10n, 0n, 0n, 0n]), v2Swap([0n, 0n, 0n, 7n])]
-  const into = transfer(TOKEN_A, USER, POOL, 10n)
-  const out = transfer(TOKEN_B, POOL, USER, 7n)
+  const sides = (logs: Parameters<typeof buildSingleTransactionBlock>[0]) =>
+    decodeBlock(buildSingleTransactionBlock(logs), evidence).swaps.map(({ tokenIn, tokenOut }) => [
+      tokenIn,
+      tokenOut,
+    ])
+  const [paidA, gotB] = [v2SwapLog([10n, 0n, 0n, 0n]), v2SwapLog([0n, 0n, 0n, 7n])]
+  const into = transferLog(TOKEN_A, USER, POOL, 10n)
+  const out = transferLog(TOKEN_B, POOL, USER, 7n)
   assert.deepEqual(sides([into, paidA]), [[TOKEN_A, null]])
   assert.deepEqual(sides([into, out, paidA]), [[TOKEN_A, TOKEN_B]])
   assert.deepEqual(sides([out, gotB]), [[null, TOKEN_B]])
-  assert.deepEqual(sides([transfer(TOKEN_A, USER, POOL, 9n), paidA]), [[TOKEN_A, null]], 'a fee')
-  const loan = [transfer(TOKEN_A, POOL, USER, 1000n), transfer(TOKEN_A, USER, POOL, 1003n)]
-  assert.deepEqual(sides([...loan, v2Swap([1003n, 0n, 1000n, 0n])]), [[TOKEN_A, null]])
+  assert.deepEqual(sides([transferLog(TOKEN_A, USER, POOL, 9n), paidA]), [[TOKEN_A, null]], 'a fee')
+  const loan = [transferLog(TOKEN_A, POOL, USER, 1000n), transferLog(TOKEN_A, USER, POOL, 1003n)]
+  assert.deepEqual(sides([...loan, v2SwapLog([1003n, 0n, 1000n, 0n])]), [[TOKEN_A, null]])
   assert.deepEqual(sides([paidA]), [], 'nothing moved')
   assert.deepEqual(sides([out, paidA]), [], 'the wrong way')
-  const wrong = transfer(TOKEN_B, USER, POOL, 10n)
-  const other = transfer(TOKEN_A, POOL, USER, 7n)
+  const wrong = transferLog(TOKEN_B, USER, POOL, 10n)
+  const other = transferLog(TOKEN_A, POOL, USER, 7n)
   assert.deepEqual(sides([wrong, other, paidA]), [], 'against the order of tokens')
 })
 
 test('without a node, what any contract can log about itself is not evidence', () => {
-  const kept = (logs: Parameters<typeof blockOf>[0]) =>
-    decodeBlock(blockOf(logs), evidence).swaps.length
-  const swap = v2Swap([10n, 0n, 0n, 7n])
-  const into = transfer(TOKEN_A, USER, POOL, 10n)
+  const kept = (logs: Parameters<typeof buildSingleTransactionBlock>[0]) =>
+    decodeBlock(buildSingleTransactionBlock(logs), evidence).swaps.length
+  const swap = v2SwapLog([10n, 0n, 0n, 7n])
+  const into = transferLog(TOKEN_A, USER, POOL, 10n)
   assert.equal(kept([swap]), 0)
   assert.equal(kept([into, swap]), 0, 'nothing left the pool')
-  assert.equal(kept([into, transfer(POOL, POOL, USER, 7n), swap]), 0, "the pool's own token")
-  assert.equal(kept([into, transfer(TOKEN_A, POOL, USER, 7n), swap]), 0, 'one token both ways')
+  assert.equal(kept([into, transferLog(POOL, POOL, USER, 7n), swap]), 0, "the pool's own token")
+  assert.equal(kept([into, transferLog(TOKEN_A, POOL, USER, 7n), swap]), 0, 'one token both ways')
   assert.equal(
-    kept([transfer(TOKEN_B, USER, POOL, 10n), transfer(TOKEN_A, POOL, USER, 7n), swap]),
+    kept([transferLog(TOKEN_B, USER, POOL, 10n), transferLog(TOKEN_A, POOL, USER, 7n), swap]),
     0,
     'against the order of tokens',
   )
-  assert.equal(kept([into, transfer(TOKEN_B, POOL, USER, 0n), swap]), 0, 'nothing moved')
-  assert.equal(kept([v2Sync([1n, 1n], ROUTER), swap]), 0, "another pool's Sync")
+  assert.equal(kept([into, transferLog(TOKEN_B, POOL, USER, 0n), swap]), 0, 'nothing moved')
+  assert.equal(kept([v2SyncLog([1n, 1n], ROUTER), swap]), 0, "another pool's Sync")
 })
 
 test('a pair of a listed factory is proven from its creation on, a pair of any other is not', () => {
   const created = (factory: string) =>
-    logOf(factory, [TOPIC.pairCreated, topicOf(TOKEN_A), topicOf(TOKEN_B)], [POOL, 1n])
+    buildLog(factory, [TOPIC.pairCreated, addressTopic(TOKEN_A), addressTopic(TOKEN_B)], [POOL, 1n])
   const logs = [
-    v2Sync([10n, 20n]),
-    logOf(POOL, [TOPIC.v2Mint, topicOf(ROUTER)], [10n, 20n]),
-    v2Swap([10n, 0n, 0n, 7n]),
+    v2SyncLog([10n, 20n]),
+    buildLog(POOL, [TOPIC.v2Mint, addressTopic(ROUTER)], [10n, 20n]),
+    v2SwapLog([10n, 0n, 0n, 7n]),
   ]
-  const real = decodeBlock(blockOf([created(FACTORY), ...logs]), booksOf('facts'))
-  assert.deepEqual(real.pools, [{ ...poolFact('uniswap_v2'), factory: FACTORY }])
+  const real = decodeBlock(
+    buildSingleTransactionBlock([created(FACTORY), ...logs]),
+    buildBooks('facts'),
+  )
+  assert.deepEqual(real.pools, [{ ...buildPoolFact('uniswap_v2'), factory: FACTORY }])
   assert.deepEqual(
     real.poolChanges.map(({ kind, tokenA, amountARaw, amountBRaw, reserves }) => [
       kind,
@@ -206,7 +233,10 @@ test('a pair of a listed factory is proven from its creation on, a pair of any o
     ],
   )
   assert.equal(real.swaps.length, 1)
-  const forged = decodeBlock(blockOf([created(USER), ...logs]), booksOf('facts'))
+  const forged = decodeBlock(
+    buildSingleTransactionBlock([created(USER), ...logs]),
+    buildBooks('facts'),
+  )
   assert.deepEqual([forged.pools, forged.poolChanges, forged.swaps], [[], [], []])
   assert.deepEqual(
     forged.dropped.map(({ reason }) => reason),
@@ -215,8 +245,11 @@ test('a pair of a listed factory is proven from its creation on, a pair of any o
 })
 
 test('burnt liquidity is a decrease', () => {
-  const burn = logOf(POOL, [TOPIC.v2Burn, topicOf(ROUTER), topicOf(USER)], [3n, 4n])
-  const { poolChanges } = decodeBlock(blockOf([v2Sync([1n, 2n]), burn]), known)
+  const burn = buildLog(POOL, [TOPIC.v2Burn, addressTopic(ROUTER), addressTopic(USER)], [3n, 4n])
+  const { poolChanges } = decodeBlock(
+    buildSingleTransactionBlock([v2SyncLog([1n, 2n]), burn]),
+    known,
+  )
   assert.deepEqual(
     poolChanges.map(({ kind, amountARaw, amountBRaw, reserves }) => [
       kind,
@@ -229,7 +262,9 @@ test('burnt liquidity is a decrease', () => {
 })
 
 test('a failed transaction gives nothing', () => {
-  const block = blockOf([v2Sync([1n, 1n]), v2Swap([10n, 0n, 0n, 7n])], { success: false })
+  const block = buildSingleTransactionBlock([v2SyncLog([1n, 1n]), v2SwapLog([10n, 0n, 0n, 7n])], {
+    success: false,
+  })
   const { swaps, dropped } = decodeBlock(block, evidence)
   assert.deepEqual([swaps, dropped], [[], []])
   assert.deepEqual(subjectsOf(block, known.protocols), { pools: [], tokens: [] })
@@ -238,13 +273,13 @@ test('a failed transaction gives nothing', () => {
 test('the trader is who signed, or the account that an ERC-4337 operation was for', () => {
   const [first, second] = [`0x${'51'.repeat(20)}`, `0x${'52'.repeat(20)}`]
   const operation = (sender: string, entryPoint = '0x0000000071727de22e5e9d8baf0edac6f37da032') =>
-    logOf(
+    buildLog(
       entryPoint,
-      [TOPIC.userOperation, `0x${'00'.repeat(32)}`, topicOf(sender), topicOf(ROUTER)],
+      [TOPIC.userOperation, `0x${'00'.repeat(32)}`, addressTopic(sender), addressTopic(ROUTER)],
       [1n, 1n, 1n, 1n],
     )
-  const swap = v2Swap([10n, 0n, 0n, 7n])
-  const block = blockOf(
+  const swap = v2SwapLog([10n, 0n, 0n, 7n])
+  const block = buildSingleTransactionBlock(
     [swap, operation(USER, ROUTER), swap, operation(first), operation(second), swap],
     { from: ROUTER },
   )
@@ -253,11 +288,11 @@ test('the trader is who signed, or the account that an ERC-4337 operation was fo
 })
 
 test('subjects are the pools and tokens that events name, each once', () => {
-  const swap = v2Swap([10n, 0n, 0n, 7n])
-  const pay = transfer(TOKEN_A, USER, POOL, 1n)
+  const swap = v2SwapLog([10n, 0n, 0n, 7n])
+  const pay = transferLog(TOKEN_A, USER, POOL, 1n)
   assert.deepEqual(
     subjectsOf(
-      blockOf([swap, swap, pay, pay, v3Swap([1n, -1n, 1n, 1n, 0n], ROUTER)]),
+      buildSingleTransactionBlock([swap, swap, pay, pay, v3SwapLog([1n, -1n, 1n, 1n, 0n], ROUTER)]),
       known.protocols,
     ),
     {

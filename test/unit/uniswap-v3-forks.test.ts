@@ -2,24 +2,26 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import {
-  booksOf,
+  addressTopic,
+  buildBooks,
+  buildPoolFact,
   POOL,
-  poolFact,
   ROUTER,
   TOKEN_A,
   TOKEN_B,
   TOPIC,
-  topicOf,
-  transfer,
+  transferLog,
   USER,
-  v3Swap,
-} from '../support/made-up-chain.ts'
-import { blockOf, logOf, word } from '../support/recordings.ts'
+  v3SwapLog,
+} from '../support/builders/dex-logs.ts'
+import { buildLog, buildSingleTransactionBlock, hexWord } from '../support/recordings/ethereum.ts'
 
 const PRICE = 79228162514264337593543950336n
-const tokens = [topicOf(TOKEN_A), topicOf(TOKEN_B)]
-const decoded = (logs: Parameters<typeof blockOf>[0], books: ReturnType<typeof booksOf>) =>
-  decodeBlock(blockOf(logs), books)
+const tokens = [addressTopic(TOKEN_A), addressTopic(TOKEN_B)]
+const decoded = (
+  logs: Parameters<typeof buildSingleTransactionBlock>[0],
+  books: ReturnType<typeof buildBooks>,
+) => decodeBlock(buildSingleTransactionBlock(logs), books)
 
 const MADE: readonly (readonly [string, string, string, string, readonly string[]])[] = [
   [
@@ -41,35 +43,35 @@ const MADE: readonly (readonly [string, string, string, string, readonly string[
     'quickswap_v4',
     'base',
     '0xc5396866754799b9720125b104ae01d935ab9c7b',
-    [TOPIC.algebraCustomPool, topicOf(ROUTER), ...tokens],
+    [TOPIC.algebraCustomPool, addressTopic(ROUTER), ...tokens],
   ],
   [
     'Slipstream on base',
     'aerodrome_cl',
     'base',
     '0xade65c38cd4849adba595a4323a8c7ddfe89716a',
-    [TOPIC.slipstreamPool, ...tokens, `0x${word(100n)}`],
+    [TOPIC.slipstreamPool, ...tokens, `0x${hexWord(100n)}`],
   ],
   [
     'Slipstream on optimism',
     'velodrome_cl',
     'optimism',
     '0xcc0bddb707055e04e497ab22a59c2af4391cd12f',
-    [TOPIC.slipstreamPool, ...tokens, `0x${word(-1n)}`],
+    [TOPIC.slipstreamPool, ...tokens, `0x${hexWord(-1n)}`],
   ],
   [
     'the first Slipstream on optimism',
     'velodrome_cl',
     'optimism',
     '0x548118c7e0b865c2cfa94d15ec86b666468ac758',
-    [TOPIC.slipstreamPool, ...tokens, `0x${word(100n)}`],
+    [TOPIC.slipstreamPool, ...tokens, `0x${hexWord(100n)}`],
   ],
   [
     'Slipstream with gauges of the second version on optimism',
     'velodrome_cl',
     'optimism',
     '0xe13dd1fba721aa81a1826d9523ac9bc7d260c879',
-    [TOPIC.slipstreamPool, ...tokens, `0x${word(100n)}`],
+    [TOPIC.slipstreamPool, ...tokens, `0x${hexWord(100n)}`],
   ],
   [
     'THENA Integral on bsc',
@@ -90,7 +92,7 @@ const MADE: readonly (readonly [string, string, string, string, readonly string[
     'topaz_cl',
     'bsc',
     '0x73dc984d9490286e735548f61dfccec67af82ed9',
-    [TOPIC.slipstreamPool, ...tokens, `0x${word(50n)}`],
+    [TOPIC.slipstreamPool, ...tokens, `0x${hexWord(50n)}`],
   ],
   [
     'QuickSwap V4 on polygon',
@@ -104,38 +106,38 @@ const MADE: readonly (readonly [string, string, string, string, readonly string[
     'syncswap_range',
     'zksync',
     '0x9d63d318143cf14ff05f8aaa7491904a494e6f13',
-    [TOPIC.slipstreamPool, ...tokens, `0x${word(50n)}`],
+    [TOPIC.slipstreamPool, ...tokens, `0x${hexWord(50n)}`],
   ],
 ]
 
 for (const [what, protocol, chain, factory, topics] of MADE) {
   test(`${what}: a pool of the listed factory swaps with the event of Uniswap V3`, () => {
-    const logs = [logOf(factory, topics, [POOL]), v3Swap([10n, -7n, PRICE, 5n, 0n])]
-    const { pools, swaps, poolChanges } = decoded(logs, booksOf('facts', [], chain))
-    assert.deepEqual(pools, [{ ...poolFact(protocol), factory, feePips: null }])
+    const logs = [buildLog(factory, topics, [POOL]), v3SwapLog([10n, -7n, PRICE, 5n, 0n])]
+    const { pools, swaps, poolChanges } = decoded(logs, buildBooks('facts', [], chain))
+    assert.deepEqual(pools, [{ ...buildPoolFact(protocol), factory, feePips: null }])
     assert.deepEqual(
       swaps.map((taken) => [taken.protocol, taken.tokenIn, taken.amountOutRaw]),
       [[protocol, TOKEN_A, 7n]],
     )
     assert.deepEqual(poolChanges, [], 'its Initialize opens it')
-    assert.deepEqual(decoded(logs, booksOf('facts')).pools, [], 'on another chain it is nobody')
+    assert.deepEqual(decoded(logs, buildBooks('facts')).pools, [], 'on another chain it is nobody')
   })
 }
 
 test('the longer swap and burn of Algebra Integral', () => {
-  const people = [topicOf(ROUTER), topicOf(USER)]
-  const position = [topicOf(USER), `0x${word(-1n)}`, `0x${word(0n)}`]
-  const swap = (words: readonly bigint[]) => logOf(POOL, [TOPIC.algebraSwap, ...people], words)
+  const people = [addressTopic(ROUTER), addressTopic(USER)]
+  const position = [addressTopic(USER), `0x${hexWord(-1n)}`, `0x${hexWord(0n)}`]
+  const swap = (words: readonly bigint[]) => buildLog(POOL, [TOPIC.algebraSwap, ...people], words)
   const { swaps, poolChanges, dropped } = decoded(
     [
       swap([-7n, 10n, PRICE, 5n, 1n, 0n, 0n]),
-      logOf(POOL, [TOPIC.algebraBurn, ...position], [99n, 3n, 4n, 0n]),
+      buildLog(POOL, [TOPIC.algebraBurn, ...position], [99n, 3n, 4n, 0n]),
       swap([-7n, 10n, PRICE, 5n, 1n, 0n]),
       swap([7n, 10n, PRICE, 5n, 1n, 0n, 0n]),
       swap([1n, -(2n ** 255n), PRICE, 5n, 1n, 0n, 0n]),
-      logOf(POOL, [TOPIC.algebraBurn, ...position], [99n, 3n, 4n]),
+      buildLog(POOL, [TOPIC.algebraBurn, ...position], [99n, 3n, 4n]),
     ],
-    booksOf('facts', [poolFact('quickswap_v4')], 'base'),
+    buildBooks('facts', [buildPoolFact('quickswap_v4')], 'base'),
   )
   assert.deepEqual(
     swaps.map(({ protocol, tokenIn, amountInRaw, amountOutRaw, sqrtPriceX96 }) => ({
@@ -172,20 +174,20 @@ test('the longer swap and burn of Algebra Integral', () => {
 
 test('Pharaoh V3: pools say their fee when they are made, and which position got liquidity', () => {
   const factory = '0xae6e5c62328ade73ceefd42228528b70c8157d0d'
-  const position = [topicOf(USER), `0x${word(-1n)}`, `0x${word(0n)}`]
+  const position = [addressTopic(USER), `0x${hexWord(-1n)}`, `0x${hexWord(0n)}`]
   const mint = (amounts: readonly bigint[]) =>
-    logOf(POOL, [TOPIC.ramsesMint, ...position], [ROUTER, 8n, 99n, ...amounts])
+    buildLog(POOL, [TOPIC.ramsesMint, ...position], [ROUTER, 8n, 99n, ...amounts])
   const { pools, swaps, poolChanges, dropped } = decoded(
     [
-      logOf(factory, [TOPIC.poolCreated, ...tokens, `0x${word(500n)}`], [10n, POOL]),
+      buildLog(factory, [TOPIC.poolCreated, ...tokens, `0x${hexWord(500n)}`], [10n, POOL]),
       mint([3n, 4n]),
-      v3Swap([10n, -7n, PRICE, 5n, 0n]),
+      v3SwapLog([10n, -7n, PRICE, 5n, 0n]),
       mint([0n, 0n]),
       mint([3n]),
     ],
-    booksOf('facts', [], 'avalanche'),
+    buildBooks('facts', [], 'avalanche'),
   )
-  assert.deepEqual(pools, [{ ...poolFact('pharaoh_v3'), factory, feePips: 500 }])
+  assert.deepEqual(pools, [{ ...buildPoolFact('pharaoh_v3'), factory, feePips: 500 }])
   assert.deepEqual(
     swaps.map(({ protocol, amountOutRaw }) => [protocol, amountOutRaw]),
     [['pharaoh_v3', 7n]],
@@ -203,15 +205,15 @@ test('Pharaoh V3: pools say their fee when they are made, and which position got
 test('without a node, Integral swaps are named after the protocol that is usual for them', () => {
   const { swaps } = decoded(
     [
-      transfer(TOKEN_A, USER, POOL, 10n),
-      transfer(TOKEN_B, POOL, USER, 7n),
-      logOf(
+      transferLog(TOKEN_A, USER, POOL, 10n),
+      transferLog(TOKEN_B, POOL, USER, 7n),
+      buildLog(
         POOL,
-        [TOPIC.algebraSwap, topicOf(ROUTER), topicOf(USER)],
+        [TOPIC.algebraSwap, addressTopic(ROUTER), addressTopic(USER)],
         [10n, -7n, PRICE, 5n, 1n, 0n, 0n],
       ),
     ],
-    booksOf('evidence', [], 'base'),
+    buildBooks('evidence', [], 'base'),
   )
   assert.deepEqual(
     swaps.map(({ protocol, tokenIn }) => [protocol, tokenIn]),

@@ -2,24 +2,24 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import {
-  booksOf,
+  addressTopic,
+  buildBooks,
+  buildPoolFact,
   POOL,
-  poolFact,
   ROUTER,
   TOKEN_A,
   TOKEN_B,
   TOPIC,
-  topicOf,
-  transfer,
+  transferLog,
   USER,
-  v3Swap,
-} from '../support/made-up-chain.ts'
-import { blockOf, logOf } from '../support/recordings.ts'
+  v3SwapLog,
+} from '../support/builders/dex-logs.ts'
+import { buildLog, buildSingleTransactionBlock } from '../support/recordings/ethereum.ts'
 import { type SwapCase, testSwaps } from '../support/swap-cases.ts'
 
 const FACTORY = '0x1f98431c8ad98523631ae4a59f267346ea31f984'
-const known = booksOf('facts', [poolFact('uniswap_v3')])
-const evidence = booksOf('evidence')
+const known = buildBooks('facts', [buildPoolFact('uniswap_v3')])
+const evidence = buildBooks('evidence')
 const PRICE = 79228162514264337593543950336n
 const MIN = -(1n << 255n)
 
@@ -36,20 +36,24 @@ const CASES: readonly SwapCase<readonly bigint[]>[] = [
 ]
 
 testSwaps('V3', CASES, {
-  decode: (amounts) => decodeBlock(blockOf([v3Swap([...amounts, PRICE, 5n, -887_272n])]), known),
+  decode: (amounts) =>
+    decodeBlock(
+      buildSingleTransactionBlock([v3SwapLog([...amounts, PRICE, 5n, -887_272n])]),
+      known,
+    ),
   decoder: 'uniswap_v3',
   trade: { pool: POOL, protocol: 'uniswap_v3', sqrtPriceX96: PRICE, liquidityRaw: 5n },
 })
 
 test("Pancake's longer swap has its own topic and its own protocol", () => {
-  const topics = [TOPIC.pancakeV3Swap, topicOf(ROUTER), topicOf(USER)]
+  const topics = [TOPIC.pancakeV3Swap, addressTopic(ROUTER), addressTopic(USER)]
   const logs = [
-    transfer(TOKEN_A, USER, POOL, 10n),
-    transfer(TOKEN_B, POOL, USER, 7n),
-    logOf(POOL, topics, [10n, -7n, PRICE, 5n, 1n, 0n, 0n]),
-    logOf(POOL, topics, [10n, -7n, PRICE, 5n, 1n]),
+    transferLog(TOKEN_A, USER, POOL, 10n),
+    transferLog(TOKEN_B, POOL, USER, 7n),
+    buildLog(POOL, topics, [10n, -7n, PRICE, 5n, 1n, 0n, 0n]),
+    buildLog(POOL, topics, [10n, -7n, PRICE, 5n, 1n]),
   ]
-  const { swaps, dropped } = decodeBlock(blockOf(logs), evidence)
+  const { swaps, dropped } = decodeBlock(buildSingleTransactionBlock(logs), evidence)
   assert.deepEqual(
     swaps.map(({ protocol, logIndex }) => [protocol, logIndex]),
     [['pancakeswap_v3', 2]],
@@ -61,26 +65,29 @@ test("Pancake's longer swap has its own topic and its own protocol", () => {
 })
 
 test('without a node, a V3 swap needs transfers: there is no Sync to stand in', () => {
-  const swap = v3Swap([-7n, 10n, PRICE, 5n, 0n])
-  const kept = (logs: Parameters<typeof blockOf>[0]) =>
-    decodeBlock(blockOf(logs), evidence).swaps.map(({ tokenIn, tokenOut }) => [tokenIn, tokenOut])
+  const swap = v3SwapLog([-7n, 10n, PRICE, 5n, 0n])
+  const kept = (logs: Parameters<typeof buildSingleTransactionBlock>[0]) =>
+    decodeBlock(buildSingleTransactionBlock(logs), evidence).swaps.map(({ tokenIn, tokenOut }) => [
+      tokenIn,
+      tokenOut,
+    ])
   assert.deepEqual(kept([swap]), [])
-  assert.deepEqual(kept([transfer(TOKEN_B, USER, POOL, 10n), swap]), [])
+  assert.deepEqual(kept([transferLog(TOKEN_B, USER, POOL, 10n), swap]), [])
   assert.deepEqual(
-    kept([transfer(TOKEN_A, POOL, USER, 7n), transfer(TOKEN_B, USER, POOL, 10n), swap]),
+    kept([transferLog(TOKEN_A, POOL, USER, 7n), transferLog(TOKEN_B, USER, POOL, 10n), swap]),
     [[TOKEN_B, TOKEN_A]],
   )
 })
 
 test('positions: added, given up, paid out; a poke of nothing is not a change', () => {
-  const position = [topicOf(USER), `0x${'ff'.repeat(32)}`, `0x${'00'.repeat(32)}`]
+  const position = [addressTopic(USER), `0x${'ff'.repeat(32)}`, `0x${'00'.repeat(32)}`]
   const { poolChanges } = decodeBlock(
-    blockOf([
-      logOf(POOL, [TOPIC.v3Initialize], [PRICE, 0n]),
-      logOf(POOL, [TOPIC.v3Mint, ...position], [ROUTER, 99n, 10n, 20n]),
-      logOf(POOL, [TOPIC.v3Burn, ...position], [0n, 0n, 0n]),
-      logOf(POOL, [TOPIC.v3Burn, ...position], [99n, 9n, 19n]),
-      logOf(POOL, [TOPIC.v3Collect, ...position], [USER, 11n, 21n]),
+    buildSingleTransactionBlock([
+      buildLog(POOL, [TOPIC.v3Initialize], [PRICE, 0n]),
+      buildLog(POOL, [TOPIC.v3Mint, ...position], [ROUTER, 99n, 10n, 20n]),
+      buildLog(POOL, [TOPIC.v3Burn, ...position], [0n, 0n, 0n]),
+      buildLog(POOL, [TOPIC.v3Burn, ...position], [99n, 9n, 19n]),
+      buildLog(POOL, [TOPIC.v3Collect, ...position], [USER, 11n, 21n]),
     ]),
     known,
   )
@@ -102,24 +109,27 @@ test('positions: added, given up, paid out; a poke of nothing is not a change', 
 
 test('a pool of the listed factory is proven with its fee; a V3 event of a V2 factory proves nothing', () => {
   const created = (factory: string) =>
-    logOf(
+    buildLog(
       factory,
       [
         TOPIC.poolCreated,
-        topicOf(TOKEN_A),
-        topicOf(TOKEN_B),
+        addressTopic(TOKEN_A),
+        addressTopic(TOKEN_B),
         `0x${500n.toString(16).padStart(64, '0')}`,
       ],
       [10n, POOL],
     )
-  const swap = v3Swap([10n, -7n, PRICE, 5n, 0n])
+  const swap = v3SwapLog([10n, -7n, PRICE, 5n, 0n])
   const { pools, poolChanges, swaps } = decodeBlock(
-    blockOf([created(FACTORY), swap]),
-    booksOf('facts'),
+    buildSingleTransactionBlock([created(FACTORY), swap]),
+    buildBooks('facts'),
   )
-  assert.deepEqual(pools, [{ ...poolFact('uniswap_v3'), factory: FACTORY, feePips: 500 }])
+  assert.deepEqual(pools, [{ ...buildPoolFact('uniswap_v3'), factory: FACTORY, feePips: 500 }])
   assert.deepEqual(poolChanges, [], 'the pool opens with its Initialize')
   assert.equal(swaps.length, 1)
   const v2Factory = '0x5c69bee701ef814a2b6a3edd4b1652cb9cc5aa6f'
-  assert.deepEqual(decodeBlock(blockOf([created(v2Factory), swap]), booksOf('facts')).pools, [])
+  assert.deepEqual(
+    decodeBlock(buildSingleTransactionBlock([created(v2Factory), swap]), buildBooks('facts')).pools,
+    [],
+  )
 })

@@ -7,16 +7,16 @@ import { priceCall, priceIn } from '../../ingestors/evm/decode/positions.ts'
 import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
 import type { Log, PoolFact } from '../../schemas/events.ts'
 import {
-  booksOf,
-  poolFact,
+  addressTopic,
+  buildBooks,
+  buildPoolFact,
   ROUTER,
   TOKEN_A,
   TOKEN_B,
-  topicOf,
-  transfer,
+  transferLog,
   USER,
-} from '../support/made-up-chain.ts'
-import { blockOf, logOf } from '../support/recordings.ts'
+} from '../support/builders/dex-logs.ts'
+import { buildLog, buildSingleTransactionBlock } from '../support/recordings/ethereum.ts'
 import { type SwapCase, testSwaps } from '../support/swap-cases.ts'
 
 const MANAGER = '0x000000000004444c5dc75cb358380d2e3de08a90'
@@ -31,14 +31,14 @@ const INITIALIZE = toEventSelector(
 )
 
 const swap = (amounts: readonly bigint[], manager = MANAGER): Omit<Log, 'index'> =>
-  logOf(manager, [SWAP, ID, topicOf(ROUTER)], [...amounts, PRICE, 5n, -1n, 3000n])
+  buildLog(manager, [SWAP, ID, addressTopic(ROUTER)], [...amounts, PRICE, 5n, -1n, 3000n])
 const fact = (more: Partial<PoolFact> = {}): PoolFact => ({
-  ...poolFact('uniswap_v4'),
+  ...buildPoolFact('uniswap_v4'),
   address: ID,
   ...more,
 })
-const known = booksOf('facts', [fact()])
-const evidence = booksOf('evidence')
+const known = buildBooks('facts', [fact()])
+const evidence = buildBooks('evidence')
 
 /** The sign is the swapper's. */
 const CASES: readonly SwapCase<readonly bigint[]>[] = [
@@ -54,7 +54,7 @@ const CASES: readonly SwapCase<readonly bigint[]>[] = [
 ]
 
 testSwaps('V4', CASES, {
-  decode: (amounts) => decodeBlock(blockOf([swap(amounts)]), known),
+  decode: (amounts) => decodeBlock(buildSingleTransactionBlock([swap(amounts)]), known),
   decoder: 'uniswap_v4',
   trade: {
     pool: ID,
@@ -67,63 +67,78 @@ testSwaps('V4', CASES, {
 
 test('only the listed PoolManager speaks for pools; cut data and other topics are not swaps', () => {
   const reasons = (log: Omit<Log, 'index'>, books = known) =>
-    decodeBlock(blockOf([log]), books).dropped.map(({ reason }) => reason)
+    decodeBlock(buildSingleTransactionBlock([log]), books).dropped.map(({ reason }) => reason)
   assert.deepEqual(reasons(swap([-10n, 7n], ROUTER)), ['unlisted-contract'])
   assert.deepEqual(reasons(swap([-10n, 7n], ROUTER), evidence), ['unlisted-contract'])
   const log = swap([-10n, 7n])
   assert.deepEqual(reasons({ ...log, data: log.data.slice(0, -2) }), ['truncated-data'])
   const { swaps, dropped } = decodeBlock(
-    blockOf([{ ...log, topics: log.topics.slice(0, 2) }]),
+    buildSingleTransactionBlock([{ ...log, topics: log.topics.slice(0, 2) }]),
     known,
   )
   assert.deepEqual([swaps, dropped], [[], []])
-  assert.deepEqual(decodeBlock(blockOf([log], { success: false }), known).swaps, [])
-  assert.deepEqual(reasons(log, booksOf('facts')), ['unknown-pool'])
-  assert.deepEqual(reasons(log, booksOf('facts', [fact({ proven: false })])), ['unproven-pool'])
+  assert.deepEqual(
+    decodeBlock(buildSingleTransactionBlock([log], { success: false }), known).swaps,
+    [],
+  )
+  assert.deepEqual(reasons(log, buildBooks('facts')), ['unknown-pool'])
+  assert.deepEqual(reasons(log, buildBooks('facts', [fact({ proven: false })])), ['unproven-pool'])
 })
 
 test("the chain's coin is named as its wrapped token; a pool of both trades nothing", () => {
-  const coin = booksOf('facts', [fact({ tokenA: ZERO })])
-  const { swaps } = decodeBlock(blockOf([swap([-10n, 7n])]), coin)
+  const coin = buildBooks('facts', [fact({ tokenA: ZERO })])
+  const { swaps } = decodeBlock(buildSingleTransactionBlock([swap([-10n, 7n])]), coin)
   assert.deepEqual(
     swaps.map(({ tokenIn, tokenOut }) => [tokenIn, tokenOut]),
     [[WETH, TOKEN_B]],
   )
-  const both = booksOf('facts', [fact({ tokenA: ZERO, tokenB: WETH })])
+  const both = buildBooks('facts', [fact({ tokenA: ZERO, tokenB: WETH })])
   assert.deepEqual(
-    decodeBlock(blockOf([swap([-10n, 7n])]), both).dropped.map(({ reason }) => reason),
+    decodeBlock(buildSingleTransactionBlock([swap([-10n, 7n])]), both).dropped.map(
+      ({ reason }) => reason,
+    ),
     ['same-token'],
   )
 })
 
 const named = (logs: readonly Omit<Log, 'index'>[]) =>
-  decodeBlock(blockOf(logs), evidence).swaps.map(({ tokenIn, tokenOut }) => [tokenIn, tokenOut])
+  decodeBlock(buildSingleTransactionBlock(logs), evidence).swaps.map(({ tokenIn, tokenOut }) => [
+    tokenIn,
+    tokenOut,
+  ])
 
 test('without a node, the PoolManager is believed, and only transfers of the very amounts name tokens', () => {
   const log = swap([-10n, 7n])
-  const into = transfer(TOKEN_A, USER, MANAGER, 10n)
-  const out = transfer(TOKEN_B, MANAGER, USER, 7n)
+  const into = transferLog(TOKEN_A, USER, MANAGER, 10n)
+  const out = transferLog(TOKEN_B, MANAGER, USER, 7n)
   assert.deepEqual(named([into, out, log]), [[TOKEN_A, TOKEN_B]])
   assert.deepEqual(named([log]), [[null, null]])
   assert.deepEqual(named([out, log]), [[null, TOKEN_B]], 'the coin was paid')
   assert.deepEqual(named([into, log]), [[TOKEN_A, null]], 'the coin came out')
   assert.deepEqual(
-    named([transfer(TOKEN_A, USER, MANAGER, 11n), transfer(TOKEN_B, MANAGER, USER, 8n), log]),
+    named([transferLog(TOKEN_A, USER, MANAGER, 11n), transferLog(TOKEN_B, MANAGER, USER, 8n), log]),
     [[null, null]],
     'what else the contract moved',
   )
   assert.deepEqual(
-    named([transfer(TOKEN_B, USER, MANAGER, 10n), transfer(TOKEN_A, MANAGER, USER, 7n), log]),
+    named([transferLog(TOKEN_B, USER, MANAGER, 10n), transferLog(TOKEN_A, MANAGER, USER, 7n), log]),
     [[null, null]],
     'against the order of tokens',
   )
 })
 
 const initialize = (fee: bigint, manager = MANAGER): Omit<Log, 'index'> =>
-  logOf(manager, [INITIALIZE, ID, topicOf(ZERO), topicOf(TOKEN_B)], [fee, 60n, ROUTER, PRICE, 0n])
+  buildLog(
+    manager,
+    [INITIALIZE, ID, addressTopic(ZERO), addressTopic(TOKEN_B)],
+    [fee, 60n, ROUTER, PRICE, 0n],
+  )
 
 test('a pool is proven by its Initialize and trades from then on; a flag is not a fee', () => {
-  const made = decodeBlock(blockOf([initialize(3000n), swap([-10n, 7n])]), booksOf('facts'))
+  const made = decodeBlock(
+    buildSingleTransactionBlock([initialize(3000n), swap([-10n, 7n])]),
+    buildBooks('facts'),
+  )
   assert.deepEqual(made.pools, [
     fact({ tokenA: WETH, tokenB: TOKEN_B, factory: MANAGER, feePips: 3000 }),
   ])
@@ -135,25 +150,32 @@ test('a pool is proven by its Initialize and trades from then on; a flag is not 
     made.swaps.map(({ tokenIn }) => tokenIn),
     [WETH],
   )
-  const hooked = decodeBlock(blockOf([initialize(0x800000n)]), booksOf('facts'))
+  const hooked = decodeBlock(
+    buildSingleTransactionBlock([initialize(0x800000n)]),
+    buildBooks('facts'),
+  )
   assert.deepEqual(
     hooked.pools.map(({ feePips }) => feePips),
     [null],
   )
-  assert.deepEqual(decodeBlock(blockOf([initialize(3000n, ROUTER)]), known).pools, [])
+  assert.deepEqual(
+    decodeBlock(buildSingleTransactionBlock([initialize(3000n, ROUTER)]), known).pools,
+    [],
+  )
 })
 
 const MODIFY = toEventSelector('ModifyLiquidity(bytes32,address,int24,int24,int256,bytes32)')
 const modify = (
   [lower, upper, liquidity]: readonly [bigint, bigint, bigint],
   manager = MANAGER,
-): Omit<Log, 'index'> => logOf(manager, [MODIFY, ID, topicOf(USER)], [lower, upper, liquidity, ID])
+): Omit<Log, 'index'> =>
+  buildLog(manager, [MODIFY, ID, addressTopic(USER)], [lower, upper, liquidity, ID])
 const LIQUIDITY = 10n ** 18n
 /** sqrt(1.0001^±60) - 1, of both tokens of a range of 60 ticks around a price of one. */
 const SHARE = 0.0029955
 
 const changesOf = (logs: readonly Omit<Log, 'index'>[], books: Books) => {
-  const { poolChanges, dropped } = decodeBlock(blockOf(logs), books)
+  const { poolChanges, dropped } = decodeBlock(buildSingleTransactionBlock(logs), books)
   return [
     ...poolChanges.map(({ kind, amountARaw, amountBRaw }) => [kind, amountARaw, amountBRaw]),
     ...dropped.map(({ reason }) => reason),
@@ -192,7 +214,7 @@ test('what a position is worth follows from the price: that of the block before,
   const moved = [swap([-10n, 7n]), modify([-60n, 60n, LIQUIDITY])]
   assert.deepEqual(changesOf(moved, at(PRICE * 2n)), [['increase', first, second]])
   const made = [initialize(3000n), modify([-60n, 60n, LIQUIDITY])]
-  assert.deepEqual(changesOf(made, booksOf('facts')).slice(1), [['increase', first, second]])
+  assert.deepEqual(changesOf(made, buildBooks('facts')).slice(1), [['increase', first, second]])
   assert.deepEqual(changesOf([modify([-60n, 60n, LIQUIDITY])], at(undefined)), ['unknown-price'])
 })
 
@@ -216,7 +238,7 @@ test('a position that no pool has is refused; one that only collects fees is not
 
 test('the price is asked of the PoolManager where no swap of the block tells it before', () => {
   const asked = (logs: readonly Omit<Log, 'index'>[]) =>
-    subjectsOf(blockOf(logs), known.protocols).prices
+    subjectsOf(buildSingleTransactionBlock(logs), known.protocols).prices
   const position = modify([-60n, 60n, LIQUIDITY])
   const subject = { pool: ID, manager: MANAGER, family: 'uniswap_v4' }
   assert.deepEqual(asked([position, swap([-1n, 1n])]), [subject])
@@ -236,7 +258,8 @@ test('the price is asked of the PoolManager where no swap of the block tells it 
 })
 
 test('a pool is asked about by its id, when the PoolManager named it', () => {
-  const subjects = (log: Omit<Log, 'index'>) => subjectsOf(blockOf([log]), known.protocols).pools
+  const subjects = (log: Omit<Log, 'index'>) =>
+    subjectsOf(buildSingleTransactionBlock([log]), known.protocols).pools
   assert.deepEqual(subjects(swap([-1n, 1n])), [{ address: ID, family: 'uniswap_v4' }])
   assert.deepEqual(subjects(swap([-1n, 1n], ROUTER)), [])
 })

@@ -3,10 +3,16 @@ import { test } from 'node:test'
 import { emptyDraft } from '../../ingestors/decode/contract.ts'
 import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import { settle, type Waiting } from '../../ingestors/evm/decode/resolve-swaps.ts'
-import { COIN, COIN_POOL, handBlock, poolFact, WETH } from '../support/hand-chain.ts'
+import {
+  buildEvmBlock,
+  buildPoolFact,
+  TOKEN,
+  TOKEN_POOL,
+  WETH,
+} from '../support/builders/evm-block.ts'
 
 const VAULT = '0x000000000004444c5dc75cb358380d2e3de08a90'
-const fact = { ...poolFact(COIN_POOL, COIN, WETH), protocol: 'uniswap_v4', factory: VAULT }
+const fact = { ...buildPoolFact(TOKEN_POOL, TOKEN, WETH), protocol: 'uniswap_v4', factory: VAULT }
 
 const swap = { kind: 'swap', tokenIn: 0, tokenOut: 1, amountInRaw: 1n, amountOutRaw: 2n } as const
 const change = { kind: 'change', change: 'increase', amountsRaw: [1n, 2n] } as const
@@ -16,14 +22,14 @@ const waiting = (said: typeof swap | typeof change, vault: string | undefined): 
   logIndex: 1,
   reserves: undefined,
   holder: undefined,
-  said: { ...said, pool: COIN_POOL, usual: 'uniswap_v4', ...(vault !== undefined && { vault }) },
+  said: { ...said, pool: TOKEN_POOL, usual: 'uniswap_v4', ...(vault !== undefined && { vault }) },
 })
 
 test('swaps and changes say which contract keeps the tokens of their pool, where it is not the pool', () => {
-  const { transactions } = handBlock({ height: 1 }, [
+  const { transactions } = buildEvmBlock({ height: 1 }, [
     {
-      pool: COIN_POOL,
-      tokenIn: COIN,
+      pool: TOKEN_POOL,
+      tokenIn: TOKEN,
       tokenOut: WETH,
       amountInRaw: 1n,
       amountOutRaw: 1n,

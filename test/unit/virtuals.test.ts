@@ -12,18 +12,23 @@ import {
 import type { CallAnswer } from '../../ingestors/follow/contract.ts'
 import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
 import type { PoolFact, TokenFact } from '../../schemas/events.ts'
-import { cut, eventLog, reasonsOf, type Unplaced } from '../support/evm-logs.ts'
 import {
+  addressTopic,
   POOL,
   ROUTER,
   TOKEN_A,
   TOPIC,
-  topicOf,
-  transfer,
+  transferLog,
   USER,
-  v2Swap,
-} from '../support/made-up-chain.ts'
-import { blockOf, logOf } from '../support/recordings.ts'
+  v2SwapLog,
+} from '../support/builders/dex-logs.ts'
+import {
+  buildEventLog,
+  dropReasons,
+  type LogWithoutIndex,
+  withoutLastByte,
+} from '../support/builders/evm-event-log.ts'
+import { buildLog, buildSingleTransactionBlock } from '../support/recordings/ethereum.ts'
 
 const BONDING = '0xf66dea7b3e897cd44a5a231c61b6b4423d613259'
 const FOURTH = '0xa31bd6a0edbc4da307b8fa92bd6cf39e0fae262c'
@@ -57,41 +62,41 @@ const booksOf = (proof: Books['proof'], ...facts: readonly PoolFact[]): Books =>
   protocols,
   pool: (address) => facts.find((fact) => fact.address === address),
 })
-const decode = (logs: readonly Unplaced[], books = booksOf('facts')) =>
-  decodeBlock(blockOf(logs), books)
+const decode = (logs: readonly LogWithoutIndex[], books = booksOf('facts')) =>
+  decodeBlock(buildSingleTransactionBlock(logs), books)
 
 const PARAMS = '(uint8,uint16,bool,uint8,bool) launchParams'
 const params = [1, 500, true, 2, false]
 const HEAD = 'address indexed token, address indexed pair, uint256 virtualId'
-const launched = (by = BONDING) => eventLog(by, `Launched(${HEAD})`, [TOKEN, POOL, 5n])
+const launched = (by = BONDING) => buildEventLog(by, `Launched(${HEAD})`, [TOKEN, POOL, 5n])
 const preLaunched = (by = BONDING) =>
-  eventLog(by, `PreLaunched(${HEAD}, uint256 initialPurchase)`, [TOKEN, POOL, 5n, 9n])
+  buildEventLog(by, `PreLaunched(${HEAD}, uint256 initialPurchase)`, [TOKEN, POOL, 5n, 9n])
 const opened = (by = BONDING) =>
-  eventLog(by, `Launched(${HEAD}, uint256 initialPurchase, uint256 initialPurchasedAmount)`, [
+  buildEventLog(by, `Launched(${HEAD}, uint256 initialPurchase, uint256 initialPurchasedAmount)`, [
     ...[TOKEN, POOL, 5n, 9n, 70n],
   ])
 const newestPreLaunched = (by = NEWEST) =>
-  eventLog(by, `PreLaunched(${HEAD}, uint256 initialPurchase, ${PARAMS})`, [
+  buildEventLog(by, `PreLaunched(${HEAD}, uint256 initialPurchase, ${PARAMS})`, [
     ...[TOKEN, POOL, 5n, 9n, params],
   ])
 const newestOpened = (by = NEWEST) =>
-  eventLog(
+  buildEventLog(
     by,
     `Launched(${HEAD}, uint256 initialPurchase, uint256 initialPurchasedAmount, ${PARAMS})`,
     [TOKEN, POOL, 5n, 9n, 70n, params],
   )
 const swap = (...amounts: readonly [bigint, bigint, bigint, bigint]) =>
-  eventLog(
+  buildEventLog(
     POOL,
     'Swap(uint256 amount0In, uint256 amount0Out, uint256 amount1In, uint256 amount1Out)',
     amounts,
   )
 const graduated = (agent = TOKEN, by = BONDING) =>
-  eventLog(by, 'Graduated(address indexed token, address agentToken)', [TOKEN, agent])
+  buildEventLog(by, 'Graduated(address indexed token, address agentToken)', [TOKEN, agent])
 const sold = swap(50n, 0n, 0n, 8n)
 const bought = swap(0n, 70n, 9n, 0n)
 
-const pairs = (logs: readonly Unplaced[], books: Books) => {
+const pairs = (logs: readonly LogWithoutIndex[], books: Books) => {
   const decoded = decode(logs, books)
   assert.deepEqual(decoded.dropped, [])
   return decoded.swaps.map(({ tokenIn, amountInRaw, tokenOut, amountOutRaw, trader }) => [
@@ -113,36 +118,36 @@ test('in and out of the token come before in and out of VIRTUAL', () => {
 test('without a node, transfers name the tokens, in no order of addresses', () => {
   const above = `0x${'ff'.repeat(20)}`
   for (const token of [TOKEN, above]) {
-    const logs = [transfer(VIRTUAL, USER, POOL, 9n), transfer(token, POOL, USER, 70n), bought]
+    const logs = [transferLog(VIRTUAL, USER, POOL, 9n), transferLog(token, POOL, USER, 70n), bought]
     assert.deepEqual(pairs(logs, booksOf('evidence')), [[VIRTUAL, 9n, token, 70n, SENDER]])
   }
-  assert.deepEqual(reasonsOf(decode([bought], booksOf('evidence'))), ['no-matching-transfers'])
+  assert.deepEqual(dropReasons(decode([bought], booksOf('evidence'))), ['no-matching-transfers'])
 })
 
 test('a curve that no listed contract made is none', () => {
-  assert.deepEqual(reasonsOf(decode([bought])), ['unknown-pool'])
+  assert.deepEqual(dropReasons(decode([bought])), ['unknown-pool'])
   const unproven = { ...curve, proven: false, protocol: null }
-  assert.deepEqual(reasonsOf(decode([bought], booksOf('facts', unproven))), ['unproven-pool'])
+  assert.deepEqual(dropReasons(decode([bought], booksOf('facts', unproven))), ['unproven-pool'])
   const uniswap = { ...curve, protocol: 'uniswap_v2' }
-  assert.deepEqual(reasonsOf(decode([bought], booksOf('facts', uniswap))), ['unlisted-contract'])
-  assert.deepEqual(subjectsOf(blockOf([bought]), protocols).pools, [
+  assert.deepEqual(dropReasons(decode([bought], booksOf('facts', uniswap))), ['unlisted-contract'])
+  assert.deepEqual(subjectsOf(buildSingleTransactionBlock([bought]), protocols).pools, [
     { address: POOL, family: 'virtuals' },
   ])
 })
 
-const REFUSED: readonly (readonly [string, Unplaced, string])[] = [
+const REFUSED: readonly (readonly [string, LogWithoutIndex, string])[] = [
   ['nothing', swap(0n, 0n, 0n, 0n), 'zero-amount'],
   ['the token went in and out', swap(7n, 7n, 0n, 0n), 'zero-amount'],
   ['both were paid', swap(9n, 0n, 9n, 0n), 'zero-amount'],
   ['too much', swap(MAX, 0n, 0n, 1n), 'impossible-amount'],
-  ['cut', cut(bought), 'truncated-data'],
+  ['cut', withoutLastByte(bought), 'truncated-data'],
 ]
 
 for (const [what, log, reason] of REFUSED) {
   test(`a swap is refused, ${what}: ${reason}`, () => {
     const decoded = decode([log], booksOf('facts', curve))
     assert.deepEqual(decoded.swaps, [])
-    assert.deepEqual(reasonsOf(decoded), [reason])
+    assert.deepEqual(dropReasons(decoded), [reason])
   })
 }
 
@@ -206,7 +211,7 @@ for (const [version, made, opening] of [
 
 /** PairCreated of Uniswap V2, which factories of curves log too. */
 const madeBy = (factory: string, tokens: readonly [string, string] = [TOKEN, VIRTUAL]) =>
-  logOf(factory, [TOPIC.pairCreated, ...tokens.map(topicOf)], [POOL, 1n])
+  buildLog(factory, [TOPIC.pairCreated, ...tokens.map(addressTopic)], [POOL, 1n])
 
 test('a curve that a listed factory made is proven from then on, and no pair of Uniswap', () => {
   const { pools, swaps, births, poolChanges, dropped } = decode([madeBy(CURVE_FACTORY), bought])
@@ -222,8 +227,8 @@ test('a curve that a listed factory made is proven from then on, and no pair of 
     unordered.swaps.map(({ tokenIn }) => tokenIn),
     [above],
   )
-  const asPair = decode([madeBy(CURVE_FACTORY), v2Swap([9n, 0n, 0n, 7n], POOL)])
-  assert.deepEqual(reasonsOf(asPair), ['unlisted-contract'])
+  const asPair = decode([madeBy(CURVE_FACTORY), v2SwapLog([9n, 0n, 0n, 7n], POOL)])
+  assert.deepEqual(dropReasons(asPair), ['unlisted-contract'])
 })
 
 test('a pair of Uniswap is not a curve, and what others make or what is cut is neither', () => {
@@ -232,12 +237,14 @@ test('a pair of Uniswap is not a curve, and what others make or what is cut is n
     pair.pools.map(({ protocol }) => protocol),
     ['uniswap_v2'],
   )
-  assert.deepEqual(reasonsOf(pair), ['unlisted-contract'])
+  assert.deepEqual(dropReasons(pair), ['unlisted-contract'])
   const nobody = decode([madeBy(ROUTER), bought])
   assert.deepEqual(nobody.pools, [])
-  assert.deepEqual(reasonsOf(nobody), ['unknown-pool'])
-  const short = decode([cut({ ...madeBy(CURVE_FACTORY), data: `0x${'00'.repeat(32)}` })])
-  assert.deepEqual([short.pools, reasonsOf(short)], [[], ['truncated-data']])
+  assert.deepEqual(dropReasons(nobody), ['unknown-pool'])
+  const short = decode([
+    withoutLastByte({ ...madeBy(CURVE_FACTORY), data: `0x${'00'.repeat(32)}` }),
+  ])
+  assert.deepEqual([short.pools, dropReasons(short)], [[], ['truncated-data']])
 })
 
 test('a curve that is made and launched at once is proven by both', () => {
@@ -249,19 +256,26 @@ test('a curve that is made and launched at once is proven by both', () => {
 test('other contracts launch nothing, and cut logs are refused', () => {
   const all = [launched, preLaunched, opened, newestPreLaunched, newestOpened]
   const foreign = decode([...all.map((log) => log(ROUTER)), graduated(TOKEN, ROUTER)])
-  assert.deepEqual(reasonsOf(foreign), new Array(6).fill('unlisted-contract'))
+  assert.deepEqual(dropReasons(foreign), new Array(6).fill('unlisted-contract'))
   assert.deepEqual([...foreign.births, ...foreign.pools, ...foreign.migrations], [])
-  const short = decode([...all.map((log) => ({ ...log(), data: '0x' })), cut(graduated())])
-  assert.deepEqual(reasonsOf(short), new Array(6).fill('truncated-data'))
-  const failed = blockOf([launched()], { success: false })
+  const short = decode([
+    ...all.map((log) => ({ ...log(), data: '0x' })),
+    withoutLastByte(graduated()),
+  ])
+  assert.deepEqual(dropReasons(short), new Array(6).fill('truncated-data'))
+  const failed = buildSingleTransactionBlock([launched()], { success: false })
   assert.deepEqual(decodeBlock(failed, booksOf('facts')).births, [])
 })
 
-const uniswap = (token: string): readonly Unplaced[] => {
+const uniswap = (token: string): readonly LogWithoutIndex[] => {
   const [low = '', high = ''] = [token, VIRTUAL].sort()
   return [
-    logOf(PAIR_FACTORY, [TOPIC.pairCreated, topicOf(low), topicOf(high)], [UNISWAP_PAIR, 1n]),
-    logOf(UNISWAP_PAIR, [TOPIC.v2Mint, topicOf(ROUTER)], [1n, 1n]),
+    buildLog(
+      PAIR_FACTORY,
+      [TOPIC.pairCreated, addressTopic(low), addressTopic(high)],
+      [UNISWAP_PAIR, 1n],
+    ),
+    buildLog(UNISWAP_PAIR, [TOPIC.v2Mint, addressTopic(ROUTER)], [1n, 1n]),
   ]
 }
 
@@ -271,7 +285,7 @@ for (const [what, agent] of [
 ] as const) {
   test(`a token graduates ${what} from the curve that sold the last of it`, () => {
     const { migrations, dropped } = decode(
-      [bought, ...uniswap(agent), v2Swap([9n, 0n, 0n, 7n], UNISWAP_PAIR), graduated(agent)],
+      [bought, ...uniswap(agent), v2SwapLog([9n, 0n, 0n, 7n], UNISWAP_PAIR), graduated(agent)],
       booksOf('facts', curve),
     )
     assert.deepEqual(dropped, [])

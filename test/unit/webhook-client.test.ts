@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer, type ServerResponse } from 'node:http'
 import { after, before, test } from 'node:test'
 import { addressRules } from '../../core/http/guarded-client.ts'
-import { makePoster } from '../../serving/webhooks/client.ts'
+import { createWebhookClient } from '../../serving/webhooks/http-client.ts'
 import { until } from '../support/until.ts'
 
 const RULES = addressRules(['127.0.0.0/8'])
@@ -49,7 +49,7 @@ const post = (path: string, host = '127.0.0.1') => ({
 })
 
 test('the answer that counts, whole or as far as it came', async () => {
-  const poster = makePoster({ rulesOf: () => RULES, nowMs: Date.now })
+  const poster = createWebhookClient({ rulesOf: () => RULES, nowMs: Date.now })
   const good = await poster.post(post('/early-hints'))
   assert.deepEqual([good.status, good.errorKind, good.response], [200, null, 'fine'])
   assert.equal(good.retryAfterMs, 7_000)
@@ -71,7 +71,7 @@ test('the limit counts the time it takes to connect, and nothing is sent after i
   const slow = new Promise<readonly string[]>((resolve) => {
     answer = resolve
   })
-  const poster = makePoster({ rulesOf: () => RULES, resolve: () => slow, nowMs: Date.now })
+  const poster = createWebhookClient({ rulesOf: () => RULES, resolve: () => slow, nowMs: Date.now })
   const late = await poster.post({ ...post('/late', 'slow.example'), timeoutMs: 50 })
   assert.deepEqual([late.status, late.errorKind], [0, 'timeout'])
   answer(['127.0.0.1'])

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Commit, Writer } from '../../core/bus/contract.ts'
-import { groupCommit, type Part } from '../../serving/webhooks/group-commit.ts'
+import { type CommitPart, createGroupCommit } from '../../serving/webhooks/group-commit.ts'
 import { until } from '../support/until.ts'
 
-const part = (key: string, rest: Part = {}): Part => ({
+const part = (key: string, rest: CommitPart = {}): CommitPart => ({
   state: [{ store: 'due', partition: 0, key, value: null }],
   ...rest,
 })
@@ -34,9 +34,9 @@ const heldWriter = () => {
 
 test('an urgent part goes at once and takes with it what waits; nothing resolves before it is durable', async () => {
   const { writer, commits, keys, end } = heldWriter()
-  const group = groupCommit(writer, 'webhooks.sender')
+  const group = createGroupCommit(writer, 'webhooks.sender')
   const durable: string[] = []
-  const add = (key: string, rest?: Part): void => {
+  const add = (key: string, rest?: CommitPart): void => {
     group.add(part(key, rest)).then(() => durable.push(key))
   }
   add('a')
@@ -70,7 +70,7 @@ test('an urgent part goes at once and takes with it what waits; nothing resolves
 
 test('as many parts as a commit should have wait for no others, and all of them learn that it failed', async () => {
   const { writer, keys, fail } = heldWriter()
-  const group = groupCommit(writer, 'webhooks.sender')
+  const group = createGroupCommit(writer, 'webhooks.sender')
   const all = Array.from({ length: 130 }, (_, index) => group.add(part(`key${index}`)))
   const outcomes = Promise.allSettled(all.slice(0, 128))
   assert.deepEqual([keys().length, keys()[0]?.length], [1, 128])

@@ -5,8 +5,12 @@ import { addressRules } from '../../core/http/guarded-client.ts'
 import { makeSealer } from '../../core/security/encryption.ts'
 import type { UpdateWebhookAt } from '../../schemas/api/webhook.ts'
 import type { WebhookEndpoint, WebhookRequest } from '../../schemas/wire.ts'
-import { changeOf } from '../../serving/webhooks/endpoint-change.ts'
-import { answerBefore, keyedCall, makeRequestBook } from '../../serving/webhooks/idempotency.ts'
+import { prepareUpdate } from '../../serving/webhooks/endpoint-update.ts'
+import {
+  createIdempotencyStore,
+  findStoredResponse,
+  parseIdempotencyKey,
+} from '../../serving/webhooks/idempotency.ts'
 
 const sealer = makeSealer('pepper', 'webhooks')
 const NOW = 1_763_640_000_000
@@ -43,7 +47,9 @@ const changed = async (
   known: WebhookEndpoint = endpoint(),
 ): Promise<WebhookEndpoint> => {
   const deps = { sealer, rulesOf: () => addressRules([]), nowMs: () => NOW }
-  return (await changeOf({ ...deps, resolve: async () => ['93.184.216.34'] }, 'org_1', body))(known)
+  return (await prepareUpdate({ ...deps, resolve: async () => ['93.184.216.34'] }, 'org_1', body))(
+    known,
+  )
 }
 
 test('a change of an endpoint that is on leaves what waits for it good', async () => {
@@ -91,7 +97,7 @@ test('the mask of a user stands for it where it was given, and nowhere else', as
 
 const codec = localCodec()
 const bookAt = (clock: { nowMs: number }) => {
-  const book = makeRequestBook(codec, () => clock.nowMs)
+  const book = createIdempotencyStore(codec, () => clock.nowMs)
   const keep = (request: WebhookRequest): readonly string[] => {
     const records = book.recordsOf(request)
     for (const { key, value } of records) {
@@ -135,16 +141,16 @@ test('a thousand keys of one organization are kept, the oldest make room', () =>
 })
 
 test('a call is the same with its key and body; its text is nowhere', () => {
-  const call = keyedCall('org_1', 'key-of-mine', { url: 'https://good.example/' })
+  const call = parseIdempotencyKey('org_1', 'key-of-mine', { url: 'https://good.example/' })
   assert.ok(call)
-  assert.deepEqual(keyedCall('org_1', undefined, {}), undefined)
+  assert.deepEqual(parseIdempotencyKey('org_1', undefined, {}), undefined)
   for (const wrong of ['short', 'x'.repeat(256), 'with a space']) {
-    assert.throws(() => keyedCall('org_1', wrong, {}), { name: 'Fault', code: 40002 })
+    assert.throws(() => parseIdempotencyKey('org_1', wrong, {}), { name: 'Fault', code: 40002 })
   }
   const { book, keep } = bookAt({ nowMs: NOW })
   keep({ ...call, response: '{"id":"ep_1"}', created_at: NOW })
-  assert.deepEqual(answerBefore(book, call), { id: 'ep_1' })
-  assert.equal(answerBefore(book, undefined), undefined)
-  const other = keyedCall('org_1', 'key-of-mine', { url: 'https://other.example/' })
-  assert.throws(() => answerBefore(book, other), { name: 'Fault', code: 40901 })
+  assert.deepEqual(findStoredResponse(book, call), { id: 'ep_1' })
+  assert.equal(findStoredResponse(book, undefined), undefined)
+  const other = parseIdempotencyKey('org_1', 'key-of-mine', { url: 'https://other.example/' })
+  assert.throws(() => findStoredResponse(book, other), { name: 'Fault', code: 40901 })
 })

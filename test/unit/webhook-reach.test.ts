@@ -4,9 +4,9 @@ import { networkInterfaces } from 'node:os'
 import { after, before, test } from 'node:test'
 import { Fault } from '../../core/errors.ts'
 import { type Resolve, systemResolve } from '../../core/http/guarded-client.ts'
-import { makePoster } from '../../serving/webhooks/client.ts'
-import { webhookRules } from '../../serving/webhooks/reach.ts'
-import { checkTarget } from '../../serving/webhooks/target.ts'
+import { createAddressRules } from '../../serving/webhooks/address-rules.ts'
+import { createWebhookClient } from '../../serving/webhooks/http-client.ts'
+import { validateWebhookUrl } from '../../serving/webhooks/validate-url.ts'
 
 const DEMO = 'org_demo'
 const OTHER = 'org_other'
@@ -46,19 +46,19 @@ const outcomes = async (
   deps: { readonly allow?: readonly string[]; readonly demo?: boolean; readonly resolve?: Resolve },
 ): Promise<readonly [stored: boolean, status: number | string | null]> => {
   const { allow = [], demo = true, resolve = systemResolve } = deps
-  const rulesOf = webhookRules({
+  const rulesOf = createAddressRules({
     config: { webhookAllow: [...allow] },
     ...(demo && { demoOrgId: DEMO }),
     ownPorts: new Set([ownPort]),
   })
-  const stored = await checkTarget(url, rulesOf(orgId), resolve).then(
+  const stored = await validateWebhookUrl(url, rulesOf(orgId), resolve).then(
     () => true,
     (error: unknown) => {
       assert.ok(error instanceof Fault, String(error))
       return false
     },
   )
-  const poster = makePoster({ rulesOf, resolve, nowMs: Date.now })
+  const poster = createWebhookClient({ rulesOf, resolve, nowMs: Date.now })
   const post = { orgId, url, headers: {}, body: '{}', timeoutMs: 5_000 }
   const { status, errorKind } = await poster.post(post)
   await poster.close()

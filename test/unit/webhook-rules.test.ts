@@ -6,20 +6,23 @@ import { localCodec } from '../../core/codec/local.ts'
 import { Fault } from '../../core/errors.ts'
 import { makeSealer } from '../../core/security/encryption.ts'
 import type { TokenEvents } from '../../schemas/wire.ts'
-import { fateOf, healthAfter } from '../../serving/webhooks/attempt.ts'
-import { liveSecrets, makeCredentials } from '../../serving/webhooks/credentials.ts'
-import { fitsType, rotatedSecrets } from '../../serving/webhooks/endpoint.ts'
-import { compileFilter } from '../../serving/webhooks/filter.ts'
-import { bodyOf, eventsOf, messageId } from '../../serving/webhooks/message.ts'
-import { EndpointQueue } from '../../serving/webhooks/queue.ts'
+import { decideEndpointAction, updateHealth } from '../../serving/webhooks/attempt.ts'
+import { matchesEventType, rotateSecrets } from '../../serving/webhooks/endpoint.ts'
 import {
-  type Outcome,
-  retryAfterOf,
-  type Verdict,
-  verdictOf,
-} from '../../serving/webhooks/schedule.ts'
-import { givenSecret, newSecret, signatureHeaders } from '../../serving/webhooks/sign.ts'
-import { tokenEvent, tokenRecord } from '../support/webhooks.ts'
+  activeSecrets,
+  createCredentialCache,
+} from '../../serving/webhooks/endpoint-credentials.ts'
+import { EndpointQueue } from '../../serving/webhooks/endpoint-queue.ts'
+import { compileFilter } from '../../serving/webhooks/filter.ts'
+import { messageId, webhookBody, webhookEvents } from '../../serving/webhooks/message.ts'
+import {
+  type AttemptResult,
+  decideRetry,
+  parseRetryAfter,
+  type RetryDecision,
+} from '../../serving/webhooks/retry-policy.ts'
+import { generateSecret, parseSecret, signatureHeaders } from '../../serving/webhooks/signature.ts'
+import { buildTokenEvent, buildTokenRecord } from '../support/webhook-stack.ts'
 
 const codec = localCodec()
 const MINUTE = 60_000
@@ -53,14 +56,14 @@ test('the signature vector holds in every family of headers', () => {
 
 test('the body of the vector is what a created event gives, byte for byte', () => {
   const mint = '6p6xgHyF7AeE6TZkSmFsko444wqoP15icUSqi2jfGiPN'
-  const [event] = eventsOf('sol.token.created', createdRecord(mint, 'OP_APPLY'))
+  const [event] = webhookEvents('sol.token.created', createdRecord(mint, 'OP_APPLY'))
   assert.ok(event)
   const place = { lane: 0, seq: 1 }
-  assert.equal(bodyOf(event, place, 'reference'), VECTOR.body)
-  const full = JSON.parse(bodyOf(event, place, 'full'))
+  assert.equal(webhookBody(event, place, 'reference'), VECTOR.body)
+  const full = JSON.parse(webhookBody(event, place, 'full'))
   assert.deepEqual(Object.keys(full), ['channel', 'timestamp', 'data', 'id', 'type', 'meta'])
   assert.equal(full.id, messageId('sol.token.created', mint, 'sig', '4'))
-  assert.deepEqual(eventsOf('sol.token.created', createdRecord(mint, 'OP_REVERT')), [])
+  assert.deepEqual(webhookEvents('sol.token.created', createdRecord(mint, 'OP_REVERT')), [])
 })
 
 const createdRecord = (
@@ -68,12 +71,12 @@ const createdRecord = (
   op: 'OP_APPLY' | 'OP_REVERT',
   name = 'Example Token',
 ): TokenEvents => {
-  const event = tokenEvent(mint, {
+  const event = buildTokenEvent(mint, {
     instruction: { index: 4 },
     transaction: { signature: 'sig' },
     token: { address: mint, name, symbol: 'EXT', decimals: 9 },
   })
-  const record = tokenRecord([event], { op, timeMs: 1_763_640_000_000 })
+  const record = buildTokenRecord([event], { op, timeMs: 1_763_640_000_000 })
   return codec.decode('token.TokenEvents', codec.encode('token.TokenEvents', record))
 }
 
@@ -88,15 +91,15 @@ test('a message id is 130 bits of the subject in Crockford base32, and nothing e
 
 test('long names are cut between characters', () => {
   const record = createdRecord('m', 'OP_APPLY', '😀'.repeat(100))
-  const [event] = eventsOf('sol.token.created', record)
+  const [event] = webhookEvents('sol.token.created', record)
   assert.equal(event?.data.n, '😀'.repeat(64))
 })
 
 test('secrets: what we make and what may be given', () => {
-  assert.match(newSecret(), /^whsec_[A-Za-z0-9+/]{43}=$/)
+  assert.match(generateSecret(), /^whsec_[A-Za-z0-9+/]{43}=$/)
   const bytes = Buffer.alloc(24, 7).toString('base64')
-  assert.equal(givenSecret(bytes), `whsec_${bytes}`)
-  assert.equal(givenSecret(`whsec_${bytes}`), `whsec_${bytes}`)
+  assert.equal(parseSecret(bytes), `whsec_${bytes}`)
+  assert.equal(parseSecret(`whsec_${bytes}`), `whsec_${bytes}`)
   for (const wrong of [
     '',
     'whsec_',
@@ -105,20 +108,20 @@ test('secrets: what we make and what may be given', () => {
     `${'a'.repeat(32)}!`,
     'A'.repeat(33),
   ])
-    assert.throws(() => givenSecret(wrong), { name: 'Fault', code: 52012 }, wrong)
+    assert.throws(() => parseSecret(wrong), { name: 'Fault', code: 52012 }, wrong)
 })
 
 test('a rotated secret signs until its grace ends, and the verifier agrees', () => {
   const sealer = makeSealer('pepper', 'webhooks')
-  const [old, fresh] = [newSecret(), newSecret()]
+  const [old, fresh] = [generateSecret(), generateSecret()]
   const first = [{ sealed: sealer.seal(old, 'ep'), created_at: 0, expires_at: 0 }]
   const nowMs = Date.now()
-  const secrets = rotatedSecrets(first, sealer.seal(fresh, 'ep'), { nowMs, graceMs: HOUR })
-  const at = (time: number) => liveSecrets({ endpoint_id: 'ep', secrets }, sealer, time)
+  const secrets = rotateSecrets(first, sealer.seal(fresh, 'ep'), { nowMs, graceMs: HOUR })
+  const at = (time: number) => activeSecrets({ endpoint_id: 'ep', secrets }, sealer, time)
   assert.deepEqual(at(nowMs + HOUR - 1), [fresh, old])
   assert.deepEqual(at(nowMs + HOUR), [fresh])
-  assert.throws(() => liveSecrets({ endpoint_id: 'other', secrets }, sealer, nowMs))
-  const credentialsOf = makeCredentials(sealer)
+  assert.throws(() => activeSecrets({ endpoint_id: 'other', secrets }, sealer, nowMs))
+  const credentialsOf = createCredentialCache(sealer)
   const kept = { endpoint_id: 'ep', user_enc: sealer.seal('me:pass', 'ep'), secrets }
   const isUser = { user: 'me:pass' }
   assert.deepEqual(credentialsOf(kept, nowMs), { ...isUser, secrets: [fresh, old] })
@@ -135,15 +138,15 @@ test('a rotated secret signs until its grace ends, and the verifier agrees', () 
     signatureHeaders({ id: 'msg_1', body: '{}', secrets: list, nowMs, legacy: false, svix: false })
   for (const secret of [old, fresh]) new Webhook(secret).verify('{}', signed(at(nowMs)))
   assert.throws(() => new Webhook(old).verify('{}', signed(at(nowMs + HOUR))))
-  const many = Array.from({ length: 20 }).reduce<ReturnType<typeof rotatedSecrets>>(
-    (list) => rotatedSecrets(list, 'x', { nowMs, graceMs: HOUR }),
+  const many = Array.from({ length: 20 }).reduce<ReturnType<typeof rotateSecrets>>(
+    (list) => rotateSecrets(list, 'x', { nowMs, graceMs: HOUR }),
     first,
   )
   assert.equal(many.length, 11, 'ten old ones at most')
 })
 
 const SCHEDULE = [0, 5, 300, 1_800, 7_200, 18_000, 36_000, 36_000].map((s) => s * 1_000)
-const outcome = (change: Partial<Outcome> = {}): Outcome => ({
+const outcome = (change: Partial<AttemptResult> = {}): AttemptResult => ({
   status: 500,
   errorKind: 'status',
   error: '',
@@ -153,8 +156,12 @@ const outcome = (change: Partial<Outcome> = {}): Outcome => ({
   wish: null,
   ...change,
 })
-const verdictAt = (attempt: number, change: Partial<Outcome> = {}, random = 0.5): Verdict =>
-  verdictOf(outcome(change), {
+const verdictAt = (
+  attempt: number,
+  change: Partial<AttemptResult> = {},
+  random = 0.5,
+): RetryDecision =>
+  decideRetry(outcome(change), {
     attempt,
     trigger: 'scheduled',
     scheduleMs: SCHEDULE,
@@ -171,7 +178,7 @@ test('eight attempts with the pauses of the contract, jitter of a fifth', () => 
 })
 
 test('what an answer means for the next attempt', () => {
-  const table: readonly (readonly [string, Partial<Outcome>, Partial<Verdict>])[] = [
+  const table: readonly (readonly [string, Partial<AttemptResult>, Partial<RetryDecision>])[] = [
     ['2xx', { status: 204, errorKind: null }, { status: 'success', nextAtMs: null }],
     ['redirect', { status: 302 }, { status: 'pending', nextAtMs: 5_000 }],
     ['gone', { status: 410 }, { status: 'fail', disable: 'gone', nextAtMs: null }],
@@ -199,36 +206,44 @@ test('what an answer means for the next attempt', () => {
     nowMs: 0,
     random: () => 0,
   } as const
-  assert.equal(verdictOf(outcome(), manual).nextAtMs, null)
+  assert.equal(decideRetry(outcome(), manual).nextAtMs, null)
 })
 
 test('Retry-After in both its forms', () => {
   const nowMs = Date.UTC(2026, 10, 20, 12)
-  assert.equal(retryAfterOf('120', nowMs), 120_000)
-  assert.equal(retryAfterOf('Fri, 20 Nov 2026 12:01:00 GMT', nowMs), MINUTE)
-  assert.equal(retryAfterOf('Fri, 20 Nov 2026 11:00:00 GMT', nowMs), 0)
+  assert.equal(parseRetryAfter('120', nowMs), 120_000)
+  assert.equal(parseRetryAfter('Fri, 20 Nov 2026 12:01:00 GMT', nowMs), MINUTE)
+  assert.equal(parseRetryAfter('Fri, 20 Nov 2026 11:00:00 GMT', nowMs), 0)
   for (const wrong of [undefined, '', '-1', '1e9', 'soon', '2026-11-20']) {
-    assert.equal(retryAfterOf(wrong, nowMs), null)
+    assert.equal(parseRetryAfter(wrong, nowMs), null)
   }
 })
 
 test('an endpoint is disabled after five days of exhaustion, never by one bad message', () => {
-  const exhausted: Verdict = { status: 'fail', nextAtMs: null, disable: null, exhausted: true }
+  const exhausted: RetryDecision = {
+    status: 'fail',
+    nextAtMs: null,
+    disable: null,
+    exhausted: true,
+  }
   const day = 24 * HOUR
   const sick = { first_failed_at: 1, last_failed_at: 5 * day + 1, failed_attempts: 10 }
   const fate = (first_failure_at: number, nowMs: number, health = sick) =>
-    fateOf({ first_failure_at }, exhausted, { health, nowMs })
+    decideEndpointAction({ first_failure_at }, exhausted, { health, nowMs })
   assert.deepEqual(fate(0, day), { kind: 'start-clock' })
   assert.deepEqual(fate(1, 5 * day), { kind: 'none' })
   assert.deepEqual(fate(1, 5 * day + 1), { kind: 'disable', reason: 'failing' })
   assert.deepEqual(fate(1, 9 * day, { ...sick, failed_attempts: 9 }), { kind: 'none' })
   assert.deepEqual(fate(1, 9 * day, { ...sick, last_failed_at: 11 * HOUR }), { kind: 'none' })
-  const success: Verdict = { ...exhausted, status: 'success', exhausted: false }
-  assert.deepEqual(fateOf({ first_failure_at: 1 }, success, { health: sick, nowMs: 2 }), {
-    kind: 'stop-clock',
-  })
-  assert.equal(healthAfter(sick, success, 3).failed_attempts, 0)
-  assert.equal(healthAfter(sick, exhausted, 3).failed_attempts, 11)
+  const success: RetryDecision = { ...exhausted, status: 'success', exhausted: false }
+  assert.deepEqual(
+    decideEndpointAction({ first_failure_at: 1 }, success, { health: sick, nowMs: 2 }),
+    {
+      kind: 'stop-clock',
+    },
+  )
+  assert.equal(updateHealth(sick, success, 3).failed_attempts, 0)
+  assert.equal(updateHealth(sick, exhausted, 3).failed_attempts, 11)
 })
 
 const EVENT = {
@@ -333,11 +348,11 @@ test('the heaviest filters that pass take their moment and no more', () => {
 })
 
 test('event types with a star stand for the last segment only', () => {
-  assert.ok(fitsType('sol.token.*', 'sol.token.created'))
-  assert.ok(!fitsType('sol.*', 'sol.token.created'))
-  assert.ok(!fitsType('*', 'sol.token.created'))
-  assert.ok(!fitsType('sol.token.cre*', 'sol.token.created'))
-  assert.ok(fitsType('sol.token.created', 'sol.token.created'))
+  assert.ok(matchesEventType('sol.token.*', 'sol.token.created'))
+  assert.ok(!matchesEventType('sol.*', 'sol.token.created'))
+  assert.ok(!matchesEventType('*', 'sol.token.created'))
+  assert.ok(!matchesEventType('sol.token.cre*', 'sol.token.created'))
+  assert.ok(matchesEventType('sol.token.created', 'sol.token.created'))
 })
 
 test('a queue starts what is due, by due time, within its pace', () => {

@@ -3,15 +3,19 @@ import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { localCodec } from '../../core/codec/local.ts'
 import type { Delivery, WebhookEndpoint } from '../../schemas/wire.ts'
-import { makePlaces } from '../../serving/webhooks/concurrency.ts'
-import { isSameTarget, type Standing, standingOf } from '../../serving/webhooks/delivery.ts'
-import { fateStep } from '../../serving/webhooks/endpoint-state.ts'
-import { makeHealthBook } from '../../serving/webhooks/health-book.ts'
-import { matchOf } from '../../serving/webhooks/match.ts'
-import type { Held } from '../../serving/webhooks/outcome-records.ts'
-import { EndpointQueue } from '../../serving/webhooks/queue.ts'
-import { makeDueBook } from '../../serving/webhooks/retry-store.ts'
-import type { Verdict } from '../../serving/webhooks/schedule.ts'
+import { applyEndpointAction } from '../../serving/webhooks/apply-endpoint-action.ts'
+import type { PendingDelivery } from '../../serving/webhooks/attempt-records.ts'
+import { createConcurrencyLimiter } from '../../serving/webhooks/concurrency-limiter.ts'
+import {
+  checkEligibility,
+  type DeliveryEligibility,
+  isSameEndpointTarget,
+} from '../../serving/webhooks/delivery-eligibility.ts'
+import { createEndpointHealth } from '../../serving/webhooks/endpoint-health.ts'
+import { EndpointQueue } from '../../serving/webhooks/endpoint-queue.ts'
+import { matchEndpoint } from '../../serving/webhooks/match-endpoint.ts'
+import { createPendingDeliveries } from '../../serving/webhooks/pending-deliveries.ts'
+import type { RetryDecision } from '../../serving/webhooks/retry-policy.ts'
 
 const NOW = 1_763_640_000_000
 const MINUTE = 60_000
@@ -62,49 +66,47 @@ test('how a delivery stands; a sender that may be behind waits a minute before i
   const known = { endpoint: endpoint(), org: ORG }
   const older = { endpoint: endpoint({ enabled_at: NOW - 1 }), org: ORG }
   const olderAndOff = { endpoint: endpoint({ enabled_at: NOW - 1, disabled: true }), org: ORG }
-  const table: readonly (readonly [string, Parameters<typeof standingOf>[1], number, Standing])[] =
-    [
-      ['all is well', known, NOW, 'good'],
-      [
-        'a suspended organization ends nothing',
-        { ...known, org: { suspended: true } },
-        NOW,
-        'good',
-      ],
-      ['unknown here', { endpoint: undefined, org: undefined }, NOW, 'later'],
-      ['unknown for long', { endpoint: undefined, org: undefined }, NOW + MINUTE, 'canceled'],
-      ['organization unknown here', { ...known, org: undefined }, NOW + MINUTE - 1, 'later'],
-      ['organization gone', { ...known, org: undefined }, NOW + MINUTE, 'canceled'],
-      ['known as it was before', older, NOW, 'later'],
-      ['known as it was before, off', olderAndOff, NOW + 1, 'later'],
-      ['never caught up', older, NOW + MINUTE, 'canceled'],
-      ['off', { ...known, endpoint: endpoint({ disabled: true }) }, NOW, 'canceled'],
-      [
-        'on again since',
-        { ...known, endpoint: endpoint({ enabled_at: NOW + 1 }) },
-        NOW,
-        'canceled',
-      ],
-      ['waited for a day', known, NOW + 24 * HOUR, 'good'],
-      ['waited for more', known, NOW + 24 * HOUR + 1, 'dropped'],
-    ]
+  const table: readonly (readonly [
+    string,
+    Parameters<typeof checkEligibility>[1],
+    number,
+    DeliveryEligibility,
+  ])[] = [
+    ['all is well', known, NOW, 'good'],
+    ['a suspended organization ends nothing', { ...known, org: { suspended: true } }, NOW, 'good'],
+    ['unknown here', { endpoint: undefined, org: undefined }, NOW, 'later'],
+    ['unknown for long', { endpoint: undefined, org: undefined }, NOW + MINUTE, 'canceled'],
+    ['organization unknown here', { ...known, org: undefined }, NOW + MINUTE - 1, 'later'],
+    ['organization gone', { ...known, org: undefined }, NOW + MINUTE, 'canceled'],
+    ['known as it was before', older, NOW, 'later'],
+    ['known as it was before, off', olderAndOff, NOW + 1, 'later'],
+    ['never caught up', older, NOW + MINUTE, 'canceled'],
+    ['off', { ...known, endpoint: endpoint({ disabled: true }) }, NOW, 'canceled'],
+    ['on again since', { ...known, endpoint: endpoint({ enabled_at: NOW + 1 }) }, NOW, 'canceled'],
+    ['waited for a day', known, NOW + 24 * HOUR, 'good'],
+    ['waited for more', known, NOW + 24 * HOUR + 1, 'dropped'],
+  ]
   for (const [name, addressee, nowMs, expected] of table) {
-    assert.equal(standingOf(delivery(), addressee, nowMs), expected, name)
+    assert.equal(checkEligibility(delivery(), addressee, nowMs), expected, name)
   }
   const second = delivery({ attempt: 2 })
-  assert.equal(standingOf(second, known, NOW + 48 * HOUR), 'good', 'a repetition is not dropped')
+  assert.equal(
+    checkEligibility(second, known, NOW + 48 * HOUR),
+    'good',
+    'a repetition is not dropped',
+  )
 })
 
 test('an answer speaks of the target that was asked', () => {
-  assert.ok(isSameTarget(endpoint(), endpoint({ version: 9, description: 'other' })))
-  assert.ok(!isSameTarget(endpoint(), endpoint({ url: 'https://good.example/fixed' })))
-  assert.ok(!isSameTarget(endpoint(), endpoint({ enabled_at: NOW + 1 })))
-  assert.ok(!isSameTarget(endpoint(), undefined))
+  assert.ok(isSameEndpointTarget(endpoint(), endpoint({ version: 9, description: 'other' })))
+  assert.ok(!isSameEndpointTarget(endpoint(), endpoint({ url: 'https://good.example/fixed' })))
+  assert.ok(!isSameEndpointTarget(endpoint(), endpoint({ enabled_at: NOW + 1 })))
+  assert.ok(!isSameEndpointTarget(endpoint(), undefined))
 })
 
 test('a fate meets the endpoint as it was asked, not the one that was changed since', () => {
   const gone = { kind: 'disable', reason: 'gone' } as const
-  const step = fateStep(endpoint(), gone, NOW + 9)
+  const step = applyEndpointAction(endpoint(), gone, NOW + 9)
   const off = step(endpoint({ version: 4 }))
   assert.deepEqual(
     [
@@ -122,10 +124,11 @@ test('a fate meets the endpoint as it was asked, not the one that was changed si
     assert.equal(step(known), undefined)
   }
   const clock = (kind: 'start-clock' | 'stop-clock', first_failure_at: number) =>
-    fateStep(endpoint(), { kind }, NOW)(endpoint({ first_failure_at }))?.endpoint?.first_failure_at
+    applyEndpointAction(endpoint(), { kind }, NOW)(endpoint({ first_failure_at }))?.endpoint
+      ?.first_failure_at
   assert.deepEqual([clock('start-clock', 0), clock('start-clock', 5)], [NOW, undefined])
   assert.deepEqual([clock('stop-clock', 5), clock('stop-clock', 0)], [0, undefined])
-  assert.equal(fateStep(endpoint(), { kind: 'none' }, NOW)(endpoint()), undefined)
+  assert.equal(applyEndpointAction(endpoint(), { kind: 'none' }, NOW)(endpoint()), undefined)
 })
 
 test('an organization that is gone or suspended gets nothing new', () => {
@@ -142,9 +145,9 @@ test('an organization that is gone or suspended gets nothing new', () => {
     commitment: 'confirmed',
   }
   const filterOf = () => () => 'match' as const
-  assert.equal(matchOf(endpoint(), event, { org: ORG, filterOf }), 'match')
-  assert.equal(matchOf(endpoint(), event, { org: undefined, filterOf }), 'other')
-  assert.equal(matchOf(endpoint(), event, { org: { suspended: true }, filterOf }), 'other')
+  assert.equal(matchEndpoint(endpoint(), event, { org: ORG, filterOf }), 'match')
+  assert.equal(matchEndpoint(endpoint(), event, { org: undefined, filterOf }), 'other')
+  assert.equal(matchEndpoint(endpoint(), event, { org: { suspended: true }, filterOf }), 'other')
 })
 
 test('a hundred thousand messages that wait are ordered in a moment', () => {
@@ -186,7 +189,7 @@ test('a receiver that does not answer in time gets one message at a time for a m
 const hang = (): Promise<never> => new Promise(() => undefined)
 
 test('receivers that hang leave places for those that have nothing on its way', async () => {
-  const places = makePlaces({ most: 100, reserved: 20, slow: 30 })
+  const places = createConcurrencyLimiter({ most: 100, reserved: 20, slow: 30 })
   let hanging = 0
   for (let index = 0; index < 400; index += 1) {
     const asker = { endpointId: `hang${index % 10}`, isSlow: false }
@@ -206,7 +209,7 @@ test('receivers that hang leave places for those that have nothing on its way', 
 })
 
 test('receivers known to be slow share a part of the places, however many they are', async () => {
-  const places = makePlaces({ most: 100, reserved: 20, slow: 30 })
+  const places = createConcurrencyLimiter({ most: 100, reserved: 20, slow: 30 })
   const ends: (() => void)[] = []
   for (let index = 0; index < 200; index += 1) {
     const work = () => new Promise<void>((resolve) => ends.push(resolve))
@@ -225,7 +228,7 @@ test('receivers known to be slow share a part of the places, however many they a
 })
 
 test('endpoints take turns, and what fails frees its place', async () => {
-  const places = makePlaces({ most: 1, reserved: 0, slow: 1 })
+  const places = createConcurrencyLimiter({ most: 1, reserved: 0, slow: 1 })
   const order: string[] = []
   const ask = (endpointId: string) =>
     places.run({ endpointId, isSlow: false }, async () => {
@@ -239,12 +242,12 @@ test('endpoints take turns, and what fails frees its place', async () => {
 })
 
 const codec = localCodec()
-const FAILED: Verdict = { status: 'fail', nextAtMs: null, disable: null, exhausted: true }
-const WENT_WELL: Verdict = { ...FAILED, status: 'success', exhausted: false }
+const FAILED: RetryDecision = { status: 'fail', nextAtMs: null, disable: null, exhausted: true }
+const WENT_WELL: RetryDecision = { ...FAILED, status: 'success', exhausted: false }
 
 test('health is counted from the last enabling, and its rows end with what they tell of', () => {
   const rows = new Map<string, Uint8Array>()
-  const open = () => makeHealthBook(codec)
+  const open = () => createEndpointHealth(codec)
   const keep = (changes: ReturnType<ReturnType<typeof open>['ended']>): readonly string[] => {
     for (const { key, value } of changes) {
       if (value) rows.set(key, value)
@@ -278,12 +281,12 @@ test('health is counted from the last enabling, and its rows end with what they 
 
 test('what arrived is held for its turn, once; whatever is not held is read from the store', () => {
   const rows = new Map<string, Uint8Array>()
-  const put = (key: string, message_id: string): Held => {
+  const put = (key: string, message_id: string): PendingDelivery => {
     const held = { key, delivery: delivery({ message_id }) }
     rows.set(key, codec.encode('webhook.Delivery', held.delivery))
     return held
   }
-  const book = makeDueBook(codec, { get: (key) => rows.get(key) })
+  const book = createPendingDeliveries(codec, { get: (key) => rows.get(key) })
   const first = put('one', 'msg_1')
   book.keep(first, NOW)
   assert.equal(book.take('one'), first.delivery)
@@ -301,6 +304,7 @@ test('what arrived is held for its turn, once; whatever is not held is read from
   for (const held of many) book.keep(held, NOW)
   const taken = book.takeAll([...many.map(({ key }) => key), 'ended'])
   assert.deepEqual(taken, many)
-  const isHeld = ({ delivery: known }: Held, at: number): boolean => known === many[at]?.delivery
+  const isHeld = ({ delivery: known }: PendingDelivery, at: number): boolean =>
+    known === many[at]?.delivery
   assert.equal(taken.filter(isHeld).length, 2_048)
 })

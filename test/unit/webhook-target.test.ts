@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { test } from 'node:test'
 import { addressRules, type Resolve } from '../../core/http/guarded-client.ts'
-import { makePoster } from '../../serving/webhooks/client.ts'
-import { checkTarget } from '../../serving/webhooks/target.ts'
+import { createWebhookClient } from '../../serving/webhooks/http-client.ts'
+import { validateWebhookUrl } from '../../serving/webhooks/validate-url.ts'
 
 const PUBLIC = addressRules([])
 const LOOPBACK = addressRules(['127.0.0.0/8', '::1/128'])
@@ -66,7 +66,11 @@ test('URLs that are refused before anything is stored', async () => {
     ...['https://user:pass@10.0.0.1/', 'https://169.254.169.254/latest/meta-data/'],
   ]
   for (const url of refused) {
-    await assert.rejects(checkTarget(url, PUBLIC, resolve), { name: 'Fault', code: 52010 }, url)
+    await assert.rejects(
+      validateWebhookUrl(url, PUBLIC, resolve),
+      { name: 'Fault', code: 52010 },
+      url,
+    )
   }
 })
 
@@ -80,9 +84,9 @@ test('URLs that pass; user and password are taken out, an unknown name is only a
     'https://unknown.example/': 'https://unknown.example/',
   }
   for (const [url, stored] of Object.entries(passed)) {
-    assert.deepEqual(await checkTarget(url, PUBLIC, resolve), { url: stored, user: '' }, url)
+    assert.deepEqual(await validateWebhookUrl(url, PUBLIC, resolve), { url: stored, user: '' }, url)
   }
-  assert.deepEqual(await checkTarget('https://me:p%40ss@good.example/x', PUBLIC, resolve), {
+  assert.deepEqual(await validateWebhookUrl('https://me:p%40ss@good.example/x', PUBLIC, resolve), {
     url: 'https://good.example/x',
     user: 'me:p@ss',
   })
@@ -90,12 +94,16 @@ test('URLs that pass; user and password are taken out, an unknown name is only a
 
 test('what the operator lists may be inside and without TLS; everything else stays as it is', async () => {
   for (const url of ['http://127.0.0.1:3000/', 'http://localhost:3000/', 'http://[::1]:3000/']) {
-    assert.equal((await checkTarget(url, LOOPBACK, resolve)).url, url)
+    assert.equal((await validateWebhookUrl(url, LOOPBACK, resolve)).url, url)
   }
-  assert.ok(await checkTarget('https://kafka.internal/', LOOPBACK, resolve))
+  assert.ok(await validateWebhookUrl('https://kafka.internal/', LOOPBACK, resolve))
   const refused = ['http://good.example/', 'http://10.0.0.1/', 'https://inside.example/']
   for (const url of [...refused, 'https://metadata.google.internal/', 'http://2130706433:3000/']) {
-    await assert.rejects(checkTarget(url, LOOPBACK, resolve), { name: 'Fault', code: 52010 }, url)
+    await assert.rejects(
+      validateWebhookUrl(url, LOOPBACK, resolve),
+      { name: 'Fault', code: 52010 },
+      url,
+    )
   }
 })
 
@@ -111,9 +119,13 @@ test('a name that turns inside between the check and the connection is not reach
   const answers = [['93.184.216.34'], ['127.0.0.1'], ['93.184.216.34', '127.0.0.1']]
   const rebinding: Resolve = async () => answers.shift() ?? ['127.0.0.1']
   const url = `https://rebind.example:${port}/`
-  await checkTarget(url, PUBLIC, rebinding)
+  await validateWebhookUrl(url, PUBLIC, rebinding)
   const post = { orgId: 'org_1', url, headers: {}, body: '{}', timeoutMs: 2_000 }
-  const guarded = makePoster({ rulesOf: () => PUBLIC, resolve: rebinding, nowMs: Date.now })
+  const guarded = createWebhookClient({
+    rulesOf: () => PUBLIC,
+    resolve: rebinding,
+    nowMs: Date.now,
+  })
   for (let call = 0; call < 3; call += 1) {
     const { errorKind, error } = await guarded.post(post)
     assert.deepEqual([errorKind, error], ['blocked', 'blocked address'])
@@ -126,7 +138,11 @@ test('a name that turns inside between the check and the connection is not reach
     'blocked',
   )
   await guarded.close()
-  const listed = makePoster({ rulesOf: () => LOOPBACK, resolve: rebinding, nowMs: Date.now })
+  const listed = createWebhookClient({
+    rulesOf: () => LOOPBACK,
+    resolve: rebinding,
+    nowMs: Date.now,
+  })
   assert.equal((await listed.post({ ...post, url: `http://rebind.example:${port}/` })).status, 200)
   assert.equal((await listed.post(post)).errorKind, 'tls')
   await listed.close()

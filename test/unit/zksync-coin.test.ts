@@ -6,32 +6,35 @@ import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { Log } from '../../schemas/events.ts'
 import {
-  booksOf,
+  addressTopic,
+  buildBooks,
   ROUTER,
   TOKEN_A,
   TOPIC,
-  topicOf,
-  transfer,
+  transferLog,
   USER,
-} from '../support/made-up-chain.ts'
-import { blockOf, logOf } from '../support/recordings.ts'
+} from '../support/builders/dex-logs.ts'
+import { buildLog, buildSingleTransactionBlock } from '../support/recordings/ethereum.ts'
 
 const { coinContract: COIN, nativeAddress: NATIVE } = CHAINS.zksync
 const BOOTLOADER = '0x0000000000000000000000000000000000008001'
 const WITH_MESSAGE = '0xc405fe8958410bbaf0c73b7a0c3e20859e86ca168a4c9b0def9c54d2555a306b'
-const decoded = (logs: Parameters<typeof blockOf>[0], chain: string, success = true) =>
-  decodeBlock(blockOf(logs, { success }), booksOf('facts', [], chain))
+const decoded = (
+  logs: Parameters<typeof buildSingleTransactionBlock>[0],
+  chain: string,
+  success = true,
+) => decodeBlock(buildSingleTransactionBlock(logs, { success }), buildBooks('facts', [], chain))
 const left = (contract: string, amount: bigint, topic: string = TOPIC.coinWithdrawal) =>
-  logOf(contract, [topic, topicOf(USER), topicOf(ROUTER)], [amount])
+  buildLog(contract, [topic, addressTopic(USER), addressTopic(ROUTER)], [amount])
 
 test("the base token's logs are the coin's moves, fees and their return among them", () => {
   const logs = [
-    transfer(COIN, USER, BOOTLOADER, 9n),
-    transfer(COIN, USER, COIN, 5n),
+    transferLog(COIN, USER, BOOTLOADER, 9n),
+    transferLog(COIN, USER, COIN, 5n),
     left(COIN, 5n),
     left(COIN, 6n, WITH_MESSAGE),
-    transfer(COIN, BOOTLOADER, USER, 2n),
-    transfer(TOKEN_A, USER, ROUTER, 7n),
+    transferLog(COIN, BOOTLOADER, USER, 2n),
+    transferLog(TOKEN_A, USER, ROUTER, 7n),
   ]
   const { transfers, supplies } = decoded(logs, 'zksync')
   assert.deepEqual(
@@ -53,7 +56,7 @@ test("the base token's logs are the coin's moves, fees and their return among th
 
 test('the coin that is sent to the zero address is not burnt, a token is', () => {
   const { supplies } = decoded(
-    [transfer(COIN, USER, NATIVE, 1n), transfer(TOKEN_A, USER, NATIVE, 1n)],
+    [transferLog(COIN, USER, NATIVE, 1n), transferLog(TOKEN_A, USER, NATIVE, 1n)],
     'zksync',
   )
   assert.deepEqual(
@@ -64,7 +67,7 @@ test('the coin that is sent to the zero address is not burnt, a token is', () =>
 
 test('only the contract itself lets the coin go, and only on its own chain is it the coin', () => {
   assert.deepEqual(decoded([left(TOKEN_A, 5n)], 'zksync').transfers, [])
-  const elsewhere = decoded([transfer(COIN, USER, ROUTER, 5n), left(COIN, 5n)], 'base')
+  const elsewhere = decoded([transferLog(COIN, USER, ROUTER, 5n), left(COIN, 5n)], 'base')
   assert.deepEqual(
     elsewhere.transfers.map(({ token }) => token),
     [COIN],
@@ -73,15 +76,18 @@ test('only the contract itself lets the coin go, and only on its own chain is it
 
 test('a failed transaction moved its fee, what came back of it, and nothing else', () => {
   const logs = [
-    transfer(COIN, USER, BOOTLOADER, 9n),
-    transfer(COIN, USER, ROUTER, 5n),
-    transfer(TOKEN_A, USER, BOOTLOADER, 7n),
+    transferLog(COIN, USER, BOOTLOADER, 9n),
+    transferLog(COIN, USER, ROUTER, 5n),
+    transferLog(TOKEN_A, USER, BOOTLOADER, 7n),
     left(COIN, 5n),
-    transfer(COIN, BOOTLOADER, USER, 2n),
+    transferLog(COIN, BOOTLOADER, USER, 2n),
   ]
-  const failed = (chain: string) => ({ ...blockOf(logs, { success: false }), chain })
+  const failed = (chain: string) => ({
+    ...buildSingleTransactionBlock(logs, { success: false }),
+    chain,
+  })
   const moved = (chain: string) =>
-    decodeBlock(failed(chain), booksOf('facts', [], chain)).transfers.map(
+    decodeBlock(failed(chain), buildBooks('facts', [], chain)).transfers.map(
       ({ token, from, to, amountRaw, logIndex }) => [token, from, to, amountRaw, logIndex],
     )
   assert.deepEqual(moved('zksync'), [
@@ -106,9 +112,9 @@ test('a failed receipt of a node keeps the logs of its fee, and no others', () =
     status: '0x0',
     gasUsed: '0x1',
     logs: [
-      transfer(COIN, USER, BOOTLOADER, 9n),
-      transfer(COIN, USER, ROUTER, 5n),
-      transfer(COIN, BOOTLOADER, USER, 2n),
+      transferLog(COIN, USER, BOOTLOADER, 9n),
+      transferLog(COIN, USER, ROUTER, 5n),
+      transferLog(COIN, BOOTLOADER, USER, 2n),
     ].map(said),
   }
   const kept = (chain: string) =>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Malformed } from '../../core/errors.ts'
 import { decompressZstd } from '../../ingestors/move/checkpoint/zstd.ts'
-import { blockHead, FRAME_HEAD, rawFrame } from '../support/zstd-frame.ts'
+import { blockHeader, buildRawFrame, FRAME_HEADER } from '../support/builders/zstd-frame.ts'
 
 const MOST = 1024 * 1024
 
@@ -32,16 +32,16 @@ const PACKED =
 
 test('blocks as they stand, blocks of one byte, sizes and checksums', async () => {
   const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, place) => place % 251))
-  assert.deepEqual(Buffer.from(await decompressZstd(rawFrame(bytes), MOST)), bytes)
-  assert.equal((await decompressZstd(rawFrame(Buffer.of()), MOST)).length, 0)
-  const repeated = Buffer.concat([FRAME_HEAD, blockHead(1, 1_000, true), Buffer.of(7)])
+  assert.deepEqual(Buffer.from(await decompressZstd(buildRawFrame(bytes), MOST)), bytes)
+  assert.equal((await decompressZstd(buildRawFrame(Buffer.of()), MOST)).length, 0)
+  const repeated = Buffer.concat([FRAME_HEADER, blockHeader(1, 1_000, true), Buffer.of(7)])
   assert.deepEqual(Buffer.from(await decompressZstd(repeated, MOST)), Buffer.alloc(1_000, 7))
   const sized = (flags: number, size: Buffer, ...rest: readonly Buffer[]): Buffer =>
     Buffer.concat([
       MAGIC,
       Buffer.of(flags),
       size,
-      blockHead(0, 4, true),
+      blockHeader(0, 4, true),
       Buffer.from('four'),
       ...rest,
     ])
@@ -61,14 +61,14 @@ test('blocks as they stand, blocks of one byte, sizes and checksums', async () =
   await refuses(sized(0xa0, Buffer.of(5, 0, 0, 0)), 'not-zstd')
 })
 
-const MAGIC = FRAME_HEAD.subarray(0, 4)
+const MAGIC = FRAME_HEADER.subarray(0, 4)
 
 test('what asks for too much is refused before it gets it', async () => {
   const bombs = Array.from({ length: 9 }, (_, place) =>
-    Buffer.concat([blockHead(1, 128 * 1024, place === 8), Buffer.of(0)]),
+    Buffer.concat([blockHeader(1, 128 * 1024, place === 8), Buffer.of(0)]),
   )
-  await refuses(Buffer.concat([FRAME_HEAD, ...bombs]), 'too-big')
-  const last = Buffer.concat([blockHead(1, 1, true), Buffer.of(0)])
+  await refuses(Buffer.concat([FRAME_HEADER, ...bombs]), 'too-big')
+  const last = Buffer.concat([blockHeader(1, 1, true), Buffer.of(0)])
   const head = (...bytes: readonly number[]): Buffer =>
     Buffer.concat([MAGIC, Buffer.from(bytes), last])
   await refuses(head(0, 0xf8), 'too-big')
@@ -80,8 +80,8 @@ test('what asks for too much is refused before it gets it', async () => {
 test('a forged block neither keeps the unpacker busy nor gets out', async () => {
   const [bits, most] = [Buffer.from('00ffffff7f54000000000000', 'hex'), 4 * 1024 * 1024]
   const packed = Buffer.from(PACKED, 'base64')
-  const forged = [Buffer.concat([FRAME_HEAD, blockHead(2, bits.length, true), bits])]
-  for (let at = FRAME_HEAD.length + 3; at < packed.length; at += 1) {
+  const forged = [Buffer.concat([FRAME_HEADER, blockHeader(2, bits.length, true), bits])]
+  for (let at = FRAME_HEADER.length + 3; at < packed.length; at += 1) {
     for (const flip of [0x01, 0x80, 0xff]) {
       const bytes = Buffer.from(packed)
       bytes[at] = (bytes[at] ?? 0) ^ flip
@@ -99,21 +99,21 @@ test('a forged block neither keeps the unpacker busy nor gets out', async () => 
 })
 
 test('what is not a frame', async () => {
-  const last = Buffer.concat([blockHead(1, 1, true), Buffer.of(0)])
+  const last = Buffer.concat([blockHeader(1, 1, true), Buffer.of(0)])
   await refuses(Buffer.from('{"checkpoint":{}}'), 'not-zstd')
   await refuses(
-    Buffer.concat([Buffer.of(0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0), FRAME_HEAD, last]),
+    Buffer.concat([Buffer.of(0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0), FRAME_HEADER, last]),
     'not-zstd',
   )
   await refuses(Buffer.concat([MAGIC, Buffer.of(8, 0x58), last]), 'not-zstd')
   await refuses(Buffer.concat([MAGIC, Buffer.of(1, 0x58, 3), last]), 'not-zstd')
-  await refuses(Buffer.concat([FRAME_HEAD, blockHead(3, 0, true)]), 'not-zstd')
+  await refuses(Buffer.concat([FRAME_HEADER, blockHeader(3, 0, true)]), 'not-zstd')
   await refuses(
-    Buffer.concat([FRAME_HEAD, blockHead(1, 128 * 1024 + 1, true), Buffer.of(0)]),
+    Buffer.concat([FRAME_HEADER, blockHeader(1, 128 * 1024 + 1, true), Buffer.of(0)]),
     'not-zstd',
   )
   await refuses(
-    Buffer.concat([FRAME_HEAD, blockHead(2, 4, true), Buffer.of(3, 0, 0, 0)]),
+    Buffer.concat([FRAME_HEADER, blockHeader(2, 4, true), Buffer.of(3, 0, 0, 0)]),
     'not-zstd',
   )
 })

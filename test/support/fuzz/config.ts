@@ -2,8 +2,8 @@ import { loadConfig } from '../../../core/config/config.ts'
 import { envExample } from '../../../core/config/env-example.ts'
 import { ConfigError } from '../../../core/config/errors.ts'
 import type { Random } from '../../../simulator/node/random.ts'
+import { randomJson, randomText } from './random-values.ts'
 import { FuzzFailure, type FuzzSurface } from './surface.ts'
-import { anyJson, anyText } from './values.ts'
 
 const VARIABLES = [...envExample().matchAll(/^#([A-Z0-9_]+)(?:<CHAIN>)?=(.*)$/gm)].map(
   ([, name = '', value = '']) => ({ name, value }),
@@ -27,9 +27,9 @@ const environmentOf = (random: Random): Record<string, string> => {
       : ''
     const text = random.pick([
       value,
-      anyText(random),
-      anyJson(random),
-      `${value}${anyText(random)}`,
+      randomText(random),
+      randomJson(random),
+      `${value}${randomText(random)}`,
     ])
     return [name + chain, text]
   })
@@ -38,7 +38,7 @@ const environmentOf = (random: Random): Record<string, string> => {
 
 const overridesOf = (random: Random): Record<string, unknown> => {
   if (random.chance(0.6)) return {}
-  const text = anyJson(random)
+  const text = randomJson(random)
   try {
     return Object.fromEntries([[random.pick(OVERRIDES), JSON.parse(text)]])
   } catch {

@@ -1,6 +1,12 @@
 import type { Random } from '../../../simulator/node/random.ts'
+import {
+  mutateText,
+  randomDeepJson,
+  randomJson,
+  randomObjectJson,
+  randomText,
+} from './random-values.ts'
 import { assertServed, FuzzFailure, type FuzzRunner, type FuzzSurface } from './surface.ts'
-import { anyJson, anyText, bent, deepJson, objectJson } from './values.ts'
 
 const CUBES = [
   ['DEXTrades', 'Block { Time Height } Trade { Buy { Amount AmountInUSD Currency { Symbol } } }'],
@@ -30,7 +36,7 @@ const selection = (random: Random): string => {
 }
 
 /** Fragments that spread each other twice: small documents that are large when they are unfolded. */
-const doubling = (random: Random): string => {
+const doublingFragments = (random: Random): string => {
   const levels = 1 + random.below(24)
   const fragments = Array.from(
     { length: levels },
@@ -39,30 +45,30 @@ const doubling = (random: Random): string => {
   return `{ ...f0 } ${fragments.join(' ')} fragment f${levels} on Query { Solana { ${selection(random)} } }`
 }
 
-const aliased = (random: Random): string =>
+const aliasedSelections = (random: Random): string =>
   Array.from({ length: random.pick([2, 50, 500]) }, (_, at) => `a${at}: ${selection(random)}`).join(
     ' ',
   )
 
-const documentOf = (random: Random): string => {
+const randomDocument = (random: Random): string => {
   const how = random.below(12)
-  if (how === 0) return doubling(random)
-  if (how === 1) return `{ Solana { ${aliased(random)} } }`
+  if (how === 0) return doublingFragments(random)
+  if (how === 1) return `{ Solana { ${aliasedSelections(random)} } }`
   if (how === 2) return `${'{a'.repeat(random.pick([10, 500, 10_000]))}`
-  if (how === 3) return anyText(random)
+  if (how === 3) return randomText(random)
   if (how === 4)
     return '{ __schema { types { name fields { name type { name ofType { name } } } } } }'
   const text = `query Q($w: ${random.pick(['Any', 'String', '[Int!]!'])}, $l: Int) { ${random.pick(GROUPS)} { ${selection(random)} } }`
   const bare = text.replace(/^query Q\([^)]*\) /, '')
-  return bent(random.chance(0.5) ? text : bare, random)
+  return mutateText(random.chance(0.5) ? text : bare, random)
 }
 
-const variablesOf = (random: Random): string =>
+const randomVariables = (random: Random): string =>
   random.chance(0.2)
-    ? random.pick([deepJson, anyJson])(random)
-    : objectJson(random, [
-        ['w', anyJson(random)],
-        ['l', anyJson(random)],
+    ? random.pick([randomDeepJson, randomJson])(random)
+    : randomObjectJson(random, [
+        ['w', randomJson(random)],
+        ['l', randomJson(random)],
       ])
 
 /** Documents and variables, by POST and GET. */
@@ -72,13 +78,13 @@ export const graphqlSurface: FuzzSurface = {
   width: 4,
   open: async (target): Promise<FuzzRunner> => ({
     run: async (random) => {
-      const query = documentOf(random)
-      const variables = variablesOf(random)
+      const query = randomDocument(random)
+      const variables = randomVariables(random)
       const headers = { 'x-api-key': target.nextKey(), 'content-type': 'application/json' }
       const url = `http://127.0.0.1:${target.ports.public}/graphql`
       const isGet = random.chance(0.2)
       const words = new URLSearchParams({ query, variables: variables.slice(0, 4_000) })
-      const body = objectJson(random, [
+      const body = randomObjectJson(random, [
         ['query', JSON.stringify(query)],
         ['variables', variables],
       ])

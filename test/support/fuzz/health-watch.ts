@@ -20,11 +20,11 @@ const PAUSE_MS = 10
 const LIMIT_MS = 5_000
 
 /** Marks the process that watches. */
-const CHILD = 'watch-health'
+const CHILD_ARGUMENT = 'watch-health'
 
 /** Watches until it is stopped. */
 export const watchHealth = (url: string): HealthWatch => {
-  const child = fork(fileURLToPath(import.meta.url), [CHILD, url], {
+  const child = fork(fileURLToPath(import.meta.url), [CHILD_ARGUMENT, url], {
     execArgv: ['--import', 'tsx'],
   })
   const ended = new Promise<never>((_, reject) => {
@@ -46,7 +46,7 @@ export const watchHealth = (url: string): HealthWatch => {
   }
 }
 
-const asked = (url: string): Promise<boolean> =>
+const askHealth = (url: string): Promise<boolean> =>
   new Promise((resolve) => {
     const request = get(url, { timeout: LIMIT_MS }, (response) => {
       response.resume()
@@ -70,7 +70,7 @@ const watch = (url: string): void => {
   const ask = async (): Promise<void> => {
     keptMs = 0
     begunMs = performance.now()
-    const isGood = await asked(url)
+    const isGood = await askHealth(url)
     const tookMs = performance.now() - begunMs - keptMs
     slowest = Math.max(slowest, isGood ? tookMs : Number.POSITIVE_INFINITY)
     begunMs = undefined
@@ -86,4 +86,4 @@ const watch = (url: string): void => {
 }
 
 const [, , word, address] = process.argv
-if (word === CHILD && address !== undefined && process.send !== undefined) watch(address)
+if (word === CHILD_ARGUMENT && address !== undefined && process.send !== undefined) watch(address)

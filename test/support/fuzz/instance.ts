@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { DemoFile } from '../../../cli/app/data-folder.ts'
 import type { DemoExamples } from '../../../cli/standalone/welcome.ts'
 import { freePort } from '../ports.ts'
-import { sluice } from '../sluice.ts'
+import { startSluice } from '../sluice-process.ts'
 import { until } from '../until.ts'
 import type { FuzzTarget } from './surface.ts'
 
@@ -22,21 +22,21 @@ export interface FuzzInstance {
 const ORGANIZATIONS = 64
 const START_LIMIT_MS = 180_000
 
-const portOf = (url: string): number => Number(new URL(url).port)
+const urlPort = (url: string): number => Number(new URL(url).port)
 
-const ask = async <T>(url: string, init: RequestInit = {}): Promise<T> => {
+const requestJson = async <T>(url: string, init: RequestInit = {}): Promise<T> => {
   const response = await fetch(url, init)
   const text = await response.text()
   if (response.status !== 200) throw new Error(`${url}: ${response.status} ${text}`)
   return JSON.parse(text) as T
 }
 
-const newKeys = async ({ adminUrl, adminToken }: DemoFile): Promise<readonly string[]> => {
+const createKeys = async ({ adminUrl, adminToken }: DemoFile): Promise<readonly string[]> => {
   const headers = { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' }
   const keys: string[] = []
   for (let made = 0; made < ORGANIZATIONS; made++) {
     const body = JSON.stringify({ name: `fuzz ${made}`, newOrg: `fuzz ${made}`, plan: 'selfhost' })
-    const { apiKey } = await ask<{ apiKey: string }>(`${adminUrl}/apps`, {
+    const { apiKey } = await requestJson<{ apiKey: string }>(`${adminUrl}/apps`, {
       method: 'POST',
       headers,
       body,
@@ -47,11 +47,11 @@ const newKeys = async ({ adminUrl, adminToken }: DemoFile): Promise<readonly str
 }
 
 /** Starts one in a folder of its own and waits until it serves and has caught up. */
-export const openInstance = async (): Promise<FuzzInstance> => {
+export const startFuzzInstance = async (): Promise<FuzzInstance> => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-fuzz-'))
   const port = String(await freePort())
   const words = ['start', '--data', folder, '--port', port, '--rate', '1', '--simulate', 'ethereum']
-  const run = sluice(words, { LOG_LEVEL: 'error' })
+  const run = startSluice(words, { LOG_LEVEL: 'error' })
   const stop = async (): Promise<void> => {
     if (run.isRunning()) await run.kill('SIGKILL')
     rmSync(folder, { recursive: true, force: true })
@@ -69,14 +69,14 @@ export const openInstance = async (): Promise<FuzzInstance> => {
     const demo = read<DemoFile & { readonly examples: DemoExamples }>('demo.json')
     const { url } = read<{ url: string }>('ops.json')
     const { examples } = demo
-    const keys = await newKeys(demo)
+    const keys = await createKeys(demo)
     let next = 0
     const target: FuzzTarget = {
       ports: {
-        public: portOf(demo.baseUrl),
-        streams: portOf(demo.wsUrl),
-        admin: portOf(demo.adminUrl),
-        ops: portOf(url),
+        public: urlPort(demo.baseUrl),
+        streams: urlPort(demo.wsUrl),
+        admin: urlPort(demo.adminUrl),
+        ops: urlPort(url),
       },
       nextKey: () => keys[next++ % keys.length] ?? '',
       adminToken: demo.adminToken,

@@ -3,14 +3,14 @@
  * with an index one round of cases from there, which is how a failure is seen again. `SLUICE_FUZZ_CASES` says how many, default 20000.
  */
 import {
-  type FuzzPlace,
-  fuzzSurface,
-  openPlace,
-  ROUND,
-  replayWords,
+  CASES_PER_ROUND,
+  caseCounts,
+  type FuzzEnvironment,
+  replayCommand,
+  runFuzzSurface,
   SURFACES,
-  sharesOf,
-} from './drill.ts'
+  startFuzzEnvironment,
+} from './run-surface.ts'
 import type { FuzzSurface } from './surface.ts'
 
 const SHOWN = 10
@@ -34,26 +34,26 @@ for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
 }
 
 /** Runs the cases of one surface and prints what came of them; gives how many there were and how many failed. */
-const told = async (
+const runAndReport = async (
   surface: FuzzSurface,
-  place?: FuzzPlace,
+  place?: FuzzEnvironment,
 ): Promise<readonly [number, number]> => {
-  const count = indexText === undefined ? (sharesOf(total).get(surface) ?? 0) : ROUND
-  const report = await fuzzSurface(surface, { seed, from: Number(indexText ?? 0), count }, place)
+  const count = indexText === undefined ? (caseCounts(total).get(surface) ?? 0) : CASES_PER_ROUND
+  const report = await runFuzzSurface(surface, { seed, from: Number(indexText ?? 0), count }, place)
   const { cases, failures } = report
   const slowestHealthMs = Math.round(report.slowestMs)
   console.log(
     JSON.stringify({ surface: surface.name, cases, slowestHealthMs, failures: failures.length }),
   )
   for (const { index, message } of failures.slice(0, SHOWN)) {
-    console.log(`  ${replayWords(seed, surface.name, index)}\n    ${message}`)
+    console.log(`  ${replayCommand(seed, surface.name, index)}\n    ${message}`)
   }
   return [cases, failures.length]
 }
 
 const main = async (): Promise<boolean> => {
   console.log(`fuzz: seed ${seed}`)
-  let place: FuzzPlace | undefined
+  let place: FuzzEnvironment | undefined
   let cases = 0
   let failed = 0
   try {
@@ -61,9 +61,9 @@ const main = async (): Promise<boolean> => {
       const { needsTarget = true } = surface
       if (needsTarget && place?.instance.isRunning() !== true) {
         await place?.stop()
-        place = await openPlace()
+        place = await startFuzzEnvironment()
       }
-      const [more, wrong] = await told(surface, needsTarget ? place : undefined)
+      const [more, wrong] = await runAndReport(surface, needsTarget ? place : undefined)
       cases += more
       failed += wrong
     }

@@ -3,12 +3,12 @@ import { fileURLToPath } from 'node:url'
 import { Malformed } from '../../../core/errors.ts'
 import { recordedBlock } from '../../../ingestors/recorded/files.ts'
 import { CHAIN_WORDS } from '../../../schemas/chains.ts'
+import { mutateJson } from './random-values.ts'
 import { FuzzFailure, type FuzzRunner, type FuzzSurface } from './surface.ts'
-import { bentJson } from './values.ts'
 
 const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url))
 /** Larger recordings say the same and take longer. */
-const LARGEST_BYTES = 200_000
+const MAX_RECORDING_BYTES = 200_000
 
 interface Recording {
   readonly chain: string
@@ -23,7 +23,7 @@ const recordings = (): readonly Recording[] =>
     const names = readdirSync(FIXTURES + folder).filter((name) => name.endsWith('.json'))
     return names.flatMap((file) => {
       const path = `${FIXTURES}${folder}/${file}`
-      if (statSync(path).size > LARGEST_BYTES) return []
+      if (statSync(path).size > MAX_RECORDING_BYTES) return []
       return [{ chain, name: `${folder}/${file}`, json: JSON.parse(readFileSync(path, 'utf8')) }]
     })
   })
@@ -39,7 +39,7 @@ export const nodeBlocks: FuzzSurface = {
       run: async (random) => {
         const { chain, name, json } = random.pick(known)
         let bent = json
-        for (let more = 1 + random.below(3); more > 0; more--) bent = bentJson(bent, random)
+        for (let more = 1 + random.below(3); more > 0; more--) bent = mutateJson(bent, random)
         try {
           recordedBlock(chain, bent)
         } catch (error) {

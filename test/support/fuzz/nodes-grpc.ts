@@ -3,12 +3,12 @@ import { grpcEndpoint, grpcServices } from '../../../core/rpc/grpc.ts'
 import { RpcError } from '../../../core/rpc/pool.ts'
 import { METHOD } from '../../../ingestors/move/source/node-queries.ts'
 import { createRandom, type Random } from '../../../simulator/node/random.ts'
-import { type OpenStream, Refusal, startGrpcServer } from '../replay/grpc-server.ts'
+import { GrpcError, type OpenStream, startGrpcServer } from '../replay/grpc-server.ts'
+import { mutateBytes, randomText } from './random-values.ts'
 import { FuzzFailure, type FuzzRunner, type FuzzSurface } from './surface.ts'
-import { anyText, bentBytes } from './values.ts'
 
 const TIMEOUT_MS = 2_000
-const REFUSALS = [
+const STATUS_NAMES = [
   'INTERNAL',
   'UNKNOWN',
   'NOT_FOUND',
@@ -18,22 +18,22 @@ const REFUSALS = [
 ] as const
 
 /** A checkpoint with fields of every wire type: varint, text, nested message. Source: protobuf.dev, encoding. */
-const SOUND = Buffer.from(
+const VALID_CHECKPOINT = Buffer.from(
   '0a200801120a6162636465666768696a1a0a6162636465666768696a22040a020801',
   'hex',
 )
 
-const bytesOf = (random: Random): Buffer => {
+const randomBytes = (random: Random): Buffer => {
   const how = random.below(5)
   if (how === 0) return Buffer.from(random.hex(2 * random.below(60)), 'hex')
-  if (how === 1) return Buffer.from(anyText(random))
+  if (how === 1) return Buffer.from(randomText(random))
   // Groups inside each other: a reader that recurses into them overflows.
   if (how === 2) return Buffer.alloc(random.pick([10, 1_000, 100_000]), 0x0b)
   if (how === 3) return Buffer.from(`ff${'ff'.repeat(random.below(20))}01`, 'hex')
-  return bentBytes(SOUND, random)
+  return mutateBytes(VALID_CHECKPOINT, random)
 }
 
-const seedOf = (request: Readonly<Record<string, unknown>>): number =>
+const requestSeed = (request: Readonly<Record<string, unknown>>): number =>
   Number(request.sequenceNumber ?? 0)
 
 /** Answers and streams of gRPC nodes: each ends in a message or in an error that the callers know. */
@@ -51,18 +51,21 @@ export const grpcNodes: FuzzSurface = {
       handlers: {
         unary: {
           [METHOD.checkpoint]: (request) => {
-            const random = createRandom(seedOf(request))
+            const random = createRandom(requestSeed(request))
             if (random.chance(0.2)) {
-              throw new Refusal(random.pick(REFUSALS), anyText(random).replace(/[^ -~]/g, ''))
+              throw new GrpcError(
+                random.pick(STATUS_NAMES),
+                randomText(random).replace(/[^ -~]/g, ''),
+              )
             }
-            return bytesOf(random)
+            return randomBytes(random)
           },
         },
         streams: {
           [METHOD.subscribe]: (stream: OpenStream) => {
             const random = createRandom(streamSeed)
             stream.on('error', () => undefined)
-            for (let more = random.below(5); more > 0; more--) stream.write(bytesOf(random))
+            for (let more = random.below(5); more > 0; more--) stream.write(randomBytes(random))
             stream.end()
           },
         },

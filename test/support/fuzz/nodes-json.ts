@@ -5,37 +5,43 @@ import { silentLogger } from '../../../core/ops/logger.ts'
 import { makeMetrics } from '../../../core/ops/metrics.ts'
 import { openRpc } from '../../../core/rpc/pool.ts'
 import { createRandom, type Random } from '../../../simulator/node/random.ts'
+import {
+  mutateText,
+  randomDeepJson,
+  randomJson,
+  randomObjectJson,
+  randomText,
+} from './random-values.ts'
 import { FuzzFailure, type FuzzRunner, type FuzzSurface } from './surface.ts'
-import { anyJson, anyText, bent, deepJson, objectJson } from './values.ts'
 
 const CHAIN_ID = '0x1'
 /** How long a call waits for a node that says nothing. */
 const TIMEOUT_MS = 2_000
 
 /** What a node says to one call: text for its transport, or `null` when its connection falls. */
-const answerOf = (random: Random, id: number, method: string): string | null => {
+const randomResponse = (random: Random, id: number, method: string): string | null => {
   const sound = `{"jsonrpc":"2.0","id":${id},"result":"${method === 'eth_chainId' ? CHAIN_ID : '0x10'}"}`
   switch (random.below(9)) {
     case 0:
-      return bent(sound, random)
+      return mutateText(sound, random)
     case 1:
-      return anyText(random)
+      return randomText(random)
     case 2:
-      return anyJson(random)
+      return randomJson(random)
     case 3:
-      return `{"jsonrpc":"2.0","id":${id},"error":${anyJson(random)}}`
+      return `{"jsonrpc":"2.0","id":${id},"error":${randomJson(random)}}`
     case 4: {
-      const error = objectJson(random, [
-        ['code', anyJson(random)],
-        ['message', random.chance(0.5) ? deepJson(random) : anyJson(random)],
-        ['data', anyJson(random)],
+      const error = randomObjectJson(random, [
+        ['code', randomJson(random)],
+        ['message', random.chance(0.5) ? randomDeepJson(random) : randomJson(random)],
+        ['data', randomJson(random)],
       ])
       return `{"jsonrpc":"2.0","id":${id},"error":${error}}`
     }
     case 5:
-      return `{"jsonrpc":"2.0","id":${anyJson(random)},"result":${anyJson(random)}}`
+      return `{"jsonrpc":"2.0","id":${randomJson(random)},"result":${randomJson(random)}}`
     case 6:
-      return `{"jsonrpc":"2.0","method":${anyJson(random)},"params":${anyJson(random)}}`
+      return `{"jsonrpc":"2.0","method":${randomJson(random)},"params":${randomJson(random)}}`
     case 7:
       return null
     default:
@@ -61,7 +67,7 @@ interface Call {
 }
 
 /** A node that answers as the seed in its path says, over HTTP and WebSocket; `/sound` is one that is right. */
-const openNode = async () => {
+const startFuzzNode = async () => {
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
@@ -72,14 +78,14 @@ const openNode = async () => {
       return
     }
     const random = createRandom(Number(request.url?.slice(1)), id)
-    sendHttp(response, answerOf(random, id, method), random)
+    sendHttp(response, randomResponse(random, id, method), random)
   })
   const sockets = new WebSocketServer({ server })
   sockets.on('connection', (socket, request) => {
     socket.on('error', () => socket.terminate())
     socket.on('message', (data) => {
       const { id, method } = JSON.parse(String(data)) as Call
-      const text = answerOf(createRandom(Number(request.url?.slice(1)), id), id, method)
+      const text = randomResponse(createRandom(Number(request.url?.slice(1)), id), id, method)
       if (text === null) socket.terminate()
       else socket.send(text)
     })
@@ -94,7 +100,7 @@ export const jsonNodes: FuzzSurface = {
   share: 2,
   needsTarget: false,
   open: async (): Promise<FuzzRunner> => {
-    const { server, port } = await openNode()
+    const { server, port } = await startFuzzNode()
     const metrics = makeMetrics()
     const log = silentLogger()
     return {

@@ -1,7 +1,7 @@
 import type { Random } from '../../../simulator/node/random.ts'
-import { rawHttp } from '../raw-http.ts'
+import { exchangeRawBytes } from '../raw-http.ts'
+import { mutateText, randomText } from './random-values.ts'
 import { assertServed, type FuzzSurface, type FuzzTarget } from './surface.ts'
-import { anyText, bent } from './values.ts'
 
 const PORTS = ['public', 'streams', 'admin', 'ops'] as const
 const METHODS = [
@@ -45,21 +45,21 @@ const BODIES = [
   '\u0000',
 ] as const
 
-const headerOf = (random: Random): string => {
-  const value = random.chance(0.8) ? random.pick(VALUES) : anyText(random)
-  return `${random.chance(0.95) ? random.pick(HEADERS) : anyText(random)}: ${value}\r\n`
+const randomHeader = (random: Random): string => {
+  const value = random.chance(0.8) ? random.pick(VALUES) : randomText(random)
+  return `${random.chance(0.95) ? random.pick(HEADERS) : randomText(random)}: ${value}\r\n`
 }
 
-const upgrade = (random: Random): string =>
+const upgradeRequest = (random: Random): string =>
   [
     'Upgrade: websocket\r\nConnection: Upgrade\r\n',
-    `Sec-WebSocket-Key: ${random.chance(0.5) ? 'dGhlIHNhbXBsZSBub25jZQ==' : anyText(random)}\r\n`,
+    `Sec-WebSocket-Key: ${random.chance(0.5) ? 'dGhlIHNhbXBsZSBub25jZQ==' : randomText(random)}\r\n`,
     `Sec-WebSocket-Version: ${random.pick(['13', '13', '8', 'x'])}\r\n`,
   ].join('')
 
-const requestOf = (random: Random, { nextKey, adminToken }: FuzzTarget): string => {
+const randomRequest = (random: Random, { nextKey, adminToken }: FuzzTarget): string => {
   const isUpgrade = random.chance(0.2)
-  const path = random.chance(0.8) ? random.pick(TARGETS) : `/${anyText(random)}`
+  const path = random.chance(0.8) ? random.pick(TARGETS) : `/${randomText(random)}`
   const target = isUpgrade && random.chance(0.7) ? '/connection/websocket' : path
   const method = isUpgrade && random.chance(0.8) ? 'GET' : random.pick(METHODS)
   const line = `${method} ${target} HTTP/${random.pick(['1.1', '1.1', '1.1', '1.0', '2.0', 'x'])}\r\n`
@@ -69,10 +69,10 @@ const requestOf = (random: Random, { nextKey, adminToken }: FuzzTarget): string 
     `X-Api-Key: ${nextKey()}\r\n`,
     `Authorization: Bearer ${adminToken}\r\n`,
   ])
-  const headers = Array.from({ length: random.below(4) }, () => headerOf(random)).join('')
-  const wanted = isUpgrade ? upgrade(random) : ''
+  const headers = Array.from({ length: random.below(4) }, () => randomHeader(random)).join('')
+  const wanted = isUpgrade ? upgradeRequest(random) : ''
   const whole = `${line}${known}${credential}${wanted}${headers}\r\n${random.pick(BODIES)}`
-  const sent = random.chance(0.35) ? bent(whole, random) : whole
+  const sent = random.chance(0.35) ? mutateText(whole, random) : whole
   return random.chance(0.1) ? sent.repeat(1 + random.below(4)) : sent
 }
 
@@ -83,10 +83,10 @@ export const rawHttpSurface: FuzzSurface = {
   open: async (target) => ({
     run: async (random) => {
       const name = random.pick(PORTS)
-      const bytes = requestOf(random, target)
+      const bytes = randomRequest(random, target)
       const half = random.chance(0.9)
       const limitMs = half ? 300 : 50
-      const { text } = await rawHttp(target.ports[name], Buffer.from(bytes, 'latin1'), {
+      const { text } = await exchangeRawBytes(target.ports[name], Buffer.from(bytes, 'latin1'), {
         half,
         limitMs,
       })

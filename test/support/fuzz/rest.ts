@@ -1,6 +1,12 @@
 import type { Random } from '../../../simulator/node/random.ts'
+import {
+  encodeForUrl,
+  mutateText,
+  randomJson,
+  randomObjectJson,
+  randomText,
+} from './random-values.ts'
 import { assertServed, type FuzzRunner, type FuzzSurface, type FuzzTarget } from './surface.ts'
-import { anyJson, anyText, bent, encoded, objectJson } from './values.ts'
 
 const QUERY_NAMES = [
   ...['keyword', 'q', 'chain', 'chains', 'protocols', 'sortBy', 'sort', 'mode', 'cursor', 'limit'],
@@ -26,7 +32,7 @@ const READS = [
   ...['/v2/webhook/message/W/attempt', '/v2/account/usage', '/v2/account/plan', '/v2/W', '/W/T/P'],
 ] as const
 
-const pathOf = (template: string, random: Random, { chain, words }: FuzzTarget): string =>
+const randomPath = (template: string, random: Random, { chain, words }: FuzzTarget): string =>
   template
     .split('/')
     .map((part, index) => {
@@ -34,27 +40,39 @@ const pathOf = (template: string, random: Random, { chain, words }: FuzzTarget):
       const named = { C: chain, T: words.token, P: words.pool, W: words.wallet }
       const known = Object.hasOwn(named, part) ? named[part as keyof typeof named] : part
       return random.chance(0.08)
-        ? encoded(anyText(random))
+        ? encodeForUrl(randomText(random))
         : known.replace('T-W', `${words.token}-${words.wallet}`)
     })
     .join('/')
 
-const SOUND = ['1', '20', '100', 'asc', 'prev', '1m', '1h', 'usd', 'true', 'totalPnl', 'priceInUsd']
+const VALID_VALUES = [
+  '1',
+  '20',
+  '100',
+  'asc',
+  'prev',
+  '1m',
+  '1h',
+  'usd',
+  'true',
+  'totalPnl',
+  'priceInUsd',
+]
 
-const queryOf = (random: Random, { words }: FuzzTarget): string => {
+const randomQuery = (random: Random, { words }: FuzzTarget): string => {
   const pairs = Array.from({ length: random.below(5) }, () => {
-    const name = random.chance(0.9) ? random.pick(QUERY_NAMES) : anyText(random)
+    const name = random.chance(0.9) ? random.pick(QUERY_NAMES) : randomText(random)
     const value = random.chance(0.4)
-      ? random.pick([...SOUND, words.token, words.wallet])
-      : anyText(random)
-    return `${encoded(name)}${random.chance(0.05) ? '[]' : ''}=${encoded(value)}`
+      ? random.pick([...VALID_VALUES, words.token, words.wallet])
+      : randomText(random)
+    return `${encodeForUrl(name)}${random.chance(0.05) ? '[]' : ''}=${encodeForUrl(value)}`
   })
   const resolution = random.chance(0.5) ? ['resolution=1m'] : []
   const text = [...resolution, ...pairs].join('&')
-  return random.chance(0.1) ? bent(text, random).replace(/[^!-~]/g, '') : text
+  return random.chance(0.1) ? mutateText(text, random).replace(/[^!-~]/g, '') : text
 }
 
-const ask = async (
+const assertRequestServed = async (
   url: string,
   init: RequestInit,
   allowed: (body: string) => boolean = () => false,
@@ -80,12 +98,14 @@ export const restQueries: FuzzSurface = {
             '/admin/v1/orgs/W',
           ])
         : random.pick(READS)
-      const path = pathOf(template, random, target)
+      const path = randomPath(template, random, target)
       const headers: Record<string, string> = isAdmin
         ? { authorization: `Bearer ${target.adminToken}` }
         : { 'x-api-key': target.nextKey() }
       const port = target.ports[isAdmin ? 'admin' : 'public']
-      return ask(`http://127.0.0.1:${port}${path}?${queryOf(random, target)}`, { headers })
+      return assertRequestServed(`http://127.0.0.1:${port}${path}?${randomQuery(random, target)}`, {
+        headers,
+      })
     },
     close: async () => undefined,
   }),
@@ -155,15 +175,17 @@ const TYPES = [
   '',
 ] as const
 
-const bodyOf = (fields: Readonly<Record<string, unknown>>, random: Random): string => {
-  if (random.chance(0.1)) return anyJson(random)
+const randomBody = (fields: Readonly<Record<string, unknown>>, random: Random): string => {
+  if (random.chance(0.1)) return randomJson(random)
   const kept = Object.entries(fields).flatMap(([name, value]): [string, string][] => {
     if (random.chance(0.15)) return []
-    return [[name, random.chance(0.3) ? anyJson(random) : JSON.stringify(value)]]
+    return [[name, random.chance(0.3) ? randomJson(random) : JSON.stringify(value)]]
   })
-  const more: [string, string][] = random.chance(0.1) ? [[anyText(random), anyJson(random)]] : []
-  const text = objectJson(random, [...kept, ...more])
-  return random.chance(0.1) ? bent(text, random) : text
+  const more: [string, string][] = random.chance(0.1)
+    ? [[randomText(random), randomJson(random)]]
+    : []
+  const text = randomObjectJson(random, [...kept, ...more])
+  return random.chance(0.1) ? mutateText(text, random) : text
 }
 
 /** The token service says that it is busy in its own shape (RFC 6749 5.2). */
@@ -180,7 +202,7 @@ export const restBodies: FuzzSurface = {
       const sound = JSON.stringify(fields)
         .replace('CLIENT', target.clientId)
         .replace('SECRET', target.clientSecret)
-      const body = bodyOf(JSON.parse(sound), random)
+      const body = randomBody(JSON.parse(sound), random)
       const type = random.pick(TYPES)
       const headers: Record<string, string> = {
         ...(type !== '' && { 'content-type': type }),
@@ -190,7 +212,11 @@ export const restBodies: FuzzSurface = {
         ...(random.chance(0.1) && { 'idempotency-key': random.hex(12) }),
       }
       const base = `http://127.0.0.1:${target.ports[isAdmin ? 'admin' : 'public']}`
-      return ask(base + path.replace('*', '/admin/v1'), { method, headers, body }, isBusyToken)
+      return assertRequestServed(
+        base + path.replace('*', '/admin/v1'),
+        { method, headers, body },
+        isBusyToken,
+      )
     },
     close: async () => undefined,
   }),

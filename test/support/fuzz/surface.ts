@@ -36,12 +36,12 @@ export interface FuzzSurface {
 export class FuzzFailure extends Error {}
 
 /** Codes that an answer with status 501 or 503 may have: a part that an installation lacks, a chain behind, load. */
-const TYPED: ReadonlySet<unknown> = new Set([40024, 50003, 50008, 50301])
+const EXPECTED_ERROR_CODES: ReadonlySet<unknown> = new Set([40024, 50003, 50008, 50301])
 
 /** Throws `FuzzFailure` unless the status is below 500, or typed as something that is nobody's mistake. */
 export const assertServed = (status: number, body: string, what: string): void => {
   if (status < 500) return
   const [, code] = /"code":(\d+)/.exec(body) ?? []
-  if ((status === 501 || status === 503) && TYPED.has(Number(code))) return
+  if ((status === 501 || status === 503) && EXPECTED_ERROR_CODES.has(Number(code))) return
   throw new FuzzFailure(`${status} ${body.slice(0, 200)} for ${what.slice(0, 400)}`)
 }

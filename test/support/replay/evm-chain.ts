@@ -2,29 +2,29 @@ import { createHash } from 'node:crypto'
 import type { ChainRow } from '../../../schemas/chains.ts'
 import {
   type Json,
-  NO_METHOD,
-  type ReplayAnswer,
+  METHOD_NOT_FOUND,
   type ReplayCall,
   type ReplayChain,
+  type ReplayResponse,
   type ReplayView,
-} from './chain.ts'
-import { type RecordedTransactions, recordedTransactions } from './evm-recorded.ts'
-import { recordedState } from './evm-state.ts'
+} from './contract.ts'
+import { createRecordedState } from './evm-state.ts'
+import { type RecordedTransactions, recordedTransactions } from './recorded-blocks.ts'
 
 /** Heights fit into the last eight bytes of a hash, so a hash tells its block without a table. */
 const HEIGHT_DIGITS = 16
 
 const hex = (value: number): string => `0x${value.toString(16)}`
 
-const named = (text: string, height: number, digits = HEIGHT_DIGITS): string => {
+const hashFor = (text: string, height: number, digits = HEIGHT_DIGITS): string => {
   const head = createHash('sha256').update(text).digest('hex')
   return `0x${head.slice(digits)}${height.toString(16).padStart(digits, '0')}`
 }
 
-const heightIn = (hash: unknown): number =>
+const heightFromHash = (hash: unknown): number =>
   typeof hash === 'string' ? Number(`0x${hash.slice(-HEIGHT_DIGITS)}`) : Number.NaN
 
-interface WholeBlock {
+interface BlockWithReceipts {
   readonly block: Json
   readonly receipts: readonly Json[]
 }
@@ -35,31 +35,31 @@ export const evmReplayChain = (
   { genesisMs }: { readonly genesisMs: number },
 ): ReplayChain => {
   const recorded = recordedTransactions(chain.id)
-  const state = recordedState(chain.id)
-  const hashAt = (height: number): string => named(`${chain.id} ${height}`, height)
-  const wholeAt = (height: number): WholeBlock => {
+  const state = createRecordedState(chain.id)
+  const hashAt = (height: number): string => hashFor(`${chain.id} ${height}`, height)
+  const wholeAt = (height: number): BlockWithReceipts => {
     const model = recorded[height % recorded.length]
     if (model === undefined) throw new Error('no recording')
     const timeMs = genesisMs + height * chain.blockTimeMs
-    return renamed(model, { chain: chain.id, height, timeMs, hashAt })
+    return relabelBlock(model, { chain: chain.id, height, timeMs, hashAt })
   }
-  const blockAt = (tag: unknown, { head, final }: ReplayView): WholeBlock | null => {
+  const blockAt = (tag: unknown, { head, final }: ReplayView): BlockWithReceipts | null => {
     const tagged = { latest: head, finalized: final, safe: final, earliest: 0 }[String(tag)]
-    const height = tagged ?? (String(tag).length === 66 ? heightIn(tag) : Number(tag))
+    const height = tagged ?? (String(tag).length === 66 ? heightFromHash(tag) : Number(tag))
     if (!Number.isSafeInteger(height) || height < 0 || height > head) return null
     return String(tag).length === 66 && hashAt(height) !== tag ? null : wholeAt(height)
   }
-  const shown = (found: WholeBlock | null, whole: unknown): Json | null => {
+  const shown = (found: BlockWithReceipts | null, whole: unknown): Json | null => {
     if (found === null || whole === true) return found?.block ?? null
     const transactions = (found.block.transactions as readonly Json[]).map(({ hash }) => hash)
     return { ...found.block, transactions }
   }
   const receiptOf = (hash: unknown, { head }: ReplayView): Json | null => {
-    const height = heightIn(hash)
+    const height = heightFromHash(hash)
     if (!(height <= head)) return null
     return wholeAt(height).receipts.find(({ transactionHash }) => transactionHash === hash) ?? null
   }
-  const answer = ({ method, params }: ReplayCall, view: ReplayView): ReplayAnswer => {
+  const answer = ({ method, params }: ReplayCall, view: ReplayView): ReplayResponse => {
     const [first, second] = params
     switch (method) {
       case 'eth_chainId':
@@ -76,7 +76,7 @@ export const evmReplayChain = (
       case 'eth_call':
         return state(first as { readonly to: string; readonly data: string })
       default:
-        return NO_METHOD
+        return METHOD_NOT_FOUND
     }
   }
   return {
@@ -100,7 +100,7 @@ export const evmReplayChain = (
   }
 }
 
-interface Naming {
+interface BlockLabels {
   readonly chain: string
   readonly height: number
   readonly timeMs: number
@@ -108,16 +108,16 @@ interface Naming {
 }
 
 /** A recorded block as the one of this height: names, places and links are new, what happened in it is not. */
-const renamed = (
+const relabelBlock = (
   { header, transactions, receipts }: RecordedTransactions,
-  { chain, height, timeMs, hashAt }: Naming,
-): WholeBlock => {
+  { chain, height, timeMs, hashAt }: BlockLabels,
+): BlockWithReceipts => {
   const place = { blockHash: hashAt(height), blockNumber: hex(height) }
   let logIndex = 0
   const told = receipts.map((receipt, index) => {
     const own = {
       ...place,
-      transactionHash: named(`${chain} ${height} ${index}`, height),
+      transactionHash: hashFor(`${chain} ${height} ${index}`, height),
       transactionIndex: hex(index),
     }
     const logs = (receipt.logs as readonly Json[]).map((log) => {
@@ -127,7 +127,7 @@ const renamed = (
     return { ...receipt, ...own, logs }
   })
   const { transactionsRoot: _root, ...kept } = header
-  const logsBloom = unionOf(receipts)
+  const logsBloom = unionBlooms(receipts)
   return {
     receipts: told,
     block: {
@@ -148,7 +148,7 @@ const renamed = (
 }
 
 /** Union of the receipts' blooms; undefined where one has none. */
-const unionOf = (receipts: readonly Json[]): string | undefined => {
+const unionBlooms = (receipts: readonly Json[]): string | undefined => {
   let union = 0n
   for (const { logsBloom } of receipts) {
     if (typeof logsBloom !== 'string') return undefined

@@ -3,11 +3,11 @@ import { recordedBlock } from '../../../ingestors/recorded/files.ts'
 import { decodeBlock } from '../../../ingestors/vm/decode-block.ts'
 import type { Swap } from '../../../schemas/events.ts'
 import { protocolRow } from '../../../schemas/protocols.ts'
-import type { Json, ReplayAnswer } from './chain.ts'
-import { recordedTransactions } from './evm-recorded.ts'
+import type { Json, ReplayResponse } from './contract.ts'
+import { recordedTransactions } from './recorded-blocks.ts'
 
 /** Selectors of what pools, factories and tokens are asked; `ingestors/evm/verify/by-factory.ts`, `token-calls.ts`. */
-const CALL = {
+const SELECTORS = {
   factory: '0xc45a0155',
   token0: '0x0dfe1681',
   token1: '0xd21220a7',
@@ -26,45 +26,45 @@ interface Pool {
 }
 
 /** What contracts answer: pools of recorded swaps of V2 and V3 say who made them, tokens that they have 18 decimals. */
-export const recordedState = (
+export const createRecordedState = (
   chain: string,
-): ((call: { readonly to: string; readonly data: string }) => ReplayAnswer) => {
-  const pools = poolsOf(chain)
+): ((call: { readonly to: string; readonly data: string }) => ReplayResponse) => {
+  const pools = recordedPools(chain)
   const byAddress = new Map(pools.map((pool) => [pool.address, pool]))
   const byQuestion = new Map(
     pools.flatMap(({ address, factory, tokens: [one, two], fee }) => {
-      const pair = word(one) + word(two)
+      const pair = hexWord(one) + hexWord(two)
       return [
-        [factory + CALL.pair + pair, address],
-        [factory + CALL.poolOfFee + pair + word(fee), address],
+        [factory + SELECTORS.pair + pair, address],
+        [factory + SELECTORS.poolOfFee + pair + hexWord(fee), address],
       ] as const
     }),
   )
   return ({ to, data }) => {
     const pool = byAddress.get(to)
     const made = byQuestion.get(to + data)
-    if (made !== undefined) return { result: `0x${word(made)}` }
+    if (made !== undefined) return { result: `0x${hexWord(made)}` }
     if (pool !== undefined) {
-      if (data === CALL.factory) return { result: `0x${word(pool.factory)}` }
-      if (data === CALL.token0) return { result: `0x${word(pool.tokens[0])}` }
-      if (data === CALL.token1) return { result: `0x${word(pool.tokens[1])}` }
-      if (data === CALL.fee) return { result: `0x${word(pool.fee)}` }
+      if (data === SELECTORS.factory) return { result: `0x${hexWord(pool.factory)}` }
+      if (data === SELECTORS.token0) return { result: `0x${hexWord(pool.tokens[0])}` }
+      if (data === SELECTORS.token1) return { result: `0x${hexWord(pool.tokens[1])}` }
+      if (data === SELECTORS.fee) return { result: `0x${hexWord(pool.fee)}` }
     }
-    if (data === CALL.decimals) return { result: `0x${word(18)}` }
+    if (data === SELECTORS.decimals) return { result: `0x${hexWord(18)}` }
     return { error: { code: 3, message: 'execution reverted' } }
   }
 }
 
-const word = (value: string | number): string =>
+const hexWord = (value: string | number): string =>
   (typeof value === 'number' ? value.toString(16) : value.slice(2)).padStart(64, '0')
 
 /** Pools of V2 and V3 shape that swapped in the recordings, with the tokens that moved. */
-const poolsOf = (chain: string): readonly Pool[] => {
+const recordedPools = (chain: string): readonly Pool[] => {
   const protocols = protocolBook(chain)
   const swaps = recordedTransactions(chain).flatMap(({ transactions, receipts }) =>
     receipts.flatMap((receipt, index) => {
       const hash = receipt.transactionHash
-      return swapsOf(chain, protocols, {
+      return recordedSwaps(chain, protocols, {
         eth_getTransactionByHash: { ...transactions[index], hash },
         eth_getTransactionReceipt: receipt,
       })
@@ -83,7 +83,7 @@ const poolsOf = (chain: string): readonly Pool[] => {
   return [...pools.values()]
 }
 
-const swapsOf = (chain: string, protocols: ProtocolBook, file: Json): readonly Swap[] =>
+const recordedSwaps = (chain: string, protocols: ProtocolBook, file: Json): readonly Swap[] =>
   decodeBlock(recordedBlock(chain, file).block, {
     proof: 'evidence',
     protocols,

@@ -23,10 +23,10 @@ export interface GrpcServer {
 }
 
 /** A node's answer to one call; throws a `Refusal` to refuse it. */
-export type Answer = (request: Readonly<Record<string, unknown>>) => object
+export type UnaryHandler = (request: Readonly<Record<string, unknown>>) => object
 
 /** A refusal by the status of its name. */
-export class Refusal extends Error {
+export class GrpcError extends Error {
   readonly code: number
 
   constructor(name: keyof typeof status, message: string) {
@@ -42,19 +42,19 @@ export type OpenStream =
 
 /** What a server serves, by the full name of the method. */
 export interface GrpcHandlers {
-  readonly unary: Readonly<Record<string, Answer>>
+  readonly unary: Readonly<Record<string, UnaryHandler>>
   readonly streams: Readonly<Record<string, (stream: OpenStream) => void>>
 }
 
 /** What a fault makes of an answer that is not the node's own: the wrong one, or one of another chain. */
-export type Bend = (fault: ReplayFault, method: string, answer: object) => object
+export type ApplyFault = (fault: ReplayFault, method: string, answer: object) => object
 
 /** What a server is started with. */
 export interface GrpcServerOptions {
   readonly services: GrpcServices
   readonly handlers: GrpcHandlers
   readonly faults: FaultPlan
-  readonly bend: Bend
+  readonly bend: ApplyFault
 }
 
 /** Starts a server on a free port. */
@@ -75,7 +75,14 @@ export const startGrpcServer = async (options: GrpcServerOptions): Promise<GrpcS
       const answer = handlers.unary[path]
       if (stream !== undefined) implementation[name] = stream as UntypedHandleCall
       else if (answer !== undefined) {
-        implementation[name] = answering({ path, own, answer, faults, bend, drop: () => drop() })
+        implementation[name] = createUnaryHandler({
+          path,
+          own,
+          answer,
+          faults,
+          bend,
+          drop: () => drop(),
+        })
       }
     }
     server.addService(definition as never, implementation)
@@ -97,17 +104,17 @@ const bytesOf = (value: object | Bytes, serialize: (value: object) => Buffer): B
   Buffer.isBuffer(value) ? value : serialize(value)
 
 /** The first half of a message. */
-export const halfOf = (bytes: Buffer): Buffer => bytes.subarray(0, Math.ceil(bytes.length / 2))
+export const firstHalf = (bytes: Buffer): Buffer => bytes.subarray(0, Math.ceil(bytes.length / 2))
 
-interface Answering extends Pick<GrpcServerOptions, 'faults' | 'bend'> {
+interface UnaryCallContext extends Pick<GrpcServerOptions, 'faults' | 'bend'> {
   readonly path: string
   readonly own: (value: object) => Buffer
-  readonly answer: Answer
+  readonly answer: UnaryHandler
   readonly drop: () => void
 }
 
-const answering =
-  ({ path, own, answer, faults, bend, drop }: Answering) =>
+const createUnaryHandler =
+  ({ path, own, answer, faults, bend, drop }: UnaryCallContext) =>
   (
     call: ServerUnaryCall<Readonly<Record<string, unknown>>, object>,
     reply: sendUnaryData<object>,
@@ -122,10 +129,10 @@ const answering =
     }
     try {
       const said = answer(call.request)
-      if (fault === 'truncated') reply(null, halfOf(own(said)))
+      if (fault === 'truncated') reply(null, firstHalf(own(said)))
       else reply(null, fault === undefined ? said : bend(fault, path, said))
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error
+      if (!(error instanceof GrpcError)) throw error
       reply({ code: error.code, details: error.message })
     }
   }

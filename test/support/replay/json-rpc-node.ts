@@ -3,9 +3,9 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type WebSocket, WebSocketServer } from 'ws'
-import type { ReplayCall, ReplayChain, ReplayView } from './chain.ts'
+import type { ReplayCall, ReplayChain, ReplayView } from './contract.ts'
+import { noFaults } from './fault-plans.ts'
 import type { FaultPlan, ReplayFault } from './faults.ts'
-import { noFaults } from './plans.ts'
 
 /** A node that speaks JSON-RPC over HTTP and WebSocket at one port, from recorded blocks. */
 export interface ReplayNode {
@@ -36,7 +36,7 @@ export interface ReplayNodeOptions {
 }
 
 /** How an answer leaves: as text, as a refusal of the transport, or not at all because the connection falls. */
-type Delivery = { readonly text: string } | 'too-many' | 'fall'
+type FaultedResponse = { readonly text: string } | 'too-many' | 'fall'
 
 interface Subscriber {
   readonly socket: WebSocket
@@ -46,7 +46,7 @@ interface Subscriber {
 }
 
 /** How long an answer is kept back so that later ones overtake it. */
-const OVERTAKEN_MS = 50
+const REORDER_DELAY_MS = 50
 
 /** Starts a node on a free port. */
 export const startReplayNode = async (options: ReplayNodeOptions): Promise<ReplayNode> => {
@@ -65,10 +65,10 @@ export const startReplayNode = async (options: ReplayNodeOptions): Promise<Repla
     if (fault !== undefined) done.set(fault, (done.get(fault) ?? 0) + 1)
     return fault
   }
-  const deliver = async (id: unknown, call: ReplayCall): Promise<Delivery> => {
+  const deliver = async (id: unknown, call: ReplayCall): Promise<FaultedResponse> => {
     const fault = faultOf(call.method)
-    if (fault === 'late') await waited(options.lateMs, stopping.signal)
-    if (fault === 'out-of-order') await waited(OVERTAKEN_MS, stopping.signal)
+    if (fault === 'late') await sleepUnlessAborted(options.lateMs, stopping.signal)
+    if (fault === 'out-of-order') await sleepUnlessAborted(REORDER_DELAY_MS, stopping.signal)
     if (fault === 'disconnect' || stopping.signal.aborted) return 'fall'
     if (fault === 'rate-limited') return 'too-many'
     const isForeign = fault === 'wrong-chain' && chain.identity.includes(call.method)
@@ -79,10 +79,10 @@ export const startReplayNode = async (options: ReplayNodeOptions): Promise<Repla
     const text = JSON.stringify({ jsonrpc: '2.0', id, ...body })
     return { text: fault === 'truncated' ? text.slice(0, text.length / 2) : text }
   }
-  const { server, sockets } = listening(deliver, (socket, id, call) => {
+  const { server, sockets } = createListener(deliver, (socket, id, call) => {
     lastId += 1
     subscribers.set(lastId, { socket, call, held: undefined })
-    socket.send(JSON.stringify({ jsonrpc: '2.0', id, result: hex(lastId, call) }))
+    socket.send(JSON.stringify({ jsonrpc: '2.0', id, result: subscriptionId(lastId, call) }))
   })
   sockets.on('connection', (socket) => {
     socket.on('close', () => {
@@ -94,7 +94,7 @@ export const startReplayNode = async (options: ReplayNodeOptions): Promise<Repla
       const notice = chain.notice(subscriber.call, height, view())
       if (notice === undefined) continue
       const { method, result } = notice
-      const params = { subscription: hex(id, subscriber.call), result }
+      const params = { subscription: subscriptionId(id, subscriber.call), result }
       send(subscriber, JSON.stringify({ jsonrpc: '2.0', method, params }), faultOf(method))
     }
   }
@@ -126,10 +126,10 @@ export const startReplayNode = async (options: ReplayNodeOptions): Promise<Repla
 }
 
 /** Names of subscriptions: texts on EVM chains, numbers on Solana. */
-const hex = (id: number, { method }: ReplayCall): string | number =>
+const subscriptionId = (id: number, { method }: ReplayCall): string | number =>
   method === 'eth_subscribe' ? `0x${id.toString(16)}` : id
 
-const waited = (ms: number, signal: AbortSignal): Promise<void> =>
+const sleepUnlessAborted = (ms: number, signal: AbortSignal): Promise<void> =>
   sleep(ms, undefined, { signal }).catch(() => undefined)
 
 /** Sends a notice as the fault has it: after the next one, cut, or not at all with its connection. */
@@ -148,36 +148,36 @@ const send = (subscriber: Subscriber, text: string, fault: ReplayFault | undefin
   subscriber.held = undefined
 }
 
-type Deliver = (id: unknown, call: ReplayCall) => Promise<Delivery>
+type Deliver = (id: unknown, call: ReplayCall) => Promise<FaultedResponse>
 type Subscribe = (socket: WebSocket, id: unknown, call: ReplayCall) => void
 
-const listening = (deliver: Deliver, subscribe: Subscribe) => {
+const createListener = (deliver: Deliver, subscribe: Subscribe) => {
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
-    const { id, ...call } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as Asked
-    answerHttp(response, await deliver(id, call))
+    const { id, ...call } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as RpcRequest
+    writeHttpResponse(response, await deliver(id, call))
   })
   const sockets = new WebSocketServer({ server })
   sockets.on('connection', (socket) => {
     socket.on('message', async (data) => {
-      const { id, ...call } = JSON.parse(String(data)) as Asked
+      const { id, ...call } = JSON.parse(String(data)) as RpcRequest
       if (call.method.endsWith('ubscribe')) subscribe(socket, id, call)
-      else answerSocket(socket, id, await deliver(id, call))
+      else writeSocketResponse(socket, id, await deliver(id, call))
     })
   })
   return { server, sockets }
 }
 
-type Asked = ReplayCall & { readonly id: unknown }
+type RpcRequest = ReplayCall & { readonly id: unknown }
 
-const answerHttp = (response: ServerResponse, delivery: Delivery): void => {
+const writeHttpResponse = (response: ServerResponse, delivery: FaultedResponse): void => {
   if (delivery === 'fall') response.destroy()
   else if (delivery === 'too-many') response.writeHead(429).end('Too Many Requests')
   else response.setHeader('content-type', 'application/json').end(delivery.text)
 }
 
-const answerSocket = (socket: WebSocket, id: unknown, delivery: Delivery): void => {
+const writeSocketResponse = (socket: WebSocket, id: unknown, delivery: FaultedResponse): void => {
   const error = { code: -32_005, message: 'limit exceeded' }
   if (delivery === 'fall') socket.terminate()
   else if (delivery !== 'too-many') socket.send(delivery.text)

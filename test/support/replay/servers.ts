@@ -1,9 +1,9 @@
 import { CHAINS, type ChainRow } from '../../../schemas/chains.ts'
-import type { ReplayCall, ReplayChain } from './chain.ts'
+import type { ReplayCall, ReplayChain } from './contract.ts'
 import { evmReplayChain } from './evm-chain.ts'
+import { alwaysFault, noFaults } from './fault-plans.ts'
 import type { FaultPlan, ReplayFault } from './faults.ts'
 import { type ReplayNode, startReplayNode } from './json-rpc-node.ts'
-import { always, noFaults } from './plans.ts'
 import { startSuiServer } from './sui-server.ts'
 import { svmReplayChain } from './svm-chain.ts'
 
@@ -32,13 +32,13 @@ export interface ServerOptions {
   readonly faults?: (chain: string) => FaultPlan
   /** Time of the head, epoch milliseconds. */
   readonly headMs: number
-  readonly spoil?: Spoil
+  readonly spoil?: ReplaceResult
 }
 
 /** What a server says in place of the recorded chain: undefined leaves the answer as it is. */
-export type Spoil = (call: ReplayCall, right: unknown) => unknown
+export type ReplaceResult = (call: ReplayCall, right: unknown) => unknown
 
-const spoiled = (chain: ReplayChain, spoil: Spoil): ReplayChain => ({
+const withReplacedResults = (chain: ReplayChain, spoil: ReplaceResult): ReplayChain => ({
   ...chain,
   answer: (call, view) => {
     const said = chain.answer(call, view)
@@ -68,17 +68,17 @@ export const startServers = (options: ServerOptions): Promise<readonly ReplaySer
 export const startServer = async (row: ChainRow, options: ServerOptions): Promise<ReplayServer> => {
   const { head, lateMs, faults, spoil } = options
   const recorded = replayChain(row, options)
-  const chain = spoil === undefined ? recorded : spoiled(recorded, spoil)
+  const chain = spoil === undefined ? recorded : withReplacedResults(recorded, spoil)
   const finalityDepth = Math.min(row.finalityDepth, 8)
   const shared = { chain, head, lateMs, finalityDepth }
   const node = await startReplayNode({ ...shared, faults: faults?.(row.id) ?? noFaults })
-  const foreign = await startReplayNode({ ...shared, faults: always('wrong-chain') })
+  const foreign = await startReplayNode({ ...shared, faults: alwaysFault('wrong-chain') })
   return {
     chain: row.id,
     urls: row.vm === 'svm' ? [node.url, foreign.url] : [node.wsUrl, node.url, foreign.url],
     head: node.head,
     producedMs: node.producedMs,
-    done: () => summed([node, foreign]),
+    done: () => sumFaults([node, foreign]),
     hashAt: (height) => (chain.hasBlock(height) ? chain.hashAt(height) : undefined),
     break: (plan) => {
       node.faults = plan
@@ -90,7 +90,9 @@ export const startServer = async (row: ChainRow, options: ServerOptions): Promis
   }
 }
 
-const summed = (nodes: readonly ReplayNode[]): Readonly<Partial<Record<ReplayFault, number>>> => {
+const sumFaults = (
+  nodes: readonly ReplayNode[],
+): Readonly<Partial<Record<ReplayFault, number>>> => {
   const sums: Partial<Record<ReplayFault, number>> = {}
   for (const { done } of nodes) {
     for (const [fault, count] of done) sums[fault] = (sums[fault] ?? 0) + count

@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto'
 import { base58Encode } from '../../../core/base58.ts'
 import type { MoveEvent, MoveObject, MoveTransaction } from '../../../schemas/events.ts'
-import { moveBlock, suiExpectations, suiJson } from '../sui-recordings.ts'
+import { parseSuiRecording, suiExpectations, suiRecordingJson } from '../recordings/sui.ts'
 
 /** A message of `schemas/proto/sui.proto` as an object. */
-export type Wire = Readonly<Record<string, unknown>>
+export type ProtobufObject = Readonly<Record<string, unknown>>
 
 /** A checkpoint as a node serves it. */
 export interface SuiCheckpoint {
   readonly height: number
   readonly digest: string
   /** `Checkpoint` with everything that a mask may ask for. */
-  readonly wire: Wire
+  readonly wire: ProtobufObject
 }
 
 /** What a made-up chain of checkpoints is made of. */
@@ -25,32 +25,33 @@ export interface SuiChainOptions {
 const START_MS = 1_760_000_000_000
 const STEP_MS = 250
 
-const digestOf = (text: string): string => base58Encode(createHash('sha256').update(text).digest())
+const base58Digest = (text: string): string =>
+  base58Encode(createHash('sha256').update(text).digest())
 
 /** The name of a chain: the digest of its first checkpoint. */
-export const suiChainId = (name = 'recorded'): string => digestOf(`${name} 0`)
+export const suiChainId = (name = 'recorded'): string => base58Digest(`${name} 0`)
 
 /** The endless chain: the checkpoint of any height, always the same one. */
-export const suiChain = ({
+export const createSuiChain = ({
   name = 'recorded',
-  transactionsOf = inTurn(recordedSui()),
+  transactionsOf = takeInTurn(recordedSuiTransactions()),
 }: SuiChainOptions = {}): ((height: number) => SuiCheckpoint) => {
   return (height) => {
-    const digest = digestOf(`${name} ${height}`)
+    const digest = base58Digest(`${name} ${height}`)
     const timeMs = START_MS + height * STEP_MS
     const transactions = transactionsOf(height).map((tx, index) => ({
       ...tx,
-      hash: digestOf(`${name} ${height} ${index}`),
+      hash: base58Digest(`${name} ${height} ${index}`),
     }))
-    const objects = transactions.flatMap((tx) => tx.objects.flatMap(wireObject))
+    const objects = transactions.flatMap((tx) => tx.objects.flatMap(toProtobufObjects))
     const wire = {
       sequenceNumber: height,
       digest,
       summary: {
-        ...(height > 0 && { previousDigest: digestOf(`${name} ${height - 1}`) }),
+        ...(height > 0 && { previousDigest: base58Digest(`${name} ${height - 1}`) }),
         timestamp: { seconds: Math.floor(timeMs / 1_000), nanos: (timeMs % 1_000) * 1_000_000 },
       },
-      transactions: transactions.map(wireTransaction),
+      transactions: transactions.map(toProtobufTransaction),
       objects: { objects },
     }
     return { height, digest, wire }
@@ -63,29 +64,29 @@ export const suiCheckpoints = (
   to: number,
   options: SuiChainOptions = {},
 ): readonly SuiCheckpoint[] => {
-  const checkpointAt = suiChain(options)
+  const checkpointAt = createSuiChain(options)
   return Array.from({ length: to - from + 1 }, (_, at) => checkpointAt(from + at))
 }
 
-const inTurn =
+const takeInTurn =
   (list: readonly MoveTransaction[]) =>
   (height: number): readonly MoveTransaction[] =>
     list.slice(height % list.length, (height % list.length) + 1)
 
 /** Every recorded transaction of Sui, as it was read; one without a sender gets one. */
-export const recordedSui = (): readonly MoveTransaction[] =>
+export const recordedSuiTransactions = (): readonly MoveTransaction[] =>
   Object.keys(suiExpectations()).flatMap((name) =>
-    moveBlock(suiJson(name)).block.transactions.map((tx) => ({
+    parseSuiRecording(suiRecordingJson(name)).block.transactions.map((tx) => ({
       ...tx,
-      from: tx.from || NOBODY,
-      gasOwner: tx.gasOwner || NOBODY,
-      events: tx.events.map((event) => ({ ...event, sender: event.sender || NOBODY })),
+      from: tx.from || DEFAULT_SENDER,
+      gasOwner: tx.gasOwner || DEFAULT_SENDER,
+      events: tx.events.map((event) => ({ ...event, sender: event.sender || DEFAULT_SENDER })),
     })),
   )
 
-const NOBODY = `0x${'0'.repeat(63)}9`
+const DEFAULT_SENDER = `0x${'0'.repeat(63)}9`
 
-const wireTransaction = (tx: MoveTransaction): Wire => ({
+const toProtobufTransaction = (tx: MoveTransaction): ProtobufObject => ({
   digest: tx.hash,
   transaction: { sender: tx.from, gasPayment: { owner: tx.gasOwner } },
   effects: {
@@ -102,7 +103,7 @@ const wireTransaction = (tx: MoveTransaction): Wire => ({
       objectType: type,
     })),
   },
-  events: { events: tx.events.map(wireEvent) },
+  events: { events: tx.events.map(toProtobufEvents) },
   balanceChanges: tx.deltas.map(({ owner, coin, deltaRaw }) => ({
     address: owner,
     coinType: coin,
@@ -110,33 +111,36 @@ const wireTransaction = (tx: MoveTransaction): Wire => ({
   })),
 })
 
-const wireEvent = (event: MoveEvent): Wire => {
+const toProtobufEvents = (event: MoveEvent): ProtobufObject => {
   const head = `${event.package}::${event.name}`
   const { typeArguments, sender, fields, bytes } = event
   return {
     sender,
     eventType: typeArguments.length === 0 ? head : `${head}<${typeArguments.join(', ')}>`,
     ...(bytes !== null && { contents: { value: bytes } }),
-    ...(fields !== null && { json: printedValue(fields) }),
+    ...(fields !== null && { json: toProtobufValue(fields) }),
   }
 }
 
-const wireObject = ({ id, type, fields }: MoveObject): readonly Wire[] =>
-  fields === null ? [] : [{ objectId: id, objectType: type, json: printedValue(fields) }]
+const toProtobufObjects = ({ id, type, fields }: MoveObject): readonly ProtobufObject[] =>
+  fields === null ? [] : [{ objectId: id, objectType: type, json: toProtobufValue(fields) }]
 
 /** JSON as a `google.protobuf.Value`. */
-const printedValue = (value: unknown): Wire => {
+const toProtobufValue = (value: unknown): ProtobufObject => {
   if (value === null) return { nullValue: 0 }
   if (typeof value === 'string') return { stringValue: value }
   if (typeof value === 'number') return { numberValue: value }
   if (typeof value === 'boolean') return { boolValue: value }
-  if (Array.isArray(value)) return { listValue: { values: value.map(printedValue) } }
-  const fields = Object.entries(value as object).map(([name, each]) => [name, printedValue(each)])
+  if (Array.isArray(value)) return { listValue: { values: value.map(toProtobufValue) } }
+  const fields = Object.entries(value as object).map(([name, each]) => [
+    name,
+    toProtobufValue(each),
+  ])
   return { structValue: { fields: Object.fromEntries(fields) } }
 }
 
 /** The parts of a message that a field mask names. */
-export const masked = (wire: Wire, paths: readonly string[]): Wire => {
+export const applyFieldMask = (wire: ProtobufObject, paths: readonly string[]): ProtobufObject => {
   const rests = new Map<string, string[]>()
   for (const path of paths) {
     const [head = '', ...rest] = path.split('.')
@@ -146,7 +150,7 @@ export const masked = (wire: Wire, paths: readonly string[]): Wire => {
   const part = (value: unknown, inside: readonly string[]): unknown => {
     if (inside.includes('')) return value
     if (Array.isArray(value)) return value.map((each) => part(each, inside))
-    return masked(value as Wire, inside)
+    return applyFieldMask(value as ProtobufObject, inside)
   }
   return Object.fromEntries(
     Object.entries(wire).flatMap(([key, value]) => {

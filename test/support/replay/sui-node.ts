@@ -1,8 +1,8 @@
 import { grpcServices } from '../../../core/rpc/grpc.ts'
 import { METHOD } from '../../../ingestors/move/source/node-queries.ts'
 import type { FaultPlan } from './faults.ts'
-import { halfOf, type OpenStream, Refusal, startGrpcServer } from './grpc-server.ts'
-import { masked, type SuiCheckpoint, suiChainId, type Wire } from './sui-chain.ts'
+import { firstHalf, GrpcError, type OpenStream, startGrpcServer } from './grpc-server.ts'
+import { applyFieldMask, type ProtobufObject, type SuiCheckpoint, suiChainId } from './sui-chain.ts'
 
 /** What a Sui node serves. */
 export interface SuiNodeOptions {
@@ -11,16 +11,16 @@ export interface SuiNodeOptions {
   /** Digest of the first checkpoint. Default: that of the recorded chain. */
   readonly chainId?: string
   /** `GetCoinInfoResponse` by coin type. */
-  readonly coins?: ReadonlyMap<string, Wire>
+  readonly coins?: ReadonlyMap<string, ProtobufObject>
   /** `Object` by id. */
-  readonly objects?: ReadonlyMap<string, Wire>
+  readonly objects?: ReadonlyMap<string, ProtobufObject>
 }
 
 /** A Sui node over gRPC. It lacks what lies below its first checkpoint. */
 export interface SuiNode {
   readonly url: string
   /** Calls as they came, by method. */
-  readonly asked: { readonly method: string; readonly request: Wire }[]
+  readonly asked: { readonly method: string; readonly request: ProtobufObject }[]
   /** Adds checkpoints above the newest and tells subscribers. */
   announce(...checkpoints: readonly SuiCheckpoint[]): void
   stop(): Promise<void>
@@ -34,13 +34,17 @@ export const startSuiNode = async (options: SuiNodeOptions): Promise<SuiNode> =>
   const asked: SuiNode['asked'] = []
   const services = grpcServices('sui.proto')
   const newest = (): number => Math.max(...held.keys())
-  const served = (method: string, answer: (request: Wire) => object) => (request: Wire) => {
-    asked.push({ method, request })
-    return answer(request)
-  }
-  const of = (table: ReadonlyMap<string, Wire> | undefined, key: unknown): Wire => {
+  const served =
+    (method: string, answer: (request: ProtobufObject) => object) => (request: ProtobufObject) => {
+      asked.push({ method, request })
+      return answer(request)
+    }
+  const of = (
+    table: ReadonlyMap<string, ProtobufObject> | undefined,
+    key: unknown,
+  ): ProtobufObject => {
     const found = table?.get(String(key))
-    if (found === undefined) throw new Refusal('NOT_FOUND', `no ${key}`)
+    if (found === undefined) throw new GrpcError('NOT_FOUND', `no ${key}`)
     return found
   }
   const unary = {
@@ -49,14 +53,14 @@ export const startSuiNode = async (options: SuiNodeOptions): Promise<SuiNode> =>
       checkpointHeight: newest(),
       lowestAvailableCheckpoint: Math.min(...held.keys()),
     }),
-    [METHOD.checkpoint]: (request: Wire) => {
+    [METHOD.checkpoint]: (request: ProtobufObject) => {
       const checkpoint = held.get(Number(request.sequenceNumber))
-      if (checkpoint === undefined) throw new Refusal('NOT_FOUND', 'no such checkpoint')
-      return { checkpoint: masked(checkpoint.wire, pathsOf(request)) }
+      if (checkpoint === undefined) throw new GrpcError('NOT_FOUND', 'no such checkpoint')
+      return { checkpoint: applyFieldMask(checkpoint.wire, maskPaths(request)) }
     },
-    [METHOD.coin]: ({ coinType }: Wire) => of(coins, coinType),
-    [METHOD.object]: (request: Wire) => ({
-      object: masked(of(objects, request.objectId), pathsOf(request)),
+    [METHOD.coin]: ({ coinType }: ProtobufObject) => of(coins, coinType),
+    [METHOD.object]: (request: ProtobufObject) => ({
+      object: applyFieldMask(of(objects, request.objectId), maskPaths(request)),
     }),
   }
   const server = await startGrpcServer({
@@ -68,9 +72,9 @@ export const startSuiNode = async (options: SuiNodeOptions): Promise<SuiNode> =>
       ),
       streams: {
         [METHOD.subscribe]: (stream) => {
-          const { request } = stream as unknown as { readonly request: Wire }
+          const { request } = stream as unknown as { readonly request: ProtobufObject }
           asked.push({ method: METHOD.subscribe, request })
-          const subscriber = { stream, paths: pathsOf(request) }
+          const subscriber = { stream, paths: maskPaths(request) }
           subscribers.add(subscriber)
           for (const event of ['cancelled', 'close'] as const) {
             stream.on(event, () => subscribers.delete(subscriber))
@@ -83,14 +87,14 @@ export const startSuiNode = async (options: SuiNodeOptions): Promise<SuiNode> =>
         return { ...answer, chainId: suiChainId('another') }
       }
       if (method !== METHOD.checkpoint) return {}
-      const { sequenceNumber } = (answer as { checkpoint: Wire }).checkpoint
+      const { sequenceNumber } = (answer as { checkpoint: ProtobufObject }).checkpoint
       const other = held.get(Number(sequenceNumber) - 1) ?? held.get(Number(sequenceNumber) + 1)
       return { checkpoint: other?.wire }
     },
   })
   const notice = ({ height, wire }: SuiCheckpoint, paths: readonly string[]): object => ({
     cursor: height,
-    checkpoint: masked(wire, paths),
+    checkpoint: applyFieldMask(wire, paths),
   })
   const serialize =
     services['sui.rpc.v2.SubscriptionService']?.SubscribeCheckpoints?.responseSerialize
@@ -106,7 +110,7 @@ export const startSuiNode = async (options: SuiNodeOptions): Promise<SuiNode> =>
       }
       for (const checkpoint of fault === 'late' || fault === 'disconnect' ? [] : order) {
         const said = notice(checkpoint, paths)
-        if (fault === 'truncated') stream.write(halfOf(serialize?.(said) ?? Buffer.alloc(0)))
+        if (fault === 'truncated') stream.write(firstHalf(serialize?.(said) ?? Buffer.alloc(0)))
         else if (fault === 'wrong') stream.write({ cursor: checkpoint.height, checkpoint: {} })
         else stream.write(said)
       }
@@ -123,5 +127,5 @@ export const startSuiNode = async (options: SuiNodeOptions): Promise<SuiNode> =>
   }
 }
 
-const pathsOf = ({ readMask }: Wire): readonly string[] =>
+const maskPaths = ({ readMask }: ProtobufObject): readonly string[] =>
   (readMask as { readonly paths: readonly string[] } | undefined)?.paths ?? []

@@ -1,7 +1,7 @@
+import { noFaults } from './fault-plans.ts'
 import type { FaultPlan, ReplayFault } from './faults.ts'
-import { noFaults } from './plans.ts'
 import type { ReplayServer, ServerOptions } from './servers.ts'
-import { suiChain, suiChainId, suiCheckpoints } from './sui-chain.ts'
+import { createSuiChain, suiChainId, suiCheckpoints } from './sui-chain.ts'
 import { startSuiNode } from './sui-node.ts'
 
 /** Checkpoints that the node holds below its head when it starts. */
@@ -12,7 +12,7 @@ export const startSuiServer = async ({
   head: first,
   faults,
 }: Pick<ServerOptions, 'head' | 'faults'>): Promise<ReplayServer> => {
-  const checkpointAt = suiChain()
+  const checkpointAt = createSuiChain()
   const done: Partial<Record<ReplayFault, number>> = {}
   const producedMs = new Map<number, number>()
   let plan: FaultPlan = faults?.('sui') ?? noFaults

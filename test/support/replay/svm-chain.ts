@@ -5,18 +5,18 @@ import { base58Encode } from '../../../core/base58.ts'
 import type { ChainRow } from '../../../schemas/chains.ts'
 import {
   type Json,
-  NO_METHOD,
-  type ReplayAnswer,
+  METHOD_NOT_FOUND,
   type ReplayCall,
   type ReplayChain,
+  type ReplayResponse,
   type ReplayView,
-} from './chain.ts'
+} from './contract.ts'
 
 const FIXTURES = fileURLToPath(new URL('../../fixtures/sol/', import.meta.url))
 /** Every slot of this number has no block. */
-const SKIPPED = 7
+const SKIPPED_SLOT_INTERVAL = 7
 /** Transactions of a block. */
-const PER_BLOCK = 4
+const TRANSACTIONS_PER_BLOCK = 4
 
 /** Recorded transactions as elements of `getBlock` with encoding `json`. */
 const recordedTransactions = (): readonly Json[] =>
@@ -34,9 +34,9 @@ const digest = (text: string, algorithm: 'sha256' | 'sha512'): string =>
   base58Encode(createHash(algorithm).update(text).digest())
 
 /** Whether the chain has a block at a slot. */
-const hasBlock = (slot: number): boolean => slot === 0 || slot % SKIPPED !== 0
+const hasBlock = (slot: number): boolean => slot === 0 || slot % SKIPPED_SLOT_INTERVAL !== 0
 
-const parentOf = (slot: number): number => {
+const parentSlot = (slot: number): number => {
   if (slot === 0) return 0
   return hasBlock(slot - 1) ? slot - 1 : slot - 2
 }
@@ -49,8 +49,8 @@ export const svmReplayChain = (
   const recorded = recordedTransactions()
   const hashAt = (slot: number): string => digest(`${chain.id} ${slot}`, 'sha256')
   const transactionsAt = (slot: number): readonly Json[] =>
-    Array.from({ length: PER_BLOCK }, (_, index) => {
-      const model = recorded[(slot * PER_BLOCK + index) % recorded.length] ?? {}
+    Array.from({ length: TRANSACTIONS_PER_BLOCK }, (_, index) => {
+      const model = recorded[(slot * TRANSACTIONS_PER_BLOCK + index) % recorded.length] ?? {}
       const transaction = model.transaction as Json
       const others = (transaction.signatures as readonly string[]).slice(1)
       const signatures = [digest(`${chain.id} ${slot} ${index}`, 'sha512'), ...others]
@@ -58,15 +58,15 @@ export const svmReplayChain = (
     })
   const blockAt = (slot: number, details: unknown): Json => ({
     blockhash: hashAt(slot),
-    previousBlockhash: slot === 0 ? hashAt(-1) : hashAt(parentOf(slot)),
-    parentSlot: parentOf(slot),
+    previousBlockhash: slot === 0 ? hashAt(-1) : hashAt(parentSlot(slot)),
+    parentSlot: parentSlot(slot),
     blockTime: Math.floor((genesisMs + slot * chain.blockTimeMs) / 1_000),
-    blockHeight: slot - Math.floor(slot / SKIPPED),
+    blockHeight: slot - Math.floor(slot / SKIPPED_SLOT_INTERVAL),
     rewards: [],
     ...(details !== 'none' && { transactions: transactionsAt(slot) }),
   })
   const genesis = digest(`${chain.id} genesis`, 'sha256')
-  const answer = ({ method, params }: ReplayCall, { head, final }: ReplayView): ReplayAnswer => {
+  const answer = ({ method, params }: ReplayCall, { head, final }: ReplayView): ReplayResponse => {
     const options = (params.findLast((each) => typeof each === 'object') ?? {}) as Json
     const top = options.commitment === 'finalized' ? final : head
     const [first, second] = params as readonly [number, number]
@@ -81,15 +81,15 @@ export const svmReplayChain = (
         return { result: slots.filter(hasBlock) }
       }
       case 'getBlock':
-        if (first > top) return refusal(-32_004, `Block not available for slot ${first}`)
-        if (!hasBlock(first)) return refusal(-32_007, `Slot ${first} was skipped`)
+        if (first > top) return rpcError(-32_004, `Block not available for slot ${first}`)
+        if (!hasBlock(first)) return rpcError(-32_007, `Slot ${first} was skipped`)
         return { result: blockAt(first, options.transactionDetails) }
       case 'getMultipleAccounts': {
         const value = (params[0] as readonly string[]).map(() => null)
         return { result: { context: { slot: head }, value } }
       }
       default:
-        return NO_METHOD
+        return METHOD_NOT_FOUND
     }
   }
   return {
@@ -102,13 +102,13 @@ export const svmReplayChain = (
     wrong: ({ method, params }) => {
       const [slot, options] = params as readonly [number, Json]
       if (method !== 'getBlock' || options.transactionDetails === 'none') return { odd: true }
-      const other = Math.max(parentOf(parentOf(slot)), 0)
-      return { ...blockAt(other, 'full'), parentSlot: parentOf(slot) }
+      const other = Math.max(parentSlot(parentSlot(slot)), 0)
+      return { ...blockAt(other, 'full'), parentSlot: parentSlot(slot) }
     },
     notice: ({ method, params }, slot, { final }) => {
       if (!hasBlock(slot)) return undefined
       if (method === 'slotSubscribe') {
-        const result = { slot, parent: parentOf(slot), root: final }
+        const result = { slot, parent: parentSlot(slot), root: final }
         return { method: 'slotNotification', result }
       }
       const details = ((params[1] ?? {}) as Json).transactionDetails
@@ -118,4 +118,4 @@ export const svmReplayChain = (
   }
 }
 
-const refusal = (code: number, message: string): ReplayAnswer => ({ error: { code, message } })
+const rpcError = (code: number, message: string): ReplayResponse => ({ error: { code, message } })

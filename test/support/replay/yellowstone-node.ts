@@ -1,15 +1,15 @@
 import type { ServerDuplexStream } from '@grpc/grpc-js'
 import { grpcServices } from '../../../core/rpc/grpc.ts'
-import type { HandBlock } from '../svm-node.ts'
+import type { RpcBlock } from '../nodes/solana.ts'
 import type { FaultPlan, ReplayFault } from './faults.ts'
-import { halfOf, startGrpcServer } from './grpc-server.ts'
-import type { Wire } from './sui-chain.ts'
-import { wireBlockOf } from './yellowstone-wire.ts'
+import { firstHalf, startGrpcServer } from './grpc-server.ts'
+import type { ProtobufObject } from './sui-chain.ts'
+import { toYellowstoneBlock } from './yellowstone-wire.ts'
 
 /** What a plugin serves. */
 export interface YellowstoneOptions {
   /** Blocks by slot: what a stream may begin with; those that are announced are read from here. */
-  readonly blocks: ReadonlyMap<number, HandBlock>
+  readonly blocks: ReadonlyMap<number, RpcBlock>
   /** Asked with `Subscribe` at each announcement and with `from_slot` at each stream that begins at a slot. */
   readonly faults?: FaultPlan
 }
@@ -19,7 +19,7 @@ export interface YellowstoneNode {
   /** Without TLS. */
   readonly url: string
   /** Requests that opened a stream, with the token that came along. */
-  readonly asked: { readonly request: Wire; readonly token: unknown }[]
+  readonly asked: { readonly request: ProtobufObject; readonly token: unknown }[]
   /** Answers to its pings. */
   pongs(): number
   streams(): number
@@ -29,7 +29,7 @@ export interface YellowstoneNode {
   stop(): Promise<void>
 }
 
-type Stream = ServerDuplexStream<Wire, object>
+type Stream = ServerDuplexStream<ProtobufObject, object>
 
 /** Starts a plugin. */
 export const startYellowstoneNode = async ({
@@ -41,12 +41,12 @@ export const startYellowstoneNode = async ({
   const streams = new Set<Stream>()
   const asked: YellowstoneNode['asked'] = []
   let pongs = 0
-  const updateOf = (slot: number): { readonly block: Wire } => {
+  const updateOf = (slot: number): { readonly block: ProtobufObject } => {
     const block = blocks.get(slot)
     if (block === undefined) throw new Error(`no block at ${slot}`)
-    return { block: wireBlockOf(slot, block) }
+    return { block: toYellowstoneBlock(slot, block) }
   }
-  const begin = (stream: Stream, request: Wire): void => {
+  const begin = (stream: Stream, request: ProtobufObject): void => {
     asked.push({ request, token: stream.metadata.get('x-token')[0] })
     if (request.fromSlot === undefined) return
     if (faults('from_slot') !== undefined) {
@@ -66,7 +66,7 @@ export const startYellowstoneNode = async ({
       streams: {
         'geyser.Geyser/Subscribe': (opened) => {
           const stream = opened as Stream
-          stream.on('data', (request: Wire) => {
+          stream.on('data', (request: ProtobufObject) => {
             if (request.ping !== undefined && request.ping !== null) {
               pongs += 1
               stream.write({ pong: { id: 1 } })
@@ -87,7 +87,7 @@ export const startYellowstoneNode = async ({
     const { block } = updateOf(slot)
     stream.write({ slot: { slot, status: 'SLOT_CONFIRMED' } })
     if (fault === 'late') return
-    if (fault === 'truncated') stream.write(halfOf(serialize?.({ block }) ?? Buffer.alloc(0)))
+    if (fault === 'truncated') stream.write(firstHalf(serialize?.({ block }) ?? Buffer.alloc(0)))
     else if (fault === 'wrong') stream.write({ block: { ...block, executedTransactionCount: 1e6 } })
     else if (fault === 'wrong-chain') {
       stream.write({ block: { ...block, parentBlockhash: block.blockhash } })

@@ -1,28 +1,28 @@
 import { base58Decode } from '../../../core/base58.ts'
-import type { HandBlock } from '../svm-node.ts'
-import type { Wire } from './sui-chain.ts'
+import type { RpcBlock } from '../nodes/solana.ts'
+import type { ProtobufObject } from './sui-chain.ts'
 
 /** A transaction of `getBlock`, encoding `json`. */
-interface Told {
+interface RpcTransaction {
   readonly version?: unknown
   readonly transaction: {
     readonly signatures: readonly string[]
     readonly message: {
       readonly accountKeys: readonly string[]
-      readonly instructions: readonly ToldInstruction[]
+      readonly instructions: readonly RpcInstruction[]
     }
   }
-  readonly meta: Wire & {
+  readonly meta: ProtobufObject & {
     readonly err: unknown
     readonly innerInstructions?: readonly {
       readonly index: number
-      readonly instructions: readonly ToldInstruction[]
+      readonly instructions: readonly RpcInstruction[]
     }[]
     readonly loadedAddresses?: Readonly<Record<'writable' | 'readonly', readonly string[]>>
   }
 }
 
-interface ToldInstruction {
+interface RpcInstruction {
   readonly programIdIndex: number
   readonly accounts: readonly number[]
   readonly data: string
@@ -34,7 +34,7 @@ const VOTE = 'Vote111111111111111111111111111111111111111'
 const bytes = (text: string): Buffer => Buffer.from(base58Decode(text) ?? [])
 
 /** A block of a node's JSON as the `SubscribeUpdateBlock` that a Yellowstone plugin makes of it. */
-export const wireBlockOf = (slot: number, block: HandBlock): Wire => ({
+export const toYellowstoneBlock = (slot: number, block: RpcBlock): ProtobufObject => ({
   slot,
   blockhash: block.blockhash,
   rewards: { rewards: block.rewards },
@@ -43,10 +43,15 @@ export const wireBlockOf = (slot: number, block: HandBlock): Wire => ({
   parentSlot: block.parentSlot,
   parentBlockhash: block.previousBlockhash,
   executedTransactionCount: block.transactions.length,
-  transactions: block.transactions.map((each, index) => wireOf(each as Told, index)),
+  transactions: block.transactions.map((each, index) =>
+    toYellowstoneTransaction(each as RpcTransaction, index),
+  ),
 })
 
-const wireOf = ({ version, transaction, meta }: Told, index: number): Wire => {
+const toYellowstoneTransaction = (
+  { version, transaction, meta }: RpcTransaction,
+  index: number,
+): ProtobufObject => {
   const { signatures, message } = transaction
   const [first] = message.instructions
   const { err, loadedAddresses, innerInstructions, preTokenBalances, postTokenBalances } = meta
@@ -60,7 +65,7 @@ const wireOf = ({ version, transaction, meta }: Told, index: number): Wire => {
       signatures: signatures.map(bytes),
       message: {
         accountKeys: message.accountKeys.map(bytes),
-        instructions: message.instructions.map(wireInstruction),
+        instructions: message.instructions.map(toYellowstoneInstruction),
         versioned: version === 0 || version === 1,
         ...(version === 1 && { config: {} }),
       },
@@ -75,7 +80,7 @@ const wireOf = ({ version, transaction, meta }: Told, index: number): Wire => {
       postTokenBalances: postTokenBalances ?? [],
       innerInstructions: (innerInstructions ?? []).map((group) => ({
         index: group.index,
-        instructions: group.instructions.map(wireInstruction),
+        instructions: group.instructions.map(toYellowstoneInstruction),
       })),
       loadedWritableAddresses: (loadedAddresses?.writable ?? []).map(bytes),
       loadedReadonlyAddresses: (loadedAddresses?.readonly ?? []).map(bytes),
@@ -83,12 +88,12 @@ const wireOf = ({ version, transaction, meta }: Told, index: number): Wire => {
   }
 }
 
-const wireInstruction = ({
+const toYellowstoneInstruction = ({
   programIdIndex,
   accounts,
   data,
   stackHeight,
-}: ToldInstruction): Wire => ({
+}: RpcInstruction): ProtobufObject => ({
   programIdIndex,
   accounts: Buffer.from(accounts),
   data: bytes(data),

@@ -1,0 +1,196 @@
+import { isPlanName } from '../../schemas/plans.ts'
+import type { AdminToken, ApiKey, Application, Org, SigningKey } from '../../schemas/wire.ts'
+import type { Principal, RevokedCredential } from '../interfaces.ts'
+import { equalsInConstantTime } from './api-keys.ts'
+import type { TokenClaims } from './jwt.ts'
+
+/** What the accounts know of a credential. */
+export type CredentialLookup =
+  | { readonly kind: 'good'; readonly principal: Principal }
+  | { readonly kind: 'suspended' }
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'expired' }
+  | { readonly kind: 'revoked' }
+
+/** What the accounts know of a client that asks for a token. */
+export type ClientLookup =
+  | { readonly kind: 'good'; readonly application: Application }
+  | { readonly kind: 'suspended' }
+  | { readonly kind: 'unknown' }
+
+/** The control topics as maps; `put…` answers what went out of use by the change. */
+export interface AccountRegistry {
+  putOrg(orgId: string, org: Org | null): readonly RevokedCredential[]
+  putApplication(clientId: string, application: Application | null): readonly RevokedCredential[]
+  putKey(keyId: string, key: ApiKey | null): readonly RevokedCredential[]
+  putSigningKey(kid: string, key: SigningKey | null): readonly RevokedCredential[]
+  putAdminToken(tokenId: string, token: AdminToken | null): readonly RevokedCredential[]
+  /** Looks a key up by the hash of its text. */
+  findKey(hash: string, nowMs: number): CredentialLookup
+  /** Looks up who a verified token was issued to; tokens are good `toleranceMs` longer than they say. */
+  findToken(claims: TokenClaims, nowMs: number, toleranceMs: number): CredentialLookup
+  /** Looks up a client by its id and the hash of the secret it showed; as long for an unknown id as for a known one. */
+  findClient(clientId: string, secretHash: string, nowMs: number): ClientLookup
+  org(orgId: string): Org | undefined
+  orgs(): readonly Org[]
+  application(appId: string): Application | undefined
+  applications(): readonly Application[]
+  key(keyId: string): ApiKey | undefined
+  keysOf(appId: string): readonly ApiKey[]
+  signingKeys(): readonly SigningKey[]
+  adminTokens(): readonly AdminToken[]
+  /** Looks an admin token up by the hash of its text; its end is the caller's to judge. */
+  findAdminToken(hash: string): AdminToken | undefined
+}
+
+/** Empty maps. Later records win: the topics are compacted and read in order. */
+export const createAccountRegistry = (): AccountRegistry => {
+  const orgs = new Map<string, Org>()
+  const applications = new Map<string, Application>()
+  const clientIdByApp = new Map<string, string>()
+  const keys = new Map<string, ApiKey>()
+  const keyIdByHash = new Map<string, string>()
+  const signingKeys = new Map<string, SigningKey>()
+  const adminTokens = new Map<string, AdminToken>()
+  const application = (appId: string): Application | undefined =>
+    applications.get(clientIdByApp.get(appId) ?? '')
+
+  return {
+    ...createFinders({
+      org: (orgId) => orgs.get(orgId),
+      application,
+      client: (clientId) => applications.get(clientId),
+      keyByHash: (hash) => keys.get(keyIdByHash.get(hash) ?? ''),
+    }),
+    org: (orgId) => orgs.get(orgId),
+    orgs: () => [...orgs.values()],
+    application,
+    applications: () => [...applications.values()],
+    key: (keyId) => keys.get(keyId),
+    keysOf: (appId) => [...keys.values()].filter(({ app_id }) => app_id === appId),
+    signingKeys: () => [...signingKeys.values()],
+    adminTokens: () => [...adminTokens.values()],
+    findAdminToken: (hash) =>
+      [...adminTokens.values()].find((row) => equalsInConstantTime(row.hash, hash)),
+    putOrg: (orgId, org) => {
+      setOrDelete(orgs, orgId, org)
+      if (org && !org.suspended) return []
+      const own = [...applications.values()].filter(({ org_id }) => org_id === orgId)
+      return own.map(({ app_id }) => ({ appId: app_id }))
+    },
+    putApplication: (clientId, next) => {
+      const before = applications.get(clientId)
+      if (before) clientIdByApp.delete(before.app_id)
+      if (next) clientIdByApp.set(next.app_id, clientId)
+      setOrDelete(applications, clientId, next)
+      return revokedBy(before, next)
+    },
+    putKey: (keyId, next) => {
+      const before = keys.get(keyId)
+      if (before) keyIdByHash.delete(before.hash)
+      if (next) keyIdByHash.set(next.hash, keyId)
+      setOrDelete(keys, keyId, next)
+      const gone = before && before.hash !== next?.hash
+      return gone ? [{ appId: before.app_id, credentialId: keyId }] : []
+    },
+    putAdminToken: (tokenId, token) => {
+      setOrDelete(adminTokens, tokenId, token)
+      return []
+    },
+    putSigningKey: (kid, key) => {
+      setOrDelete(signingKeys, kid, key)
+      return []
+    },
+  }
+}
+
+const setOrDelete = <Row>(map: Map<string, Row>, key: string, row: Row | null): void => {
+  if (row) map.set(key, row)
+  else map.delete(key)
+}
+
+const revokedBy = (
+  before: Application | undefined,
+  next: Application | null,
+): readonly RevokedCredential[] => {
+  const appId = next?.app_id ?? before?.app_id
+  if (appId === undefined) return []
+  if (next === null || next.disabled) return [{ appId }]
+  const ended = next.tokens_valid_after > (before?.tokens_valid_after ?? 0)
+  return ended ? [{ appId, kind: 'jwt' }] : []
+}
+
+interface AccountMaps {
+  org(orgId: string): Org | undefined
+  application(appId: string): Application | undefined
+  client(clientId: string): Application | undefined
+  keyByHash(hash: string): ApiKey | undefined
+}
+
+const createFinders = (
+  maps: AccountMaps,
+): Pick<AccountRegistry, 'findKey' | 'findToken' | 'findClient'> => ({
+  findKey: (hash, nowMs) => {
+    const key = maps.keyByHash(hash)
+    const alive =
+      key &&
+      equalsInConstantTime(key.hash, hash) &&
+      (key.expires_at === 0 || key.expires_at > nowMs)
+    if (!alive) return { kind: 'unknown' }
+    const application = maps.application(key.app_id)
+    const org = maps.org(key.org_id)
+    if (!application || application.disabled || !org) return { kind: 'unknown' }
+    return toLookup(org, {
+      kind: 'api-key',
+      appId: key.app_id,
+      credentialId: key.key_id,
+      scopes: key.scopes,
+      expiresAtMs: key.expires_at === 0 ? null : key.expires_at,
+    })
+  },
+  findToken: ({ clientId, tokenId, scopes, issuedAt, expiresAt }, nowMs, toleranceMs) => {
+    const expiresAtMs = expiresAt * 1_000
+    if (expiresAtMs + toleranceMs <= nowMs) return { kind: 'expired' }
+    const application = maps.client(clientId)
+    const org = application && maps.org(application.org_id)
+    if (!application || application.disabled || !org) return { kind: 'revoked' }
+    if (issuedAt * 1_000 < application.tokens_valid_after) return { kind: 'revoked' }
+    return toLookup(org, {
+      kind: 'jwt',
+      appId: application.app_id,
+      credentialId: tokenId,
+      scopes: scopes.filter((scope) => application.scopes.includes(scope)),
+      expiresAtMs,
+    })
+  },
+  findClient: (clientId, secretHash, nowMs) => {
+    const application = maps.client(clientId)
+    const hashes = application ? activeSecretHashes(application, nowMs) : [DUMMY_HASH]
+    const known = hashes.filter((hash) => equalsInConstantTime(hash, secretHash)).length > 0
+    const org = application && maps.org(application.org_id)
+    if (!known || !application || application.disabled || !org) return { kind: 'unknown' }
+    return org.suspended ? { kind: 'suspended' } : { kind: 'good', application }
+  },
+})
+
+/** Compared with where there is no client, so that an unknown id takes as long as a wrong secret. */
+const DUMMY_HASH = '0'.repeat(64)
+
+/** Hashes of the secrets that open an application: the newest, and the one before it while the overlap lasts. */
+export const activeSecretHashes = (
+  { secret_hashes, previous_secret_until }: Application,
+  nowMs: number,
+): readonly string[] =>
+  previous_secret_until > nowMs ? secret_hashes.slice(0, 2) : secret_hashes.slice(0, 1)
+
+const toLookup = (org: Org, credential: Omit<Principal, 'orgId' | 'plan'>): CredentialLookup =>
+  org.suspended
+    ? { kind: 'suspended' }
+    : {
+        kind: 'good',
+        principal: {
+          ...credential,
+          orgId: org.org_id,
+          plan: isPlanName(org.plan) ? org.plan : 'free',
+        },
+      }

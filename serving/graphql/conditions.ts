@@ -1,0 +1,87 @@
+import type { Cube, Leaf, Tree } from '../../schemas/cubes/types.ts'
+import { isLeaf, isTwoShapes } from '../../schemas/cubes/types.ts'
+import { type CubePaths, leafAt } from './cube-paths.ts'
+import type { Condition, Operator } from './selection.ts'
+
+/** A filter argument after coercion. */
+export type CoercedInput = Readonly<Record<string, unknown>>
+
+const CANONICAL_OPERATORS: Readonly<Record<string, Operator>> = {
+  gte: 'ge',
+  lte: 'le',
+  eq: 'is',
+  ne: 'not',
+}
+const NEGATIVE_OPERATORS: ReadonlySet<Operator> = new Set([
+  'not',
+  'notIn',
+  'notLike',
+  'notIncludes',
+  'notLikeCaseInsensitive',
+  'notIncludesCaseInsensitive',
+])
+
+const comparison = (path: string, leaf: Leaf, name: string, value: unknown): Condition => ({
+  kind: 'compare',
+  path,
+  leaf,
+  operator: CANONICAL_OPERATORS[name] ?? (name as Operator),
+  value,
+})
+
+interface FilterLevel {
+  readonly tree: Tree
+  readonly path: string
+  /** Leaf form of a field with two shapes. */
+  readonly own?: Leaf
+}
+
+const parseConditions = (given: CoercedInput, level: FilterLevel): readonly Condition[] =>
+  Object.entries(given).flatMap(([name, value]): readonly Condition[] => {
+    if (name === 'any') {
+      const branches = (value as readonly CoercedInput[]).map((branch) =>
+        allOf(parseConditions(branch, level)),
+      )
+      return branches.length > 0 ? [{ kind: 'any', of: branches }] : []
+    }
+    const node = level.tree[name]
+    if (!node) return level.own ? [comparison(level.path, level.own, name, value)] : []
+    const path = level.path === '' ? name : `${level.path}.${name}`
+    if (isLeaf(node)) return parseOperators(path, node, value as CoercedInput)
+    if (!isTwoShapes(node)) return parseConditions(value as CoercedInput, { tree: node, path })
+    const own = node.tree[node.leaf]
+    return parseConditions(value as CoercedInput, {
+      tree: node.tree,
+      path,
+      ...(own && isLeaf(own) && { own }),
+    })
+  })
+
+const parseOperators = (path: string, leaf: Leaf, given: CoercedInput): readonly Condition[] =>
+  Object.entries(given).map(([name, value]) => comparison(path, leaf, name, value))
+
+const allOf = (of: readonly Condition[]): Condition => ({ kind: 'all', of })
+
+/** The condition of a `where` or `if` argument. */
+export const parseCondition = (cube: Cube, given: CoercedInput | undefined): Condition =>
+  allOf(given ? parseConditions(given, { tree: cube.dimensions, path: '' }) : [])
+
+/** A selector over several paths: either side for positive operators, neither side for negative ones. */
+export const selectorCondition = (
+  paths: CubePaths,
+  targets: readonly string[],
+  given: CoercedInput,
+): Condition =>
+  allOf(
+    Object.entries(given).map(([name, value]): Condition => {
+      const of = targets.map((path) => comparison(path, leafAt(paths, path), name, value))
+      const operator = CANONICAL_OPERATORS[name] ?? (name as Operator)
+      return { kind: NEGATIVE_OPERATORS.has(operator) ? 'all' : 'any', of }
+    }),
+  )
+
+/** True when a path is named anywhere in a condition. */
+export const mentionsPath = (condition: Condition, path: string): boolean =>
+  condition.kind === 'compare'
+    ? condition.path === path
+    : condition.of.some((inner) => mentionsPath(inner, path))

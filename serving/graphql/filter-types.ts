@@ -1,0 +1,84 @@
+import {
+  GraphQLBoolean,
+  GraphQLInputObjectType,
+  type GraphQLInputType,
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLString,
+} from 'graphql'
+import type { LeafType } from '../../schemas/cubes/types.ts'
+import { DateTimeType, DecimalType, FloatType, IntType } from './scalars.ts'
+
+const operatorInputFields = (
+  type: GraphQLInputType,
+  single: readonly string[],
+  lists: readonly string[],
+): Record<string, { readonly type: GraphQLInputType }> => ({
+  ...Object.fromEntries(single.map((name) => [name, { type }])),
+  ...Object.fromEntries(
+    lists.map((name) => [name, { type: new GraphQLList(new GraphQLNonNull(type)) }]),
+  ),
+  isNull: { type: GraphQLBoolean },
+})
+
+const COMPARISONS = ['eq', 'ne', 'gt', 'ge', 'gte', 'lt', 'le', 'lte'] as const
+const STRING_OPERATORS = [
+  'is',
+  'not',
+  'like',
+  'notLike',
+  'includes',
+  'notIncludes',
+  'startsWith',
+  'endsWith',
+  'likeCaseInsensitive',
+  'notLikeCaseInsensitive',
+  'includesCaseInsensitive',
+  'notIncludesCaseInsensitive',
+  'startsWithCaseInsensitive',
+] as const
+
+const FIELDS_BY_FILTER_TYPE: Readonly<Record<string, ReturnType<typeof operatorInputFields>>> = {
+  StringFilter: operatorInputFields(GraphQLString, STRING_OPERATORS, ['in', 'notIn']),
+  IntFilter: operatorInputFields(IntType, COMPARISONS, ['in', 'notIn']),
+  FloatFilter: operatorInputFields(FloatType, COMPARISONS, ['in', 'notIn']),
+  DecimalFilter: operatorInputFields(DecimalType, COMPARISONS, ['in', 'notIn']),
+  BoolFilter: operatorInputFields(GraphQLBoolean, ['is', 'eq'], []),
+  DateTimeFilter: operatorInputFields(
+    DateTimeType,
+    ['is', 'not', 'since', 'till', 'after', 'before'],
+    ['between', 'in', 'notIn'],
+  ),
+}
+
+const FILTER_TYPE_BY_LEAF: Readonly<Record<LeafType, string>> = {
+  String: 'StringFilter',
+  Int: 'IntFilter',
+  Float: 'FloatFilter',
+  Boolean: 'BoolFilter',
+  DateTime: 'DateTimeFilter',
+  Date: 'DateTimeFilter',
+}
+
+/** Operators of a leaf, as fields of an input type. */
+export const operatorFields = (type: LeafType): ReturnType<typeof operatorInputFields> =>
+  FIELDS_BY_FILTER_TYPE[FILTER_TYPE_BY_LEAF[type]] ?? {}
+
+/** The filter types by name; one set per schema. */
+export const createFilterTypes = (): Readonly<Record<string, GraphQLInputObjectType>> =>
+  Object.fromEntries(
+    Object.entries(FIELDS_BY_FILTER_TYPE).map(([name, fields]) => [
+      name,
+      new GraphQLInputObjectType({ name, fields }),
+    ]),
+  )
+
+/** The filter type of a leaf. */
+export const filterTypeOf = (
+  types: Readonly<Record<string, GraphQLInputObjectType>>,
+  type: LeafType,
+): GraphQLInputObjectType => {
+  const found = types[FILTER_TYPE_BY_LEAF[type]]
+  if (!found) throw new Error(`no filter for ${type}`)
+  return found
+}

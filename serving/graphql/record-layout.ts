@@ -1,0 +1,74 @@
+import type { Leaf } from '../../schemas/cubes/types.ts'
+import type { Field, ValueField } from './selection.ts'
+
+/** How a value of the engine becomes a value of the answer. */
+export type ValueFormat = 'as-is' | 'time' | 'date' | 'boolean' | 'units'
+
+/** One value of a record: its SQL, and with `units` the SQL of the decimal places. */
+export interface OutputColumn {
+  readonly sql: string
+  readonly printer: ValueFormat
+  readonly places?: string
+}
+
+/** Text around the values of a record, and which columns they are. */
+export interface RecordLayout {
+  /** Expressions of the SELECT list. */
+  readonly columns: readonly string[]
+  /** One more than `slots`: before the first value, between two, after the last. */
+  readonly literals: readonly string[]
+  readonly slots: readonly {
+    readonly column: number
+    readonly printer: ValueFormat
+    readonly places: number
+  }[]
+}
+
+const FORMAT_BY_TYPE: Readonly<Record<Leaf['type'], ValueFormat>> = {
+  String: 'as-is',
+  Int: 'as-is',
+  Float: 'as-is',
+  Boolean: 'boolean',
+  DateTime: 'time',
+  Date: 'date',
+}
+
+/** A value of a leaf's type. */
+export const outputColumn = (sql: string, { type }: Pick<Leaf, 'type'>): OutputColumn => ({
+  sql,
+  printer: FORMAT_BY_TYPE[type],
+})
+
+/** The shape of a record with the names and the nesting of the query. Names are GraphQL names, so they need no escape. */
+export const createRecordLayout = (
+  fields: readonly Field[],
+  output: (field: ValueField) => OutputColumn,
+): RecordLayout => {
+  const columns = new Map<string, number>()
+  const literals: string[] = []
+  const slots: { column: number; printer: ValueFormat; places: number }[] = []
+  let text = ''
+  const columnOf = (sql: string): number => {
+    const known = columns.get(sql) ?? columns.size
+    columns.set(sql, known)
+    return known
+  }
+  const write = (inner: readonly Field[]): void => {
+    text += '{'
+    for (const [index, field] of inner.entries()) {
+      text += `${index > 0 ? ',' : ''}"${field.key}":`
+      if (field.kind === 'group') write(field.fields)
+      else if (field.kind === 'typename') text += `"${field.name}"`
+      else {
+        const { sql, printer, places } = output(field)
+        literals.push(text)
+        text = ''
+        slots.push({ column: columnOf(sql), printer, places: places ? columnOf(places) : -1 })
+      }
+    }
+    text += '}'
+  }
+  write(fields)
+  literals.push(text)
+  return { columns: [...columns.keys()], literals, slots }
+}

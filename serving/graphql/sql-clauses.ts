@@ -1,0 +1,101 @@
+import { chainRow } from '../../schemas/chains.ts'
+import type { Leaf } from '../../schemas/cubes/types.ts'
+import { compileCondition } from './compile-condition.ts'
+import {
+  createQueryParameters,
+  type QueryParameters,
+  TIME_PARAMETER_TYPE,
+} from './query-parameters.ts'
+import { formatBoundTime } from './scalars.ts'
+import type { CubeSelection } from './selection.ts'
+
+const DAY_MS = 86_400_000
+
+/** What the parts of one statement share. */
+export interface StatementContext {
+  readonly selection: CubeSelection
+  readonly binder: QueryParameters
+  readonly hex: boolean
+  readonly lookups: Set<string>
+  /** SQL of a leaf; notes the lookup it needs. */
+  readonly use: (leaf: Leaf) => string
+}
+
+/** An empty statement for a selection. */
+export const createStatement = (selection: CubeSelection): StatementContext => {
+  const lookups = new Set<string>()
+  return {
+    selection,
+    binder: createQueryParameters(),
+    hex: selection.chains.every((chain) => chainRow(chain)?.vm === 'evm'),
+    lookups,
+    use: (leaf) => {
+      if (leaf.needs) lookups.add(leaf.needs)
+      return leaf.sql
+    },
+  }
+}
+
+const WATERMARK_SQL = `ifNull((SELECT argMax(hot_from, _ver) FROM {chain}_chain_state WHERE key = 'rollup'), toDateTime(0, 'UTC'))`
+
+/** FROM of a selection: the cube's source on each chain, with the lookups that its leaves need. */
+export const fromClause = ({ selection, lookups }: StatementContext): string => {
+  const { cube, chains, aggregates } = selection
+  const watermark = aggregates === 'no' ? `toDateTime(0, 'UTC')` : WATERMARK_SQL
+  const on = (text: string): readonly string[] =>
+    chains.map((chain) => text.replaceAll('{watermark}', watermark).replaceAll('{chain}', chain))
+  const union = (parts: readonly string[]): string => `(${parts.join(' UNION ALL ')})`
+  const sources = on(cube.source)
+  const [only = ''] = sources
+  const united = sources.length > 1 ? union(sources.map((text) => `SELECT * FROM ${text}`)) : only
+  const source = united.startsWith('(') ? `${united} AS t` : united
+  const joins = [...lookups].map((name) => {
+    const { key = '' } = cube.lookups[name] ?? {}
+    const tokens = on(
+      `SELECT '{chain}' AS ${name}_chain, token_address AS ${name}_key, symbol AS ${name}_symbol, name AS ${name}_name, decimals AS ${name}_places FROM {chain}_tokens FINAL`,
+    )
+    const chain = cube.chainColumn ? ` AND ${name}_chain = ${cube.chainColumn}` : ''
+    return ` LEFT ANY JOIN ${union(tokens)} AS ${name} ON ${name}_key = ${key}${chain}`
+  })
+  return source + joins.join('')
+}
+
+/** WHERE of a selection, the window of its dataset included. */
+export const whereClause = (statement: StatementContext, nowMs: number): string => {
+  const { selection, binder } = statement
+  const { cube, dataset } = selection
+  const filter = compileCondition(selection.where, statement)
+  if (dataset === 'combined' || cube.timeless) return filter
+  const edge = binder.bind(formatBoundTime(nowMs - DAY_MS), TIME_PARAMETER_TYPE)
+  return `(${filter}) AND ${cube.time} ${dataset === 'realtime' ? '>' : '<='} ${edge}`
+}
+
+/** LIMIT of a selection: rows per value first, then the page. */
+export const limitClause = (
+  { selection: { limit, limitBy }, binder }: StatementContext,
+  by: readonly string[],
+): string => {
+  const number = (value: number): string => binder.bind(String(value), 'UInt64')
+  const perValue = limitBy
+    ? ` LIMIT ${number(limitBy.offset)}, ${number(limitBy.count)} BY ${by.join(', ')}`
+    : ''
+  return `${perValue} LIMIT ${number(limit.count)} OFFSET ${number(limit.offset)}`
+}
+
+const sortDirection = (descending: boolean): string => (descending ? 'DESC' : 'ASC')
+
+/** ORDER BY: the keys, then what makes the order unique in the direction of the first key; an expression counts once. */
+export const orderByClause = (
+  keys: readonly { readonly sql: string; readonly descending: boolean }[],
+  unique: readonly string[],
+): string => {
+  const last = keys[0]?.descending ?? false
+  const all = [...keys, ...unique.map((sql) => ({ sql, descending: last }))]
+  const seen = new Set<string>()
+  const parts = all.flatMap(({ sql, descending }) => {
+    if (seen.has(sql)) return []
+    seen.add(sql)
+    return [`${sql} ${sortDirection(descending)}`]
+  })
+  return parts.length > 0 ? ` ORDER BY ${parts.join(', ')}` : ''
+}

@@ -1,0 +1,39 @@
+import { activityRoutes } from './activities.ts'
+import { blockchainRoutes } from './blockchains.ts'
+import type { ChainRoute } from './chain-route.ts'
+import { devTokenRoutes } from './dev-tokens.ts'
+import { dexPoolRoutes } from './dex-pools.ts'
+import { dexScreenerRoutes } from './dex-screener.ts'
+import { liquiditySnapshotRoutes } from './liquidity-snapshots.ts'
+import { netWorthRoutes } from './net-worth.ts'
+import { netWorthHistoryRoutes } from './net-worth-history.ts'
+import { rankingRoutes } from './rankings.ts'
+import { tokenDetailRoutes } from './token-details.ts'
+import { tokenHistoryRoutes } from './token-history.ts'
+import { tokenLookupRoutes } from './token-lookup.ts'
+import { tokenMetadataRoutes } from './token-metadata.ts'
+import { tokenTraderRoutes } from './token-traders.ts'
+import { tradeRoutes } from './trades.ts'
+import { walletHistoryRoutes } from './wallet-history.ts'
+import { walletPnlRoutes } from './wallet-pnl.ts'
+
+/** Every route under `:chain`, by family. A route is one row of its family's file. */
+export const allChainRoutes: readonly ChainRoute[] = [
+  ...blockchainRoutes,
+  ...tokenLookupRoutes,
+  ...tokenMetadataRoutes,
+  ...devTokenRoutes,
+  ...tokenHistoryRoutes,
+  ...tokenDetailRoutes,
+  ...dexPoolRoutes,
+  ...liquiditySnapshotRoutes,
+  ...rankingRoutes,
+  ...tokenTraderRoutes,
+  ...tradeRoutes,
+  ...activityRoutes,
+  ...walletPnlRoutes,
+  ...netWorthRoutes,
+  ...netWorthHistoryRoutes,
+  ...walletHistoryRoutes,
+  ...dexScreenerRoutes,
+]

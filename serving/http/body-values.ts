@@ -1,0 +1,57 @@
+import { decimalText, unitsText } from '../../core/amounts.ts'
+import { type TokenName, tokenNamesQuery } from '../queries/token-names.ts'
+import type { ChainRequest } from './chain-route.ts'
+
+/** Values of REST bodies from the values of rows. */
+
+/** A double as text, null when it is not known. */
+export const numberTextOrNull = (value: number | null): string | null =>
+  value === null || !Number.isFinite(value) ? null : decimalText(value)
+
+/** For fields that stock clients require as text: "0" when it is not known. */
+export const requiredText = (value: string | null): string => value ?? '0'
+
+/** Base units as token units; with unknown decimals null. */
+export const unitsOrNull = (raw: string | null, decimals: number | null): string | null =>
+  raw === null || decimals === null ? null : unitsText(BigInt(raw), decimals)
+
+/** Text, null when it is empty. */
+export const textOrNull = (text: string): string | null => (text === '' ? null : text)
+
+/** A quotient, null when either side is unknown or the divisor 0. */
+export const ratioOrNull = (one: number | null, other: number | null): number | null =>
+  one === null || other === null || other === 0 ? null : one / other
+
+/** A product, null when either side is unknown. */
+export const productOrNull = (one: number | null, other: number | null): number | null =>
+  one === null || other === null ? null : one * other
+
+/** Text as a number, null stays null. */
+export const numberOrNull = (text: string | null): number | null =>
+  text === null ? null : Number(text)
+
+/** `2026-02-09 08:05:12.345000+00:00`: times that are text. */
+export const formatTime = (ms: number): string =>
+  `${new Date(ms).toISOString().replace('T', ' ').replace('Z', '000')}+00:00`
+
+/** True unless the query says `asc`. */
+export const isDescending = (direction: string | undefined): boolean =>
+  direction?.toLowerCase() !== 'asc'
+
+/** The words of a list parameter that is repeated or separated by commas. */
+export const splitList = (list: readonly string[] = []): readonly string[] =>
+  list
+    .flatMap((text) => text.split(','))
+    .map((text) => text.trim())
+    .filter((text) => text !== '')
+
+/** Names of tokens by address; unknown ones are missing. */
+export const readTokenNames = async (
+  { chain, rows }: Pick<ChainRequest<object, object>, 'chain' | 'rows'>,
+  addresses: readonly string[],
+): Promise<ReadonlyMap<string, TokenName>> => {
+  const wanted = [...new Set(addresses)]
+  if (wanted.length === 0) return new Map()
+  const names = await rows<TokenName>(tokenNamesQuery(chain.id, wanted))
+  return new Map(names.map((row) => [row.token_address, row]))
+}

@@ -1,0 +1,217 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { Codec } from '../../core/codec/contract.ts'
+import { Fault } from '../../core/errors.ts'
+import type { Metrics } from '../../core/ops/metrics.ts'
+import { Success } from '../../schemas/api/common.ts'
+import {
+  AttemptListQuery,
+  ResendParams,
+  type WebhookAttemptBody,
+  WebhookAttemptList,
+  WebhookMessageBody,
+  WebhookMessageParams,
+  WebhookParams,
+} from '../../schemas/api/webhook.ts'
+import { globalTopic } from '../../schemas/topics.ts'
+import type { Cursors } from '../queries/cursors-and-pages.ts'
+import type { ReadStore } from '../queries/limited-reads.ts'
+import {
+  type AttemptRow,
+  type AttemptSearch,
+  attemptsQuery,
+  type MessageRow,
+  messageQuery,
+} from '../queries/webhook-attempts.ts'
+import type { EndpointApi } from '../webhooks/endpoint-api.ts'
+import type { EndpointStore } from '../webhooks/endpoint-store.ts'
+import { createLimitedReader, type QueryReader } from './query-limiter.ts'
+import { pricedRoute } from './routing.ts'
+import { requireOwner } from './webhooks.ts'
+
+/** What the log of webhooks is read from. */
+interface LimitedDeps {
+  readonly resource: EndpointApi
+  readonly store: EndpointStore
+  readonly codec: Codec
+  readonly warehouse: QueryReader
+  readonly nowMs: () => number
+  readonly cursors: Cursors
+}
+
+const READ_SCOPES = ['webhook.read']
+const WRITE_SCOPES = ['webhook.write']
+/** The last time that a date can hold. Source: ECMA-262, time values. */
+const MAX_DATE_MS = 8_640_000_000_000_000
+const CursorPayload = Type.Object(
+  {
+    atMs: Type.Integer({ minimum: 0, maximum: MAX_DATE_MS }),
+    id: Type.String({ maxLength: 64 }),
+  },
+  { additionalProperties: false },
+)
+
+/** The same as it is given: with the store, of which each caller gets a share. */
+export type WebhookAttemptDeps = Omit<LimitedDeps, 'warehouse'> & {
+  readonly warehouse: ReadStore
+  readonly metrics: Pick<Metrics, 'queryRejected'>
+}
+
+/** Attempts and messages, and sending one again by hand. */
+export const webhookAttemptRoutes =
+  (given: WebhookAttemptDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const deps = { ...given, warehouse: createLimitedReader(given.warehouse, given.metrics) }
+    app.get(
+      '/webhook/endpoint/:id/attempt',
+      {
+        schema: {
+          summary: 'Attempts of an endpoint, newest first',
+          tags: ['webhook'],
+          params: WebhookParams,
+          querystring: AttemptListQuery,
+          response: { 200: WebhookAttemptList },
+        },
+        config: pricedRoute('GET /webhook/endpoint/:id/attempt', READ_SCOPES),
+      },
+      async (request) => {
+        const { endpoint_id: id } = deps.resource.read(requireOwner(request), request.params.id)
+        const wish = { ...request.query, endpointIds: [id] }
+        return readAttemptPage(deps, wish, ['attempts of endpoint', id])
+      },
+    )
+    app.get(
+      '/webhook/message/:msgId/attempt',
+      {
+        schema: {
+          summary: "Attempts of a message at the organization's endpoints, newest first",
+          tags: ['webhook'],
+          params: WebhookMessageParams,
+          querystring: AttemptListQuery,
+          response: { 200: WebhookAttemptList },
+        },
+        config: pricedRoute('GET /webhook/message/:msgId/attempt', READ_SCOPES),
+      },
+      async (request) => {
+        const { orgId } = requireOwner(request)
+        const own = deps.store.ofOrg(orgId)
+        const endpointIds = own.map(({ endpoint_id }) => endpoint_id)
+        const { msgId: messageId } = request.params
+        const wish = { ...request.query, endpointIds, messageId }
+        return readAttemptPage(deps, wish, ['attempts of message', orgId, messageId])
+      },
+    )
+    app.get(
+      '/webhook/message/:msgId',
+      {
+        schema: {
+          summary: 'A message with its body',
+          tags: ['webhook'],
+          params: WebhookMessageParams,
+          response: { 200: WebhookMessageBody },
+        },
+        config: pricedRoute('GET /webhook/message/:msgId', READ_SCOPES),
+      },
+      async ({ params }) => {
+        const { id, channel, body, event_ms, created_ms } = await requireMessage(deps, params.msgId)
+        const times = { timestamp: toIsoTime(event_ms), createdAt: toIsoTime(created_ms) }
+        return { id, channel, payload: body, ...times }
+      },
+    )
+    app.post(
+      '/webhook/message/:msgId/endpoint/:id/resend',
+      {
+        schema: {
+          summary: 'Sends a message once more; a failure is not repeated',
+          tags: ['webhook'],
+          params: ResendParams,
+          response: { 200: Success },
+        },
+        config: pricedRoute('POST /webhook/message/:msgId/endpoint/:id/resend', WRITE_SCOPES),
+      },
+      async (request) => {
+        const { endpoint_id: id } = deps.resource.read(requireOwner(request), request.params.id)
+        await resendMessage(deps, await requireMessage(deps, request.params.msgId), id)
+        return { success: true }
+      },
+    )
+  }
+
+const toIsoTime = (ms: string | number): string => new Date(Number(ms)).toISOString()
+
+const requireMessage = async ({ warehouse }: LimitedDeps, id: string): Promise<MessageRow> => {
+  const { rows } = await warehouse.query<MessageRow>(messageQuery(id))
+  if (!rows[0]) throw new Fault('WEBHOOK_MESSAGE_NOT_FOUND')
+  return rows[0]
+}
+
+const resendMessage = async (
+  { store, codec, nowMs }: LimitedDeps,
+  { id: message_id, channel, body, event_ms }: MessageRow,
+  endpointId: string,
+): Promise<void> => {
+  await store.publish(() => {
+    const endpoint = store.get(endpointId)
+    if (!endpoint || endpoint.disabled) {
+      throw new Fault('CONFLICT', 'The endpoint is disabled', { reason: 'disabled' })
+    }
+    const { endpoint_id, org_id, enabled_at } = endpoint
+    const at = nowMs()
+    const value = codec.encode('webhook.Delivery', {
+      message_id,
+      endpoint_id,
+      org_id,
+      channel,
+      body,
+      enabled_at,
+      event_time: Number(event_ms),
+      queued_at: at,
+      due_at: at,
+      trigger: 'manual',
+      attempt: 1,
+    })
+    return [{ topic: globalTopic('webhookOutbox'), key: endpoint_id, value }]
+  })
+}
+
+interface AttemptPageRequest extends Pick<AttemptSearch, 'endpointIds' | 'messageId' | 'status'> {
+  readonly limit?: number
+  readonly cursor?: string
+}
+
+/** `list` names the list whatever endpoints the organization has by now: a cursor outlives a new one. */
+const readAttemptPage = async (
+  { warehouse, cursors }: LimitedDeps,
+  { limit = 20, cursor, ...search }: AttemptPageRequest,
+  list: readonly string[],
+) => {
+  const codec = cursors(CursorPayload, [...list, search.status ?? ''])
+  const before = cursor === undefined ? undefined : codec.decode(cursor)
+  const { rows } = await warehouse.query<AttemptRow>(
+    attemptsQuery({ ...search, ...(before && { before }), rows: limit + 1 }),
+  )
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  const hasMore = rows.length > limit
+  const data = shown.map(attemptBody)
+  const nextCursor = hasMore && last ? codec.encode({ atMs: Number(last.at_ms), id: last.id }) : ''
+  return { data, items: data, nextCursor, hasMore }
+}
+
+const attemptBody = (row: AttemptRow): WebhookAttemptBody => ({
+  id: row.id,
+  msgId: row.message_id,
+  endpointId: row.endpoint_id,
+  channel: row.channel,
+  url: row.url,
+  status: row.status,
+  responseStatusCode: row.response_status,
+  response: row.response,
+  responseDurationMs: row.duration_ms,
+  errorKind: row.error_kind || null,
+  error: row.error || null,
+  triggerType: row.trigger,
+  attemptNumber: row.attempt,
+  timestamp: toIsoTime(row.at_ms),
+  nextAttempt: Number(row.next_ms) > 0 ? toIsoTime(row.next_ms) : null,
+})

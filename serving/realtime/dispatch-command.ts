@@ -1,0 +1,74 @@
+import { validateBody } from './command-fields.ts'
+import { connect, refresh } from './connect-commands.ts'
+import { history } from './history-command.ts'
+import {
+  CLOSE_FRAMES,
+  COMMAND_BURST,
+  type Command,
+  FLOOD_DEBT,
+  formatError,
+  formatReply,
+  LEGACY_PONG_FRAME,
+  type Method,
+  PROTOCOL_ERRORS,
+  type ProtocolError,
+} from './protocol.ts'
+import {
+  type CommandHandler,
+  type CommandResult,
+  replyWithError,
+  type Session,
+  type SessionEnv,
+} from './session.ts'
+import { subscribe, unsubscribe } from './subscribe-commands.ts'
+
+/** Commands that a connection may send each second once its burst is used. */
+const COMMANDS_PER_SECOND = 50
+
+/** Runs one command: the next session, at most one reply, and what the shell must do. */
+export const runCommand = (before: Session, command: Command, world: SessionEnv): CommandResult => {
+  if (before.phase === 'rejected') return { session: before }
+  const session = { ...before, bucket: takeCommandToken(before.bucket, world.nowMs) }
+  if (session.bucket.tokens < -FLOOD_DEBT) return { session, close: CLOSE_FRAMES.tooManyRequests }
+  const tooMany = session.bucket.tokens < 0
+  if (command.kind === 'legacy-ping') {
+    return tooMany ? { session } : { session, reply: LEGACY_PONG_FRAME }
+  }
+  if (command.kind === 'pong') return { session }
+  if (session.phase === 'fresh' && !(command.kind === 'call' && command.method === 'connect')) {
+    return { session, close: CLOSE_FRAMES.badRequest }
+  }
+  if (command.kind === 'send') return { session }
+  if (tooMany) return { session, reply: formatError(command.id, PROTOCOL_ERRORS.tooManyRequests) }
+  const body = validateBody(command.method, command.body)
+  if (body !== undefined) return HANDLERS[command.method](session, { ...command, body }, world)
+  if (CREDENTIAL_METHODS.has(command.method)) return { session, close: CLOSE_FRAMES.badRequest }
+  return replyWithError(session, command, PROTOCOL_ERRORS.badRequest)
+}
+
+/** A connection whose credential cannot be read has nothing to go on with. */
+const CREDENTIAL_METHODS: ReadonlySet<Method> = new Set(['connect', 'refresh'])
+
+const takeCommandToken = (bucket: Session['bucket'], nowMs: number): Session['bucket'] => {
+  const back = (Math.max(0, nowMs - bucket.atMs) / 1_000) * COMMANDS_PER_SECOND
+  return { tokens: Math.min(COMMAND_BURST, bucket.tokens + back) - 1, atMs: nowMs }
+}
+
+const alwaysError =
+  (error: ProtocolError): CommandHandler =>
+  (session, call) =>
+    replyWithError(session, call, error)
+
+const HANDLERS: Readonly<Record<Exclude<Method, 'send'>, CommandHandler>> = {
+  connect,
+  subscribe,
+  unsubscribe,
+  refresh,
+  history,
+  ping: (session, { id }) => ({ session, reply: formatReply(id, 'ping') }),
+  publish: alwaysError(PROTOCOL_ERRORS.permissionDenied),
+  presence: alwaysError(PROTOCOL_ERRORS.notAvailable),
+  presence_stats: alwaysError(PROTOCOL_ERRORS.notAvailable),
+  rpc: alwaysError(PROTOCOL_ERRORS.notAvailable),
+  sub_refresh: alwaysError(PROTOCOL_ERRORS.notAvailable),
+}

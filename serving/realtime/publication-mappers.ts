@@ -1,0 +1,329 @@
+import { unitsText } from '../../core/amounts.ts'
+import { SOCIAL_KEYS, type StatStem } from '../../schemas/channel-keys.ts'
+import { channelRow } from '../../schemas/channels.ts'
+import type {
+  BalanceEvents,
+  DexPoolEvents,
+  Launch,
+  TokenEvent,
+  TokenEvents,
+  TokenHoldingEvents,
+  TokenMarketCapEvents,
+  TradeStatEvent,
+  TradeStatEvents,
+  WalletTokenPnlEvents,
+} from '../../schemas/wire.ts'
+import { streamSubject } from './channel-name.ts'
+import type { Payload, Publication, PublishContext } from './publication.ts'
+
+/** One event as a stream of this file carries it; `payload` is only made when somebody wants it. */
+interface PublicationItem {
+  readonly address: string
+  readonly index: number
+  readonly retraction?: boolean
+  readonly payload: () => Payload
+}
+
+const toPublications = (
+  prefix: string,
+  desk: PublishContext,
+  items: readonly PublicationItem[],
+): readonly Publication[] => {
+  const row = channelRow(prefix)
+  return items.flatMap(({ address, index, retraction = false, payload }) => {
+    const subject = streamSubject(prefix, desk.chain, address)
+    if (!desk.wanted(subject, row, address)) return []
+    return [{ row, subject, address, payload: payload(), index, retraction, bucketMs: 0 }]
+  })
+}
+
+const tokenUnits = (raw: string, decimals: number | null | undefined): string =>
+  raw === '' || decimals === null || decimals === undefined || decimals < 0
+    ? ''
+    : unitsText(BigInt(raw), decimals)
+
+const windowPayload = (event: TradeStatEvent): Payload => {
+  const stems: Readonly<Record<StatStem, string | number>> = {
+    b: event.buys,
+    s: event.sells,
+    be: event.buyers,
+    se: event.sellers,
+    tr: event.buys + event.sells,
+    bviu: event.buy_volume_in_usd,
+    sviu: event.sell_volume_in_usd,
+    p: event.close_in_usd,
+    oiu: event.open_in_usd,
+    ciu: event.close_in_usd,
+    vpc: event.volume_change_ratio,
+    dpc: event.programs,
+    pc: event.pools,
+    liq: event.liquidity_in_usd,
+    lpc: event.liquidity_change_ratio,
+  }
+  return Object.fromEntries(
+    Object.entries(stems).map(([stem, value]) => [`${stem}${event.resolution}`, value]),
+  )
+}
+
+/** Publications of one record of `{c}.trade-stats`: all windows of a token in one object. */
+export const statPublications = (
+  { events }: TradeStatEvents,
+  desk: PublishContext,
+): readonly Publication[] => {
+  const tokens = [...new Set(events.map(({ token_address: token }) => token))]
+  const items = tokens.map((address, index): PublicationItem => {
+    const windows = events.filter(({ token_address: token }) => token === address)
+    const payload = (): Payload => ({
+      a: address,
+      t: Math.max(...windows.map(({ timestamp }) => Number(timestamp))),
+      p: windows.find(({ close_in_usd: close }) => Number(close) > 0)?.close_in_usd,
+      ...Object.assign({}, ...windows.map(windowPayload)),
+    })
+    return { address, index, payload }
+  })
+  return toPublications('dex-token-stats', desk, items)
+}
+
+/** Publications of one record of `{c}.token-holdings`, whose last event is the current state; amounts in token units. */
+export const holdingPublications = (
+  { events }: TokenHoldingEvents,
+  desk: PublishContext,
+): readonly Publication[] =>
+  toPublications(
+    'dex-token-holding',
+    desk,
+    events.slice(-1).map((event, index) => ({
+      address: event.token_address,
+      index,
+      payload: () => {
+        const decimals = desk.nameOf(event.token_address)?.decimals
+        return {
+          a: event.token_address,
+          h: event.holders,
+          t10a: tokenUnits(event.top10_amount, decimals),
+          t100a: tokenUnits(event.top100_amount, decimals),
+          t10h: event.top10_holders,
+          t100h: event.top100_holders,
+          t10r: event.top10_ratio,
+          t100r: event.top100_ratio,
+          ch: event.creators_count,
+          ca: tokenUnits(event.creators_amount, decimals),
+          cr: event.creators_ratio,
+          ts: event.timestamp,
+        }
+      },
+    })),
+  )
+
+const launchPayload = (launch: Launch | null): Payload | undefined =>
+  launch === null
+    ? undefined
+    : {
+        pa: launch.program_address,
+        pf: launch.protocol_family,
+        pn: launch.protocol_name,
+      }
+
+const linksPayload = (links: Readonly<Record<string, string>> = {}): Payload | undefined => {
+  const known = Object.entries(SOCIAL_KEYS).flatMap(([key, { long }]) => {
+    const link = links[long]
+    return link === undefined || link === '' ? [] : [[key, link] as const]
+  })
+  return known.length === 0 ? undefined : Object.fromEntries(known)
+}
+
+const tokenItems = (
+  { events }: TokenEvents,
+  fields: (event: TokenEvent) => Payload,
+  retraction: boolean,
+): readonly PublicationItem[] =>
+  events.flatMap((event, index) => {
+    const { token } = event
+    if (token === null) return []
+    const payload = (): Payload => ({
+      a: token.address,
+      n: token.name,
+      s: token.symbol,
+      dec: token.decimals === -1 ? undefined : token.decimals,
+      cts: event.created_at,
+      lf: launchPayload(event.launch_from),
+      mt: launchPayload(event.migrated_to),
+      ...fields(event),
+    })
+    return [{ address: '', index, retraction, payload }]
+  })
+
+/** Publications of one record of `{c}.tokens.created`: one by one and in batches. */
+export const newTokenPublications = (
+  value: TokenEvents,
+  desk: PublishContext,
+): readonly Publication[] => {
+  const retraction = value.meta?.op === 'OP_REVERT'
+  const items = tokenItems(value, () => (retraction ? { op: 'revert' } : {}), retraction)
+  return ['dex-new-token', 'dex-new-tokens'].flatMap((prefix) =>
+    toPublications(prefix, desk, items),
+  )
+}
+
+/** Publications of one record of `{c}.token-documents`. */
+export const documentPublications = (
+  value: TokenEvents,
+  desk: PublishContext,
+): readonly Publication[] => {
+  const said = ({ token_processed: document }: TokenEvent): Payload => ({
+    iu: document?.image_url,
+    de: document?.description,
+    sm: linksPayload(document?.social_medias),
+  })
+  return toPublications('dex-new-tokens-metadata', desk, tokenItems(value, said, false))
+}
+
+/** Publications of one record of `{c}.balances.processed`; a retraction sends the balance as it is again. */
+export const balancePublications = (
+  { meta, events }: BalanceEvents,
+  desk: PublishContext,
+): readonly Publication[] => {
+  const reverted = meta?.op === 'OP_REVERT'
+  const items = events.flatMap((event, index): readonly PublicationItem[] => {
+    const { balance, balance_processed: processed } = event
+    if (balance === null || processed === null) return []
+    const { account_owner_address: owner, token_address: token } = balance
+    const held = reverted ? processed.owner_pre_amount : processed.owner_post_amount
+    const payload = (): Payload => ({
+      a: owner,
+      ta: token,
+      b: tokenUnits(held, balance.decimals),
+      tpiu: processed.token_price_in_usd || desk.priceOf(token),
+      t: event.block?.timestamp,
+    })
+    return [{ address: owner, index, payload }]
+  })
+  return toPublications('dex-wallet-balance', desk, items)
+}
+
+/** Publications of one record of `{c}.token-market-caps.processed`. */
+export const supplyPublications = (
+  { meta, events }: TokenMarketCapEvents,
+  desk: PublishContext,
+): readonly Publication[] =>
+  toPublications(
+    'dex-token-supply',
+    desk,
+    events.flatMap(({ market_cap: cap }, index) =>
+      cap === null
+        ? []
+        : [
+            {
+              address: cap.token_address,
+              index,
+              payload: () => ({
+                a: cap.token_address,
+                s: cap.total_supply_amount,
+                mc: cap.market_cap_in_usd,
+                mciu: cap.market_cap_in_usd,
+                ts: meta?.block_time,
+              }),
+            },
+          ],
+    ),
+  )
+
+/**
+ * Publications of one record of `{c}.dex.pools.processed`: the pool, its base token's deepest pool, and the sum over its pools; a
+ * retraction sends all three as they were before the event.
+ */
+export const poolPublications = (
+  { meta, events }: DexPoolEvents,
+  desk: PublishContext,
+): readonly Publication[] => {
+  const reverted = meta?.op === 'OP_REVERT'
+  const known = events.flatMap(({ pool, pool_processed: found, block }, index) =>
+    pool === null || found === null ? [] : [{ pool, found, index, ts: block?.timestamp }],
+  )
+  const pools = known.map(
+    ({ pool, found, index }): PublicationItem => ({
+      address: pool.address,
+      index,
+      payload: () => ({
+        a: pool.address,
+        taa: pool.token_a_address,
+        taliu: reverted
+          ? found.token_a_vault_pre_amount_in_usd
+          : found.token_a_vault_post_amount_in_usd,
+        tba: pool.token_b_address,
+        tbliu: reverted
+          ? found.token_b_vault_pre_amount_in_usd
+          : found.token_b_vault_post_amount_in_usd,
+      }),
+    }),
+  )
+  const deepest = known.flatMap(({ found, index, ts }): readonly PublicationItem[] => {
+    const max = reverted ? found.token_a_max_liquidity_before : found.token_a_max_liquidity
+    if (max === null) return []
+    const {
+      token_address: a,
+      pool_address: p,
+      liquidity_in_usd: liu,
+      liquidity_in_native: lin,
+    } = max
+    return [{ address: a, index, payload: () => ({ a, p, liu, lin, ts }) }]
+  })
+  const totals = known.flatMap(({ found, index, ts }): readonly PublicationItem[] => {
+    const sum = reverted ? found.token_a_liquidity_before : found.token_a_liquidity
+    if (sum === null) return []
+    const {
+      token_address: a,
+      pool_count: pc,
+      liquidity_in_usd: liu,
+      liquidity_in_native: lin,
+    } = sum
+    return [{ address: a, index, payload: () => ({ a, liu, lin, pc, ts }) }]
+  })
+  return [
+    ...toPublications('dex-pool-balance', desk, pools),
+    ...toPublications('dex-token-liquidity', desk, deepest),
+    ...toPublications('dex-token-total-liquidity', desk, totals),
+  ]
+}
+
+/** Publications of one record of `{c}.wallet-token-pnls`. */
+export const pnlPublications = (
+  { meta, events }: WalletTokenPnlEvents,
+  desk: PublishContext,
+): readonly Publication[] =>
+  toPublications(
+    'dex-wallet-token-pnl',
+    desk,
+    events.map((event, index) => ({
+      address: event.wallet_address,
+      index,
+      payload: () => ({
+        a: event.wallet_address,
+        ta: event.token_address,
+        tpiu: event.token_price_in_usd,
+        t: meta?.block_time,
+        ot: event.open_time || undefined,
+        lt: event.last_time || undefined,
+        ct: event.close_time || undefined,
+        ba: event.buy_amount,
+        baiu: event.buy_amount_in_usd,
+        bs: event.buys,
+        bs7d: event.buys_7d,
+        bs30d: event.buys_30d,
+        sa: event.sell_amount,
+        saiu: event.sell_amount_in_usd,
+        ss: event.sells,
+        ss7d: event.sells_7d,
+        ss30d: event.sells_30d,
+        hdts: event.held_duration_ms,
+        abpiu: event.average_buy_price_in_usd,
+        aspiu: event.average_sell_price_in_usd,
+        upiu: event.unrealized_profit_in_usd,
+        upr: event.unrealized_profit_ratio,
+        rpiu: event.realized_profit_in_usd,
+        rpr: event.realized_profit_ratio,
+        trpiu: event.total_realized_profit_in_usd,
+        trr: event.total_realized_profit_ratio,
+      }),
+    })),
+  )

@@ -1,0 +1,241 @@
+import { unitsNumber, unitsText, usdText } from '../../core/amounts.ts'
+import { candlesOf, seriesOf, type ToldCandle } from '../../core/candlesticks.ts'
+import type { CandleKey, ChannelKey, TradeKey } from '../../schemas/channel-keys.ts'
+import { CHANNELS, type ChannelRow, channelRow } from '../../schemas/channels.ts'
+import type { CandlestickEvents, Trade, TradeEvent, TradeEvents } from '../../schemas/wire.ts'
+import { streamSubject } from './channel-name.ts'
+
+/** Values of one payload by short key; undefined and "" are unknown and left out. */
+export interface Payload {
+  readonly [key: string]: string | number | undefined | Payload
+}
+
+/** One event as one stream carries it. */
+export interface Publication {
+  readonly row: ChannelRow
+  readonly subject: string
+  /** Token, pool, wallet or pair of the subject. */
+  readonly address: string
+  readonly payload: Payload
+  /** Index of the event in its record: the low part of the position. */
+  readonly index: number
+  /** The event was undone by a reorg. */
+  readonly retraction: boolean
+  /** Start of the candle's bucket; 0 for events. */
+  readonly bucketMs: number
+}
+
+/** Name, symbol and decimals of a token, as far as they are known; -1 = unknown decimals. */
+export interface TokenMetadata {
+  readonly name: string
+  readonly symbol: string
+  readonly decimals: number
+}
+
+/** What the mappers ask of the hub. */
+export interface PublishContext {
+  readonly chain: string
+  nameOf(token: string): TokenMetadata | undefined
+  /** Last price of a token in USD; "" = unknown. */
+  priceOf(token: string): string
+  /** True: somebody listens to a candle of the token, pool or pair. */
+  watched(address: string): boolean
+  /** False: nobody listens and nothing is kept, so the payload need not be made. */
+  wanted(subject: string, row: ChannelRow, address: string): boolean
+}
+
+/** JSON text of a payload; decimals as text or, by option, as numbers. */
+export const serializePayload = (
+  payload: Payload,
+  keys: Readonly<Record<string, ChannelKey>>,
+  numbers: 'string' | 'number',
+): string => {
+  return JSON.stringify(toJsonPayload(payload, keys, numbers))
+}
+
+type JsonPayload = { [key: string]: string | number | JsonPayload }
+
+const toJsonPayload = (
+  payload: Payload,
+  keys: Readonly<Record<string, ChannelKey>>,
+  numbers: 'string' | 'number',
+): JsonPayload => {
+  const out: JsonPayload = {}
+  for (const [key, value] of Object.entries(payload)) {
+    if (value === undefined || value === '') continue
+    if (typeof value === 'object') out[key] = toJsonPayload(value, keys[key]?.keys ?? {}, numbers)
+    else out[key] = numbers === 'number' && keys[key]?.type === 'd' ? Number(value) : value
+  }
+  return out
+}
+
+const candleChannels = (dimension: string): readonly ChannelRow[] =>
+  CHANNELS.filter(({ candle }) => candle?.dimension === dimension)
+const CANDLE_CHANNELS: Readonly<Record<string, readonly ChannelRow[]>> = {
+  CANDLESTICK_DIMENSION_TOKEN_ADDRESS: candleChannels('CANDLESTICK_DIMENSION_TOKEN_ADDRESS'),
+  CANDLESTICK_DIMENSION_POOL_ADDRESS: candleChannels('CANDLESTICK_DIMENSION_POOL_ADDRESS'),
+  CANDLESTICK_DIMENSION_PAIR: candleChannels('CANDLESTICK_DIMENSION_PAIR'),
+}
+
+/** Publications of one record of `{c}.candlesticks`. A candle without a price in the unit is not published. */
+export const candlePublications = (
+  message: CandlestickEvents,
+  desk: PublishContext,
+): readonly Publication[] => {
+  const publications: Publication[] = []
+  for (const [index, event] of message.events.entries()) {
+    let candles: readonly ToldCandle[] | undefined
+    for (const series of seriesOf(event)) {
+      if (!desk.watched(series.address)) continue
+      candles ??= candlesOf(event)
+      for (const row of CANDLE_CHANNELS[series.dimension] ?? []) {
+        for (const candle of candles) {
+          const publication = candlePublication(
+            { candle, row, address: series.address, index },
+            desk,
+          )
+          if (publication !== undefined) publications.push(publication)
+        }
+      }
+    }
+  }
+  return publications
+}
+
+interface CandleTarget {
+  readonly candle: ToldCandle
+  readonly row: ChannelRow
+  readonly address: string
+  readonly index: number
+}
+
+const candlePublication = (
+  { candle, row, address, index }: CandleTarget,
+  desk: PublishContext,
+): Publication | undefined => {
+  const subject = streamSubject(row.prefix, desk.chain, address, candle.resolution)
+  if (!desk.wanted(subject, row, address)) return undefined
+  const payload = candlePayload(candle, address, row.candle?.unit === 'native')
+  if (payload.o === '' && candle.trades > 0) return undefined
+  return { row, subject, address, payload, index, retraction: false, bucketMs: candle.startMs }
+}
+
+const candlePayload = (
+  candle: ToldCandle,
+  address: string,
+  native: boolean,
+): Readonly<Record<CandleKey, string | number>> => ({
+  a: address,
+  o: native ? candle.openInNative : candle.open,
+  c: native ? candle.closeInNative : candle.close,
+  h: native ? candle.highInNative : candle.high,
+  l: native ? candle.lowInNative : candle.low,
+  v: candle.volume,
+  r: candle.resolution,
+  t: candle.startMs,
+  n: candle.trades,
+})
+
+const TOKEN_TRADES_CHANNEL = channelRow('dex-trade')
+const WALLET_TRADES_CHANNEL = channelRow('dex-wallet-trade')
+
+/** Publications of one record of `{c}.dex.trades.processed`: to both tokens and to every wallet involved. */
+export const tradePublications = (
+  message: TradeEvents,
+  desk: PublishContext,
+): readonly Publication[] => {
+  const retraction = message.meta?.op === 'OP_REVERT'
+  const publications: Publication[] = []
+  for (const [index, event] of message.events.entries()) {
+    const { trade } = event
+    if (trade === null) continue
+    const base = trade.token_a_address
+    const views: readonly (readonly [row: ChannelRow, address: string, about: string])[] = [
+      [TOKEN_TRADES_CHANNEL, base, base],
+      [TOKEN_TRADES_CHANNEL, trade.token_b_address, trade.token_b_address],
+      ...tradeWallets(trade).map((wallet) => [WALLET_TRADES_CHANNEL, wallet, base] as const),
+    ]
+    let shared: SharedPayload | undefined
+    for (const [row, address, about] of views) {
+      const subject = streamSubject(row.prefix, desk.chain, address)
+      if (!desk.wanted(subject, row, address)) continue
+      shared ??= sharedPayload(event, trade, desk)
+      const payload: TradePayload = {
+        a: about,
+        t: event.block?.timestamp ?? 0,
+        k: shared.btma === about ? 'buy' : 'sell',
+        ...shared,
+        ...(retraction && { op: 'revert' }),
+      }
+      publications.push({ row, subject, address, payload, index, retraction, bucketMs: 0 })
+    }
+  }
+  return publications
+}
+
+const tradeWallets = ({
+  user_a_account_owner_address: a,
+  user_b_account_owner_address: b,
+}: Trade): readonly string[] => [a, ...(b === a ? [] : [b])].filter((wallet) => wallet !== '')
+
+type TradePayload = Readonly<Partial<Record<TradeKey, string | number>>>
+/** What every view of a trade has in common. */
+type SharedPayload = Readonly<Record<Exclude<TradeKey, 'a' | 't' | 'k' | 'op'>, string>>
+
+/** One side of a trade: amount in token units and USD, "" when unknown. */
+interface TradeSide {
+  readonly token: string
+  readonly wallet: string
+  readonly amount: string
+  readonly amountInUsd: string
+}
+
+const sharedPayload = (event: TradeEvent, trade: Trade, desk: PublishContext): SharedPayload => {
+  const prices = event.trade_processed
+  const a = tradeSide({
+    token: trade.token_a_address,
+    wallet: trade.user_a_account_owner_address,
+    raw: trade.user_a_amount,
+    decimals: trade.token_a_decimals,
+    price: prices?.token_a_price_in_usd ?? '',
+  })
+  const b = tradeSide({
+    token: trade.token_b_address,
+    wallet: trade.user_b_account_owner_address,
+    raw: trade.user_b_amount,
+    decimals: trade.token_b_decimals,
+    price: prices?.token_b_price_in_usd ?? '',
+  })
+  const [bought, sold] = trade.was_original_direction ? [b, a] : [a, b]
+  const buyName = desk.nameOf(bought.token)
+  const sellName = desk.nameOf(sold.token)
+  return {
+    ba: bought.amount,
+    sa: sold.amount,
+    baiu: bought.amountInUsd,
+    saiu: sold.amountInUsd,
+    btma: bought.token,
+    stma: sold.token,
+    btn: buyName?.name ?? '',
+    bts: buyName?.symbol ?? '',
+    stn: sellName?.name ?? '',
+    sts: sellName?.symbol ?? '',
+    bwa: bought.wallet,
+    swa: sold.wallet,
+    h: event.transaction?.signature ?? '',
+  }
+}
+
+const tradeSide = (facts: {
+  readonly token: string
+  readonly wallet: string
+  readonly raw: string
+  readonly decimals: number | null
+  readonly price: string
+}): TradeSide => {
+  const { token, wallet, raw, decimals, price } = facts
+  if (decimals === null || !/^\d+$/.test(raw)) return { token, wallet, amount: '', amountInUsd: '' }
+  const amountRaw = BigInt(raw)
+  const inUsd = price === '' ? null : unitsNumber(amountRaw, decimals) * Number(price)
+  return { token, wallet, amount: unitsText(amountRaw, decimals), amountInUsd: usdText(inUsd) }
+}

@@ -1,0 +1,126 @@
+import { type Channel, parseChannel } from './channel-name.ts'
+import { availableReadBytes, parsePosition, withBytesRead } from './history-command.ts'
+import {
+  type Body,
+  CLOSE_FRAMES,
+  formatReply,
+  formatReplyWithPublications,
+  isObject,
+  PROTOCOL_ERRORS,
+  type ProtocolError,
+} from './protocol.ts'
+import {
+  type CommandHandler,
+  replyWithError,
+  type Session,
+  type SessionEnv,
+  textOrEmpty,
+} from './session.ts'
+
+/** Subscriptions of one connection. */
+const MAX_CHANNELS = 100
+
+/** Joins a channel, with what was missed where the client comes back to a recoverable one. */
+export const subscribe: CommandHandler = (session, call, world) => {
+  const { body, id } = call
+  const literal = body.channel
+  if (body.delta !== undefined && body.delta !== '' && body.delta !== 'fossil') {
+    return { session, close: CLOSE_FRAMES.badRequest }
+  }
+  if (typeof literal !== 'string') return replyWithError(session, call, PROTOCOL_ERRORS.badRequest)
+  if (session.channels.has(literal))
+    return replyWithError(session, call, PROTOCOL_ERRORS.alreadySubscribed)
+  const channel = parseChannel(literal, world.chains)
+  if ('code' in channel) return replyWithError(session, call, channel)
+  if (requestsFilter(body)) return replyWithError(session, call, PROTOCOL_ERRORS.badRequest)
+  if (session.channels.size >= MAX_CHANNELS)
+    return replyWithError(session, call, PROTOCOL_ERRORS.limitExceeded)
+  const retractions = isObject(body.data) && body.data.retractions === true
+  const answer = prepareSubscribe(session, { id, body, channel, retractions, world })
+  const { readBytes } = answer
+  const next = readBytes > 0 ? withBytesRead(session, readBytes, world.nowMs) : session
+  if ('error' in answer) return replyWithError(next, call, answer.error)
+  return {
+    session: { ...next, channels: new Map([...session.channels, [literal, channel]]) },
+    reply: answer.reply,
+    effects: [{ type: 'join', channel, retractions, ...answer.cursor }],
+  }
+}
+
+/** Filters are not offered yet: a subscription that asks for one is refused rather than sent everything. */
+const requestsFilter = ({ filter, tf, data }: Body): boolean =>
+  (filter !== undefined && filter !== '') ||
+  (tf !== undefined && tf !== null) ||
+  (isObject(data) && data.filter !== undefined && data.filter !== '')
+
+/** Flag 2 of a subscribe: an error rather than a stream with a hole. */
+const REJECT_UNRECOVERABLE_FLAG = 2
+
+/** What is answered, and the payload bytes that were read to find out. */
+type SubscribeResult = { readonly readBytes: number } & (
+  | { readonly error: ProtocolError }
+  | {
+      readonly reply: string
+      readonly cursor: { readonly after: number; readonly recoveredBytes: number }
+    }
+)
+
+const NOTHING_RECOVERED = { after: 0, recoveredBytes: 0 }
+
+const prepareSubscribe = (
+  session: Session,
+  ask: {
+    readonly id: number
+    readonly body: Body
+    readonly channel: Channel
+    readonly retractions: boolean
+    readonly world: SessionEnv
+  },
+): SubscribeResult => {
+  const { id, body, channel, retractions, world } = ask
+  const top = world.positionOf(channel)
+  const cursor = NOTHING_RECOVERED
+  if (top === null) return { reply: formatReply(id, 'subscribe'), cursor, readBytes: 0 }
+  const state = { recoverable: true, positioned: true, epoch: top.epoch }
+  if (body.recover !== true) {
+    const reply = formatReply(id, 'subscribe', { ...state, offset: top.offset })
+    return { reply, cursor, readBytes: 0 }
+  }
+  if (availableReadBytes(session, world.nowMs) <= 0) {
+    return { error: PROTOCOL_ERRORS.tooManyRequests, readBytes: 0 }
+  }
+  const since = parsePosition(body.epoch, body.offset)
+  const found = since && world.recover(channel, since, retractions)
+  const readBytes = found?.bytes ?? 0
+  if (since === undefined || found?.recovered !== true) {
+    if (rejectsUnrecoverable(body.flag)) return { error: PROTOCOL_ERRORS.unrecoverable, readBytes }
+    const result = { ...state, offset: top.offset, was_recovering: true, recovered: false }
+    return { reply: formatReply(id, 'subscribe', result), cursor, readBytes }
+  }
+  const { publications } = found
+  const offset = publications.length > 0 ? since.offset : Math.max(top.offset, since.offset)
+  const result = { ...state, offset, was_recovering: true, recovered: true }
+  const after = since.offset > top.offset ? since.offset : 0
+  return {
+    reply:
+      publications.length === 0
+        ? formatReply(id, 'subscribe', result)
+        : formatReplyWithPublications(id, 'subscribe', result, publications),
+    cursor: { after, recoveredBytes: readBytes },
+    readBytes,
+  }
+}
+
+const rejectsUnrecoverable = (flag: unknown): boolean =>
+  typeof flag === 'number' && (flag & REJECT_UNRECOVERABLE_FLAG) !== 0
+
+/** Leaves a channel; one that was never joined is a success too. */
+export const unsubscribe: CommandHandler = (session, call) => {
+  const literal = textOrEmpty(call.body.channel)
+  const reply = formatReply(call.id, 'unsubscribe')
+  const channel = session.channels.get(literal)
+  if (channel === undefined) return { session, reply }
+  const channels = new Map(session.channels)
+  channels.delete(literal)
+  return { session: { ...session, channels }, reply, effects: [{ type: 'leave', channel }] }
+}

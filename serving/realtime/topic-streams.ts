@@ -1,0 +1,71 @@
+import type { Codec } from '../../core/codec/contract.ts'
+import type { ChannelTopic } from '../../schemas/channels.ts'
+import { TOPICS } from '../../schemas/topics.ts'
+import type { EventMeta, Messages } from '../../schemas/wire.ts'
+import {
+  candlePublications,
+  type Publication,
+  type PublishContext,
+  tradePublications,
+} from './publication.ts'
+import {
+  balancePublications,
+  documentPublications,
+  holdingPublications,
+  newTokenPublications,
+  pnlPublications,
+  poolPublications,
+  statPublications,
+  supplyPublications,
+} from './publication-mappers.ts'
+
+/** How the records of one topic become publications. */
+export interface TopicStream {
+  /** True: read even when nobody listens, because some of it is kept for those who come back. */
+  readonly always: boolean
+  /** Throws `Malformed`. */
+  readonly read: (
+    codec: Codec,
+    value: Uint8Array,
+    desk: PublishContext,
+  ) => { readonly meta: EventMeta | null; readonly publications: readonly Publication[] }
+}
+
+type MessageWithMeta = {
+  [Name in keyof Messages]: Messages[Name] extends { readonly meta: EventMeta | null }
+    ? Name
+    : never
+}[keyof Messages]
+
+const topicStream = <Name extends MessageWithMeta>(
+  message: Name,
+  map: (value: Messages[Name], desk: PublishContext) => readonly Publication[],
+  always = false,
+): TopicStream => ({
+  always,
+  read: (codec, bytes, desk) => {
+    const value = codec.decode(message, bytes)
+    return { meta: value.meta, publications: map(value, desk) }
+  },
+})
+
+/** Every topic that a channel reads has its mapper. */
+const STREAM_BY_TOPIC: Readonly<Record<ChannelTopic, TopicStream>> = {
+  tradesProcessed: topicStream('dex.trade.TradeEvents', tradePublications, true),
+  candlesticks: topicStream('candlestick.CandlestickEvents', candlePublications),
+  tradeStats: topicStream('trade.stat.TradeStatEvents', statPublications),
+  tokenHoldings: topicStream('token.holding.TokenHoldingEvents', holdingPublications),
+  tokensCreated: topicStream('token.TokenEvents', newTokenPublications),
+  tokenDocuments: topicStream('token.TokenEvents', documentPublications),
+  balancesProcessed: topicStream('balance.BalanceEvents', balancePublications),
+  tokenMarketCaps: topicStream('token.market_cap.TokenMarketCapEvents', supplyPublications),
+  poolsProcessed: topicStream('dex.pool.DexPoolEvents', poolPublications),
+  walletTokenPnls: topicStream('wallet.pnl.WalletTokenPnlEvents', pnlPublications),
+}
+
+/** Streams by the suffix of their topic. */
+export const STREAM_BY_SUFFIX: ReadonlyMap<string, TopicStream> = new Map(
+  (Object.entries(STREAM_BY_TOPIC) as [keyof typeof STREAM_BY_TOPIC, TopicStream][]).map(
+    ([topic, one]) => [TOPICS[topic].suffix, one],
+  ),
+)

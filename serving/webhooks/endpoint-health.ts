@@ -1,0 +1,61 @@
+import type { Codec } from '../../core/codec/contract.ts'
+import type { Health, WebhookEndpoint } from '../../schemas/wire.ts'
+import { updateHealth } from './attempt.ts'
+import type { RetryDecision } from './retry-policy.ts'
+
+/** One row of the due store. */
+export interface HealthRow {
+  readonly key: string
+  readonly value: Uint8Array | null
+}
+
+const HEALTH_KEY_SUFFIX = '/health'
+
+/** Failures in a row per endpoint of a lane; rows live beside the deliveries and end with what they tell of. */
+export interface EndpointHealth {
+  /** True when the row was one of health. */
+  load(key: string, bytes: Uint8Array): boolean
+  /** An endpoint's health after an attempt, and the row to be stored, if it is another one. */
+  after(
+    endpoint: Pick<WebhookEndpoint, 'endpoint_id' | 'enabled_at'>,
+    verdict: RetryDecision,
+    nowMs: number,
+  ): { readonly health: Health; readonly rows: readonly HealthRow[] }
+  /** The ends of rows whose endpoint is gone, or on again since. */
+  ended(endpointOf: (endpointId: string) => WebhookEndpoint | undefined): readonly HealthRow[]
+}
+
+/** An empty book; it holds an entry per endpoint that failed last. */
+export const createEndpointHealth = (codec: Codec): EndpointHealth => {
+  const failing = new Map<string, Health>()
+  const knownOf = (endpointId: string, enabledAtMs: number): Health | undefined => {
+    const known = failing.get(endpointId)
+    return known && known.last_failed_at >= enabledAtMs ? known : undefined
+  }
+  return {
+    load: (key, bytes) => {
+      if (!key.endsWith(HEALTH_KEY_SUFFIX)) return false
+      failing.set(key.slice(0, -HEALTH_KEY_SUFFIX.length), codec.decode('webhook.Health', bytes))
+      return true
+    },
+    after: ({ endpoint_id: endpointId, enabled_at }, verdict, nowMs) => {
+      const key = endpointId + HEALTH_KEY_SUFFIX
+      const health = updateHealth(knownOf(endpointId, enabled_at), verdict, nowMs)
+      if (health.failed_attempts > 0) {
+        failing.set(endpointId, health)
+        return { health, rows: [{ key, value: codec.encode('webhook.Health', health) }] }
+      }
+      return { health, rows: failing.delete(endpointId) ? [{ key, value: null }] : [] }
+    },
+    ended: (endpointOf) => {
+      const rows: HealthRow[] = []
+      for (const [endpointId, { last_failed_at }] of failing) {
+        const endpoint = endpointOf(endpointId)
+        if (endpoint && endpoint.enabled_at <= last_failed_at) continue
+        failing.delete(endpointId)
+        rows.push({ key: endpointId + HEALTH_KEY_SUFFIX, value: null })
+      }
+      return rows
+    },
+  }
+}

@@ -1,0 +1,174 @@
+import type { Bus, LogRecord, OutRecord } from '../../core/bus/contract.ts'
+import type { Codec } from '../../core/codec/contract.ts'
+import { Fault, Malformed } from '../../core/errors.ts'
+import type { Check } from '../../core/ops/health.ts'
+import type { Logger } from '../../core/ops/logger.ts'
+import type { Metrics } from '../../core/ops/metrics.ts'
+import type { RecordSigner } from '../../core/security/record-signature.ts'
+import { globalTopic } from '../../schemas/topics.ts'
+import type { Messages, Operation, WebhookEndpoint, WebhookRequest } from '../../schemas/wire.ts'
+import { openControlLog } from '../auth/control-log.ts'
+import { createIdempotencyStore, type IdempotencyStore, REQUESTS_TOPIC } from './idempotency.ts'
+
+const ENDPOINTS_TOPIC = globalTopic('controlWebhooks')
+const OPERATIONS_TOPIC = globalTopic('webhookOps')
+
+/** Every endpoint of the installation, in memory; writes can be read when they return. */
+export interface EndpointStore {
+  get(endpointId: string): WebhookEndpoint | undefined
+  /** By id or uid, within an organization. */
+  find(orgId: string, idOrUid: string): WebhookEndpoint | undefined
+  /** Oldest first. */
+  ofOrg(orgId: string): readonly WebhookEndpoint[]
+  all(): Iterable<WebhookEndpoint>
+  /** Create calls that were answered. */
+  readonly requests: Pick<IdempotencyStore, 'find'>
+  /**
+   * One atomic step: `step` sees the newest state and gives the endpoint to store, or null to delete it; undefined
+   * changes nothing. It may run again. What it throws is passed on.
+   */
+  change(
+    endpointId: string,
+    step: (known: WebhookEndpoint | undefined) => EndpointChange,
+  ): Promise<void>
+  /** Ends every endpoint of an organization that was deleted. */
+  removeOrg(orgId: string): Promise<void>
+  /** Records for other webhook topics, made from the newest state in one atomic step. */
+  publish(compute: () => readonly OutRecord[]): Promise<void>
+  readonly check: Check
+  stop(): Promise<void>
+}
+
+/** What a step changes and how that is called in the operational events. */
+export type EndpointChange =
+  | {
+      readonly endpoint: WebhookEndpoint | null
+      readonly event: string
+      /** The call behind it, where it may be repeated. */
+      readonly request?: WebhookRequest
+    }
+  | undefined
+
+/** What the store needs. */
+export interface EndpointStoreDeps {
+  readonly bus: Bus
+  readonly codec: Codec
+  readonly nowMs: () => number
+  readonly log: Logger
+  readonly signer: RecordSigner
+  readonly metrics: Pick<Metrics, 'controlRecordsRefused'>
+}
+
+/** Opens the store; returns when the control topic has been read to its end. The topic must exist. */
+export const openEndpointStore = async (deps: EndpointStoreDeps): Promise<EndpointStore> => {
+  const byId = new Map<string, WebhookEndpoint>()
+  const byOrg = new Map<string, Map<string, WebhookEndpoint>>()
+  const put = (endpointId: string, endpoint: WebhookEndpoint | null): void => {
+    const before = byId.get(endpointId)
+    if (before) byOrg.get(before.org_id)?.delete(endpointId)
+    byId.delete(endpointId)
+    if (!endpoint) return
+    byId.set(endpointId, endpoint)
+    const own = byOrg.get(endpoint.org_id) ?? new Map<string, WebhookEndpoint>()
+    byOrg.set(endpoint.org_id, own.set(endpointId, endpoint))
+  }
+  const requests = createIdempotencyStore(deps.codec, deps.nowMs)
+  const control = await openControlLog({
+    ...deps,
+    topics: [ENDPOINTS_TOPIC, REQUESTS_TOPIC],
+    writerId: 'control-webhooks-writer',
+    apply: (record) => {
+      if (record.topic === REQUESTS_TOPIC) {
+        const request = decodeControlRecord(deps, 'control.WebhookRequest', record)
+        if (request !== undefined) requests.put(record.key, request)
+        return
+      }
+      const endpoint = decodeControlRecord(deps, 'control.WebhookEndpoint', record)
+      if (endpoint !== undefined) put(record.key, endpoint)
+    },
+  })
+  const ofOrg = (orgId: string): readonly WebhookEndpoint[] =>
+    [...(byOrg.get(orgId)?.values() ?? [])].toSorted((one, other) =>
+      one.endpoint_id < other.endpoint_id ? -1 : 1,
+    )
+  return {
+    get: (endpointId) => byId.get(endpointId),
+    find: (orgId, idOrUid) => {
+      const own = byOrg.get(orgId)
+      return own?.get(idOrUid) ?? [...(own?.values() ?? [])].find(({ uid }) => uid === idOrUid)
+    },
+    ofOrg,
+    all: () => byId.values(),
+    requests,
+    change: (endpointId, step) =>
+      control.update(() => {
+        const known = byId.get(endpointId)
+        const changed = step(known)
+        if (!changed) return []
+        const records = changeRecords(deps, endpointId, known, changed)
+        return changed.request ? [...records, ...requests.recordsOf(changed.request)] : records
+      }),
+    removeOrg: (orgId) =>
+      control.update(() =>
+        ofOrg(orgId).flatMap((known) =>
+          changeRecords(deps, known.endpoint_id, known, {
+            event: 'endpoint.deleted',
+            endpoint: null,
+          }),
+        ),
+      ),
+    publish: (compute) => control.update(compute),
+    check: {
+      name: 'webhook endpoints',
+      run: () => (control.isFresh() ? { ok: true } : { ok: false, detail: 'control topic stale' }),
+    },
+    stop: () => control.stop(),
+  }
+}
+
+const changeRecords = (
+  { codec, nowMs }: EndpointStoreDeps,
+  endpointId: string,
+  known: WebhookEndpoint | undefined,
+  { endpoint, event }: NonNullable<EndpointChange>,
+): readonly OutRecord[] => {
+  const value = endpoint && codec.encode('control.WebhookEndpoint', endpoint)
+  const orgId = endpoint?.org_id ?? known?.org_id ?? ''
+  return [
+    { topic: ENDPOINTS_TOPIC, partition: 0, key: endpointId, value },
+    operationRecord(codec, {
+      type: event,
+      org_id: orgId,
+      endpoint_id: endpointId,
+      message_id: '',
+      at: nowMs(),
+      detail: endpoint?.disabled_reason ? { reason: endpoint.disabled_reason } : {},
+    }),
+  ]
+}
+
+/** An operational event as a record. */
+export const operationRecord = (codec: Codec, operation: Operation): OutRecord => ({
+  topic: OPERATIONS_TOPIC,
+  key: operation.endpoint_id,
+  value: codec.encode('webhook.Operation', operation),
+})
+
+/** undefined = cannot be read: the value before it stays in force. */
+const decodeControlRecord = <Name extends 'control.WebhookEndpoint' | 'control.WebhookRequest'>(
+  { codec, log }: EndpointStoreDeps,
+  name: Name,
+  { topic, key, value, offset }: LogRecord,
+): Messages[Name] | null | undefined => {
+  if (value === null) return null
+  try {
+    return codec.decode(name, value)
+  } catch (error) {
+    if (!(error instanceof Malformed)) throw error
+    log.error({ err: error, topic, key, offset }, 'invalid webhook control record')
+    return undefined
+  }
+}
+
+/** The fault for an id that the organization does not have, whoever else has it. */
+export const endpointNotFound = (): Fault => new Fault('WEBHOOKS_APPLICATION_NOT_FOUND')

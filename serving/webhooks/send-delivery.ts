@@ -1,0 +1,136 @@
+import { orPoison } from '../../core/bus/dead-letter.ts'
+import type { Codec } from '../../core/codec/contract.ts'
+import { Malformed } from '../../core/errors.ts'
+import type { Delivery, WebhookEndpoint } from '../../schemas/wire.ts'
+import { attemptEventType, buildAttempt, buildRequest } from './attempt.ts'
+import {
+  attemptRecord,
+  deliveryEventRecord,
+  type PendingDelivery,
+  terminalAttemptRecords,
+} from './attempt-records.ts'
+import {
+  checkEligibility,
+  type DeliveryEligibility,
+  parseTrigger,
+  UNSIGNED_OUTCOME,
+} from './delivery-eligibility.ts'
+import type { HealthRow } from './endpoint-health.ts'
+import type { CommitPart } from './group-commit.ts'
+import { dueStateChange } from './pending-deliveries.ts'
+import { type AttemptResult, decideRetry, type RetryDecision } from './retry-policy.ts'
+import { findTarget, type SenderDeps } from './sender-deps.ts'
+
+/** How a message ends without an attempt. */
+export type TerminalStatus = Extract<DeliveryEligibility, 'canceled' | 'dropped'>
+
+/** An attempt that was made. */
+export interface CompletedAttempt {
+  readonly kind: 'sent'
+  readonly delivery: Delivery
+  readonly endpoint: WebhookEndpoint
+  readonly outcome: AttemptResult
+  readonly verdict: RetryDecision
+}
+
+/** What came of a message that was due. */
+export type DeliveryOutcome =
+  | CompletedAttempt
+  | { readonly kind: 'later'; readonly delivery: Delivery }
+  | { readonly kind: 'over'; readonly delivery: Delivery; readonly status: TerminalStatus }
+
+/** One request, or why there is none; nothing of it is stored yet. */
+export const sendDelivery = async (
+  deps: SenderDeps,
+  delivery: Delivery,
+  dueAtMs: number,
+): Promise<DeliveryOutcome> => {
+  const { poster, nowMs, metrics, scheduleMs, random, style } = deps
+  const { endpoint, org } = findTarget(deps, delivery.endpoint_id)
+  const startedMs = nowMs()
+  const standing = checkEligibility(delivery, { endpoint, org }, startedMs)
+  if (standing === 'later') return { kind: 'later', delivery }
+  if (standing !== 'good' || !endpoint) {
+    return { kind: 'over', delivery, status: standing === 'good' ? 'canceled' : standing }
+  }
+  metrics.webhookDueLagSeconds.set(Math.max(0, startedMs - dueAtMs) / 1_000)
+  const opened = orPoison(() => deps.credentialsOf(endpoint, startedMs))
+  if (opened instanceof Malformed) {
+    deps.log.error(
+      { endpointId: endpoint.endpoint_id, err: opened },
+      'cannot decrypt signing secret',
+    )
+  }
+  const outcome =
+    opened instanceof Malformed
+      ? UNSIGNED_OUTCOME
+      : await poster.post(
+          buildRequest(endpoint, delivery, { credentials: opened.value, nowMs: startedMs, style }),
+        )
+  const trigger = parseTrigger(delivery)
+  const plan = { attempt: delivery.attempt, trigger, scheduleMs, nowMs: nowMs(), random }
+  return { kind: 'sent', delivery, endpoint, outcome, verdict: decideRetry(outcome, plan) }
+}
+
+/** Where and when an attempt is recorded. */
+export interface AttemptRecordOptions {
+  readonly key: string
+  readonly partition: number
+  readonly nowMs: number
+  /** Rows of the endpoint's health that the attempt changes. */
+  readonly rows: readonly HealthRow[]
+}
+
+/** The delivery of the next attempt; null = there is none. */
+const nextDelivery = ({ delivery, verdict }: CompletedAttempt): Delivery | null =>
+  verdict.nextAtMs === null
+    ? null
+    : { ...delivery, attempt: delivery.attempt + 1, due_at: verdict.nextAtMs }
+
+/** The record of an attempt and what follows from it, for one commit. */
+export const attemptCommitPart = (
+  codec: Codec,
+  sent: CompletedAttempt,
+  { key, partition, nowMs, rows }: AttemptRecordOptions,
+): CommitPart => {
+  const { delivery, endpoint, outcome, verdict } = sent
+  const again = nextDelivery(sent)
+  const event = attemptEventType(delivery, verdict)
+  const attempt = attemptRecord(
+    codec,
+    buildAttempt(delivery, endpoint, { outcome, verdict, nowMs }),
+  )
+  const row = dueStateChange(partition, key, again && codec.encode('webhook.Delivery', again))
+  return {
+    records:
+      event === null ? [attempt] : [attempt, deliveryEventRecord(codec, event, delivery, nowMs)],
+    state: [row, ...rows.map((health) => dueStateChange(partition, health.key, health.value))],
+  }
+}
+
+/** The end of one endpoint's messages, told as an operational event where there is a name for it. */
+export const terminalCommitPart = (
+  { codec, metrics, store, nowMs }: SenderDeps,
+  held: readonly PendingDelivery[],
+  { status, partition, event }: TerminalOptions,
+): CommitPart => {
+  const [first] = held
+  if (first === undefined) return {}
+  const atMs = nowMs()
+  const endpoint = store.get(first.delivery.endpoint_id)
+  metrics.webhookAttempts.inc({ result: status, kind: 'none' }, held.length)
+  return {
+    records: [
+      ...terminalAttemptRecords(codec, held, { endpoint, status, nowMs: atMs }),
+      ...(event ? [deliveryEventRecord(codec, event, first.delivery, atMs)] : []),
+    ],
+    state: held.map(({ key }) => dueStateChange(partition, key, null)),
+  }
+}
+
+/** How messages end, and what that is called in the operational events. */
+export interface TerminalOptions {
+  readonly status: TerminalStatus
+  readonly partition: number
+  readonly event?: string
+}

@@ -1,0 +1,194 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Bus } from '../../core/bus/contract.ts'
+import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
+import { topicSpecs } from '../../core/bus/topic-specs.ts'
+import { openWarehouse, type Warehouse } from '../../core/clickhouse/client.ts'
+import { migrate } from '../../core/clickhouse/migrate.ts'
+import { localCodec } from '../../core/codec/local.ts'
+import { type ConfigOverrides, loadConfig } from '../../core/config/config.ts'
+import type { Resolve } from '../../core/http/guarded-client.ts'
+import { type Logger, silentLogger } from '../../core/ops/logger.ts'
+import { type Metrics, makeMetrics } from '../../core/ops/metrics.ts'
+import { PLANS } from '../../schemas/plans.ts'
+import { type Accounts, createAccounts } from '../../serving/auth/accounts.ts'
+import { createMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
+import { createFreshnessReader } from '../../serving/chain-freshness.ts'
+import { graphqlPlugin } from '../../serving/graphql/plugin.ts'
+import type { ServerDeps } from '../../serving/http/deps.ts'
+import { oauthPlugin } from '../../serving/http/oauth.ts'
+import type { KnownRoute } from '../../serving/http/routing.ts'
+import { createPublicServer } from '../../serving/http/server.ts'
+import { webhookAttemptRoutes } from '../../serving/http/webhook-attempts.ts'
+import { webhookRoutes } from '../../serving/http/webhooks.ts'
+import { createWebhookContext } from '../../serving/webhooks/context.ts'
+import type { EndpointStore } from '../../serving/webhooks/endpoint-store.ts'
+import { assertNoRejectedStatements } from './assert-no-rejected-statements.ts'
+
+/** Quick plans, so that only the tests of limits meet one; `free` keeps its rate and has one unit. */
+const TEST_PLANS = {
+  ...PLANS,
+  free: { ...PLANS.free, unitsPerMonth: 1 },
+  selfhost: { requestsPerSecond: 100_000, unitsPerMonth: null },
+}
+
+/** Issuer of the tokens of the test API, without its slash. */
+const AUTH_URL = 'https://auth.test'
+
+/** The real server over HTTP, on an empty engine with the real tables and accounts on an embedded log. */
+export interface TestApi {
+  readonly base: string
+  readonly warehouse: Warehouse
+  readonly metrics: Metrics
+  readonly bus: Bus
+  readonly routes: readonly KnownRoute[]
+  readonly accounts: Accounts
+  readonly endpoints: EndpointStore
+  /** Key of a plan that no test exhausts. */
+  readonly apiKey: string
+  readonly clientId: string
+  readonly clientSecret: string
+  stop(): Promise<void>
+}
+
+/** Starts one; without a warehouse it opens an embedded one, of which a process may have a single one. */
+export const startApi = async (
+  given: {
+    readonly warehouse?: Warehouse
+    readonly overrides?: ConfigOverrides
+    readonly meter?: QuotaMeter
+    /** True: GraphQL is served too. */
+    readonly graphql?: boolean
+    /** Default: a logger that says nothing. */
+    readonly log?: Logger
+    /** Default: every name has one public address. */
+    readonly resolve?: Resolve
+  } & Pick<ServerDeps, 'plugins'> = {},
+): Promise<TestApi> => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-api-'))
+  const log = given.log ?? silentLogger()
+  const config = loadConfig(
+    {},
+    { keyPepper: 'pepper', webhookAllow: ['127.0.0.0/8'], ...given.overrides },
+  )
+  const bus = await openEmbeddedBus({
+    path: join(folder, 'log'),
+    mapSizeBytes: 64 << 20,
+    log,
+    retention: 'off',
+  })
+  await bus.createTopics(topicSpecs({ chains: [], partitions: 1, retention: 'off' }))
+  const warehouse = given.warehouse ?? (await embeddedWarehouse(join(folder, 'warehouse')))
+  const metrics = makeMetrics()
+  const accounts = await createAccounts({
+    bus,
+    codec: localCodec(),
+    config,
+    nowMs: Date.now,
+    log,
+    metrics,
+    authUrl: () => AUTH_URL,
+  })
+  const demo = await accounts.createDemo()
+  const meter = given.meter ?? createMeter({ plans: TEST_PLANS })
+  const webhooks = await createWebhookContext({
+    resolve: given.resolve ?? (async () => ['93.184.216.34']),
+    bus,
+    codec: localCodec(),
+    config,
+    nowMs: Date.now,
+    log,
+    metrics,
+  })
+  const freshness = createFreshnessReader(warehouse, ['eth'])
+  const graphql = graphqlPlugin({
+    warehouse,
+    guard: accounts.guard,
+    meter,
+    freshness,
+    chains: ['eth'],
+    config,
+    metrics,
+    log,
+    nowMs: Date.now,
+  })
+  const app = await createPublicServer({
+    families: [
+      webhookRoutes(webhooks.resource),
+      webhookAttemptRoutes({
+        ...webhooks,
+        warehouse,
+        metrics,
+        codec: localCodec(),
+        nowMs: Date.now,
+      }),
+    ],
+    warehouse,
+    freshness,
+    chains: ['eth'],
+    nowMs: Date.now,
+    guard: accounts.guard,
+    meter,
+    metrics,
+    log,
+    config,
+    checks: [accounts.check],
+    plugins: [
+      oauthPlugin({ accounts, meter, metrics, log }),
+      ...(given.graphql ? [graphql] : []),
+      ...(given.plugins ?? []),
+    ],
+  })
+  const base = await app.listen({ host: '127.0.0.1', port: 0 })
+  return {
+    base,
+    warehouse,
+    metrics,
+    bus,
+    accounts,
+    endpoints: webhooks.store,
+    routes: app.knownRoutes,
+    ...demo,
+    stop: async () => {
+      await app.close()
+      await webhooks.stop()
+      await accounts.stop()
+      await bus.close()
+      await warehouse.close()
+      rmSync(folder, { recursive: true, force: true })
+      await assertNoRejectedStatements(metrics)
+    },
+  }
+}
+
+const embeddedWarehouse = async (path: string): Promise<Warehouse> => {
+  const warehouse = await openWarehouse({ kind: 'embedded', path })
+  await migrate(warehouse, ['eth'])
+  return warehouse
+}
+
+/** An answer with its body read; `body` is the parsed JSON, or undefined where it is none. */
+export interface ApiResponse {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  readonly body: unknown
+}
+
+/** Calls a path with the test key, unless `headers` are given. */
+export const callApi = async (
+  { base, apiKey }: TestApi,
+  path: string,
+  init: RequestInit = {},
+): Promise<ApiResponse> => {
+  const response = await fetch(base + path, { headers: { 'x-api-key': apiKey }, ...init })
+  const text = await response.text()
+  const isJson = response.headers.get('content-type')?.includes('json') === true
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: isJson && text !== '' ? JSON.parse(text) : undefined,
+  }
+}

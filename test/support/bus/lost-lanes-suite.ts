@@ -1,0 +1,226 @@
+/** Lanes that come back after a topic's retention, on any kind of bus. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { lostLanes } from '../../../cli/app/lost-lanes.ts'
+import { moveLanes } from '../../../cli/commands/resume.ts'
+import type { Bus, Lane, LogRecord, Span } from '../../../core/bus/contract.ts'
+import { stateSpec, topicSpecs } from '../../../core/bus/topic-specs.ts'
+import { localCodec } from '../../../core/codec/local.ts'
+import { silentLogger } from '../../../core/ops/logger.ts'
+import { makeMetrics } from '../../../core/ops/metrics.ts'
+import type { Stage } from '../../../processors/runtime/stage.ts'
+import { type RunningStage, startStage } from '../../../processors/runtime/stage-runner.ts'
+import { PROCESS_PIPELINE } from '../../../processors/start.ts'
+import { stateTopic, topicName } from '../../../schemas/topics.ts'
+import { until } from '../until.ts'
+
+const CHAIN = 'eth'
+const LANES = 2
+const TRADES = topicName('trades', CHAIN)
+const TRANSFERS = topicName('transfers', CHAIN)
+const START_MS = 1_767_225_600_000
+const PROCESSED = topicName('tradesProcessed', CHAIN)
+const SINK = `sink.${PROCESSED}`
+const ALL = [TRADES, TRANSFERS, PROCESSED]
+
+/** The bus of such a suite, and what retention does there. */
+export interface LostLanesFixture {
+  readonly bus: Bus
+  /** Deletes the records of every partition of a topic before an offset. */
+  readonly expire: (topic: string, before: number) => Promise<void>
+}
+
+const codec = localCodec()
+
+const eventMeta = (seq: number) => ({
+  ...({ chain: CHAIN, op: 'OP_APPLY', seq, height: 1_000 + seq, slot: 1_000 + seq } as const),
+  hash: `h${seq}`,
+  parent_hash: `h${seq - 1}`,
+  block_time: START_MS + 12_000 * seq,
+  ...({ commitment: 'COMMITMENT_CONFIRMED', produced_at: 0, part: 0, parts: 1 } as const),
+})
+
+/** Spans tell where the records of ingestors lie, not those of stages. */
+const isIngested = ({ topic }: Span): boolean => topic !== PROCESSED
+
+/** One commit per operation: a record of each partition of trades, raw and processed, with every third one transfers, then the block. */
+const publish = async (bus: Bus, from: number, to: number): Promise<void> => {
+  const writer = await bus.writer(`ingest.${CHAIN}`)
+  for (let seq = from; seq <= to; seq += 1) {
+    const topics = ALL.filter((topic) => topic !== TRANSFERS || seq % 3 === 1)
+    const meta = eventMeta(seq)
+    await writer.commit({
+      records: topics.flatMap((topic) =>
+        Array.from({ length: LANES }, (_, partition) => ({
+          topic,
+          partition,
+          key: `k${partition}`,
+          value:
+            topic === TRANSFERS
+              ? codec.encode('transfer.TransferEvents', { meta, events: [] })
+              : codec.encode('dex.trade.TradeEvents', { meta, events: [] }),
+          headers: { seq: String(seq), part: '0/1' },
+        })),
+      ),
+      seal: (spans) => [
+        {
+          topic: topicName('blocks', CHAIN),
+          partition: 0,
+          key: CHAIN,
+          value: codec.encode('block.BlockEvent', {
+            meta,
+            spans: spans
+              .filter(isIngested)
+              .map(({ topic, partition, baseOffset: base_offset, records }) => ({
+                topic,
+                partition,
+                base_offset,
+                records,
+                events: 0,
+              })),
+          }),
+        },
+      ],
+    })
+  }
+  await writer.close()
+}
+
+interface TestConsumers {
+  /** Operations by lane, as the stage folded them. */
+  readonly folded: Map<string, number[]>
+  readonly sunk: number[]
+  stop(): Promise<void>
+}
+
+/** The process stage with a fold that only notes what it sees, and a group of the kind of a sink. */
+const startReaders = async (bus: Bus): Promise<TestConsumers> => {
+  const folded = new Map<string, number[]>()
+  const sunk: number[] = []
+  const stage: Stage = {
+    app: PROCESS_PIPELINE.app,
+    inputs: PROCESS_PIPELINE.inputs,
+    outputs: [],
+    load: () => ({
+      step: ({ block, records }) => {
+        const key = records[0]?.key ?? '-'
+        folded.set(key, [...(folded.get(key) ?? []), block.meta.seq])
+        return []
+      },
+      flush: () => ({ publications: [], changes: [] }),
+    }),
+  }
+  const log = silentLogger()
+  const stages: RunningStage = await startStage(stage, {
+    chain: CHAIN,
+    bus,
+    codec,
+    metrics: makeMetrics(),
+    log,
+  })
+  const sinks = await bus.subscribe({
+    group: SINK,
+    topics: [PROCESSED],
+    run: (lane) => runSink(lane, (record) => sunk.push(Number(record.headers.seq))),
+  })
+  return {
+    folded,
+    sunk,
+    stop: async () => {
+      await Promise.all([stages.stop(), sinks.stop()])
+    },
+  }
+}
+
+const runSink = async (lane: Lane, take: (record: LogRecord) => void): Promise<void> => {
+  for (;;) {
+    const records = await lane.take({ maxRecords: 100, maxWaitMs: 100 })
+    const last = records.at(-1)
+    if (last === undefined) continue
+    records.forEach(take)
+    const next = [{ topic: PROCESSED, partition: lane.partition, offset: last.offset + 1 }]
+    await lane.writer.commit({ offsets: { group: SINK, next } })
+  }
+}
+
+const sequenceRange = (from: number, to: number): readonly number[] =>
+  Array.from({ length: to - from + 1 }, (_, index) => from + index)
+
+const offsetOfOperation = async (bus: Bus, topic: string, seq: number): Promise<number> => {
+  const [{ low = 0 } = {}] = await bus.ends(topic)
+  for await (const { offset, headers } of bus.read(topic, 0, low)) {
+    if (headers.seq === String(seq)) return offset
+  }
+  return assert.fail(`${topic} has no operation ${seq}`)
+}
+
+/** Reads to operation 12, is away while 13 to 60 come and records before operation 40 expire, and comes back. */
+export const lostLanesSuite = (open: () => Promise<LostLanesFixture>): void => {
+  test('after an outage beyond retention lanes rest, a command says what is missing, and they go on', async () => {
+    const { bus, expire } = await open()
+    await bus.createTopics([
+      ...topicSpecs({ chains: [CHAIN], partitions: LANES, retention: 'contract' }),
+      stateSpec(stateTopic(PROCESS_PIPELINE.app, CHAIN), LANES),
+    ])
+    await publish(bus, 1, 12)
+    const before = await startReaders(bus)
+    const all = (readers: TestConsumers, to: number): boolean =>
+      [0, 1].every((lane) => readers.folded.get(`k${lane}`)?.at(-1) === to) &&
+      readers.sunk.filter((seq) => seq === to).length === LANES
+    await until(() => all(before, 12), 'all is read', 60_000)
+    await before.stop()
+    assert.deepEqual(await lostLanes({ bus, codec, from: 'earliest' }, CHAIN), [])
+    await publish(bus, 13, 60)
+    const left = new Map<string, number>()
+    for (const topic of ALL) left.set(topic, await offsetOfOperation(bus, topic, 40))
+    for (const [topic, before] of left) await expire(topic, before)
+    const after = await startReaders(bus)
+    await until(() => bus.halted().length === 2 * LANES, 'the lanes rest', 60_000)
+    assert.deepEqual([after.folded.size, after.sunk], [0, []])
+    const lanes = await lostLanes({ bus, codec, from: 'earliest' }, CHAIN)
+    assert.deepEqual(
+      lanes.map(({ group, partition, first, next }) => [group, partition, first?.seq, next?.seq]),
+      [
+        ['process.eth', 0, 13, 40],
+        ['process.eth', 1, 13, 40],
+        [SINK, 0, undefined, 40],
+        [SINK, 1, undefined, 40],
+      ],
+    )
+    assert.deepEqual(
+      [lanes[0]?.first?.height, lanes[0]?.next?.timeMs],
+      [1_013, START_MS + 12_000 * 40],
+    )
+    await moveLanes(bus, lanes)
+    await until(() => all(after, 60), 'the lanes go on', 60_000)
+    assert.deepEqual(after.folded.get('k0'), sequenceRange(40, 60))
+    assert.deepEqual(
+      after.sunk.toSorted((a, b) => a - b),
+      sequenceRange(40, 60).flatMap((seq) => [seq, seq]),
+    )
+    assert.deepEqual(bus.halted(), [])
+    await after.stop()
+    await resumeFromNow({ bus, expire })
+  })
+}
+
+/** Everything that a lane has not read is gone: `now` skips to what comes next. */
+const resumeFromNow = async ({ bus, expire }: LostLanesFixture): Promise<void> => {
+  await publish(bus, 61, 70)
+  for (const topic of ALL) {
+    await expire(topic, (await bus.ends(topic))[0]?.end ?? 0)
+  }
+  const lanes = await lostLanes({ bus, codec, from: 'now' }, CHAIN)
+  assert.deepEqual(
+    lanes.map(({ first, next }) => [first?.seq, next]),
+    lanes.map(({ group }) => [group === SINK ? undefined : 61, null]),
+  )
+  assert.equal(lanes.length, 2 * LANES)
+  await moveLanes(bus, lanes)
+  const readers = await startReaders(bus)
+  await publish(bus, 71, 73)
+  await until(() => readers.folded.get('k1')?.at(-1) === 73, 'it goes on', 60_000)
+  assert.deepEqual(readers.folded.get('k1'), [71, 72, 73])
+  await until(() => readers.sunk.length === 6, 'so does the sink')
+  await readers.stop()
+}

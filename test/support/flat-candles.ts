@@ -1,0 +1,29 @@
+import { candlesOf, seriesOf, type ToldCandle } from '../../core/candlesticks.ts'
+import type { CandlestickDimension, CandlestickEvent } from '../../schemas/wire.ts'
+
+/** A candle of one series and one resolution, as a reader of the topic keeps it. */
+export interface FlatCandle extends ToldCandle {
+  readonly dimension: CandlestickDimension
+  readonly token: string
+  readonly address: string
+  readonly isFinal: boolean
+  /** The event itself where it is of this resolution: it tells more. */
+  readonly event: CandlestickEvent | undefined
+}
+
+/** All candles that an event tells. */
+export const toFlatCandles = (event: CandlestickEvent): readonly FlatCandle[] =>
+  seriesOf(event).flatMap(({ dimension, address }) =>
+    candlesOf(event).map((candle, index) => ({
+      ...candle,
+      dimension,
+      address,
+      token: event.token_address,
+      isFinal: event.is_final,
+      event: index === 0 ? event : undefined,
+    })),
+  )
+
+/** What tells a candle from all others. */
+export const candleKey = ({ dimension, token, address, resolution, startMs }: FlatCandle): string =>
+  [dimension.replace('CANDLESTICK_DIMENSION_', ''), token, address, resolution, startMs].join('|')

@@ -1,0 +1,234 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Bus, Commit, Running, Writer } from '../../core/bus/contract.ts'
+import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
+import { topicSpecs } from '../../core/bus/topic-specs.ts'
+import type { Codec, Draft } from '../../core/codec/contract.ts'
+import { localCodec } from '../../core/codec/local.ts'
+import { loadConfig } from '../../core/config/config.ts'
+import type { Config } from '../../core/config/settings.ts'
+import type { Resolve } from '../../core/http/guarded-client.ts'
+import { silentLogger } from '../../core/ops/logger.ts'
+import { type Metrics, makeMetrics } from '../../core/ops/metrics.ts'
+import type { CreateWebhook } from '../../schemas/api/webhook.ts'
+import { globalTopic, topicName } from '../../schemas/topics.ts'
+import { WEBHOOK_CHANNELS, type WebhookChannel } from '../../schemas/webhooks.ts'
+import type { Attempt, Op, TokenEvent, TokenEvents, WebhookEndpoint } from '../../schemas/wire.ts'
+import { createWebhookContext, type WebhookContext } from '../../serving/webhooks/context.ts'
+import type { FindOrg } from '../../serving/webhooks/delivery-eligibility.ts'
+import type { EndpointStore } from '../../serving/webhooks/endpoint-store.ts'
+import { createWebhookClient } from '../../serving/webhooks/http-client.ts'
+import { startMatcher } from '../../serving/webhooks/matcher.ts'
+import { startSender } from '../../serving/webhooks/sender.ts'
+
+/** The organization of the tests. */
+export const TEST_OWNER = { orgId: 'org_1', appId: 'app_1' }
+
+/** Pauses between attempts in tests, milliseconds. */
+export const FAST_RETRY_SCHEDULE_MS = [0, 20, 20, 20, 20]
+
+/** How a webhook house differs from the usual one. */
+export interface WebhookStackOptions {
+  readonly config?: Partial<Record<keyof Config, unknown>>
+  readonly scheduleMs?: readonly number[]
+  readonly nowMs?: () => number
+  readonly resolve?: Resolve
+  /** Default: every organization is there and not suspended. */
+  readonly orgOf?: FindOrg
+}
+
+/** Endpoints, matcher and sender on an embedded log in a folder of their own. */
+export interface WebhookStack {
+  readonly bus: Bus
+  readonly codec: Codec
+  readonly config: Config
+  readonly ground: WebhookContext
+  readonly metrics: Metrics
+  /** What matcher and sender committed so far. */
+  commits(): readonly Commit[]
+  /** Makes an endpoint of `OWNER`. */
+  endpoint(body: CreateWebhook): Promise<WebhookEndpoint>
+  /** Publishes a record of token events as the launch tracker does. */
+  publish(channel: WebhookChannel, record: Draft<TokenEvents>): Promise<void>
+  startMatcher(): Promise<Running>
+  /** `store`: what this sender knows of the endpoints; default: all. */
+  startSender(store?: EndpointStore): Promise<Running & { backlog(): number }>
+  attempts(): Promise<readonly Attempt[]>
+  /** Types of the operational events so far. */
+  operations(): Promise<readonly string[]>
+  /** Closes the log and opens it again, as a process that was killed and started does. */
+  stop(): Promise<void>
+}
+
+/** Opens one; everything it started is stopped with it. */
+export const startWebhookStack = async (
+  options: WebhookStackOptions = {},
+): Promise<WebhookStack> => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-webhooks-'))
+  const log = silentLogger()
+  const codec = localCodec()
+  const metrics = makeMetrics()
+  const nowMs = options.nowMs ?? Date.now
+  const config = loadConfig(
+    {},
+    { keyPepper: 'pepper', webhookAllow: ['127.0.0.0/8'], ...options.config },
+  )
+  const bus = await openEmbeddedBus({
+    path: join(folder, 'log'),
+    mapSizeBytes: 256 << 20,
+    log,
+    retention: 'off',
+  })
+  await bus.createTopics(topicSpecs({ chains: ['sol'], partitions: 3, retention: 'off' }))
+  const ground = await createWebhookContext({
+    bus,
+    codec,
+    config,
+    nowMs,
+    log,
+    metrics,
+    ...(options.resolve && { resolve: options.resolve }),
+  })
+  const started: Running[] = []
+  const held = <R extends Running>(running: R): R => {
+    started.push(running)
+    return running
+  }
+  const poster = createWebhookClient({ rulesOf: ground.rulesOf, resolve: ground.resolve, nowMs })
+  const orgOf = options.orgOf ?? (() => ({ suspended: false }))
+  const commits: Commit[] = []
+  const shared = {
+    bus: withRecordedCommits(bus, commits),
+    codec,
+    store: ground.store,
+    orgOf,
+    metrics,
+    log,
+    nowMs,
+  }
+  let writer: Writer | undefined
+  return {
+    bus,
+    codec,
+    config,
+    ground,
+    metrics,
+    commits: () => commits,
+    endpoint: async (body) => {
+      const made = await ground.resource.create(TEST_OWNER, body)
+      return ground.resource.read(TEST_OWNER, made.body.id)
+    },
+    publish: async (channel, record) => {
+      writer ??= await bus.writer('test-tokens')
+      const { topic, chain } = WEBHOOK_CHANNELS[channel]
+      const key = record.events?.[0]?.token?.address ?? ''
+      const value = codec.encode('token.TokenEvents', record)
+      await writer.commit({ records: [{ topic: topicName(topic, chain), key, value }] })
+    },
+    startMatcher: async () => held(await startMatcher({ ...shared, config }, ['sol'])),
+    startSender: async (store = ground.store) =>
+      held(
+        await startSender({
+          ...shared,
+          store,
+          config,
+          poster,
+          random: Math.random,
+          sealer: ground.sealer,
+          scheduleMs: options.scheduleMs ?? FAST_RETRY_SCHEDULE_MS,
+        }),
+      ),
+    attempts: async () =>
+      (await topicValues(bus, 'webhookAttempts')).map((bytes) =>
+        codec.decode('webhook.Attempt', bytes),
+      ),
+    operations: async () =>
+      (await topicValues(bus, 'webhookOps')).map(
+        (bytes) => codec.decode('webhook.Operation', bytes).type,
+      ),
+    stop: async () => {
+      for (const running of started.toReversed()) await running.stop()
+      await poster.close()
+      await ground.stop()
+      await bus.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The bus with every commit of its lanes noted. */
+const withRecordedCommits = (bus: Bus, commits: Commit[]): Bus => ({
+  ...bus,
+  subscribe: (subscription) =>
+    bus.subscribe({
+      ...subscription,
+      run: (lane) => {
+        const commit: Writer['commit'] = (given) => {
+          commits.push(given)
+          return lane.writer.commit(given)
+        }
+        return subscription.run({ ...lane, writer: { ...lane.writer, commit } })
+      },
+    }),
+})
+
+const topicValues = async (
+  bus: Bus,
+  topic: 'webhookAttempts' | 'webhookOps' | 'webhookOutbox' | 'webhookMessages',
+): Promise<readonly Uint8Array[]> => {
+  const name = globalTopic(topic)
+  const values: Uint8Array[] = []
+  for (let partition = 0; partition < (await bus.partitions(name)); partition += 1) {
+    for await (const { value } of bus.read(name, partition, 0)) if (value) values.push(value)
+  }
+  return values
+}
+
+const PUMP_LAUNCH = {
+  program_address: '6EF8rrecthR5Dkzon8Nwu78hRvfCKubJ14M5uBEwF6P',
+  protocol_family: 'pump_fun',
+  protocol_name: 'Pump.fun',
+}
+
+/** A token event of a made-up mint, as the launch tracker writes it. */
+export const buildTokenEvent = (
+  mint: string,
+  change: Draft<TokenEvent> = {},
+): Draft<TokenEvent> => ({
+  type: 'EVENT_TYPE_CREATED',
+  instruction: { index: 2, is_inner_instruction: true, inner_instruction_index: 1 },
+  transaction: { signature: `tx-${mint}` },
+  token: { address: mint, name: `Name ${mint}`, symbol: 'SYM', decimals: 6 },
+  launch_from: PUMP_LAUNCH,
+  created_at: 1_763_640_000_000,
+  ...change,
+})
+
+/** A record of token events at a block. */
+export const buildTokenRecord = (
+  events: readonly Draft<TokenEvent>[],
+  {
+    op = 'OP_APPLY',
+    seq = 1,
+    timeMs = Date.now(),
+  }: {
+    readonly op?: Op
+    readonly seq?: number
+    readonly timeMs?: number
+  } = {},
+): Draft<TokenEvents> => ({
+  meta: {
+    chain: 'sol',
+    op,
+    seq,
+    commitment: 'COMMITMENT_CONFIRMED',
+    slot: 100 + seq,
+    height: 100 + seq,
+    hash: `h${seq}`,
+    block_time: timeMs,
+    part: 0,
+    parts: 1,
+  },
+  events,
+})

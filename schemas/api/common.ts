@@ -79,5 +79,5 @@ export const Success = namedObject('Success', { success: Type.Boolean() })
 export const ChainParam = Type.String({
   maxLength: 64,
   description: 'Chain id or name, lower case',
-  examples: ['eth', 'ethereum', 'sol', 'bsc'],
+  examples: ['sol', 'eth', 'ethereum', 'bsc'],
 })

@@ -1,6 +1,7 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import { MILLI } from '../../schemas/plans.ts'
+import { withExamples } from './document-examples.ts'
 import { entityTag, sendWithEntityTag } from './entity-tag.ts'
 import { extractComponents } from './openapi-components.ts'
 import {
@@ -128,7 +129,7 @@ export const installOpenApiDocument = (app: FastifyInstance): void => {
   const schema = { summary: 'This document', tags: ['ops'], response }
   app.get('/openapi.json', { schema }, (request, reply) => {
     if (printed === undefined) {
-      const body = JSON.stringify(extractComponents({ ...app.swagger() }))
+      const body = JSON.stringify(withExamples(extractComponents({ ...app.swagger() })))
       printed = { body, tag: entityTag(body) }
     }
     reply.header('Cache-Control', 'public, no-cache').type('application/json; charset=utf-8')

@@ -1,0 +1,51 @@
+import recorded from './recorded-examples.json' with { type: 'json' }
+import { QUERY, WRITTEN_EXAMPLES } from './written-examples.ts'
+
+const { parameters } = recorded
+
+/** Examples of parameters by name, `min` for every bound of a list: addresses of the recorded chain, and what goes with them. */
+export const PARAMETER_EXAMPLES: Readonly<Record<string, unknown>> = {
+  ...parameters,
+  chain: 'sol',
+  chains: ['sol'],
+  protocols: ['pump_fun'],
+  min: '1',
+  duration: '1h',
+  resolution: '1m',
+  tag: 'pump_fun',
+  traderTags: ['dev'],
+  filters: ['has_twitter'],
+  launchpadPlatform: ['pump_fun'],
+  searchKeywords: [parameters.keyword],
+  excludeKeywords: ['test'],
+  q: parameters.keyword,
+  rangeFilters: ['{"field":"marketData.holders","min":"10"}'],
+  filterBy: ['{"field":"marketData.holders","operator":"gte","value":"10"}'],
+  ...Object.fromEntries(
+    ['timestamp', 'time', 'to', 'toTimestamp', 'timeTo', 'beforeTimestamp'].map((name) => [
+      name,
+      parameters.endMs,
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['from', 'fromTimestamp', 'timeFrom', 'afterTimestamp'].map((name) => [
+      name,
+      parameters.startMs,
+    ]),
+  ),
+  afterBlockHeight: 1,
+  beforeBlockHeight: parameters.height,
+  id: 'ep_01JD0000000000000000000000',
+  msgId: 'msg_01JD0000000000000000000000',
+  iterator: parameters.cursor,
+  query: QUERY,
+  variables: '{}',
+  operationName: 'Trades',
+  'If-None-Match': 'W/"N2Y4YWQxZmE0ZDQ5NjUxNz"',
+}
+
+/** Examples of named schemas: what an installation with the recorded chain answers, and what is sent to it. */
+export const SCHEMA_EXAMPLES: Readonly<Record<string, unknown>> = {
+  ...recorded.schemas,
+  ...WRITTEN_EXAMPLES,
+}

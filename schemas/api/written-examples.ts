@@ -1,0 +1,160 @@
+const UNITS_PER_MONTH = 10_000_000
+const PERIOD = { from: '2026-01-01T00:00:00.000Z', to: '2026-02-01T00:00:00.000Z' }
+const ROUTE = { route: 'GET /token/:chain/:tokenAddress', calls: 40, used: 40 }
+const DAY = { day: '2026-01-05', calls: 40, used: 40 }
+const ACCOUNT = { used: 40, total: UNITS_PER_MONTH, remaining: UNITS_PER_MONTH - 40 }
+
+const MADE_AT = '2026-01-05T12:15:00.000Z'
+const ENDPOINT_ID = 'ep_01JD0000000000000000000000'
+const MESSAGE_ID = 'msg_01JD0000000000000000000000'
+const SECRET = 'whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY='
+
+const WISHES = {
+  url: 'https://hooks.example.com/sluice',
+  channels: ['sol.token.created'],
+  description: 'New tokens',
+}
+const ENDPOINT = {
+  id: ENDPOINT_ID,
+  ...WISHES,
+  disabled: false,
+  createdAt: MADE_AT,
+  updatedAt: MADE_AT,
+  version: 1,
+}
+const ATTEMPT = {
+  id: 'atmpt_01JD0000000000000000000000',
+  msgId: MESSAGE_ID,
+  endpointId: ENDPOINT_ID,
+  channel: 'sol.token.created',
+  url: WISHES.url,
+  status: 'success',
+  responseStatusCode: 200,
+  response: 'ok',
+  responseDurationMs: 42,
+  errorKind: null,
+  error: null,
+  triggerType: 'scheduled',
+  attemptNumber: 1,
+  timestamp: MADE_AT,
+  nextAttempt: null,
+}
+const MESSAGE =
+  '{"a":"66btqktspeHP118gsQM2ssNE9srrb8PvH1UryC1Xpump","n":"Pixel Moth","s":"MOTH","dec":6,"cts":1767614400000}'
+
+const list = <Item>(item: Item) => ({ data: [item], items: [item], nextCursor: '', hasMore: false })
+
+/** A query for the newest trade. */
+export const QUERY = 'query Trades { Solana { DEXTrades(limit: {count: 1}) { Block { Time } } } }'
+
+const LOCATION = { line: 1, column: 3 }
+const GRAPHQL_ERROR = {
+  message: "Unknown field 'Nothing' on type 'ChainStream'",
+  locations: [LOCATION],
+  extensions: { code: 'GRAPHQL_VALIDATION_FAILED' },
+}
+const REQUEST_ID = '01JD0000000000000000000000'
+
+const problem = (code: number, name: string, text: string, message: string) => ({
+  type: `https://sluice.invalid/errors/${code}`,
+  title: text,
+  status: 400,
+  detail: message,
+  code,
+  name,
+  message,
+  requestId: REQUEST_ID,
+  timestamp: MADE_AT,
+})
+
+const AUTH = {
+  TokenRequest: {
+    grant_type: 'client_credentials',
+    client_id: 'app_01JD0000000000000000000000',
+    client_secret: 'the secret of the application',
+    audience: 'http://127.0.0.1:8080/',
+    scope: 'webhook.read webhook.write',
+  },
+  AccessToken: {
+    access_token: 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhcHAifQ.c2lnbmF0dXJl',
+    token_type: 'Bearer',
+    expires_in: 86_400,
+    scope: 'webhook.read webhook.write',
+  },
+  OAuthError: {
+    error: 'invalid_request',
+    error_description: 'grant_type is required',
+    requestId: REQUEST_ID,
+  },
+  KeySet: {
+    keys: [{ kty: 'RSA', kid: 'key_01JD', use: 'sig', alg: 'RS256', n: 'sXch', e: 'AQAB' }],
+  },
+  TokenService: {
+    issuer: 'http://127.0.0.1:8080/',
+    token_endpoint: 'http://127.0.0.1:8080/oauth/token',
+    jwks_uri: 'http://127.0.0.1:8080/.well-known/jwks.json',
+    grant_types_supported: ['client_credentials'],
+    response_types_supported: [],
+    token_endpoint_auth_methods_supported: ['client_secret_post', 'client_secret_basic'],
+    scopes_supported: ['webhook.read', 'webhook.write', 'kyt.read', 'kyt.write'],
+  },
+}
+
+const WEBHOOKS = {
+  CreateWebhook: WISHES,
+  UpdateWebhook: { endpointId: ENDPOINT_ID, description: 'Every new token' },
+  UpdateWebhookAt: { description: 'Every new token' },
+  RotateWebhook: { gracePeriodSeconds: 3_600 },
+  WebhookEndpoint: ENDPOINT,
+  EndpointListResponse: { ...list(ENDPOINT), done: true, iterator: null, prevIterator: null },
+  WebhookSecret: { secret: SECRET },
+  WebhookAttempt: ATTEMPT,
+  WebhookAttemptPage: list(ATTEMPT),
+  WebhookMessage: {
+    id: MESSAGE_ID,
+    channel: 'sol.token.created',
+    payload: MESSAGE,
+    timestamp: MADE_AT,
+    createdAt: MADE_AT,
+  },
+}
+
+const GRAPHQL = {
+  GraphqlRequest: { query: QUERY, variables: {}, operationName: 'Trades' },
+  GraphqlAnswer: { data: { Solana: { DEXTrades: [{ Block: { Time: '2026-01-05T12:15:00Z' } }] } } },
+  GraphqlError: GRAPHQL_ERROR,
+  GraphqlLocation: LOCATION,
+  GraphqlRefusal: {
+    data: null,
+    errors: [{ message: "'query' must be a text", locations: [] }],
+    ...problem(400, 'BAD_REQUEST', 'The request could not be read', "'query' must be a text"),
+    instance: '/graphql',
+  },
+}
+
+/** Examples of named schemas with values that differ with every call, and of bodies that callers send. */
+export const WRITTEN_EXAMPLES: Readonly<Record<string, unknown>> = {
+  ...AUTH,
+  ...WEBHOOKS,
+  ...GRAPHQL,
+  AccountUsage: { period: PERIOD, ...ACCOUNT, byRoute: [ROUTE], byDay: [DAY] },
+  AccountPlan: { plan: 'starter', requestsPerSecond: 50, ...ACCOUNT, resetAt: PERIOD.to },
+  UsagePeriod: PERIOD,
+  RouteUsage: ROUTE,
+  DayUsage: DAY,
+  CalculatePnl: { tokenAddresses: ['66btqktspeHP118gsQM2ssNE9srrb8PvH1UryC1Xpump'] },
+  Success: { success: true },
+  Probe: { status: 'ok' },
+  Problem: {
+    ...problem(
+      ...([
+        40002,
+        'INVALID_PARAMETER',
+        'A parameter is not valid',
+        'limit must be <= 100',
+      ] as const),
+    ),
+    instance: '/v2/token/search',
+    details: { parameter: 'limit', value: 101 },
+  },
+}

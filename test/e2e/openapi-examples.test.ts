@@ -1,0 +1,13 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { recordExamples } from '../support/example-answers.ts'
+import { withExampleProduct } from '../support/example-run.ts'
+
+const FILE = new URL('../../schemas/api/recorded-examples.json', import.meta.url)
+
+/** When this fails because answers changed: `node --import tsx test/support/write-examples.ts`. */
+test('the examples of the API document are what the product answers about the recorded chain', async () => {
+  const recorded = await withExampleProduct(recordExamples)
+  assert.deepEqual(JSON.parse(JSON.stringify(recorded)), JSON.parse(readFileSync(FILE, 'utf8')))
+})

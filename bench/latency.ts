@@ -57,7 +57,7 @@ export const latencyBench = async (): Promise<void> => {
     signal: closing.signal,
   })
   const { extra } = simulator
-  const house = await createApp({
+  const app = await createApp({
     config: { ...loadConfig({}, { port: 0, keyPepper: 'bench' }), chainExtra: { eth: extra } },
     chains: [{ row: CHAINS.eth, source, extra }],
     metrics,
@@ -68,7 +68,7 @@ export const latencyBench = async (): Promise<void> => {
       throw error
     },
   })
-  const { apiKey } = await house.accounts.createDemo()
+  const { apiKey } = await app.accounts.createDemo()
   const announced = new Map<number, number>()
   const delays: number[] = []
   let measuring = false
@@ -80,7 +80,7 @@ export const latencyBench = async (): Promise<void> => {
   node.send(
     JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['newHeads'] }),
   )
-  const client = await openLines(house.wsUrl, (line, atMs) => {
+  const client = await openLines(app.wsUrl, (line, atMs) => {
     const { push } = line as { push?: { pub?: { data: { t: number } } } }
     const seenMs = push?.pub && announced.get(push.pub.data.t)
     if (measuring && seenMs !== undefined) delays.push(atMs - seenMs)
@@ -97,7 +97,7 @@ export const latencyBench = async (): Promise<void> => {
   measuring = false
   node.close()
   client.close()
-  await house.stop('measured')
+  await app.stop('measured')
   closing.abort()
   await simulator.stop()
   rmSync(folder, { recursive: true, force: true })

@@ -78,13 +78,13 @@ const bareLoop = async (url: string, bodies: readonly string[]): Promise<void> =
 }
 
 let made = 0
-const publish = async (house: WebhookStack, count: number): Promise<void> => {
+const publish = async (stack: WebhookStack, count: number): Promise<void> => {
   for (let left = count; left > 0; left -= EVENTS_PER_RECORD) {
     const events = Array.from({ length: Math.min(left, EVENTS_PER_RECORD) }, () => {
       made += 1
       return buildTokenEvent(`BenchMint${made}`)
     })
-    await house.publish('sol.token.created', buildTokenRecord(events))
+    await stack.publish('sol.token.created', buildTokenRecord(events))
   }
 }
 
@@ -100,13 +100,13 @@ const median = (values: readonly number[]): number =>
 /** Token events to delivered webhooks, matched, durable and recorded, against bare signed requests with the same bodies. */
 export const webhooksBench = async (): Promise<void> => {
   const receiver = await startReceiver()
-  const house = await startWebhookStack({ config: { webhookInFlight: AT_THE_SAME_TIME } })
-  await house.endpoint({ url: receiver.url })
-  await house.startMatcher()
-  await house.startSender()
+  const stack = await startWebhookStack({ config: { webhookInFlight: AT_THE_SAME_TIME } })
+  await stack.endpoint({ url: receiver.url })
+  await stack.startMatcher()
+  await stack.startSender()
   const deliver = async (count: number): Promise<void> => {
     const wanted = receiver.received() + count
-    await publish(house, count)
+    await publish(stack, count)
     await until(() => receiver.received() >= wanted, 'every webhook delivered', 120_000)
   }
   const body = JSON.stringify({ channel: 'sol.token.created', data: 'x'.repeat(520) })
@@ -130,6 +130,6 @@ export const webhooksBench = async (): Promise<void> => {
       aim: 0.5,
     }),
   )
-  await house.stop()
+  await stack.stop()
   await receiver.stop()
 }

@@ -9,7 +9,7 @@ export interface MoveType {
   readonly package: string
   /** `module::Name`. */
   readonly name: string
-  /** In the house's writing. */
+  /** In canonical form. */
   readonly typeArguments: readonly string[]
 }
 
@@ -42,7 +42,7 @@ export const moveHead = (text: string): Pick<MoveType, 'package' | 'name'> | und
 }
 
 /**
- * A coin's type in the house's writing; undefined when the text names none, or one that is too long to be followed. `std::type_name`
+ * A coin's type in canonical form; undefined when the text names none, or one that is too long to be followed. `std::type_name`
  * writes types without `0x`.
  */
 export const coinType = (text: string): string | undefined => {

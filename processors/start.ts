@@ -33,7 +33,7 @@ import { MARKETS } from './tokens/market-stage.ts'
 import { TOKENS } from './tokens/stage.ts'
 
 /**
- * Every stage of the house in one lane: co-partitioned topics are folded together, decoded once, and committed at once. A
+ * Every stage in one lane: co-partitioned topics are folded together, decoded once, and committed at once. A
  * stage may read what one before it published for the same operation.
  */
 export const PROCESS_PIPELINE: Stage = pipeline('process', [

@@ -1,4 +1,4 @@
-/** What moves inside the house between normalize, decode and publish. Amounts are base units ending in `Raw`. */
+/** What moves inside the product between normalize, decode and publish. Amounts are base units ending in `Raw`. */
 import type { Call, CoinBalance, SvmReward, Uncle, Withdrawal } from './block-parts.ts'
 
 /** One log of a receipt. Hex is lower case with `0x`. */

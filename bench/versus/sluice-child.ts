@@ -87,7 +87,7 @@ const run = async (order: SluiceOrder): Promise<void> => {
     log,
     signal: closing.signal,
   })
-  const house = await createApp({
+  const app = await createApp({
     config,
     metrics,
     log,
@@ -98,13 +98,13 @@ const run = async (order: SluiceOrder): Promise<void> => {
       throw error
     },
   })
-  const [ingestor] = house.ingestors
+  const [ingestor] = app.ingestors
   while ((ingestor?.status().height ?? -1) < lastHeight) await sleep(LOOK_MS)
-  while (!(await house.settled())) await sleep(LOOK_MS)
+  while (!(await app.settled())) await sleep(LOOK_MS)
   const atMs = Date.now()
-  say({ kind: 'settled', atMs, found: await foundIn(house.warehouse, order) })
+  say({ kind: 'settled', atMs, found: await foundIn(app.warehouse, order) })
   await ending
-  await house.stop('measured')
+  await app.stop('measured')
   closing.abort()
   process.disconnect?.()
 }

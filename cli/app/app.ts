@@ -108,7 +108,7 @@ const assemble = async (
     parts,
     activity,
     ingestors,
-    houseChains: options.chains,
+    appChains: options.chains,
     ...(opsPath !== undefined && { opsPath }),
   })
   const { partitions } = config

@@ -18,7 +18,7 @@ export interface OpsSources {
   readonly parts: LogInfra & { readonly warehouse?: Warehouse }
   readonly activity: Activity
   readonly ingestors?: readonly Ingestor[]
-  readonly houseChains?: readonly AppChain[]
+  readonly appChains?: readonly AppChain[]
   /** File that names the port while the process runs. */
   readonly opsPath?: string
 }
@@ -87,18 +87,18 @@ const statusHandler =
       nowMs: Date.now,
     })
 
-const ingestStatus = ({ ingestors = [], houseChains = [] }: OpsSources): readonly IngestStatus[] =>
+const ingestStatus = ({ ingestors = [], appChains = [] }: OpsSources): readonly IngestStatus[] =>
   ingestors.flatMap((ingestor, index) => {
-    const house = houseChains[index]
-    if (house === undefined) return []
+    const app = appChains[index]
+    if (app === undefined) return []
     const { state, reason, height } = ingestor.status()
     return [
       {
-        chain: house.row.id,
+        chain: app.row.id,
         state,
         height,
         ...(reason !== undefined && { reason }),
-        nodeHeight: house.source.head()?.height ?? null,
+        nodeHeight: app.source.head()?.height ?? null,
       },
     ]
   })

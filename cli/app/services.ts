@@ -80,11 +80,11 @@ export const startProcessing = async (
 export const startIngest = async (
   deps: ServiceDeps,
   { bus, codec }: LogInfra,
-  houseChains: readonly AppChain[],
+  appChains: readonly AppChain[],
 ): Promise<readonly Ingestor[]> => {
   const { config, metrics, log, lifecycle, checks, onFatal } = deps
-  if (config.metadataFetch === 'on' && houseChains.length > 0) {
-    const chains = houseChains.map(({ row }) => row.id)
+  if (config.metadataFetch === 'on' && appChains.length > 0) {
+    const chains = appChains.map(({ row }) => row.id)
     const documents = await startDocuments({ chains, bus, codec, config, metrics, log })
     lifecycle.add(lifecyclePart('documents', documents))
   }
@@ -96,7 +96,7 @@ export const startIngest = async (
       return halted ? { ok: false, detail: halted.reason ?? 'halted' } : { ok: true }
     },
   })
-  for (const { row, source, extra, facts, until } of houseChains) {
+  for (const { row, source, extra, facts, until } of appChains) {
     const url = flashblocksUrl(config, row.id)
     const ingestor = await startIngestor({
       chain: row,

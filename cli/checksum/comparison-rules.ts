@@ -20,7 +20,7 @@ export type TopicRule =
     }
   | { readonly how: 'left out'; readonly why: string }
 
-const NOT_FROM_CHAIN = 'answers of the house to its users, not to a chain'
+const NOT_FROM_CHAIN = 'answers of the product to its users, not to a chain'
 const FETCHED_BY_URL = 'fetched by URL when a fetch is due, not told by the chain'
 const COMPARED_ELSEWHERE = 'the same facts are compared where they are published'
 

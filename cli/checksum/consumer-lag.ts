@@ -9,7 +9,7 @@ import { matcherTopics } from '../../serving/webhooks/matcher.ts'
 import { DELIVERY_LOG_GROUP, matcherGroup, SENDER_GROUP } from '../../serving/webhooks/topics.ts'
 import { TOPIC_RULES } from './comparison-rules.ts'
 
-/** A consumer group of the house and the topics whose offsets it commits. */
+/** A consumer group of the product and the topics whose offsets it commits. */
 export interface ConsumerGroup {
   readonly group: string
   readonly topics: readonly string[]

@@ -165,13 +165,13 @@ const startServices = async (
     if (pieces.includes('process')) await startProcessing(deps, parts)
     if (pieces.includes('serve')) await startServing(deps, parts)
   }
-  const houseChains = pieces.includes('ingest') ? appChainsOf(deps) : []
-  const ingestors = await startIngest(deps, logParts, houseChains)
+  const appChains = pieces.includes('ingest') ? appChainsOf(deps) : []
+  const ingestors = await startIngest(deps, logParts, appChains)
   await startOpsServer(deps, {
     parts: { ...logParts, ...(warehouse && { warehouse }) },
     activity,
     ingestors,
-    houseChains,
+    appChains,
     ...(isEmbedded && { opsPath: folder.opsPath }),
   })
 }

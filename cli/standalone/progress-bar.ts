@@ -6,7 +6,7 @@ import type { App } from '../app/app.ts'
 const MIN_BLOCKS_BEHIND = 20
 
 /** Shows a bar while the chain catches up, on a terminal only; it goes away at the head. */
-export const showProgressBar = (house: App, source: Source): { stop(): void } => {
+export const showProgressBar = (app: App, source: Source): { stop(): void } => {
   const bar = new SingleBar(
     {
       format: '  catching up {bar} {value}/{total} blocks, {eta_formatted} left',
@@ -17,7 +17,7 @@ export const showProgressBar = (house: App, source: Source): { stop(): void } =>
   )
   let first: number | undefined
   const timer = setInterval(() => {
-    const height = house.ingestors[0]?.status().height ?? null
+    const height = app.ingestors[0]?.status().height ?? null
     const head = source.head()?.height
     if (!process.stderr.isTTY || height === null || head === undefined) return
     if (first === undefined) {

@@ -80,7 +80,7 @@ const runApp = async (
   const { config, folder, metrics, log } = options
   const pepper = config.keyPepper.isEmpty ? new Secret(folder.pepper) : config.keyPepper
   const admin = config.adminToken.isEmpty ? new Secret(folder.adminToken) : config.adminToken
-  const house = await createApp({
+  const app = await createApp({
     config: {
       ...config,
       chainExtra: origin.chainExtra,
@@ -99,21 +99,21 @@ const runApp = async (
     warehousePath: folder.warehousePath,
     opsPath: folder.opsPath,
   })
-  const capacity = house.bus.capacity()
+  const capacity = app.bus.capacity()
   if (capacity) print(`embedded log: ${capacityText(capacity)}`)
   const [first] = origin.chains
-  const progress = origin.progress && first ? showProgressBar(house, first.chain.source) : undefined
+  const progress = origin.progress && first ? showProgressBar(app, first.chain.source) : undefined
   if (options.endWhenProcessed) {
-    whenProcessed(house, signal).then(() => end(0, 'everything is processed'), onFatal)
+    whenProcessed(app, signal).then(() => end(0, 'everything is processed'), onFatal)
   }
   try {
     const { webhookAllow } = config
-    await showWelcome(house, { folder, adminToken: admin.reveal(), webhookAllow }, origin, signal)
+    await showWelcome(app, { folder, adminToken: admin.reveal(), webhookAllow }, origin, signal)
     const { status } = await untilExit(signal)
     return status
   } finally {
     progress?.stop()
-    await house.stop(signal.aborted ? (signal.reason as ExitReason).reason : 'start failed')
+    await app.stop(signal.aborted ? (signal.reason as ExitReason).reason : 'start failed')
   }
 }
 
@@ -125,20 +125,20 @@ interface WelcomeDeps {
 
 /** Prints where it serves, and writes `demo.json` once there is something to show. */
 const showWelcome = async (
-  house: App,
+  app: App,
   { folder, adminToken, webhookAllow }: WelcomeDeps,
   origin: DataSource,
   signal: AbortSignal,
 ): Promise<void> => {
-  const { baseUrl, graphqlUrl, wsUrl, tokenUrl, audience, adminUrl, credentials } = house
-  assert(credentials, 'the house was asked for a first user')
+  const { baseUrl, graphqlUrl, wsUrl, tokenUrl, audience, adminUrl, credentials } = app
+  assert(credentials, 'the app was not asked for a first user')
   const surfaces = { baseUrl, graphqlUrl, wsUrl, tokenUrl, audience, adminUrl }
   const base = { ...surfaces, ...credentials, adminToken, origin: origin.label }
   const shown = (examples: ExamplesByChain): void =>
     folder.writeDemo({ ...base, examples: defaultExamples(examples), examplesByChain: examples })
   const look = async (known: ExamplesByChain): Promise<ExamplesByChain> => {
     const open = origin.chains.filter(({ chain }) => known[chain.row.apiName] === undefined)
-    return { ...known, ...(await findExamplesByChain(house, open)) }
+    return { ...known, ...(await findExamplesByChain(app, open)) }
   }
   const isWhole = (examples: ExamplesByChain): boolean =>
     Object.keys(examples).length === origin.chains.length
@@ -184,7 +184,7 @@ const defaultExamples = (examples: ExamplesByChain): DemoExamples | null =>
   examples.ethereum ?? Object.values(examples)[0] ?? null
 
 /** Resolves when every chain is ingested as far as asked and all of it is processed. */
-const whenProcessed = async (house: App, signal: AbortSignal): Promise<void> => {
-  await Promise.all(house.ingestors.map(({ done }) => done))
-  while (!signal.aborted && !(await house.settled())) await sleep(50)
+const whenProcessed = async (app: App, signal: AbortSignal): Promise<void> => {
+  await Promise.all(app.ingestors.map(({ done }) => done))
+  while (!signal.aborted && !(await app.settled())) await sleep(50)
 }

@@ -79,7 +79,7 @@ const talking = ({
     socket.on('message', (data, isBinary) => {
       idle.refresh()
       resolve({ ended })
-      // Sockets of this house get whole messages in one buffer.
+      // Sockets here get whole messages in one buffer.
       try {
         if (!signal.aborted) onFrame(data as Buffer, isBinary)
       } catch (error) {

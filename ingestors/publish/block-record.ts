@@ -139,7 +139,7 @@ export const blockRecord = (event: Wire.BlockEvent, codec: Codec): OutRecord => 
   headers: recordHeaders(event.meta),
 })
 
-/** Reads a cursor back. Throws `Malformed` for text that an ingestor of this house did not write. */
+/** Reads a cursor back. Throws `Malformed` for text that an ingestor of this product did not write. */
 export const cursorOf = (event: Wire.BlockEvent): Cursor => {
   try {
     const { tip, final, finalSeq } = parseJson(event.cursor) as Readonly<Record<string, unknown>>

@@ -32,7 +32,7 @@ declare module 'fastify' {
   }
 }
 
-/** What every HTTP server of the house needs. */
+/** What every HTTP server needs. */
 export interface BaseDeps extends Pick<PlaneDeps, 'tls'> {
   readonly metrics: Metrics
   readonly log: Logger
@@ -44,7 +44,7 @@ export interface BaseDeps extends Pick<PlaneDeps, 'tls'> {
 const REQUEST_ID_PATTERN = /^[A-Za-z0-9_-]{8,64}$/
 const REQUEST_TIMEOUT_MS = 30_000
 
-/** What differs between the servers of the house. */
+/** What differs between the HTTP servers. */
 export interface BaseOptions {
   readonly surface?: HttpSurface
   /** Registered before anything can refuse a request. */

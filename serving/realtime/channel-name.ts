@@ -30,7 +30,7 @@ const ADDRESS_PATTERN: Readonly<Record<Exclude<Vm, 'move'>, RegExp>> = {
   svm: /^[1-9A-HJ-NP-Za-km-z]{32,44}$/,
 }
 
-/** Name of a stream inside the house; equal names mean equal payloads. */
+/** Name of a stream inside the product; equal names mean equal payloads. */
 export const streamSubject = (
   prefix: string,
   chain: string,

@@ -77,7 +77,7 @@ const createPumpSwapPool = (run: TransactionExecution, launch: Launch, quote: bi
   })
 }
 
-/** The migration's own accounts are emptied and closed; its shares are burnt, what is left goes to the house. */
+/** The migration's own accounts are emptied and closed; its shares are burnt, what is left goes to the program's own account. */
 const closeMigrationAccounts = (run: TransactionExecution, launch: Launch): void => {
   const { authority, authorityBase, authorityQuote, authorityLp } = launch
   const { withdrawAuthority } = run.context.world

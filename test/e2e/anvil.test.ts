@@ -77,8 +77,8 @@ describe('real Uniswap contracts on a real node', () => {
     const height = await head()
     await until(
       async () =>
-        (product.house.ingestors[0]?.status().height ?? -1) >= height &&
-        (await product.house.settled()),
+        (product.app.ingestors[0]?.status().height ?? -1) >= height &&
+        (await product.app.settled()),
       'the product is at the head',
     )
   }

@@ -33,7 +33,7 @@ const FOR_PYTHON = {
   'eth.transfers.processed': 'transfer.TransferEvents',
 } as const
 
-/** Everything on the topic, by a stock consumer and the stock registry client: no code of the house. */
+/** Everything on the topic, by a stock consumer and the stock registry client: no code of the product. */
 const consumeAll = async (
   topic: string,
   brokers: readonly string[],
@@ -93,7 +93,7 @@ const tailOne = async (brokers: readonly string[], url: string): Promise<void> =
   assert.ok((line?.value.events.length ?? 0) > 0)
 }
 
-/** The same records as Python's client and the house's codec read them. */
+/** The same records as Python's client and the product's codec read them. */
 const testPython = (brokers: readonly string[], url: string): Promise<void> =>
   test('Python reads by the registry what the codec wrote', async () => {
     const log = silentLogger()

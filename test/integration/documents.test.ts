@@ -67,9 +67,9 @@ test('documents of new tokens are published; what cannot be had is counted and i
   receiver.answer('/later', (response, request, nth) =>
     (nth === 1 ? status(503) : json({ description: 'Second try' }))(response, request, nth),
   )
-  const house = await startTokenDocumentsStack({ ...ALLOW, metadataIpfsGateway: `${base}/ipfs/` })
+  const stack = await startTokenDocumentsStack({ ...ALLOW, metadataIpfsGateway: `${base}/ipfs/` })
   try {
-    await house.start()
+    await stack.start()
     const uris: Readonly<Record<string, string>> = {
       hang: `${base}/hang`,
       ok: `${base}/ok`,
@@ -86,9 +86,9 @@ test('documents of new tokens are published; what cannot be had is counted and i
       scheme: 'ftp://a.example/',
       none: '',
     }
-    for (const [mint, uri] of Object.entries(uris)) await house.born(mint, uri)
-    await until(() => house.isDone(), 'every birth is done', LIMIT_MS)
-    const documents = await house.documents()
+    for (const [mint, uri] of Object.entries(uris)) await stack.born(mint, uri)
+    await until(() => stack.isDone(), 'every birth is done', LIMIT_MS)
+    const documents = await stack.documents()
     assert.deepEqual(
       Object.fromEntries(
         documents.map(({ token, token_processed }) => [
@@ -112,7 +112,7 @@ test('documents of new tokens are published; what cannot be had is counted and i
     assert.equal(ok?.token_processed?.image_url, `${base}/ipfs/${CID}`)
     assert.deepEqual(ok?.token_processed?.social_medias, { twitter: 'https://x.com/a' })
     assert.match(ok?.token?.additional_metadata.fetched_at ?? '', /^\d{13}$/)
-    assert.deepEqual(await house.dropped(), {
+    assert.deepEqual(await stack.dropped(), {
       timeout: 1,
       status: 1,
       'too-large': 1,
@@ -127,7 +127,7 @@ test('documents of new tokens are published; what cannot be had is counted and i
     assert.ok(big.bytes < 10 << 20, 'a body beyond the limit is not read to its end')
     assert.equal(reached, 0, 'nothing connected to the inside address')
   } finally {
-    await house.stop()
+    await stack.stop()
     await receiver.stop()
     await new Promise((resolve) => inside.close(resolve))
   }
@@ -136,32 +136,32 @@ test('documents of new tokens are published; what cannot be had is counted and i
 test('a document that is there is not fetched again: after a restart, a replay, a reorg', async () => {
   const receiver = await startWebhookReceiver()
   const { base } = receiver
-  const house = await startTokenDocumentsStack({ ...ALLOW, metadataTimeoutMs: 60_000 }, 1)
+  const stack = await startTokenDocumentsStack({ ...ALLOW, metadataTimeoutMs: 60_000 }, 1)
   receiver.answer('/first', (response, request, nth) =>
     nth === 1 ? undefined : json({ description: 'At last' })(response, request, nth),
   )
   receiver.answer('/second', json({ description: 'Soon' }))
   receiver.answer('/third', json({ description: 'Changed' }))
   const texts = async () =>
-    (await house.documents()).map(({ token_processed }) => token_processed?.description)
+    (await stack.documents()).map(({ token_processed }) => token_processed?.description)
   try {
-    const running = await house.start()
-    await house.born('first', `${base}/first`)
-    await house.born('second', `${base}/second`)
-    await until(async () => (await house.documents()).length === 1, 'one document', LIMIT_MS)
-    assert.equal(await house.isDone(), false)
+    const running = await stack.start()
+    await stack.born('first', `${base}/first`)
+    await stack.born('second', `${base}/second`)
+    await until(async () => (await stack.documents()).length === 1, 'one document', LIMIT_MS)
+    assert.equal(await stack.isDone(), false)
     await running.stop()
-    await house.start()
-    await until(() => house.isDone(), 'every birth is done', LIMIT_MS)
+    await stack.start()
+    await until(() => stack.isDone(), 'every birth is done', LIMIT_MS)
     assert.deepEqual(await texts(), ['Soon', 'At last'])
-    await house.born('second', `${base}/second`, 'OP_REVERT')
-    await house.born('second', `${base}/second`)
-    await house.born('second', `${base}/third`)
-    await until(() => house.isDone(), 'every birth is done', LIMIT_MS)
+    await stack.born('second', `${base}/second`, 'OP_REVERT')
+    await stack.born('second', `${base}/second`)
+    await stack.born('second', `${base}/third`)
+    await until(() => stack.isDone(), 'every birth is done', LIMIT_MS)
     assert.deepEqual(await texts(), ['Soon', 'At last', 'Changed'])
     assert.deepEqual([receiver.at('/first').length, receiver.at('/second').length], [2, 1])
   } finally {
-    await house.stop()
+    await stack.stop()
     await receiver.stop()
   }
 })
@@ -169,14 +169,14 @@ test('a document that is there is not fetched again: after a restart, a replay, 
 test('more tokens than the window holds, all from one host', async () => {
   const receiver = await startWebhookReceiver()
   receiver.answer('/same', json({ description: 'Same' }))
-  const house = await startTokenDocumentsStack({ ...ALLOW, metadataTimeoutMs: 30_000 }, 1)
+  const stack = await startTokenDocumentsStack({ ...ALLOW, metadataTimeoutMs: 30_000 }, 1)
   try {
-    for (let nth = 0; nth < 600; nth += 1) await house.born(`m${nth}`, `${receiver.base}/same`)
-    await house.start()
-    await until(() => house.isDone(), 'every birth is done', LIMIT_MS)
-    assert.equal((await house.documents()).length, 600)
+    for (let nth = 0; nth < 600; nth += 1) await stack.born(`m${nth}`, `${receiver.base}/same`)
+    await stack.start()
+    await until(() => stack.isDone(), 'every birth is done', LIMIT_MS)
+    assert.equal((await stack.documents()).length, 600)
   } finally {
-    await house.stop()
+    await stack.stop()
     await receiver.stop()
   }
 })

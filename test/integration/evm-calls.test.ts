@@ -178,15 +178,15 @@ describe('calls of a real node', () => {
     const source = await evmSource(optionsOf([anvil.httpUrl], stop))
     const chain = { row: CHAINS.eth, source }
     const product = await startAppStack({ chain, overrides: { feeds: [...FEEDS] } })
-    const { house } = product
+    const { app } = product
     try {
       const settled = (height: number) =>
         until(async () => {
-          const [ingestor] = house.ingestors
-          return ingestor?.status().height === height && (await house.settled())
+          const [ingestor] = app.ingestors
+          return ingestor?.status().height === height && (await app.settled())
         }, `${height} is processed`)
       const rows = async <T>(sql: string): Promise<readonly T[]> =>
-        (await house.warehouse.query<T>({ sql })).rows
+        (await app.warehouse.query<T>({ sql })).rows
       const standing = () =>
         rows<{ to_address: string; value: string; success: number; depth: number }>(
           `SELECT to_address, toString(value) AS value, success, depth FROM eth_traces_enriched FINAL

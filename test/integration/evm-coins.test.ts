@@ -214,17 +214,17 @@ describe('what accounts of a real node hold of the coin', () => {
       chain: { row: CHAINS.eth, source },
       overrides: { feeds: [...FEEDS] },
     })
-    const { house } = product
+    const { app } = product
     try {
       const settled = (height: number) =>
         until(async () => {
-          const [ingestor] = house.ingestors
-          return ingestor?.status().height === height && (await house.settled())
+          const [ingestor] = app.ingestors
+          return ingestor?.status().height === height && (await app.settled())
         }, `${height} is processed`)
       const held = async (): Promise<string | undefined> => {
         const sql = `SELECT toString(balance) AS balance FROM eth_wallet_balances FINAL
           WHERE holder = '${RECEIVER}' AND token_address = '${COIN}'`
-        return (await house.warehouse.query<{ balance: string }>({ sql })).rows[0]?.balance
+        return (await app.warehouse.query<{ balance: string }>({ sql })).rows[0]?.balance
       }
       const updates = () =>
         product.cube<{ BalanceUpdate: { PreBalanceRaw: string; PostBalanceRaw: string } }>(

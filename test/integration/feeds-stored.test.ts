@@ -6,7 +6,7 @@ import { CHAINS } from '../../schemas/chains.ts'
 import type { Block } from '../../schemas/events.ts'
 import { FEED_NAMES, feedTopics } from '../../schemas/feeds.ts'
 import { topicName } from '../../schemas/topics.ts'
-import { type AppStack, startAppStack } from '../support/app-stack.ts'
+import { type AppStack, startAppStack } from '../support/app-app.ts'
 import { blockRef, createScriptedSource } from '../support/builders/evm-block.ts'
 import { buildEventLog } from '../support/builders/evm-event-log.ts'
 import { buildSingleTransactionBlock } from '../support/recordings/ethereum.ts'
@@ -102,13 +102,13 @@ const ROWS: readonly Stored[] = [
 ]
 
 const countsOf = async (
-  { house }: AppStack,
+  { app }: AppStack,
   { chain, rows }: Stored,
 ): Promise<Readonly<Record<string, number>>> => {
   const counts: Record<string, number> = {}
   for (const table of Object.keys(rows)) {
     const sql = `SELECT toUInt32(count()) AS count FROM ${chain}_${table} FINAL`
-    const found = await house.warehouse.query<{ count: number }>({ sql })
+    const found = await app.warehouse.query<{ count: number }>({ sql })
     counts[table] = Number(found.rows[0]?.count)
   }
   return counts
@@ -123,25 +123,25 @@ for (const stored of ROWS) {
       chain: { row, source },
       overrides: { feeds: [...FEED_NAMES] },
     })
-    const { house } = product
+    const { app } = product
     const push = async (seq: number, op: ChainOp): Promise<void> => {
       source.push(op)
       await until(
-        async () => house.ingestors[0]?.status().seq === seq && (await house.settled()),
+        async () => app.ingestors[0]?.status().seq === seq && (await app.settled()),
         `operation ${seq} is processed`,
       )
     }
     try {
-      const topics = new Set(await house.bus.topics(`${chain}.`))
+      const topics = new Set(await app.bus.topics(`${chain}.`))
       for (const topic of feedTopics(row, FEED_NAMES))
         assert.ok(topics.has(topicName(topic, chain)))
       const block = stored.block()
       await push(1, { op: 'apply', block })
       assert.deepEqual(await countsOf(product, stored), rows)
-      const letters = await house.bus.topics('dlq.')
+      const letters = await app.bus.topics('dlq.')
       for (const topic of letters) {
         assert.ok(
-          (await house.bus.ends(topic)).every(({ low, end }) => low === end),
+          (await app.bus.ends(topic)).every(({ low, end }) => low === end),
           topic,
         )
       }

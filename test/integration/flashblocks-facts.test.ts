@@ -43,7 +43,7 @@ describe('facts of pools that only a block in the making has named', () => {
       chain: { row: BASE, source },
       overrides: { flashblocksUrlBase: server.url },
     })
-    const [ingestor] = product.house.ingestors
+    const [ingestor] = product.app.ingestors
     await until(() => ingestor?.status().height === HEAD, 'the chain is there')
     await until(() => server.listening() === 1, 'the stream is listened to')
   })
@@ -95,7 +95,7 @@ describe('facts of pools that only a block in the making has named', () => {
       return records.some(({ meta }) => meta?.hash === behind)
     }
     await until(hasRead, 'all parts before were read')
-    const [ingestor] = product.house.ingestors
+    const [ingestor] = product.app.ingestors
     node.produce()
     await until(() => ingestor?.status().height === HEAD + 1, 'the block came')
     const settled = await tradesOf('base.dex.trades', undefined)

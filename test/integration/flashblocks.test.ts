@@ -121,7 +121,7 @@ describe('blocks in the making of Base', () => {
       chain: { row: BASE, source, facts: tableFacts() },
       overrides: { flashblocksUrlBase: server.url },
     })
-    const [ingestor] = product.house.ingestors
+    const [ingestor] = product.app.ingestors
     await until(() => ingestor?.status().height === HEAD, 'the chain is there')
     await until(() => server.listening() === 1, 'the stream is listened to')
   })
@@ -232,7 +232,7 @@ describe('blocks in the making of Base', () => {
       assert.equal(await dropped(reason), seen + 1, reason)
     }
     const letters = async (): Promise<number> => {
-      const ends = await product.house.bus.ends('dlq.ingest.base')
+      const ends = await product.app.bus.ends('dlq.ingest.base')
       return ends.reduce((sum, { low, end }) => sum + end - low, 0)
     }
     const written = await letters()
@@ -251,7 +251,7 @@ describe('blocks in the making of Base', () => {
   })
 
   test('are nothing any more once their block came, and never among what is settled', async () => {
-    const [ingestor] = product.house.ingestors
+    const [ingestor] = product.app.ingestors
     const late = nextId()
     const tip = ingestor?.status().height ?? 0
     assert.ok(tip > HEAD)

@@ -41,7 +41,7 @@ const reaches = (host: string, port: number): Promise<boolean> =>
   })
 
 test('HOST opens the public plane alone; admin and operators stay on loopback', async () => {
-  const { ports, adminUrl, opsUrl } = product.house
+  const { ports, adminUrl, opsUrl } = product.app
   for (const port of [ports.http, ports.streams]) assert.ok(await reaches(ELSEWHERE, port))
   for (const url of [adminUrl, opsUrl]) {
     const port = portOf(url)
@@ -51,7 +51,7 @@ test('HOST opens the public plane alone; admin and operators stay on loopback', 
 })
 
 test('metrics, status and checksum are on the operators port alone, behind its token', async () => {
-  const { ports, opsUrl, adminUrl } = product.house
+  const { ports, opsUrl, adminUrl } = product.app
   const publicUrl = `http://127.0.0.1:${ports.http}`
   for (const path of OPS_PATHS.token) {
     assert.equal((await fetch(publicUrl + path)).status, 404, path)
@@ -75,28 +75,28 @@ test('metrics, status and checksum are on the operators port alone, behind its t
 })
 
 test('tokens and links name PUBLIC_URL, never the address that is listened on', async () => {
-  const { house } = product
-  const { clientId, clientSecret } = await house.accounts.createDemo()
-  const answer = await fetch(`http://127.0.0.1:${house.ports.http}/oauth/token`, {
+  const { app } = product
+  const { clientId, clientSecret } = await app.accounts.createDemo()
+  const answer = await fetch(`http://127.0.0.1:${app.ports.http}/oauth/token`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({
       grant_type: 'client_credentials',
       client_id: clientId,
       client_secret: clientSecret,
-      audience: house.audience,
+      audience: app.audience,
     }),
   })
   const { access_token: token } = (await answer.json()) as { access_token: string }
   assert.equal(decodeJwt(token).iss, `${PUBLIC_URL}/`)
   assert.deepEqual(
-    [house.baseUrl, house.wsUrl, house.tokenUrl],
+    [app.baseUrl, app.wsUrl, app.tokenUrl],
     [PUBLIC_URL, 'wss://api.example.test/connection/websocket', `${PUBLIC_URL}/oauth/token`],
   )
 })
 
 test('the operators plane has the paths of the table and no other', async () => {
-  const answer = await fetch(`${product.house.opsUrl}/nothing`, {
+  const answer = await fetch(`${product.app.opsUrl}/nothing`, {
     headers: { authorization: `Bearer ${OPS_TOKEN}` },
   })
   const { error } = (await answer.json()) as { error: string }
@@ -105,7 +105,7 @@ test('the operators plane has the paths of the table and no other', async () => 
 })
 
 test('no webhook goes to a port of our own, also where its address is allowed', async () => {
-  const { ports, adminUrl, opsUrl } = product.house
+  const { ports, adminUrl, opsUrl } = product.app
   const create = async (port: number): Promise<readonly unknown[]> => {
     const url = `http://127.0.0.1:${port}/`
     const answer = await fetch(`http://127.0.0.1:${ports.http}/v2/webhook/endpoint`, {

@@ -20,69 +20,69 @@ afterEach(async () => {
 
 const opened = async (
   options: Parameters<typeof startWebhookStack>[0] = {},
-): Promise<{ readonly house: WebhookStack; readonly receiver: WebhookReceiver }> => {
+): Promise<{ readonly stack: WebhookStack; readonly receiver: WebhookReceiver }> => {
   const receiver = await startWebhookReceiver()
   open.push(receiver)
-  const house = await startWebhookStack(options)
-  open.push(house)
-  return { house, receiver }
+  const stack = await startWebhookStack(options)
+  open.push(stack)
+  return { stack, receiver }
 }
 
-const publish = (house: WebhookStack, mint: string): Promise<void> =>
-  house.publish(CREATED, buildTokenRecord([buildTokenEvent(mint)]))
+const publish = (stack: WebhookStack, mint: string): Promise<void> =>
+  stack.publish(CREATED, buildTokenRecord([buildTokenEvent(mint)]))
 
 const mintsAt = (receiver: WebhookReceiver, path: string): readonly string[] =>
   receiver.at(path).map(({ body }) => JSON.parse(body).data.a)
 
-const statuses = async (house: WebhookStack): Promise<readonly string[]> =>
-  (await house.attempts()).map(({ status }) => status)
+const statuses = async (stack: WebhookStack): Promise<readonly string[]> =>
+  (await stack.attempts()).map(({ status }) => status)
 
 test('what waits outlives a change of its endpoint, and goes where it leads now', async () => {
-  const { house, receiver } = await opened({ scheduleMs: [0, 600, 600] })
+  const { stack, receiver } = await opened({ scheduleMs: [0, 600, 600] })
   receiver.answer('/old', (response) => response.writeHead(500).end())
-  const { endpoint_id: id } = await house.endpoint({ url: `${receiver.base}/old` })
-  await house.startMatcher()
-  await house.startSender()
-  await publish(house, 'Waits')
-  await until(async () => (await house.attempts()).length === 1)
-  const { resource } = house.ground
+  const { endpoint_id: id } = await stack.endpoint({ url: `${receiver.base}/old` })
+  await stack.startMatcher()
+  await stack.startSender()
+  await publish(stack, 'Waits')
+  await until(async () => (await stack.attempts()).length === 1)
+  const { resource } = stack.ground
   await resource.update(TEST_OWNER, id, { disabled: false, url: `${receiver.base}/old` })
   await resource.update(TEST_OWNER, id, { url: `${receiver.base}/new` })
   await until(() => receiver.at('/new').length === 1)
-  await until(async () => (await house.attempts()).length === 2)
-  assert.deepEqual(await statuses(house), ['pending', 'success'])
+  await until(async () => (await stack.attempts()).length === 2)
+  assert.deepEqual(await statuses(stack), ['pending', 'success'])
 })
 
 test('410 from where the endpoint led before does not turn it off', async () => {
-  const { house, receiver } = await opened()
+  const { stack, receiver } = await opened()
   let answer: (() => void) | undefined
   receiver.answer('/old', (response) => {
     answer = () => response.writeHead(410).end()
   })
-  const { endpoint_id: id } = await house.endpoint({ url: `${receiver.base}/old` })
-  await house.startMatcher()
-  await house.startSender()
-  await publish(house, 'Late')
+  const { endpoint_id: id } = await stack.endpoint({ url: `${receiver.base}/old` })
+  await stack.startMatcher()
+  await stack.startSender()
+  await publish(stack, 'Late')
   await until(() => answer !== undefined)
-  await house.ground.resource.update(TEST_OWNER, id, { url: `${receiver.base}/new` })
+  await stack.ground.resource.update(TEST_OWNER, id, { url: `${receiver.base}/new` })
   answer?.()
-  await until(async () => (await house.attempts()).length === 1)
-  await publish(house, 'Next')
+  await until(async () => (await stack.attempts()).length === 1)
+  await publish(stack, 'Next')
   await until(() => receiver.at('/new').length === 1)
-  assert.equal(house.ground.store.get(id)?.disabled, false)
-  const { values } = await house.metrics.webhookDisabled.get()
+  assert.equal(stack.ground.store.get(id)?.disabled, false)
+  const { values } = await stack.metrics.webhookDisabled.get()
   assert.deepEqual(values, [])
 })
 
 test('a sender that learns of an endpoint after its messages sends them all the same', async () => {
-  const { house, receiver } = await opened()
-  const { store } = house.ground
-  const { endpoint_id: id } = await house.endpoint({ url: `${receiver.base}/hook` })
-  const { resource } = house.ground
+  const { stack, receiver } = await opened()
+  const { store } = stack.ground
+  const { endpoint_id: id } = await stack.endpoint({ url: `${receiver.base}/hook` })
+  const { resource } = stack.ground
   await resource.update(TEST_OWNER, id, { disabled: true })
   const off = store.get(id)
   await resource.update(TEST_OWNER, id, { disabled: false })
-  await house.startMatcher()
+  await stack.startMatcher()
   let known: 'nothing' | 'off' | 'all' = 'nothing'
   let looks = 0
   const late: EndpointStore = {
@@ -93,14 +93,14 @@ test('a sender that learns of an endpoint after its messages sends them all the 
       return known === 'off' ? off : undefined
     },
   }
-  const sender = await house.startSender(late)
-  await publish(house, 'Early')
+  const sender = await stack.startSender(late)
+  await publish(stack, 'Early')
   await until(() => sender.backlog() === 1, 'the message at the sender')
   const looked = (times: number) => until(() => looks >= times, 'sweeps and attempts', 15_000)
   await looked(8)
   known = 'off'
   await looked(16)
-  assert.deepEqual(await statuses(house), [], 'no sweep and no attempt ended it')
+  assert.deepEqual(await statuses(stack), [], 'no sweep and no attempt ended it')
   known = 'all'
   await until(() => receiver.at('/hook').length === 1)
   assert.deepEqual(mintsAt(receiver, '/hook'), ['Early'])
@@ -108,38 +108,38 @@ test('a sender that learns of an endpoint after its messages sends them all the 
 
 test('a message whose endpoint never turns up is canceled after a minute', async () => {
   let aheadMs = 0
-  const { house, receiver } = await opened({ nowMs: () => Date.now() + aheadMs })
-  await house.endpoint({ url: `${receiver.base}/hook` })
-  await house.startMatcher()
-  const sender = await house.startSender({ ...house.ground.store, get: () => undefined })
-  await publish(house, 'Lost')
+  const { stack, receiver } = await opened({ nowMs: () => Date.now() + aheadMs })
+  await stack.endpoint({ url: `${receiver.base}/hook` })
+  await stack.startMatcher()
+  const sender = await stack.startSender({ ...stack.ground.store, get: () => undefined })
+  await publish(stack, 'Lost')
   await until(() => sender.backlog() === 1)
   aheadMs = 61_000
-  await until(async () => (await statuses(house)).length === 1)
-  assert.deepEqual(await statuses(house), ['canceled'])
+  await until(async () => (await statuses(stack)).length === 1)
+  assert.deepEqual(await statuses(stack), ['canceled'])
   assert.equal(receiver.at('/hook').length, 0)
 })
 
 test('a suspended organization gets nothing; what waited goes out when it is back', async () => {
   let suspended = false
-  const { house, receiver } = await opened({
+  const { stack, receiver } = await opened({
     orgOf: (orgId) => ({ suspended: suspended && orgId === TEST_OWNER.orgId }),
     scheduleMs: [0, 300, 300],
   })
   receiver.answer('/hook', (response, _request, nth) =>
     response.writeHead(nth === 1 ? 500 : 200).end(),
   )
-  await house.endpoint({ url: `${receiver.base}/hook` })
+  await stack.endpoint({ url: `${receiver.base}/hook` })
   const witness = { url: `${receiver.base}/witness` }
-  await house.ground.resource.create({ orgId: 'org_2', appId: 'app_2' }, witness)
-  await house.startMatcher()
-  await house.startSender()
-  await publish(house, 'Before')
-  await until(async () => (await house.attempts()).length === 2)
+  await stack.ground.resource.create({ orgId: 'org_2', appId: 'app_2' }, witness)
+  await stack.startMatcher()
+  await stack.startSender()
+  await publish(stack, 'Before')
+  await until(async () => (await stack.attempts()).length === 2)
   suspended = true
   for (const mint of ['Meanwhile', 'Meanwhile2']) {
     const before = receiver.at('/witness').length
-    await publish(house, mint)
+    await publish(stack, mint)
     await until(() => receiver.at('/witness').length > before)
     await until(
       () => Date.now() - (receiver.at('/hook')[0]?.atMs ?? 0) > 600,
@@ -149,60 +149,60 @@ test('a suspended organization gets nothing; what waited goes out when it is bac
   assert.equal(receiver.at('/hook').length, 1)
   suspended = false
   await until(() => receiver.at('/hook').length === 2)
-  await publish(house, 'After')
+  await publish(stack, 'After')
   await until(() => receiver.at('/hook').length === 3)
   assert.deepEqual(mintsAt(receiver, '/hook'), ['Before', 'Before', 'After'])
 })
 
 test('the endpoints of an organization that is gone get nothing, also before they are removed', async () => {
   const orgs = new Set(['org_1', 'org_2'])
-  const { house, receiver } = await opened({
+  const { stack, receiver } = await opened({
     orgOf: (orgId) => (orgs.has(orgId) ? { suspended: false } : undefined),
   })
-  const { resource, store } = house.ground
-  await house.endpoint({ url: `${receiver.base}/gone` })
+  const { resource, store } = stack.ground
+  await stack.endpoint({ url: `${receiver.base}/gone` })
   await resource.create({ orgId: 'org_2', appId: 'app_2' }, { url: `${receiver.base}/stays` })
-  await house.startMatcher()
-  await house.startSender()
+  await stack.startMatcher()
+  await stack.startSender()
   orgs.delete('org_1')
-  await publish(house, 'First')
+  await publish(stack, 'First')
   await until(() => receiver.at('/stays').length === 1)
   await store.removeOrg('org_1')
   assert.deepEqual(store.ofOrg('org_1'), [])
   assert.equal(store.ofOrg('org_2').length, 1)
-  assert.ok((await house.operations()).includes('endpoint.deleted'))
+  assert.ok((await stack.operations()).includes('endpoint.deleted'))
   assert.equal(receiver.at('/gone').length, 0)
 })
 
 test('a burst for many endpoints is committed in parts, and every message arrives once', async () => {
-  const { house } = await opened({ config: { webhookEndpoints: 40 } })
+  const { stack } = await opened({ config: { webhookEndpoints: 40 } })
   const filter = 'data.a.startsWith("Burst")'
   await Promise.all(
     Array.from({ length: 40 }, (_, index) =>
-      house.endpoint({ url: `https://receiver${index}.example.com/`, filter }),
+      stack.endpoint({ url: `https://receiver${index}.example.com/`, filter }),
     ),
   )
   const mints = Array.from({ length: 300 }, (_, index) => `Burst${index}`)
-  await house.publish(CREATED, buildTokenRecord(mints.map((mint) => buildTokenEvent(mint))))
-  await house.startMatcher()
+  await stack.publish(CREATED, buildTokenRecord(mints.map((mint) => buildTokenEvent(mint))))
+  await stack.startMatcher()
   const total = 300 * 41
-  const outgoing = () => house.commits().map(({ records = [] }) => records.length)
+  const outgoing = () => stack.commits().map(({ records = [] }) => records.length)
   const sum = (): number => outgoing().reduce((all, one) => all + one, 0)
   await until(() => sum() >= total, 'everything is matched', 30_000)
   assert.equal(sum(), total)
   assert.ok(Math.max(...outgoing()) <= 2_000 + 41, `${outgoing()}`)
-  const offsets = house.commits().filter((commit) => commit.offsets !== undefined)
+  const offsets = stack.commits().filter((commit) => commit.offsets !== undefined)
   assert.equal(offsets.length, 1, 'the offset moves with the last event of the record')
 })
 
 test('a receiver that hangs is asked one message at a time once it is known', async () => {
-  const { house, receiver } = await opened({ config: { webhookTimeoutMs: 300 } })
+  const { stack, receiver } = await opened({ config: { webhookTimeoutMs: 300 } })
   receiver.answer('/hang', () => undefined)
-  await house.endpoint({ url: `${receiver.base}/hang` })
-  await house.startMatcher()
-  await house.startSender()
+  await stack.endpoint({ url: `${receiver.base}/hang` })
+  await stack.startMatcher()
+  await stack.startSender()
   const mints = Array.from({ length: 13 }, (_, index) => `Hang${index}`)
-  await house.publish(CREATED, buildTokenRecord(mints.map((mint) => buildTokenEvent(mint))))
+  await stack.publish(CREATED, buildTokenRecord(mints.map((mint) => buildTokenEvent(mint))))
   await until(() => receiver.at('/hang').length === 13)
   const times = receiver.at('/hang').map(({ atMs }) => atMs)
   const pauses = [11, 12].map((nth) => (times[nth] ?? 0) - (times[nth - 1] ?? 0))
@@ -210,38 +210,38 @@ test('a receiver that hangs is asked one message at a time once it is known', as
 })
 
 test('health of an endpoint that is gone does not stay', async () => {
-  const { house, receiver } = await opened({ scheduleMs: [0] })
+  const { stack, receiver } = await opened({ scheduleMs: [0] })
   receiver.answer('/sick', (response) => response.writeHead(500).end())
-  const { endpoint_id: id } = await house.endpoint({ url: `${receiver.base}/sick` })
-  await house.startMatcher()
-  await house.startSender()
-  await publish(house, 'Sick')
+  const { endpoint_id: id } = await stack.endpoint({ url: `${receiver.base}/sick` })
+  await stack.startMatcher()
+  await stack.startSender()
+  await publish(stack, 'Sick')
   const health = () =>
-    house
+    stack
       .commits()
       .flatMap(({ state = [] }) => state)
       .filter(({ key }) => key === `${id}/health`)
       .map(({ value }) => value !== null)
   await until(() => health().length === 1)
-  await house.ground.resource.remove(TEST_OWNER, id)
+  await stack.ground.resource.remove(TEST_OWNER, id)
   await until(() => health().length === 2, 'the sweep')
   assert.deepEqual(health(), [true, false])
 })
 
 test('the gauge of the backlog counts the messages of all lanes', async (context) => {
-  const { house, receiver } = await opened({
+  const { stack, receiver } = await opened({
     scheduleMs: [0, 60_000],
     config: { webhookEndpoints: 9 },
   })
   const paths = Array.from({ length: 9 }, (_, index) => `/hook${index}`)
   for (const path of paths) receiver.answer(path, (response) => response.writeHead(500).end())
-  await Promise.all(paths.map((path) => house.endpoint({ url: receiver.base + path })))
-  await house.startMatcher()
-  const sender = await house.startSender()
-  await publish(house, 'Backlog')
-  await until(async () => (await house.attempts()).length === 9)
+  await Promise.all(paths.map((path) => stack.endpoint({ url: receiver.base + path })))
+  await stack.startMatcher()
+  const sender = await stack.startSender()
+  await publish(stack, 'Backlog')
+  await until(async () => (await stack.attempts()).length === 9)
   await until(() => sender.backlog() === 9)
-  const gauge = context.mock.method(house.metrics.webhookBacklog, 'set')
+  const gauge = context.mock.method(stack.metrics.webhookBacklog, 'set')
   await until(() => gauge.mock.callCount() >= 2, 'the gauge')
   const shown = gauge.mock.calls.map((call) => call.arguments[0])
   assert.deepEqual(new Set<unknown>(shown), new Set([9]))

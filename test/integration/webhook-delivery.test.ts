@@ -19,41 +19,41 @@ const MIGRATED = 'sol.token.migrated'
 const TIMEOUT_MS = 6_000
 
 let receiver: WebhookReceiver
-let house: WebhookStack
+let stack: WebhookStack
 
 before(async () => {
   receiver = await startWebhookReceiver()
-  house = await startWebhookStack({
+  stack = await startWebhookStack({
     config: { webhookTimeoutMs: TIMEOUT_MS, webhookEndpoints: 100, webhookSvixHeaders: true },
   })
-  await house.startMatcher()
-  await house.startSender()
+  await stack.startMatcher()
+  await stack.startSender()
 })
 after(async () => {
-  await house.stop()
+  await stack.stop()
   await receiver.stop()
 })
 
 afterEach(async () => {
-  const { resource } = house.ground
+  const { resource } = stack.ground
   for (const { id } of resource.list(TEST_OWNER, { limit: 100 }).data)
     await resource.remove(TEST_OWNER, id)
 })
 
 const endpointAt = (path: string, more: object = {}) =>
-  house.endpoint({ url: receiver.base + path, ...more })
+  stack.endpoint({ url: receiver.base + path, ...more })
 
 const attemptsOf = async (endpointId: string) =>
-  (await house.attempts()).filter(({ endpoint_id }) => endpoint_id === endpointId)
+  (await stack.attempts()).filter(({ endpoint_id }) => endpoint_id === endpointId)
 
 test('a created token arrives once, signed so that the stock verifiers take it', async () => {
   const endpoint = await endpointAt('/signed')
-  await house.publish(CREATED, buildTokenRecord([buildTokenEvent('MintA')]))
+  await stack.publish(CREATED, buildTokenRecord([buildTokenEvent('MintA')]))
   const [got] = await until(() =>
     receiver.at('/signed').length === 1 ? receiver.at('/signed') : null,
   )
   assert.ok(got)
-  const [secret = ''] = activeSecrets(endpoint, house.ground.sealer, Date.now())
+  const [secret = ''] = activeSecrets(endpoint, stack.ground.sealer, Date.now())
   const body = new Webhook(secret).verify(got.body, got.headers) as Record<string, unknown>
   assert.deepEqual(new SvixWebhook(secret).verify(got.body, got.headers), body)
   assert.throws(() => new Webhook(secret).verify(`${got.body} `, got.headers))
@@ -86,16 +86,16 @@ test('a created token arrives once, signed so that the stock verifiers take it',
 test('after a reorg, a replay of the topic or a second record of the event nothing is sent again', async () => {
   const endpoint = await endpointAt('/once')
   const event = buildTokenEvent('MintB', { migrated_to: { protocol_family: 'pump_swap' } })
-  await house.publish(MIGRATED, buildTokenRecord([event], { seq: 1 }))
+  await stack.publish(MIGRATED, buildTokenRecord([event], { seq: 1 }))
   await until(() => receiver.at('/once').length === 1)
-  await house.publish(MIGRATED, buildTokenRecord([event], { op: 'OP_REVERT', seq: 2 }))
-  await house.publish(MIGRATED, buildTokenRecord([event], { seq: 3 }))
-  await house.publish(MIGRATED, buildTokenRecord([event], { seq: 1 }))
-  await house.publish(
+  await stack.publish(MIGRATED, buildTokenRecord([event], { op: 'OP_REVERT', seq: 2 }))
+  await stack.publish(MIGRATED, buildTokenRecord([event], { seq: 3 }))
+  await stack.publish(MIGRATED, buildTokenRecord([event], { seq: 1 }))
+  await stack.publish(
     MIGRATED,
     buildTokenRecord([buildTokenEvent('MintB')], { seq: 4, timeMs: Date.now() - 7_200_000 }),
   )
-  await house.publish(MIGRATED, buildTokenRecord([buildTokenEvent('MintC')], { seq: 5 }))
+  await stack.publish(MIGRATED, buildTokenRecord([buildTokenEvent('MintC')], { seq: 5 }))
   await until(async () =>
     (await attemptsOf(endpoint.endpoint_id)).some(
       ({ message_id }) => message_id === messageId(MIGRATED, 'MintC', 'tx-MintC', '2.1'),
@@ -110,8 +110,8 @@ test('after a reorg, a replay of the topic or a second record of the event nothi
 test('an event older than the bound is not delivered', async () => {
   await endpointAt('/stale')
   const old = buildTokenRecord([buildTokenEvent('MintOld')], { timeMs: Date.now() - 3_700_000 })
-  await house.publish(CREATED, old)
-  await house.publish(CREATED, buildTokenRecord([buildTokenEvent('MintOld2')]))
+  await stack.publish(CREATED, old)
+  await stack.publish(CREATED, buildTokenRecord([buildTokenEvent('MintOld2')]))
   await until(() => receiver.at('/stale').length === 1)
   assert.equal(JSON.parse(receiver.at('/stale')[0]?.body ?? '').data.a, 'MintOld2')
 })
@@ -121,7 +121,7 @@ test('three failures, then a success: four attempts with one id and the same byt
     response.writeHead(nth < 4 ? 503 : 204).end(),
   )
   const endpoint = await endpointAt('/third')
-  await house.publish(CREATED, buildTokenRecord([buildTokenEvent('MintD')]))
+  await stack.publish(CREATED, buildTokenRecord([buildTokenEvent('MintD')]))
   const attempts = await until(async () => {
     const all = await attemptsOf(endpoint.endpoint_id)
     return all.length === 4 ? all : null
@@ -143,14 +143,14 @@ test('three failures, then a success: four attempts with one id and the same byt
 test('an endpoint that never gets well: every attempt is recorded, then it ends and its clock starts', async () => {
   receiver.answer('/never', (response) => response.writeHead(500).end('no'))
   const endpoint = await endpointAt('/never')
-  await house.publish(CREATED, buildTokenRecord([buildTokenEvent('MintE')]))
+  await stack.publish(CREATED, buildTokenRecord([buildTokenEvent('MintE')]))
   const last = await until(async () =>
     (await attemptsOf(endpoint.endpoint_id)).find(({ status }) => status === 'fail'),
   )
   assert.equal(last.attempt, 5)
   assert.equal(last.response, 'no')
-  await until(() => (house.ground.store.get(endpoint.endpoint_id)?.first_failure_at ?? 0) > 0)
-  const operations = await house.operations()
+  await until(() => (stack.ground.store.get(endpoint.endpoint_id)?.first_failure_at ?? 0) > 0)
+  const operations = await stack.operations()
   assert.ok(operations.includes('message.attempt.failing'))
   assert.ok(operations.includes('message.attempt.exhausted'))
 })
@@ -162,11 +162,11 @@ test('410 and a wish to be disabled turn an endpoint off at once', async () => {
   )
   const gone = await endpointAt('/gone')
   const please = await endpointAt('/please')
-  await house.publish(CREATED, buildTokenRecord([buildTokenEvent('MintF')]))
-  await until(() => house.ground.store.get(gone.endpoint_id)?.disabled_reason === 'gone')
-  await until(() => house.ground.store.get(please.endpoint_id)?.disabled_reason === 'receiver')
+  await stack.publish(CREATED, buildTokenRecord([buildTokenEvent('MintF')]))
+  await until(() => stack.ground.store.get(gone.endpoint_id)?.disabled_reason === 'gone')
+  await until(() => stack.ground.store.get(please.endpoint_id)?.disabled_reason === 'receiver')
   await endpointAt('/witness')
-  await house.publish(CREATED, buildTokenRecord([buildTokenEvent('MintG')]))
+  await stack.publish(CREATED, buildTokenRecord([buildTokenEvent('MintG')]))
   await until(() => receiver.at('/witness').length === 1)
   assert.equal(receiver.at('/gone').length, 1)
   assert.equal(receiver.at('/please').length, 1)
@@ -202,7 +202,7 @@ test('hanging, closing early, 10 MB, redirects inside: bounded, recorded, and in
   await endpointAt('/healthy', { filter })
   const startedMs = Date.now()
   const mints = Array.from({ length: 12 }, (_, index) => `Hard${index}`)
-  await house.publish(CREATED, buildTokenRecord(mints.map((mint) => buildTokenEvent(mint))))
+  await stack.publish(CREATED, buildTokenRecord(mints.map((mint) => buildTokenEvent(mint))))
   await until(() => receiver.at('/healthy').length === 12)
   const slowestMs = Math.max(...receiver.at('/healthy').map(({ atMs }) => atMs - startedMs))
   assert.ok(slowestMs < TIMEOUT_MS, `the healthy endpoint waited ${slowestMs} ms`)
@@ -231,7 +231,7 @@ test('messages per second are held to, and none is lost', async () => {
   const filter = 'name.startsWith("Name Slow")'
   await endpointAt('/slow', { filter, rateLimit: 10 })
   const mints = Array.from({ length: 25 }, (_, index) => `Slow${index}`)
-  await house.publish(CREATED, buildTokenRecord(mints.map((mint) => buildTokenEvent(mint))))
+  await stack.publish(CREATED, buildTokenRecord(mints.map((mint) => buildTokenEvent(mint))))
   await until(() => receiver.at('/slow').length === 25)
   const times = receiver.at('/slow').map(({ atMs }) => atMs)
   const spreadMs = Math.max(...times) - Math.min(...times)
@@ -255,9 +255,9 @@ test('channels, event types and filters choose; what is deleted or disabled gets
     Object.entries(chosen).map(([path, more]) => endpointAt(`/pick${path}`, more)),
   )
   const deleted = made.at(-1)
-  await house.ground.resource.remove(TEST_OWNER, deleted?.endpoint_id ?? '')
+  await stack.ground.resource.remove(TEST_OWNER, deleted?.endpoint_id ?? '')
   const before = receiver.at('/pick/all').length
-  await house.publish(CREATED, buildTokenRecord([buildTokenEvent('Picked')]))
+  await stack.publish(CREATED, buildTokenRecord([buildTokenEvent('Picked')]))
   await until(
     () => receiver.at('/pick/all').length > before && receiver.at('/pick/long').length > 0,
   )
@@ -268,11 +268,11 @@ test('channels, event types and filters choose; what is deleted or disabled gets
 
 test('a rotated secret signs beside the new one, and the new one alone verifies too', async () => {
   const endpoint = await endpointAt('/rotate')
-  const old = house.ground.resource.secret(TEST_OWNER, endpoint.endpoint_id)
-  await house.ground.resource.rotate(TEST_OWNER, endpoint.endpoint_id, {})
-  const fresh = house.ground.resource.secret(TEST_OWNER, endpoint.endpoint_id)
+  const old = stack.ground.resource.secret(TEST_OWNER, endpoint.endpoint_id)
+  await stack.ground.resource.rotate(TEST_OWNER, endpoint.endpoint_id, {})
+  const fresh = stack.ground.resource.secret(TEST_OWNER, endpoint.endpoint_id)
   assert.notEqual(fresh, old)
-  await house.publish(CREATED, buildTokenRecord([buildTokenEvent('Rotated')]))
+  await stack.publish(CREATED, buildTokenRecord([buildTokenEvent('Rotated')]))
   const [got] = await until(() => {
     const all = receiver.at('/rotate').filter(({ body }) => body.includes('Rotated'))
     return all.length > 0 ? all : null
@@ -286,13 +286,13 @@ test('what waited for an endpoint is canceled when it is turned off, and not res
   receiver.answer('/wait', (response) => response.writeHead(429).end())
   const endpoint = await endpointAt('/wait', { filter: 'data.a == "Waiting"' })
   const { endpoint_id: id } = endpoint
-  await house.publish(CREATED, buildTokenRecord([buildTokenEvent('Waiting')]))
+  await stack.publish(CREATED, buildTokenRecord([buildTokenEvent('Waiting')]))
   await until(async () => (await attemptsOf(id)).length === 1)
-  await house.ground.resource.update(TEST_OWNER, id, { disabled: true })
+  await stack.ground.resource.update(TEST_OWNER, id, { disabled: true })
   const ended = await until(async () =>
     (await attemptsOf(id)).find(({ status }) => status === 'canceled'),
   )
   assert.equal(ended.attempt, 1)
-  await house.ground.resource.update(TEST_OWNER, id, { disabled: false })
-  assert.equal(house.ground.store.get(id)?.disabled_reason, '')
+  await stack.ground.resource.update(TEST_OWNER, id, { disabled: false })
+  assert.equal(stack.ground.store.get(id)?.disabled_reason, '')
 })

@@ -29,7 +29,7 @@ const MESSAGE = messageId('sol.token.created', 'Logged', 'tx-Logged', '2.1')
 
 let warehouse: Warehouse
 let receiver: WebhookReceiver
-let house: WebhookStack
+let stack: WebhookStack
 let app: FastifyInstance
 let recorder: { stop(): Promise<void> }
 let orgId = TEST_OWNER.orgId
@@ -39,12 +39,12 @@ before(async () => {
   await migrate(warehouse, [])
   await migrate(warehouse, [])
   receiver = await startWebhookReceiver()
-  house = await startWebhookStack({ scheduleMs: [0, 10, 10] })
-  const { bus, codec, config, ground } = house
+  stack = await startWebhookStack({ scheduleMs: [0, 10, 10] })
+  const { bus, codec, config, ground } = stack
   const log = silentLogger()
   recorder = await startDeliveryLog({ bus, codec, warehouse, config, metrics: makeMetrics(), log })
-  await house.startMatcher()
-  await house.startSender()
+  await stack.startMatcher()
+  await stack.startSender()
   app = Fastify()
   app.decorateRequest('principal', null)
   app.setErrorHandler((error, _request, reply) => {
@@ -69,7 +69,7 @@ before(async () => {
 after(async () => {
   await app.close()
   await recorder.stop()
-  await house.stop()
+  await stack.stop()
   await receiver.stop()
   await warehouse.close()
   rmSync(folder, { recursive: true, force: true })
@@ -93,8 +93,8 @@ test('attempts and messages can be read, page by page; a resend is one attempt m
   receiver.answer('/hook', (response, _request, nth) =>
     response.writeHead(nth <= 2 ? 500 : 200).end(`answer ${nth}`),
   )
-  const { endpoint_id: id } = await house.endpoint({ url: `${receiver.base}/hook` })
-  await house.publish('sol.token.created', buildTokenRecord([buildTokenEvent('Logged')]))
+  const { endpoint_id: id } = await stack.endpoint({ url: `${receiver.base}/hook` })
+  await stack.publish('sol.token.created', buildTokenRecord([buildTokenEvent('Logged')]))
   const path = `/webhook/endpoint/${id}/attempt`
   const { body } = await until(async () => {
     const answer = await read(path)
@@ -132,7 +132,7 @@ test('attempts and messages can be read, page by page; a resend is one attempt m
 test('what is not there, and what is another organization his', async () => {
   const unknown = `msg_${'0'.repeat(26)}`
   assert.equal((await read(`/webhook/message/${unknown}`)).body.code, 52013)
-  const [endpoint] = house.ground.store.ofOrg(TEST_OWNER.orgId)
+  const [endpoint] = stack.ground.store.ofOrg(TEST_OWNER.orgId)
   orgId = 'org_other'
   assert.equal((await read(`/webhook/endpoint/${endpoint?.endpoint_id}/attempt`)).body.code, 52000)
   assert.deepEqual((await read(`/webhook/message/${MESSAGE}/attempt`)).body.data, [])
@@ -142,7 +142,7 @@ test('what is not there, and what is another organization his', async () => {
   })
   assert.equal(resent.json().code, 52000)
   orgId = TEST_OWNER.orgId
-  await house.ground.resource.update(TEST_OWNER, endpoint?.endpoint_id ?? '', { disabled: true })
+  await stack.ground.resource.update(TEST_OWNER, endpoint?.endpoint_id ?? '', { disabled: true })
   const off = await app.inject({
     method: 'POST',
     url: `/webhook/message/${MESSAGE}/endpoint/${endpoint?.endpoint_id}/resend`,

@@ -19,12 +19,12 @@ afterEach(async () => {
 
 const opened = async (
   options: Parameters<typeof startWebhookStack>[0] = {},
-): Promise<{ readonly house: WebhookStack; readonly receiver: WebhookReceiver }> => {
+): Promise<{ readonly stack: WebhookStack; readonly receiver: WebhookReceiver }> => {
   const receiver = await startWebhookReceiver()
   open.push(receiver)
-  const house = await startWebhookStack(options)
-  open.push(house)
-  return { house, receiver }
+  const stack = await startWebhookStack(options)
+  open.push(stack)
+  return { stack, receiver }
 }
 
 const mints = (count: number): readonly string[] =>
@@ -34,21 +34,21 @@ const record = (count: number) =>
   buildTokenRecord(mints(count).map((mint) => buildTokenEvent(mint)))
 
 test('the outbox waits for a sender; one that stops in the middle loses nothing', async () => {
-  const { house, receiver } = await opened({ config: { webhookInFlight: 4 } })
+  const { stack, receiver } = await opened({ config: { webhookInFlight: 4 } })
   receiver.answer('/hook', (response) => setTimeout(() => response.writeHead(200).end(), 20))
-  await house.endpoint({ url: `${receiver.base}/hook` })
-  const matcher = await house.startMatcher()
-  await house.publish(CREATED, record(60))
-  await until(async () => (await house.bus.ends('_webhooks.outbox')).some(({ end }) => end > 0))
+  await stack.endpoint({ url: `${receiver.base}/hook` })
+  const matcher = await stack.startMatcher()
+  await stack.publish(CREATED, record(60))
+  await until(async () => (await stack.bus.ends('_webhooks.outbox')).some(({ end }) => end > 0))
   await matcher.stop()
   let restarts = 0
   for (const reached of [10, 25, 40]) {
-    const sender = await house.startSender()
+    const sender = await stack.startSender()
     await until(() => receiver.at('/hook').length >= reached)
     await sender.stop()
     restarts += 1
   }
-  await house.startSender()
+  await stack.startSender()
   const wanted = mints(60).map((mint) => messageId(CREATED, mint, `tx-${mint}`, '2.1'))
   const ids = () => receiver.at('/hook').map(({ headers }) => headers['webhook-id'])
   await until(() => new Set(ids()).size === 60)
@@ -57,17 +57,17 @@ test('the outbox waits for a sender; one that stops in the middle loses nothing'
 })
 
 test('a pause between attempts survives a restart', async () => {
-  const { house, receiver } = await opened({ scheduleMs: [0, 700] })
+  const { stack, receiver } = await opened({ scheduleMs: [0, 700] })
   receiver.answer('/hook', (response, _request, nth) =>
     response.writeHead(nth === 1 ? 500 : 200).end(),
   )
-  await house.endpoint({ url: `${receiver.base}/hook` })
-  await house.startMatcher()
-  const sender = await house.startSender()
-  await house.publish(CREATED, record(1))
-  await until(async () => (await house.attempts()).length === 1)
+  await stack.endpoint({ url: `${receiver.base}/hook` })
+  await stack.startMatcher()
+  const sender = await stack.startSender()
+  await stack.publish(CREATED, record(1))
+  await until(async () => (await stack.attempts()).length === 1)
   await sender.stop()
-  await house.startSender()
+  await stack.startSender()
   await until(() => receiver.at('/hook').length === 2)
   const [first, second] = receiver.at('/hook')
   assert.ok((second?.atMs ?? 0) - (first?.atMs ?? 0) >= 500)
@@ -76,12 +76,12 @@ test('a pause between attempts survives a restart', async () => {
 })
 
 test('the matcher begins again where it was: nothing is sent twice, in whatever order it comes', async () => {
-  const { house, receiver } = await opened()
-  await house.endpoint({ url: `${receiver.base}/hook` })
-  await house.startSender()
+  const { stack, receiver } = await opened()
+  await stack.endpoint({ url: `${receiver.base}/hook` })
+  await stack.startSender()
   for (let round = 1; round <= 3; round += 1) {
-    const matcher = await house.startMatcher()
-    await house.publish(CREATED, record(round * 5))
+    const matcher = await stack.startMatcher()
+    await stack.publish(CREATED, record(round * 5))
     await until(() => receiver.at('/hook').length >= round * 5)
     await matcher.stop()
   }
@@ -96,20 +96,20 @@ test('the matcher begins again where it was: nothing is sent twice, in whatever 
 })
 
 test('two senders share the lanes; when one leaves, the other takes its lanes over', async () => {
-  const { house, receiver } = await opened()
+  const { stack, receiver } = await opened()
   await Promise.all(
     Array.from({ length: 9 }, (_, index) =>
-      house.endpoint({ url: `${receiver.base}/hook${index}` }),
+      stack.endpoint({ url: `${receiver.base}/hook${index}` }),
     ),
   )
-  await house.startMatcher()
-  const one = await house.startSender()
-  await house.startSender()
+  await stack.startMatcher()
+  const one = await stack.startSender()
+  await stack.startSender()
   const all = () => Array.from({ length: 9 }, (_, index) => receiver.at(`/hook${index}`)).flat()
-  await house.publish(CREATED, record(10))
+  await stack.publish(CREATED, record(10))
   await until(() => all().length === 90)
   await one.stop()
-  await house.publish(CREATED, buildTokenRecord([buildTokenEvent('After')]))
+  await stack.publish(CREATED, buildTokenRecord([buildTokenEvent('After')]))
   await until(() => all().length >= 99)
   const keys = all().map(({ path, headers }) => `${path} ${headers['webhook-id']}`)
   assert.equal(new Set(keys).size, 99)
@@ -117,11 +117,11 @@ test('two senders share the lanes; when one leaves, the other takes its lanes ov
 })
 
 test('a record that is none goes to the dead letters, and what comes behind it is sent', async () => {
-  const { house, receiver } = await opened()
-  await house.endpoint({ url: `${receiver.base}/hook` })
-  await house.startMatcher()
-  await house.startSender()
-  const writer = await house.bus.writer('vandal')
+  const { stack, receiver } = await opened()
+  await stack.endpoint({ url: `${receiver.base}/hook` })
+  await stack.startMatcher()
+  await stack.startSender()
+  const writer = await stack.bus.writer('vandal')
   const value = Buffer.from('nonsense')
   await writer.commit({
     records: [0, 1, 2].flatMap((partition) => [
@@ -129,10 +129,10 @@ test('a record that is none goes to the dead letters, and what comes behind it i
       { topic: '_webhooks.outbox', partition, key: 'x', value },
     ]),
   })
-  await house.publish(CREATED, record(5))
+  await stack.publish(CREATED, record(5))
   await until(() => receiver.at('/hook').length === 5)
   for (const topic of ['dlq.webhooks.matcher.sol', 'dlq.webhooks.sender']) {
-    const ends = await house.bus.ends(topic)
+    const ends = await stack.bus.ends(topic)
     assert.equal(
       ends.reduce((sum, { end }) => sum + end, 0),
       3,

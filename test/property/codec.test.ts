@@ -52,7 +52,7 @@ const fieldsOf = (type: avsc.Type): Readonly<Record<string, avsc.Type>> =>
   )
 const itemsOf = (type: avsc.Type | undefined): avsc.Type => (type as avsc.types.ArrayType).itemsType
 
-/** Any value of a message as the house has it: an event holds its heads, where the wire has places in the record's tables. */
+/** Any value of a message as the app has it: an event holds its heads, where the wire has places in the record's tables. */
 const anyValue = (name: MessageName): fc.Arbitrary<Draft<Messages[MessageName]>> => {
   const type = avroType(schemaText(name))
   const { meta, events, blocks, transactions, d_apps: apps } = fieldsOf(type)

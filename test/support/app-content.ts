@@ -5,7 +5,7 @@ import { TABLE_RULES, TOPIC_RULES } from '../../cli/checksum/comparison-rules.ts
 import { columnsByTable, tableDigest } from '../../cli/checksum/table-digest.ts'
 import { type ChecksumTarget, topicDigest } from '../../cli/checksum/topic-digest.ts'
 import { TOPICS, type Topic, topicName } from '../../schemas/topics.ts'
-import type { AppStack } from './app-stack.ts'
+import type { AppStack } from './app-app.ts'
 
 /** Lines by the name of what they are of. */
 export type AppContent = Readonly<Record<string, readonly string[]>>
@@ -163,7 +163,7 @@ const digestLines = (digests: readonly NamedDigest[]): Record<string, readonly s
 
 /** Digests of every compared table and topic as of a height; buckets only where `final`, because they wait for that. */
 const readDigests = async (
-  { house: { bus, codec, warehouse } }: AppStack,
+  { app: { bus, codec, warehouse } }: AppStack,
   place: ChecksumTarget,
   final: boolean,
 ): Promise<readonly NamedDigest[]> => {
@@ -195,7 +195,7 @@ export const currentContent = async (
   product: AppStack,
   chain: string,
 ): Promise<Record<string, readonly string[]>> => {
-  const { bus, codec } = product.house
+  const { bus, codec } = product.app
   const { tip } = await readChainHistory({ bus, codec, chain })
   if (tip === null) throw new Error(`${chain} has no blocks`)
   const place = { chain, height: tip.height, timeMs: tip.timeMs }
@@ -208,7 +208,7 @@ export const finalContent = async (
   chain: string,
   height: number,
 ): Promise<Record<string, readonly string[]>> => {
-  const { bus, codec } = product.house
+  const { bus, codec } = product.app
   const { blocks, finalHeight } = await readChainHistory({ bus, codec, chain })
   const block = blocks.get(height)
   if (block === undefined || finalHeight < height) throw new Error(`${height} is not final`)
@@ -218,7 +218,7 @@ export const finalContent = async (
 
 /** The busiest addresses up to now. */
 export const busiestAddresses = async (
-  { house: { warehouse } }: AppStack,
+  { app: { warehouse } }: AppStack,
   chain: string,
 ): Promise<ComparedAddresses> => {
   const top = async (column: string, count: number, table = 'dex_trades_enriched') => {

@@ -75,10 +75,10 @@ async function* topicValues({ bus }: App, topic: string): AsyncGenerator<Uint8Ar
 }
 
 /** Trades of an append topic after its retractions. */
-const tradesWithoutRetracted = async (house: App, topic: string): Promise<readonly string[]> => {
+const tradesWithoutRetracted = async (app: App, topic: string): Promise<readonly string[]> => {
   const standing = new Map<string, number>()
-  for await (const bytes of topicValues(house, topic)) {
-    const { meta, events } = house.codec.decode('dex.trade.TradeEvents', bytes)
+  for await (const bytes of topicValues(app, topic)) {
+    const { meta, events } = app.codec.decode('dex.trade.TradeEvents', bytes)
     for (const event of events) {
       const line = tradeLine(event)
       const count = (standing.get(line) ?? 0) + (meta?.op === 'OP_REVERT' ? -1 : 1)
@@ -90,10 +90,10 @@ const tradesWithoutRetracted = async (house: App, topic: string): Promise<readon
 }
 
 /** Newest value of every candle of the topic; one without trades counts as absent. */
-const readNewestCandles = async (house: App): Promise<readonly string[]> => {
+const readNewestCandles = async (app: App): Promise<readonly string[]> => {
   const newest = new Map<string, FlatCandle>()
-  for await (const bytes of topicValues(house, 'eth.candlesticks')) {
-    const { events } = house.codec.decode('candlestick.CandlestickEvents', bytes)
+  for await (const bytes of topicValues(app, 'eth.candlesticks')) {
+    const { events } = app.codec.decode('candlestick.CandlestickEvents', bytes)
     for (const candle of events.flatMap(toFlatCandles)) newest.set(candleKey(candle), candle)
   }
   return [...newest.values()]
@@ -103,29 +103,29 @@ const readNewestCandles = async (house: App): Promise<readonly string[]> => {
 }
 
 const readContent = async (
-  house: App,
+  app: App,
   apiKey: string,
 ): Promise<Record<string, readonly string[]>> => {
   const content: Record<string, readonly string[]> = {
-    'cube DEXTrades': await readCubeLines(house, apiKey),
-    'REST candles': await readRestLines(house, apiKey),
-    'eth.dex.trades': await tradesWithoutRetracted(house, 'eth.dex.trades'),
-    'eth.dex.trades.processed': await tradesWithoutRetracted(house, 'eth.dex.trades.processed'),
-    'eth.candlesticks': await readNewestCandles(house),
+    'cube DEXTrades': await readCubeLines(app, apiKey),
+    'REST candles': await readRestLines(app, apiKey),
+    'eth.dex.trades': await tradesWithoutRetracted(app, 'eth.dex.trades'),
+    'eth.dex.trades.processed': await tradesWithoutRetracted(app, 'eth.dex.trades.processed'),
+    'eth.candlesticks': await readNewestCandles(app),
   }
-  for (const [name, sql] of Object.entries(TABLES)) content[name] = await readTableLines(house, sql)
+  for (const [name, sql] of Object.entries(TABLES)) content[name] = await readTableLines(app, sql)
   return content
 }
 
 /** Every trade as the cube gives it, page by page. */
-const readCubeLines = async (house: App, apiKey: string): Promise<readonly string[]> => {
+const readCubeLines = async (app: App, apiKey: string): Promise<readonly string[]> => {
   const lines: string[] = []
   for (let offset = 0; ; offset += 5_000) {
     const query = `{ EVM(network: eth) { DEXTrades(
       where: {any: [{IsSuspect: true}, {IsSuspect: false}]}, limit: {count: 5000, offset: ${offset}}) {
       Block { Height } Transaction { Hash } Pool { Address } Trade {
         Buy { Currency { MintAddress } Amount } Sell { Currency { MintAddress } Amount } } } } }`
-    const response = await fetch(house.graphqlUrl, {
+    const response = await fetch(app.graphqlUrl, {
       method: 'POST',
       headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
       body: JSON.stringify({ query }),
@@ -137,14 +137,14 @@ const readCubeLines = async (house: App, apiKey: string): Promise<readonly strin
 }
 
 /** Minute candles of every token as REST gives them. */
-const readRestLines = async (house: App, apiKey: string): Promise<readonly string[]> => {
-  const { rows } = await house.warehouse.query<{ token_address: string }>({
+const readRestLines = async (app: App, apiKey: string): Promise<readonly string[]> => {
+  const { rows } = await app.warehouse.query<{ token_address: string }>({
     sql: 'SELECT token_address FROM eth_tokens FINAL ORDER BY token_address',
   })
   const lines: string[] = []
   for (const { token_address: token } of rows) {
     const path = `/v2/token/ethereum/${token}/candles?resolution=1m&limit=1000&from=1`
-    const response = await fetch(`${house.baseUrl}${path}`, { headers: { 'x-api-key': apiKey } })
+    const response = await fetch(`${app.baseUrl}${path}`, { headers: { 'x-api-key': apiKey } })
     for (const candle of (await response.json()) as object[]) {
       lines.push(JSON.stringify({ token, ...candle }))
     }
@@ -160,9 +160,9 @@ interface Frame {
 }
 
 /** Trades that a socket was told of and not asked to forget, by channel. */
-const subscribeToTrades = async (house: App, apiKey: string, channels: readonly string[]) => {
+const subscribeToTrades = async (app: App, apiKey: string, channels: readonly string[]) => {
   const standing = new Map<string, number>()
-  const centrifuge = new Centrifuge(house.wsUrl, { token: apiKey, websocket: WebSocket })
+  const centrifuge = new Centrifuge(app.wsUrl, { token: apiKey, websocket: WebSocket })
   centrifuge.connect()
   for (const channel of channels) {
     const subscription = centrifuge.newSubscription(channel, { data: { retractions: true } })
@@ -201,7 +201,7 @@ const main = async ({ nodeUrl, folder, extra, channels }: ChildOptions): Promise
     log,
     signal: closing.signal,
   })
-  const house = await createApp({
+  const app = await createApp({
     config: { ...loadConfig({}, { port: 0, keyPepper: 'p' }), chainExtra: { eth: extra } },
     chains: [{ row: CHAINS.eth, source, extra }],
     metrics,
@@ -212,9 +212,9 @@ const main = async ({ nodeUrl, folder, extra, channels }: ChildOptions): Promise
       throw error
     },
   })
-  const { apiKey } = await house.accounts.createKey({ name: 'run', plan: 'selfhost' })
-  const stream = await subscribeToTrades(house, apiKey, channels)
-  const status = () => house.ingestors[0]?.status()
+  const { apiKey } = await app.accounts.createKey({ name: 'run', plan: 'selfhost' })
+  const stream = await subscribeToTrades(app, apiKey, channels)
+  const status = () => app.ingestors[0]?.status()
   const timer = setInterval(() => {
     sendToParent({ kind: 'at', height: status()?.height ?? -1, seq: status()?.seq ?? 0 })
   }, 50)
@@ -222,12 +222,12 @@ const main = async ({ nodeUrl, folder, extra, channels }: ChildOptions): Promise
     process.once('message', (message) => resolve(String(message))),
   )
   await until(() => status()?.hash === hash, `the ingestor is at ${hash}`, 120_000)
-  await until(() => house.settled(), 'everything is processed', 120_000)
+  await until(() => app.settled(), 'everything is processed', 120_000)
   clearInterval(timer)
-  const content = await readContent(house, apiKey)
+  const content = await readContent(app, apiKey)
   await sendToParent({ kind: 'content', content, stream: stream.lines() })
   stream.close()
-  await house.stop('told to')
+  await app.stop('told to')
   closing.abort()
   process.disconnect()
 }

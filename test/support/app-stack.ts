@@ -16,7 +16,7 @@ import { withTimeout } from './until.ts'
 
 /** The whole product in this process, and what a user of it can do. */
 export interface AppStack {
-  readonly house: App
+  readonly app: App
   readonly apiKey: string
   readonly metrics: Metrics
   /** Body of a REST answer; throws for any status but 200. */
@@ -69,14 +69,14 @@ export const startAppStack = async (options: AppStackOptions): Promise<AppStack>
       throw error
     },
   })
-  const house = await withTimeout(opening, 'the product starts', STEP_TIMEOUT_MS)
-  const { apiKey } = await house.accounts.createDemo()
-  const { baseUrl, graphqlUrl, wsUrl, bus, codec } = house
+  const app = await withTimeout(opening, 'the product starts', STEP_TIMEOUT_MS)
+  const { apiKey } = await app.accounts.createDemo()
+  const { baseUrl, graphqlUrl, wsUrl, bus, codec } = app
   const centrifuge = new Centrifuge(wsUrl, { token: apiKey, websocket: WebSocket })
   centrifuge.connect()
   const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' }
   return {
-    house,
+    app,
     apiKey,
     metrics,
     rest: async (path) => {
@@ -124,7 +124,7 @@ export const startAppStack = async (options: AppStackOptions): Promise<AppStack>
     },
     stop: async () => {
       centrifuge.disconnect()
-      await withTimeout(house.stop('test ended'), 'the product stops', STEP_TIMEOUT_MS)
+      await withTimeout(app.stop('test ended'), 'the product stops', STEP_TIMEOUT_MS)
       if (options.folder === undefined) rmSync(folder, { recursive: true, force: true })
       await assertNoRejectedStatements(metrics)
     },

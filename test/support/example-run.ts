@@ -41,10 +41,10 @@ export const withExampleProduct = async <T>(
       signal: closing.signal,
     })
     product = await startAppStack({ chain: { row: CHAINS.sol, source, extra } })
-    const { house } = product
+    const { app } = product
     const { hash } = simulator.head()
-    await until(() => house.ingestors[0]?.status().hash === hash, 'all is ingested', LIMIT_MS)
-    await until(() => house.settled(), 'all is processed', LIMIT_MS)
+    await until(() => app.ingestors[0]?.status().hash === hash, 'all is ingested', LIMIT_MS)
+    await until(() => app.settled(), 'all is processed', LIMIT_MS)
     const times = { startMs: CHAIN.genesisMs, endMs: nowMs, height: simulator.head().height }
     return await use(product, { ...(await subjectsOf(product)), ...times })
   } finally {
@@ -56,7 +56,7 @@ export const withExampleProduct = async <T>(
 
 /** A launched token that trades on, its maker, its largest pool, and the wallet that trades it most. */
 const subjectsOf = async (product: AppStack): Promise<Readonly<Record<string, string>>> => {
-  const { warehouse } = product.house
+  const { warehouse } = product.app
   const first = async (sql: string): Promise<Readonly<Record<string, string>>> => {
     const { rows } = await warehouse.query<Readonly<Record<string, string>>>({ sql })
     return rows[0] ?? {}

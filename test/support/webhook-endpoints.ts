@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Webhook } from 'standardwebhooks'
 import type { WebhookChannel } from '../../schemas/webhooks.ts'
-import type { AppStack } from './app-stack.ts'
+import type { AppStack } from './app-app.ts'
 import { until } from './until.ts'
 import { startWebhookReceiver, type WebhookReceiver } from './webhook-receiver.ts'
 
@@ -34,12 +34,8 @@ interface Body {
 
 const ENDPOINTS = '/v2/webhook/endpoint'
 
-const postJson = async <T>(
-  { house, apiKey }: AppStack,
-  path: string,
-  body?: object,
-): Promise<T> => {
-  const response = await fetch(house.baseUrl + path, {
+const postJson = async <T>({ app, apiKey }: AppStack, path: string, body?: object): Promise<T> => {
+  const response = await fetch(app.baseUrl + path, {
     method: body === undefined ? 'GET' : 'POST',
     headers: {
       'x-api-key': apiKey,

@@ -28,7 +28,7 @@ export const TEST_OWNER = { orgId: 'org_1', appId: 'app_1' }
 /** Pauses between attempts in tests, milliseconds. */
 export const FAST_RETRY_SCHEDULE_MS = [0, 20, 20, 20, 20]
 
-/** How a webhook house differs from the usual one. */
+/** How a webhook stack differs from the usual one. */
 export interface WebhookStackOptions {
   readonly config?: Partial<Record<keyof Config, unknown>>
   readonly scheduleMs?: readonly number[]

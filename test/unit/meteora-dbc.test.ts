@@ -266,7 +266,7 @@ test('every form of an opening', () => {
   assert.equal(reason({ calls: [{ ...opened(), data: cut }] }), 'truncated-data')
 })
 
-test('a curve migrates to a pool of either kind of its house', () => {
+test('a curve migrates to a pool of either kind of its app', () => {
   const accounts = listOf(31, { 0: CURVE, 4: addressFor('pool'), 7: BASE, 13: BASE })
   const forms = [
     ['1b013016b43f76d9', 'meteora_damm_v1'],

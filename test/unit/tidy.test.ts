@@ -96,7 +96,7 @@ const packageOf = (specifier: string): string =>
     .slice(0, specifier.startsWith('@') ? 2 : 1)
     .join('/')
 
-test('the top level holds the folders of the house and no others', () => {
+test('the top level holds the folders of the product and no others', () => {
   const folders = readdirSync(ROOT, { withFileTypes: true }).filter((entry) => entry.isDirectory())
   const strangers = folders.map(({ name }) => name).filter((name) => !FOLDERS.has(name))
   assert.deepEqual(strangers, [])

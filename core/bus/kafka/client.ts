@@ -37,7 +37,7 @@ export interface KafkaAccess {
 export interface KafkaClient {
   admin(): Admin
   producer(config: ProducerConfig): Producer
-  /** A member of a group, with the fetch and session settings of the house. */
+  /** A member of a group, with the fetch and session settings of this product. */
   consumer(groupId: string, assigner: PartitionAssigner): Consumer
   /** Connections that read without a group. */
   cluster(): FetchCluster
@@ -138,7 +138,7 @@ const FENCED = new Set([
 /** True when the error says that another holder took the id. */
 export const isFencing = (error: unknown): boolean => FENCED.has(kafkaErrorType(error) ?? '')
 
-/** An error of kafkajs as the house knows it; an `Outage` stays what it is. */
+/** An error of kafkajs as this product knows it; an `Outage` stays what it is. */
 export const busOutage = (what: string, cause: unknown): Outage => {
   if (cause instanceof Outage) return cause
   const text = cause instanceof Error ? cause.message : String(cause)

@@ -12,7 +12,7 @@ export const parseAddress = (value: unknown, at: string): string => {
   return address
 }
 
-/** A coin's type in the house's writing; undefined for one beyond all bounds, as anyone may make them. Reason: `bad-type`. */
+/** A coin's type in canonical form; undefined for one beyond all bounds, as anyone may make them. Reason: `bad-type`. */
 export const parseCoinType = (value: unknown, at: string): string | undefined => {
   if (typeof value !== 'string' || moveHead(value) === undefined)
     throw refuse('bad-type', at, value)

@@ -77,7 +77,7 @@ interface ReportedLiquidity extends ReportedPool {
 }
 
 /**
- * What moved, by the pool's own coins: an event names some of them or all. What the house knows of a pool has two sides: pools
+ * What moved, by the pool's own coins: an event names some of them or all. What is known of a pool has two sides: pools
  * of more coins trade, and their liquidity is left out.
  */
 const addLiquidity = (

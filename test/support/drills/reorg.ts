@@ -142,12 +142,12 @@ const runStops = async (course: ReorgScenario, disturbed: boolean): Promise<Reor
   moveTo(plan.end)
   await waitUntilHeight(course, plan.end)
   const last = plan.reorgs.at(-1)?.at ?? 0
-  const { bus, codec } = product.house
+  const { bus, codec } = product.app
   const { operations } = await until(async () => {
     const held = await readChainHistory({ bus, codec, chain: plan.chain })
     return held.finalHeight > last && held
   }, 'the replaced blocks are final')
-  await until(() => product.house.settled(), 'everything is processed', LIMIT_MS)
+  await until(() => product.app.settled(), 'everything is processed', LIMIT_MS)
   await ear.quiet()
   const told = await hooks.quiet('all')
   await hooks.stop()
@@ -172,11 +172,11 @@ const waitUntilHeight = async (course: ReorgScenario, height: number): Promise<v
 /** All that the node shows has been ingested and processed. */
 const waitUntilProcessed = async ({
   simulator,
-  product: { house },
+  product: { app },
 }: ReorgScenario): Promise<void> => {
   const { hash, height } = simulator.head()
-  await until(() => house.ingestors[0]?.status().hash === hash, `${height} is ingested`, LIMIT_MS)
-  await until(() => house.settled(), `${height} is processed`, LIMIT_MS)
+  await until(() => app.ingestors[0]?.status().hash === hash, `${height} is ingested`, LIMIT_MS)
+  await until(() => app.settled(), `${height} is processed`, LIMIT_MS)
 }
 
 const readContent = async (

@@ -81,7 +81,7 @@ const startProduct = async (nodes: readonly SoakNode[]) => {
       return { row: CHAINS[id], source, extra }
     }),
   )
-  const house = await createApp({
+  const app = await createApp({
     config,
     chains,
     metrics,
@@ -93,10 +93,10 @@ const startProduct = async (nodes: readonly SoakNode[]) => {
     },
   })
   const stop = async (): Promise<void> => {
-    await house.stop('the soak is over')
+    await app.stop('the soak is over')
     rmSync(folder, { recursive: true, force: true })
   }
-  return { house, stop }
+  return { app, stop }
 }
 
 const statusBytes = (status: string, name: string): number =>
@@ -128,7 +128,7 @@ sendToParent({ kind: 'nodes', nodes })
 if (product) {
   const started = await startProduct(nodes)
   stop = started.stop
-  const { wsUrl, accounts } = started.house
+  const { wsUrl, accounts } = started.app
   const { apiKey } = await accounts.createDemo()
   sendToParent({ kind: 'product', wsUrl, apiKey })
   const report = setInterval(() => sendToParent(readUsage()), USAGE_EVERY_MS)

@@ -119,7 +119,7 @@ export interface RecordedReplay {
   readonly name: string
   /** Where the parts are; called once, before anything starts. */
   readonly overrides: () => Promise<ConfigOverrides>
-  /** Every value of `eth.dex.trades.processed`, as a consumer outside the house reads it. */
+  /** Every value of `eth.dex.trades.processed`, as a consumer outside the app reads it. */
   readonly consume: (product: AppStack) => Promise<readonly TradeEvents[]>
   readonly close: () => Promise<void>
 }
@@ -144,8 +144,8 @@ export const testEthereumReplay = (run: RecordedReplay): Promise<void> =>
       })
       frames = await product.subscribe(`dex-trade:eth_${busiest}`)
       gate.release()
-      await withTimeout(product.house.ingestors[0]?.done, 'the recordings are read', 240_000)
-      await until(() => product.house.settled(), 'everything is processed', 240_000)
+      await withTimeout(product.app.ingestors[0]?.done, 'the recordings are read', 240_000)
+      await until(() => product.app.settled(), 'everything is processed', 240_000)
     })
     after(async () => {
       await product?.stop()

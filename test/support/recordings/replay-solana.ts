@@ -49,7 +49,7 @@ const instructionPosition = (at: Instruction | null): number =>
 export interface RecordedSolanaReplay {
   readonly name: string
   readonly overrides: () => Promise<ConfigOverrides>
-  /** Every value of `sol.dex.trades.processed`, as a consumer outside the house reads it. */
+  /** Every value of `sol.dex.trades.processed`, as a consumer outside the app reads it. */
   readonly consume: (product: AppStack) => Promise<readonly TradeEvents[]>
   readonly close: () => Promise<void>
 }
@@ -84,8 +84,8 @@ export const testSolanaReplay = (run: RecordedSolanaReplay): Promise<void> =>
       })
       const replay = async (): Promise<void> => {
         gate.release()
-        await withTimeout(started.house.ingestors[0]?.done, 'the recordings are read', 240_000)
-        await until(() => started.house.settled(), 'everything is processed', 240_000)
+        await withTimeout(started.app.ingestors[0]?.done, 'the recordings are read', 240_000)
+        await until(() => started.app.settled(), 'everything is processed', 240_000)
       }
       return { started, replay }
     }

@@ -2,7 +2,7 @@ import { decodeEventLog, type Hex, parseAbi } from 'viem'
 import type { Books } from '../ingestors/decode/contract.ts'
 import { protocolBook } from '../ingestors/decode/protocol-registry.ts'
 import { decodeBlock } from '../ingestors/vm/decode-block.ts'
-import type { EvmBlock, Log, PoolFact } from '../schemas/events.ts'
+import type { EvmBlock, Log, PoolMetadata } from '../schemas/events.ts'
 import { recordedEthereumBlock, recordingNames } from '../test/support/recordings/ethereum.ts'
 import { quantile } from './quantile.ts'
 
@@ -11,7 +11,7 @@ const ROUNDS = 400
 
 /** Every pool of the recording is a proven V2 pool, and known: what an ingestor holds after a while. */
 const booksFor = (blocks: readonly EvmBlock[]): Books => {
-  const facts = new Map<string, PoolFact>()
+  const facts = new Map<string, PoolMetadata>()
   for (const { address } of blocks.flatMap(({ transactions }) =>
     transactions.flatMap((tx) => tx.logs),
   )) {

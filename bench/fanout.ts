@@ -2,9 +2,9 @@ import uws from 'uWebSockets.js'
 import { setImmediate as turn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import type { Codec } from '../core/codec/contract.ts'
-import { localCodec } from '../core/codec/local.ts'
-import { makeBoundary } from '../core/ops/error-boundary.ts'
-import { silentLogger } from '../core/ops/logger.ts'
+import { localCodec } from '../core/codec/local-codec.ts'
+import { makeErrorBoundary } from '../core/ops/error-boundary.ts'
+import { makeSilentLogger } from '../core/ops/logger.ts'
 import { makeMetrics } from '../core/ops/metrics.ts'
 import { topicName } from '../schemas/topics.ts'
 import { type Channel, parseChannel } from '../serving/realtime/channel-name.ts'
@@ -108,7 +108,7 @@ const liveHub = (codec: Codec, publish: (name: string, text: string) => void): H
     quotes: new Map([['eth', new Set([USDC])]]),
     numbers: 'string',
     metrics: makeMetrics(),
-    log: silentLogger(),
+    log: makeSilentLogger(),
     nowMs: () => 0,
     publish,
   })
@@ -142,10 +142,10 @@ const ourSide = async (): Promise<Side> => {
       maxInboundBytes: 1_024,
       maxQueuedBytes: 2 ** 24,
       maxConnections: 2 * SOCKETS,
-      boundary: makeBoundary({
+      boundary: makeErrorBoundary({
         surface: 'streams',
         metrics: makeMetrics(),
-        log: silentLogger(),
+        log: makeSilentLogger(),
         nowMs: Date.now,
       }),
     },

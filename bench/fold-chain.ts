@@ -1,4 +1,11 @@
-import { decimalText, rawOf, USD_PLACES, unitsNumber, unitsText, usdText } from '../core/amounts.ts'
+import {
+  formatDecimal,
+  formatUnits,
+  formatUsd,
+  parseUnits,
+  USD_DECIMALS,
+  unitsToNumber,
+} from '../core/amounts.ts'
 import { bucketStart, type Resolution } from '../core/time.ts'
 import type { Operation } from '../processors/runtime/stage.ts'
 import type { TradeEvent } from '../schemas/wire.ts'
@@ -173,8 +180,9 @@ export class BareFold {
     if (trade === null || processed === null) return
     const usd = Number(processed.token_a_price_in_usd)
     const native = Number(processed.token_a_price_in_native)
-    const units = unitsNumber(BigInt(trade.user_b_amount), 6)
-    const worth = (price: string): bigint => rawOf(usdText(units * Number(price)), USD_PLACES)
+    const units = unitsToNumber(BigInt(trade.user_b_amount), 6)
+    const worth = (price: string): bigint =>
+      parseUnits(formatUsd(units * Number(price)), USD_DECIMALS)
     const one = {
       startMs: bucketStart(timeMs, '1s'),
       prices: [usd, usd, usd, usd] as const,
@@ -236,16 +244,16 @@ const absorb = (into: BareCandle, part: BarePart): void => {
 }
 
 const printed = (candle: BareCandle): unknown => {
-  const units = unitsNumber(candle.volumeRaw, 9)
-  const usd = unitsText(candle.usdRaw, USD_PLACES)
-  const native = unitsText(candle.nativeRaw, USD_PLACES)
+  const units = unitsToNumber(candle.volumeRaw, 9)
+  const usd = formatUnits(candle.usdRaw, USD_DECIMALS)
+  const native = formatUnits(candle.nativeRaw, USD_DECIMALS)
   return {
     key: candle.key,
-    prices: candle.prices.map(decimalText),
-    natives: candle.natives.map(decimalText),
-    average: decimalText(Number(usd) / units),
-    averageNative: decimalText(Number(native) / units),
-    volume: unitsText(candle.volumeRaw, 9),
+    prices: candle.prices.map(formatDecimal),
+    natives: candle.natives.map(formatDecimal),
+    average: formatDecimal(Number(usd) / units),
+    averageNative: formatDecimal(Number(native) / units),
+    volume: formatUnits(candle.volumeRaw, 9),
     usd,
     native,
     trades: candle.trades,

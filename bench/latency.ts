@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 import { createApp } from '../cli/app/app.ts'
-import { loadConfig } from '../core/config/config.ts'
-import { silentLogger } from '../core/ops/logger.ts'
+import { loadConfig } from '../core/config/load.ts'
+import { makeSilentLogger } from '../core/ops/logger.ts'
 import { makeMetrics } from '../core/ops/metrics.ts'
 import { evmSource } from '../ingestors/evm/source/evm-source.ts'
 import { CHAINS } from '../schemas/chains.ts'
@@ -34,7 +34,7 @@ const openLines = (url: string, onLine: (line: unknown, atMs: number) => void) =
 /** Time from a block being announced by the node to its trades being read by a client of the product. */
 export const latencyBench = async (): Promise<void> => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
-  const log = silentLogger()
+  const log = makeSilentLogger()
   const metrics = makeMetrics()
   const closing = new AbortController()
   const startedMs = Date.now()

@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Bus, OutRecord } from '../core/bus/contract.ts'
+import type { Bus, ProducerRecord } from '../core/bus/contract.ts'
 import { openKafkaBus } from '../core/bus/kafka/bus.ts'
 import { topicSpecs } from '../core/bus/topic-specs.ts'
 import type { Codec } from '../core/codec/contract.ts'
-import { registerSchemas, registryCodec } from '../core/codec/registry.ts'
-import { silentLogger } from '../core/ops/logger.ts'
+import { registerSchemas, registryCodec } from '../core/codec/registry-codec.ts'
+import { makeSilentLogger } from '../core/ops/logger.ts'
 import { makeMetrics } from '../core/ops/metrics.ts'
 import { blockRecord } from '../ingestors/publish/block-record.ts'
 import { type Chunk, chunksOf, encodedRecords } from '../ingestors/publish/record-batches.ts'
@@ -92,7 +92,7 @@ const write = async (
     const { part: _part, parts: _parts, ...place } = meta
     await writer.commit({
       records: encodedRecords(chunks, place, codec),
-      seal: (spans): readonly OutRecord[] => {
+      seal: (spans): readonly ProducerRecord[] => {
         const described = spans.map(({ topic, partition, baseOffset, records }) => ({
           topic,
           partition,
@@ -119,7 +119,7 @@ const pipe = async (
   { bus, codec }: { readonly bus: Bus; readonly codec: Codec },
   { upTo }: Written,
 ): Promise<Reading> => {
-  const log = silentLogger()
+  const log = makeSilentLogger()
   const stage = await startStage(PROCESS_PIPELINE, {
     chain: CHAIN,
     bus,
@@ -171,7 +171,7 @@ export const pipeBench = async (): Promise<void> => {
   if (servers === undefined) return
   const [{ brokers }, { url }] = servers
   const folder = mkdtempSync(join(tmpdir(), 'sluice-pipe-'))
-  const log = silentLogger()
+  const log = makeSilentLogger()
   const state = { path: folder, mapSizeBytes: 1_073_741_824 }
   const bus = await openKafkaBus({ brokers, clientId: 'bench', log, state })
   try {

@@ -1,8 +1,8 @@
 import kafkajs, { Kafka, logLevel, Partitioners } from 'kafkajs'
 import { openKafkaBus } from '../core/bus/kafka/bus.ts'
-import { partitionOf } from '../core/bus/partition.ts'
-import { localCodec } from '../core/codec/local.ts'
-import { silentLogger } from '../core/ops/logger.ts'
+import { partitionOf } from '../core/bus/partitioner.ts'
+import { localCodec } from '../core/codec/local-codec.ts'
+import { makeSilentLogger } from '../core/ops/logger.ts'
 import { startKafka } from '../test/support/kafka.ts'
 import { tryStart } from '../test/support/optional-dependency.ts'
 
@@ -90,7 +90,7 @@ export const produceBench = async (): Promise<void> => {
   const cluster = await tryStart('a Kafka broker (Java, Maven)', () => startKafka(1))
   if (!cluster) return
   const { brokers } = cluster
-  const bus = await openKafkaBus({ brokers, clientId: 'bench', log: silentLogger() })
+  const bus = await openKafkaBus({ brokers, clientId: 'bench', log: makeSilentLogger() })
   const spec = { topic: TOPIC, cleanup: 'delete', retentionMs: null } as const
   await bus.createTopics([{ ...spec, partitions: PARTITIONS }])
   const writer = await bus.writer('bench-bus')

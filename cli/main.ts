@@ -1,10 +1,10 @@
 import { Command, CommanderError } from 'commander'
-import { loadConfig, secretTexts } from '../core/config/config.ts'
 import { ConfigError } from '../core/config/errors.ts'
-import { Malformed, Outage } from '../core/errors.ts'
-import { scrubber } from '../core/ops/redact.ts'
-import { OpsRefusal } from '../core/ops/server.ts'
-import { print, printError } from '../core/ops/terminal.ts'
+import { loadConfig, secretTexts } from '../core/config/load.ts'
+import { InvalidInput, Outage } from '../core/errors.ts'
+import { makeRedactor } from '../core/ops/redact.ts'
+import { InvalidOpsRequest } from '../core/ops/server.ts'
+import { printErrorLine, printLine } from '../core/ops/terminal.ts'
 import { type CommandDefinition, interruptSignal, parseCount } from './commands/command.ts'
 import { OPERATOR_COMMANDS } from './commands/operator-commands.ts'
 import type { ReplayOptions } from './commands/replay.ts'
@@ -69,7 +69,7 @@ const COMMANDS: readonly CommandDefinition[] = [
           const { data: dataDir, back, limit = Number.POSITIVE_INFINITY } = words
           const environment = process.env
           const signal = interruptSignal()
-          done(await tail({ topic, dataDir, environment, back, limit, write: print, signal }))
+          done(await tail({ topic, dataDir, environment, back, limit, write: printLine, signal }))
         }),
   },
   {
@@ -86,7 +86,14 @@ const COMMANDS: readonly CommandDefinition[] = [
           const { wsUrl: url, apiKey } = readDemoFile(words.data)
           const { limit = Number.POSITIVE_INFINITY } = words
           done(
-            await listen({ url, apiKey, channels, limit, write: print, signal: interruptSignal() }),
+            await listen({
+              url,
+              apiKey,
+              channels,
+              limit,
+              write: printLine,
+              signal: interruptSignal(),
+            }),
           )
         }),
   },
@@ -101,7 +108,7 @@ const COMMANDS: readonly CommandDefinition[] = [
         .argument('<file...>', 'recorded JSON-RPC responses')
         .action(async (files: readonly string[], { chain }: { readonly chain: string }) => {
           const { decodeFiles } = await import('./commands/decode.ts')
-          done(await decodeFiles({ chain, files, write: print }))
+          done(await decodeFiles({ chain, files, write: printLine }))
         }),
   },
 ]
@@ -127,8 +134,8 @@ export const main = async (words: readonly string[]): Promise<number> => {
   process.stdout.on('error', exitOnClosedPipe)
   const program = new Command('sluice').description('on-chain data and DEX service').exitOverride()
   program.configureOutput({
-    writeOut: (text) => print(text.trimEnd()),
-    writeErr: (text) => printError(text.trimEnd()),
+    writeOut: (text) => printLine(text.trimEnd()),
+    writeErr: (text) => printErrorLine(text.trimEnd()),
   })
   for (const { name, register } of [...COMMANDS, ...OPERATOR_COMMANDS]) {
     register(program.command(name).exitOverride(), (result) => {
@@ -142,12 +149,12 @@ export const main = async (words: readonly string[]): Promise<number> => {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     if (
       error instanceof ConfigError ||
-      error instanceof Malformed ||
-      error instanceof OpsRefusal ||
+      error instanceof InvalidInput ||
+      error instanceof InvalidOpsRequest ||
       error instanceof Outage ||
       error instanceof UsageError
     ) {
-      printError(scrubber(configuredSecrets())(`sluice: ${error.message}`))
+      printErrorLine(makeRedactor(configuredSecrets())(`sluice: ${error.message}`))
       return 1
     }
     throw error

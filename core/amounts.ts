@@ -1,31 +1,31 @@
 /** Raw base units to decimals and back; the only place where either happens. */
 
-const ZERO = 48
+const ZERO_CHAR_CODE = 48
 
 const pow10 = (digits: number): bigint => 10n ** BigInt(digits)
 
 /** Base units as a plain decimal string without trailing zeros: (1500000n, 6) is "1.5". */
-export const unitsText = (raw: bigint, decimals: number): string => {
+export const formatUnits = (raw: bigint, decimals: number): string => {
   if (decimals === 0) return raw.toString()
   const negative = raw < 0n
   const digits = (negative ? -raw : raw).toString().padStart(decimals + 1, '0')
   const point = digits.length - decimals
   let end = digits.length
-  while (end > point && digits.charCodeAt(end - 1) === ZERO) end -= 1
+  while (end > point && digits.charCodeAt(end - 1) === ZERO_CHAR_CODE) end -= 1
   const whole = negative ? `-${digits.slice(0, point)}` : digits.slice(0, point)
   return end === point ? whole : `${whole}.${digits.slice(point, end)}`
 }
 
 /** Base units as a double in token units; for prices and ratios only. */
-export const unitsNumber = (raw: bigint, decimals: number): number =>
-  Number(unitsText(raw, decimals))
+export const unitsToNumber = (raw: bigint, decimals: number): number =>
+  Number(formatUnits(raw, decimals))
 
 /** A ratio of two amounts as a plain decimal string of at most `places` digits, rounded half up. The divisor is above zero. */
-export const ratioText = (raw: bigint, byRaw: bigint, places: number): string =>
-  unitsText((raw * pow10(places) * 2n + byRaw) / (byRaw * 2n), places)
+export const formatRatio = (raw: bigint, byRaw: bigint, places: number): string =>
+  formatUnits((raw * pow10(places) * 2n + byRaw) / (byRaw * 2n), places)
 
 /** A plain decimal string as base units; digits beyond `decimals` are cut. Throws RangeError on anything else. */
-export const rawOf = (text: string, decimals: number): bigint => {
+export const parseUnits = (text: string, decimals: number): bigint => {
   const match = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text)
   if (!match) throw new RangeError(`not a plain decimal: ${text.slice(0, 40)}`)
   const [, sign = '', whole = '0', fraction = ''] = match
@@ -36,11 +36,11 @@ export const rawOf = (text: string, decimals: number): bigint => {
 }
 
 /** Base units of another number of decimals; digits beyond it are cut. */
-export const toPlaces = (raw: bigint, decimals: number, places: number): bigint =>
+export const rescaleRaw = (raw: bigint, decimals: number, places: number): bigint =>
   decimals > places ? raw / pow10(decimals - places) : raw * pow10(places - decimals)
 
 /** A double in plain notation, never an exponent; "" for null and for what is not finite. */
-export const decimalText = (value: number | null): string => {
+export const formatDecimal = (value: number | null): string => {
   if (value === null || !Number.isFinite(value)) return ''
   const text = String(value)
   const cut = text.indexOf('e')
@@ -60,35 +60,36 @@ export const decimalText = (value: number | null): string => {
   return negative ? `-${plain}` : plain
 }
 
-/** The inverse of `decimalText`: "" is null. */
-export const decimalNumber = (text: string): number | null => (text === '' ? null : Number(text))
+/** The inverse of `formatDecimal`: "" is null. */
+export const parseDecimal = (text: string): number | null => (text === '' ? null : Number(text))
 
 /** Decimal places of USD and native amounts in ClickHouse, `Decimal(38,12)`. */
-export const USD_PLACES = 12
+export const USD_DECIMALS = 12
 
-const USD_UNIT = pow10(USD_PLACES)
-const FIVE = 53
+const USD_UNIT = pow10(USD_DECIMALS)
+const FIVE_CHAR_CODE = 53
 
 /** A USD or native amount in units of 10^-12, rounded half away from zero; null when unknown. */
-export const usdRaw = (value: number | null): bigint | null => {
+export const usdToRaw = (value: number | null): bigint | null => {
   if (value === null || !Number.isFinite(value)) return null
-  const plain = decimalText(value)
+  const plain = formatDecimal(value)
   const digits = plain.startsWith('-') ? plain.slice(1) : plain
   const point = digits.indexOf('.')
   let raw: bigint
   if (point === -1) raw = BigInt(digits) * USD_UNIT
   else {
-    const end = point + 1 + USD_PLACES
-    const cut = digits.slice(point + 1, end).padEnd(USD_PLACES, '0')
-    raw = BigInt(digits.slice(0, point) + cut) + (digits.charCodeAt(end) >= FIVE ? 1n : 0n)
+    const end = point + 1 + USD_DECIMALS
+    const cut = digits.slice(point + 1, end).padEnd(USD_DECIMALS, '0')
+    raw =
+      BigInt(digits.slice(0, point) + cut) + (digits.charCodeAt(end) >= FIVE_CHAR_CODE ? 1n : 0n)
   }
   return digits === plain ? raw : -raw
 }
 
 /** A USD or native amount as text with at most 12 places, rounded half away from zero; "" when unknown. */
-export const usdText = (value: number | null): string => {
-  const plain = decimalText(value)
+export const formatUsd = (value: number | null): string => {
+  const plain = formatDecimal(value)
   const point = plain.indexOf('.')
-  if (point === -1 || plain.length - point - 1 <= USD_PLACES) return plain
-  return unitsText(usdRaw(value) ?? 0n, USD_PLACES)
+  if (point === -1 || plain.length - point - 1 <= USD_DECIMALS) return plain
+  return formatUnits(usdToRaw(value) ?? 0n, USD_DECIMALS)
 }

@@ -1,18 +1,18 @@
 /** Digits of base 58 in the order of Bitcoin, which Solana took over. */
-const DIGITS = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
+const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 /** Digits per step: 58^9 is the largest power of 58 that a double holds exactly. */
-const STEP = 9
-const STEP_BASE = 58n ** 9n
+const CHUNK_DIGITS = 9
+const CHUNK_BASE = 58n ** 9n
 
-const VALUES = new Int8Array(128).fill(-1)
-for (let at = 0; at < DIGITS.length; at += 1) VALUES[DIGITS.charCodeAt(at)] = at
+const DIGIT_VALUES = new Int8Array(128).fill(-1)
+for (let at = 0; at < ALPHABET.length; at += 1) DIGIT_VALUES[ALPHABET.charCodeAt(at)] = at
 
 /** The digits of a number below 58^9; all nine of them when others stand before it. */
-const digitsOf = (value: number, all: boolean): string => {
+const encodeChunk = (value: number, all: boolean): string => {
   let text = ''
-  for (let rest = value; text.length < STEP && (all || rest > 0); ) {
+  for (let rest = value; text.length < CHUNK_DIGITS && (all || rest > 0); ) {
     const next = Math.floor(rest / 58)
-    text = (DIGITS[rest - next * 58] ?? '') + text
+    text = (ALPHABET[rest - next * 58] ?? '') + text
     rest = next
   }
   return text
@@ -29,24 +29,24 @@ export const base58Encode = (bytes: Uint8Array): string => {
   let rest = zeros === bytes.length ? 0n : BigInt(`0x${hex}`)
   let text = ''
   while (rest > 0n) {
-    const next = rest / STEP_BASE
-    text = digitsOf(Number(rest - next * STEP_BASE), next > 0n) + text
+    const next = rest / CHUNK_BASE
+    text = encodeChunk(Number(rest - next * CHUNK_BASE), next > 0n) + text
     rest = next
   }
-  return DIGITS.charAt(0).repeat(zeros) + text
+  return ALPHABET.charAt(0).repeat(zeros) + text
 }
 
 /** Bytes of base 58 text; undefined when it holds another character. */
 export const base58Decode = (text: string): Uint8Array | undefined => {
   let zeros = 0
-  while (zeros < text.length && text.charAt(zeros) === DIGITS.charAt(0)) zeros += 1
+  while (zeros < text.length && text.charAt(zeros) === ALPHABET.charAt(0)) zeros += 1
   let whole = 0n
   for (let at = zeros; at < text.length; ) {
-    const end = Math.min(at + STEP, text.length)
+    const end = Math.min(at + CHUNK_DIGITS, text.length)
     let value = 0
     let base = 1
     for (; at < end; at += 1) {
-      const digit = VALUES[text.charCodeAt(at)] ?? -1
+      const digit = DIGIT_VALUES[text.charCodeAt(at)] ?? -1
       if (digit < 0) return undefined
       value = value * 58 + digit
       base *= 58

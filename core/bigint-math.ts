@@ -1,5 +1,5 @@
 /** The smaller of two integers; Math.min knows no bigint. */
-export const smaller = (a: bigint, b: bigint): bigint => {
+export const minBigint = (a: bigint, b: bigint): bigint => {
   if (a < b) return a
   return b
 }
@@ -8,7 +8,7 @@ export const smaller = (a: bigint, b: bigint): bigint => {
 export const ceilDiv = (value: bigint, by: bigint): bigint => (value + by - 1n) / by
 
 /** Integer square root, rounded down. */
-export const sqrtOf = (value: bigint): bigint => {
+export const integerSqrt = (value: bigint): bigint => {
   if (value < 2n) return value
   let guess = 1n << BigInt((value.toString(2).length + 1) >> 1)
   for (;;) {

@@ -1,7 +1,7 @@
 /** The public error table and the two error classes. */
 
 /** One public error: wire code, name, HTTP status and whether a client may repeat the call. */
-export interface FaultRow {
+export interface FaultDefinition {
   readonly code: number
   readonly status: number
   /** HTTP status of the documented service, sent with `errors.statusMode = reference`. */
@@ -10,59 +10,68 @@ export interface FaultRow {
   readonly retry: boolean
 }
 
-const row = (
+const defineFault = (
   code: number,
   status: number,
   message: string,
   { reference = status, retry = false } = {},
-): FaultRow => ({ code, status, reference, message, retry })
+): FaultDefinition => ({ code, status, reference, message, retry })
 
 /** Every error that a REST, GraphQL or socket client can meet, by name. */
 export const FAULTS = {
-  BAD_REQUEST: row(400, 400, 'The request could not be read'),
-  VALIDATION_ERROR: row(40001, 400, 'The request is not valid'),
-  INVALID_PARAMETER: row(40002, 400, 'A parameter is not valid'),
-  INVALID_TOKEN: row(40003, 401, 'The access token is malformed', { reference: 400 }),
-  MISSING_PARAMETER: row(40004, 400, 'A required parameter is missing'),
-  INVALID_ADDRESS: row(40005, 400, 'The wallet address is not valid on this chain'),
-  INVALID_TOKEN_ADDRESS: row(40009, 400, 'The token address is not valid on this chain'),
-  NOT_IMPLEMENTED: row(40024, 501, 'This installation does not offer that', { reference: 400 }),
-  INVALID_CURSOR: row(40027, 400, 'The cursor is not valid or has expired'),
-  TOKEN_ADDRESSES_LIMIT_EXCEEDED: row(40028, 400, 'More than 100 token addresses'),
-  WALLET_ADDRESSES_LIMIT_EXCEEDED: row(40029, 400, 'More than 100 wallet addresses'),
-  INVALID_TIMESTAMP: row(40031, 400, 'The timestamp is not valid'),
-  INVALID_RESOLUTION: row(40032, 400, 'The resolution is not one of the listed ones'),
-  INVALID_NUMBER_FORMAT: row(40033, 400, 'The number is not valid'),
-  QUERY_TOO_EXPENSIVE: row(40041, 422, 'The query needs more than the plan allows'),
-  UNAUTHORIZED: row(401, 401, 'No valid credential'),
-  PAYMENT_REQUIRED: row(402, 402, 'Payment required'),
-  FORBIDDEN: row(403, 403, 'Not allowed'),
-  INSUFFICIENT_PERMISSIONS: row(40301, 403, 'The credential lacks a scope'),
-  NOT_FOUND: row(404, 404, 'Not found'),
-  POOL_NOT_FOUND: row(40401, 404, 'No such pool'),
-  MARKET_INFO_NOT_FOUND: row(40402, 404, 'No market data for this token'),
-  CHAIN_NOT_FOUND: row(40405, 404, 'No such chain'),
-  DEX_NOT_FOUND: row(40406, 404, 'No such DEX'),
-  METHOD_NOT_ALLOWED: row(405, 405, 'Method not allowed'),
-  CONFLICT: row(409, 409, 'Conflict'),
-  IDEMPOTENCY_CONFLICT: row(40901, 409, 'The idempotency key was used for another request'),
-  PAYLOAD_TOO_LARGE: row(413, 413, 'The body is too large'),
-  UNSUPPORTED_MEDIA_TYPE: row(415, 415, 'Unsupported media type'),
-  RATE_LIMIT: row(429, 429, 'Too many requests', { retry: true }),
-  API_USAGE_LIMIT_EXCEEDED: row(42901, 429, 'Usage limit reached'),
-  CONCURRENCY_LIMIT: row(42903, 429, 'Too many queries at the same time', { retry: true }),
-  INTERNAL_SERVER_ERROR: row(500, 500, 'Internal error', { retry: true }),
-  CHAIN_SYNC_ERROR: row(50003, 503, 'The chain is behind', { reference: 500, retry: true }),
-  DATABASE_ERROR: row(50005, 503, 'The store is not available', { reference: 500, retry: true }),
-  SERVER_BUSY: row(50301, 503, 'The server is busy', { retry: true }),
-  CHAIN_NOT_SUPPORTED: row(50008, 400, 'The chain is not enabled here', { reference: 500 }),
-  WEBHOOKS_APPLICATION_NOT_FOUND: row(52000, 404, 'No such webhook endpoint', { reference: 520 }),
-  WEBHOOKS_ENDPOINT_LIMIT_REACHED: row(52001, 409, 'No more webhook endpoints', { reference: 520 }),
-  WEBHOOK_URL_NOT_ALLOWED: row(52010, 400, 'The URL is not allowed'),
-  WEBHOOK_FILTER_INVALID: row(52011, 400, 'The filter is not valid'),
-  WEBHOOK_SECRET_INVALID: row(52012, 400, 'The secret is not valid'),
-  WEBHOOK_MESSAGE_NOT_FOUND: row(52013, 404, 'No such webhook message'),
-} as const satisfies Record<string, FaultRow>
+  BAD_REQUEST: defineFault(400, 400, 'The request could not be read'),
+  VALIDATION_ERROR: defineFault(40001, 400, 'The request is not valid'),
+  INVALID_PARAMETER: defineFault(40002, 400, 'A parameter is not valid'),
+  INVALID_TOKEN: defineFault(40003, 401, 'The access token is malformed', { reference: 400 }),
+  MISSING_PARAMETER: defineFault(40004, 400, 'A required parameter is missing'),
+  INVALID_ADDRESS: defineFault(40005, 400, 'The wallet address is not valid on this chain'),
+  INVALID_TOKEN_ADDRESS: defineFault(40009, 400, 'The token address is not valid on this chain'),
+  NOT_IMPLEMENTED: defineFault(40024, 501, 'This installation does not offer that', {
+    reference: 400,
+  }),
+  INVALID_CURSOR: defineFault(40027, 400, 'The cursor is not valid or has expired'),
+  TOKEN_ADDRESSES_LIMIT_EXCEEDED: defineFault(40028, 400, 'More than 100 token addresses'),
+  WALLET_ADDRESSES_LIMIT_EXCEEDED: defineFault(40029, 400, 'More than 100 wallet addresses'),
+  INVALID_TIMESTAMP: defineFault(40031, 400, 'The timestamp is not valid'),
+  INVALID_RESOLUTION: defineFault(40032, 400, 'The resolution is not one of the listed ones'),
+  INVALID_NUMBER_FORMAT: defineFault(40033, 400, 'The number is not valid'),
+  QUERY_TOO_EXPENSIVE: defineFault(40041, 422, 'The query needs more than the plan allows'),
+  UNAUTHORIZED: defineFault(401, 401, 'No valid credential'),
+  PAYMENT_REQUIRED: defineFault(402, 402, 'Payment required'),
+  FORBIDDEN: defineFault(403, 403, 'Not allowed'),
+  INSUFFICIENT_PERMISSIONS: defineFault(40301, 403, 'The credential lacks a scope'),
+  NOT_FOUND: defineFault(404, 404, 'Not found'),
+  POOL_NOT_FOUND: defineFault(40401, 404, 'No such pool'),
+  MARKET_INFO_NOT_FOUND: defineFault(40402, 404, 'No market data for this token'),
+  CHAIN_NOT_FOUND: defineFault(40405, 404, 'No such chain'),
+  DEX_NOT_FOUND: defineFault(40406, 404, 'No such DEX'),
+  METHOD_NOT_ALLOWED: defineFault(405, 405, 'Method not allowed'),
+  CONFLICT: defineFault(409, 409, 'Conflict'),
+  IDEMPOTENCY_CONFLICT: defineFault(40901, 409, 'The idempotency key was used for another request'),
+  PAYLOAD_TOO_LARGE: defineFault(413, 413, 'The body is too large'),
+  UNSUPPORTED_MEDIA_TYPE: defineFault(415, 415, 'Unsupported media type'),
+  RATE_LIMIT: defineFault(429, 429, 'Too many requests', { retry: true }),
+  API_USAGE_LIMIT_EXCEEDED: defineFault(42901, 429, 'Usage limit reached'),
+  CONCURRENCY_LIMIT: defineFault(42903, 429, 'Too many queries at the same time', { retry: true }),
+  INTERNAL_SERVER_ERROR: defineFault(500, 500, 'Internal error', { retry: true }),
+  CHAIN_SYNC_ERROR: defineFault(50003, 503, 'The chain is behind', { reference: 500, retry: true }),
+  DATABASE_ERROR: defineFault(50005, 503, 'The store is not available', {
+    reference: 500,
+    retry: true,
+  }),
+  SERVER_BUSY: defineFault(50301, 503, 'The server is busy', { retry: true }),
+  CHAIN_NOT_SUPPORTED: defineFault(50008, 400, 'The chain is not enabled here', { reference: 500 }),
+  WEBHOOKS_APPLICATION_NOT_FOUND: defineFault(52000, 404, 'No such webhook endpoint', {
+    reference: 520,
+  }),
+  WEBHOOKS_ENDPOINT_LIMIT_REACHED: defineFault(52001, 409, 'No more webhook endpoints', {
+    reference: 520,
+  }),
+  WEBHOOK_URL_NOT_ALLOWED: defineFault(52010, 400, 'The URL is not allowed'),
+  WEBHOOK_FILTER_INVALID: defineFault(52011, 400, 'The filter is not valid'),
+  WEBHOOK_SECRET_INVALID: defineFault(52012, 400, 'The secret is not valid'),
+  WEBHOOK_MESSAGE_NOT_FOUND: defineFault(52013, 404, 'No such webhook message'),
+} as const satisfies Record<string, FaultDefinition>
 
 export type FaultName = keyof typeof FAULTS
 
@@ -89,14 +98,14 @@ export class Fault extends Error {
 }
 
 /** Which dependency failed. */
-export type OutageOf = 'bus' | 'registry' | 'warehouse' | 'rpc' | 'disk'
+export type Dependency = 'bus' | 'registry' | 'warehouse' | 'rpc' | 'disk'
 
 /** A dependency did not answer as it must. `final`: trying again as it stands cannot help (a full disk, a fenced writer). */
 export class Outage extends Error {
-  readonly of: OutageOf
+  readonly of: Dependency
   readonly final: boolean
 
-  constructor(of: OutageOf, message: string, options: ErrorOptions & { final?: boolean } = {}) {
+  constructor(of: Dependency, message: string, options: ErrorOptions & { final?: boolean } = {}) {
     super(message, options)
     this.name = 'Outage'
     this.of = of
@@ -105,7 +114,7 @@ export class Outage extends Error {
 }
 
 /** A value from outside that does not have the shape it must have: a block, a record, a file. Never retried. */
-export class Malformed extends Error {
+export class InvalidInput extends Error {
   readonly reason: string
 
   constructor(reason: string, message: string, options?: ErrorOptions) {

@@ -1,4 +1,4 @@
-import { Malformed } from './errors.ts'
+import { InvalidInput } from './errors.ts'
 
 /** Deepest nesting of lists and objects that is read from outside. Everything that we serve or accept has fewer than 16 levels. */
 export const MAX_JSON_DEPTH = 64
@@ -11,40 +11,40 @@ export interface JsonLimits {
   readonly maxDepth?: number
 }
 
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const OPEN_LIST = 0x5b
-const CLOSE_LIST = 0x5d
-const OPEN_OBJECT = 0x7b
-const CLOSE_OBJECT = 0x7d
+const QUOTE_CODE = 0x22
+const BACKSLASH_CODE = 0x5c
+const OPEN_BRACKET = 0x5b
+const CLOSE_BRACKET = 0x5d
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
 
 /** Index behind the string that starts at `start`, or the end of the text. */
-const afterString = (text: string, start: number): number => {
+const skipString = (text: string, start: number): number => {
   for (let at = start + 1; ; ) {
     const close = text.indexOf('"', at)
     if (close === -1) return text.length
     let backslashes = 0
-    while (text.charCodeAt(close - 1 - backslashes) === BACKSLASH) backslashes++
+    while (text.charCodeAt(close - 1 - backslashes) === BACKSLASH_CODE) backslashes++
     if (backslashes % 2 === 0) return close + 1
     at = close + 1
   }
 }
 
 /** Whether lists and objects of a JSON text nest no deeper than `maxDepth`. Does not say whether the text is valid JSON. */
-export const isShallow = (text: string, maxDepth = MAX_JSON_DEPTH): boolean => {
+export const isWithinDepth = (text: string, maxDepth = MAX_JSON_DEPTH): boolean => {
   let depth = 0
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
-    if (code === QUOTE) at = afterString(text, at) - 1
-    else if (code === OPEN_LIST || code === OPEN_OBJECT) {
+    if (code === QUOTE_CODE) at = skipString(text, at) - 1
+    else if (code === OPEN_BRACKET || code === OPEN_BRACE) {
       if (++depth > maxDepth) return false
-    } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) depth--
+    } else if (code === CLOSE_BRACKET || code === CLOSE_BRACE) depth--
   }
   return true
 }
 
 /**
- * Parses JSON from outside within bounds. Code that reads the value may then recurse into it. Throws `Malformed` with the reason
+ * Parses JSON from outside within bounds. Code that reads the value may then recurse into it. Throws `InvalidInput` with the reason
  * `json-too-long`, `json-too-deep` or `bad-json`; the message never holds the text.
  */
 export const parseJson = (
@@ -52,15 +52,15 @@ export const parseJson = (
   { maxLength = Number.POSITIVE_INFINITY, maxDepth = MAX_JSON_DEPTH }: JsonLimits = {},
 ): unknown => {
   if (text.length > maxLength)
-    throw new Malformed(
+    throw new InvalidInput(
       'json-too-long',
       `JSON text of ${text.length} characters exceeds ${maxLength}`,
     )
-  if (!isShallow(text, maxDepth))
-    throw new Malformed('json-too-deep', `JSON text nests deeper than ${maxDepth} levels`)
+  if (!isWithinDepth(text, maxDepth))
+    throw new InvalidInput('json-too-deep', `JSON text nests deeper than ${maxDepth} levels`)
   try {
     return JSON.parse(text)
   } catch {
-    throw new Malformed('bad-json', 'the text is not valid JSON')
+    throw new InvalidInput('bad-json', 'the text is not valid JSON')
   }
 }

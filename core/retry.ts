@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** How long to wait between tries. */
-export interface RetryPlan {
+export interface RetryOptions {
   readonly firstMs: number
   readonly maxMs: number
   /** Tries in all; Infinity = until the signal aborts. */
@@ -19,7 +19,7 @@ export interface RetryPlan {
 /** Runs `work` until it succeeds; doubles the pause with full jitter. Throws the last error, or the signal's reason. */
 export const retry = async <T>(
   work: (attempt: number) => Promise<T>,
-  { firstMs, maxMs, tries, signal, again, steadyMs, onRetry, random = Math.random }: RetryPlan,
+  { firstMs, maxMs, tries, signal, again, steadyMs, onRetry, random = Math.random }: RetryOptions,
 ): Promise<T> => {
   for (let attempt = 1; ; attempt += 1) {
     signal?.throwIfAborted()

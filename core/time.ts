@@ -59,7 +59,7 @@ export const bucketEnd = (startMs: number, resolution: Resolution): number => {
 }
 
 /** Milliseconds of a duration such as `250ms`, `90s`, `10m`, `1h30m`, `2d`; undefined when it is none. */
-export const durationMs = (text: string): number | undefined => {
+export const parseDuration = (text: string): number | undefined => {
   const units: Readonly<Record<string, number>> = { ms: 1, s: SECOND, m: MINUTE, h: HOUR, d: DAY }
   if (!/^(\d+(ms|s|m|h|d))+$/.test(text)) return undefined
   let sum = 0
@@ -70,4 +70,4 @@ export const durationMs = (text: string): number | undefined => {
 }
 
 /** A query time: below 10^11 it is seconds, else milliseconds. */
-export const queryTimeMs = (value: number): number => (value < 1e11 ? value * 1_000 : value)
+export const normalizeQueryTime = (value: number): number => (value < 1e11 ? value * 1_000 : value)

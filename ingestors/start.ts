@@ -1,15 +1,15 @@
-import type { Bus, Lane, Running, TopicSpec } from '../core/bus/contract.ts'
-import { deadLetterSpec, stateSpec } from '../core/bus/topic-specs.ts'
+import type { Bus, Lane, RunningTask, TopicSpec } from '../core/bus/contract.ts'
+import { changelogSpec, deadLetterSpec } from '../core/bus/topic-specs.ts'
 import type { Codec } from '../core/codec/contract.ts'
 import type { ChainExtra, Config } from '../core/config/settings.ts'
-import { Malformed, Outage } from '../core/errors.ts'
+import { InvalidInput, Outage } from '../core/errors.ts'
 import type { Logger } from '../core/ops/logger.ts'
 import type { Metrics } from '../core/ops/metrics.ts'
-import { staticPrimes } from '../core/prices/fold.ts'
-import { type QuoteBook, quoteBook } from '../core/prices/quote-assets.ts'
+import { configuredSeedPrices } from '../core/prices/fold-block.ts'
+import { makeQuoteAssets, type QuoteAssets } from '../core/prices/quote-assets.ts'
 import type { ChainRow } from '../schemas/chains.ts'
-import { feedsOf, feedTopics } from '../schemas/feeds.ts'
-import { dropReason } from '../schemas/reasons.ts'
+import { toDropReason } from '../schemas/drop-reasons.ts'
+import { feedsOfChain, feedTopics } from '../schemas/feeds.ts'
 import { stateTopic, TOPICS, type TopicRow, topicName } from '../schemas/topics.ts'
 import { ingestLetters, letterRecord } from './dead-letters/dead-letters.ts'
 import { type FactReader, tableFacts } from './decode/metadata-reader.ts'
@@ -63,7 +63,7 @@ interface IngestorStatus {
 }
 
 /** A running ingestor. */
-export interface Ingestor extends Running {
+export interface Ingestor extends RunningTask {
   readonly name: string
   status(): IngestorStatus
   /** Resolves when a recording has ended or `until` is reached. Never rejects. */
@@ -75,7 +75,7 @@ export const ingestTopics = (
   chain: string,
   { retention }: Pick<Config, 'retention'>,
 ): readonly TopicSpec[] => [
-  stateSpec(stateTopic(APP, chain), 1),
+  changelogSpec(stateTopic(APP, chain), 1),
   deadLetterSpec(ingestLetters(chain), retention),
 ]
 
@@ -126,7 +126,7 @@ const sessionOptions = async (
     const topic = topicName(family, chain.id)
     counts.set(topic, await bus.partitions(topic))
   }
-  const book = quoteBook(chain, extra)
+  const book = makeQuoteAssets(chain, extra)
   const protocols = protocolBook(chain.id, extra)
   return {
     bus,
@@ -134,7 +134,7 @@ const sessionOptions = async (
       chain,
       book,
       codec,
-      feeds: feedsOf(chain, feeds),
+      feeds: feedsOfChain(chain, feeds),
       partitions: (topic) => counts.get(topic) ?? 1,
       store,
       nowMs,
@@ -150,9 +150,12 @@ const sessionOptions = async (
 
 /** Configured prices, and over them the reference pools' state at the parent block where there is a node to ask. */
 const primesOf =
-  ({ chain, source, extra, config }: IngestorOptions, book: QuoteBook): SessionOptions['primes'] =>
+  (
+    { chain, source, extra, config }: IngestorOptions,
+    book: QuoteAssets,
+  ): SessionOptions['primes'] =>
   async ({ parentHash, timeMs }, signal) => {
-    const configured = staticPrimes(config.pricesStatic, timeMs, book)
+    const configured = configuredSeedPrices(config.pricesStatic, timeMs, book)
     if (source.node === null) return configured
     const pools = primePools(chain, extra)
     const at = { hash: parentHash, timeMs, signal }
@@ -230,11 +233,11 @@ const runLane = async (run: Run, lane: Lane): Promise<void> => {
   } catch (error) {
     if (signal.aborted) return
     if (error instanceof Outage && !isFatal(error)) throw error
-    const reason = error instanceof Malformed ? error.reason : String(error)
+    const reason = error instanceof InvalidInput ? error.reason : String(error)
     options.log.error({ err: error, chain: options.chain.id, reason }, 'chain halted')
-    if (error instanceof Malformed) await writeLetter(run, lane, error)
+    if (error instanceof InvalidInput) await writeLetter(run, lane, error)
     board.enter('halted', reason)
-    if (!(error instanceof Malformed)) options.onFatal?.(error)
+    if (!(error instanceof InvalidInput)) options.onFatal?.(error)
   }
 }
 
@@ -250,7 +253,7 @@ const ingest = async (run: Run, lane: Lane, signal: AbortSignal): Promise<void> 
       board.committed(session)
       return isReached()
     }
-    const onStill = async (error: Malformed): Promise<void> => {
+    const onStill = async (error: InvalidInput): Promise<void> => {
       await writeLetter(run, lane, error)
       board.enter('halted', error.reason)
     }
@@ -273,14 +276,14 @@ const isFatal = (outage: Outage): boolean => outage.final && outage.of !== 'bus'
 const writeLetter = async (
   { options, board }: Run,
   lane: Lane,
-  error: Malformed,
+  error: InvalidInput,
 ): Promise<void> => {
   const { height, hash, seq } = board.status()
   const { chain, metrics, nowMs = Date.now } = options
   metrics.ingestDropped.inc({
     chain: chain.id,
     protocol: 'chain',
-    reason: dropReason(error.reason),
+    reason: toDropReason(error.reason),
   })
   const letter = letterRecord({
     chain: chain.id,

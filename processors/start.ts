@@ -1,15 +1,15 @@
 import { join } from 'node:path'
-import type { Bus, Running, TopicSpec } from '../core/bus/contract.ts'
-import { deadLetterSpec, stateSpec, topicSpecs } from '../core/bus/topic-specs.ts'
+import type { Bus, RunningTask, TopicSpec } from '../core/bus/contract.ts'
+import { changelogSpec, deadLetterSpec, topicSpecs } from '../core/bus/topic-specs.ts'
 import type { Warehouse } from '../core/clickhouse/client.ts'
-import { applyRetention, migrate } from '../core/clickhouse/migrate.ts'
+import { applyTableRetention, migrate } from '../core/clickhouse/migrate.ts'
 import type { Codec } from '../core/codec/contract.ts'
-import { SCHEMAS_FILE } from '../core/codec/local.ts'
-import { registryLogin } from '../core/codec/registry.ts'
+import { SCHEMAS_FILE } from '../core/codec/local-codec.ts'
+import { registryConnection } from '../core/codec/registry-codec.ts'
 import type { Config } from '../core/config/settings.ts'
 import type { Logger } from '../core/ops/logger.ts'
 import type { Metrics } from '../core/ops/metrics.ts'
-import { type QuoteBook, quoteBook } from '../core/prices/quote-assets.ts'
+import { makeQuoteAssets, type QuoteAssets } from '../core/prices/quote-assets.ts'
 import { chainRow } from '../schemas/chains.ts'
 import { deadLetterTopic, stateTopic } from '../schemas/topics.ts'
 import { CANDLES } from './candles/stage.ts'
@@ -80,7 +80,7 @@ interface ProcessorsStatus {
 }
 
 /** The running process role. */
-export interface RunningProcessors extends Running {
+export interface RunningProcessors extends RunningTask {
   status(): ProcessorsStatus
   /** Whether every lane and finalizer goes on. */
   readiness(nowMs: number): { readonly ok: boolean; readonly detail?: string }
@@ -101,7 +101,7 @@ export const processorTopics = (
 ): readonly TopicSpec[] => {
   const { partitions, retention } = config
   return chains.flatMap((chain) => [
-    stateSpec(stateTopic(PROCESS_PIPELINE.app, chain), partitions),
+    changelogSpec(stateTopic(PROCESS_PIPELINE.app, chain), partitions),
     deadLetterSpec(deadLetterTopic(`${PROCESS_PIPELINE.app}.${chain}`), retention),
     ...sinksForChain(chain, config).map((sink) =>
       deadLetterSpec(deadLetterTopic(sinkGroup(sink, chain)), retention),
@@ -109,18 +109,22 @@ export const processorTopics = (
   ])
 }
 
-const quoteAssetsFor = (chain: string, extra: Config['chainExtra'] = {}): QuoteBook | undefined => {
+const quoteAssetsFor = (
+  chain: string,
+  extra: Config['chainExtra'] = {},
+): QuoteAssets | undefined => {
   const row = chainRow(chain)
-  return row && quoteBook(row, extra[chain])
+  return row && makeQuoteAssets(row, extra[chain])
 }
 
 /** Records on Kafka carry the registry's ids; those of an embedded log name schemas that lie beside it. */
 const schemaSource = ({ kafkaBrokers = [], dataDir, ...config }: ProcessorDeps['config']) => {
-  if (kafkaBrokers.length > 0 && hasRegistry(config)) return { registry: registryLogin(config) }
+  if (kafkaBrokers.length > 0 && hasRegistry(config))
+    return { registry: registryConnection(config) }
   return { registry: null, ...(dataDir && { schemas: join(dataDir, 'log', SCHEMAS_FILE) }) }
 }
 
-type RegistrySettings = Parameters<typeof registryLogin>[0]
+type RegistrySettings = Parameters<typeof registryConnection>[0]
 
 const hasRegistry = (config: Partial<RegistrySettings>): config is RegistrySettings =>
   config.schemaRegistryUrl !== undefined
@@ -134,7 +138,7 @@ export const startProcessors = async (deps: ProcessorDeps): Promise<RunningProce
     ...processorTopics(chains, config),
   ])
   await migrate(warehouse, chains)
-  await applyRetention(warehouse, chains, retention)
+  await applyTableRetention(warehouse, chains, retention)
   const rowThreads = openRowWorkerPool(schemaSource(config), log)
   const { makeRows } = rowThreads
   const written = { makeRows, places: sinkConcurrency(), inserter: createInserter(deps) }

@@ -1,7 +1,7 @@
 /** What a block holds beside transactions and their logs. Amounts are base units ending in `Raw`. */
 
 /** One call of a transaction; the first is the transaction itself. In the order in which they were entered. */
-export interface Call {
+export interface CallFrame {
   readonly txIndex: number
   /** Place among the calls of its transaction. */
   readonly index: number
@@ -27,7 +27,7 @@ export interface Call {
 }
 
 /** What an account holds of the chain's coin after a block that changed it. */
-export interface CoinBalance {
+export interface NativeBalanceChange {
   readonly account: string
   /** The transaction that changed it last; the number of transactions where the block itself did. */
   readonly txIndex: number

@@ -64,7 +64,7 @@ export interface ChainRow {
   /** Blocks below the head that count as final where the node does not answer `finalized`. */
   readonly finalityDepth: number
   /**
-   * Blocks that can be taken back as a rule: twice what the finalized head usually lags. Where it lags further, `reorgBound` blocks are
+   * Blocks that can be taken back as a rule: twice what the finalized head usually lags. Where it lags further, `maxReorgBlocks` blocks are
    * kept. A deeper reorg halts the chain.
    */
   readonly reorgWindow: number
@@ -74,7 +74,12 @@ export interface ChainRow {
   readonly publicRpc: readonly string[]
 }
 
-const asset = (kind: QuoteKind, symbol: string, decimals: number, address: string): QuoteAsset => ({
+const quoteAsset = (
+  kind: QuoteKind,
+  symbol: string,
+  decimals: number,
+  address: string,
+): QuoteAsset => ({
   kind,
   symbol,
   decimals,
@@ -84,24 +89,24 @@ const asset = (kind: QuoteKind, symbol: string, decimals: number, address: strin
 const MINUTE_MS = 60_000
 
 /** Most blocks of any chain that can be taken back: each holds a few kilobytes in memory. */
-const MAX_REORG_WINDOW = 16_384
+const MAX_REORG_BLOCKS = 16_384
 /** Fewest, on chains that are final at once. */
-const MIN_REORG_WINDOW = 64
+const MIN_REORG_BLOCKS = 64
 /** How many times its usual length a window grows while finality lags. */
-const REORG_GROWTH = 4
+const REORG_WINDOW_GROWTH = 4
 
 /** Window of a chain whose finalized head usually lags by `lagMs`. */
-const reorgWindow = (blockTimeMs: number, lagMs: number): number =>
-  Math.min(MAX_REORG_WINDOW, Math.max(MIN_REORG_WINDOW, Math.ceil((2 * lagMs) / blockTimeMs)))
+const reorgWindowOf = (blockTimeMs: number, lagMs: number): number =>
+  Math.min(MAX_REORG_BLOCKS, Math.max(MIN_REORG_BLOCKS, Math.ceil((2 * lagMs) / blockTimeMs)))
 
 /** Most blocks without finality that can be taken back: beyond the usual window where finality lags further than usual, up to here. */
-export const reorgBound = (chain: Pick<ChainRow, 'reorgWindow'>): number =>
-  Math.min(MAX_REORG_WINDOW, REORG_GROWTH * chain.reorgWindow)
+export const maxReorgBlocks = (chain: Pick<ChainRow, 'reorgWindow'>): number =>
+  Math.min(MAX_REORG_BLOCKS, REORG_WINDOW_GROWTH * chain.reorgWindow)
 
 const ETHER = 10n ** 18n
 
 /** What all EVM chains have in common. */
-const EVM = {
+const EVM_DEFAULTS = {
   vm: 'evm',
   nativeDecimals: 18,
   nativeAddress: '0x0000000000000000000000000000000000000000',
@@ -124,14 +129,14 @@ export const CHAINS = {
     wrappedNative: 'So11111111111111111111111111111111111111112',
     blockTimeMs: 400,
     finalityDepth: 32,
-    reorgWindow: reorgWindow(400, 12_800),
+    reorgWindow: reorgWindowOf(400, 12_800),
     quotes: [
-      asset('stable', 'USDC', 6, 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'),
-      asset('stable', 'USDT', 6, 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB'),
-      asset('stable', 'USD1', 6, 'USD1ttGY1N17NEEHLmELoaybftRBUSErhqYiQzvEmuB'),
-      asset('native', 'SOL', 9, 'So11111111111111111111111111111111111111112'),
-      asset('btc', 'cbBTC', 8, 'cbbtcf3aa214zXHbiAZQwf4122FBYbraNdFqgw4iMij'),
-      asset('btc', 'WBTC', 8, '3NZ9JMVBmGAqocybic2c7LQCJScmgsAZ6vQqTDzcqmJh'),
+      quoteAsset('stable', 'USDC', 6, 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'),
+      quoteAsset('stable', 'USDT', 6, 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB'),
+      quoteAsset('stable', 'USD1', 6, 'USD1ttGY1N17NEEHLmELoaybftRBUSErhqYiQzvEmuB'),
+      quoteAsset('native', 'SOL', 9, 'So11111111111111111111111111111111111111112'),
+      quoteAsset('btc', 'cbBTC', 8, 'cbbtcf3aa214zXHbiAZQwf4122FBYbraNdFqgw4iMij'),
+      quoteAsset('btc', 'WBTC', 8, '3NZ9JMVBmGAqocybic2c7LQCJScmgsAZ6vQqTDzcqmJh'),
     ],
     referencePools: [
       {
@@ -167,13 +172,13 @@ export const CHAINS = {
       { from: 1, raw: 5n * ETHER },
     ],
     finalityDepth: 64,
-    reorgWindow: reorgWindow(12_000, 16 * MINUTE_MS),
+    reorgWindow: reorgWindowOf(12_000, 16 * MINUTE_MS),
     quotes: [
-      asset('stable', 'USDC', 6, '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'),
-      asset('stable', 'USDT', 6, '0xdac17f958d2ee523a2206206994597c13d831ec7'),
-      asset('stable', 'DAI', 18, '0x6b175474e89094c44da98b954eedeac495271d0f'),
-      asset('native', 'WETH', 18, '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2'),
-      asset('btc', 'WBTC', 8, '0x2260fac5e5542a773aa44fbcfedf7c193bc2c599'),
+      quoteAsset('stable', 'USDC', 6, '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'),
+      quoteAsset('stable', 'USDT', 6, '0xdac17f958d2ee523a2206206994597c13d831ec7'),
+      quoteAsset('stable', 'DAI', 18, '0x6b175474e89094c44da98b954eedeac495271d0f'),
+      quoteAsset('native', 'WETH', 18, '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2'),
+      quoteAsset('btc', 'WBTC', 8, '0x2260fac5e5542a773aa44fbcfedf7c193bc2c599'),
     ],
     referencePools: [
       {
@@ -198,7 +203,7 @@ export const CHAINS = {
     publicRpc: ['wss://ethereum-rpc.publicnode.com', 'https://ethereum-rpc.publicnode.com'],
   },
   bsc: {
-    ...EVM,
+    ...EVM_DEFAULTS,
     id: 'bsc',
     name: 'BNB Smart Chain',
     apiName: 'bsc',
@@ -212,14 +217,14 @@ export const CHAINS = {
     wrappedNative: '0xbb4cdb9cbd36b01bd1cbaebf2de08d9173bc095c',
     blockTimeMs: 450,
     finalityDepth: 64,
-    reorgWindow: reorgWindow(450, MINUTE_MS),
+    reorgWindow: reorgWindowOf(450, MINUTE_MS),
     quotes: [
-      asset('stable', 'USDT', 18, '0x55d398326f99059ff775485246999027b3197955'),
-      asset('stable', 'USDC', 18, '0x8ac76a51cc950d9822d68b83fe1ad97b32cd580d'),
-      asset('stable', 'USD1', 18, '0x8d0d000ee44948fc98c9b98a4fa4921476f08b0d'),
-      asset('stable', 'BUSD', 18, '0xe9e7cea3dedca5984780bafc599bd69add087d56'),
-      asset('native', 'WBNB', 18, '0xbb4cdb9cbd36b01bd1cbaebf2de08d9173bc095c'),
-      asset('btc', 'BTCB', 18, '0x7130d2a12b9bcbfae4f2634d864a1ee1ce3ead9c'),
+      quoteAsset('stable', 'USDT', 18, '0x55d398326f99059ff775485246999027b3197955'),
+      quoteAsset('stable', 'USDC', 18, '0x8ac76a51cc950d9822d68b83fe1ad97b32cd580d'),
+      quoteAsset('stable', 'USD1', 18, '0x8d0d000ee44948fc98c9b98a4fa4921476f08b0d'),
+      quoteAsset('stable', 'BUSD', 18, '0xe9e7cea3dedca5984780bafc599bd69add087d56'),
+      quoteAsset('native', 'WBNB', 18, '0xbb4cdb9cbd36b01bd1cbaebf2de08d9173bc095c'),
+      quoteAsset('btc', 'BTCB', 18, '0x7130d2a12b9bcbfae4f2634d864a1ee1ce3ead9c'),
     ],
     referencePools: [
       {
@@ -238,7 +243,7 @@ export const CHAINS = {
     publicRpc: ['wss://bsc-rpc.publicnode.com', 'https://bsc-rpc.publicnode.com'],
   },
   base: {
-    ...EVM,
+    ...EVM_DEFAULTS,
     id: 'base',
     name: 'Base',
     apiName: 'base',
@@ -251,12 +256,12 @@ export const CHAINS = {
     wrappedNative: '0x4200000000000000000000000000000000000006',
     blockTimeMs: 2_000,
     finalityDepth: 600,
-    reorgWindow: reorgWindow(2_000, 20 * MINUTE_MS),
+    reorgWindow: reorgWindowOf(2_000, 20 * MINUTE_MS),
     quotes: [
-      asset('stable', 'USDC', 6, '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'),
-      asset('stable', 'USDbC', 6, '0xd9aaec86b65d86f6a7b5b1b0c42ffa531710b6ca'),
-      asset('native', 'WETH', 18, '0x4200000000000000000000000000000000000006'),
-      asset('btc', 'cbBTC', 8, '0xcbb7c0000ab88b473b1f5afd9ef808440eed33bf'),
+      quoteAsset('stable', 'USDC', 6, '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'),
+      quoteAsset('stable', 'USDbC', 6, '0xd9aaec86b65d86f6a7b5b1b0c42ffa531710b6ca'),
+      quoteAsset('native', 'WETH', 18, '0x4200000000000000000000000000000000000006'),
+      quoteAsset('btc', 'cbBTC', 8, '0xcbb7c0000ab88b473b1f5afd9ef808440eed33bf'),
     ],
     referencePools: [
       {
@@ -269,7 +274,7 @@ export const CHAINS = {
     publicRpc: ['wss://base-rpc.publicnode.com', 'https://mainnet.base.org'],
   },
   polygon: {
-    ...EVM,
+    ...EVM_DEFAULTS,
     id: 'polygon',
     name: 'Polygon',
     apiName: 'polygon',
@@ -284,14 +289,14 @@ export const CHAINS = {
     wrappedNative: '0x0d500b1d8e8ef31e21c99d1db9a6444d3adf1270',
     blockTimeMs: 1_500,
     finalityDepth: 64,
-    reorgWindow: reorgWindow(1_500, 3 * MINUTE_MS),
+    reorgWindow: reorgWindowOf(1_500, 3 * MINUTE_MS),
     quotes: [
-      asset('stable', 'USDC', 6, '0x3c499c542cef5e3811e1192ce70d8cc03d5c3359'),
-      asset('stable', 'USDC.e', 6, '0x2791bca1f2de4661ed88a30c99a7a9449aa84174'),
-      asset('stable', 'USDT', 6, '0xc2132d05d31c914a87c6611c10748aeb04b58e8f'),
-      asset('stable', 'DAI', 18, '0x8f3cf7ad23cd3cadbd9735aff958023239c6a063'),
-      asset('native', 'WPOL', 18, '0x0d500b1d8e8ef31e21c99d1db9a6444d3adf1270'),
-      asset('btc', 'WBTC', 8, '0x1bfd67037b42cf73acf2047067bd4f2c47d9bfd6'),
+      quoteAsset('stable', 'USDC', 6, '0x3c499c542cef5e3811e1192ce70d8cc03d5c3359'),
+      quoteAsset('stable', 'USDC.e', 6, '0x2791bca1f2de4661ed88a30c99a7a9449aa84174'),
+      quoteAsset('stable', 'USDT', 6, '0xc2132d05d31c914a87c6611c10748aeb04b58e8f'),
+      quoteAsset('stable', 'DAI', 18, '0x8f3cf7ad23cd3cadbd9735aff958023239c6a063'),
+      quoteAsset('native', 'WPOL', 18, '0x0d500b1d8e8ef31e21c99d1db9a6444d3adf1270'),
+      quoteAsset('btc', 'WBTC', 8, '0x1bfd67037b42cf73acf2047067bd4f2c47d9bfd6'),
     ],
     referencePools: [
       {
@@ -310,7 +315,7 @@ export const CHAINS = {
     publicRpc: ['wss://polygon-bor-rpc.publicnode.com', 'https://polygon.drpc.org'],
   },
   arbitrum: {
-    ...EVM,
+    ...EVM_DEFAULTS,
     id: 'arbitrum',
     name: 'Arbitrum One',
     apiName: 'arbitrum',
@@ -323,14 +328,14 @@ export const CHAINS = {
     wrappedNative: '0x82af49447d8a07e3bd95bd0d56f35241523fbab1',
     blockTimeMs: 250,
     finalityDepth: 4_800,
-    reorgWindow: reorgWindow(250, 20 * MINUTE_MS),
+    reorgWindow: reorgWindowOf(250, 20 * MINUTE_MS),
     quotes: [
-      asset('stable', 'USDC', 6, '0xaf88d065e77c8cc2239327c5edb3a432268e5831'),
-      asset('stable', 'USDC.e', 6, '0xff970a61a04b1ca14834a43f5de4533ebddb5cc8'),
-      asset('stable', 'USDT', 6, '0xfd086bc7cd5c481dcc9c85ebe478a1c0b69fcbb9'),
-      asset('stable', 'DAI', 18, '0xda10009cbd5d07dd0cecc66161fc93d7c9000da1'),
-      asset('native', 'WETH', 18, '0x82af49447d8a07e3bd95bd0d56f35241523fbab1'),
-      asset('btc', 'WBTC', 8, '0x2f2a2543b76a4166549f7aab2e75bef0aefc5b0f'),
+      quoteAsset('stable', 'USDC', 6, '0xaf88d065e77c8cc2239327c5edb3a432268e5831'),
+      quoteAsset('stable', 'USDC.e', 6, '0xff970a61a04b1ca14834a43f5de4533ebddb5cc8'),
+      quoteAsset('stable', 'USDT', 6, '0xfd086bc7cd5c481dcc9c85ebe478a1c0b69fcbb9'),
+      quoteAsset('stable', 'DAI', 18, '0xda10009cbd5d07dd0cecc66161fc93d7c9000da1'),
+      quoteAsset('native', 'WETH', 18, '0x82af49447d8a07e3bd95bd0d56f35241523fbab1'),
+      quoteAsset('btc', 'WBTC', 8, '0x2f2a2543b76a4166549f7aab2e75bef0aefc5b0f'),
     ],
     referencePools: [
       {
@@ -355,7 +360,7 @@ export const CHAINS = {
     publicRpc: ['wss://arbitrum-one-rpc.publicnode.com', 'https://arb1.arbitrum.io/rpc'],
   },
   optimism: {
-    ...EVM,
+    ...EVM_DEFAULTS,
     id: 'optimism',
     name: 'OP Mainnet',
     apiName: 'optimism',
@@ -368,14 +373,14 @@ export const CHAINS = {
     wrappedNative: '0x4200000000000000000000000000000000000006',
     blockTimeMs: 2_000,
     finalityDepth: 600,
-    reorgWindow: reorgWindow(2_000, 20 * MINUTE_MS),
+    reorgWindow: reorgWindowOf(2_000, 20 * MINUTE_MS),
     quotes: [
-      asset('stable', 'USDC', 6, '0x0b2c639c533813f4aa9d7837caf62653d097ff85'),
-      asset('stable', 'USDC.e', 6, '0x7f5c764cbc14f9669b88837ca1490cca17c31607'),
-      asset('stable', 'USDT', 6, '0x94b008aa00579c1307b0ef2c499ad98a8ce58e58'),
-      asset('stable', 'DAI', 18, '0xda10009cbd5d07dd0cecc66161fc93d7c9000da1'),
-      asset('native', 'WETH', 18, '0x4200000000000000000000000000000000000006'),
-      asset('btc', 'WBTC', 8, '0x68f180fcce6836688e9084f035309e29bf0a2095'),
+      quoteAsset('stable', 'USDC', 6, '0x0b2c639c533813f4aa9d7837caf62653d097ff85'),
+      quoteAsset('stable', 'USDC.e', 6, '0x7f5c764cbc14f9669b88837ca1490cca17c31607'),
+      quoteAsset('stable', 'USDT', 6, '0x94b008aa00579c1307b0ef2c499ad98a8ce58e58'),
+      quoteAsset('stable', 'DAI', 18, '0xda10009cbd5d07dd0cecc66161fc93d7c9000da1'),
+      quoteAsset('native', 'WETH', 18, '0x4200000000000000000000000000000000000006'),
+      quoteAsset('btc', 'WBTC', 8, '0x68f180fcce6836688e9084f035309e29bf0a2095'),
     ],
     referencePools: [
       {
@@ -394,7 +399,7 @@ export const CHAINS = {
     publicRpc: ['wss://optimism-rpc.publicnode.com', 'https://mainnet.optimism.io'],
   },
   avalanche: {
-    ...EVM,
+    ...EVM_DEFAULTS,
     id: 'avalanche',
     name: 'Avalanche C-Chain',
     apiName: 'avalanche',
@@ -407,15 +412,15 @@ export const CHAINS = {
     wrappedNative: '0xb31f66aa3c1e785363f0875a1b74e27b85fd66c7',
     blockTimeMs: 1_500,
     finalityDepth: 0,
-    reorgWindow: reorgWindow(1_500, 0),
+    reorgWindow: reorgWindowOf(1_500, 0),
     quotes: [
-      asset('stable', 'USDC', 6, '0xb97ef9ef8734c71904d8002f8b6bc66dd9c48a6e'),
-      asset('stable', 'USDt', 6, '0x9702230a8ea53601f5cd2dc00fdbc13d4df4a8c7'),
-      asset('stable', 'USDC.e', 6, '0xa7d7079b0fead91f3e65f86e8915cb59c1a4c664'),
-      asset('stable', 'USDT.e', 6, '0xc7198437980c041c805a1edcba50c1ce5db95118'),
-      asset('stable', 'DAI.e', 18, '0xd586e7f844cea2f87f50152665bcbc2c279d8d70'),
-      asset('native', 'WAVAX', 18, '0xb31f66aa3c1e785363f0875a1b74e27b85fd66c7'),
-      asset('btc', 'BTC.b', 8, '0x152b9d0fdc40c096757f570a51e494bd4b943e50'),
+      quoteAsset('stable', 'USDC', 6, '0xb97ef9ef8734c71904d8002f8b6bc66dd9c48a6e'),
+      quoteAsset('stable', 'USDt', 6, '0x9702230a8ea53601f5cd2dc00fdbc13d4df4a8c7'),
+      quoteAsset('stable', 'USDC.e', 6, '0xa7d7079b0fead91f3e65f86e8915cb59c1a4c664'),
+      quoteAsset('stable', 'USDT.e', 6, '0xc7198437980c041c805a1edcba50c1ce5db95118'),
+      quoteAsset('stable', 'DAI.e', 18, '0xd586e7f844cea2f87f50152665bcbc2c279d8d70'),
+      quoteAsset('native', 'WAVAX', 18, '0xb31f66aa3c1e785363f0875a1b74e27b85fd66c7'),
+      quoteAsset('btc', 'BTC.b', 8, '0x152b9d0fdc40c096757f570a51e494bd4b943e50'),
     ],
     referencePools: [
       {
@@ -431,7 +436,7 @@ export const CHAINS = {
     ],
   },
   zksync: {
-    ...EVM,
+    ...EVM_DEFAULTS,
     id: 'zksync',
     name: 'ZKsync Era',
     apiName: 'zksync',
@@ -445,13 +450,13 @@ export const CHAINS = {
     wrappedNative: '0x5aea5775959fbc2557cc8789bc1bf90a239d9a91',
     blockTimeMs: 1_000,
     finalityDepth: 10_800,
-    reorgWindow: reorgWindow(1_000, 3 * 60 * MINUTE_MS),
+    reorgWindow: reorgWindowOf(1_000, 3 * 60 * MINUTE_MS),
     quotes: [
-      asset('stable', 'USDC', 6, '0x1d17cbcf0d6d143135ae902365d2e5e2a16538d4'),
-      asset('stable', 'USDC.e', 6, '0x3355df6d4c9c3035724fd0e3914de96a5a83aaf4'),
-      asset('stable', 'USDT', 6, '0x493257fd37edb34451f62edf8d2a0c418852ba4c'),
-      asset('native', 'WETH', 18, '0x5aea5775959fbc2557cc8789bc1bf90a239d9a91'),
-      asset('btc', 'WBTC', 8, '0xbbeb516fb02a01611cbbe0453fe3c580d7281011'),
+      quoteAsset('stable', 'USDC', 6, '0x1d17cbcf0d6d143135ae902365d2e5e2a16538d4'),
+      quoteAsset('stable', 'USDC.e', 6, '0x3355df6d4c9c3035724fd0e3914de96a5a83aaf4'),
+      quoteAsset('stable', 'USDT', 6, '0x493257fd37edb34451f62edf8d2a0c418852ba4c'),
+      quoteAsset('native', 'WETH', 18, '0x5aea5775959fbc2557cc8789bc1bf90a239d9a91'),
+      quoteAsset('btc', 'WBTC', 8, '0xbbeb516fb02a01611cbbe0453fe3c580d7281011'),
     ],
     referencePools: [
       {
@@ -481,40 +486,40 @@ export const CHAINS = {
     wrappedNative: '0x2::sui::SUI',
     blockTimeMs: 250,
     finalityDepth: 0,
-    reorgWindow: reorgWindow(250, 0),
+    reorgWindow: reorgWindowOf(250, 0),
     quotes: [
-      asset(
+      quoteAsset(
         'stable',
         'USDC',
         6,
         '0xdba34672e30cb065b1f93e3ab55318768fd6fef66c15942c9f7cb846e2f900e7::usdc::USDC',
       ),
-      asset(
+      quoteAsset(
         'stable',
         'USDT',
         6,
         '0x375f70cf2ae4c00bf37117d0c85a2c71545e6ee05c4a5c7d282cd66a4504b068::usdt::USDT',
       ),
-      asset(
+      quoteAsset(
         'stable',
         'wUSDC',
         6,
         '0x5d4b302506645c37ff133b98c4b50a5ae14841659738d6d733d59d0d217a93bf::coin::COIN',
       ),
-      asset(
+      quoteAsset(
         'stable',
         'wUSDT',
         6,
         '0xc060006111016b8a020ad5b33834984a437aaa7d3c74c18e09a95d48aceab08c::coin::COIN',
       ),
-      asset('native', 'SUI', 9, '0x2::sui::SUI'),
-      asset(
+      quoteAsset('native', 'SUI', 9, '0x2::sui::SUI'),
+      quoteAsset(
         'btc',
         'BTC',
         8,
         '0xaafb102dd0902f5055cadecd687fb5b71ca82ef0e0285d90afde828ec58ca96b::btc::BTC',
       ),
-      asset(
+      quoteAsset(
         'btc',
         'wBTC',
         8,
@@ -530,7 +535,7 @@ export const CHAINS = {
 export type ChainId = keyof typeof CHAINS
 
 /** Every word that a path, a query or a channel may use for a chain; the value is the internal id. No other key, inherited ones included. */
-export const CHAIN_WORDS: Readonly<Record<string, ChainId>> = Object.assign(
+export const CHAIN_ID_BY_NAME: Readonly<Record<string, ChainId>> = Object.assign(
   Object.create(null) as Record<string, ChainId>,
   Object.fromEntries(
     Object.values(CHAINS).flatMap(({ id, apiName, aliases }) =>

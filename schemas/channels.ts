@@ -52,7 +52,7 @@ export interface ChannelRow {
   readonly keys: Readonly<Record<string, ChannelKey>>
 }
 
-const candles = (
+const candleChannel = (
   prefix: string,
   subject: 'token' | 'pool' | 'pair',
   unit: 'usd' | 'native',
@@ -77,7 +77,7 @@ const candles = (
   keys: CANDLE_KEYS,
 })
 
-const trades = (
+const tradeChannel = (
   prefix: string,
   subject: 'token' | 'wallet',
   aliases: readonly string[],
@@ -94,7 +94,7 @@ const trades = (
 })
 
 /** A family whose publications are whole objects of one subject, newest wins. */
-const latest = (
+const latestValueChannel = (
   prefix: string,
   parameters: readonly ChannelParameter[],
   topic: ChannelTopic,
@@ -113,58 +113,67 @@ const latest = (
 })
 
 /** A family of which every publication counts. */
-const events = (
+const eventChannel = (
   prefix: string,
   parameters: readonly ChannelParameter[],
   topic: ChannelTopic,
   keys: Readonly<Record<string, ChannelKey>>,
   aliases: readonly string[] = [],
-): ChannelRow => ({ ...latest(prefix, parameters, topic, keys, aliases), delivery: 'event' })
+): ChannelRow => ({
+  ...latestValueChannel(prefix, parameters, topic, keys, aliases),
+  delivery: 'event',
+})
 
 /** A family that sends the events of a second as one array. */
-const batches = (
+const batchChannel = (
   prefix: string,
   topic: ChannelTopic,
   keys: Readonly<Record<string, ChannelKey>>,
-): ChannelRow => ({ ...events(prefix, [], topic, keys), shape: 'array' })
+): ChannelRow => ({ ...eventChannel(prefix, [], topic, keys), shape: 'array' })
 
 /** Every channel family that is served. A stream is a row here and a mapper in `serving/realtime/publication.ts`. */
 export const CHANNELS: readonly ChannelRow[] = [
-  candles('dex-candle', 'token', 'usd', ['dex-token-candles']),
-  candles('dex-candle-in-native', 'token', 'native'),
-  candles('dex-pool-candle', 'pool', 'usd'),
-  candles('dex-pool-candle-in-native', 'pool', 'native'),
-  candles('dex-pair-candle', 'pair', 'usd'),
-  candles('dex-pair-candle-in-native', 'pair', 'native'),
-  trades('dex-trade', 'token', ['dex-token-trade']),
-  trades('dex-wallet-trade', 'wallet', ['wallet-trade']),
-  latest('dex-token-stats', ['token'], 'tradeStats', STAT_KEYS),
-  latest('dex-token-holding', ['token'], 'tokenHoldings', HOLDING_KEYS, [
+  candleChannel('dex-candle', 'token', 'usd', ['dex-token-candles']),
+  candleChannel('dex-candle-in-native', 'token', 'native'),
+  candleChannel('dex-pool-candle', 'pool', 'usd'),
+  candleChannel('dex-pool-candle-in-native', 'pool', 'native'),
+  candleChannel('dex-pair-candle', 'pair', 'usd'),
+  candleChannel('dex-pair-candle-in-native', 'pair', 'native'),
+  tradeChannel('dex-trade', 'token', ['dex-token-trade']),
+  tradeChannel('dex-wallet-trade', 'wallet', ['wallet-trade']),
+  latestValueChannel('dex-token-stats', ['token'], 'tradeStats', STAT_KEYS),
+  latestValueChannel('dex-token-holding', ['token'], 'tokenHoldings', HOLDING_KEYS, [
     'token-holders',
     'dex-token-holders-stats',
     'dex-token-holder',
   ]),
-  events('dex-new-token', [], 'tokensCreated', NEW_TOKEN_KEYS, ['dex-token-new']),
-  batches('dex-new-tokens', 'tokensCreated', NEW_TOKEN_KEYS),
-  batches('dex-new-tokens-metadata', 'tokenDocuments', NEW_TOKEN_KEYS),
-  events('dex-wallet-balance', ['wallet'], 'balancesProcessed', BALANCE_KEYS, ['wallet-balance']),
-  latest('dex-token-supply', ['token'], 'tokenMarketCaps', SUPPLY_KEYS),
-  latest('dex-token-liquidity', ['token'], 'poolsProcessed', MAX_LIQUIDITY_KEYS, [
+  eventChannel('dex-new-token', [], 'tokensCreated', NEW_TOKEN_KEYS, ['dex-token-new']),
+  batchChannel('dex-new-tokens', 'tokensCreated', NEW_TOKEN_KEYS),
+  batchChannel('dex-new-tokens-metadata', 'tokenDocuments', NEW_TOKEN_KEYS),
+  eventChannel('dex-wallet-balance', ['wallet'], 'balancesProcessed', BALANCE_KEYS, [
+    'wallet-balance',
+  ]),
+  latestValueChannel('dex-token-supply', ['token'], 'tokenMarketCaps', SUPPLY_KEYS),
+  latestValueChannel('dex-token-liquidity', ['token'], 'poolsProcessed', MAX_LIQUIDITY_KEYS, [
     'dex-token-max-liquidity',
   ]),
-  latest('dex-token-total-liquidity', ['token'], 'poolsProcessed', LIQUIDITY_KEYS),
-  latest('dex-pool-balance', ['pool'], 'poolsProcessed', POOL_KEYS, ['dex-dex-pool-balance']),
-  events('dex-wallet-token-pnl', ['wallet'], 'walletTokenPnls', PNL_KEYS, ['dex-wallet-pnl']),
+  latestValueChannel('dex-token-total-liquidity', ['token'], 'poolsProcessed', LIQUIDITY_KEYS),
+  latestValueChannel('dex-pool-balance', ['pool'], 'poolsProcessed', POOL_KEYS, [
+    'dex-dex-pool-balance',
+  ]),
+  eventChannel('dex-wallet-token-pnl', ['wallet'], 'walletTokenPnls', PNL_KEYS, ['dex-wallet-pnl']),
 ]
 
 /** Topics that channels are made of. */
 export const CHANNEL_TOPICS: readonly Topic[] = [...new Set(CHANNELS.map(({ topic }) => topic))]
 
-const BY_PREFIX: ReadonlyMap<string, ChannelRow> = new Map(CHANNELS.map((row) => [row.prefix, row]))
+const ROW_BY_PREFIX: ReadonlyMap<string, ChannelRow> = new Map(
+  CHANNELS.map((row) => [row.prefix, row]),
+)
 
 /** Row of a family by its prefix. Throws for one that is not served. */
 export const channelRow = (prefix: string): ChannelRow => {
-  const row = BY_PREFIX.get(prefix)
+  const row = ROW_BY_PREFIX.get(prefix)
   if (row === undefined) throw new Error(`no channel family ${prefix}`)
   return row
 }

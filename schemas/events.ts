@@ -1,5 +1,5 @@
 /** What moves inside the product between normalize, decode and publish. Amounts are base units ending in `Raw`. */
-import type { Call, CoinBalance, SvmReward, Uncle, Withdrawal } from './block-parts.ts'
+import type { CallFrame, NativeBalanceChange, SvmReward, Uncle, Withdrawal } from './block-parts.ts'
 
 /** One log of a receipt. Hex is lower case with `0x`. */
 export interface Log {
@@ -11,7 +11,7 @@ export interface Log {
 }
 
 /** What every transaction has, whatever its chain runs. */
-interface AnyTransaction {
+interface TransactionBase {
   /** Hash, or first signature. */
   readonly hash: string
   /** Place in the block. */
@@ -23,7 +23,7 @@ interface AnyTransaction {
 }
 
 /** One EVM transaction with its receipt. A failed one (`success: false`) has no logs but still paid its fee. */
-export interface Transaction extends AnyTransaction {
+export interface Transaction extends TransactionBase {
   /** null: contract creation. */
   readonly to: string | null
   readonly valueRaw: bigint
@@ -77,7 +77,7 @@ export interface SvmLamports {
 }
 
 /** One Solana transaction that is not a vote. A failed one has no instructions: nothing that it did counts but its fee. */
-export interface SvmTransaction extends AnyTransaction {
+export interface SvmTransaction extends TransactionBase {
   readonly version: 'legacy' | 0 | 1
   readonly instructions: readonly SvmInstruction[]
   readonly tokenBalances: readonly SvmTokenBalance[]
@@ -101,7 +101,7 @@ export interface MoveEvent {
 }
 
 /** What a transaction did to an owner's holdings of a coin, its fee included. What the owner holds is not told. */
-export interface MoveDelta {
+export interface MoveBalanceChange {
   readonly owner: string
   readonly coin: string
   readonly deltaRaw: bigint
@@ -125,17 +125,17 @@ export interface MoveObject {
 }
 
 /** One Move transaction. A failed one has no events, calls or objects: nothing that it did counts but its fee. */
-export interface MoveTransaction extends AnyTransaction {
+export interface MoveTransaction extends TransactionBase {
   /** Who paid: `feeRaw` is computation and storage without the rebate, below zero where the rebate is larger. */
   readonly gasOwner: string
   readonly events: readonly MoveEvent[]
-  readonly deltas: readonly MoveDelta[]
+  readonly deltas: readonly MoveBalanceChange[]
   readonly calls: readonly MoveCall[]
   readonly objects: readonly MoveObject[]
 }
 
 /** What every block has. */
-interface AnyBlock {
+interface BlockBase {
   readonly chain: string
   /** What orders blocks: the block number, on Solana the slot. */
   readonly height: number
@@ -143,11 +143,11 @@ interface AnyBlock {
   readonly parentHash: string
   readonly timeMs: number
   /** Transactions that no endpoint gives in shape: they are not among the others. */
-  readonly refused?: readonly RefusedTransaction[]
+  readonly refused?: readonly RejectedTransaction[]
 }
 
 /** A transaction that cannot be read. */
-export interface RefusedTransaction {
+export interface RejectedTransaction {
   /** As far as it is told; empty where it is not. */
   readonly txHash: string
   readonly index: number
@@ -158,7 +158,7 @@ export interface RefusedTransaction {
 }
 
 /** A Solana block, its votes left out. */
-export interface SvmBlock extends AnyBlock {
+export interface SvmBlock extends BlockBase {
   readonly vm: 'svm'
   readonly parentSlot: number
   /** Number of the block; slots without a block are not counted. null: the recording does not say. */
@@ -172,7 +172,7 @@ export interface SvmBlock extends AnyBlock {
 }
 
 /** An EVM block as every decoder reads it: their JSON, checked and normalized. */
-export interface EvmBlock extends AnyBlock {
+export interface EvmBlock extends BlockBase {
   readonly vm: 'evm'
   readonly coinbase: string
   readonly gasLimitRaw: bigint
@@ -188,14 +188,14 @@ export interface EvmBlock extends AnyBlock {
   /** Absent: nobody asked. */
   readonly uncles?: readonly Uncle[]
   /** By transaction, in the order in which they ran; absent: nobody asked, or no node tells. */
-  readonly calls?: readonly Call[]
+  readonly calls?: readonly CallFrame[]
   /** One per account, in the order of the transactions that ended them; absent as `calls`. */
-  readonly coins?: readonly CoinBalance[]
+  readonly coins?: readonly NativeBalanceChange[]
   readonly transactions: readonly Transaction[]
 }
 
 /** A checkpoint: its sequence number is the height, its digest the hash. */
-export interface MoveBlock extends AnyBlock {
+export interface MoveBlock extends BlockBase {
   readonly vm: 'move'
   readonly transactions: readonly MoveTransaction[]
 }
@@ -204,7 +204,7 @@ export interface MoveBlock extends AnyBlock {
 export type Block = EvmBlock | SvmBlock | MoveBlock
 
 /** What a node, a fixture or the token's own birth says of a token. null = not known (a revert, or no archive state). */
-export interface TokenFact {
+export interface TokenMetadata {
   readonly address: string
   readonly decimals: number | null
   readonly name: string | null
@@ -219,7 +219,7 @@ export interface TokenFact {
 }
 
 /** What is known of a pool. `proven`: its factory is listed and the factory itself names this pool. */
-export interface PoolFact {
+export interface PoolMetadata {
   /** The pool's contract; of pools that share one contract their 32-byte id. */
   readonly address: string
   /** In the pool's own order: the lower address of the two on V2 and V3 shapes, the launched token of a curve. */
@@ -238,7 +238,7 @@ export interface PoolFact {
 }
 
 /** Where in its block an event happened. */
-export interface Spot {
+export interface EventPosition {
   readonly txIndex: number
   /** Index of the log in the block; elsewhere the place among the instructions (Solana) or events (Sui) of the transaction. */
   readonly logIndex: number
@@ -265,7 +265,7 @@ export interface CurveState {
 }
 
 /** One pool hop: the trade as the pool logged it. */
-export interface Swap extends Spot {
+export interface Swap extends EventPosition {
   readonly kind: 'swap'
   readonly pool: string
   /** Contract that keeps the pool's tokens, where not the pool itself: one for many pools. */
@@ -297,7 +297,7 @@ export interface Swap extends Spot {
  * Liquidity moved in or out of a pool, or a pool opened. Where a protocol owes first and pays later (Uniswap V3), `decrease` is
  * what a position gave up; it stays in the pool until a `collect`, which also holds the position's fees.
  */
-export interface PoolChange extends Spot {
+export interface PoolLiquidityChange extends EventPosition {
   readonly kind: 'initialize' | 'increase' | 'decrease' | 'collect'
   readonly pool: string
   /** As of a swap. */
@@ -314,7 +314,7 @@ export interface PoolChange extends Spot {
 }
 
 /** A fungible token moved. */
-export interface Transfer extends Spot {
+export interface Transfer extends EventPosition {
   readonly kind: 'transfer'
   readonly token: string
   /** Owners, not token accounts. */
@@ -333,7 +333,7 @@ export interface Transfer extends Spot {
  * What an owner's account holds of a token after a transaction. One per (transaction, account); in block order the `preRaw` of
  * one is the `postRaw` of the one before.
  */
-export interface BalanceChange extends Spot {
+export interface BalanceChange extends EventPosition {
   readonly kind: 'balance'
   /** Token account; where tokens have none (EVM, coins) the owner itself. */
   readonly account: string
@@ -347,7 +347,7 @@ export interface BalanceChange extends Spot {
 }
 
 /** A token's supply grew or shrank, or the token was set up. */
-export interface SupplyChange extends Spot {
+export interface SupplyChange extends EventPosition {
   readonly kind: 'supply'
   readonly type: 'initialize' | 'mint' | 'burn'
   readonly token: string
@@ -355,33 +355,33 @@ export interface SupplyChange extends Spot {
 }
 
 /** A token came to be. */
-export interface Birth extends Spot {
+export interface TokenCreation extends EventPosition {
   readonly kind: 'birth'
-  readonly fact: TokenFact
+  readonly fact: TokenMetadata
   /** Who made it. */
   readonly dev: string
   readonly creators: readonly string[]
   /** Launchpad (row id of `protocols.ts`) and its curve; null: made by hand. */
-  readonly launch: LaunchPlace | null
+  readonly launch: LaunchVenue | null
 }
 
 /** A launchpad token left its curve for a pool. */
-export interface Migration extends Spot {
+export interface Migration extends EventPosition {
   readonly kind: 'migration'
   readonly token: string
-  readonly from: LaunchPlace
+  readonly from: LaunchVenue
   /** null: the transaction does not say which pool. */
-  readonly to: LaunchPlace | null
+  readonly to: LaunchVenue | null
 }
 
 /** A protocol and its curve or pool. */
-export interface LaunchPlace {
+export interface LaunchVenue {
   readonly protocol: string
   readonly pool: string
 }
 
 /** An order of a prediction market was filled, or a market maker dealt. */
-export interface PredictionTrade extends Spot {
+export interface PredictionTrade extends EventPosition {
   readonly kind: 'prediction-trade'
   /** Row id of `protocols.ts`. */
   readonly protocol: string
@@ -405,7 +405,7 @@ export interface PredictionTrade extends Spot {
 }
 
 /** A prediction market was set up or decided. Named as the event of its contract. */
-export interface PredictionManagement extends Spot {
+export interface PredictionManagement extends EventPosition {
   readonly kind: 'prediction-management'
   readonly type:
     | 'ConditionPreparation'
@@ -437,7 +437,7 @@ export interface OutcomeAmount {
 }
 
 /** Collateral became outcome tokens or outcome tokens became collateral, without a counterparty. */
-export interface PredictionSettlement extends Spot {
+export interface PredictionSettlement extends EventPosition {
   readonly kind: 'prediction-settlement'
   readonly type: 'Split' | 'Merge' | 'Redemption' | 'Conversion'
   readonly protocol: string
@@ -458,7 +458,7 @@ export interface PredictionSettlement extends Spot {
 export type Prediction = PredictionTrade | PredictionManagement | PredictionSettlement
 
 /** Why a chain event was not taken; counted, and sampled to the dead letters. */
-export interface Dropped {
+export interface DroppedEvent {
   readonly reason: string
   readonly txHash: string
   readonly logIndex: number
@@ -466,16 +466,16 @@ export interface Dropped {
 }
 
 /** Everything decoded from one block, in log order. */
-export interface Decoded {
+export interface DecodedBlock {
   readonly swaps: readonly Swap[]
-  readonly poolChanges: readonly PoolChange[]
+  readonly poolChanges: readonly PoolLiquidityChange[]
   readonly transfers: readonly Transfer[]
   readonly balances: readonly BalanceChange[]
   readonly supplies: readonly SupplyChange[]
-  readonly births: readonly Birth[]
+  readonly births: readonly TokenCreation[]
   readonly migrations: readonly Migration[]
   readonly predictions: readonly Prediction[]
   /** Pools that listed factories made in this block, or whose program showed them: proven. */
-  readonly pools: readonly PoolFact[]
-  readonly dropped: readonly Dropped[]
+  readonly pools: readonly PoolMetadata[]
+  readonly dropped: readonly DroppedEvent[]
 }

@@ -48,7 +48,7 @@ export type Feed = keyof typeof FEEDS
 export const FEED_NAMES = Object.keys(FEEDS) as readonly Feed[]
 
 /** Those of the feeds that a chain has. */
-export const feedsOf = (
+export const feedsOfChain = (
   { id, vm }: { readonly id: string; readonly vm: Vm },
   feeds: readonly Feed[],
 ): ReadonlySet<Feed> =>
@@ -63,4 +63,4 @@ export const feedsOf = (
 export const feedTopics = (
   chain: { readonly id: string; readonly vm: Vm },
   feeds: readonly Feed[],
-): readonly Topic[] => [...feedsOf(chain, feeds)].flatMap((feed) => FEEDS[feed].topics)
+): readonly Topic[] => [...feedsOfChain(chain, feeds)].flatMap((feed) => FEEDS[feed].topics)

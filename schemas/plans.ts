@@ -65,14 +65,14 @@ export type PlanName = keyof typeof PLANS
 export const isPlanName = (text: string): text is PlanName => Object.hasOwn(PLANS, text)
 
 /** GraphQL requests of an organization at the same time. */
-export const concurrentQueries = ({ requestsPerSecond }: PlanRow): number =>
+export const maxConcurrentQueries = ({ requestsPerSecond }: PlanRow): number =>
   Math.max(2, Math.floor(requestsPerSecond / 10))
 
 /** Requests per second of one address that shows no valid credential. */
 export const ANONYMOUS_REQUESTS_PER_SECOND = 50
 
 /** Units are counted in thousandths: REST prices go down to 0.05, streams to 0.005 a byte. */
-export const MILLI = 1_000
+export const MILLI_UNITS_PER_UNIT = 1_000
 
 /**
  * Least charge for every second that work began for a request, in thousandths of a CU, also when the answer was empty, refused

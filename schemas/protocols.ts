@@ -929,18 +929,18 @@ export const PROTOCOLS = [
   },
 ] as const satisfies readonly ProtocolRow[]
 
-const BY_ID: ReadonlyMap<string, ProtocolRow> = new Map(PROTOCOLS.map((row) => [row.id, row]))
+const ROW_BY_ID: ReadonlyMap<string, ProtocolRow> = new Map(PROTOCOLS.map((row) => [row.id, row]))
 
 /** Protocols, by id, whose swaps keep the product of the reserves but for a fee. */
 export const CONSTANT_PRODUCT: ReadonlySet<string> = new Set(
-  [...BY_ID.values()]
+  [...ROW_BY_ID.values()]
     .filter(({ family, mixedCurves }) => familyRow(family).constantProduct && !mixedCurves)
     .map(({ id }) => id),
 )
 
 /** Row of a protocol by its id. */
-export const protocolRow = (id: string): ProtocolRow | undefined => BY_ID.get(id)
+export const protocolRow = (id: string): ProtocolRow | undefined => ROW_BY_ID.get(id)
 
 /** True where both sides of every pool of the protocol are worth the same: what it holds tells its price. */
-export const hasEvenSides = ({ family, mixedCurves }: ProtocolRow): boolean =>
+export const hasEqualValueSides = ({ family, mixedCurves }: ProtocolRow): boolean =>
   familyRow(family).evenSides === true && mixedCurves !== true

@@ -1,7 +1,7 @@
 import type { Messages } from './wire.ts'
 
 /** How Kafka cleans a topic: by age, by key, or both. */
-export type Cleanup = 'delete' | 'compact' | 'compact,delete'
+export type CleanupPolicy = 'delete' | 'compact' | 'compact,delete'
 
 /** One row per topic; `docs/kafka.md` lists those for consumers. */
 export interface TopicRow {
@@ -13,7 +13,7 @@ export interface TopicRow {
   readonly key: string
   /** `token`: co-partitioned lanes of the chain; `one`: a single partition; `light`: few. */
   readonly partitions: 'token' | 'one' | 'light'
-  readonly cleanup: Cleanup
+  readonly cleanup: CleanupPolicy
   /** Role that writes it; the access rules of Kafka follow from that (`sluice init --acl`). */
   readonly writer: 'ingest' | 'process' | 'serve'
   /** Hours until deletion; null = never. */
@@ -22,8 +22,8 @@ export interface TopicRow {
   readonly optional?: true
 }
 
-const row = <const Row extends TopicRow>(value: Row): Row => value
-const token = (
+const defineTopic = <const Row extends TopicRow>(value: Row): Row => value
+const tokenTopic = (
   suffix: string,
   message: keyof Messages,
   retentionHours: number,
@@ -38,12 +38,12 @@ const token = (
   cleanup: 'delete',
   retentionHours,
 })
-const upsert = (suffix: string, message: keyof Messages): TopicRow => ({
-  ...token(suffix, message, 168, 'process'),
+const upsertTopic = (suffix: string, message: keyof Messages): TopicRow => ({
+  ...tokenTopic(suffix, message, 168, 'process'),
   cleanup: 'compact,delete',
   key: 'token',
 })
-const control = (suffix: string, message: keyof Messages, key: string): TopicRow => ({
+const controlTopic = (suffix: string, message: keyof Messages, key: string): TopicRow => ({
   suffix,
   scope: 'global',
   message,
@@ -53,12 +53,12 @@ const control = (suffix: string, message: keyof Messages, key: string): TopicRow
   writer: 'serve',
   retentionHours: null,
 })
-const feed = (suffix: string, message: keyof Messages, key: string): TopicRow => ({
-  ...token(suffix, message, 24, 'ingest'),
+const feedTopic = (suffix: string, message: keyof Messages, key: string): TopicRow => ({
+  ...tokenTopic(suffix, message, 24, 'ingest'),
   key,
   optional: true,
 })
-const webhook = (suffix: string, message: keyof Messages, key: string): TopicRow => ({
+const webhookTopic = (suffix: string, message: keyof Messages, key: string): TopicRow => ({
   suffix,
   scope: 'global',
   message,
@@ -71,7 +71,7 @@ const webhook = (suffix: string, message: keyof Messages, key: string): TopicRow
 
 /** Topics that this build creates. */
 export const TOPICS = {
-  blocks: row({
+  blocks: defineTopic({
     suffix: 'blocks',
     scope: 'chain',
     message: 'block.BlockEvent',
@@ -81,110 +81,124 @@ export const TOPICS = {
     writer: 'ingest',
     retentionHours: null,
   }),
-  trades: token('dex.trades', 'dex.trade.TradeEvents', 72, 'ingest'),
+  trades: tokenTopic('dex.trades', 'dex.trade.TradeEvents', 72, 'ingest'),
   /** Trades of blocks in the making; there only where such are followed (`core/bus/topic-specs.ts`). */
   tradesPending: {
-    ...token('dex.trades.pending', 'dex.trade.TradeEvents', 1, 'ingest'),
+    ...tokenTopic('dex.trades.pending', 'dex.trade.TradeEvents', 1, 'ingest'),
     optional: true,
   },
-  tradesProcessed: token('dex.trades.processed', 'dex.trade.TradeEvents', 72, 'process'),
-  pools: token('dex.pools', 'dex.pool.DexPoolEvents', 72, 'ingest'),
-  poolsProcessed: token('dex.pools.processed', 'dex.pool.DexPoolEvents', 72, 'process'),
-  transfers: token('transfers', 'transfer.TransferEvents', 72, 'ingest'),
-  transfersProcessed: token('transfers.processed', 'transfer.TransferEvents', 72, 'process'),
-  balances: { ...token('balances', 'balance.BalanceEvents', 72, 'ingest'), key: 'owner wallet' },
+  tradesProcessed: tokenTopic('dex.trades.processed', 'dex.trade.TradeEvents', 72, 'process'),
+  pools: tokenTopic('dex.pools', 'dex.pool.DexPoolEvents', 72, 'ingest'),
+  poolsProcessed: tokenTopic('dex.pools.processed', 'dex.pool.DexPoolEvents', 72, 'process'),
+  transfers: tokenTopic('transfers', 'transfer.TransferEvents', 72, 'ingest'),
+  transfersProcessed: tokenTopic('transfers.processed', 'transfer.TransferEvents', 72, 'process'),
+  balances: {
+    ...tokenTopic('balances', 'balance.BalanceEvents', 72, 'ingest'),
+    key: 'owner wallet',
+  },
   balancesProcessed: {
-    ...token('balances.processed', 'balance.BalanceEvents', 72, 'process'),
+    ...tokenTopic('balances.processed', 'balance.BalanceEvents', 72, 'process'),
     key: 'owner wallet',
   },
   holderDeltas: {
-    ...token('_repart.holder-deltas', 'balance.BalanceEvents', 24, 'ingest'),
+    ...tokenTopic('_repart.holder-deltas', 'balance.BalanceEvents', 24, 'ingest'),
     scope: 'internal',
     key: 'token',
   },
-  tokenSupplies: token('token-supplies', 'token.supply.TokenSupplyEvents', 72, 'ingest'),
-  tokenSuppliesProcessed: token(
+  tokenSupplies: tokenTopic('token-supplies', 'token.supply.TokenSupplyEvents', 72, 'ingest'),
+  tokenSuppliesProcessed: tokenTopic(
     'token-supplies.processed',
     'token.supply.TokenSupplyEvents',
     72,
     'process',
   ),
-  tokenPrices: upsert('token-prices', 'token.price.TokenPriceEvents'),
-  tokenMarketCaps: upsert('token-market-caps.processed', 'token.market_cap.TokenMarketCapEvents'),
+  tokenPrices: upsertTopic('token-prices', 'token.price.TokenPriceEvents'),
+  tokenMarketCaps: upsertTopic(
+    'token-market-caps.processed',
+    'token.market_cap.TokenMarketCapEvents',
+  ),
   // Not compacted, although it is an upsert: a token has a state for each hour, and those of hours that are over would go.
   tokenHoldings: {
-    ...upsert('token-holdings', 'token.holding.TokenHoldingEvents'),
+    ...upsertTopic('token-holdings', 'token.holding.TokenHoldingEvents'),
     cleanup: 'delete',
   },
-  tradeStats: token('trade-stats', 'trade.stat.TradeStatEvents', 24, 'process'),
+  tradeStats: tokenTopic('trade-stats', 'trade.stat.TradeStatEvents', 24, 'process'),
   walletTokenPnls: {
-    ...token('wallet-token-pnls', 'wallet.pnl.WalletTokenPnlEvents', 24, 'process'),
+    ...tokenTopic('wallet-token-pnls', 'wallet.pnl.WalletTokenPnlEvents', 24, 'process'),
     key: 'wallet',
   },
-  tokens: token('tokens', 'token.TokenEvents', 168, 'ingest'),
-  tokensCreated: token('tokens.created', 'token.TokenEvents', 168, 'process'),
-  tokensMigrated: token('tokens.migrated', 'token.TokenEvents', 168, 'process'),
-  tokenMetadata: token('token-metadata', 'token.TokenEvents', 168, 'ingest'),
+  tokens: tokenTopic('tokens', 'token.TokenEvents', 168, 'ingest'),
+  tokensCreated: tokenTopic('tokens.created', 'token.TokenEvents', 168, 'process'),
+  tokensMigrated: tokenTopic('tokens.migrated', 'token.TokenEvents', 168, 'process'),
+  tokenMetadata: tokenTopic('token-metadata', 'token.TokenEvents', 168, 'ingest'),
   tokenDocuments: {
-    ...upsert('token-documents', 'token.TokenEvents'),
+    ...upsertTopic('token-documents', 'token.TokenEvents'),
     writer: 'ingest',
     cleanup: 'compact',
     retentionHours: null,
   },
   tokensProcessed: {
-    ...token('tokens.processed', 'token.TokenEvents', 168, 'process'),
+    ...tokenTopic('tokens.processed', 'token.TokenEvents', 168, 'process'),
     cleanup: 'compact',
     retentionHours: null,
     key: 'token',
   },
-  candlesticks: token('candlesticks', 'candlestick.CandlestickEvents', 24, 'process'),
-  calls: feed('calls', 'evm.call.CallEvents', 'address that is called'),
-  events: feed('events', 'evm.log.LogEvents', 'contract'),
-  minerRewards: feed('miner-rewards', 'evm.reward.MinerRewardEvents', 'miner'),
-  uncles: feed('uncles', 'evm.uncle.UncleEvents', 'miner'),
-  instructions: feed('instructions', 'svm.instruction.InstructionEvents', 'program'),
-  rewards: feed('rewards', 'svm.reward.RewardEvents', 'address'),
-  orders: feed('dex.orders', 'dex.order.OrderEvents', 'market'),
-  predictionTrades: feed('prediction.trades', 'prediction.PredictionTradeEvents', 'outcome token'),
-  predictionManagements: feed(
+  candlesticks: tokenTopic('candlesticks', 'candlestick.CandlestickEvents', 24, 'process'),
+  calls: feedTopic('calls', 'evm.call.CallEvents', 'address that is called'),
+  events: feedTopic('events', 'evm.log.LogEvents', 'contract'),
+  minerRewards: feedTopic('miner-rewards', 'evm.reward.MinerRewardEvents', 'miner'),
+  uncles: feedTopic('uncles', 'evm.uncle.UncleEvents', 'miner'),
+  instructions: feedTopic('instructions', 'svm.instruction.InstructionEvents', 'program'),
+  rewards: feedTopic('rewards', 'svm.reward.RewardEvents', 'address'),
+  orders: feedTopic('dex.orders', 'dex.order.OrderEvents', 'market'),
+  predictionTrades: feedTopic(
+    'prediction.trades',
+    'prediction.PredictionTradeEvents',
+    'outcome token',
+  ),
+  predictionManagements: feedTopic(
     'prediction.managements',
     'prediction.PredictionManagementEvents',
     'condition or group',
   ),
-  predictionSettlements: feed(
+  predictionSettlements: feedTopic(
     'prediction.settlements',
     'prediction.PredictionSettlementEvents',
     'condition or group',
   ),
-  controlOrgs: control('_control.orgs', 'control.Org', 'org id'),
-  controlApplications: control('_control.applications', 'control.Application', 'client id'),
-  controlApiKeys: control('_control.api-keys', 'control.ApiKey', 'key id'),
-  controlSigningKeys: control('_control.signing-keys', 'control.SigningKey', 'kid'),
-  controlAdminTokens: control('_control.admin-tokens', 'control.AdminToken', 'token id'),
+  controlOrgs: controlTopic('_control.orgs', 'control.Org', 'org id'),
+  controlApplications: controlTopic('_control.applications', 'control.Application', 'client id'),
+  controlApiKeys: controlTopic('_control.api-keys', 'control.ApiKey', 'key id'),
+  controlSigningKeys: controlTopic('_control.signing-keys', 'control.SigningKey', 'kid'),
+  controlAdminTokens: controlTopic('_control.admin-tokens', 'control.AdminToken', 'token id'),
   controlAudit: {
-    ...control('_control.audit', 'control.AuditEvent', 'event id'),
+    ...controlTopic('_control.audit', 'control.AuditEvent', 'event id'),
     cleanup: 'delete',
   },
   usageEvents: {
-    ...control('_usage.events', 'usage.UsageEvents', 'org id, day and process'),
+    ...controlTopic('_usage.events', 'usage.UsageEvents', 'org id, day and process'),
     cleanup: 'compact,delete',
     retentionHours: 62 * 24,
   },
-  controlWebhooks: control('_control.webhook-endpoints', 'control.WebhookEndpoint', 'endpoint id'),
+  controlWebhooks: controlTopic(
+    '_control.webhook-endpoints',
+    'control.WebhookEndpoint',
+    'endpoint id',
+  ),
   controlWebhookRequests: {
-    ...control('_control.webhook-requests', 'control.WebhookRequest', 'org id and key hash'),
+    ...controlTopic('_control.webhook-requests', 'control.WebhookRequest', 'org id and key hash'),
     cleanup: 'compact,delete',
     retentionHours: 48,
   },
-  webhookMessages: webhook('_webhooks.messages', 'webhook.Message', 'message id'),
-  webhookOutbox: webhook('_webhooks.outbox', 'webhook.Delivery', 'endpoint id'),
+  webhookMessages: webhookTopic('_webhooks.messages', 'webhook.Message', 'message id'),
+  webhookOutbox: webhookTopic('_webhooks.outbox', 'webhook.Delivery', 'endpoint id'),
   webhookDue: {
-    ...webhook('_webhooks.due', 'webhook.Delivery', 'endpoint and message'),
+    ...webhookTopic('_webhooks.due', 'webhook.Delivery', 'endpoint and message'),
     cleanup: 'compact',
     retentionHours: null,
   },
-  webhookAttempts: webhook('_webhooks.attempts', 'webhook.Attempt', 'endpoint id'),
-  webhookOps: webhook('_webhooks.ops', 'webhook.Operation', 'endpoint id'),
+  webhookAttempts: webhookTopic('_webhooks.attempts', 'webhook.Attempt', 'endpoint id'),
+  webhookOps: webhookTopic('_webhooks.ops', 'webhook.Operation', 'endpoint id'),
 } as const satisfies Record<string, TopicRow>
 
 export type Topic = keyof typeof TOPICS

@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createApp } from '../../cli/app/app.ts'
 import { nodeSource } from '../../cli/app/node-source.ts'
 import type { Warehouse } from '../../core/clickhouse/client.ts'
-import { loadConfig } from '../../core/config/config.ts'
+import { loadConfig } from '../../core/config/load.ts'
 import type { ChainExtra } from '../../core/config/settings.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import type { Source } from '../../ingestors/follow/contract.ts'
 import { CHAINS } from '../../schemas/chains.ts'
@@ -77,7 +77,7 @@ const run = async (order: SluiceOrder): Promise<void> => {
   const ending = once(process, 'SIGTERM')
   const base = loadConfig({}, { port: 0, keyPepper: 'bench', dataDir: folder })
   const config = { ...base, chainExtra: { eth: extra } }
-  const [metrics, log, closing] = [makeMetrics(), silentLogger(), new AbortController()]
+  const [metrics, log, closing] = [makeMetrics(), makeSilentLogger(), new AbortController()]
   const source = await nodeSource({
     chain: CHAINS.eth,
     urls: [rpcUrl],

@@ -2,7 +2,7 @@ import type { Bus } from '../../core/bus/contract.ts'
 import type { Warehouse } from '../../core/clickhouse/client.ts'
 import type { Codec } from '../../core/codec/contract.ts'
 import type { Config } from '../../core/config/settings.ts'
-import { type Activity, makeActivity } from '../../core/ops/in-flight.ts'
+import { type InFlightTracker, makeInFlightTracker } from '../../core/ops/in-flight.ts'
 import { type Lifecycle, makeLifecycle } from '../../core/ops/lifecycle.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
@@ -61,7 +61,7 @@ export interface App extends RunningServing {
 /** Starts every part in order; a failure stops what had started. */
 export const createApp = async (options: AppOptions): Promise<App> => {
   const lifecycle = makeLifecycle(options.log)
-  const activity = makeActivity(options.config.activityFile)
+  const activity = makeInFlightTracker(options.config.activityFile)
   lifecycle.add({ name: 'activity', stop: async () => activity.close() })
   try {
     return await assemble(options, lifecycle, activity)
@@ -74,7 +74,7 @@ export const createApp = async (options: AppOptions): Promise<App> => {
 const assemble = async (
   options: AppOptions,
   lifecycle: Lifecycle,
-  activity: Activity,
+  activity: InFlightTracker,
 ): Promise<App> => {
   const { config, metrics, log, onFatal, origin, isDemo = false, firstUser, opsPath } = options
   // In a demo the wildcard stands for this machine: nobody else is meant.

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Outage } from '../../core/errors.ts'
-import { printable } from '../../core/ops/terminal.ts'
-import { placeWhole, writeWhole } from '../../core/runtime/atomic-file.ts'
+import { escapeUnsafe } from '../../core/ops/terminal.ts'
+import { createFileAtomically, writeFileAtomically } from '../../core/runtime/atomic-file.ts'
 
 const OWNER_FOLDER = 0o700
 const OWNER_FILE = 0o600
@@ -92,8 +92,8 @@ const readSecrets = (path: string): FolderSecrets => {
   const made = { pepper: newSecret(), adminToken: newSecret(), ...kept }
   if (kept?.pepper !== undefined && kept.adminToken !== undefined) return made
   const text = `${JSON.stringify(made)}\n`
-  if (kept !== undefined) writeWhole(path, text)
-  else if (!placeWhole(path, text)) return readSecrets(path)
+  if (kept !== undefined) writeFileAtomically(path, text)
+  else if (!createFileAtomically(path, text)) return readSecrets(path)
   return made
 }
 
@@ -140,7 +140,7 @@ const rejectForeignFolder = (path: string): void => {
   if (foreign === undefined) return
   throw new Outage(
     'disk',
-    `${path} is not a data folder of Sluice: it holds ${printable(foreign)}. Use an empty or a new folder (--data, DATA_DIR).`,
+    `${path} is not a data folder of Sluice: it holds ${escapeUnsafe(foreign)}. Use an empty or a new folder (--data, DATA_DIR).`,
     { final: true },
   )
 }
@@ -166,7 +166,7 @@ export const openDataFolder = (path: string): DataFolder => {
     demo: readJson(demoPath),
     claim: (wanted) => {
       if (origin === undefined) {
-        writeWhole(originPath, `${JSON.stringify(wanted, null, 2)}\n`)
+        writeFileAtomically(originPath, `${JSON.stringify(wanted, null, 2)}\n`)
       } else if (describeIdentity(origin) !== describeIdentity(wanted)) {
         throw new Outage(
           'disk',
@@ -175,6 +175,6 @@ export const openDataFolder = (path: string): DataFolder => {
         )
       }
     },
-    writeDemo: (demo) => writeWhole(demoPath, `${JSON.stringify(demo, null, 2)}\n`),
+    writeDemo: (demo) => writeFileAtomically(demoPath, `${JSON.stringify(demo, null, 2)}\n`),
   }
 }

@@ -1,6 +1,6 @@
 import type { Config } from '../../core/config/settings.ts'
-import { Malformed, Outage } from '../../core/errors.ts'
-import { type Logger, silentLogger } from '../../core/ops/logger.ts'
+import { InvalidInput, Outage } from '../../core/errors.ts'
+import { type Logger, makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import type { Books } from '../../ingestors/decode/contract.ts'
 import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
@@ -36,7 +36,7 @@ const PRICE_TIMEOUT_CALLS = 3
 export const deadLetterPrices = (
   chain: string,
   config: RetryNodeConfig,
-  log: Logger = silentLogger(),
+  log: Logger = makeSilentLogger(),
 ): DeadLetterPrices | undefined => {
   const row = chainRow(chain)
   const urls = row === undefined ? [] : nodeUrls(config, row)
@@ -72,6 +72,6 @@ export const deadLetterPrices = (
 
 /** A node that does not answer knows no price; everything else is thrown. */
 const undefinedOnFailure = (error: unknown): undefined => {
-  if (error instanceof Outage || error instanceof Malformed) return undefined
+  if (error instanceof Outage || error instanceof InvalidInput) return undefined
   throw error
 }

@@ -1,4 +1,4 @@
-import type { Bus, LogRecord, OutRecord } from '../../core/bus/contract.ts'
+import type { Bus, LogRecord, ProducerRecord } from '../../core/bus/contract.ts'
 import { TOPICS } from '../../schemas/topics.ts'
 import type { DeadLetterPrices } from './dead-letter-prices.ts'
 import {
@@ -210,7 +210,7 @@ const notReplayableReason = ({ headers }: LogRecord): string | null => {
   return null
 }
 
-const originalRecord = ({ key, value, headers }: LogRecord): OutRecord => {
+const originalRecord = ({ key, value, headers }: LogRecord): ProducerRecord => {
   const own = Object.entries(headers).filter(([name]) => !name.startsWith(DLQ_PREFIX))
   return {
     topic: headers['dlq.topic'] ?? '',

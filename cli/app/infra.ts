@@ -4,21 +4,26 @@ import type { Bus } from '../../core/bus/contract.ts'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { logLimitBytes } from '../../core/bus/embedded/log-size.ts'
 import { openKafkaBus } from '../../core/bus/kafka/bus.ts'
-import { kafkaOptions } from '../../core/bus/kafka/config.ts'
+import { kafkaBusOptions } from '../../core/bus/kafka/config.ts'
 import { startRetentionCleaner } from '../../core/bus/retention-cleaner.ts'
 import { topicSpecs } from '../../core/bus/topic-specs.ts'
 import { openWarehouse, type Warehouse } from '../../core/clickhouse/client.ts'
 import type { Codec } from '../../core/codec/contract.ts'
-import { keepSchemas, localCodec, SCHEMAS_FILE, storedSchemas } from '../../core/codec/local.ts'
 import {
-  type RegistryAccess,
+  localCodec,
+  openStoredSchemas,
+  SCHEMAS_FILE,
+  saveSchemas,
+} from '../../core/codec/local-codec.ts'
+import {
+  type RegistryOptions,
   registerSchemas,
   registryCodec,
-  registryLogin,
-} from '../../core/codec/registry.ts'
+  registryConnection,
+} from '../../core/codec/registry-codec.ts'
 import type { Config } from '../../core/config/settings.ts'
 import { Outage } from '../../core/errors.ts'
-import { type Activity, watchedBus, watchedWarehouse } from '../../core/ops/in-flight.ts'
+import { type InFlightTracker, trackCommits, trackInserts } from '../../core/ops/in-flight.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import { flashblocksUrl } from './flashblocks-url.ts'
 
@@ -42,7 +47,7 @@ export interface InfraOptions {
   /** True: makes what is missing of topics and schemas; else they must be there (`sluice init`). */
   readonly prepare: boolean
   /** Told of every commit and insert. */
-  readonly activity: Activity
+  readonly activity: InFlightTracker
   readonly log: Logger
   readonly onFatal: (error: unknown) => void
   /** Told of each part as it opens, so that a later failure can close it. */
@@ -63,14 +68,14 @@ export const openLogInfra = async (options: InfraOptions): Promise<LogInfra> => 
   const { config, log, opened, activity } = options
   const isLocal = config.kafkaBrokers.length === 0
   if (isLocal) prepareSchemas(options)
-  const bus = watchedBus(await openBus(options), activity)
+  const bus = trackCommits(await openBus(options), activity)
   opened('bus', () => bus.close())
   await (options.prepare ? prepareTopics(bus, options) : requireTopics(bus, options.chains))
   // Before the first commit: a log that was filled under another retention has room again.
   if (isLocal && options.prepare) await applyLogRetention(bus, log)
   opened('sweeper', startRetentionCleaner(bus, log).stop)
   const codec = isLocal
-    ? localCodec(storedSchemas(schemasPath(options)))
+    ? localCodec(openStoredSchemas(schemasPath(options)))
     : await registryCodec(registryAccess(config, log))
   return { bus, codec }
 }
@@ -89,7 +94,7 @@ const prepareSchemas = (options: InfraOptions): void => {
     )
   }
   mkdirSync(logPath, { recursive: true, mode: 0o700 })
-  keepSchemas(path)
+  saveSchemas(path)
 }
 
 const applyLogRetention = async (bus: Bus, log: Logger): Promise<void> => {
@@ -121,8 +126,8 @@ const requireTopics = async (bus: Bus, chains: readonly string[]): Promise<void>
   })
 }
 
-const registryAccess = (config: Config, log: Logger): RegistryAccess => ({
-  ...registryLogin(config),
+const registryAccess = (config: Config, log: Logger): RegistryOptions => ({
+  ...registryConnection(config),
   log: log.child({ part: 'registry' }),
 })
 
@@ -142,13 +147,13 @@ export const openInfraWarehouse = async (options: InfraOptions): Promise<Warehou
         },
   )
   opened('warehouse', () => warehouse.close())
-  return watchedWarehouse(warehouse, activity)
+  return trackInserts(warehouse, activity)
 }
 
 const openBus = ({ config, logPath, log, onFatal }: InfraOptions): Promise<Bus> => {
   const busLog = log.child({ part: 'bus' })
   if (config.kafkaBrokers.length > 0) {
-    const access = kafkaOptions(config)
+    const access = kafkaBusOptions(config)
     return openKafkaBus({ ...access, clientId: 'sluice', log: busLog, onHalt: onFatal })
   }
   const { retention, logMaxMb: maxMb, lmdbMapSizeMb: mapMb, logRetentionHours } = config

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Bus, LogRecord } from '../../core/bus/contract.ts'
 import type { Config } from '../../core/config/settings.ts'
 import { Outage } from '../../core/errors.ts'
-import { type OpsQuestion, OpsRefusal } from '../../core/ops/server.ts'
+import { InvalidOpsRequest, type OpsHandler } from '../../core/ops/server.ts'
 import { pause } from '../../core/retry.ts'
 import { type DeadLetterEntry, listDeadLetters } from './dead-letters.ts'
 import { fetchOps } from './ops-client.ts'
@@ -32,7 +32,7 @@ interface RecordPage {
 
 /** `/records?key=K&topic=T` with `back=N` for the places of the last N records, or with `at=PARTITION:OFFSET` for what is there. */
 export const recordsHandler =
-  (bus: Bus, key: string): OpsQuestion =>
+  (bus: Bus, key: string): OpsHandler =>
   async (query) => {
     checkKey(query, key)
     const topic = query.get('topic') ?? ''
@@ -41,7 +41,7 @@ export const recordsHandler =
     const back = query.get('back')
     const ends = await bus.ends(topic)
     if (back !== null) {
-      if (!/^\d{1,15}$/.test(back)) throw new OpsRefusal('back is not a whole number')
+      if (!/^\d{1,15}$/.test(back)) throw new InvalidOpsRequest('back is not a whole number')
       const places = ends.map(({ partition, low, end }) => [
         partition,
         Math.max(low, end - Number(back)),
@@ -49,14 +49,14 @@ export const recordsHandler =
       return { records: [], places }
     }
     const asked = query.getAll('at').map(parsePosition)
-    if (asked.length > MAX_POSITIONS) throw new OpsRefusal(`at most ${MAX_POSITIONS} places`)
+    if (asked.length > MAX_POSITIONS) throw new InvalidOpsRequest(`at most ${MAX_POSITIONS} places`)
     return readPage(bus, topic, asked)
   }
 
 const checkKey = (query: URLSearchParams, key: string): void => {
   const [shown, expected] = [Buffer.from(query.get('key') ?? ''), Buffer.from(key)]
   if (shown.length === expected.length && timingSafeEqual(shown, expected)) return
-  throw new OpsRefusal('the key of the data folder is needed')
+  throw new InvalidOpsRequest('the key of the data folder is needed')
 }
 
 /** Most dead letters of one answer. */
@@ -64,11 +64,11 @@ const MAX_DEAD_LETTERS = 10_000
 
 /** `/dead-letters?key=K&limit=N`, with `group=G` for those of one consumer group. */
 export const deadLettersHandler =
-  (bus: Bus, key: string): OpsQuestion =>
+  (bus: Bus, key: string): OpsHandler =>
   async (query) => {
     checkKey(query, key)
     const [group, limit = ''] = [query.get('group'), query.get('limit') ?? undefined]
-    if (!/^\d{1,9}$/.test(limit)) throw new OpsRefusal('limit is not a whole number')
+    if (!/^\d{1,9}$/.test(limit)) throw new InvalidOpsRequest('limit is not a whole number')
     const letters: DeadLetterEntry[] = []
     const asked = { bus, limit: Math.min(Number(limit), MAX_DEAD_LETTERS), ...(group && { group }) }
     for await (const letter of listDeadLetters(asked)) letters.push(letter)
@@ -96,7 +96,7 @@ export const fetchDeadLetters = async (
 
 const parsePosition = (text: string): readonly [number, number] => {
   const [, partition, offset] = /^(\d{1,6}):(\d{1,15})$/.exec(text) ?? []
-  if (partition === undefined) throw new OpsRefusal('at is PARTITION:OFFSET')
+  if (partition === undefined) throw new InvalidOpsRequest('at is PARTITION:OFFSET')
   return [Number(partition), Number(offset)]
 }
 

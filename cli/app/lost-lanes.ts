@@ -1,4 +1,10 @@
-import type { Bus, Ends, GroupOffset, LogRecord, StateChange } from '../../core/bus/contract.ts'
+import type {
+  Bus,
+  GroupOffset,
+  LogRecord,
+  PartitionBounds,
+  StateChange,
+} from '../../core/bus/contract.ts'
 import { progressStateChange } from '../../processors/runtime/stage-runner.ts'
 import {
   type ConsumerGroup,
@@ -69,7 +75,7 @@ interface LaneInput {
   readonly topic: string
   readonly partition: number
   readonly place: number
-  readonly ends: Ends
+  readonly ends: PartitionBounds
   readonly lost: number
 }
 
@@ -84,7 +90,7 @@ const readLanes = async (
   { group, topics }: ConsumerGroup,
 ): Promise<readonly LaneInputs[]> => {
   const committed = await bus.offsets(group, topics)
-  const ends = new Map<string, readonly Ends[]>()
+  const ends = new Map<string, readonly PartitionBounds[]>()
   for (const topic of topics) ends.set(topic, await bus.ends(topic))
   const partitions = [...new Set(committed.map(({ partition }) => partition))]
   return partitions

@@ -18,7 +18,7 @@ import {
 import { isGrpcUrl } from '../../ingestors/svm/source/grpc-stream.ts'
 import { openSvmSource } from '../../ingestors/svm/source/solana-source.ts'
 import type { ChainRow, Vm } from '../../schemas/chains.ts'
-import { feedsOf } from '../../schemas/feeds.ts'
+import { feedsOfChain } from '../../schemas/feeds.ts'
 
 /** A chain to follow over its nodes. */
 export interface NodeSourceOptions {
@@ -63,7 +63,7 @@ export const nodeSource = async (options: NodeSourceOptions): Promise<Source> =>
     concurrency: config.rpcConcurrency,
     perSecond: config.rpcPerSecond,
     timeoutMs: config.rpcTimeoutMs,
-    feeds: feedsOf(chain, config.feeds),
+    feeds: feedsOfChain(chain, config.feeds),
   }
   if (vm === 'svm') {
     const extra = config.chainExtra[chain.id]

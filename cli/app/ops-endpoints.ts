@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import type { HaltedLane } from '../../core/bus/contract.ts'
 import type { Warehouse } from '../../core/clickhouse/client.ts'
-import { secretTexts } from '../../core/config/config.ts'
-import type { Activity } from '../../core/ops/in-flight.ts'
-import { scrubber } from '../../core/ops/redact.ts'
-import { type OpsQuestion, OpsRefusal, openOps } from '../../core/ops/server.ts'
+import { secretTexts } from '../../core/config/load.ts'
+import type { InFlightTracker } from '../../core/ops/in-flight.ts'
+import { makeRedactor } from '../../core/ops/redact.ts'
+import { InvalidOpsRequest, type OpsHandler, openOpsServer } from '../../core/ops/server.ts'
 import type { Ingestor } from '../../ingestors/start.ts'
 import { checksum } from '../checksum/checksum.ts'
 import type { LogInfra } from './infra.ts'
@@ -16,7 +16,7 @@ import { type IngestStatus, statusReport } from './status-report.ts'
 /** What the operators' port of a process tells of beside its parts. */
 export interface OpsSources {
   readonly parts: LogInfra & { readonly warehouse?: Warehouse }
-  readonly activity: Activity
+  readonly activity: InFlightTracker
   readonly ingestors?: readonly Ingestor[]
   readonly appChains?: readonly AppChain[]
   /** File that names the port while the process runs. */
@@ -33,7 +33,7 @@ export const startOpsServer = async (deps: ServiceDeps, subjects: OpsSources): P
   const { config, metrics, checks, lifecycle, ownPorts } = deps
   const { opsPath, parts } = subjects
   checks.push({ name: 'lanes', run: () => haltedLanesCheck(parts.bus.halted()) })
-  const questions: Record<string, OpsQuestion> = { '/status': statusHandler(deps, subjects) }
+  const questions: Record<string, OpsHandler> = { '/status': statusHandler(deps, subjects) }
   const { warehouse } = parts
   if (warehouse !== undefined) {
     questions['/checksum'] = checksumHandler(deps, { ...parts, warehouse })
@@ -45,7 +45,7 @@ export const startOpsServer = async (deps: ServiceDeps, subjects: OpsSources): P
   }
   const { opsHost: host, opsPort: port, opsToken: token } = config
   const log = deps.log.child({ part: 'ops' })
-  const ops = await openOps({
+  const ops = await openOpsServer({
     host,
     port,
     token,
@@ -53,7 +53,7 @@ export const startOpsServer = async (deps: ServiceDeps, subjects: OpsSources): P
     checks,
     questions,
     log,
-    scrub: scrubber(secretTexts(config)),
+    scrub: makeRedactor(secretTexts(config)),
   })
   ownPorts.add(Number(new URL(ops.url).port))
   lifecycle.add({ name: 'ops', stop: () => ops.stop() })
@@ -77,7 +77,7 @@ const haltedLanesCheck = (halted: readonly HaltedLane[]) => {
 }
 
 const statusHandler =
-  ({ chains }: ServiceDeps, subjects: OpsSources): OpsQuestion =>
+  ({ chains }: ServiceDeps, subjects: OpsSources): OpsHandler =>
   () =>
     statusReport({
       ...subjects.parts,
@@ -107,10 +107,10 @@ const ingestStatus = ({ ingestors = [], appChains = [] }: OpsSources): readonly 
 const checksumHandler = (
   { chains }: ServiceDeps,
   parts: LogInfra & { readonly warehouse: Warehouse },
-): OpsQuestion => {
+): OpsHandler => {
   let busy = false
   return async (query) => {
-    if (busy) throw new OpsRefusal('another checksum is being taken')
+    if (busy) throw new InvalidOpsRequest('another checksum is being taken')
     busy = true
     try {
       return await Promise.all(
@@ -127,13 +127,13 @@ const checksumHandler = (
 const requestedChains = (chains: readonly string[], query: URLSearchParams): readonly string[] => {
   const asked = query.getAll('chain')
   const unknown = asked.find((chain) => !chains.includes(chain))
-  if (unknown !== undefined) throw new OpsRefusal(`no chain ${unknown} here`)
+  if (unknown !== undefined) throw new InvalidOpsRequest(`no chain ${unknown} here`)
   return asked.length > 0 ? asked : chains
 }
 
 const requestedHeight = (query: URLSearchParams): { readonly height?: number } => {
   const text = query.get('height')
   if (text === null) return {}
-  if (!/^\d{1,15}$/.test(text)) throw new OpsRefusal('height is not a whole number')
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidOpsRequest('height is not a whole number')
   return { height: Number(text) }
 }

@@ -1,6 +1,6 @@
-import { isPeerError } from '../../core/ops/guard-server.ts'
+import { isDisconnectError } from '../../core/ops/http-server-guard.ts'
 import type { Logger } from '../../core/ops/logger.ts'
-import { printError } from '../../core/ops/terminal.ts'
+import { printErrorLine } from '../../core/ops/terminal.ts'
 
 /** How a process ends, and what it is told until then. */
 export interface ProcessContext {
@@ -38,11 +38,11 @@ export const runProcess = async (
   const onFatal = (error: unknown): void => {
     if (ending.signal.aborted) return
     log.fatal({ err: error }, 'fatal error, shutting down')
-    printError(scrub(`sluice: ${error instanceof Error ? error.message : String(error)}`))
+    printErrorLine(scrub(`sluice: ${error instanceof Error ? error.message : String(error)}`))
     end(1, 'fatal')
   }
   const release = onProcessEnd(end, (error) => {
-    if (isPeerError(error)) log.warn({ err: error }, 'unhandled connection error')
+    if (isDisconnectError(error)) log.warn({ err: error }, 'unhandled connection error')
     else onFatal(error)
   })
   try {

@@ -1,6 +1,6 @@
-import { listenKind, urlHost } from '../../core/config/client-address.ts'
 import { ConfigError, type ConfigProblem } from '../../core/config/errors.ts'
 import type { Config } from '../../core/config/settings.ts'
+import { bindScope, toUrlHost } from '../../core/http/network-address.ts'
 
 /** Settings that say where the public plane is. */
 type PublicUrlConfig = Pick<
@@ -22,7 +22,7 @@ export const publicUrlProblems = ({
   host,
   publicUrl,
 }: Pick<PublicUrlConfig, 'host' | 'publicUrl'>): readonly ConfigProblem[] => {
-  if (publicUrl !== '' || listenKind(host) !== 'wildcard') return []
+  if (publicUrl !== '' || bindScope(host) !== 'wildcard') return []
   const message = `is needed where HOST is ${host}: access tokens and links name it, e.g. PUBLIC_URL=https://api.example.com`
   return [{ variable: 'PUBLIC_URL', message }]
 }
@@ -41,7 +41,7 @@ export const publicUrls = (
 ): PublicUrls => {
   const { host, publicUrl, publicStreamsUrl, authUrl, tlsCertFile } = config
   const s = tlsCertFile === '' ? '' : 's'
-  const own = (scheme: string, at: number): string => `${scheme}${s}://${urlHost(host)}:${at}`
+  const own = (scheme: string, at: number): string => `${scheme}${s}://${toUrlHost(host)}:${at}`
   const baseUrl = withoutTrailingSlash(publicUrl || own('http', port))
   const behindProxy = publicUrl === '' ? '' : withoutTrailingSlash(publicUrl).replace(/^http/, 'ws')
   const streams = publicStreamsUrl || behindProxy || own('ws', streamsPort)

@@ -1,5 +1,5 @@
 import type { Bus, LogRecord } from '../../core/bus/contract.ts'
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import { type LetterBody, letterBody } from '../../ingestors/dead-letters/payload.ts'
 import { rerun } from '../../ingestors/dead-letters/retry.ts'
 import type { Books } from '../../ingestors/decode/contract.ts'
@@ -38,7 +38,7 @@ export const createDeadLetterRetry = async (
       const price = isPriceless && body.block !== null ? await prices?.of(body.block) : undefined
       return retryPayload(body, { chain, newest, price })
     } catch (error) {
-      if (!(error instanceof Malformed)) throw error
+      if (!(error instanceof InvalidInput)) throw error
       return { outcome: 'not-retained', detail: `${error.reason}: ${error.message}` }
     }
   }

@@ -1,13 +1,13 @@
 import type { Server } from 'node:net'
-import type { Running } from '../../core/bus/contract.ts'
-import { urlHost } from '../../core/config/client-address.ts'
+import type { RunningTask } from '../../core/bus/contract.ts'
 import type { ChainExtra, Config } from '../../core/config/settings.ts'
-import { readTls } from '../../core/config/tls.ts'
+import { readTlsFiles } from '../../core/config/tls-files.ts'
 import { Fault } from '../../core/errors.ts'
-import type { Check } from '../../core/ops/health.ts'
+import { toUrlHost } from '../../core/http/network-address.ts'
 import type { Lifecycle } from '../../core/ops/lifecycle.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
+import type { ReadinessCheck } from '../../core/ops/probes.ts'
 import { makeRecordSigner } from '../../core/security/record-signature.ts'
 import type { FactReader } from '../../ingestors/decode/metadata-reader.ts'
 import type { Source } from '../../ingestors/follow/contract.ts'
@@ -50,7 +50,7 @@ export interface ServiceDeps {
   readonly log: Logger
   readonly lifecycle: Lifecycle
   /** What decides readiness; read at every question. */
-  readonly checks: Check[]
+  readonly checks: ReadinessCheck[]
   readonly onFatal: (error: unknown) => void
   /** Ports of this machine that are ours; each listener adds its own. No webhook goes there. */
   readonly ownPorts: Set<number>
@@ -58,7 +58,7 @@ export interface ServiceDeps {
 
 const lifecyclePart = (
   name: string,
-  running: Running,
+  running: RunningTask,
 ): { name: string; stop: () => Promise<void> } => ({
   name,
   stop: () => running.stop(),
@@ -155,7 +155,7 @@ export const startServing = async (
   { origin, firstUser, isDemo = false }: ServingOptions = {},
 ): Promise<RunningServing> => {
   const { config, chains, metrics, lifecycle, checks, ownPorts } = deps
-  const tls = readTls(config)
+  const tls = readTlsFiles(config)
   const log = deps.log.child({ role: 'serve' })
   const nowMs = Date.now
   const place = { authUrl: config.authUrl || config.publicUrl }
@@ -244,7 +244,7 @@ const startAdmin = async (
   await server.listen({ host, port: wanted })
   const bound = portOf(server)
   ownPorts.add(bound)
-  return `${deps.tls ? 'https' : 'http'}://${urlHost(host)}:${bound}${ADMIN_PATH}`
+  return `${deps.tls ? 'https' : 'http'}://${toUrlHost(host)}:${bound}${ADMIN_PATH}`
 }
 
 const portOf = ({ server }: { readonly server: Server }): number => {

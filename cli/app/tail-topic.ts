@@ -1,4 +1,4 @@
-import type { Bus, Ends, LogRecord } from '../../core/bus/contract.ts'
+import type { Bus, LogRecord, PartitionBounds } from '../../core/bus/contract.ts'
 
 /** Records that wait for the printer before the log is asked for more. */
 const MAX_BUFFERED_RECORDS = 2_000
@@ -56,7 +56,7 @@ export async function* tailTopic(
 const lastRecords = async (
   bus: Bus,
   topic: string,
-  { partition, low, end }: Ends,
+  { partition, low, end }: PartitionBounds,
   back: number,
 ): Promise<readonly LogRecord[]> => {
   for (let span = 2 * back; ; span *= 8) {

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Warehouse } from '../../core/clickhouse/client.ts'
-import { secretTexts } from '../../core/config/config.ts'
+import { secretTexts } from '../../core/config/load.ts'
 import type { Config } from '../../core/config/settings.ts'
 import { Outage } from '../../core/errors.ts'
-import { makeActivity } from '../../core/ops/in-flight.ts'
+import { makeInFlightTracker } from '../../core/ops/in-flight.ts'
 import { makeLifecycle } from '../../core/ops/lifecycle.ts'
-import { rootLogger } from '../../core/ops/logger.ts'
+import { makeRootLogger } from '../../core/ops/logger.ts'
 import { type InfraOptions, type LogInfra, openInfraWarehouse, openLogInfra } from './infra.ts'
 
 /** The parts of an installation as a command finds them, for a look or a repair. */
@@ -30,7 +30,7 @@ export const withInfra = async <T>(
       final: true,
     })
   }
-  const log = rootLogger('warn', secretTexts(config))
+  const log = makeRootLogger('warn', secretTexts(config))
   const lifecycle = makeLifecycle(log)
   const options: InfraOptions = {
     config,
@@ -38,7 +38,7 @@ export const withInfra = async <T>(
     logPath,
     chains: [],
     prepare: false,
-    activity: makeActivity(),
+    activity: makeInFlightTracker(),
     warehousePath: join(config.dataDir, 'warehouse'),
     onFatal: (error) => log.error({ err: error }, 'embedded log failed, shutting down'),
     opened: (name, stop) => lifecycle.add({ name, stop }),

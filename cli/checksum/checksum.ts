@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Bus } from '../../core/bus/contract.ts'
 import type { Warehouse } from '../../core/clickhouse/client.ts'
 import type { Codec } from '../../core/codec/contract.ts'
-import { OpsRefusal } from '../../core/ops/server.ts'
+import { InvalidOpsRequest } from '../../core/ops/server.ts'
 import { TOPICS, type Topic, type TopicRow, topicName } from '../../schemas/topics.ts'
 import { type ChainHistory, readChainHistory } from './chain-history.ts'
 import { OTHER_TOPICS, TABLE_RULES, TOPIC_RULES } from './comparison-rules.ts'
@@ -47,7 +47,7 @@ export interface ChecksumRequest {
 }
 
 /**
- * Digests of everything that a chain's blocks up to a final height led to. Throws `OpsRefusal` while a stage or sink has
+ * Digests of everything that a chain's blocks up to a final height led to. Throws `InvalidOpsRequest` while a stage or sink has
  * not come so far, for a height that is not final, and for a chain without blocks.
  */
 export const checksum = async (request: ChecksumRequest): Promise<ChainChecksum> => {
@@ -57,12 +57,13 @@ export const checksum = async (request: ChecksumRequest): Promise<ChainChecksum>
   const block = course.blocks.get(height)
   if (block === undefined || height > course.finalHeight) {
     const final = course.finalHeight < 0 ? 'none' : course.finalHeight
-    throw new OpsRefusal(
+    throw new InvalidOpsRequest(
       `${chain}: height ${height} is not final; the newest final one is ${final}`,
     )
   }
   const [behind] = await laggingGroups(bus, chain, lastSeqAtHeight(course, height))
-  if (behind !== undefined) throw new OpsRefusal(`${chain}: ${behind}, which belongs to ${height}`)
+  if (behind !== undefined)
+    throw new InvalidOpsRequest(`${chain}: ${behind}, which belongs to ${height}`)
   const atRest = (await laggingGroups(bus, chain, course.seq)).length === 0
   const place: ChecksumTarget = { chain, height, timeMs: block.timeMs }
   const found = await collectDigests(request, place)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import type { Bus, LogRecord } from '../../core/bus/contract.ts'
-import { candlesOf, seriesOf, type ToldCandle } from '../../core/candlesticks.ts'
+import { candleSeriesOf, type EventCandle, expandCandles } from '../../core/candlestick-events.ts'
 import type { Codec } from '../../core/codec/contract.ts'
 import { bucketEnd, isResolution } from '../../core/time.ts'
 import { TOPICS, type Topic, type TopicRow, topicName } from '../../schemas/topics.ts'
@@ -155,7 +155,7 @@ const keyText = (event: Fields, key: readonly string[]): string =>
 /** What only events of a candle's own resolution tell; of the finest, every change is such an event. */
 const ownResolutionFields = (
   event: CandlestickEvent,
-  { resolution }: ToldCandle,
+  { resolution }: EventCandle,
 ): readonly unknown[] =>
   resolution === '1s'
     ? [event.average_price, event.volume_in_usd, event.volume_in_native, event.sells]
@@ -166,11 +166,11 @@ const candlesDigest = async ({ bus, codec, place }: TopicDigestRequest): Promise
   for await (const { value } of readRecords(bus, topicName('candlesticks', place.chain))) {
     if (value === null) continue
     for (const event of codec.decode('candlestick.CandlestickEvents', value).events) {
-      for (const candle of candlesOf(event)) {
+      for (const candle of expandCandles(event)) {
         const { resolution, startMs } = candle
         const ends = isResolution(resolution) ? bucketEnd(startMs, resolution) : 0
         if (ends > place.timeMs) continue
-        for (const { dimension, address } of seriesOf(event)) {
+        for (const { dimension, address } of candleSeriesOf(event)) {
           const key = JSON.stringify([dimension, event.token_address, address, resolution, startMs])
           if (candle.trades > 0)
             newest.set(key, canonicalLine(key, candle, ownResolutionFields(event, candle)))
@@ -217,7 +217,7 @@ const newestDigest = async (
   return multisetDigest(last.values())
 }
 
-/** Digest of a topic. Throws `Malformed` for a record that does not decode. */
+/** Digest of a topic. Throws `InvalidInput` for a record that does not decode. */
 export const topicDigest = (work: TopicDigestRequest): Promise<Digest> => {
   const { facts } = work
   switch (facts.how) {

@@ -1,6 +1,6 @@
-import { loadConfig } from '../../core/config/config.ts'
+import { loadConfig } from '../../core/config/load.ts'
 import { Outage } from '../../core/errors.ts'
-import { CHAIN_WORDS } from '../../schemas/chains.ts'
+import { CHAIN_ID_BY_NAME } from '../../schemas/chains.ts'
 import { fetchOps, findOpsUrl } from '../app/ops-client.ts'
 import { withInfra } from '../app/with-infra.ts'
 import { type ChainChecksum, checksum, checksumLines } from '../checksum/checksum.ts'
@@ -48,7 +48,7 @@ export const checksumCommand = async (
 }
 
 const parseChain = (word: string): string => {
-  const chain = CHAIN_WORDS[word]
+  const chain = CHAIN_ID_BY_NAME[word]
   if (chain === undefined) throw new UsageError([`--chain: ${word} is not a chain of this build`])
   return chain
 }

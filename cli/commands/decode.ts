@@ -1,12 +1,18 @@
 import { readFile, stat } from 'node:fs/promises'
-import { ratioText, unitsText } from '../../core/amounts.ts'
-import { Malformed } from '../../core/errors.ts'
+import { formatRatio, formatUnits } from '../../core/amounts.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import type { Books } from '../../ingestors/decode/contract.ts'
 import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import { recordedFile } from '../../ingestors/recorded/files.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
-import { CHAIN_WORDS, chainRow } from '../../schemas/chains.ts'
-import type { Block, Decoded, Prediction, PredictionTrade, Spot } from '../../schemas/events.ts'
+import { CHAIN_ID_BY_NAME, chainRow } from '../../schemas/chains.ts'
+import type {
+  Block,
+  DecodedBlock,
+  EventPosition,
+  Prediction,
+  PredictionTrade,
+} from '../../schemas/events.ts'
 
 /** Largest file that is read. */
 const MAX_FILE_BYTES = 256 * 1024 * 1024
@@ -22,16 +28,16 @@ export interface DecodeRequest {
 /**
  * Explains recorded transactions and blocks, one JSON line per file, without a node: amounts are base units, `at` is the
  * log index, on Solana the path of the instruction, on Sui the place of the event. A file that cannot be read becomes `{file, error: {reason, message}}` and the others go on. Returns the exit code.
- * Throws `Malformed` for a chain that this build does not decode.
+ * Throws `InvalidInput` for a chain that this build does not decode.
  */
 export const decodeFiles = async ({
   chain: word,
   files,
   write,
 }: DecodeRequest): Promise<number> => {
-  const chain = chainRow(CHAIN_WORDS[word] ?? '')?.id
+  const chain = chainRow(CHAIN_ID_BY_NAME[word] ?? '')?.id
   if (chain === undefined) {
-    throw new Malformed('unknown-chain', `no decoders for a chain named ${word.slice(0, 40)}`)
+    throw new InvalidInput('unknown-chain', `no decoders for a chain named ${word.slice(0, 40)}`)
   }
   const books: Books = {
     proof: 'evidence',
@@ -51,14 +57,14 @@ export const decodeFiles = async ({
 
 const explainFile = async (chain: string, file: string, books: Books): Promise<object> => {
   const { size } = await stat(file)
-  if (size > MAX_FILE_BYTES) throw new Malformed('too-big', `the file has ${size} bytes`)
+  if (size > MAX_FILE_BYTES) throw new InvalidInput('too-big', `the file has ${size} bytes`)
   const { block } = await recordedFile(chain, file, await readFile(file))
   return { file, ...blockLine(block, decodeBlock(block, books)) }
 }
 
 const blockLine = (
   block: Block,
-  { swaps, transfers, births, migrations, predictions }: Decoded,
+  { swaps, transfers, births, migrations, predictions }: DecodedBlock,
 ): object => {
   const hashes = new Map<number, string>()
   for (const { index, hash } of block.transactions) hashes.set(index, hash)
@@ -114,8 +120,8 @@ const predictionLine = (trade: PredictionTrade): object => ({
   maker: trade.maker,
   taker: trade.taker,
   tokenId: trade.tokenId.toString(),
-  shares: unitsText(trade.sharesRaw, PREDICTION_DECIMALS),
-  price: ratioText(trade.collateralRaw, trade.sharesRaw, PREDICTION_DECIMALS),
+  shares: formatUnits(trade.sharesRaw, PREDICTION_DECIMALS),
+  price: formatRatio(trade.collateralRaw, trade.sharesRaw, PREDICTION_DECIMALS),
   collateralToken: trade.collateral,
   collateral: trade.collateralRaw.toString(),
   fee: trade.feeRaw.toString(),
@@ -147,7 +153,7 @@ const predictionEventLine = (event: PredictionEvent): object => {
 }
 
 /** Log or event index, or on Solana the path of the instruction: `2`, `2.4`. */
-const positionOf = ({ logIndex, path }: Spot): number | string =>
+const positionOf = ({ logIndex, path }: EventPosition): number | string =>
   path === undefined
     ? logIndex
     : path.inner === null
@@ -155,7 +161,7 @@ const positionOf = ({ logIndex, path }: Spot): number | string =>
       : `${path.outer}.${path.inner}`
 
 const errorBody = (error: unknown): { readonly reason: string; readonly message: string } => {
-  if (error instanceof Malformed) return { reason: error.reason, message: error.message }
+  if (error instanceof InvalidInput) return { reason: error.reason, message: error.message }
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') {
     return { reason: error.code, message: error.message }
   }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { liveOwner } from '../../core/bus/embedded/process-lock.ts'
-import { loadConfig } from '../../core/config/config.ts'
+import { loadConfig } from '../../core/config/load.ts'
 import { deadLetterPrices } from '../app/dead-letter-prices.ts'
 import { type DeadLetterEntry, listDeadLetters, replayDeadLetters } from '../app/dead-letters.ts'
 import { fetchDeadLetters } from '../app/log-over-ops.ts'

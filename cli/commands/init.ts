@@ -1,14 +1,14 @@
-import { writeAcls } from '../../core/bus/kafka/acl.ts'
-import { kafkaOptions } from '../../core/bus/kafka/config.ts'
-import { applyRetention, migrate } from '../../core/clickhouse/migrate.ts'
-import { loadConfig, secretTexts } from '../../core/config/config.ts'
+import { createAcls } from '../../core/bus/kafka/acl.ts'
+import { kafkaBusOptions } from '../../core/bus/kafka/config.ts'
+import { applyTableRetention, migrate } from '../../core/clickhouse/migrate.ts'
 import { ConfigError } from '../../core/config/errors.ts'
+import { loadConfig, secretTexts } from '../../core/config/load.ts'
 import { Secret } from '../../core/config/secret.ts'
 import type { Config } from '../../core/config/settings.ts'
 import { Fault } from '../../core/errors.ts'
-import { makeActivity } from '../../core/ops/in-flight.ts'
+import { makeInFlightTracker } from '../../core/ops/in-flight.ts'
 import { makeLifecycle } from '../../core/ops/lifecycle.ts'
-import { type Logger, rootLogger } from '../../core/ops/logger.ts'
+import { type Logger, makeRootLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { documentTopics } from '../../ingestors/metadata/worker.ts'
 import { ingestTopics } from '../../ingestors/start.ts'
@@ -49,9 +49,9 @@ export const init = async (
   const rules = acl === undefined ? [] : aclRows(chains, aclPrefix)
   for (const rule of rules) write(aclLine(rule))
   if (acl === 'print') return 0
-  const log = rootLogger(config.logLevel, secretTexts(config)).child({ role: 'init' })
+  const log = makeRootLogger(config.logLevel, secretTexts(config)).child({ role: 'init' })
   if (rules.length > 0) {
-    await writeAcls({ ...kafkaOptions(config), clientId: 'sluice', log }, rules)
+    await createAcls({ ...kafkaBusOptions(config), clientId: 'sluice', log }, rules)
     write(`access    ${rules.length} rules written`)
   }
   const folder = openDataFolder(config.dataDir)
@@ -62,7 +62,7 @@ export const init = async (
       chains,
       log,
       prepare: true,
-      activity: makeActivity(),
+      activity: makeInFlightTracker(),
       logPath: folder.logPath,
       warehousePath: folder.warehousePath,
       onFatal: (error) => log.error({ err: error }, 'embedded log failed, shutting down'),
@@ -78,7 +78,7 @@ export const init = async (
     ])
     write(`topics    ${(await parts.bus.topics('')).length}, with their schemas`)
     await migrate(parts.warehouse, chains)
-    await applyRetention(parts.warehouse, chains, retention)
+    await applyTableRetention(parts.warehouse, chains, retention)
     write(`tables    ${chains.join(', ')}, retention ${retention}`)
     const pepper = config.keyPepper.isEmpty ? new Secret(folder.pepper) : config.keyPepper
     await createFirstAccount({ ...parts, config: { ...config, keyPepper: pepper }, log, write })

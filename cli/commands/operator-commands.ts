@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { print, printScreen } from '../../core/ops/terminal.ts'
+import { printLine, printScreen } from '../../core/ops/terminal.ts'
 import type { ChecksumOptions } from './checksum.ts'
 import { type CommandDefinition, interruptSignal, parseCount } from './command.ts'
 import type { DlqOptions } from './dlq.ts'
@@ -20,7 +20,7 @@ const ROLE_COMMANDS: readonly (readonly [
   ['all', 'the three roles in one process'],
 ]
 
-const commandContext = () => ({ environment: process.env, write: print, show: printScreen })
+const commandContext = () => ({ environment: process.env, write: printLine, show: printScreen })
 
 const withDlqOptions = (command: Command): Command =>
   command
@@ -43,7 +43,7 @@ export const OPERATOR_COMMANDS: readonly CommandDefinition[] = [
         .option('--acl-prefix <text>', 'principals are User:<text><role>', 'sluice-')
         .action(async (words: InitOptions) => {
           const { init } = await import('./init.ts')
-          done(await init(process.env, print, words))
+          done(await init(process.env, printLine, words))
         }),
   },
   {
@@ -53,7 +53,7 @@ export const OPERATOR_COMMANDS: readonly CommandDefinition[] = [
         .description('print random secrets for docker-compose.yml, as lines of an .env file')
         .action(async () => {
           const { secretLines } = await import('./secrets.ts')
-          for (const line of secretLines()) print(line)
+          for (const line of secretLines()) printLine(line)
           done(0)
         }),
   },

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
-import { loadConfig, secretTexts } from '../../core/config/config.ts'
+import { loadConfig, secretTexts } from '../../core/config/load.ts'
 import type { Config } from '../../core/config/settings.ts'
-import { Malformed } from '../../core/errors.ts'
-import { rootLogger } from '../../core/ops/logger.ts'
+import { InvalidInput } from '../../core/errors.ts'
+import { makeRootLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { factTable } from '../../ingestors/decode/metadata-table.ts'
 import { recordedSource } from '../../ingestors/recorded/replay.ts'
-import { CHAIN_WORDS, chainRow } from '../../schemas/chains.ts'
+import { CHAIN_ID_BY_NAME, chainRow } from '../../schemas/chains.ts'
 import { openDataFolder } from '../app/data-folder.ts'
 import { runStandalone } from '../standalone/run-standalone.ts'
 import { UsageError } from './usage-error.ts'
@@ -44,12 +44,12 @@ export const replay = async (
   words: ReplayOptions,
   environment: Environment,
 ): Promise<number> => {
-  const chain = chainRow(CHAIN_WORDS[words.chain] ?? '')
+  const chain = chainRow(CHAIN_ID_BY_NAME[words.chain] ?? '')
   if (chain === undefined) {
     throw new UsageError([`--chain: ${words.chain} is not a chain of this build`])
   }
   const config = replayConfig(words, environment)
-  const log = rootLogger(
+  const log = makeRootLogger(
     environment.LOG_LEVEL === undefined ? 'warn' : config.logLevel,
     secretTexts(config),
   )
@@ -88,7 +88,7 @@ const readMetadataFile = (file: string) => {
   try {
     return factTable(JSON.parse(readFileSync(file, 'utf8')))
   } catch (error) {
-    if (error instanceof Malformed) throw error
-    throw new Malformed('facts-file', `${file} cannot be read as JSON`, { cause: error })
+    if (error instanceof InvalidInput) throw error
+    throw new InvalidInput('facts-file', `${file} cannot be read as JSON`, { cause: error })
   }
 }

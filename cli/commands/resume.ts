@@ -1,8 +1,8 @@
 import { type Bus, laneWriterId } from '../../core/bus/contract.ts'
-import { loadConfig } from '../../core/config/config.ts'
+import { loadConfig } from '../../core/config/load.ts'
 import { Outage } from '../../core/errors.ts'
 import { retry } from '../../core/retry.ts'
-import { CHAIN_WORDS } from '../../schemas/chains.ts'
+import { CHAIN_ID_BY_NAME } from '../../schemas/chains.ts'
 import type { BlockOperation } from '../app/block-operations.ts'
 import { type LostLane, lostLanes, type ResumeFrom } from '../app/lost-lanes.ts'
 import { withInfra } from '../app/with-infra.ts'
@@ -54,7 +54,7 @@ const parseResumeFrom = (word: string | undefined): ResumeFrom | undefined => {
 }
 
 const parseChain = (word: string): string => {
-  const chain = CHAIN_WORDS[word]
+  const chain = CHAIN_ID_BY_NAME[word]
   if (chain === undefined) throw new UsageError([`--chain: ${word} is not a chain of this build`])
   return chain
 }

@@ -1,13 +1,13 @@
-import { loadConfig, secretTexts } from '../../core/config/config.ts'
 import { ConfigError, type ConfigProblem } from '../../core/config/errors.ts'
+import { loadConfig, secretTexts } from '../../core/config/load.ts'
 import { Secret } from '../../core/config/secret.ts'
 import type { Config } from '../../core/config/settings.ts'
-import { type Activity, makeActivity } from '../../core/ops/in-flight.ts'
+import { type InFlightTracker, makeInFlightTracker } from '../../core/ops/in-flight.ts'
 import { makeLifecycle } from '../../core/ops/lifecycle.ts'
-import { rootLogger } from '../../core/ops/logger.ts'
+import { makeRootLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import { scrubber } from '../../core/ops/redact.ts'
-import { CHAIN_WORDS, type ChainRow, chainRow } from '../../schemas/chains.ts'
+import { makeRedactor } from '../../core/ops/redact.ts'
+import { CHAIN_ID_BY_NAME, type ChainRow, chainRow } from '../../schemas/chains.ts'
 import { openDataFolder } from '../app/data-folder.ts'
 import { type InfraOptions, openInfraWarehouse, openLogInfra } from '../app/infra.ts'
 import { lazyNodeSource, nodeUrls } from '../app/node-source.ts'
@@ -94,20 +94,20 @@ export const roleConfig = (name: RoleName, environment: Environment): Config => 
 /** Words in CHAINS that name none. */
 export const unknownChainProblems = ({ chains }: Config): readonly ConfigProblem[] =>
   chains
-    .filter((word) => chainRow(CHAIN_WORDS[word] ?? '') === undefined)
+    .filter((word) => chainRow(CHAIN_ID_BY_NAME[word] ?? '') === undefined)
     .map((word) => ({ variable: 'CHAINS', message: `${word} is not a chain of this build` }))
 
 /** The configured chains. */
 export const configuredChains = ({ chains }: Config): readonly ChainRow[] =>
-  chains.flatMap((word) => chainRow(CHAIN_WORDS[word] ?? '') ?? [])
+  chains.flatMap((word) => chainRow(CHAIN_ID_BY_NAME[word] ?? '') ?? [])
 
 /** Runs one role until a signal or a fatal error; resolves with the exit status after an orderly stop. */
 export const runRole = (name: RoleName, environment: Environment): Promise<number> => {
   const config = roleConfig(name, environment)
-  const log = rootLogger(config.logLevel, secretTexts(config)).child({ role: name })
-  return runProcess({ log, scrub: scrubber(secretTexts(config)) }, async (course) => {
+  const log = makeRootLogger(config.logLevel, secretTexts(config)).child({ role: name })
+  return runProcess({ log, scrub: makeRedactor(secretTexts(config)) }, async (course) => {
     const lifecycle = makeLifecycle(log)
-    const activity = makeActivity(config.activityFile)
+    const activity = makeInFlightTracker(config.activityFile)
     lifecycle.add({ name: 'activity', stop: async () => activity.close() })
     const deps: ServiceDeps = {
       config: withPepper(config),
@@ -141,7 +141,7 @@ const withPepper = (config: Config): Config =>
 const startServices = async (
   pieces: readonly ServiceName[],
   deps: ServiceDeps,
-  activity: Activity,
+  activity: InFlightTracker,
 ): Promise<void> => {
   const { config, chains, log, lifecycle, onFatal } = deps
   const folder = openDataFolder(config.dataDir)

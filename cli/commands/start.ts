@@ -1,8 +1,8 @@
-import { type ConfigOverrides, loadConfig, secretTexts } from '../../core/config/config.ts'
-import { rootLogger } from '../../core/ops/logger.ts'
+import { type ConfigOverrides, loadConfig, secretTexts } from '../../core/config/load.ts'
+import { makeRootLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import { durationMs } from '../../core/time.ts'
-import { CHAIN_WORDS, type ChainRow, chainRow } from '../../schemas/chains.ts'
+import { parseDuration } from '../../core/time.ts'
+import { CHAIN_ID_BY_NAME, type ChainRow, chainRow } from '../../schemas/chains.ts'
 import { openDataFolder } from '../app/data-folder.ts'
 import { nodeSource } from '../app/node-source.ts'
 import { type DataSource, runStandalone } from '../standalone/run-standalone.ts'
@@ -70,7 +70,7 @@ export const parsePlan = (
   }
   const duration = (name: string, text: string | undefined) => {
     if (text === undefined) return undefined
-    const value = durationMs(text)
+    const value = parseDuration(text)
     if (value === undefined) problems.push(`--${name}: ${text} is not a duration such as 10m`)
     return value
   }
@@ -107,7 +107,7 @@ const selectChains = (
   const [option, text] = chain === undefined ? ['simulate', simulate] : ['chain', chain]
   const words = chain === undefined ? text.split(',').map((word) => word.trim()) : [text]
   const rows = words.flatMap((word) => {
-    const row = chainRow(CHAIN_WORDS[word] ?? '')
+    const row = chainRow(CHAIN_ID_BY_NAME[word] ?? '')
     if (row !== undefined && (chain !== undefined || canSimulate(row.id))) return [row]
     problems.push(
       option === 'chain'
@@ -126,7 +126,7 @@ export const start = async (
 ): Promise<number> => {
   const plan = parsePlan(words, environment)
   const { config, rpc } = plan
-  const log = rootLogger(
+  const log = makeRootLogger(
     environment.LOG_LEVEL === undefined ? 'warn' : config.logLevel,
     secretTexts(config),
   )

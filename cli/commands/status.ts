@@ -1,4 +1,4 @@
-import { loadConfig } from '../../core/config/config.ts'
+import { loadConfig } from '../../core/config/load.ts'
 import type { Config } from '../../core/config/settings.ts'
 import { Outage } from '../../core/errors.ts'
 import { pause } from '../../core/retry.ts'

@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 import type { LogRecord } from '../../core/bus/contract.ts'
+import { openOfflineLogReader } from '../../core/bus/embedded/offline-reader.ts'
 import { liveOwner } from '../../core/bus/embedded/process-lock.ts'
-import { openEmbeddedReader } from '../../core/bus/embedded/reader.ts'
 import type { Codec } from '../../core/codec/contract.ts'
-import { localCodec, SCHEMAS_FILE, storedSchemas } from '../../core/codec/local.ts'
-import { loadConfig } from '../../core/config/config.ts'
-import { Malformed, Outage } from '../../core/errors.ts'
-import { type RetryPlan, retry } from '../../core/retry.ts'
+import { localCodec, openStoredSchemas, SCHEMAS_FILE } from '../../core/codec/local-codec.ts'
+import { loadConfig } from '../../core/config/load.ts'
+import { InvalidInput, Outage } from '../../core/errors.ts'
+import { type RetryOptions, retry } from '../../core/retry.ts'
 import { topicRow } from '../../schemas/topics.ts'
 import { tailOverOps, unknownTopicError } from '../app/log-over-ops.ts'
 import { tailTopic } from '../app/tail-topic.ts'
@@ -27,7 +27,7 @@ export interface TailRequest {
 }
 
 /** How long a schema of another writer may take. */
-const SCHEMA_RETRY: RetryPlan = {
+const SCHEMA_RETRY: RetryOptions = {
   firstMs: 50,
   maxMs: 500,
   tries: 20,
@@ -57,7 +57,7 @@ const decodedValue = async (codec: Codec, { topic, value }: LogRecord): Promise<
   try {
     return { value: await retry(async () => codec.decode(message, value), SCHEMA_RETRY) }
   } catch (error) {
-    if (!(error instanceof Malformed)) throw error
+    if (!(error instanceof InvalidInput)) throw error
     return { error: error.message, base64: Buffer.from(value).toString('base64') }
   }
 }
@@ -76,11 +76,11 @@ export const tail = async (request: TailRequest): Promise<number> => {
     })
   }
   const logPath = join(dataDir, 'log')
-  const codec = localCodec(storedSchemas(join(logPath, SCHEMAS_FILE)))
+  const codec = localCodec(openStoredSchemas(join(logPath, SCHEMAS_FILE)))
   if (liveOwner(logPath) !== undefined) {
     return printRecords(request, codec, tailOverOps(config, topic, back, signal))
   }
-  const reader = openEmbeddedReader(logPath)
+  const reader = openOfflineLogReader(logPath)
   try {
     requireTopic(topic, reader.topics())
     return await printRecords(request, codec, reader.last(topic, back))

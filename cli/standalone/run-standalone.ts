@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { secretTexts } from '../../core/config/config.ts'
+import { secretTexts } from '../../core/config/load.ts'
 import { Secret } from '../../core/config/secret.ts'
 import type { ChainExtra, Config } from '../../core/config/settings.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
-import { scrubber } from '../../core/ops/redact.ts'
-import { print } from '../../core/ops/terminal.ts'
+import { makeRedactor } from '../../core/ops/redact.ts'
+import { printLine } from '../../core/ops/terminal.ts'
 import { pause } from '../../core/retry.ts'
 import { type App, createApp } from '../app/app.ts'
 import type { DataFolder } from '../app/data-folder.ts'
@@ -56,7 +56,7 @@ const LATE_EXAMPLE_POLL_MS = 2_000
 
 /** Runs the product until a signal, a fatal error or its own end; resolves with the exit status after an orderly stop. */
 export const runStandalone = (options: StandaloneOptions): Promise<number> =>
-  runProcess({ log: options.log, scrub: scrubber(secretTexts(options.config)) }, (course) =>
+  runProcess({ log: options.log, scrub: makeRedactor(secretTexts(options.config)) }, (course) =>
     withDataSource(options, course),
   )
 
@@ -100,7 +100,7 @@ const runApp = async (
     opsPath: folder.opsPath,
   })
   const capacity = app.bus.capacity()
-  if (capacity) print(`embedded log: ${capacityText(capacity)}`)
+  if (capacity) printLine(`embedded log: ${capacityText(capacity)}`)
   const [first] = origin.chains
   const progress = origin.progress && first ? showProgressBar(app, first.chain.source) : undefined
   if (options.endWhenProcessed) {

@@ -1,7 +1,10 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { UnfinishedLog } from '../../core/bus/embedded/log.ts'
-import { type EmbeddedReader, openEmbeddedReader } from '../../core/bus/embedded/reader.ts'
+import { IncompleteLog } from '../../core/bus/embedded/log.ts'
+import {
+  type OfflineLogReader,
+  openOfflineLogReader,
+} from '../../core/bus/embedded/offline-reader.ts'
 import { topicName } from '../../schemas/topics.ts'
 
 /** What a made-up chain is shown of at once; the rest of a long past appears as fast as it can be made. */
@@ -41,7 +44,7 @@ export const simulationClock = (options: SimulationClockOptions): (() => number)
 /** Height of the newest block operation in a log folder; null when there is none. */
 export const ingestedHeight = async (logPath: string, chain: string): Promise<number | null> => {
   if (!existsSync(join(logPath, 'data.mdb'))) return null
-  const reader = openIfFinished(() => openEmbeddedReader(logPath))
+  const reader = openIfFinished(() => openOfflineLogReader(logPath))
   if (reader === null) return null
   const topic = topicName('blocks', chain)
   try {
@@ -55,11 +58,11 @@ export const ingestedHeight = async (logPath: string, chain: string): Promise<nu
 }
 
 /** null: the log was never finished. */
-const openIfFinished = (open: () => EmbeddedReader): EmbeddedReader | null => {
+const openIfFinished = (open: () => OfflineLogReader): OfflineLogReader | null => {
   try {
     return open()
   } catch (error) {
-    if (error instanceof UnfinishedLog) return null
+    if (error instanceof IncompleteLog) return null
     throw error
   }
 }

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { rootLogger } from '../../core/ops/logger.ts'
+import { makeRootLogger } from '../../core/ops/logger.ts'
 import { type Simulator, startSimulator } from '../../simulator/start.ts'
 import { type SimulationClockOptions, simulationClock } from './simulation-clock.ts'
 
@@ -32,7 +32,7 @@ export const serveChains = async (): Promise<void> => {
   const port = parentPort
   if (port === null) throw new Error('made-up chains are served from a thread')
   const { chains, logLevel } = workerData as SimulatorThreadData
-  const log = rootLogger(logLevel)
+  const log = makeRootLogger(logLevel)
   const open: Simulator[] = []
   const stopAll = async (): Promise<void> => {
     await Promise.all(open.map((simulator) => simulator.stop()))

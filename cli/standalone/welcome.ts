@@ -1,5 +1,5 @@
 import type { Warehouse } from '../../core/clickhouse/client.ts'
-import { print } from '../../core/ops/terminal.ts'
+import { printLine } from '../../core/ops/terminal.ts'
 import type { ChainRow } from '../../schemas/chains.ts'
 import type { DemoFile } from '../app/data-folder.ts'
 
@@ -59,7 +59,7 @@ export interface Welcome extends DemoFile {
 
 /** Prints where the product serves, the demo key and commands to paste. */
 export const printWelcome = (welcome: Welcome): void => {
-  print(welcomeText(welcome))
+  printLine(welcomeText(welcome))
 }
 
 /** The welcome as text; commands are whole lines, ready to paste. */

@@ -6,16 +6,16 @@
  */
 
 /** Record headers: UTF-8 text. */
-export type Headers = Readonly<Record<string, string>>
+export type RecordHeaders = Readonly<Record<string, string>>
 
 /** A record to be written. `value: null` is a tombstone. */
-export interface OutRecord {
+export interface ProducerRecord {
   readonly topic: string
   /** Absent: `partitionOf(key)`. */
   readonly partition?: number
   readonly key: string
   readonly value: Uint8Array | null
-  readonly headers?: Headers
+  readonly headers?: RecordHeaders
 }
 
 /** A committed record. */
@@ -25,7 +25,7 @@ export interface LogRecord {
   readonly offset: number
   readonly key: string
   readonly value: Uint8Array | null
-  readonly headers: Headers
+  readonly headers: RecordHeaders
   /** When the log took it, epoch milliseconds. */
   readonly timestampMs: number
 }
@@ -34,7 +34,7 @@ export interface LogRecord {
  * Where the records of one commit lie, one entry per topic-partition: offset of the first, and how many there are. Those
  * of a large commit may have another writer's between them.
  */
-export interface Span {
+export interface OffsetRange {
   readonly topic: string
   readonly partition: number
   readonly baseOffset: number
@@ -59,9 +59,9 @@ export interface StateChange {
 
 /** What goes in one atomic commit. */
 export interface Commit {
-  readonly records?: readonly OutRecord[]
+  readonly records?: readonly ProducerRecord[]
   /** Records that tell where the others lie (`{c}.blocks` spans); written last in the same commit. */
-  readonly seal?: (spans: readonly Span[]) => readonly OutRecord[]
+  readonly seal?: (spans: readonly OffsetRange[]) => readonly ProducerRecord[]
   readonly state?: readonly StateChange[]
   readonly offsets?: { readonly group: string; readonly next: readonly GroupOffset[] }
 }
@@ -70,7 +70,7 @@ export interface Commit {
 export interface Writer {
   readonly id: string
   /** Throws `Outage` when the outcome is not known or the writer was fenced; the writer is dead then. */
-  commit(commit: Commit): Promise<readonly Span[]>
+  commit(commit: Commit): Promise<readonly OffsetRange[]>
   close(): Promise<void>
 }
 
@@ -90,7 +90,7 @@ export interface TopicSpec {
 }
 
 /** First readable and next offset of one partition, committed records only. */
-export interface Ends {
+export interface PartitionBounds {
   readonly partition: number
   readonly low: number
   readonly end: number
@@ -142,12 +142,12 @@ export interface Subscription {
 }
 
 /** Something that runs until it is stopped. */
-export interface Running {
+export interface RunningTask {
   stop(): Promise<void>
 }
 
 /** Reads every partition without a group: sockets, control tables, `sluice tail`. */
-export interface Tail {
+export interface TailSubscription {
   readonly topics: readonly string[]
   readonly from: 'earliest' | 'latest'
   readonly onRecords: (records: readonly LogRecord[]) => void | Promise<void>
@@ -159,7 +159,7 @@ export interface Tail {
  * How long records are kept: `off` keeps everything, `contract` the documented hours, `bounded` those as well, and on
  * the embedded log at least `LOG_RETENTION_HOURS` and what a group has not read.
  */
-export type Retention = 'off' | 'contract' | 'bounded'
+export type RetentionPolicy = 'off' | 'contract' | 'bounded'
 
 /** How much of its limit a log takes; bytes. */
 export interface LogCapacity {
@@ -167,7 +167,7 @@ export interface LogCapacity {
   readonly limitBytes: number
   /** Size of the file, which does not shrink: pages of deleted records are used again. */
   readonly fileBytes: number
-  readonly retention: Retention
+  readonly retention: RetentionPolicy
 }
 
 /** A lane that rests because the log no longer holds its place: retention went past it, or the topic was made anew. */
@@ -188,14 +188,14 @@ export interface Bus {
   /** Names of the topics that exist and begin so, sorted. */
   topics(prefix: string): Promise<readonly string[]>
   partitions(topic: string): Promise<number>
-  ends(topic: string): Promise<readonly Ends[]>
+  ends(topic: string): Promise<readonly PartitionBounds[]>
   /** Takes the id; whoever held it is fenced. */
   writer(id: string): Promise<Writer>
   /** Committed records of one partition from `from` up to, not including, `to` (default: the end now). */
   read(topic: string, partition: number, from: number, to?: number): AsyncIterable<LogRecord>
   offsets(group: string, topics: readonly string[]): Promise<readonly GroupOffset[]>
-  subscribe(subscription: Subscription): Promise<Running>
-  tail(tail: Tail): Promise<Running>
+  subscribe(subscription: Subscription): Promise<RunningTask>
+  tail(tail: TailSubscription): Promise<RunningTask>
   /**
    * Drops what retention allows to drop and compacts, where no broker does it; removes local copies of lanes that went
    * elsewhere long ago.

@@ -14,7 +14,7 @@ export interface LaneMember {
   readonly kept: readonly number[]
 }
 
-interface Seat {
+interface MemberSlot {
   readonly id: string
   readonly name: string
   readonly owned: ReadonlySet<number>
@@ -31,27 +31,27 @@ export const assignLanes = (
   members: readonly LaneMember[],
   lanes: number,
 ): ReadonlyMap<string, readonly number[]> => {
-  const seats = seatsOf(members)
+  const seats = memberSlots(members)
   const most = Math.ceil(lanes / Math.max(1, seats.length))
   const free: number[] = []
   for (let lane = 0; lane < lanes; lane += 1) {
-    const owner = best(seats, lane, (seat) => seat.owned.has(lane))
+    const owner = highestRanked(seats, lane, (seat) => seat.owned.has(lane))
     if (owner === undefined) free.push(lane)
     else owner.lanes.add(lane)
   }
   for (const lane of free) {
     const least = Math.min(...seats.map((seat) => seat.lanes.size))
-    const last = best(seats, lane, (seat) => seat.kept.has(lane) && seat.lanes.size < most)
-    const owner = last ?? best(seats, lane, (seat) => seat.lanes.size === least)
+    const last = highestRanked(seats, lane, (seat) => seat.kept.has(lane) && seat.lanes.size < most)
+    const owner = last ?? highestRanked(seats, lane, (seat) => seat.lanes.size === least)
     owner?.lanes.add(lane)
   }
-  while (moveOne(seats));
+  while (moveOneLane(seats));
   const given = new Map(seats.map(({ id, lanes }) => [id, [...lanes].toSorted((a, b) => a - b)]))
   return new Map(members.map(({ id }) => [id, given.get(id) ?? []]))
 }
 
 /** One seat per name, for its newest member, with what the older ones ran; in the order of names. */
-const seatsOf = (members: readonly LaneMember[]): readonly Seat[] => {
+const memberSlots = (members: readonly LaneMember[]): readonly MemberSlot[] => {
   const byName = new Map<string, LaneMember[]>()
   for (const member of members) {
     byName.set(member.name, [...(byName.get(member.name) ?? []), member])
@@ -74,25 +74,25 @@ const seatsOf = (members: readonly LaneMember[]): readonly Seat[] => {
 }
 
 /** Rank of a member for a lane (rendezvous hashing): every member would like other lanes first. */
-const rank = (name: string, lane: number): number =>
+const rendezvousRank = (name: string, lane: number): number =>
   createHash('sha1').update(`${lane}/${name}`).digest().readUInt32BE(0)
 
-const best = (
-  seats: readonly Seat[],
+const highestRanked = (
+  seats: readonly MemberSlot[],
   lane: number,
-  may: (seat: Seat) => boolean,
-): Seat | undefined => {
-  let found: { readonly seat: Seat; readonly rank: number } | undefined
+  may: (seat: MemberSlot) => boolean,
+): MemberSlot | undefined => {
+  let found: { readonly seat: MemberSlot; readonly rank: number } | undefined
   for (const seat of seats) {
     if (!may(seat)) continue
-    const own = rank(seat.name, lane)
+    const own = rendezvousRank(seat.name, lane)
     if (found === undefined || own > found.rank) found = { seat, rank: own }
   }
   return found?.seat
 }
 
 /** Moves a lane from who has most to who has least, one of the taker's own where there is one. False: all is even. */
-const moveOne = (seats: readonly Seat[]): boolean => {
+const moveOneLane = (seats: readonly MemberSlot[]): boolean => {
   const sizes = seats.map(({ lanes }) => lanes.size)
   const [most, least] = [Math.max(...sizes), Math.min(...sizes)]
   if (seats.length === 0 || most - least < 2) return false
@@ -104,7 +104,8 @@ const moveOne = (seats: readonly Seat[]): boolean => {
   const placeOf = (lane: number): number => taker.kept.get(lane) ?? taker.kept.size
   const [first] = offers.toSorted(
     (a, b) =>
-      placeOf(a.lane) - placeOf(b.lane) || rank(taker.name, b.lane) - rank(taker.name, a.lane),
+      placeOf(a.lane) - placeOf(b.lane) ||
+      rendezvousRank(taker.name, b.lane) - rendezvousRank(taker.name, a.lane),
   )
   if (first === undefined) return false
   first.giver.lanes.delete(first.lane)

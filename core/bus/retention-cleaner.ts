@@ -1,6 +1,6 @@
 import type { Logger } from '../ops/logger.ts'
 import { pause } from '../retry.ts'
-import type { Bus, Running } from './contract.ts'
+import type { Bus, RunningTask } from './contract.ts'
 
 const RETENTION_INTERVAL_MS = 300_000
 
@@ -13,7 +13,7 @@ export const startRetentionCleaner = (
   bus: Bus,
   log: Logger,
   everyMs = RETENTION_INTERVAL_MS,
-): Running => {
+): RunningTask => {
   const stopping = new AbortController()
   const { signal } = stopping
   const run = async (): Promise<void> => {

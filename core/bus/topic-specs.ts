@@ -1,44 +1,44 @@
 import { chainRow } from '../../schemas/chains.ts'
 import { type Feed, feedTopics } from '../../schemas/feeds.ts'
 import { TOPICS, type Topic, type TopicRow, topicName } from '../../schemas/topics.ts'
-import type { Retention, TopicSpec } from './contract.ts'
+import type { RetentionPolicy, TopicSpec } from './contract.ts'
 
 const HOUR_MS = 3_600_000
 /** Partitions of topics that carry little. */
 const LIGHT_PARTITIONS = 3
-const DEAD_LETTER_DAYS = 14
+const DEAD_LETTER_RETENTION_DAYS = 14
 
 /** What decides how topics are created. */
-export interface TopicPlan {
+export interface TopicOptions {
   /** Internal chain ids, `eth`. */
   readonly chains: readonly string[]
   /** Partitions of token-keyed topics. */
   readonly partitions: number
-  readonly retention: Retention
+  readonly retention: RetentionPolicy
   /** Default: none. */
   readonly feeds?: readonly Feed[]
   /** Chains whose blocks in the making are followed. Default: none. */
   readonly pending?: readonly string[]
 }
 
-const partitionsOf = (row: TopicRow, plan: TopicPlan): number => {
+const partitionCountOf = (row: TopicRow, plan: TopicOptions): number => {
   if (row.partitions === 'one') return 1
   return row.partitions === 'token' ? plan.partitions : Math.min(LIGHT_PARTITIONS, plan.partitions)
 }
 
-const specOf = (topic: string, row: TopicRow, plan: TopicPlan): TopicSpec => ({
+const toTopicSpec = (topic: string, row: TopicRow, plan: TopicOptions): TopicSpec => ({
   topic,
-  partitions: partitionsOf(row, plan),
+  partitions: partitionCountOf(row, plan),
   cleanup: row.cleanup,
   retentionMs:
     plan.retention === 'off' || row.retentionHours === null ? null : row.retentionHours * HOUR_MS,
 })
 
-const exists = (
+const isTopicEnabled = (
   topic: Topic,
   row: TopicRow,
   chain: string,
-  { feeds = [], pending = [] }: TopicPlan,
+  { feeds = [], pending = [] }: TopicOptions,
 ): boolean => {
   if (topic === 'tradesPending') return pending.includes(chain)
   const facts = chainRow(chain)
@@ -46,17 +46,17 @@ const exists = (
 }
 
 /** Every topic of `schemas/topics.ts`: global ones once, the others per chain, those of feeds where they are on. */
-export const topicSpecs = (plan: TopicPlan): readonly TopicSpec[] =>
+export const topicSpecs = (plan: TopicOptions): readonly TopicSpec[] =>
   (Object.entries(TOPICS) as [Topic, TopicRow][]).flatMap(([topic, row]) =>
     row.scope === 'global'
-      ? [specOf(row.suffix, row, plan)]
+      ? [toTopicSpec(row.suffix, row, plan)]
       : plan.chains
-          .filter((chain) => exists(topic, row, chain, plan))
-          .map((chain) => specOf(topicName(topic, chain), row, plan)),
+          .filter((chain) => isTopicEnabled(topic, row, chain, plan))
+          .map((chain) => toTopicSpec(topicName(topic, chain), row, plan)),
   )
 
 /** The changelog of a state store: compacted, with as many partitions as the inputs of its stage. */
-export const stateSpec = (store: string, partitions: number): TopicSpec => ({
+export const changelogSpec = (store: string, partitions: number): TopicSpec => ({
   topic: store,
   partitions,
   cleanup: 'compact',
@@ -65,9 +65,9 @@ export const stateSpec = (store: string, partitions: number): TopicSpec => ({
 })
 
 /** The dead-letter topic of a consumer group, by its full name. */
-export const deadLetterSpec = (topic: string, retention: TopicPlan['retention']): TopicSpec => ({
+export const deadLetterSpec = (topic: string, retention: TopicOptions['retention']): TopicSpec => ({
   topic,
   partitions: LIGHT_PARTITIONS,
   cleanup: 'delete',
-  retentionMs: retention === 'off' ? null : DEAD_LETTER_DAYS * 24 * HOUR_MS,
+  retentionMs: retention === 'off' ? null : DEAD_LETTER_RETENTION_DAYS * 24 * HOUR_MS,
 })

@@ -1,15 +1,15 @@
 import type { StatementBudget } from '../../schemas/plans.ts'
 import { Outage } from '../errors.ts'
-import { embeddedEngine } from './embedded.ts'
+import { openEmbeddedEngine } from './embedded-engine.ts'
 import {
   budgetSettings,
   type Engine,
   type EngineRead,
-  type ReadPlaces,
-  type ReadShare,
+  type ReadConcurrency,
+  type ReadWorkload,
 } from './engine.ts'
-import { isEngineAnswer, readError } from './errors.ts'
-import { type ServerTarget, serverEngine } from './server.ts'
+import { isEngineError, toReadError } from './read-errors.ts'
+import { openServerEngine, type ServerTarget } from './server-engine.ts'
 
 /** One SQL statement with its bound parameters. Values reach SQL only through `params`. */
 export interface Query {
@@ -18,14 +18,14 @@ export interface Query {
 }
 
 /** Rows and what they cost. */
-export interface Answer<Row> {
+export interface QueryResult<Row> {
   readonly rows: readonly Row[]
   readonly rowsRead: number
   readonly elapsedMs: number
 }
 
 /** Rows as the engine printed them, not parsed, and what they cost. */
-export interface TextAnswer {
+export interface TextQueryResult {
   /** The rows one after the other, each a JSON list with `, ` between its values; anything may stand between rows. */
   readonly text: string
   readonly rowCount: number
@@ -34,7 +34,7 @@ export interface TextAnswer {
 }
 
 /** Rows that are JSON already, one per line. */
-export interface JsonRows {
+export interface JsonLines {
   readonly text: string
   readonly count: number
 }
@@ -46,23 +46,23 @@ export interface ReadOptions {
   /** Default: the generous one of the product's own reads. */
   readonly budget?: StatementBudget
   /** Default: `internal`. */
-  readonly share?: ReadShare
+  readonly share?: ReadWorkload
 }
 
 /** The store behind every read. Numbers wider than a double arrive as strings (UInt64, Int64, UInt256, Decimal). */
 export interface Warehouse {
   /** Reads of each share that run at the same time; what is beyond waits. */
-  readonly places: ReadPlaces
-  /** Rows as objects. Throws what `readError` makes of a failure, or the reason of the signal. */
-  query<Row>(query: Query, options?: ReadOptions): Promise<Answer<Row>>
+  readonly places: ReadConcurrency
+  /** Rows as objects. Throws what `toReadError` makes of a failure, or the reason of the signal. */
+  query<Row>(query: Query, options?: ReadOptions): Promise<QueryResult<Row>>
   /** Rows as arrays in the order of the SELECT list: cheaper for wide answers. */
-  queryArrays(query: Query, options?: ReadOptions): Promise<Answer<unknown[]>>
+  queryArrays(query: Query, options?: ReadOptions): Promise<QueryResult<unknown[]>>
   /** Rows as JSON text, for answers that are text again: big integers and decimals as numbers, what is not finite as null. */
-  queryText(query: Query, options?: ReadOptions): Promise<TextAnswer>
+  queryText(query: Query, options?: ReadOptions): Promise<TextQueryResult>
   /** One insert; the same token again is dropped by the engine. Big numbers as strings. */
   insert(
     table: string,
-    rows: readonly object[] | JsonRows,
+    rows: readonly object[] | JsonLines,
     options?: { readonly token?: string },
   ): Promise<void>
   /** DDL and maintenance. */
@@ -83,7 +83,7 @@ const INTERNAL_BUDGET: StatementBudget = {
   resultBytes: 512 * 1024 ** 2,
 }
 
-const READ_SETTINGS = {
+const JSON_READ_SETTINGS = {
   output_format_json_quote_64bit_integers: 1,
   output_format_json_quote_decimals: 1,
   output_format_json_quote_denormals: 0,
@@ -91,8 +91,8 @@ const READ_SETTINGS = {
 } as const
 
 /** Numbers are printed as numbers: the text goes to the client as it is. */
-const TEXT_SETTINGS = {
-  ...READ_SETTINGS,
+const TEXT_READ_SETTINGS = {
+  ...JSON_READ_SETTINGS,
   output_format_json_quote_64bit_integers: 0,
   output_format_json_quote_decimals: 0,
   precise_float_parsing: 1,
@@ -108,10 +108,10 @@ const INSERT_SETTINGS = {
 } as const
 
 /** Said of every insert that has none: an embedded connection keeps the settings of the statement before. */
-const NO_TOKEN = ''
+const NO_DEDUPLICATION_TOKEN = ''
 
 /** Many rows that the driver takes for one: it writes a line for each, and this one's text has several. */
-class Lines {
+class JsonLinesRow {
   readonly text: string
 
   constructor(text: string) {
@@ -119,24 +119,24 @@ class Lines {
   }
 }
 
-const JSON_TEXT = {
+const JSON_SERIALIZER = {
   stringify: (value: unknown): string =>
-    value instanceof Lines ? value.text : JSON.stringify(value),
+    value instanceof JsonLinesRow ? value.text : JSON.stringify(value),
 }
 
-const engineOf = async (target: WarehouseTarget): Promise<Engine> =>
+const openEngine = async (target: WarehouseTarget): Promise<Engine> =>
   target.kind === 'server'
-    ? serverEngine(target, JSON_TEXT)
-    : embeddedEngine(target.path, JSON_TEXT)
+    ? openServerEngine(target, JSON_SERIALIZER)
+    : openEmbeddedEngine(target.path, JSON_SERIALIZER)
 
 /** Transport trouble is an outage; an answer of the engine is passed on as it is. */
-const asOutage = (error: unknown): never => {
-  if (isEngineAnswer(error)) throw error
+const throwAsOutage = (error: unknown): never => {
+  if (isEngineError(error)) throw error
   throw new Outage('warehouse', 'the warehouse did not answer', { cause: error })
 }
 
 /** The frame of a JSONCompact answer around its rows. An unescaped `"data":` or last `"rows":` stands in the frame only. */
-const rowsText = (answer: string): Omit<TextAnswer, 'elapsedMs'> => {
+const extractRows = (answer: string): Omit<TextQueryResult, 'elapsedMs'> => {
   const start = answer.indexOf('"data":')
   const end = answer.lastIndexOf('"rows":')
   if (start === -1 || end === -1)
@@ -150,14 +150,14 @@ const rowsText = (answer: string): Omit<TextAnswer, 'elapsedMs'> => {
   return { text, rowCount: tail.rows, rowsRead: tail.statistics?.rows_read ?? 0 }
 }
 
-interface ParsedAnswer {
+interface ParsedResponse {
   readonly data: readonly unknown[]
   readonly statistics?: { readonly rows_read?: number }
 }
 
 /** Opens the warehouse. One process may hold an embedded folder; a second open throws `Outage`. */
 export const openWarehouse = async (target: WarehouseTarget): Promise<Warehouse> => {
-  const engine = await engineOf(target).catch(asOutage)
+  const engine = await openEngine(target).catch(throwAsOutage)
   const run = async (
     query: Query,
     printed: Pick<EngineRead, 'format' | 'settings'>,
@@ -170,16 +170,16 @@ export const openWarehouse = async (target: WarehouseTarget): Promise<Warehouse>
       const text = await engine.read({ ...query, format, settings, share, signal })
       return { text, elapsedMs: performance.now() - startedMs }
     } catch (error) {
-      throw signal?.aborted ? signal.reason : readError(error)
+      throw signal?.aborted ? signal.reason : toReadError(error)
     }
   }
   const read = async <Row>(
     query: Query,
     format: 'JSON' | 'JSONCompact',
     options?: ReadOptions,
-  ): Promise<Answer<Row>> => {
-    const { text, elapsedMs } = await run(query, { format, settings: READ_SETTINGS }, options)
-    const { data, statistics } = parsed(text)
+  ): Promise<QueryResult<Row>> => {
+    const { text, elapsedMs } = await run(query, { format, settings: JSON_READ_SETTINGS }, options)
+    const { data, statistics } = parseResponse(text)
     return { rows: data as Row[], rowsRead: statistics?.rows_read ?? 0, elapsedMs }
   }
   return {
@@ -187,31 +187,31 @@ export const openWarehouse = async (target: WarehouseTarget): Promise<Warehouse>
     query: (query, options) => read(query, 'JSON', options),
     queryArrays: (query, options) => read(query, 'JSONCompact', options),
     queryText: async (query, options) => {
-      const printed = { format: 'JSONCompact', settings: TEXT_SETTINGS } as const
+      const printed = { format: 'JSONCompact', settings: TEXT_READ_SETTINGS } as const
       const { text, elapsedMs } = await run(query, printed, options)
-      return { ...rowsText(text), elapsedMs }
+      return { ...extractRows(text), elapsedMs }
     },
-    ...writes(engine),
+    ...makeWrites(engine),
     close: () => engine.close(),
   }
 }
 
-const parsed = (text: string): ParsedAnswer => {
+const parseResponse = (text: string): ParsedResponse => {
   try {
-    return JSON.parse(text) as ParsedAnswer
+    return JSON.parse(text) as ParsedResponse
   } catch (error) {
     throw new Outage('warehouse', 'the answer of the store is not whole', { cause: error })
   }
 }
 
-const writes = ({ writing }: Engine): Pick<Warehouse, 'insert' | 'command'> => {
-  const settingsOf = (token = NO_TOKEN) => ({
+const makeWrites = ({ writing }: Engine): Pick<Warehouse, 'insert' | 'command'> => {
+  const settingsOf = (token = NO_DEDUPLICATION_TOKEN) => ({
     ...INSERT_SETTINGS,
     insert_deduplication_token: token,
   })
   return {
     insert: async (table, rows, options) => {
-      const values = 'text' in rows ? [new Lines(rows.text)] : rows
+      const values = 'text' in rows ? [new JsonLinesRow(rows.text)] : rows
       if (values.length === 0) return
       await writing((client) =>
         client.insert({
@@ -220,12 +220,12 @@ const writes = ({ writing }: Engine): Pick<Warehouse, 'insert' | 'command'> => {
           format: 'JSONEachRow',
           clickhouse_settings: settingsOf(options?.token),
         }),
-      ).catch(asOutage)
+      ).catch(throwAsOutage)
     },
     command: async (sql, options) => {
       await writing((client) =>
         client.command({ query: sql, clickhouse_settings: settingsOf(options?.token) }),
-      ).catch(asOutage)
+      ).catch(throwAsOutage)
     },
   }
 }

@@ -6,31 +6,31 @@ import type { Query } from './client.ts'
  * Who reads, each with places of its own: `point` for cheap reads that are known in advance (REST), `scan` for statements
  * that callers compose (GraphQL), `internal` for the product itself.
  */
-export type ReadShare = 'point' | 'scan' | 'internal'
+export type ReadWorkload = 'point' | 'scan' | 'internal'
 
 /** Reads of each share that run at the same time. */
-export type ReadPlaces = Readonly<Record<ReadShare, number>>
+export type ReadConcurrency = Readonly<Record<ReadWorkload, number>>
 
 /** One statement as an engine runs it. */
 export interface EngineRead extends Query {
   readonly format: 'JSON' | 'JSONCompact'
   readonly settings: ClickHouseSettings
-  readonly share: ReadShare
+  readonly share: ReadWorkload
   readonly signal?: AbortSignal | undefined
 }
 
 /** Does work with a client that is free for it. */
-export type Using = <T>(work: (client: ClickHouseClient) => Promise<T>) => Promise<T>
+export type WithClient = <T>(work: (client: ClickHouseClient) => Promise<T>) => Promise<T>
 
 /** What runs statements: a server, or the engine in this process. */
 export interface Engine {
-  readonly places: ReadPlaces
+  readonly places: ReadConcurrency
   /**
    * The answer as the engine printed it. A signal ends the statement inside the engine; the promise rejects once it has
    * ended, so that who counts running statements counts what really runs.
    */
   read(read: EngineRead): Promise<string>
-  readonly writing: Using
+  readonly writing: WithClient
   close(): Promise<void>
 }
 
@@ -53,5 +53,5 @@ export const budgetSettings = (budget: StatementBudget): ClickHouseSettings => (
  * Ends the statement that carries the comment `id`, which must be one of ours: it stands in the text. Answers the statements
  * that it found. A user that may only read may end its own statements.
  */
-export const killText = (id: string): string =>
+export const killQuerySql = (id: string): string =>
   `KILL QUERY WHERE Settings['log_comment'] = '${id}' ASYNC`

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { GLOBAL_RETENTION, TABLE_RETENTION } from '../../schemas/retention.ts'
-import type { Retention } from '../bus/contract.ts'
+import { GLOBAL_TABLE_RETENTION, TABLE_RETENTION } from '../../schemas/table-retention.ts'
+import type { RetentionPolicy } from '../bus/contract.ts'
 import type { Warehouse } from './client.ts'
 
-const FOLDER = new URL('../../schemas/tables/', import.meta.url)
+const MIGRATIONS_FOLDER = new URL('../../schemas/tables/', import.meta.url)
 
 /** Statements of one migration file; a `;` at a line's end closes one. */
-const statementsOf = (text: string): readonly string[] =>
+const splitStatements = (text: string): readonly string[] =>
   text
     .split(/;\s*$/m)
     .map((part) => part.replace(/^\s*--.*$/gm, '').trim())
@@ -18,7 +18,7 @@ const statementsOf = (text: string): readonly string[] =>
  * after seconds: by the engine's own times (8 minutes, looked for every five) nine of ten files belonged to them. The engine remembers so many insert
  * tokens, of a server's replicas for a week.
  */
-const STORAGE = {
+const STORAGE_SETTINGS = {
   fsync_after_insert: 1,
   fsync_part_directory: 1,
   min_rows_to_fsync_after_merge: 1,
@@ -32,17 +32,17 @@ const STORAGE = {
 }
 
 /** Settings that newer engines have: the indexes of a small part are one file, not two each. Making files is what a small insert costs. */
-const NEWER_STORAGE = { packed_skip_index_max_bytes: 1_048_576 }
+const NEWER_STORAGE_SETTINGS = { packed_skip_index_max_bytes: 1_048_576 }
 
 /** What `{storage}` in a table's SETTINGS stands for, as far as the engine knows the settings. */
-const storageText = async (warehouse: Warehouse): Promise<string> => {
+const storageSettingsSql = async (warehouse: Warehouse): Promise<string> => {
   const { rows } = await warehouse.query<{ readonly name: string }>({
     sql: 'SELECT name FROM system.merge_tree_settings WHERE name IN {names:Array(String)}',
-    params: { names: Object.keys(NEWER_STORAGE) },
+    params: { names: Object.keys(NEWER_STORAGE_SETTINGS) },
   })
   const known = new Set(rows.map(({ name }) => name))
-  const newer = Object.entries(NEWER_STORAGE).filter(([name]) => known.has(name))
-  return [...Object.entries(STORAGE), ...newer].map((pair) => pair.join('=')).join(', ')
+  const newer = Object.entries(NEWER_STORAGE_SETTINGS).filter(([name]) => known.has(name))
+  return [...Object.entries(STORAGE_SETTINGS), ...newer].map((pair) => pair.join('=')).join(', ')
 }
 
 /** Stands for the chain of a file that names none. */
@@ -60,13 +60,16 @@ export const migrate = async (warehouse: Warehouse, chains: readonly string[]): 
     sql: 'SELECT name, chain FROM migrations',
   })
   const done = new Set(rows.map(({ name, chain }) => `${name}/${chain}`))
-  const storage = await storageText(warehouse)
-  const files = readdirSync(FOLDER).filter((name) => /^\d{4}_.*\.sql$/.test(name))
+  const storage = await storageSettingsSql(warehouse)
+  const files = readdirSync(MIGRATIONS_FOLDER).filter((name) => /^\d{4}_.*\.sql$/.test(name))
   for (const name of files.toSorted()) {
-    const text = readFileSync(new URL(name, FOLDER), 'utf8').replaceAll('{storage}', storage)
+    const text = readFileSync(new URL(name, MIGRATIONS_FOLDER), 'utf8').replaceAll(
+      '{storage}',
+      storage,
+    )
     for (const chain of text.includes('{chain}') ? chains : [NO_CHAIN]) {
       if (done.has(`${name}/${chain}`)) continue
-      for (const statement of statementsOf(text.replaceAll('{chain}', chain))) {
+      for (const statement of splitStatements(text.replaceAll('{chain}', chain))) {
         await warehouse.command(statement)
       }
       await warehouse.insert('migrations', [{ name, chain }])
@@ -83,17 +86,17 @@ interface TableRow {
  * Sets how long tables keep their rows: the contract's days with `contract`, else for ever. Tables that are set already are left
  * alone; the engine drops expired rows with its next merges. With `contract`, rows older than their days vanish at insert.
  */
-export const applyRetention = async (
+export const applyTableRetention = async (
   warehouse: Warehouse,
   chains: readonly string[],
-  retention: Retention,
+  retention: RetentionPolicy,
 ): Promise<void> => {
   const { rows } = await warehouse.query<TableRow>({
     sql: 'SELECT name, engine_full FROM system.tables WHERE database = currentDatabase()',
   })
   const engines = new Map(rows.map(({ name, engine_full }) => [name, engine_full]))
   const limits = [
-    ...GLOBAL_RETENTION,
+    ...GLOBAL_TABLE_RETENTION,
     ...chains.flatMap((chain) =>
       TABLE_RETENTION.map((row) => ({ ...row, table: `${chain}_${row.table}` })),
     ),

@@ -1,7 +1,7 @@
 /** A thread that reads from the embedded engine over a connection of its own, one statement after the other. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { Session } from 'chdb'
-import type { ThreadReply, ThreadRequest } from './reader-threads.ts'
+import type { ReaderRequest, ReaderResponse } from './start-reader-thread.ts'
 
 const { path } = workerData as { readonly path: string }
 
@@ -15,7 +15,7 @@ const connect = (): Session => {
  * What a failed statement had printed so far stands in front of the next answer of its connection (chdb 3.4.0): one caller
  * would read another one's rows. A statement whose answer nobody reads takes it away, and the connection is not used again.
  */
-const replace = (failed: Session): Session => {
+const replaceSession = (failed: Session): Session => {
   try {
     failed.query('SELECT 1')
   } catch {
@@ -27,7 +27,7 @@ const replace = (failed: Session): Session => {
 
 let session = connect()
 
-const answer = (request: ThreadRequest): ThreadReply => {
+const handleRequest = (request: ReaderRequest): ReaderResponse => {
   if (request === 'close') {
     session.close()
     return { text: '' }
@@ -35,9 +35,11 @@ const answer = (request: ThreadRequest): ThreadReply => {
   try {
     return { text: session.query(request.sql, request.format) }
   } catch (error) {
-    session = replace(session)
+    session = replaceSession(session)
     return { error: error instanceof Error ? error.message : String(error) }
   }
 }
 
-parentPort?.on('message', (request: ThreadRequest) => parentPort?.postMessage(answer(request)))
+parentPort?.on('message', (request: ReaderRequest) =>
+  parentPort?.postMessage(handleRequest(request)),
+)

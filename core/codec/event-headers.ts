@@ -1,34 +1,34 @@
-import { eventFields } from '../../schemas/expand.ts'
+import { eventWireFields } from '../../schemas/avro-schema.ts'
 import type { Block, DApp, EventMeta, Transaction } from '../../schemas/wire.ts'
-import { Malformed } from '../errors.ts'
+import { InvalidInput } from '../errors.ts'
 
 /**
  * Heads of events on the wire. Events of one record share their block and often their transactions and programs. A record carries
  * each of them once and its events hold places in these tables; in memory an event holds the object itself.
  */
-export interface Heads {
+export interface EventHeaderCodec {
   /** The value as the wire has it. Fields that are left out stay so. */
   pack(value: unknown): unknown
-  /** The inverse, of a whole value; events of one record share their heads. Throws `Malformed` for a place that does not exist. */
+  /** The inverse, of a whole value; events of one record share their heads. Throws `InvalidInput` for a place that does not exist. */
   unpack(value: unknown): unknown
 }
 
 type Fields = Readonly<Record<string, unknown>>
 
 /** No head. */
-const NONE = -1
+const NO_INDEX = -1
 /** Place of the block that `meta` names; `blocks[n]` is at n + 1. */
-const OWN_BLOCK = 0
+const META_BLOCK_INDEX = 0
 
 /** How an event's heads are named in memory, on the wire, and the table that they lie in. */
-const BLOCK = { field: 'block', index: 'block_index' }
-const TABLES = [
+const BLOCK_HEADER = { field: 'block', index: 'block_index' }
+const HEADER_TABLES = [
   { field: 'transaction', index: 'transaction_index', table: 'transactions' },
   { field: 'd_app', index: 'd_app_index', table: 'd_apps' },
 ] as const
 
 /** What a message of such events is made of. */
-interface Message {
+interface LogicalMessage {
   readonly meta?: Partial<EventMeta> | null
   readonly events?: readonly Fields[]
 }
@@ -42,7 +42,7 @@ interface WireMessage {
   readonly events: readonly Fields[]
 }
 
-const areEqual = (one: Fields, other: Fields): boolean => {
+const areEqualFields = (one: Fields, other: Fields): boolean => {
   if (one === other) return true
   const names = Object.keys(one)
   return (
@@ -51,14 +51,14 @@ const areEqual = (one: Fields, other: Fields): boolean => {
 }
 
 /** A table that grows as events name its entries: the object that was named last is found at once, others by what they hold. */
-const makeTable = (keyOf: (entry: Fields) => unknown) => {
+const makeHeaderTable = (keyOf: (entry: Fields) => unknown) => {
   const entries: Fields[] = []
   const places = new Map<unknown, number[]>()
-  let last: { readonly entry: unknown; readonly place: number } = { entry: null, place: NONE }
+  let last: { readonly entry: unknown; readonly place: number } = { entry: null, place: NO_INDEX }
   const find = (entry: Fields): number => {
     const key = keyOf(entry)
     const list = places.get(key)
-    const known = list?.find((place) => areEqual(entries[place] ?? {}, entry))
+    const known = list?.find((place) => areEqualFields(entries[place] ?? {}, entry))
     if (known !== undefined) return known
     entries.push(entry)
     const place = entries.length - 1
@@ -69,7 +69,7 @@ const makeTable = (keyOf: (entry: Fields) => unknown) => {
   return {
     entries,
     placeOf: (entry: unknown): number => {
-      if (entry === null || entry === undefined) return NONE
+      if (entry === null || entry === undefined) return NO_INDEX
       if (entry !== last.entry) last = { entry, place: find(entry as Fields) }
       return last.place
     },
@@ -77,97 +77,102 @@ const makeTable = (keyOf: (entry: Fields) => unknown) => {
 }
 
 /** The block that `meta` and the record's `block_height` name; 0 stands for the height of `meta`. */
-const ownBlock = (meta: Partial<EventMeta> | null | undefined, height: number): Block => ({
+const blockOfMeta = (meta: Partial<EventMeta> | null | undefined, height: number): Block => ({
   timestamp: meta?.block_time ?? 0,
   hash: meta?.hash ?? '',
   height: height === 0 ? (meta?.height ?? 0) : height,
   slot: meta?.slot ?? 0,
 })
 
-const isBlock = (block: Fields, own: Block): boolean =>
+const equalsBlock = (block: Fields, own: Block): boolean =>
   (block.timestamp ?? 0) === own.timestamp &&
   (block.hash ?? '') === own.hash &&
   (block.height ?? 0) === own.height &&
   (block.slot ?? 0) === own.slot
 
 /** Places of events in the tables of one record. */
-const makeTables = ({ meta, events = [] }: Message) => {
+const makeHeaderTables = ({ meta, events = [] }: LogicalMessage) => {
   const first = events.find(({ block }) => block !== null && block !== undefined)?.block
   const told = Number((first as Fields | undefined)?.height ?? 0)
-  const isOwn = first !== undefined && isBlock(first as Fields, ownBlock(meta, told))
+  const isOwn = first !== undefined && equalsBlock(first as Fields, blockOfMeta(meta, told))
   const height = isOwn && told !== (meta?.height ?? 0) ? told : 0
-  const own = ownBlock(meta, height)
-  const blocks = makeTable(({ hash }) => hash)
+  const own = blockOfMeta(meta, height)
+  const blocks = makeHeaderTable(({ hash }) => hash)
   let seen: unknown = null
   return {
     height,
     blocks,
-    transactions: makeTable(({ signature }) => signature),
-    d_apps: makeTable(({ program_address }) => program_address),
+    transactions: makeHeaderTable(({ signature }) => signature),
+    d_apps: makeHeaderTable(({ program_address }) => program_address),
     blockOf: (block: unknown): number => {
-      if (block === null || block === undefined) return NONE
-      if (block === seen) return OWN_BLOCK
-      if (!isBlock(block as Fields, own)) return blocks.placeOf(block) + 1
+      if (block === null || block === undefined) return NO_INDEX
+      if (block === seen) return META_BLOCK_INDEX
+      if (!equalsBlock(block as Fields, own)) return blocks.placeOf(block) + 1
       seen = block
-      return OWN_BLOCK
+      return META_BLOCK_INDEX
     },
   }
 }
 
-type Tables = ReturnType<typeof makeTables>
+type HeaderTables = ReturnType<typeof makeHeaderTables>
 
 /** How one field of an event is written. */
-const writerOf = (name: string): ((event: Fields, tables: Tables) => unknown) => {
-  if (name === BLOCK.index) return (event, { blockOf }) => blockOf(event.block)
-  const head = TABLES.find(({ index }) => index === name)
+const fieldWriter = (name: string): ((event: Fields, tables: HeaderTables) => unknown) => {
+  if (name === BLOCK_HEADER.index) return (event, { blockOf }) => blockOf(event.block)
+  const head = HEADER_TABLES.find(({ index }) => index === name)
   if (head === undefined) return (event) => event[name]
   const { field, table } = head
   return (event, tables) => tables[table].placeOf(event[field])
 }
 
 /** How one field of an event is read: its name in memory and its value. */
-const readerOf = (
+const fieldReader = (
   name: string,
 ): {
   readonly field: string
   readonly read: (event: Fields, message: WireMessage, own: Block) => unknown
 } => {
-  if (name === BLOCK.index) {
+  if (name === BLOCK_HEADER.index) {
     return {
-      field: BLOCK.field,
+      field: BLOCK_HEADER.field,
       read: (event, { blocks }, own) => {
         const place = Number(event[name])
-        return place === OWN_BLOCK ? own : entryAt(blocks, place < 0 ? place : place - 1, name)
+        return place === META_BLOCK_INDEX
+          ? own
+          : headerAt(blocks, place < 0 ? place : place - 1, name)
       },
     }
   }
-  const head = TABLES.find(({ index }) => index === name)
+  const head = HEADER_TABLES.find(({ index }) => index === name)
   if (head === undefined) return { field: name, read: (event) => event[name] }
   return {
     field: head.field,
-    read: (event, message) => entryAt(message[head.table], Number(event[name]), name),
+    read: (event, message) => headerAt(message[head.table], Number(event[name]), name),
   }
 }
 
-const entryAt = (table: readonly unknown[], place: number, name: string): unknown => {
-  if (place === NONE) return null
+const headerAt = (table: readonly unknown[], place: number, name: string): unknown => {
+  if (place === NO_INDEX) return null
   const entry = table[place]
   if (entry === undefined) {
-    throw new Malformed('bad-reference', `${name} ${place}: the record has ${table.length} of them`)
+    throw new InvalidInput(
+      'bad-reference',
+      `${name} ${place}: the record has ${table.length} of them`,
+    )
   }
   return entry
 }
 
 /** How heads of a message are written and read; undefined for messages whose events share none. */
-export const headsOf = (message: string): Heads | undefined => {
-  const names = eventFields(message)
+export const eventHeaderCodec = (message: string): EventHeaderCodec | undefined => {
+  const names = eventWireFields(message)
   if (names === undefined) return undefined
-  const writers = names.map((name) => ({ name, write: writerOf(name) }))
-  const readers = names.map(readerOf)
+  const writers = names.map((name) => ({ name, write: fieldWriter(name) }))
+  const readers = names.map(fieldReader)
   return {
     pack: (value) => {
-      const logical = value as Message
-      const tables = makeTables(logical)
+      const logical = value as LogicalMessage
+      const tables = makeHeaderTables(logical)
       const events = logical.events?.map((event) => {
         const out: Record<string, unknown> = {}
         for (const { name, write } of writers) out[name] = write(event, tables)
@@ -184,7 +189,7 @@ export const headsOf = (message: string): Heads | undefined => {
     },
     unpack: (value) => {
       const wire = value as WireMessage
-      const own = ownBlock(wire.meta, wire.block_height)
+      const own = blockOfMeta(wire.meta, wire.block_height)
       return {
         meta: wire.meta,
         events: wire.events.map((event) => {

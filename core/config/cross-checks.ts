@@ -1,9 +1,9 @@
-import { isRange, listenKind } from './client-address.ts'
+import { bindScope, isCidrRange } from '../http/network-address.ts'
 import type { ConfigProblem } from './errors.ts'
-import { variableOf } from './settings.ts'
+import { environmentVariableOf } from './settings.ts'
 
 /** Mistakes that only show when settings are looked at together. */
-export const crossProblems = (
+export const checkAcrossSettings = (
   value: Readonly<Record<string, unknown>>,
 ): readonly ConfigProblem[] => {
   if ((value.kafkaTlsCert === '') !== (value.kafkaTlsKey === '')) {
@@ -18,11 +18,11 @@ export const crossProblems = (
       message: 'is needed together with KAFKA_BROKERS',
     })
   }
-  return [...problems, ...planeProblems(value), ...rangeProblems(value)]
+  return [...problems, ...checkListeners(value), ...checkCidrRanges(value)]
 }
 
 /** TLS is a pair of files; the admin API shows its tokens to nobody on the way; clients cannot dial a wildcard. */
-const planeProblems = ({
+const checkListeners = ({
   publicUrl,
   publicStreamsUrl,
   authUrl,
@@ -42,11 +42,11 @@ const planeProblems = ({
     AUTH_URL: authUrl,
   })) {
     if (typeof url !== 'string' || url === '') continue
-    if (!URL.canParse(url) || listenKind(new URL(url).hostname) === 'wildcard') {
+    if (!URL.canParse(url) || bindScope(new URL(url).hostname) === 'wildcard') {
       problems.push({ variable, message: 'names no host that clients can dial' })
     }
   }
-  const isInside = typeof adminHost !== 'string' || listenKind(adminHost) === 'loopback'
+  const isInside = typeof adminHost !== 'string' || bindScope(adminHost) === 'loopback'
   if (!isInside && tlsCertFile === '' && adminAllowPlain !== true) {
     problems.push({
       variable: 'ADMIN_HOST',
@@ -58,16 +58,16 @@ const planeProblems = ({
 }
 
 /** Lists of ranges: each one is one, and `none` stands alone. */
-const rangeProblems = (value: Readonly<Record<string, unknown>>): readonly ConfigProblem[] => {
+const checkCidrRanges = (value: Readonly<Record<string, unknown>>): readonly ConfigProblem[] => {
   const problems: ConfigProblem[] = []
   for (const key of ['trustedProxies', 'webhookAllow', 'metadataAllow'] as const) {
     const ranges = value[key]
     if (!Array.isArray(ranges)) continue
     const isNone = key === 'webhookAllow' && ranges.length === 1 && ranges[0] === 'none'
-    const wrong = ranges.find((range) => typeof range === 'string' && !isRange(range))
+    const wrong = ranges.find((range) => typeof range === 'string' && !isCidrRange(range))
     if (wrong === undefined || isNone) continue
     problems.push({
-      variable: variableOf(key),
+      variable: environmentVariableOf(key),
       message: `${wrong} is not a range such as 10.0.0.0/8`,
     })
   }

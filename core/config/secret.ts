@@ -1,7 +1,7 @@
 /** Shorter texts are not looked for in log lines: they stand in ordinary words too. */
-const SHORTEST_SENSITIVE = 6
+const MIN_SENSITIVE_LENGTH = 6
 
-const isSensitive = (text: string): boolean => text.length >= SHORTEST_SENSITIVE
+const isSensitive = (text: string): boolean => text.length >= MIN_SENSITIVE_LENGTH
 
 /** A secret: prints as `[redacted]`, its text only through `reveal`. */
 export class Secret {
@@ -42,7 +42,7 @@ export class SecretUrl extends Secret {
     const parts = pathname.split('/').filter((part) => isLikelyCredential(part))
     const values = [...new URLSearchParams(search).values()]
     const texts = [username, password, ...parts, ...values]
-    return [...new Set(texts.flatMap((text) => [text, decoded(text)]))].filter(isSensitive)
+    return [...new Set(texts.flatMap((text) => [text, decodeUriOrKeep(text)]))].filter(isSensitive)
   }
 
   override toString(): string {
@@ -60,7 +60,7 @@ export class SecretUrl extends Secret {
 const isLikelyCredential = (part: string): boolean =>
   part.length >= 16 || (part.length >= 8 && /\d/.test(part) && /[a-z]/i.test(part))
 
-const decoded = (text: string): string => {
+const decodeUriOrKeep = (text: string): string => {
   try {
     return decodeURIComponent(text)
   } catch {

@@ -2,38 +2,38 @@ import { type Static, Type } from 'typebox'
 import { FEED_NAMES } from '../../schemas/feeds.ts'
 import type { Secret, SecretUrl } from './secret.ts'
 
-const port = (fallback: number, about: string) =>
+const portSetting = (fallback: number, about: string) =>
   Type.Integer({ minimum: 0, maximum: 65_535, default: fallback, description: about })
 /** EVM: lower case; Solana: base 58, where case counts; Sui: ids with all their digits, coins by their short type. */
-const address = Type.String({
+const addressSchema = Type.String({
   pattern:
     '^(0x[0-9a-f]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}|0x[0-9a-f]{64}|0x[1-9a-f][0-9a-f]{0,63}(::\\w{1,128}){2})$',
 })
 /** A setting that no log may show. `X_FILE` names a file that holds it. */
-const secret = (about: string) =>
+const secretSetting = (about: string) =>
   Type.Unsafe<Secret>(Type.String({ default: '', description: about, secret: 'text' }))
 /** An address that may carry credentials: printed without them. */
-const secretUrl = (pattern: string, about: string) =>
+const secretUrlSetting = (pattern: string, about: string) =>
   Type.Unsafe<SecretUrl>(Type.String({ pattern, default: '', description: about, secret: 'url' }))
 /** Solana takes `grpc` addresses (Yellowstone) beside those of its calls; Sui speaks gRPC only, by any of `http` and `grpc`. */
-const rpcUrl = Type.String({ pattern: '^(https?|wss?|grpcs?)://' })
+const rpcUrlSchema = Type.String({ pattern: '^(https?|wss?|grpcs?)://' })
 
 const FactoryRow = Type.Object({
   protocol: Type.String({ minLength: 1 }),
-  factory: address,
+  factory: addressSchema,
   /** Contracts beside the factory that know its pools: Uniswap V4's PositionManager. */
-  registries: Type.Optional(Type.Array(address, { maxItems: 16 })),
+  registries: Type.Optional(Type.Array(addressSchema, { maxItems: 16 })),
 })
 const QuoteRow = Type.Object({
-  address,
+  address: addressSchema,
   symbol: Type.String({ minLength: 1, maxLength: 32 }),
   decimals: Type.Integer({ minimum: 0, maximum: 255 }),
   kind: Type.Enum(['stable', 'native', 'btc']),
 })
 const ReferenceRow = Type.Object({
-  pool: address,
-  token: address,
-  quote: address,
+  pool: addressSchema,
+  token: addressSchema,
+  quote: addressSchema,
   protocol: Type.String({ minLength: 1 }),
 })
 
@@ -59,7 +59,7 @@ export const Settings = Type.Object({
     default: '127.0.0.1',
     description: 'Listen address of the public API and the streams',
   }),
-  port: port(8_080, 'HTTP port of the public API; streams listen on the next port'),
+  port: portSetting(8_080, 'HTTP port of the public API; streams listen on the next port'),
   publicUrl: Type.String({
     pattern: '^$|^https?://[^?#]+$',
     default: '',
@@ -91,11 +91,13 @@ export const Settings = Type.Object({
     default: '127.0.0.1',
     description: 'Listen address of the ops server, independent of HOST',
   }),
-  opsPort: port(
+  opsPort: portSetting(
     0,
     'Port of the ops server (/health, /ready, /metrics, /status, /checksum); 0 = any free port',
   ),
-  opsToken: secret('Bearer token for /metrics, /status and /checksum; empty = no authentication'),
+  opsToken: secretSetting(
+    'Bearer token for /metrics, /status and /checksum; empty = no authentication',
+  ),
   activityFile: Type.String({
     default: '',
     description: 'File that lists the commits and inserts in flight, for debugging; empty = none',
@@ -108,7 +110,7 @@ export const Settings = Type.Object({
     default: [],
     description: 'Kafka bootstrap servers, host:port list; empty = embedded log',
   }),
-  schemaRegistryUrl: secretUrl(
+  schemaRegistryUrl: secretUrlSetting(
     '^$|^https?://',
     'URL of a Confluent-compatible schema registry; required with KAFKA_BROKERS',
   ),
@@ -128,7 +130,7 @@ export const Settings = Type.Object({
     description: 'SASL mechanism',
   }),
   kafkaSaslUsername: Type.String({ default: '', description: 'SASL username; empty = no SASL' }),
-  kafkaSaslPassword: secret('SASL password'),
+  kafkaSaslPassword: secretSetting('SASL password'),
   kafkaTlsCert: Type.String({
     default: '',
     description: 'Client certificate file (PEM) for mutual TLS; requires KAFKA_TLS_KEY',
@@ -141,13 +143,13 @@ export const Settings = Type.Object({
     default: '',
     description: 'Schema registry username; empty = no authentication',
   }),
-  schemaRegistryPassword: secret('Schema registry password'),
-  clickhouseUrl: secretUrl('^$|^https?://', 'ClickHouse HTTP URL; empty = embedded engine'),
+  schemaRegistryPassword: secretSetting('Schema registry password'),
+  clickhouseUrl: secretUrlSetting('^$|^https?://', 'ClickHouse HTTP URL; empty = embedded engine'),
   clickhouseUser: Type.String({
     default: '',
     description: 'ClickHouse user; empty = the user in CLICKHOUSE_URL, else default',
   }),
-  clickhousePassword: secret('ClickHouse password'),
+  clickhousePassword: secretSetting('ClickHouse password'),
   clickhouseDatabase: Type.String({
     minLength: 1,
     default: 'default',
@@ -200,14 +202,14 @@ export const Settings = Type.Object({
     description: 'JSON: additional factories, quote assets and reference pools per chain',
   }),
   rpcUrls: Type.Unsafe<readonly SecretUrl[]>(
-    Type.Array(rpcUrl, {
+    Type.Array(rpcUrlSchema, {
       default: [],
       secret: 'url',
       description: 'Node endpoints, best first; empty = the simulator',
     }),
   ),
   chainRpcUrls: Type.Unsafe<Readonly<Record<string, readonly SecretUrl[]>>>(
-    Type.Record(Type.String(), Type.Array(rpcUrl, { minItems: 1 }), {
+    Type.Record(Type.String(), Type.Array(rpcUrlSchema, { minItems: 1 }), {
       default: {},
       secret: 'url',
       prefix: 'RPC_URLS_',
@@ -215,7 +217,7 @@ export const Settings = Type.Object({
         'Node endpoints of one chain, best first: RPC_URLS_SOL, RPC_URLS_ETHEREUM; RPC_URLS_SOL takes Yellowstone streams too (grpcs://TOKEN@host)',
     }),
   ),
-  flashblocksUrlBase: secretUrl(
+  flashblocksUrlBase: secretUrlSetting(
     '^$|^wss?://',
     'Stream of pre-confirmed blocks (flashblocks) of Base; empty = not followed',
   ),
@@ -237,7 +239,7 @@ export const Settings = Type.Object({
     default: -1,
     description: 'First block height; -1 = the head of the chain',
   }),
-  pricesStatic: Type.Record(address, Type.Number({ exclusiveMinimum: 0 }), {
+  pricesStatic: Type.Record(addressSchema, Type.Number({ exclusiveMinimum: 0 }), {
     default: {},
     description: 'JSON: USD price by token, used as initial price of quote assets',
   }),
@@ -246,7 +248,7 @@ export const Settings = Type.Object({
     default: 'sluice',
     description: 'API key prefix',
   }),
-  keyPepper: secret('Secret mixed into hashes of API keys; generated at first start'),
+  keyPepper: secretSetting('Secret mixed into hashes of API keys; generated at first start'),
   docsUrl: Type.String({
     default: 'https://sluice.invalid',
     description: 'Base URL of error types',
@@ -312,13 +314,13 @@ export const Settings = Type.Object({
     description:
       'RSA private key (PKCS 8, PEM) that signs access tokens; empty = generated and stored encrypted',
   }),
-  adminToken: secret('Bearer token for the admin API; empty = no admin API'),
+  adminToken: secretSetting('Bearer token for the admin API; empty = no admin API'),
   adminHost: Type.String({
     minLength: 1,
     default: '127.0.0.1',
     description: 'Listen address of the admin API, independent of HOST',
   }),
-  adminPort: port(0, 'Port of the admin API; 0 = two above PORT'),
+  adminPort: portSetting(0, 'Port of the admin API; 0 = two above PORT'),
   adminAllowPlain: Type.Boolean({
     default: false,
     description: 'true: allows the admin API without TLS on other addresses than loopback',
@@ -420,7 +422,7 @@ export const Settings = Type.Object({
 export type Config = Readonly<Static<typeof Settings>>
 
 /** Environment variable of a setting. */
-export const variableOf = (key: string): string =>
+export const environmentVariableOf = (key: string): string =>
   key.replace(/[A-Z]/g, (c) => `_${c}`).toUpperCase()
 
 /** What the loader and the documents read of a setting. */
@@ -437,5 +439,5 @@ export interface Setting {
 export const SETTINGS = Settings.properties as unknown as Readonly<Record<string, Setting>>
 
 /** Environment variable as documents and errors name it; a setting with one variable per chain ends in `<CHAIN>`. */
-export const namesOf = (key: string, leaf: Setting | undefined): string =>
-  leaf?.prefix === undefined ? variableOf(key) : `${leaf.prefix}<CHAIN>`
+export const documentedVariableOf = (key: string, leaf: Setting | undefined): string =>
+  leaf?.prefix === undefined ? environmentVariableOf(key) : `${leaf.prefix}<CHAIN>`

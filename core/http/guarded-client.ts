@@ -17,18 +17,21 @@ const BLOCKED_RANGES = [
   ...['2002::/16', '3fff::/20', '5f00::/16', 'fc00::/7', 'fe80::/10', 'ff00::/8'],
 ].map((cidr): Range => ipaddr.parseCIDR(cidr))
 
-const LEAST_FREE_PORT = 1_024
-const PORTS: Readonly<Record<string, readonly number[]>> = { 'https:': [443, 8_443], 'http:': [80] }
+const MIN_UNPRIVILEGED_PORT = 1_024
+const STANDARD_PORTS: Readonly<Record<string, readonly number[]>> = {
+  'https:': [443, 8_443],
+  'http:': [80],
+}
 const HTTPS_PORT = 443
 const HTTP_PORT = 80
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': HTTPS_PORT, 'http:': HTTP_PORT }
 
-const CONNECT_MS = 5_000
-const DNS = { timeout: 2_000, tries: 2 }
-const IDLE_MS = 4_000
-const CONNECTION_MS = 60_000
+const CONNECT_TIMEOUT_MS = 5_000
+const DNS_OPTIONS = { timeout: 2_000, tries: 2 }
+const KEEP_ALIVE_MS = 4_000
+const MAX_CONNECTION_AGE_MS = 60_000
 /** Bytes of an unread body that are worth reading to keep its connection. */
-const DISCARD_BYTES = 16_384
+const MAX_DISCARDED_BYTES = 16_384
 /** Answers below it are told on the way to the one that counts. */
 const FIRST_FINAL_STATUS = 200
 
@@ -47,20 +50,20 @@ export interface AddressRules {
 }
 
 /** An embedded IPv4 address is judged as what it is. */
-const parsed = (address: string): ipaddr.IPv4 | ipaddr.IPv6 => ipaddr.process(address)
+const parseAddress = (address: string): ipaddr.IPv4 | ipaddr.IPv6 => ipaddr.process(address)
 
-const within = (address: ipaddr.IPv4 | ipaddr.IPv6, ranges: readonly Range[]): boolean =>
+const isInRanges = (address: ipaddr.IPv4 | ipaddr.IPv6, ranges: readonly Range[]): boolean =>
   ranges.some(([base, bits]) => base.kind() === address.kind() && address.match(base, bits))
 
 const NO_PORTS: ReadonlySet<number> = new Set()
 
 /** True for addresses that lead to this machine. */
-const isHere = (address: string): boolean => {
+const isThisMachine = (address: string): boolean => {
   if (isIP(address) === 0) return false
-  const value = parsed(address)
+  const value = parseAddress(address)
   if (['loopback', 'unspecified'].includes(value.range())) return true
   const own = Object.values(networkInterfaces()).flatMap((each) => each ?? [])
-  return own.some((each) => parsed(each.address).toString() === value.toString())
+  return own.some((each) => parseAddress(each.address).toString() === value.toString())
 }
 
 /**
@@ -73,23 +76,23 @@ export const addressRules = (
 ): AddressRules => {
   const listed = allow.map((cidr): Range => ipaddr.parseCIDR(cidr))
   const isListed = (address: string): boolean =>
-    isIP(address) !== 0 && within(parsed(address), listed)
+    isIP(address) !== 0 && isInRanges(parseAddress(address), listed)
   return {
     hasList: listed.length > 0,
     isListed,
     isOwnPort: (port) => ownPorts().has(port),
-    isHere,
+    isHere: isThisMachine,
     isOpen: (address) => {
       if (isIP(address) === 0) return false
-      const value = parsed(address)
-      if (within(value, listed)) return true
-      return value.range() === 'unicast' && !within(value, BLOCKED_RANGES)
+      const value = parseAddress(address)
+      if (isInRanges(value, listed)) return true
+      return value.range() === 'unicast' && !isInRanges(value, BLOCKED_RANGES)
     },
   }
 }
 
 /** True for an address as people write it: `127.0.0.1` and `::1`, but no decimal, octal, hex or embedded form. */
-export const isPlainAddress = (host: string): boolean => {
+export const isCanonicalAddress = (host: string): boolean => {
   if (isIP(host) === 4) return true
   return isIP(host) === 6 && !host.includes('.') && ipaddr.process(host).kind() === 'ipv6'
 }
@@ -99,19 +102,19 @@ export const portOf = ({ protocol, port }: URL): number =>
   port === '' ? (DEFAULT_PORTS[protocol] ?? 0) : Number(port)
 
 /** True for http or https on a port that serves the web: the usual ones and those that anybody may open. */
-export const isWebPort = (url: URL): boolean => {
-  const usual = PORTS[url.protocol]
+export const isAllowedPort = (url: URL): boolean => {
+  const usual = STANDARD_PORTS[url.protocol]
   const port = portOf(url)
-  return usual !== undefined && (port >= LEAST_FREE_PORT || usual.includes(port))
+  return usual !== undefined && (port >= MIN_UNPRIVILEGED_PORT || usual.includes(port))
 }
 
 /** All addresses of a name. Rejects when the name has none. */
-export type Resolve = (hostname: string) => Promise<readonly string[]>
+export type ResolveHost = (hostname: string) => Promise<readonly string[]>
 
 /** Name servers are asked without the thread pool, so that a slow one holds up nothing else. */
-export const systemResolve: Resolve = async (hostname) => {
+export const resolveWithDns: ResolveHost = async (hostname) => {
   if (hostname === 'localhost') return ['127.0.0.1', '::1']
-  const resolver = new dns.Resolver(DNS)
+  const resolver = new dns.Resolver(DNS_OPTIONS)
   const answers = await Promise.allSettled([
     resolver.resolve4(hostname),
     resolver.resolve6(hostname),
@@ -133,7 +136,7 @@ export interface OutboundRequest {
 }
 
 /** An answer whose body has not been read. */
-export interface OutboundReply {
+export interface OutboundResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   /** Leaving the loop early closes the connection. */
@@ -143,7 +146,7 @@ export interface OutboundReply {
 }
 
 /** One request whose answer is short. */
-export interface OutboundExchange extends Pick<OutboundRequest, 'method' | 'headers' | 'body'> {
+export interface OutboundShortRequest extends Pick<OutboundRequest, 'method' | 'headers' | 'body'> {
   /** Limit of the whole, connecting included. */
   readonly timeoutMs: number
   /** Bytes of the answer's body that are read; then its connection is closed. */
@@ -151,40 +154,40 @@ export interface OutboundExchange extends Pick<OutboundRequest, 'method' | 'head
 }
 
 /** An answer with the start of its body. */
-export interface OutboundAnswer extends Pick<OutboundReply, 'status' | 'headers'> {
+export interface OutboundShortResponse extends Pick<OutboundResponse, 'status' | 'headers'> {
   readonly start: Buffer
   /** Why the body did not come to its end; undefined = it did, or `mostBytes` of it came. */
   readonly broken: unknown
 }
 
 /** A guarded client: no redirects, one request at a time per connection. */
-export interface Outbound {
+export interface OutboundClient {
   /** Throws what `failureOf` names. */
-  request(url: string, options: OutboundRequest): Promise<OutboundReply>
+  request(url: string, options: OutboundRequest): Promise<OutboundResponse>
   /** The same for short answers, at half the cost: no stream, no signal. Throws what `failureOf` names. */
-  exchange(url: string, options: OutboundExchange): Promise<OutboundAnswer>
+  exchange(url: string, options: OutboundShortRequest): Promise<OutboundShortResponse>
   close(): Promise<void>
 }
 
 /** What a client is made with. */
-export interface OutboundOptions {
+export interface OutboundClientOptions {
   readonly rules: AddressRules
   /** Where plain http may go: to addresses that the operator lists, or to every open one. */
   readonly plainHttp: 'listed' | 'open'
   /** Default: the system's name servers. */
-  readonly resolve?: Resolve
+  readonly resolve?: ResolveHost
   /** Further certificate authorities, PEM. */
   readonly ca?: string
 }
 
 /** Makes a client: one connection pool per origin. */
-export const openOutbound = (options: OutboundOptions): Outbound => {
+export const openOutboundClient = (options: OutboundClientOptions): OutboundClient => {
   const agent = new Agent({
-    connect: guardedConnect(options),
+    connect: makeGuardedConnector(options),
     pipelining: 1,
-    keepAliveTimeout: IDLE_MS,
-    keepAliveMaxTimeout: CONNECTION_MS,
-    clientTtl: CONNECTION_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveMaxTimeout: MAX_CONNECTION_AGE_MS,
+    clientTtl: MAX_CONNECTION_AGE_MS,
   })
   return {
     request: async (url, { timeoutMs, ...rest }) => {
@@ -195,7 +198,7 @@ export const openOutbound = (options: OutboundOptions): Outbound => {
         bodyTimeout: timeoutMs,
       })
       const discard = async (): Promise<void> => {
-        await body.dump({ limit: DISCARD_BYTES }).catch(() => undefined)
+        await body.dump({ limit: MAX_DISCARDED_BYTES }).catch(() => undefined)
       }
       return { status: statusCode, headers, body, discard }
     },
@@ -203,7 +206,7 @@ export const openOutbound = (options: OutboundOptions): Outbound => {
       new Promise((resolve, reject) => {
         const { timeoutMs, mostBytes, ...rest } = options
         const { origin, pathname, search } = new URL(url)
-        const exchange = new Exchange({ timeoutMs, mostBytes, resolve, reject })
+        const exchange = new ShortRequestHandler({ timeoutMs, mostBytes, resolve, reject })
         const limits = { headersTimeout: timeoutMs, bodyTimeout: timeoutMs }
         agent.dispatch({ origin, path: pathname + search, ...rest, ...limits }, exchange)
       }),
@@ -211,40 +214,40 @@ export const openOutbound = (options: OutboundOptions): Outbound => {
   }
 }
 
-interface ExchangePlan extends Pick<OutboundExchange, 'timeoutMs' | 'mostBytes'> {
-  readonly resolve: (answer: OutboundAnswer) => void
+interface ShortRequestPlan extends Pick<OutboundShortRequest, 'timeoutMs' | 'mostBytes'> {
+  readonly resolve: (answer: OutboundShortResponse) => void
   readonly reject: (error: unknown) => void
 }
 
 /** The limit of an exchange passed. */
-class Late extends Error {
+class RequestTimedOut extends Error {
   readonly code = 'ETIMEDOUT'
 }
 
 /** Collects one answer. Whatever comes after it has settled only ends the request. */
-class Exchange implements Dispatcher.DispatchHandler {
-  readonly #plan: ExchangePlan
+class ShortRequestHandler implements Dispatcher.DispatchHandler {
+  readonly #plan: ShortRequestPlan
   readonly #timer: NodeJS.Timeout
   readonly #chunks: Buffer[] = []
   #bytes = 0
-  #head: Pick<OutboundAnswer, 'status' | 'headers'> | undefined
+  #head: Pick<OutboundShortResponse, 'status' | 'headers'> | undefined
   #controller: Dispatcher.DispatchController | undefined
   #isOver = false
 
-  constructor(plan: ExchangePlan) {
+  constructor(plan: ShortRequestPlan) {
     this.#plan = plan
-    this.#timer = setTimeout(() => this.#giveUp(new Late()), plan.timeoutMs)
+    this.#timer = setTimeout(() => this.#giveUp(new RequestTimedOut()), plan.timeoutMs)
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    if (this.#isOver) controller.abort(new Late())
+    if (this.#isOver) controller.abort(new RequestTimedOut())
   }
 
   onResponseStart(
     _controller: Dispatcher.DispatchController,
     status: number,
-    headers: OutboundAnswer['headers'],
+    headers: OutboundShortResponse['headers'],
   ): void {
     if (status >= FIRST_FINAL_STATUS) this.#head = { status, headers }
   }
@@ -266,7 +269,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#end(error)
   }
 
-  #giveUp(late: Late): void {
+  #giveUp(late: RequestTimedOut): void {
     this.#end(late)
     this.#controller?.abort(late)
   }
@@ -284,17 +287,22 @@ class Exchange implements Dispatcher.DispatchHandler {
 }
 
 /** The guard refused the address; which one it was is told to nobody. */
-class Blocked extends Error {
+class AddressBlocked extends Error {
   readonly code = 'BLOCKED'
 }
 
 /** Connects to vetted addresses only: what was checked is what is connected to, so a name that changes cannot help. */
-const guardedConnect = ({ rules, plainHttp, resolve = systemResolve, ca }: OutboundOptions) => {
+const makeGuardedConnector = ({
+  rules,
+  plainHttp,
+  resolve = resolveWithDns,
+  ca,
+}: OutboundClientOptions) => {
   const connectorFor = (mayReach: (address: string) => boolean): buildConnector.connector => {
     const lookup: LookupFunction = (hostname, options, callback) => {
       resolve(hostname)
         .then((addresses) => {
-          if (addresses.length === 0 || !addresses.every(mayReach)) throw new Blocked()
+          if (addresses.length === 0 || !addresses.every(mayReach)) throw new AddressBlocked()
           const vetted = addresses.map((address) => ({ address, family: isIP(address) }))
           const [first = { address: '', family: 0 }] = vetted
           if (options.all) callback(null, vetted)
@@ -303,7 +311,7 @@ const guardedConnect = ({ rules, plainHttp, resolve = systemResolve, ca }: Outbo
         .catch((error: NodeJS.ErrnoException) => callback(error, '', 0))
     }
     const connect = buildConnector({
-      timeout: CONNECT_MS,
+      timeout: CONNECT_TIMEOUT_MS,
       allowH2: false,
       rejectUnauthorized: true,
       minVersion: 'TLSv1.2',
@@ -313,7 +321,7 @@ const guardedConnect = ({ rules, plainHttp, resolve = systemResolve, ca }: Outbo
     })
     return (options, callback) => {
       const host = options.hostname.replace(/^\[|\]$/g, '')
-      if (isIP(host) !== 0 && !mayReach(host)) return callback(new Blocked(), null)
+      if (isIP(host) !== 0 && !mayReach(host)) return callback(new AddressBlocked(), null)
       return connect(options, callback)
     }
   }
@@ -341,8 +349,8 @@ const TLS_CODES =
   /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO|DEPTH_ZERO|SELF_SIGNED|EPROTO|HOSTNAME_MISMATCH)/
 
 /** The failure that an error of a request stands for. */
-export const failureOf = (error: unknown): OutboundFailure => {
-  const code = codeOf(error)
+export const classifyFailure = (error: unknown): OutboundFailure => {
+  const code = errorCode(error)
   if (error instanceof Error && /^(TimeoutError|AbortError)$/.test(error.name)) return 'timeout'
   if (code === 'BLOCKED') return 'blocked'
   if (/TIMEOUT|ETIMEDOUT/.test(code) && code !== 'ETIMEOUT') return 'timeout'
@@ -351,7 +359,7 @@ export const failureOf = (error: unknown): OutboundFailure => {
 }
 
 /** The error's code, `UNKNOWN` where it has none. */
-export const codeOf = (error: unknown): string => {
+export const errorCode = (error: unknown): string => {
   const coded: unknown = error instanceof Error && 'code' in error ? error.code : undefined
   return typeof coded === 'string' ? coded : 'UNKNOWN'
 }

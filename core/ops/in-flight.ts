@@ -3,7 +3,7 @@ import type { Bus, Writer } from '../bus/contract.ts'
 import type { Warehouse } from '../clickhouse/client.ts'
 
 /** What a process has begun and not yet finished. */
-export interface Activity {
+export interface InFlightTracker {
   /** Notes the beginning of something; the answer notes its end. */
   begin(what: string): () => void
   /** What is in flight now, oldest first. */
@@ -12,13 +12,13 @@ export interface Activity {
 }
 
 /** Bytes of the activity file: one line, cut or padded, so that one write replaces all of it. */
-const LINE_BYTES = 1_024
+const FILE_LINE_BYTES = 1_024
 
 /** The line of an activity file; the end of a longer list is left out. */
-const lineOf = (entries: readonly string[]): Buffer => {
-  const line = Buffer.alloc(LINE_BYTES, ' ')
-  line.write(entries.join('; '), 0, LINE_BYTES - 1)
-  line[LINE_BYTES - 1] = 0x0a
+const formatLine = (entries: readonly string[]): Buffer => {
+  const line = Buffer.alloc(FILE_LINE_BYTES, ' ')
+  line.write(entries.join('; '), 0, FILE_LINE_BYTES - 1)
+  line[FILE_LINE_BYTES - 1] = 0x0a
   return line
 }
 
@@ -26,12 +26,12 @@ const lineOf = (entries: readonly string[]): Buffer => {
  * Keeps the list; with `path` also in a file that outlives a killed process, for the question what it was doing.
  * The file costs a write per change, so it is off by default.
  */
-export const makeActivity = (path = ''): Activity => {
+export const makeInFlightTracker = (path = ''): InFlightTracker => {
   const open = new Map<number, string>()
   const file = path === '' ? undefined : openSync(path, 'w')
   let next = 0
   const show = (): void => {
-    if (file !== undefined) writeSync(file, lineOf([...open.values()]), 0, LINE_BYTES, 0)
+    if (file !== undefined) writeSync(file, formatLine([...open.values()]), 0, FILE_LINE_BYTES, 0)
   }
   show()
   return {
@@ -52,7 +52,7 @@ export const makeActivity = (path = ''): Activity => {
 }
 
 /** The same bus, with every commit of it noted as `commit WRITER`. */
-export const watchedBus = (bus: Bus, activity: Activity): Bus => {
+export const trackCommits = (bus: Bus, activity: InFlightTracker): Bus => {
   const watched = (writer: Writer): Writer => ({
     ...writer,
     commit: async (commit) => {
@@ -76,7 +76,7 @@ export const watchedBus = (bus: Bus, activity: Activity): Bus => {
 }
 
 /** The same warehouse, with every insert noted as `insert TABLE`. */
-export const watchedWarehouse = (warehouse: Warehouse, activity: Activity): Warehouse => ({
+export const trackInserts = (warehouse: Warehouse, activity: InFlightTracker): Warehouse => ({
   ...warehouse,
   insert: async (table, rows, options) => {
     const end = activity.begin(`insert ${table}`)

@@ -1,7 +1,7 @@
 import type { Logger } from './logger.ts'
 
 /** A part of a process: started in order, stopped in reverse. */
-export interface Part {
+export interface Component {
   readonly name: string
   stop(): Promise<void>
 }
@@ -9,7 +9,7 @@ export interface Part {
 /** Parts of one process. */
 export interface Lifecycle {
   /** Registers a running part; returns it. */
-  add<P extends Part>(part: P): P
+  add<P extends Component>(part: P): P
   /** Stops everything in reverse order; a part that does not stop in its time is left behind and logged. */
   stop(reason: string): Promise<void>
 }
@@ -23,19 +23,19 @@ interface StopLimits {
 }
 
 /** Service managers wait half a minute before they kill. */
-const LIMITS: StopLimits = { partMs: 10_000, wholeMs: 20_000 }
-const LATE_PART_MS = 500
+const STOP_LIMITS: StopLimits = { partMs: 10_000, wholeMs: 20_000 }
+const MIN_STOP_MS = 500
 
 /** Makes a lifecycle. A second `stop` joins the first. */
-export const makeLifecycle = (log: Logger, limits: StopLimits = LIMITS): Lifecycle => {
-  const parts: Part[] = []
+export const makeLifecycle = (log: Logger, limits: StopLimits = STOP_LIMITS): Lifecycle => {
+  const parts: Component[] = []
   let stopping: Promise<void> | undefined
   const stopAll = async (reason: string): Promise<void> => {
     log.info({ reason }, 'shutting down')
     const endMs = performance.now() + limits.wholeMs
     for (const part of parts.toReversed()) {
-      const leftMs = Math.max(endMs - performance.now(), LATE_PART_MS)
-      await withLimit(part.stop(), Math.min(limits.partMs, leftMs)).catch((error: unknown) =>
+      const leftMs = Math.max(endMs - performance.now(), MIN_STOP_MS)
+      await withTimeout(part.stop(), Math.min(limits.partMs, leftMs)).catch((error: unknown) =>
         log.error({ err: error, part: part.name }, 'component failed to stop'),
       )
     }
@@ -52,7 +52,7 @@ export const makeLifecycle = (log: Logger, limits: StopLimits = LIMITS): Lifecyc
   }
 }
 
-const withLimit = async (work: Promise<void>, limitMs: number): Promise<void> => {
+const withTimeout = async (work: Promise<void>, limitMs: number): Promise<void> => {
   let timer: NodeJS.Timeout | undefined
   const limit = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`no end within ${limitMs} ms`)), limitMs)

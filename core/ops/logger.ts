@@ -1,6 +1,6 @@
 import { type Logger, pino } from 'pino'
-import { scrubber } from './redact.ts'
-import { printable } from './terminal.ts'
+import { makeRedactor } from './redact.ts'
+import { escapeUnsafe } from './terminal.ts'
 
 export type { Logger }
 
@@ -8,8 +8,8 @@ export type { Logger }
  * The root logger: JSON lines on stderr. `secrets`: texts that are replaced wherever they appear in a line, also inside messages
  * and causes of other people's errors. Bind `role`, `chain` and the like once per part.
  */
-export const rootLogger = (level: string, secrets: readonly string[] = []): Logger => {
-  const scrub = scrubber(secrets)
+export const makeRootLogger = (level: string, secrets: readonly string[] = []): Logger => {
+  const scrub = makeRedactor(secrets)
   return pino(
     {
       level,
@@ -19,11 +19,11 @@ export const rootLogger = (level: string, secrets: readonly string[] = []): Logg
         paths: ['token', 'authorization', 'apiKey', '["x-api-key"]', 'headers.authorization'],
         censor: '[redacted]',
       },
-      hooks: { streamWrite: (line) => printable(scrub(line)) },
+      hooks: { streamWrite: (line) => escapeUnsafe(scrub(line)) },
     },
     pino.destination({ fd: 2, sync: false }),
   )
 }
 
 /** A logger that says nothing: tests of parts whose lines are not the subject. */
-export const silentLogger = (): Logger => pino({ level: 'silent' })
+export const makeSilentLogger = (): Logger => pino({ level: 'silent' })

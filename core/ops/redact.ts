@@ -5,7 +5,7 @@ const REDACTED = '[redacted]'
  * Replaces secrets in texts. Also finds them as JSON writes them (escaped) and as URLs write them (percent-encoded); the longest
  * first, so that no part of one is left.
  */
-export const scrubber = (secrets: readonly string[]): ((text: string) => string) => {
+export const makeRedactor = (secrets: readonly string[]): ((text: string) => string) => {
   const forms = secrets.flatMap((secret) => [
     secret,
     JSON.stringify(secret).slice(1, -1),

@@ -1,17 +1,17 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
-import { listenKind, urlHost } from '../config/client-address.ts'
 import type { Secret } from '../config/secret.ts'
-import { guardServer, refuseUnreadable } from './guard-server.ts'
-import { type Check, opsAnswer } from './health.ts'
+import { bindScope, toUrlHost } from '../http/network-address.ts'
+import { guardServer, rejectInvalidHttp } from './http-server-guard.ts'
 import type { Logger } from './logger.ts'
 import type { Metrics } from './metrics.ts'
+import { handleProbe, type ReadinessCheck } from './probes.ts'
 
-/** A further question that operators ask: answers with what is sent as JSON. Throws `OpsRefusal` for a question it cannot take. */
-export type OpsQuestion = (query: URLSearchParams) => Promise<object>
+/** A further question that operators ask: answers with what is sent as JSON. Throws `InvalidOpsRequest` for a question it cannot take. */
+export type OpsHandler = (query: URLSearchParams) => Promise<object>
 
 /** A question that cannot be answered as it is put. */
-export class OpsRefusal extends Error {}
+export class InvalidOpsRequest extends Error {}
 
 /** What a role tells its operators, on a port of its own. */
 export interface OpsOptions {
@@ -22,9 +22,9 @@ export interface OpsOptions {
   readonly token?: Secret
   readonly metrics: Metrics
   /** Read at every `/ready`, so that parts may add theirs later. */
-  readonly checks: readonly Check[]
+  readonly checks: readonly ReadinessCheck[]
   /** Paths beside `/health`, `/ready` and `/metrics`, e.g. `/status`. */
-  readonly questions: Readonly<Record<string, OpsQuestion>>
+  readonly questions: Readonly<Record<string, OpsHandler>>
   readonly log: Logger
   /** Takes secrets out of an answer. */
   readonly scrub?: (text: string) => string
@@ -36,7 +36,7 @@ export interface OpsServer {
   stop(): Promise<void>
 }
 
-interface Reply {
+interface OpsResponse {
   readonly status: number
   readonly type: string
   readonly body: string
@@ -44,22 +44,26 @@ interface Reply {
 }
 
 /** Times in which a request must be there, milliseconds, and the most that its headers may take. */
-const LIMITS = { requestTimeout: 10_000, headersTimeout: 10_000, maxHeaderSize: 16_384 } as const
+const SERVER_LIMITS = {
+  requestTimeout: 10_000,
+  headersTimeout: 10_000,
+  maxHeaderSize: 16_384,
+} as const
 
 const JSON_TYPE = 'application/json'
-const json = (status: number, value: object): Reply => ({
+const jsonResponse = (status: number, value: object): OpsResponse => ({
   status,
   type: JSON_TYPE,
   body: JSON.stringify(value),
 })
 
 /** Serves `/health`, `/ready`, `/metrics` and the given questions. */
-export const openOps = async (options: OpsOptions): Promise<OpsServer> => {
+export const openOpsServer = async (options: OpsOptions): Promise<OpsServer> => {
   const { host, port, log, scrub = (text: string) => text } = options
   const edge = { surface: 'ops', metrics: options.metrics, log } as const
-  const server = createServer(LIMITS, (request, response) => {
-    replyTo(options, request)
-      .catch((error: unknown) => refused(options, error))
+  const server = createServer(SERVER_LIMITS, (request, response) => {
+    handleRequest(options, request)
+      .catch((error: unknown) => toErrorResponse(options, error))
       .then(({ status, type, body, allow }) => {
         const headers = { 'content-type': type, 'cache-control': 'no-store', ...allow }
         response.writeHead(status, headers).end(scrub(body))
@@ -69,9 +73,9 @@ export const openOps = async (options: OpsOptions): Promise<OpsServer> => {
         response.destroy()
       })
   })
-  server.maxConnections = MOST_CONNECTIONS
+  server.maxConnections = MAX_CONNECTIONS
   guardServer(server, edge)
-  server.on('clientError', refuseUnreadable(edge))
+  server.on('clientError', rejectInvalidHttp(edge))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)
@@ -79,7 +83,7 @@ export const openOps = async (options: OpsOptions): Promise<OpsServer> => {
   const address = server.address()
   const bound = typeof address === 'object' && address !== null ? address.port : port
   return {
-    url: `http://${urlHost(host)}:${bound}`,
+    url: `http://${toUrlHost(host)}:${bound}`,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
@@ -89,51 +93,51 @@ export const openOps = async (options: OpsOptions): Promise<OpsServer> => {
 }
 
 /** Origin form, or absolute form, whose host does not matter here. Source: RFC 9112 3.2. */
-const TARGET = /^(?:https?:\/\/[^/?#]*)?([^?#]*)(?:\?([^#]*))?/i
+const REQUEST_TARGET = /^(?:https?:\/\/[^/?#]*)?([^?#]*)(?:\?([^#]*))?/i
 
-const replyTo = async (
+const handleRequest = async (
   options: OpsOptions,
   { url = '', method, headers }: IncomingMessage,
-): Promise<Reply> => {
-  if (isOfWebPage(options, headers)) {
-    return json(403, { error: 'operations are not for web pages' })
+): Promise<OpsResponse> => {
+  if (isFromWebPage(options, headers)) {
+    return jsonResponse(403, { error: 'operations are not for web pages' })
   }
   if (method !== 'GET' && method !== 'HEAD') {
-    return { ...json(405, { error: 'GET only' }), allow: { allow: 'GET, HEAD' } }
+    return { ...jsonResponse(405, { error: 'GET only' }), allow: { allow: 'GET, HEAD' } }
   }
-  const [, path = '', query = ''] = TARGET.exec(url) ?? []
-  if (!mayAsk(options, path, headers.authorization)) {
-    return json(401, { error: 'a bearer token is needed (OPS_TOKEN)' })
+  const [, path = '', query = ''] = REQUEST_TARGET.exec(url) ?? []
+  if (!isAuthorized(options, path, headers.authorization)) {
+    return jsonResponse(401, { error: 'a bearer token is needed (OPS_TOKEN)' })
   }
-  return answer(options, path, new URLSearchParams(query))
+  return dispatchRequest(options, path, new URLSearchParams(query))
 }
 
 /**
  * Whether a page in a browser asks: one of another origin, or one whose name was made to mean this machine. On loopback only this
  * machine's own names are served. Source: W3C Fetch Metadata; DNS rebinding.
  */
-const isOfWebPage = (
+const isFromWebPage = (
   { host }: Pick<OpsOptions, 'host'>,
   { origin, host: asked = '', 'sec-fetch-site': site = 'none' }: IncomingMessage['headers'],
 ): boolean => {
   if (origin !== undefined || (site !== 'none' && site !== 'same-origin')) return true
-  if (asked === '' || listenKind(host) !== 'loopback') return false
-  return listenKind(asked.replace(/:\d+$/, '')) !== 'loopback'
+  if (asked === '' || bindScope(host) !== 'loopback') return false
+  return bindScope(asked.replace(/:\d+$/, '')) !== 'loopback'
 }
 
-const MOST_CONNECTIONS = 256
-const PROBES: ReadonlySet<string> = new Set(['/health', '/ready'])
+const MAX_CONNECTIONS = 256
+const PROBE_PATHS: ReadonlySet<string> = new Set(['/health', '/ready'])
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 /** Probes are open; the rest wants the token, where there is one. */
-const mayAsk = (
+const isAuthorized = (
   { token, metrics }: OpsOptions,
   path: string,
   authorization: string | undefined,
 ): boolean => {
   const expected = token?.reveal() ?? ''
-  if (expected === '' || PROBES.has(path)) return true
+  if (expected === '' || PROBE_PATHS.has(path)) return true
   const shown = /^bearer +(.+)$/i.exec(authorization ?? '')?.[1]
   if (shown !== undefined && timingSafeEqual(digest(shown), digest(expected))) return true
   const reason = shown === undefined ? 'missing_credential' : 'invalid_token'
@@ -141,24 +145,24 @@ const mayAsk = (
   return false
 }
 
-const answer = async (
+const dispatchRequest = async (
   { metrics, checks, questions }: OpsOptions,
   path: string,
   query: URLSearchParams,
-): Promise<Reply> => {
-  const known = await opsAnswer(path, metrics, checks)
+): Promise<OpsResponse> => {
+  const known = await handleProbe(path, metrics, checks)
   if (known !== undefined) return known
   const question = Object.hasOwn(questions, path) ? questions[path] : undefined
   return question === undefined
-    ? json(404, {
+    ? jsonResponse(404, {
         error: `no such path; there are /health, /ready, /metrics, ${Object.keys(questions).join(', ')}`,
       })
-    : json(200, await question(query))
+    : jsonResponse(200, await question(query))
 }
 
-const refused = ({ log, metrics }: OpsOptions, error: unknown): Reply => {
-  if (error instanceof OpsRefusal) return json(400, { error: error.message })
+const toErrorResponse = ({ log, metrics }: OpsOptions, error: unknown): OpsResponse => {
+  if (error instanceof InvalidOpsRequest) return jsonResponse(400, { error: error.message })
   metrics.edgeErrors.inc({ surface: 'ops', reason: 'exception' })
   log.error({ err: error }, 'ops request failed')
-  return json(503, { error: error instanceof Error ? error.message : String(error) })
+  return jsonResponse(503, { error: error instanceof Error ? error.message : String(error) })
 }

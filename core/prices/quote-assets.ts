@@ -1,31 +1,31 @@
 import { type ChainRow, QUOTE_RANK, type QuoteAsset } from '../../schemas/chains.ts'
 import type { QuotePrice } from '../../schemas/wire.ts'
-import { decimalText } from '../amounts.ts'
+import { formatDecimal } from '../amounts.ts'
 import type { ChainExtra } from '../config/settings.ts'
-import { type PriceEntry, pairOf, type QuoteState, USD } from './state.ts'
+import { type PriceEntry, pairKey, type QuoteState, USD } from './quote-state.ts'
 
 const HOUR_MS = 3_600_000
 
 /** Oldest price that is still one. */
-export const MAX_AGE_MS = HOUR_MS
+export const MAX_PRICE_AGE_MS = HOUR_MS
 /** Hours of block time whose volume chooses the reference pool. */
 export const VOLUME_HOURS = 24
 /** How far a stable's median may be from 1. */
 export const PEG_TOLERANCE = 0.02
 /** How long it must be off before the median counts. */
-export const PEG_PATIENCE_MS = 600_000
+export const PEG_GRACE_MS = 600_000
 /** Opinions that a median needs: with one, nobody can tell which of the two is off. */
-const PEG_WITNESSES = 2
+const MIN_PEG_PRICES = 2
 
 /** The quote assets of one chain. */
-export interface QuoteBook {
+export interface QuoteAssets {
   readonly assets: ReadonlyMap<string, QuoteAsset>
   /** Wrapped native token. */
   readonly native: string
 }
 
 /** The chain's quote assets with the configured ones. Same address: the configured row wins. */
-export const quoteBook = (row: ChainRow, extra?: ChainExtra): QuoteBook => {
+export const makeQuoteAssets = (row: ChainRow, extra?: ChainExtra): QuoteAssets => {
   const own = extra?.replace === true ? [] : row.quotes
   const assets = new Map<string, QuoteAsset>()
   for (const asset of [...own, ...(extra?.quotes ?? [])]) assets.set(asset.address, asset)
@@ -35,48 +35,48 @@ export const quoteBook = (row: ChainRow, extra?: ChainExtra): QuoteBook => {
 }
 
 /** Rank of a token in a pair; 0 = not listed. */
-export const rankOf = (token: string, book: QuoteBook): number => {
+export const quoteRankOf = (token: string, book: QuoteAssets): number => {
   const asset = book.assets.get(token)
   return asset === undefined ? 0 : QUOTE_RANK[asset.kind]
 }
 
 /** Base and quote of a pair: the higher rank is the quote, on a tie the lexically smaller address is the base. */
-export const orient = (
+export const orientPair = (
   tokenA: string,
   tokenB: string,
-  book: QuoteBook,
+  book: QuoteAssets,
 ): { readonly base: string; readonly quote: string } => {
-  const difference = rankOf(tokenA, book) - rankOf(tokenB, book)
+  const difference = quoteRankOf(tokenA, book) - quoteRankOf(tokenB, book)
   const aIsBase = difference === 0 ? tokenA < tokenB : difference < 0
   return aIsBase ? { base: tokenA, quote: tokenB } : { base: tokenB, quote: tokenA }
 }
 
 /** USD and native price of one whole quote asset; null = unknown. */
-export interface Stamp {
+export interface QuoteAssetPrice {
   readonly usd: number | null
   readonly native: number | null
 }
 
 /** The stamp of a token that is not a quote asset. */
-export const NO_STAMP: Stamp = { usd: null, native: null }
+export const UNKNOWN_QUOTE_ASSET_PRICE: QuoteAssetPrice = { usd: null, native: null }
 
 /** True while an entry may be used at `timeMs` of block time. */
-export const isFresh = (entry: PriceEntry, timeMs: number): boolean =>
-  timeMs - entry.timeMs <= MAX_AGE_MS
+export const isPriceFresh = (entry: PriceEntry, timeMs: number): boolean =>
+  timeMs - entry.timeMs <= MAX_PRICE_AGE_MS
 
 /** The pool whose trades set the price of a pair, and its volume in whole quote units. */
-export interface Reference {
+export interface PairReference {
   readonly pool: string
   readonly volume: number
 }
 
 /** Per pair the pool with the largest volume of the last 24 h of block time; on a tie the smaller address. */
-export const referencePools = (
+export const referencePoolsByPair = (
   state: QuoteState,
   timeMs: number,
-): ReadonlyMap<string, Reference> => {
+): ReadonlyMap<string, PairReference> => {
   const oldest = Math.floor(timeMs / HOUR_MS) - VOLUME_HOURS
-  const best = new Map<string, Reference>()
+  const best = new Map<string, PairReference>()
   for (const [pool, { pair, hours }] of state.volumes) {
     let volume = 0
     for (const [hour, amount] of hours) if (hour > oldest) volume += amount
@@ -89,21 +89,21 @@ export const referencePools = (
 }
 
 /** The middle of a stable's prices in the other stables; of two middles the one nearer to 1. null: too few. */
-export const stableMedian = (
+export const stablecoinMedian = (
   stable: string,
   state: QuoteState,
   timeMs: number,
-  book: QuoteBook,
+  book: QuoteAssets,
 ): number | null => {
   const prices: number[] = []
   for (const { address, kind } of book.assets.values()) {
     if (kind !== 'stable' || address === stable) continue
-    const direct = state.entries.get(pairOf(stable, address))
-    const inverse = state.entries.get(pairOf(address, stable))
-    if (direct && isFresh(direct, timeMs)) prices.push(direct.price)
-    else if (inverse && isFresh(inverse, timeMs)) prices.push(1 / inverse.price)
+    const direct = state.entries.get(pairKey(stable, address))
+    const inverse = state.entries.get(pairKey(address, stable))
+    if (direct && isPriceFresh(direct, timeMs)) prices.push(direct.price)
+    else if (inverse && isPriceFresh(inverse, timeMs)) prices.push(1 / inverse.price)
   }
-  if (prices.length < PEG_WITNESSES) return null
+  if (prices.length < MIN_PEG_PRICES) return null
   prices.sort((a, b) => a - b)
   const upper = prices[Math.floor(prices.length / 2)] ?? 1
   const lower = prices[Math.floor((prices.length - 1) / 2)] ?? 1
@@ -111,49 +111,49 @@ export const stableMedian = (
 }
 
 /** 1 while the peg holds, the median once it has been off for long; null: it was off and nobody trades it any more. */
-const stablePrice = (
+const stablecoinPrice = (
   stable: string,
   state: QuoteState,
   timeMs: number,
-  book: QuoteBook,
+  book: QuoteAssets,
 ): number | null => {
   const since = state.pegs.get(stable)
-  if (since === undefined || timeMs - since < PEG_PATIENCE_MS) return 1
-  return stableMedian(stable, state, timeMs, book)
+  if (since === undefined || timeMs - since < PEG_GRACE_MS) return 1
+  return stablecoinMedian(stable, state, timeMs, book)
 }
 
 /**
  * Prices of all quote assets for a block at `timeMs`, from the table as the block before left it.
  * An entry is kept in its own quote and converted here; of several the one with the largest volume in USD counts.
  */
-export const stampsAt = (
+export const quoteAssetPricesAt = (
   state: QuoteState,
   timeMs: number,
-  book: QuoteBook,
-): ReadonlyMap<string, Stamp> => {
+  book: QuoteAssets,
+): ReadonlyMap<string, QuoteAssetPrice> => {
   const usd = new Map<string, number | null>([[USD, 1]])
-  const references = referencePools(state, timeMs)
+  const references = referencePoolsByPair(state, timeMs)
   const ranked = [...book.assets.values()].sort(
     (a, b) => QUOTE_RANK[b.kind] - QUOTE_RANK[a.kind] || (a.address < b.address ? -1 : 1),
   )
   for (const { address, kind } of ranked) {
-    if (kind === 'stable') usd.set(address, stablePrice(address, state, timeMs, book))
-    else usd.set(address, convertedPrice(address, state, timeMs, { usd, references }))
+    if (kind === 'stable') usd.set(address, stablecoinPrice(address, state, timeMs, book))
+    else usd.set(address, usdPriceOf(address, state, timeMs, { usd, references }))
   }
-  const stamp = (token: string): Stamp => {
+  const stamp = (token: string): QuoteAssetPrice => {
     const price = usd.get(token) ?? null
-    return { usd: price, native: nativePrice(token, price, { state, timeMs, book, usd }) }
+    return { usd: price, native: nativePriceOf(token, price, { state, timeMs, book, usd }) }
   }
   return new Map(ranked.map(({ address }) => [address, stamp(address)]))
 }
 
-const nativePrice = (
+const nativePriceOf = (
   token: string,
   tokenUsd: number | null,
   known: {
     readonly state: QuoteState
     readonly timeMs: number
-    readonly book: QuoteBook
+    readonly book: QuoteAssets
     readonly usd: ReadonlyMap<string, number | null>
   },
 ): number | null => {
@@ -161,24 +161,24 @@ const nativePrice = (
   if (token === native) return 1
   const nativeUsd = known.usd.get(native) ?? null
   if (tokenUsd !== null && nativeUsd !== null) return tokenUsd / nativeUsd
-  const direct = known.state.entries.get(pairOf(token, native))
-  return direct && isFresh(direct, known.timeMs) ? direct.price : null
+  const direct = known.state.entries.get(pairKey(token, native))
+  return direct && isPriceFresh(direct, known.timeMs) ? direct.price : null
 }
 
-const convertedPrice = (
+const usdPriceOf = (
   token: string,
   state: QuoteState,
   timeMs: number,
   known: {
     readonly usd: ReadonlyMap<string, number | null>
-    readonly references: ReadonlyMap<string, Reference>
+    readonly references: ReadonlyMap<string, PairReference>
   },
 ): number | null => {
   let best: { readonly usd: number; readonly weight: number } | null = null
   for (const [quote, quoteUsd] of known.usd) {
-    const entry = state.entries.get(pairOf(token, quote))
-    if (quoteUsd === null || entry === undefined || !isFresh(entry, timeMs)) continue
-    const weight = (known.references.get(pairOf(token, quote))?.volume ?? 0) * quoteUsd
+    const entry = state.entries.get(pairKey(token, quote))
+    if (quoteUsd === null || entry === undefined || !isPriceFresh(entry, timeMs)) continue
+    const weight = (known.references.get(pairKey(token, quote))?.volume ?? 0) * quoteUsd
     const rank = quote === USD ? -1 : weight
     if (best === null || rank > best.weight) best = { usd: entry.price * quoteUsd, weight: rank }
   }
@@ -186,12 +186,12 @@ const convertedPrice = (
 }
 
 /** The entries as the `{c}.blocks` record shows them, in a fixed order. */
-export const quotePrices = (state: QuoteState): readonly QuotePrice[] =>
+export const toWireQuotePrices = (state: QuoteState): readonly QuotePrice[] =>
   [...state.entries]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([, { token, quote, price, timeMs }]) => ({
       token_address: token,
       quote_address: quote,
-      price: decimalText(price),
+      price: formatDecimal(price),
       block_time: timeMs,
     }))

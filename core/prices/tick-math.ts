@@ -1,4 +1,4 @@
-import { ceilDiv, sqrtOf } from '../bigint-math.ts'
+import { ceilDiv, integerSqrt } from '../bigint-math.ts'
 
 /** Prices of ticks and amounts of concentrated liquidity in exact integers. Source: Uniswap/v3-core libraries TickMath, SqrtPriceMath. */
 
@@ -12,7 +12,7 @@ export const MAX_TICK = 887_272
 const TICK_FACTORS: readonly bigint[] = (() => {
   const guardBits = 512n
   const factors: bigint[] = []
-  let factor = sqrtOf((10_000n << (guardBits * 2n)) / 10_001n)
+  let factor = integerSqrt((10_000n << (guardBits * 2n)) / 10_001n)
   for (let bit = 0; bit < 20; bit += 1) {
     factors.push((factor + (1n << (guardBits - 129n))) >> (guardBits - 128n))
     factor = (factor * factor) >> guardBits
@@ -33,20 +33,11 @@ export const sqrtPriceAtTick = (tick: number): bigint => {
 }
 
 /** Token 0 between two prices, `low <= high`. */
-export const amount0Between = (
-  low: bigint,
-  high: bigint,
-  liquidity: bigint,
-  up: boolean,
-): bigint => {
+export const amount0Delta = (low: bigint, high: bigint, liquidity: bigint, up: boolean): bigint => {
   const product = (liquidity << 96n) * (high - low)
   return up ? ceilDiv(ceilDiv(product, high), low) : product / high / low
 }
 
 /** Token 1 between two prices, `low <= high`. */
-export const amount1Between = (
-  low: bigint,
-  high: bigint,
-  liquidity: bigint,
-  up: boolean,
-): bigint => (up ? ceilDiv(liquidity * (high - low), Q96) : (liquidity * (high - low)) / Q96)
+export const amount1Delta = (low: bigint, high: bigint, liquidity: bigint, up: boolean): bigint =>
+  up ? ceilDiv(liquidity * (high - low), Q96) : (liquidity * (high - low)) / Q96

@@ -1,5 +1,5 @@
-import { Malformed, Outage } from '../errors.ts'
-import { isShallow, parseJson } from '../json.ts'
+import { InvalidInput, Outage } from '../errors.ts'
+import { isWithinDepth, parseJson } from '../json.ts'
 
 /** A JSON-RPC error that the node gave: it lives and it said no. */
 export class RpcError extends Error {
@@ -28,17 +28,17 @@ export interface Endpoint {
   readonly url: string
   /** Host only: safe to log, keys in paths stay out. */
   readonly label: string
-  /** Throws `RpcError` (the node refused), `Outage` (no answer) or `Malformed` (an answer that is none). */
+  /** Throws `RpcError` (the node refused), `Outage` (no answer) or `InvalidInput` (an answer that is none). */
   request(call: RpcCall, signal: AbortSignal, onBytes?: OnBytes): Promise<unknown>
   subscribe?(call: RpcCall, onNotice: (notice: unknown) => void, signal: AbortSignal): void
   close(): void
 }
 
 /** Largest answer that is read; a block with all receipts of a busy chain stays far below. */
-export const MAX_ANSWER_BYTES = 128 * 1024 * 1024
+export const MAX_RESPONSE_BYTES = 128 * 1024 * 1024
 
 /** What to show of an address: no path, no query, no credentials. */
-export const labelOf = (url: string): string => new URL(url).host
+export const endpointLabel = (url: string): string => new URL(url).host
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -46,59 +46,59 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 /** Deepest nesting of what tracers tell: a list and an object for each of the 1,024 calls that may nest, and what holds them. */
 export const MAX_TRACE_DEPTH = 2_112
 /** Longest text of a node's error, and longest data of it, that is kept. */
-const MAX_ERROR_TEXT = 500
-const MAX_ERROR_DATA = 64 * 1_024
+const MAX_ERROR_LENGTH = 500
+const MAX_ERROR_DATA_LENGTH = 64 * 1_024
 /** Longest part of an unexpected value that is shown. */
-const MAX_SHOWN = 60
+const MAX_SHOWN_LENGTH = 60
 
-const isTrace = ({ method }: RpcCall): boolean => /^(debug|trace)_/.test(method)
+const isTraceCall = ({ method }: RpcCall): boolean => /^(debug|trace)_/.test(method)
 
 /** A scalar as text for messages, cut; of a list or an object only that it is one: nothing from outside is coerced. */
-export const shownScalar = (value: unknown): string => {
+export const describeScalar = (value: unknown): string => {
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'object' && value !== null) return 'an object'
-  return String(value).slice(0, MAX_SHOWN)
+  return String(value).slice(0, MAX_SHOWN_LENGTH)
 }
 
 /** An answer or a notice as it was read. */
-export interface Message {
+export interface RpcMessage {
   readonly fields: Readonly<Record<string, unknown>>
   /** Deeper than anything but a trace nests. */
   readonly isDeep: boolean
 }
 
-/** Reads the text of an answer or notice within bounds. Throws `Malformed`: those of `parseJson`, `rpc-not-an-answer`. */
-export const parseMessage = (text: string): Message => {
-  const isDeep = !isShallow(text)
-  const value = parseJson(text, { maxLength: MAX_ANSWER_BYTES, maxDepth: MAX_TRACE_DEPTH })
+/** Reads the text of an answer or notice within bounds. Throws `InvalidInput`: those of `parseJson`, `rpc-not-an-answer`. */
+export const parseRpcMessage = (text: string): RpcMessage => {
+  const isDeep = !isWithinDepth(text)
+  const value = parseJson(text, { maxLength: MAX_RESPONSE_BYTES, maxDepth: MAX_TRACE_DEPTH })
   if (!isObject(value))
-    throw new Malformed('rpc-not-an-answer', 'the answer of the node is not an object')
+    throw new InvalidInput('rpc-not-an-answer', 'the answer of the node is not an object')
   return { fields: value, isDeep }
 }
 
-/** The result of one answer. Throws `RpcError`, or `Malformed` also for an answer that nests deeper than its method does. */
-export const resultOf = (
-  { fields, isDeep }: Message,
+/** The result of one answer. Throws `RpcError`, or `InvalidInput` also for an answer that nests deeper than its method does. */
+export const resultOfMessage = (
+  { fields, isDeep }: RpcMessage,
   { id, call }: { readonly id: number; readonly call: RpcCall },
 ): unknown => {
-  if (isDeep && !isTrace(call)) {
-    throw new Malformed('json-too-deep', `the answer to ${call.method} nests too deep`)
+  if (isDeep && !isTraceCall(call)) {
+    throw new InvalidInput('json-too-deep', `the answer to ${call.method} nests too deep`)
   }
-  if (isObject(fields.error)) throw errorOf(fields.error)
-  if (fields.id !== id) throw new Malformed('rpc-wrong-id', 'the node answered another call')
-  if (!('result' in fields)) throw new Malformed('rpc-no-result', 'the answer has no result')
+  if (isObject(fields.error)) throw toRpcError(fields.error)
+  if (fields.id !== id) throw new InvalidInput('rpc-wrong-id', 'the node answered another call')
+  if (!('result' in fields)) throw new InvalidInput('rpc-no-result', 'the answer has no result')
   return fields.result
 }
 
 /** Code of an error that names none. Source: JSON-RPC 2.0, server error. */
-const UNNAMED_CODE = -32_000
+const DEFAULT_ERROR_CODE = -32_000
 
 /** The error of a node: its code and its message where they are a number and a text, its data where that is a text of some length. */
-const errorOf = ({ code, message, data }: Readonly<Record<string, unknown>>): RpcError =>
+const toRpcError = ({ code, message, data }: Readonly<Record<string, unknown>>): RpcError =>
   new RpcError(
-    typeof code === 'number' ? code : UNNAMED_CODE,
-    typeof message === 'string' ? message.slice(0, MAX_ERROR_TEXT) : 'unnamed error',
-    typeof data === 'string' && data.length <= MAX_ERROR_DATA ? data : undefined,
+    typeof code === 'number' ? code : DEFAULT_ERROR_CODE,
+    typeof message === 'string' ? message.slice(0, MAX_ERROR_LENGTH) : 'unnamed error',
+    typeof data === 'string' && data.length <= MAX_ERROR_DATA_LENGTH ? data : undefined,
   )
 
 /** A node behind HTTP. */
@@ -106,19 +106,19 @@ export const httpEndpoint = (url: string, timeoutMs: number): Endpoint => {
   let lastId = 0
   return {
     url,
-    label: labelOf(url),
+    label: endpointLabel(url),
     request: async (call, signal, onBytes) => {
       lastId += 1
       const id = lastId
-      const response = await post(url, { jsonrpc: '2.0', id, ...call }, timeoutMs, signal)
+      const response = await postJson(url, { jsonrpc: '2.0', id, ...call }, timeoutMs, signal)
       onBytes?.(Buffer.byteLength(response))
-      return resultOf(parseMessage(response), { id, call })
+      return resultOfMessage(parseRpcMessage(response), { id, call })
     },
     close: () => undefined,
   }
 }
 
-const post = async (
+const postJson = async (
   url: string,
   body: object,
   timeoutMs: number,
@@ -133,23 +133,24 @@ const post = async (
       redirect: 'error',
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     })
-    const text = await boundedText(response)
+    const text = await readBoundedText(response)
     if (response.ok || text.startsWith('{')) return text
     throw new Outage('rpc', `the node answered HTTP ${response.status}`)
   } catch (error) {
     if (signal.aborted) throw signal.reason
-    if (error instanceof Outage || error instanceof Malformed) throw error
+    if (error instanceof Outage || error instanceof InvalidInput) throw error
     throw new Outage('rpc', 'the node did not answer', { cause: error })
   }
 }
 
-const boundedText = async (response: Response): Promise<string> => {
+const readBoundedText = async (response: Response): Promise<string> => {
   if (!response.body) return ''
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of response.body) {
     size += chunk.byteLength
-    if (size > MAX_ANSWER_BYTES) throw new Malformed('rpc-too-large', 'the answer is too large')
+    if (size > MAX_RESPONSE_BYTES)
+      throw new InvalidInput('rpc-too-large', 'the answer is too large')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks, size).toString('utf8')

@@ -16,9 +16,15 @@ import {
   type PackageDefinition,
   type ServiceDefinition,
 } from '@grpc/proto-loader'
-import { Malformed, Outage } from '../errors.ts'
+import { InvalidInput, Outage } from '../errors.ts'
 import { pause, retry } from '../retry.ts'
-import { type Endpoint, labelOf, MAX_ANSWER_BYTES, type OnBytes, RpcError } from './endpoint.ts'
+import {
+  type Endpoint,
+  endpointLabel,
+  MAX_RESPONSE_BYTES,
+  type OnBytes,
+  RpcError,
+} from './endpoint.ts'
 
 /** Services of a file by their full name, `sui.rpc.v2.LedgerService`. */
 export type GrpcServices = Readonly<Record<string, ServiceDefinition>>
@@ -27,12 +33,12 @@ export type GrpcServices = Readonly<Record<string, ServiceDefinition>>
  * Reads a file of `schemas/proto/`. Messages become plain objects: 64-bit numbers are decimal texts, enums their symbols,
  * bytes buffers; what a message does not hold is absent, or its default where the format cannot tell the two apart.
  */
-export const grpcServices = (file: string): GrpcServices => {
-  const definitions = Object.entries(definitionsOf(file))
+export const loadGrpcServices = (file: string): GrpcServices => {
+  const definitions = Object.entries(loadDefinitions(file))
   return Object.fromEntries(definitions.filter((entry) => isService(entry[1]))) as GrpcServices
 }
 
-const definitionsOf = (file: string): PackageDefinition => {
+const loadDefinitions = (file: string): PackageDefinition => {
   const folder = fileURLToPath(new URL('../../schemas/proto/', import.meta.url))
   return loadSync(file, { includeDirs: [folder], longs: String, enums: String, defaults: true })
 }
@@ -40,17 +46,20 @@ const definitionsOf = (file: string): PackageDefinition => {
 const isService = (definition: object): boolean => !('format' in definition)
 
 /**
- * Reads bytes as a message of a file of `schemas/proto/`, by its full name, in the shape of `grpcServices`. What is read throws
- * `Malformed`: `bad-protobuf`.
+ * Reads bytes as a message of a file of `schemas/proto/`, by its full name, in the shape of `loadGrpcServices`. What is read throws
+ * `InvalidInput`: `bad-protobuf`.
  */
-export const protoReader = (file: string, name: string): ((bytes: Uint8Array) => object) => {
-  const type = definitionsOf(file)[name] as MessageTypeDefinition<object, object> | undefined
+export const makeProtobufDecoder = (
+  file: string,
+  name: string,
+): ((bytes: Uint8Array) => object) => {
+  const type = loadDefinitions(file)[name] as MessageTypeDefinition<object, object> | undefined
   if (type === undefined) throw new Error(`no message ${name}`)
   return (bytes) => {
     try {
       return type.deserialize(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length))
     } catch (cause) {
-      throw new Malformed('bad-protobuf', `${bytes.length} bytes are no ${name}`, { cause })
+      throw new InvalidInput('bad-protobuf', `${bytes.length} bytes are no ${name}`, { cause })
     }
   }
 }
@@ -60,15 +69,15 @@ export const NOT_FOUND = status.NOT_FOUND
 
 /** Pings of a connection with a call on it: one that does not answer them is dead. */
 const KEEPALIVE_MS = 30_000
-const KEEPALIVE_ANSWER_MS = 10_000
+const KEEPALIVE_TIMEOUT_MS = 10_000
 /** Largest request; ours name a few fields. */
 const MAX_REQUEST_BYTES = 1024 * 1024
 
-const CHANNEL: ChannelOptions = {
-  'grpc.max_receive_message_length': MAX_ANSWER_BYTES,
+const CHANNEL_OPTIONS: ChannelOptions = {
+  'grpc.max_receive_message_length': MAX_RESPONSE_BYTES,
   'grpc.max_send_message_length': MAX_REQUEST_BYTES,
   'grpc.keepalive_time_ms': KEEPALIVE_MS,
-  'grpc.keepalive_timeout_ms': KEEPALIVE_ANSWER_MS,
+  'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 5_000,
   // Calls are repeated by their callers, and by nobody else.
@@ -83,11 +92,11 @@ export interface GrpcEndpoint extends Endpoint {
    * One stream from its request to its end. Resolves true when it ended or broke after a message, false when it ended without
    * any. Throws as `request` when it broke before; silence of a minute is a break.
    */
-  stream(spec: StreamSpec, signal: AbortSignal): Promise<boolean>
+  stream(spec: StreamRequest, signal: AbortSignal): Promise<boolean>
 }
 
 /** What is asked of a stream, and what becomes of what it says. */
-export interface StreamSpec {
+export interface StreamRequest {
   readonly method: string
   readonly request: object
   /** What it throws ends the stream. `send` reaches the node where the method takes a stream, `end` ends this one. */
@@ -109,22 +118,22 @@ export interface GrpcOptions {
 /**
  * A node behind gRPC: `http` and `grpc` addresses without, `https` and `grpcs` addresses with TLS. A user name in the address
  * is sent as `x-token`. The channel opens with the first call and again after it broke; calls are not repeated here. Throws
- * `Malformed` for a token that no header can hold.
+ * `InvalidInput` for a token that no header can hold.
  */
 export const grpcEndpoint = (url: string, { services, timeoutMs }: GrpcOptions): GrpcEndpoint => {
-  const { target, isSecure, metadata } = placeOf(url)
+  const { target, isSecure, metadata } = parseAddress(url)
   const safety = isSecure ? credentials.createSsl() : credentials.createInsecure()
-  const client = new Client(target, safety, CHANNEL)
+  const client = new Client(target, safety, CHANNEL_OPTIONS)
   const stream: GrpcEndpoint['stream'] = (spec, signal) =>
-    listen({ client, method: methodOf(services, spec.method), metadata, spec }, signal)
+    runStream({ client, method: findMethod(services, spec.method), metadata, spec }, signal)
   return {
     url,
-    label: labelOf(url),
+    label: endpointLabel(url),
     request: ({ method, params }, signal, onBytes) => {
       const [request = {}] = params as readonly object[]
       const at = { deadline: Date.now() + timeoutMs, ...(onBytes && { onBytes }) }
-      return callOnce(
-        { client, method: methodOf(services, method), metadata, request, ...at },
+      return makeUnaryCall(
+        { client, method: findMethod(services, method), metadata, request, ...at },
         signal,
       )
     },
@@ -137,39 +146,39 @@ export const grpcEndpoint = (url: string, { services, timeoutMs }: GrpcOptions):
   }
 }
 
-const placeOf = (url: string) => {
+const parseAddress = (url: string) => {
   const { protocol, hostname, port, username } = new URL(url)
   const isSecure = protocol === 'https:' || protocol === 'grpcs:'
   const metadata = new Metadata()
   try {
     if (username !== '') metadata.set('x-token', decodeURIComponent(username))
   } catch (cause) {
-    throw new Malformed('bad-token', `the token for ${hostname} cannot be sent`, { cause })
+    throw new InvalidInput('bad-token', `the token for ${hostname} cannot be sent`, { cause })
   }
   return { target: `${hostname}:${port || (isSecure ? '443' : '80')}`, isSecure, metadata }
 }
 
-type Method = MethodDefinition<object, object>
+type GrpcMethod = MethodDefinition<object, object>
 
 /** `name` is `package.Service/Method`; one that is not in the file is a bug. */
-const methodOf = (services: GrpcServices, name: string): Method => {
+const findMethod = (services: GrpcServices, name: string): GrpcMethod => {
   const [service = '', method = ''] = name.split('/')
   const found = services[service]?.[method]
   if (found === undefined) throw new Error(`no method ${name}`)
   return found
 }
 
-interface OneCall {
+interface UnaryCall {
   readonly client: Client
-  readonly method: Method
+  readonly method: GrpcMethod
   readonly metadata: Metadata
   readonly request: object
   readonly deadline: number
   readonly onBytes?: OnBytes
 }
 
-const callOnce = (
-  { client, method, metadata, request, deadline, onBytes }: OneCall,
+const makeUnaryCall = (
+  { client, method, metadata, request, deadline, onBytes }: UnaryCall,
   signal: AbortSignal,
 ): Promise<unknown> =>
   new Promise((resolve, reject) => {
@@ -182,7 +191,7 @@ const callOnce = (
       ...([path, requestSerialize, read, request, metadata, { deadline }] as const),
       (error, answer) => {
         signal.removeEventListener('abort', cancel)
-        if (error !== null) reject(signal.aborted ? signal.reason : errorOf(error))
+        if (error !== null) reject(signal.aborted ? signal.reason : toNodeError(error))
         else resolve(answer)
       },
     )
@@ -191,20 +200,23 @@ const callOnce = (
   })
 
 /** What a status means: no answer, an answer that is none, or a node that lives and said no. */
-const errorOf = ({ code, details, message }: ServiceError): Error => {
+const toNodeError = ({ code, details, message }: ServiceError): Error => {
   const said = (details || message).slice(0, 300)
   if (code === status.RESOURCE_EXHAUSTED && said.startsWith('Received message larger than max')) {
-    return new Malformed('rpc-too-large', 'the answer is too large')
+    return new InvalidInput('rpc-too-large', 'the answer is too large')
   }
   if (code === status.INTERNAL && said.startsWith('Response message parsing error')) {
-    return new Malformed('rpc-not-a-message', 'the node answered something that is not a message')
+    return new InvalidInput(
+      'rpc-not-a-message',
+      'the node answered something that is not a message',
+    )
   }
-  if (NO_ANSWER.has(code)) return new Outage('rpc', `the node did not answer: ${said}`)
+  if (NO_RESPONSE_CODES.has(code)) return new Outage('rpc', `the node did not answer: ${said}`)
   return new RpcError(code, said, undefined)
 }
 
 /** After these the same question may find an answer, here or elsewhere. Source: grpc/grpc doc/statuscodes.md. */
-const NO_ANSWER: ReadonlySet<number> = new Set([
+const NO_RESPONSE_CODES: ReadonlySet<number> = new Set([
   status.CANCELLED,
   status.UNKNOWN,
   status.DEADLINE_EXCEEDED,
@@ -216,15 +228,15 @@ const NO_ANSWER: ReadonlySet<number> = new Set([
 ])
 
 /** A stream that says nothing for so long is taken for dead; chains that stream have several blocks a second. */
-const SILENCE_MS = 60_000
+const STREAM_IDLE_TIMEOUT_MS = 60_000
 
-type Stream = ClientReadableStream<object> | ClientDuplexStream<object, object>
+type GrpcStream = ClientReadableStream<object> | ClientDuplexStream<object, object>
 
-interface OneStream extends Pick<OneCall, 'client' | 'method' | 'metadata'> {
-  readonly spec: StreamSpec
+interface StreamCall extends Pick<UnaryCall, 'client' | 'method' | 'metadata'> {
+  readonly spec: StreamRequest
 }
 
-const opened = ({ client, method, metadata, spec }: OneStream): Stream => {
+const openStream = ({ client, method, metadata, spec }: StreamCall): GrpcStream => {
   const { path, requestSerialize, responseDeserialize, requestStream } = method
   const how = [path, requestSerialize, responseDeserialize] as const
   if (!requestStream) return client.makeServerStreamRequest(...how, spec.request, metadata)
@@ -233,15 +245,15 @@ const opened = ({ client, method, metadata, spec }: OneStream): Stream => {
   return stream
 }
 
-const listen = (one: OneStream, signal: AbortSignal): Promise<boolean> =>
+const runStream = (one: StreamCall, signal: AbortSignal): Promise<boolean> =>
   new Promise((resolve, reject) => {
-    const stream = opened(one)
+    const stream = openStream(one)
     let heard = false
     const cancel = (): void => stream.cancel()
     const broke = (error: unknown): void => settle(() => (heard ? resolve(true) : reject(error)))
     const silence = setTimeout(() => {
-      broke(new Outage('rpc', `the stream was silent for ${SILENCE_MS} ms`))
-    }, SILENCE_MS)
+      broke(new Outage('rpc', `the stream was silent for ${STREAM_IDLE_TIMEOUT_MS} ms`))
+    }, STREAM_IDLE_TIMEOUT_MS)
     const settle = (outcome: () => void): void => {
       clearTimeout(silence)
       signal.removeEventListener('abort', cancel)
@@ -262,18 +274,18 @@ const listen = (one: OneStream, signal: AbortSignal): Promise<boolean> =>
       try {
         one.spec.onMessage(message, control)
       } catch (cause) {
-        broke(new Malformed('unreadable-answer', 'a message could not be read', { cause }))
+        broke(new InvalidInput('unreadable-answer', 'a message could not be read', { cause }))
       }
     })
     stream.on('error', (error: ServiceError) => {
       if (signal.aborted) settle(() => reject(signal.reason))
-      else broke(errorOf(error))
+      else broke(toNodeError(error))
     })
     stream.on('end', () => settle(() => resolve(heard)))
   })
 
 /** Pauses before a stream that ended or was refused is opened again. */
-const AGAIN = { firstMs: 500, maxMs: 15_000, tries: Number.POSITIVE_INFINITY } as const
+const RECONNECT_DELAYS = { firstMs: 500, maxMs: 15_000, tries: Number.POSITIVE_INFINITY } as const
 
 /**
  * Opens a stream, and again whenever it ended, until the signal aborts. The pause grows while nothing is heard. `open` gets the
@@ -289,8 +301,8 @@ export const keepStreaming = (
     return heard === true
   }
   const forever = async (): Promise<void> => {
-    while (await retry(one, { ...AGAIN, signal, again: isNodes })) {
-      await pause(AGAIN.firstMs, signal)
+    while (await retry(one, { ...RECONNECT_DELAYS, signal, again: isNodeError })) {
+      await pause(RECONNECT_DELAYS.firstMs, signal)
     }
   }
   forever().catch((error: unknown) => {
@@ -298,5 +310,5 @@ export const keepStreaming = (
   })
 }
 
-const isNodes = (error: unknown): boolean =>
-  error instanceof Outage || error instanceof Malformed || error instanceof RpcError
+const isNodeError = (error: unknown): boolean =>
+  error instanceof Outage || error instanceof InvalidInput || error instanceof RpcError

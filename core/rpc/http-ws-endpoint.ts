@@ -1,13 +1,13 @@
 import { type Endpoint, httpEndpoint } from './endpoint.ts'
-import { socketEndpoint } from './socket.ts'
+import { wsEndpoint } from './ws-endpoint.ts'
 
 /**
  * A Solana node: calls over HTTP, subscriptions over WebSocket. Its socket is at the same address or, as a validator opens
  * it, one port above; both are tried. A `ws` address is taken for that of the calls too.
  */
-export const pairEndpoint = (url: string, timeoutMs: number): Endpoint => {
+export const httpWsEndpoint = (url: string, timeoutMs: number): Endpoint => {
   const http = httpEndpoint(url.replace(/^ws/, 'http'), timeoutMs)
-  const sockets = socketUrls(url).map((socketUrl) => socketEndpoint(socketUrl, timeoutMs))
+  const sockets = candidateSocketUrls(url).map((socketUrl) => wsEndpoint(socketUrl, timeoutMs))
   return {
     ...http,
     subscribe: (call, onNotice, signal) => {
@@ -19,7 +19,7 @@ export const pairEndpoint = (url: string, timeoutMs: number): Endpoint => {
   }
 }
 
-const socketUrls = (url: string): readonly string[] => {
+const candidateSocketUrls = (url: string): readonly string[] => {
   const same = url.replace(/^http/, 'ws')
   const above = new URL(same)
   const port = Number(above.port)

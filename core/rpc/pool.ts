@@ -1,40 +1,40 @@
 import { setMaxListeners } from 'node:events'
 import pLimit from 'p-limit'
-import { Malformed, Outage } from '../errors.ts'
+import { InvalidInput, Outage } from '../errors.ts'
 import type { Logger } from '../ops/logger.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import { retry } from '../retry.ts'
-import { type Endpoint, httpEndpoint, type RpcCall, RpcError, shownScalar } from './endpoint.ts'
-import { callBudget } from './rate-limit.ts'
-import { socketEndpoint } from './socket.ts'
+import { describeScalar, type Endpoint, httpEndpoint, type RpcCall, RpcError } from './endpoint.ts'
+import { makeRateLimit } from './rate-limit.ts'
+import { wsEndpoint } from './ws-endpoint.ts'
 
 export { RpcError } from './endpoint.ts'
 
 /** Calls one endpoint: bound, measured, aborted with the signal of the pool. */
-export type Ask = (call: RpcCall) => Promise<unknown>
+export type CallEndpoint = (call: RpcCall) => Promise<unknown>
 
 /** Several endpoints of one chain behind one face. */
-export interface Rpc {
+export interface RpcPool {
   /**
    * Runs `work` against one endpoint after the other, healthiest first, until one succeeds. A throw of `Outage` or
-   * `Malformed` moves on and rests that endpoint for a while; `undefined` moves on without blame (it does not know yet).
+   * `InvalidInput` moves on and rests that endpoint for a while; `undefined` moves on without blame (it does not know yet).
    * Throws the last error when none succeeds, that of an endpoint of another chain only where there is no other; undefined when all that answered did not know.
    */
-  attempt<T>(work: (ask: Ask) => Promise<T | undefined>): Promise<T | undefined>
+  attempt<T>(work: (ask: CallEndpoint) => Promise<T | undefined>): Promise<T | undefined>
   /**
    * Asks every endpoint that does not rest how far it is, and gives what was said, highest first. One far below the highest is
    * behind: the others are asked before it, and what it says is left out, until it has caught up. Throws the last error when
    * none answers.
    */
-  survey<T>(survey: Survey<T>): Promise<readonly T[]>
+  survey<T>(survey: HeightSurvey<T>): Promise<readonly T[]>
   /**
    * Asks every endpoint that does not rest, or with `all` every one there is, for its own view. Where every one failed, throws the
    * last error; with `all` it throws nothing.
    */
   poll<T>(
-    work: (ask: Ask) => Promise<T | undefined>,
+    work: (ask: CallEndpoint) => Promise<T | undefined>,
     who?: 'rested' | 'all',
-  ): Promise<readonly View<T>[]>
+  ): Promise<readonly EndpointView<T>[]>
   /** Every notice of a subscription, at all endpoints of the chain that can push or only at the first of them that answers. */
   subscribe(call: RpcCall, listener: (notice: unknown) => void, at?: 'all' | 'first'): void
   /** Labels of endpoints that rest or are behind, for status. */
@@ -43,16 +43,16 @@ export interface Rpc {
 }
 
 /** A question about how far an endpoint is. */
-export interface Survey<T> {
+export interface HeightSurvey<T> {
   /** undefined: this endpoint cannot say. */
-  readonly work: (ask: Ask) => Promise<T | undefined>
+  readonly work: (ask: CallEndpoint) => Promise<T | undefined>
   readonly heightOf: (said: T) => number
   /** Blocks below the highest from which on an endpoint is behind; absent: nobody is judged by this question. */
   readonly far?: number
 }
 
 /** What one endpoint says for itself. */
-export interface View<T> {
+export interface EndpointView<T> {
   /** undefined: it cannot say, or did not answer. */
   readonly said: T | undefined
   /** It was far below the others when they were last compared. */
@@ -60,7 +60,7 @@ export interface View<T> {
 }
 
 /** How an endpoint shows which chain it serves. */
-export interface Identity {
+export interface ChainCheck {
   readonly call: RpcCall
   readonly accepts: (answer: unknown) => boolean
   /** What is wanted, for messages: `chain id 1`. */
@@ -68,11 +68,11 @@ export interface Identity {
 }
 
 /** What a pool is made of. */
-export interface RpcOptions {
+export interface RpcPoolOptions {
   readonly chain: string
   readonly urls: readonly string[]
   /** Asked of every endpoint before its first use; one of another chain is never asked again. */
-  readonly identity: Identity
+  readonly identity: ChainCheck
   /** Default: HTTP or WebSocket by the address. */
   readonly endpointOf?: (url: string, timeoutMs: number) => Endpoint
   /** Calls in flight per endpoint. */
@@ -84,14 +84,14 @@ export interface RpcOptions {
   readonly log: Logger
   readonly signal: AbortSignal
   /** Told of every answer that is none, with the label of its endpoint. */
-  readonly onMalformed?: (error: Malformed, endpoint: string) => void
+  readonly onMalformed?: (error: InvalidInput, endpoint: string) => void
   /** Clock for rests. */
   readonly nowMs?: () => number
 }
 
-interface Member {
+interface PoolMember {
   readonly endpoint: Endpoint
-  readonly ask: Ask
+  readonly ask: CallEndpoint
   failures: number
   restUntilMs: number
   /** Far below the others when it was last compared. */
@@ -101,33 +101,36 @@ interface Member {
   foreign: boolean
 }
 
-const REST_FIRST_MS = 1_000
-const REST_MAX_MS = 60_000
+const COOLDOWN_INITIAL_MS = 1_000
+const COOLDOWN_MAX_MS = 60_000
 
 /** Asks members for what is wanted of the pool. */
-interface Pool {
-  order(): readonly Member[]
-  tryMember<T>(member: Member, work: Work<T>): Promise<Said<T>>
-  askEach<T>(asked: readonly Member[], work: Work<T>): Promise<readonly Outcome<T>[]>
+interface MemberCalls {
+  order(): readonly PoolMember[]
+  tryMember<T>(member: PoolMember, work: EndpointWork<T>): Promise<CallResult<T>>
+  askEach<T>(
+    asked: readonly PoolMember[],
+    work: EndpointWork<T>,
+  ): Promise<readonly MemberResult<T>[]>
 }
 
-type Work<T> = (ask: Ask) => Promise<T | undefined>
-type Said<T> = { readonly said: T | undefined } | { readonly error: unknown }
+type EndpointWork<T> = (ask: CallEndpoint) => Promise<T | undefined>
+type CallResult<T> = { readonly said: T | undefined } | { readonly error: unknown }
 
-const poolOf = (members: readonly Member[], options: RpcOptions): Pool => {
+const makeMemberCalls = (members: readonly PoolMember[], options: RpcPoolOptions): MemberCalls => {
   const { signal, log, nowMs = Date.now } = options
-  const rest = (member: Member, error: unknown): void => {
+  const rest = (member: PoolMember, error: unknown): void => {
     member.failures += 1
-    const restMs = Math.min(REST_MAX_MS, REST_FIRST_MS * 2 ** (member.failures - 1))
+    const restMs = Math.min(COOLDOWN_MAX_MS, COOLDOWN_INITIAL_MS * 2 ** (member.failures - 1))
     member.restUntilMs = nowMs() + restMs
     log.warn(
       { endpoint: member.endpoint.label, restMs, err: error },
       'RPC endpoint put on cooldown',
     )
-    if (error instanceof Malformed) options.onMalformed?.(error, member.endpoint.label)
+    if (error instanceof InvalidInput) options.onMalformed?.(error, member.endpoint.label)
   }
   /** Rested endpoints in their configured order, those behind after them, then the resting ones, soonest first: a last resort. */
-  const order = (): readonly Member[] => {
+  const order = (): readonly PoolMember[] => {
     const usable = members.filter(({ foreign }) => !foreign)
     const now = nowMs()
     const ready = usable.filter(({ restUntilMs }) => restUntilMs <= now)
@@ -138,25 +141,28 @@ const poolOf = (members: readonly Member[], options: RpcOptions): Pool => {
     ]
   }
   /** What one endpoint says; a refusal or a failure rests it. */
-  const tryMember = async <T>(member: Member, work: Work<T>): Promise<Said<T>> => {
+  const tryMember = async <T>(
+    member: PoolMember,
+    work: EndpointWork<T>,
+  ): Promise<CallResult<T>> => {
     try {
-      await proveChain(member, options)
+      await verifyChain(member, options)
       const said = await work(member.ask)
       member.failures = 0
       member.restUntilMs = 0
       return { said }
     } catch (thrown) {
       if (signal.aborted) throw thrown
-      const error = isNodes(thrown) ? thrown : unreadable(thrown)
+      const error = isNodeError(thrown) ? thrown : unreadableResponse(thrown)
       rest(member, error)
       return { error }
     }
   }
   const askEach = async <T>(
-    asked: readonly Member[],
-    work: Work<T>,
-  ): Promise<readonly Outcome<T>[]> => {
-    if (asked.length === 0) throw foreignOutage(options)
+    asked: readonly PoolMember[],
+    work: EndpointWork<T>,
+  ): Promise<readonly MemberResult<T>[]> => {
+    if (asked.length === 0) throw wrongChainOutage(options)
     return Promise.all(
       asked.map(async (member) => ({ member, ...(await tryMember(member, work)) })),
     )
@@ -165,12 +171,12 @@ const poolOf = (members: readonly Member[], options: RpcOptions): Pool => {
 }
 
 /** Opens a pool; nothing is asked before the first use. */
-export const openRpc = (options: RpcOptions): Rpc => {
+export const openRpcPool = (options: RpcPoolOptions): RpcPool => {
   const { urls, signal, log, nowMs = Date.now } = options
-  const members = urls.map((url) => memberOf(url, options))
+  const members = urls.map((url) => makeMember(url, options))
   // Every call in flight and every subscription of every endpoint listens to it.
   setMaxListeners(0, signal)
-  const { order, tryMember, askEach } = poolOf(members, options)
+  const { order, tryMember, askEach } = makeMemberCalls(members, options)
   return {
     attempt: async (work) => {
       let last: unknown
@@ -181,14 +187,14 @@ export const openRpc = (options: RpcOptions): Rpc => {
         else if (outcome.said !== undefined) return outcome.said
       }
       if (last !== undefined) throw last
-      if (members.every(({ foreign }) => foreign)) throw foreignOutage(options)
+      if (members.every(({ foreign }) => foreign)) throw wrongChainOutage(options)
       return undefined
     },
     survey: async (survey) =>
-      compared(survey, await askEach(toSurvey(order(), nowMs()), survey.work), log),
+      rankByHeight(survey, await askEach(readyMembers(order(), nowMs()), survey.work), log),
     poll: async (work, who = 'rested') => {
-      const outcomes = await askEach(who === 'all' ? order() : toSurvey(order(), nowMs()), work)
-      const failed = failureOf(outcomes)
+      const outcomes = await askEach(who === 'all' ? order() : readyMembers(order(), nowMs()), work)
+      const failed = firstFailure(outcomes)
       if (who === 'rested' && failed !== undefined && outcomes.every((each) => 'error' in each)) {
         throw failed.error
       }
@@ -200,7 +206,7 @@ export const openRpc = (options: RpcOptions): Rpc => {
       })
     },
     subscribe: (call, listener, at = 'all') =>
-      subscribeAt({ members, options, at }, call, listener),
+      subscribeMembers({ members, options, at }, call, listener),
     resting: () => {
       const now = nowMs()
       return members
@@ -213,28 +219,28 @@ export const openRpc = (options: RpcOptions): Rpc => {
   }
 }
 
-const isNodes = (error: unknown): boolean =>
-  error instanceof Outage || error instanceof Malformed || error instanceof RpcError
+const isNodeError = (error: unknown): boolean =>
+  error instanceof Outage || error instanceof InvalidInput || error instanceof RpcError
 
 /** An answer on which a reader failed is that endpoint's alone: others are asked, and nothing else ends. */
-const unreadable = (cause: unknown): Malformed =>
-  new Malformed('unreadable-answer', 'the answer of the node could not be read', { cause })
+const unreadableResponse = (cause: unknown): InvalidInput =>
+  new InvalidInput('unreadable-answer', 'the answer of the node could not be read', { cause })
 
-interface Subscribing {
-  readonly members: readonly Member[]
-  readonly options: RpcOptions
+interface SubscribeContext {
+  readonly members: readonly PoolMember[]
+  readonly options: RpcPoolOptions
   readonly at: 'all' | 'first'
 }
 
-const subscribeAt = (
-  { members, options, at }: Subscribing,
+const subscribeMembers = (
+  { members, options, at }: SubscribeContext,
   call: RpcCall,
   listener: (notice: unknown) => void,
 ): void => {
   const pushing = members.filter(({ endpoint }) => endpoint.subscribe !== undefined)
   const groups = at === 'all' ? pushing.map((member) => [member]) : [pushing]
   for (const group of groups) {
-    firstProven(group, options).then(
+    firstVerified(group, options).then(
       (member) => member?.endpoint.subscribe?.(call, listener, options.signal),
       () => undefined,
     )
@@ -242,26 +248,28 @@ const subscribeAt = (
 }
 
 /** What one endpoint said, or why it did not. */
-type Outcome<T> =
-  | { readonly member: Member; readonly said: T | undefined }
-  | { readonly member: Member; readonly error: unknown }
+type MemberResult<T> =
+  | { readonly member: PoolMember; readonly said: T | undefined }
+  | { readonly member: PoolMember; readonly error: unknown }
 
 /** Those that do not rest; where all do, the one that rests shortest. */
-const toSurvey = (order: readonly Member[], now: number): readonly Member[] => {
+const readyMembers = (order: readonly PoolMember[], now: number): readonly PoolMember[] => {
   const rested = order.filter(({ restUntilMs }) => restUntilMs <= now)
   return rested.length > 0 ? rested : order.slice(0, 1)
 }
 
 /** The error of one that failed, of another chain only where there is no other. */
-const failureOf = <T>(outcomes: readonly Outcome<T>[]): { readonly error: unknown } | undefined => {
+const firstFailure = <T>(
+  outcomes: readonly MemberResult<T>[],
+): { readonly error: unknown } | undefined => {
   const failures = outcomes.flatMap((each) => ('error' in each ? [each] : []))
   return failures.find(({ member }) => !member.foreign) ?? failures[0]
 }
 
 /** Marks who is behind, and gives what the others said, highest first. Throws the error of one where all failed. */
-const compared = <T>(
-  { heightOf, far }: Survey<T>,
-  outcomes: readonly Outcome<T>[],
+const rankByHeight = <T>(
+  { heightOf, far }: HeightSurvey<T>,
+  outcomes: readonly MemberResult<T>[],
   log: Logger,
 ): readonly T[] => {
   const all = outcomes.flatMap((outcome) => {
@@ -269,7 +277,7 @@ const compared = <T>(
     const { member, said } = outcome
     return [{ member, said, height: heightOf(said) }]
   })
-  const failed = failureOf(outcomes)
+  const failed = firstFailure(outcomes)
   if (all.length === 0 && failed !== undefined) throw failed.error
   const sorted = all.toSorted((one, other) => other.height - one.height)
   const highest = sorted[0]?.height ?? 0
@@ -288,19 +296,19 @@ const compared = <T>(
   return sorted.flatMap(({ member, said }) => (member.behind ? [] : [said]))
 }
 
-const foreignOutage = ({ chain, identity }: RpcOptions): Outage =>
+const wrongChainOutage = ({ chain, identity }: RpcPoolOptions): Outage =>
   new Outage('rpc', `no endpoint serves ${chain} (${identity.name})`, { final: true })
 
-const byAddress = (url: string, timeoutMs: number): Endpoint =>
-  url.startsWith('ws') ? socketEndpoint(url, timeoutMs) : httpEndpoint(url, timeoutMs)
+const endpointByScheme = (url: string, timeoutMs: number): Endpoint =>
+  url.startsWith('ws') ? wsEndpoint(url, timeoutMs) : httpEndpoint(url, timeoutMs)
 
-const memberOf = (url: string, options: RpcOptions): Member => {
+const makeMember = (url: string, options: RpcPoolOptions): PoolMember => {
   const { chain, concurrency, perSecond = 0, timeoutMs, metrics, signal } = options
-  const { endpointOf = byAddress } = options
+  const { endpointOf = endpointByScheme } = options
   const endpoint = endpointOf(url, timeoutMs)
   const limit = pLimit(concurrency)
-  const turn = callBudget(perSecond)
-  const ask: Ask = (call) =>
+  const turn = makeRateLimit(perSecond)
+  const ask: CallEndpoint = (call) =>
     limit(async () => {
       await turn()
       signal.throwIfAborted()
@@ -332,15 +340,18 @@ const memberOf = (url: string, options: RpcOptions): Member => {
 }
 
 /** Pauses before endpoints that could not show their chain are asked again. */
-const PROVE_AGAIN = { firstMs: 500, maxMs: 15_000, tries: Number.POSITIVE_INFINITY } as const
+const VERIFY_RETRY = { firstMs: 500, maxMs: 15_000, tries: Number.POSITIVE_INFINITY } as const
 
 /** The first of these endpoints that proves to be of the chain, undefined when none is; waits until one answers. */
-const firstProven = (group: readonly Member[], options: RpcOptions): Promise<Member | undefined> =>
+const firstVerified = (
+  group: readonly PoolMember[],
+  options: RpcPoolOptions,
+): Promise<PoolMember | undefined> =>
   retry(
     async () => {
       let silent = false
       for (const member of group.filter(({ foreign }) => !foreign)) {
-        const isProven = await proveChain(member, options).then(
+        const isProven = await verifyChain(member, options).then(
           () => true,
           () => false,
         )
@@ -350,17 +361,17 @@ const firstProven = (group: readonly Member[], options: RpcOptions): Promise<Mem
       if (silent) throw new Outage('rpc', 'could not verify the chain id of any endpoint')
       return undefined
     },
-    { ...PROVE_AGAIN, signal: options.signal },
+    { ...VERIFY_RETRY, signal: options.signal },
   )
 
 /** Asks for the chain once per endpoint; a failed question is asked again at the next use. */
-const proveChain = (member: Member, { identity, log }: RpcOptions): Promise<void> => {
+const verifyChain = (member: PoolMember, { identity, log }: RpcPoolOptions): Promise<void> => {
   member.checked ??= member
     .ask(identity.call)
     .then((answer) => {
       if (identity.accepts(answer)) return
       member.foreign = true
-      const said = shownScalar(answer)
+      const said = describeScalar(answer)
       log.error(
         { endpoint: member.endpoint.label, said, wanted: identity.name },
         'RPC endpoint serves another chain, not used',

@@ -2,10 +2,10 @@ import { WebSocket } from 'ws'
 import { Outage } from '../errors.ts'
 import type { Logger } from '../ops/logger.ts'
 import { pause, retry } from '../retry.ts'
-import { labelOf } from './endpoint.ts'
+import { endpointLabel } from './endpoint.ts'
 
 /** A socket that only talks: what hears it, and how long it may be silent. */
-export interface FramesOptions {
+export interface WsStreamOptions {
   readonly url: string
   /** Limit of the handshake. */
   readonly timeoutMs: number
@@ -19,24 +19,24 @@ export interface FramesOptions {
   readonly signal: AbortSignal
 }
 
-const IDLE_MS = 30_000
-const AGAIN = { firstMs: 500, maxMs: 15_000 } as const
+const IDLE_TIMEOUT_MS = 30_000
+const RECONNECT_DELAYS = { firstMs: 500, maxMs: 15_000 } as const
 
 /** Hands over every message of the socket, again after it broke, until the signal aborts. Never rejects. */
-export const followFrames = async (options: FramesOptions): Promise<void> => {
+export const followWsStream = async (options: WsStreamOptions): Promise<void> => {
   const { signal, log, url } = options
-  const endpoint = labelOf(url)
+  const endpoint = endpointLabel(url)
   while (!signal.aborted) {
     try {
-      const { ended } = await retry(() => talking(options), {
-        ...AGAIN,
+      const { ended } = await retry(() => connectStream(options), {
+        ...RECONNECT_DELAYS,
         tries: Number.POSITIVE_INFINITY,
         signal,
         onRetry: (error) => log.warn({ err: error, endpoint }, 'stream connect failed, retrying'),
       })
       await ended
       if (!signal.aborted) log.warn({ endpoint }, 'stream disconnected')
-      await pause(AGAIN.firstMs, signal)
+      await pause(RECONNECT_DELAYS.firstMs, signal)
     } catch (error) {
       if (!signal.aborted) throw error
     }
@@ -44,20 +44,20 @@ export const followFrames = async (options: FramesOptions): Promise<void> => {
 }
 
 /** A connection that has said something; `ended` resolves when it is over. */
-interface Talk {
+interface ActiveStream {
   readonly ended: Promise<void>
 }
 
 /** Connects. Throws `Outage` for a connection that ends before it has said anything. */
-const talking = ({
+const connectStream = ({
   url,
   timeoutMs,
   maxBytes,
-  idleMs = IDLE_MS,
+  idleMs = IDLE_TIMEOUT_MS,
   onFrame,
   log,
   signal,
-}: FramesOptions): Promise<Talk> =>
+}: WsStreamOptions): Promise<ActiveStream> =>
   new Promise((resolve, reject) => {
     const socket = new WebSocket(url, { maxPayload: maxBytes, handshakeTimeout: timeoutMs })
     const end = (): void => socket.terminate()

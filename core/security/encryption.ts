@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
-import { Malformed } from '../errors.ts'
+import { InvalidInput } from '../errors.ts'
 
 const CIPHER = 'aes-256-gcm'
 const KEY_BYTES = 32
@@ -7,10 +7,10 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
 /** Keeps secrets readable for this installation only. */
-export interface Sealer {
+export interface SecretCipher {
   /** Encrypted and signed together with `about`, as base64url; twice the same text gives two results. */
   seal(text: string, about: string): string
-  /** Throws `Malformed` for what was not sealed by the same secret, for the same purpose and `about`. */
+  /** Throws `InvalidInput` for what was not sealed by the same secret, for the same purpose and `about`. */
   open(sealed: string, about: string): string
 }
 
@@ -18,7 +18,7 @@ export interface Sealer {
  * AES-256-GCM (NIST SP 800-38D) under a key that HKDF-SHA256 (RFC 5869) draws from the installation's secret, one per
  * purpose. `about` names the row that the secret belongs to, so that a value cannot be moved to another one.
  */
-export const makeSealer = (secret: string, purpose: string): Sealer => {
+export const makeSecretCipher = (secret: string, purpose: string): SecretCipher => {
   const key = Buffer.from(hkdfSync('sha256', secret, '', purpose, KEY_BYTES))
   return {
     seal: (text, about) => {
@@ -30,7 +30,7 @@ export const makeSealer = (secret: string, purpose: string): Sealer => {
     open: (sealed, about) => {
       const bytes = Buffer.from(sealed, 'base64url')
       if (bytes.length < NONCE_BYTES + TAG_BYTES) {
-        throw new Malformed('sealed', 'a sealed secret is too short')
+        throw new InvalidInput('sealed', 'a sealed secret is too short')
       }
       const nonce = bytes.subarray(0, NONCE_BYTES)
       const tag = bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES)
@@ -40,7 +40,7 @@ export const makeSealer = (secret: string, purpose: string): Sealer => {
         const opened = decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES))
         return Buffer.concat([opened, decipher.final()]).toString('utf8')
       } catch (error) {
-        throw new Malformed('sealed', 'a secret was sealed by another key', { cause: error })
+        throw new InvalidInput('sealed', 'a secret was sealed by another key', { cause: error })
       }
     },
   }

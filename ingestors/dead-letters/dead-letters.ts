@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
-import type { OutRecord } from '../../core/bus/contract.ts'
-import type { Block, Dropped, RefusedTransaction, Swap } from '../../schemas/events.ts'
+import type { ProducerRecord } from '../../core/bus/contract.ts'
+import type { Block, DroppedEvent, RejectedTransaction, Swap } from '../../schemas/events.ts'
 import { deadLetterTopic } from '../../schemas/topics.ts'
 import type { Books } from '../decode/contract.ts'
 import { protocolBook } from '../decode/protocol-registry.ts'
@@ -33,7 +33,7 @@ export interface Letter {
 }
 
 /** A dead letter of the ingestor. Nothing was read from a topic, so `dlq.topic` names the chain's own block topic. */
-export const letterRecord = (letter: Letter): OutRecord => ({
+export const letterRecord = (letter: Letter): ProducerRecord => ({
   topic: ingestLetters(letter.chain),
   key: letter.key,
   value: Buffer.from(letterText(letter.body), 'utf8'),
@@ -51,7 +51,7 @@ export const letterRecord = (letter: Letter): OutRecord => ({
 })
 
 /** A swap whose tokens nobody can name is not a trade. */
-export const namelessSwaps = (swaps: readonly Swap[], block: Block): readonly Dropped[] => {
+export const namelessSwaps = (swaps: readonly Swap[], block: Block): readonly DroppedEvent[] => {
   const hashes = new Map(block.transactions.map(({ index, hash }) => [index, hash]))
   return swaps
     .filter(
@@ -67,7 +67,7 @@ export const namelessSwaps = (swaps: readonly Swap[], block: Block): readonly Dr
 
 /** What a block holds that is not taken, and what was said meanwhile. */
 export interface Untaken {
-  readonly dropped: readonly Dropped[]
+  readonly dropped: readonly DroppedEvent[]
   readonly unread: readonly UnreadName[]
   readonly refusals: readonly Refusal[]
   /** What the dropped events were decoded with. */
@@ -75,7 +75,7 @@ export interface Untaken {
 }
 
 /** Letters of a block: the first of each reason, of its events, its transactions, its tokens' names and its nodes' answers. */
-export const blockLetters = (block: Block, untaken: Untaken): readonly OutRecord[] => {
+export const blockLetters = (block: Block, untaken: Untaken): readonly ProducerRecord[] => {
   const { chain, timeMs, height, hash } = block
   const above = { height: parentHeightOf(block), hash: block.parentHash, seq: null }
   const events = sample(untaken.dropped, ({ reason }) => reason).map((drop) =>
@@ -116,7 +116,7 @@ const sample = <T>(items: readonly T[], reasonOf: (item: T) => string): readonly
 }
 
 /** The event with its transaction and the pools that its transaction names: enough to decode it again. */
-const eventLetter = (drop: Dropped, block: Block, { proof, pool }: Books): Letter => {
+const eventLetter = (drop: DroppedEvent, block: Block, { proof, pool }: Books): Letter => {
   const { chain, height, hash, timeMs } = block
   const alone = aloneIn(block, drop.txHash)
   const { pools } = alone === null ? { pools: [] } : subjectsOf(alone, protocolBook(chain))
@@ -142,7 +142,7 @@ const aloneIn = (block: Block, txHash: string): Block | null => {
   return { ...kept, vm, transactions: [found] } as Block
 }
 
-const transactionLetter = (refused: RefusedTransaction, block: Block): Letter => {
+const transactionLetter = (refused: RejectedTransaction, block: Block): Letter => {
   const { chain, height, hash, timeMs } = block
   const { reason, message, txHash, index, said } = refused
   return {

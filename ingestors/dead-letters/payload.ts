@@ -1,7 +1,7 @@
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import { MAX_JSON_DEPTH, parseJson } from '../../core/json.ts'
 import type { Vm } from '../../schemas/chains.ts'
-import type { Block, Dropped, PoolFact } from '../../schemas/events.ts'
+import type { Block, DroppedEvent, PoolMetadata } from '../../schemas/events.ts'
 import type { Books } from '../decode/contract.ts'
 import { fieldsOf } from '../input/json.ts'
 
@@ -15,14 +15,14 @@ interface Above {
 /** What a dead letter of an ingestor holds, by what was not taken. */
 export type LetterBody =
   /** An event of a transaction, with all that decoding it again takes. */
-  | (Dropped & {
+  | (DroppedEvent & {
       readonly kind: 'event'
       readonly height: number
       readonly hash: string
       readonly proof: Books['proof']
       /** The block with this transaction alone; null where the transaction is not told or too large. */
       readonly block: Block | null
-      readonly pools: readonly PoolFact[]
+      readonly pools: readonly PoolMetadata[]
     })
   /** A transaction that no endpoint gives in shape, in the node's own words. */
   | {
@@ -75,17 +75,17 @@ export const letterText = (body: LetterBody): string => {
   return body.kind === 'transaction' ? letterText({ ...body, said: null }) : text
 }
 
-/** The body of a letter. Throws `Malformed` for what `letterText` did not write. */
+/** The body of a letter. Throws `InvalidInput` for what `letterText` did not write. */
 export const letterBody = (bytes: Uint8Array): LetterBody => {
   let value: unknown
   try {
     value = untagged(parseJson(Buffer.from(bytes).toString('utf8'), LIMITS))
   } catch (cause) {
-    throw new Malformed('not-json', 'the letter is not JSON', { cause })
+    throw new InvalidInput('not-json', 'the letter is not JSON', { cause })
   }
   const { kind } = fieldsOf(value, 'letter')
   if (typeof kind !== 'string' || !KINDS.includes(kind))
-    throw new Malformed('unknown-shape', 'dead letter has no kind')
+    throw new InvalidInput('unknown-shape', 'dead letter has no kind')
   return value as LetterBody
 }
 

@@ -1,5 +1,5 @@
-import { Malformed } from '../../core/errors.ts'
-import type { Decoded } from '../../schemas/events.ts'
+import { InvalidInput } from '../../core/errors.ts'
+import type { DecodedBlock } from '../../schemas/events.ts'
 import type { Books } from '../decode/contract.ts'
 import { protocolBook } from '../decode/protocol-registry.ts'
 import { callText } from '../evm/abi/call-text.ts'
@@ -59,7 +59,7 @@ const rerunEvent = (
     : { outcome: 'failed-again', reason: again.reason }
 }
 
-const contentOf = (decoded: Decoded): string => {
+const contentOf = (decoded: DecodedBlock): string => {
   const counts = Object.entries(decoded)
     .filter(([name, list]) => name !== 'dropped' && list.length > 0)
     .map(([name, list]) => `${list.length} ${name}`)
@@ -87,7 +87,7 @@ const rerunTransaction = ({
     else moveTransaction(said, { index })
     return { outcome: 'decodes-now', what: 'a transaction in shape' }
   } catch (error) {
-    if (!(error instanceof Malformed)) throw error
+    if (!(error instanceof InvalidInput)) throw error
     return { outcome: 'failed-again', reason: error.reason }
   }
 }

@@ -1,4 +1,4 @@
-import type { Decoded, PoolFact, TokenFact } from '../../schemas/events.ts'
+import type { DecodedBlock, PoolMetadata, TokenMetadata } from '../../schemas/events.ts'
 import type { ProtocolBook } from './protocol-registry.ts'
 
 /** What decoding may look up. */
@@ -9,9 +9,9 @@ export interface Books {
    */
   readonly proof: 'facts' | 'evidence'
   readonly protocols: ProtocolBook
-  pool(address: string): PoolFact | undefined
+  pool(address: string): PoolMetadata | undefined
   /** Names the tokens that EVM transactions make; without it they are born nameless. */
-  token?(address: string): TokenFact | undefined
+  token?(address: string): TokenMetadata | undefined
   /** Square root price of a pool before the block, of those in `Subjects.prices`; undefined: nobody tells it. */
   price?(pool: string): bigint | undefined
 }
@@ -32,7 +32,7 @@ export interface Subjects {
 }
 
 /** Decoded events of a block while they are collected. */
-export type Draft = { [K in keyof Decoded]: Decoded[K][number][] }
+export type Draft = { [K in keyof DecodedBlock]: DecodedBlock[K][number][] }
 
 /** A block of which nothing was decoded yet. */
 export const emptyDraft = (): Draft => ({

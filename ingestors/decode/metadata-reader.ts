@@ -1,4 +1,4 @@
-import type { Block, PoolFact, TokenFact } from '../../schemas/events.ts'
+import type { Block, PoolMetadata, TokenMetadata } from '../../schemas/events.ts'
 import type { Facts, Learned } from '../publish/metadata-store.ts'
 import type { FactOrigin } from '../to-wire/tokens.ts'
 import type { Books, PriceSubject, Subjects } from './contract.ts'
@@ -20,8 +20,8 @@ export interface FactReader {
 
 /** Facts that an operator gave; nothing is asked of anyone. */
 export const tableFacts = (
-  tokens: readonly TokenFact[] = [],
-  pools: readonly PoolFact[] = [],
+  tokens: readonly TokenMetadata[] = [],
+  pools: readonly PoolMetadata[] = [],
 ): FactReader => {
   const tokenRows = new Map(tokens.map((fact) => [fact.address, fact]))
   const poolRows = new Map(pools.map((fact) => [fact.address, fact]))

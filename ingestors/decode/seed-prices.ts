@@ -1,6 +1,6 @@
 import type { ChainExtra } from '../../core/config/settings.ts'
-import { orient, type QuoteBook, rankOf } from '../../core/prices/quote-assets.ts'
-import type { PriceEntry } from '../../core/prices/state.ts'
+import { orientPair, type QuoteAssets, quoteRankOf } from '../../core/prices/quote-assets.ts'
+import type { PriceEntry } from '../../core/prices/quote-state.ts'
 import type { ChainRow, ReferencePool } from '../../schemas/chains.ts'
 import { type Family, protocolRow } from '../../schemas/protocols.ts'
 import { wordAt, wordCount } from '../evm/abi/words.ts'
@@ -31,11 +31,12 @@ export interface PrimeAt {
 export const primesFromPools = async (
   state: StateReader,
   pools: readonly ReferencePool[],
-  book: QuoteBook,
+  book: QuoteAssets,
   { hash, timeMs, signal }: PrimeAt,
 ): Promise<readonly PriceEntry[]> => {
   const usable = pools.filter(
-    ({ token, quote }) => rankOf(token, book) > 0 && orient(token, quote, book).quote === quote,
+    ({ token, quote }) =>
+      quoteRankOf(token, book) > 0 && orientPair(token, quote, book).quote === quote,
   )
   if (usable.length === 0) return []
   const answers = await state.calls(usable.map(stateCall), hash, signal)
@@ -67,7 +68,7 @@ const stateCall = (pool: ReferencePool): Call => ({
 const poolPrice = (
   pool: ReferencePool,
   answer: CallAnswer | undefined,
-  book: QuoteBook,
+  book: QuoteAssets,
 ): number | undefined => {
   const tokenDecimals = book.assets.get(pool.token)?.decimals
   const quoteDecimals = book.assets.get(pool.quote)?.decimals

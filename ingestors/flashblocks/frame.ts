@@ -1,5 +1,5 @@
 import { brotliDecompressSync } from 'node:zlib'
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
 import { addressAt, countOf, hashAt, hexOf } from '../evm/abi/json.ts'
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../input/json.ts'
@@ -36,7 +36,7 @@ export interface Flashblock {
 
 /**
  * A frame of the flashblocks stream: JSON, as text or bytes, or compressed with Brotli. Sources: Base's websocket reference,
- * ethereum-optimism/specs flashblocks.md. Throws `Malformed`; reasons: `bad-compression`, `too-big`, `not-json` and those of the readers.
+ * ethereum-optimism/specs flashblocks.md. Throws `InvalidInput`; reasons: `bad-compression`, `too-big`, `not-json` and those of the readers.
  */
 export const flashblockOf = (data: Buffer, isBinary: boolean): Flashblock => {
   const isPlain = !isBinary || data[0] === OPENING_BRACE
@@ -69,7 +69,7 @@ const inflated = (data: Buffer): Buffer => {
   } catch (cause) {
     const isLong = (cause as { readonly code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE'
     const reason = isLong ? 'too-big' : 'bad-compression'
-    throw new Malformed(reason, `a frame of ${data.length} bytes does not inflate`, { cause })
+    throw new InvalidInput(reason, `a frame of ${data.length} bytes does not inflate`, { cause })
   }
 }
 
@@ -77,7 +77,7 @@ const parsed = (json: Buffer): unknown => {
   try {
     return parseJson(json.toString('utf8'), { maxLength: MAX_JSON_BYTES })
   } catch (cause) {
-    throw new Malformed('not-json', 'a frame is not JSON', { cause })
+    throw new InvalidInput('not-json', 'a frame is not JSON', { cause })
   }
 }
 

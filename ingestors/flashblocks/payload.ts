@@ -1,4 +1,4 @@
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import type { Learned } from '../publish/metadata-store.ts'
 import type { Flashblock, FlashblockBase } from './frame.ts'
 
@@ -45,7 +45,7 @@ export interface Standing {
 export type Entered =
   | { readonly kind: 'next'; readonly payload: Payload }
   | { readonly kind: 'passed' }
-  | { readonly kind: 'refused'; readonly error: Malformed }
+  | { readonly kind: 'refused'; readonly error: InvalidInput }
 
 /** Where a part belongs. Reasons of refusals: `frame-order`, `wrong-height`, `wrong-chain`, `missing-field`, `too-big`. Pure. */
 export const enter = (
@@ -95,5 +95,5 @@ const PASSED: Entered = { kind: 'passed' }
 
 const refused = (reason: string, message: string): Entered => ({
   kind: 'refused',
-  error: new Malformed(reason, message),
+  error: new InvalidInput(reason, message),
 })

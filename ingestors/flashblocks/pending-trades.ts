@@ -1,5 +1,5 @@
-import { Malformed } from '../../core/errors.ts'
-import { type QuoteBook, stampsAt } from '../../core/prices/quote-assets.ts'
+import { InvalidInput } from '../../core/errors.ts'
+import { type QuoteAssets, quoteAssetPricesAt } from '../../core/prices/quote-assets.ts'
 import type { ChainRow } from '../../schemas/chains.ts'
 import type { EvmBlock, Transaction } from '../../schemas/events.ts'
 import type * as Wire from '../../schemas/wire.ts'
@@ -19,7 +19,7 @@ import { partTransactions, senderOf } from './transactions.ts'
 /** What trades of blocks in the making are decoded with. */
 export interface PendingDeps {
   readonly chain: ChainRow & { readonly chainId: number }
-  readonly book: QuoteBook
+  readonly book: QuoteAssets
   readonly protocols: ProtocolBook
   /** Of its own: what it may not know of a block in the making says nothing about the chain. */
   readonly facts: FactReader
@@ -42,7 +42,7 @@ const FACTS_MS = 2_000
 
 /**
  * Decodes a part as blocks are decoded. Facts that are missing are asked for at the newest block, whose state is there; prices are
- * those behind it. Throws `Malformed` as `partTransactions`, and `late-facts`; the signal's reason when it aborts.
+ * those behind it. Throws `InvalidInput` as `partTransactions`, and `late-facts`; the signal's reason when it aborts.
  */
 export const partTrades = async (
   deps: PendingDeps,
@@ -62,7 +62,10 @@ export const partTrades = async (
   const asked = await learn({ reader: facts, known: before }, subjects, at, limit).catch(
     (error: unknown) => {
       if (signal.aborted || !limit.aborted) throw error
-      throw new Malformed('late-facts', `${payload.id}: the node does not say what its pools are`)
+      throw new InvalidInput(
+        'late-facts',
+        `${payload.id}: the node does not say what its pools are`,
+      )
     },
   )
   const { token, pool } = withLearned(before, asked)
@@ -71,7 +74,7 @@ export const partTrades = async (
     tokens: asked.tokens,
     pools: [...asked.pools, ...decoded.pools],
   })
-  const stamps = stampsAt(known.quotes(), payload.timeMs, book)
+  const stamps = quoteAssetPricesAt(known.quotes(), payload.timeMs, book)
   const context = { chain, block, book, stamps, ...withLearned(known, learned) }
   const head = headMaker(context)
   const trades = decoded.swaps

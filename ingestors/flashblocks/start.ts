@@ -1,4 +1,4 @@
-import type { QuoteBook } from '../../core/prices/quote-assets.ts'
+import type { QuoteAssets } from '../../core/prices/quote-assets.ts'
 import { tableFacts } from '../decode/metadata-reader.ts'
 import type { ProtocolBook } from '../decode/protocol-registry.ts'
 import type { RefusalBook } from '../input/rejected-responses.ts'
@@ -15,7 +15,7 @@ export interface FlashblocksFeed {
 
 /** What blocks in the making are decoded with, and where what is wrong with them goes. */
 export interface FlashblocksParts {
-  readonly book: QuoteBook
+  readonly book: QuoteAssets
   readonly protocols: ProtocolBook
   readonly refusals: RefusalBook
 }

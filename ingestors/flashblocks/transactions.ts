@@ -6,7 +6,7 @@ import {
   recoverTransactionAddress,
   type TransactionSerialized,
 } from 'viem'
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import type { Log, Transaction } from '../../schemas/events.ts'
 import { addressAt, hexOf, topicsOf } from '../evm/abi/json.ts'
 import { type Fields, fieldsOf, listOf, refuse } from '../input/json.ts'
@@ -27,7 +27,7 @@ export interface PartPlace {
 
 /**
  * Transactions of a part with their logs, numbered as in the block; senders of signed ones are still '' (`senderOf`), fees are not told.
- * Receipts lie under the transaction's hash, bare or below the name of its type. Throws `Malformed`; reasons: those of the readers,
+ * Receipts lie under the transaction's hash, bare or below the name of its type. Throws `InvalidInput`; reasons: those of the readers,
  * `receipt-count`, `unknown-shape`, `bad-status`, `wrong-chain`, `topic-count`.
  */
 export const partTransactions = (
@@ -60,7 +60,7 @@ export const partTransactions = (
 
 const receiptIn = (receipts: Fields, hash: string): Fields => {
   const said = Object.hasOwn(receipts, hash) ? receipts[hash] : undefined
-  if (said === undefined) throw new Malformed('receipt-count', `there is no receipt of ${hash}`)
+  if (said === undefined) throw new InvalidInput('receipt-count', `there is no receipt of ${hash}`)
   const receipt = fieldsOf(said, 'receipt')
   if (receipt.logs !== undefined) return receipt
   const [below, ...others] = Object.values(receipt)
@@ -111,7 +111,7 @@ const orMalformed = <T>(read: () => T): T => {
   try {
     return read()
   } catch (cause) {
-    throw new Malformed('unknown-shape', 'bytes that are not a transaction', { cause })
+    throw new InvalidInput('unknown-shape', 'bytes that are not a transaction', { cause })
   }
 }
 

@@ -1,11 +1,11 @@
-import type { Bus, OutRecord, Writer } from '../../core/bus/contract.ts'
+import type { Bus, ProducerRecord, Writer } from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
-import { Malformed, Outage } from '../../core/errors.ts'
+import { InvalidInput, Outage } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { retry } from '../../core/retry.ts'
-import { labelOf } from '../../core/rpc/endpoint.ts'
-import { followFrames } from '../../core/rpc/ws-stream.ts'
+import { endpointLabel } from '../../core/rpc/endpoint.ts'
+import { followWsStream } from '../../core/rpc/ws-stream.ts'
 import { topicName } from '../../schemas/topics.ts'
 import type { RefusalBook } from '../input/rejected-responses.ts'
 import type { Chunk, OperationMeta } from '../publish/record-batches.ts'
@@ -63,7 +63,7 @@ export const followFlashblocks = async (
     })
     const follower = new Follower(options, partitions, signal)
     const onFrame = (data: Buffer, isBinary: boolean): void => follower.hear(data, isBinary)
-    await followFrames({ url, timeoutMs, maxBytes: MAX_FRAME_BYTES, onFrame, log, signal })
+    await followWsStream({ url, timeoutMs, maxBytes: MAX_FRAME_BYTES, onFrame, log, signal })
     await follower.end()
   } catch (error) {
     if (!signal.aborted) log.error({ err: error }, 'flashblocks follower stopped')
@@ -89,7 +89,9 @@ class Follower {
 
   hear(data: Buffer, isBinary: boolean): void {
     if (this.#waiting >= MAX_WAITING) {
-      this.#refuse(new Malformed('queue-overflow', `frame queue overflow: ${this.#waiting} frames`))
+      this.#refuse(
+        new InvalidInput('queue-overflow', `frame queue overflow: ${this.#waiting} frames`),
+      )
       return
     }
     this.#waiting += 1
@@ -109,7 +111,7 @@ class Follower {
       await this.#read(flashblockOf(data, isBinary))
     } catch (error) {
       if (this.#signal.aborted) return
-      if (error instanceof Malformed) return this.#refuse(error)
+      if (error instanceof InvalidInput) return this.#refuse(error)
       const { log } = this.#options
       if (error instanceof Outage)
         log.warn({ err: error }, 'failed to publish pre-confirmed trades')
@@ -174,7 +176,7 @@ class Follower {
     seq: number,
   ): Promise<void> {
     const { chain, codec, nowMs } = this.#options
-    const records: readonly OutRecord[] = encodedRecords(
+    const records: readonly ProducerRecord[] = encodedRecords(
       chunks,
       {
         chain: chain.id,
@@ -194,8 +196,8 @@ class Follower {
     await this.#writer.commit({ records })
   }
 
-  #refuse(error: Malformed): void {
-    this.#options.refusals.add(error, labelOf(this.#options.url))
+  #refuse(error: InvalidInput): void {
+    this.#options.refusals.add(error, endpointLabel(this.#options.url))
     this.#lose()
   }
 

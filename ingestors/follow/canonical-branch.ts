@@ -1,5 +1,5 @@
-import { Malformed } from '../../core/errors.ts'
-import type { View } from '../../core/rpc/pool.ts'
+import { InvalidInput } from '../../core/errors.ts'
+import type { EndpointView } from '../../core/rpc/pool.ts'
 import { floorOf, tooDeep } from './chain-position.ts'
 import type { BlockRef, Position } from './contract.ts'
 
@@ -16,7 +16,10 @@ export interface CanonicalNode {
  * where there are such. One that shows nothing says nothing: it may lag. undefined where nobody shows a block or as many show ours as
  * show another.
  */
-export const canonicalBy = (views: readonly View<string>[], hash: string): boolean | undefined => {
+export const canonicalBy = (
+  views: readonly EndpointView<string>[],
+  hash: string,
+): boolean | undefined => {
   const shown = views.filter(({ said }) => said !== undefined)
   const ahead = shown.filter(({ behind }) => !behind)
   const voters = ahead.length > 0 ? ahead : shown
@@ -26,12 +29,12 @@ export const canonicalBy = (views: readonly View<string>[], hash: string): boole
 }
 
 /** Whether every endpoint shows a block, and none of them ours. */
-export const isReplacedBy = (views: readonly View<string>[], hash: string): boolean =>
+export const isReplacedBy = (views: readonly EndpointView<string>[], hash: string): boolean =>
   views.length > 0 && views.every(({ said }) => said !== undefined && said !== hash)
 
 /**
  * Blocks of ours that the node's chain does not hold, newest first; none while it cannot tell. Nothing is taken back before the
- * common ancestor is known: a lagging replica that answers for some heights only takes nothing back. Throws `Malformed`
+ * common ancestor is known: a lagging replica that answers for some heights only takes nothing back. Throws `InvalidInput`
  * where the ancestor lies below what can be taken back: the reasons of `tooDeep` where every endpoint says so, else
  * `reorg-unconfirmed`.
  */
@@ -78,8 +81,8 @@ const confirmed = async (
   node: CanonicalNode,
   position: Position,
   ref: BlockRef | undefined,
-): Promise<Malformed> => {
+): Promise<InvalidInput> => {
   if (ref === undefined || (await node.isReplacedEverywhere(ref))) return tooDeep(position, ref)
   const said = `not every endpoint shows another block than ours at height ${ref.height}`
-  return new Malformed('reorg-unconfirmed', said)
+  return new InvalidInput('reorg-unconfirmed', said)
 }

@@ -1,4 +1,4 @@
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import type { Block } from '../../schemas/events.ts'
 import type { BlockRef, Position } from './contract.ts'
 
@@ -21,7 +21,7 @@ export type Spacing = 'dense' | 'sparse' | 'recorded'
 
 /**
  * The candidate extends the tip, or the tip is no longer canonical. Of a recording any higher block extends it. Throws
- * `Malformed` for a candidate of the wrong height.
+ * `InvalidInput` for a candidate of the wrong height.
  */
 export const judge = (
   position: Position | null,
@@ -35,7 +35,7 @@ export const judge = (
   if (spacing === 'sparse' ? !above : candidate.height !== tip.height + 1) {
     const expected =
       spacing === 'sparse' ? `a block above ${tip.height}` : `block ${tip.height + 1}`
-    throw new Malformed('wrong-height', `expected ${expected}, got ${candidate.height}`)
+    throw new InvalidInput('wrong-height', `expected ${expected}, got ${candidate.height}`)
   }
   return candidate.parentHash === tip.hash ? 'apply' : 'revert'
 }
@@ -66,7 +66,7 @@ export const floorOf = (position: Position): number => {
 }
 
 /**
- * Position without its tip. Throws `Malformed` for a block that cannot be taken back: `reorg-below-finality`, because what was
+ * Position without its tip. Throws `InvalidInput` for a block that cannot be taken back: `reorg-below-finality`, because what was
  * published as final would have to be, or `reorg-beyond-window`, because how to is no longer known.
  */
 export const reverted = (
@@ -80,9 +80,9 @@ export const reverted = (
 }
 
 /** Why this block cannot be taken back. */
-export const tooDeep = (position: Position, ref: BlockRef | undefined): Malformed => {
+export const tooDeep = (position: Position, ref: BlockRef | undefined): InvalidInput => {
   const isBelowFinal = ref === undefined || isFinal(position, ref)
-  return new Malformed(
+  return new InvalidInput(
     isBelowFinal ? 'reorg-below-finality' : 'reorg-beyond-window',
     `the node's chain leaves ours ${isBelowFinal ? 'below its own finality' : 'below the reorg window'}, at height ${ref?.height ?? 'unknown'}`,
   )

@@ -1,5 +1,5 @@
-import type { QuoteBook } from '../../core/prices/quote-assets.ts'
-import type { PriceEntry } from '../../core/prices/state.ts'
+import type { QuoteAssets } from '../../core/prices/quote-assets.ts'
+import type { PriceEntry } from '../../core/prices/quote-state.ts'
 import type { ReferencePool } from '../../schemas/chains.ts'
 import type { Block } from '../../schemas/events.ts'
 import type { FactReader } from '../decode/metadata-reader.ts'
@@ -64,7 +64,7 @@ export interface NodeAnswers {
   /** Prices of quote assets from the state of their reference pools; a pool that cannot be read is passed over. */
   primes(
     pools: readonly ReferencePool[],
-    book: QuoteBook,
+    book: QuoteAssets,
     at: PrimeAt,
   ): Promise<readonly PriceEntry[]>
 }
@@ -86,7 +86,7 @@ export interface Source {
   readonly node: NodeAnswers | null
   /**
    * Operations after `position`, endless unless the source is a recording. `null` position: from the configured start.
-   * Throws `Outage` (retry later) or `Malformed` (a block no endpoint gives in shape); the caller decides.
+   * Throws `Outage` (retry later) or `InvalidInput` (a block no endpoint gives in shape); the caller decides.
    */
   operations(position: Position | null, signal: AbortSignal): AsyncIterable<ChainOp>
   /** Head of the node as last seen, for lag and progress; null before the first answer. */

@@ -1,4 +1,4 @@
-import { Malformed, Outage } from '../../core/errors.ts'
+import { InvalidInput, Outage } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import { retry } from '../../core/retry.ts'
 import type { ChainOp, Position, Source } from './contract.ts'
@@ -17,11 +17,11 @@ export interface Patient {
   /** Commits an operation; true ends the chain. What it throws is nobody's to wait for. */
   readonly take: (op: ChainOp) => Promise<boolean>
   /** Told once when nothing could be read for several rounds because of what the nodes say, or all leave our chain. */
-  readonly onStill: (error: Malformed) => Promise<void>
+  readonly onStill: (error: InvalidInput) => Promise<void>
   readonly log: Logger
 }
 
-const isHalt = (error: unknown): boolean => error instanceof Malformed && HALTS.has(error.reason)
+const isHalt = (error: unknown): boolean => error instanceof InvalidInput && HALTS.has(error.reason)
 
 /** What `take` threw: the session is over. */
 class Ended extends Error {}
@@ -36,10 +36,11 @@ export const followPatiently = async (patient: Patient, signal: AbortSignal): Pr
   const { source, log, onStill } = patient
   const isPassing = (error: unknown): boolean =>
     source.node !== null &&
-    ((error instanceof Outage && error.of === 'rpc' && !error.final) || error instanceof Malformed)
+    ((error instanceof Outage && error.of === 'rpc' && !error.final) ||
+      error instanceof InvalidInput)
   /** Why the chain was said to stand still; undefined: it moved since. */
   let told: string | undefined
-  const tell = async (error: Malformed, attempt: number): Promise<void> => {
+  const tell = async (error: InvalidInput, attempt: number): Promise<void> => {
     if (told === error.reason || (!isHalt(error) && attempt !== PATIENCE)) return
     told = error.reason
     await onStill(error)
@@ -60,7 +61,7 @@ export const followPatiently = async (patient: Patient, signal: AbortSignal): Pr
       if (signal.aborted || !isPassing(error)) throw error
       log.warn({ err: error, attempt }, 'block source failed, retrying')
       if (taken > 0 && !isHalt(error)) return 'more'
-      if (error instanceof Malformed) await tell(error, attempt)
+      if (error instanceof InvalidInput) await tell(error, attempt)
       throw error
     }
   }

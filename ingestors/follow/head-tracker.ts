@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 
 /** Newest block of a node as far as it is known: pushed notices may name it before anybody asked for it. */
 export interface Head {
@@ -31,9 +31,9 @@ export const finalityLie = (
   final: number,
   { height }: Head,
   { blockTimeMs }: { readonly blockTimeMs: number },
-): Malformed | undefined =>
+): InvalidInput | undefined =>
   final > height + farBlocks(blockTimeMs)
-    ? new Malformed('finality-above-head', `${final} is called final, the head is ${height}`)
+    ? new InvalidInput('finality-above-head', `${final} is called final, the head is ${height}`)
     : undefined
 
 /** What a watch is made of. */

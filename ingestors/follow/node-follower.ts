@@ -1,4 +1,4 @@
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import type { Block } from '../../schemas/events.ts'
 import { type CanonicalNode, replacedBlocks } from './canonical-branch.ts'
 import {
@@ -24,7 +24,7 @@ const MAX_AHEAD_MS = 600_000
 /** Longest wait for a pushed head before one is asked for. */
 const MAX_WAIT_MS = 3_000
 
-/** A node as the follower asks it. Every question may throw `Outage` or `Malformed`. */
+/** A node as the follower asks it. Every question may throw `Outage` or `InvalidInput`. */
 export interface FollowedNode extends CanonicalNode {
   readonly heads: HeadWatch
   readonly spacing: Exclude<Spacing, 'recorded'>
@@ -46,7 +46,7 @@ export interface FollowedNode extends CanonicalNode {
   /** Height of the newest final block. */
   finalHeight(head: Head): Promise<number>
   /** Told of what a node said and is not taken. */
-  refuse(error: Malformed): void
+  refuse(error: InvalidInput): void
 }
 
 /** Where and how long to follow. */
@@ -114,8 +114,8 @@ const refOf = ({ height, hash, parentHash, timeMs }: BlockRef): BlockRef => ({
 const after = (position: Position, op: ChainOp): Position =>
   op.op === 'finalize' ? finalized(position, op.ref) : reverted(position).next
 
-const misfitOf = (tip: BlockRef | null, { hash }: Pick<BlockRef, 'hash'>): Malformed =>
-  new Malformed(
+const misfitOf = (tip: BlockRef | null, { hash }: Pick<BlockRef, 'hash'>): InvalidInput =>
+  new InvalidInput(
     'parent-mismatch',
     `block ${hash} does not extend the chain at height ${tip?.height}`,
   )
@@ -135,17 +135,17 @@ const isAhead = ({ nowMs }: FollowedNode, { timeMs }: Block): boolean =>
 const fallsBehind = (tip: BlockRef | null, { timeMs }: Block): boolean =>
   tip !== null && timeMs < tip.timeMs
 
-/** The block, if it can be applied above the tip. Throws `Malformed`: `parent-mismatch`, `falling-time`, `future-time`. */
+/** The block, if it can be applied above the tip. Throws `InvalidInput`: `parent-mismatch`, `falling-time`, `future-time`. */
 const fitting = (node: FollowedNode, tip: BlockRef, block: Block): Block => {
   if (block.parentHash !== tip.hash) {
-    throw new Malformed(
+    throw new InvalidInput(
       'parent-mismatch',
       `block ${block.height} is not on top of our ${tip.height}`,
     )
   }
   if (node.fallingTimes !== true && fallsBehind(tip, block)) throw fallingTime(tip, block)
   if (isAhead(node, block)) {
-    throw new Malformed(
+    throw new InvalidInput(
       'future-time',
       `block ${block.height} is of ${block.timeMs}, which our clock has not reached`,
     )
@@ -166,12 +166,12 @@ const fittingAbove = ({ node, tip, head, isLast }: Above): Promise<Block | undef
   node
     .above(tip, (block) => fitting(node, tip, block), head)
     .catch((error: unknown) => {
-      if (isLast || !(error instanceof Malformed)) throw error
+      if (isLast || !(error instanceof InvalidInput)) throw error
       return undefined
     })
 
-const fallingTime = (tip: BlockRef, { height, timeMs }: Block): Malformed =>
-  new Malformed(
+const fallingTime = (tip: BlockRef, { height, timeMs }: Block): InvalidInput =>
+  new InvalidInput(
     'falling-time',
     `the time of block ${height} is ${tip.timeMs - timeMs} ms before that of ${tip.height}`,
   )

@@ -1,6 +1,6 @@
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 
-/** Checked readers of a node's JSON. Every one throws `Malformed` with a stable reason and a message of bounded length. */
+/** Checked readers of a node's JSON. Every one throws `InvalidInput` with a stable reason and a message of bounded length. */
 
 /** Fields of a JSON object; unknown ones are nobody's business. */
 export type Fields = Readonly<Record<string, unknown>>
@@ -13,8 +13,8 @@ const shown = (value: unknown): string => {
 }
 
 /** The error for a value at a place, e.g. `refuse('bad-hex', 'block.number', 7)`. */
-export const refuse = (reason: string, at: string, value: unknown): Malformed =>
-  new Malformed(reason, `${at} is ${shown(value)}`)
+export const refuse = (reason: string, at: string, value: unknown): InvalidInput =>
+  new InvalidInput(reason, `${at} is ${shown(value)}`)
 
 /** A JSON object. Reason: `not-an-object`. */
 export const fieldsOf = (value: unknown, at: string): Fields => {

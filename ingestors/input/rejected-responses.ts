@@ -1,6 +1,6 @@
-import type { Malformed } from '../../core/errors.ts'
+import type { InvalidInput } from '../../core/errors.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
-import { dropReason } from '../../schemas/reasons.ts'
+import { toDropReason } from '../../schemas/drop-reasons.ts'
 
 /** Refusals that wait for a commit to be written with. */
 const WAITING = 16
@@ -15,7 +15,7 @@ export interface Refusal {
 
 /** What nodes of a chain said and was not taken: counted at once, kept for the dead letters of the next commit. */
 export interface RefusalBook {
-  add(error: Pick<Malformed, 'reason' | 'message'>, endpoint: string | null): void
+  add(error: Pick<InvalidInput, 'reason' | 'message'>, endpoint: string | null): void
   /** What came since the last time: one of each reason and endpoint. */
   take(): readonly Refusal[]
 }
@@ -25,7 +25,7 @@ export const refusalBook = (chain: string, metrics: Metrics): RefusalBook => {
   const waiting = new Map<string, Refusal>()
   return {
     add: ({ reason, message }, endpoint) => {
-      metrics.ingestDropped.inc({ chain, protocol: 'node', reason: dropReason(reason) })
+      metrics.ingestDropped.inc({ chain, protocol: 'node', reason: toDropReason(reason) })
       const key = `${reason} ${endpoint}`
       if (waiting.size < WAITING && !waiting.has(key)) {
         waiting.set(key, { reason, message, endpoint })

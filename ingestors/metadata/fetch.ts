@@ -1,4 +1,8 @@
-import { failureOf, type Outbound, type OutboundReply } from '../../core/http/guarded-client.ts'
+import {
+  classifyFailure,
+  type OutboundClient,
+  type OutboundResponse,
+} from '../../core/http/guarded-client.ts'
 import { webUrl } from './uri.ts'
 
 /** Why there is no document; a temporary reason may be gone at the next try. */
@@ -20,7 +24,7 @@ interface UnfetchedOptions extends ErrorOptions {
 
 /** How a document is fetched. */
 export interface FetchPlan {
-  readonly outbound: Outbound
+  readonly outbound: OutboundClient
   /** Limit of the whole attempt, redirects included. */
   readonly timeoutMs: number
   readonly mostBytes: number
@@ -43,7 +47,7 @@ export const fetchText = async (url: URL, plan: FetchPlan): Promise<string> => {
   } catch (cause) {
     signal.throwIfAborted()
     if (cause instanceof Unfetched) throw cause
-    const failure = failureOf(cause)
+    const failure = classifyFailure(cause)
     throw new Unfetched(failure, { temporary: failure !== 'blocked' && failure !== 'tls', cause })
   }
 }
@@ -67,7 +71,7 @@ const textAt = async (first: URL, plan: FetchPlan): Promise<string> => {
 }
 
 /** Reads a body up to the limit; a longer one is not read to its end. */
-const textOf = async ({ body }: OutboundReply, mostBytes: number): Promise<string> => {
+const textOf = async ({ body }: OutboundResponse, mostBytes: number): Promise<string> => {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of body) {

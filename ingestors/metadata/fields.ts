@@ -1,4 +1,4 @@
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
 import { SOCIAL_NETWORKS } from '../../schemas/api/token.ts'
 import { type Gateways, linkUrl } from './uri.ts'
@@ -64,7 +64,7 @@ const fieldsOf = (text: string): Fields | undefined => {
     const value = parseJson(text.replace(/^\ufeff/, ''), { maxDepth: MOST_DEPTH })
     return isFields(value) ? value : undefined
   } catch (error) {
-    if (error instanceof Malformed) return undefined
+    if (error instanceof InvalidInput) return undefined
     throw error
   }
 }

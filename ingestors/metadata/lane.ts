@@ -1,8 +1,14 @@
 import { createHash } from 'node:crypto'
-import type { Lane, LaneState, LogRecord, OutRecord, StateChange } from '../../core/bus/contract.ts'
-import { deadLetter, orPoison } from '../../core/bus/dead-letter.ts'
+import type {
+  Lane,
+  LaneState,
+  LogRecord,
+  ProducerRecord,
+  StateChange,
+} from '../../core/bus/contract.ts'
+import { deadLetterRecord, tryDecode } from '../../core/bus/dead-letters.ts'
 import type { Codec } from '../../core/codec/contract.ts'
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { topicName } from '../../schemas/topics.ts'
@@ -32,7 +38,7 @@ interface Place {
   readonly offset: number
   open: number
   /** The record itself, where it could not be read. */
-  letter: OutRecord | null
+  letter: ProducerRecord | null
 }
 
 /** A token that came to be and names a document. */
@@ -43,7 +49,7 @@ interface Birth {
 
 /** What the next commit writes beside the offset. */
 interface Written {
-  readonly records: OutRecord[]
+  readonly records: ProducerRecord[]
   readonly state: StateChange[]
 }
 
@@ -100,12 +106,12 @@ export class DocumentLane {
   /** Tokens that name a document. A birth that was taken back changes nothing: the document is still the token's. */
   #births(record: LogRecord, place: Place): readonly Birth[] {
     const { codec, group, metrics, log } = this.#deps
-    const decoded = orPoison(() => {
-      if (record.value === null) throw new Malformed('tombstone', 'unexpected tombstone')
+    const decoded = tryDecode(() => {
+      if (record.value === null) throw new InvalidInput('tombstone', 'unexpected tombstone')
       return codec.decode('token.TokenEvents', record.value)
     })
-    if (decoded instanceof Malformed) {
-      place.letter = deadLetter(group, record, decoded)
+    if (decoded instanceof InvalidInput) {
+      place.letter = deadLetterRecord(group, record, decoded)
       metrics.eventsDropped.inc({ stage: 'documents', reason: decoded.reason })
       log.error(
         { group, offset: record.offset, err: decoded },

@@ -1,4 +1,4 @@
-import { isWebPort } from '../../core/http/guarded-client.ts'
+import { isAllowedPort } from '../../core/http/guarded-client.ts'
 
 /** Where documents that have no address of their own on the web are read; each ends in `/`. */
 export interface Gateways {
@@ -24,7 +24,7 @@ const DATA = /^data:([^,]*),(.*)$/s
 export const webUrl = (text: string, base?: URL): URL | undefined => {
   if (text.length > MOST_CHARACTERS || !URL.canParse(text, base?.href)) return undefined
   const url = new URL(text, base)
-  return url.username === '' && url.password === '' && isWebPort(url) ? url : undefined
+  return url.username === '' && url.password === '' && isAllowedPort(url) ? url : undefined
 }
 
 /** An address behind a gateway; a path that climbs out of it is none. */

@@ -1,8 +1,12 @@
-import type { Bus, Running, TopicSpec } from '../../core/bus/contract.ts'
-import { deadLetterSpec, stateSpec } from '../../core/bus/topic-specs.ts'
+import type { Bus, RunningTask, TopicSpec } from '../../core/bus/contract.ts'
+import { changelogSpec, deadLetterSpec } from '../../core/bus/topic-specs.ts'
 import type { Codec } from '../../core/codec/contract.ts'
 import type { Config } from '../../core/config/settings.ts'
-import { addressRules, openOutbound, type Resolve } from '../../core/http/guarded-client.ts'
+import {
+  addressRules,
+  openOutboundClient,
+  type ResolveHost,
+} from '../../core/http/guarded-client.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { retry } from '../../core/retry.ts'
@@ -38,7 +42,7 @@ export interface DocumentsOptions {
   readonly log: Logger
   readonly nowMs?: () => number
   /** Default: the system's name servers. */
-  readonly resolve?: Resolve
+  readonly resolve?: ResolveHost
 }
 
 const APP = 'documents'
@@ -53,7 +57,7 @@ export const documentTopics = (
   chain: string,
   { partitions, retention }: Pick<Config, 'partitions' | 'retention'>,
 ): readonly TopicSpec[] => [
-  stateSpec(stateTopic(APP, chain), partitions),
+  changelogSpec(stateTopic(APP, chain), partitions),
   deadLetterSpec(deadLetterTopic(documentsGroup(chain)), retention),
 ]
 
@@ -62,11 +66,11 @@ export const documentTopics = (
  * `{c}.token-documents`, once per token and URI. A document that cannot be had is counted and left out. Processes share
  * the lanes. Throws `Outage` when the bus does not answer.
  */
-export const startDocuments = async (options: DocumentsOptions): Promise<Running> => {
+export const startDocuments = async (options: DocumentsOptions): Promise<RunningTask> => {
   const { chains, bus, codec, config, metrics, nowMs = Date.now } = options
   await bus.createTopics(chains.flatMap((chain) => documentTopics(chain, config)))
   const { fetch, close } = openFetcher(options, nowMs)
-  const running: Running[] = []
+  const running: RunningTask[] = []
   for (const chain of chains) {
     const deps = {
       chain,
@@ -102,7 +106,7 @@ interface Fetcher {
 const openFetcher = ({ config, resolve }: DocumentsOptions, nowMs: () => number): Fetcher => {
   const { metadataTimeoutMs: timeoutMs, metadataMaxBytes: mostBytes, metadataTries: tries } = config
   const gateways = { ipfs: config.metadataIpfsGateway, arweave: config.metadataArweaveGateway }
-  const outbound = openOutbound({
+  const outbound = openOutboundClient({
     rules: addressRules(config.metadataAllow),
     plainHttp: 'open',
     ...(resolve && { resolve }),

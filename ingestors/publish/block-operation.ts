@@ -1,10 +1,10 @@
-import type { Commit, OutRecord, Span } from '../../core/bus/contract.ts'
+import type { Commit, OffsetRange, ProducerRecord } from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
-import { enterBlock, foldBlock, type QuoteTrade } from '../../core/prices/fold.ts'
-import { type QuoteBook, stampsAt } from '../../core/prices/quote-assets.ts'
-import type { PriceEntry, QuoteState } from '../../core/prices/state.ts'
+import { foldBlock, type QuoteTrade, resetPricesAfterGap } from '../../core/prices/fold-block.ts'
+import { type QuoteAssets, quoteAssetPricesAt } from '../../core/prices/quote-assets.ts'
+import type { PriceEntry, QuoteState } from '../../core/prices/quote-state.ts'
 import type { ChainRow } from '../../schemas/chains.ts'
-import type { Block, Decoded, TokenFact } from '../../schemas/events.ts'
+import type { Block, DecodedBlock, TokenMetadata } from '../../schemas/events.ts'
 import type { Feed } from '../../schemas/feeds.ts'
 import type { BlockEvent } from '../../schemas/wire.ts'
 import { withLearned } from '../decode/metadata-reader.ts'
@@ -38,7 +38,7 @@ import { track } from './running-balances.ts'
 /** What every operation of one chain is made with. */
 export interface Workshop {
   readonly chain: ChainRow
-  readonly book: QuoteBook
+  readonly book: QuoteAssets
   readonly codec: Codec
   /** Those of the chain that are on. Default: none. */
   readonly feeds?: ReadonlySet<Feed>
@@ -66,12 +66,12 @@ export interface Prepared {
 export interface ReadBlock {
   readonly block: Block
   readonly learned: Learned
-  readonly decoded: Decoded
+  readonly decoded: DecodedBlock
   readonly origin: FactOrigin
   /** Prices that a start or a gap is primed with. */
   readonly primes: readonly PriceEntry[]
   /** Dead letters that go into the same commit. */
-  readonly letters: readonly OutRecord[]
+  readonly letters: readonly ProducerRecord[]
   /** Operations that fall out of the reorg window with this one. */
   readonly expired: readonly number[]
 }
@@ -88,8 +88,8 @@ export const applyOperation = (
   const { told, learned } = factsOf(read, ledger)
   const facts = withLearned(ledger, learned)
   const tracked = track(block, decoded, learned.tokens, ledger.amount)
-  const entered = enterBlock(ledger.quotes(), parentHeightOf(block) + 1, read.primes)
-  const stamps = stampsAt(entered, block.timeMs, book)
+  const entered = resetPricesAfterGap(ledger.quotes(), parentHeightOf(block) + 1, read.primes)
+  const stamps = quoteAssetPricesAt(entered, block.timeMs, book)
   const context = { chain, block, book, stamps, ...facts }
   const wanted = wantedOf(workshop, ledger, read)
   const found = { decoded, tracked, learned: told, origin: read.origin }
@@ -134,7 +134,7 @@ const wantedOf = (
 const factsOf = (
   { learned, decoded }: ReadBlock,
   ledger: Ledger,
-): { readonly told: readonly TokenFact[]; readonly learned: Learned } => {
+): { readonly told: readonly TokenMetadata[]; readonly learned: Learned } => {
   const born = new Map(decoded.births.map(({ fact }) => [fact.address, fact]))
   const told = learned.tokens.filter(({ address }) => !born.has(address))
   const pools = decoded.pools.filter(({ address }) => ledger.pool(address)?.proven !== true)
@@ -176,7 +176,7 @@ export const finalizeOperation = (
 
 /** Trades of a block as the price table reads them. */
 const quoteTrades = (
-  { swaps }: Decoded,
+  { swaps }: DecodedBlock,
   isProven: (pool: string) => boolean,
 ): readonly QuoteTrade[] =>
   swaps.flatMap(({ pool, tokenIn, tokenOut, amountInRaw, amountOutRaw }) =>
@@ -223,7 +223,7 @@ interface Parts {
   readonly header: BlockHeader
   readonly cursor: Cursor
   readonly chunks: readonly Chunk[]
-  readonly letters: readonly OutRecord[]
+  readonly letters: readonly ProducerRecord[]
 }
 
 const prepared = (workshop: Workshop, pending: Pending, parts: Parts): Prepared => {
@@ -234,7 +234,7 @@ const prepared = (workshop: Workshop, pending: Pending, parts: Parts): Prepared 
   return {
     commit: {
       records: [...encodedRecords(chunks, meta, codec), ...parts.letters],
-      seal: (spans: readonly Span[]) => {
+      seal: (spans: readonly OffsetRange[]) => {
         sealed = blockEvent({ ...parts, quotes }, spans)
         return [blockRecord(sealed, codec)]
       },

@@ -1,9 +1,9 @@
-import type { OutRecord, Span } from '../../core/bus/contract.ts'
+import type { OffsetRange, ProducerRecord } from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
-import { quotePrices } from '../../core/prices/quote-assets.ts'
-import type { QuoteState } from '../../core/prices/state.ts'
+import { toWireQuotePrices } from '../../core/prices/quote-assets.ts'
+import type { QuoteState } from '../../core/prices/quote-state.ts'
 import type { Block } from '../../schemas/events.ts'
 import { TOPICS, topicName } from '../../schemas/topics.ts'
 import type * as Wire from '../../schemas/wire.ts'
@@ -100,11 +100,11 @@ export interface BlockRecordParts {
 /** The `{c}.blocks` event of an operation whose records lie at `spans`. */
 export const blockEvent = (
   { meta, header, quotes, cursor, chunks }: BlockRecordParts,
-  spans: readonly Span[],
+  spans: readonly OffsetRange[],
 ): Wire.BlockEvent => ({
   ...header,
   meta: { ...meta, part: 0, parts: 1 },
-  quote_prices: quotePrices(quotes),
+  quote_prices: toWireQuotePrices(quotes),
   counts: Object.fromEntries(
     [
       ...FAMILIES,
@@ -131,7 +131,7 @@ export const blockEvent = (
 })
 
 /** The record itself; the last of its commit. */
-export const blockRecord = (event: Wire.BlockEvent, codec: Codec): OutRecord => ({
+export const blockRecord = (event: Wire.BlockEvent, codec: Codec): ProducerRecord => ({
   topic: topicName('blocks', event.meta.chain),
   partition: 0,
   key: event.meta.chain,
@@ -139,14 +139,14 @@ export const blockRecord = (event: Wire.BlockEvent, codec: Codec): OutRecord => 
   headers: recordHeaders(event.meta),
 })
 
-/** Reads a cursor back. Throws `Malformed` for text that an ingestor of this product did not write. */
+/** Reads a cursor back. Throws `InvalidInput` for text that an ingestor of this product did not write. */
 export const cursorOf = (event: Wire.BlockEvent): Cursor => {
   try {
     const { tip, final, finalSeq } = parseJson(event.cursor) as Readonly<Record<string, unknown>>
     if (!Number.isSafeInteger(finalSeq)) throw new TypeError('finalSeq')
     return { tip: refOf(tip), final: refOf(final), finalSeq: finalSeq as number }
   } catch (cause) {
-    throw new Malformed('bad-cursor', `operation ${event.meta.seq} has no cursor of ours`, {
+    throw new InvalidInput('bad-cursor', `operation ${event.meta.seq} has no cursor of ours`, {
       cause,
     })
   }

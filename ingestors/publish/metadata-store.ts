@@ -1,25 +1,25 @@
 import { LRUCache } from 'lru-cache'
 import type { LaneState, StateChange } from '../../core/bus/contract.ts'
 import {
-  NO_QUOTES,
+  applyStoredChanges,
+  diffQuoteStates,
+  EMPTY_QUOTE_STATE,
   QUOTES_PREFIX,
   type QuoteState,
-  quoteChanges,
   type StoredChange,
-  withStored,
-} from '../../core/prices/state.ts'
-import type { PoolFact, TokenFact } from '../../schemas/events.ts'
+} from '../../core/prices/quote-state.ts'
+import type { PoolMetadata, TokenMetadata } from '../../schemas/events.ts'
 
 /** Facts that a node or a file gave, by address. */
 export interface Facts {
-  readonly token: (address: string) => TokenFact | undefined
-  readonly pool: (address: string) => PoolFact | undefined
+  readonly token: (address: string) => TokenMetadata | undefined
+  readonly pool: (address: string) => PoolMetadata | undefined
 }
 
 /** Facts of one block. */
 export interface Learned {
-  readonly tokens: readonly TokenFact[]
-  readonly pools: readonly PoolFact[]
+  readonly tokens: readonly TokenMetadata[]
+  readonly pools: readonly PoolMetadata[]
   /** Names that tokens gave and nobody can be shown. */
   readonly unread?: readonly UnreadName[]
 }
@@ -79,9 +79,9 @@ export const openLedger = (state: LaneState): Ledger => {
     return bytes === undefined ? null : Buffer.from(bytes).toString('utf8')
   }
   const tokens = factCache(stored, TOKEN_PREFIX, reviveToken)
-  const pools = factCache(stored, POOL_PREFIX, (value) => value as PoolFact)
+  const pools = factCache(stored, POOL_PREFIX, (value) => value as PoolMetadata)
   const amounts = factCache(stored, AMOUNT_PREFIX, (value) => ({ raw: BigInt(String(value)) }))
-  let quotes = withStored(NO_QUOTES, storedValues(state, QUOTES_PREFIX))
+  let quotes = applyStoredChanges(EMPTY_QUOTE_STATE, storedValues(state, QUOTES_PREFIX))
   return {
     token: tokens.get,
     pool: pools.get,
@@ -97,17 +97,25 @@ export const openLedger = (state: LaneState): Ledger => {
         ...[...changed.keys()].map((key) => amountChange(key, amounts.get(key)?.raw)),
         ...learned.tokens.map(({ address }) => tokenChange(address, tokens.get(address))),
         ...learned.pools.map(({ address }) => poolChange(address, pools.get(address))),
-        ...quoteChanges(next, quotes),
+        ...diffQuoteStates(next, quotes),
       ]
       const undoChange = { key: undoKey(seq), json: JSON.stringify(undo) }
-      const changes = [...facts, ...quoteChanges(quotes, next), undoChange, ...forgotten(expired)]
+      const changes = [
+        ...facts,
+        ...diffQuoteStates(quotes, next),
+        undoChange,
+        ...forgotten(expired),
+      ]
       return { quotes: next, changes }
     },
     revert: (seq) => {
       const text = stored(undoKey(seq))
       if (text === null) throw new Error(`no undo is stored for operation ${seq}`)
       const changes: readonly StoredChange[] = JSON.parse(text)
-      return { quotes: withStored(quotes, changes), changes: [...changes, ...forgotten([seq])] }
+      return {
+        quotes: applyStoredChanges(quotes, changes),
+        changes: [...changes, ...forgotten([seq])],
+      }
     },
     forget: (seqs) => ({ quotes, changes: forgotten(seqs) }),
     commit: (pending) => {
@@ -153,7 +161,7 @@ const factCache = <Fact extends object>(
 const forgotten = (seqs: readonly number[]): readonly StoredChange[] =>
   seqs.map((seq) => ({ key: undoKey(seq), json: null }))
 
-const poolChange = (address: string, fact: PoolFact | undefined): StoredChange => ({
+const poolChange = (address: string, fact: PoolMetadata | undefined): StoredChange => ({
   key: POOL_PREFIX + address,
   json: fact === undefined ? null : JSON.stringify(fact),
 })
@@ -163,7 +171,7 @@ const amountChange = (key: string, raw: bigint | undefined): StoredChange => ({
   json: raw === undefined ? null : JSON.stringify(raw.toString()),
 })
 
-const tokenChange = (address: string, fact: TokenFact | undefined): StoredChange => ({
+const tokenChange = (address: string, fact: TokenMetadata | undefined): StoredChange => ({
   key: TOKEN_PREFIX + address,
   json: fact === undefined ? null : storedToken(fact),
 })
@@ -187,11 +195,11 @@ function* storedValues(state: LaneState, prefix: string): Generator<StoredChange
   }
 }
 
-const storedToken = (fact: TokenFact): string =>
+const storedToken = (fact: TokenMetadata): string =>
   JSON.stringify({ ...fact, totalSupplyRaw: fact.totalSupplyRaw?.toString() ?? null })
 
-const reviveToken = (value: unknown): TokenFact => {
-  const { totalSupplyRaw, ...fact } = value as Omit<TokenFact, 'totalSupplyRaw'> & {
+const reviveToken = (value: unknown): TokenMetadata => {
+  const { totalSupplyRaw, ...fact } = value as Omit<TokenMetadata, 'totalSupplyRaw'> & {
     readonly totalSupplyRaw: string | null
   }
   return { ...fact, totalSupplyRaw: totalSupplyRaw === null ? null : BigInt(totalSupplyRaw) }

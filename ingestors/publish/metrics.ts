@@ -1,6 +1,6 @@
 import type { Metrics } from '../../core/ops/metrics.ts'
-import type { Block, Decoded, Dropped, PoolFact } from '../../schemas/events.ts'
-import { dropReason } from '../../schemas/reasons.ts'
+import { toDropReason } from '../../schemas/drop-reasons.ts'
+import type { Block, DecodedBlock, DroppedEvent, PoolMetadata } from '../../schemas/events.ts'
 import type { Subjects } from '../decode/contract.ts'
 import type { UnreadName } from './metadata-store.ts'
 
@@ -12,7 +12,11 @@ const COIN = 'coin'
 const NONE = 'none'
 
 /** Counts what was decoded from a block, by protocol and kind. */
-export const countDecoded = ({ decoded: counter }: Metrics, found: Decoded, block: Block): void => {
+export const countDecoded = (
+  { decoded: counter }: Metrics,
+  found: DecodedBlock,
+  block: Block,
+): void => {
   const { chain, vm } = block
   const add = (protocol: string, kind: string, count = 1): void => {
     if (count > 0) counter.inc({ chain, protocol, kind }, count)
@@ -30,11 +34,11 @@ export const countDecoded = ({ decoded: counter }: Metrics, found: Decoded, bloc
 
 /** What was found in a block and not taken. */
 export interface Missed {
-  readonly dropped: readonly Dropped[]
+  readonly dropped: readonly DroppedEvent[]
   readonly unread: readonly UnreadName[]
   readonly subjects: Subjects
   /** Pools that were asked about for the first time. */
-  readonly pools: readonly PoolFact[]
+  readonly pools: readonly PoolMetadata[]
 }
 
 /** Counts what was not taken of a block, by protocol and reason, and the pools that nobody listed made. */
@@ -44,15 +48,15 @@ export const countUntaken = (
   { dropped, unread, subjects, pools }: Missed,
 ): void => {
   for (const { reason: said, protocol } of dropped) {
-    const reason = dropReason(said)
+    const reason = toDropReason(said)
     eventsDropped.inc({ stage: 'ingest', reason })
     ingestDropped.inc({ chain, protocol, reason })
   }
   for (const { reason } of refused) {
-    ingestDropped.inc({ chain, protocol: NONE, reason: dropReason(reason) })
+    ingestDropped.inc({ chain, protocol: NONE, reason: toDropReason(reason) })
   }
   for (const { reason } of unread) {
-    ingestDropped.inc({ chain, protocol: TOKENS[vm], reason: dropReason(reason) })
+    ingestDropped.inc({ chain, protocol: TOKENS[vm], reason: toDropReason(reason) })
   }
   const families = new Map(subjects.pools.map(({ address, family }) => [address, family]))
   for (const { address, proven } of pools) {

@@ -1,6 +1,6 @@
-import type { OutRecord } from '../../core/bus/contract.ts'
-import { partitionOf } from '../../core/bus/partition.ts'
-import type { Codec, Draft } from '../../core/codec/contract.ts'
+import type { ProducerRecord } from '../../core/bus/contract.ts'
+import { partitionOf } from '../../core/bus/partitioner.ts'
+import type { Codec, DeepPartial } from '../../core/codec/contract.ts'
 import { topicName } from '../../schemas/topics.ts'
 import type * as Wire from '../../schemas/wire.ts'
 import type { BlockEvents } from '../to-wire/block-events.ts'
@@ -62,7 +62,7 @@ export interface Chunk {
   readonly topic: string
   readonly partition: number
   readonly key: string
-  readonly events: readonly Draft<AnyEvent>[]
+  readonly events: readonly DeepPartial<AnyEvent>[]
 }
 type AnyEvent =
   | Wire.TradeEvent
@@ -110,7 +110,7 @@ export const chunksByKey = (
   list: readonly Keyed<AnyEvent>[],
   { family, topic, partitions }: Destination,
 ): readonly Chunk[] => {
-  const groups = new Map<string, Draft<AnyEvent>[]>()
+  const groups = new Map<string, DeepPartial<AnyEvent>[]>()
   for (const { key, event } of list) {
     const group = groups.get(key)
     if (group === undefined) groups.set(key, [event])
@@ -126,12 +126,12 @@ export const chunksByKey = (
 export const revertedChunks = (chunks: readonly Chunk[]): readonly Chunk[] =>
   chunks.toReversed().map((chunk) => ({ ...chunk, events: chunk.events.toReversed() }))
 
-/** Encodes a block operation's records and numbers them within their partitions. Throws `Malformed` for a body that does not fit. */
+/** Encodes a block operation's records and numbers them within their partitions. Throws `InvalidInput` for a body that does not fit. */
 export const encodedRecords = (
   chunks: readonly Chunk[],
   meta: OperationMeta,
   codec: Codec,
-): readonly OutRecord[] => {
+): readonly ProducerRecord[] => {
   const totals = new Map<string, number>()
   for (const chunk of chunks) totals.set(placeOf(chunk), (totals.get(placeOf(chunk)) ?? 0) + 1)
   const seen = new Map<string, number>()
@@ -142,7 +142,7 @@ export const encodedRecords = (
     // The parent of a block is told by its own record in `{c}.blocks`.
     const whole: Wire.EventMeta = { part, ...meta, parent_hash: '', parts }
     const message = FAMILY_MESSAGES[chunk.family]
-    const value = { meta: whole, events: chunk.events } as Draft<Wire.Messages[DataMessage]>
+    const value = { meta: whole, events: chunk.events } as DeepPartial<Wire.Messages[DataMessage]>
     return {
       topic: chunk.topic,
       partition: chunk.partition,

@@ -1,11 +1,11 @@
 import type { Bus } from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import { topicName } from '../../schemas/topics.ts'
 import type { BlockEvent, TopicSpan } from '../../schemas/wire.ts'
 import { ALL_FAMILIES, type Chunk, FAMILY_MESSAGES } from './record-batches.ts'
 
-/** Reads the records of an applied block again from where its `{c}.blocks` record says they lie. Throws `Malformed` when they are gone. */
+/** Reads the records of an applied block again from where its `{c}.blocks` record says they lie. Throws `InvalidInput` when they are gone. */
 export const chunksAt = async (
   bus: Bus,
   codec: Codec,
@@ -44,7 +44,7 @@ const recordsOf = async (bus: Bus, span: TopicSpan, seq: number): Promise<readon
     if (at === end) end = await endOf(bus, topic, partition)
   }
   if (found.length >= records) return found.slice(0, records)
-  throw new Malformed(
+  throw new InvalidInput(
     'expired-from-log',
     `${topic}/${partition}: records of operation ${seq} are gone`,
   )

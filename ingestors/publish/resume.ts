@@ -1,6 +1,6 @@
 import type { Bus } from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
-import { type ChainRow, reorgBound } from '../../schemas/chains.ts'
+import { type ChainRow, maxReorgBlocks } from '../../schemas/chains.ts'
 import { topicName } from '../../schemas/topics.ts'
 import type { BlockEvent } from '../../schemas/wire.ts'
 import type { BlockRef, Position } from '../follow/contract.ts'
@@ -37,14 +37,14 @@ const EMPTY: Recovered = {
 
 /**
  * Reads `{c}.blocks` back to the newest final block or, where that lies deeper, as many blocks as can be taken back.
- * Throws `Malformed` for records that are not ours, `Outage` when the bus does not answer.
+ * Throws `InvalidInput` for records that are not ours, `Outage` when the bus does not answer.
  */
 export const recover = async (
   bus: Bus,
   codec: Codec,
   { id: chain, reorgWindow }: Pick<ChainRow, 'id' | 'reorgWindow'>,
 ): Promise<Recovered> => {
-  const bound = reorgBound({ reorgWindow })
+  const bound = maxReorgBlocks({ reorgWindow })
   const topic = topicName('blocks', chain)
   const ends = (await bus.ends(topic)).find(({ partition }) => partition === 0)
   if (ends === undefined || ends.end <= ends.low) return EMPTY

@@ -1,10 +1,10 @@
 import type {
   BalanceChange,
-  Birth,
   Block,
-  Decoded,
+  DecodedBlock,
   SupplyChange,
-  TokenFact,
+  TokenCreation,
+  TokenMetadata,
   Transfer,
 } from '../../schemas/events.ts'
 
@@ -54,8 +54,8 @@ const amountsOver = (kept: Kept): Amounts => {
  */
 export const track = (
   block: Block,
-  decoded: Decoded,
-  learned: readonly TokenFact[],
+  decoded: DecodedBlock,
+  learned: readonly TokenMetadata[],
   kept: Kept,
 ): Tracked => {
   const { births, supplies, transfers, balances } = decoded
@@ -70,9 +70,9 @@ export const track = (
 }
 
 const trackSupplies = (
-  births: readonly Birth[],
+  births: readonly TokenCreation[],
   supplies: readonly SupplyChange[],
-  learned: readonly TokenFact[],
+  learned: readonly TokenMetadata[],
   amounts: Amounts,
 ): readonly SuppliedChange[] => {
   for (const { fact } of births) amounts.set(supplyKey(fact.address), 0n)

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import type { Bus, Lane } from '../../core/bus/contract.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
-import type { PriceEntry } from '../../core/prices/state.ts'
-import { pace } from '../../core/runtime/pace.ts'
-import { reorgBound } from '../../schemas/chains.ts'
+import type { PriceEntry } from '../../core/prices/quote-state.ts'
+import { makeYieldIfDue } from '../../core/runtime/yield-if-due.ts'
+import { maxReorgBlocks } from '../../schemas/chains.ts'
 import type { Block } from '../../schemas/events.ts'
 import { blockLetters, namelessSwaps } from '../dead-letters/dead-letters.ts'
 import { type FactReader, learn, withLearned } from '../decode/metadata-reader.ts'
@@ -63,7 +63,7 @@ export const openSession = async (options: SessionOptions, lane: Lane): Promise<
   const { bus, workshop, metrics } = options
   const { chain, codec } = workshop
   const shop: Workshop = { ...workshop, partition: lane.partition }
-  const bound = reorgBound(chain)
+  const bound = maxReorgBlocks(chain)
   const ledger = openLedger(await lane.state(workshop.store))
   const recovered = await recover(bus, codec, chain)
   const held = heldRecords()
@@ -77,7 +77,7 @@ export const openSession = async (options: SessionOptions, lane: Lane): Promise<
     cursor = prepared.cursor
   }
   const apply = async (block: Block, signal: AbortSignal): Promise<void> => {
-    const rest = pace()
+    const rest = makeYieldIfDue()
     const read = await readBlock(options, ledger, block, signal)
     await rest()
     const expired = stack.slice(0, Math.max(stack.length + 1 - bound, 0))

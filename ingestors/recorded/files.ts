@@ -1,8 +1,8 @@
 import type { ChainExtra } from '../../core/config/settings.ts'
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
 import { MAX_TRACE_DEPTH } from '../../core/rpc/endpoint.ts'
-import { CHAIN_WORDS, chainRow, type Vm } from '../../schemas/chains.ts'
+import { CHAIN_ID_BY_NAME, chainRow, type Vm } from '../../schemas/chains.ts'
 import type { Block } from '../../schemas/events.ts'
 import { recordedEvm } from '../evm/source/recorded.ts'
 import { type Fields, fieldsOf } from '../input/json.ts'
@@ -25,7 +25,7 @@ export interface Recorded {
 
 /**
  * A recorded file: a checkpoint file of Sui by its name, JSON otherwise. `factories` are those that the configuration adds: what a
- * Solana program says is kept only where the program is known. Throws `Malformed`; the reasons of `recordedBlock`, of
+ * Solana program says is kept only where the program is known. Throws `InvalidInput`; the reasons of `recordedBlock`, of
  * `recordedCheckpoint` and of `recordedBlob`, and `not-json`.
  */
 export const recordedFile = async (
@@ -46,13 +46,13 @@ const parsed = (content: string | Uint8Array): unknown => {
     const text = typeof content === 'string' ? content : Buffer.from(content).toString('utf8')
     return parseJson(text, { maxDepth: MAX_TRACE_DEPTH })
   } catch (cause) {
-    throw new Malformed('not-json', 'the file is not JSON', { cause })
+    throw new InvalidInput('not-json', 'the file is not JSON', { cause })
   }
 }
 
 /**
  * A parsed file of what a node of the chain answered, also in its JSON-RPC messages; the shapes are those of `recordedEvm`, `recordedSvm` and
- * `recordedMove`. Throws `Malformed`; their reasons and `wrong-chain`.
+ * `recordedMove`. Throws `InvalidInput`; their reasons and `wrong-chain`.
  */
 export const recordedBlock = (
   chain: string,
@@ -60,8 +60,11 @@ export const recordedBlock = (
   factories: ChainExtra['factories'] = [],
 ): Recorded => {
   const file = fieldsOf(json, 'file')
-  if (typeof file.chain === 'string' && CHAIN_WORDS[file.chain] !== chain) {
-    throw new Malformed('wrong-chain', `recorded on ${file.chain.slice(0, 40)}, read as ${chain}`)
+  if (typeof file.chain === 'string' && CHAIN_ID_BY_NAME[file.chain] !== chain) {
+    throw new InvalidInput(
+      'wrong-chain',
+      `recorded on ${file.chain.slice(0, 40)}, read as ${chain}`,
+    )
   }
   return READERS[chainRow(chain)?.vm ?? 'evm'](chain, file, factories)
 }

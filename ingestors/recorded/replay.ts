@@ -1,9 +1,9 @@
 import { readFile as readBytes } from 'node:fs/promises'
 import type { ChainExtra } from '../../core/config/settings.ts'
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { ChainRow, Vm } from '../../schemas/chains.ts'
-import type { Block, MoveTransaction, PoolFact, SvmTransaction } from '../../schemas/events.ts'
+import type { Block, MoveTransaction, PoolMetadata, SvmTransaction } from '../../schemas/events.ts'
 import { PROTOCOLS, type ProtocolRow } from '../../schemas/protocols.ts'
 import { type FactReader, tableFacts } from '../decode/metadata-reader.ts'
 import type { FactTable } from '../decode/metadata-table.ts'
@@ -49,7 +49,7 @@ interface Place {
 /**
  * Recordings as a source: ordered by height, files of one block joined, no continuity between blocks. Every file is
  * read once before the first block is given, and again when its turn comes, so memory holds one block at a time. Throws
- * `Malformed` for a file that is not a recording of this chain, or for two blocks of one height.
+ * `InvalidInput` for a file that is not a recording of this chain, or for two blocks of one height.
  */
 export const recordedSource = async (recordings: Recordings): Promise<RecordedSource> => {
   const { chain, log, facts, extra, readFile = (file) => readBytes(file) } = recordings
@@ -89,15 +89,15 @@ const index = async (
   const untimed = new Set<string>()
   for (const file of files) {
     const { block, timed, named } = await read(file).catch((error: unknown) => {
-      if (!(error instanceof Malformed)) throw error
-      throw new Malformed(error.reason, `${file}: ${error.message}`, { cause: error })
+      if (!(error instanceof InvalidInput)) throw error
+      throw new InvalidInput(error.reason, `${file}: ${error.message}`, { cause: error })
     })
     const held = byHeight.get(block.height)
     if (!timed) untimed.add(file)
     if (held === undefined) {
       byHeight.set(block.height, { ref: refOf(block), named, files: [file] })
     } else if (held.named && named && held.ref.hash !== block.hash) {
-      throw new Malformed('mixed-blocks', `${file}: another block of height ${block.height}`)
+      throw new InvalidInput('mixed-blocks', `${file}: another block of height ${block.height}`)
     } else {
       held.files.push(file)
       if (named ? timed || !held.named : timed && !held.named) held.ref = refOf(block)
@@ -183,7 +183,7 @@ const placed = <T extends SvmTransaction | MoveTransaction>(
         .map((transaction, index) => ({ ...transaction, index }))
 
 /** The chain's reference pools are known without a node: they may move prices in a replay. */
-const referenceFacts = (chain: ChainRow, extra?: ChainExtra): readonly PoolFact[] =>
+const referenceFacts = (chain: ChainRow, extra?: ChainExtra): readonly PoolMetadata[] =>
   primePools(chain, extra).map(({ pool, token, quote, protocol }) => {
     const [tokenA = '', tokenB = ''] = [token, quote].sort()
     const factory = factoryOf(protocol, chain.id)

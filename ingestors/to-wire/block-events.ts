@@ -1,4 +1,10 @@
-import type { BalanceChange, Decoded, Spot, TokenFact, Transfer } from '../../schemas/events.ts'
+import type {
+  BalanceChange,
+  DecodedBlock,
+  EventPosition,
+  TokenMetadata,
+  Transfer,
+} from '../../schemas/events.ts'
 import type * as Wire from '../../schemas/wire.ts'
 import type { Tracked } from '../publish/running-balances.ts'
 import { headMaker, type Keyed, type MappingContext } from './context.ts'
@@ -24,10 +30,10 @@ export interface BlockEvents extends FeedEvents {
 
 /** What was found in a block, ready to be mapped. */
 export interface Found extends Wanted {
-  readonly decoded: Decoded
+  readonly decoded: DecodedBlock
   readonly tracked: Tracked
   /** Facts that this block was the first to need. */
-  readonly learned: readonly TokenFact[]
+  readonly learned: readonly TokenMetadata[]
   readonly origin: FactOrigin
   /** Moves of the chain's coin that no log tells. */
   readonly natives?: readonly Transfer[]
@@ -38,10 +44,10 @@ export interface Found extends Wanted {
 /** Type of the moves of a chain's coin. */
 const NATIVE_KIND = 'native'
 
-const inChainOrder = (one: Spot, other: Spot): number =>
+const inChainOrder = (one: EventPosition, other: EventPosition): number =>
   one.txIndex - other.txIndex || one.logIndex - other.logIndex
 
-const decimalsTold = ({ balances }: Decoded): ReadonlyMap<string, number> =>
+const decimalsTold = ({ balances }: DecodedBlock): ReadonlyMap<string, number> =>
   new Map(balances.flatMap(({ token, decimals }) => (decimals === null ? [] : [[token, decimals]])))
 
 /** Maps what was found in a block to wire events. */
@@ -52,9 +58,9 @@ export const blockEvents = (
   const context = { ...given, told: decimalsTold(decoded) }
   const place = headMaker(context)
   const tokenKind = TOKEN_KIND[context.chain.vm]
-  const onToken = (at: Spot, index: number) =>
+  const onToken = (at: EventPosition, index: number) =>
     place({ ...at, pool: '', protocol: tokenKind, index })
-  const onCoin = (at: Spot, index: number) =>
+  const onCoin = (at: EventPosition, index: number) =>
     place({ ...at, pool: '', protocol: NATIVE_KIND, index })
   const swaps = decoded.swaps.flatMap((swap) => sided(context, swap) ?? [])
   const poolEvents = [

@@ -1,20 +1,26 @@
-import { decimalText } from '../../core/amounts.ts'
-import type { Draft } from '../../core/codec/contract.ts'
-import type { QuoteBook, Stamp } from '../../core/prices/quote-assets.ts'
-import { NO_STAMP } from '../../core/prices/quote-assets.ts'
+import { formatDecimal } from '../../core/amounts.ts'
+import type { DeepPartial } from '../../core/codec/contract.ts'
+import type { QuoteAssetPrice, QuoteAssets } from '../../core/prices/quote-assets.ts'
+import { UNKNOWN_QUOTE_ASSET_PRICE } from '../../core/prices/quote-assets.ts'
 import type { ChainRow } from '../../schemas/chains.ts'
-import type { Block, CurveState, PoolFact, Spot, TokenFact } from '../../schemas/events.ts'
+import type {
+  Block,
+  CurveState,
+  EventPosition,
+  PoolMetadata,
+  TokenMetadata,
+} from '../../schemas/events.ts'
 import type * as Wire from '../../schemas/wire.ts'
 
 /** What the mapping of one block needs beside the block. */
 export interface MappingContext {
   readonly chain: ChainRow
   readonly block: Block
-  readonly book: QuoteBook
+  readonly book: QuoteAssets
   /** Prices of quote assets as of the end of the block before. */
-  readonly stamps: ReadonlyMap<string, Stamp>
-  readonly token: (address: string) => TokenFact | undefined
-  readonly pool: (address: string) => PoolFact | undefined
+  readonly stamps: ReadonlyMap<string, QuoteAssetPrice>
+  readonly token: (address: string) => TokenMetadata | undefined
+  readonly pool: (address: string) => PoolMetadata | undefined
   /** Decimals that the block itself tells of tokens: Solana's balances name them. */
   readonly told?: ReadonlyMap<string, number>
 }
@@ -22,11 +28,11 @@ export interface MappingContext {
 /** An event with the record key it travels under. */
 export interface Keyed<Event> {
   readonly key: string
-  readonly event: Draft<Event>
+  readonly event: DeepPartial<Event>
 }
 
 /** Where an event stands, and what its head says of it. */
-export interface Place extends Spot {
+export interface Place extends EventPosition {
   readonly pool: string
   readonly protocol: string
   /** Ordinal of the event in its block and topic. */
@@ -34,7 +40,10 @@ export interface Place extends Spot {
 }
 
 /** The four headers of every event. */
-export type Head = Pick<Draft<Wire.TradeEvent>, 'instruction' | 'block' | 'transaction' | 'd_app'>
+export type Head = Pick<
+  DeepPartial<Wire.TradeEvent>,
+  'instruction' | 'block' | 'transaction' | 'd_app'
+>
 
 /** Makes heads of events: knows the block's transactions. */
 export const headMaker = (context: MappingContext): ((place: Place) => Head) => {
@@ -43,8 +52,8 @@ export const headMaker = (context: MappingContext): ((place: Place) => Head) => 
   )
   const block = blockHead(context.block)
   // Events of one transaction share its head, which the record then carries once.
-  const made = new Map<number, Draft<Wire.Transaction> | null>()
-  const transaction = (txIndex: number): Draft<Wire.Transaction> | null => {
+  const made = new Map<number, DeepPartial<Wire.Transaction> | null>()
+  const transaction = (txIndex: number): DeepPartial<Wire.Transaction> | null => {
     const known = made.get(txIndex)
     if (known !== undefined) return known
     const head = transactionHead(transactions.get(txIndex))
@@ -65,7 +74,12 @@ export const headMaker = (context: MappingContext): ((place: Place) => Head) => 
 
 type Transaction = Block['transactions'][number]
 
-const instructionHead = ({ path, protocol, index, logIndex }: Place): Draft<Wire.Instruction> => ({
+const instructionHead = ({
+  path,
+  protocol,
+  index,
+  logIndex,
+}: Place): DeepPartial<Wire.Instruction> => ({
   index: path?.outer ?? 0,
   ...(path !== undefined &&
     path.inner !== null && { is_inner_instruction: true, inner_instruction_index: path.inner }),
@@ -82,7 +96,7 @@ export const blockHead = (block: Block): Wire.Block => ({
   slot: block.height,
 })
 
-const transactionHead = (tx: Transaction | undefined): Draft<Wire.Transaction> | null =>
+const transactionHead = (tx: Transaction | undefined): DeepPartial<Wire.Transaction> | null =>
   tx === undefined
     ? null
     : {
@@ -105,8 +119,8 @@ export const decimalsOf = (context: MappingContext, address: string): number | n
 
 /** Prices that the trades and pool events of a quote are stamped with. */
 export const stampText = ({ stamps }: MappingContext, quote: string) => {
-  const { usd, native } = stamps.get(quote) ?? NO_STAMP
-  return { quote_price_in_usd: decimalText(usd), quote_price_in_native: decimalText(native) }
+  const { usd, native } = stamps.get(quote) ?? UNKNOWN_QUOTE_ASSET_PRICE
+  return { quote_price_in_usd: formatDecimal(usd), quote_price_in_native: formatDecimal(native) }
 }
 
 /** A reserve of a pool; unknown where it was not told or cannot be. */

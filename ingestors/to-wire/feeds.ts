@@ -1,4 +1,4 @@
-import type { Decoded } from '../../schemas/events.ts'
+import type { DecodedBlock } from '../../schemas/events.ts'
 import type { Feed } from '../../schemas/feeds.ts'
 import type * as Wire from '../../schemas/wire.ts'
 import type { Outcomes } from '../evm/decode/outcome-tokens.ts'
@@ -29,7 +29,7 @@ export interface Wanted {
 /** Maps what the chain's feeds ask for. */
 export const feedEvents = (
   { block }: MappingContext,
-  { predictions }: Decoded,
+  { predictions }: DecodedBlock,
   { feeds, outcomes }: Wanted,
 ): FeedEvents => {
   if (feeds === undefined || feeds.size === 0) return {}

@@ -1,4 +1,4 @@
-import type { Draft } from '../../core/codec/contract.ts'
+import type { DeepPartial } from '../../core/codec/contract.ts'
 import type { Block } from '../../schemas/events.ts'
 import type * as Wire from '../../schemas/wire.ts'
 
@@ -13,7 +13,7 @@ export const heightOf = (block: Block): number =>
   block.vm === 'svm' ? (block.blockHeight ?? block.height) : block.height
 
 type TransactionFields = Pick<
-  Draft<Wire.CallEvent>,
+  DeepPartial<Wire.CallEvent>,
   'tx_hash' | 'tx_index' | 'tx_signer' | 'tx_fee' | 'tx_status'
 >
 

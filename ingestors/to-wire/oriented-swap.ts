@@ -1,4 +1,4 @@
-import { orient } from '../../core/prices/quote-assets.ts'
+import { orientPair } from '../../core/prices/quote-assets.ts'
 import type { Swap } from '../../schemas/events.ts'
 import { type MappingContext, rawText } from './context.ts'
 
@@ -21,7 +21,7 @@ export interface Sided {
 export const sided = (context: MappingContext, swap: Swap): Sided | undefined => {
   const { tokenIn, tokenOut, amountInRaw, amountOutRaw } = swap
   if (tokenIn === null || tokenOut === null || tokenIn === tokenOut) return undefined
-  const { base, quote } = orient(tokenIn, tokenOut, context.book)
+  const { base, quote } = orientPair(tokenIn, tokenOut, context.book)
   const sells = tokenIn === base
   const [baseRaw, quoteRaw] = sells ? [amountInRaw, amountOutRaw] : [amountOutRaw, amountInRaw]
   const post = orientedReserves(context, swap, base)

@@ -1,7 +1,7 @@
-import { decimalText } from '../../core/amounts.ts'
-import type { Draft } from '../../core/codec/contract.ts'
-import { orient } from '../../core/prices/quote-assets.ts'
-import type { PoolChange } from '../../schemas/events.ts'
+import { formatDecimal } from '../../core/amounts.ts'
+import type { DeepPartial } from '../../core/codec/contract.ts'
+import { orientPair } from '../../core/prices/quote-assets.ts'
+import type { PoolLiquidityChange } from '../../schemas/events.ts'
 import type * as Wire from '../../schemas/wire.ts'
 import {
   curveRecord,
@@ -30,7 +30,7 @@ const poolRecord = (
   context: MappingContext,
   { pool, keeper, base, quote, baseRaw, quoteRaw, wallet, vaultA, vaultB }: PoolSides,
   vault: Vaults,
-): Draft<Wire.DexPool> => ({
+): DeepPartial<Wire.DexPool> => ({
   address: pool,
   token_a_vault_address: vaultA,
   token_a_vault_owner_address: keeper,
@@ -72,17 +72,17 @@ export const swapEvent = (
       vaults(side),
     ),
     ...(side.swap.curveProgress !== undefined && {
-      pool_processed: { curve_progress: decimalText(side.swap.curveProgress) },
+      pool_processed: { curve_progress: formatDecimal(side.swap.curveProgress) },
     }),
     ...curveRecord(side.swap.curve),
   },
 })
 
 /** A change that the wire has a type for; what a V3 position collects was taken out by its `decrease` already. */
-export type PublishedChange = PoolChange & { readonly kind: keyof typeof CHANGE_TYPES }
+export type PublishedChange = PoolLiquidityChange & { readonly kind: keyof typeof CHANGE_TYPES }
 
 /** True for changes that the wire has a type for. */
-export const isPublished = (change: PoolChange): change is PublishedChange =>
+export const isPublished = (change: PoolLiquidityChange): change is PublishedChange =>
   change.kind in CHANGE_TYPES
 
 const CHANGE_TYPES = {
@@ -98,7 +98,7 @@ export const changeEvent = (
   place: Head,
 ): Keyed<Wire.DexPoolEvent> => {
   const keeper = keeperOf(change)
-  const { base, quote } = orient(change.tokenA, change.tokenB, context.book)
+  const { base, quote } = orientPair(change.tokenA, change.tokenB, context.book)
   const flip = <T>(pair: readonly [T, T]): readonly [T, T] =>
     base === change.tokenA ? pair : [pair[1], pair[0]]
   const [baseRaw, quoteRaw] = flip([change.amountARaw, change.amountBRaw])

@@ -1,4 +1,4 @@
-import { ratioText } from '../../core/amounts.ts'
+import { formatRatio } from '../../core/amounts.ts'
 import type {
   EvmBlock,
   Prediction,
@@ -96,7 +96,7 @@ const tradeFields = (trade: PredictionTrade) => ({
 })
 
 const priceText = ({ collateralRaw, sharesRaw }: PredictionTrade): string =>
-  ratioText(collateralRaw, sharesRaw, PRICE_DECIMALS)
+  formatRatio(collateralRaw, sharesRaw, PRICE_DECIMALS)
 
 const managementFields = (event: PredictionManagement) => ({
   condition_id: event.conditionId ?? '',

@@ -1,6 +1,6 @@
-import type { Draft } from '../../core/codec/contract.ts'
+import type { DeepPartial } from '../../core/codec/contract.ts'
 import type { Vm } from '../../schemas/chains.ts'
-import type { Birth, LaunchPlace, Migration, TokenFact } from '../../schemas/events.ts'
+import type { LaunchVenue, Migration, TokenCreation, TokenMetadata } from '../../schemas/events.ts'
 import { protocolRow } from '../../schemas/protocols.ts'
 import type * as Wire from '../../schemas/wire.ts'
 import { blockHead, type Head, type Keyed, type MappingContext } from './context.ts'
@@ -20,9 +20,9 @@ export const TOKEN_KIND: Readonly<Record<Vm, string>> = {
 
 const tokenRecord = (
   { chain }: MappingContext,
-  fact: TokenFact,
+  fact: TokenMetadata,
   additional: Readonly<Record<string, string>>,
-): Draft<Wire.Token> => ({
+): DeepPartial<Wire.Token> => ({
   address: fact.address,
   name: fact.name ?? '',
   symbol: fact.symbol ?? '',
@@ -46,7 +46,7 @@ const tokenRecord = (
 /** Facts of a token, in the block that first needed them. */
 export const factEvent = (
   context: MappingContext,
-  fact: TokenFact,
+  fact: TokenMetadata,
   origin: FactOrigin,
   index: number,
 ): Keyed<Wire.TokenEvent> => ({
@@ -65,7 +65,10 @@ export const factEvent = (
   },
 })
 
-const launchRecord = ({ chain, pool }: MappingContext, place: LaunchPlace): Draft<Wire.Launch> => {
+const launchRecord = (
+  { chain, pool }: MappingContext,
+  place: LaunchVenue,
+): DeepPartial<Wire.Launch> => {
   const row = protocolRow(place.protocol)
   return {
     program_address: pool(place.pool)?.factory ?? row?.factories[chain.id]?.[0] ?? '',
@@ -80,7 +83,7 @@ const txOf = (head: Head): string => head.transaction?.signature ?? ''
 /** A token that came to be. */
 export const birthEvent = (
   context: MappingContext,
-  { fact, dev, creators, launch }: Birth,
+  { fact, dev, creators, launch }: TokenCreation,
   head: Head,
 ): Keyed<Wire.TokenEvent> => ({
   key: fact.address,
@@ -116,7 +119,7 @@ export const migrationEvent = (
   },
 })
 
-const unknownFact = (address: string): TokenFact => ({
+const unknownFact = (address: string): TokenMetadata => ({
   address,
   decimals: null,
   name: null,

@@ -1,4 +1,4 @@
-import { unitsText } from '../../core/amounts.ts'
+import { formatUnits } from '../../core/amounts.ts'
 import type { BalanceChange, Transfer } from '../../schemas/events.ts'
 import type * as Wire from '../../schemas/wire.ts'
 import type { SuppliedChange } from '../publish/running-balances.ts'
@@ -69,7 +69,7 @@ export const supplyEvent = (
 ): Keyed<Wire.TokenSupplyEvent> => {
   const decimals = decimalsOf(context, token)
   const units = (raw: bigint | null): string =>
-    raw === null || decimals === null ? '' : unitsText(raw, decimals)
+    raw === null || decimals === null ? '' : formatUnits(raw, decimals)
   return {
     key: token,
     event: {

@@ -1,4 +1,4 @@
-import type { Block, Decoded } from '../../schemas/events.ts'
+import type { Block, DecodedBlock } from '../../schemas/events.ts'
 import type { Books, Subjects } from '../decode/contract.ts'
 import type { ProtocolBook } from '../decode/protocol-registry.ts'
 import { decodeEvmBlock, evmSubjects } from '../evm/decode/block.ts'
@@ -9,7 +9,7 @@ import { decodeSvmBlock, svmRequiredLookups } from '../svm/decode/block.ts'
  * Events of a block in chain order, one swap per pool hop. Pure. What has the shape of a known event and
  * cannot be taken is in `dropped`: nothing that a chain says throws.
  */
-export const decodeBlock = (block: Block, books: Books): Decoded => {
+export const decodeBlock = (block: Block, books: Books): DecodedBlock => {
   if (block.vm === 'evm') return decodeEvmBlock(block, books)
   return block.vm === 'svm' ? decodeSvmBlock(block, books) : decodeMoveBlock(block, books)
 }

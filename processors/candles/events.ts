@@ -1,4 +1,4 @@
-import { unitsText } from '../../core/amounts.ts'
+import { formatUnits } from '../../core/amounts.ts'
 import { bucketEnd, type Resolution } from '../../core/time.ts'
 import type {
   CandlestickEvent,
@@ -73,7 +73,9 @@ const toCoarserEntry = (candle: Candle, before: Candle, own: Candle): CoarserEnt
     low_in_native: valueIfChanged(fold.lowNative, last.lowNative),
     close_in_native: valueIfChanged(fold.closeNative, last.closeNative),
     volume:
-      fold.volumeRaw === last.volumeRaw ? null : unitsText(fold.volumeRaw, candle.series.decimals),
+      fold.volumeRaw === last.volumeRaw
+        ? null
+        : formatUnits(fold.volumeRaw, candle.series.decimals),
     trades: fold.trades,
     buys: fold.buys,
     version: valueIfChanged(candle.version, own.version),

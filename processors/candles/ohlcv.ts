@@ -1,4 +1,4 @@
-import { decimalText, unitsText } from '../../core/amounts.ts'
+import { formatDecimal, formatUnits } from '../../core/amounts.ts'
 import { bucketStart, type Resolution } from '../../core/time.ts'
 import { fixedPointText } from '../runtime/valuation.ts'
 
@@ -142,20 +142,20 @@ export interface FormattedCandle {
 }
 
 const averagePrice = (valueTextOfSum: string, units: number): string =>
-  decimalText(units === 0 ? null : Number(valueTextOfSum) / units)
+  formatDecimal(units === 0 ? null : Number(valueTextOfSum) / units)
 
 /** Texts of a fold; unknown native prices are "". */
 export const formatCandle = (fold: Ohlcv, decimals: number): FormattedCandle => {
-  const volume = unitsText(fold.volumeRaw, decimals)
+  const volume = formatUnits(fold.volumeRaw, decimals)
   const units = Number(volume)
   const usd = fixedPointText(fold.usdRaw)
   const native = fixedPointText(fold.nativeRaw)
-  const open = decimalText(fold.openUsd)
-  const openNative = decimalText(fold.openNative)
+  const open = formatDecimal(fold.openUsd)
+  const openNative = formatDecimal(fold.openNative)
   // Most buckets hold few trades, and so few different prices; printing a double is what costs here.
-  const inUsd = (value: number): string => (value === fold.openUsd ? open : decimalText(value))
+  const inUsd = (value: number): string => (value === fold.openUsd ? open : formatDecimal(value))
   const inNative = (value: number): string =>
-    value === fold.openNative ? openNative : decimalText(value)
+    value === fold.openNative ? openNative : formatDecimal(value)
   return {
     open,
     high: inUsd(fold.highUsd),

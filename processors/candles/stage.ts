@@ -1,5 +1,5 @@
-import { Malformed } from '../../core/errors.ts'
-import type { QuoteBook } from '../../core/prices/quote-assets.ts'
+import { InvalidInput } from '../../core/errors.ts'
+import type { QuoteAssets } from '../../core/prices/quote-assets.ts'
 import { bucketEnd, RESOLUTION_NAMES } from '../../core/time.ts'
 import type { EventMeta, TradeEvent } from '../../schemas/wire.ts'
 import { isStablecoin, quoteAssetsByChain } from '../runtime/quote-assets.ts'
@@ -87,7 +87,7 @@ interface PricedTrade {
   readonly decimals: number
 }
 
-const pricedTrades = (operation: Operation, book: QuoteBook): readonly PricedTrade[] => {
+const pricedTrades = (operation: Operation, book: QuoteAssets): readonly PricedTrade[] => {
   const trades: PricedTrade[] = []
   let sorted = true
   for (const { topic, value, part } of operation.records) {
@@ -117,7 +117,7 @@ const pricedTrades = (operation: Operation, book: QuoteBook): readonly PricedTra
 
 /** Candles of one lane: final trades folded into a base, each unfinalized block kept apart. */
 class CandleProcessor implements StageProcessor {
-  readonly #bookOf: (chain: string) => QuoteBook
+  readonly #bookOf: (chain: string) => QuoteAssets
   readonly #series: SeriesStore
   readonly #dirty = new Set<Series>()
   readonly #changes = new Map<string, string | null>()
@@ -183,7 +183,7 @@ class CandleProcessor implements StageProcessor {
   #apply(operation: Operation): void {
     const { chain, hash, height, block_time: timeMs } = operation.block.meta
     if (timeMs < (this.#hot.at(-1)?.timeMs ?? 0)) {
-      throw new Malformed('time', `block ${height} is older than the block before it`)
+      throw new InvalidInput('time', `block ${height} is older than the block before it`)
     }
     const folds = new Map<string, Ohlcv>()
     for (const { fold, keys, decimals } of pricedTrades(operation, this.#bookOf(chain))) {
@@ -223,7 +223,7 @@ class CandleProcessor implements StageProcessor {
     const { hash, seq } = operation.block.meta
     const block = this.#hot.findLast((one) => one.hash === hash)
     if (block === undefined) {
-      throw new Malformed('revert', `block ${hash} is taken back but was not applied`)
+      throw new InvalidInput('revert', `block ${hash} is taken back but was not applied`)
     }
     this.#hot = this.#hot.filter((one) => one !== block)
     this.#changes.set(`h/${hash}`, null)
@@ -306,7 +306,7 @@ class CandleProcessor implements StageProcessor {
 /** What candles are folded with. */
 interface CandleOptions {
   /** Quote assets; default: the chain's own table. */
-  readonly book?: QuoteBook | undefined
+  readonly book?: QuoteAssets | undefined
   /** Series without unfinalized trades that stay in memory. */
   readonly restingKept?: number
 }

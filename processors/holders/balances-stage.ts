@@ -1,6 +1,10 @@
-import { decimalText } from '../../core/amounts.ts'
-import { Malformed } from '../../core/errors.ts'
-import { NO_STAMP, type QuoteBook, type Stamp } from '../../core/prices/quote-assets.ts'
+import { formatDecimal } from '../../core/amounts.ts'
+import { InvalidInput } from '../../core/errors.ts'
+import {
+  type QuoteAssetPrice,
+  type QuoteAssets,
+  UNKNOWN_QUOTE_ASSET_PRICE,
+} from '../../core/prices/quote-assets.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import type { Balance, BalanceEvent, BalanceProcessed, BlockEvent } from '../../schemas/wire.ts'
 import { createEnrichmentProcessor, type Enrichment } from '../runtime/enrichment.ts'
@@ -17,18 +21,20 @@ interface SeenBalance {
 
 /** A token's price and decimals where the chain itself prices it: quote assets and the coin. */
 interface TokenPricing {
-  readonly stamp: Stamp
+  readonly stamp: QuoteAssetPrice
   readonly decimals: number | null
 }
 
-const NO_PRICING: TokenPricing = { stamp: NO_STAMP, decimals: null }
+const NO_PRICING: TokenPricing = { stamp: UNKNOWN_QUOTE_ASSET_PRICE, decimals: null }
 
 /** Prices of one block, reckoned once for all of its balances. */
 const createPricingLookup = (
-  given?: QuoteBook,
+  given?: QuoteAssets,
 ): ((token: string, block: BlockEvent) => TokenPricing) => {
   const books = quoteAssetsByChain(given)
-  let known: { readonly block: BlockEvent; readonly stamps: ReadonlyMap<string, Stamp> } | undefined
+  let known:
+    | { readonly block: BlockEvent; readonly stamps: ReadonlyMap<string, QuoteAssetPrice> }
+    | undefined
   return (token, block) => {
     const { chain } = block.meta
     const row = chainRow(chain)
@@ -38,7 +44,7 @@ const createPricingLookup = (
     if (!isCoin && asset === undefined) return NO_PRICING
     if (known?.block !== block) known = { block, stamps: quotePricesOf(block, book) }
     return {
-      stamp: known.stamps.get(isCoin ? book.native : token) ?? NO_STAMP,
+      stamp: known.stamps.get(isCoin ? book.native : token) ?? UNKNOWN_QUOTE_ASSET_PRICE,
       decimals: isCoin ? (row?.nativeDecimals ?? null) : (asset?.decimals ?? null),
     }
   }
@@ -48,13 +54,13 @@ const balanceValues = (balance: Balance, { stamp, decimals }: TokenPricing) => {
   const value = (amount: string, price: number | null): string =>
     price === null
       ? ''
-      : decimalText(multiply(tokenUnits(amount, balance.decimals ?? decimals), price))
+      : formatDecimal(multiply(tokenUnits(amount, balance.decimals ?? decimals), price))
   return {
     pre_amount_in_native: value(balance.pre_amount, stamp.native),
     pre_amount_in_usd: value(balance.pre_amount, stamp.usd),
     post_amount_in_native: value(balance.post_amount, stamp.native),
     post_amount_in_usd: value(balance.post_amount, stamp.usd),
-    token_price_in_usd: decimalText(stamp.usd),
+    token_price_in_usd: formatDecimal(stamp.usd),
   }
 }
 
@@ -66,7 +72,7 @@ const balanceEnrichment = (
   batches: ({ records }) =>
     records.flatMap(({ topic, key, value }) => (topic === 'balances' ? [{ key, value }] : [])),
   enrich: ({ balance }, known, { timeMs }, block) => {
-    if (balance === null) throw new Malformed('balance', 'a balance event without a balance')
+    if (balance === null) throw new InvalidInput('balance', 'a balance event without a balance')
     const { account_owner_address: owner, token_address: token, post_amount: post } = balance
     const account = balance.token_account_address
     const ownerKey = `o/${owner}|${token}`

@@ -1,4 +1,4 @@
-import { decimalText } from '../../core/amounts.ts'
+import { formatDecimal } from '../../core/amounts.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import type { TokenHoldingEvent } from '../../schemas/wire.ts'
 import { divide } from '../runtime/valuation.ts'
@@ -14,7 +14,7 @@ const UNKNOWN_GROUPS = [
 type Field = readonly [name: string, value: string | number]
 
 const ratioText = (raw: bigint, supply: bigint): string =>
-  decimalText(raw < 0n || supply <= 0n ? null : divide(Number(raw), Number(supply)))
+  formatDecimal(raw < 0n || supply <= 0n ? null : divide(Number(raw), Number(supply)))
 
 const topFields = (raws: readonly bigint[], supply: bigint): readonly Field[] =>
   [10, 50, TOP_HOLDERS].flatMap((count) => {

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { burnAddresses } from '../../schemas/burn.ts'
+import { burnAddressesOf } from '../../schemas/burn-addresses.ts'
 import type { EventMeta, TokenHoldingEvent } from '../../schemas/wire.ts'
 import { recordVersion } from '../candles/series.ts'
 import { prefixedState } from '../runtime/pipeline.ts'
@@ -56,7 +56,7 @@ class HolderProcessor implements StageProcessor {
   step(operation: Operation): readonly Publication[] {
     const { meta, final_height: finalHeight } = operation.block
     if (this.#newest?.chain !== meta.chain) {
-      this.#burned = new Set(burnAddresses(meta.chain))
+      this.#burned = new Set(burnAddressesOf(meta.chain))
     }
     this.#newest = meta
     if (meta.op === 'OP_APPLY') this.#apply(operation)

@@ -1,4 +1,4 @@
-import { EVM_NOWHERE } from '../../schemas/burn.ts'
+import { EVM_ZERO_ADDRESS } from '../../schemas/burn-addresses.ts'
 import type { BalanceEvents, DexPoolEvents, TokenEvents, TradeEvents } from '../../schemas/wire.ts'
 import type { Operation } from '../runtime/stage.ts'
 import { isBuy } from '../runtime/valuation.ts'
@@ -72,7 +72,7 @@ const applyBalanceChanges = (
   for (const { balance } of events) {
     if (balance === null) continue
     const { account_owner_address: owner, token_address: token } = balance
-    if (owner === '' || owner === EVM_NOWHERE || draft.facts(token) === undefined) continue
+    if (owner === '' || owner === EVM_ZERO_ADDRESS || draft.facts(token) === undefined) continue
     if (vaults.has(ownerKey(token, balance.token_account_address))) {
       draft.tag(token, owner, VAULT_BIT)
     }

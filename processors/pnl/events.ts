@@ -1,4 +1,10 @@
-import { decimalText, USD_PLACES, unitsNumber, unitsText, usdText } from '../../core/amounts.ts'
+import {
+  formatDecimal,
+  formatUnits,
+  formatUsd,
+  USD_DECIMALS,
+  unitsToNumber,
+} from '../../core/amounts.ts'
 import type { WalletTokenPnlEvent, WalletTradePnlEvent } from '../../schemas/wire.ts'
 import { divide, fixedPointText } from '../runtime/valuation.ts'
 import {
@@ -15,22 +21,22 @@ export interface WalletToken {
 }
 
 const unitsOrEmpty = (raw: bigint, decimals: number | null): string =>
-  decimals === null ? '' : unitsText(raw, decimals)
+  decimals === null ? '' : formatUnits(raw, decimals)
 
-const usdNumber = (raw: bigint): number => unitsNumber(raw, USD_PLACES)
+const usdNumber = (raw: bigint): number => unitsToNumber(raw, USD_DECIMALS)
 
 /** A ratio to the lifetime cost; 0 without any. */
 const ratioText = (profit: number, cost: number): string =>
-  decimalText(cost === 0 ? 0 : profit / cost)
+  formatDecimal(cost === 0 ? 0 : profit / cost)
 
 const averagePrice = (usd: bigint, raw: bigint, decimals: number | null): string =>
-  decimalText(decimals === null ? null : divide(usdNumber(usd), unitsNumber(raw, decimals)))
+  formatDecimal(decimals === null ? null : divide(usdNumber(usd), unitsToNumber(raw, decimals)))
 
 /** Quantity at the token's last believed price, less its cost; null where one of them is not known. */
 const unrealizedProfit = ({ heldRaw, costUsd, decimals, priceUsd }: Position): number | null => {
   if (heldRaw === 0n) return 0
   if (decimals === null || priceUsd === '') return null
-  return unitsNumber(heldRaw, decimals) * Number(priceUsd) - usdNumber(costUsd)
+  return unitsToNumber(heldRaw, decimals) * Number(priceUsd) - usdNumber(costUsd)
 }
 
 /** The state of a position on the wire. Window counts end with the day of its newest trade. */
@@ -66,7 +72,7 @@ export const pnlEvent = (
     held_duration_ms: openMs === 0 ? 0 : (closeMs === 0 ? lastMs : closeMs) - openMs,
     average_buy_price_in_usd: averagePrice(position.boughtUsd, position.boughtRaw, decimals),
     average_sell_price_in_usd: averagePrice(position.soldUsd, position.soldRaw, decimals),
-    unrealized_profit_in_usd: usdText(unrealized),
+    unrealized_profit_in_usd: formatUsd(unrealized),
     unrealized_profit_ratio: unrealized === null ? '' : ratioText(unrealized, spent),
     realized_profit_in_usd: fixedPointText(position.realizedUsd),
     realized_profit_ratio: ratioText(usdNumber(position.realizedUsd), spent),

@@ -1,5 +1,5 @@
-import { Malformed } from '../../core/errors.ts'
-import { type QuoteBook, rankOf } from '../../core/prices/quote-assets.ts'
+import { InvalidInput } from '../../core/errors.ts'
+import { type QuoteAssets, quoteRankOf } from '../../core/prices/quote-assets.ts'
 import type { EventMeta, TradeEvent, WalletTradePnlEvent } from '../../schemas/wire.ts'
 import { recordVersion } from '../candles/series.ts'
 import { quoteAssetsByChain } from '../runtime/quote-assets.ts'
@@ -41,12 +41,12 @@ interface WalletTrade extends WalletToken {
 const walletTradeOf = (
   event: TradeEvent,
   timeMs: number,
-  book: QuoteBook,
+  book: QuoteAssets,
 ): WalletTrade | undefined => {
   const { trade, transaction, instruction, trade_processed: processed } = event
   if (trade === null || transaction?.status === 'STATUS_FAILED') return undefined
   const { token_a_address: token, user_a_account_owner_address: wallet } = trade
-  if (wallet === '' || rankOf(token, book) > 0) return undefined
+  if (wallet === '' || quoteRankOf(token, book) > 0) return undefined
   return {
     wallet,
     token,
@@ -62,7 +62,7 @@ const walletTradeOf = (
   }
 }
 
-const walletTrades = ({ block, records }: Operation, book: QuoteBook): readonly WalletTrade[] =>
+const walletTrades = ({ block, records }: Operation, book: QuoteAssets): readonly WalletTrade[] =>
   records
     .flatMap(({ topic, value }) =>
       topic === 'tradesProcessed'
@@ -111,7 +111,7 @@ const toPublications = (meta: EventMeta, { positions, rows }: BlockPnl): readonl
   }))
 }
 
-const loadPnl = (state: StageState, given?: QuoteBook): StageProcessor => {
+const loadPnl = (state: StageState, given?: QuoteAssets): StageProcessor => {
   const layers = createVersionedStore<StoredPosition, StoredTradeRows>(state)
   const books = quoteAssetsByChain(given)
   const apply = (operation: Operation): BlockPnl => {
@@ -139,7 +139,7 @@ const loadPnl = (state: StageState, given?: QuoteBook): StageProcessor => {
     const { hash } = operation.block.meta
     const block = layers.revert(hash)
     if (block === undefined) {
-      throw new Malformed('revert', `block ${hash} is taken back but was not applied`)
+      throw new InvalidInput('revert', `block ${hash} is taken back but was not applied`)
     }
     const positions = [...block.values.keys()].map((key) => {
       const before = layers.get(key)

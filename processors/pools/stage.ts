@@ -1,5 +1,5 @@
-import { decimalNumber, decimalText } from '../../core/amounts.ts'
-import { Malformed } from '../../core/errors.ts'
+import { formatDecimal, parseDecimal } from '../../core/amounts.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import type {
   DexPool,
   DexPoolEvent,
@@ -38,8 +38,8 @@ const liquidityNumbers = ({
   liquidity_in_usd: usd,
   liquidity_in_native: native,
 }: Pick<PoolState, 'liquidity_in_usd' | 'liquidity_in_native'>): UsdAndNative => ({
-  usd: decimalNumber(usd),
-  native: decimalNumber(native),
+  usd: parseDecimal(usd),
+  native: parseDecimal(native),
 })
 
 const byDepth = (one: PoolHolding, other: PoolHolding): number => (other.usd ?? 0) - (one.usd ?? 0)
@@ -80,8 +80,8 @@ const totalLiquidity = (
   return {
     token_address: token,
     amount: String(holdings.reduce((sum, { raw }) => sum + BigInt(raw), 0n)),
-    liquidity_in_native: decimalText(native),
-    liquidity_in_usd: decimalText(usd),
+    liquidity_in_native: formatDecimal(native),
+    liquidity_in_usd: formatDecimal(usd),
     pool_address: pool,
     pool_count: holdings.length,
   }
@@ -106,7 +106,7 @@ const curveProgress = (
 ): number | null => {
   const row = poolProtocol(event)
   if (row?.curveKeepsTokens === true) {
-    return decimalNumber(event.pool_processed?.curve_progress ?? '')
+    return parseDecimal(event.pool_processed?.curve_progress ?? '')
   }
   const left = knownAmount(
     event.bonding_curve?.real_token_reserves || pool.token_a_vault_post_amount,
@@ -121,25 +121,25 @@ const POOL_ENRICHMENT: Enrichment<DexPoolEvent, DexPoolProcessed, StoredPoolEntr
     records.flatMap(({ topic, key, value }) => (topic === 'pools' ? [{ key, value }] : [])),
   enrich: (event, known, { timeMs }) => {
     const { pool } = event
-    if (pool === null) throw new Malformed('pool', 'a pool event without a pool')
+    if (pool === null) throw new InvalidInput('pool', 'a pool event without a pool')
     const token = pool.token_a_address
     const curveKey = `curve/${pool.address}`
     const opened = initialCurveTokens(event, pool)
     const start = opened ?? known(curveKey)?.curveTokens
     const { amountA, amountB, vaultA, vaultB } = poolValuation(event, pool)
     const values = {
-      token_a_amount_in_usd: decimalText(amountA.usd),
-      token_a_amount_in_native: decimalText(amountA.native),
-      token_a_vault_pre_amount_in_usd: decimalText(vaultA.pre.usd),
-      token_a_vault_pre_amount_in_native: decimalText(vaultA.pre.native),
-      token_a_vault_post_amount_in_usd: decimalText(vaultA.post.usd),
-      token_a_vault_post_amount_in_native: decimalText(vaultA.post.native),
-      token_b_amount_in_usd: decimalText(amountB.usd),
-      token_b_amount_in_native: decimalText(amountB.native),
-      token_b_vault_pre_amount_in_usd: decimalText(vaultB.pre.usd),
-      token_b_vault_pre_amount_in_native: decimalText(vaultB.pre.native),
-      token_b_vault_post_amount_in_usd: decimalText(vaultB.post.usd),
-      token_b_vault_post_amount_in_native: decimalText(vaultB.post.native),
+      token_a_amount_in_usd: formatDecimal(amountA.usd),
+      token_a_amount_in_native: formatDecimal(amountA.native),
+      token_a_vault_pre_amount_in_usd: formatDecimal(vaultA.pre.usd),
+      token_a_vault_pre_amount_in_native: formatDecimal(vaultA.pre.native),
+      token_a_vault_post_amount_in_usd: formatDecimal(vaultA.post.usd),
+      token_a_vault_post_amount_in_native: formatDecimal(vaultA.post.native),
+      token_b_amount_in_usd: formatDecimal(amountB.usd),
+      token_b_amount_in_native: formatDecimal(amountB.native),
+      token_b_vault_pre_amount_in_usd: formatDecimal(vaultB.pre.usd),
+      token_b_vault_pre_amount_in_native: formatDecimal(vaultB.pre.native),
+      token_b_vault_post_amount_in_usd: formatDecimal(vaultB.post.usd),
+      token_b_vault_post_amount_in_native: formatDecimal(vaultB.post.native),
     }
     const earlier = known(token)?.holdings
     const holdings = updateHoldings(event, pool, values, earlier)
@@ -152,7 +152,7 @@ const POOL_ENRICHMENT: Enrichment<DexPoolEvent, DexPoolProcessed, StoredPoolEntr
       token_b_liquidity: null,
       token_b_max_liquidity: null,
       owner_dapp_program: event.d_app?.program_address ?? '',
-      curve_progress: decimalText(curveProgress(event, pool, start)),
+      curve_progress: formatDecimal(curveProgress(event, pool, start)),
     }
     return {
       writes: [

@@ -1,4 +1,4 @@
-import { decimalNumber, decimalText } from '../../core/amounts.ts'
+import { formatDecimal, parseDecimal } from '../../core/amounts.ts'
 import type { DexPool, DexPoolEvent, DexPoolProcessed, PoolState } from '../../schemas/wire.ts'
 import { isSoldOut, poolPrice } from './valuation.ts'
 
@@ -12,8 +12,8 @@ export type VaultValues = Pick<
 >
 
 const sumText = (one: string, other: string): string => {
-  const [left, right] = [decimalNumber(one), decimalNumber(other)]
-  return left === null || right === null ? '' : decimalText(left + right)
+  const [left, right] = [parseDecimal(one), parseDecimal(other)]
+  return left === null || right === null ? '' : formatDecimal(left + right)
 }
 
 /** Both sides together; nothing of a curve that is sold out. */
@@ -45,7 +45,7 @@ export const poolStateAfter = (
   token_a_vault_amount: pool.token_a_vault_post_amount,
   token_b_vault_amount: pool.token_b_vault_post_amount,
   ...liquidityAfter(event, pool, processed),
-  price: decimalText(poolPrice(event, pool)),
+  price: formatDecimal(poolPrice(event, pool)),
   curve_progress: processed.curve_progress,
   time: timeMs,
 })

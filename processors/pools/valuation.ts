@@ -1,5 +1,5 @@
-import { decimalNumber, unitsNumber } from '../../core/amounts.ts'
-import { hasEvenSides, type ProtocolRow, protocolRow } from '../../schemas/protocols.ts'
+import { parseDecimal, unitsToNumber } from '../../core/amounts.ts'
+import { hasEqualValueSides, type ProtocolRow, protocolRow } from '../../schemas/protocols.ts'
 import type { DexPool, DexPoolEvent } from '../../schemas/wire.ts'
 import { divide, knownAmount, multiply, tokenUnits } from '../runtime/valuation.ts'
 import { type Reserves, type VaultAmounts, virtualReserves } from './bonding-curve.ts'
@@ -34,7 +34,7 @@ const valueAtPrice = (units: number | null, price: UsdAndNative): UsdAndNative =
 
 const knownUnits = (text: string, decimals: number | null): number | null => {
   const raw = knownAmount(text)
-  return raw === null || decimals === null ? null : unitsNumber(raw, decimals)
+  return raw === null || decimals === null ? null : unitsToNumber(raw, decimals)
 }
 
 /** Row of the protocol whose pool an event is of. */
@@ -54,7 +54,7 @@ const reservesPrice = (reserves: AmountPair, pool: DexPool): number | null => {
   const { token_a_decimals: a, token_b_decimals: b } = pool
   return a === null || b === null
     ? null
-    : divide(unitsNumber(reserves[1], b), unitsNumber(reserves[0], a))
+    : divide(unitsToNumber(reserves[1], b), unitsToNumber(reserves[0], a))
 }
 
 /** What a swap paid of b for one a; null for what is not a swap. */
@@ -79,7 +79,7 @@ export const poolPrice = (event: DexPoolEvent, pool: DexPool): number | null => 
   if (curve !== null) return reservesPrice(curve.post, pool)
   const a = knownAmount(pool.token_a_vault_post_amount)
   const b = knownAmount(pool.token_b_vault_post_amount)
-  return row !== undefined && hasEvenSides(row) && a !== null && b !== null
+  return row !== undefined && hasEqualValueSides(row) && a !== null && b !== null
     ? reservesPrice([a, b], pool)
     : swapPrice(event, pool)
 }
@@ -97,7 +97,7 @@ const vaultAValuation = (
   const row = poolProtocol(event)
   if (row === undefined) return { pre: UNKNOWN_VALUE, post: UNKNOWN_VALUE }
   const curve = curveReserves(event, pool)
-  if (curve === null && hasEvenSides(row)) return vaultB
+  if (curve === null && hasEqualValueSides(row)) return vaultB
   if (curve === null && row.launchpad !== true) return { pre: UNKNOWN_VALUE, post: UNKNOWN_VALUE }
   const paid = swapPrice(event, pool)
   const at = (text: string, reserves: AmountPair | undefined): UsdAndNative => {
@@ -115,8 +115,8 @@ const vaultAValuation = (
 /** Values of what moved and of what the vaults hold. */
 export const poolValuation = (event: DexPoolEvent, pool: DexPool): PoolValuation => {
   const quote: UsdAndNative = {
-    usd: decimalNumber(event.quote_price_in_usd),
-    native: decimalNumber(event.quote_price_in_native),
+    usd: parseDecimal(event.quote_price_in_usd),
+    native: parseDecimal(event.quote_price_in_native),
   }
   const inB = (text: string): UsdAndNative =>
     valueAtPrice(knownUnits(text, pool.token_b_decimals), quote)

@@ -1,6 +1,6 @@
-import { decimalText } from '../../core/amounts.ts'
-import { Malformed } from '../../core/errors.ts'
-import { CONSTANT_PRODUCT, hasEvenSides, protocolRow } from '../../schemas/protocols.ts'
+import { formatDecimal } from '../../core/amounts.ts'
+import { InvalidInput } from '../../core/errors.ts'
+import { CONSTANT_PRODUCT, hasEqualValueSides, protocolRow } from '../../schemas/protocols.ts'
 import type { Trade, TradeEvent, TradeProcessed } from '../../schemas/wire.ts'
 import {
   type Reserves,
@@ -49,7 +49,7 @@ const pricingReserves = (event: TradeEvent, trade: Trade): Reserves | null => {
   const found =
     curve !== null
       ? virtualReserves(curve, vaultAmounts(trade))
-      : row !== undefined && hasEvenSides(row)
+      : row !== undefined && hasEqualValueSides(row)
         ? vaultReserves(vaultAmounts(trade))
         : null
   return found && [...found.pre, ...found.post].every((raw) => raw > 0n) ? found : null
@@ -153,16 +153,16 @@ export const priceTrade = (
         ? pool
         : { ...NO_LAST_PRICE, inQuote: numbers.priceInQuote, timeMs: place.timeMs },
     processed: {
-      token_a_price_in_quote: decimalText(numbers.priceInQuote),
-      token_a_price_in_usd: decimalText(numbers.priceUsd),
-      token_a_price_in_native: decimalText(numbers.priceNative),
-      token_b_price_in_base: decimalText(unitPrice(numbers.baseUnits, numbers.quoteUnits)),
+      token_a_price_in_quote: formatDecimal(numbers.priceInQuote),
+      token_a_price_in_usd: formatDecimal(numbers.priceUsd),
+      token_a_price_in_native: formatDecimal(numbers.priceNative),
+      token_b_price_in_base: formatDecimal(unitPrice(numbers.baseUnits, numbers.quoteUnits)),
       token_b_price_in_usd: event.quote_price_in_usd,
       token_b_price_in_native: event.quote_price_in_native,
       is_token_a_price_in_usd_suspect: !good,
       is_token_a_price_in_usd_suspect_reason: reason,
-      token_a_price_in_usd_lasted: decimalText(last.usd),
-      token_a_price_in_native_lasted: decimalText(last.native),
+      token_a_price_in_usd_lasted: formatDecimal(last.usd),
+      token_a_price_in_native_lasted: formatDecimal(last.native),
       token_b_price_in_usd_lasted: event.quote_price_in_usd,
       token_b_price_in_native_lasted: event.quote_price_in_native,
     },
@@ -174,7 +174,7 @@ const PRICE_ENRICHMENT: Enrichment<TradeEvent, TradeProcessed, LastPrice> = {
     records.flatMap(({ topic, key, value }) => (topic === 'trades' ? [{ key, value }] : [])),
   enrich: (event, known, place) => {
     const { trade } = event
-    if (trade === null) throw new Malformed('trade', 'a trade event without a trade')
+    if (trade === null) throw new InvalidInput('trade', 'a trade event without a trade')
     const token = `t/${trade.token_a_address}`
     const pool = `p/${trade.pool_address}/${trade.token_a_address}`
     const judged = priceTrade(event, trade, { token: known(token), pool: known(pool) }, place)

@@ -1,4 +1,4 @@
-import type { Running } from '../../core/bus/contract.ts'
+import type { RunningTask } from '../../core/bus/contract.ts'
 import type { Query, Warehouse } from '../../core/clickhouse/client.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
@@ -48,7 +48,7 @@ export interface FinalizationRun {
 }
 
 /** A running finalizer. */
-export interface RunningFinalizer extends Running {
+export interface RunningFinalizer extends RunningTask {
   last(): FinalizationRun | undefined
   /** Since when every round fails; nothing while rounds succeed. */
   failing(): readonly FailingLane[]

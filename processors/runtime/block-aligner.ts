@@ -1,4 +1,4 @@
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import type { BlockEvent } from '../../schemas/wire.ts'
 
 /** A record of an input topic on its way into an operation. */
@@ -34,11 +34,11 @@ export interface AlignedInput {
 
 /** Puts arrivals back into block operations. Pure but for its own queues. */
 export interface BlockAligner<Value> {
-  /** False: redelivered, dropped. Throws `Malformed` when the order inside a topic is broken. */
+  /** False: redelivered, dropped. Throws `InvalidInput` when the order inside a topic is broken. */
   push(arrival: PendingRecord<Value>): boolean
   /** Same for a record of `{c}.blocks`; `gap` is thrown when a seq is missing. */
   pushBlock(offset: number, block: BlockEvent): boolean
-  /** The next complete operation; undefined until more has arrived. Throws `Malformed` for spans that cannot be. */
+  /** The next complete operation; undefined until more has arrived. Throws `InvalidInput` for spans that cannot be. */
   next(): AlignedOperation<Value> | undefined
   /** Next offset per input topic behind the operations handed out, and the progress that goes with them. */
   position(): { readonly offsets: ReadonlyMap<string, number>; readonly progress: LaneProgress }
@@ -66,7 +66,7 @@ const expectedRecords = (block: BlockEvent, topic: string, partition: number): n
 }
 
 const throwMalformed = (reason: 'gap' | 'spans', text: string): never => {
-  throw new Malformed(reason, text)
+  throw new InvalidInput(reason, text)
 }
 
 const hasAllRecords = <Value>(queue: InputQueue<Value>, seq: number, wanted: number): boolean => {

@@ -1,5 +1,5 @@
 import type { Codec } from '../../core/codec/contract.ts'
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import type { Topic } from '../../schemas/topics.ts'
 import type { EventMeta } from '../../schemas/wire.ts'
 import type { StageRecord } from './stage.ts'
@@ -60,15 +60,15 @@ export const isInputTopic = (topic: string): topic is InputTopic => topic in INP
 /** A decoded input record. */
 export type InputRecord = Extract<StageRecord, { readonly topic: InputTopic }>
 
-/** Decodes and checks one input record. Throws `Malformed`. */
+/** Decodes and checks one input record. Throws `InvalidInput`. */
 export const decodeInput = (
   codec: Codec,
   topic: InputTopic,
   bytes: Uint8Array | null,
 ): InputRecord => {
-  if (bytes === null) throw new Malformed('tombstone', 'unexpected tombstone')
+  if (bytes === null) throw new InvalidInput('tombstone', 'unexpected tombstone')
   const record = INPUT_DECODERS[topic](codec, bytes)
-  if (record.value.meta === null) throw new Malformed('meta', 'the record has no meta')
+  if (record.value.meta === null) throw new InvalidInput('meta', 'the record has no meta')
   return record
 }
 

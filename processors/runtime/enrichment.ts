@@ -1,4 +1,4 @@
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import type { BlockEvent, EventMeta, Instruction } from '../../schemas/wire.ts'
 import type { Operation, Publication, StageProcessor, StageState } from './stage.ts'
 import { createVersionedStore } from './versioned-store.ts'
@@ -40,7 +40,7 @@ interface StoredResults<Processed> {
 
 /**
  * Folds an enrichment. What was said of an unfinalized block is kept by event index: a retraction repeats it word for
- * word and is never computed again. Throws `Malformed` for a retraction of an unknown block.
+ * word and is never computed again. Throws `InvalidInput` for a retraction of an unknown block.
  */
 export const createEnrichmentProcessor = <
   Event extends { readonly instruction: Instruction | null },
@@ -77,7 +77,7 @@ export const createEnrichmentProcessor = <
     const { hash } = operation.block.meta
     const block = layers.revert(hash)
     if (block === undefined) {
-      throw new Malformed('revert', `block ${hash} is taken back but was not applied`)
+      throw new InvalidInput('revert', `block ${hash} is taken back but was not applied`)
     }
     const stored = new Map(block.extra.processed)
     return inputs.map(({ key, value }) => {

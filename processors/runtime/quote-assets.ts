@@ -1,20 +1,25 @@
-import { decimalNumber } from '../../core/amounts.ts'
-import { type QuoteBook, quoteBook, type Stamp, stampsAt } from '../../core/prices/quote-assets.ts'
-import { NO_QUOTES, type PriceEntry, pairOf } from '../../core/prices/state.ts'
+import { parseDecimal } from '../../core/amounts.ts'
+import {
+  makeQuoteAssets,
+  type QuoteAssetPrice,
+  type QuoteAssets,
+  quoteAssetPricesAt,
+} from '../../core/prices/quote-assets.ts'
+import { EMPTY_QUOTE_STATE, type PriceEntry, pairKey } from '../../core/prices/quote-state.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import type { BlockEvent } from '../../schemas/wire.ts'
 
-const NO_QUOTE_ASSETS: QuoteBook = { assets: new Map(), native: '' }
+const NO_QUOTE_ASSETS: QuoteAssets = { assets: new Map(), native: '' }
 
 /** Quote assets of a chain: those given, else the chain's own table. */
-export const quoteAssetsOf = (chain: string, given?: QuoteBook): QuoteBook => {
+export const quoteAssetsOf = (chain: string, given?: QuoteAssets): QuoteAssets => {
   const row = chainRow(chain)
-  return given ?? (row === undefined ? NO_QUOTE_ASSETS : quoteBook(row))
+  return given ?? (row === undefined ? NO_QUOTE_ASSETS : makeQuoteAssets(row))
 }
 
 /** As `quoteAssetsOf`, for what asks once per event: each chain's table is made once. */
-export const quoteAssetsByChain = (given?: QuoteBook): ((chain: string) => QuoteBook) => {
-  const made = new Map<string, QuoteBook>()
+export const quoteAssetsByChain = (given?: QuoteAssets): ((chain: string) => QuoteAssets) => {
+  const made = new Map<string, QuoteAssets>()
   return (chain) => {
     const book = made.get(chain) ?? quoteAssetsOf(chain, given)
     made.set(chain, book)
@@ -23,7 +28,7 @@ export const quoteAssetsByChain = (given?: QuoteBook): ((chain: string) => Quote
 }
 
 /** True for the stablecoins of a book. */
-export const isStablecoin = (token: string, { assets }: QuoteBook): boolean =>
+export const isStablecoin = (token: string, { assets }: QuoteAssets): boolean =>
   assets.get(token)?.kind === 'stable'
 
 /**
@@ -32,13 +37,13 @@ export const isStablecoin = (token: string, { assets }: QuoteBook): boolean =>
  */
 export const quotePricesOf = (
   { quote_prices: prices, meta }: BlockEvent,
-  book: QuoteBook,
-): ReadonlyMap<string, Stamp> => {
+  book: QuoteAssets,
+): ReadonlyMap<string, QuoteAssetPrice> => {
   const entries = new Map<string, PriceEntry>()
   for (const { token_address: token, quote_address: quote, price, block_time } of prices) {
-    const number = decimalNumber(price)
+    const number = parseDecimal(price)
     if (number === null) continue
-    entries.set(pairOf(token, quote), { token, quote, price: number, timeMs: block_time })
+    entries.set(pairKey(token, quote), { token, quote, price: number, timeMs: block_time })
   }
-  return stampsAt({ ...NO_QUOTES, entries }, meta.block_time, book)
+  return quoteAssetPricesAt({ ...EMPTY_QUOTE_STATE, entries }, meta.block_time, book)
 }

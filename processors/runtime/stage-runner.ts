@@ -4,17 +4,17 @@ import type {
   Lane,
   LaneState,
   LogRecord,
-  OutRecord,
-  Running,
+  ProducerRecord,
+  RunningTask,
   StateChange,
 } from '../../core/bus/contract.ts'
-import { deadLetter, orPoison, placeByHeaders } from '../../core/bus/dead-letter.ts'
-import type { Codec, Draft } from '../../core/codec/contract.ts'
-import { Malformed } from '../../core/errors.ts'
+import { deadLetterRecord, positionFromHeaders, tryDecode } from '../../core/bus/dead-letters.ts'
+import type { Codec, DeepPartial } from '../../core/codec/contract.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
-import type { QuoteBook } from '../../core/prices/quote-assets.ts'
-import { pace } from '../../core/runtime/pace.ts'
+import type { QuoteAssets } from '../../core/prices/quote-assets.ts'
+import { makeYieldIfDue } from '../../core/runtime/yield-if-due.ts'
 import { stateTopic, topicName } from '../../schemas/topics.ts'
 import type { EventMeta, Messages } from '../../schemas/wire.ts'
 import {
@@ -48,7 +48,7 @@ export interface StageDeps {
   readonly metrics: Metrics
   readonly log: Logger
   /** Quote assets of the chain with the configured ones; absent: the chain's own table. */
-  readonly book?: QuoteBook
+  readonly book?: QuoteAssets
 }
 
 /** How far a lane of a stage or sink is. */
@@ -72,7 +72,7 @@ export interface FailingLane {
 }
 
 /** A running stage or sink. */
-export interface RunningStage extends Running {
+export interface RunningStage extends RunningTask {
   readonly group: string
   lanes(): readonly LaneStatus[]
   /** Lanes that wait for something outside to recover. Absent: the bus starts such lanes again. */
@@ -105,7 +105,7 @@ export const progressStateChange = (
 interface FetchedRecord {
   readonly record: LogRecord
   readonly input: InputTopic
-  readonly decoded: InputRecord | Malformed
+  readonly decoded: InputRecord | InvalidInput
 }
 
 const utf8Text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8')
@@ -129,7 +129,7 @@ const encodePublication = (codec: Codec, { topic, value }: Publication): Buffer 
   return codec.encode(STAGE_MESSAGES[topic], {
     meta: meta && { ...meta, parent_hash: '' },
     ...body,
-  } as Draft<Messages[(typeof STAGE_MESSAGES)[typeof topic]]>)
+  } as DeepPartial<Messages[(typeof STAGE_MESSAGES)[typeof topic]]>)
 }
 
 /** A lane's store as the stage reads it: texts, and nothing of the lane's own. */
@@ -149,7 +149,7 @@ const toOperation = ({ block, arrivals }: AlignedOperation<FetchedRecord>): Oper
   block,
   records: arrivals.map(({ value: { record, input, decoded }, part }, index) => {
     const meta = { ...block.meta, part: part ?? index }
-    const taken = decoded instanceof Malformed ? emptyInputRecord(input, meta) : decoded
+    const taken = decoded instanceof InvalidInput ? emptyInputRecord(input, meta) : decoded
     return { ...taken, key: record.key, part: part ?? taken.value.meta?.part ?? index }
   }),
 })
@@ -189,7 +189,7 @@ class StageLane {
     while (!this.#lane.signal.aborted) {
       const without = aligner.ahead(MAX_PENDING_RECORDS)
       const records = await this.#lane.take({ ...FETCH_LIMITS, without })
-      const rest = pace()
+      const rest = makeYieldIfDue()
       for (const record of records) {
         this.#push(aligner, record)
         const others = rest()
@@ -213,24 +213,25 @@ class StageLane {
     }
   }
 
-  halted(error: Malformed): void {
+  halted(error: InvalidInput): void {
     this.#report({ ...this.#status, halted: `${error.reason}: ${error.message}` })
   }
 
   #push(aligner: BlockAligner<FetchedRecord>, record: LogRecord): void {
     const { codec } = this.#deps
     if (record.topic === this.#blocks) {
-      if (record.value === null) throw new Malformed('blocks', 'a block operation without a body')
+      if (record.value === null)
+        throw new InvalidInput('blocks', 'a block operation without a body')
       aligner.pushBlock(record.offset, codec.decode('block.BlockEvent', record.value))
       return
     }
     const input = this.#inputs.get(record.topic)
-    if (input === undefined) throw new Malformed('topic', `${record.topic} is not an input`)
-    const poisonOr = orPoison(() => decodeInput(codec, input, record.value))
-    const decoded = poisonOr instanceof Malformed ? poisonOr : poisonOr.value
+    if (input === undefined) throw new InvalidInput('topic', `${record.topic} is not an input`)
+    const poisonOr = tryDecode(() => decodeInput(codec, input, record.value))
+    const decoded = poisonOr instanceof InvalidInput ? poisonOr : poisonOr.value
     const place =
-      decoded instanceof Malformed
-        ? placeByHeaders(record)
+      decoded instanceof InvalidInput
+        ? positionFromHeaders(record)
         : { seq: decoded.value.meta?.seq ?? null, part: decoded.value.meta?.part ?? null }
     const { topic, offset } = record
     aligner.push({ topic, offset, ...place, value: { record, input, decoded } })
@@ -271,7 +272,7 @@ class StageLane {
     this.#advance(ready)
   }
 
-  #outRecords(publications: readonly Publication[]): readonly OutRecord[] {
+  #outRecords(publications: readonly Publication[]): readonly ProducerRecord[] {
     const { chain, codec } = this.#deps
     const { partition } = this.#lane
     return publications.map((publication) => {
@@ -291,17 +292,17 @@ class StageLane {
   #deadLetters(
     group: string,
     ready: readonly AlignedOperation<FetchedRecord>[],
-  ): readonly OutRecord[] {
+  ): readonly ProducerRecord[] {
     const { log, metrics } = this.#deps
     return ready.flatMap(({ arrivals }) =>
       arrivals.flatMap(({ value: { record, decoded } }) => {
-        if (!(decoded instanceof Malformed)) return []
+        if (!(decoded instanceof InvalidInput)) return []
         metrics.eventsDropped.inc({ stage: this.#stage.app, reason: decoded.reason })
         log.error(
           { group, topic: record.topic, offset: record.offset, err: decoded },
           'undecodable record sent to dead-letter topic',
         )
-        return [deadLetter(group, record, decoded)]
+        return [deadLetterRecord(group, record, decoded)]
       }),
     )
   }
@@ -366,7 +367,7 @@ export const startStage = async (stage: Stage, deps: StageDeps): Promise<Running
       try {
         await work.run()
       } catch (error) {
-        if (!(error instanceof Malformed)) throw error
+        if (!(error instanceof InvalidInput)) throw error
         log.error(
           { group, partition: lane.partition, err: error },
           'partition halted on invalid input',

@@ -1,4 +1,4 @@
-import type { QuoteBook } from '../../core/prices/quote-assets.ts'
+import type { QuoteAssets } from '../../core/prices/quote-assets.ts'
 import type { BlockEvent, Messages } from '../../schemas/wire.ts'
 
 /** Messages of the topics that stages read and write. */
@@ -83,5 +83,5 @@ export interface Stage {
   readonly inputs: readonly StageTopic[]
   readonly outputs: readonly StageTopic[]
   /** `book`: quote assets of the chain; without it those of the chain's own table count. */
-  load(state: StageState, book?: QuoteBook): StageProcessor
+  load(state: StageState, book?: QuoteAssets): StageProcessor
 }

@@ -1,4 +1,4 @@
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import type {
   BalanceEvents,
   BondingCurve,
@@ -16,16 +16,17 @@ const DECIMAL_TEXT = /^$|^-?\d{1,400}(\.\d{1,400})?$/
 
 const validateAmountText = (field: string, text: string, shape = UNSIGNED_AMOUNT): void => {
   if (!shape.test(text) || (text.length > 77 && BigInt(text) > MAX_UINT256))
-    throw new Malformed('amount', `${field} is not a base-unit amount`)
+    throw new InvalidInput('amount', `${field} is not a base-unit amount`)
 }
-/** Throws `Malformed` for what is neither empty nor base units of 256 bits. */
+/** Throws `InvalidInput` for what is neither empty nor base units of 256 bits. */
 export const validateAmount = (field: string, text: string): void => validateAmountText(field, text)
 const validateDecimal = (field: string, text: string): void => {
-  if (!DECIMAL_TEXT.test(text)) throw new Malformed('decimal', `${field} is not a decimal number`)
+  if (!DECIMAL_TEXT.test(text))
+    throw new InvalidInput('decimal', `${field} is not a decimal number`)
 }
 const validateTokenDecimals = (field: string, value: number | null): void => {
   if (value !== null && !(value >= 0 && value <= 255)) {
-    throw new Malformed('decimals', `${field} is outside 0 to 255`)
+    throw new InvalidInput('decimals', `${field} is outside 0 to 255`)
   }
 }
 
@@ -65,16 +66,16 @@ interface PositionedEvent {
 }
 
 const validatePosition = (event: PositionedEvent): void => {
-  if (!event.instruction) throw new Malformed('head', 'the event does not say where it stands')
+  if (!event.instruction) throw new InvalidInput('head', 'the event does not say where it stands')
   validateAmountText('fee', event.transaction?.fee ?? '')
 }
 
-/** Throws `Malformed` for numbers that are none, decimals out of range, or events without a place. Returns its input. */
+/** Throws `InvalidInput` for numbers that are none, decimals out of range, or events without a place. Returns its input. */
 export const validateTrades = (value: TradeEvents): TradeEvents => {
   for (const event of value.events) {
     validatePosition(event)
     const { trade } = event
-    if (trade === null) throw new Malformed('trade', 'a trade event without a trade')
+    if (trade === null) throw new InvalidInput('trade', 'a trade event without a trade')
     for (const field of TRADE_AMOUNTS) validateAmountText(field, trade[field])
     for (const field of DERIVED_TRADE_AMOUNTS)
       validateAmountText(field, trade[field], SIGNED_AMOUNT)
@@ -92,7 +93,7 @@ export const validatePools = (value: DexPoolEvents): DexPoolEvents => {
   for (const event of value.events) {
     validatePosition(event)
     const { pool } = event
-    if (pool === null) throw new Malformed('pool', 'a pool event without a pool')
+    if (pool === null) throw new InvalidInput('pool', 'a pool event without a pool')
     for (const field of POOL_AMOUNTS) validateAmountText(field, pool[field])
     for (const field of DERIVED_POOL_AMOUNTS) validateAmountText(field, pool[field], SIGNED_AMOUNT)
     validateBondingCurve(event.bonding_curve)
@@ -107,7 +108,7 @@ export const validatePools = (value: DexPoolEvents): DexPoolEvents => {
 /** As `validateTrades`, for token facts; `decimals` -1 means unknown. */
 export const validateTokens = (value: TokenEvents): TokenEvents => {
   for (const { token } of value.events) {
-    if (token === null || token.address === '') throw new Malformed('token', 'no token named')
+    if (token === null || token.address === '') throw new InvalidInput('token', 'no token named')
     if (token.decimals !== -1) validateTokenDecimals('decimals', token.decimals)
     validateAmountText('total_supply', token.additional_metadata.total_supply ?? '')
   }
@@ -119,7 +120,7 @@ export const validateTransfers = (value: TransferEvents): TransferEvents => {
   for (const event of value.events) {
     validatePosition(event)
     const { transfer } = event
-    if (transfer === null) throw new Malformed('transfer', 'a transfer event without a transfer')
+    if (transfer === null) throw new InvalidInput('transfer', 'a transfer event without a transfer')
     validateAmountText('token_amount', transfer.token_amount)
     validateAmountText('token_id', transfer.token_id ?? '')
     validateTokenDecimals('token_decimals', transfer.token_decimals)
@@ -136,9 +137,9 @@ export const validateBalances = (value: BalanceEvents): BalanceEvents => {
 /** As `validateBalances`, for copies that carry the balance alone. */
 export const validateBalanceDeltas = (value: BalanceEvents): BalanceEvents => {
   for (const { balance } of value.events) {
-    if (balance === null) throw new Malformed('balance', 'a balance event without a balance')
+    if (balance === null) throw new InvalidInput('balance', 'a balance event without a balance')
     for (const field of ['pre_amount', 'post_amount'] as const) {
-      if (balance[field] === '') throw new Malformed('amount', `${field} is missing`)
+      if (balance[field] === '') throw new InvalidInput('amount', `${field} is missing`)
       validateAmountText(field, balance[field])
     }
     validateTokenDecimals('decimals', balance.decimals)
@@ -151,7 +152,7 @@ export const validateSupplies = (value: TokenSupplyEvents): TokenSupplyEvents =>
   for (const event of value.events) {
     validatePosition(event)
     const { token_supply: supply } = event
-    if (supply === null) throw new Malformed('supply', 'a supply event without a supply')
+    if (supply === null) throw new InvalidInput('supply', 'a supply event without a supply')
     validateAmountText('amount_without_decimals', supply.amount_without_decimals)
     if (supply.decimals !== -1) validateTokenDecimals('decimals', supply.decimals)
   }

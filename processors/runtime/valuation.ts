@@ -1,4 +1,10 @@
-import { decimalNumber, USD_PLACES, unitsNumber, unitsText, usdRaw } from '../../core/amounts.ts'
+import {
+  formatUnits,
+  parseDecimal,
+  USD_DECIMALS,
+  unitsToNumber,
+  usdToRaw,
+} from '../../core/amounts.ts'
 import type { Trade, TradeEvent } from '../../schemas/wire.ts'
 
 /** A trade in numbers; token a is the base, token b the quote. null = unknown. */
@@ -22,7 +28,7 @@ export const knownAmount = (text: string): bigint | null =>
 
 /** An amount in token units; null where the decimals are unknown. */
 export const tokenUnits = (text: string, decimals: number | null): number | null =>
-  decimals === null ? null : unitsNumber(parseAmount(text), decimals)
+  decimals === null ? null : unitsToNumber(parseAmount(text), decimals)
 
 /** The product, or null as soon as one is unknown or the product is not finite. */
 export const multiply = (one: number | null, other: number | null): number | null => {
@@ -48,8 +54,8 @@ export const tradeValues = (
   const quoteUnits = tokenUnits(trade.user_b_amount, trade.token_b_decimals)
   return {
     quoteUnits,
-    valueUsd: multiply(quoteUnits, decimalNumber(event.quote_price_in_usd)),
-    valueNative: multiply(quoteUnits, decimalNumber(event.quote_price_in_native)),
+    valueUsd: multiply(quoteUnits, parseDecimal(event.quote_price_in_usd)),
+    valueNative: multiply(quoteUnits, parseDecimal(event.quote_price_in_native)),
   }
 }
 
@@ -77,11 +83,11 @@ const MAX_PLAUSIBLE_VALUE = 1e18
 /** A USD or native value in units of 10^-12, as the store keeps and sums it; null when unknown. */
 export const toFixedPoint = (value: number | null): bigint | null => {
   if (value === null || !(Math.abs(value) < MAX_PLAUSIBLE_VALUE)) return null
-  return usdRaw(value)
+  return usdToRaw(value)
 }
 
 /** Text of a sum of `toFixedPoint`s. */
-export const fixedPointText = (raw: bigint): string => unitsText(raw, USD_PLACES)
+export const fixedPointText = (raw: bigint): string => formatUnits(raw, USD_DECIMALS)
 
 /** True when the trader received the base token. */
 export const isBuy = (trade: Trade): boolean => !trade.was_original_direction

@@ -1,13 +1,13 @@
-import { orPoison } from '../../core/bus/dead-letter.ts'
-import type { JsonRows } from '../../core/clickhouse/client.ts'
+import { tryDecode } from '../../core/bus/dead-letters.ts'
+import type { JsonLines } from '../../core/clickhouse/client.ts'
 import type { Codec } from '../../core/codec/contract.ts'
-import { Malformed, Outage } from '../../core/errors.ts'
+import { InvalidInput, Outage } from '../../core/errors.ts'
 import type { EventMeta } from '../../schemas/wire.ts'
 import type { Row } from './columns.ts'
 import type { Sink, TableRows } from './tables.ts'
 
 /** Rows for one table, without the chain prefix, as they are inserted. */
-export interface SerializedTable extends JsonRows {
+export interface SerializedTable extends JsonLines {
   readonly table: string
 }
 
@@ -60,12 +60,12 @@ const serializeRows = (table: string, rows: RowsByKey): SerializedTable => {
 
 /** Mapping is a pure function of the record: what fails once fails always, whatever the error is. */
 const mapRecord = (codec: Codec, sink: Sink, bytes: Uint8Array | null): ReturnType<Sink['map']> => {
-  if (bytes === null) throw new Malformed('tombstone', 'unexpected tombstone')
+  if (bytes === null) throw new InvalidInput('tombstone', 'unexpected tombstone')
   try {
     return sink.map(codec, bytes)
   } catch (error) {
-    if (error instanceof Malformed || error instanceof Outage) throw error
-    throw new Malformed('row', `the record cannot be made into rows: ${error}`, { cause: error })
+    if (error instanceof InvalidInput || error instanceof Outage) throw error
+    throw new InvalidInput('row', `the record cannot be made into rows: ${error}`, { cause: error })
   }
 }
 
@@ -79,8 +79,8 @@ export const batchRows = (
   const refused: RejectedRecord[] = []
   let newest: EventMeta | null = null
   for (const [index, bytes] of values.entries()) {
-    const mapped = orPoison(() => mapRecord(codec, sink, bytes))
-    if (mapped instanceof Malformed) {
+    const mapped = tryDecode(() => mapRecord(codec, sink, bytes))
+    if (mapped instanceof InvalidInput) {
       refused.push({ index, reason: mapped.reason, message: mapped.message })
       continue
     }

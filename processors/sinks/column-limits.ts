@@ -1,4 +1,4 @@
-import { USD_PLACES } from '../../core/amounts.ts'
+import { USD_DECIMALS } from '../../core/amounts.ts'
 
 /**
  * What a column holds at most. The engine wraps integers that are too wide without a word and refuses decimals that are, so
@@ -17,7 +17,7 @@ interface DecimalType {
 }
 
 /** `Decimal(38,12)`: USD and native values. */
-export const VALUE_DECIMAL: DecimalType = { whole: 38 - USD_PLACES, places: USD_PLACES }
+export const VALUE_DECIMAL: DecimalType = { whole: 38 - USD_DECIMALS, places: USD_DECIMALS }
 /** `Decimal(76,18)`: token units of a position. */
 export const POSITION_DECIMAL: DecimalType = { whole: 76 - 18, places: 18 }
 /** `Decimal(76,24)`: token units of a volume or a supply. */

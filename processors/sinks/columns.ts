@@ -1,4 +1,4 @@
-import { decimalNumber, toPlaces, USD_PLACES, unitsText } from '../../core/amounts.ts'
+import { formatUnits, parseDecimal, rescaleRaw, USD_DECIMALS } from '../../core/amounts.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import { PROTOCOLS } from '../../schemas/protocols.ts'
 import type {
@@ -71,7 +71,7 @@ export const valueColumn = (value: number | null): string | null => {
 
 /** A decimal of the wire as a double column; null when unknown. */
 export const priceColumn = (text: string): number | null => {
-  const value = decimalNumber(text)
+  const value = parseDecimal(text)
   return value !== null && Number.isFinite(value) ? value : null
 }
 
@@ -99,7 +99,7 @@ export const positionColumns = (meta: EventMeta, { instruction, block }: EventHe
 
 /** USD price of the chain's coin, where a stamp knows both: its USD by its native price. */
 export const nativeTokenPrice = (usd: string, native: string): number | null =>
-  divide(decimalNumber(usd), decimalNumber(native))
+  divide(parseDecimal(usd), parseDecimal(native))
 
 /** The transaction of an event, its fee in the chain's coin and, with the coin's price, in USD. */
 export const transactionColumns = (
@@ -109,7 +109,7 @@ export const transactionColumns = (
 ): Row => {
   const fee = amountColumn(transaction?.fee ?? '')
   const decimals = chainRow(meta.chain)?.nativeDecimals ?? 18
-  const paid = unitsText(toPlaces(BigInt(fee), decimals, USD_PLACES), USD_PLACES)
+  const paid = formatUnits(rescaleRaw(BigInt(fee), decimals, USD_DECIMALS), USD_DECIMALS)
   const native = saturatedDecimal(paid, VALUE_DECIMAL)
   return {
     tx_hash: transaction?.signature ?? '',

@@ -1,4 +1,4 @@
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import type { EventMeta, Status } from '../../schemas/wire.ts'
 import { validateAmount } from '../runtime/validate-records.ts'
 import {
@@ -48,7 +48,7 @@ const POSITION_FIELDS: ReadonlySet<string> = new Set<keyof FeedEvent>([
   'event_index',
 ])
 
-/** Rows of a flat record: its fields are the columns. Throws `Malformed` for amounts and decimals that are none. */
+/** Rows of a flat record: its fields are the columns. Throws `InvalidInput` for amounts and decimals that are none. */
 export const feedRows = (
   { meta, events }: { readonly meta: EventMeta | null; readonly events: readonly FeedEvent[] },
   shape: FeedColumnTypes,
@@ -122,6 +122,6 @@ const amountValue = (name: string, value: unknown): string => {
 const int64Value = (name: string, value: unknown): string => {
   const text = String(value)
   if (!/^-?\d{1,18}$/.test(text))
-    throw new Malformed('amount', `${name} is not an amount of 64 bits`)
+    throw new InvalidInput('amount', `${name} is not an amount of 64 bits`)
   return text
 }

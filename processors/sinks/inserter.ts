@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import type { JsonRows, Warehouse } from '../../core/clickhouse/client.ts'
-import { refusalOf } from '../../core/clickhouse/rejections.ts'
+import type { JsonLines, Warehouse } from '../../core/clickhouse/client.ts'
+import { classifyInsertError } from '../../core/clickhouse/insert-errors.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 
 /** Rows of one lane for one table, and the token of their insert. */
-export interface InsertBatch extends JsonRows {
+export interface InsertBatch extends JsonLines {
   readonly token: string
 }
 
@@ -102,7 +102,7 @@ class TableInsertQueue {
     try {
       await this.#insert(parts)
     } catch (error) {
-      if (parts.length > 1 && refusalOf(error) !== 'passing') {
+      if (parts.length > 1 && classifyInsertError(error) !== 'passing') {
         for (const each of parts) await this.#store([each])
         return
       }

@@ -1,4 +1,4 @@
-import { decimalNumber } from '../../core/amounts.ts'
+import { parseDecimal } from '../../core/amounts.ts'
 import type { DexPoolEvent, DexPoolEvents, EventMeta, TokenEvents } from '../../schemas/wire.ts'
 import { poolStateAfter } from '../pools/state.ts'
 import { divide, tokenUnits } from '../runtime/valuation.ts'
@@ -60,7 +60,7 @@ export const poolEventRows = ({ meta, events }: DexPoolEvents): readonly Row[] =
         ),
         base_post: nullableAmountColumn(pool.token_a_vault_post_amount),
         base_price_usd: divide(
-          decimalNumber(event.pool_processed?.token_a_amount_in_usd ?? ''),
+          parseDecimal(event.pool_processed?.token_a_amount_in_usd ?? ''),
           tokenUnits(pool.token_a_amount, pool.token_a_decimals),
         ),
         quote_token: pool.token_b_address,
@@ -73,8 +73,8 @@ export const poolEventRows = ({ meta, events }: DexPoolEvents): readonly Row[] =
         ),
         quote_post: nullableAmountColumn(pool.token_b_vault_post_amount),
         quote_price_usd: priceColumn(event.quote_price_in_usd),
-        liquidity_usd: valueColumn(decimalNumber(after?.liquidity_in_usd ?? '')),
-        liquidity_native: valueColumn(decimalNumber(after?.liquidity_in_native ?? '')),
+        liquidity_usd: valueColumn(parseDecimal(after?.liquidity_in_usd ?? '')),
+        liquidity_native: valueColumn(parseDecimal(after?.liquidity_in_native ?? '')),
         lp_wallet: pool.lp_wallet,
         ...versionColumns(meta, instruction?.event_index ?? 0),
       },
@@ -102,8 +102,8 @@ export const poolRows = ({ meta, events }: DexPoolEvents): readonly Row[] =>
         base_is_a: 1,
         reserve_a: nullableAmountColumn(state?.token_a_vault_amount ?? ''),
         reserve_b: nullableAmountColumn(state?.token_b_vault_amount ?? ''),
-        liquidity_usd: valueColumn(decimalNumber(state?.liquidity_in_usd ?? '')),
-        liquidity_native: valueColumn(decimalNumber(state?.liquidity_in_native ?? '')),
+        liquidity_usd: valueColumn(parseDecimal(state?.liquidity_in_usd ?? '')),
+        liquidity_native: valueColumn(parseDecimal(state?.liquidity_in_native ?? '')),
         price_a_to_b: price,
         price_b_to_a: divide(1, price),
         curve_progress: priceColumn(state?.curve_progress ?? ''),

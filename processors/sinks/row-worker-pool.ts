@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { Outage } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
-import { openThreads } from '../../core/runtime/threads.ts'
+import { openThreadPool } from '../../core/runtime/thread-pool.ts'
 import type { Topic } from '../../schemas/topics.ts'
 import type { BatchRows } from './batch-rows.ts'
 import type { RowRequest, RowResponse, RowWorkerData } from './row-worker.ts'
@@ -32,7 +32,7 @@ const toRowRequest = (topic: Topic, values: readonly (Uint8Array | null)[]): Row
 
 /** Rows are a quarter of what a trade costs, and nobody waits for them: they are made beside the thread that folds. */
 export const openRowWorkerPool = (data: RowWorkerData, log: Logger): RowWorkerPool => {
-  const threads = openThreads<RowRequest, RowResponse>({
+  const threads = openThreadPool<RowRequest, RowResponse>({
     module: new URL('./row-worker', import.meta.url),
     name: 'makeRows',
     data,

@@ -1,9 +1,9 @@
 import { workerData } from 'node:worker_threads'
 import type { Codec } from '../../core/codec/contract.ts'
-import { localCodec, storedSchemas } from '../../core/codec/local.ts'
-import { type RegistryLogin, registryCodec } from '../../core/codec/registry.ts'
-import { Outage, type OutageOf } from '../../core/errors.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { localCodec, openStoredSchemas } from '../../core/codec/local-codec.ts'
+import { type RegistryConnection, registryCodec } from '../../core/codec/registry-codec.ts'
+import { type Dependency, Outage } from '../../core/errors.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { type BatchRows, batchRows } from './batch-rows.ts'
 import { FEED_SINKS } from './feed-sinks.ts'
 import { SINKS } from './tables.ts'
@@ -11,7 +11,7 @@ import { SINKS } from './tables.ts'
 /** Where a thread finds the schemas of the records. */
 export interface RowWorkerData {
   /** Null: the log is embedded. */
-  readonly registry: RegistryLogin | null
+  readonly registry: RegistryConnection | null
   /** File of the schemas beside an embedded log; absent: they are our own. */
   readonly schemas?: string
 }
@@ -26,15 +26,15 @@ export interface RowRequest {
 /** An error loses its class on the way between threads. */
 export type RowResponse =
   | { readonly kind: 'rows'; readonly rows: BatchRows }
-  | { readonly kind: 'outage'; readonly of: OutageOf; readonly message: string }
+  | { readonly kind: 'outage'; readonly of: Dependency; readonly message: string }
 
 const { registry, schemas }: RowWorkerData = workerData
 let cachedCodec: Codec | undefined
 /** A registry that does not answer as the thread begins is asked again with the next batch. */
 const openCodec = async (): Promise<Codec> =>
   registry === null
-    ? localCodec(schemas === undefined ? undefined : storedSchemas(schemas))
-    : await registryCodec({ ...registry, log: silentLogger() })
+    ? localCodec(schemas === undefined ? undefined : openStoredSchemas(schemas))
+    : await registryCodec({ ...registry, log: makeSilentLogger() })
 const sinks = new Map([...SINKS, ...FEED_SINKS].map((sink) => [String(sink.topic), sink]))
 
 const splitValues = ({ bytes, lengths }: RowRequest): readonly (Uint8Array | null)[] => {

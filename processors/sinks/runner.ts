@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import pLimit, { type LimitFunction } from 'p-limit'
 import type { GroupOffset, Lane, LogRecord } from '../../core/bus/contract.ts'
-import { deadLetter, type LetterStage } from '../../core/bus/dead-letter.ts'
-import { errorLabel, refusalOf } from '../../core/clickhouse/rejections.ts'
-import { Malformed } from '../../core/errors.ts'
+import { type DeadLetterStage, deadLetterRecord } from '../../core/bus/dead-letters.ts'
+import { classifyInsertError, errorLabel } from '../../core/clickhouse/insert-errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import { pause, retry } from '../../core/retry.ts'
 import { topicName } from '../../schemas/topics.ts'
 import type { EventMeta } from '../../schemas/wire.ts'
@@ -93,7 +93,7 @@ class RecordBatch {
 
 interface PendingDeadLetter extends Omit<RejectedRecord, 'index'> {
   readonly record: LogRecord
-  readonly stage: LetterStage
+  readonly stage: DeadLetterStage
 }
 
 /** What became of the records of a batch. */
@@ -212,7 +212,7 @@ class SinkLane {
     try {
       return await this.#write(records)
     } catch (error) {
-      if (refusalOf(error) === 'passing') throw error
+      if (classifyInsertError(error) === 'passing') throw error
       const [record] = records
       if (record === undefined) throw error
       if (records.length === 1) {
@@ -256,11 +256,11 @@ class SinkLane {
     const topic = topicName(this.#sink.topic, chain)
     const next: GroupOffset[] = [{ topic, partition, offset: (records.at(-1)?.offset ?? 0) + 1 }]
     const poison = letters.map(({ record, reason, message, stage }) => {
-      const error = new Malformed(reason, message)
+      const error = new InvalidInput(reason, message)
       metrics.eventsDropped.inc({ stage: 'sink', reason })
       const facts = { group: this.#group, partition, offset: record.offset, stage, err: error }
       log.error(facts, 'record sent to the dead-letter topic')
-      return deadLetter(this.#group, record, error, stage)
+      return deadLetterRecord(this.#group, record, error, stage)
     })
     await this.#lane.writer.commit({ records: poison, offsets: { group: this.#group, next } })
     metrics.recordsProcessed.inc({ app: this.#group }, records.length)

@@ -27,7 +27,7 @@ export interface Sink {
   readonly topic: Topic
   /** People watch these rows: they can be read within 1.5 s, those of other sinks within 5 s. */
   readonly isWatched?: true
-  /** Pure function of the record. Throws `Malformed`. */
+  /** Pure function of the record. Throws `InvalidInput`. */
   readonly map: (
     codec: Codec,
     bytes: Uint8Array,

@@ -1,4 +1,4 @@
-import { decimalNumber } from '../../core/amounts.ts'
+import { parseDecimal } from '../../core/amounts.ts'
 import type { TradeEvent } from '../../schemas/wire.ts'
 import { isBuy, toFixedPoint, tradeValues } from '../runtime/valuation.ts'
 
@@ -87,7 +87,7 @@ export const tradeBucket = (event: TradeEvent, minute: number): StatsBucket | un
     nativeRaw: toFixedPoint(valueNative) ?? 0n,
   }
   const trusted = !processed.is_token_a_price_in_usd_suspect
-  const price = (text: string) => priceRangeOf(trusted ? decimalNumber(text) : null)
+  const price = (text: string) => priceRangeOf(trusted ? parseDecimal(text) : null)
   const buys = isBuy(trade)
   return {
     minute,

@@ -1,4 +1,4 @@
-import { decimalNumber, decimalText, unitsText } from '../../core/amounts.ts'
+import { formatDecimal, formatUnits, parseDecimal } from '../../core/amounts.ts'
 import type { DexPoolEvent, EventMeta, TradeEvent, TradeStatEvent } from '../../schemas/wire.ts'
 import { recordVersion } from '../candles/series.ts'
 import type {
@@ -95,7 +95,7 @@ const setLiquidity = (
   draft: BlockStatsBuilder,
   { pool_processed: processed }: DexPoolEvent,
 ): void => {
-  const liquidityUsd = decimalNumber(processed?.token_a_liquidity?.liquidity_in_usd ?? '')
+  const liquidityUsd = parseDecimal(processed?.token_a_liquidity?.liquidity_in_usd ?? '')
   if (liquidityUsd !== null) draft.bucket = { ...draft.bucket, liquidityUsd }
 }
 
@@ -144,7 +144,7 @@ const blockStatsByToken = ({ block, records }: Operation): ReadonlyMap<string, B
 
 const sideFields = <Side extends 'buy' | 'sell'>(side: Side, sum: SideTotals, decimals: number) =>
   ({
-    [`${side}_volume`]: unitsText(sum.raw, decimals),
+    [`${side}_volume`]: formatUnits(sum.raw, decimals),
     [`${side}_volume_in_usd`]: fixedPointText(sum.usdRaw),
     [`${side}_volume_in_native`]: fixedPointText(sum.nativeRaw),
   }) as Readonly<
@@ -153,7 +153,7 @@ const sideFields = <Side extends 'buy' | 'sell'>(side: Side, sum: SideTotals, de
 
 const changeRatio = (now: number | null, before: number | null): string => {
   const quotient = divide(now, before)
-  return decimalText(quotient === null ? null : quotient - 1)
+  return formatDecimal(quotient === null ? null : quotient - 1)
 }
 
 const statEvent = (
@@ -168,21 +168,21 @@ const statEvent = (
     token_address: token,
     resolution: window.name,
     timestamp: String(timeMs),
-    open_in_usd: decimalText(usd?.open ?? null),
-    open_in_native: decimalText(native?.open ?? null),
-    close_in_usd: decimalText(usd?.close ?? null),
-    close_in_native: decimalText(native?.close ?? null),
-    high_in_usd: decimalText(usd?.high ?? null),
-    high_in_native: decimalText(native?.high ?? null),
-    low_in_usd: decimalText(usd?.low ?? null),
-    low_in_native: decimalText(native?.low ?? null),
+    open_in_usd: formatDecimal(usd?.open ?? null),
+    open_in_native: formatDecimal(native?.open ?? null),
+    close_in_usd: formatDecimal(usd?.close ?? null),
+    close_in_native: formatDecimal(native?.close ?? null),
+    high_in_usd: formatDecimal(usd?.high ?? null),
+    high_in_native: formatDecimal(native?.high ?? null),
+    low_in_usd: formatDecimal(usd?.low ?? null),
+    low_in_native: formatDecimal(native?.low ?? null),
     buys: buy.count,
     sells: sell.count,
     ...distinct,
     ...sideFields('buy', buy, decimals),
     ...sideFields('sell', sell, decimals),
     volume_change_ratio: changeRatio(volume, Number(window.usdRawBefore)),
-    liquidity_in_usd: decimalText(liquidityUsd),
+    liquidity_in_usd: formatDecimal(liquidityUsd),
     liquidity_change_ratio: changeRatio(liquidityUsd, liquidityBefore),
     version,
     is_final: false,

@@ -1,4 +1,4 @@
-import { burnAddresses } from '../../schemas/burn.ts'
+import { burnAddressesOf } from '../../schemas/burn-addresses.ts'
 import type { OperationRecord } from '../runtime/stage.ts'
 
 /** What an account of a burn address holds, in base units. Survives JSON. */
@@ -29,7 +29,7 @@ export const blockBurns = (
   records: readonly OperationRecord[],
   known: (account: string) => BurnAccount | undefined,
 ): BlockBurns => {
-  const burned = new Set(burnAddresses(chain))
+  const burned = new Set(burnAddressesOf(chain))
   const accounts = new Map<string, BurnAccount>()
   const changes: BurnAccountChange[] = []
   for (const { topic, value } of records) {

@@ -1,5 +1,5 @@
-import { decimalText } from '../../core/amounts.ts'
-import type { QuoteBook, Stamp } from '../../core/prices/quote-assets.ts'
+import { formatDecimal } from '../../core/amounts.ts'
+import type { QuoteAssetPrice, QuoteAssets } from '../../core/prices/quote-assets.ts'
 import type { Block, EventMeta } from '../../schemas/wire.ts'
 import { prefixedState } from '../runtime/pipeline.ts'
 import { isStablecoin, quoteAssetsOf, quotePricesOf } from '../runtime/quote-assets.ts'
@@ -27,7 +27,7 @@ import {
 
 /** What a retraction needs beside the markets: prices of quote assets as they were for the block. */
 interface StoredQuotePrices {
-  readonly stamps: readonly (readonly [token: string, stamp: Stamp])[]
+  readonly stamps: readonly (readonly [token: string, stamp: QuoteAssetPrice])[]
 }
 
 /** A market with the block that left it so: what a retraction brings back is told as of that block. */
@@ -64,7 +64,7 @@ interface BlockContext {
   readonly at: Block
   readonly burns: readonly BurnAccountChange[]
   /** Stablecoins that the records are about, with their stamps. */
-  readonly stables: ReadonlyMap<string, Stamp>
+  readonly stables: ReadonlyMap<string, QuoteAssetPrice>
 }
 
 /** Markets that an operation's trades, supplies, facts and burns leave behind. A stablecoin is priced by no trade of its own. */
@@ -108,7 +108,7 @@ const marketsAfter = (
 const enrichRecords = (
   records: readonly OperationRecord[],
   known: MarketLookup,
-  stamps: ReadonlyMap<string, Stamp>,
+  stamps: ReadonlyMap<string, QuoteAssetPrice>,
 ): readonly Publication[] =>
   records.flatMap((record): readonly Publication[] => {
     const { topic, key } = record
@@ -158,8 +158,8 @@ const marketUpserts = (
             {
               token_price: {
                 token_address: token,
-                price_in_usd: decimalText(now.usd),
-                price_in_native: decimalText(now.native),
+                price_in_usd: formatDecimal(now.usd),
+                price_in_native: formatDecimal(now.native),
               },
               ...headOf(now.pricedAt ?? now.at),
             },
@@ -182,9 +182,9 @@ const marketUpserts = (
 
 const stablecoinPrices = (
   records: readonly OperationRecord[],
-  stamps: ReadonlyMap<string, Stamp>,
-  book: QuoteBook,
-): ReadonlyMap<string, Stamp> =>
+  stamps: ReadonlyMap<string, QuoteAssetPrice>,
+  book: QuoteAssets,
+): ReadonlyMap<string, QuoteAssetPrice> =>
   new Map(
     records.flatMap(({ key }) => {
       const stamp = isStablecoin(key, book) ? stamps.get(key) : undefined
@@ -192,7 +192,7 @@ const stablecoinPrices = (
     }),
   )
 
-const loadMarkets = (state: StageState, given?: QuoteBook): StageProcessor => {
+const loadMarkets = (state: StageState, given?: QuoteAssets): StageProcessor => {
   const layers = createVersionedStore<MarketAt, StoredQuotePrices>(state)
   const burnt = createVersionedStore<BurnAccount, null>(prefixedState(state, BURNS_PREFIX))
   const known: MarketLookup = (token) => layers.get(token) ?? NO_MARKET

@@ -1,4 +1,4 @@
-import { decimalNumber, decimalText, rawOf, unitsText } from '../../core/amounts.ts'
+import { formatDecimal, formatUnits, parseDecimal, parseUnits } from '../../core/amounts.ts'
 import type {
   MarketCap,
   TokenEvent,
@@ -35,7 +35,7 @@ export const afterTrade = (
   market: Market,
   { trade_processed: processed, transaction }: TradeEvent,
 ): Market => {
-  const price = decimalNumber(processed?.token_a_price_in_usd ?? '')
+  const price = parseDecimal(processed?.token_a_price_in_usd ?? '')
   const counts =
     processed !== null &&
     !processed.is_token_a_price_in_usd_suspect &&
@@ -43,7 +43,7 @@ export const afterTrade = (
     price !== null &&
     price > 0
   return counts
-    ? { ...market, usd: price, native: decimalNumber(processed.token_a_price_in_native) }
+    ? { ...market, usd: price, native: parseDecimal(processed.token_a_price_in_native) }
     : market
 }
 
@@ -59,24 +59,24 @@ export const afterMetadata = (market: Market, { token }: TokenEvent): Market => 
   if (market.supply !== '' || raw === undefined || token === null || token.decimals === -1) {
     return market
   }
-  return { ...market, supply: unitsText(BigInt(raw), token.decimals) }
+  return { ...market, supply: formatUnits(BigInt(raw), token.decimals) }
 }
 
 /** The market after an account of a burn address changed. */
 export const afterBurn = (market: Market, change: BurnAccountChange): Market => {
-  const raw = rawOf(market.burnt, change.decimals) + change.postRaw - change.preRaw
-  return { ...market, burnt: unitsText(raw > 0n ? raw : 0n, change.decimals) }
+  const raw = parseUnits(market.burnt, change.decimals) + change.postRaw - change.preRaw
+  return { ...market, burnt: formatUnits(raw > 0n ? raw : 0n, change.decimals) }
 }
 
 /** The total supply, and price times what of it circulates; "" where either is unknown. */
 export const marketCapOf = (token: string, { usd, native, supply, burnt }: Market): MarketCap => {
-  const total = decimalNumber(supply)
+  const total = parseDecimal(supply)
   const units = total === null ? null : Math.max(0, total - Number(burnt))
   return {
     token_address: token,
     total_supply_amount: supply,
-    market_cap_in_native: decimalText(multiply(units, native)),
-    market_cap_in_usd: decimalText(multiply(units, usd)),
+    market_cap_in_native: formatDecimal(multiply(units, native)),
+    market_cap_in_usd: formatDecimal(multiply(units, usd)),
   }
 }
 
@@ -87,9 +87,9 @@ export const transferValue = (
 ): TransferProcessed => {
   const units = tokenUnits(amount, decimals)
   return {
-    token_amount_in_native: decimalText(multiply(units, native)),
-    token_amount_in_usd: decimalText(multiply(units, usd)),
-    token_price_in_native: decimalText(native),
-    token_price_in_usd: decimalText(usd),
+    token_amount_in_native: formatDecimal(multiply(units, native)),
+    token_amount_in_usd: formatDecimal(multiply(units, usd)),
+    token_price_in_native: formatDecimal(native),
+    token_price_in_usd: formatDecimal(usd),
   }
 }

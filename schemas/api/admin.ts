@@ -13,7 +13,7 @@ const Scopes = Type.Array(Scope, { maxItems: SCOPES.length, uniqueItems: true })
 const Time = Type.String({ description: 'ISO 8601 with milliseconds' })
 /** The last time that a date can hold. Source: ECMA-262, time values. */
 const LAST_TIME_MS = 8_640_000_000_000_000
-const strict = { additionalProperties: false }
+const NO_OTHER_PROPERTIES = { additionalProperties: false }
 
 /** Path of one organization. */
 export const OrgPath = Type.Object({ orgId: id('org') })
@@ -36,7 +36,7 @@ export const AppPage = Type.Object({
 })
 
 /** One page: `data` and `items` are the same array. */
-export const adminPageOf = <Item extends TSchema>(item: Item) =>
+export const makeAdminPage = <Item extends TSchema>(item: Item) =>
   Type.Object({
     data: Type.Array(item),
     items: Type.Array(item),
@@ -45,10 +45,10 @@ export const adminPageOf = <Item extends TSchema>(item: Item) =>
   })
 
 /** Done, with nothing to tell. */
-export const Done = Type.Object({ success: Type.Literal(true) })
+export const AdminSuccess = Type.Object({ success: Type.Literal(true) })
 
 /** A new organization. */
-export const OrgCreate = Type.Object({ name: Name, plan: Type.Optional(Plan) }, strict)
+export const OrgCreate = Type.Object({ name: Name, plan: Type.Optional(Plan) }, NO_OTHER_PROPERTIES)
 
 /** Changes of an organization. */
 export const OrgUpdate = Type.Object(
@@ -57,7 +57,7 @@ export const OrgUpdate = Type.Object(
     plan: Type.Optional(Plan),
     suspended: Type.Optional(Type.Boolean()),
   },
-  { ...strict, minProperties: 1 },
+  { ...NO_OTHER_PROPERTIES, minProperties: 1 },
 )
 
 /** An organization. */
@@ -81,7 +81,7 @@ export const AppCreate = Type.Object(
     plan: Type.Optional(Plan),
     scopes: Type.Optional(Scopes),
   },
-  strict,
+  NO_OTHER_PROPERTIES,
 )
 
 /** The only answer that shows the secrets of an application. */
@@ -101,7 +101,7 @@ export const AppUpdate = Type.Object(
     disabled: Type.Optional(Type.Boolean()),
     scopes: Type.Optional(Scopes),
   },
-  { ...strict, minProperties: 1 },
+  { ...NO_OTHER_PROPERTIES, minProperties: 1 },
 )
 
 /** An application. */
@@ -118,13 +118,13 @@ export const AppView = Type.Object({
 export type AppView = Static<typeof AppView>
 
 /** How long the secret before the new one stays good. */
-export const SecretRotate = Type.Object(
+export const RotateSecret = Type.Object(
   {
     overlapSeconds: Type.Optional(
       Type.Integer({ minimum: 0, maximum: 2_592_000, default: 86_400 }),
     ),
   },
-  strict,
+  NO_OTHER_PROPERTIES,
 )
 
 /** The only answer that shows the new secret. */
@@ -145,7 +145,7 @@ export const KeyCreate = Type.Object(
       ]),
     ),
   },
-  strict,
+  NO_OTHER_PROPERTIES,
 )
 
 /** The only answer that shows the key. */
@@ -174,7 +174,7 @@ export const AdminTokenCreate = Type.Object(
       Type.Integer({ minimum: 1, maximum: 31_536_000, default: 2_592_000 }),
     ),
   },
-  strict,
+  NO_OTHER_PROPERTIES,
 )
 
 /** An admin token without its text. */
@@ -194,9 +194,9 @@ export const NewAdminTokenView = Type.Object({
 })
 
 /** How long a new signing key is shown before it signs. */
-export const KeyRotate = Type.Object(
+export const RotateSigningKey = Type.Object(
   { leadSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_592_000, default: 86_400 })) },
-  strict,
+  NO_OTHER_PROPERTIES,
 )
 
 /** A signing key of access tokens. */

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { namedObject, nullable, PAGE_QUERY, pageOf } from './common.ts'
+import { makePage, namedObject, nullable, PAGE_QUERY } from './common.ts'
 
 /** A chain of this installation. */
 export const Blockchain = namedObject('Blockchain', {
@@ -46,4 +46,4 @@ export const DexQuery = Type.Object({
 export type DexQuery = Static<typeof DexQuery>
 
 /** One page of DEXes. */
-export const DexPage = pageOf(Dex)
+export const DexPage = makePage(Dex)

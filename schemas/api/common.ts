@@ -57,7 +57,7 @@ export const queryTime = (about: string) =>
   )
 
 /** The list envelope: `data` and `items` are the same array. */
-export const pageOf = <Item extends TSchema & { title?: string }>(
+export const makePage = <Item extends TSchema & { title?: string }>(
   item: Item,
   name = `${item.title ?? ''}Page`,
 ) =>

@@ -7,7 +7,7 @@ const text = (about: string) => nullable(Type.String({ description: about }))
 const integer = (about: string) => nullable(Type.Integer({ description: about }))
 const required = (about: string) => Type.String({ description: `${about}; "0" when not known` })
 
-const HELD = {
+const POOL_HOLDING_FIELDS = {
   tokenAddress: Type.String(),
   decimals: Type.Integer({ description: '0 when not known' }),
   vaultAmount: Type.String({ description: 'Base units; "0" when not known' }),
@@ -19,14 +19,14 @@ const HELD = {
 
 /** What a pool holds of one of its tokens. */
 export const DexPoolTokenLiquidity = namedObject('DexPoolTokenLiquidity', {
-  ...HELD,
+  ...POOL_HOLDING_FIELDS,
   vaultAddress: text('Not kept'),
   vaultOwnerAddress: text('Not kept'),
 })
 export type DexPoolTokenLiquidity = Static<typeof DexPoolTokenLiquidity>
 
 /** What a pool held of one of its tokens. */
-export const DexPoolTokenSnapshot = namedObject('DexPoolTokenSnapshot', HELD)
+export const DexPoolTokenSnapshot = namedObject('DexPoolTokenSnapshot', POOL_HOLDING_FIELDS)
 export type DexPoolTokenSnapshot = Static<typeof DexPoolTokenSnapshot>
 
 /** A pool and what it holds. */

@@ -27,22 +27,22 @@ const GraphqlError = namedObject('GraphqlError', {
 const data = nullable(Type.Record(Type.String(), Type.Unknown()))
 
 /** What a query gave, or why it was not answered. */
-const GraphqlAnswer = namedObject('GraphqlAnswer', {
+const GraphqlResponse = namedObject('GraphqlAnswer', {
   data,
   errors: Type.Optional(Type.Array(GraphqlError)),
 })
 
 /** The answer to a request that was refused before it became a query. */
-const GraphqlRefusal = namedObject('GraphqlRefusal', {
+const RejectedGraphqlRequest = namedObject('GraphqlRefusal', {
   data,
   errors: Type.Array(GraphqlError),
   ...Problem.properties,
 })
 
-const REFUSED = [400, 401, 403, 413, 415, 429, 500, 503] as const
+const REJECTION_STATUSES = [400, 401, 403, 413, 415, 429, 500, 503] as const
 
 /** Answers by status. */
-export const GRAPHQL_ANSWERS = {
-  200: GraphqlAnswer,
-  ...Object.fromEntries(REFUSED.map((status) => [status, GraphqlRefusal])),
+export const GRAPHQL_RESPONSES = {
+  200: GraphqlResponse,
+  ...Object.fromEntries(REJECTION_STATUSES.map((status) => [status, RejectedGraphqlRequest])),
 }

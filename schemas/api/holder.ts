@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { DIRECTION, decimalOrNull, namedObject, nullable, PAGE_QUERY, pageOf } from './common.ts'
+import { DIRECTION, decimalOrNull, makePage, namedObject, nullable, PAGE_QUERY } from './common.ts'
 
 const timeMs = (about: string) => nullable(Type.Integer({ description: `${about}, epoch ms` }))
 
@@ -35,7 +35,7 @@ export const TokenHolder = namedObject('TokenHolder', {
 export type TokenHolder = Static<typeof TokenHolder>
 
 /** A page of holders. */
-export const TokenHolderPage = pageOf(TokenHolder)
+export const TokenHolderPage = makePage(TokenHolder)
 
 /** Orders of holders. */
 const HOLDER_SORTS = [

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { decimalOrNull, namedObject, nullable, pageOf } from './common.ts'
+import { decimalOrNull, makePage, namedObject, nullable } from './common.ts'
 
 const time = (about: string) => Type.String({ description: `${about}, UTC` })
 const usd = (about: string) => Type.String({ description: `${about}, USD` })
@@ -43,7 +43,7 @@ export const NetWorthByTokens = namedObject('NetWorthByTokensResult', {
 export type NetWorthByTokens = Static<typeof NetWorthByTokens>
 
 /** Fields of a wallet's worth at a moment. */
-const NET_WORTH_MOMENT = {
+const NET_WORTH_AT_TIME = {
   walletAddress: Type.String(),
   netWorth: usd('Over the whole wallet'),
   requestedTimestamp: time('The moment that was asked for'),
@@ -52,14 +52,14 @@ const NET_WORTH_MOMENT = {
 
 /** A page of what a wallet holds, with its whole worth. */
 export const WalletNetWorthPage = namedObject('WalletNetWorthPage', {
-  ...pageOf(NetWorthItem).properties,
+  ...makePage(NetWorthItem).properties,
   ...NET_WORTH_TOTALS,
 })
 
 /** A page of what a wallet held, with its worth at that moment. */
 export const WalletNetWorthDetailsPage = namedObject('WalletNetWorthDetailsPage', {
-  ...pageOf(NetWorthItem).properties,
-  ...NET_WORTH_MOMENT,
+  ...makePage(NetWorthItem).properties,
+  ...NET_WORTH_AT_TIME,
 })
 
 /** Parameters of the worth at a moment. */

@@ -3,7 +3,7 @@ import { DIRECTION } from './common.ts'
 import { SOCIAL_NETWORKS } from './token.ts'
 
 /** Numbers of market data that tokens can be filtered and sorted by, and where a body has them. */
-const MARKET_FIELD_OF = {
+const MARKET_FIELD_BY_NAME = {
   priceInUsd: 'priceInUsd',
   marketCapInUsd: 'marketCapInUsd',
   maxPoolTvlInUsd: 'maxPoolTvlInUsd',
@@ -19,7 +19,7 @@ const MARKET_FIELD_OF = {
   athMarketCapInUsd: 'athMarketCapInUsd',
 } as const
 
-const STAT_FIELD_OF = {
+const STAT_FIELD_BY_NAME = {
   priceChangeRatioInUsd: 'priceChangeRatioInUsd',
   trades: 'trades',
   traders: 'traders',
@@ -31,17 +31,20 @@ const STAT_FIELD_OF = {
 const LONG_WINDOWS = ['1m', '5m', '15m', '30m', '1h', '4h', '6h', '24h'] as const
 
 /** Where a body has a number: in its market data, or in a window of its statistics. */
-export type FieldPlace =
+export type TokenFieldLocation =
   | { readonly of: 'marketData'; readonly name: string }
   | { readonly of: 'stats'; readonly window: string; readonly name: string }
   | { readonly of: 'tokenCreatedAt' }
 
 /** Every number that tokens can be filtered and sorted by, by the name that requests use. */
-export const TOKEN_FIELDS: ReadonlyMap<string, FieldPlace> = new Map<string, FieldPlace>([
-  ...Object.entries(MARKET_FIELD_OF).map(
+export const TOKEN_FIELDS: ReadonlyMap<string, TokenFieldLocation> = new Map<
+  string,
+  TokenFieldLocation
+>([
+  ...Object.entries(MARKET_FIELD_BY_NAME).map(
     ([word, name]) => [`marketData.${word}`, { of: 'marketData', name }] as const,
   ),
-  ...Object.entries(STAT_FIELD_OF).flatMap(([word, name]) =>
+  ...Object.entries(STAT_FIELD_BY_NAME).flatMap(([word, name]) =>
     LONG_WINDOWS.map(
       (window) => [`stats.${word}${window}`, { of: 'stats', window, name }] as const,
     ),
@@ -58,8 +61,11 @@ const RANKING_TAGS = [
 ] as const
 
 /** Links that a token has to have. */
-const LINKS = SOCIAL_NETWORKS.filter((network) => network !== 'farcaster')
-const TOKEN_FILTERS = ['has_social_media', ...LINKS.map((network) => `has_${network}`)] as const
+const REQUIRED_LINK_NETWORKS = SOCIAL_NETWORKS.filter((network) => network !== 'farcaster')
+const TOKEN_FILTERS = [
+  'has_social_media',
+  ...REQUIRED_LINK_NETWORKS.map((network) => `has_${network}`),
+] as const
 
 const decimal = Type.String({ pattern: '^-?\\d{1,40}(\\.\\d{1,18})?$' })
 
@@ -79,7 +85,7 @@ export const CompareFilter = Type.Object(
   { additionalProperties: false },
 )
 
-const texts = (about: string) =>
+const textList = (about: string) =>
   Type.Optional(Type.Array(Type.String({ maxLength: 8_192 }), { maxItems: 64, description: about }))
 
 /** Parameters of every ranking. */
@@ -87,11 +93,11 @@ export const RANKING_QUERY = {
   sortBy: Type.Optional(tokenField),
   sortDirection: Type.Optional(DIRECTION),
   tag: Type.Optional(Type.Enum(RANKING_TAGS)),
-  rangeFilters: texts('JSON: {"field","min","max"}, repeated or as a list'),
-  filters: texts(`Links that a token has to have: ${TOKEN_FILTERS.join(', ')}`),
-  launchpadPlatform: texts('Families of launches, repeated or separated by commas'),
-  searchKeywords: texts('One of them is part of the name, symbol or address'),
-  excludeKeywords: texts('None of them is part of the name, symbol or address'),
+  rangeFilters: textList('JSON: {"field","min","max"}, repeated or as a list'),
+  filters: textList(`Links that a token has to have: ${TOKEN_FILTERS.join(', ')}`),
+  launchpadPlatform: textList('Families of launches, repeated or separated by commas'),
+  searchKeywords: textList('One of them is part of the name, symbol or address'),
+  excludeKeywords: textList('None of them is part of the name, symbol or address'),
 }
 
 /** Windows of the hottest tokens. */
@@ -102,7 +108,7 @@ export const TOKEN_MULTI_QUERY = {
   tokenAddresses: Type.String({ maxLength: 16_384, description: 'Comma-joined, at most 100' }),
   sortBy: Type.Optional(tokenField),
   sortDirection: Type.Optional(DIRECTION),
-  filterBy: texts('JSON: {"field","operator","value"} or {"field","min","max"}'),
+  filterBy: textList('JSON: {"field","operator","value"} or {"field","min","max"}'),
 }
 
 /** Windows of lists by the word that parameters use. */

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { ChainParam, decimalOrNull, namedObject, nullable } from './common.ts'
 
-const NUMBERS = [
+const STAT_NUMBERS = [
   'buys',
   'sells',
   'trades',
@@ -36,11 +36,11 @@ const NUMBERS = [
 ] as const
 
 /** A number of one window of token statistics. */
-export type StatNumber = (typeof NUMBERS)[number]
+export type StatNumber = (typeof STAT_NUMBERS)[number]
 
 /** One window. Figures of the window before it are not kept. */
 export const TokenStatPeriod = namedObject('TokenTradeStatPeriod', {
-  ...(Object.fromEntries(NUMBERS.map((name) => [name, decimalOrNull('')])) as Record<
+  ...(Object.fromEntries(STAT_NUMBERS.map((name) => [name, decimalOrNull('')])) as Record<
     StatNumber,
     ReturnType<typeof decimalOrNull>
   >),

@@ -2,21 +2,21 @@ import { type Static, Type } from 'typebox'
 import { decimalOrNull, namedObject, nullable, queryTime } from './common.ts'
 
 /** Groups of holders whose shares a trend shows. */
-export const TREND_GROUPS = [
+export const HOLDER_TREND_GROUPS = [
   ...(['bluechip', 'bundle', 'creators', 'dev', 'fresh', 'insider', 'kol'] as const),
   ...(['phishing', 'pro', 'rat', 'sandwich', 'smart', 'sniper'] as const),
 ] as const
 
-const TREND_RATIOS = [
+const HOLDER_TREND_RATIOS = [
   ...(['top10HoldersRatio', 'top50HoldersRatio', 'top100HoldersRatio'] as const),
-  ...TREND_GROUPS.map((group) => `${group}AmountRatio` as const),
+  ...HOLDER_TREND_GROUPS.map((group) => `${group}AmountRatio` as const),
 ] as const
 
 /** A share of the supply by the name of its field. */
-export type TrendRatio = (typeof TREND_RATIOS)[number]
+export type HolderTrendRatio = (typeof HOLDER_TREND_RATIOS)[number]
 
 /** Parameters of a trend. */
-export const TREND_QUERY = {
+export const HOLDER_TREND_QUERY = {
   resolution: Type.Optional(Type.Enum(['1h', '1d'], { default: '1h' })),
   from: queryTime('First bucket; default: 30 days before the end'),
   to: queryTime('End; default: now'),
@@ -26,8 +26,8 @@ export const TREND_QUERY = {
 export const TokenHolderTrendPoint = namedObject('TokenHolderTrendPoint', {
   timestamp: Type.Integer({ description: 'Start of the hour or day, epoch ms' }),
   holders: Type.String(),
-  ...(Object.fromEntries(TREND_RATIOS.map((name) => [name, Type.String()])) as Record<
-    TrendRatio,
+  ...(Object.fromEntries(HOLDER_TREND_RATIOS.map((name) => [name, Type.String()])) as Record<
+    HolderTrendRatio,
     ReturnType<typeof Type.String>
   >),
 })

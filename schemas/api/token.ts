@@ -3,10 +3,10 @@ import {
   ChainParam,
   DIRECTION,
   decimalOrNull,
+  makePage,
   namedObject,
   nullable,
   PAGE_QUERY,
-  pageOf,
 } from './common.ts'
 import { TokenStats } from './stats.ts'
 
@@ -15,7 +15,7 @@ const flag = (about: string) => nullable(Type.Boolean({ description: about }))
 const count = (about: string) => nullable(Type.Integer({ description: about }))
 const timeMs = (about: string) => nullable(Type.Integer({ description: `${about}, epoch ms` }))
 
-const fields = <const Name extends string, Schema>(
+const fieldsOf = <const Name extends string, Schema>(
   names: readonly Name[],
   schemaOf: (name: Name) => Schema,
 ): Record<Name, Schema> =>
@@ -67,7 +67,10 @@ export const MARKET_FIELDS = [
 export type MarketField = (typeof MARKET_FIELDS)[number]
 
 /** Market data of a token. */
-export const TokenMarketData = namedObject('TokenMarketData', fields(MARKET_FIELDS, decimalOrNull))
+export const TokenMarketData = namedObject(
+  'TokenMarketData',
+  fieldsOf(MARKET_FIELDS, decimalOrNull),
+)
 export type TokenMarketData = Static<typeof TokenMarketData>
 
 const TokenCreator = namedObject('TokenCreator', {
@@ -110,7 +113,7 @@ export const SOCIAL_NETWORKS = [
   'farcaster',
 ] as const
 
-const SocialMedias = namedObject('TokenSocialMedias', fields(SOCIAL_NETWORKS, text))
+const SocialMedias = namedObject('TokenSocialMedias', fieldsOf(SOCIAL_NETWORKS, text))
 
 /** A token with everything this build knows of it; what it cannot know is null. */
 export const Token = namedObject('Token', {
@@ -184,7 +187,7 @@ const SEARCH_SORTS = [
 ] as const
 export type SearchSort = (typeof SEARCH_SORTS)[number]
 
-const words = (about: string) =>
+const textList = (about: string) =>
   Type.Optional(
     Type.Array(Type.String({ maxLength: 512 }), {
       maxItems: 64,
@@ -199,8 +202,8 @@ export const SearchQuery = Type.Object({
   ),
   q: Type.Optional(Type.String({ maxLength: 128, description: 'Same as keyword, which wins' })),
   chain: Type.Optional(ChainParam),
-  chains: words('Chains'),
-  protocols: words('Protocol families that have a pool of the token'),
+  chains: textList('Chains'),
+  protocols: textList('Protocol families that have a pool of the token'),
   sortBy: Type.Optional(Type.Enum(SEARCH_SORTS, { description: 'Default: by relevance' })),
   sort: Type.Optional(DIRECTION),
   mode: Type.Optional(Type.Enum(['fast', 'normal'], { default: 'fast' })),
@@ -209,7 +212,7 @@ export const SearchQuery = Type.Object({
 export type SearchQuery = Static<typeof SearchQuery>
 
 /** One page of tokens. */
-export const TokenPage = pageOf(Token)
+export const TokenPage = makePage(Token)
 export type TokenPage = Static<typeof TokenPage>
 
 /** Path of one token. */

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
-import { decimalOrNull, namedObject, nullable, pageOf } from './common.ts'
+import { decimalOrNull, makePage, namedObject, nullable } from './common.ts'
 
-const texts = <const Name extends string>(names: readonly Name[]) =>
+const textFields = <const Name extends string>(names: readonly Name[]) =>
   Object.fromEntries(names.map((name) => [name, Type.String()])) as Record<
     Name,
     ReturnType<typeof Type.String>
@@ -14,7 +14,7 @@ export type PnlResolution = (typeof PNL_RESOLUTIONS)[number]
 const resolution = Type.Optional(Type.Enum(PNL_RESOLUTIONS, { default: 'all' }))
 
 /** Totals of a wallet over tokens; USD, counts, ratios as fractions, "0" where nothing is known. */
-const TOTALS = [
+const PNL_TOTALS = [
   ...(['buys', 'sells', 'totalTrades', 'tokens', 'wins', 'losses', 'winRate'] as const),
   ...(['buyAmountInUsd', 'sellAmountInUsd', 'totalCostInUsd'] as const),
   ...(['realizedProfitInUsd', 'realizedProfitRatio', 'unrealizedProfitInUsd'] as const),
@@ -26,7 +26,7 @@ export const WalletPnlSummary = namedObject('WalletPnlSummary', {
   walletAddress: Type.String(),
   resolution: Type.String(),
   updatedAt: nullable(Type.String({ description: 'Time of the newest block, UTC' })),
-  ...texts(TOTALS),
+  ...textFields(PNL_TOTALS),
   unrealizedProfitRatio: Type.String(),
   totalProfitRatio: Type.String(),
 })
@@ -34,7 +34,7 @@ export type WalletPnlSummary = Static<typeof WalletPnlSummary>
 
 /** Profit and loss of a wallet with one token in a window; the open part at the current price. */
 export const PnlDetailItem = namedObject('PnlDetailItem', {
-  ...texts([
+  ...textFields([
     ...(['walletAddress', 'tokenAddress', 'priceInUsd', 'balance', 'currentValue'] as const),
     ...(['buys', 'sells', 'totalTrades', 'buyAmount', 'buyAmountInUsd'] as const),
     ...(['sellAmount', 'sellAmountInUsd', 'avgBuyPriceInUsd', 'avgSellPriceInUsd'] as const),
@@ -57,14 +57,14 @@ export type PnlDetailItem = Static<typeof PnlDetailItem>
 
 /** Totals over all tokens that fit, not over one page. */
 export const PnlDetailSummary = namedObject('PnlDetailSummary', {
-  ...texts(TOTALS),
+  ...textFields(PNL_TOTALS),
   currentValue: Type.String(),
 })
 export type PnlDetailSummary = Static<typeof PnlDetailSummary>
 
 /** Details with their totals. */
 export const PnlDetailsResult = namedObject('PnlDetailsResult', {
-  ...pageOf(PnlDetailItem).properties,
+  ...makePage(PnlDetailItem).properties,
   summary: PnlDetailSummary,
 })
 export type PnlDetailsResult = Static<typeof PnlDetailsResult>

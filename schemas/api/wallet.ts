@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { ChainParam, namedObject } from './common.ts'
 
-const FIELDS = [
+const WALLET_STAT_FIELDS = [
   'id',
   'chain',
   'walletAddress',
@@ -30,8 +30,8 @@ const FIELDS = [
 /** What a wallet made of one token: 23 fields, all text. Times are epoch milliseconds. */
 export const WalletPnlStat = namedObject(
   'WalletPnlStat',
-  Object.fromEntries(FIELDS.map((name) => [name, Type.String()])) as Record<
-    (typeof FIELDS)[number],
+  Object.fromEntries(WALLET_STAT_FIELDS.map((name) => [name, Type.String()])) as Record<
+    (typeof WALLET_STAT_FIELDS)[number],
     ReturnType<typeof Type.String>
   >,
 )

@@ -7,7 +7,7 @@ const Channel = Type.Enum([...WEBHOOK_CHANNEL_NAMES], { type: 'string' })
 const Url = Type.String({ minLength: 1, maxLength: 2_048, description: 'https address' })
 
 /** What a caller may set at any time; null = the default. */
-const CHANGEABLE = {
+const MUTABLE_FIELDS = {
   channels: Type.Optional(
     nullable(
       Type.Array(Channel, {
@@ -69,31 +69,31 @@ const CHANGEABLE = {
 export const CreateWebhook = Type.Object(
   {
     url: Url,
-    ...CHANGEABLE,
+    ...MUTABLE_FIELDS,
     secret: Type.Optional(nullable(Type.String({ maxLength: 128, description: 'whsec_...' }))),
   },
   { title: 'CreateWebhook', additionalProperties: false },
 )
 export type CreateWebhook = Static<typeof CreateWebhook>
 
-const UPDATE = {
+const UPDATE_FIELDS = {
   url: Type.Optional(Url),
-  ...CHANGEABLE,
+  ...MUTABLE_FIELDS,
   version: Type.Optional(Type.Integer({ description: 'Refused unless it is the current one' })),
 }
 
 /** Body of the update call without an id in its path. */
 export const UpdateWebhook = Type.Object(
-  { endpointId: Type.String({ minLength: 1, maxLength: 256 }), ...UPDATE },
+  { endpointId: Type.String({ minLength: 1, maxLength: 256 }), ...UPDATE_FIELDS },
   { title: 'UpdateWebhook', additionalProperties: false },
 )
 
 /** Body of the update call with the id in its path. */
-export const UpdateWebhookAt = Type.Object(UPDATE, {
+export const UpdateWebhookById = Type.Object(UPDATE_FIELDS, {
   title: 'UpdateWebhookAt',
   additionalProperties: false,
 })
-export type UpdateWebhookAt = Static<typeof UpdateWebhookAt>
+export type UpdateWebhookById = Static<typeof UpdateWebhookById>
 
 /** An endpoint as it is answered: never with its secret; what is unset is left out. */
 export const WebhookEndpointBody = namedObject('WebhookEndpoint', {

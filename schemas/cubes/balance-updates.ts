@@ -1,14 +1,22 @@
-import { account, BLOCK, currency, fastUnits, LIMIT, TRANSACTION, units } from './shared.ts'
+import {
+  accountFields,
+  approximateUnitsSql,
+  BLOCK_FIELDS,
+  currencyFields,
+  ROW_LIMIT,
+  TRANSACTION_FIELDS,
+  unitsSql,
+} from './fields.ts'
 import type { Cube, Leaf } from './types.ts'
 
-const held = (column: string, about: string): Leaf => ({
-  sql: units(column, 'decimals'),
-  fast: fastUnits(column, 'decimals'),
+const balanceLeaf = (column: string, about: string): Leaf => ({
+  sql: unitsSql(column, 'decimals'),
+  fast: approximateUnitsSql(column, 'decimals'),
   exactUnits: { raw: column, places: 'decimals' },
   type: 'Float',
   about,
 })
-const usd = (column: string, about: string): Leaf => ({
+const usdLeaf = (column: string, about: string): Leaf => ({
   sql: column,
   type: 'Float',
   exact: true,
@@ -27,27 +35,27 @@ export const BALANCE_UPDATES: Cube = {
   time: 'block_time',
   lookups: { own: { key: 'token_address' } },
   dimensions: {
-    Block: BLOCK,
-    Transaction: TRANSACTION,
+    Block: BLOCK_FIELDS,
+    Transaction: TRANSACTION_FIELDS,
     BalanceUpdate: {
-      Currency: currency('own', 'token_address', 'decimals'),
-      Account: account('owner', 'token_account'),
-      PreBalance: held('pre_balance', 'Before, token units.'),
-      PostBalance: held('post_balance', 'After, token units.'),
+      Currency: currencyFields('own', 'token_address', 'decimals'),
+      Account: accountFields('owner', 'token_account'),
+      PreBalance: balanceLeaf('pre_balance', 'Before, token units.'),
+      PostBalance: balanceLeaf('post_balance', 'After, token units.'),
       PreBalanceRaw: { sql: 'toString(pre_balance)', type: 'String', about: 'Before, base units.' },
       PostBalanceRaw: {
         sql: 'toString(post_balance)',
         type: 'String',
         about: 'After, base units.',
       },
-      PreBalanceInUSD: usd('pre_balance_usd', 'Before, USD.'),
-      PostBalanceInUSD: usd('post_balance_usd', 'After, USD.'),
+      PreBalanceInUSD: usdLeaf('pre_balance_usd', 'Before, USD.'),
+      PostBalanceInUSD: usdLeaf('post_balance_usd', 'After, USD.'),
       Amount: {
-        sql: `${fastUnits('post_balance', 'decimals')} - ${fastUnits('pre_balance', 'decimals')}`,
+        sql: `${approximateUnitsSql('post_balance', 'decimals')} - ${approximateUnitsSql('pre_balance', 'decimals')}`,
         type: 'Float',
         about: 'Post less pre, token units.',
       },
-      AmountInUSD: usd('post_balance_usd - pre_balance_usd', 'Post less pre, USD.'),
+      AmountInUSD: usdLeaf('post_balance_usd - pre_balance_usd', 'Post less pre, USD.'),
       Index: { sql: 'event_index', type: 'Int', about: 'Event index in the block.' },
     },
   },
@@ -59,6 +67,6 @@ export const BALANCE_UPDATES: Cube = {
   defaults: {},
   order: ['block_slot', 'tx_index', 'event_index'],
   newest: 'Block.Time',
-  limit: LIMIT,
+  limit: ROW_LIMIT,
   aliases: [],
 }

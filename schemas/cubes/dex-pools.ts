@@ -1,29 +1,36 @@
-import { BLOCK, DEX, fastUnits, LIMIT, units, unknown } from './shared.ts'
+import {
+  approximateUnitsSql,
+  BLOCK_FIELDS,
+  DEX_FIELDS,
+  ROW_LIMIT,
+  unitsSql,
+  unknownLeaf,
+} from './fields.ts'
 import type { Cube, Leaf, Tree } from './types.ts'
 
-const liquidity: Leaf = {
+const liquidityLeaf: Leaf = {
   sql: 'liquidity_usd',
   type: 'Float',
   exact: true,
   about: 'USD in the pool; null where reserves are not known.',
 }
-const updated: Leaf = {
+const updatedLeaf: Leaf = {
   sql: 'last_updated',
   type: 'DateTime',
   bucket: 'start',
   about: 'Time of the last event.',
 }
-const address = (sql: string, about: string): Leaf => ({
+const addressLeaf = (sql: string, about: string): Leaf => ({
   sql,
   type: 'String',
   address: true,
   about,
 })
-const side = (letter: 'a' | 'b'): Tree => ({
-  Address: address(`token_${letter}`, 'Token address.'),
+const sideFields = (letter: 'a' | 'b'): Tree => ({
+  Address: addressLeaf(`token_${letter}`, 'Token address.'),
   PostAmount: {
-    sql: units(`reserve_${letter}`, `decimals_${letter}`),
-    fast: fastUnits(`reserve_${letter}`, `decimals_${letter}`),
+    sql: unitsSql(`reserve_${letter}`, `decimals_${letter}`),
+    fast: approximateUnitsSql(`reserve_${letter}`, `decimals_${letter}`),
     exactUnits: { raw: `reserve_${letter}`, places: `decimals_${letter}` },
     type: 'Float',
     about: 'Reserve, token units.',
@@ -44,12 +51,12 @@ export const DEX_POOLS: Cube = {
   lookups: {},
   dimensions: {
     Pool: {
-      Address: address('pool_address', 'Pool.'),
-      TokenAAddress: address('token_a', 'Base token.'),
-      TokenBAddress: address('token_b', 'Quote token.'),
-      ProgramAddress: address('program_address', 'Program or factory.'),
-      LiquidityUSD: liquidity,
-      LiquidityInUSD: liquidity,
+      Address: addressLeaf('pool_address', 'Pool.'),
+      TokenAAddress: addressLeaf('token_a', 'Base token.'),
+      TokenBAddress: addressLeaf('token_b', 'Quote token.'),
+      ProgramAddress: addressLeaf('program_address', 'Program or factory.'),
+      LiquidityUSD: liquidityLeaf,
+      LiquidityInUSD: liquidityLeaf,
       PriceAtoB: { sql: 'price_a_to_b', type: 'Float', about: 'Quote per base.' },
       PriceBtoA: { sql: 'price_b_to_a', type: 'Float', about: 'Base per quote.' },
       CurveProgress: {
@@ -57,16 +64,16 @@ export const DEX_POOLS: Cube = {
         type: 'Float',
         about: 'Share of a launch curve that is sold; null for other pools.',
       },
-      LastUpdated: updated,
-      Dex: DEX,
-      Base: side('a'),
-      Quote: side('b'),
+      LastUpdated: updatedLeaf,
+      Dex: DEX_FIELDS,
+      Base: sideFields('a'),
+      Quote: sideFields('b'),
     },
-    Dex: DEX,
-    TokenA: { Address: address('token_a', 'Base token.') },
-    TokenB: { Address: address('token_b', 'Quote token.') },
+    Dex: DEX_FIELDS,
+    TokenA: { Address: addressLeaf('token_a', 'Base token.') },
+    TokenB: { Address: addressLeaf('token_b', 'Quote token.') },
     Block: {
-      Time: updated,
+      Time: updatedLeaf,
       Date: {
         sql: 'toDate(last_updated)',
         type: 'Date',
@@ -74,11 +81,11 @@ export const DEX_POOLS: Cube = {
         about: 'Day of the last event.',
       },
       ...Object.fromEntries(
-        Object.keys(BLOCK)
+        Object.keys(BLOCK_FIELDS)
           .filter((name) => name !== 'Time' && name !== 'Date')
           .map((name) => [
             name,
-            unknown(name === 'Hash' ? 'String' : 'Int', 'A snapshot names no block.'),
+            unknownLeaf(name === 'Hash' ? 'String' : 'Int', 'A snapshot names no block.'),
           ]),
       ),
     },
@@ -93,6 +100,6 @@ export const DEX_POOLS: Cube = {
   defaults: {},
   order: ['ifNull(liquidity_usd, 0)', 'pool_address'],
   newest: 'Pool.LiquidityUSD',
-  limit: LIMIT,
+  limit: ROW_LIMIT,
   aliases: [],
 }

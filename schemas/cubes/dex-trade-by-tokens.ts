@@ -1,15 +1,15 @@
 import {
-  account,
-  amounts,
-  BLOCK,
-  currency,
-  DEX,
-  fastUnits,
-  LIMIT,
-  SUSPECT,
-  TRADE_INDEX,
-  TRANSACTION,
-} from './shared.ts'
+  accountFields,
+  amountFields,
+  approximateUnitsSql,
+  BLOCK_FIELDS,
+  currencyFields,
+  DEX_FIELDS,
+  ROW_LIMIT,
+  SUSPECT_LEAF,
+  TRADE_INDEX_LEAF,
+  TRANSACTION_FIELDS,
+} from './fields.ts'
 import type { Cube, Leaf } from './types.ts'
 
 const pool: Leaf = {
@@ -30,11 +30,11 @@ export const DEX_TRADE_BY_TOKENS: Cube = {
   time: 'block_time',
   lookups: { own: { key: 'token_address' }, counter: { key: 'side_token' } },
   dimensions: {
-    Block: BLOCK,
-    Transaction: TRANSACTION,
+    Block: BLOCK_FIELDS,
+    Transaction: TRANSACTION_FIELDS,
     Trade: {
-      Currency: currency('own', 'token_address', 'decimals'),
-      ...amounts('amount', 'decimals'),
+      Currency: currencyFields('own', 'token_address', 'decimals'),
+      ...amountFields('amount', 'decimals'),
       AmountInUSD: {
         sql: 'amount_usd',
         type: 'Float',
@@ -44,7 +44,7 @@ export const DEX_TRADE_BY_TOKENS: Cube = {
       PriceInUSD: { sql: 'price_usd', type: 'Float', about: 'USD per own token.' },
       PriceInNative: { sql: 'price_native', type: 'Float', about: 'Native coins per own token.' },
       Price: {
-        sql: `${fastUnits('side_amount', 'side_decimals')} / nullIf(${fastUnits('amount', 'decimals')}, 0)`,
+        sql: `${approximateUnitsSql('side_amount', 'side_decimals')} / nullIf(${approximateUnitsSql('amount', 'decimals')}, 0)`,
         type: 'Float',
         about: 'Counter tokens per own token.',
       },
@@ -60,8 +60,8 @@ export const DEX_TRADE_BY_TOKENS: Cube = {
           folds: true,
           about: 'buy or sell, seen from the own token.',
         },
-        Currency: currency('counter', 'side_token', 'side_decimals'),
-        ...amounts('side_amount', 'side_decimals'),
+        Currency: currencyFields('counter', 'side_token', 'side_decimals'),
+        ...amountFields('side_amount', 'side_decimals'),
         AmountInUSD: {
           sql: 'side_amount_usd',
           type: 'Float',
@@ -69,12 +69,12 @@ export const DEX_TRADE_BY_TOKENS: Cube = {
           about: 'USD value of the counter token.',
         },
       },
-      Account: account('owner'),
-      Index: TRADE_INDEX,
-      Dex: DEX,
+      Account: accountFields('owner'),
+      Index: TRADE_INDEX_LEAF,
+      Dex: DEX_FIELDS,
       Market: { PoolAddress: pool, MarketAddress: pool, Address: pool },
     },
-    IsSuspect: SUSPECT,
+    IsSuspect: SUSPECT_LEAF,
   },
   selectors: {
     tokenAddress: ['Trade.Currency.MintAddress'],
@@ -86,6 +86,6 @@ export const DEX_TRADE_BY_TOKENS: Cube = {
   defaults: {},
   order: ['block_slot', 'tx_index', 'event_index', 'side'],
   newest: 'Block.Time',
-  limit: LIMIT,
+  limit: ROW_LIMIT,
   aliases: [],
 }

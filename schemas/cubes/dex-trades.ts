@@ -1,19 +1,19 @@
 import {
-  account,
-  amounts,
-  BLOCK,
-  currency,
-  DEX,
-  LIMIT,
-  SUSPECT,
-  TRADE_INDEX,
-  TRANSACTION,
-} from './shared.ts'
+  accountFields,
+  amountFields,
+  BLOCK_FIELDS,
+  currencyFields,
+  DEX_FIELDS,
+  ROW_LIMIT,
+  SUSPECT_LEAF,
+  TRADE_INDEX_LEAF,
+  TRANSACTION_FIELDS,
+} from './fields.ts'
 import type { Cube, Tree } from './types.ts'
 
-const leg = (side: 'buy' | 'sell'): Tree => ({
-  Currency: currency(side, `${side}_token`, `${side}_decimals`),
-  ...amounts(`${side}_amount`, `${side}_decimals`),
+const legFields = (side: 'buy' | 'sell'): Tree => ({
+  Currency: currencyFields(side, `${side}_token`, `${side}_decimals`),
+  ...amountFields(`${side}_amount`, `${side}_decimals`),
   AmountInUSD: {
     sql: `${side}_amount_usd`,
     type: 'Float',
@@ -26,7 +26,7 @@ const leg = (side: 'buy' | 'sell'): Tree => ({
     type: 'Float',
     about: 'Native coins per token of this leg.',
   },
-  Account: account(`${side}_owner`, `${side}_token_account`),
+  Account: accountFields(`${side}_owner`, `${side}_token_account`),
 })
 
 /** One row per swap: what the trader received (Buy) and gave (Sell). */
@@ -40,9 +40,14 @@ export const DEX_TRADES: Cube = {
   time: 'block_time',
   lookups: { buy: { key: 'buy_token' }, sell: { key: 'sell_token' } },
   dimensions: {
-    Block: BLOCK,
-    Transaction: TRANSACTION,
-    Trade: { Buy: leg('buy'), Sell: leg('sell'), Index: TRADE_INDEX, Dex: DEX },
+    Block: BLOCK_FIELDS,
+    Transaction: TRANSACTION_FIELDS,
+    Trade: {
+      Buy: legFields('buy'),
+      Sell: legFields('sell'),
+      Index: TRADE_INDEX_LEAF,
+      Dex: DEX_FIELDS,
+    },
     Pool: {
       Address: {
         sql: 'pool_address',
@@ -51,7 +56,7 @@ export const DEX_TRADES: Cube = {
         about: 'Pool that executed the swap.',
       },
     },
-    IsSuspect: SUSPECT,
+    IsSuspect: SUSPECT_LEAF,
   },
   selectors: {
     tokenAddress: ['Trade.Buy.Currency.MintAddress'],
@@ -63,6 +68,6 @@ export const DEX_TRADES: Cube = {
   defaults: { IsSuspect: false },
   order: ['block_slot', 'tx_index', 'event_index'],
   newest: 'Block.Time',
-  limit: LIMIT,
+  limit: ROW_LIMIT,
   aliases: [],
 }

@@ -1,19 +1,19 @@
-import { fastUnits, LIMIT, units, unknown } from './shared.ts'
+import { approximateUnitsSql, ROW_LIMIT, unitsSql, unknownLeaf } from './fields.ts'
 import type { Cube, Leaf, Tree } from './types.ts'
 
-const start: Leaf = {
+const startLeaf: Leaf = {
   sql: 'bucket',
   type: 'DateTime',
   bucket: 'start',
   about: 'Start of the bucket, UTC.',
 }
-const sum = (column: string, about: string): Leaf => ({
+const sumLeaf = (column: string, about: string): Leaf => ({
   sql: column,
   rollup: `sum(${column})`,
   type: 'Int',
   about,
 })
-const price = (suffix: '' | '_native', unit: string): Tree => ({
+const priceFields = (suffix: '' | '_native', unit: string): Tree => ({
   Open: {
     sql: `open${suffix}`,
     rollup: `argMin(open${suffix}, bucket)`,
@@ -39,24 +39,24 @@ const price = (suffix: '' | '_native', unit: string): Tree => ({
     about: `Last price, ${unit}.`,
   },
 })
-const usd: Leaf = {
+const usdVolumeLeaf: Leaf = {
   sql: 'volume_usd',
   rollup: 'sum(volume_usd)',
   type: 'Float',
   exact: true,
   about: 'Traded value in USD.',
 }
-const trades = sum('trades', 'Trades of the bucket.')
+const tradesLeaf = sumLeaf('trades', 'Trades of the bucket.')
 
-const POSITION = 'bitShiftLeft(block_slot, 24) + event_index'
-const COUNTED = 'is_suspect = 0 AND price_usd > 0 AND is_base = 1'
+const POSITION_SQL = 'bitShiftLeft(block_slot, 24) + event_index'
+const COUNTED_SQL = 'is_suspect = 0 AND price_usd > 0 AND is_base = 1'
 
 /**
  * Candles of one chain, of the base leg as on streams: rolled-up minutes below the watermark, raw
  * trades above it, merged over pools and counter tokens. Native prices are
  * those of the trades whose native price is known; a bucket without any has 0 and infinity in the states and null here.
  */
-const SOURCE = `(SELECT '{chain}' AS chain, token_address, b AS bucket,
+const SOURCE_SQL = `(SELECT '{chain}' AS chain, token_address, b AS bucket,
   argMinMerge(o) AS open, max(h) AS high, min(l) AS low, argMaxMerge(cl) AS close,
   nullIf(argMinMerge(no), 0) AS open_native, nullIf(max(nh), 0) AS high_native, nullIf(min(nl), inf) AS low_native,
   nullIf(argMaxMerge(nc), 0) AS close_native, sum(v) AS volume, sum(vu) AS volume_usd, sum(vn) AS volume_native,
@@ -67,13 +67,13 @@ FROM (
     sells AS ns
   FROM {chain}_ohlc_1m WHERE bucket < {watermark} AND is_base = 1
   UNION ALL
-  SELECT token_address, toStartOfMinute(block_time) AS b, argMinState(assumeNotNull(price_usd), ${POSITION}) AS o,
-    argMaxState(assumeNotNull(price_usd), ${POSITION}) AS cl, max(assumeNotNull(price_usd)) AS h,
-    min(assumeNotNull(price_usd)) AS l, argMinState(ifNull(price_native, 0), if(price_native > 0, ${POSITION}, 18446744073709551615)) AS no,
-    argMaxState(ifNull(price_native, 0), if(price_native > 0, ${POSITION}, 0)) AS nc, max(ifNull(price_native, 0)) AS nh,
+  SELECT token_address, toStartOfMinute(block_time) AS b, argMinState(assumeNotNull(price_usd), ${POSITION_SQL}) AS o,
+    argMaxState(assumeNotNull(price_usd), ${POSITION_SQL}) AS cl, max(assumeNotNull(price_usd)) AS h,
+    min(assumeNotNull(price_usd)) AS l, argMinState(ifNull(price_native, 0), if(price_native > 0, ${POSITION_SQL}, 18446744073709551615)) AS no,
+    argMaxState(ifNull(price_native, 0), if(price_native > 0, ${POSITION_SQL}, 0)) AS nc, max(ifNull(price_native, 0)) AS nh,
     min(if(price_native > 0, assumeNotNull(price_native), inf)) AS nl, sum(amount) AS v, sum(assumeNotNull(amount_usd)) AS vu,
     sum(ifNull(amount_native, 0)) AS vn, count() AS n, countIf(side = 'BUY') AS nb, countIf(side = 'SELL') AS ns
-  FROM {chain}_dex_trades_enriched FINAL WHERE block_time >= {watermark} AND ${COUNTED} GROUP BY token_address, b
+  FROM {chain}_dex_trades_enriched FINAL WHERE block_time >= {watermark} AND ${COUNTED_SQL} GROUP BY token_address, b
 ) GROUP BY token_address, bucket)`
 
 /** Candles per token, chain and minute; wider buckets by `interval`. */
@@ -84,7 +84,7 @@ export const PAIRS: Cube = {
   groups: ['Trading', 'EVM', 'Solana'],
   layer: 'DWM',
   baseCost: 1_200,
-  source: SOURCE,
+  source: SOURCE_SQL,
   time: 'bucket',
   chainColumn: 'chain',
   lookups: { own: { key: 'token_address' } },
@@ -104,18 +104,18 @@ export const PAIRS: Cube = {
       Network: { sql: 'chain', type: 'String', about: 'Chain: sol, eth, bsc and so on.' },
     },
     Block: {
-      Time: start,
+      Time: startLeaf,
       Date: { sql: 'toDate(bucket)', type: 'Date', bucket: 'start', about: 'Day of the bucket.' },
-      Slot: unknown('Int', 'A bucket has no single block.'),
-      Number: unknown('Int', 'A bucket has no single block.'),
-      Height: unknown('Int', 'A bucket has no single block.'),
-      Hash: unknown('String', 'A bucket has no single block.'),
+      Slot: unknownLeaf('Int', 'A bucket has no single block.'),
+      Number: unknownLeaf('Int', 'A bucket has no single block.'),
+      Height: unknownLeaf('Int', 'A bucket has no single block.'),
+      Hash: unknownLeaf('String', 'A bucket has no single block.'),
     },
     Interval: {
       Time: {
         leaf: 'Start',
         tree: {
-          Start: start,
+          Start: startLeaf,
           End: {
             sql: 'bucket + 60',
             type: 'DateTime',
@@ -131,14 +131,14 @@ export const PAIRS: Cube = {
         },
       },
     },
-    TimeMinute: start,
+    TimeMinute: startLeaf,
     Price: {
-      Ohlc: price('', 'USD'),
-      OhlcNative: price('_native', 'native coins'),
-      ...price('', 'USD'),
+      Ohlc: priceFields('', 'USD'),
+      OhlcNative: priceFields('_native', 'native coins'),
+      ...priceFields('', 'USD'),
     },
     Volume: {
-      Usd: usd,
+      Usd: usdVolumeLeaf,
       Native: {
         sql: 'volume_native',
         rollup: 'sum(volume_native)',
@@ -147,23 +147,23 @@ export const PAIRS: Cube = {
         about: 'Traded value in native coins.',
       },
       Base: {
-        sql: units('volume', 'own_places'),
-        fast: fastUnits('volume', 'own_places'),
+        sql: unitsSql('volume', 'own_places'),
+        fast: approximateUnitsSql('volume', 'own_places'),
         exactUnits: { raw: 'volume', places: 'own_places' },
-        rollup: units('sum(volume)', 'any(own_places)'),
+        rollup: unitsSql('sum(volume)', 'any(own_places)'),
         needs: 'own',
         type: 'Float',
         about: 'Traded amount in token units.',
       },
-      Quote: unknown('Float', 'Counter tokens of several kinds do not add up.'),
+      Quote: unknownLeaf('Float', 'Counter tokens of several kinds do not add up.'),
     },
-    VolumeUSD: usd,
+    VolumeUSD: usdVolumeLeaf,
     Stats: {
-      TradeCount: trades,
-      BuyCount: sum('buys', 'Buys of the token.'),
-      SellCount: sum('sells', 'Sells of the token.'),
+      TradeCount: tradesLeaf,
+      BuyCount: sumLeaf('buys', 'Buys of the token.'),
+      SellCount: sumLeaf('sells', 'Sells of the token.'),
     },
-    TradeCount: trades,
+    TradeCount: tradesLeaf,
   },
   selectors: {
     tokenAddress: ['Token.Address'],
@@ -174,6 +174,6 @@ export const PAIRS: Cube = {
   order: ['bucket', 'chain', 'token_address'],
   newest: 'Block.Time',
   rowKey: ['chain', 'token_address'],
-  limit: LIMIT,
+  limit: ROW_LIMIT,
   aliases: ['OHLC'],
 }

@@ -1,20 +1,20 @@
-import { fastUnits, LIMIT, units, unknown } from './shared.ts'
+import { approximateUnitsSql, ROW_LIMIT, unitsSql, unknownLeaf } from './fields.ts'
 import type { Cube, Leaf } from './types.ts'
 
-const balance: Leaf = {
-  sql: units('balance', 'decimals'),
-  fast: fastUnits('balance', 'decimals'),
+const balanceLeaf: Leaf = {
+  sql: unitsSql('balance', 'decimals'),
+  fast: approximateUnitsSql('balance', 'decimals'),
   exactUnits: { raw: 'balance', places: 'decimals' },
   type: 'Float',
   about: 'Token units.',
 }
-const balanceUsd: Leaf = {
-  sql: `${fastUnits('balance', 'decimals')} * price_usd`,
+const balanceUsdLeaf: Leaf = {
+  sql: `${approximateUnitsSql('balance', 'decimals')} * price_usd`,
   type: 'Float',
   about: 'USD at the last good price of the token.',
 }
-const first: Leaf = { sql: 'first_seen', type: 'DateTime', about: 'First balance.' }
-const last: Leaf = { sql: 'last_seen', type: 'DateTime', about: 'Last change.' }
+const firstSeenLeaf: Leaf = { sql: 'first_seen', type: 'DateTime', about: 'First balance.' }
+const lastSeenLeaf: Leaf = { sql: 'last_seen', type: 'DateTime', about: 'Last change.' }
 
 /** Who holds what now; no row for a balance of zero. */
 export const TOKEN_HOLDERS: Cube = {
@@ -41,29 +41,29 @@ LEFT JOIN (SELECT token_address, price_usd FROM {chain}_token_prices FINAL) AS p
       Name: { sql: `nullIf(own_name, '')`, needs: 'own', type: 'String', about: 'Token name.' },
     },
     Holder: { Address: { sql: 'holder', type: 'String', address: true, about: 'Wallet.' } },
-    LatestBalance: balance,
-    LatestBalanceUSD: balanceUsd,
+    LatestBalance: balanceLeaf,
+    LatestBalanceUSD: balanceUsdLeaf,
     LatestBalanceRaw: {
       sql: 'toString(balance)',
       type: 'String',
       about: 'Base units, every digit.',
     },
-    Balance: { leaf: 'Amount', tree: { Amount: balance, AmountInUSD: balanceUsd } },
-    BalanceUSD: balanceUsd,
-    FirstSeen: first,
-    LastSeen: last,
-    LastUpdated: last,
+    Balance: { leaf: 'Amount', tree: { Amount: balanceLeaf, AmountInUSD: balanceUsdLeaf } },
+    BalanceUSD: balanceUsdLeaf,
+    FirstSeen: firstSeenLeaf,
+    LastSeen: lastSeenLeaf,
+    LastUpdated: lastSeenLeaf,
     BalanceUpdate: {
-      FirstDate: first,
-      LastDate: last,
-      InCount: unknown('Int', 'Changes are not counted by direction.'),
-      OutCount: unknown('Int', 'Changes are not counted by direction.'),
+      FirstDate: firstSeenLeaf,
+      LastDate: lastSeenLeaf,
+      InCount: unknownLeaf('Int', 'Changes are not counted by direction.'),
+      OutCount: unknownLeaf('Int', 'Changes are not counted by direction.'),
     },
   },
   selectors: { tokenAddress: ['Token.Address'], walletAddress: ['Holder.Address'] },
   defaults: {},
   order: ['balance', 'token_address', 'holder'],
   newest: 'LatestBalance',
-  limit: LIMIT,
+  limit: ROW_LIMIT,
   aliases: [],
 }

@@ -1,38 +1,38 @@
-import { fastUnits, LIMIT, units, unknown } from './shared.ts'
+import { approximateUnitsSql, ROW_LIMIT, unitsSql, unknownLeaf } from './fields.ts'
 import type { Cube, Leaf } from './types.ts'
 
-const start: Leaf = {
+const startLeaf: Leaf = {
   sql: 'bucket',
   type: 'DateTime',
   bucket: 'start',
   about: 'Start of the bucket, UTC.',
 }
-const count = (column: string, about: string): Leaf => ({
+const countLeaf = (column: string, about: string): Leaf => ({
   sql: column,
   rollup: `sum(${column})`,
   type: 'Int',
   about,
 })
-const usd = (column: string, about: string): Leaf => ({
+const usdLeaf = (column: string, about: string): Leaf => ({
   sql: column,
   rollup: `sum(${column})`,
   type: 'Float',
   exact: true,
   about,
 })
-const distinct = (state: string, about: string): Leaf => ({
+const distinctLeaf = (state: string, about: string): Leaf => ({
   sql: `finalizeAggregation(${state})`,
   rollup: `uniqCombined64Merge(12)(${state})`,
   type: 'Int',
   about,
 })
-const volume = usd('volume_usd', 'Traded value in USD.')
+const volumeLeaf = usdLeaf('volume_usd', 'Traded value in USD.')
 
-const UNIQUE = 'uniqCombined64State(12)'
-const UNIQUE_IF = 'uniqCombined64StateIf(12)'
+const UNIQUE_STATE = 'uniqCombined64State(12)'
+const UNIQUE_STATE_IF = 'uniqCombined64StateIf(12)'
 
 /** Trade statistics of one chain: rolled-up minutes below the watermark, raw trades above it. */
-const SOURCE = `(SELECT '{chain}' AS chain, token_address, b AS bucket, sum(n) AS trades, sum(nb) AS buys, sum(ns) AS sells,
+const SOURCE_SQL = `(SELECT '{chain}' AS chain, token_address, b AS bucket, sum(n) AS trades, sum(nb) AS buys, sum(ns) AS sells,
   sum(v) AS volume, sum(vu) AS volume_usd, sum(bvu) AS buy_volume_usd, sum(svu) AS sell_volume_usd,
   uniqCombined64MergeState(12)(ub) AS buyers, uniqCombined64MergeState(12)(us) AS sellers,
   uniqCombined64MergeState(12)(ut) AS traders
@@ -44,7 +44,7 @@ FROM (
   SELECT token_address, toStartOfMinute(block_time) AS b, count() AS n, countIf(side = 'BUY') AS nb,
     countIf(side = 'SELL') AS ns, sum(amount) AS v, sum(ifNull(amount_usd, 0)) AS vu,
     sumIf(ifNull(amount_usd, 0), side = 'BUY') AS bvu, sumIf(ifNull(amount_usd, 0), side = 'SELL') AS svu,
-    ${UNIQUE_IF}(owner, side = 'BUY') AS ub, ${UNIQUE_IF}(owner, side = 'SELL') AS us, ${UNIQUE}(owner) AS ut
+    ${UNIQUE_STATE_IF}(owner, side = 'BUY') AS ub, ${UNIQUE_STATE_IF}(owner, side = 'SELL') AS us, ${UNIQUE_STATE}(owner) AS ut
   FROM {chain}_dex_trades_enriched FINAL WHERE block_time >= {watermark} GROUP BY token_address, b
 ) GROUP BY token_address, bucket)`
 
@@ -56,7 +56,7 @@ export const TOKENS: Cube = {
   groups: ['Trading', 'EVM', 'Solana'],
   layer: 'DWM',
   baseCost: 1_200,
-  source: SOURCE,
+  source: SOURCE_SQL,
   time: 'bucket',
   chainColumn: 'chain',
   lookups: { own: { key: 'token_address' } },
@@ -74,18 +74,18 @@ export const TOKENS: Cube = {
     },
     Market: { Network: { sql: 'chain', type: 'String', about: 'Chain: sol, eth, bsc and so on.' } },
     Block: {
-      Time: start,
+      Time: startLeaf,
       Date: { sql: 'toDate(bucket)', type: 'Date', bucket: 'start', about: 'Day of the bucket.' },
-      Slot: unknown('Int', 'A bucket has no single block.'),
-      Number: unknown('Int', 'A bucket has no single block.'),
-      Height: unknown('Int', 'A bucket has no single block.'),
-      Hash: unknown('String', 'A bucket has no single block.'),
+      Slot: unknownLeaf('Int', 'A bucket has no single block.'),
+      Number: unknownLeaf('Int', 'A bucket has no single block.'),
+      Height: unknownLeaf('Int', 'A bucket has no single block.'),
+      Hash: unknownLeaf('String', 'A bucket has no single block.'),
     },
     Interval: {
       Time: {
         leaf: 'Start',
         tree: {
-          Start: start,
+          Start: startLeaf,
           End: {
             sql: 'bucket + 60',
             type: 'DateTime',
@@ -101,29 +101,29 @@ export const TOKENS: Cube = {
         },
       },
     },
-    TimeMinute: start,
+    TimeMinute: startLeaf,
     Volume: {
-      Usd: volume,
-      BuyVolumeUSD: usd('buy_volume_usd', 'Value bought, USD.'),
-      SellVolumeUSD: usd('sell_volume_usd', 'Value sold, USD.'),
+      Usd: volumeLeaf,
+      BuyVolumeUSD: usdLeaf('buy_volume_usd', 'Value bought, USD.'),
+      SellVolumeUSD: usdLeaf('sell_volume_usd', 'Value sold, USD.'),
       Base: {
-        sql: units('volume', 'own_places'),
-        fast: fastUnits('volume', 'own_places'),
+        sql: unitsSql('volume', 'own_places'),
+        fast: approximateUnitsSql('volume', 'own_places'),
         exactUnits: { raw: 'volume', places: 'own_places' },
-        rollup: units('sum(volume)', 'any(own_places)'),
+        rollup: unitsSql('sum(volume)', 'any(own_places)'),
         needs: 'own',
         type: 'Float',
         about: 'Traded amount in token units.',
       },
     },
-    VolumeUSD: volume,
+    VolumeUSD: volumeLeaf,
     Stats: {
-      TradeCount: count('trades', 'Trades of the bucket.'),
-      BuyCount: count('buys', 'Buys of the token.'),
-      SellCount: count('sells', 'Sells of the token.'),
-      UniqueBuyers: distinct('buyers', 'Distinct buyers; not additive over buckets.'),
-      UniqueSellers: distinct('sellers', 'Distinct sellers; not additive over buckets.'),
-      UniqueTraders: distinct('traders', 'Distinct traders; not additive over buckets.'),
+      TradeCount: countLeaf('trades', 'Trades of the bucket.'),
+      BuyCount: countLeaf('buys', 'Buys of the token.'),
+      SellCount: countLeaf('sells', 'Sells of the token.'),
+      UniqueBuyers: distinctLeaf('buyers', 'Distinct buyers; not additive over buckets.'),
+      UniqueSellers: distinctLeaf('sellers', 'Distinct sellers; not additive over buckets.'),
+      UniqueTraders: distinctLeaf('traders', 'Distinct traders; not additive over buckets.'),
     },
   },
   selectors: {
@@ -135,6 +135,6 @@ export const TOKENS: Cube = {
   order: ['bucket', 'chain', 'token_address'],
   newest: 'Block.Time',
   rowKey: ['chain', 'token_address'],
-  limit: LIMIT,
+  limit: ROW_LIMIT,
   aliases: ['TokenTradeStats'],
 }

@@ -1,8 +1,15 @@
-import { account, amounts, BLOCK, currency, LIMIT, TRANSACTION } from './shared.ts'
+import {
+  accountFields,
+  amountFields,
+  BLOCK_FIELDS,
+  currencyFields,
+  ROW_LIMIT,
+  TRANSACTION_FIELDS,
+} from './fields.ts'
 import type { Cube, Tree } from './types.ts'
 
-const party = (owner: 'sender' | 'receiver'): Tree => {
-  const { Owner: wallet, Address: tokenAccount } = account(owner, `${owner}_token_account`)
+const partyFields = (owner: 'sender' | 'receiver'): Tree => {
+  const { Owner: wallet, Address: tokenAccount } = accountFields(owner, `${owner}_token_account`)
   return { ...(wallet && { Address: wallet }), ...(tokenAccount && { TokenAccount: tokenAccount }) }
 }
 
@@ -17,13 +24,13 @@ export const TRANSFERS: Cube = {
   time: 'block_time',
   lookups: { own: { key: 'token_address' } },
   dimensions: {
-    Block: BLOCK,
-    Transaction: TRANSACTION,
+    Block: BLOCK_FIELDS,
+    Transaction: TRANSACTION_FIELDS,
     Transfer: {
-      Currency: currency('own', 'token_address', 'decimals'),
-      Sender: party('sender'),
-      Receiver: party('receiver'),
-      ...amounts('amount', 'decimals'),
+      Currency: currencyFields('own', 'token_address', 'decimals'),
+      Sender: partyFields('sender'),
+      Receiver: partyFields('receiver'),
+      ...amountFields('amount', 'decimals'),
       AmountInUSD: { sql: 'amount_usd', type: 'Float', exact: true, about: 'USD at that time.' },
       PriceInUSD: { sql: 'price_usd', type: 'Float', about: 'USD per token at that time.' },
       Success: { sql: 'success = 1', type: 'Boolean', about: 'The movement took place.' },
@@ -40,6 +47,6 @@ export const TRANSFERS: Cube = {
   defaults: {},
   order: ['block_slot', 'tx_index', 'event_index'],
   newest: 'Block.Time',
-  limit: LIMIT,
+  limit: ROW_LIMIT,
   aliases: [],
 }

@@ -29,18 +29,18 @@ export interface Leaf {
 }
 
 /** A field with two shapes: a leaf where no selection follows, an object where one does. */
-export interface TwoShapes {
+export interface LeafOrTree {
   readonly leaf: string
   readonly tree: Tree
 }
 
 /** Record groups and leaves by the name that clients write; an alias is a second name for the same leaf. */
 export interface Tree {
-  readonly [name: string]: Leaf | TwoShapes | Tree
+  readonly [name: string]: Leaf | LeafOrTree | Tree
 }
 
 /** Root fields under which a cube is served. */
-export type GroupName = 'EVM' | 'Solana' | 'Trading'
+export type CubeGroup = 'EVM' | 'Solana' | 'Trading'
 
 /** A join with `{chain}_tokens`: columns `<name>_symbol`, `<name>_name`, `<name>_places`. */
 export interface Lookup {
@@ -52,7 +52,7 @@ export interface Lookup {
 export interface Cube {
   readonly name: string
   readonly about: string
-  readonly groups: readonly GroupName[]
+  readonly groups: readonly CubeGroup[]
   readonly layer: 'DWD' | 'DWM' | 'DWS'
   /** Internal price unit. */
   readonly baseCost: number
@@ -82,9 +82,9 @@ export interface Cube {
 }
 
 /** True for a leaf of a tree. */
-export const isLeaf = (node: Leaf | TwoShapes | Tree): node is Leaf =>
+export const isLeaf = (node: Leaf | LeafOrTree | Tree): node is Leaf =>
   'sql' in node && typeof node.sql === 'string'
 
 /** True for a field with two shapes. */
-export const isTwoShapes = (node: Leaf | TwoShapes | Tree): node is TwoShapes =>
+export const isLeafOrTree = (node: Leaf | LeafOrTree | Tree): node is LeafOrTree =>
   'leaf' in node && typeof node.leaf === 'string'

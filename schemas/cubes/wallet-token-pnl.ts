@@ -1,16 +1,16 @@
-import { LIMIT } from './shared.ts'
+import { ROW_LIMIT } from './fields.ts'
 import type { Cube, Leaf } from './types.ts'
 
-const usd = (sql: string, about: string): Leaf => ({ sql, type: 'Float', exact: true, about })
-const count = (sql: string, about: string): Leaf => ({ sql, type: 'Int', about })
-const time = (sql: string, about: string): Leaf => ({ sql, type: 'DateTime', about })
+const usdLeaf = (sql: string, about: string): Leaf => ({ sql, type: 'Float', exact: true, about })
+const countLeaf = (sql: string, about: string): Leaf => ({ sql, type: 'Int', about })
+const timeLeaf = (sql: string, about: string): Leaf => ({ sql, type: 'DateTime', about })
 
-const bought = usd('buy_amount_usd', 'USD spent.')
-const sold = usd('sell_amount_usd', 'USD received.')
-const buys = count('buys', 'Number of buys.')
-const sells = count('sells', 'Number of sells.')
-const first = time('first_time', 'First trade.')
-const last = time('last_time', 'Last trade.')
+const boughtLeaf = usdLeaf('buy_amount_usd', 'USD spent.')
+const soldLeaf = usdLeaf('sell_amount_usd', 'USD received.')
+const buysLeaf = countLeaf('buys', 'Number of buys.')
+const sellsLeaf = countLeaf('sells', 'Number of sells.')
+const firstTradeLeaf = timeLeaf('first_time', 'First trade.')
+const lastTradeLeaf = timeLeaf('last_time', 'Last trade.')
 
 /** What each wallet made of each token, over all of its trades. */
 export const WALLET_TOKEN_PNL: Cube = {
@@ -34,19 +34,19 @@ LEFT JOIN (SELECT token_address, price_usd FROM {chain}_token_prices FINAL) AS p
     Token: {
       Address: { sql: 'token_address', type: 'String', address: true, about: 'Token address.' },
     },
-    BuyVolumeUSDState: bought,
-    SellVolumeUSDState: sold,
-    BuyCountState: buys,
-    SellCountState: sells,
-    FirstTradeState: first,
-    LastTradeState: last,
-    BuyVolumeUSD: bought,
-    SellVolumeUSD: sold,
-    BuyCount: buys,
-    SellCount: sells,
-    FirstTrade: first,
-    LastTrade: last,
-    RealizedPnLUSD: usd('total_realized_usd', 'Realized over all cycles, moving average cost.'),
+    BuyVolumeUSDState: boughtLeaf,
+    SellVolumeUSDState: soldLeaf,
+    BuyCountState: buysLeaf,
+    SellCountState: sellsLeaf,
+    FirstTradeState: firstTradeLeaf,
+    LastTradeState: lastTradeLeaf,
+    BuyVolumeUSD: boughtLeaf,
+    SellVolumeUSD: soldLeaf,
+    BuyCount: buysLeaf,
+    SellCount: sellsLeaf,
+    FirstTrade: firstTradeLeaf,
+    LastTrade: lastTradeLeaf,
+    RealizedPnLUSD: usdLeaf('total_realized_usd', 'Realized over all cycles, moving average cost.'),
     UnrealizedPnLUSD: {
       sql: `open_amount * price_usd -
   if(position_amount > 0, toFloat64(position_cost_usd) * open_amount / toFloat64(position_amount), 0)`,
@@ -59,6 +59,6 @@ LEFT JOIN (SELECT token_address, price_usd FROM {chain}_token_prices FINAL) AS p
   defaults: {},
   order: ['last_time', 'wallet', 'token_address'],
   newest: 'LastTradeState',
-  limit: LIMIT,
+  limit: ROW_LIMIT,
   aliases: ['WalletTokenPnl'],
 }

@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises'
 import type { Bus, LogRecord } from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
 import type { Config } from '../../core/config/settings.ts'
-import { Fault, Malformed } from '../../core/errors.ts'
-import type { Check } from '../../core/ops/health.ts'
+import { Fault, InvalidInput } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
-import { makeSealer } from '../../core/security/encryption.ts'
+import type { ReadinessCheck } from '../../core/ops/probes.ts'
+import { makeSecretCipher } from '../../core/security/encryption.ts'
 import { makeRecordSigner } from '../../core/security/record-signature.ts'
 import type { PlanName } from '../../schemas/plans.ts'
 import { SCOPES, type Scope } from '../../schemas/scopes.ts'
@@ -51,7 +51,7 @@ export interface DemoCredentials {
 export interface Accounts {
   readonly guard: Guard
   /** Holds while the maps are fresh enough to let anybody in. */
-  readonly check: Check
+  readonly check: ReadinessCheck
   readonly admin: Administration
   /** The same in the name of somebody, whom the audit log names. */
   adminAs(by: Actor): Administration
@@ -171,7 +171,7 @@ export const createAccounts = async (deps: AccountsDeps): Promise<Accounts> => {
       for (const gone of applyControlRecord(registry, deps, record)) revocations.publish(gone)
     },
   })
-  const sealer = makeSealer(pepper, 'signing-keys')
+  const sealer = makeSecretCipher(pepper, 'signing-keys')
   const records = createControlRecords(deps.codec, nowMs)
   const signing = openSigningKeys(deps, { registry, control, records, sealer, mounted })
   const place = (): TokenParties => ({ issuer: `${deps.authUrl()}/`, audience: config.apiAudience })
@@ -265,7 +265,7 @@ const applyControlRecord = (
     }
     return registry.putKey(key, value && codec.decode('control.ApiKey', value))
   } catch (error) {
-    if (!(error instanceof Malformed)) throw error
+    if (!(error instanceof InvalidInput)) throw error
     log.error({ err: error, topic, offset }, 'invalid control record')
     return []
   }

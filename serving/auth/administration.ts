@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto'
 import { ulid } from 'ulid'
-import type { OutRecord } from '../../core/bus/contract.ts'
+import type { ProducerRecord } from '../../core/bus/contract.ts'
 import { Fault } from '../../core/errors.ts'
-import type { Sealer } from '../../core/security/encryption.ts'
+import type { SecretCipher } from '../../core/security/encryption.ts'
 import type { PlanName } from '../../schemas/plans.ts'
 import { SCOPES, type Scope } from '../../schemas/scopes.ts'
 import type { ApiKey, Application, Org, SigningKey } from '../../schemas/wire.ts'
@@ -94,7 +94,7 @@ export interface AdministrationDeps {
   readonly registry: AccountRegistry
   readonly control: Pick<ControlLog, 'update'>
   readonly records: ControlRecords
-  readonly sealer: Sealer
+  readonly sealer: SecretCipher
   readonly brand: string
   /** True: an operator mounted the signing key, so it is not rotated here. */
   readonly mountedKey: boolean
@@ -126,7 +126,7 @@ export const createAdministration = (deps: AdministrationDeps): Administration =
 /** The process itself, or a command on its machine. */
 const SYSTEM_ACTOR: Actor = { actor: 'system', address: '', requestId: '' }
 
-type ComputeRecords = () => readonly OutRecord[] | Promise<readonly OutRecord[]>
+type ComputeRecords = () => readonly ProducerRecord[] | Promise<readonly ProducerRecord[]>
 
 /** One change with its audit entry. A repeated `compute` sees what the first run wrote, so rows are found once. */
 export const commitAudited = async (
@@ -332,7 +332,7 @@ const updateApplicationRow = (
 const deletionRecords = (
   { registry, records }: AdministrationDeps,
   { app_id, client_id }: Application,
-): readonly OutRecord[] => [
+): readonly ProducerRecord[] => [
   ...registry.keysOf(app_id).map(({ key_id }) => records.gone('keys', key_id)),
   records.gone('applications', client_id),
 ]
@@ -369,7 +369,7 @@ const createKeyRow = (
 const createApplicationRows = (
   request: ApplicationRequest,
   deps: AdministrationDeps,
-): { readonly shown: NewApplication; readonly records: readonly OutRecord[] } => {
+): { readonly shown: NewApplication; readonly records: readonly ProducerRecord[] } => {
   const { records, pepper, nowMs } = deps
   const { name, plan = 'free', scopes = SCOPES } = request
   const atMs = nowMs()

@@ -1,4 +1,11 @@
-import type { Bus, LogRecord, OutRecord, Running, Span, Writer } from '../../core/bus/contract.ts'
+import type {
+  Bus,
+  LogRecord,
+  OffsetRange,
+  ProducerRecord,
+  RunningTask,
+  Writer,
+} from '../../core/bus/contract.ts'
 import { Outage } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
@@ -33,7 +40,7 @@ export interface ControlLog {
   stop(): Promise<void>
 }
 
-type RecordsToWrite = readonly OutRecord[]
+type RecordsToWrite = readonly ProducerRecord[]
 
 /** What a control log needs. `apply` is called once per record, in order per topic. */
 export interface ControlLogDeps {
@@ -90,11 +97,11 @@ export const openControlLog = async (deps: ControlLogDeps): Promise<ControlLog> 
       waiters.add(waiter)
     })
 
-  const applySpans = async (spans: readonly Span[]): Promise<void> => {
+  const applySpans = async (spans: readonly OffsetRange[]): Promise<void> => {
     const read = spans.filter(({ topic }) => topics.includes(topic))
     await Promise.all(read.map((s) => untilApplied(s.topic, s.baseOffset + s.records)))
   }
-  const noops = (names: readonly string[]): readonly OutRecord[] =>
+  const noops = (names: readonly string[]): readonly ProducerRecord[] =>
     names.map((topic) => ({ topic, partition: 0, key: NOOP_KEY, value: null }))
   const committer = createCommitter(bus, {
     writerId: deps.writerId ?? WRITER_ID,
@@ -143,7 +150,7 @@ const tailUntilCaughtUp = async (
   bus: Bus,
   topics: readonly string[],
   take: (record: LogRecord) => void,
-): Promise<Running> => {
+): Promise<RunningTask> => {
   let onCaughtUp = (): void => undefined
   const caughtUp = new Promise<void>((resolve) => {
     onCaughtUp = resolve
@@ -173,7 +180,7 @@ interface CommitterDeps {
   readonly signer: RecordSigner
   /** Called with a writer that is new: others may have written since the one before it. */
   readonly taken: (writer: Writer) => Promise<void>
-  readonly applySpans: (spans: readonly Span[]) => Promise<void>
+  readonly applySpans: (spans: readonly OffsetRange[]) => Promise<void>
 }
 
 interface Committer {

@@ -1,5 +1,5 @@
 import { ulid } from 'ulid'
-import type { OutRecord } from '../../core/bus/contract.ts'
+import type { ProducerRecord } from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
 import { globalTopic } from '../../schemas/topics.ts'
 import type { AdminToken, ApiKey, Application, Org, SigningKey } from '../../schemas/wire.ts'
@@ -34,17 +34,17 @@ export interface AuditEntry extends Partial<Actor> {
 
 /** Writes rows as records of the control topics; every record replaces the one before it under its id. */
 export interface ControlRecords {
-  org(row: Org): OutRecord
-  application(row: Application): OutRecord
-  key(row: ApiKey): OutRecord
-  signingKey(row: SigningKey): OutRecord
-  adminToken(row: AdminToken): OutRecord
+  org(row: Org): ProducerRecord
+  application(row: Application): ProducerRecord
+  key(row: ApiKey): ProducerRecord
+  signingKey(row: SigningKey): ProducerRecord
+  adminToken(row: AdminToken): ProducerRecord
   /** The end of a row. */
-  gone(table: keyof typeof CONTROL_TOPICS, id: string): OutRecord
-  audit(entry: AuditEntry): OutRecord
+  gone(table: keyof typeof CONTROL_TOPICS, id: string): ProducerRecord
+  audit(entry: AuditEntry): ProducerRecord
 }
 
-const controlRecord = (topic: string, key: string, value: Uint8Array | null): OutRecord => ({
+const controlRecord = (topic: string, key: string, value: Uint8Array | null): ProducerRecord => ({
   topic,
   partition: 0,
   key,

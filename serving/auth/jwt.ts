@@ -11,7 +11,7 @@ import {
   jwtVerify,
   SignJWT,
 } from 'jose'
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 
 const ALGORITHM = 'RS256'
 /** Media type of an access token (RFC 9068 2.1): no other JWT of the same key passes for one. */
@@ -63,7 +63,7 @@ export const generateKeyPairPem = async (): Promise<KeyPair> => {
   return toKeyPair(privateKey, await exportPKCS8(privateKey))
 }
 
-/** Reads a PKCS 8 PEM. Throws `Malformed` for anything but an RSA key of 2048 bits or more. */
+/** Reads a PKCS 8 PEM. Throws `InvalidInput` for anything but an RSA key of 2048 bits or more. */
 export const readKeyPair = async (privatePem: string): Promise<KeyPair> => {
   try {
     return await toKeyPair(
@@ -71,8 +71,8 @@ export const readKeyPair = async (privatePem: string): Promise<KeyPair> => {
       privatePem,
     )
   } catch (error) {
-    if (error instanceof Malformed) throw error
-    throw new Malformed('signing_key', 'the signing key is not an RSA key in PKCS 8 PEM', {
+    if (error instanceof InvalidInput) throw error
+    throw new InvalidInput('signing_key', 'the signing key is not an RSA key in PKCS 8 PEM', {
       cause: error,
     })
   }
@@ -81,7 +81,7 @@ export const readKeyPair = async (privatePem: string): Promise<KeyPair> => {
 const toKeyPair = async (privateKey: CryptoKey, privatePem: string): Promise<KeyPair> => {
   const { n = '', e = '' } = await exportJWK(privateKey)
   if (Buffer.from(n, 'base64url').length * 8 < MIN_MODULUS_BITS) {
-    throw new Malformed('signing_key', `the signing key has less than ${MIN_MODULUS_BITS} bits`)
+    throw new InvalidInput('signing_key', `the signing key has less than ${MIN_MODULUS_BITS} bits`)
   }
   const kid = await calculateJwkThumbprint({ kty: 'RSA', n, e })
   return { publicKey: { kty: 'RSA', kid, use: 'sig', alg: ALGORITHM, n, e }, privatePem }

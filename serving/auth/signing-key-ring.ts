@@ -1,6 +1,6 @@
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
-import type { Sealer } from '../../core/security/encryption.ts'
+import type { SecretCipher } from '../../core/security/encryption.ts'
 import type { SigningKey } from '../../schemas/wire.ts'
 import {
   createSigner,
@@ -65,7 +65,7 @@ export const dueRotation = (
 
 /** Signs and verifies with the keys of the control topic. */
 export interface SigningKeyRing {
-  /** Signer of the current key. Throws `Malformed` when this process cannot open any key. */
+  /** Signer of the current key. Throws `InvalidInput` when this process cannot open any key. */
   signer(): Promise<SignToken>
   verifier(): VerifyToken
   /** Keys that verifiers may meet: next, current, previous. */
@@ -75,7 +75,7 @@ export interface SigningKeyRing {
 /** What a key ring works with. */
 export interface SigningKeyRingDeps {
   readonly keys: () => Iterable<SigningKey>
-  readonly sealer: Sealer
+  readonly sealer: SecretCipher
   /** Signs whenever it is given: a key that an operator mounted. */
   readonly mounted: KeyPair | null
   readonly nowMs: () => number
@@ -113,7 +113,7 @@ export const createSigningKeyRing = ({
         const pair = decryptKey(key, sealer, log)
         if (pair !== undefined) return signerFor(pair)
       }
-      throw new Malformed('signing_key', 'no signing key can be opened: was KEY_PEPPER changed?')
+      throw new InvalidInput('signing_key', 'no signing key can be opened: was KEY_PEPPER changed?')
     },
     verifier: () => {
       const shown = published()
@@ -126,12 +126,12 @@ export const createSigningKeyRing = ({
 
 const parsePublicKey = ({ public_jwk }: SigningKey): PublicKey => JSON.parse(public_jwk)
 
-const decryptKey = (key: SigningKey, sealer: Sealer, log: Logger): KeyPair | undefined => {
+const decryptKey = (key: SigningKey, sealer: SecretCipher, log: Logger): KeyPair | undefined => {
   if (key.private_enc === '') return undefined
   try {
     return { publicKey: parsePublicKey(key), privatePem: sealer.open(key.private_enc, key.kid) }
   } catch (error) {
-    if (!(error instanceof Malformed)) throw error
+    if (!(error instanceof InvalidInput)) throw error
     log.error({ err: error, kid: key.kid }, 'cannot decrypt signing key')
     return undefined
   }
@@ -139,7 +139,7 @@ const decryptKey = (key: SigningKey, sealer: Sealer, log: Logger): KeyPair | und
 
 /** The record of a new key; `activeFromMs` is when it starts to sign. */
 export const createKeyRecord = async (
-  sealer: Sealer,
+  sealer: SecretCipher,
   activeFromMs: number,
   nowMs: number,
 ): Promise<SigningKey> => {

@@ -1,5 +1,5 @@
 import type { Logger } from '../../core/ops/logger.ts'
-import type { Sealer } from '../../core/security/encryption.ts'
+import type { SecretCipher } from '../../core/security/encryption.ts'
 import type { AccountRegistry } from './account-registry.ts'
 import type { ControlLog } from './control-log.ts'
 import type { ControlRecords } from './control-records.ts'
@@ -26,7 +26,7 @@ export interface SigningKeyRotationDeps {
   readonly control: Pick<ControlLog, 'update'>
   readonly records: ControlRecords
   readonly ring: SigningKeyRing
-  readonly sealer: Sealer
+  readonly sealer: SecretCipher
   readonly mounted: KeyPair | null
   readonly nowMs: () => number
   readonly log: Logger

@@ -1,5 +1,5 @@
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
-import { addressBucket } from '../../core/config/client-address.ts'
+import { rateLimitAddress } from '../../core/http/network-address.ts'
 import { isScope, type Scope } from '../../schemas/scopes.ts'
 import type { ClientLookup } from './account-registry.ts'
 import { newTokenId, type SignToken, type TokenParties } from './jwt.ts'
@@ -92,12 +92,12 @@ export const createTokenIssuer = (deps: TokenIssuerDeps): TokenIssuer => {
       const answer = deps.client(clientId, clientSecret)
       if (answer.kind === 'unknown') {
         const name = clientId.slice(0, MAX_CLIENT_ID_LENGTH)
-        await guesses.consume(addressBucket(request.ip)).catch((refusal: unknown) => {
+        await guesses.consume(rateLimitAddress(request.ip)).catch((refusal: unknown) => {
           rethrowLimiterError(refusal)
           throw tooManyRequests(refusal as RateLimiterRes)
         })
         deps.onRefused(name, request)
-        throw await countFailedSecret(failures, `${addressBucket(request.ip)} ${name}`)
+        throw await countFailedSecret(failures, `${rateLimitAddress(request.ip)} ${name}`)
       }
       if (answer.kind === 'suspended') {
         throw new TokenRequestError('access_denied', 'The organization is suspended')

@@ -1,5 +1,5 @@
 import { Fault } from '../../core/errors.ts'
-import { MILLI, type PlanName, type PlanRow } from '../../schemas/plans.ts'
+import { MILLI_UNITS_PER_UNIT, type PlanName, type PlanRow } from '../../schemas/plans.ts'
 import type { Principal, Reservation } from '../interfaces.ts'
 import { monthStartMs, type UsageTotals } from './usage-totals.ts'
 
@@ -47,7 +47,7 @@ export const createLedger = ({ nowMs, plans, book }: LedgerDeps): Ledger => {
   }
   const totalMilli = ({ plan }: Principal): number | null => {
     const units = plans[plan].unitsPerMonth
-    return units === null ? null : units * MILLI
+    return units === null ? null : units * MILLI_UNITS_PER_UNIT
   }
   const quota = (principal: Principal): Quota => {
     const { orgId } = principal
@@ -55,9 +55,9 @@ export const createLedger = ({ nowMs, plans, book }: LedgerDeps): Ledger => {
     const total = totalMilli(principal)
     const left = total === null ? null : Math.max(0, total - usedMilli - holdOf(orgId).milliUnits)
     return {
-      used: usedMilli / MILLI,
-      total: total === null ? null : total / MILLI,
-      remaining: left === null ? null : left / MILLI,
+      used: usedMilli / MILLI_UNITS_PER_UNIT,
+      total: total === null ? null : total / MILLI_UNITS_PER_UNIT,
+      remaining: left === null ? null : left / MILLI_UNITS_PER_UNIT,
       resetAtMs: monthStartMs(nowMs(), 1),
     }
   }
@@ -68,10 +68,10 @@ export const createLedger = ({ nowMs, plans, book }: LedgerDeps): Ledger => {
     if (milliUnits > 0 && total !== null && wanted > total) {
       const { used, total: units, resetAtMs } = quota(principal)
       const left = Math.max(0, units === null ? 0 : units - used)
-      const why = `This request costs ${milliUnits / MILLI} units, and ${left} of this month's quota are left`
+      const why = `This request costs ${milliUnits / MILLI_UNITS_PER_UNIT} units, and ${left} of this month's quota are left`
       throw new Fault('FORBIDDEN', why, {
         reason: 'quota_exhausted',
-        cost: milliUnits / MILLI,
+        cost: milliUnits / MILLI_UNITS_PER_UNIT,
         used,
         total: units,
         resetAt: resetAtMs,

@@ -1,4 +1,4 @@
-import { addressBucket } from '../../core/config/client-address.ts'
+import { rateLimitAddress } from '../../core/http/network-address.ts'
 import {
   ANONYMOUS_REQUESTS_PER_SECOND,
   PLANS,
@@ -36,7 +36,7 @@ export const createMeter = ({
     month: (orgId) => book.month(orgId),
     take: (subject) =>
       'ip' in subject
-        ? take(`ip:${addressBucket(subject.ip)}`, ANONYMOUS_REQUESTS_PER_SECOND)
+        ? take(`ip:${rateLimitAddress(subject.ip)}`, ANONYMOUS_REQUESTS_PER_SECOND)
         : take(`org:${subject.principal.orgId}`, plans[subject.principal.plan].requestsPerSecond),
   }
 }

@@ -1,7 +1,13 @@
 import { ulid } from 'ulid'
-import type { Bus, LogRecord, OutRecord, Running, Writer } from '../../core/bus/contract.ts'
+import type {
+  Bus,
+  LogRecord,
+  ProducerRecord,
+  RunningTask,
+  Writer,
+} from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
-import { Malformed, Outage } from '../../core/errors.ts'
+import { InvalidInput, Outage } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import type { RecordSigner } from '../../core/security/record-signature.ts'
@@ -18,7 +24,7 @@ const FLUSH_INTERVAL_MS = 1_000
 const MAX_RECORDS_PER_COMMIT = 2_000
 
 /** The charges of the installation. */
-export interface UsageLog extends Running {
+export interface UsageLog extends RunningTask {
   readonly book: UsageTotals
 }
 
@@ -92,7 +98,7 @@ const applyUsageRecord = (
   try {
     book.take(codec.decode('usage.UsageEvents', value))
   } catch (error) {
-    if (!(error instanceof Malformed)) throw error
+    if (!(error instanceof InvalidInput)) throw error
     log.error({ err: error, offset }, 'invalid usage record')
   }
 }
@@ -100,7 +106,7 @@ const applyUsageRecord = (
 const tailUntilCaughtUp = async (
   bus: Bus,
   onRecord: (record: LogRecord) => void,
-): Promise<Running> => {
+): Promise<RunningTask> => {
   let onCaughtUp = (): void => undefined
   const caughtUp = new Promise<void>((resolve) => {
     onCaughtUp = resolve
@@ -120,7 +126,7 @@ const createUsageWriter = ({ bus, codec, signer }: UsageLogDeps, writerId: strin
   let writer: Writer | undefined
   const write = async (rows: readonly UsageEvents[]): Promise<void> => {
     const records = rows.map(
-      (row): OutRecord =>
+      (row): ProducerRecord =>
         signer.sign({
           topic: USAGE_TOPIC,
           partition: 0,

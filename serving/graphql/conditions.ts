@@ -1,5 +1,5 @@
 import type { Cube, Leaf, Tree } from '../../schemas/cubes/types.ts'
-import { isLeaf, isTwoShapes } from '../../schemas/cubes/types.ts'
+import { isLeaf, isLeafOrTree } from '../../schemas/cubes/types.ts'
 import { type CubePaths, leafAt } from './cube-paths.ts'
 import type { Condition, Operator } from './selection.ts'
 
@@ -48,7 +48,7 @@ const parseConditions = (given: CoercedInput, level: FilterLevel): readonly Cond
     if (!node) return level.own ? [comparison(level.path, level.own, name, value)] : []
     const path = level.path === '' ? name : `${level.path}.${name}`
     if (isLeaf(node)) return parseOperators(path, node, value as CoercedInput)
-    if (!isTwoShapes(node)) return parseConditions(value as CoercedInput, { tree: node, path })
+    if (!isLeafOrTree(node)) return parseConditions(value as CoercedInput, { tree: node, path })
     const own = node.tree[node.leaf]
     return parseConditions(value as CoercedInput, {
       tree: node.tree,

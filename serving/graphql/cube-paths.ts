@@ -1,4 +1,4 @@
-import { type Cube, isLeaf, isTwoShapes, type Leaf, type Tree } from '../../schemas/cubes/types.ts'
+import { type Cube, isLeaf, isLeafOrTree, type Leaf, type Tree } from '../../schemas/cubes/types.ts'
 
 /** A leaf with the path by which clients name it: `Trade.Buy.Amount`. */
 export interface PathAndLeaf {
@@ -13,7 +13,7 @@ const collectPaths = (tree: Tree, prefix: string, into: Map<string, Leaf>): void
   for (const [name, node] of Object.entries(tree)) {
     const path = prefix === '' ? name : `${prefix}.${name}`
     if (isLeaf(node)) into.set(path, node)
-    else if (isTwoShapes(node)) {
+    else if (isLeafOrTree(node)) {
       const leaf = node.tree[node.leaf]
       if (leaf && isLeaf(leaf)) into.set(path, leaf)
       collectPaths(node.tree, path, into)

@@ -15,7 +15,7 @@ import {
 import {
   type Cube,
   isLeaf,
-  isTwoShapes,
+  isLeafOrTree,
   type Leaf,
   type LeafType,
   type Tree,
@@ -77,7 +77,7 @@ const filterType = (
   prefix: string,
   shared: Pick<SharedTypes, 'filters'>,
 ): GraphQLInputObjectType => {
-  const two = isTwoShapes(node) ? node : undefined
+  const two = isLeafOrTree(node) ? node : undefined
   const tree = two ? two.tree : (node as Tree)
   const leaf = two?.tree[two.leaf]
   const type: GraphQLInputObjectType = new GraphQLInputObjectType({
@@ -148,7 +148,7 @@ const dimensionFields = (
 ): GraphQLFieldConfigMap<unknown, unknown> => {
   const fields: GraphQLFieldConfigMap<unknown, unknown> = {}
   for (const [name, node] of Object.entries(tree)) {
-    const two = isTwoShapes(node) ? node : undefined
+    const two = isLeafOrTree(node) ? node : undefined
     const leaf = isLeaf(node) ? node : two && (two.tree[two.leaf] as Leaf)
     const args: GraphQLFieldConfigArgumentMap = leaf
       ? {

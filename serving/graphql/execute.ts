@@ -1,6 +1,6 @@
 import pLimit from 'p-limit'
 import { Fault } from '../../core/errors.ts'
-import { MILLI } from '../../schemas/plans.ts'
+import { MILLI_UNITS_PER_UNIT } from '../../schemas/plans.ts'
 import type { ChainFreshness, FreshnessReader } from '../interfaces.ts'
 import {
   type LimitedReads,
@@ -169,7 +169,9 @@ export const executePlan = async (
   const { milliUnits, cubes } = chargeOf(plan, answers, client)
   const rowsRead = [...answers.values()].reduce((sum, answer) => sum + answer.rowsRead, 0)
   const extensions = {
-    ...(milliUnits > 0 && { credits: { total: milliUnits / MILLI, unit: 'CU', cubes } }),
+    ...(milliUnits > 0 && {
+      credits: { total: milliUnits / MILLI_UNITS_PER_UNIT, unit: 'CU', cubes },
+    }),
     stats: {
       rows_read: rowsRead,
       elapsed_ms: Math.round(performance.now() - startedMs),

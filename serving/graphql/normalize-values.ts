@@ -12,7 +12,7 @@ import {
   type ValueNode,
   type VariableNode,
 } from 'graphql'
-import { CHAIN_WORDS } from '../../schemas/chains.ts'
+import { CHAIN_ID_BY_NAME } from '../../schemas/chains.ts'
 import type { QueryLimits } from './limits.ts'
 import { type PlanningBudget, stepsOfText } from './planning-budget.ts'
 import { DateTimeType } from './scalars.ts'
@@ -80,7 +80,7 @@ const TIME_OPERATOR_HINTS: ReadonlyMap<string, string> = new Map([
 
 /** The chain that a word of a query means; a word that means none is given back. */
 export const resolveChainAlias = (word: string): string =>
-  Object.hasOwn(CHAIN_WORDS, word) ? (CHAIN_WORDS[word] ?? word) : word
+  Object.hasOwn(CHAIN_ID_BY_NAME, word) ? (CHAIN_ID_BY_NAME[word] ?? word) : word
 
 /** `X` for `XState` where only `X` is known: names of state tables are accepted with and without the suffix. */
 export const resolveStateSuffix = (name: string, known: (name: string) => boolean): string => {

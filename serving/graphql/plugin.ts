@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../core/config/settings.ts'
-import { Fault, Malformed } from '../../core/errors.ts'
+import { Fault, InvalidInput } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
-import { GRAPHQL_ANSWERS, GraphqlBody, GraphqlQuery } from '../../schemas/api/graphql.ts'
+import { GRAPHQL_RESPONSES, GraphqlBody, GraphqlQuery } from '../../schemas/api/graphql.ts'
 import { CUBES } from '../../schemas/cubes/all.ts'
-import { concurrentQueries, PLANS } from '../../schemas/plans.ts'
+import { maxConcurrentQueries, PLANS } from '../../schemas/plans.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
 import { installGuard } from '../http/guard-hooks.ts'
 import { hasDisconnected } from '../http/plane.ts'
@@ -63,7 +63,7 @@ const parseVariables = (value: unknown): JsonObject | undefined => {
     const parsed = parseJson(value, { maxDepth: MAX_VARIABLES_DEPTH })
     return parsed === null ? {} : isJsonObject(parsed) ? parsed : undefined
   } catch (error) {
-    if (error instanceof Malformed) return undefined
+    if (error instanceof InvalidInput) return undefined
     throw error
   }
 }
@@ -161,7 +161,7 @@ const mountRoutes = (
   const common = {
     tags: ['graphql'],
     security: [{ bearer_auth: [] }, { api_key_auth: [] }],
-    response: GRAPHQL_ANSWERS,
+    response: GRAPHQL_RESPONSES,
   }
   // The schemas are for the document: `requestOf` reads what came, and says more of what is wrong with it.
   const attachValidation = true
@@ -196,7 +196,7 @@ const createConcurrencyLimit = () => {
     if (principal === null) return run()
     const { orgId, plan } = principal
     const count = running.get(orgId) ?? 0
-    const limit = concurrentQueries(PLANS[plan])
+    const limit = maxConcurrentQueries(PLANS[plan])
     if (count >= limit) throw new Fault('CONCURRENCY_LIMIT', undefined, { limit })
     running.set(orgId, count + 1)
     try {

@@ -11,7 +11,7 @@ import {
   specifiedDirectives,
 } from 'graphql'
 import { CHAINS, type ChainRow, chainRow } from '../../schemas/chains.ts'
-import type { Cube, GroupName } from '../../schemas/cubes/types.ts'
+import type { Cube, CubeGroup } from '../../schemas/cubes/types.ts'
 import { createCubeTypes, cubeArguments, type SharedTypes } from './cube-types.ts'
 import { createFilterTypes } from './filter-types.ts'
 import { DecimalType, IntType } from './scalars.ts'
@@ -72,7 +72,7 @@ const createSharedTypes = (): SharedTypes => ({
 
 /** The chains whose rows a group returns. */
 export const chainsOfGroup = (
-  group: GroupName,
+  group: CubeGroup,
   network: string | undefined,
   chains: readonly string[],
 ): readonly string[] => {
@@ -82,7 +82,7 @@ export const chainsOfGroup = (
 }
 
 const groupArguments = (
-  group: GroupName,
+  group: CubeGroup,
   network: GraphQLEnumType,
   solana: GraphQLEnumType,
   dataset: GraphQLEnumType,
@@ -107,7 +107,7 @@ export const buildCubeSchema = (cubes: readonly Cube[], chains: readonly string[
     'realtime: the last 24 hours; archive: before them; combined: both.',
   )
   const aggregates = createEnum('Aggregates', ['yes', 'no', 'only'], 'Use of roll-ups.')
-  const fieldsOf = (group: GroupName): GraphQLFieldConfigMap<unknown, unknown> =>
+  const fieldsOf = (group: CubeGroup): GraphQLFieldConfigMap<unknown, unknown> =>
     Object.fromEntries(
       built
         .filter(({ cube }) => cube.groups.includes(group))
@@ -124,7 +124,7 @@ export const buildCubeSchema = (cubes: readonly Cube[], chains: readonly string[
       },
     }
   })
-  const groups: readonly GroupName[] = ['EVM', 'Solana', 'Trading']
+  const groups: readonly CubeGroup[] = ['EVM', 'Solana', 'Trading']
   const schema = new GraphQLSchema({
     directives: specifiedDirectives.filter(({ name }) => name === 'include' || name === 'skip'),
     query: new GraphQLObjectType({

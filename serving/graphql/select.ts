@@ -9,8 +9,8 @@ import {
   Kind,
   type OperationDefinitionNode,
 } from 'graphql'
-import type { Cube, GroupName } from '../../schemas/cubes/types.ts'
-import { isLeaf, isTwoShapes, type Leaf, type Tree } from '../../schemas/cubes/types.ts'
+import type { Cube, CubeGroup } from '../../schemas/cubes/types.ts'
+import { isLeaf, isLeafOrTree, type Leaf, type Tree } from '../../schemas/cubes/types.ts'
 import { type CoercedInput, mentionsPath, parseCondition, selectorCondition } from './conditions.ts'
 import { type CubePaths, cubePaths, leafAt } from './cube-paths.ts'
 import { parseExpression } from './expression.ts'
@@ -158,7 +158,7 @@ const parseFields = (
     const path = prefix === '' ? name : `${prefix}.${name}`
     if (isLeaf(target)) return parseLeafField(inner, path, target, args, record)
     const innerType = getNamedType(definition.type) as GraphQLObjectType
-    if (!isTwoShapes(target))
+    if (!isLeafOrTree(target))
       return { kind: 'group', key, fields: parseFields(inner, innerType, target, path, record) }
     const [first] = includedFields(inner)
     if (first?.alias?.value === LEAF_FORM_ALIAS)
@@ -255,7 +255,7 @@ const parseGroup = (
   const groupType = getNamedType(definition.type) as GraphQLObjectType
   const network = typeof args.network === 'string' ? args.network : undefined
   const group: GroupArguments = {
-    chains: chainsOfGroup(node.name.value as GroupName, network, catalogue.chains),
+    chains: chainsOfGroup(node.name.value as CubeGroup, network, catalogue.chains),
     dataset: (args.dataset ?? 'combined') as GroupArguments['dataset'],
     aggregates: (args.aggregates ?? 'yes') as GroupArguments['aggregates'],
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { AccountPlan, AccountUsage } from '../../schemas/api/account.ts'
-import { MILLI, PLANS } from '../../schemas/plans.ts'
+import { MILLI_UNITS_PER_UNIT, PLANS } from '../../schemas/plans.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
 import { monthStartMs, type UsageEntry } from '../billing/usage-totals.ts'
 import type { Principal } from '../interfaces.ts'
@@ -44,7 +44,10 @@ const requirePrincipal = (principal: Principal | null): Principal => {
 
 const toIsoTime = (ms: number): string => new Date(ms).toISOString()
 
-const usageBody = ({ calls, milliUnits }: UsageEntry) => ({ calls, used: milliUnits / MILLI })
+const usageBody = ({ calls, milliUnits }: UsageEntry) => ({
+  calls,
+  used: milliUnits / MILLI_UNITS_PER_UNIT,
+})
 
 const accountUsageBody = (meter: QuotaMeter, principal: Principal, nowMs: number): AccountUsage => {
   const { used, total, remaining, resetAtMs } = meter.quota(principal)

@@ -1,11 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import {
   AdminPage,
+  AdminSuccess,
   AdminTokenCreate,
   AdminTokenPath,
   AdminTokenView,
-  adminPageOf,
-  Done,
+  makeAdminPage,
   NewAdminTokenView,
 } from '../../schemas/api/admin.ts'
 import type { AdminToken } from '../../schemas/wire.ts'
@@ -64,7 +64,7 @@ export const adminTokenRoutes =
         schema: {
           ...about('Admin tokens, without their text'),
           querystring: AdminPage,
-          response: { 200: adminPageOf(AdminTokenView) },
+          response: { 200: makeAdminPage(AdminTokenView) },
         },
       },
       async ({ query }) =>
@@ -81,7 +81,7 @@ export const adminTokenRoutes =
         schema: {
           ...about('End an admin token, by ADMIN_TOKEN alone'),
           params: AdminTokenPath,
-          response: { 200: Done },
+          response: { 200: AdminSuccess },
         },
         config,
       },

@@ -4,25 +4,25 @@ import type { Config } from '../../core/config/settings.ts'
 import { Fault } from '../../core/errors.ts'
 import {
   AdminPage,
+  AdminSuccess,
   AppCreate,
   AppPage,
   AppPath,
   AppSecrets,
   AppUpdate,
   AppView,
-  adminPageOf,
-  Done,
   KeyCreate,
   KeyPath,
-  KeyRotate,
   KeyView,
+  makeAdminPage,
   NewKeyView,
   NewSecret,
   OrgCreate,
   OrgPath,
   OrgUpdate,
   OrgView,
-  SecretRotate,
+  RotateSecret,
+  RotateSigningKey,
   SigningKeyView,
 } from '../../schemas/api/admin.ts'
 import type { Accounts } from '../auth/accounts.ts'
@@ -123,7 +123,7 @@ const orgRoutes =
         schema: {
           ...routeSchema('Organizations'),
           querystring: AdminPage,
-          response: { 200: adminPageOf(OrgView) },
+          response: { 200: makeAdminPage(OrgView) },
         },
       },
       async ({ query }) =>
@@ -148,7 +148,7 @@ const orgRoutes =
         schema: {
           ...routeSchema('Delete an organization with its applications and webhooks'),
           params: OrgPath,
-          response: { 200: Done },
+          response: { 200: AdminSuccess },
         },
       },
       async ({ params, by }) => {
@@ -189,7 +189,7 @@ const appRoutes =
         schema: {
           ...routeSchema('Applications'),
           querystring: AppPage,
-          response: { 200: adminPageOf(AppView) },
+          response: { 200: makeAdminPage(AppView) },
         },
       },
       async ({ query }) => {
@@ -213,7 +213,7 @@ const appRoutes =
         applicationBody(await adminAs(by).updateApplication(params.appId, body)),
     )
     const ending = (summary: string) => ({
-      schema: { ...routeSchema(summary), params: AppPath, response: { 200: Done } },
+      schema: { ...routeSchema(summary), params: AppPath, response: { 200: AdminSuccess } },
     })
     app.delete(
       '/apps/:appId',
@@ -246,7 +246,7 @@ const keyRoutes =
         schema: {
           ...routeSchema('A new client secret'),
           params: AppPath,
-          body: SecretRotate,
+          body: RotateSecret,
           response: { 200: NewSecret },
         },
       },
@@ -279,7 +279,7 @@ const keyRoutes =
           ...routeSchema('Keys of an application'),
           params: AppPath,
           querystring: AdminPage,
-          response: { 200: adminPageOf(KeyView) },
+          response: { 200: makeAdminPage(KeyView) },
         },
       },
       async ({ params, query }) => {
@@ -299,7 +299,7 @@ const keyRoutes =
         schema: {
           ...routeSchema('Revoke a key'),
           params: KeyPath,
-          response: { 200: Done },
+          response: { 200: AdminSuccess },
         },
       },
       async ({ params, by }) => {
@@ -317,7 +317,7 @@ const signingKeyRoutes =
       {
         schema: {
           ...routeSchema('Keys that sign access tokens'),
-          response: { 200: adminPageOf(SigningKeyView) },
+          response: { 200: makeAdminPage(SigningKeyView) },
         },
       },
       async () => {
@@ -330,7 +330,7 @@ const signingKeyRoutes =
       {
         schema: {
           ...routeSchema('A new signing key; tokens that were issued stay good'),
-          body: KeyRotate,
+          body: RotateSigningKey,
           response: { 200: SigningKeyView },
         },
       },

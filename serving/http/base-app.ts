@@ -4,12 +4,12 @@ import { ulid } from 'ulid'
 import type { Config } from '../../core/config/settings.ts'
 import { Fault } from '../../core/errors.ts'
 import {
-  type EdgeDeps,
   guardServer,
   type HttpSurface,
-  refuseUnreadable,
-  shareConnections,
-} from '../../core/ops/guard-server.ts'
+  type ListenerDeps,
+  limitConnectionsPerAddress,
+  rejectInvalidHttp,
+} from '../../core/ops/http-server-guard.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { Problem } from '../../schemas/api/common.ts'
@@ -64,7 +64,7 @@ export const createBaseApp = async (
   const app = createFastify(deps, edge)
   guardServer(app.server, edge)
   const { httpConnections: most, trustedProxies: trusted } = deps.config
-  shareConnections(app.server, edge, { most, trusted })
+  limitConnectionsPerAddress(app.server, edge, { most, trusted })
   installPlane(app, deps)
   const routes: KnownRoute[] = []
   app.addHook('onRoute', ({ method, url }) => {
@@ -92,7 +92,7 @@ export const createBaseApp = async (
   return app
 }
 
-const createFastify = (deps: BaseDeps, edge: EdgeDeps): FastifyInstance =>
+const createFastify = (deps: BaseDeps, edge: ListenerDeps): FastifyInstance =>
   Fastify({
     logger: false,
     ...planeServerOptions(deps),
@@ -108,7 +108,7 @@ const createFastify = (deps: BaseDeps, edge: EdgeDeps): FastifyInstance =>
     ajv: { customOptions: { allErrors: true, coerceTypes: false, removeAdditional: false } },
     // The message of ours is made in problem.ts: this one would hold a line for each of thousands of wrong items.
     schemaErrorFormatter: () => new Error('not valid'),
-    clientErrorHandler: refuseUnreadable(edge),
+    clientErrorHandler: rejectInvalidHttp(edge),
     frameworkErrors: (error, request, reply) =>
       sendProblem({ ...deps, surface: edge.surface }, error, request, reply),
   })

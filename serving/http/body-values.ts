@@ -1,4 +1,4 @@
-import { decimalText, unitsText } from '../../core/amounts.ts'
+import { formatDecimal, formatUnits } from '../../core/amounts.ts'
 import { type TokenName, tokenNamesQuery } from '../queries/token-names.ts'
 import type { ChainRequest } from './chain-route.ts'
 
@@ -6,14 +6,14 @@ import type { ChainRequest } from './chain-route.ts'
 
 /** A double as text, null when it is not known. */
 export const numberTextOrNull = (value: number | null): string | null =>
-  value === null || !Number.isFinite(value) ? null : decimalText(value)
+  value === null || !Number.isFinite(value) ? null : formatDecimal(value)
 
 /** For fields that stock clients require as text: "0" when it is not known. */
 export const requiredText = (value: string | null): string => value ?? '0'
 
 /** Base units as token units; with unknown decimals null. */
 export const unitsOrNull = (raw: string | null, decimals: number | null): string | null =>
-  raw === null || decimals === null ? null : unitsText(BigInt(raw), decimals)
+  raw === null || decimals === null ? null : formatUnits(BigInt(raw), decimals)
 
 /** Text, null when it is empty. */
 export const textOrNull = (text: string): string | null => (text === '' ? null : text)

@@ -1,6 +1,6 @@
 import { Fault } from '../../core/errors.ts'
-import { orient, quoteBook } from '../../core/prices/quote-assets.ts'
-import { isResolution, queryTimeMs, RESOLUTION_NAMES } from '../../core/time.ts'
+import { makeQuoteAssets, orientPair } from '../../core/prices/quote-assets.ts'
+import { isResolution, normalizeQueryTime, RESOLUTION_NAMES } from '../../core/time.ts'
 import {
   type Candle,
   type CandleQuery,
@@ -90,7 +90,7 @@ const pairSeries = ({ config }: CandleDeps, { id }: RequestedChain, pair: string
   const [a, b] = [parseTokenAddress(id, left, 'pair'), parseTokenAddress(id, right, 'pair')]
   const row = chainRow(id)
   if (!row) return { kind: 'pair', token: a, side: b }
-  const { base, quote } = orient(a, b, quoteBook(row, config.chainExtra[id]))
+  const { base, quote } = orientPair(a, b, makeQuoteAssets(row, config.chainExtra[id]))
   return { kind: 'pair', token: base, side: quote }
 }
 
@@ -118,14 +118,14 @@ const toCandleRequest = (
   nowMs: number,
 ): CandleRequest => {
   if (!isResolution(resolution)) throw new Fault('INVALID_RESOLUTION')
-  const toMs = to === undefined ? nowMs : queryTimeMs(to)
+  const toMs = to === undefined ? nowMs : normalizeQueryTime(to)
   return {
     chain,
     series,
     resolution,
     priceType,
     limit,
-    fromMs: queryTimeMs(from),
+    fromMs: normalizeQueryTime(from),
     toMs: fillGaps === true ? Math.min(toMs, nowMs) : toMs,
   }
 }

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { Fault } from '../../core/errors.ts'
-import { coinType, moveAddress } from '../../core/move-type.ts'
-import { CHAIN_WORDS, chainRow, type Vm } from '../../schemas/chains.ts'
+import { normalizeCoinType, normalizeMoveAddress } from '../../core/move-type.ts'
+import { CHAIN_ID_BY_NAME, chainRow, type Vm } from '../../schemas/chains.ts'
 import type { ChainFreshness, FreshnessReader } from '../interfaces.ts'
 
 /** A chain as a request named it. */
@@ -16,12 +16,12 @@ export interface RequestedChain {
 
 /** Reads a chain word. Throws `Fault` CHAIN_NOT_FOUND for anything else than the listed words, which are lower case. */
 export const parseChain = (word: string, enabled: readonly string[]): RequestedChain => {
-  const id = Object.hasOwn(CHAIN_WORDS, word) ? CHAIN_WORDS[word] : undefined
+  const id = Object.hasOwn(CHAIN_ID_BY_NAME, word) ? CHAIN_ID_BY_NAME[word] : undefined
   if (id === undefined) {
     throw new Fault('CHAIN_NOT_FOUND', undefined, {
       parameter: 'chain',
       value: word.slice(0, 64),
-      allowed_values: Object.keys(CHAIN_WORDS),
+      allowed_values: Object.keys(CHAIN_ID_BY_NAME),
     })
   }
   return { id, word, enabled: enabled.includes(id) }
@@ -46,7 +46,7 @@ export const parseWalletAddress = (chainId: string, text: string, parameter: str
 
 /** One writing for each address: EVM lower case, coins short and other Move addresses with all their digits. */
 const toStoredAddress = (vm: Vm, text: string): string => {
-  if (vm === 'move') return coinType(text) ?? moveAddress(text) ?? text
+  if (vm === 'move') return normalizeCoinType(text) ?? normalizeMoveAddress(text) ?? text
   return vm === 'evm' ? text.toLowerCase() : text
 }
 

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify'
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
 import type { Query } from '../../core/clickhouse/client.ts'
 import { Fault, type FaultName } from '../../core/errors.ts'
-import { ChainParam, PAGE_QUERY, pageOf, Success } from '../../schemas/api/common.ts'
+import { ChainParam, makePage, PAGE_QUERY, Success } from '../../schemas/api/common.ts'
 import type { RouteName } from '../../schemas/plans.ts'
 import { createPage, pageEnvelope } from '../queries/cursors-and-pages.ts'
 import { type KeysetList, type KeysetRow, sliceQuery } from '../queries/keyset-list.ts'
@@ -266,7 +266,7 @@ export const definePageRoute = <
 ): ChainRoute =>
   mountRoute(
     { ...row, query: { ...PAGE_QUERY, ...row.query } },
-    row.more?.page ?? pageOf(row.item),
+    row.more?.page ?? makePage(row.item),
     async (request, reply) => {
       const asked = request as unknown as Request<Params, Parameters>
       if (asked.chain.enabled)

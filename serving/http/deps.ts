@@ -1,8 +1,8 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { Config } from '../../core/config/settings.ts'
-import type { Check } from '../../core/ops/health.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
+import type { ReadinessCheck } from '../../core/ops/probes.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
 import type { FreshnessReader, Guard } from '../interfaces.ts'
 import type { Cursors } from '../queries/cursors-and-pages.ts'
@@ -32,7 +32,7 @@ export interface ServerDeps
   readonly log: Logger
   readonly config: PlaneDeps['config'] &
     Pick<Config, 'docsUrl' | 'errorsStatusMode' | 'bodyLimitBytes' | 'chainExtra' | 'keyPepper'>
-  readonly checks: readonly Check[]
+  readonly checks: readonly ReadinessCheck[]
   /** Where the data are from, in words for people. */
   readonly origin?: string
   /** Further priced routes, under every version prefix. */

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { FAULTS, Fault } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
-import { MILLI } from '../../schemas/plans.ts'
+import { MILLI_UNITS_PER_UNIT } from '../../schemas/plans.ts'
 import { type AuthSurface, authFailureReason, countAuthFailure } from '../auth/failure-metrics.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
 import type { Guard, Principal, RateLimitState, Reservation } from '../interfaces.ts'
@@ -101,7 +101,7 @@ export const installGuard = (
     if (!principal || milliUnits === undefined) return
     const charged = reservation ? responseCharge(reply.statusCode, request, milliUnits) : 0
     reservation?.settle(charged)
-    reply.header('X-CU-Cost', String(charged / MILLI))
+    reply.header('X-CU-Cost', String(charged / MILLI_UNITS_PER_UNIT))
     reply.header('X-Quota-Remaining', String(meter.quota(principal).remaining ?? -1))
   })
   app.addHook('onResponse', async (request, reply) => {

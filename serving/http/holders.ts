@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { unitsText } from '../../core/amounts.ts'
+import { formatUnits } from '../../core/amounts.ts'
 import {
   HoldersMultiQuery,
   HoldersQuery,
@@ -70,7 +70,7 @@ const tradingFields = (row: HolderRow, units: number) => {
 }
 
 const holderBody = (row: HolderRow, nowMs: number): TokenHolder => {
-  const amount = unitsText(BigInt(row.balance), row.decimals ?? 0)
+  const amount = formatUnits(BigInt(row.balance), row.decimals ?? 0)
   const units = Number(amount)
   const valueUsd = productOrNull(units, row.price_usd)
   const share = ratioOrNull(units, numberOrNull(row.supply))

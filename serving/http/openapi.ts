@@ -1,6 +1,6 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema } from 'fastify'
-import { MILLI } from '../../schemas/plans.ts'
+import { MILLI_UNITS_PER_UNIT } from '../../schemas/plans.ts'
 import { withExamples } from './document-examples.ts'
 import { entityTag, sendWithEntityTag } from './entity-tag.ts'
 import { extractComponents } from './openapi-components.ts'
@@ -74,7 +74,7 @@ const pricedRouteSchema = (
   const isTagged = method === 'GET' && scopes.length === 0
   return {
     security: [{ bearer_auth: [...scopes] }, { api_key_auth: [] }],
-    'x-cu-cost': milliUnits / MILLI,
+    'x-cu-cost': milliUnits / MILLI_UNITS_PER_UNIT,
     ...(isTagged && { headers: IF_NONE_MATCH_HEADER }),
     response: { ...(isTagged && NOT_MODIFIED_RESPONSE), ...errorResponses(faults, statusMode) },
   }

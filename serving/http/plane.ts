@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { clientAddress } from '../../core/config/client-address.ts'
 import type { Config } from '../../core/config/settings.ts'
-import type { Tls } from '../../core/config/tls.ts'
+import type { TlsFiles } from '../../core/config/tls-files.ts'
+import { clientAddress } from '../../core/http/network-address.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -13,7 +13,7 @@ declare module 'fastify' {
 /** How a server listens. */
 export interface PlaneDeps {
   /** Present: it speaks TLS only. */
-  readonly tls?: Tls
+  readonly tls?: TlsFiles
   readonly config: Pick<Config, 'trustedProxies' | 'httpConnections'>
 }
 

@@ -1,4 +1,4 @@
-import { unitsNumber } from '../../core/amounts.ts'
+import { unitsToNumber } from '../../core/amounts.ts'
 import type { DexPool, DexPoolTokenLiquidity } from '../../schemas/api/dex-pool.ts'
 import { type Family, type ProtocolRow, protocolRow } from '../../schemas/protocols.ts'
 import type { PoolRow } from '../queries/dex-pools.ts'
@@ -70,7 +70,7 @@ export const vaultBalanceBody = (held: {
   const units =
     held.raw === null || held.decimals === null
       ? null
-      : unitsNumber(BigInt(held.raw), held.decimals)
+      : unitsToNumber(BigInt(held.raw), held.decimals)
   return {
     tokenAddress: held.token,
     decimals: held.decimals ?? 0,

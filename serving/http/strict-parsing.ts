@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Fault } from '../../core/errors.ts'
-import { isShallow, MAX_JSON_DEPTH } from '../../core/json.ts'
+import { isWithinDepth, MAX_JSON_DEPTH } from '../../core/json.ts'
 
 /** A parsed query string: a text, or a list where the key came more than once or with `[]`. */
 type RawQuery = Record<string, string | string[]>
@@ -78,7 +78,7 @@ export const installJsonParser = (app: FastifyInstance): void => {
     { parseAs: 'string' },
     (request, body, done) => {
       if (body === '') done(null, undefined)
-      else if (isShallow(body)) read(request, body, done)
+      else if (isWithinDepth(body)) read(request, body, done)
       else done(new Fault('BAD_REQUEST', `The body nests deeper than ${MAX_JSON_DEPTH} levels`))
     },
   )

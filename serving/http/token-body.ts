@@ -1,4 +1,4 @@
-import { rawOf, unitsText } from '../../core/amounts.ts'
+import { formatUnits, parseUnits } from '../../core/amounts.ts'
 import type { TokenStats } from '../../schemas/api/stats.ts'
 import {
   HOLDER_GROUPS,
@@ -39,7 +39,7 @@ const holderGroupFields = (
   decimals: number | null,
 ) => {
   const [count, raw, ratio] = columns ?? [null, null, null]
-  const amount = raw === null || decimals === null ? null : unitsText(BigInt(raw), decimals)
+  const amount = raw === null || decimals === null ? null : formatUnits(BigInt(raw), decimals)
   return {
     [`${name}TotalHolders`]: count,
     [`${name}TotalHoldings`]: amount,
@@ -66,8 +66,8 @@ const holdingFields = (row: TokenRow): Partial<Record<MarketField, string | null
 const circulatingSupply = (supply: string | null, row: TokenRow): string | null => {
   const burntRaw = BigInt(row.burnt_amount || 0)
   if (supply === null || row.decimals === null || burntRaw === 0n) return supply
-  const leftRaw = rawOf(supply, row.decimals) - burntRaw
-  return unitsText(leftRaw > 0n ? leftRaw : 0n, row.decimals)
+  const leftRaw = parseUnits(supply, row.decimals) - burntRaw
+  return formatUnits(leftRaw > 0n ? leftRaw : 0n, row.decimals)
 }
 
 /** Market data that blocks alone tell. */
@@ -75,7 +75,7 @@ export const marketDataBody = (row: TokenRow): TokenMarketData => {
   const facts =
     row.total_supply === null || row.decimals === null
       ? null
-      : unitsText(BigInt(row.total_supply), row.decimals)
+      : formatUnits(BigInt(row.total_supply), row.decimals)
   const supply = row.market_supply ?? facts
   const priceNative = numberTextOrNull(row.price_native)
   const circulating = circulatingSupply(supply, row)

@@ -1,15 +1,15 @@
 import { Type } from 'typebox'
-import { unitsNumber } from '../../core/amounts.ts'
+import { unitsToNumber } from '../../core/amounts.ts'
 import { Fault } from '../../core/errors.ts'
-import { queryTimeMs } from '../../core/time.ts'
+import { normalizeQueryTime } from '../../core/time.ts'
 import { Token } from '../../schemas/api/token.ts'
 import {
   FeeEstimates,
+  HOLDER_TREND_GROUPS,
+  HOLDER_TREND_QUERY,
   SIMILAR_QUERY,
   TokenHolderTrendPoint,
   TokenSecurity,
-  TREND_GROUPS,
-  TREND_QUERY,
 } from '../../schemas/api/token-details.ts'
 import { TOKEN_PARAM } from '../../schemas/api/token-history.ts'
 import { chainRow } from '../../schemas/chains.ts'
@@ -42,8 +42,8 @@ const MAX_POINTS = 2_232
 const pointBody = (startS: number, row: HolderTrendRow): TokenHolderTrendPoint => {
   const share = (value: number | null | undefined): string => numberTextOrNull(value ?? 0) ?? '0'
   const groups = Object.fromEntries(
-    TREND_GROUPS.map((group) => [`${group}AmountRatio`, share(row.groups[group])]),
-  ) as Record<`${(typeof TREND_GROUPS)[number]}AmountRatio`, string>
+    HOLDER_TREND_GROUPS.map((group) => [`${group}AmountRatio`, share(row.groups[group])]),
+  ) as Record<`${(typeof HOLDER_TREND_GROUPS)[number]}AmountRatio`, string>
   return {
     timestamp: startS * 1_000,
     holders: row.holders,
@@ -59,16 +59,16 @@ const holderTrend = defineReadRoute({
   summary: 'Holders of a token at the end of each hour or day',
   tag: 'token',
   params: TOKEN_PARAM,
-  query: TREND_QUERY,
+  query: HOLDER_TREND_QUERY,
   response: Type.Array(TokenHolderTrendPoint),
   absent: 'list',
   answer: async ({ chain, params, query, nowMs, rows }) => {
     const stepS = RESOLUTION_SECONDS[query.resolution ?? '1h']
-    const toS = Math.floor((query.to === undefined ? nowMs : queryTimeMs(query.to)) / 1_000)
+    const toS = Math.floor((query.to === undefined ? nowMs : normalizeQueryTime(query.to)) / 1_000)
     const wantedS =
       query.from === undefined
         ? toS - TREND_DAYS * DAY_S
-        : Math.ceil(queryTimeMs(query.from) / 1_000)
+        : Math.ceil(normalizeQueryTime(query.from) / 1_000)
     const firstS = Math.ceil(Math.max(wantedS, toS - MAX_POINTS * stepS) / stepS) * stepS
     const window = { fromS: firstS, toS, stepS }
     const changes = await rows<HolderTrendRow>(
@@ -136,7 +136,7 @@ const security = defineReadRoute({
 const securityBody = (row: TokenRow, chain: string, burntRaw: string): TokenSecurity => {
   const mintable = hasAuthority(row, row.mint_authority)
   const freezable = hasAuthority(row, row.freeze_authority)
-  const burnt = row.decimals === null ? null : unitsNumber(BigInt(burntRaw), row.decimals)
+  const burnt = row.decimals === null ? null : unitsToNumber(BigInt(burntRaw), row.decimals)
   const supply = numberOrNull(marketDataBody(row).totalSupply)
   return {
     address: row.token_address,

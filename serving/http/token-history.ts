@@ -1,5 +1,5 @@
 import { Fault } from '../../core/errors.ts'
-import { queryTimeMs } from '../../core/time.ts'
+import { normalizeQueryTime } from '../../core/time.ts'
 import {
   MINT_BURN_QUERY,
   PRICE_QUERY,
@@ -49,7 +49,7 @@ const tokenPrice = defineReadRoute({
   response: TokenPrice,
   absent: 'MARKET_INFO_NOT_FOUND',
   answer: async ({ chain, params, query, nowMs, rows }) => {
-    const timeMs = query.timestamp === undefined ? nowMs : queryTimeMs(query.timestamp)
+    const timeMs = query.timestamp === undefined ? nowMs : normalizeQueryTime(query.timestamp)
     const [row] = await rows<PriceRow>(priceQuery(chain.id, params.tokenAddress, timeMs))
     if (row === undefined) throw new Fault('MARKET_INFO_NOT_FOUND')
     return priceBody(params.tokenAddress, row)

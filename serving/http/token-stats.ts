@@ -1,4 +1,4 @@
-import { decimalText } from '../../core/amounts.ts'
+import { formatDecimal } from '../../core/amounts.ts'
 import { Fault } from '../../core/errors.ts'
 import {
   ChainParams,
@@ -21,7 +21,7 @@ import { pricedRoute, type RoutePlugin } from './routing.ts'
 
 /** A ratio with four decimals. */
 const roundedText = (value: number | null): string | null =>
-  value === null ? null : decimalText(Math.round(value * 10_000) / 10_000)
+  value === null ? null : formatDecimal(Math.round(value * 10_000) / 10_000)
 
 const periodBody = (row: StatRow): TokenStatPeriod => {
   const units = Number(row.buy_volume) + Number(row.sell_volume)

@@ -1,4 +1,4 @@
-import { unitsText } from '../../core/amounts.ts'
+import { formatUnits } from '../../core/amounts.ts'
 import { WALLETS_QUERY } from '../../schemas/api/net-worth.ts'
 import {
   BALANCE_UPDATE_QUERY,
@@ -137,7 +137,7 @@ const firstTransactions = defineReadRoute({
               blockTime: Number(row.time_ms),
               tokenAddress: coin?.nativeAddress ?? '',
               decimals,
-              balanceChange: unitsText(BigInt(row.change_raw), decimals),
+              balanceChange: formatUnits(BigInt(row.change_raw), decimals),
             },
           ]
         }),

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { decimalText, unitsText } from '../../core/amounts.ts'
+import { formatDecimal, formatUnits } from '../../core/amounts.ts'
 import {
   WalletParams,
   type WalletPnlStat,
@@ -19,7 +19,7 @@ import { pricedRoute, type RoutePlugin } from './routing.ts'
 const ID_LENGTH = 24
 
 const finiteNumberText = (value: number): string =>
-  Number.isFinite(value) ? decimalText(value) : '0'
+  Number.isFinite(value) ? formatDecimal(value) : '0'
 const quotientOrZero = (one: number, other: number): number => (other === 0 ? 0 : one / other)
 
 /** The 23 fields of the seed, all text; "0" where a number is not known. */
@@ -35,7 +35,7 @@ const walletStatBody = (
   const balance =
     row.balance === null || row.decimals === null
       ? (row.position_amount ?? '0')
-      : unitsText(BigInt(row.balance), row.decimals)
+      : formatUnits(BigInt(row.balance), row.decimals)
   const open = Math.min(position, Number(balance))
   const price = row.price_usd ?? 0
   const unrealized = open * price - Number(row.position_cost_usd) * quotientOrZero(open, position)

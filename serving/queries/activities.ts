@@ -1,4 +1,4 @@
-import { queryTimeMs } from '../../core/time.ts'
+import { normalizeQueryTime } from '../../core/time.ts'
 import type { KeysetList, OrderColumn } from './keyset-list.ts'
 import { walletsWithTagsSql } from './trader-tags.ts'
 import { TRADE_COLUMNS } from './trades.ts'
@@ -70,7 +70,7 @@ interface Condition {
 }
 
 const optionalTimeMs = (value: number | undefined): number | undefined =>
-  value === undefined ? undefined : queryTimeMs(value)
+  value === undefined ? undefined : normalizeQueryTime(value)
 
 const activityConditions = (question: ActivityRequest): Readonly<Record<string, Condition>> => ({
   wallet: { sql: 't.owner = {wallet:String}', value: question.walletAddress },

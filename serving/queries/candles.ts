@@ -1,4 +1,4 @@
-import { decimalText, unitsText } from '../../core/amounts.ts'
+import { formatDecimal, formatUnits } from '../../core/amounts.ts'
 import type { Query } from '../../core/clickhouse/client.ts'
 import { bucketEnd, bucketStart, RESOLUTIONS, type Resolution } from '../../core/time.ts'
 import type { Candle } from '../../schemas/api/candle.ts'
@@ -138,14 +138,14 @@ GROUP BY b HAVING isFinite(low) AND low > 0 ORDER BY b DESC LIMIT {limit:UInt32}
 /** Row to body. */
 export const candleBody = (row: CandleRow): Candle => ({
   timestamp: Number(row.b) * 1_000,
-  open: decimalText(row.open),
-  high: decimalText(row.high),
-  low: decimalText(row.low),
-  close: decimalText(row.close),
+  open: formatDecimal(row.open),
+  high: formatDecimal(row.high),
+  low: formatDecimal(row.low),
+  close: formatDecimal(row.close),
   volume: row.volume_value,
   trades: Number(row.trades_count),
   volumeInTokenAmount:
-    row.decimals === null ? null : unitsText(BigInt(row.volume_raw), row.decimals),
+    row.decimals === null ? null : formatUnits(BigInt(row.volume_raw), row.decimals),
 })
 
 /**

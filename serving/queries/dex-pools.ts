@@ -1,5 +1,5 @@
 import type { Query } from '../../core/clickhouse/client.ts'
-import { queryTimeMs } from '../../core/time.ts'
+import { normalizeQueryTime } from '../../core/time.ts'
 import type { KeysetList, KeysetRow, OrderColumn } from './keyset-list.ts'
 
 /** A pool with its reserves in base units and the last prices of its tokens. */
@@ -149,7 +149,7 @@ export const poolSnapshotsList = (
     where: [],
     order: POSITION_ORDER,
     descending: true,
-    params: { pool, ...(time !== undefined && { time: queryTimeMs(time) }) },
+    params: { pool, ...(time !== undefined && { time: normalizeQueryTime(time) }) },
   }
 }
 
@@ -179,7 +179,7 @@ export const liquidityHoursList = (
     where: [],
     order: [{ sql: 't.hour', type: 'Int64' }],
     descending: true,
-    params: { token, ...(time !== undefined && { time: queryTimeMs(time) }) },
+    params: { token, ...(time !== undefined && { time: normalizeQueryTime(time) }) },
   }
 }
 

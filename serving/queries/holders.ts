@@ -1,6 +1,6 @@
 import type { Query } from '../../core/clickhouse/client.ts'
 import type { HolderSort } from '../../schemas/api/holder.ts'
-import { burnAddresses } from '../../schemas/burn.ts'
+import { burnAddressesOf } from '../../schemas/burn-addresses.ts'
 import { sortableBits } from './keyset-list.ts'
 
 /** A holder with what trading the token brought, as the warehouse answers it. */
@@ -133,7 +133,7 @@ export const holdersQuery = (search: HolderSearch): Query => {
     params: {
       token,
       rows,
-      burnt: burnAddresses(chain),
+      burnt: burnAddressesOf(chain),
       ...(after && { key: after.key, holder: after.holder }),
     },
   }
@@ -146,5 +146,5 @@ export const walletHoldersQuery = (
   wallets: readonly string[],
 ): Query => ({
   sql: `SELECT * EXCEPT (sort_value) FROM (${holdersSelect(chain, 'amountPercentage', 'AND holder IN {wallets:Array(String)}')})`,
-  params: { token, wallets, burnt: burnAddresses(chain) },
+  params: { token, wallets, burnt: burnAddressesOf(chain) },
 })

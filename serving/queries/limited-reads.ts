@@ -1,12 +1,12 @@
 import type {
-  Answer,
   Query,
+  QueryResult,
   ReadOptions,
-  TextAnswer,
+  TextQueryResult,
   Warehouse,
 } from '../../core/clickhouse/client.ts'
-import type { ReadShare } from '../../core/clickhouse/engine.ts'
-import { isRejectedStatement } from '../../core/clickhouse/errors.ts'
+import type { ReadWorkload } from '../../core/clickhouse/engine.ts'
+import { isRejectedStatement } from '../../core/clickhouse/read-errors.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import type { StatementBudget } from '../../schemas/plans.ts'
 import { MIN_QUERY_MILLI_UNITS, PLANS, type PlanName } from '../../schemas/plans.ts'
@@ -37,8 +37,8 @@ export type ReadStore = Pick<Warehouse, 'query' | 'queryText' | 'places'>
 export interface LimitedReads {
   /** Statements of one organization that run at the same time; more wait. */
   readonly perOrg: number
-  query<Row>(query: Query, caller: QueryCaller): Promise<Answer<Row>>
-  queryText(query: Query, caller: QueryCaller): Promise<TextAnswer>
+  query<Row>(query: Query, caller: QueryCaller): Promise<QueryResult<Row>>
+  queryText(query: Query, caller: QueryCaller): Promise<TextQueryResult>
 }
 
 /** Work of a request that has not begun. */
@@ -86,7 +86,7 @@ export const createLimitedReads = (
     metrics,
     limits = queueLimits(store.places[share]),
   }: {
-    readonly share: ReadShare
+    readonly share: ReadWorkload
     readonly surface: string
     readonly metrics: Pick<Metrics, 'queryRejected'>
     readonly limits?: QueryQueueLimits

@@ -1,5 +1,5 @@
 import type { Query } from '../../core/clickhouse/client.ts'
-import { burnAddresses } from '../../schemas/burn.ts'
+import { burnAddressesOf } from '../../schemas/burn-addresses.ts'
 
 /** State of a token's holders at the end of a bucket. */
 export interface HolderTrendRow {
@@ -41,7 +41,7 @@ SELECT toString((SELECT sum(amount) FROM ${chain}_token_supplies FINAL
   + (SELECT sum(amount) FROM ${chain}_transfers FINAL
     WHERE token_address = {token:String} AND success = 1 AND sender = maker AND maker != ''
       AND receiver IN {burnt:Array(String)})) AS burnt_raw`,
-  params: { token, burnt: burnAddresses(chain) },
+  params: { token, burnt: burnAddressesOf(chain) },
 })
 
 /** Median fee of the newest transactions that traded a token, in native coins; none without trades. */

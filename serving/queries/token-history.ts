@@ -1,5 +1,5 @@
 import type { Query } from '../../core/clickhouse/client.ts'
-import { queryTimeMs } from '../../core/time.ts'
+import { normalizeQueryTime } from '../../core/time.ts'
 import { candleSources, watermarkCte } from './candle-sources.ts'
 import type { KeysetList, KeysetRow, OrderColumn } from './keyset-list.ts'
 
@@ -111,7 +111,7 @@ export interface TransferRow extends KeysetRow {
 
 const timeBounds = (bounds: Readonly<Record<string, number | undefined>>) =>
   Object.entries(bounds).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, queryTimeMs(value)] as const],
+    value === undefined ? [] : [[name, normalizeQueryTime(value)] as const],
   )
 
 const TRANSFER_BOUNDS: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
 import type { Query } from '../../core/clickhouse/client.ts'
-import { burnAddresses } from '../../schemas/burn.ts'
+import { burnAddressesOf } from '../../schemas/burn-addresses.ts'
 import { candleSources, watermarkCte } from './candle-sources.ts'
 
 /** A token with its numbers as the warehouse answers it; the columns of `{chain}_tokens` keep their names. */
@@ -132,6 +132,6 @@ ${joinTokens(chain, 'market', which)}
 ${joinTokens(chain, 'burnt', which)}
 ${joinTokens(chain, 'holding', which)}
 ${joinTokens(chain, 'document', which)}`,
-    params: { addresses, burnt: burnAddresses(chain) },
+    params: { addresses, burnt: burnAddressesOf(chain) },
   }
 }

@@ -1,4 +1,4 @@
-import { queryTimeMs, RESOLUTIONS } from '../../core/time.ts'
+import { normalizeQueryTime, RESOLUTIONS } from '../../core/time.ts'
 import type { TradeQuery } from '../../schemas/api/trade.ts'
 import type { KeysetList, KeysetRow, OrderColumn } from './keyset-list.ts'
 
@@ -74,7 +74,7 @@ const tradeConditions = (query: TradeQuery): Readonly<Record<string, Condition>>
 })
 
 const optionalTimeMs = (value: number | undefined): number | undefined =>
-  value === undefined ? undefined : queryTimeMs(value)
+  value === undefined ? undefined : normalizeQueryTime(value)
 
 const LEG_COLUMNS = [
   ...['token', 'decimals', 'amount', 'owner', 'price_usd', 'price_native', 'amount_usd'],

@@ -1,5 +1,5 @@
 import type { Query } from '../../core/clickhouse/client.ts'
-import { queryTimeMs } from '../../core/time.ts'
+import { normalizeQueryTime } from '../../core/time.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import type { KeysetList, KeysetRow, OrderColumn } from './keyset-list.ts'
 
@@ -43,7 +43,7 @@ const activeConditions = (conditions: Readonly<Record<string, Condition>>) => {
 }
 
 const optionalTimeMs = (value: number | undefined): number | undefined =>
-  value === undefined ? undefined : queryTimeMs(value)
+  value === undefined ? undefined : normalizeQueryTime(value)
 
 /** What narrows changes of balances. */
 export interface BalanceUpdateFilter {

@@ -33,7 +33,7 @@ export class AdmissionControl {
     return this.#pending.size
   }
 
-  /** What to answer to another connection of the address (see `addressBucket`); undefined where it fits. */
+  /** What to answer to another connection of the address (see `rateLimitAddress`); undefined where it fits. */
   refusal(address: string): ConnectionRefusal | undefined {
     if (this.#open >= this.#limits.connections) {
       const fault = new Fault('SERVER_BUSY', 'No more stream connections fit')

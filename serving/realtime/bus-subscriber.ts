@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Bus, LogRecord, Running } from '../../core/bus/contract.ts'
+import type { Bus, LogRecord, RunningTask } from '../../core/bus/contract.ts'
 import { CHANNEL_TOPICS } from '../../schemas/channels.ts'
 import { topicName } from '../../schemas/topics.ts'
 import type { Hub } from './hub.ts'
@@ -22,8 +22,8 @@ const BACKPRESSURE_CHECK_BYTES = 256 * 1_024
 const RECORDS_PER_YIELD = 200
 
 /** Follows the topics of every chain into the hub; returns when names are known and the history is refilled. */
-export const startBusSubscriber = async (options: BusSubscriberOptions): Promise<Running> => {
-  const running: Running[] = []
+export const startBusSubscriber = async (options: BusSubscriberOptions): Promise<RunningTask> => {
+  const running: RunningTask[] = []
   const stop = async (): Promise<void> => {
     await Promise.all(running.map((tail) => tail.stop()))
   }
@@ -43,7 +43,7 @@ export const startBusSubscriber = async (options: BusSubscriberOptions): Promise
 const tailTokenNames = async (
   { bus, hub }: BusSubscriberOptions,
   chain: string,
-): Promise<Running> => {
+): Promise<RunningTask> => {
   let caughtUp = (): void => undefined
   const known = new Promise<void>((resolve) => {
     caughtUp = resolve
@@ -70,7 +70,7 @@ interface PartitionProgress {
 const tailChannelTopics = async (
   options: BusSubscriberOptions,
   chain: string,
-): Promise<Running> => {
+): Promise<RunningTask> => {
   const { bus } = options
   const trades = topicName('tradesProcessed', chain)
   const places = new Map<number, PartitionProgress>()

@@ -1,6 +1,6 @@
-import { coinType, moveAddress } from '../../core/move-type.ts'
+import { normalizeCoinType, normalizeMoveAddress } from '../../core/move-type.ts'
 import { isResolution } from '../../core/time.ts'
-import { CHAIN_WORDS, CHAINS, type Vm } from '../../schemas/chains.ts'
+import { CHAIN_ID_BY_NAME, CHAINS, type Vm } from '../../schemas/chains.ts'
 import { CHANNELS, type ChannelParameter, type ChannelRow } from '../../schemas/channels.ts'
 import { PROTOCOL_ERRORS, type ProtocolError } from './protocol.ts'
 
@@ -49,7 +49,7 @@ export const parseChannel = (
   if (row === undefined) return PROTOCOL_ERRORS.unknownChannel
   if (colon === -1) return PROTOCOL_ERRORS.badRequest
   const [word = '', ...words] = literal.slice(colon + 1).split('_')
-  const chain = Object.hasOwn(CHAIN_WORDS, word) ? CHAIN_WORDS[word] : undefined
+  const chain = Object.hasOwn(CHAIN_ID_BY_NAME, word) ? CHAIN_ID_BY_NAME[word] : undefined
   if (chain === undefined || !chains.has(chain)) return PROTOCOL_ERRORS.badRequest
   const parts = splitParameters(words, row.parameters.length)
   if (parts.length !== row.parameters.length) return PROTOCOL_ERRORS.badRequest
@@ -83,7 +83,9 @@ const parseParameter = (parameter: ChannelParameter, text: string, vm: Vm): stri
 
 const parseAddress = (text: string, vm: Vm): string | undefined => {
   if (vm === 'move')
-    return text.startsWith('0x') ? (coinType(text) ?? moveAddress(text)) : undefined
+    return text.startsWith('0x')
+      ? (normalizeCoinType(text) ?? normalizeMoveAddress(text))
+      : undefined
   if (!ADDRESS_PATTERN[vm].test(text)) return undefined
   return vm === 'evm' ? text.toLowerCase() : text
 }

@@ -1,4 +1,4 @@
-import type { Boundary } from '../../core/ops/error-boundary.ts'
+import type { ErrorBoundary } from '../../core/ops/error-boundary.ts'
 import type { Principal } from '../interfaces.ts'
 import type { AdmissionSlot } from './admission.ts'
 import type { Push, Subscriber } from './fanout.ts'
@@ -44,7 +44,7 @@ export class Connection implements Subscriber {
   readonly #held = new Map<string, Push>()
   readonly #nowMs: () => number
   readonly #onSlow: (connection: Connection) => void
-  readonly #boundary: Boundary
+  readonly #boundary: ErrorBoundary
 
   constructor(
     socket: Socket,
@@ -55,7 +55,7 @@ export class Connection implements Subscriber {
       /** It is given up: take it off the shared topics at once, or it would get publications with a hole between. */
       readonly onSlow: (connection: Connection) => void
       readonly counted: AdmissionSlot
-      readonly boundary: Boundary
+      readonly boundary: ErrorBoundary
     },
   ) {
     const { nowMs, random, onSlow, counted, boundary } = surroundings

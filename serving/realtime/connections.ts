@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Fault } from '../../core/errors.ts'
-import type { Boundary } from '../../core/ops/error-boundary.ts'
+import type { ErrorBoundary } from '../../core/ops/error-boundary.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import type { ChainFreshness, Guard, Meter, RevokedCredential } from '../interfaces.ts'
@@ -33,7 +33,7 @@ export interface ConnectionRegistryOptions {
   /** Connections of one organization in this process. */
   readonly connectionLimit: number
   readonly limits: AdmissionLimits
-  readonly boundary: Boundary
+  readonly boundary: ErrorBoundary
   readonly metrics: Metrics
   readonly log: Logger
   readonly nowMs: () => number

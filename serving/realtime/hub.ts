@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { LogRecord } from '../../core/bus/contract.ts'
-import { partitionOf } from '../../core/bus/partition.ts'
+import { partitionOf } from '../../core/bus/partitioner.ts'
 import type { Codec } from '../../core/codec/contract.ts'
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import type { ChannelRow } from '../../schemas/channels.ts'
@@ -138,7 +138,7 @@ export class Hub {
     try {
       this.#acceptAs(row.suffix, record, record.value)
     } catch (error) {
-      if (!(error instanceof Malformed)) throw error
+      if (!(error instanceof InvalidInput)) throw error
       this.#options.metrics.eventsDropped.inc({ stage: 'realtime', reason: error.reason })
       const { topic, partition, offset } = record
       this.#options.log.warn({ err: error, topic, partition, offset }, 'skipped undecodable record')

@@ -1,4 +1,4 @@
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
 
 /** Frames of the Centrifuge JSON protocol, version 2. Pure: text in, commands out, and back. */
@@ -126,7 +126,7 @@ const parseObject = (line: string): Body | undefined => {
     const value = parseJson(line, { maxLength: MAX_INBOUND_BYTES })
     return isObject(value) ? value : undefined
   } catch (error) {
-    if (!(error instanceof Malformed)) throw error
+    if (!(error instanceof InvalidInput)) throw error
     return undefined
   }
 }

@@ -1,5 +1,5 @@
-import { unitsText } from '../../core/amounts.ts'
-import { SOCIAL_KEYS, type StatStem } from '../../schemas/channel-keys.ts'
+import { formatUnits } from '../../core/amounts.ts'
+import { SOCIAL_KEYS, type WindowStatKey } from '../../schemas/channel-keys.ts'
 import { channelRow } from '../../schemas/channels.ts'
 import type {
   BalanceEvents,
@@ -40,10 +40,10 @@ const toPublications = (
 const tokenUnits = (raw: string, decimals: number | null | undefined): string =>
   raw === '' || decimals === null || decimals === undefined || decimals < 0
     ? ''
-    : unitsText(BigInt(raw), decimals)
+    : formatUnits(BigInt(raw), decimals)
 
 const windowPayload = (event: TradeStatEvent): Payload => {
-  const stems: Readonly<Record<StatStem, string | number>> = {
+  const stems: Readonly<Record<WindowStatKey, string | number>> = {
     b: event.buys,
     s: event.sells,
     be: event.buyers,

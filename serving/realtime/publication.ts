@@ -1,5 +1,5 @@
-import { unitsNumber, unitsText, usdText } from '../../core/amounts.ts'
-import { candlesOf, seriesOf, type ToldCandle } from '../../core/candlesticks.ts'
+import { formatUnits, formatUsd, unitsToNumber } from '../../core/amounts.ts'
+import { candleSeriesOf, type EventCandle, expandCandles } from '../../core/candlestick-events.ts'
 import type { CandleKey, ChannelKey, TradeKey } from '../../schemas/channel-keys.ts'
 import { CHANNELS, type ChannelRow, channelRow } from '../../schemas/channels.ts'
 import type { CandlestickEvents, Trade, TradeEvent, TradeEvents } from '../../schemas/wire.ts'
@@ -84,10 +84,10 @@ export const candlePublications = (
 ): readonly Publication[] => {
   const publications: Publication[] = []
   for (const [index, event] of message.events.entries()) {
-    let candles: readonly ToldCandle[] | undefined
-    for (const series of seriesOf(event)) {
+    let candles: readonly EventCandle[] | undefined
+    for (const series of candleSeriesOf(event)) {
       if (!desk.watched(series.address)) continue
-      candles ??= candlesOf(event)
+      candles ??= expandCandles(event)
       for (const row of CANDLE_CHANNELS[series.dimension] ?? []) {
         for (const candle of candles) {
           const publication = candlePublication(
@@ -103,7 +103,7 @@ export const candlePublications = (
 }
 
 interface CandleTarget {
-  readonly candle: ToldCandle
+  readonly candle: EventCandle
   readonly row: ChannelRow
   readonly address: string
   readonly index: number
@@ -121,7 +121,7 @@ const candlePublication = (
 }
 
 const candlePayload = (
-  candle: ToldCandle,
+  candle: EventCandle,
   address: string,
   native: boolean,
 ): Readonly<Record<CandleKey, string | number>> => ({
@@ -236,6 +236,6 @@ const tradeSide = (facts: {
   const { token, wallet, raw, decimals, price } = facts
   if (decimals === null || !/^\d+$/.test(raw)) return { token, wallet, amount: '', amountInUsd: '' }
   const amountRaw = BigInt(raw)
-  const inUsd = price === '' ? null : unitsNumber(amountRaw, decimals) * Number(price)
-  return { token, wallet, amount: unitsText(amountRaw, decimals), amountInUsd: usdText(inUsd) }
+  const inUsd = price === '' ? null : unitsToNumber(amountRaw, decimals) * Number(price)
+  return { token, wallet, amount: formatUnits(amountRaw, decimals), amountInUsd: formatUsd(inUsd) }
 }

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Bus, Running } from '../../core/bus/contract.ts'
+import type { Bus, RunningTask } from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
 import type { Config } from '../../core/config/settings.ts'
-import type { Tls } from '../../core/config/tls.ts'
+import type { TlsFiles } from '../../core/config/tls-files.ts'
 import { Outage } from '../../core/errors.ts'
-import { type Boundary, makeBoundary } from '../../core/ops/error-boundary.ts'
+import { type ErrorBoundary, makeErrorBoundary } from '../../core/ops/error-boundary.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { chainRow } from '../../schemas/chains.ts'
@@ -40,7 +40,7 @@ export interface RealtimeOptions {
     | 'errorsStatusMode'
   >
   /** Present: it speaks TLS only. */
-  readonly tls?: Tls
+  readonly tls?: TlsFiles
   readonly host: string
   /** 0 takes a free one. */
   readonly port: number
@@ -53,7 +53,7 @@ export interface RealtimeOptions {
 }
 
 /** A running stream server. */
-export interface RealtimeServer extends Running {
+export interface RealtimeServer extends RunningTask {
   readonly port: number
   readonly transport: Transport
 }
@@ -73,7 +73,7 @@ const FRESHNESS_TIMEOUT_MS = 1_000
 export const startRealtimeServer = async (options: RealtimeOptions): Promise<RealtimeServer> => {
   const { bus, chains, log, guard, config } = options
   const holder: { server?: SocketServer } = {}
-  const boundary = makeBoundary({ ...options, surface: 'streams' })
+  const boundary = makeErrorBoundary({ ...options, surface: 'streams' })
   const hub = new Hub({
     ...options,
     numbers: config.wsNumbers,
@@ -138,7 +138,7 @@ const quoteAssetAddresses = (
 const socketEvents = (
   { guard, meter, config, nowMs }: RealtimeOptions,
   connections: ConnectionRegistry,
-  boundary: Boundary,
+  boundary: ErrorBoundary,
 ): SocketEvents<ConnectionContext> => {
   const gate = {
     guard,
@@ -168,7 +168,7 @@ const socketEvents = (
 const createTick = (
   hub: Hub,
   connections: ConnectionRegistry,
-  boundary: Boundary,
+  boundary: ErrorBoundary,
 ): (() => void) => {
   let tick = 0
   return () => {

@@ -1,8 +1,8 @@
-import type { Boundary } from '../../core/ops/error-boundary.ts'
+import type { ErrorBoundary } from '../../core/ops/error-boundary.ts'
 
 /** The socket as the hub sees it: what uWebSockets.js and `ws` have in common. */
 
-import type { Tls } from '../../core/config/tls.ts'
+import type { TlsFiles } from '../../core/config/tls-files.ts'
 
 /** One open socket. Every call on a closed one does nothing. */
 export interface Socket {
@@ -67,9 +67,9 @@ export interface SocketOptions {
   /** TCP connections, upgraded or not; further ones are closed at once. */
   readonly maxConnections: number
   /** Every callback of the library runs inside it. */
-  readonly boundary: Boundary
+  readonly boundary: ErrorBoundary
   /** Present: it speaks TLS only. */
-  readonly tls?: Tls | undefined
+  readonly tls?: TlsFiles | undefined
 }
 
 /** A listening server. */

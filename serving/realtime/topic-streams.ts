@@ -23,7 +23,7 @@ import {
 export interface TopicStream {
   /** True: read even when nobody listens, because some of it is kept for those who come back. */
   readonly always: boolean
-  /** Throws `Malformed`. */
+  /** Throws `InvalidInput`. */
   readonly read: (
     codec: Codec,
     value: Uint8Array,

@@ -1,6 +1,6 @@
 import { monotonicFactory } from 'ulid'
-import { addressBucket, clientAddress } from '../../core/config/client-address.ts'
 import { Fault } from '../../core/errors.ts'
+import { clientAddress, rateLimitAddress } from '../../core/http/network-address.ts'
 import { problemBody, problemMediaType } from '../http/problem-details.ts'
 import type { Credentials, Guard, Meter, Principal } from '../interfaces.ts'
 import type { ConnectionRefusal } from './admission.ts'
@@ -12,7 +12,7 @@ export interface ConnectionContext {
   readonly credentials: Credentials
   /** `cf_ws_frame_ping_pong=true`: WebSocket pings instead of `{}`. */
   readonly framePings: boolean
-  /** Unit in which its address is limited (see `addressBucket`). */
+  /** Unit in which its address is limited (see `rateLimitAddress`). */
   readonly address: string
 }
 
@@ -50,7 +50,7 @@ export const decideUpgrade = async (
 ): Promise<UpgradeDecision<ConnectionContext>> => {
   const query = new URLSearchParams(request.query)
   const forwardedFor = request.header('x-forwarded-for')
-  const address = addressBucket(clientAddress(request.ip, forwardedFor, gate.trustedProxies))
+  const address = rateLimitAddress(clientAddress(request.ip, forwardedFor, gate.trustedProxies))
   const offered = parseList(request.header('sec-websocket-protocol'))
   const credentials = upgradeCredentials(request, query)
   const refusal =

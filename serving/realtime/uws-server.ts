@@ -1,6 +1,6 @@
 import type { HttpRequest, HttpResponse, us_listen_socket, WebSocket } from 'uWebSockets.js'
 import { STATUS_CODES } from 'node:http'
-import type { Boundary, BoundaryKind } from '../../core/ops/error-boundary.ts'
+import type { BoundaryReason, ErrorBoundary } from '../../core/ops/error-boundary.ts'
 import type {
   Socket,
   SocketEvents,
@@ -134,7 +134,7 @@ const createSocketHandler =
   <Context>({ boundary }: SocketOptions, events: SocketEvents<Context>) =>
   (
     ws: WebSocket<UserData<Context>>,
-    kind: BoundaryKind,
+    kind: BoundaryReason,
     use: (socket: UwsSocket<Context>) => void,
   ): void => {
     const { socket } = ws.getUserData()
@@ -204,7 +204,7 @@ interface RequestInProgress<Context> {
   readonly request: HttpRequest
   readonly context: Parameters<HttpResponse['upgrade']>[4] | null
   readonly events: SocketEvents<Context>
-  readonly boundary: Boundary
+  readonly boundary: ErrorBoundary
 }
 
 const handleRequest = <Context>(asked: RequestInProgress<Context>): void => {

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, STATUS_CODES } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { type RawData, WebSocket, WebSocketServer } from 'ws'
-import type { Boundary, BoundaryKind } from '../../core/ops/error-boundary.ts'
+import type { BoundaryReason, ErrorBoundary } from '../../core/ops/error-boundary.ts'
 import type {
   Socket,
   SocketEvents,
@@ -156,7 +156,7 @@ export const serveWs = async <Context>(
 
 /** Decides about a request and carries that out; where either fails, its connection is closed. */
 const createRequestHandler =
-  <Context>(boundary: Boundary, events: SocketEvents<Context>) =>
+  <Context>(boundary: ErrorBoundary, events: SocketEvents<Context>) =>
   (
     request: IncomingMessage,
     connection: { destroy(): void },
@@ -210,7 +210,7 @@ const attachSocket = <Context>(
   },
 ): void => {
   const { context, events, options } = surroundings
-  const run = (kind: BoundaryKind, work: () => void): void =>
+  const run = (kind: BoundaryReason, work: () => void): void =>
     options.boundary.run(kind, work, () => events.failed(socket))
   ws.on('message', (data) => run('message', () => events.message(socket, messageText(data))))
   ws.on('ping', (data) =>

@@ -1,4 +1,4 @@
-import type { OutRecord } from '../../core/bus/contract.ts'
+import type { ProducerRecord } from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
 import { globalTopic } from '../../schemas/topics.ts'
 import type { Attempt, Delivery, WebhookEndpoint } from '../../schemas/wire.ts'
@@ -14,7 +14,7 @@ export interface PendingDelivery {
 }
 
 /** An attempt as a record. */
-export const attemptRecord = (codec: Codec, attempt: Attempt): OutRecord => ({
+export const attemptRecord = (codec: Codec, attempt: Attempt): ProducerRecord => ({
   topic: ATTEMPTS_TOPIC,
   key: attempt.endpoint_id,
   value: codec.encode('webhook.Attempt', attempt),
@@ -32,7 +32,7 @@ export const terminalAttemptRecords = (
     readonly status: 'canceled' | 'dropped'
     readonly nowMs: number
   },
-): readonly OutRecord[] =>
+): readonly ProducerRecord[] =>
   held.map(({ delivery }) => attemptRecord(codec, buildTerminalAttempt(delivery, endpoint, end)))
 
 /** An operational event that a delivery gave cause for. */
@@ -41,7 +41,7 @@ export const deliveryEventRecord = (
   type: string,
   { org_id, endpoint_id, message_id, attempt }: Delivery,
   at: number,
-): OutRecord => {
+): ProducerRecord => {
   const detail = { attempt: String(attempt) }
   return operationRecord(codec, { type, org_id, endpoint_id, message_id, at, detail })
 }

@@ -1,6 +1,6 @@
 import type { Config } from '../../core/config/settings.ts'
-import { type Resolve, systemResolve } from '../../core/http/guarded-client.ts'
-import { makeSealer, type Sealer } from '../../core/security/encryption.ts'
+import { type ResolveHost, resolveWithDns } from '../../core/http/guarded-client.ts'
+import { makeSecretCipher, type SecretCipher } from '../../core/security/encryption.ts'
 import { makeRecordSigner } from '../../core/security/record-signature.ts'
 import { type Cursors, createCursors } from '../queries/cursors-and-pages.ts'
 import { type AddressRulesFor, createAddressRules } from './address-rules.ts'
@@ -11,9 +11,9 @@ import { createListCursors } from './list-cursor.ts'
 /** What API and delivery share in a process. */
 export interface WebhookContext {
   readonly store: EndpointStore
-  readonly sealer: Sealer
+  readonly sealer: SecretCipher
   readonly rulesOf: AddressRulesFor
-  readonly resolve: Resolve
+  readonly resolve: ResolveHost
   readonly resource: EndpointApi
   readonly cursors: Cursors
   stop(): Promise<void>
@@ -27,14 +27,14 @@ export interface WebhookContextDeps extends Omit<EndpointStoreDeps, 'signer'> {
   /** Ports that this product listens on, read at every look. */
   readonly ownPorts?: ReadonlySet<number>
   /** Default: the system's name servers. */
-  readonly resolve?: Resolve
+  readonly resolve?: ResolveHost
 }
 
 /** Opens the endpoints with all that guards them. The topics must exist. */
 export const createWebhookContext = async (deps: WebhookContextDeps): Promise<WebhookContext> => {
-  const { config, nowMs, resolve = systemResolve } = deps
+  const { config, nowMs, resolve = resolveWithDns } = deps
   const secret = config.keyPepper.reveal()
-  const sealer = makeSealer(secret, 'webhooks')
+  const sealer = makeSecretCipher(secret, 'webhooks')
   const rulesOf = createAddressRules(deps)
   const store = await openEndpointStore({ ...deps, signer: makeRecordSigner(secret) })
   const iterators = createListCursors(secret, nowMs)

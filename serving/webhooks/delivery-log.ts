@@ -3,15 +3,15 @@ import type {
   GroupOffset,
   Lane,
   LogRecord,
-  OutRecord,
-  Running,
+  ProducerRecord,
+  RunningTask,
 } from '../../core/bus/contract.ts'
-import { deadLetter, orPoison } from '../../core/bus/dead-letter.ts'
+import { deadLetterRecord, tryDecode } from '../../core/bus/dead-letters.ts'
 import { deadLetterSpec } from '../../core/bus/topic-specs.ts'
 import type { Warehouse } from '../../core/clickhouse/client.ts'
 import type { Codec } from '../../core/codec/contract.ts'
 import type { Config } from '../../core/config/settings.ts'
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { pause, retry } from '../../core/retry.ts'
@@ -41,7 +41,7 @@ const INSERT_RETRY = { firstMs: 100, maxMs: 10_000, tries: Number.POSITIVE_INFIN
 
 /** Row of a record. Times are epoch milliseconds, which the tables read as such. */
 const toRow = (codec: Codec, { topic, value }: LogRecord): object => {
-  if (value === null) throw new Malformed('tombstone', 'unexpected tombstone')
+  if (value === null) throw new InvalidInput('tombstone', 'unexpected tombstone')
   if (topic === MESSAGES_TOPIC) {
     const message = codec.decode('webhook.Message', value)
     const { event_time, created_at } = message
@@ -76,17 +76,17 @@ const insertAndCommit = async (
   { partition, signal, writer }: Lane,
   taken: readonly LogRecord[],
 ): Promise<void> => {
-  const poison: OutRecord[] = []
+  const poison: ProducerRecord[] = []
   const rows = new Map<string, object[]>()
   const next = new Map<string, GroupOffset>()
   for (const record of taken) {
     const { topic, offset } = record
     next.set(topic, { topic, partition, offset: offset + 1 })
-    const row = orPoison(() => toRow(codec, record))
-    if (row instanceof Malformed) {
+    const row = tryDecode(() => toRow(codec, record))
+    if (row instanceof InvalidInput) {
       metrics.eventsDropped.inc({ stage: DELIVERY_LOG_GROUP, reason: row.reason })
       log.error({ topic, offset, err: row }, 'undecodable record sent to dead-letter topic')
-      poison.push(deadLetter(DELIVERY_LOG_GROUP, record, row))
+      poison.push(deadLetterRecord(DELIVERY_LOG_GROUP, record, row))
     } else {
       const known = rows.get(topic)
       if (known) known.push(row.value)
@@ -113,7 +113,7 @@ const insertAndCommit = async (
  * Writes messages and attempts to the warehouse: insert, then commit. A repeated insert writes the same rows under the
  * same keys. A warehouse that is down holds up this log only, no delivery.
  */
-export const startDeliveryLog = async (deps: DeliveryLogDeps): Promise<Running> => {
+export const startDeliveryLog = async (deps: DeliveryLogDeps): Promise<RunningTask> => {
   await deps.bus.createTopics([
     deadLetterSpec(deadLetterTopic(DELIVERY_LOG_GROUP), deps.config.retention),
   ])

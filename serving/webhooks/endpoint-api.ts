@@ -3,7 +3,7 @@ import type { Config } from '../../core/config/settings.ts'
 import { Fault } from '../../core/errors.ts'
 import type {
   CreateWebhook,
-  UpdateWebhookAt,
+  UpdateWebhookById,
   WebhookEndpointBody,
   WebhookList,
   WebhookListQuery,
@@ -26,7 +26,7 @@ export interface EndpointApi {
   create(owner: Owner, body: CreateWebhook, idempotencyKey?: string): Promise<CreateResult>
   read(owner: Owner, id: string): WebhookEndpoint
   list(owner: Owner, query: WebhookListQuery): WebhookList
-  update(owner: Owner, id: string, body: UpdateWebhookAt): Promise<WebhookEndpoint>
+  update(owner: Owner, id: string, body: UpdateWebhookById): Promise<WebhookEndpoint>
   remove(owner: Owner, id: string): Promise<void>
   secret(owner: Owner, id: string): string
   rotate(owner: Owner, id: string, wish: RotationRequest): Promise<void>

@@ -1,4 +1,4 @@
-import type { Sealer } from '../../core/security/encryption.ts'
+import type { SecretCipher } from '../../core/security/encryption.ts'
 import type { WebhookEndpoint } from '../../schemas/wire.ts'
 
 /** What a request is signed with, in the clear. */
@@ -11,7 +11,7 @@ export interface EndpointCredentials {
 
 type SealedCredentials = Pick<WebhookEndpoint, 'endpoint_id' | 'user_enc' | 'secrets'>
 
-/** Credentials of an endpoint at a time. Throws `Malformed` when they were sealed under another key. */
+/** Credentials of an endpoint at a time. Throws `InvalidInput` when they were sealed under another key. */
 export type OpenCredentials = (endpoint: SealedCredentials, nowMs: number) => EndpointCredentials
 
 interface CachedCredentials {
@@ -21,7 +21,7 @@ interface CachedCredentials {
 }
 
 /** Opens credentials once per record of an endpoint and lets go of them with it. */
-export const createCredentialCache = (sealer: Sealer): OpenCredentials => {
+export const createCredentialCache = (sealer: SecretCipher): OpenCredentials => {
   const kept = new WeakMap<SealedCredentials, CachedCredentials>()
   return (endpoint, nowMs) => {
     const known = kept.get(endpoint)
@@ -34,7 +34,7 @@ export const createCredentialCache = (sealer: Sealer): OpenCredentials => {
 
 const decryptCredentials = (
   endpoint: SealedCredentials,
-  sealer: Sealer,
+  sealer: SecretCipher,
   nowMs: number,
 ): CachedCredentials => {
   const { endpoint_id: endpointId, user_enc } = endpoint
@@ -52,7 +52,7 @@ const decryptCredentials = (
 /** Live secrets in the clear, the current one first. */
 export const activeSecrets = (
   { endpoint_id, secrets }: Omit<SealedCredentials, 'user_enc'>,
-  sealer: Sealer,
+  sealer: SecretCipher,
   nowMs: number,
 ): readonly string[] =>
   secrets

@@ -1,9 +1,9 @@
-import type { Bus, LogRecord, OutRecord } from '../../core/bus/contract.ts'
+import type { Bus, LogRecord, ProducerRecord } from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
-import { Fault, Malformed } from '../../core/errors.ts'
-import type { Check } from '../../core/ops/health.ts'
+import { Fault, InvalidInput } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
+import type { ReadinessCheck } from '../../core/ops/probes.ts'
 import type { RecordSigner } from '../../core/security/record-signature.ts'
 import { globalTopic } from '../../schemas/topics.ts'
 import type { Messages, Operation, WebhookEndpoint, WebhookRequest } from '../../schemas/wire.ts'
@@ -34,8 +34,8 @@ export interface EndpointStore {
   /** Ends every endpoint of an organization that was deleted. */
   removeOrg(orgId: string): Promise<void>
   /** Records for other webhook topics, made from the newest state in one atomic step. */
-  publish(compute: () => readonly OutRecord[]): Promise<void>
-  readonly check: Check
+  publish(compute: () => readonly ProducerRecord[]): Promise<void>
+  readonly check: ReadinessCheck
   stop(): Promise<void>
 }
 
@@ -131,7 +131,7 @@ const changeRecords = (
   endpointId: string,
   known: WebhookEndpoint | undefined,
   { endpoint, event }: NonNullable<EndpointChange>,
-): readonly OutRecord[] => {
+): readonly ProducerRecord[] => {
   const value = endpoint && codec.encode('control.WebhookEndpoint', endpoint)
   const orgId = endpoint?.org_id ?? known?.org_id ?? ''
   return [
@@ -148,7 +148,7 @@ const changeRecords = (
 }
 
 /** An operational event as a record. */
-export const operationRecord = (codec: Codec, operation: Operation): OutRecord => ({
+export const operationRecord = (codec: Codec, operation: Operation): ProducerRecord => ({
   topic: OPERATIONS_TOPIC,
   key: operation.endpoint_id,
   value: codec.encode('webhook.Operation', operation),
@@ -164,7 +164,7 @@ const decodeControlRecord = <Name extends 'control.WebhookEndpoint' | 'control.W
   try {
     return codec.decode(name, value)
   } catch (error) {
-    if (!(error instanceof Malformed)) throw error
+    if (!(error instanceof InvalidInput)) throw error
     log.error({ err: error, topic, key, offset }, 'invalid webhook control record')
     return undefined
   }

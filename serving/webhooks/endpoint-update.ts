@@ -1,7 +1,7 @@
 import { Fault } from '../../core/errors.ts'
-import type { Resolve } from '../../core/http/guarded-client.ts'
-import type { Sealer } from '../../core/security/encryption.ts'
-import type { UpdateWebhookAt } from '../../schemas/api/webhook.ts'
+import type { ResolveHost } from '../../core/http/guarded-client.ts'
+import type { SecretCipher } from '../../core/security/encryption.ts'
+import type { UpdateWebhookById } from '../../schemas/api/webhook.ts'
 import type { WebhookEndpoint } from '../../schemas/wire.ts'
 import type { AddressRulesFor } from './address-rules.ts'
 import {
@@ -17,9 +17,9 @@ import { validateWebhookUrl, type WebhookUrl } from './validate-url.ts'
 
 /** What a change of an endpoint is checked with. */
 export interface EndpointUpdateDeps {
-  readonly sealer: Sealer
+  readonly sealer: SecretCipher
   readonly rulesOf: AddressRulesFor
-  readonly resolve: Resolve
+  readonly resolve: ResolveHost
   readonly nowMs: () => number
 }
 
@@ -30,7 +30,7 @@ export interface EndpointUpdateDeps {
 export const prepareUpdate = async (
   { rulesOf, resolve, sealer, nowMs }: EndpointUpdateDeps,
   orgId: string,
-  body: UpdateWebhookAt,
+  body: UpdateWebhookById,
 ): Promise<(known: WebhookEndpoint) => WebhookEndpoint> => {
   const { url } = body
   const target =
@@ -60,7 +60,7 @@ export const prepareUpdate = async (
 const urlChanges = (
   known: WebhookEndpoint,
   { url, user }: WebhookUrl,
-  sealer: Sealer,
+  sealer: SecretCipher,
 ): Partial<WebhookEndpoint> => {
   const isMasked = user === MASKED_USER
   if (isMasked && !isSameOrigin(url, known.url)) {

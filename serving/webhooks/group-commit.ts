@@ -1,14 +1,14 @@
 import type {
   Commit,
   GroupOffset,
-  OutRecord,
+  ProducerRecord,
   StateChange,
   Writer,
 } from '../../core/bus/contract.ts'
 
 /** One part of a commit that others may ride along with. */
 export interface CommitPart {
-  readonly records?: readonly OutRecord[]
+  readonly records?: readonly ProducerRecord[]
   readonly state?: readonly StateChange[]
   readonly next?: readonly GroupOffset[]
   /** Somebody waits for it: it goes at once, with those that wait already. */

@@ -1,11 +1,11 @@
 import {
   type AddressRules,
-  codeOf,
-  failureOf,
-  type Outbound,
-  type OutboundAnswer,
-  openOutbound,
-  type Resolve,
+  classifyFailure,
+  errorCode,
+  type OutboundClient,
+  type OutboundShortResponse,
+  openOutboundClient,
+  type ResolveHost,
 } from '../../core/http/guarded-client.ts'
 import type { AddressRulesFor } from './address-rules.ts'
 import { type AttemptResult, type ErrorKind, parseRetryAfter } from './retry-policy.ts'
@@ -31,7 +31,7 @@ export interface WebhookClient {
 export interface WebhookClientDeps {
   readonly rulesOf: AddressRulesFor
   /** Default: the system's name servers. */
-  readonly resolve?: Resolve
+  readonly resolve?: ResolveHost
   /** Further certificate authorities, PEM. */
   readonly ca?: string
   readonly nowMs: () => number
@@ -44,10 +44,10 @@ const MAX_STORED_RESPONSE_BYTES = 4_096
 
 /** Makes a poster: one connection pool per origin and set of rules, no redirects, answers read to 16 KiB at most. */
 export const createWebhookClient = (deps: WebhookClientDeps): WebhookClient => {
-  const clients = new Map<AddressRules, Outbound>()
-  const outboundOf = (orgId: string): Outbound => {
+  const clients = new Map<AddressRules, OutboundClient>()
+  const outboundOf = (orgId: string): OutboundClient => {
     const rules = deps.rulesOf(orgId)
-    const known = clients.get(rules) ?? openOutbound({ ...deps, rules, plainHttp: 'listed' })
+    const known = clients.get(rules) ?? openOutboundClient({ ...deps, rules, plainHttp: 'listed' })
     clients.set(rules, known)
     return known
   }
@@ -74,23 +74,23 @@ export const createWebhookClient = (deps: WebhookClientDeps): WebhookClient => {
 type Result = Omit<AttemptResult, 'durationMs'>
 
 const sendOnce = async (
-  outbound: Outbound,
+  outbound: OutboundClient,
   { url, headers, body, timeoutMs }: WebhookRequestSpec,
   nowMs: () => number,
 ): Promise<Result> => {
-  let answer: OutboundAnswer
+  let answer: OutboundShortResponse
   try {
     const mostBytes = MAX_RESPONSE_BYTES
     answer = await outbound.exchange(url, { method: 'POST', headers, body, timeoutMs, mostBytes })
   } catch (error) {
-    return failedResult(0, failureOf(error), error)
+    return failedResult(0, classifyFailure(error), error)
   }
   const { status, start, broken } = answer
   const word = answer.headers['webhook-delivery']
   const wish = word === 'disable' || word === 'abort-message' ? word : null
   const retryAfterMs = parseRetryAfter(firstValue(answer.headers['retry-after']), nowMs())
   if (broken !== undefined) {
-    const kind = failureOf(broken) === 'timeout' ? 'timeout' : 'body'
+    const kind = classifyFailure(broken) === 'timeout' ? 'timeout' : 'body'
     return { ...failedResult(status, kind, broken), wish, retryAfterMs }
   }
   const isGood = status >= 200 && status < 300
@@ -118,7 +118,7 @@ const failedResult = (status: number, errorKind: ErrorKind, error: unknown): Res
   response: '',
   retryAfterMs: null,
   wish: null,
-  error: ERROR_TEXTS[errorKind] ?? `${errorKind}: ${codeOf(error)}`,
+  error: ERROR_TEXTS[errorKind] ?? `${errorKind}: ${errorCode(error)}`,
 })
 
 /** Texts that tell nothing of what is behind the guard. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { OutRecord } from '../../core/bus/contract.ts'
+import type { ProducerRecord } from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
 import { Fault } from '../../core/errors.ts'
 import type { WebhookEndpointBody } from '../../schemas/api/webhook.ts'
@@ -20,7 +20,7 @@ export interface IdempotencyStore {
   put(recordKey: string, request: WebhookRequest | null): void
   find(orgId: string, keyHash: string): WebhookRequest | undefined
   /** Records that keep a request, and end those of its organization that are too old or too many. */
-  recordsOf(request: WebhookRequest): readonly OutRecord[]
+  recordsOf(request: WebhookRequest): readonly ProducerRecord[]
 }
 
 /** A create call under its idempotency key. */
@@ -89,7 +89,7 @@ export const createIdempotencyStore = (codec: Codec, nowMs: () => number): Idemp
 const requestRecord = (
   { org_id, key_hash }: IdempotentRequest,
   value: Uint8Array | null,
-): OutRecord => ({
+): ProducerRecord => ({
   topic: REQUESTS_TOPIC,
   partition: 0,
   key: `${org_id}/${key_hash}`,

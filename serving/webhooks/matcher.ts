@@ -4,13 +4,13 @@ import type {
   GroupOffset,
   Lane,
   LogRecord,
-  OutRecord,
-  Running,
+  ProducerRecord,
+  RunningTask,
 } from '../../core/bus/contract.ts'
-import { deadLetter, orPoison } from '../../core/bus/dead-letter.ts'
+import { deadLetterRecord, tryDecode } from '../../core/bus/dead-letters.ts'
 import type { Codec } from '../../core/codec/contract.ts'
 import type { Config } from '../../core/config/settings.ts'
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { globalTopic, topicName } from '../../schemas/topics.ts'
@@ -43,7 +43,7 @@ export interface FilterCounts {
 }
 
 /** A running matcher. */
-export interface Matcher extends Running {
+export interface Matcher extends RunningTask {
   counts(endpointId: string): FilterCounts
 }
 
@@ -104,7 +104,7 @@ class MatcherLane {
    */
   async #match(taken: readonly LogRecord[], seen: Deduplicator): Promise<void> {
     const { partition } = this.#lane
-    let records: OutRecord[] = []
+    let records: ProducerRecord[] = []
     let next = new Map<string, GroupOffset>()
     for (const record of taken) {
       for await (const outgoing of this.#outgoing(record, seen)) {
@@ -122,7 +122,7 @@ class MatcherLane {
   }
 
   async #commit(
-    records: readonly OutRecord[],
+    records: readonly ProducerRecord[],
     seen: Deduplicator,
     next: readonly GroupOffset[],
   ): Promise<void> {
@@ -132,21 +132,24 @@ class MatcherLane {
   }
 
   /** Records of one event after another. */
-  async *#outgoing(record: LogRecord, seen: Deduplicator): AsyncGenerator<readonly OutRecord[]> {
+  async *#outgoing(
+    record: LogRecord,
+    seen: Deduplicator,
+  ): AsyncGenerator<readonly ProducerRecord[]> {
     const { codec, metrics, log, nowMs, config } = this.#deps
     const channel = this.#channelOf.get(record.topic)
-    const decoded = orPoison(() => {
-      if (record.value === null) throw new Malformed('tombstone', 'unexpected tombstone')
+    const decoded = tryDecode(() => {
+      if (record.value === null) throw new InvalidInput('tombstone', 'unexpected tombstone')
       return codec.decode('token.TokenEvents', record.value)
     })
     if (channel === undefined) return
-    if (decoded instanceof Malformed) {
+    if (decoded instanceof InvalidInput) {
       metrics.eventsDropped.inc({ stage: METRICS_STAGE, reason: decoded.reason })
       log.error(
         { topic: record.topic, offset: record.offset, err: decoded },
         'undecodable record sent to dead-letter topic',
       )
-      yield [deadLetter(matcherGroup(this.#chain), record, decoded)]
+      yield [deadLetterRecord(matcherGroup(this.#chain), record, decoded)]
       return
     }
     const maxAgeMs = config.webhookMaxEventAgeSeconds * 1_000
@@ -159,7 +162,7 @@ class MatcherLane {
   }
 
   /** The message for the log, and one delivery per endpoint that wants it. */
-  async #messages(event: WebhookEvent, seq: number): Promise<readonly OutRecord[]> {
+  async #messages(event: WebhookEvent, seq: number): Promise<readonly ProducerRecord[]> {
     const { codec, store, orgOf, config, nowMs } = this.#deps
     const lane = this.#lane.partition
     const body = webhookBody(event, { lane, seq }, config.webhookPayload)
@@ -178,7 +181,7 @@ class MatcherLane {
       seq,
       lane,
     })
-    const records: OutRecord[] = [{ topic: MESSAGES_TOPIC, key: event.id, value: message }]
+    const records: ProducerRecord[] = [{ topic: MESSAGES_TOPIC, key: event.id, value: message }]
     for (const endpoint of [...store.all()]) {
       if (endpoint.filter !== null) {
         this.#asked += 1
@@ -220,7 +223,7 @@ export const startMatcher = async (
     else known.filterErrors += 1
     counts.set(id, known)
   }
-  const running: Running[] = []
+  const running: RunningTask[] = []
   for (const chain of chains.filter((name) => chainChannels(name).length > 0)) {
     const topics = chainChannels(chain).map((name) =>
       topicName(WEBHOOK_CHANNELS[name].topic, chain),

@@ -1,6 +1,6 @@
-import { orPoison } from '../../core/bus/dead-letter.ts'
+import { tryDecode } from '../../core/bus/dead-letters.ts'
 import type { Codec } from '../../core/codec/contract.ts'
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import type { Delivery, WebhookEndpoint } from '../../schemas/wire.ts'
 import { attemptEventType, buildAttempt, buildRequest } from './attempt.ts'
 import {
@@ -54,15 +54,15 @@ export const sendDelivery = async (
     return { kind: 'over', delivery, status: standing === 'good' ? 'canceled' : standing }
   }
   metrics.webhookDueLagSeconds.set(Math.max(0, startedMs - dueAtMs) / 1_000)
-  const opened = orPoison(() => deps.credentialsOf(endpoint, startedMs))
-  if (opened instanceof Malformed) {
+  const opened = tryDecode(() => deps.credentialsOf(endpoint, startedMs))
+  if (opened instanceof InvalidInput) {
     deps.log.error(
       { endpointId: endpoint.endpoint_id, err: opened },
       'cannot decrypt signing secret',
     )
   }
   const outcome =
-    opened instanceof Malformed
+    opened instanceof InvalidInput
       ? UNSIGNED_OUTCOME
       : await poster.post(
           buildRequest(endpoint, delivery, { credentials: opened.value, nowMs: startedMs, style }),

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Lane, LogRecord, OutRecord, StateChange } from '../../core/bus/contract.ts'
-import { deadLetter, orPoison } from '../../core/bus/dead-letter.ts'
-import { Malformed } from '../../core/errors.ts'
+import type { Lane, LogRecord, ProducerRecord, StateChange } from '../../core/bus/contract.ts'
+import { deadLetterRecord, tryDecode } from '../../core/bus/dead-letters.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import type { Delivery, WebhookEndpoint } from '../../schemas/wire.ts'
 import { applyEndpointAction } from './apply-endpoint-action.ts'
 import { decideEndpointAction, type EndpointAction } from './attempt.ts'
@@ -132,12 +132,12 @@ export class SenderLane {
       const last = taken.at(-1)
       if (last === undefined) continue
       const arrived = new Map<string, Delivery>()
-      const poison: OutRecord[] = []
+      const poison: ProducerRecord[] = []
       const state: StateChange[] = []
       for (const record of taken) {
         const delivery = this.#deliveryOf(record)
-        if (delivery instanceof Malformed) {
-          poison.push(deadLetter(SENDER_GROUP, record, delivery))
+        if (delivery instanceof InvalidInput) {
+          poison.push(deadLetterRecord(SENDER_GROUP, record, delivery))
           continue
         }
         const key = deliveryKey(delivery)
@@ -165,13 +165,13 @@ export class SenderLane {
     return false
   }
 
-  #deliveryOf(record: LogRecord): Delivery | Malformed {
+  #deliveryOf(record: LogRecord): Delivery | InvalidInput {
     const { log, metrics } = this.#deps
-    const decoded = orPoison(() => {
-      if (record.value === null) throw new Malformed('tombstone', 'unexpected tombstone')
+    const decoded = tryDecode(() => {
+      if (record.value === null) throw new InvalidInput('tombstone', 'unexpected tombstone')
       return this.#decoded(record.value)
     })
-    if (!(decoded instanceof Malformed)) return decoded.value
+    if (!(decoded instanceof InvalidInput)) return decoded.value
     metrics.eventsDropped.inc({ stage: 'webhooks', reason: decoded.reason })
     log.error(
       { topic: record.topic, offset: record.offset, err: decoded },

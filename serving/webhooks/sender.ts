@@ -1,7 +1,7 @@
-import type { Bus, Running } from '../../core/bus/contract.ts'
+import type { Bus, RunningTask } from '../../core/bus/contract.ts'
 import { deadLetterSpec } from '../../core/bus/topic-specs.ts'
 import type { Config } from '../../core/config/settings.ts'
-import type { Sealer } from '../../core/security/encryption.ts'
+import type { SecretCipher } from '../../core/security/encryption.ts'
 import { deadLetterTopic, globalTopic } from '../../schemas/topics.ts'
 import { createConcurrencyLimiter } from './concurrency-limiter.ts'
 import { createCredentialCache } from './endpoint-credentials.ts'
@@ -12,7 +12,7 @@ import { SENDER_GROUP } from './topics.ts'
 /** What a sender is started with. */
 export interface SenderOptions
   extends Omit<SenderDeps, 'style' | 'scheduleMs' | 'inFlight' | 'places' | 'credentialsOf'> {
-  readonly sealer: Sealer
+  readonly sealer: SecretCipher
   readonly bus: Bus
   readonly config: Pick<
     Config,
@@ -28,7 +28,7 @@ export interface SenderOptions
 }
 
 /** A running sender. */
-export interface Sender extends Running {
+export interface Sender extends RunningTask {
   /** Messages that wait or are on their way in this process. */
   backlog(): number
 }

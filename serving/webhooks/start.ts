@@ -1,4 +1,4 @@
-import type { Bus, Running } from '../../core/bus/contract.ts'
+import type { Bus, RunningTask } from '../../core/bus/contract.ts'
 import type { Warehouse } from '../../core/clickhouse/client.ts'
 import type { Codec } from '../../core/codec/contract.ts'
 import type { Config } from '../../core/config/settings.ts'
@@ -38,7 +38,7 @@ interface WebhooksStatus {
 }
 
 /** Running delivery: events are matched, sent and recorded. */
-export interface RunningWebhooks extends Running {
+export interface RunningWebhooks extends RunningTask {
   status(): WebhooksStatus
   filterCounts(endpointId: string): FilterCounts
 }

@@ -1,5 +1,5 @@
 import type { TopicSpec } from '../../core/bus/contract.ts'
-import { deadLetterSpec, stateSpec } from '../../core/bus/topic-specs.ts'
+import { changelogSpec, deadLetterSpec } from '../../core/bus/topic-specs.ts'
 import type { Config } from '../../core/config/settings.ts'
 import { deadLetterTopic, stateTopic } from '../../schemas/topics.ts'
 import {
@@ -36,7 +36,7 @@ export const webhookTopics = (
   ...chains
     .filter((chain) => chainChannels(chain).length > 0)
     .flatMap((chain) => [
-      stateSpec(matcherStore(chain), partitions),
+      changelogSpec(matcherStore(chain), partitions),
       deadLetterSpec(deadLetterTopic(matcherGroup(chain)), retention),
     ]),
 ]

@@ -2,10 +2,10 @@ import { isIP } from 'node:net'
 import { Fault } from '../../core/errors.ts'
 import {
   type AddressRules,
-  isPlainAddress,
-  isWebPort,
+  isAllowedPort,
+  isCanonicalAddress,
   portOf,
-  type Resolve,
+  type ResolveHost,
 } from '../../core/http/guarded-client.ts'
 
 /** Longest URL. */
@@ -52,7 +52,7 @@ const parseUrl = (text: string): URL => {
 export const validateWebhookUrl = async (
   text: string,
   rules: AddressRules,
-  resolve: Resolve,
+  resolve: ResolveHost,
 ): Promise<WebhookUrl> => {
   const url = parseUrl(text)
   const host = urlHost(url)
@@ -84,10 +84,10 @@ const urlProblem = (url: URL, text: string, rules: AddressRules): string | undef
   const { protocol } = url
   if (protocol !== 'https:' && (protocol !== 'http:' || !rules.hasList)) return 'must be https'
   if (url.hash !== '' || text.includes('#')) return 'must have no fragment'
-  if (!isWebPort(url)) return 'names a port that is not allowed'
+  if (!isAllowedPort(url)) return 'names a port that is not allowed'
   if (isIP(host) !== 0) {
     const typed = rawHost(text).replace(/^\[|\]$/g, '')
-    return isPlainAddress(typed) ? undefined : 'names its address in an odd notation'
+    return isCanonicalAddress(typed) ? undefined : 'names its address in an odd notation'
   }
   const name = host.replace(/\.$/, '')
   if (CLOUD_METADATA_HOST.test(name)) return 'leads to an inside address'

@@ -1,5 +1,5 @@
 import { bytesToHex, type Hex, keccak256, numberToHex, toRlp } from 'viem'
-import { smaller } from '../../core/bigint-math.ts'
+import { minBigint } from '../../core/bigint-math.ts'
 import type { BloomCache } from './bloom-filter.ts'
 import type { SealedTransaction } from './transactions.ts'
 
@@ -101,7 +101,7 @@ export const bloomOf = (blooms: BloomCache, transactions: readonly SealedTransac
 
 /** Price of a unit of gas that a transaction paid. */
 const gasPriceOf = (baseFeeRaw: bigint, tx: SealedTransaction): bigint =>
-  smaller(baseFeeRaw + tx.priorityFeeRaw, tx.maxFeeRaw)
+  minBigint(baseFeeRaw + tx.priorityFeeRaw, tx.maxFeeRaw)
 
 const hex = numberToHex
 

@@ -1,4 +1,4 @@
-import { smaller } from '../../core/bigint-math.ts'
+import { minBigint } from '../../core/bigint-math.ts'
 import type { BlockBuilder } from './block-builder.ts'
 import { addLiquidity } from './deployments.ts'
 import { accountAddress, balanceOf, transferNative, unwrap, wrap } from './execution.ts'
@@ -42,7 +42,7 @@ const sellableAmount = (
   facts: { readonly account: number; readonly usd: number },
 ): bigint => {
   const held = balanceOf(desk.context, token, facts.account)
-  return smaller(held, rawForUsd(desk.context, token, facts.usd))
+  return minBigint(held, rawForUsd(desk.context, token, facts.usd))
 }
 
 /** Somebody buys or sells in a pool that people like. */
@@ -168,7 +168,7 @@ export const moveLiquidity = (desk: BlockBuilder): number => {
   }
   const cap = readPoolField(context, pool, 'liquidity') / 100n
   const mine = state.get(layout.share(pool.index, provider)) / 2n
-  const shares = smaller(mine, cap)
+  const shares = minBigint(mine, cap)
   const router = world.venues[pool.venue].router
   if (shares <= 0n) return 0
   desk.submit({

@@ -1,5 +1,5 @@
 import { zeroAddress } from 'viem'
-import { smaller, sqrtOf } from '../../core/bigint-math.ts'
+import { integerSqrt, minBigint } from '../../core/bigint-math.ts'
 import { LOG_ENCODERS } from './event-logs.ts'
 import {
   accountAddress,
@@ -93,7 +93,7 @@ export const pairMint = (
   const receiver = accountAddress(world, to)
   let made: bigint
   if (supply === 0n) {
-    made = sqrtOf(amounts[0] * amounts[1]) - MINIMUM_LIQUIDITY
+    made = integerSqrt(amounts[0] * amounts[1]) - MINIMUM_LIQUIDITY
     machine.logs.push(
       LOG_ENCODERS.transfer(pool.address, zeroAddress, zeroAddress, MINIMUM_LIQUIDITY),
     )
@@ -101,7 +101,7 @@ export const pairMint = (
   } else {
     const by0 = (amounts[0] * supply) / reserves[0]
     const by1 = (amounts[1] * supply) / reserves[1]
-    made = smaller(by0, by1)
+    made = minBigint(by0, by1)
     writePoolField(machine, pool, 'liquidity', supply + made)
   }
   if (made <= 0n) throw new Reverted('UniswapV2: INSUFFICIENT_LIQUIDITY_MINTED')

@@ -1,7 +1,7 @@
-import { ceilDiv, smaller, sqrtOf } from '../../core/bigint-math.ts'
+import { ceilDiv, integerSqrt, minBigint } from '../../core/bigint-math.ts'
 import {
-  amount0Between,
-  amount1Between,
+  amount0Delta,
+  amount1Delta,
   MAX_TICK,
   MIN_TICK,
   sqrtPriceAtTick,
@@ -67,11 +67,11 @@ export const swapWithin = (
     : sqrtPriceX96 + (net << 96n) / liquidity
   if (zeroForOne ? next <= limit : next >= limit) return undefined
   const used = zeroForOne
-    ? amount0Between(next, sqrtPriceX96, liquidity, true)
-    : amount1Between(sqrtPriceX96, next, liquidity, true)
+    ? amount0Delta(next, sqrtPriceX96, liquidity, true)
+    : amount1Delta(sqrtPriceX96, next, liquidity, true)
   const amountOut = zeroForOne
-    ? amount1Between(next, sqrtPriceX96, liquidity, false)
-    : amount0Between(sqrtPriceX96, next, liquidity, false)
+    ? amount1Delta(next, sqrtPriceX96, liquidity, false)
+    : amount0Delta(sqrtPriceX96, next, liquidity, false)
   return { sqrtPriceX96: next, amountIn, amountOut, fee: amountIn - used }
 }
 
@@ -84,9 +84,9 @@ export const liquidityFor = (
   const [low, high] = range
   const by0 = (amounts[0] * ((sqrtPriceX96 * high) / Q96)) / (high - sqrtPriceX96)
   const by1 = (amounts[1] * Q96) / (sqrtPriceX96 - low)
-  return smaller(by0, by1)
+  return minBigint(by0, by1)
 }
 
 /** Square root of amount1 / amount0 in Q96: the price at which a pool opens. */
 export const initialSqrtPrice = (amount0: bigint, amount1: bigint): bigint =>
-  sqrtOf((amount1 << 192n) / amount0)
+  integerSqrt((amount1 << 192n) / amount0)

@@ -1,4 +1,4 @@
-import { amount0Between, amount1Between } from '../../core/prices/tick-math.ts'
+import { amount0Delta, amount1Delta } from '../../core/prices/tick-math.ts'
 import { LOG_ENCODERS } from './event-logs.ts'
 import { accountAddress, type ExecutionContext, Reverted, transfer } from './execution.ts'
 import type { Pool } from './scenario.ts'
@@ -94,7 +94,7 @@ const amountsFor = (
 ): readonly [bigint, bigint] => {
   const price = readPoolField(machine, pool, 'sqrtPrice')
   const [low, high] = pool.limits
-  return [amount0Between(price, high, liquidity, up), amount1Between(low, price, liquidity, up)]
+  return [amount0Delta(price, high, liquidity, up), amount1Delta(low, price, liquidity, up)]
 }
 
 /** `mint` over the full range with as much as both amounts allow, paid by `payer`, held by the position manager. */

@@ -1,4 +1,4 @@
-import { ceilDiv, smaller } from '../../core/bigint-math.ts'
+import { ceilDiv, minBigint } from '../../core/bigint-math.ts'
 
 /** Numbers of a bonding curve, base units. */
 export interface BondingCurve {
@@ -47,7 +47,7 @@ export const tokensForLamports = (
   sol: bigint,
 ): bigint => {
   const tokens = ((sol - 1n) * virtualToken) / (virtualSol + sol - 1n)
-  return smaller(tokens, realToken)
+  return minBigint(tokens, realToken)
 }
 
 /** Lamports, before fees, that a curve pays for tokens. */

@@ -1,4 +1,4 @@
-import { smaller } from '../../core/bigint-math.ts'
+import { minBigint } from '../../core/bigint-math.ts'
 import { CURVE_FEES, curveCost, curvePayout, feeOf, tokensForLamports } from './amm-math.ts'
 import type { BlockBuilder } from './block-builder.ts'
 import type { TransactionExecution } from './execution.ts'
@@ -73,7 +73,7 @@ const sellOnCurve = (desk: BlockBuilder, launch: Launch): number => {
   const tokens = isAll ? held : perMille(held, 100 + random.below(800))
   const payout = curvePayout(readCurve(context, launch), tokens)
   if (tokens === 0n || payout < 10_000n) return 0
-  const limit = smaller(perMille(payout, 700 + random.below(200)), payout)
+  const limit = minBigint(perMille(payout, 700 + random.below(200)), payout)
   const isRouted = random.chance(0.25)
   const closes = isAll && random.chance(0.6)
   const sent = desk.submit({

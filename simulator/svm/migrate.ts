@@ -1,4 +1,4 @@
-import { sqrtOf } from '../../core/bigint-math.ts'
+import { integerSqrt } from '../../core/bigint-math.ts'
 import { MIGRATED_TOKENS, MIGRATION_FEE } from './amm-math.ts'
 import { BorshWriter } from './borsh-writer.ts'
 import type { TransactionExecution } from './execution.ts'
@@ -46,7 +46,7 @@ const createPumpSwapPool = (run: TransactionExecution, launch: Launch, quote: bi
       KNOWN_ACCOUNTS.amm,
     ],
   ]
-  const shares = sqrtOf(MIGRATED_TOKENS * quote)
+  const shares = integerSqrt(MIGRATED_TOKENS * quote)
   const data = () => {
     const fields = new BorshWriter().hex('e992d18ecf6840bc').u16(0).u64(MIGRATED_TOKENS).u64(quote)
     return fields.pubkey(launch.creator.account).bool(false).toBytes()

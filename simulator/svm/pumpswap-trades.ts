@@ -1,4 +1,4 @@
-import { smaller } from '../../core/bigint-math.ts'
+import { minBigint } from '../../core/bigint-math.ts'
 import { pumpSwapCost, pumpSwapPayout } from './amm-math.ts'
 import type { BlockBuilder } from './block-builder.ts'
 import { poolDeviation } from './fair-prices.ts'
@@ -65,7 +65,7 @@ const sellInPool = (desk: BlockBuilder, launch: Launch): number => {
   const isAll = random.chance(0.35)
   const most = perMille(base, 30)
   const wish = isAll ? held : perMille(held, 100 + random.below(800))
-  const amount = smaller(wish, most)
+  const amount = minBigint(wish, most)
   const payout = pumpSwapPayout(base, quote, amount)
   if (payout < 10_000n) return 0
   const limit = perMille(payout, 800 + random.below(180))

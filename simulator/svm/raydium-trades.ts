@@ -1,4 +1,4 @@
-import { smaller } from '../../core/bigint-math.ts'
+import { minBigint } from '../../core/bigint-math.ts'
 import type { Mint, TokenAccount } from './accounts.ts'
 import { raydiumAmountOut } from './amm-math.ts'
 import type { BlockBuilder } from './block-builder.ts'
@@ -58,7 +58,7 @@ const submitTrade = (desk: BlockBuilder, wish: TradeIntent): number => {
   const to = tokenAccountFor(world, user, paysPc ? pool.coin : pool.pc)
   const isSol = from === user.wsol
   const held = state.get(from.stateIndex) === 0n ? 0n : state.get(from.stateIndex) - 1n
-  const amount = isSol ? wish.amount : smaller(wish.amount, held)
+  const amount = isSol ? wish.amount : minBigint(wish.amount, held)
   const out = quotedOutput(desk, { ...wish, amount })
   if (amount === 0n || out < 2n || !desk.fund(user, isSol ? amount : 0n)) return 0
   const exact = random.chance(0.85) ? 'in' : 'out'

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { FastifyInstance } from 'fastify'
-import { loadConfig } from '../../core/config/config.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { loadConfig } from '../../core/config/load.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { SCOPES } from '../../schemas/scopes.ts'
 import { generateApiKey } from '../../serving/auth/api-keys.ts'
@@ -62,7 +62,7 @@ before(async () => {
     meter: METER,
     config: loadConfig({ ADMIN_TOKEN }),
     metrics: makeMetrics(),
-    log: silentLogger(),
+    log: makeSilentLogger(),
     nowMs: Date.now,
   })
   const sign = await createSigner(pair)

@@ -6,8 +6,8 @@ import { open } from 'lmdb'
 import { ingestedHeight } from '../../cli/standalone/simulation-clock.ts'
 import type { Bus, TopicSpec } from '../../core/bus/contract.ts'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
-import { openEmbeddedReader } from '../../core/bus/embedded/reader.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { openOfflineLogReader } from '../../core/bus/embedded/offline-reader.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { readAll } from '../support/bus/suite.ts'
 import { withTempFolder } from '../support/temp-folder.ts'
 
@@ -16,7 +16,7 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
 const openAt = (path: string, mapSizeBytes = 16 * MB): Promise<Bus> =>
-  openEmbeddedBus({ path, mapSizeBytes, log: silentLogger(), retention: 'bounded' })
+  openEmbeddedBus({ path, mapSizeBytes, log: makeSilentLogger(), retention: 'bounded' })
 
 const spec = (topic: string): TopicSpec => ({
   topic,
@@ -87,7 +87,7 @@ test('what one group has not read stays alone: what others have read of the same
 test('where a row of the index is half below what stays, the other half is read', () =>
   withTempFolder(async (path) => {
     let nowMs = Date.now()
-    const log = silentLogger()
+    const log = makeSilentLogger()
     const options = { path, mapSizeBytes: 16 * MB, log, nowMs: () => nowMs }
     const bus = await openEmbeddedBus({ ...options, retention: 'bounded' })
     await bus.createTopics([spec('t')])
@@ -136,13 +136,13 @@ test('a folder of another layout, or one that was never finished, is refused and
   withTempFolder(async (path) => {
     const root = open({ path, noSubdir: false, maxDbs: 8 })
     await root.close()
-    assert.throws(() => openEmbeddedReader(path), { message: /no finished log/ })
+    assert.throws(() => openOfflineLogReader(path), { message: /no finished log/ })
     assert.equal(await ingestedHeight(path, 'eth'), null, 'a start goes on from nothing')
     const other = open({ path, noSubdir: false, maxDbs: 8 })
     await other.openDB('meta', {}).put(['format'], 1)
     await other.close()
     const refusal = { name: 'Outage', message: /a log of layout 1, not one of layout \d/ }
-    assert.throws(() => openEmbeddedReader(path), refusal)
+    assert.throws(() => openOfflineLogReader(path), refusal)
     await assert.rejects(openAt(path), refusal)
     assert.deepEqual(readdirSync(path).sort(), ['data.mdb', 'lock.mdb'])
   }))

@@ -5,11 +5,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { Bus, Span } from '../../core/bus/contract.ts'
+import type { Bus, OffsetRange } from '../../core/bus/contract.ts'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
-import type { CommitHooks, CommitStep, Transact } from '../../core/bus/embedded/commit-queue.ts'
+import type {
+  CommitHooks,
+  CommitStep,
+  RunTransaction,
+} from '../../core/bus/embedded/commit-queue.ts'
 import { Outage } from '../../core/errors.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { busSuite, readAll } from '../support/bus/suite.ts'
 import { withTempFolder } from '../support/temp-folder.ts'
 
@@ -26,7 +30,7 @@ const openAt = (
     hooks,
     path,
     mapSizeBytes,
-    log: silentLogger(),
+    log: makeSilentLogger(),
     retention: 'contract',
     onHalt: (outage) => halts.push(outage),
   })
@@ -134,12 +138,12 @@ test('commits that nobody waits for are written in bounded transactions, a flood
   }))
 
 /** A commit that lmdb refuses as it does when its list of free pages misled it: nothing of it is written. */
-const refused: Transact = ({ root }, steps) =>
+const refused: RunTransaction = ({ root }, steps) =>
   root.transactionSync(() => {
     for (const step of steps) step()
     throw Object.assign(new Error('MDB_BAD_TXN: reserved freelist'), { code: -30_782 })
   })
-const taken: Transact = ({ root }, steps) =>
+const taken: RunTransaction = ({ root }, steps) =>
   root.transactionSync(() => {
     for (const step of steps) step()
   })
@@ -154,7 +158,7 @@ test('a transaction that lmdb refuses for its list of free pages is written agai
     await bus.createTopics([TOPIC])
     const writer = await bus.writer('w')
     const record = (value: string) => ({ topic: 't', key: 'k', value: Buffer.from(value) })
-    const seal = (spans: readonly Span[]) => [record(JSON.stringify(spans))]
+    const seal = (spans: readonly OffsetRange[]) => [record(JSON.stringify(spans))]
     const spans = await writer.commit({ records: [record('one')], seal })
     assert.deepEqual(spans, [
       { topic: 't', partition: spans[0]?.partition, baseOffset: 0, records: 2 },

@@ -5,12 +5,12 @@ import { test } from 'node:test'
 import { openLogInfra } from '../../cli/app/infra.ts'
 import type { Bus, TopicSpec } from '../../core/bus/contract.ts'
 import { type EmbeddedBusOptions, openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
-import { logLimitBytes, sizedLimit } from '../../core/bus/embedded/log-size.ts'
-import { keepSchemas, SCHEMAS_FILE } from '../../core/codec/local.ts'
-import { loadConfig } from '../../core/config/config.ts'
+import { diskSizedLimit, logLimitBytes } from '../../core/bus/embedded/log-size.ts'
+import { SCHEMAS_FILE, saveSchemas } from '../../core/codec/local-codec.ts'
+import { loadConfig } from '../../core/config/load.ts'
 import { Outage } from '../../core/errors.ts'
-import { makeActivity } from '../../core/ops/in-flight.ts'
-import { type Logger, silentLogger } from '../../core/ops/logger.ts'
+import { makeInFlightTracker } from '../../core/ops/in-flight.ts'
+import { type Logger, makeSilentLogger } from '../../core/ops/logger.ts'
 import { withTempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 
@@ -23,7 +23,7 @@ const openAt = (path: string, more: Partial<EmbeddedBusOptions> = {}): Promise<B
   openEmbeddedBus({
     path,
     mapSizeBytes: LIMIT,
-    log: silentLogger(),
+    log: makeSilentLogger(),
     retention: 'bounded',
     ...more,
   })
@@ -192,7 +192,7 @@ test('the limit is told when the log is opened, and once when 80 % of it is used
   withTempFolder(async (path) => {
     const lines: { readonly message: string; readonly limitBytes?: number }[] = []
     const note = (facts: object, message: string) => lines.push({ ...facts, message })
-    const log = { ...silentLogger(), info: note, warn: note } as unknown as Logger
+    const log = { ...makeSilentLogger(), info: note, warn: note } as unknown as Logger
     const bus = await openAt(path, { log, retention: 'off' })
     await bus.createTopics([spec('t')])
     await write(bus, 't', 110)
@@ -215,7 +215,7 @@ test('without a setting the limit is a quarter of the disk, within bounds', () =
   withTempFolder(async (path) => {
     const empty = { fileBytes: 0, keptBytes: 0, limitBytes: Number.POSITIVE_INFINITY }
     const limitMb = (free: number, most = 65_536): number =>
-      sizedLimit({ ...empty, freeBytes: free * MB }, most * MB) / MB
+      diskSizedLimit({ ...empty, freeBytes: free * MB }, most * MB) / MB
     assert.deepEqual([limitMb(40_000), limitMb(500), limitMb(4_000_000)], [10_000, 256, 65_536])
     const plan = { maxMb: 0, mapMb: 300, retention: 'bounded' } as const
     assert.ok(logLimitBytes(path, plan, empty) <= 300 * MB)
@@ -226,7 +226,7 @@ test('without a setting the limit is a quarter of the disk, within bounds', () =
 test('when others fill the disk the limit stays above the file, and beside what no sweep deletes there is room', () => {
   const limitMb = (sizes: Readonly<Record<'file' | 'kept' | 'before' | 'free', number>>): number =>
     Math.floor(
-      sizedLimit(
+      diskSizedLimit(
         {
           fileBytes: sizes.file * MB,
           keptBytes: sizes.kept * MB,
@@ -256,14 +256,14 @@ test('the product sweeps before it writes, with the retention that nobody set', 
     const writer = await old.writer('w')
     await writer.commit({ records: [{ ...record('eth.dex.trades'), partition: 0 }] })
     await old.close()
-    keepSchemas(join(logPath, SCHEMAS_FILE))
+    saveSchemas(join(logPath, SCHEMAS_FILE))
     const opened: (() => Promise<void>)[] = []
     const { bus } = await openLogInfra({
       config: loadConfig({}, { dataDir: folder }),
       chains: ['eth'],
       prepare: true,
-      log: silentLogger(),
-      activity: makeActivity(''),
+      log: makeSilentLogger(),
+      activity: makeInFlightTracker(''),
       logPath,
       warehousePath: folder,
       onFatal: (error) => assert.fail(String(error)),

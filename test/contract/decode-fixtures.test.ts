@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { decodeFiles } from '../../cli/commands/decode.ts'
 import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
-import type { PoolFact } from '../../schemas/events.ts'
+import type { PoolMetadata } from '../../schemas/events.ts'
 import {
   type ExpectedSwap,
   ethereumExpectations,
@@ -121,7 +121,7 @@ test('with facts, only proven pools count, under the name of their factory', () 
   const named = swaps.filter(({ tokenIn, tokenOut }) => tokenIn !== null && tokenOut !== null)
   const tokensOf = ({ tokenIn, tokenOut }: ExpectedSwap) =>
     [String(tokenIn), String(tokenOut)].sort()
-  const fact = (swap: ExpectedSwap): PoolFact => ({
+  const fact = (swap: ExpectedSwap): PoolMetadata => ({
     address: swap.address,
     tokenA: tokensOf(swap)[0] ?? '',
     tokenB: tokensOf(swap)[1] ?? '',

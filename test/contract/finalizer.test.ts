@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { openWarehouse } from '../../core/clickhouse/client.ts'
-import { applyRetention, migrate } from '../../core/clickhouse/migrate.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { applyTableRetention, migrate } from '../../core/clickhouse/migrate.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import {
   CANDLE_TABLE_COLUMNS,
@@ -142,7 +142,7 @@ test('a finalizer on a connection of its own rolls up whole minutes while they a
   const finalizer = startFinalizer({
     chain: 'bsc',
     warehouse: other,
-    log: silentLogger(),
+    log: makeSilentLogger(),
     metrics,
     idleMs: 1,
     checkMs: 60_000,
@@ -233,7 +233,7 @@ test('a minute with trades that never come is closed and marked, and is repaired
 })
 
 test('a minute beyond the days that trades are kept is closed and marked, and later ones go on', async () => {
-  await applyRetention(warehouse, ['op'], 'contract')
+  await applyTableRetention(warehouse, ['op'], 'contract')
   const nowS = Math.floor(Date.now() / 60_000) * 60
   const [old, recent] = [nowS - 11 * 86_400, nowS - 3_600]
   await addBlock('op', 1, old, 2)
@@ -271,7 +271,7 @@ test('of several processes only the one that may repairs: two would double what 
   const finalizer = startFinalizer({
     chain: 'polygon',
     warehouse,
-    log: silentLogger(),
+    log: makeSilentLogger(),
     metrics,
     idleMs: 1,
     checkMs: 1,

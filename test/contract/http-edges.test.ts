@@ -3,11 +3,11 @@ import { Agent, createServer, get, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { after, before, test } from 'node:test'
 import type { FastifyInstance } from 'fastify'
-import { loadConfig } from '../../core/config/config.ts'
-import { guardServer, shareConnections } from '../../core/ops/guard-server.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { loadConfig } from '../../core/config/load.ts'
+import { guardServer, limitConnectionsPerAddress } from '../../core/ops/http-server-guard.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import { type OpsServer, openOps } from '../../core/ops/server.ts'
+import { type OpsServer, openOpsServer } from '../../core/ops/server.ts'
 import { createMeter } from '../../serving/billing/meter.ts'
 import { createAdminServer } from '../../serving/http/admin.ts'
 import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
@@ -24,7 +24,7 @@ const ports: Record<'public' | 'admin' | 'ops', number> = { public: 0, admin: 0,
 
 before(async () => {
   api = await startApi()
-  const log = silentLogger()
+  const log = makeSilentLogger()
   admin = await createAdminServer({
     accounts: api.accounts,
     endpoints: api.endpoints,
@@ -35,7 +35,7 @@ before(async () => {
     nowMs: Date.now,
   })
   await admin.listen({ host: '127.0.0.1', port: 0 })
-  ops = await openOps({ host: '127.0.0.1', port: 0, metrics, checks: [], questions: {}, log })
+  ops = await openOpsServer({ host: '127.0.0.1', port: 0, metrics, checks: [], questions: {}, log })
   ports.public = Number(new URL(api.base).port)
   ports.admin = (admin.server.address() as AddressInfo).port
   ports.ops = Number(new URL(ops.url).port)
@@ -175,7 +175,7 @@ test('operations are not for web pages, nor for names that were made to mean thi
 test('an address holds a share of the connections of a plane, and room comes back', async () => {
   const server: Server = createServer((_request, response) => response.end())
   const trusted = ['127.0.0.2/32']
-  shareConnections(server, { surface: 'public', metrics }, { most: 1_200, trusted })
+  limitConnectionsPerAddress(server, { surface: 'public', metrics }, { most: 1_200, trusted })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const open = (localAddress: string) =>
@@ -231,7 +231,7 @@ test('an exception of a listener closes its own connection and is counted', asyn
     throw new Error('a bug behind this upgrade')
   })
   const own = makeMetrics()
-  guardServer(server, { surface: 'ops', metrics: own, log: silentLogger() })
+  guardServer(server, { surface: 'ops', metrics: own, log: makeSilentLogger() })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const upgrade = 'GET / HTTP/1.1\r\nHost: x\r\nUpgrade: y\r\nConnection: Upgrade\r\n\r\n'

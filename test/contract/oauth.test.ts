@@ -4,8 +4,8 @@ import { AuthenticationClient } from 'auth0'
 import type { FastifyInstance } from 'fastify'
 import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
 import * as openid from 'openid-client'
-import { loadConfig } from '../../core/config/config.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { loadConfig } from '../../core/config/load.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { createMeter } from '../../serving/billing/meter.ts'
 import { createAdminServer } from '../../serving/http/admin.ts'
@@ -27,7 +27,7 @@ before(async () => {
     meter: createMeter(),
     config: loadConfig({ ADMIN_TOKEN }),
     metrics: makeMetrics(),
-    log: silentLogger(),
+    log: makeSilentLogger(),
     nowMs: Date.now,
   })
 })

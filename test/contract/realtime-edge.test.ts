@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { makeBoundary } from '../../core/ops/error-boundary.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeErrorBoundary } from '../../core/ops/error-boundary.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { type Metrics, makeMetrics } from '../../core/ops/metrics.ts'
 import type { RealtimeServer } from '../../serving/realtime/server.ts'
 import type { SocketEvents, SocketServer } from '../../serving/realtime/socket.ts'
@@ -208,7 +208,7 @@ for (const transport of TRANSPORTS) {
       broken: Partial<SocketEvents<null>>,
     ): Promise<{ readonly server: SocketServer; readonly metrics: Metrics; url: string }> => {
       const metrics = makeMetrics()
-      const log = silentLogger()
+      const log = makeSilentLogger()
       const server = await startSocketServer<null>(
         { transport: transport as Transport, log },
         {
@@ -217,7 +217,7 @@ for (const transport of TRANSPORTS) {
           maxInboundBytes: 1_024,
           maxQueuedBytes: 1_024,
           maxConnections: 100,
-          boundary: makeBoundary({ surface: 'streams', metrics, log, nowMs: Date.now }),
+          boundary: makeErrorBoundary({ surface: 'streams', metrics, log, nowMs: Date.now }),
         },
         {
           upgrade: async () => ({ accepted: true, protocol: '', context: null }),

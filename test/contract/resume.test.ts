@@ -8,8 +8,8 @@ import { resume } from '../../cli/commands/resume.ts'
 import type { Bus } from '../../core/bus/contract.ts'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { topicSpecs } from '../../core/bus/topic-specs.ts'
-import { keepSchemas, localCodec, SCHEMAS_FILE } from '../../core/codec/local.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { localCodec, SCHEMAS_FILE, saveSchemas } from '../../core/codec/local-codec.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { lostLanesSuite } from '../support/bus/lost-lanes-suite.ts'
 
 const DAY_MS = 86_400_000
@@ -21,7 +21,7 @@ const openAt = (path: string, nowMs = Date.now): Promise<Bus> =>
     path,
     mapSizeBytes: 67_108_864,
     retention: 'contract',
-    log: silentLogger(),
+    log: makeSilentLogger(),
     nowMs,
   })
 
@@ -40,7 +40,7 @@ lostLanesSuite(async () => {
     path: join(folder, 'suite'),
     mapSizeBytes: 67_108_864,
     retention: 'contract',
-    log: silentLogger(),
+    log: makeSilentLogger(),
     nowMs: () => commits,
     hooks,
   })
@@ -83,7 +83,7 @@ test('the command tells, changes nothing until it is told to, and says where lan
   const row = report.chains[0]?.lanes.find((lane) => lane.group === group)
   assert.deepEqual([row?.behind, row?.lost], [[0], [20]])
   await old.close()
-  keepSchemas(join(logPath, SCHEMAS_FILE))
+  saveSchemas(join(logPath, SCHEMAS_FILE))
   const printed: string[] = []
   const run = (from?: string): Promise<number> =>
     resume(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { localCodec } from '../../core/codec/local.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { type BatchRows, batchRows } from '../../processors/sinks/batch-rows.ts'
 import { openRowWorkerPool } from '../../processors/sinks/row-worker-pool.ts'
 import { SINKS } from '../../processors/sinks/tables.ts'
@@ -15,7 +15,7 @@ import {
 import { freePort } from '../support/ports.ts'
 
 const codec = localCodec()
-const threads = openRowWorkerPool({ registry: null }, silentLogger())
+const threads = openRowWorkerPool({ registry: null }, makeSilentLogger())
 after(() => threads.close())
 
 const blockAt = (height: number): TapeBlock => ({
@@ -127,7 +127,10 @@ test('a topic that no sink reads is an error of who asks', async () => {
 
 test('a registry that does not answer is an outage, asked again with the next batch', async () => {
   const port = await freePort()
-  const apart = openRowWorkerPool({ registry: { url: `http://127.0.0.1:${port}` } }, silentLogger())
+  const apart = openRowWorkerPool(
+    { registry: { url: `http://127.0.0.1:${port}` } },
+    makeSilentLogger(),
+  )
   try {
     for (const height of [1, 2]) {
       await assert.rejects(apart.makeRows('blocks', [blockBytes(height)]), {

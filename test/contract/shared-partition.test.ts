@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-shared-'))
 const bus = await openEmbeddedBus({
   path: folder,
   mapSizeBytes: 67_108_864,
   retention: 'off',
-  log: silentLogger(),
+  log: makeSilentLogger(),
 })
 after(async () => {
   await bus.close()

@@ -12,8 +12,8 @@ import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { deadLetterSpec, topicSpecs } from '../../core/bus/topic-specs.ts'
 import { openWarehouse } from '../../core/clickhouse/client.ts'
 import { migrate } from '../../core/clickhouse/migrate.ts'
-import { localCodec } from '../../core/codec/local.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { batchRows } from '../../processors/sinks/batch-rows.ts'
 import type { Row } from '../../processors/sinks/columns.ts'
@@ -26,7 +26,7 @@ import { tapeMeta } from '../support/builders/trade-tape.ts'
 import { until } from '../support/until.ts'
 
 const CHAINS = ['eth', 'bsc', 'base', 'arb', 'sol']
-const [codec, log] = [localCodec(), silentLogger()]
+const [codec, log] = [localCodec(), makeSilentLogger()]
 const folder = mkdtempSync(join(tmpdir(), 'sluice-refused-'))
 const bus = await openEmbeddedBus({
   path: join(folder, 'log'),

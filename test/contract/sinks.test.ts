@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { topicSpecs } from '../../core/bus/topic-specs.ts'
-import type { JsonRows, Warehouse } from '../../core/clickhouse/client.ts'
-import { localCodec } from '../../core/codec/local.ts'
+import type { JsonLines, Warehouse } from '../../core/clickhouse/client.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
 import { Outage } from '../../core/errors.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { type BatchRows, batchRows } from '../../processors/sinks/batch-rows.ts'
 import { createInserter, type Inserter } from '../../processors/sinks/inserter.ts'
@@ -25,7 +25,7 @@ import { until } from '../support/until.ts'
 
 const PARTITIONS = 16
 const TOPIC = 'tokenPrices'
-const [codec, log] = [localCodec(), silentLogger()]
+const [codec, log] = [localCodec(), makeSilentLogger()]
 const folder = mkdtempSync(join(tmpdir(), 'sluice-sinks-'))
 const bus = await openEmbeddedBus({
   path: join(folder, 'log'),
@@ -114,7 +114,7 @@ test('what the lanes of a sink have at the same time is one statement', async ()
   const statements: { readonly rows: number; readonly token: string }[] = []
   const warehouse: Pick<Warehouse, 'insert'> = {
     insert: async (_table, rows, options) => {
-      statements.push({ rows: (rows as JsonRows).count, token: options?.token ?? '' })
+      statements.push({ rows: (rows as JsonLines).count, token: options?.token ?? '' })
     },
   }
   const metrics = makeMetrics()

@@ -7,12 +7,12 @@ import { openLogInfra } from '../../cli/app/infra.ts'
 import type { Bus } from '../../core/bus/contract.ts'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { startRetentionCleaner } from '../../core/bus/retention-cleaner.ts'
-import { loadConfig } from '../../core/config/config.ts'
-import { makeActivity } from '../../core/ops/in-flight.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { loadConfig } from '../../core/config/load.ts'
+import { makeInFlightTracker } from '../../core/ops/in-flight.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { until } from '../support/until.ts'
 
-const log = silentLogger()
+const log = makeSilentLogger()
 const folder = mkdtempSync(join(tmpdir(), 'sluice-sweeper-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -94,7 +94,7 @@ test('whoever opens an embedded log sweeps it', async () => {
     chains: ['eth'],
     prepare: true,
     log,
-    activity: makeActivity(''),
+    activity: makeInFlightTracker(''),
     logPath: join(folder, 'parts'),
     warehousePath: join(folder, 'unused'),
     onFatal: (error) => assert.fail(String(error)),

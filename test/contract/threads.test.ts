@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { openThreads } from '../../core/runtime/threads.ts'
+import { openThreadPool } from '../../core/runtime/thread-pool.ts'
 
 const ended: unknown[] = []
-const threads = openThreads<number, number>({
+const threads = openThreadPool<number, number>({
   module: new URL('../support/worker-pool-child', import.meta.url),
   name: 'work',
   data: { factor: 2 },

@@ -3,9 +3,9 @@ import { request } from 'node:https'
 import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { WebSocket } from 'ws'
-import { loadConfig } from '../../core/config/config.ts'
-import { readTls, type Tls } from '../../core/config/tls.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { loadConfig } from '../../core/config/load.ts'
+import { readTlsFiles, type TlsFiles } from '../../core/config/tls-files.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { createBaseApp } from '../../serving/http/base-app.ts'
 import { type RealtimeStack, startRealtimeStack } from '../support/realtime-stack.ts'
@@ -13,11 +13,11 @@ import { type RealtimeStack, startRealtimeStack } from '../support/realtime-stac
 const file = (name: string): string =>
   fileURLToPath(new URL(`../fixtures/tls/${name}`, import.meta.url))
 
-let tls: Tls
+let tls: TlsFiles
 let stack: RealtimeStack
 before(async () => {
   const [tlsCertFile, tlsKeyFile] = [file('cert.pem'), file('key.pem')]
-  const read = readTls({ tlsCertFile, tlsKeyFile })
+  const read = readTlsFiles({ tlsCertFile, tlsKeyFile })
   assert.ok(read)
   tls = read
   stack = await startRealtimeStack()
@@ -26,7 +26,13 @@ after(() => stack.close())
 
 test('HTTP over our own TLS: its answers ask for TLS from then on', async () => {
   const app = await createBaseApp(
-    { tls, config: loadConfig({}), metrics: makeMetrics(), log: silentLogger(), nowMs: Date.now },
+    {
+      tls,
+      config: loadConfig({}),
+      metrics: makeMetrics(),
+      log: makeSilentLogger(),
+      nowMs: Date.now,
+    },
     { title: 'test', description: 'test', securitySchemes: {} },
   )
   app.get('/', async () => ({ good: true }))

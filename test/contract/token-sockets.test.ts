@@ -3,8 +3,8 @@ import { after, before, test } from 'node:test'
 import { Centrifuge } from 'centrifuge'
 import { decodeJwt } from 'jose'
 import { WebSocket } from 'ws'
-import { loadConfig } from '../../core/config/config.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { loadConfig } from '../../core/config/load.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { type Accounts, createAccounts } from '../../serving/auth/accounts.ts'
 import type { NewApplication } from '../../serving/auth/administration.ts'
@@ -31,7 +31,7 @@ const accountsWith = (ttlSeconds: number): Promise<Accounts> =>
     config: loadConfig({ AUTH_TOKEN_TTL_SECONDS: String(ttlSeconds) }),
     authUrl: () => 'https://auth.test',
     nowMs: () => Date.now() + shiftMs,
-    log: silentLogger(),
+    log: makeSilentLogger(),
     metrics: makeMetrics(),
     checkEveryMs: 20,
   })

@@ -4,7 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import fc from 'fast-check'
-import { openWarehouse, type TextAnswer, type Warehouse } from '../../core/clickhouse/client.ts'
+import {
+  openWarehouse,
+  type TextQueryResult,
+  type Warehouse,
+} from '../../core/clickhouse/client.ts'
 import { Secret } from '../../core/config/secret.ts'
 import { Fault } from '../../core/errors.ts'
 import type { StatementBudget } from '../../schemas/plans.ts'
@@ -151,7 +155,7 @@ test("what a failed statement had printed is in nobody else's answer", async () 
         { budget: BUDGET },
       ),
     )
-    const answers: readonly TextAnswer[] = await Promise.all(
+    const answers: readonly TextQueryResult[] = await Promise.all(
       Array.from({ length: 4 }, () => embedded.queryText({ sql: 'SELECT 1' })),
     )
     for (const { text, rowCount } of answers) {

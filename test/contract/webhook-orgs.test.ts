@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { FastifyInstance } from 'fastify'
-import { loadConfig } from '../../core/config/config.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { loadConfig } from '../../core/config/load.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { createMeter } from '../../serving/billing/meter.ts'
 import { createAdminServer } from '../../serving/http/admin.ts'
@@ -21,7 +21,7 @@ before(async () => {
     meter: createMeter(),
     config: loadConfig({ ADMIN_TOKEN }),
     metrics: makeMetrics(),
-    log: silentLogger(),
+    log: makeSilentLogger(),
     nowMs: Date.now,
   })
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { parseEther } from 'viem'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { evmSource } from '../../ingestors/evm/source/evm-source.ts'
 import { CHAINS } from '../../schemas/chains.ts'
@@ -61,7 +61,7 @@ describe('real Uniswap contracts on a real node', () => {
       timeoutMs: 5_000,
       from: 0,
       metrics: makeMetrics(),
-      log: silentLogger(),
+      log: makeSilentLogger(),
       signal: closing.signal,
     })
     product = await startAppStack({ chain: { row: CHAINS.eth, source, extra: market.extra } })

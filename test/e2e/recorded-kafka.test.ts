@@ -7,10 +7,10 @@ import { SchemaRegistry } from '@kafkajs/confluent-schema-registry'
 import kafkajs from 'kafkajs'
 import { tail } from '../../cli/commands/tail.ts'
 import { openKafkaBus } from '../../core/bus/kafka/bus.ts'
-import { kafkaOptions } from '../../core/bus/kafka/config.ts'
-import { registryCodec } from '../../core/codec/registry.ts'
-import { loadConfig } from '../../core/config/config.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { kafkaBusOptions } from '../../core/bus/kafka/config.ts'
+import { registryCodec } from '../../core/codec/registry-codec.ts'
+import { loadConfig } from '../../core/config/load.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import type { TradeEvents } from '../../schemas/wire.ts'
 import { joinEventTables } from '../support/join-event-tables.ts'
 import { type KafkaCluster, type Registry, startKafka, startRegistry } from '../support/kafka.ts'
@@ -96,7 +96,7 @@ const tailOne = async (brokers: readonly string[], url: string): Promise<void> =
 /** The same records as Python's client and the product's codec read them. */
 const testPython = (brokers: readonly string[], url: string): Promise<void> =>
   test('Python reads by the registry what the codec wrote', async () => {
-    const log = silentLogger()
+    const log = makeSilentLogger()
     const codec = await registryCodec({ url, log })
     const config = loadConfig(
       {},
@@ -106,7 +106,7 @@ const testPython = (brokers: readonly string[], url: string): Promise<void> =>
         dataDir: folder,
       },
     )
-    const bus = await openKafkaBus({ ...kafkaOptions(config), clientId: 'python', log })
+    const bus = await openKafkaBus({ ...kafkaBusOptions(config), clientId: 'python', log })
     const records = await readWithPython(brokers, url, Object.keys(FOR_PYTHON))
     for (const [topic, message] of Object.entries(FOR_PYTHON)) {
       const got = records

@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { createPublicClient, http, parseAbi } from 'viem'
 import { mainnet } from 'viem/chains'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { type Simulator, startSimulator } from '../../simulator/start.ts'
 import type { ChildMessage, ChildOptions } from '../support/app-stack-child.ts'
 import {
@@ -94,7 +94,7 @@ describe('an hour of a simulated chain with reorgs', () => {
       genesisMs: GENESIS_MS,
       reorgEvery: 12,
       nowMs: () => Math.min(GENESIS_MS + (Date.now() - startedMs) * PACE, GENESIS_MS + HOUR_MS),
-      log: silentLogger(),
+      log: makeSilentLogger(),
     })
     const { wsUrl: nodeUrl, extra } = simulator
     const channels = extra.quotes.map(({ address }) => `dex-trade:eth_${address}`)

@@ -6,10 +6,10 @@ import { after, before, test } from 'node:test'
 import type { Bus } from '../../core/bus/contract.ts'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { topicSpecs } from '../../core/bus/topic-specs.ts'
-import { localCodec } from '../../core/codec/local.ts'
-import { loadConfig } from '../../core/config/config.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
+import { loadConfig } from '../../core/config/load.ts'
 import { Fault, Outage } from '../../core/errors.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { makeRecordSigner } from '../../core/security/record-signature.ts'
 import { globalTopic } from '../../schemas/topics.ts'
@@ -29,7 +29,7 @@ const open = (overrides: Partial<AccountsDeps> = {}): Promise<Accounts> =>
     config: loadConfig({ KEY_PEPPER: 'pepper' }),
     authUrl: () => 'https://auth.test',
     nowMs: () => clock.nowMs,
-    log: silentLogger(),
+    log: makeSilentLogger(),
     metrics: makeMetrics(),
     ...overrides,
   })
@@ -39,7 +39,7 @@ before(async () => {
   bus = await openEmbeddedBus({
     path: folder,
     mapSizeBytes: 64 << 20,
-    log: silentLogger(),
+    log: makeSilentLogger(),
     retention: 'off',
   })
   await bus.createTopics(topicSpecs({ chains: [], partitions: 1, retention: 'off' }))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import type { CommitStep } from '../../core/bus/embedded/commit-queue.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { type ConsistencyReport, checkConsistency } from '../support/bus/crash-suite.ts'
 import { withTempFolder } from '../support/temp-folder.ts'
 
@@ -44,7 +44,7 @@ const ackedIn = (stdout: string): number => {
 }
 
 const verdictOf = async (path: string): Promise<ConsistencyReport> => {
-  const log = silentLogger()
+  const log = makeSilentLogger()
   const bus = await openEmbeddedBus({ path, mapSizeBytes: 67_108_864, log, retention: 'off' })
   try {
     return await checkConsistency(bus)

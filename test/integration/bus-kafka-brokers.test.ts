@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import type { Bus, LogRecord, Running, Writer } from '../../core/bus/contract.ts'
+import type { Bus, LogRecord, RunningTask, Writer } from '../../core/bus/contract.ts'
 import { openKafkaBus } from '../../core/bus/kafka/bus.ts'
 import { Outage } from '../../core/errors.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { retry } from '../../core/retry.ts'
 import { readAll } from '../support/bus/suite.ts'
 import { type KafkaCluster, startKafka } from '../support/kafka.ts'
@@ -80,7 +80,7 @@ const note = (seen: Seen, records: readonly LogRecord[]): void => {
 }
 
 /** Copies the ledger partition by partition, records and offsets in one transaction, as a processor does. */
-const copyLedger = (bus: Bus): Promise<Running> =>
+const copyLedger = (bus: Bus): Promise<RunningTask> =>
   bus.subscribe({
     group: 'copy',
     topics: [TOPIC],
@@ -106,7 +106,7 @@ const NONE = { lost: [], doubled: [] }
 
 const suite = ({ brokers, kill, restart }: KafkaCluster): void => {
   test(`${KILLS} broker kills while writing and reading: nothing acknowledged is lost, nothing is doubled`, async () => {
-    const bus = await openKafkaBus({ brokers, clientId: 'brokers', log: silentLogger() })
+    const bus = await openKafkaBus({ brokers, clientId: 'brokers', log: makeSilentLogger() })
     const spec = { cleanup: 'delete', retentionMs: null } as const
     await bus.createTopics(
       [TOPIC, COPY].map((topic) => ({ ...spec, topic, partitions: PARTITIONS })),

@@ -9,7 +9,7 @@ import { type Admin, Kafka, logLevel, Partitioners } from 'kafkajs'
 import type { Bus } from '../../core/bus/contract.ts'
 import { type KafkaBusOptions, openKafkaBus } from '../../core/bus/kafka/bus.ts'
 import type { Outage } from '../../core/errors.ts'
-import { type Logger, silentLogger } from '../../core/ops/logger.ts'
+import { type Logger, makeSilentLogger } from '../../core/ops/logger.ts'
 import { kafkaStateSuite } from '../support/bus/kafka-suite.ts'
 import { lostLanesSuite } from '../support/bus/lost-lanes-suite.ts'
 import { busSuite, readAll } from '../support/bus/suite.ts'
@@ -33,7 +33,7 @@ const openAt = (
   openKafkaBus({
     brokers,
     clientId: 'sluice-test',
-    log: silentLogger(),
+    log: makeSilentLogger(),
     ...more,
     onHalt: (outage) => halts.push(outage),
   })
@@ -245,7 +245,7 @@ const suite = async ({ brokers, saslBrokers }: KafkaCluster): Promise<void> => {
     test('a member that its group has forgotten and refuses reads on when it gets in again', async () => {
       const warnings: string[] = []
       const log = {
-        ...silentLogger(),
+        ...makeSilentLogger(),
         warn: (_: object, message: string) => warnings.push(message),
         child: () => log,
       } as unknown as Logger

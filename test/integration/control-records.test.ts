@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { Bus, LogRecord, OutRecord } from '../../core/bus/contract.ts'
+import type { Bus, LogRecord, ProducerRecord } from '../../core/bus/contract.ts'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { openKafkaBus } from '../../core/bus/kafka/bus.ts'
 import { topicSpecs } from '../../core/bus/topic-specs.ts'
-import { localCodec } from '../../core/codec/local.ts'
-import { loadConfig } from '../../core/config/config.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
+import { loadConfig } from '../../core/config/load.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { makeRecordSigner } from '../../core/security/record-signature.ts'
 import { globalTopic } from '../../schemas/topics.ts'
@@ -27,7 +27,7 @@ const ORGS = globalTopic('controlOrgs')
 const USAGE = globalTopic('usageEvents')
 const ENDPOINTS = globalTopic('controlWebhooks')
 const codec = localCodec()
-const log = silentLogger()
+const log = makeSilentLogger()
 
 /** Everything that reads control records, on one log. */
 const openReaders = async (bus: Bus) => {
@@ -82,7 +82,7 @@ const refusesForeignRecords = async (bus: Bus): Promise<void> => {
     hash: hashSecret(stolen, PEPPER),
   })
   const at = { topic: KEYS, partition: 0 }
-  const foreign: readonly OutRecord[] = [
+  const foreign: readonly ProducerRecord[] = [
     { ...at, key: 'intruder', value: forged },
     makeRecordSigner('another secret').sign({ ...at, key: 'intruder', value: forged }),
     { ...at, key: 'intruder', value: genuine.value, headers: genuine.headers },

@@ -8,9 +8,9 @@ import {
   listDeadLetters,
   replayDeadLetters,
 } from '../../cli/app/dead-letters.ts'
-import type { Bus, Headers, LogRecord } from '../../core/bus/contract.ts'
+import type { Bus, LogRecord, RecordHeaders } from '../../core/bus/contract.ts'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-letters-'))
 const spec = (topic: string) => ({
@@ -23,14 +23,14 @@ const bus: Bus = await openEmbeddedBus({
   path: folder,
   mapSizeBytes: 64 * 1_048_576,
   retention: 'off',
-  log: silentLogger(),
+  log: makeSilentLogger(),
 })
 after(async () => {
   await bus.close()
   rmSync(folder, { recursive: true, force: true })
 })
 
-const SOURCE: Headers = {
+const SOURCE: RecordHeaders = {
   'dlq.topic': 'eth.transfers',
   'dlq.partition': '0',
   'dlq.offset': '7',
@@ -54,7 +54,7 @@ const published = async (): Promise<readonly LogRecord[]> => {
 test('dead letters are listed, published again once, and those without a place stay', async () => {
   await bus.createTopics([spec('eth.transfers'), spec('dlq.sink.eth.transfers'), spec('dlq.other')])
   const writer = await bus.writer('tests')
-  const letter = (key: string, headers: Headers) => ({
+  const letter = (key: string, headers: RecordHeaders) => ({
     topic: 'dlq.sink.eth.transfers',
     key,
     value: Buffer.from(key),

@@ -7,8 +7,8 @@ import { Centrifuge } from 'centrifuge'
 import { WebSocket } from 'ws'
 import { openWarehouse } from '../../core/clickhouse/client.ts'
 import { migrate } from '../../core/clickhouse/migrate.ts'
-import { loadConfig } from '../../core/config/config.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { loadConfig } from '../../core/config/load.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { startDocuments } from '../../ingestors/metadata/worker.ts'
 import { batchRows } from '../../processors/sinks/batch-rows.ts'
@@ -39,7 +39,7 @@ test('a document reaches REST and the streams', async () => {
   const [stack, api] = [await startRealtimeStack(), await startApi({ warehouse })]
   const { bus, codec } = stack
   const config = loadConfig({}, { metadataAllow: ['127.0.0.1/32'] })
-  const parts = { bus, codec, config, metrics: makeMetrics(), log: silentLogger() }
+  const parts = { bus, codec, config, metrics: makeMetrics(), log: makeSilentLogger() }
   const documents = await startDocuments({ ...parts, chains: ['eth'] })
   const sink = SINKS.find(({ topic }) => topic === 'tokenDocuments')
   assert.ok(sink)

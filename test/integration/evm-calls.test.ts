@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { type EvmSourceOptions, evmSource } from '../../ingestors/evm/source/evm-source.ts'
-import type { Call } from '../../schemas/block-parts.ts'
+import type { CallFrame } from '../../schemas/block-parts.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { Feed } from '../../schemas/feeds.ts'
 import type { CallEvents } from '../../schemas/wire.ts'
@@ -29,7 +29,7 @@ const optionsOf = (urls: readonly string[], stop: AbortController): EvmSourceOpt
   from: 0,
   feeds: new Set(FEEDS),
   metrics: makeMetrics(),
-  log: silentLogger(),
+  log: makeSilentLogger(),
   signal: stop.signal,
 })
 
@@ -62,13 +62,15 @@ describe('calls of a real node', () => {
         : undefined
   }
 
-  const callsUpTo = async (height: number): Promise<readonly (readonly Call[] | undefined)[]> => {
+  const callsUpTo = async (
+    height: number,
+  ): Promise<readonly (readonly CallFrame[] | undefined)[]> => {
     const source = await evmSource(optionsOf([faulty.httpUrl], stop))
     const ops = await collectOperations(source, reachedHeight(height))
     return ops.flatMap((op) => (op.op === 'apply' && op.block.vm === 'evm' ? [op.block.calls] : []))
   }
 
-  const moved = (calls: readonly (readonly Call[] | undefined)[]) =>
+  const moved = (calls: readonly (readonly CallFrame[] | undefined)[]) =>
     calls.flatMap((each = []) =>
       each.map(({ type, from, to, valueRaw, depth, success }) => ({
         type,

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { Malformed } from '../../core/errors.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { InvalidInput } from '../../core/errors.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { type EvmSourceOptions, evmSource } from '../../ingestors/evm/source/evm-source.ts'
 import { coinDiffs } from '../../ingestors/evm/source/native-balances.ts'
 import type { ChainOp } from '../../ingestors/follow/contract.ts'
-import type { CoinBalance } from '../../schemas/block-parts.ts'
+import type { NativeBalanceChange } from '../../schemas/block-parts.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { EvmBlock } from '../../schemas/events.ts'
 import type { Feed } from '../../schemas/feeds.ts'
@@ -37,7 +37,7 @@ const optionsOf = (urls: readonly string[], stop: AbortController): EvmSourceOpt
   from: 0,
   feeds: new Set(FEEDS),
   metrics: makeMetrics(),
-  log: silentLogger(),
+  log: makeSilentLogger(),
   signal: stop.signal,
 })
 
@@ -127,7 +127,7 @@ describe('what accounts of a real node hold of the coin', () => {
 
   test('count every transaction of a block once, and nobody who passes on what he gets', async () => {
     const blocks = await follow()
-    const coinsAt = (height: number): readonly CoinBalance[] => blocks[height]?.coins ?? []
+    const coinsAt = (height: number): readonly NativeBalanceChange[] => blocks[height]?.coins ?? []
     const receiverAt = (height: number) =>
       coinsAt(height).find(({ account }) => account === RECEIVER)
     const passed = coinsAt(3)
@@ -300,7 +300,7 @@ test('a trace out of shape is refused with its reason', () => {
         coinDiffs(block, answer)
         return 'taken'
       } catch (error) {
-        return error instanceof Malformed ? error.reason : String(error)
+        return error instanceof InvalidInput ? error.reason : String(error)
       }
     }
     assert.equal(said(), reason, JSON.stringify(answer))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { Malformed, Outage } from '../../core/errors.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { InvalidInput, Outage } from '../../core/errors.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { type EvmSourceOptions, evmSource } from '../../ingestors/evm/source/evm-source.ts'
 import { CHAINS } from '../../schemas/chains.ts'
@@ -21,7 +21,7 @@ const optionsOf = (
   timeoutMs: 1_000,
   from: 0,
   metrics: makeMetrics(),
-  log: silentLogger(),
+  log: makeSilentLogger(),
   signal: stop.signal,
   ...more,
 })
@@ -203,7 +203,7 @@ describe('a node as a source', () => {
     const top = Number(blockNumber)
     faulty.meddle = ({ method }) => (method === 'eth_getBlockReceipts' ? { result: [] } : undefined)
     const source = await evmSource(optionsOf([faulty.httpUrl], stop, { from: top }))
-    await assert.rejects(collectOperations(source, reachedHeight(top)), Malformed)
+    await assert.rejects(collectOperations(source, reachedHeight(top)), InvalidInput)
   })
 
   test('gap after a sleep: a socket that fell silent is noticed, and no block is missing', async () => {

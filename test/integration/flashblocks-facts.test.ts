@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { evmSource } from '../../ingestors/evm/source/evm-source.ts'
 import { CHAINS } from '../../schemas/chains.ts'
@@ -36,7 +36,7 @@ describe('facts of pools that only a block in the making has named', () => {
       timeoutMs: 1_000,
       from: null,
       metrics: makeMetrics(),
-      log: silentLogger(),
+      log: makeSilentLogger(),
       signal: stop.signal,
     })
     product = await startAppStack({

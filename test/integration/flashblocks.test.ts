@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { tableFacts } from '../../ingestors/decode/metadata-reader.ts'
 import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
@@ -114,7 +114,7 @@ describe('blocks in the making of Base', () => {
       timeoutMs: 1_000,
       from: null,
       metrics: makeMetrics(),
-      log: silentLogger(),
+      log: makeSilentLogger(),
       signal: stop.signal,
     })
     product = await startAppStack({

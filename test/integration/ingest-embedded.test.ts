@@ -6,14 +6,14 @@ import { type TestContext, test } from 'node:test'
 import type { Bus, Writer } from '../../core/bus/contract.ts'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { topicSpecs } from '../../core/bus/topic-specs.ts'
-import { localCodec } from '../../core/codec/local.ts'
-import { Malformed, Outage } from '../../core/errors.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
+import { InvalidInput, Outage } from '../../core/errors.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { type FactReader, tableFacts } from '../../ingestors/decode/metadata-reader.ts'
 import { evmAnswers } from '../../ingestors/evm/metadata/node-queries.ts'
 import { type Ingestor, type IngestorOptions, startIngestor } from '../../ingestors/start.ts'
-import { CHAINS, reorgBound } from '../../schemas/chains.ts'
+import { CHAINS, maxReorgBlocks } from '../../schemas/chains.ts'
 import type { Block } from '../../schemas/events.ts'
 import { topicName } from '../../schemas/topics.ts'
 import type { BlockEvent, TradeEvent } from '../../schemas/wire.ts'
@@ -40,7 +40,7 @@ const openBus = async (t: TestContext, path: string): Promise<Bus> => {
   const bus = await openEmbeddedBus({
     path,
     mapSizeBytes: 64 << 20,
-    log: silentLogger(),
+    log: makeSilentLogger(),
     retention: 'off',
   })
   let closed: Promise<void> | undefined
@@ -79,7 +79,7 @@ const start = (
     config: { retention: 'off', pricesStatic: {} },
     facts: nodeLike(),
     metrics: makeMetrics(),
-    log: silentLogger(),
+    log: makeSilentLogger(),
     ...more,
   })
 
@@ -498,7 +498,7 @@ test('a block that no endpoint gives in shape halts the chain with a dead letter
     ...createScriptedSource(),
     async *operations() {
       yield* apply(chain)
-      throw new Malformed('bad-hex', 'block.gasUsed is "0xzz"')
+      throw new InvalidInput('bad-hex', 'block.gasUsed is "0xzz"')
     },
   }
   const ingestor = await start(bus, source)
@@ -576,7 +576,7 @@ test('blocks beyond what can be taken back at most are forgotten without a FINAL
   const source = createScriptedSource(true)
   source.push(...apply(chainOf(100, 12)))
   const chain = { ...CHAINS.eth, reorgWindow: 1 }
-  assert.equal(reorgBound(chain), 4)
+  assert.equal(maxReorgBlocks(chain), 4)
   const ingestor = await start(bus, source, { chain })
   await ingestor.done
   await ingestor.stop()

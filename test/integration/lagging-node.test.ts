@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { topicSpecs } from '../../core/bus/topic-specs.ts'
-import { localCodec } from '../../core/codec/local.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { type EvmSourceOptions, evmSource } from '../../ingestors/evm/source/evm-source.ts'
 import { startIngestor } from '../../ingestors/start.ts'
-import { CHAINS, reorgBound } from '../../schemas/chains.ts'
+import { CHAINS, maxReorgBlocks } from '../../schemas/chains.ts'
 import { canonicalBlocks, collectOperations, reachedHeight } from '../support/follow-source.ts'
 import {
   type ReplicaNode,
@@ -51,7 +51,7 @@ const optionsOf = (
     timeoutMs: 1_000,
     from: null,
     metrics: makeMetrics(),
-    log: silentLogger(),
+    log: makeSilentLogger(),
     signal: stop.signal,
     ...more,
   }
@@ -159,7 +159,7 @@ test("a time in the future is asked of another endpoint; when all say it, it is 
 /** An ingestor over its own log in a folder of the test. */
 const ingesting = async (t: TestContext, nodes: readonly ReplicaNode[], chain = CHAIN) => {
   const path = mkdtempSync(join(tmpdir(), 'lagging-'))
-  const log = silentLogger()
+  const log = makeSilentLogger()
   const bus = await openEmbeddedBus({ path, mapSizeBytes: 64 << 20, log, retention: 'off' })
   t.after(async () => {
     await bus.close()
@@ -223,7 +223,7 @@ test('a reorg below finality that another endpoint does not show never halts the
 
 test('a reorg deeper than what can be taken back reverts nothing, and the place is kept over a restart', async (t) => {
   const chain = { ...CHAIN, reorgWindow: 2 }
-  const bound = reorgBound(chain)
+  const bound = maxReorgBlocks(chain)
   let branch = 'a'
   let head = 1_040
   const view = () => viewOf(head, 900, { branchOf: (height) => (height > 1_010 ? branch : 'a') })

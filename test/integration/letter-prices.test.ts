@@ -8,7 +8,7 @@ import { replayDeadLetters } from '../../cli/app/dead-letters.ts'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { deadLetterSpec } from '../../core/bus/topic-specs.ts'
 import { SecretUrl } from '../../core/config/secret.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { blockLetters, ingestLetters } from '../../ingestors/dead-letters/dead-letters.ts'
 import { wordOf } from '../../ingestors/evm/abi/words.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
@@ -24,7 +24,7 @@ const PRICE = 79228162514264337593543950336n
 test('a position whose pool nobody told the price of is decoded again with the price that a node tells', async (t) => {
   const path = mkdtempSync(join(tmpdir(), 'letter-prices-'))
   const node = await startReplicaNode(1, () => ({ head: 40, final: 30, branchOf: () => 'a' }))
-  const log = silentLogger()
+  const log = makeSilentLogger()
   const bus = await openEmbeddedBus({ path, mapSizeBytes: 64 << 20, log, retention: 'off' })
   t.after(async () => {
     await bus.close()

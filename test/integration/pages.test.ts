@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import type { FastifyInstance } from 'fastify'
-import { loadConfig } from '../../core/config/config.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { loadConfig } from '../../core/config/load.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { createMeter } from '../../serving/billing/meter.ts'
 import { createAdminServer } from '../../serving/http/admin.ts'
@@ -26,7 +26,7 @@ before(async () => {
     nowMs: Date.now,
     config: loadConfig({ ADMIN_TOKEN }),
     metrics: makeMetrics(),
-    log: silentLogger(),
+    log: makeSilentLogger(),
   })
 })
 after(async () => {

@@ -7,11 +7,11 @@ import type { Bus, Writer } from '../../core/bus/contract.ts'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { topicSpecs } from '../../core/bus/topic-specs.ts'
 import { openWarehouse, type Warehouse } from '../../core/clickhouse/client.ts'
-import { applyRetention, migrate } from '../../core/clickhouse/migrate.ts'
+import { applyTableRetention, migrate } from '../../core/clickhouse/migrate.ts'
 import type { Codec } from '../../core/codec/contract.ts'
-import { localCodec } from '../../core/codec/local.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
 import { Outage } from '../../core/errors.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { runFinalization } from '../../processors/rollups/finalizer.ts'
 import {
@@ -20,7 +20,7 @@ import {
   type RunningProcessors,
   startProcessors,
 } from '../../processors/start.ts'
-import { GLOBAL_RETENTION, TABLE_RETENTION } from '../../schemas/retention.ts'
+import { GLOBAL_TABLE_RETENTION, TABLE_RETENTION } from '../../schemas/table-retention.ts'
 import { deadLetterTopic, topicName } from '../../schemas/topics.ts'
 import { type BruteCandleTrade, bruteCandles } from '../support/brute-force/candles.ts'
 import { publishTradeTape } from '../support/builders/publish-tape.ts'
@@ -45,7 +45,7 @@ let bus: Bus
 let warehouse: Warehouse
 let writer: Writer
 const codec: Codec = localCodec()
-const log = silentLogger()
+const log = makeSilentLogger()
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sluice-process-'))
@@ -339,14 +339,14 @@ test('retention is a setting: the contract sets days, off takes them away again'
   const trades = async () => (await storedTrades()).length
   const before = await trades()
   assert.deepEqual(await limited(), [])
-  await applyRetention(warehouse, ['eth'], 'contract')
+  await applyTableRetention(warehouse, ['eth'], 'contract')
   const wanted = [
     ...TABLE_RETENTION.map(({ table }) => `eth_${table}`),
-    ...GLOBAL_RETENTION.map(({ table }) => table),
+    ...GLOBAL_TABLE_RETENTION.map(({ table }) => table),
   ]
   assert.deepEqual(await limited(), wanted.toSorted())
-  await applyRetention(warehouse, ['eth'], 'contract')
-  await applyRetention(warehouse, ['eth'], 'off')
+  await applyTableRetention(warehouse, ['eth'], 'contract')
+  await applyTableRetention(warehouse, ['eth'], 'off')
   assert.deepEqual(await limited(), [])
   assert.equal(await trades(), before)
 })

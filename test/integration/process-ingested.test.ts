@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { openWarehouse } from '../../core/clickhouse/client.ts'
-import { localCodec } from '../../core/codec/local.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { tableFacts } from '../../ingestors/decode/metadata-reader.ts'
 import { startIngestor } from '../../ingestors/start.ts'
@@ -40,7 +40,7 @@ const chainOf = (from: number, count: number, fork: string, parent?: Block): rea
 
 test('what the ingestor publishes is what the stages and sinks read: every table, through a reorg, nothing dead', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-ingested-'))
-  const log = silentLogger()
+  const log = makeSilentLogger()
   const codec = localCodec()
   const metrics = makeMetrics()
   const bus = await openEmbeddedBus({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { BURN_ADDRESSES } from '../../schemas/burn.ts'
+import { BURN_ADDRESSES } from '../../schemas/burn-addresses.ts'
 import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
 import { addressFromNumber } from '../support/builders/market-trade.ts'
 

@@ -10,7 +10,7 @@ import type {
 } from '../../schemas/api/dex-pool.ts'
 import type { Token } from '../../schemas/api/token.ts'
 import type { TokenHolderTrendPoint, TokenSecurity } from '../../schemas/api/token-details.ts'
-import { BURN_ADDRESSES } from '../../schemas/burn.ts'
+import { BURN_ADDRESSES } from '../../schemas/burn-addresses.ts'
 import { startApi, type TestApi } from '../support/api-stack.ts'
 import { addressFromNumber, createSeededRandom } from '../support/builders/market-trade.ts'
 import { createRestReader } from '../support/rest-reader.ts'

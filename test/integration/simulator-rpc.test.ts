@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { type Block, createPublicClient, type Hex, http, parseAbi, webSocket } from 'viem'
 import { mainnet } from 'viem/chains'
 import WebSocket from 'ws'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { type Simulator, startSimulator } from '../../simulator/start.ts'
 import { until } from '../support/until.ts'
 
@@ -25,7 +25,7 @@ before(async () => {
     ratePerSecond: 1,
     genesisMs: GENESIS_MS + 400,
     nowMs: () => GENESIS_MS + height * 12_000,
-    log: silentLogger(),
+    log: makeSilentLogger(),
   })
 })
 after(() => node.stop())

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import WebSocket from 'ws'
 import { base58Encode } from '../../core/base58.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { type Simulator, startSimulator } from '../../simulator/start.ts'
 import { slotAt } from '../../simulator/svm/slots.ts'
 import { until } from '../support/until.ts'
@@ -23,7 +23,7 @@ before(async () => {
     ratePerSecond: 6,
     genesisMs: GENESIS_MS + 300,
     nowMs,
-    log: silentLogger(),
+    log: makeSilentLogger(),
   })
 })
 after(() => node.stop())

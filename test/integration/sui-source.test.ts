@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { nodeSource } from '../../cli/app/node-source.ts'
-import { Malformed, Outage } from '../../core/errors.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { InvalidInput, Outage } from '../../core/errors.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import type { ChainOp, Position } from '../../ingestors/follow/contract.ts'
@@ -62,7 +62,7 @@ describe('a Sui node as a source', () => {
     timeoutMs: 500,
     from: 101,
     metrics: makeMetrics(),
-    log: silentLogger(),
+    log: makeSilentLogger(),
     signal: stop.signal,
     ...more,
   })
@@ -194,7 +194,7 @@ describe('a Sui node as a source', () => {
     assert.ok(counted(cut, METHOD.checkpoint) > 0)
     await assert.rejects(
       openMoveSource(optionsOf([cut.url])),
-      (error) => error instanceof Malformed && error.reason === 'rpc-not-a-message',
+      (error) => error instanceof InvalidInput && error.reason === 'rpc-not-a-message',
     )
   })
 
@@ -205,7 +205,7 @@ describe('a Sui node as a source', () => {
     const alone = await openMoveSource(optionsOf([forked.url]))
     await assert.rejects(
       collectOperations(alone, reachedHeight(140)),
-      (error) => error instanceof Malformed && error.reason === 'parent-mismatch',
+      (error) => error instanceof InvalidInput && error.reason === 'parent-mismatch',
     )
     const source = await openMoveSource(optionsOf([forked.url, (await started()).url]))
     for (const height of [120, 130]) {

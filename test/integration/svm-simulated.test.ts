@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import type { ChainOp, Position } from '../../ingestors/follow/contract.ts'
 import { openSvmSource } from '../../ingestors/svm/source/solana-source.ts'
@@ -42,7 +42,7 @@ test('a made-up Solana is followed from its first slot through a fork, and again
     ratePerSecond: 10,
     genesisMs: Date.now() - 15_000,
     reorgEvery: 6,
-    log: silentLogger(),
+    log: makeSilentLogger(),
   })
   const stop = new AbortController()
   try {
@@ -53,7 +53,7 @@ test('a made-up Solana is followed from its first slot through a fork, and again
       timeoutMs: 10_000,
       from: 0,
       metrics: makeMetrics(),
-      log: silentLogger(),
+      log: makeSilentLogger(),
       signal: stop.signal,
     })
     assert.equal(source.origin, `sol:${simulator.genesisHash}`)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
-import { Malformed, Outage } from '../../core/errors.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { InvalidInput, Outage } from '../../core/errors.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import type { Position } from '../../ingestors/follow/contract.ts'
 import { openSvmSource, type SvmSourceOptions } from '../../ingestors/svm/source/solana-source.ts'
@@ -23,7 +23,7 @@ describe('a Solana node as a source', () => {
     timeoutMs: 1_000,
     from: 0,
     metrics: makeMetrics(),
-    log: silentLogger(),
+    log: makeSilentLogger(),
     signal: stop.signal,
     ...more,
   })
@@ -139,7 +139,7 @@ describe('a Solana node as a source', () => {
     node.produce(50)
     await assert.rejects(
       collectOperations(source, reachedHeight(50), { stack, final: stack[1] ?? null }),
-      (error) => error instanceof Malformed && error.reason === 'reorg-below-finality',
+      (error) => error instanceof InvalidInput && error.reason === 'reorg-below-finality',
     )
   })
 
@@ -201,7 +201,7 @@ describe('a Solana node as a source', () => {
         : undefined
     await assert.rejects(
       collectOperations(source, reachedHeight(42)),
-      (error) => error instanceof Malformed && error.reason === 'unknown-version',
+      (error) => error instanceof InvalidInput && error.reason === 'unknown-version',
     )
   })
 

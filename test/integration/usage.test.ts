@@ -6,9 +6,9 @@ import { after, before, test } from 'node:test'
 import type { Bus } from '../../core/bus/contract.ts'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { topicSpecs } from '../../core/bus/topic-specs.ts'
-import { localCodec } from '../../core/codec/local.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
 import { Fault, Outage } from '../../core/errors.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { makeRecordSigner } from '../../core/security/record-signature.ts'
 import { PLANS } from '../../schemas/plans.ts'
@@ -28,7 +28,7 @@ before(async () => {
   bus = await openEmbeddedBus({
     path: folder,
     mapSizeBytes: 64 << 20,
-    log: silentLogger(),
+    log: makeSilentLogger(),
     retention: 'off',
   })
   await bus.createTopics(topicSpecs({ chains: [], partitions: 1, retention: 'off' }))
@@ -58,7 +58,7 @@ const open = async (more: Partial<UsageLogDeps> = {}): Promise<Node> => {
     bus,
     codec: localCodec(),
     nowMs,
-    log: silentLogger(),
+    log: makeSilentLogger(),
     writeEveryMs: 5,
     signer,
     metrics: makeMetrics(),

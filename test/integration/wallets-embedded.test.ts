@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import { unitsText } from '../../core/amounts.ts'
+import { formatUnits } from '../../core/amounts.ts'
 import type { Bus, Writer } from '../../core/bus/contract.ts'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { topicSpecs } from '../../core/bus/topic-specs.ts'
 import { openWarehouse, type Warehouse } from '../../core/clickhouse/client.ts'
-import { localCodec } from '../../core/codec/local.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { processorTopics, type RunningProcessors, startProcessors } from '../../processors/start.ts'
 import { bruteHoldings, bruteOwners } from '../support/brute-force/holders.ts'
@@ -26,7 +26,7 @@ import { until } from '../support/until.ts'
 
 const CONFIG = { partitions: 3, retention: 'off' } as const
 const codec = localCodec()
-const log = silentLogger()
+const log = makeSilentLogger()
 let folder = ''
 let bus: Bus
 let warehouse: Warehouse
@@ -98,8 +98,8 @@ const rowsOf = async (sql: string): Promise<readonly string[]> => {
 }
 
 const text = (parts: readonly unknown[]): string => parts.map(String).join(' ')
-const units = (raw: bigint): string => unitsText(raw, 6)
-const usd = (raw: bigint): string => unitsText(raw, 12)
+const units = (raw: bigint): string => formatUnits(raw, 6)
+const usd = (raw: bigint): string => formatUnits(raw, 12)
 
 test('wallet tables hold what a brute force gives: through reorgs and an interruption', async () => {
   const first = await start()

@@ -7,7 +7,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import { openWarehouse, type Warehouse } from '../../core/clickhouse/client.ts'
 import { migrate } from '../../core/clickhouse/migrate.ts'
 import { Fault } from '../../core/errors.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { installQueryCaller } from '../../serving/http/query-limiter.ts'
 import { webhookAttemptRoutes } from '../../serving/http/webhook-attempts.ts'
@@ -41,7 +41,7 @@ before(async () => {
   receiver = await startWebhookReceiver()
   stack = await startWebhookStack({ scheduleMs: [0, 10, 10] })
   const { bus, codec, config, ground } = stack
-  const log = silentLogger()
+  const log = makeSilentLogger()
   recorder = await startDeliveryLog({ bus, codec, warehouse, config, metrics: makeMetrics(), log })
   await stack.startMatcher()
   await stack.startSender()

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { nodeSource } from '../../cli/app/node-source.ts'
 import { ConfigError } from '../../core/config/errors.ts'
-import { Malformed } from '../../core/errors.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { InvalidInput } from '../../core/errors.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import type { ChainOp } from '../../ingestors/follow/contract.ts'
 import { normalizeBlock } from '../../ingestors/svm/normalize/block.ts'
@@ -73,7 +73,7 @@ describe('Yellowstone streams beside a Solana node', () => {
     timeoutMs: 1_000,
     from: null,
     metrics: makeMetrics(),
-    log: silentLogger(),
+    log: makeSilentLogger(),
     signal: stop.signal,
     ...more,
   })
@@ -247,7 +247,7 @@ describe('Yellowstone streams beside a Solana node', () => {
     for (const token of ['%zz', '%0A']) {
       await assert.rejects(
         openSvmSource(optionsOf([node.url, `grpc://${token}secret@stream.example`])),
-        (error) => error instanceof Malformed && !/secret/.test(error.message),
+        (error) => error instanceof InvalidInput && !/secret/.test(error.message),
       )
     }
   })

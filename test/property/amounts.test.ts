@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { decimalText, rawOf, toPlaces, unitsText, usdRaw, usdText } from '../../core/amounts.ts'
+import {
+  formatDecimal,
+  formatUnits,
+  formatUsd,
+  parseUnits,
+  rescaleRaw,
+  usdToRaw,
+} from '../../core/amounts.ts'
 
 const raws = fc.bigInt({ min: -(2n ** 256n), max: 2n ** 256n })
 const places = fc.integer({ min: 0, max: 80 })
@@ -9,9 +16,9 @@ const places = fc.integer({ min: 0, max: 80 })
 test('base units survive the way to a decimal and back, without trailing zeros or exponents', () => {
   fc.assert(
     fc.property(raws, places, (raw, decimals) => {
-      const text = unitsText(raw, decimals)
+      const text = formatUnits(raw, decimals)
       assert.match(text, /^-?\d+(\.\d*[1-9])?$/)
-      assert.equal(rawOf(text, decimals), raw)
+      assert.equal(parseUnits(text, decimals), raw)
     }),
   )
 })
@@ -19,7 +26,7 @@ test('base units survive the way to a decimal and back, without trailing zeros o
 test('a double in plain notation reads back as the same double', () => {
   fc.assert(
     fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
-      const text = decimalText(value)
+      const text = formatDecimal(value)
       assert.match(text, /^-?\d+(\.\d+)?$/)
       assert.equal(Number(text), value === 0 ? 0 : value)
     }),
@@ -29,7 +36,7 @@ test('a double in plain notation reads back as the same double', () => {
 test('a USD amount has at most 12 places and is off by half of the last one at most', () => {
   fc.assert(
     fc.property(fc.double({ min: -1e9, max: 1e9, noNaN: true }), (value) => {
-      const text = usdText(value)
+      const text = formatUsd(value)
       assert.match(text, /^-?\d+(\.\d{1,12})?$/)
       assert.ok(Math.abs(Number(text) - value) <= 5e-13 + Math.abs(value) * Number.EPSILON)
     }),
@@ -40,20 +47,23 @@ test('the raw form of a USD amount is that of its text', () => {
   const places = 12
   fc.assert(
     fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
-      assert.equal(usdRaw(value), rawOf(usdText(value), places))
+      assert.equal(usdToRaw(value), parseUnits(formatUsd(value), places))
     }),
   )
   fc.assert(
     fc.property(fc.bigInt({ min: 0n, max: 2n ** 256n }), fc.nat({ max: 30 }), (raw, decimals) => {
-      assert.equal(toPlaces(raw, decimals, places), rawOf(unitsText(raw, decimals), places))
+      assert.equal(
+        rescaleRaw(raw, decimals, places),
+        parseUnits(formatUnits(raw, decimals), places),
+      )
     }),
   )
 })
 
 test('what is not known is empty', () => {
   for (const value of [null, Number.NaN, Number.POSITIVE_INFINITY]) {
-    assert.equal(decimalText(value), '')
-    assert.equal(usdText(value), '')
+    assert.equal(formatDecimal(value), '')
+    assert.equal(formatUsd(value), '')
   }
-  assert.throws(() => rawOf('1e5', 6), RangeError)
+  assert.throws(() => parseUnits('1e5', 6), RangeError)
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { QuoteBook } from '../../core/prices/quote-assets.ts'
+import type { QuoteAssets } from '../../core/prices/quote-assets.ts'
 import { BALANCES } from '../../processors/holders/balances-stage.ts'
 import type { Operation, Publication } from '../../processors/runtime/stage.ts'
 import { balanceRows, holderRows } from '../../processors/sinks/wallet-rows.ts'
@@ -156,7 +156,7 @@ const USDC = '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'
 const WETH = '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2'
 const COIN = '0x0000000000000000000000000000000000000000'
 
-const processedOf = (token: string, prices: BlockEvent['quote_prices'], book?: QuoteBook) => {
+const processedOf = (token: string, prices: BlockEvent['quote_prices'], book?: QuoteAssets) => {
   const tape = buildWalletTape([
     {
       kind: 'apply',

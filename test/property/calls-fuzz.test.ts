@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import { nativeMoves } from '../../ingestors/evm/normalize/native-transfers.ts'
 import { callsOfFrames, callsOfTraces } from '../../ingestors/evm/source/call-frames.ts'
 import { callEvents } from '../../ingestors/to-wire/evm-feeds.ts'
-import type { Call } from '../../schemas/block-parts.ts'
+import type { CallFrame } from '../../schemas/block-parts.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import { buildSingleTransactionBlock } from '../support/recordings/ethereum.ts'
 import { recordedBlockWithTraces, recordedTraces } from '../support/recordings/traces.ts'
@@ -28,12 +28,15 @@ const mutation = fc.record({
 })
 
 /** Reads and maps; a refusal has a reason, and nothing else is thrown. */
-const survives = (read: () => readonly Call[], use: (calls: readonly Call[]) => void): void => {
-  let calls: readonly Call[]
+const survives = (
+  read: () => readonly CallFrame[],
+  use: (calls: readonly CallFrame[]) => void,
+): void => {
+  let calls: readonly CallFrame[]
   try {
     calls = read()
   } catch (error) {
-    assert.ok(error instanceof Malformed, String(error))
+    assert.ok(error instanceof InvalidInput, String(error))
     return
   }
   use(calls)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { QuoteBook } from '../../core/prices/quote-assets.ts'
+import type { QuoteAssets } from '../../core/prices/quote-assets.ts'
 import { loadCandles } from '../../processors/candles/stage.ts'
 import type { FlushResult, Operation, StageProcessor } from '../../processors/runtime/stage.ts'
 import type { TradeEvent } from '../../schemas/wire.ts'
@@ -23,7 +23,7 @@ import { candleKey, type FlatCandle, toFlatCandles } from '../support/flat-candl
 import { createStageState } from '../support/stage-harness.ts'
 
 /** One of the tape's bases is a stablecoin. */
-const BOOK: QuoteBook = {
+const BOOK: QuoteAssets = {
   assets: new Map([['0xzzz', { address: '0xzzz', symbol: 'Z', decimals: 6, kind: 'stable' }]]),
   native: '0xweth',
 }

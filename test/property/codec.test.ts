@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import avsc from 'avsc'
 import fc from 'fast-check'
-import { avroType, codecOver } from '../../core/codec/avro.ts'
-import type { Draft, MessageName } from '../../core/codec/contract.ts'
-import { localCodec, messageNames, schemaText } from '../../core/codec/local.ts'
-import { Malformed } from '../../core/errors.ts'
+import { makeCodec, parseAvroSchema } from '../../core/codec/avro.ts'
+import type { DeepPartial, MessageName } from '../../core/codec/contract.ts'
+import { ALL_MESSAGE_NAMES, localCodec, schemaText } from '../../core/codec/local-codec.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import type { Messages } from '../../schemas/wire.ts'
 
 const codec = localCodec()
@@ -53,10 +53,10 @@ const fieldsOf = (type: avsc.Type): Readonly<Record<string, avsc.Type>> =>
 const itemsOf = (type: avsc.Type | undefined): avsc.Type => (type as avsc.types.ArrayType).itemsType
 
 /** Any value of a message as the app has it: an event holds its heads, where the wire has places in the record's tables. */
-const anyValue = (name: MessageName): fc.Arbitrary<Draft<Messages[MessageName]>> => {
-  const type = avroType(schemaText(name))
+const anyValue = (name: MessageName): fc.Arbitrary<DeepPartial<Messages[MessageName]>> => {
+  const type = parseAvroSchema(schemaText(name))
   const { meta, events, blocks, transactions, d_apps: apps } = fieldsOf(type)
-  const whole = anyOf(type) as fc.Arbitrary<Draft<Messages[MessageName]>>
+  const whole = anyOf(type) as fc.Arbitrary<DeepPartial<Messages[MessageName]>>
   if (meta === undefined || blocks === undefined) return whole
   // Few different heads, so that events share them, and some that differ in one field only.
   const pool = (of: avsc.Type | undefined) =>
@@ -108,11 +108,11 @@ const anyValue = (name: MessageName): fc.Arbitrary<Draft<Messages[MessageName]>>
         { noNullPrototype: true },
       )
       return fc.array(event, { maxLength: 4 }).map((list) => ({ meta: head, events: list }))
-    }) as fc.Arbitrary<Draft<Messages[MessageName]>>
+    }) as fc.Arbitrary<DeepPartial<Messages[MessageName]>>
 }
 
 const anyMessage = fc
-  .constantFrom(...messageNames)
+  .constantFrom(...ALL_MESSAGE_NAMES)
   .chain((name) => fc.record({ name: fc.constant(name), value: anyValue(name) }))
 
 test('what is encoded decodes to the same value', () => {
@@ -126,7 +126,7 @@ test('what is encoded decodes to the same value', () => {
 
 test('a text of any length and alphabet has the bytes that avsc gives it', () => {
   const plain = avsc.Type.forSchema('string')
-  const ours = avroType('"string"')
+  const ours = parseAvroSchema('"string"')
   const near = fc.constantFrom(0, 14, 15, 16, 17, 62, 63, 64, 65, 1_020, 1_364, 4_095, 4_096, 9_000)
   const tail = fc.constantFrom('', 'é', '€', '\u{1f600}', 'end')
   fc.assert(
@@ -151,7 +151,7 @@ test('bytes of any kind decode or are malformed, and nothing else', () => {
       try {
         codec.decode(name, broken)
       } catch (error) {
-        assert.ok(error instanceof Malformed, String(error))
+        assert.ok(error instanceof InvalidInput, String(error))
       }
     }),
     { numRuns: 500 },
@@ -177,10 +177,10 @@ test('a value that does not fit is malformed and says where', () => {
   assert.throws(
     () => codec.encode('dex.trade.TradeEvents', wrong as never),
     (error: unknown) =>
-      error instanceof Malformed && /events\.0\.trade\.vault_a/.test(error.message),
+      error instanceof InvalidInput && /events\.0\.trade\.vault_a/.test(error.message),
   )
-  assert.throws(() => codec.encode('control.Org', null as never), Malformed)
-  assert.throws(() => codec.encode('no.Such' as never, {} as never), Malformed)
+  assert.throws(() => codec.encode('control.Org', null as never), InvalidInput)
+  assert.throws(() => codec.encode('no.Such' as never, {} as never), InvalidInput)
 })
 
 test('what is left out at any depth is the default', () => {
@@ -200,11 +200,11 @@ test('what is left out at any depth is the default', () => {
 
 /** A codec that reads today's schema from bytes of a writer whose schema was changed as given. */
 const newerWriter = (message: MessageName, change: (schema: string) => string) => {
-  const writer = avroType(change(schemaText(message)))
-  const reader = avroType(schemaText(message))
+  const writer = parseAvroSchema(change(schemaText(message)))
+  const reader = parseAvroSchema(schemaText(message))
   const resolver = reader.createResolver(writer)
   const of = (type: avsc.Type, via: avsc.Resolver | null) =>
-    codecOver(new Map([[message, type]]), { writerId: () => 9, resolver: () => via })
+    makeCodec(new Map([[message, type]]), { writerId: () => 9, resolver: () => via })
   return { writer: of(writer, null), reader: of(reader, resolver) }
 }
 

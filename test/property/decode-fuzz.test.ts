@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import type { Books } from '../../ingestors/decode/contract.ts'
 import { recordedBlock } from '../../ingestors/recorded/files.ts'
 import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
@@ -148,7 +148,7 @@ test('a spoiled recording is refused with a reason or read, and nothing else', (
           const { block } = recordedBlock('eth', json)
           decodeBlock(block, buildBooks('evidence'))
         } catch (error) {
-          assert.ok(error instanceof Malformed, String(error))
+          assert.ok(error instanceof InvalidInput, String(error))
           assert.ok(error.message.length < 200)
         }
       },

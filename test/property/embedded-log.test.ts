@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Bus, LogRecord, OutRecord, TopicSpec, Writer } from '../../core/bus/contract.ts'
+import type { Bus, LogRecord, ProducerRecord, TopicSpec, Writer } from '../../core/bus/contract.ts'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { readAll } from '../support/bus/suite.ts'
 
 const HOUR_MS = 3_600_000
@@ -22,12 +22,12 @@ const TOPICS: readonly TopicSpec[] = [
 ]
 
 type Step =
-  | { readonly kind: 'commit'; readonly records: readonly OutRecord[]; readonly times: number }
+  | { readonly kind: 'commit'; readonly records: readonly ProducerRecord[]; readonly times: number }
   | { readonly kind: 'pass'; readonly ms: number }
   | { readonly kind: 'sweep' }
   | { readonly kind: 'restart' }
 
-const anyRecord: fc.Arbitrary<OutRecord> = fc.record({
+const anyRecord: fc.Arbitrary<ProducerRecord> = fc.record({
   topic: fc.constantFrom(...TOPICS.map(({ topic }) => topic)),
   partition: fc.nat(PARTITIONS - 1),
   key: fc.constantFrom('k1', 'k2', 'é'),
@@ -77,7 +77,7 @@ class Pair {
     this.#bus = await openEmbeddedBus({
       path: this.#path,
       mapSizeBytes: MAP_BYTES,
-      log: silentLogger(),
+      log: makeSilentLogger(),
       retention: 'contract',
       nowMs: () => this.#nowMs,
     })
@@ -102,7 +102,7 @@ class Pair {
     }
   }
 
-  async #commit(records: readonly OutRecord[]): Promise<void> {
+  async #commit(records: readonly ProducerRecord[]): Promise<void> {
     const timestampMs = this.#nowMs
     for (const { topic, partition = 0, key, headers = {}, value } of records) {
       const list = this.#model.get(nameOf({ topic, partition })) ?? []

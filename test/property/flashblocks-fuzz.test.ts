@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import { coinDiffs } from '../../ingestors/evm/source/native-balances.ts'
 import { flashblockOf } from '../../ingestors/flashblocks/frame.ts'
 import { partTransactions } from '../../ingestors/flashblocks/transactions.ts'
@@ -23,7 +23,7 @@ const survives = (read: () => void): void => {
   try {
     read()
   } catch (error) {
-    assert.ok(error instanceof Malformed, String(error))
+    assert.ok(error instanceof InvalidInput, String(error))
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import {
   applied,
   finalizable,
@@ -110,7 +110,7 @@ test('a final block is never reverted', () => {
   held = reverted(reverted(held).next).next
   assert.throws(
     () => reverted(held),
-    (error: unknown) => error instanceof Malformed && error.reason === 'reorg-below-finality',
+    (error: unknown) => error instanceof InvalidInput && error.reason === 'reorg-below-finality',
   )
 })
 
@@ -126,9 +126,9 @@ test('finality that is not above ours says nothing new', () => {
 test('a block of another height is malformed, unless slots are skipped or the source is a recording', () => {
   const position = applied(null, GENESIS)
   const far: BlockRef = { height: 150, hash: 'x', parentHash: 'y', timeMs: 0 }
-  assert.throws(() => judge(position, far), Malformed)
+  assert.throws(() => judge(position, far), InvalidInput)
   assert.equal(judge(position, far, 'recorded'), 'apply')
   assert.equal(judge(position, far, 'sparse'), 'revert')
   assert.equal(judge(position, { ...far, parentHash: GENESIS.hash }, 'sparse'), 'apply')
-  assert.throws(() => judge(position, { ...far, height: 100 }, 'sparse'), Malformed)
+  assert.throws(() => judge(position, { ...far, height: 100 }, 'sparse'), InvalidInput)
 })

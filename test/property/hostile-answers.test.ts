@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
-import { Malformed } from '../../core/errors.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { InvalidInput } from '../../core/errors.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import { parseMessage, RpcError, resultOf } from '../../core/rpc/endpoint.ts'
-import { grpcServices } from '../../core/rpc/grpc.ts'
+import { parseRpcMessage, RpcError, resultOfMessage } from '../../core/rpc/endpoint.ts'
+import { loadGrpcServices } from '../../core/rpc/grpc.ts'
 import { evmSource } from '../../ingestors/evm/source/evm-source.ts'
 import { applied, finalized } from '../../ingestors/follow/chain-position.ts'
 import type { ChainOp, Position, Source } from '../../ingestors/follow/contract.ts'
@@ -30,9 +30,9 @@ const GENESIS_MS = 1_700_000_000_000
 const shared = (stop: AbortController, urls: readonly string[]) => ({
   urls,
   concurrency: 8,
-  timeoutMs: 500,
+  timeoutMs: 2_000,
   metrics: makeMetrics(),
-  log: silentLogger(),
+  log: makeSilentLogger(),
   signal: stop.signal,
 })
 
@@ -57,7 +57,7 @@ const follows = async (
     hashes.push(op.block.hash)
     return op.block.height === to
   }
-  const log = silentLogger()
+  const log = makeSilentLogger()
   const onStill = async (): Promise<void> => undefined
   await followPatiently({ source, position: () => position, take, onStill, log }, stop.signal)
   clearTimeout(guard)
@@ -93,9 +93,9 @@ test('a message of a node is read, or rejected as one: nothing else is thrown', 
   fc.assert(
     fc.property(text, (said) => {
       try {
-        resultOf(parseMessage(said), { id: 7, call })
+        resultOfMessage(parseRpcMessage(said), { id: 7, call })
       } catch (error) {
-        assert.ok(error instanceof RpcError || error instanceof Malformed, String(error))
+        assert.ok(error instanceof RpcError || error instanceof InvalidInput, String(error))
         assert.ok(error.message.length <= 500)
       }
     }),
@@ -107,7 +107,7 @@ test('an answer may nest as deep as its method does: calls of a trace, and nothi
   const answer = (depth: number) =>
     `{"jsonrpc":"2.0","id":1,"result":${'['.repeat(depth)}${']'.repeat(depth)}}`
   const read = (method: string, depth: number) =>
-    resultOf(parseMessage(answer(depth)), { id: 1, call: { method, params: [] } })
+    resultOfMessage(parseRpcMessage(answer(depth)), { id: 1, call: { method, params: [] } })
   assert.ok(read('eth_getBlockByHash', 60))
   assert.throws(() => read('eth_getBlockByHash', 70), { reason: 'json-too-deep' })
   assert.ok(read('debug_traceBlockByHash', 2_000))
@@ -200,7 +200,7 @@ test('hostile messages of a Sui node over gRPC, a healthy second endpoint: the c
   const checkpoints = suiCheckpoints(101, 120)
   const checkpointAt = createSuiChain()
   const healthy = await startSuiNode({ checkpoints })
-  const services = grpcServices('sui.proto')
+  const services = loadGrpcServices('sui.proto')
   const info = { chainId: suiChainId(), checkpointHeight: '120', lowestAvailableCheckpoint: '101' }
   const held = new Map(checkpoints.map((each) => [each.height, each.wire]))
   try {

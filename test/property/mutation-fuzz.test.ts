@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import { recordedBlock } from '../../ingestors/recorded/files.ts'
 import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
-import { CHAIN_WORDS } from '../../schemas/chains.ts'
+import { CHAIN_ID_BY_NAME } from '../../schemas/chains.ts'
 import type {
   Block,
   EvmBlock,
@@ -34,7 +34,7 @@ const blockIn = (chain: string, path: string): Block | undefined => {
   try {
     return recordedBlock(chain, JSON.parse(readFileSync(path, 'utf8'))).block
   } catch (error) {
-    if (error instanceof Malformed || error instanceof SyntaxError) return undefined
+    if (error instanceof InvalidInput || error instanceof SyntaxError) return undefined
     throw error
   }
 }
@@ -42,7 +42,7 @@ const blockIn = (chain: string, path: string): Block | undefined => {
 /** Every recorded transaction that did something, each as a block of its own. */
 const recordedTransactions = (): readonly Block[] =>
   readdirSync(FIXTURES, { withFileTypes: true }).flatMap((folder) => {
-    const chain = folder.isDirectory() ? CHAIN_WORDS[folder.name] : undefined
+    const chain = folder.isDirectory() ? CHAIN_ID_BY_NAME[folder.name] : undefined
     if (chain === undefined) return []
     return readdirSync(FIXTURES + folder.name).flatMap((name) => {
       const block = blockIn(chain, `${FIXTURES}${folder.name}/${name}`)

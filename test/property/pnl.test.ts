@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { unitsText } from '../../core/amounts.ts'
-import type { QuoteBook } from '../../core/prices/quote-assets.ts'
+import { formatUnits } from '../../core/amounts.ts'
+import type { QuoteAssets } from '../../core/prices/quote-assets.ts'
 import { PNL } from '../../processors/pnl/stage.ts'
 import type { Operation, Publication } from '../../processors/runtime/stage.ts'
 import type { TradeEvent, WalletTokenPnlEvent, WalletTradePnlEvent } from '../../schemas/wire.ts'
@@ -21,7 +21,7 @@ import { createStageState } from '../support/stage-harness.ts'
 const WALLETS = ['0xw1', '0xw2', '0xw3'] as const
 const DECIMALS = 6
 /** 0xzzz is money in these tests: it has no positions. */
-const BOOK: QuoteBook = {
+const BOOK: QuoteAssets = {
   assets: new Map([['0xzzz', { address: '0xzzz', symbol: 'Z', decimals: 6, kind: 'native' }]]),
   native: '0xzzz',
 }
@@ -134,8 +134,8 @@ const run = (
   return board
 }
 
-const units = (raw: bigint): string => unitsText(raw, DECIMALS)
-const usd = (raw: bigint): string => unitsText(raw, 12)
+const units = (raw: bigint): string => formatUnits(raw, DECIMALS)
+const usd = (raw: bigint): string => formatUnits(raw, 12)
 
 const check = (tape: Tape, board: Board): void => {
   const trades = canonical(tape)

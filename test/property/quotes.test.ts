@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { enterBlock, foldBlock, type QuoteTrade } from '../../core/prices/fold.ts'
-import { orient, stampsAt } from '../../core/prices/quote-assets.ts'
+import { foldBlock, type QuoteTrade, resetPricesAfterGap } from '../../core/prices/fold-block.ts'
+import { orientPair, quoteAssetPricesAt } from '../../core/prices/quote-assets.ts'
 import {
-  NO_QUOTES,
+  applyStoredChanges,
+  diffQuoteStates,
+  EMPTY_QUOTE_STATE,
   type QuoteState,
-  quoteChanges,
   type StoredChange,
-  withStored,
-} from '../../core/prices/state.ts'
+} from '../../core/prices/quote-state.ts'
 import { DAI, TOKEN, USDC, USDT, WBTC, WETH } from '../support/builders/evm-block.ts'
 import { blockTimeMs, buildQuoteTrade, QUOTE_ASSETS } from '../support/builders/quote-trade.ts'
 
@@ -66,20 +66,20 @@ const chain = fc
   })
 
 const next = (state: QuoteState, step: Step): QuoteState =>
-  foldBlock(enterBlock(state, step.height), step, QUOTE_ASSETS)
+  foldBlock(resetPricesAfterGap(state, step.height), step, QUOTE_ASSETS)
 
 test('a block taken back restores the table that was there before it', () => {
   fc.assert(
     fc.property(chain, (steps) => {
-      let state = NO_QUOTES
+      let state = EMPTY_QUOTE_STATE
       const undo: { readonly before: QuoteState; readonly changes: readonly StoredChange[] }[] = []
       for (const step of steps) {
         const after = next(state, step)
-        undo.push({ before: state, changes: quoteChanges(after, state) })
+        undo.push({ before: state, changes: diffQuoteStates(after, state) })
         state = after
       }
       for (const { before, changes } of undo.toReversed()) {
-        state = withStored(state, changes)
+        state = applyStoredChanges(state, changes)
         assert.deepEqual(state, before)
       }
     }),
@@ -89,13 +89,13 @@ test('a block taken back restores the table that was there before it', () => {
 test('a table that is stored and read back at any block goes on the same', () => {
   fc.assert(
     fc.property(chain, fc.array(fc.boolean(), { maxLength: 30 }), (steps, restarts) => {
-      const straight = steps.reduce(next, NO_QUOTES)
-      let state = NO_QUOTES
+      const straight = steps.reduce(next, EMPTY_QUOTE_STATE)
+      let state = EMPTY_QUOTE_STATE
       let stored: readonly StoredChange[] = []
       steps.forEach((step, index) => {
         const after = next(state, step)
-        stored = [...stored, ...quoteChanges(state, after)]
-        state = restarts[index] ? withStored(NO_QUOTES, stored) : after
+        stored = [...stored, ...diffQuoteStates(state, after)]
+        state = restarts[index] ? applyStoredChanges(EMPTY_QUOTE_STATE, stored) : after
       })
       assert.deepEqual(state, straight)
     }),
@@ -105,10 +105,14 @@ test('a table that is stored and read back at any block goes on the same', () =>
 test('every stamp is a positive price or unknown', () => {
   fc.assert(
     fc.property(chain, (steps) => {
-      let state = NO_QUOTES
+      let state = EMPTY_QUOTE_STATE
       for (const step of steps) {
         state = next(state, step)
-        for (const { usd, native } of stampsAt(state, step.timeMs, QUOTE_ASSETS).values()) {
+        for (const { usd, native } of quoteAssetPricesAt(
+          state,
+          step.timeMs,
+          QUOTE_ASSETS,
+        ).values()) {
           assert.ok(usd === null || (Number.isFinite(usd) && usd > 0))
           assert.ok(native === null || (Number.isFinite(native) && native > 0))
         }
@@ -121,7 +125,10 @@ test('trades of pools that nothing proves change no price', () => {
   fc.assert(
     fc.property(chain, (steps) => {
       const proven = steps.map((step) => ({ ...step, trades: step.trades.filter((t) => t.proven) }))
-      assert.deepEqual(steps.reduce(next, NO_QUOTES), proven.reduce(next, NO_QUOTES))
+      assert.deepEqual(
+        steps.reduce(next, EMPTY_QUOTE_STATE),
+        proven.reduce(next, EMPTY_QUOTE_STATE),
+      )
     }),
   )
 })
@@ -130,7 +137,7 @@ test('base and quote do not depend on the order of a pool', () => {
   const token = fc.constantFrom(TOKEN, DAI, USDC, USDT, WBTC, WETH)
   fc.assert(
     fc.property(token, token, (one, two) => {
-      assert.deepEqual(orient(one, two, QUOTE_ASSETS), orient(two, one, QUOTE_ASSETS))
+      assert.deepEqual(orientPair(one, two, QUOTE_ASSETS), orientPair(two, one, QUOTE_ASSETS))
     }),
   )
 })

@@ -3,7 +3,12 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
-import type { Decoded, Spot, SvmInstruction, SvmTransaction } from '../../schemas/events.ts'
+import type {
+  DecodedBlock,
+  EventPosition,
+  SvmInstruction,
+  SvmTransaction,
+} from '../../schemas/events.ts'
 import { buildSvmBlock } from '../support/builders/svm-block.ts'
 import {
   recordedSolanaTransaction,
@@ -163,7 +168,7 @@ for (const [name, arbitrary] of [
   })
 }
 
-const KINDS: readonly ((decoded: Decoded) => readonly Spot[])[] = [
+const KINDS: readonly ((decoded: DecodedBlock) => readonly EventPosition[])[] = [
   ({ swaps }) => swaps,
   ({ poolChanges }) => poolChanges,
   ({ transfers }) => transfers,
@@ -186,7 +191,8 @@ test('what one program told is not changed by what runs around it', () => {
         solanaBooks(),
       )
       for (const eventsOf of KINDS) {
-        const placed = (list: readonly Spot[]) => list.map((event) => ({ ...event, txIndex: 0 }))
+        const placed = (list: readonly EventPosition[]) =>
+          list.map((event) => ({ ...event, txIndex: 0 }))
         assert.deepEqual(placed(eventsOf(both)), placed(apart.flatMap(eventsOf)))
       }
     }),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import { recordedBlock } from '../../ingestors/recorded/files.ts'
 import { parseWireTransaction } from '../../ingestors/svm/normalize/wire-transaction.ts'
 import { solanaRecordingJson, solanaRecordingNames } from '../support/recordings/solana.ts'
@@ -63,13 +63,13 @@ const mutate = (json: unknown, { path, how, value }: Mutation): void => {
   }
 }
 
-/** Runs; whatever is thrown must be `Malformed` with words of bounded length. Tells whether it was. */
+/** Runs; whatever is thrown must be `InvalidInput` with words of bounded length. Tells whether it was. */
 const isRefused = (work: () => unknown): boolean => {
   try {
     work()
     return false
   } catch (error) {
-    assert.ok(error instanceof Malformed, String(error))
+    assert.ok(error instanceof InvalidInput, String(error))
     assert.ok(error.message.length < 400, error.message)
     return true
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { usdText } from '../../core/amounts.ts'
+import { formatUsd } from '../../core/amounts.ts'
 import type { Operation, StageProcessor } from '../../processors/runtime/stage.ts'
 import { loadStats } from '../../processors/stats/stage.ts'
 import type { TradeEvent, TradeStatEvent } from '../../schemas/wire.ts'
@@ -117,7 +117,7 @@ const numbersOf = (token: string, seen: readonly Seen[], now: number, minutes: n
       const { trade, quote_price_in_usd: price } = event
       if (trade === null || trade.token_b_decimals === null || price === '') return sum
       const units = Number(trade.user_b_amount) / 10 ** trade.token_b_decimals
-      return sum + Number(usdText(units * Number(price)))
+      return sum + Number(formatUsd(units * Number(price)))
     }, 0)
   return {
     buys: buys.length,

@@ -6,10 +6,10 @@ import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { topicSpecs } from '../../core/bus/topic-specs.ts'
 import { openWarehouse, type Warehouse } from '../../core/clickhouse/client.ts'
 import { migrate } from '../../core/clickhouse/migrate.ts'
-import { localCodec } from '../../core/codec/local.ts'
-import { type ConfigOverrides, loadConfig } from '../../core/config/config.ts'
-import type { Resolve } from '../../core/http/guarded-client.ts'
-import { type Logger, silentLogger } from '../../core/ops/logger.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
+import { type ConfigOverrides, loadConfig } from '../../core/config/load.ts'
+import type { ResolveHost } from '../../core/http/guarded-client.ts'
+import { type Logger, makeSilentLogger } from '../../core/ops/logger.ts'
 import { type Metrics, makeMetrics } from '../../core/ops/metrics.ts'
 import { PLANS } from '../../schemas/plans.ts'
 import { type Accounts, createAccounts } from '../../serving/auth/accounts.ts'
@@ -63,11 +63,11 @@ export const startApi = async (
     /** Default: a logger that says nothing. */
     readonly log?: Logger
     /** Default: every name has one public address. */
-    readonly resolve?: Resolve
+    readonly resolve?: ResolveHost
   } & Pick<ServerDeps, 'plugins'> = {},
 ): Promise<TestApi> => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-api-'))
-  const log = given.log ?? silentLogger()
+  const log = given.log ?? makeSilentLogger()
   const config = loadConfig(
     {},
     { keyPepper: 'pepper', webhookAllow: ['127.0.0.0/8'], ...given.overrides },

@@ -5,7 +5,7 @@ import { TABLE_RULES, TOPIC_RULES } from '../../cli/checksum/comparison-rules.ts
 import { columnsByTable, tableDigest } from '../../cli/checksum/table-digest.ts'
 import { type ChecksumTarget, topicDigest } from '../../cli/checksum/topic-digest.ts'
 import { TOPICS, type Topic, topicName } from '../../schemas/topics.ts'
-import type { AppStack } from './app-app.ts'
+import type { AppStack } from './app-stack.ts'
 
 /** Lines by the name of what they are of. */
 export type AppContent = Readonly<Record<string, readonly string[]>>

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { Centrifuge } from 'centrifuge'
 import { WebSocket } from 'ws'
 import { type App, createApp } from '../../cli/app/app.ts'
-import { loadConfig } from '../../core/config/config.ts'
+import { loadConfig } from '../../core/config/load.ts'
 import type { ChainExtra } from '../../core/config/settings.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { evmSource } from '../../ingestors/evm/source/evm-source.ts'
 import { CHAINS } from '../../schemas/chains.ts'
@@ -189,7 +189,7 @@ const sendToParent = (word: ChildMessage): Promise<void> =>
 
 const main = async ({ nodeUrl, folder, extra, channels }: ChildOptions): Promise<void> => {
   const metrics = makeMetrics()
-  const log = silentLogger()
+  const log = makeSilentLogger()
   const closing = new AbortController()
   const source = await evmSource({
     chain: CHAINS.eth,

@@ -6,9 +6,9 @@ import { WebSocket } from 'ws'
 import { type App, createApp } from '../../cli/app/app.ts'
 import type { AppChain } from '../../cli/app/services.ts'
 import type { MessageName } from '../../core/codec/contract.ts'
-import { type ConfigOverrides, loadConfig } from '../../core/config/config.ts'
+import { type ConfigOverrides, loadConfig } from '../../core/config/load.ts'
 import type { Config } from '../../core/config/settings.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { type Metrics, makeMetrics } from '../../core/ops/metrics.ts'
 import type { Messages } from '../../schemas/wire.ts'
 import { assertNoRejectedStatements } from './assert-no-rejected-statements.ts'
@@ -63,7 +63,7 @@ export const startAppStack = async (options: AppStackOptions): Promise<AppStack>
     chains: [options.chain],
     logPath: join(folder, 'log'),
     warehousePath: join(folder, 'warehouse'),
-    log: silentLogger(),
+    log: makeSilentLogger(),
     metrics,
     onFatal: (error) => {
       throw error

@@ -1,4 +1,4 @@
-import { type Logger, silentLogger } from '../../core/ops/logger.ts'
+import { type Logger, makeSilentLogger } from '../../core/ops/logger.ts'
 
 /** One line of a log: its message and facts. */
 export interface LogLine {
@@ -15,7 +15,7 @@ export const createCapturedLogger = (): {
   const keep = (facts: object, message: string): void => {
     lines.push({ message, facts: { ...facts } })
   }
-  const log: Logger = Object.assign(Object.create(silentLogger()) as Logger, {
+  const log: Logger = Object.assign(Object.create(makeSilentLogger()) as Logger, {
     info: keep,
     warn: keep,
     error: keep,

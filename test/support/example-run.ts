@@ -1,7 +1,7 @@
 /** The product on a simulated chain that stands still, and what it answers to the operations of its document. */
 import { nodeSource } from '../../cli/app/node-source.ts'
-import { loadConfig } from '../../core/config/config.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { loadConfig } from '../../core/config/load.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import { startSimulator } from '../../simulator/start.ts'
@@ -24,7 +24,7 @@ export const withExampleProduct = async <T>(
   use: (product: AppStack, subjects: ExampleSubjects) => Promise<T>,
 ): Promise<T> => {
   const nowMs = CHAIN.genesisMs + LENGTH_MS
-  const log = silentLogger()
+  const log = makeSilentLogger()
   const simulator = await startSimulator({ ...CHAIN, nowMs: () => nowMs, log })
   const closing = new AbortController()
   let product: AppStack | undefined

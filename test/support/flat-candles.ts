@@ -1,8 +1,8 @@
-import { candlesOf, seriesOf, type ToldCandle } from '../../core/candlesticks.ts'
+import { candleSeriesOf, type EventCandle, expandCandles } from '../../core/candlestick-events.ts'
 import type { CandlestickDimension, CandlestickEvent } from '../../schemas/wire.ts'
 
 /** A candle of one series and one resolution, as a reader of the topic keeps it. */
-export interface FlatCandle extends ToldCandle {
+export interface FlatCandle extends EventCandle {
   readonly dimension: CandlestickDimension
   readonly token: string
   readonly address: string
@@ -13,8 +13,8 @@ export interface FlatCandle extends ToldCandle {
 
 /** All candles that an event tells. */
 export const toFlatCandles = (event: CandlestickEvent): readonly FlatCandle[] =>
-  seriesOf(event).flatMap(({ dimension, address }) =>
-    candlesOf(event).map((candle, index) => ({
+  candleSeriesOf(event).flatMap(({ dimension, address }) =>
+    expandCandles(event).map((candle, index) => ({
       ...candle,
       dimension,
       address,

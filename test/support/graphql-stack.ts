@@ -1,7 +1,7 @@
 import type { Warehouse } from '../../core/clickhouse/client.ts'
 import { migrate } from '../../core/clickhouse/migrate.ts'
-import { loadConfig } from '../../core/config/config.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { loadConfig } from '../../core/config/load.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import type { Accounts } from '../../serving/auth/accounts.ts'
 import { createMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
@@ -73,7 +73,7 @@ export const startGraphql = async (
     chains,
     config: loadConfig({}, { keyPepper: 'pepper' }),
     metrics: makeMetrics(),
-    log: silentLogger(),
+    log: makeSilentLogger(),
     nowMs: () => nowMs,
   }
   const plugins = [graphqlPlugin({ ...shared, limits })]

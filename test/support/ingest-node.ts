@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { topicSpecs } from '../../core/bus/topic-specs.ts'
-import { localCodec } from '../../core/codec/local.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
 import type { ChainExtra } from '../../core/config/settings.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import { evmSource } from '../../ingestors/evm/source/evm-source.ts'
@@ -114,7 +114,7 @@ const createSource = ({ url, from }: IngestRequest, signal: AbortSignal) =>
     timeoutMs: 5_000,
     from,
     metrics: makeMetrics(),
-    log: silentLogger(),
+    log: makeSilentLogger(),
     signal,
   })
 
@@ -127,7 +127,7 @@ export interface Ingested {
 /** What the ingestor of the product publishes of a node's blocks. */
 export const ingestBlocks = async (wanted: IngestRequest): Promise<Ingested> => {
   const path = mkdtempSync(join(tmpdir(), 'sluice-ingested-'))
-  const log = silentLogger()
+  const log = makeSilentLogger()
   const closing = new AbortController()
   const bus = await openEmbeddedBus({ path, mapSizeBytes: 64 << 20, log, retention: 'off' })
   try {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import { startSimulator } from '../../simulator/start.ts'
 import { startClickHouse } from './clickhouse-bridge.ts'
@@ -64,7 +64,7 @@ export const createInstallation = async (
     chain: id,
     checkpointDir: join(folder, 'simulator'),
     ...spec,
-    log: silentLogger(),
+    log: makeSilentLogger(),
   })
   const environment = async (name: string): Promise<Record<string, string>> => {
     const { environment: own } = composeService(name, {

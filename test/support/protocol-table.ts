@@ -1,13 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import { recordedFile } from '../../ingestors/recorded/files.ts'
 import { ORDER_BOOKS } from '../../ingestors/svm/programs/order-books.ts'
 import { orderEvents } from '../../ingestors/to-wire/svm-feeds.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
-import { CHAIN_WORDS, CHAINS, type ChainRow } from '../../schemas/chains.ts'
-import type { Block, Decoded } from '../../schemas/events.ts'
+import { CHAIN_ID_BY_NAME, CHAINS, type ChainRow } from '../../schemas/chains.ts'
+import type { Block, DecodedBlock } from '../../schemas/events.ts'
 import { type Family, PROTOCOLS, type ProtocolRow, protocolRow } from '../../schemas/protocols.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -56,7 +56,7 @@ type RecordedEvidenceByKey = Map<string, RecordedEvidence>
 
 const evidenceKey = (chain: string, shape: string): string => `${chain} ${shape}`
 
-const EVENT_KINDS: readonly (readonly [string, (decoded: Decoded) => readonly string[]])[] = [
+const EVENT_KINDS: readonly (readonly [string, (decoded: DecodedBlock) => readonly string[]])[] = [
   ['trades', ({ swaps }) => swaps.map(({ protocol }) => protocol)],
   ['liquidity', ({ poolChanges }) => poolChanges.map(({ protocol }) => protocol)],
   ['pools', ({ pools }) => pools.flatMap(({ protocol }) => protocol ?? [])],
@@ -69,7 +69,7 @@ const addEvidence = (
   seen: RecordedEvidenceByKey,
   chain: string,
   file: string,
-  decoded: Decoded,
+  decoded: DecodedBlock,
 ): void => {
   for (const [kind, protocolsOf] of EVENT_KINDS) {
     for (const protocol of protocolsOf(decoded)) {
@@ -89,7 +89,7 @@ const readBlock = async (chain: string, file: string): Promise<Block | undefined
   try {
     return (await recordedFile(chain, file, readFileSync(FIXTURES + file))).block
   } catch (error) {
-    if (error instanceof Malformed) return undefined
+    if (error instanceof InvalidInput) return undefined
     throw error
   }
 }
@@ -98,7 +98,7 @@ const readBlock = async (chain: string, file: string): Promise<Block | undefined
 const collectEvidence = async (): Promise<RecordedEvidenceByKey> => {
   const seen: RecordedEvidenceByKey = new Map()
   for (const folder of readdirSync(FIXTURES, { withFileTypes: true })) {
-    const chain = CHAIN_WORDS[folder.name]
+    const chain = CHAIN_ID_BY_NAME[folder.name]
     if (!folder.isDirectory() || chain === undefined) continue
     const books = {
       proof: 'evidence',

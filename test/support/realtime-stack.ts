@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Bus } from '../../core/bus/contract.ts'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
-import type { Codec, Draft } from '../../core/codec/contract.ts'
-import { localCodec } from '../../core/codec/local.ts'
-import { loadConfig } from '../../core/config/config.ts'
-import type { Tls } from '../../core/config/tls.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import type { Codec, DeepPartial } from '../../core/codec/contract.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
+import { loadConfig } from '../../core/config/load.ts'
+import type { TlsFiles } from '../../core/config/tls-files.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { type Metrics, makeMetrics } from '../../core/ops/metrics.ts'
 import { TOPICS, topicName } from '../../schemas/topics.ts'
 import type { CandlestickEvent, TradeEvent } from '../../schemas/wire.ts'
@@ -36,7 +36,7 @@ export interface RealtimeStack {
     transport?: 'uws' | 'ws'
     env?: Record<string, string>
     port?: number
-    tls?: Tls
+    tls?: TlsFiles
   }): Promise<RealtimeServer>
   readonly meter: QuotaMeter
   /** Commits a block's records in one transaction. */
@@ -47,12 +47,12 @@ export interface RealtimeStack {
 /** A record to commit: its topic and key follow from its kind. */
 export type RecordInput =
   | {
-      readonly trade: Draft<TradeEvent>
+      readonly trade: DeepPartial<TradeEvent>
       readonly op?: 'OP_APPLY' | 'OP_REVERT'
       readonly key?: string
     }
-  | { readonly trades: readonly Draft<TradeEvent>[] }
-  | { readonly candle: Draft<CandlestickEvent> }
+  | { readonly trades: readonly DeepPartial<TradeEvent>[] }
+  | { readonly candle: DeepPartial<CandlestickEvent> }
   | { readonly token: { readonly address: string; readonly name: string; readonly symbol: string } }
 
 const FIXED_FRESHNESS: FreshnessReader = {
@@ -67,7 +67,7 @@ const FIXED_FRESHNESS: FreshnessReader = {
 /** Opens everything but the server. */
 export const startRealtimeStack = async (): Promise<RealtimeStack> => {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-realtime-'))
-  const log = silentLogger()
+  const log = makeSilentLogger()
   const bus = await openEmbeddedBus({
     path: join(folder, 'log'),
     mapSizeBytes: 256 * 1_024 * 1_024,
@@ -179,8 +179,8 @@ const toRecord = (codec: Codec, row: RecordInput, { seq, part }: { seq: number; 
 /** Trade `index`: TOKEN sold for USDC, 2.5 TOKEN at 2 USD each. */
 export const buildTradeEvent = (
   index: number,
-  more: Draft<TradeEvent['trade']> = {},
-): Draft<TradeEvent> => ({
+  more: DeepPartial<TradeEvent['trade']> = {},
+): DeepPartial<TradeEvent> => ({
   block: { timestamp: 1_760_000_000_000 + index * 12_000 },
   transaction: { signature: `0x${index.toString(16).padStart(64, '0')}` },
   trade: {
@@ -203,8 +203,8 @@ export const buildTradeEvent = (
 export const buildCandleEvent = (
   minute: number,
   close: string,
-  more: Draft<CandlestickEvent> = {},
-): Draft<CandlestickEvent> => ({
+  more: DeepPartial<CandlestickEvent> = {},
+): DeepPartial<CandlestickEvent> => ({
   token_address: TOKEN,
   resolution: '1m',
   timestamp: String(1_760_000_040_000 + minute * 60_000),

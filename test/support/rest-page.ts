@@ -1,4 +1,4 @@
-import { MILLI, ROUTE_MILLI_UNITS } from '../../schemas/plans.ts'
+import { MILLI_UNITS_PER_UNIT, ROUTE_MILLI_UNITS } from '../../schemas/plans.ts'
 import { NOT_IMPLEMENTED_ROUTES } from '../../serving/http/not-implemented.ts'
 
 const HEAD = `# REST
@@ -48,7 +48,10 @@ const openapiPath = (route: string): string => route.replace(/:(\w+)/g, '{$1}')
 export const restPage = (): string =>
   HEAD +
   Object.entries(ROUTE_MILLI_UNITS)
-    .map(([name, milliUnits]) => `| \`${openapiPath(name)}\` | ${milliUnits / MILLI} |\n`)
+    .map(
+      ([name, milliUnits]) =>
+        `| \`${openapiPath(name)}\` | ${milliUnits / MILLI_UNITS_PER_UNIT} |\n`,
+    )
     .join('') +
   '\n## Not offered yet\n\nThese documented operations answer 501 with code 40024.\n\n' +
   NOT_IMPLEMENTED_ROUTES.map(([method, route]) => `- \`${method} ${openapiPath(route)}\`\n`).join(

@@ -1,4 +1,4 @@
-import type { QuoteBook } from '../../core/prices/quote-assets.ts'
+import type { QuoteAssets } from '../../core/prices/quote-assets.ts'
 import type {
   Operation,
   OperationRecord,
@@ -52,7 +52,7 @@ export const buildOperation = (
 })
 
 /** A stage over a state of its own, in which each flush is kept as a commit would. */
-export const createTestProcessor = (stage: Stage, book?: QuoteBook): StageProcessor => {
+export const createTestProcessor = (stage: Stage, book?: QuoteAssets): StageProcessor => {
   const kept = new Map<string, string>()
   const folding = stage.load(createStageState(kept), book)
   return {

@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Bus, Running, Writer } from '../../core/bus/contract.ts'
+import type { Bus, RunningTask, Writer } from '../../core/bus/contract.ts'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { topicSpecs } from '../../core/bus/topic-specs.ts'
-import { localCodec } from '../../core/codec/local.ts'
-import { type ConfigOverrides, loadConfig } from '../../core/config/config.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
+import { type ConfigOverrides, loadConfig } from '../../core/config/load.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { documentsGroup, startDocuments } from '../../ingestors/metadata/worker.ts'
 import { topicName } from '../../schemas/topics.ts'
@@ -18,7 +18,7 @@ export interface TokenDocumentsStack {
   readonly bus: Bus
   /** Publishes the birth of a token as the launch tracker does. */
   born(mint: string, uri: string, op?: Op): Promise<void>
-  start(): Promise<Running>
+  start(): Promise<RunningTask>
   /** What was published, in order, by partition. */
   documents(): Promise<readonly TokenEvent[]>
   /** Documents that were not had, by reason. */
@@ -34,7 +34,7 @@ export const startTokenDocumentsStack = async (
   partitions = 3,
 ): Promise<TokenDocumentsStack> => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-documents-'))
-  const log = silentLogger()
+  const log = makeSilentLogger()
   const codec = localCodec()
   const metrics = makeMetrics()
   const config = loadConfig({}, { partitions, ...overrides })
@@ -46,7 +46,7 @@ export const startTokenDocumentsStack = async (
   })
   await bus.createTopics(topicSpecs({ chains: ['sol'], partitions, retention: 'off' }))
   const births = topicName('tokensCreated', 'sol')
-  const started: Running[] = []
+  const started: RunningTask[] = []
   let writer: Writer | undefined
   let seq = 0
   return {

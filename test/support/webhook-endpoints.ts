@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Webhook } from 'standardwebhooks'
 import type { WebhookChannel } from '../../schemas/webhooks.ts'
-import type { AppStack } from './app-app.ts'
+import type { AppStack } from './app-stack.ts'
 import { until } from './until.ts'
 import { startWebhookReceiver, type WebhookReceiver } from './webhook-receiver.ts'
 

@@ -1,15 +1,15 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Bus, Commit, Running, Writer } from '../../core/bus/contract.ts'
+import type { Bus, Commit, RunningTask, Writer } from '../../core/bus/contract.ts'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { topicSpecs } from '../../core/bus/topic-specs.ts'
-import type { Codec, Draft } from '../../core/codec/contract.ts'
-import { localCodec } from '../../core/codec/local.ts'
-import { loadConfig } from '../../core/config/config.ts'
+import type { Codec, DeepPartial } from '../../core/codec/contract.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
+import { loadConfig } from '../../core/config/load.ts'
 import type { Config } from '../../core/config/settings.ts'
-import type { Resolve } from '../../core/http/guarded-client.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import type { ResolveHost } from '../../core/http/guarded-client.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { type Metrics, makeMetrics } from '../../core/ops/metrics.ts'
 import type { CreateWebhook } from '../../schemas/api/webhook.ts'
 import { globalTopic, topicName } from '../../schemas/topics.ts'
@@ -33,7 +33,7 @@ export interface WebhookStackOptions {
   readonly config?: Partial<Record<keyof Config, unknown>>
   readonly scheduleMs?: readonly number[]
   readonly nowMs?: () => number
-  readonly resolve?: Resolve
+  readonly resolve?: ResolveHost
   /** Default: every organization is there and not suspended. */
   readonly orgOf?: FindOrg
 }
@@ -50,10 +50,10 @@ export interface WebhookStack {
   /** Makes an endpoint of `OWNER`. */
   endpoint(body: CreateWebhook): Promise<WebhookEndpoint>
   /** Publishes a record of token events as the launch tracker does. */
-  publish(channel: WebhookChannel, record: Draft<TokenEvents>): Promise<void>
-  startMatcher(): Promise<Running>
+  publish(channel: WebhookChannel, record: DeepPartial<TokenEvents>): Promise<void>
+  startMatcher(): Promise<RunningTask>
   /** `store`: what this sender knows of the endpoints; default: all. */
-  startSender(store?: EndpointStore): Promise<Running & { backlog(): number }>
+  startSender(store?: EndpointStore): Promise<RunningTask & { backlog(): number }>
   attempts(): Promise<readonly Attempt[]>
   /** Types of the operational events so far. */
   operations(): Promise<readonly string[]>
@@ -66,7 +66,7 @@ export const startWebhookStack = async (
   options: WebhookStackOptions = {},
 ): Promise<WebhookStack> => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-webhooks-'))
-  const log = silentLogger()
+  const log = makeSilentLogger()
   const codec = localCodec()
   const metrics = makeMetrics()
   const nowMs = options.nowMs ?? Date.now
@@ -90,8 +90,8 @@ export const startWebhookStack = async (
     metrics,
     ...(options.resolve && { resolve: options.resolve }),
   })
-  const started: Running[] = []
-  const held = <R extends Running>(running: R): R => {
+  const started: RunningTask[] = []
+  const held = <R extends RunningTask>(running: R): R => {
     started.push(running)
     return running
   }
@@ -194,8 +194,8 @@ const PUMP_LAUNCH = {
 /** A token event of a made-up mint, as the launch tracker writes it. */
 export const buildTokenEvent = (
   mint: string,
-  change: Draft<TokenEvent> = {},
-): Draft<TokenEvent> => ({
+  change: DeepPartial<TokenEvent> = {},
+): DeepPartial<TokenEvent> => ({
   type: 'EVENT_TYPE_CREATED',
   instruction: { index: 2, is_inner_instruction: true, inner_instruction_index: 1 },
   transaction: { signature: `tx-${mint}` },
@@ -207,7 +207,7 @@ export const buildTokenEvent = (
 
 /** A record of token events at a block. */
 export const buildTokenRecord = (
-  events: readonly Draft<TokenEvent>[],
+  events: readonly DeepPartial<TokenEvent>[],
   {
     op = 'OP_APPLY',
     seq = 1,
@@ -217,7 +217,7 @@ export const buildTokenRecord = (
     readonly seq?: number
     readonly timeMs?: number
   } = {},
-): Draft<TokenEvents> => ({
+): DeepPartial<TokenEvents> => ({
   meta: {
     chain: 'sol',
     op,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Books } from '../../ingestors/decode/contract.ts'
-import type { PoolFact } from '../../schemas/events.ts'
+import type { PoolMetadata } from '../../schemas/events.ts'
 import {
   buildMoveEvent,
   buildMoveTransaction,
@@ -22,7 +22,7 @@ type Said = Readonly<Record<string, unknown>> | Buffer
 /** An event's name with what it says. */
 type Event = readonly [name: string, said: Said]
 
-const FACT: PoolFact = {
+const FACT: PoolMetadata = {
   address: POOL,
   tokenA: SUI,
   tokenB: USDC,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeAbiParameters, type Hex, parseAbi, parseAbiParameters, toEventSelector } from 'viem'
 import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
-import type { Log, PoolFact } from '../../schemas/events.ts'
+import type { Log, PoolMetadata } from '../../schemas/events.ts'
 import {
   addressTopic,
   buildBooks,
@@ -286,7 +286,7 @@ const liquidity = (
     amounts,
   ]),
 })
-const v3Fact: PoolFact = { ...buildPoolFact('balancer_v3'), coins: [TOKEN_A, TOKEN_B, TOKEN_C] }
+const v3Fact: PoolMetadata = { ...buildPoolFact('balancer_v3'), coins: [TOKEN_A, TOKEN_B, TOKEN_C] }
 const known = buildBooks('facts', [v3Fact])
 
 for (const [name, kind] of [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { View } from '../../core/rpc/pool.ts'
+import type { EndpointView } from '../../core/rpc/pool.ts'
 import {
   canonicalBy,
   isReplacedBy,
@@ -64,7 +64,7 @@ for (const [name, position, reason] of deep) {
   })
 }
 
-const views = (...said: readonly (string | undefined)[]): readonly View<string>[] =>
+const views = (...said: readonly (string | undefined)[]): readonly EndpointView<string>[] =>
   said.map((each) => ({ said: each, behind: false }))
 
 test('a block is canonical by the majority of those that show one; silence says nothing', () => {

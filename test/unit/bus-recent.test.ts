@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LogRecord } from '../../core/bus/contract.ts'
-import { type Recent, recentRecords, recordBytes } from '../../core/bus/embedded/recent-records.ts'
+import {
+  estimateRecordBytes,
+  makeRecentRecords,
+  type RecentRecords,
+} from '../../core/bus/embedded/recent-records.ts'
 
 const record = (topic: string, offset: number, partition = 0): LogRecord => ({
   topic,
@@ -13,16 +17,16 @@ const record = (topic: string, offset: number, partition = 0): LogRecord => ({
   timestampMs: 0,
 })
 
-const offsets = (recent: Recent, topic: string, from: number, to: number) => {
+const offsets = (recent: RecentRecords, topic: string, from: number, to: number) => {
   const held = recent.range({ topic, partition: 0, from, to })
   return held && [...held].map((one) => one.record.offset)
 }
 
 test('the newest records are held across both halves, older ones are not', () => {
   // Of 101 bytes each, three fill a half of 250.
-  const recent = recentRecords(500)
+  const recent = makeRecentRecords(500)
   for (let offset = 40; offset < 48; offset += 1) recent.add(record('t', offset))
-  assert.equal(recordBytes(record('t', 0)), 101)
+  assert.equal(estimateRecordBytes(record('t', 0)), 101)
   assert.equal(offsets(recent, 't', 42, 48), undefined)
   assert.deepEqual(offsets(recent, 't', 43, 48), [43, 44, 45, 46, 47])
   assert.deepEqual(offsets(recent, 't', 45, 47), [45, 46])
@@ -30,7 +34,7 @@ test('the newest records are held across both halves, older ones are not', () =>
 })
 
 test('what lies beyond the end, in another partition or topic is not held', () => {
-  const recent = recentRecords(10_000)
+  const recent = makeRecentRecords(10_000)
   recent.add(record('t', 5))
   recent.add(record('t', 9, 1))
   recent.add(record('u', 0))
@@ -41,7 +45,7 @@ test('what lies beyond the end, in another partition or topic is not held', () =
 })
 
 test('after it forgot all, only what comes then is held', () => {
-  const recent = recentRecords(10_000)
+  const recent = makeRecentRecords(10_000)
   recent.add(record('t', 0))
   recent.clear()
   recent.add(record('t', 1))

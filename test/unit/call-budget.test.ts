@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Outage } from '../../core/errors.ts'
-import { callBudget } from '../../core/rpc/rate-limit.ts'
+import { makeRateLimit } from '../../core/rpc/rate-limit.ts'
 
 test('calls beyond the budget of a second wait for the next one, in order', async () => {
-  const turn = callBudget(5)
+  const turn = makeRateLimit(5)
   const startedMs = performance.now()
   const passed: number[] = []
   await Promise.all(Array.from({ length: 12 }, (_, at) => turn().then(() => passed.push(at))))
@@ -19,12 +19,12 @@ test('calls beyond the budget of a second wait for the next one, in order', asyn
 })
 
 test('no budget: nobody waits', async () => {
-  const turn = callBudget(0)
+  const turn = makeRateLimit(0)
   await Promise.all(Array.from({ length: 5_000 }, turn))
 })
 
 test('too many waiting calls are an outage of the endpoint, so that another one is asked', async () => {
-  const turn = callBudget(1_000)
+  const turn = makeRateLimit(1_000)
   const outcomes = await Promise.allSettled(Array.from({ length: 2_100 }, turn))
   const refused = outcomes.filter((each) => each.status === 'rejected')
   assert.ok(refused.length > 0 && refused.length < 200, `${refused.length} refused`)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import { nativeMoves } from '../../ingestors/evm/normalize/native-transfers.ts'
 import { callsOfFrames, callsOfTraces } from '../../ingestors/evm/source/call-frames.ts'
 import { recordedBlock } from '../../ingestors/recorded/files.ts'
@@ -199,7 +199,7 @@ test('what is not an answer about this block is refused with its reason', () => 
     try {
       work()
     } catch (error) {
-      if (error instanceof Malformed) return error.reason
+      if (error instanceof InvalidInput) return error.reason
       throw error
     }
     return 'taken'

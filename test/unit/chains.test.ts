@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { CHAIN_WORDS, CHAINS, type ChainRow, chainRow, reorgBound } from '../../schemas/chains.ts'
+import {
+  CHAIN_ID_BY_NAME,
+  CHAINS,
+  type ChainRow,
+  chainRow,
+  maxReorgBlocks,
+} from '../../schemas/chains.ts'
 import { PROTOCOLS, type ProtocolRow, protocolRow } from '../../schemas/protocols.ts'
 
 const ROWS: readonly ChainRow[] = Object.values(CHAINS)
@@ -16,13 +22,13 @@ for (const row of ROWS) {
   test(`${row.name}: words, wire symbol and finality agree with each other`, () => {
     assert.equal(CHAINS[row.id as keyof typeof CHAINS], row)
     for (const word of [row.id, row.apiName, ...row.aliases])
-      assert.equal(CHAIN_WORDS[word], row.id)
+      assert.equal(CHAIN_ID_BY_NAME[word], row.id)
     assert.ok(WIRE.includes(`"${row.wire}"`), row.wire)
     assert.equal(row.network, row.vm === 'evm' ? row.id : null)
     assert.equal(row.chainId === undefined, row.vm !== 'evm')
     assert.ok(row.finalityDepth <= row.reorgWindow, 'what is not final can be taken back')
-    assert.ok(reorgBound(row) >= row.reorgWindow, 'the window grows while finality lags')
-    assert.ok(reorgBound(row) <= 16_384, 'and is bounded')
+    assert.ok(maxReorgBlocks(row) >= row.reorgWindow, 'the window grows while finality lags')
+    assert.ok(maxReorgBlocks(row) <= 16_384, 'and is bounded')
     assert.ok(row.publicRpc.length > 0 && row.publicRpc.every((url) => /^(wss|https):/.test(url)))
   })
 
@@ -55,9 +61,9 @@ for (const row of ROWS) {
 test('a word names one chain, and nothing that objects inherit is a word', () => {
   const words = ROWS.flatMap((row) => [...new Set([row.id, row.apiName, ...row.aliases])])
   assert.equal(new Set(words).size, words.length)
-  assert.equal(CHAIN_WORDS.ethereum, 'eth')
+  assert.equal(CHAIN_ID_BY_NAME.ethereum, 'eth')
   for (const word of ['constructor', '__proto__', 'toString', 'ETH', '']) {
-    assert.equal(CHAIN_WORDS[word], undefined, word)
+    assert.equal(CHAIN_ID_BY_NAME[word], undefined, word)
     assert.equal(chainRow(word), undefined, word)
   }
 })

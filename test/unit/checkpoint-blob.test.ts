@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { decodeFiles } from '../../cli/commands/decode.ts'
-import { Malformed } from '../../core/errors.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { InvalidInput } from '../../core/errors.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { isBinpbFile, parseBinpbFile } from '../../ingestors/move/checkpoint/binpb-file.ts'
 import { parseChkFile } from '../../ingestors/move/checkpoint/chk-file.ts'
 import { recordedSource } from '../../ingestors/recorded/replay.ts'
@@ -48,7 +48,7 @@ const read = (message: Uint8Array) => parseBinpbFile('sui', buildRawFrame(messag
 const refuses = (message: Uint8Array, reason: string): Promise<void> =>
   assert.rejects(
     read(message),
-    (error) => error instanceof Malformed && error.reason === reason,
+    (error) => error instanceof InvalidInput && error.reason === reason,
     reason,
   )
 
@@ -86,7 +86,7 @@ test('`decode` and `replay` take it by its name', async () => {
     const source = await recordedSource({
       chain: CHAINS.sui,
       files: [file],
-      log: silentLogger(),
+      log: makeSilentLogger(),
     })
     const heights: number[] = []
     for await (const op of source.operations(null, new AbortController().signal)) {
@@ -237,7 +237,7 @@ test('what is not a message, or one of too many parts', async () => {
   await refuses(Buffer.of(0x32, 2, 0x12, 7), 'bad-protobuf')
   await refuses(Buffer.alloc(2 * 1_000_001, Buffer.of(0x32, 0)), 'too-big')
   await refuses(field(7, Buffer.alloc(2 * 1_000_001, Buffer.of(0x0a, 0))), 'too-big')
-  await assert.rejects(parseBinpbFile('sui', RECORDED), Malformed)
+  await assert.rejects(parseBinpbFile('sui', RECORDED), InvalidInput)
 })
 
 test('whatever the bytes are, the file is read or refused', async () => {
@@ -254,7 +254,7 @@ test('whatever the bytes are, the file is read or refused', async () => {
           try {
             await read(bent)
           } catch (error) {
-            assert.ok(error instanceof Malformed, String(error))
+            assert.ok(error instanceof InvalidInput, String(error))
           }
         },
       ),
@@ -263,7 +263,7 @@ test('whatever the bytes are, the file is read or refused', async () => {
   }
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 400 }), (random) =>
-      assert.rejects(read(random), Malformed),
+      assert.rejects(read(random), InvalidInput),
     ),
     { numRuns: 200, seed: 7 },
   )

@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { decodeFiles } from '../../cli/commands/decode.ts'
 import { base58Encode } from '../../core/base58.ts'
-import { Malformed } from '../../core/errors.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { InvalidInput } from '../../core/errors.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { isChkFile, parseChkFile } from '../../ingestors/move/checkpoint/chk-file.ts'
 import { recordedSource } from '../../ingestors/recorded/replay.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
@@ -86,7 +86,7 @@ test('`decode` and `replay` take it by its name', async () => {
   const source = await recordedSource({
     chain: CHAINS.sui,
     files: [RECORDED],
-    log: silentLogger(),
+    log: makeSilentLogger(),
   })
   const heights: number[] = []
   for await (const op of source.operations(null, new AbortController().signal)) {
@@ -98,7 +98,7 @@ test('`decode` and `replay` take it by its name', async () => {
 test('whatever the bytes are, the file is read or refused', () => {
   const bytes = readFileSync(RECORDED)
   const refuses = (said: Uint8Array): void =>
-    assert.throws(() => parseChkFile('sui', said), Malformed)
+    assert.throws(() => parseChkFile('sui', said), InvalidInput)
   refuses(new Uint8Array())
   refuses(bytes.subarray(0, bytes.length / 2))
   refuses(Buffer.concat([bytes, u8(0)]))
@@ -109,7 +109,7 @@ test('whatever the bytes are, the file is read or refused', () => {
       try {
         parseChkFile('sui', bent)
       } catch (error) {
-        assert.ok(error instanceof Malformed, String(error))
+        assert.ok(error instanceof InvalidInput, String(error))
       }
     }),
     { numRuns: 60, seed: 7 },
@@ -293,6 +293,6 @@ test('transactions that the contents do not name are refused', () => {
   bent.writeUInt8(1, bent.lastIndexOf(executed.effects) + 3)
   assert.throws(
     () => parseChkFile('sui', bent),
-    (error) => error instanceof Malformed && error.reason === 'wrong-contents',
+    (error) => error instanceof InvalidInput && error.reason === 'wrong-contents',
   )
 })

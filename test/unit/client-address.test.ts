@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  addressBucket,
+  bindScope,
   clientAddress,
-  listenKind,
-  urlHost,
-} from '../../core/config/client-address.ts'
+  rateLimitAddress,
+  toUrlHost,
+} from '../../core/http/network-address.ts'
 
 const PROXIES = ['10.0.0.0/8', 'fd00::/8', '127.0.0.1/32']
 
@@ -53,28 +53,24 @@ test('limits count whole IPv4 addresses and the first 64 bits of IPv6', () => {
     ['2001:db8:1:2::/64', '2001:db8:1:2::/64'],
     ['no address', 'no address'],
   ]
-  for (const [address, bucket] of cases) assert.equal(addressBucket(address), bucket)
+  for (const [address, bucket] of cases) assert.equal(rateLimitAddress(address), bucket)
 })
 
 test('hosts of listeners: loopback, wildcard, other', () => {
   for (const host of ['127.0.0.1', '127.8.0.1', '::1', '[::1]', 'localhost', '::ffff:127.0.0.1']) {
-    assert.equal(listenKind(host), 'loopback', host)
+    assert.equal(bindScope(host), 'loopback', host)
   }
   for (const host of ['0.0.0.0', '::', '[::]', '0', '0:0:0:0:0:0:0:0', '::ffff:0.0.0.0']) {
-    assert.equal(listenKind(host), 'wildcard', host)
+    assert.equal(bindScope(host), 'wildcard', host)
   }
   for (const host of ['10.0.0.1', '192.168.1.1', 'db.internal', 'localhost.example']) {
-    assert.equal(listenKind(host), 'other', host)
+    assert.equal(bindScope(host), 'other', host)
   }
 })
 
 test('URLs name hosts that a client can dial', () => {
-  assert.deepEqual(['127.0.0.1', '0.0.0.0', '::', '::1', 'localhost', '2001:db8::1'].map(urlHost), [
-    '127.0.0.1',
-    '127.0.0.1',
-    '[::1]',
-    '[::1]',
-    'localhost',
-    '[2001:db8::1]',
-  ])
+  assert.deepEqual(
+    ['127.0.0.1', '0.0.0.0', '::', '::1', 'localhost', '2001:db8::1'].map(toUrlHost),
+    ['127.0.0.1', '127.0.0.1', '[::1]', '[::1]', 'localhost', '[2001:db8::1]'],
+  )
 })

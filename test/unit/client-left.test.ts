@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
 import type { FastifyInstance } from 'fastify'
-import { loadConfig } from '../../core/config/config.ts'
-import { type Logger, silentLogger } from '../../core/ops/logger.ts'
+import { loadConfig } from '../../core/config/load.ts'
+import { type Logger, makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { createBaseApp } from '../../serving/http/base-app.ts'
 import { until } from '../support/until.ts'
@@ -14,7 +14,7 @@ let entered = 0
 let app: FastifyInstance
 let port: number
 before(async () => {
-  const log = Object.assign(Object.create(silentLogger()) as Logger, {
+  const log = Object.assign(Object.create(makeSilentLogger()) as Logger, {
     error: (_facts: object, message: string) => lines.push(message),
   })
   const config = loadConfig({})

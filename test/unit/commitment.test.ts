@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { localCodec } from '../../core/codec/local.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
 import { emptyDraft } from '../../ingestors/decode/contract.ts'
 import type { Commitment } from '../../ingestors/follow/contract.ts'
 import {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { loadConfig } from '../../core/config/config.ts'
 import { envExample } from '../../core/config/env-example.ts'
 import { ConfigError } from '../../core/config/errors.ts'
+import { loadConfig } from '../../core/config/load.ts'
 
 test('defaults need no environment', () => {
   const config = loadConfig({})

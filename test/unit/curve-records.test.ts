@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { localCodec } from '../../core/codec/local.ts'
-import { quoteBook } from '../../core/prices/quote-assets.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
+import { makeQuoteAssets } from '../../core/prices/quote-assets.ts'
 import { emptyDraft } from '../../ingestors/decode/contract.ts'
 import {
   chunksOf,
@@ -15,7 +15,7 @@ import { POOLS } from '../../processors/pools/stage.ts'
 import { tokenRows } from '../../processors/sinks/pool-and-token-rows.ts'
 import { TOKENS } from '../../processors/tokens/stage.ts'
 import { CHAINS } from '../../schemas/chains.ts'
-import type { Decoded, PoolChange } from '../../schemas/events.ts'
+import type { DecodedBlock, PoolLiquidityChange } from '../../schemas/events.ts'
 import type { DexPoolEvent, DexPoolEvents, TokenEvents } from '../../schemas/wire.ts'
 import { addressFor } from '../support/builders/svm-block.ts'
 import { type TapeOp, tapeBlockEvent, tapeMeta } from '../support/builders/trade-tape.ts'
@@ -26,12 +26,12 @@ const codec = localCodec()
 const block = recordedSolanaBlock('swap_mintech_1.json')
 const traded = decodeBlock(block, solanaBooks())
 
-const eventsOf = (decoded: Decoded): BlockEvents =>
+const eventsOf = (decoded: DecodedBlock): BlockEvents =>
   blockEvents(
     {
       chain: CHAINS.sol,
       block,
-      book: quoteBook(CHAINS.sol),
+      book: makeQuoteAssets(CHAINS.sol),
       stamps: new Map(),
       token: () => undefined,
       pool: (address) => decoded.pools.find((fact) => fact.address === address),
@@ -105,7 +105,7 @@ test('a curve that keeps tokens does not pass for one that sold the rest', () =>
   const [swap] = traded.swaps
   assert.ok(swap?.tokenIn && swap.tokenOut)
   const { curveProgress: _told, ...untold } = swap
-  const opening: PoolChange = {
+  const opening: PoolLiquidityChange = {
     kind: 'initialize',
     txIndex: 0,
     logIndex: 0,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toEventSelector } from 'viem'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
-import type { Log, PoolFact } from '../../schemas/events.ts'
+import type { Log, PoolMetadata } from '../../schemas/events.ts'
 import {
   addressTopic,
   buildBooks,
@@ -24,7 +24,7 @@ const OWN = `0x${'41'.repeat(20)}`
 const SHARE = `0x${'42'.repeat(20)}`
 const [LENT_A, LENT_B] = [`0x${'43'.repeat(20)}`, `0x${'44'.repeat(20)}`]
 
-const fact = (more: Partial<PoolFact>): PoolFact => ({ ...buildPoolFact('curve'), ...more })
+const fact = (more: Partial<PoolMetadata>): PoolMetadata => ({ ...buildPoolFact('curve'), ...more })
 const FACTS = {
   meta: fact({ address: META, tokenA: OWN, tokenB: SHARE, underlying: [OWN, TOKEN_B, TOKEN_A] }),
   base: fact({ address: BASE, tokenA: TOKEN_B, tokenB: TOKEN_A }),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toEventSelector } from 'viem'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
-import type { Log, PoolFact } from '../../schemas/events.ts'
+import type { Log, PoolMetadata } from '../../schemas/events.ts'
 import {
   addressTopic,
   buildBooks,
@@ -30,7 +30,7 @@ type Sides = readonly (bigint | string)[]
 const said = (event: string, words: Sides, pool = POOL): Omit<Log, 'index'> =>
   buildLog(pool, [toEventSelector(event), addressTopic(ROUTER)], words)
 
-const fact = (more: Partial<PoolFact> = {}): PoolFact => ({
+const fact = (more: Partial<PoolMetadata> = {}): PoolMetadata => ({
   ...buildPoolFact('curve'),
   tokenA: TOKEN_B,
   tokenB: TOKEN_A,

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { loadConfig } from '../../core/config/config.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { loadConfig } from '../../core/config/load.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { RotateWebhook } from '../../schemas/api/webhook.ts'
 import { createBaseApp } from '../../serving/http/base-app.ts'
 
 const opened = async () => {
   const app = await createBaseApp(
-    { metrics: makeMetrics(), log: silentLogger(), config: loadConfig({}), nowMs: () => 0 },
+    { metrics: makeMetrics(), log: makeSilentLogger(), config: loadConfig({}), nowMs: () => 0 },
     { title: 'test', description: 'test', securitySchemes: {} },
   )
   const said = { schema: { body: RotateWebhook } }

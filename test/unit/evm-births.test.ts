@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
-import type { EvmBlock, TokenFact } from '../../schemas/events.ts'
+import type { EvmBlock, TokenMetadata } from '../../schemas/events.ts'
 import {
   addressTopic,
   buildBooks,
@@ -47,7 +47,7 @@ test('a contract that moves tokens of its own as it is made is a token', () => {
     transferLog(TOKEN_A, ZERO, DEV, 1_000n),
     transferLog(TOKEN_A, DEV, USER, 10n),
   ])
-  const fact: TokenFact = {
+  const fact: TokenMetadata = {
     address: TOKEN_A,
     decimals: 9,
     name: 'Coin',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { localCodec } from '../../core/codec/local.ts'
-import { Malformed } from '../../core/errors.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import { enabledFeedSinks, FEED_SINKS } from '../../processors/sinks/feed-sinks.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import { FEED_NAMES, feedTopics } from '../../schemas/feeds.ts'
@@ -93,6 +93,6 @@ const POISON: readonly (readonly [string, Topic, Uint8Array])[] = [
 ]
 for (const [what, topic, bytes] of POISON) {
   test(`${what} is poison, not a row`, () => {
-    assert.throws(() => rowsOf(topic, bytes), Malformed)
+    assert.throws(() => rowsOf(topic, bytes), InvalidInput)
   })
 }

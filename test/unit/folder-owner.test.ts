@@ -16,8 +16,8 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
 import { openLog } from '../../core/bus/embedded/log.ts'
-import { claimFolder, liveOwner } from '../../core/bus/embedded/process-lock.ts'
-import { openEmbeddedReader } from '../../core/bus/embedded/reader.ts'
+import { openOfflineLogReader } from '../../core/bus/embedded/offline-reader.ts'
+import { acquireFolderLock, liveOwner } from '../../core/bus/embedded/process-lock.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-owner-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -26,8 +26,8 @@ const MAP_BYTES = 64 * 1_048_576
 const MODULE = new URL('../../core/bus/embedded/process-lock.ts', import.meta.url).href
 /** Claims the folder, says how that went, and holds it until it is killed. */
 const CLAIMANT = `
-const { claimFolder } = await import(${JSON.stringify(MODULE)})
-try { claimFolder(process.argv[1]); console.log('held') } catch (error) { console.log(error.message) }
+const { acquireFolderLock } = await import(${JSON.stringify(MODULE)})
+try { acquireFolderLock(process.argv[1]); console.log('held') } catch (error) { console.log(error.message) }
 setInterval(() => undefined, 1e6)`
 
 const claimant = async (path: string): Promise<{ child: ChildProcess; word: string }> => {
@@ -54,11 +54,11 @@ test('of processes that claim a folder at once one gets it; when it was killed t
     const refusal = `${path} is in use by process ${holder.child.pid}`
     for (const one of all) if (one !== holder) assert.equal(one.word, refusal)
     assert.equal(liveOwner(path)?.pid, holder.child.pid)
-    assert.throws(() => claimFolder(path), { name: 'Outage', message: refusal })
+    assert.throws(() => acquireFolderLock(path), { name: 'Outage', message: refusal })
     holder.child.kill('SIGKILL')
     await once(holder.child, 'exit')
     assert.equal(liveOwner(path), undefined)
-    const release = claimFolder(path)
+    const release = acquireFolderLock(path)
     assert.equal(liveOwner(path)?.pid, process.pid)
     release()
     assert.deepEqual(readdirSync(path), [])
@@ -71,13 +71,13 @@ test('of processes that claim a folder at once one gets it; when it was killed t
 const CONTENDER = `
 const { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } = await import('node:fs')
 const { setTimeout: sleep } = await import('node:timers/promises')
-const { claimFolder } = await import(${JSON.stringify(MODULE)})
+const { acquireFolderLock } = await import(${JSON.stringify(MODULE)})
 const [path, marks] = process.argv.slice(1)
 const file = path + '/owner.json'
 const mark = marks + '/' + process.pid
 let [claims, shared] = [0, 0]
 for (const end = Date.now() + 3_000; Date.now() < end; ) {
-  try { claimFolder(path) } catch { await sleep(Math.random() * 2); continue }
+  try { acquireFolderLock(path) } catch { await sleep(Math.random() * 2); continue }
   claims += 1
   writeFileSync(mark, '')
   await sleep(3)
@@ -107,20 +107,23 @@ test('of processes that find a dead owner at once, one holds the folder', async 
 
 test('an owner of another container counts while it says that it lives; what a power cut left does not', () => {
   const path = join(folder, 'elsewhere')
-  const release = claimFolder(path)
+  const release = acquireFolderLock(path)
   const file = join(path, 'owner.json')
   const own = JSON.parse(readFileSync(file, 'utf8'))
   release()
   // The pid is a live one here, and means another process there.
   writeFileSync(file, JSON.stringify({ ...own, space: 'another' }))
-  assert.throws(() => claimFolder(path), /in use by process \d+ of another container or machine/)
+  assert.throws(
+    () => acquireFolderLock(path),
+    /in use by process \d+ of another container or machine/,
+  )
   const longAgo = new Date(Date.now() - 60_000)
   utimesSync(file, longAgo, longAgo)
   assert.equal(liveOwner(path), undefined)
-  claimFolder(path)()
+  acquireFolderLock(path)()
   for (const left of ['', '{"pid":', 'null', '[]', '{"pid":0}', '{"pid":-1}']) {
     writeFileSync(file, left)
-    claimFolder(path)()
+    acquireFolderLock(path)()
   }
   assert.deepEqual(readdirSync(path), [])
 })
@@ -134,16 +137,16 @@ test('a log that a process holds is opened by nobody else, not even for reading'
   try {
     assert.equal(word, 'held')
     assert.throws(() => openLog(path, MAP_BYTES), /in use by process/)
-    assert.throws(() => openEmbeddedReader(path), /in use by process/)
+    assert.throws(() => openOfflineLogReader(path), /in use by process/)
     assert.equal(existsSync(join(path, 'lock.mdb')), false, 'refused before lmdb opened anything')
   } finally {
     child.kill('SIGKILL')
     await once(child, 'exit')
   }
   const log = openLog(path, MAP_BYTES)
-  assert.throws(() => openEmbeddedReader(path), /in use by process/)
+  assert.throws(() => openOfflineLogReader(path), /in use by process/)
   await log.close()
-  const reader = openEmbeddedReader(path)
+  const reader = openOfflineLogReader(path)
   assert.throws(() => openLog(path, MAP_BYTES), /in use by process/)
   await reader.close()
 })

@@ -12,7 +12,7 @@ import type { Books } from '../../ingestors/decode/contract.ts'
 import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import { openProof, poolCalls, poolFact } from '../../ingestors/evm/metadata/pool-verification.ts'
 import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
-import type { LaunchPlace, PoolFact } from '../../schemas/events.ts'
+import type { LaunchVenue, PoolMetadata } from '../../schemas/events.ts'
 import {
   addressTopic,
   POOL,
@@ -55,7 +55,7 @@ const protocols = protocolBook('bsc', {
   referencePools: [],
   replace: false,
 })
-const curve = (quote: string): PoolFact => ({
+const curve = (quote: string): PoolMetadata => ({
   address: TOKEN,
   tokenA: TOKEN,
   tokenB: quote,
@@ -64,7 +64,7 @@ const curve = (quote: string): PoolFact => ({
   feePips: null,
   proven: true,
 })
-const booksOf = (proof: Books['proof'], ...facts: readonly PoolFact[]): Books => ({
+const booksOf = (proof: Books['proof'], ...facts: readonly PoolMetadata[]): Books => ({
   proof,
   protocols,
   pool: (address) => facts.find((fact) => fact.address === address),
@@ -244,7 +244,7 @@ for (const [what, logs, tokens] of EVIDENCE) {
 }
 
 test('with facts a trade on a curve that its contract does not know is none', () => {
-  const reasons = (...facts: readonly PoolFact[]) =>
+  const reasons = (...facts: readonly PoolMetadata[]) =>
     dropReasons(decode([trade('TokenPurchase')], booksOf('facts', ...facts)))
   assert.deepEqual(reasons(), ['unknown-pool'])
   assert.deepEqual(reasons({ ...curve(QUOTE), proven: false, protocol: null }), ['unproven-pool'])
@@ -369,7 +369,7 @@ const paired = (pair: string): LogWithoutIndex =>
   )
 const filled = (pair: string): LogWithoutIndex =>
   buildLog(pair, [TOPIC.v2Mint, addressTopic(MANAGER)], [200n, 20n])
-const pairFact: PoolFact = {
+const pairFact: PoolMetadata = {
   address: POOL,
   tokenA: TOKEN,
   tokenB: WBNB,
@@ -383,9 +383,9 @@ const known = curve(COIN)
 const MIGRATIONS: readonly (readonly [
   string,
   readonly LogWithoutIndex[],
-  readonly PoolFact[],
+  readonly PoolMetadata[],
   readonly number[],
-  LaunchPlace | null,
+  LaunchVenue | null,
 ])[] = [
   [
     'into a pool that it makes',

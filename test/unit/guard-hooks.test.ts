@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Fastify, { type FastifyInstance } from 'fastify'
-import { loadConfig } from '../../core/config/config.ts'
+import { loadConfig } from '../../core/config/load.ts'
 import { Fault } from '../../core/errors.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { createMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
 import { installGuard } from '../../serving/http/guard-hooks.ts'
@@ -32,7 +32,7 @@ const serverOf = (guard: Guard, meter: QuotaMeter = createMeter()): FastifyInsta
     const fault = error instanceof Fault ? error : new Fault('INTERNAL_SERVER_ERROR')
     return reply.status(fault.status).send({ code: fault.code, details: fault.details })
   })
-  installGuard(app, { guard, meter, metrics: makeMetrics(), log: silentLogger() }, 'rest')
+  installGuard(app, { guard, meter, metrics: makeMetrics(), log: makeSilentLogger() }, 'rest')
   const config = { milliUnits: 500, scopes: ['kyt.read'] }
   app.get('/ok', { config }, () => 'ok')
   app.post('/write', { config: { ...config, scopes: ['kyt.write'] } }, () => 'ok')

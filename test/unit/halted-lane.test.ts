@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Bus, Lane, LogRecord, Subscription } from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { CANDLES } from '../../processors/candles/stage.ts'
 import { startStage } from '../../processors/runtime/stage-runner.ts'
@@ -30,7 +30,7 @@ test('a lane that halts ends, so that it takes no room from the others, and stil
   } as Partial<Bus> as Bus
   const stage = await startStage(
     { ...CANDLES, inputs: ['trades'] },
-    { chain: 'eth', bus, codec: {} as Codec, metrics: makeMetrics(), log: silentLogger() },
+    { chain: 'eth', bus, codec: {} as Codec, metrics: makeMetrics(), log: makeSilentLogger() },
   )
   const lane = {
     partition: 0,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ClickHouseError } from '@clickhouse/client'
-import type { JsonRows } from '../../core/clickhouse/client.ts'
+import type { JsonLines } from '../../core/clickhouse/client.ts'
 import { Outage } from '../../core/errors.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { createInserter } from '../../processors/sinks/inserter.ts'
@@ -17,10 +17,10 @@ const openInserter = (answer: (statement: Statement) => unknown = () => undefine
   const sent: Statement[] = []
   const insert = async (
     table: string,
-    rows: readonly object[] | JsonRows,
+    rows: readonly object[] | JsonLines,
     options?: { readonly token?: string },
   ): Promise<void> => {
-    const statement = { table, text: (rows as JsonRows).text, token: options?.token ?? '' }
+    const statement = { table, text: (rows as JsonLines).text, token: options?.token ?? '' }
     sent.push(statement)
     await answer(statement)
   }

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Malformed } from '../../core/errors.ts'
-import { isShallow, parseJson } from '../../core/json.ts'
+import { InvalidInput } from '../../core/errors.ts'
+import { isWithinDepth, parseJson } from '../../core/json.ts'
 
 const reasonOf = (run: () => unknown): string => {
   try {
     run()
   } catch (error) {
-    if (error instanceof Malformed) return error.reason
+    if (error instanceof InvalidInput) return error.reason
     throw error
   }
   return 'none'
@@ -25,7 +25,7 @@ test('parseJson reads what JSON.parse reads and measures depth exactly', () => {
       const text = JSON.stringify(value)
       const depth = depthOf(value)
       assert.deepEqual(parseJson(text, { maxDepth: depth }), JSON.parse(text))
-      if (depth > 0) assert.equal(isShallow(text, depth - 1), false)
+      if (depth > 0) assert.equal(isWithinDepth(text, depth - 1), false)
     }),
   )
 })

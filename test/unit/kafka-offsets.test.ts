@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Commit, GroupOffset, LogRecord, Writer } from '../../core/bus/contract.ts'
-import { laneBuffer } from '../../core/bus/kafka/lane-buffer.ts'
-import { behindGaps } from '../../core/bus/kafka/offset-gaps.ts'
+import { makeLaneBuffer } from '../../core/bus/kafka/lane-buffer.ts'
+import { skipOffsetGaps } from '../../core/bus/kafka/offset-gaps.ts'
 
 const AT = { topic: 't', partition: 0 }
 const NOW = { maxRecords: 10, maxWaitMs: 0 }
@@ -20,7 +20,7 @@ const place = (offset: number): GroupOffset => ({ ...AT, offset, metadata: 'm' }
 /** A lane that reads `t/0` from where its group stands, and the offsets that it commits. */
 const laneAt = (committed: readonly GroupOffset[]) => {
   const commits: Commit[] = []
-  const buffer = laneBuffer(new AbortController().signal, () => undefined)
+  const buffer = makeLaneBuffer(new AbortController().signal, () => undefined)
   buffer.open({ ...AT, from: committed[0]?.offset ?? 0 })
   const inner: Writer = {
     id: 'w',
@@ -31,7 +31,7 @@ const laneAt = (committed: readonly GroupOffset[]) => {
     close: async () => undefined,
   }
   const reading = { group: 'g', partition: 0, committed, buffer, writer: inner, take: buffer.take }
-  const { writer, take } = behindGaps(reading)
+  const { writer, take } = skipOffsetGaps(reading)
   return {
     buffer,
     take,

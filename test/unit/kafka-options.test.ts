@@ -3,15 +3,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { kafkaOptions } from '../../core/bus/kafka/config.ts'
-import { loadConfig } from '../../core/config/config.ts'
+import { kafkaBusOptions } from '../../core/bus/kafka/config.ts'
+import { loadConfig } from '../../core/config/load.ts'
 import { Outage } from '../../core/errors.ts'
 
 const BROKERS = { KAFKA_BROKERS: 'a:1,b:2', SCHEMA_REGISTRY_URL: 'http://registry' }
 
 test('brokers alone: plain text, no login, state in the data folder', () => {
   const config = loadConfig({ ...BROKERS, DATA_DIR: 'folder', LMDB_MAP_SIZE_MB: '16' })
-  assert.deepEqual(kafkaOptions(config), {
+  assert.deepEqual(kafkaBusOptions(config), {
     brokers: ['a:1', 'b:2'],
     sessionTimeoutMs: 45_000,
     state: { path: join('folder', 'state'), mapSizeBytes: 16 * 1_048_576 },
@@ -24,7 +24,7 @@ test('a login and TLS; the password does not print', () => {
   writeFileSync(path, 'the authority')
   const login = { KAFKA_SASL_USERNAME: 'alice', KAFKA_SASL_PASSWORD: 'hush' }
   const config = loadConfig({ ...BROKERS, ...login, KAFKA_TLS: 'true', KAFKA_TLS_CA: path })
-  const { sasl, tls } = kafkaOptions(config)
+  const { sasl, tls } = kafkaBusOptions(config)
   assert.deepEqual(sasl, { mechanism: 'scram-sha-512', username: 'alice', password: 'hush' })
   assert.deepEqual(tls, { ca: 'the authority' })
   assert.doesNotMatch(JSON.stringify(config), /hush/)
@@ -34,16 +34,16 @@ test('a login and TLS; the password does not print', () => {
     KAFKA_TLS: 'true',
     KAFKA_SASL_MECHANISM: 'plain',
   })
-  assert.deepEqual(kafkaOptions(system).tls, {})
-  assert.equal(kafkaOptions(system).sasl?.mechanism, 'plain')
+  assert.deepEqual(kafkaBusOptions(system).tls, {})
+  assert.equal(kafkaBusOptions(system).sasl?.mechanism, 'plain')
   const own = loadConfig({
     ...BROKERS,
     KAFKA_TLS: 'true',
     KAFKA_TLS_CERT: path,
     KAFKA_TLS_KEY: path,
   })
-  assert.deepEqual(kafkaOptions(own).tls, { cert: 'the authority', key: 'the authority' })
+  assert.deepEqual(kafkaBusOptions(own).tls, { cert: 'the authority', key: 'the authority' })
   assert.throws(() => loadConfig({ ...BROKERS, KAFKA_TLS_CERT: path }), /KAFKA_TLS_KEY/)
   rmSync(folder, { recursive: true })
-  assert.throws(() => kafkaOptions(config), Outage)
+  assert.throws(() => kafkaBusOptions(config), Outage)
 })

@@ -3,9 +3,13 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { claimFolder } from '../../core/bus/embedded/process-lock.ts'
-import { copyPath, keptLanes, removeOldCopies } from '../../core/bus/kafka/local-stores.ts'
-import { folderOf, takeName } from '../../core/bus/kafka/process-name.ts'
+import { acquireFolderLock } from '../../core/bus/embedded/process-lock.ts'
+import {
+  lanesWithLocalState,
+  removeOldStores,
+  storePath,
+} from '../../core/bus/kafka/lane-store-files.ts'
+import { acquireProcessName, processFolder } from '../../core/bus/kafka/process-name.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-copies-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -13,7 +17,7 @@ const NOW_MS = 1_800_000_000_000
 const HOUR_S = 3_600
 
 const copy = (lane: number, ageHours: number): string => {
-  const path = copyPath(folder, 'process.eth', '_state.process.eth', lane)
+  const path = storePath(folder, 'process.eth', '_state.process.eth', lane)
   mkdirSync(path, { recursive: true })
   const file = join(path, 'data.mdb')
   writeFileSync(file, 'x')
@@ -25,30 +29,30 @@ const copy = (lane: number, ageHours: number): string => {
 test('copies of lanes that went elsewhere are removed after a day; those in use and younger ones stay', () => {
   const [old, young, used, torn] = [copy(0, 25), copy(1, 23), copy(2, 99), copy(3, 30)]
   mkdirSync(`${torn}.going`)
-  assert.deepEqual(keptLanes(folder, 'process.eth'), [1, 0, 3, 2])
-  assert.deepEqual(keptLanes(folder, 'process.sol'), [])
-  removeOldCopies(folder, new Set([used]), NOW_MS)
+  assert.deepEqual(lanesWithLocalState(folder, 'process.eth'), [1, 0, 3, 2])
+  assert.deepEqual(lanesWithLocalState(folder, 'process.sol'), [])
+  removeOldStores(folder, new Set([used]), NOW_MS)
   assert.deepEqual([old, young, used, torn].map(existsSync), [false, true, true, false])
   assert.equal(existsSync(`${torn}.going`), false)
-  assert.deepEqual(keptLanes(folder, 'process.eth').toSorted(), [1, 2])
-  assert.deepEqual(removeOldCopies(join(folder, 'absent'), new Set(), NOW_MS), [])
+  assert.deepEqual(lanesWithLocalState(folder, 'process.eth').toSorted(), [1, 2])
+  assert.deepEqual(removeOldStores(join(folder, 'absent'), new Set(), NOW_MS), [])
 })
 
 test('a process gets its name back after a restart; two that share a folder have two names', () => {
-  const [first, second] = [takeName(folder), takeName(folder)]
+  const [first, second] = [acquireProcessName(folder), acquireProcessName(folder)]
   assert.notEqual(first.name, second.name)
   first.release()
-  const again = takeName(folder)
+  const again = acquireProcessName(folder)
   assert.equal(again.name, first.name)
   again.release()
   second.release()
 })
 
 test('a name whose folder a process of another container holds is not taken', () => {
-  const first = takeName(folder)
+  const first = acquireProcessName(folder)
   first.release()
-  const release = claimFolder(folderOf(folder, first.name))
-  const other = takeName(folder)
+  const release = acquireFolderLock(processFolder(folder, first.name))
+  const other = acquireProcessName(folder)
   assert.notEqual(other.name, first.name)
   other.release()
   release()

@@ -3,14 +3,14 @@ import { existsSync, mkdtempSync, rmSync, statSync, truncateSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type LaneCopy, openLaneCopy } from '../../core/bus/kafka/state-store.ts'
+import { type LaneStore, openLaneStore } from '../../core/bus/kafka/lane-store.ts'
 import { Outage } from '../../core/errors.ts'
 
 const MARK = { offset: 7, timestampMs: 1_700_000_000_000 }
 const PLAN = { mapSizeBytes: 67_108_864, log: 'cluster/store/0' }
 
 const put = (key: string, value: string) => ({ key, value: Buffer.from(value) })
-const keysOf = (copy: LaneCopy): readonly string[] => [...copy.entries()].map(([key]) => key)
+const keysOf = (copy: LaneStore): readonly string[] => [...copy.entries()].map(([key]) => key)
 
 const withFolder = async (work: (path: string) => Promise<void>): Promise<void> => {
   const path = mkdtempSync(join(tmpdir(), 'sluice-copy-'))
@@ -22,16 +22,16 @@ const withFolder = async (work: (path: string) => Promise<void>): Promise<void> 
 }
 
 /** Makes a copy with many keys, spoils what is on the disk, opens it again. */
-const reopened = async (path: string, spoil: () => void, plan = PLAN): Promise<LaneCopy> => {
-  const first = openLaneCopy({ ...PLAN, path })
+const reopened = async (path: string, spoil: () => void, plan = PLAN): Promise<LaneStore> => {
+  const first = openLaneStore({ ...PLAN, path })
   const rows = Array.from({ length: 3_000 }, (_, i) => put(`key-${i}`, 'v'.repeat(500)))
   first.apply(rows, MARK)
   await first.close()
   spoil()
-  return openLaneCopy({ ...plan, path })
+  return openLaneStore({ ...plan, path })
 }
 
-const isEmpty = async (copy: LaneCopy): Promise<void> => {
+const isEmpty = async (copy: LaneStore): Promise<void> => {
   assert.equal(copy.mark(), null)
   assert.deepEqual(keysOf(copy), [])
   copy.apply([put('a', '1')], MARK)
@@ -78,9 +78,9 @@ test('a copy of another log comes back empty', () =>
 
 test('a new holder keeps the old one from writing', () =>
   withFolder(async (path) => {
-    const old = openLaneCopy({ ...PLAN, path })
+    const old = openLaneStore({ ...PLAN, path })
     old.apply([put('a', 'old')], MARK)
-    const young = openLaneCopy({ ...PLAN, path })
+    const young = openLaneStore({ ...PLAN, path })
     young.apply([put('a', 'young')], { ...MARK, offset: 9 })
     assert.throws(() => old.apply([put('a', 'late')], { ...MARK, offset: 8 }), Outage)
     assert.throws(() => old.clear(), Outage)
@@ -95,7 +95,7 @@ test('a new holder keeps the old one from writing', () =>
 
 test('a full copy is a final outage, with nothing half-written', () =>
   withFolder(async (path) => {
-    const copy = openLaneCopy({ ...PLAN, path, mapSizeBytes: 1_000_000 })
+    const copy = openLaneStore({ ...PLAN, path, mapSizeBytes: 1_000_000 })
     copy.apply([put('a', '1')], MARK)
     const large = [put('a', '2'), put('b', 'x'.repeat(1_000_000))]
     assert.throws(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { localCodec } from '../../core/codec/local.ts'
-import { quoteBook } from '../../core/prices/quote-assets.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
+import { makeQuoteAssets } from '../../core/prices/quote-assets.ts'
 import { track } from '../../ingestors/publish/running-balances.ts'
 import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { blockEvents } from '../../ingestors/to-wire/block-events.ts'
@@ -95,7 +95,7 @@ const recordsOf = (block: SvmBlock, op: TapeOp): readonly OperationRecord[] => {
     {
       chain: CHAINS.sol,
       block,
-      book: quoteBook(CHAINS.sol),
+      book: makeQuoteAssets(CHAINS.sol),
       stamps: new Map(),
       token: () => undefined,
       pool: (address) => decoded.pools.find((fact) => fact.address === address),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { localCodec } from '../../core/codec/local.ts'
-import { NO_STAMP } from '../../core/prices/quote-assets.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
+import { UNKNOWN_QUOTE_ASSET_PRICE } from '../../core/prices/quote-assets.ts'
 import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import { track } from '../../ingestors/publish/running-balances.ts'
 import { blockEvents } from '../../ingestors/to-wire/block-events.ts'
@@ -15,7 +15,7 @@ import type {
 import { tokenRows } from '../../processors/sinks/pool-and-token-rows.ts'
 import { TOKENS } from '../../processors/tokens/stage.ts'
 import { CHAINS } from '../../schemas/chains.ts'
-import type { PoolFact } from '../../schemas/events.ts'
+import type { PoolMetadata } from '../../schemas/events.ts'
 import { addressTopic, POOL, TOKEN_A, TOPIC, USER } from '../support/builders/dex-logs.ts'
 import { buildEventLog, type LogWithoutIndex } from '../support/builders/evm-event-log.ts'
 import { QUOTE_ASSETS } from '../support/builders/quote-trade.ts'
@@ -36,7 +36,7 @@ const protocols = protocolBook('eth', {
   referencePools: [],
   replace: false,
 })
-const curve: PoolFact = {
+const curve: PoolMetadata = {
   address: TOKEN,
   tokenA: TOKEN,
   tokenB: COIN,
@@ -91,7 +91,7 @@ const recordsOf = (op: TapeOp, logs: readonly LogWithoutIndex[]): readonly Opera
   assert.deepEqual(decoded.dropped, [])
   const context = { chain: CHAINS.eth, block, book: QUOTE_ASSETS, token: () => undefined, pool }
   const tracked = track(block, decoded, [], () => undefined)
-  const stamps = new Map([[WETH, NO_STAMP]])
+  const stamps = new Map([[WETH, UNKNOWN_QUOTE_ASSET_PRICE]])
   const found = { decoded, tracked, learned: [], origin: 'node' } as const
   const events = blockEvents({ ...context, stamps }, found)
   const meta = tapeMeta(op)

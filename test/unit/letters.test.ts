@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import { blockLetters } from '../../ingestors/dead-letters/dead-letters.ts'
 import { type LetterBody, letterBody, letterText } from '../../ingestors/dead-letters/payload.ts'
 import { type Decodable, rerun } from '../../ingestors/dead-letters/retry.ts'
 import type { Books } from '../../ingestors/decode/contract.ts'
 import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
-import type { PoolFact } from '../../schemas/events.ts'
-import { DROP_REASONS, dropReason } from '../../schemas/reasons.ts'
+import { DROP_REASONS, toDropReason } from '../../schemas/drop-reasons.ts'
+import type { PoolMetadata } from '../../schemas/events.ts'
 import {
   buildEvmBlock,
   POOLS,
@@ -22,7 +22,7 @@ import {
 /** The letter of a block of two swaps of which one pool is not proven. */
 const letterOf = (): Extract<LetterBody, { readonly kind: 'event' }> => {
   const block = buildEvmBlock({ height: 100 }, [wethSwap(2_000), tokenSwap(5n)])
-  const unproven: readonly PoolFact[] = POOLS.map((fact) =>
+  const unproven: readonly PoolMetadata[] = POOLS.map((fact) =>
     fact.address === TOKEN_POOL ? { ...fact, proven: false } : fact,
   )
   const books: Books = {
@@ -95,7 +95,7 @@ test('bytes and numbers of any size come back as they were', () => {
 
 test('what is not a letter is refused', () => {
   for (const text of ['', '{', '[]', '7', '{}', '{"kind":"other"}', '{"kind":7}']) {
-    assert.throws(() => letterBody(Buffer.from(text)), Malformed, text)
+    assert.throws(() => letterBody(Buffer.from(text)), InvalidInput, text)
   }
 })
 
@@ -108,7 +108,7 @@ test('every reason that ingestors give is a label', () => {
       const text = readFileSync(root + name, 'utf8')
       return [
         ...text.matchAll(
-          /(?:refuse|refused|new Malformed)\(\s*'([a-z-]+)'|reason: '([a-z-]+)'|drop\([^)]*, '([a-z-]+)'\)/g,
+          /(?:refuse|refused|new InvalidInput)\(\s*'([a-z-]+)'|reason: '([a-z-]+)'|drop\([^)]*, '([a-z-]+)'\)/g,
         ),
       ].map((match) => `${match[1] ?? match[2] ?? match[3]}`)
     })
@@ -118,5 +118,5 @@ test('every reason that ingestors give is a label', () => {
     [...new Set(given)].filter((reason) => !listed.has(reason)),
     [],
   )
-  assert.equal(dropReason('something else'), 'other')
+  assert.equal(toDropReason('something else'), 'other')
 })

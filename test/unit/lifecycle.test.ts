@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeLifecycle } from '../../core/ops/lifecycle.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 
 const never = (): Promise<void> => new Promise(() => undefined)
 
 test('parts stop in reverse order, also behind one that never does or throws', async () => {
   const stopped: string[] = []
-  const lifecycle = makeLifecycle(silentLogger(), { partMs: 20, wholeMs: 1_000 })
+  const lifecycle = makeLifecycle(makeSilentLogger(), { partMs: 20, wholeMs: 1_000 })
   const part = (name: string, rest: () => Promise<void>) =>
     lifecycle.add({
       name,
@@ -26,7 +26,7 @@ test('parts stop in reverse order, also behind one that never does or throws', a
 
 test('a second stop joins the first', async () => {
   let stops = 0
-  const lifecycle = makeLifecycle(silentLogger())
+  const lifecycle = makeLifecycle(makeSilentLogger())
   lifecycle.add({
     name: 'one',
     stop: async () => {
@@ -39,7 +39,7 @@ test('a second stop joins the first', async () => {
 
 test('parts whose turn comes too late are told to stop all the same', async () => {
   let told = false
-  const lifecycle = makeLifecycle(silentLogger(), { partMs: 10_000, wholeMs: 20 })
+  const lifecycle = makeLifecycle(makeSilentLogger(), { partMs: 10_000, wholeMs: 20 })
   lifecycle.add({
     name: 'early',
     stop: async () => {

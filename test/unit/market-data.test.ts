@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BURN_ADDRESSES } from '../../schemas/burn.ts'
+import { BURN_ADDRESSES } from '../../schemas/burn-addresses.ts'
 import { marketDataBody } from '../../serving/http/token-body.ts'
 import { walletHoldersQuery } from '../../serving/queries/holders.ts'
 import { type TokenRow, tokensQuery } from '../../serving/queries/tokens.ts'

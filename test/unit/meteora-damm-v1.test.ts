@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
-import type { Decoded, SvmTokenBalance } from '../../schemas/events.ts'
+import type { DecodedBlock, SvmTokenBalance } from '../../schemas/events.ts'
 import {
   addressFor,
   borshFields,
@@ -32,7 +32,8 @@ const tokenBalances: readonly SvmTokenBalance[] = [
   buildTokenBalance(VAULT_B, AUTHORITY, B),
 ]
 
-const decoded = (call: InstructionInput): Decoded => decodeInstructions([call], { tokenBalances })
+const decoded = (call: InstructionInput): DecodedBlock =>
+  decodeInstructions([call], { tokenBalances })
 
 const listOf = (size: number, places: Readonly<Record<number, string>>): readonly string[] =>
   Array.from({ length: size }, (_, index) => places[index] ?? addressFor(`account ${index}`))

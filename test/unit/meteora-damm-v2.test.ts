@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
-import type { Decoded, SvmInstruction } from '../../schemas/events.ts'
+import type { DecodedBlock, SvmInstruction } from '../../schemas/events.ts'
 import {
   addressFor,
   borshFields,
@@ -70,7 +70,7 @@ const swapOf = (
   ...more,
 })
 
-const reasonOf = ({ swaps, poolChanges, dropped }: Decoded): string | undefined => {
+const reasonOf = ({ swaps, poolChanges, dropped }: DecodedBlock): string | undefined => {
   assert.deepEqual([...swaps, ...poolChanges], [])
   return dropped[0]?.reason
 }

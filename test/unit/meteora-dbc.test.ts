@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
-import type { Decoded } from '../../schemas/events.ts'
+import type { DecodedBlock } from '../../schemas/events.ts'
 import {
   addressFor,
   borshFields,
@@ -80,7 +80,7 @@ const tradeOf = (
   ...more,
 })
 
-const reasonOf = ({ swaps, births, migrations, dropped }: Decoded): string | undefined => {
+const reasonOf = ({ swaps, births, migrations, dropped }: DecodedBlock): string | undefined => {
   assert.deepEqual([...swaps, ...births, ...migrations], [])
   return dropped[0]?.reason
 }

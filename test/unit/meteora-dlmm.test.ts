@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
-import type { Decoded, PoolFact, SvmTokenBalance } from '../../schemas/events.ts'
+import type { DecodedBlock, PoolMetadata, SvmTokenBalance } from '../../schemas/events.ts'
 import {
   addressFor,
   borshFields,
@@ -68,7 +68,7 @@ const swapOf = (
   ...more,
 })
 
-const reasonsOf = ({ swaps, poolChanges, dropped }: Decoded): readonly string[] => {
+const reasonsOf = ({ swaps, poolChanges, dropped }: DecodedBlock): readonly string[] => {
   assert.deepEqual([...swaps, ...poolChanges], [])
   return dropped.map(({ reason }) => reason)
 }
@@ -206,7 +206,7 @@ const REMOVED = '74f461e8671f983a'
 const moved = (tag: string, xRaw: bigint, yRaw: bigint): InstructionInput =>
   eventCpi(DLMM, tag, borshFields(POOL, USER, addressFor('position'), xRaw, yRaw, Buffer.alloc(4)))
 
-const changesOf = ({ poolChanges, dropped }: Decoded) => {
+const changesOf = ({ poolChanges, dropped }: DecodedBlock) => {
   assert.deepEqual(dropped, [])
   return poolChanges.map(({ kind, owner, tokenA, amountARaw, amountBRaw }) => [
     kind,
@@ -273,7 +273,7 @@ test('a recorded withdrawal takes what moved, and claimed fees are none', () => 
 })
 
 test('a one-sided deposit needs a pool that is known', () => {
-  const fact: PoolFact = {
+  const fact: PoolMetadata = {
     address: POOL,
     tokenA: X,
     tokenB: Y,

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
-import type { Decoded, SvmTransaction } from '../../schemas/events.ts'
+import type { DecodedBlock, SvmTransaction } from '../../schemas/events.ts'
 import {
   addressFor,
   borshFields,
@@ -61,7 +61,7 @@ const tradeOf = (
   ...more,
 })
 
-const reasonOf = ({ swaps, births, migrations, dropped }: Decoded): string | undefined => {
+const reasonOf = ({ swaps, births, migrations, dropped }: DecodedBlock): string | undefined => {
   assert.deepEqual([...swaps, ...births, ...migrations], [])
   return dropped[0]?.reason
 }

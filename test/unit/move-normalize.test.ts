@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { base58Decode } from '../../core/base58.ts'
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import {
   normalizeCheckpoint,
   normalizeTransaction,
@@ -440,7 +440,7 @@ test('types beyond all bounds are left out, and everything else of their transac
 const refuses = (read: () => unknown, reason: string): void => {
   assert.throws(
     read,
-    (error: unknown) => error instanceof Malformed && error.reason === reason,
+    (error: unknown) => error instanceof InvalidInput && error.reason === reason,
     reason,
   )
 }

@@ -1,20 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { coinType, moveAddress, moveType } from '../../core/move-type.ts'
+import { normalizeCoinType, normalizeMoveAddress, parseMoveType } from '../../core/move-type.ts'
 
 test('an address has all its digits, a coin as few as it can', () => {
-  assert.equal(moveAddress('0x2'), `0x${'0'.repeat(63)}2`)
-  assert.equal(moveAddress('0xABC'), `0x${'0'.repeat(61)}abc`)
-  assert.equal(moveAddress(`0x${'f'.repeat(65)}`), undefined)
-  assert.equal(moveAddress('0x'), undefined)
+  assert.equal(normalizeMoveAddress('0x2'), `0x${'0'.repeat(63)}2`)
+  assert.equal(normalizeMoveAddress('0xABC'), `0x${'0'.repeat(61)}abc`)
+  assert.equal(normalizeMoveAddress(`0x${'f'.repeat(65)}`), undefined)
+  assert.equal(normalizeMoveAddress('0x'), undefined)
   for (const said of ['0x2::sui::SUI', `0x${'2'.padStart(64, '0')}::sui::SUI`, '0002::sui::SUI']) {
-    assert.equal(coinType(said), '0x2::sui::SUI')
+    assert.equal(normalizeCoinType(said), '0x2::sui::SUI')
   }
-  assert.equal(coinType('0x0::a::B'), '0x0::a::B')
+  assert.equal(normalizeCoinType('0x0::a::B'), '0x0::a::B')
 })
 
 test('a type is taken apart; arguments are written in one way however they came', () => {
-  const type = moveType('0x00ab::pool::Pool<0x02::sui::SUI,0x3::lp::LP<u64, vector<0x04::a::A>>>')
+  const type = parseMoveType(
+    '0x00ab::pool::Pool<0x02::sui::SUI,0x3::lp::LP<u64, vector<0x04::a::A>>>',
+  )
   assert.deepEqual(type, {
     package: `0x${'ab'.padStart(64, '0')}`,
     name: 'pool::Pool',
@@ -27,19 +29,19 @@ test('what is not a type is none, and hostile ones end', () => {
   const vectors = `0x1::a::B<${'vector<'.repeat(20)}u8${'>'.repeat(20)}>`
   const wide = `0x1::a::B<${'u8,'.repeat(400)}u8>`
   for (const said of [deep, vectors, wide, '', '0x2', '0x2::sui', '0x2::sui::SUI<', 'x::y::z']) {
-    assert.equal(moveType(said), undefined, said.slice(0, 40))
+    assert.equal(parseMoveType(said), undefined, said.slice(0, 40))
   }
   for (const said of ['0x2::a::B<>', '0x2::a::B<u8,>', '0x2::a::B<u8>>', '0x2::a::B<nothing>']) {
-    assert.equal(moveType(said), undefined, said)
+    assert.equal(parseMoveType(said), undefined, said)
   }
-  assert.equal(coinType('0x2::a::B<u8, bool>'), '0x2::a::B<u8, bool>')
+  assert.equal(normalizeCoinType('0x2::a::B<u8, bool>'), '0x2::a::B<u8, bool>')
 })
 
 test('a coin type that three of which would not fit into a state key is not a coin', () => {
   const named = (length: number): string =>
     `0x2::coin::${'C'.repeat(length - '0x2::coin::'.length)}`
-  assert.equal(coinType(named(100)), named(100))
+  assert.equal(normalizeCoinType(named(100)), named(100))
   const nested = (inner: string): string => `0x2::pool::LP<${inner}, ${inner}>`
-  assert.equal(coinType(nested(named(110)))?.length, nested(named(110)).length)
-  assert.equal(coinType(nested(named(130))), undefined)
+  assert.equal(normalizeCoinType(nested(named(110)))?.length, nested(named(110)).length)
+  assert.equal(normalizeCoinType(nested(named(130))), undefined)
 })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { enterBlock } from '../../core/prices/fold.ts'
-import { MAX_AGE_MS, stampsAt } from '../../core/prices/quote-assets.ts'
-import { NO_QUOTES } from '../../core/prices/state.ts'
+import { resetPricesAfterGap } from '../../core/prices/fold-block.ts'
+import { MAX_PRICE_AGE_MS, quoteAssetPricesAt } from '../../core/prices/quote-assets.ts'
+import { EMPTY_QUOTE_STATE } from '../../core/prices/quote-state.ts'
 import { learn } from '../../ingestors/decode/metadata-reader.ts'
 import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import { primesFromPools } from '../../ingestors/decode/seed-prices.ts'
@@ -138,7 +138,11 @@ test('first prices come from reserves and from the root price, in whole tokens',
   )
   const [only] = await primesFromPools(reader, [v2], QUOTE_ASSETS, at)
   assert.equal(Math.round(only?.price ?? 0), 3_000)
-  const stamp = stampsAt(enterBlock(NO_QUOTES, 2, all), blockTimeMs(1) + MAX_AGE_MS, QUOTE_ASSETS)
+  const stamp = quoteAssetPricesAt(
+    resetPricesAfterGap(EMPTY_QUOTE_STATE, 2, all),
+    blockTimeMs(1) + MAX_PRICE_AGE_MS,
+    QUOTE_ASSETS,
+  )
   assert.equal(Math.round(stamp.get(WETH)?.usd ?? 0), 2_500)
   assert.equal(stamp.get(WBTC)?.usd, null)
 })

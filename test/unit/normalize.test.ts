@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import { bloomAgrees, normalizeBlock } from '../../ingestors/evm/normalize/block.ts'
 import { parseEvmRecording, recordingJson } from '../support/recordings/ethereum.ts'
 
@@ -180,7 +180,7 @@ for (const [what, reason, spoil] of REFUSED) {
     assert.throws(
       () => normalizeBlock('eth', all.block, all.receipts),
       (error) =>
-        error instanceof Malformed && error.reason === reason && error.message.length < 200,
+        error instanceof InvalidInput && error.reason === reason && error.message.length < 200,
     )
   })
 }

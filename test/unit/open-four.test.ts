@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Books } from '../../ingestors/decode/contract.ts'
 import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
-import type { LaunchPlace, PoolFact } from '../../schemas/events.ts'
+import type { LaunchVenue, PoolMetadata } from '../../schemas/events.ts'
 import {
   addressTopic,
   buildBooks,
@@ -44,7 +44,7 @@ const EXECUTED =
 const MIGRATED =
   'MigrateExecuted(uint256 indexed presetId, address indexed caller, address indexed token, address vault, address migrateModule, bytes8 migrateTagId, uint256 totalRaised, uint256 remainingForSale, bytes32 hookDataHash, uint8 migratedDataVersion, bytes encodedMigratedData)'
 
-const bsc = (proof: Books['proof'], ...facts: readonly PoolFact[]): Books =>
+const bsc = (proof: Books['proof'], ...facts: readonly PoolMetadata[]): Books =>
   buildBooks(proof, facts, 'bsc')
 const decode = (logs: readonly LogWithoutIndex[], books = bsc('facts')) =>
   decodeBlock(buildSingleTransactionBlock(logs), books)
@@ -262,7 +262,7 @@ const paired = buildLog(
   [POOL, 1n],
 )
 const filled = buildLog(POOL, [TOPIC.v2Mint, addressTopic(MODULE)], [200n, 20n])
-const pairFact: PoolFact = {
+const pairFact: PoolMetadata = {
   address: POOL,
   tokenA: low,
   tokenB: high,
@@ -275,9 +275,9 @@ const moved = { protocol: 'pancakeswap_v2', pool: POOL }
 const MIGRATIONS: readonly (readonly [
   string,
   readonly LogWithoutIndex[],
-  readonly PoolFact[],
+  readonly PoolMetadata[],
   number,
-  LaunchPlace | null,
+  LaunchVenue | null,
 ])[] = [
   ['into a pool that it makes', [paired, filled, migrated()], [], 2, moved],
   [

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { fetchOps } from '../../cli/app/ops-client.ts'
-import { loadConfig } from '../../core/config/config.ts'
-import { makeActivity } from '../../core/ops/in-flight.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { loadConfig } from '../../core/config/load.ts'
+import { makeInFlightTracker } from '../../core/ops/in-flight.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import { OpsRefusal, openOps } from '../../core/ops/server.ts'
+import { InvalidOpsRequest, openOpsServer } from '../../core/ops/server.ts'
 import { readActivity } from '../support/drills/crash.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-ops-'))
@@ -16,15 +16,15 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 
 test("the operators' port answers health, readiness, metrics and questions, and refuses in words", async () => {
   let isGood = true
-  const ops = await openOps({
+  const ops = await openOpsServer({
     host: '127.0.0.1',
     port: 0,
     metrics: makeMetrics(),
-    log: silentLogger(),
+    log: makeSilentLogger(),
     checks: [{ name: 'part', run: () => ({ ok: isGood }) }],
     questions: {
       '/sum': async (query) => {
-        if (!query.has('of')) throw new OpsRefusal('of what?')
+        if (!query.has('of')) throw new InvalidOpsRequest('of what?')
         return { of: query.get('of') }
       },
     },
@@ -47,7 +47,7 @@ test("the operators' port answers health, readiness, metrics and questions, and 
 
 test('the activity file holds what is in flight, whatever else was in it', () => {
   const path = join(folder, 'activity')
-  const activity = makeActivity(path)
+  const activity = makeInFlightTracker(path)
   const endLong = activity.begin(`commit ${'x'.repeat(300)}`)
   const end = activity.begin('insert t')
   assert.deepEqual(readActivity(path), activity.now())

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import {
   type BlockAligner,
   createBlockAligner,
@@ -55,7 +55,7 @@ const reasonOf = (work: () => unknown): string => {
   try {
     work()
   } catch (error) {
-    return error instanceof Malformed ? error.reason : String(error)
+    return error instanceof InvalidInput ? error.reason : String(error)
   }
   return 'nothing was thrown'
 }

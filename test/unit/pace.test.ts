@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { pace } from '../../core/runtime/pace.ts'
+import { makeYieldIfDue } from '../../core/runtime/yield-if-due.ts'
 
 const hold = (ms: number): void => {
   const end = performance.now() + ms
@@ -10,7 +10,7 @@ const hold = (ms: number): void => {
 test('work that has held the event loop for long lets others run before it goes on', async () => {
   const seen: string[] = []
   setImmediate(() => seen.push('other'))
-  const rest = pace()
+  const rest = makeYieldIfDue()
   assert.equal(rest(), undefined)
   hold(25)
   await rest()

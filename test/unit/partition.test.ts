@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Partitioners } from 'kafkajs'
-import { murmur2, partitionOf } from '../../core/bus/partition.ts'
+import { murmur2, partitionOf } from '../../core/bus/partitioner.ts'
 
 test("hashes equal the vectors of Kafka's own test", () => {
   // Source: Apache Kafka, UtilsTest.testMurmur2

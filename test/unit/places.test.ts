@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { publicUrls } from '../../cli/app/public-urls.ts'
 import { roleConfig } from '../../cli/commands/role.ts'
-import { loadConfig } from '../../core/config/config.ts'
 import { ConfigError } from '../../core/config/errors.ts'
-import { readTls } from '../../core/config/tls.ts'
+import { loadConfig } from '../../core/config/load.ts'
+import { readTlsFiles } from '../../core/config/tls-files.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-places-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -115,13 +115,13 @@ test('TLS is a pair of files that fit each other', () => {
     refused(() => loadConfig({ TLS_KEY_FILE: 'key.pem' })),
     ['TLS_CERT_FILE'],
   )
-  assert.equal(readTls(loadConfig({})), undefined)
+  assert.equal(readTlsFiles(loadConfig({})), undefined)
   const [tlsCertFile, tlsKeyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
   assert.deepEqual(
-    refused(() => readTls({ tlsCertFile, tlsKeyFile })),
+    refused(() => readTlsFiles({ tlsCertFile, tlsKeyFile })),
     ['TLS_CERT_FILE'],
   )
   writeFileSync(tlsCertFile, 'no certificate')
   writeFileSync(tlsKeyFile, 'no key')
-  assert.throws(() => readTls({ tlsCertFile, tlsKeyFile }), /does not match TLS_KEY_FILE/)
+  assert.throws(() => readTlsFiles({ tlsCertFile, tlsKeyFile }), /does not match TLS_KEY_FILE/)
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeEventLog, type Hex, parseAbi } from 'viem'
 import { decodeFiles } from '../../cli/commands/decode.ts'
-import { ratioText } from '../../core/amounts.ts'
+import { formatRatio } from '../../core/amounts.ts'
 import type { Books } from '../../ingestors/decode/contract.ts'
 import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
@@ -126,7 +126,7 @@ test('the recorded fill is read as its expectation and as another decoder read i
     [trade.side, trade.maker, trade.tokenId.toString(), trade.collateralRaw, trade.feeRaw],
     [said.side, said.maker, said.tokenId, BigInt(`${said.collateral}`), BigInt(`${said.fee}`)],
   )
-  assert.equal(ratioText(trade.collateralRaw, trade.sharesRaw, 6), said.price)
+  assert.equal(formatRatio(trade.collateralRaw, trade.sharesRaw, 6), said.price)
   if (chainRow('polygon') === undefined) return
   const lines: { readonly predictionTrades: readonly Record<string, unknown>[] }[] = []
   await decodeFiles({
@@ -143,12 +143,12 @@ test('the recorded fill is read as its expectation and as another decoder read i
 test('ratios of amounts are rounded half up and keep no zeros at their end', () => {
   assert.deepEqual(
     [
-      ratioText(4_536_829_999n, 9_451_729_165n, 6),
-      ratioText(1n, 3n, 6),
-      ratioText(2n, 3n, 6),
-      ratioText(1n, 2_000_000n, 6),
-      ratioText(0n, 5n, 6),
-      ratioText(MAX, 1n, 2),
+      formatRatio(4_536_829_999n, 9_451_729_165n, 6),
+      formatRatio(1n, 3n, 6),
+      formatRatio(2n, 3n, 6),
+      formatRatio(1n, 2_000_000n, 6),
+      formatRatio(0n, 5n, 6),
+      formatRatio(MAX, 1n, 2),
     ],
     ['0.48', '0.333333', '0.666667', '0.000001', '0', MAX.toString()],
   )

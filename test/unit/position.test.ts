@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { rawOf } from '../../core/amounts.ts'
+import { parseUnits } from '../../core/amounts.ts'
 import { pnlEvent, tradePnlEvent } from '../../processors/pnl/events.ts'
 import {
   applyTrade,
@@ -22,8 +22,8 @@ const deal = (
   timeMs = 1,
 ): PositionTrade => ({
   buy: side === 'buy',
-  amountRaw: rawOf(amount, 6),
-  usd: usd === null ? null : rawOf(usd, 12),
+  amountRaw: parseUnits(amount, 6),
+  usd: usd === null ? null : parseUnits(usd, 12),
   timeMs,
   decimals: 6,
   priceUsd: '',
@@ -44,10 +44,13 @@ test('a sell realizes against the moving average of what is held', () => {
     ...bought,
     deal('sell', '50', '150'),
   ])
-  assert.equal(costUsd, rawOf('100', 12))
-  assert.equal(realizedUsd, rawOf('50', 12))
+  assert.equal(costUsd, parseUnits('100', 12))
+  assert.equal(realizedUsd, parseUnits('50', 12))
   assert.equal(unknownRaw, 0n)
-  assert.deepEqual([position.heldRaw, position.costUsd], [rawOf('150', 6), rawOf('300', 12)])
+  assert.deepEqual(
+    [position.heldRaw, position.costUsd],
+    [parseUnits('150', 6), parseUnits('300', 12)],
+  )
   assert.deepEqual([position.wins, position.losses], [1, 0])
 })
 
@@ -56,12 +59,12 @@ test('the part that was never bought realizes nothing and is told apart', () => 
     deal('buy', '10', '20'),
     deal('sell', '40', '200', 9),
   ])
-  assert.equal(realizedUsd, rawOf('30', 12), 'a quarter of the proceeds, less the cost')
-  assert.equal(costUsd, rawOf('20', 12))
-  assert.equal(unknownRaw, rawOf('30', 6))
+  assert.equal(realizedUsd, parseUnits('30', 12), 'a quarter of the proceeds, less the cost')
+  assert.equal(costUsd, parseUnits('20', 12))
+  assert.equal(unknownRaw, parseUnits('30', 6))
   assert.equal(position.closeMs, 9)
   const none = last([deal('sell', '40', '200')])
-  assert.deepEqual([none.realizedUsd, none.unknownRaw], [0n, rawOf('40', 6)])
+  assert.deepEqual([none.realizedUsd, none.unknownRaw], [0n, parseUnits('40', 6)])
   assert.deepEqual([none.position.wins, none.position.losses, none.position.sells], [0, 0, 1])
   assert.equal(none.position.closeMs, 0, 'nothing was open')
 })
@@ -73,8 +76,14 @@ test('a trade without a value counts, and a sell of one takes its cost along', (
     deal('sell', '40', null),
   ])
   assert.deepEqual([position.buys, position.sells], [2, 1])
-  assert.deepEqual([position.boughtRaw, position.boughtUsd], [rawOf('1000', 6), rawOf('50', 12)])
-  assert.deepEqual([position.heldRaw, position.costUsd], [rawOf('60', 6), rawOf('30', 12)])
+  assert.deepEqual(
+    [position.boughtRaw, position.boughtUsd],
+    [parseUnits('1000', 6), parseUnits('50', 12)],
+  )
+  assert.deepEqual(
+    [position.heldRaw, position.costUsd],
+    [parseUnits('60', 6), parseUnits('30', 12)],
+  )
   assert.equal(realizedUsd, 0n)
 })
 
@@ -107,7 +116,7 @@ test('profit is path dependent: a running average, not one over all buys', () =>
     deal('buy', '100', '400'),
     deal('sell', '50', '210'),
   ]
-  assert.equal(after(path).totalRealizedUsd, rawOf('60', 12))
+  assert.equal(after(path).totalRealizedUsd, parseUnits('60', 12))
   const event = pnlEvent(WHO, { ...after(path), priceUsd: '5' }, 7)
   assert.equal(event.average_buy_price_in_usd, '2.5')
   assert.equal(event.average_sell_price_in_usd, '2.4')

@@ -9,8 +9,8 @@ const LOG = new URL('../../core/ops/logger.ts', import.meta.url).href
 const statusAfter = (error: string): number | null => {
   const script = `
     import { runProcess } from '${PROCESS}'
-    import { silentLogger } from '${LOG}'
-    process.exitCode = await runProcess({ log: silentLogger(), scrub: (text) => text }, ({ signal }) => new Promise((resolve) => {
+    import { makeSilentLogger } from '${LOG}'
+    process.exitCode = await runProcess({ log: makeSilentLogger(), scrub: (text) => text }, ({ signal }) => new Promise((resolve) => {
       signal.addEventListener('abort', () => resolve(signal.reason.status))
       setImmediate(() => { setImmediate(() => resolve(7)); throw ${error} })
     }))`

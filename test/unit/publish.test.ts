@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { partitionOf } from '../../core/bus/partition.ts'
-import type { Draft } from '../../core/codec/contract.ts'
-import { localCodec } from '../../core/codec/local.ts'
+import { partitionOf } from '../../core/bus/partitioner.ts'
+import type { DeepPartial } from '../../core/codec/contract.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
 import { emptyDraft } from '../../ingestors/decode/contract.ts'
 import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
 import {
@@ -19,7 +19,12 @@ import type { MappingContext } from '../../ingestors/to-wire/context.ts'
 import { UNKNOWN_DECIMALS } from '../../ingestors/to-wire/tokens.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
-import type { BalanceChange, Decoded, PoolChange, Swap } from '../../schemas/events.ts'
+import type {
+  BalanceChange,
+  DecodedBlock,
+  PoolLiquidityChange,
+  Swap,
+} from '../../schemas/events.ts'
 import type { TransferEvent } from '../../schemas/wire.ts'
 import {
   buildEvmBlock,
@@ -49,7 +54,7 @@ const context: MappingContext = {
   pool,
 }
 const books = { proof: 'facts', protocols: protocolBook('eth'), pool } as const
-const eventsOf = (decoded: Decoded, more: Partial<MappingContext> = {}): BlockEvents =>
+const eventsOf = (decoded: DecodedBlock, more: Partial<MappingContext> = {}): BlockEvents =>
   blockEvents(
     { ...context, ...more },
     {
@@ -59,7 +64,7 @@ const eventsOf = (decoded: Decoded, more: Partial<MappingContext> = {}): BlockEv
       origin: 'node',
     },
   )
-const NOTHING: Decoded = emptyDraft()
+const NOTHING: DecodedBlock = emptyDraft()
 
 const swap = (more: Partial<Swap>): Swap => ({
   kind: 'swap',
@@ -251,7 +256,7 @@ test('a swap whose tokens nobody can name is not a trade and not a pool event', 
   assert.equal(trades[0]?.event.instruction?.event_index, 0)
 })
 
-const change = (kind: PoolChange['kind'], logIndex: number): PoolChange => ({
+const change = (kind: PoolLiquidityChange['kind'], logIndex: number): PoolLiquidityChange => ({
   kind,
   txIndex: 0,
   logIndex,
@@ -307,7 +312,7 @@ test('a token fact says where it comes from, and leaves out what was not answere
 
 test("the coin's decimals are the chain's own, whatever a token of that address says", () => {
   const { nativeAddress: token } = CHAINS.zksync
-  const decoded: Decoded = {
+  const decoded: DecodedBlock = {
     ...NOTHING,
     transfers: [
       {
@@ -330,7 +335,7 @@ const transfers = (count: number, key: (index: number) => string, pad = ''): Blo
   ...eventsOf(NOTHING),
   transfers: Array.from({ length: count }, (_, index) => ({
     key: key(index),
-    event: { transfer: { token_amount: String(index), uri: pad } } as Draft<TransferEvent>,
+    event: { transfer: { token_amount: String(index), uri: pad } } as DeepPartial<TransferEvent>,
   })),
 })
 
@@ -404,7 +409,7 @@ test('a retraction has the same bodies, newest first, under a number of its own'
 })
 
 test('a body that does not fit its schema is malformed', () => {
-  const event: Draft<TransferEvent> = JSON.parse('{"transfer": {"token_amount": 7}}')
+  const event: DeepPartial<TransferEvent> = JSON.parse('{"transfer": {"token_amount": 7}}')
   const events = { ...eventsOf(NOTHING), transfers: [{ key: TOKEN, event }] }
   const chunks = chunksOf(events, 'eth', () => 1)
   assert.throws(() => encodedRecords(chunks, meta, codec), { name: 'Malformed' })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
-import type { Decoded, SvmInstruction, Swap } from '../../schemas/events.ts'
+import type { DecodedBlock, SvmInstruction, Swap } from '../../schemas/events.ts'
 import {
   addressFor,
   borshFields,
@@ -91,7 +91,7 @@ const trade = (form: string, list: readonly string[], event: Buffer): Instructio
   calls: [eventCpi(PUMP, TRADE, event)],
 })
 
-const onlySwap = ({ swaps, dropped }: Decoded): Swap => {
+const onlySwap = ({ swaps, dropped }: DecodedBlock): Swap => {
   assert.deepEqual(dropped, [])
   assert.equal(swaps.length, 1)
   const [swap] = swaps
@@ -99,7 +99,7 @@ const onlySwap = ({ swaps, dropped }: Decoded): Swap => {
   return swap
 }
 
-const reasons = ({ swaps, births, dropped }: Decoded): readonly string[] => {
+const reasons = ({ swaps, births, dropped }: DecodedBlock): readonly string[] => {
   assert.deepEqual([...swaps, ...births], [])
   return dropped.map(({ reason }) => reason)
 }
@@ -245,7 +245,7 @@ test('a purchase that empties the curve goes on with what lies there for the poo
       borshFields(95n, 7n, 30n, 2n, 0n),
       borshFields(206_900_000_000_000n, 84_990_360_097n, 204_953_358_745_699n, 85_797_596_155n),
     ])
-  const both = (rest: Buffer): Decoded =>
+  const both = (rest: Buffer): DecodedBlock =>
     decodeInstructions([
       {
         program: PUMP,
@@ -409,7 +409,7 @@ test('the first layout of a creation, and one of a mayhem token with a quote of 
     borshText('https://x'),
     borshFields(MINT, CURVE),
   ])
-  const create = (data: Buffer, made: readonly InstructionInput[] = []): Decoded =>
+  const create = (data: Buffer, made: readonly InstructionInput[] = []): DecodedBlock =>
     decodeInstructions([
       { program: PUMP, data: '181ec828051c0777', calls: [...made, eventCpi(PUMP, CREATE, data)] },
     ])

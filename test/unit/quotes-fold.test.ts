@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { enterBlock, MIN_TRADE_USD, staticPrimes } from '../../core/prices/fold.ts'
 import {
-  MAX_AGE_MS,
-  quotePrices,
-  referencePools,
-  stampsAt,
+  configuredSeedPrices,
+  MIN_TRADE_USD,
+  resetPricesAfterGap,
+} from '../../core/prices/fold-block.ts'
+import {
+  MAX_PRICE_AGE_MS,
+  quoteAssetPricesAt,
+  referencePoolsByPair,
+  toWireQuotePrices,
 } from '../../core/prices/quote-assets.ts'
-import { NO_QUOTES, pairOf, type QuoteState } from '../../core/prices/state.ts'
+import { EMPTY_QUOTE_STATE, pairKey, type QuoteState } from '../../core/prices/quote-state.ts'
 import { TOKEN, USDC, USDT, WBTC, WETH } from '../support/builders/evm-block.ts'
 import {
   blockTimeMs,
@@ -18,14 +22,18 @@ import {
 } from '../support/builders/quote-trade.ts'
 
 const usd = (state: QuoteState, token: string, timeMs: number): number | null | undefined =>
-  stampsAt(state, timeMs, QUOTE_ASSETS).get(token)?.usd
+  quoteAssetPricesAt(state, timeMs, QUOTE_ASSETS).get(token)?.usd
 const native = (state: QuoteState, token: string, timeMs: number): number | null | undefined =>
-  stampsAt(state, timeMs, QUOTE_ASSETS).get(token)?.native
+  quoteAssetPricesAt(state, timeMs, QUOTE_ASSETS).get(token)?.native
 const weth = (price: number, more = {}) => buildQuoteTrade(WETH, USDC, price, more)
 
 test('a block is stamped with the table as the block before left it', () => {
   const before = foldBlocks([[weth(2_000)]])
-  const during = stampsAt(enterBlock(before, 2), blockTimeMs(2), QUOTE_ASSETS).get(WETH)
+  const during = quoteAssetPricesAt(
+    resetPricesAfterGap(before, 2),
+    blockTimeMs(2),
+    QUOTE_ASSETS,
+  ).get(WETH)
   const after = foldTrades(before, 2, [weth(2_100)])
   assert.equal(during?.usd, 2_000)
   assert.equal(usd(after, WETH, blockTimeMs(3)), 2_100)
@@ -53,9 +61,9 @@ test('volume older than 24 hours of block time no longer chooses the reference p
   const thin = weth(1_990, { pool: 'thin' })
   const soon = foldTrades(old, 2, [thin], blockTimeMs(1) + day - 3_600_000)
   const later = foldTrades(old, 2, [thin], blockTimeMs(1) + day)
-  const pair = pairOf(WETH, USDC)
-  assert.equal(referencePools(soon, blockTimeMs(1) + day - 3_600_000).get(pair)?.pool, 'deep')
-  assert.equal(referencePools(later, blockTimeMs(1) + day).get(pair)?.pool, 'thin')
+  const pair = pairKey(WETH, USDC)
+  assert.equal(referencePoolsByPair(soon, blockTimeMs(1) + day - 3_600_000).get(pair)?.pool, 'deep')
+  assert.equal(referencePoolsByPair(later, blockTimeMs(1) + day).get(pair)?.pool, 'thin')
   assert.deepEqual([...later.volumes.keys()], ['thin'], 'old volumes are dropped')
 })
 
@@ -70,8 +78,8 @@ test('each quoting asset has its own reference pool, and the one with more USD v
   const state = foldBlocks([
     [weth(2_000, { amount: 5 }), buildQuoteTrade(WETH, USDT, 2_010, { amount: 50 })],
   ])
-  assert.equal(state.entries.get(pairOf(WETH, USDC))?.price, 2_000)
-  assert.equal(state.entries.get(pairOf(WETH, USDT))?.price, 2_010)
+  assert.equal(state.entries.get(pairKey(WETH, USDC))?.price, 2_000)
+  assert.equal(state.entries.get(pairKey(WETH, USDT))?.price, 2_010)
   assert.equal(usd(state, WETH, blockTimeMs(2)), 2_010)
 })
 
@@ -119,7 +127,7 @@ test('a trade at the old price ends a pending step, and steps that disagree star
 
 test('an entry is kept in its own quote and converted when stamping', () => {
   const state = foldBlocks([[weth(2_000)], [buildQuoteTrade(WBTC, WETH, 20)], [weth(2_100)]])
-  assert.equal(state.entries.get(pairOf(WBTC, WETH))?.price, 20)
+  assert.equal(state.entries.get(pairKey(WBTC, WETH))?.price, 20)
   assert.equal(usd(state, WBTC, blockTimeMs(4)), 42_000)
   assert.equal(native(state, WBTC, blockTimeMs(4)), 20)
   assert.equal(native(state, USDC, blockTimeMs(4)), 1 / 2_100)
@@ -128,25 +136,25 @@ test('an entry is kept in its own quote and converted when stamping', () => {
 
 test('an entry older than one hour of block time is unknown', () => {
   const state = foldBlocks([[weth(2_000)]])
-  assert.equal(usd(state, WETH, blockTimeMs(1) + MAX_AGE_MS), 2_000)
-  assert.equal(usd(state, WETH, blockTimeMs(1) + MAX_AGE_MS + 1), null)
-  assert.equal(native(state, WETH, blockTimeMs(1) + MAX_AGE_MS + 1), 1)
+  assert.equal(usd(state, WETH, blockTimeMs(1) + MAX_PRICE_AGE_MS), 2_000)
+  assert.equal(usd(state, WETH, blockTimeMs(1) + MAX_PRICE_AGE_MS + 1), null)
+  assert.equal(native(state, WETH, blockTimeMs(1) + MAX_PRICE_AGE_MS + 1), 1)
 })
 
 test('a price that has grown old is not a measure for a step', () => {
   const state = foldBlocks([[weth(2_000)]])
-  const later = foldTrades(state, 2, [weth(3_000)], blockTimeMs(1) + MAX_AGE_MS + 1)
-  assert.equal(usd(later, WETH, blockTimeMs(1) + MAX_AGE_MS + 2), 3_000)
+  const later = foldTrades(state, 2, [weth(3_000)], blockTimeMs(1) + MAX_PRICE_AGE_MS + 1)
+  assert.equal(usd(later, WETH, blockTimeMs(1) + MAX_PRICE_AGE_MS + 2), 3_000)
 })
 
 test('across a gap every entry is unknown', () => {
   const state = foldBlocks([[weth(2_000)]])
-  assert.equal(usd(enterBlock(state, 3), WETH, blockTimeMs(3)), null)
-  assert.equal(usd(enterBlock(state, 2), WETH, blockTimeMs(2)), 2_000)
+  assert.equal(usd(resetPricesAfterGap(state, 3), WETH, blockTimeMs(3)), null)
+  assert.equal(usd(resetPricesAfterGap(state, 2), WETH, blockTimeMs(2)), 2_000)
 })
 
 test('primes are taken at a start and across a gap, and nowhere else', () => {
-  const primes = staticPrimes(
+  const primes = configuredSeedPrices(
     { [WETH]: 1_800, [TOKEN]: 1, [USDC]: 2 },
     blockTimeMs(1),
     QUOTE_ASSETS,
@@ -155,15 +163,15 @@ test('primes are taken at a start and across a gap, and nowhere else', () => {
     primes.map(({ token }) => token),
     [WETH],
   )
-  assert.equal(usd(enterBlock(NO_QUOTES, 1, primes), WETH, blockTimeMs(1)), 1_800)
+  assert.equal(usd(resetPricesAfterGap(EMPTY_QUOTE_STATE, 1, primes), WETH, blockTimeMs(1)), 1_800)
   const state = foldBlocks([[weth(2_000)]])
-  assert.equal(usd(enterBlock(state, 2, primes), WETH, blockTimeMs(2)), 2_000)
-  assert.equal(usd(enterBlock(state, 9, primes), WETH, blockTimeMs(2)), 1_800)
+  assert.equal(usd(resetPricesAfterGap(state, 2, primes), WETH, blockTimeMs(2)), 2_000)
+  assert.equal(usd(resetPricesAfterGap(state, 9, primes), WETH, blockTimeMs(2)), 1_800)
 })
 
 test('a traded price stands above a configured one', () => {
-  const primes = staticPrimes({ [WETH]: 1_000 }, blockTimeMs(1), QUOTE_ASSETS)
-  const state = foldTrades(enterBlock(NO_QUOTES, 1, primes), 2, [])
+  const primes = configuredSeedPrices({ [WETH]: 1_000 }, blockTimeMs(1), QUOTE_ASSETS)
+  const state = foldTrades(resetPricesAfterGap(EMPTY_QUOTE_STATE, 1, primes), 2, [])
   const traded = foldBlocks([[weth(2_000)]], {
     ...state,
     clock: { height: 0, timeMs: blockTimeMs(0) },
@@ -179,7 +187,7 @@ test('a coin and a trade without amounts are none of the table’s business', ()
 
 test('the block record shows every entry in its own quote, in a fixed order', () => {
   const state = foldBlocks([[weth(2_000)], [buildQuoteTrade(WBTC, WETH, 20)]])
-  assert.deepEqual(quotePrices(state), [
+  assert.deepEqual(toWireQuotePrices(state), [
     { token_address: WBTC, quote_address: WETH, price: '20', block_time: blockTimeMs(2) },
     { token_address: WETH, quote_address: USDC, price: '2000', block_time: blockTimeMs(1) },
   ])

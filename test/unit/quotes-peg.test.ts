@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PEG_PATIENCE_MS, stableMedian, stampsAt } from '../../core/prices/quote-assets.ts'
-import type { QuoteState } from '../../core/prices/state.ts'
+import {
+  PEG_GRACE_MS,
+  quoteAssetPricesAt,
+  stablecoinMedian,
+} from '../../core/prices/quote-assets.ts'
+import type { QuoteState } from '../../core/prices/quote-state.ts'
 import { DAI, USDC, USDT, WETH } from '../support/builders/evm-block.ts'
 import {
   BLOCK_MS,
@@ -11,9 +15,9 @@ import {
   QUOTE_ASSETS,
 } from '../support/builders/quote-trade.ts'
 
-const PATIENCE_BLOCKS = PEG_PATIENCE_MS / BLOCK_MS
+const PATIENCE_BLOCKS = PEG_GRACE_MS / BLOCK_MS
 const usd = (state: QuoteState, token: string, height: number): number | null | undefined =>
-  stampsAt(state, blockTimeMs(height), QUOTE_ASSETS).get(token)?.usd
+  quoteAssetPricesAt(state, blockTimeMs(height), QUOTE_ASSETS).get(token)?.usd
 
 /** USDC at `price` in the two other stables, which hold. */
 const market = (price: number) => [
@@ -64,7 +68,7 @@ test('one other stable is not a median: nobody can tell which of the two is off'
     buildQuoteTrade(USDC, USDT, 0.9, { amount: 1_000 }),
   ])
   const state = foldBlocks(pair)
-  assert.equal(stableMedian(USDC, state, blockTimeMs(61), QUOTE_ASSETS), null)
+  assert.equal(stablecoinMedian(USDC, state, blockTimeMs(61), QUOTE_ASSETS), null)
   assert.equal(usd(state, USDC, 61), 1)
   assert.equal(usd(state, USDT, 61), 1)
 })

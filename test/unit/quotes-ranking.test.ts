@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { orient, quoteBook } from '../../core/prices/quote-assets.ts'
+import { makeQuoteAssets, orientPair } from '../../core/prices/quote-assets.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import { DAI, TOKEN, USDC, WBTC, WETH } from '../support/builders/evm-block.ts'
 import { QUOTE_ASSETS } from '../support/builders/quote-trade.ts'
@@ -18,18 +18,18 @@ for (const [name, one, two, base] of [
 ] as const) {
   test(`base of ${name} follows from the pair alone`, () => {
     const quote = base === one ? two : one
-    assert.deepEqual(orient(one, two, QUOTE_ASSETS), { base, quote })
-    assert.deepEqual(orient(two, one, QUOTE_ASSETS), { base, quote })
+    assert.deepEqual(orientPair(one, two, QUOTE_ASSETS), { base, quote })
+    assert.deepEqual(orientPair(two, one, QUOTE_ASSETS), { base, quote })
   })
 }
 
 test('extra quotes join the chain table, or replace it', () => {
   const row = { address: TOKEN, symbol: 'USDX', decimals: 9, kind: 'stable' } as const
   const extra = { factories: [], quotes: [row], referencePools: [], replace: false }
-  assert.equal(orient(WETH, TOKEN, quoteBook(CHAINS.eth, extra)).quote, TOKEN)
-  const only = quoteBook(CHAINS.eth, { ...extra, replace: true })
+  assert.equal(orientPair(WETH, TOKEN, makeQuoteAssets(CHAINS.eth, extra)).quote, TOKEN)
+  const only = makeQuoteAssets(CHAINS.eth, { ...extra, replace: true })
   assert.deepEqual([...only.assets.keys()], [TOKEN])
   const native = { ...row, address: OTHER, kind: 'native' } as const
-  const local = quoteBook(CHAINS.eth, { ...extra, quotes: [row, native], replace: true })
+  const local = makeQuoteAssets(CHAINS.eth, { ...extra, quotes: [row, native], replace: true })
   assert.equal(local.native, OTHER)
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
-import type { Decoded, SvmTokenBalance } from '../../schemas/events.ts'
+import type { DecodedBlock, SvmTokenBalance } from '../../schemas/events.ts'
 import {
   addressFor,
   borshFields,
@@ -33,7 +33,7 @@ const BALANCES: readonly SvmTokenBalance[] = [
   buildTokenBalance(USER_PC, USER, PC),
 ]
 
-const decoded = (call: InstructionInput): Decoded =>
+const decoded = (call: InstructionInput): DecodedBlock =>
   decodeInstructions([call], { tokenBalances: BALANCES })
 
 const rayLog = (type: number, ...values: readonly bigint[]): string =>

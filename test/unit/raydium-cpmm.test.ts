@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { sortPubkeys } from '../../ingestors/svm/layout/borsh-layout.ts'
 import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
-import type { Decoded } from '../../schemas/events.ts'
+import type { DecodedBlock } from '../../schemas/events.ts'
 import {
   addressFor,
   borshFields,
@@ -55,7 +55,7 @@ const swapOf = (more: Partial<InstructionInput> = {}): InstructionInput => ({
   ...more,
 })
 
-const onlySwap = ({ swaps, dropped }: Decoded) => {
+const onlySwap = ({ swaps, dropped }: DecodedBlock) => {
   assert.deepEqual(
     dropped.filter(({ protocol }) => protocol === 'raydium_cpmm'),
     [],

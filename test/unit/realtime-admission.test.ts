@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { makeBoundary } from '../../core/ops/error-boundary.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeErrorBoundary } from '../../core/ops/error-boundary.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { AdmissionControl } from '../../serving/realtime/admission.ts'
 
@@ -28,10 +28,10 @@ test('pending connections count by address, open ones in all; each call counts o
 test('a boundary counts every error, logs one per second and kind, and outlives what undoes it', async () => {
   const metrics = makeMetrics()
   const lines: unknown[] = []
-  const log = silentLogger()
+  const log = makeSilentLogger()
   log.error = (facts: unknown): void => void lines.push(facts)
   let nowMs = 0
-  const boundary = makeBoundary({ surface: 'streams', metrics, log, nowMs: () => nowMs })
+  const boundary = makeErrorBoundary({ surface: 'streams', metrics, log, nowMs: () => nowMs })
   const bug = (): never => {
     throw new Error('bug')
   }

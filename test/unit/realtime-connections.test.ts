@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { localCodec } from '../../core/codec/local.ts'
-import { makeBoundary } from '../../core/ops/error-boundary.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
+import { makeErrorBoundary } from '../../core/ops/error-boundary.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { createMeter } from '../../serving/billing/meter.ts'
 import type { Principal } from '../../serving/interfaces.ts'
@@ -42,7 +42,7 @@ const recordedSocket = () => {
 
 const openConnections = () => {
   const metrics = makeMetrics()
-  const log = silentLogger()
+  const log = makeSilentLogger()
   const nowMs = (): number => 0
   const hub = new Hub({
     codec: localCodec(),
@@ -65,7 +65,7 @@ const openConnections = () => {
     chains: new Set(['eth']),
     connectionLimit: 1,
     limits: { connections: 10, pendingPerAddress: 10 },
-    boundary: makeBoundary({ surface: 'streams', metrics, log, nowMs }),
+    boundary: makeErrorBoundary({ surface: 'streams', metrics, log, nowMs }),
     metrics,
     log,
     nowMs,

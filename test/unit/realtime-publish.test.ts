@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Draft } from '../../core/codec/contract.ts'
-import { localCodec } from '../../core/codec/local.ts'
-import { makeBoundary } from '../../core/ops/error-boundary.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import type { DeepPartial } from '../../core/codec/contract.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
+import { makeErrorBoundary } from '../../core/ops/error-boundary.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { CHANNELS, channelRow } from '../../schemas/channels.ts'
 import type { CandlestickEvents, Messages, TradeEvents } from '../../schemas/wire.ts'
@@ -35,11 +35,11 @@ import {
 const codec = localCodec()
 const META = { chain: 'eth', op: 'OP_APPLY', seq: 1, part: 0 } as const
 /** The value as a reader gets it: every field present. */
-const whole = <Name extends keyof Messages>(name: Name, value: Draft<Messages[Name]>) =>
+const whole = <Name extends keyof Messages>(name: Name, value: DeepPartial<Messages[Name]>) =>
   codec.decode(name, codec.encode(name, value))
-const trades = (value: Draft<TradeEvents>) =>
+const trades = (value: DeepPartial<TradeEvents>) =>
   whole('dex.trade.TradeEvents', { meta: META, ...value })
-const candles = (value: Draft<CandlestickEvents>) =>
+const candles = (value: DeepPartial<CandlestickEvents>) =>
   whole('candlestick.CandlestickEvents', { meta: META, ...value })
 const desk = (more: Partial<PublishContext> = {}): PublishContext => ({
   chain: 'eth',
@@ -300,10 +300,10 @@ const slowConnection = () => {
     random: () => 0,
     onSlow: (one) => slow.push(one),
     counted: { accepted: () => undefined, closed: () => undefined },
-    boundary: makeBoundary({
+    boundary: makeErrorBoundary({
       surface: 'streams',
       metrics: makeMetrics(),
-      log: silentLogger(),
+      log: makeSilentLogger(),
       nowMs: () => state.nowMs,
     }),
   })

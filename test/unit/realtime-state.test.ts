@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Draft } from '../../core/codec/contract.ts'
-import { localCodec } from '../../core/codec/local.ts'
+import type { DeepPartial } from '../../core/codec/contract.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
 import type { ChannelKey } from '../../schemas/channel-keys.ts'
 import { CHANNELS } from '../../schemas/channels.ts'
 import type { Messages } from '../../schemas/wire.ts'
@@ -30,7 +30,7 @@ interface Read {
 const read = <Name extends keyof Messages>(
   suffix: string,
   message: Name,
-  value: Draft<Messages[Name]>,
+  value: DeepPartial<Messages[Name]>,
 ): readonly Read[] => {
   const stream = STREAM_BY_SUFFIX.get(suffix)
   assert.ok(stream, suffix)

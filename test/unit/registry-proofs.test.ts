@@ -18,7 +18,7 @@ import {
 } from '../../ingestors/evm/metadata/pool-verification.ts'
 import { nodeFacts } from '../../ingestors/evm/metadata/reader.ts'
 import type { CallAnswer, StateReader } from '../../ingestors/follow/contract.ts'
-import type { PoolFact } from '../../schemas/events.ts'
+import type { PoolMetadata } from '../../schemas/events.ts'
 import { POOL, ROUTER, TOKEN_A, TOKEN_B } from '../support/builders/dex-logs.ts'
 import { buildEvmBlock } from '../support/builders/evm-block.ts'
 
@@ -59,7 +59,7 @@ const proven = (
   family: string,
   pool: string,
   answers: Readonly<Record<string, CallAnswer>>,
-): PoolFact | 'no-pool' | 'no-state' => {
+): PoolMetadata | 'no-pool' | 'no-state' => {
   const answer = ({ to, data }: { readonly to: string; readonly data: string }) =>
     answers[`${to} ${data}`] ?? reverted
   const subject = { address: pool, family }
@@ -73,7 +73,7 @@ const STABLE_FACTORY = '0xb9fc157394af804a3578134a6585c0dc9cc990d4'
 const NG_FACTORY = '0x6a8cbed756804b16e05e741edabd5cb544ae21bf'
 const REGISTRY = '0x90e00ace148ca3b23ac1bc8c240c2a7dd9c2d7f5'
 const META_REGISTRY = '0xf98b45fa17de75fb1ad0e7afd971b0ca00e379fc'
-const curveFact = (more: Partial<PoolFact>): PoolFact => ({
+const curveFact = (more: Partial<PoolMetadata>): PoolMetadata => ({
   address: POOL,
   tokenA: TOKEN_B,
   tokenB: TOKEN_A,
@@ -170,7 +170,7 @@ const held = (...tokens: readonly string[]): CallAnswer =>
 
 test('a Balancer V2 pool says its id, and the Vault that knows the id says its tokens', () => {
   const id = value(POOL_ID as Hex)
-  const fact = (more: Partial<PoolFact> = {}): PoolFact =>
+  const fact = (more: Partial<PoolMetadata> = {}): PoolMetadata =>
     curveFact({
       tokenA: TOKEN_A,
       tokenB: TOKEN_B,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { basename } from 'node:path'
 import { test } from 'node:test'
 import { replayConfig } from '../../cli/commands/replay.ts'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { factTable } from '../../ingestors/decode/metadata-table.ts'
 import type { ChainOp, Position } from '../../ingestors/follow/contract.ts'
 import { type Recordings, recordedSource } from '../../ingestors/recorded/replay.ts'
@@ -19,7 +19,7 @@ const { signal } = new AbortController()
 const FILES = recordingNames().map(recordingPath)
 
 const open = (more: Partial<Recordings> = {}) =>
-  recordedSource({ chain: CHAINS.eth, files: FILES, log: silentLogger(), ...more })
+  recordedSource({ chain: CHAINS.eth, files: FILES, log: makeSilentLogger(), ...more })
 
 const all = async (
   source: Awaited<ReturnType<typeof open>>,
@@ -168,7 +168,7 @@ test('a wrong facts file says where it is wrong', () => {
 test('Solana transactions of one slot make one block, in one order whatever the files', async () => {
   const files = solanaRecordingNames().map(solanaRecordingPath)
   const open = (names: readonly string[]) =>
-    recordedSource({ chain: CHAINS.sol, files: names, log: silentLogger() })
+    recordedSource({ chain: CHAINS.sol, files: names, log: makeSilentLogger() })
   const source = await open(files)
   const ops = await all(source)
   const blocks = ops.flatMap((op) => (op.op === 'apply' ? [op.block] : []))
@@ -208,7 +208,7 @@ test('a whole Solana block names the slot of a transaction that was recorded apa
   const source = await recordedSource({
     chain: CHAINS.sol,
     files: ['alone', 'block'],
-    log: silentLogger(),
+    log: makeSilentLogger(),
     readFile: async (file) => texts[file] ?? '',
   })
   const [first, ...rest] = await all(source)

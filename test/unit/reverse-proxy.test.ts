@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { loadConfig } from '../../core/config/config.ts'
+import { loadConfig } from '../../core/config/load.ts'
 
 const read = (name: string): string =>
   readFileSync(new URL(`../../examples/reverse-proxy/${name}`, import.meta.url), 'utf8')

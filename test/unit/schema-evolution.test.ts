@@ -3,16 +3,16 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { avroType } from '../../core/codec/avro.ts'
+import { parseAvroSchema } from '../../core/codec/avro.ts'
 import {
-  keepSchemas,
+  ALL_MESSAGE_NAMES,
   localCodec,
-  messageNames,
+  openStoredSchemas,
   SCHEMAS_FILE,
+  saveSchemas,
   schemaText,
-  storedSchemas,
-} from '../../core/codec/local.ts'
-import { Malformed } from '../../core/errors.ts'
+} from '../../core/codec/local-codec.ts'
+import { InvalidInput } from '../../core/errors.ts'
 
 const FOLDER = new URL('../fixtures/wire/', import.meta.url)
 
@@ -25,9 +25,11 @@ const VERSIONS = readdirSync(FOLDER)
 
 test('every version of a schema reads what every other version wrote', () => {
   assert.ok(VERSIONS.length > 0)
-  for (const name of messageNames) {
+  for (const name of ALL_MESSAGE_NAMES) {
     const told = VERSIONS.flatMap((version) => (name in version ? [version[name]] : []))
-    const all = [...told.map((schema) => JSON.stringify(schema)), schemaText(name)].map(avroType)
+    const all = [...told.map((schema) => JSON.stringify(schema)), schemaText(name)].map(
+      parseAvroSchema,
+    )
     for (const reader of all) {
       for (const writer of all) assert.doesNotThrow(() => reader.createResolver(writer), name)
     }
@@ -36,8 +38,8 @@ test('every version of a schema reads what every other version wrote', () => {
 
 test('the newest version is the one that is written', () => {
   const newest = VERSIONS.at(-1) ?? {}
-  assert.deepEqual(Object.keys(newest).sort(), [...messageNames].sort())
-  for (const name of messageNames)
+  assert.deepEqual(Object.keys(newest).sort(), [...ALL_MESSAGE_NAMES].sort())
+  for (const name of ALL_MESSAGE_NAMES)
     assert.deepEqual(newest[name], JSON.parse(schemaText(name)), name)
 })
 
@@ -45,11 +47,11 @@ test('a log that another version wrote is read by the schemas beside it', () => 
   const folder = mkdtempSync(join(tmpdir(), 'sluice-schemas-'))
   try {
     const path = join(folder, SCHEMAS_FILE)
-    keepSchemas(path)
+    saveSchemas(path)
     const before = readFileSync(path, 'utf8')
-    keepSchemas(path)
+    saveSchemas(path)
     assert.equal(readFileSync(path, 'utf8'), before)
-    const own = localCodec(storedSchemas(path))
+    const own = localCodec(openStoredSchemas(path))
     const plan = { org_id: 'o1', name: 'Acme', plan: 'free' }
     const bytes = own.encode('control.Org', plan)
     assert.equal(localCodec().decode('control.Org', bytes).name, 'Acme')
@@ -59,11 +61,11 @@ test('a log that another version wrote is read by the schemas beside it', () => 
     other.fields = other.fields.filter(({ name }) => name !== 'plan')
     other.fields.push({ name: 'motto', type: 'string', default: '' } as never)
     const text = JSON.stringify(other)
-    const body = avroType(text).toBuffer({ ...plan, motto: 'more' })
+    const body = parseAvroSchema(text).toBuffer({ ...plan, motto: 'more' })
     const frame = Buffer.concat([Buffer.from([0, 0, 0, 0, 77]), body])
-    assert.throws(() => own.decode('control.Org', frame), Malformed)
+    assert.throws(() => own.decode('control.Org', frame), InvalidInput)
     writeFileSync(path, JSON.stringify({ ...JSON.parse(before), 77: text }))
-    const { name, plan: missing } = localCodec(storedSchemas(path)).decode('control.Org', frame)
+    const { name, plan: missing } = localCodec(openStoredSchemas(path)).decode('control.Org', frame)
     assert.deepEqual([name, missing], ['Acme', ''])
   } finally {
     rmSync(folder, { recursive: true })

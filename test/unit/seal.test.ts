@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Malformed } from '../../core/errors.ts'
-import { makeSealer } from '../../core/security/encryption.ts'
+import { InvalidInput } from '../../core/errors.ts'
+import { makeSecretCipher } from '../../core/security/encryption.ts'
 
 const refuses = (act: () => unknown): void => {
-  assert.throws(act, (error) => error instanceof Malformed)
+  assert.throws(act, (error) => error instanceof InvalidInput)
 }
 
 test('what is sealed opens again, and never looks the same', () => {
-  const sealer = makeSealer('pepper', 'tests')
+  const sealer = makeSecretCipher('pepper', 'tests')
   for (const text of ['', 'a', 'ключ 🔑', 'x'.repeat(5_000)]) {
     const sealed = sealer.seal(text, 'row')
     assert.equal(sealer.open(sealed, 'row'), text)
@@ -17,10 +17,10 @@ test('what is sealed opens again, and never looks the same', () => {
 })
 
 test('another secret, purpose or row, or a changed byte, opens nothing', () => {
-  const sealer = makeSealer('pepper', 'tests')
+  const sealer = makeSecretCipher('pepper', 'tests')
   const sealed = sealer.seal('secret', 'row')
-  refuses(() => makeSealer('salt', 'tests').open(sealed, 'row'))
-  refuses(() => makeSealer('pepper', 'others').open(sealed, 'row'))
+  refuses(() => makeSecretCipher('salt', 'tests').open(sealed, 'row'))
+  refuses(() => makeSecretCipher('pepper', 'others').open(sealed, 'row'))
   refuses(() => sealer.open(sealed, 'another row'))
   refuses(() => sealer.open('', 'row'))
   for (let at = 0; at < Buffer.from(sealed, 'base64url').length; at += 1) {

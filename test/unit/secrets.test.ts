@@ -6,11 +6,11 @@ import { after, test } from 'node:test'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { openDataFolder } from '../../cli/app/data-folder.ts'
-import { registryLogin } from '../../core/codec/registry.ts'
-import { loadConfig, secretTexts } from '../../core/config/config.ts'
+import { registryConnection } from '../../core/codec/registry-codec.ts'
 import { ConfigError } from '../../core/config/errors.ts'
-import { scrubber } from '../../core/ops/redact.ts'
-import { printable } from '../../core/ops/terminal.ts'
+import { loadConfig, secretTexts } from '../../core/config/load.ts'
+import { makeRedactor } from '../../core/ops/redact.ts'
+import { escapeUnsafe } from '../../core/ops/terminal.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-secrets-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -63,7 +63,7 @@ test('a mistake in a secret setting does not print its value', () => {
 })
 
 test('every secret is taken out of a text, also escaped and percent-encoded', () => {
-  const scrub = scrubber(secretTexts(loadConfig(GIVEN)))
+  const scrub = makeRedactor(secretTexts(loadConfig(GIVEN)))
   const error = new Error(`connect to ${GIVEN.CLICKHOUSE_URL}`, {
     cause: { input: GIVEN.RPC_URLS, also: GIVEN.RPC_URLS_SOL, why: Object.values(GIVEN) },
   })
@@ -71,7 +71,7 @@ test('every secret is taken out of a text, also escaped and percent-encoded', ()
   for (const secret of SECRETS) assert.ok(!scrubbed.includes(secret), secret)
   assert.match(scrubbed, /store\.example:8443/)
   assert.equal(
-    scrubber(['a"b\\c-secret'])(JSON.stringify({ x: 'a"b\\c-secret' })),
+    makeRedactor(['a"b\\c-secret'])(JSON.stringify({ x: 'a"b\\c-secret' })),
     '{"x":"[redacted]"}',
   )
 })
@@ -81,7 +81,7 @@ test('no part of a secret is left when one contains another', () => {
     fc.property(fc.string({ minLength: 1 }), fc.string({ minLength: 1 }), (one, other) => {
       const whole = `${one}${other}`
       assert.ok(
-        !scrubber([one, whole])(`<${whole}>`).includes(other) || '<[redacted]>'.includes(other),
+        !makeRedactor([one, whole])(`<${whole}>`).includes(other) || '<[redacted]>'.includes(other),
       )
     }),
   )
@@ -122,7 +122,7 @@ test('a secret given twice, a missing file and a huge one are mistakes that name
 
 test('a registry login is taken from settings or from the URL, and leaves the URL', () => {
   const login = (more: Readonly<Record<string, string>>) =>
-    registryLogin(
+    registryConnection(
       loadConfig({ SCHEMA_REGISTRY_URL: 'https://us%40r:p%3Aw@reg.example/v7/', ...more }),
     )
   assert.deepEqual(login({}), {
@@ -142,15 +142,15 @@ test('control characters and direction marks do not reach a terminal, JSON stays
   const hostile = 'a\u001b[2Jb\u009bc\u202ed\u2066e\rf\u0000g\u007fh\u061c'
   const unsafe = ['\u001b', '\u009b', '\u202e', '\u2066', '\r', '\u0000', '\u007f', '\u061c']
   assert.deepEqual(
-    unsafe.filter((char) => printable(hostile).includes(char)),
+    unsafe.filter((char) => escapeUnsafe(hostile).includes(char)),
     [],
   )
-  assert.match(printable(hostile), /^a\\u001b\[2Jb\\u009bc/)
-  assert.equal(printable('tab\tline\nžluťoučký 漢字 🚀'), 'tab\tline\nžluťoučký 漢字 🚀')
+  assert.match(escapeUnsafe(hostile), /^a\\u001b\[2Jb\\u009bc/)
+  assert.equal(escapeUnsafe('tab\tline\nžluťoučký 漢字 🚀'), 'tab\tline\nžluťoučký 漢字 🚀')
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const text = JSON.stringify(value)
-      assert.deepEqual(JSON.parse(printable(text)), JSON.parse(text))
+      assert.deepEqual(JSON.parse(escapeUnsafe(text)), JSON.parse(text))
     }),
   )
 })

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { type EvmChain, FINAL_DEPTH, openChain } from '../../simulator/evm/chain.ts'
 import { orphanedRangeAt } from '../../simulator/node/schedule.ts'
 import { buildSimulatedEvmBlocks } from '../support/builders/simulated-evm-blocks.ts'
@@ -23,7 +23,7 @@ const open = async (
     nowMs: () => GENESIS_MS + clock.height * 12_000,
     reorgEvery: options.reorgEvery ?? 0,
     checkpointDir: options.checkpointDir,
-    log: silentLogger(),
+    log: makeSilentLogger(),
   })
   const moveTo = async (to: number): Promise<void> => {
     clock.height = to

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { sqrtOf } from '../../core/bigint-math.ts'
+import { integerSqrt } from '../../core/bigint-math.ts'
 import {
-  amount0Between,
-  amount1Between,
+  amount0Delta,
+  amount1Delta,
   MAX_TICK,
   MIN_TICK,
   sqrtPriceAtTick,
@@ -29,7 +29,7 @@ test('a V2 output keeps the product, one more does not', () => {
 test('an integer root is the floor', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 0n, max: 1n << 300n }), (value) => {
-      const root = sqrtOf(value)
+      const root = integerSqrt(value)
       assert.ok(root * root <= value && (root + 1n) * (root + 1n) > value)
     }),
   )
@@ -74,8 +74,8 @@ test('a V3 step pays less than the exact curve and keeps the fee', () => {
         if (step === undefined) return
         const [low, high] = zeroForOne ? [step.sqrtPriceX96, price] : [price, step.sqrtPriceX96]
         const needed = zeroForOne
-          ? amount0Between(low, high, held, true)
-          : amount1Between(low, high, held, true)
+          ? amount0Delta(low, high, held, true)
+          : amount1Delta(low, high, held, true)
         assert.equal(needed + step.fee, amountIn)
         assert.ok(step.fee * 1_000_000n >= amountIn * 3_000n - 1_000_000n)
         // x * y = L^2 on virtual reserves, by rationals: (x + in)(y - out) >= x y

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { silentLogger } from '../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
 import type { SealedBlock } from '../../simulator/svm/blocks.ts'
 import { FINAL_DEPTH, openChain, type SolanaChain } from '../../simulator/svm/chain.ts'
 import { programLogsOf } from '../../simulator/svm/program-logs.ts'
@@ -28,7 +28,7 @@ const open = async (
     nowMs: () => GENESIS_MS + slotAt(SPEC.seed, clock.height) * SLOT_MS,
     reorgEvery: options.reorgEvery ?? 0,
     checkpointDir: options.checkpointDir,
-    log: silentLogger(),
+    log: makeSilentLogger(),
   })
   const moveTo = async (to: number): Promise<void> => {
     clock.height = to

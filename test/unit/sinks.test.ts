@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { localCodec } from '../../core/codec/local.ts'
-import { Malformed } from '../../core/errors.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import { validateTrades } from '../../processors/runtime/validate-records.ts'
 import { LATEST_STATE_KEYS } from '../../processors/sinks/batch-rows.ts'
 import { blockRows, finalityRows, rowVersion } from '../../processors/sinks/columns.ts'
@@ -156,14 +156,14 @@ test('numbers that are none, or that no table can hold, are poison', () => {
     { vault_a_pre_amount: 'x' },
   ]
   for (const change of cases)
-    assert.throws(() => validateTrades(spoilt(change)), Malformed, JSON.stringify(change))
+    assert.throws(() => validateTrades(spoilt(change)), InvalidInput, JSON.stringify(change))
   const curved = (real_token_reserves: string): TradeEvents => {
     const value = tradesOf('apply')
     const reserves = { virtual_quote_reserves: '1', virtual_token_reserves: '2' }
     const bonding_curve = { ...reserves, real_quote_reserves: '', real_token_reserves }
     return { ...value, events: value.events.map((event) => ({ ...event, bonding_curve })) }
   }
-  assert.throws(() => validateTrades(curved('x')), Malformed)
+  assert.throws(() => validateTrades(curved('x')), InvalidInput)
   assert.doesNotThrow(() => validateTrades(curved('3')))
   assert.doesNotThrow(() =>
     validateTrades(spoilt({ user_b_amount: String(2n ** 256n - 1n), vault_a_pre_amount: '-5' })),
@@ -172,7 +172,7 @@ test('numbers that are none, or that no table can hold, are poison', () => {
 
 test('every sink maps what its topic carries, and refuses other bytes', () => {
   const codec = localCodec()
-  for (const { map } of SINKS) assert.throws(() => map(codec, Buffer.from('no avro')), Malformed)
+  for (const { map } of SINKS) assert.throws(() => map(codec, Buffer.from('no avro')), InvalidInput)
 })
 
 test('the same range of a lane has the same token, and no other range has', () => {

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
-import type { Decoded } from '../../schemas/events.ts'
+import type { DecodedBlock } from '../../schemas/events.ts'
 import { recordedSolanaBlock, solanaBooks } from '../support/recordings/solana.ts'
 
 const { wrappedNative: SOL } = CHAINS.sol
 
-const decoded = (name: string): Decoded => decodeBlock(recordedSolanaBlock(name), solanaBooks())
-const tradesIn = ({ swaps }: Decoded) =>
+const decoded = (name: string): DecodedBlock =>
+  decodeBlock(recordedSolanaBlock(name), solanaBooks())
+const tradesIn = ({ swaps }: DecodedBlock) =>
   swaps.map(({ protocol, path, trader, tokenIn, amountInRaw, tokenOut, amountOutRaw }) => [
     ...[protocol, path?.inner, trader],
     ...[tokenIn, amountInRaw, tokenOut, amountOutRaw],

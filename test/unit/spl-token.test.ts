@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { CHAINS } from '../../schemas/chains.ts'
-import type { Decoded } from '../../schemas/events.ts'
+import type { DecodedBlock } from '../../schemas/events.ts'
 import {
   addressFor,
   borshFields,
@@ -48,7 +48,8 @@ const initializeMint = (mint: string, decimals: number, freeze?: string): Instru
 const mintTo = (mint: string, amount: bigint): InstructionInput =>
   token([mint, TO, addressFor('minter')], 7, u64le(amount))
 
-const reasons = ({ dropped }: Decoded): readonly string[] => dropped.map(({ reason }) => reason)
+const reasons = ({ dropped }: DecodedBlock): readonly string[] =>
+  dropped.map(({ reason }) => reason)
 
 test('every kind of transfer names owners and accounts', () => {
   const { transfers, dropped } = decodeInstructions(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { silentLogger } from '../../core/ops/logger.ts'
-import { quoteBook } from '../../core/prices/quote-assets.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
+import { makeQuoteAssets } from '../../core/prices/quote-assets.ts'
 import { factTable } from '../../ingestors/decode/metadata-table.ts'
 import { normalizeCheckpoint } from '../../ingestors/move/normalize/checkpoint.ts'
 import { blockHeader } from '../../ingestors/publish/block-record.ts'
@@ -34,7 +34,7 @@ const published = (tx: MoveTransaction) => {
   const pool = (address: string) => decoded.pools.find((fact) => fact.address === address)
   const tracked = track(block, decoded, [], () => undefined)
   return blockEvents(
-    { chain: CHAINS.sui, block, book: quoteBook(CHAINS.sui), stamps: new Map(), token, pool },
+    { chain: CHAINS.sui, block, book: makeQuoteAssets(CHAINS.sui), stamps: new Map(), token, pool },
     { decoded, tracked, learned: [], origin: 'node' },
   )
 }
@@ -124,7 +124,7 @@ test('recordings of one checkpoint are joined in a replay', async () => {
   const source = await recordedSource({
     chain: CHAINS.sui,
     files: Object.keys(files),
-    log: silentLogger(),
+    log: makeSilentLogger(),
     readFile: async (file) => JSON.stringify(files[file]),
   })
   assert.deepEqual(source.skipped, ['untimed'])

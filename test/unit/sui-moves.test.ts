@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { MoveDelta, MoveObject, MoveTransaction } from '../../schemas/events.ts'
+import type { MoveBalanceChange, MoveObject, MoveTransaction } from '../../schemas/events.ts'
 import {
   buildMoveEvent,
   buildMoveTransaction,
@@ -12,12 +12,12 @@ import {
 
 const [ANNA, BERT, CARL] = [objectIdFor('sender'), objectIdFor('bert'), objectIdFor('carl')]
 
-const delta = (owner: string, coin: string, deltaRaw: bigint): MoveDelta => ({
+const delta = (owner: string, coin: string, deltaRaw: bigint): MoveBalanceChange => ({
   owner,
   coin,
   deltaRaw,
 })
-const moved = (deltas: readonly MoveDelta[], more: Partial<MoveTransaction> = {}) =>
+const moved = (deltas: readonly MoveBalanceChange[], more: Partial<MoveTransaction> = {}) =>
   decodeMoveTransactions([buildMoveTransaction([], { deltas, ...more })]).transfers.map(
     ({ token, from, to, amountRaw }) => [token, from, to, amountRaw],
   )

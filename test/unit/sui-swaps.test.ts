@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { PoolFact } from '../../schemas/events.ts'
+import type { PoolMetadata } from '../../schemas/events.ts'
 import {
   buildMoveEvent,
   buildMoveTransaction,
@@ -311,7 +311,7 @@ test('coins: of the object, of a fact, of the calls that agree; else nobody know
     )
     return [swaps[0]?.tokenIn, swaps[0]?.tokenOut, pools.length]
   }
-  const fact: PoolFact = {
+  const fact: PoolMetadata = {
     address: POOL,
     tokenA: TEST_COIN,
     tokenB: SUI,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { base58Decode, base58Encode } from '../../core/base58.ts'
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import { normalizeBlock, normalizeTransaction } from '../../ingestors/svm/normalize/block.ts'
 import { ALL_PROGRAMS, PROGRAM_IDS, pumpFunProfile } from '../../ingestors/svm/programs/programs.ts'
 import type { SvmTransaction } from '../../schemas/events.ts'
@@ -28,7 +28,7 @@ const read = (said: unknown): SvmTransaction => {
 const refuses = (said: unknown, reason: string): void => {
   assert.throws(
     () => normalizeTransaction(said, reading),
-    (error: unknown) => error instanceof Malformed && error.reason === reason,
+    (error: unknown) => error instanceof InvalidInput && error.reason === reason,
     reason,
   )
 }
@@ -228,7 +228,7 @@ test('a block must name its parent below it', () => {
   assert.equal(at(9, 5).parentSlot, 5)
   assert.equal(at(9, 5).blockHeight, null)
   for (const parentSlot of [9, 10, -1, '5.5', null])
-    assert.throws(() => at(9, parentSlot), Malformed)
+    assert.throws(() => at(9, parentSlot), InvalidInput)
 })
 
 test('the pump profile keeps what names pump.fun or holds one of its tokens', () => {

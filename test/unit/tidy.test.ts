@@ -23,7 +23,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 const OWNERS: Readonly<Record<string, RegExp>> = {
   kafkajs: /^core\/bus\/kafka\//,
   lmdb: /^core\/bus\//,
-  msgpackr: /^core\/bus\/embedded\/batches\.ts$/,
+  msgpackr: /^core\/bus\/embedded\/batch-store\.ts$/,
   avsc: /^core\/codec\//,
   '@kafkajs/confluent-schema-registry': /^core\/codec\//,
   '@clickhouse/client': /^core\/clickhouse\//,
@@ -48,7 +48,7 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   'rate-limiter-flexible': /^(serving\/|core\/rpc\/rate-limit\.ts$)/,
   'lru-cache': /^(core|ingestors|processors|serving)\//,
   'p-limit': /^(core|ingestors|processors|serving)\//,
-  piscina: /^core\/runtime\/threads\.ts$/,
+  piscina: /^core\/runtime\/thread-pool\.ts$/,
   tinyqueue: /^serving\/webhooks\/endpoint-queue\.ts$/,
   typebox: /^(schemas|core\/config|serving)\//,
   ulid: /^(core|serving)\//,
@@ -56,7 +56,7 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   'cli-progress': /^cli\//,
   tsx: /^cli\//,
   undici: /^core\/http\/guarded-client\.ts$/,
-  'ipaddr.js': /^core\/(http\/guarded-client|config\/client-address)\.ts$/,
+  'ipaddr.js': /^core\/http\/(guarded-client|network-address)\.ts$/,
   '@marcbachmann/cel-js': /^serving\/webhooks\/filter(-cost)?\.ts$/,
 }
 
@@ -182,7 +182,7 @@ test('no import cycle of folders', () => {
 
 test('the environment is read in the configuration and at the process edge only', () => {
   const wrong = FILES.filter((file) => /process\.env/.test(TEXTS.get(file) ?? '')).filter(
-    (file) => !/^(core\/config\/config\.ts|cli\/|test\/|bench\/)/.test(file),
+    (file) => !/^(core\/config\/load\.ts|cli\/|test\/|bench\/)/.test(file),
   )
   assert.deepEqual(wrong, [])
 })

@@ -9,7 +9,7 @@ import {
 } from '../../ingestors/svm/programs/programs.ts'
 import { instructionEvents } from '../../ingestors/to-wire/svm-feeds.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
-import type { Decoded, SvmTransaction } from '../../schemas/events.ts'
+import type { DecodedBlock, SvmTransaction } from '../../schemas/events.ts'
 import { buildSvmBlock, u64le } from '../support/builders/svm-block.ts'
 import {
   addressFromByte,
@@ -81,12 +81,12 @@ const inBatches = (answer: Answer): { readonly answer: Answer; readonly batches:
   return { answer: { ...answer, meta: { ...meta, innerInstructions, logMessages } }, batches }
 }
 
-const decoded = (answer: unknown): Decoded => {
+const decoded = (answer: unknown): DecodedBlock => {
   const tx = normalizeTransaction(answer, { index: 0, programs: ALL_PROGRAMS })
   return decodeBlock(buildSvmBlock(tx === undefined ? [] : [tx]), solanaBooks())
 }
 
-const moves = ({ swaps, transfers, supplies }: Decoded) => ({
+const moves = ({ swaps, transfers, supplies }: DecodedBlock) => ({
   swaps: swaps.map(({ pool, trader, tokenIn, tokenOut, amountInRaw, amountOutRaw, accounts }) => ({
     pool,
     trader,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { topicIdIn } from '../../core/bus/kafka/topic-id.ts'
+import { parseTopicId } from '../../core/bus/kafka/topic-id.ts'
 import { Outage } from '../../core/errors.ts'
 
 const ID = '00112233445566778899aabbccddeeff'
@@ -12,14 +12,14 @@ const ANSWER = Buffer.from(
 )
 
 test('the id of a topic is read; an answer that is cut anywhere or states absurd lengths is an outage', () => {
-  assert.equal(topicIdIn(ANSWER), ID)
+  assert.equal(parseTopicId(ANSWER), ID)
   for (let length = 0; length < ANSWER.length; length += 1)
-    assert.throws(() => topicIdIn(ANSWER.subarray(0, length)), Outage, `${length} bytes`)
+    assert.throws(() => parseTopicId(ANSWER.subarray(0, length)), Outage, `${length} bytes`)
   for (let at = 0; at < ANSWER.length - 16; at += 1) {
     const changed = Buffer.from(ANSWER)
     changed.fill(0xff, at, at + 5)
     try {
-      topicIdIn(changed)
+      parseTopicId(changed)
     } catch (error) {
       assert.ok(error instanceof Outage, `${at}: ${error}`)
     }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { emptyDraft } from '../../ingestors/decode/contract.ts'
 import { track } from '../../ingestors/publish/running-balances.ts'
-import type { Birth, Decoded, SupplyChange, Transfer } from '../../schemas/events.ts'
+import type { DecodedBlock, SupplyChange, TokenCreation, Transfer } from '../../schemas/events.ts'
 import { buildEvmBlock } from '../support/builders/evm-block.ts'
 
 const BLOCK = buildEvmBlock({ height: 7 }, [])
@@ -10,7 +10,7 @@ const ZERO = '0x0000000000000000000000000000000000000000'
 const TOKEN = '0x00000000000000000000000000000000000000aa'
 const OTHER = '0x00000000000000000000000000000000000000bb'
 
-const birth: Birth = {
+const birth: TokenCreation = {
   kind: 'birth',
   txIndex: 0,
   logIndex: 0,
@@ -44,7 +44,7 @@ const supplied = (type: SupplyChange['type'], raw: bigint, token = TOKEN): Suppl
   token,
   amountRaw: raw,
 })
-const decoded = (more: Partial<Decoded>): Decoded => ({ ...emptyDraft(), ...more })
+const decoded = (more: Partial<DecodedBlock>): DecodedBlock => ({ ...emptyDraft(), ...more })
 const kept = (amounts: ReadonlyMap<string, bigint | null>) => (key: string) =>
   amounts.get(key) ?? undefined
 

@@ -5,7 +5,7 @@ import type { Books } from '../../ingestors/decode/contract.ts'
 import { wordOf } from '../../ingestors/evm/abi/words.ts'
 import { priceCall, priceIn } from '../../ingestors/evm/decode/positions.ts'
 import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
-import type { Log, PoolFact } from '../../schemas/events.ts'
+import type { Log, PoolMetadata } from '../../schemas/events.ts'
 import {
   addressTopic,
   buildBooks,
@@ -32,7 +32,7 @@ const INITIALIZE = toEventSelector(
 
 const swap = (amounts: readonly bigint[], manager = MANAGER): Omit<Log, 'index'> =>
   buildLog(manager, [SWAP, ID, addressTopic(ROUTER)], [...amounts, PRICE, 5n, -1n, 3000n])
-const fact = (more: Partial<PoolFact> = {}): PoolFact => ({
+const fact = (more: Partial<PoolMetadata> = {}): PoolMetadata => ({
   ...buildPoolFact('uniswap_v4'),
   address: ID,
   ...more,

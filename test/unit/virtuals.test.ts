@@ -11,7 +11,7 @@ import {
 } from '../../ingestors/evm/metadata/pool-verification.ts'
 import type { CallAnswer } from '../../ingestors/follow/contract.ts'
 import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
-import type { PoolFact, TokenFact } from '../../schemas/events.ts'
+import type { PoolMetadata, TokenMetadata } from '../../schemas/events.ts'
 import {
   addressTopic,
   POOL,
@@ -48,7 +48,7 @@ const protocols = protocolBook('base', {
   referencePools: [],
   replace: false,
 })
-const curve: PoolFact = {
+const curve: PoolMetadata = {
   address: POOL,
   tokenA: TOKEN,
   tokenB: VIRTUAL,
@@ -57,7 +57,7 @@ const curve: PoolFact = {
   feePips: null,
   proven: true,
 }
-const booksOf = (proof: Books['proof'], ...facts: readonly PoolFact[]): Books => ({
+const booksOf = (proof: Books['proof'], ...facts: readonly PoolMetadata[]): Books => ({
   proof,
   protocols,
   pool: (address) => facts.find((fact) => fact.address === address),
@@ -151,7 +151,7 @@ for (const [what, log, reason] of REFUSED) {
   })
 }
 
-const named: TokenFact = {
+const named: TokenMetadata = {
   address: TOKEN,
   name: 'Agent',
   symbol: 'A',

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ClickHouseError } from '@clickhouse/client'
-import { isRejectedStatement, readError } from '../../core/clickhouse/errors.ts'
+import { isRejectedStatement, toReadError } from '../../core/clickhouse/read-errors.ts'
 import { Fault, Outage } from '../../core/errors.ts'
 
 const answered = (code: string, message = 'said the engine'): ClickHouseError =>
   new ClickHouseError({ code, message, type: 'TYPE' })
 
 const nameOf = (error: unknown): string => {
-  const read = readError(error)
+  const read = toReadError(error)
   if (read instanceof Fault) return read.faultName
   return read instanceof Outage ? 'outage' : 'rejected'
 }
@@ -35,8 +35,8 @@ test('memory that others use as well says nothing about the statement', () => {
 })
 
 test('only what the engine refused as wrong counts as a mistake of ours', () => {
-  assert.equal(isRejectedStatement(readError(answered('386'))), true)
+  assert.equal(isRejectedStatement(toReadError(answered('386'))), true)
   for (const code of ['159', '202', '210'])
-    assert.equal(isRejectedStatement(readError(answered(code))), false, code)
-  assert.equal(isRejectedStatement(readError(new Error('gone'))), false)
+    assert.equal(isRejectedStatement(toReadError(answered(code))), false, code)
+  assert.equal(isRejectedStatement(toReadError(new Error('gone'))), false)
 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { localCodec } from '../../core/codec/local.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
 import { addressRules } from '../../core/http/guarded-client.ts'
-import { makeSealer } from '../../core/security/encryption.ts'
-import type { UpdateWebhookAt } from '../../schemas/api/webhook.ts'
+import { makeSecretCipher } from '../../core/security/encryption.ts'
+import type { UpdateWebhookById } from '../../schemas/api/webhook.ts'
 import type { WebhookEndpoint, WebhookRequest } from '../../schemas/wire.ts'
 import { prepareUpdate } from '../../serving/webhooks/endpoint-update.ts'
 import {
@@ -12,7 +12,7 @@ import {
   parseIdempotencyKey,
 } from '../../serving/webhooks/idempotency.ts'
 
-const sealer = makeSealer('pepper', 'webhooks')
+const sealer = makeSecretCipher('pepper', 'webhooks')
 const NOW = 1_763_640_000_000
 const DAY = 86_400_000
 
@@ -43,7 +43,7 @@ const endpoint = (change: Partial<WebhookEndpoint> = {}): WebhookEndpoint => ({
 })
 
 const changed = async (
-  body: UpdateWebhookAt,
+  body: UpdateWebhookById,
   known: WebhookEndpoint = endpoint(),
 ): Promise<WebhookEndpoint> => {
   const deps = { sealer, rulesOf: () => addressRules([]), nowMs: () => NOW }
@@ -54,7 +54,7 @@ const changed = async (
 
 test('a change of an endpoint that is on leaves what waits for it good', async () => {
   const elsewhere = 'https://good.example/other'
-  const bodies: readonly (readonly [UpdateWebhookAt, number])[] = [
+  const bodies: readonly (readonly [UpdateWebhookById, number])[] = [
     [{ disabled: false }, 0],
     [{ disabled: null }, 0],
     [{ url: 'https://good.example/hook', description: 'whole body again' }, 5],

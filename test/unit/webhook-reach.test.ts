@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import { networkInterfaces } from 'node:os'
 import { after, before, test } from 'node:test'
 import { Fault } from '../../core/errors.ts'
-import { type Resolve, systemResolve } from '../../core/http/guarded-client.ts'
+import { type ResolveHost, resolveWithDns } from '../../core/http/guarded-client.ts'
 import { createAddressRules } from '../../serving/webhooks/address-rules.ts'
 import { createWebhookClient } from '../../serving/webhooks/http-client.ts'
 import { validateWebhookUrl } from '../../serving/webhooks/validate-url.ts'
@@ -43,9 +43,13 @@ const everything = ['0.0.0.0/0', '::/0']
 const outcomes = async (
   orgId: string,
   url: string,
-  deps: { readonly allow?: readonly string[]; readonly demo?: boolean; readonly resolve?: Resolve },
+  deps: {
+    readonly allow?: readonly string[]
+    readonly demo?: boolean
+    readonly resolve?: ResolveHost
+  },
 ): Promise<readonly [stored: boolean, status: number | string | null]> => {
-  const { allow = [], demo = true, resolve = systemResolve } = deps
+  const { allow = [], demo = true, resolve = resolveWithDns } = deps
   const rulesOf = createAddressRules({
     config: { webhookAllow: [...allow] },
     ...(demo && { demoOrgId: DEMO }),
@@ -89,7 +93,7 @@ test('nobody reaches a port of our own on this machine, by whatever name and lis
 
 test('a name that turns to our own port after the check is not reached either', async () => {
   const answers = [['93.184.216.34']]
-  const resolve: Resolve = async () => answers.shift() ?? ['127.0.0.1']
+  const resolve: ResolveHost = async () => answers.shift() ?? ['127.0.0.1']
   const url = `http://turning.example:${ownPort}/`
   assert.deepEqual(await outcomes(DEMO, url, { allow: everything, resolve }), [true, 'blocked'])
 })

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { localCodec } from '../../core/codec/local.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
 import { Fault } from '../../core/errors.ts'
-import { makeSealer } from '../../core/security/encryption.ts'
+import { makeSecretCipher } from '../../core/security/encryption.ts'
 import type { TokenEvents } from '../../schemas/wire.ts'
 import { decideEndpointAction, updateHealth } from '../../serving/webhooks/attempt.ts'
 import { matchesEventType, rotateSecrets } from '../../serving/webhooks/endpoint.ts'
@@ -112,7 +112,7 @@ test('secrets: what we make and what may be given', () => {
 })
 
 test('a rotated secret signs until its grace ends, and the verifier agrees', () => {
-  const sealer = makeSealer('pepper', 'webhooks')
+  const sealer = makeSecretCipher('pepper', 'webhooks')
   const [old, fresh] = [generateSecret(), generateSecret()]
   const first = [{ sealed: sealer.seal(old, 'ep'), created_at: 0, expires_at: 0 }]
   const nowMs = Date.now()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { localCodec } from '../../core/codec/local.ts'
+import { localCodec } from '../../core/codec/local-codec.ts'
 import type { Delivery, WebhookEndpoint } from '../../schemas/wire.ts'
 import { applyEndpointAction } from '../../serving/webhooks/apply-endpoint-action.ts'
 import type { PendingDelivery } from '../../serving/webhooks/attempt-records.ts'

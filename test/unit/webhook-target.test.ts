@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { test } from 'node:test'
-import { addressRules, type Resolve } from '../../core/http/guarded-client.ts'
+import { addressRules, type ResolveHost } from '../../core/http/guarded-client.ts'
 import { createWebhookClient } from '../../serving/webhooks/http-client.ts'
 import { validateWebhookUrl } from '../../serving/webhooks/validate-url.ts'
 
@@ -17,7 +17,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
   localhost: ['127.0.0.1', '::1'],
   'kafka.internal': ['127.0.0.2'],
 }
-const resolve: Resolve = async (name) => {
+const resolve: ResolveHost = async (name) => {
   const found = NAMES[name]
   if (!found) throw Object.assign(new Error('not found'), { code: 'ENOTFOUND' })
   return found
@@ -117,7 +117,7 @@ test('a name that turns inside between the check and the connection is not reach
   const address = server.address()
   const port = typeof address === 'object' && address ? address.port : 0
   const answers = [['93.184.216.34'], ['127.0.0.1'], ['93.184.216.34', '127.0.0.1']]
-  const rebinding: Resolve = async () => answers.shift() ?? ['127.0.0.1']
+  const rebinding: ResolveHost = async () => answers.shift() ?? ['127.0.0.1']
   const url = `https://rebind.example:${port}/`
   await validateWebhookUrl(url, PUBLIC, rebinding)
   const post = { orgId: 'org_1', url, headers: {}, body: '{}', timeoutMs: 2_000 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Malformed } from '../../core/errors.ts'
+import { InvalidInput } from '../../core/errors.ts'
 import { decompressZstd } from '../../ingestors/move/checkpoint/zstd.ts'
 import { blockHeader, buildRawFrame, FRAME_HEADER } from '../support/builders/zstd-frame.ts'
 
@@ -9,7 +9,7 @@ const MOST = 1024 * 1024
 const refuses = (bytes: Uint8Array, reason: string, most = MOST): Promise<void> =>
   assert.rejects(
     decompressZstd(bytes, most),
-    (error) => error instanceof Malformed && error.reason === reason,
+    (error) => error instanceof InvalidInput && error.reason === reason,
     reason,
   )
 
@@ -92,8 +92,8 @@ test('a forged block neither keeps the unpacker busy nor gets out', async () => 
   for (const bytes of forged) {
     const outcome = await decompressZstd(bytes, most).catch((error: unknown) => error)
     if (outcome instanceof Uint8Array) assert.ok(outcome.length <= 128 * 1024)
-    else assert.ok(outcome instanceof Malformed, String(outcome))
-    refused += outcome instanceof Malformed ? 1 : 0
+    else assert.ok(outcome instanceof InvalidInput, String(outcome))
+    refused += outcome instanceof InvalidInput ? 1 : 0
   }
   assert.ok(refused > forged.length / 2, `${refused} of ${forged.length}`)
 })

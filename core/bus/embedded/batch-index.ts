@@ -1,7 +1,7 @@
 import type { Database, RootDatabase } from 'lmdb'
 
 /** Offsets of one partition that one batch holds, without a gap. */
-export interface Span {
+export interface IndexedRange {
   /** First offset. */
   readonly base: number
   readonly count: number
@@ -10,7 +10,7 @@ export interface Span {
 }
 
 /** A span with its partition, before it is indexed. */
-export interface PlacedSpan extends Omit<Span, 'batch'> {
+export interface PartitionRange extends Omit<IndexedRange, 'batch'> {
   readonly topicId: number
   readonly partition: number
 }
@@ -23,9 +23,9 @@ export interface BatchIndex {
   /** Newest batch whose spans lie in rows. */
   readonly indexed: number
   /** Takes a committed batch. */
-  add(batch: number, spans: readonly PlacedSpan[]): void
+  add(batch: number, spans: readonly PartitionRange[]): void
   /** Spans of a partition with offsets from `from` on, in order. */
-  spans(topicId: number, partition: number, from: number): Iterable<Span>
+  spans(topicId: number, partition: number, from: number): Iterable<IndexedRange>
   /** Within a transaction: writes what is held in memory, when that is much. Returns what is to be done after it. */
   save(): () => void
   /** Within a transaction: removes rows below an offset. Returns what is to be done after it. */
@@ -33,64 +33,64 @@ export interface BatchIndex {
 }
 
 /** Spans of one row: first offset, number of records, batch, and so on. */
-type StoredSpans = readonly number[]
+type StoredRanges = readonly number[]
 
 /** Batches whose spans memory holds. */
-const HELD_BATCHES = 256
-const FIELDS = 3
+const MAX_UNINDEXED_BATCHES = 256
+const FIELDS_PER_RANGE = 3
 /** Offsets take 6 bytes of a key. */
-const LAST_OFFSET = 2 ** 48 - 1
+const MAX_OFFSET = 2 ** 48 - 1
 
 /** Key of a place in the log: topic id, partition, offset; big-endian, so that the tree keeps the log's order. */
-export const placeKey = (topicId: number, partition: number, offset: number): Buffer => {
+export const offsetKey = (topicId: number, partition: number, offset: number): Buffer => {
   const key = Buffer.allocUnsafe(12)
   key.writeUInt32BE(topicId, 0)
   key.writeUInt16BE(partition, 4)
-  key.writeUIntBE(Math.min(offset, LAST_OFFSET), 6, 6)
+  key.writeUIntBE(Math.min(offset, MAX_OFFSET), 6, 6)
   return key
 }
 
 /** Offset in such a key. */
-export const offsetIn = (key: Buffer): number => key.readUIntBE(6, 6)
+export const offsetOfKey = (key: Buffer): number => key.readUIntBE(6, 6)
 
 /** Bytes that name the partition. */
-const PARTITION_BYTES = 6
+const PARTITION_PREFIX_BYTES = 6
 /** Key of the newest indexed batch among the log's marks. */
-const INDEXED = ['indexed']
+const LAST_INDEXED_KEY = ['indexed']
 
-function* spansIn(row: StoredSpans): Iterable<Span> {
-  for (let at = 0; at < row.length; at += FIELDS) {
+function* rangesInRow(row: StoredRanges): Iterable<IndexedRange> {
+  for (let at = 0; at < row.length; at += FIELDS_PER_RANGE) {
     yield { base: row[at] ?? 0, count: row[at + 1] ?? 0, batch: row[at + 2] ?? 0 }
   }
 }
 
 /** Table of a log's marks. */
-export type Marks = Database<unknown, (string | number)[]>
+export type MetaTable = Database<unknown, (string | number)[]>
 
 /** Opens the index and the table that it takes. */
-export const openIndex = (
+export const openBatchIndex = (
   root: RootDatabase,
-  meta: Marks,
-): { readonly index: BatchIndex; readonly table: Database<StoredSpans, Buffer> } => {
-  const table = root.openDB<StoredSpans, Buffer>('index', { keyEncoding: 'binary' })
+  meta: MetaTable,
+): { readonly index: BatchIndex; readonly table: Database<StoredRanges, Buffer> } => {
+  const table = root.openDB<StoredRanges, Buffer>('index', { keyEncoding: 'binary' })
   /** By the partition's bytes of a key. */
-  let held = new Map<string, Span[]>()
-  let indexed = Number(meta.get(INDEXED) ?? 0)
+  let held = new Map<string, IndexedRange[]>()
+  let indexed = Number(meta.get(LAST_INDEXED_KEY) ?? 0)
   let newest = indexed
   const nameOf = (topicId: number, partition: number): string =>
-    placeKey(topicId, partition, 0).toString('latin1', 0, PARTITION_BYTES)
+    offsetKey(topicId, partition, 0).toString('latin1', 0, PARTITION_PREFIX_BYTES)
   /** The row that may hold an offset, and those behind it. */
-  function* rows(topicId: number, partition: number, from: number): Iterable<StoredSpans> {
-    const first = placeKey(topicId, partition, 0)
+  function* rows(topicId: number, partition: number, from: number): Iterable<StoredRanges> {
+    const first = offsetKey(topicId, partition, 0)
     let start = first
     for (const key of table.getKeys({
-      start: placeKey(topicId, partition, from),
+      start: offsetKey(topicId, partition, from),
       reverse: true,
       limit: 1,
     })) {
       if (key.compare(first) >= 0) start = key
     }
-    const end = placeKey(topicId, partition, LAST_OFFSET)
+    const end = offsetKey(topicId, partition, MAX_OFFSET)
     for (const { value } of table.getRange({ start, end })) yield value
   }
   const index: BatchIndex = {
@@ -108,34 +108,37 @@ export const openIndex = (
     },
     *spans(topicId, partition, from) {
       for (const row of rows(topicId, partition, from)) {
-        for (const span of spansIn(row)) if (span.base + span.count > from) yield span
+        for (const span of rangesInRow(row)) if (span.base + span.count > from) yield span
       }
       for (const span of held.get(nameOf(topicId, partition)) ?? []) {
         if (span.base + span.count > from) yield span
       }
     },
     save: () => {
-      if (newest - indexed < HELD_BATCHES) return () => undefined
+      if (newest - indexed < MAX_UNINDEXED_BATCHES) return () => undefined
       const to = newest
       for (const [name, spans] of held) {
-        const key = Buffer.concat([Buffer.from(name, 'latin1'), Buffer.alloc(PARTITION_BYTES)])
-        key.writeUIntBE(spans[0]?.base ?? 0, PARTITION_BYTES, PARTITION_BYTES)
+        const key = Buffer.concat([
+          Buffer.from(name, 'latin1'),
+          Buffer.alloc(PARTITION_PREFIX_BYTES),
+        ])
+        key.writeUIntBE(spans[0]?.base ?? 0, PARTITION_PREFIX_BYTES, PARTITION_PREFIX_BYTES)
         table.putSync(
           key,
           spans.flatMap(({ base, count, batch }) => [base, count, batch]),
         )
       }
-      meta.putSync(INDEXED, to)
+      meta.putSync(LAST_INDEXED_KEY, to)
       return () => {
         held = new Map()
         indexed = to
       }
     },
     remove: (topicId, partition, low) => {
-      const start = placeKey(topicId, partition, 0)
-      const end = placeKey(topicId, partition, low)
+      const start = offsetKey(topicId, partition, 0)
+      const end = offsetKey(topicId, partition, low)
       const over = [...table.getRange({ start, end })].filter(({ value }) =>
-        [...spansIn(value)].every(({ base, count }) => base + count <= low),
+        [...rangesInRow(value)].every(({ base, count }) => base + count <= low),
       )
       for (const { key } of over) table.removeSync(key)
       return () => {

@@ -1,17 +1,31 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { Outage } from '../../errors.ts'
 import type { Logger } from '../../ops/logger.ts'
-import type { Bus, LogRecord, Retention, Running, Tail, Writer } from '../contract.ts'
-import { haltedLanes, keepRunning } from '../task-runner.ts'
-import { wakeups } from './change-notifier.ts'
-import { type CommitHooks, type CommitQueue, commitQueue } from './commit-queue.ts'
-import { type LaneHost, laneGroups } from './lanes.ts'
-import { endsOf, ensureTopics, groupOffsets, openLog, scan, topicOf } from './log.ts'
+import type {
+  Bus,
+  LogRecord,
+  RetentionPolicy,
+  RunningTask,
+  TailSubscription,
+  Writer,
+} from '../contract.ts'
+import { keepRunning, makeHaltedLanes } from '../keep-running.ts'
+import { makeChangeNotifier } from './change-notifier.ts'
+import { type CommitHooks, type CommitQueue, makeCommitQueue } from './commit-queue.ts'
+import { type LaneDeps, makeConsumerGroups } from './lanes.ts'
+import {
+  ensureTopics,
+  getTopic,
+  openLog,
+  readGroupOffsets,
+  scanRecords,
+  topicBounds,
+} from './log.ts'
 import type { LogSizes } from './log-size.ts'
-import { logRoom } from './log-size-limit.ts'
+import { makeLogSizeLimiter } from './log-size-limiter.ts'
 
 /** What `read` and `tail` hold in memory at once. */
-const CHUNK = { records: 1_000, bytes: 4_194_304 }
+const READ_LIMIT = { records: 1_000, bytes: 4_194_304 }
 
 /** The embedded bus of one process over one folder. */
 export interface EmbeddedBusOptions {
@@ -23,7 +37,7 @@ export interface EmbeddedBusOptions {
   readonly limitBytes?: (sizes: LogSizes) => number
   readonly log: Logger
   /** `off` keeps records whatever their topic says. */
-  readonly retention: Retention
+  readonly retention: RetentionPolicy
   /** `bounded`: least age of what is deleted while there is room, milliseconds. Default 0. */
   readonly keepMs?: number
   /** Told once when the log or a lane cannot go on: the process should stop in order. */
@@ -40,13 +54,13 @@ export const openEmbeddedBus = async (options: EmbeddedBusOptions): Promise<Bus>
   const { path, mapSizeBytes, log, nowMs = Date.now, hooks = {} } = options
   const store = openLog(path, mapSizeBytes)
   // A write over the file size limit must come back as an error, not end the process.
-  process.on('SIGXFSZ', ignore)
+  process.on('SIGXFSZ', ignoreSignal)
   const closing = new AbortController()
-  const running = new Set<Running>()
-  const { wake, wait } = wakeups()
-  const onHalt = halting(options)
-  const room = logRoom(store, { ...options, nowMs, signal: closing.signal })
-  const queue = commitQueue({
+  const running = new Set<RunningTask>()
+  const { wake, wait } = makeChangeNotifier()
+  const onHalt = reportHaltOnce(options)
+  const room = makeLogSizeLimiter(store, { ...options, nowMs, signal: closing.signal })
+  const queue = makeCommitQueue({
     log: store,
     nowMs,
     hooks,
@@ -57,11 +71,11 @@ export const openEmbeddedBus = async (options: EmbeddedBusOptions): Promise<Bus>
     makeRoom: room.make,
     onUsed: room.used,
   })
-  const writer = writers(queue)
-  const halted = haltedLanes()
-  const host: LaneHost = { store, wakeups: { wake, wait }, writer, log, halted, onHalt }
-  const groups = laneGroups(host)
-  const held = (part: Running): Running => {
+  const writer = makeWriters(queue)
+  const halted = makeHaltedLanes()
+  const host: LaneDeps = { store, wakeups: { wake, wait }, writer, log, halted, onHalt }
+  const groups = makeConsumerGroups(host)
+  const held = (part: RunningTask): RunningTask => {
     const stop = async (): Promise<void> => {
       running.delete(entry)
       await part.stop()
@@ -71,36 +85,36 @@ export const openEmbeddedBus = async (options: EmbeddedBusOptions): Promise<Bus>
     return entry
   }
   return {
-    createTopics: (specs) => onDisk(path, async () => ensureTopics(store, specs)),
+    createTopics: (specs) => withDiskErrors(path, async () => ensureTopics(store, specs)),
     topics: async (prefix) =>
       [...store.topics.keys()].filter((name) => name.startsWith(prefix)).sort(),
-    partitions: async (topic) => topicOf(store, topic).spec.partitions,
-    ends: async (topic) => endsOf(topicOf(store, topic)),
+    partitions: async (topic) => getTopic(store, topic).spec.partitions,
+    ends: async (topic) => topicBounds(getTopic(store, topic)),
     writer,
-    read: (topic, partition, from, to) => readChunks(host, { topic, partition, from, to }),
-    offsets: async (group, topics) => groupOffsets(store, group, topics),
+    read: (topic, partition, from, to) => readInChunks(host, { topic, partition, from, to }),
+    offsets: async (group, topics) => readGroupOffsets(store, group, topics),
     subscribe: async (subscription) => held(groups.join(subscription)),
     tail: async (tail) => held(startTail(host, tail)),
     sweep: async (at) => {
       await groups.note()
-      await onDisk(path, () => room.sweep(at))
+      await withDiskErrors(path, () => room.sweep(at))
     },
     capacity: room.capacity,
     halted: halted.list,
-    life: async (topic) => `${store.id}/${topicOf(store, topic).id}`,
+    life: async (topic) => `${store.id}/${getTopic(store, topic).id}`,
     close: async () => {
       closing.abort(new Error('the bus closed'))
       await Promise.all([...running].map((part) => part.stop()))
       await room.rest()
       queue.flush()
-      process.off('SIGXFSZ', ignore)
+      process.off('SIGXFSZ', ignoreSignal)
       await store.close()
     },
   }
 }
 
 /** What lmdb refuses outside a commit, as an outage; nothing of that step was written. */
-const onDisk = async (path: string, work: () => Promise<void>): Promise<void> => {
+const withDiskErrors = async (path: string, work: () => Promise<void>): Promise<void> => {
   try {
     await work()
   } catch (cause) {
@@ -111,9 +125,9 @@ const onDisk = async (path: string, work: () => Promise<void>): Promise<void> =>
   }
 }
 
-const ignore = (): void => undefined
+const ignoreSignal = (): void => undefined
 
-const halting = ({ log, onHalt }: EmbeddedBusOptions): ((outage: Outage) => void) => {
+const reportHaltOnce = ({ log, onHalt }: EmbeddedBusOptions): ((outage: Outage) => void) => {
   let told = false
   return (outage) => {
     if (told) return
@@ -124,7 +138,7 @@ const halting = ({ log, onHalt }: EmbeddedBusOptions): ((outage: Outage) => void
 }
 
 /** Writers by id; the newest holder of an id is the only one whose commits are written. */
-const writers = (queue: CommitQueue): ((id: string) => Promise<Writer>) => {
+const makeWriters = (queue: CommitQueue): ((id: string) => Promise<Writer>) => {
   const holders = new Map<string, symbol>()
   return async (id) => {
     const self = Symbol(id)
@@ -164,11 +178,11 @@ interface ReadRange {
   readonly to: number | undefined
 }
 
-async function* readChunks(
-  { store }: LaneHost,
+async function* readInChunks(
+  { store }: LaneDeps,
   { topic, partition, from, to }: ReadRange,
 ): AsyncIterable<LogRecord> {
-  const { low, next } = topicOf(store, topic)
+  const { low, next } = getTopic(store, topic)
   const end = Math.min(to ?? Number.POSITIVE_INFINITY, next[partition] ?? 0)
   // Asked again for each chunk: a sweep may have come between them.
   const check = (offset: number): void => {
@@ -181,18 +195,18 @@ async function* readChunks(
   let at = from
   while (at < end) {
     check(at)
-    const found = scan(store, { topic, partition, from: at, to: end }, CHUNK)
+    const found = scanRecords(store, { topic, partition, from: at, to: end }, READ_LIMIT)
     at = found.next
     yield* found.records
     await turn()
   }
 }
 
-const startTail = (host: LaneHost, tail: Tail): Running => {
+const startTail = (host: LaneDeps, tail: TailSubscription): RunningTask => {
   const controller = new AbortController()
   const { signal } = controller
   const places = tail.topics.flatMap((topic) => {
-    const { low, next } = topicOf(host.store, topic)
+    const { low, next } = getTopic(host.store, topic)
     return next.map((end, partition) => ({
       topic,
       partition,
@@ -205,7 +219,7 @@ const startTail = (host: LaneHost, tail: Tail): Running => {
     { what: 'tail', facts: { topics: tail.topics }, log: host.log, signal, onHalt: host.onHalt },
     async () => {
       while (!signal.aborted) {
-        const moved = await handOver(host, tail, places, signal)
+        const moved = await deliverNextChunks(host, tail, places, signal)
         if (!caughtUp && places.every((place) => place.next >= place.caughtUpAt)) {
           caughtUp = true
           tail.onCaughtUp?.()
@@ -222,7 +236,7 @@ const startTail = (host: LaneHost, tail: Tail): Running => {
   }
 }
 
-interface Place {
+interface TailPosition {
   readonly topic: string
   readonly partition: number
   readonly caughtUpAt: number
@@ -230,15 +244,15 @@ interface Place {
 }
 
 /** One chunk of every partition; a place moves only after its records were handled. */
-const handOver = async (
-  { store, log }: LaneHost,
-  tail: Tail,
-  places: readonly Place[],
+const deliverNextChunks = async (
+  { store, log }: LaneDeps,
+  tail: TailSubscription,
+  places: readonly TailPosition[],
   signal: AbortSignal,
 ): Promise<boolean> => {
   let moved = false
   for (const place of places) {
-    const { low, next } = topicOf(store, place.topic)
+    const { low, next } = getTopic(store, place.topic)
     const first = low[place.partition] ?? 0
     if (place.next < first) {
       log.warn(
@@ -249,7 +263,7 @@ const handOver = async (
     }
     const to = next[place.partition] ?? 0
     if (signal.aborted || place.next >= to) continue
-    const found = scan(store, { ...place, from: place.next, to }, CHUNK)
+    const found = scanRecords(store, { ...place, from: place.next, to }, READ_LIMIT)
     if (found.records.length > 0) await tail.onRecords(found.records)
     place.next = found.next
     moved = true

@@ -1,5 +1,5 @@
 /** Tells readers of a topic that it grew; nobody polls. */
-export interface Wakeups {
+export interface ChangeNotifier {
   readonly wake: (topics: ReadonlySet<string>) => void
   /** Resolves when one of the topics grows, after `ms`, or when the signal aborts. */
   readonly wait: (topics: readonly string[], ms: number, signal: AbortSignal) => Promise<void>
@@ -11,7 +11,7 @@ interface Waiter {
 }
 
 /** Makes an empty set of waiters. */
-export const wakeups = (): Wakeups => {
+export const makeChangeNotifier = (): ChangeNotifier => {
   const waiters = new Set<Waiter>()
   return {
     wake: (topics) => {

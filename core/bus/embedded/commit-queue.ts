@@ -1,32 +1,32 @@
 import { Outage } from '../../errors.ts'
-import type { Commit, OutRecord, Span } from '../contract.ts'
-import { checkStateKey } from '../state-key.ts'
-import { diskOutage, isRetryable, MOST_TRIES } from './lmdb.ts'
+import type { Commit, OffsetRange, ProducerRecord } from '../contract.ts'
+import { validateStateKey } from '../validate-state-key.ts'
+import { diskOutage, isRetryable, MAX_ATTEMPTS } from './lmdb.ts'
 import type { EmbeddedLog } from './log.ts'
-import { logBytes } from './log-size.ts'
-import { asBuffer, Draft } from './write-batch.ts'
+import { logUsedBytes } from './log-size.ts'
+import { toBuffer, WriteBatch } from './write-batch.ts'
 
 /** One lmdb transaction takes at most so much; what waits beyond it has the next turn of the event loop. */
-const BATCH_COMMITS = 256
-const BATCH_BYTES = 16_777_216
+const MAX_BATCH_COMMITS = 256
+const MAX_BATCH_BYTES = 16_777_216
 /** Beyond that a commit is refused: its callers do not wait for the ones before. */
-const WAITING_COMMITS = 10_000
-const WAITING_BYTES = 268_435_456
+const MAX_PENDING_COMMITS = 10_000
+const MAX_PENDING_BYTES = 268_435_456
 /** After a transaction the process gets as much time as the disk took, up to this: what comes meanwhile shares the next one. */
-const MOST_PAUSE_MS = 20
+const MAX_BATCH_DELAY_MS = 20
 /** Pages that a commit touches beside its own bytes: one path per tree, and the free list. */
-const SPARE_BYTES = 262_144
+const TRANSACTION_OVERHEAD_BYTES = 262_144
 
 /** Order of a commit's writes; tests end the process between them. */
 export type CommitStep = 'records' | 'seal' | 'state' | 'offsets' | 'written' | 'durable'
 
 /** Runs the writes of a batch; the product's way is one lmdb transaction. */
-export type Transact = (log: EmbeddedLog, steps: readonly (() => void)[]) => void
+export type RunTransaction = (log: EmbeddedLog, steps: readonly (() => void)[]) => void
 
 /** For the crash suite only: sees each step, may take the transaction away. */
 export interface CommitHooks {
   readonly onStep?: (step: CommitStep) => void
-  readonly transact?: Transact
+  readonly transact?: RunTransaction
 }
 
 /** Takes commits and writes those that come close together in one transaction, durable before any of them resolves. */
@@ -35,20 +35,20 @@ export interface CommitQueue {
    * `alive` is asked at the moment of writing; when it throws, nothing of this commit is written. Throws `Outage` when
    * more waits than the queue may hold.
    */
-  add(commit: Commit, alive: () => void): Promise<readonly Span[]>
+  add(commit: Commit, alive: () => void): Promise<readonly OffsetRange[]>
   /** Writes what waits. */
   flush(): void
 }
 
-interface Pending {
+interface PendingCommit {
   readonly commit: Commit
   readonly bytes: number
   readonly alive: () => void
-  readonly resolve: (spans: readonly Span[]) => void
+  readonly resolve: (spans: readonly OffsetRange[]) => void
   readonly reject: (error: unknown) => void
 }
 
-interface QueuePlan {
+interface CommitQueueDeps {
   readonly log: EmbeddedLog
   readonly limitBytes: () => number
   /** Deletes what retention allows, until so many bytes more fit. False: the sweep failed or was ended before. Never throws. */
@@ -66,7 +66,7 @@ interface QueuePlan {
 }
 
 /** One transaction, flushed to disk before it returns. */
-const inOneTransaction: Transact = ({ root }, steps) =>
+const inOneTransaction: RunTransaction = ({ root }, steps) =>
   root.transactionSync(() => {
     for (const step of steps) step()
   })
@@ -75,8 +75,8 @@ const inOneTransaction: Transact = ({ root }, steps) =>
  * Makes the queue. Commits that find the log full wait for a sweep; where that makes no room they are refused with an
  * `Outage`, and the ones after them are tried again. After a failed write every commit is refused with the same final `Outage`.
  */
-export const commitQueue = (plan: QueuePlan): CommitQueue => {
-  let waiting: Pending[] = []
+export const makeCommitQueue = (plan: CommitQueueDeps): CommitQueue => {
+  let waiting: PendingCommit[] = []
   let waitingBytes = 0
   let broken: Outage | undefined
   const breakWith = (error: unknown): Outage => {
@@ -84,10 +84,10 @@ export const commitQueue = (plan: QueuePlan): CommitQueue => {
     plan.onBroken(broken)
     return broken
   }
-  const write = (pending: readonly Pending[], isSwept: boolean): void => {
-    let batch = pending.filter(isAlive)
-    if (lackingBytes(plan, batch) > 0) {
-      const outage = fullOutage(plan, isSwept)
+  const write = (pending: readonly PendingCommit[], isSwept: boolean): void => {
+    let batch = pending.filter(isWriterValid)
+    if (bytesToFree(plan, batch) > 0) {
+      const outage = logFullOutage(plan, isSwept)
       if (outage.final) plan.onBroken(outage)
       for (const { reject } of batch) reject(outage)
       return
@@ -95,7 +95,7 @@ export const commitQueue = (plan: QueuePlan): CommitQueue => {
     for (let tries = 1; batch.length > 0; ) {
       const outcome = writeBatch(plan, batch)
       if (outcome.failed === undefined) return
-      if (tries < MOST_TRIES && isRetryable(outcome.failed)) {
+      if (tries < MAX_ATTEMPTS && isRetryable(outcome.failed)) {
         plan.onRetry(outcome.failed)
         tries += 1
         continue
@@ -111,11 +111,11 @@ export const commitQueue = (plan: QueuePlan): CommitQueue => {
       batch = batch.filter((one) => one !== outcome.culprit)
     }
   }
-  const writeSome = (batch = firstOf(waiting), isSwept = false): void => {
+  const writeSome = (batch = nextBatch(waiting), isSwept = false): void => {
     // A flush may have written what waited for room.
     if (waiting[0] !== batch[0]) return
     waiting = waiting.slice(batch.length)
-    waitingBytes -= bytesOf(batch)
+    waitingBytes -= pendingBytes(batch)
     write(batch, isSwept)
   }
   let restedAtMs = 0
@@ -125,16 +125,16 @@ export const commitQueue = (plan: QueuePlan): CommitQueue => {
     else setTimeout(begin, pauseMs)
   }
   const begin = (): void => {
-    const batch = firstOf(waiting)
-    const lacking = lackingBytes(plan, batch)
+    const batch = nextBatch(waiting)
+    const lacking = bytesToFree(plan, batch)
     if (lacking > 0) plan.makeRoom(lacking).then((isSwept) => turn(batch, isSwept))
     else turn(batch, false)
   }
-  const turn = (batch: readonly Pending[], isSwept: boolean): void => {
+  const turn = (batch: readonly PendingCommit[], isSwept: boolean): void => {
     const beganMs = performance.now()
     writeSome(batch, isSwept)
     const endedMs = performance.now()
-    restedAtMs = endedMs + Math.min(endedMs - beganMs, MOST_PAUSE_MS)
+    restedAtMs = endedMs + Math.min(endedMs - beganMs, MAX_BATCH_DELAY_MS)
     if (waiting.length > 0) soon()
   }
   return {
@@ -143,11 +143,11 @@ export const commitQueue = (plan: QueuePlan): CommitQueue => {
     },
     add: (commit, alive) => {
       if (broken) return Promise.reject(broken)
-      const bytes = commitBytes(commit)
-      if (waiting.length >= WAITING_COMMITS || waitingBytes > WAITING_BYTES) {
+      const bytes = estimateCommitBytes(commit)
+      if (waiting.length >= MAX_PENDING_COMMITS || waitingBytes > MAX_PENDING_BYTES) {
         return Promise.reject(new Outage('bus', `${waiting.length} commits wait to be written`))
       }
-      const { promise, resolve, reject } = withResolvers<readonly Span[]>()
+      const { promise, resolve, reject } = makeDeferred<readonly OffsetRange[]>()
       if (waiting.length === 0) soon()
       waiting.push({ commit, bytes, alive, resolve, reject })
       waitingBytes += bytes
@@ -157,7 +157,7 @@ export const commitQueue = (plan: QueuePlan): CommitQueue => {
 }
 
 /** Refuses a commit whose writer may not write any more; nothing can change that until the batch is written. */
-const isAlive = ({ alive, reject }: Pending): boolean => {
+const isWriterValid = ({ alive, reject }: PendingCommit): boolean => {
   try {
     alive()
     return true
@@ -167,20 +167,20 @@ const isAlive = ({ alive, reject }: Pending): boolean => {
   }
 }
 
-const bytesOf = (batch: readonly Pending[]): number =>
+const pendingBytes = (batch: readonly PendingCommit[]): number =>
   batch.reduce((sum, { bytes }) => sum + bytes, 0)
 
 /** The commits of the next transaction; the first one always fits. */
-const firstOf = (waiting: readonly Pending[]): readonly Pending[] => {
-  let room = BATCH_BYTES
+const nextBatch = (waiting: readonly PendingCommit[]): readonly PendingCommit[] => {
+  let room = MAX_BATCH_BYTES
   const end = waiting.findIndex(({ bytes }, index) => {
     room -= bytes
-    return index >= BATCH_COMMITS || (index > 0 && room < 0)
+    return index >= MAX_BATCH_COMMITS || (index > 0 && room < 0)
   })
   return end < 0 ? waiting : waiting.slice(0, end)
 }
 
-const withResolvers = <T>(): {
+const makeDeferred = <T>(): {
   promise: Promise<T>
   resolve: (value: T) => void
   reject: (error: unknown) => void
@@ -195,35 +195,35 @@ const withResolvers = <T>(): {
 }
 
 /** An error of the caller's own part (fenced, unknown topic, a throwing seal): only that commit fails. */
-class CommitError extends Error {}
+class InvalidCommit extends Error {}
 
-interface BatchOutcome {
+interface BatchResult {
   readonly failed?: unknown
-  readonly culprit?: Pending
+  readonly culprit?: PendingCommit
 }
 
-const writeBatch = (plan: QueuePlan, batch: readonly Pending[]): BatchOutcome => {
+const writeBatch = (plan: CommitQueueDeps, batch: readonly PendingCommit[]): BatchResult => {
   const { log, hooks } = plan
   const transact = hooks.transact ?? inOneTransaction
-  const draft = new Draft(log, plan.nowMs())
-  const spans = new Map<Pending, Span[]>()
-  let current: Pending | undefined
+  const draft = new WriteBatch(log, plan.nowMs())
+  const spans = new Map<PendingCommit, OffsetRange[]>()
+  let current: PendingCommit | undefined
   const own =
-    (pending: Pending, work: () => void): (() => void) =>
+    (pending: PendingCommit, work: () => void): (() => void) =>
     () => {
       current = pending
       work()
       current = undefined
     }
   const steps = batch.flatMap((pending) => {
-    const held: Span[] = []
+    const held: OffsetRange[] = []
     spans.set(pending, held)
     return commitSteps(pending, draft, held, hooks).map((step) => own(pending, step))
   })
   try {
     transact(log, [...steps, () => hooks.onStep?.('written')])
   } catch (error) {
-    return error instanceof CommitError && current
+    return error instanceof InvalidCommit && current
       ? { failed: error.cause, culprit: current }
       : { failed: error }
   }
@@ -234,31 +234,31 @@ const writeBatch = (plan: QueuePlan, batch: readonly Pending[]): BatchOutcome =>
 }
 
 const commitSteps = (
-  { commit }: Pending,
-  draft: Draft,
-  spans: Span[],
+  { commit }: PendingCommit,
+  draft: WriteBatch,
+  spans: OffsetRange[],
   { onStep }: CommitHooks,
 ): readonly (() => void)[] => [
   () => {
     onStep?.('records')
-    append(draft, commit.records ?? [], spans)
+    appendRecords(draft, commit.records ?? [], spans)
   },
   () => {
     onStep?.('seal')
     const { seal } = commit
     if (seal)
-      append(
+      appendRecords(
         draft,
-        caller(() => seal([...spans])),
+        asCallerError(() => seal([...spans])),
         spans,
       )
   },
   () => {
     onStep?.('state')
     for (const { store, partition, key, value } of commit.state ?? []) {
-      caller(() => checkStateKey(key))
+      asCallerError(() => validateStateKey(key))
       if (value === null) draft.log.state.removeSync([store, partition, key])
-      else draft.log.state.putSync([store, partition, key], asBuffer(value))
+      else draft.log.state.putSync([store, partition, key], toBuffer(value))
     }
   },
   () => {
@@ -270,17 +270,21 @@ const commitSteps = (
   },
 ]
 
-const caller = <T>(work: () => T): T => {
+const asCallerError = <T>(work: () => T): T => {
   try {
     return work()
   } catch (cause) {
-    throw new CommitError('the commit is not valid', { cause })
+    throw new InvalidCommit('the commit is not valid', { cause })
   }
 }
 
-const append = (draft: Draft, records: readonly OutRecord[], spans: Span[]): void => {
+const appendRecords = (
+  draft: WriteBatch,
+  records: readonly ProducerRecord[],
+  spans: OffsetRange[],
+): void => {
   for (const record of records) {
-    const at = caller(() => draft.place(record))
+    const at = asCallerError(() => draft.place(record))
     const last = spans.findIndex(
       (span) => span.topic === record.topic && span.partition === at.partition,
     )
@@ -299,17 +303,17 @@ const append = (draft: Draft, records: readonly OutRecord[], spans: Span[]): voi
 }
 
 /** Bytes by which a batch would exceed the limit, which is kept before anything is written; 0 when it fits. */
-const lackingBytes = (plan: QueuePlan, batch: readonly Pending[]): number => {
+const bytesToFree = (plan: CommitQueueDeps, batch: readonly PendingCommit[]): number => {
   if (batch.length === 0) return 0
-  const used = logBytes(plan.log)
+  const used = logUsedBytes(plan.log)
   plan.onUsed(used)
-  const bytes = bytesOf(batch) + SPARE_BYTES
+  const bytes = pendingBytes(batch) + TRANSACTION_OVERHEAD_BYTES
   return used + bytes <= plan.limitBytes() ? 0 : bytes
 }
 
 /** Final when a sweep has done what it can: what is left is what no sweep deletes. */
-const fullOutage = ({ log, limitBytes }: QueuePlan, isSwept: boolean): Outage =>
+const logFullOutage = ({ log, limitBytes }: CommitQueueDeps, isSwept: boolean): Outage =>
   new Outage('disk', `${log.path} is full: ${limitBytes()} bytes (LOG_MAX_MB)`, { final: isSwept })
 
-const commitBytes = ({ records = [], state = [] }: Commit): number =>
+const estimateCommitBytes = ({ records = [], state = [] }: Commit): number =>
   [...records, ...state].reduce((sum, { value }) => sum + 128 + (value?.byteLength ?? 0), 0)

@@ -1,43 +1,43 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Retention } from '../contract.ts'
-import type { BatchHead } from './batches.ts'
-import { inTransaction } from './lmdb.ts'
+import type { RetentionPolicy } from '../contract.ts'
+import type { BatchHeader } from './batch-store.ts'
+import { runTransaction } from './lmdb.ts'
 import type { EmbeddedLog, EmbeddedTopic } from './log.ts'
-import { logBytes, SHARES } from './log-size.ts'
+import { FILL_THRESHOLDS, logUsedBytes } from './log-size.ts'
 
 /**
  * Newest records of a topic without an age limit that no sweep deletes: an ingestor recovers from those of `{c}.blocks`
  * above the newest final height, at most 1,024 blocks with their retractions.
  */
-const NEWEST_RECORDS = 20_000
+const MIN_KEPT_RECORDS = 20_000
 /** A block that is not final may still have to be taken back by its records: younger ones go only when the log is nearly full. */
-const YOUNG_MS = 3_600_000
+const PROTECTED_AGE_MS = 3_600_000
 
 /** One partition of the log. */
-export interface PartitionAt {
+export interface LogPartition {
   readonly topic: EmbeddedTopic
   readonly partition: number
 }
 
 /** Up to which offset every group with a place has read a partition; infinite where nobody has one. */
-export type Floors = (at: PartitionAt) => number
+export type FirstUnreadOffsets = (at: LogPartition) => number
 
 /** What a sweep by size works with. */
-interface ShrinkPlan {
+interface ShrinkOptions {
   readonly nowMs: number
-  readonly retention: Retention
+  readonly retention: RetentionPolicy
   readonly limitBytes: number
   readonly signal: AbortSignal
 }
 
 /** Every partition of every topic. */
-export const partitionsOf = (log: EmbeddedLog): readonly PartitionAt[] =>
+export const allPartitions = (log: EmbeddedLog): readonly LogPartition[] =>
   [...log.topics.values()].flatMap((topic) =>
     Array.from({ length: topic.spec.partitions }, (_, partition) => ({ topic, partition })),
   )
 
 /** First offset that some group with a place has not read, from the committed places and those of broadcast topics. */
-export const unreadFloors = ({ offsets, meta }: EmbeddedLog): Floors => {
+export const firstUnreadOffsets = ({ offsets, meta }: EmbeddedLog): FirstUnreadOffsets => {
   const floors = new Map<string, number>()
   const note = (topic: string, partition: number, offset: number): void => {
     const name = `${partition}/${topic}`
@@ -58,51 +58,51 @@ export const unreadFloors = ({ offsets, meta }: EmbeddedLog): Floors => {
  */
 export const shrinkLog = async (
   log: EmbeddedLog,
-  plan: ShrinkPlan,
+  plan: ShrinkOptions,
   lacking: number,
 ): Promise<void> => {
   const { limitBytes, retention, nowMs } = plan
   if (retention === 'off') return
   const room = limitBytes - lacking
-  if (logBytes(log) <= Math.min(SHARES.sweep * limitBytes, room)) return
-  const floors = unreadFloors(log)
-  const soft = Math.min(SHARES.swept * limitBytes, room)
-  await removeUntil(log, plan, { bytes: soft, beforeMs: nowMs - YOUNG_MS, floors })
-  const bytes = Math.min(SHARES.hardSwept * limitBytes, room)
+  if (logUsedBytes(log) <= Math.min(FILL_THRESHOLDS.sweep * limitBytes, room)) return
+  const floors = firstUnreadOffsets(log)
+  const soft = Math.min(FILL_THRESHOLDS.swept * limitBytes, room)
+  await removeOldestUntil(log, plan, { bytes: soft, beforeMs: nowMs - PROTECTED_AGE_MS, floors })
+  const bytes = Math.min(FILL_THRESHOLDS.hardSwept * limitBytes, room)
   const beforeMs = Number.POSITIVE_INFINITY
   for (const goal of [
     { bytes, beforeMs, floors },
     { bytes, beforeMs },
   ]) {
-    if (logBytes(log) <= Math.min(SHARES.hard * limitBytes, room)) return
-    await removeUntil(log, plan, goal)
+    if (logUsedBytes(log) <= Math.min(FILL_THRESHOLDS.hard * limitBytes, room)) return
+    await removeOldestUntil(log, plan, goal)
   }
 }
 
-interface Goal {
+interface RemovalTarget {
   /** Ends at this size. */
   readonly bytes: number
   /** Younger records stay. */
   readonly beforeMs: number
   /** Absent: what nobody has read goes as well. */
-  readonly floors?: Floors
+  readonly floors?: FirstUnreadOffsets
 }
 
 /** Oldest first, some batches at a time. */
-const removeUntil = async (
+const removeOldestUntil = async (
   log: EmbeddedLog,
-  { signal }: ShrinkPlan,
-  { bytes, beforeMs, floors }: Goal,
+  { signal }: ShrinkOptions,
+  { bytes, beforeMs, floors }: RemovalTarget,
 ): Promise<void> => {
-  const toOf = (at: PartitionAt): number =>
-    Math.min(floors?.(at) ?? Number.POSITIVE_INFINITY, endOf(at))
+  const toOf = (at: LogPartition): number =>
+    Math.min(floors?.(at) ?? Number.POSITIVE_INFINITY, maxRemovableOffset(at))
   const removal = { from: 0, untilMs: beforeMs, toOf }
-  await removeBatches(log, removal, () => signal.aborted || logBytes(log) <= bytes)
+  await removeBatches(log, removal, () => signal.aborted || logUsedBytes(log) <= bytes)
 }
 
-const endOf = ({ topic, partition }: PartitionAt): number => {
+const maxRemovableOffset = ({ topic, partition }: LogPartition): number => {
   const next = topic.next[partition] ?? 0
-  return topic.spec.retentionMs === null ? Math.max(0, next - NEWEST_RECORDS) : next
+  return topic.spec.retentionMs === null ? Math.max(0, next - MIN_KEPT_RECORDS) : next
 }
 
 /** What goes of the batches. */
@@ -112,14 +112,14 @@ export interface Removal {
   /** Ends at the first batch of this log time; epoch milliseconds. */
   readonly untilMs: number
   /** First offset that stays, by partition. */
-  readonly toOf: (at: PartitionAt) => number
+  readonly toOf: (at: LogPartition) => number
 }
 
 /** Batches of one transaction, and heads that are looked at without giving others a turn. */
-const STEP_BATCHES = 64
+const MAX_STEP_BATCHES = 64
 /** Stored bytes of one transaction that are unpacked and written anew without what may go: some ten milliseconds. */
-const STEP_REWRITTEN_BYTES = 524_288
-const STEP_HEADS = 1_000
+const MAX_STEP_REWRITTEN_BYTES = 524_288
+const MAX_STEP_HEADERS = 1_000
 
 /**
  * Removes from the batches, in their order, what may go: whole batches, and of a batch that somebody has not read to its end
@@ -133,15 +133,15 @@ export const removeBatches = async (
   const topics = new Map([...log.topics.values()].map((topic) => [topic.id, topic]))
   let next = from
   while (!isEnough()) {
-    const step = makeStep(topics)
+    const step = makeRemovalStep(topics)
     let looked = 0
     let isOver = true
     for (const head of log.batches.heads(next)) {
       if (head.timestampMs >= untilMs) break
       if (
-        looked >= STEP_HEADS ||
-        step.batches.length >= STEP_BATCHES ||
-        step.rewrittenBytes() >= STEP_REWRITTEN_BYTES
+        looked >= MAX_STEP_HEADERS ||
+        step.batches.length >= MAX_STEP_BATCHES ||
+        step.rewrittenBytes() >= MAX_STEP_REWRITTEN_BYTES
       ) {
         isOver = false
         break
@@ -157,17 +157,17 @@ export const removeBatches = async (
 }
 
 /** What one transaction removes. */
-const makeStep = (topics: ReadonlyMap<number, EmbeddedTopic>) => {
+const makeRemovalStep = (topics: ReadonlyMap<number, EmbeddedTopic>) => {
   const batches: number[] = []
   let rewrittenBytes = 0
-  const lows = new Map<string, PartitionAt & { low: number }>()
+  const lows = new Map<string, LogPartition & { low: number }>()
   const of = (topicId: number, partition: number): number =>
     lows.get(`${topicId}/${partition}`)?.low ?? topics.get(topicId)?.low[partition] ?? 0
   return {
     batches,
     rewrittenBytes: () => rewrittenBytes,
     /** Notes the spans of a batch that may go. */
-    take: ({ batch, bytes, spans }: BatchHead, toOf: Removal['toOf']): void => {
+    take: ({ batch, bytes, spans }: BatchHeader, toOf: Removal['toOf']): void => {
       let trimmed = 0
       for (const { topicId, partition, base, count } of spans) {
         const topic = topics.get(topicId)
@@ -183,7 +183,7 @@ const makeStep = (topics: ReadonlyMap<number, EmbeddedTopic>) => {
     remove: (log: EmbeddedLog): void => {
       if (batches.length === 0) return
       const changed = [...lows.values()]
-      const done = inTransaction(log.root, () => {
+      const done = runTransaction(log.root, () => {
         for (const { topic, partition, low } of changed) {
           log.meta.putSync(['low', topic.id, partition], low)
         }
@@ -197,9 +197,13 @@ const makeStep = (topics: ReadonlyMap<number, EmbeddedTopic>) => {
 }
 
 /** Deletes records in one transaction, with what is written beside. */
-export const removeAll = (log: EmbeddedLog, keys: readonly Buffer[], beside?: () => void): void => {
+export const removeRecords = (
+  log: EmbeddedLog,
+  keys: readonly Buffer[],
+  beside?: () => void,
+): void => {
   if (keys.length === 0) return
-  inTransaction(log.root, () => {
+  runTransaction(log.root, () => {
     for (const key of keys) log.records.removeSync(key)
     beside?.()
   })

@@ -5,28 +5,33 @@ import {
   type LaneState,
   type LogRecord,
   laneWriterId,
-  type Running,
+  type RunningTask,
   type Subscription,
   type Writer,
 } from '../contract.ts'
+import {
+  type HaltedLanes,
+  type KeepRunningOptions,
+  keepRunning,
+  OffsetOutOfRange,
+} from '../keep-running.ts'
 import { assignLanes } from '../lane-assignment.ts'
-import { type HaltedLanes, type KeepRunning, keepRunning, OutsideLog } from '../task-runner.ts'
-import type { Wakeups } from './change-notifier.ts'
-import { inTransaction } from './lmdb.ts'
-import { type EmbeddedLog, groupOffsets, scan, topicOf } from './log.ts'
+import type { ChangeNotifier } from './change-notifier.ts'
+import { runTransaction } from './lmdb.ts'
+import { type EmbeddedLog, getTopic, readGroupOffsets, scanRecords } from './log.ts'
 
 /** Largest answer of one `take`; a single larger record still passes. */
-const TAKE_BYTES = 16_777_216
+const MAX_POLL_BYTES = 16_777_216
 
 /** What lanes need of the bus. */
-export interface LaneHost extends Pick<KeepRunning, 'log' | 'onHalt'> {
+export interface LaneDeps extends Pick<KeepRunningOptions, 'log' | 'onHalt'> {
   readonly store: EmbeddedLog
-  readonly wakeups: Wakeups
+  readonly wakeups: ChangeNotifier
   readonly writer: (id: string) => Promise<Writer>
   readonly halted: HaltedLanes
 }
 
-interface Member {
+interface GroupMember {
   readonly subscription: Subscription
   readonly lanes: Map<
     number,
@@ -35,29 +40,30 @@ interface Member {
 }
 
 /** The groups of one process: hands whole lanes to the members of a group, again whenever one comes or goes. */
-export const laneGroups = (
-  host: LaneHost,
+export const makeConsumerGroups = (
+  host: LaneDeps,
 ): {
-  readonly join: (subscription: Subscription) => Running
+  readonly join: (subscription: Subscription) => RunningTask
   /** Notes how far the lanes are in the topics that each of them reads whole: no sweep may go beyond. */
   readonly note: () => Promise<void>
 } => {
-  const groups = new Map<string, Member[]>()
+  const groups = new Map<string, GroupMember[]>()
   return {
     note: async () => {
       for (const members of groups.values()) {
         for (const { subscription, lanes } of members) {
-          for (const partition of lanes.keys()) await noteReads(host.store, subscription, partition)
+          for (const partition of lanes.keys())
+            await saveBroadcastOffsetsOf(host.store, subscription, partition)
         }
       }
     },
     join: (subscription) => {
       const lanes = laneCount(host.store, subscription)
       const members = groups.get(subscription.group) ?? []
-      const member: Member = { subscription, lanes: new Map() }
+      const member: GroupMember = { subscription, lanes: new Map() }
       members.push(member)
       groups.set(subscription.group, members)
-      assign(host, members, lanes)
+      assignLanesToMembers(host, members, lanes)
       return {
         stop: async () => {
           const at = members.indexOf(member)
@@ -66,7 +72,7 @@ export const laneGroups = (
           const running = [...member.lanes.values()]
           for (const { controller } of running) controller.abort(new Error('the member left'))
           await Promise.all(running.map(({ done }) => done))
-          assign(host, members, lanes)
+          assignLanesToMembers(host, members, lanes)
         },
       }
     },
@@ -74,7 +80,7 @@ export const laneGroups = (
 }
 
 const laneCount = (store: EmbeddedLog, { group, topics }: Subscription): number => {
-  const counts = new Set(topics.map((topic) => topicOf(store, topic).spec.partitions))
+  const counts = new Set(topics.map((topic) => getTopic(store, topic).spec.partitions))
   const [count] = counts
   if (count === undefined || counts.size > 1) {
     throw new Outage('bus', `topics of ${group} are not co-partitioned`, { final: true })
@@ -82,7 +88,11 @@ const laneCount = (store: EmbeddedLog, { group, topics }: Subscription): number 
   return count
 }
 
-const assign = (host: LaneHost, members: readonly Member[], lanes: number): void => {
+const assignLanesToMembers = (
+  host: LaneDeps,
+  members: readonly GroupMember[],
+  lanes: number,
+): void => {
   const asking = members.map(({ lanes: owned }, index) => ({
     id: String(index),
     name: String(index),
@@ -101,12 +111,13 @@ const assign = (host: LaneHost, members: readonly Member[], lanes: number): void
   })
   members.forEach((member, index) => {
     for (const partition of given.get(String(index)) ?? []) {
-      if (!member.lanes.has(partition)) member.lanes.set(partition, start(host, member, partition))
+      if (!member.lanes.has(partition))
+        member.lanes.set(partition, startLane(host, member, partition))
     }
   })
 }
 
-const start = (host: LaneHost, { subscription }: Member, partition: number) => {
+const startLane = (host: LaneDeps, { subscription }: GroupMember, partition: number) => {
   const controller = new AbortController()
   const { signal } = controller
   const facts = { group: subscription.group, partition }
@@ -122,26 +133,26 @@ const start = (host: LaneHost, { subscription }: Member, partition: number) => {
   return { controller, done }
 }
 
-interface LaneSeat {
+interface LaneContext {
   readonly partition: number
   readonly signal: AbortSignal
 }
 
 const openLane = async (
-  host: LaneHost,
+  host: LaneDeps,
   subscription: Subscription,
-  { partition, signal }: LaneSeat,
+  { partition, signal }: LaneContext,
 ): Promise<Lane> => {
   const { group, topics } = subscription
   const writer = await host.writer(laneWriterId(group, partition))
-  const committed = groupOffsets(host.store, group, topics).filter(
+  const committed = readGroupOffsets(host.store, group, topics).filter(
     (offset) => offset.partition === partition,
   )
-  const state = async (name: string): Promise<LaneState> => storeAt(host.store, name, partition)
-  await noteReads(host.store, subscription, partition)
+  const state = async (name: string): Promise<LaneState> => laneStateOf(host.store, name, partition)
+  await saveBroadcastOffsetsOf(host.store, subscription, partition)
   const sources = [
-    ...topics.map((topic) => sourceOf(host.store, topic, partition, committed)),
-    ...(await broadcastSources(host.store, subscription, { partition, state })),
+    ...topics.map((topic) => openSource(host.store, topic, partition, committed)),
+    ...(await openBroadcastSources(host.store, subscription, { partition, state })),
   ]
   return {
     partition,
@@ -149,64 +160,64 @@ const openLane = async (
     committed,
     signal,
     state,
-    take: (options) => takeFrom(host, sources, signal, options),
+    take: (options) => pollSources(host, sources, signal, options),
   }
 }
 
-interface Source {
+interface LaneSource {
   readonly topic: string
   readonly partition: number
   next: number
 }
 
-const sourceOf = (
+const openSource = (
   store: EmbeddedLog,
   topic: string,
   partition: number,
   committed: readonly GroupOffset[],
-): Source => {
-  const { low, next } = topicOf(store, topic)
+): LaneSource => {
+  const { low, next } = getTopic(store, topic)
   const first = low[partition] ?? 0
   const from = committed.find((offset) => offset.topic === topic)?.offset ?? first
   const end = next[partition] ?? 0
   if (from < first || from > end) {
-    throw new OutsideLog({ topic, partition, place: from, low: first, end })
+    throw new OffsetOutOfRange({ topic, partition, place: from, low: first, end })
   }
   return { topic, partition, next: from }
 }
 
-const broadcastSources = async (
+const openBroadcastSources = async (
   store: EmbeddedLog,
   { broadcast = [], broadcastFrom }: Subscription,
   lane: Pick<Lane, 'partition' | 'state'>,
-): Promise<readonly Source[]> => {
-  const sources: Source[] = []
+): Promise<readonly LaneSource[]> => {
+  const sources: LaneSource[] = []
   for (const topic of broadcast) {
     const from = await broadcastFrom?.(lane, topic)
     const committed = from === undefined ? [] : [{ topic, partition: 0, offset: from }]
-    sources.push(sourceOf(store, topic, 0, committed))
+    sources.push(openSource(store, topic, 0, committed))
   }
   return sources
 }
 
 /** Writes down how far a lane is in its broadcast topics, as its own state knows. */
-const noteReads = async (
+const saveBroadcastOffsetsOf = async (
   store: EmbeddedLog,
   { group, broadcast = [], broadcastFrom }: Subscription,
   partition: number,
 ): Promise<void> => {
-  const state = async (name: string): Promise<LaneState> => storeAt(store, name, partition)
+  const state = async (name: string): Promise<LaneState> => laneStateOf(store, name, partition)
   for (const topic of broadcast) {
     const from = await broadcastFrom?.({ partition, state }, topic)
     // In one transaction of its own, as everything here: lmdb-js runs other writes in a thread, between ours.
     if (from !== undefined) {
-      inTransaction(store.root, () => store.meta.putSync(['reads', group, topic, partition], from))
+      runTransaction(store.root, () => store.meta.putSync(['reads', group, topic, partition], from))
     }
   }
 }
 
 /** State is read straight from the tree; a commit is visible as soon as it has resolved. */
-const storeAt = ({ state }: EmbeddedLog, name: string, partition: number): LaneState => ({
+const laneStateOf = ({ state }: EmbeddedLog, name: string, partition: number): LaneState => ({
   get: (key) => state.get([name, partition, key]),
   *entries(prefix = '') {
     const range = state.getRange({
@@ -220,15 +231,15 @@ const storeAt = ({ state }: EmbeddedLog, name: string, partition: number): LaneS
   },
 })
 
-const takeFrom = async (
-  { store, wakeups }: LaneHost,
-  sources: readonly Source[],
+const pollSources = async (
+  { store, wakeups }: LaneDeps,
+  sources: readonly LaneSource[],
   signal: AbortSignal,
   { maxRecords, maxWaitMs, without }: Parameters<Lane['take']>[0],
 ): Promise<readonly LogRecord[]> => {
   signal.throwIfAborted()
   const open = without ? sources.filter(({ topic }) => !without.has(topic)) : sources
-  const now = takeNow(store, open, maxRecords)
+  const now = pollOnce(store, open, maxRecords)
   if (now.length > 0) return now
   await wakeups.wait(
     open.map(({ topic }) => topic),
@@ -236,24 +247,25 @@ const takeFrom = async (
     signal,
   )
   signal.throwIfAborted()
-  return takeNow(store, open, maxRecords)
+  return pollOnce(store, open, maxRecords)
 }
 
-const takeNow = (
+const pollOnce = (
   store: EmbeddedLog,
-  sources: readonly Source[],
+  sources: readonly LaneSource[],
   maxRecords: number,
 ): readonly LogRecord[] => {
   const taken: LogRecord[] = []
-  let bytes = TAKE_BYTES
+  let bytes = MAX_POLL_BYTES
   for (const source of sources) {
     const { topic, partition, next: from } = source
-    const { low, next } = topicOf(store, topic)
+    const { low, next } = getTopic(store, topic)
     const to = next[partition] ?? 0
     const first = low[partition] ?? 0
-    if (from < first) throw new OutsideLog({ topic, partition, place: from, low: first, end: to })
+    if (from < first)
+      throw new OffsetOutOfRange({ topic, partition, place: from, low: first, end: to })
     if (from >= to) continue
-    const found = scan(
+    const found = scanRecords(
       store,
       { topic, partition, from, to },
       { records: maxRecords - taken.length, bytes },

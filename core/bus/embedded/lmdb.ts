@@ -26,14 +26,14 @@ export const usedBytes = (tables: readonly Pick<Database<unknown, Key>, 'getStat
 const FREE_LIST_CODES: ReadonlySet<unknown> = new Set([-30_782, -30_781, -30_779])
 
 /** How often a transaction is written before its error counts. */
-export const MOST_TRIES = 3
+export const MAX_ATTEMPTS = 3
 
 /** True for an error after which the same transaction, written again, can be right. */
 export const isRetryable = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && FREE_LIST_CODES.has(error.code)
 
 /** One transaction, on disk before it returns unless `flags` say otherwise. `work` may run several times; only its last run counts. */
-export const inTransaction = <T, V>(
+export const runTransaction = <T, V>(
   root: RootDatabase<V, Key>,
   work: () => T,
   flags?: TransactionFlags,
@@ -42,7 +42,7 @@ export const inTransaction = <T, V>(
     try {
       return root.transactionSync(work, flags)
     } catch (error) {
-      if (tries >= MOST_TRIES || !isRetryable(error)) throw error
+      if (tries >= MAX_ATTEMPTS || !isRetryable(error)) throw error
     }
   }
 }

@@ -1,6 +1,6 @@
 import { statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Retention } from '../contract.ts'
+import type { RetentionPolicy } from '../contract.ts'
 import { usedBytes } from './lmdb.ts'
 import type { EmbeddedLog } from './log.ts'
 
@@ -8,10 +8,10 @@ const MB = 1_048_576
 /** Of the space that is free where the log lies, together with what the log already takes. */
 const DISK_SHARE = 0.25
 /** Smallest limit that is chosen from the disk, so that a small disk holds some blocks. */
-const LEAST_MB = 256
+const MIN_LIMIT_MB = 256
 
 /** Shares of the limit at which something happens. */
-export const SHARES = {
+export const FILL_THRESHOLDS = {
   /** Records that everyone has read are deleted, oldest first. */
   sweep: 0.75,
   /** A sweep ends here. */
@@ -30,7 +30,7 @@ export interface LogLimit {
   readonly maxMb: number
   /** Upper bound of a limit that is sized to the disk. */
   readonly mapMb: number
-  readonly retention: Retention
+  readonly retention: RetentionPolicy
 }
 
 /** Bytes as they are when a limit is chosen. */
@@ -53,20 +53,20 @@ export const logLimitBytes = (
   // Without retention a limit below the disk would only end the process earlier.
   if (retention === 'off') return mapMb * MB
   const { bavail, bsize } = statfsSync(path)
-  return sizedLimit({ ...sizes, freeBytes: bavail * bsize }, mapMb * MB)
+  return diskSizedLimit({ ...sizes, freeBytes: bavail * bsize }, mapMb * MB)
 }
 
 /**
  * A quarter of what is free and the file together, between 256 MB and `mostBytes`. When others fill the disk the limit stays above what the file
  * holds, since deleting records gives no space back; and it leaves as much beside what no sweep deletes as a small log has.
  */
-export const sizedLimit = (
+export const diskSizedLimit = (
   { fileBytes, keptBytes, limitBytes, freeBytes }: LogSizes & { readonly freeBytes: number },
   mostBytes: number,
 ): number => {
-  const least = LEAST_MB * MB
-  const filled = Math.min(limitBytes, fileBytes / SHARES.hard)
-  const kept = keptBytes / SHARES.warn + least
+  const least = MIN_LIMIT_MB * MB
+  const filled = Math.min(limitBytes, fileBytes / FILL_THRESHOLDS.hard)
+  const kept = keptBytes / FILL_THRESHOLDS.warn + least
   const possible = Math.min(fileBytes + freeBytes, Math.max(filled, kept))
   const share = (freeBytes + fileBytes) * DISK_SHARE
   return Math.floor(Math.min(mostBytes, Math.max(least, share, possible)))
@@ -79,9 +79,9 @@ export const fileBytes = (path: string): number => {
 }
 
 /** Bytes of the pages in use that no sweep deletes: lane state, places, bounds, newest values by key. */
-export const keptBytes = ({ records, state, offsets, meta }: EmbeddedLog): number =>
+export const unremovableBytes = ({ records, state, offsets, meta }: EmbeddedLog): number =>
   usedBytes([records, state, offsets, meta])
 
 /** Bytes of the pages in use: records, lane state, places and bounds all count against the limit. */
-export const logBytes = ({ records, batches, state, offsets, meta }: EmbeddedLog): number =>
+export const logUsedBytes = ({ records, batches, state, offsets, meta }: EmbeddedLog): number =>
   usedBytes([records, ...batches.tables, state, offsets, meta])

@@ -1,19 +1,25 @@
 import { randomUUID } from 'node:crypto'
 import { type Database, open, type RootDatabase, type RootDatabaseOptionsWithPath } from 'lmdb'
 import { Outage } from '../../errors.ts'
-import type { Ends, GroupOffset, Headers, LogRecord, TopicSpec } from '../contract.ts'
-import { type Marks, offsetIn, placeKey } from './batch-index.ts'
-import { type Batches, openBatches } from './batches.ts'
-import { inTransaction } from './lmdb.ts'
-import { claimFolder } from './process-lock.ts'
-import { type Recent, recentRecords, recordBytes } from './recent-records.ts'
+import type {
+  GroupOffset,
+  LogRecord,
+  PartitionBounds,
+  RecordHeaders,
+  TopicSpec,
+} from '../contract.ts'
+import { type MetaTable, offsetKey, offsetOfKey } from './batch-index.ts'
+import { type BatchStore, openBatchStore } from './batch-store.ts'
+import { runTransaction } from './lmdb.ts'
+import { acquireFolderLock } from './process-lock.ts'
+import { estimateRecordBytes, makeRecentRecords, type RecentRecords } from './recent-records.ts'
 
 /** Layout of the folder; another number is another layout and is refused. */
-const FORMAT = 2
+const LAYOUT_VERSION = 2
 /** Tables that an environment may have. */
-const MOST_TABLES = 8
+const MAX_TABLES = 8
 /** Newest records held in memory: a second or two of what a busy process writes. */
-const RECENT_BYTES = 33_554_432
+const MAX_RECENT_BYTES = 33_554_432
 
 /** A record as it lies in lmdb (msgpack): log time, key, headers as name, value, name, value..., value. */
 export type StoredRecord = readonly [
@@ -45,16 +51,16 @@ export interface EmbeddedLog {
   /** Records of topics that are compacted: topic id, partition, offset -> record. */
   readonly records: Database<StoredRecord, Buffer>
   /** Records of all other topics. */
-  readonly batches: Batches
+  readonly batches: BatchStore
   /** Group, topic, partition -> place. */
   readonly offsets: Database<StoredOffset, [string, string, number]>
   /** Store, partition, key -> value. */
   readonly state: Database<Buffer, [string, number, string]>
   /** Topic rows, bounds, compaction marks. */
-  readonly meta: Marks
+  readonly meta: MetaTable
   readonly topics: Map<string, EmbeddedTopic>
   /** Newest records that this process committed. */
-  readonly recent: Recent
+  readonly recent: RecentRecords
   close(): Promise<void>
 }
 
@@ -66,53 +72,53 @@ export interface ScanLimit {
 
 /** Opens or makes the folder. Throws `Outage` when another live process holds it or its layout is not ours. */
 export const openLog = (path: string, mapSizeBytes: number): EmbeddedLog =>
-  opened(path, { mapSize: mapSizeBytes, overlappingSync: false }, (root) => {
-    const meta: Marks = root.openDB('meta', {})
-    const format = meta.get(['format']) ?? FORMAT
-    if (format !== FORMAT) throw otherLayout(path, format)
-    const tables = tablesOf(root, RECENT_BYTES)
+  openEnvironment(path, { mapSize: mapSizeBytes, overlappingSync: false }, (root) => {
+    const meta: MetaTable = root.openDB('meta', {})
+    const format = meta.get(['format']) ?? LAYOUT_VERSION
+    if (format !== LAYOUT_VERSION) throw layoutMismatch(path, format)
+    const tables = openTables(root, MAX_RECENT_BYTES)
     // After the tables: a process that ends in between leaves a folder that is made again, not one without some of them.
-    inTransaction(root, () => {
+    runTransaction(root, () => {
       if (meta.get(['life']) === undefined) meta.putSync(['life'], randomUUID())
-      meta.putSync(['format'], FORMAT)
+      meta.putSync(['format'], LAYOUT_VERSION)
     })
     return { ...tables, id: String(meta.get(['life'])) }
   })
 
-/** Opens a log that nobody writes to. Throws `Outage` as `openLog` does, and `UnfinishedLog`. */
-export const openLogAtRest = (path: string): EmbeddedLog =>
-  opened(path, { readOnly: true }, (root) => {
-    const meta = root.openDB<unknown, (string | number)[]>('meta', {}) as Marks | undefined
+/** Opens a log that nobody writes to. Throws `Outage` as `openLog` does, and `IncompleteLog`. */
+export const openLogReadOnly = (path: string): EmbeddedLog =>
+  openEnvironment(path, { readOnly: true }, (root) => {
+    const meta = root.openDB<unknown, (string | number)[]>('meta', {}) as MetaTable | undefined
     const format = meta?.get(['format'])
-    if (meta === undefined || format === undefined) throw new UnfinishedLog(path)
-    if (format !== FORMAT) throw otherLayout(path, format)
-    return { ...tablesOf(root, 0), id: String(meta.get(['life'])) }
+    if (meta === undefined || format === undefined) throw new IncompleteLog(path)
+    if (format !== LAYOUT_VERSION) throw layoutMismatch(path, format)
+    return { ...openTables(root, 0), id: String(meta.get(['life'])) }
   })
 
 /** A folder whose first process ended before its log was made: whoever opens it to write makes it. */
-export class UnfinishedLog extends Outage {
+export class IncompleteLog extends Outage {
   constructor(path: string) {
     super('bus', `${path} has no finished log`, { final: true })
   }
 }
 
-const otherLayout = (path: string, format: unknown): Outage =>
+const layoutMismatch = (path: string, format: unknown): Outage =>
   new Outage(
     'bus',
-    `${path} has a log of layout ${format}, not one of layout ${FORMAT}: use another folder`,
+    `${path} has a log of layout ${format}, not one of layout ${LAYOUT_VERSION}: use another folder`,
     { final: true },
   )
 
 /** Claims the folder, opens its environment, and lets go of both when what follows fails. */
-const opened = (
+const openEnvironment = (
   path: string,
   options: Omit<RootDatabaseOptionsWithPath, 'path'>,
   use: (root: RootDatabase) => Omit<EmbeddedLog, 'path' | 'root' | 'close'>,
 ): EmbeddedLog => {
-  const release = claimFolder(path)
+  const release = acquireFolderLock(path)
   let root: RootDatabase | undefined
   try {
-    const environment = open({ path, noSubdir: false, maxDbs: MOST_TABLES, ...options })
+    const environment = open({ path, noSubdir: false, maxDbs: MAX_TABLES, ...options })
     root = environment
     const close = async (): Promise<void> => {
       await environment.close()
@@ -126,19 +132,19 @@ const opened = (
   }
 }
 
-const tablesOf = (
+const openTables = (
   root: RootDatabase,
   recentBytes: number,
 ): Omit<EmbeddedLog, 'path' | 'root' | 'close' | 'id'> => {
-  const meta: Marks = root.openDB('meta', {})
+  const meta: MetaTable = root.openDB('meta', {})
   return {
     meta,
     records: root.openDB<StoredRecord, Buffer>('records', { keyEncoding: 'binary' }),
-    batches: openBatches(root, meta),
+    batches: openBatchStore(root, meta),
     offsets: root.openDB<StoredOffset, [string, string, number]>('offsets', {}),
     state: root.openDB<Buffer, [string, number, string]>('state', { encoding: 'binary' }),
     topics: loadTopics(meta),
-    recent: recentRecords(recentBytes),
+    recent: makeRecentRecords(recentBytes),
   }
 }
 
@@ -163,11 +169,11 @@ export const ensureTopics = (log: EmbeddedLog, specs: readonly TopicSpec[]): voi
     lastId += 1
     return lastId
   }
-  inTransaction(log.root, () => {
+  runTransaction(log.root, () => {
     for (const spec of specs) {
       const held = log.topics.get(spec.topic) ?? added.get(spec.topic)
       const isBatched = spec.cleanup === 'delete'
-      if (held) checkSame(held, spec)
+      if (held) assertSameLayout(held, spec)
       const id = held?.id ?? newId()
       const zeros = (): number[] => Array.from({ length: spec.partitions }, () => 0)
       log.meta.putSync(['topic', spec.topic], { id, spec })
@@ -179,7 +185,7 @@ export const ensureTopics = (log: EmbeddedLog, specs: readonly TopicSpec[]): voi
 }
 
 /** Records of a topic lie where its partitions and its cleanup said when it was made. */
-const checkSame = ({ spec, isBatched }: EmbeddedTopic, wanted: TopicSpec): void => {
+const assertSameLayout = ({ spec, isBatched }: EmbeddedTopic, wanted: TopicSpec): void => {
   const refuse = (what: string): Outage =>
     new Outage('bus', `${wanted.topic} has ${what}`, { final: true })
   if (spec.partitions !== wanted.partitions) {
@@ -191,27 +197,27 @@ const checkSame = ({ spec, isBatched }: EmbeddedTopic, wanted: TopicSpec): void 
 }
 
 /** Throws `Outage` for a topic that was not created. */
-export const topicOf = (log: EmbeddedLog, topic: string): EmbeddedTopic => {
+export const getTopic = (log: EmbeddedLog, topic: string): EmbeddedTopic => {
   const found = log.topics.get(topic)
   if (!found) throw new Outage('bus', `no topic ${topic}`, { final: true })
   return found
 }
 
 /** Bounds of every partition of a topic. */
-export const endsOf = ({ low, next }: EmbeddedTopic): readonly Ends[] =>
+export const topicBounds = ({ low, next }: EmbeddedTopic): readonly PartitionBounds[] =>
   next.map((end, partition) => ({ partition, low: low[partition] ?? 0, end }))
 
 /** Committed records from `from` up to `to`, and where to read on; `next` passes over compacted offsets. */
-export const scan = (
+export const scanRecords = (
   log: EmbeddedLog,
   { topic, partition, from, to }: ScanRange,
   limit: ScanLimit,
 ): { readonly records: readonly LogRecord[]; readonly next: number; readonly bytes: number } => {
-  const held = topicOf(log, topic)
+  const held = getTopic(log, topic)
   const records: LogRecord[] = []
   let bytes = 0
   const range = { topic, partition, from, to }
-  for (const found of log.recent.range(range) ?? stored(log, held, range)) {
+  for (const found of log.recent.range(range) ?? scanStored(log, held, range)) {
     const more = bytes + found.bytes
     if (records.length >= limit.records || (bytes > 0 && more > limit.bytes)) {
       return { records, next: found.record.offset, bytes }
@@ -223,36 +229,36 @@ export const scan = (
 }
 
 /** A record, and what it took to have it. */
-interface Found {
+interface ScannedRecord {
   readonly record: LogRecord
   readonly bytes: number
 }
 
 /** Records as the tables hold them. */
-const stored = (log: EmbeddedLog, { id, isBatched }: EmbeddedTopic, range: ScanRange) =>
-  isBatched ? inBatches(log, id, range) : alone(log, id, range)
+const scanStored = (log: EmbeddedLog, { id, isBatched }: EmbeddedTopic, range: ScanRange) =>
+  isBatched ? scanBatches(log, id, range) : scanSingleRecords(log, id, range)
 
-function* alone(
+function* scanSingleRecords(
   log: EmbeddedLog,
   id: number,
   { topic, partition, from, to }: ScanRange,
-): Iterable<Found> {
+): Iterable<ScannedRecord> {
   const range = log.records.getRange({
-    start: placeKey(id, partition, from),
-    end: placeKey(id, partition, to),
+    start: offsetKey(id, partition, from),
+    end: offsetKey(id, partition, to),
   })
   for (const { key, value } of range) {
-    const record = toRecord({ topic, partition, offset: offsetIn(key) }, value)
-    yield { record, bytes: recordBytes(record) }
+    const record = toRecord({ topic, partition, offset: offsetOfKey(key) }, value)
+    yield { record, bytes: estimateRecordBytes(record) }
   }
 }
 
 /** A batch that had to be unpacked counts with all that it holds. */
-function* inBatches(
+function* scanBatches(
   { batches }: EmbeddedLog,
   id: number,
   { topic, partition, from, to }: ScanRange,
-): Iterable<Found> {
+): Iterable<ScannedRecord> {
   let next = from
   for (const span of batches.spans(id, partition, from)) {
     if (span.base >= to) break
@@ -266,7 +272,7 @@ function* inBatches(
       // A copy: a view would keep the whole batch in memory for as long as the record is held.
       const own = value && Buffer.from(value)
       const record = toRecord({ topic, partition, offset }, [timestampMs, key, pairs, own])
-      bytes += recordBytes(record)
+      bytes += estimateRecordBytes(record)
       yield { record, bytes }
       bytes = 0
       next = offset + 1
@@ -293,11 +299,11 @@ const toRecord = (
 }
 
 /** Headers as they are stored. */
-export const headerPairs = (headers: Headers | undefined): readonly string[] =>
+export const toHeaderPairs = (headers: RecordHeaders | undefined): readonly string[] =>
   headers ? Object.entries(headers).flat() : []
 
 /** Places of a group on the named topics. */
-export const groupOffsets = (
+export const readGroupOffsets = (
   log: EmbeddedLog,
   group: string,
   topics: readonly string[],

@@ -1,32 +1,32 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Retention } from '../contract.ts'
-import { offsetIn, placeKey } from './batch-index.ts'
+import type { RetentionPolicy } from '../contract.ts'
+import { offsetKey, offsetOfKey } from './batch-index.ts'
 import {
-  type Floors,
-  type PartitionAt,
-  partitionsOf,
+  allPartitions,
+  type FirstUnreadOffsets,
+  firstUnreadOffsets,
+  type LogPartition,
   type Removal,
-  removeAll,
   removeBatches,
+  removeRecords,
   shrinkLog,
-  unreadFloors,
 } from './delete-records.ts'
-import { inTransaction } from './lmdb.ts'
+import { runTransaction } from './lmdb.ts'
 import type { EmbeddedLog, EmbeddedTopic } from './log.ts'
 
 /** Work of one transaction, so that a sweep never holds the writer for long. */
-const STEP_RECORDS = 2_000
+const MAX_STEP_RECORDS = 2_000
 /** Keys that one compaction keeps in memory; what is beyond waits for the next sweep. */
-const COMPACTION_KEYS = 200_000
+const MAX_COMPACTION_KEYS = 200_000
 /** Compaction starts when the records since the last one are this share of those it kept. Source: kafka.md 2.10. */
-const DIRTY_RATIO = 0.1
+const MIN_CLEANABLE_DIRTY_RATIO = 0.1
 /** A tombstone stays this long, so that a reader can see it. Source: kafka.md 2.10, `delete.retention.ms`. */
-const TOMBSTONE_MS = 86_400_000
+const TOMBSTONE_RETENTION_MS = 86_400_000
 
 /** When and how strictly to sweep. */
-export interface SweepPlan {
+export interface RetentionOptions {
   readonly nowMs: number
-  readonly retention: Retention
+  readonly retention: RetentionPolicy
   /** Records younger than this stay, whatever their topic says; milliseconds. `bounded` only. */
   readonly keepMs: number
   /** Most bytes of the log. */
@@ -38,22 +38,25 @@ export interface SweepPlan {
  * Deletes what retention no longer keeps, by age and then by size, and of compacted topics every record that a newer one
  * of its key replaced. `bounded` keeps what a group has not read, until the log is nearly full.
  */
-export const sweepLog = async (log: EmbeddedLog, plan: SweepPlan): Promise<void> => {
-  const floors = plan.retention === 'bounded' ? unreadFloors(log) : undefined
+export const enforceLogRetention = async (
+  log: EmbeddedLog,
+  plan: RetentionOptions,
+): Promise<void> => {
+  const floors = plan.retention === 'bounded' ? firstUnreadOffsets(log) : undefined
   await expireBatches(log, floors, plan)
-  for (const at of partitionsOf(log)) {
+  for (const at of allPartitions(log)) {
     if (plan.signal.aborted) return
-    if (at.topic.spec.cleanup === 'compact,delete') await expire(log, at, floors, plan)
+    if (at.topic.spec.cleanup === 'compact,delete') await expireRecords(log, at, floors, plan)
   }
   await shrinkLog(log, plan, 0)
-  for (const { topic, partition } of partitionsOf(log)) {
+  for (const { topic, partition } of allPartitions(log)) {
     if (plan.signal.aborted) return
-    if (!topic.isBatched) await compact(log, topic, partition, plan)
+    if (!topic.isBatched) await compactPartition(log, topic, partition, plan)
   }
 }
 
 /** Log time before which records of a topic go; undefined: they stay, whatever their age. */
-const cutOf = (retentionMs: number | null, plan: SweepPlan): number | undefined => {
+const expiryTimeMs = (retentionMs: number | null, plan: RetentionOptions): number | undefined => {
   if (plan.retention === 'off' || retentionMs === null) return undefined
   return (
     plan.nowMs - (plan.retention === 'bounded' ? Math.max(retentionMs, plan.keepMs) : retentionMs)
@@ -63,21 +66,21 @@ const cutOf = (retentionMs: number | null, plan: SweepPlan): number | undefined 
 /** Records of one batch have one retention, so each is looked at where its own age begins. */
 const expireBatches = async (
   log: EmbeddedLog,
-  floors: Floors | undefined,
-  plan: SweepPlan,
+  floors: FirstUnreadOffsets | undefined,
+  plan: RetentionOptions,
 ): Promise<void> => {
-  const byRetention = new Map<number | null, PartitionAt[]>()
-  for (const at of partitionsOf(log)) {
+  const byRetention = new Map<number | null, LogPartition[]>()
+  for (const at of allPartitions(log)) {
     const { retentionMs } = at.topic.spec
     if (at.topic.isBatched)
       byRetention.set(retentionMs, [...(byRetention.get(retentionMs) ?? []), at])
   }
   for (const [retentionMs, partitions] of byRetention) {
-    const untilMs = cutOf(retentionMs, plan)
+    const untilMs = expiryTimeMs(retentionMs, plan)
     if (untilMs === undefined) continue
-    const toOf = (at: PartitionAt): number =>
+    const toOf = (at: LogPartition): number =>
       at.topic.spec.retentionMs === retentionMs ? (floors?.(at) ?? Number.POSITIVE_INFINITY) : 0
-    const from = Math.min(...partitions.map((at) => firstToGo(log, at, { untilMs, toOf })))
+    const from = Math.min(...partitions.map((at) => firstExpiredBatch(log, at, { untilMs, toOf })))
     if (Number.isFinite(from)) {
       await removeBatches(log, { from, untilMs, toOf }, () => plan.signal.aborted)
     }
@@ -85,9 +88,9 @@ const expireBatches = async (
 }
 
 /** Number of the batch with the oldest records of a partition, if they may go; else infinite. */
-const firstToGo = (
+const firstExpiredBatch = (
   { batches }: EmbeddedLog,
-  at: PartitionAt,
+  at: LogPartition,
   { untilMs, toOf }: Omit<Removal, 'from'>,
 ): number => {
   const { topic, partition } = at
@@ -102,83 +105,83 @@ const firstToGo = (
   return Number.POSITIVE_INFINITY
 }
 
-const expire = async (
+const expireRecords = async (
   log: EmbeddedLog,
-  at: PartitionAt,
-  floors: Floors | undefined,
-  plan: SweepPlan,
+  at: LogPartition,
+  floors: FirstUnreadOffsets | undefined,
+  plan: RetentionOptions,
 ): Promise<void> => {
-  const beforeMs = cutOf(at.topic.spec.retentionMs, plan)
+  const beforeMs = expiryTimeMs(at.topic.spec.retentionMs, plan)
   if (beforeMs === undefined) return
   const to = floors?.(at) ?? Number.POSITIVE_INFINITY
-  while (!plan.signal.aborted && removeOldest(log, at, { beforeMs, to }) > 0) await turn()
+  while (!plan.signal.aborted && removeOldestRecords(log, at, { beforeMs, to }) > 0) await turn()
 }
 
 /** Deletes records that lie alone from the beginning of a partition in one transaction; returns how many. */
-const removeOldest = (
+const removeOldestRecords = (
   log: EmbeddedLog,
-  { topic, partition }: PartitionAt,
+  { topic, partition }: LogPartition,
   { beforeMs, to }: { readonly beforeMs: number; readonly to: number },
 ): number => {
   const keys: Buffer[] = []
   for (const { key, value } of log.records.getRange({
-    start: placeKey(topic.id, partition, topic.low[partition] ?? 0),
-    end: placeKey(topic.id, partition, Math.min(to, topic.next[partition] ?? 0)),
-    limit: STEP_RECORDS,
+    start: offsetKey(topic.id, partition, topic.low[partition] ?? 0),
+    end: offsetKey(topic.id, partition, Math.min(to, topic.next[partition] ?? 0)),
+    limit: MAX_STEP_RECORDS,
   })) {
     if (value[0] >= beforeMs) break
     keys.push(key)
   }
   const last = keys.at(-1)
   if (last === undefined) return 0
-  const low = offsetIn(last) + 1
-  removeAll(log, keys, () => log.meta.putSync(['low', topic.id, partition], low))
+  const low = offsetOfKey(last) + 1
+  removeRecords(log, keys, () => log.meta.putSync(['low', topic.id, partition], low))
   topic.low[partition] = low
   return keys.length
 }
 
 /** Up to which offset a partition is compacted, and how many records that left. */
-interface CleanMark {
+interface CompactionProgress {
   readonly to: number
   readonly kept: number
 }
 
-const compact = async (
+const compactPartition = async (
   log: EmbeddedLog,
   topic: EmbeddedTopic,
   partition: number,
-  { nowMs, signal }: SweepPlan,
+  { nowMs, signal }: RetentionOptions,
 ): Promise<void> => {
   const markKey = ['clean', topic.id, partition]
-  const mark = (log.meta.get(markKey) as CleanMark | undefined) ?? { to: 0, kept: 0 }
+  const mark = (log.meta.get(markKey) as CompactionProgress | undefined) ?? { to: 0, kept: 0 }
   const end = topic.next[partition] ?? 0
-  if (end === mark.to || end - mark.to < mark.kept * DIRTY_RATIO) return
+  if (end === mark.to || end - mark.to < mark.kept * MIN_CLEANABLE_DIRTY_RATIO) return
   const { newest, to } = await newestOffsets(log, topic, partition, { from: mark.to, to: end })
   let at = 0
   let kept = 0
   while (at < to && !signal.aborted) {
     const gone: Buffer[] = []
     const range = log.records.getRange({
-      start: placeKey(topic.id, partition, at),
-      end: placeKey(topic.id, partition, to),
-      limit: STEP_RECORDS,
+      start: offsetKey(topic.id, partition, at),
+      end: offsetKey(topic.id, partition, to),
+      limit: MAX_STEP_RECORDS,
     })
     let seen = 0
     for (const { key, value } of range) {
-      const offset = offsetIn(key)
+      const offset = offsetOfKey(key)
       const [timestampMs, name, , body] = value
       const replaced = (newest.get(name) ?? offset) > offset
-      const forgotten = body === null && timestampMs < nowMs - TOMBSTONE_MS
+      const forgotten = body === null && timestampMs < nowMs - TOMBSTONE_RETENTION_MS
       if (replaced || forgotten) gone.push(key)
       else kept += 1
       at = offset + 1
       seen += 1
     }
-    removeAll(log, gone)
-    if (seen < STEP_RECORDS) at = to
+    removeRecords(log, gone)
+    if (seen < MAX_STEP_RECORDS) at = to
     await turn()
   }
-  if (at >= to) inTransaction(log.root, () => log.meta.putSync(markKey, { to, kept }))
+  if (at >= to) runTransaction(log.root, () => log.meta.putSync(markKey, { to, kept }))
 }
 
 const newestOffsets = async (
@@ -191,18 +194,18 @@ const newestOffsets = async (
   let at = from
   for (;;) {
     const range = log.records.getRange({
-      start: placeKey(id, partition, at),
-      end: placeKey(id, partition, to),
-      limit: STEP_RECORDS,
+      start: offsetKey(id, partition, at),
+      end: offsetKey(id, partition, to),
+      limit: MAX_STEP_RECORDS,
     })
     let seen = 0
     for (const { key, value } of range) {
-      if (newest.size >= COMPACTION_KEYS) return { newest, to: offsetIn(key) }
-      newest.set(value[1], offsetIn(key))
-      at = offsetIn(key) + 1
+      if (newest.size >= MAX_COMPACTION_KEYS) return { newest, to: offsetOfKey(key) }
+      newest.set(value[1], offsetOfKey(key))
+      at = offsetOfKey(key) + 1
       seen += 1
     }
-    if (seen < STEP_RECORDS) return { newest, to }
+    if (seen < MAX_STEP_RECORDS) return { newest, to }
     await turn()
   }
 }

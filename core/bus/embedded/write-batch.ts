@@ -1,19 +1,19 @@
 import { Outage } from '../../errors.ts'
-import type { LogRecord, OutRecord } from '../contract.ts'
-import { partitionOf } from '../partition.ts'
-import { placeKey } from './batch-index.ts'
-import type { BatchDraft, BatchRecord, Run } from './batches.ts'
-import { type EmbeddedLog, headerPairs, topicOf } from './log.ts'
+import type { LogRecord, ProducerRecord } from '../contract.ts'
+import { partitionOf } from '../partitioner.ts'
+import { offsetKey } from './batch-index.ts'
+import type { BatchRecord, BatchTransaction, PartitionRun } from './batch-store.ts'
+import { type EmbeddedLog, getTopic, toHeaderPairs } from './log.ts'
 
 /** A commit's records beyond it lie in another batch, so that a reader of one does not unpack too much. */
-const MOST_BATCH_BYTES = 1_048_576
+const MAX_BATCH_BYTES = 1_048_576
 
 /** Bytes as lmdb takes them. */
-export const asBuffer = (bytes: Uint8Array): Buffer =>
+export const toBuffer = (bytes: Uint8Array): Buffer =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 /** Where a record of the transaction lies. */
-interface RecordPlace {
+interface RecordPosition {
   readonly topicId: number
   readonly partition: number
   readonly offset: number
@@ -23,19 +23,19 @@ interface RecordPlace {
 
 /** Records of one commit that go at the same age and that one lane reads. */
 interface OpenBatch {
-  readonly runs: Map<string, Run & { readonly records: BatchRecord[] }>
+  readonly runs: Map<string, PartitionRun & { readonly records: BatchRecord[] }>
   bytes: number
 }
 
 /** Next offsets and records of one transaction, on top of the committed ones. */
-export class Draft {
+export class WriteBatch {
   readonly log: EmbeddedLog
   readonly timestampMs: number
   readonly #next = new Map<string, Map<number, number>>()
   /** Partitions whose next offset is not written yet. */
   readonly #moved = new Map<string, readonly [topic: string, partition: number]>()
   readonly #records: LogRecord[] = []
-  readonly #batches: BatchDraft
+  readonly #batches: BatchTransaction
   /** By retention and partition: what goes together, and what one lane reads, lies together. */
   readonly #open = new Map<string, OpenBatch>()
 
@@ -46,8 +46,8 @@ export class Draft {
   }
 
   /** Gives a record its partition and offset. */
-  place(record: OutRecord): RecordPlace {
-    const { id, spec, isBatched, next } = topicOf(this.log, record.topic)
+  place(record: ProducerRecord): RecordPosition {
+    const { id, spec, isBatched, next } = getTopic(this.log, record.topic)
     const partition = record.partition ?? partitionOf(record.key, spec.partitions)
     const committed = next[partition]
     if (committed === undefined) {
@@ -69,17 +69,17 @@ export class Draft {
   }
 
   /** Writes a record at its place. */
-  put({ topic, key, headers = {}, value: bytes }: OutRecord, at: RecordPlace): void {
+  put({ topic, key, headers = {}, value: bytes }: ProducerRecord, at: RecordPosition): void {
     const { timestampMs } = this
     const { topicId, partition, offset, batch } = at
-    const value = bytes && asBuffer(bytes)
-    const pairs = headerPairs(headers)
+    const value = bytes && toBuffer(bytes)
+    const pairs = toHeaderPairs(headers)
     if (batch === undefined) {
-      const place = placeKey(topicId, partition, offset)
+      const place = offsetKey(topicId, partition, offset)
       this.log.records.putSync(place, [timestampMs, key, pairs, value])
     } else {
-      addTo(batch, at, [key, pairs, value])
-      if (batch.bytes > MOST_BATCH_BYTES) this.#write(batch)
+      addToBatch(batch, at, [key, pairs, value])
+      if (batch.bytes > MAX_BATCH_BYTES) this.#write(batch)
     }
     this.#records.push({ topic, partition, offset, key, value, headers, timestampMs })
   }
@@ -95,7 +95,7 @@ export class Draft {
   save(): void {
     for (const batch of this.#open.values()) this.#write(batch)
     for (const [topic, partition] of this.#moved.values()) {
-      const { id } = topicOf(this.log, topic)
+      const { id } = getTopic(this.log, topic)
       this.log.meta.putSync(['next', id, partition], this.#next.get(topic)?.get(partition))
     }
     this.#moved.clear()
@@ -106,16 +106,16 @@ export class Draft {
     this.#batches.publish()
     for (const record of this.#records) this.log.recent.add(record)
     for (const [topic, drafted] of this.#next) {
-      const { next } = topicOf(this.log, topic)
+      const { next } = getTopic(this.log, topic)
       for (const [partition, offset] of drafted) next[partition] = offset
     }
     return new Set(this.#next.keys())
   }
 }
 
-const addTo = (
+const addToBatch = (
   batch: OpenBatch,
-  { topicId, partition, offset }: RecordPlace,
+  { topicId, partition, offset }: RecordPosition,
   record: BatchRecord,
 ): void => {
   const name = `${topicId}/${partition}`

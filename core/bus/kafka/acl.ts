@@ -1,5 +1,5 @@
 import kafkajs, { type AclEntry } from 'kafkajs'
-import { busOutage, type KafkaAccess, kafkaClient } from './client.ts'
+import { busOutage, type KafkaConnectionOptions, makeKafkaClient } from './client.ts'
 
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs
 
@@ -13,17 +13,17 @@ export interface AclRow {
   readonly operation: 'all' | 'alter' | 'create' | 'delete' | 'describe' | 'read' | 'write'
 }
 
-const RESOURCES = {
+const RESOURCE_TYPES = {
   topic: AclResourceTypes.TOPIC,
   group: AclResourceTypes.GROUP,
   'transactional-id': AclResourceTypes.TRANSACTIONAL_ID,
   cluster: AclResourceTypes.CLUSTER,
 } as const
-const PATTERNS = {
+const PATTERN_TYPES = {
   literal: ResourcePatternTypes.LITERAL,
   prefixed: ResourcePatternTypes.PREFIXED,
 } as const
-const OPERATIONS = {
+const OPERATION_TYPES = {
   all: AclOperationTypes.ALL,
   alter: AclOperationTypes.ALTER,
   create: AclOperationTypes.CREATE,
@@ -34,8 +34,11 @@ const OPERATIONS = {
 } as const
 
 /** Adds access rules to a cluster; those that are there stay. Throws `Outage`, also where the cluster has no authorizer. */
-export const writeAcls = async (access: KafkaAccess, rows: readonly AclRow[]): Promise<void> => {
-  const admin = kafkaClient(access).admin()
+export const createAcls = async (
+  access: KafkaConnectionOptions,
+  rows: readonly AclRow[],
+): Promise<void> => {
+  const admin = makeKafkaClient(access).admin()
   try {
     await admin.connect()
     await admin.createAcls({
@@ -44,9 +47,9 @@ export const writeAcls = async (access: KafkaAccess, rows: readonly AclRow[]): P
           principal,
           host: '*',
           resourceName: name,
-          resourceType: RESOURCES[resource],
-          resourcePatternType: PATTERNS[pattern],
-          operation: OPERATIONS[operation],
+          resourceType: RESOURCE_TYPES[resource],
+          resourcePatternType: PATTERN_TYPES[pattern],
+          operation: OPERATION_TYPES[operation],
           permissionType: AclPermissionTypes.ALLOW,
         }),
       ),

@@ -1,43 +1,43 @@
 import type { Admin } from 'kafkajs'
 import pLimit from 'p-limit'
 import { Outage } from '../../errors.ts'
-import { type RetryPlan, retry } from '../../retry.ts'
+import { type RetryOptions, retry } from '../../retry.ts'
 import type { Bus, GroupOffset, TopicSpec } from '../contract.ts'
 import { busOutage, type KafkaClient, kafkaErrorType } from './client.ts'
-import type { Leaders } from './writer.ts'
+import type { PartitionLeaders } from './writer.ts'
 
 /** Copies of a record on a cluster that has enough brokers, and how many must have it before it counts as written. */
-const REPLICAS = 3
-const MIN_IN_SYNC = 2
+const REPLICATION_FACTOR = 3
+const MIN_IN_SYNC_REPLICAS = 2
 /** Largest batch of a topic. */
-const MESSAGE_BYTES = 2_097_152
+const MAX_MESSAGE_BYTES = 2_097_152
 /** A state entry is what one block wrote: of tens of thousands of transfers, megabytes. */
-const LARGE_MESSAGE_BYTES = 67_108_864
+const MAX_LARGE_MESSAGE_BYTES = 67_108_864
 const HOUR_MS = 3_600_000
 /** How long a new topic may take until it is served, each try being repeated within as well. */
-const SERVED: RetryPlan = { firstMs: 20, maxMs: 500, tries: 60 }
+const TOPIC_READY_RETRY: RetryOptions = { firstMs: 20, maxMs: 500, tries: 60 }
 
 /** kafkajs leaves partitions out of an answer when its metadata was replaced in the meantime: asked again. */
-class InPart extends Outage {
+class PartialResponse extends Outage {
   constructor(what: string) {
     super('bus', `${what} was answered in part`)
   }
 }
-const WHOLE: RetryPlan = {
+const PARTIAL_RESPONSE_RETRY: RetryOptions = {
   firstMs: 5,
   maxMs: 250,
   tries: 40,
-  again: (error) => error instanceof InPart,
+  again: (error) => error instanceof PartialResponse,
 }
 
 /** What the bus asks the cluster for beside reading and writing. */
 export interface ClusterAdmin
   extends Pick<Bus, 'createTopics' | 'topics' | 'ends' | 'offsets' | 'close'> {
-  readonly leaders: Leaders
+  readonly leaders: PartitionLeaders
   readonly clusterId: string
 }
 
-type Ask = <T>(what: string, work: (admin: Admin) => Promise<T>) => Promise<T>
+type CallAdmin = <T>(what: string, work: (admin: Admin) => Promise<T>) => Promise<T>
 
 /**
  * Opens the administrative client. One question at a time: of two that run together, the older metadata may win, and
@@ -46,10 +46,10 @@ type Ask = <T>(what: string, work: (admin: Admin) => Promise<T>) => Promise<T>
 export const openAdmin = async (kafka: KafkaClient): Promise<ClusterAdmin> => {
   const admin = kafka.admin()
   const oneByOne = pLimit(1)
-  const ask: Ask = (what, work) => oneByOne(() => guarded(what, () => work(admin)))
+  const ask: CallAdmin = (what, work) => oneByOne(() => withBusErrors(what, () => work(admin)))
   await ask('the cluster', () => admin.connect())
   const { brokers, clusterId } = await ask('the cluster', () => admin.describeCluster())
-  const leaders = leaderCache(ask, brokers.length)
+  const leaders = makeLeaderCache(ask, brokers.length)
   return {
     leaders,
     clusterId,
@@ -58,13 +58,13 @@ export const openAdmin = async (kafka: KafkaClient): Promise<ClusterAdmin> => {
       const names = await ask('the topics', () => admin.listTopics())
       return names.filter((name) => name.startsWith(prefix)).sort()
     },
-    ends: async (topic) => wholeEnds(ask, topic, (await leaders.of(topic)).length),
-    offsets: (group, topics) => wholeOffsets(ask, leaders, group, topics),
+    ends: async (topic) => fetchPartitionBounds(ask, topic, (await leaders.of(topic)).length),
+    offsets: (group, topics) => fetchCommittedOffsets(ask, leaders, group, topics),
     close: () => admin.disconnect(),
   }
 }
 
-const guarded = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
+const withBusErrors = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
   try {
     return await work()
   } catch (error) {
@@ -72,7 +72,7 @@ const guarded = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
   }
 }
 
-const leaderCache = (ask: Ask, brokers: number): Leaders => {
+const makeLeaderCache = (ask: CallAdmin, brokers: number): PartitionLeaders => {
   const held = new Map<string, Promise<readonly number[]>>()
   const fetch = async (topic: string): Promise<readonly number[]> => {
     const { topics } = await ask(topic, (admin) => admin.fetchTopicMetadata({ topics: [topic] }))
@@ -92,18 +92,23 @@ const leaderCache = (ask: Ask, brokers: number): Leaders => {
   }
 }
 
-const wholeEnds = (ask: Ask, topic: string, partitions: number, plan = WHOLE) =>
+const fetchPartitionBounds = (
+  ask: CallAdmin,
+  topic: string,
+  partitions: number,
+  plan = PARTIAL_RESPONSE_RETRY,
+) =>
   retry(async () => {
     const rows = await ask(topic, (admin) => admin.fetchTopicOffsets(topic))
-    if (rows.length < partitions) throw new InPart(topic)
+    if (rows.length < partitions) throw new PartialResponse(topic)
     return rows
       .map(({ partition, low, high }) => ({ partition, low: Number(low), end: Number(high) }))
       .sort((a, b) => a.partition - b.partition)
   }, plan)
 
-const wholeOffsets = async (
-  ask: Ask,
-  leaders: Leaders,
+const fetchCommittedOffsets = async (
+  ask: CallAdmin,
+  leaders: PartitionLeaders,
   groupId: string,
   topics: readonly string[],
 ): Promise<readonly GroupOffset[]> => {
@@ -115,10 +120,10 @@ const wholeOffsets = async (
     )
     const given = new Map(found.map(({ topic, partitions }) => [topic, partitions.length]))
     if (topics.some((topic) => (given.get(topic) ?? 0) < (counts.get(topic) ?? 0))) {
-      throw new InPart(groupId)
+      throw new PartialResponse(groupId)
     }
     return found
-  }, WHOLE)
+  }, PARTIAL_RESPONSE_RETRY)
   return rows.flatMap(({ topic, partitions }) =>
     partitions
       .filter(({ offset }) => Number(offset) >= 0)
@@ -131,7 +136,7 @@ const wholeOffsets = async (
   )
 }
 
-const createTopics = async (ask: Ask, specs: readonly TopicSpec[]): Promise<void> => {
+const createTopics = async (ask: CallAdmin, specs: readonly TopicSpec[]): Promise<void> => {
   const existing = new Set(await ask('the topics', (admin) => admin.listTopics()))
   const { brokers } = await ask('the cluster', (admin) => admin.describeCluster())
   const missing = specs.filter(({ topic }) => !existing.has(topic))
@@ -158,19 +163,23 @@ const createTopics = async (ask: Ask, specs: readonly TopicSpec[]): Promise<void
       if (kafkaErrorType(error) !== 'TOPIC_ALREADY_EXISTS') throw error
     }
   })
-  for (const { topic, partitions } of missing) await served(ask, topic, partitions)
+  for (const { topic, partitions } of missing) await waitUntilServed(ask, topic, partitions)
 }
 
 /** Waits until the leaders of a new topic answer: a cluster says that a topic exists before all of its brokers know. */
-const served = async (ask: Ask, topic: string, partitions: number): Promise<void> => {
-  await wholeEnds(ask, topic, partitions, SERVED)
+const waitUntilServed = async (
+  ask: CallAdmin,
+  topic: string,
+  partitions: number,
+): Promise<void> => {
+  await fetchPartitionBounds(ask, topic, partitions, TOPIC_READY_RETRY)
 }
 
 const topicConfig = (
   { topic, partitions, cleanup, retentionMs, hasLargeValues = false }: TopicSpec,
   brokers: number,
 ) => {
-  const replicas = Math.min(REPLICAS, brokers)
+  const replicas = Math.min(REPLICATION_FACTOR, brokers)
   const compacted = {
     'segment.ms': HOUR_MS,
     'min.cleanable.dirty.ratio': 0.1,
@@ -179,8 +188,8 @@ const topicConfig = (
   const settings = {
     'cleanup.policy': cleanup,
     'retention.ms': retentionMs ?? -1,
-    'min.insync.replicas': replicas < REPLICAS ? 1 : MIN_IN_SYNC,
-    'max.message.bytes': hasLargeValues ? LARGE_MESSAGE_BYTES : MESSAGE_BYTES,
+    'min.insync.replicas': replicas < REPLICATION_FACTOR ? 1 : MIN_IN_SYNC_REPLICAS,
+    'max.message.bytes': hasLargeValues ? MAX_LARGE_MESSAGE_BYTES : MAX_MESSAGE_BYTES,
     'message.timestamp.type': 'LogAppendTime',
     'compression.type': 'producer',
     ...(cleanup !== 'delete' && compacted),

@@ -3,20 +3,20 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import pLimit from 'p-limit'
 import { Outage } from '../../errors.ts'
-import type { Bus, Running, Tail } from '../contract.ts'
-import { claimFolder, liveOwner } from '../embedded/process-lock.ts'
-import { haltedLanes } from '../task-runner.ts'
+import type { Bus, RunningTask, TailSubscription } from '../contract.ts'
+import { acquireFolderLock, liveOwner } from '../embedded/process-lock.ts'
+import { makeHaltedLanes } from '../keep-running.ts'
 import { openAdmin } from './admin.ts'
-import { type KafkaAccess, kafkaClient } from './client.ts'
-import { joinGroup, type LaneHost } from './lanes.ts'
-import { removeOldCopies } from './local-stores.ts'
-import { folderOf, NAMES, takeName } from './process-name.ts'
-import { type RangeReader, rangeReader } from './range-reader.ts'
-import { boundsOf, openOwnReader } from './reader.ts'
+import { type KafkaConnectionOptions, makeKafkaClient } from './client.ts'
+import { removeOldStores } from './lane-store-files.ts'
+import { joinGroup, type LaneDeps } from './lanes.ts'
+import { boundsOfPartition, openStandaloneReader } from './partition-reader.ts'
+import { acquireProcessName, NAMES_FOLDER, processFolder } from './process-name.ts'
+import { makeRangeReader, type RangeReader } from './range-reader.ts'
 import { openWriter } from './writer.ts'
 
 /** The Kafka bus of one process. */
-export interface KafkaBusOptions extends KafkaAccess {
+export interface KafkaBusOptions extends KafkaConnectionOptions {
   /** Told when a tail cannot go on, because its place left the log, or a lane, because its disk is full. */
   readonly onHalt?: (outage: Outage) => void
   /** Where lanes keep their state between two looks at its changelog; needed by `Lane.state` only. */
@@ -31,18 +31,18 @@ export interface KafkaBusOptions extends KafkaAccess {
 }
 
 /** Stores that load at once: each holds a connection and up to 12 MiB of records. */
-const LOADS_AT_ONCE = 8
+const MAX_CONCURRENT_LOADS = 8
 
 /** Opens the bus on a Kafka cluster. Throws `Outage` when no broker answers. */
 export const openKafkaBus = async (options: KafkaBusOptions): Promise<Bus> => {
   const { clientId, log, state, processName = '', onHalt = () => undefined } = options
-  const kafka = kafkaClient(options)
+  const kafka = makeKafkaClient(options)
   const admin = await openAdmin(kafka)
   const { leaders, ends, clusterId } = admin
   const closing = new AbortController()
-  const running = new Set<Running>()
-  const held = (part: Running): Running => {
-    const entry: Running = {
+  const running = new Set<RunningTask>()
+  const held = (part: RunningTask): RunningTask => {
+    const entry: RunningTask = {
       stop: async () => {
         if (running.delete(entry)) await part.stop()
       },
@@ -50,15 +50,15 @@ export const openKafkaBus = async (options: KafkaBusOptions): Promise<Bus> => {
     running.add(entry)
     return entry
   }
-  const reader = rangeReader(kafka)
-  const halted = haltedLanes()
+  const reader = makeRangeReader(kafka)
+  const halted = makeHaltedLanes()
   const copies = new Set<string>()
-  const own = processName === '' && state ? takeName(state.path) : undefined
+  const own = processName === '' && state ? acquireProcessName(state.path) : undefined
   const name = own?.name ?? (processName || randomUUID())
   // Local copies are one process's own: lmdb breaks a writer beside which another process opens its environment.
-  const local = state && { ...state, path: folderOf(state.path, name) }
-  const release = local && claimFolder(local.path)
-  const host: LaneHost = {
+  const local = state && { ...state, path: processFolder(state.path, name) }
+  const release = local && acquireFolderLock(local.path)
+  const host: LaneDeps = {
     kafka,
     clientId,
     log,
@@ -68,12 +68,12 @@ export const openKafkaBus = async (options: KafkaBusOptions): Promise<Bus> => {
     folder: local && { ...local, clusterId, open: copies },
     name,
     bornMs: Date.now(),
-    loading: pLimit(LOADS_AT_ONCE),
+    loading: pLimit(MAX_CONCURRENT_LOADS),
     partitions: async (topic) => (await leaders.of(topic)).length,
     offsets: admin.offsets,
     writer: (id) => openWriter(kafka, leaders, id),
     read: (topic, partition, from, to) =>
-      readOrEnd({ ends, reader, signal: closing.signal }, [topic, partition, from, to]),
+      readCommittedRange({ ends, reader, signal: closing.signal }, [topic, partition, from, to]),
   }
   return {
     createTopics: admin.createTopics,
@@ -86,8 +86,8 @@ export const openKafkaBus = async (options: KafkaBusOptions): Promise<Bus> => {
     subscribe: async (subscription) => held(await joinGroup(host, subscription)),
     tail: async (tail) => held(await startTail(host, tail)),
     sweep: async (nowMs) => {
-      const folders = state && local ? [local.path, ...orphans(state.path)] : []
-      const removed = folders.flatMap((folder) => removeOldCopies(folder, copies, nowMs))
+      const folders = state && local ? [local.path, ...orphanedFolders(state.path)] : []
+      const removed = folders.flatMap((folder) => removeOldStores(folder, copies, nowMs))
       if (removed.length > 0)
         log.info({ removed }, 'removed the local state of partitions assigned elsewhere')
     },
@@ -106,23 +106,23 @@ export const openKafkaBus = async (options: KafkaBusOptions): Promise<Bus> => {
 }
 
 /** Folders of processes that are gone. */
-const orphans = (path: string): readonly string[] =>
+const orphanedFolders = (path: string): readonly string[] =>
   readdirSync(path, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && entry.name !== NAMES)
+    .filter((entry) => entry.isDirectory() && entry.name !== NAMES_FOLDER)
     .map((entry) => join(path, entry.name))
     .filter((folder) => liveOwner(folder) === undefined)
 
-interface ReadPlan {
+interface ReadDeps {
   readonly ends: Bus['ends']
   readonly reader: RangeReader
   readonly signal: AbortSignal
 }
 
-async function* readOrEnd(
-  { ends, reader, signal }: ReadPlan,
+async function* readCommittedRange(
+  { ends, reader, signal }: ReadDeps,
   [topic, partition, from, to]: Parameters<Bus['read']>,
 ): ReturnType<Bus['read']> {
-  const bounds = await boundsOf(ends, { topic, partition })
+  const bounds = await boundsOfPartition(ends, { topic, partition })
   const end = Math.min(to ?? bounds.end, bounds.end)
   if (from < bounds.low && from < end) {
     throw new Outage('bus', `${topic}/${partition}: offset ${from} is below the log`, {
@@ -133,9 +133,9 @@ async function* readOrEnd(
 }
 
 const startTail = async (
-  { kafka, log, ends, clientId, onHalt }: LaneHost,
-  tail: Tail,
-): Promise<Running> => {
+  { kafka, log, ends, clientId, onHalt }: LaneDeps,
+  tail: TailSubscription,
+): Promise<RunningTask> => {
   const places = new Map<string, { readonly until: number; next: number }>()
   const sources = []
   for (const topic of tail.topics) {
@@ -156,7 +156,7 @@ const startTail = async (
     caughtUp = true
     tail.onCaughtUp?.()
   }
-  const reader = await openOwnReader({
+  const reader = await openStandaloneReader({
     kafka,
     log,
     ends,

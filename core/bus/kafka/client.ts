@@ -13,10 +13,10 @@ import kafkajs, {
 } from 'kafkajs'
 import { Outage } from '../../errors.ts'
 import type { Logger } from '../../ops/logger.ts'
-import { type FetchCluster, fetchCluster } from './cluster.ts'
+import { type FetchCluster, makeFetchCluster } from './kafkajs-internals.ts'
 
 /** How to reach the brokers. */
-export interface KafkaAccess {
+export interface KafkaConnectionOptions {
   /** `host:port`. */
   readonly brokers: readonly string[]
   readonly clientId: string
@@ -47,13 +47,13 @@ export interface KafkaClient {
  * Pauses of kafkajs' own retries: connections, fence, metadata, coordinators. About
  * 3 s in all, the time in which a cluster notices a dead broker; then the caller gets an `Outage` and decides.
  */
-const KAFKA_RETRY = { initialRetryTime: 5, maxRetryTime: 1_000, retries: 10 }
+const KAFKAJS_RETRY = { initialRetryTime: 5, maxRetryTime: 1_000, retries: 10 }
 
 /** Compression of everything that is written. */
 export const COMPRESSION = kafkajs.CompressionTypes.GZIP
 
 /** Settings of every consumer. */
-const CONSUMER = {
+const CONSUMER_SETTINGS = {
   minBytes: 1,
   maxWaitTimeInMs: 100,
   maxBytes: 16_777_216,
@@ -62,43 +62,43 @@ const CONSUMER = {
   rebalanceTimeout: 60_000,
   allowAutoTopicCreation: false,
   // The owner of a consumer starts it again, after every crash.
-  retry: { ...KAFKA_RETRY, restartOnFailure: async () => false },
+  retry: { ...KAFKAJS_RETRY, restartOnFailure: async () => false },
 }
-const SESSION_MS = 45_000
-const HEARTBEAT_MS = 3_000
+const SESSION_TIMEOUT_MS = 45_000
+const HEARTBEAT_INTERVAL_MS = 3_000
 
-const sslOf = ({ ca, cert, key }: NonNullable<KafkaAccess['tls']>) => ({
+const toSslOptions = ({ ca, cert, key }: NonNullable<KafkaConnectionOptions['tls']>) => ({
   ...(ca !== undefined && { ca: [ca] }),
   ...(cert !== undefined && { cert }),
   ...(key !== undefined && { key }),
 })
 
 /** Makes the client; nothing connects yet. */
-export const kafkaClient = (access: KafkaAccess): KafkaClient => {
-  const { brokers, clientId, log, sasl, tls, sessionTimeoutMs = SESSION_MS } = access
+export const makeKafkaClient = (access: KafkaConnectionOptions): KafkaClient => {
+  const { brokers, clientId, log, sasl, tls, sessionTimeoutMs = SESSION_TIMEOUT_MS } = access
   kafkajs.CompressionCodecs[kafkajs.CompressionTypes.GZIP] = () => GZIP_LEVEL_1
   const kafka = new Kafka({
     brokers: [...brokers],
     clientId,
     ...(sasl && { sasl: sasl as NonNullable<KafkaConfig['sasl']> }),
-    ...(tls && { ssl: tls.ca === undefined && tls.cert === undefined ? true : sslOf(tls) }),
+    ...(tls && { ssl: tls.ca === undefined && tls.cert === undefined ? true : toSslOptions(tls) }),
     connectionTimeout: 3_000,
     requestTimeout: 30_000,
-    retry: KAFKA_RETRY,
+    retry: KAFKAJS_RETRY,
     logLevel: logLevel.WARN,
-    logCreator: toPino(log),
+    logCreator: pinoLogCreator(log),
   })
   return {
     admin: () => kafka.admin(),
     producer: (config) => kafka.producer(config),
-    cluster: () => fetchCluster(kafka),
+    cluster: () => makeFetchCluster(kafka),
     consumer: (groupId, assigner) =>
       kafka.consumer({
-        ...CONSUMER,
+        ...CONSUMER_SETTINGS,
         groupId,
         partitionAssigners: [assigner],
         sessionTimeout: sessionTimeoutMs,
-        heartbeatInterval: Math.min(HEARTBEAT_MS, Math.floor(sessionTimeoutMs / 4)),
+        heartbeatInterval: Math.min(HEARTBEAT_INTERVAL_MS, Math.floor(sessionTimeoutMs / 4)),
       }),
   }
 }
@@ -110,7 +110,7 @@ const GZIP_LEVEL_1 = {
 }
 
 /** kafkajs calls an error what a lost broker makes ordinary; what matters is thrown and logged by its caller. */
-const toPino =
+const pinoLogCreator =
   (log: Logger): logCreator =>
   () =>
   ({ namespace, level, log: { message, ...facts } }) => {
@@ -128,7 +128,7 @@ export const kafkaErrorType = (error: unknown): string | undefined => {
 }
 
 /** Errors after which the producer's id belongs to someone else. */
-const FENCED = new Set([
+const FENCING_ERRORS = new Set([
   'INVALID_PRODUCER_EPOCH',
   'PRODUCER_FENCED',
   'INVALID_PRODUCER_ID_MAPPING',
@@ -136,11 +136,12 @@ const FENCED = new Set([
 ])
 
 /** True when the error says that another holder took the id. */
-export const isFencing = (error: unknown): boolean => FENCED.has(kafkaErrorType(error) ?? '')
+export const isFencingError = (error: unknown): boolean =>
+  FENCING_ERRORS.has(kafkaErrorType(error) ?? '')
 
 /** An error of kafkajs as this product knows it; an `Outage` stays what it is. */
 export const busOutage = (what: string, cause: unknown): Outage => {
   if (cause instanceof Outage) return cause
   const text = cause instanceof Error ? cause.message : String(cause)
-  return new Outage('bus', `${what}: ${text}`, { cause, final: isFencing(cause) })
+  return new Outage('bus', `${what}: ${text}`, { cause, final: isFencingError(cause) })
 }

@@ -4,7 +4,7 @@ import type { Config } from '../../config/settings.ts'
 import { Outage } from '../../errors.ts'
 import type { KafkaBusOptions } from './bus.ts'
 
-type Settings = Pick<
+type KafkaSettings = Pick<
   Config,
   | 'dataDir'
   | 'lmdbMapSizeMb'
@@ -21,7 +21,9 @@ type Settings = Pick<
 >
 
 /** How a process reaches its brokers and where its lanes keep state. Throws `Outage` for a PEM file that is not there. */
-export const kafkaOptions = (config: Settings): Omit<KafkaBusOptions, 'clientId' | 'log'> => {
+export const kafkaBusOptions = (
+  config: KafkaSettings,
+): Omit<KafkaBusOptions, 'clientId' | 'log'> => {
   const { kafkaSaslMechanism: mechanism, kafkaSaslUsername: username } = config
   const password = config.kafkaSaslPassword.reveal()
   return {
@@ -30,17 +32,17 @@ export const kafkaOptions = (config: Settings): Omit<KafkaBusOptions, 'clientId'
     state: { path: join(config.dataDir, 'state'), mapSizeBytes: config.lmdbMapSizeMb * 1_048_576 },
     ...(config.processName !== '' && { processName: config.processName }),
     ...(username !== '' && { sasl: { mechanism, username, password } }),
-    ...(config.kafkaTls && { tls: tlsOf(config) }),
+    ...(config.kafkaTls && { tls: toTlsOptions(config) }),
   }
 }
 
-const tlsOf = (config: Settings): NonNullable<KafkaBusOptions['tls']> => ({
-  ...(config.kafkaTlsCa !== '' && { ca: pem('KAFKA_TLS_CA', config.kafkaTlsCa) }),
-  ...(config.kafkaTlsCert !== '' && { cert: pem('KAFKA_TLS_CERT', config.kafkaTlsCert) }),
-  ...(config.kafkaTlsKey !== '' && { key: pem('KAFKA_TLS_KEY', config.kafkaTlsKey) }),
+const toTlsOptions = (config: KafkaSettings): NonNullable<KafkaBusOptions['tls']> => ({
+  ...(config.kafkaTlsCa !== '' && { ca: readPem('KAFKA_TLS_CA', config.kafkaTlsCa) }),
+  ...(config.kafkaTlsCert !== '' && { cert: readPem('KAFKA_TLS_CERT', config.kafkaTlsCert) }),
+  ...(config.kafkaTlsKey !== '' && { key: readPem('KAFKA_TLS_KEY', config.kafkaTlsKey) }),
 })
 
-const pem = (variable: string, path: string): string => {
+const readPem = (variable: string, path: string): string => {
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {

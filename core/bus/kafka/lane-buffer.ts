@@ -1,34 +1,35 @@
 import type { Outage } from '../../errors.ts'
 import type { GroupOffset, Lane, LogRecord } from '../contract.ts'
-import type { At, ReadFrom, ReadPlace } from './reader.ts'
+import type { ReadPosition, StartPosition, TopicPartition } from './partition-reader.ts'
 
 /** Bytes that wait per partition before it pauses; it goes on at half of it. */
-const PAUSE_BYTES = 8_388_608
+const PAUSE_THRESHOLD_BYTES = 8_388_608
 /** Bytes of one `take`; a single larger record still passes. */
-const TAKE_BYTES = 16_777_216
+const MAX_POLL_BYTES = 16_777_216
 
 /** Bytes of a record that count against a buffer. */
-const sizeOf = ({ key, value }: LogRecord): number => 96 + key.length + (value?.byteLength ?? 0)
+const estimateRecordBytes = ({ key, value }: LogRecord): number =>
+  96 + key.length + (value?.byteLength ?? 0)
 
 /** Records that wait for one lane, bounded per partition. */
 export interface LaneBuffer {
   /** Next offset wanted of an open source. */
-  placeOf(at: At): number | undefined
+  placeOf(at: TopicPartition): number | undefined
   /** Where reading stands, if no record from the offset on was ever accepted: all between is empty. Else the offset. */
   emptyTo(offset: GroupOffset): number
-  open(source: ReadFrom): void
+  open(source: StartPosition): void
   /** Takes what is new to this lane. */
-  accept(records: readonly LogRecord[], at: ReadPlace): void
-  isFull(at: At): boolean
+  accept(records: readonly LogRecord[], at: ReadPosition): void
+  isFull(at: TopicPartition): boolean
   /** The next `take` throws this. */
   fail(outage: Outage): void
-  take(options: TakeOptions): Promise<readonly LogRecord[]>
+  take(options: PollOptions): Promise<readonly LogRecord[]>
 }
 
-type TakeOptions = Parameters<Lane['take']>[0]
+type PollOptions = Parameters<Lane['take']>[0]
 
-interface Queue {
-  readonly at: At
+interface PartitionQueue {
+  readonly at: TopicPartition
   place: number
   /** Offset of the last record that was accepted; -1 before the first. */
   newest: number
@@ -36,49 +37,53 @@ interface Queue {
   records: LogRecord[]
 }
 
-/** Makes an empty buffer. `onRoom` is told of a partition that has room again. */
-export const laneBuffer = (signal: AbortSignal, onRoom: (at: At) => void): LaneBuffer => {
-  const queues = new Map<string, Queue>()
+/** Makes an empty buffer. `resumeIfRoom` is told of a partition that has room again. */
+export const makeLaneBuffer = (
+  signal: AbortSignal,
+  onRoom: (at: TopicPartition) => void,
+): LaneBuffer => {
+  const queues = new Map<string, PartitionQueue>()
   let failed: Outage | undefined
   let wake = (): void => undefined
   signal.addEventListener('abort', () => wake(), { once: true })
-  const takeNow = ({ maxRecords, without }: TakeOptions): readonly LogRecord[] => {
+  const takeNow = ({ maxRecords, without }: PollOptions): readonly LogRecord[] => {
     signal.throwIfAborted()
     if (failed) throw failed
     const taken: LogRecord[] = []
-    let room = TAKE_BYTES
+    let room = MAX_POLL_BYTES
     for (const queue of queues.values()) {
       if (without?.has(queue.at.topic)) continue
       const before = queue.bytes
-      const part = cut(queue, maxRecords - taken.length, room)
+      const part = takeFirst(queue, maxRecords - taken.length, room)
       room -= before - queue.bytes
       taken.push(...part)
-      if (before > PAUSE_BYTES / 2 && queue.bytes <= PAUSE_BYTES / 2) onRoom(queue.at)
+      if (before > PAUSE_THRESHOLD_BYTES / 2 && queue.bytes <= PAUSE_THRESHOLD_BYTES / 2)
+        onRoom(queue.at)
     }
     return taken
   }
   return {
-    placeOf: (at) => queues.get(nameOf(at))?.place,
+    placeOf: (at) => queues.get(partitionKey(at))?.place,
     emptyTo: (given) => {
-      const queue = queues.get(nameOf(given))
+      const queue = queues.get(partitionKey(given))
       const isEmpty = queue !== undefined && queue.newest < given.offset
       return isEmpty ? Math.max(queue.place, given.offset) : given.offset
     },
     open: ({ topic, partition, from }) => {
       const at = { topic, partition }
-      queues.set(nameOf(at), { at, place: from, newest: -1, bytes: 0, records: [] })
+      queues.set(partitionKey(at), { at, place: from, newest: -1, bytes: 0, records: [] })
     },
     accept: (records, at) => {
-      const queue = queues.get(nameOf(at))
+      const queue = queues.get(partitionKey(at))
       if (!queue) return
       const fresh = records.filter(({ offset }) => offset >= queue.place)
       queue.place = Math.max(queue.place, at.next)
       queue.newest = fresh.at(-1)?.offset ?? queue.newest
       for (const record of fresh) queue.records.push(record)
-      queue.bytes += fresh.reduce((sum, record) => sum + sizeOf(record), 0)
+      queue.bytes += fresh.reduce((sum, record) => sum + estimateRecordBytes(record), 0)
       if (fresh.length > 0) wake()
     },
-    isFull: (at) => (queues.get(nameOf(at))?.bytes ?? 0) > PAUSE_BYTES,
+    isFull: (at) => (queues.get(partitionKey(at))?.bytes ?? 0) > PAUSE_THRESHOLD_BYTES,
     fail: (outage) => {
       failed = outage
       wake()
@@ -102,11 +107,15 @@ export const laneBuffer = (signal: AbortSignal, onRoom: (at: At) => void): LaneB
 }
 
 /** Takes the first records of a queue; the first one fits always while any room is left. */
-const cut = (queue: Queue, maxRecords: number, room: number): readonly LogRecord[] => {
+const takeFirst = (
+  queue: PartitionQueue,
+  maxRecords: number,
+  room: number,
+): readonly LogRecord[] => {
   let bytes = 0
   let count = 0
   for (const record of queue.records) {
-    const size = sizeOf(record)
+    const size = estimateRecordBytes(record)
     if (count >= maxRecords || room <= 0 || (count > 0 && bytes + size > room)) break
     bytes += size
     count += 1
@@ -117,4 +126,4 @@ const cut = (queue: Queue, maxRecords: number, room: number): readonly LogRecord
   return taken
 }
 
-const nameOf = ({ topic, partition }: At): string => `${topic}/${partition}`
+const partitionKey = ({ topic, partition }: TopicPartition): string => `${topic}/${partition}`

@@ -2,19 +2,24 @@ import type { LimitFunction } from 'p-limit'
 import { Outage } from '../../errors.ts'
 import type { Logger } from '../../ops/logger.ts'
 import type { Bus, Commit, Lane, StateChange, Writer } from '../contract.ts'
-import { copyPath } from './local-stores.ts'
-import { type At, boundsOf } from './reader.ts'
-import { type CopyChange, type LaneCopy, type Mark, openLaneCopy } from './state-store.ts'
-import type { LaneWriter, Placed } from './writer.ts'
+import {
+  type LaneStore,
+  openLaneStore,
+  type StoreChange,
+  type StoreCheckpoint,
+} from './lane-store.ts'
+import { storePath } from './lane-store-files.ts'
+import { boundsOfPartition, type TopicPartition } from './partition-reader.ts'
+import type { ChangelogPosition, LaneWriter } from './writer.ts'
 
 /**
  * A copy that has not followed its changelog for longer starts over: compaction may have dropped tombstones that it
  * has not seen. Half of `delete.retention.ms`.
  */
-const COPY_MAX_AGE_MS = 43_200_000
+const MAX_STORE_AGE_MS = 43_200_000
 /** What one write to a copy takes while it loads. */
-const CHUNK_RECORDS = 2_000
-const CHUNK_BYTES = 4_194_304
+const LOAD_CHUNK_RECORDS = 2_000
+const LOAD_CHUNK_BYTES = 4_194_304
 
 /** The folder of all local copies of a process. */
 export interface StateFolder {
@@ -27,7 +32,7 @@ export interface StateFolder {
 }
 
 /** What stores need of the bus. */
-export interface StoresHost extends Pick<Bus, 'ends' | 'read'> {
+export interface LaneStoresDeps extends Pick<Bus, 'ends' | 'read'> {
   readonly log: Logger
   /** undefined: this process keeps no state, and `Lane.state` is an outage. */
   readonly folder: StateFolder | undefined
@@ -43,20 +48,20 @@ export interface LaneStores {
   close(): Promise<void>
 }
 
-type LaneSeat = Pick<Lane, 'partition' | 'signal'> & { readonly group: string }
+type LaneContext = Pick<Lane, 'partition' | 'signal'> & { readonly group: string }
 
 /** Makes the stores of a lane; none is open yet. */
-export const laneStores = (host: StoresHost, seat: LaneSeat): LaneStores => {
+export const makeLaneStores = (host: LaneStoresDeps, seat: LaneContext): LaneStores => {
   const { partition } = seat
-  const copies = new Map<string, Promise<LaneCopy>>()
-  const state = (store: string): Promise<LaneCopy> => {
-    const opening = copies.get(store) ?? host.loading(() => openStore(host, seat, store))
+  const copies = new Map<string, Promise<LaneStore>>()
+  const state = (store: string): Promise<LaneStore> => {
+    const opening = copies.get(store) ?? host.loading(() => openCaughtUpStore(host, seat, store))
     copies.set(store, opening)
     return opening
   }
   const commit = async (writer: LaneWriter, commit: Commit) => {
-    const changed = byStore(commit.state ?? [], partition)
-    const held = new Map<LaneCopy, string>()
+    const changed = changesByStore(commit.state ?? [], partition)
+    const held = new Map<LaneStore, string>()
     for (const store of changed.keys()) {
       const copy = await copies.get(store)
       if (copy) held.set(copy, store)
@@ -64,7 +69,7 @@ export const laneStores = (host: StoresHost, seat: LaneSeat): LaneStores => {
     const { spans, state: placed } = await writer.commitPlaced(commit)
     try {
       for (const [copy, store] of held) {
-        copy.apply(changed.get(store) ?? [], markOf(placed, { topic: store, partition }))
+        copy.apply(changed.get(store) ?? [], checkpointOf(placed, { topic: store, partition }))
       }
     } catch (error) {
       await writer.close()
@@ -83,10 +88,10 @@ export const laneStores = (host: StoresHost, seat: LaneSeat): LaneStores => {
   }
 }
 
-const byStore = (
+const changesByStore = (
   changes: readonly StateChange[],
   partition: number,
-): ReadonlyMap<string, readonly CopyChange[]> => {
+): ReadonlyMap<string, readonly StoreChange[]> => {
   const out = new Map<string, StateChange[]>()
   for (const change of changes) {
     if (change.partition !== partition) continue
@@ -97,22 +102,25 @@ const byStore = (
   return out
 }
 
-const markOf = (placed: readonly Placed[], { topic, partition }: At): Mark | null => {
+const checkpointOf = (
+  placed: readonly ChangelogPosition[],
+  { topic, partition }: TopicPartition,
+): StoreCheckpoint | null => {
   const place = placed.find((row) => row.topic === topic && row.partition === partition)
   if (place?.timestampMs === undefined) return null
   return { offset: place.offset, timestampMs: place.timestampMs }
 }
 
-const openStore = async (
-  { folder, ...host }: StoresHost,
-  seat: LaneSeat,
+const openCaughtUpStore = async (
+  { folder, ...host }: LaneStoresDeps,
+  seat: LaneContext,
   store: string,
-): Promise<LaneCopy> => {
+): Promise<LaneStore> => {
   seat.signal.throwIfAborted()
   if (!folder) throw new Outage('bus', 'this process has no folder for state', { final: true })
   const { group, partition } = seat
-  const path = copyPath(folder.path, group, store, partition)
-  const copy = openLaneCopy({
+  const path = storePath(folder.path, group, store, partition)
+  const copy = openLaneStore({
     path,
     mapSizeBytes: folder.mapSizeBytes,
     log: `${folder.clusterId}/${store}/${partition}`,
@@ -123,7 +131,7 @@ const openStore = async (
     folder.open.delete(path)
   }
   try {
-    await catchUp(host, seat, { topic: store, partition }, copy)
+    await catchUpWithChangelog(host, seat, { topic: store, partition }, copy)
     return { ...copy, close }
   } catch (error) {
     await close()
@@ -132,17 +140,17 @@ const openStore = async (
 }
 
 /** Brings a copy to the end of its changelog: from its mark where that still is in the log, else from the start. */
-const catchUp = async (
-  { ends, read, log }: Omit<StoresHost, 'folder'>,
-  { signal }: LaneSeat,
-  at: At,
-  copy: LaneCopy,
+const catchUpWithChangelog = async (
+  { ends, read, log }: Omit<LaneStoresDeps, 'folder'>,
+  { signal }: LaneContext,
+  at: TopicPartition,
+  copy: LaneStore,
 ): Promise<void> => {
   const { topic, partition } = at
-  const { low, end } = await boundsOf(ends, at)
-  const load = async (from: number, mark: Mark | null): Promise<boolean> => {
+  const { low, end } = await boundsOfPartition(ends, at)
+  const load = async (from: number, mark: StoreCheckpoint | null): Promise<boolean> => {
     let found = mark === null
-    let chunk: CopyChange[] = []
+    let chunk: StoreChange[] = []
     let bytes = 0
     let last = mark
     const flush = (): void => {
@@ -157,21 +165,23 @@ const catchUp = async (
       chunk.push({ key, value })
       bytes += key.length + (value?.byteLength ?? 0)
       last = { offset, timestampMs }
-      if (chunk.length >= CHUNK_RECORDS || bytes >= CHUNK_BYTES) flush()
+      if (chunk.length >= LOAD_CHUNK_RECORDS || bytes >= LOAD_CHUNK_BYTES) flush()
     }
     flush()
     return found
   }
   const mark = copy.mark()
-  if (mark && isFresh(mark, { low, end }) && (await load(mark.offset, mark))) return
+  if (mark && canResumeFrom(mark, { low, end }) && (await load(mark.offset, mark))) return
   if (mark) log.info({ ...at, mark, low, end }, 'rebuilding local state store from changelog')
   copy.clear()
   await load(low, null)
 }
 
 /** True while the changelog can still be followed from here; nothing but its commit's own marker may follow an old one. */
-const isFresh = (
-  { offset, timestampMs }: Mark,
+const canResumeFrom = (
+  { offset, timestampMs }: StoreCheckpoint,
   { low, end }: { readonly low: number; readonly end: number },
 ): boolean =>
-  offset >= low && offset < end && (end <= offset + 2 || Date.now() - timestampMs < COPY_MAX_AGE_MS)
+  offset >= low &&
+  offset < end &&
+  (end <= offset + 2 || Date.now() - timestampMs < MAX_STORE_AGE_MS)

@@ -5,32 +5,32 @@ import {
   type GroupOffset,
   type Lane,
   laneWriterId,
-  type Running,
+  type RunningTask,
   type Subscription,
 } from '../contract.ts'
-import { Halt, type HaltedLanes, keepRunning } from '../task-runner.ts'
-import { type LaneSelf, laneAssigner } from './assigner.ts'
+import { type HaltedLanes, keepRunning, PermanentHalt } from '../keep-running.ts'
 import type { KafkaClient } from './client.ts'
-import { type LaneBuffer, laneBuffer } from './lane-buffer.ts'
-import { laneStores, type StoresHost } from './lane-stores.ts'
-import { keptLanes } from './local-stores.ts'
-import { behindGaps } from './offset-gaps.ts'
+import { type LaneMemberMetadata, makeLaneAssigner } from './lane-assigner.ts'
+import { type LaneBuffer, makeLaneBuffer } from './lane-buffer.ts'
+import { lanesWithLocalState } from './lane-store-files.ts'
+import { type LaneStoresDeps, makeLaneStores } from './lane-stores.ts'
+import { skipOffsetGaps } from './offset-gaps.ts'
 import {
-  type At,
-  boundsOf,
-  openOwnReader,
-  openReader,
-  outsideLog,
-  type Reader,
-  type ReadFrom,
-} from './reader.ts'
+  boundsOfPartition,
+  openPartitionReader,
+  openStandaloneReader,
+  outOfRangeError,
+  type PartitionReader,
+  type StartPosition,
+  type TopicPartition,
+} from './partition-reader.ts'
 import type { LaneWriter } from './writer.ts'
 
 /** A fenced lane waits so long before it takes its id again: by then it knows whether the lane still is its own. */
-const FENCED_PAUSE_MS = 3_000
+const FENCED_RETRY_MS = 3_000
 
 /** What lanes need of the bus. */
-export interface LaneHost extends StoresHost, Pick<Bus, 'offsets' | 'partitions'> {
+export interface LaneDeps extends LaneStoresDeps, Pick<Bus, 'offsets' | 'partitions'> {
   readonly kafka: KafkaClient
   readonly clientId: string
   readonly writer: (id: string) => Promise<LaneWriter>
@@ -42,7 +42,7 @@ export interface LaneHost extends StoresHost, Pick<Bus, 'offsets' | 'partitions'
 }
 
 /** A lane that is owned; its buffer is there while its sources are open. */
-interface Seat {
+interface OwnedLane {
   readonly partition: number
   readonly controller: AbortController
   done: Promise<void>
@@ -50,42 +50,45 @@ interface Seat {
 }
 
 /** One membership of a group: its lanes and the two readers that feed them. */
-interface Member {
-  readonly host: LaneHost
+interface GroupMember {
+  readonly host: LaneDeps
   readonly subscription: Subscription
-  readonly seats: Map<number, Seat>
+  readonly seats: Map<number, OwnedLane>
   readonly ending: Map<number, Promise<void>>
-  readonly group: Promise<Reader>
-  readonly broadcast: Promise<Reader> | undefined
+  readonly group: Promise<PartitionReader>
+  readonly broadcast: Promise<PartitionReader> | undefined
 }
 
 /**
  * Joins a consumer group that hands out whole lanes. A new lane fences its writer, then reads the committed offsets,
  * then starts to read: the order that makes a takeover exact.
  */
-export const joinGroup = async (host: LaneHost, subscription: Subscription): Promise<Running> => {
+export const joinGroup = async (
+  host: LaneDeps,
+  subscription: Subscription,
+): Promise<RunningTask> => {
   const lanes = await laneCount(host, subscription)
   const { kafka, log, ends } = host
-  const self = (): LaneSelf => ({
+  const self = (): LaneMemberMetadata => ({
     name: host.name,
     bornMs: host.bornMs,
     owned: [...member.seats.keys()],
-    kept: host.folder ? keptLanes(host.folder.path, subscription.group) : [],
+    kept: host.folder ? lanesWithLocalState(host.folder.path, subscription.group) : [],
   })
-  const member: Member = {
+  const member: GroupMember = {
     host,
     subscription,
     seats: new Map(),
     ending: new Map(),
-    group: openReader({
+    group: openPartitionReader({
       kafka,
       log,
       ends,
       groupId: subscription.group,
       topics: subscription.topics,
-      assigner: laneAssigner(subscription.topics, lanes, self),
+      assigner: makeLaneAssigner(subscription.topics, lanes, self),
       sources: [],
-      onAssigned: (owned) => assign(member, owned[subscription.topics[0] ?? ''] ?? []),
+      onAssigned: (owned) => applyAssignment(member, owned[subscription.topics[0] ?? ''] ?? []),
       onRecords: (records, at) => {
         const buffer = member.seats.get(at.partition)?.buffer
         buffer?.accept(records, at)
@@ -94,18 +97,18 @@ export const joinGroup = async (host: LaneHost, subscription: Subscription): Pro
       onEmpty: (at) => member.seats.get(at.partition)?.buffer?.accept([], at),
       onHalt: (outage, at) => member.seats.get(at.partition)?.buffer?.fail(outage),
     }),
-    broadcast: openBroadcast(host, subscription, () => [...member.seats.values()]),
+    broadcast: openBroadcastReader(host, subscription, () => [...member.seats.values()]),
   }
   try {
     await Promise.all([member.group, member.broadcast])
   } catch (error) {
-    await stop(member)
+    await leaveGroup(member)
     throw error
   }
-  return { stop: () => stop(member) }
+  return { stop: () => leaveGroup(member) }
 }
 
-const laneCount = async (host: LaneHost, { group, topics }: Subscription): Promise<number> => {
+const laneCount = async (host: LaneDeps, { group, topics }: Subscription): Promise<number> => {
   const counts = new Set(await Promise.all(topics.map((topic) => host.partitions(topic))))
   const [count] = counts
   if (count === undefined || counts.size > 1) {
@@ -114,18 +117,21 @@ const laneCount = async (host: LaneHost, { group, topics }: Subscription): Promi
   return count
 }
 
-const whenOpen = (reader: Promise<Reader> | undefined, act: (reader: Reader) => void): void => {
+const whenOpen = (
+  reader: Promise<PartitionReader> | undefined,
+  act: (reader: PartitionReader) => void,
+): void => {
   reader?.then(act, () => undefined)
 }
 
 /** One reader of the broadcast topics for all lanes of a member; each lane drops what it has seen. */
-const openBroadcast = (
-  { kafka, log, ends, clientId }: LaneHost,
+const openBroadcastReader = (
+  { kafka, log, ends, clientId }: LaneDeps,
   { group, broadcast = [] }: Subscription,
-  seats: () => readonly Seat[],
-): Promise<Reader> | undefined => {
+  seats: () => readonly OwnedLane[],
+): Promise<PartitionReader> | undefined => {
   if (broadcast.length === 0) return undefined
-  const reader = openOwnReader({
+  const reader = openStandaloneReader({
     kafka,
     log,
     ends,
@@ -145,8 +151,8 @@ const openBroadcast = (
   return reader
 }
 
-const stop = async (member: Member): Promise<void> => {
-  assign(member, [])
+const leaveGroup = async (member: GroupMember): Promise<void> => {
+  applyAssignment(member, [])
   await Promise.all(member.ending.values())
   const readers = await Promise.allSettled([member.group, member.broadcast])
   for (const reader of readers) {
@@ -154,7 +160,7 @@ const stop = async (member: Member): Promise<void> => {
   }
 }
 
-const assign = (member: Member, owned: readonly number[]): void => {
+const applyAssignment = (member: GroupMember, owned: readonly number[]): void => {
   const { seats, ending } = member
   for (const [partition, seat] of seats) {
     if (owned.includes(partition)) continue
@@ -163,15 +169,15 @@ const assign = (member: Member, owned: readonly number[]): void => {
     ending.set(partition, seat.done)
   }
   for (const partition of owned) {
-    if (!seats.has(partition)) seats.set(partition, seatOf(member, partition))
+    if (!seats.has(partition)) seats.set(partition, startLane(member, partition))
   }
 }
 
-const seatOf = (member: Member, partition: number): Seat => {
+const startLane = (member: GroupMember, partition: number): OwnedLane => {
   const { host, subscription } = member
   const controller = new AbortController()
   const { signal } = controller
-  const seat: Seat = { partition, controller, done: Promise.resolve(), buffer: undefined }
+  const seat: OwnedLane = { partition, controller, done: Promise.resolve(), buffer: undefined }
   const before = member.ending.get(partition)
   const facts = { group: subscription.group, partition }
   const run = async (): Promise<void> => {
@@ -181,8 +187,8 @@ const seatOf = (member: Member, partition: number): Seat => {
         try {
           await runLane(member, seat, opened)
         } catch (error) {
-          if (error instanceof Outage && error.final && !(error instanceof Halt))
-            await pause(FENCED_PAUSE_MS, signal)
+          if (error instanceof Outage && error.final && !(error instanceof PermanentHalt))
+            await pause(FENCED_RETRY_MS, signal)
           throw error
         }
       }),
@@ -192,23 +198,26 @@ const seatOf = (member: Member, partition: number): Seat => {
   return seat
 }
 
-const runLane = async (member: Member, seat: Seat, onOpen: () => void): Promise<void> => {
+const runLane = async (member: GroupMember, seat: OwnedLane, onOpen: () => void): Promise<void> => {
   const { host, subscription } = member
   const { group, topics } = subscription
   const { partition, controller } = seat
   const { signal } = controller
   const reader = await member.group
-  const stores = laneStores(host, { group, partition, signal })
+  const stores = makeLaneStores(host, { group, partition, signal })
   const writer = stores.following(await host.writer(laneWriterId(group, partition)))
-  const buffer = laneBuffer(signal, (at) => onRoom(member, at))
-  const opened: At[] = []
+  const buffer = makeLaneBuffer(signal, (at) => resumeIfRoom(member, at))
+  const opened: TopicPartition[] = []
   try {
     const all = await host.offsets(group, topics)
     const committed = all.filter((offset) => offset.partition === partition)
     const sources = await Promise.all(
-      topics.map((topic) => sourceOf(host, { topic, partition }, committed)),
+      topics.map((topic) => resolveSource(host, { topic, partition }, committed)),
     )
-    const wide = await broadcastSources(host, subscription, { partition, state: stores.state })
+    const wide = await resolveBroadcastSources(host, subscription, {
+      partition,
+      state: stores.state,
+    })
     signal.throwIfAborted()
     onOpen()
     seat.buffer = buffer
@@ -219,7 +228,9 @@ const runLane = async (member: Member, seat: Seat, onOpen: () => void): Promise<
     }
     for (const source of wide) {
       buffer.open(source)
-      whenOpen(member.broadcast, (open) => open.open({ ...source, from: lowest(member, source) }))
+      whenOpen(member.broadcast, (open) =>
+        open.open({ ...source, from: lowestPosition(member, source) }),
+      )
     }
     const { take } = buffer
     await subscription.run({
@@ -227,24 +238,27 @@ const runLane = async (member: Member, seat: Seat, onOpen: () => void): Promise<
       committed,
       signal,
       state: stores.state,
-      ...behindGaps({ group, partition, committed, writer, buffer, take }),
+      ...skipOffsetGaps({ group, partition, committed, writer, buffer, take }),
     })
   } finally {
     seat.buffer = undefined
     for (const source of opened) reader.close(source)
-    for (const topic of subscription.broadcast ?? []) onRoom(member, { topic, partition: 0 })
+    for (const topic of subscription.broadcast ?? []) resumeIfRoom(member, { topic, partition: 0 })
     await writer.close()
     await stores.close()
   }
 }
 
-const lowest = ({ seats }: Member, source: ReadFrom): number =>
+const lowestPosition = ({ seats }: GroupMember, source: StartPosition): number =>
   [...seats.values()].reduce(
     (low, { buffer }) => Math.min(low, buffer?.placeOf(source) ?? low),
     source.from,
   )
 
-const onRoom = ({ seats, group, broadcast, subscription }: Member, at: At): void => {
+const resumeIfRoom = (
+  { seats, group, broadcast, subscription }: GroupMember,
+  at: TopicPartition,
+): void => {
   if (subscription.topics.includes(at.topic)) {
     whenOpen(group, (reader) => reader.resume(at))
     return
@@ -253,29 +267,29 @@ const onRoom = ({ seats, group, broadcast, subscription }: Member, at: At): void
   whenOpen(broadcast, (reader) => reader.resume(at))
 }
 
-const sourceOf = async (
-  host: LaneHost,
-  at: At,
+const resolveSource = async (
+  host: LaneDeps,
+  at: TopicPartition,
   committed: readonly GroupOffset[],
-): Promise<ReadFrom> => {
-  const bounds = await boundsOf(host.ends, at)
+): Promise<StartPosition> => {
+  const bounds = await boundsOfPartition(host.ends, at)
   const offset = committed.find(({ topic }) => topic === at.topic)?.offset
   const source = { ...at, from: offset ?? bounds.low }
-  const outage = outsideLog(source, bounds)
+  const outage = outOfRangeError(source, bounds)
   if (outage) throw outage
   return source
 }
 
-const broadcastSources = async (
-  host: LaneHost,
+const resolveBroadcastSources = async (
+  host: LaneDeps,
   { broadcast = [], broadcastFrom }: Subscription,
   lane: Pick<Lane, 'partition' | 'state'>,
-): Promise<readonly ReadFrom[]> => {
-  const sources: ReadFrom[] = []
+): Promise<readonly StartPosition[]> => {
+  const sources: StartPosition[] = []
   for (const topic of broadcast) {
     const offset = await broadcastFrom?.(lane, topic)
     const committed = offset === undefined ? [] : [{ topic, partition: 0, offset }]
-    sources.push(await sourceOf(host, { topic, partition: 0 }, committed))
+    sources.push(await resolveSource(host, { topic, partition: 0 }, committed))
   }
   return sources
 }

@@ -2,7 +2,7 @@ import type { Commit, GroupOffset, Lane, Writer } from '../contract.ts'
 import type { LaneBuffer } from './lane-buffer.ts'
 
 /** A lane as its handler sees it, and what it has committed so far. */
-interface Reading extends Pick<Lane, 'partition' | 'committed' | 'take' | 'writer'> {
+interface GapSkippingDeps extends Pick<Lane, 'partition' | 'committed' | 'take' | 'writer'> {
   readonly group: string
   readonly buffer: Pick<LaneBuffer, 'emptyTo'>
 }
@@ -12,7 +12,7 @@ interface Reading extends Pick<Lane, 'partition' | 'committed' | 'take' | 'write
  * right behind the last record would be outside it once retention has passed them, although nothing was missed.
  * Commits of the lane are moved on as they come, and a `take` that found nothing commits what was read since.
  */
-export const behindGaps = (reading: Reading): Pick<Lane, 'take' | 'writer'> => {
+export const skipOffsetGaps = (reading: GapSkippingDeps): Pick<Lane, 'take' | 'writer'> => {
   const { group, partition, buffer, writer } = reading
   const places = new Map(reading.committed.map((place) => [place.topic, place]))
   const moved = (place: GroupOffset): GroupOffset => ({ ...place, offset: buffer.emptyTo(place) })

@@ -1,44 +1,47 @@
 import { Outage } from '../../errors.ts'
-import { type FetchBroker, sendRaw } from './cluster.ts'
+import { type FetchBroker, sendRawRequest } from './kafkajs-internals.ts'
 
 /** Metadata, in the version from which on it names topic ids for topics asked by name. Source: KIP-516, KIP-700. */
-const METADATA = { apiKey: 3, apiVersion: 12, apiName: 'Metadata' } as const
+const METADATA_REQUEST = { apiKey: 3, apiVersion: 12, apiName: 'Metadata' } as const
 
 /** The id that a cluster gave a topic when it was made: 32 hex digits; undefined from a broker that does not tell. */
-export const topicIdOf = async (
+export const fetchTopicId = async (
   broker: FetchBroker,
   topic: string,
 ): Promise<string | undefined> => {
-  if ((broker.versions[METADATA.apiKey]?.maxVersion ?? 0) < METADATA.apiVersion) return undefined
-  const id = topicIdIn(await sendRaw(broker, METADATA, metadataRequest(topic)))
+  if ((broker.versions[METADATA_REQUEST.apiKey]?.maxVersion ?? 0) < METADATA_REQUEST.apiVersion)
+    return undefined
+  const id = parseTopicId(
+    await sendRawRequest(broker, METADATA_REQUEST, encodeMetadataRequest(topic)),
+  )
   if (/^0*$/.test(id)) throw new Outage('bus', `${topic}: the cluster names no id`)
   return id
 }
 
 /** Unsigned varint (KIP-482). */
-const varint = (value: number): Buffer => {
+const encodeVarint = (value: number): Buffer => {
   const bytes: number[] = []
   let rest = value
   for (; rest > 0x7f; rest >>>= 7) bytes.push((rest & 0x7f) | 0x80)
   return Buffer.from([...bytes, rest])
 }
 
-const NO_TAGS = Buffer.from([0])
+const EMPTY_TAGS = Buffer.from([0])
 
 /** Tags of the header, then the body: one topic by name, no creation, no authorized operations. */
-const metadataRequest = (topic: string): Buffer => {
+const encodeMetadataRequest = (topic: string): Buffer => {
   const name = Buffer.from(topic)
   const anyId = Buffer.alloc(16)
   return Buffer.concat([
-    ...[NO_TAGS, varint(2), anyId, varint(name.length + 1), name, NO_TAGS],
-    ...[Buffer.from([0, 0]), NO_TAGS],
+    ...[EMPTY_TAGS, encodeVarint(2), anyId, encodeVarint(name.length + 1), name, EMPTY_TAGS],
+    ...[Buffer.from([0, 0]), EMPTY_TAGS],
   ])
 }
 
 /** The id that an answer names. Throws `Outage` for one that ends early or states lengths beyond its end. */
-export const topicIdIn = (data: Buffer): string => {
+export const parseTopicId = (data: Buffer): string => {
   try {
-    return readTopicId(data)
+    return readFirstTopicId(data)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     throw new Outage('bus', 'the answer about a topic ends early', { cause: error })
@@ -46,7 +49,7 @@ export const topicIdIn = (data: Buffer): string => {
 }
 
 /** Reads an answer up to the first topic's id. */
-const readTopicId = (data: Buffer): string => {
+const readFirstTopicId = (data: Buffer): string => {
   let at = 0
   const skip = (bytes: number): void => {
     at += bytes

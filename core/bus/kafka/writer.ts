@@ -1,22 +1,35 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Message, Partitioners, type Producer, type Transaction } from 'kafkajs'
-import { Malformed, Outage } from '../../errors.ts'
-import type { Commit, GroupOffset, OutRecord, Span, StateChange, Writer } from '../contract.ts'
-import { partitionOf } from '../partition.ts'
-import { checkStateKey } from '../state-key.ts'
-import { busOutage, COMPRESSION, isFencing, type KafkaClient, kafkaErrorType } from './client.ts'
+import { InvalidInput, Outage } from '../../errors.ts'
+import type {
+  Commit,
+  GroupOffset,
+  OffsetRange,
+  ProducerRecord,
+  StateChange,
+  Writer,
+} from '../contract.ts'
+import { partitionOf } from '../partitioner.ts'
+import { validateStateKey } from '../validate-state-key.ts'
+import {
+  busOutage,
+  COMPRESSION,
+  isFencingError,
+  type KafkaClient,
+  kafkaErrorType,
+} from './client.ts'
 
 /** The broker aborts a transaction that is open longer; it blocks readers until then. */
-const TRANSACTION_MS = 15_000
+const TRANSACTION_TIMEOUT_MS = 15_000
 /** Bytes of one partition in one send: they become one batch, and `message.max.bytes` is 2 MiB. */
-const SEND_BYTES = 1_048_576
+const MAX_SEND_BYTES = 1_048_576
 /** kafkajs resets sequence numbers at 2^31 instead of wrapping. */
-const RECORDS_PER_PRODUCER = 1_000_000_000
-const REPEAT_FIRST_MS = 2
-const REPEAT_MAX_MS = 100
+const MAX_RECORDS_PER_PRODUCER = 1_000_000_000
+const RETRY_INITIAL_MS = 2
+const RETRY_MAX_MS = 100
 
 /** Where the last record of a partition's part of a commit lies. */
-export interface Placed {
+export interface ChangelogPosition {
   readonly topic: string
   readonly partition: number
   readonly offset: number
@@ -26,13 +39,14 @@ export interface Placed {
 
 /** A writer that also tells where the state changes of a commit went. */
 export interface LaneWriter extends Writer {
-  commitPlaced(
-    commit: Commit,
-  ): Promise<{ readonly spans: readonly Span[]; readonly state: readonly Placed[] }>
+  commitPlaced(commit: Commit): Promise<{
+    readonly spans: readonly OffsetRange[]
+    readonly state: readonly ChangelogPosition[]
+  }>
 }
 
 /** Partition leaders as last seen; a stale answer costs a failed commit, never a record. */
-export interface Leaders {
+export interface PartitionLeaders {
   /** Leader node per partition. Throws `Outage` for an unknown topic. */
   of(topic: string): Promise<readonly number[]>
   /** True for a cluster of one broker: no send can split there. */
@@ -47,12 +61,12 @@ export interface Leaders {
  */
 export const openWriter = async (
   kafka: KafkaClient,
-  leaders: Leaders,
+  leaders: PartitionLeaders,
   id: string,
 ): Promise<LaneWriter> => {
   const producer = kafka.producer({
     transactionalId: id,
-    transactionTimeout: TRANSACTION_MS,
+    transactionTimeout: TRANSACTION_TIMEOUT_MS,
     maxInFlightRequests: 1,
     createPartitioner: Partitioners.DefaultPartitioner,
     allowAutoTopicCreation: false,
@@ -67,10 +81,10 @@ export const openWriter = async (
     await producer.disconnect().catch(() => undefined)
     throw busOutage(`writer ${id} was not opened`, error)
   }
-  return writerOver(producer, leaders, id)
+  return makeWriter(producer, leaders, id)
 }
 
-const writerOver = (producer: Producer, leaders: Leaders, id: string): LaneWriter => {
+const makeWriter = (producer: Producer, leaders: PartitionLeaders, id: string): LaneWriter => {
   let dead: Outage | undefined
   let last: Promise<unknown> = Promise.resolve()
   let written = 0
@@ -79,27 +93,30 @@ const writerOver = (producer: Producer, leaders: Leaders, id: string): LaneWrite
     leaders.forget()
     await producer.disconnect().catch(() => undefined)
   }
-  const run = async (commit: Commit): Promise<Committed> => {
+  const run = async (commit: Commit): Promise<CommitResult> => {
     if (dead) throw dead
-    for (const { key } of commit.state ?? []) checkStateKey(key)
+    for (const { key } of commit.state ?? []) validateStateKey(key)
     try {
-      const committed = await commitOnce(producer, leaders, commit)
+      const committed = await commitTransaction(producer, leaders, commit)
       const { spans } = committed
       written += spans.reduce((sum, { records }) => sum + records, commit.state?.length ?? 0)
-      if (written > RECORDS_PER_PRODUCER) {
+      if (written > MAX_RECORDS_PER_PRODUCER) {
         await discard(
           new Outage('bus', `producer ${id} reached its sequence limit, recreate the producer`),
         )
       }
       return committed
     } catch (error) {
-      if (error instanceof Malformed) throw error
-      const outage = busOutage(isFencing(error) ? `writer ${id} was fenced` : `writer ${id}`, error)
+      if (error instanceof InvalidInput) throw error
+      const outage = busOutage(
+        isFencingError(error) ? `writer ${id} was fenced` : `writer ${id}`,
+        error,
+      )
       await discard(outage)
       throw outage
     }
   }
-  const commitPlaced = (commit: Commit): Promise<Committed> => {
+  const commitPlaced = (commit: Commit): Promise<CommitResult> => {
     const next = last.then(() => run(commit))
     last = next.catch(() => undefined)
     return next
@@ -115,49 +132,54 @@ const writerOver = (producer: Producer, leaders: Leaders, id: string): LaneWrite
   }
 }
 
-type Committed = Awaited<ReturnType<LaneWriter['commitPlaced']>>
+type CommitResult = Awaited<ReturnType<LaneWriter['commitPlaced']>>
 
 /** One transaction: records, seal, state, offsets, commit. Only the caller's own mistake ends it by an abort. */
-const commitOnce = async (
+const commitTransaction = async (
   producer: Producer,
-  leaders: Leaders,
+  leaders: PartitionLeaders,
   { records = [], seal, state = [], offsets }: Commit,
-): Promise<Committed> => {
+): Promise<CommitResult> => {
   const transaction = await producer.transaction()
   const sending = { transaction, leaders, begun: false }
   let sent = await sendAll(sending, records)
   if (seal) {
-    const spans = sent.map(spanOf)
-    const sealed = await sealRecords(transaction, () => seal(spans))
-    sent = joined([...sent, ...(await sendAll(sending, sealed))])
+    const spans = sent.map(toOffsetRange)
+    const sealed = await buildFinalRecords(transaction, () => seal(spans))
+    sent = mergeRanges([...sent, ...(await sendAll(sending, sealed))])
   }
   const changelogs = await sendAll(sending, state.map(changelogRecord))
   if (offsets && offsets.next.length > 0) {
     const request = { consumerGroupId: offsets.group, topics: offsetTopics(offsets.next) }
-    await repeatable(OFFSETS_AGAIN, () => transaction.sendOffsets(request))
+    await retryOnErrors(RETRIABLE_OFFSET_ERRORS, () => transaction.sendOffsets(request))
   }
   await transaction.commit()
-  return { spans: sent.map(spanOf), state: changelogs.map(placedOf) }
+  return { spans: sent.map(toOffsetRange), state: changelogs.map(toChangelogPosition) }
 }
 
-const spanOf = ({ topic, partition, baseOffset, records }: Sent): Span => ({
+const toOffsetRange = ({ topic, partition, baseOffset, records }: SentRange): OffsetRange => ({
   topic,
   partition,
   baseOffset,
   records,
 })
 
-const placedOf = ({ topic, partition, lastOffset, timestampMs }: Sent): Placed => ({
+const toChangelogPosition = ({
+  topic,
+  partition,
+  lastOffset,
+  timestampMs,
+}: SentRange): ChangelogPosition => ({
   topic,
   partition,
   offset: lastOffset,
   timestampMs,
 })
 
-const sealRecords = async (
+const buildFinalRecords = async (
   transaction: Transaction,
-  seal: () => readonly OutRecord[],
-): Promise<readonly OutRecord[]> => {
+  seal: () => readonly ProducerRecord[],
+): Promise<readonly ProducerRecord[]> => {
   try {
     return seal()
   } catch (error) {
@@ -166,7 +188,7 @@ const sealRecords = async (
   }
 }
 
-const changelogRecord = ({ store, partition, key, value }: StateChange): OutRecord => ({
+const changelogRecord = ({ store, partition, key, value }: StateChange): ProducerRecord => ({
   topic: store,
   partition,
   key,
@@ -174,7 +196,7 @@ const changelogRecord = ({ store, partition, key, value }: StateChange): OutReco
 })
 
 const offsetTopics = (next: readonly GroupOffset[]) =>
-  [...byTopic(next)].map(([topic, rows]) => ({
+  [...groupByTopic(next)].map(([topic, rows]) => ({
     topic,
     partitions: rows.map(({ partition, offset, metadata = null }) => ({
       partition,
@@ -183,7 +205,7 @@ const offsetTopics = (next: readonly GroupOffset[]) =>
     })),
   }))
 
-const byTopic = <Row extends { readonly topic: string }>(
+const groupByTopic = <Row extends { readonly topic: string }>(
   rows: readonly Row[],
 ): ReadonlyMap<string, readonly Row[]> => {
   const out = new Map<string, Row[]>()
@@ -196,19 +218,19 @@ const byTopic = <Row extends { readonly topic: string }>(
 }
 
 /** A span, its last record's offset, and when the log took that. */
-interface Sent extends Span {
+interface SentRange extends OffsetRange {
   readonly lastOffset: number
   readonly timestampMs: number | undefined
 }
 
-interface Sending {
+interface TransactionSends {
   readonly transaction: Transaction
-  readonly leaders: Leaders
+  readonly leaders: PartitionLeaders
   /** False until a partition is part of the transaction: only then can the one before it still be ending. */
   begun: boolean
 }
 
-interface Batch {
+interface PartitionBatch {
   readonly topic: string
   readonly partition: number
   readonly leader: number
@@ -217,24 +239,27 @@ interface Batch {
 }
 
 const sendAll = async (
-  sending: Sending,
-  records: readonly OutRecord[],
-): Promise<readonly Sent[]> => {
-  const spans: Sent[] = []
-  for (const batches of groups(sending, await batched(sending.leaders, records))) {
+  sending: TransactionSends,
+  records: readonly ProducerRecord[],
+): Promise<readonly SentRange[]> => {
+  const spans: SentRange[] = []
+  for (const batches of groupIntoSends(
+    sending,
+    await toPartitionBatches(sending.leaders, records),
+  )) {
     spans.push(...(await sendGroup(sending, batches)))
     sending.begun = true
   }
-  return joined(spans)
+  return mergeRanges(spans)
 }
 
 /** Records by partition, in order, cut where a send would become too large. */
-const batched = async (
-  leaders: Leaders,
-  records: readonly OutRecord[],
-): Promise<readonly Batch[]> => {
-  const batches: Batch[] = []
-  const open = new Map<string, Batch>()
+const toPartitionBatches = async (
+  leaders: PartitionLeaders,
+  records: readonly ProducerRecord[],
+): Promise<readonly PartitionBatch[]> => {
+  const batches: PartitionBatch[] = []
+  const open = new Map<string, PartitionBatch>()
   for (const record of records) {
     const nodes = await leaders.of(record.topic)
     const partition = record.partition ?? partitionOf(record.key, nodes.length)
@@ -245,7 +270,7 @@ const batched = async (
     const name = `${record.topic}/${partition}`
     const bytes = record.key.length + (record.value?.byteLength ?? 0) + 64
     let batch = open.get(name)
-    if (!batch || batch.bytes + bytes > SEND_BYTES) {
+    if (!batch || batch.bytes + bytes > MAX_SEND_BYTES) {
       batch = { topic: record.topic, partition, leader, messages: [], bytes: 0 }
       batches.push(batch)
       open.set(name, batch)
@@ -256,7 +281,7 @@ const batched = async (
   return batches
 }
 
-const toMessage = ({ key, value, headers }: OutRecord, partition: number): Message => ({
+const toMessage = ({ key, value, headers }: ProducerRecord, partition: number): Message => ({
   key,
   value: value && Buffer.from(value.buffer, value.byteOffset, value.byteLength),
   partition,
@@ -268,18 +293,18 @@ const toMessage = ({ key, value, headers }: OutRecord, partition: number): Messa
  * the transaction before it ends, and is safe to repeat only if it cannot split, so it carries a single partition
  * where there is more than one leader.
  */
-const groups = (
-  { begun, leaders }: Sending,
-  batches: readonly Batch[],
-): readonly (readonly Batch[])[] => {
-  const out: Batch[][] = []
+const groupIntoSends = (
+  { begun, leaders }: TransactionSends,
+  batches: readonly PartitionBatch[],
+): readonly (readonly PartitionBatch[])[] => {
+  const out: PartitionBatch[][] = []
   let rest = [...batches]
   if (!begun && !leaders.alone()) out.push(rest.splice(0, 1))
   while (rest.length > 0) {
     const leader = rest[0]?.leader
     const names = new Set<string>()
-    const group: Batch[] = []
-    const later: Batch[] = []
+    const group: PartitionBatch[] = []
+    const later: PartitionBatch[] = []
     for (const batch of rest) {
       const name = `${batch.topic}/${batch.partition}`
       const fits = batch.leader === leader && !names.has(name)
@@ -295,15 +320,15 @@ const groups = (
 
 /** Sends and demands an answer without error for every partition that was sent. */
 const sendGroup = async (
-  { transaction, begun }: Sending,
-  batches: readonly Batch[],
-): Promise<readonly Sent[]> => {
-  const topicMessages = [...byTopic(batches)].map(([topic, rows]) => ({
+  { transaction, begun }: TransactionSends,
+  batches: readonly PartitionBatch[],
+): Promise<readonly SentRange[]> => {
+  const topicMessages = [...groupByTopic(batches)].map(([topic, rows]) => ({
     topic,
     messages: rows.flatMap(({ messages }) => messages),
   }))
   const send = () => transaction.sendBatch({ acks: -1, compression: COMPRESSION, topicMessages })
-  const answers = begun ? await send() : await repeatable(SEND_AGAIN, send)
+  const answers = begun ? await send() : await retryOnErrors(RETRIABLE_SEND_ERRORS, send)
   return batches.map(({ topic, partition, messages }) => {
     const answer = answers.find(
       (row) => row.topicName === topic && row.partition === partition && row.errorCode === 0,
@@ -324,8 +349,8 @@ const sendGroup = async (
 }
 
 /** One span per partition. Lanes may share a partition: each send takes its place among those of the others. */
-const joined = (spans: readonly Sent[]): readonly Sent[] => {
-  const out = new Map<string, Sent>()
+const mergeRanges = (spans: readonly SentRange[]): readonly SentRange[] => {
+  const out = new Map<string, SentRange>()
   for (const span of spans) {
     const name = `${span.topic}/${span.partition}`
     const before = out.get(name)
@@ -336,19 +361,19 @@ const joined = (spans: readonly Sent[]): readonly Sent[] => {
 }
 
 /** The transaction before this one is still ending: nothing was written. */
-const SEND_AGAIN: ReadonlySet<string> = new Set(['CONCURRENT_TRANSACTIONS'])
+const RETRIABLE_SEND_ERRORS: ReadonlySet<string> = new Set(['CONCURRENT_TRANSACTIONS'])
 /** Offsets may be sent twice in one transaction; a coordinator that moves or loads is asked again. */
-const OFFSETS_AGAIN: ReadonlySet<string> = new Set([
-  ...SEND_AGAIN,
+const RETRIABLE_OFFSET_ERRORS: ReadonlySet<string> = new Set([
+  ...RETRIABLE_SEND_ERRORS,
   'NOT_COORDINATOR_FOR_GROUP',
   'GROUP_COORDINATOR_NOT_AVAILABLE',
   'GROUP_LOAD_IN_PROGRESS',
 ])
 
 /** Repeats what fails with one of the named errors, until the transaction would have timed out. */
-const repeatable = async <T>(types: ReadonlySet<string>, work: () => Promise<T>): Promise<T> => {
-  const giveUpAt = Date.now() + TRANSACTION_MS
-  for (let waitMs = REPEAT_FIRST_MS; ; waitMs = Math.min(2 * waitMs, REPEAT_MAX_MS)) {
+const retryOnErrors = async <T>(types: ReadonlySet<string>, work: () => Promise<T>): Promise<T> => {
+  const giveUpAt = Date.now() + TRANSACTION_TIMEOUT_MS
+  for (let waitMs = RETRY_INITIAL_MS; ; waitMs = Math.min(2 * waitMs, RETRY_MAX_MS)) {
     try {
       return await work()
     } catch (error) {

@@ -1,6 +1,6 @@
 import { type Fields, listOf, refuse } from '../../input/json.ts'
 
-/** Readers of hex, on top of `../../input/json.ts`. Each throws `Malformed`. */
+/** Readers of hex, on top of `../../input/json.ts`. Each throws `InvalidInput`. */
 
 const HEX = /^0x[0-9a-fA-F]*$/
 

@@ -1,4 +1,4 @@
-import type { Decoded, EvmBlock, PoolFact, Transfer } from '../../../schemas/events.ts'
+import type { DecodedBlock, EvmBlock, PoolMetadata, Transfer } from '../../../schemas/events.ts'
 import { type ProtocolRow, protocolRow } from '../../../schemas/protocols.ts'
 import { type Books, emptyDraft, type PriceSubject, type Subjects } from '../../decode/contract.ts'
 import type { ProtocolBook } from '../../decode/protocol-registry.ts'
@@ -31,9 +31,9 @@ import { supplyChange, tokenBirth } from './token-creations.ts'
  * Events of a block in log order, one swap per pool hop. Pure. What has the shape of a known event and
  * cannot be taken is in `dropped`: nothing that a chain says throws.
  */
-export const decodeEvmBlock = (block: EvmBlock, books: Books): Decoded => {
+export const decodeEvmBlock = (block: EvmBlock, books: Books): DecodedBlock => {
   const out = emptyDraft()
-  const made = new Map<string, PoolFact>()
+  const made = new Map<string, PoolMetadata>()
   const prices = new Map<string, bigint>()
   const { protocols } = books
   for (const tx of block.transactions) {
@@ -272,7 +272,7 @@ const takePool = (
   if (row?.family !== place.family || tokenA === undefined || tokenB === undefined) {
     return undefined
   }
-  const fact: PoolFact = {
+  const fact: PoolMetadata = {
     address: pool,
     tokenA,
     tokenB,
@@ -300,7 +300,7 @@ const takeCurve = (
   const { token, pool, vault = factory, quote, opens } = said
   if (pool === null) return undefined
   if (quote !== undefined) {
-    const fact: PoolFact = {
+    const fact: PoolMetadata = {
       address: pool,
       tokenA: token,
       tokenB: protocols.traded(quote),

@@ -1,4 +1,4 @@
-import type { LaunchPlace } from '../../../schemas/events.ts'
+import type { LaunchVenue } from '../../../schemas/events.ts'
 import type { ProtocolRow } from '../../../schemas/protocols.ts'
 import type { SaidBirth, SaidMigration } from '../protocols/types.ts'
 import type { Place, Scope } from './resolve-swaps.ts'
@@ -74,7 +74,7 @@ const poolOf = (
   token: string,
   row: ProtocolRow,
   { change }: First,
-): LaunchPlace | undefined => {
+): LaunchVenue | undefined => {
   const pools = out.poolChanges
     .slice(change)
     .filter(

@@ -1,4 +1,4 @@
-import type { PoolChange } from '../../../schemas/events.ts'
+import type { PoolLiquidityChange } from '../../../schemas/events.ts'
 import type { Leg, SaidChange } from '../protocols/types.ts'
 
 /** What is known of the pool of a change. */
@@ -9,7 +9,7 @@ interface ChangedPool {
 }
 
 type Change = Pick<
-  PoolChange,
+  PoolLiquidityChange,
   'kind' | 'pool' | 'tokenA' | 'tokenB' | 'amountARaw' | 'amountBRaw' | 'reserves'
 >
 

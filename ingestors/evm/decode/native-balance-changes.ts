@@ -1,10 +1,10 @@
-import type { CoinBalance } from '../../../schemas/block-parts.ts'
+import type { NativeBalanceChange } from '../../../schemas/block-parts.ts'
 import type { ChainRow } from '../../../schemas/chains.ts'
 import type { BalanceChange } from '../../../schemas/events.ts'
 
 /** What accounts hold of a chain's coin after a block, as balances of a token are told. */
 export const coinChanges = (
-  coins: readonly CoinBalance[],
+  coins: readonly NativeBalanceChange[],
   {
     nativeAddress: token,
     nativeDecimals: decimals,

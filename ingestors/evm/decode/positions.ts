@@ -1,4 +1,4 @@
-import { amount0Between, amount1Between, sqrtPriceAtTick } from '../../../core/prices/tick-math.ts'
+import { amount0Delta, amount1Delta, sqrtPriceAtTick } from '../../../core/prices/tick-math.ts'
 import type { ProtocolRow } from '../../../schemas/protocols.ts'
 import type { PriceSubject } from '../../decode/contract.ts'
 import type { Call, CallAnswer } from '../../follow/contract.ts'
@@ -16,7 +16,7 @@ const amountsAt = (
   const liquidity = comes ? liquidityRaw : -liquidityRaw
   const [low, high] = [sqrtPriceAtTick(ticks[0]), sqrtPriceAtTick(ticks[1])]
   const at = sqrtPriceX96 < low ? low : sqrtPriceX96 > high ? high : sqrtPriceX96
-  return [amount0Between(at, high, liquidity, comes), amount1Between(low, at, liquidity, comes)]
+  return [amount0Delta(at, high, liquidity, comes), amount1Delta(low, at, liquidity, comes)]
 }
 
 /** A position that grew or shrank as a change of its pool; dropped where nobody tells the price, undefined where nothing moved. */

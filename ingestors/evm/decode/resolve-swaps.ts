@@ -1,4 +1,4 @@
-import type { PoolFact, Swap, Transaction } from '../../../schemas/events.ts'
+import type { PoolMetadata, Swap, Transaction } from '../../../schemas/events.ts'
 import { type ProtocolRow, protocolRow } from '../../../schemas/protocols.ts'
 import type { Books, Draft } from '../../decode/contract.ts'
 import { type ProtocolBook, speaks } from '../../decode/protocol-registry.ts'
@@ -21,7 +21,7 @@ export interface Scope {
   readonly books: Books
   readonly protocols: ProtocolBook
   /** Pools that listed factories made in this block so far. */
-  readonly made: Map<string, PoolFact>
+  readonly made: Map<string, PoolMetadata>
   /** Square root prices that listed contracts told of their pools in this block so far. */
   readonly prices: Map<string, bigint>
 }
@@ -154,10 +154,10 @@ const identify = (
 }
 
 /** What is known of a pool so far, in this block or before it. */
-export const poolFact = ({ made, books }: Scope, address: string): PoolFact | undefined =>
+export const poolFact = ({ made, books }: Scope, address: string): PoolMetadata | undefined =>
   (made.size > 0 ? made.get(address) : undefined) ?? books.pool(address)
 
-const isProven = (fact: PoolFact): fact is PoolFact & { readonly protocol: string } =>
+const isProven = (fact: PoolMetadata): fact is PoolMetadata & { readonly protocol: string } =>
   fact.proven && fact.protocol !== null
 
 /** The event names its tokens itself. */

@@ -1,4 +1,4 @@
-import type { Birth, SupplyChange, Transaction, Transfer } from '../../../schemas/events.ts'
+import type { SupplyChange, TokenCreation, Transaction, Transfer } from '../../../schemas/events.ts'
 import type { Books } from '../../decode/contract.ts'
 
 const ZERO = `0x${'0'.repeat(40)}`
@@ -19,7 +19,7 @@ export const tokenBirth = (
   { contractAddress, from }: Transaction,
   transfers: readonly Transfer[],
   books: Books,
-): Birth | undefined => {
+): TokenCreation | undefined => {
   const first =
     contractAddress === null
       ? undefined

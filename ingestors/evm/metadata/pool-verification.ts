@@ -1,4 +1,4 @@
-import type { PoolFact } from '../../../schemas/events.ts'
+import type { PoolMetadata } from '../../../schemas/events.ts'
 import type { ProtocolBook } from '../../decode/protocol-registry.ts'
 import type { Call, CallAnswer } from '../../follow/contract.ts'
 import { PROVABLE } from '../protocols/families.ts'
@@ -47,7 +47,7 @@ export const confirmCalls = (open: OpenProof): readonly Call[] => open.proof.con
 export const poolFact = (
   open: OpenProof,
   answers: readonly CallAnswer[],
-): PoolFact | 'no-pool' | 'no-state' => {
+): PoolMetadata | 'no-pool' | 'no-state' => {
   const given = givenOf(answers)
   if (given === 'no-state') return given
   const fact = open.proof.conclude(open, given)
@@ -56,7 +56,7 @@ export const poolFact = (
 }
 
 /** The fact with the chain's coin as trades name it. */
-const tradedFact = (fact: PoolFact, { traded }: OpenProof): PoolFact => ({
+const tradedFact = (fact: PoolMetadata, { traded }: OpenProof): PoolMetadata => ({
   ...fact,
   tokenA: traded(fact.tokenA),
   tokenB: traded(fact.tokenB),

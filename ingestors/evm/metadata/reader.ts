@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Block, PoolFact, TokenFact } from '../../../schemas/events.ts'
+import type { Block, PoolMetadata, TokenMetadata } from '../../../schemas/events.ts'
 import type { Subjects } from '../../decode/contract.ts'
 import type { FactReader } from '../../decode/metadata-reader.ts'
 import type { ProtocolBook } from '../../decode/protocol-registry.ts'
@@ -34,8 +34,8 @@ export const nodeFacts = (state: StateReader, protocols: ProtocolBook): FactRead
     proof: 'facts',
     read: async (subjects, block, signal) => {
       const ask: Ask = (calls) => state.calls(calls, block.hash, signal)
-      const pools: PoolFact[] = []
-      const tokens: TokenFact[] = []
+      const pools: PoolMetadata[] = []
+      const tokens: TokenMetadata[] = []
       const unread: UnreadName[] = []
       const ripePools = subjects.pools.filter(({ address }) => askable(address, block))
       for (const part of batches(ripePools.slice(0, MOST_OF_BLOCK.pools))) {
@@ -95,7 +95,7 @@ const grouped = async (
 }
 
 interface ReadToken {
-  readonly fact: TokenFact
+  readonly fact: TokenMetadata
   readonly unread: readonly UnreadName[]
 }
 
@@ -115,7 +115,7 @@ const readPools = async (
   ask: Ask,
   pools: Subjects['pools'],
   protocols: ProtocolBook,
-): Promise<readonly (PoolFact | 'no-state')[]> => {
+): Promise<readonly (PoolMetadata | 'no-state')[]> => {
   const first = await grouped(
     ask,
     pools.map((pool) => poolCalls(pool, protocols)),
@@ -132,7 +132,7 @@ const readPools = async (
 }
 
 /** What is kept of a contract that logs like a pool and is none. */
-const noPool = (address: string): PoolFact => ({
+const noPool = (address: string): PoolMetadata => ({
   address,
   tokenA: '',
   tokenB: '',

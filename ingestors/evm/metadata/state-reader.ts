@@ -1,7 +1,7 @@
-import { Malformed, Outage } from '../../../core/errors.ts'
+import { InvalidInput, Outage } from '../../../core/errors.ts'
 import type { Logger } from '../../../core/ops/logger.ts'
 import { retry } from '../../../core/retry.ts'
-import { type Ask, type Rpc, RpcError } from '../../../core/rpc/pool.ts'
+import { type CallEndpoint, RpcError, type RpcPool } from '../../../core/rpc/pool.ts'
 import type { Call, CallAnswer, StateReader } from '../../follow/contract.ts'
 
 /** JSON-RPC error code of a revert, and words that nodes use for it. */
@@ -25,11 +25,11 @@ const refusal = (error: unknown): CallAnswer => {
   throw new Outage('rpc', `eth_call refused: ${error.message}`, { cause: error })
 }
 
-const callAt = (ask: Ask, { to, data }: Call, blockHash: string): Promise<CallAnswer> =>
+const callAt = (ask: CallEndpoint, { to, data }: Call, blockHash: string): Promise<CallAnswer> =>
   ask({ method: 'eth_call', params: [{ to, data }, { blockHash }] }).then(answerOf, refusal)
 
 /** State of contracts at a block's own hash, repeated until an endpoint answers. */
-export const stateReader = (rpc: Rpc, log: Logger): StateReader => {
+export const stateReader = (rpc: RpcPool, log: Logger): StateReader => {
   /** An endpoint without that state is passed over; only when none has it the answer is `no-state`. */
   const one = async (call: Call, blockHash: string): Promise<CallAnswer> => {
     const found = await rpc.attempt(async (ask) => {
@@ -44,7 +44,7 @@ export const stateReader = (rpc: Rpc, log: Logger): StateReader => {
       maxMs: 10_000,
       tries: Number.POSITIVE_INFINITY,
       signal,
-      again: (error) => error instanceof Malformed || (error instanceof Outage && !error.final),
+      again: (error) => error instanceof InvalidInput || (error instanceof Outage && !error.final),
       onRetry: (error, attempt) =>
         log.warn({ err: error, attempt, blockHash }, 'metadata lookup failed, retrying'),
     })

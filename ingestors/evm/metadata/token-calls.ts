@@ -1,4 +1,4 @@
-import type { TokenFact } from '../../../schemas/events.ts'
+import type { TokenMetadata } from '../../../schemas/events.ts'
 import type { Call, CallAnswer } from '../../follow/contract.ts'
 import type { UnreadName } from '../../publish/metadata-store.ts'
 import { callText, isUnreadable } from '../abi/call-text.ts'
@@ -20,7 +20,7 @@ export const tokenCalls = (token: string): readonly Call[] =>
 export const tokenFact = (
   address: string,
   [name, symbol, decimals, totalSupply]: readonly CallAnswer[],
-): TokenFact => {
+): TokenMetadata => {
   const places = numberGiven(dataOf(decimals), 255n)
   return {
     address,

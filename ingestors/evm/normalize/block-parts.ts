@@ -8,7 +8,7 @@ const GWEI = 10n ** 9n
 /** More than any rule of a chain allows. Sources: EIP-4895 (16), the yellow paper (2 uncles). */
 const MAX_PARTS = 1_024
 
-/** Withdrawals and names of uncles of a block; what there is none of is left out. Throws `Malformed`. */
+/** Withdrawals and names of uncles of a block; what there is none of is left out. Throws `InvalidInput`. */
 export const blockParts = ({
   withdrawals,
   uncles,

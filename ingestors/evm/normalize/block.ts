@@ -1,5 +1,5 @@
-import { Malformed } from '../../../core/errors.ts'
-import type { EvmBlock, Log, RefusedTransaction, Transaction } from '../../../schemas/events.ts'
+import { InvalidInput } from '../../../core/errors.ts'
+import type { EvmBlock, Log, RejectedTransaction, Transaction } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
 import { readOrRefuse } from '../../input/skip-invalid.ts'
 import { addressAt, amountOf, countOf, hashAt, hexOf, topicsOf } from '../abi/json.ts'
@@ -37,7 +37,7 @@ export type Header = Omit<EvmBlock, 'transactions'>
 
 /**
  * A node's block (with whole transactions) and the receipts of the same block, checked against each other.
- * Unknown fields are ignored. `lenient` leaves out the transactions that cannot be read and says which. Throws `Malformed`;
+ * Unknown fields are ignored. `lenient` leaves out the transactions that cannot be read and says which. Throws `InvalidInput`;
  * reasons: `not-an-object`, `not-a-list`, `bad-hex`, `too-big`,
  * `receipt-count`, `foreign-receipt`, `log-of-other-block`, `removed-log`, `log-order`, `topic-count`, `tx-order`, `bloom`.
  */
@@ -54,15 +54,15 @@ export const normalizeBlock = (
   const signed = habits.stateSync ? list.filter((receipt) => !isStateSync(receipt)) : list
   const extra = isStateSync(list[transactions.length]) && habits.stateSync ? 1 : 0
   if (list.length !== transactions.length + extra) {
-    throw new Malformed(
+    throw new InvalidInput(
       'receipt-count',
       `block ${header.height} has ${transactions.length} transactions and ${list.length} receipts`,
     )
   }
   if (!bloomAgrees(block, signed)) {
-    throw new Malformed('bloom', `receipts of block ${header.height} are not the block's`)
+    throw new InvalidInput('bloom', `receipts of block ${header.height} are not the block's`)
   }
-  const refused: RefusedTransaction[] = []
+  const refused: RejectedTransaction[] = []
   const read = normalizeAll(header, {
     transactions,
     receipts: list,
@@ -77,7 +77,7 @@ interface Answers {
   readonly receipts: readonly unknown[]
   readonly habits: Habits
   /** Where what cannot be read goes; absent: it is thrown. */
-  readonly refused?: RefusedTransaction[]
+  readonly refused?: RejectedTransaction[]
 }
 
 /** Transactions with their receipts in block order, logs counted from 0 without a gap. */
@@ -111,7 +111,7 @@ export interface TransactionPlace {
   readonly unplaced: true | undefined
 }
 
-/** A transaction that stands where its block has it, and the logs up to its end. Throws `Malformed`. */
+/** A transaction that stands where its block has it, and the logs up to its end. Throws `InvalidInput`. */
 export const placedTransaction = (
   name: BlockName,
   { transaction: said, receipt }: { readonly transaction: unknown; readonly receipt: unknown },
@@ -135,7 +135,7 @@ const isStateSync = (receipt: unknown): boolean => {
   return from === ZERO_ADDRESS && to === ZERO_ADDRESS && (gasUsed === '0x0' || gasUsed === '0x')
 }
 
-/** Header fields of a block. `number` and the rest in hex, as every EVM node gives them. Throws `Malformed`. */
+/** Header fields of a block. `number` and the rest in hex, as every EVM node gives them. Throws `InvalidInput`. */
 export const normalizeHeader = (chain: string, block: unknown): Header => {
   const said = fieldsOf(block, 'block')
   const amount = (key: string) =>
@@ -163,7 +163,7 @@ export const normalizeHeader = (chain: string, block: unknown): Header => {
 /**
  * One transaction with its receipt; a null transaction (a recording of receipts alone) has value 0. The fee is gas times
  * price plus the L1 part of rollups, without blob gas. A failed transaction keeps the logs of its fee, where these are moves of
- * the coin, and no others. Throws `Malformed`.
+ * the coin, and no others. Throws `InvalidInput`.
  */
 export const normalizeTransaction = (
   name: BlockName,

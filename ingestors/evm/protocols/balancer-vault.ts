@@ -10,7 +10,7 @@ export const swappedTokens = ({ topics }: Log): readonly string[] => [
   topicAddress(topics[3]),
 ]
 
-/** Reads a swap; `poolOf` tells which pool it is about. */
+/** Reads a swap; `makeMemberCalls` tells which pool it is about. */
 export const vaultSwap =
   (usual: string, poolOf: (log: Log) => string) =>
   (log: Log): Said => {

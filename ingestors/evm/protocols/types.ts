@@ -4,7 +4,7 @@ import type {
   PredictionManagement,
   PredictionSettlement,
   PredictionTrade,
-  TokenFact,
+  TokenMetadata,
 } from '../../../schemas/events.ts'
 import type { Family } from '../../../schemas/protocols.ts'
 import type { PoolProof } from '../verify/contract.ts'
@@ -100,7 +100,7 @@ export interface SaidBirth {
   readonly kind: 'birth'
   readonly token: string
   /** What the event tells of the token; the rest is asked of a node. */
-  readonly fact: Partial<Pick<TokenFact, 'name' | 'symbol' | 'decimals' | 'totalSupplyRaw'>>
+  readonly fact: Partial<Pick<TokenMetadata, 'name' | 'symbol' | 'decimals' | 'totalSupplyRaw'>>
   /** null: who sent the transaction. */
   readonly dev: string | null
   /** Its curve or its pool; null: the pool that the transaction opens for it. */

@@ -1,4 +1,4 @@
-import type { Call } from '../../../schemas/block-parts.ts'
+import type { CallFrame } from '../../../schemas/block-parts.ts'
 import type { Transaction } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
 import { addressAt, countOf, hashAt, hexOf, quantityOf } from '../abi/json.ts'
@@ -9,11 +9,15 @@ const MAX_CALLS = 500_000
 
 /**
  * A `debug_traceBlockByHash` answer of the `callTracer`, one tree of calls per transaction. Source: go-ethereum
- * eth/tracers/native/call.go. Throws `Malformed`; reasons: those of the readers in `../../input/json.ts` and `../abi/json.ts`, `no-trace`,
+ * eth/tracers/native/call.go. Throws `InvalidInput`; reasons: those of the readers in `../../input/json.ts` and `../abi/json.ts`, `no-trace`,
  * `foreign-call`, `call-count`, `too-many-calls`.
  */
-export const callsOfFrames = (block: Named, answer: unknown, reading: Reading = {}): Call[] => {
-  const calls: Call[] = []
+export const callsOfFrames = (
+  block: Named,
+  answer: unknown,
+  reading: Reading = {},
+): CallFrame[] => {
+  const calls: CallFrame[] = []
   const take = (tx: Transaction, root: Fields): void => {
     const before = calls.length
     try {
@@ -35,7 +39,7 @@ interface OpenFrame {
 }
 
 /** In the order in which they were entered, without recursion: a caller may nest a thousand deep. */
-const walkFrames = (tx: Transaction, root: Fields, calls: Call[]): void => {
+const walkFrames = (tx: Transaction, root: Fields, calls: CallFrame[]): void => {
   const open: OpenFrame[] = [{ said: root, depth: 0, stands: tx.success }]
   let index = 0
   for (let frame = open.pop(); frame !== undefined; frame = open.pop()) {
@@ -69,8 +73,12 @@ const walkFrames = (tx: Transaction, root: Fields, calls: Call[]): void => {
  * A `trace_block` answer: a flat list, each call with the path to it. Rewards in it are not calls. Source: openethereum
  * JSONRPC-trace-module. Throws as `callsOfFrames`, and `wrong-block` for calls of another block.
  */
-export const callsOfTraces = (block: Named, answer: unknown, reading: Reading = {}): Call[] => {
-  const calls: Call[] = []
+export const callsOfTraces = (
+  block: Named,
+  answer: unknown,
+  reading: Reading = {},
+): CallFrame[] => {
+  const calls: CallFrame[] = []
   const owners = ownersOf(block, reading)
   const traced = new Set<number>()
   let owner: Transaction | undefined
@@ -106,7 +114,7 @@ export const callsOfTraces = (block: Named, answer: unknown, reading: Reading = 
   return calls
 }
 
-type Told = Omit<Call, 'txIndex' | 'index' | 'depth' | 'error' | 'success'>
+type Told = Omit<CallFrame, 'txIndex' | 'index' | 'depth' | 'error' | 'success'>
 
 const tracedCall = (said: Fields, at: string): Told => {
   const action = fieldsOf(said.action, `${at}.action`)

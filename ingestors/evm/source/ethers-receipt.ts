@@ -33,7 +33,7 @@ const withQuantities = (said: Fields): Record<string, unknown> => {
 
 /**
  * A receipt as ethers.js prints it, in the form of nodes: `index` of its logs is their `logIndex`, in its version 6 `hash`, `index`
- * and `gasPrice` are the receipt's. One that is in that form already stays as it is. Throws `Malformed`; reasons `not-an-object`,
+ * and `gasPrice` are the receipt's. One that is in that form already stays as it is. Throws `InvalidInput`; reasons `not-an-object`,
  * `not-a-list`.
  */
 export const nodeReceipt = (value: unknown): Fields => {

@@ -1,8 +1,14 @@
-import { Malformed, Outage } from '../../../core/errors.ts'
+import { InvalidInput, Outage } from '../../../core/errors.ts'
 import type { Logger } from '../../../core/ops/logger.ts'
 import type { Metrics } from '../../../core/ops/metrics.ts'
-import { type Ask, type Identity, openRpc, type Rpc, RpcError } from '../../../core/rpc/pool.ts'
-import { type ChainRow, reorgBound } from '../../../schemas/chains.ts'
+import {
+  type CallEndpoint,
+  type ChainCheck,
+  openRpcPool,
+  RpcError,
+  type RpcPool,
+} from '../../../core/rpc/pool.ts'
+import { type ChainRow, maxReorgBlocks } from '../../../schemas/chains.ts'
 import type { Block, EvmBlock, Transaction } from '../../../schemas/events.ts'
 import type { Feed } from '../../../schemas/feeds.ts'
 import { canonicalBy, isReplacedBy } from '../../follow/canonical-branch.ts'
@@ -55,8 +61,8 @@ const refOf = (value: unknown): BlockRef | undefined => {
   try {
     return headerRef(fieldsOf(value, 'header'))
   } catch (cause) {
-    if (!(cause instanceof Malformed)) throw cause
-    throw new Malformed('bad-header', cause.message, { cause })
+    if (!(cause instanceof InvalidInput)) throw cause
+    throw new InvalidInput('bad-header', cause.message, { cause })
   }
 }
 
@@ -74,21 +80,21 @@ const headerRef = ({ number, hash, parentHash, timestamp }: Fields): BlockRef =>
 const hex = (height: number): string => `0x${height.toString(16)}`
 
 /** A header by tag or height; what is not of the height that was asked for is another block. */
-const header = async (ask: Ask, tag: string): Promise<BlockRef | undefined> => {
+const header = async (ask: CallEndpoint, tag: string): Promise<BlockRef | undefined> => {
   const ref = refOf(await ask({ method: 'eth_getBlockByNumber', params: [tag, false] }))
   if (ref !== undefined && tag.startsWith('0x') && ref.height !== Number(tag)) {
-    throw new Malformed('wrong-block', `asked for block ${Number(tag)}, got ${ref.height}`)
+    throw new InvalidInput('wrong-block', `asked for block ${Number(tag)}, got ${ref.height}`)
   }
   return ref
 }
 
 /** Hash of the block that the endpoint shows at a height; undefined: it shows none, and says nothing by that. */
-const shownAt = async (ask: Ask, height: number): Promise<string | undefined> =>
+const shownAt = async (ask: CallEndpoint, height: number): Promise<string | undefined> =>
   (await header(ask, hex(height)))?.hash
 
 /** A whole block by hash or height with its receipts by hash; undefined when this endpoint does not have it. */
 const wholeBlock = async (
-  ask: Ask,
+  ask: CallEndpoint,
   { chain, lenient }: { readonly chain: string; readonly lenient: boolean },
   at: string,
 ): Promise<EvmBlock | undefined> => {
@@ -98,7 +104,7 @@ const wholeBlock = async (
   const ref = refOf(block)
   if (ref === undefined) return undefined
   if (byHash ? ref.hash !== at : ref.height !== Number(at)) {
-    throw new Malformed('wrong-block', `asked for block ${at}, got ${ref.height} ${ref.hash}`)
+    throw new InvalidInput('wrong-block', `asked for block ${at}, got ${ref.height} ${ref.hash}`)
   }
   const receipts = await receiptsOf(ask, ref, block)
   return receipts === null ? undefined : normalizeBlock(chain, block, receipts, lenient)
@@ -111,7 +117,11 @@ const NO_METHOD = [-32_601, -32_004] as const
  * Receipts of a block in one call; from a node without that call, one by one. null: the node does not have them (yet). The
  * check of the whole block finds a node that changed its mind in between.
  */
-const receiptsOf = async (ask: Ask, { hash }: BlockRef, block: unknown): Promise<unknown> => {
+const receiptsOf = async (
+  ask: CallEndpoint,
+  { hash }: BlockRef,
+  block: unknown,
+): Promise<unknown> => {
   try {
     return await ask({ method: 'eth_getBlockReceipts', params: [hash] })
   } catch (error) {
@@ -129,7 +139,7 @@ const receiptsOf = async (ask: Ask, { hash }: BlockRef, block: unknown): Promise
 
 const heightOf = ({ height }: BlockRef): number => height
 
-const watchHeads = (rpc: Rpc, { chain, log, signal }: EvmSourceOptions): HeadWatch => {
+const watchHeads = (rpc: RpcPool, { chain, log, signal }: EvmSourceOptions): HeadWatch => {
   const heads = headWatch({
     isNews: (told, held) => told.hash !== held.hash,
     ask: async () => {
@@ -154,13 +164,13 @@ const watchHeads = (rpc: Rpc, { chain, log, signal }: EvmSourceOptions): HeadWat
   return heads
 }
 
-const identityOf = (chainId: number): Identity => ({
+const identityOf = (chainId: number): ChainCheck => ({
   call: { method: 'eth_chainId', params: [] },
   accepts: (answer) => {
     if (typeof answer === 'string' && /^0x[0-9a-fA-F]{1,16}$/.test(answer)) {
       return Number(answer) === chainId
     }
-    throw new Malformed('bad-chain-id', 'the node does not say which chain it serves')
+    throw new InvalidInput('bad-chain-id', 'the node does not say which chain it serves')
   },
   name: `chain id ${chainId}`,
 })
@@ -169,7 +179,7 @@ const identityOf = (chainId: number): Identity => ({
 export const evmSource = async (options: EvmSourceOptions): Promise<Source> => {
   const { chain, signal } = options
   const refusals = refusalBook(chain.id, options.metrics)
-  const rpc = openRpc({
+  const rpc = openRpcPool({
     ...options,
     chain: chain.id,
     identity: identityOf(chain.chainId),
@@ -197,7 +207,7 @@ export const evmSource = async (options: EvmSourceOptions): Promise<Source> => {
 }
 
 interface NodeParts {
-  readonly rpc: Rpc
+  readonly rpc: RpcPool
   readonly heads: HeadWatch
   readonly refusals: RefusalBook
   readonly options: EvmSourceOptions
@@ -223,7 +233,7 @@ const nodeOf = (parts: NodeParts) => (): FollowedNode => {
     heads,
     spacing: 'dense',
     blockTimeMs: chain.blockTimeMs,
-    reorgBound: reorgBound(chain),
+    reorgBound: maxReorgBlocks(chain),
     nowMs: Date.now,
     next: async (tip, from, head) => {
       const height = tip === null ? from : tip.height + 1
@@ -278,7 +288,7 @@ const partsReader = ({ rpc, refusals, options }: NodeParts) => {
   const traces = traceReader(rpc, log)
   const coinBalances = coinReader(rpc, log)
   return async (block: EvmBlock, lenient: boolean): Promise<EvmBlock> => {
-    const leaveOut = (what: string, { reason, message }: Malformed): void => {
+    const leaveOut = (what: string, { reason, message }: InvalidInput): void => {
       log.warn(
         { height: block.height, what, reason },
         'skipped: no endpoint returned a valid response',
@@ -287,11 +297,11 @@ const partsReader = ({ rpc, refusals, options }: NodeParts) => {
     }
     const part = <T>(what: string, asked: Promise<T | undefined>): Promise<T | undefined> =>
       asked.catch((error: unknown) => {
-        if (!lenient || !(error instanceof Malformed)) throw error
+        if (!lenient || !(error instanceof InvalidInput)) throw error
         leaveOut(what, error)
         return undefined
       })
-    const spare = (tx: Transaction, error: Malformed): void =>
+    const spare = (tx: Transaction, error: InvalidInput): void =>
       leaveOut(`calls of transaction ${tx.hash}`, error)
     const calls = feeds?.has('calls')
       ? await part('calls', traces(block, lenient ? spare : undefined))

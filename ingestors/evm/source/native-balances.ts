@@ -1,6 +1,6 @@
 import type { Logger } from '../../../core/ops/logger.ts'
-import type { Ask, Rpc } from '../../../core/rpc/pool.ts'
-import type { CoinBalance } from '../../../schemas/block-parts.ts'
+import type { CallEndpoint, RpcPool } from '../../../core/rpc/pool.ts'
+import type { NativeBalanceChange } from '../../../schemas/block-parts.ts'
 import type { EvmBlock } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, orElse, refuse } from '../../input/json.ts'
 import { addressAt, quantityOf } from '../abi/json.ts'
@@ -25,9 +25,9 @@ interface Touched {
  * `prestateTracer`; undefined where none has. Throws as `tracer`.
  */
 export const coinReader = (
-  rpc: Rpc,
+  rpc: RpcPool,
   log: Logger,
-): ((block: EvmBlock) => Promise<readonly CoinBalance[] | undefined>) => {
+): ((block: EvmBlock) => Promise<readonly NativeBalanceChange[] | undefined>) => {
   const read = tracer({ rpc, log, ways: [DIFFS], what: 'balances of the coin' })
   return async (block) => {
     const isIdle = block.transactions.length === 0 && paidAccounts(block).length === 0
@@ -35,7 +35,7 @@ export const coinReader = (
   }
 }
 
-const DIFFS: Way<readonly CoinBalance[]> = {
+const DIFFS: Way<readonly NativeBalanceChange[]> = {
   call: ({ hash }) => ({
     method: 'debug_traceBlockByHash',
     params: [hash, { tracer: 'prestateTracer', tracerConfig: { diffMode: true } }],
@@ -46,7 +46,7 @@ const DIFFS: Way<readonly CoinBalance[]> = {
 /**
  * A `debug_traceBlockByHash` answer of the `prestateTracer` in `diffMode`: by account, what all transactions together made of
  * its coin. `post` holds balances that changed; who stands in `pre` only was destroyed. Fees, tips and what rollups take for L1
- * are in it. Source: go-ethereum eth/tracers/native/prestate.go. Throws `Malformed` as `eachTraced`, and `too-big`.
+ * are in it. Source: go-ethereum eth/tracers/native/prestate.go. Throws `InvalidInput` as `eachTraced`, and `too-big`.
  */
 export const coinDiffs = (block: Named, answer: unknown): ReadonlyMap<string, Touched> => {
   const touched = new Map<string, Touched>()
@@ -96,8 +96,8 @@ const paidAccounts = ({
 const settled = async (
   block: EvmBlock,
   touched: ReadonlyMap<string, Touched>,
-  ask: Ask,
-): Promise<readonly CoinBalance[]> => {
+  ask: CallEndpoint,
+): Promise<readonly NativeBalanceChange[]> => {
   const behind = block.transactions.length
   const paid = new Set(paidAccounts(block))
   const told = [...touched].flatMap(([account, { preRaw, postRaw, txIndex }]) =>
@@ -120,5 +120,5 @@ const settled = async (
     .sort((a, b) => a.txIndex - b.txIndex || (a.account < b.account ? -1 : 1))
 }
 
-const heldAt = async (ask: Ask, account: string, blockHash: string): Promise<bigint> =>
+const heldAt = async (ask: CallEndpoint, account: string, blockHash: string): Promise<bigint> =>
   quantityOf(await ask({ method: 'eth_getBalance', params: [account, { blockHash }] }), 'balance')

@@ -1,5 +1,5 @@
-import { Malformed } from '../../../core/errors.ts'
-import type { Call } from '../../../schemas/block-parts.ts'
+import { InvalidInput } from '../../../core/errors.ts'
+import type { CallFrame } from '../../../schemas/block-parts.ts'
 import type { EvmBlock, Transaction } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, refuse } from '../../input/json.ts'
 import type { Recorded } from '../../recorded/files.ts'
@@ -23,7 +23,7 @@ const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
  * `trace_block` is there), receipts alone, one transaction
  * (`eth_getTransactionByHash`, `eth_getTransactionReceipt`, the header where recorded), one `log`, the logs of a block
  * (`eth_getLogs`), or a bare receipt as a node or ethers.js prints it.
- * Throws `Malformed`; reasons of `normalizeBlock` without its counts, `unknown-shape`, `no-block`.
+ * Throws `InvalidInput`; reasons of `normalizeBlock` without its counts, `unknown-shape`, `no-block`.
  */
 export const recordedEvm = (chain: string, file: Fields): Recorded => {
   if (file.eth_getBlockReceipts !== undefined) return blockFile(chain, file)
@@ -35,7 +35,7 @@ export const recordedEvm = (chain: string, file: Fields): Recorded => {
   if (file.logs !== undefined) {
     return transactionFile(chain, { eth_getTransactionReceipt: nodeReceipt(file) })
   }
-  throw new Malformed('unknown-shape', 'neither a recorded block, nor a transaction, nor a log')
+  throw new InvalidInput('unknown-shape', 'neither a recorded block, nor a transaction, nor a log')
 }
 
 /** Receipts may be fewer than transactions, and transactions may be hashes or absent: the receipts decide. */
@@ -72,7 +72,7 @@ const blockFile = (chain: string, file: Fields): Recorded => {
 }
 
 /** Calls of the recorded transactions, those of others left out. */
-const callsIn = (block: EvmBlock, file: Fields): readonly Call[] | undefined => {
+const callsIn = (block: EvmBlock, file: Fields): readonly CallFrame[] | undefined => {
   const { debug_traceBlockByHash: frames, trace_block: traces } = file
   if (frames !== undefined) return callsOfFrames(block, frames, { chosen: true })
   return traces === undefined ? undefined : callsOfTraces(block, traces, { chosen: true })
@@ -135,7 +135,7 @@ const firstLog = ({ logs }: Transaction): number => logs[0]?.index ?? 0
 
 /** What receipts tell of their block: name, and the time where their logs carry it. */
 const headerOf = (chain: string, receipts: readonly unknown[]): Header => {
-  if (receipts.length === 0) throw new Malformed('no-block', 'no header and no receipt')
+  if (receipts.length === 0) throw new InvalidInput('no-block', 'no header and no receipt')
   const first = fieldsOf(receipts[0], 'receipt')
   const name: BlockName = {
     height: countOf(first.blockNumber, 'receipt.blockNumber'),

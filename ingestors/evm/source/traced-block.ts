@@ -1,4 +1,4 @@
-import { Malformed } from '../../../core/errors.ts'
+import { InvalidInput } from '../../../core/errors.ts'
 import type { EvmBlock, Transaction } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, refuse } from '../../input/json.ts'
 import { hashAt } from '../abi/json.ts'
@@ -10,13 +10,13 @@ export type Named = Pick<EvmBlock, 'hash' | 'transactions' | 'refused'>
 export interface Reading {
   /** True: the block holds some of its transactions only, and traces of others are passed over. */
   readonly chosen?: boolean
-  /** Told of a transaction whose trace is out of shape, which is then left out; absent: its `Malformed` is thrown. */
-  readonly spare?: (tx: Transaction, error: Malformed) => void
+  /** Told of a transaction whose trace is out of shape, which is then left out; absent: its `InvalidInput` is thrown. */
+  readonly spare?: (tx: Transaction, error: InvalidInput) => void
 }
 
 /**
  * Goes through a `debug_traceBlockByHash` answer: one result per transaction, each once and none missing. Source: go-ethereum eth/tracers/api.go.
- * Throws `Malformed`; reasons: those of the readers in `../../input/json.ts` and `../abi/json.ts`, `no-trace`, `foreign-call`, `call-count`.
+ * Throws `InvalidInput`; reasons: those of the readers in `../../input/json.ts` and `../abi/json.ts`, `no-trace`, `foreign-call`, `call-count`.
  */
 export const eachTraced = (
   block: Named,
@@ -37,7 +37,7 @@ export const eachTraced = (
       if (result === undefined || result === null) throw refuse('no-trace', at, error)
       take(tx, fieldsOf(result, at))
     } catch (odd) {
-      if (reading.spare === undefined || !(odd instanceof Malformed)) throw odd
+      if (reading.spare === undefined || !(odd instanceof InvalidInput)) throw odd
       reading.spare(tx, odd)
     }
   }
@@ -59,11 +59,11 @@ export const ownersOf = ({ transactions, refused }: Named, { chosen }: Reading):
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
 
-/** Every transaction was traced but what a chain sends itself. Throws `Malformed`: `call-count`. */
+/** Every transaction was traced but what a chain sends itself. Throws `InvalidInput`: `call-count`. */
 export const checkComplete = ({ transactions }: Named, traced: ReadonlySet<number>): void => {
   const missing = transactions.find(
     ({ index, from }) => from !== ZERO_ADDRESS && !traced.has(index),
   )
   if (missing === undefined) return
-  throw new Malformed('call-count', `transaction ${missing.index} has no traces`)
+  throw new InvalidInput('call-count', `transaction ${missing.index} has no traces`)
 }

@@ -1,23 +1,23 @@
 import { Outage } from '../../../core/errors.ts'
 import type { Logger } from '../../../core/ops/logger.ts'
 import type { RpcCall } from '../../../core/rpc/endpoint.ts'
-import { type Ask, type Rpc, RpcError } from '../../../core/rpc/pool.ts'
+import { type CallEndpoint, RpcError, type RpcPool } from '../../../core/rpc/pool.ts'
 import type { EvmBlock } from '../../../schemas/events.ts'
 import type { Reading } from './traced-block.ts'
 
 /** One way in which a node may tell something of a block beside its transactions and receipts. */
 export interface Way<T> {
   readonly call: (block: EvmBlock) => RpcCall
-  /** What the endpoint's answer says; undefined: it does not know the block. Throws `Malformed`. */
+  /** What the endpoint's answer says; undefined: it does not know the block. Throws `InvalidInput`. */
   readonly read: (block: EvmBlock, answer: unknown, reading: WayReading) => Promise<T | undefined>
 }
 
 /** What an answer is read with: the endpoint that gave it, and who is told of transactions that are to be left out. */
-export type WayReading = Pick<Reading, 'spare'> & { readonly ask: Ask }
+export type WayReading = Pick<Reading, 'spare'> & { readonly ask: CallEndpoint }
 
 /** What is told, and by which ways, the preferred one first. */
 export interface TracerOptions<T> {
-  readonly rpc: Rpc
+  readonly rpc: RpcPool
   readonly log: Logger
   readonly ways: readonly Way<T>[]
   /** In words: `calls`. */
@@ -35,14 +35,14 @@ export type Tracer<T> = (block: EvmBlock, spare?: Reading['spare']) => Promise<T
 /** What was found out of the endpoints so far, each once. */
 interface Known<T> {
   /** null: it has none of the ways. */
-  readonly ways: WeakMap<Ask, Way<T> | null>
+  readonly ways: WeakMap<CallEndpoint, Way<T> | null>
   /** One of them has a way. */
   met: boolean
 }
 
 /**
  * Asks the first endpoint that has one of the ways; undefined where none has, which is said once. Throws `Outage` while an endpoint
- * that has one does not answer, `Malformed` for an answer out of shape.
+ * that has one does not answer, `InvalidInput` for an answer out of shape.
  */
 export const tracer = <T>(options: TracerOptions<T>): Tracer<T> => {
   const { rpc, log, what } = options
@@ -84,7 +84,7 @@ export const tracer = <T>(options: TracerOptions<T>): Tracer<T> => {
 
 /** Asks an endpoint once for each way; what goes wrong otherwise says nothing about it. */
 const wayOf = async <T>(
-  ask: Ask,
+  ask: CallEndpoint,
   block: EvmBlock,
   { ways }: TracerOptions<T>,
   known: Known<T>,
@@ -100,7 +100,7 @@ const wayOf = async <T>(
   return found
 }
 
-const isRefused = async (ask: Ask, call: RpcCall): Promise<boolean> => {
+const isRefused = async (ask: CallEndpoint, call: RpcCall): Promise<boolean> => {
   try {
     await ask(call)
     return false

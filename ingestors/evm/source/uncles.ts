@@ -1,15 +1,15 @@
 import { Outage } from '../../../core/errors.ts'
-import { type Rpc, RpcError } from '../../../core/rpc/pool.ts'
+import { RpcError, type RpcPool } from '../../../core/rpc/pool.ts'
 import type { Uncle } from '../../../schemas/block-parts.ts'
 import type { EvmBlock } from '../../../schemas/events.ts'
 import { fieldsOf, refuse } from '../../input/json.ts'
 import { addressAt, countOf, hashAt, quantityOf } from '../abi/json.ts'
 
 /**
- * Headers of the uncles that a block names, asked of a node. Throws `Outage` while none has them, `Malformed` for another one.
+ * Headers of the uncles that a block names, asked of a node. Throws `Outage` while none has them, `InvalidInput` for another one.
  */
 export const unclesOf = (
-  rpc: Rpc,
+  rpc: RpcPool,
   { hash }: EvmBlock,
   hashes: readonly string[],
 ): Promise<readonly Uncle[]> =>
@@ -31,7 +31,7 @@ export const unclesOf = (
     }),
   )
 
-/** The header of an uncle as a node gives it. Throws `Malformed`; reason of its own: `foreign-uncle`. */
+/** The header of an uncle as a node gives it. Throws `InvalidInput`; reason of its own: `foreign-uncle`. */
 const uncleOf = (
   value: unknown,
   { name, index }: { readonly name: string; readonly index: number },

@@ -1,4 +1,4 @@
-import type { PoolFact } from '../../../schemas/events.ts'
+import type { PoolMetadata } from '../../../schemas/events.ts'
 import type { PoolLookup, ProtocolRow } from '../../../schemas/protocols.ts'
 import type { ListedProtocol } from '../../decode/protocol-registry.ts'
 import type { Call } from '../../follow/contract.ts'
@@ -117,7 +117,7 @@ export const factoryProof = (usual: PoolLookup): PoolProof => ({
     if (claim === undefined || row === undefined || data === undefined) return []
     return [{ to: claim.factory, data }, ...customPools(row, claim)]
   },
-  conclude: (questions, confirmed): PoolFact | undefined => {
+  conclude: (questions, confirmed): PoolMetadata | undefined => {
     const claim = claimOf(questions, usual)
     if (claim === undefined) return undefined
     const { pool, factory, tokenA, tokenB, said } = claim

@@ -1,4 +1,4 @@
-import type { PoolFact } from '../../../schemas/events.ts'
+import type { PoolMetadata } from '../../../schemas/events.ts'
 import { addressesGiven, wordGiven } from '../abi/result.ts'
 import type { Given, PoolProof, Questions } from './contract.ts'
 
@@ -12,7 +12,10 @@ const POOL_TOKENS_V2 = '0xf94d4668' // getPoolTokens(bytes32)
 const POOL_TOKENS_V3 = '0xca4f2803' // getPoolTokens(address)
 
 /** The fact from the vaults' answers, one for each listed vault; undefined where none knows the pool. */
-const heldPool = ({ pool, listed }: Questions, answers: readonly Given[]): PoolFact | undefined => {
+const heldPool = (
+  { pool, listed }: Questions,
+  answers: readonly Given[],
+): PoolMetadata | undefined => {
   for (const [index, { row, factory }] of listed.entries()) {
     const tokens = addressesGiven(answers[index])
     const coins = [

@@ -1,4 +1,4 @@
-import type { PoolFact } from '../../../schemas/events.ts'
+import type { PoolMetadata } from '../../../schemas/events.ts'
 import type { ListedProtocol } from '../../decode/protocol-registry.ts'
 import type { Call } from '../../follow/contract.ts'
 
@@ -15,7 +15,7 @@ export interface PoolProof {
   /** Second round: usually to the factory that the pool claims. Absent: there is none. */
   readonly confirm?: (questions: Questions) => readonly Call[]
   /** The fact, proven or not; undefined: a contract of another kind, or `later`. */
-  readonly conclude: (questions: Questions, confirmed: readonly Given[]) => PoolFact | undefined
+  readonly conclude: (questions: Questions, confirmed: readonly Given[]) => PoolMetadata | undefined
   /** Who is asked may learn of a pool after it traded: what is not known is asked for again. */
   readonly later?: true
 }

@@ -1,5 +1,5 @@
-import { Malformed } from '../../../core/errors.ts'
-import { protoReader } from '../../../core/rpc/grpc.ts'
+import { InvalidInput } from '../../../core/errors.ts'
+import { makeProtobufDecoder } from '../../../core/rpc/grpc.ts'
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
 import type { Recorded } from '../../recorded/files.ts'
 import { readEffects } from './effects.ts'
@@ -28,7 +28,7 @@ export const isBinpbFile = (file: string): boolean => /\.binpb\.zst$/.test(file)
  * A checkpoint file of the object store, `<sequence>.binpb.zst`: one frame of Zstandard around a `Checkpoint` of `sui.rpc.v2`
  * with parts in BCS. What is checked and refused is that of `recordedCheckpoint`; objects before and after a transaction
  * are those of the checkpoint that its effects name. Sources: MystenLabs/sui sui-checkpoint-blob-indexer, sui-types
- * rpc_proto_conversions.rs. Throws `Malformed`: the reasons of `unzstd`, of the readers and of `recordedCheckpoint`,
+ * rpc_proto_conversions.rs. Throws `InvalidInput`: the reasons of `unzstd`, of the readers and of `recordedCheckpoint`,
  * `bad-protobuf`, `missing-object`.
  */
 export const parseBinpbFile = async (chain: string, packed: Uint8Array): Promise<Recorded> => {
@@ -41,7 +41,7 @@ export const parseBinpbFile = async (chain: string, packed: Uint8Array): Promise
   const objects = parseObjects(said.objects)
   const list = listOf(said.transactions, 'transactions')
   if (list.length !== named.length) {
-    throw new Malformed('wrong-contents', `${list.length} transactions of ${named.length}`)
+    throw new InvalidInput('wrong-contents', `${list.length} transactions of ${named.length}`)
   }
   const transactions = list.map((each, index) =>
     verifyExecutedTransaction(
@@ -57,12 +57,12 @@ export const parseBinpbFile = async (chain: string, packed: Uint8Array): Promise
 const decodeCheckpointProto = (bytes: Uint8Array): Fields => {
   const parts = countCheckpointParts(bytes)
   if (parts > MAX_CHECKPOINT_PARTS)
-    throw new Malformed('too-big', `the checkpoint holds ${parts} parts`)
-  const read = protoReader('sui-checkpoint.proto', 'sui.rpc.v2.Checkpoint')
+    throw new InvalidInput('too-big', `the checkpoint holds ${parts} parts`)
+  const read = makeProtobufDecoder('sui-checkpoint.proto', 'sui.rpc.v2.Checkpoint')
   return fieldsOf(read(bytes), 'checkpoint')
 }
 
-/** The BCS of a part. Throws `Malformed`: `not-an-object`, `no-bytes`. */
+/** The BCS of a part. Throws `InvalidInput`: `not-an-object`, `no-bytes`. */
 const bcsBytesOf = (part: unknown, at: string): Uint8Array => {
   const { value } = fieldsOf(fieldsOf(part, at).bcs, `${at}.bcs`)
   if (!(value instanceof Uint8Array)) throw refuse('no-bytes', `${at}.bcs.value`, typeof value)
@@ -74,7 +74,7 @@ const readToEnd = <T>(bytes: Uint8Array, value: (read: BcsReader) => T): T => {
   const read = createBcsReader(bytes)
   const found = value(read)
   if (read.isDone()) return found
-  throw new Malformed('trailing-bytes', `a part goes on behind its byte ${read.offset()}`)
+  throw new InvalidInput('trailing-bytes', `a part goes on behind its byte ${read.offset()}`)
 }
 
 type ObjectsByVersion = ReadonlyMap<string, ObjectState>
@@ -98,7 +98,7 @@ const parseExecutedTransaction = (said: Fields, objects: ObjectsByVersion): Exec
     named.map((version) => {
       const object = objects.get(objectVersionKey(version))
       if (object !== undefined) return object
-      throw new Malformed('missing-object', `${version.id} of version ${version.version}`)
+      throw new InvalidInput('missing-object', `${version.id} of version ${version.version}`)
     })
   return {
     effects,

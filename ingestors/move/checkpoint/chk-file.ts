@@ -1,4 +1,4 @@
-import { Malformed } from '../../../core/errors.ts'
+import { InvalidInput } from '../../../core/errors.ts'
 import type { Recorded } from '../../recorded/files.ts'
 import { readEffects } from './effects.ts'
 import {
@@ -21,7 +21,7 @@ const SIGNATURE_BYTES = 48
 /**
  * A checkpoint file of the object store, `<sequence>.chk`: a BCS `CheckpointData`. Its contents must be those that its summary
  * names, its transactions and their effects those that the contents name. The first checkpoint, steps of an epoch's end that are
- * not listed here and compressed files are refused. Source: MystenLabs/sui sui-types full_checkpoint_content.rs, messages_checkpoint.rs. Throws `Malformed`: the reader's
+ * not listed here and compressed files are refused. Source: MystenLabs/sui sui-types full_checkpoint_content.rs, messages_checkpoint.rs. Throws `InvalidInput`: the reader's
  * reasons, `wrong-contents`, `trailing-bytes`.
  */
 export const parseChkFile = (chain: string, bytes: Uint8Array): Recorded => {
@@ -45,7 +45,7 @@ export const parseChkFile = (chain: string, bytes: Uint8Array): Recorded => {
     return transaction
   })
   if (!read.isDone() || transactions.length !== named.length) {
-    throw new Malformed('trailing-bytes', `the file goes on behind byte ${read.offset()}`)
+    throw new InvalidInput('trailing-bytes', `the file goes on behind byte ${read.offset()}`)
   }
   return recordedWholeCheckpoint(chain, summary, { hash, transactions })
 }

@@ -1,5 +1,5 @@
-import { coinType } from '../../../core/move-type.ts'
-import type { MoveDelta } from '../../../schemas/events.ts'
+import { normalizeCoinType } from '../../../core/move-type.ts'
+import type { MoveBalanceChange } from '../../../schemas/events.ts'
 import type { BcsReader } from './reader.ts'
 import { type ObjectVersion, readObjectRef } from './transaction.ts'
 
@@ -7,7 +7,7 @@ import { type ObjectVersion, readObjectRef } from './transaction.ts'
 export interface ObjectChange {
   readonly id: string
   readonly change: 'created' | 'changed' | 'published' | 'gone'
-  readonly delta?: MoveDelta
+  readonly delta?: MoveBalanceChange
 }
 
 /** What counts of the effects of a transaction. */
@@ -115,7 +115,7 @@ const readObjectChange = (
       read.skip(read.digest, () => readOwner(read))
     },
   ])
-  let delta: MoveDelta | null = null
+  let delta: MoveBalanceChange | null = null
   const written = read.variant<ObjectChange['change']>('output state', [
     () => 'gone',
     () => {
@@ -142,7 +142,7 @@ const readObjectChange = (
 const BALANCE_TYPE_PREFIX = `0x${'2'.padStart(64, '0')}::balance::Balance<`
 
 /** What an address's own balance gained or lost; null for what is not a balance of a coin. */
-const readBalanceWrite = (read: BcsReader): MoveDelta | null => {
+const readBalanceWrite = (read: BcsReader): MoveBalanceChange | null => {
   const owner = read.id()
   const type = read.typeTag()
   const sign = read.variant('accumulator operation', [() => 1n, () => -1n])
@@ -152,7 +152,7 @@ const readBalanceWrite = (read: BcsReader): MoveDelta | null => {
     () => skipAsNull(() => read.list(() => read.skip(read.u64, read.digest))),
   ])
   const coin = type.startsWith(BALANCE_TYPE_PREFIX)
-    ? coinType(type.slice(BALANCE_TYPE_PREFIX.length, -1))
+    ? normalizeCoinType(type.slice(BALANCE_TYPE_PREFIX.length, -1))
     : undefined
   return coin === undefined || amountRaw === null
     ? null

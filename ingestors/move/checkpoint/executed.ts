@@ -1,4 +1,9 @@
-import type { MoveBlock, MoveDelta, MoveEvent, MoveTransaction } from '../../../schemas/events.ts'
+import type {
+  MoveBalanceChange,
+  MoveBlock,
+  MoveEvent,
+  MoveTransaction,
+} from '../../../schemas/events.ts'
 import type { Recorded } from '../../recorded/files.ts'
 import { toMoveEvent } from '../normalize/raw-transaction.ts'
 import type { TransactionEffects } from './effects.ts'
@@ -18,7 +23,7 @@ export interface ExecutedTransaction {
   readonly after: readonly ObjectState[]
 }
 
-/** A `TransactionEvents`. Source: MystenLabs/sui sui-types event.rs. Throws as the reader, and `Malformed`: `bad-type`. */
+/** A `TransactionEvents`. Source: MystenLabs/sui sui-types event.rs. Throws as the reader, and `InvalidInput`: `bad-type`. */
 export const readEvents = (read: BcsReader): readonly MoveEvent[] =>
   read
     .list(() => readEventFields(read))
@@ -30,7 +35,7 @@ const readEventFields = (read: BcsReader) => {
   return { sender: read.id(), type: read.structTag(), bytes: read.byteVector() }
 }
 
-/** A transaction that must be the one that the contents name at its place. Throws `Malformed`: `wrong-contents`. */
+/** A transaction that must be the one that the contents name at its place. Throws `InvalidInput`: `wrong-contents`. */
 export const verifyExecutedTransaction = (
   told: ExecutedTransaction,
   index: number,
@@ -61,9 +66,13 @@ export const verifyExecutedTransaction = (
 }
 
 /** What coins of addresses were worth before and after, and what their balances gained, by owner and coin. */
-const balanceDeltas = ({ before, after, effects }: ExecutedTransaction): readonly MoveDelta[] => {
-  const sums = new Map<string, MoveDelta>()
-  const add = ({ owner, coin, deltaRaw }: MoveDelta): void => {
+const balanceDeltas = ({
+  before,
+  after,
+  effects,
+}: ExecutedTransaction): readonly MoveBalanceChange[] => {
+  const sums = new Map<string, MoveBalanceChange>()
+  const add = ({ owner, coin, deltaRaw }: MoveBalanceChange): void => {
     const key = `${owner} ${coin}`
     const sum = (sums.get(key)?.deltaRaw ?? 0n) + deltaRaw
     sums.set(key, { owner, coin, deltaRaw: sum })

@@ -1,4 +1,4 @@
-import { coinType } from '../../../core/move-type.ts'
+import { normalizeCoinType } from '../../../core/move-type.ts'
 import type { Fields } from '../../input/json.ts'
 import { dataViewOf } from '../../svm/layout/borsh-layout.ts'
 import { readOwner } from './effects.ts'
@@ -61,7 +61,7 @@ const readMoveObject = (read: BcsReader): UnownedObject => {
 /** A coin is its id and its amount. */
 const coinBalanceOf = (type: string, contents: Uint8Array): ObjectState['coin'] => {
   if (!type.startsWith(COIN_TYPE_PREFIX) || contents.length !== 40) return null
-  const name = coinType(type.slice(COIN_TYPE_PREFIX.length, -1))
+  const name = normalizeCoinType(type.slice(COIN_TYPE_PREFIX.length, -1))
   return name === undefined
     ? null
     : { type: name, amountRaw: dataViewOf(contents).getBigUint64(32, true) }

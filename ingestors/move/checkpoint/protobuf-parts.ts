@@ -1,4 +1,4 @@
-import { Malformed } from '../../../core/errors.ts'
+import { InvalidInput } from '../../../core/errors.ts'
 
 /** Kinds of fields by what stands behind their number. Source: protobuf's description of its wire format. */
 const VARINT = 0
@@ -11,7 +11,7 @@ const OBJECTS_FIELD = 7
 
 /**
  * How many parts a checkpoint of `sui.rpc.v2` holds, by walking over its bytes: its transactions, its objects and a few more. To
- * be counted before they are read, as an empty part takes two bytes there and a hundred in memory. Throws `Malformed`: `bad-protobuf`.
+ * be counted before they are read, as an empty part takes two bytes there and a hundred in memory. Throws `InvalidInput`: `bad-protobuf`.
  */
 export const countCheckpointParts = (bytes: Uint8Array): number => {
   let parts = 0
@@ -34,7 +34,7 @@ function* lengthDelimitedFields(bytes: Uint8Array): Generator<readonly [number, 
       value += (byte & 0x7f) * 2 ** (7 * place)
       if (byte < 0x80) return value
     }
-    throw new Malformed('bad-protobuf', `no number ends at byte ${at}`)
+    throw new InvalidInput('bad-protobuf', `no number ends at byte ${at}`)
   }
   while (at < bytes.length) {
     const tag = number(5)
@@ -46,7 +46,7 @@ function* lengthDelimitedFields(bytes: Uint8Array): Generator<readonly [number, 
       const size = number(5)
       yield [Math.floor(tag / 8), bytes.subarray(at, at + size)]
       at += size
-    } else throw new Malformed('bad-protobuf', `a field of kind ${kind}`)
-    if (at > bytes.length) throw new Malformed('bad-protobuf', `it ends at byte ${bytes.length}`)
+    } else throw new InvalidInput('bad-protobuf', `a field of kind ${kind}`)
+    if (at > bytes.length) throw new InvalidInput('bad-protobuf', `it ends at byte ${bytes.length}`)
   }
 }

@@ -1,5 +1,5 @@
 import { base58Encode } from '../../../core/base58.ts'
-import { Malformed } from '../../../core/errors.ts'
+import { InvalidInput } from '../../../core/errors.ts'
 import {
   type BcsCursor,
   bcsCursor,
@@ -14,7 +14,7 @@ import {
 /** Deepest nesting of types that is followed. */
 const MAX_TYPE_DEPTH = 16
 
-/** Reads the parts of a checkpoint file front to back. Every read throws `Malformed`: `truncated-file`, `unknown-variant`. */
+/** Reads the parts of a checkpoint file front to back. Every read throws `InvalidInput`: `truncated-file`, `unknown-variant`. */
 export interface BcsReader {
   u8(): number
   u16(): number
@@ -52,7 +52,10 @@ export const createBcsReader = (bytes: Uint8Array): BcsReader => {
   const cursor: BcsCursor = bcsCursor(bytes)
   const must = <T>(value: T | undefined): T => {
     if (value === undefined) {
-      throw new Malformed('truncated-file', `file is empty or truncated at byte ${cursor.offset}`)
+      throw new InvalidInput(
+        'truncated-file',
+        `file is empty or truncated at byte ${cursor.offset}`,
+      )
     }
     return value
   }
@@ -65,12 +68,12 @@ export const createBcsReader = (bytes: Uint8Array): BcsReader => {
   const variant = <T>(at: string, cases: readonly (() => T)[]): T => {
     const tag = must(readUleb128Length(cursor))
     const read = cases[tag]
-    if (read === undefined) throw new Malformed('unknown-variant', `${at} is of variant ${tag}`)
+    if (read === undefined) throw new InvalidInput('unknown-variant', `${at} is of variant ${tag}`)
     return read()
   }
   const typeAt = (depth: number): string => {
     if (depth > MAX_TYPE_DEPTH)
-      throw new Malformed('too-deep', `a type nests deeper than ${MAX_TYPE_DEPTH}`)
+      throw new InvalidInput('too-deep', `a type nests deeper than ${MAX_TYPE_DEPTH}`)
     const named = (name: string) => (): string => name
     return variant('type', [
       ...['bool', 'u8', 'u64', 'u128', 'address', 'signer'].map(named),
@@ -95,7 +98,8 @@ export const createBcsReader = (bytes: Uint8Array): BcsReader => {
     bytes: (count) => must(readBytes(cursor, count)),
     id: () => must(readAddress(cursor)),
     digest: () => {
-      if (must(readUleb128Length(cursor)) !== 32) throw new Malformed('bad-digest', 'no 32 bytes')
+      if (must(readUleb128Length(cursor)) !== 32)
+        throw new InvalidInput('bad-digest', 'no 32 bytes')
       return base58Encode(must(readBytes(cursor, 32)))
     },
     option: (read) => (must(readBool(cursor)) ? read() : null),

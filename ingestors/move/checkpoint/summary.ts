@@ -1,6 +1,6 @@
 import { blake2b } from '@noble/hashes/blake2'
 import { base58Encode } from '../../../core/base58.ts'
-import { Malformed } from '../../../core/errors.ts'
+import { InvalidInput } from '../../../core/errors.ts'
 import { placeholderDigest } from '../normalize/json.ts'
 import type { BcsReader } from './reader.ts'
 
@@ -23,10 +23,10 @@ export interface ExecutionDigests {
 export const signableDigest = (type: string, bytes: Uint8Array): string =>
   base58Encode(blake2b(Buffer.concat([Buffer.from(`${type}::`), bytes]), { dkLen: 32 }))
 
-/** Throws `Malformed` where a value is not the one that was named: `wrong-contents`. */
+/** Throws `InvalidInput` where a value is not the one that was named: `wrong-contents`. */
 export const verifyDigest = (type: string, bytes: Uint8Array, digest: string): void => {
   if (signableDigest(type, bytes) === digest) return
-  throw new Malformed('wrong-contents', `a ${type} is not the one that the checkpoint names`)
+  throw new InvalidInput('wrong-contents', `a ${type} is not the one that the checkpoint names`)
 }
 
 /** A `CheckpointSummary`. Source: MystenLabs/sui sui-types messages_checkpoint.rs. Throws as the reader. */

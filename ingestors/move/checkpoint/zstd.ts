@@ -1,5 +1,5 @@
 import { ZSTDDecoder } from 'zstddec'
-import { Malformed } from '../../../core/errors.ts'
+import { InvalidInput } from '../../../core/errors.ts'
 
 /** Layout of a frame. Source: RFC 8878, 3.1.1. */
 const MAGIC = 0xfd2fb528
@@ -11,7 +11,7 @@ const MAX_WINDOW_BYTES = 128 * 1024 * 1024
 /**
  * What was packed into one frame of Zstandard, by the format's own decoder. Frame and blocks are measured before anything is
  * unpacked: memory stays below twice the limit. Frames that need a dictionary and files of several frames are refused.
- * Throws `Malformed`: `not-zstd`, `truncated-file`, `too-big`, `trailing-bytes`.
+ * Throws `InvalidInput`: `not-zstd`, `truncated-file`, `too-big`, `trailing-bytes`.
  */
 export const decompressZstd = async (bytes: Uint8Array, maxBytes: number): Promise<Uint8Array> => {
   const mostBytes = maxDecompressedBytes(bytes, maxBytes)
@@ -25,8 +25,10 @@ export const decompressZstd = async (bytes: Uint8Array, maxBytes: number): Promi
     : notZstd('has a block that cannot be unpacked')
 }
 
-const notZstd = (problem: string): Malformed => new Malformed('not-zstd', `the frame ${problem}`)
-const tooBig = (what: string): Malformed => new Malformed('too-big', `the frame asks for ${what}`)
+const notZstd = (problem: string): InvalidInput =>
+  new InvalidInput('not-zstd', `the frame ${problem}`)
+const tooBig = (what: string): InvalidInput =>
+  new InvalidInput('too-big', `the frame asks for ${what}`)
 
 /** What a frame's header says. */
 interface FrameHeader {
@@ -46,15 +48,15 @@ const maxDecompressedBytes = (bytes: Uint8Array, maxBytes: number): number => {
   if (plainBytes > maxBytes) throw tooBig(`${plainBytes} bytes`)
   if (end + checksumBytes > bytes.length) throw truncatedFile(bytes.length)
   if (end + checksumBytes < bytes.length) {
-    throw new Malformed('trailing-bytes', `the file goes on behind byte ${end + checksumBytes}`)
+    throw new InvalidInput('trailing-bytes', `the file goes on behind byte ${end + checksumBytes}`)
   }
   const mostBytes = plainBytes + packed * Math.min(windowBytes, MAX_BLOCK_BYTES)
   if (contentBytes !== null && contentBytes > mostBytes) throw notZstd('holds less than it says')
   return contentBytes ?? mostBytes
 }
 
-const truncatedFile = (at: number): Malformed =>
-  new Malformed('truncated-file', `file is empty or truncated at byte ${at}`)
+const truncatedFile = (at: number): InvalidInput =>
+  new InvalidInput('truncated-file', `file is empty or truncated at byte ${at}`)
 
 /** A number of so many bytes, little endian. */
 const uintAt = (bytes: Uint8Array, at: number, width: number): number => {

@@ -1,4 +1,4 @@
-import type { Decoded, MoveBlock, PoolFact } from '../../../schemas/events.ts'
+import type { DecodedBlock, MoveBlock, PoolMetadata } from '../../../schemas/events.ts'
 import { type Books, emptyDraft, type Subjects } from '../../decode/contract.ts'
 import { protocolBook } from '../../decode/protocol-registry.ts'
 import { moveReaders } from '../protocols/families.ts'
@@ -10,9 +10,9 @@ import { addTransfers } from './transfers.ts'
  * Events of a checkpoint in order; a package proves what its own event types say. Balances are left out: a checkpoint tells
  * what was added and taken away, never what an owner holds. Pure.
  */
-export const decodeMoveBlock = (block: MoveBlock, books: Books): Decoded => {
+export const decodeMoveBlock = (block: MoveBlock, books: Books): DecodedBlock => {
   const out = emptyDraft()
-  const made = new Map<string, PoolFact>()
+  const made = new Map<string, PoolMetadata>()
   const readerOf = moveReaders(books.protocols)
   for (const tx of block.transactions) {
     if (!tx.success) continue

@@ -1,5 +1,5 @@
-import { moveType } from '../../../core/move-type.ts'
-import type { Birth, MoveObject, MoveTransaction } from '../../../schemas/events.ts'
+import { parseMoveType } from '../../../core/move-type.ts'
+import type { MoveObject, MoveTransaction, TokenCreation } from '../../../schemas/events.ts'
 import { cleanText } from '../../input/text.ts'
 
 const FRAMEWORK = `0x${'2'.padStart(64, '0')}`
@@ -19,7 +19,7 @@ export const MAX_SYMBOL_LENGTH = 32
  * Coins that a transaction made: it published their package and made the objects that come with a coin. Names and decimals
  * where the node gave the fields of those objects; how many there are of it nobody says.
  */
-export const coinCreations = (tx: MoveTransaction): readonly Birth[] => {
+export const coinCreations = (tx: MoveTransaction): readonly TokenCreation[] => {
   const packages = new Set(
     tx.objects.flatMap(({ change, id }) => (change === 'published' ? [id] : [])),
   )
@@ -27,7 +27,7 @@ export const coinCreations = (tx: MoveTransaction): readonly Birth[] => {
   const coins = new Map<string, MoveObject['fields']>()
   for (const object of tx.objects) {
     const coin = object.change === 'created' ? coinOfMetadataObject(object) : undefined
-    if (coin === undefined || !packages.has(moveType(coin)?.package ?? '')) continue
+    if (coin === undefined || !packages.has(parseMoveType(coin)?.package ?? '')) continue
     const known = coins.get(coin) ?? null
     coins.set(coin, known?.decimals === undefined ? object.fields : known)
   }
@@ -35,13 +35,17 @@ export const coinCreations = (tx: MoveTransaction): readonly Birth[] => {
 }
 
 const coinOfMetadataObject = ({ type }: MoveObject): string | undefined => {
-  const told = moveType(type)
+  const told = parseMoveType(type)
   return told?.package === FRAMEWORK && NEW_COIN_OBJECT_TYPES.has(told.name)
     ? told.typeArguments[0]
     : undefined
 }
 
-const coinCreationOf = (tx: MoveTransaction, coin: string, fields: MoveObject['fields']): Birth => {
+const coinCreationOf = (
+  tx: MoveTransaction,
+  coin: string,
+  fields: MoveObject['fields'],
+): TokenCreation => {
   const text = (value: unknown, limit: number): string | null =>
     typeof value === 'string' ? cleanText(value, limit) : null
   const decimals = fields?.decimals

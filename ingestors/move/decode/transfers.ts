@@ -1,4 +1,4 @@
-import type { MoveDelta, MoveTransaction, Transfer } from '../../../schemas/events.ts'
+import type { MoveBalanceChange, MoveTransaction, Transfer } from '../../../schemas/events.ts'
 import { SUI_COIN_TYPE } from '../protocols/tx-context.ts'
 
 /**
@@ -33,19 +33,21 @@ export const addTransfers = (tx: MoveTransaction, out: Transfer[]): void => {
   }
 }
 
-const totalAbsolute = (...deltas: readonly MoveDelta[]): bigint =>
+const totalAbsolute = (...deltas: readonly MoveBalanceChange[]): bigint =>
   deltas.reduce((sum, { deltaRaw }) => sum + (deltaRaw < 0n ? -deltaRaw : deltaRaw), 0n)
 
 /** Changes without what the payer paid for the transaction. */
-const withoutFee = ({ deltas, gasOwner, feeRaw }: MoveTransaction): readonly MoveDelta[] =>
+const withoutFee = ({ deltas, gasOwner, feeRaw }: MoveTransaction): readonly MoveBalanceChange[] =>
   deltas.map((delta) =>
     delta.coin === SUI_COIN_TYPE && delta.owner === gasOwner
       ? { ...delta, deltaRaw: delta.deltaRaw + feeRaw }
       : delta,
   )
 
-const groupByCoin = (deltas: readonly MoveDelta[]): ReadonlyMap<string, readonly MoveDelta[]> => {
-  const coins = new Map<string, MoveDelta[]>()
+const groupByCoin = (
+  deltas: readonly MoveBalanceChange[],
+): ReadonlyMap<string, readonly MoveBalanceChange[]> => {
+  const coins = new Map<string, MoveBalanceChange[]>()
   for (const delta of deltas) {
     const list = coins.get(delta.coin)
     if (list === undefined) coins.set(delta.coin, [delta])

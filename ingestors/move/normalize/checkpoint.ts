@@ -1,5 +1,5 @@
-import { Malformed } from '../../../core/errors.ts'
-import type { MoveBlock, MoveTransaction, RefusedTransaction } from '../../../schemas/events.ts'
+import { InvalidInput } from '../../../core/errors.ts'
+import type { MoveBlock, MoveTransaction, RejectedTransaction } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
 import { readOrRefuse } from '../../input/skip-invalid.ts'
 import { parseAmount, parseBase58Key, parseUint } from '../../svm/layout/json.ts'
@@ -17,7 +17,7 @@ const MAX_DIGEST_LENGTH = 44
 
 /**
  * A checkpoint with its transactions as a block: a `Checkpoint` of `sui.rpc.v2`, or a `sui_getCheckpoint` answer in whose
- * list the transactions themselves stand. Unknown fields are ignored. Throws `Malformed`; reasons: those of the readers in
+ * list the transactions themselves stand. Unknown fields are ignored. Throws `InvalidInput`; reasons: those of the readers in
  * `../../input/json.ts` and `./json.ts`, `bad-status`, `no-effects`, `no-transactions`; `lenient`: a transaction that cannot be read is left out.
  */
 export const normalizeCheckpoint = (
@@ -29,9 +29,9 @@ export const normalizeCheckpoint = (
   const objects = said.objects === undefined ? NO_OBJECTS : parseObjectSet(said.objects)
   const list = orElse(said.transactions, 'checkpoint.transactions', { read: listOf, fallback: [] })
   if (typeof list[0] === 'string') {
-    throw new Malformed('no-transactions', 'the checkpoint names its transactions only')
+    throw new InvalidInput('no-transactions', 'the checkpoint names its transactions only')
   }
-  const refused: RefusedTransaction[] = []
+  const refused: RejectedTransaction[] = []
   const transactions = list.flatMap((said, index) => {
     const { digest: name } = (said ?? {}) as { readonly digest?: unknown }
     const place = { name, longest: MAX_DIGEST_LENGTH, index, said }
@@ -41,7 +41,7 @@ export const normalizeCheckpoint = (
   return { ...normalizeHeader(said, chain), transactions, ...(refused.length > 0 && { refused }) }
 }
 
-/** Header of a checkpoint in either form; the first of all has no parent. Throws `Malformed`. */
+/** Header of a checkpoint in either form; the first of all has no parent. Throws `InvalidInput`. */
 export const normalizeHeader = (value: unknown, chain: string): MoveHeader => {
   const said = fieldsOf(value, 'checkpoint')
   const summary = orElse(said.summary, 'summary', { read: fieldsOf, fallback: said })
@@ -59,7 +59,7 @@ export const normalizeHeader = (value: unknown, chain: string): MoveHeader => {
   }
 }
 
-/** Time of a checkpoint or transaction in either form; 0 where nothing is told. Throws `Malformed`: `bad-time`, `bad-number`. */
+/** Time of a checkpoint or transaction in either form; 0 where nothing is told. Throws `InvalidInput`: `bad-time`, `bad-number`. */
 export const timestampMsOf = ({ timestampMs, timestamp }: Fields): number =>
   timestampMs === undefined || timestampMs === null
     ? orElse(timestamp, 'timestamp', { read: parseProtoTimestamp, fallback: 0 })
@@ -73,14 +73,14 @@ export interface TransactionContext {
   readonly objects?: GrpcObjects
 }
 
-/** One transaction with its effects, in either form. Throws `Malformed`. */
+/** One transaction with its effects, in either form. Throws `InvalidInput`. */
 export const normalizeTransaction = (
   value: unknown,
   { index, objects = NO_OBJECTS }: TransactionContext,
 ): MoveTransaction => {
   const said = fieldsOf(value, 'transaction')
   if (said.effects === undefined || said.effects === null) {
-    throw new Malformed('no-effects', `transaction ${index} comes without its effects`)
+    throw new InvalidInput('no-effects', `transaction ${index} comes without its effects`)
   }
   const isJsonRpc = fieldsOf(said.transaction, 'transaction').data !== undefined
   const told = isJsonRpc ? fromJsonRpc(said) : fromGrpc(said, objects)

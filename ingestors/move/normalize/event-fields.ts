@@ -1,4 +1,4 @@
-import { coinType, moveAddress } from '../../../core/move-type.ts'
+import { normalizeCoinType, normalizeMoveAddress } from '../../../core/move-type.ts'
 import type { MoveEvent } from '../../../schemas/events.ts'
 import {
   type BcsCursor,
@@ -45,7 +45,7 @@ const bool: FieldReader<boolean> = {
 }
 
 const address: FieldReader<string> = {
-  fromJson: (value) => (typeof value === 'string' ? moveAddress(value) : undefined),
+  fromJson: (value) => (typeof value === 'string' ? normalizeMoveAddress(value) : undefined),
   fromBcs: readAddress,
 }
 
@@ -58,11 +58,11 @@ const text: FieldReader<string> = {
 const coin: FieldReader<string> = {
   fromJson: (value) => {
     const name = objectFieldsOrNull(value)?.name ?? value
-    return typeof name === 'string' ? coinType(name) : undefined
+    return typeof name === 'string' ? normalizeCoinType(name) : undefined
   },
   fromBcs: (cursor) => {
     const name = readString(cursor)
-    return name === undefined ? undefined : coinType(name)
+    return name === undefined ? undefined : normalizeCoinType(name)
   },
 }
 

@@ -1,4 +1,4 @@
-import type { MoveCall, MoveDelta, MoveEvent, MoveObject } from '../../../schemas/events.ts'
+import type { MoveBalanceChange, MoveCall, MoveEvent, MoveObject } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, orElse } from '../../input/json.ts'
 import { parseBase58Key, parseBase64 } from '../../svm/layout/json.ts'
 import { parseAddress, parseCoinType, parseSignedAmount, parseString } from './json.ts'
@@ -14,7 +14,7 @@ const optionalFields = (value: unknown, at: string): Fields =>
 /** Objects of a checkpoint by id: it lists each once, not with every transaction that touched it. */
 export type GrpcObjects = ReadonlyMap<string, Fields>
 
-/** Objects of an `ObjectSet`, the newest version of each. Throws `Malformed`. */
+/** Objects of an `ObjectSet`, the newest version of each. Throws `InvalidInput`. */
 export const parseObjectSet = (set: unknown): GrpcObjects => {
   const list = optionalList(optionalFields(set, 'objects').objects, 'objects.objects')
   return new Map(
@@ -27,7 +27,7 @@ export const parseObjectSet = (set: unknown): GrpcObjects => {
 
 /**
  * An `ExecutedTransaction` of `sui.rpc.v2` in the proto3 JSON mapping, or with enums as numbers and `oneof` as an object
- * that names its case, which some clients make of it. Source: MystenLabs/sui-apis proto/sui/rpc/v2. Throws `Malformed`.
+ * that names its case, which some clients make of it. Source: MystenLabs/sui-apis proto/sui/rpc/v2. Throws `InvalidInput`.
  */
 export const fromGrpc = (said: Fields, shared: GrpcObjects): RawTransaction => {
   const transaction = fieldsOf(said.transaction, 'transaction')
@@ -70,7 +70,7 @@ const parseEvent = (value: unknown, index: number): MoveEvent => {
 const parseBytes = (value: unknown, at: string): Uint8Array =>
   value instanceof Uint8Array ? value : parseBase64(value, at)
 
-const parseBalanceChange = (value: unknown): readonly MoveDelta[] => {
+const parseBalanceChange = (value: unknown): readonly MoveBalanceChange[] => {
   const said = fieldsOf(value, 'balanceChange')
   const owner = parseAddress(said.address, 'balanceChange.address')
   const coin = parseCoinType(said.coinType, 'balanceChange.coinType')

@@ -1,4 +1,4 @@
-import type { MoveCall, MoveDelta, MoveEvent, MoveObject } from '../../../schemas/events.ts'
+import type { MoveBalanceChange, MoveCall, MoveEvent, MoveObject } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
 import { parseBase58, parseBase58Key, parseBase64, parseUint } from '../../svm/layout/json.ts'
 import { parseAddress, parseCoinType, parseSignedAmount, parseString } from './json.ts'
@@ -10,7 +10,7 @@ const optionalList = (value: unknown, at: string): readonly unknown[] =>
 const optionalFields = (value: unknown, at: string): Fields =>
   orElse(value, at, { read: fieldsOf, fallback: {} })
 
-/** A `sui_getTransactionBlock` answer, asked with everything that it can show. Throws `Malformed`. */
+/** A `sui_getTransactionBlock` answer, asked with everything that it can show. Throws `InvalidInput`. */
 export const fromJsonRpc = (said: Fields): RawTransaction => {
   const data = fieldsOf(fieldsOf(said.transaction, 'transaction').data, 'transaction.data')
   const effects = fieldsOf(said.effects, 'effects')
@@ -34,7 +34,7 @@ const parseSuccess = (status: unknown): boolean => {
   return status === 'success'
 }
 
-/** An event as `sui_getTransactionBlock` and `suix_queryEvents` list it. Throws `Malformed`. */
+/** An event as `sui_getTransactionBlock` and `suix_queryEvents` list it. Throws `InvalidInput`. */
 export const parseJsonRpcEvent = (value: unknown, place: number): MoveEvent => {
   const said = fieldsOf(value, 'event')
   const { eventSeq } = optionalFields(said.id, 'event.id')
@@ -60,7 +60,7 @@ const parseEventBytes = ({ bcs, bcsEncoding }: Fields): Uint8Array | null => {
 }
 
 /** Only owners that are an address hold coins; what lies in shared objects is not counted by nodes. */
-const parseBalanceChange = (value: unknown): readonly MoveDelta[] => {
+const parseBalanceChange = (value: unknown): readonly MoveBalanceChange[] => {
   const said = fieldsOf(value, 'balanceChange')
   const owner = objectFieldsOrNull(said.owner)
   const address = owner?.AddressOwner ?? owner?.ObjectOwner

@@ -1,22 +1,26 @@
 import { base58Encode } from '../../../core/base58.ts'
-import { coinType, moveAddress, moveHead } from '../../../core/move-type.ts'
+import {
+  normalizeCoinType,
+  normalizeMoveAddress,
+  parseMoveTypeName,
+} from '../../../core/move-type.ts'
 import { fieldsOf, orElse, refuse } from '../../input/json.ts'
 import { parseUint } from '../../svm/layout/json.ts'
 
-/** Readers of what a Sui node writes, on top of `../../input/json.ts`. Each throws `Malformed`. Digests and counts read like Solana's. */
+/** Readers of what a Sui node writes, on top of `../../input/json.ts`. Each throws `InvalidInput`. Digests and counts read like Solana's. */
 
 /** An address or object id with all its digits. Reason: `bad-address`. */
 export const parseAddress = (value: unknown, at: string): string => {
-  const address = typeof value === 'string' ? moveAddress(value) : undefined
+  const address = typeof value === 'string' ? normalizeMoveAddress(value) : undefined
   if (address === undefined) throw refuse('bad-address', at, value)
   return address
 }
 
 /** A coin's type in canonical form; undefined for one beyond all bounds, as anyone may make them. Reason: `bad-type`. */
 export const parseCoinType = (value: unknown, at: string): string | undefined => {
-  if (typeof value !== 'string' || moveHead(value) === undefined)
+  if (typeof value !== 'string' || parseMoveTypeName(value) === undefined)
     throw refuse('bad-type', at, value)
-  return coinType(value)
+  return normalizeCoinType(value)
 }
 
 /** A text. Reason: `not-a-text`. */

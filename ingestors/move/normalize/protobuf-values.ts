@@ -6,7 +6,7 @@ const MAX_DEPTH = 64
 
 /**
  * A `Checkpoint` as it comes over gRPC, in the shape that `normalizeCheckpoint` reads: values that the node printed (fields of
- * events and objects) become plain ones. Throws `Malformed`: the readers' reasons, `too-deep`.
+ * events and objects) become plain ones. Throws `InvalidInput`: the readers' reasons, `too-deep`.
  */
 export const toCheckpointShape = (value: unknown): Fields => {
   const said = fieldsOf(value, 'checkpoint')
@@ -35,7 +35,7 @@ const withPlainJson = (value: unknown): Fields => {
   return said.json === undefined ? said : { ...said, json: plainValue(said.json, 0) }
 }
 
-/** Fields that a node printed: plain, or as a `google.protobuf.Value` that some clients record. null: none. Throws `Malformed`. */
+/** Fields that a node printed: plain, or as a `google.protobuf.Value` that some clients record. null: none. Throws `InvalidInput`. */
 export const plainFields = (value: unknown): Fields | null => {
   const said = objectFieldsOrNull(value)
   const isWrapped = said?.structValue !== undefined || oneofKindOf(said)?.structValue !== undefined

@@ -1,5 +1,5 @@
-import { moveHead, moveType } from '../../../core/move-type.ts'
-import type { MoveCall, MoveDelta, MoveEvent, MoveObject } from '../../../schemas/events.ts'
+import { parseMoveType, parseMoveTypeName } from '../../../core/move-type.ts'
+import type { MoveBalanceChange, MoveCall, MoveEvent, MoveObject } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, refuse } from '../../input/json.ts'
 
 /** A transaction as either interface of a node tells it. */
@@ -11,7 +11,7 @@ export interface RawTransaction {
   /** `computationCost`, `storageCost` and `storageRebate`. */
   readonly gasUsed: Fields
   readonly events: readonly MoveEvent[]
-  readonly deltas: readonly MoveDelta[]
+  readonly deltas: readonly MoveBalanceChange[]
   readonly calls: readonly MoveCall[]
   readonly objects: readonly MoveObject[]
 }
@@ -23,14 +23,14 @@ export interface RawEvent extends Omit<MoveEvent, 'package' | 'name' | 'typeArgu
 }
 
 /**
- * An event with its type taken apart; arguments beyond all bounds are left out, as anyone may emit them. Throws `Malformed`:
+ * An event with its type taken apart; arguments beyond all bounds are left out, as anyone may emit them. Throws `InvalidInput`:
  * `bad-type`.
  */
 export const toMoveEvent = ({ type, index, sender, fields, bytes }: RawEvent): MoveEvent => {
   const text = typeof type === 'string' ? type : ''
-  const head = moveHead(text)
+  const head = parseMoveTypeName(text)
   if (head === undefined) throw refuse('bad-type', 'event type', type)
-  const { typeArguments = [] } = moveType(text) ?? {}
+  const { typeArguments = [] } = parseMoveType(text) ?? {}
   return { index, ...head, typeArguments, sender, fields, bytes }
 }
 

@@ -1,5 +1,5 @@
-import { moveType } from '../../../core/move-type.ts'
-import type { PoolChange } from '../../../schemas/events.ts'
+import { parseMoveType } from '../../../core/move-type.ts'
+import type { PoolLiquidityChange } from '../../../schemas/events.ts'
 import { addLiquidityChange, addSwap } from './pool-events.ts'
 import {
   type CoinPair,
@@ -29,7 +29,7 @@ const sortedPair = (types: readonly string[]): CoinPair | undefined => {
 
 /** A name with all digits of its address. */
 const fullCoinName = (coin: string): string => {
-  const { package: owner = '', name = '', typeArguments = [] } = moveType(coin) ?? {}
+  const { package: owner = '', name = '', typeArguments = [] } = parseMoveType(coin) ?? {}
   return `${owner}::${name}<${typeArguments}>`
 }
 
@@ -83,7 +83,7 @@ interface ReportedLiquidity extends ReportedPool {
 const addLiquidity = (
   scope: MoveTxContext,
   listed: ListedEvent,
-  change: PoolChange['kind'],
+  change: PoolLiquidityChange['kind'],
   { owner, amounts, ...said }: ReportedLiquidity,
 ): string | undefined => {
   const { pool, types, reserves } = said

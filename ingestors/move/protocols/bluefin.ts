@@ -1,4 +1,4 @@
-import type { PoolChange } from '../../../schemas/events.ts'
+import type { PoolLiquidityChange } from '../../../schemas/events.ts'
 import { addLiquidityChange, addSwap, pairIfBoth } from './pool-events.ts'
 import { feePipsOf, registerPool } from './tx-context.ts'
 import { eventReader, type MoveEventReader, type MoveFamily } from './types.ts'
@@ -42,7 +42,7 @@ const swapReader = (layout: typeof SWAP | typeof FLASH_SWAP): MoveEventReader =>
       }),
   })
 
-const liquidityReader = (change: PoolChange['kind']): MoveEventReader =>
+const liquidityReader = (change: PoolLiquidityChange['kind']): MoveEventReader =>
   eventReader({
     layout: {
       pool_id: 'address',

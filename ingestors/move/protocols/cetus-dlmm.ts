@@ -1,4 +1,4 @@
-import type { PoolChange } from '../../../schemas/events.ts'
+import type { PoolLiquidityChange } from '../../../schemas/events.ts'
 import { addLiquidityChange, addSwap } from './pool-events.ts'
 import { type CoinPair, poolCoins, registerPool } from './tx-context.ts'
 import { eventReader, type MoveEventReader, type MoveFamily } from './types.ts'
@@ -58,7 +58,7 @@ const swapReader = eventReader({
 })
 
 /** How all changes of a position begin. Fees that a closed one takes along are not part of the amounts. */
-const liquidityReader = (change: PoolChange['kind']): MoveEventReader =>
+const liquidityReader = (change: PoolLiquidityChange['kind']): MoveEventReader =>
   eventReader({
     layout: {
       pool: 'address',

@@ -1,4 +1,4 @@
-import type { PoolChange } from '../../../schemas/events.ts'
+import type { PoolLiquidityChange } from '../../../schemas/events.ts'
 import { addLiquidityChange, addSwap } from './pool-events.ts'
 import { registerPool } from './tx-context.ts'
 import { eventReader, type MoveEventReader, type MoveFamily } from './types.ts'
@@ -72,7 +72,7 @@ const LIQUIDITY_V1 = { ...LIQUIDITY_FIELDS, ...AMOUNTS } as const
 const LIQUIDITY_V2 = { ...LIQUIDITY_FIELDS, current_sqrt_price: 'u128', ...AMOUNTS } as const
 
 const liquidityReader = (
-  change: PoolChange['kind'],
+  change: PoolLiquidityChange['kind'],
   layout: typeof LIQUIDITY_V1 | typeof LIQUIDITY_V2,
 ): MoveEventReader =>
   eventReader({

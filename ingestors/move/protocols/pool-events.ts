@@ -1,4 +1,4 @@
-import type { PoolChange } from '../../../schemas/events.ts'
+import type { PoolLiquidityChange } from '../../../schemas/events.ts'
 import { type CoinPair, type ListedEvent, type MoveTxContext, poolCoins } from './tx-context.ts'
 
 /** A swap as its event says it. */
@@ -57,7 +57,7 @@ const inAndOutCoins = (
 /** Liquidity that moved, or a pool that opened, as its event says it. */
 export interface DecodedMoveLiquidityChange {
   readonly pool: string
-  readonly change: PoolChange['kind']
+  readonly change: PoolLiquidityChange['kind']
   readonly amountsRaw: readonly [bigint, bigint]
   /** Where the event names them; else the pool's. */
   readonly coins?: CoinPair

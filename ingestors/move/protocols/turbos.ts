@@ -1,4 +1,4 @@
-import type { PoolChange } from '../../../schemas/events.ts'
+import type { PoolLiquidityChange } from '../../../schemas/events.ts'
 import { addLiquidityChange, addSwap } from './pool-events.ts'
 import { coinsFromWrittenObject, feePipsOf, registerPool } from './tx-context.ts'
 import { eventReader, type MoveEventReader, type MoveFamily } from './types.ts'
@@ -32,7 +32,7 @@ const swapReader = eventReader({
     }),
 })
 
-const liquidityReader = (change: PoolChange['kind']): MoveEventReader =>
+const liquidityReader = (change: PoolLiquidityChange['kind']): MoveEventReader =>
   eventReader({
     layout: {
       pool: 'address',

@@ -1,6 +1,11 @@
-import { type MoveType, moveType } from '../../../core/move-type.ts'
+import { type MoveType, parseMoveType } from '../../../core/move-type.ts'
 import { CHAINS } from '../../../schemas/chains.ts'
-import type { MoveEvent, MoveObject, MoveTransaction, PoolFact } from '../../../schemas/events.ts'
+import type {
+  MoveEvent,
+  MoveObject,
+  MoveTransaction,
+  PoolMetadata,
+} from '../../../schemas/events.ts'
 import type { ProtocolRow } from '../../../schemas/protocols.ts'
 import type { Books, Draft } from '../../decode/contract.ts'
 
@@ -13,7 +18,7 @@ export interface MoveTxContext {
   readonly out: Draft
   readonly books: Books
   /** Pools that the block showed so far. */
-  readonly poolsInBlock: Map<string, PoolFact>
+  readonly poolsInBlock: Map<string, PoolMetadata>
   /** Objects that the transaction wrote by id, made when the first one is asked for. */
   writtenObjects: ReadonlyMap<string, MoveObject> | undefined
 }
@@ -55,7 +60,7 @@ export const knownCoins = (
   pool: string,
 ): CoinPair | undefined => verifiedCoins(poolsInBlock.get(pool)) ?? verifiedCoins(books.pool(pool))
 
-const verifiedCoins = (fact: PoolFact | undefined): CoinPair | undefined =>
+const verifiedCoins = (fact: PoolMetadata | undefined): CoinPair | undefined =>
   fact?.proven === true ? [fact.tokenA, fact.tokenB] : undefined
 
 /** A listed package shows a pool, which proves it: keeps what is not known yet. */
@@ -64,7 +69,7 @@ export const registerPool = (
   { row, event }: ListedEvent,
   { pool, coins: [tokenA, tokenB], feePips }: RegisteredPool,
 ): void => {
-  const fact: PoolFact = {
+  const fact: PoolMetadata = {
     address: pool,
     tokenA,
     tokenB,
@@ -105,7 +110,7 @@ export const coinsFromWrittenObject = (
   pool: string,
 ): CoinPair | undefined => {
   scope.writtenObjects ??= new Map(scope.tx.objects.map((object) => [object.id, object]))
-  const type = moveType(scope.writtenObjects.get(pool)?.type ?? '')
+  const type = parseMoveType(scope.writtenObjects.get(pool)?.type ?? '')
   if (type === undefined || scope.books.protocols.factory(type.package)?.id !== row.id)
     return undefined
   return coinsFromPoolType(type)

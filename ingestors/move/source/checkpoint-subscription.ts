@@ -1,5 +1,5 @@
 import type { Logger } from '../../../core/ops/logger.ts'
-import type { Rpc } from '../../../core/rpc/pool.ts'
+import type { RpcPool } from '../../../core/rpc/pool.ts'
 import type { MoveBlock } from '../../../schemas/events.ts'
 import type { BlockRef } from '../../follow/contract.ts'
 import type { HeadWatch } from '../../follow/head-tracker.ts'
@@ -27,7 +27,7 @@ interface BufferedCheckpoint {
  * for instead.
  */
 export const subscribeToCheckpoints = (
-  rpc: Rpc,
+  rpc: RpcPool,
   heads: HeadWatch,
   { chain, log }: { readonly chain: string; readonly log: Logger },
 ): CheckpointSubscription => {

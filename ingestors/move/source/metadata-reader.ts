@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache'
 import { Outage } from '../../../core/errors.ts'
-import { moveType } from '../../../core/move-type.ts'
+import { parseMoveType } from '../../../core/move-type.ts'
 import type { Logger } from '../../../core/ops/logger.ts'
 import { retry } from '../../../core/retry.ts'
-import type { Ask, Rpc } from '../../../core/rpc/pool.ts'
-import type { PoolFact, TokenFact } from '../../../schemas/events.ts'
+import type { CallEndpoint, RpcPool } from '../../../core/rpc/pool.ts'
+import type { PoolMetadata, TokenMetadata } from '../../../schemas/events.ts'
 import type { FactReader } from '../../decode/metadata-reader.ts'
 import type { ProtocolBook } from '../../decode/protocol-registry.ts'
 import { fieldsOf, orElse } from '../../input/json.ts'
@@ -31,7 +31,7 @@ export interface MoveMetadataOptions {
  * change, nor a coin's decimals. A supply is told only where it is fixed: what can be minted or burned changes without an event.
  */
 export const moveMetadataReader = (
-  rpc: Rpc,
+  rpc: RpcPool,
   { protocols, log }: MoveMetadataOptions,
 ): FactReader => {
   const silent = new LRUCache<string, number>({ max: MAX_MISSING_LOOKUPS })
@@ -47,7 +47,7 @@ export const moveMetadataReader = (
         )
       const known = async <T extends object>(
         addresses: readonly string[],
-        read: (ask: Ask, address: string) => Promise<T | null>,
+        read: (ask: CallEndpoint, address: string) => Promise<T | null>,
       ): Promise<readonly T[]> => {
         const found = await Promise.all(
           wanted(addresses).map(async (address) => {
@@ -74,8 +74,8 @@ interface LookupRetry {
 
 /** Asked until an endpoint answers; null = it knows nothing. */
 const queryWithRetry = <T extends object>(
-  rpc: Rpc,
-  read: (ask: Ask) => Promise<T | null>,
+  rpc: RpcPool,
+  read: (ask: CallEndpoint) => Promise<T | null>,
   { log, signal }: LookupRetry,
 ): Promise<T | null> =>
   retry(
@@ -96,13 +96,16 @@ const queryWithRetry = <T extends object>(
   )
 
 /** The answer, or null where the node does not have what was asked for. */
-const queryOrNull = (ask: Ask, method: string, request: object): Promise<unknown> =>
+const queryOrNull = (ask: CallEndpoint, method: string, request: object): Promise<unknown> =>
   ask({ method, params: [request] }).catch((error: unknown) => {
     if (isNotFound(error)) return null
     throw error
   })
 
-const fetchCoinMetadata = async (ask: Ask, address: string): Promise<TokenFact | null> => {
+const fetchCoinMetadata = async (
+  ask: CallEndpoint,
+  address: string,
+): Promise<TokenMetadata | null> => {
   const said = await queryOrNull(ask, METHOD.coin, { coinType: address })
   if (said === null) return null
   const { metadata, treasury } = fieldsOf(said, 'coin info')
@@ -128,15 +131,15 @@ const fixedSupply = ({ supplyState, totalSupply }: Readonly<Record<string, unkno
 const POOL_FIELDS = { paths: ['object_id', 'object_type'] }
 
 const fetchPool = async (
-  ask: Ask,
+  ask: CallEndpoint,
   address: string,
   protocols: ProtocolBook,
-): Promise<PoolFact | null> => {
+): Promise<PoolMetadata | null> => {
   const said = await queryOrNull(ask, METHOD.object, { objectId: address, readMask: POOL_FIELDS })
   if (said === null) return null
   const object = fieldsOf(fieldsOf(said, 'answer').object, 'object')
   const text = orElse(object.objectType, 'objectType', { read: parseString, fallback: '' })
-  const type = moveType(text)
+  const type = parseMoveType(text)
   const row = type && protocols.factory(type.package)
   const coins = type && coinsFromPoolType(type)
   if (row === undefined || coins === undefined) return null

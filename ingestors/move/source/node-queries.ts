@@ -1,6 +1,6 @@
-import { Malformed, Outage } from '../../../core/errors.ts'
+import { InvalidInput, Outage } from '../../../core/errors.ts'
 import { NOT_FOUND } from '../../../core/rpc/grpc.ts'
-import { type Ask, RpcError } from '../../../core/rpc/pool.ts'
+import { type CallEndpoint, RpcError } from '../../../core/rpc/pool.ts'
 import type { MoveBlock } from '../../../schemas/events.ts'
 import { fieldsOf, orElse } from '../../input/json.ts'
 import { parseBase58Key, parseUint } from '../../svm/layout/json.ts'
@@ -52,7 +52,7 @@ export interface ServiceInfo {
   readonly oldestHeight: number
 }
 
-/** The answer of `GetServiceInfo`. Throws `Malformed`. */
+/** The answer of `GetServiceInfo`. Throws `InvalidInput`. */
 export const parseServiceInfo = (value: unknown): ServiceInfo => {
   const said = fieldsOf(value, 'service info')
   return {
@@ -66,12 +66,12 @@ export const parseServiceInfo = (value: unknown): ServiceInfo => {
 }
 
 /** Asks a node how far it is. */
-export const fetchServiceInfo = async (ask: Ask): Promise<ServiceInfo> =>
+export const fetchServiceInfo = async (ask: CallEndpoint): Promise<ServiceInfo> =>
   parseServiceInfo(await ask({ method: METHOD.info, params: [{}] }))
 
 /** Part of a checkpoint; undefined when the node does not have it yet. Throws `Outage` for one that it no longer has. */
 const fetchCheckpointFields = async (
-  ask: Ask,
+  ask: CallEndpoint,
   height: number,
   paths: readonly string[],
 ): Promise<unknown | undefined> => {
@@ -91,9 +91,9 @@ const fetchCheckpointFields = async (
 export const isNotFound = (error: unknown): boolean =>
   error instanceof RpcError && error.code === NOT_FOUND
 
-/** A checkpoint without its transactions; undefined when the node does not have it yet. Throws `Outage` or `Malformed`. */
+/** A checkpoint without its transactions; undefined when the node does not have it yet. Throws `Outage` or `InvalidInput`. */
 export const fetchHeader = async (
-  ask: Ask,
+  ask: CallEndpoint,
   chain: string,
   height: number,
 ): Promise<MoveHeader | undefined> => {
@@ -103,10 +103,10 @@ export const fetchHeader = async (
 
 /**
  * A whole checkpoint; `lenient` without the transactions that cannot be read. Undefined when the node does not have it yet. Throws
- * `Outage`, or `Malformed` with the reasons of `normalizeCheckpoint`, `wrong-block` and `missing-block-time`.
+ * `Outage`, or `InvalidInput` with the reasons of `normalizeCheckpoint`, `wrong-block` and `missing-block-time`.
  */
 export const fetchCheckpoint = async (
-  ask: Ask,
+  ask: CallEndpoint,
   { chain, lenient = false }: { readonly chain: string; readonly lenient?: boolean },
   height: number,
 ): Promise<MoveBlock | undefined> => {
@@ -137,9 +137,9 @@ const needsObjects = ({ transactions }: MoveBlock): boolean =>
 
 const verifyHeightAndTime = <T extends MoveHeader>(block: T, height: number): T => {
   if (block.height !== height) {
-    throw new Malformed('wrong-block', `asked for checkpoint ${height}, got ${block.height}`)
+    throw new InvalidInput('wrong-block', `asked for checkpoint ${height}, got ${block.height}`)
   }
   if (block.timeMs === 0)
-    throw new Malformed('missing-block-time', `checkpoint ${height} has no time`)
+    throw new InvalidInput('missing-block-time', `checkpoint ${height} has no time`)
   return block
 }

@@ -1,4 +1,4 @@
-import { Malformed } from '../../../core/errors.ts'
+import { InvalidInput } from '../../../core/errors.ts'
 import type { MoveBlock, MoveTransaction } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, orElse } from '../../input/json.ts'
 import type { Recorded } from '../../recorded/files.ts'
@@ -16,7 +16,7 @@ import { objectFieldsOrNull } from '../normalize/raw-transaction.ts'
  * A file of recorded answers of a Sui node, in either form, bare, in their JSON-RPC envelope or named by their method: a
  * checkpoint with its transactions, a transaction, a list or a page of transactions of one checkpoint, or an extract that
  * holds nothing but events. What is not a whole checkpoint becomes a block of its own with the recorded number, or number 0. Throws
- * `Malformed`; reasons of `normalizeCheckpoint`, `unknown-shape` and `mixed-checkpoints`.
+ * `InvalidInput`; reasons of `normalizeCheckpoint`, `unknown-shape` and `mixed-checkpoints`.
  */
 export const parseMoveRecording = (chain: string, file: Fields): Recorded => {
   const said = unwrapEnvelope(file)
@@ -26,7 +26,7 @@ export const parseMoveRecording = (chain: string, file: Fields): Recorded => {
   if (TRANSACTION_KEYS.some((part) => shape[part] !== undefined))
     return blockOfTransactions(chain, [shape])
   const list = shape.events ?? shape.data ?? (shape.type === undefined ? undefined : [shape])
-  if (!Array.isArray(list)) throw new Malformed('unknown-shape', 'neither checkpoint nor events')
+  if (!Array.isArray(list)) throw new InvalidInput('unknown-shape', 'neither checkpoint nor events')
   return blockOfList(chain, shape, list)
 }
 
@@ -95,7 +95,7 @@ const blockOfTransactions = (chain: string, list: readonly Fields[]): Recorded =
   for (const said of list) {
     const other = checkpointOf(said)
     if (other !== height) {
-      throw new Malformed('mixed-checkpoints', `transactions of ${height} and of ${other}`)
+      throw new InvalidInput('mixed-checkpoints', `transactions of ${height} and of ${other}`)
     }
   }
   const transactions = list.map((said, place) =>

@@ -1,9 +1,9 @@
-import { Malformed, Outage } from '../../../core/errors.ts'
+import { InvalidInput, Outage } from '../../../core/errors.ts'
 import type { Logger } from '../../../core/ops/logger.ts'
 import type { Metrics } from '../../../core/ops/metrics.ts'
-import { type GrpcServices, grpcEndpoint, grpcServices } from '../../../core/rpc/grpc.ts'
-import { type Identity, openRpc, type Rpc } from '../../../core/rpc/pool.ts'
-import { type ChainRow, reorgBound } from '../../../schemas/chains.ts'
+import { type GrpcServices, grpcEndpoint, loadGrpcServices } from '../../../core/rpc/grpc.ts'
+import { type ChainCheck, openRpcPool, type RpcPool } from '../../../core/rpc/pool.ts'
+import { type ChainRow, maxReorgBlocks } from '../../../schemas/chains.ts'
 import type { MoveBlock } from '../../../schemas/events.ts'
 import type { BlockRef, Source } from '../../follow/contract.ts'
 import { farBlocks, type HeadWatch, headWatch } from '../../follow/head-tracker.ts'
@@ -43,9 +43,9 @@ const CHECKPOINT_RETRY = { firstMs: 200, maxMs: 2_000, tries: 4 } as const
 /** Opens a Sui node as a source. Throws `Outage` when no endpoint answers, `final` when they serve different chains. */
 export const openMoveSource = async (options: MoveSourceOptions): Promise<Source> => {
   const { chain, signal, log, from } = options
-  const services: GrpcServices = grpcServices('sui.proto')
+  const services: GrpcServices = loadGrpcServices('sui.proto')
   const refusals = refusalBook(chain.id, options.metrics)
-  const rpc = openRpc({
+  const rpc = openRpcPool({
     ...options,
     chain: chain.id,
     identity: sameGenesisCheckpoint(),
@@ -77,7 +77,7 @@ export const openMoveSource = async (options: MoveSourceOptions): Promise<Source
 }
 
 /** Endpoints of one chain have one first checkpoint: that of the first that answers. */
-const sameGenesisCheckpoint = (): Identity => {
+const sameGenesisCheckpoint = (): ChainCheck => {
   let wanted: string | undefined
   return {
     call: { method: METHOD.info, params: [{}] },
@@ -90,7 +90,7 @@ const sameGenesisCheckpoint = (): Identity => {
   }
 }
 
-const trackHead = (rpc: Rpc, { chain, signal }: MoveSourceOptions): HeadWatch =>
+const trackHead = (rpc: RpcPool, { chain, signal }: MoveSourceOptions): HeadWatch =>
   headWatch({
     isNews: (told, held) => told.height > held.height,
     ask: async () => {
@@ -106,7 +106,7 @@ const trackHead = (rpc: Rpc, { chain, signal }: MoveSourceOptions): HeadWatch =>
   })
 
 interface NodeDeps {
-  readonly rpc: Rpc
+  readonly rpc: RpcPool
   readonly heads: HeadWatch
   readonly refusals: RefusalBook
   readonly subscription: CheckpointSubscription
@@ -131,7 +131,7 @@ const followedNode =
       heads,
       spacing: 'dense',
       blockTimeMs: chain.blockTimeMs,
-      reorgBound: reorgBound(chain),
+      reorgBound: maxReorgBlocks(chain),
       nowMs: Date.now,
       next: async (tip, from, head) => {
         const height = tip === null ? from : tip.height + 1
@@ -156,10 +156,10 @@ const followedNode =
     }
   }
 
-/** Throws `Malformed` for a checkpoint that does not name the one below it: nothing is ever taken back, so one endpoint errs. */
+/** Throws `InvalidInput` for a checkpoint that does not name the one below it: nothing is ever taken back, so one endpoint errs. */
 const requireParent = ({ height, hash }: BlockRef, block: MoveBlock): MoveBlock => {
   if (block.parentHash === hash) return block
-  throw new Malformed(
+  throw new InvalidInput(
     'parent-mismatch',
     `checkpoint ${block.height} is not on top of our ${height}`,
   )

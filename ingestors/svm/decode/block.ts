@@ -1,4 +1,4 @@
-import type { Decoded, PoolFact, SvmBlock } from '../../../schemas/events.ts'
+import type { DecodedBlock, PoolMetadata, SvmBlock } from '../../../schemas/events.ts'
 import { type Books, emptyDraft, type Subjects } from '../../decode/contract.ts'
 import { svmReaders } from '../protocols/families.ts'
 import { type NewMints, recordDropped, type SvmTxContext } from '../protocols/tx-context.ts'
@@ -10,9 +10,9 @@ import { manualTokenCreations } from './token-creations.ts'
  * Events of a Solana block in the order in which instructions ran; a program proves its own pools. A failed transaction did
  * nothing but pay its fee, which is a change of the payer's coin. Pure.
  */
-export const decodeSvmBlock = (block: SvmBlock, books: Books): Decoded => {
+export const decodeSvmBlock = (block: SvmBlock, books: Books): DecodedBlock => {
   const out = emptyDraft()
-  const made = new Map<string, PoolFact>()
+  const made = new Map<string, PoolMetadata>()
   const readerOf = svmReaders(books.protocols)
   let newborn: NewMints = { mints: new Map(), metadata: new Map(), launchpadMints: new Set() }
   for (const tx of block.transactions) {

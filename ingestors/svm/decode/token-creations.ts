@@ -1,11 +1,11 @@
-import type { Birth } from '../../../schemas/events.ts'
+import type { TokenCreation } from '../../../schemas/events.ts'
 import type { CreatedMint, SvmTxContext } from '../protocols/tx-context.ts'
 
 /**
  * Tokens that the transaction made by hand: no launchpad told of them and no listed program made them for itself. Made by who
  * paid. A mint without decimals of which at most one was minted is a collectible.
  */
-export const manualTokenCreations = (scope: SvmTxContext): readonly Birth[] => {
+export const manualTokenCreations = (scope: SvmTxContext): readonly TokenCreation[] => {
   const { mints, launchpadMints } = scope.newMints
   return [...mints].flatMap(([mint, made]) => {
     if (made.byListedProgram || launchpadMints.has(mint)) return []
@@ -31,7 +31,7 @@ interface CreatedToken {
 const tokenCreationOf = (
   { tx, newMints }: SvmTxContext,
   { mint, createdMint, totalSupplyRaw }: CreatedToken,
-): Birth => {
+): TokenCreation => {
   const { program, decimals, mintAuthority, freezeAuthority, txIndex, logIndex, path } = createdMint
   const [name, symbol, uri] = newMints.metadata.get(mint) ?? []
   return {

@@ -1,7 +1,7 @@
 import { base58Decode } from '../../../core/base58.ts'
 import { refuse } from '../../input/json.ts'
 
-/** Readers of what a Solana node writes, on top of `../../input/json.ts`. Each throws `Malformed`. */
+/** Readers of what a Solana node writes, on top of `../../input/json.ts`. Each throws `InvalidInput`. */
 
 const BASE58_KEY = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/
 const BASE58_SIGNATURE = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/

@@ -6,7 +6,7 @@ import { isTokenProgram, PROGRAM_IDS } from '../programs/programs.ts'
 
 const WRAPPED_SOL = 'So11111111111111111111111111111111111111112'
 
-/** Lamports of the accounts that a transaction changed. Throws `Malformed`: `balance-count`, `bad-amount`, `not-a-list`. */
+/** Lamports of the accounts that a transaction changed. Throws `InvalidInput`: `balance-count`, `bad-amount`, `not-a-list`. */
 export const lamportChanges = (meta: Fields, keys: readonly string[]): readonly SvmLamports[] => {
   const pre = listOf(meta.preBalances, 'preBalances')
   const post = listOf(meta.postBalances, 'postBalances')
@@ -32,7 +32,7 @@ const isNonNegativeInteger = (value: unknown): boolean =>
 /**
  * Token accounts before and after a transaction, joined by account. One that changed its mint or its owner is two: one that
  * ended and one that began. Accounts that were made and closed inside it are in neither of the node's lists: their mint is
- * that of the `InitializeAccount` that made them, both amounts null. Throws `Malformed`.
+ * that of the `InitializeAccount` that made them, both amounts null. Throws `InvalidInput`.
  */
 export const tokenBalances = (
   meta: Fields,

@@ -1,6 +1,6 @@
-import { Malformed } from '../../../core/errors.ts'
+import { InvalidInput } from '../../../core/errors.ts'
 import type {
-  RefusedTransaction,
+  RejectedTransaction,
   SvmBlock,
   SvmInstruction,
   SvmTransaction,
@@ -36,7 +36,7 @@ export interface BlockContext {
 
 /**
  * A `getBlock` answer, or `value.block` of a `blockNotification`, as a block: votes left out, data kept of known programs
- * only. Unknown fields are ignored. Throws `Malformed`; reasons: those of the readers in `../../input/json.ts` and `../layout/json.ts`,
+ * only. Unknown fields are ignored. Throws `InvalidInput`; reasons: those of the readers in `../../input/json.ts` and `../layout/json.ts`,
  * `bad-index`, `balance-count`, `unknown-version`, `unknown-encoding`, `truncated-transaction`, `parent-order`, `missing-meta`.
  */
 export const normalizeBlock = (said: unknown, reading: BlockContext): SvmBlock => {
@@ -52,7 +52,7 @@ interface TransactionIteration {
   /** Brings each into the shape of `getBlock`; undefined for one that is known to be a vote. */
   readonly toGetBlockShape?: (transaction: unknown) => unknown
   /** Takes what cannot be read; absent: that is thrown. */
-  readonly invalidTransactions?: RefusedTransaction[]
+  readonly invalidTransactions?: RejectedTransaction[]
 }
 
 /** Transactions of a block one after the other, undefined for what is left out: a caller may pause between them. */
@@ -86,7 +86,7 @@ const signatureIn = (said: unknown): unknown => {
   return Array.isArray(signatures) ? signatures[0] : undefined
 }
 
-/** Header of a `getBlock` answer; without a recorded time `timeMs` is 0. Throws `Malformed`. */
+/** Header of a `getBlock` answer; without a recorded time `timeMs` is 0. Throws `InvalidInput`. */
 export const normalizeHeader = (
   value: unknown,
   { chain, slot }: Pick<BlockContext, 'chain' | 'slot'>,
@@ -110,21 +110,21 @@ export const normalizeHeader = (
   }
 }
 
-/** Seconds as milliseconds; 0 where nothing is told. Throws `Malformed`: `bad-number`. */
+/** Seconds as milliseconds; 0 where nothing is told. Throws `InvalidInput`: `bad-number`. */
 export const blockTimeMs = (value: unknown, at: string): number => {
   const timeMs = orElse(value, at, { read: parseUint, fallback: 0 }) * 1_000
   if (!Number.isSafeInteger(timeMs)) throw refuse('bad-number', at, value)
   return timeMs
 }
 
-/** One transaction with its `meta`; undefined for a vote and for what the profile leaves out. Throws `Malformed`. */
+/** One transaction with its `meta`; undefined for a vote and for what the profile leaves out. Throws `InvalidInput`. */
 export const normalizeTransaction = (
   value: unknown,
   { index, programs }: { readonly index: number; readonly programs: ProgramFilter },
 ): SvmTransaction | undefined => {
   const said = fieldsOf(value, 'transaction')
   if (said.meta === undefined || said.meta === null) {
-    throw new Malformed('missing-meta', `transaction ${index} comes without its result`)
+    throw new InvalidInput('missing-meta', `transaction ${index} comes without its result`)
   }
   const meta = fieldsOf(said.meta, 'meta')
   const told = parseRawTransaction(said, meta)

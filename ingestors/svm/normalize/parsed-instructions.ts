@@ -169,7 +169,7 @@ const NO_INSTRUCTION: EncodedInstruction = { accounts: [], data: null }
 
 /**
  * The accounts and data of an instruction that a node parsed (`jsonParsed`), for the SPL and System instructions that
- * decoders read; nothing for every other one. Throws `Malformed`: the readers' reasons
+ * decoders read; nothing for every other one. Throws `InvalidInput`: the readers' reasons
  * and `invalid-seed`.
  */
 export const encodeParsedInstruction = (program: string, parsed: unknown): EncodedInstruction => {

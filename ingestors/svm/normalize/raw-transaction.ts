@@ -25,7 +25,7 @@ export interface RawTransaction {
 
 /**
  * Reads `transaction` and `meta` of `getTransaction` or of an element of `getBlock`, encodings `json`, `jsonParsed` and
- * `base64`; as `json` also with bytes instead of base 58 in instructions. Throws `Malformed`: the readers' reasons, `unknown-encoding`, `unknown-version`, `truncated-transaction`, `bad-index`.
+ * `base64`; as `json` also with bytes instead of base 58 in instructions. Throws `InvalidInput`: the readers' reasons, `unknown-encoding`, `unknown-version`, `truncated-transaction`, `bad-index`.
  */
 export const parseRawTransaction = (said: Fields, meta: Fields): RawTransaction => {
   const { transaction } = said

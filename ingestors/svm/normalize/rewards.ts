@@ -5,7 +5,7 @@ import { parseAmount, parseBase58Key, parseUint } from '../layout/json.ts'
 /** Kinds by the number that Yellowstone prints. Source: solana-storage-proto confirmed_block.proto. */
 const REWARD_TYPES = ['', 'Fee', 'Rent', 'Staking', 'Voting'] as const
 
-/** Rewards of a block as nodes and Yellowstone print them. Throws `Malformed`. */
+/** Rewards of a block as nodes and Yellowstone print them. Throws `InvalidInput`. */
 export const parseRewards = (value: unknown): readonly SvmReward[] =>
   orElse(value, 'block.rewards', { read: listOf, fallback: [] }).map((each) => {
     const said = fieldsOf(each, 'block.rewards[]')

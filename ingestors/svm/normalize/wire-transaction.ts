@@ -1,5 +1,5 @@
 import { base58Encode } from '../../../core/base58.ts'
-import { Malformed } from '../../../core/errors.ts'
+import { InvalidInput } from '../../../core/errors.ts'
 
 /** An instruction of a message: indexes into the joined account list, data as it stands. */
 export interface CompiledInstruction {
@@ -26,7 +26,7 @@ const VERSION_FLAG = 0x80
 
 /**
  * Reads a transaction's wire bytes: signatures and a legacy or v0 message, or a v1 message with its signatures behind it
- * (SIMD-0385). Throws `Malformed`: `truncated-transaction`, `unknown-version`.
+ * (SIMD-0385). Throws `InvalidInput`: `truncated-transaction`, `unknown-version`.
  */
 export const parseWireTransaction = (bytes: Uint8Array): WireTransaction =>
   bytes[0] === VERSION_FLAG + 1 ? parseV1(byteCursor(bytes)) : parseLegacyOrV0(byteCursor(bytes))
@@ -45,7 +45,7 @@ const byteCursor = (bytes: Uint8Array): ByteCursor => {
   let at = 0
   const take = (length: number): Uint8Array => {
     if (at + length > bytes.length) {
-      throw new Malformed('truncated-transaction', `a transaction ends at byte ${bytes.length}`)
+      throw new InvalidInput('truncated-transaction', `a transaction ends at byte ${bytes.length}`)
     }
     at += length
     return bytes.subarray(at - length, at)
@@ -64,7 +64,7 @@ const byteCursor = (bytes: Uint8Array): ByteCursor => {
         value |= (byte & 0x7f) << shift
         if (byte < 0x80) return value
       }
-      throw new Malformed('truncated-transaction', 'a length has more than three bytes')
+      throw new InvalidInput('truncated-transaction', 'a length has more than three bytes')
     },
     peek: () => bytes[at] ?? 0,
   }
@@ -74,7 +74,7 @@ const readTimes = <T>(count: number, read: () => T): T[] => Array.from({ length:
 
 const encodeFirstSignature = (first: Uint8Array | undefined): string => {
   if (first === undefined)
-    throw new Malformed('truncated-transaction', 'transaction has no signatures')
+    throw new InvalidInput('truncated-transaction', 'transaction has no signatures')
   return base58Encode(first)
 }
 
@@ -102,7 +102,7 @@ const parseLegacyOrV0 = (cursor: ByteCursor): WireTransaction => {
 const readMessageVersion = (cursor: ByteCursor): 'legacy' | 0 => {
   if (cursor.peek() < VERSION_FLAG) return 'legacy'
   const version = cursor.u8() - VERSION_FLAG
-  if (version !== 0) throw new Malformed('unknown-version', `transaction version ${version}`)
+  if (version !== 0) throw new InvalidInput('unknown-version', `transaction version ${version}`)
   return version
 }
 

@@ -1,4 +1,4 @@
-import type { PoolChange } from '../../../schemas/events.ts'
+import type { PoolLiquidityChange } from '../../../schemas/events.ts'
 import { fieldOffsets, u64 } from '../layout/borsh-layout.ts'
 import { nestedTransfers, receivedRaw, type TokenTransfer } from './spl-token.ts'
 import { instructionPath, registerPool, type SvmTxContext, tokenAccountOf } from './tx-context.ts'
@@ -75,7 +75,7 @@ const readSwapEvent: EventType['read'] = (scope, { row, program, view, caller, c
 
 /** Where an instruction that moves liquidity names its accounts. */
 interface LiquidityAccountLayout {
-  readonly kind: PoolChange['kind']
+  readonly kind: PoolLiquidityChange['kind']
   readonly vaultA: number
   readonly vaultB: number
   readonly user: number

@@ -1,4 +1,4 @@
-import type { PoolChange } from '../../../schemas/events.ts'
+import type { PoolLiquidityChange } from '../../../schemas/events.ts'
 import { fieldOffsets, matchDiscriminator, u64 } from '../layout/borsh-layout.ts'
 import { instructionPath, registerPool, type SvmTxContext } from './tx-context.ts'
 import {
@@ -135,7 +135,7 @@ const accountLayoutOf = matchDiscriminator<LiquidityAccountLayout>({
   '14a1f118bdddb402': { pool: 5, tokenA: 7, tokenB: 8, owner: 0 }, // initialize_customizable_pool
 })
 
-type ChangeAmounts = Pick<PoolChange, 'kind' | 'amountARaw' | 'amountBRaw' | 'reserves'>
+type ChangeAmounts = Pick<PoolLiquidityChange, 'kind' | 'amountARaw' | 'amountBRaw' | 'reserves'>
 
 const addPoolChange = (
   scope: SvmTxContext,
@@ -210,7 +210,7 @@ const ADD_REMOVE_EVENT = fieldOffsets({
 })
 
 const readAddOrRemove =
-  (kind: PoolChange['kind']): EventType['read'] =>
+  (kind: PoolLiquidityChange['kind']): EventType['read'] =>
   (scope, event) =>
     emittedAlso(scope, event, LIQUIDITY_CHANGE_DISCRIMINATOR)
       ? undefined

@@ -1,4 +1,4 @@
-import type { PoolChange } from '../../../schemas/events.ts'
+import type { PoolLiquidityChange } from '../../../schemas/events.ts'
 import { fieldOffsets, matchDiscriminator, u64 } from '../layout/borsh-layout.ts'
 import { instructionPath, knownPool, registerPool, type SvmTxContext } from './tx-context.ts'
 import {
@@ -142,7 +142,7 @@ const accountLayoutOf = matchDiscriminator<LiquidityAccountLayout>({
 type AmountsXY = readonly [xRaw: bigint, yRaw: bigint]
 
 interface LiquidityChange {
-  readonly kind: PoolChange['kind']
+  readonly kind: PoolLiquidityChange['kind']
   readonly amounts: AmountsXY
   /** What the same instruction added after this change. */
   readonly addedLater?: AmountsXY
@@ -214,7 +214,7 @@ const LIQUIDITY = fieldOffsets({
 })
 
 const readLiquidity =
-  (kind: PoolChange['kind']): EventType['read'] =>
+  (kind: PoolLiquidityChange['kind']): EventType['read'] =>
   (scope, event) => {
     const amounts: AmountsXY = [
       amountOf(event, LIQUIDITY.amountX),

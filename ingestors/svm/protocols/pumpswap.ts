@@ -1,4 +1,4 @@
-import type { PoolChange } from '../../../schemas/events.ts'
+import type { PoolLiquidityChange } from '../../../schemas/events.ts'
 import { fieldOffsets, i128, matchDiscriminator, readPubkey } from '../layout/borsh-layout.ts'
 import {
   type AccountLayout,
@@ -124,7 +124,7 @@ const POOL_CREATED_EVENT = fieldOffsets({
 })
 
 interface LiquidityEvent {
-  readonly kind: PoolChange['kind']
+  readonly kind: PoolLiquidityChange['kind']
   readonly layout: Readonly<Record<'baseAmount' | 'quoteAmount' | 'poolBase' | 'poolQuote', number>>
   /** What the amounts do to the reserves that the event states. */
   readonly sign: bigint
@@ -201,7 +201,7 @@ const readBoostStart: EventType['read'] = (scope, event) => {
 }
 
 /** What moved a pool last in this transaction. */
-const lastPoolChange = (scope: SvmTxContext, pool: string): PoolChange | undefined =>
+const lastPoolChange = (scope: SvmTxContext, pool: string): PoolLiquidityChange | undefined =>
   scope.out.poolChanges.findLast(
     (change) => change.pool === pool && change.txIndex === scope.tx.index,
   )

@@ -1,4 +1,4 @@
-import type { PoolChange, SvmInstruction } from '../../../schemas/events.ts'
+import type { PoolLiquidityChange, SvmInstruction } from '../../../schemas/events.ts'
 import type { ProtocolRow } from '../../../schemas/protocols.ts'
 import { dataViewOf, fieldOffsets, u64 } from '../layout/borsh-layout.ts'
 import { burnAuthorityBelow, innerTransfers, type TokenTransfer } from './spl-token.ts'
@@ -209,7 +209,10 @@ const readInitialize = ({
   if (!pool || !coin || !pc || !owner) return 'missing-account'
   if (data.length < INITIALIZE.end) return 'truncated-data'
   const view = dataViewOf(data)
-  const reserves: PoolChange['reserves'] = [u64(view, INITIALIZE.coin), u64(view, INITIALIZE.pc)]
+  const reserves: PoolLiquidityChange['reserves'] = [
+    u64(view, INITIALIZE.coin),
+    u64(view, INITIALIZE.pc),
+  ]
   registerPool(scope, { row, program }, { address: pool, tokenA: coin, tokenB: pc })
   scope.out.poolChanges.push({
     kind: 'initialize',

@@ -1,5 +1,10 @@
 import { CHAINS } from '../../../schemas/chains.ts'
-import type { PoolFact, Spot, SvmInstruction, SvmTransaction } from '../../../schemas/events.ts'
+import type {
+  EventPosition,
+  PoolMetadata,
+  SvmInstruction,
+  SvmTransaction,
+} from '../../../schemas/events.ts'
 import type { ProtocolRow } from '../../../schemas/protocols.ts'
 import type { Books, Draft } from '../../decode/contract.ts'
 
@@ -15,7 +20,7 @@ export interface TokenAccountState {
 }
 
 /** A mint that the transaction set up. */
-export interface CreatedMint extends Spot {
+export interface CreatedMint extends EventPosition {
   readonly program: string
   readonly decimals: number
   readonly mintAuthority: string | null
@@ -41,7 +46,7 @@ export interface SvmTxContext {
   readonly out: Draft
   readonly books: Books
   /** Pools that the block showed so far. */
-  readonly poolsInBlock: Map<string, PoolFact>
+  readonly poolsInBlock: Map<string, PoolMetadata>
   readonly newMints: NewMints
   /** Token accounts by address, made when the first one is asked for. */
   tokenAccounts: ReadonlyMap<string, TokenAccountState> | undefined
@@ -106,7 +111,7 @@ export const directInnerInstructions = (
 export const knownPool = (
   { books, poolsInBlock }: SvmTxContext,
   address: string,
-): PoolFact | undefined => poolsInBlock.get(address) ?? books.pool(address)
+): PoolMetadata | undefined => poolsInBlock.get(address) ?? books.pool(address)
 
 /**
  * A program shows its pool, which proves it: keeps what is not known yet. A fact from elsewhere may have the tokens the other
@@ -115,11 +120,11 @@ export const knownPool = (
 export const registerPool = (
   scope: SvmTxContext,
   { row, program }: { readonly row: ProtocolRow; readonly program: string },
-  { address, tokenA, tokenB }: Pick<PoolFact, 'address' | 'tokenA' | 'tokenB'>,
+  { address, tokenA, tokenB }: Pick<PoolMetadata, 'address' | 'tokenA' | 'tokenB'>,
 ): void => {
   const known = knownPool(scope, address)
   if (known?.proven === true && known.tokenA === tokenA) return
-  const fact: PoolFact = {
+  const fact: PoolMetadata = {
     address,
     tokenA,
     tokenB,

@@ -1,4 +1,4 @@
-import type { PoolChange, Swap } from '../../../schemas/events.ts'
+import type { PoolLiquidityChange, Swap } from '../../../schemas/events.ts'
 import { readPubkey, sortPubkeys } from '../layout/borsh-layout.ts'
 import { innerTransfers, receivedRaw, type TokenTransfer } from './spl-token.ts'
 import { instructionPath, registerPool, type SvmTxContext, tokenAccountOf } from './tx-context.ts'
@@ -99,7 +99,7 @@ export type AmountPair = readonly [bigint, bigint]
 
 /** Liquidity that an instruction moved, or a pool that it opened. */
 export interface LiquidityChange {
-  readonly kind: Exclude<PoolChange['kind'], 'collect'>
+  readonly kind: Exclude<PoolLiquidityChange['kind'], 'collect'>
   readonly pool: string
   readonly owner: string
   readonly vaults: readonly [string, string]
@@ -141,7 +141,8 @@ export const addLiquidityChange = (
   return undefined
 }
 
-interface NewPoolChange extends Pick<PoolChange, 'kind' | 'pool' | 'owner' | 'tokenA' | 'tokenB'> {
+interface NewPoolChange
+  extends Pick<PoolLiquidityChange, 'kind' | 'pool' | 'owner' | 'tokenA' | 'tokenB'> {
   readonly amountsRaw: AmountPair
 }
 

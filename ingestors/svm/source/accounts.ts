@@ -1,7 +1,7 @@
 import { Outage } from '../../../core/errors.ts'
 import type { Logger } from '../../../core/ops/logger.ts'
 import { retry } from '../../../core/retry.ts'
-import type { Rpc } from '../../../core/rpc/pool.ts'
+import type { RpcPool } from '../../../core/rpc/pool.ts'
 import { fieldsOf, listOf, refuse } from '../../input/json.ts'
 import { parseBase58Key, parseBase64 } from '../layout/json.ts'
 import type { Commitment } from './node-queries.ts'
@@ -27,7 +27,7 @@ const ACCOUNTS_PER_CALL = 100
 
 /** Reads accounts from a node. */
 export const accountReader = (
-  rpc: Rpc,
+  rpc: RpcPool,
   { commitment, log }: { readonly commitment: Commitment; readonly log: Logger },
 ): AccountReader => {
   const part = async (addresses: readonly string[]): Promise<readonly (AccountInfo | null)[]> => {

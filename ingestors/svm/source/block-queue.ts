@@ -27,7 +27,7 @@ export interface BlockFetcher {
 
 /** Blocks of a chain in slot order, fetched ahead. */
 export interface BlockQueue {
-  /** The next block above the tip, or from slot `from` on; undefined = not there yet. Throws `Outage` or `Malformed`. */
+  /** The next block above the tip, or from slot `from` on; undefined = not there yet. Throws `Outage` or `InvalidInput`. */
   next(tip: BlockRef | null, from: number, head: Head): Promise<SvmBlock | undefined>
   invalidate(): void
 }

@@ -1,5 +1,5 @@
 import type { Logger } from '../../../core/ops/logger.ts'
-import type { Rpc } from '../../../core/rpc/pool.ts'
+import type { RpcPool } from '../../../core/rpc/pool.ts'
 import type { SvmBlock } from '../../../schemas/events.ts'
 import type { BlockRef } from '../../follow/contract.ts'
 import type { HeadWatch } from '../../follow/head-tracker.ts'
@@ -35,7 +35,7 @@ export interface BlockNotification {
 export interface BlockSubscription {
   /** The pushed block that extends the tip; null when none was, or it cannot be read. */
   take(tip: BlockRef): Promise<SvmBlock | null>
-  /** Keeps a block; `isNews`: the chain's head is at it. Throws `Malformed` for a header that is none. */
+  /** Keeps a block; `isNews`: the chain's head is at it. Throws `InvalidInput` for a header that is none. */
   block(pushed: BlockNotification, isNews: boolean): void
   /** The cluster is at a slot: time to ask for the newest confirmed one, where no block tells. */
   onSlot(slot: number): void
@@ -102,7 +102,7 @@ export interface SubscribeOptions {
  * confirmed slot. A notice that cannot be read is passed over: the block is asked for then.
  */
 export const subscribeToBlocks = (
-  rpc: Rpc,
+  rpc: RpcPool,
   pushes: BlockSubscription,
   { wholeBlocks, commitment, log }: SubscribeOptions,
 ): void => {

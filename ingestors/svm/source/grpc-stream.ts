@@ -2,11 +2,11 @@ import type { Logger } from '../../../core/ops/logger.ts'
 import {
   type GrpcEndpoint,
   grpcEndpoint,
-  grpcServices,
   keepStreaming,
+  loadGrpcServices,
   type StreamControl,
 } from '../../../core/rpc/grpc.ts'
-import { type Rpc, RpcError } from '../../../core/rpc/pool.ts'
+import { RpcError, type RpcPool } from '../../../core/rpc/pool.ts'
 import { fieldsOf } from '../../input/json.ts'
 import { parseUint } from '../layout/json.ts'
 import { normalizeHeader } from '../normalize/block.ts'
@@ -49,10 +49,14 @@ interface StreamState {
  * one broke; what was missed is asked for. A stream names no chain, so its first block is compared with that of the nodes that
  * are asked before its head counts.
  */
-export const streamBlocks = (rpc: Rpc, pushes: BlockSubscription, options: StreamOptions): void => {
+export const streamBlocks = (
+  rpc: RpcPool,
+  pushes: BlockSubscription,
+  options: StreamOptions,
+): void => {
   const { urls, timeoutMs, signal, log } = options
   if (urls.length === 0) return
-  const services = grpcServices('geyser.proto')
+  const services = loadGrpcServices('geyser.proto')
   const places = urls.map(
     (url): StreamEndpoint => ({
       endpoint: grpcEndpoint(url, { services, timeoutMs }),
@@ -103,7 +107,7 @@ const subscribeRequest = (commitment: Commitment, newestSlot: number): object =>
 })
 
 interface MessageHandlerDeps {
-  readonly rpc: Rpc
+  readonly rpc: RpcPool
   readonly subscription: BlockSubscription
   readonly heard: StreamState
   readonly streamEndpoint: StreamEndpoint

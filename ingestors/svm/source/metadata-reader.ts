@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { base58Decode } from '../../../core/base58.ts'
-import type { TokenFact } from '../../../schemas/events.ts'
+import type { TokenMetadata } from '../../../schemas/events.ts'
 import type { FactReader } from '../../decode/metadata-reader.ts'
 import { findProgramAddress } from '../layout/program-derived-address.ts'
 import { PROGRAM_IDS } from '../programs/programs.ts'
@@ -56,7 +56,7 @@ const tokenMetadataOf = (
   address: string,
   mint: AccountInfo | null,
   metadata: AccountInfo | null,
-): TokenFact | undefined => {
+): TokenMetadata | undefined => {
   const fact = mint === null ? undefined : parseMintAccount(address, mint)
   if (mint === null || fact === undefined) return undefined
   const texts =

@@ -1,4 +1,4 @@
-import type { TokenFact } from '../../../schemas/events.ts'
+import type { TokenMetadata } from '../../../schemas/events.ts'
 import { cleanText } from '../../input/text.ts'
 import { dataViewOf, readPubkey, readStrings, u64 } from '../layout/borsh-layout.ts'
 import { PROGRAM_IDS } from '../programs/programs.ts'
@@ -24,10 +24,13 @@ const METAPLEX_LAYOUT = { kind: 4, texts: 65 } as const
 const MAX_LENGTH = { name: 128, symbol: 64, uri: 512 } as const
 
 /** Name, symbol and address of the document of a token. */
-type MintMetadata = Pick<TokenFact, 'name' | 'symbol'> & { readonly uri?: string }
+type MintMetadata = Pick<TokenMetadata, 'name' | 'symbol'> & { readonly uri?: string }
 
 /** What a mint account says of its token, texts left out; undefined for an account that is none. */
-export const parseMintAccount = (address: string, account: AccountInfo): TokenFact | undefined => {
+export const parseMintAccount = (
+  address: string,
+  account: AccountInfo,
+): TokenMetadata | undefined => {
   const { owner, data } = account
   const isToken = owner === PROGRAM_IDS.token || owner === PROGRAM_IDS.token2022
   if (!isToken || data.length < MINT_LAYOUT.end || data[MINT_LAYOUT.isInitialized] !== 1)

@@ -1,7 +1,7 @@
 import { setImmediate as breathe } from 'node:timers/promises'
-import { Malformed, Outage } from '../../../core/errors.ts'
-import { type Ask, type Rpc, RpcError } from '../../../core/rpc/pool.ts'
-import type { RefusedTransaction, SvmBlock, SvmTransaction } from '../../../schemas/events.ts'
+import { InvalidInput, Outage } from '../../../core/errors.ts'
+import { type CallEndpoint, RpcError, type RpcPool } from '../../../core/rpc/pool.ts'
+import type { RejectedTransaction, SvmBlock, SvmTransaction } from '../../../schemas/events.ts'
 import { listOf } from '../../input/json.ts'
 import { parseUint } from '../layout/json.ts'
 import {
@@ -45,27 +45,27 @@ const slotResultOfError = (error: unknown, slot: number): 'skipped' | undefined 
   if (GET_BLOCK_ERRORS.notAvailableYet.some((each) => each === code)) return undefined
   if (GET_BLOCK_ERRORS.skipped.some((each) => each === code)) return 'skipped'
   if (code === GET_BLOCK_ERRORS.newerVersion) {
-    throw new Malformed('unknown-version', `block ${slot}: ${error.message}`, { cause: error })
+    throw new InvalidInput('unknown-version', `block ${slot}: ${error.message}`, { cause: error })
   }
   const why = code === GET_BLOCK_ERRORS.pruned ? 'pruned by the node' : error.message
   throw new Outage('rpc', `block ${slot}: the node ${why}`, { cause: error })
 }
 
-const getBlock = (ask: Ask, slot: number, options: object): Promise<unknown> =>
+const getBlock = (ask: CallEndpoint, slot: number, options: object): Promise<unknown> =>
   ask({ method: 'getBlock', params: [slot, options] }).catch((error: unknown) =>
     slotResultOfError(error, slot),
   )
 
 /** All endpoints, or one of them. */
-export type EndpointSet = Pick<Rpc, 'attempt'>
+export type EndpointSet = Pick<RpcPool, 'attempt'>
 
 /** One endpoint alone: what it throws is thrown. */
-export const singleEndpoint = (ask: Ask): EndpointSet => ({ attempt: (work) => work(ask) })
+export const singleEndpoint = (ask: CallEndpoint): EndpointSet => ({ attempt: (work) => work(ask) })
 
 /** Asks every endpoint for a slot; one that calls it skipped may have jumped over it, so the others are asked too. */
 const queryAllEndpoints = async <T>(
   rpc: EndpointSet,
-  read: (ask: Ask) => Promise<SlotResult<T>>,
+  read: (ask: CallEndpoint) => Promise<SlotResult<T>>,
 ): Promise<SlotResult<T>> => {
   let skipped = false
   const found = await rpc.attempt(async (ask) => {
@@ -77,7 +77,7 @@ const queryAllEndpoints = async <T>(
   return found ?? (skipped ? 'skipped' : undefined)
 }
 
-/** A block without its transactions. Throws `Outage` or `Malformed`. */
+/** A block without its transactions. Throws `Outage` or `InvalidInput`. */
 export const fetchHeader = (
   rpc: EndpointSet,
   reading: Pick<BlockContext, 'chain' | 'slot'>,
@@ -95,7 +95,7 @@ export const fetchHeader = (
   })
 
 /**
- * A whole block; `lenient` without the transactions that cannot be read. Throws `Outage`, or `Malformed` with the reasons of
+ * A whole block; `lenient` without the transactions that cannot be read. Throws `Outage`, or `InvalidInput` with the reasons of
  * `normalizeBlock` and `missing-block-time`.
  */
 export const fetchBlock = (
@@ -121,9 +121,9 @@ export const normalizeBlockYielding = async (
 ): Promise<SvmBlock> => {
   const header = normalizeHeader(said, reading)
   if (header.timeMs === 0)
-    throw new Malformed('missing-block-time', `block ${reading.slot} has no time`)
+    throw new InvalidInput('missing-block-time', `block ${reading.slot} has no time`)
   const transactions: SvmTransaction[] = []
-  const refused: RefusedTransaction[] = []
+  const refused: RejectedTransaction[] = []
   let read = 0
   const transactionsOf = eachTransaction(said, reading.programs, {
     ...(reading.lenient && { invalidTransactions: refused }),
@@ -137,7 +137,7 @@ export const normalizeBlockYielding = async (
   return { ...header, transactions, ...(refused.length > 0 && { refused }) }
 }
 
-/** Slots of a range that have a block, ascending. Throws `Outage` or `Malformed`. */
+/** Slots of a range that have a block, ascending. Throws `Outage` or `InvalidInput`. */
 export const fetchSlotList = async (
   rpc: EndpointSet,
   { from, to }: { readonly from: number; readonly to: number },
@@ -148,7 +148,7 @@ export const fetchSlotList = async (
     const slots = listOf(said, 'getBlocks').map((slot) => parseUint(slot, 'getBlocks[]'))
     slots.forEach((slot, index) => {
       if (slot < Math.max(from, (slots[index - 1] ?? -1) + 1) || slot > to) {
-        throw new Malformed('slot-order', `getBlocks of ${from} to ${to} gave slot ${slot}`)
+        throw new InvalidInput('slot-order', `getBlocks of ${from} to ${to} gave slot ${slot}`)
       }
     })
     return slots
@@ -158,7 +158,7 @@ export const fetchSlotList = async (
 
 /** Newest slots of a commitment by endpoint, highest first. Throws `Outage` when none answers. */
 export const fetchNewestSlots = (
-  rpc: Rpc,
+  rpc: RpcPool,
   commitment: Commitment,
   far?: number,
 ): Promise<readonly number[]> =>

@@ -1,6 +1,6 @@
 import { base58Encode } from '../../../core/base58.ts'
 import type { ChainExtra } from '../../../core/config/settings.ts'
-import { Malformed } from '../../../core/errors.ts'
+import { InvalidInput } from '../../../core/errors.ts'
 import type { SvmBlock } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
 import type { Recorded } from '../../recorded/files.ts'
@@ -28,7 +28,7 @@ const placeholderHash = (slot: number): string => {
  * A file of recorded answers of a Solana node, bare or named by their method: `getTransaction` (`getTransactionJson` where
  * only that is there), `getBlock`, the `value` of a `blockNotification`, or a Yellowstone block update. A transaction
  * becomes a block that holds it alone, with its slot and time; without a slot, at slot 0. A `getBlock` answer does not name
- * its slot: it is `slot` beside it, else the one after its parent's. Throws `Malformed`; reasons of `normalizeBlock` and
+ * its slot: it is `slot` beside it, else the one after its parent's. Throws `InvalidInput`; reasons of `normalizeBlock` and
  * `unknown-shape`.
  */
 export const parseSvmRecording = (
@@ -47,7 +47,7 @@ export const parseSvmRecording = (
   const said = fieldsOf(block, 'block')
   if (said.parentBlockhash !== undefined) return wholeBlock(reading, toGetBlockShape(said), file)
   if (said.blockhash !== undefined) return wholeBlock(reading, said, file)
-  throw new Malformed('unknown-shape', 'neither a recorded block nor a transaction')
+  throw new InvalidInput('unknown-shape', 'neither a recorded block nor a transaction')
 }
 
 /** The block inside a notification, of a node's socket or of Yellowstone. */

@@ -2,9 +2,14 @@ import { Outage } from '../../../core/errors.ts'
 import type { Logger } from '../../../core/ops/logger.ts'
 import type { Metrics } from '../../../core/ops/metrics.ts'
 import { retry } from '../../../core/retry.ts'
-import { pairEndpoint } from '../../../core/rpc/http-ws-endpoint.ts'
-import { type Ask, type Identity, openRpc, type Rpc } from '../../../core/rpc/pool.ts'
-import { type ChainRow, reorgBound } from '../../../schemas/chains.ts'
+import { httpWsEndpoint } from '../../../core/rpc/http-ws-endpoint.ts'
+import {
+  type CallEndpoint,
+  type ChainCheck,
+  openRpcPool,
+  type RpcPool,
+} from '../../../core/rpc/pool.ts'
+import { type ChainRow, maxReorgBlocks } from '../../../schemas/chains.ts'
 import type { SvmBlock } from '../../../schemas/events.ts'
 import { canonicalBy, isReplacedBy } from '../../follow/canonical-branch.ts'
 import type { BlockRef, Source } from '../../follow/contract.ts'
@@ -63,12 +68,12 @@ export const openSvmSource = async (options: SvmSourceOptions): Promise<Source> 
   const { chain, signal, log, commitment = 'confirmed', programs = ALL_PROGRAMS, from } = options
   const streams = options.urls.filter(isGrpcUrl)
   const refusals = refusalBook(chain.id, options.metrics)
-  const rpc = openRpc({
+  const rpc = openRpcPool({
     ...options,
     urls: options.urls.filter((url) => !isGrpcUrl(url)),
     chain: chain.id,
     identity: sameGenesis(),
-    endpointOf: pairEndpoint,
+    endpointOf: httpWsEndpoint,
     onMalformed: refusals.add,
   })
   signal.addEventListener('abort', () => rpc.close(), { once: true })
@@ -124,7 +129,7 @@ export const openSvmSource = async (options: SvmSourceOptions): Promise<Source> 
 }
 
 /** Endpoints of one chain have one genesis: that of the first that answers. */
-const sameGenesis = (): Identity => {
+const sameGenesis = (): ChainCheck => {
   let wanted: string | undefined
   return {
     call: { method: 'getGenesisHash', params: [] },
@@ -145,7 +150,7 @@ interface StartSearch {
 
 /** Time of the first block at or above a slot, where the node has one and knows it. */
 const firstBlockTimeMs = async (
-  rpc: Rpc,
+  rpc: RpcPool,
   { chain, from, commitment }: StartSearch,
 ): Promise<number | undefined> => {
   const [slot] = await fetchSlotList(rpc, { from, to: from + START_SEARCH_SLOTS - 1 }, commitment)
@@ -157,7 +162,7 @@ const firstBlockTimeMs = async (
 }
 
 interface NodeDeps {
-  readonly rpc: Rpc
+  readonly rpc: RpcPool
   readonly heads: HeadWatch
   readonly refusals: RefusalBook
   readonly subscription: BlockSubscription
@@ -187,7 +192,7 @@ const followedNode =
       heads,
       spacing: 'sparse',
       blockTimeMs: chain.blockTimeMs,
-      reorgBound: reorgBound(chain),
+      reorgBound: maxReorgBlocks(chain),
       nowMs: Date.now,
       // Times of blocks are votes of validators; until mid 2021 they could fall. Source: agave, feature warp_timestamp_again.
       fallingTimes: true,
@@ -220,7 +225,7 @@ const followedNode =
   }
 
 interface QueryContext {
-  readonly rpc: Rpc
+  readonly rpc: RpcPool
   readonly chain: string
   readonly commitment: Commitment
 }
@@ -236,7 +241,7 @@ const SKIPPED_MARKER = 'passed over'
  * that began at a snapshot, or lost blocks, calls skipped what it does not have. undefined: it shows nothing.
  */
 const hashAtSlot = async (
-  ask: Ask,
+  ask: CallEndpoint,
   { chain, commitment }: QueryContext,
   slot: number,
 ): Promise<string | undefined> => {
@@ -273,7 +278,7 @@ const isCanonical = (
 
 /** The block above a tip as one endpoint has it; undefined: it has none yet. */
 const fetchBlockAbove = async (
-  ask: Ask,
+  ask: CallEndpoint,
   { chain, commitment, programs }: QueryContext & { readonly programs: ProgramFilter },
   { from, to }: { readonly from: number; readonly to: number },
 ): Promise<SvmBlock | undefined> => {

@@ -4,7 +4,7 @@ import { parseBase58, parseUint } from '../layout/json.ts'
 
 /**
  * A Yellowstone gRPC block update, as its clients print it (byte strings in base 58, numbers as text), in the shape of
- * `getBlock` with encoding `json`. Throws `Malformed`, also later: what is only moved is not checked here.
+ * `getBlock` with encoding `json`. Throws `InvalidInput`, also later: what is only moved is not checked here.
  */
 export const toGetBlockShape = (value: unknown): Fields => {
   const block = fieldsOf(value, 'block')
@@ -16,7 +16,7 @@ export const toGetBlockShape = (value: unknown): Fields => {
 
 /**
  * A block update as it comes over gRPC: the header in the shape of `getBlock`, the transactions as they are, in order;
- * `wireTransaction` shapes each. Throws `Malformed`, `transaction-count` where some are missing.
+ * `wireTransaction` shapes each. Throws `InvalidInput`, `transaction-count` where some are missing.
  */
 export const grpcBlockShape = (value: unknown): Fields => {
   const block = fieldsOf(value, 'block')
@@ -33,7 +33,7 @@ export const grpcBlockShape = (value: unknown): Fields => {
 
 /**
  * A transaction of a block update as it comes over gRPC, in the shape of `getBlock`: keys become text, as they are published,
- * instructions keep their bytes. undefined for a vote. Throws `Malformed`.
+ * instructions keep their bytes. undefined for a vote. Throws `InvalidInput`.
  */
 export const grpcTransactionShape = (value: unknown): Fields | undefined => {
   const said = fieldsOf(value, 'transaction')

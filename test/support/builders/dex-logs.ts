@@ -1,6 +1,6 @@
 import type { Books } from '../../../ingestors/decode/contract.ts'
 import { protocolBook } from '../../../ingestors/decode/protocol-registry.ts'
-import type { Log, PoolFact } from '../../../schemas/events.ts'
+import type { Log, PoolMetadata } from '../../../schemas/events.ts'
 import { buildLog } from '../recordings/ethereum.ts'
 
 /** Addresses of made-up contracts; TOKEN_A sorts below TOKEN_B. */
@@ -91,7 +91,7 @@ export const v3SwapLog = (amounts: LogWords, pool = POOL): Omit<Log, 'index'> =>
   buildLog(pool, [TOPIC.v3Swap, addressTopic(ROUTER), addressTopic(USER)], amounts)
 
 /** Facts of POOL. */
-export const buildPoolFact = (protocol: string, proven = true): PoolFact => ({
+export const buildPoolFact = (protocol: string, proven = true): PoolMetadata => ({
   address: POOL,
   tokenA: TOKEN_A,
   tokenB: TOKEN_B,
@@ -104,7 +104,7 @@ export const buildPoolFact = (protocol: string, proven = true): PoolFact => ({
 /** Books with these facts. */
 export const buildBooks = (
   proof: Books['proof'],
-  facts: readonly PoolFact[] = [],
+  facts: readonly PoolMetadata[] = [],
   chain = 'eth',
 ): Books => ({
   proof,

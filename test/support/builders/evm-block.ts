@@ -4,8 +4,8 @@ import type {
   Block,
   EvmBlock,
   Log,
-  PoolFact,
-  TokenFact,
+  PoolMetadata,
+  TokenMetadata,
   Transaction,
 } from '../../../schemas/events.ts'
 
@@ -36,23 +36,25 @@ const DECIMALS: Readonly<Record<string, number>> = {
 }
 
 /** Facts of the hand-made tokens. */
-export const TOKENS: readonly TokenFact[] = Object.entries(DECIMALS).map(([address, decimals]) => ({
-  address,
-  decimals,
-  name: `Token ${address.slice(-2)}`,
-  symbol: address.slice(-2).toUpperCase(),
-  totalSupplyRaw: 10n ** 24n,
-}))
+export const TOKENS: readonly TokenMetadata[] = Object.entries(DECIMALS).map(
+  ([address, decimals]) => ({
+    address,
+    decimals,
+    name: `Token ${address.slice(-2)}`,
+    symbol: address.slice(-2).toUpperCase(),
+    totalSupplyRaw: 10n ** 24n,
+  }),
+)
 
 /** A pool that its listed factory names. */
-export const buildPoolFact = (address: string, one: string, two: string): PoolFact => {
+export const buildPoolFact = (address: string, one: string, two: string): PoolMetadata => {
   const [tokenA = '', tokenB = ''] = [one, two].sort()
   const protocol = 'uniswap_v2'
   return { address, tokenA, tokenB, protocol, factory: FACTORY, feePips: 3000, proven: true }
 }
 
 /** Facts of the two hand-made pools. */
-export const POOLS: readonly PoolFact[] = [
+export const POOLS: readonly PoolMetadata[] = [
   buildPoolFact(WETH_POOL, WETH, USDC),
   buildPoolFact(TOKEN_POOL, TOKEN, WETH),
 ]

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { encodeAbiParameters, encodeEventTopics, type Hex, parseAbi } from 'viem'
 import { recordedBlock } from '../../../ingestors/recorded/files.ts'
-import type { Decoded, EvmBlock, Log } from '../../../schemas/events.ts'
+import type { DecodedBlock, EvmBlock, Log } from '../../../schemas/events.ts'
 
 /** A log before it has its place in a block. */
 export type LogWithoutIndex = Omit<Log, 'index'>
@@ -41,7 +41,7 @@ export const withoutLastByte = (log: LogWithoutIndex): LogWithoutIndex => ({
 })
 
 /** Reasons for which logs were not taken, in their order. */
-export const dropReasons = ({ dropped }: Decoded): readonly string[] =>
+export const dropReasons = ({ dropped }: DecodedBlock): readonly string[] =>
   dropped.map(({ reason }) => reason)
 
 const FOLDER = fileURLToPath(new URL('../../fixtures/', import.meta.url))

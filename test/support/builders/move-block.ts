@@ -1,7 +1,7 @@
 import type { Books } from '../../../ingestors/decode/contract.ts'
 import { decodeBlock } from '../../../ingestors/vm/decode-block.ts'
 import type {
-  Decoded,
+  DecodedBlock,
   MoveBlock,
   MoveEvent,
   MoveObject,
@@ -129,4 +129,4 @@ export const buildMoveBlock = (transactions: readonly MoveTransaction[]): MoveBl
 export const decodeMoveTransactions = (
   transactions: readonly MoveTransaction[],
   books: Books = suiBooks(),
-): Decoded => decodeBlock(buildMoveBlock(transactions), books)
+): DecodedBlock => decodeBlock(buildMoveBlock(transactions), books)

@@ -1,6 +1,6 @@
 /** Puts tapes on a bus the way an ingestor commits them: one commit per operation, the block record last. */
-import type { Bus, OutRecord, Writer } from '../../../core/bus/contract.ts'
-import { partitionOf } from '../../../core/bus/partition.ts'
+import type { Bus, ProducerRecord, Writer } from '../../../core/bus/contract.ts'
+import { partitionOf } from '../../../core/bus/partitioner.ts'
 import type { Codec } from '../../../core/codec/contract.ts'
 import { STAGE_MESSAGES } from '../../../processors/runtime/stage.ts'
 import { topicName } from '../../../schemas/topics.ts'
@@ -16,7 +16,7 @@ interface PublishDeps {
 }
 
 /** Replaces a record, so that a test can break it. */
-type ReplaceRecord = (record: OutRecord, op: TapeOp) => OutRecord
+type ReplaceRecord = (record: ProducerRecord, op: TapeOp) => ProducerRecord
 
 /** An operation with what it publishes. */
 interface OperationRecords {
@@ -45,7 +45,7 @@ const toOutRecords = (
   op: TapeOp,
   records: readonly PartitionedEvents[],
   codec: Codec,
-): readonly OutRecord[] => {
+): readonly ProducerRecord[] => {
   const next = new Map<string, number>()
   return records.map(({ topic, name, partition, key, events }) => {
     const place = `${name}/${partition}`

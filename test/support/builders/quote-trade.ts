@@ -1,11 +1,11 @@
-import { enterBlock, foldBlock, type QuoteTrade } from '../../../core/prices/fold.ts'
-import { quoteBook } from '../../../core/prices/quote-assets.ts'
-import { NO_QUOTES, type QuoteState } from '../../../core/prices/state.ts'
+import { foldBlock, type QuoteTrade, resetPricesAfterGap } from '../../../core/prices/fold-block.ts'
+import { makeQuoteAssets } from '../../../core/prices/quote-assets.ts'
+import { EMPTY_QUOTE_STATE, type QuoteState } from '../../../core/prices/quote-state.ts'
 import { CHAINS } from '../../../schemas/chains.ts'
 import { DAI, USDC, USDT, WBTC, WETH } from './evm-block.ts'
 
 /** The quote assets of Ethereum. */
-export const QUOTE_ASSETS = quoteBook(CHAINS.eth)
+export const QUOTE_ASSETS = makeQuoteAssets(CHAINS.eth)
 /** Time of block 0 of the test's chain. */
 export const START_MS = Date.UTC(2026, 0, 1)
 export const BLOCK_MS = 12_000
@@ -45,11 +45,12 @@ export const foldTrades = (
   height: number,
   trades: readonly QuoteTrade[],
   timeMs = blockTimeMs(height),
-): QuoteState => foldBlock(enterBlock(state, height), { height, timeMs, trades }, QUOTE_ASSETS)
+): QuoteState =>
+  foldBlock(resetPricesAfterGap(state, height), { height, timeMs, trades }, QUOTE_ASSETS)
 
 /** Folds blocks from height 1 on. */
 export const foldBlocks = (
   blocks: readonly (readonly QuoteTrade[])[],
-  from: QuoteState = NO_QUOTES,
+  from: QuoteState = EMPTY_QUOTE_STATE,
   first = 1,
 ): QuoteState => blocks.reduce((state, trades, at) => foldTrades(state, first + at, trades), from)

@@ -2,7 +2,7 @@ import { base58Decode, base58Encode } from '../../../core/base58.ts'
 import { PROGRAM_IDS } from '../../../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../../../ingestors/vm/decode-block.ts'
 import type {
-  Decoded,
+  DecodedBlock,
   SvmBlock,
   SvmInstruction,
   SvmTokenBalance,
@@ -169,4 +169,4 @@ export const buildSvmBlock = (transactions: readonly SvmTransaction[]): SvmBlock
 export const decodeInstructions = (
   calls: readonly InstructionInput[],
   more: Partial<SvmTransaction> = {},
-): Decoded => decodeBlock(buildSvmBlock([buildSvmTransaction(calls, more)]), solanaBooks())
+): DecodedBlock => decodeBlock(buildSvmBlock([buildSvmTransaction(calls, more)]), solanaBooks())

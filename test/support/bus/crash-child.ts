@@ -4,8 +4,12 @@
  */
 import { writeSync } from 'node:fs'
 import { openEmbeddedBus } from '../../../core/bus/embedded/bus.ts'
-import type { CommitHooks, CommitStep, Transact } from '../../../core/bus/embedded/commit-queue.ts'
-import { silentLogger } from '../../../core/ops/logger.ts'
+import type {
+  CommitHooks,
+  CommitStep,
+  RunTransaction,
+} from '../../../core/bus/embedded/commit-queue.ts'
+import { makeSilentLogger } from '../../../core/ops/logger.ts'
 import {
   BLOCKS_TOPIC,
   CONSUMER_GROUP,
@@ -16,7 +20,7 @@ import {
 
 const [path = '', step = '', killAt = '0', mode = 'whole'] = process.argv.slice(2)
 
-const splitTransaction: Transact = ({ root }, steps) => {
+const splitTransaction: RunTransaction = ({ root }, steps) => {
   for (const work of steps) root.transactionSync(work)
 }
 
@@ -31,7 +35,7 @@ const main = async (): Promise<void> => {
   const bus = await openEmbeddedBus({
     path,
     mapSizeBytes: 67_108_864,
-    log: silentLogger(),
+    log: makeSilentLogger(),
     retention: 'off',
     hooks,
   })

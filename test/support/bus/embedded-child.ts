@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { openEmbeddedBus } from '../../../core/bus/embedded/bus.ts'
 import { Outage } from '../../../core/errors.ts'
-import { silentLogger } from '../../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../../core/ops/logger.ts'
 
 const [task, path = ''] = process.argv.slice(2)
 
@@ -10,7 +10,7 @@ const main = async (): Promise<void> => {
   const bus = await openEmbeddedBus({
     path,
     mapSizeBytes: 1_073_741_824,
-    log: silentLogger(),
+    log: makeSilentLogger(),
     retention: 'off',
   })
   await bus.createTopics([{ topic: 't', partitions: 1, cleanup: 'delete', retentionMs: null }])

@@ -4,7 +4,7 @@
  */
 import { writeSync } from 'node:fs'
 import { openKafkaBus } from '../../../core/bus/kafka/bus.ts'
-import { silentLogger } from '../../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../../core/ops/logger.ts'
 import { joinAsMember, type MemberLog } from './kafka-member.ts'
 
 const [broker = '', path = '', killAt = '0', log = '{}'] = process.argv.slice(2)
@@ -13,7 +13,7 @@ let sends = 0
 const bus = await openKafkaBus({
   brokers: [broker],
   clientId: 'child',
-  log: silentLogger(),
+  log: makeSilentLogger(),
   sessionTimeoutMs: 2_000,
   state: { path, mapSizeBytes: 67_108_864 },
 })

@@ -1,4 +1,4 @@
-import type { Bus, Lane, LogRecord, Running } from '../../../core/bus/contract.ts'
+import type { Bus, Lane, LogRecord, RunningTask } from '../../../core/bus/contract.ts'
 
 /** Names of the log that members of the takeover suite work on. */
 export interface MemberLog {
@@ -19,7 +19,7 @@ export const joinAsMember = (
     readonly onSend?: (lane: Lane, records: readonly LogRecord[]) => void
     readonly onCommit?: (lane: Lane, records: readonly LogRecord[]) => void
   },
-): Promise<Running> =>
+): Promise<RunningTask> =>
   bus.subscribe({
     group,
     topics: [input],

@@ -4,10 +4,10 @@ import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { Admin } from 'kafkajs'
-import type { Bus, OutRecord, Writer } from '../../../core/bus/contract.ts'
-import { NAMES } from '../../../core/bus/kafka/process-name.ts'
-import { type LaneCopy, openLaneCopy } from '../../../core/bus/kafka/state-store.ts'
-import { stateSpec } from '../../../core/bus/topic-specs.ts'
+import type { Bus, ProducerRecord, Writer } from '../../../core/bus/contract.ts'
+import { type LaneStore, openLaneStore } from '../../../core/bus/kafka/lane-store.ts'
+import { NAMES_FOLDER } from '../../../core/bus/kafka/process-name.ts'
+import { changelogSpec } from '../../../core/bus/topic-specs.ts'
 import { until } from '../until.ts'
 import { joinAsMember, type MemberLog } from './kafka-member.ts'
 import { stateEntries, withLane } from './state-suite.ts'
@@ -35,7 +35,7 @@ export const kafkaStateSuite = ({ broker, admin, open, folder }: KafkaSuite): vo
     return `${word}.k${count}.${process.pid}`
   }
   const makeStore = async (bus: Bus, store: string): Promise<void> =>
-    bus.createTopics([stateSpec(store, 1)])
+    bus.createTopics([changelogSpec(store, 1)])
 
   describe('local copies of lane state', () => {
     const path = join(folder, 'copies')
@@ -64,12 +64,12 @@ export const kafkaStateSuite = ({ broker, admin, open, folder }: KafkaSuite): vo
         await bus.close()
       }
     }
-    const spoil = async (work: (copy: LaneCopy) => void): Promise<void> => {
+    const spoil = async (work: (copy: LaneStore) => void): Promise<void> => {
       const { clusterId } = await admin.describeCluster()
       const log = `${clusterId}/${store}/0`
       // The one process that was here so far.
-      const [own = ''] = readdirSync(path).filter((entry) => entry !== NAMES)
-      const copy = openLaneCopy({
+      const [own = ''] = readdirSync(path).filter((entry) => entry !== NAMES_FOLDER)
+      const copy = openLaneStore({
         path: join(path, own, group, store, '0'),
         mapSizeBytes: MAP_BYTES,
         log,
@@ -98,10 +98,10 @@ export const kafkaStateSuite = ({ broker, admin, open, folder }: KafkaSuite): vo
     })
 
     test('a copy that is ahead, from another time or lost is made anew', async () => {
-      const ahead = (copy: LaneCopy): void => {
+      const ahead = (copy: LaneStore): void => {
         copy.apply(witness, { timestampMs: Date.now(), offset: 1_000_000 })
       }
-      const foreign = (copy: LaneCopy): void => {
+      const foreign = (copy: LaneStore): void => {
         const mark = copy.mark()
         assert.ok(mark)
         copy.apply(witness, { ...mark, timestampMs: mark.timestampMs - 1 })
@@ -246,7 +246,7 @@ const createSender = (writer: Writer, topic: string) => {
   return {
     sent: () => sent,
     send: async (): Promise<void> => {
-      const records: readonly OutRecord[] = Array.from({ length: 15 }, (_, i) => ({
+      const records: readonly ProducerRecord[] = Array.from({ length: 15 }, (_, i) => ({
         topic,
         partition: (sent + i) % PARTITIONS,
         key: String(sent + i),

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { lostLanes } from '../../../cli/app/lost-lanes.ts'
 import { moveLanes } from '../../../cli/commands/resume.ts'
-import type { Bus, Lane, LogRecord, Span } from '../../../core/bus/contract.ts'
-import { stateSpec, topicSpecs } from '../../../core/bus/topic-specs.ts'
-import { localCodec } from '../../../core/codec/local.ts'
-import { silentLogger } from '../../../core/ops/logger.ts'
+import type { Bus, Lane, LogRecord, OffsetRange } from '../../../core/bus/contract.ts'
+import { changelogSpec, topicSpecs } from '../../../core/bus/topic-specs.ts'
+import { localCodec } from '../../../core/codec/local-codec.ts'
+import { makeSilentLogger } from '../../../core/ops/logger.ts'
 import { makeMetrics } from '../../../core/ops/metrics.ts'
 import type { Stage } from '../../../processors/runtime/stage.ts'
 import { type RunningStage, startStage } from '../../../processors/runtime/stage-runner.ts'
@@ -41,7 +41,7 @@ const eventMeta = (seq: number) => ({
 })
 
 /** Spans tell where the records of ingestors lie, not those of stages. */
-const isIngested = ({ topic }: Span): boolean => topic !== PROCESSED
+const isIngested = ({ topic }: OffsetRange): boolean => topic !== PROCESSED
 
 /** One commit per operation: a record of each partition of trades, raw and processed, with every third one transfers, then the block. */
 const publish = async (bus: Bus, from: number, to: number): Promise<void> => {
@@ -110,7 +110,7 @@ const startReaders = async (bus: Bus): Promise<TestConsumers> => {
       flush: () => ({ publications: [], changes: [] }),
     }),
   }
-  const log = silentLogger()
+  const log = makeSilentLogger()
   const stages: RunningStage = await startStage(stage, {
     chain: CHAIN,
     bus,
@@ -160,7 +160,7 @@ export const lostLanesSuite = (open: () => Promise<LostLanesFixture>): void => {
     const { bus, expire } = await open()
     await bus.createTopics([
       ...topicSpecs({ chains: [CHAIN], partitions: LANES, retention: 'contract' }),
-      stateSpec(stateTopic(PROCESS_PIPELINE.app, CHAIN), LANES),
+      changelogSpec(stateTopic(PROCESS_PIPELINE.app, CHAIN), LANES),
     ])
     await publish(bus, 1, 12)
     const before = await startReaders(bus)

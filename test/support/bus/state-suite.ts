@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Bus, Lane, LaneState, StateChange } from '../../../core/bus/contract.ts'
-import { Malformed } from '../../../core/errors.ts'
+import { InvalidInput } from '../../../core/errors.ts'
 import { until } from '../until.ts'
 
 /** What the suite gives its part about lane state. */
@@ -116,7 +116,7 @@ export const stateSuite = ({ bus, other, restart, name, topic, store }: StateSui
     const left = await withLane(bus(), group, input, async ({ writer, state }) => {
       const view = await state(to)
       const long = writer.commit({ state: [change('ok', '1'), change('k'.repeat(1_025), '2')] })
-      await assert.rejects(long, Malformed)
+      await assert.rejects(long, InvalidInput)
       await writer.commit({ state: [change('k'.repeat(1_024), '3')] })
       return stateEntries(view)
     })

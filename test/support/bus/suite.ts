@@ -6,12 +6,12 @@ import type {
   Bus,
   Lane,
   LogRecord,
-  OutRecord,
-  Span,
+  OffsetRange,
+  ProducerRecord,
   TopicSpec,
 } from '../../../core/bus/contract.ts'
-import { partitionOf } from '../../../core/bus/partition.ts'
-import { Malformed, Outage } from '../../../core/errors.ts'
+import { partitionOf } from '../../../core/bus/partitioner.ts'
+import { InvalidInput, Outage } from '../../../core/errors.ts'
 import { until } from '../until.ts'
 import { stateSuite } from './state-suite.ts'
 
@@ -75,7 +75,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       await fixture.bus.createTopics([{ ...defaults, ...spec, topic }])
       return topic
     }
-    const numbered = (topic: string, from: number, amount: number): OutRecord[] =>
+    const numbered = (topic: string, from: number, amount: number): ProducerRecord[] =>
       Array.from({ length: amount }, (_, i) => ({
         topic,
         key: `key-${(from + i) % 10}`,
@@ -110,7 +110,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       ]
       const group = name('group')
       const writer = await bus.writer(name('writer'))
-      const records: OutRecord[] = [
+      const records: ProducerRecord[] = [
         {
           topic,
           partition: 1,
@@ -121,7 +121,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
         { topic, partition: 1, key: 'b', value: null },
         { topic, partition: 2, key: 'ключ', value: new Uint8Array([0, 255]) },
       ]
-      let seen: readonly Span[] = []
+      let seen: readonly OffsetRange[] = []
       const spans = await writer.commit({
         records,
         seal: (given) => {
@@ -159,11 +159,11 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       const refused = writer.commit({
         records: numbered(topic, 0, 20),
         seal: () => {
-          throw new Malformed('test', 'no seal')
+          throw new InvalidInput('test', 'no seal')
         },
         state: [{ store, partition: 0, key: 'k', value: encodeText('v') }],
       })
-      await assert.rejects(refused, Malformed)
+      await assert.rejects(refused, InvalidInput)
       assert.deepEqual(await readAll(bus, topic), [])
       await writer.commit({ records: numbered(topic, 20, 5) })
       const values = (await readAll(bus, topic)).map(({ value }) => Number(decodeText(value)))
@@ -277,9 +277,9 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
     test('writers that share a partition never fail each other, however large their commits', async () => {
       const topic = await make('shared', { partitions: 1 })
       const rounds = 4
-      const write = async (bus: Bus, who: string): Promise<readonly Span[]> => {
+      const write = async (bus: Bus, who: string): Promise<readonly OffsetRange[]> => {
         const writer = await bus.writer(name(who))
-        const spans: Span[] = []
+        const spans: OffsetRange[] = []
         for (let round = 0; round < rounds; round += 1) {
           // More than one send holds: those of the others come between.
           const records = Array.from({ length: 6 }, (_, index) => ({

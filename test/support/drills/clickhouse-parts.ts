@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openWarehouse, type Warehouse } from '../../../core/clickhouse/client.ts'
-import { silentLogger } from '../../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../../core/ops/logger.ts'
 import { startProcessors } from '../../../processors/start.ts'
 import { chainRow } from '../../../schemas/chains.ts'
 import { startParallelChains } from '../replay/parallel-chains.ts'
@@ -71,7 +71,7 @@ const processors = await startProcessors({
   codec: run.codec,
   metrics: run.metrics,
   config: { partitions: lanes, retention: 'off' },
-  log: silentLogger(),
+  log: makeSilentLogger(),
 })
 const timers = servers.map((server) =>
   setInterval(() => server.produce(), chainRow(server.chain)?.blockTimeMs ?? 1_000),

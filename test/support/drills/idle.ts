@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findOpsUrl } from '../../../cli/app/ops-client.ts'
 import { usedBytes } from '../../../core/bus/embedded/lmdb.ts'
-import { openLogAtRest } from '../../../core/bus/embedded/log.ts'
+import { openLogReadOnly } from '../../../core/bus/embedded/log.ts'
 import { freePort } from '../ports.ts'
 import { startSluice } from '../sluice-process.ts'
 import { until } from '../until.ts'
@@ -81,7 +81,7 @@ const decodedTrades = async (opsUrl: string): Promise<number> => {
 
 /** Pages of a log that no process has open: what grows with every trade, and lane state, which grows with holders and pools. */
 const logBytes = async (path: string): Promise<{ records: number; state: number }> => {
-  const log = openLogAtRest(path)
+  const log = openLogReadOnly(path)
   try {
     const { records, batches, offsets, meta, state } = log
     const perTrade = [records, ...batches.tables, offsets, meta]

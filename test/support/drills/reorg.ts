@@ -10,8 +10,8 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { nodeSource } from '../../../cli/app/node-source.ts'
 import { readChainHistory } from '../../../cli/checksum/chain-history.ts'
-import { loadConfig } from '../../../core/config/config.ts'
-import { silentLogger } from '../../../core/ops/logger.ts'
+import { loadConfig } from '../../../core/config/load.ts'
+import { makeSilentLogger } from '../../../core/ops/logger.ts'
 import { makeMetrics } from '../../../core/ops/metrics.ts'
 import { CHAINS } from '../../../schemas/chains.ts'
 import { type Feed, feedTopics } from '../../../schemas/feeds.ts'
@@ -89,7 +89,7 @@ const runPlan = async (
   const { chain, seed, ratePerSecond, genesisMs } = plan
   const row = CHAINS[chain]
   let nowMs = genesisMs + plan.from * row.blockTimeMs
-  const log = silentLogger()
+  const log = makeSilentLogger()
   const options = { chain, seed, ratePerSecond, genesisMs, nowMs: () => nowMs, log }
   const simulator = await startSimulator(options)
   const closing = new AbortController()

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { createApp } from '../../../cli/app/app.ts'
 import { nodeSource } from '../../../cli/app/node-source.ts'
 import type { AppChain } from '../../../cli/app/services.ts'
-import { loadConfig } from '../../../core/config/config.ts'
+import { loadConfig } from '../../../core/config/load.ts'
 import type { ChainExtra } from '../../../core/config/settings.ts'
-import { silentLogger } from '../../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../../core/ops/logger.ts'
 import { makeMetrics } from '../../../core/ops/metrics.ts'
 import { CHAINS } from '../../../schemas/chains.ts'
 import { startSimulator } from '../../../simulator/start.ts'
@@ -57,14 +57,14 @@ const USAGE_EVERY_MS = 1_000
 
 const startNode = async ({ id, ratePerSecond }: SoakChain): Promise<SoakNode> => {
   const genesisMs = Date.now() - HISTORY_MS
-  const plan = { chain: id, seed: 3, ratePerSecond, genesisMs, log: silentLogger() }
+  const plan = { chain: id, seed: 3, ratePerSecond, genesisMs, log: makeSilentLogger() }
   const { wsUrl: url, extra } = await startSimulator(plan)
   return { id, url, extra }
 }
 
 const startProduct = async (nodes: readonly SoakNode[]) => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-soak-'))
-  const [log, metrics] = [silentLogger(), makeMetrics()]
+  const [log, metrics] = [makeSilentLogger(), makeMetrics()]
   const chainExtra = Object.fromEntries(nodes.map(({ id, extra }) => [id, extra]))
   const config = { ...loadConfig({}, { port: 0, keyPepper: 'soak' }), chainExtra }
   const chains = await Promise.all(

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 import { Centrifuge } from 'centrifuge'
 import { WebSocket } from 'ws'
 import { quantile } from '../../../bench/quantile.ts'
-import { quoteBook } from '../../../core/prices/quote-assets.ts'
+import { makeQuoteAssets } from '../../../core/prices/quote-assets.ts'
 import { CHAINS } from '../../../schemas/chains.ts'
 import type { SoakChain, SoakMessage, SoakNode, SoakOptions } from './soak-child.ts'
 
@@ -125,7 +125,7 @@ const watchAnnouncedBlocks = async ({ id, url }: SoakNode) => {
 const measureChain = async (node: SoakNode, client: Centrifuge) => {
   const { announced, close } = await watchAnnouncedBlocks(node)
   const delays: number[] = []
-  for (const token of quoteBook(CHAINS[node.id], node.extra).assets.keys()) {
+  for (const token of makeQuoteAssets(CHAINS[node.id], node.extra).assets.keys()) {
     const subscription = client.newSubscription(`dex-trade:${node.id}_${token}`)
     subscription.on('publication', ({ data }) => {
       const name = node.id === 'sol' ? data.h : String(data.t)

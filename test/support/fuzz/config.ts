@@ -1,6 +1,6 @@
-import { loadConfig } from '../../../core/config/config.ts'
 import { envExample } from '../../../core/config/env-example.ts'
 import { ConfigError } from '../../../core/config/errors.ts'
+import { loadConfig } from '../../../core/config/load.ts'
 import type { Random } from '../../../simulator/node/random.ts'
 import { randomJson, randomText } from './random-values.ts'
 import { FuzzFailure, type FuzzSurface } from './surface.ts'

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { Malformed } from '../../../core/errors.ts'
+import { InvalidInput } from '../../../core/errors.ts'
 import { recordedBlock } from '../../../ingestors/recorded/files.ts'
-import { CHAIN_WORDS } from '../../../schemas/chains.ts'
+import { CHAIN_ID_BY_NAME } from '../../../schemas/chains.ts'
 import { mutateJson } from './random-values.ts'
 import { FuzzFailure, type FuzzRunner, type FuzzSurface } from './surface.ts'
 
@@ -18,7 +18,7 @@ interface Recording {
 
 const recordings = (): readonly Recording[] =>
   readdirSync(FIXTURES).flatMap((folder) => {
-    const chain = CHAIN_WORDS[folder]
+    const chain = CHAIN_ID_BY_NAME[folder]
     if (chain === undefined) return []
     const names = readdirSync(FIXTURES + folder).filter((name) => name.endsWith('.json'))
     return names.flatMap((file) => {
@@ -28,7 +28,7 @@ const recordings = (): readonly Recording[] =>
     })
   })
 
-/** What nodes of every kind answered, with parts replaced: a block, or `Malformed`. */
+/** What nodes of every kind answered, with parts replaced: a block, or `InvalidInput`. */
 export const nodeBlocks: FuzzSurface = {
   name: 'nodes-blocks',
   share: 3,
@@ -43,7 +43,7 @@ export const nodeBlocks: FuzzSurface = {
         try {
           recordedBlock(chain, bent)
         } catch (error) {
-          if (error instanceof Malformed) return
+          if (error instanceof InvalidInput) return
           throw new FuzzFailure(`${String(error).slice(0, 200)} in a bent ${name}`)
         }
       },

@@ -1,5 +1,5 @@
-import { Malformed, Outage } from '../../../core/errors.ts'
-import { grpcEndpoint, grpcServices } from '../../../core/rpc/grpc.ts'
+import { InvalidInput, Outage } from '../../../core/errors.ts'
+import { grpcEndpoint, loadGrpcServices } from '../../../core/rpc/grpc.ts'
 import { RpcError } from '../../../core/rpc/pool.ts'
 import { METHOD } from '../../../ingestors/move/source/node-queries.ts'
 import { createRandom, type Random } from '../../../simulator/node/random.ts'
@@ -42,7 +42,7 @@ export const grpcNodes: FuzzSurface = {
   share: 1,
   needsTarget: false,
   open: async (): Promise<FuzzRunner> => {
-    const services = grpcServices('sui.proto')
+    const services = loadGrpcServices('sui.proto')
     let streamSeed = 0
     const server = await startGrpcServer({
       services,
@@ -84,7 +84,7 @@ export const grpcNodes: FuzzSurface = {
           await (isStream ? endpoint.stream(spec, signal) : endpoint.request(call, signal))
         } catch (error) {
           const isKnown =
-            error instanceof Outage || error instanceof Malformed || error instanceof RpcError
+            error instanceof Outage || error instanceof InvalidInput || error instanceof RpcError
           if (!isKnown)
             throw new FuzzFailure(
               `${String(error).slice(0, 200)} of seed ${seed}, stream: ${isStream}`,

@@ -1,9 +1,9 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { WebSocketServer } from 'ws'
-import { silentLogger } from '../../../core/ops/logger.ts'
+import { makeSilentLogger } from '../../../core/ops/logger.ts'
 import { makeMetrics } from '../../../core/ops/metrics.ts'
-import { openRpc } from '../../../core/rpc/pool.ts'
+import { openRpcPool } from '../../../core/rpc/pool.ts'
 import { createRandom, type Random } from '../../../simulator/node/random.ts'
 import {
   mutateText,
@@ -102,14 +102,14 @@ export const jsonNodes: FuzzSurface = {
   open: async (): Promise<FuzzRunner> => {
     const { server, port } = await startFuzzNode()
     const metrics = makeMetrics()
-    const log = silentLogger()
+    const log = makeSilentLogger()
     return {
       run: async (random) => {
         const path = random.uint32()
         const scheme = random.chance(0.5) ? 'http' : 'ws'
         const hostile = `${scheme}://127.0.0.1:${port}/${path}`
         const closing = new AbortController()
-        const rpc = openRpc({
+        const rpc = openRpcPool({
           chain: 'eth',
           urls: [hostile, `http://127.0.0.1:${port}/sound`],
           metrics,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import type { ConfigOverrides } from '../../../core/config/config.ts'
-import { silentLogger } from '../../../core/ops/logger.ts'
+import type { ConfigOverrides } from '../../../core/config/load.ts'
+import { makeSilentLogger } from '../../../core/ops/logger.ts'
 import { factTable } from '../../../ingestors/decode/metadata-table.ts'
 import { recordedSource } from '../../../ingestors/recorded/replay.ts'
 import { CHAINS } from '../../../schemas/chains.ts'
@@ -136,7 +136,12 @@ export const testEthereumReplay = (run: RecordedReplay): Promise<void> =>
     before(async () => {
       const facts = factTable(JSON.parse(readFileSync(METADATA_FILE, 'utf8')))
       const files = names.map(recordingPath)
-      const source = await recordedSource({ chain: CHAINS.eth, files, facts, log: silentLogger() })
+      const source = await recordedSource({
+        chain: CHAINS.eth,
+        files,
+        facts,
+        log: makeSilentLogger(),
+      })
       const gate = createGatedSource(source)
       product = await startAppStack({
         chain: { row: CHAINS.eth, source: gate.source, facts: source.facts },

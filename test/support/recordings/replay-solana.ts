@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import type { ConfigOverrides } from '../../../core/config/config.ts'
-import { silentLogger } from '../../../core/ops/logger.ts'
+import type { ConfigOverrides } from '../../../core/config/load.ts'
+import { makeSilentLogger } from '../../../core/ops/logger.ts'
 import { recordedSource } from '../../../ingestors/recorded/replay.ts'
 import { CHAINS } from '../../../schemas/chains.ts'
 import type { Instruction, TradeEvents } from '../../../schemas/wire.ts'
@@ -68,7 +68,7 @@ export const testSolanaReplay = (run: RecordedSolanaReplay): Promise<void> =>
       const source = await recordedSource({
         chain: CHAINS.sol,
         files: includedRecordings().map(solanaRecordingPath),
-        log: silentLogger(),
+        log: makeSilentLogger(),
         readFile: async (path) => readRecording(path),
       })
       const gate = createGatedSource(source)

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { Books } from '../../../ingestors/decode/contract.ts'
 import { protocolBook } from '../../../ingestors/decode/protocol-registry.ts'
 import { recordedBlock } from '../../../ingestors/recorded/files.ts'
-import type { PoolFact, SvmBlock, SvmTransaction } from '../../../schemas/events.ts'
+import type { PoolMetadata, SvmBlock, SvmTransaction } from '../../../schemas/events.ts'
 
 const FOLDER = fileURLToPath(new URL('../../fixtures/', import.meta.url))
 
@@ -70,7 +70,7 @@ export const recordedSolanaTransaction = (name: string): SvmTransaction => {
 }
 
 /** Solana's tables, and pools that are known already. */
-export const solanaBooks = (pools: readonly PoolFact[] = []): Books => ({
+export const solanaBooks = (pools: readonly PoolMetadata[] = []): Books => ({
   proof: 'facts',
   protocols: protocolBook('sol'),
   pool: (address) => pools.find((fact) => fact.address === address),

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { Books } from '../../../ingestors/decode/contract.ts'
 import { protocolBook } from '../../../ingestors/decode/protocol-registry.ts'
 import { type Recorded, recordedBlock } from '../../../ingestors/recorded/files.ts'
-import type { MoveBlock, PoolFact } from '../../../schemas/events.ts'
+import type { MoveBlock, PoolMetadata } from '../../../schemas/events.ts'
 
 const FOLDER = fileURLToPath(new URL('../../fixtures/', import.meta.url))
 
@@ -39,7 +39,7 @@ export const parseSuiRecording = (json: unknown): Recorded & { readonly block: M
 
 /** Books of a run without a node, and with facts where they are given. */
 export const suiBooks = (
-  pools: readonly PoolFact[] = [],
+  pools: readonly PoolMetadata[] = [],
   proof: Books['proof'] = 'evidence',
 ): Books => ({
   proof,

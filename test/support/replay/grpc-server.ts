@@ -22,7 +22,7 @@ export interface GrpcServer {
   stop(): Promise<void>
 }
 
-/** A node's answer to one call; throws a `Refusal` to refuse it. */
+/** A node's answer to one call; throws a `InsertErrorClass` to refuse it. */
 export type UnaryHandler = (request: Readonly<Record<string, unknown>>) => object
 
 /** A refusal by the status of its name. */

@@ -7,8 +7,8 @@ import type { Bus } from '../../../core/bus/contract.ts'
 import { openEmbeddedBus } from '../../../core/bus/embedded/bus.ts'
 import { topicSpecs } from '../../../core/bus/topic-specs.ts'
 import type { Codec } from '../../../core/codec/contract.ts'
-import { localCodec } from '../../../core/codec/local.ts'
-import { silentLogger } from '../../../core/ops/logger.ts'
+import { localCodec } from '../../../core/codec/local-codec.ts'
+import { makeSilentLogger } from '../../../core/ops/logger.ts'
 import { type Metrics, makeMetrics } from '../../../core/ops/metrics.ts'
 import { type Ingestor, startIngestor } from '../../../ingestors/start.ts'
 import { chainRow } from '../../../schemas/chains.ts'
@@ -44,7 +44,7 @@ export const startParallelChains = async (
 ): Promise<ParallelChains> => {
   const { servers, from, rpcTimeoutMs, mapSizeBytes, lanes = 2 } = options
   const folder = mkdtempSync(join(tmpdir(), 'sluice-chains-'))
-  const log = silentLogger()
+  const log = makeSilentLogger()
   const metrics = makeMetrics()
   const codec = localCodec()
   const bus = await openEmbeddedBus({ path: folder, mapSizeBytes, log, retention: 'off' })

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { nodeReceipt } from '../../../ingestors/evm/source/ethers-receipt.ts'
-import { CHAIN_WORDS } from '../../../schemas/chains.ts'
+import { CHAIN_ID_BY_NAME } from '../../../schemas/chains.ts'
 import type { Json } from './contract.ts'
 
 const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url))
@@ -55,7 +55,7 @@ const mergeIntoBlock = (
 
 /** The recordings of a chain: each whole block for itself, single transactions together as one more. */
 export const recordedTransactions = (chain: string): readonly RecordedTransactions[] => {
-  const folders = readdirSync(FIXTURES).filter((name) => CHAIN_WORDS[name] === chain)
+  const folders = readdirSync(FIXTURES).filter((name) => CHAIN_ID_BY_NAME[name] === chain)
   const files = folders.flatMap((folder) =>
     readdirSync(`${FIXTURES}${folder}`)
       .sort()

@@ -1,4 +1,4 @@
-import { grpcServices } from '../../../core/rpc/grpc.ts'
+import { loadGrpcServices } from '../../../core/rpc/grpc.ts'
 import { METHOD } from '../../../ingestors/move/source/node-queries.ts'
 import type { FaultPlan } from './faults.ts'
 import { firstHalf, GrpcError, type OpenStream, startGrpcServer } from './grpc-server.ts'
@@ -32,7 +32,7 @@ export const startSuiNode = async (options: SuiNodeOptions): Promise<SuiNode> =>
   const held = new Map(options.checkpoints.map((each) => [each.height, each]))
   const subscribers = new Set<{ readonly stream: OpenStream; readonly paths: readonly string[] }>()
   const asked: SuiNode['asked'] = []
-  const services = grpcServices('sui.proto')
+  const services = loadGrpcServices('sui.proto')
   const newest = (): number => Math.max(...held.keys())
   const served =
     (method: string, answer: (request: ProtobufObject) => object) => (request: ProtobufObject) => {

@@ -1,5 +1,5 @@
 import type { ServerDuplexStream } from '@grpc/grpc-js'
-import { grpcServices } from '../../../core/rpc/grpc.ts'
+import { loadGrpcServices } from '../../../core/rpc/grpc.ts'
 import type { RpcBlock } from '../nodes/solana.ts'
 import type { FaultPlan, ReplayFault } from './faults.ts'
 import { firstHalf, startGrpcServer } from './grpc-server.ts'
@@ -36,7 +36,7 @@ export const startYellowstoneNode = async ({
   blocks,
   faults = () => undefined,
 }: YellowstoneOptions): Promise<YellowstoneNode> => {
-  const services = grpcServices('geyser.proto')
+  const services = loadGrpcServices('geyser.proto')
   const serialize = services['geyser.Geyser']?.Subscribe?.responseSerialize
   const streams = new Set<Stream>()
   const asked: YellowstoneNode['asked'] = []

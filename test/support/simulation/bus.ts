@@ -2,14 +2,14 @@ import type {
   Bus,
   Commit,
   LogRecord,
-  Running,
-  Span,
-  Tail,
+  OffsetRange,
+  RunningTask,
+  TailSubscription,
   Writer,
 } from '../../../core/bus/contract.ts'
-import { haltedLanes, keepRunning } from '../../../core/bus/task-runner.ts'
+import { keepRunning, makeHaltedLanes } from '../../../core/bus/keep-running.ts'
 import { Outage } from '../../../core/errors.ts'
-import { type Logger, silentLogger } from '../../../core/ops/logger.ts'
+import { type Logger, makeSilentLogger } from '../../../core/ops/logger.ts'
 import type { LaneHost, Link, SimulatedGroups } from './lanes.ts'
 import type { SimulatedLog } from './log.ts'
 
@@ -29,14 +29,14 @@ const directLink: Link = async (_call, work) => work()
 
 /** Opens the bus of one process on a simulated log, which other processes may share. It keeps what `core/bus/contract.ts` says. */
 export const openSimulatedBus = (options: SimulatedBusOptions): Bus => {
-  const { name, shared, groups, link = directLink, log = silentLogger() } = options
+  const { name, shared, groups, link = directLink, log = makeSilentLogger() } = options
   const onHalt = options.onHalt ?? (() => undefined)
-  const running = new Set<Running>()
-  const halted = haltedLanes()
+  const running = new Set<RunningTask>()
+  const halted = makeHaltedLanes()
   const writer = (id: string) => openWriter(shared, link, id)
   const host: LaneHost = { name, shared, link, log, halted, writer, onHalt }
-  const held = (part: Running): Running => {
-    const entry: Running = {
+  const held = (part: RunningTask): RunningTask => {
+    const entry: RunningTask = {
       stop: async () => {
         running.delete(entry)
         await part.stop()
@@ -70,14 +70,17 @@ const openWriter = async (shared: SimulatedLog, link: Link, id: string): Promise
   const holder = await link('writer', () => shared.hold(id))
   let dead: Outage | undefined
   let isClosed = false
-  const write = (commit: Commit): readonly Span[] => {
+  const write = (commit: Commit): readonly OffsetRange[] => {
     if (shared.isHeldBy(id, holder)) return shared.commit(commit)
     const why = isClosed ? 'is closed' : 'was fenced'
     throw new Outage('bus', `writer ${id} ${why}`, { final: true })
   }
   /** Commits of one writer happen in the order in which they were asked for. */
   let last: Promise<unknown> = Promise.resolve()
-  const inTurn = async (before: Promise<unknown>, commit: Commit): Promise<readonly Span[]> => {
+  const inTurn = async (
+    before: Promise<unknown>,
+    commit: Commit,
+  ): Promise<readonly OffsetRange[]> => {
     await before.catch(() => undefined)
     if (dead) throw dead
     try {
@@ -133,7 +136,7 @@ interface TailPosition {
   next: number
 }
 
-const startTail = (host: LaneHost, tail: Tail): Running => {
+const startTail = (host: LaneHost, tail: TailSubscription): RunningTask => {
   const { shared, log, onHalt } = host
   const controller = new AbortController()
   const { signal } = controller
@@ -171,7 +174,7 @@ const startTail = (host: LaneHost, tail: Tail): Running => {
 /** Hands over what one partition has; whether there was anything. A place moves only after its records were handled. */
 const deliverNext = async (
   { shared, link }: LaneHost,
-  tail: Tail,
+  tail: TailSubscription,
   place: TailPosition,
 ): Promise<boolean> => {
   const { topic, partition } = place

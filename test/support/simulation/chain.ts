@@ -2,8 +2,14 @@ import { type FactReader, tableFacts } from '../../../ingestors/decode/metadata-
 import type { Source } from '../../../ingestors/follow/contract.ts'
 import { headWatch } from '../../../ingestors/follow/head-tracker.ts'
 import { type FollowedNode, followNode } from '../../../ingestors/follow/node-follower.ts'
-import { CHAINS, reorgBound } from '../../../schemas/chains.ts'
-import type { EvmBlock, Log, PoolFact, TokenFact, Transaction } from '../../../schemas/events.ts'
+import { CHAINS, maxReorgBlocks } from '../../../schemas/chains.ts'
+import type {
+  EvmBlock,
+  Log,
+  PoolMetadata,
+  TokenMetadata,
+  Transaction,
+} from '../../../schemas/events.ts'
 import { createRandom, type Random } from '../../../simulator/node/random.ts'
 import { addressTopic, TOPIC, transferLog, v2SwapLog, v2SyncLog } from '../builders/dex-logs.ts'
 import { buildPoolFact, FACTORY, USDC, WETH } from '../builders/evm-block.ts'
@@ -79,7 +85,7 @@ const createFactReader = ({ pools, born }: ScenarioEntities): FactReader => {
   const all = [...pools, ...born]
   const decimals = (token: string): number => (token === USDC ? 6 : token === WETH ? 18 : 9)
   const tokens = [...new Set([USDC, WETH, ...all.map(({ coin }) => coin)])].map(
-    (token): TokenFact => ({
+    (token): TokenMetadata => ({
       address: token,
       decimals: decimals(token),
       name: `Token ${token.slice(-4)}`,
@@ -87,7 +93,9 @@ const createFactReader = ({ pools, born }: ScenarioEntities): FactReader => {
       totalSupplyRaw: 10n ** 24n,
     }),
   )
-  const known: PoolFact[] = all.map((pool) => buildPoolFact(pool.address, pool.coin, pool.quote))
+  const known: PoolMetadata[] = all.map((pool) =>
+    buildPoolFact(pool.address, pool.coin, pool.quote),
+  )
   return { ...tableFacts(tokens, known), origin: 'node', proof: 'facts' }
 }
 
@@ -384,7 +392,7 @@ export const createNodeSource = (
     heads,
     spacing: 'dense',
     blockTimeMs: 100,
-    reorgBound: reorgBound(chain),
+    reorgBound: maxReorgBlocks(chain),
     nowMs: () => Number.MAX_SAFE_INTEGER,
     next: (tip, from) => ask(() => at(tip === null ? from : tip.height + 1)),
     forget: () => undefined,

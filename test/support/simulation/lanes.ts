@@ -3,17 +3,17 @@ import {
   type LaneState,
   type LogRecord,
   laneWriterId,
-  type Running,
+  type RunningTask,
   type Subscription,
   type Writer,
 } from '../../../core/bus/contract.ts'
-import { assignLanes } from '../../../core/bus/lane-assignment.ts'
 import {
   type HaltedLanes,
-  type KeepRunning,
+  type KeepRunningOptions,
   keepRunning,
-  OutsideLog,
-} from '../../../core/bus/task-runner.ts'
+  OffsetOutOfRange,
+} from '../../../core/bus/keep-running.ts'
+import { assignLanes } from '../../../core/bus/lane-assignment.ts'
 import { Outage } from '../../../core/errors.ts'
 import type { SimulatedLog, StateEntries } from './log.ts'
 
@@ -27,7 +27,7 @@ export type LinkCall = 'writer' | 'commit' | 'state' | 'take' | 'read' | 'tail' 
 export type Link = <T>(call: LinkCall, work: () => T) => Promise<T>
 
 /** What lanes need of the bus of their process. */
-export interface LaneHost extends Pick<KeepRunning, 'log' | 'onHalt'> {
+export interface LaneHost extends Pick<KeepRunningOptions, 'log' | 'onHalt'> {
   readonly name: string
   readonly shared: SimulatedLog
   readonly link: Link
@@ -62,7 +62,7 @@ export class SimulatedGroups {
   #joined = 0
 
   /** Joins a group; its lanes are handed out anew. */
-  join(host: LaneHost, subscription: Subscription): Running {
+  join(host: LaneHost, subscription: Subscription): RunningTask {
     const group = this.#groupOf(host.shared, subscription)
     this.#joined += 1
     const member: Member = {
@@ -240,7 +240,7 @@ interface PartitionOffset {
 const openInput = (log: SimulatedLog, { topic, partition, from }: PartitionOffset): LaneInput => {
   const { low = 0, end = 0 } = log.ends(topic)[partition] ?? {}
   const place = from ?? low
-  if (place < low || place > end) throw new OutsideLog({ topic, partition, place, low, end })
+  if (place < low || place > end) throw new OffsetOutOfRange({ topic, partition, place, low, end })
   return { topic, partition, next: place }
 }
 
@@ -270,7 +270,7 @@ const takeAvailable = (
   for (const source of sources) {
     const { topic, partition, next: from } = source
     const { low = 0, end = 0 } = log.ends(topic)[partition] ?? {}
-    if (from < low) throw new OutsideLog({ topic, partition, place: from, low, end })
+    if (from < low) throw new OffsetOutOfRange({ topic, partition, place: from, low, end })
     if (from >= end) continue
     const most = maxRecords - taken.length
     const found = log.records({ topic, partition, from, to: end }, most)

@@ -1,17 +1,20 @@
 import type {
   Commit,
-  Ends,
   GroupOffset,
   LaneState,
   LogRecord,
-  OutRecord,
-  Span,
+  OffsetRange,
+  PartitionBounds,
+  ProducerRecord,
   StateChange,
   TopicSpec,
 } from '../../../core/bus/contract.ts'
-import { type Wakeups, wakeups } from '../../../core/bus/embedded/change-notifier.ts'
-import { partitionOf } from '../../../core/bus/partition.ts'
-import { checkStateKey } from '../../../core/bus/state-key.ts'
+import {
+  type ChangeNotifier,
+  makeChangeNotifier,
+} from '../../../core/bus/embedded/change-notifier.ts'
+import { partitionOf } from '../../../core/bus/partitioner.ts'
+import { validateStateKey } from '../../../core/bus/validate-state-key.ts'
 import { Outage } from '../../../core/errors.ts'
 
 /** A partition as committed; records are in offset order and have holes where compaction took some. */
@@ -110,7 +113,7 @@ const firstIndexWithPrefix = (
  */
 export class SimulatedLog {
   readonly id: string
-  readonly wakeups: Wakeups = wakeups()
+  readonly wakeups: ChangeNotifier = makeChangeNotifier()
   readonly #nowMs: () => number
   readonly #topics = new Map<string, LogTopic>()
   readonly #state = new Map<string, StateEntries>()
@@ -147,7 +150,7 @@ export class SimulatedLog {
     return `${this.id}/${this.#topicOf(topic).id}`
   }
 
-  ends(topic: string): readonly Ends[] {
+  ends(topic: string): readonly PartitionBounds[] {
     return this.#topicOf(topic).partitions.map(({ low, next }, partition) => ({
       partition,
       low,
@@ -211,12 +214,12 @@ export class SimulatedLog {
   }
 
   /** Writes a commit whole, or throws and writes nothing. */
-  commit({ records = [], seal, state = [], offsets }: Commit): readonly Span[] {
+  commit({ records = [], seal, state = [], offsets }: Commit): readonly OffsetRange[] {
     const draft = new CommitDraft(this.#nowMs(), (topic) => this.#topicOf(topic))
-    const spans: Span[] = []
+    const spans: OffsetRange[] = []
     for (const record of records) draft.add(record, spans)
     for (const record of seal?.([...spans]) ?? []) draft.add(record, spans)
-    for (const { key } of state) checkStateKey(key)
+    for (const { key } of state) validateStateKey(key)
     draft.publish()
     for (const change of state) this.#change(change)
     if (offsets) this.#place(offsets.group, offsets.next)
@@ -279,7 +282,7 @@ class CommitDraft {
     this.#topicOf = topicOf
   }
 
-  add({ topic, key, value, headers = {}, ...out }: OutRecord, spans: Span[]): void {
+  add({ topic, key, value, headers = {}, ...out }: ProducerRecord, spans: OffsetRange[]): void {
     const { spec, partitions } = this.#topicOf(topic)
     const at = out.partition ?? partitionOf(key, spec.partitions)
     const partition = partitions[at]

@@ -1,4 +1,4 @@
-import { localCodec } from '../../../core/codec/local.ts'
+import { localCodec } from '../../../core/codec/local-codec.ts'
 import { makeMetrics } from '../../../core/ops/metrics.ts'
 import { createRandom } from '../../../simulator/node/random.ts'
 import { type ChainView, createScheduleChain } from './chain.ts'

@@ -4,7 +4,7 @@ import {
   type TableRule,
   TECHNICAL_COLUMNS,
 } from '../../../cli/checksum/comparison-rules.ts'
-import type { JsonRows, Warehouse } from '../../../core/clickhouse/client.ts'
+import type { JsonLines, Warehouse } from '../../../core/clickhouse/client.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -88,7 +88,7 @@ export class SimulatedWarehouse {
   }
 
   insert(...[table, rows, { token = '' } = {}]: Parameters<Warehouse['insert']>): void {
-    const text = 'text' in rows ? (rows as JsonRows).text : rows.map(toJson).join('\n')
+    const text = 'text' in rows ? (rows as JsonLines).text : rows.map(toJson).join('\n')
     const lines = text.split('\n')
     if (token !== '' && this.#isKnown(`${table} ${token}`, lines)) return
     const held = this.#tableOf(table)

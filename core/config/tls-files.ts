@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs'
+import { createSecureContext } from 'node:tls'
+import { ConfigError } from './errors.ts'
+import type { Config } from './settings.ts'
+
+/** Certificate chain and private key of our own listeners, PEM, with the files that they came from. */
+export interface TlsFiles {
+  readonly certFile: string
+  readonly keyFile: string
+  readonly cert: Buffer
+  readonly key: Buffer
+}
+
+/** Reads the files that the configuration names; undefined = listeners speak plain. Throws `ConfigError`. */
+export const readTlsFiles = ({
+  tlsCertFile: certFile,
+  tlsKeyFile: keyFile,
+}: Pick<Config, 'tlsCertFile' | 'tlsKeyFile'>): TlsFiles | undefined => {
+  if (certFile === '') return undefined
+  const cert = readFile('TLS_CERT_FILE', certFile)
+  const key = readFile('TLS_KEY_FILE', keyFile)
+  try {
+    createSecureContext({ cert, key })
+  } catch {
+    throw new ConfigError([
+      {
+        variable: 'TLS_CERT_FILE',
+        message: 'does not match TLS_KEY_FILE, or is not a PEM certificate',
+      },
+    ])
+  }
+  return { certFile, keyFile, cert, key }
+}
+
+const readFile = (variable: string, path: string): Buffer => {
+  try {
+    return readFileSync(path)
+  } catch {
+    throw new ConfigError([{ variable, message: `${path} cannot be read` }])
+  }
+}

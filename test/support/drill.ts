@@ -74,8 +74,8 @@ const DRILLS: Readonly<Record<string, Drill>> = {
     run: () => run(['test/support/drills/clickhouse-parts.ts']),
   },
   openapi: {
-    about: '[SECONDS]: requests made of the API document, checked against it, default 300 seconds',
-    run: ([seconds = '300']) =>
+    about: '[SECONDS]: requests made of the API document, checked against it, default 600 seconds',
+    run: ([seconds = '600']) =>
       run([...TEST, 'test/drills/openapi.test.ts'], { SLUICE_OPENAPI_SECONDS: seconds }),
   },
   fuzz: {

@@ -3,8 +3,9 @@ import { NOT_IMPLEMENTED_ROUTES } from '../../serving/http/not-implemented.ts'
 
 const HEAD = `# REST
 
-Every operation below answers under \`/v2\` and under \`/v1\`, with the same body. The machine-readable form, with parameters and schemas, is
-\`/openapi.json\` of a running installation, and \`/docs\` is a page to read it and to try operations; it loads nothing from other servers.
+Every operation below answers under \`/v2\` and under \`/v1\`, with the same body. The machine-readable form, with parameters, named schemas, statuses and
+examples of a simulated chain, is \`/openapi.json\` of a running installation, and \`/docs\` is a page to read it and to try operations; it loads nothing
+from other servers.
 
 ## Conventions
 

@@ -1,4 +1,4 @@
-/** The product on a simulated chain that stands still, and what it answers to the operations of its document. */
+/** The product on a simulated chain with a fixed clock, and what it answers to the operations of its document. */
 import { nodeSource } from '../../cli/app/node-source.ts'
 import { loadConfig } from '../../core/config/load.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
@@ -8,7 +8,7 @@ import { startSimulator } from '../../simulator/start.ts'
 import { type AppStack, startAppStack } from './app-stack.ts'
 import { until } from './until.ts'
 
-/** On Solana tokens are launched and migrate; the clock stands where several have. */
+/** On Solana tokens are launched and migrate; the clock is set to where several have. */
 const CHAIN = {
   ...({ chain: 'sol', seed: 20, ratePerSecond: 2 } as const),
   genesisMs: Date.UTC(2026, 0, 5, 12),

@@ -25,7 +25,7 @@ const TOKENS = 150
 export const BLOCKS_PER_FLUSH = 64
 const FINAL_BEHIND = 64
 
-/** A made-up address. */
+/** A simulated address. */
 export const addressAt = (number: number): string => `0x${number.toString(16).padStart(40, '0')}`
 
 /** A few tokens have most of the trades, as on a real chain. */

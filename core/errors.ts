@@ -4,7 +4,7 @@
 export interface FaultDefinition {
   readonly code: number
   readonly status: number
-  /** HTTP status of the documented service, sent with `errors.statusMode = reference`. */
+  /** HTTP status of the reference API, sent with `errors.statusMode = reference`. */
   readonly reference: number
   readonly message: string
   readonly retry: boolean

@@ -36,7 +36,7 @@ export interface IngestorOptions {
   readonly codec: Codec
   readonly config: Pick<Config, 'retention' | 'pricesStatic'> & Partial<Pick<Config, 'feeds'>>
   readonly extra?: ChainExtra
-  /** Its blocks in the making are followed too, their trades published as pre-confirmations. */
+  /** Its pre-confirmed blocks are followed too, their trades published as pre-confirmations. */
   readonly flashblocks?: FlashblocksFeed
   /** Default: the source's node, or nothing where it has none. */
   readonly facts?: FactReader
@@ -81,7 +81,7 @@ export const ingestTopics = (
 
 /**
  * Follows a source and commits its operations, one transaction each. An `Outage` starts again from what was committed. A block
- * that nobody gives in shape makes the chain stand still until somebody does; a reorg below finality or a recording that is not in
+ * that no endpoint returns in shape blocks the chain until one does; a reorg below finality or a recording that is not in
  * shape halts it: the status says why, nothing is skipped.
  * Throws `ConfigError` for extra rows that name no protocol, `Outage` when the bus does not answer.
  */
@@ -218,7 +218,7 @@ interface Run {
   readonly options: IngestorOptions
   readonly session: SessionOptions
   readonly board: Board
-  /** What was wrong with blocks in the making. */
+  /** What was wrong with pre-confirmed blocks. */
   readonly refusals: RefusalBook
   readonly ending: AbortSignal
 }

@@ -3,7 +3,7 @@ import { chainRow, type Vm } from './chains.ts'
 /**
  * Owners whose tokens are out of the world: counted in the supply, never holders. Sources: EIP-20 practice
  * (0x…dead), the incinerator of the Solana runtime, the system program, which signs for no token account, and Sui's zero
- * address, which nobody has a key for.
+ * address, which has no known key.
  */
 export const BURN_ADDRESSES: Readonly<Record<Vm, readonly string[]>> = {
   evm: ['0x000000000000000000000000000000000000dead'],

@@ -166,7 +166,7 @@ export interface SvmBlock extends BlockBase {
   /** All transactions of the block, votes too. */
   readonly txCount: number
   readonly rewardsCount: number
-  /** Absent: nobody asked. */
+  /** Absent: not requested. */
   readonly rewards?: readonly SvmReward[]
   readonly transactions: readonly SvmTransaction[]
 }
@@ -185,9 +185,9 @@ export interface EvmBlock extends BlockBase {
   readonly withdrawals?: readonly Withdrawal[]
   /** Hashes of the uncles that it names; absent: none. */
   readonly uncleHashes?: readonly string[]
-  /** Absent: nobody asked. */
+  /** Absent: not requested. */
   readonly uncles?: readonly Uncle[]
-  /** By transaction, in the order in which they ran; absent: nobody asked, or no node tells. */
+  /** By transaction, in the order in which they ran; absent: not requested, or no node tells. */
   readonly calls?: readonly CallFrame[]
   /** One per account, in the order of the transactions that ended them; absent as `calls`. */
   readonly coins?: readonly NativeBalanceChange[]

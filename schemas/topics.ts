@@ -82,7 +82,7 @@ export const TOPICS = {
     retentionHours: null,
   }),
   trades: tokenTopic('dex.trades', 'dex.trade.TradeEvents', 72, 'ingest'),
-  /** Trades of blocks in the making; there only where such are followed (`core/bus/topic-specs.ts`). */
+  /** Trades of pre-confirmed blocks; there only where such are followed (`core/bus/topic-specs.ts`). */
   tradesPending: {
     ...tokenTopic('dex.trades.pending', 'dex.trade.TradeEvents', 1, 'ingest'),
     optional: true,

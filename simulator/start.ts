@@ -6,7 +6,7 @@ import { startJsonRpcServer } from './node/server.ts'
 import type { ChainHead, ExampleEntities } from './node/simulated.ts'
 import { openSvm } from './svm/open.ts'
 
-/** How to run a made-up chain. Same seed, rate and genesis: the same chain, byte for byte. */
+/** How to run a simulated chain. Same seed, rate and genesis: the same chain, byte for byte. */
 export interface SimulatorOptions {
   readonly chain: 'eth' | 'sol'
   readonly host?: string

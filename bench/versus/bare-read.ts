@@ -5,7 +5,7 @@ const CONCURRENCY = 8
 
 /**
  * Seconds that it takes to ask the node for every block with its transactions and receipts up to the last one that matters, and to
- * parse the answers: nobody who reads whole blocks is faster.
+ * parse the answers: no reader of whole blocks is faster.
  */
 export const bareReadSeconds = async ({ anvil, lastHeight }: PreparedChain): Promise<number> => {
   const headers = { 'content-type': 'application/json' }

@@ -89,7 +89,7 @@ const PEOPLE: readonly Address[] = Array.from(
 
 const personAt = (index: number): Address => {
   const address = PEOPLE[index]
-  if (address === undefined) throw new RangeError(`nobody at ${index}`)
+  if (address === undefined) throw new RangeError(`no account at ${index}`)
   return address
 }
 

@@ -31,11 +31,11 @@ export interface AppOptions {
   readonly chains: readonly AppChain[]
   /** Where the blocks come from, in words for people. */
   readonly origin?: string
-  /** True: made-up chains on one machine. */
+  /** True: simulated chains on one machine. */
   readonly isDemo?: boolean
   /** Credentials that a first user is shown, as they were written down. */
   readonly firstUser?: Partial<DemoCredentials>
-  /** Ports of this machine where made-up nodes answer. */
+  /** Ports of this machine where simulated nodes answer. */
   readonly nodePorts?: readonly number[]
   /** File that names the ops port while the process runs. */
   readonly opsPath?: string
@@ -77,7 +77,7 @@ const assemble = async (
   activity: InFlightTracker,
 ): Promise<App> => {
   const { config, metrics, log, onFatal, origin, isDemo = false, firstUser, opsPath } = options
-  // In a demo the wildcard stands for this machine: nobody else is meant.
+  // In a demo the wildcard stands for this machine: no other machine is meant.
   if (!isDemo) requirePublicUrl(config)
   const chains = options.chains.map(({ row }) => row.id)
   const deps: ServiceDeps = {

@@ -11,7 +11,7 @@ import { nodeSource, nodeUrls } from './node-source.ts'
 
 /** Prices of a chain's pools before a block, as its node tells them now; `close` ends the connection. */
 export interface DeadLetterPrices {
-  /** Looks up a pool's price; where nobody answers, no price is known. */
+  /** Looks up a pool's price; without an answer no price is known. */
   of(block: Block): Promise<Books['price']>
   close(): void
 }

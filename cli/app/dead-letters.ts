@@ -30,7 +30,7 @@ export interface DeadLetterRequest {
   readonly group?: string
   /** Most letters of one call. */
   readonly limit: number
-  /** Who tells prices of a chain's pools that were not known; default: nobody. */
+  /** Who tells prices of a chain's pools that were not known; default: no source. */
   readonly pricesOf?: (chain: string) => DeadLetterPrices | undefined
 }
 

@@ -1,6 +1,6 @@
 import type { Config } from '../../core/config/settings.ts'
 
-/** Where the blocks in the making of a chain are streamed from; '' = they are not followed. */
+/** Where the pre-confirmed blocks of a chain are streamed from; '' = they are not followed. */
 export const flashblocksUrl = (
   { flashblocksUrlBase }: Pick<Config, 'flashblocksUrlBase'>,
   chain: string,

@@ -116,7 +116,7 @@ const prepareTopics = async (bus: Bus, { config, chains, log }: InfraOptions): P
   await registerSchemas(registryAccess(config, log), names)
 }
 
-/** Says what to do on a cluster that nobody has prepared. */
+/** Says what to do on a cluster that has not been prepared. */
 const requireTopics = async (bus: Bus, chains: readonly string[]): Promise<void> => {
   const held = new Set(await bus.topics(''))
   const absent = chains.map((chain) => `${chain}.blocks`).filter((topic) => !held.has(topic))

@@ -10,7 +10,7 @@ import { type DeadLetterEntry, listDeadLetters } from './dead-letters.ts'
 import { fetchOps } from './ops-client.ts'
 
 /**
- * Records of an embedded log, told by the process that holds it: nobody else may open the folder meanwhile. Who asks shows a key that
+ * Records of an embedded log, told by the process that holds it: no other process may open the folder meanwhile. Who asks shows a key that
  * lies in the data folder, so records can be read by those who can read the folder.
  */
 

@@ -16,7 +16,7 @@ export const findOpsUrl = (given: string | undefined, dataDir: string): string |
 }
 
 /**
- * The answer of a running process; undefined when nobody listens there any more (a killed process leaves its file).
+ * The answer of a running process; undefined when no process listens there any more (a killed process leaves its file).
  * Throws `Outage` with the reason that the process gave.
  */
 export const fetchOps = async <T>(

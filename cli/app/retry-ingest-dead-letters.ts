@@ -21,7 +21,7 @@ export interface RetryResult {
 }
 
 /**
- * Runs letters of one chain again. The newest height is read once. What was not taken because nobody told a pool's price is decoded
+ * Runs letters of one chain again. The newest height is read once. What was not taken because a pool's price was unknown is decoded
  * with the price that a node tells now, where `prices` asks one.
  */
 export const createDeadLetterRetry = async (

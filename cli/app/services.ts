@@ -144,7 +144,7 @@ export interface ServingOptions {
   readonly origin?: string
   /** Credentials that a first user is shown, as they were written down; new ones are made for what is missing. */
   readonly firstUser?: Partial<DemoCredentials>
-  /** True: made-up chains on one machine; the first user's webhooks may go to it where no range is set. */
+  /** True: simulated chains on one machine; the first user's webhooks may go to it where no range is set. */
   readonly isDemo?: boolean
 }
 

@@ -46,7 +46,7 @@ export interface IngestStatus {
 export interface StatusReport {
   readonly atMs: number
   readonly chains: readonly ChainStatus[]
-  /** Of the process that answers; empty when nobody runs. */
+  /** Of the process that answers; empty when none runs. */
   readonly ingest: readonly IngestStatus[]
   /** Commits and inserts of the process that answers. */
   readonly inFlight: readonly string[]

@@ -176,7 +176,7 @@ const startServices = async (
   })
 }
 
-/** Each chain opens its nodes for itself: those of one that do not answer hold nobody else up. */
+/** Each chain opens its nodes for itself: those of one that do not answer delay no other chain. */
 const appChainsOf = ({ config, metrics, log }: ServiceDeps): readonly AppChain[] =>
   configuredChains(config).map((row) => {
     const extra = config.chainExtra[row.id]

@@ -31,13 +31,13 @@ export interface StartOptions {
 
 /** The options, read and checked. */
 interface StartPlan extends SimulationPlan {
-  /** null: made-up chains; else there is one chain. */
+  /** null: simulated chains; else there is one chain. */
   readonly rpc: readonly string[] | null
   readonly from: number | null
   readonly profile: 'pump' | undefined
 }
 
-/** Chains that are made up without `--chain`. */
+/** Chains that are simulated without `--chain`. */
 const DEFAULT_SIMULATED_CHAINS = 'sol,ethereum'
 /** Trades per second that one process is made for, and then some. */
 const MAX_TRADES_PER_SECOND = 5_000
@@ -99,7 +99,7 @@ export const parsePlan = (
   return { ...plan, config: loaded, chains, rpc: words.chain === undefined ? null : urls }
 }
 
-/** The one real chain, or the made-up ones. */
+/** The one real chain, or the simulated ones. */
 const selectChains = (
   { chain, simulate = DEFAULT_SIMULATED_CHAINS }: StartOptions,
   problems: string[],

@@ -26,11 +26,11 @@ export interface DataSourceChain {
 export interface DataSource {
   readonly chains: readonly DataSourceChain[]
   readonly chainExtra: Readonly<Record<string, ChainExtra>>
-  /** Shown wherever a person looks: names a made-up or recorded chain as what it is. */
+  /** Shown wherever a person looks: names a simulated or recorded chain as what it is. */
   readonly label: string
-  /** True: the chains are made up, so this is a demo on one machine. */
+  /** True: the chains are simulated, so this is a demo on one machine. */
   readonly isSimulated: boolean
-  /** Ports of this machine where made-up nodes answer. */
+  /** Ports of this machine where simulated nodes answer. */
   readonly nodePorts: readonly number[]
   /** True: a bar shows how far the chain is behind its head. */
   readonly progress: boolean

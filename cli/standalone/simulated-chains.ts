@@ -9,7 +9,7 @@ import { ingestedHeight } from './simulation-clock.ts'
 import type { SimulatedChainPlan } from './simulator-thread.ts'
 import { type SimulatedNodes, startSimulatorThread } from './start-simulator-thread.ts'
 
-/** Made-up chains of one process; what is not given is what the folder holds, else a default. */
+/** Simulated chains of one process; what is not given is what the folder holds, else a default. */
 export interface SimulationPlan {
   readonly config: Config
   readonly chains: readonly ChainRow[]
@@ -37,7 +37,7 @@ const GENESIS_STEP_MS = 60_000
 /** Chains that the simulator makes, by internal id. */
 const SIMULATED_CHAINS = { sol: 'sol', eth: 'eth' } as const
 
-/** True for chains that can be made up. */
+/** True for chains that can be simulated. */
 export const canSimulate = (id: string): id is keyof typeof SIMULATED_CHAINS =>
   Object.hasOwn(SIMULATED_CHAINS, id)
 
@@ -47,7 +47,7 @@ interface SimulationParams {
   readonly genesisMs: number
 }
 
-/** Starts a made-up chain with its node for each row, and the sources that follow them. */
+/** Starts a simulated chain with its node for each row, and the sources that follow them. */
 export const openSimulatedChains = async (
   plan: SimulationPlan,
   parts: DataSourceDeps,
@@ -129,7 +129,7 @@ const simulationLabel = (
   { chains }: SimulationPlan,
 ): string => {
   const names = chains.map(({ name }) => name).join(' and ')
-  return `SIMULATED ${names}: made up (seed ${seed}, ${ratePerSecond} trades/s each)`
+  return `SIMULATED ${names} (seed ${seed}, ${ratePerSecond} trades/s each)`
 }
 
 const simulatedChain = async (
@@ -138,7 +138,7 @@ const simulatedChain = async (
   { untilMs }: SimulationPlan,
   { logPath, simulatorPath }: DataFolder,
 ): Promise<SimulatedChainPlan> => {
-  if (!canSimulate(id)) throw new RangeError(`${id} cannot be made up`)
+  if (!canSimulate(id)) throw new RangeError(`${id} cannot be simulated`)
   const ingested = await ingestedHeight(logPath, id)
   const endMs = untilMs === undefined ? {} : { endMs: genesisMs + untilMs + PAST_END_MARGIN_MS }
   return {

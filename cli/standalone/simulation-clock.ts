@@ -7,14 +7,14 @@ import {
 } from '../../core/bus/embedded/offline-reader.ts'
 import { topicName } from '../../schemas/topics.ts'
 
-/** What a made-up chain is shown of at once; the rest of a long past appears as fast as it can be made. */
+/** What a simulated chain is shown of at once; the rest of a long past appears as fast as it can be made. */
 const IMMEDIATE_HISTORY_MS = 30 * 60_000
 /** Swaps per second that are made while a long past appears. */
 const CATCH_UP_SWAPS_PER_SECOND = 2_500
 /** Blocks above the newest one that a log holds, so that its node is never behind it. */
 const MARGIN_BLOCKS = 8
 
-/** What decides how far a made-up chain has come. */
+/** What decides how far a simulated chain has come. */
 export interface SimulationClockOptions {
   readonly genesisMs: number
   readonly ratePerSecond: number
@@ -28,7 +28,7 @@ export interface SimulationClockOptions {
 }
 
 /**
- * The clock of a made-up chain: the real one, but a past that is longer than half an hour appears step by step, and a
+ * The clock of a simulated chain: the real one, but a past that is longer than half an hour appears step by step, and a
  * chain with an end stops there. Never behind what was ingested.
  */
 export const simulationClock = (options: SimulationClockOptions): (() => number) => {

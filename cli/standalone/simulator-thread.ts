@@ -3,7 +3,7 @@ import { makeRootLogger } from '../../core/ops/logger.ts'
 import { type Simulator, startSimulator } from '../../simulator/start.ts'
 import { type SimulationClockOptions, simulationClock } from './simulation-clock.ts'
 
-/** A made-up chain as plain data: its clock is made in the thread. */
+/** A simulated chain as plain data: its clock is made in the thread. */
 export interface SimulatedChainPlan {
   readonly chain: 'eth' | 'sol'
   readonly seed: number
@@ -19,7 +19,7 @@ export interface SimulatorThreadData {
   readonly logLevel: string
 }
 
-/** Where a made-up chain's node is, and what its ingestor must be told. */
+/** Where a simulated chain's node is, and what its ingestor must be told. */
 export type SimulatedNode = Pick<Simulator, 'wsUrl' | 'extra' | 'examples'>
 
 /** What the thread tells, once: nodes in the order of the chains. */
@@ -30,7 +30,7 @@ export type ThreadMessage =
 /** What a worker thread of `bin.js` runs: chains and their nodes until the process says something, whatever it is. */
 export const serveChains = async (): Promise<void> => {
   const port = parentPort
-  if (port === null) throw new Error('made-up chains are served from a thread')
+  if (port === null) throw new Error('simulated chains are served from a thread')
   const { chains, logLevel } = workerData as SimulatorThreadData
   const log = makeRootLogger(logLevel)
   const open: Simulator[] = []

@@ -4,14 +4,14 @@ import type { SimulatedNode, SimulatorThreadData, ThreadMessage } from './simula
 /** Room for young objects, megabytes. */
 const YOUNG_GENERATION_MB = 16
 
-/** Nodes of made-up chains, in the order that they were asked for. */
+/** Nodes of simulated chains, in the order that they were asked for. */
 export interface SimulatedNodes {
   readonly nodes: readonly SimulatedNode[]
   stop(): Promise<void>
 }
 
 /**
- * Starts made-up chains in a thread of their own: inventing them takes a sixth of what the main thread did, and is no
+ * Starts simulated chains in a thread of their own: inventing them takes a sixth of what the main thread did, and is no
  * work of the product's. Throws Error when one cannot be started; one that ends later ends the process.
  */
 export const startSimulatorThread = async (order: SimulatorThreadData): Promise<SimulatedNodes> => {
@@ -23,7 +23,7 @@ export const startSimulatorThread = async (order: SimulatorThreadData): Promise<
   const word = await new Promise<ThreadMessage>((resolve, reject) => {
     worker.once('message', resolve)
     worker.once('error', reject)
-    worker.once('exit', () => reject(new Error('the thread of the made-up chains ended')))
+    worker.once('exit', () => reject(new Error('the thread of the simulated chains ended')))
   })
   if (word.kind === 'failed') {
     await ended
@@ -34,7 +34,7 @@ export const startSimulatorThread = async (order: SimulatorThreadData): Promise<
     throw error
   })
   worker.once('exit', () => {
-    if (!stopping) throw new Error('the thread of the made-up chains ended')
+    if (!stopping) throw new Error('the thread of the simulated chains ended')
   })
   return {
     nodes: word.nodes,

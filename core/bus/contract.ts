@@ -135,7 +135,7 @@ export interface Subscription {
   ) => Promise<number>
   /**
    * Runs once per owned lane. A throw discards the writer and starts the lane again after a pause; a lane that returns is
-   * read no further and holds up no other, and nobody else gets it while this member lives. A lane whose place left the
+   * read no further and holds up no other, and no other member gets it while this member lives. A lane whose place left the
    * log rests (`Bus.halted`) until its committed place is in the log again.
    */
   readonly run: (lane: Lane) => Promise<void>

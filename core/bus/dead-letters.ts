@@ -8,7 +8,7 @@ const MAX_MESSAGE_LENGTH = 1_024
 /** Where a record was refused: as it was read, or by the store that was to keep it. */
 export type DeadLetterStage = 'decode' | 'insert'
 
-/** A poison record as it goes to `dlq.{group}`: key, bytes and headers untouched, why beside them. */
+/** An undecodable record as it goes to `dlq.{group}`: key, bytes and headers untouched, why beside them. */
 export const deadLetterRecord = (
   group: string,
   record: LogRecord,

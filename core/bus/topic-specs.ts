@@ -17,7 +17,7 @@ export interface TopicOptions {
   readonly retention: RetentionPolicy
   /** Default: none. */
   readonly feeds?: readonly Feed[]
-  /** Chains whose blocks in the making are followed. Default: none. */
+  /** Chains whose pre-confirmed blocks are followed. Default: none. */
   readonly pending?: readonly string[]
 }
 

@@ -14,7 +14,7 @@ const splitStatements = (text: string): readonly string[] =>
 
 /**
  * Settings of every table. A part is on disk before its insert is answered, because the offsets that say so are: a power cut would
- * otherwise take rows of the last half minute that nobody inserts again. A merged part is on disk before those that it replaced go, which they do
+ * otherwise take rows of the last half minute that no retry inserts again. A merged part is on disk before those that it replaced go, which they do
  * after seconds: by the engine's own times (8 minutes, looked for every five) nine of ten files belonged to them. The engine remembers so many insert
  * tokens, of a server's replicas for a week.
  */

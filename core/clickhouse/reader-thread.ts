@@ -13,7 +13,7 @@ const connect = (): Session => {
 
 /**
  * What a failed statement had printed so far stands in front of the next answer of its connection (chdb 3.4.0): one caller
- * would read another one's rows. A statement whose answer nobody reads takes it away, and the connection is not used again.
+ * would read another one's rows. A statement whose answer is not read takes it away, and the connection is not used again.
  */
 const replaceSession = (failed: Session): Session => {
   try {

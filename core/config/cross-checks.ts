@@ -21,7 +21,7 @@ export const checkAcrossSettings = (
   return [...problems, ...checkListeners(value), ...checkCidrRanges(value)]
 }
 
-/** TLS is a pair of files; the admin API shows its tokens to nobody on the way; clients cannot dial a wildcard. */
+/** TLS is a pair of files; the admin API shows its tokens to no intermediary; clients cannot dial a wildcard. */
 const checkListeners = ({
   publicUrl,
   publicStreamsUrl,

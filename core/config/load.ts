@@ -50,7 +50,7 @@ export const loadConfig = (
       continue
     }
     const text = environment[environmentVariableOf(key)]
-    // Compose hands over a variable that nobody set as an empty one.
+    // Compose hands over an unset variable as an empty one.
     if (text === undefined || (setting.type === 'object' && text.trim() === '')) continue
     try {
       draft[key] = parseSettingText(text, setting)

@@ -141,7 +141,7 @@ export interface OutboundResponse {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   /** Leaving the loop early closes the connection. */
   readonly body: AsyncIterable<Buffer>
-  /** Lets go of a body that nobody reads. */
+  /** Lets go of an unread body. */
   discard(): Promise<void>
 }
 
@@ -286,7 +286,7 @@ class ShortRequestHandler implements Dispatcher.DispatchHandler {
   }
 }
 
-/** The guard refused the address; which one it was is told to nobody. */
+/** The guard refused the address; which one it was stays private. */
 class AddressBlocked extends Error {
   readonly code = 'BLOCKED'
 }

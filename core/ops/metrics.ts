@@ -227,7 +227,7 @@ export const makeMetrics = (): Metrics => {
   }
 }
 
-/** Two gauges that are read when the metrics are: a chain that stands still gets older meanwhile. */
+/** Two gauges that are read when the metrics are: a blocked chain gets older meanwhile. */
 const makeHeadLagTracker = (registry: Registry): Metrics['watchLag'] => {
   const watched = new Map<string, () => HeadLag>()
   const lag = (name: string, help: string, part: keyof HeadLag): Gauge<'chain'> =>

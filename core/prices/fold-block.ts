@@ -193,7 +193,7 @@ const nextStep = (held: PendingStep | undefined, price: number, height: number):
 const isConfirmed = ({ trades, blocks }: PendingStep): boolean =>
   trades >= MIN_STEP_TRADES && blocks >= MIN_STEP_BLOCKS
 
-/** Since when each stable's median is off; one that nobody trades any more keeps what it had once it was depegged. */
+/** Since when each stable's median is off; one that is no longer traded keeps what it had once it was depegged. */
 const updatePegs = (state: QuoteState, timeMs: number, book: QuoteAssets): QuoteState['pegs'] => {
   const pegs = new Map<string, number>()
   for (const { address, kind } of book.assets.values()) {

@@ -14,7 +14,7 @@ export const VOLUME_HOURS = 24
 export const PEG_TOLERANCE = 0.02
 /** How long it must be off before the median counts. */
 export const PEG_GRACE_MS = 600_000
-/** Opinions that a median needs: with one, nobody can tell which of the two is off. */
+/** Opinions that a median needs: with one, it is undecidable which of the two is off. */
 const MIN_PEG_PRICES = 2
 
 /** The quote assets of one chain. */
@@ -110,7 +110,7 @@ export const stablecoinMedian = (
   return Math.abs(upper - 1) < Math.abs(lower - 1) ? upper : lower
 }
 
-/** 1 while the peg holds, the median once it has been off for long; null: it was off and nobody trades it any more. */
+/** 1 while the peg holds, the median once it has been off for long; null: it was off and is no longer traded. */
 const stablecoinPrice = (
   stable: string,
   state: QuoteState,

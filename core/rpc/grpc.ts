@@ -80,7 +80,7 @@ const CHANNEL_OPTIONS: ChannelOptions = {
   'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 5_000,
-  // Calls are repeated by their callers, and by nobody else.
+  // Calls are repeated by their callers, and by no other layer.
   'grpc.enable_retries': 0,
   'grpc.service_config_disable_resolution': 1,
   'grpc.use_local_subchannel_pool': 1,

@@ -47,7 +47,7 @@ export interface HeightSurvey<T> {
   /** undefined: this endpoint cannot say. */
   readonly work: (ask: CallEndpoint) => Promise<T | undefined>
   readonly heightOf: (said: T) => number
-  /** Blocks below the highest from which on an endpoint is behind; absent: nobody is judged by this question. */
+  /** Blocks below the highest from which on an endpoint is behind; absent: endpoints are not compared by this request. */
   readonly far?: number
 }
 

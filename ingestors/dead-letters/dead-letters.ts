@@ -50,7 +50,7 @@ export const letterRecord = (letter: Letter): ProducerRecord => ({
   },
 })
 
-/** A swap whose tokens nobody can name is not a trade. */
+/** A swap whose tokens cannot be named is not a trade. */
 export const namelessSwaps = (swaps: readonly Swap[], block: Block): readonly DroppedEvent[] => {
   const hashes = new Map(block.transactions.map(({ index, hash }) => [index, hash]))
   return swaps

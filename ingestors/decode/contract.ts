@@ -12,7 +12,7 @@ export interface Books {
   pool(address: string): PoolMetadata | undefined
   /** Names the tokens that EVM transactions make; without it they are born nameless. */
   token?(address: string): TokenMetadata | undefined
-  /** Square root price of a pool before the block, of those in `Subjects.prices`; undefined: nobody tells it. */
+  /** Square root price of a pool before the block, of those in `Subjects.prices`; undefined: unknown. */
   price?(pool: string): bigint | undefined
 }
 

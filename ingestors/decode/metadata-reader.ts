@@ -10,7 +10,7 @@ export interface FactReader {
   readonly proof: Books['proof']
   /** Facts of subjects, as of the block's own hash; what nothing is known of is left out. Aborts with the signal. */
   read(subjects: Subjects, block: Block, signal: AbortSignal): Promise<Learned>
-  /** Square root prices of pools as of the block's parent; who is not there is not told. Absent: nobody is asked. */
+  /** Square root prices of pools as of the block's parent; who is not there is not told. Absent: no node is asked. */
   prices?(
     asked: readonly PriceSubject[],
     block: Block,

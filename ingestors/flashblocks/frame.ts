@@ -8,7 +8,7 @@ import { type Fields, fieldsOf, listOf, orElse, refuse } from '../input/json.ts'
 export const MAX_FRAME_BYTES = 8 * 1_024 * 1_024
 const MAX_JSON_BYTES = 32 * 1_024 * 1_024
 
-/** What holds for all parts of a block in the making. */
+/** What holds for all parts of a pre-confirmed block. */
 export interface FlashblockBase {
   readonly height: number
   readonly parentHash: string
@@ -16,7 +16,7 @@ export interface FlashblockBase {
   readonly coinbase: string
 }
 
-/** One part of a block in the making. */
+/** One part of a pre-confirmed block. */
 export interface Flashblock {
   /** Names the attempt at the block: another one of the same height replaces it. */
   readonly payloadId: string

@@ -2,13 +2,13 @@ import { InvalidInput } from '../../core/errors.ts'
 import type { Learned } from '../publish/metadata-store.ts'
 import type { Flashblock, FlashblockBase } from './frame.ts'
 
-/** Most transactions and bytes of JSON of one block in the making: ten times what its gas has room for. */
+/** Most transactions and bytes of JSON of one pre-confirmed block: ten times what its gas has room for. */
 const MAX_TRANSACTIONS = 50_000
 const MAX_BYTES = 128 * 1_024 * 1_024
-/** How far from the node's head a block in the making may be: another chain's numbers are millions away. */
+/** How far from the node's head a pre-confirmed block may be: another chain's numbers are millions away. */
 const FAR_BLOCKS = 256
 
-/** A block in the making, as far as it has been read. */
+/** A pre-confirmed block, as far as it has been read. */
 export interface Payload extends FlashblockBase {
   readonly id: string
   /** Index of the part that comes next. */

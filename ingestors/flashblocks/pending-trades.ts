@@ -16,12 +16,12 @@ import type { Flashblock } from './frame.ts'
 import type { Payload } from './payload.ts'
 import { partTransactions, senderOf } from './transactions.ts'
 
-/** What trades of blocks in the making are decoded with. */
+/** What trades of pre-confirmed blocks are decoded with. */
 export interface PendingDeps {
   readonly chain: ChainRow & { readonly chainId: number }
   readonly book: QuoteAssets
   readonly protocols: ProtocolBook
-  /** Of its own: what it may not know of a block in the making says nothing about the chain. */
+  /** Of its own: what it may not know of a pre-confirmed block says nothing about the chain. */
   readonly facts: FactReader
 }
 

@@ -6,21 +6,21 @@ import type { Session } from '../publish/session.ts'
 import type { IngestorOptions } from '../start.ts'
 import { followFlashblocks } from './worker.ts'
 
-/** Where the blocks in the making of a chain are streamed from. */
+/** Where the pre-confirmed blocks of a chain are streamed from. */
 export interface FlashblocksFeed {
   readonly url: string
   /** Limit of the handshake. */
   readonly timeoutMs: number
 }
 
-/** What blocks in the making are decoded with, and where what is wrong with them goes. */
+/** What pre-confirmed blocks are decoded with, and where what is wrong with them goes. */
 export interface FlashblocksParts {
   readonly book: QuoteAssets
   readonly protocols: ProtocolBook
   readonly refusals: RefusalBook
 }
 
-/** Follows the blocks in the making of an ingestor's chain beside the chain itself, where there is a feed of them. Never rejects. */
+/** Follows the pre-confirmed blocks of an ingestor's chain beside the chain itself, where there is a feed of them. Never rejects. */
 export const besideChain = async (
   options: IngestorOptions,
   { book, protocols, refusals }: FlashblocksParts,

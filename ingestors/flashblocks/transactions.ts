@@ -115,7 +115,7 @@ const orMalformed = <T>(read: () => T): T => {
   }
 }
 
-/** Who signed, from the signature; '' where it names nobody. A hundred times the work of the rest. */
+/** Who signed, from the signature; '' where it names no account. A hundred times the work of the rest. */
 export const senderOf = async (raw: string): Promise<string> => {
   try {
     const serializedTransaction = raw as TransactionSerialized

@@ -30,9 +30,9 @@ export interface FlashblocksOptions extends PendingDeps {
   readonly head: () => number | null
 }
 
-/** Pauses before a topic that nobody has made yet (`sluice init`) is looked for again. */
+/** Pauses before a topic that does not exist yet (`sluice init`) is looked for again. */
 const TOPIC_AGAIN = { firstMs: 1_000, maxMs: 30_000 } as const
-/** Frames that wait; more mean that this process does not keep up, and the block in the making is given up. */
+/** Frames that wait; more mean that this process does not keep up, and the pre-confirmed block is given up. */
 const MAX_WAITING = 64
 /** Blocks whose published trades can still be taken back. */
 const MAX_PUBLISHED = 16
@@ -44,7 +44,7 @@ interface Published {
 }
 
 /**
- * Follows the parts of blocks in the making and publishes their trades as pre-confirmations, until the signal aborts; what another
+ * Follows the parts of pre-confirmed blocks and publishes their trades as pre-confirmations, until the signal aborts; what another
  * payload of the same height replaces is taken back. A frame out of shape is counted and left for the dead letters. Never rejects.
  */
 export const followFlashblocks = async (
@@ -201,7 +201,7 @@ class Follower {
     this.#lose()
   }
 
-  /** The next block in the making is waited for; what was published of this one stays until it is replaced. */
+  /** The next pre-confirmed block is waited for; what was published of this one stays until it is replaced. */
   #lose(): void {
     const { payload, lost } = this.#reading
     this.#reading = { payload: null, lost: payload?.id ?? lost }

@@ -13,7 +13,7 @@ export interface CanonicalNode {
 
 /**
  * Whether the endpoints hold our block at its height, by what each shows there: the majority counts, of those that are not far behind
- * where there are such. One that shows nothing says nothing: it may lag. undefined where nobody shows a block or as many show ours as
+ * where there are such. One that shows nothing says nothing: it may lag. undefined where no node shows a block or as many show ours as
  * show another.
  */
 export const canonicalBy = (

@@ -7,14 +7,14 @@ import type { ChainOp, Position, Source } from './contract.ts'
 const PAUSE = { firstMs: 100, maxMs: 5_000, tries: Number.POSITIVE_INFINITY } as const
 /** What every endpoint was asked for already when it is thrown: the chain is halted at once, until they say otherwise. */
 const HALTS: ReadonlySet<string> = new Set(['reorg-below-finality', 'reorg-beyond-window'])
-/** Rounds after which a chain that takes nothing is said to stand still. */
+/** Rounds after which a chain that takes nothing is reported as blocked. */
 const PATIENCE = 4
 
 /** A chain that is followed through the mistakes of its nodes. */
 export interface Patient {
   readonly source: Source
   readonly position: () => Position | null
-  /** Commits an operation; true ends the chain. What it throws is nobody's to wait for. */
+  /** Commits an operation; true ends the chain. What it throws is not retried. */
   readonly take: (op: ChainOp) => Promise<boolean>
   /** Told once when nothing could be read for several rounds because of what the nodes say, or all leave our chain. */
   readonly onStill: (error: InvalidInput) => Promise<void>
@@ -38,7 +38,7 @@ export const followPatiently = async (patient: Patient, signal: AbortSignal): Pr
     source.node !== null &&
     ((error instanceof Outage && error.of === 'rpc' && !error.final) ||
       error instanceof InvalidInput)
-  /** Why the chain was said to stand still; undefined: it moved since. */
+  /** Why the chain was reported as blocked; undefined: it moved since. */
   let told: string | undefined
   const tell = async (error: InvalidInput, attempt: number): Promise<void> => {
     if (told === error.reason || (!isHalt(error) && attempt !== PATIENCE)) return

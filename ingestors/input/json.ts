@@ -2,7 +2,7 @@ import { InvalidInput } from '../../core/errors.ts'
 
 /** Checked readers of a node's JSON. Every one throws `InvalidInput` with a stable reason and a message of bounded length. */
 
-/** Fields of a JSON object; unknown ones are nobody's business. */
+/** Fields of a JSON object; unknown ones are ignored. */
 export type Fields = Readonly<Record<string, unknown>>
 
 const shown = (value: unknown): string => {

@@ -9,7 +9,7 @@ const WAITING = 16
 export interface Refusal {
   readonly reason: string
   readonly message: string
-  /** Host of the node; null where several gave it or nobody in particular. */
+  /** Host of the node; null where several gave it, or no single one. */
   readonly endpoint: string | null
 }
 

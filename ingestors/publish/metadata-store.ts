@@ -20,7 +20,7 @@ export interface Facts {
 export interface Learned {
   readonly tokens: readonly TokenMetadata[]
   readonly pools: readonly PoolMetadata[]
-  /** Names that tokens gave and nobody can be shown. */
+  /** Names that tokens gave and that cannot be displayed. */
   readonly unread?: readonly UnreadName[]
 }
 

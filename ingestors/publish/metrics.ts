@@ -41,7 +41,7 @@ export interface Missed {
   readonly pools: readonly PoolMetadata[]
 }
 
-/** Counts what was not taken of a block, by protocol and reason, and the pools that nobody listed made. */
+/** Counts what was not taken of a block, by protocol and reason, and the pools of unlisted factories. */
 export const countUntaken = (
   { eventsDropped, ingestDropped, unknownPools }: Metrics,
   { chain, refused = [], vm }: Block,

@@ -19,7 +19,7 @@ export interface Recorded {
   readonly whole: boolean
   /** The block's time is recorded; otherwise `block.timeMs` is 0. */
   readonly timed: boolean
-  /** The block's hash is recorded; otherwise it is made up from the height. */
+  /** The block's hash is recorded; otherwise it is simulated from the height. */
   readonly named: boolean
 }
 

@@ -61,7 +61,7 @@ export interface HoldingKey {
 }
 
 /**
- * Holders of a token on the wire; `top`: largest holdings first. Groups that nobody can tell have amount and ratio "".
+ * Holders of a token on the wire; `top`: largest holdings first. Unknown groups have amount and ratio "".
  * Without a token: the state of an hour that a reorg emptied, all zero.
  */
 export const holdingEvent = (

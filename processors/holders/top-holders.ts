@@ -25,7 +25,7 @@ const compareHoldings = (one: Holding, other: Holding): number => {
 export class TopHolders {
   #kept: Holding[] = []
   readonly #raws = new Map<string, bigint>()
-  /** The first of those that may be outside; undefined: nobody is. */
+  /** The first of those that may be outside; undefined: none is. */
   #behind: Holding | undefined
   #most = MIN_TRACKED
 

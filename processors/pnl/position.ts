@@ -33,7 +33,7 @@ export interface Position {
 export interface PositionTrade {
   readonly buy: boolean
   readonly amountRaw: bigint
-  /** null: nobody knows what it was worth. */
+  /** null: its value is unknown. */
   readonly usd: bigint | null
   readonly timeMs: number
   readonly decimals: number | null

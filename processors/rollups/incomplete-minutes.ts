@@ -13,7 +13,7 @@ export interface IncompleteMinutes {
 const GRACE_MS = 300_000
 
 /**
- * Remembers since when each open minute stands still. A minute waits no longer when nothing was added to it for the grace and a
+ * Remembers since when each open minute has not changed. A minute waits no longer when nothing was added to it for the grace and a
  * later minute has trades: the sink is past it, so what is missing is a dead letter. Should it come after all, the check beside
  * the finalizer sees it.
  */

@@ -318,7 +318,7 @@ class StageLane {
   }
 }
 
-/** Inputs of a stage by full name. Throws for one that nobody writes to the log. */
+/** Inputs of a stage by full name. Throws for one that no stage writes to the log. */
 const inputTopics = (stage: Stage, chain: string): ReadonlyMap<string, InputTopic> =>
   new Map(
     stage.inputs.map((input) => {

@@ -30,7 +30,7 @@ const toRowRequest = (topic: Topic, values: readonly (Uint8Array | null)[]): Row
   return { topic, bytes, lengths: Int32Array.from(values, (value) => value?.byteLength ?? -1) }
 }
 
-/** Rows are a quarter of what a trade costs, and nobody waits for them: they are made beside the thread that folds. */
+/** Rows are a quarter of what a trade costs, and folding does not wait for them: they are made beside the thread that folds. */
 export const openRowWorkerPool = (data: RowWorkerData, log: Logger): RowWorkerPool => {
   const threads = openThreadPool<RowRequest, RowResponse>({
     module: new URL('./row-worker', import.meta.url),

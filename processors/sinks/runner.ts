@@ -255,14 +255,14 @@ class SinkLane {
     const { partition } = this.#lane
     const topic = topicName(this.#sink.topic, chain)
     const next: GroupOffset[] = [{ topic, partition, offset: (records.at(-1)?.offset ?? 0) + 1 }]
-    const poison = letters.map(({ record, reason, message, stage }) => {
+    const deadLetters = letters.map(({ record, reason, message, stage }) => {
       const error = new InvalidInput(reason, message)
       metrics.eventsDropped.inc({ stage: 'sink', reason })
       const facts = { group: this.#group, partition, offset: record.offset, stage, err: error }
       log.error(facts, 'record sent to the dead-letter topic')
       return deadLetterRecord(this.#group, record, error, stage)
     })
-    await this.#lane.writer.commit({ records: poison, offsets: { group: this.#group, next } })
+    await this.#lane.writer.commit({ records: deadLetters, offsets: { group: this.#group, next } })
     metrics.recordsProcessed.inc({ app: this.#group }, records.length)
     for (const { table, count } of counts) {
       metrics.insertedRows.inc({ table: `${chain}_${table}` }, count)

@@ -15,7 +15,7 @@ import type { PriorValues } from './windows.ts'
 /**
  * What is final of every token of a lane. It lies in the lane's state; tokens that changed since the last flush are in memory,
  * and as many others as the store may keep. The state also lists the tokens by the next minute in which a window changes
- * although nobody trades.
+ * without trades.
  */
 export interface TokenStatsStore {
   /** To be read only. */

@@ -130,7 +130,7 @@ export const windowStatsAt = (
   })
 }
 
-/** Decimals of a token over what is final and the unfinalized blocks; 0 where nobody knows. */
+/** Decimals of a token over what is final and the unfinalized blocks; 0 where no node knows. */
 export const decimalsAt = (stats: TokenStats, hot: readonly BlockStats[]): number =>
   hot.findLast(({ decimals }) => decimals !== null)?.decimals ?? stats.decimals ?? 0
 

@@ -39,14 +39,14 @@ const flag = (about: string) => nullable(Type.Boolean({ description: about }))
 export const TokenSecurity = namedObject('TokenSecurityResponse', {
   address: Type.String(),
   chain: Type.String(),
-  isMintable: flag('Somebody may mint; null where the chain does not tell'),
-  isFreezable: flag('Somebody may freeze; null where the chain does not tell'),
+  isMintable: flag('An authority may mint; null where the chain does not tell'),
+  isFreezable: flag('An authority may freeze; null where the chain does not tell'),
   isShowAlert: flag('One of the two'),
   privileges: Type.Array(
     namedObject('TokenPrivilege', {
       name: nullable(Type.String({ description: 'mint, freeze or update' })),
       address: nullable(Type.String({ description: 'Who has it' })),
-      isRenounced: flag('Nobody has it'),
+      isRenounced: flag('No account holds it'),
     }),
   ),
   lockInfo: Type.Null({ description: 'Locked liquidity is not known' }),

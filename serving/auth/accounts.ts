@@ -53,7 +53,7 @@ export interface Accounts {
   /** Holds while the maps are fresh enough to let anybody in. */
   readonly check: ReadinessCheck
   readonly admin: Administration
-  /** The same in the name of somebody, whom the audit log names. */
+  /** The same in the name of an operator, whom the audit log names. */
   adminAs(by: Actor): Administration
   /** Tokens of the admin API. */
   readonly adminTokens: AdminTokens
@@ -234,7 +234,7 @@ export const createAccounts = async (deps: AccountsDeps): Promise<Accounts> => {
   }
 }
 
-/** Everything that operators change, in the name of the process or of somebody. */
+/** Everything that operators change, in the name of the process or of an operator. */
 const createAdminOperations = (
   deps: AdministrationDeps & { readonly isFresh: () => boolean },
 ): Pick<Accounts, 'admin' | 'adminAs' | 'adminTokens' | 'adminTokensAs'> => ({

@@ -24,7 +24,7 @@ const APPLY_TIMEOUT_MS = 5_000
 /** How often the tail is compared with the log's end. */
 const CHECK_INTERVAL_MS = 5_000
 
-/** Older than this the accounts answer nobody. */
+/** Older than this the accounts reject every credential. */
 const MAX_STALENESS_MS = 30_000
 
 /** Compacted topics read into memory from the start, with writes that can be read when they return. */

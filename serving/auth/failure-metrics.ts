@@ -19,7 +19,7 @@ export const countAuthFailure = (
   reason: string,
 ): void => authFailures.inc({ surface, reason: METRIC_REASONS.has(reason) ? reason : 'other' })
 
-/** Why a guard let nobody in; undefined = there was no credential. */
+/** Why a guard rejected a request; undefined = there was no credential. */
 export const authFailureReason = (fault: Fault | undefined): string => {
   if (fault === undefined) return 'missing_credential'
   if (fault.faultName === 'RATE_LIMIT') return 'rate_limited'

@@ -14,7 +14,7 @@ const MAX_CACHED_TOKENS = 10_000
 
 /** What the guard asks of the accounts. */
 export interface GuardDeps {
-  /** False: the accounts are older than they may be, so nobody is let in. */
+  /** False: the accounts are older than they may be, so every request is rejected. */
   isFresh(): boolean
   findKey(apiKey: string): CredentialLookup
   findToken(claims: TokenClaims, toleranceMs: number): CredentialLookup

@@ -88,7 +88,7 @@ export const createTokenIssuer = (deps: TokenIssuerDeps): TokenIssuer => {
   return {
     issue: async (request) => {
       const { clientId, clientSecret } = validateTokenRequest(request)
-      // The secret is judged before the lock: guesses of somebody else behind the same address lock nobody out who knows it.
+      // The secret is judged before the lock: guesses of another client behind the same address do not lock out the owner.
       const answer = deps.client(clientId, clientSecret)
       if (answer.kind === 'unknown') {
         const name = clientId.slice(0, MAX_CLIENT_ID_LENGTH)

@@ -36,7 +36,7 @@ export const accountRoutes =
     )
   }
 
-/** The guard lets nobody through without one. */
+/** The guard rejects requests without one. */
 const requirePrincipal = (principal: Principal | null): Principal => {
   assert(principal)
   return principal

@@ -152,7 +152,7 @@ const orgRoutes =
         },
       },
       async ({ params, by }) => {
-        // Its credentials first, so that nobody makes another one; between the two nothing is sent any more.
+        // Its credentials first, so that no other one can be made; between the two nothing is sent any more.
         await adminAs(by).deleteOrg(params.orgId)
         await endpoints.removeOrg(params.orgId)
         return SUCCESS

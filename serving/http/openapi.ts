@@ -39,7 +39,7 @@ export interface ApiDocument {
   >
 }
 
-/** The public API; `origin` says in words where the data are from: a made-up chain is called so here too. */
+/** The public API; `origin` says in words where the data are from: a simulated chain is called so here too. */
 export const apiDocument = (origin: string): ApiDocument => ({
   title: 'Sluice',
   description: `On-chain data over REST, of ${origin}. Every /v2 path also answers under /v1.`,

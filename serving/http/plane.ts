@@ -42,7 +42,7 @@ export const planeServerOptions = ({ tls }: Pick<PlaneDeps, 'tls'>) => {
   }
 }
 
-/** True where nobody waits for the answer any more: what failed on its way is not an error of ours. */
+/** True where no node waits for the answer any more: what failed on its way is not an error of ours. */
 export const hasDisconnected = ({ raw }: Pick<FastifyRequest, 'raw'>): boolean =>
   raw.errored !== null || raw.socket.destroyed
 

@@ -2,7 +2,7 @@ import type { FastifyError } from 'fastify'
 import { FAULTS, Fault, type FaultName, Outage } from '../../core/errors.ts'
 import type { Problem } from '../../schemas/api/common.ts'
 
-/** Whose HTTP statuses errors have: ours, or those of the documented service. */
+/** Whose HTTP statuses errors have: ours, or those of the reference API. */
 export type StatusMode = 'semantic' | 'reference'
 
 /** What is said of a request in its error body. */
@@ -15,7 +15,7 @@ export interface ProblemContext {
   readonly statusMode: StatusMode
 }
 
-/** Status of a fault: ours, or the one of the documented service. The code is the same in both. */
+/** Status of a fault: ours, or the one of the reference API. The code is the same in both. */
 export const problemStatus = (
   { faultName }: Pick<Fault, 'faultName'>,
   statusMode: StatusMode,

@@ -99,7 +99,7 @@ const requireTokenRow = async ({
   return row
 }
 
-/** Whether somebody has a right, where the chain keeps one for every token: Solana's mints do. */
+/** Whether an authority has a right, where the chain keeps one for every token: Solana's mints do. */
 const hasAuthority = (row: TokenRow, holder: string): boolean | null =>
   chainRow(row.chain)?.vm === 'svm' && row.program_address !== '' ? holder !== '' : null
 

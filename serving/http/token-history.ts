@@ -129,8 +129,8 @@ const tokenTransfers = definePageRoute({
       to: query.toTimestamp,
     }),
   bodies: (rows: readonly TransferRow[], { chain }) => {
-    const nobody = chainRow(chain.id)?.nativeAddress
-    return rows.map((row) => transferBody(row, row.sender === '' || row.sender === nobody))
+    const noOwner = chainRow(chain.id)?.nativeAddress
+    return rows.map((row) => transferBody(row, row.sender === '' || row.sender === noOwner))
   },
 })
 

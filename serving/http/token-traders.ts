@@ -103,7 +103,7 @@ const traderBody = (row: TaggedTraderRow): TokenTrader => {
 
 const tradersByTag = definePageRoute({
   path: '/token/:chain/:tokenAddress/traders/:tag',
-  summary: 'Traders of a token of one kind; kinds that blocks alone do not tell have nobody',
+  summary: 'Traders of a token of one kind; kinds that blocks alone do not tell are empty',
   tag: 'token',
   params: { ...TOKEN_PARAM, tag: Type.Enum(TRADER_TAGS) },
   query: {},

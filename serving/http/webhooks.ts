@@ -20,7 +20,7 @@ import { pricedRoute } from './routing.ts'
 const READ_SCOPES = ['webhook.read']
 const WRITE_SCOPES = ['webhook.write']
 
-/** Who calls; the guard let nobody else through. */
+/** Who calls; the guard has checked it. */
 export const requireOwner = ({ principal }: Pick<FastifyRequest, 'principal'>): Owner => {
   if (principal === null) throw new Fault('UNAUTHORIZED')
   return principal

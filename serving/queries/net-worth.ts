@@ -28,7 +28,7 @@ export interface NetWorthRow {
   readonly head_ms: string
 }
 
-/** Least liquidity of a pool whose price counts for worth, USD: others hold tokens that nobody can sell. */
+/** Least liquidity of a pool whose price counts for worth, USD: others hold tokens that cannot be sold. */
 const MIN_LIQUIDITY_USD = 100
 
 /** What is asked for: whose tokens, and which of them. */

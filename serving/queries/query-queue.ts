@@ -34,7 +34,7 @@ interface OrgQueue {
 const concurrencyLimit = (limits: QueryQueueLimits): Fault =>
   new Fault('CONCURRENCY_LIMIT', undefined, { running: limits.runningPerOrg })
 
-/** A gate with nobody in it. Organizations stand in a ring: who was let in goes to its end. */
+/** An empty queue. Organizations stand in a ring: who was let in goes to its end. */
 export const createQueryQueue = (limits: QueryQueueLimits): QueryQueue => {
   const orgs = new Map<string, OrgQueue>()
   const total = { running: 0, waiting: 0 }

@@ -50,7 +50,7 @@ export interface TokenRow {
   readonly burnt_amount: string | null
   /** Share of the launch curve that is sold; null for tokens that were never on one. */
   readonly curve_progress: number | null
-  /** null: nobody counts this token's holders. */
+  /** null: this token's holders are not counted. */
   readonly holders: string | null
   readonly top10: HoldingColumns | null
   readonly top50: HoldingColumns | null

@@ -62,11 +62,11 @@ const TAG_ALIASES: Partial<Readonly<Record<TraderTag, TraderTag>>> = {
   smart_money: 'smart',
 }
 
-/** SELECT of the wallets that carry a tag for the token `{token:String}`; nobody for tags that blocks alone do not tell. */
+/** SELECT of the wallets that carry a tag for the token `{token:String}`; none for tags that blocks alone do not tell. */
 const taggedWalletsSql = (chain: string, tag: TraderTag): string =>
   SQL_BY_TAG[TAG_ALIASES[tag] ?? tag]?.(chain) ?? NO_WALLETS_SQL
 
-/** SELECT of the wallets that carry one of the tags; unknown words carry nobody. */
+/** SELECT of the wallets that carry one of the tags; unknown words match none. */
 export const walletsWithTagsSql = (chain: string, tags: readonly string[]): string =>
   tags.length === 0
     ? NO_WALLETS_SQL

@@ -55,7 +55,7 @@ export class ArrayBatcher {
     )
   }
 
-  /** Nobody listens to the subject any more. */
+  /** The subject has no subscriber any more. */
   forget(subject: string): void {
     this.#waiting.delete(subject)
   }

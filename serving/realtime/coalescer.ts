@@ -40,7 +40,7 @@ export class Coalescer {
     return ready
   }
 
-  /** Nobody listens to the subject any more. */
+  /** The subject has no subscriber any more. */
   forget(subject: string): void {
     this.#paces.delete(subject)
     this.#waiting.delete(subject)

@@ -231,7 +231,7 @@ export class ConnectionRegistry {
       })
   }
 
-  /** Of several credentials in one message the first is looked at: nobody needs more. */
+  /** Of several credentials in one message the first is looked at: more are not needed. */
   async #prepare(
     connection: Connection,
     commands: readonly Command[],

@@ -64,7 +64,7 @@ export class Fanout {
     return this.#published
   }
 
-  /** True where somebody is subscribed. */
+  /** True with at least one subscriber. */
   listens(subject: string): boolean {
     return this.#subjects.has(subject)
   }

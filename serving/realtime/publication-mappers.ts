@@ -16,7 +16,7 @@ import type {
 import { streamSubject } from './channel-name.ts'
 import type { Payload, Publication, PublishContext } from './publication.ts'
 
-/** One event as a stream of this file carries it; `payload` is only made when somebody wants it. */
+/** One event as a stream of this file carries it; `payload` is only made when a subscriber wants it. */
 interface PublicationItem {
   readonly address: string
   readonly index: number

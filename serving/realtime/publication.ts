@@ -38,9 +38,9 @@ export interface PublishContext {
   nameOf(token: string): TokenMetadata | undefined
   /** Last price of a token in USD; "" = unknown. */
   priceOf(token: string): string
-  /** True: somebody listens to a candle of the token, pool or pair. */
+  /** True: a subscriber listens to a candle of the token, pool or pair. */
   watched(address: string): boolean
-  /** False: nobody listens and nothing is kept, so the payload need not be made. */
+  /** False: there is no subscriber and nothing is kept, so the payload need not be made. */
   wanted(subject: string, row: ChannelRow, address: string): boolean
 }
 

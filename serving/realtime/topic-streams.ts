@@ -21,7 +21,7 @@ import {
 
 /** How the records of one topic become publications. */
 export interface TopicStream {
-  /** True: read even when nobody listens, because some of it is kept for those who come back. */
+  /** True: read even without subscribers, because some of it is kept for those who come back. */
   readonly always: boolean
   /** Throws `InvalidInput`. */
   readonly read: (

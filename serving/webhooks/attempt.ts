@@ -14,7 +14,7 @@ export interface RequestOptions {
 
 const USER_AGENT = 'Sluice-Webhooks/1'
 
-/** The failed attempt after which somebody is told. */
+/** The failed attempt after which an operational event is sent. */
 const FAILING_EVENT_ATTEMPT = 4
 
 /** Clock and guards of automatic disabling. */
@@ -95,7 +95,7 @@ export const buildTerminalAttempt = (
 /** Names a row and guards nothing: cheap chance is enough. */
 const attemptId = (nowMs: number): string => `atmpt_${ulid(nowMs, Math.random)}`
 
-/** Operational event of an attempt; null = nobody needs to know. */
+/** Operational event of an attempt; null = none is sent. */
 export const attemptEventType = ({ attempt }: Delivery, verdict: RetryDecision): string | null => {
   if (verdict.status === 'success') {
     return attempt > FAILING_EVENT_ATTEMPT ? 'message.attempt.recovered' : null

@@ -76,7 +76,7 @@ const insertAndCommit = async (
   { partition, signal, writer }: Lane,
   taken: readonly LogRecord[],
 ): Promise<void> => {
-  const poison: ProducerRecord[] = []
+  const deadLetters: ProducerRecord[] = []
   const rows = new Map<string, object[]>()
   const next = new Map<string, GroupOffset>()
   for (const record of taken) {
@@ -86,7 +86,7 @@ const insertAndCommit = async (
     if (row instanceof InvalidInput) {
       metrics.eventsDropped.inc({ stage: DELIVERY_LOG_GROUP, reason: row.reason })
       log.error({ topic, offset, err: row }, 'undecodable record sent to dead-letter topic')
-      poison.push(deadLetterRecord(DELIVERY_LOG_GROUP, record, row))
+      deadLetters.push(deadLetterRecord(DELIVERY_LOG_GROUP, record, row))
     } else {
       const known = rows.get(topic)
       if (known) known.push(row.value)
@@ -104,7 +104,7 @@ const insertAndCommit = async (
     metrics.insertedRows.inc({ table }, list.length)
   }
   await writer.commit({
-    records: poison,
+    records: deadLetters,
     offsets: { group: DELIVERY_LOG_GROUP, next: [...next.values()] },
   })
 }

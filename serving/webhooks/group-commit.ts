@@ -11,7 +11,7 @@ export interface CommitPart {
   readonly records?: readonly ProducerRecord[]
   readonly state?: readonly StateChange[]
   readonly next?: readonly GroupOffset[]
-  /** Somebody waits for it: it goes at once, with those that wait already. */
+  /** A caller waits for it: it goes at once, with those that wait already. */
   readonly isUrgent?: boolean
 }
 

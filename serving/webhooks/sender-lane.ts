@@ -132,12 +132,12 @@ export class SenderLane {
       const last = taken.at(-1)
       if (last === undefined) continue
       const arrived = new Map<string, Delivery>()
-      const poison: ProducerRecord[] = []
+      const deadLetters: ProducerRecord[] = []
       const state: StateChange[] = []
       for (const record of taken) {
         const delivery = this.#deliveryOf(record)
         if (delivery instanceof InvalidInput) {
-          poison.push(deadLetterRecord(SENDER_GROUP, record, delivery))
+          deadLetters.push(deadLetterRecord(SENDER_GROUP, record, delivery))
           continue
         }
         const key = deliveryKey(delivery)
@@ -147,7 +147,7 @@ export class SenderLane {
       }
       const next = [{ topic: last.topic, partition, offset: last.offset + 1 }]
       const isUrgent = this.#isAwaited(arrived)
-      await this.#commits.add({ records: poison, state, next, isUrgent })
+      await this.#commits.add({ records: deadLetters, state, next, isUrgent })
       const nowMs = this.#deps.nowMs()
       for (const [key, delivery] of arrived) {
         this.#due?.keep({ key, delivery }, nowMs)

@@ -43,7 +43,7 @@ export interface SignatureInput {
   readonly secrets: readonly string[]
   /** Moment of the attempt, epoch milliseconds. */
   readonly nowMs: number
-  /** Adds the pair of headers that the documented service describes. */
+  /** Adds the pair of headers that the reference API describes. */
   readonly legacy: boolean
   /** Adds the older names of the standard headers. */
   readonly svix: boolean

@@ -65,7 +65,7 @@ const dustTrade = (desk: BlockBuilder): number => {
   return submitTrade(desk, { trader, pools: [pool], tokenIn, amountIn })
 }
 
-/** Somebody pays dollars and asks a pair for one base unit: a price beyond reason. */
+/** An account pays dollars and asks a pair for one base unit: a price beyond reason. */
 const extremePriceTrade = (desk: BlockBuilder): number => {
   const { context, random } = desk
   const { byRole, flashContract } = context.world

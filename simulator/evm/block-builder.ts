@@ -18,7 +18,7 @@ import {
   sealTransaction,
 } from './transactions.ts'
 
-/** One transaction that somebody wants to send. */
+/** One transaction that an account wants to send. */
 interface TransactionRequest {
   readonly from: number
   readonly to: Hex | null
@@ -33,7 +33,7 @@ interface TransactionRequest {
   readonly run: () => void
 }
 
-/** Where transactions of the block in the making are handed in. */
+/** Where transactions of the block under construction are handed in. */
 export interface BlockBuilder {
   readonly context: ExecutionContext
   readonly random: Random

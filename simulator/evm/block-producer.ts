@@ -141,7 +141,7 @@ const writesText = (parentRoot: string, writes: ReadonlyMap<number, bigint>): st
 
 /**
  * Roots of a block: plain digests of its signatures, its receipts and what it wrote. Tries would cost more than all the
- * rest, and nobody can prove anything against them over JSON-RPC without `eth_getProof`.
+ * rest, and nothing can be proved against them over JSON-RPC without `eth_getProof`.
  */
 const rootsOf = (
   parentRoot: string,

@@ -11,7 +11,7 @@ type TokenQuirk =
   /** Keeps 2 % of every transfer. */
   | 'taxed'
 
-/** One token of the made-up market. */
+/** One token of the simulated market. */
 export interface TokenListing {
   readonly symbol: string
   readonly name: string
@@ -84,7 +84,7 @@ export const VENUES = {
 } as const
 export type VenueId = keyof typeof VENUES
 
-/** One pool of the made-up market, before addresses decide the order of its tokens. */
+/** One pool of the simulated market, before addresses decide the order of its tokens. */
 export interface PoolListing {
   readonly venue: VenueId
   readonly base: string

@@ -5,7 +5,7 @@ import { otherToken, quoteOf } from './router.ts'
 import type { Pool, Token } from './scenario.ts'
 import { submitTrade } from './submit-trade.ts'
 
-/** Share of a pool's fee and of its slack by which its price may be off before somebody acts. */
+/** Share of a pool's fee and of its slack by which its price may be off before a market maker acts. */
 const priceTolerance = (pool: Pool): number =>
   pool.feePips / 1e6 + (pool.quoteToken.kind === undefined ? 0.004 : 0.0015)
 
@@ -111,7 +111,7 @@ export const correctPrices = (desk: BlockBuilder): number => {
 /** Holdings above which an account hands the surplus back to the exchange, in USD. */
 const SURPLUS_THRESHOLD_USD = 60_000
 
-/** Somebody who has become rich in one token sends most of it to the exchange, so that money goes round. */
+/** A trader who has become rich in one token sends most of it to the exchange, so that money goes round. */
 export const returnSurplus = (desk: BlockBuilder): number => {
   const { context, random } = desk
   const { byRole, tokens } = context.world

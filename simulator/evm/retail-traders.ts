@@ -45,7 +45,7 @@ const sellableAmount = (
   return minBigint(held, rawForUsd(desk.context, token, facts.usd))
 }
 
-/** Somebody buys or sells in a pool that people like. */
+/** A trader buys or sells in a popular pool. */
 export const retailTrade = (desk: BlockBuilder): number => {
   const { context, random } = desk
   const pool = popularPool(desk)

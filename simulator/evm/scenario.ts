@@ -121,7 +121,7 @@ const TICK_SPACINGS: Readonly<Record<number, number>> = { 100: 1, 500: 10, 3000:
 
 const toLowerCase = (address: Hex): Hex => `0x${address.slice(2).toLowerCase()}`
 
-/** Address that nobody has the key of. */
+/** Address without a known key. */
 const derivedAddress = (seed: number, label: string): Hex =>
   `0x${keccak256(concatHex([numberToHex(seed), stringToHex(label)])).slice(26)}`
 

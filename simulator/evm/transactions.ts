@@ -2,7 +2,7 @@ import { encodeAbiParameters, type Hex, keccak256, toFunctionSelector, toRlp } f
 import type { Random } from '../node/random.ts'
 import type { RawLog } from './event-logs.ts'
 
-/** Call data that is encoded when somebody reads it: most of a chain is made and never read. */
+/** Call data that is encoded when it is read: most of a chain is made and never read. */
 export type LazyCallData = () => Hex
 
 /** Call data of a plain payment. */

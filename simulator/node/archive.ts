@@ -29,7 +29,7 @@ export interface BlockArchive<Block extends SimulatedBlock> {
 interface ArchiveTip<Head, Block extends SimulatedBlock> {
   header: Head
   readonly state: State
-  /** Segment in the making. */
+  /** Segment under construction. */
   openSegment: Segment<Block>
   readonly clock: { since: number }
   readonly hashes: string[]

@@ -18,7 +18,7 @@ export interface ChainHead {
   readonly timeMs: number
 }
 
-/** A made-up chain of any kind, ready to be served. */
+/** A simulated chain of any kind, ready to be served. */
 export interface SimulatedChain {
   readonly chain: {
     readonly genesisHash: string

@@ -14,12 +14,12 @@ export const parseAddress = (address: string): Address => {
   return { address, key }
 }
 
-/** A made-up address: nobody has its key, and it is not a program's either. */
+/** A synthetic address: it has no key, and it is not a program's either. */
 export const simulatedAddress = (seed: number, label: string): Address => {
   const key = createHash('sha256').update(`${seed} ${label}`).digest()
   return { address: base58Encode(key), key }
 }
 
-/** A made-up address that ends as those of pump.fun's mints do. */
+/** A simulated address that ends as those of pump.fun's mints do. */
 export const simulatedPumpMint = (seed: number, label: string): Address =>
   parseAddress(`${simulatedAddress(seed, label).address.slice(0, -4)}pump`)

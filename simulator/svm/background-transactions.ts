@@ -86,7 +86,7 @@ const sendUsdc = (desk: BlockBuilder): void => {
   })
 }
 
-/** Tokens of a launch go to somebody else, or out of the world. */
+/** Tokens of a launch go to another wallet, or out of the world. */
 const moveLaunchTokens = (desk: BlockBuilder): void => {
   const { context, random } = desk
   const launch = popularLaunch(desk, random.chance(0.5) ? LAUNCH_PHASE.curve : LAUNCH_PHASE.pool)
@@ -113,7 +113,7 @@ const moveLaunchTokens = (desk: BlockBuilder): void => {
   })
 }
 
-/** Somebody closes an account that has been empty for a while, for its rent. */
+/** A wallet closes an account that has been empty for a while, for its rent. */
 const closeEmptyAccount = (desk: BlockBuilder): void => {
   const { context, random } = desk
   const launch = popularLaunch(desk, LAUNCH_PHASE.curve)

@@ -7,7 +7,7 @@ import type { Wallet } from './scenario.ts'
 import { moveLamports, transferLamports } from './system-program.ts'
 import { type SealedTransaction, sealTransaction, type TradeSubject } from './transactions.ts'
 
-/** One transaction that somebody wants to send. */
+/** One transaction that an account wants to send. */
 interface TransactionRequest {
   readonly payer: StoredAccount
   /** Signatures: the payer's, and that of a fresh mint. */
@@ -23,7 +23,7 @@ interface TransactionRequest {
   readonly run: (run: TransactionExecution) => void
 }
 
-/** Where transactions of the block in the making are handed in. */
+/** Where transactions of the block under construction are handed in. */
 export interface BlockBuilder {
   readonly context: ExecutionContext
   readonly random: Random

@@ -4,7 +4,7 @@ import type { Scenario } from './scenario.ts'
 import { type Encoding, transactionToJson } from './transaction-json.ts'
 import type { SealedTransaction } from './transactions.ts'
 
-/** What somebody wants to see of a block. */
+/** What a request wants of a block. */
 export interface BlockOptions {
   readonly encoding: Encoding
   readonly details: 'full' | 'signatures' | 'none'

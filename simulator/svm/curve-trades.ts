@@ -30,7 +30,7 @@ const COMPUTE_UNITS = 220_000
 const costWithFees = (sol: bigint): bigint =>
   sol + feeOf(sol, CURVE_FEES.protocol) + feeOf(sol, CURVE_FEES.creator)
 
-/** Most lamports that somebody spends on a launch this time. */
+/** Most lamports that a trader spends on a launch this time. */
 export const randomSpend = ({ random }: BlockBuilder, { popularity }: Launch): bigint => {
   const roll = random.unit()
   return BigInt(20_000_000 + Math.floor(roll * roll * TRADER_BEHAVIOR[popularity].most))
@@ -49,7 +49,7 @@ export const addCurveBuy = (
   viaRouter(run, user, facts.isRouted, () => curveBuy(run, { launch, user, tokens, limit }))
 }
 
-/** Somebody buys on a curve. Returns the trades made. */
+/** A trader buys on a curve. Returns the trades made. */
 export const buyOnCurve = (desk: BlockBuilder, launch: Launch, user: Wallet): number => {
   const { random } = desk
   const spend = randomSpend(desk, launch)

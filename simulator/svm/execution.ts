@@ -14,7 +14,7 @@ export interface ExecutionContext {
   readonly timeSec: number
 }
 
-/** Instruction data and log lines are made when somebody reads them: most of a chain is made and never read. */
+/** Instruction data and log lines are made when they are read: most of a chain is made and never read. */
 export type LazyBytes = () => Uint8Array
 
 /** An instruction that ran; `height` 1 is the transaction's own. */

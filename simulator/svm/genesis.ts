@@ -20,7 +20,7 @@ const BARE_RENT = 890_880n
 /** USD that makers, and every third of the others, hold of each older token. */
 const HOLDINGS_USD = { maker: 1_500_000, retail: 900 } as const
 
-/** The wallet's older tokens; nobody but makers keeps wSOL. */
+/** The wallet's older tokens; only market makers keep wSOL. */
 const fundTokenAccounts = (
   machine: Pick<ExecutionContext, 'state' | 'world'>,
   { index, role, wsol, usdc, coins }: Wallet,

@@ -9,10 +9,10 @@ import { createPumpFunToken } from './pump-fun-create.ts'
 import { poolReserves } from './pumpswap-trades.ts'
 
 const COMPUTE_UNITS = { create: 380_000, migrate: 400_000 } as const
-/** Blocks after which a hyped token that nobody trades gives its place away too. */
+/** Blocks after which a hyped token without trades gives its place away too. */
 const HYPE_EXPIRY_BLOCKS = 6_000
 
-/** Place for a new launch: an empty one, else that of the token which nobody has traded for longest. */
+/** Place for a new launch: an empty one, else that of the token without trades for longest. */
 const chooseLaunchSlot = ({ context }: BlockBuilder): number | undefined => {
   const { state, world, height } = context
   const { layout } = world
@@ -32,7 +32,7 @@ const chooseLaunchSlot = ({ context }: BlockBuilder): number | undefined => {
   )?.slot
 }
 
-/** Forgets the token of a place: what people hold of it stays as it is for good, because nobody touches it again. */
+/** Forgets the token of a place: what people hold of it stays as it is for good, because it is not touched again. */
 const clearLaunchSlot = ({ context: { state, world } }: BlockBuilder, slot: number): void => {
   const { layout, wallets } = world
   const from = layout.launch(slot, 'serial')

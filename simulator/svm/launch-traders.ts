@@ -58,7 +58,7 @@ export const popularLaunch = (desk: BlockBuilder, phase: bigint): Launch | undef
 /** Wallets of the crowd of one token: the same faces come back. */
 const TRADERS_PER_LAUNCH = 44
 
-/** Somebody of a launch's crowd. */
+/** A trader of a launch. */
 export const randomTrader = ({ byRole }: Scenario, { serial }: Launch, random: Random): Wallet => {
   if (random.chance(0.03)) return random.pick(byRole.whale)
   const { retail } = byRole

@@ -7,7 +7,7 @@ import { openChain, type SolanaChain } from './chain.ts'
 import { svmEndpoint } from './node-endpoint.ts'
 import type { Scenario } from './scenario.ts'
 
-/** Programs and quotes are those of mainnet; only the reference pool is made up. */
+/** Programs and quotes are those of mainnet; only the reference pool is simulated. */
 const chainExtraOf = ({ pools }: Scenario): ChainExtra => ({
   replace: false,
   factories: [],

@@ -81,6 +81,6 @@ export const createPoolEvent = (
   return event.pubkey(launch.creator.account).bool(false).toBytes()
 }
 
-/** Shares of a new pool that nobody gets. Source: recorded CreatePoolEvent. */
+/** Shares of a new pool without a recipient. Source: recorded CreatePoolEvent. */
 export const LOCKED_LP_TOKENS = 100n
 const POOL_BUMP = 248

@@ -30,7 +30,7 @@ export const poolReserves = (
   quote: state.get(poolQuote.stateIndex) - 1n,
 })
 
-/** Somebody buys in a pool with lamports. Returns the trades made. */
+/** A trader buys in a pool with lamports. Returns the trades made. */
 const buyInPool = (desk: BlockBuilder, launch: Launch, user: Wallet): number => {
   const { random } = desk
   const { base, quote } = poolReserves(desk, launch)

@@ -92,7 +92,7 @@ export const popularPool = ({ context, random }: BlockBuilder): RaydiumPool => {
 /** Off by more than this, a pool is corrected by a market maker. */
 const PRICE_TOLERANCE = 0.002_8
 
-/** A trade in a Raydium pool: a correction towards the fair price, or somebody who just wants the other token. Returns the trades made. */
+/** A trade in a Raydium pool: a correction towards the fair price, or a trader who wants the other token. Returns the trades made. */
 export const raydiumTrade = (desk: BlockBuilder): number => {
   const { context, random } = desk
   const { world } = context

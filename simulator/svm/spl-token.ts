@@ -153,7 +153,7 @@ export const initializeMint = (run: TransactionExecution, mint: Mint, authority:
   if (typeof mint.supply === 'number') run.context.state.set(mint.supply, 1n)
 }
 
-/** Token program: nobody can mint any more. */
+/** Token program: minting has ended. */
 export const revokeMintAuthority = (
   run: TransactionExecution,
   mint: Mint,

@@ -78,7 +78,7 @@ const accountBalances = ({ keys }: Message, state: State) => {
   return lists
 }
 
-/** Seals what ran: its signatures are made up, its balances are those before and after. */
+/** Seals what ran: its signatures are simulated, its balances are those before and after. */
 export const sealTransaction = (
   ran: ExecutedTransaction,
   state: State,

@@ -198,9 +198,9 @@ for (const transport of TRANSPORTS) {
       const early = await openRawWebSocket(url())
       early.send(subscribe(1, TRADES))
       assert.equal((await early.closed()).code, 3501)
-      const nobody = await openRawWebSocket(url())
-      nobody.send('{"connect":{},"id":1}')
-      assert.equal((await nobody.closed()).code, 3501)
+      const anonymous = await openRawWebSocket(url())
+      anonymous.send('{"connect":{},"id":1}')
+      assert.equal((await anonymous.closed()).code, 3501)
     })
 
     test('a flood of commands: 111 while it lasts, then 3013', async () => {

@@ -298,7 +298,7 @@ test('limit takes the newest buckets of the range', async () => {
   assert.equal((await bars(TOKEN, 'resolution=1h')).length, 100)
 })
 
-test('fillGaps puts flat bars where nobody traded', async () => {
+test('fillGaps puts flat bars where no node traded', async () => {
   const to = WATERMARK + HOUR
   const answer = await bars(TOKEN, `resolution=1s&limit=300&fillGaps=true&to=${to}`)
   assert.equal(answer.length, 300)

@@ -66,7 +66,7 @@ const DRILLS: Readonly<Record<string, Drill>> = {
     run: runSchedules,
   },
   idle: {
-    about: 'what the demo costs while nobody asks, from outside',
+    about: 'what the demo costs while idle, from outside',
     run: () => run(['test/support/drills/idle.ts']),
   },
   parts: {

@@ -141,6 +141,26 @@ const DENIED: Readonly<Record<string, RegExp>> = {
   'undecodable record': /\bpoison\b/i,
 }
 
+/** Those of the denied words that are not words of a chain's own events either. */
+const DENIED_IN_SOURCES = [
+  'the product, the repository',
+  'simulated chain',
+  'no endpoint, no process, no client',
+  'pre-confirmed block, flashblock',
+  'the reference API',
+  'undecodable record',
+] as const
+
+test('sources keep to the words of the field', () => {
+  const found = SOURCES.filter((file) => !file.startsWith('test/')).flatMap((file) =>
+    DENIED_IN_SOURCES.flatMap((instead) => {
+      const word = DENIED[instead]?.exec(read(file))?.[0]
+      return word === undefined ? [] : [`${file}: ${word}, write "${instead}"`]
+    }),
+  )
+  assert.deepEqual(found, [])
+})
+
 test('documents, settings and command help keep to the words of the field', () => {
   const commands = readdirSync(join(ROOT, 'cli/commands')).map((name) => `cli/commands/${name}`)
   const texts = [

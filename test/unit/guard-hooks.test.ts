@@ -81,11 +81,11 @@ test('only a success is charged; nothing stays held', async () => {
 test('addresses without a good credential are slowed, organizations are not', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
   const meter = createMeter()
-  const nobody = serverOf(answering(undefined), meter)
+  const anonymous = serverOf(answering(undefined), meter)
   const wrong = serverOf(answering(new Fault('UNAUTHORIZED')), meter)
   const statuses: number[] = []
   for (let call = 0; call < 110; call += 1) {
-    statuses.push((await (call % 2 === 0 ? nobody : wrong).inject('/ok')).statusCode)
+    statuses.push((await (call % 2 === 0 ? anonymous : wrong).inject('/ok')).statusCode)
   }
   assert.equal(statuses.filter((status) => status === 401).length, 100)
   assert.ok(statuses.slice(-10).every((status) => status === 429))

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 const PROCESS = new URL('../../cli/app/process.ts', import.meta.url).href
 const LOG = new URL('../../core/ops/logger.ts', import.meta.url).href
 
-/** Exit status of a process in which that error is thrown where nobody listens; it ends by itself with 7. */
+/** Exit status of a process in which that error is thrown where no node listens; it ends by itself with 7. */
 const statusAfter = (error: string): number | null => {
   const script = `
     import { runProcess } from '${PROCESS}'
@@ -18,7 +18,7 @@ const statusAfter = (error: string): number | null => {
   return spawnSync(process.execPath, words, { encoding: 'utf8' }).status
 }
 
-test('a connection that breaks where nobody listens ends nothing; any other error does', () => {
+test('a connection that breaks where no node listens ends nothing; any other error does', () => {
   for (const code of ['ECONNRESET', 'EPIPE']) {
     assert.equal(statusAfter(`Object.assign(new Error('gone'), { code: '${code}' })`), 7, code)
   }

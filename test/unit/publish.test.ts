@@ -248,7 +248,7 @@ test('decimals that a balance of the same block names count where no fact has th
   assert.equal(trades[0]?.event.trade?.token_a_decimals, 6)
 })
 
-test('a swap whose tokens nobody can name is not a trade and not a pool event', () => {
+test('a swap whose tokens cannot be named is not a trade and not a pool event', () => {
   const swaps = [swap({ tokenOut: null }), swap({ tokenIn: TOKEN }), swap({ logIndex: 9 })]
   const { trades, pools } = eventsOf({ ...NOTHING, swaps })
   assert.equal(trades.length, 1)

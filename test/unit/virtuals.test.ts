@@ -238,9 +238,9 @@ test('a pair of Uniswap is not a curve, and what others make or what is cut is n
     ['uniswap_v2'],
   )
   assert.deepEqual(dropReasons(pair), ['unlisted-contract'])
-  const nobody = decode([madeBy(ROUTER), bought])
-  assert.deepEqual(nobody.pools, [])
-  assert.deepEqual(dropReasons(nobody), ['unknown-pool'])
+  const unlisted = decode([madeBy(ROUTER), bought])
+  assert.deepEqual(unlisted.pools, [])
+  assert.deepEqual(dropReasons(unlisted), ['unknown-pool'])
   const short = decode([
     withoutLastByte({ ...madeBy(CURVE_FACTORY), data: `0x${'00'.repeat(32)}` }),
   ])

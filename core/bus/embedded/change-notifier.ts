@@ -1,4 +1,4 @@
-/** Tells readers of a topic that it grew; nobody polls. */
+/** Tells readers of a topic that it grew; there is no polling. */
 export interface ChangeNotifier {
   readonly wake: (topics: ReadonlySet<string>) => void
   /** Resolves when one of the topics grows, after `ms`, or when the signal aborts. */

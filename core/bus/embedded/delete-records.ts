@@ -19,7 +19,7 @@ export interface LogPartition {
   readonly partition: number
 }
 
-/** Up to which offset every group with a place has read a partition; infinite where nobody has one. */
+/** Up to which offset every group with a place has read a partition; infinite where no group has one. */
 export type FirstUnreadOffsets = (at: LogPartition) => number
 
 /** What a sweep by size works with. */
@@ -84,7 +84,7 @@ interface RemovalTarget {
   readonly bytes: number
   /** Younger records stay. */
   readonly beforeMs: number
-  /** Absent: what nobody has read goes as well. */
+  /** Absent: unread records are deleted as well. */
   readonly floors?: FirstUnreadOffsets
 }
 
@@ -122,7 +122,7 @@ const MAX_STEP_REWRITTEN_BYTES = 524_288
 const MAX_STEP_HEADERS = 1_000
 
 /**
- * Removes from the batches, in their order, what may go: whole batches, and of a batch that somebody has not read to its end
+ * Removes from the batches, in their order, what may go: whole batches, and of a batch that some group has not read to its end
  * the rest. Ends when `isEnough` says so, which is asked before each transaction.
  */
 export const removeBatches = async (

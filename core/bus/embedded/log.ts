@@ -85,7 +85,7 @@ export const openLog = (path: string, mapSizeBytes: number): EmbeddedLog =>
     return { ...tables, id: String(meta.get(['life'])) }
   })
 
-/** Opens a log that nobody writes to. Throws `Outage` as `openLog` does, and `IncompleteLog`. */
+/** Opens a log that has no writer. Throws `Outage` as `openLog` does, and `IncompleteLog`. */
 export const openLogReadOnly = (path: string): EmbeddedLog =>
   openEnvironment(path, { readOnly: true }, (root) => {
     const meta = root.openDB<unknown, (string | number)[]>('meta', {}) as MetaTable | undefined

@@ -2,7 +2,7 @@ import { readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * A copy that nobody has written for so long is removed: after half of it a lane that came back would start over anyway
+ * A copy without a write for so long is removed: after half of it a lane that came back would start over anyway
  * (`COPY_MAX_AGE_MS`).
  */
 const REMOVE_AFTER_MS = 86_400_000

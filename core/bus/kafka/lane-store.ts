@@ -43,7 +43,7 @@ export type StoreChange = Pick<StateChange, 'key' | 'value'>
 
 /** One lane's store on the local disk: all of its changelog up to a mark, and nothing beyond. */
 export interface LaneStore extends LaneState {
-  /** null: the copy is empty or nobody knows where it stands. */
+  /** null: the copy is empty or its position is unknown. */
   mark(): StoreCheckpoint | null
   /** Takes changes and the place they lead to, whole or not at all. Throws `Outage`. */
   apply(changes: readonly StoreChange[], mark: StoreCheckpoint | null): void

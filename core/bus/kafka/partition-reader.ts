@@ -117,7 +117,7 @@ export const openPartitionReader = async (
 
 const MAX_CONCURRENT_PARTITIONS = 12
 
-/** Sets every owned partition to its place; those that nobody opened rest. */
+/** Sets every owned partition to its place; unopened ones stay paused. */
 const seekAssigned = (
   consumer: Pick<Consumer, 'seek' | 'pause'>,
   places: ReadonlyMap<string, number>,

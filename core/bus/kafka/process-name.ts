@@ -76,7 +76,7 @@ const updateNames = (
   }
 }
 
-/** The claim is held for milliseconds and taken as a process starts and ends: waiting for it stops nobody else. */
+/** The claim is held for milliseconds and taken as a process starts and ends: waiting for it delays no other process. */
 const lockWithRetry = (path: string): (() => void) => {
   for (let left = MAX_ATTEMPTS; ; left -= 1) {
     try {

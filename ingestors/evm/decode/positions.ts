@@ -19,7 +19,7 @@ const amountsAt = (
   return [amount0Delta(at, high, liquidity, comes), amount1Delta(low, at, liquidity, comes)]
 }
 
-/** A position that grew or shrank as a change of its pool; dropped where nobody tells the price, undefined where nothing moved. */
+/** A position that grew or shrank as a change of its pool; dropped where the price is unknown, undefined where nothing moved. */
 export const positionChange = (
   scope: Scope,
   said: SaidPosition,

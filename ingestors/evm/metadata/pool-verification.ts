@@ -43,7 +43,7 @@ export const openProof = (
 /** Second round. */
 export const confirmCalls = (open: OpenProof): readonly Call[] => open.proof.confirm?.(open) ?? []
 
-/** The verdict from the answers to `confirmCalls`; `no-state` when nobody could say by now. */
+/** The verdict from the answers to `confirmCalls`; `no-state` when no node had the state. */
 export const poolFact = (
   open: OpenProof,
   answers: readonly CallAnswer[],

@@ -34,7 +34,7 @@ export const tokenFact = (
 /** What is kept of an answer that cannot be shown, in characters of hex. */
 const MAX_SAID = 2_048
 
-/** The names among the answers to `tokenCalls` that nobody can be shown. */
+/** The names among the answers to `tokenCalls` that cannot be displayed. */
 export const unreadNames = (
   address: string,
   [name, symbol]: readonly CallAnswer[],

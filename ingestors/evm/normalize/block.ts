@@ -106,7 +106,7 @@ const normalizeAll = (
 /** Where a transaction stands in its block. */
 export interface TransactionPlace {
   readonly index: number
-  /** Logs before it; absent: nobody knows. */
+  /** Logs before it; absent: unknown. */
   readonly logs: number | undefined
   readonly unplaced: true | undefined
 }
@@ -128,7 +128,7 @@ export const placedTransaction = (
   return { transaction: unplaced ? { ...transaction, index } : transaction, next: next ?? logs }
 }
 
-/** From and to nobody, for nothing. Source: maticnetwork/bor core/types/bor_receipt.go. */
+/** From and to the zero address, for nothing. Source: maticnetwork/bor core/types/bor_receipt.go. */
 const isStateSync = (receipt: unknown): boolean => {
   if (receipt === undefined) return false
   const { from, to, gasUsed } = fieldsOf(receipt, 'receipt')

@@ -1,7 +1,7 @@
 import { chainRow } from '../../../schemas/chains.ts'
 import type { EvmBlock } from '../../../schemas/events.ts'
 
-/** What somebody gets for a block. The three parts that count are `staticRaw`, `dynamicRaw` and `uncleRaw`. */
+/** What an account gets for a block. The three parts that count are `staticRaw`, `dynamicRaw` and `uncleRaw`. */
 export interface MinerReward {
   readonly miner: string
   /** Made with the block, whatever it holds. */

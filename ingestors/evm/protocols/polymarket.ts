@@ -147,7 +147,7 @@ const prepared =
 type Settled = Pick<PredictionSettlement, 'type' | 'holder' | 'amountRaw'> &
   Partial<PredictionSettlement>
 
-/** What nobody won pays nothing and is settled all the same. */
+/** What has no winner pays nothing and is settled all the same. */
 const settled = (told: Settled): Said =>
   (told.type === 'Redemption' ? impossible([told.amountRaw]) : lacking(told.amountRaw)) ?? {
     conditionId: null,

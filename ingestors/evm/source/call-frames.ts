@@ -165,7 +165,7 @@ const errorOf = ({ error }: Fields): string | null =>
     ? null
     : (typeof error === 'string' ? error : 'unnamed error').slice(0, MAX_ERROR)
 
-/** One that nobody knows yet is kept under its name, and moves nothing. */
+/** An unknown one is kept under its name, and moves nothing. */
 const opcodeOf = (value: unknown): string => {
   if (typeof value !== 'string' || !/^[A-Za-z0-9_]{1,24}$/.test(value)) {
     throw refuse('unknown-opcode', 'call.type', value)

@@ -281,7 +281,7 @@ const finalHeight = async ({ rpc, refusals, options }: NodeParts, head: Head): P
 
 /**
  * Adds what the feeds ask for beside transactions and receipts. Leniently, what is nowhere in shape is left out and noted: the
- * calls of one transaction, all calls, or balances; a chain does not stand still for them. Uncles are waited for: rewards hang on them.
+ * calls of one transaction, all calls, or balances; a chain is not blocked by them. Uncles are waited for: rewards hang on them.
  */
 const partsReader = ({ rpc, refusals, options }: NodeParts) => {
   const { feeds, log } = options

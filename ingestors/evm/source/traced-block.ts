@@ -46,7 +46,7 @@ export const eachTraced = (
 
 type Owners = (hash: unknown, at: string) => Transaction | undefined
 
-/** Finds the transaction of a hash; undefined where it may be missing: one that is chosen, or one that nobody gave in shape. */
+/** Finds the transaction of a hash; undefined where it may be missing: one that is chosen, or one that no endpoint returned in shape. */
 export const ownersOf = ({ transactions, refused }: Named, { chosen }: Reading): Owners => {
   const byHash = new Map(transactions.map((tx) => [tx.hash, tx]))
   const isPart = chosen === true || refused !== undefined

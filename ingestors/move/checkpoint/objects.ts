@@ -22,7 +22,7 @@ const FRAMEWORK = `0x${'2'.padStart(64, '0')}`
 const SUI_TYPE = `${FRAMEWORK}::sui::SUI`
 const COIN_TYPE_PREFIX = `${FRAMEWORK}::coin::Coin<`
 const COIN_METADATA_TYPE_PREFIX = `${FRAMEWORK}::coin::CoinMetadata<`
-/** An address's balance as an object: a type of many arguments that nobody here reads. */
+/** An address's balance as an object: a type of many arguments that is not read here. */
 const UNKNOWN_TYPE = ''
 const STAKED_SUI_TYPE = `0x${'3'.padStart(64, '0')}::staking_pool::StakedSui`
 
@@ -67,7 +67,7 @@ const coinBalanceOf = (type: string, contents: Uint8Array): ObjectState['coin'] 
     : { type: name, amountRaw: dataViewOf(contents).getBigUint64(32, true) }
 }
 
-/** Id, decimals, name, symbol, and more that nobody here reads. */
+/** Id, decimals, name, symbol, and more that is not read here. */
 const coinMetadataOf = (type: string, contents: Uint8Array): Fields | null => {
   if (!type.startsWith(COIN_METADATA_TYPE_PREFIX)) return null
   const read = createBcsReader(contents)

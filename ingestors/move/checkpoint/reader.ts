@@ -38,7 +38,7 @@ export interface BcsReader {
   typeTag(): string
   /** A type that a package defines. */
   structTag(): string
-  /** Reads parts that nobody needs, in order. */
+  /** Skips parts that are not needed, in order. */
   skip(...parts: readonly (() => unknown)[]): void
   /** Bytes that were read so far. */
   offset(): number

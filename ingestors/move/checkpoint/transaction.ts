@@ -92,7 +92,7 @@ const transactionKinds = (read: BcsReader): readonly (() => readonly MoveCall[])
   ]
 }
 
-/** No checkpoint but the first holds one, and nobody trades in that. */
+/** No checkpoint but the first holds one, and there is no trade in that. */
 const rejectVariant = (read: BcsReader, at: string): void => read.variant(at, [])
 
 const skipChangeEpoch = (read: BcsReader): void => {

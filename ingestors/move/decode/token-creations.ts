@@ -17,7 +17,7 @@ export const MAX_SYMBOL_LENGTH = 32
 
 /**
  * Coins that a transaction made: it published their package and made the objects that come with a coin. Names and decimals
- * where the node gave the fields of those objects; how many there are of it nobody says.
+ * where the node gave the fields of those objects; how many there are of it is not stated.
  */
 export const coinCreations = (tx: MoveTransaction): readonly TokenCreation[] => {
   const packages = new Set(

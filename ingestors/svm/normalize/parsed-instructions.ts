@@ -12,7 +12,7 @@ interface EncodedInstruction {
 /** How an instruction is put together again: its accounts by field name, and its data. */
 interface InstructionEncoding {
   readonly accounts: readonly string[]
-  /** null: nobody reads it. */
+  /** null: it is not read. */
   readonly data: (info: Fields) => readonly Uint8Array[] | null
 }
 

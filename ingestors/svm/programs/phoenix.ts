@@ -109,7 +109,7 @@ const RECORD_LAYOUTS: Readonly<Record<number, RecordLayout>> = {
 
 /**
  * What a log instruction tells of orders, in its order; nothing where it is not a whole log: another instruction, one that the
- * program did not send itself, a record that nobody knows yet, or fewer bytes than it counts.
+ * program did not send itself, an unknown record, or fewer bytes than it counts.
  */
 export const phoenixOrderEvents = ({ data, accounts }: SvmInstruction): readonly OrderEvent[] => {
   if (data === null || accounts[0] !== LOG_AUTHORITY) return []

@@ -90,7 +90,7 @@ const userQuoteRaw = (event: ProgramEvent, buys: boolean): bigint => {
   return buys && quoteRaw > userRaw ? quoteRaw : userRaw
 }
 
-/** Fees that stay in the vault until they are swept: where nobody is named to get them, all but what buys back. */
+/** Fees that stay in the vault until they are swept: where no node is named to get them, all but what buys back. */
 const feesKeptInVault = (event: ProgramEvent, tail: number | undefined): bigint => {
   const { view } = event
   if (tail === undefined || view.byteLength < tail + CASHBACK_AND_VIRTUAL_QUOTE.virtualQuote)

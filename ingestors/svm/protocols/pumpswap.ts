@@ -28,7 +28,7 @@ const TRADE: AccountLayout = {
   quoteVault: 8,
 }
 
-/** A pool's own funds buy its token, which is burnt where it lies: nobody gets it. */
+/** A pool's own funds buy its token, which is burnt where it lies: it has no recipient. */
 const BOOST: AccountLayout = {
   pool: 0,
   user: 7,

@@ -20,7 +20,7 @@ const FIRST_EXTENSION = 166
 const METADATA_EXTENSION = { type: 19, stringsOffset: 64 } as const
 /** Metaplex metadata: kind (4 = metadata), authority, mint, then the texts. Source: mpl-token-metadata state. */
 const METAPLEX_LAYOUT = { kind: 4, texts: 65 } as const
-/** Texts beyond this are nobody's name. */
+/** Longer texts are not names. */
 const MAX_LENGTH = { name: 128, symbol: 64, uri: 512 } as const
 
 /** Name, symbol and address of the document of a token. */

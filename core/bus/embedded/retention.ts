@@ -18,9 +18,9 @@ import type { EmbeddedLog, EmbeddedTopic } from './log.ts'
 const MAX_STEP_RECORDS = 2_000
 /** Keys that one compaction keeps in memory; what is beyond waits for the next sweep. */
 const MAX_COMPACTION_KEYS = 200_000
-/** Compaction starts when the records since the last one are this share of those it kept. Source: kafka.md 2.10. */
+/** Compaction starts when the records since the last one are this share of those it kept. Kafka's `min.cleanable.dirty.ratio`. */
 const MIN_CLEANABLE_DIRTY_RATIO = 0.1
-/** A tombstone stays this long, so that a reader can see it. Source: kafka.md 2.10, `delete.retention.ms`. */
+/** A tombstone stays this long, so that a reader can see it. As Kafka's default of `delete.retention.ms`. */
 const TOMBSTONE_RETENTION_MS = 86_400_000
 
 /** When and how strictly to sweep. */

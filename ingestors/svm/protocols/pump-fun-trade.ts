@@ -209,7 +209,7 @@ const quoteStart = (view: DataView): number | undefined => {
   return view.byteLength < start + TRADE_QUOTE.end ? undefined : start
 }
 
-/** What moved of the quote and what the curve holds of it: with a quote of its own the SOL fields are zero (chains.md 4.2). */
+/** What moved of the quote and what the curve holds of it: with a quote of its own the SOL fields are zero. */
 interface QuoteState {
   readonly amountRaw: bigint
   readonly virtualRaw: bigint

@@ -1,4 +1,5 @@
 import type { Config } from '../../core/config/settings.ts'
+import { hasPassed, withDeadline } from '../../core/deadline.ts'
 import { InvalidInput, Outage } from '../../core/errors.ts'
 import { type Logger, makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
@@ -60,13 +61,15 @@ export const deadLetterPrices = (
       if (asked.length === 0) return undefined
       opened ??= open()
       const facts = (await opened)?.node?.facts(protocols)
-      const signal = AbortSignal.timeout(PRICE_TIMEOUT_CALLS * config.rpcTimeoutMs)
-      const told = await facts
-        ?.prices?.(asked, block, signal)
-        .catch((error: unknown) => (signal.aborted ? undefined : undefinedOnFailure(error)))
-      return told && ((pool) => told.get(pool))
+      const limitMs = PRICE_TIMEOUT_CALLS * config.rpcTimeoutMs
+      const found = await withDeadline(closing.signal, limitMs, async (signal) =>
+        facts
+          ?.prices?.(asked, block, signal)
+          .catch((error: unknown) => (hasPassed(signal) ? undefined : undefinedOnFailure(error))),
+      )
+      return found && ((pool) => found.get(pool))
     },
-    close: () => closing.abort(new Error('all letters were run again')),
+    close: () => closing.abort(new Error('all dead letters were retried')),
   }
 }
 

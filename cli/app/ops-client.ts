@@ -27,6 +27,7 @@ export const fetchOps = async <T>(
   const asked = new URL(path, url)
   const token = opsToken?.reveal() ?? ''
   const headers = token === '' ? {} : { authorization: `Bearer ${token}` }
+  // A timeout that stands alone is kept until it fires; composed with other signals it is not: see core/deadline.ts.
   const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS)
   const answer = await fetch(asked, { headers, signal }).catch((error: unknown) => {
     if (isConnectionGone(error)) return undefined

@@ -1,3 +1,4 @@
+import { withDeadline } from '../deadline.ts'
 import { InvalidInput, Outage } from '../errors.ts'
 import { isWithinDepth, parseJson } from '../json.ts'
 
@@ -125,17 +126,19 @@ const postJson = async (
   signal: AbortSignal,
 ): Promise<string> => {
   try {
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-      // A node's address is the operator's choice, not the node's.
-      redirect: 'error',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+    return await withDeadline(signal, timeoutMs, async (limited) => {
+      const response = await fetch(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+        // A node's address is the operator's choice, not the node's.
+        redirect: 'error',
+        signal: limited,
+      })
+      const text = await readBoundedText(response)
+      if (response.ok || text.startsWith('{')) return text
+      throw new Outage('rpc', `the node answered HTTP ${response.status}`)
     })
-    const text = await readBoundedText(response)
-    if (response.ok || text.startsWith('{')) return text
-    throw new Outage('rpc', `the node answered HTTP ${response.status}`)
   } catch (error) {
     if (signal.aborted) throw signal.reason
     if (error instanceof Outage || error instanceof InvalidInput) throw error

@@ -1,3 +1,4 @@
+import { hasPassed, withDeadline } from '../../core/deadline.ts'
 import { InvalidInput } from '../../core/errors.ts'
 import { type QuoteAssets, quoteAssetPricesAt } from '../../core/prices/quote-assets.ts'
 import type { ChainRow } from '../../schemas/chains.ts'
@@ -58,16 +59,17 @@ export const partTrades = async (
   const before = withLearned(known, payload.learned)
   const subjects = evmSubjects(block, protocols)
   const at = { ...block, hash: tip.hash, height: tip.height }
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(FACTS_MS)])
-  const asked = await learn({ reader: facts, known: before }, subjects, at, limit).catch(
-    (error: unknown) => {
-      if (signal.aborted || !limit.aborted) throw error
+  const asked = await withDeadline(signal, FACTS_MS, async (limited) => {
+    try {
+      return await learn({ reader: facts, known: before }, subjects, at, limited)
+    } catch (error) {
+      if (!hasPassed(limited)) throw error
       throw new InvalidInput(
         'late-facts',
         `${payload.id}: the node does not say what its pools are`,
       )
-    },
-  )
+    }
+  })
   const { token, pool } = withLearned(before, asked)
   const decoded = decodeEvmBlock(block, { proof: facts.proof, protocols, pool, token })
   const learned = both(payload.learned, {

@@ -1,3 +1,4 @@
+import { withDeadline } from '../../core/deadline.ts'
 import {
   classifyFailure,
   type OutboundClient,
@@ -41,9 +42,10 @@ const HEADERS = { accept: 'application/json, */*;q=0.5', 'user-agent': 'sluice' 
 /** The text at an address, after at most three redirects. Throws `Unfetched`, or the signal's reason. */
 export const fetchText = async (url: URL, plan: FetchPlan): Promise<string> => {
   const { timeoutMs, signal } = plan
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
   try {
-    return await textAt(url, { ...plan, signal: limited })
+    return await withDeadline(signal, timeoutMs, (limited) =>
+      textAt(url, { ...plan, signal: limited }),
+    )
   } catch (cause) {
     signal.throwIfAborted()
     if (cause instanceof Unfetched) throw cause

@@ -1,4 +1,5 @@
 import pLimit from 'p-limit'
+import { hasPassed, withDeadline } from '../../core/deadline.ts'
 import { Fault } from '../../core/errors.ts'
 import { MILLI_UNITS_PER_UNIT } from '../../schemas/plans.ts'
 import type { ChainFreshness, FreshnessReader } from '../interfaces.ts'
@@ -53,18 +54,16 @@ const runCube = async (
   return { list: writeRecords(text, rowCount, shape), rowCount, rowsRead }
 }
 
-/** Runs every cube selection once, a few at a time; the first failure ends the others. */
+/** Runs every cube selection once, a few at a time; the first failure ends the others. The caller's signal has the time limit. */
 const runCubes = async (
   plan: Plan,
   deps: ExecutionDeps,
   client: QueryCaller,
 ): Promise<ReadonlyMap<CubeSelection, CubeResult>> => {
-  const { timeoutMs, concurrency } = deps.limits
   const failed = new AbortController()
-  const timeout = AbortSignal.timeout(timeoutMs)
-  const signal = AbortSignal.any([client.signal, timeout, failed.signal])
+  const signal = AbortSignal.any([client.signal, failed.signal])
   // No more than may run: a request's own cubes never wait for each other at the gate.
-  const slots = pLimit(Math.min(concurrency, deps.reads.perOrg))
+  const slots = pLimit(Math.min(deps.limits.concurrency, deps.reads.perOrg))
   const running = plan.selections.map((selection) =>
     slots(async () => [selection, await runCube(selection, deps, { ...client, signal })] as const),
   )
@@ -73,8 +72,8 @@ const runCubes = async (
   } catch (error) {
     failed.abort()
     await Promise.allSettled(running)
-    if (timeout.aborted && !client.signal.aborted)
-      throw new QueryTooExpensive(`The query took longer than ${timeoutMs} ms`, [])
+    if (hasPassed(client.signal))
+      throw new QueryTooExpensive(`The query took longer than ${deps.limits.timeoutMs} ms`, [])
     if (error instanceof Fault && error.faultName === 'QUERY_TOO_EXPENSIVE')
       throw new QueryTooExpensive(error.message, [])
     throw error
@@ -162,7 +161,9 @@ export const executePlan = async (
   client: QueryCaller,
 ): Promise<ExecutionResult> => {
   const startedMs = performance.now()
-  const answers = await runCubes(plan, deps, client)
+  const answers = await withDeadline(client.signal, deps.limits.timeoutMs, (signal) =>
+    runCubes(plan, deps, { ...client, signal }),
+  )
   const data = dataFragments(plan, answers)
   if (plan.selections.length === 0)
     return { body: concatParts(['{"data":', ...data, '}']), milliUnits: 0 }

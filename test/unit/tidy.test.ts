@@ -102,6 +102,18 @@ test('the top level holds the folders of the product and no others', () => {
   assert.deepEqual(strangers, [])
 })
 
+test('no file composes a signal with a timeout: garbage collection would end the timeout', () => {
+  const composing = [...TEXTS]
+    .filter(([file]) => layerOf(file) !== 'test')
+    .filter(
+      ([, text]) => text.includes('AbortSignal.any(') && text.includes('AbortSignal.timeout('),
+    )
+  assert.deepEqual(
+    composing.map(([file]) => file),
+    [],
+  )
+})
+
 test('a layer imports only the layers below it', () => {
   const wrong = IMPORTS.filter(({ specifier }) => specifier.startsWith('.'))
     .map((item) => ({ ...item, from: layerOf(item.file), to: layerOf(targetOf(item)) }))

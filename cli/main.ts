@@ -128,20 +128,26 @@ const configuredSecrets = (): readonly string[] => {
   }
 }
 
-/** Runs the command line `words` (without node and script); returns the exit code. Bugs are thrown. */
-export const main = async (words: readonly string[]): Promise<number> => {
-  let code = 0
-  process.stdout.on('error', exitOnClosedPipe)
+/** The command line with all its commands; `done` gets the exit code of the one that ran. */
+export const makeProgram = (done: (code: number) => void): Command => {
   const program = new Command('sluice').description('on-chain data and DEX service').exitOverride()
   program.configureOutput({
     writeOut: (text) => printLine(text.trimEnd()),
     writeErr: (text) => printErrorLine(text.trimEnd()),
   })
   for (const { name, register } of [...COMMANDS, ...OPERATOR_COMMANDS]) {
-    register(program.command(name).exitOverride(), (result) => {
-      code = result
-    })
+    register(program.command(name).exitOverride(), done)
   }
+  return program
+}
+
+/** Runs the command line `words` (without node and script); returns the exit code. Bugs are thrown. */
+export const main = async (words: readonly string[]): Promise<number> => {
+  let code = 0
+  process.stdout.on('error', exitOnClosedPipe)
+  const program = makeProgram((result) => {
+    code = result
+  })
   try {
     await program.parseAsync([...words], { from: 'user' })
     return code

@@ -3,6 +3,7 @@ import { isIP, type LookupFunction } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import ipaddr from 'ipaddr.js'
 import { Agent, buildConnector, type Dispatcher, request } from 'undici'
+import { DeadlinePassed } from '../deadline.ts'
 
 /** Requests to addresses that strangers choose: webhooks, metadata documents. */
 
@@ -351,6 +352,7 @@ const TLS_CODES =
 /** The failure that an error of a request stands for. */
 export const classifyFailure = (error: unknown): OutboundFailure => {
   const code = errorCode(error)
+  if (error instanceof DeadlinePassed) return 'timeout'
   if (error instanceof Error && /^(TimeoutError|AbortError)$/.test(error.name)) return 'timeout'
   if (code === 'BLOCKED') return 'blocked'
   if (/TIMEOUT|ETIMEDOUT/.test(code) && code !== 'ETIMEOUT') return 'timeout'

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { DeadlinePassed, hasPassed, withDeadline } from '../../core/deadline.ts'
+import { classifyFailure } from '../../core/http/guarded-client.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
@@ -53,4 +54,8 @@ test('finished work gives its result and leaves neither timer nor listener', asy
   outer.abort()
   assert.equal(result, 7)
   assert.equal(inner?.aborted, false)
+})
+
+test('a request that its deadline ended counts as a timeout', () => {
+  assert.equal(classifyFailure(new DeadlinePassed(60)), 'timeout')
 })

@@ -19,7 +19,7 @@ const activities = definePageRoute({
     return activityList(chain.id, {
       ...narrowed,
       walletAddress: query.walletAddress ?? maker,
-      traderTags: traderTags === undefined ? undefined : splitList(traderTags),
+      traderTags: traderTags === undefined ? undefined : splitList(traderTags, 'traderTags'),
       sort: sortBy.startsWith('totalUsd') ? 'value' : 'time',
       descending: !sortBy.endsWith('Asc'),
     })

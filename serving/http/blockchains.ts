@@ -124,7 +124,7 @@ const blockchainAndDexRoutes =
       },
       async ({ query }) => {
         const { limit = 20, direction = 'next', cursor, dexProgram } = query
-        const words = splitList(query.chains)
+        const words = splitList(query.chains, 'chains')
         const codec = deps.cursors(CURSOR_PAYLOAD, ['dex', words.toSorted(), dexProgram ?? ''])
         const after = cursor === undefined ? undefined : codec.decode(cursor).key
         const rows = rowsAfter(

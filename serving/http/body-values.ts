@@ -1,4 +1,5 @@
 import { formatDecimal, formatUnits } from '../../core/amounts.ts'
+import { Fault } from '../../core/errors.ts'
 import { type TokenName, tokenNamesQuery } from '../queries/token-names.ts'
 import type { ChainRequest } from './chain-route.ts'
 
@@ -38,12 +39,29 @@ export const formatTime = (ms: number): string =>
 export const isDescending = (direction: string | undefined): boolean =>
   direction?.toLowerCase() !== 'asc'
 
-/** The words of a list parameter that is repeated or separated by commas. */
-export const splitList = (list: readonly string[] = []): readonly string[] =>
-  list
-    .flatMap((text) => text.split(','))
-    .map((text) => text.trim())
-    .filter((text) => text !== '')
+/** Most different words of a list parameter: what is done for a word is done for each of them. */
+const MAX_LIST_WORDS = 128
+
+/**
+ * The different words of a list parameter that is repeated or separated by commas. Throws `Fault` INVALID_PARAMETER for more
+ * than 128.
+ */
+export const splitList = (
+  list: readonly string[] | undefined,
+  parameter: string,
+): readonly string[] => {
+  const words = new Set(
+    (list ?? [])
+      .flatMap((text) => text.split(','))
+      .map((text) => text.trim())
+      .filter((text) => text !== ''),
+  )
+  if (words.size > MAX_LIST_WORDS) {
+    const details = { parameter, max_allowed: MAX_LIST_WORDS }
+    throw new Fault('INVALID_PARAMETER', `${parameter} has too many words`, details)
+  }
+  return [...words]
+}
 
 /** Names of tokens by address; unknown ones are missing. */
 export const readTokenNames = async (

@@ -1,3 +1,4 @@
+import { makeYieldIfDue } from '../../core/runtime/yield-if-due.ts'
 import { SNAPSHOT_QUERY, TokenLiquiditySnapshot } from '../../schemas/api/dex-pool.ts'
 import { TOKEN_PARAM } from '../../schemas/api/token-history.ts'
 import {
@@ -17,56 +18,63 @@ import { type ChainRoute, definePageRoute } from './chain-route.ts'
 
 const HOUR_S = 3_600
 
-/** The last known state of each pool at the end of each of the hours, which come oldest first. */
-const poolStatesByHour = (
-  rows: readonly PoolHourRow[],
-  hours: readonly number[],
-): ReadonlyMap<number, readonly PoolHourRow[]> => {
-  const ordered = rows.toSorted((one, other) => Number(one.hour) - Number(other.hour))
-  const pools = new Map<string, PoolHourRow>()
-  const states = new Map<number, readonly PoolHourRow[]>()
-  let next = 0
-  for (const hour of hours) {
-    for (; next < ordered.length && Number(ordered[next]?.hour) <= hour; next += 1) {
-      const row = ordered[next]
-      if (row !== undefined) pools.set(row.pool, row)
-    }
-    states.set(hour, [...pools.values()])
-  }
-  return states
+/** A pool's last known state with its liquidity as a number, USD. */
+interface PoolState {
+  readonly row: PoolHourRow
+  readonly liquidityUsd: number
 }
 
-const sumValues = (values: readonly (string | null)[]): number =>
-  values.reduce((sum, value) => sum + (numberOrNull(value) ?? 0), 0)
+/** Liquidity at the end of each of the hours, which come oldest first; a popular token has very many pools. */
+export const liquidityByHour = async (
+  rows: readonly PoolHourRow[],
+  hours: readonly number[],
+): Promise<readonly TokenLiquiditySnapshot[]> => {
+  const ordered = rows.toSorted((one, other) => Number(one.hour) - Number(other.hour))
+  const pools = new Map<string, PoolState>()
+  const yieldIfDue = makeYieldIfDue()
+  const bodies: TokenLiquiditySnapshot[] = []
+  let next = 0
+  for (const hour of hours) {
+    await yieldIfDue()
+    for (; next < ordered.length && Number(ordered[next]?.hour) <= hour; next += 1) {
+      const row = ordered[next]
+      if (row === undefined) continue
+      pools.set(row.pool, { row, liquidityUsd: Number(row.liquidity_usd ?? 0) })
+    }
+    bodies.push(liquiditySnapshotBody(hour, pools.values()))
+  }
+  return bodies
+}
 
 const liquiditySnapshotBody = (
   hour: number,
-  pools: readonly PoolHourRow[],
+  pools: Iterable<PoolState>,
 ): TokenLiquiditySnapshot => {
-  const live = pools
-    .filter(({ liquidity_usd }) => Number(liquidity_usd ?? 0) > 0)
-    .toSorted((one, other) => Number(other.liquidity_usd) - Number(one.liquidity_usd))
-  const [most] = live
+  let [poolCount, totalUsd, totalNative] = [0, 0, 0]
+  let most: PoolState | undefined
+  for (const pool of pools) {
+    if (!(pool.liquidityUsd > 0)) continue
+    poolCount += 1
+    totalUsd += pool.liquidityUsd
+    totalNative += numberOrNull(pool.row.liquidity_native) ?? 0
+    if (most === undefined || pool.liquidityUsd > most.liquidityUsd) most = pool
+  }
   const native = ratioOrNull(
-    numberOrNull(most?.liquidity_native ?? null),
-    numberOrNull(most?.liquidity_usd ?? null),
+    numberOrNull(most?.row.liquidity_native ?? null),
+    most?.liquidityUsd ?? null,
   )
-  const priceUsd = most?.price_usd ?? null
+  const priceUsd = most?.row.price_usd ?? null
   return {
     snapshotTime: hour * 1_000,
     calculatedAt: (hour + HOUR_S) * 1_000,
     priceUsd: requiredText(numberTextOrNull(priceUsd)),
     priceNative: requiredText(numberTextOrNull(productOrNull(priceUsd, native))),
-    poolCount: live.length,
-    totalLiquidityInUsd: requiredText(
-      numberTextOrNull(sumValues(live.map((row) => row.liquidity_usd))),
-    ),
-    totalLiquidityInNative: requiredText(
-      numberTextOrNull(sumValues(live.map((row) => row.liquidity_native))),
-    ),
-    maxLiquidityInUsd: requiredText(most?.liquidity_usd ?? null),
-    maxLiquidityInNative: requiredText(most?.liquidity_native ?? null),
-    maxLiquidityPoolAddress: most?.pool ?? '',
+    poolCount,
+    totalLiquidityInUsd: requiredText(numberTextOrNull(totalUsd)),
+    totalLiquidityInNative: requiredText(numberTextOrNull(totalNative)),
+    maxLiquidityInUsd: requiredText(most?.row.liquidity_usd ?? null),
+    maxLiquidityInNative: requiredText(most?.row.liquidity_native ?? null),
+    maxLiquidityPoolAddress: most?.row.pool ?? '',
   }
 }
 
@@ -86,8 +94,7 @@ const liquiditySnapshotRoute = (segment: 'liquiditySnapshots' | 'liquiditysnapsh
       if (newest === undefined || oldest === undefined) return []
       const window = { fromS: oldest, untilS: newest + HOUR_S }
       const states = await rows<PoolHourRow>(poolHoursQuery(chain.id, params.tokenAddress, window))
-      const byHour = poolStatesByHour(states, hours.toReversed())
-      return hours.map((hour) => liquiditySnapshotBody(hour, byHour.get(hour) ?? []))
+      return (await liquidityByHour(states, hours.toReversed())).toReversed()
     },
   })
 

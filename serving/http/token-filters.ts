@@ -99,12 +99,10 @@ const normalizeLaunchpad = (text: string): string => {
   return LAUNCHPAD_ALIASES[word] ?? word
 }
 
-const launchpadTest =
-  (platforms: readonly string[]): TokenPredicate =>
-  ({ extra }) =>
-    platforms
-      .map(normalizeLaunchpad)
-      .includes(normalizeFamily(extra?.launchFromProtocolFamily ?? ''))
+const launchpadTest = (platforms: readonly string[]): TokenPredicate => {
+  const families = new Set(platforms.map(normalizeLaunchpad))
+  return ({ extra }) => families.has(normalizeFamily(extra?.launchFromProtocolFamily ?? ''))
+}
 
 const socialLinkTest =
   (filter: string): TokenPredicate =>
@@ -121,10 +119,14 @@ const SOCIAL_LINK_FILTERS: ReadonlySet<string> = new Set([
   ...SOCIAL_NETWORKS.map((network) => `has_${network}`),
 ])
 
-const matchesKeyword = (token: Token, keyword: string): boolean =>
-  [token.name, token.symbol, token.address].some((text) =>
-    text.toLowerCase().includes(keyword.toLowerCase()),
-  )
+/** Whether one of the words is part of what a token is called, in any case. */
+const keywordTest = (keywords: readonly string[]): TokenPredicate => {
+  const words = keywords.map((keyword) => keyword.toLowerCase())
+  return ({ name, symbol, address }) => {
+    const texts = [name, symbol, address].map((text) => text.toLowerCase())
+    return words.some((word) => texts.some((text) => text.includes(word)))
+  }
+}
 
 /** What a ranking is narrowed by. */
 export interface RankingFilter {
@@ -141,7 +143,7 @@ export interface RankingFilter {
 const parseSocialLinkFilters = (
   filters: readonly string[] | undefined,
 ): readonly TokenPredicate[] =>
-  splitList(filters).map((filter) => {
+  splitList(filters, 'filters').map((filter) => {
     if (!SOCIAL_LINK_FILTERS.has(filter)) {
       const details = {
         parameter: 'filters',
@@ -155,17 +157,16 @@ const parseSocialLinkFilters = (
 
 /** Tests of a ranking; all have to hold. Throws `Fault` INVALID_PARAMETER. */
 const parseRankingFilters = (filter: RankingFilter): readonly TokenPredicate[] => {
-  const platforms = splitList(filter.launchpadPlatform)
-  const wanted = splitList(filter.searchKeywords)
-  const unwanted = splitList(filter.excludeKeywords)
+  const platforms = splitList(filter.launchpadPlatform, 'launchpadPlatform')
+  const wanted = splitList(filter.searchKeywords, 'searchKeywords')
+  const unwanted = keywordTest(splitList(filter.excludeKeywords, 'excludeKeywords'))
   return [
     ...(filter.tag === undefined ? [] : [launchpadTest([filter.tag])]),
     ...(platforms.length === 0 ? [] : [launchpadTest(platforms)]),
     ...parseFilters(RangeFilter, filter.rangeFilters, 'rangeFilters').map(rangeTest),
     ...parseSocialLinkFilters(filter.filters),
-    (token: Token) =>
-      wanted.length === 0 || wanted.some((keyword) => matchesKeyword(token, keyword)),
-    (token: Token) => !unwanted.some((keyword) => matchesKeyword(token, keyword)),
+    ...(wanted.length === 0 ? [] : [keywordTest(wanted)]),
+    (token: Token) => !unwanted(token),
   ]
 }
 

@@ -102,7 +102,7 @@ const readHits = async (
 
 /** Enabled chains among the wanted ones, and how the caller spells each. No wish = every enabled chain. */
 const requestedChains = (query: SearchQuery, enabled: readonly string[]) => {
-  const wanted = query.chain === undefined ? splitList(query.chains) : [query.chain]
+  const wanted = query.chain === undefined ? splitList(query.chains, 'chains') : [query.chain]
   const named = wanted.map((word) => parseChain(word, enabled))
   const words = new Map(named.map(({ id, word }) => [id, word]))
   const ids = wanted.length === 0 ? enabled : [...words.keys()].filter((id) => enabled.includes(id))
@@ -116,7 +116,7 @@ const toTokenSearch = (
 ): TokenSearch => ({
   chains,
   keyword: (query.keyword ?? query.q ?? '').trim(),
-  protocols: splitList(query.protocols),
+  protocols: splitList(query.protocols, 'protocols'),
   sortBy: query.sortBy ?? 'relevance',
   descending: query.sortBy === undefined || query.sort?.toLowerCase() !== 'asc',
   direction: query.direction ?? 'next',

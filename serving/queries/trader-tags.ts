@@ -62,17 +62,27 @@ const TAG_ALIASES: Partial<Readonly<Record<TraderTag, TraderTag>>> = {
   smart_money: 'smart',
 }
 
-/** SELECT of the wallets that carry a tag for the token `{token:String}`; none for tags that blocks alone do not tell. */
-const taggedWalletsSql = (chain: string, tag: TraderTag): string =>
-  SQL_BY_TAG[TAG_ALIASES[tag] ?? tag]?.(chain) ?? NO_WALLETS_SQL
+/** The tag that a word means, where blocks alone tell it. */
+const knownTag = (word: string): TraderTag | undefined => {
+  const tag = (Object.hasOwn(TAG_ALIASES, word) && TAG_ALIASES[word as TraderTag]) || word
+  return Object.hasOwn(SQL_BY_TAG, tag) ? (tag as TraderTag) : undefined
+}
 
-/** SELECT of the wallets that carry one of the tags; unknown words match none. */
-export const walletsWithTagsSql = (chain: string, tags: readonly string[]): string =>
-  tags.length === 0
+/** SELECT of the wallets that carry a tag for the token `{token:String}`; none for tags that blocks alone do not tell. */
+const taggedWalletsSql = (chain: string, word: string): string => {
+  const tag = knownTag(word)
+  return (tag && SQL_BY_TAG[tag]?.(chain)) ?? NO_WALLETS_SQL
+}
+
+/** SELECT of the wallets that carry one of the tags, each kind once however often it is named; unknown words match none. */
+export const walletsWithTagsSql = (chain: string, words: readonly string[]): string => {
+  const tags = new Set(words.flatMap((word) => knownTag(word) ?? []))
+  return tags.size === 0
     ? NO_WALLETS_SQL
-    : tags
-        .map((tag) => `SELECT wallet FROM (${taggedWalletsSql(chain, tag as TraderTag)})`)
+    : [...tags]
+        .map((tag) => `SELECT wallet FROM (${taggedWalletsSql(chain, tag)})`)
         .join(' UNION ALL ')
+}
 
 /** A wallet that carries a tag, with what shows it. */
 export interface TaggedTraderRow {

@@ -23,30 +23,15 @@ import {
 import { formatTime, numberTextOrNull, requiredText } from './body-values.ts'
 import { type ChainRequest, type ChainRoute, defineReadRoute, readPage } from './chain-route.ts'
 import { chainHeadMs, netWorthItems } from './net-worth.ts'
+import {
+  holdingsAtHour,
+  holdingsBeyond,
+  type PastHolding,
+  type TokenHistory,
+  worthByHour,
+} from './past-holdings.ts'
 
 const HOUR_MS = 3_600_000
-
-/** A token's balances and prices at the ends of hours; hours count back from that of the newest block. */
-interface TokenHistory {
-  readonly token: string
-  readonly decimals: number | null
-  /** By hour; an hour without an entry is as the one before it. */
-  readonly balances: ReadonlyMap<number, string>
-  readonly prices: ReadonlyMap<number, number>
-}
-
-/** The value of the hour, or of the nearest one before it; undefined before the first. */
-const valueAtHour = <Value>(
-  values: ReadonlyMap<number, Value>,
-  hour: number,
-  hours: number,
-): Value | undefined => {
-  for (let back = hour; back <= hours; back += 1) {
-    const value = values.get(back)
-    if (value !== undefined) return value
-  }
-  return undefined
-}
 
 const groupByToken = <Row extends { readonly token: string; readonly hour: string }, Value>(
   rows: readonly Row[],
@@ -74,8 +59,7 @@ const readTokenHistories = async (
     hourBalancesQuery(chain.id, params.walletAddress, window),
   )
   if (changes.length === 0) return []
-  const tokens = [...new Set(changes.map(({ token }) => priceTokenAddress(chain.id, token)))]
-  const closes = await rows<HourPriceRow>(hourPricesQuery(chain.id, tokens, window))
+  const closes = await rows<HourPriceRow>(hourPricesQuery(chain.id, params.walletAddress, window))
   const prices = groupByToken(closes, (row) => row.price_usd)
   const decimals = new Map(changes.map((row) => [row.token, row.decimals]))
   return [...groupByToken(changes, (row) => row.balance)].map(([token, balances]) => ({
@@ -86,36 +70,7 @@ const readTokenHistories = async (
   }))
 }
 
-interface Holding {
-  readonly token: string
-  readonly decimals: number | null
-  readonly balance: string
-  readonly units: number
-  readonly priceUsd: number | null
-  readonly valueUsd: number
-}
-
-/** What was held at the end of an hour, the most valuable first; undefined where nothing was known of the wallet yet. */
-const holdingsAtHour = (
-  courses: readonly TokenHistory[],
-  hour: number,
-  hours: number,
-): readonly Holding[] | undefined => {
-  const known = courses.flatMap((course): readonly Holding[] => {
-    const balance = valueAtHour(course.balances, hour, hours)
-    if (balance === undefined) return []
-    const units = Number(balance) / 10 ** (course.decimals ?? 0)
-    const priceUsd = valueAtHour(course.prices, hour, hours) ?? null
-    const { token, decimals } = course
-    return [{ token, decimals, balance, units, priceUsd, valueUsd: units * (priceUsd ?? 0) }]
-  })
-  if (known.length === 0) return undefined
-  return known
-    .filter(({ units, priceUsd }) => units > 0 && priceUsd !== null)
-    .toSorted((one, other) => other.valueUsd - one.valueUsd || (one.token < other.token ? -1 : 1))
-}
-
-const totalValueUsd = (holdings: readonly Holding[]): number =>
+const totalValueUsd = (holdings: readonly PastHolding[]): number =>
   holdings.reduce((sum, { valueUsd }) => sum + valueUsd, 0)
 
 const requiredNumberText = (value: number): string => requiredText(numberTextOrNull(value))
@@ -136,13 +91,8 @@ const netWorthChart = defineReadRoute({
     const hours = request.query.hours ?? 24
     const headMs = await chainHeadMs(request)
     const courses = await readTokenHistories(request, headMs, hours)
-    const points = Array.from({ length: hours }, (_, index) => hours - 1 - index).flatMap(
-      (hour) => {
-        const holdings = holdingsAtHour(courses, hour, hours)
-        return holdings === undefined
-          ? []
-          : [{ ms: hourEndMs(headMs, hour), worth: totalValueUsd(holdings) }]
-      },
+    const points = (await worthByHour(courses, hours)).flatMap((worth, index) =>
+      worth === undefined ? [] : [{ ms: hourEndMs(headMs, hours - 1 - index), worth }],
     )
     return {
       walletAddress: request.params.walletAddress,
@@ -163,7 +113,7 @@ const netWorthChart = defineReadRoute({
 })
 
 /** A holding as the rows of the present are; what trading brought is not walked back. */
-const holdingRow = (holding: Holding): HoldingRow => ({
+const holdingRow = (holding: PastHolding): HoldingRow => ({
   token: holding.token,
   balance: holding.balance,
   decimals: holding.decimals,
@@ -181,7 +131,12 @@ const holdingRow = (holding: Holding): HoldingRow => ({
 })
 
 const DETAILS_PATH = '/wallet/:chain/:walletAddress/net-worth-details'
-const CURSOR_PAYLOAD = Type.Object({ token: Type.String({ maxLength: 256 }) })
+/** A place in what was held at an hour since the epoch: later pages are of the same hour, however far the chain is by then. */
+const CURSOR_PAYLOAD = Type.Object({
+  hour: Type.Integer({ minimum: 0 }),
+  value: Type.String({ maxLength: 32 }),
+  token: Type.String({ maxLength: 256 }),
+})
 
 type DetailsRequest = ChainRequest<
   { readonly walletAddress: string },
@@ -193,21 +148,25 @@ type DetailsRequest = ChainRequest<
   }
 >
 
-/** One page of what was held at the end of an hour, and all of its worth. */
-const readPastPage = async (request: DetailsRequest, headMs: number, hour: number) => {
+/** One page of what was held at the end of an hour, all of its worth, and which hour it is. */
+const readPastPage = async (request: DetailsRequest, headMs: number, asked: number) => {
   const { chain, params, query, deps } = request
   const { limit = 20, direction = 'next', cursor } = query
-  const codec = deps.cursors(CURSOR_PAYLOAD, [DETAILS_PATH, chain.id, params.walletAddress, hour])
-  const after = cursor === undefined ? undefined : codec.decode(cursor).token
-  const holdings = holdingsAtHour(await readTokenHistories(request, headMs, hour), hour, hour) ?? []
-  const ordered = direction === 'next' ? holdings : holdings.toReversed()
-  const from = after === undefined ? 0 : ordered.findIndex(({ token }) => token === after) + 1
-  const asked = { limit, direction, hasCursor: after !== undefined }
-  const page = createPage(ordered.slice(from, from + limit + 1), asked, ({ token }) =>
-    codec.encode({ token }),
+  const codec = deps.cursors(CURSOR_PAYLOAD, [DETAILS_PATH, chain.id, params.walletAddress, asked])
+  const after = cursor === undefined ? undefined : codec.decode(cursor)
+  const headHour = Math.floor(headMs / HOUR_MS)
+  const hour = after === undefined ? asked : Math.max(0, headHour - after.hour)
+  const holdings = holdingsAtHour(await readTokenHistories(request, headMs, hour), hour)
+  const place = after && { token: after.token, valueUsd: Number(after.value) }
+  const page = createPage(
+    holdingsBeyond(holdings, place, direction),
+    { limit, direction, hasCursor: after !== undefined },
+    ({ token, valueUsd }) =>
+      codec.encode({ hour: headHour - hour, value: String(valueUsd), token }),
   )
   const data = await netWorthItems(request, page.data.map(holdingRow))
-  return { page: pageEnvelope({ ...page, data }, (item) => [item]), worth: totalValueUsd(holdings) }
+  const worth = totalValueUsd(holdings)
+  return { page: pageEnvelope({ ...page, data }, (item) => [item]), worth, hour }
 }
 
 /** One page of what is held now, and all of its worth. */
@@ -221,7 +180,7 @@ const readCurrentPage = async (request: DetailsRequest) => {
     }),
     chain.enabled ? request.rows<NetWorthRow>(netWorthQuery(question)) : [],
   ])
-  return { page, worth: worth[0]?.value_usd ?? 0 }
+  return { page, worth: worth[0]?.value_usd ?? 0, hour: 0 }
 }
 
 const netWorthDetails = defineReadRoute({
@@ -233,10 +192,10 @@ const netWorthDetails = defineReadRoute({
   response: WalletNetWorthDetailsPage,
   absent: 'empty',
   answer: async (request) => {
-    const hour = request.query.hours ?? 0
+    const asked = request.query.hours ?? 0
     const headMs = await chainHeadMs(request)
-    const { page, worth } =
-      hour === 0 ? await readCurrentPage(request) : await readPastPage(request, headMs, hour)
+    const { page, worth, hour } =
+      asked === 0 ? await readCurrentPage(request) : await readPastPage(request, headMs, asked)
     return {
       ...page,
       walletAddress: request.params.walletAddress,

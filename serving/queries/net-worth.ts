@@ -147,22 +147,22 @@ GROUP BY token, hour`,
   params: { wallet, ...hourParams(headMs, hours), ...nativeTokenParams(chain) },
 })
 
-/** Last price of each of the given tokens in each hour in which it was traded. */
+/** Last price of each token that a wallet's balance of ever changed, in each hour in which it was traded; the coin's is its wrapped form's. */
 export const hourPricesQuery = (
   chain: string,
-  tokens: readonly string[],
+  wallet: string,
   { headMs, hours }: { readonly headMs: number; readonly hours: number },
 ): Query => {
   const layers = candleSources({
     chain,
     base: '1h',
-    where: 'token_address IN {tokens:Array(String)}',
+    where: `token_address IN (SELECT ${priceTokenSql('u.token_address')} FROM ${chain}_balance_updates AS u WHERE u.owner = {wallet:String})`,
     bucket: (column) => hoursBackSql(`toUnixTimestamp(${column})`),
   })
   return {
     sql: `WITH ${watermarkCte(chain)} SELECT token_address AS token, toString(b) AS hour, argMaxMerge(c) AS price_usd
 FROM (${layers}) GROUP BY token_address, b`,
-    params: { tokens, ...hourParams(headMs, hours) },
+    params: { wallet, ...hourParams(headMs, hours), ...nativeTokenParams(chain) },
   }
 }
 

@@ -391,3 +391,26 @@ test('wrong parameters are told by code, and a chain without data has nothing', 
   assert.deepEqual(await readAll(`${sol}/balance-updates`), [])
   assert.deepEqual(await read(`${sol}/transfer-total`), { total: 0 })
 })
+
+test('pages of an hour stay at that hour while the chain goes on', async () => {
+  const path = `/v2/wallet/eth/${RICH}/net-worth-details?hours=9`
+  const whole = await read<Worth>(path)
+  const first = await read<Worth>(`${path}&limit=1`)
+  assert.equal(first.data.length, 1)
+  await api.warehouse.insert('eth_blocks', [
+    {
+      block_time: at(HEAD_MS + 5 * HOUR_MS),
+      block_slot: 1_001,
+      block_height: 1_001,
+      block_hash: '0xlater',
+      commitment: 'CONFIRMED',
+      _ver: 1,
+    },
+  ])
+  const second = await read<Worth>(`${path}&limit=1&cursor=${first.nextCursor}`)
+  assert.equal(second.netWorth, whole.netWorth)
+  assert.deepEqual(
+    [...first.data, ...second.data].map(({ tokenAddress }) => tokenAddress),
+    whole.data.map(({ tokenAddress }) => tokenAddress),
+  )
+})

@@ -131,7 +131,7 @@ const STATEMENTS: Readonly<Record<string, Query | KeysetList | undefined>> = {
     headMs: TO,
     hours: 24,
   }),
-  'prices by hour': worth.hourPricesQuery(CHAIN, [TOKEN], { headMs: TO, hours: 24 }),
+  'prices by hour': worth.hourPricesQuery(CHAIN, WALLET, { headMs: TO, hours: 24 }),
   'holder trend': details.holderTrendQuery(CHAIN, TOKEN, {
     fromS: FROM / 1_000,
     toS: TO / 1_000,

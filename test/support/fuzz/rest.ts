@@ -22,28 +22,91 @@ const QUERY_NAMES = [
   ],
 ] as const
 
-/** Routes of the public API by what stands in their paths. */
-const READS = [
-  ...['/v2/token/search', '/v2/token/C/T', '/v2/token/C/T/holders', '/v2/token/C/T/topHolders'],
-  ...['/v2/token/C/T/holders/multi', '/v2/token/C/T/candles', '/v2/token/C/pool/P/candles'],
-  ...['/v2/token/C/pair/T-W/candles', '/v2/token/C/T/stats', '/v2/token/C/stats/multi'],
-  ...['/v2/token/C/T/marketData', '/v2/token/C/marketData/multi', '/v1/wallet/C/W/stats'],
-  ...['/wallet/v1/C/W/stats', '/v2/webhook/endpoint', '/v2/webhook/endpoint/W/attempt'],
-  ...['/v2/webhook/message/W/attempt', '/v2/account/usage', '/v2/account/plan', '/v2/W', '/W/T/P'],
-] as const
+/** Paths beside those of the document, by what stands in them. */
+const ODD_PATHS = ['/wallet/v1/{chain}/{walletAddress}/stats', '/v2/{walletAddress}', '/{pair}/x/y']
 
-const randomPath = (template: string, random: Random, { chain, words }: FuzzTarget): string =>
-  template
-    .split('/')
-    .map((part, index) => {
-      if (index === 0) return part
-      const named = { C: chain, T: words.token, P: words.pool, W: words.wallet }
-      const known = Object.hasOwn(named, part) ? named[part as keyof typeof named] : part
-      return random.chance(0.08)
-        ? encodeForUrl(randomText(random))
-        : known.replace('T-W', `${words.token}-${words.wallet}`)
-    })
-    .join('/')
+/** A parameter as the document shows it. */
+interface DocumentedParameter {
+  readonly name: string
+  readonly in: string
+  readonly schema: {
+    readonly type?: string
+    readonly enum?: readonly unknown[]
+    readonly minimum?: number
+    readonly maximum?: number
+    readonly pattern?: string
+  }
+}
+
+interface ReadRoute {
+  readonly path: string
+  readonly parameters: readonly DocumentedParameter[]
+}
+
+interface ApiDocument {
+  readonly paths: Readonly<
+    Record<string, { readonly get?: { readonly parameters?: readonly DocumentedParameter[] } }>
+  >
+}
+
+/** Every route of the running server that is read, with its parameters: a route that is added is attacked without a word here. */
+const readRoutes = async ({ ports }: FuzzTarget): Promise<readonly ReadRoute[]> => {
+  const response = await fetch(`http://127.0.0.1:${ports.public}/openapi.json`)
+  const { paths } = (await response.json()) as ApiDocument
+  const documented = Object.entries(paths).flatMap(([path, { get }]) =>
+    get === undefined ? [] : [{ path, parameters: get.parameters ?? [] }],
+  )
+  return [...documented, ...ODD_PATHS.map((path) => ({ path, parameters: [] }))]
+}
+
+/** A value that a sound caller could give, at the edges of what is allowed. */
+const soundValue = (
+  { name, schema }: DocumentedParameter,
+  random: Random,
+  words: Words,
+): string => {
+  const { minimum = 0, maximum = 10_000 } = schema
+  if (schema.enum !== undefined) return String(random.pick(schema.enum))
+  if (schema.type === 'integer') return String(random.pick([minimum, maximum, minimum + 1]))
+  if (schema.pattern?.includes('\\d') === true) {
+    return random.pick([
+      '0',
+      '1.5',
+      '9'.repeat(26),
+      `${'9'.repeat(26)}.${'9'.repeat(12)}`,
+      '9'.repeat(40),
+    ])
+  }
+  if (name.endsWith('Addresses')) return `${words.token},${words.wallet}`
+  const known = pathWord(name, words)
+  return known ?? random.pick(VALID_VALUES)
+}
+
+type Words = FuzzTarget['words']
+
+const pathWord = (name: string, words: Words): string | undefined =>
+  ({
+    tokenAddress: words.token,
+    poolAddress: words.pool,
+    walletAddress: words.wallet,
+    devAddress: words.wallet,
+    maker: words.wallet,
+    pair: `${words.token}-${words.wallet}`,
+  })[name]
+
+const randomPath = (
+  { path, parameters }: ReadRoute,
+  random: Random,
+  { chain, words }: FuzzTarget,
+): string =>
+  path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    if (random.chance(0.08)) return encodeForUrl(randomText(random))
+    if (name === 'chain') return chain
+    const parameter = parameters.find((each) => each.in === 'path' && each.name === name)
+    return encodeForUrl(
+      parameter ? soundValue(parameter, random, words) : (pathWord(name, words) ?? words.wallet),
+    )
+  })
 
 const VALID_VALUES = [
   '1',
@@ -59,16 +122,24 @@ const VALID_VALUES = [
   'priceInUsd',
 ]
 
-const randomQuery = (random: Random, { words }: FuzzTarget): string => {
-  const pairs = Array.from({ length: random.below(5) }, () => {
-    const name = random.chance(0.9) ? random.pick(QUERY_NAMES) : randomText(random)
+const randomQuery = (
+  parameters: readonly DocumentedParameter[],
+  random: Random,
+  { words }: FuzzTarget,
+): string => {
+  const own = parameters.filter((each) => each.in === 'query')
+  const sound = own
+    .filter(() => random.chance(0.3))
+    .map((parameter) => `${parameter.name}=${encodeForUrl(soundValue(parameter, random, words))}`)
+  const pairs = Array.from({ length: random.below(4) }, () => {
+    const known = own.length > 0 && random.chance(0.6) ? random.pick(own).name : undefined
+    const name = known ?? (random.chance(0.9) ? random.pick(QUERY_NAMES) : randomText(random))
     const value = random.chance(0.4)
       ? random.pick([...VALID_VALUES, words.token, words.wallet])
       : randomText(random)
     return `${encodeForUrl(name)}${random.chance(0.05) ? '[]' : ''}=${encodeForUrl(value)}`
   })
-  const resolution = random.chance(0.5) ? ['resolution=1m'] : []
-  const text = [...resolution, ...pairs].join('&')
+  const text = [...sound, ...(random.chance(0.6) ? pairs : [])].join('&')
   return random.chance(0.1) ? mutateText(text, random).replace(/[^!-~]/g, '') : text
 }
 
@@ -83,32 +154,34 @@ const assertRequestServed = async (
     assertServed(response.status, body, `${init.method ?? 'GET'} ${url} ${init.body ?? ''}`)
 }
 
+const ADMIN_READS: readonly ReadRoute[] = [
+  'orgs',
+  'apps',
+  'apps/{walletAddress}/keys',
+  'orgs/{walletAddress}',
+].map((path) => ({ path: `/admin/v1/${path}`, parameters: [] }))
+
 /** Queries and path parts of every route that is read, on the public port and on the admin port. */
 export const restQueries: FuzzSurface = {
   name: 'rest-queries',
   share: 5,
-  open: async (target): Promise<FuzzRunner> => ({
-    run: (random) => {
-      const isAdmin = random.chance(0.2)
-      const template = isAdmin
-        ? random.pick([
-            '/admin/v1/orgs',
-            '/admin/v1/apps',
-            '/admin/v1/apps/W/keys',
-            '/admin/v1/orgs/W',
-          ])
-        : random.pick(READS)
-      const path = randomPath(template, random, target)
-      const headers: Record<string, string> = isAdmin
-        ? { authorization: `Bearer ${target.adminToken}` }
-        : { 'x-api-key': target.nextKey() }
-      const port = target.ports[isAdmin ? 'admin' : 'public']
-      return assertRequestServed(`http://127.0.0.1:${port}${path}?${randomQuery(random, target)}`, {
-        headers,
-      })
-    },
-    close: async () => undefined,
-  }),
+  open: async (target): Promise<FuzzRunner> => {
+    const routes = await readRoutes(target)
+    return {
+      run: (random) => {
+        const isAdmin = random.chance(0.1)
+        const route = random.pick(isAdmin ? ADMIN_READS : routes)
+        const path = randomPath(route, random, target)
+        const headers: Record<string, string> = isAdmin
+          ? { authorization: `Bearer ${target.adminToken}` }
+          : { 'x-api-key': target.nextKey() }
+        const port = target.ports[isAdmin ? 'admin' : 'public']
+        const query = randomQuery(route.parameters, random, target)
+        return assertRequestServed(`http://127.0.0.1:${port}${path}?${query}`, { headers })
+      },
+      close: async () => undefined,
+    }
+  },
 }
 
 /** A body's fields by route; `*` on the admin port. The values are what a sound caller sends. */

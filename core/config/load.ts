@@ -1,5 +1,6 @@
 import { Value } from 'typebox/value'
 import { CHAIN_ID_BY_NAME } from '../../schemas/chains.ts'
+import { parseJson } from '../json.ts'
 import { checkAcrossSettings } from './cross-checks.ts'
 import { ConfigError, type ConfigProblem } from './errors.ts'
 import { Secret, SecretUrl } from './secret.ts'
@@ -24,7 +25,7 @@ const parseSettingText = (text: string, setting: Setting): unknown => {
   if (setting.type === 'integer' || setting.type === 'number')
     return text.trim() === '' ? text : Number(text)
   if (setting.type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text
-  if (setting.type === 'object') return JSON.parse(text)
+  if (setting.type === 'object') return parseJson(text)
   return text
 }
 
@@ -55,7 +56,10 @@ export const loadConfig = (
     try {
       draft[key] = parseSettingText(text, setting)
     } catch {
-      problems.push({ variable: environmentVariableOf(key), message: 'is not JSON' })
+      problems.push({
+        variable: environmentVariableOf(key),
+        message: 'is not JSON, or nests too deep',
+      })
     }
   }
   for (const [key, value] of Object.entries(overrides)) {

@@ -48,3 +48,15 @@ test('.env.example lists every setting with its default', () => {
   const text = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8')
   assert.equal(text, envExample())
 })
+
+test('JSON of a setting nests no deeper than other JSON from outside', () => {
+  const levels = 49_000
+  const nested = `{"eth":${'['.repeat(levels)}${']'.repeat(levels)}}`
+  for (const text of [nested, '{"eth":']) {
+    assert.throws(
+      () => loadConfig({ PRICES_STATIC: text }),
+      (error: unknown) =>
+        error instanceof ConfigError && /PRICES_STATIC.*is not JSON/.test(String(error.message)),
+    )
+  }
+})

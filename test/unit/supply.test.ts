@@ -109,3 +109,20 @@ test('a native binary that was changed, or is not known, is not loaded', () => {
   assert.throws(() => verifyUwsBinary('uws_b.node', folder), /no known binary/)
   rmSync(folder, { recursive: true, force: true })
 })
+
+test('the image is of one base that is named by digest, lists what is in it, and runs as no root', () => {
+  const lines = readFileSync(join(ROOT, 'Dockerfile'), 'utf8').split('\n')
+  const args = lines.filter((line) => line.startsWith('ARG '))
+  assert.equal(args.length, 1)
+  const [, version, digest] =
+    /^ARG NODE_IMAGE=node:(\d+)-[\w-]+@sha256:([0-9a-f]+)$/.exec(args[0] ?? '') ?? []
+  assert.ok(['22', '24'].includes(version ?? ''), `Node ${version} is a supported one`)
+  assert.equal(digest?.length, 64)
+  const bases = lines.filter((line) => line.startsWith('FROM '))
+  assert.ok(bases.length > 0)
+  for (const base of bases) assert.match(base, /^FROM \$\{NODE_IMAGE\}( AS \w+)?$/)
+  const last = lines.slice(lines.findLastIndex((line) => line.startsWith('FROM ')))
+  assert.match(lines.join('\n'), /npm sbom --omit=dev --sbom-format=cyclonedx > sbom\.cdx\.json/)
+  assert.ok(last.some((line) => line.startsWith('COPY ') && line.includes('sbom.cdx.json')))
+  assert.ok(last.includes('USER node'))
+})

@@ -19,14 +19,29 @@ import { besideChain, type FlashblocksFeed, type FlashblocksParts } from './flas
 import type { ChainOp, Source } from './follow/contract.ts'
 import { followPatiently } from './follow/follow-with-retry.ts'
 import { type RefusalBook, refusalBook } from './input/rejected-responses.ts'
+import type { GroupLimits } from './publish/commit-groups.ts'
 import { ALL_FAMILIES } from './publish/record-batches.ts'
-import { openSession, type Session, type SessionOptions } from './publish/session.ts'
+import { openSession, type SessionOptions } from './publish/session.ts'
+import { type IngestorStatus, liveLagOf, type StatusBoard, statusBoard } from './status-board.ts'
 
 /** Name of the stage in groups and stores. */
 const APP = 'ingest'
-/** Blocks behind the node's head that still count as live, and how long ago the first of them may be where blocks are fast. */
-const LIVE_LAG = 2
-const LIVE_LAG_MS = 2_000
+/**
+ * Bounds of one commit while the chain's head is far. Large enough that the disk's or the broker's answer is shared by many
+ * blocks, small enough that two commits are little memory and readers do not wait long for the first block of one.
+ */
+const COMMIT_LIMITS: GroupLimits = {
+  operations: 64,
+  records: 5_000,
+  bytes: 4_194_304,
+  waitMs: 250,
+}
+
+/** When blocks share commits. */
+export interface CatchUp extends GroupLimits {
+  /** Blocks that are less far behind the node's head have a commit of their own. Default: those that count as live. */
+  readonly liveLag: number
+}
 
 /** What an ingestor of one chain is made of. */
 export interface IngestorOptions {
@@ -44,22 +59,11 @@ export interface IngestorOptions {
   readonly log: Logger
   /** Ends once a block of this time or later is committed, epoch milliseconds of chain time. */
   readonly until?: number
+  /** Default: `COMMIT_LIMITS`. */
+  readonly catchUp?: Partial<CatchUp>
   /** Told once of an error after which the process must stop: a full disk, a node of another chain, a bug. */
   readonly onFatal?: (error: unknown) => void
   readonly nowMs?: () => number
-}
-
-/** What an ingestor is doing. */
-interface IngestorStatus {
-  /** Newest committed block; null before the first. */
-  readonly height: number | null
-  readonly hash: string | null
-  readonly timeMs: number | null
-  /** Newest committed block operation; 0 before the first. */
-  readonly seq: number
-  readonly state: 'starting' | 'catching-up' | 'live' | 'halted' | 'stopped' | 'done'
-  /** Why it halted. */
-  readonly reason?: string
 }
 
 /** A running ingestor. */
@@ -80,7 +84,7 @@ export const ingestTopics = (
 ]
 
 /**
- * Follows a source and commits its operations, one transaction each. An `Outage` starts again from what was committed. A block
+ * Follows a source and commits its operations: near the node's head one transaction each, below it several whole ones in one. An `Outage` starts again from what was committed. A block
  * that no endpoint returns in shape blocks the chain until one does; a reorg below finality or a recording that is not in
  * shape halts it: the status says why, nothing is skipped.
  * Throws `ConfigError` for extra rows that name no protocol, `Outage` when the bus does not answer.
@@ -144,6 +148,7 @@ const sessionOptions = async (
     facts: options.facts ?? source.node?.facts(protocols) ?? tableFacts(),
     primes: primesOf(options, book),
     refusals: () => [...(source.refusals?.() ?? []), ...refusals.take()],
+    limits: { ...COMMIT_LIMITS, ...options.catchUp },
     metrics,
   }
 }
@@ -162,62 +167,10 @@ const primesOf =
     return [...configured, ...(await source.node.primes(pools, book, at))]
   }
 
-interface Board {
-  readonly done: Promise<void>
-  readonly status: () => IngestorStatus
-  readonly committed: (session: Session) => void
-  readonly enter: (state: IngestorStatus['state'], reason?: string) => void
-  readonly close: () => void
-}
-
-/** The status that others read, and the lag in the metrics. */
-const statusBoard = ({ chain, source, metrics, nowMs = Date.now }: IngestorOptions): Board => {
-  let status: IngestorStatus = {
-    height: null,
-    hash: null,
-    timeMs: null,
-    seq: 0,
-    state: 'starting',
-  }
-  const liveLag = Math.max(LIVE_LAG, Math.ceil(LIVE_LAG_MS / chain.blockTimeMs))
-  let finish = (): void => undefined
-  const done = new Promise<void>((resolve) => {
-    finish = resolve
-  })
-  const lagBlocks = (): number | null => {
-    const head = source.head()
-    return head === null || status.height === null ? null : Math.max(head.height - status.height, 0)
-  }
-  const close = metrics.watchLag(chain.id, () => ({
-    blocks: lagBlocks(),
-    seconds: status.timeMs === null ? null : (nowMs() - status.timeMs) / 1e3,
-  }))
-  return {
-    done,
-    status: () => status,
-    close,
-    committed: (session) => {
-      const { seq, tip } = session.standing()
-      const { height = null, hash = null, timeMs = null } = tip ?? {}
-      status = { ...status, height, hash, timeMs, seq }
-      const lag = lagBlocks()
-      const state = lag !== null && lag <= liveLag ? 'live' : 'catching-up'
-      status = { height, hash, timeMs, seq, state }
-    },
-    enter: (state, reason) => {
-      const { reason: _before, ...rest } = status
-      const ended = rest.state === 'halted' || rest.state === 'done'
-      if (ended && state === 'stopped') return
-      status = { ...rest, state, ...(reason !== undefined && { reason }) }
-      if (state === 'done') finish()
-    },
-  }
-}
-
 interface Run {
   readonly options: IngestorOptions
   readonly session: SessionOptions
-  readonly board: Board
+  readonly board: StatusBoard
   /** What was wrong with pre-confirmed blocks. */
   readonly refusals: RefusalBook
   readonly ending: AbortSignal
@@ -243,14 +196,20 @@ const runLane = async (run: Run, lane: Lane): Promise<void> => {
 
 const ingest = async (run: Run, lane: Lane, signal: AbortSignal): Promise<void> => {
   const { options, session: sessionOf, board } = run
-  const { source, log, until = Number.POSITIVE_INFINITY } = options
-  const session = await openSession(sessionOf, lane)
-  const isReached = (): boolean => (session.standing().tip?.timeMs ?? -1) >= until
-  board.committed(session)
+  const { chain, source, log, until = Number.POSITIVE_INFINITY } = options
+  const { liveLag = liveLagOf(chain) } = options.catchUp ?? {}
+  const session = await openSession(sessionOf, lane, board.committed)
+  const { settle, pending, position } = session
+  const isReached = (): boolean => (session.tip()?.timeMs ?? -1) >= until
+  const isLive = (): boolean => {
+    const [head, tip] = [source.head(), session.tip()]
+    return head === null || tip === null || head.height - tip.height <= liveLag
+  }
+  board.committed(session.standing())
   if (!isReached()) {
     const take = async (op: ChainOp): Promise<boolean> => {
       await session.take(op, signal)
-      board.committed(session)
+      if (isLive()) await settle()
       return isReached()
     }
     const onStill = async (error: InvalidInput): Promise<void> => {
@@ -261,7 +220,7 @@ const ingest = async (run: Run, lane: Lane, signal: AbortSignal): Promise<void> 
     const parts: FlashblocksParts = { ...sessionOf, ...sessionOf.workshop, refusals: run.refusals }
     const beside = besideChain(options, parts, session, AbortSignal.any([signal, over.signal]))
     try {
-      await followPatiently({ source, position: session.position, take, onStill, log }, signal)
+      await followPatiently({ source, position, take, settle, pending, onStill, log }, signal)
     } finally {
       over.abort(new Error('the chain is not followed any more'))
       await beside

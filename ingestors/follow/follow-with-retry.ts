@@ -14,8 +14,12 @@ const PATIENCE = 4
 export interface Patient {
   readonly source: Source
   readonly position: () => Position | null
-  /** Commits an operation; true ends the chain. What it throws is not retried. */
+  /** Takes an operation; true ends the chain. What it throws is not retried. */
   readonly take: (op: ChainOp) => Promise<boolean>
+  /** Commits what was taken and not committed yet. Default: `take` leaves nothing. */
+  readonly settle?: () => Promise<void>
+  /** Outcome of a commit that is on its way without a further call; undefined = there is none. */
+  readonly pending?: () => Promise<void> | undefined
   /** Told once when nothing could be read for several rounds because of what the nodes say, or all leave our chain. */
   readonly onStill: (error: InvalidInput) => Promise<void>
   readonly log: Logger
@@ -23,8 +27,12 @@ export interface Patient {
 
 const isHalt = (error: unknown): boolean => error instanceof InvalidInput && HALTS.has(error.reason)
 
-/** What `take` threw: the session is over. */
+/** What taking or committing threw: the session is over. */
 class Ended extends Error {}
+
+const endWith = (cause: unknown): never => {
+  throw new Ended('not taken', { cause })
+}
 
 /**
  * Takes operation after operation. What goes wrong on the node's side, no answer or one that is none, is asked for again from
@@ -45,19 +53,21 @@ export const followPatiently = async (patient: Patient, signal: AbortSignal): Pr
     told = error.reason
     await onStill(error)
   }
+  const settle = async (): Promise<void> => patient.settle?.().catch(endWith)
   const round = async (attempt: number): Promise<'more' | 'ended'> => {
     let taken = 0
     try {
-      for await (const op of source.operations(patient.position(), signal)) {
-        const isEnd = await patient.take(op).catch((cause: unknown) => {
-          throw new Ended('not taken', { cause })
-        })
+      for await (const op of watched(source.operations(patient.position(), signal), patient)) {
+        const isEnd = await patient.take(op).catch(endWith)
         taken += 1
         told = undefined
-        if (isEnd) return 'ended'
+        if (isEnd) break
       }
+      await settle()
       return 'ended'
     } catch (error) {
+      if (error instanceof Ended) throw error
+      await settle()
       if (signal.aborted || !isPassing(error)) throw error
       log.warn({ err: error, attempt }, 'block source failed, retrying')
       if (taken > 0 && !isHalt(error)) return 'more'
@@ -72,5 +82,36 @@ export const followPatiently = async (patient: Patient, signal: AbortSignal): Pr
     }
   } catch (error) {
     throw error instanceof Ended ? error.cause : error
+  }
+}
+
+/** The operations; a commit that fails while the next one is waited for ends them. */
+async function* watched(
+  source: AsyncIterable<ChainOp>,
+  { pending }: Pick<Patient, 'pending'>,
+): AsyncGenerator<ChainOp> {
+  const operations = source[Symbol.asyncIterator]()
+  let isWaiting = false
+  try {
+    for (;;) {
+      const coming = operations.next()
+      isWaiting = true
+      const commit = pending?.()
+      if (commit !== undefined) {
+        const arrival = coming.then(
+          () => undefined,
+          () => undefined,
+        )
+        await Promise.race([arrival, commit.catch(endWith)])
+      }
+      const next = await coming
+      isWaiting = false
+      if (next.done) return
+      yield next.value
+    }
+  } finally {
+    // One that is still asking its node ends when that has answered.
+    const closed = operations.return?.().catch(() => undefined)
+    if (!isWaiting) await closed
   }
 }

@@ -1,8 +1,8 @@
-import type { Commit, OffsetRange, ProducerRecord } from '../../core/bus/contract.ts'
+import type { OffsetRange, ProducerRecord } from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
 import { foldBlock, type QuoteTrade, resetPricesAfterGap } from '../../core/prices/fold-block.ts'
 import { type QuoteAssets, quoteAssetPricesAt } from '../../core/prices/quote-assets.ts'
-import type { PriceEntry, QuoteState } from '../../core/prices/quote-state.ts'
+import type { PriceEntry } from '../../core/prices/quote-state.ts'
 import type { ChainRow } from '../../schemas/chains.ts'
 import type { Block, DecodedBlock, TokenMetadata } from '../../schemas/events.ts'
 import type { Feed } from '../../schemas/feeds.ts'
@@ -19,12 +19,10 @@ import {
   type BlockHeader,
   blockEvent,
   blockHeader,
-  blockRecord,
   type Cursor,
-  headerOf,
   NO_HEADER,
 } from './block-record.ts'
-import { type Learned, type Ledger, type Pending, stateChanges } from './metadata-store.ts'
+import type { Learned, Ledger, Pending } from './metadata-store.ts'
 import {
   type Chunk,
   chunksOf,
@@ -53,13 +51,16 @@ export interface Workshop {
 
 /** An operation that is ready to be committed, and what is true once it is. */
 export interface Prepared {
-  readonly commit: Commit
+  readonly op: OperationMeta['op']
+  /** Its data records and dead letters. */
+  readonly records: readonly ProducerRecord[]
+  /** Its `{c}.blocks` event, where its data records lie at these places. */
+  readonly event: (spans: readonly OffsetRange[]) => BlockEvent
   readonly pending: Pending
   readonly cursor: Cursor
   readonly seq: number
+  readonly header: BlockHeader
   readonly chunks: readonly Chunk[]
-  /** The `{c}.blocks` record as it was written; throws before the commit has sealed it. */
-  readonly event: () => BlockEvent
 }
 
 /** A block with everything that was found out about it. */
@@ -154,7 +155,7 @@ export const revertOperation = (
 ): Prepared => {
   return prepared(workshop, ledger.revert(applied.seq), {
     meta: metaOf(workshop, 'OP_REVERT', seq, applied.ref),
-    header: headerOf(applied.event),
+    header: applied.header,
     cursor,
     chunks: revertedChunks(chunks),
     letters: [],
@@ -226,27 +227,21 @@ interface Parts {
   readonly letters: readonly ProducerRecord[]
 }
 
-const prepared = (workshop: Workshop, pending: Pending, parts: Parts): Prepared => {
-  const { codec, store, partition } = workshop
-  const { meta, cursor, chunks } = parts
-  let sealed: BlockEvent | undefined
-  const quotes: QuoteState = pending.quotes
+const prepared = (
+  { codec }: Workshop,
+  pending: Pending,
+  { letters, ...parts }: Parts,
+): Prepared => {
+  const { meta, header, cursor, chunks } = parts
+  const { quotes } = pending
   return {
-    commit: {
-      records: [...encodedRecords(chunks, meta, codec), ...parts.letters],
-      seal: (spans: readonly OffsetRange[]) => {
-        sealed = blockEvent({ ...parts, quotes }, spans)
-        return [blockRecord(sealed, codec)]
-      },
-      state: stateChanges(pending.changes, store, partition),
-    },
+    op: meta.op,
+    records: [...encodedRecords(chunks, meta, codec), ...letters],
+    event: (spans) => blockEvent({ ...parts, quotes }, spans),
     pending,
     cursor,
     seq: meta.seq,
+    header,
     chunks,
-    event: () => {
-      if (sealed === undefined) throw new Error(`operation ${meta.seq} is not committed`)
-      return sealed
-    },
   }
 }

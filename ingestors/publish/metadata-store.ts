@@ -60,8 +60,10 @@ export interface Ledger extends Facts {
   readonly revert: (seq: number) => Pending
   /** The changes that forget how to take back the blocks of these operations. */
   readonly forget: (seqs: readonly number[]) => Pending
-  /** Takes over what was committed. */
-  readonly commit: (pending: Pending) => void
+  /** Takes over what will be committed: what is asked from now on is as of then. */
+  readonly take: (pending: Pending) => void
+  /** What was taken over is committed: it can be read from the lane's state. */
+  readonly settle: (pending: Pending) => void
 }
 
 /** Facts of each kind that are held in memory; the others are read from the lane's state again. */
@@ -72,9 +74,13 @@ const POOL_PREFIX = 'pool/'
 const AMOUNT_PREFIX = 'amount/'
 const undoKey = (seq: number): string => `undo/${seq}`
 
-/** Opens the ledger over a lane's state. Nothing is written here: a commit of the bus does that, then `commit`. */
+/** Opens the ledger over a lane's state. Nothing is written here: a commit of the bus does that, between `take` and `settle`. */
 export const openLedger = (state: LaneState): Ledger => {
+  /** Newest change of each key that is taken over and not committed. */
+  const uncommitted = new Map<string, StoredChange>()
   const stored = (key: string): string | null => {
+    const taken = uncommitted.get(key)
+    if (taken !== undefined) return taken.json
     const bytes = state.get(key)
     return bytes === undefined ? null : Buffer.from(bytes).toString('utf8')
   }
@@ -118,9 +124,15 @@ export const openLedger = (state: LaneState): Ledger => {
       }
     },
     forget: (seqs) => ({ quotes, changes: forgotten(seqs) }),
-    commit: (pending) => {
+    settle: ({ changes }) => {
+      for (const change of changes) {
+        if (uncommitted.get(change.key) === change) uncommitted.delete(change.key)
+      }
+    },
+    take: (pending) => {
       quotes = pending.quotes
       for (const change of pending.changes) {
+        uncommitted.set(change.key, change)
         tokens.take(change)
         pools.take(change)
         amounts.take(change)
@@ -176,18 +188,20 @@ const tokenChange = (address: string, fact: TokenMetadata | undefined): StoredCh
   json: fact === undefined ? null : storedToken(fact),
 })
 
-/** The same changes as a commit of the bus takes them. */
+/** The changes as a commit of the bus takes them: of several changes of a key the last. */
 export const stateChanges = (
   changes: readonly StoredChange[],
   store: string,
   partition: number,
-): readonly StateChange[] =>
-  changes.map(({ key, json }) => ({
+): readonly StateChange[] => {
+  const last = new Map(changes.map((change) => [change.key, change]))
+  return [...last.values()].map(({ key, json }) => ({
     store,
     partition,
     key,
     value: json === null ? null : Buffer.from(json, 'utf8'),
   }))
+}
 
 function* storedValues(state: LaneState, prefix: string): Generator<StoredChange> {
   for (const [key, bytes] of state.entries(prefix)) {

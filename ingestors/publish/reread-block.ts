@@ -2,21 +2,27 @@ import type { Bus } from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
 import { InvalidInput } from '../../core/errors.ts'
 import { topicName } from '../../schemas/topics.ts'
-import type { BlockEvent, TopicSpan } from '../../schemas/wire.ts'
+import type { TopicSpan } from '../../schemas/wire.ts'
 import { ALL_FAMILIES, type Chunk, FAMILY_MESSAGES } from './record-batches.ts'
+
+/** The log of one chain. */
+interface ChainLog {
+  readonly bus: Bus
+  readonly codec: Codec
+  readonly chain: string
+}
 
 /** Reads the records of an applied block again from where its `{c}.blocks` record says they lie. Throws `InvalidInput` when they are gone. */
 export const chunksAt = async (
-  bus: Bus,
-  codec: Codec,
-  event: BlockEvent,
+  { bus, codec, chain }: ChainLog,
+  { seq, spans }: { readonly seq: number; readonly spans: readonly TopicSpan[] },
 ): Promise<readonly Chunk[]> => {
   const chunks: Chunk[] = []
   for (const family of ALL_FAMILIES) {
-    const topic = topicName(family, event.meta.chain)
+    const topic = topicName(family, chain)
     const message = FAMILY_MESSAGES[family]
-    for (const span of event.spans.filter((candidate) => candidate.topic === topic)) {
-      for (const { key, value } of await recordsOf(bus, span, event.meta.seq)) {
+    for (const span of spans.filter((candidate) => candidate.topic === topic)) {
+      for (const { key, value } of await recordsOf(bus, span, seq)) {
         const { events } = codec.decode(message, value)
         chunks.push({ family, topic, partition: span.partition, key, events })
       }

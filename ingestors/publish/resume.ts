@@ -2,16 +2,17 @@ import type { Bus } from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
 import { type ChainRow, maxReorgBlocks } from '../../schemas/chains.ts'
 import { topicName } from '../../schemas/topics.ts'
-import type { BlockEvent } from '../../schemas/wire.ts'
+import type { BlockEvent, TopicSpan } from '../../schemas/wire.ts'
 import type { BlockRef, Position } from '../follow/contract.ts'
-import { type Cursor, cursorOf } from './block-record.ts'
+import { type BlockHeader, type Cursor, cursorOf, headerOf } from './block-record.ts'
 
 /** An applied block with what taking it back needs. */
 export interface Applied {
   readonly ref: BlockRef
   readonly seq: number
-  /** Its `{c}.blocks` record: header and the places of its data records. */
-  readonly event: BlockEvent
+  readonly header: BlockHeader
+  /** Where its data records lie; null = they are not committed yet. */
+  readonly spans: readonly TopicSpan[] | null
 }
 
 /** Where an ingestor goes on. */
@@ -124,5 +125,6 @@ export const appliedOf = (event: BlockEvent): Applied => ({
     timeMs: event.meta.block_time,
   },
   seq: event.meta.seq,
-  event,
+  header: headerOf(event),
+  spans: event.spans,
 })

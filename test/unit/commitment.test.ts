@@ -21,10 +21,7 @@ const { height, hash, parentHash, timeMs } = block
 const REF = { height, hash, parentHash, timeMs }
 const CURSOR = { tip: REF, final: null, finalSeq: 0 }
 
-const said = (prepared: Prepared): string => {
-  prepared.commit.seal?.([])
-  return prepared.event().meta?.commitment ?? ''
-}
+const said = (prepared: Prepared): string => prepared.event([]).meta?.commitment ?? ''
 
 /** What the three operations of one block say. */
 const commitments = (commitment: Commitment): readonly string[] => {
@@ -38,8 +35,7 @@ const commitments = (commitment: Commitment): readonly string[] => {
     partition: 0,
     nowMs: () => 0,
   }
-  const stored = new Map<string, Uint8Array>()
-  const ledger = openLedger({ get: (key) => stored.get(key), entries: () => stored })
+  const ledger = openLedger({ get: () => undefined, entries: () => [] })
   const read = {
     block,
     decoded: emptyDraft(),
@@ -50,10 +46,9 @@ const commitments = (commitment: Commitment): readonly string[] => {
     expired: [],
   }
   const applied = applyOperation(workshop, ledger, { seq: 1, cursor: CURSOR }, read)
-  ledger.commit(applied.pending)
-  for (const { key, value } of applied.commit.state ?? []) if (value) stored.set(key, value)
+  ledger.take(applied.pending)
   const apply = said(applied)
-  const gone = appliedOf(applied.event())
+  const gone = appliedOf(applied.event([]))
   const revert = revertOperation(workshop, ledger, { seq: 2, cursor: CURSOR }, gone, [])
   const finalize = finalizeOperation(workshop, ledger, { seq: 3, cursor: CURSOR }, REF, [])
   return [apply, said(revert), said(finalize)].map((text) => text.replace('COMMITMENT_', ''))

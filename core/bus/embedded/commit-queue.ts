@@ -1,4 +1,5 @@
 import { Outage } from '../../errors.ts'
+import { makeDeferred } from '../../runtime/deferred.ts'
 import type { Commit, OffsetRange, ProducerRecord } from '../contract.ts'
 import { validateStateKey } from '../validate-state-key.ts'
 import { diskOutage, isRetryable, MAX_ATTEMPTS } from './lmdb.ts'
@@ -178,20 +179,6 @@ const nextBatch = (waiting: readonly PendingCommit[]): readonly PendingCommit[] 
     return index >= MAX_BATCH_COMMITS || (index > 0 && room < 0)
   })
   return end < 0 ? waiting : waiting.slice(0, end)
-}
-
-const makeDeferred = <T>(): {
-  promise: Promise<T>
-  resolve: (value: T) => void
-  reject: (error: unknown) => void
-} => {
-  let resolve: (value: T) => void = () => undefined
-  let reject: (error: unknown) => void = () => undefined
-  const promise = new Promise<T>((onDone, onError) => {
-    resolve = onDone
-    reject = onError
-  })
-  return { promise, resolve, reject }
 }
 
 /** An error of the caller's own part (fenced, unknown topic, a throwing seal): only that commit fails. */

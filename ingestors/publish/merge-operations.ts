@@ -1,0 +1,76 @@
+import type { Commit, OffsetRange } from '../../core/bus/contract.ts'
+import type { BlockEvent } from '../../schemas/wire.ts'
+import type { Prepared, Workshop } from './block-operation.ts'
+import { blockRecord } from './block-record.ts'
+import type { OperationSize } from './commit-groups.ts'
+import { stateChanges } from './metadata-store.ts'
+import type { Chunk } from './record-batches.ts'
+
+/** A commit of several whole operations, and what it wrote to `{c}.blocks`. */
+export interface MergedCommit {
+  readonly commit: Commit
+  /** Block events in the order of the operations; empty before the commit has sealed them. */
+  readonly events: () => readonly BlockEvent[]
+}
+
+/**
+ * Operations as one commit: in each partition the records of one behind those of another, their block records last. Reading the
+ * log in order shows the same as one commit for each.
+ */
+export const mergedCommit = (
+  operations: readonly Prepared[],
+  { codec, store, partition }: Pick<Workshop, 'codec' | 'store' | 'partition'>,
+): MergedCommit => {
+  let events: readonly BlockEvent[] = []
+  return {
+    commit: {
+      records: operations.flatMap(({ records }) => records),
+      seal: (spans) => {
+        const own = spansByOperation(operations, spans)
+        events = operations.map(({ event }, index) => event(own[index] ?? []))
+        return events.map((event) => blockRecord(event, codec))
+      },
+      state: stateChanges(
+        operations.flatMap(({ pending }) => pending.changes),
+        store,
+        partition,
+      ),
+    },
+    events: () => events,
+  }
+}
+
+/** What an operation adds to a commit, but for its block record. */
+export const sizeOfOperation = ({ records, pending }: Prepared): OperationSize => ({
+  records: records.length,
+  bytes:
+    records.reduce((sum, { value }) => sum + (value?.byteLength ?? 0), 0) +
+    pending.changes.reduce((sum, { json }) => sum + (json?.length ?? 0), 0),
+})
+
+/** Each operation's share of the places of a commit: in a partition they follow one another. */
+const spansByOperation = (
+  operations: readonly { readonly chunks: readonly Chunk[] }[],
+  spans: readonly OffsetRange[],
+): readonly (readonly OffsetRange[])[] => {
+  const next = new Map(spans.map((span) => [placeOf(span), span.baseOffset]))
+  return operations.map(({ chunks }) => {
+    const own = new Map<string, OffsetRange>()
+    for (const { topic, partition } of chunks) {
+      const place = placeOf({ topic, partition })
+      const baseOffset = own.get(place)?.baseOffset ?? next.get(place)
+      if (baseOffset === undefined) throw new Error(`the bus names no place of records in ${place}`)
+      own.set(place, {
+        topic,
+        partition,
+        baseOffset,
+        records: (own.get(place)?.records ?? 0) + 1,
+      })
+    }
+    for (const [place, { baseOffset, records }] of own) next.set(place, baseOffset + records)
+    return [...own.values()]
+  })
+}
+
+const placeOf = ({ topic, partition }: Pick<OffsetRange, 'topic' | 'partition'>): string =>
+  `${topic}/${partition}`

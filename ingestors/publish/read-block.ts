@@ -1,0 +1,53 @@
+import type { Metrics } from '../../core/ops/metrics.ts'
+import type { PriceEntry } from '../../core/prices/quote-state.ts'
+import type { Block } from '../../schemas/events.ts'
+import { blockLetters, namelessSwaps } from '../dead-letters/dead-letters.ts'
+import { type FactReader, learn, withLearned } from '../decode/metadata-reader.ts'
+import type { ProtocolBook } from '../decode/protocol-registry.ts'
+import { parentHeightOf } from '../follow/chain-position.ts'
+import type { Refusal } from '../input/rejected-responses.ts'
+import { decodeBlock, subjectsOf } from '../vm/decode-block.ts'
+import type { ReadBlock } from './block-operation.ts'
+import type { Ledger } from './metadata-store.ts'
+import { countUntaken } from './metrics.ts'
+
+/** What a block is read with. */
+export interface BlockReading {
+  readonly protocols: ProtocolBook
+  readonly facts: FactReader
+  /** Prices to start with at a start and across a gap. */
+  readonly primes: (block: Block, signal: AbortSignal) => Promise<readonly PriceEntry[]>
+  /** What nodes said meanwhile and was not taken. */
+  readonly refusals?: () => readonly Refusal[]
+  readonly metrics: Metrics
+}
+
+/** Everything that is asked and decoded before a block can be committed. */
+export const readBlock = async (
+  { facts, protocols, primes, refusals, metrics }: BlockReading,
+  ledger: Ledger,
+  block: Block,
+  signal: AbortSignal,
+): Promise<Omit<ReadBlock, 'expired'>> => {
+  const subjects = subjectsOf(block, protocols)
+  const learned = await learn({ reader: facts, known: ledger }, subjects, block, signal)
+  const { pool, token } = withLearned(ledger, learned)
+  const asked = (subjects.prices ?? []).filter((each) => pool(each.pool)?.proven)
+  const prices = asked.length > 0 ? await facts.prices?.(asked, block, signal) : undefined
+  const price = (address: string) => prices?.get(address)
+  const books = { proof: facts.proof, protocols, pool, token, price }
+  const decoded = decodeBlock(block, books)
+  const { clock } = ledger.quotes()
+  const contiguous = clock?.height === parentHeightOf(block)
+  const dropped = [...decoded.dropped, ...namelessSwaps(decoded.swaps, block)]
+  const unread = learned.unread ?? []
+  countUntaken(metrics, block, { dropped, unread, subjects, pools: learned.pools })
+  return {
+    block,
+    learned,
+    decoded,
+    origin: facts.origin,
+    primes: contiguous ? [] : await primes(block, signal),
+    letters: blockLetters(block, { dropped, unread, refusals: refusals?.() ?? [], books }),
+  }
+}

@@ -66,6 +66,10 @@ export const openSimulatedBus = (options: SimulatedBusOptions): Bus => {
   }
 }
 
+/** Whether an ingestor commits more than one block operation that has records. */
+const isGroup = (id: string, { records = [] }: Commit): boolean =>
+  id.startsWith('ingest.') && new Set(records.map(({ headers }) => headers?.seq)).size > 1
+
 const openWriter = async (shared: SimulatedLog, link: Link, id: string): Promise<Writer> => {
   const holder = await link('writer', () => shared.hold(id))
   let dead: Outage | undefined
@@ -84,7 +88,7 @@ const openWriter = async (shared: SimulatedLog, link: Link, id: string): Promise
     await before.catch(() => undefined)
     if (dead) throw dead
     try {
-      return await link('commit', () => write(commit))
+      return await link(isGroup(id, commit) ? 'group' : 'commit', () => write(commit))
     } catch (error) {
       if (error instanceof Outage) dead ??= error
       throw error

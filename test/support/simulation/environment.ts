@@ -28,6 +28,8 @@ export interface RunPlan extends SharedResources {
   readonly faults: readonly Fault[]
   /** The stages begin when the ingestor is through, and the sinks behind them: the least that there is to do. */
   readonly inTurn?: boolean
+  /** How blocks share commits. Default: as the product does. */
+  readonly catchUp?: RunContext['catchUp']
   /** Default: a node that shows the chain's views at their times. */
   readonly source?: RunContext['source']
   readonly warehouse?: SimulatedWarehouse
@@ -41,6 +43,8 @@ export interface RunOutcome {
   /** Faults that met a call. */
   readonly fired: readonly Fault[]
   readonly calls: number
+  /** Commits of several block operations. */
+  readonly groups: number
   /** Commits that were refused because the lane had another writer by then. */
   readonly fenced: number
   readonly simulatedMs: number
@@ -74,6 +78,7 @@ const injectedOutage = (call: EnvironmentCall): Outage =>
 /** How likely a call takes a moment: only where it makes others come between. */
 const DELAY_PROBABILITY: Readonly<Partial<Record<EnvironmentCall, number>>> = {
   commit: 0.3,
+  group: 0.3,
   insert: 0.3,
   node: 0.2,
   read: 0.2,
@@ -88,6 +93,7 @@ class Environment {
   readonly problems: string[] = []
   readonly fired: Fault[] = []
   calls = 0
+  groups = 0
   fenced = 0
   readonly #plan: RunPlan
   readonly #groups = new SimulatedGroups()
@@ -119,6 +125,7 @@ class Environment {
       facts: chain.facts,
       log: this.#log(),
       ...(warehouse && { warehouse }),
+      ...(plan.catchUp && { catchUp: plan.catchUp }),
       ended: this.#ended.signal,
       source: plan.source ?? ((node) => createNodeSource({ facts: chain.facts, view }, node)),
       ...(inTurn && { calm: (parts: QuiescenceParts) => this.#calm(parts) }),
@@ -245,6 +252,7 @@ class Environment {
     return async (call, work) => {
       if (process.isDead) return neverResolves()
       this.calls += 1
+      if (call === 'group') this.groups += 1
       if (this.#random.chance(DELAY_PROBABILITY[call] ?? 0))
         await waitMs(1 + this.#random.below(30))
       const fault = this.#faultAt(call)
@@ -346,6 +354,6 @@ export const runEnvironment = async (plan: RunPlan): Promise<RunOutcome> => {
   plan.time.seed(jitter.unit)
   const world = new Environment(plan)
   await world.run()
-  const { shared, problems, fired, calls, fenced } = world
-  return { shared, problems, fired, calls, fenced, simulatedMs: world.elapsedMs() }
+  const { shared, problems, fired, calls, groups, fenced } = world
+  return { shared, problems, fired, calls, groups, fenced, simulatedMs: world.elapsedMs() }
 }

@@ -7,18 +7,18 @@ export type EnvironmentCall = LinkCall | 'insert' | 'node'
 /** What goes wrong at a call. */
 export const CALL_FAULTS = {
   /** An error before anything happened. */
-  refused: ['commit', 'insert', 'take', 'read', 'state', 'facts', 'writer', 'node'],
+  refused: ['commit', 'group', 'insert', 'take', 'read', 'state', 'facts', 'writer', 'node'],
   /** It happened, and the answer is an error. */
-  'answer lost': ['commit', 'commit', 'insert'],
+  'answer lost': ['commit', 'commit', 'group', 'insert'],
   /** The answer is an error, and it happens afterwards. */
-  'happens later': ['commit', 'commit', 'insert'],
+  'happens later': ['commit', 'commit', 'group', 'insert'],
   /** It happens, and the answer takes long. */
-  slow: ['commit', 'insert', 'insert', 'node'],
+  slow: ['commit', 'group', 'insert', 'insert', 'node'],
   /** The process ends before or after the call happened. */
-  'crash before': ['commit', 'insert', 'take', 'read', 'state', 'facts', 'writer', 'node'],
-  'crash after': ['commit', 'commit', 'insert', 'take', 'read', 'state', 'writer'],
+  'crash before': ['commit', 'group', 'insert', 'take', 'read', 'state', 'facts', 'writer', 'node'],
+  'crash after': ['commit', 'commit', 'group', 'insert', 'take', 'read', 'state', 'writer'],
   /** The process stands still in the middle of a call, loses its lanes to others and goes on as if nothing had been. */
-  zombie: ['commit', 'commit', 'insert', 'take', 'state', 'writer'],
+  zombie: ['commit', 'commit', 'group', 'insert', 'take', 'state', 'writer'],
 } as const satisfies Readonly<Record<string, readonly EnvironmentCall[]>>
 
 /** What happens to a process or to the log between calls. */
@@ -64,7 +64,7 @@ export const createFaults = (seed: number, lastsMs: number): readonly Fault[] =>
     const kind = random.pick(CALL_KINDS)
     const call: EnvironmentCall = random.pick<EnvironmentCall>(CALL_FAULTS[kind])
     const noticeMs = random.below(random.chance(0.3) ? 4_000 : 400)
-    return { kind, atMs, call, skip: random.below(12), forMs, noticeMs }
+    return { kind, atMs, call, skip: random.below(call === 'group' ? 3 : 12), forMs, noticeMs }
   })
   return faults.sort((one, other) => one.atMs - other.atMs)
 }

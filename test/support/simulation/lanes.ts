@@ -17,8 +17,8 @@ import { assignLanes } from '../../../core/bus/lane-assignment.ts'
 import { Outage } from '../../../core/errors.ts'
 import type { SimulatedLog, StateEntries } from './log.ts'
 
-/** What a process asks of the log. */
-export type LinkCall = 'writer' | 'commit' | 'state' | 'take' | 'read' | 'tail' | 'facts'
+/** What a process asks of the log; `group`: a commit of an ingestor that holds several block operations. */
+export type LinkCall = 'writer' | 'commit' | 'group' | 'state' | 'take' | 'read' | 'tail' | 'facts'
 
 /**
  * The way from a process to the log: `work` is the call as it happens there, at once. A simulation may let it wait, happen

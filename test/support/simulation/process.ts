@@ -5,7 +5,7 @@ import type { Logger } from '../../../core/ops/logger.ts'
 import type { Metrics } from '../../../core/ops/metrics.ts'
 import type { FactReader } from '../../../ingestors/decode/metadata-reader.ts'
 import type { Source } from '../../../ingestors/follow/contract.ts'
-import { ingestTopics, startIngestor } from '../../../ingestors/start.ts'
+import { type CatchUp, ingestTopics, startIngestor } from '../../../ingestors/start.ts'
 import { startStage } from '../../../processors/runtime/stage-runner.ts'
 import { batchRows } from '../../../processors/sinks/batch-rows.ts'
 import { createInserter } from '../../../processors/sinks/inserter.ts'
@@ -37,6 +37,7 @@ export interface RunContext extends SharedResources {
   readonly partitions: number
   readonly facts: FactReader
   readonly source: (node: NodeAccess) => Source
+  readonly catchUp?: Partial<CatchUp>
   /** Aborted when the run is over. */
   readonly ended: AbortSignal
   /** Resolves when the log holds all of the chain, and all that the stages make of it. Absent: everything runs at once. */
@@ -92,6 +93,7 @@ export const startProcess = async (
     // What is written must not depend on when.
     facts: parts.facts,
     nowMs: () => 0,
+    ...(parts.catchUp && { catchUp: parts.catchUp }),
   })
   const deps = { chain: CHAIN, bus, codec, metrics, log }
   await parts.calm?.({ partitions: 0, isSunk: false })

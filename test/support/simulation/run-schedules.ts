@@ -1,5 +1,6 @@
 import { localCodec } from '../../../core/codec/local-codec.ts'
 import { makeMetrics } from '../../../core/ops/metrics.ts'
+import type { CatchUp } from '../../../ingestors/start.ts'
 import { createRandom } from '../../../simulator/node/random.ts'
 import { type ChainView, createScheduleChain } from './chain.ts'
 import {
@@ -49,7 +50,8 @@ export const createScheduleRunner = (): ScheduleRunner => {
       SimulatedWarehouse,
       SimulatedWarehouse,
     ]
-    const calm = { ...shared, processes: 1, faults: [], inTurn: true }
+    const alone = { catchUp: { operations: 1 } }
+    const calm = { ...shared, ...alone, processes: 1, faults: [], inTurn: true }
     const clean = await runEnvironment({ ...calm, chain: straight, warehouse: wantRows })
     const faults = createFaults(seed, chain.last.atMs)
     const disturbed = await runEnvironment({
@@ -58,6 +60,7 @@ export const createScheduleRunner = (): ScheduleRunner => {
       processes: 2,
       faults,
       warehouse: gotRows,
+      catchUp: createCatchUp(seed),
     })
     const problems = [
       ...describeProblems('clean', clean),
@@ -83,9 +86,13 @@ export const createScheduleRunner = (): ScheduleRunner => {
     count('reorgs', chain.reorgs)
     count('operations', operations)
     count('calls', disturbed.calls)
+    count('groups', disturbed.groups)
     count('fencedCommits', disturbed.fenced)
     count('simulatedSeconds', Math.round(disturbed.simulatedMs / 1e3))
-    for (const { kind } of disturbed.fired) count(kind)
+    for (const fault of disturbed.fired) {
+      count(fault.kind)
+      if ('call' in fault && fault.call === 'group') count('faultsOfGroups')
+    }
     return {
       seed,
       problems,
@@ -96,6 +103,18 @@ export const createScheduleRunner = (): ScheduleRunner => {
     }
   }
   return { run, totals: () => Object.fromEntries(totals) }
+}
+
+/** How the blocks of a seed share commits: as the product does, or up to so many of them wherever they are. */
+const createCatchUp = (seed: number): Partial<CatchUp> => {
+  const random = createRandom(seed, 6)
+  if (random.chance(0.2)) return {}
+  return {
+    operations: 1 + random.below(12),
+    records: 20 + random.below(400),
+    waitMs: 10 + random.below(400),
+    liveLag: random.below(4) - 1,
+  }
 }
 
 const describeProblems = (name: string, { problems }: RunOutcome): readonly string[] =>

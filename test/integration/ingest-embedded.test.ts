@@ -456,30 +456,34 @@ test('a fenced writer is replaced, and nothing is lost or doubled', async (t) =>
   await ingestor.stop()
 })
 
+/** The bus with every lane's commits going through `commit`. */
+const withCommits = (bus: Bus, commit: (writer: Writer) => Writer['commit']): Bus => ({
+  ...bus,
+  subscribe: (subscription) =>
+    bus.subscribe({
+      ...subscription,
+      run: (lane) =>
+        subscription.run({ ...lane, writer: { ...lane.writer, commit: commit(lane.writer) } }),
+    }),
+})
+
+/** A bus whose first commit happens, but is not answered. */
+const withLostAnswer = (bus: Bus): Bus => {
+  let lost = 1
+  return withCommits(bus, (writer) => async (commit) => {
+    const spans = await writer.commit(commit)
+    if (lost > 0) {
+      lost -= 1
+      throw new Outage('bus', 'no answer')
+    }
+    return spans
+  })
+}
+
 test('a commit whose answer was lost is read back, not written again', async (t) => {
   const bus = await openBus(t, folder(t))
-  let lost = 1
-  const losing = (writer: Writer): Writer => ({
-    ...writer,
-    commit: async (commit) => {
-      const spans = await writer.commit(commit)
-      if (lost > 0) {
-        lost -= 1
-        throw new Outage('bus', 'no answer')
-      }
-      return spans
-    },
-  })
-  const doubtful: Bus = {
-    ...bus,
-    subscribe: (subscription) =>
-      bus.subscribe({
-        ...subscription,
-        run: (lane) => subscription.run({ ...lane, writer: losing(lane.writer) }),
-      }),
-  }
   const source = createScriptedSource()
-  const ingestor = await start(doubtful, source)
+  const ingestor = await start(withLostAnswer(bus), source)
   const chain = chainOf(100, 3)
   source.push(...apply(chain))
   await atSeq(ingestor, 3)
@@ -488,6 +492,87 @@ test('a commit whose answer was lost is read back, not written again', async (t)
     blocks.map(({ meta }) => [meta.seq, meta.height]),
     chain.map(({ height }, index) => [index + 1, height]),
   )
+  await ingestor.stop()
+})
+
+/** A script of a node whose head is at this height. */
+const scriptBelow = (height: number): ScriptedSource => ({
+  ...createScriptedSource(),
+  head: () => ({ height, hash: null }),
+})
+
+test('blocks far below the head share commits, the newest have their own', async (t) => {
+  const bus = await openBus(t, folder(t))
+  const source = scriptBelow(119)
+  const sizes: number[] = []
+  const counting = withCommits(bus, (writer) => (commit) => {
+    const seqs = (commit.records ?? []).map(({ headers }) => headers?.seq)
+    sizes.push(new Set(seqs).size)
+    return writer.commit(commit)
+  })
+  source.push(...apply(chainOf(100, 20)))
+  const ingestor = await start(counting, source, { catchUp: { operations: 10, waitMs: 60_000 } })
+  await atSeq(ingestor, 20)
+  assert.deepEqual(sizes, [10, 8, 1, 1])
+  assert.equal(ingestor.status().state, 'live')
+  const blocks = await readBlockEvents(bus, codec)
+  const records = await readDataRecords(bus, codec)
+  assert.deepEqual(
+    blocks.map(({ meta }) => meta.height),
+    Array.from({ length: 20 }, (_, at) => 100 + at),
+  )
+  checkSpans(blocks, records)
+  await ingestor.stop()
+})
+
+test('a shared commit whose answer is lost is noticed while the node has no further block', async (t) => {
+  const bus = await openBus(t, folder(t))
+  const source = scriptBelow(1_000)
+  source.push(...apply(chainOf(100, 3)))
+  const ingestor = await start(withLostAnswer(bus), source, { catchUp: { waitMs: 20 } })
+  await atSeq(ingestor, 3)
+  await until(() => source.positions.length === 2, 'a new reader came')
+  assert.deepEqual(
+    source.positions.map((position) => position?.stack.length),
+    [undefined, 3],
+  )
+  assert.equal((await readBlockEvents(bus, codec)).length, 3)
+  await ingestor.stop()
+})
+
+test('a stop commits the blocks that were taken', async (t) => {
+  const bus = await openBus(t, folder(t))
+  const source = scriptBelow(1_000)
+  source.push(...apply(chainOf(100, 3)))
+  const ingestor = await start(bus, source, { catchUp: { waitMs: 60_000 } })
+  await until(() => source.given() === 3, 'three blocks are taken')
+  await ingestor.stop()
+  assert.equal((await readBlockEvents(bus, codec)).length, 3)
+})
+
+test('a block that is too large to be held is taken back while its commit is on its way', async (t) => {
+  const bus = await openBus(t, folder(t))
+  const source = scriptBelow(1_000)
+  const [first] = chainOf(100, 1) as [Block]
+  const swaps = Array.from({ length: 5_200 }, (_, at) => tokenSwap(100n + BigInt(at)))
+  const large = buildEvmBlock({ height: 101, parentHash: first.hash }, swaps, 'l')
+  const after = chainOf(101, 1, 'b', first.hash)
+  source.push(...apply([first, large]), ...revert([large]), ...apply(after))
+  const ingestor = await start(bus, source, { catchUp: { waitMs: 20 } })
+  await atSeq(ingestor, 4)
+  const records = await readDataRecords(bus, codec)
+  const held = records.filter(({ meta }) => meta.seq === 2)
+  assert.ok(held.reduce((sum, { events }) => sum + events.length, 0) > 20_000)
+  const byPartition = (seq: number, partition: number) =>
+    bodies(records, seq).filter((body) => body.family === 'trades' && body.partition === partition)
+  for (const partition of [0, 1, 2]) {
+    const back = byPartition(3, partition).map((body) => ({
+      ...body,
+      events: body.events.toReversed(),
+    }))
+    assert.deepEqual(back.toReversed(), byPartition(2, partition))
+  }
+  checkSpans(await readBlockEvents(bus, codec), records)
   await ingestor.stop()
 })
 

@@ -174,6 +174,8 @@ export interface ScriptedSource extends Source {
   push(...ops: readonly ChainOp[]): void
   /** Positions that readers came with. */
   readonly positions: (Position | null)[]
+  /** Operations that the newest reader was given. */
+  given(): number
 }
 
 /** Makes the source; with `ends` it is a recording that ends with its script. */
@@ -188,6 +190,7 @@ export const createScriptedSource = (ends = false, gaps = false): ScriptedSource
     gaps,
     node: null,
     positions,
+    given: () => given,
     head: () => null,
     push: (...ops) => {
       script.push(...ops)

@@ -28,6 +28,11 @@ const ROWS: readonly Row[] = [
     run: async () => (await import('./produce.ts')).produceBench,
   },
   {
+    name: 'catch-up',
+    about: 'a past range on the embedded log, blocks sharing commits against one commit for each',
+    run: async () => (await import('./catch-up.ts')).catchUpBench,
+  },
+  {
     name: 'fold',
     about: 'candles with reorgs, finality and state against seconds and roll-ups of what closes',
     run: async () => (await import('./fold.ts')).foldBench,

@@ -2,28 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
-import { topicSpecs } from '../../core/bus/topic-specs.ts'
 import { localCodec } from '../../core/codec/local-codec.ts'
 import { Outage } from '../../core/errors.ts'
-import { makeSilentLogger } from '../../core/ops/logger.ts'
-import { makeMetrics } from '../../core/ops/metrics.ts'
-import { tableFacts } from '../../ingestors/decode/metadata-reader.ts'
-import type { ChainOp, Source } from '../../ingestors/follow/contract.ts'
-import { type CatchUp, startIngestor } from '../../ingestors/start.ts'
-import { CHAINS } from '../../schemas/chains.ts'
+import type { ChainOp } from '../../ingestors/follow/contract.ts'
 import type { Block } from '../../schemas/events.ts'
-import {
-  blockRef,
-  buildEvmBlock,
-  POOLS,
-  TOKENS,
-  tokenSwap,
-  wethSwap,
-} from '../support/builders/evm-block.ts'
-import { openSimulatedBus } from '../support/simulation/bus.ts'
+import { blockRef, buildEvmBlock, tokenSwap, wethSwap } from '../support/builders/evm-block.ts'
 import { exactDifferences } from '../support/simulation/compare-runs.ts'
-import { type Link, SimulatedGroups } from '../support/simulation/lanes.ts'
-import { SimulatedLog } from '../support/simulation/log.ts'
+import { ingestOperations } from '../support/simulation/ingest-operations.ts'
+import type { Link } from '../support/simulation/lanes.ts'
 
 const codec = localCodec()
 
@@ -77,65 +63,6 @@ const operationsOf = (steps: readonly Step[]): readonly ChainOp[] => {
   return ops
 }
 
-/** How one run commits the operations. */
-interface RunPlan {
-  readonly catchUp: Partial<CatchUp>
-  /** Whether the node's head is far when the operation of this number is given. */
-  readonly isFar: (given: number) => boolean
-  readonly link?: Link
-}
-
-/** An ingestor over the operations until all are committed; what the log holds then, and the commits that it took. */
-const ingest = async (
-  ops: readonly ChainOp[],
-  plan: RunPlan,
-): Promise<{ readonly shared: SimulatedLog; readonly commits: number }> => {
-  const shared = new SimulatedLog('groups', () => 0)
-  let commits = 0
-  const link: Link = async (call, work) => {
-    if (call === 'commit' || call === 'group') commits += 1
-    return plan.link ? plan.link(call, work) : work()
-  }
-  const bus = openSimulatedBus({ name: 'one', shared, groups: new SimulatedGroups(), link })
-  await bus.createTopics(topicSpecs({ chains: ['eth'], partitions: 2, retention: 'off' }))
-  let given = 0
-  let onFatal = (_error: unknown): void => undefined
-  const fatal = new Promise<never>((_, reject) => {
-    onFatal = reject
-  })
-  const source: Source = {
-    origin: 'steps',
-    commitment: 'processed',
-    gaps: false,
-    node: null,
-    head: () => ({ height: plan.isFar(given) ? 1_000_000 : 0, hash: null }),
-    async *operations() {
-      // A new reader goes on behind what the log holds.
-      for (given = shared.ends('eth.blocks')[0]?.end ?? 0; given < ops.length; ) {
-        const op = ops[given]
-        given += 1
-        if (op) yield op
-      }
-    },
-  }
-  const ingestor = await startIngestor({
-    chain: CHAINS.eth,
-    source,
-    bus,
-    codec,
-    config: { retention: 'off', pricesStatic: {} },
-    facts: { ...tableFacts(TOKENS, POOLS), origin: 'node', proof: 'facts' },
-    metrics: makeMetrics(),
-    log: makeSilentLogger(),
-    nowMs: () => 0,
-    catchUp: plan.catchUp,
-    onFatal,
-  })
-  await Promise.race([ingestor.done, fatal])
-  await bus.close()
-  return { shared, commits }
-}
-
 const limits = fc.record({
   operations: fc.integer({ min: 1, max: 12 }),
   records: fc.integer({ min: 1, max: 120 }),
@@ -163,8 +90,8 @@ test('operations in groups of any size leave the same records, places and state 
       async (chosen, catchUp, far, turns) => {
         const ops = operationsOf(chosen)
         const isFar = (given: number): boolean => far[given % far.length] ?? true
-        const want = await ingest(ops, { catchUp: { operations: 1 }, isFar: () => false })
-        const got = await ingest(ops, { catchUp, isFar, link: slowLink(turns) })
+        const want = await ingestOperations(ops, { catchUp: { operations: 1 }, isFar: () => false })
+        const got = await ingestOperations(ops, { catchUp, isFar, link: slowLink(turns) })
         assert.deepEqual(exactDifferences({ got: got.shared, want: want.shared }, codec), [])
         assert.equal(want.commits, ops.length)
         assert.ok(got.commits <= ops.length)
@@ -176,7 +103,7 @@ test('operations in groups of any size leave the same records, places and state 
 
 test('a chain that is far behind is committed in few groups', async () => {
   const grown = Array.from({ length: 100 }, () => ({ kind: 'grow', swaps: 1 }) as const)
-  const { shared, commits } = await ingest(operationsOf(grown), {
+  const { shared, commits } = await ingestOperations(operationsOf(grown), {
     catchUp: { operations: 25, waitMs: 60_000 },
     isFar: () => true,
   })
@@ -193,7 +120,7 @@ test('a commit of several blocks that is refused, or whose answer is lost, is ne
       fc.boolean(),
       async (chosen, catchUp, skip, isDone) => {
         const ops = operationsOf(chosen)
-        const want = await ingest(ops, { catchUp: { operations: 1 }, isFar: () => false })
+        const want = await ingestOperations(ops, { catchUp: { operations: 1 }, isFar: () => false })
         let left = skip
         const link: Link = async (call, work) => {
           await turn()
@@ -203,7 +130,7 @@ test('a commit of several blocks that is refused, or whose answer is lost, is ne
           if (isDone) work()
           throw new Outage('bus', 'no answer')
         }
-        const got = await ingest(ops, { catchUp, isFar: () => true, link })
+        const got = await ingestOperations(ops, { catchUp, isFar: () => true, link })
         assert.deepEqual(exactDifferences({ got: got.shared, want: want.shared }, codec), [])
       },
     ),

@@ -154,9 +154,8 @@ export const windowStatsAt = (
   const counts = DISTINCT_KINDS.map(
     (kind) => [kind, countsSince(stats, hot, kind, starts)] as const,
   )
-  const spanOf = (from: number, to: number) => {
+  const spanOf = (from: number, to: number, prices: PriceRanges) => {
     const before = all.knownBefore(from)
-    const prices = all.prices(from, to)
     return {
       ...all.totals(from, to),
       usd: prices.usd ?? flatRange(before.usd),
@@ -164,15 +163,20 @@ export const windowStatsAt = (
       liquidityUsd: all.knownBefore(to).liquidityUsd,
     }
   }
+  // A longer window holds the shorter one: what it adds is looked at only.
+  let newer: PriceRanges = { usd: null, native: null }
+  let newerStart = Number.POSITIVE_INFINITY
   const windows = spans.map(({ name, second, start, previousStart, end }, at): WindowStats => {
     const distinct = Object.fromEntries(
       counts.map(([kind, list]) => [kind, list[at] ?? 0]),
     ) as Record<DistinctKind, number>
+    newer = joinPriceRanges(all.prices(start, newerStart), newer)
+    newerStart = start
     const previous = {
-      ...spanOf(previousStart, start),
+      ...spanOf(previousStart, start, all.prices(previousStart, start)),
       distinct: previousCounts(stats, hot, name, second),
     }
-    return { name, ...spanOf(start, end), distinct, previous }
+    return { name, ...spanOf(start, end, newer), distinct, previous }
   })
   const changed = Math.max(...cells.map((list) => lastWindowChange(list, now)))
   const decimals = hot.findLast((part) => part.decimals !== null)?.decimals ?? stats.decimals ?? 0

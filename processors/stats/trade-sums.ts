@@ -110,13 +110,26 @@ export class TradeSums {
 
   /** Prices from a second on and before another. */
   prices(from: number, to: number): PriceRanges {
-    let ranges = NO_PRICES
-    for (let at = firstIndexFrom(this.#cells, from); at < this.#cells.length; at += 1) {
-      const cell = this.#cells[at]
-      if (cell === undefined || cell.second >= to) break
-      ranges = ranges === NO_PRICES ? cell : joinPriceRanges(ranges, cell)
+    const [first, end] = [firstIndexFrom(this.#cells, from), firstIndexFrom(this.#cells, to)]
+    return { usd: this.#range('usd', first, end), native: this.#range('native', first, end) }
+  }
+
+  /** Of the cells of these indexes. They may be hundreds, and this is asked for in each flush: it makes no object per cell. */
+  #range(unit: 'usd' | 'native', first: number, end: number): PriceRange | null {
+    let oldest: PriceRange | null = null
+    let newest: PriceRange | null = null
+    let [high, low] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
+    for (let at = first; at < end; at += 1) {
+      const range = this.#cells[at]?.[unit] ?? null
+      if (range === null) continue
+      oldest ??= range
+      newest = range
+      if (range.high > high) high = range.high
+      if (range.low < low) low = range.low
     }
-    return { usd: ranges.usd, native: ranges.native }
+    return oldest === null || newest === null
+      ? null
+      : { open: oldest.open, close: newest.close, high, low }
   }
 
   /** Newest prices and liquidity before a second; `otherwise` where nothing that is held or was dropped tells. */

@@ -13,7 +13,7 @@ import {
 export type NameCounts = Readonly<Record<SeenKind, number>>
 
 /** No name of any kind. */
-export const NO_NAMES: NameCounts = { buyers: 0, sellers: 0, pools: 0, programs: 0 }
+const NO_NAMES: NameCounts = { buyers: 0, sellers: 0, pools: 0, programs: 0 }
 
 interface Entry {
   readonly bucket: number

@@ -254,7 +254,12 @@ export const AVRO_NOTATION: readonly string[] = [
     'sellers:l buy_volume:d buy_volume_in_usd:d buy_volume_in_native:d sell_volume:d',
     'sell_volume_in_usd:d sell_volume_in_native:d high_in_usd:d high_in_native:d low_in_usd:d',
     'low_in_native:d traders:l pools:l programs:l volume_change_ratio:d liquidity_in_usd:d',
-    'liquidity_change_ratio:d version:l is_final:b',
+    'liquidity_change_ratio:d version:l is_final:b prev_open_in_usd:d prev_open_in_native:d',
+    'prev_close_in_usd:d prev_close_in_native:d prev_high_in_usd:d prev_high_in_native:d',
+    'prev_low_in_usd:d prev_low_in_native:d prev_buys:l prev_sells:l prev_buyers:l prev_sellers:l',
+    'prev_pools:l prev_programs:l prev_buy_volume:d prev_buy_volume_in_usd:d',
+    'prev_buy_volume_in_native:d prev_sell_volume:d prev_sell_volume_in_usd:d',
+    'prev_sell_volume_in_native:d prev_liquidity_in_usd:d',
   ].join(' '),
   [
     'record token.holding.TokenHoldingEvent = chain:common.Chain token_address:s holders:l',

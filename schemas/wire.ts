@@ -624,6 +624,27 @@ export interface TradeStatEvent {
   readonly liquidity_change_ratio: string
   readonly version: number
   readonly is_final: boolean
+  readonly prev_open_in_usd: string
+  readonly prev_open_in_native: string
+  readonly prev_close_in_usd: string
+  readonly prev_close_in_native: string
+  readonly prev_high_in_usd: string
+  readonly prev_high_in_native: string
+  readonly prev_low_in_usd: string
+  readonly prev_low_in_native: string
+  readonly prev_buys: number
+  readonly prev_sells: number
+  readonly prev_buyers: number
+  readonly prev_sellers: number
+  readonly prev_pools: number
+  readonly prev_programs: number
+  readonly prev_buy_volume: string
+  readonly prev_buy_volume_in_usd: string
+  readonly prev_buy_volume_in_native: string
+  readonly prev_sell_volume: string
+  readonly prev_sell_volume_in_usd: string
+  readonly prev_sell_volume_in_native: string
+  readonly prev_liquidity_in_usd: string
 }
 
 /** `onchain.v1.token.holding.TokenHoldingEvent` */

@@ -25,7 +25,7 @@ const saturatedUnitsColumn = (text: string): string => saturatedDecimal(text, UN
 /** A volume in USD or native units, never more than the column holds. */
 const saturatedValueColumn = (text: string): string => saturatedDecimal(text, VALUE_DECIMAL)
 
-/** Rows of `{c}_token_stats`: the newest of each window. */
+/** Rows of `{c}_token_stats`: the newest of each window, with the window before it. */
 export const statRows = ({ events }: TradeStatEvents): readonly Row[] =>
   events.map((event) => ({
     token_address: event.token_address,
@@ -55,6 +55,27 @@ export const statRows = ({ events }: TradeStatEvents): readonly Row[] =>
     volume_change_ratio: priceColumn(event.volume_change_ratio),
     liquidity_usd: priceColumn(event.liquidity_in_usd),
     liquidity_change_ratio: priceColumn(event.liquidity_change_ratio),
+    prev_open_usd: priceColumn(event.prev_open_in_usd),
+    prev_open_native: priceColumn(event.prev_open_in_native),
+    prev_close_usd: priceColumn(event.prev_close_in_usd),
+    prev_close_native: priceColumn(event.prev_close_in_native),
+    prev_high_usd: priceColumn(event.prev_high_in_usd),
+    prev_high_native: priceColumn(event.prev_high_in_native),
+    prev_low_usd: priceColumn(event.prev_low_in_usd),
+    prev_low_native: priceColumn(event.prev_low_in_native),
+    prev_buys: event.prev_buys,
+    prev_sells: event.prev_sells,
+    prev_buyers: event.prev_buyers,
+    prev_sellers: event.prev_sellers,
+    prev_pools: event.prev_pools,
+    prev_programs: event.prev_programs,
+    prev_buy_volume: saturatedUnitsColumn(event.prev_buy_volume),
+    prev_buy_volume_usd: saturatedValueColumn(event.prev_buy_volume_in_usd),
+    prev_buy_volume_native: saturatedValueColumn(event.prev_buy_volume_in_native),
+    prev_sell_volume: saturatedUnitsColumn(event.prev_sell_volume),
+    prev_sell_volume_usd: saturatedValueColumn(event.prev_sell_volume_in_usd),
+    prev_sell_volume_native: saturatedValueColumn(event.prev_sell_volume_in_native),
+    prev_liquidity_usd: priceColumn(event.prev_liquidity_in_usd),
     version: event.version,
   }))
 

@@ -2,7 +2,7 @@ import { parseDecimal } from '../../core/amounts.ts'
 import type { TradeEvent } from '../../schemas/wire.ts'
 import { isBuy, toFixedPoint, tradeValues } from '../runtime/valuation.ts'
 
-/** Prices of a minute in one unit; only trades that are not suspect set them. */
+/** Prices of a time in one unit; only trades that are not suspect set them. */
 export interface PriceRange {
   readonly open: number
   readonly close: number
@@ -18,9 +18,9 @@ export interface SideTotals {
   readonly nativeRaw: bigint
 }
 
-/** Trades of one token in one minute, or in one block of it. */
+/** Trades of one token in a second or more; `second` is the newest, in block time. */
 export interface StatsBucket {
-  readonly minute: number
+  readonly second: number
   readonly buy: SideTotals
   readonly sell: SideTotals
   readonly usd: PriceRange | null
@@ -32,9 +32,9 @@ export interface StatsBucket {
 /** No trade on a side. */
 export const EMPTY_SIDE: SideTotals = { count: 0, raw: 0n, usdRaw: 0n, nativeRaw: 0n }
 
-/** A minute without anything. */
-export const emptyBucket = (minute: number): StatsBucket => ({
-  minute,
+/** A bucket without anything. */
+export const emptyBucket = (second: number): StatsBucket => ({
+  second,
   buy: EMPTY_SIDE,
   sell: EMPTY_SIDE,
   usd: null,
@@ -50,7 +50,19 @@ export const addSideTotals = (one: SideTotals, other: SideTotals): SideTotals =>
   nativeRaw: one.nativeRaw + other.nativeRaw,
 })
 
-const mergePriceRanges = (older: PriceRange | null, newer: PriceRange | null): PriceRange | null =>
+/** What the later of two running sums has more. */
+export const subtractSideTotals = (later: SideTotals, earlier: SideTotals): SideTotals => ({
+  count: later.count - earlier.count,
+  raw: later.raw - earlier.raw,
+  usdRaw: later.usdRaw - earlier.usdRaw,
+  nativeRaw: later.nativeRaw - earlier.nativeRaw,
+})
+
+/** The older prices with the newer behind them. */
+export const mergePriceRanges = (
+  older: PriceRange | null,
+  newer: PriceRange | null,
+): PriceRange | null =>
   older === null || newer === null
     ? (newer ?? older)
     : {
@@ -60,9 +72,9 @@ const mergePriceRanges = (older: PriceRange | null, newer: PriceRange | null): P
         low: Math.min(older.low, newer.low),
       }
 
-/** The older bucket with the newer one behind it; the minute is the older's. */
+/** The older bucket with the newer one behind it; the second is the newer's. */
 export const mergeBuckets = (older: StatsBucket, newer: StatsBucket): StatsBucket => ({
-  minute: older.minute,
+  second: newer.second,
   buy: addSideTotals(older.buy, newer.buy),
   sell: addSideTotals(older.sell, newer.sell),
   usd: mergePriceRanges(older.usd, newer.usd),
@@ -74,7 +86,7 @@ const priceRangeOf = (price: number | null): PriceRange | null =>
   price === null ? null : { open: price, close: price, high: price, low: price }
 
 /** A trade as a bucket of one; undefined for trades that count nowhere. */
-export const tradeBucket = (event: TradeEvent, minute: number): StatsBucket | undefined => {
+export const tradeBucket = (event: TradeEvent, second: number): StatsBucket | undefined => {
   const { trade, trade_processed: processed, transaction } = event
   if (trade === null || processed === null || transaction?.status === 'STATUS_FAILED') {
     return undefined
@@ -90,7 +102,7 @@ export const tradeBucket = (event: TradeEvent, minute: number): StatsBucket | un
   const price = (text: string) => priceRangeOf(trusted ? parseDecimal(text) : null)
   const buys = isBuy(trade)
   return {
-    minute,
+    second,
     buy: buys ? side : EMPTY_SIDE,
     sell: buys ? EMPTY_SIDE : side,
     usd: price(processed.token_a_price_in_usd),
@@ -102,7 +114,7 @@ export const tradeBucket = (event: TradeEvent, minute: number): StatsBucket | un
 type StoredSide = readonly [count: number, raw: string, usd: string, native: string]
 /** A bucket as JSON keeps it. */
 export type StoredBucket = readonly [
-  minute: number,
+  second: number,
   buy: StoredSide,
   sell: StoredSide,
   usd: PriceRange | null,
@@ -125,7 +137,7 @@ const fromStoredSide = ([count, raw, usd, native]: StoredSide): SideTotals => ({
 
 /** To what JSON keeps. */
 export const toStoredBucket = (bucket: StatsBucket): StoredBucket => [
-  bucket.minute,
+  bucket.second,
   toStoredSide(bucket.buy),
   toStoredSide(bucket.sell),
   bucket.usd,
@@ -135,14 +147,14 @@ export const toStoredBucket = (bucket: StatsBucket): StoredBucket => [
 
 /** The inverse of `toStoredBucket`. */
 export const fromStoredBucket = ([
-  minute,
+  second,
   buy,
   sell,
   usd,
   native,
   liquidityUsd,
 ]: StoredBucket): StatsBucket => ({
-  minute,
+  second,
   buy: fromStoredSide(buy),
   sell: fromStoredSide(sell),
   usd,

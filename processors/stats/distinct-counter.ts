@@ -2,114 +2,79 @@
 export const DISTINCT_KINDS = ['buyers', 'sellers', 'traders', 'pools', 'programs'] as const
 export type DistinctKind = (typeof DISTINCT_KINDS)[number]
 
-/** Who of a kind was seen, and in which minute last. */
-export type LastSeenMinutes = ReadonlyMap<string, number>
+/** Kinds of names that a block tells; who trades buys or sells, so traders follow from them. */
+export const SEEN_KINDS = ['buyers', 'sellers', 'pools', 'programs'] as const
+export type SeenKind = (typeof SEEN_KINDS)[number]
 
 /**
- * Distinct names per window by the minute in which each was last seen: every window ends now, so a name is inside exactly when
- * its last minute is. Exact, and what a count costs does not depend on how many minutes have names.
+ * Distinct names of windows by the second in which each was last seen: a window that ends now holds a name exactly when it holds
+ * its last second. Exact, and what a count costs does not depend on how many names or seconds there are.
  */
 export interface DistinctCounter {
+  /** The second in which the name was last seen. */
   last(name: string): number | undefined
-  /** True when the name was not seen in this minute or a later one before. */
-  note(name: string, minute: number): boolean
-  /** Names whose last minute is `from` or later. */
+  /** Seconds come in order. */
+  note(name: string, second: number): void
+  /** Names whose last second is `from` or later. */
   since(from: number): number
-  /** Forgets names that were last seen before `minute`; returns them. */
-  prune(minute: number): readonly string[]
+  /** Forgets names that were last seen before this second. */
+  prune(second: number): void
   readonly size: number
 }
 
-/** Minutes of the blocks whose names are counted together: a window of a day is a few blocks and some single minutes. */
-const BLOCK_MINUTES = [256, 16, 1] as const
+/** Seconds of the blocks whose names are counted together. Each divides the one before it, and windows begin at multiples of one. */
+const BLOCK_SECONDS = [1_440, 120, 30, 5, 1] as const
 
-/** An empty recency. */
+/** An empty counter. */
 export const createDistinctCounter = (): DistinctCounter => {
   const lastOf = new Map<string, number>()
-  const namesOf = new Map<number, Set<string>>()
-  const counts = BLOCK_MINUTES.map((minutes) => ({ minutes, ofBlock: new Map<number, number>() }))
+  const counts = BLOCK_SECONDS.map((seconds) => ({ seconds, ofBlock: new Map<number, number>() }))
   let [oldest, newest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
-  const count = (minute: number, by: number): void => {
-    for (const { minutes, ofBlock } of counts) {
-      const block = Math.floor(minute / minutes)
+  let pruned = Number.NEGATIVE_INFINITY
+  const count = (second: number, by: number): void => {
+    for (const { seconds, ofBlock } of counts) {
+      const block = Math.floor(second / seconds)
       const names = (ofBlock.get(block) ?? 0) + by
       if (names === 0) ofBlock.delete(block)
       else ofBlock.set(block, names)
     }
   }
-  const leave = (minute: number, name: string): void => {
-    const names = namesOf.get(minute)
-    names?.delete(name)
-    if (names?.size === 0) namesOf.delete(minute)
-    count(minute, -1)
-  }
-  const enter = (minute: number, name: string): void => {
-    const names = namesOf.get(minute)
-    if (names === undefined) namesOf.set(minute, new Set([name]))
-    else names.add(name)
-    count(minute, 1)
-    oldest = Math.min(oldest, minute)
-    newest = Math.max(newest, minute)
-  }
-  /** Minutes before this one that have names. */
-  const minutesBefore = (minute: number): readonly number[] => {
-    if (minute - oldest > namesOf.size) return [...namesOf.keys()].filter((each) => each < minute)
-    const minutes: number[] = []
-    for (let each = oldest; each < minute; each += 1) if (namesOf.has(each)) minutes.push(each)
-    return minutes
-  }
   return {
     last: (name) => lastOf.get(name),
-    note: (name, minute) => {
+    note: (name, second) => {
       const before = lastOf.get(name)
-      if (before !== undefined) {
-        if (before >= minute) return false
-        leave(before, name)
-      }
-      lastOf.set(name, minute)
-      enter(minute, name)
-      return true
+      if (before !== undefined && before >= second) return
+      if (before !== undefined) count(before, -1)
+      count(second, 1)
+      lastOf.set(name, second)
+      oldest = Math.min(oldest, second)
+      newest = Math.max(newest, second)
     },
     since: (from) => {
       let names = 0
       let at = Math.max(from, oldest)
       while (at <= newest) {
-        const level = counts.find(({ minutes }) => at % minutes === 0)
+        const level = counts.find(({ seconds }) => at % seconds === 0)
         if (level === undefined) break
-        names += level.ofBlock.get(at / level.minutes) ?? 0
-        at += level.minutes
+        names += level.ofBlock.get(at / level.seconds) ?? 0
+        at += level.seconds
       }
       return names
     },
-    prune: (minute) => {
-      const gone: string[] = []
-      for (const each of minutesBefore(minute)) {
-        const names = namesOf.get(each) ?? []
-        for (const name of names) {
-          lastOf.delete(name)
-          gone.push(name)
-        }
-        count(each, -(namesOf.get(each)?.size ?? 0))
-        namesOf.delete(each)
+    prune: (second) => {
+      // A window of a day moves once in 24 minutes: names are gone through no more often.
+      if (second <= pruned) return
+      pruned = second
+      if (oldest >= second) return
+      for (const [name, last] of lastOf) {
+        if (last >= second) continue
+        lastOf.delete(name)
+        count(last, -1)
       }
-      oldest = Math.max(oldest, minute)
-      return gone
+      oldest = second
     },
     get size() {
       return lastOf.size
     },
   }
-}
-
-/** Distinct names of a window over what is final and, on top, what unfinalized blocks saw. */
-export const countDistinctSince = (
-  final: DistinctCounter,
-  hot: LastSeenMinutes,
-  from: number,
-): number => {
-  let count = final.since(from)
-  for (const [name, minute] of hot) {
-    if (minute >= from && (final.last(name) ?? Number.NEGATIVE_INFINITY) < from) count += 1
-  }
-  return count
 }

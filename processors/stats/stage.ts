@@ -1,5 +1,4 @@
-import { formatDecimal, formatUnits, parseDecimal } from '../../core/amounts.ts'
-import type { DexPoolEvent, EventMeta, TradeEvent, TradeStatEvent } from '../../schemas/wire.ts'
+import type { EventMeta } from '../../schemas/wire.ts'
 import { recordVersion } from '../candles/series.ts'
 import type {
   FlushResult,
@@ -9,36 +8,27 @@ import type {
   StageProcessor,
   StageState,
 } from '../runtime/stage.ts'
-import { divide, fixedPointText, isBuy } from '../runtime/valuation.ts'
-import {
-  emptyBucket,
-  fromStoredBucket,
-  mergeBuckets,
-  type SideTotals,
-  type StatsBucket,
-  type StoredBucket,
-  toStoredBucket,
-  tradeBucket,
-} from './bucket.ts'
-import type { DistinctKind } from './distinct-counter.ts'
-import { createTokenStatsStore, type TokenStatsStore } from './store.ts'
 import {
   type BlockStats,
-  decimalsAt,
-  nextWindowChange,
-  type WindowStats,
-  windowStatsAt,
-} from './token-windows.ts'
+  blockStatsByToken,
+  fromStoredBlockStats,
+  type StoredBlockStats,
+  toStoredBlockStats,
+} from './block-stats.ts'
+import { statEvent } from './stat-event.ts'
+import { createTokenStatsStore, type TokenStatsStore } from './store.ts'
+import { type TokenAnswer, windowStatsAt } from './token-windows.ts'
+import { NOTICE_SECONDS, nextWindowChange } from './windows.ts'
 
-const MINUTE_MS = 60_000
-/** Minutes between two blocks from which on every token is looked at again. */
-const LONG_GAP_MINUTES = 60
+const SECOND_MS = 1_000
+/** Entries of unfinalized blocks by hash. */
+const HOT_PREFIX = 'u/'
 /** Tokens that did not change since the last flush that stay in memory, per lane. */
 const MAX_IDLE_TOKENS = 1_024
 
-const minuteAt = (timeMs: number): number => Math.floor(timeMs / MINUTE_MS)
+const secondAt = (timeMs: number): number => Math.floor(timeMs / SECOND_MS)
 
-/** An unfinalized block: what it did per token. */
+/** An unfinalized block: what it did per token. Its time is never before that of the block before it. */
 interface UnfinalizedBlock {
   readonly hash: string
   readonly height: number
@@ -47,149 +37,18 @@ interface UnfinalizedBlock {
 }
 
 interface StoredUnfinalizedBlock extends Omit<UnfinalizedBlock, 'parts'> {
-  readonly parts: readonly (readonly [
-    token: string,
-    bucket: StoredBucket,
-    seen: BlockStats['seen'],
-    decimals: number | null,
-  ])[]
+  readonly parts: readonly (readonly [token: string, part: StoredBlockStats])[]
 }
 
-/** When a token's statistics changed last. */
+/** That a token's statistics changed: when the newest block was at this time. */
 interface TokenChange {
   readonly timeMs: number
   readonly version: number
+  /** As they were then, where what is final has moved on since. */
+  answer?: TokenAnswer
 }
 
-interface BlockStatsBuilder {
-  bucket: StatsBucket
-  decimals: number | null
-  readonly seen: Record<DistinctKind, Set<string>>
-}
-
-const newBlockStatsBuilder = (minute: number): BlockStatsBuilder => ({
-  bucket: emptyBucket(minute),
-  decimals: null,
-  seen: {
-    buyers: new Set(),
-    sellers: new Set(),
-    traders: new Set(),
-    pools: new Set(),
-    programs: new Set(),
-  },
-})
-
-const addTrade = (draft: BlockStatsBuilder, event: TradeEvent, bucket: StatsBucket): void => {
-  const { trade, d_app } = event
-  if (trade === null) return
-  draft.bucket = mergeBuckets(draft.bucket, bucket)
-  draft.decimals = trade.token_a_decimals ?? draft.decimals
-  const trader = trade.user_a_account_owner_address
-  draft.seen[isBuy(trade) ? 'buyers' : 'sellers'].add(trader)
-  draft.seen.traders.add(trader)
-  draft.seen.pools.add(trade.pool_address)
-  draft.seen.programs.add(d_app?.program_address ?? '')
-}
-
-const setLiquidity = (
-  draft: BlockStatsBuilder,
-  { pool_processed: processed }: DexPoolEvent,
-): void => {
-  const liquidityUsd = parseDecimal(processed?.token_a_liquidity?.liquidity_in_usd ?? '')
-  if (liquidityUsd !== null) draft.bucket = { ...draft.bucket, liquidityUsd }
-}
-
-const buildBlockStats = ({ bucket, decimals, seen }: BlockStatsBuilder): BlockStats => ({
-  bucket,
-  decimals,
-  seen: {
-    buyers: [...seen.buyers],
-    sellers: [...seen.sellers],
-    traders: [...seen.traders],
-    pools: [...seen.pools],
-    programs: [...seen.programs],
-  },
-})
-
-const inBlockOrder = <
-  Event extends { readonly instruction: { readonly event_index: number } | null },
->(
-  events: readonly Event[],
-): readonly Event[] =>
-  events.toSorted(
-    (one, other) => (one.instruction?.event_index ?? 0) - (other.instruction?.event_index ?? 0),
-  )
-
-const blockStatsByToken = ({ block, records }: Operation): ReadonlyMap<string, BlockStats> => {
-  const minute = minuteAt(block.meta.block_time)
-  const drafts = new Map<string, BlockStatsBuilder>()
-  const draftOf = (token: string): BlockStatsBuilder => {
-    const draft = drafts.get(token) ?? newBlockStatsBuilder(minute)
-    drafts.set(token, draft)
-    return draft
-  }
-  const trades = records.flatMap((one) => (one.topic === 'tradesProcessed' ? one.value.events : []))
-  for (const event of inBlockOrder(trades)) {
-    const bucket = tradeBucket(event, minute)
-    const token = event.trade?.token_a_address
-    if (bucket !== undefined && token !== undefined) addTrade(draftOf(token), event, bucket)
-  }
-  const pools = records.flatMap((one) => (one.topic === 'poolsProcessed' ? one.value.events : []))
-  for (const event of inBlockOrder(pools)) {
-    const token = event.pool?.token_a_address
-    if (token !== undefined) setLiquidity(draftOf(token), event)
-  }
-  return new Map([...drafts].map(([token, draft]) => [token, buildBlockStats(draft)]))
-}
-
-const sideFields = <Side extends 'buy' | 'sell'>(side: Side, sum: SideTotals, decimals: number) =>
-  ({
-    [`${side}_volume`]: formatUnits(sum.raw, decimals),
-    [`${side}_volume_in_usd`]: fixedPointText(sum.usdRaw),
-    [`${side}_volume_in_native`]: fixedPointText(sum.nativeRaw),
-  }) as Readonly<
-    Record<`${Side}_volume` | `${Side}_volume_in_usd` | `${Side}_volume_in_native`, string>
-  >
-
-const changeRatio = (now: number | null, before: number | null): string => {
-  const quotient = divide(now, before)
-  return formatDecimal(quotient === null ? null : quotient - 1)
-}
-
-const statEvent = (
-  token: string,
-  decimals: number,
-  { timeMs, version }: TokenChange,
-  window: WindowStats,
-): TradeStatEvent => {
-  const { buy, sell, usd, native, distinct, liquidityUsd, liquidityBefore } = window
-  const volume = Number(buy.usdRaw + sell.usdRaw)
-  return {
-    token_address: token,
-    resolution: window.name,
-    timestamp: String(timeMs),
-    open_in_usd: formatDecimal(usd?.open ?? null),
-    open_in_native: formatDecimal(native?.open ?? null),
-    close_in_usd: formatDecimal(usd?.close ?? null),
-    close_in_native: formatDecimal(native?.close ?? null),
-    high_in_usd: formatDecimal(usd?.high ?? null),
-    high_in_native: formatDecimal(native?.high ?? null),
-    low_in_usd: formatDecimal(usd?.low ?? null),
-    low_in_native: formatDecimal(native?.low ?? null),
-    buys: buy.count,
-    sells: sell.count,
-    ...distinct,
-    ...sideFields('buy', buy, decimals),
-    ...sideFields('sell', sell, decimals),
-    volume_change_ratio: changeRatio(volume, Number(window.usdRawBefore)),
-    liquidity_in_usd: formatDecimal(liquidityUsd),
-    liquidity_change_ratio: changeRatio(liquidityUsd, liquidityBefore),
-    version,
-    is_final: false,
-  }
-}
-
-/** Statistics of one lane: final minutes per token, each unfinalized block apart. */
+/** Statistics of one lane: final trades per token, each unfinalized block apart. */
 class TradeStatsProcessor implements StageProcessor {
   readonly #tokens: TokenStatsStore
   readonly #changed = new Map<string, TokenChange>()
@@ -197,17 +56,19 @@ class TradeStatsProcessor implements StageProcessor {
   #hot: UnfinalizedBlock[] = []
   /** Time of the newest final block; 0 before the first. */
   #finalMs = 0
-  /** Minute with which every window ends. */
-  #minute = 0
+  /** Second of the newest block. */
+  #second = 0
+  /** When windows of a token change next without a trade, of those that were looked at; nothing else is told by it. */
+  #next = new Map<string, number>()
   #newest: EventMeta | undefined
 
   constructor(state: StageState, idleKept: number) {
     this.#finalMs = Number(state.get('final') ?? 0)
-    this.#tokens = createTokenStatsStore(state, minuteAt(this.#finalMs), idleKept)
-    this.#hot = [...state.entries('h/')]
+    this.#tokens = createTokenStatsStore(state, secondAt(this.#finalMs), idleKept)
+    this.#hot = [...state.entries(HOT_PREFIX)]
       .map(([, text]) => parseBlock(text))
       .sort((one, other) => one.height - other.height)
-    this.#minute = minuteAt(this.#nowMs())
+    this.#second = secondAt(this.#nowMs())
   }
 
   /** Tokens in memory. */
@@ -240,11 +101,12 @@ class TradeStatsProcessor implements StageProcessor {
   }
 
   #apply(operation: Operation): void {
-    const { hash, height, block_time: timeMs, seq } = operation.block.meta
-    const parts = blockStatsByToken(operation)
+    const { hash, height, block_time, seq } = operation.block.meta
+    const timeMs = Math.max(block_time, this.#nowMs())
+    const parts = blockStatsByToken(operation, secondAt(timeMs))
     const block: UnfinalizedBlock = { hash, height, timeMs, parts }
     this.#hot.push(block)
-    this.#writes.set(`h/${hash}`, serializeBlock(block))
+    this.#writes.set(HOT_PREFIX + hash, serializeBlock(block))
     for (const token of parts.keys()) this.#change(token, timeMs, seq)
   }
 
@@ -252,34 +114,41 @@ class TradeStatsProcessor implements StageProcessor {
     const block = this.#hot.find((one) => one.hash === hash)
     if (block === undefined) return
     this.#hot = this.#hot.filter((one) => one !== block)
-    this.#writes.set(`h/${hash}`, null)
+    this.#writes.set(HOT_PREFIX + hash, null)
     for (const token of block.parts.keys()) this.#change(token, this.#nowMs(), seq)
   }
 
   #change(token: string, timeMs: number, seq: number): void {
     this.#changed.set(token, { timeMs, version: recordVersion(seq, 0) })
+    this.#next.delete(token)
   }
 
-  /** Windows roll with the minutes of block time: tokens with a minute that enters or leaves one have changed. */
+  /** Windows roll with block time: tokens with trades that enter or leave one have changed. */
   #tick({ seq }: EventMeta): void {
-    const nowMs = this.#nowMs()
-    const minute = minuteAt(nowMs)
-    if (minute === this.#minute) return
-    const [from, to] = [Math.min(minute, this.#minute), Math.max(minute, this.#minute)]
-    this.#minute = minute
-    const isLong = to - from > LONG_GAP_MINUTES
-    const moves = (buckets: readonly Pick<StatsBucket, 'minute'>[]): boolean =>
-      isLong || (nextWindowChange(buckets, from) ?? Number.POSITIVE_INFINITY) <= to
-    // Without a minute nothing moves: tokens of which neither is known are not looked at.
+    const [before, nowMs] = [this.#second, this.#nowMs()]
+    this.#second = secondAt(nowMs)
+    const [from, to] = [Math.min(before, this.#second), Math.max(before, this.#second)]
+    if (Math.floor(from / NOTICE_SECONDS) === Math.floor(to / NOTICE_SECONDS)) return
+    const isBack = this.#second < before
+    const known = isBack ? new Map<string, number>() : this.#next
+    const next = new Map<string, number>()
     const hot = this.#hotParts(() => true)
-    const final = this.#tokens.dueBy(isLong ? Number.POSITIVE_INFINITY : to)
-    for (const token of new Set([...hot.keys(), ...final])) {
-      if (this.#changed.get(token)?.version === recordVersion(seq, 0)) continue
+    for (const token of new Set([...hot.keys(), ...this.#tokens.dueBy(to)])) {
+      const expected = known.get(token)
+      if (expected !== undefined && expected > to) {
+        next.set(token, expected)
+        continue
+      }
       const unfinalized = hot.get(token)?.map(({ bucket }) => bucket) ?? []
-      if (moves(unfinalized) || moves(this.#tokens.at(token).sums.minutes)) {
+      const final = this.#tokens.at(token).sums.cells
+      const changeAfter = (second: number): number =>
+        Math.min(nextWindowChange(unfinalized, second), nextWindowChange(final, second))
+      if (changeAfter(from) <= to && this.#changed.get(token)?.version !== recordVersion(seq, 0)) {
         this.#change(token, nowMs, seq)
       }
+      next.set(token, changeAfter(this.#second))
     }
+    this.#next = next
   }
 
   #hotParts(wanted: (token: string) => boolean): ReadonlyMap<string, readonly BlockStats[]> {
@@ -297,61 +166,66 @@ class TradeStatsProcessor implements StageProcessor {
 
   #finalize(height: number): void {
     const done = this.#hot.filter((block) => block.height <= height)
-    if (done.length === 0) return
+    const newest = done.at(-1)
+    if (newest === undefined) return
+    // What is final forgets what only earlier times look at.
+    this.#answer(({ timeMs }) => timeMs <= newest.timeMs)
     this.#hot = this.#hot.filter((block) => block.height > height)
-    this.#finalMs = done.at(-1)?.timeMs ?? this.#finalMs
+    this.#finalMs = newest.timeMs
     this.#writes.set('final', String(this.#finalMs))
-    for (const { hash } of done) this.#writes.set(`h/${hash}`, null)
+    for (const { hash } of done) this.#writes.set(HOT_PREFIX + hash, null)
     const parts = done.flatMap((block) => [...block.parts])
-    this.#tokens.makeFinal(parts, minuteAt(this.#finalMs))
+    this.#tokens.makeFinal(parts, secondAt(this.#finalMs))
+  }
+
+  /** Answers the changes that have no answer yet. */
+  #answer(wanted: (change: TokenChange) => boolean): void {
+    const asked = new Map(
+      [...this.#changed].filter(([, change]) => change.answer === undefined && wanted(change)),
+    )
+    if (asked.size === 0) return
+    const hot = this.#hotParts((token) => asked.has(token))
+    for (const [token, change] of asked) {
+      const stats = this.#tokens.at(token)
+      change.answer = windowStatsAt(stats, hot.get(token) ?? [], secondAt(change.timeMs))
+    }
   }
 
   #publications(): readonly Publication[] {
     const meta = this.#newest
     if (meta === undefined || this.#changed.size === 0) return []
-    const hot = this.#hotParts((token) => this.#changed.has(token))
+    this.#answer(() => true)
     const parts = this.#changed.size
     return [...this.#changed].map(([token, change], part) => ({
       topic: 'tradeStats',
       key: token,
       value: {
         meta: { ...meta, op: 'OP_APPLY', part, parts },
-        events: windowStatsAt(this.#tokens.at(token), hot.get(token) ?? [], this.#minute).map(
-          (window) =>
-            statEvent(
-              token,
-              decimalsAt(this.#tokens.at(token), hot.get(token) ?? []),
-              change,
-              window,
-            ),
-        ),
+        events: statEvents(token, change),
       },
     }))
   }
+}
+
+const statEvents = (token: string, { timeMs, version, answer }: TokenChange) => {
+  if (answer === undefined) throw new RangeError(`no statistics of ${token}`)
+  const { second, windows, decimals } = answer
+  const changedMs = second === secondAt(timeMs) ? timeMs : second * SECOND_MS
+  return windows.map((window) => statEvent({ token, decimals, timeMs: changedMs, version }, window))
 }
 
 const parseBlock = (text: string): UnfinalizedBlock => {
   const { parts, ...block }: StoredUnfinalizedBlock = JSON.parse(text)
   return {
     ...block,
-    parts: new Map(
-      parts.map(([token, bucket, seen, decimals]) => [
-        token,
-        { bucket: fromStoredBucket(bucket), seen, decimals },
-      ]),
-    ),
+    parts: new Map(parts.map(([token, part]) => [token, fromStoredBlockStats(part)])),
   }
 }
 
 const serializeBlock = ({ parts, ...block }: UnfinalizedBlock): string =>
   JSON.stringify({
     ...block,
-    parts: [...parts].map(([token, { bucket, seen, decimals }]) => [
-      token,
-      toStoredBucket(bucket),
-      seen,
-      decimals,
-    ]),
+    parts: [...parts].map(([token, part]) => [token, toStoredBlockStats(part)]),
   })
 
 /** Statistics over a state that earlier flushes wrote; `idleKept` tokens stay in memory beside those of the next flush. */
@@ -359,8 +233,8 @@ export const loadStats = (state: StageState, idleKept = MAX_IDLE_TOKENS): TradeS
   new TradeStatsProcessor(state, idleKept)
 
 /**
- * `dex.trades.processed` and `dex.pools.processed` to `trade-stats`: eight windows per base token, on a grid of block-time
- * minutes, each an upsert by `version`. Suspect trades count but set no price.
+ * `dex.trades.processed` and `dex.pools.processed` to `trade-stats`: eight windows per base token with the windows before them,
+ * each of sixty buckets of block time, each an upsert by `version`. Suspect trades count but set no price.
  */
 export const TRADE_STATS: Stage = {
   app: 'trade-stats',

@@ -1,154 +1,184 @@
-import type { StatsBucket } from './bucket.ts'
+import type { BlockStats } from './block-stats.ts'
+import type { PriceRange } from './bucket.ts'
+import { DISTINCT_KINDS, type DistinctKind, SEEN_KINDS, type SeenKind } from './distinct-counter.ts'
+import type { NameCounts } from './past-counts.ts'
+import type { TokenStats } from './token-stats.ts'
 import {
-  countDistinctSince,
-  createDistinctCounter,
-  DISTINCT_KINDS,
-  type DistinctCounter,
-  type DistinctKind,
-  type LastSeenMinutes,
-} from './distinct-counter.ts'
-import { firstIndexAfter, MinuteSums } from './minute-sums.ts'
+  addTotals,
+  joinPriceRanges,
+  type KnownValues,
+  type PriceRanges,
+  TradeSums,
+  type TradeTotals,
+} from './trade-sums.ts'
 import {
-  LOOKBACK_MINUTES,
-  type PriorValues,
+  BUCKETS_PER_WINDOW,
+  bucketAt,
+  lastWindowChange,
+  NOTICE_SECONDS,
   WINDOW_NAMES,
-  WINDOWS,
   type WindowName,
-  type WindowTotals,
-  windowTotals,
+  windowStart,
 } from './windows.ts'
 
-/** What one block did to one token. */
-export interface BlockStats {
-  readonly bucket: StatsBucket
-  /** Of the token as the block's last trade knew them; null = it did not. */
-  readonly decimals: number | null
-  readonly seen: Readonly<Record<DistinctKind, readonly string[]>>
-}
-
-/** A window's answer. */
-export interface WindowStats extends WindowTotals {
-  readonly name: WindowName
-  readonly distinct: Readonly<Record<DistinctKind, number>>
-  /** Liquidity now; null = unknown. */
+/** Trades of a span of time. */
+export interface SpanStats<Kind extends DistinctKind> extends TradeTotals {
+  /** Without a trade that has one, the price with which the span begins; null = there is none. */
+  readonly usd: PriceRange | null
+  readonly native: PriceRange | null
+  readonly distinct: Readonly<Record<Kind, number>>
+  /** Liquidity at its end; null = unknown. */
   readonly liquidityUsd: number | null
 }
 
-/** Final trades of a token, minute by minute, as far back as a window looks. */
-export interface TokenStats {
-  readonly token: string
-  readonly sums: MinuteSums
-  readonly recency: Readonly<Record<DistinctKind, DistinctCounter>>
-  earlier: PriorValues
-  /** As the newest final trade that knew them said. */
-  decimals: number | null
-  /** The minute under which the state lists the token; undefined = it does not. */
-  due: number | undefined
+/** A window's answer, and that of the window before it. */
+export interface WindowStats extends SpanStats<DistinctKind> {
+  readonly name: WindowName
+  readonly previous: SpanStats<SeenKind>
 }
 
-/** A token of which nothing final is known. */
-export const newTokenStats = (token: string, earlier: PriorValues): TokenStats => ({
-  token,
-  sums: new MinuteSums(),
-  recency: {
-    buyers: createDistinctCounter(),
-    sellers: createDistinctCounter(),
-    traders: createDistinctCounter(),
-    pools: createDistinctCounter(),
-    programs: createDistinctCounter(),
-  },
-  earlier,
-  decimals: null,
-  due: undefined,
+/** All windows of a token. */
+export interface TokenAnswer {
+  /** When they changed last, by a trade or without. */
+  readonly second: number
+  readonly windows: readonly WindowStats[]
+  /** 0 where no node knows. */
+  readonly decimals: number
+}
+
+const NOTHING_KNOWN: KnownValues = { usd: null, native: null, liquidityUsd: null }
+
+const flatRange = (price: number | null): PriceRange | null =>
+  price === null ? null : { open: price, close: price, high: price, low: price }
+
+/** Sums, prices and values over what is final and, behind it, what is not. */
+const combined = (final: TradeSums, hot: TradeSums) => ({
+  totals: (from: number, to: number): TradeTotals =>
+    addTotals(final.totals(from, to), hot.totals(from, to)),
+  prices: (from: number, to: number): PriceRanges =>
+    joinPriceRanges(final.prices(from, to), hot.prices(from, to)),
+  knownBefore: (second: number): KnownValues => hot.knownBefore(second, final.knownBefore(second)),
 })
 
-/** Takes in what a final block did; returns who was seen in a later minute than before. */
-export const addFinalBlock = (
+/** A name of unfinalized blocks. */
+interface HotName {
+  readonly name: string
+  /** Last seen in them. */
+  last: number
+}
+
+const hotNames = (hot: readonly BlockStats[], kinds: readonly SeenKind[]): readonly HotName[] => {
+  const names = new Map<string, HotName>()
+  for (const { bucket, seen } of hot) {
+    for (const kind of kinds) {
+      for (const name of seen[kind]) {
+        const known = names.get(name)
+        if (known === undefined) names.set(name, { name, last: bucket.second })
+        else known.last = bucket.second
+      }
+    }
+  }
+  return [...names.values()]
+}
+
+const KINDS_OF: Readonly<Record<DistinctKind, readonly SeenKind[]>> = {
+  buyers: ['buyers'],
+  sellers: ['sellers'],
+  traders: ['buyers', 'sellers'],
+  pools: ['pools'],
+  programs: ['programs'],
+}
+
+/** Distinct names of a kind since each of the seconds, which fall. */
+const countsSince = (
   stats: TokenStats,
-  { bucket, decimals, seen }: BlockStats,
-): readonly SeenName[] => {
-  stats.sums.append(bucket)
-  stats.decimals = decimals ?? stats.decimals
-  return DISTINCT_KINDS.flatMap((kind) =>
-    seen[kind].flatMap((name): readonly SeenName[] =>
-      stats.recency[kind].note(name, bucket.minute) ? [[kind, name]] : [],
-    ),
-  )
+  hot: readonly BlockStats[],
+  kind: DistinctKind,
+  starts: readonly number[],
+): readonly number[] => {
+  const final = stats.names[kind]
+  const counts = starts.map((start) => final.since(start))
+  for (const { name, last } of hotNames(hot, KINDS_OF[kind])) {
+    const before = final.last(name) ?? Number.NEGATIVE_INFINITY
+    for (const [at, start] of starts.entries()) {
+      if (before >= start) break
+      if (last >= start) counts[at] = (counts[at] ?? 0) + 1
+    }
+  }
+  return counts
 }
 
-/** Who was seen as what. */
-export type SeenName = readonly [kind: DistinctKind, name: string]
-
-/** What fell out of every window. */
-export interface PrunedStats {
-  readonly minutes: readonly number[]
-  readonly names: readonly SeenName[]
+/** Distinct names of the window before the one that holds `second` in its newest bucket. */
+const previousCounts = (
+  stats: TokenStats,
+  hot: readonly BlockStats[],
+  name: WindowName,
+  second: number,
+): NameCounts => {
+  const { start, previousStart } = windowStart(name, second)
+  const newest = stats.sums.cells.at(-1)?.second ?? Number.NEGATIVE_INFINITY
+  if (newest >= start) return stats.past.at(name, bucketAt(name, second) - BUCKETS_PER_WINDOW)
+  const inside = hot.filter(({ bucket }) => bucket.second >= previousStart && bucket.second < start)
+  const count = (kind: SeenKind): number => {
+    const final = stats.names[kind]
+    const isNew = (seen: string) => (final.last(seen) ?? Number.NEGATIVE_INFINITY) < previousStart
+    const names = new Set(inside.flatMap(({ seen }) => seen[kind].filter(isNew)))
+    return final.since(previousStart) + names.size
+  }
+  return Object.fromEntries(SEEN_KINDS.map((kind) => [kind, count(kind)])) as Record<
+    SeenKind,
+    number
+  >
 }
 
-/** Forgets what no window that ends at `minute` or later looks at; the newest price and liquidity of it stay as `earlier`. */
-export const pruneStats = (stats: TokenStats, minute: number): PrunedStats => {
-  const oldest = minute - LOOKBACK_MINUTES
-  const earlier = stats.sums.newestUpTo(oldest, stats.earlier)
-  const minutes = stats.sums.drop(oldest)
-  if (minutes.length === 0) return { minutes: [], names: [] }
-  stats.earlier = earlier
-  const names = DISTINCT_KINDS.flatMap((kind) =>
-    stats.recency[kind].prune(minute - WINDOWS['24h'] + 1).map((name) => [kind, name] as const),
-  )
-  return { minutes, names }
-}
-
-const unfinalizedLastSeen = (hot: readonly BlockStats[], kind: DistinctKind): LastSeenMinutes => {
-  const seen = new Map<string, number>()
-  for (const part of hot) for (const name of part.seen[kind]) seen.set(name, part.bucket.minute)
-  return seen
-}
-
-/** All windows that end with minute `now`, over what is final and the unfinalized blocks in chain order. */
+/**
+ * All windows of a token when the chain's newest block is at `now`, over what is final and the unfinalized blocks in chain order.
+ * They follow from the trades and `now` alone: those of one minute, which may be told of with a delay, are as they were told last.
+ */
 export const windowStatsAt = (
   stats: TokenStats,
   hot: readonly BlockStats[],
   now: number,
-): readonly WindowStats[] => {
-  const unfinalized = new MinuteSums()
+): TokenAnswer => {
+  const unfinalized = new TradeSums(NOTHING_KNOWN)
   for (const { bucket } of hot) unfinalized.append(bucket)
-  const { sums: final, earlier } = stats
-  const sums = windowTotals(final, unfinalized, { now, earlier })
-  const { liquidityUsd } = unfinalized.newestUpTo(now, final.newestUpTo(now, earlier))
-  const seen = Object.fromEntries(
-    DISTINCT_KINDS.map((kind) => [kind, unfinalizedLastSeen(hot, kind)]),
-  ) as Record<DistinctKind, LastSeenMinutes>
-  return WINDOW_NAMES.map((name) => {
-    const from = now - WINDOWS[name] + 1
-    const distinct = Object.fromEntries(
-      DISTINCT_KINDS.map((kind) => [
-        kind,
-        countDistinctSince(stats.recency[kind], seen[kind], from),
-      ]),
-    ) as Record<DistinctKind, number>
-    return { name, ...sums[name], distinct, liquidityUsd }
+  const cells = [stats.sums.cells, unfinalized.cells]
+  const traded = Math.max(...cells.map((list) => list.at(-1)?.second ?? Number.NEGATIVE_INFINITY))
+  const told = Math.max(traded, Math.floor(now / NOTICE_SECONDS) * NOTICE_SECONDS)
+  const all = combined(stats.sums, unfinalized)
+  const spans = WINDOW_NAMES.map((name) => {
+    const second = name === '1m' ? told : now
+    return { name, second, end: Number.POSITIVE_INFINITY, ...windowStart(name, second) }
   })
-}
-
-/** Decimals of a token over what is final and the unfinalized blocks; 0 where no node knows. */
-export const decimalsAt = (stats: TokenStats, hot: readonly BlockStats[]): number =>
-  hot.findLast(({ decimals }) => decimals !== null)?.decimals ?? stats.decimals ?? 0
-
-/** Minutes after a bucket in which it leaves a window, or the one before it. */
-const EXPIRY_MINUTES = [
-  ...new Set(WINDOW_NAMES.flatMap((name) => [WINDOWS[name], 2 * WINDOWS[name]])),
-] as const
-
-/** The first minute after this one in which a bucket leaves a window, or the one before it. Buckets are in order. */
-export const nextWindowChange = (
-  buckets: readonly Pick<StatsBucket, 'minute'>[],
-  after: number,
-): number | undefined => {
-  let next: number | undefined
-  for (const minutes of EXPIRY_MINUTES) {
-    const bucket = buckets[firstIndexAfter(buckets, after - minutes)]
-    if (bucket !== undefined)
-      next = Math.min(next ?? Number.POSITIVE_INFINITY, bucket.minute + minutes)
+  const starts = spans.map(({ start }) => start)
+  const counts = DISTINCT_KINDS.map(
+    (kind) => [kind, countsSince(stats, hot, kind, starts)] as const,
+  )
+  const spanOf = (from: number, to: number, prices: PriceRanges) => {
+    const before = all.knownBefore(from)
+    return {
+      ...all.totals(from, to),
+      usd: prices.usd ?? flatRange(before.usd),
+      native: prices.native ?? flatRange(before.native),
+      liquidityUsd: all.knownBefore(to).liquidityUsd,
+    }
   }
-  return next
+  // A longer window holds the shorter one: what it adds is looked at only.
+  let newer: PriceRanges = { usd: null, native: null }
+  let newerStart = Number.POSITIVE_INFINITY
+  const windows = spans.map(({ name, second, start, previousStart, end }, at): WindowStats => {
+    const distinct = Object.fromEntries(
+      counts.map(([kind, list]) => [kind, list[at] ?? 0]),
+    ) as Record<DistinctKind, number>
+    newer = joinPriceRanges(all.prices(start, newerStart), newer)
+    newerStart = start
+    const previous = {
+      ...spanOf(previousStart, start, all.prices(previousStart, start)),
+      distinct: previousCounts(stats, hot, name, second),
+    }
+    return { name, ...spanOf(start, end, newer), distinct, previous }
+  })
+  const changed = Math.max(...cells.map((list) => lastWindowChange(list, now)))
+  const decimals = hot.findLast((part) => part.decimals !== null)?.decimals ?? stats.decimals ?? 0
+  return { second: Number.isFinite(changed) ? changed : now, windows, decimals }
 }

@@ -1,95 +1,124 @@
-import { addSideTotals, type PriceRange, type SideTotals } from './bucket.ts'
-import type { MinuteSums } from './minute-sums.ts'
+/** Buckets of every window: the newest lies at the time for which the window is asked, the window before it holds as many. */
+export const BUCKETS_PER_WINDOW = 60
 
-/** Windows of token statistics in minutes of block time. */
+interface Window {
+  /** Seconds of block time of one of its buckets. */
+  readonly bucketSeconds: number
+  /** Seconds of block time in which a window is told again that changed without a trade: its buckets, but no fewer than five. */
+  readonly noticeSeconds: number
+  /** Seconds to which buckets may be merged that only this window and longer ones still look at. */
+  readonly mergedSeconds: number
+}
+
+/** Windows of token statistics, shortest first. 4h and 6h have no common grid but their common divisor. */
 export const WINDOWS = {
-  '1m': 1,
-  '5m': 5,
-  '15m': 15,
-  '30m': 30,
-  '1h': 60,
-  '4h': 240,
-  '6h': 360,
-  '24h': 1_440,
-} as const
+  '1m': { bucketSeconds: 1, noticeSeconds: 5, mergedSeconds: 1 },
+  '5m': { bucketSeconds: 5, noticeSeconds: 5, mergedSeconds: 5 },
+  '15m': { bucketSeconds: 15, noticeSeconds: 15, mergedSeconds: 15 },
+  '30m': { bucketSeconds: 30, noticeSeconds: 30, mergedSeconds: 30 },
+  '1h': { bucketSeconds: 60, noticeSeconds: 60, mergedSeconds: 60 },
+  '4h': { bucketSeconds: 240, noticeSeconds: 240, mergedSeconds: 120 },
+  '6h': { bucketSeconds: 360, noticeSeconds: 360, mergedSeconds: 120 },
+  '24h': { bucketSeconds: 1_440, noticeSeconds: 1_440, mergedSeconds: 1_440 },
+} as const satisfies Readonly<Record<string, Window>>
 export type WindowName = keyof typeof WINDOWS
 /** All eight, shortest first. */
 export const WINDOW_NAMES = Object.keys(WINDOWS) as readonly WindowName[]
 
-/** Minutes that any window, or the one before it, still looks at. */
-export const LOOKBACK_MINUTES = 2 * WINDOWS['24h']
+/** Every this many seconds of block time windows are told again that changed without a trade. */
+export const NOTICE_SECONDS = WINDOWS['1m'].noticeSeconds
 
-/** One window: what it sums, and what lies right before it. */
-export interface WindowTotals {
-  readonly buy: SideTotals
-  readonly sell: SideTotals
-  readonly usd: PriceRange | null
-  readonly native: PriceRange | null
-  /** Value of the window before, in units of 10^-12 USD. */
-  readonly usdRawBefore: bigint
-  /** Liquidity when the window began; null = unknown. */
-  readonly liquidityBefore: number | null
+/** Seconds by which a window may be asked for a time before the newest final block. */
+const NOTICE_SLACK_SECONDS = NOTICE_SECONDS
+
+/** Where a window begins that holds a second in its newest bucket, and where the window before it begins. */
+export interface WindowStart {
+  readonly start: number
+  readonly previousStart: number
 }
 
-/** What is known from before the oldest bucket. */
-export interface PriorValues {
-  readonly usd: number | null
-  readonly native: number | null
-  readonly liquidityUsd: number | null
-}
+/** Number of the bucket of a window in which a second lies. */
+export const bucketAt = (name: WindowName, second: number): number =>
+  Math.floor(second / WINDOWS[name].bucketSeconds)
 
-const combinePriceRanges = (
-  newer: PriceRange | null,
-  older: PriceRange | null,
-): PriceRange | null =>
-  newer === null || older === null
-    ? (newer ?? older)
-    : {
-        open: older.open,
-        close: newer.close,
-        high: Math.max(newer.high, older.high),
-        low: Math.min(newer.low, older.low),
-      }
-
-const flatPriceRange = (price: number | null): PriceRange | null =>
-  price === null ? null : { open: price, close: price, high: price, low: price }
-
-const usdVolume = ({
-  buy,
-  sell,
-}: {
-  readonly buy: SideTotals
-  readonly sell: SideTotals
-}): bigint => buy.usdRaw + sell.usdRaw
-
-const totalsBetween = (final: MinuteSums, hot: MinuteSums, from: number, to: number) => {
-  const [older, newer] = [final.between(from, to), hot.between(from, to)]
-  return { buy: addSideTotals(older.buy, newer.buy), sell: addSideTotals(older.sell, newer.sell) }
-}
-
-/**
- * Every window that ends with minute `now`, the newest of all, over final minutes and the unfinalized ones behind them. A window of
- * n minutes holds the minute `now` and the n - 1 before it. What a window costs does not depend on how many minutes it holds.
- */
-export const windowTotals = (
-  final: MinuteSums,
-  hot: MinuteSums,
-  { now, earlier }: { readonly now: number; readonly earlier: PriorValues },
-): Readonly<Record<WindowName, WindowTotals>> => {
-  const windowOf = (name: WindowName): WindowTotals => {
-    const from = now - WINDOWS[name]
-    const [older, newer] = [final.pricesAfter(from), hot.pricesAfter(from)]
-    const start = hot.newestUpTo(from, final.newestUpTo(from, earlier))
-    return {
-      ...totalsBetween(final, hot, from, now),
-      usd: combinePriceRanges(newer.usd, older.usd) ?? flatPriceRange(start.usd),
-      native: combinePriceRanges(newer.native, older.native) ?? flatPriceRange(start.native),
-      usdRawBefore: usdVolume(totalsBetween(final, hot, from - WINDOWS[name], from)),
-      liquidityBefore: start.liquidityUsd,
-    }
+/** First second of the window that ends with the bucket of a second, and of the window before it. */
+export const windowStart = (name: WindowName, second: number): WindowStart => {
+  const { bucketSeconds } = WINDOWS[name]
+  const end = bucketAt(name, second) + 1
+  return {
+    start: (end - BUCKETS_PER_WINDOW) * bucketSeconds,
+    previousStart: (end - 2 * BUCKETS_PER_WINDOW) * bucketSeconds,
   }
-  return Object.fromEntries(WINDOW_NAMES.map((name) => [name, windowOf(name)])) as Record<
-    WindowName,
-    WindowTotals
-  >
 }
+
+/** Seconds that no window looks at any more when the newest final block is at `finalSecond` lie before this one. */
+export const oldestSecond = (finalSecond: number): number =>
+  windowStart('24h', finalSecond - NOTICE_SLACK_SECONDS).previousStart
+
+/** A number that merged buckets share: those of the same number may become one once `finalSecond` is final. Numbers rise with time. */
+export const mergeRule = (finalSecond: number): ((second: number) => string) => {
+  const ages = WINDOW_NAMES.map((name) => ({
+    from: windowStart(name, finalSecond - NOTICE_SLACK_SECONDS).previousStart,
+    seconds: WINDOWS[name].mergedSeconds,
+  }))
+  return (second) => {
+    const seconds = ages.find(({ from }) => second >= from)?.seconds ?? 1
+    return `${seconds}/${Math.floor(second / seconds)}`
+  }
+}
+
+/** Buckets of a window for which `PastCounts` must answer while `second` is the newest final one lie behind this one. */
+export const oldestPastBucket = (name: WindowName, second: number): number =>
+  bucketAt(name, second - NOTICE_SLACK_SECONDS) - BUCKETS_PER_WINDOW
+
+/** Something at a place in time. Lists of them are in order. */
+export interface Placed {
+  readonly second: number
+}
+
+/** Index of the first entry at this second or later. */
+export const firstIndexFrom = (entries: readonly Placed[], second: number): number => {
+  let [low, high] = [0, entries.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((entries[middle]?.second ?? 0) >= second) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+/** A bucket leaves a window, and later the one before it. */
+const DEPARTURES = WINDOW_NAMES.flatMap((name) =>
+  [BUCKETS_PER_WINDOW, 2 * BUCKETS_PER_WINDOW].map((buckets) => ({ ...WINDOWS[name], buckets })),
+)
+
+/** When it is told that an entry left. */
+const noticeOf = (second: number, { bucketSeconds, noticeSeconds, buckets }: Departure): number => {
+  const left = (Math.floor(second / bucketSeconds) + buckets) * bucketSeconds
+  return Math.ceil(left / noticeSeconds) * noticeSeconds
+}
+type Departure = (typeof DEPARTURES)[number]
+
+/** Index of the first entry of which it is told after `second` that it left. */
+const firstToLeaveAfter = (
+  entries: readonly Placed[],
+  { bucketSeconds, noticeSeconds, buckets }: Departure,
+  second: number,
+): number => {
+  const told = Math.floor(second / noticeSeconds) * noticeSeconds
+  return firstIndexFrom(entries, told - (buckets - 1) * bucketSeconds)
+}
+
+/** The first second after this one at which a window has changed without a trade; infinite = none will. */
+export const nextWindowChange = (entries: readonly Placed[], after: number): number =>
+  DEPARTURES.reduce((next, departure) => {
+    const entry = entries[firstToLeaveAfter(entries, departure, after)]
+    return entry === undefined ? next : Math.min(next, noticeOf(entry.second, departure))
+  }, Number.POSITIVE_INFINITY)
+
+/** The newest second up to this one at which a window has changed, by a trade or without; below all = never. */
+export const lastWindowChange = (entries: readonly Placed[], upTo: number): number =>
+  DEPARTURES.reduce((last, departure) => {
+    const entry = entries[firstToLeaveAfter(entries, departure, upTo) - 1]
+    return entry === undefined ? last : Math.max(last, noticeOf(entry.second, departure))
+  }, entries.at(-1)?.second ?? Number.NEGATIVE_INFINITY)

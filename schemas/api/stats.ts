@@ -33,18 +33,45 @@ const STAT_NUMBERS = [
   'liquidityChangeRatio',
   'buySellRatio',
   'currentLiquidityInUsd',
+  'prevBuys',
+  'prevSells',
+  'prevTrades',
+  'prevBuyers',
+  'prevSellers',
+  'prevPoolCount',
+  'prevDappProgramCount',
+  'prevBuyVolume',
+  'prevSellVolume',
+  'prevBuyVolumeInUsd',
+  'prevSellVolumeInUsd',
+  'prevBuyVolumeInNative',
+  'prevSellVolumeInNative',
+  'prevOpenInUsd',
+  'prevHighInUsd',
+  'prevLowInUsd',
+  'prevCloseInUsd',
+  'prevOpenInNative',
+  'prevHighInNative',
+  'prevLowInNative',
+  'prevCloseInNative',
+  'prevLiquidityInUsd',
 ] as const
 
 /** A number of one window of token statistics. */
 export type StatNumber = (typeof STAT_NUMBERS)[number]
 
-/** One window. Figures of the window before it are not kept. */
+/** One window; `prev` are the numbers of the window before it. */
 export const TokenStatPeriod = namedObject('TokenTradeStatPeriod', {
   ...(Object.fromEntries(STAT_NUMBERS.map((name) => [name, decimalOrNull('')])) as Record<
     StatNumber,
     ReturnType<typeof decimalOrNull>
   >),
-  updatedAt: nullable(Type.String({ description: 'Time at which the window ended, UTC' })),
+  updatedAt: nullable(
+    Type.String({
+      description:
+        'Time at which the window ended, UTC. It holds the bucket of this time and the 59 before it',
+    }),
+  ),
 })
 export type TokenStatPeriod = Static<typeof TokenStatPeriod>
 

@@ -23,6 +23,32 @@ import { pricedRoute, type RoutePlugin } from './routing.ts'
 const roundedText = (value: number | null): string | null =>
   value === null ? null : formatDecimal(Math.round(value * 10_000) / 10_000)
 
+/** The window before. */
+const previousBody = (row: StatRow) => ({
+  prevBuys: row.prev_buys,
+  prevSells: row.prev_sells,
+  prevTrades: String(Number(row.prev_buys) + Number(row.prev_sells)),
+  prevBuyers: row.prev_buyers,
+  prevSellers: row.prev_sellers,
+  prevPoolCount: row.prev_pools,
+  prevDappProgramCount: row.prev_programs,
+  prevBuyVolume: row.prev_buy_volume,
+  prevSellVolume: row.prev_sell_volume,
+  prevBuyVolumeInUsd: row.prev_buy_volume_usd,
+  prevSellVolumeInUsd: row.prev_sell_volume_usd,
+  prevBuyVolumeInNative: row.prev_buy_volume_native,
+  prevSellVolumeInNative: row.prev_sell_volume_native,
+  prevOpenInUsd: numberTextOrNull(row.prev_open_usd),
+  prevHighInUsd: numberTextOrNull(row.prev_high_usd),
+  prevLowInUsd: numberTextOrNull(row.prev_low_usd),
+  prevCloseInUsd: numberTextOrNull(row.prev_close_usd),
+  prevOpenInNative: numberTextOrNull(row.prev_open_native),
+  prevHighInNative: numberTextOrNull(row.prev_high_native),
+  prevLowInNative: numberTextOrNull(row.prev_low_native),
+  prevCloseInNative: numberTextOrNull(row.prev_close_native),
+  prevLiquidityInUsd: numberTextOrNull(row.prev_liquidity_usd),
+})
+
 const periodBody = (row: StatRow): TokenStatPeriod => {
   const units = Number(row.buy_volume) + Number(row.sell_volume)
   const change = ratioOrNull(row.close_usd, row.open_usd ?? 0)
@@ -62,6 +88,7 @@ const periodBody = (row: StatRow): TokenStatPeriod => {
     liquidityChangeRatio: roundedText(row.liquidity_change_ratio),
     buySellRatio: roundedText(ratioOrNull(Number(row.buys), Number(row.sells))),
     currentLiquidityInUsd: numberTextOrNull(row.liquidity_usd),
+    ...previousBody(row),
     updatedAt: formatTime(Number(row.stat_ms)),
   }
 }

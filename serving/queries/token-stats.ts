@@ -1,6 +1,6 @@
 import type { Query } from '../../core/clickhouse/client.ts'
 
-/** One window of a token as the warehouse answers it. */
+/** One window of a token, and the window before it, as the warehouse answers them. */
 export interface StatRow {
   readonly token_address: string
   readonly resolution: string
@@ -31,14 +31,42 @@ export interface StatRow {
   readonly volume_change_ratio: number | null
   readonly liquidity_usd: number | null
   readonly liquidity_change_ratio: number | null
+  readonly prev_open_usd: number | null
+  readonly prev_close_usd: number | null
+  readonly prev_high_usd: number | null
+  readonly prev_low_usd: number | null
+  readonly prev_open_native: number | null
+  readonly prev_close_native: number | null
+  readonly prev_high_native: number | null
+  readonly prev_low_native: number | null
+  readonly prev_buys: string
+  readonly prev_sells: string
+  readonly prev_buyers: string
+  readonly prev_sellers: string
+  readonly prev_pools: string
+  readonly prev_programs: string
+  readonly prev_buy_volume: string
+  readonly prev_sell_volume: string
+  readonly prev_buy_volume_usd: string
+  readonly prev_sell_volume_usd: string
+  readonly prev_buy_volume_native: string
+  readonly prev_sell_volume_native: string
+  readonly prev_liquidity_usd: number | null
 }
 
 const COUNT_COLUMNS = ['buys', 'sells', 'buyers', 'sellers', 'traders', 'pools', 'programs']
 const VOLUME_COLUMNS = ['buy', 'sell'].flatMap((side) =>
   ['', '_usd', '_native'].map((unit) => `${side}_volume${unit}`),
 )
+/** Of the window before; distinct traders of it are no field. */
+const PREVIOUS_TEXT_COLUMNS = [...COUNT_COLUMNS, ...VOLUME_COLUMNS].flatMap((name) =>
+  name === 'traders' ? [] : [`prev_${name}`],
+)
+const PREVIOUS_PRICE_COLUMNS = ['usd', 'native'].flatMap((unit) =>
+  ['open', 'close', 'high', 'low'].map((price) => `prev_${price}_${unit}`),
+)
 /** Wide numbers as text. */
-const TEXT_COLUMNS = [...COUNT_COLUMNS, ...VOLUME_COLUMNS]
+const TEXT_COLUMNS = [...COUNT_COLUMNS, ...VOLUME_COLUMNS, ...PREVIOUS_TEXT_COLUMNS]
   .map((name) => `toString(s.${name}) AS ${name}`)
   .join(', ')
 
@@ -50,7 +78,8 @@ export const statsQuery = (chain: string, addresses: readonly string[]): Query =
   ${TEXT_COLUMNS},
   toString(s.buy_volume_usd + s.sell_volume_usd) AS total_volume_usd,
   toString(s.buy_volume_native + s.sell_volume_native) AS total_volume_native,
-  volume_change_ratio, liquidity_usd, liquidity_change_ratio
+  volume_change_ratio, liquidity_usd, liquidity_change_ratio,
+  ${PREVIOUS_PRICE_COLUMNS.join(', ')}, prev_liquidity_usd
 FROM ${chain}_token_stats AS s FINAL WHERE token_address IN {addresses:Array(String)}
 ORDER BY token_address, indexOf(['1m','5m','15m','30m','1h','4h','6h','24h'], s.resolution)`,
   params: { addresses },

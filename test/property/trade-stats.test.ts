@@ -6,33 +6,31 @@ import type { Operation, StageProcessor } from '../../processors/runtime/stage.t
 import { loadStats } from '../../processors/stats/stage.ts'
 import type { TradeEvent, TradeStatEvent } from '../../schemas/wire.ts'
 import {
+  BRUTE_WINDOWS,
+  type BruteSpan,
+  type BruteStatTrade,
+  bruteSpan,
+  bruteWindow,
+} from '../support/brute-force/statistics.ts'
+import {
   buildTape,
   type ChainStep,
   chainStepsArbitrary,
   type Tape,
   type TapeBlock,
+  type TapeOp,
   type TapeTrade,
   tapeOperation,
   tapeTradeEvent,
 } from '../support/builders/trade-tape.ts'
 import { createStageState } from '../support/stage-harness.ts'
 
-const WINDOWS = {
-  '1m': 1,
-  '5m': 5,
-  '15m': 15,
-  '30m': 30,
-  '1h': 60,
-  '4h': 240,
-  '6h': 360,
-  '24h': 1_440,
-}
 const MINUTE_MS = 60_000
 
-/** Prices of its own for every trade, and one of four traders. */
+/** Prices of its own for every trade; a block's first is by one of few traders, the others by one of many. */
 const finished = (event: TradeEvent, block: TapeBlock, index: number): TradeEvent => {
   const tape = block.trades[index]
-  const owner = `0xw${(block.height * 7 + index) % 4}`
+  const owner = `0xw${(block.height * 7 + index) % (index === 0 ? 4 : 211)}`
   const price = tape?.quoteUsd === '' ? '' : String(1 + ((block.height * 31 + index * 7) % 50) / 8)
   return {
     ...event,
@@ -40,7 +38,7 @@ const finished = (event: TradeEvent, block: TapeBlock, index: number): TradeEven
     trade_processed: {
       token_a_price_in_quote: '',
       token_a_price_in_usd: price,
-      token_a_price_in_native: '',
+      token_a_price_in_native: price === '' ? '' : String(Number(price) / 4),
       token_b_price_in_base: '',
       token_b_price_in_usd: '',
       token_b_price_in_native: '',
@@ -62,6 +60,7 @@ const run = (
   sizes: readonly number[],
   restarts: readonly boolean[],
   idleKept = 1_000,
+  afterFlush: (done: number, values: ReadonlyMap<string, TradeStatEvent>) => void = () => {},
 ): ReadonlyMap<string, TradeStatEvent> => {
   const state = new Map<string, string>()
   const values = new Map<string, TradeStatEvent>()
@@ -85,108 +84,239 @@ const run = (
       if (text === null) state.delete(key)
       else state.set(key, text)
     }
+    afterFlush(at, values)
     if (restarts[round % restarts.length]) folding = load()
   }
   return values
 }
 
-interface Seen {
-  readonly minute: number
-  readonly event: TradeEvent
-}
-
-const numbersOf = (token: string, seen: readonly Seen[], now: number, minutes: number) => {
-  const mine = seen.filter(({ event }) => event.trade?.token_a_address === token)
-  const inside = mine.filter(({ minute }) => minute > now - minutes && minute <= now)
-  const priced = (list: readonly Seen[]) =>
-    list.flatMap(({ event }) => {
-      const { trade_processed: found } = event
-      const good =
-        found && !found.is_token_a_price_in_usd_suspect && found.token_a_price_in_usd !== ''
-      return good ? [Number(found.token_a_price_in_usd)] : []
-    })
-  const prices = priced(inside)
-  const earlier = priced(mine.filter(({ minute }) => minute <= now - minutes)).at(-1)
-  const all = prices.length > 0 ? prices : earlier === undefined ? [] : [earlier]
-  const buys = inside.filter(({ event }) => event.trade?.was_original_direction === false)
-  const sells = inside.filter(({ event }) => event.trade?.was_original_direction === true)
-  const owners = (list: readonly Seen[]) =>
-    new Set(list.map(({ event }) => event.trade?.user_a_account_owner_address)).size
-  const usd = (list: readonly Seen[]) =>
-    list.reduce((sum, { event }) => {
-      const { trade, quote_price_in_usd: price } = event
-      if (trade === null || trade.token_b_decimals === null || price === '') return sum
-      const units = Number(trade.user_b_amount) / 10 ** trade.token_b_decimals
-      return sum + Number(formatUsd(units * Number(price)))
-    }, 0)
+const bruteTrade = (event: TradeEvent, timeMs: number): BruteStatTrade => {
+  const { trade, trade_processed: processed, d_app } = event
+  assert.ok(trade && processed)
+  const value = (price: string): number | null =>
+    trade.token_b_decimals === null || price === ''
+      ? null
+      : Number(
+          formatUsd((Number(trade.user_b_amount) / 10 ** trade.token_b_decimals) * Number(price)),
+        )
+  const price = (text: string): number | null =>
+    processed.is_token_a_price_in_usd_suspect || text === '' ? null : Number(text)
   return {
-    buys: buys.length,
-    sells: sells.length,
-    buyers: owners(buys),
-    sellers: owners(sells),
-    traders: owners(inside),
-    pools: new Set(inside.map(({ event }) => event.trade?.pool_address)).size,
-    open: all[0],
-    close: all.at(-1),
-    high: all.length === 0 ? undefined : Math.max(...all),
-    low: all.length === 0 ? undefined : Math.min(...all),
-    buyUsd: usd(buys),
-    sellUsd: usd(sells),
+    timeMs,
+    buy: !trade.was_original_direction,
+    trader: trade.user_a_account_owner_address,
+    pool: trade.pool_address,
+    program: d_app?.program_address ?? '',
+    amount: Number(trade.user_a_amount),
+    valueUsd: value(event.quote_price_in_usd),
+    valueNative: value(event.quote_price_in_native),
+    priceUsd: price(processed.token_a_price_in_usd),
+    priceNative: price(processed.token_a_price_in_native),
   }
 }
 
-const number = (text: string): number | undefined => (text === '' ? undefined : Number(text))
+/** Trades of each token, as the canonical chain of the tape has them. */
+const bruteTrades = (blocks: readonly TapeBlock[]): ReadonlyMap<string, BruteStatTrade[]> => {
+  const trades = new Map<string, BruteStatTrade[]>()
+  for (const block of blocks) {
+    for (const [index, { base }] of block.trades.entries()) {
+      const event = finished(tapeTradeEvent(block, index), block, index)
+      trades.set(base, [...(trades.get(base) ?? []), bruteTrade(event, block.timeMs)])
+    }
+  }
+  return trades
+}
+
+const number = (text: string): number | null => (text === '' ? null : Number(text))
 const near = (one: number, other: number): boolean =>
   Math.abs(one - other) <= 1e-9 * Math.max(1, Math.abs(one), Math.abs(other))
 
-test('windows hold what a look at all trades gives, through reorgs, restarts and any size of flush', () => {
+const NO_SPAN = bruteSpan([], 0, 0)
+const exactOf = ({ usd, native, ...span }: BruteSpan) => ({
+  buys: span.buys,
+  sells: span.sells,
+  buyers: span.buyers,
+  sellers: span.sellers,
+  pools: span.pools,
+  programs: span.programs,
+  usd,
+  native,
+})
+const sumsOf = ({ buyUsd, sellUsd, buyNative, sellNative }: BruteSpan) =>
+  [buyUsd, sellUsd, buyNative, sellNative] as const
+
+const currentOf = (event: TradeStatEvent): BruteSpan => ({
+  ...NO_SPAN,
+  buys: event.buys,
+  sells: event.sells,
+  buyers: event.buyers,
+  sellers: event.sellers,
+  pools: event.pools,
+  programs: event.programs,
+  buyUsd: Number(event.buy_volume_in_usd),
+  sellUsd: Number(event.sell_volume_in_usd),
+  buyNative: Number(event.buy_volume_in_native),
+  sellNative: Number(event.sell_volume_in_native),
+  usd: [event.open_in_usd, event.close_in_usd, event.high_in_usd, event.low_in_usd].map(
+    number,
+  ) as unknown as BruteSpan['usd'],
+  native: [
+    event.open_in_native,
+    event.close_in_native,
+    event.high_in_native,
+    event.low_in_native,
+  ].map(number) as unknown as BruteSpan['native'],
+})
+
+const previousOf = (event: TradeStatEvent): BruteSpan => ({
+  ...NO_SPAN,
+  buys: event.prev_buys,
+  sells: event.prev_sells,
+  buyers: event.prev_buyers,
+  sellers: event.prev_sellers,
+  pools: event.prev_pools,
+  programs: event.prev_programs,
+  buyUsd: Number(event.prev_buy_volume_in_usd),
+  sellUsd: Number(event.prev_sell_volume_in_usd),
+  buyNative: Number(event.prev_buy_volume_in_native),
+  sellNative: Number(event.prev_sell_volume_in_native),
+  usd: [
+    event.prev_open_in_usd,
+    event.prev_close_in_usd,
+    event.prev_high_in_usd,
+    event.prev_low_in_usd,
+  ].map(number) as unknown as BruteSpan['usd'],
+  native: [
+    event.prev_open_in_native,
+    event.prev_close_in_native,
+    event.prev_high_in_native,
+    event.prev_low_in_native,
+  ].map(number) as unknown as BruteSpan['native'],
+})
+
+const assertSpan = (found: BruteSpan, wanted: BruteSpan, label: string): void => {
+  assert.deepEqual(exactOf(found), exactOf(wanted), label)
+  const sums = sumsOf(wanted)
+  for (const [at, sum] of sumsOf(found).entries()) {
+    assert.ok(near(sum, sums[at] ?? Number.NaN), `${label}: sum ${at} is ${sum}, not ${sums[at]}`)
+  }
+}
+
+/** Every window that was told last is that of its own time, and what is shown of a token that rests is no older than it may be. */
+const assertWindows = (
+  values: ReadonlyMap<string, TradeStatEvent>,
+  blocks: readonly TapeBlock[],
+) => {
+  const tip = blocks.at(-1)
+  if (tip === undefined) return
+  for (const [token, trades] of bruteTrades(blocks)) {
+    for (const [resolution, seconds] of Object.entries(BRUTE_WINDOWS)) {
+      const label = `${token} ${resolution}`
+      const found = values.get(label)
+      assert.ok(found, `${label} is missing`)
+      const toldMs = Number(found.timestamp)
+      assert.ok(toldMs <= tip.timeMs, `${label} is told of at a later time than the chain's`)
+      const noticeMs = Math.max(5, seconds / 60) * 1_000
+      const dueMs = Math.max(toldMs, Math.floor(tip.timeMs / noticeMs) * noticeMs)
+      for (const atMs of [toldMs, dueMs]) {
+        const { current, previous } = bruteWindow(trades, seconds, atMs)
+        assert.equal(found.traders, current.traders, `${label} traders`)
+        assertSpan(currentOf(found), current, `${label} at ${atMs}`)
+        assertSpan(previousOf(found), previous, `${label} before, at ${atMs}`)
+      }
+    }
+  }
+}
+
+const sizesArbitrary = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 5 })
+const restartsArbitrary = fc.array(fc.boolean(), { minLength: 1, maxLength: 5 })
+
+test('windows, and those before them, hold what a look at all trades gives, through reorgs, restarts and any size of flush', () => {
   fc.assert(
     fc.property(
       chainStepsArbitrary,
-      fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 5 }),
-      fc.array(fc.boolean(), { minLength: 1, maxLength: 5 }),
+      sizesArbitrary,
+      restartsArbitrary,
       (moves, sizes, restarts) => {
         const tape = buildTape(moves)
-        const values = run(operations(tape), sizes, restarts)
-        const seen = tape.blocks.flatMap((block) =>
-          block.trades.map((_, index) => ({
-            minute: Math.floor(block.timeMs / MINUTE_MS),
-            event: finished(tapeTradeEvent(block, index), block, index),
-          })),
-        )
-        const tip = tape.blocks.at(-1)
-        if (tip === undefined) return
-        const now = Math.floor(tip.timeMs / MINUTE_MS)
-        const traded = new Set(seen.map(({ event }) => event.trade?.token_a_address ?? ''))
-        for (const token of traded) {
-          for (const [resolution, minutes] of Object.entries(WINDOWS)) {
-            const label = `${token} ${resolution}`
-            const found = values.get(label)
-            assert.ok(found, `${label} is missing`)
-            const { buyUsd, sellUsd, ...wanted } = numbersOf(token, seen, now, minutes)
-            assert.deepEqual(
-              {
-                buys: found.buys,
-                sells: found.sells,
-                buyers: found.buyers,
-                sellers: found.sellers,
-                traders: found.traders,
-                pools: found.pools,
-                open: number(found.open_in_usd),
-                close: number(found.close_in_usd),
-                high: number(found.high_in_usd),
-                low: number(found.low_in_usd),
-              },
-              wanted,
-              label,
-            )
-            assert.ok(near(Number(found.buy_volume_in_usd), buyUsd), `${label} bought`)
-            assert.ok(near(Number(found.sell_volume_in_usd), sellUsd), `${label} sold`)
-          }
-        }
+        assertWindows(run(operations(tape), sizes, restarts, 2), tape.blocks)
       },
     ),
-    { numRuns: 150 },
+    { numRuns: 300 },
+  )
+})
+
+/** The canonical chain after the first operations of a tape. */
+const chainAfter = (ops: readonly TapeOp[], done: number): readonly TapeBlock[] => {
+  const blocks: TapeBlock[] = []
+  for (const { op, block } of ops.slice(0, done)) {
+    if (op === 'apply') blocks.push(block)
+    else if (op === 'revert') blocks.pop()
+  }
+  return blocks
+}
+
+const busyTrade = fc.record({
+  base: fc.constantFrom('0xaaa', '0xaaa', '0xaaa', '0xzzz'),
+  quote: fc.constant('0xusdc'),
+  pool: fc.constantFrom('0xp1', '0xp2', '0xp3'),
+  baseRaw: fc.bigInt({ min: 1n, max: 10n ** 15n }),
+  quoteRaw: fc.bigInt({ min: 1n, max: 10n ** 12n }),
+  baseDecimals: fc.constant(6),
+  quoteDecimals: fc.constant(6),
+  buy: fc.boolean(),
+  quoteUsd: fc.constantFrom('1', '0.998', ''),
+  quoteNative: fc.constantFrom('0.00033', ''),
+  suspect: fc.constantFrom(false, false, false, true),
+})
+/** Hundreds of blocks, so that old seconds are merged: about so many seconds apart, and now and then much longer. */
+const courseArbitrary = (paceSeconds: number): fc.Arbitrary<readonly ChainStep[]> =>
+  fc.array(
+    fc.oneof(
+      {
+        weight: 40,
+        arbitrary: fc.record({
+          kind: fc.constant('apply' as const),
+          stepMs: fc
+            .constantFrom(
+              ...[0, 0.3, 0.4, 0.5, 0.7, 1, 1, 1.3, 1.9].flatMap((step) => [step, step]),
+              67,
+            )
+            .map((steps) => Math.round(steps * paceSeconds * 1_000)),
+          trades: fc.array(busyTrade, { maxLength: 3 }),
+        }),
+      },
+      { weight: 4, arbitrary: fc.constant({ kind: 'revert' as const }) },
+      {
+        weight: 12,
+        arbitrary: fc.record({
+          kind: fc.constant('finalize' as const),
+          keep: fc.constantFrom(0, 0, 1, 4, 30),
+        }),
+      },
+    ),
+    { minLength: 300, maxLength: 600 },
+  )
+/** From several blocks a second to one in ten minutes. */
+const longCourseArbitrary = fc.constantFrom(0.5, 1.3, 5, 17, 60, 200, 600).chain(courseArbitrary)
+
+test('windows of a token that trades for long are right at any moment', () => {
+  fc.assert(
+    fc.property(
+      longCourseArbitrary,
+      sizesArbitrary,
+      fc.integer({ min: 2, max: 9 }),
+      (moves, sizes, every) => {
+        const tape = buildTape(moves)
+        let round = 0
+        run(operations(tape), sizes, [false, false, true, false, false], 1, (done, values) => {
+          round += 1
+          if (round % every === 0) assertWindows(values, chainAfter(tape.ops, done))
+        })
+      },
+    ),
+    // To make so long a course shorter takes minutes.
+    { numRuns: 14, endOnFailure: true },
   )
 })
 
@@ -194,8 +324,8 @@ test('flush sizes, restarts and what stays in memory leave no trace', () => {
   fc.assert(
     fc.property(
       chainStepsArbitrary,
-      fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 5 }),
-      fc.array(fc.boolean(), { minLength: 1, maxLength: 5 }),
+      sizesArbitrary,
+      restartsArbitrary,
       (moves, sizes, restarts) => {
         const ops = operations(buildTape(moves))
         const one = run(ops, sizes, restarts, 1)
@@ -256,7 +386,7 @@ test('memory holds as many idle tokens as it may, and the windows of the others 
     const wanted = leaving.filter((token) => token >= 0).map((token) => `0xt${token}`)
     assert.deepEqual([...told].toSorted(), wanted.toSorted())
   }
-  assert.equal([...state.keys()].filter((key) => key.startsWith('w/')).length, TOKENS)
+  assert.equal([...state.keys()].filter((key) => key.startsWith('d/')).length, TOKENS)
 })
 
 test('a token that no window looks at any more is not in memory, also where it was just told of', () => {

@@ -31,6 +31,10 @@ from other servers.
 - **Trades** are seen from the token that is asked for, else from the base token of the pair. A trade has one value; both legs carry it.
 - **Profit and loss** uses the moving average cost of a wallet and token: a sale takes its share of the cost, and what was never bought realizes nothing. A window
   (\`1d\`, \`7d\`, \`30d\`) counts the trades in it, and its cost is the cost at its start plus the purchases in it. The open part is at most what the wallet still holds.
+- **Statistics** of a token: a window has sixty buckets of block time (\`1m\` of one second, \`24h\` of 24 minutes). It holds the bucket of \`updatedAt\` and the 59
+  before it; \`prev...\` are the numbers of the 60 before those. \`updatedAt\` is when a window changed last, by a trade or because one left it: the numbers
+  of a token that stopped trading fall to zero with the blocks of the chain, \`1m\` every five seconds, the others with their buckets, and
+  between two changes they are those of now. All but liquidity follows from the trades that are served; suspect trades count but set no price.
 - **Net worth** counts tokens with a price and a pool of at least 100 USD. Past worth is walked back through changes of balances, at the last price of each hour.
 - **Rankings** look at the first 500 tokens of their order, narrow them, and show at most 100. A number that is not known fits no range.
 - **Kinds of traders** come from blocks alone: \`dev\`, \`sniper\` (bought within 10 seconds of the first trade), \`bundle\`, \`sandwich\` and \`pro\`. The kinds that need labels

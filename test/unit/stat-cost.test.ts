@@ -1,50 +1,53 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import type { BlockStats } from '../../processors/stats/block-stats.ts'
 import { emptyBucket, type StatsBucket } from '../../processors/stats/bucket.ts'
 import { createDistinctCounter } from '../../processors/stats/distinct-counter.ts'
-import { MinuteSums } from '../../processors/stats/minute-sums.ts'
 import {
-  addFinalBlock,
-  type BlockStats,
+  addFinal,
+  mergeCells,
   newTokenStats,
-  windowStatsAt,
-} from '../../processors/stats/token-windows.ts'
+  pruneStats,
+  type TokenStats,
+} from '../../processors/stats/token-stats.ts'
+import { windowStatsAt } from '../../processors/stats/token-windows.ts'
+import { TradeSums } from '../../processors/stats/trade-sums.ts'
 
-const NOW = 30_000_000
+const NOW = 1_800_000_000
+const NOTHING_KNOWN = { usd: null, native: null, liquidityUsd: null }
 
 const side = (count: number) => ({ count, raw: BigInt(count), usdRaw: 7n, nativeRaw: 1n })
 
-const bucketAt = (minute: number, price: number): StatsBucket => {
+const bucketAt = (second: number, price: number): StatsBucket => {
   const span = { open: price, close: price, high: price, low: price }
   const sides = { buy: side(5), sell: side(4) }
-  return { ...emptyBucket(minute), ...sides, usd: span, native: span, liquidityUsd: price }
+  return { ...emptyBucket(second), ...sides, usd: span, native: span, liquidityUsd: price }
 }
 
-const partAt = (bucket: StatsBucket): BlockStats => {
-  const names = Array.from({ length: 5 }, (_, index) => `w${bucket.minute}-${index}`)
-  const seen = { buyers: names, sellers: names, traders: names, pools: ['p'], programs: ['g'] }
-  return { bucket, decimals: 6, seen }
+const partAt = (second: number, price: number): BlockStats => {
+  const names = Array.from({ length: 3 }, (_, index) => `w${second}-${index}`)
+  const seen = { buyers: names, sellers: names, pools: ['p'], programs: ['g'] }
+  return { bucket: bucketAt(second, price), decimals: 6, seen }
 }
 
-/** Looks into buckets and maps that one answer takes after so many minutes with trades. */
-const lookups = (minutes: number): number => {
-  let count = 0
-  const counted = (bucket: StatsBucket): StatsBucket =>
-    new Proxy(bucket, {
-      get: (target, name) => {
-        count += 1
-        return Reflect.get(target, name)
-      },
-    })
-  const stats = newTokenStats('t', { usd: null, native: null, liquidityUsd: null })
-  for (let minute = NOW - minutes; minute < NOW; minute += 1) {
-    addFinalBlock(stats, partAt(counted(bucketAt(minute, 1 + (minute % 7)))))
+const STEP_SECONDS = 10
+/** Final trades every few seconds for so long. */
+const tradedFor = (seconds: number): TokenStats => {
+  const stats = newTokenStats('t', NOTHING_KNOWN)
+  for (let second = NOW - seconds; second < NOW; second += STEP_SECONDS) {
+    addFinal(stats, partAt(second, 1 + (second % 7)), second)
+    pruneStats(stats, second)
+    mergeCells(stats, second)
   }
-  const hot = [partAt(bucketAt(NOW, 3))]
+  return stats
+}
+
+/** Looks into maps that one answer takes. */
+const lookups = (stats: TokenStats): number => {
+  let count = 0
   const get = Map.prototype.get
   const iterate = Map.prototype[Symbol.iterator]
-  count = 0
   Map.prototype.get = function (this: Map<unknown, unknown>, key: unknown) {
     count += 1
     return get.call(this, key)
@@ -54,7 +57,7 @@ const lookups = (minutes: number): number => {
     return iterate.call(this)
   }
   try {
-    windowStatsAt(stats, hot, NOW)
+    windowStatsAt(stats, [partAt(NOW, 3)], NOW)
     return count
   } finally {
     Map.prototype.get = get
@@ -62,58 +65,67 @@ const lookups = (minutes: number): number => {
   }
 }
 
-test('an answer costs the same after two days with trades in every minute as after some hours', () => {
-  const [hours, days] = [lookups(240), lookups(2_880)]
-  assert.ok(hours > 0, 'lookups are counted')
-  assert.ok(days < 1.5 * hours, `${hours} lookups after 240 minutes, ${days} after 2,880`)
-  assert.ok(days < 3_000, `${days} lookups`)
+const HOUR = 3_600
+
+test('an answer costs the same, and what is held stays, after two and a half days of trades as after one', () => {
+  const [day, days] = [tradedFor(24 * HOUR), tradedFor(60 * HOUR)]
+  const [short, long] = [lookups(day), lookups(days)]
+  assert.ok(short > 0, 'lookups are counted')
+  assert.ok(long < 1.2 * short, `${short} lookups after a day, ${long} later`)
+  assert.ok(long < 3_000, `${long} lookups`)
+  // Buckets that some window looks at on its own: 560 between the youngest and those of 24 minutes, and what waits to be merged.
+  assert.ok(days.sums.cells.length < 900, `${days.sums.cells.length} cells`)
+  const [names, more] = [day.names.buyers.size, days.names.buyers.size]
+  assert.ok(more < 1.05 * names, `${names} names after a day, ${more} later`)
 })
 
 const gap = fc.integer({ min: 0, max: 400 })
 
-test('sums and prices of any window are those of its minutes, whatever was dropped', () => {
+test('sums and prices of any span are those of its seconds, whatever was dropped', () => {
   const bucket = fc.record({ gap, price: fc.option(fc.integer({ min: 1, max: 9 })) })
   fc.assert(
     fc.property(fc.array(bucket, { maxLength: 40 }), gap, gap, (list, dropped, length) => {
-      let minute = NOW
+      let second = NOW
       const all = list.map(({ gap: step, price }) => {
-        minute += step
-        const made = bucketAt(minute, price ?? 1)
+        second += step
+        const made = bucketAt(second, price ?? 1)
         return price === null ? { ...made, usd: null } : made
       })
-      const sums = new MinuteSums()
+      const sums = new TradeSums(NOTHING_KNOWN)
       for (const each of all) sums.append(each)
       sums.drop(NOW + dropped)
-      const from = Math.max(minute - length, NOW + dropped)
-      const inside = all.filter((each) => each.minute > from)
-      assert.equal(sums.between(from, minute).buy.count, 5 * inside.length)
+      const from = Math.max(second - length, NOW + dropped)
+      const inside = all.filter((each) => each.second >= from)
+      assert.equal(sums.totals(from, second + 1).buy.count, 5 * inside.length)
       const prices = inside.flatMap(({ usd }) => (usd === null ? [] : [usd.open]))
-      const { usd } = sums.pricesAfter(from)
+      const { usd } = sums.prices(from, second + 1)
       const found = usd && [usd.open, usd.close, usd.high, usd.low]
       const wanted = [prices[0], prices.at(-1), Math.max(...prices), Math.min(...prices)]
       assert.deepEqual(found, prices.length === 0 ? null : wanted)
+      const before = all.findLast((each) => each.second < from && each.usd !== null)
+      assert.equal(sums.knownBefore(from).usd, before?.usd?.close ?? null)
     }),
   )
 })
 
-test('names since a minute are those that were last seen then or later', () => {
+test('names since a second are those that were last seen then or later', () => {
   const seen = fc.record({ gap, name: fc.constantFrom('a', 'b', 'c', 'd', 'e') })
   fc.assert(
     fc.property(fc.array(seen, { maxLength: 40 }), gap, fc.nat(4_000), (list, pruned, back) => {
-      const recency = createDistinctCounter()
+      const counter = createDistinctCounter()
       const last = new Map<string, number>()
-      let minute = NOW
+      let second = NOW
       for (const { gap: step, name } of list) {
-        minute += step
-        assert.equal(recency.note(name, minute), last.get(name) !== minute)
-        last.set(name, minute)
+        second += step
+        counter.note(name, second)
+        last.set(name, second)
+        assert.equal(counter.last(name), second)
       }
-      const old = [...last].flatMap(([name, at]) => (at < NOW + pruned ? [name] : []))
-      assert.deepEqual([...recency.prune(NOW + pruned)].toSorted(), old.toSorted())
-      for (const name of old) last.delete(name)
-      const from = minute - back
-      assert.equal(recency.since(from), [...last.values()].filter((at) => at >= from).length)
-      assert.equal(recency.size, last.size)
+      counter.prune(NOW + pruned)
+      const left = [...last.values()].filter((at) => at >= NOW + pruned)
+      const from = second - back
+      assert.equal(counter.since(from), left.filter((at) => at >= from).length)
+      assert.equal(counter.size, left.length)
     }),
   )
 })

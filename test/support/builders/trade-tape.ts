@@ -17,6 +17,8 @@ export interface TapeTrade {
   readonly quoteNative: string
   /** Verdict, where the tape stands for trades that were priced already. */
   readonly suspect: boolean
+  /** Default: all by one. */
+  readonly trader?: string
 }
 
 /** A block of the tape. */
@@ -130,7 +132,7 @@ export const tapeBlockEvent = (op: TapeOp, spans: BlockEvent['spans'] = []): Blo
 export const tapeTradeEvent = (block: TapeBlock, index: number): TradeEvent => {
   const trade = block.trades[index]
   if (trade === undefined) throw new RangeError(`block ${block.hash} has no trade ${index}`)
-  const trader = '0x00000000000000000000000000000000000000aa'
+  const trader = trade.trader ?? '0x00000000000000000000000000000000000000aa'
   return {
     instruction: {
       index: 0,

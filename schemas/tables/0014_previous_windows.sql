@@ -1,0 +1,23 @@
+-- The window before each window of a token's statistics.
+ALTER TABLE {chain}_token_stats
+  ADD COLUMN IF NOT EXISTS prev_open_usd Nullable(Float64) CODEC(ZSTD(1)),
+  ADD COLUMN IF NOT EXISTS prev_close_usd Nullable(Float64) CODEC(ZSTD(1)),
+  ADD COLUMN IF NOT EXISTS prev_high_usd Nullable(Float64) CODEC(ZSTD(1)),
+  ADD COLUMN IF NOT EXISTS prev_low_usd Nullable(Float64) CODEC(ZSTD(1)),
+  ADD COLUMN IF NOT EXISTS prev_open_native Nullable(Float64) CODEC(ZSTD(1)),
+  ADD COLUMN IF NOT EXISTS prev_close_native Nullable(Float64) CODEC(ZSTD(1)),
+  ADD COLUMN IF NOT EXISTS prev_high_native Nullable(Float64) CODEC(ZSTD(1)),
+  ADD COLUMN IF NOT EXISTS prev_low_native Nullable(Float64) CODEC(ZSTD(1)),
+  ADD COLUMN IF NOT EXISTS prev_buys UInt64,
+  ADD COLUMN IF NOT EXISTS prev_sells UInt64,
+  ADD COLUMN IF NOT EXISTS prev_buyers UInt64,
+  ADD COLUMN IF NOT EXISTS prev_sellers UInt64,
+  ADD COLUMN IF NOT EXISTS prev_pools UInt64,
+  ADD COLUMN IF NOT EXISTS prev_programs UInt64,
+  ADD COLUMN IF NOT EXISTS prev_buy_volume Decimal(76,24) CODEC(ZSTD(1)),
+  ADD COLUMN IF NOT EXISTS prev_sell_volume Decimal(76,24) CODEC(ZSTD(1)),
+  ADD COLUMN IF NOT EXISTS prev_buy_volume_usd Decimal(38,12) CODEC(ZSTD(1)),
+  ADD COLUMN IF NOT EXISTS prev_sell_volume_usd Decimal(38,12) CODEC(ZSTD(1)),
+  ADD COLUMN IF NOT EXISTS prev_buy_volume_native Decimal(38,12) CODEC(ZSTD(1)),
+  ADD COLUMN IF NOT EXISTS prev_sell_volume_native Decimal(38,12) CODEC(ZSTD(1)),
+  ADD COLUMN IF NOT EXISTS prev_liquidity_usd Nullable(Float64);

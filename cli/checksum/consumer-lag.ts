@@ -51,11 +51,7 @@ export const chainGroups = (chain: string): readonly ConsumerGroup[] => [
     topics: [topicName('tokensCreated', chain)],
     isSettling: false,
   },
-  ...matcherTopics(chain).map((topics) => ({
-    group: matcherGroup(chain),
-    topics,
-    isSettling: false,
-  })),
+  { group: matcherGroup(chain), topics: matcherTopics(chain), isSettling: false },
 ]
 
 /** How far one group is in one partition. */

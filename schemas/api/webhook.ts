@@ -4,29 +4,64 @@ import { namedObject, nullable } from './common.ts'
 
 /** With its type: the check for repeated items is then linear in their number. */
 const Channel = Type.Enum([...WEBHOOK_CHANNEL_NAMES], { type: 'string' })
+const PriceLevel = Type.Object(
+  {
+    token: Type.String({ minLength: 1, maxLength: 256 }),
+    priceInUsd: Type.Number({ exclusiveMinimum: 0, maximum: 1e15 }),
+  },
+  { title: 'WebhookPriceLevel', additionalProperties: false },
+)
 const Url = Type.String({ minLength: 1, maxLength: 2_048, description: 'https address' })
+
+/** Longer than any good secret: the error of one that is too long is that of a bad secret. */
+const MAX_SENT_SECRET = 4_096
 
 /** What a caller may set at any time; null = the default. */
 const MUTABLE_FIELDS = {
   channels: Type.Optional(
     nullable(
       Type.Array(Channel, {
-        maxItems: 10,
+        maxItems: WEBHOOK_CHANNEL_NAMES.length,
         uniqueItems: true,
-        description: 'null = every channel, [] = none',
+        description:
+          'null = the token channels of every chain, [] = none. Others are sent only where subjects, priceLevels or a filter narrow them',
       }),
     ),
   ),
   description: Type.Optional(nullable(Type.String({ maxLength: 1_000 }))),
   disabled: Type.Optional(nullable(Type.Boolean())),
   filter: Type.Optional(
-    nullable(Type.String({ maxLength: 2_048, description: 'CEL expression over the body' })),
+    nullable(
+      Type.String({
+        // Longer ones reach the compiler, whose error names what is wrong.
+        maxLength: 65_536,
+        description: 'CEL expression over the body, at most 2048 characters',
+      }),
+    ),
   ),
   filterTypes: Type.Optional(
     nullable(
       Type.Array(Type.String({ pattern: '^[A-Za-z0-9_.\\-*]{1,128}$' }), {
         maxItems: 50,
         description: 'Event types; * may stand for the last segment',
+      }),
+    ),
+  ),
+  subjects: Type.Optional(
+    nullable(
+      Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
+        maxItems: 100,
+        uniqueItems: true,
+        description:
+          'Addresses of tokens, pools or wallets: channels that need subjects send what is about one of them',
+      }),
+    ),
+  ),
+  priceLevels: Type.Optional(
+    nullable(
+      Type.Array(PriceLevel, {
+        maxItems: 100,
+        description: 'What price.crossed waits for: tokens and prices in US dollars',
       }),
     ),
   ),
@@ -70,7 +105,14 @@ export const CreateWebhook = Type.Object(
   {
     url: Url,
     ...MUTABLE_FIELDS,
-    secret: Type.Optional(nullable(Type.String({ maxLength: 128, description: 'whsec_...' }))),
+    secret: Type.Optional(
+      nullable(
+        Type.String({
+          maxLength: MAX_SENT_SECRET,
+          description: 'whsec_ and base64 of 24 to 75 bytes; null = one is made',
+        }),
+      ),
+    ),
   },
   { title: 'CreateWebhook', additionalProperties: false },
 )
@@ -104,6 +146,8 @@ export const WebhookEndpointBody = namedObject('WebhookEndpoint', {
   disabled: Type.Boolean(),
   filter: Type.Optional(Type.String()),
   filterTypes: Type.Optional(Type.Array(Type.String())),
+  subjects: Type.Optional(Type.Array(Type.String())),
+  priceLevels: Type.Optional(Type.Array(PriceLevel)),
   metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   rateLimit: Type.Optional(Type.Integer()),
   createdAt: Type.String(),
@@ -152,7 +196,7 @@ export const WebhookSecret = namedObject('WebhookSecret', {
 export const RotateWebhook = nullable(
   Type.Object(
     {
-      secret: Type.Optional(nullable(Type.String({ maxLength: 128 }))),
+      secret: Type.Optional(nullable(Type.String({ maxLength: MAX_SENT_SECRET }))),
       gracePeriodSeconds: Type.Optional(
         Type.Integer({ minimum: 0, maximum: 604_800, default: 86_400 }),
       ),

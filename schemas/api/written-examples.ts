@@ -101,6 +101,10 @@ const AUTH = {
 }
 
 const WEBHOOKS = {
+  WebhookPriceLevel: {
+    token: 'So11111111111111111111111111111111111111112',
+    priceInUsd: 150,
+  },
   CreateWebhook: WISHES,
   UpdateWebhook: { endpointId: ENDPOINT_ID, description: 'Every new token' },
   UpdateWebhookAt: { description: 'Every new token' },

@@ -8,6 +8,7 @@ import type { RecordSigner } from '../../core/security/record-signature.ts'
 import { globalTopic } from '../../schemas/topics.ts'
 import type { Messages, Operation, WebhookEndpoint, WebhookRequest } from '../../schemas/wire.ts'
 import { openControlLog } from '../auth/control-log.ts'
+import { createEndpointIndex, type EndpointIndex } from './endpoint-index.ts'
 import { createIdempotencyStore, type IdempotencyStore, REQUESTS_TOPIC } from './idempotency.ts'
 
 const ENDPOINTS_TOPIC = globalTopic('controlWebhooks')
@@ -20,7 +21,8 @@ export interface EndpointStore {
   find(orgId: string, idOrUid: string): WebhookEndpoint | undefined
   /** Oldest first. */
   ofOrg(orgId: string): readonly WebhookEndpoint[]
-  all(): Iterable<WebhookEndpoint>
+  /** Enabled endpoints by what they want. */
+  readonly index: EndpointIndex
   /** Create calls that were answered. */
   readonly requests: Pick<IdempotencyStore, 'find'>
   /**
@@ -62,11 +64,13 @@ export interface EndpointStoreDeps {
 /** Opens the store; returns when the control topic has been read to its end. The topic must exist. */
 export const openEndpointStore = async (deps: EndpointStoreDeps): Promise<EndpointStore> => {
   const byId = new Map<string, WebhookEndpoint>()
+  const index = createEndpointIndex()
   const byOrg = new Map<string, Map<string, WebhookEndpoint>>()
   const put = (endpointId: string, endpoint: WebhookEndpoint | null): void => {
     const before = byId.get(endpointId)
     if (before) byOrg.get(before.org_id)?.delete(endpointId)
     byId.delete(endpointId)
+    index.put(endpointId, endpoint)
     if (!endpoint) return
     byId.set(endpointId, endpoint)
     const own = byOrg.get(endpoint.org_id) ?? new Map<string, WebhookEndpoint>()
@@ -98,7 +102,7 @@ export const openEndpointStore = async (deps: EndpointStoreDeps): Promise<Endpoi
       return own?.get(idOrUid) ?? [...(own?.values() ?? [])].find(({ uid }) => uid === idOrUid)
     },
     ofOrg,
-    all: () => byId.values(),
+    index,
     requests,
     change: (endpointId, step) =>
       control.update(() => {

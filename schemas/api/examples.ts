@@ -37,6 +37,7 @@ export const PARAMETER_EXAMPLES: Readonly<Record<string, unknown>> = {
   beforeBlockHeight: parameters.height,
   id: 'ep_01JD0000000000000000000000',
   msgId: 'msg_01JD0000000000000000000000',
+  taskId: 'task_01JD0000000000000000000000',
   iterator: parameters.cursor,
   query: QUERY,
   variables: '{}',

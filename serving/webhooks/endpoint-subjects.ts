@@ -28,7 +28,7 @@ const requireSubjects = (
   })
 }
 
-/** Subjects as events name them. Throws `Fault` for a text that is no address on any chain of the endpoint's channels. */
+/** Subjects as events name them. Throws `Fault` for a text that is not an address on a chain of the endpoint's channels. */
 export const readSubjects = (
   endpoint: EndpointWishes,
   subjects: UpdateWebhookById['subjects'],

@@ -71,11 +71,11 @@ export interface ReadContext extends Omit<MapContext, 'meta' | 'wanted'> {
   readonly chain: string
   /** False: no endpoint names any of the subjects. */
   readonly wanted: (channel: WebhookChannel, subjects: readonly string[]) => boolean
-  /** True: somebody has the channel, or its events are kept for whoever comes later. */
+  /** True: an endpoint has the channel, or its events are kept for replays. */
   readonly isOpen: (channel: WebhookChannel) => boolean
 }
 
-/** Events of a record. A retraction gives none, because a webhook is never taken back; a topic that nobody needs is not decoded. */
+/** Events of a record. A retraction gives none, because a webhook is never taken back; a topic that no endpoint needs is not decoded. */
 export const readWebhookEvents = (
   codec: Codec,
   topic: WebhookTopic,

@@ -2,7 +2,7 @@ import type { Org, WebhookEndpoint } from '../../schemas/wire.ts'
 import type { Filter } from './filter.ts'
 import type { WebhookEvent } from './message.ts'
 
-/** `other`: nobody is there to get it; `filtered` and `filter-error`: asked for, but the filter did not let it through. */
+/** `other`: its organization or itself is off; `filtered` and `filter-error`: asked for, but the filter did not let it through. */
 export type MatchResult = 'match' | 'other' | 'filtered' | 'filter-error'
 
 /** What an endpoint is matched with beside the event. */

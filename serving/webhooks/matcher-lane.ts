@@ -47,7 +47,7 @@ export type CountFilter = (endpoint: WebhookEndpoint, outcome: 'filtered' | 'fil
 const POLL_OPTIONS = { maxRecords: 500, maxWaitMs: 250 }
 /** A commit takes no more events once it has so many records: an event has one for each endpoint that wants it. */
 const MAX_COMMIT_RECORDS = 500
-/** Records without an event for anybody are committed this late: each commit costs the disk, and reading them again costs little. */
+/** Records without an event for an endpoint are committed this late: each commit costs the disk, and reading them again costs little. */
 const IDLE_COMMIT_MS = 5_000
 /** Filters that are asked before others get a turn; each takes up to a millisecond. */
 const FILTERS_PER_YIELD = 20
@@ -179,7 +179,7 @@ export class MatcherLane {
     }
   }
 
-  /** The message for the log, and one delivery per endpoint that wants it; nothing where nobody does and nothing is kept. */
+  /** The message for the log, and one delivery per endpoint that wants it; nothing where there is none and the channel is not kept. */
   async #messages(event: WebhookEvent, seen: Deduplicator): Promise<readonly ProducerRecord[]> {
     const { codec, config, nowMs } = this.#deps
     const endpoints = await this.#matching(event)

@@ -4,12 +4,12 @@ import type { LaneState, StateChange } from '../../core/bus/contract.ts'
 export interface PriceMemory {
   /** Notes a price and gives the one before it; undefined: none is known. */
   swap(token: string, price: string): string | undefined
-  /** State changes since the last call. Tokens that nobody waits for any more are forgotten now and then. */
+  /** State changes since the last call. Tokens without an endpoint that waits for them are forgotten now and then. */
   changes(nowMs: number, isAwaited: (token: string) => boolean): readonly StateChange[]
 }
 
 const PRICE_PREFIX = 'price/'
-/** How often tokens that nobody waits for are looked for. */
+/** How often tokens that no endpoint waits for are looked for. */
 const PRUNE_INTERVAL_MS = 60_000
 
 /** Reads the prices of a lane. They are as many as endpoints name tokens, which is bounded per endpoint. */

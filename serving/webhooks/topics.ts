@@ -11,6 +11,9 @@ export const SENDER_GROUP = 'webhooks.sender'
 /** Consumer group that writes messages and attempts to the warehouse. */
 export const DELIVERY_LOG_GROUP = 'webhooks.log'
 
+/** Consumer group of recoveries and replays: the one who has its lane runs them. */
+export const TASKS_GROUP = 'webhooks.tasks'
+
 /** Consumer group of a chain's matcher. */
 export const matcherGroup = (chain: string): string => `${APP}.matcher.${chain}`
 

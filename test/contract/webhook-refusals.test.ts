@@ -69,7 +69,7 @@ const REFUSED: readonly (readonly [what: string, body: object, code: number])[] 
     40004,
   ],
   [
-    'a subject that is no address',
+    'a subject that is not an address',
     { url: HOOK, channels: ['eth.trade.executed'], subjects: ['WETH'] },
     40002,
   ],
@@ -105,7 +105,7 @@ for (const [what, body, code] of REFUSED) {
   })
 }
 
-test('channels: none is a list, all is no list; what needs to be named is taken once it is', async () => {
+test('no channel is an empty list, every channel is null; what needs to be named is taken once it is', async () => {
   const none = await create({ url: HOOK, channels: [] })
   assert.deepEqual([none.status, none.body.channels], [200, []])
   const all = await create({ url: HOOK, channels: null })

@@ -37,6 +37,8 @@ export const PARAMETER_EXAMPLES: Readonly<Record<string, unknown>> = {
   beforeBlockHeight: parameters.height,
   id: 'ep_01JD0000000000000000000000',
   msgId: 'msg_01JD0000000000000000000000',
+  since: '2026-01-05T00:00:00Z',
+  until: '2026-01-06T00:00:00Z',
   taskId: 'task_01JD0000000000000000000000',
   iterator: parameters.cursor,
   query: QUERY,

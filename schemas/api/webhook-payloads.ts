@@ -143,7 +143,7 @@ export const payloadSchema = (kind: WebhookKind): JsonObject => ({
 })
 
 /** A body of a kind as it is sent. */
-export const payloadExample = (kind: WebhookKind) => {
+const payloadExample = (kind: WebhookKind) => {
   const channel: WebhookChannel = webhookChannel('sol', kind)
   return { channel, timestamp: TIME_MS, data: WEBHOOK_EXAMPLES[kind] }
 }

@@ -370,11 +370,17 @@ export const AVRO_NOTATION: readonly string[] = [
     'version:l',
   ].join(' '),
   'record common.SealedKey = sealed:s created_at:ts expires_at:ts',
+  'record common.PriceLevel = token:s usd:f',
   [
     'record control.WebhookEndpoint = endpoint_id:s org_id:s app_id:s uid:s url:s user_enc:s',
     'channels:s[]? description:s? disabled:b disabled_reason:s disabled_at:ts filter:s?',
     'filter_types:s[]? metadata:s? headers:map<s> rate_limit:i? secrets:common.SealedKey[]',
     'first_failure_at:ts enabled_at:ts created_at:ts updated_at:ts version:l',
+    'subjects:s[] price_levels:common.PriceLevel[]',
+  ].join(' '),
+  [
+    'record control.WebhookTask = task_id:s endpoint_id:s org_id:s kind:s status:s since:ts',
+    'until:ts channels:s[]? cursor:s queued:l looked_at:l error:s created_at:ts updated_at:ts',
   ].join(' '),
   'record control.WebhookRequest = org_id:s key_hash:s body_hash:s response:s created_at:ts',
   [

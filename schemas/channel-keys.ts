@@ -218,3 +218,34 @@ export const PNL_KEYS = {
   trpiu: decimalKey('totalRealizedProfitInUsd'),
   trr: decimalKey('totalRealizedProfitRatio'),
 } as const
+
+/** Payload of a transfer. */
+export const TRANSFER_KEYS = {
+  a: textKey('tokenAddress'),
+  f: textKey('fromAddress'),
+  r: textKey('toAddress'),
+  am: decimalKey('amount'),
+  aiu: decimalKey('amountInUsd'),
+  h: textKey('txHash'),
+} as const
+
+/** Payload of a price that crossed a level. */
+export const PRICE_CROSSING_KEYS = {
+  a: textKey('tokenAddress'),
+  lv: decimalKey('levelInUsd'),
+  d: textKey('direction'),
+  piu: decimalKey('priceInUsd'),
+  ppiu: decimalKey('previousPriceInUsd'),
+} as const
+
+/** Payload of what a wallet did: a side of a trade, or an end of a transfer. */
+export const ACTIVITY_KEYS = {
+  a: textKey('walletAddress'),
+  k: textKey('kind'),
+  ta: textKey('tokenAddress'),
+  am: decimalKey('amount'),
+  aiu: decimalKey('amountInUsd'),
+  ota: textKey('otherTokenAddress'),
+  cp: textKey('counterparty'),
+  h: textKey('txHash'),
+} as const

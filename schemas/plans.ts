@@ -176,7 +176,14 @@ export const ROUTE_MILLI_UNITS = {
   'GET /webhook/endpoint/:id/attempt': 50,
   'GET /webhook/message/:msgId': 50,
   'GET /webhook/message/:msgId/attempt': 50,
-  'POST /webhook/message/:msgId/endpoint/:id/resend': 50,
+  'POST /webhook/message/:msgId/endpoint/:id/resend': 100,
+  'GET /webhook/endpoint/:id/message': 50,
+  'GET /webhook/endpoint/:id/stats': 50,
+  'POST /webhook/endpoint/:id/recover': 100,
+  'POST /webhook/endpoint/:id/replay': 100,
+  'GET /webhook/endpoint/:id/task': 50,
+  'GET /webhook/endpoint/:id/task/:taskId': 50,
+  'POST /webhook/endpoint/:id/send-example': 100,
 } as const satisfies Record<string, number>
 
 /** A priced REST route. */

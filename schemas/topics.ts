@@ -190,6 +190,11 @@ export const TOPICS = {
     cleanup: 'compact,delete',
     retentionHours: 48,
   },
+  controlWebhookTasks: {
+    ...controlTopic('_control.webhook-tasks', 'control.WebhookTask', 'endpoint and task'),
+    cleanup: 'compact,delete',
+    retentionHours: 14 * 24,
+  },
   webhookMessages: webhookTopic('_webhooks.messages', 'webhook.Message', 'message id'),
   webhookOutbox: webhookTopic('_webhooks.outbox', 'webhook.Delivery', 'endpoint id'),
   webhookDue: {

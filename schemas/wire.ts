@@ -948,6 +948,12 @@ export interface SealedKey {
   readonly expires_at: number
 }
 
+/** `onchain.v1.common.PriceLevel` */
+export interface PriceLevel {
+  readonly token: string
+  readonly usd: number
+}
+
 /** `onchain.v1.control.WebhookEndpoint` */
 export interface WebhookEndpoint {
   readonly endpoint_id: string
@@ -972,6 +978,26 @@ export interface WebhookEndpoint {
   readonly created_at: number
   readonly updated_at: number
   readonly version: number
+  readonly subjects: readonly string[]
+  readonly price_levels: readonly PriceLevel[]
+}
+
+/** `onchain.v1.control.WebhookTask` */
+export interface WebhookTask {
+  readonly task_id: string
+  readonly endpoint_id: string
+  readonly org_id: string
+  readonly kind: string
+  readonly status: string
+  readonly since: number
+  readonly until: number
+  readonly channels: readonly string[] | null
+  readonly cursor: string
+  readonly queued: number
+  readonly looked_at: number
+  readonly error: string
+  readonly created_at: number
+  readonly updated_at: number
 }
 
 /** `onchain.v1.control.WebhookRequest` */
@@ -1344,6 +1370,7 @@ export interface Messages {
   'control.AdminToken': AdminToken
   'usage.UsageEvents': UsageEvents
   'control.WebhookEndpoint': WebhookEndpoint
+  'control.WebhookTask': WebhookTask
   'control.WebhookRequest': WebhookRequest
   'webhook.Message': Message
   'webhook.Delivery': Delivery

@@ -1,5 +1,7 @@
 import type { RoutePlugin } from '../../serving/http/routing.ts'
 import { webhookAttemptRoutes } from '../../serving/http/webhook-attempts.ts'
+import { webhookStatsRoutes } from '../../serving/http/webhook-stats.ts'
+import { webhookTaskRoutes } from '../../serving/http/webhook-tasks.ts'
 import { webhookRoutes } from '../../serving/http/webhooks.ts'
 import { createWebhookContext } from '../../serving/webhooks/context.ts'
 import type { FindOrg } from '../../serving/webhooks/delivery-eligibility.ts'
@@ -33,6 +35,14 @@ export const startWebhookService = async (
   const families = [
     webhookRoutes(ground.resource),
     webhookAttemptRoutes({ ...ground, ...parts, metrics: deps.metrics, nowMs }),
+    webhookTaskRoutes({ ...ground, ...parts, nowMs }),
+    webhookStatsRoutes({
+      ...ground,
+      ...parts,
+      metrics: deps.metrics,
+      activityOf: webhooks.activity,
+      nowMs,
+    }),
   ]
   return { families, endpoints: ground.store }
 }

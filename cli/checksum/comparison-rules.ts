@@ -73,6 +73,7 @@ export const TOPIC_RULES: Readonly<Record<Topic, TopicRule>> = {
   controlAudit: { how: 'left out', why: NOT_FROM_CHAIN },
   controlWebhooks: { how: 'left out', why: NOT_FROM_CHAIN },
   controlWebhookRequests: { how: 'left out', why: NOT_FROM_CHAIN },
+  controlWebhookTasks: { how: 'left out', why: NOT_FROM_CHAIN },
   usageEvents: { how: 'left out', why: NOT_FROM_CHAIN },
   webhookMessages: { how: 'left out', why: NOT_FROM_CHAIN },
   webhookOutbox: { how: 'left out', why: NOT_FROM_CHAIN },

@@ -6,7 +6,12 @@ import { SINKS } from '../../processors/sinks/tables.ts'
 import { PROCESS_PIPELINE } from '../../processors/start.ts'
 import { globalTopic, topicName } from '../../schemas/topics.ts'
 import { matcherTopics } from '../../serving/webhooks/matcher.ts'
-import { DELIVERY_LOG_GROUP, matcherGroup, SENDER_GROUP } from '../../serving/webhooks/topics.ts'
+import {
+  DELIVERY_LOG_GROUP,
+  matcherGroup,
+  SENDER_GROUP,
+  TASKS_GROUP,
+} from '../../serving/webhooks/topics.ts'
 import { TOPIC_RULES } from './comparison-rules.ts'
 
 /** A consumer group of the product and the topics whose offsets it commits. */
@@ -31,6 +36,7 @@ export const SHARED_GROUPS: readonly ConsumerGroup[] = [
     topics: [globalTopic('webhookMessages'), globalTopic('webhookAttempts')],
     isSettling: false,
   },
+  { group: TASKS_GROUP, topics: [globalTopic('controlWebhookTasks')], isSettling: false },
 ]
 
 /** The stages and every sink of a chain, the worker that fetches documents and the matcher of webhooks. */
@@ -51,11 +57,7 @@ export const chainGroups = (chain: string): readonly ConsumerGroup[] => [
     topics: [topicName('tokensCreated', chain)],
     isSettling: false,
   },
-  ...matcherTopics(chain).map((topics) => ({
-    group: matcherGroup(chain),
-    topics,
-    isSettling: false,
-  })),
+  { group: matcherGroup(chain), topics: matcherTopics(chain), isSettling: false },
 ]
 
 /** How far one group is in one partition. */

@@ -39,6 +39,39 @@ const ATTEMPT = {
   timestamp: MADE_AT,
   nextAttempt: null,
 }
+const TASK = {
+  id: 'task_01JD0000000000000000000000',
+  endpointId: ENDPOINT_ID,
+  kind: 'recover',
+  status: 'running',
+  since: PERIOD.from,
+  until: MADE_AT,
+  queued: 200,
+  lookedAt: 200,
+  error: null,
+  createdAt: MADE_AT,
+  updatedAt: MADE_AT,
+}
+const HEALTH = {
+  state: 'healthy',
+  failuresInRow: 0,
+  lastSuccessAt: MADE_AT,
+  lastFailureAt: null,
+  firstFailureAt: null,
+}
+const STATS = {
+  ...{ success: 40, pending: 0, sending: 1, fail: 0, canceled: 0, dropped: 0 },
+  ...{ filtered: 12, filterErrors: 0, p50Ms: 42, p95Ms: 90 },
+  health: HEALTH,
+}
+const ENDPOINT_MESSAGE = {
+  id: MESSAGE_ID,
+  channel: 'sol.token.created',
+  status: 'success',
+  attempts: 1,
+  lastAttempt: ATTEMPT,
+  nextAttempt: null,
+}
 const MESSAGE =
   '{"a":"66btqktspeHP118gsQM2ssNE9srrb8PvH1UryC1Xpump","n":"Pixel Moth","s":"MOTH","dec":6,"cts":1767614400000}'
 
@@ -101,6 +134,10 @@ const AUTH = {
 }
 
 const WEBHOOKS = {
+  WebhookPriceLevel: {
+    token: 'So11111111111111111111111111111111111111112',
+    priceInUsd: 150,
+  },
   CreateWebhook: WISHES,
   UpdateWebhook: { endpointId: ENDPOINT_ID, description: 'Every new token' },
   UpdateWebhookAt: { description: 'Every new token' },
@@ -110,6 +147,16 @@ const WEBHOOKS = {
   WebhookSecret: { secret: SECRET },
   WebhookAttempt: ATTEMPT,
   WebhookAttemptPage: list(ATTEMPT),
+  RecoverWebhook: { since: PERIOD.from },
+  ReplayWebhook: { since: PERIOD.from, until: MADE_AT, channels: ['sol.token.created'] },
+  SendWebhookExample: { channel: 'sol.token.created' },
+  WebhookExampleSent: { success: true, msgId: 'msg_test_01JD0000000000000000000000' },
+  WebhookTask: TASK,
+  WebhookTaskList: list(TASK),
+  WebhookHealth: HEALTH,
+  WebhookStats: STATS,
+  WebhookEndpointMessage: ENDPOINT_MESSAGE,
+  WebhookEndpointMessagePage: list(ENDPOINT_MESSAGE),
   WebhookMessage: {
     id: MESSAGE_ID,
     channel: 'sol.token.created',

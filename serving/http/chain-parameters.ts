@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
+import { storedAddress } from '../../core/addresses.ts'
 import { Fault } from '../../core/errors.ts'
-import { normalizeCoinType, normalizeMoveAddress } from '../../core/move-type.ts'
-import { CHAIN_ID_BY_NAME, chainRow, type Vm } from '../../schemas/chains.ts'
+import { CHAIN_ID_BY_NAME } from '../../schemas/chains.ts'
 import type { ChainFreshness, FreshnessReader } from '../interfaces.ts'
 
 /** A chain as a request named it. */
@@ -27,15 +27,6 @@ export const parseChain = (word: string, enabled: readonly string[]): RequestedC
   return { id, word, enabled: enabled.includes(id) }
 }
 
-const ADDRESS_PATTERNS: Readonly<Record<Vm, RegExp>> = {
-  evm: /^0x[0-9a-fA-F]{40}$/,
-  svm: /^[1-9A-HJ-NP-Za-km-z]{32,44}$/,
-  move: /^0x[0-9a-fA-F]{1,64}(::\w{1,128}){0,2}$/,
-}
-
-/** Chains without a row of their own are EVM chains. */
-const chainVm = (chainId: string): Vm => chainRow(chainId)?.vm ?? 'evm'
-
 /** Reads an address as the tables hold it. Throws `Fault` INVALID_TOKEN_ADDRESS. */
 export const parseTokenAddress = (chainId: string, text: string, parameter: string): string =>
   parseAddress(chainId, text, { parameter, fault: 'INVALID_TOKEN_ADDRESS' })
@@ -43,12 +34,6 @@ export const parseTokenAddress = (chainId: string, text: string, parameter: stri
 /** As `addressOf`, for wallets. Throws `Fault` INVALID_ADDRESS. */
 export const parseWalletAddress = (chainId: string, text: string, parameter: string): string =>
   parseAddress(chainId, text, { parameter, fault: 'INVALID_ADDRESS' })
-
-/** One writing for each address: EVM lower case, coins short and other Move addresses with all their digits. */
-const toStoredAddress = (vm: Vm, text: string): string => {
-  if (vm === 'move') return normalizeCoinType(text) ?? normalizeMoveAddress(text) ?? text
-  return vm === 'evm' ? text.toLowerCase() : text
-}
 
 const parseAddress = (
   chainId: string,
@@ -58,12 +43,10 @@ const parseAddress = (
     readonly fault: 'INVALID_TOKEN_ADDRESS' | 'INVALID_ADDRESS'
   },
 ): string => {
-  const vm = chainVm(chainId)
-  if (!ADDRESS_PATTERNS[vm].test(text)) {
-    const { parameter, fault } = wanted
-    throw new Fault(fault, undefined, { parameter, value: text.slice(0, 128) })
-  }
-  return toStoredAddress(vm, text)
+  const address = storedAddress(chainId, text)
+  if (address !== undefined) return address
+  const { parameter, fault } = wanted
+  throw new Fault(fault, undefined, { parameter, value: text.slice(0, 128) })
 }
 
 const headPosition = (height: number, timeMs: number): string => `${height};time=${timeMs}`

@@ -16,7 +16,7 @@ const COMMON_FAULTS: readonly FaultName[] = [
 
 /** Operations that answer without asking the engine for rows. */
 const OPERATIONS_WITHOUT_QUERIES =
-  /^\/(?:account|oauth|webhook\/endpoint(?!\/:id\/attempt)|watchlist|dexscr)\b|\/calculate-pnl$/
+  /^\/(?:account|oauth|webhook\/endpoint(?!\/:id\/(?:attempt|message|stats))|watchlist|dexscr)\b|\/calculate-pnl$/
 
 /** Operations whose parameters name a record or a chain that may not exist. */
 const OPERATIONS_WITH_LOOKUPS = /\/:chain|^\/token\/search$|^\/dex$/
@@ -54,6 +54,10 @@ const FAULTS_BY_OPERATION: Readonly<Record<string, readonly FaultName[]>> = {
   'PATCH /webhook/endpoint/:id': ['CONFLICT'],
   'PUT /webhook/endpoint/:id': ['CONFLICT'],
   'POST /webhook/message/:msgId/endpoint/:id/resend': ['CONFLICT'],
+  'POST /webhook/endpoint/:id/recover': ['CONFLICT'],
+  'POST /webhook/endpoint/:id/replay': ['CONFLICT'],
+  'POST /webhook/endpoint/:id/send-example': ['CONFLICT'],
+  'GET /webhook/endpoint/:id/task/:taskId': ['NOT_FOUND'],
 }
 
 /** Faults that the admin API can answer with. */

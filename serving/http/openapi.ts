@@ -1,5 +1,6 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema } from 'fastify'
+import { WEBHOOK_DOCUMENT } from '../../schemas/api/webhook-payloads.ts'
 import { MILLI_UNITS_PER_UNIT } from '../../schemas/plans.ts'
 import { withExamples } from './document-examples.ts'
 import { entityTag, sendWithEntityTag } from './entity-tag.ts'
@@ -32,6 +33,8 @@ const IF_NONE_MATCH_HEADER = {
 export interface ApiDocument {
   readonly title: string
   readonly description: string
+  /** What is sent to callers, by name; absent: nothing. */
+  readonly webhooks?: Readonly<Record<string, unknown>>
   readonly securitySchemes: NonNullable<
     NonNullable<
       NonNullable<FastifyDynamicSwaggerOptions['openapi']>['components']
@@ -43,6 +46,7 @@ export interface ApiDocument {
 export const apiDocument = (origin: string): ApiDocument => ({
   title: 'Sluice',
   description: `On-chain data over REST, of ${origin}. Every /v2 path also answers under /v1.`,
+  webhooks: WEBHOOK_DOCUMENT,
   securitySchemes: {
     bearer_auth: {
       type: 'http',
@@ -82,13 +86,14 @@ const pricedRouteSchema = (
 
 /** Settings of the document at `/openapi.json`: written from the route schemas, with prices, scopes and credentials. */
 export const openapiOptions = (
-  { title, description, securitySchemes }: ApiDocument,
+  { title, description, securitySchemes, webhooks }: ApiDocument,
   statusMode: StatusMode,
 ): FastifyDynamicSwaggerOptions => ({
   openapi: {
     openapi: '3.1.0',
     info: { title, version: '2.0.0', description },
     components: { securitySchemes },
+    ...(webhooks && { webhooks }),
   },
   refResolver: {
     buildLocalReference: (json, _baseUri, _fragment, index) => String(json.$id ?? `def-${index}`),

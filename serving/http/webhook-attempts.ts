@@ -43,7 +43,8 @@ const READ_SCOPES = ['webhook.read']
 const WRITE_SCOPES = ['webhook.write']
 /** The last time that a date can hold. Source: ECMA-262, time values. */
 const MAX_DATE_MS = 8_640_000_000_000_000
-const CursorPayload = Type.Object(
+/** Place behind an attempt in a list, newest first. */
+export const AttemptCursor = Type.Object(
   {
     atMs: Type.Integer({ minimum: 0, maximum: MAX_DATE_MS }),
     id: Type.String({ maxLength: 64 }),
@@ -185,7 +186,7 @@ const readAttemptPage = async (
   { limit = 20, cursor, ...search }: AttemptPageRequest,
   list: readonly string[],
 ) => {
-  const codec = cursors(CursorPayload, [...list, search.status ?? ''])
+  const codec = cursors(AttemptCursor, [...list, search.status ?? ''])
   const before = cursor === undefined ? undefined : codec.decode(cursor)
   const { rows } = await warehouse.query<AttemptRow>(
     attemptsQuery({ ...search, ...(before && { before }), rows: limit + 1 }),
@@ -198,7 +199,8 @@ const readAttemptPage = async (
   return { data, items: data, nextCursor, hasMore }
 }
 
-const attemptBody = (row: AttemptRow): WebhookAttemptBody => ({
+/** An attempt as it is answered. */
+export const attemptBody = (row: AttemptRow): WebhookAttemptBody => ({
   id: row.id,
   msgId: row.message_id,
   endpointId: row.endpoint_id,

@@ -28,7 +28,8 @@ export interface MessageRow {
   readonly created_ms: string
 }
 
-const ATTEMPT_COLUMNS = `id, message_id, endpoint_id, channel, url, status, response_status, response, duration_ms, error_kind,
+/** Columns of an attempt as it is read. */
+export const ATTEMPT_COLUMNS = `id, message_id, endpoint_id, channel, url, status, response_status, response, duration_ms, error_kind,
   error, trigger, attempt, toUnixTimestamp64Milli(at) AS at_ms, toUnixTimestamp64Milli(next_at) AS next_ms`
 
 /** Which attempts are asked for: those of endpoints, perhaps of one message, newest first. */

@@ -19,11 +19,11 @@ export const UNSIGNED_OUTCOME: AttemptResult = {
 /** Looks an organization up; undefined = there is none. */
 export type FindOrg = (orgId: string) => Pick<Org, 'suspended'> | undefined
 
-/** One scheduled delivery per endpoint and message; manual ones and replays stand beside it. */
+/** One delivery per endpoint and message waits at a time; those made by hand stand beside it. */
 export const deliveryKey = ({ endpoint_id, message_id, trigger, queued_at }: Delivery): string =>
-  trigger === 'scheduled'
-    ? `${endpoint_id}/${message_id}`
-    : `${endpoint_id}/${message_id}/${trigger}/${queued_at}`
+  trigger === 'manual'
+    ? `${endpoint_id}/${message_id}/${trigger}/${queued_at}`
+    : `${endpoint_id}/${message_id}`
 
 /** How a delivery came about; a word of another build counts as scheduled. */
 export const parseTrigger = ({ trigger }: Delivery): Trigger =>

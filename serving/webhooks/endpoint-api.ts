@@ -96,7 +96,7 @@ export const createEndpointApi = (deps: EndpointApiDeps): EndpointApi => {
     secret: (owner, id) => activeSecrets(read(owner, id), sealer, nowMs())[0] ?? '',
     rotate: async (owner, id, { secret, gracePeriodSeconds = DEFAULT_GRACE_SECONDS }) => {
       const { endpoint_id: endpointId } = read(owner, id)
-      const fresh = secret ? parseSecret(secret) : generateSecret()
+      const fresh = givenOrNewSecret(secret)
       const sealed = sealer.seal(fresh, endpointId)
       await store.change(endpointId, (known) => {
         if (!known) throw endpointNotFound()
@@ -114,6 +114,10 @@ export const createEndpointApi = (deps: EndpointApiDeps): EndpointApi => {
   }
 }
 
+/** An empty secret is a weak one, not none. */
+const givenOrNewSecret = (secret: string | null | undefined): string =>
+  secret === undefined || secret === null ? generateSecret() : parseSecret(secret)
+
 const createEndpoint = async (
   deps: EndpointApiDeps,
   owner: Owner,
@@ -127,7 +131,7 @@ const createEndpoint = async (
   if (before) return { body: before, replayed: true }
   const endpointId = `ep_${ulid(nowMs())}`
   const change = await prepareUpdate(deps, owner.orgId, body)
-  const secret = body.secret ? parseSecret(body.secret) : generateSecret()
+  const secret = givenOrNewSecret(body.secret)
   const sealed = sealer.seal(secret, endpointId)
   await store.change(endpointId, (known) => {
     if (known) return undefined
@@ -184,6 +188,8 @@ const emptyEndpoint = (
   secrets: made.secrets,
   first_failure_at: 0,
   enabled_at: made.atMs,
+  subjects: [],
+  price_levels: [],
   created_at: made.atMs,
   updated_at: made.atMs,
   version: 1,

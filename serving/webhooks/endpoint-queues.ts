@@ -19,6 +19,8 @@ export interface EndpointQueues {
   /** Takes everything out that waits for an endpoint. */
   clear(endpointId: string): readonly QueuedDelivery[]
   forget(endpointId: string): void
+  /** Messages of an endpoint that were taken out and are not recorded. */
+  busy(endpointId: string): number
   /** Messages that wait or are on their way. */
   backlog(): number
   stop(): void
@@ -96,6 +98,7 @@ export const createEndpointQueues = ({
       clearTimeout(lines.get(endpointId)?.timer)
       lines.delete(endpointId)
     },
+    busy: (endpointId) => lines.get(endpointId)?.queue.busy ?? 0,
     backlog: () => [...lines.values()].reduce((sum, { queue }) => sum + queue.size + queue.busy, 0),
     stop: () => {
       for (const { timer } of lines.values()) clearTimeout(timer)

@@ -6,9 +6,17 @@ import type { Metrics } from '../../core/ops/metrics.ts'
 import type { ReadinessCheck } from '../../core/ops/probes.ts'
 import type { RecordSigner } from '../../core/security/record-signature.ts'
 import { globalTopic } from '../../schemas/topics.ts'
-import type { Messages, Operation, WebhookEndpoint, WebhookRequest } from '../../schemas/wire.ts'
+import type {
+  Messages,
+  Operation,
+  WebhookEndpoint,
+  WebhookRequest,
+  WebhookTask,
+} from '../../schemas/wire.ts'
 import { openControlLog } from '../auth/control-log.ts'
+import { createEndpointIndex, type EndpointIndex } from './endpoint-index.ts'
 import { createIdempotencyStore, type IdempotencyStore, REQUESTS_TOPIC } from './idempotency.ts'
+import { createTaskStore, TASKS_TOPIC, type TaskChange, type TaskStore } from './task-store.ts'
 
 const ENDPOINTS_TOPIC = globalTopic('controlWebhooks')
 const OPERATIONS_TOPIC = globalTopic('webhookOps')
@@ -20,7 +28,8 @@ export interface EndpointStore {
   find(orgId: string, idOrUid: string): WebhookEndpoint | undefined
   /** Oldest first. */
   ofOrg(orgId: string): readonly WebhookEndpoint[]
-  all(): Iterable<WebhookEndpoint>
+  /** Enabled endpoints by what they want. */
+  readonly index: EndpointIndex
   /** Create calls that were answered. */
   readonly requests: Pick<IdempotencyStore, 'find'>
   /**
@@ -33,6 +42,16 @@ export interface EndpointStore {
   ): Promise<void>
   /** Ends every endpoint of an organization that was deleted. */
   removeOrg(orgId: string): Promise<void>
+  /** Recoveries and replays. */
+  readonly tasks: Pick<TaskStore, 'get' | 'ofEndpoint' | 'running'>
+  /**
+   * One atomic step of a task, with what it queues: `step` sees the newest state; undefined changes nothing. It may run
+   * again. What it throws is passed on.
+   */
+  changeTask(
+    id: { readonly endpointId: string; readonly taskId: string },
+    step: (known: WebhookTask | undefined) => TaskChange,
+  ): Promise<void>
   /** Records for other webhook topics, made from the newest state in one atomic step. */
   publish(compute: () => readonly ProducerRecord[]): Promise<void>
   readonly check: ReadinessCheck
@@ -62,25 +81,33 @@ export interface EndpointStoreDeps {
 /** Opens the store; returns when the control topic has been read to its end. The topic must exist. */
 export const openEndpointStore = async (deps: EndpointStoreDeps): Promise<EndpointStore> => {
   const byId = new Map<string, WebhookEndpoint>()
+  const index = createEndpointIndex()
   const byOrg = new Map<string, Map<string, WebhookEndpoint>>()
   const put = (endpointId: string, endpoint: WebhookEndpoint | null): void => {
     const before = byId.get(endpointId)
     if (before) byOrg.get(before.org_id)?.delete(endpointId)
     byId.delete(endpointId)
+    index.put(endpointId, endpoint)
     if (!endpoint) return
     byId.set(endpointId, endpoint)
     const own = byOrg.get(endpoint.org_id) ?? new Map<string, WebhookEndpoint>()
     byOrg.set(endpoint.org_id, own.set(endpointId, endpoint))
   }
   const requests = createIdempotencyStore(deps.codec, deps.nowMs)
+  const tasks = createTaskStore(deps.codec)
   const control = await openControlLog({
     ...deps,
-    topics: [ENDPOINTS_TOPIC, REQUESTS_TOPIC],
+    topics: [ENDPOINTS_TOPIC, REQUESTS_TOPIC, TASKS_TOPIC],
     writerId: 'control-webhooks-writer',
     apply: (record) => {
       if (record.topic === REQUESTS_TOPIC) {
         const request = decodeControlRecord(deps, 'control.WebhookRequest', record)
         if (request !== undefined) requests.put(record.key, request)
+        return
+      }
+      if (record.topic === TASKS_TOPIC) {
+        const task = decodeControlRecord(deps, 'control.WebhookTask', record)
+        if (task !== undefined) tasks.put(record.key, task)
         return
       }
       const endpoint = decodeControlRecord(deps, 'control.WebhookEndpoint', record)
@@ -98,7 +125,7 @@ export const openEndpointStore = async (deps: EndpointStoreDeps): Promise<Endpoi
       return own?.get(idOrUid) ?? [...(own?.values() ?? [])].find(({ uid }) => uid === idOrUid)
     },
     ofOrg,
-    all: () => byId.values(),
+    index,
     requests,
     change: (endpointId, step) =>
       control.update(() => {
@@ -117,6 +144,12 @@ export const openEndpointStore = async (deps: EndpointStoreDeps): Promise<Endpoi
           }),
         ),
       ),
+    tasks,
+    changeTask: ({ endpointId, taskId }, step) =>
+      control.update(() => {
+        const changed = step(tasks.get(endpointId, taskId))
+        return changed ? [...tasks.recordsOf(changed.task), ...(changed.records ?? [])] : []
+      }),
     publish: (compute) => control.update(compute),
     check: {
       name: 'webhook endpoints',
@@ -155,7 +188,9 @@ export const operationRecord = (codec: Codec, operation: Operation): ProducerRec
 })
 
 /** undefined = cannot be read: the value before it stays in force. */
-const decodeControlRecord = <Name extends 'control.WebhookEndpoint' | 'control.WebhookRequest'>(
+const decodeControlRecord = <
+  Name extends 'control.WebhookEndpoint' | 'control.WebhookRequest' | 'control.WebhookTask',
+>(
   { codec, log }: EndpointStoreDeps,
   name: Name,
   { topic, key, value, offset }: LogRecord,

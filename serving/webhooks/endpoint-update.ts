@@ -12,6 +12,7 @@ import {
   validateEventTypes,
   validateHeaders,
 } from './endpoint.ts'
+import { assertChannelsAreNamed, readPriceLevels, readSubjects } from './endpoint-subjects.ts'
 import { compileFilter } from './filter.ts'
 import { validateWebhookUrl, type WebhookUrl } from './validate-url.ts'
 
@@ -35,7 +36,7 @@ export const prepareUpdate = async (
   const { url } = body
   const target =
     url === undefined ? undefined : await validateWebhookUrl(url, rulesOf(orgId), resolve)
-  if (body.filter) compileFilter(body.filter)
+  if (body.filter !== undefined && body.filter !== null) compileFilter(body.filter)
   const types = validateEventTypes(body.filterTypes)
   const metadata = serializeMetadata(body.metadata)
   const headers = validateHeaders(body.headers)
@@ -45,14 +46,22 @@ export const prepareUpdate = async (
       ...(target && urlChanges(known, target, sealer)),
       ...(body.channels !== undefined && { channels: body.channels }),
       ...(body.description !== undefined && { description: body.description }),
-      ...(body.filter !== undefined && { filter: body.filter || null }),
+      ...(body.filter !== undefined && { filter: body.filter }),
       ...(body.filterTypes !== undefined && { filter_types: types }),
       ...(body.metadata !== undefined && { metadata }),
       ...(body.rateLimit !== undefined && { rate_limit: body.rateLimit }),
       ...(body.uid !== undefined && { uid: body.uid ?? '' }),
       ...(body.headers !== undefined && { headers }),
     }
-    return body.disabled === undefined ? changed : withDisabled(changed, body.disabled, nowMs())
+    const named: WebhookEndpoint = {
+      ...changed,
+      ...(body.subjects !== undefined && { subjects: readSubjects(changed, body.subjects) }),
+      ...(body.priceLevels !== undefined && {
+        price_levels: readPriceLevels(changed, body.priceLevels),
+      }),
+    }
+    assertChannelsAreNamed(named)
+    return body.disabled === undefined ? named : withDisabled(named, body.disabled, nowMs())
   }
 }
 

@@ -28,6 +28,10 @@ export const endpointBody = (endpoint: WebhookEndpoint): WebhookEndpointBody => 
     disabled: endpoint.disabled,
     ...(filter !== null && { filter }),
     ...(filter_types && { filterTypes: [...filter_types] }),
+    ...(endpoint.subjects.length > 0 && { subjects: [...endpoint.subjects] }),
+    ...(endpoint.price_levels.length > 0 && {
+      priceLevels: endpoint.price_levels.map(({ token, usd }) => ({ token, priceInUsd: usd })),
+    }),
     ...(metadata !== null && { metadata: JSON.parse(metadata) }),
     ...(rate_limit !== null && { rateLimit: rate_limit }),
     createdAt: toIsoTime(endpoint.created_at),

@@ -1,9 +1,10 @@
 import { type ASTNode, Environment, ParseError } from '@marcbachmann/cel-js'
 import { LRUCache } from 'lru-cache'
 import { Fault } from '../../core/errors.ts'
-import { LAUNCH_KEYS, WEBHOOK_KEYS, type WebhookKey } from '../../schemas/webhooks.ts'
+import type { ChannelKey } from '../../schemas/channel-keys.ts'
+import { channelKind, kindRow, WEBHOOK_KIND_NAMES } from '../../schemas/webhooks.ts'
 import { childNodes, evaluationCost, LIST_MACROS } from './filter-cost.ts'
-import type { WebhookEvent } from './message.ts'
+import type { BodyValue, WebhookEvent } from './message.ts'
 
 /** What a filter answers of an event; `error` = it asked for something that is not there, which is not a match. */
 export type FilterResult = 'match' | 'no-match' | 'error'
@@ -34,12 +35,14 @@ const TYPE_VARIABLE = 'typ_'
 
 const VARIABLES = [
   ...['channel', TYPE_VARIABLE, 'timestamp', 'data'],
-  ...Object.values(WEBHOOK_KEYS),
+  ...WEBHOOK_KIND_NAMES.flatMap((kind) =>
+    Object.values(kindRow(kind).keys).map(({ long }) => long),
+  ),
 ]
 
 const createEnvironment = (): Environment => {
   const environment = new Environment({ limits: PARSER_LIMITS })
-  for (const name of VARIABLES) {
+  for (const name of new Set(VARIABLES)) {
     environment.registerVariable(name, 'dyn')
   }
   return environment
@@ -63,16 +66,18 @@ export const compileFilter = (source: string): Filter => {
   if (type !== 'bool' && type !== 'dyn') throw invalidFilter(`gives ${type}, not a truth value`, 0)
   return ({ channel, timeMs, data }) => {
     try {
-      const longNames = Object.entries(data).map(([key, value]) => [
-        WEBHOOK_KEYS[key as WebhookKey],
-        expandKeys(value),
-      ])
+      const { keys } = kindRow(channelKind(channel))
+      const values = Object.entries(data).map(
+        ([key, value]) => [key, keys[key], filterValue(value, keys[key])] as const,
+      )
       const answer: unknown = run({
         channel,
         [TYPE_VARIABLE]: channel,
         timestamp: timeMs,
-        data,
-        ...Object.fromEntries(longNames),
+        data: Object.fromEntries(values.map(([key, , value]) => [key, value])),
+        ...Object.fromEntries(
+          values.map(([key, row, value]) => [row?.long ?? key, expandKeys(value, row)]),
+        ),
       })
       return answer === true ? 'match' : 'no-match'
     } catch {
@@ -125,13 +130,14 @@ const withTypeVariable = (source: string, node: ASTNode): string => {
   return childNodes(node.args).reduce(withTypeVariable, own)
 }
 
-const expandKeys = (value: unknown): unknown =>
-  typeof value === 'object' && value !== null
+/** Decimals are texts in the body, and numbers where they are compared. */
+const filterValue = (value: BodyValue, row: ChannelKey | undefined): BodyValue =>
+  row?.type === 'd' && typeof value === 'string' ? Number(value) : value
+
+const expandKeys = (value: BodyValue, row: ChannelKey | undefined): BodyValue =>
+  typeof value === 'object'
     ? Object.fromEntries(
-        Object.entries(value).map(([key, inner]) => [
-          LAUNCH_KEYS[key as keyof typeof LAUNCH_KEYS],
-          inner,
-        ]),
+        Object.entries(value).map(([key, inner]) => [row?.keys?.[key]?.long ?? key, inner]),
       )
     : value
 

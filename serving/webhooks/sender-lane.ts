@@ -80,6 +80,11 @@ export class SenderLane {
     return this.#lines.backlog()
   }
 
+  /** Messages of an endpoint that are on their way. */
+  sending(endpointId: string): number {
+    return this.#lines.busy(endpointId)
+  }
+
   async run(): Promise<void> {
     await this.#load()
     const sweep = setInterval(() => this.#sweep(), SWEEP_INTERVAL_MS)

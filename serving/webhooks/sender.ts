@@ -31,6 +31,8 @@ export interface SenderOptions
 export interface Sender extends RunningTask {
   /** Messages that wait or are on their way in this process. */
   backlog(): number
+  /** Messages of an endpoint that are on their way in this process. */
+  sending(endpointId: string): number
 }
 
 /** How often the backlog is shown. */
@@ -71,6 +73,7 @@ export const startSender = async (options: SenderOptions): Promise<Sender> => {
   const shown = setInterval(() => metrics.webhookBacklog.set(backlog()), BACKLOG_METRIC_INTERVAL_MS)
   return {
     backlog,
+    sending: (endpointId) => [...lanes].reduce((sum, lane) => sum + lane.sending(endpointId), 0),
     stop: async () => {
       clearInterval(shown)
       await running.stop()

@@ -10,6 +10,7 @@ import { startDeliveryLog } from './delivery-log.ts'
 import { createWebhookClient, type WebhookClient } from './http-client.ts'
 import { type FilterCounts, startMatcher } from './matcher.ts'
 import { startSender } from './sender.ts'
+import { startTaskRunner } from './task-runner.ts'
 
 /** What webhook delivery works with. Topics and tables must exist. */
 export interface WebhooksDeps {
@@ -37,10 +38,16 @@ interface WebhooksStatus {
   readonly backlog: number
 }
 
+/** What this process does for an endpoint. */
+export interface EndpointActivity extends FilterCounts {
+  /** Messages on their way. */
+  readonly sending: number
+}
+
 /** Running delivery: events are matched, sent and recorded. */
 export interface RunningWebhooks extends RunningTask {
   status(): WebhooksStatus
-  filterCounts(endpointId: string): FilterCounts
+  activity(endpointId: string): EndpointActivity
 }
 
 /** Starts matcher, sender and log; several processes share their lanes. */
@@ -52,10 +59,15 @@ export const startWebhooks = async (deps: WebhooksDeps): Promise<RunningWebhooks
   const recorder = await startDeliveryLog({ ...deps, log })
   const sender = await startSender({ ...deps, log, store, sealer, poster, random })
   const matcher = await startMatcher({ ...deps, log, store }, chains)
+  const tasks = await startTaskRunner({ ...deps, log, store })
   return {
     status: () => ({ backlog: sender.backlog() }),
-    filterCounts: (endpointId) => matcher.counts(endpointId),
+    activity: (endpointId) => ({
+      ...matcher.counts(endpointId),
+      sending: sender.sending(endpointId),
+    }),
     stop: async () => {
+      await tasks.stop()
       await matcher.stop()
       await sender.stop()
       await recorder.stop()

@@ -2,11 +2,6 @@ import type { TopicSpec } from '../../core/bus/contract.ts'
 import { changelogSpec, deadLetterSpec } from '../../core/bus/topic-specs.ts'
 import type { Config } from '../../core/config/settings.ts'
 import { deadLetterTopic, stateTopic } from '../../schemas/topics.ts'
-import {
-  WEBHOOK_CHANNEL_NAMES,
-  WEBHOOK_CHANNELS,
-  type WebhookChannel,
-} from '../../schemas/webhooks.ts'
 
 const APP = 'webhooks'
 
@@ -16,15 +11,14 @@ export const SENDER_GROUP = 'webhooks.sender'
 /** Consumer group that writes messages and attempts to the warehouse. */
 export const DELIVERY_LOG_GROUP = 'webhooks.log'
 
+/** Consumer group of recoveries and replays: the one who has its lane runs them. */
+export const TASKS_GROUP = 'webhooks.tasks'
+
 /** Consumer group of a chain's matcher. */
 export const matcherGroup = (chain: string): string => `${APP}.matcher.${chain}`
 
 /** State store of a chain's matcher. */
 export const matcherStore = (chain: string): string => stateTopic(APP, chain)
-
-/** Webhook channels of a chain. */
-export const chainChannels = (chain: string): readonly WebhookChannel[] =>
-  WEBHOOK_CHANNEL_NAMES.filter((name) => WEBHOOK_CHANNELS[name].chain === chain)
 
 /** Topics that webhooks of these chains need beside the documented ones. */
 export const webhookTopics = (
@@ -33,10 +27,8 @@ export const webhookTopics = (
 ): readonly TopicSpec[] => [
   deadLetterSpec(deadLetterTopic(SENDER_GROUP), retention),
   deadLetterSpec(deadLetterTopic(DELIVERY_LOG_GROUP), retention),
-  ...chains
-    .filter((chain) => chainChannels(chain).length > 0)
-    .flatMap((chain) => [
-      changelogSpec(matcherStore(chain), partitions),
-      deadLetterSpec(deadLetterTopic(matcherGroup(chain)), retention),
-    ]),
+  ...chains.flatMap((chain) => [
+    changelogSpec(matcherStore(chain), partitions),
+    deadLetterSpec(deadLetterTopic(matcherGroup(chain)), retention),
+  ]),
 ]

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { SCHEMA_EXAMPLES } from '../../schemas/api/examples.ts'
+import { WEBHOOK_KIND_NAMES } from '../../schemas/webhooks.ts'
 import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -16,6 +17,18 @@ interface Operation {
 
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly webhooks: Readonly<
+    Record<
+      string,
+      {
+        readonly post: {
+          readonly requestBody: {
+            readonly content: { readonly 'application/json': { schema: Json; example: unknown } }
+          }
+        }
+      }
+    >
+  >
   readonly components: { readonly schemas: Readonly<Record<string, Json>> }
 }
 
@@ -168,5 +181,19 @@ test('accounts, keys, tokens and probes have the fields of their examples', asyn
     assert.equal(status, 200, `${name}: ${text}`)
     assertFits(body, `/components/schemas/${name}`, name)
     assert.deepEqual(fields(body), fields(SCHEMA_EXAMPLES[name]), name)
+  }
+})
+
+test('the document has a schema and an example of every kind of webhook, and they fit', () => {
+  const kinds = Object.entries(document.webhooks)
+  assert.deepEqual(
+    kinds.map(([kind]) => kind),
+    WEBHOOK_KIND_NAMES,
+  )
+  for (const [kind, { post }] of kinds) {
+    const { schema, example } = post.requestBody.content['application/json']
+    const validate = new Ajv2020({ strict: false, allErrors: true }).compile(schema)
+    assert.ok(validate(example), `${kind}: ${ajv.errorsText(validate.errors)}`)
+    assert.ok(!validate({ ...(example as object), data: { b: 1 } }), kind)
   }
 })

@@ -137,12 +137,16 @@ export const PUBLIC_ROUTES: Readonly<Record<PublicAccess, readonly string[]>> = 
   'webhook.read': [
     ...['GET /webhook/endpoint', 'GET /webhook/endpoint/:id', 'GET /webhook/endpoint/:id/secret'],
     ...['GET /webhook/endpoint/:id/attempt', 'GET /webhook/message/:msgId'],
-    'GET /webhook/message/:msgId/attempt',
+    ...['GET /webhook/message/:msgId/attempt', 'GET /webhook/endpoint/:id/message'],
+    ...['GET /webhook/endpoint/:id/stats', 'GET /webhook/endpoint/:id/task'],
+    'GET /webhook/endpoint/:id/task/:taskId',
   ],
   'webhook.write': [
     ...['POST /webhook/endpoint', 'DELETE /webhook/endpoint/:id', 'PATCH /webhook/endpoint'],
     ...['POST /webhook/endpoint/:id/secret/rotate', 'PATCH /webhook/endpoint/:id'],
     ...['PUT /webhook/endpoint/:id', 'POST /webhook/message/:msgId/endpoint/:id/resend'],
+    ...['POST /webhook/endpoint/:id/recover', 'POST /webhook/endpoint/:id/replay'],
+    'POST /webhook/endpoint/:id/send-example',
   ],
 }
 

@@ -21,6 +21,8 @@ import { oauthPlugin } from '../../serving/http/oauth.ts'
 import type { KnownRoute } from '../../serving/http/routing.ts'
 import { createPublicServer } from '../../serving/http/server.ts'
 import { webhookAttemptRoutes } from '../../serving/http/webhook-attempts.ts'
+import { webhookStatsRoutes } from '../../serving/http/webhook-stats.ts'
+import { webhookTaskRoutes } from '../../serving/http/webhook-tasks.ts'
 import { webhookRoutes } from '../../serving/http/webhooks.ts'
 import { createWebhookContext } from '../../serving/webhooks/context.ts'
 import type { EndpointStore } from '../../serving/webhooks/endpoint-store.ts'
@@ -121,6 +123,14 @@ export const startApi = async (
         warehouse,
         metrics,
         codec: localCodec(),
+        nowMs: Date.now,
+      }),
+      webhookTaskRoutes({ ...webhooks, codec: localCodec(), nowMs: Date.now }),
+      webhookStatsRoutes({
+        ...webhooks,
+        warehouse,
+        metrics,
+        activityOf: () => ({ filtered: 0, filterErrors: 0, sending: 0 }),
         nowMs: Date.now,
       }),
     ],

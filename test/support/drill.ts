@@ -78,6 +78,15 @@ const DRILLS: Readonly<Record<string, Drill>> = {
     run: ([seconds = '600']) =>
       run([...TEST, 'test/drills/openapi.test.ts'], { SLUICE_OPENAPI_SECONDS: seconds }),
   },
+  webhooks: {
+    about:
+      '[KILLS [ENDPOINTS]]: webhooks of the demo, a tenth of the receivers hanging, default 10 kills and 500 endpoints',
+    run: ([kills = '10', endpoints = '500']) =>
+      run([...TEST, 'test/drills/webhooks.test.ts'], {
+        SLUICE_DRILL_KILLS: kills,
+        SLUICE_WEBHOOK_ENDPOINTS: endpoints,
+      }),
+  },
   fuzz: {
     about: '[SEED [SURFACE [INDEX]]]: SLUICE_FUZZ_CASES hostile cases, default 20000',
     run: (words) => run(['test/support/fuzz/main.ts', ...words]),

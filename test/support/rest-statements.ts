@@ -26,6 +26,11 @@ import * as wallet from '../../serving/queries/wallet-history.ts'
 import { pnlList, pnlTotalsQuery } from '../../serving/queries/wallet-pnl.ts'
 import { walletStatsQuery } from '../../serving/queries/wallet-stats.ts'
 import { attemptsQuery, messageQuery } from '../../serving/queries/webhook-attempts.ts'
+import { endpointMessagesQuery, endpointStatsQuery } from '../../serving/queries/webhook-stats.ts'
+import {
+  failedMessagesQuery,
+  unattemptedMessagesQuery,
+} from '../../serving/queries/webhook-tasks.ts'
 
 const CHAIN = 'eth'
 const TOKEN = 'token-1'
@@ -44,6 +49,13 @@ const SEARCH = { chains: [CHAIN, 'bsc'], keyword: 'Cat%', rows: ROWS } as const
 const HOUR_RANGE = { fromS: FROM / 1_000, untilS: TO / 1_000 }
 const NET_WORTH = { chain: CHAIN, wallets: [WALLET] } as const
 const PNL = { chain: CHAIN, wallets: [WALLET] } as const
+const WEBHOOK_TASK = {
+  endpointId: 'ep-1',
+  sinceMs: FROM,
+  untilMs: TO,
+  after: '',
+  rows: ROWS,
+} as const
 const CANDLES = { chain: CHAIN, fromMs: FROM, toMs: TO, limit: 100 } as const
 
 /** Statements by a name that says what was asked for. */
@@ -253,6 +265,17 @@ const STATEMENTS: Readonly<Record<string, Query | KeysetList | undefined>> = {
     before: { atMs: TO, id: 'a-1' },
   }),
   'webhook message': messageQuery('msg-1'),
+  'webhook messages of an endpoint': endpointMessagesQuery({
+    endpointId: 'ep-1',
+    sinceMs: 0,
+    untilMs: TO,
+    rows: ROWS,
+  }),
+  'webhook statistics': endpointStatsQuery('ep-1', 0),
+  'webhook messages that failed': failedMessagesQuery(WEBHOOK_TASK),
+  'webhook messages without an attempt': unattemptedMessagesQuery(WEBHOOK_TASK, [
+    'sol.token.created',
+  ]),
 }
 
 /** The same list from a place inwards, forwards and backwards. */

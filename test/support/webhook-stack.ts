@@ -12,9 +12,16 @@ import type { ResolveHost } from '../../core/http/guarded-client.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { type Metrics, makeMetrics } from '../../core/ops/metrics.ts'
 import type { CreateWebhook } from '../../schemas/api/webhook.ts'
-import { globalTopic, topicName } from '../../schemas/topics.ts'
-import { WEBHOOK_CHANNELS, type WebhookChannel } from '../../schemas/webhooks.ts'
-import type { Attempt, Op, TokenEvent, TokenEvents, WebhookEndpoint } from '../../schemas/wire.ts'
+import { globalTopic, type Topic, topicName } from '../../schemas/topics.ts'
+import { channelChain, channelKind, kindRow, type WebhookChannel } from '../../schemas/webhooks.ts'
+import type {
+  Attempt,
+  Messages,
+  Op,
+  TokenEvent,
+  TokenEvents,
+  WebhookEndpoint,
+} from '../../schemas/wire.ts'
 import { createWebhookContext, type WebhookContext } from '../../serving/webhooks/context.ts'
 import type { FindOrg } from '../../serving/webhooks/delivery-eligibility.ts'
 import type { EndpointStore } from '../../serving/webhooks/endpoint-store.ts'
@@ -51,6 +58,12 @@ export interface WebhookStack {
   endpoint(body: CreateWebhook): Promise<WebhookEndpoint>
   /** Publishes a record of token events as the launch tracker does. */
   publish(channel: WebhookChannel, record: DeepPartial<TokenEvents>): Promise<void>
+  /** Publishes a record of any topic of Solana. */
+  publishTo<Name extends keyof Messages>(
+    topic: Topic,
+    message: Name,
+    record: { readonly key: string; readonly value: DeepPartial<Messages[Name]> },
+  ): Promise<void>
   startMatcher(): Promise<RunningTask>
   /** `store`: what this sender knows of the endpoints; default: all. */
   startSender(store?: EndpointStore): Promise<RunningTask & { backlog(): number }>
@@ -108,6 +121,10 @@ export const startWebhookStack = async (
     nowMs,
   }
   let writer: Writer | undefined
+  const write = async (topic: string, key: string, value: Uint8Array): Promise<void> => {
+    writer ??= await bus.writer('test-tokens')
+    await writer.commit({ records: [{ topic, key, value }] })
+  }
   return {
     bus,
     codec,
@@ -120,12 +137,13 @@ export const startWebhookStack = async (
       return ground.resource.read(TEST_OWNER, made.body.id)
     },
     publish: async (channel, record) => {
-      writer ??= await bus.writer('test-tokens')
-      const { topic, chain } = WEBHOOK_CHANNELS[channel]
+      const [topic] = kindRow(channelKind(channel)).topics
       const key = record.events?.[0]?.token?.address ?? ''
       const value = codec.encode('token.TokenEvents', record)
-      await writer.commit({ records: [{ topic: topicName(topic, chain), key, value }] })
+      await write(topicName(topic ?? 'tokensCreated', channelChain(channel)), key, value)
     },
+    publishTo: (topic, message, { key, value }) =>
+      write(topicName(topic, 'sol'), key, codec.encode(message, value)),
     startMatcher: async () => held(await startMatcher({ ...shared, config }, ['sol'])),
     startSender: async (store = ground.store) =>
       held(

@@ -17,6 +17,8 @@ const NOW = 1_763_640_000_000
 const DAY = 86_400_000
 
 const endpoint = (change: Partial<WebhookEndpoint> = {}): WebhookEndpoint => ({
+  subjects: [],
+  price_levels: [],
   endpoint_id: 'ep_1',
   org_id: 'org_1',
   app_id: 'app_1',

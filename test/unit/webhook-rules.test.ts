@@ -13,8 +13,9 @@ import {
   createCredentialCache,
 } from '../../serving/webhooks/endpoint-credentials.ts'
 import { EndpointQueue } from '../../serving/webhooks/endpoint-queue.ts'
+import { webhookEvents } from '../../serving/webhooks/event-mappers.ts'
 import { compileFilter } from '../../serving/webhooks/filter.ts'
-import { messageId, webhookBody, webhookEvents } from '../../serving/webhooks/message.ts'
+import { messageId, webhookBody } from '../../serving/webhooks/message.ts'
 import {
   type AttemptResult,
   decideRetry,
@@ -56,15 +57,23 @@ test('the signature vector holds in every family of headers', () => {
 
 test('the body of the vector is what a created event gives, byte for byte', () => {
   const mint = '6p6xgHyF7AeE6TZkSmFsko444wqoP15icUSqi2jfGiPN'
-  const [event] = webhookEvents('sol.token.created', createdRecord(mint, 'OP_APPLY'))
+  const [event] = eventsOf(createdRecord(mint, 'OP_APPLY'))
   assert.ok(event)
   const place = { lane: 0, seq: 1 }
   assert.equal(webhookBody(event, place, 'reference'), VECTOR.body)
   const full = JSON.parse(webhookBody(event, place, 'full'))
   assert.deepEqual(Object.keys(full), ['channel', 'timestamp', 'data', 'id', 'type', 'meta'])
   assert.equal(full.id, messageId('sol.token.created', mint, 'sig', '4'))
-  assert.deepEqual(webhookEvents('sol.token.created', createdRecord(mint, 'OP_REVERT')), [])
+  assert.deepEqual(eventsOf(createdRecord(mint, 'OP_REVERT')), [])
 })
+
+const eventsOf = (record: TokenEvents) =>
+  webhookEvents(['token.created'], 'tokensCreated', record, {
+    chain: 'sol',
+    wanted: () => true,
+    levelsOf: () => [],
+    swapPrice: () => undefined,
+  })
 
 const createdRecord = (
   mint: string,
@@ -91,7 +100,7 @@ test('a message id is 130 bits of the subject in Crockford base32, and nothing e
 
 test('long names are cut between characters', () => {
   const record = createdRecord('m', 'OP_APPLY', '😀'.repeat(100))
-  const [event] = webhookEvents('sol.token.created', record)
+  const [event] = eventsOf(record)
   assert.equal(event?.data.n, '😀'.repeat(64))
 })
 

@@ -22,6 +22,8 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
 const endpoint = (change: Partial<WebhookEndpoint> = {}): WebhookEndpoint => ({
+  subjects: [],
+  price_levels: [],
   endpoint_id: 'ep_1',
   org_id: 'org_1',
   app_id: 'app_1',

@@ -1,0 +1,128 @@
+import { tryDecode } from '../../core/bus/dead-letters.ts'
+import type { Codec } from '../../core/codec/contract.ts'
+import { InvalidInput } from '../../core/errors.ts'
+import {
+  channelKind,
+  kindRow,
+  WEBHOOK_KIND_NAMES,
+  type WEBHOOK_KINDS,
+  type WebhookChannel,
+  type WebhookKind,
+  webhookChannel,
+} from '../../schemas/webhooks.ts'
+import type { Messages } from '../../schemas/wire.ts'
+import type { EventDraft, MapContext } from './event-context.ts'
+import {
+  closedCandleEvents,
+  largeTransferEvents,
+  priceCrossingEvents,
+  tradeActivityEvents,
+  tradeEvents,
+  transferActivityEvents,
+} from './market-events.ts'
+import { messageId, type WebhookEvent } from './message.ts'
+import { tokenEvents } from './token-events.ts'
+
+/** Messages of the topics that webhooks read. */
+const MESSAGE_BY_TOPIC = {
+  tokensCreated: 'token.TokenEvents',
+  tokensMigrated: 'token.TokenEvents',
+  tradesProcessed: 'dex.trade.TradeEvents',
+  candlesticks: 'candlestick.CandlestickEvents',
+  transfersProcessed: 'transfer.TransferEvents',
+  tokenPrices: 'token.price.TokenPriceEvents',
+} as const satisfies Record<string, keyof Messages>
+
+/** A topic that webhooks read. */
+export type WebhookTopic = keyof typeof MESSAGE_BY_TOPIC
+
+type TopicMessage<Name extends WebhookTopic> = Messages[(typeof MESSAGE_BY_TOPIC)[Name]]
+type Mapper<Name extends WebhookTopic> = (
+  message: TopicMessage<Name>,
+  context: MapContext,
+) => readonly EventDraft[]
+
+/** Every kind has a mapper for each of its topics: without one nothing compiles. */
+const MAPPERS: {
+  readonly [Kind in WebhookKind]: {
+    readonly [Name in (typeof WEBHOOK_KINDS)[Kind]['topics'][number]]: Mapper<Name>
+  }
+} = {
+  'token.created': { tokensCreated: tokenEvents('token.created') },
+  'token.migrated': { tokensMigrated: tokenEvents('token.migrated') },
+  'trade.executed': { tradesProcessed: tradeEvents },
+  'candle.closed': { candlesticks: closedCandleEvents },
+  'transfer.large': { transfersProcessed: largeTransferEvents },
+  'price.crossed': { tokenPrices: priceCrossingEvents },
+  'wallet.activity': {
+    tradesProcessed: tradeActivityEvents,
+    transfersProcessed: transferActivityEvents,
+  },
+}
+
+/** Topics that webhooks of a chain read. */
+export const WEBHOOK_TOPICS = Object.keys(MESSAGE_BY_TOPIC) as readonly WebhookTopic[]
+
+const kindsOf = (topic: WebhookTopic): readonly WebhookKind[] =>
+  WEBHOOK_KIND_NAMES.filter((kind) => kindRow(kind).topics.includes(topic))
+
+/** What reading a record asks. */
+export interface ReadContext extends Omit<MapContext, 'meta' | 'wanted'> {
+  readonly chain: string
+  /** False: no endpoint names any of the subjects. */
+  readonly wanted: (channel: WebhookChannel, subjects: readonly string[]) => boolean
+  /** True: an endpoint has the channel, or its events are kept for replays. */
+  readonly isOpen: (channel: WebhookChannel) => boolean
+}
+
+/** Events of a record. A retraction gives none, because a webhook is never taken back; a topic that no endpoint needs is not decoded. */
+export const readWebhookEvents = (
+  codec: Codec,
+  topic: WebhookTopic,
+  value: Uint8Array | null,
+  context: ReadContext,
+): readonly WebhookEvent[] | InvalidInput => {
+  const kinds = kindsOf(topic).filter((kind) => context.isOpen(webhookChannel(context.chain, kind)))
+  if (kinds.length === 0) return []
+  const decoded = tryDecode(() => {
+    if (value === null) throw new InvalidInput('tombstone', 'unexpected tombstone')
+    return codec.decode(MESSAGE_BY_TOPIC[topic], value)
+  })
+  if (decoded instanceof InvalidInput) return decoded
+  return webhookEvents(kinds, topic, decoded.value, context)
+}
+
+/** Events that kinds make of a decoded record. */
+export const webhookEvents = <Name extends WebhookTopic>(
+  kinds: readonly WebhookKind[],
+  topic: Name,
+  message: TopicMessage<Name>,
+  context: Omit<ReadContext, 'isOpen'>,
+): readonly WebhookEvent[] => {
+  const { meta } = message
+  if (meta === null || meta.op !== 'OP_APPLY') return []
+  return kinds.flatMap((kind) => {
+    const mappers: Partial<Record<WebhookTopic, Mapper<Name>>> = MAPPERS[kind] as never
+    const drafts =
+      mappers[topic]?.(message, {
+        ...context,
+        meta,
+        wanted: (wanted, subjects) =>
+          context.wanted(webhookChannel(context.chain, wanted), subjects),
+      }) ?? []
+    const channel = webhookChannel(context.chain, kind)
+    return drafts.map(({ kind: _kind, ...draft }) => ({
+      ...draft,
+      id: messageId(channel, draft.tokenAddress, draft.tx, draft.path),
+      channel,
+      knownMs: Math.max(draft.timeMs, meta.block_time),
+      chain: meta.chain,
+      slot: meta.slot,
+      commitment: meta.commitment.replace('COMMITMENT_', '').toLowerCase(),
+    }))
+  })
+}
+
+/** True where a kind's messages are kept whoever wants them, so that a replay finds them. */
+export const isAlwaysKept = (channel: WebhookChannel): boolean =>
+  kindRow(channelKind(channel)).needs === 'nothing'

@@ -1,0 +1,40 @@
+import {
+  channelKind,
+  isWebhookChannel,
+  kindRow,
+  type WebhookChannel,
+} from '../../schemas/webhooks.ts'
+import type { WebhookEndpoint } from '../../schemas/wire.ts'
+import type { StoredMessage } from '../queries/webhook-tasks.ts'
+import { channelSubjects, endpointChannels } from './endpoint-index.ts'
+import { levelSubject } from './event-context.ts'
+import type { Filter } from './filter.ts'
+import type { BodyData } from './message.ts'
+
+/** Subjects of a message, from what it says. */
+const storedSubjects = (channel: WebhookChannel, data: BodyData): readonly string[] => {
+  const { needs, subjectKeys } = kindRow(channelKind(channel))
+  if (needs === 'price-levels') return [levelSubject(String(data.a), Number(data.lv))]
+  return subjectKeys.flatMap((key) => {
+    const value = data[key]
+    return typeof value === 'string' ? [value] : []
+  })
+}
+
+/** Whether an endpoint would get a message that was made before, by what the endpoint wants now. */
+export const matchStoredMessage = (
+  endpoint: WebhookEndpoint,
+  { channel, body }: Pick<StoredMessage, 'channel' | 'body'>,
+  filterOf: (source: string) => Filter,
+): boolean => {
+  if (!isWebhookChannel(channel) || !endpointChannels(endpoint).includes(channel)) return false
+  const { data, timestamp } = JSON.parse(body) as {
+    readonly data: BodyData
+    readonly timestamp: number
+  }
+  const wanted = channelSubjects(channel, endpoint)
+  const own = storedSubjects(channel, data)
+  if (wanted !== null && !own.some((subject) => wanted.includes(subject))) return false
+  const { filter } = endpoint
+  return filter === null || filterOf(filter)({ channel, timeMs: timestamp, data }) === 'match'
+}

@@ -1,0 +1,242 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type {
+  GroupOffset,
+  Lane,
+  LogRecord,
+  ProducerRecord,
+  StateChange,
+} from '../../core/bus/contract.ts'
+import { deadLetterRecord } from '../../core/bus/dead-letters.ts'
+import type { Codec } from '../../core/codec/contract.ts'
+import type { Config } from '../../core/config/settings.ts'
+import { InvalidInput } from '../../core/errors.ts'
+import type { Logger } from '../../core/ops/logger.ts'
+import type { Metrics } from '../../core/ops/metrics.ts'
+import { globalTopic, topicName } from '../../schemas/topics.ts'
+import type { WebhookEndpoint } from '../../schemas/wire.ts'
+import { type Deduplicator, loadDeduplicator } from './deduplication.ts'
+import type { FindOrg } from './delivery-eligibility.ts'
+import type { EndpointStore } from './endpoint-store.ts'
+import {
+  isAlwaysKept,
+  type ReadContext,
+  readWebhookEvents,
+  WEBHOOK_TOPICS,
+  type WebhookTopic,
+} from './event-mappers.ts'
+import { createFilterCache } from './filter.ts'
+import { matchEndpoint } from './match-endpoint.ts'
+import { type WebhookEvent, webhookBody } from './message.ts'
+import { loadPriceMemory, type PriceMemory } from './price-memory.ts'
+import { matcherGroup, matcherStore } from './topics.ts'
+
+/** What a matcher works with. */
+export interface MatcherDeps {
+  readonly codec: Codec
+  readonly store: Pick<EndpointStore, 'index'>
+  readonly orgOf: FindOrg
+  readonly config: Pick<Config, 'webhookMaxEventAgeSeconds' | 'webhookPayload' | 'retention'>
+  readonly metrics: Metrics
+  readonly log: Logger
+  readonly nowMs: () => number
+}
+
+/** Called where a filter did not let an event through. */
+export type CountFilter = (endpoint: WebhookEndpoint, outcome: 'filtered' | 'filter-error') => void
+
+const POLL_OPTIONS = { maxRecords: 500, maxWaitMs: 250 }
+/** A commit takes no more events once it has so many records: an event has one for each endpoint that wants it. */
+const MAX_COMMIT_RECORDS = 500
+/** Records without an event for an endpoint are committed this late: each commit costs the disk, and reading them again costs little. */
+const IDLE_COMMIT_MS = 5_000
+/** Filters that are asked before others get a turn; each takes up to a millisecond. */
+const FILTERS_PER_YIELD = 20
+/** Value of the metrics' label `stage`. */
+const METRICS_STAGE = 'webhooks'
+const MESSAGES_TOPIC = globalTopic('webhookMessages')
+const OUTBOX_TOPIC = globalTopic('webhookOutbox')
+
+/** What a lane remembers. */
+interface LaneMemory {
+  readonly seen: Deduplicator
+  readonly prices: PriceMemory
+}
+
+/** One lane of a chain's matcher: events of its topics become messages and deliveries. */
+export class MatcherLane {
+  readonly #deps: MatcherDeps
+  readonly #lane: Lane
+  readonly #topicOf: ReadonlyMap<string, WebhookTopic>
+  readonly #chain: string
+  readonly #filterOf = createFilterCache()
+  readonly #count: CountFilter
+  /** Offsets that no commit holds yet. */
+  #next = new Map<string, GroupOffset>()
+  #committedAtMs = 0
+  #asked = 0
+
+  constructor(deps: MatcherDeps, chain: string, lane: Lane, count: CountFilter) {
+    this.#deps = deps
+    this.#chain = chain
+    this.#lane = lane
+    this.#count = count
+    this.#topicOf = new Map(WEBHOOK_TOPICS.map((topic) => [topicName(topic, chain), topic]))
+  }
+
+  async run(): Promise<void> {
+    const store = matcherStore(this.#chain)
+    const { partition, signal } = this.#lane
+    const state = await this.#lane.state(store)
+    const forEver = this.#deps.config.webhookMaxEventAgeSeconds === 0
+    const memory = {
+      seen: loadDeduplicator(state, { store, partition, forEver }),
+      prices: loadPriceMemory(state, { store, partition }),
+    }
+    this.#committedAtMs = this.#deps.nowMs()
+    while (!signal.aborted) {
+      const taken = await this.#lane.take(POLL_OPTIONS)
+      if (taken.length > 0) await this.#match(taken, memory)
+      await this.#commit([], memory)
+    }
+  }
+
+  /**
+   * Matches what was taken, in commits of a bounded size. An event is never cut; a record of many events may be: until
+   * its last event the offset stays before it, and those that were sent are seen when it comes again.
+   */
+  async #match(taken: readonly LogRecord[], memory: LaneMemory): Promise<void> {
+    const { partition } = this.#lane
+    let records: ProducerRecord[] = []
+    for (const record of taken) {
+      for await (const outgoing of this.#outgoing(record, memory)) {
+        for (const each of outgoing) records.push(each)
+        if (records.length < MAX_COMMIT_RECORDS) continue
+        await this.#commit(records, memory)
+        await nextTurn()
+        records = []
+      }
+      const { topic, offset } = record
+      this.#next.set(topic, { topic, partition, offset: offset + 1 })
+    }
+    await this.#commit(records, memory)
+  }
+
+  /** Writes what there is; offsets alone wait for company. */
+  async #commit(records: readonly ProducerRecord[], memory: LaneMemory): Promise<void> {
+    const nowMs = this.#deps.nowMs()
+    const isDue = nowMs - this.#committedAtMs >= IDLE_COMMIT_MS
+    const next = [...this.#next.values()]
+    if (records.length === 0 && !(isDue && next.length > 0)) return
+    const state: readonly StateChange[] = [
+      ...memory.seen.changes(nowMs),
+      ...memory.prices.changes(nowMs, (token) => this.#levelsOf(token).length > 0),
+    ]
+    const offsets = next.length > 0 && { offsets: { group: matcherGroup(this.#chain), next } }
+    await this.#lane.writer.commit({ records, state, ...offsets })
+    this.#next = new Map()
+    this.#committedAtMs = nowMs
+  }
+
+  #levelsOf(token: string): readonly number[] {
+    return this.#deps.store.index.levelsOf(this.#chain, token)
+  }
+
+  #readContext({ prices }: LaneMemory): ReadContext {
+    const { index } = this.#deps.store
+    return {
+      chain: this.#chain,
+      isOpen: (channel) => isAlwaysKept(channel) || index.has(channel),
+      wanted: (channel, subjects) => index.hasSubject(channel, subjects),
+      levelsOf: (token) => this.#levelsOf(token),
+      swapPrice: prices.swap,
+    }
+  }
+
+  /** Records of one event after another. */
+  async *#outgoing(
+    record: LogRecord,
+    memory: LaneMemory,
+  ): AsyncGenerator<readonly ProducerRecord[]> {
+    const { codec, metrics, log, nowMs, config } = this.#deps
+    const topic = this.#topicOf.get(record.topic)
+    if (topic === undefined) return
+    const events = readWebhookEvents(codec, topic, record.value, this.#readContext(memory))
+    if (events instanceof InvalidInput) {
+      metrics.eventsDropped.inc({ stage: METRICS_STAGE, reason: events.reason })
+      log.error(
+        { topic: record.topic, offset: record.offset, err: events },
+        'undecodable record sent to dead-letter topic',
+      )
+      yield [deadLetterRecord(matcherGroup(this.#chain), record, events)]
+      return
+    }
+    const maxAgeMs = config.webhookMaxEventAgeSeconds * 1_000
+    for (const event of events) {
+      if (memory.seen.has(event.id)) metrics.webhookDedupeHits.inc()
+      else if (maxAgeMs > 0 && event.knownMs < nowMs() - maxAgeMs) {
+        metrics.eventsDropped.inc({ stage: METRICS_STAGE, reason: 'stale' })
+      } else yield await this.#messages(event, memory.seen)
+    }
+  }
+
+  /** The message for the log, and one delivery per endpoint that wants it; nothing where there is none and the channel is not kept. */
+  async #messages(event: WebhookEvent, seen: Deduplicator): Promise<readonly ProducerRecord[]> {
+    const { codec, config, nowMs } = this.#deps
+    const endpoints = await this.#matching(event)
+    if (endpoints.length === 0 && !isAlwaysKept(event.channel)) return []
+    const lane = this.#lane.partition
+    const atMs = nowMs()
+    const seq = seen.add(event.id, event.channel, atMs)
+    const body = webhookBody(event, { lane, seq }, config.webhookPayload)
+    const { channel, timeMs: event_time, chain, tokenAddress: token_address, tx, slot } = event
+    const message = codec.encode('webhook.Message', {
+      id: event.id,
+      channel,
+      body,
+      event_time,
+      created_at: atMs,
+      chain,
+      token_address,
+      tx,
+      slot,
+      seq,
+      lane,
+    })
+    return [
+      { topic: MESSAGES_TOPIC, key: event.id, value: message },
+      ...endpoints.map(({ endpoint_id, org_id, enabled_at }) => ({
+        topic: OUTBOX_TOPIC,
+        key: endpoint_id,
+        value: codec.encode('webhook.Delivery', {
+          message_id: event.id,
+          endpoint_id,
+          org_id,
+          channel,
+          body,
+          event_time,
+          trigger: 'scheduled',
+          attempt: 1,
+          queued_at: atMs,
+          due_at: atMs,
+          enabled_at,
+        }),
+      })),
+    ]
+  }
+
+  async #matching(event: WebhookEvent): Promise<readonly WebhookEndpoint[]> {
+    const { store, orgOf } = this.#deps
+    const matching: WebhookEndpoint[] = []
+    for (const endpoint of store.index.candidates(event.channel, event.subjects)) {
+      if (endpoint.filter !== null) {
+        this.#asked += 1
+        if (this.#asked % FILTERS_PER_YIELD === 0) await nextTurn()
+      }
+      const org = orgOf(endpoint.org_id)
+      const match = matchEndpoint(endpoint, event, { org, filterOf: this.#filterOf })
+      if (match === 'match') matching.push(endpoint)
+      else if (match !== 'other') this.#count(endpoint, match)
+    }
+    return matching
+  }
+}

@@ -29,7 +29,7 @@ export interface QueryLimits {
 export const QUERY_LIMITS: QueryLimits = {
   maxTokens: 20_000,
   maxSteps: 40_000,
-  maxIntrospection: 250_000,
+  maxIntrospection: 180_000,
   maxDepth: 40,
   maxFields: 20_000,
   maxCubes: 200,

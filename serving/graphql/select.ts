@@ -97,6 +97,16 @@ const parseHaving = (given: CoercedInput | undefined): readonly Having[] =>
     value: String(value),
   }))
 
+/** Gives the errors of a text that knows nothing of its document the place of the field that it stands in. */
+const atNode = <T>(node: FieldNode, read: () => T): T => {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof GraphQLError) || error.nodes) throw error
+    throw new GraphQLError(error.message, { nodes: node, extensions: error.extensions })
+  }
+}
+
 /** Reading an expression costs more than reading other text. */
 const CHARACTERS_PER_STEP = 4
 
@@ -108,7 +118,7 @@ const parseMetric = (node: FieldNode, args: CoercedInput, record: RecordContext)
   if (name === 'calculate') {
     const text = String(args.expression)
     record.work.spend(Math.ceil(text.length / CHARACTERS_PER_STEP), node)
-    const expression = parseExpression(text, record.limits.maxExpression)
+    const expression = atNode(node, () => parseExpression(text, record.limits.maxExpression))
     return { kind: 'calculate', key, expression, having }
   }
   const path = args.of ?? args.distinct

@@ -99,6 +99,17 @@ const OPERATORS = {
   FloatList: ['is', 'not', 'includes', 'notIncludes', 'excludes', '[in', '[notIn'],
 } as const
 
+/** Operators that each type of leaf has, but for `isNull`; a list has `length` as well. */
+export const OPERATORS_BY_TYPE: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  Object.entries(OPERATORS).map(([type, names]): [string, readonly string[]] => [
+    type,
+    [
+      ...names.map((name) => name.replace('[', '')),
+      ...(isListType(type as Leaf['type']) ? ['length'] : []),
+    ],
+  ]),
+)
+
 const VALUE_ARBITRARIES: Readonly<Record<Leaf['type'], fc.Arbitrary<QueryPart>>> = {
   String: textArbitrary,
   Int: integerArbitrary,

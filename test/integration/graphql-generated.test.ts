@@ -18,6 +18,7 @@ import {
   type NamedLeaf,
   nestedSelection,
   readPath,
+  textOfList,
   toUnderscorePath,
   type Value,
   valueAtPath,
@@ -106,33 +107,54 @@ interface LeafRows extends NamedLeaf {
   readonly groups: ReadonlyMap<Value, readonly Value[]>
 }
 
-/** Up to two leaves of every type, those with the most values first, with the rows that are stored. */
-const chosenLeaves = async (cube: Cube): Promise<readonly LeafRows[]> => {
+interface ReadLeaf extends NamedLeaf {
+  /** By row. */
+  readonly values: readonly (Value | readonly Value[])[]
+  /** The value of the group, by row. */
+  readonly keys: readonly Value[]
+  readonly distinct: number
+}
+
+/** Every leaf of a cube with the values of all rows, read in one selection; those with the most values first. */
+const readLeaves = async (cube: Cube): Promise<readonly ReadLeaf[]> => {
   const leaves = cubeLeaves(cube)
   const group = groupOf(cube)
-  const asked = leaves.map(
-    ({ path }, index) =>
-      [
-        `l${index}`,
-        `${cube.name}(limit: {count: 10000}) { ${nestedSelection(group)} ${nestedSelection(path)} }`,
-      ] as const,
-  )
-  const rows = await selections(cube, Object.fromEntries(asked))
-  const read = leaves.map((leaf, index): LeafRows & { readonly distinct: number } => {
-    const groups = new Map<Value, Value[]>()
-    for (const row of rows[`l${index}`] ?? []) {
-      const key = valueAtPath(row, group)
-      groups.set(key, [...(groups.get(key) ?? []), valueAtPath(row, leaf.path)])
-    }
-    return { ...leaf, groups, distinct: new Set([...groups.values()].flat()).size }
-  })
-  const taken = new Map<LeafType, number>()
-  return [...read]
-    .sort((a, b) => b.distinct - a.distinct)
-    .filter(({ leaf }) => {
-      taken.set(leaf.type, (taken.get(leaf.type) ?? 0) + 1)
-      return (taken.get(leaf.type) ?? 0) <= 2
+  const fields = leaves.map(({ path }, index) => `l${index}: ${nestedSelection(path)}`)
+  const asked = `${cube.name}(where: ${everything(cube)}, limit: {count: 10000}) { g: ${nestedSelection(group)} ${fields.join(' ')} }`
+  const { all: rows = [] } = await selections(cube, { all: asked })
+  const inside = (path: string): string => path.split('.').slice(1).join('.')
+  const read = (row: Row, key: string, path: string) =>
+    path.includes('.') ? readPath(row[key], inside(path)) : readPath(row, key)
+  return leaves
+    .map((leaf, index) => {
+      const values = rows.map((row) => read(row, `l${index}`, leaf.path))
+      const distinct = new Set(values.map((value) => JSON.stringify(value))).size
+      return { ...leaf, values, distinct, keys: rows.map((row) => read(row, 'g', group) as Value) }
     })
+    .toSorted((first, second) => second.distinct - first.distinct)
+}
+
+/** A filter that keeps all rows, also those that a cube hides unless it is asked for them. */
+const everything = (cube: Cube): string => {
+  const [hidden] = Object.keys(cube.defaults)
+  return hidden === undefined ? '{}' : `{any: [{${hidden}: {is: true}}, {${hidden}: {is: false}}]}`
+}
+
+/** Up to two leaves of every type with the rows that are stored. */
+const chosenLeaves = async (cube: Cube): Promise<readonly LeafRows[]> => {
+  const taken = new Map<LeafType, number>()
+  const chosen = (await readLeaves(cube)).filter(({ leaf }) => {
+    taken.set(leaf.type, (taken.get(leaf.type) ?? 0) + 1)
+    return (taken.get(leaf.type) ?? 0) <= 2
+  })
+  return chosen.map(({ values, keys, ...leaf }): LeafRows => {
+    const groups = new Map<Value, Value[]>()
+    for (const [index, value] of values.entries()) {
+      const key = keys[index] ?? null
+      groups.set(key, [...(groups.get(key) ?? []), textOfList(value)])
+    }
+    return { ...leaf, groups }
+  })
 }
 
 const isClose = (a: Value, b: Value): boolean =>
@@ -163,7 +185,7 @@ const checkMetric = async (cube: Cube, { metric, path }: MetricCase, rows: LeafR
   const expected = new Map([...rows.groups].map(([key, of]) => [key, bruteMetric(metric, of)]))
   const above = threshold([...expected.values()])
   const ask = (order: string, limit: number, having = ''): string =>
-    `${cube.name}(orderBy: {${order}ByField: "m"}, limit: {count: ${limit}}) { ${nestedSelection(group)} m: ${metric}(of: ${toUnderscorePath(path)}${having}) }`
+    `${cube.name}(where: ${everything(cube)}, orderBy: {${order}ByField: "m"}, limit: {count: ${limit}}) { ${nestedSelection(group)} m: ${metric}(of: ${toUnderscorePath(path)}${having}) }`
   const found = await selections(cube, {
     up: ask('ascending', 10_000),
     down: ask('descending', 10_000),
@@ -197,7 +219,9 @@ const checkOperators = async (
   if (cases.length === 0) return []
   const ask = (filter: string): string => {
     const where = path.split('.').reduceRight((inner, name) => `{${name}: ${inner}}`, filter)
-    return `${cube.name}(where: ${where}, limit: {count: 10000}) { ${nestedSelection(path)} }`
+    const all = everything(cube)
+    const both = all === '{}' || path in cube.defaults ? where : `{any: [${where}], ${all.slice(1)}`
+    return `${cube.name}(where: ${both}, limit: {count: 10000}) { ${nestedSelection(path)} }`
   }
   const found = await selections(
     cube,
@@ -214,23 +238,9 @@ const checkOperators = async (
 }
 
 /** The leaf of each type with the most values that the filter can tell apart. */
-const leavesForOperators = async (cube: Cube) => {
-  const leaves = cubeLeaves(cube)
-  const rows = await selections(
-    cube,
-    Object.fromEntries(
-      leaves.map(({ path }, index) => [
-        `l${index}`,
-        `${cube.name}(where: {any: []}, limit: {count: 10000}) { ${nestedSelection(path)} }`,
-      ]),
-    ),
-  )
-  const read = leaves.map((leaf, index) => {
-    const values = (rows[`l${index}`] ?? []).map((row) => readPath(row, leaf.path))
-    return { ...leaf, values, distinct: new Set(values.map((value) => String(value))).size }
-  })
-  const best = new Map<string, (typeof read)[number]>()
-  for (const each of read.toSorted((a, b) => b.distinct - a.distinct))
+const leavesForOperators = async (cube: Cube): Promise<readonly ReadLeaf[]> => {
+  const best = new Map<LeafType, ReadLeaf>()
+  for (const each of await readLeaves(cube))
     if (!best.has(each.leaf.type)) best.set(each.leaf.type, each)
   return [...best.values()]
 }

@@ -50,11 +50,13 @@ export const readPath = (record: unknown, path: string): Value | readonly Value[
     .split('.')
     .reduce<unknown>((inner, name) => (inner as Record<string, unknown>)[name], record) as Value
 
-/** The same with a list as one text, so that equal lists are equal. */
-export const valueAtPath = (record: unknown, path: string): Value => {
-  const value = readPath(record, path)
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : (value as Value)
-}
+/** A list as one text, so that equal lists are equal. */
+export const textOfList = (value: Value | readonly Value[]): Value =>
+  typeof value === 'object' && value !== null ? JSON.stringify(value) : (value as Value)
+
+/** The value of a leaf in a record that selected it, a list as one text. */
+export const valueAtPath = (record: unknown, path: string): Value =>
+  textOfList(readPath(record, path))
 
 const median = (sorted: readonly number[]): number => {
   const at = (sorted.length - 1) / 2

@@ -258,7 +258,6 @@ const storeMarketFacts = async (
     `${chain}_blocks`,
     numbers.map((index) => ({
       ...blockOnly(place(index)),
-      event_index: undefined,
       parent_hash: `0xb10c${index - 1}`,
       parent_slot: 499 + index,
       tx_count: index * 3,

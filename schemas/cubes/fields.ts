@@ -11,7 +11,7 @@ export const unknownLeaf = (type: ScalarLeafType, about: string): Leaf => ({
 })
 
 /** SQL of a value that is not known. */
-export const unknownSql = (type: ScalarLeafType): string => {
+const unknownSql = (type: ScalarLeafType): string => {
   const column = { Int: 'Int64', Float: 'Float64', Boolean: 'Bool', String: 'String' } as const
   const name = type === 'DateTime' || type === 'Date' ? 'DateTime' : column[type]
   return `CAST(NULL, 'Nullable(${name})')`

@@ -1,4 +1,4 @@
-import { optionalAddressLeaf, textLeaf, tokenNameFields, unitsLeaf, unknownLeaf } from './fields.ts'
+import { optionalAddressLeaf, tokenNameFields, unitsLeaf, unknownLeaf } from './fields.ts'
 import type { Leaf, Tree } from './types.ts'
 
 /** Decimal places of outcome tokens and of what they are bought with, in every market that is decoded. */

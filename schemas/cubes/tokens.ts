@@ -1,11 +1,4 @@
-import {
-  BUCKET_FIELDS,
-  ROW_LIMIT,
-  tokenFields,
-  unitsLeaf,
-  unitsSql,
-  unknownLeaf,
-} from './fields.ts'
+import { BUCKET_FIELDS, ROW_LIMIT, tokenFields, unitsLeaf, unitsSql } from './fields.ts'
 import type { Cube, Leaf, Tree } from './types.ts'
 
 const countLeaf = (column: string, about: string): Leaf => ({

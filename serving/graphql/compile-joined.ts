@@ -53,19 +53,19 @@ const joinedColumn = (
   leaf: Leaf,
   index: number,
 ): OutputColumn => {
-  const valueOf = (sql: string): string => {
+  const elementOf = (sql: string): string => {
     const at = values.indexOf(sql)
     const place = at === -1 ? values.push(sql) : at + 1
     return `tupleElement(arrayElement(r${index}, n), ${place + 1})`
   }
   const sql = statement.use(leaf)
-  if (isListType(leaf.type)) return { sql: valueOf(`[${sql}]`), printer: 'optional-list' }
+  if (isListType(leaf.type)) return { sql: elementOf(`[${sql}]`), printer: 'optional-list' }
   const { exactUnits } = leaf
-  if (!exactUnits) return outputColumn(valueOf(`toNullable(${sql})`), leaf)
+  if (!exactUnits) return outputColumn(elementOf(`toNullable(${sql})`), leaf)
   return {
-    sql: valueOf(`toNullable(${exactUnits.raw})`),
+    sql: elementOf(`toNullable(${exactUnits.raw})`),
     printer: 'units',
-    places: valueOf(`toNullable(${exactUnits.places})`),
+    places: elementOf(`toNullable(${exactUnits.places})`),
   }
 }
 

@@ -220,7 +220,8 @@ const checkOperators = async (
   const ask = (filter: string): string => {
     const where = path.split('.').reduceRight((inner, name) => `{${name}: ${inner}}`, filter)
     const all = everything(cube)
-    const both = all === '{}' || path in cube.defaults ? where : `{any: [${where}], ${all.slice(1)}`
+    const both =
+      all === '{}' || path in cube.defaults ? where : `${where.slice(0, -1)}, ${all.slice(1)}`
     return `${cube.name}(where: ${both}, limit: {count: 10000}) { ${nestedSelection(path)} }`
   }
   const found = await selections(

@@ -190,7 +190,7 @@ test('slippage: the swap at a level moves the price by it, and gets what the pro
     'EVM(network: eth)',
   )
   assert.equal(found.length, 1)
-  const { AtoB, o } = found[0]?.Price as {
+  const { AtoB, o } = (found[0]?.Price ?? {}) as {
     readonly AtoB: number
     readonly o: Readonly<Record<string, number>>
   }

@@ -16,6 +16,7 @@ export const TABLE_RETENTION: readonly TableRetentionRow[] = [
   { table: 'transfers', column: 'block_time', days: 10 },
   { table: 'balance_updates', column: 'block_time', days: 31 },
   { table: 'wallet_pnl_trades', column: 'block_time', days: 31 },
+  { table: 'transactions', column: 'block_time', days: 10 },
   { table: 'traces_enriched', column: 'block_time', days: 3 },
   { table: 'logs_enriched', column: 'block_time', days: 10 },
   { table: 'miner_rewards', column: 'block_time', days: 10 },

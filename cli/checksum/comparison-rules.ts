@@ -151,6 +151,7 @@ export const TABLE_RULES: Readonly<Record<string, TableRule>> = {
   miner_rewards: { how: 'blocks' },
   uncles: { how: 'blocks' },
   instructions_enriched: { how: 'blocks' },
+  transactions: { how: 'blocks' },
   dex_orders: { how: 'blocks' },
   rewards: { how: 'blocks' },
   prediction_trades: { how: 'blocks' },

@@ -1,27 +1,16 @@
 import {
   accountFields,
-  approximateUnitsSql,
+  BALANCE_CHANGE_LEAF,
   BLOCK_FIELDS,
+  countLeaf,
   currencyFields,
   ROW_LIMIT,
+  rawLeaf,
   TRANSACTION_FIELDS,
-  unitsSql,
+  unitsLeaf,
+  usdLeaf,
 } from './fields.ts'
-import type { Cube, Leaf } from './types.ts'
-
-const balanceLeaf = (column: string, about: string): Leaf => ({
-  sql: unitsSql(column, 'decimals'),
-  fast: approximateUnitsSql(column, 'decimals'),
-  exactUnits: { raw: column, places: 'decimals' },
-  type: 'Float',
-  about,
-})
-const usdLeaf = (column: string, about: string): Leaf => ({
-  sql: column,
-  type: 'Float',
-  exact: true,
-  about,
-})
+import type { Cube } from './types.ts'
 
 /** One row per changed balance. */
 export const BALANCE_UPDATES: Cube = {
@@ -40,23 +29,15 @@ export const BALANCE_UPDATES: Cube = {
     BalanceUpdate: {
       Currency: currencyFields('own', 'token_address', 'decimals'),
       Account: accountFields('owner', 'token_account'),
-      PreBalance: balanceLeaf('pre_balance', 'Before, token units.'),
-      PostBalance: balanceLeaf('post_balance', 'After, token units.'),
-      PreBalanceRaw: { sql: 'toString(pre_balance)', type: 'String', about: 'Before, base units.' },
-      PostBalanceRaw: {
-        sql: 'toString(post_balance)',
-        type: 'String',
-        about: 'After, base units.',
-      },
+      PreBalance: unitsLeaf('pre_balance', 'decimals', 'Before, token units.'),
+      PostBalance: unitsLeaf('post_balance', 'decimals', 'After, token units.'),
+      PreBalanceRaw: rawLeaf('pre_balance', 'Before, base units.'),
+      PostBalanceRaw: rawLeaf('post_balance', 'After, base units.'),
       PreBalanceInUSD: usdLeaf('pre_balance_usd', 'Before, USD.'),
       PostBalanceInUSD: usdLeaf('post_balance_usd', 'After, USD.'),
-      Amount: {
-        sql: `${approximateUnitsSql('post_balance', 'decimals')} - ${approximateUnitsSql('pre_balance', 'decimals')}`,
-        type: 'Float',
-        about: 'Post less pre, token units.',
-      },
+      Amount: BALANCE_CHANGE_LEAF,
       AmountInUSD: usdLeaf('post_balance_usd - pre_balance_usd', 'Post less pre, USD.'),
-      Index: { sql: 'event_index', type: 'Int', about: 'Event index in the block.' },
+      Index: countLeaf('event_index', 'Event index in the block.'),
     },
   },
   selectors: {
@@ -67,6 +48,7 @@ export const BALANCE_UPDATES: Cube = {
   defaults: {},
   order: ['block_slot', 'tx_index', 'event_index'],
   newest: 'Block.Time',
+  joins: ['DEXTrades', 'Transfers'],
   limit: ROW_LIMIT,
   aliases: [],
 }

@@ -1,40 +1,29 @@
 import {
-  approximateUnitsSql,
-  BLOCK_FIELDS,
+  addressLeaf,
+  bucketBlockFields,
   DEX_FIELDS,
   ROW_LIMIT,
-  unitsSql,
+  rawLeaf,
+  unitsLeaf,
   unknownLeaf,
+  usdLeaf,
 } from './fields.ts'
 import type { Cube, Leaf, Tree } from './types.ts'
 
-const liquidityLeaf: Leaf = {
-  sql: 'liquidity_usd',
-  type: 'Float',
-  exact: true,
-  about: 'USD in the pool; null where reserves are not known.',
-}
+const liquidityLeaf = usdLeaf(
+  'liquidity_usd',
+  'USD in the pool; null where reserves are not known.',
+)
 const updatedLeaf: Leaf = {
   sql: 'last_updated',
   type: 'DateTime',
   bucket: 'start',
   about: 'Time of the last event.',
 }
-const addressLeaf = (sql: string, about: string): Leaf => ({
-  sql,
-  type: 'String',
-  address: true,
-  about,
-})
 const sideFields = (letter: 'a' | 'b'): Tree => ({
   Address: addressLeaf(`token_${letter}`, 'Token address.'),
-  PostAmount: {
-    sql: unitsSql(`reserve_${letter}`, `decimals_${letter}`),
-    fast: approximateUnitsSql(`reserve_${letter}`, `decimals_${letter}`),
-    exactUnits: { raw: `reserve_${letter}`, places: `decimals_${letter}` },
-    type: 'Float',
-    about: 'Reserve, token units.',
-  },
+  PostAmount: unitsLeaf(`reserve_${letter}`, `decimals_${letter}`, 'Reserve, token units.'),
+  PostAmountRaw: rawLeaf(`reserve_${letter}`),
 })
 
 /** The state of each pool as its last event left it. */
@@ -69,26 +58,22 @@ export const DEX_POOLS: Cube = {
       Base: sideFields('a'),
       Quote: sideFields('b'),
     },
+    LiquidityUSD: liquidityLeaf,
+    EventCount: unknownLeaf('Int', 'Events of a pool are not counted.'),
+    LastSeen: updatedLeaf,
     Dex: DEX_FIELDS,
     TokenA: { Address: addressLeaf('token_a', 'Base token.') },
     TokenB: { Address: addressLeaf('token_b', 'Quote token.') },
-    Block: {
-      Time: updatedLeaf,
-      Date: {
+    Block: bucketBlockFields(
+      updatedLeaf,
+      {
         sql: 'toDate(last_updated)',
         type: 'Date',
         bucket: 'start',
         about: 'Day of the last event.',
       },
-      ...Object.fromEntries(
-        Object.keys(BLOCK_FIELDS)
-          .filter((name) => name !== 'Time' && name !== 'Date')
-          .map((name) => [
-            name,
-            unknownLeaf(name === 'Hash' ? 'String' : 'Int', 'A snapshot names no block.'),
-          ]),
-      ),
-    },
+      'A snapshot names no block.',
+    ),
   },
   selectors: {
     poolAddress: ['Pool.Address'],
@@ -101,5 +86,5 @@ export const DEX_POOLS: Cube = {
   order: ['ifNull(liquidity_usd, 0)', 'pool_address'],
   newest: 'Pool.LiquidityUSD',
   limit: ROW_LIMIT,
-  aliases: [],
+  aliases: ['PoolLiquiditySnapshots'],
 }

@@ -86,6 +86,7 @@ export const DEX_TRADE_BY_TOKENS: Cube = {
   defaults: {},
   order: ['block_slot', 'tx_index', 'event_index', 'side'],
   newest: 'Block.Time',
+  joins: ['Transfers', 'BalanceUpdates', 'DEXPoolEvents'],
   limit: ROW_LIMIT,
   aliases: [],
 }

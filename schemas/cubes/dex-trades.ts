@@ -68,6 +68,7 @@ export const DEX_TRADES: Cube = {
   defaults: { IsSuspect: false },
   order: ['block_slot', 'tx_index', 'event_index'],
   newest: 'Block.Time',
+  joins: ['Transfers', 'BalanceUpdates', 'DEXPoolEvents'],
   limit: ROW_LIMIT,
   aliases: [],
 }

@@ -1,12 +1,13 @@
-import { approximateUnitsSql, ROW_LIMIT, unitsSql, unknownLeaf } from './fields.ts'
+import {
+  BUCKET_FIELDS,
+  ROW_LIMIT,
+  tokenFields,
+  unitsLeaf,
+  unitsSql,
+  unknownLeaf,
+} from './fields.ts'
 import type { Cube, Leaf, Tree } from './types.ts'
 
-const startLeaf: Leaf = {
-  sql: 'bucket',
-  type: 'DateTime',
-  bucket: 'start',
-  about: 'Start of the bucket, UTC.',
-}
 const sumLeaf = (column: string, about: string): Leaf => ({
   sql: column,
   rollup: `sum(${column})`,
@@ -56,7 +57,7 @@ const COUNTED_SQL = 'is_suspect = 0 AND price_usd > 0 AND is_base = 1'
  * trades above it, merged over pools and counter tokens. Native prices are
  * those of the trades whose native price is known; a bucket without any has 0 and infinity in the states and null here.
  */
-const SOURCE_SQL = `(SELECT '{chain}' AS chain, token_address, b AS bucket,
+export const CANDLES_SQL = `(SELECT '{chain}' AS chain, token_address, b AS bucket,
   argMinMerge(o) AS open, max(h) AS high, min(l) AS low, argMaxMerge(cl) AS close,
   nullIf(argMinMerge(no), 0) AS open_native, nullIf(max(nh), 0) AS high_native, nullIf(min(nl), inf) AS low_native,
   nullIf(argMaxMerge(nc), 0) AS close_native, sum(v) AS volume, sum(vu) AS volume_usd, sum(vn) AS volume_native,
@@ -84,54 +85,19 @@ export const PAIRS: Cube = {
   groups: ['Trading', 'EVM', 'Solana'],
   layer: 'DWM',
   baseCost: 1_200,
-  source: SOURCE_SQL,
+  source: CANDLES_SQL,
   time: 'bucket',
   chainColumn: 'chain',
   lookups: { own: { key: 'token_address' } },
   dimensions: {
     Token: {
-      Address: { sql: 'token_address', type: 'String', address: true, about: 'Token address.' },
-      Symbol: {
-        sql: `nullIf(own_symbol, '')`,
-        needs: 'own',
-        type: 'String',
-        about: 'Token symbol.',
-      },
-      Name: { sql: `nullIf(own_name, '')`, needs: 'own', type: 'String', about: 'Token name.' },
+      ...tokenFields('own', 'token_address'),
       Decimals: { sql: 'own_places', needs: 'own', type: 'Int', about: 'Decimal places.' },
     },
     Market: {
       Network: { sql: 'chain', type: 'String', about: 'Chain: sol, eth, bsc and so on.' },
     },
-    Block: {
-      Time: startLeaf,
-      Date: { sql: 'toDate(bucket)', type: 'Date', bucket: 'start', about: 'Day of the bucket.' },
-      Slot: unknownLeaf('Int', 'A bucket has no single block.'),
-      Number: unknownLeaf('Int', 'A bucket has no single block.'),
-      Height: unknownLeaf('Int', 'A bucket has no single block.'),
-      Hash: unknownLeaf('String', 'A bucket has no single block.'),
-    },
-    Interval: {
-      Time: {
-        leaf: 'Start',
-        tree: {
-          Start: startLeaf,
-          End: {
-            sql: 'bucket + 60',
-            type: 'DateTime',
-            bucket: 'end',
-            about: 'End of the bucket, exclusive.',
-          },
-          Duration: {
-            sql: 'toInt64(60)',
-            type: 'Int',
-            bucket: 'duration',
-            about: 'Length of the bucket in seconds.',
-          },
-        },
-      },
-    },
-    TimeMinute: startLeaf,
+    ...BUCKET_FIELDS,
     Price: {
       Ohlc: priceFields('', 'USD'),
       OhlcNative: priceFields('_native', 'native coins'),
@@ -147,13 +113,9 @@ export const PAIRS: Cube = {
         about: 'Traded value in native coins.',
       },
       Base: {
-        sql: unitsSql('volume', 'own_places'),
-        fast: approximateUnitsSql('volume', 'own_places'),
-        exactUnits: { raw: 'volume', places: 'own_places' },
+        ...unitsLeaf('volume', 'own_places', 'Traded amount in token units.'),
         rollup: unitsSql('sum(volume)', 'any(own_places)'),
         needs: 'own',
-        type: 'Float',
-        about: 'Traded amount in token units.',
       },
       Quote: unknownLeaf('Float', 'Counter tokens of several kinds do not add up.'),
     },

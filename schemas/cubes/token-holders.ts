@@ -1,13 +1,15 @@
-import { approximateUnitsSql, ROW_LIMIT, unitsSql, unknownLeaf } from './fields.ts'
+import {
+  addressLeaf,
+  approximateUnitsSql,
+  ROW_LIMIT,
+  rawLeaf,
+  tokenFields,
+  unitsLeaf,
+  unknownLeaf,
+} from './fields.ts'
 import type { Cube, Leaf } from './types.ts'
 
-const balanceLeaf: Leaf = {
-  sql: unitsSql('balance', 'decimals'),
-  fast: approximateUnitsSql('balance', 'decimals'),
-  exactUnits: { raw: 'balance', places: 'decimals' },
-  type: 'Float',
-  about: 'Token units.',
-}
+const balanceLeaf = unitsLeaf('balance', 'decimals')
 const balanceUsdLeaf: Leaf = {
   sql: `${approximateUnitsSql('balance', 'decimals')} * price_usd`,
   type: 'Float',
@@ -30,24 +32,11 @@ LEFT JOIN (SELECT token_address, price_usd FROM {chain}_token_prices FINAL) AS p
   timeless: true,
   lookups: { own: { key: 'token_address' } },
   dimensions: {
-    Token: {
-      Address: { sql: 'token_address', type: 'String', address: true, about: 'Token address.' },
-      Symbol: {
-        sql: `nullIf(own_symbol, '')`,
-        needs: 'own',
-        type: 'String',
-        about: 'Token symbol.',
-      },
-      Name: { sql: `nullIf(own_name, '')`, needs: 'own', type: 'String', about: 'Token name.' },
-    },
-    Holder: { Address: { sql: 'holder', type: 'String', address: true, about: 'Wallet.' } },
+    Token: tokenFields('own', 'token_address'),
+    Holder: { Address: addressLeaf('holder', 'Wallet.') },
     LatestBalance: balanceLeaf,
     LatestBalanceUSD: balanceUsdLeaf,
-    LatestBalanceRaw: {
-      sql: 'toString(balance)',
-      type: 'String',
-      about: 'Base units, every digit.',
-    },
+    LatestBalanceRaw: rawLeaf('balance'),
     Balance: { leaf: 'Amount', tree: { Amount: balanceLeaf, AmountInUSD: balanceUsdLeaf } },
     BalanceUSD: balanceUsdLeaf,
     FirstSeen: firstSeenLeaf,

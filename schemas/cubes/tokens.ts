@@ -1,12 +1,6 @@
-import { approximateUnitsSql, ROW_LIMIT, unitsSql, unknownLeaf } from './fields.ts'
-import type { Cube, Leaf } from './types.ts'
+import { BUCKET_FIELDS, ROW_LIMIT, tokenFields, unitsLeaf, unitsSql } from './fields.ts'
+import type { Cube, Leaf, Tree } from './types.ts'
 
-const startLeaf: Leaf = {
-  sql: 'bucket',
-  type: 'DateTime',
-  bucket: 'start',
-  about: 'Start of the bucket, UTC.',
-}
 const countLeaf = (column: string, about: string): Leaf => ({
   sql: column,
   rollup: `sum(${column})`,
@@ -48,6 +42,15 @@ FROM (
   FROM {chain}_dex_trades_enriched FINAL WHERE block_time >= {watermark} GROUP BY token_address, b
 ) GROUP BY token_address, bucket)`
 
+const STATISTICS: Tree = {
+  TradeCount: countLeaf('trades', 'Trades of the bucket.'),
+  BuyCount: countLeaf('buys', 'Buys of the token.'),
+  SellCount: countLeaf('sells', 'Sells of the token.'),
+  UniqueBuyers: distinctLeaf('buyers', 'Distinct buyers; not additive over buckets.'),
+  UniqueSellers: distinctLeaf('sellers', 'Distinct sellers; not additive over buckets.'),
+  UniqueTraders: distinctLeaf('traders', 'Distinct traders; not additive over buckets.'),
+}
+
 /** Trade statistics per token, chain and minute; wider buckets by `interval`. */
 export const TOKENS: Cube = {
   name: 'Tokens',
@@ -62,69 +65,24 @@ export const TOKENS: Cube = {
   lookups: { own: { key: 'token_address' } },
   dimensions: {
     Token: {
-      Address: { sql: 'token_address', type: 'String', address: true, about: 'Token address.' },
-      Symbol: {
-        sql: `nullIf(own_symbol, '')`,
-        needs: 'own',
-        type: 'String',
-        about: 'Token symbol.',
-      },
-      Name: { sql: `nullIf(own_name, '')`, needs: 'own', type: 'String', about: 'Token name.' },
+      ...tokenFields('own', 'token_address'),
       Decimals: { sql: 'own_places', needs: 'own', type: 'Int', about: 'Decimal places.' },
     },
     Market: { Network: { sql: 'chain', type: 'String', about: 'Chain: sol, eth, bsc and so on.' } },
-    Block: {
-      Time: startLeaf,
-      Date: { sql: 'toDate(bucket)', type: 'Date', bucket: 'start', about: 'Day of the bucket.' },
-      Slot: unknownLeaf('Int', 'A bucket has no single block.'),
-      Number: unknownLeaf('Int', 'A bucket has no single block.'),
-      Height: unknownLeaf('Int', 'A bucket has no single block.'),
-      Hash: unknownLeaf('String', 'A bucket has no single block.'),
-    },
-    Interval: {
-      Time: {
-        leaf: 'Start',
-        tree: {
-          Start: startLeaf,
-          End: {
-            sql: 'bucket + 60',
-            type: 'DateTime',
-            bucket: 'end',
-            about: 'End of the bucket, exclusive.',
-          },
-          Duration: {
-            sql: 'toInt64(60)',
-            type: 'Int',
-            bucket: 'duration',
-            about: 'Length of the bucket in seconds.',
-          },
-        },
-      },
-    },
-    TimeMinute: startLeaf,
+    ...BUCKET_FIELDS,
     Volume: {
       Usd: volumeLeaf,
       BuyVolumeUSD: usdLeaf('buy_volume_usd', 'Value bought, USD.'),
       SellVolumeUSD: usdLeaf('sell_volume_usd', 'Value sold, USD.'),
       Base: {
-        sql: unitsSql('volume', 'own_places'),
-        fast: approximateUnitsSql('volume', 'own_places'),
-        exactUnits: { raw: 'volume', places: 'own_places' },
+        ...unitsLeaf('volume', 'own_places', 'Traded amount in token units.'),
         rollup: unitsSql('sum(volume)', 'any(own_places)'),
         needs: 'own',
-        type: 'Float',
-        about: 'Traded amount in token units.',
       },
     },
     VolumeUSD: volumeLeaf,
-    Stats: {
-      TradeCount: countLeaf('trades', 'Trades of the bucket.'),
-      BuyCount: countLeaf('buys', 'Buys of the token.'),
-      SellCount: countLeaf('sells', 'Sells of the token.'),
-      UniqueBuyers: distinctLeaf('buyers', 'Distinct buyers; not additive over buckets.'),
-      UniqueSellers: distinctLeaf('sellers', 'Distinct sellers; not additive over buckets.'),
-      UniqueTraders: distinctLeaf('traders', 'Distinct traders; not additive over buckets.'),
-    },
+    ...STATISTICS,
+    Stats: STATISTICS,
   },
   selectors: {
     tokenAddress: ['Token.Address'],

@@ -47,6 +47,7 @@ export const TRANSFERS: Cube = {
   defaults: {},
   order: ['block_slot', 'tx_index', 'event_index'],
   newest: 'Block.Time',
+  joins: ['DEXTrades', 'BalanceUpdates'],
   limit: ROW_LIMIT,
   aliases: [],
 }

@@ -1,7 +1,14 @@
 /** The shape of a cube: what GraphQL can ask of one table, as data. One compiler serves every cube. */
+import type { Vm } from '../chains.ts'
+import type { Feed } from '../feeds.ts'
 
 /** GraphQL scalar of a leaf. `Int` carries 64 bits. */
-export type LeafType = 'String' | 'Int' | 'Float' | 'Boolean' | 'DateTime' | 'Date'
+export type ScalarLeafType = 'String' | 'Int' | 'Float' | 'Boolean' | 'DateTime' | 'Date'
+
+/** A list of values, printed as a JSON list and never null: it has filters of its own, but no order. */
+export type ListLeafType = 'StringList' | 'IntList' | 'FloatList'
+
+export type LeafType = ScalarLeafType | ListLeafType
 
 /** One field of a record: an SQL expression over the cube's source. */
 export interface Leaf {
@@ -26,6 +33,8 @@ export interface Leaf {
   readonly rollup?: string
   /** Takes `interval`; which edge of the bucket is printed. */
   readonly bucket?: 'start' | 'end' | 'duration'
+  /** Only chains of this virtual machine have it: null in the rows of others. */
+  readonly vm?: Vm
 }
 
 /** A field with two shapes: a leaf where no selection follows, an object where one does. */
@@ -42,11 +51,12 @@ export interface Tree {
 /** Root fields under which a cube is served. */
 export type CubeGroup = 'EVM' | 'Solana' | 'Trading'
 
-/** A join with `{chain}_tokens`: columns `<name>_symbol`, `<name>_name`, `<name>_places`. */
-export interface Lookup {
-  /** Column of the source that holds the token's address. */
-  readonly key: string
-}
+/** A join that is made where a selected leaf needs it. */
+export type Lookup =
+  /** With `{chain}_tokens` by the column that holds the token's address: `<name>_symbol`, `<name>_name`, `<name>_places`. */
+  | { readonly key: string }
+  /** With any SELECT, on a condition over its columns and those of the cube's source. Placeholders as in `source`. */
+  | { readonly select: string; readonly on: string }
 
 /** One cube. SQL fragments come from here, values only ever as bound parameters. */
 export interface Cube {
@@ -56,8 +66,15 @@ export interface Cube {
   readonly layer: 'DWD' | 'DWM' | 'DWS'
   /** Internal price unit. */
   readonly baseCost: number
-  /** FROM clause of one chain. `{chain}` is its id, `{watermark}` the start of what is not rolled up yet. */
+  /**
+   * FROM clause of one chain. `{chain}` is its id, `{coin}` the address of its wrapped coin, `{watermark}` the start of what is not
+   * rolled up yet.
+   */
   readonly source: string
+  /** SELECT over the sources of all chains, `{union}`, where rows of several chains make one. */
+  readonly merged?: string
+  /** What further placeholders of `source` stand for on each chain. */
+  readonly constants?: Readonly<Record<string, Readonly<Record<string, string>>>>
   /** Name of the column that `dataset` bounds. */
   readonly time: string
   /** Rows are the state of now: `dataset` bounds nothing. */
@@ -76,10 +93,19 @@ export interface Cube {
   readonly newest: string
   /** On cubes of buckets: what one row stands for, besides the bucket. */
   readonly rowKey?: readonly string[]
+  /** Cubes of the same group whose rows of the same transaction can be joined: field `join<Cube>`. */
+  readonly joins?: readonly string[]
+  /** Columns that a join to this cube compares; block and transaction unless it says otherwise. */
+  readonly joinKey?: readonly string[]
+  /** The optional feed that fills its table. */
+  readonly feed?: Feed
   readonly limit: { readonly default: number; readonly max: number }
   /** Older names of the cube that are still accepted. */
   readonly aliases: readonly string[]
 }
+
+/** True for the type of a list. */
+export const isListType = (type: LeafType): type is ListLeafType => type.endsWith('List')
 
 /** True for a leaf of a tree. */
 export const isLeaf = (node: Leaf | LeafOrTree | Tree): node is Leaf =>

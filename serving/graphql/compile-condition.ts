@@ -1,4 +1,4 @@
-import type { Leaf } from '../../schemas/cubes/types.ts'
+import type { Leaf, ListLeafType } from '../../schemas/cubes/types.ts'
 import { type QueryParameters, TIME_PARAMETER_TYPE } from './query-parameters.ts'
 import { toPlainDecimal } from './scalars.ts'
 import type { Condition, Operator } from './selection.ts'
@@ -55,6 +55,10 @@ const compileComparison = (compare: Comparison, context: ConditionContext): stri
     case 'DateTime':
     case 'Date':
       return timeComparison(compare, sql, context.binder)
+    case 'StringList':
+    case 'IntList':
+    case 'FloatList':
+      return itemComparison(compare, sql, leaf.type, context)
   }
 }
 
@@ -67,6 +71,26 @@ const listComparison = (
   const items = (value as readonly string[]).map((item) => bind(String(item)))
   if (items.length === 0) return operator === 'in' ? '0' : '1'
   return `${sql} ${operator === 'in' ? 'IN' : 'NOT IN'} (${items.join(', ')})`
+}
+
+const ITEM_TYPES = { StringList: 'String', IntList: 'Int64', FloatList: 'Float64' } as const
+
+/** Whether a list holds an item, or one of several. */
+const itemComparison = (
+  { leaf, operator, value }: Comparison,
+  sql: string,
+  type: ListLeafType,
+  context: ConditionContext,
+): string => {
+  const several = operator === 'in' || operator === 'notIn'
+  const items = (several ? (value as readonly unknown[]) : [value]).map((item) =>
+    type === 'StringList' ? addressText(leaf, String(item), context) : String(item),
+  )
+  const isNegative = operator === 'not' || operator === 'notIn' || operator === 'notIncludes'
+  if (items.length === 0) return isNegative ? '1' : '0'
+  const bound = items.map((item) => context.binder.bind(item, ITEM_TYPES[type])).join(', ')
+  const held = type === 'IntList' ? `arrayMap(item -> toInt64(item), ${sql})` : sql
+  return `${isNegative ? 'NOT ' : ''}hasAny(${held}, [${bound}])`
 }
 
 const numberComparison = (
@@ -108,19 +132,22 @@ const HEX_PATTERN = /^0x[0-9a-fA-F%_]*$/
 const foldedSql = (sql: string): string => `lower(replaceRegexpAll(${sql}, '[_ ]', ''))`
 const foldText = (text: string): string => text.replace(/[_ ]/g, '').toLowerCase()
 
+/** An address or hash of a chain that writes them in lower case. */
+const addressText = (leaf: Leaf, text: string, { hex }: ConditionContext): string =>
+  leaf.address && (hex || HEX_PATTERN.test(text)) ? text.toLowerCase() : text
+
 const stringComparison = (
   compare: Comparison,
   column: string,
   context: ConditionContext,
 ): string => {
   const { leaf, operator } = compare
-  const lower = (text: string): string =>
-    leaf.address && (context.hex || HEX_PATTERN.test(text)) ? text.toLowerCase() : text
   const equality =
     operator === 'is' || operator === 'not' || operator === 'in' || operator === 'notIn'
   const folds = leaf.folds === true && equality
   const sql = folds ? foldedSql(column) : column
-  const adapt = (value: unknown): string => (folds ? foldText(String(value)) : lower(String(value)))
+  const adapt = (value: unknown): string =>
+    folds ? foldText(String(value)) : addressText(leaf, String(value), context)
   const { binder } = context
   if (operator === 'in' || operator === 'notIn') {
     const items = (compare.value as readonly unknown[]).map(adapt)

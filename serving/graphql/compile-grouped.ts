@@ -1,4 +1,4 @@
-import type { Leaf } from '../../schemas/cubes/types.ts'
+import { isListType, type Leaf } from '../../schemas/cubes/types.ts'
 import { compileCondition } from './compile-condition.ts'
 import type { Expression } from './expression.ts'
 import { fieldsByName, type NamedFields } from './order-by.ts'
@@ -20,8 +20,9 @@ import {
 } from './selection.ts'
 import {
   fromClause,
-  limitClause,
+  limitByClause,
   orderByClause,
+  pageClause,
   type StatementContext,
   whereClause,
 } from './sql-clauses.ts'
@@ -109,11 +110,12 @@ const dimensionColumn = (grouping: GroupedStatement, leaf: Leaf): string => {
 
 const argMinMaxColumn = (grouping: GroupedStatement, { leaf, by, greatest }: PickField): string => {
   const { use, selection } = grouping
+  const value = isListType(leaf.type) ? use(leaf) : `toNullable(${use(leaf)})`
   const rank = `tuple(assumeNotNull(${use(by)}), ${selection.cube.order.join(', ')})`
   const pick = greatest ? 'argMaxIf' : 'argMinIf'
   return innerColumn(
     grouping,
-    `tupleElement(${pick}(tuple(toNullable(${use(leaf)})), ${rank}, isNotNull(${use(by)})), 1)`,
+    `tupleElement(${pick}(tuple(${value}), ${rank}, isNotNull(${use(by)})), 1)`,
   )
 }
 
@@ -314,7 +316,8 @@ export const compileGrouped = (
   }))
   const by = (selection.limitBy?.by ?? []).map(({ leaf }) => orderPathColumn(grouping, leaf, false))
   if (inner.columns.size === 0) innerColumn(grouping, 'count()')
-  const tail = orderByClause(keys, [...inner.keys]) + limitClause(grouping, by)
+  const tail =
+    orderByClause(keys, [...inner.keys]) + limitByClause(grouping, by) + pageClause(grouping)
   const columns = [...inner.columns].map(([sql, name]) => `${sql} AS ${name}`).join(', ')
   const groupBy = inner.keys.size > 0 ? ` GROUP BY ${[...inner.keys].join(', ')}` : ''
   const where = whereClause(grouping, nowMs)

@@ -1,17 +1,26 @@
 import type { Query } from '../../core/clickhouse/client.ts'
 import { compileGrouped } from './compile-grouped.ts'
+import { compileJoined } from './compile-joined.ts'
 import {
   createRecordLayout,
   type OutputColumn,
   outputColumn,
   type RecordLayout,
 } from './record-layout.ts'
-import { type CubeSelection, isGrouped, type ValueField, valueFields } from './selection.ts'
+import {
+  type CubeSelection,
+  isGrouped,
+  joinFields,
+  type ValueField,
+  valueFields,
+} from './selection.ts'
 import {
   createStatement,
   fromClause,
-  limitClause,
+  limitByClause,
   orderByClause,
+  orderKeys,
+  pageClause,
   type StatementContext,
   whereClause,
 } from './sql-clauses.ts'
@@ -26,18 +35,18 @@ const compileUngrouped = (statement: StatementContext, nowMs: number): CompiledQ
     return { sql: exactUnits.raw, printer: 'units', places: exactUnits.places }
   }
   const shape = createRecordLayout(selection.fields, output)
-  const keys = selection.order.map((key) => {
-    const leaf =
-      'leaf' in key ? key.leaf : key.field.kind === 'dimension' ? key.field.leaf : undefined
-    if (!leaf) throw new Error('an aggregate orders a plain record')
-    const sql = use(leaf)
-    return { sql: leaf.rank ?? leaf.fast ?? sql, descending: key.descending }
-  })
+  const keys = orderKeys(statement)
   const by = (selection.limitBy?.by ?? []).map(({ leaf }) => use(leaf))
   const where = whereClause(statement, nowMs)
-  const tail = orderByClause(keys, selection.cube.order) + limitClause(statement, by)
+  const tail =
+    orderByClause(keys, selection.cube.order) + limitByClause(statement, by) + pageClause(statement)
   const columns = shape.columns.join(', ') || '1'
   return { shape, sql: `SELECT ${columns} FROM ${fromClause(statement)} WHERE ${where}${tail}` }
+}
+
+const compileKind = ({ fields }: CubeSelection): typeof compileUngrouped => {
+  if (joinFields(fields).length > 0) return compileJoined
+  return isGrouped(valueFields(fields)) ? compileGrouped : compileUngrouped
 }
 
 /** A statement and how its rows become records. */
@@ -55,8 +64,6 @@ export const compileQuery = (
   nowMs: number,
 ): Query & { readonly shape: RecordLayout } => {
   const statement = createStatement(selection)
-  const compiled = isGrouped(valueFields(selection.fields))
-    ? compileGrouped(statement, nowMs)
-    : compileUngrouped(statement, nowMs)
+  const compiled = compileKind(selection)(statement, nowMs)
   return { ...compiled, params: statement.binder.params }
 }

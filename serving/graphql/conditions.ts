@@ -1,5 +1,5 @@
 import type { Cube, Leaf, Tree } from '../../schemas/cubes/types.ts'
-import { isLeaf, isLeafOrTree } from '../../schemas/cubes/types.ts'
+import { isLeaf, isLeafOrTree, isListType } from '../../schemas/cubes/types.ts'
 import { type CubePaths, leafAt } from './cube-paths.ts'
 import type { Condition, Operator } from './selection.ts'
 
@@ -11,6 +11,7 @@ const CANONICAL_OPERATORS: Readonly<Record<string, Operator>> = {
   lte: 'le',
   eq: 'is',
   ne: 'not',
+  excludes: 'notIncludes',
 }
 const NEGATIVE_OPERATORS: ReadonlySet<Operator> = new Set([
   'not',
@@ -21,12 +22,23 @@ const NEGATIVE_OPERATORS: ReadonlySet<Operator> = new Set([
   'notIncludesCaseInsensitive',
 ])
 
-const comparison = (path: string, leaf: Leaf, name: string, value: unknown): Condition => ({
-  kind: 'compare',
-  path,
-  leaf,
-  operator: CANONICAL_OPERATORS[name] ?? (name as Operator),
-  value,
+const comparison = (path: string, leaf: Leaf, name: string, value: unknown): Condition => {
+  if (name === 'length' && isListType(leaf.type))
+    return allOf(parseOperators(path, lengthLeaf(leaf), value as CoercedInput))
+  return {
+    kind: 'compare',
+    path,
+    leaf,
+    operator: CANONICAL_OPERATORS[name] ?? (name as Operator),
+    value,
+  }
+}
+
+const lengthLeaf = ({ sql, about, ...rest }: Leaf): Leaf => ({
+  sql: `length(${sql})`,
+  type: 'Int',
+  about,
+  ...(rest.needs && { needs: rest.needs }),
 })
 
 interface FilterLevel {

@@ -1,4 +1,10 @@
-import { type CubeSelection, isGrouped, type ValueField, valueFields } from './selection.ts'
+import {
+  type CubeSelection,
+  isGrouped,
+  joinFields,
+  type ValueField,
+  valueFields,
+} from './selection.ts'
 
 /** What the price of one cube selection depends on. */
 export interface CreditFactors {
@@ -41,14 +47,36 @@ const aggregationKind = (fields: readonly ValueField[]): CreditFactors['aggregat
   return plain && fields.some(isAggregate) ? 'group' : 'none'
 }
 
-/** The factors of a selection; `calculate` is not a metric of its own. */
+/** The factors of a selection; `calculate` is not a metric of its own. Leaves of joins count for the row that they are joined to. */
 export const creditFactors = ({ cube, fields, limit }: CubeSelection): CreditFactors => {
   const values = valueFields(fields)
+  const joined = joinFields(fields).flatMap((join) => valueFields(join.fields))
   return {
     base: cube.baseCost,
     limit: limit.count,
     aggregation: isGrouped(values) ? aggregationKind(values) : 'none',
     metrics: values.filter((field) => field.kind === 'metric' || field.kind === 'pick').length,
-    fields: values.length,
+    fields: values.length + joined.length,
   }
 }
+
+/** Price of one cube of a selection: its own, or one that it joins. */
+export interface CubePrice {
+  readonly cube: string
+  readonly hundredths: number
+}
+
+/** What a selection costs: its cube, then each cube that it joins with a base of its own and the same limit. */
+export const selectionPrices = (selection: CubeSelection): readonly CubePrice[] => [
+  { cube: selection.cube.name, hundredths: priceInHundredths(creditFactors(selection)) },
+  ...joinFields(selection.fields).map(({ cube, fields }) => ({
+    cube: cube.name,
+    hundredths: priceInHundredths({
+      base: cube.baseCost,
+      limit: selection.limit.count,
+      aggregation: 'none',
+      metrics: 0,
+      fields: valueFields(fields).length,
+    }),
+  })),
+]

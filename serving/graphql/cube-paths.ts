@@ -1,4 +1,13 @@
-import { type Cube, isLeaf, isLeafOrTree, type Leaf, type Tree } from '../../schemas/cubes/types.ts'
+import type { Vm } from '../../schemas/chains.ts'
+import { unknownLeaf } from '../../schemas/cubes/fields.ts'
+import {
+  type Cube,
+  isLeaf,
+  isLeafOrTree,
+  isListType,
+  type Leaf,
+  type Tree,
+} from '../../schemas/cubes/types.ts'
 
 /** A leaf with the path by which clients name it: `Trade.Buy.Amount`. */
 export interface PathAndLeaf {
@@ -27,6 +36,22 @@ export const cubePaths = (cube: Cube): CubePaths => {
   collectPaths(cube.dimensions, '', paths)
   return paths
 }
+
+const treeOn = (tree: Tree, vm: Vm): Tree =>
+  Object.fromEntries(
+    Object.entries(tree).map(([name, node]): [string, Tree[string]] => {
+      if (isLeafOrTree(node)) return [name, { ...node, tree: treeOn(node.tree, vm) }]
+      if (!isLeaf(node)) return [name, treeOn(node, vm)]
+      const isForeign = node.vm !== undefined && node.vm !== vm && !isListType(node.type)
+      return [name, isForeign ? unknownLeaf(node.type, node.about) : node]
+    }),
+  )
+
+/** A cube as chains of one virtual machine have it: what only others have is null. */
+export const cubeOn = (cube: Cube, vm: Vm): Cube => ({
+  ...cube,
+  dimensions: treeOn(cube.dimensions, vm),
+})
 
 /** The leaf at a path that the table itself names. Throws when the table is wrong. */
 export const leafAt = (paths: CubePaths, path: string): Leaf => {

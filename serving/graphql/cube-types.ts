@@ -16,6 +16,7 @@ import {
   type Cube,
   isLeaf,
   isLeafOrTree,
+  isListType,
   type Leaf,
   type LeafType,
   type Tree,
@@ -23,6 +24,7 @@ import {
 import { type CubePaths, cubePaths, leafAt } from './cube-paths.ts'
 import { filterTypeOf, operatorFields } from './filter-types.ts'
 import { AnyType, DateTimeType, DateType, FloatType, IntType } from './scalars.ts'
+import { JOIN_PREFIX } from './selection.ts'
 
 /** Types that all cubes share. */
 export interface SharedTypes {
@@ -46,6 +48,9 @@ const OUTPUT_TYPES: Readonly<Record<LeafType, GraphQLOutputType>> = {
   Boolean: GraphQLBoolean,
   DateTime: DateTimeType,
   Date: DateType,
+  StringList: new GraphQLList(new GraphQLNonNull(GraphQLString)),
+  IntList: new GraphQLList(new GraphQLNonNull(IntType)),
+  FloatList: new GraphQLList(new GraphQLNonNull(FloatType)),
 }
 
 const pathEnum = (name: string, paths: readonly string[]): GraphQLEnumType =>
@@ -94,6 +99,10 @@ const filterType = (
   return type
 }
 
+/** Paths whose values have an order: lists have none. */
+const orderedPaths = (paths: CubePaths): readonly string[] =>
+  [...paths].flatMap(([path, { type }]) => (isListType(type) ? [] : [path]))
+
 const isNumeric = (leaf: Leaf): boolean => leaf.type === 'Int' || leaf.type === 'Float'
 
 const metricFields = (
@@ -103,6 +112,7 @@ const metricFields = (
   { having }: SharedTypes,
 ): GraphQLFieldConfigMap<unknown, unknown> => {
   const all = [...paths.keys()]
+  const ordered = orderedPaths(paths)
   const numbers = all.filter((path) => isNumeric(leafAt(paths, path)))
   const of = (name: string, from: readonly string[]): GraphQLEnumType =>
     pathEnum(`${cube.name}${name}Of`, from)
@@ -124,8 +134,8 @@ const metricFields = (
     uniq: metric(IntType, uniq),
     sum: metric(FloatType, of('Sum', numbers)),
     avg: metric(FloatType, average),
-    min: metric(AnyType, of('Min', all)),
-    max: metric(AnyType, of('Max', all)),
+    min: metric(AnyType, of('Min', ordered)),
+    max: metric(AnyType, of('Max', ordered)),
     quantile: {
       type: FloatType,
       args: { of: { type: new GraphQLNonNull(average) }, level: { type: FloatType }, ...common },
@@ -173,18 +183,37 @@ const dimensionFields = (
   return fields
 }
 
-/** Record, filter and path types of a cube. */
-export const createCubeTypes = (cube: Cube, shared: SharedTypes): CubeTypes => {
+const joinedFields = (
+  { joins = [] }: Cube,
+  recordOf: (cube: string) => GraphQLObjectType,
+): GraphQLFieldConfigMap<unknown, unknown> =>
+  Object.fromEntries(
+    joins.map((name) => [
+      `${JOIN_PREFIX}${name}`,
+      {
+        type: recordOf(name),
+        description: `${name} of the same transaction: one row per match, and nulls where there is none.`,
+      },
+    ]),
+  )
+
+/** Record, filter and path types of a cube; `recordOf` gives the record of another one. */
+export const createCubeTypes = (
+  cube: Cube,
+  shared: SharedTypes,
+  recordOf: (cube: string) => GraphQLObjectType,
+): CubeTypes => {
   const paths = cubePaths(cube)
-  const compare = pathEnum(`${cube.name}CompareFields`, [...paths.keys()])
+  const compare = pathEnum(`${cube.name}CompareFields`, orderedPaths(paths))
   const filter = filterType(cube.dimensions, cube.name, shared)
   const type = new GraphQLObjectType({
     name: `${cube.name}Record`,
     description: cube.about,
-    fields: {
+    fields: () => ({
       ...dimensionFields(cube.dimensions, cube.name, compare, shared.interval),
       ...metricFields(cube, paths, filter, shared),
-    },
+      ...joinedFields(cube, recordOf),
+    }),
   })
   return { type, filter, compare }
 }

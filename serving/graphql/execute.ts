@@ -9,7 +9,7 @@ import {
   queryWorkMilliUnits,
 } from '../queries/limited-reads.ts'
 import { compileQuery } from './compile.ts'
-import { creditFactors, priceInHundredths } from './credits.ts'
+import { selectionPrices } from './credits.ts'
 import { QueryTooExpensive } from './errors.ts'
 import type { QueryLimits } from './limits.ts'
 import type { Plan } from './plan.ts'
@@ -114,9 +114,10 @@ const chargeOf = (
   const cubes = plan.selections.flatMap((selection): readonly CubeCredits[] => {
     const { rowCount } = answers.get(selection) ?? EMPTY_RESULT
     if (rowCount === 0) return []
-    const price = priceInHundredths(creditFactors(selection))
-    hundredths += price
-    return [{ cube: selection.cube.name, credits: price / 100, row_count: rowCount }]
+    return selectionPrices(selection).map(({ cube, hundredths: price }) => {
+      hundredths += price
+      return { cube, credits: price / 100, row_count: rowCount }
+    })
   })
   return { milliUnits: Math.max(hundredths * 10, queryWorkMilliUnits(caller.work)), cubes }
 }

@@ -38,6 +38,19 @@ const STRING_OPERATORS = [
   'startsWithCaseInsensitive',
 ] as const
 
+const LIST_OPERATORS = ['is', 'not', 'includes', 'notIncludes', 'excludes'] as const
+const ListLengthFilter = new GraphQLInputObjectType({
+  name: 'ListLengthFilter',
+  description: 'How many items a list has.',
+  fields: operatorInputFields(IntType, COMPARISONS, ['in', 'notIn']),
+})
+
+/** What a list holds: `is` and `includes` ask for one item, `in` for any of several. A list is never null. */
+const listOperatorFields = (item: GraphQLInputType): ReturnType<typeof operatorInputFields> => {
+  const { isNull: _, ...fields } = operatorInputFields(item, LIST_OPERATORS, ['in', 'notIn'])
+  return { ...fields, length: { type: ListLengthFilter } }
+}
+
 const FIELDS_BY_FILTER_TYPE: Readonly<Record<string, ReturnType<typeof operatorInputFields>>> = {
   StringFilter: operatorInputFields(GraphQLString, STRING_OPERATORS, ['in', 'notIn']),
   IntFilter: operatorInputFields(IntType, COMPARISONS, ['in', 'notIn']),
@@ -49,6 +62,9 @@ const FIELDS_BY_FILTER_TYPE: Readonly<Record<string, ReturnType<typeof operatorI
     ['is', 'not', 'since', 'till', 'after', 'before'],
     ['between', 'in', 'notIn'],
   ),
+  StringListFilter: listOperatorFields(GraphQLString),
+  IntListFilter: listOperatorFields(IntType),
+  FloatListFilter: listOperatorFields(FloatType),
 }
 
 const FILTER_TYPE_BY_LEAF: Readonly<Record<LeafType, string>> = {
@@ -58,6 +74,9 @@ const FILTER_TYPE_BY_LEAF: Readonly<Record<LeafType, string>> = {
   Boolean: 'BoolFilter',
   DateTime: 'DateTimeFilter',
   Date: 'DateTimeFilter',
+  StringList: 'StringListFilter',
+  IntList: 'IntListFilter',
+  FloatList: 'FloatListFilter',
 }
 
 /** Operators of a leaf, as fields of an input type. */

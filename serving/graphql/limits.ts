@@ -7,7 +7,7 @@ export interface QueryLimits {
   readonly maxSteps: number
   /** Nesting of braces, brackets and parentheses. */
   readonly maxDepth: number
-  /** Values that introspection may give. The whole schema has about 42,000. */
+  /** Values that introspection may give. The whole schema has about 98,000. */
   readonly maxIntrospection: number
   /** Fields of the answer's records after fragments are spread. */
   readonly maxFields: number
@@ -29,7 +29,7 @@ export interface QueryLimits {
 export const QUERY_LIMITS: QueryLimits = {
   maxTokens: 20_000,
   maxSteps: 40_000,
-  maxIntrospection: 120_000,
+  maxIntrospection: 180_000,
   maxDepth: 40,
   maxFields: 20_000,
   maxCubes: 200,

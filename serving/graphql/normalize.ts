@@ -29,6 +29,7 @@ import { stepsOfText } from './planning-budget.ts'
 import type { CubeSchema } from './schema.ts'
 import {
   addError,
+  suggestNames,
   type ValidationState,
   validateArguments,
   validateSelectionSet,
@@ -243,7 +244,8 @@ const normalizeField = (
     : resolveStateSuffix(written, (candidate) => candidate in known)
   const definition = known[name] ?? metaField(written, isRoot)
   if (!definition) {
-    const message = `Unknown field '${written}' on type '${type.name}'`
+    const near = suggestNames(written, Object.keys(known), pass)
+    const message = `Unknown field '${written}' on type '${type.name}'${near}`
     addError(pass, new GraphQLError(message, { nodes: node }))
     return undefined
   }

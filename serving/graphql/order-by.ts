@@ -1,5 +1,5 @@
 import { type FieldNode, GraphQLError, Kind, type ValueNode } from 'graphql'
-import type { Cube } from '../../schemas/cubes/types.ts'
+import { type Cube, isListType } from '../../schemas/cubes/types.ts'
 import { type CubePaths, leafAt, type PathAndLeaf } from './cube-paths.ts'
 import { expressionReferences } from './expression.ts'
 import type { OrderKey, ValueField } from './selection.ts'
@@ -79,7 +79,9 @@ export const parseOrderBy = (
     throw new GraphQLError(`'orderBy' has more than ${MAX_ORDER_KEYS} keys`, { nodes: node })
   const written = new Map(
     items.length > 0
-      ? Array.from(paths, ([path, leaf]) => [toUnderscorePath(path), { path, leaf }])
+      ? [...paths].flatMap(([path, leaf]) =>
+          isListType(leaf.type) ? [] : [[toUnderscorePath(path), { path, leaf }] as const],
+        )
       : [],
   )
   const keys = items.flatMap((item) =>

@@ -14,8 +14,8 @@ export interface PlanningDeps {
   readonly turns: PlanningQueue
 }
 
-/** Steps that cost nothing when the request is refused: ordinary wrong queries take some hundred, the whole schema 4,000. */
-export const FREE_STEPS = 6_000
+/** Steps that cost nothing when the request is refused: ordinary wrong queries take some hundred, the whole schema 10,000. */
+export const FREE_STEPS = 14_000
 
 const NO_RESERVATION: Reservation = { settle: () => {}, release: () => {} }
 

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { GraphQLError } from 'graphql'
 import { LRUCache } from 'lru-cache'
 import { compileQuery } from './compile.ts'
-import { creditFactors, priceInHundredths } from './credits.ts'
+import { selectionPrices } from './credits.ts'
 import { introspect } from './introspection.ts'
 import type { QueryLimits } from './limits.ts'
 import { normalizeOperation } from './normalize.ts'
@@ -119,12 +119,12 @@ const planStages = function* (
   for (const selection of selections) validateStatementSize(selection, limits, work)
   yield
   const nodes = members.flatMap((member) => (member.kind === 'introspection' ? [member.node] : []))
-  const hundredths = selections.map((selection) => priceInHundredths(creditFactors(selection)))
+  const prices = selections.flatMap(selectionPrices)
   return {
     members,
     selections,
     introspection: nodes.length > 0 ? introspect(catalogue.schema, nodes, limits, work) : {},
-    worstMilliUnits: hundredths.reduce((sum, value) => sum + value * 10, 0),
+    worstMilliUnits: prices.reduce((sum, { hundredths }) => sum + hundredths * 10, 0),
   }
 }
 

@@ -2,7 +2,7 @@ import type { Leaf } from '../../schemas/cubes/types.ts'
 import type { Field, ValueField } from './selection.ts'
 
 /** How a value of the engine becomes a value of the answer. */
-export type ValueFormat = 'as-is' | 'time' | 'date' | 'boolean' | 'units'
+export type ValueFormat = 'as-is' | 'time' | 'date' | 'boolean' | 'units' | 'optional-list'
 
 /** One value of a record: its SQL, and with `units` the SQL of the decimal places. */
 export interface OutputColumn {
@@ -31,6 +31,9 @@ const FORMAT_BY_TYPE: Readonly<Record<Leaf['type'], ValueFormat>> = {
   Boolean: 'boolean',
   DateTime: 'time',
   Date: 'date',
+  StringList: 'as-is',
+  IntList: 'as-is',
+  FloatList: 'as-is',
 }
 
 /** A value of a leaf's type. */
@@ -57,7 +60,7 @@ export const createRecordLayout = (
     text += '{'
     for (const [index, field] of inner.entries()) {
       text += `${index > 0 ? ',' : ''}"${field.key}":`
-      if (field.kind === 'group') write(field.fields)
+      if (field.kind === 'group' || field.kind === 'join') write(field.fields)
       else if (field.kind === 'typename') text += `"${field.name}"`
       else {
         const { sql, printer, places } = output(field)

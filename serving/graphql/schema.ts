@@ -12,6 +12,7 @@ import {
 } from 'graphql'
 import { CHAINS, type ChainRow, chainRow } from '../../schemas/chains.ts'
 import type { Cube, CubeGroup } from '../../schemas/cubes/types.ts'
+import { cubeOn } from './cube-paths.ts'
 import { createCubeTypes, cubeArguments, type SharedTypes } from './cube-types.ts'
 import { createFilterTypes } from './filter-types.ts'
 import { DecimalType, IntType } from './scalars.ts'
@@ -21,6 +22,8 @@ export interface CubeSchema {
   readonly schema: GraphQLSchema
   /** Cubes by every name under which they may be asked for. */
   readonly cubes: ReadonlyMap<string, Cube>
+  /** The same as each group has them. */
+  readonly inGroup: Readonly<Record<CubeGroup, ReadonlyMap<string, Cube>>>
   /** Chains of this installation. */
   readonly chains: readonly string[]
 }
@@ -113,8 +116,15 @@ export const buildCubeSchema = (cubes: readonly Cube[], chains: readonly string[
         .filter(({ cube }) => cube.groups.includes(group))
         .map(({ cube, field }) => [cube.name, field]),
     )
+  const records = new Map<string, GraphQLObjectType>()
+  const recordOf = (name: string): GraphQLObjectType => {
+    const record = records.get(name)
+    if (!record) throw new Error(`a join to a cube that is not there: ${name}`)
+    return record
+  }
   const built = cubes.map((cube) => {
-    const record = createCubeTypes(cube, shared)
+    const record = createCubeTypes(cube, shared, recordOf)
+    records.set(cube.name, record.type)
     return {
       cube,
       field: {
@@ -140,8 +150,17 @@ export const buildCubeSchema = (cubes: readonly Cube[], chains: readonly string[
       ),
     }),
   })
-  const byName = cubes.flatMap((cube) =>
-    [cube.name, ...cube.aliases].map((name) => [name, cube] as const),
-  )
-  return { schema, cubes: new Map(byName), chains }
+  const byName = (as: (cube: Cube) => Cube): ReadonlyMap<string, Cube> =>
+    new Map(
+      cubes.flatMap((cube) =>
+        [cube.name, ...cube.aliases].map((name) => [name, as(cube)] as const),
+      ),
+    )
+  const all = byName((cube) => cube)
+  const inGroup = {
+    EVM: byName((cube) => cubeOn(cube, 'evm')),
+    Solana: byName((cube) => cubeOn(cube, 'svm')),
+    Trading: all,
+  }
+  return { schema, cubes: all, inGroup, chains }
 }

@@ -29,7 +29,7 @@ import type {
   MetricName,
   ValueField,
 } from './selection.ts'
-import { valueFields } from './selection.ts'
+import { isGrouped, JOIN_PREFIX, joinFields, valueFields } from './selection.ts'
 
 /** One field of a group: a cube, or its type name. */
 export type GroupMember =
@@ -82,7 +82,14 @@ const coerceArguments = (
 interface RecordContext extends SelectContext {
   readonly cube: Cube
   readonly paths: CubePaths
+  /** Cubes of the group, for joins. */
+  readonly cubes: ReadonlyMap<string, Cube>
+  /** The record is joined to another one: it holds fields of rows only. */
+  readonly isJoined: boolean
 }
+
+const notInJoin = (what: string, node: FieldNode): GraphQLError =>
+  new GraphQLError(`A join takes fields of rows, not ${what}`, { nodes: node })
 
 const parseHaving = (given: CoercedInput | undefined): readonly Having[] =>
   Object.entries(given ?? {}).map(([name, value]) => ({
@@ -90,17 +97,28 @@ const parseHaving = (given: CoercedInput | undefined): readonly Having[] =>
     value: String(value),
   }))
 
+/** Gives the errors of a text that knows nothing of its document the place of the field that it stands in. */
+const atNode = <T>(node: FieldNode, read: () => T): T => {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof GraphQLError) || error.nodes) throw error
+    throw new GraphQLError(error.message, { nodes: node, extensions: error.extensions })
+  }
+}
+
 /** Reading an expression costs more than reading other text. */
 const CHARACTERS_PER_STEP = 4
 
 const parseMetric = (node: FieldNode, args: CoercedInput, record: RecordContext): ValueField => {
+  if (record.isJoined) throw notInJoin(`the aggregate '${node.name.value}'`, node)
   const key = responseKey(node)
   const having = parseHaving(args.selectWhere as CoercedInput | undefined)
   const name = node.name.value
   if (name === 'calculate') {
     const text = String(args.expression)
     record.work.spend(Math.ceil(text.length / CHARACTERS_PER_STEP), node)
-    const expression = parseExpression(text, record.limits.maxExpression)
+    const expression = atNode(node, () => parseExpression(text, record.limits.maxExpression))
     return { kind: 'calculate', key, expression, having }
   }
   const path = args.of ?? args.distinct
@@ -128,6 +146,7 @@ const parseLeafField = (
 ): ValueField => {
   const key = responseKey(node)
   const { maximum, minimum } = args
+  if (record.isJoined && Object.keys(args).length > 0) throw notInJoin('an aggregate', node)
   if (maximum !== undefined || minimum !== undefined) {
     if (args.interval !== undefined || (maximum !== undefined && minimum !== undefined))
       throw new GraphQLError(`'${key}' takes one of maximum, minimum and interval`, { nodes: node })
@@ -154,6 +173,7 @@ const parseFields = (
     const definition = fieldDefinition(type, inner)
     const args = coerceArguments(definition, inner, record.coerced)
     const target = tree[name]
+    if (!target && name.startsWith(JOIN_PREFIX)) return parseJoin(inner, definition, record)
     if (!target) return parseMetric(inner, args, record)
     const path = prefix === '' ? name : `${prefix}.${name}`
     if (isLeaf(target)) return parseLeafField(inner, path, target, args, record)
@@ -166,6 +186,20 @@ const parseFields = (
     const fields = parseFields(inner, innerType, target.tree, path, record)
     return { kind: 'group', key, fields: fields.map((field) => withInterval(field, args, inner)) }
   })
+
+const parseJoin = (
+  node: FieldNode,
+  definition: GraphQLField<unknown, unknown>,
+  record: RecordContext,
+): Field => {
+  const cube = record.cubes.get(node.name.value.slice(JOIN_PREFIX.length))
+  if (!cube) throw new Error(`a join to a cube that is not there: ${node.name.value}`)
+  if (record.isJoined) throw notInJoin('another join', node)
+  const joined = { ...record, cube, paths: cubePaths(cube), isJoined: true }
+  const type = getNamedType(definition.type) as GraphQLObjectType
+  const fields = parseFields(node, type, cube.dimensions, '', joined)
+  return { kind: 'join', key: responseKey(node), cube, fields }
+}
 
 /** Arguments of a field with two shapes hold for its leaves. */
 const withInterval = (field: Field, args: CoercedInput, node: FieldNode): Field => {
@@ -208,6 +242,13 @@ const buildWhere = (record: RecordContext, args: CoercedInput): Condition => {
   return { kind: 'all', of: [where, ...selectors, ...defaults] }
 }
 
+/** Joins are of rows: aggregated ones belong to no single transaction. */
+const rejectGroupedJoins = (fields: readonly Field[], node: FieldNode): void => {
+  const [join] = joinFields(fields)
+  if (join && isGrouped(valueFields(fields)))
+    throw new GraphQLError(`'${join.key}' cannot be joined to aggregated rows`, { nodes: node })
+}
+
 interface GroupArguments {
   readonly chains: readonly string[]
   readonly dataset: CubeSelection['dataset']
@@ -218,17 +259,18 @@ const parseCubeSelection = (
   node: FieldNode,
   type: GraphQLObjectType,
   cube: Cube,
-  group: GroupArguments,
+  { cubes, ...group }: GroupArguments & Pick<RecordContext, 'cubes'>,
   bounds: SelectContext,
 ): CubeSelection => {
   const definition = fieldDefinition(type, node)
   const args = coerceArguments(definition, node, bounds.coerced)
-  const record: RecordContext = { cube, paths: cubePaths(cube), ...bounds }
+  const record = { cube, paths: cubePaths(cube), cubes, isJoined: false, ...bounds }
   const recordType = getNamedType(definition.type) as GraphQLObjectType
   const fields = applySharedInterval(
     parseFields(node, recordType, cube.dimensions, '', record),
     record,
   )
+  rejectGroupedJoins(fields, node)
   const values = valueFields(fields)
   const named = fieldsByName(values)
   bounds.work.spend(validateReferences(values, named, node), node)
@@ -254,14 +296,16 @@ const parseGroup = (
   const args = coerceArguments(definition, node, bounds.coerced)
   const groupType = getNamedType(definition.type) as GraphQLObjectType
   const network = typeof args.network === 'string' ? args.network : undefined
-  const group: GroupArguments = {
+  const cubes = catalogue.inGroup[node.name.value as CubeGroup]
+  const group = {
+    cubes,
     chains: chainsOfGroup(node.name.value as CubeGroup, network, catalogue.chains),
     dataset: (args.dataset ?? 'combined') as GroupArguments['dataset'],
     aggregates: (args.aggregates ?? 'yes') as GroupArguments['aggregates'],
   }
   return includedFields(node).map((inner): GroupMember => {
     const key = responseKey(inner)
-    const cube = catalogue.cubes.get(inner.name.value)
+    const cube = cubes.get(inner.name.value)
     if (!cube) return { key, name: groupType.name }
     return {
       key,

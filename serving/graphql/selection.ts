@@ -99,9 +99,21 @@ export interface CalculateField {
 /** A field with a value of its own. */
 export type ValueField = DimensionField | PickField | MetricField | CalculateField
 
+/** Before the name of a cube: the field that joins its rows. */
+export const JOIN_PREFIX = 'join'
+
+/** Rows of another cube of the same transaction, beside each row. */
+export interface JoinField {
+  readonly kind: 'join'
+  readonly key: string
+  readonly cube: Cube
+  readonly fields: readonly Field[]
+}
+
 /** One field of the answer's record, in the order of the query. */
 export type Field =
   | ValueField
+  | JoinField
   | { readonly kind: 'group'; readonly key: string; readonly fields: readonly Field[] }
   | { readonly kind: 'typename'; readonly key: string; readonly name: string }
 
@@ -128,12 +140,16 @@ export interface CubeSelection {
   readonly aggregates: 'yes' | 'no' | 'only'
 }
 
-/** The value fields of a record, groups opened. */
+/** The value fields of a record, groups opened; those of joins are not its own. */
 export const valueFields = (fields: readonly Field[]): readonly ValueField[] =>
   fields.flatMap((field) => {
     if (field.kind === 'group') return valueFields(field.fields)
-    return field.kind === 'typename' ? [] : [field]
+    return field.kind === 'typename' || field.kind === 'join' ? [] : [field]
   })
+
+/** The joins of a record. */
+export const joinFields = (fields: readonly Field[]): readonly JoinField[] =>
+  fields.filter((field) => field.kind === 'join')
 
 /** True when rows are aggregated: a metric, a dimension aggregate or an interval was selected. */
 export const isGrouped = (fields: readonly ValueField[]): boolean =>

@@ -21,12 +21,15 @@ export interface StatementContext {
   readonly use: (leaf: Leaf) => string
 }
 
-/** An empty statement for a selection. */
-export const createStatement = (selection: CubeSelection): StatementContext => {
+/** An empty statement for a selection; a part of another one shares its parameters. */
+export const createStatement = (
+  selection: CubeSelection,
+  binder = createQueryParameters(),
+): StatementContext => {
   const lookups = new Set<string>()
   return {
     selection,
-    binder: createQueryParameters(),
+    binder,
     hex: selection.chains.every((chain) => chainRow(chain)?.vm === 'evm'),
     lookups,
     use: (leaf) => {
@@ -43,14 +46,27 @@ export const fromClause = ({ selection, lookups }: StatementContext): string => 
   const { cube, chains, aggregates } = selection
   const watermark = aggregates === 'no' ? `toDateTime(0, 'UTC')` : WATERMARK_SQL
   const on = (text: string): readonly string[] =>
-    chains.map((chain) => text.replaceAll('{watermark}', watermark).replaceAll('{chain}', chain))
+    chains.map((chain) => {
+      const coin = chainRow(chain)?.wrappedNative ?? ''
+      const constants = Object.entries(cube.constants ?? {})
+      return constants
+        .reduce((sql, [name, values]) => sql.replaceAll(`{${name}}`, values[chain] ?? ''), text)
+        .replaceAll('{watermark}', watermark)
+        .replaceAll('{coin}', coin)
+        .replaceAll('{chain}', chain)
+    })
   const union = (parts: readonly string[]): string => `(${parts.join(' UNION ALL ')})`
   const sources = on(cube.source)
   const [only = ''] = sources
   const united = sources.length > 1 ? union(sources.map((text) => `SELECT * FROM ${text}`)) : only
-  const source = united.startsWith('(') ? `${united} AS t` : united
+  const rows = cube.merged?.replace('{union}', () => united) ?? united
+  const source = rows.startsWith('(') ? `${rows} AS t` : rows
   const joins = [...lookups].map((name) => {
-    const { key = '' } = cube.lookups[name] ?? {}
+    const lookup = cube.lookups[name]
+    if (!lookup) throw new Error(`no such lookup in the cube: ${name}`)
+    if ('select' in lookup)
+      return ` LEFT ANY JOIN ${union(on(lookup.select))} AS ${name} ON ${lookup.on}`
+    const { key } = lookup
     const tokens = on(
       `SELECT '{chain}' AS ${name}_chain, token_address AS ${name}_key, symbol AS ${name}_symbol, name AS ${name}_name, decimals AS ${name}_places FROM {chain}_tokens FINAL`,
     )
@@ -70,17 +86,34 @@ export const whereClause = (statement: StatementContext, nowMs: number): string 
   return `(${filter}) AND ${cube.time} ${dataset === 'realtime' ? '>' : '<='} ${edge}`
 }
 
-/** LIMIT of a selection: rows per value first, then the page. */
-export const limitClause = (
-  { selection: { limit, limitBy }, binder }: StatementContext,
+/** Rows that are kept per value. */
+export const limitByClause = (
+  { selection: { limitBy }, binder }: StatementContext,
   by: readonly string[],
 ): string => {
+  if (!limitBy) return ''
   const number = (value: number): string => binder.bind(String(value), 'UInt64')
-  const perValue = limitBy
-    ? ` LIMIT ${number(limitBy.offset)}, ${number(limitBy.count)} BY ${by.join(', ')}`
-    : ''
-  return `${perValue} LIMIT ${number(limit.count)} OFFSET ${number(limit.offset)}`
+  return ` LIMIT ${number(limitBy.offset)}, ${number(limitBy.count)} BY ${by.join(', ')}`
 }
+
+/** The page of a selection. */
+export const pageClause = ({ selection: { limit }, binder }: StatementContext): string => {
+  const number = (value: number): string => binder.bind(String(value), 'UInt64')
+  return ` LIMIT ${number(limit.count)} OFFSET ${number(limit.offset)}`
+}
+
+/** Keys by which rows of a plain record are ordered. */
+export const orderKeys = ({
+  selection,
+  use,
+}: StatementContext): readonly { readonly sql: string; readonly descending: boolean }[] =>
+  selection.order.map((key) => {
+    const leaf =
+      'leaf' in key ? key.leaf : key.field.kind === 'dimension' ? key.field.leaf : undefined
+    if (!leaf) throw new Error('an aggregate orders a plain record')
+    const sql = use(leaf)
+    return { sql: leaf.rank ?? leaf.fast ?? sql, descending: key.descending }
+  })
 
 const sortDirection = (descending: boolean): string => (descending ? 'DESC' : 'ASC')
 

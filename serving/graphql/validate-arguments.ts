@@ -18,6 +18,8 @@ import {
   print,
   type ValueNode,
 } from 'graphql'
+import { didYouMean } from 'graphql/jsutils/didYouMean.js'
+import { suggestionList } from 'graphql/jsutils/suggestionList.js'
 import { MAX_ERRORS } from './limits.ts'
 import { InvalidDocument } from './parse-document.ts'
 
@@ -43,6 +45,18 @@ const MAX_SUGGESTIONS = 10
 /** Longest name for which one is looked for. */
 const MAX_SUGGESTED_NAME = 60
 const MAX_SHOWN_VALUE = 100
+/** Names that one suggestion has. */
+const MAX_NEAR_NAMES = 3
+
+/** ` Did you mean "Amount"?` for a name that is nearly one of those known; '' where none is near or enough was suggested. */
+export const suggestNames = (
+  name: string,
+  known: readonly string[],
+  { errors }: Pick<ValidationState, 'errors'>,
+): string => {
+  if (errors.length >= MAX_SUGGESTIONS || name.length > MAX_SUGGESTED_NAME) return ''
+  return didYouMean(suggestionList(name, known).slice(0, MAX_NEAR_NAMES))
+}
 
 const describeValue = (node: ValueNode): string => {
   if (node.kind === Kind.LIST) return 'a list'
@@ -68,7 +82,12 @@ export const validateArguments = (
     const expected = definition.args.find((arg) => arg.name === name)
     if (expected) validateValue(argument.value, expected.type, into)
     else {
-      const message = `Unknown argument '${name}' on field '${type.name}.${definition.name}'`
+      const near = suggestNames(
+        name,
+        definition.args.map((arg) => arg.name),
+        into,
+      )
+      const message = `Unknown argument '${name}' on field '${type.name}.${definition.name}'${near}`
       addError(into, new GraphQLError(message, { nodes: argument }))
     }
   }
@@ -135,7 +154,11 @@ const validateObject = (
     names.add(name)
     const definition = known[name]
     if (definition) validateValue(field.value, definition.type, into)
-    else addError(into, new GraphQLError(`'${type.name}' has no field '${name}'`, { nodes: field }))
+    else {
+      const near = suggestNames(name, Object.keys(known), into)
+      const message = `'${type.name}' has no field '${name}'${near}`
+      addError(into, new GraphQLError(message, { nodes: field }))
+    }
   }
   for (const field of Object.values(known)) {
     if (names.has(field.name) || !isRequiredInputField(field)) continue

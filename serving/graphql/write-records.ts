@@ -25,13 +25,35 @@ const copyBytes = (
   return to
 }
 
-/** First index behind the JSON value that starts at `from`: a text, a number, or null. */
+/** First index behind the JSON text that starts at `from`. */
+const textEnd = (bytes: Uint8Array, from: number): number => {
+  let at = from + 1
+  for (; bytes[at] !== QUOTE_BYTE; at++) if (bytes[at] === BACKSLASH_BYTE) at++
+  return at + 1
+}
+
+/** First index behind the JSON list that starts at `from`; lists may hold lists. */
+const listEnd = (bytes: Uint8Array, from: number): number => {
+  let depth = 0
+  let at = from
+  do {
+    const byte = bytes[at]
+    if (byte === QUOTE_BYTE) {
+      at = textEnd(bytes, at)
+      continue
+    }
+    if (byte === OPEN_BRACKET_BYTE) depth++
+    else if (byte === CLOSE_BRACKET_BYTE) depth--
+    at++
+  } while (depth > 0 && at < bytes.length)
+  return at
+}
+
+/** First index behind the JSON value that starts at `from`: a text, a number, a list, or null. */
 const valueEnd = (bytes: Uint8Array, from: number): number => {
   let at = from
-  if (bytes[at] === QUOTE_BYTE) {
-    for (at++; bytes[at] !== QUOTE_BYTE; at++) if (bytes[at] === BACKSLASH_BYTE) at++
-    return at + 1
-  }
+  if (bytes[at] === QUOTE_BYTE) return textEnd(bytes, at)
+  if (bytes[at] === OPEN_BRACKET_BYTE) return listEnd(bytes, at)
   while (bytes[at] !== COMMA_BYTE && bytes[at] !== CLOSE_BRACKET_BYTE && at < bytes.length) at++
   return at
 }
@@ -79,7 +101,13 @@ const writeValue = (
   printer: ValueFormat,
   bytes: Uint8Array,
   from: number,
+  end: number,
 ): number => {
+  if (printer === 'optional-list') {
+    // A list inside a list, or an empty one for no list at all.
+    if (end - from <= 2) return copyBytes(into, at, NULL, 0, NULL.length)
+    return copyBytes(into, at, bytes, from + 1, end - 1)
+  }
   if (printer === 'boolean') {
     const text = bytes[from] === 49 || bytes[from] === 116 ? TRUE : FALSE
     return copyBytes(into, at, text, 0, text.length)
@@ -146,7 +174,7 @@ export const writeRecords = (text: string, rowCount: number, shape: RecordLayout
       const start = starts[column] as number
       const end = ends[column] as number
       if (printer === 'as-is' || bytes[start] === N_BYTE) to = copyBytes(out, to, bytes, start, end)
-      else if (printer !== 'units') to = writeValue(out, to, printer, bytes, start)
+      else if (printer !== 'units') to = writeValue(out, to, printer, bytes, start, end)
       else {
         const digits = starts[places] as number
         to =

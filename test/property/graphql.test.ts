@@ -12,6 +12,9 @@ import { graphqlQueryArbitrary } from '../support/graphql-query-arbitrary.ts'
 
 const CHAINS = ['eth', 'bsc', 'sol']
 
+/** Addresses of coins stand in some cubes: no generated value is as long, and one may hold `zq` by chance. */
+const CONSTANT_ADDRESS = /'[\w:]{30,}'/g
+
 test('no value of a literal or a variable ever stands in SQL text', () => {
   const { plan: planner } = createPlanner(buildCubeSchema(CUBES, CHAINS), QUERY_LIMITS)
   fc.assert(
@@ -21,7 +24,7 @@ test('no value of a literal or a variable ever stands in SQL text', () => {
       for (const selection of selections) {
         const { sql, params } = compileQuery(selection, 0)
         for (const value of generated.values) assert.ok(!sql.includes(value), `${value} in ${sql}`)
-        assert.ok(!/zq/i.test(sql), sql)
+        assert.ok(!/zq/i.test(sql.replace(CONSTANT_ADDRESS, '')), sql)
         for (const name of Object.keys(params ?? {}))
           assert.ok(sql.includes(`{${name}:`), `${name} is not used`)
       }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { CUBES } from '../../schemas/cubes/all.ts'
-import type { Cube, Leaf } from '../../schemas/cubes/types.ts'
+import { type Cube, isListType, type Leaf } from '../../schemas/cubes/types.ts'
 import { cubePaths, leafAt } from '../../serving/graphql/cube-paths.ts'
 
 /** A valid query with the values that its text or its variables carry. */
@@ -94,7 +94,21 @@ const OPERATORS = {
   DateTime: ['is', 'not', 'since', 'till', 'after', 'before', '[between', '[in', '[notIn'],
   Date: ['is', 'not', 'since', 'till', 'after', 'before', '[in'],
   Boolean: ['is', 'eq'],
+  StringList: ['is', 'not', 'includes', 'notIncludes', 'excludes', '[in', '[notIn'],
+  IntList: ['is', 'not', 'includes', 'notIncludes', 'excludes', '[in', '[notIn'],
+  FloatList: ['is', 'not', 'includes', 'notIncludes', 'excludes', '[in', '[notIn'],
 } as const
+
+/** Operators that each type of leaf has, but for `isNull`; a list has `length` as well. */
+export const OPERATORS_BY_TYPE: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  Object.entries(OPERATORS).map(([type, names]): [string, readonly string[]] => [
+    type,
+    [
+      ...names.map((name) => name.replace('[', '')),
+      ...(isListType(type as Leaf['type']) ? ['length'] : []),
+    ],
+  ]),
+)
 
 const VALUE_ARBITRARIES: Readonly<Record<Leaf['type'], fc.Arbitrary<QueryPart>>> = {
   String: textArbitrary,
@@ -103,7 +117,16 @@ const VALUE_ARBITRARIES: Readonly<Record<Leaf['type'], fc.Arbitrary<QueryPart>>>
   DateTime: timeArbitrary,
   Date: timeArbitrary,
   Boolean: fc.boolean().map((value) => ({ text: String(value), values: [] })),
+  StringList: textArbitrary,
+  IntList: integerArbitrary,
+  FloatList: decimalArbitrary,
 }
+
+/** What is asked whatever the type: null or not, of a list how long it is. */
+const lastOperatorArbitrary = (leaf: Leaf): fc.Arbitrary<QueryPart> =>
+  isListType(leaf.type)
+    ? integerArbitrary.map((value) => wrapPart('length: {gt: ', value, '}'))
+    : fc.boolean().map((value) => ({ text: `isNull: ${value}`, values: [] }))
 
 const operatorArbitrary = (leaf: Leaf): fc.Arbitrary<QueryPart> =>
   fc.oneof(
@@ -118,11 +141,12 @@ const operatorArbitrary = (leaf: Leaf): fc.Arbitrary<QueryPart> =>
           .map((items) => wrapPart(`${name.slice(1)}: [`, joinParts(items, ', '), ']'))
       }),
     },
-    {
-      weight: 1,
-      arbitrary: fc.boolean().map((value) => ({ text: `isNull: ${value}`, values: [] })),
-    },
+    { weight: 1, arbitrary: lastOperatorArbitrary(leaf) },
   )
+
+/** Paths whose values have an order. */
+const orderedPaths = (cube: Cube): readonly string[] =>
+  [...cubePaths(cube)].flatMap(([path, { type }]) => (isListType(type) ? [] : [path]))
 
 const nestedFilter = (path: string, inner: string): string =>
   path.split('.').reduceRight((text, name) => `{${name}: ${text}}`, `{${inner}}`)
@@ -167,7 +191,7 @@ const dimensionArbitrary = (cube: Cube): fc.Arbitrary<(key: string) => QueryPart
     const leaf = leafAt(paths, path)
     const plain = fc.constant({ text: '', values: [] as readonly string[] })
     const pick = fc
-      .tuple(fc.constantFrom('maximum', 'minimum'), fc.constantFrom(...names))
+      .tuple(fc.constantFrom('maximum', 'minimum'), fc.constantFrom(...orderedPaths(cube)))
       .map(([name, by]) => ({
         text: `(${name}: ${toUnderscorePath(by)})`,
         values: [] as readonly string[],
@@ -192,7 +216,8 @@ const metricArbitrary = (cube: Cube): fc.Arbitrary<(key: string) => QueryPart> =
   const of = fc
     .constantFrom('uniq', 'min', 'max', 'sum', 'avg', 'quantile', 'count')
     .chain((name) => {
-      const from = ['sum', 'avg', 'quantile'].includes(name) ? numbers : all
+      const ordered = ['min', 'max'].includes(name) ? orderedPaths(cube) : all
+      const from = ['sum', 'avg', 'quantile'].includes(name) ? numbers : ordered
       const level =
         name === 'quantile' ? fc.constantFrom('', ', level: 0.123456789') : fc.constant('')
       return fc.tuple(fc.constantFrom(...from), level).map(([path, extra]) => ({
@@ -216,7 +241,7 @@ const metricArbitrary = (cube: Cube): fc.Arbitrary<(key: string) => QueryPart> =
 const ORDERS = ['ascending', 'descending'] as const
 
 const cubeQueryArbitrary = (cube: Cube): fc.Arbitrary<QueryPart> => {
-  const names = [...cubePaths(cube).keys()].map(toUnderscorePath)
+  const names = orderedPaths(cube).map(toUnderscorePath)
   const field = fc.oneof(
     { weight: 3, arbitrary: dimensionArbitrary(cube) },
     { weight: 1, arbitrary: metricArbitrary(cube) },

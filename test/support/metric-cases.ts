@@ -1,4 +1,4 @@
-import type { Cube, Leaf } from '../../schemas/cubes/types.ts'
+import { type Cube, isListType, type Leaf } from '../../schemas/cubes/types.ts'
 import { cubePaths } from '../../serving/graphql/cube-paths.ts'
 
 /** A leaf by one of the paths that name it. */
@@ -25,17 +25,16 @@ export const cubeLeaves = (cube: Cube): readonly NamedLeaf[] => {
   return [...bySql.values()]
 }
 
+const METRICS_FOR_LISTS = ['count', 'uniq'] as const
 const METRICS_FOR_ALL = ['count', 'uniq', 'min', 'max'] as const
 const METRICS_FOR_NUMBERS = [...METRICS_FOR_ALL, 'sum', 'avg', 'quantile'] as const
 
 /** Every metric that a leaf has. */
 export const leafMetrics = ({ path, leaf }: NamedLeaf): readonly MetricCase[] => {
   const isNumber = leaf.type === 'Int' || leaf.type === 'Float'
-  return (isNumber ? METRICS_FOR_NUMBERS : METRICS_FOR_ALL).map((metric) => ({
-    metric,
-    path,
-    leaf,
-  }))
+  const scalars = isNumber ? METRICS_FOR_NUMBERS : METRICS_FOR_ALL
+  const metrics = isListType(leaf.type) ? METRICS_FOR_LISTS : scalars
+  return metrics.map((metric) => ({ metric, path, leaf }))
 }
 
 /** The path as enums and names of an order write it. */
@@ -45,11 +44,19 @@ export const toUnderscorePath = (path: string): string => path.replaceAll('.', '
 export const nestedSelection = (path: string): string =>
   path.split('.').reduceRight((inner, name) => (inner ? `${name} { ${inner} }` : name), '')
 
-/** The value of a leaf in a record that selected it. */
-export const valueAtPath = (record: unknown, path: string): Value =>
+/** The value of a leaf in a record that selected it; lists as they are. */
+export const readPath = (record: unknown, path: string): Value | readonly Value[] =>
   path
     .split('.')
     .reduce<unknown>((inner, name) => (inner as Record<string, unknown>)[name], record) as Value
+
+/** A list as one text, so that equal lists are equal. */
+export const textOfList = (value: Value | readonly Value[]): Value =>
+  typeof value === 'object' && value !== null ? JSON.stringify(value) : (value as Value)
+
+/** The value of a leaf in a record that selected it, a list as one text. */
+export const valueAtPath = (record: unknown, path: string): Value =>
+  textOfList(readPath(record, path))
 
 const median = (sorted: readonly number[]): number => {
   const at = (sorted.length - 1) / 2

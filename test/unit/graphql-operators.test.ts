@@ -15,6 +15,9 @@ const LEAVES = {
   Decimal: { type: 'Float', sql: 'x', about: '', exact: true },
   Boolean: { type: 'Boolean', sql: 'x', about: '' },
   DateTime: { type: 'DateTime', sql: 'x', about: '' },
+  StringList: { type: 'StringList', sql: 'x', about: '' },
+  IntList: { type: 'IntList', sql: 'x', about: '' },
+  FloatList: { type: 'FloatList', sql: 'x', about: '' },
 } as const satisfies Readonly<Record<string, Leaf>>
 
 const NOON = '2026-11-20 12:00:00.000'
@@ -43,6 +46,18 @@ const numbers = (type: string, shown: (text: string) => string): readonly Row[] 
   ['notIn', [], '1'],
   ['isNull', true, 'isNull(x)'],
   ['isNull', false, 'isNotNull(x)'],
+]
+
+const items = (type: string, held: string, item: string): readonly Row[] => [
+  ...['is', 'includes'].map((name): Row => [name, item, `hasAny(${held}, [{p0:${type}}])`, item]),
+  ...['not', 'notIncludes', 'excludes'].map(
+    (name): Row => [name, item, `NOT hasAny(${held}, [{p0:${type}}])`, item],
+  ),
+  ['in', [item, item], `hasAny(${held}, [{p0:${type}}, {p1:${type}}])`, item, item],
+  ['in', [], '0'],
+  ['notIn', [item], `NOT hasAny(${held}, [{p0:${type}}])`, item],
+  ['notIn', [], '1'],
+  ['length', { gt: '2' }, 'length(x) > {p0:Int64}', '2'],
 ]
 
 const TABLE: Readonly<Record<keyof typeof LEAVES, readonly Row[]>> = {
@@ -88,6 +103,9 @@ const TABLE: Readonly<Record<keyof typeof LEAVES, readonly Row[]>> = {
     ['notIn', [NOON], `toDateTime64(x, 3, 'UTC') NOT IN ({p0:${TIME}})`, NOON],
     ['isNull', true, 'isNull(x)'],
   ],
+  StringList: items('String', 'x', 'a'),
+  IntList: items('Int64', 'arrayMap(item -> toInt64(item), x)', '7'),
+  FloatList: items('Float64', 'x', '1.5'),
 }
 
 const cubeOf = (leaf: Leaf): Cube => ({ ...DEX_TRADES, dimensions: { X: leaf } })

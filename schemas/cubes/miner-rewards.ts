@@ -1,0 +1,50 @@
+import {
+  addressLeaf,
+  BLOCK_FIELDS,
+  coinLeaf,
+  coinPriceLookup,
+  ROW_LIMIT,
+  rawLeaf,
+} from './fields.ts'
+import { CANDLES_SQL } from './pairs.ts'
+import type { Cube } from './types.ts'
+
+const totalLeaf = coinLeaf('total_reward', 'All of it, whole coins.')
+
+/** What a block paid to who made it. */
+export const MINER_REWARDS: Cube = {
+  name: 'MinerRewards',
+  about: 'One row per block and maker: what the block paid, on chains whose rule is known.',
+  groups: ['EVM'],
+  layer: 'DWD',
+  baseCost: 800,
+  source: '{chain}_miner_rewards FINAL',
+  time: 'block_time',
+  feed: 'miner-rewards',
+  lookups: { coin: coinPriceLookup(CANDLES_SQL) },
+  dimensions: {
+    Block: BLOCK_FIELDS,
+    Reward: {
+      Miner: addressLeaf('miner', 'Who was paid.'),
+      TotalReward: totalLeaf,
+      TotalRewardRaw: rawLeaf('total_reward', 'All of it, wei.'),
+      TotalRewardInUSD: {
+        sql: `${totalLeaf.fast} * coin_usd`,
+        needs: 'coin',
+        type: 'Float',
+        about: 'USD at the close of the minute; null without a trade of the coin in it.',
+      },
+      StaticReward: coinLeaf('static_reward', 'What the protocol pays for a block, whole coins.'),
+      DynamicReward: coinLeaf('dynamic_reward', 'What transactions pay its maker, whole coins.'),
+      TxFees: coinLeaf('tx_fees', 'Fees of all transactions, whole coins.'),
+      BurntFees: coinLeaf('burnt_fees', 'Fees that were burnt, whole coins.'),
+      UncleReward: coinLeaf('uncle_reward', 'For uncles, whole coins.'),
+    },
+  },
+  selectors: { miner: ['Reward.Miner'], date: ['Block.Time'] },
+  defaults: {},
+  order: ['block_slot', 'miner'],
+  newest: 'Block.Time',
+  limit: ROW_LIMIT,
+  aliases: [],
+}

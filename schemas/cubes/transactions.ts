@@ -1,0 +1,120 @@
+import {
+  BLOCK_FIELDS,
+  coinLeaf,
+  coinPriceLookup,
+  countLeaf,
+  optionalAddressLeaf,
+  ROW_LIMIT,
+  rawLeaf,
+  TRANSACTION_FIELDS,
+  unknownLeaf,
+} from './fields.ts'
+import { CANDLES_SQL } from './pairs.ts'
+import type { Cube, Leaf, Tree } from './types.ts'
+
+const calledLeaf = optionalAddressLeaf(
+  'to_address',
+  'Called address; null where a contract was made.',
+)
+const gasPriceLeaf = coinLeaf('gas_price', 'What it paid per gas, whole coins.')
+const valueLeaf = coinLeaf('value', 'Coins that it moved itself, whole coins.')
+const priorityLeaf = coinLeaf('priority_fee', 'What the producer gets per gas, whole coins.')
+const gasUsedLeaf = countLeaf('gas_used', 'Gas that it used.')
+const typeLeaf = countLeaf('tx_type', 'Type of its envelope, 0 to 4.')
+const inUsd = (leaf: Leaf, about: string): Leaf => ({
+  sql: `${leaf.fast ?? leaf.sql} * coin_usd`,
+  needs: 'coin',
+  type: 'Float',
+  about: `${about} USD at the close of the minute; null without a trade of the coin in it.`,
+})
+const minerSql = 'priority_fee * toUInt256(gas_used)'
+
+const FEE_FIELDS: Tree = {
+  SenderFee: {
+    sql: 'tx_fee_native',
+    type: 'Float',
+    exact: true,
+    about: 'What its sender paid, whole coins.',
+  },
+  SenderFeeInUSD: inUsd(
+    { sql: 'toFloat64(tx_fee_native)', type: 'Float', about: '' },
+    'What its sender paid.',
+  ),
+  Burnt: coinLeaf('burnt', 'What was burnt of it, whole coins.'),
+  MinerReward: coinLeaf(minerSql, 'What its producer got of it, whole coins.'),
+  PriorityFeePerGas: priorityLeaf,
+  EffectiveGasPrice: gasPriceLeaf,
+  Savings: unknownLeaf('Float', 'What senders would have paid at most is not stored.'),
+  GasRefund: unknownLeaf('Float', 'Refunds are not stored.'),
+}
+
+/** The same once more, without groups. */
+const FLAT_FIELDS: Tree = {
+  ...Object.fromEntries(
+    Object.entries(TRANSACTION_FIELDS).filter(([name]) =>
+      ['Hash', 'Signature', 'Signer', 'From', 'FeePayer', 'FeeInNative'].includes(name),
+    ),
+  ),
+  To: calledLeaf,
+  TxIndex: countLeaf('tx_index', 'Index of the transaction in its block.'),
+  Success: { sql: `tx_status = 'SUCCESS'`, type: 'Boolean', about: 'Transaction succeeded.' },
+  Gas: { Used: gasUsedLeaf, Price: gasPriceLeaf },
+}
+
+/** One row per transaction. */
+export const TRANSACTIONS: Cube = {
+  name: 'Transactions',
+  about: 'One row per transaction, failed ones too; on Solana votes are left out.',
+  groups: ['EVM', 'Solana'],
+  layer: 'DWD',
+  baseCost: 800,
+  source: '{chain}_transactions FINAL',
+  time: 'block_time',
+  lookups: { coin: coinPriceLookup(CANDLES_SQL) },
+  dimensions: {
+    Block: BLOCK_FIELDS,
+    Transaction: {
+      ...TRANSACTION_FIELDS,
+      To: calledLeaf,
+      FeeInUSD: inUsd({ sql: 'toFloat64(tx_fee_native)', type: 'Float', about: '' }, 'Fee.'),
+      Value: valueLeaf,
+      ValueRaw: rawLeaf('value', 'Wei.'),
+      ValueInUSD: inUsd(valueLeaf, 'Value.'),
+      Gas: countLeaf('gas_limit', 'Gas that it may use.'),
+      GasPrice: gasPriceLeaf,
+      Nonce: countLeaf('nonce', `Number among its sender's.`),
+      Type: typeLeaf,
+      InstructionsCount: countLeaf('instructions_count', 'Instructions that were carried out.'),
+    },
+    Fee: { leaf: 'SenderFee', tree: FEE_FIELDS },
+    ...FLAT_FIELDS,
+    Receipt: {
+      Status: {
+        sql: `if(tx_status = 'SUCCESS', 1, 0)`,
+        type: 'Int',
+        about: '1 where it succeeded, else 0.',
+      },
+      Type: typeLeaf,
+      GasUsed: gasUsedLeaf,
+      CumulativeGasUsed: countLeaf('cumulative_gas_used', 'Gas of the block up to its end.'),
+      ContractAddress: optionalAddressLeaf('contract_address', 'Contract that it made.'),
+      PostState: unknownLeaf('String', 'Not stored.'),
+      Bloom: unknownLeaf('String', 'Not stored.'),
+    },
+  },
+  selectors: {
+    txHash: ['Transaction.Hash'],
+    txSignature: ['Transaction.Hash'],
+    fromAddress: ['Transaction.From'],
+    toAddress: ['Transaction.To'],
+    feePayer: ['Transaction.FeePayer'],
+    signer: ['Transaction.Signer'],
+    date: ['Block.Time'],
+  },
+  defaults: {},
+  order: ['block_slot', 'tx_index'],
+  newest: 'Block.Time',
+  joins: ['Events', 'Calls', 'Instructions', 'Rewards', 'DEXTrades', 'Transfers'],
+  limit: ROW_LIMIT,
+  aliases: ['SolTransactions', 'EVMTransactions'],
+}

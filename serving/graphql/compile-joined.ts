@@ -1,0 +1,141 @@
+import { isListType, type Leaf } from '../../schemas/cubes/types.ts'
+import {
+  createRecordLayout,
+  type OutputColumn,
+  outputColumn,
+  type RecordLayout,
+} from './record-layout.ts'
+import { type JoinField, joinFields, type ValueField, valueFields } from './selection.ts'
+import {
+  createStatement,
+  fromClause,
+  limitByClause,
+  orderByClause,
+  orderKeys,
+  pageClause,
+  type StatementContext,
+  whereClause,
+} from './sql-clauses.ts'
+
+/** Rows that one transaction or block may bring into a join. */
+const MAX_JOINED_ROWS = 10_000
+/** What a join compares unless the other cube says otherwise. */
+const TRANSACTION_KEY: readonly string[] = ['block_slot', 'tx_hash']
+
+/** Columns of a SELECT: an expression stands there once, under a name of its own. */
+interface NamedColumns {
+  readonly add: (sql: string) => string
+  readonly text: () => string
+}
+
+const namedColumns = (prefix: string): NamedColumns => {
+  const names = new Map<string, string>()
+  return {
+    add: (sql) => {
+      const name = names.get(sql) ?? `${prefix}${names.size}`
+      names.set(sql, name)
+      return name
+    },
+    text: () => [...names].map(([sql, name]) => `${sql} AS ${name}`).join(', '),
+  }
+}
+
+/** The rows of one joined cube: a list per transaction, in chain order. */
+interface JoinedRows {
+  readonly statement: StatementContext
+  /** Values of one row, each nullable: what a list does not hold is null. */
+  readonly values: string[]
+}
+
+/** A value of the row that stands beside the n-th copy of the main row. */
+const joinedColumn = (
+  { statement, values }: JoinedRows,
+  leaf: Leaf,
+  index: number,
+): OutputColumn => {
+  const elementOf = (sql: string): string => {
+    const at = values.indexOf(sql)
+    const place = at === -1 ? values.push(sql) : at + 1
+    return `tupleElement(arrayElement(r${index}, n), ${place + 1})`
+  }
+  const sql = statement.use(leaf)
+  if (isListType(leaf.type)) return { sql: elementOf(`[${sql}]`), printer: 'optional-list' }
+  const { exactUnits } = leaf
+  if (!exactUnits) return outputColumn(elementOf(`toNullable(${sql})`), leaf)
+  return {
+    sql: elementOf(`toNullable(${exactUnits.raw})`),
+    printer: 'units',
+    places: elementOf(`toNullable(${exactUnits.places})`),
+  }
+}
+
+/** One LEFT JOIN of the statement. Only rows of transactions that the main rows name are read. */
+const joinClause = (
+  { cube }: JoinField,
+  { statement, values }: JoinedRows,
+  index: number,
+  main: NamedColumns,
+): string => {
+  const keys = cube.joinKey ?? TRANSACTION_KEY
+  const columns = keys.map((key, place) => ({ key, name: `j${index}_${place}`, of: main.add(key) }))
+  const last = columns.at(-1)
+  if (!last) throw new Error(`a cube without a join key: ${cube.name}`)
+  const row = [`tuple(${cube.order.join(', ')})`, ...values].join(', ')
+  const rows = `arraySort(row -> row.1, groupArray(${MAX_JOINED_ROWS})(tuple(${row})))`
+  const names = columns.map(({ key, name }) => `${key} AS ${name}`).join(', ')
+  const select = `SELECT ${names}, ${rows} AS r${index} FROM ${fromClause(statement)} WHERE ${last.key} IN (SELECT ${last.of} FROM main) GROUP BY ${columns.map(({ key }) => key).join(', ')}`
+  const on = columns.map(({ name, of }) => `${name} = ${of}`).join(' AND ')
+  return ` LEFT ANY JOIN (${select}) AS j${index} ON ${on}`
+}
+
+/**
+ * Statement of a record with joins: a row is repeated once per row of another cube in its transaction; of several joins the n-th rows stand
+ * beside its n-th copy. The limit counts the copies.
+ */
+export const compileJoined = (
+  statement: StatementContext,
+  nowMs: number,
+): { readonly sql: string; readonly shape: RecordLayout } => {
+  const { selection, use, binder } = statement
+  const { limit, limitBy } = selection
+  const main = namedColumns('m')
+  const joins = joinFields(selection.fields)
+  const joined = joins.map(
+    ({ cube }): JoinedRows => ({
+      statement: createStatement({ ...selection, cube }, binder),
+      values: [],
+    }),
+  )
+  const joinOf = new Map<ValueField, number>(
+    joins.flatMap(({ fields }, index) => valueFields(fields).map((field) => [field, index])),
+  )
+  const shape = createRecordLayout(selection.fields, (field): OutputColumn => {
+    if (field.kind !== 'dimension') throw new Error(`an aggregate in a plain record: ${field.key}`)
+    const index = joinOf.get(field)
+    const rows = index === undefined ? undefined : joined[index]
+    if (rows && index !== undefined) return joinedColumn(rows, field.leaf, index)
+    const sql = main.add(use(field.leaf))
+    const { exactUnits } = field.leaf
+    if (!exactUnits) return outputColumn(sql, field.leaf)
+    return { sql: main.add(exactUnits.raw), printer: 'units', places: main.add(exactUnits.places) }
+  })
+  const keys = orderKeys(statement)
+  const by = (limitBy?.by ?? []).map(({ leaf }) => use(leaf))
+  const clauses = joins.map((join, index) =>
+    joinClause(join, joined[index] as JoinedRows, index, main),
+  )
+  const outerKeys = keys.map(({ sql, descending }) => ({ sql: main.add(sql), descending }))
+  const unique = selection.cube.order.map((sql) => main.add(sql))
+  const order = orderByClause(keys, selection.cube.order)
+  const reach = binder.bind(String(limit.count + limit.offset), 'UInt64')
+  const where = whereClause(statement, nowMs)
+  const rows = `SELECT ${main.text()} FROM ${fromClause(statement)} WHERE ${where}${order}${limitByClause(statement, by)} LIMIT ${reach}`
+  const lengths = joins.map((_, index) => `length(r${index})`).join(', ')
+  const copies = `ARRAY JOIN range(1, greatest(1, ${lengths}) + 1) AS n`
+  const tail = `${orderByClause(outerKeys, unique)}, n ASC${pageClause(statement)}`
+  const columns = shape.columns.join(', ') || '1'
+  return {
+    shape,
+    sql: `WITH main AS (${rows}) SELECT ${columns} FROM main${clauses.join('')} ${copies}${tail}`,
+  }
+}

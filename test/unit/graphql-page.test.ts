@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { CUBES } from '../../schemas/cubes/all.ts'
+import { compileQuery } from '../../serving/graphql/compile.ts'
+import { QUERY_LIMITS } from '../../serving/graphql/limits.ts'
+import { createPlanner } from '../../serving/graphql/plan.ts'
+import { buildCubeSchema } from '../../serving/graphql/schema.ts'
+import { exampleQueries, withCubeTable } from '../support/graphql-page.ts'
+
+const page = readFileSync(new URL('../../docs/graphql.md', import.meta.url), 'utf8')
+
+test('the table of cubes in graphql.md is that of the schema; `npm run generate` writes it', () => {
+  assert.equal(page, withCubeTable(page))
+})
+
+test('every example of graphql.md becomes statements', () => {
+  const { plan } = createPlanner(buildCubeSchema(CUBES, ['eth', 'bsc', 'sol']), QUERY_LIMITS)
+  const examples = exampleQueries(page)
+  assert.ok(examples.length >= 5)
+  for (const query of examples) {
+    const { selections } = plan({ query })
+    assert.ok(selections.length > 0, query)
+    for (const selection of selections) assert.match(compileQuery(selection, 0).sql, /SELECT/)
+  }
+})

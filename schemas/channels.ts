@@ -21,6 +21,7 @@ export type ChannelParameter = 'token' | 'pool' | 'pair' | 'wallet' | 'resolutio
 export type ChannelTopic = Extract<
   Topic,
   | 'tradesProcessed'
+  | 'tradesPending'
   | 'candlesticks'
   | 'tradeStats'
   | 'tokenHoldings'
@@ -50,6 +51,10 @@ export interface ChannelRow {
   readonly delivery: 'latest' | 'event'
   readonly shape: 'object' | 'array'
   readonly keys: Readonly<Record<string, ChannelKey>>
+  /** True: trades of blocks that are not confirmed yet can be asked for. */
+  readonly pending: boolean
+  /** True: old clients read it by long names only, so clients that do not say their name get both. */
+  readonly longNames: boolean
 }
 
 const candleChannel = (
@@ -75,6 +80,8 @@ const candleChannel = (
   delivery: 'latest',
   shape: 'object',
   keys: CANDLE_KEYS,
+  pending: false,
+  longNames: false,
 })
 
 const tradeChannel = (
@@ -91,6 +98,8 @@ const tradeChannel = (
   delivery: 'event',
   shape: 'object',
   keys: TRADE_KEYS,
+  pending: true,
+  longNames: false,
 })
 
 /** A family whose publications are whole objects of one subject, newest wins. */
@@ -110,7 +119,11 @@ const latestValueChannel = (
   recoverable: false,
   delivery: 'latest',
   shape: 'object',
+  pending: false,
+  longNames: false,
 })
+
+const withLongNames = (row: ChannelRow): ChannelRow => ({ ...row, longNames: true })
 
 /** A family of which every publication counts. */
 const eventChannel = (
@@ -142,30 +155,47 @@ export const CHANNELS: readonly ChannelRow[] = [
   tradeChannel('dex-trade', 'token', ['dex-token-trade']),
   tradeChannel('dex-wallet-trade', 'wallet', ['wallet-trade']),
   latestValueChannel('dex-token-stats', ['token'], 'tradeStats', STAT_KEYS),
-  latestValueChannel('dex-token-holding', ['token'], 'tokenHoldings', HOLDING_KEYS, [
-    'token-holders',
-    'dex-token-holders-stats',
-    'dex-token-holder',
-  ]),
+  withLongNames(
+    latestValueChannel('dex-token-holding', ['token'], 'tokenHoldings', HOLDING_KEYS, [
+      'token-holders',
+      'dex-token-holders-stats',
+      'dex-token-holder',
+    ]),
+  ),
   eventChannel('dex-new-token', [], 'tokensCreated', NEW_TOKEN_KEYS, ['dex-token-new']),
   batchChannel('dex-new-tokens', 'tokensCreated', NEW_TOKEN_KEYS),
   batchChannel('dex-new-tokens-metadata', 'tokenDocuments', NEW_TOKEN_KEYS),
-  eventChannel('dex-wallet-balance', ['wallet'], 'balancesProcessed', BALANCE_KEYS, [
-    'wallet-balance',
-  ]),
-  latestValueChannel('dex-token-supply', ['token'], 'tokenMarketCaps', SUPPLY_KEYS),
-  latestValueChannel('dex-token-liquidity', ['token'], 'poolsProcessed', MAX_LIQUIDITY_KEYS, [
-    'dex-token-max-liquidity',
-  ]),
-  latestValueChannel('dex-token-total-liquidity', ['token'], 'poolsProcessed', LIQUIDITY_KEYS),
-  latestValueChannel('dex-pool-balance', ['pool'], 'poolsProcessed', POOL_KEYS, [
-    'dex-dex-pool-balance',
-  ]),
-  eventChannel('dex-wallet-token-pnl', ['wallet'], 'walletTokenPnls', PNL_KEYS, ['dex-wallet-pnl']),
+  withLongNames(
+    eventChannel('dex-wallet-balance', ['wallet'], 'balancesProcessed', BALANCE_KEYS, [
+      'wallet-balance',
+    ]),
+  ),
+  withLongNames(latestValueChannel('dex-token-supply', ['token'], 'tokenMarketCaps', SUPPLY_KEYS)),
+  withLongNames(
+    latestValueChannel('dex-token-liquidity', ['token'], 'poolsProcessed', MAX_LIQUIDITY_KEYS, [
+      'dex-token-max-liquidity',
+    ]),
+  ),
+  withLongNames(
+    latestValueChannel('dex-token-total-liquidity', ['token'], 'poolsProcessed', LIQUIDITY_KEYS),
+  ),
+  withLongNames(
+    latestValueChannel('dex-pool-balance', ['pool'], 'poolsProcessed', POOL_KEYS, [
+      'dex-dex-pool-balance',
+    ]),
+  ),
+  withLongNames(
+    eventChannel('dex-wallet-token-pnl', ['wallet'], 'walletTokenPnls', PNL_KEYS, [
+      'dex-wallet-pnl',
+    ]),
+  ),
 ]
 
 /** Topics that channels are made of. */
-export const CHANNEL_TOPICS: readonly Topic[] = [...new Set(CHANNELS.map(({ topic }) => topic))]
+export const CHANNEL_TOPICS: readonly Topic[] = [
+  ...new Set(CHANNELS.map(({ topic }) => topic)),
+  'tradesPending',
+]
 
 const ROW_BY_PREFIX: ReadonlyMap<string, ChannelRow> = new Map(
   CHANNELS.map((row) => [row.prefix, row]),

@@ -18,6 +18,7 @@ import {
   PING_FRAME,
   parseMessage,
 } from './protocol.ts'
+import { createFilterCompiler } from './publication-filter.ts'
 import { canBatchReplies, createSession, type Effect, type SessionEnv } from './session.ts'
 import type { Socket } from './socket.ts'
 import { type ConnectionContext, checkQuota } from './upgrade.ts'
@@ -33,6 +34,8 @@ export interface ConnectionRegistryOptions {
   /** Connections of one organization in this process. */
   readonly connectionLimit: number
   readonly limits: AdmissionLimits
+  /** See `SessionEnv.longNames`. */
+  readonly longNames: boolean
   readonly boundary: ErrorBoundary
   readonly metrics: Metrics
   readonly log: Logger
@@ -57,6 +60,7 @@ export class ConnectionRegistry {
   readonly #bySocket = new Map<Socket, Connection>()
   readonly #perOrg = new Map<string, number>()
   readonly #admission: AdmissionControl
+  readonly #filters = createFilterCompiler()
 
   constructor(options: ConnectionRegistryOptions) {
     this.#options = options
@@ -303,7 +307,9 @@ export class ConnectionRegistry {
       connectionsOf: (orgId) => this.#perOrg.get(orgId) ?? 0,
       authenticate: (credentials) => checkQuota(guard.authenticate(credentials), meter),
       positionOf: (channel) => hub.positionOf(channel),
-      recover: (channel, since, retractions) => hub.recover(channel, since, retractions),
+      recover: (channel, since, view) => hub.recover(channel, since, view),
+      filterOf: (row, text) => this.#filters.compile(row, text),
+      longNames: this.#options.longNames,
       historyOf: (channel, query) => hub.historyOf(channel, query),
     }
   }

@@ -1,4 +1,4 @@
-import type { Payload } from './publication.ts'
+import type { Payload } from './payload.ts'
 
 /** A kept publication. */
 export interface HistoryEntry {

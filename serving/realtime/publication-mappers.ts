@@ -14,13 +14,16 @@ import type {
   WalletTokenPnlEvents,
 } from '../../schemas/wire.ts'
 import { streamSubject } from './channel-name.ts'
-import type { Payload, Publication, PublishContext } from './publication.ts'
+import type { Payload } from './payload.ts'
+import type { Publication, PublishContext } from './publication.ts'
 
 /** One event as a stream of this file carries it; `payload` is only made when a subscriber wants it. */
 interface PublicationItem {
   readonly address: string
   readonly index: number
   readonly retraction?: boolean
+  /** See `Publication.facet`. */
+  readonly facet?: string
   readonly payload: () => Payload
 }
 
@@ -30,10 +33,15 @@ const toPublications = (
   items: readonly PublicationItem[],
 ): readonly Publication[] => {
   const row = channelRow(prefix)
-  return items.flatMap(({ address, index, retraction = false, payload }) => {
+  return items.flatMap(({ address, index, retraction = false, facet = '', payload }) => {
     const subject = streamSubject(prefix, desk.chain, address)
     if (!desk.wanted(subject, row, address)) return []
-    return [{ row, subject, address, payload: payload(), index, retraction, bucketMs: 0 }]
+    return [
+      {
+        ...{ row, subject, address, payload: payload(), index },
+        ...{ retraction, pending: false, bucketMs: 0, facet },
+      },
+    ]
   })
 }
 

@@ -30,6 +30,7 @@ export interface RealtimeOptions {
   readonly config: Pick<
     Config,
     | 'wsNumbers'
+    | 'wsLongNames'
     | 'wsAllowedOrigins'
     | 'wsConnectionsPerAccount'
     | 'wsConnections'
@@ -89,6 +90,7 @@ export const startRealtimeServer = async (options: RealtimeOptions): Promise<Rea
     chains: new Set(chains),
     connectionLimit: config.wsConnectionsPerAccount,
     limits: { connections: config.wsConnections, pendingPerAddress: config.wsPendingPerAddress },
+    longNames: config.wsLongNames === 'auto',
     boundary,
     random: options.random ?? Math.random,
   })

@@ -52,6 +52,9 @@ const topicStream = <Name extends MessageWithMeta>(
 /** Every topic that a channel reads has its mapper. */
 const STREAM_BY_TOPIC: Readonly<Record<ChannelTopic, TopicStream>> = {
   tradesProcessed: topicStream('dex.trade.TradeEvents', tradePublications, true),
+  tradesPending: topicStream('dex.trade.TradeEvents', (value, desk) =>
+    tradePublications(value, desk, true),
+  ),
   candlesticks: topicStream('candlestick.CandlestickEvents', candlePublications),
   tradeStats: topicStream('trade.stat.TradeStatEvents', statPublications),
   tokenHoldings: topicStream('token.holding.TokenHoldingEvents', holdingPublications),

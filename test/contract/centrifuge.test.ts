@@ -167,6 +167,8 @@ for (const transport of TRANSPORTS) {
         saiu: '5',
         btma: USDC,
         stma: TOKEN,
+        btn: '',
+        bts: '',
         stn: 'Alpha 🚀',
         sts: 'ALP',
         bwa: WALLET,

@@ -230,3 +230,109 @@ export const PNL_KEYS = {
   trpiu: decimalKey('totalRealizedProfitInUsd'),
   trr: decimalKey('totalRealizedProfitRatio'),
 } as const
+
+/** Payload of single numbers of a token; `t` names the number. */
+export const GENERAL_STAT_KEYS = {
+  a: textKey('tokenAddress'),
+  t: textKey('metricType'),
+  v: decimalKey('value'),
+  ts: timeKey('timestamp'),
+} as const
+
+/** How much of a launch curve is sold. */
+export const CURVE_KEYS = {
+  a: textKey('tokenAddress'),
+  pr: exactKey('progressRatio'),
+} as const
+
+/** Element of a ranking: what is known of a token, in parts. */
+export const RANKING_KEYS = {
+  t: { type: 'o', long: 'metadata', keys: NEW_TOKEN_KEYS },
+  bc: { type: 'o', long: 'bondingCurve', keys: { pr: exactKey('progressRatio') } },
+  h: { type: 'o', long: 'holder', keys: HOLDING_KEYS },
+  s: { type: 'o', long: 'supply', keys: SUPPLY_KEYS },
+  ts: { type: 'o', long: 'stat', keys: STAT_KEYS },
+} as const satisfies Readonly<Record<string, ChannelKey>>
+
+/** Element of a wallet's profit and loss by resolution; `ts` counts tokens. */
+export const PNL_SUMMARY_KEYS = {
+  a: textKey('walletAddress'),
+  bs: integerKey('buys'),
+  ba: decimalKey('buyAmount'),
+  baiu: decimalKey('buyAmountInUsd'),
+  abpiu: decimalKey('averageBuyPriceInUsd'),
+  sa: decimalKey('sellAmount'),
+  saiu: decimalKey('sellAmountInUsd'),
+  ss: integerKey('sells'),
+  ws: integerKey('wins'),
+  wr: decimalKey('winRatio'),
+  piu: decimalKey('pnlInUsd'),
+  apiu: decimalKey('averagePnlInUsd'),
+  pr: decimalKey('pnlRatio'),
+  pd: integerKey('profitableDays'),
+  ld: integerKey('losingDays'),
+  ts: integerKey('tokens'),
+  r: textKey('resolution'),
+} as const
+
+/** What happened on a prediction market; decimals are text whatever the option. */
+const ACTIVITY_KEYS = {
+  id: textKey('activityId'),
+  ty: textKey('type'),
+  rt: textKey('rawType'),
+  src: textKey('source'),
+  cid: textKey('conditionId'),
+  mid: textKey('marketId'),
+  mq: textKey('marketQuestion'),
+  mi: textKey('marketIcon'),
+  es: textKey('eventSlug'),
+  tid: textKey('tokenId'),
+  oc: textKey('outcome'),
+  ocs: { type: 'l', long: 'outcomes' },
+  as: { type: 'l', long: 'assetIds' },
+  p: exactKey('price'),
+  pps: exactKey('pricePerShare'),
+  q: exactKey('quantity'),
+  amt: exactKey('amount'),
+  aiu: exactKey('amountInUsd'),
+  ca: exactKey('collateralAmount'),
+  cau: exactKey('collateralAmountInUsd'),
+  cs: textKey('collateralTokenSymbol'),
+  cad: textKey('collateralTokenAddress'),
+  fa: exactKey('feeAmount'),
+  fau: exactKey('feeAmountInUsd'),
+  fs: textKey('feeTokenSymbol'),
+  fad: textKey('feeTokenAddress'),
+  fp: textKey('feePayer'),
+  fr: textKey('feeRecipient'),
+  eo: textKey('economicOutcome'),
+  ea: exactKey('economicAmount'),
+  eau: exactKey('economicAmountInUsd'),
+  ep: exactKey('economicPrice'),
+  etid: textKey('economicTokenId'),
+  ra: exactKey('rawAmount'),
+  ro: textKey('rawOutcome'),
+  rp: exactKey('rawPrice'),
+  rtid: textKey('rawTokenId'),
+  w: textKey('wallet'),
+  rl: textKey('participantRole'),
+  cp: textKey('counterparty'),
+  tk: textKey('taker'),
+  ta: timeKey('takerAge'),
+  tn: textKey('takerName'),
+  tp: textKey('takerPseudonym'),
+  ti: textKey('takerImage'),
+  tt: { type: 'l', long: 'takerTags' },
+  toh: textKey('takerOrderHash'),
+  bn: integerKey('blockNumber'),
+  li: integerKey('logIndex'),
+  tx: textKey('txHash'),
+  ts: timeKey('timestamp'),
+} as const satisfies Readonly<Record<string, ChannelKey>>
+
+/** Payload of prediction markets; `op` is present on retractions. */
+export const PREDICTION_KEYS = {
+  seq: integerKey('seqIndex'),
+  a: { type: 'o', long: 'activity', keys: ACTIVITY_KEYS, inline: true },
+  op: textKey('op'),
+} as const satisfies Readonly<Record<string, ChannelKey>>

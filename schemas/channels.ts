@@ -2,12 +2,17 @@ import {
   BALANCE_KEYS,
   CANDLE_KEYS,
   type ChannelKey,
+  CURVE_KEYS,
+  GENERAL_STAT_KEYS,
   HOLDING_KEYS,
   LIQUIDITY_KEYS,
   MAX_LIQUIDITY_KEYS,
   NEW_TOKEN_KEYS,
   PNL_KEYS,
+  PNL_SUMMARY_KEYS,
   POOL_KEYS,
+  PREDICTION_KEYS,
+  RANKING_KEYS,
   STAT_KEYS,
   SUPPLY_KEYS,
   TRADE_KEYS,
@@ -15,7 +20,53 @@ import {
 import type { Topic } from './topics.ts'
 
 /** What stands behind the chain in a channel name, in order. */
-export type ChannelParameter = 'token' | 'pool' | 'pair' | 'wallet' | 'resolution'
+export type ChannelParameter =
+  | 'token'
+  | 'pool'
+  | 'pair'
+  | 'wallet'
+  | 'resolution'
+  /** A ranking, of one launchpad where its name follows. */
+  | 'ranking'
+  | 'wholeRanking'
+  /** The ranking of new tokens: the only one of its family. */
+  | 'newRanking'
+  /** An event of a prediction market by its slug. */
+  | 'eventSlug'
+  /** An outcome token of a prediction market: a decimal number of up to 78 digits. */
+  | 'outcomeToken'
+
+/** Rankings by the word of their channels, and the one that each word means. */
+export const RANKINGS = {
+  new: 'new',
+  trending: 'trending',
+  completed: 'completed',
+  graduated: 'graduated',
+  stocks: 'stocks',
+  us_stocks: 'stocks',
+} as const
+/** Tokens in an order. `completed`: their launch curve is nearly sold; `graduated`: they moved to a DEX. */
+export type Ranking = (typeof RANKINGS)[keyof typeof RANKINGS]
+
+/** Launchpads that a ranking can be narrowed to, as channels and token facts spell them. */
+export const RANKING_LAUNCHPADS = [
+  'pump_fun',
+  'raydium_launchpad',
+  'meteora_dynamic_bounding_curve',
+  'bonk_fun',
+  'boop_fun',
+  'moonit_fun',
+] as const
+
+/** What channels without a topic are made of: a query that is repeated. Each needs a mapper in `serving/realtime/polled-lists.ts`. */
+export type ChannelQuery =
+  | 'ranking'
+  | 'rankingStats'
+  | 'rankingHolders'
+  | 'rankingSupply'
+  | 'rankingNumbers'
+  | 'rankingCurves'
+  | 'walletPnl'
 
 /** Topics that channels read. Each needs a mapper in `serving/realtime/topic-streams.ts`: without one nothing compiles. */
 export type ChannelTopic = Extract<
@@ -31,6 +82,7 @@ export type ChannelTopic = Extract<
   | 'tokenMarketCaps'
   | 'poolsProcessed'
   | 'walletTokenPnls'
+  | 'predictionTrades'
 >
 
 /** One channel family. */
@@ -39,7 +91,9 @@ export interface ChannelRow {
   /** Other spellings that clients subscribe with; answered under the literal name. */
   readonly aliases: readonly string[]
   readonly parameters: readonly ChannelParameter[]
-  readonly topic: ChannelTopic
+  /** null: a query is repeated instead. */
+  readonly topic: ChannelTopic | null
+  readonly query: ChannelQuery | null
   /** Candle families: which candles of the topic, and in which unit. */
   readonly candle: {
     readonly dimension: `CANDLESTICK_DIMENSION_${'TOKEN_ADDRESS' | 'POOL_ADDRESS' | 'PAIR'}`
@@ -67,6 +121,7 @@ const candleChannel = (
   aliases,
   parameters: [subject, 'resolution'],
   topic: 'candlesticks',
+  query: null,
   candle: {
     dimension:
       subject === 'pair'
@@ -93,6 +148,7 @@ const tradeChannel = (
   aliases,
   parameters: [subject],
   topic: 'tradesProcessed',
+  query: null,
   candle: null,
   recoverable: subject === 'token',
   delivery: 'event',
@@ -115,6 +171,7 @@ const latestValueChannel = (
   parameters,
   topic,
   keys,
+  query: null,
   candle: null,
   recoverable: false,
   delivery: 'latest',
@@ -144,7 +201,20 @@ const batchChannel = (
   keys: Readonly<Record<string, ChannelKey>>,
 ): ChannelRow => ({ ...eventChannel(prefix, [], topic, keys), shape: 'array' })
 
-/** Every channel family that is served. A stream is a row here and a mapper in `serving/realtime/publication.ts`. */
+/** A family whose lists a query gives again and again. */
+const listChannel = (
+  prefix: string,
+  parameter: ChannelParameter,
+  query: ChannelQuery,
+  keys: Readonly<Record<string, ChannelKey>>,
+  aliases: readonly string[] = [],
+): ChannelRow => ({
+  ...{ prefix, aliases, keys, query, parameters: [parameter] },
+  ...{ topic: null, candle: null, recoverable: false, delivery: 'latest', shape: 'array' },
+  ...{ pending: false, longNames: false },
+})
+
+/** Every channel family that is served. A stream is a row here and a mapper of its topic or query in `serving/realtime/`. */
 export const CHANNELS: readonly ChannelRow[] = [
   candleChannel('dex-candle', 'token', 'usd', ['dex-token-candles']),
   candleChannel('dex-candle-in-native', 'token', 'native'),
@@ -189,11 +259,34 @@ export const CHANNELS: readonly ChannelRow[] = [
       'dex-wallet-pnl',
     ]),
   ),
+  latestValueChannel('dex-token-general-stat-num', ['token'], 'poolsProcessed', GENERAL_STAT_KEYS),
+  listChannel('dex-wallet-pnl-list', 'wallet', 'walletPnl', PNL_SUMMARY_KEYS),
+  listChannel('dex-ranking-list', 'ranking', 'ranking', RANKING_KEYS),
+  // The same, an element at a time.
+  {
+    ...listChannel('dex-ranking-token-list', 'ranking', 'ranking', RANKING_KEYS),
+    shape: 'object',
+  },
+  listChannel('dex-ranking-token-stats-list', 'wholeRanking', 'rankingStats', STAT_KEYS, [
+    'dex-ranking-token-stats',
+  ]),
+  listChannel('dex-ranking-token-holding-list', 'wholeRanking', 'rankingHolders', HOLDING_KEYS),
+  listChannel('dex-ranking-token-supply-list', 'wholeRanking', 'rankingSupply', SUPPLY_KEYS),
+  listChannel(
+    'dex-ranking-token-general_stat_num-list',
+    'wholeRanking',
+    'rankingNumbers',
+    GENERAL_STAT_KEYS,
+  ),
+  listChannel('dex-ranking-token-bounding-curve-list', 'newRanking', 'rankingCurves', CURVE_KEYS),
+  // Blocks name no events, so the first of these is silent.
+  eventChannel('pred:evt', ['eventSlug'], 'predictionTrades', PREDICTION_KEYS),
+  eventChannel('pred:tok', ['outcomeToken'], 'predictionTrades', PREDICTION_KEYS),
 ]
 
 /** Topics that channels are made of. */
 export const CHANNEL_TOPICS: readonly Topic[] = [
-  ...new Set(CHANNELS.map(({ topic }) => topic)),
+  ...new Set(CHANNELS.flatMap(({ topic }) => topic ?? [])),
   'tradesPending',
 ]
 

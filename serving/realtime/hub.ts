@@ -81,6 +81,7 @@ export class Hub {
   readonly #prices = new LRUCache<string, string>({ max: MAX_TOKEN_NAMES })
   /** Subscriptions by the suffix of the topic that they are fed from. */
   readonly #listening = new Map<string, number>()
+  readonly #lists = new Map<string, { readonly channel: Channel; readonly joins: number }>()
   /** Subscriptions to candles by `chain/address`. */
   readonly #watching = new Map<string, number>()
   /** Subjects with a foreign publication among the refilled ones, by lane; null once live. */
@@ -156,14 +157,28 @@ export class Hub {
   join(subscriber: Subscriber, channel: Channel, wish: JoinWish): void {
     this.#fanout.join(subscriber, channel, wish)
     this.#count(channel, 1)
+    if (channel.row.query === null) return
+    const joins = (this.#lists.get(channel.subject)?.joins ?? 0) + 1
+    this.#lists.set(channel.subject, { channel, joins })
   }
 
   leave(subscriber: Subscriber, channel: Channel): void {
     this.#fanout.leave(subscriber, channel)
     this.#count(channel, -1)
     if (this.#fanout.listens(channel.subject)) return
+    this.#lists.delete(channel.subject)
     this.#coalescer.forget(channel.subject)
     this.#batches.forget(channel.subject)
+  }
+
+  /** Channels whose lists a query gives, as far as they have subscribers, and how often each was joined. */
+  listChannels(): readonly { readonly channel: Channel; readonly joins: number }[] {
+    return [...this.#lists.values()]
+  }
+
+  /** Sends the elements of such a channel. */
+  publishList({ row, subject }: Channel, payloads: readonly Payload[]): void {
+    this.#publish({ row, subject, payloads, retraction: false, pending: false, facet: '' }, 0)
   }
 
   /** See `Fanout.review`. */
@@ -261,7 +276,7 @@ export class Hub {
   }
 
   #count({ row, chain, address }: Channel, by: number): void {
-    const { suffix } = TOPICS[row.topic]
+    const suffix = row.topic === null ? '' : TOPICS[row.topic].suffix
     this.#listening.set(suffix, (this.#listening.get(suffix) ?? 0) + by)
     if (row.candle === null) return
     const name = `${chain}/${address}`
@@ -342,7 +357,7 @@ export class Hub {
   /** The partition that alone feeds a recoverable channel. */
   #homeOf(row: ChannelRow, chain: string, address: string): PartitionState | undefined {
     if (!this.#isRecoverable(row, chain, address)) return undefined
-    const topic = topicName(row.topic, chain)
+    const topic = row.topic === null ? '' : topicName(row.topic, chain)
     const partitions = this.#partitions.get(topic)
     if (partitions === undefined) return undefined
     return this.#lanes.get(`${topic}/${partitionOf(address, partitions)}`)

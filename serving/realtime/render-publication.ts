@@ -46,7 +46,7 @@ export const createRenderer = (
     const elements = kept(view).map((one) =>
       serializePayload(one, row.keys, { numbers, longNames }),
     )
-    const texts = row.shape === 'array' ? arrayTexts(elements) : elements
+    const texts = row.shape === 'array' ? arrayTexts(elements, payloads.length === 0) : elements
     const rendered = {
       publications: texts.map((text) => formatPublication(text, offset)),
       payloadBytes: texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
@@ -56,8 +56,9 @@ export const createRenderer = (
   }
 }
 
-/** Arrays of the elements in order, each within the bytes of one payload where its elements are. */
-const arrayTexts = (elements: readonly string[]): readonly string[] => {
+/** Arrays of the elements in order, each within the bytes of one payload where its elements are; a list that is empty says so. */
+const arrayTexts = (elements: readonly string[], isEmpty: boolean): readonly string[] => {
+  if (isEmpty) return ['[]']
   const arrays: string[] = []
   let part: string[] = []
   let bytes = 0

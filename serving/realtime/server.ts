@@ -9,10 +9,12 @@ import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import type { ChainFreshness, FreshnessReader, Guard, Meter } from '../interfaces.ts'
+import { createLimitedReads, type ReadStore } from '../queries/limited-reads.ts'
 import { startBusSubscriber } from './bus-subscriber.ts'
 import { MAX_QUEUED_BYTES } from './connection.ts'
 import { ConnectionRegistry } from './connections.ts'
 import { Hub } from './hub.ts'
+import { startListPoller } from './list-poller.ts'
 import { CLOSE_FRAMES, MAX_INBOUND_BYTES } from './protocol.ts'
 import type { SocketEvents, SocketServer } from './socket.ts'
 import { startSocketServer, type Transport } from './start-socket-server.ts'
@@ -25,6 +27,8 @@ export interface RealtimeOptions {
   readonly guard: Guard
   readonly meter: Meter
   readonly freshness: FreshnessReader
+  /** Lists are read from it. */
+  readonly warehouse: ReadStore
   /** Internal ids of the enabled chains; their topics must exist. */
   readonly chains: readonly string[]
   readonly config: Pick<
@@ -109,6 +113,13 @@ export const startRealtimeServer = async (options: RealtimeOptions): Promise<Rea
     socketEvents(options, connections, boundary),
   )
   holder.server = server
+  const lists = startListPoller({
+    ...options,
+    hub,
+    reads: createLimitedReads(options.warehouse, {
+      ...{ share: 'point', surface: 'streams', metrics: options.metrics },
+    }),
+  })
   const stopListening = guard.onRevoked((gone) => connections.revoke(gone))
   const ticker = setInterval(createTick(hub, connections, boundary), TICK_MS)
   log.info({ port: server.port, transport: server.transport }, 'WebSocket server listening')
@@ -120,6 +131,7 @@ export const startRealtimeServer = async (options: RealtimeOptions): Promise<Rea
       server.refuse()
       await drainConnections(connections)
       clearInterval(ticker)
+      await lists.stop()
       await feed.stop()
       await server.stop()
       connections.charge()

@@ -15,6 +15,7 @@ import { type Accounts, createAccounts } from '../../serving/auth/accounts.ts'
 import type { NewApplication } from '../../serving/auth/administration.ts'
 import { createMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
 import type { FreshnessReader } from '../../serving/interfaces.ts'
+import type { ReadStore } from '../../serving/queries/limited-reads.ts'
 import { type RealtimeServer, startRealtimeServer } from '../../serving/realtime/server.ts'
 
 /** Addresses of the made-up market; TOKEN is keyed by itself, USDC is a listed quote. */
@@ -62,6 +63,13 @@ const FIXED_FRESHNESS: FreshnessReader = {
     since: 1,
     sinceTimeMs: 1_760_000_000_000,
   }),
+}
+
+/** Lists that are read from a store are tested against a real one elsewhere; here they have no elements. */
+const EMPTY_WAREHOUSE: ReadStore = {
+  query: async () => ({ rows: [], rowsRead: 0, elapsedMs: 0 }),
+  queryText: async () => ({ text: '', rowCount: 0, rowsRead: 0, elapsedMs: 0 }),
+  places: { point: 2, scan: 2, internal: 2 },
 }
 
 /** Opens everything but the server. */
@@ -120,6 +128,7 @@ export const startRealtimeStack = async (): Promise<RealtimeStack> => {
         guard: accounts.guard,
         meter,
         freshness: FIXED_FRESHNESS,
+        warehouse: EMPTY_WAREHOUSE,
         chains: ['eth'],
         config: loadConfig(env),
         host: '127.0.0.1',

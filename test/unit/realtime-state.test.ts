@@ -26,6 +26,7 @@ interface Read {
   readonly subject: string
   readonly keys: Readonly<Record<string, ChannelKey>>
   readonly retraction: boolean
+  readonly facet: string
   readonly data: Readonly<Record<string, unknown>>
 }
 
@@ -37,11 +38,12 @@ const read = <Name extends keyof Messages>(
   const stream = STREAM_BY_SUFFIX.get(suffix)
   assert.ok(stream, suffix)
   const { publications } = stream.read(codec, codec.encode(message, value), DESK)
-  return publications.map(({ row, subject, payload, retraction }) => ({
+  return publications.map(({ row, subject, payload, retraction, facet }) => ({
     prefix: row.prefix,
     subject,
     keys: row.keys,
     retraction,
+    facet,
     data: JSON.parse(serializePayload(payload, row.keys, { numbers: 'string', longNames: false })),
   }))
 }
@@ -51,6 +53,7 @@ const checkTypes = (data: Readonly<Record<string, unknown>>, keys: Read['keys'])
     const found = keys[key]
     assert.ok(found, `no key ${key}`)
     if (found.type === 'o') checkTypes(value as Readonly<Record<string, unknown>>, found.keys ?? {})
+    else if (found.type === 'l') assert.ok(Array.isArray(value), key)
     else
       assert.equal(
         typeof value,
@@ -215,6 +218,7 @@ test('holders, supplies, pools and profits have their keys', () => {
           pool: { address: 'P', token_a_address: MINT, token_b_address: 'Q' },
           pool_processed: {
             token_a_vault_post_amount_in_usd: '4',
+            curve_progress: '0.75',
             token_a_liquidity: { token_address: MINT, liquidity_in_usd: '4', pool_count: 2 },
             token_a_max_liquidity: {
               token_address: MINT,
@@ -237,12 +241,23 @@ test('holders, supplies, pools and profits have their keys', () => {
       'dex-token-holding',
       'dex-token-supply',
       'dex-pool-balance',
+      'dex-token-general-stat-num',
+      'dex-token-general-stat-num',
       'dex-token-liquidity',
       'dex-token-total-liquidity',
       'dex-wallet-token-pnl',
     ],
   )
   assert.equal(all[0]?.data.t10a, '1')
+  const numbers = all.filter(({ prefix }) => prefix === 'dex-token-general-stat-num')
+  assert.deepEqual(
+    numbers.map(({ data }) => data),
+    [
+      { a: MINT, t: 'liquidity_in_usd', v: '4', ts: 8 },
+      { a: MINT, t: 'migrated_ratio', v: '0.75', ts: 8 },
+    ],
+  )
+  assert.equal(new Set(numbers.map(({ facet }) => facet)).size, 2, 'none replaces the other')
 })
 
 test('a retraction of a pool event sends liquidity as it was before the event', () => {
@@ -267,24 +282,72 @@ test('a retraction of a pool event sends liquidity as it was before the event', 
             token_a_max_liquidity: liquidity('8', 'P', 1),
             token_a_liquidity_before: liquidity('5', '', 1),
             token_a_max_liquidity_before: liquidity('5', 'O', 1),
+            curve_progress: '0.75',
+            before: { curve_progress: '0.5' },
           },
         },
       ],
-    }).map(({ prefix, data: { taliu, liu, p, pc } }) => [prefix, taliu ?? liu, p ?? pc])
+    }).map(({ prefix, data: { taliu, liu, v, p, pc, t } }) => [
+      prefix,
+      taliu ?? liu ?? v,
+      p ?? pc ?? t,
+    ])
   assert.deepEqual(sent('OP_APPLY'), [
     ['dex-pool-balance', '4', undefined],
+    ['dex-token-general-stat-num', '9', 'liquidity_in_usd'],
+    ['dex-token-general-stat-num', '0.75', 'migrated_ratio'],
     ['dex-token-liquidity', '8', 'P'],
     ['dex-token-total-liquidity', '9', 2],
   ])
   assert.deepEqual(sent('OP_REVERT'), [
     ['dex-pool-balance', '2', undefined],
+    ['dex-token-general-stat-num', '5', 'liquidity_in_usd'],
+    ['dex-token-general-stat-num', '0.5', 'migrated_ratio'],
     ['dex-token-liquidity', '5', 'O'],
     ['dex-token-total-liquidity', '5', 1],
   ])
 })
 
+test('a prediction trade is what its taker did, with decimals as text and a growing number', () => {
+  const send = (op: 'OP_APPLY' | 'OP_REVERT', makerBuys: boolean) =>
+    read('prediction.trades', 'prediction.PredictionTradeEvents', {
+      meta: { ...META, op },
+      events: [
+        {
+          ...{ block_height: 9, event_index: 3, tx_hash: '0xt', log_index: 5 },
+          ...{ condition_id: '0xc', outcomes: ['Yes', 'No'], outcome: 'Yes' },
+          ...{ outcome_token: '7'.repeat(78), collateral_token: MINT },
+          ...{ buyer: 'taker', seller: 'maker', is_outcome_buy: makerBuys },
+          ...{ amount: '3000000', collateral_amount: '1500000', price: '0.5' },
+          ...{ fee: '10000', fee_in: 'collateral' },
+        },
+      ],
+    })
+  const [one] = send('OP_APPLY', false)
+  assert.ok(one)
+  checkTypes(one.data, one.keys)
+  assert.equal(one.subject, `pred:tok||${'7'.repeat(78)}|`)
+  const { a, seq, op } = one.data as { a: Record<string, unknown>; seq: number; op?: string }
+  assert.deepEqual(
+    [a.ty, a.w, a.cp, a.q, a.amt, a.aiu, a.p, a.fa, a.tid, a.ocs, a.ts],
+    [
+      ...['buy', 'taker', 'maker', '3', '1.5', '0.375', '0.5', '0.01', '7'.repeat(78)],
+      ...[['Yes', 'No'], META.block_time],
+    ],
+  )
+  assert.equal(seq, META.seq * 4_096 + 3)
+  assert.equal(op, undefined)
+  const [undone] = send('OP_REVERT', true)
+  assert.deepEqual(
+    [undone?.retraction, undone?.data.op, (undone?.data.a as { ty: string }).ty],
+    [true, 'revert', 'sell'],
+  )
+})
+
 test('every family is fed by a topic that the hub reads', () => {
   const read = new Set([...STREAM_BY_SUFFIX.keys()])
   assert.deepEqual(read, new Set(CHANNEL_TOPICS.map((topic) => TOPICS[topic].suffix)))
-  for (const { prefix, topic } of CHANNELS) assert.ok(read.has(TOPICS[topic].suffix), prefix)
+  for (const { prefix, topic, query } of CHANNELS) {
+    assert.ok(topic === null ? query : read.has(TOPICS[topic].suffix), prefix)
+  }
 })

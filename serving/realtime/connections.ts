@@ -5,6 +5,7 @@ import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import type { ChainFreshness, Guard, Meter, RevokedCredential } from '../interfaces.ts'
 import { AdmissionControl, type AdmissionLimits, type ConnectionRefusal } from './admission.ts'
+import type { Channel } from './channel-name.ts'
 import { commandCredentials } from './connect-commands.ts'
 import { Connection } from './connection.ts'
 import { runCommand } from './dispatch-command.ts'
@@ -15,8 +16,10 @@ import {
   type CloseFrame,
   COMMAND_BURST,
   type Command,
+  formatUnsubscribe,
   PING_FRAME,
   parseMessage,
+  UNSUBSCRIBE_REASONS,
 } from './protocol.ts'
 import { createFilterCompiler } from './publication-filter.ts'
 import { canBatchReplies, createSession, type Effect, type SessionEnv } from './session.ts'
@@ -187,6 +190,21 @@ export class ConnectionRegistry {
       if (credentialId !== undefined && principal.credentialId !== credentialId) return
       if (kind !== undefined && principal.kind !== kind) return
       connection.close(CLOSE_FRAMES.invalidToken)
+    })
+  }
+
+  /** Ends the subscriptions to channels of which something was lost; their clients subscribe again and learn it. */
+  unsubscribe(lost: (channel: Channel) => boolean): void {
+    this.#each((connection) => {
+      const ended = [...connection.session.channels.values()].filter(lost)
+      if (ended.length === 0) return
+      const channels = new Map(connection.session.channels)
+      for (const channel of ended) {
+        channels.delete(channel.literal)
+        this.#apply(connection, { type: 'leave', channel })
+        connection.send(formatUnsubscribe(channel.literal, UNSUBSCRIBE_REASONS.insufficientState))
+      }
+      this.#adopt(connection, { ...connection.session, channels })
     })
   }
 

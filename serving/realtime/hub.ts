@@ -40,6 +40,8 @@ export interface HubOptions {
   readonly log: Logger
   readonly nowMs: () => number
   readonly publish: (topic: string, text: string) => void
+  /** Publications of the channels that it is true for were lost. */
+  readonly onLost?: (lost: (channel: Channel) => boolean) => void
   readonly history?: HistoryLimits
 }
 
@@ -141,6 +143,7 @@ export class Hub {
       this.#options.metrics.eventsDropped.inc({ stage: 'realtime', reason: error.reason })
       const { topic, partition, offset } = record
       this.#options.log.warn({ err: error, topic, partition, offset }, 'skipped undecodable record')
+      this.#announceLoss(record)
     }
     this.#lanes
       .get(`${record.topic}/${record.partition}`)
@@ -240,6 +243,14 @@ export class Hub {
       publications.push(formatPublication(data, one.offset))
     }
     return { publications, bytes }
+  }
+
+  /** Channels with positions promise to be whole: their subscribers have to know that they are not. */
+  #announceLoss({ topic, partition, offset }: LogRecord): void {
+    const lane = this.#lanes.get(`${topic}/${partition}`)
+    if (lane === undefined) return
+    lane.history.breakAll(recordPosition(offset + 1))
+    this.#options.onLost?.(({ row, chain, address }) => this.#homeOf(row, chain, address) === lane)
   }
 
   #acceptAs(suffix: string, record: LogRecord, value: Uint8Array): void {

@@ -80,6 +80,15 @@ export class PublicationHistory {
     shelf.lostTo = Math.max(shelf.lostTo, this.#top + 1)
   }
 
+  /** Something of any subject was lost before `offset`: nothing before it can be recovered whole. */
+  breakAll(offset: number): void {
+    this.#shelves.clear()
+    this.#marks.clear()
+    this.#entries = 0
+    this.#floor = Math.max(this.#floor, offset)
+    this.#top = Math.max(this.#top, offset)
+  }
+
   /** What a client at `offset` has missed, oldest first; undefined where that cannot be told any more. */
   since(subject: string, offset: number): readonly HistoryEntry[] | undefined {
     const shelf = this.#shelves.get(subject)

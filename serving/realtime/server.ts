@@ -77,7 +77,7 @@ const FRESHNESS_TIMEOUT_MS = 1_000
 /** Serves `/connection/websocket`: the Centrifuge JSON protocol over the topics of the given chains. */
 export const startRealtimeServer = async (options: RealtimeOptions): Promise<RealtimeServer> => {
   const { bus, chains, log, guard, config } = options
-  const holder: { server?: SocketServer } = {}
+  const holder: { server?: SocketServer; connections?: ConnectionRegistry } = {}
   const boundary = makeErrorBoundary({ ...options, surface: 'streams' })
   const hub = new Hub({
     ...options,
@@ -86,6 +86,7 @@ export const startRealtimeServer = async (options: RealtimeOptions): Promise<Rea
     publish: (topic, text) => {
       boundary.run('publish', () => holder.server?.publish(topic, text))
     },
+    onLost: (lost) => holder.connections?.unsubscribe(lost),
   })
   const connections = new ConnectionRegistry({
     ...options,
@@ -98,6 +99,7 @@ export const startRealtimeServer = async (options: RealtimeOptions): Promise<Rea
     boundary,
     random: options.random ?? Math.random,
   })
+  holder.connections = connections
   const feed = await startBusSubscriber({ bus, hub, chains, onPressure: () => connections.sweep() })
   const server = await startSocketServer(
     { transport: options.transport, log },

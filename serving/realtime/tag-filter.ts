@@ -24,29 +24,35 @@ export const tagFilterExpression = (node: unknown, depth = 0): string => {
 
 type LeafExpression = (path: string, value: string, values: readonly string[]) => string
 
+/** True where every object of the path is there: a name in an absent object is an error in the language. */
+const has = (path: string): string => {
+  const names = path.split('.')
+  const prefixes = names.slice(1).map((_, at) => `has(${names.slice(0, at + 2).join('.')})`)
+  return prefixes.join(' && ')
+}
 const text = (value: string): string => JSON.stringify(value)
 const oneOf = (path: string, values: readonly string[]): string =>
   values.length === 0 ? 'false' : values.map((value) => `${path} == ${text(value)}`).join(' || ')
 const textMethod =
   (method: string): LeafExpression =>
   (path, value) =>
-    `has(${path}) && string(${path}).${method}(${text(value)})`
+    `${has(path)} && string(${path}).${method}(${text(value)})`
 const comparison =
   (operator: string): LeafExpression =>
   (path, value) => {
     if (!DECIMAL.test(value)) throw new InvalidTagFilter('not a number')
-    return `has(${path}) && ${path} ${operator} ${value.includes('.') ? value : `${value}.0`}`
+    return `${has(path)} && ${path} ${operator} ${value.includes('.') ? value : `${value}.0`}`
   }
 
 const DECIMAL = /^-?\d{1,40}(\.\d{1,40})?$/
 
 const LEAVES: Readonly<Record<string, LeafExpression>> = {
-  eq: (path, value) => `has(${path}) && ${path} == ${text(value)}`,
-  neq: (path, value) => `!has(${path}) || ${path} != ${text(value)}`,
-  in: (path, _, values) => `has(${path}) && (${oneOf(path, values)})`,
-  nin: (path, _, values) => `!has(${path}) || !(${oneOf(path, values)})`,
-  ex: (path) => `has(${path})`,
-  nex: (path) => `!has(${path})`,
+  eq: (path, value) => `${has(path)} && ${path} == ${text(value)}`,
+  neq: (path, value) => `!(${has(path)}) || ${path} != ${text(value)}`,
+  in: (path, _, values) => `${has(path)} && (${oneOf(path, values)})`,
+  nin: (path, _, values) => `!(${has(path)}) || !(${oneOf(path, values)})`,
+  ex: (path) => `${has(path)}`,
+  nex: (path) => `!(${has(path)})`,
   sw: textMethod('startsWith'),
   ew: textMethod('endsWith'),
   ct: textMethod('contains'),

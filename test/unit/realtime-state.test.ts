@@ -339,7 +339,7 @@ test('a prediction trade is what its taker did, with decimals as text and a grow
   assert.equal(op, undefined)
   const [undone] = send('OP_REVERT', true)
   assert.deepEqual(
-    [undone?.retraction, undone?.data.op, (undone?.data.a as { ty: string }).ty],
+    [undone?.retraction, undone?.data.op, Reflect.get(Object(undone?.data.a), 'ty')],
     [true, 'revert', 'sell'],
   )
 })

@@ -211,6 +211,23 @@ test('a tag filter gives what the same expression gives', () => {
   }
 })
 
+test('a tag in an object that is absent is an absent tag', () => {
+  const cases: readonly (readonly [object, boolean])[] = [
+    [{ key: 'lf.pf', cmp: 'eq', val: 'pump_fun' }, true],
+    [{ key: 'mt.pf', cmp: 'eq', val: 'pump_fun' }, false],
+    [{ key: 'mt.pf', cmp: 'neq', val: 'pump_fun' }, true],
+    [{ key: 'mt.pf', cmp: 'nex' }, true],
+    [{ key: 'mt.pf', cmp: 'nin', vals: ['a'] }, true],
+  ]
+  for (const [tf, expected] of cases) {
+    assert.equal(
+      judge('dex-new-token', requestedFilter({ tf }) ?? '', TOKEN),
+      expected,
+      JSON.stringify(tf),
+    )
+  }
+})
+
 test('one filter at a time, text or a tag filter that is one', () => {
   const nested = (levels: number): object =>
     levels === 0 ? { key: 'r', cmp: 'ex' } : { op: 'not', nodes: [nested(levels - 1)] }

@@ -153,8 +153,10 @@ for (const transport of TRANSPORTS) {
       ])
       await until(() => pushed(raw).length === 2)
       assert.deepEqual(
-        pushed(raw).map(({ liu, a }) => liu ?? a),
-        ['10000.5', '0x2'],
+        pushed(raw)
+          .map(({ liu, a }) => liu ?? a)
+          .toSorted(),
+        ['0x2', '10000.5'],
       )
     })
 

@@ -287,7 +287,7 @@ test('an array that is full does not wait', () => {
   assert.deepEqual(batches.due(BATCH_WINDOW_MS), [])
 })
 
-test('an array above 100 KiB goes out in parts, each an array, in order and whole', () => {
+test('an array above 100 KiB goes out in parts, each an array, in order and whole [59]', () => {
   const row = channelRow('dex-new-tokens')
   const payloads = Array.from({ length: 90 }, (_, at) => ({ a: String(at), n: '長'.repeat(1_000) }))
   const render = createRenderer({ row, payloads, offset: 0 }, 'string')

@@ -63,7 +63,7 @@ const checkTypes = (data: Readonly<Record<string, unknown>>, keys: Read['keys'])
   }
 }
 
-test('token statistics are one object with every stem of every window', () => {
+test('token statistics are one object with every stem of every window [41]', () => {
   const windows = ['1m', '5m', '15m', '30m', '1h', '4h', '6h', '24h']
   const [one, more] = read('trade-stats', 'trade.stat.TradeStatEvents', {
     meta: META,
@@ -159,7 +159,7 @@ test('a document adds image, text and links; what it does not say is left out', 
   assert.deepEqual(Object.keys(bare?.data ?? {}), ['a', 'n', 's', 'dec', 'cts', 'iu'])
 })
 
-test('a balance is what the owner holds, and after a retraction what was held before', () => {
+test('a balance is what the owner holds, and after a retraction what was held before [42]', () => {
   const value = {
     meta: META,
     events: [
@@ -188,7 +188,7 @@ test('a balance is what the owner holds, and after a retraction what was held be
   assert.equal(undone.data.b, '1.5')
 })
 
-test('holders, supplies, pools and profits have their keys', () => {
+test('holders, supplies, pools and profits have their keys [39] [40]', () => {
   const all = [
     ...read('token-holdings', 'token.holding.TokenHoldingEvents', {
       meta: META,

@@ -67,6 +67,8 @@ interface SubscriberGroup {
 export class Fanout {
   readonly #publish: (topic: string, text: string) => void
   readonly #subjects = new Map<string, Map<string, SubscriberGroup>>()
+  /** Groups of each subscriber by literal channel. */
+  readonly #joined = new Map<Subscriber, Map<string, SubscriberGroup>>()
   #published = 0
   #pending = 0
 
@@ -92,6 +94,8 @@ export class Fanout {
   join(subscriber: Subscriber, channel: Channel, wish: JoinWish): void {
     const group = this.#groupOf(channel, wish.view)
     if (wish.view.pending) this.#pending += 1
+    const joined = this.#joined.get(subscriber) ?? new Map<string, SubscriberGroup>()
+    this.#joined.set(subscriber, joined.set(channel.literal, group))
     const own = subscriber.congested || wish.after > 0
     group.members.set(subscriber, { own, after: wish.after, billedTo: group.bytes })
     if (own) group.owns += 1
@@ -99,17 +103,20 @@ export class Fanout {
   }
 
   leave(subscriber: Subscriber, channel: Channel): void {
+    const joined = this.#joined.get(subscriber)
+    const group = joined?.get(channel.literal)
+    const member = group?.members.get(subscriber)
+    if (joined === undefined || group === undefined || member === undefined) return
+    this.#settle(subscriber, group, member)
+    if (member.own) group.owns -= 1
+    else subscriber.socket.leave(group.topic)
+    if (group.view.pending) this.#pending -= 1
+    group.members.delete(subscriber)
+    joined.delete(channel.literal)
+    if (joined.size === 0) this.#joined.delete(subscriber)
+    if (group.members.size > 0) return
     const groups = this.#subjects.get(channel.subject)
-    for (const [topic, group] of groups ?? []) {
-      const member = group.literal === channel.literal ? group.members.get(subscriber) : undefined
-      if (member === undefined) continue
-      this.#settle(subscriber, group, member)
-      if (member.own) group.owns -= 1
-      else subscriber.socket.leave(topic)
-      if (group.view.pending) this.#pending -= 1
-      group.members.delete(subscriber)
-      if (group.members.size === 0) groups?.delete(topic)
-    }
+    groups?.delete(group.topic)
     if (groups?.size === 0) this.#subjects.delete(channel.subject)
   }
 
@@ -138,13 +145,13 @@ export class Fanout {
 
   /** Brings a subscriber's subscriptions in line with whether it is congested, and its bill up to date. */
   review(subscriber: Subscriber, channels: Iterable<Channel>): void {
-    for (const { subject, literal } of channels) {
-      for (const group of this.#subjects.get(subject)?.values() ?? []) {
-        const member = group.literal === literal ? group.members.get(subscriber) : undefined
-        if (member === undefined) continue
-        this.#settle(subscriber, group, member)
-        this.#move(subscriber, group, member)
-      }
+    const joined = this.#joined.get(subscriber)
+    for (const { literal } of channels) {
+      const group = joined?.get(literal)
+      const member = group?.members.get(subscriber)
+      if (group === undefined || member === undefined) continue
+      this.#settle(subscriber, group, member)
+      this.#move(subscriber, group, member)
     }
   }
 

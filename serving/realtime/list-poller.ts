@@ -19,7 +19,7 @@ export interface ListPollerOptions {
 }
 
 /** Time between two readings of a list. */
-export const LIST_INTERVAL_MS = 5_000
+const LIST_INTERVAL_MS = 5_000
 /** Lists of one round, in turn: beyond that a list is read less often. */
 export const MAX_LISTS_PER_ROUND = 100
 /** Whose statements these are among those of the organizations. */

@@ -26,8 +26,8 @@ const MAX_FILTER_BYTES = 4_096
 const LIMITS = {
   nodes: 256,
   depth: 32,
-  /** Some hundred microseconds. */
-  steps: 5_000,
+  /** Some ten microseconds, a few hundred with regular expressions: one channel may have thousands of filters. */
+  steps: 1_000,
 }
 /** Filters that are kept compiled: more than connections can subscribe to in a short time. */
 const MAX_FILTERS = 10_000

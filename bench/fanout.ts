@@ -10,6 +10,7 @@ import { topicName } from '../schemas/topics.ts'
 import { type Channel, parseChannel } from '../serving/realtime/channel-name.ts'
 import { Hub } from '../serving/realtime/hub.ts'
 import type { Socket, SocketServer } from '../serving/realtime/socket.ts'
+import { PLAIN_VIEW } from '../serving/realtime/subscription-view.ts'
 import { serveUws } from '../serving/realtime/uws-server.ts'
 import { buildTradeEvent, TOKEN, USDC } from '../test/support/realtime-stack.ts'
 import { quantile } from './quantile.ts'
@@ -122,7 +123,7 @@ const joinTo = (hub: Hub, socket: Socket): void =>
   hub.join(
     { socket, congested: false, deliver: () => undefined, bill: () => undefined },
     channel(),
-    { retractions: false, after: 0 },
+    { view: PLAIN_VIEW, after: 0 },
   )
 
 /** The product's way: a record of the log in, decoded, mapped, written once, published to the channel's topic. */

@@ -1,5 +1,8 @@
-/** How a short key is written: `d` decimal, `n` integer, `ms` epoch milliseconds, `s` text, `o` an object of its own keys. */
-type ChannelKeyType = 'd' | 'n' | 'ms' | 's' | 'o'
+/**
+ * How a short key is written: `d` decimal, `ds` decimal that is text whatever the option, `n` integer, `ms` epoch milliseconds,
+ * `s` text, `l` list of texts, `o` an object of its own keys.
+ */
+type ChannelKeyType = 'd' | 'ds' | 'n' | 'ms' | 's' | 'l' | 'o'
 
 /** One short key of a payload with the name that filters and documents use for it. */
 export interface ChannelKey {
@@ -7,12 +10,19 @@ export interface ChannelKey {
   readonly long: string
   /** Keys of an object. */
   readonly keys?: Readonly<Record<string, ChannelKey>>
+  /** In every frame, because stock clients demand it: unknown text is "". */
+  readonly required?: true
+  /** Filters may name the object's keys by their long names alone, and the root's keys as if they were its own. */
+  readonly inline?: true
 }
 
 const decimalKey = (long: string): ChannelKey => ({ type: 'd', long })
 const integerKey = (long: string): ChannelKey => ({ type: 'n', long })
 const timeKey = (long: string): ChannelKey => ({ type: 'ms', long })
 const textKey = (long: string): ChannelKey => ({ type: 's', long })
+const requiredText = (long: string): ChannelKey => ({ type: 's', long, required: true })
+const requiredDecimal = (long: string): ChannelKey => ({ type: 'd', long, required: true })
+const exactKey = (long: string): ChannelKey => ({ type: 'ds', long })
 
 /** Payload of the candle families. */
 export const CANDLE_KEYS = {
@@ -27,24 +37,25 @@ export const CANDLE_KEYS = {
   n: integerKey('number'),
 } as const
 
-/** Payload of the trade families; `op` is present on retractions. */
+/** Payload of the trade families; `op` is present on retractions, `cm` on trades of blocks that are not confirmed yet. */
 export const TRADE_KEYS = {
-  a: textKey('tokenAddress'),
+  a: requiredText('tokenAddress'),
   t: timeKey('timestamp'),
-  k: textKey('kind'),
-  ba: decimalKey('buyAmount'),
-  sa: decimalKey('sellAmount'),
-  baiu: decimalKey('buyAmountInUsd'),
-  saiu: decimalKey('sellAmountInUsd'),
-  btma: textKey('buyTokenAddress'),
-  stma: textKey('sellTokenAddress'),
-  btn: textKey('buyTokenName'),
-  bts: textKey('buyTokenSymbol'),
-  stn: textKey('sellTokenName'),
-  sts: textKey('sellTokenSymbol'),
-  bwa: textKey('buyWalletAddress'),
-  swa: textKey('sellWalletAddress'),
-  h: textKey('txHash'),
+  k: requiredText('kind'),
+  ba: requiredDecimal('buyAmount'),
+  sa: requiredDecimal('sellAmount'),
+  baiu: requiredDecimal('buyAmountInUsd'),
+  saiu: requiredDecimal('sellAmountInUsd'),
+  btma: requiredText('buyTokenAddress'),
+  stma: requiredText('sellTokenAddress'),
+  btn: requiredText('buyTokenName'),
+  bts: requiredText('buyTokenSymbol'),
+  stn: requiredText('sellTokenName'),
+  sts: requiredText('sellTokenSymbol'),
+  bwa: requiredText('buyWalletAddress'),
+  swa: requiredText('sellWalletAddress'),
+  h: requiredText('txHash'),
+  cm: textKey('commitment'),
   op: textKey('op'),
 } as const
 
@@ -132,11 +143,12 @@ export const SOCIAL_KEYS = {
 /** Payload of new tokens; `op` is present on retractions. */
 export const NEW_TOKEN_KEYS = {
   a: textKey('tokenAddress'),
-  n: textKey('name'),
-  s: textKey('symbol'),
+  n: requiredText('name'),
+  s: requiredText('symbol'),
   dec: integerKey('decimals'),
   iu: textKey('imageUrl'),
   de: textKey('description'),
+  cgi: textKey('coingeckoCoinId'),
   cts: timeKey('createdAtMs'),
   sm: { type: 'o', long: 'socialMedia', keys: SOCIAL_KEYS },
   lf: { type: 'o', long: 'launchFrom', keys: LAUNCH_KEYS },
@@ -148,8 +160,8 @@ export const NEW_TOKEN_KEYS = {
 export const BALANCE_KEYS = {
   a: textKey('walletAddress'),
   ta: textKey('tokenAddress'),
-  b: decimalKey('balance'),
-  tpiu: decimalKey('tokenPriceInUsd'),
+  b: requiredDecimal('balance'),
+  tpiu: requiredDecimal('tokenPriceInUsd'),
   t: timeKey('timestamp'),
 } as const
 
@@ -166,16 +178,16 @@ export const SUPPLY_KEYS = {
 export const MAX_LIQUIDITY_KEYS = {
   a: textKey('tokenAddress'),
   p: textKey('poolAddress'),
-  liu: decimalKey('liquidityInUsd'),
-  lin: decimalKey('liquidityInNative'),
+  liu: exactKey('liquidityInUsd'),
+  lin: exactKey('liquidityInNative'),
   ts: timeKey('timestamp'),
 } as const
 
 /** Payload of a token's liquidity over its pools. */
 export const LIQUIDITY_KEYS = {
   a: textKey('tokenAddress'),
-  liu: decimalKey('liquidityInUsd'),
-  lin: decimalKey('liquidityInNative'),
+  liu: exactKey('liquidityInUsd'),
+  lin: exactKey('liquidityInNative'),
   pc: integerKey('poolCount'),
   ts: timeKey('timestamp'),
 } as const
@@ -249,3 +261,109 @@ export const ACTIVITY_KEYS = {
   cp: textKey('counterparty'),
   h: textKey('txHash'),
 } as const
+
+/** Payload of single numbers of a token; `t` names the number. */
+export const GENERAL_STAT_KEYS = {
+  a: textKey('tokenAddress'),
+  t: textKey('metricType'),
+  v: decimalKey('value'),
+  ts: timeKey('timestamp'),
+} as const
+
+/** How much of a launch curve is sold. */
+export const CURVE_KEYS = {
+  a: textKey('tokenAddress'),
+  pr: exactKey('progressRatio'),
+} as const
+
+/** Element of a ranking: what is known of a token, in parts. */
+export const RANKING_KEYS = {
+  t: { type: 'o', long: 'metadata', keys: NEW_TOKEN_KEYS },
+  bc: { type: 'o', long: 'bondingCurve', keys: { pr: exactKey('progressRatio') } },
+  h: { type: 'o', long: 'holder', keys: HOLDING_KEYS },
+  s: { type: 'o', long: 'supply', keys: SUPPLY_KEYS },
+  ts: { type: 'o', long: 'stat', keys: STAT_KEYS },
+} as const satisfies Readonly<Record<string, ChannelKey>>
+
+/** Element of a wallet's profit and loss by resolution; `ts` counts tokens. */
+export const PNL_SUMMARY_KEYS = {
+  a: textKey('walletAddress'),
+  bs: integerKey('buys'),
+  ba: decimalKey('buyAmount'),
+  baiu: decimalKey('buyAmountInUsd'),
+  abpiu: decimalKey('averageBuyPriceInUsd'),
+  sa: decimalKey('sellAmount'),
+  saiu: decimalKey('sellAmountInUsd'),
+  ss: integerKey('sells'),
+  ws: integerKey('wins'),
+  wr: decimalKey('winRatio'),
+  piu: decimalKey('pnlInUsd'),
+  apiu: decimalKey('averagePnlInUsd'),
+  pr: decimalKey('pnlRatio'),
+  pd: integerKey('profitableDays'),
+  ld: integerKey('losingDays'),
+  ts: integerKey('tokens'),
+  r: textKey('resolution'),
+} as const
+
+/** What happened on a prediction market; decimals are text whatever the option. */
+const PREDICTION_ACTIVITY_KEYS = {
+  id: textKey('activityId'),
+  ty: textKey('type'),
+  rt: textKey('rawType'),
+  src: textKey('source'),
+  cid: textKey('conditionId'),
+  mid: textKey('marketId'),
+  mq: textKey('marketQuestion'),
+  mi: textKey('marketIcon'),
+  es: textKey('eventSlug'),
+  tid: textKey('tokenId'),
+  oc: textKey('outcome'),
+  ocs: { type: 'l', long: 'outcomes' },
+  as: { type: 'l', long: 'assetIds' },
+  p: exactKey('price'),
+  pps: exactKey('pricePerShare'),
+  q: exactKey('quantity'),
+  amt: exactKey('amount'),
+  aiu: exactKey('amountInUsd'),
+  ca: exactKey('collateralAmount'),
+  cau: exactKey('collateralAmountInUsd'),
+  cs: textKey('collateralTokenSymbol'),
+  cad: textKey('collateralTokenAddress'),
+  fa: exactKey('feeAmount'),
+  fau: exactKey('feeAmountInUsd'),
+  fs: textKey('feeTokenSymbol'),
+  fad: textKey('feeTokenAddress'),
+  fp: textKey('feePayer'),
+  fr: textKey('feeRecipient'),
+  eo: textKey('economicOutcome'),
+  ea: exactKey('economicAmount'),
+  eau: exactKey('economicAmountInUsd'),
+  ep: exactKey('economicPrice'),
+  etid: textKey('economicTokenId'),
+  ra: exactKey('rawAmount'),
+  ro: textKey('rawOutcome'),
+  rp: exactKey('rawPrice'),
+  rtid: textKey('rawTokenId'),
+  w: textKey('wallet'),
+  rl: textKey('participantRole'),
+  cp: textKey('counterparty'),
+  tk: textKey('taker'),
+  ta: timeKey('takerAge'),
+  tn: textKey('takerName'),
+  tp: textKey('takerPseudonym'),
+  ti: textKey('takerImage'),
+  tt: { type: 'l', long: 'takerTags' },
+  toh: textKey('takerOrderHash'),
+  bn: integerKey('blockNumber'),
+  li: integerKey('logIndex'),
+  tx: textKey('txHash'),
+  ts: timeKey('timestamp'),
+} as const satisfies Readonly<Record<string, ChannelKey>>
+
+/** Payload of prediction markets; `op` is present on retractions. */
+export const PREDICTION_KEYS = {
+  seq: integerKey('seqIndex'),
+  a: { type: 'o', long: 'activity', keys: PREDICTION_ACTIVITY_KEYS, inline: true },
+  op: textKey('op'),
+} as const satisfies Readonly<Record<string, ChannelKey>>

@@ -2,12 +2,17 @@ import {
   BALANCE_KEYS,
   CANDLE_KEYS,
   type ChannelKey,
+  CURVE_KEYS,
+  GENERAL_STAT_KEYS,
   HOLDING_KEYS,
   LIQUIDITY_KEYS,
   MAX_LIQUIDITY_KEYS,
   NEW_TOKEN_KEYS,
   PNL_KEYS,
+  PNL_SUMMARY_KEYS,
   POOL_KEYS,
+  PREDICTION_KEYS,
+  RANKING_KEYS,
   STAT_KEYS,
   SUPPLY_KEYS,
   TRADE_KEYS,
@@ -15,12 +20,59 @@ import {
 import type { Topic } from './topics.ts'
 
 /** What stands behind the chain in a channel name, in order. */
-export type ChannelParameter = 'token' | 'pool' | 'pair' | 'wallet' | 'resolution'
+export type ChannelParameter =
+  | 'token'
+  | 'pool'
+  | 'pair'
+  | 'wallet'
+  | 'resolution'
+  /** A ranking, of one launchpad where its name follows. */
+  | 'ranking'
+  | 'wholeRanking'
+  /** The ranking of new tokens: the only one of its family. */
+  | 'newRanking'
+  /** An event of a prediction market by its slug. */
+  | 'eventSlug'
+  /** An outcome token of a prediction market: a decimal number of up to 78 digits. */
+  | 'outcomeToken'
+
+/** Rankings by the word of their channels, and the one that each word means. */
+export const RANKINGS = {
+  new: 'new',
+  trending: 'trending',
+  completed: 'completed',
+  graduated: 'graduated',
+  stocks: 'stocks',
+  us_stocks: 'stocks',
+} as const
+/** Tokens in an order. `completed`: their launch curve is nearly sold; `graduated`: they moved to a DEX. */
+export type Ranking = (typeof RANKINGS)[keyof typeof RANKINGS]
+
+/** Launchpads that a ranking can be narrowed to, as channels and token facts spell them. */
+export const RANKING_LAUNCHPADS = [
+  'pump_fun',
+  'raydium_launchpad',
+  'meteora_dynamic_bounding_curve',
+  'bonk_fun',
+  'boop_fun',
+  'moonit_fun',
+] as const
+
+/** What channels without a topic are made of: a query that is repeated. Each needs a mapper in `serving/realtime/polled-lists.ts`. */
+export type ChannelQuery =
+  | 'ranking'
+  | 'rankingStats'
+  | 'rankingHolders'
+  | 'rankingSupply'
+  | 'rankingNumbers'
+  | 'rankingCurves'
+  | 'walletPnl'
 
 /** Topics that channels read. Each needs a mapper in `serving/realtime/topic-streams.ts`: without one nothing compiles. */
 export type ChannelTopic = Extract<
   Topic,
   | 'tradesProcessed'
+  | 'tradesPending'
   | 'candlesticks'
   | 'tradeStats'
   | 'tokenHoldings'
@@ -30,6 +82,7 @@ export type ChannelTopic = Extract<
   | 'tokenMarketCaps'
   | 'poolsProcessed'
   | 'walletTokenPnls'
+  | 'predictionTrades'
 >
 
 /** One channel family. */
@@ -38,7 +91,9 @@ export interface ChannelRow {
   /** Other spellings that clients subscribe with; answered under the literal name. */
   readonly aliases: readonly string[]
   readonly parameters: readonly ChannelParameter[]
-  readonly topic: ChannelTopic
+  /** null: a query is repeated instead. */
+  readonly topic: ChannelTopic | null
+  readonly query: ChannelQuery | null
   /** Candle families: which candles of the topic, and in which unit. */
   readonly candle: {
     readonly dimension: `CANDLESTICK_DIMENSION_${'TOKEN_ADDRESS' | 'POOL_ADDRESS' | 'PAIR'}`
@@ -50,6 +105,10 @@ export interface ChannelRow {
   readonly delivery: 'latest' | 'event'
   readonly shape: 'object' | 'array'
   readonly keys: Readonly<Record<string, ChannelKey>>
+  /** True: trades of blocks that are not confirmed yet can be asked for. */
+  readonly pending: boolean
+  /** True: old clients read it by long names only, so clients that do not say their name get both. */
+  readonly longNames: boolean
 }
 
 const candleChannel = (
@@ -62,6 +121,7 @@ const candleChannel = (
   aliases,
   parameters: [subject, 'resolution'],
   topic: 'candlesticks',
+  query: null,
   candle: {
     dimension:
       subject === 'pair'
@@ -75,6 +135,8 @@ const candleChannel = (
   delivery: 'latest',
   shape: 'object',
   keys: CANDLE_KEYS,
+  pending: false,
+  longNames: false,
 })
 
 const tradeChannel = (
@@ -86,11 +148,14 @@ const tradeChannel = (
   aliases,
   parameters: [subject],
   topic: 'tradesProcessed',
+  query: null,
   candle: null,
   recoverable: subject === 'token',
   delivery: 'event',
   shape: 'object',
   keys: TRADE_KEYS,
+  pending: true,
+  longNames: false,
 })
 
 /** A family whose publications are whole objects of one subject, newest wins. */
@@ -106,11 +171,16 @@ const latestValueChannel = (
   parameters,
   topic,
   keys,
+  query: null,
   candle: null,
   recoverable: false,
   delivery: 'latest',
   shape: 'object',
+  pending: false,
+  longNames: false,
 })
+
+const withLongNames = (row: ChannelRow): ChannelRow => ({ ...row, longNames: true })
 
 /** A family of which every publication counts. */
 const eventChannel = (
@@ -131,7 +201,20 @@ const batchChannel = (
   keys: Readonly<Record<string, ChannelKey>>,
 ): ChannelRow => ({ ...eventChannel(prefix, [], topic, keys), shape: 'array' })
 
-/** Every channel family that is served. A stream is a row here and a mapper in `serving/realtime/publication.ts`. */
+/** A family whose lists a query gives again and again. */
+const listChannel = (
+  prefix: string,
+  parameter: ChannelParameter,
+  query: ChannelQuery,
+  keys: Readonly<Record<string, ChannelKey>>,
+  aliases: readonly string[] = [],
+): ChannelRow => ({
+  ...{ prefix, aliases, keys, query, parameters: [parameter] },
+  ...{ topic: null, candle: null, recoverable: false, delivery: 'latest', shape: 'array' },
+  ...{ pending: false, longNames: false },
+})
+
+/** Every channel family that is served. A stream is a row here and a mapper of its topic or query in `serving/realtime/`. */
 export const CHANNELS: readonly ChannelRow[] = [
   candleChannel('dex-candle', 'token', 'usd', ['dex-token-candles']),
   candleChannel('dex-candle-in-native', 'token', 'native'),
@@ -142,30 +225,70 @@ export const CHANNELS: readonly ChannelRow[] = [
   tradeChannel('dex-trade', 'token', ['dex-token-trade']),
   tradeChannel('dex-wallet-trade', 'wallet', ['wallet-trade']),
   latestValueChannel('dex-token-stats', ['token'], 'tradeStats', STAT_KEYS),
-  latestValueChannel('dex-token-holding', ['token'], 'tokenHoldings', HOLDING_KEYS, [
-    'token-holders',
-    'dex-token-holders-stats',
-    'dex-token-holder',
-  ]),
+  withLongNames(
+    latestValueChannel('dex-token-holding', ['token'], 'tokenHoldings', HOLDING_KEYS, [
+      'token-holders',
+      'dex-token-holders-stats',
+      'dex-token-holder',
+    ]),
+  ),
   eventChannel('dex-new-token', [], 'tokensCreated', NEW_TOKEN_KEYS, ['dex-token-new']),
   batchChannel('dex-new-tokens', 'tokensCreated', NEW_TOKEN_KEYS),
   batchChannel('dex-new-tokens-metadata', 'tokenDocuments', NEW_TOKEN_KEYS),
-  eventChannel('dex-wallet-balance', ['wallet'], 'balancesProcessed', BALANCE_KEYS, [
-    'wallet-balance',
+  withLongNames(
+    eventChannel('dex-wallet-balance', ['wallet'], 'balancesProcessed', BALANCE_KEYS, [
+      'wallet-balance',
+    ]),
+  ),
+  withLongNames(latestValueChannel('dex-token-supply', ['token'], 'tokenMarketCaps', SUPPLY_KEYS)),
+  withLongNames(
+    latestValueChannel('dex-token-liquidity', ['token'], 'poolsProcessed', MAX_LIQUIDITY_KEYS, [
+      'dex-token-max-liquidity',
+    ]),
+  ),
+  withLongNames(
+    latestValueChannel('dex-token-total-liquidity', ['token'], 'poolsProcessed', LIQUIDITY_KEYS),
+  ),
+  withLongNames(
+    latestValueChannel('dex-pool-balance', ['pool'], 'poolsProcessed', POOL_KEYS, [
+      'dex-dex-pool-balance',
+    ]),
+  ),
+  withLongNames(
+    eventChannel('dex-wallet-token-pnl', ['wallet'], 'walletTokenPnls', PNL_KEYS, [
+      'dex-wallet-pnl',
+    ]),
+  ),
+  latestValueChannel('dex-token-general-stat-num', ['token'], 'poolsProcessed', GENERAL_STAT_KEYS),
+  listChannel('dex-wallet-pnl-list', 'wallet', 'walletPnl', PNL_SUMMARY_KEYS),
+  listChannel('dex-ranking-list', 'ranking', 'ranking', RANKING_KEYS),
+  // The same, an element at a time.
+  {
+    ...listChannel('dex-ranking-token-list', 'ranking', 'ranking', RANKING_KEYS),
+    shape: 'object',
+  },
+  listChannel('dex-ranking-token-stats-list', 'wholeRanking', 'rankingStats', STAT_KEYS, [
+    'dex-ranking-token-stats',
   ]),
-  latestValueChannel('dex-token-supply', ['token'], 'tokenMarketCaps', SUPPLY_KEYS),
-  latestValueChannel('dex-token-liquidity', ['token'], 'poolsProcessed', MAX_LIQUIDITY_KEYS, [
-    'dex-token-max-liquidity',
-  ]),
-  latestValueChannel('dex-token-total-liquidity', ['token'], 'poolsProcessed', LIQUIDITY_KEYS),
-  latestValueChannel('dex-pool-balance', ['pool'], 'poolsProcessed', POOL_KEYS, [
-    'dex-dex-pool-balance',
-  ]),
-  eventChannel('dex-wallet-token-pnl', ['wallet'], 'walletTokenPnls', PNL_KEYS, ['dex-wallet-pnl']),
+  listChannel('dex-ranking-token-holding-list', 'wholeRanking', 'rankingHolders', HOLDING_KEYS),
+  listChannel('dex-ranking-token-supply-list', 'wholeRanking', 'rankingSupply', SUPPLY_KEYS),
+  listChannel(
+    'dex-ranking-token-general_stat_num-list',
+    'wholeRanking',
+    'rankingNumbers',
+    GENERAL_STAT_KEYS,
+  ),
+  listChannel('dex-ranking-token-bounding-curve-list', 'newRanking', 'rankingCurves', CURVE_KEYS),
+  // Blocks name no events, so the first of these is silent.
+  eventChannel('pred:evt', ['eventSlug'], 'predictionTrades', PREDICTION_KEYS),
+  eventChannel('pred:tok', ['outcomeToken'], 'predictionTrades', PREDICTION_KEYS),
 ]
 
 /** Topics that channels are made of. */
-export const CHANNEL_TOPICS: readonly Topic[] = [...new Set(CHANNELS.map(({ topic }) => topic))]
+export const CHANNEL_TOPICS: readonly Topic[] = [
+  ...new Set(CHANNELS.flatMap(({ topic }) => topic ?? [])),
+  'tradesPending',
+]
 
 const ROW_BY_PREFIX: ReadonlyMap<string, ChannelRow> = new Map(
   CHANNELS.map((row) => [row.prefix, row]),

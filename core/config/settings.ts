@@ -266,6 +266,11 @@ export const Settings = Type.Object({
     default: 'string',
     description: 'Encoding of decimal numbers on streams',
   }),
+  wsLongNames: Type.Enum(['auto', 'off'], {
+    default: 'auto',
+    description:
+      'auto = connections without a client name get long names beside short keys, on the seven channel families that old clients read by long names',
+  }),
   wsAllowedOrigins: Type.Array(Type.String(), {
     default: [],
     description: 'Allowed origins of WebSocket connections; empty = all',

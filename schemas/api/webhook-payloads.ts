@@ -88,11 +88,15 @@ export const WEBHOOK_EXAMPLES: Readonly<
 /** Time of the examples, epoch milliseconds. */
 export const EXAMPLE_TIME_MS = TIME_MS
 
+const DECIMAL_SCHEMA: JsonObject = { type: 'string', pattern: '^-?\\d+(\\.\\d+)?$' }
+
 const VALUE_SCHEMAS: Readonly<Record<Exclude<ChannelKey['type'], 'o'>, JsonObject>> = {
-  d: { type: 'string', pattern: '^-?\\d+(\\.\\d+)?$' },
+  d: DECIMAL_SCHEMA,
+  ds: DECIMAL_SCHEMA,
   n: { type: 'integer' },
   ms: { type: 'integer' },
   s: { type: 'string' },
+  l: { type: 'array', items: { type: 'string' } },
 }
 
 const keySchema = ({ type, long, keys = {} }: ChannelKey): JsonObject =>

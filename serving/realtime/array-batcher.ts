@@ -1,26 +1,31 @@
 import type { ChannelRow } from '../../schemas/channels.ts'
+import type { Payload } from './payload.ts'
 
 /** How long an array collects what belongs to it. */
 export const BATCH_WINDOW_MS = 1_000
-/** Characters after which an array goes out before its time: clients refuse messages above 1 MiB. */
-const MAX_BATCH_CHARACTERS = 200_000
+/** Elements after which an array goes out before its time. */
+export const MAX_BATCH_ELEMENTS = 500
 
-/** One element on its way to an array channel. */
-export interface BatchElement {
+/** What the elements of an array have in common. */
+interface BatchKind {
   readonly row: ChannelRow
   readonly subject: string
-  /** JSON text. */
-  readonly data: string
   readonly retraction: boolean
 }
 
-/** Elements of one channel that go out together, JSON text of the array. */
-export type Batch = BatchElement
+/** One element on its way to an array channel. */
+export interface BatchElement extends BatchKind {
+  readonly payload: Payload
+}
+
+/** Elements of one channel that go out together. */
+export interface Batch extends BatchKind {
+  readonly payloads: readonly Payload[]
+}
 
 interface ElementRun {
-  readonly first: BatchElement
-  readonly texts: string[]
-  characters: number
+  readonly kind: BatchKind
+  readonly payloads: Payload[]
 }
 
 interface PendingBatch {
@@ -35,17 +40,16 @@ export class ArrayBatcher {
 
   /** What must go out now because the array is full. */
   offer(element: BatchElement, nowMs: number): readonly Batch[] {
-    const { subject, data, retraction } = element
+    const { row, subject, payload, retraction } = element
     const waiting = this.#waiting.get(subject) ?? { sinceMs: nowMs, runs: [] }
     this.#waiting.set(subject, waiting)
     let run = waiting.runs.at(-1)
-    if (run === undefined || run.first.retraction !== retraction) {
-      run = { first: element, texts: [], characters: 0 }
+    if (run === undefined || run.kind.retraction !== retraction) {
+      run = { kind: { row, subject, retraction }, payloads: [] }
       waiting.runs.push(run)
     }
-    run.texts.push(data)
-    run.characters += data.length
-    return run.characters < MAX_BATCH_CHARACTERS ? [] : this.#take(subject, waiting)
+    run.payloads.push(payload)
+    return run.payloads.length < MAX_BATCH_ELEMENTS ? [] : this.#take(subject, waiting)
   }
 
   /** What has collected long enough. */
@@ -62,6 +66,6 @@ export class ArrayBatcher {
 
   #take(subject: string, { runs }: PendingBatch): readonly Batch[] {
     this.#waiting.delete(subject)
-    return runs.map(({ first, texts }) => ({ ...first, data: `[${texts.join(',')}]` }))
+    return runs.map(({ kind, payloads }) => ({ ...kind, payloads }))
   }
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Bus, LogRecord, RunningTask } from '../../core/bus/contract.ts'
 import { CHANNEL_TOPICS } from '../../schemas/channels.ts'
-import { topicName } from '../../schemas/topics.ts'
+import { TOPICS, type TopicRow, topicName } from '../../schemas/topics.ts'
 import type { Hub } from './hub.ts'
 
 /** What the feed reads and whom it tells. */
@@ -92,7 +92,7 @@ const tailChannelTopics = async (
   }
   const named = createEpochSetter(options, chain)
   const tail = await bus.tail({
-    topics: CHANNEL_TOPICS.map((topic) => topicName(topic, chain)),
+    topics: channelTopics(chain, new Set(await bus.topics(`${chain}.`))),
     from: 'latest',
     onRecords: async (records) => {
       await ready
@@ -113,6 +113,14 @@ const tailChannelTopics = async (
   }
   return tail
 }
+
+/** Optional topics are there on chains that have what they hold. */
+const channelTopics = (chain: string, existing: ReadonlySet<string>): readonly string[] =>
+  CHANNEL_TOPICS.flatMap((topic) => {
+    const name = topicName(topic, chain)
+    const row: TopicRow = TOPICS[topic]
+    return row.optional === true && !existing.has(name) ? [] : [name]
+  })
 
 const backfillHistory = async (
   { bus, hub }: BusSubscriberOptions,

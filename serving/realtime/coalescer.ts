@@ -5,8 +5,8 @@ export const COALESCE_INTERVAL_MS = 200
 
 interface SubjectState {
   sentMs: number
-  /** Newest state per bucket, so the last state of a bucket that closed is never lost. */
-  readonly waiting: Map<number, Publication>
+  /** Newest state per bucket and facet, so the last state of a bucket that closed is never lost. */
+  readonly waiting: Map<string, Publication>
 }
 
 /** Thins latest-value channels: at once when quiet, else the newest state of each bucket when the pause is over. */
@@ -16,13 +16,13 @@ export class Coalescer {
 
   /** What may go out now; nothing where it has to wait. */
   offer(publication: Publication, nowMs: number): readonly Publication[] {
-    const { subject, bucketMs } = publication
+    const { subject, bucketMs, facet } = publication
     const pace = this.#paces.get(subject) ?? {
       sentMs: Number.NEGATIVE_INFINITY,
       waiting: new Map(),
     }
     this.#paces.set(subject, pace)
-    pace.waiting.set(bucketMs, publication)
+    pace.waiting.set(`${bucketMs} ${facet}`, publication)
     if (nowMs - pace.sentMs >= COALESCE_INTERVAL_MS) return this.#take(subject, pace, nowMs)
     this.#waiting.add(subject)
     return []

@@ -10,6 +10,7 @@ const FIELDS: Partial<Record<Method, Readonly<Record<string, FieldType>>>> = {
   subscribe: {
     channel: 'text',
     token: 'text',
+    filter: 'text',
     recover: 'boolean',
     epoch: 'text',
     offset: 'count',

@@ -40,7 +40,7 @@ export class Connection implements Subscriber {
   #closedMs: number | null = null
   #bytes = 0
   #owesForReads = false
-  /** Newest publication of each conflated channel. */
+  /** Newest publication of each conflated channel, by literal name and facet. */
   readonly #held = new Map<string, Push>()
   readonly #nowMs: () => number
   readonly #onSlow: (connection: Connection) => void
@@ -101,9 +101,10 @@ export class Connection implements Subscriber {
   #deliver(push: Push): void {
     if (!this.open) return
     const queued = this.socket.buffered()
-    if (push.latest && (queued > CONFLATE_BYTES || this.#held.has(push.literal))) {
-      this.#held.delete(push.literal)
-      this.#held.set(push.literal, push)
+    const held = heldName(push)
+    if (push.latest && (queued > CONFLATE_BYTES || this.#held.has(held))) {
+      this.#held.delete(held)
+      this.#held.set(held, push)
     } else if (queued > MAX_QUEUED_BYTES) this.giveUp()
     else this.#put(push)
   }
@@ -132,7 +133,7 @@ export class Connection implements Subscriber {
 
   /** Nothing more of this channel is owed. */
   drop(literal: string): void {
-    this.#held.delete(literal)
+    for (const [held, push] of this.#held) if (push.literal === literal) this.#held.delete(held)
   }
 
   /** Looks at the queue; true where `congested` has changed. */
@@ -146,7 +147,7 @@ export class Connection implements Subscriber {
     }
     if (queued > MAX_QUEUED_BYTES) this.giveUp()
     else if (!this.#congested && queued > CONFLATE_BYTES) return this.#turn(true)
-    else if (this.#congested && queued < RESUME_BYTES) return this.#relieve()
+    else if (this.#isOwed() && queued < RESUME_BYTES) return this.#relieve()
     return false
   }
 
@@ -181,20 +182,24 @@ export class Connection implements Subscriber {
     this.#held.clear()
   }
 
+  #isOwed(): boolean {
+    return this.#congested || this.#held.size > 0
+  }
+
   #drop(): void {
     this.#closed = true
     this.socket.drop()
   }
 
-  #put({ text, payloadBytes }: Push): void {
-    this.socket.send(text)
+  #put({ texts, payloadBytes }: Push): void {
+    for (const text of texts) this.socket.send(text)
     this.#bytes += payloadBytes
   }
 
   #relieve(): boolean {
-    for (const [literal, push] of this.#held) {
+    for (const [held, push] of this.#held) {
       if (this.socket.buffered() > CONFLATE_BYTES) return false
-      this.#held.delete(literal)
+      this.#held.delete(held)
       this.#put(push)
     }
     return this.#turn(false)
@@ -205,3 +210,5 @@ export class Connection implements Subscriber {
     return true
   }
 }
+
+const heldName = ({ literal, facet }: Push): string => `${literal}\n${facet}`

@@ -5,6 +5,7 @@ import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import type { ChainFreshness, Guard, Meter, RevokedCredential } from '../interfaces.ts'
 import { AdmissionControl, type AdmissionLimits, type ConnectionRefusal } from './admission.ts'
+import type { Channel } from './channel-name.ts'
 import { commandCredentials } from './connect-commands.ts'
 import { Connection } from './connection.ts'
 import { runCommand } from './dispatch-command.ts'
@@ -15,9 +16,12 @@ import {
   type CloseFrame,
   COMMAND_BURST,
   type Command,
+  formatUnsubscribe,
   PING_FRAME,
   parseMessage,
+  UNSUBSCRIBE_REASONS,
 } from './protocol.ts'
+import { createFilterCompiler } from './publication-filter.ts'
 import { canBatchReplies, createSession, type Effect, type SessionEnv } from './session.ts'
 import type { Socket } from './socket.ts'
 import { type ConnectionContext, checkQuota } from './upgrade.ts'
@@ -33,6 +37,8 @@ export interface ConnectionRegistryOptions {
   /** Connections of one organization in this process. */
   readonly connectionLimit: number
   readonly limits: AdmissionLimits
+  /** See `SessionEnv.longNames`. */
+  readonly longNames: boolean
   readonly boundary: ErrorBoundary
   readonly metrics: Metrics
   readonly log: Logger
@@ -57,6 +63,7 @@ export class ConnectionRegistry {
   readonly #bySocket = new Map<Socket, Connection>()
   readonly #perOrg = new Map<string, number>()
   readonly #admission: AdmissionControl
+  readonly #filters = createFilterCompiler()
 
   constructor(options: ConnectionRegistryOptions) {
     this.#options = options
@@ -186,6 +193,21 @@ export class ConnectionRegistry {
     })
   }
 
+  /** Ends the subscriptions to channels of which something was lost; their clients subscribe again and learn it. */
+  unsubscribe(lost: (channel: Channel) => boolean): void {
+    this.#each((connection) => {
+      const ended = [...connection.session.channels.values()].filter(lost)
+      if (ended.length === 0) return
+      const channels = new Map(connection.session.channels)
+      for (const channel of ended) {
+        channels.delete(channel.literal)
+        this.#apply(connection, { type: 'leave', channel })
+        connection.send(formatUnsubscribe(channel.literal, UNSUBSCRIBE_REASONS.insufficientState))
+      }
+      this.#adopt(connection, { ...connection.session, channels })
+    })
+  }
+
   /** Closes the next `count` connections. */
   closeSome(count: number, close: CloseFrame): void {
     let left = count
@@ -303,7 +325,9 @@ export class ConnectionRegistry {
       connectionsOf: (orgId) => this.#perOrg.get(orgId) ?? 0,
       authenticate: (credentials) => checkQuota(guard.authenticate(credentials), meter),
       positionOf: (channel) => hub.positionOf(channel),
-      recover: (channel, since, retractions) => hub.recover(channel, since, retractions),
+      recover: (channel, since, view) => hub.recover(channel, since, view),
+      filterOf: (row, text) => this.#filters.compile(row, text),
+      longNames: this.#options.longNames,
       historyOf: (channel, query) => hub.historyOf(channel, query),
     }
   }

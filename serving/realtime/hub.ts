@@ -9,17 +9,13 @@ import type { Metrics } from '../../core/ops/metrics.ts'
 import type { ChannelRow } from '../../schemas/channels.ts'
 import { TOPICS, topicName, topicRow } from '../../schemas/topics.ts'
 import type { EventMeta } from '../../schemas/wire.ts'
-import { ArrayBatcher } from './array-batcher.ts'
+import { ArrayBatcher, type Batch } from './array-batcher.ts'
 import type { Channel } from './channel-name.ts'
 import { Coalescer } from './coalescer.ts'
-import { Fanout, type Subscriber } from './fanout.ts'
+import { Fanout, type JoinWish, type Subscriber } from './fanout.ts'
+import { filterViewOf, type Payload, serializePayload } from './payload.ts'
 import { formatPublication } from './protocol.ts'
-import {
-  type Publication,
-  type PublishContext,
-  serializePayload,
-  type TokenMetadata,
-} from './publication.ts'
+import type { Publication, PublishContext, TokenMetadata } from './publication.ts'
 import {
   eventPosition,
   HISTORY_LIMITS,
@@ -28,7 +24,9 @@ import {
   PublicationHistory,
   recordPosition,
 } from './publication-history.ts'
+import { createRenderer } from './render-publication.ts'
 import type { HistoryPage, HistoryQuery, Position, Recovery } from './session.ts'
+import { PLAIN_VIEW, type SubscriptionView, takesKind } from './subscription-view.ts'
 import { STREAM_BY_SUFFIX } from './topic-streams.ts'
 
 /** What the hub is made of. */
@@ -42,6 +40,8 @@ export interface HubOptions {
   readonly log: Logger
   readonly nowMs: () => number
   readonly publish: (topic: string, text: string) => void
+  /** Publications of the channels that it is true for were lost. */
+  readonly onLost?: (lost: (channel: Channel) => boolean) => void
   readonly history?: HistoryLimits
 }
 
@@ -83,6 +83,7 @@ export class Hub {
   readonly #prices = new LRUCache<string, string>({ max: MAX_TOKEN_NAMES })
   /** Subscriptions by the suffix of the topic that they are fed from. */
   readonly #listening = new Map<string, number>()
+  readonly #lists = new Map<string, { readonly channel: Channel; readonly joins: number }>()
   /** Subscriptions to candles by `chain/address`. */
   readonly #watching = new Map<string, number>()
   /** Subjects with a foreign publication among the refilled ones, by lane; null once live. */
@@ -142,6 +143,7 @@ export class Hub {
       this.#options.metrics.eventsDropped.inc({ stage: 'realtime', reason: error.reason })
       const { topic, partition, offset } = record
       this.#options.log.warn({ err: error, topic, partition, offset }, 'skipped undecodable record')
+      this.#announceLoss(record)
     }
     this.#lanes
       .get(`${record.topic}/${record.partition}`)
@@ -152,24 +154,34 @@ export class Hub {
   flush(): void {
     const nowMs = this.#options.nowMs()
     for (const publication of this.#coalescer.due(nowMs)) this.#send(publication, 0)
-    for (const batch of this.#batches.due(nowMs)) this.#sendText(batch, batch.data, 0)
+    for (const batch of this.#batches.due(nowMs)) this.#sendBatch(batch)
   }
 
-  join(
-    subscriber: Subscriber,
-    channel: Channel,
-    wish: { readonly retractions: boolean; readonly after: number },
-  ): void {
+  join(subscriber: Subscriber, channel: Channel, wish: JoinWish): void {
     this.#fanout.join(subscriber, channel, wish)
     this.#count(channel, 1)
+    if (channel.row.query === null) return
+    const joins = (this.#lists.get(channel.subject)?.joins ?? 0) + 1
+    this.#lists.set(channel.subject, { channel, joins })
   }
 
   leave(subscriber: Subscriber, channel: Channel): void {
     this.#fanout.leave(subscriber, channel)
     this.#count(channel, -1)
     if (this.#fanout.listens(channel.subject)) return
+    this.#lists.delete(channel.subject)
     this.#coalescer.forget(channel.subject)
     this.#batches.forget(channel.subject)
+  }
+
+  /** Channels whose lists a query gives, as far as they have subscribers, and how often each was joined. */
+  listChannels(): readonly { readonly channel: Channel; readonly joins: number }[] {
+    return [...this.#lists.values()]
+  }
+
+  /** Sends the elements of such a channel. */
+  publishList({ row, subject }: Channel, payloads: readonly Payload[]): void {
+    this.#publish({ row, subject, payloads, retraction: false, pending: false, facet: '' }, 0)
   }
 
   /** See `Fanout.review`. */
@@ -183,8 +195,8 @@ export class Hub {
     return lane === undefined ? null : { epoch: lane.epoch, offset: lane.history.top }
   }
 
-  /** What a subscriber has missed since a position. */
-  recover(channel: Channel, since: Position, retractions: boolean): Recovery {
+  /** What a subscriber with this view has missed since a position. */
+  recover(channel: Channel, since: Position, view: SubscriptionView): Recovery {
     const lane = this.#homeOf(channel.row, channel.chain, channel.address)
     if (lane === undefined) return { recovered: false, bytes: 0 }
     if (since.epoch !== lane.epoch && since.epoch !== lane.firstEpoch) {
@@ -192,8 +204,8 @@ export class Hub {
     }
     const missed = lane.history.since(channel.subject, since.offset)
     if (missed === undefined) return { recovered: false, bytes: 0 }
-    const wanted = missed.filter(({ retraction }) => retractions || !retraction)
-    const { publications, bytes } = this.#pageOf(channel.row, wanted)
+    const wanted = missed.filter((one) => wants(view, channel.row, one))
+    const { publications, bytes } = this.#pageOf(channel.row, wanted, view)
     if (publications.length < wanted.length) return { recovered: false, bytes }
     return { recovered: true, publications, bytes }
   }
@@ -210,21 +222,35 @@ export class Hub {
       ({ retraction, offset }) =>
         !retraction && (!reverse || since === undefined || offset < since),
     )
-    return this.#pageOf(channel.row, (reverse ? wanted.toReversed() : wanted).slice(0, limit))
+    const page = (reverse ? wanted.toReversed() : wanted).slice(0, limit)
+    return this.#pageOf(channel.row, page, PLAIN_VIEW)
   }
 
   /** As many publications as one reply may hold. */
-  #pageOf(row: ChannelRow, kept: readonly HistoryEntry[]): HistoryPage {
+  #pageOf(
+    row: ChannelRow,
+    kept: readonly HistoryEntry[],
+    { longNames }: SubscriptionView,
+  ): HistoryPage {
+    const { numbers } = this.#options
     const publications: string[] = []
     let bytes = 0
     for (const one of kept) {
-      const data = this.#dataOf(row, one)
+      const data = serializePayload(one.payload, row.keys, { numbers, longNames })
       const size = Buffer.byteLength(data)
       if (publications.length > 0 && bytes + size > MAX_REPLY_BYTES) break
       bytes += size
       publications.push(formatPublication(data, one.offset))
     }
     return { publications, bytes }
+  }
+
+  /** Channels with positions promise to be whole: their subscribers have to know that they are not. */
+  #announceLoss({ topic, partition, offset }: LogRecord): void {
+    const lane = this.#lanes.get(`${topic}/${partition}`)
+    if (lane === undefined) return
+    lane.history.breakAll(recordPosition(offset + 1))
+    this.#options.onLost?.(({ row, chain, address }) => this.#homeOf(row, chain, address) === lane)
   }
 
   #acceptAs(suffix: string, record: LogRecord, value: Uint8Array): void {
@@ -256,12 +282,13 @@ export class Hub {
   }
 
   #listeners(suffix: string): number {
-    return this.#listening.get(suffix) ?? 0
+    const pending = suffix === TOPICS.tradesPending.suffix ? this.#fanout.pending : 0
+    return (this.#listening.get(suffix) ?? 0) + pending
   }
 
   #count({ row, chain, address }: Channel, by: number): void {
-    const { suffix } = TOPICS[row.topic]
-    this.#listening.set(suffix, this.#listeners(suffix) + by)
+    const suffix = row.topic === null ? '' : TOPICS[row.topic].suffix
+    this.#listening.set(suffix, (this.#listening.get(suffix) ?? 0) + by)
     if (row.candle === null) return
     const name = `${chain}/${address}`
     const watching = (this.#watching.get(name) ?? 0) + by
@@ -288,7 +315,7 @@ export class Hub {
   #keep(publication: Publication, record: LogRecord): void {
     const { row, subject, address, payload, retraction, index } = publication
     const chain = record.topic.slice(0, record.topic.indexOf('.'))
-    const home = this.#homeOf(row, chain, address)
+    const home = publication.pending ? undefined : this.#homeOf(row, chain, address)
     if (home === undefined) {
       this.#send(publication, 0)
       return
@@ -304,31 +331,34 @@ export class Hub {
     this.#send(publication, offset)
   }
 
-  #collect({ row, subject, payload, retraction }: Publication): void {
-    const data = serializePayload(payload, row.keys, this.#options.numbers)
-    const element = { row, subject, data, retraction }
-    for (const batch of this.#batches.offer(element, this.#options.nowMs())) {
-      this.#sendText(batch, batch.data, 0)
-    }
+  #collect(element: Publication): void {
+    for (const batch of this.#batches.offer(element, this.#options.nowMs())) this.#sendBatch(batch)
+  }
+
+  #sendBatch({ row, subject, retraction, payloads }: Batch): void {
+    this.#publish({ row, subject, retraction, payloads, pending: false, facet: '' }, 0)
   }
 
   #send(publication: Publication, offset: number): void {
-    const { row, subject, payload } = publication
-    if (!this.#fanout.listens(subject)) return
-    this.#sendText(publication, serializePayload(payload, row.keys, this.#options.numbers), offset)
+    const { row, subject, retraction, pending, facet, payload } = publication
+    this.#publish({ row, subject, retraction, pending, facet, payloads: [payload] }, offset)
   }
 
-  #sendText(
-    { row, subject, retraction }: Pick<Publication, 'row' | 'subject' | 'retraction'>,
-    data: string,
+  #publish(
+    {
+      row,
+      subject,
+      payloads,
+      ...kind
+    }: Omit<Publication, 'payload' | 'address' | 'index' | 'bucketMs'> & {
+      readonly payloads: readonly Payload[]
+    },
     offset: number,
   ): void {
-    const sent = this.#fanout.publish(subject, { data, offset, retraction })
+    if (!this.#fanout.listens(subject)) return
+    const render = createRenderer({ row, payloads, offset }, this.#options.numbers)
+    const sent = this.#fanout.publish(subject, { ...kind, render, offset })
     this.#options.metrics.socketPublications.inc({ family: row.prefix }, sent)
-  }
-
-  #dataOf(row: ChannelRow, { payload }: HistoryEntry): string {
-    return serializePayload(payload, row.keys, this.#options.numbers)
   }
 
   #isRecoverable({ recoverable }: ChannelRow, chain: string, address: string): boolean {
@@ -338,7 +368,7 @@ export class Hub {
   /** The partition that alone feeds a recoverable channel. */
   #homeOf(row: ChannelRow, chain: string, address: string): PartitionState | undefined {
     if (!this.#isRecoverable(row, chain, address)) return undefined
-    const topic = topicName(row.topic, chain)
+    const topic = row.topic === null ? '' : topicName(row.topic, chain)
     const partitions = this.#partitions.get(topic)
     if (partitions === undefined) return undefined
     return this.#lanes.get(`${topic}/${partitionOf(address, partitions)}`)
@@ -369,3 +399,12 @@ const computeEpoch = ({ topic, partition, partitions }: PartitionInfo, origin: s
     .update([origin, topic, partitions, partition, ENCODER_VERSION].join('|'))
     .digest('base64url')
     .slice(0, 8)
+
+/** True where a subscription with the view is sent the kept publication. */
+const wants = (
+  view: SubscriptionView,
+  { keys }: ChannelRow,
+  { retraction, payload }: HistoryEntry,
+): boolean =>
+  takesKind(view, { retraction, pending: false }) &&
+  (view.filter === null || view.filter.matches(filterViewOf(payload, keys)))

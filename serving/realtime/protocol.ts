@@ -160,6 +160,17 @@ export const formatPublication = (data: string, offset: number): string =>
 export const formatPush = (literal: string, publication: string): string =>
   `{"push":{"channel":${JSON.stringify(literal)},"pub":${publication}}}`
 
+/** Why a subscription was ended by the server: from 2500 on clients subscribe again at once. */
+export const UNSUBSCRIBE_REASONS = {
+  insufficientState: { code: 2500, reason: 'insufficient state' },
+} as const
+
+/** A push that ends a subscription. */
+export const formatUnsubscribe = (
+  literal: string,
+  why: (typeof UNSUBSCRIBE_REASONS)[keyof typeof UNSUBSCRIBE_REASONS],
+): string => `{"push":{"channel":${JSON.stringify(literal)},"unsubscribe":${JSON.stringify(why)}}}`
+
 /** A subscribe or history reply with publications that are JSON text already. */
 export const formatReplyWithPublications = (
   id: number,

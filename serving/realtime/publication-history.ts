@@ -1,4 +1,4 @@
-import type { Payload } from './publication.ts'
+import type { Payload } from './payload.ts'
 
 /** A kept publication. */
 export interface HistoryEntry {
@@ -78,6 +78,15 @@ export class PublicationHistory {
     const shelf = this.#shelfOf(subject)
     this.#forget(shelf, shelf.kept.length)
     shelf.lostTo = Math.max(shelf.lostTo, this.#top + 1)
+  }
+
+  /** Something of any subject was lost before `offset`: nothing before it can be recovered whole. */
+  breakAll(offset: number): void {
+    this.#shelves.clear()
+    this.#marks.clear()
+    this.#entries = 0
+    this.#floor = Math.max(this.#floor, offset)
+    this.#top = Math.max(this.#top, offset)
   }
 
   /** What a client at `offset` has missed, oldest first; undefined where that cannot be told any more. */

@@ -14,13 +14,16 @@ import type {
   WalletTokenPnlEvents,
 } from '../../schemas/wire.ts'
 import { streamSubject } from './channel-name.ts'
-import type { Payload, Publication, PublishContext } from './publication.ts'
+import type { Payload } from './payload.ts'
+import type { Publication, PublishContext } from './publication.ts'
 
 /** One event as a stream of this file carries it; `payload` is only made when a subscriber wants it. */
 interface PublicationItem {
   readonly address: string
   readonly index: number
   readonly retraction?: boolean
+  /** See `Publication.facet`. */
+  readonly facet?: string
   readonly payload: () => Payload
 }
 
@@ -30,10 +33,15 @@ const toPublications = (
   items: readonly PublicationItem[],
 ): readonly Publication[] => {
   const row = channelRow(prefix)
-  return items.flatMap(({ address, index, retraction = false, payload }) => {
+  return items.flatMap(({ address, index, retraction = false, facet = '', payload }) => {
     const subject = streamSubject(prefix, desk.chain, address)
     if (!desk.wanted(subject, row, address)) return []
-    return [{ row, subject, address, payload: payload(), index, retraction, bucketMs: 0 }]
+    return [
+      {
+        ...{ row, subject, address, payload: payload(), index },
+        ...{ retraction, pending: false, bucketMs: 0, facet },
+      },
+    ]
   })
 }
 
@@ -229,8 +237,8 @@ export const supplyPublications = (
   )
 
 /**
- * Publications of one record of `{c}.dex.pools.processed`: the pool, its base token's deepest pool, and the sum over its pools; a
- * retraction sends all three as they were before the event.
+ * Publications of one record of `{c}.dex.pools.processed`: the pool, its base token's deepest pool, the sum over its pools, and that and
+ * the sold share of its curve as single numbers; a retraction sends all of them as they were before the event.
  */
 export const poolPublications = (
   { meta, events }: DexPoolEvents,
@@ -279,8 +287,20 @@ export const poolPublications = (
     } = sum
     return [{ address: a, index, payload: () => ({ a, liu, lin, pc, ts }) }]
   })
+  const numbers = known.flatMap(({ pool, found, index, ts }) => {
+    const liquidity = reverted ? found.token_a_liquidity_before : found.token_a_liquidity
+    const a = liquidity?.token_address ?? pool.token_a_address
+    const sold = reverted ? found.before?.curve_progress : found.curve_progress
+    const values = { liquidity_in_usd: liquidity?.liquidity_in_usd, migrated_ratio: sold }
+    return Object.entries(values).flatMap(([t, v]): readonly PublicationItem[] =>
+      v === undefined || v === '' || a === ''
+        ? []
+        : [{ address: a, index, facet: t, payload: () => ({ a, t, v, ts }) }],
+    )
+  })
   return [
     ...toPublications('dex-pool-balance', desk, pools),
+    ...toPublications('dex-token-general-stat-num', desk, numbers),
     ...toPublications('dex-token-liquidity', desk, deepest),
     ...toPublications('dex-token-total-liquidity', desk, totals),
   ]

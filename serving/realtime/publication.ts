@@ -1,14 +1,10 @@
 import { formatUnits, formatUsd, unitsToNumber } from '../../core/amounts.ts'
 import { candleSeriesOf, type EventCandle, expandCandles } from '../../core/candlestick-events.ts'
-import type { CandleKey, ChannelKey, TradeKey } from '../../schemas/channel-keys.ts'
+import type { CandleKey, TradeKey } from '../../schemas/channel-keys.ts'
 import { CHANNELS, type ChannelRow, channelRow } from '../../schemas/channels.ts'
 import type { CandlestickEvents, Trade, TradeEvent, TradeEvents } from '../../schemas/wire.ts'
 import { streamSubject } from './channel-name.ts'
-
-/** Values of one payload by short key; undefined and "" are unknown and left out. */
-export interface Payload {
-  readonly [key: string]: string | number | undefined | Payload
-}
+import type { Payload } from './payload.ts'
 
 /** One event as one stream carries it. */
 export interface Publication {
@@ -21,8 +17,12 @@ export interface Publication {
   readonly index: number
   /** The event was undone by a reorg. */
   readonly retraction: boolean
+  /** Of a block that is not confirmed yet: of those that want such trades, and never kept. */
+  readonly pending: boolean
   /** Start of the candle's bucket; 0 for events. */
   readonly bucketMs: number
+  /** Values of different facets of a channel do not replace each other; "" = it has one. */
+  readonly facet: string
 }
 
 /** Name, symbol and decimals of a token, as far as they are known; -1 = unknown decimals. */
@@ -42,31 +42,6 @@ export interface PublishContext {
   watched(address: string): boolean
   /** False: there is no subscriber and nothing is kept, so the payload need not be made. */
   wanted(subject: string, row: ChannelRow, address: string): boolean
-}
-
-/** JSON text of a payload; decimals as text or, by option, as numbers. */
-export const serializePayload = (
-  payload: Payload,
-  keys: Readonly<Record<string, ChannelKey>>,
-  numbers: 'string' | 'number',
-): string => {
-  return JSON.stringify(toJsonPayload(payload, keys, numbers))
-}
-
-type JsonPayload = { [key: string]: string | number | JsonPayload }
-
-const toJsonPayload = (
-  payload: Payload,
-  keys: Readonly<Record<string, ChannelKey>>,
-  numbers: 'string' | 'number',
-): JsonPayload => {
-  const out: JsonPayload = {}
-  for (const [key, value] of Object.entries(payload)) {
-    if (value === undefined || value === '') continue
-    if (typeof value === 'object') out[key] = toJsonPayload(value, keys[key]?.keys ?? {}, numbers)
-    else out[key] = numbers === 'number' && keys[key]?.type === 'd' ? Number(value) : value
-  }
-  return out
 }
 
 const candleChannels = (dimension: string): readonly ChannelRow[] =>
@@ -117,7 +92,10 @@ const candlePublication = (
   if (!desk.wanted(subject, row, address)) return undefined
   const payload = candlePayload(candle, address, row.candle?.unit === 'native')
   if (payload.o === '' && candle.trades > 0) return undefined
-  return { row, subject, address, payload, index, retraction: false, bucketMs: candle.startMs }
+  return {
+    ...{ row, subject, address, payload, index },
+    ...{ retraction: false, pending: false, bucketMs: candle.startMs, facet: '' },
+  }
 }
 
 const candlePayload = (
@@ -139,10 +117,13 @@ const candlePayload = (
 const TOKEN_TRADES_CHANNEL = channelRow('dex-trade')
 const WALLET_TRADES_CHANNEL = channelRow('dex-wallet-trade')
 
-/** Publications of one record of `{c}.dex.trades.processed`: to both tokens and to every wallet involved. */
+/**
+ * Publications of one record of `{c}.dex.trades.processed` or `{c}.dex.trades.pending`: to both tokens and to every wallet involved.
+ */
 export const tradePublications = (
   message: TradeEvents,
   desk: PublishContext,
+  pending = false,
 ): readonly Publication[] => {
   const retraction = message.meta?.op === 'OP_REVERT'
   const publications: Publication[] = []
@@ -165,9 +146,13 @@ export const tradePublications = (
         t: event.block?.timestamp ?? 0,
         k: shared.btma === about ? 'buy' : 'sell',
         ...shared,
+        ...(pending && { cm: 'processed' }),
         ...(retraction && { op: 'revert' }),
       }
-      publications.push({ row, subject, address, payload, index, retraction, bucketMs: 0 })
+      publications.push({
+        ...{ row, subject, address, payload, index },
+        ...{ retraction, pending, bucketMs: 0, facet: '' },
+      })
     }
   }
   return publications
@@ -180,7 +165,7 @@ const tradeWallets = ({
 
 type TradePayload = Readonly<Partial<Record<TradeKey, string | number>>>
 /** What every view of a trade has in common. */
-type SharedPayload = Readonly<Record<Exclude<TradeKey, 'a' | 't' | 'k' | 'op'>, string>>
+type SharedPayload = Readonly<Record<Exclude<TradeKey, 'a' | 't' | 'k' | 'cm' | 'op'>, string>>
 
 /** One side of a trade: amount in token units and USD, "" when unknown. */
 interface TradeSide {

@@ -9,10 +9,12 @@ import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import type { ChainFreshness, FreshnessReader, Guard, Meter } from '../interfaces.ts'
+import { createLimitedReads, type ReadStore } from '../queries/limited-reads.ts'
 import { startBusSubscriber } from './bus-subscriber.ts'
 import { MAX_QUEUED_BYTES } from './connection.ts'
 import { ConnectionRegistry } from './connections.ts'
 import { Hub } from './hub.ts'
+import { startListPoller } from './list-poller.ts'
 import { CLOSE_FRAMES, MAX_INBOUND_BYTES } from './protocol.ts'
 import type { SocketEvents, SocketServer } from './socket.ts'
 import { startSocketServer, type Transport } from './start-socket-server.ts'
@@ -25,11 +27,14 @@ export interface RealtimeOptions {
   readonly guard: Guard
   readonly meter: Meter
   readonly freshness: FreshnessReader
+  /** Lists are read from it. */
+  readonly warehouse: ReadStore
   /** Internal ids of the enabled chains; their topics must exist. */
   readonly chains: readonly string[]
   readonly config: Pick<
     Config,
     | 'wsNumbers'
+    | 'wsLongNames'
     | 'wsAllowedOrigins'
     | 'wsConnectionsPerAccount'
     | 'wsConnections'
@@ -72,7 +77,7 @@ const FRESHNESS_TIMEOUT_MS = 1_000
 /** Serves `/connection/websocket`: the Centrifuge JSON protocol over the topics of the given chains. */
 export const startRealtimeServer = async (options: RealtimeOptions): Promise<RealtimeServer> => {
   const { bus, chains, log, guard, config } = options
-  const holder: { server?: SocketServer } = {}
+  const holder: { server?: SocketServer; connections?: ConnectionRegistry } = {}
   const boundary = makeErrorBoundary({ ...options, surface: 'streams' })
   const hub = new Hub({
     ...options,
@@ -81,6 +86,7 @@ export const startRealtimeServer = async (options: RealtimeOptions): Promise<Rea
     publish: (topic, text) => {
       boundary.run('publish', () => holder.server?.publish(topic, text))
     },
+    onLost: (lost) => holder.connections?.unsubscribe(lost),
   })
   const connections = new ConnectionRegistry({
     ...options,
@@ -89,9 +95,11 @@ export const startRealtimeServer = async (options: RealtimeOptions): Promise<Rea
     chains: new Set(chains),
     connectionLimit: config.wsConnectionsPerAccount,
     limits: { connections: config.wsConnections, pendingPerAddress: config.wsPendingPerAddress },
+    longNames: config.wsLongNames === 'auto',
     boundary,
     random: options.random ?? Math.random,
   })
+  holder.connections = connections
   const feed = await startBusSubscriber({ bus, hub, chains, onPressure: () => connections.sweep() })
   const server = await startSocketServer(
     { transport: options.transport, log },
@@ -107,6 +115,13 @@ export const startRealtimeServer = async (options: RealtimeOptions): Promise<Rea
     socketEvents(options, connections, boundary),
   )
   holder.server = server
+  const lists = startListPoller({
+    ...options,
+    hub,
+    reads: createLimitedReads(options.warehouse, {
+      ...{ share: 'point', surface: 'streams', metrics: options.metrics },
+    }),
+  })
   const stopListening = guard.onRevoked((gone) => connections.revoke(gone))
   const ticker = setInterval(createTick(hub, connections, boundary), TICK_MS)
   log.info({ port: server.port, transport: server.transport }, 'WebSocket server listening')
@@ -118,6 +133,7 @@ export const startRealtimeServer = async (options: RealtimeOptions): Promise<Rea
       server.refuse()
       await drainConnections(connections)
       clearInterval(ticker)
+      await lists.stop()
       await feed.stop()
       await server.stop()
       connections.charge()

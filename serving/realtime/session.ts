@@ -1,4 +1,5 @@
 import type { Fault } from '../../core/errors.ts'
+import type { ChannelRow } from '../../schemas/channels.ts'
 import type { ChainFreshness, Credentials, Principal } from '../interfaces.ts'
 import type { Channel } from './channel-name.ts'
 import {
@@ -9,6 +10,8 @@ import {
   type ProtocolError,
   READ_BURST_BYTES,
 } from './protocol.ts'
+import type { PublicationFilter } from './publication-filter.ts'
+import type { SubscriptionView } from './subscription-view.ts'
 
 /** Everything that is remembered of one connection; replaced, never changed. */
 export interface Session {
@@ -75,7 +78,11 @@ export interface SessionEnv {
   authenticate(credentials: Credentials): Principal | Fault | undefined
   /** Current top of a recoverable channel; null = the channel is plain. */
   positionOf(channel: Channel): Position | null
-  recover(channel: Channel, since: Position, retractions: boolean): Recovery
+  recover(channel: Channel, since: Position, view: SubscriptionView): Recovery
+  /** The filter of a text; undefined where it is none. */
+  filterOf(row: ChannelRow, text: string): PublicationFilter | undefined
+  /** True: clients without a name get both key sets where families have them. */
+  readonly longNames: boolean
   /** Kept publications of a recoverable channel; undefined where some after `since` are no longer kept. */
   historyOf(channel: Channel, query: HistoryQuery): HistoryPage | undefined
 }
@@ -89,7 +96,7 @@ export type Effect =
   | {
       readonly type: 'join'
       readonly channel: Channel
-      readonly retractions: boolean
+      readonly view: SubscriptionView
       /** Publications up to here are not sent: the client has them. */
       readonly after: number
       /** Payload bytes of the recovered publications in the reply. */

@@ -9,6 +9,7 @@ import {
   PROTOCOL_ERRORS,
   type ProtocolError,
 } from './protocol.ts'
+import { requestedFilter } from './publication-filter.ts'
 import {
   type CommandHandler,
   replyWithError,
@@ -16,6 +17,7 @@ import {
   type SessionEnv,
   textOrEmpty,
 } from './session.ts'
+import { createSubscriptionView, type SubscriptionView } from './subscription-view.ts'
 
 /** Subscriptions of one connection. */
 const MAX_CHANNELS = 100
@@ -32,26 +34,41 @@ export const subscribe: CommandHandler = (session, call, world) => {
     return replyWithError(session, call, PROTOCOL_ERRORS.alreadySubscribed)
   const channel = parseChannel(literal, world.chains)
   if ('code' in channel) return replyWithError(session, call, channel)
-  if (requestsFilter(body)) return replyWithError(session, call, PROTOCOL_ERRORS.badRequest)
+  const view = requestedView(session, channel, body, world)
+  if (view === undefined) return replyWithError(session, call, PROTOCOL_ERRORS.badRequest)
   if (session.channels.size >= MAX_CHANNELS)
     return replyWithError(session, call, PROTOCOL_ERRORS.limitExceeded)
-  const retractions = isObject(body.data) && body.data.retractions === true
-  const answer = prepareSubscribe(session, { id, body, channel, retractions, world })
+  const answer = prepareSubscribe(session, { id, body, channel, view, world })
   const { readBytes } = answer
   const next = readBytes > 0 ? withBytesRead(session, readBytes, world.nowMs) : session
   if ('error' in answer) return replyWithError(next, call, answer.error)
   return {
     session: { ...next, channels: new Map([...session.channels, [literal, channel]]) },
     reply: answer.reply,
-    effects: [{ type: 'join', channel, retractions, ...answer.cursor }],
+    effects: [{ type: 'join', channel, view, ...answer.cursor }],
   }
 }
 
-/** Filters are not offered yet: a subscription that asks for one is refused rather than sent everything. */
-const requestsFilter = ({ filter, tf, data }: Body): boolean =>
-  (filter !== undefined && filter !== '') ||
-  (tf !== undefined && tf !== null) ||
-  (isObject(data) && data.filter !== undefined && data.filter !== '')
+/** What the subscription wants beyond the name of its channel; undefined where that is malformed, or not to be had there. */
+const requestedView = (
+  session: Session,
+  { row }: Channel,
+  body: Body,
+  world: SessionEnv,
+): SubscriptionView | undefined => {
+  const wish = isObject(body.data) ? body.data : {}
+  const text = requestedFilter(body)
+  const filter = text === '' ? null : text && world.filterOf(row, text)
+  const pending = wish.commitment === 'processed'
+  if (filter === undefined || filter === '') return undefined
+  if (pending && !row.pending) return undefined
+  return createSubscriptionView({
+    retractions: wish.retractions === true || pending,
+    pending,
+    longNames: world.longNames && row.longNames && session.name === '',
+    filter,
+  })
+}
 
 /** Flag 2 of a subscribe: an error rather than a stream with a hole. */
 const REJECT_UNRECOVERABLE_FLAG = 2
@@ -73,11 +90,11 @@ const prepareSubscribe = (
     readonly id: number
     readonly body: Body
     readonly channel: Channel
-    readonly retractions: boolean
+    readonly view: SubscriptionView
     readonly world: SessionEnv
   },
 ): SubscribeResult => {
-  const { id, body, channel, retractions, world } = ask
+  const { id, body, channel, view, world } = ask
   const top = world.positionOf(channel)
   const cursor = NOTHING_RECOVERED
   if (top === null) return { reply: formatReply(id, 'subscribe'), cursor, readBytes: 0 }
@@ -90,7 +107,7 @@ const prepareSubscribe = (
     return { error: PROTOCOL_ERRORS.tooManyRequests, readBytes: 0 }
   }
   const since = parsePosition(body.epoch, body.offset)
-  const found = since && world.recover(channel, since, retractions)
+  const found = since && world.recover(channel, since, view)
   const readBytes = found?.bytes ?? 0
   if (since === undefined || found?.recovered !== true) {
     if (rejectsUnrecoverable(body.flag)) return { error: PROTOCOL_ERRORS.unrecoverable, readBytes }

@@ -2,6 +2,7 @@ import type { Codec } from '../../core/codec/contract.ts'
 import type { ChannelTopic } from '../../schemas/channels.ts'
 import { TOPICS } from '../../schemas/topics.ts'
 import type { EventMeta, Messages } from '../../schemas/wire.ts'
+import { predictionPublications } from './prediction-publications.ts'
 import {
   candlePublications,
   type Publication,
@@ -52,6 +53,9 @@ const topicStream = <Name extends MessageWithMeta>(
 /** Every topic that a channel reads has its mapper. */
 const STREAM_BY_TOPIC: Readonly<Record<ChannelTopic, TopicStream>> = {
   tradesProcessed: topicStream('dex.trade.TradeEvents', tradePublications, true),
+  tradesPending: topicStream('dex.trade.TradeEvents', (value, desk) =>
+    tradePublications(value, desk, true),
+  ),
   candlesticks: topicStream('candlestick.CandlestickEvents', candlePublications),
   tradeStats: topicStream('trade.stat.TradeStatEvents', statPublications),
   tokenHoldings: topicStream('token.holding.TokenHoldingEvents', holdingPublications),
@@ -61,6 +65,7 @@ const STREAM_BY_TOPIC: Readonly<Record<ChannelTopic, TopicStream>> = {
   tokenMarketCaps: topicStream('token.market_cap.TokenMarketCapEvents', supplyPublications),
   poolsProcessed: topicStream('dex.pool.DexPoolEvents', poolPublications),
   walletTokenPnls: topicStream('wallet.pnl.WalletTokenPnlEvents', pnlPublications),
+  predictionTrades: topicStream('prediction.PredictionTradeEvents', predictionPublications),
 }
 
 /** Streams by the suffix of their topic. */

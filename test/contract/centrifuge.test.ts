@@ -116,7 +116,7 @@ for (const transport of TRANSPORTS) {
         await stack.commit([{ trade: buildTradeEvent(index) }])
     }
 
-    test('connect says who, how often and how fresh', async () => {
+    test('connect says who, how often and how fresh [1]', async () => {
       const { centrifuge } = await connect()
       const context = await new Promise<ConnectedContext>((resolve) => {
         centrifuge.disconnect()
@@ -131,12 +131,12 @@ for (const transport of TRANSPORTS) {
       })
     })
 
-    test('a token in the URL alone is enough', async () => {
+    test('a token in the URL alone is enough [2]', async () => {
       const client = await connect(`?token=${encodeURIComponent(stack.key.apiKey)}`, { token: '' })
       assert.equal(client.centrifuge.state, 'connected')
     })
 
-    test('candles and trades arrive complete, and stop after unsubscribe', async () => {
+    test('candles and trades arrive complete, and stop after unsubscribe [36] [43]', async () => {
       const client = await connect()
       const candles = await hear(client, CANDLES)
       const trades = await hear(
@@ -167,6 +167,8 @@ for (const transport of TRANSPORTS) {
         saiu: '5',
         btma: USDC,
         stma: TOKEN,
+        btn: '',
+        bts: '',
         stn: 'Alpha 🚀',
         sts: 'ALP',
         bwa: WALLET,
@@ -183,7 +185,7 @@ for (const transport of TRANSPORTS) {
       assert.equal(trades.publications.length, 1)
     })
 
-    test('fifty subscriptions in one batch', async () => {
+    test('fifty subscriptions in one batch [14]', async () => {
       const client = await connect()
       client.centrifuge.startBatching()
       const resolutions = ['1s', '15s', '30s', '1m', '3m', '5m', '15m', '30m', '1h', '2h']
@@ -201,7 +203,7 @@ for (const transport of TRANSPORTS) {
       assert.equal((await Promise.all(all)).length, 50)
     })
 
-    test('what is not served is refused for good, and the connection stays', async () => {
+    test('what is not served is refused for good, and the connection stays [18] [19] [31]', async () => {
       const client = await connect()
       const refused = async (channel: string): Promise<number> => {
         const subscription = client.centrifuge.newSubscription(channel)
@@ -234,7 +236,7 @@ for (const transport of TRANSPORTS) {
       )
     })
 
-    test('recovery after reconnect', async () => {
+    test('recovery after reconnect [51]', async () => {
       const client = await connect()
       const heard = await hear(client, TRADES)
       await commitTrades(101, 102)
@@ -268,7 +270,7 @@ for (const transport of TRANSPORTS) {
       assert.equal(heard.subscribed.at(-1)?.recovered, true)
     })
 
-    test('a quiet channel recovers with nothing missed', async () => {
+    test('a quiet channel recovers with nothing missed [55]', async () => {
       const client = await connect()
       const other = '0x00000000000000000000000000000000000000ee'
       const heard = await hear(client, `dex-trade:eth_${other}`)
@@ -278,7 +280,7 @@ for (const transport of TRANSPORTS) {
       assert.deepEqual(heard.publications, [])
     })
 
-    test('more missed than is kept: not recovered, and the stream goes on', async () => {
+    test('more missed than is kept: not recovered, and the stream goes on [53]', async () => {
       const client = await connect()
       const heard = await hear(client, TRADES)
       client.centrifuge.disconnect()
@@ -375,7 +377,7 @@ for (const transport of TRANSPORTS) {
       )
     })
 
-    test('a wrong key ends for good with 3500', async () => {
+    test('a wrong key ends for good with 3500 [7]', async () => {
       const client = new Centrifuge(address(), {
         websocket: WebSocket,
         token: 'wrong',
@@ -400,7 +402,7 @@ for (const transport of TRANSPORTS) {
       assert.ok(Date.now() - startMs < 2_000)
     })
 
-    test('recovery after a restart: 3001, then the next server goes on where the first one was', async () => {
+    test('recovery after a restart: 3001, then the next server goes on where the first one was [60]', async () => {
       const client = await connect()
       const heard = await hear(client, TRADES)
       await commitTrades(601, 601)

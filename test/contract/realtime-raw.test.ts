@@ -50,7 +50,7 @@ for (const transport of TRANSPORTS) {
       await raw.frame(`{"id":${id},"ping":{}}`)
     }
 
-    test('transcript: connect and subscribe in one message, a publication, unsubscribe', async () => {
+    test('transcript: connect and subscribe in one message, a publication, unsubscribe [17]', async () => {
       const raw = await openRawWebSocket(url(`?token=${stack.key.apiKey}`))
       raw.send(`${connect(1, { name: 'rust-like' })}\n${subscribe(2, CANDLES)}\n`)
       await raw.frame('"id":2')
@@ -74,14 +74,14 @@ for (const transport of TRANSPORTS) {
       ])
     })
 
-    test('replies share a frame only for clients that split frames', async () => {
+    test('replies share a frame only for clients that split frames [20]', async () => {
       const raw = await openRawWebSocket(url())
       raw.send(`${connect(1, { name: 'js' })}\n${subscribe(2, CANDLES)}`)
       const first = await raw.frame('"id":2')
       assert.equal(first.split('\n').length, 2)
     })
 
-    test('transcript: every refusal has its code', async () => {
+    test('transcript: every refusal has its code [24]', async () => {
       const raw = await connected()
       const answers: readonly (readonly [string, string])[] = [
         [
@@ -127,7 +127,7 @@ for (const transport of TRANSPORTS) {
       assert.equal(raw.frames.length, before + 1)
     })
 
-    test('a channel twice is 105; leaving and joining in one message is fine', async () => {
+    test('a channel twice is 105; leaving and joining in one message is fine [33]', async () => {
       const raw = await connected()
       raw.send(`${subscribe(2, TRADES)}\n${subscribe(3, TRADES)}`)
       assert.match(await raw.frame('"id":3'), /"code":105/)
@@ -135,7 +135,7 @@ for (const transport of TRANSPORTS) {
       assert.match(await raw.frame('"id":5'), /"recoverable":true/)
     })
 
-    test('the 101st subscription is 106, and works after one is given back', async () => {
+    test('the 101st subscription is 106, and works after one is given back [32]', async () => {
       const raw = await connected()
       const name = (at: number) => `dex-trade:eth_0x${at.toString(16).padStart(40, '0')}`
       for (let at = 1; at <= 100; at += 1) raw.send(subscribe(at + 1, name(at)))
@@ -167,7 +167,7 @@ for (const transport of TRANSPORTS) {
       ['binary rubbish', Buffer.from([0xff, 0xfe, 0x00, 0x80, 0xc3])],
     ]
     for (const [what, frame] of violations) {
-      test(`${what}: 3501`, async () => {
+      test(`${what}: 3501 [10]`, async () => {
         const raw = await connected()
         raw.send(frame)
         assert.deepEqual(await raw.closed(), { code: 3501, reason: 'bad request' })
@@ -188,13 +188,13 @@ for (const transport of TRANSPORTS) {
       await raw.frame('{"id":6,"ping":{}}')
     })
 
-    test('a message above 100 KiB drops the connection without 1009', async () => {
+    test('a message above 100 KiB drops the connection without 1009 [58]', async () => {
       const raw = await connected()
       raw.send(`{"ping":{},"id":2,"x":"${'x'.repeat(150_000)}"}`)
       assert.equal((await raw.closed()).code, 1006)
     })
 
-    test('commands before connect: 3501; no credential: 3501', async () => {
+    test('commands before connect: 3501; no credential: 3501 [8]', async () => {
       const early = await openRawWebSocket(url())
       early.send(subscribe(1, TRADES))
       assert.equal((await early.closed()).code, 3501)
@@ -222,7 +222,7 @@ for (const transport of TRANSPORTS) {
       assert.ok(outcome)
     })
 
-    test('credentials by header, by connect.headers, by URL', async () => {
+    test('credentials by header, by connect.headers, by URL [3]', async () => {
       const byHeader = await openRawWebSocket(url(), { headers: { 'x-api-key': stack.key.apiKey } })
       byHeader.send('{"connect":{},"id":1}')
       await byHeader.frame('"connect"')
@@ -236,7 +236,7 @@ for (const transport of TRANSPORTS) {
       await inside.frame('"connect"')
     })
 
-    test('upgrades that are refused say why', async () => {
+    test('upgrades that are refused say why [4]', async () => {
       const refused = async (query: string, options: object = {}, path = url(query)) => {
         const { status, body, headers } = await readRefusedUpgrade(path, options)
         assert.match(String(headers['content-type']), /^application\/problem\+json/)
@@ -262,7 +262,7 @@ for (const transport of TRANSPORTS) {
       assert.equal(plain.status, 400)
     })
 
-    test('a used up quota: 403 at the upgrade, 4503 at connect, 4503 for the live connection', async () => {
+    test('a used up quota: 403 at the upgrade, 4503 at connect, 4503 for the live connection [12]', async () => {
       const own = await startRealtimeStack()
       const alone = await own.serve({ transport })
       const here = `ws://127.0.0.1:${alone.port}/connection/websocket`
@@ -302,7 +302,7 @@ for (const transport of TRANSPORTS) {
       assert.equal(JSON.parse(limited.body).details.remaining, 0)
     })
 
-    test('the JSON subprotocol is echoed, and nothing where nothing was offered', async () => {
+    test('the JSON subprotocol is echoed, and nothing where nothing was offered [11]', async () => {
       const offered = await openRawWebSocket(url(`?token=${stack.key.apiKey}`), {
         protocols: ['other', 'centrifuge-json'],
       })
@@ -311,7 +311,7 @@ for (const transport of TRANSPORTS) {
       assert.equal(bare.ws.protocol, '')
     })
 
-    test('the charge is the bytes of the payloads; replies and heartbeats are free', async () => {
+    test('the charge is the bytes of the payloads; replies and heartbeats are free [61]', async () => {
       const key = await stack.accounts.createKey({ name: 'billed', plan: 'selfhost' })
       const principal = stack.accounts.guard.authenticate({ apiKey: key.apiKey })
       assert.ok(principal !== undefined && !(principal instanceof Error))
@@ -349,7 +349,7 @@ for (const transport of TRANSPORTS) {
       return raw
     }
 
-    test('stale, pinged, silent: 3502, {} and 3012', async () => {
+    test('stale, pinged, silent: 3502, {} and 3012 [9] [22]', async () => {
       const stack = await startRealtimeStack()
       const server = await stack.serve({ transport })
       const stale = await openRawWebSocket(`ws://127.0.0.1:${server.port}/connection/websocket`)

@@ -106,7 +106,7 @@ const stock = (options: object, url = address()): Client => {
   return client
 }
 
-test('a token connects by command, URL and header; its life is told, a key has none', async () => {
+test('a token connects by command, URL and header; its life is told, a key has none [26]', async () => {
   const token = await tokenOf()
   const inUrl = await openRawWebSocket(address(token))
   const inHeader = await openRawWebSocket(address(), {
@@ -137,7 +137,7 @@ test('bad tokens: 401 at the upgrade, 3500 at connect, no second try', async () 
   assert.deepEqual([client.ends[0]?.code, client.lost.length], [3500, 0])
 })
 
-test('an expired token: one 109, one getToken, connected; in the URL it is let pass', async () => {
+test('an expired token: one 109, one getToken, connected; in the URL it is let pass [5] [6]', async () => {
   const old = await tokenOf(stack.key, quick)
   await advance(40_000)
   const fresh = await tokenOf()
@@ -161,7 +161,7 @@ test('an expired token: one 109, one getToken, connected; in the URL it is let p
   stale.ws.close()
 })
 
-test('a token of three seconds is refreshed in time, again and again, without a reconnect', async () => {
+test('a token of three seconds is refreshed in time, again and again, without a reconnect [27]', async () => {
   let asked = 0
   const client = stock({
     token: await tokenOf(stack.key, quick),
@@ -177,7 +177,7 @@ test('a token of three seconds is refreshed in time, again and again, without a 
   client.centrifuge.disconnect()
 })
 
-test('without a refresh: open for 25 s of grace, then 3005, and the client comes back', async () => {
+test('without a refresh: open for 25 s of grace, then 3005, and the client comes back [28]', async () => {
   let answers = false
   const client = stock({
     token: await tokenOf(stack.key, quick),
@@ -198,7 +198,7 @@ test('without a refresh: open for 25 s of grace, then 3005, and the client comes
   client.centrifuge.disconnect()
 })
 
-test('refresh: the same account goes on; another account, garbage and stale end it', async () => {
+test('refresh: the same account goes on; another account, garbage and stale end it [29]', async () => {
   const other = await newApp('other account')
   const second = await stack.accounts.admin.createApplication({
     name: 'same account',

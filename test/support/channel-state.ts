@@ -1,4 +1,5 @@
 /** Channels of every family, heard with the stock client, and what a listener is left with. */
+import { GENERAL_STAT_KEYS } from '../../schemas/channel-keys.ts'
 import { CHANNELS, type ChannelRow } from '../../schemas/channels.ts'
 import type { ComparedAddresses } from './app-content.ts'
 import type { AppStack, TestSubscription } from './app-stack.ts'
@@ -65,7 +66,8 @@ export const subscribeToAllChannels = async (
   subjects: ComparedAddresses,
 ): Promise<ChannelState> => {
   const heard: SubscribedChannel[] = []
-  for (const row of CHANNELS) {
+  // Lists that are read from the store have no stream of their own.
+  for (const row of CHANNELS.filter(({ query }) => query === null)) {
     for (const channel of channelNames(row, chain, subjects)) {
       const data = RETRACTABLE.has(row.prefix) ? { retractions: true } : undefined
       heard.push({ channel, row, listener: await product.subscribe(channel, data) })
@@ -112,7 +114,10 @@ const newestObjects = ({
     const [last] = [...byTime].filter(([, { n }]) => n !== 0).sort(([one], [other]) => other - one)
     return new Map(last ? [[channel, JSON.stringify(last[1])]] : [])
   }
-  const key = ({ ta }: Frame): string => (row.delivery === 'event' ? ` ${ta}` : '')
+  const key = ({ ta, t }: Frame): string => {
+    if (row.keys === GENERAL_STAT_KEYS) return ` ${t}`
+    return row.delivery === 'event' ? ` ${ta}` : ''
+  }
   const objects = listener.data.flatMap(frameObjects)
   return new Map(objects.map((object) => [channel + key(object), comparableLine(row, object)]))
 }

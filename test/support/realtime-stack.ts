@@ -10,11 +10,12 @@ import type { TlsFiles } from '../../core/config/tls-files.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { type Metrics, makeMetrics } from '../../core/ops/metrics.ts'
 import { TOPICS, topicName } from '../../schemas/topics.ts'
-import type { CandlestickEvent, TradeEvent } from '../../schemas/wire.ts'
+import type { CandlestickEvent, Messages, TradeEvent } from '../../schemas/wire.ts'
 import { type Accounts, createAccounts } from '../../serving/auth/accounts.ts'
 import type { NewApplication } from '../../serving/auth/administration.ts'
 import { createMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
 import type { FreshnessReader } from '../../serving/interfaces.ts'
+import type { ReadStore } from '../../serving/queries/limited-reads.ts'
 import { type RealtimeServer, startRealtimeServer } from '../../serving/realtime/server.ts'
 
 /** Addresses of the made-up market; TOKEN is keyed by itself, USDC is a listed quote. */
@@ -41,8 +42,24 @@ export interface RealtimeStack {
   readonly meter: QuotaMeter
   /** Commits a block's records in one transaction. */
   commit(records: readonly RecordInput[]): Promise<void>
+  /** Commits one record of a topic of the chain with the events. */
+  publish<Name extends EventMessage>(
+    topic: keyof typeof TOPICS,
+    message: Name,
+    events: readonly DeepPartial<Messages[Name]['events'][number]>[],
+    op?: 'OP_APPLY' | 'OP_REVERT',
+  ): Promise<void>
+  /** Commits one record as it is. */
+  publishBytes(topic: string, key: string, value: Uint8Array): Promise<void>
   close(): Promise<void>
 }
+
+/** Messages that hold events. */
+type EventMessage = {
+  [Name in keyof Messages]: Messages[Name] extends { readonly events: readonly unknown[] }
+    ? Name
+    : never
+}[keyof Messages]
 
 /** A record to commit: its topic and key follow from its kind. */
 export type RecordInput =
@@ -62,6 +79,13 @@ const FIXED_FRESHNESS: FreshnessReader = {
     since: 1,
     sinceTimeMs: 1_760_000_000_000,
   }),
+}
+
+/** Lists that are read from a store are tested against a real one elsewhere; here they have no elements. */
+const EMPTY_WAREHOUSE: ReadStore = {
+  query: async () => ({ rows: [], rowsRead: 0, elapsedMs: 0 }),
+  queryText: async () => ({ text: '', rowCount: 0, rowsRead: 0, elapsedMs: 0 }),
+  places: { point: 2, scan: 2, internal: 2 },
 }
 
 /** Opens everything but the server. */
@@ -120,6 +144,7 @@ export const startRealtimeStack = async (): Promise<RealtimeStack> => {
         guard: accounts.guard,
         meter,
         freshness: FIXED_FRESHNESS,
+        warehouse: EMPTY_WAREHOUSE,
         chains: ['eth'],
         config: loadConfig(env),
         host: '127.0.0.1',
@@ -143,6 +168,15 @@ export const startRealtimeStack = async (): Promise<RealtimeStack> => {
         records: rows.map((row, part) => toRecord(codec, row, { seq, part })),
         seal: () => [{ ...block, value }],
       })
+    },
+    publish: async (topic, message, events, op = 'OP_APPLY') => {
+      seq += 1
+      const meta = { chain: 'eth', op, seq, block_time: 1_760_000_000_000 + seq }
+      const value = codec.encode(message, { meta, events } as never)
+      await writer.commit({ records: [{ topic: topicName(topic, 'eth'), key: TOKEN, value }] })
+    },
+    publishBytes: async (topic, key, value) => {
+      await writer.commit({ records: [{ topic, key, value }] })
     },
     close: async () => {
       await Promise.all([...running].map((server) => server.stop()))

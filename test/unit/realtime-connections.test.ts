@@ -65,6 +65,7 @@ const openConnections = () => {
     chains: new Set(['eth']),
     connectionLimit: 1,
     limits: { connections: 10, pendingPerAddress: 10 },
+    longNames: true,
     boundary: makeErrorBoundary({ surface: 'streams', metrics, log, nowMs }),
     metrics,
     log,

@@ -5,24 +5,29 @@ import { localCodec } from '../../core/codec/local-codec.ts'
 import { makeErrorBoundary } from '../../core/ops/error-boundary.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
+import { NEW_TOKEN_KEYS, TRADE_KEYS } from '../../schemas/channel-keys.ts'
 import { CHANNELS, channelRow } from '../../schemas/channels.ts'
 import type { CandlestickEvents, Messages, TradeEvents } from '../../schemas/wire.ts'
 import {
   ArrayBatcher,
   BATCH_WINDOW_MS,
+  type Batch,
   type BatchElement,
+  MAX_BATCH_ELEMENTS,
 } from '../../serving/realtime/array-batcher.ts'
 import { COALESCE_INTERVAL_MS, Coalescer } from '../../serving/realtime/coalescer.ts'
 import { Connection } from '../../serving/realtime/connection.ts'
 import type { Push } from '../../serving/realtime/fanout.ts'
+import { serializePayload } from '../../serving/realtime/payload.ts'
 import {
   candlePublications,
   type Publication,
   type PublishContext,
-  serializePayload,
   tradePublications,
 } from '../../serving/realtime/publication.ts'
+import { createRenderer, MAX_PAYLOAD_BYTES } from '../../serving/realtime/render-publication.ts'
 import { createSession } from '../../serving/realtime/session.ts'
+import { PLAIN_VIEW } from '../../serving/realtime/subscription-view.ts'
 import {
   buildCandleEvent,
   buildTradeEvent,
@@ -50,7 +55,7 @@ const desk = (more: Partial<PublishContext> = {}): PublishContext => ({
   ...more,
 })
 const textOf = ({ payload, row }: Publication, numbers: 'string' | 'number' = 'string') =>
-  JSON.parse(serializePayload(payload, row.keys, numbers))
+  JSON.parse(serializePayload(payload, row.keys, { numbers, longNames: false }))
 
 test('a trade goes to both tokens and to every wallet, each with its own view', () => {
   const other = '0x00000000000000000000000000000000000000d1'
@@ -77,15 +82,22 @@ test('a trade goes to both tokens and to every wallet, each with its own view', 
   )
 })
 
-test('what is not known is left out: decimals, prices, names', () => {
+test('what is not known of a trade is "", because stock clients demand its keys', () => {
   const trade = buildTradeEvent(1, { token_a_decimals: null })
   const events = [{ ...trade, trade_processed: null }]
   const [first] = tradePublications(trades({ events }), desk())
   assert.ok(first)
   const data = textOf(first)
-  for (const key of ['sa', 'saiu', 'baiu', 'btn', 'bts', 'stn', 'sts', 'op']) {
-    assert.ok(!(key in data), key)
+  for (const key of ['sa', 'saiu', 'baiu', 'btn', 'bts', 'stn', 'sts']) {
+    assert.equal(data[key], '', key)
   }
+  const required = Object.entries(TRADE_KEYS).flatMap(([key, { long }]) =>
+    ['op', 'commitment'].includes(long) ? [] : [key],
+  )
+  assert.deepEqual(Object.keys(data).toSorted(), required.toSorted())
+  const asNumbers = textOf(first, 'number')
+  assert.ok(!('sa' in asNumbers), 'there is no number that means unknown')
+  assert.equal(asNumbers.btn, '')
   assert.equal(data.ba, '5')
   assert.ok(!Object.values(data).includes(null))
 })
@@ -235,16 +247,17 @@ test('coalescing: at once when quiet, then the newest per bucket, oldest bucket 
   assert.deepEqual(closes(coalescer.offer(publication(2, '5'), COALESCE_INTERVAL_MS * 2)), ['5'])
 })
 
+const element = (value: string, retraction = false, subject = 'x'): BatchElement => ({
+  row: channelRow('dex-new-tokens'),
+  subject,
+  payload: { a: value },
+  retraction,
+})
+
 test('arrays: what comes within a second goes out together, in order, retractions apart', () => {
   const batches = new ArrayBatcher()
-  const row = channelRow('dex-new-tokens')
-  const element = (data: string, retraction = false, subject = 'x') => ({
-    row,
-    subject,
-    data,
-    retraction,
-  })
-  const texts = (found: readonly BatchElement[]) => found.map(({ data }) => data)
+  const values = (found: readonly Batch[]) =>
+    found.map(({ payloads }) => payloads.map(({ a }) => a).join())
   assert.deepEqual(batches.offer(element('1'), 0), [])
   assert.deepEqual(batches.offer(element('2'), 400), [])
   assert.deepEqual(batches.offer(element('2', true), 500), [])
@@ -252,12 +265,12 @@ test('arrays: what comes within a second goes out together, in order, retraction
   assert.deepEqual(batches.offer(element('9', false, 'y'), 700), [])
   assert.deepEqual(batches.due(BATCH_WINDOW_MS - 1), [])
   const first = batches.due(BATCH_WINDOW_MS)
-  assert.deepEqual(texts(first), ['[1,2]', '[2]', '[3]'])
+  assert.deepEqual(values(first), ['1,2', '2', '3'])
   assert.deepEqual(
     first.map(({ retraction }) => retraction),
     [false, true, false],
   )
-  assert.deepEqual(texts(batches.due(BATCH_WINDOW_MS + 700)), ['[9]'])
+  assert.deepEqual(values(batches.due(BATCH_WINDOW_MS + 700)), ['9'])
   assert.deepEqual(batches.due(BATCH_WINDOW_MS * 9), [])
   batches.offer(element('1'), 0)
   batches.forget('x')
@@ -266,16 +279,41 @@ test('arrays: what comes within a second goes out together, in order, retraction
 
 test('an array that is full does not wait', () => {
   const batches = new ArrayBatcher()
-  const row = channelRow('dex-new-tokens')
-  const data = `"${'x'.repeat(50_000)}"`
-  const offer = () => batches.offer({ row, subject: 'x', data, retraction: false }, 0)
-  const sent = [offer(), offer(), offer(), offer()]
-  assert.deepEqual(
-    sent.map((found) => found.length),
-    [0, 0, 0, 1],
+  const sent = Array.from({ length: MAX_BATCH_ELEMENTS }, (_, at) =>
+    batches.offer(element(String(at)), 0),
   )
-  assert.equal(JSON.parse(sent[3]?.[0]?.data ?? '').length, 4)
+  assert.ok(sent.slice(0, -1).every((found) => found.length === 0))
+  assert.equal(sent.at(-1)?.[0]?.payloads.length, MAX_BATCH_ELEMENTS)
   assert.deepEqual(batches.due(BATCH_WINDOW_MS), [])
+})
+
+test('an array above 100 KiB goes out in parts, each an array, in order and whole [59]', () => {
+  const row = channelRow('dex-new-tokens')
+  const payloads = Array.from({ length: 90 }, (_, at) => ({ a: String(at), n: '長'.repeat(1_000) }))
+  const render = createRenderer({ row, payloads, offset: 0 }, 'string')
+  const { publications, payloadBytes } = render(PLAIN_VIEW)
+  const parts = publications.map((text) => JSON.stringify(JSON.parse(text).data))
+  assert.equal(parts.length, 3)
+  assert.ok(parts.every((text) => Buffer.byteLength(text) <= MAX_PAYLOAD_BYTES))
+  assert.equal(
+    payloadBytes,
+    parts.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
+  )
+  const elements = parts.flatMap((text) => JSON.parse(text) as { a: string }[])
+  assert.deepEqual(
+    elements.map(({ a }) => a),
+    payloads.map(({ a }) => a),
+  )
+})
+
+test('long names stand beside the short ones, nested ones too', () => {
+  const payload = { a: 'T', n: 'Frog', lf: { pf: 'pump_fun' } }
+  const text = serializePayload(payload, NEW_TOKEN_KEYS, { numbers: 'string', longNames: true })
+  const launch = { pf: 'pump_fun', protocolFamily: 'pump_fun' }
+  assert.deepEqual(JSON.parse(text), {
+    ...{ a: 'T', tokenAddress: 'T', n: 'Frog', name: 'Frog' },
+    ...{ lf: launch, launchFrom: launch },
+  })
 })
 
 const KIB = 1_024
@@ -309,9 +347,10 @@ const slowConnection = () => {
   })
   return { connection, sent, ends, state, slow }
 }
-const push = (literal: string, text: string, latest: boolean): Push => ({
+const push = (literal: string, text: string, latest: boolean, facet = ''): Push => ({
   literal,
-  text,
+  facet,
+  texts: [text],
   latest,
   payloadBytes: text.length,
 })
@@ -334,6 +373,19 @@ test('a long queue: latest values are conflated, events are not, and the newest 
   assert.deepEqual(sent, ['t1', 't2', 'c4'])
   assert.equal(connection.congested, false)
   assert.equal(connection.takeBytes(), 6)
+})
+
+test('conflation: facets of a channel do not replace each other, and leaving it drops all of them', () => {
+  const { connection, sent, state } = slowConnection()
+  state.queued = 300 * KIB
+  for (const text of ['l1', 'l2']) connection.deliver(push('numbers', text, true, 'liquidity'))
+  connection.deliver(push('numbers', 'r1', true, 'ratio'))
+  connection.deliver(push('left', 'x', true))
+  connection.drop('left')
+  state.queued = 0
+  connection.checkQueue()
+  connection.checkQueue()
+  assert.deepEqual(sent, ['l2', 'r1'])
 })
 
 test('a full queue: nothing more is sent; 3008 if it drains in time, else it is dropped', () => {

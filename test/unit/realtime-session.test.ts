@@ -9,6 +9,7 @@ import {
   withPingSent,
 } from '../../serving/realtime/heartbeat.ts'
 import { type Command, parseMessage } from '../../serving/realtime/protocol.ts'
+import { createFilterCompiler } from '../../serving/realtime/publication-filter.ts'
 import { createSession, type Session, type SessionEnv } from '../../serving/realtime/session.ts'
 
 const TRADES = 'dex-trade:eth_0x00000000000000000000000000000000000000a1'
@@ -22,6 +23,7 @@ const PRINCIPAL: Principal = {
   scopes: [],
   expiresAtMs: null,
 }
+const filters = createFilterCompiler()
 const world = (more: Partial<SessionEnv> = {}): SessionEnv => ({
   nowMs: 1_000_000,
   chains: new Set(['eth']),
@@ -32,6 +34,8 @@ const world = (more: Partial<SessionEnv> = {}): SessionEnv => ({
   positionOf: (channel) => (channel.row.recoverable ? { epoch: 'E1', offset: 8_192 } : null),
   recover: () => ({ recovered: true, publications: ['{"data":{},"offset":5000}'], bytes: 2 }),
   historyOf: () => ({ publications: ['{"data":{},"offset":4097}'], bytes: 2 }),
+  filterOf: (row, text) => filters.compile(row, text),
+  longNames: true,
   ...more,
 })
 const command = (text: string): Command => {
@@ -160,16 +164,20 @@ test('subscribe: plain, recoverable, recovered, lost', () => {
       lost,
       '"error":{"code":112,"message":"unrecoverable position"}',
     ],
-    [
-      `"channel":"${TRADES}","filter":"meta.v > 1"`,
-      {},
-      '"error":{"code":107,"message":"bad request"}',
-    ],
-    [
-      `"channel":"${TRADES}","data":{"filter":"v > 1"}`,
-      {},
-      '"error":{"code":107,"message":"bad request"}',
-    ],
+    [`"channel":"${CANDLES}","filter":"meta.v > 1","delta":"fossil"`, {}, '"subscribe":{}'],
+    [`"channel":"${CANDLES}","data":{"filter":"v > 1"}`, {}, '"subscribe":{}'],
+    [`"channel":"${CANDLES}","tf":{"key":"v","cmp":"gt","val":"1"}`, {}, '"subscribe":{}'],
+    ...[
+      ...[`"filter":"meta.v >"`, `"filter":"nothing > 1"`, `"filter":7`, `"data":{"filter":[]}`],
+      ...[`"filter":"v > 1","data":{"filter":"v > 1"}`, `"data":{"commitment":"processed"}`],
+    ].map(
+      (wish) =>
+        [
+          `"channel":"${CANDLES}",${wish}`,
+          {},
+          '"error":{"code":107,"message":"bad request"}',
+        ] as const,
+    ),
     [`"channel":"${TRADES}","tf":{}`, {}, '"error":{"code":107,"message":"bad request"}'],
   ]
   for (const [body, more, expected] of cases) {
@@ -180,6 +188,28 @@ test('subscribe: plain, recoverable, recovered, lost', () => {
     )
     assert.equal(reply, `{"id":2,${expected}}`, body)
   }
+})
+
+test('a subscription keeps what it asked for: filter, retractions, blocks before they are confirmed, names', () => {
+  const viewOf = (body: string, session = connected()) => {
+    const [effect] =
+      runCommand(session, command(`{"subscribe":{${body}},"id":2}`), world()).effects ?? []
+    assert.ok(effect?.type === 'join', body)
+    return effect.view
+  }
+  const trades = viewOf(`"channel":"${TRADES}","filter":"ba > 1"`)
+  assert.deepEqual(
+    [trades.filter?.text, trades.retractions, trades.pending, trades.longNames],
+    ['ba > 1', false, false, false],
+  )
+  assert.equal(viewOf(`"channel":"${TRADES}","filter":"ba > 1"`).name, trades.name)
+  assert.notEqual(viewOf(`"channel":"${TRADES}"`).name, trades.name)
+  const early = viewOf(`"channel":"${TRADES}","data":{"commitment":"processed"}`)
+  assert.deepEqual([early.retractions, early.pending], [true, true])
+  const supply = '"channel":"dex-token-supply:eth_0x00000000000000000000000000000000000000a1"'
+  assert.equal(viewOf(supply).longNames, true)
+  assert.equal(viewOf(supply, connected({ name: 'js' })).longNames, false)
+  assert.equal(viewOf(`"channel":"${CANDLES}"`).longNames, false)
 })
 
 test('a node behind the client keeps back what the client has already seen', () => {

@@ -3,9 +3,11 @@ import { test } from 'node:test'
 import type { DeepPartial } from '../../core/codec/contract.ts'
 import { localCodec } from '../../core/codec/local-codec.ts'
 import type { ChannelKey } from '../../schemas/channel-keys.ts'
-import { CHANNELS } from '../../schemas/channels.ts'
+import { CHANNEL_TOPICS, CHANNELS } from '../../schemas/channels.ts'
+import { TOPICS } from '../../schemas/topics.ts'
 import type { Messages } from '../../schemas/wire.ts'
-import { type PublishContext, serializePayload } from '../../serving/realtime/publication.ts'
+import { serializePayload } from '../../serving/realtime/payload.ts'
+import type { PublishContext } from '../../serving/realtime/publication.ts'
 import { STREAM_BY_SUFFIX } from '../../serving/realtime/topic-streams.ts'
 
 const codec = localCodec()
@@ -24,6 +26,7 @@ interface Read {
   readonly subject: string
   readonly keys: Readonly<Record<string, ChannelKey>>
   readonly retraction: boolean
+  readonly facet: string
   readonly data: Readonly<Record<string, unknown>>
 }
 
@@ -35,12 +38,13 @@ const read = <Name extends keyof Messages>(
   const stream = STREAM_BY_SUFFIX.get(suffix)
   assert.ok(stream, suffix)
   const { publications } = stream.read(codec, codec.encode(message, value), DESK)
-  return publications.map(({ row, subject, payload, retraction }) => ({
+  return publications.map(({ row, subject, payload, retraction, facet }) => ({
     prefix: row.prefix,
     subject,
     keys: row.keys,
     retraction,
-    data: JSON.parse(serializePayload(payload, row.keys, 'string')),
+    facet,
+    data: JSON.parse(serializePayload(payload, row.keys, { numbers: 'string', longNames: false })),
   }))
 }
 
@@ -49,6 +53,7 @@ const checkTypes = (data: Readonly<Record<string, unknown>>, keys: Read['keys'])
     const found = keys[key]
     assert.ok(found, `no key ${key}`)
     if (found.type === 'o') checkTypes(value as Readonly<Record<string, unknown>>, found.keys ?? {})
+    else if (found.type === 'l') assert.ok(Array.isArray(value), key)
     else
       assert.equal(
         typeof value,
@@ -58,7 +63,7 @@ const checkTypes = (data: Readonly<Record<string, unknown>>, keys: Read['keys'])
   }
 }
 
-test('token statistics are one object with every stem of every window', () => {
+test('token statistics are one object with every stem of every window [41]', () => {
   const windows = ['1m', '5m', '15m', '30m', '1h', '4h', '6h', '24h']
   const [one, more] = read('trade-stats', 'trade.stat.TradeStatEvents', {
     meta: META,
@@ -154,7 +159,7 @@ test('a document adds image, text and links; what it does not say is left out', 
   assert.deepEqual(Object.keys(bare?.data ?? {}), ['a', 'n', 's', 'dec', 'cts', 'iu'])
 })
 
-test('a balance is what the owner holds, and after a retraction what was held before', () => {
+test('a balance is what the owner holds, and after a retraction what was held before [42]', () => {
   const value = {
     meta: META,
     events: [
@@ -183,7 +188,7 @@ test('a balance is what the owner holds, and after a retraction what was held be
   assert.equal(undone.data.b, '1.5')
 })
 
-test('holders, supplies, pools and profits have their keys', () => {
+test('holders, supplies, pools and profits have their keys [39] [40]', () => {
   const all = [
     ...read('token-holdings', 'token.holding.TokenHoldingEvents', {
       meta: META,
@@ -213,6 +218,7 @@ test('holders, supplies, pools and profits have their keys', () => {
           pool: { address: 'P', token_a_address: MINT, token_b_address: 'Q' },
           pool_processed: {
             token_a_vault_post_amount_in_usd: '4',
+            curve_progress: '0.75',
             token_a_liquidity: { token_address: MINT, liquidity_in_usd: '4', pool_count: 2 },
             token_a_max_liquidity: {
               token_address: MINT,
@@ -235,12 +241,23 @@ test('holders, supplies, pools and profits have their keys', () => {
       'dex-token-holding',
       'dex-token-supply',
       'dex-pool-balance',
+      'dex-token-general-stat-num',
+      'dex-token-general-stat-num',
       'dex-token-liquidity',
       'dex-token-total-liquidity',
       'dex-wallet-token-pnl',
     ],
   )
   assert.equal(all[0]?.data.t10a, '1')
+  const numbers = all.filter(({ prefix }) => prefix === 'dex-token-general-stat-num')
+  assert.deepEqual(
+    numbers.map(({ data }) => data),
+    [
+      { a: MINT, t: 'liquidity_in_usd', v: '4', ts: 8 },
+      { a: MINT, t: 'migrated_ratio', v: '0.75', ts: 8 },
+    ],
+  )
+  assert.equal(new Set(numbers.map(({ facet }) => facet)).size, 2, 'none replaces the other')
 })
 
 test('a retraction of a pool event sends liquidity as it was before the event', () => {
@@ -265,24 +282,72 @@ test('a retraction of a pool event sends liquidity as it was before the event', 
             token_a_max_liquidity: liquidity('8', 'P', 1),
             token_a_liquidity_before: liquidity('5', '', 1),
             token_a_max_liquidity_before: liquidity('5', 'O', 1),
+            curve_progress: '0.75',
+            before: { curve_progress: '0.5' },
           },
         },
       ],
-    }).map(({ prefix, data: { taliu, liu, p, pc } }) => [prefix, taliu ?? liu, p ?? pc])
+    }).map(({ prefix, data: { taliu, liu, v, p, pc, t } }) => [
+      prefix,
+      taliu ?? liu ?? v,
+      p ?? pc ?? t,
+    ])
   assert.deepEqual(sent('OP_APPLY'), [
     ['dex-pool-balance', '4', undefined],
+    ['dex-token-general-stat-num', '9', 'liquidity_in_usd'],
+    ['dex-token-general-stat-num', '0.75', 'migrated_ratio'],
     ['dex-token-liquidity', '8', 'P'],
     ['dex-token-total-liquidity', '9', 2],
   ])
   assert.deepEqual(sent('OP_REVERT'), [
     ['dex-pool-balance', '2', undefined],
+    ['dex-token-general-stat-num', '5', 'liquidity_in_usd'],
+    ['dex-token-general-stat-num', '0.5', 'migrated_ratio'],
     ['dex-token-liquidity', '5', 'O'],
     ['dex-token-total-liquidity', '5', 1],
   ])
 })
 
+test('a prediction trade is what its taker did, with decimals as text and a growing number', () => {
+  const send = (op: 'OP_APPLY' | 'OP_REVERT', makerBuys: boolean) =>
+    read('prediction.trades', 'prediction.PredictionTradeEvents', {
+      meta: { ...META, op },
+      events: [
+        {
+          ...{ block_height: 9, event_index: 3, tx_hash: '0xt', log_index: 5 },
+          ...{ condition_id: '0xc', outcomes: ['Yes', 'No'], outcome: 'Yes' },
+          ...{ outcome_token: '7'.repeat(78), collateral_token: MINT },
+          ...{ buyer: 'taker', seller: 'maker', is_outcome_buy: makerBuys },
+          ...{ amount: '3000000', collateral_amount: '1500000', price: '0.5' },
+          ...{ fee: '10000', fee_in: 'collateral' },
+        },
+      ],
+    })
+  const [one] = send('OP_APPLY', false)
+  assert.ok(one)
+  checkTypes(one.data, one.keys)
+  assert.equal(one.subject, `pred:tok||${'7'.repeat(78)}|`)
+  const { a, seq, op } = one.data as { a: Record<string, unknown>; seq: number; op?: string }
+  assert.deepEqual(
+    [a.ty, a.w, a.cp, a.q, a.amt, a.aiu, a.p, a.fa, a.tid, a.ocs, a.ts],
+    [
+      ...['buy', 'taker', 'maker', '3', '1.5', '0.375', '0.5', '0.01', '7'.repeat(78)],
+      ...[['Yes', 'No'], META.block_time],
+    ],
+  )
+  assert.equal(seq, META.seq * 4_096 + 3)
+  assert.equal(op, undefined)
+  const [undone] = send('OP_REVERT', true)
+  assert.deepEqual(
+    [undone?.retraction, undone?.data.op, Reflect.get(Object(undone?.data.a), 'ty')],
+    [true, 'revert', 'sell'],
+  )
+})
+
 test('every family is fed by a topic that the hub reads', () => {
-  const fed = new Set([...STREAM_BY_SUFFIX.keys()])
-  assert.equal(CHANNELS.length >= 17, true)
-  assert.equal(fed.size, new Set(CHANNELS.map(({ topic }) => topic)).size)
+  const read = new Set([...STREAM_BY_SUFFIX.keys()])
+  assert.deepEqual(read, new Set(CHANNEL_TOPICS.map((topic) => TOPICS[topic].suffix)))
+  for (const { prefix, topic, query } of CHANNELS) {
+    assert.ok(topic === null ? query : read.has(TOPICS[topic].suffix), prefix)
+  }
 })

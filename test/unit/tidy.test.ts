@@ -57,7 +57,8 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   tsx: /^cli\//,
   undici: /^core\/http\/guarded-client\.ts$/,
   'ipaddr.js': /^core\/http\/(guarded-client|network-address)\.ts$/,
-  '@marcbachmann/cel-js': /^serving\/webhooks\/filter(-cost)?\.ts$/,
+  re2js: /^serving\/cel\/patterns\.ts$/,
+  '@marcbachmann/cel-js': /^serving\/cel\//,
 }
 
 const FOLDERS = new Set([

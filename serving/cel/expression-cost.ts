@@ -1,5 +1,8 @@
 import type { ASTNode } from '@marcbachmann/cel-js'
 
+/** The function that stands for `matches`, whose own could take time without end. */
+export const LINEAR_MATCHES = 'matchesPattern'
+
 /** Macros that walk a list: harmless over what the expression itself spells out, a loop over data otherwise. */
 export const LIST_MACROS: ReadonlySet<string> = new Set([
   'all',
@@ -23,6 +26,9 @@ const EVENT_VALUE_SIZE = 16
 const CHARACTERS_PER_STEP = 16
 /** A time of day in a named zone is looked up in the zone's tables. */
 const TIME_ZONE_STEPS = 200
+
+/** A regular expression walks its program for every character: the largest that is taken, over the largest value. */
+const PATTERN_STEPS = 400
 
 const LOGIC: ReadonlySet<string> = new Set(['&&', '||', '!_'])
 const COMPARISONS: ReadonlySet<string> = new Set(['==', '!=', '<', '<=', '>', '>='])
@@ -58,8 +64,14 @@ const estimateCost = (node: ASTNode, sizes: VariableSizes): CostEstimate => {
   if (COMPARISONS.has(node.op)) return { cost: cost + Math.min(...own), size: 1 }
   if (node.op === 'in') return { cost: cost + sum(own), size: 1 }
   if (ACCESSES.has(node.op)) return { cost, size: sum(own) }
-  return { cost: cost + sum(own) + timeZoneSteps(node), size: 1 + sum(own) }
+  return {
+    cost: cost + sum(own) + timeZoneSteps(node) + patternSteps(node),
+    size: 1 + sum(own),
+  }
 }
+
+const patternSteps = ({ op, args }: ASTNode): number =>
+  op === 'rcall' && args[0] === LINEAR_MATCHES ? PATTERN_STEPS : 0
 
 const literalSize = (value: unknown): number =>
   typeof value === 'string' ? 1 + Math.ceil(value.length / CHARACTERS_PER_STEP) : 1

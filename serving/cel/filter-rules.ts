@@ -1,0 +1,83 @@
+import type { Environment } from '@marcbachmann/cel-js'
+import { type ExpressionNode, InvalidExpression, type Replacement } from './expression.ts'
+import { childNodes, LINEAR_MATCHES } from './expression-cost.ts'
+import type { PatternCompiler } from './patterns.ts'
+
+const DECIMAL = /^-?\d+(\.\d+)?$/
+/** Decimal text as a number; NaN, which equals nothing, for other text. */
+const numberOf = (text: string): number => (DECIMAL.test(text) ? Number(text) : Number.NaN)
+
+const COMPARISONS: Readonly<Record<string, (a: number, b: number) => boolean>> = {
+  '<': (a, b) => a < b,
+  '<=': (a, b) => a <= b,
+  '>': (a, b) => a > b,
+  '>=': (a, b) => a >= b,
+}
+
+const ARITHMETIC: Readonly<Record<string, (a: number, b: number) => number>> = {
+  '+': (a, b) => a + b,
+  '-': (a, b) => a - b,
+  '*': (a, b) => a * b,
+  '/': (a, b) => a / b,
+  '%': (a, b) => a % b,
+}
+
+type NumberValue = number | bigint
+
+/**
+ * Numbers as filters of streams mean them: integers and doubles mix, and a number compared with decimal text compares with the
+ * number that the text is. The standard language refuses both. Regular expressions run in linear time.
+ */
+export const extendWithFilterRules = (
+  environment: Environment,
+  patterns: PatternCompiler,
+): void => {
+  environment.registerFunction(
+    `string.${LINEAR_MATCHES}(string): bool`,
+    (text: string, pattern: string) => patterns(pattern, 0).matcher(text).find(),
+  )
+  for (const type of ['int', 'double']) {
+    for (const [operator, holds] of Object.entries(COMPARISONS)) {
+      environment.registerOperator(
+        `string ${operator} ${type}`,
+        (text: string, value: NumberValue) => holds(numberOf(text), Number(value)),
+      )
+      environment.registerOperator(
+        `${type} ${operator} string`,
+        (value: NumberValue, text: string) => holds(Number(value), numberOf(text)),
+      )
+    }
+    // The other order and != follow from it.
+    environment.registerOperator(
+      `string == ${type}`,
+      (text: string, value: NumberValue) => numberOf(text) === Number(value),
+    )
+  }
+  for (const [operator, result] of Object.entries(ARITHMETIC)) {
+    for (const types of ['int double', 'double int']) {
+      const [left, right] = types.split(' ')
+      environment.registerOperator(
+        `${left} ${operator} ${right}`,
+        (a: NumberValue, b: NumberValue) => result(Number(a), Number(b)),
+      )
+    }
+  }
+  environment.registerOperator('double % double', (a: number, b: number) => a % b)
+}
+
+/** Calls of `matches` as the function above. Throws `InvalidExpression` where the pattern is not written out, or is none. */
+export const linearMatches = (
+  node: ExpressionNode,
+  source: string,
+  patterns: PatternCompiler,
+): readonly Replacement[] => {
+  const below = childNodes(node.args).flatMap((child) => linearMatches(child, source, patterns))
+  if (node.op !== 'rcall' || node.args[0] !== 'matches') return below
+  const [name, receiver, [pattern]] = node.args
+  if (pattern?.op !== 'value' || typeof pattern.args !== 'string') {
+    throw new InvalidExpression('may hold written regular expressions only', node.range.start)
+  }
+  patterns(pattern.args, pattern.range.start)
+  const start = source.indexOf(name, receiver.range.end)
+  return [...below, { start, end: start + name.length, text: LINEAR_MATCHES }]
+}

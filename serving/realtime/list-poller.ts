@@ -1,0 +1,110 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { RunningTask } from '../../core/bus/contract.ts'
+import type { Logger } from '../../core/ops/logger.ts'
+import type { Metrics } from '../../core/ops/metrics.ts'
+import { emptyWork, type LimitedReads } from '../queries/limited-reads.ts'
+import type { Hub } from './hub.ts'
+import type { Payload } from './payload.ts'
+import { type ListSource, listSourceOf, type ReadRows } from './polled-lists.ts'
+
+/** What the lists are read with. */
+export interface ListPollerOptions {
+  readonly hub: Pick<Hub, 'listChannels' | 'publishList'>
+  readonly reads: Pick<LimitedReads, 'query'>
+  readonly metrics: Pick<Metrics, 'eventsDropped'>
+  readonly log: Logger
+  readonly nowMs: () => number
+  /** Time from the start of a round to that of the next. */
+  readonly everyMs?: number
+}
+
+/** Time between two readings of a list. */
+const LIST_INTERVAL_MS = 5_000
+/** Lists of one round, in turn: beyond that a list is read less often. */
+export const MAX_LISTS_PER_ROUND = 100
+/** Whose statements these are among those of the organizations. */
+const READER_ORG = 'streams'
+
+/** Reads the lists that have subscribers, one after the other, and publishes what changed or is new to one of them. */
+export const startListPoller = (options: ListPollerOptions): RunningTask => {
+  const { everyMs = LIST_INTERVAL_MS } = options
+  const stopping = new AbortController()
+  const round = createListRound(options, stopping.signal)
+  const run = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      const started = performance.now()
+      await round()
+      const left = Math.max(0, everyMs - (performance.now() - started))
+      await sleep(left, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined)
+    }
+  }
+  const running = run()
+  return {
+    stop: async () => {
+      stopping.abort()
+      await running
+    },
+  }
+}
+
+/** A list as it was last sent: the text, and how often somebody had joined by then. */
+interface SentList {
+  readonly text: string
+  readonly joins: number
+}
+
+/** One round; it does not throw, so that a list that cannot be read leaves the others alone. */
+export const createListRound = (
+  { hub, reads, metrics, log, nowMs }: ListPollerOptions,
+  signal: AbortSignal,
+): (() => Promise<void>) => {
+  let sent = new Map<string, SentList>()
+  let begin = 0
+  const rows: ReadRows = async (query) => {
+    const caller = { orgId: READER_ORG, plan: 'selfhost', signal, work: emptyWork() } as const
+    return (await reads.query<never>(query, caller)).rows
+  }
+  const publish = (list: ReturnType<Hub['listChannels']>[number], payloads: readonly Payload[]) => {
+    const { channel, joins } = list
+    const text = JSON.stringify(payloads)
+    const before = sent.get(channel.subject)
+    sent.set(channel.subject, { text, joins })
+    if (before?.text === text && before.joins === joins) return
+    if (payloads.length === 0 && (before === undefined || before.text === text)) return
+    hub.publishList(channel, payloads)
+  }
+  const read = async (
+    source: ListSource,
+    lists: ReturnType<Hub['listChannels']>,
+  ): Promise<void> => {
+    try {
+      const payloadsOf = await source.read(rows, nowMs())
+      for (const list of lists) {
+        if (list.channel.row.query !== null) publish(list, payloadsOf(list.channel.row.query))
+      }
+    } catch (error) {
+      if (signal.aborted) return
+      metrics.eventsDropped.inc({ stage: 'realtime', reason: 'list-not-read' })
+      log.warn({ err: error, list: source.name }, 'failed to read list for streams')
+    }
+  }
+  return async () => {
+    const lists = hub.listChannels()
+    const subjects = new Set(lists.map(({ channel }) => channel.subject))
+    sent = new Map([...sent].filter(([subject]) => subjects.has(subject)))
+    const sources = lists.map(({ channel }) => listSourceOf(channel))
+    const names = [...new Set(sources.map(({ name }) => name))]
+    if (names.length === 0) return
+    begin %= names.length
+    const turn = [...names.slice(begin), ...names.slice(0, begin)].slice(0, MAX_LISTS_PER_ROUND)
+    begin += turn.length
+    for (const name of turn) {
+      const source = sources.find((one) => one.name === name)
+      if (signal.aborted || source === undefined) return
+      await read(
+        source,
+        lists.filter((_, index) => sources[index]?.name === name),
+      )
+    }
+  }
+}

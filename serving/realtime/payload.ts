@@ -1,0 +1,71 @@
+import type { ChannelKey } from '../../schemas/channel-keys.ts'
+
+/** Values of one payload by short key; undefined and "" are unknown and left out, unless the key is required. */
+export interface Payload {
+  readonly [key: string]: string | number | undefined | readonly string[] | Payload
+}
+
+/** Keys of a payload, as `schemas/channel-keys.ts` lists them. */
+export type PayloadKeys = Readonly<Record<string, ChannelKey>>
+
+/** How a payload is written. */
+export interface PayloadFormat {
+  /** Decimals as text or as numbers. */
+  readonly numbers: 'string' | 'number'
+  /** True: every value under its long name too, for clients that know no short keys. */
+  readonly longNames: boolean
+}
+
+type JsonPayload = { [key: string]: string | number | readonly string[] | JsonPayload }
+
+/** JSON text of a payload. */
+export const serializePayload = (
+  payload: Payload,
+  keys: PayloadKeys,
+  format: PayloadFormat,
+): string => JSON.stringify(toJsonPayload(payload, keys, format))
+
+const toJsonPayload = (
+  payload: Payload,
+  keys: PayloadKeys,
+  { numbers, longNames }: PayloadFormat,
+): JsonPayload => {
+  const out: JsonPayload = {}
+  const put = (name: string, value: JsonPayload[string]): void => {
+    out[name] = value
+    const long = longNames ? keys[name]?.long : undefined
+    if (long !== undefined) out[long] ??= value
+  }
+  for (const [name, value] of Object.entries(payload)) {
+    if (value === undefined) continue
+    const key = keys[name]
+    const isNumber = key?.type === 'd' && numbers === 'number'
+    if (value === '') {
+      if (key?.required === true && !isNumber) put(name, '')
+    } else if (isPayload(value)) {
+      put(name, toJsonPayload(value, key?.keys ?? {}, { numbers, longNames }))
+    } else put(name, isNumber ? Number(value) : value)
+  }
+  return out
+}
+
+const isPayload = (value: Payload[string]): value is Payload =>
+  typeof value === 'object' && !Array.isArray(value)
+
+/** What a filter sees of a payload: what a client sees, decimals as numbers. */
+export type FilterView = {
+  readonly [key: string]: string | number | readonly string[] | FilterView
+}
+
+/** The payload as filters read it. */
+export const filterViewOf = (payload: Payload, keys: PayloadKeys): FilterView => {
+  const view: Record<string, FilterView[string]> = {}
+  for (const [name, value] of Object.entries(payload)) {
+    const key = keys[name]
+    if (value === undefined || (value === '' && key?.required !== true)) continue
+    if (isPayload(value)) view[name] = filterViewOf(value, key?.keys ?? {})
+    else if (value !== '' && (key?.type === 'd' || key?.type === 'ds')) view[name] = Number(value)
+    else view[name] = value
+  }
+  return view
+}

@@ -1,0 +1,299 @@
+/** Channels whose lists are read from the store: rankings in every form, and a wallet's profit and loss, over a real engine. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { localCodec } from '../../core/codec/local-codec.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
+import { makeMetrics } from '../../core/ops/metrics.ts'
+import { CHANNELS } from '../../schemas/channels.ts'
+import { createLimitedReads, type LimitedReads } from '../../serving/queries/limited-reads.ts'
+import { type Channel, parseChannel } from '../../serving/realtime/channel-name.ts'
+import type { Push, Subscriber } from '../../serving/realtime/fanout.ts'
+import { Hub } from '../../serving/realtime/hub.ts'
+import { createListRound, MAX_LISTS_PER_ROUND } from '../../serving/realtime/list-poller.ts'
+import { createFilterCompiler } from '../../serving/realtime/publication-filter.ts'
+import { createSubscriptionView } from '../../serving/realtime/subscription-view.ts'
+import { startApi, type TestApi } from '../support/api-stack.ts'
+import { addressFromNumber } from '../support/builders/market-trade.ts'
+
+const HEAD_MS = Date.UTC(2026, 10, 20, 12)
+const DAY_MS = 86_400_000
+const at = (ms: number): string => new Date(ms).toISOString()
+const TOKENS = [1, 2, 3, 4, 5].map((number) => addressFromNumber(number))
+const [ONE = '', TWO = '', THREE = '', FOUR = '', FIVE = ''] = TOKENS
+const WALLET = addressFromNumber(0xc1)
+
+let api: TestApi
+let reads: LimitedReads
+before(async () => {
+  api = await startApi()
+  const { warehouse, metrics } = api
+  await warehouse.insert(
+    'eth_tokens',
+    TOKENS.map((address, index) => ({
+      token_address: address,
+      name: index === 0 ? '' : `Token ${index}`,
+      symbol: `T${index}`,
+      decimals: 6,
+      created_at: at(HEAD_MS - index * 60_000),
+      created_tx: `0x${index}`,
+      launch_family: index % 2 === 0 ? 'pump_fun' : 'bonk_fun',
+      migrated_at: index === 4 ? at(HEAD_MS) : null,
+      _ver: 1,
+    })),
+  )
+  await warehouse.insert('eth_token_stats', [
+    ...TOKENS.slice(0, 2).map((address, index) => ({
+      ...{ token_address: address, resolution: '1h', version: 1, stat_time: at(HEAD_MS) },
+      ...{ buys: 3 + index, sells: 2, buyers: 3, sellers: 1, traders: 4, pools: 1, programs: 1 },
+      ...{ buy_volume_usd: String(index + 1), sell_volume_usd: '1', open_usd: 1, close_usd: 2e-7 },
+      ...{ buy_volume: '1', sell_volume: '1' },
+    })),
+  ])
+  await warehouse.insert(
+    'eth_dex_pools',
+    [TWO, THREE, FIVE].map((address, index) => ({
+      pool_address: addressFromNumber(2_000 + index),
+      ...{ token_a: address, token_b: addressFromNumber(9), base_is_a: 1, _ver: 1 },
+      ...{ curve_progress: [0.75, 0.9, 1][index], liquidity_usd: '1500.5' },
+    })),
+  )
+  await warehouse.insert('eth_blocks', [
+    {
+      ...{ block_time: at(HEAD_MS), block_slot: 1_000, block_height: 1_000 },
+      ...{ block_hash: '0xhead', commitment: 'CONFIRMED', _ver: 1 },
+    },
+  ])
+  const trade = (slot: number, daysAgo: number, more: object) => ({
+    ...{
+      block_time: at(HEAD_MS - daysAgo * DAY_MS - 60_000),
+      block_slot: slot,
+      block_height: slot,
+    },
+    ...{ wallet: WALLET, event_index: 0, _ver: 1, token_address: ONE, realized_usd: '0' },
+    ...{ cost_usd: '0', position_cost_usd: '0', ...more },
+  })
+  await warehouse.insert('eth_wallet_pnl_trades', [
+    trade(1, 40, { side: 'BUY', amount: '10', amount_usd: '20' }),
+    trade(2, 5, { side: 'SELL', amount: '4', amount_usd: '12', realized_usd: '4', cost_usd: '8' }),
+    trade(3, 0, { side: 'BUY', amount: '1', amount_usd: '5', token_address: TWO }),
+    trade(4, 0, { side: 'SELL', amount: '2', amount_usd: '3', realized_usd: '-1', cost_usd: '4' }),
+  ])
+  reads = createLimitedReads(warehouse, { share: 'point', surface: 'streams', metrics })
+})
+after(() => api.stop())
+
+interface Listener {
+  readonly heard: unknown[]
+  readonly bytes: () => number
+}
+
+const makeHub = () => {
+  const hub = new Hub({
+    ...{ codec: localCodec(), quotes: new Map(), numbers: 'string' },
+    ...{ metrics: makeMetrics(), log: makeSilentLogger(), nowMs: () => HEAD_MS },
+    publish: () => undefined,
+  })
+  const channelOf = (name: string): Channel => {
+    const channel = parseChannel(name, new Set(['eth']))
+    assert.ok(!('code' in channel), name)
+    return channel
+  }
+  const filters = createFilterCompiler()
+  const listen = (name: string, filter?: string): Listener & { readonly leave: () => void } => {
+    const channel = channelOf(name)
+    const heard: unknown[] = []
+    let bytes = 0
+    const subscriber: Subscriber = {
+      congested: true,
+      deliver: ({ texts, payloadBytes }: Push) => {
+        heard.push(...texts.map((text) => JSON.parse(text).push.pub.data))
+        bytes += payloadBytes
+      },
+      bill: () => undefined,
+      socket: {
+        ...{ send: () => undefined, ping: () => undefined, buffered: () => 0 },
+        ...{ join: () => undefined, leave: () => undefined },
+        ...{ close: () => undefined, drop: () => undefined },
+      },
+    }
+    const compiled = filter === undefined ? null : filters.compile(channel.row, filter)
+    assert.ok(compiled !== undefined)
+    hub.join(subscriber, channel, { after: 0, view: createSubscriptionView({ filter: compiled }) })
+    return { heard, bytes: () => bytes, leave: () => hub.leave(subscriber, channel) }
+  }
+  return { hub, listen }
+}
+
+const roundOf = (hub: Hub, read: Pick<LimitedReads, 'query'> = reads) => {
+  const options = { hub, reads: read, metrics: makeMetrics(), log: makeSilentLogger() }
+  return createListRound({ ...options, nowMs: () => HEAD_MS }, new AbortController().signal)
+}
+const tokensOf = (list: unknown): readonly string[] =>
+  (list as { t: { a: string } }[]).map(({ t }) => t.a)
+
+test('each ranking has its tokens in its order, of one launchpad where it is named', async () => {
+  const { hub, listen } = makeHub()
+  const lists: Readonly<Record<string, readonly string[] | undefined>> = {
+    new: TOKENS,
+    trending: [TWO, ONE],
+    completed: [THREE, TWO],
+    graduated: [FIVE],
+    stocks: undefined,
+    us_stocks: undefined,
+    new_pump_fun: [ONE, THREE, FIVE],
+    new_bonk_fun: [TWO, FOUR],
+  }
+  const heard = Object.keys(lists).map((name) => listen(`dex-ranking-list:eth_${name}`))
+  await roundOf(hub)()
+  const found = Object.keys(lists).map((name, at) => [name, heard[at]?.heard.map(tokensOf)[0]])
+  assert.deepEqual(Object.fromEntries(found), lists)
+})
+
+test('an element says what is known, part by part, and leaves out the rest', async () => {
+  const { hub, listen } = makeHub()
+  const list = listen('dex-ranking-list:eth_trending')
+  const single = listen('dex-ranking-token-list:eth_trending')
+  await roundOf(hub)()
+  const [first, second] = list.heard[0] as Record<string, Record<string, unknown>>[]
+  assert.deepEqual(single.heard, [first, second], 'the same elements, one by one')
+  assert.deepEqual(first?.bc, { pr: '0.75' })
+  assert.equal(second?.t?.n, '', 'a name that is not known is ""')
+  assert.equal(second?.bc, undefined)
+  assert.equal(second?.h, undefined)
+  const { ts } = first ?? {}
+  assert.deepEqual(
+    [ts?.b1h, ts?.s1h, ts?.tr1h, ts?.bviu1h, ts?.ciu1h, ts?.b1m],
+    [4, 2, 6, '2', '0.0000002', undefined],
+  )
+})
+
+test('the metric lists hold their elements', async () => {
+  const { hub, listen } = makeHub()
+  const heard = Object.fromEntries(
+    CHANNELS.filter(({ query }) => query !== null && query !== 'walletPnl').map(({ prefix }) => [
+      prefix,
+      listen(`${prefix}:eth_new`),
+    ]),
+  )
+  await roundOf(hub)()
+  const stats = heard['dex-ranking-token-stats-list']?.heard[0] as { a: string; b1h: number }[]
+  assert.deepEqual(
+    stats.map(({ a, b1h }) => [a, b1h]),
+    [
+      [ONE, 3],
+      [TWO, 4],
+    ],
+  )
+  assert.deepEqual(heard['dex-ranking-token-bounding-curve-list']?.heard, [
+    [
+      { a: TWO, pr: '0.75' },
+      { a: THREE, pr: '0.9' },
+      { a: FIVE, pr: '1' },
+    ],
+  ])
+  const numbers = heard['dex-ranking-token-general_stat_num-list']?.heard[0] as object[]
+  assert.deepEqual(numbers.slice(0, 2), [
+    { a: TWO, t: 'liquidity_in_usd', v: '1500.5', ts: HEAD_MS },
+    { a: TWO, t: 'migrated_ratio', v: '0.75', ts: HEAD_MS },
+  ])
+})
+
+test('a wallet has one element per window, realized profit and days as its trades say', async () => {
+  const { hub, listen } = makeHub()
+  const wallet = listen(`dex-wallet-pnl-list:eth_${WALLET}`)
+  await roundOf(hub)()
+  const common = { a: WALLET }
+  assert.deepEqual(wallet.heard, [
+    [
+      {
+        ...{ ...common, bs: 1, ba: '1', baiu: '5', abpiu: '5', sa: '2', saiu: '3', ss: 1 },
+        ...{ ws: 0, wr: '0', piu: '-1', apiu: '-1', pr: '-0.25', pd: 0, ld: 1, ts: 2, r: '1d' },
+      },
+      ...['7d', '30d'].map((r) => ({
+        ...{ ...common, bs: 1, ba: '1', baiu: '5', abpiu: '5', sa: '6', saiu: '15', ss: 2 },
+        ...{ ws: 1, wr: '0.5', piu: '3', apiu: '1.5', pr: '0.25', pd: 1, ld: 1, ts: 2, r },
+      })),
+      {
+        ...{ ...common, bs: 2, ba: '11', baiu: '25', abpiu: '2.272727272727273' },
+        ...{ sa: '6', saiu: '15', ss: 2 },
+        ...{ ws: 1, wr: '0.5', piu: '3', apiu: '1.5', pr: '0.25', pd: 1, ld: 1, ts: 2, r: 'all' },
+      },
+    ],
+  ])
+})
+
+test('a filter keeps elements; a list of which none matches is not sent', async () => {
+  const { hub, listen } = makeHub()
+  const some = listen('dex-ranking-list:eth_new', 'meta.ts.b1h > 3')
+  const long = listen(
+    'dex-ranking-list:eth_new',
+    'metadata.launchFrom.protocolFamily == "bonk_fun"',
+  )
+  const none = listen('dex-ranking-list:eth_new', 'meta.t.n == "nobody"')
+  await roundOf(hub)()
+  assert.deepEqual(some.heard.map(tokensOf), [[TWO]])
+  assert.deepEqual(long.heard.map(tokensOf), [[TWO, FOUR]])
+  assert.equal(some.bytes(), Buffer.byteLength(JSON.stringify(some.heard[0])))
+  assert.deepEqual([none.heard, none.bytes()], [[], 0])
+})
+
+test('a list is read once for all who want it, not without subscribers, and sent when it changed or one is new', async () => {
+  const { hub, listen } = makeHub()
+  let statements = 0
+  const counting: Pick<LimitedReads, 'query'> = {
+    query: (query, caller) => {
+      statements += 1
+      return reads.query(query, caller)
+    },
+  }
+  const round = roundOf(hub, counting)
+  await round()
+  assert.equal(statements, 0)
+  const first = listen('dex-ranking-list:eth_new')
+  const metric = listen('dex-ranking-token-stats-list:eth_new')
+  await round()
+  assert.equal(statements, 3, 'candidates, tokens, statistics')
+  await round()
+  assert.deepEqual([first.heard.length, metric.heard.length], [1, 1], 'nothing has changed')
+  const second = listen('dex-ranking-list:eth_new')
+  await round()
+  assert.deepEqual([first.heard.length, second.heard.length, metric.heard.length], [2, 1, 1])
+  for (const { leave } of [first, second, metric]) leave()
+  statements = 0
+  await round()
+  assert.equal(statements, 0)
+})
+
+test('a list that cannot be read is counted and leaves the others alone', async () => {
+  const { hub, listen } = makeHub()
+  const broken = listen(`dex-wallet-pnl-list:eth_${WALLET}`)
+  const list = listen('dex-ranking-list:eth_new')
+  const failing: Pick<LimitedReads, 'query'> = {
+    query: (query, caller) =>
+      query.sql.includes('wallet_pnl_trades')
+        ? Promise.reject(new Error('the store is away'))
+        : reads.query(query, caller),
+  }
+  await roundOf(hub, failing)()
+  assert.deepEqual([broken.heard.length, list.heard.length], [0, 1])
+})
+
+test('of many lists each round reads a part, and every list has its turn', async () => {
+  const { hub, listen } = makeHub()
+  const wallets = Array.from({ length: MAX_LISTS_PER_ROUND + 20 }, (_, index) =>
+    addressFromNumber(5_000 + index),
+  )
+  for (const wallet of wallets) listen(`dex-wallet-pnl-list:eth_${wallet}`)
+  const asked: string[] = []
+  const counting: Pick<LimitedReads, 'query'> = {
+    query: async (query) => {
+      asked.push(String(query.params?.wallet))
+      return { rows: [], rowsRead: 0, elapsedMs: 0 }
+    },
+  }
+  const round = roundOf(hub, counting)
+  await round()
+  assert.equal(asked.length, MAX_LISTS_PER_ROUND)
+  await round()
+  assert.deepEqual(new Set(asked), new Set(wallets))
+})

@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { CHANNELS, channelRow } from '../../schemas/channels.ts'
+import { filterViewOf, type Payload } from '../../serving/realtime/payload.ts'
+import {
+  createFilterCompiler,
+  type PublicationFilter,
+  requestedFilter,
+} from '../../serving/realtime/publication-filter.ts'
+
+const filters = createFilterCompiler()
+const CANDLE = { a: '0xa', o: '1', c: '2', h: '3', l: '1', v: '55.5', r: '1m', t: 17, n: 12 }
+const TOKEN = {
+  ...{ a: '0xa', n: 'Frog', s: '', dec: 6, cts: 17 },
+  ...{ sm: { tw: 'https://x.test' }, lf: { pf: 'pump_fun', pn: 'Pump' } },
+}
+const LIQUIDITY = { a: '0xa', liu: '12000.5', lin: '3', pc: 2, ts: 17 }
+
+/** What the filter says of the payload; `107` = it is none. */
+const judge = (prefix: string, text: string, payload: Payload): boolean | '107' => {
+  const row = channelRow(prefix)
+  const filter = filters.compile(row, text)
+  return filter === undefined ? '107' : filter.matches(filterViewOf(payload, row.keys))
+}
+const checkCases = (
+  prefix: string,
+  payload: Payload,
+  cases: Readonly<Record<string, boolean | '107'>>,
+): void => {
+  const found = Object.keys(cases).map((text) => [text, judge(prefix, text, payload)])
+  assert.deepEqual(Object.fromEntries(found), cases)
+}
+
+test('a key may be written short or long, with the prefix once, twice or not at all', () => {
+  for (const name of ['meta.v', 'meta.meta.v', 'v', 'volume', 'meta.volume', 'meta["v"]']) {
+    assert.equal(judge('dex-candle', `${name} > 55`, CANDLE), true, name)
+    assert.equal(judge('dex-candle', `55.5 < ${name}`, CANDLE), false, name)
+  }
+  checkCases('dex-new-token', TOKEN, {
+    'meta.lf.pf == "pump_fun" && has(meta.sm.tw)': true,
+    'lf.pf == "pump_fun" && !has(sm.tg)': true,
+    'launchFrom.protocolFamily == "pump_fun" && has(socialMedia.twitter)': true,
+    'meta.launchFrom.protocolName.startsWith("Pu")': true,
+    'has(meta.mt)': false,
+    'meta.mt.pf == "x"': false,
+    'symbol == "" && name == "Frog"': true,
+  })
+})
+
+test('every operator and function of the language', () => {
+  checkCases('dex-candle', CANDLE, {
+    'meta.n == 12': true,
+    'meta.n != 12': false,
+    'meta.n >= 12 && meta.n <= 12': true,
+    'meta.n < 12 || meta.v > 55': true,
+    '!(meta.n < 12)': true,
+    'meta.n in [11, 12]': true,
+    'meta.r in ["1m", "5m"]': true,
+    'meta.n > 3 ? meta.v > 1.0 : false': true,
+    'meta.v + 1 > 56.4': true,
+    'meta.v - 0.5 == 55': true,
+    'meta.v * 2 == 111': true,
+    'meta.n / 8 == 1.5': true,
+    'meta.n % 5 == 2': true,
+    '-meta.n < 0': true,
+    'size(meta.r) == 2': true,
+    'meta.r.startsWith("1") && meta.r.endsWith("m") && meta.r.contains("m")': true,
+    'meta.r.matches("^[0-9]+m$")': true,
+    "meta.r.matches('h$')": false,
+    'int(meta.v) == 55 && double(meta.n) > 11.5 && string(meta.n) == "12"': true,
+    'meta.r != null': true,
+    '[1, 2].exists(n, n == 2 && meta.n == 12)': true,
+    'meta["o"] == 1u': true,
+  })
+})
+
+test('numbers compare with text that is a decimal, and with no other text', () => {
+  checkCases('dex-token-total-liquidity', LIQUIDITY, {
+    'meta.liu > 10000': true,
+    'meta.liu > 12001': false,
+    'liquidityInUsd >= 12000.5': true,
+    'meta.liu == "12000.50"': true,
+    'meta.lin == 3': true,
+    '3 == meta.lin': true,
+    'meta.a > 3': false,
+    'meta.a == 3': false,
+    'meta.pc == "2"': true,
+    '"10" > 9': true,
+  })
+})
+
+test('what is not there matches nothing, and is no error', () => {
+  checkCases('dex-candle', CANDLE, {
+    'meta.zzz > 1': false,
+    'meta.zzz.y == "x"': false,
+    'meta.zzz > 1 || meta.n == 12': true,
+    'meta.r > true': false,
+    'meta.r + 1 == 2': false,
+    'meta.n / 0 == 1': false,
+    'meta.v': false,
+    'has(meta.zzz)': false,
+  })
+})
+
+test('what is no filter', () => {
+  const clauses = (count: number) =>
+    Array.from({ length: count }, () => 'meta.n == 12').join(' && ')
+  const deep = (levels: number) => `${'('.repeat(levels)}meta.n == 12${')'.repeat(levels)}`
+  const walks = '[1,2,3,4,5,6,7,8,9,0]'
+  const nested = ['a', 'b', 'c', 'd'].reduceRight(
+    (inner, x) => `${walks}.all(${x}, ${inner})`,
+    'n < 7',
+  )
+  checkCases('dex-candle', CANDLE, {
+    'meta.ba >': '107',
+    'zzz > 1': '107',
+    '1 + 1': '107',
+    'n == 12 &&': '107',
+    'constructor == 1': '107',
+    '__proto__ == 1': '107',
+    [clauses(20)]: true,
+    [clauses(100)]: '107',
+    [deep(10)]: true,
+    [deep(5_000)]: '107',
+    [nested]: '107',
+    [`meta.r == "${'x'.repeat(4_100)}"`]: '107',
+    'meta.r.matches(meta.r)': '107',
+    'meta.r.matches("(")': '107',
+    [`meta.r.matches("${'a'.repeat(65)}")`]: '107',
+    'meta.r.matches("(?:a{1,90}){1,10}")': '107',
+    'r.matches("a") && r.matches("b") && r.matches("c")': '107',
+    'meta.list.all(x, x > 1)': '107',
+    'meta.r.split("").join(meta.r).size() > 1': '107',
+  })
+})
+
+test('a pattern that others take forever for takes its moment', () => {
+  const filter = filters.compile(channelRow('dex-new-token'), 'meta.n.matches("^(a+)+$")')
+  const view = filterViewOf({ n: `${'a'.repeat(250)}b` }, channelRow('dex-new-token').keys)
+  const startMs = performance.now()
+  for (let at = 0; at < 20; at += 1) assert.equal(filter?.matches(view), false)
+  assert.ok(performance.now() - startMs < 2_000)
+})
+
+test('equal texts of a family are one filter, compiled once', () => {
+  const [candle, pool] = [channelRow('dex-candle'), channelRow('dex-pool-candle')]
+  const one = filters.compile(candle, 'meta.v > 77')
+  assert.ok(one)
+  assert.equal(filters.compile(candle, 'meta.v > 77'), one)
+  assert.equal(filters.compile(pool, 'meta.v > 77'), one, 'the families have the same keys')
+  assert.notEqual(filters.compile(channelRow('dex-trade'), 'meta.ba > 77'), one)
+})
+
+test('every family takes a filter by every one of its names', () => {
+  for (const row of CHANNELS) {
+    for (const [key, { long, keys }] of Object.entries(row.keys)) {
+      for (const name of [key, long, `meta.${key}`, `meta.meta.${long}`]) {
+        assert.ok(filters.compile(row, `${name} == "x"`), `${row.prefix} ${name}`)
+      }
+      for (const [inner, { long: innerLong }] of Object.entries(keys ?? {})) {
+        assert.ok(filters.compile(row, `has(${long}.${innerLong}) || has(meta.${key}.${inner})`))
+      }
+    }
+  }
+})
+
+const TAGS: readonly (readonly [node: object, same: string])[] = [
+  [{ key: 'v', cmp: 'gt', val: '10' }, 'meta.v > 10'],
+  [{ key: 'v', cmp: 'gt', val: '55.5' }, 'meta.v > 55.5'],
+  [{ key: 'volume', cmp: 'gte', val: '55.5' }, 'volume >= 55.5'],
+  [{ key: 'v', cmp: 'lt', val: '55.5' }, 'meta.v < 55.5'],
+  [{ key: 'v', cmp: 'lte', val: '55.5' }, 'meta.v <= 55.5'],
+  [{ key: 'r', cmp: 'eq', val: '1m' }, 'meta.r == "1m"'],
+  [{ key: 'r', cmp: 'neq', val: '1m' }, 'meta.r != "1m"'],
+  [{ key: 'zzz', cmp: 'neq', val: '1m' }, 'true'],
+  [{ key: 'n', cmp: 'eq', val: '12' }, 'meta.n == 12'],
+  [{ key: 'r', cmp: 'in', vals: ['5m', '1m'] }, 'meta.r in ["5m", "1m"]'],
+  [{ key: 'r', cmp: 'nin', vals: ['5m', '1m'] }, '!(meta.r in ["5m", "1m"])'],
+  [{ key: 'r', cmp: 'in', vals: [] }, 'false'],
+  [{ key: 'r', cmp: 'ex' }, 'has(meta.r)'],
+  [{ key: 'r', cmp: 'nex' }, '!has(meta.r)'],
+  [{ key: 'r', cmp: 'sw', val: '1' }, 'meta.r.startsWith("1")'],
+  [{ key: 'r', cmp: 'ew', val: 'h' }, 'meta.r.endsWith("h")'],
+  [{ key: 'r', cmp: 'ct', val: '"' }, 'meta.r.contains("\\"")'],
+  [{ op: 'not', nodes: [{ key: 'r', cmp: 'eq', val: '1m' }] }, 'meta.r != "1m"'],
+  [
+    {
+      op: 'and',
+      nodes: [
+        { key: 'r', cmp: 'ex' },
+        {
+          op: 'or',
+          nodes: [
+            { key: 'n', cmp: 'gt', val: '99' },
+            { key: 'v', cmp: 'gt', val: '1' },
+          ],
+        },
+      ],
+    },
+    'has(meta.r) && (meta.n > 99 || meta.v > 1)',
+  ],
+]
+
+test('a tag filter gives what the same expression gives', () => {
+  for (const [tf, same] of TAGS) {
+    const text = requestedFilter({ tf })
+    assert.ok(text !== undefined, JSON.stringify(tf))
+    const expected = judge('dex-candle', same, CANDLE)
+    assert.notEqual(expected, '107', same)
+    assert.equal(judge('dex-candle', text, CANDLE), expected, `${text} as ${same}`)
+  }
+})
+
+test('a tag in an object that is absent is an absent tag', () => {
+  const cases: readonly (readonly [object, boolean])[] = [
+    [{ key: 'lf.pf', cmp: 'eq', val: 'pump_fun' }, true],
+    [{ key: 'mt.pf', cmp: 'eq', val: 'pump_fun' }, false],
+    [{ key: 'mt.pf', cmp: 'neq', val: 'pump_fun' }, true],
+    [{ key: 'mt.pf', cmp: 'nex' }, true],
+    [{ key: 'mt.pf', cmp: 'nin', vals: ['a'] }, true],
+  ]
+  for (const [tf, expected] of cases) {
+    assert.equal(
+      judge('dex-new-token', requestedFilter({ tf }) ?? '', TOKEN),
+      expected,
+      JSON.stringify(tf),
+    )
+  }
+})
+
+test('one filter at a time, text or a tag filter that is one', () => {
+  const nested = (levels: number): object =>
+    levels === 0 ? { key: 'r', cmp: 'ex' } : { op: 'not', nodes: [nested(levels - 1)] }
+  assert.equal(requestedFilter({}), '')
+  assert.equal(requestedFilter({ filter: '', tf: null, data: { filter: '' } }), '')
+  assert.equal(requestedFilter({ filter: 'a' }), 'a')
+  assert.equal(requestedFilter({ data: { filter: 'b' } }), 'b')
+  const refused: readonly object[] = [
+    { filter: 'a', data: { filter: 'b' } },
+    { filter: 'a', tf: { key: 'r', cmp: 'ex' } },
+    { data: { filter: 7 } },
+    ...['x', 7, [], {}, { key: 'r' }, { key: 'r', cmp: 'zz' }, { cmp: 'ex' }].map((tf) => ({ tf })),
+    { tf: { key: 'a b', cmp: 'ex' } },
+    { tf: { key: 'v', cmp: 'gt', val: 'x' } },
+    { tf: { key: 'v', cmp: 'eq', val: 5 } },
+    { tf: { op: 'xor', nodes: [{ key: 'r', cmp: 'ex' }] } },
+    { tf: { op: 'and', nodes: [] } },
+    { tf: { op: 'not', nodes: [nested(0), nested(0)] } },
+    { tf: { key: 'constructor', cmp: 'constructor' } },
+    { tf: nested(50) },
+  ]
+  for (const body of refused) {
+    assert.equal(requestedFilter(body as Record<string, unknown>), undefined, JSON.stringify(body))
+  }
+})
+
+test('a filter never throws, whatever it is given', () => {
+  const filter: PublicationFilter | undefined = filters.compile(
+    channelRow('dex-candle'),
+    'meta.r.x.y > 1',
+  )
+  assert.equal(filter?.matches({}), false)
+})

@@ -12,7 +12,7 @@ import { createUsageTotals, type MonthUsage, type UsageTotals } from './usage-to
 
 /** The meter with a look at the account, for the quota headers and the account's own routes. */
 export interface QuotaMeter extends Meter {
-  quota(principal: Principal): Quota
+  quota(principal: Pick<Principal, 'orgId' | 'plan'>): Quota
   month(orgId: string): MonthUsage
   /** Where the organization's rate limit stands, without a request. */
   rate(principal: Principal): RateLimitState

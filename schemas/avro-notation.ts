@@ -364,10 +364,14 @@ export const AVRO_NOTATION: readonly string[] = [
     'record control.AdminToken = token_id:s name:s hash:s role:s expires_at:ts created_at:ts',
     'version:l',
   ].join(' '),
+  [
+    'record control.WalletLink = chain:s address:s org_id:s app_id:s linked_at:ts',
+    'proofs_after:ts version:l',
+  ].join(' '),
   'record usage.UsageLine = route:s calls:l milli_units:l',
   [
     'record usage.UsageEvents = org_id:s node:s day:ts lines:usage.UsageLine[] updated_at:ts',
-    'version:l',
+    'version:l requests:l',
   ].join(' '),
   'record common.SealedKey = sealed:s created_at:ts expires_at:ts',
   'record common.PriceLevel = token:s usd:f',

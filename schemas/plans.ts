@@ -68,6 +68,12 @@ export const isPlanName = (text: string): text is PlanName => Object.hasOwn(PLAN
 export const maxConcurrentQueries = ({ requestsPerSecond }: PlanRow): number =>
   Math.max(2, Math.floor(requestsPerSecond / 10))
 
+/** API keys that an application makes for itself and holds at once. */
+export const MAX_OWN_KEYS = 20
+
+/** Wallets that sign in for one application. */
+export const MAX_WALLETS = 20
+
 /** Requests per second of one address that shows no valid credential. */
 export const ANONYMOUS_REQUESTS_PER_SECOND = 50
 
@@ -164,6 +170,12 @@ export const ROUTE_MILLI_UNITS = {
   'GET /trade/:chain/trader-gainers-losers': 500,
   'GET /account/usage': 0,
   'GET /account/plan': 0,
+  'POST /account/keys': 0,
+  'GET /account/keys': 0,
+  'DELETE /account/keys/:keyId': 0,
+  'GET /account/wallets': 0,
+  'DELETE /account/wallets/:wallet/:address': 0,
+  'POST /x402/link-address': 0,
   'POST /webhook/endpoint': 50,
   'GET /webhook/endpoint': 50,
   'PATCH /webhook/endpoint': 50,

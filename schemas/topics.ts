@@ -171,6 +171,11 @@ export const TOPICS = {
   controlApiKeys: controlTopic('_control.api-keys', 'control.ApiKey', 'key id'),
   controlSigningKeys: controlTopic('_control.signing-keys', 'control.SigningKey', 'kid'),
   controlAdminTokens: controlTopic('_control.admin-tokens', 'control.AdminToken', 'token id'),
+  controlWalletLinks: controlTopic(
+    '_control.wallet-links',
+    'control.WalletLink',
+    'address kind and address',
+  ),
   controlAudit: {
     ...controlTopic('_control.audit', 'control.AuditEvent', 'event id'),
     cleanup: 'delete',

@@ -924,6 +924,17 @@ export interface AdminToken {
   readonly version: number
 }
 
+/** `onchain.v1.control.WalletLink` */
+export interface WalletLink {
+  readonly chain: string
+  readonly address: string
+  readonly org_id: string
+  readonly app_id: string
+  readonly linked_at: number
+  readonly proofs_after: number
+  readonly version: number
+}
+
 /** `onchain.v1.usage.UsageLine` */
 export interface UsageLine {
   readonly route: string
@@ -939,6 +950,7 @@ export interface UsageEvents {
   readonly lines: readonly UsageLine[]
   readonly updated_at: number
   readonly version: number
+  readonly requests: number
 }
 
 /** `onchain.v1.common.SealedKey` */
@@ -1368,6 +1380,7 @@ export interface Messages {
   'control.SigningKey': SigningKey
   'control.AuditEvent': AuditEvent
   'control.AdminToken': AdminToken
+  'control.WalletLink': WalletLink
   'usage.UsageEvents': UsageEvents
   'control.WebhookEndpoint': WebhookEndpoint
   'control.WebhookTask': WebhookTask

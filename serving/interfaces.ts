@@ -3,11 +3,11 @@ import type { PlanName } from '../schemas/plans.ts'
 
 /** Who is calling, once the credential was found good. */
 export interface Principal {
-  readonly kind: 'api-key' | 'jwt'
+  readonly kind: 'api-key' | 'jwt' | 'siwx'
   /** Owner of plan, quota and webhooks. */
   readonly orgId: string
   readonly appId: string
-  /** Key id of an API key, `jti` of an access token. */
+  /** Key id of an API key, `jti` of an access token, kind and address of a wallet. */
   readonly credentialId: string
   readonly plan: PlanName
   readonly scopes: readonly string[]
@@ -21,6 +21,8 @@ export interface Credentials {
   readonly apiKey?: string | undefined
   /** `token` query parameter or connect token of a socket. */
   readonly token?: string | undefined
+  /** Address of the caller: who shows many wrong signatures is slowed by it. */
+  readonly address?: string | undefined
 }
 
 /** Credentials that can no longer be used. */

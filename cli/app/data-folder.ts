@@ -41,9 +41,13 @@ export interface DemoFile {
   readonly adminToken: string
 }
 
+/** The demo file of a folder; undefined when there is none. */
+export const findDemoFile = (path: string): DemoFile | undefined =>
+  readJson<DemoFile>(join(path, 'demo.json'))
+
 /** The demo file of a folder where a process runs. Throws `Outage` when there is none. */
 export const readDemoFile = (path: string): DemoFile => {
-  const demo = readJson<DemoFile>(join(path, 'demo.json'))
+  const demo = findDemoFile(path)
   if (demo === undefined) {
     throw new Outage('disk', `${path} holds no demo.json: is a process running there?`, {
       final: true,

@@ -190,6 +190,7 @@ export const startServing = async (
   )
   const server = await createPublicServer({
     ...shared,
+    accounts,
     checks,
     families,
     ...(origin !== undefined && { origin }),

@@ -70,6 +70,7 @@ export const TOPIC_RULES: Readonly<Record<Topic, TopicRule>> = {
   controlApiKeys: { how: 'left out', why: NOT_FROM_CHAIN },
   controlSigningKeys: { how: 'left out', why: NOT_FROM_CHAIN },
   controlAdminTokens: { how: 'left out', why: NOT_FROM_CHAIN },
+  controlWalletLinks: { how: 'left out', why: NOT_FROM_CHAIN },
   controlAudit: { how: 'left out', why: NOT_FROM_CHAIN },
   controlWebhooks: { how: 'left out', why: NOT_FROM_CHAIN },
   controlWebhookRequests: { how: 'left out', why: NOT_FROM_CHAIN },

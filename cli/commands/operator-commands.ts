@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { printLine, printScreen } from '../../core/ops/terminal.ts'
+import { ACCOUNTS_COMMAND } from './accounts-command.ts'
 import type { ChecksumOptions } from './checksum.ts'
 import { type CommandDefinition, interruptSignal, parseCount } from './command.ts'
 import type { DlqOptions } from './dlq.ts'
@@ -34,6 +35,7 @@ const withDlqOptions = (command: Command): Command =>
 
 /** Commands for operators. Servers and all other settings come from the environment. */
 export const OPERATOR_COMMANDS: readonly CommandDefinition[] = [
+  ACCOUNTS_COMMAND,
   {
     name: 'init',
     register: (command, done) =>

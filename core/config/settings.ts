@@ -319,6 +319,22 @@ export const Settings = Type.Object({
     description:
       'RSA private key (PKCS 8, PEM) that signs access tokens; empty = generated and stored encrypted',
   }),
+  siwxDomains: Type.Array(Type.String({ pattern: '^[a-z0-9.-]+(:\\d{1,5})?$' }), {
+    default: [],
+    description:
+      'Hosts, lower case and with their port, that wallets sign in to; empty = the host of AUTH_URL or of the REST address',
+  }),
+  siwxUris: Type.Array(Type.String({ pattern: '^https?://[a-z0-9.-]+(:\\d{1,5})?$' }), {
+    default: [],
+    description:
+      'Origins that sign-in messages of wallets may name, e.g. https://api.example.com; empty = that of AUTH_URL or of the REST address',
+  }),
+  siwxMaxLifetimeSeconds: Type.Integer({
+    minimum: 1,
+    maximum: 2_592_000,
+    default: 604_800,
+    description: 'Maximum lifetime of sign-in messages of wallets',
+  }),
   adminToken: secretSetting('Bearer token for the admin API; empty = no admin API'),
   adminHost: Type.String({
     minLength: 1,

@@ -4,10 +4,32 @@ const ROUTE = { route: 'GET /token/:chain/:tokenAddress', calls: 40, used: 40 }
 const DAY = { day: '2026-01-05', calls: 40, used: 40 }
 const ACCOUNT = { used: 40, total: UNITS_PER_MONTH, remaining: UNITS_PER_MONTH - 40 }
 
+const RATE = { limit: 50, burst: 100, remaining: 99, resetAt: 1_767_614_401 }
+const LIMITS = { queriesAtOnce: 5, apiKeys: 20, wallets: 20 }
+
 const MADE_AT = '2026-01-05T12:15:00.000Z'
 const ENDPOINT_ID = 'ep_01JD0000000000000000000000'
 const MESSAGE_ID = 'msg_01JD0000000000000000000000'
 const SECRET = 'whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY='
+
+const API_KEY = {
+  keyId: 'key_01JD0000000000000000000000',
+  prefix: 'sluice_live_',
+  scopes: ['webhook.read'],
+  expiresAt: '2027-01-01T00:00:00.000Z',
+  createdAt: MADE_AT,
+}
+const WALLET = {
+  chain: 'evm',
+  address: '0x19e7e376e7c213b7e7e7e46cc70a5dd086daff2a',
+  linkedAt: MADE_AT,
+}
+const SIGN_IN_MESSAGE = [
+  ...['api.example.com wants you to sign in with your Ethereum account:', WALLET.address, ''],
+  ...['Sign in to the API', '', 'URI: https://api.example.com', 'Version: 1', 'Chain ID: 8453'],
+  ...['Nonce: 00112233445566778899aabbccddeeff', 'Issued At: 2026-01-05T12:15:00Z'],
+  'Expiration Time: 2026-01-05T13:15:00Z',
+].join('\n')
 
 const WISHES = {
   url: 'https://hooks.example.com/sluice',
@@ -185,7 +207,27 @@ export const WRITTEN_EXAMPLES: Readonly<Record<string, unknown>> = {
   ...WEBHOOKS,
   ...GRAPHQL,
   AccountUsage: { period: PERIOD, ...ACCOUNT, byRoute: [ROUTE], byDay: [DAY] },
-  AccountPlan: { plan: 'starter', requestsPerSecond: 50, ...ACCOUNT, resetAt: PERIOD.to },
+  AccountPlan: {
+    plan: 'starter',
+    requestsPerSecond: 50,
+    ...ACCOUNT,
+    resetAt: PERIOD.to,
+    ...{ rate: RATE, limits: LIMITS },
+  },
+  AccountRate: RATE,
+  AccountLimits: LIMITS,
+  CreateApiKey: { scopes: ['webhook.read'], expiresAt: 1_798_761_600_000 },
+  ApiKey: API_KEY,
+  ApiKeyPage: list(API_KEY),
+  NewApiKey: { ...API_KEY, apiKey: 'the key, shown this once' },
+  LinkAddress: {
+    chain: 'evm',
+    address: WALLET.address,
+    message: SIGN_IN_MESSAGE,
+    signature: `0x${'00'.repeat(65)}`,
+  },
+  LinkedWallet: WALLET,
+  LinkedWalletPage: list(WALLET),
   UsagePeriod: PERIOD,
   RouteUsage: ROUTE,
   DayUsage: DAY,

@@ -1,5 +1,13 @@
 import { isPlanName } from '../../schemas/plans.ts'
-import type { AdminToken, ApiKey, Application, Org, SigningKey } from '../../schemas/wire.ts'
+import { SCOPES } from '../../schemas/scopes.ts'
+import type {
+  AdminToken,
+  ApiKey,
+  Application,
+  Org,
+  SigningKey,
+  WalletLink,
+} from '../../schemas/wire.ts'
 import type { Principal, RevokedCredential } from '../interfaces.ts'
 import { equalsInConstantTime } from './api-keys.ts'
 import type { TokenClaims } from './jwt.ts'
@@ -11,6 +19,8 @@ export type CredentialLookup =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'expired' }
   | { readonly kind: 'revoked' }
+  /** A wallet that signed well, and that no organization has linked. */
+  | { readonly kind: 'unlinked' }
 
 /** What the accounts know of a client that asks for a token. */
 export type ClientLookup =
@@ -25,10 +35,13 @@ export interface AccountRegistry {
   putKey(keyId: string, key: ApiKey | null): readonly RevokedCredential[]
   putSigningKey(kid: string, key: SigningKey | null): readonly RevokedCredential[]
   putAdminToken(tokenId: string, token: AdminToken | null): readonly RevokedCredential[]
+  putWalletLink(key: string, link: WalletLink | null): readonly RevokedCredential[]
   /** Looks a key up by the hash of its text. */
   findKey(hash: string, nowMs: number): CredentialLookup
   /** Looks up who a verified token was issued to; tokens are good `toleranceMs` longer than they say. */
   findToken(claims: TokenClaims, nowMs: number, toleranceMs: number): CredentialLookup
+  /** Looks up whom a wallet signs in for, by its key; the signature is the caller's to check. */
+  findWallet(key: string, expiresAtMs: number): CredentialLookup
   /** Looks up a client by its id and the hash of the secret it showed; as long for an unknown id as for a known one. */
   findClient(clientId: string, secretHash: string, nowMs: number): ClientLookup
   org(orgId: string): Org | undefined
@@ -37,6 +50,10 @@ export interface AccountRegistry {
   applications(): readonly Application[]
   key(keyId: string): ApiKey | undefined
   keysOf(appId: string): readonly ApiKey[]
+  /** Also of a wallet that is linked no more. */
+  walletLink(key: string): WalletLink | undefined
+  walletLinks(): readonly WalletLink[]
+  walletsOf(appId: string): readonly WalletLink[]
   signingKeys(): readonly SigningKey[]
   adminTokens(): readonly AdminToken[]
   /** Looks an admin token up by the hash of its text; its end is the caller's to judge. */
@@ -52,6 +69,7 @@ export const createAccountRegistry = (): AccountRegistry => {
   const keyIdByHash = new Map<string, string>()
   const signingKeys = new Map<string, SigningKey>()
   const adminTokens = new Map<string, AdminToken>()
+  const walletLinks = new Map<string, WalletLink>()
   const application = (appId: string): Application | undefined =>
     applications.get(clientIdByApp.get(appId) ?? '')
 
@@ -61,6 +79,7 @@ export const createAccountRegistry = (): AccountRegistry => {
       application,
       client: (clientId) => applications.get(clientId),
       keyByHash: (hash) => keys.get(keyIdByHash.get(hash) ?? ''),
+      walletLink: (key) => walletLinks.get(key),
     }),
     org: (orgId) => orgs.get(orgId),
     orgs: () => [...orgs.values()],
@@ -68,6 +87,9 @@ export const createAccountRegistry = (): AccountRegistry => {
     applications: () => [...applications.values()],
     key: (keyId) => keys.get(keyId),
     keysOf: (appId) => [...keys.values()].filter(({ app_id }) => app_id === appId),
+    walletLink: (key) => walletLinks.get(key),
+    walletLinks: () => [...walletLinks.values()],
+    walletsOf: (appId) => [...walletLinks.values()].filter(({ app_id }) => app_id === appId),
     signingKeys: () => [...signingKeys.values()],
     adminTokens: () => [...adminTokens.values()],
     findAdminToken: (hash) =>
@@ -92,6 +114,12 @@ export const createAccountRegistry = (): AccountRegistry => {
       setOrDelete(keys, keyId, next)
       const gone = before && before.hash !== next?.hash
       return gone ? [{ appId: before.app_id, credentialId: keyId }] : []
+    },
+    putWalletLink: (key, next) => {
+      const before = walletLinks.get(key)
+      setOrDelete(walletLinks, key, next)
+      const isGone = before && before.app_id !== '' && before.app_id !== next?.app_id
+      return isGone ? [{ appId: before.app_id, credentialId: key }] : []
     },
     putAdminToken: (tokenId, token) => {
       setOrDelete(adminTokens, tokenId, token)
@@ -125,11 +153,12 @@ interface AccountMaps {
   application(appId: string): Application | undefined
   client(clientId: string): Application | undefined
   keyByHash(hash: string): ApiKey | undefined
+  walletLink(key: string): WalletLink | undefined
 }
 
 const createFinders = (
   maps: AccountMaps,
-): Pick<AccountRegistry, 'findKey' | 'findToken' | 'findClient'> => ({
+): Pick<AccountRegistry, 'findKey' | 'findToken' | 'findWallet' | 'findClient'> => ({
   findKey: (hash, nowMs) => {
     const key = maps.keyByHash(hash)
     const alive =
@@ -160,6 +189,20 @@ const createFinders = (
       appId: application.app_id,
       credentialId: tokenId,
       scopes: scopes.filter((scope) => application.scopes.includes(scope)),
+      expiresAtMs,
+    })
+  },
+  findWallet: (key, expiresAtMs) => {
+    const link = maps.walletLink(key)
+    if (link === undefined || link.app_id === '') return { kind: 'unlinked' }
+    const application = maps.application(link.app_id)
+    const org = maps.org(link.org_id)
+    if (!application || application.disabled || !org) return { kind: 'revoked' }
+    return toLookup(org, {
+      kind: 'siwx',
+      appId: link.app_id,
+      credentialId: key,
+      scopes: SCOPES,
       expiresAtMs,
     })
   },

@@ -27,7 +27,19 @@ import type { PublicKey, TokenParties } from './jwt.ts'
 import { readKeyPair } from './jwt.ts'
 import { createSigningKeyRing } from './signing-key-ring.ts'
 import { type SigningKeyRotationDeps, startSigningKeyRotation } from './signing-key-rotation.ts'
+import {
+  readSignIn,
+  readSignInToken,
+  type SignInClaim,
+  type SignInProblem,
+  type SignInRules,
+} from './siwx.ts'
 import { createTokenIssuer, type TokenIssuer } from './token-issuer.ts'
+import { createWalletLinks, type WalletLinks } from './wallet-links.ts'
+import type { SignedMessage } from './wallet-signature.ts'
+
+/** A message of a wallet with its signature. */
+type WalletProof = Pick<SignedMessage, 'message' | 'signature'>
 
 /** An organization with an application and a key, made at once. */
 interface FirstKeyRequest {
@@ -58,6 +70,10 @@ export interface Accounts {
   /** Tokens of the admin API. */
   readonly adminTokens: AdminTokens
   adminTokensAs(by: Actor): AdminTokens
+  /** Wallets that sign in, in the name of whoever links them. */
+  walletsAs(by: Actor): WalletLinks
+  /** Checks a wallet's message but its signature. */
+  readProof(proof: WalletProof): SignInClaim | SignInProblem
   readonly tokens: TokenIssuer
   /** The maps, to be read only. */
   readonly registry: AccountRegistry
@@ -88,6 +104,9 @@ export interface AccountsDeps {
     | 'authTokenTtlSeconds'
     | 'authRequireAudience'
     | 'authSigningKeyFile'
+    | 'siwxDomains'
+    | 'siwxUris'
+    | 'siwxMaxLifetimeSeconds'
   >
   /** Address of the token service, without a slash at its end. */
   readonly authUrl: () => string
@@ -175,11 +194,14 @@ export const createAccounts = async (deps: AccountsDeps): Promise<Accounts> => {
   const records = createControlRecords(deps.codec, nowMs)
   const signing = openSigningKeys(deps, { registry, control, records, sealer, mounted })
   const place = (): TokenParties => ({ issuer: `${deps.authUrl()}/`, audience: config.apiAudience })
+  const signInRules = (): SignInRules => createSignInRules(config, deps.authUrl())
   const guard: Guard = {
     ...createGuard({
       isFresh: control.isFresh,
       findKey: (apiKey) => registry.findKey(hashSecret(apiKey, pepper), nowMs()),
       findToken: (claims, toleranceMs) => registry.findToken(claims, nowMs(), toleranceMs),
+      findWallet: registry.findWallet,
+      readSignIn: (token) => readSignInToken(token, signInRules(), nowMs()),
       verifier: signing.verifier,
       verify: (verify, token) => verify(token, place()),
     }),
@@ -195,6 +217,7 @@ export const createAccounts = async (deps: AccountsDeps): Promise<Accounts> => {
     isFresh: control.isFresh,
     brand: config.apiKeyBrand,
     mountedKey: mounted !== null,
+    maxLifetimeMs: config.siwxMaxLifetimeSeconds * 1_000,
     onChange: (entry) => log.info(entry, 'audit'),
   })
   const { admin } = changes
@@ -215,6 +238,7 @@ export const createAccounts = async (deps: AccountsDeps): Promise<Accounts> => {
     tokens,
     registry,
     tokenPlace: place,
+    readProof: (proof) => readSignIn(proof, signInRules(), nowMs()),
     keySet: signing.keySet,
     createKey: (key) => admin.createApplication(firstApplicationRequest(key)),
     createDemo: (known = {}) =>
@@ -234,14 +258,32 @@ export const createAccounts = async (deps: AccountsDeps): Promise<Accounts> => {
   }
 }
 
+/** Hosts and origins of the settings, or else those of the token service. */
+const createSignInRules = (
+  { siwxDomains, siwxUris, siwxMaxLifetimeSeconds }: AccountsDeps['config'],
+  authUrl: string,
+): SignInRules => {
+  const own = URL.canParse(authUrl) ? new URL(authUrl) : undefined
+  const [domains, origins] = own ? [[own.host], [own.origin]] : [[], []]
+  return {
+    domains: siwxDomains.length > 0 ? siwxDomains : domains,
+    origins: siwxUris.length > 0 ? siwxUris : origins,
+    maxLifetimeMs: siwxMaxLifetimeSeconds * 1_000,
+  }
+}
+
 /** Everything that operators change, in the name of the process or of an operator. */
 const createAdminOperations = (
-  deps: AdministrationDeps & { readonly isFresh: () => boolean },
-): Pick<Accounts, 'admin' | 'adminAs' | 'adminTokens' | 'adminTokensAs'> => ({
+  deps: AdministrationDeps & {
+    readonly isFresh: () => boolean
+    readonly maxLifetimeMs: number
+  },
+): Pick<Accounts, 'admin' | 'adminAs' | 'adminTokens' | 'adminTokensAs' | 'walletsAs'> => ({
   admin: createAdministration(deps),
   adminAs: (by) => createAdministration({ ...deps, by }),
   adminTokens: createAdminTokens(deps),
   adminTokensAs: (by) => createAdminTokens({ ...deps, by }),
+  walletsAs: (by) => createWalletLinks({ ...deps, by }),
 })
 
 /** A record that cannot be read changes nothing and is named: the value before it stays in force. */
@@ -262,6 +304,9 @@ const applyControlRecord = (
     }
     if (topic === CONTROL_TOPICS.adminTokens) {
       return registry.putAdminToken(key, value && codec.decode('control.AdminToken', value))
+    }
+    if (topic === CONTROL_TOPICS.walletLinks) {
+      return registry.putWalletLink(key, value && codec.decode('control.WalletLink', value))
     }
     return registry.putKey(key, value && codec.decode('control.ApiKey', value))
   } catch (error) {

@@ -11,6 +11,7 @@ import { generateApiKey, hashSecret, type KeyMode, VISIBLE_PREFIX_LENGTH } from 
 import type { ControlLog } from './control-log.ts'
 import type { Actor, AuditEntry, ControlRecords } from './control-records.ts'
 import { createKeyRecord, DEFAULT_LEAD_MS, MIN_LEAD_MS } from './signing-key-ring.ts'
+import { unlinkedRow } from './wallet-link-rows.ts'
 
 /** A key as its owner gets it: the only time its text is seen. */
 export interface NewKey {
@@ -33,6 +34,8 @@ export interface KeyRequest {
   /** Epoch milliseconds; default: never. */
   readonly expiresAtMs?: number
   readonly mode?: KeyMode
+  /** Refused with `Fault` CONFLICT where the application has so many keys that have not ended; those that have are forgotten. */
+  readonly maxKeys?: number
 }
 
 /** What an application is for. */
@@ -287,7 +290,7 @@ const keyOperations = (
       const { row, apiKey } = createKeyRow(request, { appId, orgId }, deps)
       await commitAudited(deps, { action: 'key.create', subject: row.key_id, orgId }, () => {
         requireRow(registry.application(appId), 'application')
-        return [records.key(row)]
+        return [...rowsBeyond(request.maxKeys, deps, appId), records.key(row)]
       })
       return { orgId, appId, keyId: row.key_id, apiKey }
     },
@@ -303,6 +306,24 @@ const keyOperations = (
       )
     },
   }
+}
+
+/** Ends keys that are over, where there is a limit. Throws `Fault` CONFLICT when the others reach it. */
+const rowsBeyond = (
+  maxKeys: number | undefined,
+  { registry, records, nowMs }: AdministrationDeps,
+  appId: string,
+): readonly ProducerRecord[] => {
+  if (maxKeys === undefined) return []
+  const keys = registry.keysOf(appId)
+  const over = keys.filter(({ expires_at }) => expires_at !== 0 && expires_at <= nowMs())
+  if (keys.length - over.length >= maxKeys) {
+    throw new Fault('CONFLICT', `The application has ${maxKeys} keys already`, {
+      reason: 'too_many_keys',
+      max_allowed: maxKeys,
+    })
+  }
+  return over.map(({ key_id }) => records.gone('keys', key_id))
 }
 
 const requireRow = <Row>(row: Row | undefined, what: string): Row => {
@@ -328,12 +349,13 @@ const updateApplicationRow = (
     version: row.version + 1,
   }) as Application
 
-/** Records that end an application and its keys. */
+/** Records that end an application, its keys and the sign-in of its wallets. */
 const deletionRecords = (
-  { registry, records }: AdministrationDeps,
+  { registry, records, nowMs }: AdministrationDeps,
   { app_id, client_id }: Application,
 ): readonly ProducerRecord[] => [
   ...registry.keysOf(app_id).map(({ key_id }) => records.gone('keys', key_id)),
+  ...registry.walletsOf(app_id).map((row) => records.walletLink(unlinkedRow(row, nowMs()))),
   records.gone('applications', client_id),
 ]
 

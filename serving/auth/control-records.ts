@@ -2,7 +2,15 @@ import { ulid } from 'ulid'
 import type { ProducerRecord } from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
 import { globalTopic } from '../../schemas/topics.ts'
-import type { AdminToken, ApiKey, Application, Org, SigningKey } from '../../schemas/wire.ts'
+import type {
+  AdminToken,
+  ApiKey,
+  Application,
+  Org,
+  SigningKey,
+  WalletLink,
+} from '../../schemas/wire.ts'
+import { walletKey } from './wallet-link-rows.ts'
 
 /** Control topics that every serving process reads into memory. */
 export const CONTROL_TOPICS = {
@@ -11,6 +19,7 @@ export const CONTROL_TOPICS = {
   keys: globalTopic('controlApiKeys'),
   signingKeys: globalTopic('controlSigningKeys'),
   adminTokens: globalTopic('controlAdminTokens'),
+  walletLinks: globalTopic('controlWalletLinks'),
 } as const
 
 const AUDIT_TOPIC = globalTopic('controlAudit')
@@ -39,6 +48,7 @@ export interface ControlRecords {
   key(row: ApiKey): ProducerRecord
   signingKey(row: SigningKey): ProducerRecord
   adminToken(row: AdminToken): ProducerRecord
+  walletLink(row: WalletLink): ProducerRecord
   /** The end of a row. */
   gone(table: keyof typeof CONTROL_TOPICS, id: string): ProducerRecord
   audit(entry: AuditEntry): ProducerRecord
@@ -68,6 +78,12 @@ export const createControlRecords = (codec: Codec, nowMs: () => number): Control
       CONTROL_TOPICS.adminTokens,
       row.token_id,
       codec.encode('control.AdminToken', row),
+    ),
+  walletLink: (row) =>
+    controlRecord(
+      CONTROL_TOPICS.walletLinks,
+      walletKey(row.chain, row.address),
+      codec.encode('control.WalletLink', row),
     ),
   gone: (table, id) => controlRecord(CONTROL_TOPICS[table], id, null),
   audit: ({ action, subject, orgId = '', detail = '', ...by }) => {

@@ -9,7 +9,9 @@ export type AuthSurface = 'rest' | 'graphql' | 'streams' | 'oauth' | 'admin'
 const METRIC_REASONS: ReadonlySet<string> = new Set([
   ...['missing_credential', 'unsupported_credential', 'invalid_api_key', 'invalid_token'],
   ...['expired_token', 'revoked', 'suspended', 'missing_scope', 'missing_role', 'rate_limited'],
-  ...['invalid_client', 'unavailable'],
+  ...['invalid_client', 'unavailable', 'malformed_message', 'oversized_message', 'wrong_domain'],
+  ...['wrong_uri', 'unsupported_version', 'wrong_chain', 'not_yet_valid', 'lifetime_too_long'],
+  ...['bad_signature', 'no_subscription'],
 ])
 
 /** Counts one refused request. */

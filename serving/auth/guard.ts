@@ -1,9 +1,14 @@
+import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { Fault } from '../../core/errors.ts'
 import type { Credentials, Guard, Principal } from '../interfaces.ts'
 import type { CredentialLookup } from './account-registry.ts'
 import { isWellFormedApiKey } from './api-keys.ts'
 import type { TokenClaims, VerifyToken } from './jwt.ts'
+import type { SignInClaim, SignInProblem } from './siwx.ts'
+import { walletKey } from './wallet-link-rows.ts'
+import { isSignedBy } from './wallet-signature.ts'
 
 /** Seconds that clocks may differ. */
 const CLOCK_TOLERANCE_MS = 30_000
@@ -11,6 +16,8 @@ const CLOCK_TOLERANCE_MS = 30_000
 const MAX_TOKEN_LENGTH = 4_096
 /** Tokens whose signature is remembered to be good; others are checked again. */
 const MAX_CACHED_TOKENS = 10_000
+/** Wrong wallet signatures that one address may show in a second: each costs a millisecond of computing. */
+const WRONG_SIGNATURES_PER_SECOND = 20
 
 /** What the guard asks of the accounts. */
 export interface GuardDeps {
@@ -18,6 +25,9 @@ export interface GuardDeps {
   isFresh(): boolean
   findKey(apiKey: string): CredentialLookup
   findToken(claims: TokenClaims, toleranceMs: number): CredentialLookup
+  findWallet(key: string, expiresAtMs: number): CredentialLookup
+  /** Checks all of a wallet's token but its signature. */
+  readSignIn(token: string): SignInClaim | SignInProblem
   /** Checks everything of a token but its time and revocation; another function whenever the keys changed. */
   verifier(): VerifyToken
   /** Checks with `verify` for the place that tokens are issued at. */
@@ -27,9 +37,11 @@ export interface GuardDeps {
 type PresentedCredential =
   | { readonly kind: 'key'; readonly text: string }
   | { readonly kind: 'token'; readonly text: string }
+  | { readonly kind: 'wallet'; readonly text: string }
   | { readonly kind: 'other' }
 
 const BEARER_PATTERN = /^bearer +/i
+const SIWX_PATTERN = /^siwx +/i
 
 /** The first credential that is present decides; a wrong one never falls through to the next. */
 const parseCredential = ({
@@ -38,7 +50,7 @@ const parseCredential = ({
   token,
 }: Credentials): PresentedCredential | undefined => {
   const header = authorization?.trim() ?? ''
-  if (/^siwx /i.test(header)) return { kind: 'other' }
+  if (SIWX_PATTERN.test(header)) return { kind: 'wallet', text: header.replace(SIWX_PATTERN, '') }
   if (apiKey !== undefined) return { kind: 'key', text: apiKey }
   if (header !== '') {
     return BEARER_PATTERN.test(header)
@@ -68,10 +80,12 @@ export const createGuard = (deps: GuardDeps): Omit<Guard, 'onRevoked'> => {
     verify = current
     return current
   }
+  const wallets = createWalletCheck(deps)
   const authenticate: Guard['authenticate'] = (credentials) => {
     const shown = parseCredential(credentials)
     if (shown === undefined) return undefined
     if (shown.kind === 'other') return invalidCredential('unsupported_credential')
+    if (shown.kind === 'wallet') return wallets.authenticate(shown.text)
     if (shown.kind === 'key') {
       if (!isWellFormedApiKey(shown.text)) return invalidCredential('invalid_api_key')
       if (!deps.isFresh()) return accountsUnavailable()
@@ -87,6 +101,7 @@ export const createGuard = (deps: GuardDeps): Omit<Guard, 'onRevoked'> => {
     authenticate,
     identify: async (credentials) => {
       const shown = parseCredential(credentials)
+      if (shown?.kind === 'wallet') return wallets.identify(shown.text, credentials.address ?? '')
       if (shown?.kind === 'token' && shown.text.length <= MAX_TOKEN_LENGTH) {
         const check = currentVerify()
         const claims = seen.has(shown.text) ? undefined : await deps.verify(check, shown.text)
@@ -96,6 +111,46 @@ export const createGuard = (deps: GuardDeps): Omit<Guard, 'onRevoked'> => {
     },
   }
 }
+
+interface WalletCheck {
+  authenticate(token: string): Principal | Fault
+  identify(token: string, address: string): Promise<Principal | Fault>
+}
+
+/** Wallets that sign their own tokens. A good signature is remembered by a digest of the token; everything else is checked on each call. */
+const createWalletCheck = ({ readSignIn, findWallet, isFresh }: GuardDeps): WalletCheck => {
+  const signed = new LRUCache<string, true>({ max: MAX_CACHED_TOKENS })
+  const wrong = new RateLimiterMemory({ points: WRONG_SIGNATURES_PER_SECOND, duration: 1 })
+  const digest = (token: string): string => createHash('sha256').update(token).digest('base64')
+  const authenticate = (token: string): Principal | Fault => {
+    const claim = readSignIn(token)
+    if (typeof claim === 'string') return invalidCredential(claim)
+    if (!signed.has(digest(token))) return invalidCredential('bad_signature')
+    if (!isFresh()) return accountsUnavailable()
+    const { kind, address, expiresAtMs } = claim
+    return toPrincipal(findWallet(walletKey(kind, address), expiresAtMs), 'invalid_token')
+  }
+  return {
+    authenticate,
+    identify: async (token, address) => {
+      const claim = readSignIn(token)
+      if (typeof claim !== 'string' && !signed.has(digest(token))) {
+        const shown = (await wrong.get(address))?.consumedPoints ?? 0
+        if (shown >= WRONG_SIGNATURES_PER_SECOND) return tooManyWrongSignatures()
+        if (await isSignedBy(claim)) signed.set(digest(token), true)
+        else await wrong.penalty(address)
+      }
+      return authenticate(token)
+    },
+  }
+}
+
+const tooManyWrongSignatures = (): Fault =>
+  new Fault('RATE_LIMIT', 'Too many wrong signatures from this address', {
+    limit: WRONG_SIGNATURES_PER_SECOND,
+    remaining: 0,
+    reset_at: Math.ceil(Date.now() / 1_000) + 1,
+  })
 
 const accountsUnavailable = (): Fault =>
   new Fault('DATABASE_ERROR', 'Accounts cannot be checked at the moment')
@@ -110,6 +165,12 @@ const toPrincipal = (answer: CredentialLookup, unknown: string): Principal | Fau
       return invalidCredential('expired_token')
     case 'revoked':
       return invalidCredential('revoked')
+    case 'unlinked':
+      return new Fault('PAYMENT_REQUIRED', 'The wallet is linked to no organization', {
+        reason: 'no_subscription',
+        link: '/x402/link-address',
+        purchase: '/x402/purchase',
+      })
     case 'unknown':
       return invalidCredential(unknown)
   }

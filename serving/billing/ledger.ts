@@ -19,7 +19,7 @@ export interface Ledger {
    * always fits. `route` is the name under which the charge is shown.
    */
   reserve(principal: Principal, milliUnits: number, route?: string): Reservation
-  quota(principal: Principal): Quota
+  quota(principal: Pick<Principal, 'orgId' | 'plan'>): Quota
 }
 
 /** What a ledger works with. */
@@ -45,11 +45,11 @@ export const createLedger = ({ nowMs, plans, book }: LedgerDeps): Ledger => {
     holds.set(orgId, fresh)
     return fresh
   }
-  const totalMilli = ({ plan }: Principal): number | null => {
+  const totalMilli = ({ plan }: Pick<Principal, 'plan'>): number | null => {
     const units = plans[plan].unitsPerMonth
     return units === null ? null : units * MILLI_UNITS_PER_UNIT
   }
-  const quota = (principal: Principal): Quota => {
+  const quota: Ledger['quota'] = (principal) => {
     const { orgId } = principal
     const usedMilli = book.used(orgId)
     const total = totalMilli(principal)

@@ -5,20 +5,23 @@ import {
   type PlanName,
   type PlanRow,
 } from '../../schemas/plans.ts'
-import type { Meter, Principal } from '../interfaces.ts'
+import type { Meter, Principal, RateLimitState } from '../interfaces.ts'
 import { createLedger, type Quota } from './ledger.ts'
 import { createRateLimiter } from './rate-limiter.ts'
 import { createUsageTotals, type MonthUsage, type UsageTotals } from './usage-totals.ts'
 
 /** The meter with a look at the account, for the quota headers and the account's own routes. */
 export interface QuotaMeter extends Meter {
-  quota(principal: Principal): Quota
+  quota(principal: Pick<Principal, 'orgId' | 'plan'>): Quota
   month(orgId: string): MonthUsage
+  /** Where the organization's rate limit stands, without a request. */
+  rate(principal: Principal): RateLimitState
 }
 
 /**
- * One meter per process, shared by HTTP, GraphQL and sockets: all of them draw on one quota of the organization. Without
- * a book of the usage log it forgets with the process.
+ * One meter per process, shared by HTTP, GraphQL and sockets: all of them draw on one quota and one rate of the
+ * organization, also with other processes, whose charges and requests the book brings. Without a book of the usage log it
+ * stands alone and forgets with the process.
  */
 export const createMeter = ({
   nowMs = Date.now,
@@ -30,13 +33,22 @@ export const createMeter = ({
   readonly book?: UsageTotals
 } = {}): QuotaMeter => {
   const ledger = createLedger({ nowMs, plans, book })
-  const take = createRateLimiter(nowMs)
+  const organizations = createRateLimiter(nowMs)
+  const addresses = createRateLimiter(nowMs)
+  book.onRequests(organizations.charge)
+  const rateOf = ({ plan }: Principal): number => plans[plan].requestsPerSecond
   return {
     ...ledger,
     month: (orgId) => book.month(orgId),
-    take: (subject) =>
-      'ip' in subject
-        ? take(`ip:${rateLimitAddress(subject.ip)}`, ANONYMOUS_REQUESTS_PER_SECOND)
-        : take(`org:${subject.principal.orgId}`, plans[subject.principal.plan].requestsPerSecond),
+    rate: (principal) => organizations.look(principal.orgId, rateOf(principal)),
+    take: async (subject) => {
+      if ('ip' in subject) {
+        return addresses.take(rateLimitAddress(subject.ip), ANONYMOUS_REQUESTS_PER_SECOND)
+      }
+      const { principal } = subject
+      const state = organizations.take(principal.orgId, rateOf(principal))
+      if (state.allowed) book.countRequest(principal.orgId, nowMs())
+      return state
+    },
   }
 }

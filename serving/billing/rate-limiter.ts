@@ -1,57 +1,72 @@
-import { BurstyRateLimiter, RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
+import { LRUCache } from 'lru-cache'
 import type { RateLimitState } from '../interfaces.ts'
 
-/** Seconds after which a used burst is whole again. */
-const BURST_SECONDS = 10
+/** Seconds of the rate that may be used at once after a pause. */
+export const BURST_SECONDS = 2
+/** Seconds of the rate that what others used may cost here at most: a late report must not lock an organization out. */
+const MAX_DEBT_SECONDS = 30
+/** Buckets held; the ones that were not used for longest are forgotten, so a caller among more than these starts anew. */
+const MAX_BUCKETS = 100_000
 
-/** One request of `key`, which may make `perSecond` requests a second and as many again once in ten seconds. */
-export type TakeRequest = (key: string, perSecond: number) => Promise<RateLimitState>
-
-interface RateBucket {
-  readonly steady: RateLimiterMemory
-  readonly burst: RateLimiterMemory
-  readonly both: BurstyRateLimiter
+/** Token buckets of one kind of caller. */
+export interface RateLimiter {
+  /** One request of `key`, which may make `perSecond` requests a second and as many again after a pause. */
+  take(key: string, perSecond: number): RateLimitState
+  /** Where `key` stands, without a request. */
+  look(key: string, perSecond: number): RateLimitState
+  /** Takes off what other processes let pass. A key that was not seen here has nothing to take it from. */
+  charge(key: string, requests: number): void
 }
 
-const createBucket = (perSecond: number): RateBucket => {
-  const steady = new RateLimiterMemory({ keyPrefix: 's', points: perSecond, duration: 1 })
-  const burst = new RateLimiterMemory({
-    keyPrefix: 'b',
-    points: perSecond,
-    duration: BURST_SECONDS,
-  })
-  return { steady, burst, both: new BurstyRateLimiter(steady, burst) }
+interface Bucket {
+  /** Requests that the rate has not paid off yet; more than the burst = nothing passes. */
+  spent: number
+  atMs: number
+  perSecond: number
 }
 
-const remainingPoints = (state: RateLimiterRes | null, points: number): number =>
-  state ? Math.max(0, points - state.consumedPoints) : points
+/** Pays off what the time since the last look allows. A clock that goes back pays off nothing. */
+const settle = (bucket: Bucket, nowMs: number): void => {
+  const seconds = Math.max(0, nowMs - bucket.atMs) / 1_000
+  bucket.spent = Math.max(0, bucket.spent - seconds * bucket.perSecond)
+  bucket.atMs = nowMs
+}
 
-/**
- * Rate limits in process; an entry leaves memory when its window ends. A process behind a balancer counts for itself:
- * a shared store is not built yet.
- */
-export const createRateLimiter = (nowMs: () => number): TakeRequest => {
-  const buckets = new Map<number, RateBucket>()
-  return async (key, perSecond) => {
-    const bucket = buckets.get(perSecond) ?? createBucket(perSecond)
-    buckets.set(perSecond, bucket)
-    const allowed = await bucket.both.consume(key).then(
-      () => true,
-      (refusal: unknown) => {
-        if (refusal instanceof Error) throw refusal
-        return false
-      },
-    )
-    const [steady, burst] = await Promise.all([bucket.steady.get(key), bucket.burst.get(key)])
-    const fullInMs = Math.max(steady?.msBeforeNext ?? 0, burst?.msBeforeNext ?? 0)
-    return {
-      allowed,
-      limit: perSecond,
-      remaining: allowed
-        ? remainingPoints(steady, perSecond) + remainingPoints(burst, perSecond)
-        : 0,
-      resetAt: Math.ceil((nowMs() + fullInMs) / 1_000),
-      retryAfterSeconds: Math.max(1, Math.ceil((steady?.msBeforeNext ?? 0) / 1_000)),
-    }
+const toState = ({ spent, perSecond }: Bucket, allowed: boolean, nowMs: number): RateLimitState => {
+  const left = perSecond * BURST_SECONDS - spent
+  return {
+    allowed,
+    limit: perSecond,
+    remaining: Math.max(0, Math.floor(left)),
+    resetAt: Math.ceil(nowMs / 1_000 + spent / perSecond),
+    retryAfterSeconds: Math.max(1, Math.ceil((1 - left) / perSecond)),
+  }
+}
+
+/** Token buckets in memory. */
+export const createRateLimiter = (nowMs: () => number): RateLimiter => {
+  const buckets = new LRUCache<string, Bucket>({ max: MAX_BUCKETS })
+  const bucketOf = (key: string, perSecond: number): Bucket => {
+    const bucket = buckets.get(key) ?? { spent: 0, atMs: nowMs(), perSecond }
+    settle(bucket, nowMs())
+    bucket.perSecond = perSecond
+    return bucket
+  }
+  return {
+    take: (key, perSecond) => {
+      const bucket = bucketOf(key, perSecond)
+      const allowed = bucket.spent + 1 <= perSecond * BURST_SECONDS
+      if (allowed) bucket.spent += 1
+      buckets.set(key, bucket)
+      return toState(bucket, allowed, nowMs())
+    },
+    look: (key, perSecond) => toState(bucketOf(key, perSecond), true, nowMs()),
+    charge: (key, requests) => {
+      const bucket = buckets.peek(key)
+      if (bucket === undefined) return
+      settle(bucket, nowMs())
+      const most = bucket.perSecond * (BURST_SECONDS + MAX_DEBT_SECONDS)
+      bucket.spent = Math.max(bucket.spent, Math.min(most, bucket.spent + requests))
+    },
   }
 }

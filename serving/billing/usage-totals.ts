@@ -27,6 +27,10 @@ export interface MonthUsage {
 export interface UsageTotals {
   /** A charge at a moment of this month or the one before. */
   charge(orgId: string, charge: Charge): void
+  /** One request that the rate limit let pass here, whatever it costs. */
+  countRequest(orgId: string, atMs: number): void
+  /** Told of requests that other processes report from now on: how many more than in the report before. */
+  onRequests(listener: (orgId: string, requests: number) => void): void
   /** Used in the current month, thousandths of a CU. */
   used(orgId: string): number
   month(orgId: string): MonthUsage
@@ -50,10 +54,14 @@ interface OrgUsage {
   monthMs: number
   milliUnits: number
   /** By day and process: `<day>/<node>`. */
-  readonly days: Map<
-    string,
-    { readonly day: number; readonly node: string; readonly lines: UsageByRoute }
-  >
+  readonly days: Map<string, DayOfNode>
+}
+
+interface DayOfNode {
+  readonly day: number
+  readonly node: string
+  readonly lines: UsageByRoute
+  requests: number
 }
 
 const addUsage = (lines: UsageByRoute, route: string, { calls, milliUnits }: UsageEntry): void => {
@@ -71,6 +79,7 @@ const totalUnits = (lines: UsageByRoute): number =>
 export const createUsageTotals = (node: string, nowMs: () => number): UsageTotals => {
   const orgs = new Map<string, OrgUsage>()
   const dirty = new Map<string, { readonly orgId: string; readonly day: number }>()
+  const listeners: ((orgId: string, requests: number) => void)[] = []
   const bookOf = (orgId: string): OrgUsage => {
     const monthMs = monthStartMs(nowMs())
     const known = orgs.get(orgId)
@@ -87,30 +96,46 @@ export const createUsageTotals = (node: string, nowMs: () => number): UsageTotal
   const markDirty = (orgId: string, day: number): void => {
     dirty.set(`${orgId}/${day}`, { orgId, day })
   }
+  const ownDay = (orgId: string, atMs: number): DayOfNode => {
+    const { days } = bookOf(orgId)
+    const day = atMs - (atMs % DAY_MS)
+    const key = `${day}/${node}`
+    const entry = days.get(key) ?? { day, node, lines: new Map(), requests: 0 }
+    days.set(key, entry)
+    markDirty(orgId, day)
+    return entry
+  }
   return {
     used: (orgId) => bookOf(orgId).milliUnits,
+    onRequests: (listener) => {
+      listeners.push(listener)
+    },
+    countRequest: (orgId, atMs) => {
+      ownDay(orgId, atMs).requests += 1
+    },
     month: (orgId) => summarizeMonth(bookOf(orgId)),
     charge: (orgId, { route, milliUnits, atMs }) => {
+      const { day, lines } = ownDay(orgId, atMs)
+      addUsage(lines, route, { calls: 1, milliUnits })
       const book = bookOf(orgId)
-      const day = atMs - (atMs % DAY_MS)
-      const key = `${day}/${node}`
-      const entry = book.days.get(key) ?? { day, node, lines: new Map() }
-      book.days.set(key, entry)
-      addUsage(entry.lines, route, { calls: 1, milliUnits })
       if (day >= book.monthMs) book.milliUnits += milliUnits
-      markDirty(orgId, day)
     },
-    take: ({ org_id, node: other, day, lines }) => {
+    take: ({ org_id, node: other, day, lines, requests }) => {
       const book = bookOf(org_id)
-      if (other === node || day < book.monthMs) return
+      // The last day of the month before still reports requests of a moment ago.
+      if (other === node || day < book.monthMs - DAY_MS) return
       const key = `${day}/${other}`
       const next: UsageByRoute = new Map()
       for (const { route, calls, milli_units } of lines) {
         addUsage(next, route, { calls, milliUnits: milli_units })
       }
       const before = book.days.get(key)
-      book.days.set(key, { day, node: other, lines: next })
-      book.milliUnits += totalUnits(next) - (before ? totalUnits(before.lines) : 0)
+      book.days.set(key, { day, node: other, lines: next, requests })
+      if (day >= book.monthMs) {
+        book.milliUnits += totalUnits(next) - (before ? totalUnits(before.lines) : 0)
+      }
+      const more = requests - (before?.requests ?? 0)
+      if (more > 0) for (const listener of listeners) listener(org_id, more)
     },
     changed: (limit) => {
       const taken = [...dirty].slice(0, limit)
@@ -128,11 +153,7 @@ export const createUsageTotals = (node: string, nowMs: () => number): UsageTotal
 
 const usageRecord = (
   orgId: string,
-  {
-    day,
-    node,
-    lines,
-  }: { readonly day: number; readonly node: string; readonly lines: UsageByRoute },
+  { day, node, lines, requests }: DayOfNode,
   nowMs: number,
 ): UsageEvents => ({
   org_id: orgId,
@@ -143,6 +164,7 @@ const usageRecord = (
     calls,
     milli_units: milliUnits,
   })),
+  requests,
   updated_at: nowMs,
   version: 1,
 })

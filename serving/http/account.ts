@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { AccountPlan, AccountUsage } from '../../schemas/api/account.ts'
-import { MILLI_UNITS_PER_UNIT, PLANS } from '../../schemas/plans.ts'
+import {
+  MAX_OWN_KEYS,
+  MAX_WALLETS,
+  MILLI_UNITS_PER_UNIT,
+  maxConcurrentQueries,
+  PLANS,
+} from '../../schemas/plans.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
+import { BURST_SECONDS } from '../billing/rate-limiter.ts'
 import { monthStartMs, type UsageEntry } from '../billing/usage-totals.ts'
 import type { Principal } from '../interfaces.ts'
 import { pricedRoute } from './routing.ts'
@@ -37,7 +44,7 @@ export const accountRoutes =
   }
 
 /** The guard rejects requests without one. */
-const requirePrincipal = (principal: Principal | null): Principal => {
+export const requirePrincipal = (principal: Principal | null): Principal => {
   assert(principal)
   return principal
 }
@@ -49,7 +56,12 @@ const usageBody = ({ calls, milliUnits }: UsageEntry) => ({
   used: milliUnits / MILLI_UNITS_PER_UNIT,
 })
 
-const accountUsageBody = (meter: QuotaMeter, principal: Principal, nowMs: number): AccountUsage => {
+/** Usage of this month as REST and the admin API show it. */
+export const accountUsageBody = (
+  meter: QuotaMeter,
+  principal: Pick<Principal, 'orgId' | 'plan'>,
+  nowMs: number,
+): AccountUsage => {
   const { used, total, remaining, resetAtMs } = meter.quota(principal)
   const { byRoute, byDay } = meter.month(principal.orgId)
   return {
@@ -67,6 +79,7 @@ const accountUsageBody = (meter: QuotaMeter, principal: Principal, nowMs: number
 }
 
 const accountPlanBody = (meter: QuotaMeter, principal: Principal): AccountPlan => {
+  const { limit, remaining: left, resetAt: fullAt } = meter.rate(principal)
   const { used, total, remaining, resetAtMs } = meter.quota(principal)
   return {
     plan: principal.plan,
@@ -75,5 +88,11 @@ const accountPlanBody = (meter: QuotaMeter, principal: Principal): AccountPlan =
     total: total ?? -1,
     remaining: remaining ?? -1,
     resetAt: toIsoTime(resetAtMs),
+    rate: { limit, burst: limit * BURST_SECONDS, remaining: left, resetAt: fullAt },
+    limits: {
+      queriesAtOnce: maxConcurrentQueries(PLANS[principal.plan]),
+      apiKeys: MAX_OWN_KEYS,
+      wallets: MAX_WALLETS,
+    },
   }
 }

@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../core/config/settings.ts'
 import { Fault } from '../../core/errors.ts'
+import { AccountUsage } from '../../schemas/api/account.ts'
 import {
   AdminPage,
   AdminSuccess,
@@ -25,10 +26,13 @@ import {
   RotateSigningKey,
   SigningKeyView,
 } from '../../schemas/api/admin.ts'
+import { isPlanName } from '../../schemas/plans.ts'
 import type { Accounts } from '../auth/accounts.ts'
 import { assignKeySlots } from '../auth/signing-key-ring.ts'
+import type { QuotaMeter } from '../billing/meter.ts'
 import { type Cursors, createCursors } from '../queries/cursors-and-pages.ts'
 import type { EndpointStore } from '../webhooks/endpoint-store.ts'
+import { accountUsageBody } from './account.ts'
 import {
   apiKeyBody,
   applicationBody,
@@ -45,7 +49,7 @@ import { installOpenApiDocument } from './openapi.ts'
 /** What the admin API works with. */
 export interface AdminDeps extends BaseDeps {
   readonly accounts: Pick<Accounts, 'adminAs' | 'adminTokens' | 'adminTokensAs' | 'registry'>
-  readonly meter: AdminGuardDeps['meter']
+  readonly meter: QuotaMeter
   readonly endpoints: Pick<EndpointStore, 'removeOrg'>
   readonly config: BaseDeps['config'] & AdminGuardDeps['config'] & Pick<Config, 'keyPepper'>
 }
@@ -98,6 +102,8 @@ const orgRoutes =
     accounts: { adminAs, registry },
     endpoints,
     cursors,
+    meter,
+    nowMs,
   }: AdminRouteDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     const one = (summary: string) => ({
@@ -136,6 +142,21 @@ const orgRoutes =
     )
     app.get('/orgs/:orgId', { schema: one('One organization') }, async ({ params }) =>
       orgBody(requireRow(registry.org(params.orgId), 'organization')),
+    )
+    app.get(
+      '/orgs/:orgId/usage',
+      {
+        schema: {
+          ...routeSchema('Usage of this month by route and day'),
+          params: OrgPath,
+          response: { 200: AccountUsage },
+        },
+      },
+      async ({ params }) => {
+        const { org_id, plan } = requireRow(registry.org(params.orgId), 'organization')
+        const account = { orgId: org_id, plan: isPlanName(plan) ? plan : ('free' as const) }
+        return accountUsageBody(meter, account, nowMs())
+      },
     )
     app.patch(
       '/orgs/:orgId',

@@ -7,6 +7,7 @@ import type { QuotaMeter } from '../billing/meter.ts'
 import type { FreshnessReader, Guard } from '../interfaces.ts'
 import type { Cursors } from '../queries/cursors-and-pages.ts'
 import type { ReadStore } from '../queries/limited-reads.ts'
+import type { AccountCredentialDeps } from './account-credentials.ts'
 import type { PlaneDeps } from './plane.ts'
 import type { QueryReader } from './query-limiter.ts'
 import type { RoutePlugin } from './routing.ts'
@@ -27,6 +28,7 @@ export interface ServerDeps
     Pick<PlaneDeps, 'tls'> {
   readonly warehouse: ReadStore
   readonly guard: Guard
+  readonly accounts: AccountCredentialDeps['accounts']
   readonly meter: QuotaMeter
   readonly metrics: Metrics
   readonly log: Logger

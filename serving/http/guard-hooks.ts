@@ -74,6 +74,7 @@ export const installGuard = (
     const who = await guard.identify({
       authorization: request.headers.authorization,
       apiKey: firstValue(request.headers['x-api-key']),
+      address: request.caller,
     })
     const known = who !== undefined && !(who instanceof Fault)
     const rate = await meter.take(known ? { principal: who } : { ip: request.caller })
@@ -177,6 +178,7 @@ const rateLimited = (
 }
 
 const unauthorized = (reply: FastifyReply, who: Fault | undefined): Fault => {
+  if (who?.faultName === 'RATE_LIMIT') reply.header('Retry-After', 1)
   if (who && who.faultName !== 'UNAUTHORIZED') return who
   reply.header('WWW-Authenticate', `Bearer realm="api"${who ? ', error="invalid_token"' : ''}`)
   return (

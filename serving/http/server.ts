@@ -5,6 +5,7 @@ import { Type } from 'typebox'
 import { namedObject } from '../../schemas/api/common.ts'
 import { createCursors } from '../queries/cursors-and-pages.ts'
 import { accountRoutes } from './account.ts'
+import { accountCredentialRoutes, linkAddressRoute } from './account-credentials.ts'
 import { allChainRoutes } from './all-chain-routes.ts'
 import { createBaseApp } from './base-app.ts'
 import { candleRoutes } from './candles.ts'
@@ -56,6 +57,7 @@ export const createPublicServer = async (deps: ServerDeps): Promise<FastifyInsta
     candleRoutes(bounded),
     ...allChainRoutes.map((route) => route(bounded)),
     accountRoutes(deps),
+    accountCredentialRoutes({ ...deps, cursors }),
     notImplementedRoutes,
     ...(deps.families ?? []),
   ]
@@ -71,6 +73,7 @@ export const createPublicServer = async (deps: ServerDeps): Promise<FastifyInsta
     }
     await guarded.register(walletStatsRoutes(bounded, '/wallet/v1/:chain/:walletAddress/stats'))
     await guarded.register(notImplementedUnversionedRoutes)
+    await guarded.register(linkAddressRoute({ ...deps, cursors }))
   })
   for (const plugin of deps.plugins ?? []) await app.register(plugin)
   await app.ready()

@@ -136,7 +136,7 @@ const credentialRefusal = async (
   address: string,
   gate: UpgradeDeps,
 ): Promise<UpgradeRefusal | undefined> => {
-  const found = checkQuota(await gate.guard.identify(credentials), gate.meter)
+  const found = checkQuota(await gate.guard.identify({ ...credentials, address }), gate.meter)
   if (found !== undefined && !(found instanceof Fault)) return undefined
   const { allowed, limit, resetAt, retryAfterSeconds } = await gate.meter.take({ ip: address })
   if (!allowed) {

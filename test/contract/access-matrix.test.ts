@@ -26,6 +26,7 @@ import {
 } from '../support/access-matrix.ts'
 import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
 import { until } from '../support/until.ts'
+import { evmWallet, signInMessage, signInToken } from '../support/wallet-signer.ts'
 
 const ADMIN_TOKEN = 'the bootstrap token of this test'
 const OPS_TOKEN = 'the token of the operators'
@@ -108,6 +109,23 @@ before(async () => {
   add('basic', { authorization: `Basic ${btoa(`${api.clientId}:${api.clientSecret}`)}` }, 'bad')
   add('key without scopes', { 'x-api-key': unscoped.apiKey }, 'unscoped')
   add('token without scopes', bearer(await sign({ ...own, scopes: [] }, place)), 'unscoped')
+  const wallet = evmWallet(0x41)
+  const fields = {
+    ...{ domain: 'auth.test', uri: 'https://auth.test' },
+    issuedAt: new Date(now * 1_000).toISOString(),
+    expiresAt: new Date(now * 1_000 + 600_000).toISOString(),
+  }
+  const message = signInMessage(wallet, fields)
+  const proof = accounts.readProof({ message, signature: await wallet.sign(message) })
+  assert.ok(typeof proof !== 'string')
+  const actor = { actor: 'test', address: '', requestId: '' }
+  const linker = await accounts.createKey({ name: 'wallet', plan: 'selfhost' })
+  await accounts.walletsAs(actor).link(linker, proof)
+  const siwx = (token: string): Headers => ({ authorization: `SIWX ${token}` })
+  const forged = signInMessage(wallet, { ...fields, domain: 'evil.test' })
+  add('wallet of another domain', siwx(await signInToken(wallet, forged)), 'bad')
+  add('garbage wallet', siwx('garbage'), 'bad')
+  add('linked wallet', siwx(await signInToken(wallet, message)), 'good')
   add('right key', { 'x-api-key': api.apiKey }, 'good')
   add('right token', bearer(await sign(own, place)), 'good')
   const other = await accounts.createKey({ name: 'other organization', plan: 'selfhost' })

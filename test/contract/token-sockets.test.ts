@@ -16,6 +16,7 @@ import {
 } from '../support/raw-websocket.ts'
 import { type RealtimeStack, startRealtimeStack } from '../support/realtime-stack.ts'
 import { until } from '../support/until.ts'
+import { evmWallet, signInMessage, signInToken, type TestWallet } from '../support/wallet-signer.ts'
 
 let stack: RealtimeStack
 let server: RealtimeServer
@@ -265,5 +266,35 @@ test('a token revoked between upgrade and connect is not let in', async () => {
   const raw = await openRawWebSocket(address(await tokenOf(app)))
   await stack.accounts.admin.deleteApplication(app.appId)
   raw.send('{"connect":{},"id":1}')
+  assert.equal((await raw.closed()).code, 3500)
+})
+
+test('a linked wallet connects by the header of the upgrade, and is closed when its link ends', async () => {
+  const [wallet, nobody] = [evmWallet(0x42), evmWallet(0x43)]
+  const owner = await newApp('wallet')
+  const nowMs = Date.now() + shiftMs
+  const messageOf = (who: TestWallet, lifeMs: number): string =>
+    signInMessage(who, {
+      ...{ domain: 'auth.test', uri: 'https://auth.test' },
+      issuedAt: new Date(nowMs).toISOString(),
+      expiresAt: new Date(nowMs + lifeMs).toISOString(),
+    })
+  const message = messageOf(wallet, 600_000)
+  const proof = stack.accounts.readProof({ message, signature: await wallet.sign(message) })
+  assert.ok(typeof proof !== 'string')
+  const links = stack.accounts.walletsAs({ actor: 'test', address: '', requestId: '' })
+  await links.link(owner, proof)
+  const headersOf = async (who: TestWallet, text: string) => ({
+    headers: { authorization: `SIWX ${await signInToken(who, text)}` },
+  })
+  const raw = await openRawWebSocket(address(), await headersOf(wallet, message))
+  raw.send('{"connect":{},"id":1}')
+  await raw.frame('"connect":{')
+  const refused = await readRefusedUpgrade(
+    address(),
+    await headersOf(nobody, messageOf(nobody, 600_000)),
+  )
+  assert.equal(refused.status, 402)
+  await links.unlink(owner.appId, `evm:${wallet.address.toLowerCase()}`)
   assert.equal((await raw.closed()).code, 3500)
 })

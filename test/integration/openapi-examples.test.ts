@@ -172,6 +172,12 @@ test('accounts, keys, tokens and probes have the fields of their examples', asyn
   const answers = {
     AccountUsage: await send('GET', '/v2/account/usage'),
     AccountPlan: await send('GET', '/v2/account/plan'),
+    NewApiKey: await send('POST', '/v2/account/keys', {
+      ...example('CreateApiKey'),
+      expiresAt: Date.now() + 60_000,
+    }),
+    ApiKeyPage: await send('GET', '/v2/account/keys'),
+    LinkedWalletPage: await send('GET', '/v2/account/wallets'),
     KeySet: await send('GET', '/.well-known/jwks.json'),
     TokenService: await send('GET', '/.well-known/oauth-authorization-server'),
     Probe: await send('GET', '/health'),

@@ -174,3 +174,107 @@ test('a record that cannot be read is left out', async () => {
   assert.equal(usedBy(node, 'org_a') > 0, true)
   await node.stop()
 })
+
+/** Seconds after which each process knows what the others let pass; the report interval in this test. */
+const REPORT_SECONDS = 1
+const RATE = 10
+const BURST = 20
+
+/** Asks `perStep` times at each node, ten times a second; between seconds every node learns of the others' requests. */
+const flood = async (
+  nodes: readonly Node[],
+  orgId: string,
+  { seconds, perStep }: { readonly seconds: number; readonly perStep: number },
+): Promise<readonly number[]> => {
+  const known = nodes.map(() => 0)
+  nodes.forEach(({ book }, index) => {
+    book.onRequests((org, more) => {
+      if (org === orgId) known[index] = (known[index] ?? 0) + more
+    })
+  })
+  const passed = nodes.map(() => 0)
+  for (let second = 0; second < seconds; second += 1) {
+    for (let step = 0; step < 10; step += 1) {
+      clock.nowMs += 100
+      for (const [index, { meter }] of nodes.entries()) {
+        for (let call = 0; call < perStep; call += 1) {
+          if ((await meter.take({ principal: who(orgId) })).allowed) {
+            passed[index] = (passed[index] ?? 0) + 1
+          }
+        }
+      }
+    }
+    const total = passed.reduce((sum, one) => sum + one, 0)
+    await until(() => known.every((others, at) => others === total - (passed[at] ?? 0)), 'reports')
+  }
+  return passed
+}
+
+test('processes limit the rate together: no more than the stated error beyond it', async () => {
+  const nodes = [await open(), await open()]
+  const seconds = 30
+  const passed = await flood(nodes, 'org_f', { seconds, perStep: 4 })
+  const total = passed.reduce((sum, one) => sum + one, 0)
+  const error = (nodes.length - 1) * (BURST + RATE * REPORT_SECONDS)
+  assert.ok(total <= RATE * seconds + BURST + error, `${passed} passed in ${seconds} s`)
+  assert.ok(total >= 0.9 * RATE * seconds, `${passed} passed in ${seconds} s`)
+  for (const node of nodes) await node.stop()
+})
+
+test('what stays below the rate over all processes is never refused', async () => {
+  const nodes = [await open(), await open(), await open()]
+  let refused = 0
+  for (let second = 0; second < 10; second += 1) {
+    for (let call = 0; call < RATE; call += 1) {
+      clock.nowMs += 100
+      const node = nodes[call % nodes.length]
+      const state = await node?.meter.take({ principal: who('org_g') })
+      if (state?.allowed !== true) refused += 1
+    }
+    await until(() => {
+      const left = nodes.map(({ meter }) => meter.rate(who('org_g')).remaining)
+      return left.every((one) => one <= BURST - RATE / nodes.length)
+    }, 'reports')
+  }
+  assert.equal(refused, 0)
+  for (const node of nodes) await node.stop()
+})
+
+test('requests of before the start cost nothing, and a late report locks nobody out', async () => {
+  const first = await open()
+  await flood([first], 'org_h', { seconds: 2, perStep: 4 })
+  await first.stop()
+  const second = await open()
+  const whole = await second.meter.take({ principal: who('org_h') })
+  assert.equal(whole.remaining, BURST - 1)
+  const late = { org_id: 'org_h', node: 'far', day: clock.nowMs - (clock.nowMs % 86_400_000) }
+  const report = { ...late, lines: [], requests: 1e9, updated_at: clock.nowMs, version: 1 }
+  second.book.take(report)
+  const { allowed, retryAfterSeconds } = await second.meter.take({ principal: who('org_h') })
+  assert.equal(allowed, false)
+  assert.ok(retryAfterSeconds <= 31, `${retryAfterSeconds} s`)
+  clock.nowMs += retryAfterSeconds * 1_000
+  assert.equal((await second.meter.take({ principal: who('org_h') })).allowed, true)
+  await second.stop()
+})
+
+test('processes overshoot a quota by what they spend between two reports at most', async () => {
+  const nodes = [await open({ writeEveryMs: 600_000 }), await open({ writeEveryMs: 600_000 })]
+  const passed = nodes.map((node) => {
+    let calls = 0
+    try {
+      for (;;) {
+        spend(node, 'org_i', 1_000)
+        calls += 1
+      }
+    } catch (error) {
+      assert.ok(error instanceof Fault && error.details?.reason === 'quota_exhausted')
+    }
+    return calls
+  })
+  // Nothing was reported yet: each spends the whole quota of ten once, and no more.
+  assert.deepEqual(passed, [10, 10])
+  await nodes[0]?.stop()
+  await until(() => nodes[1] !== undefined && usedBy(nodes[1], 'org_i') === 20, 'the report')
+  await nodes[1]?.stop()
+})

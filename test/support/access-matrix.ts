@@ -1,7 +1,10 @@
 /** Who may call what, on every plane. A route that is not here fails `test/contract/access-matrix.test.ts`. */
 
-/** What a route of the public plane asks for: nothing, any good credential, or one with a scope. */
-export type PublicAccess = 'open' | 'account' | 'webhook.read' | 'webhook.write'
+/**
+ * What a route of the public plane asks for: nothing, any good credential, or one with a scope; `owner` = with
+ * every scope.
+ */
+export type PublicAccess = 'open' | 'account' | 'webhook.read' | 'webhook.write' | 'owner'
 
 /** Operations that answer 501 to whoever has a credential. */
 const NOT_IMPLEMENTED = [
@@ -148,6 +151,11 @@ export const PUBLIC_ROUTES: Readonly<Record<PublicAccess, readonly string[]>> = 
     ...['POST /webhook/endpoint/:id/recover', 'POST /webhook/endpoint/:id/replay'],
     'POST /webhook/endpoint/:id/send-example',
   ],
+  owner: [
+    ...['POST /account/keys', 'GET /account/keys', 'DELETE /account/keys/:keyId'],
+    ...['GET /account/wallets', 'DELETE /account/wallets/:wallet/:address'],
+    'POST /x402/link-address',
+  ],
 }
 
 /** The least role that a route of the admin plane asks for. */
@@ -157,7 +165,7 @@ export type AdminAccessLevel = 'open' | 'read' | 'write' | 'owner'
 export const ADMIN_ROUTES: Readonly<Record<AdminAccessLevel, readonly string[]>> = {
   open: ['GET /openapi.json'],
   read: [
-    ...['GET /orgs', 'GET /orgs/:orgId', 'GET /apps', 'GET /apps/:appId'],
+    ...['GET /orgs', 'GET /orgs/:orgId', 'GET /orgs/:orgId/usage', 'GET /apps', 'GET /apps/:appId'],
     ...['GET /apps/:appId/keys', 'GET /signing-keys', 'GET /tokens'],
   ],
   write: [

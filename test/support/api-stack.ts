@@ -139,6 +139,7 @@ export const startApi = async (
     chains: ['eth'],
     nowMs: Date.now,
     guard: accounts.guard,
+    accounts,
     meter,
     metrics,
     log,

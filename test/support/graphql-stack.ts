@@ -66,6 +66,7 @@ export const startGraphql = async (
   const shared = {
     warehouse: api.warehouse,
     guard: api.accounts.guard,
+    accounts: api.accounts,
     meter: createMeter({
       plans: { ...plans, starter: plans.free, pro: plans.free, enterprise: plans.free },
     }),

@@ -10,6 +10,8 @@ from other servers.
 ## Conventions
 
 - **Credentials**: \`X-API-KEY: <key>\`, or \`Authorization: Bearer <key or access token>\`. Access tokens come from \`POST /oauth/token\`.
+  A wallet that \`POST /x402/link-address\` (without a version) has linked signs in with \`Authorization: SIWX <message in base 64>.<signature>\`. The first of
+  SIWX, key and Bearer that is there decides.
 - **Chains**: \`sol\`, \`eth\` (or \`ethereum\`), \`bsc\`, \`base\`, \`polygon\`, \`arbitrum\`, \`optimism\`, \`avalanche\`, \`zksync\`, \`sui\`. A chain of which this
   installation holds no data answers with empty lists; a record of it is 404.
 - **Lists**: \`limit\` (1 to 100, default 20), \`cursor\` (the \`nextCursor\` of an answer) and \`direction\` (\`next\`, \`prev\`). \`data\` and \`items\` are the same

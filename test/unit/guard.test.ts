@@ -14,7 +14,15 @@ import {
   readKeyPair,
   type TokenClaims,
 } from '../../serving/auth/jwt.ts'
+import { readSignInToken } from '../../serving/auth/siwx.ts'
 import type { Credentials, Guard, Principal } from '../../serving/interfaces.ts'
+import {
+  evmWallet,
+  type MessageFields,
+  signInMessage,
+  signInToken,
+  type TestWallet,
+} from '../support/wallet-signer.ts'
 
 const PRINCIPAL: Principal = {
   kind: 'api-key',
@@ -40,6 +48,27 @@ const CLAIMS: TokenClaims = {
 const pair = await generateKeyPairPem()
 const sign = await createSigner(pair)
 
+const wallet = evmWallet(0x11)
+const WALLET_PRINCIPAL: Principal = {
+  ...PRINCIPAL,
+  kind: 'siwx',
+  credentialId: `evm:${wallet.address.toLowerCase()}`,
+}
+const SIGN_IN_RULES = {
+  domains: ['api.test'],
+  origins: ['https://api.test'],
+  maxLifetimeMs: 86_400_000,
+}
+const signedBy = async (who: TestWallet, more: Partial<MessageFields> = {}): Promise<string> => {
+  const fields = {
+    ...{ domain: 'api.test', uri: 'https://api.test' },
+    issuedAt: new Date(NOW_MS).toISOString(),
+    expiresAt: new Date(NOW_MS + 60_000).toISOString(),
+    ...more,
+  }
+  return `SIWX ${await signInToken(who, signInMessage(who, fields))}`
+}
+
 const guardOf = (more: Partial<GuardDeps> = {}): Omit<Guard, 'onRevoked'> => {
   const verify = createVerifier([pair.publicKey])
   return createGuard({
@@ -50,6 +79,11 @@ const guardOf = (more: Partial<GuardDeps> = {}): Omit<Guard, 'onRevoked'> => {
       kind: 'good',
       principal: { ...PRINCIPAL, kind: 'jwt', scopes },
     }),
+    findWallet: (key, expiresAtMs) =>
+      key === WALLET_PRINCIPAL.credentialId
+        ? { kind: 'good', principal: { ...WALLET_PRINCIPAL, expiresAtMs } }
+        : { kind: 'unlinked' },
+    readSignIn: (token) => readSignInToken(token, SIGN_IN_RULES, NOW_MS),
     verifier: () => verify,
     verify: (check, token) => check(token, PLACE),
     ...more,
@@ -79,6 +113,7 @@ test('a typo never reaches the accounts', async () => {
 test('the first credential that is present decides', async () => {
   const token = await sign(CLAIMS, PLACE)
   const ofToken = { ...PRINCIPAL, kind: 'jwt', scopes: ['kyt.read'] }
+  const ofWallet = { ...WALLET_PRINCIPAL, expiresAtMs: NOW_MS + 60_000 }
   const cases: readonly (readonly [Credentials, unknown])[] = [
     [{}, undefined],
     [{ apiKey: KEY }, PRINCIPAL],
@@ -92,7 +127,10 @@ test('the first credential that is present decides', async () => {
     [{ apiKey: KEY, authorization: 'Bearer nonsense' }, PRINCIPAL],
     [{ apiKey: 'nonsense', authorization: `Bearer ${token}` }, 'invalid_api_key'],
     [{ apiKey: '' }, 'invalid_api_key'],
-    [{ authorization: 'SIWX abc.def', apiKey: KEY }, 'unsupported_credential'],
+    [{ authorization: 'SIWX abc.def', apiKey: KEY }, 'malformed_message'],
+    [{ authorization: await signedBy(wallet), apiKey: 'nonsense', token: 'a.b.c' }, ofWallet],
+    [{ authorization: (await signedBy(wallet)).replace('SIWX', 'siwx ') }, ofWallet],
+    [{ authorization: await signedBy(evmWallet(0x12)), apiKey: KEY }, 'no_subscription'],
     [{ authorization: 'Basic abc' }, 'unsupported_credential'],
     [{ authorization: 'Bearer a.b.c', token }, 'invalid_token'],
     [{ token: 'a.b.c' }, 'invalid_token'],
@@ -127,7 +165,11 @@ test('what the accounts say of a credential is what the caller hears', async () 
 
 test('stale accounts let nobody in', async () => {
   const guard = guardOf({ isFresh: () => false })
-  for (const credentials of [{ apiKey: KEY }, { token: await sign(CLAIMS, PLACE) }]) {
+  for (const credentials of [
+    { apiKey: KEY },
+    { token: await sign(CLAIMS, PLACE) },
+    { authorization: await signedBy(wallet) },
+  ]) {
     assert.equal(reasonOf(await guard.identify(credentials)), 'DATABASE_ERROR')
   }
 })
@@ -229,4 +271,44 @@ test('token ids are UUIDs of version 7 that sort by time', () => {
   const id = newTokenId(1_760_000_000_000)
   assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
   assert.ok(id < newTokenId(1_760_000_000_001))
+})
+
+test('a wallet is let in once its signature was checked, until its message ends or its link does', async () => {
+  let [nowMs, isLinked] = [NOW_MS, true]
+  const guard = guardOf({
+    readSignIn: (token) => readSignInToken(token, SIGN_IN_RULES, nowMs),
+    findWallet: (_key, expiresAtMs) =>
+      isLinked
+        ? { kind: 'good', principal: { ...WALLET_PRINCIPAL, expiresAtMs } }
+        : { kind: 'unlinked' },
+  })
+  const authorization = await signedBy(wallet)
+  assert.equal(reasonOf(guard.authenticate({ authorization })), 'bad_signature')
+  assert.ok(!((await guard.identify({ authorization })) instanceof Fault))
+  assert.ok(!(guard.authenticate({ authorization }) instanceof Fault))
+  isLinked = false
+  const unlinked = await guard.identify({ authorization })
+  assert.ok(unlinked instanceof Fault && unlinked.status === 402)
+  isLinked = true
+  nowMs += 60_000
+  assert.equal(reasonOf(await guard.identify({ authorization })), 'expired_token')
+  assert.equal(reasonOf(guard.authenticate({ authorization })), 'expired_token')
+})
+
+test('wrong wallet signatures are counted by address; others sign in meanwhile', async () => {
+  const guard = guardOf()
+  const stolen = (await signedBy(wallet)).split('.')[0]
+  const reasons: unknown[] = []
+  for (let n = 0; n < 25; n += 1) {
+    const signature = `0x${n.toString(16).padStart(64, '1')}${'1'.repeat(64)}1b`
+    const authorization = `${stolen}.${signature}`
+    reasons.push(reasonOf(await guard.identify({ authorization, address: '192.0.2.1' })))
+  }
+  assert.deepEqual(reasons, [...Array(20).fill('bad_signature'), ...Array(5).fill('RATE_LIMIT')])
+  const authorization = await signedBy(wallet)
+  const refused = await guard.identify({ authorization, address: '192.0.2.1' })
+  assert.ok(refused instanceof Fault && refused.status === 429)
+  assert.ok(!((await guard.identify({ authorization, address: '192.0.2.2' })) instanceof Fault))
+  // Checked before: it costs no computing, so nothing holds it up.
+  assert.ok(!((await guard.identify({ authorization, address: '192.0.2.1' })) instanceof Fault))
 })

@@ -39,7 +39,7 @@ test('a burst of twice the rate passes, then a second must pass', async (t) => {
   assert.equal(last?.remaining, 0)
   assert.equal(last?.limit, 10)
   assert.equal(last?.retryAfterSeconds, 1)
-  assert.equal(last?.resetAt, FROZEN.now / 1_000 + 10)
+  assert.equal(last?.resetAt, FROZEN.now / 1_000 + 2)
   t.mock.timers.tick(1_000)
   const later = []
   for (let call = 0; call < 15; call += 1) later.push((await meter.take(subject)).allowed)

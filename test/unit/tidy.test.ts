@@ -33,10 +33,11 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   '@grpc/grpc-js': /^core\/rpc\/grpc\.ts$/,
   '@grpc/proto-loader': /^core\/rpc\/grpc\.ts$/,
   ws: /^(core\/rpc\/|serving\/realtime\/|simulator\/|cli\/commands\/listen\.ts$)/,
-  '@noble/curves': /^ingestors\/svm\/layout\/program-derived-address\.ts$/,
+  '@noble/curves':
+    /^(ingestors\/svm\/layout\/program-derived-address|serving\/auth\/wallet-signature)\.ts$/,
   zstddec: /^ingestors\/move\/checkpoint\/zstd\.ts$/,
   '@noble/hashes': /^ingestors\/(evm\/abi\/keccak|move\/checkpoint\/summary)\.ts$/,
-  viem: /^(simulator\/|ingestors\/flashblocks\/transactions\.ts$)/,
+  viem: /^(simulator\/|(ingestors\/flashblocks\/transactions|serving\/auth\/wallet-signature)\.ts$)/,
   fastify: /^serving\//,
   '@fastify/cors': /^serving\/http\//,
   '@fastify/swagger': /^serving\/http\//,

@@ -1,0 +1,237 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import { Fault } from '../../core/errors.ts'
+import {
+  AccountPage,
+  LinkAddress,
+  LinkedWallet,
+  makeAccountPage,
+  NewOwnKey,
+  OwnKey,
+  OwnKeyCreate,
+  OwnKeyPath,
+  WalletPath,
+} from '../../schemas/api/account.ts'
+import { Success } from '../../schemas/api/common.ts'
+import { MAX_OWN_KEYS } from '../../schemas/plans.ts'
+import { SCOPES } from '../../schemas/scopes.ts'
+import type { ApiKey, WalletLink } from '../../schemas/wire.ts'
+import type { Accounts } from '../auth/accounts.ts'
+import type { Actor } from '../auth/control-records.ts'
+import { normalizeWalletAddress } from '../auth/siwx-message.ts'
+import { walletKey } from '../auth/wallet-link-rows.ts'
+import type { Principal } from '../interfaces.ts'
+import type { Cursors } from '../queries/cursors-and-pages.ts'
+import { requirePrincipal } from './account.ts'
+import { apiKeyBody, paginateRows, parseExpiry } from './admin-bodies.ts'
+import { pricedRoute } from './routing.ts'
+
+/** What the routes of an account's own credentials work with. */
+export interface AccountCredentialDeps {
+  readonly accounts: Pick<Accounts, 'adminAs' | 'walletsAs' | 'readProof' | 'registry'>
+  readonly cursors: Cursors
+  readonly nowMs: () => number
+}
+
+/**
+ * Who holds every scope owns the account: no other credential makes, sees or ends credentials, so that a key which was restricted
+ * cannot make one that is not.
+ */
+const OWNER_SCOPES = SCOPES
+
+const about = (summary: string) => ({ summary, tags: ['account'] })
+
+const SUCCESS = { success: true }
+
+const toActor = (principal: Principal, { caller, id }: FastifyRequest): Actor => ({
+  actor: principal.credentialId,
+  address: caller,
+  requestId: id,
+})
+
+const ownKeyBody = (row: ApiKey): OwnKey => {
+  const { appId: _, ...body } = apiKeyBody(row)
+  return body
+}
+
+const walletBody = ({ chain, address, linked_at }: WalletLink): LinkedWallet => ({
+  chain: chain as LinkedWallet['chain'],
+  address,
+  linkedAt: new Date(linked_at).toISOString(),
+})
+
+/** Keys and wallets of the caller's application. */
+export const accountCredentialRoutes =
+  (deps: AccountCredentialDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    await app.register(ownKeyRoutes(deps))
+    await app.register(walletRoutes(deps))
+  }
+
+const ownKeyRoutes =
+  ({ accounts, cursors, nowMs }: AccountCredentialDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const { adminAs, registry } = accounts
+    app.post(
+      '/account/keys',
+      {
+        schema: { ...about('A new API key'), body: OwnKeyCreate, response: { 200: NewOwnKey } },
+        config: pricedRoute('POST /account/keys', OWNER_SCOPES),
+      },
+      async (request) => {
+        const principal = requirePrincipal(request.principal)
+        const { scopes = SCOPES, expiresAt } = request.body
+        const expiresAtMs = parseOwnExpiry(expiresAt, principal, nowMs())
+        const { keyId, apiKey } = await adminAs(toActor(principal, request)).createKey(
+          principal.appId,
+          {
+            scopes,
+            ...(expiresAtMs !== undefined && { expiresAtMs }),
+            maxKeys: MAX_OWN_KEYS,
+          },
+        )
+        const row = registry.key(keyId)
+        if (row === undefined) throw new Fault('NOT_FOUND', 'No such key')
+        return { ...ownKeyBody(row), apiKey }
+      },
+    )
+    app.get(
+      '/account/keys',
+      {
+        schema: {
+          ...about('API keys, without their text'),
+          querystring: AccountPage,
+          response: { 200: makeAccountPage(OwnKey) },
+        },
+        config: pricedRoute('GET /account/keys', OWNER_SCOPES),
+      },
+      async ({ principal, query }) => {
+        const { appId } = requirePrincipal(principal)
+        return paginateRows(registry.keysOf(appId), query, {
+          idOf: ({ key_id }) => key_id,
+          view: ownKeyBody,
+          cursors,
+          list: ['own keys', appId],
+        })
+      },
+    )
+    app.delete(
+      '/account/keys/:keyId',
+      {
+        schema: {
+          ...about('Revoke an API key: it is dead at once'),
+          params: OwnKeyPath,
+          response: { 200: Success },
+        },
+        config: pricedRoute('DELETE /account/keys/:keyId', OWNER_SCOPES),
+      },
+      async (request) => {
+        const principal = requirePrincipal(request.principal)
+        const { keyId } = request.params
+        await adminAs(toActor(principal, request)).revokeKey(keyId, principal.appId)
+        return SUCCESS
+      },
+    )
+  }
+
+/** A key that ends makes no key that ends later. */
+const parseOwnExpiry = (
+  expiresAt: number | undefined,
+  { kind, expiresAtMs }: Principal,
+  nowMs: number,
+): number | undefined => {
+  const wanted = expiresAt === undefined ? undefined : parseExpiry(expiresAt, nowMs)
+  const last = kind === 'api-key' ? expiresAtMs : null
+  if (last === null || (wanted !== undefined && wanted <= last)) return wanted
+  throw new Fault('INVALID_PARAMETER', 'A key does not end after the key that makes it', {
+    parameter: 'expiresAt',
+    value: wanted ?? null,
+    maximum: last,
+  })
+}
+
+const walletRoutes =
+  ({ accounts, cursors }: AccountCredentialDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const { walletsAs, registry } = accounts
+    app.get(
+      '/account/wallets',
+      {
+        schema: {
+          ...about('Wallets that sign in'),
+          querystring: AccountPage,
+          response: { 200: makeAccountPage(LinkedWallet) },
+        },
+        config: pricedRoute('GET /account/wallets', OWNER_SCOPES),
+      },
+      async ({ principal, query }) => {
+        const { appId } = requirePrincipal(principal)
+        return paginateRows(registry.walletsOf(appId), query, {
+          idOf: ({ chain, address }) => walletKey(chain, address),
+          view: walletBody,
+          cursors,
+          list: ['wallets', appId],
+        })
+      },
+    )
+    app.delete(
+      '/account/wallets/:wallet/:address',
+      {
+        schema: {
+          ...about('End the sign-in of a wallet at once'),
+          params: WalletPath,
+          response: { 200: Success },
+        },
+        config: pricedRoute('DELETE /account/wallets/:wallet/:address', OWNER_SCOPES),
+      },
+      async (request) => {
+        const principal = requirePrincipal(request.principal)
+        const { wallet, address } = request.params
+        const normal = normalizeWalletAddress(wallet, address)
+        if (normal === undefined) throw invalidAddress(address)
+        await walletsAs(toActor(principal, request)).unlink(
+          principal.appId,
+          walletKey(wallet, normal),
+        )
+        return SUCCESS
+      },
+    )
+  }
+
+const invalidAddress = (value: string): Fault =>
+  new Fault('INVALID_ADDRESS', undefined, { parameter: 'address', value })
+
+/** The route by which a wallet is linked; it has no version. */
+export const linkAddressRoute =
+  ({ accounts }: AccountCredentialDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    app.post(
+      '/x402/link-address',
+      {
+        schema: {
+          ...about('Let a wallet sign in for the application'),
+          body: LinkAddress,
+          response: { 200: LinkedWallet },
+        },
+        config: pricedRoute('POST /x402/link-address', OWNER_SCOPES),
+      },
+      async (request) => {
+        const principal = requirePrincipal(request.principal)
+        const { chain, address, message, signature } = request.body
+        const normal = normalizeWalletAddress(chain, address)
+        if (normal === undefined) throw invalidAddress(address)
+        const proof = accounts.readProof({ message, signature })
+        const problem = typeof proof === 'string' ? proof : undefined
+        if (typeof proof === 'string' || proof.kind !== chain || proof.address !== normal) {
+          throw new Fault('INVALID_PARAMETER', 'The message does not prove the wallet', {
+            parameter: 'message',
+            reason: problem ?? 'wrong_address',
+          })
+        }
+        const { orgId, appId } = principal
+        return walletBody(
+          await accounts.walletsAs(toActor(principal, request)).link({ orgId, appId }, proof),
+        )
+      },
+    )
+  }

@@ -41,6 +41,17 @@ const runSoak = (): number => run(['test/support/drills/soak.ts'])
 const runSchedules = (words: readonly string[]): number =>
   run(['--no-warnings', '--max-semi-space-size=64', 'test/support/simulation/main.ts', ...words])
 
+/**
+ * `test/support/drills/mutation.json` says which files and tests. It names no tsconfig on purpose: Stryker rewrites one through the
+ * API of the compiler, which this version of the compiler does not have, and nothing here needs it rewritten.
+ */
+const runMutation = (files: readonly string[]): number =>
+  run([
+    ...['node_modules/@stryker-mutator/core/bin/stryker.js', 'run'],
+    'test/support/drills/mutation.json',
+    ...(files.length === 0 ? [] : ['--mutate', files.join(',')]),
+  ])
+
 const SHORT_SCHEDULES = '200'
 
 interface Drill {
@@ -77,6 +88,11 @@ const DRILLS: Readonly<Record<string, Drill>> = {
     about: '[SECONDS]: requests made of the API document, checked against it, default 600 seconds',
     run: ([seconds = '600']) =>
       run([...TEST, 'test/drills/openapi.test.ts'], { SLUICE_OPENAPI_SECONDS: seconds }),
+  },
+  mutation: {
+    about:
+      '[FILE...]: mutants of the query compiler, the suspect rules and the folds, against their tests; hours without FILE',
+    run: runMutation,
   },
   fuzz: {
     about: '[SEED [SURFACE [INDEX]]]: SLUICE_FUZZ_CASES hostile cases, default 20000',

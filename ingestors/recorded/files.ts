@@ -71,13 +71,13 @@ export const recordedBlock = (
 
 /** Answers out of their JSON-RPC messages: that of the whole file, and those that stand in it by the name of their method. */
 const opened = (file: Fields): Fields => {
-  const whole = answerIn(file)
+  const whole = resultIn(file)
   return Object.fromEntries(
-    Object.entries(isFields(whole) ? whole : file).map(([name, each]) => [name, answerIn(each)]),
+    Object.entries(isFields(whole) ? whole : file).map(([name, each]) => [name, resultIn(each)]),
   )
 }
 
-const answerIn = (value: unknown): unknown =>
+const resultIn = (value: unknown): unknown =>
   isFields(value) && value.jsonrpc !== undefined && value.result !== undefined
     ? value.result
     : value

@@ -73,8 +73,8 @@ const callContextAt = async (chain: EvmChain, ref: unknown, at: number) => {
   const block = await blockOf(chain, ref, at)
   if (block === undefined) throw new JsonRpcError(-32000, 'header not found')
   const read: StateReader = await chain.read(block)
-  const { world, layout } = chain.producer
-  return { world, layout, read }
+  const { scenario, layout } = chain.producer
+  return { scenario, layout, read }
 }
 
 const findTransaction = async (chain: EvmChain, hash: string) => {
@@ -196,12 +196,12 @@ export const RPC_METHODS: Readonly<Record<string, RpcMethod>> = {
   eth_getLogs: getLogs,
   eth_call: ethCall,
   eth_getCode: accountMethod(codeAt),
-  eth_getBalance: accountMethod(({ world, layout, read }, address) => {
-    const holder = world.accountOf.get(address)
+  eth_getBalance: accountMethod(({ scenario, layout, read }, address) => {
+    const holder = scenario.accountOf.get(address)
     return numberToHex(holder === undefined ? 0n : read(layout.ether(holder.index)))
   }),
-  eth_getTransactionCount: accountMethod(({ world, layout, read }, address) => {
-    const holder = world.accountOf.get(address)
+  eth_getTransactionCount: accountMethod(({ scenario, layout, read }, address) => {
+    const holder = scenario.accountOf.get(address)
     return numberToHex(holder === undefined ? 0n : read(layout.nonce(holder.index)))
   }),
 }

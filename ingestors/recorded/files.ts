@@ -1,6 +1,6 @@
 import type { ChainExtra } from '../../core/config/settings.ts'
 import { InvalidInput } from '../../core/errors.ts'
-import { parseJson } from '../../core/json.ts'
+import { isJsonObject, parseJson } from '../../core/json.ts'
 import { MAX_TRACE_DEPTH } from '../../core/rpc/endpoint.ts'
 import { CHAIN_ID_BY_NAME, chainRow, type Vm } from '../../schemas/chains.ts'
 import type { Block } from '../../schemas/events.ts'
@@ -73,17 +73,17 @@ export const recordedBlock = (
 const opened = (file: Fields): Fields => {
   const whole = resultIn(file)
   return Object.fromEntries(
-    Object.entries(isFields(whole) ? whole : file).map(([name, each]) => [name, resultIn(each)]),
+    Object.entries(isJsonObject(whole) ? whole : file).map(([name, each]) => [
+      name,
+      resultIn(each),
+    ]),
   )
 }
 
 const resultIn = (value: unknown): unknown =>
-  isFields(value) && value.jsonrpc !== undefined && value.result !== undefined
+  isJsonObject(value) && value.jsonrpc !== undefined && value.result !== undefined
     ? value.result
     : value
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 type Reader = (chain: string, file: Fields, factories: ChainExtra['factories']) => Recorded
 

@@ -1,4 +1,4 @@
-import type { Books } from '../ingestors/decode/contract.ts'
+import type { DecodeContext } from '../ingestors/decode/contract.ts'
 import { PROGRAM_IDS } from '../ingestors/svm/programs/programs.ts'
 import { decodeBlock } from '../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../schemas/chains.ts'
@@ -6,7 +6,7 @@ import type { SvmBlock, SvmInstruction, SvmTransaction, Swap } from '../schemas/
 import { buildSvmBlock } from '../test/support/builders/svm-block.ts'
 import {
   recordedSolanaTransaction,
-  solanaBooks,
+  solanaDecodeContext,
   solanaRecordingNames,
 } from '../test/support/recordings/solana.ts'
 import { quantile } from './quantile.ts'
@@ -140,14 +140,14 @@ export const decodeSolBench = (): void => {
     .map(recordedSolanaTransaction)
     .filter(({ success }) => success)
   const trading = recorded.map(onlyTrades)
-  const books = solanaBooks()
+  const books = solanaDecodeContext()
   const alone = trading.filter((tx) => {
-    const { swaps: found, births } = decodeBlock(buildSvmBlock([tx]), books)
+    const { swaps: found, tokenCreations: births } = decodeBlock(buildSvmBlock([tx]), books)
     return found.length > 0 && births.length === 0
   })
   const fixture = blockOf(alone, SAMPLE_TRANSACTIONS)
   const facts = new Map(decodeBlock(fixture, books).pools.map((fact) => [fact.address, fact]))
-  const known: Books = { ...books, pool: (address) => facts.get(address) }
+  const known: DecodeContext = { ...books, pool: (address) => facts.get(address) }
   const whole = blockOf(recorded, BLOCK_TRANSACTIONS)
   const [ours, bare, block]: [number[], number[], number[]] = [[], [], []]
   let swaps = 0

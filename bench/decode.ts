@@ -1,6 +1,6 @@
 import { decodeEventLog, type Hex, parseAbi } from 'viem'
-import type { Books } from '../ingestors/decode/contract.ts'
-import { protocolBook } from '../ingestors/decode/protocol-registry.ts'
+import type { DecodeContext } from '../ingestors/decode/contract.ts'
+import { protocolRegistry } from '../ingestors/decode/protocol-registry.ts'
 import { decodeBlock } from '../ingestors/vm/decode-block.ts'
 import type { EvmBlock, Log, PoolMetadata } from '../schemas/events.ts'
 import { recordedEthereumBlock, recordingNames } from '../test/support/recordings/ethereum.ts'
@@ -10,7 +10,7 @@ const V2_SWAP = '0xd78ad95fa46c994b6551d0da85fc275fe613ce37657fb8d5e3d130840159d
 const ROUNDS = 400
 
 /** Every pool of the recording is a proven V2 pool, and known: what an ingestor holds after a while. */
-const booksFor = (blocks: readonly EvmBlock[]): Books => {
+const booksFor = (blocks: readonly EvmBlock[]): DecodeContext => {
   const facts = new Map<string, PoolMetadata>()
   for (const { address } of blocks.flatMap(({ transactions }) =>
     transactions.flatMap((tx) => tx.logs),
@@ -22,12 +22,12 @@ const booksFor = (blocks: readonly EvmBlock[]): Books => {
       protocol: 'uniswap_v2',
       factory: null,
       feePips: 3000,
-      proven: true,
+      verified: true,
     })
   }
   return {
-    proof: 'facts',
-    protocols: protocolBook('eth'),
+    verification: 'facts',
+    protocols: protocolRegistry('eth'),
     pool: (address) => facts.get(address),
   }
 }

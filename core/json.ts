@@ -3,6 +3,10 @@ import { InvalidInput } from './errors.ts'
 /** Deepest nesting of lists and objects that is read from outside. Everything that we serve or accept has fewer than 16 levels. */
 export const MAX_JSON_DEPTH = 64
 
+/** True for a JSON object: neither a list nor null. */
+export const isJsonObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
 /** Limits of one JSON text from outside. */
 export interface JsonLimits {
   /** Longest text, in UTF-16 code units. */

@@ -11,14 +11,18 @@ import type { ChainRow } from '../schemas/chains.ts'
 import { toDropReason } from '../schemas/drop-reasons.ts'
 import { feedsOfChain, feedTopics } from '../schemas/feeds.ts'
 import { stateTopic, TOPICS, type TopicRow, topicName } from '../schemas/topics.ts'
-import { ingestLetters, letterRecord } from './dead-letters/dead-letters.ts'
-import { type FactReader, tableFacts } from './decode/metadata-reader.ts'
-import { protocolBook } from './decode/protocol-registry.ts'
-import { primePools } from './decode/seed-prices.ts'
-import { besideChain, type FlashblocksFeed, type FlashblocksParts } from './flashblocks/start.ts'
+import { ingestDeadLetterRecord, ingestDlqTopic } from './dead-letters/dead-letters.ts'
+import { type MetadataReader, readTableMetadata } from './decode/metadata-reader.ts'
+import { protocolRegistry } from './decode/protocol-registry.ts'
+import { seedPricePools } from './decode/seed-prices.ts'
+import {
+  type FlashblocksFeed,
+  type FlashblocksParts,
+  startPendingFollower,
+} from './flashblocks/start.ts'
 import type { ChainOp, Source } from './follow/contract.ts'
 import { followPatiently } from './follow/follow-with-retry.ts'
-import { type RefusalBook, refusalBook } from './input/rejected-responses.ts'
+import { collectRejectedResponses, type RejectedResponses } from './input/rejected-responses.ts'
 import type { GroupLimits } from './publish/commit-groups.ts'
 import { ALL_FAMILIES } from './publish/record-batches.ts'
 import { openSession, type SessionOptions } from './publish/session.ts'
@@ -54,7 +58,7 @@ export interface IngestorOptions {
   /** Its pre-confirmed blocks are followed too, their trades published as pre-confirmations. */
   readonly flashblocks?: FlashblocksFeed
   /** Default: the source's node, or nothing where it has none. */
-  readonly facts?: FactReader
+  readonly metadata?: MetadataReader
   readonly metrics: Metrics
   readonly log: Logger
   /** Ends once a block of this time or later is committed, epoch milliseconds of chain time. */
@@ -80,7 +84,7 @@ export const ingestTopics = (
   { retention }: Pick<Config, 'retention'>,
 ): readonly TopicSpec[] => [
   changelogSpec(stateTopic(APP, chain), 1),
-  deadLetterSpec(ingestLetters(chain), retention),
+  deadLetterSpec(ingestDlqTopic(chain), retention),
 ]
 
 /**
@@ -92,15 +96,16 @@ export const ingestTopics = (
 export const startIngestor = async (options: IngestorOptions): Promise<Ingestor> => {
   const { chain, bus, config } = options
   const store = stateTopic(APP, chain.id)
-  const refusals = refusalBook(chain.id, options.metrics)
-  const session = await sessionOptions(options, store, refusals)
+  const rejectedResponses = collectRejectedResponses(chain.id, options.metrics)
+  const session = await sessionOptions(options, store, rejectedResponses)
   await bus.createTopics(ingestTopics(chain.id, config))
   const ending = new AbortController()
   const board = statusBoard(options)
   const running = await bus.subscribe({
     group: `${APP}.${chain.id}`,
     topics: [topicName('blocks', chain.id)],
-    run: (lane) => runLane({ options, session, board, refusals, ending: ending.signal }, lane),
+    run: (lane) =>
+      runLane({ options, session, board, rejectedResponses, ending: ending.signal }, lane),
   })
   return {
     name: `ingest ${chain.id}`,
@@ -118,7 +123,7 @@ export const startIngestor = async (options: IngestorOptions): Promise<Ingestor>
 const sessionOptions = async (
   options: IngestorOptions,
   store: string,
-  refusals: RefusalBook,
+  rejectedResponses: RejectedResponses,
 ): Promise<SessionOptions> => {
   const { chain, bus, codec, source, extra, metrics, nowMs = Date.now } = options
   const counts = new Map<string, number>()
@@ -131,7 +136,7 @@ const sessionOptions = async (
     counts.set(topic, await bus.partitions(topic))
   }
   const book = makeQuoteAssets(chain, extra)
-  const protocols = protocolBook(chain.id, extra)
+  const protocols = protocolRegistry(chain.id, extra)
   return {
     bus,
     workshop: {
@@ -145,16 +150,16 @@ const sessionOptions = async (
       commitment: source.commitment,
     },
     protocols,
-    facts: options.facts ?? source.node?.facts(protocols) ?? tableFacts(),
-    primes: primesOf(options, book),
-    refusals: () => [...(source.refusals?.() ?? []), ...refusals.take()],
+    facts: options.metadata ?? source.node?.facts(protocols) ?? readTableMetadata(),
+    primes: seedPricesOf(options, book),
+    refusals: () => [...(source.refusals?.() ?? []), ...rejectedResponses.take()],
     limits: { ...COMMIT_LIMITS, ...options.catchUp },
     metrics,
   }
 }
 
 /** Configured prices, and over them the reference pools' state at the parent block where there is a node to ask. */
-const primesOf =
+const seedPricesOf =
   (
     { chain, source, extra, config }: IngestorOptions,
     book: QuoteAssets,
@@ -162,7 +167,7 @@ const primesOf =
   async ({ parentHash, timeMs }, signal) => {
     const configured = configuredSeedPrices(config.pricesStatic, timeMs, book)
     if (source.node === null) return configured
-    const pools = primePools(chain, extra)
+    const pools = seedPricePools(chain, extra)
     const at = { hash: parentHash, timeMs, signal }
     return [...configured, ...(await source.node.primes(pools, book, at))]
   }
@@ -172,7 +177,7 @@ interface Run {
   readonly session: SessionOptions
   readonly board: StatusBoard
   /** What was wrong with pre-confirmed blocks. */
-  readonly refusals: RefusalBook
+  readonly rejectedResponses: RejectedResponses
   readonly ending: AbortSignal
 }
 
@@ -188,7 +193,7 @@ const runLane = async (run: Run, lane: Lane): Promise<void> => {
     if (error instanceof Outage && !isFatal(error)) throw error
     const reason = error instanceof InvalidInput ? error.reason : String(error)
     options.log.error({ err: error, chain: options.chain.id, reason }, 'chain halted')
-    if (error instanceof InvalidInput) await writeLetter(run, lane, error)
+    if (error instanceof InvalidInput) await writeDeadLetter(run, lane, error)
     board.enter('halted', reason)
     if (!(error instanceof InvalidInput)) options.onFatal?.(error)
   }
@@ -213,12 +218,21 @@ const ingest = async (run: Run, lane: Lane, signal: AbortSignal): Promise<void> 
       return isReached()
     }
     const onStill = async (error: InvalidInput): Promise<void> => {
-      await writeLetter(run, lane, error)
+      await writeDeadLetter(run, lane, error)
       board.enter('halted', error.reason)
     }
     const over = new AbortController()
-    const parts: FlashblocksParts = { ...sessionOf, ...sessionOf.workshop, refusals: run.refusals }
-    const beside = besideChain(options, parts, session, AbortSignal.any([signal, over.signal]))
+    const parts: FlashblocksParts = {
+      protocols: sessionOf.protocols,
+      quoteAssets: sessionOf.workshop.book,
+      rejectedResponses: run.rejectedResponses,
+    }
+    const beside = startPendingFollower(
+      options,
+      parts,
+      session,
+      AbortSignal.any([signal, over.signal]),
+    )
     try {
       await followPatiently({ source, position, take, settle, pending, onStill, log }, signal)
     } finally {
@@ -232,7 +246,7 @@ const ingest = async (run: Run, lane: Lane, signal: AbortSignal): Promise<void> 
 /** A full disk or a node of another chain does not get better by trying again; a fenced writer does. */
 const isFatal = (outage: Outage): boolean => outage.final && outage.of !== 'bus'
 
-const writeLetter = async (
+const writeDeadLetter = async (
   { options, board }: Run,
   lane: Lane,
   error: InvalidInput,
@@ -244,7 +258,7 @@ const writeLetter = async (
     protocol: 'chain',
     reason: toDropReason(error.reason),
   })
-  const letter = letterRecord({
+  const letter = ingestDeadLetterRecord({
     chain: chain.id,
     key: chain.id,
     stage: 'decode',

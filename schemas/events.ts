@@ -143,7 +143,7 @@ interface BlockBase {
   readonly parentHash: string
   readonly timeMs: number
   /** Transactions that no endpoint gives in shape: they are not among the others. */
-  readonly refused?: readonly RejectedTransaction[]
+  readonly rejected?: readonly RejectedTransaction[]
 }
 
 /** A transaction that cannot be read. */
@@ -154,7 +154,7 @@ export interface RejectedTransaction {
   readonly reason: string
   readonly message: string
   /** The node's own words. */
-  readonly said: unknown
+  readonly input: unknown
 }
 
 /** A Solana block, its votes left out. */
@@ -218,7 +218,7 @@ export interface TokenMetadata {
   readonly freezeAuthority?: string
 }
 
-/** What is known of a pool. `proven`: its factory is listed and the factory itself names this pool. */
+/** What is known of a pool. `verified`: its factory is listed and the factory itself names this pool. */
 export interface PoolMetadata {
   /** The pool's contract; of pools that share one contract their 32-byte id. */
   readonly address: string
@@ -234,7 +234,7 @@ export interface PoolMetadata {
   readonly factory: string | null
   /** Hundredths of a basis point, null where the protocol has no fixed fee. */
   readonly feePips: number | null
-  readonly proven: boolean
+  readonly verified: boolean
 }
 
 /** Where in its block an event happened. */
@@ -356,8 +356,8 @@ export interface SupplyChange extends EventPosition {
 
 /** A token came to be. */
 export interface TokenCreation extends EventPosition {
-  readonly kind: 'birth'
-  readonly fact: TokenMetadata
+  readonly kind: 'token-created'
+  readonly metadata: TokenMetadata
   /** Who made it. */
   readonly dev: string
   readonly creators: readonly string[]
@@ -472,10 +472,10 @@ export interface DecodedBlock {
   readonly transfers: readonly Transfer[]
   readonly balances: readonly BalanceChange[]
   readonly supplies: readonly SupplyChange[]
-  readonly births: readonly TokenCreation[]
+  readonly tokenCreations: readonly TokenCreation[]
   readonly migrations: readonly Migration[]
   readonly predictions: readonly Prediction[]
-  /** Pools that listed factories made in this block, or whose program showed them: proven. */
+  /** Pools that listed factories made in this block, or whose program showed them: verified. */
   readonly pools: readonly PoolMetadata[]
   readonly dropped: readonly DroppedEvent[]
 }

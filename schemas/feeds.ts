@@ -1,4 +1,4 @@
-import type { Vm } from './chains.ts'
+import type { ChainRow, Vm } from './chains.ts'
 import type { Topic } from './topics.ts'
 
 /** What an operator may add to a chain's topics. */
@@ -6,6 +6,8 @@ interface FeedRow {
   readonly vm: Vm
   /** Only these chains have it; absent: every chain of the virtual machine. */
   readonly chains?: readonly string[]
+  /** Not on chains on which a contract logs every transfer of the native token: there the token's own events tell it. */
+  readonly unloggedNative?: true
   /** Topics that exist with the feed only; none where it adds to one that is always there. */
   readonly topics: readonly Topic[]
 }
@@ -19,7 +21,7 @@ const FEEDS = {
   /** What accounts hold of the coin, in the topic of balances; the node is asked for traces. ZKsync's coin is a contract. */
   'coin-balances': {
     vm: 'evm',
-    chains: ['eth', 'bsc', 'base', 'polygon', 'arbitrum', 'optimism', 'avalanche'],
+    unloggedNative: true,
     topics: [],
   },
   /** Every log. */
@@ -47,20 +49,21 @@ export type Feed = keyof typeof FEEDS
 /** Words of all feeds. */
 export const FEED_NAMES = Object.keys(FEEDS) as readonly Feed[]
 
+type FeedChain = Pick<ChainRow, 'id' | 'vm' | 'coinContract'>
+
 /** Those of the feeds that a chain has. */
 export const feedsOfChain = (
-  { id, vm }: { readonly id: string; readonly vm: Vm },
+  { id, vm, coinContract }: FeedChain,
   feeds: readonly Feed[],
 ): ReadonlySet<Feed> =>
   new Set(
     feeds.filter((feed) => {
       const row: FeedRow = FEEDS[feed]
-      return row.vm === vm && row.chains?.includes(id) !== false
+      const offered = row.unloggedNative === undefined || coinContract === undefined
+      return row.vm === vm && row.chains?.includes(id) !== false && offered
     }),
   )
 
 /** Topics that a chain has with these feeds and not without. */
-export const feedTopics = (
-  chain: { readonly id: string; readonly vm: Vm },
-  feeds: readonly Feed[],
-): readonly Topic[] => [...feedsOfChain(chain, feeds)].flatMap((feed) => FEEDS[feed].topics)
+export const feedTopics = (chain: FeedChain, feeds: readonly Feed[]): readonly Topic[] =>
+  [...feedsOfChain(chain, feeds)].flatMap((feed) => FEEDS[feed].topics)

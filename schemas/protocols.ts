@@ -84,7 +84,7 @@ export interface ProtocolRow {
   /** Decoder family that reads its events. */
   readonly family: Family
   /** Families whose events its pools log too. */
-  readonly speaks?: readonly Family[]
+  readonly compatibleFamilies?: readonly Family[]
   /** How the factory finds a pool, where not as the family's first protocol does. */
   readonly lookup?: PoolLookup
   /** Short name that recorded expectations use. */
@@ -731,7 +731,7 @@ export const PROTOCOLS = [
     id: 'velodrome_v2',
     name: 'Velodrome V2',
     family: 'solidly',
-    speaks: ['uniswap_v2'],
+    compatibleFamilies: ['uniswap_v2'],
     short: 'velo2',
     lookup: 'pool_stable',
     mixedCurves: true,
@@ -741,7 +741,7 @@ export const PROTOCOLS = [
     id: 'aerodrome',
     name: 'Aerodrome',
     family: 'solidly',
-    speaks: ['uniswap_v2'],
+    compatibleFamilies: ['uniswap_v2'],
     short: 'aero',
     lookup: 'pool_stable',
     mixedCurves: true,
@@ -751,7 +751,7 @@ export const PROTOCOLS = [
     id: 'velodrome_v1',
     name: 'Velodrome V1',
     family: 'solidly',
-    speaks: ['uniswap_v2'],
+    compatibleFamilies: ['uniswap_v2'],
     short: 'velo1',
     lookup: 'pair_stable',
     mixedCurves: true,
@@ -761,7 +761,7 @@ export const PROTOCOLS = [
     id: 'thena',
     name: 'THENA',
     family: 'solidly',
-    speaks: ['uniswap_v2'],
+    compatibleFamilies: ['uniswap_v2'],
     short: 'thena',
     lookup: 'pair_stable',
     mixedCurves: true,
@@ -771,7 +771,7 @@ export const PROTOCOLS = [
     id: 'topaz',
     name: 'Topaz',
     family: 'solidly',
-    speaks: ['uniswap_v2'],
+    compatibleFamilies: ['uniswap_v2'],
     short: 'topaz',
     lookup: 'pool_stable',
     mixedCurves: true,
@@ -781,7 +781,7 @@ export const PROTOCOLS = [
     id: 'blackhole',
     name: 'Blackhole',
     family: 'solidly',
-    speaks: ['uniswap_v2'],
+    compatibleFamilies: ['uniswap_v2'],
     short: 'blackhole',
     lookup: 'pair_stable',
     mixedCurves: true,
@@ -833,7 +833,7 @@ export const PROTOCOLS = [
     id: 'syncswap',
     name: 'SyncSwap',
     family: 'syncswap',
-    speaks: ['uniswap_v2', 'solidly'],
+    compatibleFamilies: ['uniswap_v2', 'solidly'],
     short: 'syncswap',
     lookup: 'is_pool',
     mixedCurves: true,

@@ -23,12 +23,15 @@ export interface TopicRow {
 }
 
 const defineTopic = <const Row extends TopicRow>(value: Row): Row => value
-const tokenTopic = (
+/** A row that keeps which message it is of: `TopicMessage` reads it. */
+type RowOf<Message extends keyof Messages> = TopicRow & { readonly message: Message }
+
+const tokenTopic = <const Message extends keyof Messages>(
   suffix: string,
-  message: keyof Messages,
+  message: Message,
   retentionHours: number,
   writer: 'ingest' | 'process',
-): TopicRow => ({
+): RowOf<Message> => ({
   suffix,
   writer,
   scope: 'chain',
@@ -38,12 +41,19 @@ const tokenTopic = (
   cleanup: 'delete',
   retentionHours,
 })
-const upsertTopic = (suffix: string, message: keyof Messages): TopicRow => ({
+const upsertTopic = <const Message extends keyof Messages>(
+  suffix: string,
+  message: Message,
+): RowOf<Message> => ({
   ...tokenTopic(suffix, message, 168, 'process'),
   cleanup: 'compact,delete',
   key: 'token',
 })
-const controlTopic = (suffix: string, message: keyof Messages, key: string): TopicRow => ({
+const controlTopic = <const Message extends keyof Messages>(
+  suffix: string,
+  message: Message,
+  key: string,
+): RowOf<Message> => ({
   suffix,
   scope: 'global',
   message,
@@ -53,12 +63,20 @@ const controlTopic = (suffix: string, message: keyof Messages, key: string): Top
   writer: 'serve',
   retentionHours: null,
 })
-const feedTopic = (suffix: string, message: keyof Messages, key: string): TopicRow => ({
+const feedTopic = <const Message extends keyof Messages>(
+  suffix: string,
+  message: Message,
+  key: string,
+): RowOf<Message> => ({
   ...tokenTopic(suffix, message, 24, 'ingest'),
   key,
   optional: true,
 })
-const webhookTopic = (suffix: string, message: keyof Messages, key: string): TopicRow => ({
+const webhookTopic = <const Message extends keyof Messages>(
+  suffix: string,
+  message: Message,
+  key: string,
+): RowOf<Message> => ({
   suffix,
   scope: 'global',
   message,
@@ -212,6 +230,9 @@ export const TOPICS = {
 } as const satisfies Record<string, TopicRow>
 
 export type Topic = keyof typeof TOPICS
+
+/** Message of a topic: the one place that says which records a topic holds. */
+export type TopicMessage<Name extends Topic> = (typeof TOPICS)[Name]['message']
 
 /** Full name of a chain's topic, e.g. `eth.dex.trades`. */
 export const topicName = (topic: Topic, chain: string): string => {

@@ -100,7 +100,7 @@ const run = async (order: SluiceOrder): Promise<void> => {
   })
   const [ingestor] = app.ingestors
   while ((ingestor?.status().height ?? -1) < lastHeight) await sleep(LOOK_MS)
-  while (!(await app.settled())) await sleep(LOOK_MS)
+  while (!(await app.isCaughtUp())) await sleep(LOOK_MS)
   const atMs = Date.now()
   say({ kind: 'settled', atMs, found: await foundIn(app.warehouse, order) })
   await ending

@@ -54,7 +54,7 @@ export interface App extends RunningServing {
   /** Where operators ask. */
   readonly opsUrl: string
   /** True when everything that was ingested is in the warehouse and on the processed topics. */
-  settled(): Promise<boolean>
+  isCaughtUp(): Promise<boolean>
   stop(reason: string): Promise<void>
 }
 
@@ -118,7 +118,7 @@ const assemble = async (
     ingestors,
     opsUrl,
     ...served,
-    settled: async () => {
+    isCaughtUp: async () => {
       const each = ingestors.map((ingestor, index) =>
         isCaughtUp(chains[index] ?? '', ingestor.status().seq, {
           bus: parts.bus,

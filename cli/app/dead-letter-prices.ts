@@ -3,9 +3,9 @@ import { hasPassed, withDeadline } from '../../core/deadline.ts'
 import { InvalidInput, Outage } from '../../core/errors.ts'
 import { type Logger, makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import type { Books } from '../../ingestors/decode/contract.ts'
-import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
-import { subjectsOf } from '../../ingestors/vm/decode-block.ts'
+import type { DecodeContext } from '../../ingestors/decode/contract.ts'
+import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
+import { requiredLookups } from '../../ingestors/vm/decode-block.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import type { Block } from '../../schemas/events.ts'
 import { nodeSource, nodeUrls } from './node-source.ts'
@@ -13,7 +13,7 @@ import { nodeSource, nodeUrls } from './node-source.ts'
 /** Prices of a chain's pools before a block, as its node tells them now; `close` ends the connection. */
 export interface DeadLetterPrices {
   /** Looks up a pool's price; without an answer no price is known. */
-  of(block: Block): Promise<Books['price']>
+  of(block: Block): Promise<DecodeContext['price']>
   close(): void
 }
 
@@ -43,7 +43,7 @@ export const deadLetterPrices = (
   const urls = row === undefined ? [] : nodeUrls(config, row)
   if (row?.vm !== 'evm' || urls.length === 0) return undefined
   const closing = new AbortController()
-  const protocols = protocolBook(chain, config.chainExtra[chain])
+  const protocols = protocolRegistry(chain, config.chainExtra[chain])
   const open = () =>
     nodeSource({
       chain: row,
@@ -57,7 +57,7 @@ export const deadLetterPrices = (
   let opened: ReturnType<typeof open> | undefined
   return {
     of: async (block) => {
-      const asked = subjectsOf(block, protocols).prices ?? []
+      const asked = requiredLookups(block, protocols).prices ?? []
       if (asked.length === 0) return undefined
       opened ??= open()
       const facts = (await opened)?.node?.facts(protocols)

@@ -60,7 +60,7 @@ export interface ReplayResult {
   /** Letters that stay as they are, and why. */
   readonly stayed: readonly DeadLetterEntry[]
   /** Letters of ingestors, decoded again, with what came of it. */
-  readonly rerun: readonly { readonly letter: DeadLetterEntry; readonly result: RetryResult }[]
+  readonly rerun: readonly { readonly deadLetter: DeadLetterEntry; readonly result: RetryResult }[]
 }
 
 /**
@@ -95,7 +95,7 @@ export const replayDeadLetters = async (request: DeadLetterRequest): Promise<Rep
           record,
           letter: toDeadLetterEntry(topic, record, false),
         }))
-        const good = letters.filter(({ letter }) => letter.stays === null)
+        const good = letters.filter(({ letter: deadLetter }) => deadLetter.stays === null)
         const next = new Map(batch.map(({ partition, offset }) => [partition, offset + 1]))
         await writer.commit({
           records: good.map(({ record }) => originalRecord(record)),
@@ -106,7 +106,11 @@ export const replayDeadLetters = async (request: DeadLetterRequest): Promise<Rep
         })
         left -= batch.length
         published += good.length
-        stayed.push(...letters.flatMap(({ letter }) => (letter.stays === null ? [] : [letter])))
+        stayed.push(
+          ...letters.flatMap(({ letter: deadLetter }) =>
+            deadLetter.stays === null ? [] : [deadLetter],
+          ),
+        )
       }
     } finally {
       await writer.close()
@@ -132,7 +136,10 @@ const retryIngestDeadLetters = async (
     const letters = readDeadLetters(bus, topic, () => undefined)
     for await (const batch of inBatches(letters, () => limit - rerun.length)) {
       for (const record of batch) {
-        rerun.push({ letter: toDeadLetterEntry(topic, record, false), result: await again(record) })
+        rerun.push({
+          deadLetter: toDeadLetterEntry(topic, record, false),
+          result: await again(record),
+        })
       }
     }
   } finally {

@@ -71,7 +71,7 @@ export const deadLettersHandler =
     if (!/^\d{1,9}$/.test(limit)) throw new InvalidOpsRequest('limit is not a whole number')
     const letters: DeadLetterEntry[] = []
     const asked = { bus, limit: Math.min(Number(limit), MAX_DEAD_LETTERS), ...(group && { group }) }
-    for await (const letter of listDeadLetters(asked)) letters.push(letter)
+    for await (const deadLetter of listDeadLetters(asked)) letters.push(deadLetter)
     return { letters }
   }
 

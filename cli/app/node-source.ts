@@ -3,7 +3,7 @@ import { ConfigError, type ConfigProblem } from '../../core/config/errors.ts'
 import type { Config } from '../../core/config/settings.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
-import { primePools } from '../../ingestors/decode/seed-prices.ts'
+import { seedPricePools } from '../../ingestors/decode/seed-prices.ts'
 import { evmSource } from '../../ingestors/evm/source/evm-source.ts'
 import type { Source } from '../../ingestors/follow/contract.ts'
 import { deferredSource } from '../../ingestors/follow/lazy-source.ts'
@@ -67,7 +67,7 @@ export const nodeSource = async (options: NodeSourceOptions): Promise<Source> =>
   }
   if (vm === 'svm') {
     const extra = config.chainExtra[chain.id]
-    const pools = primePools(chain, extra).map(({ pool }) => pool)
+    const pools = seedPricePools(chain, extra).map(({ pool }) => pool)
     const chosen = profile === 'pump' ? pumpFunProfile(pools) : ALL_PROGRAMS
     const known = withFactories(chosen, extra?.factories ?? [])
     const programs = limits.feeds.has('orders') ? withOrderBooks(known) : known

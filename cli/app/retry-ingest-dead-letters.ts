@@ -1,8 +1,11 @@
 import type { Bus, LogRecord } from '../../core/bus/contract.ts'
 import { InvalidInput } from '../../core/errors.ts'
-import { type LetterBody, letterBody } from '../../ingestors/dead-letters/payload.ts'
-import { rerun } from '../../ingestors/dead-letters/retry.ts'
-import type { Books } from '../../ingestors/decode/contract.ts'
+import {
+  type DeadLetterPayload,
+  parseDeadLetterPayload,
+} from '../../ingestors/dead-letters/payload.ts'
+import { retryDecode } from '../../ingestors/dead-letters/retry.ts'
+import type { DecodeContext } from '../../ingestors/decode/contract.ts'
 import { topicName } from '../../schemas/topics.ts'
 import type { DeadLetterPrices } from './dead-letter-prices.ts'
 
@@ -33,7 +36,7 @@ export const createDeadLetterRetry = async (
   return async ({ value }) => {
     if (value === null) return { outcome: 'not-retained', detail: 'the dead letter is empty' }
     try {
-      const body = letterBody(value)
+      const body = parseDeadLetterPayload(value)
       const isPriceless = body.kind === 'event' && body.reason === 'unknown-price'
       const price = isPriceless && body.block !== null ? await prices?.of(body.block) : undefined
       return retryPayload(body, { chain, newest, price })
@@ -47,17 +50,20 @@ export const createDeadLetterRetry = async (
 interface RetryContext {
   readonly chain: string
   readonly newest: number
-  readonly price: Books['price']
+  readonly price: DecodeContext['price']
 }
 
-const retryPayload = (body: LetterBody, { chain, newest, price }: RetryContext): RetryResult => {
+const retryPayload = (
+  body: DeadLetterPayload,
+  { chain, newest, price }: RetryContext,
+): RetryResult => {
   if (body.kind === 'answer' || body.kind === 'chain') {
     const stood = body.above.height ?? -1
     return newest > stood
       ? { outcome: 'superseded', detail: `the chain is at ${newest}` }
       : { outcome: 'still-blocked', detail: `no block above ${stood} was ingested` }
   }
-  const verdict = rerun(body, chain, price)
+  const verdict = retryDecode(body, chain, price)
   if (verdict.outcome === 'decodes-now') return { outcome: 'decodes-now', detail: verdict.what }
   if (verdict.outcome === 'failed-again') return { outcome: 'failed-again', detail: verdict.reason }
   return { outcome: 'not-retained', detail: 'the input was too large to keep' }

@@ -9,7 +9,7 @@ import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import type { ReadinessCheck } from '../../core/ops/probes.ts'
 import { makeRecordSigner } from '../../core/security/record-signature.ts'
-import type { FactReader } from '../../ingestors/decode/metadata-reader.ts'
+import type { MetadataReader } from '../../ingestors/decode/metadata-reader.ts'
 import type { Source } from '../../ingestors/follow/contract.ts'
 import { startDocuments } from '../../ingestors/metadata/worker.ts'
 import { type Ingestor, startIngestor } from '../../ingestors/start.ts'
@@ -36,7 +36,7 @@ export interface AppChain {
   readonly row: ChainRow
   readonly source: Source
   readonly extra?: ChainExtra
-  readonly facts?: FactReader
+  readonly facts?: MetadataReader
   /** Ingest up to this block time and end, epoch milliseconds. */
   readonly until?: number
 }
@@ -109,7 +109,7 @@ export const startIngest = async (
       log: log.child({ role: 'ingest', chain: row.id }),
       ...(url !== '' && { flashblocks: { url, timeoutMs: config.rpcTimeoutMs } }),
       ...(extra && { extra }),
-      ...(facts && { facts }),
+      ...(facts && { metadata: facts }),
       ...(until !== undefined && { until }),
     })
     ingestors.push(lifecycle.add(ingestor))

@@ -1,8 +1,8 @@
 import { readFile, stat } from 'node:fs/promises'
 import { formatRatio, formatUnits } from '../../core/amounts.ts'
 import { InvalidInput } from '../../core/errors.ts'
-import type { Books } from '../../ingestors/decode/contract.ts'
-import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import type { DecodeContext } from '../../ingestors/decode/contract.ts'
+import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
 import { recordedFile } from '../../ingestors/recorded/files.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAIN_ID_BY_NAME, chainRow } from '../../schemas/chains.ts'
@@ -39,9 +39,9 @@ export const decodeFiles = async ({
   if (chain === undefined) {
     throw new InvalidInput('unknown-chain', `no decoders for a chain named ${word.slice(0, 40)}`)
   }
-  const books: Books = {
-    proof: 'evidence',
-    protocols: protocolBook(chain),
+  const books: DecodeContext = {
+    verification: 'evidence',
+    protocols: protocolRegistry(chain),
     pool: () => undefined,
   }
   let code = 0
@@ -55,7 +55,7 @@ export const decodeFiles = async ({
   return code
 }
 
-const explainFile = async (chain: string, file: string, books: Books): Promise<object> => {
+const explainFile = async (chain: string, file: string, books: DecodeContext): Promise<object> => {
   const { size } = await stat(file)
   if (size > MAX_FILE_BYTES) throw new InvalidInput('too-big', `the file has ${size} bytes`)
   const { block } = await recordedFile(chain, file, await readFile(file))
@@ -64,7 +64,7 @@ const explainFile = async (chain: string, file: string, books: Books): Promise<o
 
 const blockLine = (
   block: Block,
-  { swaps, transfers, births, migrations, predictions }: DecodedBlock,
+  { swaps, transfers, tokenCreations: births, migrations, predictions }: DecodedBlock,
 ): object => {
   const hashes = new Map<number, string>()
   for (const { index, hash } of block.transactions) hashes.set(index, hash)
@@ -90,7 +90,7 @@ const blockLine = (
     nativeTransfers: moved.flatMap(({ token, from, to, amountRaw, ...spot }) =>
       token === coin ? [{ at: positionOf(spot), from, to, value: amountRaw.toString() }] : [],
     ),
-    tokensCreated: births.map(({ fact, dev, launch }) => ({
+    tokensCreated: births.map(({ metadata: fact, dev, launch }) => ({
       token: fact.address,
       creator: dev,
       name: fact.name,

@@ -23,17 +23,17 @@ export const dlqList = async (
   { environment, write }: DlqContext,
 ): Promise<number> => {
   const config = loadConfig(environment, { dataDir: words.data })
-  const print = (letter: DeadLetterEntry): void =>
-    write(words.json ? JSON.stringify(letter) : deadLetterLine(letter))
+  const print = (deadLetter: DeadLetterEntry): void =>
+    write(words.json ? JSON.stringify(deadLetter) : deadLetterLine(deadLetter))
   const isHeld =
     config.kafkaBrokers.length === 0 && liveOwner(join(config.dataDir, 'log')) !== undefined
   const told = isHeld ? await fetchDeadLetters(config, words) : undefined
   if (told !== undefined) {
-    for (const letter of told) print(letter)
+    for (const deadLetter of told) print(deadLetter)
     return 0
   }
   return withInfra(config, async ({ bus }) => {
-    for await (const letter of listDeadLetters({ bus, ...words })) print(letter)
+    for await (const deadLetter of listDeadLetters({ bus, ...words })) print(deadLetter)
     return 0
   })
 }
@@ -49,18 +49,18 @@ export const dlqReplay = (
     const { published, stayed, rerun } = await replayDeadLetters({ bus, ...words, pricesOf })
     if (words.json) write(JSON.stringify({ published, stayed, rerun }))
     else {
-      for (const { letter, result } of rerun) {
-        write(`${result.outcome} (${result.detail}): ${deadLetterLine(letter)}`)
+      for (const { deadLetter, result } of rerun) {
+        write(`${result.outcome} (${result.detail}): ${deadLetterLine(deadLetter)}`)
       }
-      for (const letter of stayed) write(`stays: ${deadLetterLine(letter)}`)
+      for (const deadLetter of stayed) write(`stays: ${deadLetterLine(deadLetter)}`)
       write(`${published} published again, ${stayed.length} stay, ${rerun.length} decoded again`)
     }
     return 0
   })
 }
 
-const deadLetterLine = (letter: DeadLetterEntry): string => {
-  const { group, partition, offset, time, source, error, message, replayed, stays } = letter
+const deadLetterLine = (deadLetter: DeadLetterEntry): string => {
+  const { group, partition, offset, time, source, error, message, replayed, stays } = deadLetter
   const state = replayed ? ' (replayed)' : stays === null ? '' : ` (cannot be replayed: ${stays})`
   const from =
     source.offset < 0 ? source.topic : `${source.topic}/${source.partition}@${source.offset}`

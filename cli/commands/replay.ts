@@ -4,7 +4,7 @@ import type { Config } from '../../core/config/settings.ts'
 import { InvalidInput } from '../../core/errors.ts'
 import { makeRootLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import { factTable } from '../../ingestors/decode/metadata-table.ts'
+import { parseMetadataTable } from '../../ingestors/decode/metadata-table.ts'
 import { recordedSource } from '../../ingestors/recorded/replay.ts'
 import { CHAIN_ID_BY_NAME, chainRow } from '../../schemas/chains.ts'
 import { openDataFolder } from '../app/data-folder.ts'
@@ -67,12 +67,14 @@ export const replay = async (
         chain,
         files,
         log,
-        ...(facts && { facts }),
+        ...(facts && { metadata: facts }),
         ...(extra && { extra }),
       })
       folder.claim({ kind: 'recorded', chain: chain.id })
       return {
-        chains: [{ chain: { row: chain, source, facts: source.facts, ...(extra && { extra }) } }],
+        chains: [
+          { chain: { row: chain, source, facts: source.metadata, ...(extra && { extra }) } },
+        ],
         chainExtra: config.chainExtra,
         label: `RECORDED blocks of ${chain.name}`,
         progress: false,
@@ -86,7 +88,7 @@ export const replay = async (
 
 const readMetadataFile = (file: string) => {
   try {
-    return factTable(JSON.parse(readFileSync(file, 'utf8')))
+    return parseMetadataTable(JSON.parse(readFileSync(file, 'utf8')))
   } catch (error) {
     if (error instanceof InvalidInput) throw error
     throw new InvalidInput('facts-file', `${file} cannot be read as JSON`, { cause: error })

@@ -186,5 +186,5 @@ const defaultExamples = (examples: ExamplesByChain): DemoExamples | null =>
 /** Resolves when every chain is ingested as far as asked and all of it is processed. */
 const whenProcessed = async (app: App, signal: AbortSignal): Promise<void> => {
   await Promise.all(app.ingestors.map(({ done }) => done))
-  while (!signal.aborted && !(await app.settled())) await sleep(50)
+  while (!signal.aborted && !(await app.isCaughtUp())) await sleep(50)
 }

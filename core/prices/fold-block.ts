@@ -34,7 +34,7 @@ const MIN_STEP_BLOCKS = 2
 export interface QuoteTrade {
   readonly pool: string
   /** A listed factory names this pool. */
-  readonly proven: boolean
+  readonly verified: boolean
   readonly tokenA: string
   readonly tokenB: string
   readonly amountARaw: bigint
@@ -86,20 +86,20 @@ export const configuredSeedPrices = (
 export const foldBlock = (state: QuoteState, block: QuoteBlock, book: QuoteAssets): QuoteState => {
   const { height, timeMs } = block
   const trades = block.trades.flatMap((trade) => toPairTrade(trade, book) ?? [])
-  const stamps = quoteAssetPricesAt(state, timeMs, book)
+  const quotePrices = quoteAssetPricesAt(state, timeMs, book)
   const volumes = updateVolumes(state, trades, timeMs)
   const references = referencePoolsByPair({ ...state, volumes }, timeMs)
   const counting = trades.filter(
-    (trade) => references.get(trade.pair)?.pool === trade.pool && isLargeTrade(trade, stamps),
+    (trade) => references.get(trade.pair)?.pool === trade.pool && isLargeTrade(trade, quotePrices),
   )
   const prices = updatePrices(state, counting, { height, timeMs })
   const next = { ...state, ...prices, volumes, clock: { height, timeMs } }
   return { ...next, pegs: updatePegs(next, timeMs, book) }
 }
 
-/** A proven pool's trade whose price says something of a quote asset; undefined for every other trade. */
+/** A verified pool's trade whose price says something of a quote asset; undefined for every other trade. */
 const toPairTrade = (trade: QuoteTrade, book: QuoteAssets): PairTrade | undefined => {
-  if (!trade.proven || trade.amountARaw <= 0n || trade.amountBRaw <= 0n) return undefined
+  if (!trade.verified || trade.amountARaw <= 0n || trade.amountBRaw <= 0n) return undefined
   const { base, quote } = orientPair(trade.tokenA, trade.tokenB, book)
   const baseAsset = book.assets.get(base)
   const quoteAsset = book.assets.get(quote)
@@ -117,8 +117,11 @@ const toPairTrade = (trade: QuoteTrade, book: QuoteAssets): PairTrade | undefine
 }
 
 /** Only trades of at least 100 USD move a price; without a price of the quote nothing can be said. */
-const isLargeTrade = (trade: PairTrade, stamps: ReadonlyMap<string, QuoteAssetPrice>): boolean => {
-  const usd = stamps.get(trade.quote)?.usd ?? null
+const isLargeTrade = (
+  trade: PairTrade,
+  quotePrices: ReadonlyMap<string, QuoteAssetPrice>,
+): boolean => {
+  const usd = quotePrices.get(trade.quote)?.usd ?? null
   return usd !== null && trade.volume * usd >= MIN_TRADE_USD
 }
 

@@ -140,11 +140,11 @@ export const quoteAssetPricesAt = (
     if (kind === 'stable') usd.set(address, stablecoinPrice(address, state, timeMs, book))
     else usd.set(address, usdPriceOf(address, state, timeMs, { usd, references }))
   }
-  const stamp = (token: string): QuoteAssetPrice => {
+  const quotePriceOf = (token: string): QuoteAssetPrice => {
     const price = usd.get(token) ?? null
     return { usd: price, native: nativePriceOf(token, price, { state, timeMs, book, usd }) }
   }
-  return new Map(ranked.map(({ address }) => [address, stamp(address)]))
+  return new Map(ranked.map(({ address }) => [address, quotePriceOf(address)]))
 }
 
 const nativePriceOf = (

@@ -17,7 +17,7 @@ export interface PendingStep {
   readonly lastHeight: number
 }
 
-/** Volume of one proven pool in whole quote units by hour of block time (hours since the epoch). */
+/** Volume of one verified pool in whole quote units by hour of block time (hours since the epoch). */
 export interface PoolVolume {
   readonly pair: string
   readonly hours: readonly (readonly [hour: number, volume: number])[]

@@ -1,6 +1,6 @@
 import { withDeadline } from '../deadline.ts'
 import { InvalidInput, Outage } from '../errors.ts'
-import { isWithinDepth, parseJson } from '../json.ts'
+import { isJsonObject, isWithinDepth, parseJson } from '../json.ts'
 
 /** A JSON-RPC error that the node gave: it lives and it said no. */
 export class RpcError extends Error {
@@ -41,9 +41,6 @@ export const MAX_RESPONSE_BYTES = 128 * 1024 * 1024
 /** What to show of an address: no path, no query, no credentials. */
 export const endpointLabel = (url: string): string => new URL(url).host
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** Deepest nesting of what tracers tell: a list and an object for each of the 1,024 calls that may nest, and what holds them. */
 export const MAX_TRACE_DEPTH = 2_112
 /** Longest text of a node's error, and longest data of it, that is kept. */
@@ -72,7 +69,7 @@ export interface RpcMessage {
 export const parseRpcMessage = (text: string): RpcMessage => {
   const isDeep = !isWithinDepth(text)
   const value = parseJson(text, { maxLength: MAX_RESPONSE_BYTES, maxDepth: MAX_TRACE_DEPTH })
-  if (!isObject(value))
+  if (!isJsonObject(value))
     throw new InvalidInput('rpc-not-an-answer', 'the answer of the node is not an object')
   return { fields: value, isDeep }
 }
@@ -85,7 +82,7 @@ export const resultOfMessage = (
   if (isDeep && !isTraceCall(call)) {
     throw new InvalidInput('json-too-deep', `the answer to ${call.method} nests too deep`)
   }
-  if (isObject(fields.error)) throw toRpcError(fields.error)
+  if (isJsonObject(fields.error)) throw toRpcError(fields.error)
   if (fields.id !== id) throw new InvalidInput('rpc-wrong-id', 'the node answered another call')
   if (!('result' in fields)) throw new InvalidInput('rpc-no-result', 'the answer has no result')
   return fields.result

@@ -46,7 +46,7 @@ export interface RpcPool {
 export interface HeightSurvey<T> {
   /** undefined: this endpoint cannot say. */
   readonly work: (ask: CallEndpoint) => Promise<T | undefined>
-  readonly heightOf: (said: T) => number
+  readonly heightOf: (value: T) => number
   /** Blocks below the highest from which on an endpoint is behind; absent: endpoints are not compared by this request. */
   readonly far?: number
 }
@@ -54,7 +54,7 @@ export interface HeightSurvey<T> {
 /** What one endpoint says for itself. */
 export interface EndpointView<T> {
   /** undefined: it cannot say, or did not answer. */
-  readonly said: T | undefined
+  readonly value: T | undefined
   /** It was far below the others when they were last compared. */
   readonly behind: boolean
 }
@@ -115,7 +115,7 @@ interface MemberCalls {
 }
 
 type EndpointWork<T> = (ask: CallEndpoint) => Promise<T | undefined>
-type CallResult<T> = { readonly said: T | undefined } | { readonly error: unknown }
+type CallResult<T> = { readonly value: T | undefined } | { readonly error: unknown }
 
 const makeMemberCalls = (members: readonly PoolMember[], options: RpcPoolOptions): MemberCalls => {
   const { signal, log, nowMs = Date.now } = options
@@ -147,10 +147,10 @@ const makeMemberCalls = (members: readonly PoolMember[], options: RpcPoolOptions
   ): Promise<CallResult<T>> => {
     try {
       await verifyChain(member, options)
-      const said = await work(member.ask)
+      const value = await work(member.ask)
       member.failures = 0
       member.restUntilMs = 0
-      return { said }
+      return { value }
     } catch (thrown) {
       if (signal.aborted) throw thrown
       const error = isNodeError(thrown) ? thrown : unreadableResponse(thrown)
@@ -184,7 +184,7 @@ export const openRpcPool = (options: RpcPoolOptions): RpcPool => {
         signal.throwIfAborted()
         const outcome = await tryMember(member, work)
         if ('error' in outcome) last = member.foreign ? (last ?? outcome.error) : outcome.error
-        else if (outcome.said !== undefined) return outcome.said
+        else if (outcome.value !== undefined) return outcome.value
       }
       if (last !== undefined) throw last
       if (members.every(({ foreign }) => foreign)) throw wrongChainOutage(options)
@@ -201,8 +201,8 @@ export const openRpcPool = (options: RpcPoolOptions): RpcPool => {
       return outcomes.flatMap((outcome) => {
         const { member } = outcome
         if (member.foreign) return []
-        const said = 'error' in outcome ? undefined : outcome.said
-        return [{ said, behind: member.behind }]
+        const value = 'error' in outcome ? undefined : outcome.value
+        return [{ value, behind: member.behind }]
       })
     },
     subscribe: (call, listener, at = 'all') =>
@@ -249,7 +249,7 @@ const subscribeMembers = (
 
 /** What one endpoint said, or why it did not. */
 type MemberResult<T> =
-  | { readonly member: PoolMember; readonly said: T | undefined }
+  | { readonly member: PoolMember; readonly value: T | undefined }
   | { readonly member: PoolMember; readonly error: unknown }
 
 /** Those that do not rest; where all do, the one that rests shortest. */
@@ -273,9 +273,9 @@ const rankByHeight = <T>(
   log: Logger,
 ): readonly T[] => {
   const all = outcomes.flatMap((outcome) => {
-    if ('error' in outcome || outcome.said === undefined) return []
-    const { member, said } = outcome
-    return [{ member, said, height: heightOf(said) }]
+    if ('error' in outcome || outcome.value === undefined) return []
+    const { member, value } = outcome
+    return [{ member, value, height: heightOf(value) }]
   })
   const failed = firstFailure(outcomes)
   if (all.length === 0 && failed !== undefined) throw failed.error
@@ -293,7 +293,7 @@ const rankByHeight = <T>(
       member.behind = behind
     }
   }
-  return sorted.flatMap(({ member, said }) => (member.behind ? [] : [said]))
+  return sorted.flatMap(({ member, value }) => (member.behind ? [] : [value]))
 }
 
 const wrongChainOutage = ({ chain, identity }: RpcPoolOptions): Outage =>
@@ -351,11 +351,11 @@ const firstVerified = (
     async () => {
       let silent = false
       for (const member of group.filter(({ foreign }) => !foreign)) {
-        const isProven = await verifyChain(member, options).then(
+        const isVerified = await verifyChain(member, options).then(
           () => true,
           () => false,
         )
-        if (isProven) return member
+        if (isVerified) return member
         silent ||= !member.foreign
       }
       if (silent) throw new Outage('rpc', 'could not verify the chain id of any endpoint')
@@ -371,12 +371,12 @@ const verifyChain = (member: PoolMember, { identity, log }: RpcPoolOptions): Pro
     .then((answer) => {
       if (identity.accepts(answer)) return
       member.foreign = true
-      const said = describeScalar(answer)
+      const value = describeScalar(answer)
       log.error(
-        { endpoint: member.endpoint.label, said, wanted: identity.name },
+        { endpoint: member.endpoint.label, value, wanted: identity.name },
         'RPC endpoint serves another chain, not used',
       )
-      throw new Outage('rpc', `the endpoint serves another chain: ${said}`, { final: true })
+      throw new Outage('rpc', `the endpoint serves another chain: ${value}`, { final: true })
     })
     .catch((error: unknown) => {
       member.checked = undefined

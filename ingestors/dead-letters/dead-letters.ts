@@ -2,49 +2,49 @@ import { hostname } from 'node:os'
 import type { ProducerRecord } from '../../core/bus/contract.ts'
 import type { Block, DroppedEvent, RejectedTransaction, Swap } from '../../schemas/events.ts'
 import { deadLetterTopic } from '../../schemas/topics.ts'
-import type { Books } from '../decode/contract.ts'
-import { protocolBook } from '../decode/protocol-registry.ts'
+import type { DecodeContext } from '../decode/contract.ts'
+import { protocolRegistry } from '../decode/protocol-registry.ts'
 import { parentHeightOf } from '../follow/chain-position.ts'
-import type { Refusal } from '../input/rejected-responses.ts'
+import type { RejectedResponse } from '../input/rejected-responses.ts'
 import type { UnreadName } from '../publish/metadata-store.ts'
-import { subjectsOf } from '../vm/decode-block.ts'
-import { type LetterBody, letterText } from './payload.ts'
+import { requiredLookups } from '../vm/decode-block.ts'
+import { type DeadLetterPayload, deadLetterPayloadText } from './payload.ts'
 
-/** Letters that one block may write; the counts are in the metrics. */
-const MAX_LETTERS = 4
-/** Pools whose facts a letter carries. */
+/** Dead letters that one block may write; the counts are in the metrics. */
+const MAX_DEAD_LETTERS = 4
+/** Most pools whose metadata a dead letter carries. */
 const MAX_POOLS = 32
-/** Longest error text of a letter. */
+/** Longest error text of a dead letter. */
 const MAX_MESSAGE = 1_024
 
 /** Topic of what an ingestor could not take. */
-export const ingestLetters = (chain: string): string => deadLetterTopic(`ingest.${chain}`)
+export const ingestDlqTopic = (chain: string): string => deadLetterTopic(`ingest.${chain}`)
 
 /** Something that was not taken from a chain. */
-export interface Letter {
+export interface IngestDeadLetter {
   readonly chain: string
   readonly key: string
   readonly stage: 'decode' | 'map' | 'apply'
   readonly errorClass: string
   readonly message: string
   /** What it was, as far as it is known. */
-  readonly body: LetterBody
+  readonly body: DeadLetterPayload
   readonly timeMs: number
 }
 
 /** A dead letter of the ingestor. Nothing was read from a topic, so `dlq.topic` names the chain's own block topic. */
-export const letterRecord = (letter: Letter): ProducerRecord => ({
-  topic: ingestLetters(letter.chain),
-  key: letter.key,
-  value: Buffer.from(letterText(letter.body), 'utf8'),
+export const ingestDeadLetterRecord = (deadLetter: IngestDeadLetter): ProducerRecord => ({
+  topic: ingestDlqTopic(deadLetter.chain),
+  key: deadLetter.key,
+  value: Buffer.from(deadLetterPayloadText(deadLetter.body), 'utf8'),
   headers: {
-    'dlq.topic': `${letter.chain}.blocks`,
+    'dlq.topic': `${deadLetter.chain}.blocks`,
     'dlq.partition': '0',
     'dlq.offset': '-1',
-    'dlq.timestamp': String(letter.timeMs),
-    'dlq.stage': letter.stage,
-    'dlq.error.class': letter.errorClass,
-    'dlq.error.message': letter.message.slice(0, MAX_MESSAGE),
+    'dlq.timestamp': String(deadLetter.timeMs),
+    'dlq.stage': deadLetter.stage,
+    'dlq.error.class': deadLetter.errorClass,
+    'dlq.error.message': deadLetter.message.slice(0, MAX_MESSAGE),
     'dlq.attempts': '1',
     'dlq.host': hostname(),
   },
@@ -69,34 +69,34 @@ export const namelessSwaps = (swaps: readonly Swap[], block: Block): readonly Dr
 export interface Untaken {
   readonly dropped: readonly DroppedEvent[]
   readonly unread: readonly UnreadName[]
-  readonly refusals: readonly Refusal[]
+  readonly rejectedResponses: readonly RejectedResponse[]
   /** What the dropped events were decoded with. */
-  readonly books: Books
+  readonly context: DecodeContext
 }
 
-/** Letters of a block: the first of each reason, of its events, its transactions, its tokens' names and its nodes' answers. */
-export const blockLetters = (block: Block, untaken: Untaken): readonly ProducerRecord[] => {
+/** Dead letters of a block: the first of each reason, of its events, its transactions, its tokens' names and its nodes' answers. */
+export const blockDeadLetters = (block: Block, untaken: Untaken): readonly ProducerRecord[] => {
   const { chain, timeMs, height, hash } = block
   const above = { height: parentHeightOf(block), hash: block.parentHash, seq: null }
   const events = sample(untaken.dropped, ({ reason }) => reason).map((drop) =>
-    eventLetter(drop, block, untaken.books),
+    eventDeadLetter(drop, block, untaken.context),
   )
-  const transactions = sample(block.refused ?? [], ({ reason }) => reason).map((refused) =>
-    transactionLetter(refused, block),
+  const transactions = sample(block.rejected ?? [], ({ reason }) => reason).map((rejected) =>
+    transactionDeadLetter(rejected, block),
   )
   const names = sample(untaken.unread, ({ reason }) => reason).map(
-    ({ address, reason, said }): Letter => ({
+    ({ address, reason, said: input }): IngestDeadLetter => ({
       chain,
       key: address,
       stage: 'decode',
       errorClass: `Malformed ${reason}`,
       timeMs,
       message: `the name of ${address} cannot be shown`,
-      body: { kind: 'name', reason, address, said, height, hash },
+      body: { kind: 'name', reason, address, input, height, hash },
     }),
   )
-  const answers = sample(untaken.refusals, ({ reason }) => reason).map(
-    ({ reason, message, endpoint }): Letter => ({
+  const answers = sample(untaken.rejectedResponses, ({ reason }) => reason).map(
+    ({ reason, message, endpoint }): IngestDeadLetter => ({
       chain,
       key: chain,
       stage: 'decode',
@@ -106,20 +106,24 @@ export const blockLetters = (block: Block, untaken: Untaken): readonly ProducerR
       body: { kind: 'answer', reason, message, endpoint, above },
     }),
   )
-  return [...events, ...transactions, ...names, ...answers].map(letterRecord)
+  return [...events, ...transactions, ...names, ...answers].map(ingestDeadLetterRecord)
 }
 
 const sample = <T>(items: readonly T[], reasonOf: (item: T) => string): readonly T[] => {
   const first = new Map<string, T>()
   for (const item of items) if (!first.has(reasonOf(item))) first.set(reasonOf(item), item)
-  return [...first.values()].slice(0, MAX_LETTERS)
+  return [...first.values()].slice(0, MAX_DEAD_LETTERS)
 }
 
 /** The event with its transaction and the pools that its transaction names: enough to decode it again. */
-const eventLetter = (drop: DroppedEvent, block: Block, { proof, pool }: Books): Letter => {
+const eventDeadLetter = (
+  drop: DroppedEvent,
+  block: Block,
+  { verification, pool }: DecodeContext,
+): IngestDeadLetter => {
   const { chain, height, hash, timeMs } = block
   const alone = aloneIn(block, drop.txHash)
-  const { pools } = alone === null ? { pools: [] } : subjectsOf(alone, protocolBook(chain))
+  const { pools } = alone === null ? { pools: [] } : requiredLookups(alone, protocolRegistry(chain))
   const known = pools.slice(0, MAX_POOLS).flatMap(({ address }) => pool(address) ?? [])
   return {
     chain,
@@ -127,14 +131,14 @@ const eventLetter = (drop: DroppedEvent, block: Block, { proof, pool }: Books): 
     stage: 'decode',
     errorClass: 'Dropped',
     message: drop.reason,
-    body: { kind: 'event', ...drop, height, hash, proof, block: alone, pools: known },
+    body: { kind: 'event', ...drop, height, hash, verification, block: alone, pools: known },
     timeMs,
   }
 }
 
 /** The block with one transaction only; null where that is not told. */
 const aloneIn = (block: Block, txHash: string): Block | null => {
-  const { refused: _refused, ...kept } = block
+  const { rejected: _refused, ...kept } = block
   const isIt = (each: { readonly hash: string }): boolean => each.hash === txHash
   const { vm } = kept
   const found = kept.transactions.find(isIt)
@@ -142,16 +146,16 @@ const aloneIn = (block: Block, txHash: string): Block | null => {
   return { ...kept, vm, transactions: [found] } as Block
 }
 
-const transactionLetter = (refused: RejectedTransaction, block: Block): Letter => {
+const transactionDeadLetter = (rejected: RejectedTransaction, block: Block): IngestDeadLetter => {
   const { chain, height, hash, timeMs } = block
-  const { reason, message, txHash, index, said } = refused
+  const { reason, message, txHash, index, input } = rejected
   return {
     chain,
     key: txHash || chain,
     stage: 'decode',
     errorClass: `Malformed ${reason}`,
     message,
-    body: { kind: 'transaction', reason, txHash, index, vm: block.vm, height, hash, said },
+    body: { kind: 'transaction', reason, txHash, index, vm: block.vm, height, hash, input },
     timeMs,
   }
 }

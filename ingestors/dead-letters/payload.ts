@@ -2,8 +2,8 @@ import { InvalidInput } from '../../core/errors.ts'
 import { MAX_JSON_DEPTH, parseJson } from '../../core/json.ts'
 import type { Vm } from '../../schemas/chains.ts'
 import type { Block, DroppedEvent, PoolMetadata } from '../../schemas/events.ts'
-import type { Books } from '../decode/contract.ts'
-import { fieldsOf } from '../input/json.ts'
+import type { DecodeContext } from '../decode/contract.ts'
+import { type Fields, fieldsOf } from '../input/json.ts'
 
 /** Where a chain stood. */
 interface Above {
@@ -12,14 +12,14 @@ interface Above {
   readonly seq: number | null
 }
 
-/** What a dead letter of an ingestor holds, by what was not taken. */
-export type LetterBody =
+/** What a dead letter of an ingestor holds, by what was rejected. */
+export type DeadLetterPayload =
   /** An event of a transaction, with all that decoding it again takes. */
   | (DroppedEvent & {
       readonly kind: 'event'
       readonly height: number
       readonly hash: string
-      readonly proof: Books['proof']
+      readonly verification: DecodeContext['verification']
       /** The block with this transaction alone; null where the transaction is not told or too large. */
       readonly block: Block | null
       readonly pools: readonly PoolMetadata[]
@@ -34,14 +34,14 @@ export type LetterBody =
       readonly height: number
       readonly hash: string
       /** null where it is too large. */
-      readonly said: unknown
+      readonly input: unknown
     }
   /** A token's name or symbol. */
   | {
       readonly kind: 'name'
       readonly reason: string
       readonly address: string
-      readonly said: string
+      readonly input: string
       readonly height: number
       readonly hash: string
     }
@@ -61,32 +61,54 @@ export type LetterBody =
       readonly above: Above
     }
 
-/** Longest letter, in characters; a larger one goes without what can be decoded again. */
+/** Longest dead letter, in characters; a larger one goes without what can be decoded again. */
 const MAX_TEXT = 256 * 1_024
 /** A body holds what a node said, as deep as that may nest, a few levels down. */
 const LIMITS = { maxLength: 4 * MAX_TEXT, maxDepth: MAX_JSON_DEPTH + 16 } as const
 const KINDS: readonly string[] = ['event', 'transaction', 'name', 'answer', 'chain']
 
 /** A body as text: JSON in which whole numbers beyond a double are `{"$int": "1"}` and bytes `{"$bytes": "base64"}`. */
-export const letterText = (body: LetterBody): string => {
-  const text = JSON.stringify(tagged(body))
+export const deadLetterPayloadText = (payload: DeadLetterPayload): string => {
+  const text = JSON.stringify(tagged(payload))
   if (text.length <= MAX_TEXT) return text
-  if (body.kind === 'event') return letterText({ ...body, block: null, pools: [] })
-  return body.kind === 'transaction' ? letterText({ ...body, said: null }) : text
+  if (payload.kind === 'event') return deadLetterPayloadText({ ...payload, block: null, pools: [] })
+  return payload.kind === 'transaction' ? deadLetterPayloadText({ ...payload, input: null }) : text
 }
 
-/** The body of a letter. Throws `InvalidInput` for what `letterText` did not write. */
-export const letterBody = (bytes: Uint8Array): LetterBody => {
+/** The payload of a dead letter. Throws `InvalidInput` for what `deadLetterPayloadText` did not write. */
+export const parseDeadLetterPayload = (bytes: Uint8Array): DeadLetterPayload => {
   let value: unknown
   try {
     value = untagged(parseJson(Buffer.from(bytes).toString('utf8'), LIMITS))
   } catch (cause) {
-    throw new InvalidInput('not-json', 'the letter is not JSON', { cause })
+    throw new InvalidInput('not-json', 'the dead letter is not JSON', { cause })
   }
-  const { kind } = fieldsOf(value, 'letter')
+  const fields = fieldsOf(value, 'dead letter')
+  const { kind } = fields
   if (typeof kind !== 'string' || !KINDS.includes(kind))
     throw new InvalidInput('unknown-shape', 'dead letter has no kind')
-  return value as LetterBody
+  return currentNames(fields) as unknown as DeadLetterPayload
+}
+
+/** Dead letters outlive an upgrade: fields that an earlier version wrote by other names are read under the names they have now. */
+const currentNames = ({ said: input, proof: verification, pools, ...rest }: Fields): Fields => ({
+  ...rest,
+  ...(input !== undefined && { input: currentPosition(input) }),
+  ...(verification !== undefined && { verification }),
+  ...(Array.isArray(pools) && { pools: pools.map(currentPool) }),
+})
+
+const currentPool = (pool: Fields): Fields => {
+  const { proven, ...rest } = pool
+  return proven === undefined ? pool : { ...rest, verified: proven }
+}
+
+const currentPosition = (input: unknown): unknown => {
+  if (typeof input !== 'object' || input === null || !('place' in input)) return input
+  const { unplaced, ...place } = fieldsOf(input.place, 'place')
+  return unplaced === undefined
+    ? input
+    : { ...input, place: { ...place, withoutPosition: unplaced } }
 }
 
 const tagged = (value: unknown): unknown => {

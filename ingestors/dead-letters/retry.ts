@@ -1,16 +1,16 @@
 import { InvalidInput } from '../../core/errors.ts'
 import type { DecodedBlock } from '../../schemas/events.ts'
-import type { Books } from '../decode/contract.ts'
-import { protocolBook } from '../decode/protocol-registry.ts'
+import type { DecodeContext } from '../decode/contract.ts'
+import { protocolRegistry } from '../decode/protocol-registry.ts'
 import { callText } from '../evm/abi/call-text.ts'
-import { placedTransaction, type TransactionPlace } from '../evm/normalize/block.ts'
+import { type TransactionPosition, transactionAt } from '../evm/normalize/block.ts'
 import { type Fields, fieldsOf } from '../input/json.ts'
 import { normalizeTransaction as moveTransaction } from '../move/normalize/checkpoint.ts'
 import { normalizeTransaction as svmTransaction } from '../svm/normalize/block.ts'
 import { ALL_PROGRAMS } from '../svm/programs/programs.ts'
 import { decodeBlock } from '../vm/decode-block.ts'
 import { namelessSwaps } from './dead-letters.ts'
-import type { LetterBody } from './payload.ts'
+import type { DeadLetterPayload } from './payload.ts'
 
 /** What this build makes of what a dead letter holds. */
 export type Verdict =
@@ -18,37 +18,44 @@ export type Verdict =
   | { readonly outcome: 'failed-again'; readonly reason: string }
   /** It is taken now: what it says. */
   | { readonly outcome: 'decodes-now'; readonly what: string }
-  /** The letter does not hold it. */
+  /** The dead letter does not hold it. */
   | { readonly outcome: 'not-retained' }
 
-/** A letter that can be decoded again where it lies; the others are of the chain's own course. */
-export type Decodable = Extract<LetterBody, { readonly kind: 'event' | 'transaction' | 'name' }>
+/** A dead letter that can be decoded again by itself; the others depend on the state of the chain. */
+export type Decodable = Extract<
+  DeadLetterPayload,
+  { readonly kind: 'event' | 'transaction' | 'name' }
+>
 
 /**
- * Decodes again what a letter holds, with the prices of pools where these are known by now. Pure; nothing is published: the operation
+ * Decodes again what a dead letter holds, with the prices of pools where these are known by now. Pure; nothing is published: the operation
  * of its block is closed.
  */
-export const rerun = (body: Decodable, chain: string, price?: Books['price']): Verdict => {
-  if (body.kind === 'event') return rerunEvent(body, chain, price)
-  if (body.kind === 'transaction') return rerunTransaction(body)
-  const text = callText(body.said, MAX_NAME)
+export const retryDecode = (
+  payload: Decodable,
+  chain: string,
+  price?: DecodeContext['price'],
+): Verdict => {
+  if (payload.kind === 'event') return retryEvent(payload, chain, price)
+  if (payload.kind === 'transaction') return retryTransaction(payload)
+  const text = callText(payload.input, MAX_NAME)
   return text === null
-    ? { outcome: 'failed-again', reason: body.reason }
+    ? { outcome: 'failed-again', reason: payload.reason }
     : { outcome: 'decodes-now', what: `the name ${JSON.stringify(text)}` }
 }
 
 const MAX_NAME = 64
 
-const rerunEvent = (
-  { block, pools, proof, logIndex }: Extract<Decodable, { readonly kind: 'event' }>,
+const retryEvent = (
+  { block, pools, verification, logIndex }: Extract<Decodable, { readonly kind: 'event' }>,
   chain: string,
-  price: Books['price'],
+  price: DecodeContext['price'],
 ): Verdict => {
   if (block === null) return { outcome: 'not-retained' }
-  const known = new Map(pools.map((fact) => [fact.address, fact]))
+  const known = new Map(pools.map((metadata) => [metadata.address, metadata]))
   const decoded = decodeBlock(block, {
-    proof,
-    protocols: protocolBook(chain),
+    verification,
+    protocols: protocolRegistry(chain),
     pool: (address) => known.get(address),
     ...(price && { price }),
   })
@@ -66,25 +73,25 @@ const contentOf = (decoded: DecodedBlock): string => {
   return counts.length === 0 ? 'nothing that is an event' : counts.join(', ')
 }
 
-const rerunTransaction = ({
-  said,
+const retryTransaction = ({
+  input,
   vm,
   index,
   height,
   hash,
 }: Extract<Decodable, { readonly kind: 'transaction' }>): Verdict => {
-  if (said === null) return { outcome: 'not-retained' }
+  if (input === null) return { outcome: 'not-retained' }
   try {
     if (vm === 'evm') {
-      const { transaction = null, receipt, place } = fieldsOf(said, 'said')
+      const { transaction = null, receipt, place } = fieldsOf(input, 'transaction')
       const name = { height, hash }
-      placedTransaction(
+      transactionAt(
         name,
         { transaction, receipt },
-        fieldsOf(place, 'place') as TransactionPlace & Fields,
+        fieldsOf(place, 'place') as TransactionPosition & Fields,
       )
-    } else if (vm === 'svm') svmTransaction(said, { index, programs: ALL_PROGRAMS })
-    else moveTransaction(said, { index })
+    } else if (vm === 'svm') svmTransaction(input, { index, programs: ALL_PROGRAMS })
+    else moveTransaction(input, { index })
     return { outcome: 'decodes-now', what: 'a transaction in shape' }
   } catch (error) {
     if (!(error instanceof InvalidInput)) throw error

@@ -1,14 +1,14 @@
 import type { DecodedBlock, PoolMetadata, TokenMetadata } from '../../schemas/events.ts'
-import type { ProtocolBook } from './protocol-registry.ts'
+import type { ProtocolRegistry } from './protocol-registry.ts'
 
 /** What decoding may look up. */
-export interface Books {
+export interface DecodeContext {
   /**
-   * `facts`: a pool counts when its fact is `proven`. `evidence` (no node): also when its transaction shows tokens going
+   * `facts`: a pool counts when its fact is `verified`. `evidence` (no node): also when its transaction shows tokens going
    * in and out of it, or, V2-shaped, its own `Sync`. A Solana program proves its pools itself.
    */
-  readonly proof: 'facts' | 'evidence'
-  readonly protocols: ProtocolBook
+  readonly verification: 'facts' | 'evidence'
+  readonly protocols: ProtocolRegistry
   pool(address: string): PoolMetadata | undefined
   /** Names the tokens that EVM transactions make; without it they are born nameless. */
   token?(address: string): TokenMetadata | undefined
@@ -17,7 +17,7 @@ export interface Books {
 }
 
 /** A pool of a contract that holds many, whose price before the block its events need. */
-export interface PriceSubject {
+export interface PriceLookup {
   readonly pool: string
   /** Who keeps it, and whose kind of contract that is. */
   readonly manager: string
@@ -25,23 +25,23 @@ export interface PriceSubject {
 }
 
 /** Whose facts a block's events need. */
-export interface Subjects {
+export interface RequiredLookups {
   readonly pools: readonly { readonly address: string; readonly family: string }[]
   readonly tokens: readonly string[]
-  readonly prices?: readonly PriceSubject[]
+  readonly prices?: readonly PriceLookup[]
 }
 
 /** Decoded events of a block while they are collected. */
-export type Draft = { [K in keyof DecodedBlock]: DecodedBlock[K][number][] }
+export type DecodedBlockBuilder = { [K in keyof DecodedBlock]: DecodedBlock[K][number][] }
 
 /** A block of which nothing was decoded yet. */
-export const emptyDraft = (): Draft => ({
+export const emptyDecodedBlock = (): DecodedBlockBuilder => ({
   swaps: [],
   poolChanges: [],
   transfers: [],
   balances: [],
   supplies: [],
-  births: [],
+  tokenCreations: [],
   migrations: [],
   predictions: [],
   pools: [],

@@ -5,7 +5,7 @@ import { type MetadataFile, parseMetadataFile } from '../../schemas/metadata-fil
 import { PROTOCOLS } from '../../schemas/protocols.ts'
 
 /** Facts that an operator vouches for. */
-export interface FactTable {
+export interface MetadataTable {
   readonly tokens: readonly TokenMetadata[]
   readonly pools: readonly PoolMetadata[]
 }
@@ -14,7 +14,7 @@ export interface FactTable {
  * A parsed facts file: `{tokens: [{token, decimals, name, symbol, totalSupply, origin}], pools: [{pool, token0, token1,
  * protocol, factory, feePips, origin}]}`, or a list of token rows. Throws `InvalidInput` with the place of the first mistake.
  */
-export const factTable = (json: unknown): FactTable => {
+export const parseMetadataTable = (json: unknown): MetadataTable => {
   const read = parseMetadataFile(Array.isArray(json) ? { tokens: json } : json)
   if ('problem' in read) throw new InvalidInput('bad-facts', `facts: ${read.problem}`)
   const { tokens = [], pools = [] } = read.file
@@ -49,6 +49,6 @@ const poolOf = (row: PoolRow): PoolMetadata => {
     protocol: row.protocol,
     factory: row.factory === undefined ? null : addressOf(row.factory),
     feePips: row.feePips ?? null,
-    proven: true,
+    verified: true,
   }
 }

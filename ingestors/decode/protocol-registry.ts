@@ -12,11 +12,11 @@ export interface ListedProtocol {
 }
 
 /** What a chain's tables and its configured extra rows say to decoders. */
-export interface ProtocolBook {
+export interface ProtocolRegistry {
   /** Protocol of a listed factory (EVM, lower case) or program (Solana, as it is written); undefined for all others. */
   factory(address: string): ProtocolRow | undefined
   /** Listed protocols whose pools log a family's events. */
-  speakers(family: string): readonly ListedProtocol[]
+  protocolsEmitting(family: string): readonly ListedProtocol[]
   /** Pools of some listed protocol log a swap before the reserves that it leaves. */
   readonly swapsFirst: boolean
   /** The token is the chain's own coin in wrapped form. */
@@ -24,9 +24,9 @@ export interface ProtocolBook {
   /** The token is the contract that logs every move of the chain's coin. */
   isCoin(token: string): boolean
   /** A token as transfers and balances name it: the chain's coin under its own id. */
-  held(token: string): string
+  canonicalForBalances(token: string): string
   /** A token as trades and pools name it: the chain's coin under its wrapped address. */
-  traded(token: string): string
+  canonicalForTrades(token: string): string
 }
 
 /** How contracts name the chain's coin where a token is asked for. Sources: Uniswap/v4-core, curvefi. */
@@ -37,14 +37,16 @@ const isCoinName = (token: string): boolean =>
 const ROWS: readonly ProtocolRow[] = PROTOCOLS
 
 /** Pools of the protocol log events of the family. */
-export const speaks = ({ family, speaks: others }: ProtocolRow, wanted: string): boolean =>
-  family === wanted || (others?.some((each) => each === wanted) ?? false)
+export const emitsEventsOf = (
+  { family, compatibleFamilies: others }: ProtocolRow,
+  wanted: string,
+): boolean => family === wanted || (others?.some((each) => each === wanted) ?? false)
 
 const listed = (chain: string): readonly (readonly [string, ProtocolRow])[] =>
   ROWS.flatMap((row) => (row.factories[chain] ?? []).map((factory) => [factory, row] as const))
 
 /** Tables of a chain with extra rows. Throws `ConfigError` when an extra factory names no known protocol. */
-export const protocolBook = (chain: string, extra?: ChainExtra): ProtocolBook => {
+export const protocolRegistry = (chain: string, extra?: ChainExtra): ProtocolRegistry => {
   const problems: ConfigProblem[] = []
   const factories = new Map(extra?.replace ? [] : listed(chain))
   const ownRegistries = new Map<string, readonly string[]>()
@@ -65,22 +67,22 @@ export const protocolBook = (chain: string, extra?: ChainExtra): ProtocolBook =>
   const registriesOf = (factory: string, { registries }: ProtocolRow): readonly string[] =>
     ownRegistries.get(factory) ?? (extra?.replace ? [] : (registries?.[chain] ?? []))
   const isCoin = (token: string): boolean => token === chainFacts?.coinContract
-  const speakers = new Map<string, readonly ListedProtocol[]>()
+  const emitting = new Map<string, readonly ListedProtocol[]>()
   return {
     factory: (address) => factories.get(address),
-    speakers: (family) => {
-      const known = speakers.get(family)
+    protocolsEmitting: (family) => {
+      const known = emitting.get(family)
       if (known !== undefined) return known
       const found = [...factories]
-        .filter(([, row]) => speaks(row, family))
+        .filter(([, row]) => emitsEventsOf(row, family))
         .map(([factory, row]) => ({ row, factory, registries: registriesOf(factory, row) }))
-      speakers.set(family, found)
+      emitting.set(family, found)
       return found
     },
     swapsFirst: [...factories.values()].some((row) => row.swapsFirst === true),
     isWrappedNative: (token) => wrapped.has(token),
     isCoin,
-    held: (token) => (isCoin(token) ? (chainFacts?.nativeAddress ?? token) : token),
-    traded: (token) => (isCoinName(token) ? (coin ?? token) : token),
+    canonicalForBalances: (token) => (isCoin(token) ? (chainFacts?.nativeAddress ?? token) : token),
+    canonicalForTrades: (token) => (isCoinName(token) ? (coin ?? token) : token),
   }
 }

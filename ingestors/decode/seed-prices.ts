@@ -11,13 +11,13 @@ const SLOT0 = '0x3850c7bd' // slot0()
 const TWO_96 = 2 ** 96
 
 /** Pools whose state primes a chain's price table: the configured ones, then the chain's own. */
-export const primePools = (chain: ChainRow, extra?: ChainExtra): readonly ReferencePool[] => [
+export const seedPricePools = (chain: ChainRow, extra?: ChainExtra): readonly ReferencePool[] => [
   ...(extra?.referencePools ?? []),
   ...(extra?.replace === true ? [] : chain.referencePools),
 ]
 
 /** Where and when the table is primed. */
-export interface PrimeAt {
+export interface SeedPriceAt {
   /** The block before the first one. */
   readonly hash: string
   readonly timeMs: number
@@ -28,11 +28,11 @@ export interface PrimeAt {
  * Prices of quote assets from the reserves of their reference pools at one block. The first pool of a pair that answers
  * counts; a pool that is not there, has no state or no liquidity is passed over.
  */
-export const primesFromPools = async (
+export const seedPricesFromPools = async (
   state: StateReader,
   pools: readonly ReferencePool[],
   book: QuoteAssets,
-  { hash, timeMs, signal }: PrimeAt,
+  { hash, timeMs, signal }: SeedPriceAt,
 ): Promise<readonly PriceEntry[]> => {
   const usable = pools.filter(
     ({ token, quote }) =>

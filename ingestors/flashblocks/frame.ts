@@ -2,7 +2,7 @@ import { brotliDecompressSync } from 'node:zlib'
 import { InvalidInput } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
 import { addressAt, countOf, hashAt, hexOf } from '../evm/abi/json.ts'
-import { type Fields, fieldsOf, listOf, orElse, refuse } from '../input/json.ts'
+import { type Fields, fieldsOf, invalid, listOf, orElse } from '../input/json.ts'
 
 /** Longest frame as it comes, and as JSON: whole blocks of the fullest chains stay far below. */
 export const MAX_FRAME_BYTES = 8 * 1_024 * 1_024
@@ -41,13 +41,16 @@ export interface Flashblock {
 export const flashblockOf = (data: Buffer, isBinary: boolean): Flashblock => {
   const isPlain = !isBinary || data[0] === OPENING_BRACE
   const json = isPlain ? data : inflated(data)
-  const said = fieldsOf(parsed(json), 'flashblock')
-  const diff = fieldsOf(said.diff, 'flashblock.diff')
-  const metadata = orElse(said.metadata, 'flashblock.metadata', { read: fieldsOf, fallback: NONE })
+  const fields = fieldsOf(parsed(json), 'flashblock')
+  const diff = fieldsOf(fields.diff, 'flashblock.diff')
+  const metadata = orElse(fields.metadata, 'flashblock.metadata', {
+    read: fieldsOf,
+    fallback: NONE,
+  })
   return {
-    payloadId: hexOf(said.payload_id, 'flashblock.payload_id', 8),
-    index: wholeOf(said.index, 'flashblock.index'),
-    base: orElse(said.base, 'flashblock.base', { read: baseOf, fallback: null }),
+    payloadId: hexOf(fields.payload_id, 'flashblock.payload_id', 8),
+    index: wholeOf(fields.index, 'flashblock.index'),
+    base: orElse(fields.base, 'flashblock.base', { read: baseOf, fallback: null }),
     height: orElse(metadata.block_number, 'metadata.block_number', {
       read: wholeOf,
       fallback: null,
@@ -82,14 +85,14 @@ const parsed = (json: Buffer): unknown => {
 }
 
 const baseOf = (value: unknown, at: string): FlashblockBase => {
-  const said = fieldsOf(value, at)
-  const timeMs = countOf(said.timestamp, `${at}.timestamp`) * 1_000
-  if (!Number.isSafeInteger(timeMs)) throw refuse('too-big', `${at}.timestamp`, said.timestamp)
+  const fields = fieldsOf(value, at)
+  const timeMs = countOf(fields.timestamp, `${at}.timestamp`) * 1_000
+  if (!Number.isSafeInteger(timeMs)) throw invalid('too-big', `${at}.timestamp`, fields.timestamp)
   return {
-    height: countOf(said.block_number, `${at}.block_number`),
-    parentHash: hashAt(said.parent_hash, `${at}.parent_hash`),
+    height: countOf(fields.block_number, `${at}.block_number`),
+    parentHash: hashAt(fields.parent_hash, `${at}.parent_hash`),
     timeMs,
-    coinbase: addressAt(said.fee_recipient, `${at}.fee_recipient`),
+    coinbase: addressAt(fields.fee_recipient, `${at}.fee_recipient`),
   }
 }
 
@@ -97,7 +100,7 @@ const baseOf = (value: unknown, at: string): FlashblockBase => {
 const wholeOf = (value: unknown, at: string): number => {
   if (typeof value === 'string') return countOf(value, at)
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
-    throw refuse('bad-number', at, value)
+    throw invalid('bad-number', at, value)
   }
   return value
 }

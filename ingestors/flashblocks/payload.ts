@@ -19,11 +19,11 @@ export interface Payload extends FlashblockBase {
   readonly trades: number
   readonly bytes: number
   /** Facts that it needed and the chain had not needed before. */
-  readonly learned: Learned
+  readonly fetched: Learned
 }
 
 /** What is being read. */
-export interface Reading {
+export interface PayloadContext {
   /** null: the next part with index 0 is waited for. */
   readonly payload: Payload | null
   /** The payload that a part is missing of; its other parts are passed over. */
@@ -31,10 +31,10 @@ export interface Reading {
 }
 
 /** Nothing was read yet. */
-export const NOTHING_READ: Reading = { payload: null, lost: null }
+export const NOTHING_READ: PayloadContext = { payload: null, lost: null }
 
 /** Where the chain stands. */
-export interface Standing {
+export interface PayloadState {
   /** Newest block that was committed. */
   readonly tip: number
   /** The node's head. */
@@ -45,13 +45,13 @@ export interface Standing {
 export type Entered =
   | { readonly kind: 'next'; readonly payload: Payload }
   | { readonly kind: 'passed' }
-  | { readonly kind: 'refused'; readonly error: InvalidInput }
+  | { readonly kind: 'rejected'; readonly error: InvalidInput }
 
 /** Where a part belongs. Reasons of refusals: `frame-order`, `wrong-height`, `wrong-chain`, `missing-field`, `too-big`. Pure. */
 export const enter = (
-  { payload, lost }: Reading,
+  { payload, lost }: PayloadContext,
   frame: Flashblock,
-  standing: Standing,
+  standing: PayloadState,
 ): Entered => {
   const { payloadId, index } = frame
   const isSame = payload?.id === payloadId
@@ -60,40 +60,52 @@ export const enter = (
   // Whoever begins to listen does so in the middle of a block.
   if (lost === payloadId || (payload === null && lost === null)) return PASSED
   if (!isSame || index !== payload.next) {
-    return refused('frame-order', `part ${index} of ${payloadId} misses the one before it`)
+    return rejectedPayload('frame-order', `part ${index} of ${payloadId} misses the one before it`)
   }
   if (frame.height !== null && frame.height !== payload.height) {
-    return refused('wrong-height', `${payloadId} is of ${payload.height} and of ${frame.height}`)
+    return rejectedPayload(
+      'wrong-height',
+      `${payloadId} is of ${payload.height} and of ${frame.height}`,
+    )
   }
   return payload.height <= standing.tip ? PASSED : grown(payload, frame)
 }
 
-const begun = (frame: Flashblock, { tip, head }: Standing): Entered => {
+const begun = (frame: Flashblock, { tip, head }: PayloadState): Entered => {
   const { base, payloadId, height } = frame
-  if (base === null) return refused('missing-field', `${payloadId} begins without its base`)
+  if (base === null) return rejectedPayload('missing-field', `${payloadId} begins without its base`)
   if (height !== null && height !== base.height) {
-    return refused('wrong-height', `${payloadId} is of ${base.height} and of ${height}`)
+    return rejectedPayload('wrong-height', `${payloadId} is of ${base.height} and of ${height}`)
   }
   if (Math.abs(base.height - Math.max(tip, head)) > FAR_BLOCKS) {
-    return refused('wrong-chain', `${payloadId} is of ${base.height}, the chain stands at ${head}`)
+    return rejectedPayload(
+      'wrong-chain',
+      `${payloadId} is of ${base.height}, the chain stands at ${head}`,
+    )
   }
   if (base.height <= tip) return PASSED
-  const learned = { tokens: [], pools: [] }
-  const nothing = { next: 0, transactions: 0, logs: 0, trades: 0, bytes: 0, learned }
+  const nothing = {
+    next: 0,
+    transactions: 0,
+    logs: 0,
+    trades: 0,
+    bytes: 0,
+    fetched: { tokens: [], pools: [] },
+  }
   return grown({ id: payloadId, ...base, ...nothing }, frame)
 }
 
 const grown = (payload: Payload, { bytes, transactions }: Flashblock): Entered => {
   const most = payload.transactions + transactions.length
   if (most > MAX_TRANSACTIONS || payload.bytes + bytes > MAX_BYTES) {
-    return refused('too-big', `${payload.id} has ${most} transactions`)
+    return rejectedPayload('too-big', `${payload.id} has ${most} transactions`)
   }
   return { kind: 'next', payload: { ...payload, bytes: payload.bytes + bytes } }
 }
 
 const PASSED: Entered = { kind: 'passed' }
 
-const refused = (reason: string, message: string): Entered => ({
-  kind: 'refused',
+const rejectedPayload = (reason: string, message: string): Entered => ({
+  kind: 'rejected',
   error: new InvalidInput(reason, message),
 })

@@ -4,14 +4,14 @@ import { type QuoteAssets, quoteAssetPricesAt } from '../../core/prices/quote-as
 import type { ChainRow } from '../../schemas/chains.ts'
 import type { EvmBlock, Transaction } from '../../schemas/events.ts'
 import type * as Wire from '../../schemas/wire.ts'
-import { type FactReader, learn, withLearned } from '../decode/metadata-reader.ts'
-import type { ProtocolBook } from '../decode/protocol-registry.ts'
-import { decodeEvmBlock, evmSubjects } from '../evm/decode/block.ts'
+import { fetchMissing, type MetadataReader, withFetched } from '../decode/metadata-reader.ts'
+import type { ProtocolRegistry } from '../decode/protocol-registry.ts'
+import { decodeEvmBlock, evmLookups } from '../evm/decode/block.ts'
 import { eventOf } from '../evm/protocols/families.ts'
 import type { BlockRef } from '../follow/contract.ts'
 import type { Learned, Ledger } from '../publish/metadata-store.ts'
-import { headMaker, type Keyed } from '../to-wire/context.ts'
-import { sided } from '../to-wire/oriented-swap.ts'
+import { eventHead, type Keyed } from '../to-wire/context.ts'
+import { orientedSwap } from '../to-wire/oriented-swap.ts'
 import { tradeEvent } from '../to-wire/trades.ts'
 import type { Flashblock } from './frame.ts'
 import type { Payload } from './payload.ts'
@@ -20,10 +20,10 @@ import { partTransactions, senderOf } from './transactions.ts'
 /** What trades of pre-confirmed blocks are decoded with. */
 export interface PendingDeps {
   readonly chain: ChainRow & { readonly chainId: number }
-  readonly book: QuoteAssets
-  readonly protocols: ProtocolBook
+  readonly quoteAssets: QuoteAssets
+  readonly protocols: ProtocolRegistry
   /** Of its own: what it may not know of a pre-confirmed block says nothing about the chain. */
-  readonly facts: FactReader
+  readonly metadata: MetadataReader
 }
 
 /** The chain as it stands: what it knows, and its newest block. */
@@ -51,17 +51,17 @@ export const partTrades = async (
   { known, tip }: PendingBase,
   signal: AbortSignal,
 ): Promise<PartTrades> => {
-  const { chain, book, protocols, facts } = deps
+  const { chain, quoteAssets, protocols, metadata: facts } = deps
   const { chainId } = chain
   const place = { chainId, index: payload.transactions, logs: payload.logs }
   const unsigned = partTransactions(frame.transactions, frame.receipts, place)
   const block = blockOf(chain.id, payload, await signed(unsigned, frame.transactions))
-  const before = withLearned(known, payload.learned)
-  const subjects = evmSubjects(block, protocols)
+  const before = withFetched(known, payload.fetched)
+  const subjects = evmLookups(block, protocols)
   const at = { ...block, hash: tip.hash, height: tip.height }
   const asked = await withDeadline(signal, FACTS_MS, async (limited) => {
     try {
-      return await learn({ reader: facts, known: before }, subjects, at, limited)
+      return await fetchMissing({ reader: facts, known: before }, subjects, at, limited)
     } catch (error) {
       if (!hasPassed(limited)) throw error
       throw new InvalidInput(
@@ -70,22 +70,27 @@ export const partTrades = async (
       )
     }
   })
-  const { token, pool } = withLearned(before, asked)
-  const decoded = decodeEvmBlock(block, { proof: facts.proof, protocols, pool, token })
-  const learned = both(payload.learned, {
+  const { token, pool } = withFetched(before, asked)
+  const decoded = decodeEvmBlock(block, {
+    verification: facts.verification,
+    protocols,
+    pool,
+    token,
+  })
+  const fetched = both(payload.fetched, {
     tokens: asked.tokens,
     pools: [...asked.pools, ...decoded.pools],
   })
-  const stamps = quoteAssetPricesAt(known.quotes(), payload.timeMs, book)
-  const context = { chain, block, book, stamps, ...withLearned(known, learned) }
-  const head = headMaker(context)
+  const quotePrices = quoteAssetPricesAt(known.quotes(), payload.timeMs, quoteAssets)
+  const context = { chain, block, quoteAssets, quotePrices, ...withFetched(known, fetched) }
+  const head = eventHead(context)
   const trades = decoded.swaps
-    .flatMap((swap) => sided(context, swap) ?? [])
+    .flatMap((swap) => orientedSwap(context, swap) ?? [])
     .map((side, each) => {
       const index = payload.trades + each
       return unpriced(tradeEvent(context, side, head({ index, ...side.swap })))
     })
-  return { trades, payload: behind(payload, { block, trades: trades.length, learned }) }
+  return { trades, payload: behind(payload, { block, trades: trades.length, fetched }) }
 }
 
 /** Senders of the transactions whose events may make them traders. */
@@ -142,14 +147,14 @@ const both = (one: Learned, other: Learned): Learned => ({
 interface Read {
   readonly block: EvmBlock
   readonly trades: number
-  readonly learned: Learned
+  readonly fetched: Learned
 }
 
-const behind = (payload: Payload, { block: { transactions }, trades, learned }: Read): Payload => ({
+const behind = (payload: Payload, { block: { transactions }, trades, fetched }: Read): Payload => ({
   ...payload,
   next: payload.next + 1,
   transactions: payload.transactions + transactions.length,
   logs: transactions.reduce((sum, { logs }) => sum + logs.length, payload.logs),
   trades: payload.trades + trades,
-  learned,
+  fetched,
 })

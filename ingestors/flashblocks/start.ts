@@ -1,7 +1,7 @@
 import type { QuoteAssets } from '../../core/prices/quote-assets.ts'
-import { tableFacts } from '../decode/metadata-reader.ts'
-import type { ProtocolBook } from '../decode/protocol-registry.ts'
-import type { RefusalBook } from '../input/rejected-responses.ts'
+import { readTableMetadata } from '../decode/metadata-reader.ts'
+import type { ProtocolRegistry } from '../decode/protocol-registry.ts'
+import type { RejectedResponses } from '../input/rejected-responses.ts'
 import type { Session } from '../publish/session.ts'
 import type { IngestorOptions } from '../start.ts'
 import { followFlashblocks } from './worker.ts'
@@ -15,15 +15,15 @@ export interface FlashblocksFeed {
 
 /** What pre-confirmed blocks are decoded with, and where what is wrong with them goes. */
 export interface FlashblocksParts {
-  readonly book: QuoteAssets
-  readonly protocols: ProtocolBook
-  readonly refusals: RefusalBook
+  readonly quoteAssets: QuoteAssets
+  readonly protocols: ProtocolRegistry
+  readonly rejectedResponses: RejectedResponses
 }
 
 /** Follows the pre-confirmed blocks of an ingestor's chain beside the chain itself, where there is a feed of them. Never rejects. */
-export const besideChain = async (
+export const startPendingFollower = async (
   options: IngestorOptions,
-  { book, protocols, refusals }: FlashblocksParts,
+  { quoteAssets, protocols, rejectedResponses }: FlashblocksParts,
   session: Session,
   signal: AbortSignal,
 ): Promise<void> => {
@@ -38,12 +38,12 @@ export const besideChain = async (
       metrics,
       log,
       nowMs,
-      book,
+      quoteAssets,
       protocols,
-      refusals,
+      rejectedResponses,
       chain: { ...chain, chainId },
-      facts: options.facts ?? source.node?.facts(protocols) ?? tableFacts(),
-      standing: () => {
+      metadata: options.metadata ?? source.node?.facts(protocols) ?? readTableMetadata(),
+      base: () => {
         const { seq, tip } = session.standing()
         return tip === null ? null : { seq, tip, known: session.known }
       },

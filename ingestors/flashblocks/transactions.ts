@@ -9,7 +9,7 @@ import {
 import { InvalidInput } from '../../core/errors.ts'
 import type { Log, Transaction } from '../../schemas/events.ts'
 import { addressAt, hexOf, topicsOf } from '../evm/abi/json.ts'
-import { type Fields, fieldsOf, listOf, refuse } from '../input/json.ts'
+import { type Fields, fieldsOf, invalid, listOf } from '../input/json.ts'
 
 /** What Ethereum deposits on rollups of the OP stack: unsigned, its sender is in it. Source: ethereum-optimism/specs deposits.md. */
 const DEPOSIT = '0x7e'
@@ -18,7 +18,7 @@ const DEPOSIT_FIELDS = 8
 const [FROM, TO] = [1, 2]
 
 /** Where the transactions of a part stand. */
-export interface PartPlace {
+export interface PartPosition {
   readonly chainId: number
   /** Transactions and logs of the block before it. */
   readonly index: number
@@ -33,15 +33,15 @@ export interface PartPlace {
 export const partTransactions = (
   raws: readonly string[],
   receipts: Fields,
-  { chainId, index: first, logs: firstLog }: PartPlace,
+  { chainId, index: first, logs: firstLog }: PartPosition,
 ): readonly Transaction[] => {
   let next = firstLog
   return raws.map((raw, place) => {
     const hash = keccak256(raw as Hex)
     const receipt = receiptIn(receipts, hash)
     const success = isSuccess(receipt.status)
-    const said = listOf(receipt.logs, 'receipt.logs')
-    const logs = success ? said.map((log, at) => logOf(log, next + at)) : []
+    const fields = listOf(receipt.logs, 'receipt.logs')
+    const logs = success ? fields.map((log, at) => logOf(log, next + at)) : []
     next += logs.length
     const { from, to } = partiesOf(raw, chainId)
     return {
@@ -59,27 +59,28 @@ export const partTransactions = (
 }
 
 const receiptIn = (receipts: Fields, hash: string): Fields => {
-  const said = Object.hasOwn(receipts, hash) ? receipts[hash] : undefined
-  if (said === undefined) throw new InvalidInput('receipt-count', `there is no receipt of ${hash}`)
-  const receipt = fieldsOf(said, 'receipt')
+  const fields = Object.hasOwn(receipts, hash) ? receipts[hash] : undefined
+  if (fields === undefined)
+    throw new InvalidInput('receipt-count', `there is no receipt of ${hash}`)
+  const receipt = fieldsOf(fields, 'receipt')
   if (receipt.logs !== undefined) return receipt
   const [below, ...others] = Object.values(receipt)
-  if (others.length > 0) throw refuse('unknown-shape', 'receipt', receipt)
+  if (others.length > 0) throw invalid('unknown-shape', 'receipt', receipt)
   return fieldsOf(below, 'receipt')
 }
 
 const isSuccess = (status: unknown): boolean => {
   if (status === true || status === '0x1') return true
   if (status === false || status === '0x0') return false
-  throw refuse('bad-status', 'receipt.status', status)
+  throw invalid('bad-status', 'receipt.status', status)
 }
 
 const logOf = (value: unknown, index: number): Log => {
-  const said = fieldsOf(value, 'log')
+  const fields = fieldsOf(value, 'log')
   return {
-    address: addressAt(said.address, 'log.address'),
-    topics: topicsOf(said),
-    data: hexOf(said.data, 'log.data'),
+    address: addressAt(fields.address, 'log.address'),
+    topics: topicsOf(fields),
+    data: hexOf(fields.data, 'log.data'),
     index,
   }
 }
@@ -89,7 +90,7 @@ const partiesOf = (raw: string, chainId: number): Pick<Transaction, 'from' | 'to
   if (isDeposit) return depositParties(raw)
   const parsed = orMalformed(() => parseTransaction(raw as TransactionSerialized))
   if (parsed.chainId !== undefined && parsed.chainId !== chainId) {
-    throw refuse('wrong-chain', 'transaction.chainId', parsed.chainId)
+    throw invalid('wrong-chain', 'transaction.chainId', parsed.chainId)
   }
   return { from: '', to: parsed.to?.toLowerCase() ?? null }
 }
@@ -97,7 +98,7 @@ const partiesOf = (raw: string, chainId: number): Pick<Transaction, 'from' | 'to
 const depositParties = (raw: string): Pick<Transaction, 'from' | 'to'> => {
   const fields = orMalformed(() => fromRlp(`0x${raw.slice(DEPOSIT.length)}`, 'hex'))
   if (!Array.isArray(fields) || fields.length !== DEPOSIT_FIELDS) {
-    throw refuse('unknown-shape', 'transaction', raw)
+    throw invalid('unknown-shape', 'transaction', raw)
   }
   const to = fields[TO]
   return {

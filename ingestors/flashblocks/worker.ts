@@ -7,11 +7,11 @@ import { retry } from '../../core/retry.ts'
 import { endpointLabel } from '../../core/rpc/endpoint.ts'
 import { followWsStream } from '../../core/rpc/ws-stream.ts'
 import { topicName } from '../../schemas/topics.ts'
-import type { RefusalBook } from '../input/rejected-responses.ts'
+import type { RejectedResponses } from '../input/rejected-responses.ts'
 import type { Chunk, OperationMeta } from '../publish/record-batches.ts'
 import { chunksByKey, encodedRecords, revertedChunks } from '../publish/record-batches.ts'
 import { type Flashblock, flashblockOf, MAX_FRAME_BYTES } from './frame.ts'
-import { enter, NOTHING_READ, type Payload, type Reading } from './payload.ts'
+import { enter, NOTHING_READ, type Payload, type PayloadContext } from './payload.ts'
 import { type PendingBase, type PendingDeps, partTrades } from './pending-trades.ts'
 
 /** What follows the flashblocks of a chain. */
@@ -22,10 +22,10 @@ export interface FlashblocksOptions extends PendingDeps {
   readonly codec: Codec
   readonly metrics: Metrics
   readonly log: Logger
-  readonly refusals: RefusalBook
+  readonly rejectedResponses: RejectedResponses
   readonly nowMs: () => number
   /** Where the chain stands; null before its first block. */
-  readonly standing: () => (PendingBase & { readonly seq: number }) | null
+  readonly base: () => (PendingBase & { readonly seq: number }) | null
   /** Height of the node's head; null: not known. */
   readonly head: () => number | null
 }
@@ -76,7 +76,7 @@ class Follower {
   readonly #partitions: number
   readonly #signal: AbortSignal
   readonly #published = new Map<number, Published>()
-  #reading: Reading = NOTHING_READ
+  #reading: PayloadContext = NOTHING_READ
   #waiting = 0
   #work: Promise<void> = Promise.resolve()
   #writer: Writer | undefined
@@ -122,14 +122,14 @@ class Follower {
   }
 
   async #read(frame: Flashblock): Promise<void> {
-    const standing = this.#options.standing()
+    const standing = this.#options.base()
     if (standing === null) return
     const { tip } = standing
     this.#forget(tip.height)
     const head = this.#options.head() ?? tip.height
     const entered = enter(this.#reading, frame, { tip: tip.height, head })
     if (entered.kind === 'passed') return
-    if (entered.kind === 'refused') throw entered.error
+    if (entered.kind === 'rejected') throw entered.error
     const begins = frame.index === 0
     this.#reading = { payload: entered.payload, lost: null }
     if (begins) await this.#takeBack(entered.payload.height, standing.seq)
@@ -197,7 +197,7 @@ class Follower {
   }
 
   #refuse(error: InvalidInput): void {
-    this.#options.refusals.add(error, endpointLabel(this.#options.url))
+    this.#options.rejectedResponses.add(error, endpointLabel(this.#options.url))
     this.#lose()
   }
 

@@ -20,17 +20,17 @@ export const canonicalBy = (
   views: readonly EndpointView<string>[],
   hash: string,
 ): boolean | undefined => {
-  const shown = views.filter(({ said }) => said !== undefined)
+  const shown = views.filter(({ value: said }) => said !== undefined)
   const ahead = shown.filter(({ behind }) => !behind)
   const voters = ahead.length > 0 ? ahead : shown
-  const ours = voters.filter(({ said }) => said === hash).length
+  const ours = voters.filter(({ value: said }) => said === hash).length
   const others = voters.length - ours
   return ours === others ? undefined : ours > others
 }
 
 /** Whether every endpoint shows a block, and none of them ours. */
 export const isReplacedBy = (views: readonly EndpointView<string>[], hash: string): boolean =>
-  views.length > 0 && views.every(({ said }) => said !== undefined && said !== hash)
+  views.length > 0 && views.every(({ value: said }) => said !== undefined && said !== hash)
 
 /**
  * Blocks of ours that the node's chain does not hold, newest first; none while it cannot tell. Nothing is taken back before the

@@ -2,10 +2,10 @@ import type { QuoteAssets } from '../../core/prices/quote-assets.ts'
 import type { PriceEntry } from '../../core/prices/quote-state.ts'
 import type { ReferencePool } from '../../schemas/chains.ts'
 import type { Block } from '../../schemas/events.ts'
-import type { FactReader } from '../decode/metadata-reader.ts'
-import type { ProtocolBook } from '../decode/protocol-registry.ts'
-import type { PrimeAt } from '../decode/seed-prices.ts'
-import type { Refusal } from '../input/rejected-responses.ts'
+import type { MetadataReader } from '../decode/metadata-reader.ts'
+import type { ProtocolRegistry } from '../decode/protocol-registry.ts'
+import type { SeedPriceAt } from '../decode/seed-prices.ts'
+import type { RejectedResponse } from '../input/rejected-responses.ts'
 import type { Head } from './head-tracker.ts'
 
 /** Names one block. */
@@ -60,12 +60,12 @@ export interface StateReader {
 
 /** What a node tells beside its blocks. */
 export interface NodeAnswers {
-  facts(protocols: ProtocolBook): FactReader
+  facts(protocols: ProtocolRegistry): MetadataReader
   /** Prices of quote assets from the state of their reference pools; a pool that cannot be read is passed over. */
   primes(
     pools: readonly ReferencePool[],
     book: QuoteAssets,
-    at: PrimeAt,
+    at: SeedPriceAt,
   ): Promise<readonly PriceEntry[]>
 }
 
@@ -92,5 +92,5 @@ export interface Source {
   /** Head of the node as last seen, for lag and progress; null before the first answer. */
   head(): Head | null
   /** What nodes said since the last time and was not taken; recordings have none. */
-  refusals?(): readonly Refusal[]
+  refusals?(): readonly RejectedResponse[]
 }

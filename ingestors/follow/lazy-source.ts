@@ -1,5 +1,5 @@
-import type { FactReader } from '../decode/metadata-reader.ts'
-import type { ProtocolBook } from '../decode/protocol-registry.ts'
+import type { MetadataReader } from '../decode/metadata-reader.ts'
+import type { ProtocolRegistry } from '../decode/protocol-registry.ts'
 import type { NodeAnswers, Source } from './contract.ts'
 
 /** A source that is opened when it is read, so that a chain whose nodes do not answer holds no other chain up. */
@@ -49,11 +49,11 @@ export const deferredSource = ({ open, ...known }: DeferredOptions): Source => {
 }
 
 /** Facts of the node that is open, whichever it is. */
-const laterFacts = (node: () => NodeAnswers, protocols: ProtocolBook): FactReader => {
-  let last: { readonly node: NodeAnswers; readonly reader: FactReader } | undefined
+const laterFacts = (node: () => NodeAnswers, protocols: ProtocolRegistry): MetadataReader => {
+  let last: { readonly node: NodeAnswers; readonly reader: MetadataReader } | undefined
   return {
-    origin: 'node',
-    proof: 'facts',
+    metadataSource: 'node',
+    verification: 'facts',
     read: (subjects, block, signal) => {
       const now = node()
       if (last?.node !== now) last = { node: now, reader: now.facts(protocols) }

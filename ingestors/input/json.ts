@@ -13,20 +13,20 @@ const shown = (value: unknown): string => {
 }
 
 /** The error for a value at a place, e.g. `refuse('bad-hex', 'block.number', 7)`. */
-export const refuse = (reason: string, at: string, value: unknown): InvalidInput =>
+export const invalid = (reason: string, at: string, value: unknown): InvalidInput =>
   new InvalidInput(reason, `${at} is ${shown(value)}`)
 
 /** A JSON object. Reason: `not-an-object`. */
 export const fieldsOf = (value: unknown, at: string): Fields => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw refuse('not-an-object', at, Array.isArray(value) ? 'a list' : typeof value)
+    throw invalid('not-an-object', at, Array.isArray(value) ? 'a list' : typeof value)
   }
   return value as Fields
 }
 
 /** A JSON list. Reason: `not-a-list`. */
 export const listOf = (value: unknown, at: string): readonly unknown[] => {
-  if (!Array.isArray(value)) throw refuse('not-a-list', at, typeof value)
+  if (!Array.isArray(value)) throw invalid('not-a-list', at, typeof value)
   return value
 }
 

@@ -6,7 +6,7 @@ import { toDropReason } from '../../schemas/drop-reasons.ts'
 const WAITING = 16
 
 /** An answer of a node that was not taken. */
-export interface Refusal {
+export interface RejectedResponse {
   readonly reason: string
   readonly message: string
   /** Host of the node; null where several gave it, or no single one. */
@@ -14,15 +14,15 @@ export interface Refusal {
 }
 
 /** What nodes of a chain said and was not taken: counted at once, kept for the dead letters of the next commit. */
-export interface RefusalBook {
+export interface RejectedResponses {
   add(error: Pick<InvalidInput, 'reason' | 'message'>, endpoint: string | null): void
   /** What came since the last time: one of each reason and endpoint. */
-  take(): readonly Refusal[]
+  take(): readonly RejectedResponse[]
 }
 
 /** An empty book of a chain. */
-export const refusalBook = (chain: string, metrics: Metrics): RefusalBook => {
-  const waiting = new Map<string, Refusal>()
+export const collectRejectedResponses = (chain: string, metrics: Metrics): RejectedResponses => {
+  const waiting = new Map<string, RejectedResponse>()
   return {
     add: ({ reason, message }, endpoint) => {
       metrics.ingestDropped.inc({ chain, protocol: 'node', reason: toDropReason(reason) })

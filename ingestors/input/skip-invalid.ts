@@ -2,9 +2,9 @@ import { InvalidInput } from '../../core/errors.ts'
 import { type RetryOptions, retry } from '../../core/retry.ts'
 import type { RejectedTransaction } from '../../schemas/events.ts'
 
-/** Reads a block again and again; what is nowhere in shape after that is read without its transactions that are not. */
-export const leniently = <T>(
-  read: (lenient: boolean) => Promise<T>,
+/** Reads a block, with retries; when no endpoint returns a valid one, reads it once more without its invalid transactions. */
+export const skippingInvalid = <T>(
+  read: (skipInvalid: boolean) => Promise<T>,
   again: RetryOptions,
 ): Promise<T> =>
   retry(() => read(false), again).catch((error: unknown) => {
@@ -12,26 +12,26 @@ export const leniently = <T>(
     throw error
   })
 
-/** A transaction that may be refused. */
-export interface Refusable extends Pick<RejectedTransaction, 'index' | 'said'> {
-  /** Its hash as the node tells it, and the longest that a hash of the chain is. */
+/** What is known of a transaction before it is parsed. */
+export interface RejectedFields extends Pick<RejectedTransaction, 'index' | 'input'> {
+  /** Its hash in the response of the node, and the longest hash that the chain has. */
   readonly name: unknown
   readonly longest: number
 }
 
-/** What `read` gives; a transaction that is out of shape goes to `refused` where that is given, and is undefined then. */
-export const readOrRefuse = <T>(
+/** The parsed value; an invalid transaction is added to `rejected` where a list is given, and the value is undefined then. */
+export const parseOrReject = <T>(
   read: () => T,
-  { name, longest, index, said }: Refusable,
-  refused: RejectedTransaction[] | undefined,
+  { name, longest, index, input }: RejectedFields,
+  rejected: RejectedTransaction[] | undefined,
 ): T | undefined => {
   try {
     return read()
   } catch (error) {
-    if (refused === undefined || !(error instanceof InvalidInput)) throw error
+    if (rejected === undefined || !(error instanceof InvalidInput)) throw error
     const { reason, message } = error
     const txHash = typeof name === 'string' ? name.slice(0, longest) : ''
-    refused.push({ txHash, index, reason, message, said })
+    rejected.push({ txHash, index, reason, message, input })
     return undefined
   }
 }

@@ -1,5 +1,5 @@
 import { InvalidInput } from '../../core/errors.ts'
-import { parseJson } from '../../core/json.ts'
+import { isJsonObject, parseJson } from '../../core/json.ts'
 import { SOCIAL_NETWORKS } from '../../schemas/api/token.ts'
 import { type Gateways, linkUrl } from './uri.ts'
 
@@ -31,9 +31,6 @@ const MOST_DEPTH = 32
 
 type Fields = Readonly<Record<string, unknown>>
 
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** Reads a document; text that is not a JSON object, or one that nests too deep, is dropped. */
 export const documentOf = (
   text: string,
@@ -43,7 +40,7 @@ export const documentOf = (
   if (fields === undefined) return { dropped: 'json' }
   const objects = PLACES.flatMap((name) => {
     const value = name === '' ? fields : own(fields, name)
-    return isFields(value) ? [value] : []
+    return isJsonObject(value) ? [value] : []
   })
   const links = SOCIAL_NETWORKS.flatMap((network): readonly (readonly [string, string])[] => {
     const names = [network, ...(OTHER_NAMES[network] ?? [])]
@@ -62,7 +59,7 @@ export const documentOf = (
 const fieldsOf = (text: string): Fields | undefined => {
   try {
     const value = parseJson(text.replace(/^\ufeff/, ''), { maxDepth: MOST_DEPTH })
-    return isFields(value) ? value : undefined
+    return isJsonObject(value) ? value : undefined
   } catch (error) {
     if (error instanceof InvalidInput) return undefined
     throw error

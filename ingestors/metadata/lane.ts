@@ -34,15 +34,15 @@ const WINDOW = 256
 const WAIT_MS = 250
 
 /** A record whose documents are under way; its offset is committed when it and all before it are done. */
-interface Place {
+interface DocumentPosition {
   readonly offset: number
   open: number
   /** The record itself, where it could not be read. */
-  letter: ProducerRecord | null
+  deadLetter: ProducerRecord | null
 }
 
 /** A token that came to be and names a document. */
-interface Birth {
+interface CreatedToken {
   readonly event: TokenEvent
   readonly token: Token
 }
@@ -61,7 +61,7 @@ export class DocumentLane {
   readonly #deps: LaneDeps
   readonly #lane: Lane
   readonly #ending = new AbortController()
-  readonly #places: Place[] = []
+  readonly #places: DocumentPosition[] = []
   readonly #fetches = new Set<Promise<void>>()
   /** URI by token whose document is under way or waits for its commit. */
   readonly #uris = new Map<string, string>()
@@ -97,21 +97,21 @@ export class DocumentLane {
       return
     }
     for (const record of await this.#lane.take({ maxRecords: room, maxWaitMs: WAIT_MS })) {
-      const place: Place = { offset: record.offset, open: 0, letter: null }
+      const place: DocumentPosition = { offset: record.offset, open: 0, deadLetter: null }
       this.#places.push(place)
-      for (const birth of this.#births(record, place)) this.#start(place, known, birth)
+      for (const created of this.#births(record, place)) this.#start(place, known, created)
     }
   }
 
   /** Tokens that name a document. A birth that was taken back changes nothing: the document is still the token's. */
-  #births(record: LogRecord, place: Place): readonly Birth[] {
+  #births(record: LogRecord, place: DocumentPosition): readonly CreatedToken[] {
     const { codec, group, metrics, log } = this.#deps
     const decoded = tryDecode(() => {
       if (record.value === null) throw new InvalidInput('tombstone', 'unexpected tombstone')
       return codec.decode('token.TokenEvents', record.value)
     })
     if (decoded instanceof InvalidInput) {
-      place.letter = deadLetterRecord(group, record, decoded)
+      place.deadLetter = deadLetterRecord(group, record, decoded)
       metrics.eventsDropped.inc({ stage: 'documents', reason: decoded.reason })
       log.error(
         { group, offset: record.offset, err: decoded },
@@ -126,7 +126,7 @@ export class DocumentLane {
     )
   }
 
-  #start(place: Place, known: LaneState, { event, token }: Birth): void {
+  #start(place: DocumentPosition, known: LaneState, { event, token }: CreatedToken): void {
     const { address, uri } = token
     if (this.#uris.get(address) === uri || textOf(known.get(address)) === markOf(uri)) return
     place.open += 1
@@ -179,7 +179,7 @@ export class DocumentLane {
     this.#written = { records: [], state: [] }
     const topic = topicName('tokensCreated', chain)
     const next = last ? [{ topic, partition, offset: last.offset + 1 }] : []
-    const letters = done.flatMap(({ letter }) => letter ?? [])
+    const letters = done.flatMap(({ deadLetter }) => deadLetter ?? [])
     await writer.commit({
       records: [...records, ...letters],
       state,
@@ -204,8 +204,11 @@ interface Fetched {
 }
 
 /** The token as its birth told it, with what its document says and when it was asked. */
-const documentEvent = (birth: TokenEvent, { token, document, fetchedMs }: Fetched): TokenEvent => ({
-  ...birth,
+const documentEvent = (
+  created: TokenEvent,
+  { token, document, fetchedMs }: Fetched,
+): TokenEvent => ({
+  ...created,
   instruction: null,
   block: null,
   transaction: null,

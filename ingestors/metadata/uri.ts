@@ -7,7 +7,7 @@ export interface Gateways {
 }
 
 /** Where a document is: on the web, inside its own URI, or nowhere that is asked. */
-export type Place =
+export type UriTarget =
   | { readonly url: URL }
   | { readonly text: string }
   | { readonly dropped: 'scheme' | 'uri' }
@@ -42,7 +42,7 @@ export const linkUrl = (text: string, gateways: Gateways): URL | undefined => {
 }
 
 /** Where the document of a token is. `mostBytes` limits what a `data:` URI may hold. */
-export const placeOf = (uri: string, gateways: Gateways, mostBytes: number): Place => {
+export const uriTarget = (uri: string, gateways: Gateways, mostBytes: number): UriTarget => {
   const text = uri.trim()
   if (/^data:/i.test(text)) {
     const held = text.length > 3 * mostBytes ? undefined : dataText(text)

@@ -15,7 +15,7 @@ import { fetchText, Unfetched } from './fetch.ts'
 import { documentOf, type TokenDocument } from './fields.ts'
 import { makeHosts } from './hosts.ts'
 import { DocumentLane } from './lane.ts'
-import { placeOf } from './uri.ts'
+import { uriTarget } from './uri.ts'
 
 /** Settings of the worker. */
 type Settings = Pick<
@@ -114,7 +114,7 @@ const openFetcher = ({ config, resolve }: DocumentsOptions, nowMs: () => number)
   const { metadataInFlight: inFlight, metadataInFlightPerHost: inFlightPerHost } = config
   const hosts = makeHosts({ inFlight, inFlightPerHost }, nowMs)
   const textOf = (uri: string, signal: AbortSignal): Promise<string> | string => {
-    const place = placeOf(uri, gateways, mostBytes)
+    const place = uriTarget(uri, gateways, mostBytes)
     if ('dropped' in place) throw new Unfetched(place.dropped)
     if ('text' in place) return place.text
     const { url } = place

@@ -7,14 +7,14 @@ import type { ChainRow } from '../../schemas/chains.ts'
 import type { Block, DecodedBlock, TokenMetadata } from '../../schemas/events.ts'
 import type { Feed } from '../../schemas/feeds.ts'
 import type { BlockEvent } from '../../schemas/wire.ts'
-import { withLearned } from '../decode/metadata-reader.ts'
+import { withFetched } from '../decode/metadata-reader.ts'
 import { coinChanges } from '../evm/decode/native-balance-changes.ts'
 import { trackOutcomes } from '../evm/decode/outcome-tokens.ts'
-import { nativeMoves } from '../evm/normalize/native-transfers.ts'
+import { nativeTransfers } from '../evm/normalize/native-transfers.ts'
 import { parentHeightOf } from '../follow/chain-position.ts'
 import type { BlockRef, Commitment } from '../follow/contract.ts'
-import { blockEvents, type Found } from '../to-wire/block-events.ts'
-import type { FactOrigin } from '../to-wire/tokens.ts'
+import { type BlockFindings, blockEvents } from '../to-wire/block-events.ts'
+import type { MetadataSource } from '../to-wire/tokens.ts'
 import {
   type BlockHeader,
   blockEvent,
@@ -68,7 +68,7 @@ export interface ReadBlock {
   readonly block: Block
   readonly learned: Learned
   readonly decoded: DecodedBlock
-  readonly origin: FactOrigin
+  readonly origin: MetadataSource
   /** Prices that a start or a gap is primed with. */
   readonly primes: readonly PriceEntry[]
   /** Dead letters that go into the same commit. */
@@ -87,21 +87,23 @@ export const applyOperation = (
   const { chain, book } = workshop
   const { block, decoded } = read
   const { told, learned } = factsOf(read, ledger)
-  const facts = withLearned(ledger, learned)
-  const tracked = track(block, decoded, learned.tokens, ledger.amount)
+  const facts = withFetched(ledger, learned)
+  const runningTotals = track(block, decoded, learned.tokens, ledger.amount)
   const entered = resetPricesAfterGap(ledger.quotes(), parentHeightOf(block) + 1, read.primes)
-  const stamps = quoteAssetPricesAt(entered, block.timeMs, book)
-  const context = { chain, block, book, stamps, ...facts }
+  const quotePrices = quoteAssetPricesAt(entered, block.timeMs, book)
+  const context = { chain, block, quoteAssets: book, quotePrices, ...facts }
   const wanted = wantedOf(workshop, ledger, read)
-  const found = { decoded, tracked, learned: told, origin: read.origin }
+  const found = { decoded, runningTotals, fetched: told, metadataSource: read.origin }
   const events = blockEvents(context, { ...found, ...wanted })
   const { height, timeMs } = block
-  const trades = quoteTrades(decoded, (pool) => facts.pool(pool)?.proven === true)
+  const trades = quoteTrades(decoded, (pool) => facts.pool(pool)?.verified === true)
   const quotes = foldBlock(entered, { height, timeMs, trades }, book)
   const meta = metaOf(workshop, 'OP_APPLY', seq, block)
   const chunks = chunksOf(events, chain.id, workshop.partitions)
   const { outcomes } = wanted
-  const amounts = outcomes ? new Map([...tracked.amounts, ...outcomes.amounts]) : tracked.amounts
+  const amounts = outcomes
+    ? new Map([...runningTotals.amounts, ...outcomes.amounts])
+    : runningTotals.amounts
   const pending = ledger.apply({ seq, quotes, learned, amounts, expired: read.expired })
   return prepared(workshop, pending, {
     meta,
@@ -117,12 +119,12 @@ const wantedOf = (
   { chain, feeds }: Workshop,
   { amount }: Ledger,
   { block, decoded }: ReadBlock,
-): Pick<Found, 'feeds' | 'outcomes' | 'natives' | 'coins'> => {
+): Pick<BlockFindings, 'feeds' | 'outcomes' | 'natives' | 'coins'> => {
   if (feeds === undefined || feeds.size === 0) return {}
   const hasNatives = block.vm === 'evm' && feeds.has('native-transfers')
   return {
     feeds,
-    ...(hasNatives && { natives: nativeMoves(block, chain) }),
+    ...(hasNatives && { natives: nativeTransfers(block, chain) }),
     ...(block.vm === 'evm' && block.coins && { coins: coinChanges(block.coins, chain) }),
     ...(feeds.has('predictions') && { outcomes: trackOutcomes(decoded.predictions, amount) }),
   }
@@ -136,12 +138,15 @@ const factsOf = (
   { learned, decoded }: ReadBlock,
   ledger: Ledger,
 ): { readonly told: readonly TokenMetadata[]; readonly learned: Learned } => {
-  const born = new Map(decoded.births.map(({ fact }) => [fact.address, fact]))
-  const told = learned.tokens.filter(({ address }) => !born.has(address))
-  const pools = decoded.pools.filter(({ address }) => ledger.pool(address)?.proven !== true)
+  const born = new Map(decoded.tokenCreations.map(({ metadata: fact }) => [fact.address, fact]))
+  const reportedDecimals = learned.tokens.filter(({ address }) => !born.has(address))
+  const pools = decoded.pools.filter(({ address }) => ledger.pool(address)?.verified !== true)
   return {
-    told,
-    learned: { tokens: [...told, ...born.values()], pools: [...learned.pools, ...pools] },
+    told: reportedDecimals,
+    learned: {
+      tokens: [...reportedDecimals, ...born.values()],
+      pools: [...learned.pools, ...pools],
+    },
   }
 }
 
@@ -178,7 +183,7 @@ export const finalizeOperation = (
 /** Trades of a block as the price table reads them. */
 const quoteTrades = (
   { swaps }: DecodedBlock,
-  isProven: (pool: string) => boolean,
+  isVerified: (pool: string) => boolean,
 ): readonly QuoteTrade[] =>
   swaps.flatMap(({ pool, tokenIn, tokenOut, amountInRaw, amountOutRaw }) =>
     tokenIn === null || tokenOut === null
@@ -186,7 +191,7 @@ const quoteTrades = (
       : [
           {
             pool,
-            proven: isProven(pool),
+            verified: isVerified(pool),
             tokenA: tokenIn,
             tokenB: tokenOut,
             amountARaw: amountInRaw,

@@ -1,5 +1,6 @@
 import type { OffsetRange, ProducerRecord } from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
+import { recordHeaders } from '../../core/codec/record-headers.ts'
 import { InvalidInput } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
 import { toWireQuotePrices } from '../../core/prices/quote-assets.ts'
@@ -8,13 +9,7 @@ import type { Block } from '../../schemas/events.ts'
 import { TOPICS, topicName } from '../../schemas/topics.ts'
 import type * as Wire from '../../schemas/wire.ts'
 import type { BlockRef } from '../follow/contract.ts'
-import {
-  type Chunk,
-  FAMILIES,
-  FEED_FAMILIES,
-  type OperationMeta,
-  recordHeaders,
-} from './record-batches.ts'
+import { type Chunk, FAMILIES, FEED_FAMILIES, type OperationMeta } from './record-batches.ts'
 
 /** Where a chain stands after an operation: the newest applied block, and the newest final one. */
 export interface Cursor {

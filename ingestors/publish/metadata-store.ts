@@ -85,7 +85,7 @@ export const openLedger = (state: LaneState): Ledger => {
     return bytes === undefined ? null : Buffer.from(bytes).toString('utf8')
   }
   const tokens = factCache(stored, TOKEN_PREFIX, reviveToken)
-  const pools = factCache(stored, POOL_PREFIX, (value) => value as PoolMetadata)
+  const pools = factCache(stored, POOL_PREFIX, revivePool)
   const amounts = factCache(stored, AMOUNT_PREFIX, (value) => ({ raw: BigInt(String(value)) }))
   let quotes = applyStoredChanges(EMPTY_QUOTE_STATE, storedValues(state, QUOTES_PREFIX))
   return {
@@ -172,6 +172,12 @@ const factCache = <Fact extends object>(
 
 const forgotten = (seqs: readonly number[]): readonly StoredChange[] =>
   seqs.map((seq) => ({ key: undoKey(seq), json: null }))
+
+/** State outlives an upgrade: an earlier version stored `verified` by another name. */
+const revivePool = (value: unknown): PoolMetadata => {
+  const { proven, ...pool } = value as PoolMetadata & { readonly proven?: boolean }
+  return proven === undefined ? pool : { ...pool, verified: proven }
+}
 
 const poolChange = (address: string, fact: PoolMetadata | undefined): StoredChange => ({
   key: POOL_PREFIX + address,

@@ -1,7 +1,7 @@
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { toDropReason } from '../../schemas/drop-reasons.ts'
 import type { Block, DecodedBlock, DroppedEvent, PoolMetadata } from '../../schemas/events.ts'
-import type { Subjects } from '../decode/contract.ts'
+import type { RequiredLookups } from '../decode/contract.ts'
 import type { UnreadName } from './metadata-store.ts'
 
 /** What moves tokens of a kind of chain, as a label. */
@@ -23,7 +23,8 @@ export const countDecoded = (
   }
   for (const { protocol } of found.swaps) add(protocol, 'swap')
   for (const { protocol, kind } of found.poolChanges) add(protocol, kind)
-  for (const { launch } of found.births) add(launch?.protocol ?? TOKENS[vm], 'birth')
+  for (const { launch } of found.tokenCreations)
+    add(launch?.protocol ?? TOKENS[vm], 'token-created')
   for (const { from } of found.migrations) add(from.protocol, 'migration')
   for (const { protocol, kind } of found.predictions) add(protocol, kind)
   add(TOKENS[vm], 'transfer', found.transfers.length)
@@ -36,7 +37,7 @@ export const countDecoded = (
 export interface Missed {
   readonly dropped: readonly DroppedEvent[]
   readonly unread: readonly UnreadName[]
-  readonly subjects: Subjects
+  readonly subjects: RequiredLookups
   /** Pools that were asked about for the first time. */
   readonly pools: readonly PoolMetadata[]
 }
@@ -44,7 +45,7 @@ export interface Missed {
 /** Counts what was not taken of a block, by protocol and reason, and the pools of unlisted factories. */
 export const countUntaken = (
   { eventsDropped, ingestDropped, unknownPools }: Metrics,
-  { chain, refused = [], vm }: Block,
+  { chain, rejected = [], vm }: Block,
   { dropped, unread, subjects, pools }: Missed,
 ): void => {
   for (const { reason: said, protocol } of dropped) {
@@ -52,14 +53,14 @@ export const countUntaken = (
     eventsDropped.inc({ stage: 'ingest', reason })
     ingestDropped.inc({ chain, protocol, reason })
   }
-  for (const { reason } of refused) {
+  for (const { reason } of rejected) {
     ingestDropped.inc({ chain, protocol: NONE, reason: toDropReason(reason) })
   }
   for (const { reason } of unread) {
     ingestDropped.inc({ chain, protocol: TOKENS[vm], reason: toDropReason(reason) })
   }
   const families = new Map(subjects.pools.map(({ address, family }) => [address, family]))
-  for (const { address, proven } of pools) {
-    if (!proven) unknownPools.inc({ chain, protocol: families.get(address) ?? NONE })
+  for (const { address, verified } of pools) {
+    if (!verified) unknownPools.inc({ chain, protocol: families.get(address) ?? NONE })
   }
 }

@@ -1,24 +1,24 @@
 import type { Metrics } from '../../core/ops/metrics.ts'
 import type { PriceEntry } from '../../core/prices/quote-state.ts'
 import type { Block } from '../../schemas/events.ts'
-import { blockLetters, namelessSwaps } from '../dead-letters/dead-letters.ts'
-import { type FactReader, learn, withLearned } from '../decode/metadata-reader.ts'
-import type { ProtocolBook } from '../decode/protocol-registry.ts'
+import { blockDeadLetters, namelessSwaps } from '../dead-letters/dead-letters.ts'
+import { fetchMissing, type MetadataReader, withFetched } from '../decode/metadata-reader.ts'
+import type { ProtocolRegistry } from '../decode/protocol-registry.ts'
 import { parentHeightOf } from '../follow/chain-position.ts'
-import type { Refusal } from '../input/rejected-responses.ts'
-import { decodeBlock, subjectsOf } from '../vm/decode-block.ts'
+import type { RejectedResponse } from '../input/rejected-responses.ts'
+import { decodeBlock, requiredLookups } from '../vm/decode-block.ts'
 import type { ReadBlock } from './block-operation.ts'
 import type { Ledger } from './metadata-store.ts'
 import { countUntaken } from './metrics.ts'
 
 /** What a block is read with. */
 export interface BlockReading {
-  readonly protocols: ProtocolBook
-  readonly facts: FactReader
+  readonly protocols: ProtocolRegistry
+  readonly facts: MetadataReader
   /** Prices to start with at a start and across a gap. */
   readonly primes: (block: Block, signal: AbortSignal) => Promise<readonly PriceEntry[]>
   /** What nodes said meanwhile and was not taken. */
-  readonly refusals?: () => readonly Refusal[]
+  readonly refusals?: () => readonly RejectedResponse[]
   readonly metrics: Metrics
 }
 
@@ -29,13 +29,13 @@ export const readBlock = async (
   block: Block,
   signal: AbortSignal,
 ): Promise<Omit<ReadBlock, 'expired'>> => {
-  const subjects = subjectsOf(block, protocols)
-  const learned = await learn({ reader: facts, known: ledger }, subjects, block, signal)
-  const { pool, token } = withLearned(ledger, learned)
-  const asked = (subjects.prices ?? []).filter((each) => pool(each.pool)?.proven)
+  const subjects = requiredLookups(block, protocols)
+  const learned = await fetchMissing({ reader: facts, known: ledger }, subjects, block, signal)
+  const { pool, token } = withFetched(ledger, learned)
+  const asked = (subjects.prices ?? []).filter((each) => pool(each.pool)?.verified)
   const prices = asked.length > 0 ? await facts.prices?.(asked, block, signal) : undefined
   const price = (address: string) => prices?.get(address)
-  const books = { proof: facts.proof, protocols, pool, token, price }
+  const books = { verification: facts.verification, protocols, pool, token, price }
   const decoded = decodeBlock(block, books)
   const { clock } = ledger.quotes()
   const contiguous = clock?.height === parentHeightOf(block)
@@ -46,8 +46,13 @@ export const readBlock = async (
     block,
     learned,
     decoded,
-    origin: facts.origin,
+    origin: facts.metadataSource,
     primes: contiguous ? [] : await primes(block, signal),
-    letters: blockLetters(block, { dropped, unread, refusals: refusals?.() ?? [], books }),
+    letters: blockDeadLetters(block, {
+      dropped,
+      unread,
+      rejectedResponses: refusals?.() ?? [],
+      context: books,
+    }),
   }
 }

@@ -1,7 +1,8 @@
 import type { ProducerRecord } from '../../core/bus/contract.ts'
 import { partitionOf } from '../../core/bus/partitioner.ts'
 import type { Codec, DeepPartial } from '../../core/codec/contract.ts'
-import { topicName } from '../../schemas/topics.ts'
+import { recordHeaders } from '../../core/codec/record-headers.ts'
+import { TOPICS, type TopicMessage, topicName } from '../../schemas/topics.ts'
 import type * as Wire from '../../schemas/wire.ts'
 import type { BlockEvents } from '../to-wire/block-events.ts'
 import type { Keyed } from '../to-wire/context.ts'
@@ -33,28 +34,7 @@ export type Family = (typeof FAMILIES)[number] | (typeof FEED_FAMILIES)[number]
 /** Everything that may have been written for a block. */
 export const ALL_FAMILIES: readonly Family[] = [...FAMILIES, ...FEED_FAMILIES]
 
-/** Messages of the data topics: all have the shape `{meta, events[]}`. */
-export const FAMILY_MESSAGES = {
-  tokens: 'token.TokenEvents',
-  tokenMetadata: 'token.TokenEvents',
-  tokenSupplies: 'token.supply.TokenSupplyEvents',
-  trades: 'dex.trade.TradeEvents',
-  pools: 'dex.pool.DexPoolEvents',
-  transfers: 'transfer.TransferEvents',
-  balances: 'balance.BalanceEvents',
-  holderDeltas: 'balance.BalanceEvents',
-  calls: 'evm.call.CallEvents',
-  events: 'evm.log.LogEvents',
-  minerRewards: 'evm.reward.MinerRewardEvents',
-  uncles: 'evm.uncle.UncleEvents',
-  instructions: 'svm.instruction.InstructionEvents',
-  rewards: 'svm.reward.RewardEvents',
-  orders: 'dex.order.OrderEvents',
-  predictionTrades: 'prediction.PredictionTradeEvents',
-  predictionManagements: 'prediction.PredictionManagementEvents',
-  predictionSettlements: 'prediction.PredictionSettlementEvents',
-} as const satisfies Record<Family, keyof Wire.Messages>
-type DataMessage = (typeof FAMILY_MESSAGES)[Family]
+type DataMessage = TopicMessage<Family>
 
 /** One record of a block operation before encoding: events of one key. */
 export interface Chunk {
@@ -141,7 +121,7 @@ export const encodedRecords = (
     const parts = totals.get(placeOf(chunk)) ?? 1
     // The parent of a block is told by its own record in `{c}.blocks`.
     const whole: Wire.EventMeta = { part, ...meta, parent_hash: '', parts }
-    const message = FAMILY_MESSAGES[chunk.family]
+    const message = TOPICS[chunk.family].message
     const value = { meta: whole, events: chunk.events } as DeepPartial<Wire.Messages[DataMessage]>
     return {
       topic: chunk.topic,
@@ -152,17 +132,6 @@ export const encodedRecords = (
     }
   })
 }
-
-/** Headers of every record: what routers and dead letters need without decoding. */
-export const recordHeaders = (meta: Wire.EventMeta): Readonly<Record<string, string>> => ({
-  seq: String(meta.seq),
-  op: meta.op.charAt('OP_'.length),
-  part: `${meta.part}/${meta.parts}`,
-  chain: meta.chain,
-  height: String(meta.height),
-  hash: meta.hash,
-  ct: 'application/vnd.confluent.avro',
-})
 
 const placeOf = ({ topic, partition }: Chunk): string => `${topic}/${partition}`
 

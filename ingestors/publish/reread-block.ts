@@ -1,9 +1,9 @@
 import type { Bus } from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
 import { InvalidInput } from '../../core/errors.ts'
-import { topicName } from '../../schemas/topics.ts'
+import { TOPICS, topicName } from '../../schemas/topics.ts'
 import type { TopicSpan } from '../../schemas/wire.ts'
-import { ALL_FAMILIES, type Chunk, FAMILY_MESSAGES } from './record-batches.ts'
+import { ALL_FAMILIES, type Chunk } from './record-batches.ts'
 
 /** The log of one chain. */
 interface ChainLog {
@@ -20,7 +20,7 @@ export const chunksAt = async (
   const chunks: Chunk[] = []
   for (const family of ALL_FAMILIES) {
     const topic = topicName(family, chain)
-    const message = FAMILY_MESSAGES[family]
+    const message = TOPICS[family].message
     for (const span of spans.filter((candidate) => candidate.topic === topic)) {
       for (const { key, value } of await recordsOf(bus, span, seq)) {
         const { events } = codec.decode(message, value)

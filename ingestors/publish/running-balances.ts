@@ -58,9 +58,9 @@ export const track = (
   learned: readonly TokenMetadata[],
   kept: Kept,
 ): Tracked => {
-  const { births, supplies, transfers, balances } = decoded
+  const { tokenCreations: births, supplies, transfers, balances } = decoded
   const amounts = amountsOver(kept)
-  for (const { fact } of births) amounts.set(bornKey(fact.address), 1n)
+  for (const { metadata: fact } of births) amounts.set(bornKey(fact.address), 1n)
   const supplied = trackSupplies(births, supplies, learned, amounts)
   return {
     supplies: supplied,
@@ -75,7 +75,7 @@ const trackSupplies = (
   learned: readonly TokenMetadata[],
   amounts: Amounts,
 ): readonly SuppliedChange[] => {
-  for (const { fact } of births) amounts.set(supplyKey(fact.address), 0n)
+  for (const { metadata: fact } of births) amounts.set(supplyKey(fact.address), 0n)
   const told = new Map(
     learned.flatMap(({ address, totalSupplyRaw }) =>
       totalSupplyRaw === null || amounts.get(bornKey(address)) !== undefined

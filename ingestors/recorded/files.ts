@@ -1,6 +1,6 @@
 import type { ChainExtra } from '../../core/config/settings.ts'
 import { InvalidInput } from '../../core/errors.ts'
-import { parseJson } from '../../core/json.ts'
+import { isJsonObject, parseJson } from '../../core/json.ts'
 import { MAX_TRACE_DEPTH } from '../../core/rpc/endpoint.ts'
 import { CHAIN_ID_BY_NAME, chainRow, type Vm } from '../../schemas/chains.ts'
 import type { Block } from '../../schemas/events.ts'
@@ -71,19 +71,19 @@ export const recordedBlock = (
 
 /** Answers out of their JSON-RPC messages: that of the whole file, and those that stand in it by the name of their method. */
 const opened = (file: Fields): Fields => {
-  const whole = answerIn(file)
+  const whole = resultIn(file)
   return Object.fromEntries(
-    Object.entries(isFields(whole) ? whole : file).map(([name, each]) => [name, answerIn(each)]),
+    Object.entries(isJsonObject(whole) ? whole : file).map(([name, each]) => [
+      name,
+      resultIn(each),
+    ]),
   )
 }
 
-const answerIn = (value: unknown): unknown =>
-  isFields(value) && value.jsonrpc !== undefined && value.result !== undefined
+const resultIn = (value: unknown): unknown =>
+  isJsonObject(value) && value.jsonrpc !== undefined && value.result !== undefined
     ? value.result
     : value
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 type Reader = (chain: string, file: Fields, factories: ChainExtra['factories']) => Recorded
 

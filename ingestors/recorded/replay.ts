@@ -5,9 +5,9 @@ import type { Logger } from '../../core/ops/logger.ts'
 import type { ChainRow, Vm } from '../../schemas/chains.ts'
 import type { Block, MoveTransaction, PoolMetadata, SvmTransaction } from '../../schemas/events.ts'
 import { PROTOCOLS, type ProtocolRow } from '../../schemas/protocols.ts'
-import { type FactReader, tableFacts } from '../decode/metadata-reader.ts'
-import type { FactTable } from '../decode/metadata-table.ts'
-import { primePools } from '../decode/seed-prices.ts'
+import { type MetadataReader, readTableMetadata } from '../decode/metadata-reader.ts'
+import type { MetadataTable } from '../decode/metadata-table.ts'
+import { seedPricePools } from '../decode/seed-prices.ts'
 import { tipOf } from '../follow/chain-position.ts'
 import type { BlockRef, ChainOp, Commitment, Position, Source } from '../follow/contract.ts'
 import { type Recorded, recordedFile } from './files.ts'
@@ -27,7 +27,7 @@ export interface Recordings {
   readonly chain: ChainRow
   /** Recorded answers of nodes and checkpoint files, as `recordedFile` reads them; in any order. */
   readonly files: readonly string[]
-  readonly facts?: FactTable
+  readonly metadata?: MetadataTable
   readonly extra?: ChainExtra
   readonly log: Logger
   readonly readFile?: (file: string) => Promise<string | Uint8Array>
@@ -35,13 +35,13 @@ export interface Recordings {
 
 /** A source of recorded blocks, and the facts that come with it. */
 export interface RecordedSource extends Source {
-  readonly facts: FactReader
+  readonly metadata: MetadataReader
   /** Files that hold no time and so no place in a chain. */
   readonly skipped: readonly string[]
 }
 
 /** Files of one block. */
-interface Place {
+interface RecordedPosition {
   readonly ref: BlockRef
   readonly files: readonly string[]
 }
@@ -52,7 +52,7 @@ interface Place {
  * `InvalidInput` for a file that is not a recording of this chain, or for two blocks of one height.
  */
 export const recordedSource = async (recordings: Recordings): Promise<RecordedSource> => {
-  const { chain, log, facts, extra, readFile = (file) => readBytes(file) } = recordings
+  const { chain, log, metadata: facts, extra, readFile = (file) => readBytes(file) } = recordings
   const read = async (file: string): Promise<Recorded> =>
     recordedFile(chain.id, file, await readFile(file), extra?.factories)
   const { places, skipped } = await index(recordings.files, read)
@@ -61,13 +61,13 @@ export const recordedSource = async (recordings: Recordings): Promise<RecordedSo
     { chain: chain.id, blocks: places.length },
     'replaying recordings without checks of continuity and receipt counts',
   )
-  const pools = [...(facts?.pools ?? []), ...referenceFacts(chain, extra)]
+  const pools = [...(facts?.pools ?? []), ...referencePools(chain, extra)]
   return {
     origin: `${chain.id}:recorded`,
     commitment: COMMITMENTS[chain.vm],
     gaps: true,
     node: null,
-    facts: tableFacts(facts?.tokens, pools),
+    metadata: readTableMetadata(facts?.tokens, pools),
     skipped,
     head: () => places.at(-1)?.ref ?? null,
     operations: (position, signal) => replayed({ places, read, signal }, position),
@@ -84,7 +84,10 @@ const refOf = ({ height, hash, parentHash, timeMs }: Block): BlockRef => ({
 const index = async (
   files: readonly string[],
   read: (file: string) => Promise<Recorded>,
-): Promise<{ readonly places: readonly Place[]; readonly skipped: readonly string[] }> => {
+): Promise<{
+  readonly places: readonly RecordedPosition[]
+  readonly skipped: readonly string[]
+}> => {
   const byHeight = new Map<number, { ref: BlockRef; named: boolean; files: string[] }>()
   const untimed = new Set<string>()
   for (const file of files) {
@@ -105,7 +108,8 @@ const index = async (
     }
   }
   const all = [...byHeight.values()].sort((a, b) => a.ref.height - b.ref.height)
-  const isTimed = (place: Place): boolean => place.files.some((file) => !untimed.has(file))
+  const isTimed = (place: RecordedPosition): boolean =>
+    place.files.some((file) => !untimed.has(file))
   return {
     places: all.filter(isTimed),
     skipped: all.filter((place) => !isTimed(place)).flatMap((place) => place.files),
@@ -113,7 +117,7 @@ const index = async (
 }
 
 interface Replaying {
-  readonly places: readonly Place[]
+  readonly places: readonly RecordedPosition[]
   readonly read: (file: string) => Promise<Recorded>
   readonly signal: AbortSignal
 }
@@ -156,10 +160,10 @@ const joined = (recordings: readonly Recorded[]): Block => {
   }
   if (block.vm === 'svm') {
     const all = blocks.flatMap((each) => (each.vm === 'svm' ? each.transactions : []))
-    return { ...block, timeMs, transactions: placed(first, united(all)) }
+    return { ...block, timeMs, transactions: withPositions(first, united(all)) }
   }
   const all = blocks.flatMap((each) => (each.vm === 'move' ? each.transactions : []))
-  return { ...block, timeMs, transactions: placed(first, united(all)) }
+  return { ...block, timeMs, transactions: withPositions(first, united(all)) }
 }
 
 /** Every transaction once, as it came first, in block order. */
@@ -172,7 +176,7 @@ const united = <T extends Block['transactions'][number]>(all: readonly T[]): rea
 }
 
 /** A single transaction of Solana or Sui does not say where it stood in its block: several of them are counted in one order. */
-const placed = <T extends SvmTransaction | MoveTransaction>(
+const withPositions = <T extends SvmTransaction | MoveTransaction>(
   { whole }: Recorded,
   transactions: readonly T[],
 ): readonly T[] =>
@@ -183,11 +187,11 @@ const placed = <T extends SvmTransaction | MoveTransaction>(
         .map((transaction, index) => ({ ...transaction, index }))
 
 /** The chain's reference pools are known without a node: they may move prices in a replay. */
-const referenceFacts = (chain: ChainRow, extra?: ChainExtra): readonly PoolMetadata[] =>
-  primePools(chain, extra).map(({ pool, token, quote, protocol }) => {
+const referencePools = (chain: ChainRow, extra?: ChainExtra): readonly PoolMetadata[] =>
+  seedPricePools(chain, extra).map(({ pool, token, quote, protocol }) => {
     const [tokenA = '', tokenB = ''] = [token, quote].sort()
     const factory = factoryOf(protocol, chain.id)
-    return { address: pool, tokenA, tokenB, protocol, factory, feePips: null, proven: true }
+    return { address: pool, tokenA, tokenB, protocol, factory, feePips: null, verified: true }
   })
 
 const factoryOf = (protocol: string, chain: string): string | null => {

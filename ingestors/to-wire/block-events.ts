@@ -7,11 +7,17 @@ import type {
 } from '../../schemas/events.ts'
 import type * as Wire from '../../schemas/wire.ts'
 import type { Tracked } from '../publish/running-balances.ts'
-import { headMaker, type Keyed, type MappingContext } from './context.ts'
+import { eventHead, type Keyed, type MappingContext } from './context.ts'
 import { type FeedEvents, feedEvents, type Wanted } from './feeds.ts'
-import { sided } from './oriented-swap.ts'
+import { orientedSwap } from './oriented-swap.ts'
 import { changeEvent, isPublished, swapEvent } from './pools.ts'
-import { birthEvent, type FactOrigin, factEvent, migrationEvent, TOKEN_KIND } from './tokens.ts'
+import {
+  type MetadataSource,
+  metadataEvent,
+  migrationEvent,
+  TOKEN_KIND,
+  tokenCreatedEvent,
+} from './tokens.ts'
 import { tradeEvent } from './trades.ts'
 import { balanceEvent, supplyEvent, transferEvent } from './transfers.ts'
 
@@ -29,12 +35,12 @@ export interface BlockEvents extends FeedEvents {
 }
 
 /** What was found in a block, ready to be mapped. */
-export interface Found extends Wanted {
+export interface BlockFindings extends Wanted {
   readonly decoded: DecodedBlock
-  readonly tracked: Tracked
+  readonly runningTotals: Tracked
   /** Facts that this block was the first to need. */
-  readonly learned: readonly TokenMetadata[]
-  readonly origin: FactOrigin
+  readonly fetched: readonly TokenMetadata[]
+  readonly metadataSource: MetadataSource
   /** Moves of the chain's coin that no log tells. */
   readonly natives?: readonly Transfer[]
   /** What accounts hold of the chain's coin, behind all other balances. */
@@ -47,35 +53,43 @@ const NATIVE_KIND = 'native'
 const inChainOrder = (one: EventPosition, other: EventPosition): number =>
   one.txIndex - other.txIndex || one.logIndex - other.logIndex
 
-const decimalsTold = ({ balances }: DecodedBlock): ReadonlyMap<string, number> =>
+const reportedDecimals = ({ balances }: DecodedBlock): ReadonlyMap<string, number> =>
   new Map(balances.flatMap(({ token, decimals }) => (decimals === null ? [] : [[token, decimals]])))
 
 /** Maps what was found in a block to wire events. */
 export const blockEvents = (
-  given: MappingContext,
-  { decoded, tracked, learned, origin, natives = [], coins = [], ...wanted }: Found,
+  findings: MappingContext,
+  {
+    decoded,
+    runningTotals,
+    fetched,
+    metadataSource,
+    natives = [],
+    coins = [],
+    ...wanted
+  }: BlockFindings,
 ): BlockEvents => {
-  const context = { ...given, told: decimalsTold(decoded) }
-  const place = headMaker(context)
+  const context = { ...findings, reportedDecimals: reportedDecimals(decoded) }
+  const place = eventHead(context)
   const tokenKind = TOKEN_KIND[context.chain.vm]
   const onToken = (at: EventPosition, index: number) =>
     place({ ...at, pool: '', protocol: tokenKind, index })
   const onCoin = (at: EventPosition, index: number) =>
     place({ ...at, pool: '', protocol: NATIVE_KIND, index })
-  const swaps = decoded.swaps.flatMap((swap) => sided(context, swap) ?? [])
+  const swaps = decoded.swaps.flatMap((swap) => orientedSwap(context, swap) ?? [])
   const poolEvents = [
     ...swaps.map((swap) => ({ at: swap.swap, swap })),
     ...decoded.poolChanges.flatMap((change) =>
       isPublished(change) ? [{ at: change, change }] : [],
     ),
   ].sort((a, b) => inChainOrder(a.at, b.at))
-  const launches = [...decoded.births, ...decoded.migrations].sort(inChainOrder)
+  const launches = [...decoded.tokenCreations, ...decoded.migrations].sort(inChainOrder)
   const balances = [
-    ...tracked.balances.map((balance, index) =>
+    ...runningTotals.balances.map((balance, index) =>
       balanceEvent(context, balance, onToken(balance, index)),
     ),
     ...coins.map((coin, place) => {
-      const index = tracked.balances.length + place
+      const index = runningTotals.balances.length + place
       return balanceEvent(context, coin, onCoin(coin, index))
     }),
   ]
@@ -96,21 +110,23 @@ export const blockEvents = (
       }),
     ],
     tokens: launches.map((launch, index) => {
-      const from = launch.kind === 'birth' ? launch.launch : launch.from
+      const from = launch.kind === 'token-created' ? launch.launch : launch.from
       const { protocol = tokenKind, pool = '' } = from ?? {}
       const head = place({ ...launch, protocol, pool, index })
-      return launch.kind === 'birth'
-        ? birthEvent(context, launch, head)
+      return launch.kind === 'token-created'
+        ? tokenCreatedEvent(context, launch, head)
         : migrationEvent(context, launch, head)
     }),
-    tokenMetadata: learned.map((fact, index) => factEvent(context, fact, origin, index)),
+    tokenMetadata: fetched.map((metadata, index) =>
+      metadataEvent(context, metadata, metadataSource, index),
+    ),
     balances,
     // Whoever counts holders reads the balance alone.
     holderDeltas: balances.map(({ event: { balance } }) => ({
       key: balance?.token_address ?? '',
       event: { balance: balance ?? null },
     })),
-    tokenSupplies: tracked.supplies.map((supply, index) =>
+    tokenSupplies: runningTotals.supplies.map((supply, index) =>
       supplyEvent(context, supply, onToken(supply, index)),
     ),
     ...feedEvents(context, decoded, wanted),

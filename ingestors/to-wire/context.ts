@@ -16,13 +16,13 @@ import type * as Wire from '../../schemas/wire.ts'
 export interface MappingContext {
   readonly chain: ChainRow
   readonly block: Block
-  readonly book: QuoteAssets
+  readonly quoteAssets: QuoteAssets
   /** Prices of quote assets as of the end of the block before. */
-  readonly stamps: ReadonlyMap<string, QuoteAssetPrice>
+  readonly quotePrices: ReadonlyMap<string, QuoteAssetPrice>
   readonly token: (address: string) => TokenMetadata | undefined
   readonly pool: (address: string) => PoolMetadata | undefined
   /** Decimals that the block itself tells of tokens: Solana's balances name them. */
-  readonly told?: ReadonlyMap<string, number>
+  readonly reportedDecimals?: ReadonlyMap<string, number>
 }
 
 /** An event with the record key it travels under. */
@@ -32,7 +32,7 @@ export interface Keyed<Event> {
 }
 
 /** Where an event stands, and what its head says of it. */
-export interface Place extends EventPosition {
+export interface WirePosition extends EventPosition {
   readonly pool: string
   readonly protocol: string
   /** Ordinal of the event in its block and topic. */
@@ -46,7 +46,7 @@ export type Head = Pick<
 >
 
 /** Makes heads of events: knows the block's transactions. */
-export const headMaker = (context: MappingContext): ((place: Place) => Head) => {
+export const eventHead = (context: MappingContext): ((place: WirePosition) => Head) => {
   const transactions = new Map<number, Transaction>(
     context.block.transactions.map((tx) => [tx.index, tx]),
   )
@@ -79,7 +79,7 @@ const instructionHead = ({
   protocol,
   index,
   logIndex,
-}: Place): DeepPartial<Wire.Instruction> => ({
+}: WirePosition): DeepPartial<Wire.Instruction> => ({
   index: path?.outer ?? 0,
   ...(path !== undefined &&
     path.inner !== null && { is_inner_instruction: true, inner_instruction_index: path.inner }),
@@ -111,15 +111,15 @@ const transactionHead = (tx: Transaction | undefined): DeepPartial<Wire.Transact
 
 /** Decimals of a token: from its facts, from the tables of quote assets and chains, or as its block tells them; null = unknown. */
 export const decimalsOf = (context: MappingContext, address: string): number | null => {
-  const { token, book, told, chain } = context
+  const { token, quoteAssets, reportedDecimals, chain } = context
   if (address === chain.nativeAddress) return chain.nativeDecimals
-  const known = token(address)?.decimals ?? book.assets.get(address)?.decimals
-  return known ?? told?.get(address) ?? null
+  const known = token(address)?.decimals ?? quoteAssets.assets.get(address)?.decimals
+  return known ?? reportedDecimals?.get(address) ?? null
 }
 
 /** Prices that the trades and pool events of a quote are stamped with. */
-export const stampText = ({ stamps }: MappingContext, quote: string) => {
-  const { usd, native } = stamps.get(quote) ?? UNKNOWN_QUOTE_ASSET_PRICE
+export const quotePriceText = ({ quotePrices }: MappingContext, quote: string) => {
+  const { usd, native } = quotePrices.get(quote) ?? UNKNOWN_QUOTE_ASSET_PRICE
   return { quote_price_in_usd: formatDecimal(usd), quote_price_in_native: formatDecimal(native) }
 }
 

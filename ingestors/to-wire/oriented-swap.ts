@@ -3,7 +3,7 @@ import type { Swap } from '../../schemas/events.ts'
 import { type MappingContext, rawText } from './context.ts'
 
 /** A swap seen from its pair: a = base, b = quote; amounts as the pool logged them. */
-export interface Sided {
+export interface OrientedSwap {
   readonly swap: Swap
   readonly base: string
   readonly quote: string
@@ -18,10 +18,10 @@ export interface Sided {
 }
 
 /** The swap from its pair; undefined where a token is not known. */
-export const sided = (context: MappingContext, swap: Swap): Sided | undefined => {
+export const orientedSwap = (context: MappingContext, swap: Swap): OrientedSwap | undefined => {
   const { tokenIn, tokenOut, amountInRaw, amountOutRaw } = swap
   if (tokenIn === null || tokenOut === null || tokenIn === tokenOut) return undefined
-  const { base, quote } = orientPair(tokenIn, tokenOut, context.book)
+  const { base, quote } = orientPair(tokenIn, tokenOut, context.quoteAssets)
   const sells = tokenIn === base
   const [baseRaw, quoteRaw] = sells ? [amountInRaw, amountOutRaw] : [amountOutRaw, amountInRaw]
   const post = orientedReserves(context, swap, base)
@@ -55,7 +55,7 @@ export interface Vaults {
 }
 
 /** Reserves around a swap: those before it as told, else reckoned back from those after it. */
-export const vaults = (side: Sided): Vaults => {
+export const vaults = (side: OrientedSwap): Vaults => {
   const [basePost, quotePost] = side.post ?? []
   const [basePre, quotePre] = side.pre ?? reckonedBack(side) ?? []
   return {
@@ -66,12 +66,17 @@ export const vaults = (side: Sided): Vaults => {
   }
 }
 
-const reckonedBack = ({ sells, baseRaw, quoteRaw, post }: Sided): Sided['pre'] =>
+const reckonedBack = ({ sells, baseRaw, quoteRaw, post }: OrientedSwap): OrientedSwap['pre'] =>
   post &&
   (sells ? [post[0] - baseRaw, post[1] + quoteRaw] : [post[0] + baseRaw, post[1] - quoteRaw])
 
 /** What the vaults got or gave, as [base, quote]: the traded amounts but for fees that passed them by. */
-export const vaultMoves = ({ baseRaw, quoteRaw, pre, post }: Sided): readonly [bigint, bigint] =>
+export const vaultMoves = ({
+  baseRaw,
+  quoteRaw,
+  pre,
+  post,
+}: OrientedSwap): readonly [bigint, bigint] =>
   pre === undefined || post === undefined
     ? [baseRaw, quoteRaw]
     : [distance(pre[0], post[0]), distance(pre[1], post[1])]
@@ -82,7 +87,7 @@ const distance = (one: bigint, other: bigint): bigint => (one > other ? one - ot
 export const keeperOf = ({ vault, pool }: Pick<Swap, 'vault' | 'pool'>): string => vault ?? pool
 
 /** Accounts of both sides, user and vault; where tokens have no accounts of their own (EVM) vaults are who keeps them. */
-export const accountsOf = ({ swap, sells }: Sided) => {
+export const accountsOf = ({ swap, sells }: OrientedSwap) => {
   const { accounts } = swap
   const keeper = keeperOf(swap)
   if (accounts === undefined) return { userA: '', userB: '', vaultA: keeper, vaultB: keeper }

@@ -9,10 +9,10 @@ import {
   type Head,
   type Keyed,
   type MappingContext,
+  quotePriceText,
   rawText,
-  stampText,
 } from './context.ts'
-import { accountsOf, keeperOf, type Sided, type Vaults, vaults } from './oriented-swap.ts'
+import { accountsOf, keeperOf, type OrientedSwap, type Vaults, vaults } from './oriented-swap.ts'
 
 interface PoolSides {
   readonly pool: string
@@ -52,14 +52,14 @@ const poolRecord = (
 /** A swap as what it did to its pool. */
 export const swapEvent = (
   context: MappingContext,
-  side: Sided,
+  side: OrientedSwap,
   place: Head,
 ): Keyed<Wire.DexPoolEvent> => ({
   key: side.base,
   event: {
     type: 'DEX_POOL_EVENT_TYPE_SWAP',
     ...place,
-    ...stampText(context, side.quote),
+    ...quotePriceText(context, side.quote),
     pool: poolRecord(
       context,
       {
@@ -98,19 +98,19 @@ export const changeEvent = (
   place: Head,
 ): Keyed<Wire.DexPoolEvent> => {
   const keeper = keeperOf(change)
-  const { base, quote } = orientPair(change.tokenA, change.tokenB, context.book)
+  const { base, quote } = orientPair(change.tokenA, change.tokenB, context.quoteAssets)
   const flip = <T>(pair: readonly [T, T]): readonly [T, T] =>
     base === change.tokenA ? pair : [pair[1], pair[0]]
   const [baseRaw, quoteRaw] = flip([change.amountARaw, change.amountBRaw])
   const [basePost, quotePost] = change.reserves === undefined ? [] : flip(change.reserves)
-  const moved = (post: bigint | undefined, raw: bigint): bigint | undefined =>
+  const amountBefore = (post: bigint | undefined, raw: bigint): bigint | undefined =>
     post === undefined ? undefined : change.kind === 'decrease' ? post + raw : post - raw
   return {
     key: base,
     event: {
       type: CHANGE_TYPES[change.kind],
       ...place,
-      ...stampText(context, quote),
+      ...quotePriceText(context, quote),
       pool: poolRecord(
         context,
         {
@@ -125,9 +125,9 @@ export const changeEvent = (
           vaultB: keeper,
         },
         {
-          basePre: rawText(moved(basePost, baseRaw)),
+          basePre: rawText(amountBefore(basePost, baseRaw)),
           basePost: rawText(basePost),
-          quotePre: rawText(moved(quotePost, quoteRaw)),
+          quotePre: rawText(amountBefore(quotePost, quoteRaw)),
           quotePost: rawText(quotePost),
         },
       ),

@@ -32,7 +32,7 @@ export const predictionEvents = (
   outcomes: Outcomes,
 ): PredictionEvents => {
   const transactions = new Map(block.transactions.map((tx) => [tx.index, transactionFields(tx)]))
-  const placed = (event: Prediction, index: number) => ({
+  const predictionPosition = (event: Prediction, index: number) => ({
     ...transactions.get(event.txIndex),
     block_height: block.height,
     event_index: index,
@@ -40,22 +40,22 @@ export const predictionEvents = (
     marketplace: protocolRow(event.protocol)?.name ?? event.protocol,
     protocol_family: event.protocol,
   })
-  const questionOf = (conditionId: string | null): string =>
+  const questionIdOf = (conditionId: string | null): string =>
     conditionId === null ? '' : (outcomes.question(conditionId) ?? '')
   const trades = predictions.filter((each) => each.kind === 'prediction-trade')
   const managements = predictions.filter((each) => each.kind === 'prediction-management')
   const settlements = predictions.filter((each) => each.kind === 'prediction-settlement')
   return {
     predictionTrades: trades.map((trade, index) => {
-      const fact = outcomes.outcome(trade.tokenId)
-      const { conditionId = '' } = fact ?? {}
+      const metadata = outcomes.outcome(trade.tokenId)
+      const { conditionId = '' } = metadata ?? {}
       return {
         key: conditionId || trade.tokenId.toString(),
         event: {
-          ...placed(trade, index),
+          ...predictionPosition(trade, index),
           condition_id: conditionId,
-          question_id: questionOf(conditionId || null),
-          outcome: fact?.index?.toString() ?? '',
+          question_id: questionIdOf(conditionId || null),
+          outcome: metadata?.index?.toString() ?? '',
           ...tradeFields(trade),
         },
       }
@@ -63,16 +63,16 @@ export const predictionEvents = (
     predictionManagements: managements.map((event, index) => ({
       key: event.conditionId ?? event.marketId ?? event.questionId ?? '',
       event: {
-        ...placed(event, index),
-        question_id: event.questionId ?? questionOf(event.conditionId),
+        ...predictionPosition(event, index),
+        question_id: event.questionId ?? questionIdOf(event.conditionId),
         ...managementFields(event),
       },
     })),
     predictionSettlements: settlements.map((event, index) => ({
       key: event.conditionId ?? event.marketId ?? '',
       event: {
-        ...placed(event, index),
-        question_id: questionOf(event.conditionId),
+        ...predictionPosition(event, index),
+        question_id: questionIdOf(event.conditionId),
         ...settlementFields(event),
       },
     })),

@@ -21,7 +21,7 @@ export const instructionEvents = (block: SvmBlock): readonly Keyed<Wire.Instruct
   const events: Keyed<Wire.InstructionEvent>[] = []
   for (const tx of block.transactions) {
     const transaction = transactionFields(tx)
-    const nextPath = pathMaker()
+    const nextPath = instructionPaths()
     const called = tx.instructions.filter(({ batched }) => batched !== true)
     for (const [index, instruction] of called.entries()) {
       const { program, outer, accounts, data } = instruction
@@ -50,7 +50,7 @@ export const instructionEvents = (block: SvmBlock): readonly Keyed<Wire.Instruct
 }
 
 /** Paths of a transaction's instructions: the place of each caller among its siblings, and its own. */
-const pathMaker = (): ((depth: number) => readonly number[]) => {
+const instructionPaths = (): ((depth: number) => readonly number[]) => {
   const path: number[] = []
   return (depth) => {
     while (path.length < depth) path.push(-1)
@@ -95,9 +95,9 @@ export const orderEvents = (block: SvmBlock): readonly Keyed<Wire.OrderEvent>[] 
   for (const tx of block.transactions) {
     for (const instruction of tx.instructions) {
       const { program, outer } = instruction
-      const book = ORDER_BOOKS.get(program)
-      if (book === undefined) continue
-      for (const order of book.read(instruction)) {
+      const quoteAssets = ORDER_BOOKS.get(program)
+      if (quoteAssets === undefined) continue
+      for (const order of quoteAssets.read(instruction)) {
         events.push({
           key: order.market,
           event: {
@@ -113,8 +113,8 @@ export const orderEvents = (block: SvmBlock): readonly Keyed<Wire.OrderEvent>[] 
             account: order.account ?? '',
             payer: order.payer,
             program_address: program,
-            protocol_name: book.name,
-            protocol_family: book.family,
+            protocol_name: quoteAssets.name,
+            protocol_family: quoteAssets.family,
             price_ticks: rawText(order.priceTicks ?? undefined),
             size_lots: rawText(order.lots ?? undefined),
           },

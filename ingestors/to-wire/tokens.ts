@@ -6,7 +6,7 @@ import type * as Wire from '../../schemas/wire.ts'
 import { blockHead, type Head, type Keyed, type MappingContext } from './context.ts'
 
 /** Where a token's facts come from: the node's own answers, or rows that the operator gave. */
-export type FactOrigin = 'node' | 'file'
+export type MetadataSource = 'node' | 'file'
 
 /** `token.Token.decimals` of a token whose decimals are not known: the wire has no null there. */
 export const UNKNOWN_DECIMALS = -1
@@ -20,37 +20,37 @@ export const TOKEN_KIND: Readonly<Record<Vm, string>> = {
 
 const tokenRecord = (
   { chain }: MappingContext,
-  fact: TokenMetadata,
+  metadata: TokenMetadata,
   additional: Readonly<Record<string, string>>,
 ): DeepPartial<Wire.Token> => ({
-  address: fact.address,
-  name: fact.name ?? '',
-  symbol: fact.symbol ?? '',
-  decimals: fact.decimals ?? UNKNOWN_DECIMALS,
-  uri: fact.uri ?? '',
+  address: metadata.address,
+  name: metadata.name ?? '',
+  symbol: metadata.symbol ?? '',
+  decimals: metadata.decimals ?? UNKNOWN_DECIMALS,
+  uri: metadata.uri ?? '',
   additional_metadata: {
     ...additional,
-    ...(fact.totalSupplyRaw !== null && { total_supply: String(fact.totalSupplyRaw) }),
+    ...(metadata.totalSupplyRaw !== null && { total_supply: String(metadata.totalSupplyRaw) }),
   },
   ...(chain.vm === 'svm' && {
     solana_extra: {
       fungible: true,
-      program_address: fact.program ?? '',
-      mint_authority: fact.mintAuthority ?? '',
-      freeze_authority: fact.freezeAuthority ?? '',
+      program_address: metadata.program ?? '',
+      mint_authority: metadata.mintAuthority ?? '',
+      freeze_authority: metadata.freezeAuthority ?? '',
     },
   }),
   ...(chain.vm === 'evm' && { evm_extra: { token_standard: 'TOKEN_STANDARD_ERC20' } }),
 })
 
 /** Facts of a token, in the block that first needed them. */
-export const factEvent = (
+export const metadataEvent = (
   context: MappingContext,
-  fact: TokenMetadata,
-  origin: FactOrigin,
+  metadata: TokenMetadata,
+  metadataSource: MetadataSource,
   index: number,
 ): Keyed<Wire.TokenEvent> => ({
-  key: fact.address,
+  key: metadata.address,
   event: {
     instruction: {
       index: 0,
@@ -61,7 +61,7 @@ export const factEvent = (
     block: blockHead(context.block),
     d_app: { chain: context.chain.wire },
     type: 'EVENT_TYPE_UPDATED',
-    token: tokenRecord(context, fact, { facts: origin }),
+    token: tokenRecord(context, metadata, { facts: metadataSource }),
   },
 })
 
@@ -81,18 +81,18 @@ const launchRecord = (
 const txOf = (head: Head): string => head.transaction?.signature ?? ''
 
 /** A token that came to be. */
-export const birthEvent = (
+export const tokenCreatedEvent = (
   context: MappingContext,
-  { fact, dev, creators, launch }: TokenCreation,
+  { metadata, dev, creators, launch }: TokenCreation,
   head: Head,
 ): Keyed<Wire.TokenEvent> => ({
-  key: fact.address,
+  key: metadata.address,
   event: {
     type: 'EVENT_TYPE_CREATED',
     ...head,
     token: {
       creators: creators.map((address) => ({ address, verified: true, share: 0 })),
-      ...tokenRecord(context, fact, { facts: 'birth' }),
+      ...tokenRecord(context, metadata, { facts: 'token-created' }),
     },
     ...(launch && { launch_from: launchRecord(context, launch) }),
     created_at: context.block.timeMs,
@@ -112,14 +112,14 @@ export const migrationEvent = (
   event: {
     type: 'EVENT_TYPE_MIGRATED',
     ...head,
-    token: tokenRecord(context, context.token(token) ?? unknownFact(token), {}),
+    token: tokenRecord(context, context.token(token) ?? unknownToken(token), {}),
     launch_from: launchRecord(context, from),
     ...(to && { migrated_to: launchRecord(context, to) }),
     migrated_at: context.block.timeMs,
   },
 })
 
-const unknownFact = (address: string): TokenMetadata => ({
+const unknownToken = (address: string): TokenMetadata => ({
   address,
   decimals: null,
   name: null,

@@ -5,14 +5,14 @@ import {
   type Head,
   type Keyed,
   type MappingContext,
-  stampText,
+  quotePriceText,
 } from './context.ts'
-import { accountsOf, keeperOf, type Sided, vaultMoves, vaults } from './oriented-swap.ts'
+import { accountsOf, keeperOf, type OrientedSwap, vaultMoves, vaults } from './oriented-swap.ts'
 
 /** A swap as its trade. */
 export const tradeEvent = (
   context: MappingContext,
-  side: Sided,
+  side: OrientedSwap,
   place: Head,
 ): Keyed<Wire.TradeEvent> => {
   const { swap, base, quote, sells, baseRaw, quoteRaw } = side
@@ -47,7 +47,7 @@ export const tradeEvent = (
         vault_b_post_amount: vault.quotePost,
       },
       ...place,
-      ...stampText(context, quote),
+      ...quotePriceText(context, quote),
       ...curveRecord(swap.curve),
     },
   }

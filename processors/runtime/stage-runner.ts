@@ -10,13 +10,13 @@ import type {
 } from '../../core/bus/contract.ts'
 import { deadLetterRecord, positionFromHeaders, tryDecode } from '../../core/bus/dead-letters.ts'
 import type { Codec, DeepPartial } from '../../core/codec/contract.ts'
+import { recordHeaders } from '../../core/codec/record-headers.ts'
 import { InvalidInput } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import type { QuoteAssets } from '../../core/prices/quote-assets.ts'
 import { makeYieldIfDue } from '../../core/runtime/yield-if-due.ts'
-import { stateTopic, topicName } from '../../schemas/topics.ts'
-import type { EventMeta, Messages } from '../../schemas/wire.ts'
+import { stateTopic, TOPICS, topicName } from '../../schemas/topics.ts'
 import {
   type AlignedOperation,
   type BlockAligner,
@@ -35,9 +35,9 @@ import {
   type Operation,
   type Publication,
   REPARTITIONED_TOPICS,
-  STAGE_MESSAGES,
   type Stage,
   type StageState,
+  type TopicValue,
 } from './stage.ts'
 
 /** What every stage and sink works with. */
@@ -113,23 +113,13 @@ const utf8Text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf
 const parseProgress = (bytes: Uint8Array | undefined): LaneProgress =>
   bytes === undefined ? INITIAL_PROGRESS : JSON.parse(utf8Text(bytes))
 
-const recordHeaders = (meta: EventMeta): Record<string, string> => ({
-  seq: String(meta.seq),
-  op: meta.op === 'OP_REVERT' ? 'R' : meta.op === 'OP_FINALIZE' ? 'F' : 'A',
-  part: `${meta.part}/${meta.parts}`,
-  chain: meta.chain,
-  height: String(meta.height),
-  hash: meta.hash,
-  ct: 'application/vnd.confluent.avro',
-})
-
 /** The parent of a block is told by its own record in `{c}.blocks`. */
 const encodePublication = (codec: Codec, { topic, value }: Publication): Buffer => {
   const { meta, ...body } = value
-  return codec.encode(STAGE_MESSAGES[topic], {
+  return codec.encode(TOPICS[topic].message, {
     meta: meta && { ...meta, parent_hash: '' },
     ...body,
-  } as DeepPartial<Messages[(typeof STAGE_MESSAGES)[typeof topic]]>)
+  } as DeepPartial<TopicValue<typeof topic>>)
 }
 
 /** A lane's store as the stage reads it: texts, and nothing of the lane's own. */

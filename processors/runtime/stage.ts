@@ -1,37 +1,34 @@
 import type { QuoteAssets } from '../../core/prices/quote-assets.ts'
+import type { TopicMessage } from '../../schemas/topics.ts'
 import type { BlockEvent, Messages } from '../../schemas/wire.ts'
 
-/** Messages of the topics that stages read and write. */
-export const STAGE_MESSAGES = {
-  trades: 'dex.trade.TradeEvents',
-  tradesProcessed: 'dex.trade.TradeEvents',
-  pools: 'dex.pool.DexPoolEvents',
-  poolsProcessed: 'dex.pool.DexPoolEvents',
-  tokens: 'token.TokenEvents',
-  tokenMetadata: 'token.TokenEvents',
-  tokensCreated: 'token.TokenEvents',
-  tokensMigrated: 'token.TokenEvents',
-  tokensProcessed: 'token.TokenEvents',
-  transfers: 'transfer.TransferEvents',
-  transfersProcessed: 'transfer.TransferEvents',
-  balances: 'balance.BalanceEvents',
-  balancesProcessed: 'balance.BalanceEvents',
-  holderDeltas: 'balance.BalanceEvents',
-  tokenSupplies: 'token.supply.TokenSupplyEvents',
-  tokenSuppliesProcessed: 'token.supply.TokenSupplyEvents',
-  tokenPrices: 'token.price.TokenPriceEvents',
-  tokenMarketCaps: 'token.market_cap.TokenMarketCapEvents',
-  tokenHoldings: 'token.holding.TokenHoldingEvents',
-  candlesticks: 'candlestick.CandlestickEvents',
-  tradeStats: 'trade.stat.TradeStatEvents',
-  walletTokenPnls: 'wallet.pnl.WalletTokenPnlEvents',
-} as const satisfies Record<string, keyof Messages>
-
 /** A topic that stages read or write. */
-export type StageTopic = keyof typeof STAGE_MESSAGES
+export type StageTopic =
+  | 'trades'
+  | 'tradesProcessed'
+  | 'pools'
+  | 'poolsProcessed'
+  | 'tokens'
+  | 'tokenMetadata'
+  | 'tokensCreated'
+  | 'tokensMigrated'
+  | 'tokensProcessed'
+  | 'transfers'
+  | 'transfersProcessed'
+  | 'balances'
+  | 'balancesProcessed'
+  | 'holderDeltas'
+  | 'tokenSupplies'
+  | 'tokenSuppliesProcessed'
+  | 'tokenPrices'
+  | 'tokenMarketCaps'
+  | 'tokenHoldings'
+  | 'candlesticks'
+  | 'tradeStats'
+  | 'walletTokenPnls'
 
 /** The message of a topic, decoded. */
-export type TopicValue<Topic extends StageTopic> = Messages[(typeof STAGE_MESSAGES)[Topic]]
+export type TopicValue<Topic extends StageTopic> = Messages[TopicMessage<Topic>]
 
 /** A decoded record of one topic. */
 export type StageRecord = {

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../core/config/settings.ts'
 import { Fault, InvalidInput } from '../../core/errors.ts'
-import { parseJson } from '../../core/json.ts'
+import { isJsonObject, parseJson } from '../../core/json.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { GRAPHQL_RESPONSES, GraphqlBody, GraphqlQuery } from '../../schemas/api/graphql.ts'
@@ -48,9 +48,6 @@ const OTHER_METHODS = ['PUT', 'PATCH', 'DELETE'] as const
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 type JsonObject = Readonly<Record<string, unknown>>
-
-const isJsonObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Of variables in a query string; a filter of ours nests half as deep. */
 const MAX_VARIABLES_DEPTH = QUERY_LIMITS.maxDepth + 1

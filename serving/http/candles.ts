@@ -102,13 +102,13 @@ const readCandles = async (
   reply: Parameters<typeof setFreshnessHeaders>[0],
 ): Promise<Candle[]> => {
   if (!chain.enabled) return []
-  const question = toCandleRequest(chain.id, series, query, deps.nowMs())
+  const lookup = toCandleRequest(chain.id, series, query, deps.nowMs())
   await setFreshnessHeaders(reply, deps.freshness, chain.id)
-  const statement = candleQuery(question)
+  const statement = candleQuery(lookup)
   if (!statement) return []
   const { rows } = await deps.warehouse.query<CandleRow>(statement)
   const candles = rows.map(candleBody).toReversed()
-  return query.fillGaps === true ? [...fillCandleGaps(candles, question)] : candles
+  return query.fillGaps === true ? [...fillCandleGaps(candles, lookup)] : candles
 }
 
 const toCandleRequest = (

@@ -172,13 +172,13 @@ const readPastPage = async (request: DetailsRequest, headMs: number, asked: numb
 /** One page of what is held now, and all of its worth. */
 const readCurrentPage = async (request: DetailsRequest) => {
   const { chain, params } = request
-  const question = { chain: chain.id, wallets: [params.walletAddress], trusted: true }
+  const lookup = { chain: chain.id, wallets: [params.walletAddress], trusted: true }
   const [page, worth] = await Promise.all([
     readPage<HoldingRow, NetWorthItem>(request, DETAILS_PATH, {
-      list: () => holdingList(question),
+      list: () => holdingList(lookup),
       bodies: (rows) => netWorthItems(request, rows),
     }),
-    chain.enabled ? request.rows<NetWorthRow>(netWorthQuery(question)) : [],
+    chain.enabled ? request.rows<NetWorthRow>(netWorthQuery(lookup)) : [],
   ])
   return { page, worth: worth[0]?.value_usd ?? 0, hour: 0 }
 }

@@ -101,9 +101,9 @@ export const chainHeadMs = async ({
   return Number(row?.head_ms ?? 0) || nowMs
 }
 
-const readTotals = async (request: WalletRequest, question: HoldingsRequest) => {
+const readTotals = async (request: WalletRequest, lookup: HoldingsRequest) => {
   const [worth, headMs] = await Promise.all([
-    request.chain.enabled ? request.rows<NetWorthRow>(netWorthQuery(question)) : [],
+    request.chain.enabled ? request.rows<NetWorthRow>(netWorthQuery(lookup)) : [],
     chainHeadMs(request),
   ])
   return {
@@ -161,16 +161,14 @@ const netWorthByTokens = defineReadRoute({
   response: NetWorthByTokens,
   absent: 'empty',
   answer: async (request) => {
-    const question = {
+    const lookup = {
       ...toHoldingsRequest(request, false),
       tokens: request.addresses('tokenAddresses'),
     }
     const slice = { direction: 'next', after: undefined, rows: MAX_TOKENS } as const
     const [rows, totals] = await Promise.all([
-      request.chain.enabled
-        ? request.rows<HoldingRow>(sliceQuery(holdingList(question), slice))
-        : [],
-      readTotals(request, question),
+      request.chain.enabled ? request.rows<HoldingRow>(sliceQuery(holdingList(lookup), slice)) : [],
+      readTotals(request, lookup),
     ])
     return { data: [...(await netWorthItems(request, rows))], ...totals }
   },
@@ -187,9 +185,9 @@ const netWorthSummary = defineReadRoute({
   answer: async (request) => {
     const { chain } = request
     const wallets = request.addresses('walletAddresses')
-    const question = { chain: chain.id, wallets, trusted: true }
+    const lookup = { chain: chain.id, wallets, trusted: true }
     const [rows, headMs] = await Promise.all([
-      chain.enabled ? request.rows<NetWorthRow>(netWorthQuery(question)) : [],
+      chain.enabled ? request.rows<NetWorthRow>(netWorthQuery(lookup)) : [],
       chainHeadMs(request),
     ])
     const values = new Map(rows.map((row) => [row.wallet, row.value_usd]))

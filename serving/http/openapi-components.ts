@@ -1,8 +1,7 @@
+import { isJsonObject } from '../../core/json.ts'
+
 /** A JSON schema, or another part of an OpenAPI document, as plain JSON. */
 type JsonObject = { readonly [key: string]: unknown }
-
-const isJsonObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Keywords whose value is a schema, a list of schemas, or schemas by name; in no other place is a title a name. */
 const SCHEMA_KEYWORDS = {

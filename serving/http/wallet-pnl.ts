@@ -126,10 +126,10 @@ const pnlTotalsBody = (row: PnlTotalsRow): PnlDetailSummary => {
 
 const readTotals = async (
   { chain, rows }: ChainRequest<object, object>,
-  question: PnlRequest,
+  lookup: PnlRequest,
 ): Promise<PnlTotalsRow> => {
   if (!chain.enabled) return EMPTY_TOTALS
-  const [row = EMPTY_TOTALS] = await rows<PnlTotalsRow>(pnlTotalsQuery(question))
+  const [row = EMPTY_TOTALS] = await rows<PnlTotalsRow>(pnlTotalsQuery(lookup))
   return row
 }
 
@@ -163,8 +163,8 @@ const pnlSummary = defineReadRoute({
   answer: async (request) => {
     const { chain, params, query } = request
     const resolution = query.resolution ?? 'all'
-    const question = { chain: chain.id, wallets: [params.walletAddress], resolution }
-    const row = await readTotals(request, question)
+    const lookup = { chain: chain.id, wallets: [params.walletAddress], resolution }
+    const row = await readTotals(request, lookup)
     const { currentValue: _value, ...totals } = pnlTotalsBody(row)
     const cost = Number(row.cost_usd)
     return {
@@ -217,13 +217,13 @@ const MAX_ROWS = 100
 
 const readPnlDetails = async (
   request: ChainRequest<object, object>,
-  question: PnlRequest,
+  lookup: PnlRequest,
 ): Promise<PnlDetailsResult> => {
   const slice = { direction: 'next', after: undefined, rows: MAX_ROWS } as const
   const [rows, totals] = request.chain.enabled
     ? await Promise.all([
-        request.rows<PnlRow>(sliceQuery(pnlList(question, 'totalPnl'), slice)),
-        readTotals(request, question),
+        request.rows<PnlRow>(sliceQuery(pnlList(lookup, 'totalPnl'), slice)),
+        readTotals(request, lookup),
       ])
     : [[], EMPTY_TOTALS]
   const data = await pnlItemBodies(request, rows)

@@ -50,8 +50,8 @@ const liquiditySelect = (
     CAST(NULL, 'Nullable(Float64)') AS price_native, ${LIQUIDITY_VALUE_SQL} AS amount_usd, CAST(NULL, 'Nullable(Decimal(38,12))') AS amount_native
   FROM ${chain}_dex_pool_events_enriched FINAL WHERE event_type != 'SWAP' AND ${where}`
 
-const tradeSelect = (chain: string, question: ActivityRequest, where: string): string => {
-  const table = question.walletAddress === undefined ? 'enriched' : 'by_wallet'
+const tradeSelect = (chain: string, request: ActivityRequest, where: string): string => {
+  const table = request.walletAddress === undefined ? 'enriched' : 'by_wallet'
   return `SELECT ${COMMON_COLUMNS}, owner, toString(side) AS side, token_address, decimals, toInt256(amount) AS amount, price_usd, side_token,
     side_decimals, toInt256(side_amount) AS side_amount, side_price_usd, is_base, price_native, amount_usd, amount_native
   FROM ${chain}_dex_trades_${table} FINAL WHERE ${where}`
@@ -72,34 +72,34 @@ interface Condition {
 const optionalTimeMs = (value: number | undefined): number | undefined =>
   value === undefined ? undefined : normalizeQueryTime(value)
 
-const activityConditions = (question: ActivityRequest): Readonly<Record<string, Condition>> => ({
-  wallet: { sql: 't.owner = {wallet:String}', value: question.walletAddress },
-  pool: { sql: 't.pool_address = {pool:String}', value: question.poolAddress },
-  tx: { sql: 't.tx_hash = {tx:String}', value: question.transactionsSignature },
-  type: { sql: 't.side = {type:String}', value: question.type },
+const activityConditions = (request: ActivityRequest): Readonly<Record<string, Condition>> => ({
+  wallet: { sql: 't.owner = {wallet:String}', value: request.walletAddress },
+  pool: { sql: 't.pool_address = {pool:String}', value: request.poolAddress },
+  tx: { sql: 't.tx_hash = {tx:String}', value: request.transactionsSignature },
+  type: { sql: 't.side = {type:String}', value: request.type },
   before: {
     sql: 't.block_time < fromUnixTimestamp64Milli({before:Int64})',
-    value: optionalTimeMs(question.beforeTimestamp),
+    value: optionalTimeMs(request.beforeTimestamp),
   },
   after: {
     sql: 't.block_time > fromUnixTimestamp64Milli({after:Int64})',
-    value: optionalTimeMs(question.afterTimestamp),
+    value: optionalTimeMs(request.afterTimestamp),
   },
-  below: { sql: 't.block_height < {below:UInt64}', value: question.beforeBlockHeight },
-  above: { sql: 't.block_height > {above:UInt64}', value: question.afterBlockHeight },
-  least: { sql: 't.amount_usd >= toDecimal256({least:String}, 12)', value: question.minAmountUsd },
-  most: { sql: 't.amount_usd <= toDecimal256({most:String}, 12)', value: question.maxAmountUsd },
+  below: { sql: 't.block_height < {below:UInt64}', value: request.beforeBlockHeight },
+  above: { sql: 't.block_height > {above:UInt64}', value: request.afterBlockHeight },
+  least: { sql: 't.amount_usd >= toDecimal256({least:String}, 12)', value: request.minAmountUsd },
+  most: { sql: 't.amount_usd <= toDecimal256({most:String}, 12)', value: request.maxAmountUsd },
 })
 
 /** Trades and changes of liquidity: seen from the token that is asked for, else from the base token of each. */
-export const activityList = (chain: string, question: ActivityRequest): KeysetList => {
-  const { tokenAddress, traderTags, sort, descending } = question
-  const asked = Object.entries(activityConditions(question)).filter(
+export const activityList = (chain: string, request: ActivityRequest): KeysetList => {
+  const { tokenAddress, traderTags, sort, descending } = request
+  const asked = Object.entries(activityConditions(request)).filter(
     ([, { value }]) => value !== undefined,
   )
   const isToken = tokenAddress !== undefined
   const rows = [
-    tradeSelect(chain, question, isToken ? 'token_address = {token:String}' : 'is_base = 1'),
+    tradeSelect(chain, request, isToken ? 'token_address = {token:String}' : 'is_base = 1'),
     liquiditySelect(chain, 'base', 'quote', isToken ? 'base_token = {token:String}' : '1'),
     ...(isToken ? [liquiditySelect(chain, 'quote', 'base', 'quote_token = {token:String}')] : []),
   ]

@@ -111,9 +111,9 @@ const seriesParams = (series: CandleSeries): Readonly<Record<string, string>> =>
  * The newest `limit` buckets with trades in the range, newest first, in one statement; undefined when no bucket can
  * start in the range. A native series has the prices of trades whose native price is known, and leaves out buckets without any.
  */
-export const candleQuery = (question: CandleRequest): Query | undefined => {
-  const { chain, series, resolution, priceType, limit } = question
-  const times = tradeTimeRange(question)
+export const candleQuery = (request: CandleRequest): Query | undefined => {
+  const { chain, series, resolution, priceType, limit } = request
+  const times = tradeTimeRange(request)
   if (!times) return undefined
   const { priced, where } = SERIES_SQL[series.kind]
   const [open, close, high, low, volume] = PRICE_COLUMNS[priceType]

@@ -79,8 +79,8 @@ const holdingsSubquery = ({ chain, wallets, tokens, trusted }: HoldingsRequest) 
 }
 
 /** Tokens of wallets, the most valuable first. */
-export const holdingList = (question: HoldingsRequest): KeysetList => ({
-  ...holdingsSubquery(question),
+export const holdingList = (request: HoldingsRequest): KeysetList => ({
+  ...holdingsSubquery(request),
   columns: `t.token AS token, toString(t.balance) AS balance, t.decimals AS decimals, t.units AS units,
   t.price_usd AS price_usd, t.price_native AS price_native, toString(t.last_ms) AS last_ms,
   toString(t.buy_amount) AS buy_amount, toString(t.sell_amount) AS sell_amount, toString(t.buy_usd) AS buy_usd,
@@ -93,10 +93,10 @@ export const holdingList = (question: HoldingsRequest): KeysetList => ({
 })
 
 /** Worth of wallets over all tokens of a question; wallets without any are missing. */
-export const netWorthQuery = (question: HoldingsRequest): Query => {
-  const { from, where, params } = holdingsSubquery(question)
+export const netWorthQuery = (request: HoldingsRequest): Query => {
+  const { from, where, params } = holdingsSubquery(request)
   return {
-    sql: `WITH (SELECT toUnixTimestamp64Milli(max(block_time)) FROM ${question.chain}_blocks) AS head
+    sql: `WITH (SELECT toUnixTimestamp64Milli(max(block_time)) FROM ${request.chain}_blocks) AS head
 SELECT t.wallet AS wallet, sum(t.value_usd) AS value_usd, sum(t.value_native) AS value_native, toString(any(head)) AS head_ms
 FROM ${from}${where.length === 0 ? '' : ` WHERE ${where.join(' AND ')}`} GROUP BY t.wallet`,
     params,

@@ -37,8 +37,8 @@ export interface TokenListRequest {
 }
 
 /** Tokens with trades, by a number of a window; tokens without it last, whatever the direction. */
-export const tokenList = (chain: string, question: TokenListRequest): KeysetList => {
-  const { sortBy, descending, bounds } = question
+export const tokenList = (chain: string, request: TokenListRequest): KeysetList => {
+  const { sortBy, descending, bounds } = request
   const sort = parseSort(sortBy)
   const asked: readonly ListBound[] = LIST_BOUNDS.filter(({ parameter }) =>
     Object.hasOwn(bounds, parameter),

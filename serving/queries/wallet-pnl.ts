@@ -96,8 +96,8 @@ const STATE_CONDITIONS = {
 } as const
 
 /** Rows of a question as a subquery `t`; the open part is at most what the wallet still holds, its cost in proportion. */
-const pnlSubquery = (question: PnlRequest) => {
-  const { chain, wallets, tokens, resolution, state = 'all' } = question
+const pnlSubquery = (request: PnlRequest) => {
+  const { chain, wallets, tokens, resolution, state = 'all' } = request
   const which = `wallet IN {wallets:Array(String)}${tokens ? ' AND token_address IN {tokens:Array(String)}' : ''}`
   const source = resolution === 'all' ? lifetimeSelect(chain, which) : windowSelect(chain, which)
   const held = `holder IN {wallets:Array(String)}${tokens ? ' AND token_address IN {tokens:Array(String)}' : ''}`
@@ -129,8 +129,8 @@ const PNL_SORTS = {
 export type PnlSort = keyof typeof PNL_SORTS
 
 /** Rows of a question, the most profitable first. */
-export const pnlList = (question: PnlRequest, sort: PnlSort): KeysetList => ({
-  ...pnlSubquery(question),
+export const pnlList = (request: PnlRequest, sort: PnlSort): KeysetList => ({
+  ...pnlSubquery(request),
   columns: `t.wallet AS wallet, t.token AS token, toString(t.buys) AS buys, toString(t.sells) AS sells,
   toString(t.wins) AS wins, toString(t.losses) AS losses, toString(t.buy_amount) AS buy_amount, toString(t.sell_amount) AS sell_amount,
   toString(t.buy_usd) AS buy_usd, toString(t.sell_usd) AS sell_usd, toString(t.realized_usd) AS realized_usd,
@@ -146,8 +146,8 @@ export const pnlList = (question: PnlRequest, sort: PnlSort): KeysetList => ({
 })
 
 /** Totals over all rows of a question. */
-export const pnlTotalsQuery = (question: PnlRequest): Query => {
-  const { with: head, from, where, params } = pnlSubquery(question)
+export const pnlTotalsQuery = (request: PnlRequest): Query => {
+  const { with: head, from, where, params } = pnlSubquery(request)
   return {
     sql: `WITH ${head} SELECT toString(count()) AS tokens, toString(sum(t.buys)) AS buys, toString(sum(t.sells)) AS sells,
   toString(sum(t.wins)) AS wins, toString(sum(t.losses)) AS losses, toString(sum(t.buy_usd)) AS buy_usd,

@@ -16,12 +16,15 @@ const CALL_DATA = {
 /** Largest number of forged logs in one transaction. */
 const MAX_FORGED_LOGS = 34
 
-const randomOpenPool = (desk: BlockBuilder, wanted: (pool: Pool) => boolean): Pool | undefined => {
-  const { layout, state, world } = desk.context
-  const pools = world.pools.filter(
+const randomOpenPool = (
+  builder: BlockBuilder,
+  wanted: (pool: Pool) => boolean,
+): Pool | undefined => {
+  const { layout, state, scenario } = builder.context
+  const pools = scenario.pools.filter(
     (pool) => wanted(pool) && state.get(layout.pool(pool.index, 'liquidity')) > 0n,
   )
-  return pools.length === 0 ? undefined : desk.random.pick(pools)
+  return pools.length === 0 ? undefined : builder.random.pick(pools)
 }
 
 const isMemePool = ({ thin, weight, version, baseToken }: Pool): boolean =>
@@ -32,16 +35,16 @@ const isMemePool = ({ thin, weight, version, baseToken }: Pool): boolean =>
   baseToken.quirk !== 'taxed'
 
 /** A whale moves a pool that holds next to nothing far off the market, another brings it back. */
-const illiquidPoolTrade = (desk: BlockBuilder): number => {
-  const { context, random } = desk
-  const pool = randomOpenPool(desk, ({ thin }) => thin)
+const illiquidPoolTrade = (builder: BlockBuilder): number => {
+  const { context, random } = builder
+  const pool = randomOpenPool(builder, ({ thin }) => thin)
   if (pool === undefined) return 0
-  const trader = random.pick(context.world.byRole.whale).index
+  const trader = random.pick(context.scenario.byRole.whale).index
   if (Math.abs(deviationOf(context, pool)) > 0.2)
-    return submitTrade(desk, { trader, pools: [pool], ...correctionOf(context, pool, 0.98) })
+    return submitTrade(builder, { trader, pools: [pool], ...correctionOf(context, pool, 0.98) })
   const tokenIn = random.chance(0.5) ? pool.baseToken : pool.quoteToken
   const usd = pool.usd * (0.3 + 0.9 * random.unit())
-  return submitTrade(desk, {
+  return submitTrade(builder, {
     trader,
     pools: [pool],
     tokenIn,
@@ -50,32 +53,32 @@ const illiquidPoolTrade = (desk: BlockBuilder): number => {
 }
 
 /** Next to nothing is swapped: rounding decides the price. On V3 the output may be zero. */
-const dustTrade = (desk: BlockBuilder): number => {
-  const { context, random } = desk
+const dustTrade = (builder: BlockBuilder): number => {
+  const { context, random } = builder
   const pool = random.chance(0.3)
     ? randomOpenPool(
-        desk,
+        builder,
         (made) => made.version === 3 && made.quoteToken.symbol === 'USDC' && !made.thin,
       )
-    : randomOpenPool(desk, isMemePool)
+    : randomOpenPool(builder, isMemePool)
   if (pool === undefined) return 0
-  const trader = random.pick(context.world.byRole.whale).index
+  const trader = random.pick(context.scenario.byRole.whale).index
   const tokenIn = pool.version === 3 ? pool.baseToken : pool.quoteToken
   const amountIn = pool.version === 3 ? 1n : BigInt(2 + random.below(2_000))
-  return submitTrade(desk, { trader, pools: [pool], tokenIn, amountIn })
+  return submitTrade(builder, { trader, pools: [pool], tokenIn, amountIn })
 }
 
 /** An account pays dollars and asks a pair for one base unit: a price beyond reason. */
-const extremePriceTrade = (desk: BlockBuilder): number => {
-  const { context, random } = desk
-  const { byRole, flashContract } = context.world
-  const pool = randomOpenPool(desk, (made) => isMemePool(made) && made.baseToken.decimals >= 9)
+const extremePriceTrade = (builder: BlockBuilder): number => {
+  const { context, random } = builder
+  const { byRole, flashContract } = context.scenario
+  const pool = randomOpenPool(builder, (made) => isMemePool(made) && made.baseToken.decimals >= 9)
   if (pool === undefined) return 0
   const trader = random.pick(byRole.whale).index
   const { baseToken, quoteToken } = pool
   const amount = rawForUsd(context, quoteToken, 5 + 20 * random.unit())
-  if (!desk.fund(trader, quoteToken, amount)) return 0
-  const sent = desk.submit({
+  if (!builder.fund(trader, quoteToken, amount)) return 0
+  const sent = builder.submit({
     from: trader,
     to: flashContract.address,
     input: CALL_DATA.go(amount, 1n),
@@ -90,14 +93,14 @@ const extremePriceTrade = (desk: BlockBuilder): number => {
 }
 
 /** A whale shakes a pool that people trade in. */
-const largeTrade = (desk: BlockBuilder): number => {
-  const { context, random } = desk
-  const pool = randomOpenPool(desk, isMemePool)
+const largeTrade = (builder: BlockBuilder): number => {
+  const { context, random } = builder
+  const pool = randomOpenPool(builder, isMemePool)
   if (pool === undefined) return 0
-  const trader = random.pick(context.world.byRole.whale).index
+  const trader = random.pick(context.scenario.byRole.whale).index
   const tokenIn = random.chance(0.6) ? pool.quoteToken : pool.baseToken
   const usd = Math.min(pool.usd * (0.06 + 0.1 * random.unit()), 80_000)
-  return submitTrade(desk, {
+  return submitTrade(builder, {
     trader,
     pools: [pool],
     tokenIn,
@@ -106,20 +109,20 @@ const largeTrade = (desk: BlockBuilder): number => {
 }
 
 /** One of the trades that a price table must not believe. */
-export const suspectTrade = (desk: BlockBuilder): number =>
-  desk.random.pick([
+export const suspectTrade = (builder: BlockBuilder): number =>
+  builder.random.pick([
     illiquidPoolTrade,
     illiquidPoolTrade,
     dustTrade,
     extremePriceTrade,
     largeTrade,
-  ])(desk)
+  ])(builder)
 
 /** A flash swap that is paid back in both tokens of the pair. */
-export const flashSwap = (desk: BlockBuilder): number => {
-  const { context, random } = desk
-  const { byRole, flashContract } = context.world
-  const pool = randomOpenPool(desk, isMemePool)
+export const flashSwap = (builder: BlockBuilder): number => {
+  const { context, random } = builder
+  const { byRole, flashContract } = context.scenario
+  const pool = randomOpenPool(builder, isMemePool)
   if (pool === undefined) return 0
   const trader = random.pick(byRole.arbitrageur).index
   const [reserve0, reserve1] = pairReserves(context, pool)
@@ -130,8 +133,8 @@ export const flashSwap = (desk: BlockBuilder): number => {
   const needed = (reserve0 * reserve1 * 1_000_000n) / adjusted1 + 1n
   const in0 = (needed - reserve0 * 1_000n) / 997n + 1n
   const payer = flashContract.index
-  if (!desk.fund(payer, pool.token0, in0) || !desk.fund(payer, pool.token1, in1)) return 0
-  const sent = desk.submit({
+  if (!builder.fund(payer, pool.token0, in0) || !builder.fund(payer, pool.token1, in1)) return 0
+  const sent = builder.submit({
     from: trader,
     to: flashContract.address,
     input: CALL_DATA.swap(0n, out1, flashContract.address, '0x01'),
@@ -151,15 +154,15 @@ export const flashSwap = (desk: BlockBuilder): number => {
 }
 
 /** Swap events of contracts that are not pools: a bare emitter, and a pair that names a factory which does not know it. */
-export const forgedSwaps = (desk: BlockBuilder): number => {
-  const { context, random } = desk
-  const { byRole, forgery, fakePair } = context.world
+export const forgedSwaps = (builder: BlockBuilder): number => {
+  const { context, random } = builder
+  const { byRole, forgery, fakePair } = context.scenario
   const forger = random.pick(byRole.forger)
   const amount = (): bigint => BigInt(1 + random.below(1_000_000)) * 10n ** 15n
   const count = random.chance(0.2) ? MAX_FORGED_LOGS : 1 + random.below(3)
   const emitV2 = (from: typeof forgery): void => {
     const [paid, got] = [amount(), amount()]
-    const victim = accountAddress(context.world, random.pick(byRole.retail).index)
+    const victim = accountAddress(context.scenario, random.pick(byRole.retail).index)
     context.logs.push(LOG_ENCODERS.swapV2(from.address, forger.address, paid, 0n, 0n, got, victim))
   }
   const run = (): void => {
@@ -179,18 +182,24 @@ export const forgedSwaps = (desk: BlockBuilder): number => {
     }
   }
   const input = CALL_DATA.go(1n, 1n)
-  desk.submit({ from: forger.index, to: forgery.address, input, gas: 60_000 + 3_000 * count, run })
+  builder.submit({
+    from: forger.index,
+    to: forgery.address,
+    input,
+    gas: 60_000 + 3_000 * count,
+    run,
+  })
   return 0
 }
 
 /** A swap whose limit is not met: it fails and pays its fee. */
-export const failedTrade = (desk: BlockBuilder): number => {
-  const { context, random } = desk
-  const pool = popularPool(desk)
+export const failedTrade = (builder: BlockBuilder): number => {
+  const { context, random } = builder
+  const pool = popularPool(builder)
   if (pool === undefined) return 0
-  const trader = random.pick(context.world.byRole.retail).index
+  const trader = random.pick(context.scenario.byRole.retail).index
   const amountIn = rawForUsd(context, pool.quoteToken, 50 + random.below(500))
-  submitFailingTrade(desk, { trader, pools: [pool], tokenIn: pool.quoteToken, amountIn }, () => {
+  submitFailingTrade(builder, { trader, pools: [pool], tokenIn: pool.quoteToken, amountIn }, () => {
     throw new Reverted('INSUFFICIENT_OUTPUT_AMOUNT')
   })
   return 0

@@ -68,12 +68,12 @@ const executes = (machine: ExecutionContext, order: TransactionRequest): boolean
 }
 
 const includeTransaction = (
-  desk: BlockBuilder,
+  builder: BlockBuilder,
   order: TransactionRequest,
   facts: { readonly success: boolean; readonly coinbase: number },
 ) => {
-  const { context, random } = desk
-  const { layout, state, world } = context
+  const { context, random } = builder
+  const { layout, state, scenario } = context
   const { success, coinbase } = facts
   const baseFeeRaw = state.get(layout.baseFee)
   const noncePlace = layout.nonce(order.from)
@@ -83,7 +83,7 @@ const includeTransaction = (
   const gasUsed = order.gas === 21_000 ? 21_000 : Math.floor(success ? spread : spread * 0.6)
   const tx = sealTransaction(
     {
-      from: accountAddress(world, order.from),
+      from: accountAddress(scenario, order.from),
       to: order.to,
       nonce,
       valueRaw: order.valueRaw ?? 0n,
@@ -104,8 +104,8 @@ const includeTransaction = (
   state.add(layout.ether(coinbase), tip)
   state.commit()
   context.logs = []
-  desk.transactions.push(tx)
-  desk.gasUsed += gasUsed
+  builder.transactions.push(tx)
+  builder.gasUsed += gasUsed
 }
 
 /** A desk for one block; tips go to `coinbase`. */
@@ -114,16 +114,16 @@ export const createBlockBuilder = (
   random: Random,
   coinbase: number,
 ): BlockBuilder => {
-  const { layout, state, world } = machine
-  const exchange = firstAccount(world.byRole.exchange).index
+  const { layout, state, scenario } = machine
+  const exchange = firstAccount(scenario.byRole.exchange).index
   const refill = (account: number, enough: bigint): void => {
     if (account === exchange || state.get(layout.ether(account)) >= enough) return
     const valueRaw = enough - MIN_ETHER_BALANCE + ETHER_REFILL
-    const to = accountAddress(world, account)
+    const to = accountAddress(scenario, account)
     const run = (): void => transferNative(machine, exchange, account, valueRaw)
-    desk.submit({ from: exchange, to, valueRaw, input: EMPTY_CALL_DATA, gas: 21_000, run })
+    builder.submit({ from: exchange, to, valueRaw, input: EMPTY_CALL_DATA, gas: 21_000, run })
   }
-  const desk: BlockBuilder = {
+  const builder: BlockBuilder = {
     context: machine,
     random,
     transactions: [],
@@ -132,20 +132,20 @@ export const createBlockBuilder = (
       refill(order.from, MIN_ETHER_BALANCE + (order.valueRaw ?? 0n))
       const success = executes(machine, order)
       if (!success && order.sendAnyway !== true) return false
-      includeTransaction(desk, order, { success, coinbase })
+      includeTransaction(builder, order, { success, coinbase })
       return success
     },
     fund: (account, token, amount) => {
       const held = balanceOf(machine, token, account)
       if (held >= amount) return true
-      const sent = desk.send(exchange, token, { to: account, amount: (amount - held) * 3n })
+      const sent = builder.send(exchange, token, { to: account, amount: (amount - held) * 3n })
       return sent && balanceOf(machine, token, account) >= amount
     },
     send: (from, token, { to, amount }) => {
-      const input = erc20Transfer(accountAddress(world, to), amount)
+      const input = erc20Transfer(accountAddress(scenario, to), amount)
       const run = (): void => transfer(machine, token, { from, to, amount })
-      return desk.submit({ from, to: token.address, input, gas: 52_000, run })
+      return builder.submit({ from, to: token.address, input, gas: 52_000, run })
     },
   }
-  return desk
+  return builder
 }

@@ -43,7 +43,7 @@ const FIRST_TRADING_HEIGHT = 7
 
 /** Makes the blocks of one spec. */
 export interface EvmBlockProducer extends BlockProducer<Header, SealedBlock> {
-  readonly world: Scenario
+  readonly scenario: Scenario
   readonly layout: StateLayout
   readonly blooms: BloomCache
 }
@@ -60,7 +60,7 @@ const codec: HeaderCodec<Header> = {
 }
 
 /** What happens in a block, and how often relative to the others. Returns the pool swaps that it made. */
-const ACTIONS: readonly (readonly [number, (desk: BlockBuilder) => number])[] = [
+const ACTIONS: readonly (readonly [number, (builder: BlockBuilder) => number])[] = [
   [30, correctPrices],
   [34, retailTrade],
   [12, holderTrade],
@@ -83,11 +83,11 @@ const GAS_PER_SWAP = 190_000
 /** Actions that may come to nothing before a block is closed short of its quota. */
 const MAX_IDLE_ACTIONS = 400
 
-const runRandomAction = (desk: BlockBuilder): number => {
-  let at = desk.random.unit() * TOTAL_WEIGHT
+const runRandomAction = (builder: BlockBuilder): number => {
+  let at = builder.random.unit() * TOTAL_WEIGHT
   for (const [weight, action] of ACTIONS) {
     at -= weight
-    if (at < 0) return action(desk)
+    if (at < 0) return action(builder)
   }
   return 0
 }
@@ -159,11 +159,11 @@ const rootsOf = (
 const EXTRA_DATA = '0x6c6f63616c206275696c646572'
 
 const genesisState = (
-  world: ReturnType<typeof createScenario>,
+  scenario: ReturnType<typeof createScenario>,
   layout: ReturnType<typeof stateLayoutOf>,
 ): State => {
   const state = new State(new Array<bigint>(layout.size).fill(0n))
-  for (const { role, index } of world.accounts)
+  for (const { role, index } of scenario.accounts)
     state.set(layout.ether(index), (GENESIS_ETHER[role] ?? 0n) * 10n ** 18n)
   state.set(layout.baseFee, FIRST_BASE_FEE)
   state.commit()
@@ -172,18 +172,18 @@ const genesisState = (
 
 /** A producer for one spec. */
 export const createEvmBlockProducer = (spec: ChainSpec): EvmBlockProducer => {
-  const world = createScenario(spec.seed)
-  const layout = stateLayoutOf(world)
+  const scenario = createScenario(spec.seed)
+  const layout = stateLayoutOf(scenario)
   const blooms = createBloomCache()
   const due = spec.ratePerSecond * (BLOCK_TIME_MS / 1_000) * GAS_PER_SWAP
   const gasLimit = Math.max(36_000_000, Math.ceil((due * 3) / 1e6) * 1_000_000)
-  const validators = world.byRole.validator
+  const validators = scenario.byRole.validator
   const coinbaseOf = (height: number): Account =>
     validators[height % validators.length] ?? firstAccount(validators)
 
-  const seal = (parent: Header | null, desk: BlockBuilder): SealedBlock => {
-    const { height, state } = desk.context
-    const { random, transactions } = desk
+  const seal = (parent: Header | null, builder: BlockBuilder): SealedBlock => {
+    const { height, state } = builder.context
+    const { random, transactions } = builder
     const writes = state.drainWrites()
     const header = {
       height,
@@ -197,7 +197,7 @@ export const createEvmBlockProducer = (spec: ChainSpec): EvmBlockProducer => {
       ),
       logsBloom: bloomOf(blooms, transactions),
       gasLimit,
-      gasUsed: desk.gasUsed,
+      gasUsed: builder.gasUsed,
       baseFeeRaw: state.get(layout.baseFee),
       extraData: EXTRA_DATA,
       mixHash: `0x${random.hex(64)}`,
@@ -206,9 +206,9 @@ export const createEvmBlockProducer = (spec: ChainSpec): EvmBlockProducer => {
     return { ...header, hash: headerHash(header), transactions, writes }
   }
 
-  const deskAt = (state: State, height: number, branch: number): BlockBuilder => {
+  const builderAt = (state: State, height: number, branch: number): BlockBuilder => {
     const random = createRandom(spec.seed, height, branch)
-    const machine: ExecutionContext = { world, layout, state, height, logs: [] }
+    const machine: ExecutionContext = { scenario, layout, state, height, logs: [] }
     return createBlockBuilder(machine, random, coinbaseOf(height).index)
   }
 
@@ -219,19 +219,19 @@ export const createEvmBlockProducer = (spec: ChainSpec): EvmBlockProducer => {
     segmentBlocks: segmentLength((spec.ratePerSecond * BLOCK_TIME_MS) / 1_000, MAX_SEGMENT_BLOCKS),
     heightAt: (timeMs) => Math.floor((timeMs - spec.genesisMs) / BLOCK_TIME_MS),
     headOf: headerOnly,
-    world,
+    scenario,
     layout,
     blooms,
     genesis: () => {
-      const state = genesisState(world, layout)
-      return { block: seal(null, deskAt(state, 0, 0)), state }
+      const state = genesisState(scenario, layout)
+      return { block: seal(null, builderAt(state, 0, 0)), state }
     },
     *next(parent, state, branch) {
-      const desk = deskAt(state, parent.height + 1, branch)
-      const { random, context } = desk
+      const builder = builderAt(state, parent.height + 1, branch)
+      const { random, context } = builder
       state.set(layout.baseFee, nextBaseFee(state.get(layout.baseFee), random))
       stepFairPrices(context, random)
-      runDeployments(desk)
+      runDeployments(builder)
       yield
       const quota = swapQuota(spec, random) - Number(state.get(layout.surplus))
       let made = 0
@@ -239,14 +239,14 @@ export const createEvmBlockProducer = (spec: ChainSpec): EvmBlockProducer => {
         let idle = 0;
         context.height >= FIRST_TRADING_HEIGHT && made < quota && idle < MAX_IDLE_ACTIONS;
       ) {
-        const swaps = runRandomAction(desk)
+        const swaps = runRandomAction(builder)
         made += swaps * 1_000
         idle = swaps > 0 ? 0 : idle + 1
         yield
       }
       if (context.height >= FIRST_TRADING_HEIGHT) state.set(layout.surplus, BigInt(made - quota))
       state.commit()
-      return seal(parent, desk)
+      return seal(parent, builder)
     },
   }
 }

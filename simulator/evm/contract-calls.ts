@@ -13,9 +13,9 @@ import { type StateLayout, TICK_OFFSET } from './state-layout.ts'
 /** What a contract answered; `undefined` data = it reverted. */
 export type CallResult = { readonly data: Hex | undefined }
 
-/** What a call may read: the world and its state at one block. */
+/** What a call may read: the scenario and its state at one block. */
 interface CallContext {
-  readonly world: Scenario
+  readonly scenario: Scenario
   readonly layout: StateLayout
   readonly read: StateReader
 }
@@ -53,8 +53,8 @@ const TOKEN: ContractFunctions<Token> = {
   'decimals()': (_, { decimals, quirk }) =>
     quirk === 'no-decimals' ? undefined : encodeUint(decimals),
   'totalSupply()': ({ layout, read }, { index }) => encodeUint(read(layout.supply(index))),
-  'balanceOf(address)': ({ world, layout, read }, token, [word]) => {
-    const account = world.accountOf.get(decodeAddress(word))
+  'balanceOf(address)': ({ scenario, layout, read }, token, [word]) => {
+    const account = scenario.accountOf.get(decodeAddress(word))
     return account === undefined
       ? ZERO_WORDS[0]
       : encodeUint(read(layout.balance(token.index, account.index)))
@@ -62,8 +62,8 @@ const TOKEN: ContractFunctions<Token> = {
   'allowance(address,address)': () => encodeUint((1n << 256n) - 1n),
 }
 
-const factoryOf = ({ world }: CallContext, pool: Pool): Hex =>
-  world.venues[pool.venue].factory.address
+const factoryOf = ({ scenario }: CallContext, pool: Pool): Hex =>
+  scenario.venues[pool.venue].factory.address
 
 const POOL: ContractFunctions<Pool> = {
   'token0()': (_, { token0 }) => encodeAddress(token0.address),
@@ -83,8 +83,8 @@ const PAIR: ContractFunctions<Pool> = {
   'decimals()': () => encodeUint(18),
   'totalSupply()': ({ layout, read }, { index }) =>
     encodeUint(read(layout.pool(index, 'liquidity'))),
-  'balanceOf(address)': ({ world, layout, read }, { index }, [word]) => {
-    const account = world.accountOf.get(decodeAddress(word))
+  'balanceOf(address)': ({ scenario, layout, read }, { index }, [word]) => {
+    const account = scenario.accountOf.get(decodeAddress(word))
     return account?.role === 'liquidity'
       ? encodeUint(read(layout.share(index, account.index)))
       : encodeUint(0)
@@ -117,7 +117,7 @@ const isPoolCreated = ({ layout, read }: CallContext, { index }: Pool): boolean 
 const poolBetween = (view: CallContext, venue: Venue, words: readonly string[]): Hex => {
   const pair = [decodeAddress(words[0]), decodeAddress(words[1])].sort()
   const fee = venue.version === 3 ? Number(BigInt(`0x${words[2] ?? '0'}`)) : undefined
-  const found = view.world.pools.find(
+  const found = view.scenario.pools.find(
     (pool) =>
       pool.venue === venue.id &&
       pool.token0.address === pair[0] &&
@@ -130,7 +130,8 @@ const poolBetween = (view: CallContext, venue: Venue, words: readonly string[]):
 
 const createdPoolCount = (view: CallContext, venue: Venue): bigint =>
   BigInt(
-    view.world.pools.filter((pool) => pool.venue === venue.id && isPoolCreated(view, pool)).length,
+    view.scenario.pools.filter((pool) => pool.venue === venue.id && isPoolCreated(view, pool))
+      .length,
   )
 
 const FACTORY: ContractFunctions<Venue> = {
@@ -171,37 +172,37 @@ const isDeployed = ({ layout, read }: CallContext, token: Token): boolean =>
 
 /** Calls a contract by address with lower-case call data. Accounts without code answer `0x`, unknown functions revert. */
 export const callContract = (view: CallContext, to: string, data: string): CallResult => {
-  const { world } = view
-  const token = world.tokenOf.get(to)
+  const { scenario } = view
+  const token = scenario.tokenOf.get(to)
   if (token !== undefined)
     return isDeployed(view, token)
       ? callFunction(FUNCTIONS_BY_CONTRACT.token, { view, subject: token, data })
       : { data: '0x' }
-  const pool = world.poolOf.get(to)
+  const pool = scenario.poolOf.get(to)
   if (pool !== undefined) {
     const functions = pool.version === 2 ? FUNCTIONS_BY_CONTRACT.pair : FUNCTIONS_BY_CONTRACT.pool
     return isPoolCreated(view, pool)
       ? callFunction(functions, { view, subject: pool, data })
       : { data: '0x' }
   }
-  if (to === world.fakePair.address)
-    return callFunction(FUNCTIONS_BY_CONTRACT.pair, { view, subject: world.fakePool, data })
-  const venue = Object.values(world.venues).find(({ factory }) => factory.address === to)
+  if (to === scenario.fakePair.address)
+    return callFunction(FUNCTIONS_BY_CONTRACT.pair, { view, subject: scenario.fakePool, data })
+  const venue = Object.values(scenario.venues).find(({ factory }) => factory.address === to)
   if (venue !== undefined) {
     const functions =
       venue.version === 2 ? FUNCTIONS_BY_CONTRACT.factory : FUNCTIONS_BY_CONTRACT.factoryV3
     return callFunction(functions, { view, subject: venue, data })
   }
-  return { data: world.accountOf.get(to)?.role === 'contract' ? undefined : '0x' }
+  return { data: scenario.accountOf.get(to)?.role === 'contract' ? undefined : '0x' }
 }
 
 /** Code at an address: `0x` for wallets and for what is not deployed yet. */
 export const codeAt = (view: CallContext, of: string): Hex => {
-  const { world } = view
-  const account = world.accountOf.get(of)
+  const { scenario } = view
+  const account = scenario.accountOf.get(of)
   if (account === undefined) return '0x'
-  const token = world.tokenOf.get(of)
-  const pool = world.poolOf.get(of)
+  const token = scenario.tokenOf.get(of)
+  const pool = scenario.poolOf.get(of)
   const deployed =
     (token !== undefined && isDeployed(view, token)) ||
     (pool !== undefined && isPoolCreated(view, pool)) ||

@@ -32,18 +32,18 @@ const initCode = (token: Token): Hex => {
   return `0x60806040523480156200001157600080fd5b50${seed.repeat(12)}`
 }
 
-const initialSupplyOf = (desk: BlockBuilder, token: Token): bigint => {
-  if (token.kind !== undefined) return rawForUsd(desk.context, token, INITIAL_SUPPLY_USD.quote)
+const initialSupplyOf = (builder: BlockBuilder, token: Token): bigint => {
+  if (token.kind !== undefined) return rawForUsd(builder.context, token, INITIAL_SUPPLY_USD.quote)
   return rawForUsd(
-    desk.context,
+    builder.context,
     token,
     token.born > 1 ? INITIAL_SUPPLY_USD.launch : INITIAL_SUPPLY_USD.token,
   )
 }
 
-const deploy = (desk: BlockBuilder, token: Token): void => {
-  const { context } = desk
-  desk.submit({
+const deploy = (builder: BlockBuilder, token: Token): void => {
+  const { context } = builder
+  builder.submit({
     from: token.deployer,
     to: null,
     input: () => initCode(token),
@@ -51,16 +51,16 @@ const deploy = (desk: BlockBuilder, token: Token): void => {
     contractAddress: token.address,
     run: () => {
       if (token.quirk !== 'wrapped-native')
-        mint(context, token, token.deployer, initialSupplyOf(desk, token))
+        mint(context, token, token.deployer, initialSupplyOf(builder, token))
     },
   })
 }
 
-const fundExchange = (desk: BlockBuilder, token: Token): void => {
-  const { context } = desk
-  const exchange = firstAccount(context.world.byRole.exchange)
+const fundExchange = (builder: BlockBuilder, token: Token): void => {
+  const { context } = builder
+  const exchange = firstAccount(context.scenario.byRole.exchange)
   if (token.quirk === 'wrapped-native') {
-    desk.submit({
+    builder.submit({
       from: exchange.index,
       to: token.address,
       valueRaw: EXCHANGE_WETH_DEPOSIT_RAW,
@@ -71,20 +71,20 @@ const fundExchange = (desk: BlockBuilder, token: Token): void => {
     return
   }
   const amount = (balanceOf(context, token, token.deployer) * 19n) / 20n
-  desk.send(token.deployer, token, { to: exchange.index, amount })
+  builder.send(token.deployer, token, { to: exchange.index, amount })
 }
 
 /** Many transfers in one transaction: the first dollars of some wallets. */
-const disperseTokens = (desk: BlockBuilder): void => {
-  const { context } = desk
-  const { byRole, disperser, tokens } = context.world
+const disperseTokens = (builder: BlockBuilder): void => {
+  const { context } = builder
+  const { byRole, disperser, tokens } = context.scenario
   const token = tokens.find(({ symbol }) => symbol === 'USDC')
   if (token === undefined) return
   const exchange = firstAccount(byRole.exchange)
   const wallets = byRole.retail.slice(0, DISPERSE_RECIPIENTS)
   const amounts = wallets.map((_, at) => rawForUsd(context, token, 500 + 37 * at))
   const total = amounts.reduce((sum, amount) => sum + amount, 0n)
-  desk.submit({
+  builder.submit({
     from: exchange.index,
     to: disperser.address,
     input: CALL_DATA.disperse(
@@ -105,23 +105,27 @@ const disperseTokens = (desk: BlockBuilder): void => {
 
 /** How many pools the factory has made, this one included. */
 const nextPoolNumber = ({ context }: BlockBuilder, pool: Pool): bigint => {
-  const { layout, state, world } = context
-  const siblings = world.pools.filter(({ venue }) => venue === pool.venue)
+  const { layout, state, scenario } = context
+  const siblings = scenario.pools.filter(({ venue }) => venue === pool.venue)
   const made = siblings.filter(({ index }) => state.get(layout.pool(index, 'number')) > 0n)
   return BigInt(made.length + 1)
 }
 
-const createPool = (desk: BlockBuilder, pool: Pool, amounts: readonly [bigint, bigint]): void => {
-  const { context } = desk
-  const { world } = context
-  const factory = world.venues[pool.venue].factory
+const createPool = (
+  builder: BlockBuilder,
+  pool: Pool,
+  amounts: readonly [bigint, bigint],
+): void => {
+  const { context } = builder
+  const { scenario } = context
+  const factory = scenario.venues[pool.venue].factory
   const { token0, token1, feePips, tickSpacing } = pool
-  const provider = firstAccount(world.byRole.liquidity).index
-  const number = nextPoolNumber(desk, pool)
+  const provider = firstAccount(scenario.byRole.liquidity).index
+  const number = nextPoolNumber(builder, pool)
   const isPair = pool.version === 2
-  desk.submit({
+  builder.submit({
     from: provider,
-    to: isPair ? factory.address : world.positionManager.address,
+    to: isPair ? factory.address : scenario.positionManager.address,
     input: isPair
       ? CALL_DATA.createPair(token0.address, token1.address)
       : CALL_DATA.createPool(token0.address, token1.address, feePips, 1n << 96n),
@@ -141,21 +145,21 @@ const createPool = (desk: BlockBuilder, pool: Pool, amounts: readonly [bigint, b
 
 /** Puts two amounts into a pool for a liquidity provider. Returns whether it was done. */
 export const addLiquidity = (
-  desk: BlockBuilder,
+  builder: BlockBuilder,
   pool: Pool,
   deposit: { readonly provider: number; readonly amounts: readonly [bigint, bigint] },
 ): boolean => {
-  const { context } = desk
+  const { context } = builder
   const { provider, amounts } = deposit
   const { token0, token1 } = pool
-  const { venues, positionManager } = context.world
-  const to = accountAddress(context.world, provider)
+  const { venues, positionManager } = context.scenario
+  const to = accountAddress(context.scenario, provider)
   const margin = (amount: bigint): bigint => amount + amount / 50n + 1n
-  if (!desk.fund(provider, token0, margin(amounts[0]))) return false
-  if (!desk.fund(provider, token1, margin(amounts[1]))) return false
+  if (!builder.fund(provider, token0, margin(amounts[0]))) return false
+  if (!builder.fund(provider, token1, margin(amounts[1]))) return false
   const pair = [token0.address, token1.address] as const
   if (pool.version === 3) {
-    return desk.submit({
+    return builder.submit({
       from: provider,
       to: positionManager.address,
       input: CALL_DATA.mint(
@@ -174,7 +178,7 @@ export const addLiquidity = (
     })
   }
   const router = venues[pool.venue].router
-  return desk.submit({
+  return builder.submit({
     from: provider,
     to: router.address,
     input: CALL_DATA.addLiquidity(...pair, ...amounts, 0n, 0n, to, 2n ** 40n),
@@ -188,20 +192,20 @@ export const addLiquidity = (
 }
 
 /** Deploys what is born at this height: tokens with their first holders, pools with their first liquidity. */
-export const runDeployments = (desk: BlockBuilder): void => {
-  const { context } = desk
-  const { pools, tokens, byRole } = context.world
+export const runDeployments = (builder: BlockBuilder): void => {
+  const { context } = builder
+  const { pools, tokens, byRole } = context.scenario
   const born = tokens.filter((token) => token.born === context.height)
-  for (const token of born) deploy(desk, token)
-  for (const token of born) fundExchange(desk, token)
-  if (context.height === 2) disperseTokens(desk)
+  for (const token of born) deploy(builder, token)
+  for (const token of born) fundExchange(builder, token)
+  if (context.height === 2) disperseTokens(builder)
   for (const pool of pools) {
     if (pool.born !== context.height) continue
     const amounts = [
       rawForUsd(context, pool.token0, pool.usd / 2),
       rawForUsd(context, pool.token1, pool.usd / 2),
     ] as const
-    createPool(desk, pool, amounts)
-    addLiquidity(desk, pool, { provider: firstAccount(byRole.liquidity).index, amounts })
+    createPool(builder, pool, amounts)
+    addLiquidity(builder, pool, { provider: firstAccount(byRole.liquidity).index, amounts })
   }
 }

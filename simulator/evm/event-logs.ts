@@ -78,7 +78,7 @@ const logEncoderFor = (events: readonly Event[], name: string): LogEncoder => {
   return logEncoder(event)
 }
 
-/** Logs of the contracts of this world, by event; arguments as declared. */
+/** Logs of the contracts of this scenario, by event; arguments as declared. */
 export const LOG_ENCODERS = {
   transfer: logEncoderFor(EVENTS, 'Transfer'),
   deposit: logEncoderFor(EVENTS, 'Deposit'),

@@ -7,7 +7,7 @@ import type { StateLayout } from './state-layout.ts'
 
 /** What contracts run on: the state and the logs of the transaction that is running. */
 export interface ExecutionContext {
-  readonly world: Scenario
+  readonly scenario: Scenario
   readonly layout: StateLayout
   readonly state: State
   /** Height of the block being made. */
@@ -42,7 +42,7 @@ const moveTokens = (
   token: Token,
   move: { readonly from: number; readonly to: number; readonly amount: bigint },
 ): void => {
-  const { layout, state, world } = machine
+  const { layout, state, scenario } = machine
   const { from, to, amount } = move
   const source = layout.balance(token.index, from)
   if (state.get(source) < amount) throw new Reverted('transfer amount exceeds balance')
@@ -51,8 +51,8 @@ const moveTokens = (
   machine.logs.push(
     LOG_ENCODERS.transfer(
       token.address,
-      accountAddress(world, from),
-      accountAddress(world, to),
+      accountAddress(scenario, from),
+      accountAddress(scenario, to),
       amount,
     ),
   )
@@ -74,11 +74,11 @@ export const transfer = (
 
 /** New tokens for an account, as a constructor does. */
 export const mint = (machine: ExecutionContext, token: Token, to: number, amount: bigint): void => {
-  const { layout, state, world } = machine
+  const { layout, state, scenario } = machine
   state.add(layout.supply(token.index), amount)
   state.add(layout.balance(token.index, to), amount)
   machine.logs.push(
-    LOG_ENCODERS.transfer(token.address, zeroAddress, accountAddress(world, to), amount),
+    LOG_ENCODERS.transfer(token.address, zeroAddress, accountAddress(scenario, to), amount),
   )
 }
 
@@ -96,24 +96,24 @@ export const transferNative = (
 
 /** WETH `deposit()` by an account. */
 export const wrap = (machine: ExecutionContext, by: number, amount: bigint): void => {
-  const { layout, state, world } = machine
-  const { weth } = world
+  const { layout, state, scenario } = machine
+  const { weth } = scenario
   transferNative(machine, by, weth.account, amount)
   state.add(layout.supply(weth.index), amount)
   state.add(layout.balance(weth.index, by), amount)
-  machine.logs.push(LOG_ENCODERS.deposit(weth.address, accountAddress(world, by), amount))
+  machine.logs.push(LOG_ENCODERS.deposit(weth.address, accountAddress(scenario, by), amount))
 }
 
 /** WETH `withdraw(amount)` by an account. Throws Reverted without the balance. */
 export const unwrap = (machine: ExecutionContext, by: number, amount: bigint): void => {
-  const { layout, state, world } = machine
-  const { weth } = world
+  const { layout, state, scenario } = machine
+  const { weth } = scenario
   const place = layout.balance(weth.index, by)
   if (state.get(place) < amount) throw new Reverted('withdraw exceeds balance')
   state.add(place, -amount)
   state.add(layout.supply(weth.index), -amount)
   transferNative(machine, weth.account, by, amount)
-  machine.logs.push(LOG_ENCODERS.withdrawal(weth.address, accountAddress(world, by), amount))
+  machine.logs.push(LOG_ENCODERS.withdrawal(weth.address, accountAddress(scenario, by), amount))
 }
 
 /** First account of a role. */

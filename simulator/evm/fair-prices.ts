@@ -17,7 +17,7 @@ const setFairUsd = ({ layout, state }: ExecutionContext, token: Token, usd: numb
 
 /** Moves the fair price of every token that floats by one block: a walk that is drawn back to where it started. */
 export const stepFairPrices = (machine: ExecutionContext, random: Random): void => {
-  for (const token of machine.world.tokens) {
+  for (const token of machine.scenario.tokens) {
     if (token.born > machine.height) continue
     const now = fairUsd(machine, token)
     if (now === 0) setFairUsd(machine, token, token.usd)

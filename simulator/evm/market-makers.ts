@@ -9,12 +9,12 @@ import { submitTrade } from './submit-trade.ts'
 const priceTolerance = (pool: Pool): number =>
   pool.feePips / 1e6 + (pool.quoteToken.kind === undefined ? 0.004 : 0.0015)
 
-const mostMispricedPool = (desk: BlockBuilder, pools: readonly Pool[]): Pool | undefined => {
+const mostMispricedPool = (builder: BlockBuilder, pools: readonly Pool[]): Pool | undefined => {
   let worst: Pool | undefined
   let most = 1
   for (const pool of pools) {
     if (pool.thin) continue
-    const by = Math.abs(deviationOf(desk.context, pool)) / priceTolerance(pool)
+    const by = Math.abs(deviationOf(builder.context, pool)) / priceTolerance(pool)
     if (by > most) {
       worst = pool
       most = by
@@ -30,42 +30,42 @@ const premiumOf = ({ context }: BlockBuilder, pool: Pool): number => {
 }
 
 /** The third pool of a cycle: leads from the quote of the dear pool back to the quote of the cheap one. */
-const bridgePool = (desk: BlockBuilder, from: Token, to: Token): Pool | undefined =>
-  desk.context.world.pools.find(
+const bridgePool = (builder: BlockBuilder, from: Token, to: Token): Pool | undefined =>
+  builder.context.scenario.pools.find(
     (pool) =>
       pool.reference &&
       (pool.token0 === from || pool.token1 === from) &&
       otherToken(pool, from) === to &&
-      deviationOf(desk.context, pool) !== 0,
+      deviationOf(builder.context, pool) !== 0,
   )
 
 /** The route that buys where a token is cheap and sells where it is dear, back in the first quote. */
 const arbitrageCycle = (
-  desk: BlockBuilder,
+  builder: BlockBuilder,
   cheap: Pool,
   dear: Pool,
 ): readonly Pool[] | undefined => {
   if (cheap.quoteToken === dear.quoteToken) return [cheap, dear]
-  const back = bridgePool(desk, dear.quoteToken, cheap.quoteToken)
+  const back = bridgePool(builder, dear.quoteToken, cheap.quoteToken)
   return back === undefined ? undefined : [cheap, dear, back]
 }
 
 const cycleOutput = (
-  desk: BlockBuilder,
+  builder: BlockBuilder,
   pools: readonly Pool[],
   start: { readonly token: Token; readonly amount: bigint },
 ) => {
   let { token, amount } = start
   for (const pool of pools) {
-    amount = quoteOf(desk.context, pool, token, amount) ?? 0n
+    amount = quoteOf(builder.context, pool, token, amount) ?? 0n
     token = otherToken(pool, token)
   }
   return amount
 }
 
-const arbitrage = (desk: BlockBuilder, off: Pool): number => {
-  const { context, random } = desk
-  const { pools, byRole, arbitrageContract } = context.world
+const arbitrage = (builder: BlockBuilder, off: Pool): number => {
+  const { context, random } = builder
+  const { pools, byRole, arbitrageContract } = context.scenario
   const peers = pools.filter(
     (pool) =>
       pool !== off &&
@@ -75,17 +75,18 @@ const arbitrage = (desk: BlockBuilder, off: Pool): number => {
   )
   if (off.baseToken.quirk === 'taxed') return 0
   for (const peer of peers) {
-    const [cheap, dear] = premiumOf(desk, off) < premiumOf(desk, peer) ? [off, peer] : [peer, off]
-    const cycle = arbitrageCycle(desk, cheap, dear)
+    const [cheap, dear] =
+      premiumOf(builder, off) < premiumOf(builder, peer) ? [off, peer] : [peer, off]
+    const cycle = arbitrageCycle(builder, cheap, dear)
     if (cycle === undefined) continue
-    const gap = premiumOf(desk, dear) - premiumOf(desk, cheap)
+    const gap = premiumOf(builder, dear) - premiumOf(builder, cheap)
     const smaller = Math.min(cheap.usd, dear.usd)
     const amountIn = rawForUsd(context, cheap.quoteToken, (smaller * gap) / 12)
     if (amountIn <= 0n) continue
-    if (cycleOutput(desk, cycle, { token: cheap.quoteToken, amount: amountIn }) <= amountIn)
+    if (cycleOutput(builder, cycle, { token: cheap.quoteToken, amount: amountIn }) <= amountIn)
       continue
     const trader = random.pick(byRole.arbitrageur).index
-    return submitTrade(desk, {
+    return submitTrade(builder, {
       trader,
       pools: cycle,
       tokenIn: cheap.quoteToken,
@@ -97,31 +98,31 @@ const arbitrage = (desk: BlockBuilder, off: Pool): number => {
 }
 
 /** The pool that is furthest from its fair price is brought back: by arbitrage where another pool of the token pays for it, else by a market maker. */
-export const correctPrices = (desk: BlockBuilder): number => {
-  const { context, random } = desk
-  const { pools, byRole } = context.world
-  const off = mostMispricedPool(desk, pools)
+export const correctPrices = (builder: BlockBuilder): number => {
+  const { context, random } = builder
+  const { pools, byRole } = context.scenario
+  const off = mostMispricedPool(builder, pools)
   if (off === undefined) return 0
-  const hops = random.chance(0.5) ? arbitrage(desk, off) : 0
+  const hops = random.chance(0.5) ? arbitrage(builder, off) : 0
   if (hops > 0) return hops
   const trader = random.pick(byRole['market-maker']).index
-  return submitTrade(desk, { trader, pools: [off], ...correctionOf(context, off, 0.85) })
+  return submitTrade(builder, { trader, pools: [off], ...correctionOf(context, off, 0.85) })
 }
 
 /** Holdings above which an account hands the surplus back to the exchange, in USD. */
 const SURPLUS_THRESHOLD_USD = 60_000
 
 /** A trader who has become rich in one token sends most of it to the exchange, so that money goes round. */
-export const returnSurplus = (desk: BlockBuilder): number => {
-  const { context, random } = desk
-  const { byRole, tokens } = context.world
+export const returnSurplus = (builder: BlockBuilder): number => {
+  const { context, random } = builder
+  const { byRole, tokens } = context.scenario
   const exchange = firstAccount(byRole.exchange)
   const role = random.pick(['retail', 'holder', 'market-maker', 'arbitrageur'] as const)
   const account = random.pick(byRole[role]).index
   for (const token of tokens) {
     const held = balanceOf(context, token, account)
     if (held === 0n || usdOf(context, token, held) < SURPLUS_THRESHOLD_USD) continue
-    desk.send(account, token, { to: exchange.index, amount: (held * 9n) / 10n })
+    builder.send(account, token, { to: exchange.index, amount: (held * 9n) / 10n })
     return 0
   }
   return 0

@@ -8,15 +8,15 @@ import { type EvmChain, openChain } from './chain.ts'
 import { evmEndpoint } from './node-endpoint.ts'
 import type { Scenario } from './scenario.ts'
 
-const chainExtraOf = (world: Scenario): ChainExtra => ({
+const chainExtraOf = (scenario: Scenario): ChainExtra => ({
   replace: true,
-  factories: Object.values(world.venues).flatMap(({ id, listed, factory }) =>
+  factories: Object.values(scenario.venues).flatMap(({ id, listed, factory }) =>
     listed ? [{ protocol: id, factory: factory.address }] : [],
   ),
-  quotes: world.tokens.flatMap(({ address, symbol, decimals, kind }) =>
+  quotes: scenario.tokens.flatMap(({ address, symbol, decimals, kind }) =>
     kind === undefined ? [] : [{ address, symbol, decimals, kind }],
   ),
-  referencePools: world.pools.flatMap(({ reference, address, baseToken, quoteToken, venue }) =>
+  referencePools: scenario.pools.flatMap(({ reference, address, baseToken, quoteToken, venue }) =>
     reference
       ? [{ pool: address, token: baseToken.address, quote: quoteToken.address, protocol: venue }]
       : [],
@@ -30,8 +30,8 @@ const EXAMPLE_BLOCKS = 24
 
 const findExamples = async (chain: EvmChain): Promise<ExampleEntities> => {
   const { producer } = chain
-  const { world } = producer
-  const pool = world.pools.find(({ base }) => base === EXAMPLE_TOKEN)
+  const { scenario } = producer
+  const pool = scenario.pools.find(({ base }) => base === EXAMPLE_TOKEN)
   if (pool === undefined) throw new RangeError('no pool for the examples')
   const { block: genesis, state } = producer.genesis()
   const clock = { since: performance.now() }
@@ -55,7 +55,7 @@ const findExamples = async (chain: EvmChain): Promise<ExampleEntities> => {
     chain: 'ethereum',
     token: pool.baseToken.address,
     pool: pool.address,
-    wallet: world.byRole.retail[0]?.address ?? '',
+    wallet: scenario.byRole.retail[0]?.address ?? '',
     txHash: chain.genesisHash,
   }
 }
@@ -68,7 +68,7 @@ export const openEvm = async (
   return {
     chain,
     endpoint: evmEndpoint(chain),
-    extra: chainExtraOf(chain.producer.world),
+    extra: chainExtraOf(chain.producer.scenario),
     examples: await findExamples(chain),
     head: () => {
       const { height, hash, timeMs } = chain.head()

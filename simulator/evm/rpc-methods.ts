@@ -1,4 +1,5 @@
 import { type Hex, numberToHex } from 'viem'
+import { isJsonObject } from '../../core/json.ts'
 import { JsonRpcError } from '../node/rpc.ts'
 import type { StateReader } from '../node/state.ts'
 import {
@@ -35,9 +36,6 @@ const textParam = (params: readonly unknown[], at: number, shape: RegExp): strin
   return value.toLowerCase()
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 const heightOf = (chain: EvmChain, tag: unknown, at: number): number => {
   const head = chain.head().height
   if (tag === undefined || tag === 'latest' || tag === 'pending') return head
@@ -58,7 +56,7 @@ const blockOf = async (
   at: number,
 ): Promise<SealedBlock | undefined> => {
   if (typeof ref === 'string' && HASH.test(ref)) return chain.byHash(ref.toLowerCase())
-  if (!isObject(ref)) return chain.block(heightOf(chain, ref, at))
+  if (!isJsonObject(ref)) return chain.block(heightOf(chain, ref, at))
   const { blockHash, blockNumber, requireCanonical } = ref
   if (blockHash === undefined) return chain.block(heightOf(chain, blockNumber, at))
   if (typeof blockHash !== 'string' || !HASH.test(blockHash))
@@ -73,8 +71,8 @@ const callContextAt = async (chain: EvmChain, ref: unknown, at: number) => {
   const block = await blockOf(chain, ref, at)
   if (block === undefined) throw new JsonRpcError(-32000, 'header not found')
   const read: StateReader = await chain.read(block)
-  const { world, layout } = chain.producer
-  return { world, layout, read }
+  const { scenario, layout } = chain.producer
+  return { scenario, layout, read }
 }
 
 const findTransaction = async (chain: EvmChain, hash: string) => {
@@ -125,7 +123,7 @@ async function* blocksOf(chain: EvmChain, filter: Readonly<Record<string, unknow
 }
 
 const getLogs: RpcMethod = async (chain, [filter]) => {
-  if (!isObject(filter)) throw invalidArgument(0, 'not a filter object')
+  if (!isJsonObject(filter)) throw invalidArgument(0, 'not a filter object')
   const fits = logFilter(filter)
   const found: ReturnType<typeof logsToJson> = []
   for await (const block of blocksOf(chain, filter)) {
@@ -138,7 +136,7 @@ const getLogs: RpcMethod = async (chain, [filter]) => {
 
 const ethCall: RpcMethod = async (chain, params) => {
   const [tx] = params
-  if (!isObject(tx)) throw invalidArgument(0, 'not a transaction object')
+  if (!isJsonObject(tx)) throw invalidArgument(0, 'not a transaction object')
   const data = tx.input ?? tx.data ?? '0x'
   if (typeof data !== 'string' || !DATA.test(data)) throw invalidArgument(0, 'bad call data')
   if (tx.to !== undefined && (typeof tx.to !== 'string' || !ADDRESS.test(tx.to)))
@@ -196,12 +194,12 @@ export const RPC_METHODS: Readonly<Record<string, RpcMethod>> = {
   eth_getLogs: getLogs,
   eth_call: ethCall,
   eth_getCode: accountMethod(codeAt),
-  eth_getBalance: accountMethod(({ world, layout, read }, address) => {
-    const holder = world.accountOf.get(address)
+  eth_getBalance: accountMethod(({ scenario, layout, read }, address) => {
+    const holder = scenario.accountOf.get(address)
     return numberToHex(holder === undefined ? 0n : read(layout.ether(holder.index)))
   }),
-  eth_getTransactionCount: accountMethod(({ world, layout, read }, address) => {
-    const holder = world.accountOf.get(address)
+  eth_getTransactionCount: accountMethod(({ scenario, layout, read }, address) => {
+    const holder = scenario.accountOf.get(address)
     return numberToHex(holder === undefined ? 0n : read(layout.nonce(holder.index)))
   }),
 }

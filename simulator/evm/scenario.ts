@@ -40,7 +40,7 @@ export interface Account {
   readonly role: Role
 }
 
-/** A token of this world. */
+/** A token of this scenario. */
 export interface Token extends TokenListing {
   readonly index: number
   readonly address: Hex
@@ -48,7 +48,7 @@ export interface Token extends TokenListing {
   readonly deployer: number
 }
 
-/** A pool of this world; token0 has the lower address. */
+/** A pool of this scenario; token0 has the lower address. */
 export interface Pool extends PoolListing {
   readonly index: number
   readonly address: Hex
@@ -59,7 +59,7 @@ export interface Pool extends PoolListing {
   readonly baseToken: Token
   readonly quoteToken: Token
   readonly tickSpacing: number
-  /** Lowest and highest usable tick: every position of this world is full range, so no swap crosses a tick. */
+  /** Lowest and highest usable tick: every position of this scenario is full range, so no swap crosses a tick. */
   readonly range: readonly [number, number]
   /** Square root prices in Q96 at both ends of the range. */
   readonly limits: readonly [bigint, bigint]
@@ -195,7 +195,7 @@ const firstOf = <T>(list: readonly T[]): T => {
   return item
 }
 
-/** Builds the world of a seed. */
+/** Builds the scenario of a seed. */
 export const createScenario = (seed: number): Scenario => {
   const accounts: Account[] = []
   const add = (address: Hex, role: Role): Account => {

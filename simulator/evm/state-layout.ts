@@ -40,19 +40,19 @@ const POOL_FIELD_INDEX = Object.fromEntries(
 /** Added to a tick so that it can be kept as a natural number. */
 export const TICK_OFFSET = 1n << 24n
 
-/** The layout of a world. */
-export const stateLayoutOf = (world: Scenario): StateLayout => {
-  const accounts = world.accounts.length
-  const tokens = world.tokens.length
-  const providers = world.byRole.liquidity
+/** The layout of a scenario. */
+export const stateLayoutOf = (scenario: Scenario): StateLayout => {
+  const accounts = scenario.accounts.length
+  const tokens = scenario.tokens.length
+  const providers = scenario.byRole.liquidity
   const firstProvider = providers[0]?.index ?? 0
   const etherAt = tokens * accounts
   const nonceAt = etherAt + accounts
   const supplyAt = nonceAt + accounts
   const fairAt = supplyAt + tokens
   const poolAt = fairAt + tokens
-  const shareAt = poolAt + world.pools.length * POOL_FIELDS.length
-  const surplus = shareAt + world.pools.length * providers.length
+  const shareAt = poolAt + scenario.pools.length * POOL_FIELDS.length
+  const surplus = shareAt + scenario.pools.length * providers.length
   return {
     size: surplus + 2,
     balance: (token, account) => token * accounts + account,

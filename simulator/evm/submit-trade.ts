@@ -31,10 +31,10 @@ const encodeV3Path = (route: Route): Hex => {
   return `0x${tokens.map((token, at) => `${token}${fees[at] ?? ''}`).join('')}`
 }
 
-const encodeRouteInput = (desk: BlockBuilder, route: Route, minimum: bigint): LazyCallData => {
-  const trader = accountAddress(desk.context.world, route.trader)
+const encodeRouteInput = (builder: BlockBuilder, route: Route, minimum: bigint): LazyCallData => {
+  const trader = accountAddress(builder.context.scenario, route.trader)
   const path = tokenPath(route).map(({ address }) => address)
-  const deadline = BigInt(desk.context.height * 12 + 1_700_000_000)
+  const deadline = BigInt(builder.context.height * 12 + 1_700_000_000)
   if (route.pools[0]?.version === 3)
     return exactInput(encodeV3Path(route), trader, route.amountIn, minimum)
   if (route.nativeIn) return exactEther(minimum, path, trader, deadline)
@@ -54,8 +54,8 @@ export interface TradeIntent {
 }
 
 /** Full route of an intent. */
-const routeOf = (desk: BlockBuilder, intent: TradeIntent): Route => {
-  const { weth, venues } = desk.context.world
+const routeOf = (builder: BlockBuilder, intent: TradeIntent): Route => {
+  const { weth, venues } = builder.context.scenario
   const venue = intent.pools[0]?.venue ?? 'uniswap_v2'
   const same = intent.pools.every((pool) => pool.venue === venue)
   const base = { ...intent, nativeIn: false, nativeOut: false }
@@ -69,18 +69,18 @@ const routeOf = (desk: BlockBuilder, intent: TradeIntent): Route => {
 }
 
 /** Sends a swap through its router. Returns the number of pools it went through, 0 when it was not sent. */
-export const submitTrade = (desk: BlockBuilder, intent: TradeIntent): number => {
+export const submitTrade = (builder: BlockBuilder, intent: TradeIntent): number => {
   if (intent.amountIn <= 0n) return 0
-  const route = routeOf(desk, intent)
-  if (!route.nativeIn && !desk.fund(route.trader, route.tokenIn, route.amountIn)) return 0
-  const sent = desk.submit({
+  const route = routeOf(builder, intent)
+  if (!route.nativeIn && !builder.fund(route.trader, route.tokenIn, route.amountIn)) return 0
+  const sent = builder.submit({
     from: route.trader,
-    to: accountAddress(desk.context.world, route.router),
+    to: accountAddress(builder.context.scenario, route.router),
     valueRaw: route.nativeIn ? route.amountIn : 0n,
-    input: encodeRouteInput(desk, route, 0n),
+    input: encodeRouteInput(builder, route, 0n),
     gas: 60_000 + 75_000 * route.pools.length + (route.nativeOut ? 20_000 : 0),
     run: () => {
-      runRoute(desk.context, route)
+      runRoute(builder.context, route)
     },
   })
   return sent ? route.pools.length : 0
@@ -88,15 +88,15 @@ export const submitTrade = (desk: BlockBuilder, intent: TradeIntent): number => 
 
 /** Sends a swap that asks for more than the pools give: it fails. */
 export const submitFailingTrade = (
-  desk: BlockBuilder,
+  builder: BlockBuilder,
   intent: TradeIntent,
   fail: () => never,
 ): void => {
-  const route = routeOf(desk, { ...intent, useNative: false })
-  desk.submit({
+  const route = routeOf(builder, { ...intent, useNative: false })
+  builder.submit({
     from: route.trader,
-    to: accountAddress(desk.context.world, route.router),
-    input: encodeRouteInput(desk, route, intent.amountIn * 1_000n),
+    to: accountAddress(builder.context.scenario, route.router),
+    input: encodeRouteInput(builder, route, intent.amountIn * 1_000n),
     gas: 60_000 + 75_000 * route.pools.length,
     sendAnyway: true,
     run: fail,

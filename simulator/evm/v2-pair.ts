@@ -56,7 +56,7 @@ export interface PairSwap {
 
 /** `swap` of a pair: what lies above the reserves is the input. Throws Reverted when the product would fall. */
 export const pairSwap = (machine: ExecutionContext, pool: Pool, swap: PairSwap): void => {
-  const { world } = machine
+  const { scenario } = machine
   const reserves = pairReserves(machine, pool)
   const [out0, out1] = swap.amountsOut
   if (out0 <= 0n && out1 <= 0n) throw new Reverted('UniswapV2: INSUFFICIENT_OUTPUT_AMOUNT')
@@ -72,9 +72,17 @@ export const pairSwap = (machine: ExecutionContext, pool: Pool, swap: PairSwap):
   if (in0 <= 0n && in1 <= 0n) throw new Reverted('UniswapV2: INSUFFICIENT_INPUT_AMOUNT')
   if (!keepsProduct(reserves, balances, [in0, in1])) throw new Reverted('UniswapV2: K')
   syncReserves(machine, pool)
-  const sender = accountAddress(world, swap.sender)
+  const sender = accountAddress(scenario, swap.sender)
   machine.logs.push(
-    LOG_ENCODERS.swapV2(pool.address, sender, in0, in1, out0, out1, accountAddress(world, swap.to)),
+    LOG_ENCODERS.swapV2(
+      pool.address,
+      sender,
+      in0,
+      in1,
+      out0,
+      out1,
+      accountAddress(scenario, swap.to),
+    ),
   )
 }
 
@@ -85,12 +93,12 @@ export const pairMint = (
   sender: number,
   to: number,
 ): void => {
-  const { layout, state, world } = machine
+  const { layout, state, scenario } = machine
   const reserves = pairReserves(machine, pool)
   const balances = balancesOf(machine, pool)
   const amounts = [balances[0] - reserves[0], balances[1] - reserves[1]] as const
   const supply = readPoolField(machine, pool, 'liquidity')
-  const receiver = accountAddress(world, to)
+  const receiver = accountAddress(scenario, to)
   let made: bigint
   if (supply === 0n) {
     made = integerSqrt(amounts[0] * amounts[1]) - MINIMUM_LIQUIDITY
@@ -108,7 +116,7 @@ export const pairMint = (
   state.add(layout.share(pool.index, to), made)
   machine.logs.push(LOG_ENCODERS.transfer(pool.address, zeroAddress, receiver, made))
   syncReserves(machine, pool)
-  machine.logs.push(LOG_ENCODERS.mintV2(pool.address, accountAddress(world, sender), ...amounts))
+  machine.logs.push(LOG_ENCODERS.mintV2(pool.address, accountAddress(scenario, sender), ...amounts))
 }
 
 /** Liquidity tokens of `owner` go back to the pair and are burnt; both tokens go to the owner. */
@@ -117,7 +125,7 @@ export const pairBurn = (
   pool: Pool,
   burn: { readonly sender: number; readonly owner: number; readonly shares: bigint },
 ): void => {
-  const { layout, state, world } = machine
+  const { layout, state, scenario } = machine
   const { owner, shares } = burn
   const supply = readPoolField(machine, pool, 'liquidity')
   const place = layout.share(pool.index, owner)
@@ -127,7 +135,7 @@ export const pairBurn = (
     throw new Reverted('UniswapV2: INSUFFICIENT_LIQUIDITY_BURNED')
   state.add(place, -shares)
   writePoolField(machine, pool, 'liquidity', supply - shares)
-  const holder = accountAddress(world, owner)
+  const holder = accountAddress(scenario, owner)
   machine.logs.push(LOG_ENCODERS.transfer(pool.address, holder, pool.address, shares))
   machine.logs.push(LOG_ENCODERS.transfer(pool.address, pool.address, zeroAddress, shares))
   const source = { from: pool.account, to: owner }
@@ -135,6 +143,6 @@ export const pairBurn = (
   transfer(machine, pool.token1, { ...source, amount: amounts[1] })
   syncReserves(machine, pool)
   machine.logs.push(
-    LOG_ENCODERS.burnV2(pool.address, accountAddress(world, burn.sender), ...amounts, holder),
+    LOG_ENCODERS.burnV2(pool.address, accountAddress(scenario, burn.sender), ...amounts, holder),
   )
 }

@@ -61,7 +61,7 @@ export const quotePoolSwap = (
 
 /** `swap` of a pool: pays out, is paid, logs. Returns the output. Throws Reverted outside of the range. */
 export const poolSwap = (machine: ExecutionContext, pool: Pool, swap: PoolSwap): bigint => {
-  const { world } = machine
+  const { scenario } = machine
   const { zeroForOne, amountIn } = swap
   const step = quotePoolSwap(machine, pool, zeroForOne, amountIn)
   if (step === undefined || amountIn <= 0n) throw new Reverted('AS')
@@ -74,8 +74,8 @@ export const poolSwap = (machine: ExecutionContext, pool: Pool, swap: PoolSwap):
   machine.logs.push(
     LOG_ENCODERS.swapV3(
       pool.address,
-      accountAddress(world, swap.sender),
-      accountAddress(world, swap.recipient),
+      accountAddress(scenario, swap.sender),
+      accountAddress(scenario, swap.recipient),
       zeroForOne ? amountIn : -step.amountOut,
       zeroForOne ? -step.amountOut : amountIn,
       step.sqrtPriceX96,
@@ -104,7 +104,7 @@ export const poolMint = (
   payer: number,
   amounts: readonly [bigint, bigint],
 ): void => {
-  const { world } = machine
+  const { scenario } = machine
   const range = pool.range
   const price = readPoolField(machine, pool, 'sqrtPrice')
   const liquidity = liquidityFor(price, pool.limits, amounts)
@@ -113,7 +113,7 @@ export const poolMint = (
   transfer(machine, pool.token0, { from: payer, to: pool.account, amount: amount0 })
   transfer(machine, pool.token1, { from: payer, to: pool.account, amount: amount1 })
   machine.state.add(machine.layout.pool(pool.index, 'liquidity'), liquidity)
-  const manager = world.positionManager.address
+  const manager = scenario.positionManager.address
   machine.logs.push(
     LOG_ENCODERS.mintV3(pool.address, manager, manager, ...range, liquidity, amount0, amount1),
   )
@@ -126,13 +126,13 @@ export const poolBurn = (
   recipient: number,
   liquidity: bigint,
 ): void => {
-  const { world } = machine
+  const { scenario } = machine
   if (liquidity <= 0n || liquidity >= readPoolField(machine, pool, 'liquidity'))
     throw new Reverted('LS')
   const range = pool.range
   const [amount0, amount1] = amountsFor(machine, pool, liquidity, false)
   writePoolField(machine, pool, 'liquidity', readPoolField(machine, pool, 'liquidity') - liquidity)
-  const manager = world.positionManager.address
+  const manager = scenario.positionManager.address
   machine.logs.push(
     LOG_ENCODERS.burnV3(pool.address, manager, ...range, liquidity, amount0, amount1),
   )
@@ -143,6 +143,6 @@ export const poolBurn = (
   const source = { from: pool.account, to: recipient }
   if (owed0 > 0n) transfer(machine, pool.token0, { ...source, amount: owed0 })
   if (owed1 > 0n) transfer(machine, pool.token1, { ...source, amount: owed1 })
-  const to = accountAddress(world, recipient)
+  const to = accountAddress(scenario, recipient)
   machine.logs.push(LOG_ENCODERS.collect(pool.address, manager, to, ...range, owed0, owed1))
 }

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type WebSocket, WebSocketServer } from 'ws'
+import { isJsonObject } from '../../core/json.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import { JsonRpcError, JsonText } from './rpc.ts'
 
@@ -42,9 +43,6 @@ const errorBody = (id: unknown, error: JsonRpcError) => ({
   },
 })
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 const isId = (id: unknown): boolean =>
   typeof id === 'string' || typeof id === 'number' || id === null
 
@@ -58,7 +56,7 @@ const errorText = (id: unknown, error: JsonRpcError): string => JSON.stringify(e
 /** Answers requests of one endpoint. */
 const createRequestHandler = (endpoint: NodeEndpoint, log: Logger) => {
   const one = async (request: unknown, session: SocketSession | undefined): Promise<string> => {
-    if (!isObject(request) || typeof request.method !== 'string')
+    if (!isJsonObject(request) || typeof request.method !== 'string')
       return errorText(null, new JsonRpcError(-32600, 'invalid request'))
     const { id = null, method, params = [] } = request
     if (!isId(id)) return errorText(null, new JsonRpcError(-32600, 'invalid request'))

@@ -117,9 +117,9 @@ const tokenAccountInfo = (read: StateReader, account: TokenAccount): AccountInfo
     encodeTokenAccount(account, read(account.stateIndex) - 1n),
   )
 
-/** Accounts of a world that are older than the chain, by address. */
+/** Accounts of a scenario that are older than the chain, by address. */
 export const createAccountDirectory = (
-  world: Scenario,
+  scenario: Scenario,
 ): ReadonlyMap<string, (read: StateReader) => AccountInfo> => {
   const directory = new Map<string, (read: StateReader) => AccountInfo>()
   const programs = new Set<Account>([
@@ -134,7 +134,7 @@ export const createAccountDirectory = (
       ...accountInfo(read, account, KNOWN_ACCOUNTS.system.address),
       executable: programs.has(account),
     }))
-  for (const mint of [world.sol, world.usdc, ...world.coins])
+  for (const mint of [scenario.sol, scenario.usdc, ...scenario.coins])
     directory.set(mint.account.address, (read) =>
       accountInfo(
         read,
@@ -143,14 +143,14 @@ export const createAccountDirectory = (
         encodeMint(mint, supplyOf(read, mint)).toBytes(),
       ),
     )
-  for (const pool of world.pools) {
+  for (const pool of scenario.pools) {
     directory.set(pool.account.address, (read) =>
       accountInfo(read, pool.account, KNOWN_ACCOUNTS.raydium.address, encodeRaydiumPool(pool)),
     )
     for (const vault of [pool.coinVault, pool.pcVault])
       directory.set(vault.address, (read) => tokenAccountInfo(read, vault))
   }
-  for (const { account, wsol, usdc, coins, ammVault } of world.wallets) {
+  for (const { account, wsol, usdc, coins, ammVault } of scenario.wallets) {
     directory.set(account.address, (read) =>
       accountInfo(read, account, KNOWN_ACCOUNTS.system.address),
     )
@@ -163,7 +163,7 @@ export const createAccountDirectory = (
 /** An account of a launch that lives in the state that is read. */
 export const launchAccountInfo = (
   read: StateReader,
-  world: Scenario,
+  scenario: Scenario,
   { launch, account }: { readonly launch: Launch; readonly account: Account },
 ): AccountInfo => {
   if (account.kind === 'token') return tokenAccountInfo(read, account)
@@ -184,7 +184,7 @@ export const launchAccountInfo = (
       read,
       account,
       KNOWN_ACCOUNTS.pump.address,
-      encodeBondingCurve(read, world, launch),
+      encodeBondingCurve(read, scenario, launch),
     )
   if (account === pool)
     return accountInfo(read, account, KNOWN_ACCOUNTS.amm.address, encodePumpSwapPool(read, launch))

@@ -32,7 +32,7 @@ const ROUTER_SLIPPAGE = 6_001
 
 /** Two votes: what most transactions of a block are. */
 export const submitVotes = ({ context, submit }: BlockBuilder): void => {
-  const { validators } = context.world
+  const { validators } = context.scenario
   const { slot } = context
   for (const at of [slot, slot + 3]) {
     const validator = validators[at % validators.length]
@@ -55,28 +55,28 @@ export const submitVotes = ({ context, submit }: BlockBuilder): void => {
   }
 }
 
-const sendSol = (desk: BlockBuilder): void => {
-  const { context, random } = desk
-  const { retail } = context.world.byRole
+const sendSol = (blockBuilder: BlockBuilder): void => {
+  const { context, random } = blockBuilder
+  const { retail } = context.scenario.byRole
   const [from, to] = [random.pick(retail), random.pick(retail)]
   const lamports = BigInt(1 + random.below(3_000)) * 1_000_000n
-  if (!desk.fund(from, lamports)) return
-  desk.submit({
+  if (!blockBuilder.fund(from, lamports)) return
+  blockBuilder.submit({
     payer: from.account,
     units: random.chance(0.5) ? 450 : 0,
     run: (run) => transferLamports(run, from.account, to.account, lamports),
   })
 }
 
-const sendUsdc = (desk: BlockBuilder): void => {
-  const { context, random } = desk
-  const { world, state } = context
-  const from = random.pick([...world.byRole.maker, ...world.byRole.exchange])
-  const to = random.pick(world.byRole.retail)
-  const amount = rawForUsd(context, world.usdc, 10 + random.below(900))
+const sendUsdc = (blockBuilder: BlockBuilder): void => {
+  const { context, random } = blockBuilder
+  const { scenario, state } = context
+  const from = random.pick([...scenario.byRole.maker, ...scenario.byRole.exchange])
+  const to = random.pick(scenario.byRole.retail)
+  const amount = rawForUsd(context, scenario.usdc, 10 + random.below(900))
   const held = tokenBalanceOf((place) => state.get(place), from.usdc) ?? 0n
-  if (held < amount || !desk.fund(from, 0n)) return
-  desk.submit({
+  if (held < amount || !blockBuilder.fund(from, 0n)) return
+  blockBuilder.submit({
     payer: from.account,
     units: 60_000,
     run: (run) => {
@@ -86,20 +86,23 @@ const sendUsdc = (desk: BlockBuilder): void => {
   })
 }
 
-/** Tokens of a launch go to another wallet, or out of the world. */
-const moveLaunchTokens = (desk: BlockBuilder): void => {
-  const { context, random } = desk
-  const launch = popularLaunch(desk, random.chance(0.5) ? LAUNCH_PHASE.curve : LAUNCH_PHASE.pool)
-  const holder = launch && randomHolder(desk, launch)
-  if (launch === undefined || holder === undefined || !desk.fund(holder.wallet, 0n)) return
+/** Tokens of a launch go to another wallet, or out of the scenario. */
+const moveLaunchTokens = (blockBuilder: BlockBuilder): void => {
+  const { context, random } = blockBuilder
+  const launch = popularLaunch(
+    blockBuilder,
+    random.chance(0.5) ? LAUNCH_PHASE.curve : LAUNCH_PHASE.pool,
+  )
+  const holder = launch && randomHolder(blockBuilder, launch)
+  if (launch === undefined || holder === undefined || !blockBuilder.fund(holder.wallet, 0n)) return
   const { wallet, held } = holder
   const from = launch.holding(wallet)
-  const other = randomTrader(context.world, launch, random)
+  const other = randomTrader(context.scenario, launch, random)
   const to = launch.holding(other)
   const amount = perMille(held, 1 + random.below(300))
   const burns = random.chance(0.15)
   if (amount === 0n || from === to) return
-  desk.submit({
+  blockBuilder.submit({
     payer: wallet.account,
     units: 80_000,
     run: (run) => {
@@ -114,15 +117,15 @@ const moveLaunchTokens = (desk: BlockBuilder): void => {
 }
 
 /** A wallet closes an account that has been empty for a while, for its rent. */
-const closeEmptyAccount = (desk: BlockBuilder): void => {
-  const { context, random } = desk
-  const launch = popularLaunch(desk, LAUNCH_PHASE.curve)
+const closeEmptyAccount = (blockBuilder: BlockBuilder): void => {
+  const { context, random } = blockBuilder
+  const launch = popularLaunch(blockBuilder, LAUNCH_PHASE.curve)
   if (launch === undefined) return
-  const wallet = context.world.wallets.find(
+  const wallet = context.scenario.wallets.find(
     (one) => context.state.get(launch.holding(one).stateIndex) === 1n,
   )
-  if (wallet === undefined || random.chance(0.5) || !desk.fund(wallet, 0n)) return
-  desk.submit({
+  if (wallet === undefined || random.chance(0.5) || !blockBuilder.fund(wallet, 0n)) return
+  blockBuilder.submit({
     payer: wallet.account,
     units: 0,
     run: (run) => closeAccount(run, launch.holding(wallet), wallet.account),
@@ -130,28 +133,28 @@ const closeEmptyAccount = (desk: BlockBuilder): void => {
 }
 
 /** What people do besides trading. Makes no trade. */
-export const plainTransaction = (desk: BlockBuilder): number => {
-  desk.random.pick([
+export const plainTransaction = (blockBuilder: BlockBuilder): number => {
+  blockBuilder.random.pick([
     sendSol,
     sendSol,
     sendUsdc,
     moveLaunchTokens,
     moveLaunchTokens,
     closeEmptyAccount,
-  ])(desk)
+  ])(blockBuilder)
   return 0
 }
 
 /** A buy on a curve that fails: the limit is too low, or the router wants more than it got. */
-const failedCurveBuy = (desk: BlockBuilder): void => {
-  const { context, random } = desk
-  const launch = popularLaunch(desk, LAUNCH_PHASE.curve)
+const failedCurveBuy = (blockBuilder: BlockBuilder): void => {
+  const { context, random } = blockBuilder
+  const launch = popularLaunch(blockBuilder, LAUNCH_PHASE.curve)
   if (launch === undefined) return
-  const user = randomTrader(context.world, launch, random)
-  const spend = randomSpend(desk, launch)
-  if (!desk.fund(user, spend * 2n)) return
+  const user = randomTrader(context.scenario, launch, random)
+  const spend = randomSpend(blockBuilder, launch)
+  if (!blockBuilder.fund(user, spend * 2n)) return
   const isRouted = random.chance(0.5)
-  desk.submit({
+  blockBuilder.submit({
     payer: user.account,
     units: 200_000,
     sendAnyway: true,
@@ -169,15 +172,15 @@ const failedCurveBuy = (desk: BlockBuilder): void => {
   })
 }
 
-const failedPumpSwapBuy = (desk: BlockBuilder): void => {
-  const { context, random } = desk
-  const launch = popularLaunch(desk, LAUNCH_PHASE.pool)
+const failedPumpSwapBuy = (blockBuilder: BlockBuilder): void => {
+  const { context, random } = blockBuilder
+  const launch = popularLaunch(blockBuilder, LAUNCH_PHASE.pool)
   if (launch === undefined) return
-  const user = randomTrader(context.world, launch, random)
-  const { base, quote } = poolReserves(desk, launch)
+  const user = randomTrader(context.scenario, launch, random)
+  const { base, quote } = poolReserves(blockBuilder, launch)
   const limit = perMille(quote, 3)
-  if (!desk.fund(user, limit)) return
-  desk.submit({
+  if (!blockBuilder.fund(user, limit)) return
+  blockBuilder.submit({
     payer: user.account,
     units: 200_000,
     sendAnyway: true,
@@ -189,18 +192,18 @@ const failedPumpSwapBuy = (desk: BlockBuilder): void => {
   })
 }
 
-const failedRaydiumSwap = (desk: BlockBuilder): void => {
-  const { context, random } = desk
-  const { world } = context
-  const pool = popularPool(desk)
-  const user = random.pick(world.byRole.maker)
+const failedRaydiumSwap = (blockBuilder: BlockBuilder): void => {
+  const { context, random } = blockBuilder
+  const { scenario } = context
+  const pool = popularPool(blockBuilder)
+  const user = random.pick(scenario.byRole.maker)
   const [from, to] = [
-    tokenAccountFor(world, user, pool.pc),
-    tokenAccountFor(world, user, pool.coin),
+    tokenAccountFor(scenario, user, pool.pc),
+    tokenAccountFor(scenario, user, pool.coin),
   ]
   const amount = rawForUsd(context, pool.pc, 40 + random.below(400))
-  if (!desk.fund(user, 0n)) return
-  desk.submit({
+  if (!blockBuilder.fund(user, 0n)) return
+  blockBuilder.submit({
     payer: user.account,
     units: 120_000,
     sendAnyway: true,
@@ -219,25 +222,27 @@ const failedRaydiumSwap = (desk: BlockBuilder): void => {
 }
 
 /** A trade that fails after some of it was done. Makes no trade. */
-export const failedTrade = (desk: BlockBuilder): number => {
-  desk.random.pick([failedCurveBuy, failedCurveBuy, failedPumpSwapBuy, failedRaydiumSwap])(desk)
+export const failedTrade = (blockBuilder: BlockBuilder): number => {
+  blockBuilder.random.pick([failedCurveBuy, failedCurveBuy, failedPumpSwapBuy, failedRaydiumSwap])(
+    blockBuilder,
+  )
   return 0
 }
 
 /** One transaction through two pools: an older coin to SOL, and that into a graduated token. Returns the trades made. */
-export const twoPoolTrade = (desk: BlockBuilder): number => {
-  const { context, random } = desk
-  const { world, state } = context
-  const launch = popularLaunch(desk, LAUNCH_PHASE.pool)
+export const twoPoolTrade = (blockBuilder: BlockBuilder): number => {
+  const { context, random } = blockBuilder
+  const { scenario, state } = context
+  const launch = popularLaunch(blockBuilder, LAUNCH_PHASE.pool)
   const pool = random.pick(
-    world.pools.filter(({ coin, pc }) => pc === world.sol && coin !== world.sol),
+    scenario.pools.filter(({ coin, pc }) => pc === scenario.sol && coin !== scenario.sol),
   )
-  const user = random.pick(world.byRole.maker)
-  const from = tokenAccountFor(world, user, pool.coin)
+  const user = random.pick(scenario.byRole.maker)
+  const from = tokenAccountFor(scenario, user, pool.coin)
   const amount = rawForUsd(context, pool.coin, 30 + random.below(300))
   if (launch === undefined || (tokenBalanceOf((at) => state.get(at), from) ?? 0n) < amount) return 0
-  if (!desk.fund(user, 0n)) return 0
-  const sent = desk.submit({
+  if (!blockBuilder.fund(user, 0n)) return 0
+  const sent = blockBuilder.submit({
     payer: user.account,
     units: 400_000,
     run: (run) => {
@@ -248,7 +253,7 @@ export const twoPoolTrade = (desk: BlockBuilder): number => {
         const swap = { pool, user, from, to: user.wsol, exact: 'in', short: true } as const
         raydiumSwap(run, { ...swap, amount, limit: 1n })
         const got = state.get(user.wsol.stateIndex) - before
-        const { base, quote } = poolReserves(desk, launch)
+        const { base, quote } = poolReserves(blockBuilder, launch)
         const wanted = (base * perMille(got, 990)) / (quote + got)
         pumpSwapTrade(run, { launch, user, base: wanted, limit: got }, true)
       })

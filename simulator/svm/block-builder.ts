@@ -57,7 +57,7 @@ export const createBlockBuilder = (
   random: Random,
   parentHash: string,
 ): BlockBuilder => {
-  const { state, world } = machine
+  const { state, scenario } = machine
   const execute = (
     run: TransactionExecution,
     order: TransactionRequest,
@@ -77,7 +77,7 @@ export const createBlockBuilder = (
     if (order.messageForm !== undefined) return order.messageForm
     return roll < 0.35 ? 'legacy' : roll < 0.5 ? 'v0' : 'lookup'
   }
-  const desk: BlockBuilder = {
+  const blockBuilder: BlockBuilder = {
     submit: (order) => {
       const { payer, units, signatures = 1, isVote = false, about } = order
       const form = formFor(order)
@@ -95,8 +95,8 @@ export const createBlockBuilder = (
       }
       const ran = { run, payer, form, recentBlockhash: parentHash, failure }
       const facts = { feeRaw, unitLimit: units || 200_000, isVote, about }
-      desk.transactions.push(sealTransaction({ ...ran, ...facts }, state, random))
-      desk.rewardRaw += baseRaw / 2n + priorityRaw
+      blockBuilder.transactions.push(sealTransaction({ ...ran, ...facts }, state, random))
+      blockBuilder.rewardRaw += baseRaw / 2n + priorityRaw
       state.commit()
       return failure === undefined
     },
@@ -108,10 +108,10 @@ export const createBlockBuilder = (
       const wanted = lamports + MIN_WALLET_LAMPORTS
       const held = state.get(wallet.account.stateIndex)
       if (held >= wanted) return true
-      const [exchange] = world.byRole.exchange
+      const [exchange] = scenario.byRole.exchange
       if (exchange === undefined) return false
       const amount = (wanted - held) * 2n + BigInt(1 + random.below(2_000)) * 10_000_000n
-      return desk.submit({
+      return blockBuilder.submit({
         run: (run) => transferLamports(run, exchange.account, wallet.account, amount),
         payer: exchange.account,
         units: 0,
@@ -119,5 +119,5 @@ export const createBlockBuilder = (
       })
     },
   }
-  return desk
+  return blockBuilder
 }

@@ -48,8 +48,8 @@ const rewardsJson = ({ validators }: Scenario, { leader, rewardRaw, leaderRaw }:
   },
 ]
 
-/** Makes and keeps the text of the blocks of a world. */
-export const createBlockJsonCache = (world: Scenario): BlockJsonCache => {
+/** Makes and keeps the text of the blocks of a scenario. */
+export const createBlockJsonCache = (scenario: Scenario): BlockJsonCache => {
   const kept = new Map<string, Promise<readonly string[]>>()
   const sizes = new Map<string, number>()
   const clock = { since: performance.now() }
@@ -110,7 +110,7 @@ export const createBlockJsonCache = (world: Scenario): BlockJsonCache => {
         blockhash: block.hash,
         parentSlot: block.parentSlot,
         previousBlockhash: block.parentHash,
-        ...(options.rewards && { rewards: rewardsJson(world, block) }),
+        ...(options.rewards && { rewards: rewardsJson(scenario, block) }),
       })
       return `{${body}${head.slice(1)}`
     },

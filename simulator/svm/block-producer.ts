@@ -24,7 +24,7 @@ import { forkSlotAt, heightAt, SLOT_MS, slotAt } from './slots.ts'
 
 /** Makes the blocks of one Solana chain. */
 export interface SvmBlockProducer extends BlockProducer<Header, SealedBlock> {
-  readonly world: Scenario
+  readonly scenario: Scenario
   readonly launches: LaunchRegistry
 }
 
@@ -44,7 +44,7 @@ const LAUNCHES_PER_SECOND = 0.5
 const MAX_IDLE_ACTIONS = 200
 
 /** What happens in a block, and how often relative to the others. Returns the pool trades that it made. */
-type WeightedAction = readonly [weight: number, action: (desk: BlockBuilder) => number]
+type WeightedAction = readonly [weight: number, action: (blockBuilder: BlockBuilder) => number]
 
 const actionsFor = (ratePerSecond: number): readonly WeightedAction[] => [
   [45, curveTrade],
@@ -77,12 +77,12 @@ const tradeQuota = ({ ratePerSecond }: ChainSpec, slots: number, random: Random)
 
 const blockHash = (
   head: Omit<Header, 'hash'>,
-  desk: BlockBuilder,
+  blockBuilder: BlockBuilder,
   writes: ReadonlyMap<number, bigint>,
 ) => {
   const hash = createHash('sha256')
   hash.update(`${head.parentHash} ${head.slot} ${head.height} ${head.timeMs} ${head.rewardRaw}`)
-  for (const { signatures, trace } of desk.transactions)
+  for (const { signatures, trace } of blockBuilder.transactions)
     for (const part of [...signatures, String(trace.length)]) hash.update(part)
   let text = ''
   for (const [place, value] of writes) text += `${place}=${value.toString(16)};`
@@ -106,17 +106,17 @@ const randomActions = (ratePerSecond: number): ((builder: BlockBuilder) => numbe
 /** A producer for one spec. */
 export const createSvmBlockProducer = (spec: ChainSpec): SvmBlockProducer => {
   const { seed, ratePerSecond, genesisMs } = spec
-  const world = createScenario(seed, ratePerSecond)
-  const launches = createLaunchRegistry(world)
-  const { layout, validators } = world
+  const scenario = createScenario(seed, ratePerSecond)
+  const launches = createLaunchRegistry(scenario)
+  const { layout, validators } = scenario
   const act = randomActions(ratePerSecond)
   const surplusAt = layout.common('surplus')
 
-  const seal = (parent: Header | undefined, desk: BlockBuilder): SealedBlock => {
-    const { height, slot, state } = desk.context
+  const seal = (parent: Header | undefined, blockBuilder: BlockBuilder): SealedBlock => {
+    const { height, slot, state } = blockBuilder.context
     const leader = Math.floor(slot / LEADER_SLOTS) % validators.length
     const place = layout.validator(leader)
-    state.add(place, desk.rewardRaw)
+    state.add(place, blockBuilder.rewardRaw)
     state.commit()
     const writes = state.drainWrites()
     const head = {
@@ -126,15 +126,15 @@ export const createSvmBlockProducer = (spec: ChainSpec): SvmBlockProducer => {
       parentSlot: parent?.slot ?? 0,
       parentHash: parent?.hash ?? base58Encode(new Uint8Array(32)),
       timeMs: genesisMs + slot * SLOT_MS,
-      rewardRaw: desk.rewardRaw,
+      rewardRaw: blockBuilder.rewardRaw,
       leaderRaw: state.get(place),
     }
     const named =
       parent === undefined ? { ...head, parentHash: JSON.stringify([MODEL_VERSION, spec]) } : head
-    const hash = blockHash(named, desk, writes)
-    return { ...head, hash, transactions: desk.transactions, writes }
+    const hash = blockHash(named, blockBuilder, writes)
+    return { ...head, hash, transactions: blockBuilder.transactions, writes }
   }
-  const deskAt = (
+  const builderAt = (
     state: State,
     at: { height: number; slot: number; branch: number },
     hash: string,
@@ -142,44 +142,44 @@ export const createSvmBlockProducer = (spec: ChainSpec): SvmBlockProducer => {
     const { height, slot, branch } = at
     const timeSec = Math.floor((genesisMs + slot * SLOT_MS) / 1_000)
     const random = createRandom(seed, height, branch)
-    return createBlockBuilder({ world, launches, state, slot, height, timeSec }, random, hash)
+    return createBlockBuilder({ scenario, launches, state, slot, height, timeSec }, random, hash)
   }
 
   return {
     spec,
     codec,
-    world,
+    scenario,
     launches,
     segmentBlocks: segmentLength((ratePerSecond * SLOT_MS) / 1_000, MAX_SEGMENT_BLOCKS),
     maxCachedTransactions: MAX_CACHED_TRANSACTIONS,
     heightAt: (timeMs) => heightAt(seed, Math.floor((timeMs - genesisMs) / SLOT_MS)),
     headOf: headerOnly,
     genesis: () => {
-      const state = genesisState(world)
-      const desk = deskAt(state, { height: 0, slot: 0, branch: 0 }, '')
-      return { block: seal(undefined, desk), state }
+      const state = genesisState(scenario)
+      const blockBuilder = builderAt(state, { height: 0, slot: 0, branch: 0 }, '')
+      return { block: seal(undefined, blockBuilder), state }
     },
     *next(parent, state, branch) {
       const height = parent.height + 1
       const slot = branch === 0 ? slotAt(seed, height) : forkSlotAt(seed, height)
-      const desk = deskAt(state, { height, slot, branch }, parent.hash)
-      const { random, context } = desk
+      const blockBuilder = builderAt(state, { height, slot, branch }, parent.hash)
+      const { random, context } = blockBuilder
       stepFairPrices(context, random)
       state.commit()
-      submitVotes(desk)
+      submitVotes(blockBuilder)
       yield
-      let made = height <= FIRST_LAUNCHES ? launchToken(desk) * 1_000 : 0
-      migrateCompleteCurves(desk)
+      let made = height <= FIRST_LAUNCHES ? launchToken(blockBuilder) * 1_000 : 0
+      migrateCompleteCurves(blockBuilder)
       yield
       const quota = tradeQuota(spec, slot - parent.slot, random) - Number(state.get(surplusAt))
       for (let idle = 0; made < quota && idle < MAX_IDLE_ACTIONS; ) {
-        const trades = act(desk)
+        const trades = act(blockBuilder)
         made += trades * 1_000
         idle = trades > 0 ? 0 : idle + 1
         yield
       }
       state.set(surplusAt, BigInt(made - quota))
-      return seal(parent, desk)
+      return seal(parent, blockBuilder)
     },
   }
 }

@@ -50,12 +50,12 @@ export const addCurveBuy = (
 }
 
 /** A trader buys on a curve. Returns the trades made. */
-export const buyOnCurve = (desk: BlockBuilder, launch: Launch, user: Wallet): number => {
-  const { random } = desk
-  const spend = randomSpend(desk, launch)
-  if (!desk.fund(user, perMille(spend, 1_300))) return 0
+export const buyOnCurve = (blockBuilder: BlockBuilder, launch: Launch, user: Wallet): number => {
+  const { random } = blockBuilder
+  const spend = randomSpend(blockBuilder, launch)
+  if (!blockBuilder.fund(user, perMille(spend, 1_300))) return 0
   const facts = { spend, slippage: 10 + random.below(150), isRouted: random.chance(0.25) }
-  const sent = desk.submit({
+  const sent = blockBuilder.submit({
     payer: user.account,
     units: COMPUTE_UNITS,
     about: tradeSubject(launch, launch.curve, user),
@@ -64,10 +64,10 @@ export const buyOnCurve = (desk: BlockBuilder, launch: Launch, user: Wallet): nu
   return sent ? 1 : 0
 }
 
-const sellOnCurve = (desk: BlockBuilder, launch: Launch): number => {
-  const { random, context } = desk
-  const holder = randomHolder(desk, launch)
-  if (holder === undefined || !desk.fund(holder.wallet, 0n)) return 0
+const sellOnCurve = (blockBuilder: BlockBuilder, launch: Launch): number => {
+  const { random, context } = blockBuilder
+  const holder = randomHolder(blockBuilder, launch)
+  if (holder === undefined || !blockBuilder.fund(holder.wallet, 0n)) return 0
   const { wallet, held } = holder
   const isAll = random.chance(0.45)
   const tokens = isAll ? held : perMille(held, 100 + random.below(800))
@@ -76,7 +76,7 @@ const sellOnCurve = (desk: BlockBuilder, launch: Launch): number => {
   const limit = minBigint(perMille(payout, 700 + random.below(200)), payout)
   const isRouted = random.chance(0.25)
   const closes = isAll && random.chance(0.6)
-  const sent = desk.submit({
+  const sent = blockBuilder.submit({
     payer: wallet.account,
     units: COMPUTE_UNITS,
     about: tradeSubject(launch, launch.curve, wallet),
@@ -91,11 +91,11 @@ const sellOnCurve = (desk: BlockBuilder, launch: Launch): number => {
 }
 
 /** A trade on the curve of a popular launch. Returns the trades made. */
-export const curveTrade = (desk: BlockBuilder): number => {
-  const { context, random } = desk
-  const launch = popularLaunch(desk, LAUNCH_PHASE.curve)
+export const curveTrade = (blockBuilder: BlockBuilder): number => {
+  const { context, random } = blockBuilder
+  const launch = popularLaunch(blockBuilder, LAUNCH_PHASE.curve)
   if (launch === undefined) return 0
   if (random.chance(TRADER_BEHAVIOR[launch.popularity].buys))
-    return buyOnCurve(desk, launch, randomTrader(context.world, launch, random))
-  return sellOnCurve(desk, launch)
+    return buyOnCurve(blockBuilder, launch, randomTrader(context.scenario, launch, random))
+  return sellOnCurve(blockBuilder, launch)
 }

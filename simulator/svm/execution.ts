@@ -5,7 +5,7 @@ import type { Scenario } from './scenario.ts'
 
 /** What programs run on. */
 export interface ExecutionContext {
-  readonly world: Scenario
+  readonly scenario: Scenario
   readonly launches: LaunchRegistry
   readonly state: State
   readonly slot: number

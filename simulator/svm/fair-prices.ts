@@ -6,7 +6,7 @@ import type { RaydiumPool } from './scenario.ts'
 /** Doubles for decisions only: + - * / and sqrt are exact by IEEE 754, so a decision is the same on every machine. */
 
 /** What prices are read from. */
-type PriceContext = Pick<ExecutionContext, 'state' | 'world'>
+type PriceContext = Pick<ExecutionContext, 'state' | 'scenario'>
 
 /** Fair prices are kept times this. */
 const PRICE_SCALE = 1e18
@@ -19,8 +19,8 @@ const nextPrice = (now: number, start: number, swing: number, random: Random): n
 }
 
 /** Moves every fair price by one block. */
-export const stepFairPrices = ({ state, world }: ExecutionContext, random: Random): void => {
-  const { layout } = world
+export const stepFairPrices = ({ state, scenario }: ExecutionContext, random: Random): void => {
+  const { layout } = scenario
   const step = (place: number, start: number, swing: number): void => {
     const now = Number(state.get(place)) / PRICE_SCALE
     state.set(place, BigInt(Math.round(nextPrice(now, start, swing, random) * PRICE_SCALE)))
@@ -37,8 +37,8 @@ export const stepFairPrices = ({ state, world }: ExecutionContext, random: Rando
 }
 
 /** First fair prices. */
-export const setInitialPrices = ({ state, world }: PriceContext): void => {
-  const { layout } = world
+export const setInitialPrices = ({ state, scenario }: PriceContext): void => {
+  const { layout } = scenario
   state.set(layout.common('solUsd'), BigInt(Math.round(SOL_USD * PRICE_SCALE)))
   for (const [coin, { usd }] of LISTED_TOKENS.entries())
     state.set(layout.fairPrice(coin), BigInt(Math.round(usd * PRICE_SCALE)))
@@ -47,10 +47,10 @@ export const setInitialPrices = ({ state, world }: PriceContext): void => {
 const powerOfTen = (decimals: number): number => Number(`1e${decimals}`)
 
 /** USD that one base unit of a mint of a pool is worth, as everybody believes. */
-const usdPerUnit = ({ state, world }: PriceContext, mint: RaydiumPool['coin']): number => {
-  if (mint === world.usdc) return 1e-6
-  const { layout } = world
-  const coin = world.coins.indexOf(mint)
+const usdPerUnit = ({ state, scenario }: PriceContext, mint: RaydiumPool['coin']): number => {
+  if (mint === scenario.usdc) return 1e-6
+  const { layout } = scenario
+  const coin = scenario.coins.indexOf(mint)
   const place = coin < 0 ? layout.common('solUsd') : layout.fairPrice(coin)
   return Number(state.get(place)) / PRICE_SCALE / powerOfTen(mint.decimals)
 }
@@ -78,20 +78,20 @@ export const correctionOf = (
 
 /** Pool price of a graduated token over its fair price, less 1. */
 export const poolDeviation = (
-  { state, world }: ExecutionContext,
+  { state, scenario }: ExecutionContext,
   slot: number,
   reserves: { readonly base: bigint; readonly quote: bigint },
 ): number => {
-  const fair = Number(state.get(world.layout.launch(slot, 'fair'))) / PRICE_SCALE
+  const fair = Number(state.get(scenario.layout.launch(slot, 'fair'))) / PRICE_SCALE
   return Number(reserves.quote) / Number(reserves.base) / fair - 1
 }
 
 /** Sets the fair price of a token that just got its pool. */
 export const setPoolFairPrice = (
-  { state, world }: ExecutionContext,
+  { state, scenario }: ExecutionContext,
   slot: number,
   facts: { readonly base: bigint; readonly quote: bigint; readonly factor: number },
 ): void => {
   const price = (Number(facts.quote) / Number(facts.base)) * facts.factor
-  state.set(world.layout.launch(slot, 'fair'), BigInt(Math.round(price * PRICE_SCALE)))
+  state.set(scenario.layout.launch(slot, 'fair'), BigInt(Math.round(price * PRICE_SCALE)))
 }

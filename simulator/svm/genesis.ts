@@ -22,25 +22,25 @@ const HOLDINGS_USD = { maker: 1_500_000, retail: 900 } as const
 
 /** The wallet's older tokens; only market makers keep wSOL. */
 const fundTokenAccounts = (
-  machine: Pick<ExecutionContext, 'state' | 'world'>,
+  machine: Pick<ExecutionContext, 'state' | 'scenario'>,
   { index, role, wsol, usdc, coins }: Wallet,
 ): void => {
-  const { state, world } = machine
+  const { state, scenario } = machine
   const isMaker = role === 'maker'
-  if (isMaker) state.set(wsol.stateIndex, 1n + rawForUsd(machine, world.sol, HOLDINGS_USD.maker))
+  if (isMaker) state.set(wsol.stateIndex, 1n + rawForUsd(machine, scenario.sol, HOLDINGS_USD.maker))
   if (!isMaker && (role !== 'retail' || index % 3 > 0)) return
   const usd = isMaker ? HOLDINGS_USD.maker : HOLDINGS_USD.retail + 13 * index
-  state.set(usdc.stateIndex, 1n + rawForUsd(machine, world.usdc, usd))
+  state.set(usdc.stateIndex, 1n + rawForUsd(machine, scenario.usdc, usd))
   for (const account of coins)
     state.set(account.stateIndex, 1n + rawForUsd(machine, account.mint, usd))
 }
 
 /** State of a chain before its first block: people, older tokens and their pools have been there for long. */
-export const genesisState = (world: Scenario): State => {
-  const { layout, wallets, validators, pools } = world
+export const genesisState = (scenario: Scenario): State => {
+  const { layout, wallets, validators, pools } = scenario
   const state = new State(new Array<bigint>(layout.size).fill(0n))
-  setInitialPrices({ state, world })
-  const machine = { state, world }
+  setInitialPrices({ state, scenario })
+  const machine = { state, scenario }
   for (const wallet of wallets) {
     state.set(wallet.account.stateIndex, GENESIS_LAMPORTS[wallet.role])
     state.set(wallet.creatorVault.stateIndex, BARE_RENT)
@@ -52,9 +52,9 @@ export const genesisState = (world: Scenario): State => {
     state.set(coinVault.stateIndex, 1n + rawForUsd(machine, coin, usd))
     state.set(pcVault.stateIndex, 1n + rawForUsd(machine, pc, usd))
   }
-  for (const account of [world.feeRecipient, world.buyback, world.withdrawAuthority])
+  for (const account of [scenario.feeRecipient, scenario.buyback, scenario.withdrawAuthority])
     state.set(account.stateIndex, FEE_LAMPORTS)
-  state.set(world.ammFeeVault.stateIndex, 1n)
+  state.set(scenario.ammFeeVault.stateIndex, 1n)
   state.commit()
   return state
 }

@@ -12,10 +12,10 @@ import { transferLamports } from './system-program.ts'
 
 /** Launches that live now in one of these phases. */
 export const launchesInPhase = (
-  { state, world, launches }: ExecutionContext,
+  { state, scenario, launches }: ExecutionContext,
   phase: bigint,
 ): readonly Launch[] => {
-  const { layout } = world
+  const { layout } = scenario
   const found: Launch[] = []
   for (let slot = 0; slot < layout.launches; slot += 1) {
     if (state.get(layout.launch(slot, 'phase')) !== phase) continue
@@ -30,18 +30,18 @@ const HALF_LIFE = { dud: 250, steady: 2_500, hyped: 40_000 } as const
 
 /** How much people look at a launch now. */
 const attractionOf = (
-  { state, world, height }: ExecutionContext,
+  { state, scenario, height }: ExecutionContext,
   { slot, popularity }: Launch,
 ): number => {
-  const idle = height - Number(state.get(world.layout.launch(slot, 'lastHeight')))
-  const trades = Number(state.get(world.layout.launch(slot, 'trades')))
+  const idle = height - Number(state.get(scenario.layout.launch(slot, 'lastHeight')))
+  const trades = Number(state.get(scenario.layout.launch(slot, 'trades')))
   const worn = popularity === 'hyped' ? 1 : 1 + trades / 60
   return POPULARITY_WEIGHTS[popularity] / (1 + idle / HALF_LIFE[popularity]) / worn
 }
 
 /** A launch in a phase, the ones that people look at more often; undefined when there is none. */
-export const popularLaunch = (desk: BlockBuilder, phase: bigint): Launch | undefined => {
-  const { context, random } = desk
+export const popularLaunch = (blockBuilder: BlockBuilder, phase: bigint): Launch | undefined => {
+  const { context, random } = blockBuilder
   const found = launchesInPhase(context, phase)
   const isCurve = phase === LAUNCH_PHASE.curve
   const weights = found.map((launch) =>
@@ -73,10 +73,10 @@ export const randomHolder = (
   { context, random }: BlockBuilder,
   launch: Launch,
 ): { readonly wallet: Wallet; readonly held: bigint } | undefined => {
-  const { state, world } = context
+  const { state, scenario } = context
   for (let tried = 0; tried < MAX_HOLDER_TRIES; tried += 1) {
     const isCreator = random.chance(0.1)
-    const wallet = isCreator ? launch.creator : randomTrader(world, launch, random)
+    const wallet = isCreator ? launch.creator : randomTrader(scenario, launch, random)
     const held = tokenBalanceOf((place) => state.get(place), launch.holding(wallet)) ?? 0n
     if (held > 0n) return { wallet, held }
   }
@@ -94,7 +94,7 @@ export const viaRouter = (
     body()
     return
   }
-  const { router } = run.context.world
+  const { router } = run.context.scenario
   const data = () => new BorshWriter().hex('e517cb977ae3ad2a').u64(0n).toBytes()
   const call = { program: router, accounts: [user.account, router], flags: 'Sr', data }
   run.invoke({ units: 9_000, ...call, name: 'Route' }, body)

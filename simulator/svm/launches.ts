@@ -106,11 +106,11 @@ const eventLayoutFor = (serial: number, isV2: boolean): EventLayout => {
 type Register = (account: Account) => void
 
 const createLaunch = (
-  world: Scenario,
+  scenario: Scenario,
   { serial, slot }: { readonly serial: number; readonly slot: number },
   register: Register,
 ): Launch => {
-  const { seed, layout, byRole } = world
+  const { seed, layout, byRole } = scenario
   const place = (field: LaunchField): number => layout.launch(slot, field)
   const named = (label: string): Address => simulatedAddress(seed, `launch ${serial} ${label}`)
   const isV2 = hashToUint32(seed, 64, serial) % 10 < 6
@@ -166,9 +166,9 @@ const createLaunch = (
     metadata: rented(named('metadata'), 'metadata', RENT.metadata),
     vault: own('vault', mint, curve),
     poolBase: own('poolBase', mint, pool),
-    poolQuote: own('poolQuote', world.sol, pool),
+    poolQuote: own('poolQuote', scenario.sol, pool),
     authorityBase: own('authorityBase', mint, authority),
-    authorityQuote: own('authorityQuote', world.sol, authority),
+    authorityQuote: own('authorityQuote', scenario.sol, authority),
     authorityLp: own('authorityLp', lpMint, authority),
     extraAccounts: Array.from({ length: EXTRA_ACCOUNTS }, (_, at) =>
       fixedAccount(named(`extra ${at}`), 0n),
@@ -190,8 +190,8 @@ const accountsOf = (launch: Launch): readonly Account[] => [
   ...[launch.pool, launch.poolBase, launch.poolQuote],
 ]
 
-/** The launches of a world. */
-export const createLaunchRegistry = (world: Scenario): LaunchRegistry => {
+/** The launches of a scenario. */
+export const createLaunchRegistry = (scenario: Scenario): LaunchRegistry => {
   const made = new Map<number, Launch>()
   const accounts = new Map<string, { readonly serial: number; readonly account: Account }>()
   const serials = new Map<string, number>()
@@ -205,7 +205,7 @@ export const createLaunchRegistry = (world: Scenario): LaunchRegistry => {
     const held = made.get(serial)
     if (held?.slot === slot) return held
     const register: Register = (account) => accounts.set(account.address, { serial, account })
-    const launch = createLaunch(world, { serial, slot }, register)
+    const launch = createLaunch(scenario, { serial, slot }, register)
     accountsOf(launch).forEach(register)
     made.set(serial, launch)
     const oldest = made.keys().next().value
@@ -216,13 +216,13 @@ export const createLaunchRegistry = (world: Scenario): LaunchRegistry => {
     at,
     byAddress: (address, count) => {
       for (; indexed < count; indexed += 1) {
-        const { mint, pool, curve } = createLaunch(world, { serial: indexed, slot: 0 }, () => {})
+        const { mint, pool, curve } = createLaunch(scenario, { serial: indexed, slot: 0 }, () => {})
         for (const { address: own } of [mint.account, pool, curve]) serials.set(own, indexed)
       }
       const serial = serials.get(address)
       return serial === undefined || serial >= count
         ? undefined
-        : createLaunch(world, { serial, slot: 0 }, () => {})
+        : createLaunch(scenario, { serial, slot: 0 }, () => {})
     },
     accountByAddress: (address) => {
       const found = accounts.get(address)

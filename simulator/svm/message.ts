@@ -75,7 +75,7 @@ const tableLookups = (
 
 /** Compiles the account list of what ran; `lookup` puts what it can into look-up tables. */
 export const compileMessage = (
-  world: Scenario,
+  scenario: Scenario,
   {
     payer,
     trace,
@@ -84,9 +84,9 @@ export const compileMessage = (
 ): Message => {
   const found = collectAccounts(payer, trace)
   const { flagsOf } = found
-  const lookups = form === 'lookup' ? tableLookups(world, found) : []
+  const lookups = form === 'lookup' ? tableLookups(scenario, found) : []
   const entry = ({ table }: AddressTableLookup, at: number): Account => {
-    const account = world.tables.find(({ account }) => account === table)?.entries[at]
+    const account = scenario.tables.find(({ account }) => account === table)?.entries[at]
     if (account === undefined) throw new RangeError('no such entry in the table')
     return account
   }

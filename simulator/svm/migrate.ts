@@ -80,7 +80,7 @@ const createPumpSwapPool = (run: TransactionExecution, launch: Launch, quote: bi
 /** The migration's own accounts are emptied and closed; its shares are burnt, what is left goes to the program's own account. */
 const closeMigrationAccounts = (run: TransactionExecution, launch: Launch): void => {
   const { authority, authorityBase, authorityQuote, authorityLp } = launch
-  const { withdrawAuthority } = run.context.world
+  const { withdrawAuthority } = run.context.scenario
   closeAccount(run, authorityBase, withdrawAuthority)
   closeAccount(run, authorityQuote, withdrawAuthority)
   burn(run, authorityLp, authority, currentTokenBalance(run, authorityLp))
@@ -91,12 +91,12 @@ const closeMigrationAccounts = (run: TransactionExecution, launch: Launch): void
 /** pump.fun `migrate`: a complete curve becomes a PumpSwap pool. Source: recorded `migrate_pumpfun_1`. */
 export const migrateLaunch = (run: TransactionExecution, launch: Launch, user: Wallet): void => {
   const { context } = run
-  const { state, world, timeSec } = context
+  const { state, scenario, timeSec } = context
   const { authority, authorityBase, authorityQuote, curve, vault, mint, pool, slot } = launch
   const accounts = [
     ...[
       KNOWN_ACCOUNTS.pumpGlobal,
-      world.withdrawAuthority,
+      scenario.withdrawAuthority,
       mint.account,
       curve,
       vault,
@@ -141,9 +141,9 @@ export const migrateLaunch = (run: TransactionExecution, launch: Launch, user: W
       syncNative(run, authorityQuote)
       createPumpSwapPool(run, launch, quote)
       closeMigrationAccounts(run, launch)
-      state.set(world.layout.launch(slot, 'phase'), LAUNCH_PHASE.pool)
+      state.set(scenario.layout.launch(slot, 'phase'), LAUNCH_PHASE.pool)
       const moved = { tokens: MIGRATED_TOKENS, sol: quote, fee: MIGRATION_FEE }
-      const facts = { launch, user, timeSec, world }
+      const facts = { launch, user, timeSec, scenario }
       emitEvent(run, { program: KNOWN_ACCOUNTS.pump, authority: KNOWN_ACCOUNTS.pumpEvents }, () =>
         migrationEvent(facts, moved),
       )

@@ -36,7 +36,7 @@ const findExamples = async ({
   pin,
   genesisHash,
 }: SolanaChain): Promise<ExampleEntities> => {
-  const { world } = producer
+  const { scenario } = producer
   const { block: genesis, state } = producer.genesis()
   const clock = { since: performance.now() }
   const counts = new Map<string, number>()
@@ -52,12 +52,12 @@ const findExamples = async ({
       return { chain: 'sol', ...about, txHash: hash }
     }
   }
-  const [pool] = world.pools
+  const [pool] = scenario.pools
   return {
     chain: 'sol',
-    token: world.sol.account.address,
+    token: scenario.sol.account.address,
     pool: pool?.account.address ?? '',
-    wallet: world.wallets[0]?.account.address ?? '',
+    wallet: scenario.wallets[0]?.account.address ?? '',
     txHash: genesisHash,
   }
 }
@@ -70,7 +70,7 @@ export const openSvm = async (
   return {
     chain,
     endpoint: svmEndpoint(chain),
-    extra: chainExtraOf(chain.producer.world),
+    extra: chainExtraOf(chain.producer.scenario),
     examples: await findExamples(chain),
     head: () => {
       const { slot, hash, timeMs } = chain.head()

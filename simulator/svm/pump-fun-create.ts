@@ -19,7 +19,7 @@ const ACCOUNT_SPACE = { mint: 82, mint2022: 234, curve: 151, metadata: 679 } as 
 const BARE_MINT_RENT = 2_519_520n
 
 const createInstruction = (
-  { context: { world } }: TransactionExecution,
+  { context: { scenario } }: TransactionExecution,
   launch: Launch,
 ): Omit<InstructionCall, 'units'> => {
   const { mint, curve, vault, creator, metadata, isToken2022, name, symbol, uri } = launch
@@ -41,7 +41,7 @@ const createInstruction = (
           KNOWN_ACCOUNTS.mayhemGlobal,
           KNOWN_ACCOUNTS.mayhemVault,
         ],
-        ...[launch.extraAccounts[0] ?? world.router, launch.extraAccounts[1] ?? world.router],
+        ...[launch.extraAccounts[0] ?? scenario.router, launch.extraAccounts[1] ?? scenario.router],
         ...[KNOWN_ACCOUNTS.pumpEvents, KNOWN_ACCOUNTS.pump],
       ]
     : [
@@ -142,7 +142,7 @@ const writeMetadata = (
 /** pump.fun `create` or `create_v2`: a mint, its curve, and all its tokens on the curve. */
 export const createPumpFunToken = (run: TransactionExecution, launch: Launch): void => {
   const { context } = run
-  const { state, world, timeSec } = context
+  const { state, scenario, timeSec } = context
   const { mint, curve, vault, creator, slot, isToken2022 } = launch
   const authority = KNOWN_ACCOUNTS.pumpMintAuthority
   run.invoke({ ...createInstruction(run, launch), units: 60_000 }, () => {
@@ -161,8 +161,8 @@ export const createPumpFunToken = (run: TransactionExecution, launch: Launch): v
     mintTo(run, mint, { to: vault, authority, amount: TOTAL_SUPPLY })
     revokeMintAuthority(run, mint, authority)
     writeCurve(context, launch, NEW_CURVE)
-    state.set(world.layout.launch(slot, 'phase'), LAUNCH_PHASE.curve)
-    const facts = { launch, user: creator, timeSec, world }
+    state.set(scenario.layout.launch(slot, 'phase'), LAUNCH_PHASE.curve)
+    const facts = { launch, user: creator, timeSec, scenario }
     emitEvent(run, { program: KNOWN_ACCOUNTS.pump, authority: KNOWN_ACCOUNTS.pumpEvents }, () =>
       createEvent(facts),
     )

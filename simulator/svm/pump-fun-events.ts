@@ -47,7 +47,7 @@ export interface CurveTrade {
 
 /** TradeEvent in the layout of its token. */
 export const tradeEvent = (
-  { launch, user, timeSec, world }: EventContext,
+  { launch, user, timeSec, scenario }: EventContext,
   { isBuy, tokens, sol, fee, creatorFee, buyback, after }: CurveTrade,
 ): Uint8Array => {
   const event = new BorshWriter()
@@ -63,7 +63,7 @@ export const tradeEvent = (
     .u64(after.realSol)
     .u64(after.realToken)
   if (launch.eventLayout === 'first') return event.toBytes()
-  event.pubkey(world.feeRecipient).u64(CURVE_FEES.protocol).u64(fee)
+  event.pubkey(scenario.feeRecipient).u64(CURVE_FEES.protocol).u64(fee)
   event.pubkey(launch.creator.account).u64(CURVE_FEES.creator).u64(creatorFee)
   event.bool(false).u64(0n).u64(0n).u64(0n).i64(0)
   event
@@ -81,7 +81,7 @@ export interface EventContext {
   readonly launch: Launch
   readonly user: Wallet
   readonly timeSec: number
-  readonly world: Scenario
+  readonly scenario: Scenario
 }
 
 /** CreateEvent. */

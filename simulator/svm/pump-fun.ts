@@ -28,8 +28,11 @@ const EVENT_EMITTER = {
 } as const
 
 /** Numbers of a launch's curve now. */
-export const readCurve = ({ state, world }: ExecutionContext, { slot }: Launch): BondingCurve => {
-  const read = (field: keyof BondingCurve): bigint => state.get(world.layout.launch(slot, field))
+export const readCurve = (
+  { state, scenario }: ExecutionContext,
+  { slot }: Launch,
+): BondingCurve => {
+  const read = (field: keyof BondingCurve): bigint => state.get(scenario.layout.launch(slot, field))
   return {
     virtualSol: read('virtualSol'),
     virtualToken: read('virtualToken'),
@@ -40,11 +43,11 @@ export const readCurve = ({ state, world }: ExecutionContext, { slot }: Launch):
 
 /** Writes the numbers of a curve. */
 export const writeCurve = (
-  { state, world }: ExecutionContext,
+  { state, scenario }: ExecutionContext,
   { slot }: Launch,
   curve: BondingCurve,
 ): void => {
-  const { layout } = world
+  const { layout } = scenario
   state.set(layout.launch(slot, 'virtualSol'), curve.virtualSol)
   state.set(layout.launch(slot, 'virtualToken'), curve.virtualToken)
   state.set(layout.launch(slot, 'realSol'), curve.realSol)
@@ -52,9 +55,12 @@ export const writeCurve = (
 }
 
 /** Counts a trade of a launch. */
-export const countTrade = ({ state, world, height }: ExecutionContext, { slot }: Launch): void => {
-  state.add(world.layout.launch(slot, 'trades'), 1n)
-  state.set(world.layout.launch(slot, 'lastHeight'), BigInt(height))
+export const countTrade = (
+  { state, scenario, height }: ExecutionContext,
+  { slot }: Launch,
+): void => {
+  state.add(scenario.layout.launch(slot, 'trades'), 1n)
+  state.set(scenario.layout.launch(slot, 'lastHeight'), BigInt(height))
 }
 
 /** Something that a wallet asks of a curve. */
@@ -84,7 +90,7 @@ const tradeFees = (launch: Launch, sol: bigint) => {
 
 /** Accounts of buy and sell; those of 2026 stand at the end. */
 const swapInstruction = (
-  { context: { world } }: TransactionExecution,
+  { context: { scenario } }: TransactionExecution,
   { launch, user }: CurveOrder,
   isBuy: boolean,
 ): Pick<InstructionCall, 'program' | 'accounts' | 'flags'> => {
@@ -93,12 +99,12 @@ const swapInstruction = (
     ? [mint.program, creator.creatorVault]
     : [creator.creatorVault, mint.program]
   const accounts = [
-    ...[KNOWN_ACCOUNTS.pumpGlobal, world.feeRecipient, mint.account, curve, vault],
+    ...[KNOWN_ACCOUNTS.pumpGlobal, scenario.feeRecipient, mint.account, curve, vault],
     ...[launch.holding(user), user.account, KNOWN_ACCOUNTS.system, first, second],
     ...[KNOWN_ACCOUNTS.pumpEvents, KNOWN_ACCOUNTS.pump],
     ...(isBuy ? [KNOWN_ACCOUNTS.pumpVolume, user.curveVolume] : []),
     ...[KNOWN_ACCOUNTS.pumpFeeConfig, KNOWN_ACCOUNTS.pumpFees],
-    ...(eventLayout === '2026' ? [...extraAccounts.slice(0, 1), world.buyback] : []),
+    ...(eventLayout === '2026' ? [...extraAccounts.slice(0, 1), scenario.buyback] : []),
   ]
   const vaults = isBuy ? 'rw' : 'wr'
   const tail = `${isBuy ? 'rw' : ''}rr${eventLayout === '2026' ? 'rw' : ''}`
@@ -111,20 +117,20 @@ const finishTrade = (
   trade: CurveTrade,
 ): void => {
   const { context } = run
-  const { timeSec, world, state } = context
+  const { timeSec, scenario, state } = context
   writeCurve(context, launch, trade.after)
   countTrade(context, launch)
-  const facts = { launch, user, timeSec, world }
+  const facts = { launch, user, timeSec, scenario }
   emitEvent(run, EVENT_EMITTER, () => tradeEvent(facts, trade))
   if (trade.after.realToken > 0n) return
-  state.set(world.layout.launch(launch.slot, 'phase'), LAUNCH_PHASE.complete)
+  state.set(scenario.layout.launch(launch.slot, 'phase'), LAUNCH_PHASE.complete)
   emitEvent(run, EVENT_EMITTER, () => completeEvent(facts))
 }
 
 /** pump.fun `buy`: so many tokens for at most so much. Throws Failed beyond the limit. */
 export const curveBuy = (run: TransactionExecution, order: CurveOrder): void => {
   const { launch, user, tokens, limit } = order
-  const { world } = run.context
+  const { scenario } = run.context
   const data = () =>
     new BorshWriter().hex('66063d1201daebea').u64(tokens).u64(limit).u8(0).toBytes()
   run.invoke({ data, ...swapInstruction(run, order, true), units: 38_000, name: 'Buy' }, () => {
@@ -138,8 +144,8 @@ export const curveBuy = (run: TransactionExecution, order: CurveOrder): void => 
     transferChecked(run, { from, to, authority, amount: tokens })
     transferLamports(run, user.account, launch.creator.creatorVault, creatorFee)
     transferLamports(run, user.account, launch.curve, sol)
-    if (buyback > 0n) transferLamports(run, user.account, world.buyback, buyback)
-    transferLamports(run, user.account, world.feeRecipient, fee - buyback)
+    if (buyback > 0n) transferLamports(run, user.account, scenario.buyback, buyback)
+    transferLamports(run, user.account, scenario.feeRecipient, fee - buyback)
     const after = curveAfter(curve, sol, tokens)
     finishTrade(run, order, { isBuy: true, tokens, sol, fee, creatorFee, buyback, after })
   })
@@ -148,7 +154,7 @@ export const curveBuy = (run: TransactionExecution, order: CurveOrder): void => 
 /** pump.fun `sell`: the curve pays by moving its own lamports. Throws Failed below the limit. */
 export const curveSell = (run: TransactionExecution, order: CurveOrder): void => {
   const { launch, user, tokens, limit } = order
-  const { world } = run.context
+  const { scenario } = run.context
   const data = () => new BorshWriter().hex('33e685a4017f83ad').u64(tokens).u64(limit).toBytes()
   run.invoke({ data, ...swapInstruction(run, order, false), units: 31_000, name: 'Sell' }, () => {
     const curve = readCurve(run.context, launch)
@@ -162,8 +168,8 @@ export const curveSell = (run: TransactionExecution, order: CurveOrder): void =>
     transferChecked(run, { from, to, authority, amount: tokens })
     moveLamports(run, launch.curve, user.account, paid)
     moveLamports(run, launch.curve, launch.creator.creatorVault, creatorFee)
-    moveLamports(run, launch.curve, world.buyback, buyback)
-    moveLamports(run, launch.curve, world.feeRecipient, fee - buyback)
+    moveLamports(run, launch.curve, scenario.buyback, buyback)
+    moveLamports(run, launch.curve, scenario.feeRecipient, fee - buyback)
     const after = curveAfter(curve, -sol, -tokens)
     finishTrade(run, order, { isBuy: false, tokens, sol, fee, creatorFee, buyback, after })
   })

@@ -31,14 +31,17 @@ export const userQuoteDelta = (trade: PumpSwapTrade): bigint => {
   return trade.isBuy ? poolQuoteDelta(trade) + fees : poolQuoteDelta(trade) - fees
 }
 
-const appendAccounts = (event: BorshWriter, { launch, user, world }: EventContext): BorshWriter =>
+const appendAccounts = (
+  event: BorshWriter,
+  { launch, user, scenario }: EventContext,
+): BorshWriter =>
   event
     .pubkey(launch.pool)
     .pubkey(user.account)
     .pubkey(launch.holding(user))
     .pubkey(user.wsol)
-    .pubkey(world.ammFeeOwner)
-    .pubkey(world.ammFeeVault)
+    .pubkey(scenario.ammFeeOwner)
+    .pubkey(scenario.ammFeeVault)
 
 /** BuyEvent and SellEvent in the layout of their token. */
 export const swapEvent = (facts: EventContext, trade: PumpSwapTrade): Uint8Array => {

@@ -31,16 +31,16 @@ export const poolReserves = (
 })
 
 /** A trader buys in a pool with lamports. Returns the trades made. */
-const buyInPool = (desk: BlockBuilder, launch: Launch, user: Wallet): number => {
-  const { random } = desk
-  const { base, quote } = poolReserves(desk, launch)
+const buyInPool = (blockBuilder: BlockBuilder, launch: Launch, user: Wallet): number => {
+  const { random } = blockBuilder
+  const { base, quote } = poolReserves(blockBuilder, launch)
   const roll = random.unit()
   const spend = perMille(quote, 1 + 22 * roll * roll)
   const amount = (base * spend) / (quote + spend)
   const limit = perMille(pumpSwapCost(base, quote, amount), 1_010 + random.below(120)) + 10n
-  if (amount === 0n || !desk.fund(user, limit)) return 0
+  if (amount === 0n || !blockBuilder.fund(user, limit)) return 0
   const isRouted = random.chance(0.25)
-  const sent = desk.submit({
+  const sent = blockBuilder.submit({
     payer: user.account,
     units: COMPUTE_UNITS,
     about: tradeSubject(launch, launch.pool, user),
@@ -56,12 +56,12 @@ const buyInPool = (desk: BlockBuilder, launch: Launch, user: Wallet): number => 
   return sent ? 1 : 0
 }
 
-const sellInPool = (desk: BlockBuilder, launch: Launch): number => {
-  const { random } = desk
-  const holder = randomHolder(desk, launch)
-  if (holder === undefined || !desk.fund(holder.wallet, 0n)) return 0
+const sellInPool = (blockBuilder: BlockBuilder, launch: Launch): number => {
+  const { random } = blockBuilder
+  const holder = randomHolder(blockBuilder, launch)
+  if (holder === undefined || !blockBuilder.fund(holder.wallet, 0n)) return 0
   const { wallet: user, held } = holder
-  const { base, quote } = poolReserves(desk, launch)
+  const { base, quote } = poolReserves(blockBuilder, launch)
   const isAll = random.chance(0.35)
   const most = perMille(base, 30)
   const wish = isAll ? held : perMille(held, 100 + random.below(800))
@@ -70,7 +70,7 @@ const sellInPool = (desk: BlockBuilder, launch: Launch): number => {
   if (payout < 10_000n) return 0
   const limit = perMille(payout, 800 + random.below(180))
   const isRouted = random.chance(0.25)
-  const sent = desk.submit({
+  const sent = blockBuilder.submit({
     payer: user.account,
     units: COMPUTE_UNITS,
     about: tradeSubject(launch, launch.pool, user),
@@ -87,13 +87,13 @@ const sellInPool = (desk: BlockBuilder, launch: Launch): number => {
 }
 
 /** A trade in the pool of a graduated launch; people follow what they believe it is worth. Returns the trades made. */
-export const poolTrade = (desk: BlockBuilder): number => {
-  const { context, random } = desk
-  const launch = popularLaunch(desk, LAUNCH_PHASE.pool)
+export const poolTrade = (blockBuilder: BlockBuilder): number => {
+  const { context, random } = blockBuilder
+  const launch = popularLaunch(blockBuilder, LAUNCH_PHASE.pool)
   if (launch === undefined) return 0
-  const off = poolDeviation(context, launch.slot, poolReserves(desk, launch))
+  const off = poolDeviation(context, launch.slot, poolReserves(blockBuilder, launch))
   const buys = Math.max(0.12, Math.min(0.88, 0.5 - off * 1.5))
   if (random.chance(buys))
-    return buyInPool(desk, launch, randomTrader(context.world, launch, random))
-  return sellInPool(desk, launch)
+    return buyInPool(blockBuilder, launch, randomTrader(context.scenario, launch, random))
+  return sellInPool(blockBuilder, launch)
 }

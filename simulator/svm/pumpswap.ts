@@ -21,7 +21,7 @@ export interface PumpSwapOrder {
 }
 
 const swapInstruction = (
-  { launch, user, world }: Omit<EventContext, 'timeSec'>,
+  { launch, user, scenario }: Omit<EventContext, 'timeSec'>,
   isBuy: boolean,
 ): Omit<InstructionCall, 'data' | 'units'> => {
   const { mint, creator } = launch
@@ -29,8 +29,8 @@ const swapInstruction = (
     ...[launch.pool, user.account, KNOWN_ACCOUNTS.ammConfig, mint.account, KNOWN_ACCOUNTS.wsol],
     ...[launch.holding(user), user.wsol, launch.poolBase, launch.poolQuote],
     ...[
-      world.ammFeeOwner,
-      world.ammFeeVault,
+      scenario.ammFeeOwner,
+      scenario.ammFeeVault,
       mint.program,
       KNOWN_ACCOUNTS.token,
       KNOWN_ACCOUNTS.system,
@@ -85,7 +85,7 @@ const settleTrade = (
   { launch, user }: PumpSwapOrder,
   trade: PumpSwapTrade,
 ): void => {
-  const { world } = run.context
+  const { scenario } = run.context
   const holding = launch.holding(user)
   const { pool, poolBase, poolQuote, creator } = launch
   const [payer, authority] = trade.isBuy ? [user.wsol, user.account] : [poolQuote, pool]
@@ -99,7 +99,7 @@ const settleTrade = (
     transferChecked(run, { from: holding, to: poolBase, authority: account, amount: trade.base })
     pay(user.wsol, userQuoteDelta(trade))
   }
-  pay(world.ammFeeVault, trade.protocolFee)
+  pay(scenario.ammFeeVault, trade.protocolFee)
   pay(creator.ammVault, trade.creatorFee)
 }
 
@@ -111,13 +111,13 @@ export const pumpSwapTrade = (
 ): void => {
   const { context } = run
   const { launch, user, base, limit } = order
-  const { world, timeSec } = context
+  const { scenario, timeSec } = context
   const data = () => {
     const fields = new BorshWriter().hex(isBuy ? '66063d1201daebea' : '33e685a4017f83ad')
     fields.u64(base).u64(limit)
     return isBuy ? fields.u8(1).toBytes() : fields.toBytes()
   }
-  run.invoke({ data, ...swapInstruction({ launch, user, world }, isBuy), units: 52_000 }, () => {
+  run.invoke({ data, ...swapInstruction({ launch, user, scenario }, isBuy), units: 52_000 }, () => {
     callGetFees(run)
     const trade = quoteTrade(run, order, isBuy)
     const asked = userQuoteDelta(trade)
@@ -125,7 +125,7 @@ export const pumpSwapTrade = (
       run.fail(EXCEEDED_SLIPPAGE, 'AnchorError: slippage exceeded')
     settleTrade(run, order, trade)
     countTrade(context, launch)
-    const facts = { launch, user, timeSec, world }
+    const facts = { launch, user, timeSec, scenario }
     const from = { program: KNOWN_ACCOUNTS.amm, authority: KNOWN_ACCOUNTS.ammEvents }
     emitEvent(run, from, () => swapEvent(facts, trade))
   })

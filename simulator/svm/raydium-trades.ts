@@ -12,10 +12,10 @@ import { createAssociatedTokenAccount, currentTokenBalance } from './spl-token.t
 const COMPUTE_UNITS = 160_000
 
 /** Account of a wallet for a mint that is older than the chain. */
-export const tokenAccountFor = (world: Scenario, wallet: Wallet, mint: Mint): TokenAccount => {
-  if (mint === world.sol) return wallet.wsol
-  if (mint === world.usdc) return wallet.usdc
-  const account = wallet.coins[world.coins.indexOf(mint)]
+export const tokenAccountFor = (scenario: Scenario, wallet: Wallet, mint: Mint): TokenAccount => {
+  if (mint === scenario.sol) return wallet.wsol
+  if (mint === scenario.usdc) return wallet.usdc
+  const account = wallet.coins[scenario.coins.indexOf(mint)]
   if (account === undefined) throw new RangeError('no account for this mint')
   return account
 }
@@ -50,22 +50,22 @@ const prepareAccounts = (
 }
 
 /** Swaps in a Raydium pool. Returns the trades made. */
-const submitTrade = (desk: BlockBuilder, wish: TradeIntent): number => {
-  const { context, random } = desk
-  const { world, state } = context
+const submitTrade = (blockBuilder: BlockBuilder, wish: TradeIntent): number => {
+  const { context, random } = blockBuilder
+  const { scenario, state } = context
   const { pool, user, paysPc } = wish
-  const from = tokenAccountFor(world, user, paysPc ? pool.pc : pool.coin)
-  const to = tokenAccountFor(world, user, paysPc ? pool.coin : pool.pc)
+  const from = tokenAccountFor(scenario, user, paysPc ? pool.pc : pool.coin)
+  const to = tokenAccountFor(scenario, user, paysPc ? pool.coin : pool.pc)
   const isSol = from === user.wsol
   const held = state.get(from.stateIndex) === 0n ? 0n : state.get(from.stateIndex) - 1n
   const amount = isSol ? wish.amount : minBigint(wish.amount, held)
-  const out = quotedOutput(desk, { ...wish, amount })
-  if (amount === 0n || out < 2n || !desk.fund(user, isSol ? amount : 0n)) return 0
+  const out = quotedOutput(blockBuilder, { ...wish, amount })
+  if (amount === 0n || out < 2n || !blockBuilder.fund(user, isSol ? amount : 0n)) return 0
   const exact = random.chance(0.85) ? 'in' : 'out'
   const limit = exact === 'in' ? perMille(out, 950 + random.below(45)) : amount
   const order = { pool, user, from, to, exact, limit, short: random.chance(0.6) } as const
   const isRouted = random.chance(0.2)
-  const sent = desk.submit({
+  const sent = blockBuilder.submit({
     payer: user.account,
     units: COMPUTE_UNITS,
     run: (run) => {
@@ -80,7 +80,7 @@ const submitTrade = (desk: BlockBuilder, wish: TradeIntent): number => {
 }
 
 export const popularPool = ({ context, random }: BlockBuilder): RaydiumPool => {
-  const { pools } = context.world
+  const { pools } = context.scenario
   let at = random.unit() * pools.reduce((sum, { weight }) => sum + weight, 0)
   for (const pool of pools) {
     at -= pool.weight
@@ -93,17 +93,27 @@ export const popularPool = ({ context, random }: BlockBuilder): RaydiumPool => {
 const PRICE_TOLERANCE = 0.002_8
 
 /** A trade in a Raydium pool: a correction towards the fair price, or a trader who wants the other token. Returns the trades made. */
-export const raydiumTrade = (desk: BlockBuilder): number => {
-  const { context, random } = desk
-  const { world } = context
-  const pool = popularPool(desk)
+export const raydiumTrade = (blockBuilder: BlockBuilder): number => {
+  const { context, random } = blockBuilder
+  const { scenario } = context
+  const pool = popularPool(blockBuilder)
   const { deviation, paysPc, amount } = correctionOf(context, pool, 0.4 + 0.5 * random.unit())
   if (Math.abs(deviation) > PRICE_TOLERANCE && random.chance(0.8))
-    return submitTrade(desk, { pool, user: random.pick(world.byRole.maker), paysPc, amount })
-  const user = random.pick(world.byRole.retail)
+    return submitTrade(blockBuilder, {
+      pool,
+      user: random.pick(scenario.byRole.maker),
+      paysPc,
+      amount,
+    })
+  const user = random.pick(scenario.byRole.retail)
   const roll = random.unit()
   const usd = 5 + roll * roll * Math.min(3_000, pool.usd * 0.004)
   const buysCoin = random.chance(0.5)
   const mint = buysCoin ? pool.pc : pool.coin
-  return submitTrade(desk, { pool, user, paysPc: buysCoin, amount: rawForUsd(context, mint, usd) })
+  return submitTrade(blockBuilder, {
+    pool,
+    user,
+    paysPc: buysCoin,
+    amount: rawForUsd(context, mint, usd),
+  })
 }

@@ -37,8 +37,8 @@ export interface SimulatedNode {
 /** A node of a chain. */
 export const createNode = (chain: SolanaChain): SimulatedNode => ({
   chain,
-  blockJson: createBlockJsonCache(chain.producer.world),
-  accountDirectory: createAccountDirectory(chain.producer.world),
+  blockJson: createBlockJsonCache(chain.producer.scenario),
+  accountDirectory: createAccountDirectory(chain.producer.scenario),
 })
 
 type RpcMethod = (node: SimulatedNode, params: readonly unknown[]) => unknown
@@ -165,19 +165,21 @@ const accountInfoAt = (
   read: StateReader,
   address: string,
 ): AccountInfo | undefined => {
-  const { world, launches } = chain.producer
+  const { scenario, launches } = chain.producer
   const old = accountDirectory.get(address)
   if (old !== undefined) {
     const facts = old(read)
     return facts.lamports === 0n ? undefined : facts
   }
-  const { layout } = world
+  const { layout } = scenario
   const recent = launches.accountByAddress(address)
   if (recent !== undefined) {
     const { launch, account } = recent
     const isAlive = read(layout.launch(launch.slot, 'serial')) === BigInt(launch.serial + 1)
     if (isAlive)
-      return lamportsOf(read, account) === 0n ? undefined : launchAccountInfo(read, world, recent)
+      return lamportsOf(read, account) === 0n
+        ? undefined
+        : launchAccountInfo(read, scenario, recent)
   }
   const named = launches.byAddress(address, Number(read(layout.common('launches'))))
   return named?.mint.account.address === address ? retiredMintInfo(named) : undefined

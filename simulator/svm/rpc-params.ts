@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../core/json.ts'
 import { JsonRpcError } from '../node/rpc.ts'
 import type { BlockOptions } from './block-json.ts'
 import type { Commitment } from './chain.ts'
@@ -9,13 +10,10 @@ type OptionsObject = Readonly<Record<string, unknown>>
 export const invalidParams = (why: string): JsonRpcError =>
   new JsonRpcError(-32602, `Invalid params: ${why}`)
 
-const isObject = (value: unknown): value is OptionsObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** The options at a place; none is an empty object. */
 export const optionsParam = (params: readonly unknown[], at: number): OptionsObject => {
   const value = params[at] ?? {}
-  if (isObject(value)) return value
+  if (isJsonObject(value)) return value
   throw invalidParams('invalid type: expected an options object.')
 }
 

@@ -194,17 +194,17 @@ const createPools = (
 /** Look-up tables as trading front ends keep them: what does not change, and the pools. */
 const createLookupTables = (
   { fixed }: AccountFactories,
-  world: Pick<Scenario, 'pools' | 'feeRecipient' | 'buyback' | 'ammFeeOwner' | 'ammFeeVault'>,
+  scenario: Pick<Scenario, 'pools' | 'feeRecipient' | 'buyback' | 'ammFeeOwner' | 'ammFeeVault'>,
 ): readonly LookupTable[] => [
   {
     account: fixed('table 0', 3_000_000n),
-    entries: [...Object.values(KNOWN_ACCOUNTS), ...[world.feeRecipient, world.buyback]],
+    entries: [...Object.values(KNOWN_ACCOUNTS), ...[scenario.feeRecipient, scenario.buyback]],
   },
   {
     account: fixed('table 1', 5_000_000n),
     entries: [
-      ...[world.ammFeeOwner, world.ammFeeVault],
-      ...world.pools.flatMap(({ account, coinVault, pcVault, openOrders, market }) => [
+      ...[scenario.ammFeeOwner, scenario.ammFeeVault],
+      ...scenario.pools.flatMap(({ account, coinVault, pcVault, openOrders, market }) => [
         ...[account, coinVault, pcVault, openOrders],
         ...market,
       ]),
@@ -212,7 +212,7 @@ const createLookupTables = (
   },
 ]
 
-/** Builds the world of a seed. */
+/** Builds the scenario of a seed. */
 export const createScenario = (seed: number, ratePerSecond: number): Scenario => {
   const make = accountFactories(seed)
   const layout = stateLayoutOf(ratePerSecond, { wallets: WALLETS, validators: VALIDATORS })

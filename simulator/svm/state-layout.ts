@@ -48,7 +48,7 @@ export interface StateLayout {
 const launchCapacity = (ratePerSecond: number): number =>
   ratePerSecond <= 10 ? 48 : ratePerSecond <= 100 ? 96 : 160
 
-/** The layout of a world. */
+/** The layout of a scenario. */
 export const stateLayoutOf = (
   ratePerSecond: number,
   counts: { readonly wallets: number; readonly validators: number },

@@ -85,7 +85,7 @@ export const sealTransaction = (
   random: Random,
 ): SealedTransaction => {
   const { run, payer, form, failure, recentBlockhash, feeRaw, unitLimit, isVote, about } = ran
-  const message = compileMessage(run.context.world, { payer, trace: run.trace }, form)
+  const message = compileMessage(run.context.scenario, { payer, trace: run.trace }, form)
   const signatures = Array.from({ length: message.header[0] }, () => random.hex(128))
   let hash: string | undefined
   return {

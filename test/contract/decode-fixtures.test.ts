@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { decodeFiles } from '../../cli/commands/decode.ts'
-import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { PoolMetadata } from '../../schemas/events.ts'
 import {
@@ -105,8 +105,8 @@ test('block 18100000: each of the 34 forged swaps is dropped with its reason', (
     .get('block_18100000.json')
     ?.swaps.filter(({ spoof }) => spoof)
   const { dropped } = decodeBlock(recordedEthereumBlock('block_18100000.json'), {
-    proof: 'evidence',
-    protocols: protocolBook('eth'),
+    verification: 'evidence',
+    protocols: protocolRegistry('eth'),
     pool: () => undefined,
   })
   assert.equal(forged?.length, 34)
@@ -128,18 +128,18 @@ test('with facts, only proven pools count, under the name of their factory', () 
     protocol: swap.event === 'univ2.Swap' ? 'sushiswap_v2' : 'sushiswap_v3',
     factory: '0x01',
     feePips: 3000,
-    proven: true,
+    verified: true,
   })
   const facts = new Map(named.map((swap) => [swap.address, fact(swap)]))
   const [first] = named
   assert.ok(first)
-  facts.set(first.address, { ...fact(first), proven: false })
+  facts.set(first.address, { ...fact(first), verified: false })
   const { swaps: found, dropped } = decodeBlock(recordedEthereumBlock('block_18000000.json'), {
-    proof: 'facts',
-    protocols: protocolBook('eth'),
+    verification: 'facts',
+    protocols: protocolRegistry('eth'),
     pool: (address) => facts.get(address),
   })
-  const kept = swaps.filter(({ address }) => facts.get(address)?.proven)
+  const kept = swaps.filter(({ address }) => facts.get(address)?.verified)
   assert.ok(kept.length > 15)
   assert.deepEqual(
     found.map(({ logIndex, tokenIn, protocol }) => ({ logIndex, tokenIn, protocol })),
@@ -154,7 +154,7 @@ test('with facts, only proven pools count, under the name of their factory', () 
   assert.ok(found.every(({ protocol, reserves }) => protocol !== 'sushiswap_v2' || reserves))
   assert.ok(
     dropped.some(
-      ({ reason, logIndex }) => reason === 'unproven-pool' && logIndex === first.logIndex,
+      ({ reason, logIndex }) => reason === 'unverified-pool' && logIndex === first.logIndex,
     ),
   )
 })

@@ -174,7 +174,7 @@ describe('pools that lie in one contract, on a real node', () => {
           protocol: family,
           factory: vault.vault,
           feePips: null,
-          proven: true,
+          verified: true,
           tokenA: low(tokens[0] ?? '0x'),
           tokenB: low(tokens[1] ?? '0x'),
           ...(tokens.length > 2 && { coins: tokens.map(low) }),
@@ -295,7 +295,7 @@ describe('pools that lie in one contract, on a real node', () => {
         Object.values(manager.pools).map(({ id }) => ({ address: id, family })),
       )
       assert.deepEqual(
-        facts.filter(({ proven: isProven }) => isProven),
+        facts.filter(({ verified: isVerified }) => isVerified),
         Object.values(kept).map(({ id, key }) => ({
           address: id,
           tokenA: named(key[0]),
@@ -303,7 +303,7 @@ describe('pools that lie in one contract, on a real node', () => {
           protocol: family,
           factory: manager.manager,
           feePips: key[2],
-          proven: true,
+          verified: true,
         })),
       )
     })

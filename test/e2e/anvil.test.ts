@@ -78,7 +78,7 @@ describe('real Uniswap contracts on a real node', () => {
     await until(
       async () =>
         (product.app.ingestors[0]?.status().height ?? -1) >= height &&
-        (await product.app.settled()),
+        (await product.app.isCaughtUp()),
       'the product is at the head',
     )
   }

@@ -65,7 +65,7 @@ const assertLetter = async (
   for (const _time of [1, 2]) {
     const { rerun, published } = await replayDeadLetters({ bus: run.bus, limit: 1_000 })
     assert.equal(published, 0)
-    const results = rerun.filter(({ letter }) =>
+    const results = rerun.filter(({ deadLetter: letter }) =>
       letters.some(({ partition, offset, group }) => {
         return letter.partition === partition && letter.offset === offset && letter.group === group
       }),

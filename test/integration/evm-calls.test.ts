@@ -185,7 +185,7 @@ describe('calls of a real node', () => {
       const settled = (height: number) =>
         until(async () => {
           const [ingestor] = app.ingestors
-          return ingestor?.status().height === height && (await app.settled())
+          return ingestor?.status().height === height && (await app.isCaughtUp())
         }, `${height} is processed`)
       const rows = async <T>(sql: string): Promise<readonly T[]> =>
         (await app.warehouse.query<T>({ sql })).rows

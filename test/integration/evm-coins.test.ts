@@ -219,7 +219,7 @@ describe('what accounts of a real node hold of the coin', () => {
       const settled = (height: number) =>
         until(async () => {
           const [ingestor] = app.ingestors
-          return ingestor?.status().height === height && (await app.settled())
+          return ingestor?.status().height === height && (await app.isCaughtUp())
         }, `${height} is processed`)
       const held = async (): Promise<string | undefined> => {
         const sql = `SELECT toString(balance) AS balance FROM eth_wallet_balances FINAL

@@ -127,7 +127,7 @@ for (const stored of ROWS) {
     const push = async (seq: number, op: ChainOp): Promise<void> => {
       source.push(op)
       await until(
-        async () => app.ingestors[0]?.status().seq === seq && (await app.settled()),
+        async () => app.ingestors[0]?.status().seq === seq && (await app.isCaughtUp()),
         `operation ${seq} is processed`,
       )
     }

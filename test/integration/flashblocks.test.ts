@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import { tableFacts } from '../../ingestors/decode/metadata-reader.ts'
-import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import { readTableMetadata } from '../../ingestors/decode/metadata-reader.ts'
+import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
 import { decodeEvmBlock } from '../../ingestors/evm/decode/block.ts'
 import { evmSource } from '../../ingestors/evm/source/evm-source.ts'
 import { CHAINS } from '../../schemas/chains.ts'
@@ -39,8 +39,8 @@ interface TradeLine {
 const canonical = (): readonly TradeLine[] => {
   const block = chainRecording(RECORDING)
   const books = {
-    proof: 'evidence',
-    protocols: protocolBook('base'),
+    verification: 'evidence',
+    protocols: protocolRegistry('base'),
     pool: () => undefined,
   } as const
   const hashes = new Map(block.transactions.map(({ index, hash }) => [index, hash]))
@@ -118,7 +118,7 @@ describe('blocks in the making of Base', () => {
       signal: stop.signal,
     })
     product = await startAppStack({
-      chain: { row: BASE, source, facts: tableFacts() },
+      chain: { row: BASE, source, facts: readTableMetadata() },
       overrides: { flashblocksUrlBase: server.url },
     })
     const [ingestor] = product.app.ingestors

@@ -10,8 +10,8 @@ import { localCodec } from '../../core/codec/local-codec.ts'
 import { InvalidInput, Outage } from '../../core/errors.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import { type FactReader, tableFacts } from '../../ingestors/decode/metadata-reader.ts'
-import { evmAnswers } from '../../ingestors/evm/metadata/node-queries.ts'
+import { type MetadataReader, readTableMetadata } from '../../ingestors/decode/metadata-reader.ts'
+import { evmNodeQueries } from '../../ingestors/evm/metadata/node-queries.ts'
 import { type Ingestor, type IngestorOptions, startIngestor } from '../../ingestors/start.ts'
 import { CHAINS, maxReorgBlocks } from '../../schemas/chains.ts'
 import type { Block } from '../../schemas/events.ts'
@@ -60,10 +60,10 @@ const folder = (t: TestContext): string => {
 }
 
 /** Facts as a node gives them: every pool proven, every token answered. */
-const nodeLike = (): FactReader => ({
-  ...tableFacts(TOKENS, POOLS),
-  origin: 'node',
-  proof: 'facts',
+const nodeLike = (): MetadataReader => ({
+  ...readTableMetadata(TOKENS, POOLS),
+  metadataSource: 'node',
+  verification: 'facts',
 })
 
 const start = (
@@ -77,7 +77,7 @@ const start = (
     bus,
     codec,
     config: { retention: 'off', pricesStatic: {} },
-    facts: nodeLike(),
+    metadata: nodeLike(),
     metrics: makeMetrics(),
     log: makeSilentLogger(),
     ...more,
@@ -397,7 +397,7 @@ test('a start in the middle of a chain takes first prices from the reference poo
   assert.ok(block)
   const source: ScriptedSource = {
     ...createScriptedSource(true),
-    node: evmAnswers({
+    node: evmNodeQueries({
       calls: async (calls, blockHash) => {
         asked.push(blockHash)
         return calls.map(({ data }) =>

@@ -8,7 +8,7 @@ import { openWarehouse } from '../../core/clickhouse/client.ts'
 import { localCodec } from '../../core/codec/local-codec.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import { tableFacts } from '../../ingestors/decode/metadata-reader.ts'
+import { readTableMetadata } from '../../ingestors/decode/metadata-reader.ts'
 import { startIngestor } from '../../ingestors/start.ts'
 import { PROCESS_PIPELINE, processorTopics, startProcessors } from '../../processors/start.ts'
 import { CHAINS } from '../../schemas/chains.ts'
@@ -66,7 +66,11 @@ test('what the ingestor publishes is what the stages and sinks read: every table
     bus,
     codec,
     config: { retention: 'off', pricesStatic: {} },
-    facts: { ...tableFacts(TOKENS, POOLS), origin: 'node', proof: 'facts' },
+    metadata: {
+      ...readTableMetadata(TOKENS, POOLS),
+      metadataSource: 'node',
+      verification: 'facts',
+    },
     metrics,
     log,
   })

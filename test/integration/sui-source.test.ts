@@ -4,7 +4,7 @@ import { nodeSource } from '../../cli/app/node-source.ts'
 import { InvalidInput, Outage } from '../../core/errors.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
 import type { ChainOp, Position } from '../../ingestors/follow/contract.ts'
 import { METHOD } from '../../ingestors/move/source/node-queries.ts'
 import { type MoveSourceOptions, openMoveSource } from '../../ingestors/move/source/sui-source.ts'
@@ -21,7 +21,7 @@ import {
   USDC,
 } from '../support/builders/move-block.ts'
 import { canonicalBlocks, collectOperations, reachedHeight } from '../support/follow-source.ts'
-import { suiBooks, suiExpectations } from '../support/recordings/sui.ts'
+import { suiDecodeContext, suiExpectations } from '../support/recordings/sui.ts'
 import { REPLAY_FAULTS, type ReplayFault } from '../support/replay/faults.ts'
 import {
   createSuiChain,
@@ -108,7 +108,7 @@ describe('a Sui node as a source', () => {
     )
     const seen = new Set(
       blocksOf(ops).flatMap((block) =>
-        decodeBlock(block, suiBooks([], 'facts')).swaps.map((swap) =>
+        decodeBlock(block, suiDecodeContext([], 'facts')).swaps.map((swap) =>
           [swap.protocol, swap.pool, swap.amountInRaw, swap.amountOutRaw].join(' '),
         ),
       ),
@@ -263,7 +263,7 @@ describe('a Sui node as a source', () => {
     })
     const source = await openMoveSource(optionsOf([node.url]))
     const [block] = blocksOf(await collectOperations(source, reachedHeight(101)))
-    const facts = source.node?.facts(protocolBook('sui'))
+    const facts = source.node?.facts(protocolRegistry('sui'))
     assert.ok(block && facts)
     const read = () =>
       facts.read(
@@ -296,7 +296,7 @@ describe('a Sui node as a source', () => {
         protocol: 'cetus',
         factory: protocolPackage('cetus'),
         feePips: null,
-        proven: true,
+        verified: true,
       },
     ])
     const before = counted(node, METHOD.coin)
@@ -326,9 +326,11 @@ describe('a Sui node as a source', () => {
       await openMoveSource(optionsOf([node.url])),
       reachedHeight(105),
     )
-    const births = blocksOf(ops).flatMap((block) => decodeBlock(block, suiBooks()).births)
+    const births = blocksOf(ops).flatMap(
+      (block) => decodeBlock(block, suiDecodeContext()).tokenCreations,
+    )
     assert.deepEqual(
-      births.map(({ fact }) => fact),
+      births.map(({ metadata: fact }) => fact),
       [{ address: coin, decimals: 7, name: 'Mine', symbol: 'MINE', totalSupplyRaw: null }],
     )
     const withObjects = node.asked.filter(({ request }) =>

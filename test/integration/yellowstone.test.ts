@@ -9,7 +9,7 @@ import type { ChainOp } from '../../ingestors/follow/contract.ts'
 import { normalizeBlock } from '../../ingestors/svm/normalize/block.ts'
 import { ALL_PROGRAMS } from '../../ingestors/svm/programs/programs.ts'
 import { openSvmSource, type SvmSourceOptions } from '../../ingestors/svm/source/solana-source.ts'
-import { toGetBlockShape } from '../../ingestors/svm/source/yellowstone.ts'
+import { toGetBlockFields } from '../../ingestors/svm/source/yellowstone.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { SvmBlock } from '../../schemas/events.ts'
@@ -20,7 +20,7 @@ import {
 import { canonicalBlocks, collectOperations, reachedHeight } from '../support/follow-source.ts'
 import { type SvmNode, startSvmNode } from '../support/nodes/solana.ts'
 import {
-  solanaBooks,
+  solanaDecodeContext,
   solanaRecordingJson,
   solanaRecordingNames,
 } from '../support/recordings/solana.ts'
@@ -145,7 +145,7 @@ describe('Yellowstone streams beside a Solana node', () => {
 
   test('recorded blocks and transactions say the same over a stream', async () => {
     const { block: update } = solanaRecordingJson('yellowstone_block_344556402.json')
-    const { transactions } = toGetBlockShape(update) as {
+    const { transactions } = toGetBlockFields(update) as {
       readonly transactions: readonly unknown[]
     }
     const recorded = solanaRecordingNames().flatMap((name) => {
@@ -171,9 +171,9 @@ describe('Yellowstone streams beside a Solana node', () => {
     const reading = { chain: 'sol', slot: 20, programs: ALL_PROGRAMS }
     const told = normalizeBlock(node.blocks.get(20), reading)
     assert.deepEqual(plain(last), plain(told))
-    const { swaps } = decodeBlock(last, solanaBooks())
+    const { swaps } = decodeBlock(last, solanaDecodeContext())
     assert.ok(swaps.length >= 8)
-    assert.deepEqual(swaps, decodeBlock(told, solanaBooks()).swaps)
+    assert.deepEqual(swaps, decodeBlock(told, solanaDecodeContext()).swaps)
   })
 
   for (const fault of REPLAY_FAULTS) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { InvalidInput } from '../../core/errors.ts'
-import { nativeMoves } from '../../ingestors/evm/normalize/native-transfers.ts'
+import { nativeTransfers } from '../../ingestors/evm/normalize/native-transfers.ts'
 import { callsOfFrames, callsOfTraces } from '../../ingestors/evm/source/call-frames.ts'
 import { callEvents } from '../../ingestors/to-wire/evm-feeds.ts'
 import type { CallFrame } from '../../schemas/block-parts.ts'
@@ -55,7 +55,7 @@ test('a tree of calls with odd parts is read or refused', () => {
         () => callsOfFrames(block, odd),
         (calls) => {
           callEvents({ ...block, calls })
-          for (const { amountRaw } of nativeMoves({ ...block, calls }, CHAINS.eth)) {
+          for (const { amountRaw } of nativeTransfers({ ...block, calls }, CHAINS.eth)) {
             assert.ok(amountRaw > 0n)
           }
         },

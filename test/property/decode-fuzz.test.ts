@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { InvalidInput } from '../../core/errors.ts'
-import type { Books } from '../../ingestors/decode/contract.ts'
+import type { DecodeContext } from '../../ingestors/decode/contract.ts'
 import { recordedBlock } from '../../ingestors/recorded/files.ts'
-import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
+import { decodeBlock, requiredLookups } from '../../ingestors/vm/decode-block.ts'
 import type { EvmBlock, Log } from '../../schemas/events.ts'
-import { buildBooks } from '../support/builders/dex-logs.ts'
+import { buildDecodeContext } from '../support/builders/dex-logs.ts'
 import {
   recordedEthereumBlock,
   recordingJson,
@@ -62,8 +62,8 @@ const blockOf = (list: readonly Omit<Log, 'index'>[]): EvmBlock => {
   }
 }
 
-const believing: Books = {
-  ...buildBooks('facts'),
+const believing: DecodeContext = {
+  ...buildDecodeContext('facts'),
   pool: (address) => ({
     address,
     tokenA: `0x${'0a'.repeat(20)}`,
@@ -71,12 +71,12 @@ const believing: Books = {
     protocol: address < '0x8' ? 'uniswap_v2' : 'uniswap_v3',
     factory: null,
     feePips: null,
-    proven: true,
+    verified: true,
   }),
 }
 
 for (const [name, books] of [
-  ['evidence', buildBooks('evidence')],
+  ['evidence', buildDecodeContext('evidence')],
   ['facts that believe everything', believing],
 ] as const) {
   test(`whatever logs say, nothing throws and no trade is impossible (${name})`, () => {
@@ -84,7 +84,7 @@ for (const [name, books] of [
       fc.property(fc.array(mutated, { minLength: 1, maxLength: 40 }), (list) => {
         const block = blockOf(list)
         const { swaps, transfers, poolChanges, dropped } = decodeBlock(block, books)
-        subjectsOf(block, books.protocols)
+        requiredLookups(block, books.protocols)
         for (const { amountInRaw, amountOutRaw, tokenIn, tokenOut, logIndex } of swaps) {
           assert.ok(amountInRaw >= 0n && amountInRaw < LIMIT)
           assert.ok(amountOutRaw >= 0n && amountOutRaw < LIMIT)
@@ -109,7 +109,7 @@ for (const [name, books] of [
 }
 
 test('a swap is decoded the same with foreign transactions around it', () => {
-  const books = buildBooks('evidence')
+  const books = buildDecodeContext('evidence')
   fc.assert(
     fc.property(fc.constantFrom(...blocks), fc.nat(), (block, pick) => {
       const index = pick % block.transactions.length
@@ -146,7 +146,7 @@ test('a spoiled recording is refused with a reason or read, and nothing else', (
         for (const [at, value] of spoils) spoil(json, at, value)
         try {
           const { block } = recordedBlock('eth', json)
-          decodeBlock(block, buildBooks('evidence'))
+          decodeBlock(block, buildDecodeContext('evidence'))
         } catch (error) {
           assert.ok(error instanceof InvalidInput, String(error))
           assert.ok(error.message.length < 200)

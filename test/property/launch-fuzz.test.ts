@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
 import { clanker } from '../../ingestors/evm/protocols/clanker.ts'
 import { fourMeme } from '../../ingestors/evm/protocols/four-meme.ts'
 import { openFour } from '../../ingestors/evm/protocols/open-four.ts'
 import { polymarket } from '../../ingestors/evm/protocols/polymarket.ts'
 import type { EvmFamily } from '../../ingestors/evm/protocols/types.ts'
 import { virtuals } from '../../ingestors/evm/protocols/virtuals.ts'
-import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
+import { decodeBlock, requiredLookups } from '../../ingestors/vm/decode-block.ts'
 import { PROTOCOLS, type ProtocolRow } from '../../schemas/protocols.ts'
 import { buildSingleTransactionBlock, hexWord } from '../support/recordings/ethereum.ts'
 
@@ -31,7 +31,7 @@ for (const [chain, family] of [
   ['base', virtuals],
   ['polygon', polymarket],
 ] as const satisfies readonly (readonly [string, EvmFamily])[]) {
-  const protocols = protocolBook(chain)
+  const protocols = protocolRegistry(chain)
   const listed = ROWS.filter((row) => row.family === family.family).flatMap(
     ({ factories }) => factories[chain] ?? [],
   )
@@ -57,7 +57,7 @@ for (const [chain, family] of [
       fc.assert(
         fc.property(fc.array(log, { minLength: 1, maxLength: 12 }), (logs) => {
           const block = buildSingleTransactionBlock(logs)
-          for (const { address: pool } of subjectsOf(block, protocols).pools)
+          for (const { address: pool } of requiredLookups(block, protocols).pools)
             assert.match(pool, /^0x[0-9a-f]{40}$/)
           const pool = (of: string) => ({
             address: of,
@@ -66,10 +66,15 @@ for (const [chain, family] of [
             factory: null,
             protocol: family.family,
             feePips: null,
-            proven: proof === 'facts',
+            verified: proof === 'facts',
           })
-          const { swaps, births, migrations, predictions } = decodeBlock(block, {
-            proof,
+          const {
+            swaps,
+            tokenCreations: births,
+            migrations,
+            predictions,
+          } = decodeBlock(block, {
+            verification: proof,
             protocols,
             pool,
           })
@@ -78,7 +83,7 @@ for (const [chain, family] of [
             assert.ok(amountOutRaw >= 0n && amountOutRaw < LIMIT)
             assert.ok(amountInRaw > 0n || amountOutRaw > 0n)
           }
-          for (const { fact } of births) {
+          for (const { metadata: fact } of births) {
             assert.match(fact.address, /^0x[0-9a-f]{40}$/)
             assert.ok((fact.name?.length ?? 0) <= 256)
           }

@@ -3,9 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { InvalidInput } from '../../core/errors.ts'
-import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
 import { recordedBlock } from '../../ingestors/recorded/files.ts'
-import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
+import { decodeBlock, requiredLookups } from '../../ingestors/vm/decode-block.ts'
 import { CHAIN_ID_BY_NAME } from '../../schemas/chains.ts'
 import type {
   Block,
@@ -171,7 +171,10 @@ test(`${INPUTS} mutated transactions of all recordings: nothing throws, no amoun
   const random = createRandom(SEED)
   const recorded = recordedTransactions()
   const books = new Map(
-    [...new Set(recorded.map(({ chain }) => chain))].map((chain) => [chain, protocolBook(chain)]),
+    [...new Set(recorded.map(({ chain }) => chain))].map((chain) => [
+      chain,
+      protocolRegistry(chain),
+    ]),
   )
   assert.ok(books.size === 10, 'recordings of all ten chains')
   let trades = 0
@@ -179,12 +182,13 @@ test(`${INPUTS} mutated transactions of all recordings: nothing throws, no amoun
     const block = mutated(random.pick(recorded), random)
     const protocols = books.get(block.chain)
     assert.ok(protocols)
-    const decode = () => decodeBlock(block, { proof: 'evidence', protocols, pool: () => undefined })
+    const decode = () =>
+      decodeBlock(block, { verification: 'evidence', protocols, pool: () => undefined })
     const startedMs = performance.now()
     const decoded = decode()
     const elapsedMs = performance.now() - startedMs
     if (elapsedMs > LIMIT_MS) assert.ok(shortestMs(decode) <= LIMIT_MS, `input ${input} is slow`)
-    subjectsOf(block, protocols)
+    requiredLookups(block, protocols)
     for (const { amountInRaw, amountOutRaw } of decoded.swaps) {
       assert.ok(amountInRaw > 0n || amountOutRaw > 0n, `input ${input}: nothing`)
       assert.ok(amountInRaw >= 0n && amountInRaw < IMPOSSIBLE, `input ${input}: ${amountInRaw}`)

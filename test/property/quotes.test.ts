@@ -31,12 +31,16 @@ const trade = fc
     pool: fc.nat(2),
     factor: fc.double({ min: 0.5, max: 1.6, noNaN: true }),
     amount: fc.double({ min: 0.001, max: 500, noNaN: true }),
-    proven: fc.boolean(),
+    verified: fc.boolean(),
   })
-  .map(({ pair, pool, factor, amount, proven }): QuoteTrade => {
+  .map(({ pair, pool, factor, amount, verified }): QuoteTrade => {
     const [token, quote] = PAIRS[pair] ?? PAIRS[0]
     const price = (LEVELS[pair] ?? 1) * factor
-    return buildQuoteTrade(token, quote, price, { amount, pool: `${token}${quote}${pool}`, proven })
+    return buildQuoteTrade(token, quote, price, {
+      amount,
+      pool: `${token}${quote}${pool}`,
+      verified,
+    })
   })
 
 interface Step {
@@ -124,7 +128,10 @@ test('every stamp is a positive price or unknown', () => {
 test('trades of pools that nothing proves change no price', () => {
   fc.assert(
     fc.property(chain, (steps) => {
-      const proven = steps.map((step) => ({ ...step, trades: step.trades.filter((t) => t.proven) }))
+      const proven = steps.map((step) => ({
+        ...step,
+        trades: step.trades.filter((t) => t.verified),
+      }))
       assert.deepEqual(
         steps.reduce(next, EMPTY_QUOTE_STATE),
         proven.reduce(next, EMPTY_QUOTE_STATE),

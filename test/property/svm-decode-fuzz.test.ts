@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
-import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
+import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
+import { decodeBlock, requiredLookups } from '../../ingestors/vm/decode-block.ts'
 import type {
   DecodedBlock,
   EventPosition,
@@ -12,7 +12,7 @@ import type {
 import { buildSvmBlock } from '../support/builders/svm-block.ts'
 import {
   recordedSolanaTransaction,
-  solanaBooks,
+  solanaDecodeContext,
   solanaRecordingNames,
 } from '../support/recordings/solana.ts'
 
@@ -22,7 +22,7 @@ const transactions = solanaRecordingNames()
 const instructions = transactions.flatMap((tx) => tx.instructions)
 const read = instructions.filter(({ data }) => data !== null)
 const SEED = 415_623_442
-const book = protocolBook('sol')
+const book = protocolRegistry('sol')
 
 interface Change {
   readonly how:
@@ -136,17 +136,25 @@ for (const [name, arbitrary] of [
     fc.assert(
       fc.property(arbitrary, (tx) => {
         const block = buildSvmBlock([tx])
-        const { swaps, poolChanges, pools, transfers, supplies, births, migrations, dropped } =
-          decodeBlock(block, solanaBooks())
-        subjectsOf(block, book)
+        const {
+          swaps,
+          poolChanges,
+          pools,
+          transfers,
+          supplies,
+          tokenCreations: births,
+          migrations,
+          dropped,
+        } = decodeBlock(block, solanaDecodeContext())
+        requiredLookups(block, book)
         const shown = new Set(pools.map(({ address }) => address))
         for (const { pool, amountInRaw, amountOutRaw, tokenIn, tokenOut } of swaps) {
           assert.ok(amountInRaw >= 0n && amountOutRaw >= 0n)
           assert.ok(amountInRaw > 0n || amountOutRaw > 0n)
           assert.ok(shown.has(pool) && tokenIn !== null && tokenOut !== null)
         }
-        for (const { factory, proven } of pools) {
-          assert.ok(proven && factory !== null && book.factory(factory) !== undefined)
+        for (const { factory, verified } of pools) {
+          assert.ok(verified && factory !== null && book.factory(factory) !== undefined)
         }
         for (const event of [
           ...swaps,
@@ -174,7 +182,7 @@ const KINDS: readonly ((decoded: DecodedBlock) => readonly EventPosition[])[] = 
   ({ transfers }) => transfers,
   ({ balances }) => balances,
   ({ supplies }) => supplies,
-  ({ births }) => births,
+  ({ tokenCreations: births }) => births,
   ({ migrations }) => migrations,
 ]
 
@@ -182,13 +190,15 @@ test('what one program told is not changed by what runs around it', () => {
   const pair = fc.constantFrom(...transactions)
   fc.assert(
     fc.property(pair, pair, (first, second) => {
-      const apart = [first, second].map((tx) => decodeBlock(buildSvmBlock([tx]), solanaBooks()))
+      const apart = [first, second].map((tx) =>
+        decodeBlock(buildSvmBlock([tx]), solanaDecodeContext()),
+      )
       const both = decodeBlock(
         buildSvmBlock([
           { ...first, index: 0 },
           { ...second, index: 1 },
         ]),
-        solanaBooks(),
+        solanaDecodeContext(),
       )
       for (const eventsOf of KINDS) {
         const placed = (list: readonly EventPosition[]) =>

@@ -222,7 +222,7 @@ const main = async ({ nodeUrl, folder, extra, channels }: ChildOptions): Promise
     process.once('message', (message) => resolve(String(message))),
   )
   await until(() => status()?.hash === hash, `the ingestor is at ${hash}`, 120_000)
-  await until(() => app.settled(), 'everything is processed', 120_000)
+  await until(() => app.isCaughtUp(), 'everything is processed', 120_000)
   clearInterval(timer)
   const content = await readContent(app, apiKey)
   await sendToParent({ kind: 'content', content, stream: stream.lines() })

@@ -25,6 +25,8 @@ const run = (
   return spawnSync(process.execPath, ['--import', 'tsx', ...words], options).status ?? 1
 }
 
+const STRYKER = ['@stryker-mutator/core@8.7.1', '@stryker-mutator/tap-runner@8.7.1']
+
 const TEST = ['--test', '--test-concurrency=1', '--test-force-exit']
 
 const runCrashDrills = (kills: string): number =>
@@ -40,6 +42,28 @@ const runSoak = (): number => run(['test/support/drills/soak.ts'])
 /** Most of what a schedule makes is garbage at once: a larger nursery halves the time that collecting takes. */
 const runSchedules = (words: readonly string[]): number =>
   run(['--no-warnings', '--max-semi-space-size=64', 'test/support/simulation/main.ts', ...words])
+
+/**
+ * `test/support/drills/mutation.json` says which files and tests. It names no tsconfig on purpose: Stryker rewrites one through the
+ * API of the compiler, which this version of the compiler does not have, and nothing here needs it rewritten.
+ */
+const runMutation = (files: readonly string[]): number => {
+  // Two hundred packages that nothing else needs: they are not installed with the others.
+  const install = [
+    'install',
+    '--no-save',
+    '--no-audit',
+    '--no-fund',
+    '--ignore-scripts',
+    ...STRYKER,
+  ]
+  if (spawnSync('npm', install, { cwd: ROOT, stdio: 'inherit' }).status !== 0) return 1
+  return run([
+    ...['node_modules/@stryker-mutator/core/bin/stryker.js', 'run'],
+    'test/support/drills/mutation.json',
+    ...(files.length === 0 ? [] : ['--mutate', files.join(',')]),
+  ])
+}
 
 const SHORT_SCHEDULES = '200'
 
@@ -86,6 +110,11 @@ const DRILLS: Readonly<Record<string, Drill>> = {
         SLUICE_DRILL_KILLS: kills,
         SLUICE_WEBHOOK_ENDPOINTS: endpoints,
       }),
+  },
+  mutation: {
+    about:
+      '[FILE...]: mutants of the query compiler, the suspect rules and the folds, against their tests; hours without FILE',
+    run: runMutation,
   },
   fuzz: {
     about: '[SEED [SURFACE [INDEX]]]: SLUICE_FUZZ_CASES hostile cases, default 20000',

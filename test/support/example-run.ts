@@ -44,7 +44,7 @@ export const withExampleProduct = async <T>(
     const { app } = product
     const { hash } = simulator.head()
     await until(() => app.ingestors[0]?.status().hash === hash, 'all is ingested', LIMIT_MS)
-    await until(() => app.settled(), 'all is processed', LIMIT_MS)
+    await until(() => app.isCaughtUp(), 'all is processed', LIMIT_MS)
     const times = { startMs: CHAIN.genesisMs, endMs: nowMs, height: simulator.head().height }
     return await use(product, { ...(await subjectsOf(product)), ...times })
   } finally {

@@ -53,7 +53,12 @@ const hasLogged = (block: Block, factories: readonly string[]): boolean =>
   )
 
 /** Ids of the protocols that events name. On Solana and Sui that is the listed program's or package's own word. */
-const named = ({ swaps, poolChanges, pools, births }: DecodedBlock): ReadonlySet<string | null> =>
+const named = ({
+  swaps,
+  poolChanges,
+  pools,
+  tokenCreations: births,
+}: DecodedBlock): ReadonlySet<string | null> =>
   new Set([
     ...[...swaps, ...poolChanges, ...pools].map(({ protocol }) => protocol),
     ...births.flatMap(({ launch }) => launch?.protocol ?? []),

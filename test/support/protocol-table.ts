@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { InvalidInput } from '../../core/errors.ts'
-import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
 import { recordedFile } from '../../ingestors/recorded/files.ts'
 import { ORDER_BOOKS } from '../../ingestors/svm/programs/order-books.ts'
 import { orderEvents } from '../../ingestors/to-wire/svm-feeds.ts'
@@ -64,7 +64,10 @@ const KINDS: readonly (readonly [string, (decoded: DecodedBlock) => readonly str
   ['trades', ({ swaps }) => swaps.map(({ protocol }) => protocol)],
   ['liquidity', ({ poolChanges }) => poolChanges.map(({ protocol }) => protocol)],
   ['pools', ({ pools }) => pools.flatMap(({ protocol }) => protocol ?? [])],
-  ['launches', ({ births }) => births.flatMap(({ launch }) => launch?.protocol ?? [])],
+  [
+    'launches',
+    ({ tokenCreations: births }) => births.flatMap(({ launch }) => launch?.protocol ?? []),
+  ],
   ['migrations', ({ migrations }) => migrations.map(({ from }) => from.protocol)],
   ['predictions', ({ predictions }) => predictions.map(({ protocol }) => protocol)],
 ]
@@ -111,8 +114,8 @@ const seenInRecordings = async (): Promise<Seen> => {
     const chain = CHAIN_ID_BY_NAME[folder.name]
     if (!folder.isDirectory() || chain === undefined) continue
     const books = {
-      proof: 'evidence',
-      protocols: protocolBook(chain),
+      verification: 'evidence',
+      protocols: protocolRegistry(chain),
       pool: () => undefined,
     } as const
     for (const name of readdirSync(FIXTURES + folder.name).sort()) {

@@ -1,7 +1,7 @@
 import type { Bus } from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
-import { FAMILIES, FAMILY_MESSAGES, type Family } from '../../ingestors/publish/record-batches.ts'
-import { topicName } from '../../schemas/topics.ts'
+import { FAMILIES, type Family } from '../../ingestors/publish/record-batches.ts'
+import { TOPICS, topicName } from '../../schemas/topics.ts'
 import type { BlockEvent, EventMeta } from '../../schemas/wire.ts'
 
 /** A decoded record of a data topic. */
@@ -40,7 +40,7 @@ export const readDataRecords = async (
     for (let partition = 0; partition < (await bus.partitions(topic)); partition += 1) {
       for await (const record of bus.read(topic, partition, 0)) {
         if (record.value === null) continue
-        const { meta, events } = codec.decode(FAMILY_MESSAGES[family], record.value)
+        const { meta, events } = codec.decode(TOPICS[family].message, record.value)
         if (meta === null) throw new Error(`${topic}: a record without meta`)
         const { offset, key, headers } = record
         found.push({ family, partition, offset, key, headers, meta, events })

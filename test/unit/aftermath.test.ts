@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Books } from '../../ingestors/decode/contract.ts'
+import type { DecodeContext } from '../../ingestors/decode/contract.ts'
 import type { PoolMetadata } from '../../schemas/events.ts'
 import {
   buildMoveEvent,
@@ -13,7 +13,7 @@ import {
   typeNameOf,
   USDC,
 } from '../support/builders/move-block.ts'
-import { suiBooks } from '../support/recordings/sui.ts'
+import { suiDecodeContext } from '../support/recordings/sui.ts'
 
 const POOL = objectIdFor('pool')
 const owner = objectIdFor('owner')
@@ -29,12 +29,12 @@ const FACT: PoolMetadata = {
   protocol: 'aftermath',
   factory: null,
   feePips: null,
-  proven: true,
+  verified: true,
 }
-const KNOWN = suiBooks([FACT])
+const KNOWN = suiDecodeContext([FACT])
 
 /** What such events of one transaction come to: the changes, and the reasons of those that were dropped. */
-const taken = (events: readonly Event[], books: Books = suiBooks()) => {
+const taken = (events: readonly Event[], books: DecodeContext = suiDecodeContext()) => {
   const { poolChanges, dropped } = decodeMoveTransactions(
     [
       buildMoveTransaction(
@@ -140,8 +140,8 @@ test('a pool that is shown lists its coins by the names with all their digits', 
   )
   const { pools } = decodeMoveTransactions([buildMoveTransaction([said, said])])
   assert.deepEqual(
-    pools.map(({ address, tokenA, tokenB, protocol, proven }) => [
-      ...[address, tokenA, tokenB, protocol, proven],
+    pools.map(({ address, tokenA, tokenB, protocol, verified }) => [
+      ...[address, tokenA, tokenB, protocol, verified],
     ]),
     [[POOL, SUI, early, 'aftermath', true]],
   )

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeAbiParameters, type Hex, parseAbi, parseAbiParameters, toEventSelector } from 'viem'
-import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
+import { decodeBlock, requiredLookups } from '../../ingestors/vm/decode-block.ts'
 import type { Log, PoolMetadata } from '../../schemas/events.ts'
 import {
   addressTopic,
-  buildBooks,
-  buildPoolFact,
+  buildDecodeContext,
+  buildPoolMetadata,
   POOL,
   ROUTER,
   TOKEN_A,
@@ -23,8 +23,8 @@ const POOL_ID = `${POOL}000200000000000000000004`
 const TOKEN_C = `0x${'0c'.repeat(20)}`
 const TRADER = `0x${'f0'.repeat(20)}`
 const HUGE = 1n << 255n
-const facts = buildBooks('facts')
-const evidence = buildBooks('evidence')
+const facts = buildDecodeContext('facts')
+const evidence = buildDecodeContext('evidence')
 
 type Logs = readonly Omit<Log, 'index'>[]
 
@@ -142,9 +142,10 @@ test('a V2 event of the V3 Vault is foreign, and the other way round', () => {
 })
 
 test('a pool that another protocol made is not taken for one of the Vault', () => {
-  assert.deepEqual(reasons([v2Swap([10n, 7n])], buildBooks('facts', [buildPoolFact('curve')])), [
-    'unlisted-contract',
-  ])
+  assert.deepEqual(
+    reasons([v2Swap([10n, 7n])], buildDecodeContext('facts', [buildPoolMetadata('curve')])),
+    ['unlisted-contract'],
+  )
 })
 
 test("a hop through a pool's own shares is a swap like the others", () => {
@@ -245,7 +246,7 @@ test('tokens registered for a V2 pool prove it; its own shares stand last', () =
       protocol: 'balancer_v2',
       factory: V2_VAULT,
       feePips: null,
-      proven: true,
+      verified: true,
     },
   ])
   assert.deepEqual(
@@ -286,8 +287,11 @@ const liquidity = (
     amounts,
   ]),
 })
-const v3Fact: PoolMetadata = { ...buildPoolFact('balancer_v3'), coins: [TOKEN_A, TOKEN_B, TOKEN_C] }
-const known = buildBooks('facts', [v3Fact])
+const v3Fact: PoolMetadata = {
+  ...buildPoolMetadata('balancer_v3'),
+  coins: [TOKEN_A, TOKEN_B, TOKEN_C],
+}
+const known = buildDecodeContext('facts', [v3Fact])
 
 for (const [name, kind] of [
   ['LiquidityAdded', 'increase'],
@@ -392,7 +396,7 @@ test('conversions around a trade of a boosted pool are none', () => {
 
 test('only of whom a listed Vault speaks is asked: no other can name a pool as one of the wrong kind', () => {
   const subjects = (logs: Logs) =>
-    subjectsOf(buildSingleTransactionBlock(logs), facts.protocols).pools
+    requiredLookups(buildSingleTransactionBlock(logs), facts.protocols).pools
   assert.deepEqual(subjects([v2Swap([1n, 1n])]), [{ address: POOL, family: 'balancer_v2' }])
   assert.deepEqual(subjects([v3Swap([1n, 1n, 1n, 1n])]), [{ address: POOL, family: 'balancer_v3' }])
   assert.deepEqual(subjects([{ ...v2Swap([1n, 1n]), address: ROUTER }]), [])

@@ -64,8 +64,8 @@ for (const [name, position, reason] of deep) {
   })
 }
 
-const views = (...said: readonly (string | undefined)[]): readonly EndpointView<string>[] =>
-  said.map((each) => ({ said: each, behind: false }))
+const views = (...values: readonly (string | undefined)[]): readonly EndpointView<string>[] =>
+  values.map((value) => ({ value, behind: false }))
 
 test('a block is canonical by the majority of those that show one; silence says nothing', () => {
   assert.equal(canonicalBy(views(), 'a'), undefined)
@@ -74,8 +74,8 @@ test('a block is canonical by the majority of those that show one; silence says 
   assert.equal(canonicalBy(views('b', undefined), 'a'), false)
   assert.equal(canonicalBy(views('a', 'b'), 'a'), undefined)
   assert.equal(canonicalBy(views('a', 'b', 'b'), 'a'), false)
-  assert.equal(canonicalBy([...views('b'), { said: 'a', behind: true }], 'a'), false)
-  assert.equal(canonicalBy([...views(undefined), { said: 'a', behind: true }], 'a'), true)
+  assert.equal(canonicalBy([...views('b'), { value: 'a', behind: true }], 'a'), false)
+  assert.equal(canonicalBy([...views(undefined), { value: 'a', behind: true }], 'a'), true)
 })
 
 test('a block is replaced for good only where every endpoint shows another', () => {

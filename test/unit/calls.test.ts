@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { InvalidInput } from '../../core/errors.ts'
-import { nativeMoves } from '../../ingestors/evm/normalize/native-transfers.ts'
+import { nativeTransfers } from '../../ingestors/evm/normalize/native-transfers.ts'
 import { callsOfFrames, callsOfTraces } from '../../ingestors/evm/source/call-frames.ts'
 import { recordedBlock } from '../../ingestors/recorded/files.ts'
 import { CHAINS } from '../../schemas/chains.ts'
@@ -67,7 +67,7 @@ for (const name of TRACED_BLOCKS) {
       .filter((trace) => !isVoid(failed, trace))
       .map(({ action }) => BigInt(action.value ?? '0x0'))
       .filter((value) => value > 0n)
-    const moves = nativeMoves(block, CHAINS.eth)
+    const moves = nativeTransfers(block, CHAINS.eth)
     assert.deepEqual(
       moves.map(({ amountRaw }) => amountRaw),
       wanted,
@@ -84,7 +84,7 @@ test('without calls the value of transactions moves, and withdrawals stand behin
   const block = recordedEthereumBlock('block_18000000.json')
   const { withdrawals = [] } = block
   assert.equal(withdrawals.length, 16)
-  const moves = nativeMoves(block, CHAINS.eth)
+  const moves = nativeTransfers(block, CHAINS.eth)
   const carried = block.transactions.filter(({ success, valueRaw }) => success && valueRaw > 0n)
   assert.equal(moves.length, carried.length + 16)
   const paid = moves.slice(-16)
@@ -99,7 +99,7 @@ test('without calls the value of transactions moves, and withdrawals stand behin
 test('where a contract logs the moves of the coin its logs are read, those inside transactions too', () => {
   const { block } = recordedBlock('polygon', recordedTraces('polygon_50000000.json'))
   assert.ok(block.vm === 'evm')
-  const moves = nativeMoves(block, CHAINS.polygon)
+  const moves = nativeTransfers(block, CHAINS.polygon)
   assert.equal(moves.length, 31)
   const carried = block.transactions.filter(({ success, valueRaw }) => success && valueRaw > 0n)
   assert.equal(carried.length, 20)
@@ -114,8 +114,8 @@ test('where a contract logs the moves of the coin its logs are read, those insid
 
 test('a chain whose coin is a token in its logs has these transfers already', () => {
   const block = recordedBlockWithTraces('block_17148268.json')
-  assert.ok(nativeMoves(block, CHAINS.eth).length > 0)
-  assert.deepEqual(nativeMoves(block, CHAINS.zksync), [])
+  assert.ok(nativeTransfers(block, CHAINS.eth).length > 0)
+  assert.deepEqual(nativeTransfers(block, CHAINS.zksync), [])
 })
 
 /** A node's tree of calls as a plain recursion counts it. */
@@ -177,7 +177,7 @@ test('what fails takes back what it called; calls beside it stand', () => {
   })
   const block = one()
   const calls = callsOfFrames(block, [{ result }])
-  const moves = nativeMoves({ ...block, calls }, CHAINS.eth)
+  const moves = nativeTransfers({ ...block, calls }, CHAINS.eth)
   assert.deepEqual(
     moves.map(({ amountRaw }) => amountRaw),
     [0x1n, 0x20n, 0x80n, 0x100n],
@@ -187,7 +187,7 @@ test('what fails takes back what it called; calls beside it stand', () => {
     transactions: block.transactions.map((tx) => ({ ...tx, success: false })),
   }
   assert.deepEqual(
-    nativeMoves({ ...failed, calls: callsOfFrames(failed, [{ result }]) }, CHAINS.eth),
+    nativeTransfers({ ...failed, calls: callsOfFrames(failed, [{ result }]) }, CHAINS.eth),
     [],
   )
 })

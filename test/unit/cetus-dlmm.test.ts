@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
-import { subjectsOf } from '../../ingestors/vm/decode-block.ts'
+import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
+import { requiredLookups } from '../../ingestors/vm/decode-block.ts'
 import {
   buildMoveBlock,
   buildMoveEvent,
@@ -89,7 +89,7 @@ test('a swap by name and as bytes: what went out is out of the vaults, what come
         protocol: 'cetus_dlmm',
         factory: protocolPackage('cetus_dlmm'),
         feePips: null,
-        proven: true,
+        verified: true,
       },
     ])
   }
@@ -172,7 +172,7 @@ test('a pool is opened by an event that names its coins, which proves it', () =>
       [['initialize', SUI, USDC, 0n]],
     )
     assert.deepEqual(
-      pools.map(({ tokenA, tokenB, feePips, proven }) => [tokenA, tokenB, feePips, proven]),
+      pools.map(({ tokenA, tokenB, feePips, verified }) => [tokenA, tokenB, feePips, verified]),
       [[SUI, USDC, null, true]],
     )
   }
@@ -200,7 +200,7 @@ test('what cannot be taken says why', () => {
 test('a node is asked for a pool that no object shows', () => {
   const said = buildMoveEvent('cetus_dlmm', 'pool::SwapEvent', bytesOf(SUI, USDC))
   assert.deepEqual(
-    subjectsOf(buildMoveBlock([buildMoveTransaction([said])]), protocolBook('sui')),
+    requiredLookups(buildMoveBlock([buildMoveTransaction([said])]), protocolRegistry('sui')),
     {
       pools: [{ address: POOL, family: 'cetus_dlmm' }],
       tokens: [],

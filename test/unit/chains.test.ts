@@ -8,6 +8,7 @@ import {
   chainRow,
   maxReorgBlocks,
 } from '../../schemas/chains.ts'
+import { feedsOfChain } from '../../schemas/feeds.ts'
 import { PROTOCOLS, type ProtocolRow, protocolRow } from '../../schemas/protocols.ts'
 
 const ROWS: readonly ChainRow[] = Object.values(CHAINS)
@@ -17,6 +18,14 @@ const WIRE = readFileSync(
   new URL('../../schemas/avro/token.holding.TokenHoldingEvents.avsc', import.meta.url),
   'utf8',
 )
+
+test('balances of the native token are a feed of every EVM chain, but where a contract logs its transfers', () => {
+  const chains = ROWS.filter((row) => feedsOfChain(row, ['coin-balances']).has('coin-balances'))
+  assert.deepEqual(
+    chains.map(({ id }) => id),
+    ['eth', 'bsc', 'base', 'polygon', 'arbitrum', 'optimism', 'avalanche'],
+  )
+})
 
 for (const row of ROWS) {
   test(`${row.name}: words, wire symbol and finality agree with each other`, () => {

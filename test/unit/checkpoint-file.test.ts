@@ -43,7 +43,7 @@ import {
   u16,
   written,
 } from '../support/builders/sui-checkpoint-bcs.ts'
-import { suiBooks, suiRecordingPath } from '../support/recordings/sui.ts'
+import { suiDecodeContext, suiRecordingPath } from '../support/recordings/sui.ts'
 
 const RECORDED = suiRecordingPath('1137.chk')
 const POOL = objectIdFor('pool')
@@ -215,7 +215,7 @@ test('a swap, its coins, a new coin and the balances of addresses', () => {
     { owner: ADDRESS_1, coin: USDC, deltaRaw: -90n },
     { owner: ADDRESS_2, coin: USDC, deltaRaw: 90n },
   ])
-  const { swaps, births } = decodeBlock(block, suiBooks([], 'facts'))
+  const { swaps, tokenCreations } = decodeBlock(block, suiDecodeContext([], 'facts'))
   assert.deepEqual(
     swaps.map(({ protocol, pool: at, tokenIn, tokenOut, amountInRaw, amountOutRaw }) => [
       ...[protocol, at, tokenIn, tokenOut, amountInRaw, amountOutRaw],
@@ -223,7 +223,12 @@ test('a swap, its coins, a new coin and the balances of addresses', () => {
     [['cetus', POOL, USDC, SUI, 100n, 40n]],
   )
   assert.deepEqual(
-    births.map(({ fact }) => [fact.address, fact.decimals, fact.name, fact.symbol]),
+    tokenCreations.map(({ metadata: fact }) => [
+      fact.address,
+      fact.decimals,
+      fact.name,
+      fact.symbol,
+    ]),
     [[mine, 7, 'Mine', 'MINE']],
   )
 })

@@ -3,9 +3,8 @@ import { test } from 'node:test'
 import { TOPIC_RULES } from '../../cli/checksum/comparison-rules.ts'
 import { topicDigest } from '../../cli/checksum/topic-digest.ts'
 import { localCodec } from '../../core/codec/local-codec.ts'
-import { STAGE_MESSAGES } from '../../processors/runtime/stage.ts'
 import { firstSeenRecord, unknownToken, upsertEvent } from '../../processors/tokens/record.ts'
-import { topicName } from '../../schemas/topics.ts'
+import { TOPICS, topicName } from '../../schemas/topics.ts'
 import { tapeMeta } from '../support/builders/trade-tape.ts'
 import { openSimulatedBus } from '../support/simulation/bus.ts'
 import { SimulatedGroups } from '../support/simulation/lanes.ts'
@@ -27,7 +26,7 @@ const digestOf = async (
   const writer = await bus.writer('writer')
   for (const [index, { op, event }] of messages.entries()) {
     const meta = tapeMeta({ op, seq: index + 1, block: BLOCK, finalHeight: 0 })
-    const value = codec.encode(STAGE_MESSAGES[topic], { meta, events: [event] } as never)
+    const value = codec.encode(TOPICS[topic].message, { meta, events: [event] } as never)
     await writer.commit({ records: [{ topic: name, key: '0xaaa', value }] })
   }
   const facts = TOPIC_RULES[topic]

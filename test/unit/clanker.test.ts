@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Books } from '../../ingestors/decode/contract.ts'
-import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import type { DecodeContext } from '../../ingestors/decode/contract.ts'
+import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import {
   addressTopic,
@@ -34,9 +34,9 @@ const POOL_FACTORY = `0x${'fa'.repeat(20)}`
 const POOL_ID = `0x${'5d'.repeat(32)}`
 const TOKEN = TOKEN_A
 
-const books: Books = {
-  proof: 'facts',
-  protocols: protocolBook('base', {
+const books: DecodeContext = {
+  verification: 'facts',
+  protocols: protocolRegistry('base', {
     factories: [{ protocol: 'uniswap_v3', factory: POOL_FACTORY }],
     quotes: [],
     referencePools: [],
@@ -105,18 +105,24 @@ const version31 = (by: string = BY_VERSION['3.1']): LogWithoutIndex =>
       ...[0n, 0n, 0, ROUTER],
     ],
   )
-const fact = {
+const metadata = {
   address: TOKEN,
   name: 'Coin',
   symbol: 'C',
   decimals: 18,
   totalSupplyRaw: 10n ** 29n,
 }
-const birth = { kind: 'birth', txIndex: 0, fact, dev: USER, creators: [USER] } as const
+const birth = {
+  kind: 'token-created',
+  txIndex: 0,
+  metadata,
+  dev: USER,
+  creators: [USER],
+} as const
 
 test('a token is born with the pool that it trades in', () => {
-  const { births, dropped, migrations } = decode([created()])
-  assert.deepEqual(births, [
+  const { tokenCreations, dropped, migrations } = decode([created()])
+  assert.deepEqual(tokenCreations, [
     { ...birth, logIndex: 0, launch: { protocol: 'clanker', pool: POOL_ID } },
   ])
   assert.deepEqual([...dropped, ...migrations], [])
@@ -141,10 +147,10 @@ for (const [version, log, topic0] of VERSIONS) {
     )
     const opened = buildLog(POOL, [TOPIC.v3Initialize], [1n << 96n, 0n])
     assert.equal(log.topics[0], topic0)
-    assert.deepEqual(decode([made, opened, log]).births, [
+    assert.deepEqual(decode([made, opened, log]).tokenCreations, [
       { ...birth, logIndex: 2, launch: { protocol: 'clanker', pool: POOL } },
     ])
-    assert.deepEqual(decode([log]).births, [
+    assert.deepEqual(decode([log]).tokenCreations, [
       { ...birth, logIndex: 0, launch: { protocol: 'clanker', pool: '' } },
     ])
   })
@@ -156,9 +162,9 @@ for (const [chain, factory] of [
   ['bsc', '0xea30438e0b5f99096cb05a8da63be55a6a298f6a'],
 ] as const) {
   test(`the fourth version on ${chain} has a factory of its own`, () => {
-    const there = { ...books, protocols: protocolBook(chain) }
+    const there = { ...books, protocols: protocolRegistry(chain) }
     const bornBy = (by: string) =>
-      decodeBlock(buildSingleTransactionBlock([created('Coin', by)]), there).births
+      decodeBlock(buildSingleTransactionBlock([created('Coin', by)]), there).tokenCreations
     assert.deepEqual(bornBy(factory), [
       { ...birth, logIndex: 0, launch: { protocol: 'clanker', pool: POOL_ID } },
     ])
@@ -169,7 +175,7 @@ for (const [chain, factory] of [
 test('other contracts make no tokens of the launchpad', () => {
   const all = [version0, version2, version3, version31].map((log) => log(ROUTER))
   const decoded = decode([created('Coin', ROUTER), ...all])
-  assert.deepEqual(decoded.births, [])
+  assert.deepEqual(decoded.tokenCreations, [])
   assert.deepEqual(dropReasons(decoded), new Array(5).fill('unlisted-contract'))
 })
 
@@ -201,13 +207,13 @@ const BAD: readonly (readonly [string, LogWithoutIndex, string])[] = [
 for (const [what, log, reason] of BAD) {
   test(`a creation is refused, ${what}: ${reason}`, () => {
     const decoded = decode([log])
-    assert.deepEqual(decoded.births, [])
+    assert.deepEqual(decoded.tokenCreations, [])
     assert.deepEqual(dropReasons(decoded), [reason])
   })
 }
 
 test('a name of megabytes is cut, broken characters are left out', () => {
-  const { births } = decode([created('x'.repeat(1_000_000))])
-  assert.equal(births[0]?.fact.name, 'x'.repeat(128))
-  assert.equal(decode([created('\u0007')]).births[0]?.fact.name, null)
+  const { tokenCreations } = decode([created('x'.repeat(1_000_000))])
+  assert.equal(tokenCreations[0]?.metadata.name, 'x'.repeat(128))
+  assert.equal(decode([created('\u0007')]).tokenCreations[0]?.metadata.name, null)
 })

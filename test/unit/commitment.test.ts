@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { localCodec } from '../../core/codec/local-codec.ts'
-import { emptyDraft } from '../../ingestors/decode/contract.ts'
+import { emptyDecodedBlock } from '../../ingestors/decode/contract.ts'
 import type { Commitment } from '../../ingestors/follow/contract.ts'
 import {
   applyOperation,
@@ -38,7 +38,7 @@ const commitments = (commitment: Commitment): readonly string[] => {
   const ledger = openLedger({ get: () => undefined, entries: () => [] })
   const read = {
     block,
-    decoded: emptyDraft(),
+    decoded: emptyDecodedBlock(),
     learned: { tokens: [], pools: [] },
     origin: 'node' as const,
     primes: [],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { localCodec } from '../../core/codec/local-codec.ts'
 import { makeQuoteAssets } from '../../core/prices/quote-assets.ts'
-import { emptyDraft } from '../../ingestors/decode/contract.ts'
+import { emptyDecodedBlock } from '../../ingestors/decode/contract.ts'
 import {
   chunksOf,
   encodedRecords,
@@ -19,28 +19,28 @@ import type { DecodedBlock, PoolLiquidityChange } from '../../schemas/events.ts'
 import type { DexPoolEvent, DexPoolEvents, TokenEvents } from '../../schemas/wire.ts'
 import { addressFor } from '../support/builders/svm-block.ts'
 import { type TapeOp, tapeBlockEvent, tapeMeta } from '../support/builders/trade-tape.ts'
-import { recordedSolanaBlock, solanaBooks } from '../support/recordings/solana.ts'
+import { recordedSolanaBlock, solanaDecodeContext } from '../support/recordings/solana.ts'
 import { createTestProcessor } from '../support/stage-harness.ts'
 
 const codec = localCodec()
 const block = recordedSolanaBlock('swap_mintech_1.json')
-const traded = decodeBlock(block, solanaBooks())
+const traded = decodeBlock(block, solanaDecodeContext())
 
 const eventsOf = (decoded: DecodedBlock): BlockEvents =>
   blockEvents(
     {
       chain: CHAINS.sol,
       block,
-      book: makeQuoteAssets(CHAINS.sol),
-      stamps: new Map(),
+      quoteAssets: makeQuoteAssets(CHAINS.sol),
+      quotePrices: new Map(),
       token: () => undefined,
       pool: (address) => decoded.pools.find((fact) => fact.address === address),
     },
     {
       decoded,
-      tracked: track(block, decoded, [], () => undefined),
-      learned: [],
-      origin: 'node',
+      runningTotals: track(block, decoded, [], () => undefined),
+      fetched: [],
+      metadataSource: 'node',
     },
   )
 
@@ -69,7 +69,7 @@ const read = (
   only: Partial<BlockEvents>,
   message: 'dex.pool.DexPoolEvents' | 'token.TokenEvents',
 ) => {
-  const chunks = chunksOf({ ...eventsOf(emptyDraft()), ...only }, 'sol', () => 1)
+  const chunks = chunksOf({ ...eventsOf(emptyDecodedBlock()), ...only }, 'sol', () => 1)
   const [record] = encodedRecords(chunks, meta, codec)
   assert.ok(record?.value)
   return codec.decode(message, record.value)
@@ -138,7 +138,7 @@ test('a migration to a pool that is not known yet is one, without a place', () =
       to: null,
     },
   ]
-  const { tokens } = eventsOf({ ...emptyDraft(), migrations })
+  const { tokens } = eventsOf({ ...emptyDecodedBlock(), migrations })
   const value = read({ tokens }, 'token.TokenEvents') as TokenEvents
   assert.equal(value.events[0]?.migrated_to, null)
   assert.equal(value.events[0]?.launch_from?.protocol_family, 'moonshot')

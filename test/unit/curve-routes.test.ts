@@ -5,8 +5,8 @@ import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { Log, PoolMetadata } from '../../schemas/events.ts'
 import {
   addressTopic,
-  buildBooks,
-  buildPoolFact,
+  buildDecodeContext,
+  buildPoolMetadata,
   ROUTER,
   TOKEN_A,
   TOKEN_B,
@@ -24,7 +24,10 @@ const OWN = `0x${'41'.repeat(20)}`
 const SHARE = `0x${'42'.repeat(20)}`
 const [LENT_A, LENT_B] = [`0x${'43'.repeat(20)}`, `0x${'44'.repeat(20)}`]
 
-const fact = (more: Partial<PoolMetadata>): PoolMetadata => ({ ...buildPoolFact('curve'), ...more })
+const fact = (more: Partial<PoolMetadata>): PoolMetadata => ({
+  ...buildPoolMetadata('curve'),
+  ...more,
+})
 const FACTS = {
   meta: fact({ address: META, tokenA: OWN, tokenB: SHARE, underlying: [OWN, TOKEN_B, TOKEN_A] }),
   base: fact({ address: BASE, tokenA: TOKEN_B, tokenB: TOKEN_A }),
@@ -35,7 +38,7 @@ const FACTS = {
     underlying: [OWN, TOKEN_B, TOKEN_A],
   }),
 } as const
-const known = buildBooks('facts', Object.values(FACTS))
+const known = buildDecodeContext('facts', Object.values(FACTS))
 
 type Sold = readonly [place: bigint, amount: bigint]
 const STABLE = 'TokenExchange(address,int128,uint256,int128,uint256)'
@@ -84,7 +87,7 @@ test('without a node a route is none either', () => {
     transferLog(TOKEN_A, BASE, META, 7n),
   ]
   const logs = [...moves, exchange({}), transferLog(TOKEN_A, META, USER, 7n), underlying()]
-  assert.deepEqual(taken(logs, buildBooks('evidence')), [BASE_TRADE])
+  assert.deepEqual(taken(logs, buildDecodeContext('evidence')), [BASE_TRADE])
 })
 
 test('each route has its own trade of the base pool', () => {

@@ -5,8 +5,8 @@ import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { Log, PoolMetadata } from '../../schemas/events.ts'
 import {
   addressTopic,
-  buildBooks,
-  buildPoolFact,
+  buildDecodeContext,
+  buildPoolMetadata,
   POOL,
   ROUTER,
   TOKEN_A,
@@ -31,14 +31,14 @@ const said = (event: string, words: Sides, pool = POOL): Omit<Log, 'index'> =>
   buildLog(pool, [toEventSelector(event), addressTopic(ROUTER)], words)
 
 const fact = (more: Partial<PoolMetadata> = {}): PoolMetadata => ({
-  ...buildPoolFact('curve'),
+  ...buildPoolMetadata('curve'),
   tokenA: TOKEN_B,
   tokenB: TOKEN_A,
   ...more,
 })
-const pair = buildBooks('facts', [fact()])
-const three = buildBooks('facts', [fact({ coins: [TOKEN_B, TOKEN_A, TOKEN_C] })])
-const evidence = buildBooks('evidence')
+const pair = buildDecodeContext('facts', [fact()])
+const three = buildDecodeContext('facts', [fact({ coins: [TOKEN_B, TOKEN_A, TOKEN_C] })])
+const evidence = buildDecodeContext('evidence')
 
 const EXCHANGES = {
   stable: 'TokenExchange(address,int128,uint256,int128,uint256)',
@@ -104,13 +104,13 @@ for (const kind of ['stable', 'crypto', 'ng'] as const) {
 
 test('an exchange of what is behind the coins takes the other list', () => {
   const log = exchange('underlying', [0n, 10n], [2n, 7n])
-  const meta = buildBooks('facts', [fact({ underlying: [TOKEN_B, DAI, TOKEN_C] })])
+  const meta = buildDecodeContext('facts', [fact({ underlying: [TOKEN_B, DAI, TOKEN_C] })])
   assert.deepEqual(sides([log], meta), [[TOKEN_B, 10n, TOKEN_C, 7n]])
   assert.deepEqual(sides([log], pair), ['unknown-token'], 'a pool without such a list')
 })
 
 test("the chain's coin trades under its wrapped address", () => {
-  const books = buildBooks('facts', [fact({ tokenA: COIN })])
+  const books = buildDecodeContext('facts', [fact({ tokenA: COIN })])
   assert.deepEqual(sides([exchange('stable', [0n, 10n], [1n, 7n])], books), [
     [WETH, 10n, TOKEN_A, 7n],
   ])
@@ -147,9 +147,11 @@ test('cut data, other numbers of topics, failed transactions, foreign and unprov
     decodeBlock(buildSingleTransactionBlock([log], { success: false }), pair).swaps,
     [],
   )
-  assert.deepEqual(sides([log], buildBooks('facts')), ['unknown-pool'])
-  assert.deepEqual(sides([log], buildBooks('facts', [fact({ proven: false })])), ['unproven-pool'])
-  assert.deepEqual(sides([log], buildBooks('facts', [buildPoolFact('uniswap_v2')])), [
+  assert.deepEqual(sides([log], buildDecodeContext('facts')), ['unknown-pool'])
+  assert.deepEqual(sides([log], buildDecodeContext('facts', [fact({ verified: false })])), [
+    'unverified-pool',
+  ])
+  assert.deepEqual(sides([log], buildDecodeContext('facts', [buildPoolMetadata('uniswap_v2')])), [
     'unlisted-contract',
   ])
 })
@@ -283,7 +285,7 @@ for (const [event, count, tail, kind] of TOLD) {
   test(`${event} tells what each coin was`, () => {
     const amounts = Array.from({ length: count }, (_, at) => 10n + BigInt(at))
     const rest = Array.from({ length: tail }, () => 99n)
-    const books = buildBooks('facts', [fact({ coins: coinsOf(count) })])
+    const books = buildDecodeContext('facts', [fact({ coins: coinsOf(count) })])
     const log = said(event, [...amounts, ...rest])
     assert.deepEqual(changes([log], books), paired(kind, amounts))
     assert.deepEqual(changes([{ ...log, data: log.data.slice(0, -64) }], books), ['truncated-data'])
@@ -465,7 +467,10 @@ test('pools of factories that say which pool they made are proven from then on',
     [POOL, 0n, 0n, WETH, TOKEN_B, TOKEN_A, TOKEN_C, ...Array.from({ length: 8 }, () => 0n)],
   )
   const log = exchange('ng', [0n, 10n], [1n, 7n])
-  const made = decodeBlock(buildSingleTransactionBlock([two(NG_FACTORY), log]), buildBooks('facts'))
+  const made = decodeBlock(
+    buildSingleTransactionBlock([two(NG_FACTORY), log]),
+    buildDecodeContext('facts'),
+  )
   assert.deepEqual(made.pools, [
     {
       address: POOL,
@@ -474,22 +479,24 @@ test('pools of factories that say which pool they made are proven from then on',
       protocol: 'curve',
       factory: NG_FACTORY,
       feePips: null,
-      proven: true,
+      verified: true,
     },
   ])
   assert.deepEqual(
     made.poolChanges.map(({ kind }) => kind),
     ['initialize'],
   )
-  assert.deepEqual(sides([two(NG_FACTORY), log], buildBooks('facts')), [[TOKEN_B, 10n, WETH, 7n]])
+  assert.deepEqual(sides([two(NG_FACTORY), log], buildDecodeContext('facts')), [
+    [TOKEN_B, 10n, WETH, 7n],
+  ])
   assert.deepEqual(
-    decodeBlock(buildSingleTransactionBlock([tri]), buildBooks('facts')).pools.map(
+    decodeBlock(buildSingleTransactionBlock([tri]), buildDecodeContext('facts')).pools.map(
       ({ coins }) => coins,
     ),
     [[TOKEN_B, TOKEN_A, TOKEN_C]],
   )
-  assert.deepEqual(sides([two(USER), log], buildBooks('facts')), ['unknown-pool'])
-  assert.deepEqual(sides([{ ...two(NG_FACTORY), data: '0x' }], buildBooks('facts')), [
+  assert.deepEqual(sides([two(USER), log], buildDecodeContext('facts')), ['unknown-pool'])
+  assert.deepEqual(sides([{ ...two(NG_FACTORY), data: '0x' }], buildDecodeContext('facts')), [
     'truncated-data',
   ])
 })

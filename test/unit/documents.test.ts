@@ -3,9 +3,6 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { envExample } from '../../core/config/env-example.ts'
-import { configurationPage } from '../support/configuration-page.ts'
-import { restPage } from '../support/rest-page.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
@@ -117,15 +114,6 @@ test('a script that a document tells to run is one of package.json', () => {
       .map((name) => `${page}: npm run ${name}`),
   )
   assert.deepEqual(unknown, [])
-})
-
-test('.env.example and docs/configuration.md are what the settings say; `npm run generate` writes them', () => {
-  assert.equal(read('.env.example'), envExample())
-  assert.equal(read('docs/configuration.md'), configurationPage())
-})
-
-test('docs/rest.md lists the routes with their prices; `npm run generate` writes it', () => {
-  assert.equal(read('docs/rest.md'), restPage())
 })
 
 /** Words of an earlier private vocabulary, and what to write instead; docs/glossary.md lists the words that stay. */

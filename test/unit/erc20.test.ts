@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type AbiParameter, parseAbi, toEventSelector } from 'viem'
 import { EVM_FAMILIES } from '../../ingestors/evm/protocols/families.ts'
-import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
+import { decodeBlock, requiredLookups } from '../../ingestors/vm/decode-block.ts'
 import {
   addressTopic,
-  buildBooks,
+  buildDecodeContext,
   ROUTER,
   TOKEN_A,
   TOPIC,
@@ -17,7 +17,7 @@ import { buildLog, buildSingleTransactionBlock } from '../support/recordings/eth
 const WETH = '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2'
 const ZERO = `0x${'00'.repeat(20)}`
 const transfersOf = (logs: Parameters<typeof buildSingleTransactionBlock>[0]) =>
-  decodeBlock(buildSingleTransactionBlock(logs), buildBooks('facts')).transfers.map(
+  decodeBlock(buildSingleTransactionBlock(logs), buildDecodeContext('facts')).transfers.map(
     ({ token, from, to, amountRaw, wrap }) => [token, from, to, amountRaw, wrap],
   )
 
@@ -45,7 +45,8 @@ test('moves of the coin that the chain itself logs are not moves of a token', ()
   const logs = [transferLog(system, USER, ROUTER, 5n), transferLog(TOKEN_A, USER, ROUTER, 6n)]
   assert.deepEqual(transfersOf(logs), [[TOKEN_A, USER, ROUTER, 6n, false]])
   assert.deepEqual(
-    subjectsOf(buildSingleTransactionBlock(logs), buildBooks('facts').protocols).tokens,
+    requiredLookups(buildSingleTransactionBlock(logs), buildDecodeContext('facts').protocols)
+      .tokens,
     [TOKEN_A],
   )
 })
@@ -53,7 +54,7 @@ test('moves of the coin that the chain itself logs are not moves of a token', ()
 test('a transfer without its amount is dropped', () => {
   const { dropped } = decodeBlock(
     buildSingleTransactionBlock([{ ...transferLog(TOKEN_A, USER, ROUTER, 5n), data: '0x' }]),
-    buildBooks('facts'),
+    buildDecodeContext('facts'),
   )
   assert.deepEqual(
     dropped.map(({ reason, protocol }) => [reason, protocol]),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeEventLog, type Hex, parseAbi } from 'viem'
 import { EVM_FAMILIES, eventOf } from '../../ingestors/evm/protocols/families.ts'
-import type { Said } from '../../ingestors/evm/protocols/types.ts'
+import type { DecodedEvent } from '../../ingestors/evm/protocols/types.ts'
 import { recordedEthereumBlock, recordingNames } from '../support/recordings/ethereum.ts'
 
 /** Families whose recorded events are read a second time, by the ABI of their signature. */
@@ -32,7 +32,7 @@ const bigints = (of: unknown): readonly bigint[] =>
   Array.isArray(of) ? of.map((each) => BigInt(each)) : [BigInt(of as bigint)]
 
 /** What the named arguments of an event say, told apart from the decoders. */
-const tells = (said: Said, args: Args): void => {
+const tells = (said: DecodedEvent, args: Args): void => {
   if (said.kind === 'swap') {
     if ('tokens_sold' in args) {
       const legs = [said.tokenIn, said.tokenOut].map((leg) =>

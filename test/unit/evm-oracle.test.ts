@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeEventLog, type Hex, parseAbi } from 'viem'
 import { eventOf } from '../../ingestors/evm/protocols/families.ts'
-import type { Said } from '../../ingestors/evm/protocols/types.ts'
+import type { DecodedEvent } from '../../ingestors/evm/protocols/types.ts'
 import type { Log } from '../../schemas/events.ts'
 import { TOPIC } from '../support/builders/dex-logs.ts'
 import { chainRecording, chainRecordings } from '../support/recordings/evm-chains.ts'
@@ -41,7 +41,7 @@ const MEANING: Readonly<Record<string, (args: Args) => readonly unknown[]>> = {
   },
 }
 
-const meant = (said: Said | undefined): readonly unknown[] =>
+const meant = (said: DecodedEvent | undefined): readonly unknown[] =>
   said?.kind === 'swap'
     ? [said.tokenIn, said.amountInRaw, said.amountOutRaw]
     : said?.kind === 'reserves'

@@ -8,10 +8,14 @@ import {
   type Hex,
   parseAbi,
 } from 'viem'
-import type { Books } from '../../ingestors/decode/contract.ts'
-import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
-import { openProof, poolCalls, poolFact } from '../../ingestors/evm/metadata/pool-verification.ts'
-import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
+import type { DecodeContext } from '../../ingestors/decode/contract.ts'
+import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
+import {
+  poolCalls,
+  startVerification,
+  verifiedPool,
+} from '../../ingestors/evm/metadata/pool-verification.ts'
+import { decodeBlock, requiredLookups } from '../../ingestors/vm/decode-block.ts'
 import type { LaunchVenue, PoolMetadata } from '../../schemas/events.ts'
 import {
   addressTopic,
@@ -49,7 +53,7 @@ const SECOND =
   '(address token, address account, uint256 price, uint256 amount, uint256 cost, uint256 fee, uint256 offers, uint256 funds)'
 const FIRST = '(address token, address account, uint256 tokenAmount, uint256 etherAmount)'
 
-const protocols = protocolBook('bsc', {
+const protocols = protocolRegistry('bsc', {
   factories: [{ protocol: 'pancakeswap_v2', factory: PAIR_FACTORY }],
   quotes: [{ address: WBNB, symbol: 'WBNB', decimals: 18, kind: 'native' }],
   referencePools: [],
@@ -62,14 +66,17 @@ const curve = (quote: string): PoolMetadata => ({
   protocol: 'four_meme',
   factory: MANAGER,
   feePips: null,
-  proven: true,
+  verified: true,
 })
-const booksOf = (proof: Books['proof'], ...facts: readonly PoolMetadata[]): Books => ({
-  proof,
+const booksOf = (
+  proof: DecodeContext['verification'],
+  ...facts: readonly PoolMetadata[]
+): DecodeContext => ({
+  verification: proof,
   protocols,
   pool: (address) => facts.find((fact) => fact.address === address),
 })
-const decode = (logs: readonly LogWithoutIndex[], books: Books) =>
+const decode = (logs: readonly LogWithoutIndex[], books: DecodeContext) =>
   decodeBlock(buildSingleTransactionBlock(logs), books)
 
 interface Trade {
@@ -101,8 +108,8 @@ const liquidityAdded = buildEventLog(
 test('the recorded creation is read as its expectation and as another decoder read it', () => {
   const name = 'log_fourmeme_tokencreate.json'
   const { block, log } = recordedLog('bsc', name)
-  const { births, dropped } = decodeBlock(block, booksOf('evidence'))
-  const [birth] = births
+  const { tokenCreations, dropped } = decodeBlock(block, booksOf('evidence'))
+  const [birth] = tokenCreations
   assert.ok(birth)
   const { tokenCreation: said } = expectedLog(`bsc/${name}`) as {
     tokenCreation: Record<string, string>
@@ -113,7 +120,13 @@ test('the recorded creation is read as its expectation and as another decoder re
     data: log.data as Hex,
   }) as unknown as { args: Record<string, string | bigint> }
   assert.deepEqual(
-    [birth.fact.address, birth.dev, birth.fact.name, birth.fact.symbol, birth.fact.totalSupplyRaw],
+    [
+      birth.metadata.address,
+      birth.dev,
+      birth.metadata.name,
+      birth.metadata.symbol,
+      birth.metadata.totalSupplyRaw,
+    ],
     [
       String(args.token).toLowerCase(),
       String(args.creator).toLowerCase(),
@@ -123,11 +136,11 @@ test('the recorded creation is read as its expectation and as another decoder re
     ],
   )
   assert.deepEqual(
-    [birth.fact.address, birth.dev, birth.fact.name, birth.fact.symbol],
+    [birth.metadata.address, birth.dev, birth.metadata.name, birth.metadata.symbol],
     [said.token?.toLowerCase(), said.creator?.toLowerCase(), said.name, said.symbol],
   )
-  assert.equal(birth.fact.totalSupplyRaw, BigInt(said.totalSupply ?? ''))
-  assert.deepEqual(birth.launch, { protocol: 'four_meme', pool: birth.fact.address })
+  assert.equal(birth.metadata.totalSupplyRaw, BigInt(said.totalSupply ?? ''))
+  assert.deepEqual(birth.launch, { protocol: 'four_meme', pool: birth.metadata.address })
   assert.deepEqual(
     dropped.map(({ reason }) => reason),
     ['no-matching-transfers'],
@@ -247,7 +260,9 @@ test('with facts a trade on a curve that its contract does not know is none', ()
   const reasons = (...facts: readonly PoolMetadata[]) =>
     dropReasons(decode([trade('TokenPurchase')], booksOf('facts', ...facts)))
   assert.deepEqual(reasons(), ['unknown-pool'])
-  assert.deepEqual(reasons({ ...curve(QUOTE), proven: false, protocol: null }), ['unproven-pool'])
+  assert.deepEqual(reasons({ ...curve(QUOTE), verified: false, protocol: null }), [
+    'unverified-pool',
+  ])
   assert.deepEqual(reasons({ ...curve(QUOTE), protocol: 'uniswap_v2' }), ['unlisted-contract'])
 })
 
@@ -263,7 +278,7 @@ test('what others log in the name of the launchpad is theirs', () => {
   ]
   const decoded = decode(logs, booksOf('facts', curve(QUOTE)))
   assert.deepEqual(dropReasons(decoded), new Array(7).fill('unlisted-contract'))
-  assert.deepEqual([...decoded.swaps, ...decoded.births, ...decoded.migrations], [])
+  assert.deepEqual([...decoded.swaps, ...decoded.tokenCreations, ...decoded.migrations], [])
 })
 
 const BAD: readonly (readonly [string, LogWithoutIndex, string])[] = [
@@ -294,7 +309,7 @@ for (const [what, log, reason] of BAD) {
   test(`${what} is refused: ${reason}`, () => {
     const decoded = decode([log], booksOf('facts', curve(QUOTE)))
     assert.deepEqual(dropReasons(decoded), [reason])
-    assert.deepEqual([...decoded.swaps, ...decoded.births, ...decoded.poolChanges], [])
+    assert.deepEqual([...decoded.swaps, ...decoded.tokenCreations, ...decoded.poolChanges], [])
   })
 }
 
@@ -311,18 +326,18 @@ test('a longer layout is read, another number of topics is another event, a fail
   }
   assert.deepEqual(decode([indexed], books).swaps, [])
   const failed = buildSingleTransactionBlock([trade('TokenSale'), create()], { success: false })
-  assert.deepEqual(decodeBlock(failed, books).births, [])
+  assert.deepEqual(decodeBlock(failed, books).tokenCreations, [])
 })
 
 test('a token is born with its curve, which opens with what it will sell', () => {
-  const { births, poolChanges, dropped } = decode([create()], booksOf('facts', curve(COIN)))
+  const { tokenCreations, poolChanges, dropped } = decode([create()], booksOf('facts', curve(COIN)))
   assert.deepEqual(dropped, [])
-  assert.deepEqual(births, [
+  assert.deepEqual(tokenCreations, [
     {
-      kind: 'birth',
+      kind: 'token-created',
       txIndex: 0,
       logIndex: 0,
-      fact: {
+      metadata: {
         address: TOKEN,
         name: 'Coin',
         symbol: 'C',
@@ -350,9 +365,9 @@ test('a token is born with its curve, which opens with what it will sell', () =>
 })
 
 test('texts are cleaned and may be empty', () => {
-  const { births } = decode([create('a\u0000\u202eb', '')], booksOf('facts', curve(COIN)))
+  const { tokenCreations } = decode([create('a\u0000\u202eb', '')], booksOf('facts', curve(COIN)))
   assert.deepEqual(
-    births.map(({ fact }) => [fact.name, fact.symbol]),
+    tokenCreations.map(({ metadata: fact }) => [fact.name, fact.symbol]),
     [['ab', null]],
   )
 })
@@ -376,7 +391,7 @@ const pairFact: PoolMetadata = {
   protocol: 'pancakeswap_v2',
   factory: PAIR_FACTORY,
   feePips: 2500,
-  proven: true,
+  verified: true,
 }
 const moved = { protocol: 'pancakeswap_v2', pool: POOL }
 const known = curve(COIN)
@@ -443,7 +458,7 @@ test('a pool that got liquidity comes before one that only opened', () => {
 
 test('curves are looked up by their token, where the log is whole', () => {
   const pools = (logs: readonly LogWithoutIndex[]) =>
-    subjectsOf(buildSingleTransactionBlock(logs), protocols).pools
+    requiredLookups(buildSingleTransactionBlock(logs), protocols).pools
   const curveSubject = [{ address: TOKEN, family: 'four_meme' }]
   assert.deepEqual(pools([create()]), curveSubject)
   assert.deepEqual(pools([trade('TokenSale'), trade('TokenPurchase')]), curveSubject)
@@ -461,9 +476,9 @@ const info = (base: string, quote: string, words = 13) =>
   }) as const
 const reverted = { kind: 'reverted' } as const
 const subject = { address: TOKEN, family: 'four_meme' }
-const verdict = (answers: Parameters<typeof openProof>[2]) => {
-  const open = openProof(subject, protocols, answers)
-  return typeof open === 'string' ? open : poolFact(open, [])
+const verdict = (answers: Parameters<typeof startVerification>[2]) => {
+  const open = startVerification(subject, protocols, answers)
+  return typeof open === 'string' ? open : verifiedPool(open, [])
 }
 
 test('the contracts that keep curves are asked for the token and say its quote', () => {
@@ -477,7 +492,7 @@ test('the contracts that keep curves are asked for the token and say its quote',
 })
 
 test('a token that no contract keeps has no curve', () => {
-  const others: readonly Parameters<typeof openProof>[2][] = [
+  const others: readonly Parameters<typeof startVerification>[2][] = [
     [reverted, reverted],
     [info(COIN, COIN), reverted],
     [info(ROUTER, QUOTE), reverted],

@@ -28,7 +28,7 @@ import {
   type InstructionInput,
 } from '../support/builders/svm-block.ts'
 import { type TapeOp, tapeBlockEvent, tapeMeta } from '../support/builders/trade-tape.ts'
-import { solanaBooks } from '../support/recordings/solana.ts'
+import { solanaDecodeContext } from '../support/recordings/solana.ts'
 import { createTestProcessor } from '../support/stage-harness.ts'
 
 const [CURVE, COIN, USER, CREATOR] = [
@@ -86,21 +86,21 @@ const migrated: InstructionInput = {
 }
 
 const codec = localCodec()
-const NOTHING = { learned: [], origin: 'node' } as const
+const NOTHING = { fetched: [], metadataSource: 'node' } as const
 
 const recordsOf = (block: SvmBlock, op: TapeOp): readonly OperationRecord[] => {
-  const decoded = decodeBlock(block, solanaBooks())
+  const decoded = decodeBlock(block, solanaDecodeContext())
   assert.deepEqual(decoded.dropped, [])
   const { tokens, pools } = blockEvents(
     {
       chain: CHAINS.sol,
       block,
-      book: makeQuoteAssets(CHAINS.sol),
-      stamps: new Map(),
+      quoteAssets: makeQuoteAssets(CHAINS.sol),
+      quotePrices: new Map(),
       token: () => undefined,
       pool: (address) => decoded.pools.find((fact) => fact.address === address),
     },
-    { decoded, tracked: track(block, decoded, [], () => undefined), ...NOTHING },
+    { decoded, runningTotals: track(block, decoded, [], () => undefined), ...NOTHING },
   )
   const meta = tapeMeta(op)
   const place = { key: COIN, part: 0 }

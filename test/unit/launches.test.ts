@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { localCodec } from '../../core/codec/local-codec.ts'
 import { UNKNOWN_QUOTE_ASSET_PRICE } from '../../core/prices/quote-assets.ts'
-import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
 import { track } from '../../ingestors/publish/running-balances.ts'
 import { blockEvents } from '../../ingestors/to-wire/block-events.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
@@ -30,7 +30,7 @@ const WETH = CHAINS.eth.wrappedNative
 const TOKEN = TOKEN_A
 const WHOLE = 10n ** 18n
 
-const protocols = protocolBook('eth', {
+const protocols = protocolRegistry('eth', {
   factories: [{ protocol: 'four_meme', factory: MANAGER }],
   quotes: [],
   referencePools: [],
@@ -43,7 +43,7 @@ const curve: PoolMetadata = {
   protocol: 'four_meme',
   factory: MANAGER,
   feePips: null,
-  proven: true,
+  verified: true,
 }
 const pool = (address: string) => (address === TOKEN ? curve : undefined)
 
@@ -87,13 +87,19 @@ const opAt = (op: TapeOp['op'], seq: number, height: number): TapeOp => ({
 /** Records of a block with these logs, as they come out of the topics. */
 const recordsOf = (op: TapeOp, logs: readonly LogWithoutIndex[]): readonly OperationRecord[] => {
   const block = { ...buildSingleTransactionBlock(logs), ...op.block }
-  const decoded = decodeBlock(block, { proof: 'facts', protocols, pool })
+  const decoded = decodeBlock(block, { verification: 'facts', protocols, pool })
   assert.deepEqual(decoded.dropped, [])
-  const context = { chain: CHAINS.eth, block, book: QUOTE_ASSETS, token: () => undefined, pool }
-  const tracked = track(block, decoded, [], () => undefined)
+  const context = {
+    chain: CHAINS.eth,
+    block,
+    quoteAssets: QUOTE_ASSETS,
+    token: () => undefined,
+    pool,
+  }
+  const runningTotals = track(block, decoded, [], () => undefined)
   const stamps = new Map([[WETH, UNKNOWN_QUOTE_ASSET_PRICE]])
-  const found = { decoded, tracked, learned: [], origin: 'node' } as const
-  const events = blockEvents({ ...context, stamps }, found)
+  const found = { decoded, runningTotals, fetched: [], metadataSource: 'node' } as const
+  const events = blockEvents({ ...context, quotePrices: stamps }, found)
   const meta = tapeMeta(op)
   const records: OperationRecord[] = []
   for (const [part, { key, event }] of events.tokens.entries()) {
@@ -168,9 +174,9 @@ test('a curve token is born, traded and migrated through the launch tracker as o
 test('a retraction takes the migration back and then the token', () => {
   const folding = createTestProcessor(TOKENS)
   const inputs = ['tokens', 'trades'] as const
-  const births = [created, bought(700_000_000n)]
+  const tokenCreations = [created, bought(700_000_000n)]
   const [one, two] = [opAt('apply', 1, 1), opAt('apply', 2, 2)]
-  stepped(folding, one, recordsOf(one, births), inputs)
+  stepped(folding, one, recordsOf(one, tokenCreations), inputs)
   stepped(folding, two, recordsOf(two, migrated), inputs)
   const back = opAt('revert', 3, 2)
   const restored = stepped(folding, back, recordsOf(back, migrated), inputs).at(-1)
@@ -178,7 +184,7 @@ test('a retraction takes the migration back and then the token', () => {
   assert.equal(restored.value.events[0]?.migrated_to, null)
   assert.equal(restored.value.events[0]?.launch_from?.pool_address, TOKEN)
   const all = opAt('revert', 4, 1)
-  const removed = stepped(folding, all, recordsOf(all, births), inputs).at(-1)
+  const removed = stepped(folding, all, recordsOf(all, tokenCreations), inputs).at(-1)
   assert.ok(removed?.topic === 'tokensProcessed')
   assert.equal(removed.value.meta?.op, 'OP_REVERT')
 })

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import {
   addressTopic,
-  buildBooks,
-  buildPoolFact,
+  buildDecodeContext,
+  buildPoolMetadata,
   POOL,
   ROUTER,
   TOKEN_A,
@@ -21,8 +21,8 @@ type Words = readonly (bigint | string)[]
 const HALF = 2n ** 128n
 const packed = (x: bigint, y: bigint): bigint => y * HALF + x
 /** The pool's own order is not that of addresses. */
-const fact = { ...buildPoolFact('lfj_v2_1'), tokenA: TOKEN_B, tokenB: TOKEN_A }
-const known = buildBooks('facts', [fact], 'avalanche')
+const fact = { ...buildPoolMetadata('lfj_v2_1'), tokenA: TOKEN_B, tokenB: TOKEN_A }
+const known = buildDecodeContext('facts', [fact], 'avalanche')
 const decoded = (logs: Parameters<typeof buildSingleTransactionBlock>[0], books = known) =>
   decodeBlock(buildSingleTransactionBlock(logs), books)
 const people = [addressTopic(ROUTER), addressTopic(USER)]
@@ -70,7 +70,7 @@ test('each bin that a swap goes through is told', () => {
 })
 
 test('without a node, transfers tell the tokens in whatever order', () => {
-  const books = buildBooks('evidence', [], 'arbitrum')
+  const books = buildDecodeContext('evidence', [], 'arbitrum')
   const { swaps } = decoded(
     [
       transferLog(TOKEN_B, USER, POOL, 10n),
@@ -91,7 +91,7 @@ test('without a node, transfers tell the tokens in whatever order', () => {
 })
 
 test('without a node, amounts of a deposit are put to tokens by the transfers, never by address', () => {
-  const books = buildBooks('evidence', [], 'arbitrum')
+  const books = buildDecodeContext('evidence', [], 'arbitrum')
   const into = [transferLog(TOKEN_B, USER, POOL, 100n), transferLog(TOKEN_A, USER, POOL, 5n)]
   const log = buildLog(POOL, [TOPIC.binDeposit, ...people, `0x${hexWord(1n)}`], [100n, 5n])
   assert.deepEqual(
@@ -111,7 +111,7 @@ test('without a node, amounts of a deposit are put to tokens by the transfers, n
 })
 
 test('without a node, a swap through several bins is shown by one transfer', () => {
-  const books = buildBooks('evidence', [], 'arbitrum')
+  const books = buildDecodeContext('evidence', [], 'arbitrum')
   const { swaps } = decoded(
     [
       transferLog(TOKEN_B, USER, POOL, 13n),
@@ -188,7 +188,7 @@ test('a pair of a listed factory keeps its own order of tokens', () => {
       [TOPIC.binPair, addressTopic(TOKEN_B), addressTopic(TOKEN_A), `0x${hexWord(20n)}`],
       [POOL, 5n],
     )
-  const books = buildBooks('facts', [], 'avalanche')
+  const books = buildDecodeContext('facts', [], 'avalanche')
   const { pools, swaps } = decoded([made(FACTORY), swap(packed(10n, 0n), packed(0n, 7n))], books)
   assert.deepEqual(pools, [{ ...fact, factory: FACTORY, feePips: null }])
   assert.equal(swaps[0]?.tokenIn, TOKEN_B)

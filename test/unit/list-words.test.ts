@@ -16,7 +16,7 @@ test('a kind of traders that is named often is asked for once', () => {
   assert.ok(activityList('eth', asked).where.join().length < 5_000)
 })
 
-test('words that are not a kind, also names of JavaScript, match nobody', () => {
+test('words that are not a kind, also names of JavaScript, match no trader', () => {
   const none = walletsWithTagsSql('eth', [])
   assert.equal(walletsWithTagsSql('eth', ['constructor', '__proto__', 'toString', 'kol', '']), none)
 })

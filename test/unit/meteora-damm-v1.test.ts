@@ -15,7 +15,7 @@ import {
 import {
   recordedSolanaBlock,
   recordedSolanaTransaction,
-  solanaBooks,
+  solanaDecodeContext,
 } from '../support/recordings/solana.ts'
 
 const AMM = PROGRAM_IDS.meteoraDammV1
@@ -112,11 +112,14 @@ test('a swap the other way', () => {
 })
 
 test('a recorded swap without its log counts by what moved, two levels down', () => {
-  const [told] = decodeBlock(recordedSolanaBlock(RECORDED), solanaBooks()).swaps
+  const [told] = decodeBlock(recordedSolanaBlock(RECORDED), solanaDecodeContext()).swaps
   assert.deepEqual([told?.amountInRaw, told?.amountOutRaw], [61_124_952_059n, 23_958_329n])
   const tx = recordedSolanaTransaction(RECORDED)
   const instructions = tx.instructions.map((each) => ({ ...each, logs: [] }))
-  const { swaps, dropped } = decodeBlock(buildSvmBlock([{ ...tx, instructions }]), solanaBooks())
+  const { swaps, dropped } = decodeBlock(
+    buildSvmBlock([{ ...tx, instructions }]),
+    solanaDecodeContext(),
+  )
   assert.deepEqual(dropped, [])
   assert.deepEqual([swaps[0]?.amountInRaw, swaps[0]?.amountOutRaw], [61_124_953_617n, 23_958_328n])
 })

@@ -14,7 +14,7 @@ import {
 import {
   recordedSolanaBlock,
   recordedSolanaTransaction,
-  solanaBooks,
+  solanaDecodeContext,
 } from '../support/recordings/solana.ts'
 
 const AMM = PROGRAM_IDS.meteoraDammV2
@@ -76,7 +76,7 @@ const reasonOf = ({ swaps, poolChanges, dropped }: DecodedBlock): string | undef
 }
 
 test('a recorded swap tells what the pool holds without the fees that lie there too', () => {
-  const { swaps, dropped } = decodeBlock(recordedSolanaBlock(RECORDED), solanaBooks())
+  const { swaps, dropped } = decodeBlock(recordedSolanaBlock(RECORDED), solanaDecodeContext())
   assert.deepEqual(dropped, [])
   assert.deepEqual(swaps[0]?.reservesInOut, [90_025_163_994n, 944_069_381_397_393n])
   const held = recordedSolanaTransaction(RECORDED).tokenBalances.find(
@@ -97,7 +97,7 @@ test('a recorded event cut behind its amounts is the same swap, without reserves
     const cut: SvmInstruction = { ...event, data: event.data.subarray(0, end) }
     const { swaps, dropped } = decodeBlock(
       buildSvmBlock([{ ...tx, instructions: instructions.with(at, cut) }]),
-      solanaBooks(),
+      solanaDecodeContext(),
     )
     if (end < 16 + 148) assert.deepEqual([swaps.length, dropped[0]?.reason], [0, 'truncated-data'])
     else {

@@ -14,7 +14,7 @@ import {
   tokenTransferInstruction,
   u64le,
 } from '../support/builders/svm-block.ts'
-import { recordedSolanaBlock, solanaBooks } from '../support/recordings/solana.ts'
+import { recordedSolanaBlock, solanaDecodeContext } from '../support/recordings/solana.ts'
 
 const DBC = PROGRAM_IDS.meteoraDbc
 const [CURVE, USER] = [addressFor('curve'), addressFor('user')]
@@ -80,15 +80,20 @@ const tradeOf = (
   ...more,
 })
 
-const reasonOf = ({ swaps, births, migrations, dropped }: DecodedBlock): string | undefined => {
-  assert.deepEqual([...swaps, ...births, ...migrations], [])
+const reasonOf = ({
+  swaps,
+  tokenCreations,
+  migrations,
+  dropped,
+}: DecodedBlock): string | undefined => {
+  assert.deepEqual([...swaps, ...tokenCreations, ...migrations], [])
   return dropped[0]?.reason
 }
 
 test('a recorded sale, told twice, is one trade with the state of its curve', () => {
   const { swaps, pools, dropped } = decodeBlock(
     recordedSolanaBlock('swap_mintech_1.json'),
-    solanaBooks(),
+    solanaDecodeContext(),
   )
   assert.deepEqual(dropped, [])
   const [swap] = swaps
@@ -209,13 +214,13 @@ const OPENING: InstructionInput = {
 test('a token is born on its curve, once, and then trades', () => {
   const found = decodeInstructions([OPENING, tradeOf([second(300n, 40n, BUYS)])])
   assert.deepEqual(found.dropped, [])
-  assert.deepEqual(found.births, [
+  assert.deepEqual(found.tokenCreations, [
     {
-      kind: 'birth',
+      kind: 'token-created',
       txIndex: 0,
       logIndex: 0,
       path: { outer: 0, inner: null },
-      fact: {
+      metadata: {
         address: BASE,
         decimals: 6,
         name: 'Name',
@@ -255,7 +260,7 @@ test('every form of an opening', () => {
       borshText('u'),
     ])
     const found = decodeInstructions([{ ...OPENING, data, calls: [...MAKING, opened(tag)] }])
-    assert.deepEqual([found.births[0]?.fact.symbol, found.dropped], ['S', []])
+    assert.deepEqual([found.tokenCreations[0]?.metadata.symbol, found.dropped], ['S', []])
   }
   const reason = (more: Partial<InstructionInput>) =>
     reasonOf(decodeInstructions([{ ...OPENING, calls: [opened()], ...more }]))

@@ -17,7 +17,7 @@ import {
 import {
   recordedSolanaBlock,
   recordedSolanaTransaction,
-  solanaBooks,
+  solanaDecodeContext,
 } from '../support/recordings/solana.ts'
 
 const DLMM = PROGRAM_IDS.meteoraDlmm
@@ -75,7 +75,7 @@ const reasonsOf = ({ swaps, poolChanges, dropped }: DecodedBlock): readonly stri
 
 test('the vaults hold after recorded swaps what the swaps say', () => {
   for (const name of ['rotki_58F9fNP78F.json', 'swap_goosefx_gamma_1.json']) {
-    const { swaps } = decodeBlock(recordedSolanaBlock(name), solanaBooks())
+    const { swaps } = decodeBlock(recordedSolanaBlock(name), solanaDecodeContext())
     const { tokenBalances } = recordedSolanaTransaction(name)
     const held = (account = '') =>
       tokenBalances.find((balance) => balance.account === account)?.postRaw
@@ -114,7 +114,7 @@ test('every form of a swap, in both directions', () => {
         accounts: { userIn: USER_IN, userOut: USER_OUT, vaultIn: VAULT_X, vaultOut: VAULT_Y },
       },
     ])
-    assert.deepEqual([pools[0]?.tokenA, pools[0]?.tokenB, pools[0]?.proven], [X, Y, true])
+    assert.deepEqual([pools[0]?.tokenA, pools[0]?.tokenB, pools[0]?.verified], [X, Y, true])
   }
   const [back] = decodeInstructions([swapOf([swapped(40n, 300n, false)])]).swaps
   assert.deepEqual([back?.tokenIn, back?.tokenOut, back?.accounts?.vaultIn], [Y, X, VAULT_Y])
@@ -172,9 +172,9 @@ test('two layouts of one event are one swap, and either alone is', () => {
 test('a failed transaction gives no trade', () => {
   const failed = recordedSolanaTransaction('swap_meteora_dlmm_1.json')
   assert.equal(failed.success, false)
-  assert.deepEqual(decodeBlock(buildSvmBlock([failed]), solanaBooks()).swaps, [])
+  assert.deepEqual(decodeBlock(buildSvmBlock([failed]), solanaDecodeContext()).swaps, [])
   const hand = buildSvmTransaction([swapOf([swapped(300n, 40n, true)])], { success: false })
-  assert.deepEqual(decodeBlock(buildSvmBlock([hand]), solanaBooks()).swaps, [])
+  assert.deepEqual(decodeBlock(buildSvmBlock([hand]), solanaDecodeContext()).swaps, [])
 })
 
 test('what cannot be taken says why', () => {
@@ -247,7 +247,7 @@ test('liquidity in every two-sided form', () => {
 test('a recorded withdrawal takes what moved, and claimed fees are none', () => {
   const { poolChanges, swaps, dropped } = decodeBlock(
     recordedSolanaBlock('remove_liquidity_meteora_dlmm_1.json'),
-    solanaBooks(),
+    solanaDecodeContext(),
   )
   assert.deepEqual([swaps, dropped], [[], []])
   assert.deepEqual(
@@ -280,7 +280,7 @@ test('a one-sided deposit needs a pool that is known', () => {
     protocol: 'meteora_dlmm',
     factory: DLMM,
     feePips: null,
-    proven: true,
+    verified: true,
   }
   const forms = [
     ['5e9b6797465fdca5', 8],
@@ -292,10 +292,10 @@ test('a one-sided deposit needs a pool that is known', () => {
     const accounts = listOf(12, { 1: POOL, 5: Y, [user]: USER })
     const call: InstructionInput = { program: DLMM, accounts, data, calls: [moved(ADDED, 0n, 60n)] }
     const block = buildSvmBlock([buildSvmTransaction([call])])
-    assert.deepEqual(changesOf(decodeBlock(block, solanaBooks([fact]))), [
+    assert.deepEqual(changesOf(decodeBlock(block, solanaDecodeContext([fact]))), [
       ['increase', USER, X, 0n, 60n],
     ])
-    assert.deepEqual(reasonsOf(decodeBlock(block, solanaBooks())), ['unknown-token'])
+    assert.deepEqual(reasonsOf(decodeBlock(block, solanaDecodeContext())), ['unknown-token'])
   }
 })
 

@@ -18,7 +18,7 @@ import {
 import {
   recordedSolanaBlock,
   recordedSolanaTransaction,
-  solanaBooks,
+  solanaDecodeContext,
 } from '../support/recordings/solana.ts'
 
 const MOON = PROGRAM_IDS.moonshot
@@ -61,8 +61,13 @@ const tradeOf = (
   ...more,
 })
 
-const reasonOf = ({ swaps, births, migrations, dropped }: DecodedBlock): string | undefined => {
-  assert.deepEqual([...swaps, ...births, ...migrations], [])
+const reasonOf = ({
+  swaps,
+  tokenCreations,
+  migrations,
+  dropped,
+}: DecodedBlock): string | undefined => {
+  assert.deepEqual([...swaps, ...tokenCreations, ...migrations], [])
   return dropped[0]?.reason
 }
 
@@ -104,12 +109,15 @@ test('the cost token is the quote; none is SOL', () => {
 })
 
 test('a recorded sale is the same without its log, but for what the log alone tells', () => {
-  const [told] = decodeBlock(recordedSolanaBlock(RECORDED), solanaBooks()).swaps
+  const [told] = decodeBlock(recordedSolanaBlock(RECORDED), solanaDecodeContext()).swaps
   assert.equal(told?.amountOutRaw, 1_752_300_000n, 'before the fees')
   assert.deepEqual(told.reservesInOut, [987_554_586_992_977_773n, 355_782_002n])
   const tx = recordedSolanaTransaction(RECORDED)
   const instructions = tx.instructions.map((each) => ({ ...each, logs: [] }))
-  const { swaps, dropped } = decodeBlock(buildSvmBlock([{ ...tx, instructions }]), solanaBooks())
+  const { swaps, dropped } = decodeBlock(
+    buildSvmBlock([{ ...tx, instructions }]),
+    solanaDecodeContext(),
+  )
   assert.deepEqual(dropped, [])
   assert.deepEqual(swaps, [told])
 })
@@ -190,15 +198,15 @@ const BORN: InstructionInput = {
 test('a token is born on its curve, once, in the layouts of then and of today', () => {
   const today = Buffer.concat([Buffer.from(BORN.data), Buffer.alloc(11)])
   for (const data of [BORN.data, today]) {
-    const { births, poolChanges, pools, dropped } = decodeInstructions([{ ...BORN, data }])
+    const { tokenCreations, poolChanges, pools, dropped } = decodeInstructions([{ ...BORN, data }])
     assert.deepEqual(dropped, [])
-    assert.deepEqual(births, [
+    assert.deepEqual(tokenCreations, [
       {
-        kind: 'birth',
+        kind: 'token-created',
         txIndex: 0,
         logIndex: 0,
         path: { outer: 0, inner: null },
-        fact: {
+        metadata: {
           address: MINT,
           decimals: 9,
           name: 'Name',

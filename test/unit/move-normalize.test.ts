@@ -16,7 +16,7 @@ import {
   TEST_COIN,
   USDC,
 } from '../support/builders/move-block.ts'
-import { parseSuiRecording, suiBooks, suiRecordingJson } from '../support/recordings/sui.ts'
+import { parseSuiRecording, suiDecodeContext, suiRecordingJson } from '../support/recordings/sui.ts'
 
 type Json = Record<string, unknown>
 
@@ -168,10 +168,10 @@ test('a checkpoint of the gRPC interface: header, sponsor, fee, events both ways
     [failed.success, failed.events, failed.calls, failed.objects],
     [false, [], [], []],
   )
-  const { swaps, births } = decodeBlock(block, suiBooks([], 'facts'))
+  const { swaps, tokenCreations } = decodeBlock(block, suiDecodeContext([], 'facts'))
   assert.deepEqual([swaps.length, swaps[0]?.tokenIn, swaps[0]?.tokenOut], [1, SUI, USDC])
   assert.deepEqual(
-    births.map(({ fact }) => [fact.address, fact.decimals, fact.symbol]),
+    tokenCreations.map(({ metadata: fact }) => [fact.address, fact.decimals, fact.symbol]),
     [[TEST_COIN, 6, 'COIN']],
   )
 })
@@ -258,20 +258,20 @@ test('the recorded JSON-RPC answer: bytes of its event say what its fields say',
   const bytes = events.map((event) => ({ ...event, parsedJson: undefined }))
   const again = parseSuiRecording({ result: { ...(json.result as Json), events: bytes } }).block
   assert.deepEqual(again.transactions[0]?.events[0]?.fields, null)
-  const named = decodeBlock(block, suiBooks())
+  const named = decodeBlock(block, suiDecodeContext())
   assert.equal(named.swaps.length, 1)
   assert.equal(named.swaps[0]?.liquidityRaw, 1_376_226_459_233_276n)
-  assert.deepEqual(decodeBlock(again, suiBooks()), named)
+  assert.deepEqual(decodeBlock(again, suiDecodeContext()), named)
   const base64 = Buffer.from(base58Decode(String(events[0]?.bcs)) ?? []).toString('base64')
   const newer = bytes.map((event) => ({ ...event, bcs: base64, bcsEncoding: 'base64' }))
   const third = parseSuiRecording({ result: { ...(json.result as Json), events: newer } }).block
-  assert.deepEqual(decodeBlock(third, suiBooks()), named)
+  assert.deepEqual(decodeBlock(third, suiDecodeContext()), named)
 })
 
 test('without its objects the recorded call tells the coins of the pool', () => {
   const { result } = suiRecordingJson('turbos_swap.json') as { readonly result: Json }
   const { block } = parseSuiRecording({ ...result, objectChanges: undefined })
-  const { swaps, pools } = decodeBlock(block, suiBooks())
+  const { swaps, pools } = decodeBlock(block, suiDecodeContext())
   assert.deepEqual([swaps[0]?.tokenIn, pools], [SUI, []])
   assert.match(String(swaps[0]?.tokenOut), /::coin::COIN$/)
 })
@@ -359,7 +359,7 @@ test('a page of transactions is read as a list of them', () => {
   const { digest: name, checkpoint, events } = result
   const { block } = parseSuiRecording({ result: { data: [{ digest: name, checkpoint, events }] } })
   assert.deepEqual([block.transactions[0]?.hash, block.height], [name, Number(checkpoint)])
-  assert.equal(decodeBlock(block, suiBooks()).swaps.length, 1)
+  assert.equal(decodeBlock(block, suiDecodeContext()).swaps.length, 1)
 })
 
 test('test extracts without effects are read, their short addresses too', () => {
@@ -387,7 +387,7 @@ test('test extracts without effects are read, their short addresses too', () => 
 test('answers that were asked for with less are completed from their events', () => {
   const { result } = suiRecordingJson('turbos_swap.json') as { readonly result: Json }
   const less = { ...result, transaction: undefined, effects: undefined }
-  const { swaps } = decodeBlock(parseSuiRecording(less).block, suiBooks())
+  const { swaps } = decodeBlock(parseSuiRecording(less).block, suiDecodeContext())
   assert.deepEqual([swaps.length, swaps[0]?.tokenIn], [1, SUI])
   assert.match(String(swaps[0]?.trader), /^0x72f31c56/)
   const grpc = parseSuiRecording({ ...GRPC, transaction: undefined }).block.transactions[0]
@@ -433,7 +433,7 @@ test('types beyond all bounds are left out, and everything else of their transac
       tx?.deltas.map(({ coin }) => coin),
       [SUI],
     )
-    assert.equal(decodeBlock(buildMoveBlock(tx ? [tx] : []), suiBooks()).swaps.length, 1)
+    assert.equal(decodeBlock(buildMoveBlock(tx ? [tx] : []), suiDecodeContext()).swaps.length, 1)
   }
 })
 
@@ -478,7 +478,7 @@ test('bad checkpoints and JSON-RPC answers have theirs', () => {
   const two = [result, { ...result, checkpoint: '1' }]
   refuses(() => parseSuiRecording({ result: two }), 'mixed-checkpoints')
   refuses(() => parseSuiRecording({ what: 1 }), 'unknown-shape')
-  const nested = { result: { result: { result: { result: result } } } }
+  const nested = { result: { result: { result: { result } } } }
   refuses(() => parseSuiRecording(nested), 'unknown-shape')
   refuses(() => recordedBlock('sui', { chain: 'eth' }), 'wrong-chain')
 })

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Books } from '../../ingestors/decode/contract.ts'
-import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
-import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
+import type { DecodeContext } from '../../ingestors/decode/contract.ts'
+import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
+import { decodeBlock, requiredLookups } from '../../ingestors/vm/decode-block.ts'
 import type { LaunchVenue, PoolMetadata } from '../../schemas/events.ts'
 import {
   addressTopic,
-  buildBooks,
+  buildDecodeContext,
   POOL,
   ROUTER,
   TOKEN_A,
@@ -44,8 +44,10 @@ const EXECUTED =
 const MIGRATED =
   'MigrateExecuted(uint256 indexed presetId, address indexed caller, address indexed token, address vault, address migrateModule, bytes8 migrateTagId, uint256 totalRaised, uint256 remainingForSale, bytes32 hookDataHash, uint8 migratedDataVersion, bytes encodedMigratedData)'
 
-const bsc = (proof: Books['proof'], ...facts: readonly PoolMetadata[]): Books =>
-  buildBooks(proof, facts, 'bsc')
+const bsc = (
+  proof: DecodeContext['verification'],
+  ...facts: readonly PoolMetadata[]
+): DecodeContext => buildDecodeContext(proof, facts, 'bsc')
 const decode = (logs: readonly LogWithoutIndex[], books = bsc('facts')) =>
   decodeBlock(buildSingleTransactionBlock(logs), books)
 
@@ -136,14 +138,14 @@ test('the coin is traded under its wrapped address, however the event names it',
 })
 
 test('a token is born with its curve, which opens with what it will sell and lies in its vault', () => {
-  const { births, pools, poolChanges, swaps, dropped } = decode([created(), executed({})])
+  const { tokenCreations, pools, poolChanges, swaps, dropped } = decode([created(), executed({})])
   assert.deepEqual(dropped, [])
-  assert.deepEqual(births, [
+  assert.deepEqual(tokenCreations, [
     {
-      kind: 'birth',
+      kind: 'token-created',
       txIndex: 0,
       logIndex: 0,
-      fact: { address: TOKEN, name: 'Coin', symbol: 'C', decimals: 18, totalSupplyRaw: SUPPLY },
+      metadata: { address: TOKEN, name: 'Coin', symbol: 'C', decimals: 18, totalSupplyRaw: SUPPLY },
       dev: USER,
       creators: [USER],
       launch: { protocol: 'open_four', pool: TOKEN },
@@ -157,7 +159,7 @@ test('a token is born with its curve, which opens with what it will sell and lie
       protocol: 'open_four',
       factory: CORE,
       feePips: null,
-      proven: true,
+      verified: true,
     },
   ])
   assert.deepEqual(poolChanges, [
@@ -184,17 +186,17 @@ test('a token is born with its curve, which opens with what it will sell and lie
 })
 
 test('texts are cleaned and may be empty', () => {
-  const { births } = decode([created({ name: 'a\u0000\u202eb', symbol: '' })])
+  const { tokenCreations } = decode([created({ name: 'a\u0000\u202eb', symbol: '' })])
   assert.deepEqual(
-    births.map(({ fact }) => [fact.name, fact.symbol]),
+    tokenCreations.map(({ metadata: fact }) => [fact.name, fact.symbol]),
     [['ab', null]],
   )
 })
 
 test('no node is asked for curves: the launchpad says all of them', () => {
-  const { pools } = subjectsOf(
+  const { pools } = requiredLookups(
     buildSingleTransactionBlock([created(), executed({}), migrated()]),
-    protocolBook('bsc'),
+    protocolRegistry('bsc'),
   )
   assert.deepEqual(pools, [])
 })
@@ -204,7 +206,7 @@ test('what others log in the name of the launchpad is theirs', () => {
   const decoded = decode([created({ by }), executed({ by }), migrated(by)])
   assert.deepEqual(dropReasons(decoded), new Array(3).fill('unlisted-contract'))
   assert.deepEqual(
-    [...decoded.swaps, ...decoded.births, ...decoded.migrations, ...decoded.pools],
+    [...decoded.swaps, ...decoded.tokenCreations, ...decoded.migrations, ...decoded.pools],
     [],
   )
 })
@@ -241,8 +243,8 @@ for (const [what, log, reason] of BAD) {
   test(`${what} is refused: ${reason}`, () => {
     const decoded = decode([log])
     assert.deepEqual(dropReasons(decoded), [reason])
-    const { swaps, births, migrations, poolChanges } = decoded
-    assert.deepEqual([...swaps, ...births, ...migrations, ...poolChanges], [])
+    const { swaps, tokenCreations, migrations, poolChanges } = decoded
+    assert.deepEqual([...swaps, ...tokenCreations, ...migrations, ...poolChanges], [])
   })
 }
 
@@ -252,7 +254,7 @@ test('a longer layout is read, another number of topics is another event, a fail
   const fewer = { ...executed({}), topics: executed({}).topics.slice(0, 3) }
   assert.deepEqual(decode([fewer]).swaps, [])
   const failed = buildSingleTransactionBlock([executed({}), created()], { success: false })
-  assert.deepEqual(decodeBlock(failed, bsc('facts')).births, [])
+  assert.deepEqual(decodeBlock(failed, bsc('facts')).tokenCreations, [])
 })
 
 const [low = '', high = ''] = [TOKEN, WBNB].sort()
@@ -269,7 +271,7 @@ const pairFact: PoolMetadata = {
   protocol: 'pancakeswap_v2',
   factory: PAIR_FACTORY,
   feePips: 2500,
-  proven: true,
+  verified: true,
 }
 const moved = { protocol: 'pancakeswap_v2', pool: POOL }
 const MIGRATIONS: readonly (readonly [

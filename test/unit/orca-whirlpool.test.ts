@@ -16,7 +16,7 @@ import {
   u64le,
   u128le,
 } from '../support/builders/svm-block.ts'
-import { recordedSolanaBlock, solanaBooks } from '../support/recordings/solana.ts'
+import { recordedSolanaBlock, solanaDecodeContext } from '../support/recordings/solana.ts'
 
 const ORCA = PROGRAM_IDS.orcaWhirlpool
 const USER = addressFor('user')
@@ -338,7 +338,7 @@ test('the price after a recorded swap is the one that it traded at, but for fee 
     'rotki_5yFvtkWX3G.json',
     'burn_spl_token_1.json',
   ]) {
-    const { swaps, pools } = decodeBlock(recordedSolanaBlock(name), solanaBooks())
+    const { swaps, pools } = decodeBlock(recordedSolanaBlock(name), solanaDecodeContext())
     for (const swap of swaps.filter(({ protocol }) => protocol === 'orca_whirlpool')) {
       assert.ok(swap.sqrtPriceX96)
       const price = (Number(swap.sqrtPriceX96) / 2 ** 96) ** 2

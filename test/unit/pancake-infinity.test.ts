@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { priceCall } from '../../ingestors/evm/decode/positions.ts'
-import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
+import { decodeBlock, requiredLookups } from '../../ingestors/vm/decode-block.ts'
 import {
   addressTopic,
-  buildBooks,
-  buildPoolFact,
+  buildDecodeContext,
+  buildPoolMetadata,
   ROUTER,
   TOKEN_A,
   TOKEN_B,
@@ -32,8 +32,8 @@ const swap = (amounts: Words, manager = MANAGER) =>
   )
 const binSwap = (amounts: Words, manager = BINS) =>
   buildLog(manager, [TOPIC.infinityBinSwap, ID, addressTopic(ROUTER)], [...amounts, 1n, 2n, 3n])
-const fact = (protocol: string) => ({ ...buildPoolFact(protocol), address: ID })
-const books = buildBooks('facts', [fact('pancakeswap_infinity_cl')], 'bsc')
+const fact = (protocol: string) => ({ ...buildPoolMetadata(protocol), address: ID })
+const books = buildDecodeContext('facts', [fact('pancakeswap_infinity_cl')], 'bsc')
 const decoded = (logs: Parameters<typeof buildSingleTransactionBlock>[0], chosen = books) =>
   decodeBlock(buildSingleTransactionBlock(logs), chosen)
 
@@ -65,7 +65,7 @@ testSwaps('Infinity', CASES, {
 test('bins have no price of their own in the event', () => {
   const { swaps } = decoded(
     [binSwap([-10n, 7n])],
-    buildBooks('facts', [fact('pancakeswap_infinity_bin')], 'base'),
+    buildDecodeContext('facts', [fact('pancakeswap_infinity_bin')], 'base'),
   )
   assert.deepEqual(
     swaps.map(({ protocol, amountInRaw, sqrtPriceX96 }) => [protocol, amountInRaw, sqrtPriceX96]),
@@ -86,7 +86,7 @@ test('what others log in the name of the managers is not theirs', () => {
 })
 
 test('without a node, the manager names the protocol and exact transfers of the vault the tokens', () => {
-  const evidence = buildBooks('evidence', [], 'base')
+  const evidence = buildDecodeContext('evidence', [], 'base')
   const kept = (logs: Parameters<typeof buildSingleTransactionBlock>[0]) =>
     decoded(logs, evidence).swaps.map(({ protocol, tokenIn, tokenOut }) => [
       ...[protocol, tokenIn, tokenOut],
@@ -113,7 +113,7 @@ test('pools open with their key; the coin counts as its wrapped token; a fee may
     [TOPIC.infinityBinPool, ID, addressTopic(TOKEN_A), addressTopic(TOKEN_B)],
     [ZERO, 0x800000n, 0n, 1n],
   )
-  const none = buildBooks('facts', [], 'bsc')
+  const none = buildDecodeContext('facts', [], 'bsc')
   const { pools, swaps, poolChanges } = decoded([opened(500n), swap([-10n, 7n])], none)
   assert.deepEqual(
     pools.map(({ address, tokenA, tokenB, feePips, protocol }) => ({
@@ -149,7 +149,7 @@ const position = (manager: string) =>
 
 test('a position is of the manager that logs it: Uniswap V4 logs the very same event', () => {
   const priced = (protocol: string) => ({
-    ...buildBooks('facts', [fact(protocol)], 'bsc'),
+    ...buildDecodeContext('facts', [fact(protocol)], 'bsc'),
     price: () => ONE,
   })
   const changes = (manager: string, protocol: string) => {
@@ -165,7 +165,7 @@ test('a position is of the manager that logs it: Uniswap V4 logs the very same e
   assert.deepEqual(changes(MANAGER, 'uniswap_v4'), ['unlisted-contract'])
   assert.deepEqual(changes(V4_MANAGER, cl), ['unlisted-contract'])
   assert.deepEqual(changes(ROUTER, cl), ['unlisted-contract'])
-  const { prices = [] } = subjectsOf(
+  const { prices = [] } = requiredLookups(
     buildSingleTransactionBlock([position(MANAGER)]),
     books.protocols,
   )
@@ -191,7 +191,7 @@ const binChange = (kind: 'Mint' | 'Burn', amounts: readonly (readonly [bigint, b
 }
 
 test('liquidity of bins is the sum of what went to each, or came out of it', () => {
-  const bins = buildBooks('facts', [fact('pancakeswap_infinity_bin')], 'bsc')
+  const bins = buildDecodeContext('facts', [fact('pancakeswap_infinity_bin')], 'bsc')
   const amounts = [
     [5n, 0n],
     [2n, 3n],
@@ -219,7 +219,7 @@ test('liquidity of bins is the sum of what went to each, or came out of it', () 
 
 test('the subject of a swap is its pool, not its manager', () => {
   assert.deepEqual(
-    subjectsOf(buildSingleTransactionBlock([swap([-10n, 7n])]), books.protocols).pools,
+    requiredLookups(buildSingleTransactionBlock([swap([-10n, 7n])]), books.protocols).pools,
     [{ address: ID, family: 'pancake_infinity' }],
   )
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { PredictionSettlement } from '../../schemas/events.ts'
 import { POOL, ROUTER, USER } from '../support/builders/dex-logs.ts'
@@ -38,8 +38,8 @@ const MAX = (1n << 256n) - 1n
 
 const decode = (logs: readonly LogWithoutIndex[]) =>
   decodeBlock(buildSingleTransactionBlock(logs), {
-    proof: 'facts',
-    protocols: protocolBook('polygon'),
+    verification: 'facts',
+    protocols: protocolRegistry('polygon'),
     pool: () => undefined,
   })
 const predicted = (logs: readonly LogWithoutIndex[]): readonly PredictionSettlement[] => {

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { decodeEventLog, type Hex, parseAbi } from 'viem'
 import { decodeFiles } from '../../cli/commands/decode.ts'
 import { formatRatio } from '../../core/amounts.ts'
-import type { Books } from '../../ingestors/decode/contract.ts'
-import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import type { DecodeContext } from '../../ingestors/decode/contract.ts'
+import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import type {
@@ -55,9 +55,9 @@ const ORDER = `0x${'01'.repeat(32)}`
 const QUESTION = `0x${'c1'.repeat(32)}`
 const MAX = (1n << 256n) - 1n
 
-const booksOf = (proof: Books['proof']): Books => ({
-  proof,
-  protocols: protocolBook('polygon'),
+const booksOf = (proof: DecodeContext['verification']): DecodeContext => ({
+  verification: proof,
+  protocols: protocolRegistry('polygon'),
   pool: () => undefined,
 })
 const decode = (logs: readonly LogWithoutIndex[]) =>

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changesOf } from '../../ingestors/evm/decode/liquidity-changes.ts'
-import type { Leg, SaidChange } from '../../ingestors/evm/protocols/types.ts'
+import type { DecodedLiquidityChange, Leg } from '../../ingestors/evm/protocols/types.ts'
 import { POOL, TOKEN_A, TOKEN_B } from '../support/builders/dex-logs.ts'
 
 const TOKEN_C = `0x${'0c'.repeat(20)}`
 const COINS = [TOKEN_A, TOKEN_B, TOKEN_C]
-const change = (amountsRaw: readonly bigint[], legs?: readonly Leg[]): SaidChange => ({
+const change = (amountsRaw: readonly bigint[], legs?: readonly Leg[]): DecodedLiquidityChange => ({
   kind: 'change',
   pool: POOL,
-  usual: 'curve',
+  defaultProtocol: 'curve',
   change: 'increase',
   amountsRaw,
   ...(legs && { legs }),
 })
 const pairs = (
-  said: SaidChange,
+  said: DecodedLiquidityChange,
   coins: readonly (string | null)[] = COINS,
   reserves?: readonly [bigint, bigint],
 ) =>

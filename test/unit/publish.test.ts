@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { partitionOf } from '../../core/bus/partitioner.ts'
 import type { DeepPartial } from '../../core/codec/contract.ts'
 import { localCodec } from '../../core/codec/local-codec.ts'
-import { emptyDraft } from '../../ingestors/decode/contract.ts'
-import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import { emptyDecodedBlock } from '../../ingestors/decode/contract.ts'
+import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
 import {
   chunksOf,
   encodedRecords,
@@ -48,23 +48,23 @@ const pool = (address: string) => POOLS.find((fact) => fact.address === address)
 const context: MappingContext = {
   chain: CHAINS.eth,
   block,
-  book: QUOTE_ASSETS,
-  stamps: new Map([[WETH, { usd: 2_000.5, native: 1 }]]),
+  quoteAssets: QUOTE_ASSETS,
+  quotePrices: new Map([[WETH, { usd: 2_000.5, native: 1 }]]),
   token: (address) => TOKENS.find((fact) => fact.address === address),
   pool,
 }
-const books = { proof: 'facts', protocols: protocolBook('eth'), pool } as const
+const books = { verification: 'facts', protocols: protocolRegistry('eth'), pool } as const
 const eventsOf = (decoded: DecodedBlock, more: Partial<MappingContext> = {}): BlockEvents =>
   blockEvents(
     { ...context, ...more },
     {
       decoded,
-      tracked: track(block, decoded, [], () => undefined),
-      learned: [],
-      origin: 'node',
+      runningTotals: track(block, decoded, [], () => undefined),
+      fetched: [],
+      metadataSource: 'node',
     },
   )
-const NOTHING: DecodedBlock = emptyDraft()
+const NOTHING: DecodedBlock = emptyDecodedBlock()
 
 const swap = (more: Partial<Swap>): Swap => ({
   kind: 'swap',
@@ -224,7 +224,7 @@ test('unknown decimals are null, unknown prices and reserves are empty', () => {
   assert.equal(coin?.event.trade?.token_a_decimals, null)
   assert.equal(coin?.event.trade?.token_b_decimals, 18, 'quote assets are in the table')
   assert.equal(coin?.event.trade?.vault_a_post_amount, '')
-  const without = eventsOf({ ...NOTHING, swaps: [swap({})] }, { stamps: new Map() })
+  const without = eventsOf({ ...NOTHING, swaps: [swap({})] }, { quotePrices: new Map() })
   assert.equal(without.trades[0]?.event.quote_price_in_usd, '')
 })
 
@@ -294,9 +294,9 @@ test('a token fact says where it comes from, and leaves out what was not answere
   const blank = { address: TOKEN, decimals: null, name: null, symbol: 'C', totalSupplyRaw: null }
   const { tokenMetadata } = blockEvents(context, {
     decoded: NOTHING,
-    tracked: track(block, NOTHING, [], () => undefined),
-    learned: [blank, ...TOKENS.slice(0, 1)],
-    origin: 'file',
+    runningTotals: track(block, NOTHING, [], () => undefined),
+    fetched: [blank, ...TOKENS.slice(0, 1)],
+    metadataSource: 'file',
   })
   assert.deepEqual(tokenMetadata[0]?.event.token, {
     address: TOKEN,

@@ -17,7 +17,7 @@ import {
 import {
   recordedSolanaBlock,
   recordedSolanaTransaction,
-  solanaBooks,
+  solanaDecodeContext,
   solanaRecordingJson,
 } from '../support/recordings/solana.ts'
 
@@ -62,14 +62,14 @@ const V3 = accounts({
   10: addressFor('dollars'),
 })
 
-interface Told {
+interface TransferReport {
   readonly sol?: bigint
   readonly tokens?: bigint
   readonly buys?: boolean
 }
 
 /** The first layout of a TradeEvent. */
-const first = ({ sol = 100n, tokens = 5_000n, buys = true }: Told = {}): Buffer =>
+const first = ({ sol = 100n, tokens = 5_000n, buys = true }: TransferReport = {}): Buffer =>
   borshFields(MINT, sol, tokens, buys, USER, 1n, 30_000n, 1_000_000n, 200n, 700_000n)
 
 /** Everything that came later, before the quote. */
@@ -99,8 +99,8 @@ const onlySwap = ({ swaps, dropped }: DecodedBlock): Swap => {
   return swap
 }
 
-const reasons = ({ swaps, births, dropped }: DecodedBlock): readonly string[] => {
-  assert.deepEqual([...swaps, ...births], [])
+const reasons = ({ swaps, tokenCreations, dropped }: DecodedBlock): readonly string[] => {
+  assert.deepEqual([...swaps, ...tokenCreations], [])
   return dropped.map(({ reason }) => reason)
 }
 
@@ -140,7 +140,7 @@ test('the first layout of a trade: SOL under its wrapped name, state of the curv
       protocol: 'pump_fun',
       factory: PUMP,
       feePips: null,
-      proven: true,
+      verified: true,
     },
   ])
 })
@@ -220,14 +220,14 @@ test('a recorded trade cut anywhere behind its first layout still is that trade,
   )
   const event = instructions[at]
   assert.ok(event?.data)
-  const [whole] = decodeBlock(buildSvmBlock([{ ...tx, instructions }]), solanaBooks()).swaps
+  const [whole] = decodeBlock(buildSvmBlock([{ ...tx, instructions }]), solanaDecodeContext()).swaps
   const reserves = whole?.reservesInOut
   assert.ok(reserves)
   const { length } = event.data
   for (let end = 16; end <= length; end += 1) {
     const cut: SvmInstruction = { ...event, data: event.data.subarray(0, end) }
     const block = buildSvmBlock([{ ...tx, instructions: instructions.with(at, cut) }])
-    const { swaps, dropped } = decodeBlock(block, solanaBooks())
+    const { swaps, dropped } = decodeBlock(block, solanaDecodeContext())
     if (end < 16 + 105) assert.deepEqual([swaps.length, dropped[0]?.reason], [0, 'truncated-data'])
     else {
       assert.deepEqual([swaps[0]?.amountInRaw, dropped.length], [98_750_018n, 0], String(end))
@@ -370,20 +370,23 @@ test('a pool that is known is not shown again', () => {
   const { pools, swaps } = decodeInstructions(calls)
   assert.deepEqual([pools.length, swaps.length], [1, 2])
   const block = recordedSolanaBlock('buy_token_pumpfun_1.json')
-  const [fact] = decodeBlock(block, solanaBooks()).pools
+  const [fact] = decodeBlock(block, solanaDecodeContext()).pools
   assert.ok(fact)
-  assert.deepEqual(decodeBlock(block, solanaBooks([fact])).pools, [])
-  assert.equal(decodeBlock(block, solanaBooks([{ ...fact, proven: false }])).pools.length, 1)
+  assert.deepEqual(decodeBlock(block, solanaDecodeContext([fact])).pools, [])
+  assert.equal(
+    decodeBlock(block, solanaDecodeContext([{ ...fact, verified: false }])).pools.length,
+    1,
+  )
 })
 
 test('a token is born on its curve before it trades', () => {
   const block = recordedSolanaBlock('pumpfun_create_from_blocksubscribe.json')
-  const { births, poolChanges, swaps } = decodeBlock(block, solanaBooks())
-  const [birth] = births
+  const { tokenCreations, poolChanges, swaps } = decodeBlock(block, solanaDecodeContext())
+  const [birth] = tokenCreations
   const [opened] = poolChanges
   const [swap] = swaps
   assert.ok(birth && opened && swap)
-  assert.deepEqual(birth.fact, {
+  assert.deepEqual(birth.metadata, {
     address: '7YD6ZHb39jGb33ki2iFd7kHK11yMkSFCc9kvjJscpump',
     decimals: 6,
     name: 'NYXORA',
@@ -399,7 +402,7 @@ test('a token is born on its curve before it trades', () => {
     ['initialize', swap.pool, 793_100_000_000_000n, 0n],
   )
   assert.ok(birth.logIndex < swap.logIndex)
-  assert.equal(births.length, 1)
+  assert.equal(tokenCreations.length, 1)
 })
 
 test('the first layout of a creation, and one of a mayhem token with a quote of its own', () => {
@@ -414,8 +417,8 @@ test('the first layout of a creation, and one of a mayhem token with a quote of 
       { program: PUMP, data: '181ec828051c0777', calls: [...made, eventCpi(PUMP, CREATE, data)] },
     ])
   const old = create(Buffer.concat([head, borshFields(USER)]))
-  assert.deepEqual(old.births[0]?.creators, [USER])
-  assert.equal(old.births[0]?.fact.totalSupplyRaw, 1_000_000_000_000_000n)
+  assert.deepEqual(old.tokenCreations[0]?.creators, [USER])
+  assert.equal(old.tokenCreations[0]?.metadata.totalSupplyRaw, 1_000_000_000_000_000n)
   assert.equal(old.poolChanges[0]?.amountARaw, 793_100_000_000_000n)
   assert.equal(old.poolChanges[0]?.tokenB, WSOL)
   const told = Buffer.concat([
@@ -424,9 +427,9 @@ test('the first layout of a creation, and one of a mayhem token with a quote of 
     borshFields(PROGRAM_IDS.token2022, true, false, USDC, 5n),
   ])
   const mayhem = create(told)
-  assert.deepEqual(mayhem.births[0]?.creators, [addressFor('creator')])
-  assert.equal(mayhem.births[0]?.dev, USER)
-  assert.equal(mayhem.births[0]?.fact.totalSupplyRaw, 2_000_000n)
+  assert.deepEqual(mayhem.tokenCreations[0]?.creators, [addressFor('creator')])
+  assert.equal(mayhem.tokenCreations[0]?.dev, USER)
+  assert.equal(mayhem.tokenCreations[0]?.metadata.totalSupplyRaw, 2_000_000n)
   assert.deepEqual([mayhem.poolChanges[0]?.amountARaw, mayhem.poolChanges[0]?.tokenB], [7n, USDC])
   assert.deepEqual(mayhem.poolChanges[0]?.curve, {
     virtualQuoteRaw: 5n,
@@ -439,8 +442,8 @@ test('the first layout of a creation, and one of a mayhem token with a quote of 
     accounts: [MINT, addressFor(to), addressFor('authority')],
     data: Buffer.concat([Buffer.from([7]), borshFields(2_000_000n)]),
   })
-  const [birth] = create(told, [minted('vault'), minted('agent')]).births
-  assert.equal(birth?.fact.totalSupplyRaw, 4_000_000n, 'the curve’s and the agent’s')
+  const [birth] = create(told, [minted('vault'), minted('agent')]).tokenCreations
+  assert.equal(birth?.metadata.totalSupplyRaw, 4_000_000n, 'the curve’s and the agent’s')
   assert.equal(old.poolChanges[0]?.curve, undefined)
   assert.deepEqual(reasons(create(head)), ['truncated-data'])
   assert.deepEqual(reasons(create(Buffer.alloc(200, 255))), ['truncated-data'])
@@ -448,7 +451,7 @@ test('the first layout of a creation, and one of a mayhem token with a quote of 
 
 test('a graduated token moves to its PumpSwap pool, which the same transaction opens', () => {
   const block = recordedSolanaBlock('migrate_pumpfun_1.json')
-  const { migrations, pools, births, swaps } = decodeBlock(block, solanaBooks())
+  const { migrations, pools, tokenCreations, swaps } = decodeBlock(block, solanaDecodeContext())
   const [migration] = migrations
   assert.deepEqual(migration, {
     kind: 'migration',
@@ -461,7 +464,7 @@ test('a graduated token moves to its PumpSwap pool, which the same transaction o
   })
   assert.equal(pools[0]?.address, migration.to.pool)
   assert.deepEqual(
-    [births, swaps],
+    [tokenCreations, swaps],
     [[], []],
     'liquidity tokens are not born, migrating is not a trade',
   )

@@ -14,7 +14,7 @@ import {
 } from '../support/builders/svm-block.ts'
 import {
   recordedSolanaBlock,
-  solanaBooks,
+  solanaDecodeContext,
   solanaRecordingJson,
 } from '../support/recordings/solana.ts'
 
@@ -53,7 +53,7 @@ const told = (
 
 test('what a sale leaves in the vaults is what the next purchase finds there', () => {
   const { tokenBalances } = recordedSolanaBlock('swap_pumpswap_1.json').transactions[0] ?? {}
-  const { swaps } = decodeBlock(recordedSolanaBlock('swap_pumpswap_1.json'), solanaBooks())
+  const { swaps } = decodeBlock(recordedSolanaBlock('swap_pumpswap_1.json'), solanaDecodeContext())
   const [sale, purchase] = swaps
   assert.ok(sale && purchase && tokenBalances)
   assert.equal(sale.tokenIn, WSOL, 'the pool calls the wrapped coin its base')
@@ -87,14 +87,14 @@ test('the layout of March 2025: what the seller got, and reserves after it', () 
     79_114_125_035n - 8_619_068n,
   ])
   assert.deepEqual(
-    [pools[0]?.tokenA, pools[0]?.tokenB, pools[0]?.proven],
+    [pools[0]?.tokenA, pools[0]?.tokenB, pools[0]?.verified],
     [addressFor('base'), WSOL, true],
   )
 })
 
 test('a purchase for an exact amount: what left the buyer, fees of all kinds included', () => {
   const block = recordedSolanaBlock('swap_bloom_1.json')
-  const { swaps, dropped } = decodeBlock(block, solanaBooks())
+  const { swaps, dropped } = decodeBlock(block, solanaDecodeContext())
   assert.deepEqual(dropped, [])
   const [swap] = swaps
   assert.ok(swap)
@@ -120,7 +120,7 @@ const vaultsOf = (block: ReturnType<typeof recordedSolanaBlock>, swap: Swap) => 
 
 test('fees that nobody is named for stay in the vault; the pool prices with more than it holds', () => {
   const block = recordedSolanaBlock('pumpswap_sell_v2_AcrDzvio.json')
-  const { swaps, dropped } = decodeBlock(block, solanaBooks())
+  const { swaps, dropped } = decodeBlock(block, solanaDecodeContext())
   assert.deepEqual(dropped, [])
   const [sale] = swaps
   assert.ok(sale)
@@ -140,7 +140,7 @@ test('fees that nobody is named for stay in the vault; the pool prices with more
 
 test('a pool buys its token with funds put aside, and burns it', () => {
   const block = recordedSolanaBlock('pumpswap_boost_LK86c649.json')
-  const { swaps, dropped } = decodeBlock(block, solanaBooks())
+  const { swaps, dropped } = decodeBlock(block, solanaDecodeContext())
   assert.deepEqual(dropped, [])
   const [bought] = swaps
   assert.ok(bought)

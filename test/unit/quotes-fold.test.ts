@@ -68,7 +68,7 @@ test('volume older than 24 hours of block time no longer chooses the reference p
 })
 
 test('a pool that no listed factory names moves nothing, however large', () => {
-  const fake = weth(9_000, { pool: 'fake', amount: 1_000, proven: false })
+  const fake = weth(9_000, { pool: 'fake', amount: 1_000, verified: false })
   const state = foldBlocks([[weth(2_000)], [fake]])
   assert.equal(usd(state, WETH, blockTimeMs(3)), 2_000)
   assert.equal(state.volumes.has('fake'), false)

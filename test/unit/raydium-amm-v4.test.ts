@@ -15,7 +15,7 @@ import {
 import {
   recordedSolanaBlock,
   recordedSolanaTransaction,
-  solanaBooks,
+  solanaDecodeContext,
 } from '../support/recordings/solana.ts'
 
 const AMM = PROGRAM_IDS.raydiumV4
@@ -57,7 +57,7 @@ const swapOf = (more: Partial<InstructionInput> = {}): InstructionInput => ({
 
 test('reserves after recorded swaps are what the vaults hold', () => {
   for (const name of ['swap_raydium_v4_1.json', 'swap_nova_1.json']) {
-    const { swaps } = decodeBlock(recordedSolanaBlock(name), solanaBooks())
+    const { swaps } = decodeBlock(recordedSolanaBlock(name), solanaDecodeContext())
     const { tokenBalances } = recordedSolanaTransaction(name)
     assert.ok(swaps.length > 0)
     for (const { accounts, reservesInOut } of swaps) {
@@ -197,9 +197,9 @@ test('pools are opened, filled and emptied', () => {
 
 test('a fact that has the tokens the other way round is corrected by the pool’s program', () => {
   const block = recordedSolanaBlock('swap_nova_1.json')
-  const [shown] = decodeBlock(block, solanaBooks()).pools
+  const [shown] = decodeBlock(block, solanaDecodeContext()).pools
   assert.ok(shown)
   const turned = { ...shown, tokenA: shown.tokenB, tokenB: shown.tokenA }
-  assert.deepEqual(decodeBlock(block, solanaBooks([turned])).pools, [shown])
-  assert.deepEqual(decodeBlock(block, solanaBooks([shown])).pools, [])
+  assert.deepEqual(decodeBlock(block, solanaDecodeContext([turned])).pools, [shown])
+  assert.deepEqual(decodeBlock(block, solanaDecodeContext([shown])).pools, [])
 })

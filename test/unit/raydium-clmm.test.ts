@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
 import { recordedBlock } from '../../ingestors/recorded/files.ts'
 import { sortPubkeys } from '../../ingestors/svm/layout/borsh-layout.ts'
 import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
@@ -19,7 +19,7 @@ import {
 } from '../support/builders/svm-block.ts'
 import {
   recordedSolanaBlock,
-  solanaBooks,
+  solanaDecodeContext,
   solanaRecordingJson,
 } from '../support/recordings/solana.ts'
 
@@ -342,7 +342,7 @@ test('pools are opened empty', () => {
 
 test('the price after a recorded swap is the one that it traded at, but for fee and impact', () => {
   for (const name of ['swap_raydium_clmm_1.json', 'rotki_4XaCfTLNno.json']) {
-    const { swaps, pools } = decodeBlock(recordedSolanaBlock(name), solanaBooks())
+    const { swaps, pools } = decodeBlock(recordedSolanaBlock(name), solanaDecodeContext())
     const [swap] = swaps
     assert.ok(swap?.sqrtPriceX96)
     const price = (Number(swap.sqrtPriceX96) / 2 ** 96) ** 2
@@ -361,10 +361,13 @@ test('a fork that the configuration names is read as its family, with its log li
   }
   const extra = { factories: [byreal], quotes: [], referencePools: [], replace: false }
   const { block } = recordedBlock('sol', solanaRecordingJson(name), extra.factories)
-  const books = { ...solanaBooks(), protocols: protocolBook('sol', extra) }
+  const books = { ...solanaDecodeContext(), protocols: protocolRegistry('sol', extra) }
   const { swaps, dropped } = decodeBlock(block, books)
   assert.deepEqual(dropped, [])
-  assert.equal(swaps.length, decodeBlock(recordedSolanaBlock(name), solanaBooks()).swaps.length + 1)
+  assert.equal(
+    swaps.length,
+    decodeBlock(recordedSolanaBlock(name), solanaDecodeContext()).swaps.length + 1,
+  )
   const [fork] = swaps
   assert.ok(fork)
   assert.deepEqual([fork.amountInRaw, fork.amountOutRaw], [27_853_252n, 27_859_855n])

@@ -19,7 +19,7 @@ import {
 import {
   recordedSolanaBlock,
   recordedSolanaTransaction,
-  solanaBooks,
+  solanaDecodeContext,
 } from '../support/recordings/solana.ts'
 
 const CPMM = PROGRAM_IDS.raydiumCpmm
@@ -84,7 +84,7 @@ test('both forms of a swap: what the trader sent and what the vault gave, fees o
     })
     const [shown] = decoded.pools
     assert.deepEqual([shown?.tokenA, shown?.tokenB], sortPubkeys(MINT_IN, MINT_OUT))
-    assert.deepEqual([shown?.proven, shown?.factory], [true, CPMM])
+    assert.deepEqual([shown?.verified, shown?.factory], [true, CPMM])
   }
 })
 
@@ -134,7 +134,7 @@ test('what cannot be taken says why', () => {
 
 test('a failed transaction did nothing', () => {
   const failed = buildSvmTransaction([swapOf()], { success: false })
-  assert.deepEqual(decodeBlock(buildSvmBlock([failed]), solanaBooks()).swaps, [])
+  assert.deepEqual(decodeBlock(buildSvmBlock([failed]), solanaDecodeContext()).swaps, [])
 })
 
 test('pools are opened, filled and emptied', () => {
@@ -248,7 +248,7 @@ test('a pool of a token that keeps a part of transfers opens with what its vault
 
 test('reserves after a recorded swap are what the vaults hold but for fees that they keep for others', () => {
   for (const name of ['swap_raydium_cpmm_1.json', 'swap_exa6gyh_1.json']) {
-    const { swaps } = decodeBlock(recordedSolanaBlock(name), solanaBooks())
+    const { swaps } = decodeBlock(recordedSolanaBlock(name), solanaDecodeContext())
     const { tokenBalances } = recordedSolanaTransaction(name)
     assert.equal(swaps.length, 1)
     for (const { accounts, reservesInOut } of swaps) {

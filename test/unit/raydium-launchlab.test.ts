@@ -17,7 +17,7 @@ import {
   tokenTransferInstruction,
   u64le,
 } from '../support/builders/svm-block.ts'
-import { recordedSolanaBlock, solanaBooks } from '../support/recordings/solana.ts'
+import { recordedSolanaBlock, solanaDecodeContext } from '../support/recordings/solana.ts'
 
 const LAUNCHLAB = PROGRAM_IDS.raydiumLaunchLab
 const WSOL = CHAINS.sol.wrappedNative
@@ -89,7 +89,7 @@ test('every form of a trade: amounts of the user, and what the curve holds after
           : { userIn: userCoin, userOut: userSol, vaultIn: coinVault, vaultOut: solVault },
       },
     ])
-    assert.deepEqual([pools[0]?.tokenA, pools[0]?.tokenB, pools[0]?.proven], [COIN, WSOL, true])
+    assert.deepEqual([pools[0]?.tokenA, pools[0]?.tokenB, pools[0]?.verified], [COIN, WSOL, true])
   }
 })
 
@@ -116,8 +116,8 @@ test('a full curve holds nothing; curves of other shapes do not go below it', ()
 
 test('what cannot be taken says why', () => {
   const reasonOf = (call: InstructionInput): string | undefined => {
-    const { swaps, births, migrations, dropped } = decodeInstructions([call])
-    assert.deepEqual([swaps, births, migrations], [[], [], []])
+    const { swaps, tokenCreations, migrations, dropped } = decodeInstructions([call])
+    assert.deepEqual([swaps, tokenCreations, migrations], [[], [], []])
     return dropped[0]?.reason
   }
   const sell = '9527de9bd37c981a'
@@ -188,16 +188,16 @@ test('a launch is a birth and an open curve, in every form', () => {
   ]
   for (const [data, accounts, program] of forms) {
     const calls = [eventCpi(LAUNCHLAB, CREATE_EVENT, event()), mint]
-    const { births, poolChanges, pools, dropped } = decodeInstructions([
+    const { tokenCreations, poolChanges, pools, dropped } = decodeInstructions([
       launchOf({ data, accounts, calls }),
     ])
     assert.deepEqual(dropped, [])
     const place = { txIndex: 0, logIndex: 0, path: { outer: 0, inner: null } }
-    assert.deepEqual(births, [
+    assert.deepEqual(tokenCreations, [
       {
-        kind: 'birth',
+        kind: 'token-created',
         ...place,
-        fact: {
+        metadata: {
           address: COIN,
           decimals: 6,
           name: 'Coin',
@@ -230,19 +230,23 @@ test('a launch is a birth and an open curve, in every form', () => {
 })
 
 test('a coin whose mint was set up before the launch is born once', () => {
-  const { births } = decodeInstructions([mint, launchOf()])
+  const { tokenCreations } = decodeInstructions([mint, launchOf()])
   assert.deepEqual(
-    births.map(({ launch }) => launch?.pool),
+    tokenCreations.map(({ launch }) => launch?.pool),
     [POOL],
   )
 })
 
 test('a curve that does not tell how much it sells opens without reserves', () => {
   const opened = (data: Buffer) => {
-    const { births, poolChanges } = decodeInstructions([
+    const { tokenCreations, poolChanges } = decodeInstructions([
       launchOf({ calls: [eventCpi(LAUNCHLAB, CREATE_EVENT, data)] }),
     ])
-    return [births[0]?.fact.totalSupplyRaw, poolChanges[0]?.amountARaw, poolChanges[0]?.reserves]
+    return [
+      tokenCreations[0]?.metadata.totalSupplyRaw,
+      poolChanges[0]?.amountARaw,
+      poolChanges[0]?.reserves,
+    ]
   }
   assert.deepEqual(opened(event(1, 1_500n, 85n, 0n)), [1_500n, 0n, undefined])
   assert.deepEqual(opened(event(0, 1_500n)), [1_500n, 0n, undefined])
@@ -313,12 +317,18 @@ test('a migration leaves the curve for a pool of either kind, which opens in the
 test('a failed transaction launches and migrates nothing', () => {
   const calls = [launchOf(), tradeOf('faea0d7bd59c13ec'), migrationOf('885cc8671cda908c')]
   const failed = buildSvmBlock([buildSvmTransaction(calls, { success: false })])
-  const { births, swaps, migrations, poolChanges } = decodeBlock(failed, solanaBooks())
-  assert.deepEqual([births, swaps, migrations, poolChanges], [[], [], [], []])
+  const { tokenCreations, swaps, migrations, poolChanges } = decodeBlock(
+    failed,
+    solanaDecodeContext(),
+  )
+  assert.deepEqual([tokenCreations, swaps, migrations, poolChanges], [[], [], [], []])
 })
 
 test('a recorded sale is net of its fees, and leaves the curve as its event says', () => {
-  const { swaps } = decodeBlock(recordedSolanaBlock('swap_raydium_launchpad_1.json'), solanaBooks())
+  const { swaps } = decodeBlock(
+    recordedSolanaBlock('swap_raydium_launchpad_1.json'),
+    solanaDecodeContext(),
+  )
   assert.deepEqual(
     swaps.map(({ amountInRaw, amountOutRaw, curve: after }) => [amountInRaw, amountOutRaw, after]),
     [

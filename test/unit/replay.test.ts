@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import { test } from 'node:test'
 import { replayConfig } from '../../cli/commands/replay.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
-import { factTable } from '../../ingestors/decode/metadata-table.ts'
+import { parseMetadataTable } from '../../ingestors/decode/metadata-table.ts'
 import type { ChainOp, Position } from '../../ingestors/follow/contract.ts'
 import { type Recordings, recordedSource } from '../../ingestors/recorded/replay.ts'
 import { CHAINS } from '../../schemas/chains.ts'
@@ -120,19 +120,19 @@ test('a file that is not a recording is refused by its name', async () => {
   }
 })
 
-test('facts files give tokens and proven pools, a list alone is tokens', async () => {
+test('facts files give tokens and verified pools, a list alone is tokens', async () => {
   const tokens = [{ token: TOKEN.toUpperCase().replace('0X', '0x'), decimals: 9, origin: 'docs' }]
   const pools = [{ pool: TOKEN_POOL, token0: TOKEN, token1: WETH, protocol: 'uniswap_v2' }]
-  const table = factTable({ tokens, pools })
+  const table = parseMetadataTable({ tokens, pools })
   assert.deepEqual(table.tokens, [
     { address: TOKEN, decimals: 9, name: null, symbol: null, totalSupplyRaw: null },
   ])
   assert.deepEqual(
-    table.pools.map(({ address, proven }) => [address, proven]),
+    table.pools.map(({ address, verified }) => [address, verified]),
     [[TOKEN_POOL, true]],
   )
-  assert.deepEqual(factTable(tokens), { tokens: table.tokens, pools: [] })
-  const { facts } = await open({ files: [], facts: table })
+  assert.deepEqual(parseMetadataTable(tokens), { tokens: table.tokens, pools: [] })
+  const { metadata: facts } = await open({ files: [], metadata: table })
   const [reference] = CHAINS.eth.referencePools
   const asked = [TOKEN_POOL, reference.pool].map((address) => ({ address, family: 'uniswap_v2' }))
   const [block] = (await all(await open())).flatMap((op) => (op.op === 'apply' ? [op.block] : []))
@@ -143,7 +143,7 @@ test('facts files give tokens and proven pools, a list alone is tokens', async (
     [TOKEN],
   )
   assert.deepEqual(
-    learned.pools.map(({ address, proven }) => [address, proven]),
+    learned.pools.map(({ address, verified }) => [address, verified]),
     [
       [TOKEN_POOL, true],
       [reference.pool, true],
@@ -161,7 +161,7 @@ test('a wrong facts file says where it is wrong', () => {
       /no protocol/,
     ],
   ] as const) {
-    assert.throws(() => factTable(json), { reason: 'bad-facts', message })
+    assert.throws(() => parseMetadataTable(json), { reason: 'bad-facts', message })
   }
 })
 

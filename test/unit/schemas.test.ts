@@ -1,32 +1,11 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import avsc from 'avsc'
-import {
-  avroSchemaOf,
-  MESSAGE_NAMES,
-  NAMESPACE,
-  wireTypesSource,
-} from '../../schemas/avro-schema.ts'
+import { MESSAGE_NAMES, NAMESPACE } from '../../schemas/avro-schema.ts'
 
 const FOLDER = new URL('../../schemas/', import.meta.url)
 const read = (path: string): string => readFileSync(new URL(path, FOLDER), 'utf8')
-
-test('the .avsc files are what the notation says; `npm run generate` writes them', () => {
-  const files = readdirSync(new URL('avro/', FOLDER)).sort()
-  assert.deepEqual(files, MESSAGE_NAMES.map((name) => `${name}.avsc`).sort())
-  for (const name of MESSAGE_NAMES) {
-    assert.equal(
-      read(`avro/${name}.avsc`),
-      `${JSON.stringify(avroSchemaOf(name), null, 2)}\n`,
-      name,
-    )
-  }
-})
-
-test('the wire types are what the notation says', () => {
-  assert.ok(read('wire.ts') === wireTypesSource(), '`npm run generate` writes another wire.ts')
-})
 
 interface Described {
   readonly type?: unknown

@@ -12,8 +12,8 @@ const { producer, blocks, state } = buildSimulatedEvmBlocks(
   { seed: 21, ratePerSecond: 4, genesisMs: 1_735_689_600_000 },
   HEIGHT,
 )
-const { world, layout } = producer
-const view = { world, layout, read: (place: number) => state.get(place) }
+const { scenario, layout } = producer
+const view = { scenario, layout, read: (place: number) => state.get(place) }
 
 const V2 = parseAbi([
   'event Transfer(address indexed from, address indexed to, uint256 value)',
@@ -78,7 +78,7 @@ test('transfer logs alone add up to what balanceOf and totalSupply answer', () =
     map.set(key, (map.get(key) ?? 0n) + amount)
   }
   for (const log of logs) {
-    if (!world.tokenOf.has(log.address)) continue
+    if (!scenario.tokenOf.has(log.address)) continue
     const event = decoded(V2, log)
     const { args } = event ?? {}
     if (event === undefined || args === undefined) continue
@@ -95,11 +95,11 @@ test('transfer logs alone add up to what balanceOf and totalSupply answer', () =
     }
   }
   let holdings = 0
-  for (const token of world.tokens) {
+  for (const token of scenario.tokens) {
     if (token.born > HEIGHT) continue
     const data = encodeFunctionData({ abi: READS, functionName: 'totalSupply' })
     assert.equal(BigInt(ask(token.address, data)), supplies.get(token.address), token.symbol)
-    for (const account of world.accounts) {
+    for (const account of scenario.accounts) {
       const args = [account.address] as const
       const call = encodeFunctionData({ abi: READS, functionName: 'balanceOf', args })
       const held = BigInt(ask(token.address, call))
@@ -117,7 +117,7 @@ test('V2 pools: Sync stands before Swap, reserves follow the amounts, the produc
   for (const tx of transactions) {
     let previous: RawLog | undefined
     for (const log of tx.logs) {
-      const pool = world.poolOf.get(log.address)
+      const pool = scenario.poolOf.get(log.address)
       const event = pool?.version === 2 ? decoded(V2, log) : undefined
       if (event?.eventName === 'Swap') {
         const sync = previous && decoded(V2, previous)
@@ -136,13 +136,14 @@ test('V2 pools: Sync stands before Swap, reserves follow the amounts, the produc
         swaps += 1
       }
       if (previous !== undefined) {
-        const sync = world.poolOf.get(previous.address)?.version === 2 && decoded(V2, previous)
+        const sync = scenario.poolOf.get(previous.address)?.version === 2 && decoded(V2, previous)
         if (sync && sync.eventName === 'Sync')
           reserves.set(previous.address, [raw(sync.args.reserve0), raw(sync.args.reserve1)])
       }
       previous = log
     }
-    const sync = previous && world.poolOf.has(previous.address) ? decoded(V2, previous) : undefined
+    const sync =
+      previous && scenario.poolOf.has(previous.address) ? decoded(V2, previous) : undefined
     assert.notEqual(sync?.eventName, 'Sync')
   }
   assert.ok(swaps > 2_000)
@@ -153,7 +154,7 @@ test('V3 pools: amounts, price, tick and liquidity of every swap agree', () => {
   const prices = new Map<string, number>()
   let swaps = 0
   for (const log of logs) {
-    const pool = world.poolOf.get(log.address)
+    const pool = scenario.poolOf.get(log.address)
     const event = pool?.version === 3 ? decoded(V3, log) : undefined
     if (pool === undefined || event === undefined) continue
     const root = Number(raw(event.args.sqrtPriceX96)) / 2 ** 96
@@ -189,12 +190,13 @@ const priceOf = (pool: Pool): number => {
 }
 
 test('arbitrage keeps the pools of a token together', () => {
-  const wethUsd = priceOf(world.pools[0] ?? assert.fail())
-  const btcUsd = priceOf(world.pools.find(({ base }) => base === 'WBTC') ?? assert.fail()) * wethUsd
+  const wethUsd = priceOf(scenario.pools[0] ?? assert.fail())
+  const btcUsd =
+    priceOf(scenario.pools.find(({ base }) => base === 'WBTC') ?? assert.fail()) * wethUsd
   const quoteUsd: Readonly<Record<string, number>> = { WETH: wethUsd, WBTC: btcUsd }
   const byToken = new Map<string, number[]>()
-  for (const pool of world.pools) {
-    if (pool.thin || pool.born > HEIGHT || !world.venues[pool.venue].listed) continue
+  for (const pool of scenario.pools) {
+    if (pool.thin || pool.born > HEIGHT || !scenario.venues[pool.venue].listed) continue
     const usd = priceOf(pool) * (quoteUsd[pool.quote] ?? 1)
     byToken.set(pool.base, [...(byToken.get(pool.base) ?? []), usd])
   }
@@ -211,7 +213,7 @@ test('arbitrage keeps the pools of a token together', () => {
 
 test('the chain makes as many swaps as asked for', () => {
   const swaps = logs.filter((log) => {
-    const version = world.poolOf.get(log.address)?.version
+    const version = scenario.poolOf.get(log.address)?.version
     return version !== undefined && decoded(version === 2 ? V2 : V3, log)?.eventName === 'Swap'
   })
   const perSecond = swaps.length / ((HEIGHT - 6) * 12)
@@ -221,10 +223,10 @@ test('the chain makes as many swaps as asked for', () => {
 test('every oddity is there: forged events, zero amounts, failures, routes, closed positions', () => {
   const bySwapper = (address: Hex): number =>
     logs.filter((log) => log.address === address && (decoded(V2, log) ?? decoded(V3, log))).length
-  assert.ok(bySwapper(world.forgery.address) > 0)
-  assert.ok(bySwapper(world.fakePair.address) > 0)
+  assert.ok(bySwapper(scenario.forgery.address) > 0)
+  assert.ok(bySwapper(scenario.fakePair.address) > 0)
   const zero = logs.some(
-    (log) => world.tokenOf.has(log.address) && raw(decoded(V2, log)?.args.value ?? 1) === 0n,
+    (log) => scenario.tokenOf.has(log.address) && raw(decoded(V2, log)?.args.value ?? 1) === 0n,
   )
   assert.ok(zero)
   assert.ok(transactions.some(({ success, logs: own }) => !success && own.length === 0))
@@ -232,8 +234,8 @@ test('every oddity is there: forged events, zero amounts, failures, routes, clos
     (tx) => tx.logs.filter((log) => decoded(V2, log)?.eventName === 'Swap').length,
   )
   assert.ok(hops.includes(2) && hops.includes(3))
-  const { holder } = world.byRole
-  const memes = world.tokens.filter(({ kind }) => kind === undefined)
+  const { holder } = scenario.byRole
+  const memes = scenario.tokens.filter(({ kind }) => kind === undefined)
   const closed = holder.some(({ index }) =>
     memes.some((token) => {
       const place = layout.balance(token.index, index)
@@ -248,19 +250,19 @@ test('every oddity is there: forged events, zero amounts, failures, routes, clos
 
 test('calls answer as contracts do, reverts and odd encodings included', () => {
   const token = (symbol: string) =>
-    world.tokens.find((one) => one.symbol === symbol) ?? assert.fail()
+    scenario.tokens.find((one) => one.symbol === symbol) ?? assert.fail()
   const call = (to: Hex, name: 'decimals' | 'symbol' | 'factory') =>
     callContract(view, to, encodeFunctionData({ abi: READS, functionName: name })).data
   assert.equal(call(token('SHY').address, 'decimals'), undefined)
   assert.equal(call(token('WHOLE').address, 'decimals'), `0x${'0'.repeat(64)}`)
   assert.equal(call(token('MKX').address, 'symbol'), `0x4d4b58${'0'.repeat(58)}`)
   assert.equal(call(token('YETI').address, 'symbol'), '0x', 'not deployed yet')
-  assert.equal(call(world.accounts[0]?.address ?? '0x', 'symbol'), '0x', 'a wallet')
-  const v2 = world.venues.uniswap_v2.factory.address
-  assert.equal(call(world.fakePair.address, 'factory')?.slice(-40), v2.slice(2))
-  for (const pool of world.pools.filter(({ born }) => born <= HEIGHT)) {
+  assert.equal(call(scenario.accounts[0]?.address ?? '0x', 'symbol'), '0x', 'a wallet')
+  const v2 = scenario.venues.uniswap_v2.factory.address
+  assert.equal(call(scenario.fakePair.address, 'factory')?.slice(-40), v2.slice(2))
+  for (const pool of scenario.pools.filter(({ born }) => born <= HEIGHT)) {
     const { token0, token1, feePips, version } = pool
-    const factory = world.venues[pool.venue].factory.address
+    const factory = scenario.venues[pool.venue].factory.address
     const pair = [token1.address, token0.address] as const
     const data =
       version === 2

@@ -25,7 +25,7 @@ let tape: readonly { readonly block: SealedBlock; readonly tx: RpcTransaction }[
 before(() => {
   const made = buildSimulatedSvmBlocks(SPEC, 300)
   blocks = made.blocks
-  leaders = made.producer.world.validators.map(({ identity }) => identity.address)
+  leaders = made.producer.scenario.validators.map(({ identity }) => identity.address)
   tape = blocks.flatMap((block) => toRpcTransactions(block).map((tx) => ({ block, tx })))
 })
 

@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { DecodedBlock } from '../../schemas/events.ts'
-import { recordedSolanaBlock, solanaBooks } from '../support/recordings/solana.ts'
+import { recordedSolanaBlock, solanaDecodeContext } from '../support/recordings/solana.ts'
 
 const { wrappedNative: SOL } = CHAINS.sol
 
 const decoded = (name: string): DecodedBlock =>
-  decodeBlock(recordedSolanaBlock(name), solanaBooks())
+  decodeBlock(recordedSolanaBlock(name), solanaDecodeContext())
 const tradesIn = ({ swaps }: DecodedBlock) =>
   swaps.map(({ protocol, path, trader, tokenIn, amountInRaw, tokenOut, amountOutRaw }) => [
     ...[protocol, path?.inner, trader],
@@ -22,12 +22,18 @@ test('pump.fun of 2024: a creation that ends with the user and its first buy, in
   assert.deepEqual(tradesIn(out), [
     ['pump_fun', null, user, SOL, 1_000_000_000n, mint, 34_612_903_225_806n],
   ])
-  const [birth] = out.births
+  const [birth] = out.tokenCreations
   assert.deepEqual(
-    [birth?.fact.address, birth?.fact.name, birth?.fact.symbol, birth?.dev, out.births.length],
+    [
+      birth?.metadata.address,
+      birth?.metadata.name,
+      birth?.metadata.symbol,
+      birth?.dev,
+      out.tokenCreations.length,
+    ],
     [mint, 'MOO DOG', 'MOODOG', user, 1],
   )
-  assert.equal(birth?.fact.totalSupplyRaw, 10n ** 15n)
+  assert.equal(birth?.metadata.totalSupplyRaw, 10n ** 15n)
   assert.deepEqual(out.dropped, [])
 })
 

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import {
   addressTopic,
-  buildBooks,
-  buildPoolFact,
+  buildDecodeContext,
+  buildPoolMetadata,
   POOL,
   ROUTER,
   TOKEN_A,
@@ -24,8 +24,8 @@ type Words = readonly (bigint | string)[]
 const swap = (amounts: Words) =>
   buildLog(POOL, [TOPIC.solidlySwap, addressTopic(ROUTER), addressTopic(USER)], amounts)
 const sync = (reserves: Words) => buildLog(POOL, [TOPIC.solidlySync], reserves)
-const known = buildBooks('facts', [buildPoolFact('aerodrome')], 'base')
-const evidence = buildBooks('evidence', [], 'base')
+const known = buildDecodeContext('facts', [buildPoolMetadata('aerodrome')], 'base')
+const evidence = buildDecodeContext('evidence', [], 'base')
 const decoded = (logs: Parameters<typeof buildSingleTransactionBlock>[0], books = known) =>
   decodeBlock(buildSingleTransactionBlock(logs), books)
 
@@ -84,17 +84,22 @@ test('a pool of a listed factory is proven; one of another chain or family is no
     )
   const { pools, swaps, poolChanges } = decoded(
     [made(AERODROME), swap([10n, 0n, 0n, 7n])],
-    buildBooks('facts', [], 'base'),
+    buildDecodeContext('facts', [], 'base'),
   )
-  assert.deepEqual(pools, [{ ...buildPoolFact('aerodrome'), factory: AERODROME, feePips: null }])
+  assert.deepEqual(pools, [
+    { ...buildPoolMetadata('aerodrome'), factory: AERODROME, feePips: null },
+  ])
   assert.equal(swaps.length, 1)
   assert.deepEqual(
     poolChanges.map(({ kind }) => kind),
     ['initialize'],
   )
-  assert.deepEqual(decoded([made(AERODROME)], buildBooks('facts', [], 'optimism')).pools, [])
+  assert.deepEqual(
+    decoded([made(AERODROME)], buildDecodeContext('facts', [], 'optimism')).pools,
+    [],
+  )
   const uniswap = '0x8909dc15e40173ff4699343b6eb8132c65e18ec6'
-  assert.deepEqual(decoded([made(uniswap)], buildBooks('facts', [], 'base')).pools, [])
+  assert.deepEqual(decoded([made(uniswap)], buildDecodeContext('facts', [], 'base')).pools, [])
 })
 
 test('pairs of Velodrome V1 swap with the event of Uniswap V2', () => {
@@ -104,7 +109,7 @@ test('pairs of Velodrome V1 swap with the event of Uniswap V2', () => {
     [0n, POOL, 5n],
   )
   const logs = [made, sync([1n, 2n]), v2SwapLog([10n, 0n, 0n, 7n])]
-  const { pools, swaps } = decoded(logs, buildBooks('facts', [], 'optimism'))
+  const { pools, swaps } = decoded(logs, buildDecodeContext('facts', [], 'optimism'))
   assert.deepEqual(
     pools.map(({ address, protocol }) => [address, protocol]),
     [[POOL, 'velodrome_v1']],
@@ -116,7 +121,7 @@ test('pairs of Velodrome V1 swap with the event of Uniswap V2', () => {
 })
 
 test('a proven pool of Uniswap V2 has no Solidly swaps', () => {
-  const books = buildBooks('facts', [buildPoolFact('uniswap_v2')], 'base')
+  const books = buildDecodeContext('facts', [buildPoolMetadata('uniswap_v2')], 'base')
   const { swaps, dropped } = decoded([swap([10n, 0n, 0n, 7n])], books)
   assert.deepEqual(swaps, [])
   assert.deepEqual(

@@ -151,7 +151,7 @@ test('supplies are set up, grow and shrink', () => {
 })
 
 test('a token made by hand is born with its texts, authorities and supply', () => {
-  const { births } = decodeInstructions([
+  const { tokenCreations } = decodeInstructions([
     initializeMint(MINT, 9, addressFor('freezer')),
     {
       program: PROGRAM_IDS.metadata,
@@ -168,13 +168,13 @@ test('a token made by hand is born with its texts, authorities and supply', () =
     token([MINT, addressFor('minter')], 6, 0, 0),
     token([MINT, addressFor('freezer')], 6, 1, 1, borshFields(BOB)),
   ])
-  assert.deepEqual(births, [
+  assert.deepEqual(tokenCreations, [
     {
-      kind: 'birth',
+      kind: 'token-created',
       txIndex: 0,
       logIndex: 0,
       path: { outer: 0, inner: null },
-      fact: {
+      metadata: {
         address: MINT,
         decimals: 9,
         name: 'Coin',
@@ -203,10 +203,16 @@ test('texts of the token program’s own metadata; a mint without any has no nam
     initializeMint(MINT, 6),
     named,
     initializeMint(addressFor('bare'), 6),
-  ]).births
-  assert.deepEqual([own?.fact.name, own?.fact.symbol, own?.fact.uri], ['Own', 'O', 'ipfs://o'])
-  assert.deepEqual([bare?.fact.name, bare?.fact.symbol, bare?.fact.uri], [null, null, undefined])
-  assert.equal(bare?.fact.mintAuthority, addressFor('minter'))
+  ]).tokenCreations
+  assert.deepEqual(
+    [own?.metadata.name, own?.metadata.symbol, own?.metadata.uri],
+    ['Own', 'O', 'ipfs://o'],
+  )
+  assert.deepEqual(
+    [bare?.metadata.name, bare?.metadata.symbol, bare?.metadata.uri],
+    [null, null, undefined],
+  )
+  assert.equal(bare?.metadata.mintAuthority, addressFor('minter'))
 })
 
 test('collectibles, a pool’s liquidity token and a vault’s shares are not born', () => {
@@ -222,7 +228,7 @@ test('collectibles, a pool’s liquidity token and a vault’s shares are not bo
     calls: [initializeMint(addressFor('shares'), 6)],
   }
   const whole = addressFor('whole')
-  const { births, supplies } = decodeInstructions([
+  const { tokenCreations, supplies } = decodeInstructions([
     initializeMint(collectible, 0),
     mintTo(collectible, 1n),
     pool,
@@ -231,7 +237,7 @@ test('collectibles, a pool’s liquidity token and a vault’s shares are not bo
     mintTo(whole, 2n),
   ])
   assert.deepEqual(
-    births.map(({ fact }) => fact.address),
+    tokenCreations.map(({ metadata: fact }) => fact.address),
     [whole],
   )
   assert.equal(supplies.length, 6)

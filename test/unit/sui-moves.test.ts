@@ -100,8 +100,8 @@ const published: MoveObject = {
   fields: null,
 }
 const born = (objects: readonly MoveObject[]) =>
-  decodeMoveTransactions([buildMoveTransaction([], { objects })]).births.map(
-    ({ fact, dev, launch }) => [
+  decodeMoveTransactions([buildMoveTransaction([], { objects })]).tokenCreations.map(
+    ({ metadata: fact, dev, launch }) => [
       ...[fact.address, fact.decimals, fact.name, fact.symbol, dev, launch],
     ],
   )

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
-import { subjectsOf } from '../../ingestors/vm/decode-block.ts'
+import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
+import { requiredLookups } from '../../ingestors/vm/decode-block.ts'
 import {
   buildMoveBlock,
   buildMoveEvent,
@@ -185,7 +185,7 @@ test('pools are opened by events that name their coins, which proves them', () =
       name,
     )
     assert.deepEqual(
-      pools.map((fact) => [fact.address, fact.tokenA, fact.tokenB, fact.feePips, fact.proven]),
+      pools.map((fact) => [fact.address, fact.tokenA, fact.tokenB, fact.feePips, fact.verified]),
       [[POOL, SUI, USDC, feePips, true]],
     )
   }
@@ -244,7 +244,7 @@ test("Turbos' pool is opened with its fee; a fee that cannot be is unknown", () 
       ],
     )
     assert.deepEqual(
-      pools.map(({ tokenA, tokenB, feePips, proven }) => [tokenA, tokenB, feePips, proven]),
+      pools.map(({ tokenA, tokenB, feePips, verified }) => [tokenA, tokenB, feePips, verified]),
       [[SUI, USDC, feePips, true]],
     )
   }
@@ -313,7 +313,7 @@ test('a node is asked for pools that no object shows, and for coins that changed
   )
   const failed = { ...buildMoveTransaction([swap(objectIdFor('failed'))]), success: false }
   const block = buildMoveBlock([shown, buildMoveTransaction([created]), failed])
-  assert.deepEqual(subjectsOf(block, protocolBook('sui')), {
+  assert.deepEqual(requiredLookups(block, protocolRegistry('sui')), {
     pools: [{ address: objectIdFor('hidden'), family: 'cetus' }],
     tokens: [TEST_COIN],
   })

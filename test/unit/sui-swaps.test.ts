@@ -15,7 +15,7 @@ import {
   USDC,
   u128,
 } from '../support/builders/move-block.ts'
-import { suiBooks } from '../support/recordings/sui.ts'
+import { suiDecodeContext } from '../support/recordings/sui.ts'
 
 const POOL = objectIdFor('pool')
 const NOBODY = `0x${'0'.repeat(64)}`
@@ -211,7 +211,7 @@ for (const { protocol, name, fields, bytes, expected } of SWAPS) {
         protocol,
         factory: protocolPackage(protocol),
         feePips: null,
-        proven: true,
+        verified: true,
       },
     ])
   })
@@ -303,7 +303,7 @@ test("a partner's share of the fee stays out of Cetus' vaults; vaults that canno
 test('coins: of the object, of a fact, of the calls that agree; else nobody knows them', () => {
   const tokens = (
     more: Parameters<typeof buildMoveTransaction>[1],
-    books = suiBooks(),
+    books = suiDecodeContext(),
   ): readonly unknown[] => {
     const { swaps, pools } = decodeMoveTransactions(
       [buildMoveTransaction([buildMoveEvent('cetus', 'pool::SwapEvent', CETUS)], more)],
@@ -318,7 +318,7 @@ test('coins: of the object, of a fact, of the calls that agree; else nobody know
     protocol: 'cetus',
     factory: null,
     feePips: null,
-    proven: true,
+    verified: true,
   }
   const call = (...typeArguments: string[]) => ({
     typeArguments,
@@ -327,16 +327,20 @@ test('coins: of the object, of a fact, of the calls that agree; else nobody know
   const object = buildPoolObject('cetus', POOL, [SUI, USDC])
   const nothing = [null, null, 0]
   assert.deepEqual(tokens({}), nothing)
-  assert.deepEqual(tokens({}, suiBooks([fact])), [TEST_COIN, SUI, 0])
-  assert.deepEqual(tokens({}, suiBooks([{ ...fact, proven: false }])), nothing)
-  assert.deepEqual(tokens({ objects: [object] }, suiBooks([fact])), [SUI, USDC, 1], 'object first')
+  assert.deepEqual(tokens({}, suiDecodeContext([fact])), [TEST_COIN, SUI, 0])
+  assert.deepEqual(tokens({}, suiDecodeContext([{ ...fact, verified: false }])), nothing)
+  assert.deepEqual(
+    tokens({ objects: [object] }, suiDecodeContext([fact])),
+    [SUI, USDC, 1],
+    'object first',
+  )
   assert.deepEqual(tokens({ calls: [call(SUI, USDC)] }), [SUI, USDC, 0])
   assert.deepEqual(tokens({ calls: [call(SUI, USDC), call(SUI, USDC)] }), [SUI, USDC, 0])
   assert.deepEqual(tokens({ calls: [call(SUI, USDC), call(USDC, SUI)] }), nothing)
   assert.deepEqual(tokens({ calls: [call(SUI, USDC, TEST_COIN, SUI)] }), nothing, 'a route')
   assert.deepEqual(tokens({ calls: [call(SUI)] }), nothing)
   assert.deepEqual(tokens({ calls: [{ typeArguments: [SUI, USDC], objects: [] }] }), nothing)
-  const withNode = suiBooks([], 'facts')
+  const withNode = suiDecodeContext([], 'facts')
   assert.deepEqual(tokens({ calls: [call(SUI, USDC)] }, withNode), nothing, 'a node is asked')
 })
 

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import {
   addressTopic,
-  buildBooks,
-  buildPoolFact,
+  buildDecodeContext,
+  buildPoolMetadata,
   POOL,
   ROUTER,
   TOKEN_A,
@@ -21,7 +21,7 @@ const SECOND_MASTER = '0xfdfe03bae6b8113ee1002d2be453fb71ca5783d3'
 const people = [addressTopic(ROUTER), addressTopic(USER)]
 const decoded = (
   logs: Parameters<typeof buildSingleTransactionBlock>[0],
-  books = buildBooks('facts', [], 'zksync'),
+  books = buildDecodeContext('facts', [], 'zksync'),
 ) => decodeBlock(buildSingleTransactionBlock(logs), books)
 const DATA = [32n, 64n, TOKEN_A, TOKEN_B]
 const registered = (master = MASTER, type = 1n, words: readonly (bigint | string)[] = DATA) =>
@@ -31,7 +31,7 @@ const registered = (master = MASTER, type = 1n, words: readonly (bigint | string
     words,
   )
 
-const known = buildBooks('facts', [buildPoolFact('syncswap')], 'zksync')
+const known = buildDecodeContext('facts', [buildPoolMetadata('syncswap')], 'zksync')
 const sync = (reserves: readonly [bigint, bigint], pool = POOL) =>
   buildLog(pool, [TOPIC.solidlySync], reserves)
 const swap = (pool = POOL) => v2SwapLog([10n, 0n, 0n, 7n], pool)
@@ -40,7 +40,7 @@ const reservesOf = (logs: Parameters<typeof buildSingleTransactionBlock>[0], boo
 
 test('a pool that the master registers swaps with the event of Uniswap V2', () => {
   const { pools, swaps, poolChanges } = decoded([registered(), swap(), sync([11n, 12n])])
-  assert.deepEqual(pools, [{ ...buildPoolFact('syncswap'), factory: MASTER, feePips: null }])
+  assert.deepEqual(pools, [{ ...buildPoolMetadata('syncswap'), factory: MASTER, feePips: null }])
   assert.deepEqual(
     swaps.map(({ protocol, tokenIn, amountInRaw, amountOutRaw, reserves }) => ({
       protocol,
@@ -67,7 +67,7 @@ test('a pool that the master registers swaps with the event of Uniswap V2', () =
 
 test('the second master registers pools too', () => {
   assert.deepEqual(decoded([registered(SECOND_MASTER)]).pools, [
-    { ...buildPoolFact('syncswap'), factory: SECOND_MASTER, feePips: null },
+    { ...buildPoolMetadata('syncswap'), factory: SECOND_MASTER, feePips: null },
   ])
 })
 
@@ -83,9 +83,9 @@ test('reserves of a swap are those of the Sync after it, never of the one before
 })
 
 test('a swap within another one takes the reserves of its own pool', () => {
-  const books = buildBooks(
+  const books = buildDecodeContext(
     'facts',
-    [buildPoolFact('syncswap'), { ...buildPoolFact('syncswap'), address: ROUTER }],
+    [buildPoolMetadata('syncswap'), { ...buildPoolMetadata('syncswap'), address: ROUTER }],
     'zksync',
   )
   const logs = [swap(), swap(ROUTER), sync([5n, 5n], ROUTER), sync([2n, 2n])]
@@ -118,7 +118,7 @@ test('a Sync before liquidity is its own, also after a swap', () => {
 })
 
 test('pairs of the same chain that state their reserves first keep them', () => {
-  const books = buildBooks('facts', [buildPoolFact('pancakeswap_v2')], 'zksync')
+  const books = buildDecodeContext('facts', [buildPoolMetadata('pancakeswap_v2')], 'zksync')
   const logs = [v2SyncLog([1n, 1n]), swap(), v2SyncLog([2n, 2n])]
   assert.deepEqual(reservesOf(logs, books), [[1n, 1n]])
 })

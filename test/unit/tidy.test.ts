@@ -246,3 +246,62 @@ test('only core/ops/terminal.ts writes to the terminal, so that nothing from out
     .filter((file) => /process\.std(out|err)\.write|\bconsole\.\w+\(/.test(TEXTS.get(file) ?? ''))
   assert.deepEqual(wrong, [])
 })
+
+/** Tables and what is written from them may be long. */
+const LONG_TABLES = new Set(['schemas/wire.ts', 'schemas/protocols.ts', 'schemas/chains.ts'])
+const MAX_LINES = 500
+const MAX_MEDIAN_LINES = 100
+
+const linesOf = (file: string): readonly string[] => (TEXTS.get(file) ?? '').trimEnd().split('\n')
+const SOURCES = FILES.filter((file) => !['test', 'bench'].includes(layerOf(file)))
+
+test(`no source file but a table has more than ${MAX_LINES} lines`, () => {
+  const long = SOURCES.filter((file) => !LONG_TABLES.has(file))
+    .map((file) => ({ file, lines: linesOf(file).length }))
+    .filter(({ lines }) => lines > MAX_LINES)
+  assert.deepEqual(long, [])
+})
+
+test(`half of the source files have at most ${MAX_MEDIAN_LINES} lines that are not blank`, () => {
+  const counts = SOURCES.map((file) => linesOf(file).filter((line) => line.trim() !== '').length)
+  const median = counts.sort((a, b) => a - b)[Math.floor(counts.length / 2)] ?? 0
+  assert.ok(median <= MAX_MEDIAN_LINES, `the median is ${median}`)
+})
+
+/** Names of an earlier private vocabulary, by the name to use instead. */
+const DENIED_NAMES: Readonly<Record<string, RegExp>> = {
+  'Decoded…': /\bSaid[A-Z]\w*\b|\bsaidPosition\b/,
+  DecodedLog: /\binterface Heard\b/,
+  DecodeContext: /\bBooks\b|\b(?:build|solana|sui)Books\b/,
+  DecodedBlockBuilder: /\bemptyDraft\b/,
+  MetadataReader: /\bFactReader\b|\b(?:node|table)Facts\b/,
+  MetadataTable: /\bFactTable\b|\bfactTable\b/,
+  ProtocolRegistry: /\bProtocolBook\b|\bprotocolBook\b/,
+  'RequiredLookups, requiredLookups': /\bsubjectsOf\b|\bevmSubjects\b|\bPriceSubject\b/,
+  PoolVerification: /\b(?:Pool|Open|pair|factory|key|registry|vault\w*)Proof\b/,
+  'verified, unverified': /\b(?:isProven|unproven)\b|\breadonly proven:/,
+  'decodeUint, decodeAddress, decodeWord': /\b(?:number|address|addresses|word)Given\b/,
+  'RejectedResponse, RejectedResponses': /\bRefusal(?:Book)?\b|\brefusalBook\b/,
+  'parseOrReject, skippingInvalid': /\breadOrRefuse\b|\bleniently\b|\blenient\b/,
+  'DeadLetterPayload, …DeadLetter':
+    /\b[Ll]etterBody\b|\bletterText\b|\b(?:event|transaction|ingest|block)Letters?\b/,
+  'TokenCreated, tokenCreations': /\b(?:token|take|coin)Births?\b|\bSaidBirth\b|\bbirthEvent\b/,
+  chainQuirks: /\bhabitsOf\b|\bHabits\b/,
+  defaultProtocol: /\breadonly usual\b/,
+  compatibleFamilies: /\breadonly speaks\b|\bspeakers\b|\bspokenEvent\b/,
+  'seedPricesFromPools, seedPricePools': /\bprimesFromPools\b|\bprimePools\b/,
+  nativeTransfers: /\bnativeMoves\b/,
+  startPendingFollower: /\bbesideChain\b/,
+  effectiveLogs: /\bstandingLogs\b/,
+  orientedSwap: /\bSided\b/,
+}
+
+test('names are the words of the field', () => {
+  const found = SOURCES.flatMap((file) =>
+    Object.entries(DENIED_NAMES).flatMap(([instead, names]) => {
+      const name = names.exec(TEXTS.get(file) ?? '')?.[0]
+      return name === undefined ? [] : [`${file}: ${name}, use ${instead}`]
+    }),
+  )
+  assert.deepEqual(found, [])
+})

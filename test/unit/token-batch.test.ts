@@ -17,7 +17,7 @@ import {
   type MessageInput,
 } from '../support/builders/svm-transaction-json.ts'
 import {
-  solanaBooks,
+  solanaDecodeContext,
   solanaRecordingJson,
   solanaRecordingNames,
 } from '../support/recordings/solana.ts'
@@ -83,7 +83,7 @@ const inBatches = (answer: Answer): { readonly answer: Answer; readonly batches:
 
 const decoded = (answer: unknown): DecodedBlock => {
   const tx = normalizeTransaction(answer, { index: 0, programs: ALL_PROGRAMS })
-  return decodeBlock(buildSvmBlock(tx === undefined ? [] : [tx]), solanaBooks())
+  return decodeBlock(buildSvmBlock(tx === undefined ? [] : [tx]), solanaDecodeContext())
 }
 
 const moves = ({ swaps, transfers, supplies }: DecodedBlock) => ({

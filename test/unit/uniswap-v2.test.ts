@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
+import { decodeBlock, requiredLookups } from '../../ingestors/vm/decode-block.ts'
 import {
   addressTopic,
-  buildBooks,
-  buildPoolFact,
+  buildDecodeContext,
+  buildPoolMetadata,
   POOL,
   ROUTER,
   TOKEN_A,
@@ -20,8 +20,8 @@ import { buildLog, buildSingleTransactionBlock } from '../support/recordings/eth
 import { type SwapCase, testSwaps } from '../support/swap-cases.ts'
 
 const FACTORY = '0x5c69bee701ef814a2b6a3edd4b1652cb9cc5aa6f'
-const known = buildBooks('facts', [buildPoolFact('uniswap_v2')])
-const evidence = buildBooks('evidence')
+const known = buildDecodeContext('facts', [buildPoolMetadata('uniswap_v2')])
+const evidence = buildDecodeContext('evidence')
 const HUGE = 1n << 255n
 
 const CASES: readonly SwapCase<readonly bigint[]>[] = [
@@ -84,11 +84,11 @@ test('with facts a swap counts only in a proven pool of its own family', () => {
     assert.deepEqual(swaps, [])
     return dropped.map((each) => each.reason)
   }
-  assert.deepEqual(reason(buildBooks('facts')), ['unknown-pool'])
-  assert.deepEqual(reason(buildBooks('facts', [buildPoolFact('uniswap_v2', false)])), [
-    'unproven-pool',
+  assert.deepEqual(reason(buildDecodeContext('facts')), ['unknown-pool'])
+  assert.deepEqual(reason(buildDecodeContext('facts', [buildPoolMetadata('uniswap_v2', false)])), [
+    'unverified-pool',
   ])
-  assert.deepEqual(reason(buildBooks('facts', [buildPoolFact('uniswap_v3')])), [
+  assert.deepEqual(reason(buildDecodeContext('facts', [buildPoolMetadata('uniswap_v3')])), [
     'unlisted-contract',
   ])
   assert.deepEqual(reason(known, v3SwapLog([10n, -7n, 1n, 1n, 0n])), ['unlisted-contract'])
@@ -216,9 +216,9 @@ test('a pair of a listed factory is proven from its creation on, a pair of any o
   ]
   const real = decodeBlock(
     buildSingleTransactionBlock([created(FACTORY), ...logs]),
-    buildBooks('facts'),
+    buildDecodeContext('facts'),
   )
-  assert.deepEqual(real.pools, [{ ...buildPoolFact('uniswap_v2'), factory: FACTORY }])
+  assert.deepEqual(real.pools, [{ ...buildPoolMetadata('uniswap_v2'), factory: FACTORY }])
   assert.deepEqual(
     real.poolChanges.map(({ kind, tokenA, amountARaw, amountBRaw, reserves }) => [
       kind,
@@ -235,7 +235,7 @@ test('a pair of a listed factory is proven from its creation on, a pair of any o
   assert.equal(real.swaps.length, 1)
   const forged = decodeBlock(
     buildSingleTransactionBlock([created(USER), ...logs]),
-    buildBooks('facts'),
+    buildDecodeContext('facts'),
   )
   assert.deepEqual([forged.pools, forged.poolChanges, forged.swaps], [[], [], []])
   assert.deepEqual(
@@ -267,7 +267,7 @@ test('a failed transaction gives nothing', () => {
   })
   const { swaps, dropped } = decodeBlock(block, evidence)
   assert.deepEqual([swaps, dropped], [[], []])
-  assert.deepEqual(subjectsOf(block, known.protocols), { pools: [], tokens: [] })
+  assert.deepEqual(requiredLookups(block, known.protocols), { pools: [], tokens: [] })
 })
 
 test('the trader is who signed, or the account that an ERC-4337 operation was for', () => {
@@ -291,7 +291,7 @@ test('subjects are the pools and tokens that events name, each once', () => {
   const swap = v2SwapLog([10n, 0n, 0n, 7n])
   const pay = transferLog(TOKEN_A, USER, POOL, 1n)
   assert.deepEqual(
-    subjectsOf(
+    requiredLookups(
       buildSingleTransactionBlock([swap, swap, pay, pay, v3SwapLog([1n, -1n, 1n, 1n, 0n], ROUTER)]),
       known.protocols,
     ),

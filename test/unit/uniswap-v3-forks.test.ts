@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import {
   addressTopic,
-  buildBooks,
-  buildPoolFact,
+  buildDecodeContext,
+  buildPoolMetadata,
   POOL,
   ROUTER,
   TOKEN_A,
@@ -20,7 +20,7 @@ const PRICE = 79228162514264337593543950336n
 const tokens = [addressTopic(TOKEN_A), addressTopic(TOKEN_B)]
 const decoded = (
   logs: Parameters<typeof buildSingleTransactionBlock>[0],
-  books: ReturnType<typeof buildBooks>,
+  books: ReturnType<typeof buildDecodeContext>,
 ) => decodeBlock(buildSingleTransactionBlock(logs), books)
 
 const MADE: readonly (readonly [string, string, string, string, readonly string[]])[] = [
@@ -113,14 +113,18 @@ const MADE: readonly (readonly [string, string, string, string, readonly string[
 for (const [what, protocol, chain, factory, topics] of MADE) {
   test(`${what}: a pool of the listed factory swaps with the event of Uniswap V3`, () => {
     const logs = [buildLog(factory, topics, [POOL]), v3SwapLog([10n, -7n, PRICE, 5n, 0n])]
-    const { pools, swaps, poolChanges } = decoded(logs, buildBooks('facts', [], chain))
-    assert.deepEqual(pools, [{ ...buildPoolFact(protocol), factory, feePips: null }])
+    const { pools, swaps, poolChanges } = decoded(logs, buildDecodeContext('facts', [], chain))
+    assert.deepEqual(pools, [{ ...buildPoolMetadata(protocol), factory, feePips: null }])
     assert.deepEqual(
       swaps.map((taken) => [taken.protocol, taken.tokenIn, taken.amountOutRaw]),
       [[protocol, TOKEN_A, 7n]],
     )
     assert.deepEqual(poolChanges, [], 'its Initialize opens it')
-    assert.deepEqual(decoded(logs, buildBooks('facts')).pools, [], 'on another chain it is nobody')
+    assert.deepEqual(
+      decoded(logs, buildDecodeContext('facts')).pools,
+      [],
+      'on another chain it is nobody',
+    )
   })
 }
 
@@ -137,7 +141,7 @@ test('the longer swap and burn of Algebra Integral', () => {
       swap([1n, -(2n ** 255n), PRICE, 5n, 1n, 0n, 0n]),
       buildLog(POOL, [TOPIC.algebraBurn, ...position], [99n, 3n, 4n]),
     ],
-    buildBooks('facts', [buildPoolFact('quickswap_v4')], 'base'),
+    buildDecodeContext('facts', [buildPoolMetadata('quickswap_v4')], 'base'),
   )
   assert.deepEqual(
     swaps.map(({ protocol, tokenIn, amountInRaw, amountOutRaw, sqrtPriceX96 }) => ({
@@ -185,9 +189,9 @@ test('Pharaoh V3: pools say their fee when they are made, and which position got
       mint([0n, 0n]),
       mint([3n]),
     ],
-    buildBooks('facts', [], 'avalanche'),
+    buildDecodeContext('facts', [], 'avalanche'),
   )
-  assert.deepEqual(pools, [{ ...buildPoolFact('pharaoh_v3'), factory, feePips: 500 }])
+  assert.deepEqual(pools, [{ ...buildPoolMetadata('pharaoh_v3'), factory, feePips: 500 }])
   assert.deepEqual(
     swaps.map(({ protocol, amountOutRaw }) => [protocol, amountOutRaw]),
     [['pharaoh_v3', 7n]],
@@ -213,7 +217,7 @@ test('without a node, Integral swaps are named after the protocol that is usual 
         [10n, -7n, PRICE, 5n, 1n, 0n, 0n],
       ),
     ],
-    buildBooks('evidence', [], 'base'),
+    buildDecodeContext('evidence', [], 'base'),
   )
   assert.deepEqual(
     swaps.map(({ protocol, tokenIn }) => [protocol, tokenIn]),

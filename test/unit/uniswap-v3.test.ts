@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import {
   addressTopic,
-  buildBooks,
-  buildPoolFact,
+  buildDecodeContext,
+  buildPoolMetadata,
   POOL,
   ROUTER,
   TOKEN_A,
@@ -18,8 +18,8 @@ import { buildLog, buildSingleTransactionBlock } from '../support/recordings/eth
 import { type SwapCase, testSwaps } from '../support/swap-cases.ts'
 
 const FACTORY = '0x1f98431c8ad98523631ae4a59f267346ea31f984'
-const known = buildBooks('facts', [buildPoolFact('uniswap_v3')])
-const evidence = buildBooks('evidence')
+const known = buildDecodeContext('facts', [buildPoolMetadata('uniswap_v3')])
+const evidence = buildDecodeContext('evidence')
 const PRICE = 79228162514264337593543950336n
 const MIN = -(1n << 255n)
 
@@ -122,14 +122,17 @@ test('a pool of the listed factory is proven with its fee; a V3 event of a V2 fa
   const swap = v3SwapLog([10n, -7n, PRICE, 5n, 0n])
   const { pools, poolChanges, swaps } = decodeBlock(
     buildSingleTransactionBlock([created(FACTORY), swap]),
-    buildBooks('facts'),
+    buildDecodeContext('facts'),
   )
-  assert.deepEqual(pools, [{ ...buildPoolFact('uniswap_v3'), factory: FACTORY, feePips: 500 }])
+  assert.deepEqual(pools, [{ ...buildPoolMetadata('uniswap_v3'), factory: FACTORY, feePips: 500 }])
   assert.deepEqual(poolChanges, [], 'the pool opens with its Initialize')
   assert.equal(swaps.length, 1)
   const v2Factory = '0x5c69bee701ef814a2b6a3edd4b1652cb9cc5aa6f'
   assert.deepEqual(
-    decodeBlock(buildSingleTransactionBlock([created(v2Factory), swap]), buildBooks('facts')).pools,
+    decodeBlock(
+      buildSingleTransactionBlock([created(v2Factory), swap]),
+      buildDecodeContext('facts'),
+    ).pools,
     [],
   )
 })

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toEventSelector } from 'viem'
-import type { Books } from '../../ingestors/decode/contract.ts'
+import type { DecodeContext } from '../../ingestors/decode/contract.ts'
 import { wordOf } from '../../ingestors/evm/abi/words.ts'
 import { priceCall, priceIn } from '../../ingestors/evm/decode/positions.ts'
-import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
+import { decodeBlock, requiredLookups } from '../../ingestors/vm/decode-block.ts'
 import type { Log, PoolMetadata } from '../../schemas/events.ts'
 import {
   addressTopic,
-  buildBooks,
-  buildPoolFact,
+  buildDecodeContext,
+  buildPoolMetadata,
   ROUTER,
   TOKEN_A,
   TOKEN_B,
@@ -33,12 +33,12 @@ const INITIALIZE = toEventSelector(
 const swap = (amounts: readonly bigint[], manager = MANAGER): Omit<Log, 'index'> =>
   buildLog(manager, [SWAP, ID, addressTopic(ROUTER)], [...amounts, PRICE, 5n, -1n, 3000n])
 const fact = (more: Partial<PoolMetadata> = {}): PoolMetadata => ({
-  ...buildPoolFact('uniswap_v4'),
+  ...buildPoolMetadata('uniswap_v4'),
   address: ID,
   ...more,
 })
-const known = buildBooks('facts', [fact()])
-const evidence = buildBooks('evidence')
+const known = buildDecodeContext('facts', [fact()])
+const evidence = buildDecodeContext('evidence')
 
 /** The sign is the swapper's. */
 const CASES: readonly SwapCase<readonly bigint[]>[] = [
@@ -81,18 +81,20 @@ test('only the listed PoolManager speaks for pools; cut data and other topics ar
     decodeBlock(buildSingleTransactionBlock([log], { success: false }), known).swaps,
     [],
   )
-  assert.deepEqual(reasons(log, buildBooks('facts')), ['unknown-pool'])
-  assert.deepEqual(reasons(log, buildBooks('facts', [fact({ proven: false })])), ['unproven-pool'])
+  assert.deepEqual(reasons(log, buildDecodeContext('facts')), ['unknown-pool'])
+  assert.deepEqual(reasons(log, buildDecodeContext('facts', [fact({ verified: false })])), [
+    'unverified-pool',
+  ])
 })
 
 test("the chain's coin is named as its wrapped token; a pool of both trades nothing", () => {
-  const coin = buildBooks('facts', [fact({ tokenA: ZERO })])
+  const coin = buildDecodeContext('facts', [fact({ tokenA: ZERO })])
   const { swaps } = decodeBlock(buildSingleTransactionBlock([swap([-10n, 7n])]), coin)
   assert.deepEqual(
     swaps.map(({ tokenIn, tokenOut }) => [tokenIn, tokenOut]),
     [[WETH, TOKEN_B]],
   )
-  const both = buildBooks('facts', [fact({ tokenA: ZERO, tokenB: WETH })])
+  const both = buildDecodeContext('facts', [fact({ tokenA: ZERO, tokenB: WETH })])
   assert.deepEqual(
     decodeBlock(buildSingleTransactionBlock([swap([-10n, 7n])]), both).dropped.map(
       ({ reason }) => reason,
@@ -137,7 +139,7 @@ const initialize = (fee: bigint, manager = MANAGER): Omit<Log, 'index'> =>
 test('a pool is proven by its Initialize and trades from then on; a flag is not a fee', () => {
   const made = decodeBlock(
     buildSingleTransactionBlock([initialize(3000n), swap([-10n, 7n])]),
-    buildBooks('facts'),
+    buildDecodeContext('facts'),
   )
   assert.deepEqual(made.pools, [
     fact({ tokenA: WETH, tokenB: TOKEN_B, factory: MANAGER, feePips: 3000 }),
@@ -152,7 +154,7 @@ test('a pool is proven by its Initialize and trades from then on; a flag is not 
   )
   const hooked = decodeBlock(
     buildSingleTransactionBlock([initialize(0x800000n)]),
-    buildBooks('facts'),
+    buildDecodeContext('facts'),
   )
   assert.deepEqual(
     hooked.pools.map(({ feePips }) => feePips),
@@ -174,7 +176,7 @@ const LIQUIDITY = 10n ** 18n
 /** sqrt(1.0001^±60) - 1, of both tokens of a range of 60 ticks around a price of one. */
 const SHARE = 0.0029955
 
-const changesOf = (logs: readonly Omit<Log, 'index'>[], books: Books) => {
+const changesOf = (logs: readonly Omit<Log, 'index'>[], books: DecodeContext) => {
   const { poolChanges, dropped } = decodeBlock(buildSingleTransactionBlock(logs), books)
   return [
     ...poolChanges.map(({ kind, amountARaw, amountBRaw }) => [kind, amountARaw, amountBRaw]),
@@ -183,7 +185,7 @@ const changesOf = (logs: readonly Omit<Log, 'index'>[], books: Books) => {
 }
 
 test('what a position is worth follows from the price: that of the block before, or of an event in it', () => {
-  const at = (price: bigint | undefined): Books => ({ ...known, price: () => price })
+  const at = (price: bigint | undefined): DecodeContext => ({ ...known, price: () => price })
   const [[kind, first, second] = []] = changesOf([modify([-60n, 60n, LIQUIDITY])], at(PRICE))
   assert.equal(kind, 'increase')
   for (const amount of [first, second]) {
@@ -214,12 +216,14 @@ test('what a position is worth follows from the price: that of the block before,
   const moved = [swap([-10n, 7n]), modify([-60n, 60n, LIQUIDITY])]
   assert.deepEqual(changesOf(moved, at(PRICE * 2n)), [['increase', first, second]])
   const made = [initialize(3000n), modify([-60n, 60n, LIQUIDITY])]
-  assert.deepEqual(changesOf(made, buildBooks('facts')).slice(1), [['increase', first, second]])
+  assert.deepEqual(changesOf(made, buildDecodeContext('facts')).slice(1), [
+    ['increase', first, second],
+  ])
   assert.deepEqual(changesOf([modify([-60n, 60n, LIQUIDITY])], at(undefined)), ['unknown-price'])
 })
 
 test('a position that no pool has is refused; one that only collects fees is not a change', () => {
-  const books: Books = { ...known, price: () => PRICE }
+  const books: DecodeContext = { ...known, price: () => PRICE }
   assert.deepEqual(changesOf([modify([-60n, 60n, 0n])], books), [])
   assert.deepEqual(changesOf([modify([-60n, 60n, LIQUIDITY], ROUTER)], books), [
     'unlisted-contract',
@@ -238,7 +242,7 @@ test('a position that no pool has is refused; one that only collects fees is not
 
 test('the price is asked of the PoolManager where no swap of the block tells it before', () => {
   const asked = (logs: readonly Omit<Log, 'index'>[]) =>
-    subjectsOf(buildSingleTransactionBlock(logs), known.protocols).prices
+    requiredLookups(buildSingleTransactionBlock(logs), known.protocols).prices
   const position = modify([-60n, 60n, LIQUIDITY])
   const subject = { pool: ID, manager: MANAGER, family: 'uniswap_v4' }
   assert.deepEqual(asked([position, swap([-1n, 1n])]), [subject])
@@ -259,7 +263,7 @@ test('the price is asked of the PoolManager where no swap of the block tells it 
 
 test('a pool is asked about by its id, when the PoolManager named it', () => {
   const subjects = (log: Omit<Log, 'index'>) =>
-    subjectsOf(buildSingleTransactionBlock([log]), known.protocols).pools
+    requiredLookups(buildSingleTransactionBlock([log]), known.protocols).pools
   assert.deepEqual(subjects(swap([-1n, 1n])), [{ address: ID, family: 'uniswap_v4' }])
   assert.deepEqual(subjects(swap([-1n, 1n], ROUTER)), [])
 })

@@ -1,18 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { emptyDraft } from '../../ingestors/decode/contract.ts'
-import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
-import { settle, type Waiting } from '../../ingestors/evm/decode/resolve-swaps.ts'
+import { emptyDecodedBlock } from '../../ingestors/decode/contract.ts'
+import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
+import { resolveSwaps, type Waiting } from '../../ingestors/evm/decode/resolve-swaps.ts'
 import {
   buildEvmBlock,
-  buildPoolFact,
+  buildPoolMetadata,
   TOKEN,
   TOKEN_POOL,
   WETH,
 } from '../support/builders/evm-block.ts'
 
 const VAULT = '0x000000000004444c5dc75cb358380d2e3de08a90'
-const fact = { ...buildPoolFact(TOKEN_POOL, TOKEN, WETH), protocol: 'uniswap_v4', factory: VAULT }
+const fact = {
+  ...buildPoolMetadata(TOKEN_POOL, TOKEN, WETH),
+  protocol: 'uniswap_v4',
+  factory: VAULT,
+}
 
 const swap = { kind: 'swap', tokenIn: 0, tokenOut: 1, amountInRaw: 1n, amountOutRaw: 2n } as const
 const change = { kind: 'change', change: 'increase', amountsRaw: [1n, 2n] } as const
@@ -22,7 +26,12 @@ const waiting = (said: typeof swap | typeof change, vault: string | undefined): 
   logIndex: 1,
   reserves: undefined,
   holder: undefined,
-  said: { ...said, pool: TOKEN_POOL, usual: 'uniswap_v4', ...(vault !== undefined && { vault }) },
+  decoded: {
+    ...said,
+    pool: TOKEN_POOL,
+    defaultProtocol: 'uniswap_v4',
+    ...(vault !== undefined && { vault }),
+  },
 })
 
 test('swaps and changes say which contract keeps the tokens of their pool, where it is not the pool', () => {
@@ -38,13 +47,13 @@ test('swaps and changes say which contract keeps the tokens of their pool, where
   ])
   const [tx] = transactions
   assert.ok(tx)
-  const out = emptyDraft()
-  const protocols = protocolBook('eth')
-  settle(
+  const out = emptyDecodedBlock()
+  const protocols = protocolRegistry('eth')
+  resolveSwaps(
     {
       tx,
       out,
-      books: { proof: 'facts', protocols, pool: () => fact },
+      context: { verification: 'facts', protocols, pool: () => fact },
       protocols,
       made: new Map(),
       prices: new Map(),

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeAbiParameters, encodeFunctionData, getAddress, parseAbi } from 'viem'
-import type { Books } from '../../ingestors/decode/contract.ts'
-import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import type { DecodeContext } from '../../ingestors/decode/contract.ts'
+import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
 import {
   confirmCalls,
-  openProof,
   poolCalls,
-  poolFact,
+  startVerification,
+  verifiedPool,
 } from '../../ingestors/evm/metadata/pool-verification.ts'
 import type { CallAnswer } from '../../ingestors/follow/contract.ts'
-import { decodeBlock, subjectsOf } from '../../ingestors/vm/decode-block.ts'
+import { decodeBlock, requiredLookups } from '../../ingestors/vm/decode-block.ts'
 import type { PoolMetadata, TokenMetadata } from '../../schemas/events.ts'
 import {
   addressTopic,
@@ -42,7 +42,7 @@ const SENDER = `0x${'f0'.repeat(20)}`
 const TOKEN = TOKEN_A
 const MAX = (1n << 256n) - 1n
 
-const protocols = protocolBook('base', {
+const protocols = protocolRegistry('base', {
   factories: [{ protocol: 'uniswap_v2', factory: PAIR_FACTORY }],
   quotes: [],
   referencePools: [],
@@ -55,10 +55,13 @@ const curve: PoolMetadata = {
   protocol: 'virtuals',
   factory: BONDING,
   feePips: null,
-  proven: true,
+  verified: true,
 }
-const booksOf = (proof: Books['proof'], ...facts: readonly PoolMetadata[]): Books => ({
-  proof,
+const booksOf = (
+  proof: DecodeContext['verification'],
+  ...facts: readonly PoolMetadata[]
+): DecodeContext => ({
+  verification: proof,
   protocols,
   pool: (address) => facts.find((fact) => fact.address === address),
 })
@@ -96,7 +99,7 @@ const graduated = (agent = TOKEN, by = BONDING) =>
 const sold = swap(50n, 0n, 0n, 8n)
 const bought = swap(0n, 70n, 9n, 0n)
 
-const pairs = (logs: readonly LogWithoutIndex[], books: Books) => {
+const pairs = (logs: readonly LogWithoutIndex[], books: DecodeContext) => {
   const decoded = decode(logs, books)
   assert.deepEqual(decoded.dropped, [])
   return decoded.swaps.map(({ tokenIn, amountInRaw, tokenOut, amountOutRaw, trader }) => [
@@ -126,11 +129,11 @@ test('without a node, transfers name the tokens, in no order of addresses', () =
 
 test('a curve that no listed contract made is none', () => {
   assert.deepEqual(dropReasons(decode([bought])), ['unknown-pool'])
-  const unproven = { ...curve, proven: false, protocol: null }
-  assert.deepEqual(dropReasons(decode([bought], booksOf('facts', unproven))), ['unproven-pool'])
+  const unproven = { ...curve, verified: false, protocol: null }
+  assert.deepEqual(dropReasons(decode([bought], booksOf('facts', unproven))), ['unverified-pool'])
   const uniswap = { ...curve, protocol: 'uniswap_v2' }
   assert.deepEqual(dropReasons(decode([bought], booksOf('facts', uniswap))), ['unlisted-contract'])
-  assert.deepEqual(subjectsOf(buildSingleTransactionBlock([bought]), protocols).pools, [
+  assert.deepEqual(requiredLookups(buildSingleTransactionBlock([bought]), protocols).pools, [
     { address: POOL, family: 'virtuals' },
   ])
 })
@@ -161,14 +164,14 @@ const named: TokenMetadata = {
 const nameless = { ...named, name: null, symbol: null, decimals: null, totalSupplyRaw: null }
 
 test('the first launch makes the token and opens its curve, which is proven from then on', () => {
-  const { births, pools, poolChanges, swaps, dropped } = decode([launched(), bought])
+  const { tokenCreations, pools, poolChanges, swaps, dropped } = decode([launched(), bought])
   assert.deepEqual(dropped, [])
-  assert.deepEqual(births, [
+  assert.deepEqual(tokenCreations, [
     {
-      kind: 'birth',
+      kind: 'token-created',
       txIndex: 0,
       logIndex: 0,
-      fact: nameless,
+      metadata: nameless,
       dev: SENDER,
       creators: [SENDER],
       launch: { protocol: 'virtuals', pool: POOL },
@@ -183,11 +186,11 @@ test('the first launch makes the token and opens its curve, which is proven from
 })
 
 test('what the token is called it says itself', () => {
-  const { births } = decode([launched()], {
+  const { tokenCreations } = decode([launched()], {
     ...booksOf('facts'),
     token: (address) => (address === TOKEN ? named : undefined),
   })
-  assert.deepEqual(births[0]?.fact, named)
+  assert.deepEqual(tokenCreations[0]?.metadata, named)
 })
 
 for (const [version, made, opening] of [
@@ -197,10 +200,10 @@ for (const [version, made, opening] of [
 ] as const) {
   test(`${version} version: a token is made first and launched later, after the first purchase`, () => {
     const before = decode([made])
-    assert.deepEqual([before.births.length, before.pools.length], [1, 1])
+    assert.deepEqual([before.tokenCreations.length, before.pools.length], [1, 1])
     assert.deepEqual([...before.poolChanges, ...before.dropped], [])
     const after = decode([bought, opening])
-    assert.deepEqual([...after.births, ...after.dropped], [])
+    assert.deepEqual([...after.tokenCreations, ...after.dropped], [])
     assert.deepEqual(
       after.poolChanges.map(({ kind, pool }) => [kind, pool]),
       [['initialize', POOL]],
@@ -214,13 +217,16 @@ const madeBy = (factory: string, tokens: readonly [string, string] = [TOKEN, VIR
   buildLog(factory, [TOPIC.pairCreated, ...tokens.map(addressTopic)], [POOL, 1n])
 
 test('a curve that a listed factory made is proven from then on, and no pair of Uniswap', () => {
-  const { pools, swaps, births, poolChanges, dropped } = decode([madeBy(CURVE_FACTORY), bought])
+  const { pools, swaps, tokenCreations, poolChanges, dropped } = decode([
+    madeBy(CURVE_FACTORY),
+    bought,
+  ])
   assert.deepEqual(pools, [{ ...curve, factory: CURVE_FACTORY }])
   assert.deepEqual(
     swaps.map(({ protocol, tokenIn, tokenOut }) => [protocol, tokenIn, tokenOut]),
     [['virtuals', VIRTUAL, TOKEN]],
   )
-  assert.deepEqual([...births, ...poolChanges, ...dropped], [], 'its launch opens it')
+  assert.deepEqual([...tokenCreations, ...poolChanges, ...dropped], [], 'its launch opens it')
   const above = `0x${'ff'.repeat(20)}`
   const unordered = decode([madeBy(CURVE_FACTORY, [above, VIRTUAL]), sold])
   assert.deepEqual(
@@ -248,23 +254,27 @@ test('a pair of Uniswap is not a curve, and what others make or what is cut is n
 })
 
 test('a curve that is made and launched at once is proven by both', () => {
-  const { pools, births, swaps, dropped } = decode([madeBy(CURVE_FACTORY), bought, launched()])
+  const { pools, tokenCreations, swaps, dropped } = decode([
+    madeBy(CURVE_FACTORY),
+    bought,
+    launched(),
+  ])
   assert.deepEqual(pools, [{ ...curve, factory: CURVE_FACTORY }, curve])
-  assert.deepEqual([births.length, swaps.length, dropped.length], [1, 1, 0])
+  assert.deepEqual([tokenCreations.length, swaps.length, dropped.length], [1, 1, 0])
 })
 
 test('other contracts launch nothing, and cut logs are refused', () => {
   const all = [launched, preLaunched, opened, newestPreLaunched, newestOpened]
   const foreign = decode([...all.map((log) => log(ROUTER)), graduated(TOKEN, ROUTER)])
   assert.deepEqual(dropReasons(foreign), new Array(6).fill('unlisted-contract'))
-  assert.deepEqual([...foreign.births, ...foreign.pools, ...foreign.migrations], [])
+  assert.deepEqual([...foreign.tokenCreations, ...foreign.pools, ...foreign.migrations], [])
   const short = decode([
     ...all.map((log) => ({ ...log(), data: '0x' })),
     withoutLastByte(graduated()),
   ])
   assert.deepEqual(dropReasons(short), new Array(6).fill('truncated-data'))
   const failed = buildSingleTransactionBlock([launched()], { success: false })
-  assert.deepEqual(decodeBlock(failed, booksOf('facts')).births, [])
+  assert.deepEqual(decodeBlock(failed, booksOf('facts')).tokenCreations, [])
 })
 
 const uniswap = (token: string): readonly LogWithoutIndex[] => {
@@ -322,7 +332,7 @@ const ABI = parseAbi([
   'function tokenInfo(address) view returns (address creator, address token, address pair, address agentToken)',
 ])
 const subject = { address: POOL, family: 'virtuals' }
-const listed = protocols.speakers('virtuals').map(({ factory }) => factory)
+const listed = protocols.protocolsEmitting('virtuals').map(({ factory }) => factory)
 const reverted: CallAnswer = { kind: 'reverted' }
 const addresses = (...of: readonly string[]): CallAnswer => ({
   kind: 'value',
@@ -333,7 +343,7 @@ const addresses = (...of: readonly string[]): CallAnswer => ({
 })
 const tokens = [addresses(TOKEN), addresses(VIRTUAL)]
 const open = (answers: readonly CallAnswer[]) => {
-  const found = openProof(subject, protocols, answers)
+  const found = startVerification(subject, protocols, answers)
   assert.ok(typeof found === 'object')
   return found
 }
@@ -363,13 +373,13 @@ test('a curve is asked for its tokens, listed contracts for its curve', () => {
 })
 
 test('a curve that a listed contract names is proven; its own word is not enough', () => {
-  const verdict = (answers: readonly CallAnswer[]) => poolFact(open(tokens), answers)
+  const verdict = (answers: readonly CallAnswer[]) => verifiedPool(open(tokens), answers)
   listed.forEach((factory, index) => {
     const proven = { ...curve, factory }
     assert.deepEqual(verdict(nothing.with(2 * index, addresses(POOL))), proven)
     assert.deepEqual(verdict(nothing.with(2 * index + 1, info(TOKEN, POOL))), proven)
   })
-  const unproven = { ...curve, protocol: null, factory: null, proven: false }
+  const unproven = { ...curve, protocol: null, factory: null, verified: false }
   for (const answers of [
     nothing,
     nothing.with(0, addresses(ROUTER)),
@@ -380,6 +390,6 @@ test('a curve that a listed contract names is proven; its own word is not enough
   ]) {
     assert.deepEqual(verdict(answers), unproven)
   }
-  assert.equal(poolFact(open([reverted, addresses(VIRTUAL)]), nothing), 'no-pool')
+  assert.equal(verifiedPool(open([reverted, addresses(VIRTUAL)]), nothing), 'no-pool')
   assert.deepEqual(confirmCalls(open([addresses(TOKEN), reverted])), [])
 })

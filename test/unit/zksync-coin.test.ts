@@ -7,7 +7,7 @@ import { CHAINS } from '../../schemas/chains.ts'
 import type { Log } from '../../schemas/events.ts'
 import {
   addressTopic,
-  buildBooks,
+  buildDecodeContext,
   ROUTER,
   TOKEN_A,
   TOPIC,
@@ -23,7 +23,11 @@ const decoded = (
   logs: Parameters<typeof buildSingleTransactionBlock>[0],
   chain: string,
   success = true,
-) => decodeBlock(buildSingleTransactionBlock(logs, { success }), buildBooks('facts', [], chain))
+) =>
+  decodeBlock(
+    buildSingleTransactionBlock(logs, { success }),
+    buildDecodeContext('facts', [], chain),
+  )
 const left = (contract: string, amount: bigint, topic: string = TOPIC.coinWithdrawal) =>
   buildLog(contract, [topic, addressTopic(USER), addressTopic(ROUTER)], [amount])
 
@@ -87,7 +91,7 @@ test('a failed transaction moved its fee, what came back of it, and nothing else
     chain,
   })
   const moved = (chain: string) =>
-    decodeBlock(failed(chain), buildBooks('facts', [], chain)).transfers.map(
+    decodeBlock(failed(chain), buildDecodeContext('facts', [], chain)).transfers.map(
       ({ token, from, to, amountRaw, logIndex }) => [token, from, to, amountRaw, logIndex],
     )
   assert.deepEqual(moved('zksync'), [

@@ -1,4 +1,4 @@
-import { type Fields, listOf, refuse } from '../../input/json.ts'
+import { type Fields, invalid, listOf } from '../../input/json.ts'
 
 /** Readers of hex, on top of `../../input/json.ts`. Each throws `InvalidInput`. */
 
@@ -12,7 +12,7 @@ export const hexOf = (value: unknown, at: string, bytes?: number): string => {
     (bytes !== undefined && value.length !== 2 + 2 * bytes) ||
     !HEX.test(value)
   ) {
-    throw refuse('bad-hex', at, value)
+    throw invalid('bad-hex', at, value)
   }
   return value.toLowerCase()
 }
@@ -26,7 +26,7 @@ export const hashAt = (value: unknown, at: string): string => hexOf(value, at, 3
 /** A hex quantity of up to 256 bits, read without going through a double. Reason: `bad-hex`. */
 export const quantityOf = (value: unknown, at: string): bigint => {
   if (typeof value !== 'string' || !/^0x[0-9a-fA-F]{1,64}$/.test(value)) {
-    throw refuse('bad-hex', at, value)
+    throw invalid('bad-hex', at, value)
   }
   return BigInt(value)
 }
@@ -38,13 +38,13 @@ export const amountOf = (value: unknown, at: string): bigint =>
 /** A hex quantity that counts or names something: an exact integer. Reasons: `bad-hex`, `too-big`. */
 export const countOf = (value: unknown, at: string): number => {
   const count = Number(quantityOf(value, at))
-  if (!Number.isSafeInteger(count)) throw refuse('too-big', at, value)
+  if (!Number.isSafeInteger(count)) throw invalid('too-big', at, value)
   return count
 }
 
 /** Topics of a log, at most four. Reasons: `topic-count` and those of `hashAt`. */
 export const topicsOf = (log: Fields): readonly string[] => {
   const topics = listOf(log.topics, 'log.topics')
-  if (topics.length > 4) throw refuse('topic-count', 'log.topics', topics.length)
+  if (topics.length > 4) throw invalid('topic-count', 'log.topics', topics.length)
   return topics.map((topic) => hashAt(topic, 'log.topics'))
 }

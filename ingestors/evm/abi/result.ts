@@ -1,4 +1,4 @@
-import type { Given } from '../verify/contract.ts'
+import type { CallResult } from '../verify/contract.ts'
 import { arrayAt } from './dynamic.ts'
 import { addressIn, wordAt, wordCount } from './words.ts'
 
@@ -8,22 +8,22 @@ const ZERO = `0x${'0'.repeat(40)}`
 const MAX_ADDRESS = (1n << 160n) - 1n
 
 /** A number up to `max` in word `index`. */
-export const numberGiven = (given: Given, max: bigint, index = 0): bigint | null => {
-  if (given === undefined || wordCount(given) <= index) return null
-  const value = wordAt(given, index)
+export const decodeUint = (result: CallResult, max: bigint, index = 0): bigint | null => {
+  if (result === undefined || wordCount(result) <= index) return null
+  const value = wordAt(result, index)
   return value <= max ? value : null
 }
 
 /** An address other than zero in word `index`. */
-export const addressGiven = (given: Given, index = 0): string | null => {
-  if (given === undefined || numberGiven(given, MAX_ADDRESS, index) === null) return null
-  const address = addressIn(given, index).toLowerCase()
+export const decodeAddress = (result: CallResult, index = 0): string | null => {
+  if (result === undefined || decodeUint(result, MAX_ADDRESS, index) === null) return null
+  const address = addressIn(result, index).toLowerCase()
   return address === ZERO ? null : address
 }
 
 /** The first word as it is. */
-export const wordGiven = (given: Given): string | null =>
-  given === undefined || wordCount(given) === 0 ? null : given.slice(0, 66).toLowerCase()
+export const decodeWord = (result: CallResult): string | null =>
+  result === undefined || wordCount(result) === 0 ? null : result.slice(0, 66).toLowerCase()
 
 /** Longest list of a fixed length that is read. */
 const MAX_FIXED = 8
@@ -32,15 +32,15 @@ const MAX_FIXED = 8
  * Addresses of a list up to the first zero, which ends lists of a fixed length; empty where it is none. A list of any length
  * begins with where it is, and its first item then is not an address that a contract has.
  */
-export const addressesGiven = (given: Given): readonly string[] => {
-  if (given === undefined || wordCount(given) === 0) return []
+export const decodeAddresses = (result: CallResult): readonly string[] => {
+  if (result === undefined || wordCount(result) === 0) return []
   const items =
-    wordCount(given) > 1 && wordAt(given, 0) < 32n * BigInt(wordCount(given))
-      ? arrayAt(given, 0)
-      : Array.from({ length: Math.min(wordCount(given), MAX_FIXED) }, (_, item) => item)
+    wordCount(result) > 1 && wordAt(result, 0) < 32n * BigInt(wordCount(result))
+      ? arrayAt(result, 0)
+      : Array.from({ length: Math.min(wordCount(result), MAX_FIXED) }, (_, item) => item)
   const addresses: string[] = []
   for (const item of items ?? []) {
-    const address = addressGiven(given, item)
+    const address = decodeAddress(result, item)
     if (address === null) break
     addresses.push(address)
   }

@@ -1,17 +1,22 @@
 import type { DecodedBlock, EvmBlock, PoolMetadata, Transfer } from '../../../schemas/events.ts'
 import { type ProtocolRow, protocolRow } from '../../../schemas/protocols.ts'
-import { type Books, emptyDraft, type PriceSubject, type Subjects } from '../../decode/contract.ts'
-import type { ProtocolBook } from '../../decode/protocol-registry.ts'
+import {
+  type DecodeContext,
+  emptyDecodedBlock,
+  type PriceLookup,
+  type RequiredLookups,
+} from '../../decode/contract.ts'
+import type { ProtocolRegistry } from '../../decode/protocol-registry.ts'
 import { wordCount } from '../abi/words.ts'
-import { standingLogs } from '../normalize/fee-logs.ts'
-import { eventOf, spokenEvent } from '../protocols/families.ts'
+import { effectiveLogs } from '../normalize/fee-logs.ts'
+import { eventOf, eventOfEmitter } from '../protocols/families.ts'
 import type {
-  Said,
-  SaidBirth,
-  SaidChange,
-  SaidPool,
-  SaidReserves,
-  SaidTransfer,
+  DecodedEvent,
+  DecodedLiquidityChange,
+  DecodedPoolCreated,
+  DecodedSync,
+  DecodedTokenLaunch,
+  DecodedTransfer,
 } from '../protocols/types.ts'
 import { type Launch, takeLaunches } from './launches.ts'
 import { positionChange } from './positions.ts'
@@ -19,28 +24,28 @@ import { type Predicted, takePredictions } from './predictions.ts'
 import {
   drop,
   type Operation,
-  type Place,
-  poolFact,
+  poolMetadata,
+  resolveSwaps,
   type Scope,
-  settle,
+  type SwapPosition,
   type Waiting,
 } from './resolve-swaps.ts'
-import { supplyChange, tokenBirth } from './token-creations.ts'
+import { supplyChange, tokenCreation } from './token-creations.ts'
 
 /**
  * Events of a block in log order, one swap per pool hop. Pure. What has the shape of a known event and
  * cannot be taken is in `dropped`: nothing that a chain says throws.
  */
-export const decodeEvmBlock = (block: EvmBlock, books: Books): DecodedBlock => {
-  const out = emptyDraft()
+export const decodeEvmBlock = (block: EvmBlock, context: DecodeContext): DecodedBlock => {
+  const out = emptyDecodedBlock()
   const made = new Map<string, PoolMetadata>()
   const prices = new Map<string, bigint>()
-  const { protocols } = books
+  const { protocols } = context
   for (const tx of block.transactions) {
-    const logs = standingLogs(block.chain, tx)
+    const logs = effectiveLogs(block.chain, tx)
     if (logs.length === 0) continue
     const standing = tx.success ? tx : { ...tx, logs }
-    decodeTransaction({ tx: standing, out, books, protocols, made, prices })
+    decodeTransaction({ tx: standing, out, context, protocols, made, prices })
   }
   return out
 }
@@ -50,11 +55,11 @@ export const decodeEvmBlock = (block: EvmBlock, books: Books): DecodedBlock => {
  * contract that is not listed speaks for is not asked about: it would be asked as a pool of the wrong kind. Prices are those that
  * no swap tells earlier in the block.
  */
-export const evmSubjects = (block: EvmBlock, protocols: ProtocolBook): Subjects => {
+export const evmLookups = (block: EvmBlock, protocols: ProtocolRegistry): RequiredLookups => {
   const pools = new Map<string, string>()
   const tokens = new Set<string>()
-  const prices = new Map<string, PriceSubject>()
-  const told = new Set<string>()
+  const prices = new Map<string, PriceLookup>()
+  const reported = new Set<string>()
   for (const { success, logs } of block.transactions) {
     if (!success) continue
     for (const log of logs) {
@@ -65,14 +70,15 @@ export const evmSubjects = (block: EvmBlock, protocols: ProtocolBook): Subjects 
       else if (event.by === 'token') tokens.add(log.address)
       else if (event.pool !== undefined) {
         const row = protocols.factory(log.address)
-        const spoken = spokenEvent(found, row)
-        if (row?.family !== spoken.name || wordCount(log.data) < spoken.words) continue
+        const resolved = eventOfEmitter(found, row)
+        if (row?.family !== resolved.name || wordCount(log.data) < resolved.words) continue
         const pool = event.pool(log)
-        pools.set(pool, spoken.name)
-        for (const token of event.tokens?.(log) ?? []) tokens.add(protocols.traded(token))
-        if (event.price === 'told') told.add(pool)
-        else if (event.price === 'asked' && !told.has(pool)) {
-          prices.set(pool, { pool, manager: log.address, family: spoken.name })
+        pools.set(pool, resolved.name)
+        for (const token of event.tokens?.(log) ?? [])
+          tokens.add(protocols.canonicalForTrades(token))
+        if (event.price === 'told') reported.add(pool)
+        else if (event.price === 'asked' && !reported.has(pool)) {
+          prices.set(pool, { pool, manager: log.address, family: resolved.name })
         }
       }
     }
@@ -85,10 +91,10 @@ export const evmSubjects = (block: EvmBlock, protocols: ProtocolBook): Subjects 
 }
 
 const NONE: readonly never[] = []
-const SHORT: Said = { kind: 'refused', reason: 'truncated-data' }
+const SHORT: DecodedEvent = { kind: 'invalid', reason: 'truncated-data' }
 
 /** What was read from a transaction and waits for its end. Most hold one swap or nothing: no list is made ahead. */
-interface Held {
+interface PendingEvents {
   waiting: Waiting[] | undefined
   operations: Operation[] | undefined
   launches: Launch[] | undefined
@@ -104,7 +110,7 @@ const decodeTransaction = (scope: Scope): void => {
   const firstTransfer = out.transfers.length
   const firstSwap = out.swaps.length
   const firstChange = out.poolChanges.length
-  const held: Held = {
+  const pending: PendingEvents = {
     waiting: undefined,
     operations: undefined,
     launches: undefined,
@@ -116,135 +122,138 @@ const decodeTransaction = (scope: Scope): void => {
     const shape = eventOf(log)
     if (shape === undefined) continue
     const { by } = shape
-    const spoken = by === 'singleton' || by === 'factory' || by === 'listed'
-    const row = spoken ? protocols.factory(log.address) : undefined
-    const found = spoken ? spokenEvent(shape, row) : shape
+    const resolved = by === 'singleton' || by === 'factory' || by === 'listed'
+    const row = resolved ? protocols.factory(log.address) : undefined
+    const found = resolved ? eventOfEmitter(shape, row) : shape
     const family = found.name
     if (by === 'listed' && row?.family !== family) continue
-    const said = wordCount(log.data) < found.words ? SHORT : found.read(log)
-    if (said === undefined) continue
-    const heard: Heard = { family, logIndex: log.index, said, row, from: log.address }
-    if (by === 'singleton' && row?.family !== family) drop(scope, heard, 'unlisted-contract')
-    else take(scope, held, heard)
+    const decoded = wordCount(log.data) < found.words ? SHORT : found.read(log)
+    if (decoded === undefined) continue
+    const decodedLog: DecodedLog = { family, logIndex: log.index, decoded, row, from: log.address }
+    if (by === 'singleton' && row?.family !== family) drop(scope, decodedLog, 'unlisted-contract')
+    else take(scope, pending, decodedLog)
   }
   if (tx.contractAddress !== null) {
-    const birth = tokenBirth(tx, out.transfers.slice(firstTransfer), scope.books)
-    if (birth !== undefined) out.births.push(birth)
+    const creation = tokenCreation(tx, out.transfers.slice(firstTransfer), scope.context)
+    if (creation !== undefined) out.tokenCreations.push(creation)
   }
-  const { waiting, operations = NONE, launches, predicted } = held
-  if (waiting) settle(scope, { waiting, operations, firstTransfer })
+  const { waiting, operations = NONE, launches, predicted } = pending
+  if (waiting) resolveSwaps(scope, { waiting, operations, firstTransfer })
   if (launches) takeLaunches(scope, launches, { swap: firstSwap, change: firstChange })
   if (predicted) takePredictions(scope, predicted, out.transfers.slice(firstTransfer))
 }
 
 /** What a log says, who said it, and the protocol that lists it where that counts. */
-interface Heard extends Place {
-  readonly said: Said
+interface DecodedLog extends SwapPosition {
+  readonly decoded: DecodedEvent
   readonly from: string
   readonly row: ProtocolRow | undefined
 }
 
 /** Hot: one object per log and no copies of it. */
-const take = (scope: Scope, held: Held, heard: Heard): void => {
-  const { said, row } = heard
-  switch (said.kind) {
+const take = (scope: Scope, pending: PendingEvents, decodedLog: DecodedLog): void => {
+  const { decoded, row } = decodedLog
+  switch (decoded.kind) {
     case 'transfer':
-      takeTransfer(scope, said, heard.logIndex)
+      takeTransfer(scope, decoded, decodedLog.logIndex)
       break
     case 'reserves':
-      takeReserves(held, said)
+      takeReserves(pending, decoded)
       break
     case 'operation':
-      held.operations ??= []
-      held.operations.push({ sender: said.sender, logIndex: heard.logIndex })
+      pending.operations ??= []
+      pending.operations.push({ sender: decoded.sender, logIndex: decodedLog.logIndex })
       break
     case 'pool':
-      wait(held, takePool(scope, said, placeOf(heard)))
+      wait(pending, takePool(scope, decoded, swapPosition(decodedLog)))
       break
-    case 'birth':
+    case 'token-created':
       if (row === undefined) break
-      held.launches ??= []
-      held.launches.push({ ...placeOf(heard), said, row })
-      wait(held, takeCurve(scope, { ...placeOf(heard), said, row }, heard.from))
+      pending.launches ??= []
+      pending.launches.push({ ...swapPosition(decodedLog), decoded, row })
+      wait(
+        pending,
+        takeCurve(scope, { ...swapPosition(decodedLog), decoded, row }, decodedLog.from),
+      )
       break
     case 'migration':
       if (row === undefined) break
-      held.launches ??= []
-      held.launches.push({ ...placeOf(heard), said, row })
+      pending.launches ??= []
+      pending.launches.push({ ...swapPosition(decodedLog), decoded, row })
       break
     case 'prediction-trade':
     case 'prediction-management':
     case 'prediction-settlement':
     case 'outcomes':
-    case 'deal':
-      held.predicted ??= []
-      held.predicted.push({ ...placeOf(heard), said, row })
+    case 'market-maker-trade':
+      pending.predicted ??= []
+      pending.predicted.push({ ...swapPosition(decodedLog), decoded, row })
       break
-    case 'refused':
-      drop(scope, heard, said.reason)
+    case 'invalid':
+      drop(scope, decodedLog, decoded.reason)
       break
     case 'position':
-      wait(held, positionChange(scope, said, heard))
+      wait(pending, positionChange(scope, decoded, decodedLog))
       break
     default:
-      if (said.kind === 'swap' && said.sqrtPriceX96 !== undefined && row !== undefined) {
-        scope.prices.set(said.pool, said.sqrtPriceX96)
+      if (decoded.kind === 'swap' && decoded.sqrtPriceX96 !== undefined && row !== undefined) {
+        scope.prices.set(decoded.pool, decoded.sqrtPriceX96)
       }
-      takeMove(scope, held, {
-        family: heard.family,
-        logIndex: heard.logIndex,
-        said,
-        reserves: held.synced?.get(said.pool),
+      takeMove(scope, pending, {
+        family: decodedLog.family,
+        logIndex: decodedLog.logIndex,
+        decoded,
+        reserves: pending.synced?.get(decoded.pool),
         holder: row,
       })
   }
 }
 
 /** Each statement of reserves serves one event: the pool's swap that waits for it, or the pool's next event. */
-const takeReserves = (held: Held, { pool, reserves }: SaidReserves): void => {
-  const swap = held.unsynced?.get(pool)
+const takeReserves = (pending: PendingEvents, { pool, reserves }: DecodedSync): void => {
+  const swap = pending.unsynced?.get(pool)
   if (swap === undefined) {
-    held.synced ??= new Map()
-    held.synced.set(pool, reserves)
+    pending.synced ??= new Map()
+    pending.synced.set(pool, reserves)
     return
   }
   swap.reserves = reserves
-  held.unsynced?.delete(pool)
+  pending.unsynced?.delete(pool)
 }
 
-const takeMove = (scope: Scope, held: Held, item: Waiting): void => {
-  const { pool, kind } = item.said
-  held.synced?.delete(pool)
-  held.unsynced?.delete(pool)
+const takeMove = (scope: Scope, pending: PendingEvents, item: Waiting): void => {
+  const { pool, kind } = item.decoded
+  pending.synced?.delete(pool)
+  pending.unsynced?.delete(pool)
   if (kind === 'swap' && scope.protocols.swapsFirst && isSwapFirst(scope, pool)) {
     item.reserves = undefined
-    held.unsynced ??= new Map()
-    held.unsynced.set(pool, item)
+    pending.unsynced ??= new Map()
+    pending.unsynced.set(pool, item)
   }
-  wait(held, item)
+  wait(pending, item)
 }
 
 const isSwapFirst = (scope: Scope, pool: string): boolean => {
-  const protocol = poolFact(scope, pool)?.protocol ?? null
+  const protocol = poolMetadata(scope, pool)?.protocol ?? null
   return protocol !== null && protocolRow(protocol)?.swapsFirst === true
 }
 
-const wait = (held: Held, item: Waiting | undefined): void => {
+const wait = (pending: PendingEvents, item: Waiting | undefined): void => {
   if (item === undefined) return
-  if (held.waiting === undefined) held.waiting = [item]
-  else held.waiting.push(item)
+  if (pending.waiting === undefined) pending.waiting = [item]
+  else pending.waiting.push(item)
 }
 
-const placeOf = ({ family, logIndex }: Heard): Place => ({ family, logIndex })
+const swapPosition = ({ family, logIndex }: DecodedLog): SwapPosition => ({ family, logIndex })
 
 const takeTransfer = (
   { tx, protocols, out }: Scope,
-  { token: logger, from, to, amountRaw, wrap, leaves }: SaidTransfer,
+  { token: logger, from, to, amountRaw, wrap, leaves }: DecodedTransfer,
   logIndex: number,
 ): void => {
   if (wrap && !protocols.isWrappedNative(logger)) return
   if (leaves && !protocols.isCoin(logger)) return
-  const token = protocols.held(logger)
+  const token = protocols.canonicalForBalances(logger)
   const transfer: Transfer = {
     kind: 'transfer',
     txIndex: tx.index,
@@ -260,19 +269,19 @@ const takeTransfer = (
   if (supply !== undefined) out.supplies.push(supply)
 }
 
-/** A pool that a listed factory of its family made is proven from here on; some pools trade at once. */
+/** A pool that a listed factory of its family made is verified from here on; some pools trade at once. */
 const takePool = (
   { protocols, made, out, prices }: Scope,
-  { pool, tokens, factory, vault, feePips, opens, sqrtPriceX96 }: SaidPool,
-  place: Place,
+  { pool, tokens, factory, vault, feePips, opens, sqrtPriceX96 }: DecodedPoolCreated,
+  place: SwapPosition,
 ): Waiting | undefined => {
   const row = protocols.factory(factory)
-  const coins = tokens.map(protocols.traded)
+  const coins = tokens.map(protocols.canonicalForTrades)
   const [tokenA, tokenB] = coins
   if (row?.family !== place.family || tokenA === undefined || tokenB === undefined) {
     return undefined
   }
-  const fact: PoolMetadata = {
+  const metadata: PoolMetadata = {
     address: pool,
     tokenA,
     tokenB,
@@ -280,49 +289,49 @@ const takePool = (
     protocol: row.id,
     factory,
     feePips: feePips ?? row.feePips ?? null,
-    proven: true,
+    verified: true,
   }
-  made.set(pool, fact)
-  out.pools.push(fact)
+  made.set(pool, metadata)
+  out.pools.push(metadata)
   if (sqrtPriceX96 !== undefined) prices.set(pool, sqrtPriceX96)
-  const opened = { kind: 'change', pool, usual: row.id, change: 'initialize' } as const
-  const said = vault === undefined ? opened : { ...opened, vault }
+  const opened = { kind: 'change', pool, defaultProtocol: row.id, change: 'initialize' } as const
+  const decoded = vault === undefined ? opened : { ...opened, vault }
   const waits = { reserves: undefined, holder: undefined }
-  return opens ? { ...place, said: { ...said, amountsRaw: [0n, 0n] }, ...waits } : undefined
+  return opens ? { ...place, decoded: { ...decoded, amountsRaw: [0n, 0n] }, ...waits } : undefined
 }
 
-/** A curve that a listed launchpad made is proven where it says what the curve is paid in; some open at once. */
+/** A curve that a listed launchpad made is verified where it says what the curve is paid in; some open at once. */
 const takeCurve = (
   { protocols, made, out }: Scope,
-  { said, row, family, logIndex }: Launch & { readonly said: SaidBirth },
+  { decoded, row, family, logIndex }: Launch & { readonly decoded: DecodedTokenLaunch },
   factory: string,
 ): Waiting | undefined => {
-  const { token, pool, vault = factory, quote, opens } = said
+  const { token, pool, vault = factory, quote, opens } = decoded
   if (pool === null) return undefined
   if (quote !== undefined) {
-    const fact: PoolMetadata = {
+    const metadata: PoolMetadata = {
       address: pool,
       tokenA: token,
-      tokenB: protocols.traded(quote),
+      tokenB: protocols.canonicalForTrades(quote),
       protocol: row.id,
       factory,
       feePips: row.feePips ?? null,
-      proven: true,
+      verified: true,
     }
-    made.set(pool, fact)
-    out.pools.push(fact)
+    made.set(pool, metadata)
+    out.pools.push(metadata)
   }
   if (opens === undefined) return undefined
   const { tokensRaw } = opens
-  const change: SaidChange = {
+  const change: DecodedLiquidityChange = {
     kind: 'change',
     pool,
     vault,
-    usual: row.id,
+    defaultProtocol: row.id,
     change: 'initialize',
     amountsRaw: [tokensRaw ?? 0n, 0n],
     legs: [token, 1],
   }
   const reserves = tokensRaw === null ? undefined : ([tokensRaw, 0n] as const)
-  return { family, logIndex, said: change, reserves, holder: row }
+  return { family, logIndex, decoded: change, reserves, holder: row }
 }

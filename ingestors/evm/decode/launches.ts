@@ -1,11 +1,11 @@
 import type { LaunchVenue } from '../../../schemas/events.ts'
 import type { ProtocolRow } from '../../../schemas/protocols.ts'
-import type { SaidBirth, SaidMigration } from '../protocols/types.ts'
-import type { Place, Scope } from './resolve-swaps.ts'
+import type { DecodedMigration, DecodedTokenLaunch } from '../protocols/types.ts'
+import type { Scope, SwapPosition } from './resolve-swaps.ts'
 
 /** A launchpad made a token or let it go. */
-export interface Launch extends Place {
-  readonly said: SaidBirth | SaidMigration
+export interface Launch extends SwapPosition {
+  readonly decoded: DecodedTokenLaunch | DecodedMigration
   readonly row: ProtocolRow
 }
 
@@ -15,41 +15,46 @@ interface First {
   readonly change: number
 }
 
-type Born = Launch & { readonly said: SaidBirth }
-type Gone = Launch & { readonly said: SaidMigration }
+type LaunchedToken = Launch & { readonly decoded: DecodedTokenLaunch }
+type MigratedToken = Launch & { readonly decoded: DecodedMigration }
 
 /**
  * Births and migrations of a transaction that was read to its end: the pool that a token went to is one that the same
  * transaction opened or filled. A token migrates once; of two events that say so the certain one counts.
  */
 export const takeLaunches = (scope: Scope, launches: readonly Launch[], first: First): void => {
-  const gone = new Map<string, Gone>()
-  for (const { said, ...launch } of launches) {
-    if (said.kind === 'birth') {
-      takeBirth(scope, { ...launch, said }, first)
+  const gone = new Map<string, MigratedToken>()
+  for (const { decoded, ...launch } of launches) {
+    if (decoded.kind === 'token-created') {
+      takeTokenLaunch(scope, { ...launch, decoded }, first)
       continue
     }
-    if (gone.get(said.token)?.said.certain !== true) gone.set(said.token, { ...launch, said })
+    if (gone.get(decoded.token)?.decoded.certain !== true)
+      gone.set(decoded.token, { ...launch, decoded })
   }
   for (const launch of gone.values()) takeMigration(scope, launch, first)
 }
 
-const takeBirth = (scope: Scope, { said, row, logIndex }: Born, first: First): void => {
+const takeTokenLaunch = (
+  scope: Scope,
+  { decoded, row, logIndex }: LaunchedToken,
+  first: First,
+): void => {
   const { tx, out } = scope
-  const { token: address, fact, dev } = said
-  const known = scope.books.token?.(address)
-  const pool = said.pool ?? poolOf(scope, address, row, first)?.pool ?? ''
+  const { token: address, metadata, dev } = decoded
+  const known = scope.context.token?.(address)
+  const pool = decoded.pool ?? poolOf(scope, address, row, first)?.pool ?? ''
   const maker = dev ?? tx.from
-  out.births.push({
-    kind: 'birth',
+  out.tokenCreations.push({
+    kind: 'token-created',
     txIndex: tx.index,
     logIndex,
-    fact: {
+    metadata: {
       address,
-      name: fact.name ?? known?.name ?? null,
-      symbol: fact.symbol ?? known?.symbol ?? null,
-      decimals: fact.decimals ?? known?.decimals ?? null,
-      totalSupplyRaw: fact.totalSupplyRaw ?? known?.totalSupplyRaw ?? null,
+      name: metadata.name ?? known?.name ?? null,
+      symbol: metadata.symbol ?? known?.symbol ?? null,
+      decimals: metadata.decimals ?? known?.decimals ?? null,
+      totalSupplyRaw: metadata.totalSupplyRaw ?? known?.totalSupplyRaw ?? null,
     },
     dev: maker,
     creators: [maker],
@@ -57,13 +62,13 @@ const takeBirth = (scope: Scope, { said, row, logIndex }: Born, first: First): v
   })
 }
 
-const takeMigration = (scope: Scope, launch: Gone, first: First): void => {
+const takeMigration = (scope: Scope, launch: MigratedToken, first: First): void => {
   const { tx, out } = scope
-  const { said, row, logIndex } = launch
-  const { token, pooled, certain } = said
+  const { decoded, row, logIndex } = launch
+  const { token, pooled, certain } = decoded
   const to = poolOf(scope, pooled, row, first) ?? null
   if (to === null && !certain) return
-  const pool = said.curve ?? curveOf(scope, token, row, first)
+  const pool = decoded.curve ?? curveOf(scope, token, row, first)
   const from = { protocol: row.id, pool }
   out.migrations.push({ kind: 'migration', txIndex: tx.index, logIndex, token, from, to })
 }

@@ -1,5 +1,5 @@
 import type { PoolLiquidityChange } from '../../../schemas/events.ts'
-import type { Leg, SaidChange } from '../protocols/types.ts'
+import type { DecodedLiquidityChange, Leg } from '../protocols/types.ts'
 
 /** What is known of the pool of a change. */
 interface ChangedPool {
@@ -13,7 +13,7 @@ type Change = Pick<
   'kind' | 'pool' | 'tokenA' | 'tokenB' | 'amountARaw' | 'amountBRaw' | 'reserves'
 >
 
-interface Moved {
+interface ChangeAmounts {
   readonly token: string
   readonly amountRaw: bigint
 }
@@ -24,10 +24,10 @@ interface Moved {
  * token is not known.
  */
 export const changesOf = (
-  { change, pool, amountsRaw, legs }: SaidChange,
+  { change, pool, amountsRaw, legs }: DecodedLiquidityChange,
   { coins, tokenOf, reserves }: ChangedPool,
 ): readonly Change[] | undefined => {
-  const moved: Moved[] = []
+  const moved: ChangeAmounts[] = []
   for (const [index, amountRaw] of amountsRaw.entries()) {
     const leg = legs === undefined ? index : legs[index]
     const token = leg === undefined ? null : tokenOf(leg)
@@ -54,10 +54,10 @@ export const changesOf = (
 }
 
 const partnerOf = (
-  { token }: Moved,
+  { token }: ChangeAmounts,
   coins: readonly (string | null)[],
   tokenOf: (leg: Leg) => string | null,
-): Moved | undefined => {
+): ChangeAmounts | undefined => {
   for (const index of coins.keys()) {
     const other = tokenOf(index)
     if (other !== null && other !== token) return { token: other, amountRaw: 0n }

@@ -2,7 +2,7 @@ import type { Prediction } from '../../../schemas/events.ts'
 import type { Kept } from '../../publish/running-balances.ts'
 
 /** What is known of an outcome token. */
-export interface OutcomeFact {
+export interface OutcomeMetadata {
   readonly conditionId: string
   /** Place among the outcomes of its condition; null: not told. */
   readonly index: number | null
@@ -10,7 +10,7 @@ export interface OutcomeFact {
 
 /** Conditions and questions behind prediction events, as far as the run has seen them set up. */
 export interface Outcomes {
-  readonly outcome: (tokenId: bigint) => OutcomeFact | undefined
+  readonly outcome: (tokenId: bigint) => OutcomeMetadata | undefined
   /** Question of a condition. */
   readonly question: (conditionId: string) => string | undefined
   /** Facts to keep, as numbers under their names. */
@@ -34,7 +34,7 @@ const hashOf = (value: bigint): string => `0x${value.toString(16).padStart(64, '
 export const trackOutcomes = (predictions: readonly Prediction[], kept: Kept): Outcomes => {
   const amounts = new Map<string, bigint>()
   const get = (key: string): bigint | undefined => amounts.get(key) ?? kept(key)
-  const learn = (key: string, value: bigint): void => {
+  const remember = (key: string, value: bigint): void => {
     if (get(key) === undefined) amounts.set(key, value)
   }
   for (const event of predictions) {
@@ -42,9 +42,9 @@ export const trackOutcomes = (predictions: readonly Prediction[], kept: Kept): O
     const { conditionId } = event
     const condition = BigInt(conditionId) << INDEX_BITS
     if (event.kind === 'prediction-management') {
-      for (const tokenId of event.tokenIds) learn(outcomeKey(tokenId), condition)
+      for (const tokenId of event.tokenIds) remember(outcomeKey(tokenId), condition)
       const { questionId } = event
-      if (questionId !== null) learn(questionKey(conditionId), BigInt(questionId))
+      if (questionId !== null) remember(questionKey(conditionId), BigInt(questionId))
       continue
     }
     for (const [tokenId, index] of madeBy(event)) {
@@ -52,14 +52,14 @@ export const trackOutcomes = (predictions: readonly Prediction[], kept: Kept): O
       const place = index === null ? 0n : BigInt(index + 1)
       // A registration tells no place, a split does.
       if (get(key) === condition && place > 0n) amounts.set(key, condition | place)
-      else learn(key, condition | place)
+      else remember(key, condition | place)
     }
   }
   return {
     amounts,
     outcome: (tokenId) => {
       const value = get(outcomeKey(tokenId))
-      return value === undefined ? undefined : factOf(value)
+      return value === undefined ? undefined : outcomeMetadata(value)
     },
     question: (conditionId) => {
       const value = get(questionKey(conditionId))
@@ -68,7 +68,7 @@ export const trackOutcomes = (predictions: readonly Prediction[], kept: Kept): O
   }
 }
 
-const factOf = (value: bigint): OutcomeFact => {
+const outcomeMetadata = (value: bigint): OutcomeMetadata => {
   const place = Number(value & ((1n << INDEX_BITS) - 1n))
   return { conditionId: hashOf(value >> INDEX_BITS), index: place === 0 ? null : place - 1 }
 }
@@ -88,11 +88,11 @@ const madeBy = ({
   moved,
 }: Settlement): readonly (readonly [bigint, number | null])[] => {
   if (type !== 'Split' || moved.length !== (indexSets.length || ADAPTED)) return []
-  return moved.map(({ tokenId }, at) => [tokenId, placeOf(indexSets[at])] as const)
+  return moved.map(({ tokenId }, at) => [tokenId, slotIndex(indexSets[at])] as const)
 }
 
 /** Place of the only outcome in a set; null for a set of several. */
-const placeOf = (set: bigint | undefined): number | null => {
+const slotIndex = (set: bigint | undefined): number | null => {
   if (set === undefined || set <= 0n || (set & (set - 1n)) !== 0n) return null
   const place = set.toString(2).length - 1
   return place < MAX_INDEX ? place : null

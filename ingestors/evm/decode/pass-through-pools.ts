@@ -1,7 +1,7 @@
 import type { Swap, Transaction } from '../../../schemas/events.ts'
 import { wordOf } from '../abi/words.ts'
 import { eventOf } from '../protocols/families.ts'
-import { isUnderlying, type SaidSwap } from '../protocols/types.ts'
+import { type DecodedSwap, isUnderlying } from '../protocols/types.ts'
 
 /**
  * True where a pool only passed a trade on. A Curve pool that holds another pool's share lets that pool trade between two of its
@@ -9,8 +9,8 @@ import { isUnderlying, type SaidSwap } from '../protocols/types.ts'
  * pool's was taken before, with this pool as its buyer and the same amounts. Pools that lend their coins out log the same event
  * of trades of their own. Source: curvefi/curve-contract, curve-factory, `exchange_underlying` of metapools.
  */
-export const isRoute = (said: SaidSwap, tx: Transaction, taken: readonly Swap[]): boolean => {
-  const { pool, tokenIn, amountInRaw, amountOutRaw } = said
+export const isRoute = (decoded: DecodedSwap, tx: Transaction, taken: readonly Swap[]): boolean => {
+  const { pool, tokenIn, amountInRaw, amountOutRaw } = decoded
   if (!isUnderlying(tokenIn)) return false
   const buyer = `0x${wordOf(pool)}`
   const bought = new Set<number>()

@@ -1,16 +1,16 @@
 import { amount0Delta, amount1Delta, sqrtPriceAtTick } from '../../../core/prices/tick-math.ts'
 import type { ProtocolRow } from '../../../schemas/protocols.ts'
-import type { PriceSubject } from '../../decode/contract.ts'
+import type { PriceLookup } from '../../decode/contract.ts'
 import type { Call, CallAnswer } from '../../follow/contract.ts'
 import { keccak } from '../abi/keccak.ts'
 import { wordAt, wordCount } from '../abi/words.ts'
-import type { SaidPosition } from '../protocols/types.ts'
-import { drop, type Place, type Scope, type Waiting } from './resolve-swaps.ts'
+import type { DecodedPositionChange } from '../protocols/types.ts'
+import { drop, type Scope, type SwapPosition, type Waiting } from './resolve-swaps.ts'
 
 /** What both tokens of a range are at a price: what is paid in is rounded up, what is paid out down. Source: Uniswap/v4-core src/libraries/Pool.sol. */
 const amountsAt = (
   sqrtPriceX96: bigint,
-  { ticks, liquidityRaw }: SaidPosition,
+  { ticks, liquidityRaw }: DecodedPositionChange,
 ): readonly [bigint, bigint] => {
   const comes = liquidityRaw > 0n
   const liquidity = comes ? liquidityRaw : -liquidityRaw
@@ -22,22 +22,22 @@ const amountsAt = (
 /** A position that grew or shrank as a change of its pool; dropped where the price is unknown, undefined where nothing moved. */
 export const positionChange = (
   scope: Scope,
-  said: SaidPosition,
-  place: Place & { readonly row: ProtocolRow | undefined },
+  decoded: DecodedPositionChange,
+  place: SwapPosition & { readonly row: ProtocolRow | undefined },
 ): Waiting | undefined => {
-  const { pool, vault, usual, liquidityRaw } = said
-  const price = scope.prices.get(pool) ?? scope.books.price?.(pool)
+  const { pool, vault, defaultProtocol: usual, liquidityRaw } = decoded
+  const price = scope.prices.get(pool) ?? scope.context.price?.(pool)
   if (price === undefined) {
     drop(scope, place, 'unknown-price')
     return undefined
   }
-  const amountsRaw = amountsAt(price, said)
+  const amountsRaw = amountsAt(price, decoded)
   if (amountsRaw[0] === 0n && amountsRaw[1] === 0n) return undefined
   const change = liquidityRaw > 0n ? 'increase' : 'decrease'
   return {
     family: place.family,
     logIndex: place.logIndex,
-    said: { kind: 'change', pool, vault, usual, change, amountsRaw },
+    decoded: { kind: 'change', pool, vault, defaultProtocol: usual, change, amountsRaw },
     reserves: undefined,
     holder: place.row,
   }
@@ -51,7 +51,7 @@ const POOLS_SLOT = '6'.padStart(64, '0')
 const PRICE = (1n << 160n) - 1n
 
 /** How a manager is asked for the price of one of its pools. */
-export const priceCall = ({ pool, manager: to, family }: PriceSubject): Call => {
+export const priceCall = ({ pool, manager: to, family }: PriceLookup): Call => {
   const id = pool.slice(2)
   if (family !== 'uniswap_v4') return { to, data: GET_SLOT0 + id }
   return { to, data: EXTSLOAD + keccak(id + POOLS_SLOT).slice(2) }

@@ -1,16 +1,20 @@
 import type { OutcomeAmount, PredictionSettlement, Transfer } from '../../../schemas/events.ts'
 import type { ProtocolRow } from '../../../schemas/protocols.ts'
 import { GO_BETWEENS } from '../protocols/polymarket.ts'
-import type { SaidDeal, SaidOutcomes, SaidPrediction } from '../protocols/types.ts'
-import { drop, type Place, type Scope } from './resolve-swaps.ts'
+import type {
+  DecodedMarketMakerTrade,
+  DecodedOutcomeTransfers,
+  DecodedPrediction,
+} from '../protocols/types.ts'
+import { drop, type Scope, type SwapPosition } from './resolve-swaps.ts'
 
 /** What a contract said of a prediction market; `row` where it is listed. */
-export interface Predicted extends Place {
-  readonly said: SaidPrediction
+export interface Predicted extends SwapPosition {
+  readonly decoded: DecodedPrediction
   readonly row: ProtocolRow | undefined
 }
 
-type Deal = Predicted & { readonly said: SaidDeal }
+type MarketMakerTrade = Predicted & { readonly decoded: DecodedMarketMakerTrade }
 
 const ZERO = `0x${'0'.repeat(40)}`
 
@@ -26,39 +30,46 @@ export const takePredictions = (
   transfers: readonly Transfer[],
 ): void => {
   const { tx, out, protocols } = scope
-  const makers = new Set(predicted.map(({ said }) => matchedBy(said)))
-  const dealers = new Set(predicted.flatMap(({ said }) => (said.kind === 'deal' ? said.maker : [])))
-  const seen: Seen = {
-    given: new Map(),
+  const makers = new Set(predicted.map(({ decoded }) => matchedBy(decoded)))
+  const dealers = new Set(
+    predicted.flatMap(({ decoded }) =>
+      decoded.kind === 'market-maker-trade' ? decoded.maker : [],
+    ),
+  )
+  const seen: OutcomeTransfers = {
+    sent: new Map(),
     paid: new Set(dealers.size > 0 ? transfers.map(paidKey) : []),
   }
-  let moves: SaidOutcomes[] = []
+  let moves: DecodedOutcomeTransfers[] = []
   for (const [index, item] of predicted.entries()) {
-    const { said, row, logIndex } = item
+    const { decoded, row, logIndex } = item
     const placed = { txIndex: tx.index, logIndex, protocol: row?.id ?? '' }
-    switch (said.kind) {
+    switch (decoded.kind) {
       case 'outcomes':
-        moves.push(said)
-        if (row !== undefined && dealers.size > 0) see(seen, said, row.id)
+        moves.push(decoded)
+        if (row !== undefined && dealers.size > 0) see(seen, decoded, row.id)
         break
-      case 'deal':
-        takeDeal(scope, { ...item, said }, seen)
+      case 'market-maker-trade':
+        takeDeal(scope, { ...item, decoded }, seen)
         break
       case 'prediction-trade':
-        if (said.taker !== said.exchange || !makers.has(said.exchange))
-          out.predictions.push({ ...said, ...placed })
+        if (decoded.taker !== decoded.exchange || !makers.has(decoded.exchange))
+          out.predictions.push({ ...decoded, ...placed })
         break
       case 'prediction-management':
-        out.predictions.push({ ...said, ...placed })
+        out.predictions.push({ ...decoded, ...placed })
         break
       default:
-        if (dealers.has(said.holder) || protocols.factory(said.holder)?.family === item.family)
+        if (
+          dealers.has(decoded.holder) ||
+          protocols.factory(decoded.holder)?.family === item.family
+        )
           break
         out.predictions.push({
-          ...said,
+          ...decoded,
           ...placed,
-          holder: holderOf(scope, predicted, index) ?? said.holder,
-          moved: outcomesOf(moves, said.type),
+          holder: holderOf(scope, predicted, index) ?? decoded.holder,
+          moved: outcomesOf(moves, decoded.type),
         })
         moves = []
     }
@@ -66,8 +77,10 @@ export const takePredictions = (
 }
 
 /** The exchange whose match a maker's log tells of. */
-const matchedBy = (said: SaidPrediction): string | undefined =>
-  said.kind === 'prediction-trade' && said.taker !== said.exchange ? said.exchange : undefined
+const matchedBy = (decoded: DecodedPrediction): string | undefined =>
+  decoded.kind === 'prediction-trade' && decoded.taker !== decoded.exchange
+    ? decoded.exchange
+    : undefined
 
 /**
  * For whom a go-between settled: who gave it the outcome tokens that it merges or redeems, or got what it split or converted them
@@ -79,16 +92,17 @@ const holderOf = (
   predicted: readonly Predicted[],
   index: number,
 ): string | undefined => {
-  const { said: settled, family } = predicted[index] ?? {}
+  const { decoded: settled, family } = predicted[index] ?? {}
   if (settled?.kind !== 'prediction-settlement' || !GO_BETWEENS.has(settled.holder)) return
   const { holder, type } = settled
   const gave = type === 'Merge' || type === 'Redemption'
   const step = gave ? -1 : 1
   for (let at = index + step; at >= 0; at += step) {
-    const said = predicted[at]?.said
-    if (said === undefined || (said.kind === settled.kind && said.holder === holder)) return
-    if (said.kind !== 'outcomes') continue
-    const { from, to } = said
+    const decoded = predicted[at]?.decoded
+    if (decoded === undefined || (decoded.kind === settled.kind && decoded.holder === holder))
+      return
+    if (decoded.kind !== 'outcomes') continue
+    const { from, to } = decoded
     if ((gave ? to : from) !== holder) continue
     const other = gave ? from : to
     return other === ZERO || protocols.factory(other)?.family === family ? undefined : other
@@ -97,7 +111,7 @@ const holderOf = (
 
 /** Outcome tokens that a settlement made, or that it took; a conversion does both in ways of its own. */
 const outcomesOf = (
-  moves: readonly SaidOutcomes[],
+  moves: readonly DecodedOutcomeTransfers[],
   type: PredictionSettlement['type'],
 ): readonly OutcomeAmount[] =>
   type === 'Conversion'
@@ -105,12 +119,12 @@ const outcomesOf = (
     : moves.flatMap(({ from, to, moved }) => ((type === 'Split' ? from : to) === ZERO ? moved : []))
 
 /** What moved in the transaction; each outcome token serves one deal. */
-interface Seen {
-  readonly given: Map<string, { readonly tokenId: bigint; readonly protocol: string }>
+interface OutcomeTransfers {
+  readonly sent: Map<string, { readonly tokenId: bigint; readonly protocol: string }>
   readonly paid: ReadonlySet<string>
 }
 
-const givenKey = (from: string, to: string, sharesRaw: bigint): string =>
+const sentKey = (from: string, to: string, sharesRaw: bigint): string =>
   `${from}>${to}:${sharesRaw}`
 
 const paidKey = ({
@@ -121,33 +135,42 @@ const paidKey = ({
 }: Pick<Transfer, 'token' | 'from' | 'to' | 'amountRaw'>): string =>
   `${token}:${from}>${to}:${amountRaw}`
 
-const see = ({ given }: Seen, { from, to, moved }: SaidOutcomes, protocol: string): void => {
+const see = (
+  { sent }: OutcomeTransfers,
+  { from, to, moved }: DecodedOutcomeTransfers,
+  protocol: string,
+): void => {
   const [only, more] = moved
   if (only === undefined || more !== undefined) return
-  given.set(givenKey(from, to, only.amountRaw), { tokenId: only.tokenId, protocol })
+  sent.set(sentKey(from, to, only.amountRaw), { tokenId: only.tokenId, protocol })
 }
 
 /**
  * Anyone can claim to be a market maker: a deal counts when its very amounts of collateral and of one outcome token went from
  * one side to the other.
  */
-const takeDeal = (scope: Scope, { said, family, logIndex }: Deal, { given, paid }: Seen): void => {
-  const { collateral: token, collateralRaw: amountRaw, sharesRaw } = said
-  const [from, to] = said.side === 'SELL' ? [said.taker, said.maker] : [said.maker, said.taker]
-  const key = givenKey(to, from, sharesRaw)
-  const moved = given.get(key)
+const takeDeal = (
+  scope: Scope,
+  { decoded, family, logIndex }: MarketMakerTrade,
+  { sent, paid }: OutcomeTransfers,
+): void => {
+  const { collateral: token, collateralRaw: amountRaw, sharesRaw } = decoded
+  const [from, to] =
+    decoded.side === 'SELL' ? [decoded.taker, decoded.maker] : [decoded.maker, decoded.taker]
+  const key = sentKey(to, from, sharesRaw)
+  const moved = sent.get(key)
   if (moved === undefined || !paid.has(paidKey({ token, from, to, amountRaw }))) {
     drop(scope, { family, logIndex }, 'no-matching-transfers')
     return
   }
-  given.delete(key)
+  sent.delete(key)
   scope.out.predictions.push({
-    ...said,
+    ...decoded,
     ...moved,
     kind: 'prediction-trade',
     txIndex: scope.tx.index,
     logIndex,
-    exchange: said.maker,
+    exchange: decoded.maker,
     orderHash: null,
     feeIn: 'collateral',
   })

@@ -1,8 +1,8 @@
 import type { PoolMetadata, Swap, Transaction } from '../../../schemas/events.ts'
 import { type ProtocolRow, protocolRow } from '../../../schemas/protocols.ts'
-import type { Books, Draft } from '../../decode/contract.ts'
-import { type ProtocolBook, speaks } from '../../decode/protocol-registry.ts'
-import type { EvmFamily, Leg, SaidChange, SaidSwap } from '../protocols/types.ts'
+import type { DecodeContext, DecodedBlockBuilder } from '../../decode/contract.ts'
+import { emitsEventsOf, type ProtocolRegistry } from '../../decode/protocol-registry.ts'
+import type { DecodedLiquidityChange, DecodedSwap, EvmFamily, Leg } from '../protocols/types.ts'
 import { changesOf } from './liquidity-changes.ts'
 import { isRoute } from './pass-through-pools.ts'
 import {
@@ -17,9 +17,9 @@ import {
 /** One transaction, where its events go, and what is known of pools at this point of the chain. */
 export interface Scope {
   readonly tx: Transaction
-  readonly out: Draft
-  readonly books: Books
-  readonly protocols: ProtocolBook
+  readonly out: DecodedBlockBuilder
+  readonly context: DecodeContext
+  readonly protocols: ProtocolRegistry
   /** Pools that listed factories made in this block so far. */
   readonly made: Map<string, PoolMetadata>
   /** Square root prices that listed contracts told of their pools in this block so far. */
@@ -27,14 +27,14 @@ export interface Scope {
 }
 
 /** Which log of which family. */
-export interface Place {
+export interface SwapPosition {
   readonly family: EvmFamily['family']
   readonly logIndex: number
 }
 
 /** A swap or change that waits until its transaction has been read to the end. */
-export interface Waiting extends Place {
-  readonly said: SaidSwap | SaidChange
+export interface Waiting extends SwapPosition {
+  readonly decoded: DecodedSwap | DecodedLiquidityChange
   /** What the pool holds afterwards, where it said so. */
   reserves: readonly [bigint, bigint] | undefined
   /** The protocol whose contract spoke for its pool; undefined: the pool spoke itself. */
@@ -48,7 +48,7 @@ export interface Operation {
 }
 
 /** What was read from a transaction. */
-export interface Ended {
+export interface TransactionEnd {
   readonly waiting: readonly Waiting[]
   readonly operations: readonly Operation[]
   /** Place of the transaction's first transfer among all that were taken so far. */
@@ -67,40 +67,49 @@ const flowsIn = ({ out }: Scope, sortable: Sortable): Flows => {
 }
 
 /** Takes or drops what waited, in log order. An ERC-4337 operation is logged after all that it did. */
-export const settle = (scope: Scope, { waiting, operations, firstTransfer }: Ended): void => {
+export const resolveSwaps = (
+  scope: Scope,
+  { waiting, operations, firstTransfer }: TransactionEnd,
+): void => {
   const { tx, out, protocols } = scope
-  const evidence = scope.books.proof === 'evidence'
+  const evidence = scope.context.verification === 'evidence'
   const sortable: Sortable = { from: firstTransfer, flows: undefined }
   let next = 0
   for (const item of waiting) {
     while ((operations[next]?.logIndex ?? Number.POSITIVE_INFINITY) < item.logIndex) next += 1
-    const { said, logIndex, reserves } = item
-    const told = said.kind === 'swap' ? said.trader : undefined
-    const trader = told ?? operations[next]?.sender ?? tx.from
+    const { decoded, logIndex, reserves } = item
+    const reported = decoded.kind === 'swap' ? decoded.trader : undefined
+    const trader = reported ?? operations[next]?.sender ?? tx.from
     const pool = identify(scope, item, evidence ? flowsIn(scope, sortable) : undefined)
     if (typeof pool === 'string') {
       drop(scope, item, pool)
       continue
     }
-    if (said.kind === 'swap') {
-      const tokenIn = traded(protocols, tokenOfLeg(pool, said.tokenIn, pool.seen?.tokenIn))
-      const tokenOut = traded(protocols, tokenOfLeg(pool, said.tokenOut, pool.seen?.tokenOut))
+    if (decoded.kind === 'swap') {
+      const tokenIn = canonicalToken(
+        protocols,
+        tokenOfLeg(pool, decoded.tokenIn, pool.tokensSeen?.tokenIn),
+      )
+      const tokenOut = canonicalToken(
+        protocols,
+        tokenOfLeg(pool, decoded.tokenOut, pool.tokensSeen?.tokenOut),
+      )
       const reason = unusable(tokenIn, tokenOut, evidence)
       if (reason !== undefined) drop(scope, item, reason)
-      else if (!isRoute(said, tx, out.swaps))
+      else if (!isRoute(decoded, tx, out.swaps))
         out.swaps.push(
-          swapOf({ tx, item, said, protocol: pool.protocol, trader, tokenIn, tokenOut }),
+          swapOf({ tx, item, decoded, protocol: pool.protocol, trader, tokenIn, tokenOut }),
         )
       continue
     }
     const tokenOf = (leg: Leg): string | null =>
       isPaid(leg)
-        ? paidCoin(paidToken(said, leg.paidOutRaw, flowsIn(scope, sortable)), pool)
-        : traded(protocols, tokenOfLeg(pool, leg))
-    const changes = changesOf(said, { coins: coinsOf(pool), tokenOf, reserves })
+        ? paidCoin(paidToken(decoded, leg.paidOutRaw, flowsIn(scope, sortable)), pool)
+        : canonicalToken(protocols, tokenOfLeg(pool, leg))
+    const changes = changesOf(decoded, { coins: coinsOf(pool), tokenOf, reserves })
     if (changes === undefined) drop(scope, item, 'unknown-token')
     else {
-      const { vault } = said
+      const { vault } = decoded
       const spot = { txIndex: tx.index, logIndex, ...(vault !== undefined && { vault }) }
       for (const change of changes) {
         out.poolChanges.push({ protocol: pool.protocol, ...change, ...spot, owner: trader })
@@ -118,7 +127,7 @@ interface Identity {
   readonly coins?: readonly (string | null)[]
   readonly underlying?: readonly string[]
   /** Tokens of the swap as its transaction's transfers show them. */
-  readonly seen?: SwapTokens
+  readonly tokensSeen?: SwapTokens
 }
 
 const UNKNOWN = { tokenA: null, tokenB: null } as const
@@ -129,54 +138,59 @@ const coinsOf = ({ coins, tokenA, tokenB }: Identity): readonly (string | null)[
 /** Which pool this is, or why it does not count. */
 const identify = (
   scope: Scope,
-  { said, family, reserves, holder }: Waiting,
+  { decoded, family, reserves, holder }: Waiting,
   flows: Flows | undefined,
 ): Identity | string => {
-  const fact = poolFact(scope, said.pool)
-  if (fact !== undefined && isProven(fact)) {
-    const row = protocolRow(fact.protocol)
-    return row && speaks(row, family) ? fact : 'unlisted-contract'
+  const metadata = poolMetadata(scope, decoded.pool)
+  if (metadata !== undefined && isVerified(metadata)) {
+    const row = protocolRow(metadata.protocol)
+    return row && emitsEventsOf(row, family) ? metadata : 'unlisted-contract'
   }
-  const protocol = holder?.id ?? said.usual
-  if (holder !== undefined && tellsTokens(said)) return { protocol, ...UNKNOWN }
-  if (flows === undefined) return fact === undefined ? 'unknown-pool' : 'unproven-pool'
-  if (said.kind === 'change') {
-    const coins = changedTokens(said, flows)
+  const protocol = holder?.id ?? decoded.defaultProtocol
+  if (holder !== undefined && tellsTokens(decoded)) return { protocol, ...UNKNOWN }
+  if (flows === undefined) return metadata === undefined ? 'unknown-pool' : 'unverified-pool'
+  if (decoded.kind === 'change') {
+    const coins = changedTokens(decoded, flows)
     return coins === undefined
       ? 'no-matching-transfers'
       : { protocol, tokenA: coins[0] ?? null, tokenB: coins[1] ?? null, coins }
   }
-  const seen = swapTokens(said, flows)
-  if (seen !== undefined) return { protocol, ...UNKNOWN, seen }
+  const seen = swapTokens(decoded, flows)
+  if (seen !== undefined) return { protocol, ...UNKNOWN, tokensSeen: seen }
   return holder !== undefined || reserves !== undefined
     ? { protocol, ...UNKNOWN }
     : 'no-matching-transfers'
 }
 
 /** What is known of a pool so far, in this block or before it. */
-export const poolFact = ({ made, books }: Scope, address: string): PoolMetadata | undefined =>
-  (made.size > 0 ? made.get(address) : undefined) ?? books.pool(address)
+export const poolMetadata = ({ made, context }: Scope, address: string): PoolMetadata | undefined =>
+  (made.size > 0 ? made.get(address) : undefined) ?? context.pool(address)
 
-const isProven = (fact: PoolMetadata): fact is PoolMetadata & { readonly protocol: string } =>
-  fact.proven && fact.protocol !== null
+const isVerified = (
+  metadata: PoolMetadata,
+): metadata is PoolMetadata & { readonly protocol: string } =>
+  metadata.verified && metadata.protocol !== null
 
 /** The event names its tokens itself. */
-const tellsTokens = (said: SaidSwap | SaidChange): boolean =>
-  said.kind === 'swap'
-    ? typeof said.tokenIn === 'string' && typeof said.tokenOut === 'string'
-    : said.legs?.every((leg) => typeof leg === 'string') === true
+const tellsTokens = (decoded: DecodedSwap | DecodedLiquidityChange): boolean =>
+  decoded.kind === 'swap'
+    ? typeof decoded.tokenIn === 'string' && typeof decoded.tokenOut === 'string'
+    : decoded.legs?.every((leg) => typeof leg === 'string') === true
 
 /** Address behind a leg of a pool's event. What the event does not name itself may have been seen in transfers. */
 const tokenOfLeg = (pool: Identity, leg: Leg, seen?: string | null): string | null | undefined => {
   if (typeof leg === 'string') return leg
-  return seen === undefined ? placed(pool, leg) : seen
+  return seen === undefined ? tokenAtLeg(pool, leg) : seen
 }
 
 /** The token as trades name it; null where it is not known. */
-const traded = (protocols: ProtocolBook, token: string | null | undefined): string | null =>
-  token === null || token === undefined ? null : protocols.traded(token)
+const canonicalToken = (
+  protocols: ProtocolRegistry,
+  token: string | null | undefined,
+): string | null =>
+  token === null || token === undefined ? null : protocols.canonicalForTrades(token)
 
-const placed = (pool: Identity, leg: Exclude<Leg, string>): string | null | undefined => {
+const tokenAtLeg = (pool: Identity, leg: Exclude<Leg, string>): string | null | undefined => {
   if (leg === 0) return pool.tokenA
   if (leg === 1) return pool.tokenB
   if (typeof leg === 'number') return pool.coins?.[leg]
@@ -203,7 +217,7 @@ const unusable = (
 interface Taken {
   readonly tx: Transaction
   readonly item: Waiting
-  readonly said: SaidSwap
+  readonly decoded: DecodedSwap
   readonly protocol: string
   readonly trader: string
   readonly tokenIn: string | null
@@ -213,28 +227,32 @@ interface Taken {
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
 const swapOf = (taken: Taken): Swap => {
-  const { tx, item, said } = taken
+  const { tx, item, decoded } = taken
   const swap: Writable<Swap> = {
     kind: 'swap',
     txIndex: tx.index,
     logIndex: item.logIndex,
-    pool: said.pool,
+    pool: decoded.pool,
     protocol: taken.protocol,
     trader: taken.trader,
     tokenIn: taken.tokenIn,
     tokenOut: taken.tokenOut,
-    amountInRaw: said.amountInRaw,
-    amountOutRaw: said.amountOutRaw,
+    amountInRaw: decoded.amountInRaw,
+    amountOutRaw: decoded.amountOutRaw,
   }
-  if (said.vault !== undefined) swap.vault = said.vault
+  if (decoded.vault !== undefined) swap.vault = decoded.vault
   if (item.reserves !== undefined) swap.reserves = item.reserves
-  if (said.reservesInOut !== undefined) swap.reservesInOut = said.reservesInOut
-  if (said.sqrtPriceX96 !== undefined) swap.sqrtPriceX96 = said.sqrtPriceX96
-  if (said.liquidityRaw !== undefined) swap.liquidityRaw = said.liquidityRaw
+  if (decoded.reservesInOut !== undefined) swap.reservesInOut = decoded.reservesInOut
+  if (decoded.sqrtPriceX96 !== undefined) swap.sqrtPriceX96 = decoded.sqrtPriceX96
+  if (decoded.liquidityRaw !== undefined) swap.liquidityRaw = decoded.liquidityRaw
   return swap
 }
 
 /** Notes that the log was not taken, and why. */
-export const drop = ({ tx, out }: Scope, { family, logIndex }: Place, reason: string): void => {
+export const drop = (
+  { tx, out }: Scope,
+  { family, logIndex }: SwapPosition,
+  reason: string,
+): void => {
   out.dropped.push({ reason, txHash: tx.hash, logIndex, protocol: family })
 }

@@ -1,5 +1,5 @@
 import type { SupplyChange, TokenCreation, Transaction, Transfer } from '../../../schemas/events.ts'
-import type { Books } from '../../decode/contract.ts'
+import type { DecodeContext } from '../../decode/contract.ts'
 
 const ZERO = `0x${'0'.repeat(40)}`
 
@@ -15,10 +15,10 @@ export const supplyChange = (transfer: Transfer): SupplyChange | undefined => {
  * The token that a transaction made: its new contract moved tokens of its own at once. `transfers` are the transaction's.
  * Tokens made by a contract for another account are not told apart from others.
  */
-export const tokenBirth = (
+export const tokenCreation = (
   { contractAddress, from }: Transaction,
   transfers: readonly Transfer[],
-  books: Books,
+  context: DecodeContext,
 ): TokenCreation | undefined => {
   const first =
     contractAddress === null
@@ -27,10 +27,10 @@ export const tokenBirth = (
   if (first === undefined) return undefined
   const { token: address, txIndex, logIndex } = first
   return {
-    kind: 'birth',
+    kind: 'token-created',
     txIndex,
     logIndex,
-    fact: books.token?.(address) ?? {
+    metadata: context.token?.(address) ?? {
       address,
       decimals: null,
       name: null,

@@ -1,5 +1,5 @@
 import type { Transfer } from '../../../schemas/events.ts'
-import { isUnderlying, type SaidChange, type SaidSwap } from '../protocols/types.ts'
+import { type DecodedLiquidityChange, type DecodedSwap, isUnderlying } from '../protocols/types.ts'
 
 /**
  * Proof of a swap by its own transaction alone, where no node can be asked: tokens that went into and out of the pool.
@@ -51,7 +51,7 @@ const push = (map: Map<string, Transfer[]>, account: string, transfer: Transfer)
  * that holds many pools moves much else, so there only the very amounts count. Where one side may be the chain's coin, which
  * no transfer shows, the very amount of the other side is enough.
  */
-export const swapTokens = (swap: SaidSwap, flows: Flows): SwapTokens | undefined => {
+export const swapTokens = (swap: DecodedSwap, flows: Flows): SwapTokens | undefined => {
   if (swap.amountInRaw === 0n || swap.amountOutRaw === 0n) return halfSwapTokens(swap, flows)
   const { into, outOf } = flows
   const holder = swap.vault ?? swap.pool
@@ -89,27 +89,29 @@ export const swapTokens = (swap: SaidSwap, flows: Flows): SwapTokens | undefined
  * of the other pool's token they made.
  */
 const likely = (
-  swap: SaidSwap,
+  swap: DecodedSwap,
   moved: readonly Transfer[],
   side: 'in' | 'out',
 ): readonly Transfer[] => {
   if (swap.unordered !== 'many') return moved
   const isIn = side === 'in'
-  const [told, leg] = isIn ? [swap.amountInRaw, swap.tokenIn] : [swap.amountOutRaw, swap.tokenOut]
-  const near = moved.filter(({ amountRaw }) => isNear(amountRaw, told))
+  const [reported, leg] = isIn
+    ? [swap.amountInRaw, swap.tokenIn]
+    : [swap.amountOutRaw, swap.tokenOut]
+  const near = moved.filter(({ amountRaw }) => isNear(amountRaw, reported))
   if (!isUnderlying(leg)) return near
   const others = near.filter(({ from, to }) => (isIn ? from : to) !== COIN)
   return isIn && others.length === 0 ? near : others
 }
 
-const isNear = (amountRaw: bigint, told: bigint): boolean => {
-  const off = amountRaw < told ? told - amountRaw : amountRaw - told
-  return off * NEAR <= told
+const isNear = (amountRaw: bigint, reported: bigint): boolean => {
+  const off = amountRaw < reported ? reported - amountRaw : amountRaw - reported
+  return off * NEAR <= reported
 }
 
 /** What fronts of other tokens paid for a swap of those: the pool burnt the very amount of a front, and the front paid it out. */
 const paidByFront = (
-  { pool, tokenOut, amountOutRaw }: SaidSwap,
+  { pool, tokenOut, amountOutRaw }: DecodedSwap,
   { outOf }: Flows,
 ): readonly Transfer[] => {
   if (!isUnderlying(tokenOut)) return []
@@ -119,7 +121,7 @@ const paidByFront = (
 }
 
 /** The same of a swap of which one side is nothing: that side's token shows only where the pool moved it besides. */
-const halfSwapTokens = (swap: SaidSwap, flows: Flows): SwapTokens | undefined => {
+const halfSwapTokens = (swap: DecodedSwap, flows: Flows): SwapTokens | undefined => {
   const { pool, vault, amountInRaw, amountOutRaw } = swap
   const pays = amountOutRaw === 0n
   const moved = (pays ? flows.into : flows.outOf).get(vault ?? pool) ?? []
@@ -140,12 +142,12 @@ const halfSwapTokens = (swap: SaidSwap, flows: Flows): SwapTokens | undefined =>
  * where it is left open, as where two amounts are the same.
  */
 export const changedTokens = (
-  { pool, vault, unordered, change, amountsRaw }: SaidChange,
+  { pool, vault, unordered, change, amountsRaw }: DecodedLiquidityChange,
   flows: Flows,
 ): readonly (string | null)[] | undefined => {
   if (vault === undefined && unordered === undefined) return poolTokens(pool, flows)
   const side = change === 'increase' ? flows.into : flows.outOf
-  const found = amountsRaw.map((amountRaw) => movedToken(side, vault ?? pool, amountRaw))
+  const found = amountsRaw.map((amountRaw) => tokenOfAmount(side, vault ?? pool, amountRaw))
   const tokens = found.map((token) =>
     found.filter((each) => each === token).length > 1 ? null : token,
   )
@@ -154,12 +156,12 @@ export const changedTokens = (
 
 /** The only token of which an account paid out this very amount; null when it was none or several. */
 export const paidToken = (
-  { pool, vault }: SaidChange,
+  { pool, vault }: DecodedLiquidityChange,
   amountRaw: bigint,
   { outOf }: Flows,
-): string | null => movedToken(outOf, vault ?? pool, amountRaw)
+): string | null => tokenOfAmount(outOf, vault ?? pool, amountRaw)
 
-const movedToken = (side: Flows['into'], account: string, amountRaw: bigint): string | null =>
+const tokenOfAmount = (side: Flows['into'], account: string, amountRaw: bigint): string | null =>
   only(exactly(side.get(account) ?? [], amountRaw).map(({ token }) => token))
 
 /**
@@ -192,14 +194,14 @@ const poolTokens = (
 }
 
 /** A pool of two tokens lists them by address, unless its kind does not. */
-const inOrder = ({ tokenIn, tokenOut, unordered }: SaidSwap, a: string, b: string): boolean =>
+const inOrder = ({ tokenIn, tokenOut, unordered }: DecodedSwap, a: string, b: string): boolean =>
   unordered !== undefined ||
   typeof tokenIn !== 'number' ||
   typeof tokenOut !== 'number' ||
   a < b === tokenIn < tokenOut
 
 const pairs = (
-  swap: SaidSwap,
+  swap: DecodedSwap,
   ins: readonly Transfer[],
   outs: readonly Transfer[],
 ): readonly (readonly [string, string])[] => {

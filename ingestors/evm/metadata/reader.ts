@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache'
 import type { Block, PoolMetadata, TokenMetadata } from '../../../schemas/events.ts'
-import type { Subjects } from '../../decode/contract.ts'
-import type { FactReader } from '../../decode/metadata-reader.ts'
-import type { ProtocolBook } from '../../decode/protocol-registry.ts'
+import type { RequiredLookups } from '../../decode/contract.ts'
+import type { MetadataReader } from '../../decode/metadata-reader.ts'
+import type { ProtocolRegistry } from '../../decode/protocol-registry.ts'
 import type { Call, CallAnswer, StateReader } from '../../follow/contract.ts'
 import type { UnreadName } from '../../publish/metadata-store.ts'
 import { priceCall, priceIn } from '../decode/positions.ts'
-import { confirmCalls, openProof, poolCalls, poolFact } from './pool-verification.ts'
-import { tokenCalls, tokenFact, unreadNames } from './token-calls.ts'
+import { confirmCalls, poolCalls, startVerification, verifiedPool } from './pool-verification.ts'
+import { tokenCalls, tokenMetadata, unreadNames } from './token-calls.ts'
 
 /** Subjects whose calls are in flight together. */
 const BATCH = 64
@@ -25,13 +25,16 @@ const SILENT = 20_000
  * Facts from a node, each at the hash of the block that first needs it. A revert is an answer and is kept. Where no
  * endpoint has the state of that block nothing is learned: the block is published without the fact, later blocks ask again.
  */
-export const nodeFacts = (state: StateReader, protocols: ProtocolBook): FactReader => {
+export const nodeMetadataReader = (
+  state: StateReader,
+  protocols: ProtocolRegistry,
+): MetadataReader => {
   const silent = new LRUCache<string, number>({ max: SILENT })
   const askable = (address: string, { height }: Block): boolean =>
     Math.abs(height - (silent.get(address) ?? Number.NEGATIVE_INFINITY)) >= ASK_AGAIN_BLOCKS
   return {
-    origin: 'node',
-    proof: 'facts',
+    metadataSource: 'node',
+    verification: 'facts',
     read: async (subjects, block, signal) => {
       const ask: Ask = (calls) => state.calls(calls, block.hash, signal)
       const pools: PoolMetadata[] = []
@@ -41,9 +44,9 @@ export const nodeFacts = (state: StateReader, protocols: ProtocolBook): FactRead
       for (const part of batches(ripePools.slice(0, MOST_OF_BLOCK.pools))) {
         const facts = await readPools(ask, part, protocols)
         part.forEach(({ address }, index) => {
-          const fact = facts[index]
-          if (fact === undefined || fact === 'no-state') silent.set(address, block.height)
-          else pools.push(fact)
+          const metadata = facts[index]
+          if (metadata === undefined || metadata === 'no-state') silent.set(address, block.height)
+          else pools.push(metadata)
         })
       }
       const ripeTokens = subjects.tokens.filter((address) => askable(address, block))
@@ -53,16 +56,16 @@ export const nodeFacts = (state: StateReader, protocols: ProtocolBook): FactRead
           const read = facts[index]
           if (read === undefined || read === 'no-state') silent.set(address, block.height)
           else {
-            tokens.push(read.fact)
+            tokens.push(read.metadata)
             unread.push(...read.unread)
           }
         })
       }
       return { pools, tokens, ...(unread.length > 0 && { unread }) }
     },
-    prices: async (asked, block, signal) => {
+    prices: async (requested, block, signal) => {
       const prices = new Map<string, bigint>()
-      for (const part of batches(asked)) {
+      for (const part of batches(requested)) {
         const answers = await state.calls(part.map(priceCall), block.parentHash, signal)
         part.forEach(({ pool }, index) => {
           const price = priceIn(answers[index])
@@ -95,7 +98,7 @@ const grouped = async (
 }
 
 interface ReadToken {
-  readonly fact: TokenMetadata
+  readonly metadata: TokenMetadata
   readonly unread: readonly UnreadName[]
 }
 
@@ -107,27 +110,27 @@ const readTokens = async (
   return addresses.map((address, index) => {
     const given = answers[index] ?? []
     if (given.some(({ kind }) => kind === 'no-state')) return 'no-state'
-    return { fact: tokenFact(address, given), unread: unreadNames(address, given) }
+    return { metadata: tokenMetadata(address, given), unread: unreadNames(address, given) }
   })
 }
 
 const readPools = async (
   ask: Ask,
-  pools: Subjects['pools'],
-  protocols: ProtocolBook,
+  pools: RequiredLookups['pools'],
+  protocols: ProtocolRegistry,
 ): Promise<readonly (PoolMetadata | 'no-state')[]> => {
   const first = await grouped(
     ask,
     pools.map((pool) => poolCalls(pool, protocols)),
   )
-  const open = pools.map((pool, index) => openProof(pool, protocols, first[index] ?? []))
+  const open = pools.map((pool, index) => startVerification(pool, protocols, first[index] ?? []))
   const second = await grouped(
     ask,
     open.map((each) => (typeof each === 'string' ? [] : confirmCalls(each))),
   )
   return open.map((each, index) => {
-    const fact = typeof each === 'string' ? each : poolFact(each, second[index] ?? [])
-    return fact === 'no-pool' ? noPool(pools[index]?.address ?? '') : fact
+    const metadata = typeof each === 'string' ? each : verifiedPool(each, second[index] ?? [])
+    return metadata === 'no-pool' ? noPool(pools[index]?.address ?? '') : metadata
   })
 }
 
@@ -139,5 +142,5 @@ const noPool = (address: string): PoolMetadata => ({
   protocol: null,
   factory: null,
   feePips: null,
-  proven: false,
+  verified: false,
 })

@@ -11,14 +11,14 @@ const REVERT_WORDS = /revert|invalid opcode|out of gas|stack underflow|invalid j
 const NO_STATE_WORDS =
   /missing trie node|state .*(not available|unavailable|pruned)|(header|block) not found|unknown block|old data not available|resource not found|historical state/i
 
-const answerOf = (value: unknown): CallAnswer => {
+const toCallAnswer = (value: unknown): CallAnswer => {
   if (typeof value === 'string' && /^0x[0-9a-fA-F]*$/.test(value))
     return { kind: 'value', data: value }
   throw new Outage('rpc', 'eth_call gave no hex')
 }
 
 /** A refusal is an answer where the chain itself gave it. */
-const refusal = (error: unknown): CallAnswer => {
+const toRejectedCall = (error: unknown): CallAnswer => {
   if (!(error instanceof RpcError)) throw error
   if (error.code === REVERT_CODE || REVERT_WORDS.test(error.message)) return { kind: 'reverted' }
   if (NO_STATE_WORDS.test(error.message)) return { kind: 'no-state' }
@@ -26,7 +26,10 @@ const refusal = (error: unknown): CallAnswer => {
 }
 
 const callAt = (ask: CallEndpoint, { to, data }: Call, blockHash: string): Promise<CallAnswer> =>
-  ask({ method: 'eth_call', params: [{ to, data }, { blockHash }] }).then(answerOf, refusal)
+  ask({ method: 'eth_call', params: [{ to, data }, { blockHash }] }).then(
+    toCallAnswer,
+    toRejectedCall,
+  )
 
 /** State of contracts at a block's own hash, repeated until an endpoint answers. */
 export const stateReader = (rpc: RpcPool, log: Logger): StateReader => {

@@ -2,7 +2,7 @@ import type { TokenMetadata } from '../../../schemas/events.ts'
 import type { Call, CallAnswer } from '../../follow/contract.ts'
 import type { UnreadName } from '../../publish/metadata-store.ts'
 import { callText, isUnreadable } from '../abi/call-text.ts'
-import { numberGiven } from '../abi/result.ts'
+import { decodeUint } from '../abi/result.ts'
 
 const NAME = '0x06fdde03' // name()
 const SYMBOL = '0x95d89b41' // symbol()
@@ -17,17 +17,17 @@ export const tokenCalls = (token: string): readonly Call[] =>
   [NAME, SYMBOL, DECIMALS, TOTAL_SUPPLY].map((data) => ({ to: token, data }))
 
 /** The answers to `tokenCalls`, in their order. What was not answered in shape is null. */
-export const tokenFact = (
+export const tokenMetadata = (
   address: string,
   [name, symbol, decimals, totalSupply]: readonly CallAnswer[],
 ): TokenMetadata => {
-  const places = numberGiven(dataOf(decimals), 255n)
+  const places = decodeUint(dataOf(decimals), 255n)
   return {
     address,
     decimals: places === null ? null : Number(places),
     name: name?.kind === 'value' ? callText(name.data, MAX_NAME) : null,
     symbol: symbol?.kind === 'value' ? callText(symbol.data, MAX_SYMBOL) : null,
-    totalSupplyRaw: numberGiven(dataOf(totalSupply), (1n << 256n) - 1n),
+    totalSupplyRaw: decodeUint(dataOf(totalSupply), (1n << 256n) - 1n),
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Withdrawal } from '../../../schemas/block-parts.ts'
 import type { EvmBlock } from '../../../schemas/events.ts'
-import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
+import { type Fields, fieldsOf, invalid, listOf, orElse } from '../../input/json.ts'
 import { addressAt, hashAt, quantityOf } from '../abi/json.ts'
 
 /** Withdrawals are counted in 10^9 of the coin's smallest unit. Source: EIP-4895. */
@@ -23,14 +23,14 @@ export const blockParts = ({
 
 const boundedList = (value: unknown, at: string): readonly unknown[] => {
   const list = orElse(value, at, { read: listOf, fallback: [] })
-  if (list.length > MAX_PARTS) throw refuse('too-big', at, list.length)
+  if (list.length > MAX_PARTS) throw invalid('too-big', at, list.length)
   return list
 }
 
 const withdrawalOf = (value: unknown): Withdrawal => {
-  const said = fieldsOf(value, 'block.withdrawals[]')
+  const raw = fieldsOf(value, 'block.withdrawals[]')
   return {
-    to: addressAt(said.address, 'withdrawal.address'),
-    amountRaw: quantityOf(said.amount, 'withdrawal.amount') * GWEI,
+    to: addressAt(raw.address, 'withdrawal.address'),
+    amountRaw: quantityOf(raw.amount, 'withdrawal.amount') * GWEI,
   }
 }

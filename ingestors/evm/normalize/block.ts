@@ -1,10 +1,10 @@
 import { InvalidInput } from '../../../core/errors.ts'
 import type { EvmBlock, Log, RejectedTransaction, Transaction } from '../../../schemas/events.ts'
-import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
-import { readOrRefuse } from '../../input/skip-invalid.ts'
+import { type Fields, fieldsOf, invalid, listOf, orElse } from '../../input/json.ts'
+import { parseOrReject } from '../../input/skip-invalid.ts'
 import { addressAt, amountOf, countOf, hashAt, hexOf, topicsOf } from '../abi/json.ts'
 import { blockParts } from './block-parts.ts'
-import { keepsFeeLogs, standingLogs } from './fee-logs.ts'
+import { effectiveLogs, keepsFeeLogs } from './fee-logs.ts'
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
 
@@ -17,19 +17,19 @@ export interface BlockName {
 }
 
 /** What nodes of a chain do otherwise. */
-interface Habits {
+interface ChainQuirks {
   /** A block may end with a receipt that no transaction has: what the chain's root contract sent it. */
   readonly stateSync?: true
   /** Receipts may all say index 0, and indexes of logs may have gaps: their order counts. */
-  readonly unplaced?: true
+  readonly withoutPosition?: true
 }
 
 /** What nodes of the chain do otherwise than Ethereum's. */
-export const habitsOf = (chain: string): Habits => HABITS[chain] ?? {}
+export const chainQuirks = (chain: string): ChainQuirks => CHAIN_QUIRKS[chain] ?? {}
 
-const HABITS: Readonly<Record<string, Habits>> = {
+const CHAIN_QUIRKS: Readonly<Record<string, ChainQuirks>> = {
   polygon: { stateSync: true },
-  zksync: { unplaced: true },
+  zksync: { withoutPosition: true },
 }
 
 /** A block without its transactions. */
@@ -37,7 +37,7 @@ export type Header = Omit<EvmBlock, 'transactions'>
 
 /**
  * A node's block (with whole transactions) and the receipts of the same block, checked against each other.
- * Unknown fields are ignored. `lenient` leaves out the transactions that cannot be read and says which. Throws `InvalidInput`;
+ * Unknown fields are ignored. `skipInvalid` leaves out the transactions that cannot be read and says which. Throws `InvalidInput`;
  * reasons: `not-an-object`, `not-a-list`, `bad-hex`, `too-big`,
  * `receipt-count`, `foreign-receipt`, `log-of-other-block`, `removed-log`, `log-order`, `topic-count`, `tx-order`, `bloom`.
  */
@@ -45,14 +45,14 @@ export const normalizeBlock = (
   chain: string,
   block: unknown,
   receipts: unknown,
-  lenient = false,
+  skipInvalid = false,
 ): EvmBlock => {
   const header = normalizeHeader(chain, block)
   const transactions = listOf(fieldsOf(block, 'block').transactions, 'block.transactions')
   const list = listOf(receipts, 'receipts')
-  const habits = habitsOf(chain)
-  const signed = habits.stateSync ? list.filter((receipt) => !isStateSync(receipt)) : list
-  const extra = isStateSync(list[transactions.length]) && habits.stateSync ? 1 : 0
+  const quirks = chainQuirks(chain)
+  const signed = quirks.stateSync ? list.filter((receipt) => !isStateSync(receipt)) : list
+  const extra = isStateSync(list[transactions.length]) && quirks.stateSync ? 1 : 0
   if (list.length !== transactions.length + extra) {
     throw new InvalidInput(
       'receipt-count',
@@ -62,70 +62,78 @@ export const normalizeBlock = (
   if (!bloomAgrees(block, signed)) {
     throw new InvalidInput('bloom', `receipts of block ${header.height} are not the block's`)
   }
-  const refused: RejectedTransaction[] = []
+  const rejected: RejectedTransaction[] = []
   const read = normalizeAll(header, {
     transactions,
     receipts: list,
-    habits,
-    ...(lenient && { refused }),
+    quirks,
+    ...(skipInvalid && { rejected }),
   })
-  return { ...header, transactions: read, ...(refused.length > 0 && { refused }) }
+  return { ...header, transactions: read, ...(rejected.length > 0 && { rejected }) }
 }
 
-interface Answers {
+interface BlockContext {
   readonly transactions: readonly unknown[]
   readonly receipts: readonly unknown[]
-  readonly habits: Habits
+  readonly quirks: ChainQuirks
   /** Where what cannot be read goes; absent: it is thrown. */
-  readonly refused?: RejectedTransaction[]
+  readonly rejected?: RejectedTransaction[]
 }
 
 /** Transactions with their receipts in block order, logs counted from 0 without a gap. */
 const normalizeAll = (
   name: BlockName,
-  { transactions, receipts, habits: { unplaced }, refused }: Answers,
+  { transactions, receipts, quirks: { withoutPosition }, rejected }: BlockContext,
 ): Transaction[] => {
   /** undefined: behind a transaction that was left out. */
   let logs: number | undefined = 0
   return receipts.flatMap((receipt, index) => {
     const transaction = transactions[index] ?? null
-    const place = { index, logs, unplaced }
+    const place = { index, logs, withoutPosition }
     const hash = (receipt as Fields | null)?.transactionHash
-    const refusable = { name: hash, longest: 66, index, said: { transaction, receipt, place } }
+    const known = { name: hash, longest: 66, index, input: { transaction, receipt, place } }
     const read = () => {
-      const said =
+      const raw =
         index < transactions.length ? fieldsOf(transaction, `transactions[${index}]`) : null
-      return placedTransaction(name, { transaction: said, receipt }, place)
+      return transactionAt(name, { transaction: raw, receipt }, place)
     }
-    const placed = readOrRefuse(read, refusable, refused)
+    const placed = parseOrReject(read, known, rejected)
     logs = placed?.next
     return placed === undefined ? [] : [placed.transaction]
   })
 }
 
 /** Where a transaction stands in its block. */
-export interface TransactionPlace {
+export interface TransactionPosition {
   readonly index: number
   /** Logs before it; absent: unknown. */
   readonly logs: number | undefined
-  readonly unplaced: true | undefined
+  readonly withoutPosition: true | undefined
 }
 
 /** A transaction that stands where its block has it, and the logs up to its end. Throws `InvalidInput`. */
-export const placedTransaction = (
+export const transactionAt = (
   name: BlockName,
-  { transaction: said, receipt }: { readonly transaction: unknown; readonly receipt: unknown },
-  { index, logs, unplaced }: TransactionPlace,
+  { transaction: raw, receipt }: { readonly transaction: unknown; readonly receipt: unknown },
+  { index, logs, withoutPosition }: TransactionPosition,
 ): { readonly transaction: Transaction; readonly next: number | undefined } => {
   const at = `receipts[${index}]`
-  const chosen = unplaced === true
-  const transaction = normalizeTransaction(name, { transaction: said, receipt, chosen })
-  if (transaction.index !== index && !unplaced) throw refuse('tx-order', at, transaction.index)
+  const chosen = withoutPosition === true
+  const transaction = normalizeTransaction(name, { transaction: raw, receipt, chosen })
+  if (transaction.index !== index && !withoutPosition)
+    throw invalid('tx-order', at, transaction.index)
   const { first, next } = checkLogOrder(receipt, chosen)
-  if (first !== undefined && logs !== undefined && (unplaced ? first < logs : first !== logs)) {
-    throw refuse('log-order', at, first)
+  if (
+    first !== undefined &&
+    logs !== undefined &&
+    (withoutPosition ? first < logs : first !== logs)
+  ) {
+    throw invalid('log-order', at, first)
   }
-  return { transaction: unplaced ? { ...transaction, index } : transaction, next: next ?? logs }
+  return {
+    transaction: withoutPosition ? { ...transaction, index } : transaction,
+    next: next ?? logs,
+  }
 }
 
 /** From and to the zero address, for nothing. Source: maticnetwork/bor core/types/bor_receipt.go. */
@@ -137,26 +145,25 @@ const isStateSync = (receipt: unknown): boolean => {
 
 /** Header fields of a block. `number` and the rest in hex, as every EVM node gives them. Throws `InvalidInput`. */
 export const normalizeHeader = (chain: string, block: unknown): Header => {
-  const said = fieldsOf(block, 'block')
-  const amount = (key: string) =>
-    orElse(said[key], `block.${key}`, { read: amountOf, fallback: 0n })
-  const timeMs = countOf(said.timestamp, 'block.timestamp') * 1_000
-  if (!Number.isSafeInteger(timeMs)) throw refuse('too-big', 'block.timestamp', said.timestamp)
+  const raw = fieldsOf(block, 'block')
+  const amount = (key: string) => orElse(raw[key], `block.${key}`, { read: amountOf, fallback: 0n })
+  const timeMs = countOf(raw.timestamp, 'block.timestamp') * 1_000
+  if (!Number.isSafeInteger(timeMs)) throw invalid('too-big', 'block.timestamp', raw.timestamp)
   return {
     vm: 'evm',
     chain,
-    height: countOf(said.number, 'block.number'),
-    hash: hashAt(said.hash, 'block.hash'),
-    parentHash: hashAt(said.parentHash, 'block.parentHash'),
+    height: countOf(raw.number, 'block.number'),
+    hash: hashAt(raw.hash, 'block.hash'),
+    parentHash: hashAt(raw.parentHash, 'block.parentHash'),
     timeMs,
-    coinbase: orElse(said.miner, 'block.miner', { read: addressAt, fallback: ZERO_ADDRESS }),
+    coinbase: orElse(raw.miner, 'block.miner', { read: addressAt, fallback: ZERO_ADDRESS }),
     gasLimitRaw: amount('gasLimit'),
     gasUsedRaw: amount('gasUsed'),
     baseFeeRaw: amount('baseFeePerGas'),
     difficultyRaw: amount('difficulty'),
-    nonce: orElse(said.nonce, 'block.nonce', { read: hexOf, fallback: '0x' }),
-    extra: orElse(said.extraData, 'block.extraData', { read: hexOf, fallback: '0x' }),
-    ...blockParts(said),
+    nonce: orElse(raw.nonce, 'block.nonce', { read: hexOf, fallback: '0x' }),
+    extra: orElse(raw.extraData, 'block.extraData', { read: hexOf, fallback: '0x' }),
+    ...blockParts(raw),
   }
 }
 
@@ -175,11 +182,11 @@ export const normalizeTransaction = (
   },
 ): Transaction => {
   const receipt = fieldsOf(pair.receipt, 'receipt')
-  const said = pair.transaction === null ? null : fieldsOf(pair.transaction, 'transaction')
+  const raw = pair.transaction === null ? null : fieldsOf(pair.transaction, 'transaction')
   const hash = hashAt(receipt.transactionHash, 'receipt.transactionHash')
   checkBelongs(receipt, name)
-  if (said !== null && hashAt(said.hash, 'transaction.hash') !== hash) {
-    throw refuse('foreign-receipt', 'receipt.transactionHash', hash)
+  if (raw !== null && hashAt(raw.hash, 'transaction.hash') !== hash) {
+    throw invalid('foreign-receipt', 'receipt.transactionHash', hash)
   }
   const success = orElse(receipt.status, 'receipt.status', { read: amountOf, fallback: 1n }) === 1n
   checkLogOrder(receipt, pair.chosen)
@@ -187,15 +194,15 @@ export const normalizeTransaction = (
   return {
     hash,
     index: countOf(receipt.transactionIndex, 'receipt.transactionIndex'),
-    from: addressAt(said?.from ?? receipt.from, 'transaction.from'),
-    to: orElse(said?.to ?? receipt.to, 'transaction.to', { read: addressAt, fallback: null }),
-    valueRaw: orElse(said?.value, 'transaction.value', { read: amountOf, fallback: 0n }),
-    feeRaw: feeOf(receipt, said),
+    from: addressAt(raw?.from ?? receipt.from, 'transaction.from'),
+    to: orElse(raw?.to ?? receipt.to, 'transaction.to', { read: addressAt, fallback: null }),
+    valueRaw: orElse(raw?.value, 'transaction.value', { read: amountOf, fallback: 0n }),
+    feeRaw: feeOf(receipt, raw),
     success,
     contractAddress: madeBy(receipt),
     logs:
       success || keepsFeeLogs(name.chain)
-        ? standingLogs(name.chain, {
+        ? effectiveLogs(name.chain, {
             success,
             logs: logs.map((log) => normalizeLog(log, { name, hash })),
           })
@@ -216,17 +223,17 @@ const normalizeLog = (
   log: unknown,
   { name, hash }: { readonly name: BlockName; readonly hash: string },
 ): Log => {
-  const said = fieldsOf(log, 'log')
-  checkLogBelongs(said, name)
-  if (hashAt(said.transactionHash ?? hash, 'log.transactionHash') !== hash) {
-    throw refuse('log-of-other-block', 'log.transactionHash', said.transactionHash)
+  const raw = fieldsOf(log, 'log')
+  checkLogBelongs(raw, name)
+  if (hashAt(raw.transactionHash ?? hash, 'log.transactionHash') !== hash) {
+    throw invalid('log-of-other-block', 'log.transactionHash', raw.transactionHash)
   }
-  if (said.removed === true) throw refuse('removed-log', 'log.removed', true)
+  if (raw.removed === true) throw invalid('removed-log', 'log.removed', true)
   return {
-    address: addressAt(said.address, 'log.address'),
-    topics: topicsOf(said),
-    data: hexOf(said.data, 'log.data'),
-    index: countOf(said.logIndex, 'log.logIndex'),
+    address: addressAt(raw.address, 'log.address'),
+    topics: topicsOf(raw),
+    data: hexOf(raw.data, 'log.data'),
+    index: countOf(raw.logIndex, 'log.logIndex'),
   }
 }
 
@@ -239,23 +246,23 @@ export const bloomAgrees = (block: unknown, receipts: readonly unknown[]): boole
   return blooms.reduce<bigint>((union, bloom) => union | bits(bloom), 0n) === bits(expected)
 }
 
-const checkBelongs = (said: Fields, name: BlockName): void => {
-  if (hashAt(said.blockHash, 'receipt.blockHash') !== name.hash) {
-    throw refuse('foreign-receipt', 'receipt.blockHash', said.blockHash)
+const checkBelongs = (raw: Fields, name: BlockName): void => {
+  if (hashAt(raw.blockHash, 'receipt.blockHash') !== name.hash) {
+    throw invalid('foreign-receipt', 'receipt.blockHash', raw.blockHash)
   }
-  if (countOf(said.blockNumber, 'receipt.blockNumber') !== name.height) {
-    throw refuse('foreign-receipt', 'receipt.blockNumber', said.blockNumber)
+  if (countOf(raw.blockNumber, 'receipt.blockNumber') !== name.height) {
+    throw invalid('foreign-receipt', 'receipt.blockNumber', raw.blockNumber)
   }
 }
 
 /** A log stands in its receipt: what it does not say of its block is the receipt's. */
-const checkLogBelongs = (said: Fields, { hash, height }: BlockName): void => {
-  const { blockHash = null, blockNumber = null } = said
+const checkLogBelongs = (raw: Fields, { hash, height }: BlockName): void => {
+  const { blockHash = null, blockNumber = null } = raw
   if (blockHash !== null && hashAt(blockHash, 'log.blockHash') !== hash) {
-    throw refuse('log-of-other-block', 'log.blockHash', blockHash)
+    throw invalid('log-of-other-block', 'log.blockHash', blockHash)
   }
   if (blockNumber !== null && countOf(blockNumber, 'log.blockNumber') !== height) {
-    throw refuse('log-of-other-block', 'log.blockNumber', blockNumber)
+    throw invalid('log-of-other-block', 'log.blockNumber', blockNumber)
   }
 }
 
@@ -270,7 +277,7 @@ const checkLogOrder = (
   let next = first
   for (const [at, index] of indexes.entries()) {
     const fits = next === undefined || (gaps ? index >= next : index === next)
-    if (!fits) throw refuse('log-order', `receipt.logs[${at}].logIndex`, index)
+    if (!fits) throw invalid('log-order', `receipt.logs[${at}].logIndex`, index)
     next = index + 1
   }
   return { first, next }

@@ -24,7 +24,7 @@ const isFeeLog = (chain: string | undefined, { address, topics }: Log): boolean 
   (topicAddress(topics[1]) === BOOTLOADER || topicAddress(topics[2]) === BOOTLOADER)
 
 /** The logs of a transaction that stand: all of one that succeeded, of one that failed those of its fee. */
-export const standingLogs = (
+export const effectiveLogs = (
   chain: string | undefined,
   { success, logs }: Pick<Transaction, 'success' | 'logs'>,
 ): readonly Log[] => (success ? logs : logs.filter((log) => isFeeLog(chain, log)))

@@ -18,42 +18,46 @@ const LOG_TRANSFER = '0xe6497e3ee548a3372136af2fcb0696db31fc6cf20260707645068bd3
  * told calls, the value of transactions alone. Behind them the withdrawals, which belong to no transaction. Where a contract of
  * the chain logs them its logs are read instead; where it logs them as a token does, they are transfers already. Pure.
  */
-export const nativeMoves = (block: EvmBlock, chain: ChainRow): readonly Transfer[] => {
+export const nativeTransfers = (block: EvmBlock, chain: ChainRow): readonly Transfer[] => {
   if (chain.coinContract !== undefined) return []
-  const move: MoveMaker = (txIndex, [from, to], amountRaw) => ({
+  const move: TransferBuilder = (txIndex, [from, to], amountRaw) => ({
     ...({ kind: 'transfer', txIndex, logIndex: 0, token: chain.nativeAddress } as const),
     from,
     to,
     amountRaw,
     wrap: false,
   })
-  if (chain.coinLogger !== undefined) return loggedMoves(block, chain.coinLogger, move)
-  const moves: Transfer[] = []
+  if (chain.coinLogger !== undefined) return loggedTransfers(block, chain.coinLogger, move)
+  const transfers: Transfer[] = []
   for (const { txIndex, index, type, from, to, valueRaw, success } of block.calls ?? []) {
     if (!success || valueRaw === 0n || to === null || !MOVING.has(type)) continue
-    moves.push({ ...move(txIndex, [from, to], valueRaw), callIndex: index })
+    transfers.push({ ...move(txIndex, [from, to], valueRaw), callIndex: index })
   }
   if (block.calls === undefined) {
     for (const { index, from, to, contractAddress, valueRaw, success } of block.transactions) {
       const receiver = to ?? contractAddress
       if (!success || valueRaw === 0n || receiver === null) continue
-      moves.push({ ...move(index, [from, receiver], valueRaw), callIndex: 0 })
+      transfers.push({ ...move(index, [from, receiver], valueRaw), callIndex: 0 })
     }
   }
   const behind = block.transactions.length
   for (const { to, amountRaw } of block.withdrawals ?? []) {
-    if (amountRaw > 0n) moves.push(move(behind, [ZERO_ADDRESS, to], amountRaw))
+    if (amountRaw > 0n) transfers.push(move(behind, [ZERO_ADDRESS, to], amountRaw))
   }
-  return moves
+  return transfers
 }
 
-type MoveMaker = (
+type TransferBuilder = (
   txIndex: number,
   way: readonly [from: string, to: string],
   amountRaw: bigint,
 ) => Transfer
 
-const loggedMoves = (block: EvmBlock, logger: string, move: MoveMaker): readonly Transfer[] =>
+const loggedTransfers = (
+  block: EvmBlock,
+  logger: string,
+  move: TransferBuilder,
+): readonly Transfer[] =>
   block.transactions.flatMap(({ index: txIndex, logs }) =>
     logs.flatMap(({ address, topics: [topic, , from, to], data, index: logIndex }) => {
       if (address !== logger || topic !== LOG_TRANSFER) return []

@@ -1,17 +1,17 @@
 import type { Log } from '../../../schemas/events.ts'
 import { arrayAt } from '../abi/dynamic.ts'
 import { addressIn, signedAt } from '../abi/words.ts'
-import { vaultV2Proof } from '../verify/by-vault.ts'
+import { vaultV2Verification } from '../verify/by-vault.ts'
 import { swappedTokens, vaultSwap } from './balancer-vault.ts'
-import { BAD_ARRAY, type EvmFamily, impossible, type Said } from './types.ts'
+import { BAD_ARRAY, type DecodedEvent, type EvmFamily, impossible } from './types.ts'
 
-const usual = 'balancer_v2'
+const defaultProtocol = 'balancer_v2'
 
 /** The pool's contract, with which its id begins; also the address of its shares. */
 const poolOf = ({ topics }: Log): string => (topics[1] ?? '').slice(0, 42)
 
 /** Above zero joined, below zero left, never both. A pool's own shares, which some keep as one of their tokens, are left out. */
-const balance = (log: Log): Said | undefined => {
+const balance = (log: Log): DecodedEvent | undefined => {
   const { address: vault, data } = log
   const tokens = arrayAt(data, 0)
   const deltas = arrayAt(data, 1)
@@ -32,7 +32,7 @@ const balance = (log: Log): Said | undefined => {
       kind: 'change',
       pool,
       vault,
-      usual,
+      defaultProtocol,
       unordered: 'many',
       change: left ? 'decrease' : 'increase',
       amountsRaw,
@@ -42,7 +42,7 @@ const balance = (log: Log): Said | undefined => {
 }
 
 /** A pool with its tokens; its own shares, where it keeps them as one, stand last. */
-const registered = (log: Log): Said => {
+const registered = (log: Log): DecodedEvent => {
   const items = arrayAt(log.data, 0)
   if (items === undefined) return BAD_ARRAY
   const pool = poolOf(log)
@@ -65,7 +65,7 @@ const registered = (log: Log): Said => {
  */
 export const balancerV2: EvmFamily = {
   family: 'balancer_v2',
-  proof: vaultV2Proof,
+  verification: vaultV2Verification,
   events: {
     '0x2170c741c41531aec20e7c107c24eecfdd15e69c9bb0a8dd37b1840b9e0b207b': {
       signature:
@@ -75,7 +75,7 @@ export const balancerV2: EvmFamily = {
       words: 2,
       pool: poolOf,
       tokens: swappedTokens,
-      read: vaultSwap(usual, poolOf),
+      read: vaultSwap(defaultProtocol, poolOf),
     },
     '0xe5ce249087ce04f05a957192435400fd97868dba0e6a4b4c049abf8af80dae78': {
       signature:

@@ -1,25 +1,25 @@
 import type { Log } from '../../../schemas/events.ts'
 import { arrayAt } from '../abi/dynamic.ts'
 import { addressIn, topicAddress, wordAt } from '../abi/words.ts'
-import { vaultV3Proof } from '../verify/by-vault.ts'
+import { vaultV3Verification } from '../verify/by-vault.ts'
 import { swappedTokens, vaultSwap } from './balancer-vault.ts'
 import {
   BAD_ARRAY,
+  type DecodedEvent,
+  type DecodedLiquidityChange,
   type EvmEvent,
   type EvmFamily,
   impossible,
-  type Said,
-  type SaidChange,
 } from './types.ts'
 
-const usual = 'balancer_v3'
+const defaultProtocol = 'balancer_v3'
 
 const poolOf = ({ topics }: Log): string => topicAddress(topics[1])
 
 /** Amounts of all the pool's tokens in its own order; which those are the pool's registration said. */
 const change =
-  (kind: SaidChange['change']) =>
-  (log: Log): Said | undefined => {
+  (kind: DecodedLiquidityChange['change']) =>
+  (log: Log): DecodedEvent | undefined => {
     const { address: vault, data } = log
     const items = arrayAt(data, 1)
     if (items === undefined) return BAD_ARRAY
@@ -30,7 +30,7 @@ const change =
         kind: 'change',
         pool: poolOf(log),
         vault,
-        usual,
+        defaultProtocol,
         unordered: 'many',
         change: kind,
         amountsRaw,
@@ -41,7 +41,7 @@ const change =
 const liquidity = (
   name: string,
   amounts: string,
-  kind: SaidChange['change'],
+  kind: DecodedLiquidityChange['change'],
 ): Omit<EvmEvent, 'by'> & { readonly by: 'singleton' } => ({
   signature: `${name}(address indexed pool, address indexed liquidityProvider, uint8 indexed kind, uint256 totalSupply, uint256[] ${amounts}, uint256[] swapFeeAmountsRaw)`,
   by: 'singleton',
@@ -54,7 +54,7 @@ const liquidity = (
 /** Words of one token's settings: token, type, rate provider, whether it pays yield fees. */
 const TOKEN_CONFIG_WORDS = 4
 
-const registered = (log: Log): Said => {
+const registered = (log: Log): DecodedEvent => {
   const items = arrayAt(log.data, 0, { wide: TOKEN_CONFIG_WORDS })
   if (items === undefined) return BAD_ARRAY
   return {
@@ -74,7 +74,7 @@ const registered = (log: Log): Said => {
  */
 export const balancerV3: EvmFamily = {
   family: 'balancer_v3',
-  proof: vaultV3Proof,
+  verification: vaultV3Verification,
   events: {
     '0x0874b2d545cb271cdbda4e093020c452328b24af12382ed62c4d00f5c26709db': {
       signature:
@@ -84,7 +84,7 @@ export const balancerV3: EvmFamily = {
       words: 4,
       pool: poolOf,
       tokens: swappedTokens,
-      read: vaultSwap(usual, poolOf),
+      read: vaultSwap(defaultProtocol, poolOf),
     },
     '0xa26a52d8d53702bba7f137907b8e1f99ff87f6d450144270ca25e72481cca871': liquidity(
       'LiquidityAdded',
@@ -106,7 +106,7 @@ export const balancerV3: EvmFamily = {
         kind: 'change',
         pool: poolOf(log),
         vault: log.address,
-        usual,
+        defaultProtocol,
         unordered: 'many',
         change: 'initialize',
         amountsRaw: [0n, 0n],

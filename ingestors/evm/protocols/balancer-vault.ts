@@ -1,6 +1,6 @@
 import type { Log } from '../../../schemas/events.ts'
 import { topicAddress, wordAt } from '../abi/words.ts'
-import { refusal, type Said } from './types.ts'
+import { type DecodedEvent, invalidAmounts } from './types.ts'
 
 /** What a swap of Balancer's Vaults has in each version: pool, both tokens and both amounts in the same places. */
 
@@ -12,17 +12,17 @@ export const swappedTokens = ({ topics }: Log): readonly string[] => [
 
 /** Reads a swap; `makeMemberCalls` tells which pool it is about. */
 export const vaultSwap =
-  (usual: string, poolOf: (log: Log) => string) =>
-  (log: Log): Said => {
+  (defaultProtocol: string, poolOf: (log: Log) => string) =>
+  (log: Log): DecodedEvent => {
     const { address: vault, topics, data } = log
     const amountInRaw = wordAt(data, 0)
     const amountOutRaw = wordAt(data, 1)
     return (
-      refusal(amountInRaw, amountOutRaw) ?? {
+      invalidAmounts(amountInRaw, amountOutRaw) ?? {
         kind: 'swap',
         pool: poolOf(log),
         vault,
-        usual,
+        defaultProtocol,
         tokenIn: topicAddress(topics[2]),
         tokenOut: topicAddress(topics[3]),
         unordered: 'many',

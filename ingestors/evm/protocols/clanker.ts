@@ -1,7 +1,7 @@
 import type { Log } from '../../../schemas/events.ts'
 import { textIn } from '../abi/dynamic.ts'
 import { addressIn, topicAddress, wordAt } from '../abi/words.ts'
-import type { EvmEvent, EvmFamily, Said, SaidBirth } from './types.ts'
+import type { DecodedEvent, DecodedTokenLaunch, EvmEvent, EvmFamily } from './types.ts'
 
 const MAX_NAME = 128
 const MAX_SYMBOL = 64
@@ -12,17 +12,24 @@ const DECIMALS = 18
  */
 const SUPPLY = 100_000_000_000_000_000_000_000_000_000n
 
-interface Born extends Pick<SaidBirth, 'token' | 'dev' | 'pool'> {
+interface LaunchFields extends Pick<DecodedTokenLaunch, 'token' | 'dev' | 'pool'> {
   readonly totalSupplyRaw: bigint
   /** Word that points to the name; that of the symbol follows. */
   readonly nameAt: number
 }
 
-const birth = ({ data }: Log, { nameAt, totalSupplyRaw, ...born }: Born): Said => {
+const tokenLaunch = (
+  { data }: Log,
+  { nameAt, totalSupplyRaw, ...fields }: LaunchFields,
+): DecodedEvent => {
   const name = textIn(data, nameAt, MAX_NAME)
   const symbol = textIn(data, nameAt + 1, MAX_SYMBOL)
-  if (name === undefined || symbol === undefined) return { kind: 'refused', reason: 'bad-array' }
-  return { kind: 'birth', ...born, fact: { name, symbol, decimals: DECIMALS, totalSupplyRaw } }
+  if (name === undefined || symbol === undefined) return { kind: 'invalid', reason: 'bad-array' }
+  return {
+    kind: 'token-created',
+    ...fields,
+    metadata: { name, symbol, decimals: DECIMALS, totalSupplyRaw },
+  }
 }
 
 const word = (data: string, index: number): string =>
@@ -35,7 +42,7 @@ const unindexed = (signature: string, words: number, nameAt: number): EvmEvent =
   topics: 1,
   words,
   read: (log) =>
-    birth(log, {
+    tokenLaunch(log, {
       token: addressIn(log.data, 0),
       dev: addressIn(log.data, 2),
       pool: null,
@@ -60,7 +67,7 @@ export const clanker: EvmFamily = {
       topics: 3,
       words: 14,
       read: (log) =>
-        birth(log, {
+        tokenLaunch(log, {
           token: topicAddress(log.topics[1]),
           dev: topicAddress(log.topics[2]),
           pool: word(log.data, 8),
@@ -76,7 +83,7 @@ export const clanker: EvmFamily = {
       topics: 4,
       words: 11,
       read: (log) =>
-        birth(log, {
+        tokenLaunch(log, {
           token: topicAddress(log.topics[1]),
           dev: topicAddress(log.topics[2]),
           pool: null,

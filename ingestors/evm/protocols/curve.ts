@@ -1,25 +1,25 @@
 import type { Log } from '../../../schemas/events.ts'
 import { arrayAt } from '../abi/dynamic.ts'
 import { addressIn, wordAt } from '../abi/words.ts'
-import { registryProof } from '../verify/by-registry.ts'
+import { registryVerification } from '../verify/by-registry.ts'
 import {
   BAD_ARRAY,
+  type DecodedEvent,
+  type DecodedLiquidityChange,
   type EvmEvent,
   type EvmFamily,
   impossible,
+  invalidAmounts,
   type Leg,
-  refusal,
-  type Said,
-  type SaidChange,
 } from './types.ts'
 
-const usual = 'curve'
+const defaultProtocol = 'curve'
 
 /** Coins of the pools with the most of them; what is below may be the place of one. Source: curvefi/curve-pool-registry. */
 const MAX_COINS = 8n
 
 type Indexed = (index: number) => Leg
-type Change = Extract<SaidChange['change'], 'increase' | 'decrease'>
+type Change = Extract<DecodedLiquidityChange['change'], 'increase' | 'decrease'>
 
 const coin: Indexed = (index) => index
 const underlyingCoin: Indexed = (index) => ({ underlying: index })
@@ -27,14 +27,14 @@ const underlyingCoin: Indexed = (index) => ({ underlying: index })
 /** Words: place of what was sold, its amount, place of what was bought, its amount. */
 const swap =
   (leg: Indexed) =>
-  ({ address: pool, data }: Log): Said => {
+  ({ address: pool, data }: Log): DecodedEvent => {
     const amountInRaw = wordAt(data, 1)
     const amountOutRaw = wordAt(data, 3)
     return (
-      refusal(amountInRaw, amountOutRaw) ?? {
+      invalidAmounts(amountInRaw, amountOutRaw) ?? {
         kind: 'swap',
         pool,
-        usual,
+        defaultProtocol,
         tokenIn: leg(Number(wordAt(data, 0))),
         tokenOut: leg(Number(wordAt(data, 2))),
         unordered: 'many',
@@ -44,40 +44,47 @@ const swap =
     )
   }
 
-interface Moved {
+interface CurveExchange {
   readonly pool: string
   readonly change: Change
   readonly amountsRaw: readonly bigint[]
   readonly legs?: readonly Leg[]
 }
 
-const moved = (said: Moved): Said | undefined => {
-  if (said.amountsRaw.every((amountRaw) => amountRaw === 0n)) return undefined
-  return impossible(said.amountsRaw) ?? { kind: 'change', usual, unordered: 'many', ...said }
+const decodeExchange = (decoded: CurveExchange): DecodedEvent | undefined => {
+  if (decoded.amountsRaw.every((amountRaw) => amountRaw === 0n)) return undefined
+  return (
+    impossible(decoded.amountsRaw) ?? {
+      kind: 'change',
+      defaultProtocol,
+      unordered: 'many',
+      ...decoded,
+    }
+  )
 }
 
 /** The words from `first` on are the amounts of all coins. */
 const coins =
   (change: Change, count: number, first = 0) =>
-  ({ address: pool, data }: Log): Said | undefined => {
+  ({ address: pool, data }: Log): DecodedEvent | undefined => {
     const amountsRaw = Array.from({ length: count }, (_, index) => wordAt(data, first + index))
-    return moved({ pool, change, amountsRaw })
+    return decodeExchange({ pool, change, amountsRaw })
   }
 
 /** The first word says where the amounts of all coins are. */
 const coinList =
   (change: Change) =>
-  ({ address: pool, data }: Log): Said | undefined => {
+  ({ address: pool, data }: Log): DecodedEvent | undefined => {
     const items = arrayAt(data, 0)
     if (items === undefined) return BAD_ARRAY
-    return moved({ pool, change, amountsRaw: items.map((item) => wordAt(data, item)) })
+    return decodeExchange({ pool, change, amountsRaw: items.map((item) => wordAt(data, item)) })
   }
 
 /** One coin, which words `index` and `amount` tell. */
-const namedCoin =
+const coinByAddress =
   (index: number, amount: number) =>
-  ({ address: pool, data }: Log): Said | undefined =>
-    moved({
+  ({ address: pool, data }: Log): DecodedEvent | undefined =>
+    decodeExchange({
       pool,
       change: 'decrease',
       amountsRaw: [wordAt(data, amount)],
@@ -85,8 +92,8 @@ const namedCoin =
     })
 
 /** One coin, and nothing says which. */
-const namelessCoin = (pool: string, amountRaw: bigint): Said | undefined =>
-  moved({
+const namelessCoin = (pool: string, amountRaw: bigint): DecodedEvent | undefined =>
+  decodeExchange({
     pool,
     change: 'decrease',
     amountsRaw: [amountRaw],
@@ -97,7 +104,7 @@ const namelessCoin = (pool: string, amountRaw: bigint): Said | undefined =>
  * One event for two layouts: stable pools say (shares, amount, supply), crypto pools (shares, place of the coin, amount). A
  * number below eight is taken as a place; only the very amount leaving the pool makes either reading count.
  */
-const coinOrPlace = ({ address: pool, data }: Log): Said | undefined => {
+const coinByAddressOrIndex = ({ address: pool, data }: Log): DecodedEvent | undefined => {
   const second = wordAt(data, 1)
   return namelessCoin(pool, second < MAX_COINS ? wordAt(data, 2) : second)
 }
@@ -257,28 +264,28 @@ const ONE_COIN: EvmFamily['events'] = {
   '0x5ad056f2e28a8cec232015406b843668c1e36cda598127ec3b8c59b8c72773a0': event(
     'RemoveLiquidityOne(address indexed provider, uint256 token_amount, uint256 coin_amount, uint256 token_supply)',
     3,
-    coinOrPlace,
+    coinByAddressOrIndex,
   ),
   '0x6f48129db1f37ccb9cc5dd7e119cb32750cabdf75b48375d730d26ce3659bbe1': event(
     'RemoveLiquidityOne(address indexed provider, int128 token_id, uint256 token_amount, uint256 coin_amount, uint256 token_supply)',
     4,
-    namedCoin(0, 2),
+    coinByAddress(0, 2),
   ),
   '0xe200e24d4a4c7cd367dd9befe394dc8a14e6d58c88ff5e2f512d65a9e0aa9c5c': event(
     'RemoveLiquidityOne(address indexed provider, uint256 token_amount, uint256 coin_index, uint256 coin_amount, uint256 approx_fee, uint256 packed_price_scale)',
     5,
-    namedCoin(1, 2),
+    coinByAddress(1, 2),
   ),
 }
 
 /**
  * Pools of Curve: coins by their place, in an order of their own, the chain's coin under a name of its own. Sources:
  * curvefi/curve-contract, curve-crypto-contract, stableswap-ng, twocrypto-ng, tricrypto-ng. Factories
- * of stable and of older crypto pools do not say which pool they made: those are proven when they are first needed.
+ * of stable and of older crypto pools do not say which pool they made: those are verified when they are first needed.
  */
 export const curve: EvmFamily = {
   family: 'curve',
-  proof: registryProof,
+  verification: registryVerification,
   events: {
     '0x8b3e96f2b889fa771c53c981b40daf005f63f637f1869f707052d15a3dd97140': event(
       'TokenExchange(address indexed buyer, int128 sold_id, uint256 tokens_sold, int128 bought_id, uint256 tokens_bought)',

@@ -1,6 +1,6 @@
 import type { Log } from '../../../schemas/events.ts'
 import { addressIn, topicAddress, wordAt } from '../abi/words.ts'
-import type { EvmEvent, EvmFamily, Said } from './types.ts'
+import type { DecodedEvent, EvmEvent, EvmFamily } from './types.ts'
 
 const ZERO = `0x${'0'.repeat(40)}`
 
@@ -9,7 +9,7 @@ const transfer = {
   by: 'token',
   topics: 3,
   words: 1,
-  read: ({ address: token, topics, data }: Log): Said => ({
+  read: ({ address: token, topics, data }: Log): DecodedEvent => ({
     kind: 'transfer',
     token,
     from: topicAddress(topics[1]),
@@ -25,7 +25,7 @@ const unindexedTransfer = {
   by: 'token',
   topics: 1,
   words: 3,
-  read: ({ address: token, data }: Log): Said => ({
+  read: ({ address: token, data }: Log): DecodedEvent => ({
     kind: 'transfer',
     token,
     from: addressIn(data, 0),
@@ -37,7 +37,7 @@ const unindexedTransfer = {
 
 const wrap =
   (made: boolean) =>
-  ({ address: token, topics, data }: Log): Said => ({
+  ({ address: token, topics, data }: Log): DecodedEvent => ({
     kind: 'transfer',
     token,
     from: made ? ZERO : topicAddress(topics[1]),
@@ -47,7 +47,7 @@ const wrap =
   })
 
 /** Its moves into the contract are logged beside it; what it adds is who gets the coin on the other chain. */
-const leaves = ({ address: token, topics, data }: Log): Said => ({
+const leaves = ({ address: token, topics, data }: Log): DecodedEvent => ({
   kind: 'transfer',
   token,
   from: topicAddress(topics[1]),

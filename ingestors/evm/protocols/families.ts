@@ -1,6 +1,6 @@
 import type { Log } from '../../../schemas/events.ts'
 import type { FamilyOf, ProtocolRow } from '../../../schemas/protocols.ts'
-import type { PoolProof } from '../verify/contract.ts'
+import type { PoolVerification } from '../verify/contract.ts'
 import { balancerV2 } from './balancer-v2.ts'
 import { balancerV3 } from './balancer-v3.ts'
 import { clanker } from './clanker.ts'
@@ -63,7 +63,7 @@ export interface FamilyEvent {
 }
 
 /** One that is still being put together. */
-type Shape = FamilyEvent & { readonly others: FamilyEvent[] }
+type FamilyEventVariants = FamilyEvent & { readonly others: FamilyEvent[] }
 
 /** Of families with the same event, that of the listed contract which logs it reads it. */
 const rowDecides = (by: EvmEvent['by']): boolean => by === 'singleton' || by === 'factory'
@@ -72,18 +72,27 @@ const rowDecides = (by: EvmEvent['by']): boolean => by === 'singleton' || by ===
  * By topic0, then by number of topics. Throws on two events of one shape where the listed contract that logs it does not decide
  * between them: the table would hide one.
  */
-const shapes = (
+const eventVariants = (
   families: readonly EvmFamily[],
 ): ReadonlyMap<string, readonly (FamilyEvent | undefined)[]> => {
-  const table = new Map<string, (Shape | undefined)[]>()
+  const table = new Map<string, (FamilyEventVariants | undefined)[]>()
   for (const family of families) {
     for (const [topic0, events] of Object.entries(family.events)) {
-      const byCount: (Shape | undefined)[] = table.get(topic0) ?? new Array(5).fill(undefined)
+      const byCount: (FamilyEventVariants | undefined)[] =
+        table.get(topic0) ?? new Array(5).fill(undefined)
       table.set(topic0, byCount)
       for (const event of [events].flat()) {
         const { by, words, read, topics } = event
         const before = byCount[topics]
-        const row: Shape = { name: family.family, by, words, read, family, event, others: [] }
+        const row: FamilyEventVariants = {
+          name: family.family,
+          by,
+          words,
+          read,
+          family,
+          event,
+          others: [],
+        }
         if (before && (by !== before.by || !rowDecides(by))) {
           throw new Error(`two events of the shape of ${event.signature}`)
         }
@@ -95,10 +104,10 @@ const shapes = (
   return table
 }
 
-const SHAPES = shapes(EVM_FAMILIES)
+const SHAPES = eventVariants(EVM_FAMILIES)
 
 /** The event as the family of the listed contract that logged it reads it. */
-export const spokenEvent = (
+export const eventOfEmitter = (
   found: FamilyEvent,
   row: Pick<ProtocolRow, 'family'> | undefined,
 ): FamilyEvent =>
@@ -106,9 +115,11 @@ export const spokenEvent = (
     ? found
     : (found.others.find(({ name }) => name === row.family) ?? found)
 
-/** How pools are proven, by the family whose event named them. */
-export const PROVABLE: ReadonlyMap<string, PoolProof> = new Map(
-  EVM_FAMILIES.flatMap(({ family, proof }) => (proof ? [[family, proof]] : [])),
+/** How pools are verified, by the family whose event named them. */
+export const PROVABLE: ReadonlyMap<string, PoolVerification> = new Map(
+  EVM_FAMILIES.flatMap(({ family, verification }) =>
+    verification ? [[family, verification]] : [],
+  ),
 )
 
 /** In whose name a chain logs moves of its coin, with the event of a token. Source: EIP-7708. */

@@ -1,11 +1,11 @@
 import type { Log } from '../../../schemas/events.ts'
 import { textIn } from '../abi/dynamic.ts'
-import { addressGiven } from '../abi/result.ts'
+import { decodeAddress } from '../abi/result.ts'
 import { addressIn, wordAt, wordCount } from '../abi/words.ts'
-import type { PoolProof } from '../verify/contract.ts'
-import { type EvmEvent, type EvmFamily, refusal, type Said } from './types.ts'
+import type { PoolVerification } from '../verify/contract.ts'
+import { type DecodedEvent, type EvmEvent, type EvmFamily, invalidAmounts } from './types.ts'
 
-const usual = 'four_meme'
+const defaultProtocol = 'four_meme'
 
 /** The chain's coin, in which most curves are paid. */
 const COIN = `0x${'0'.repeat(40)}`
@@ -30,7 +30,7 @@ const trade = (log: Log, { buys, tokenRaw, quoteRaw }: Read) => {
     kind: 'swap',
     pool: token,
     vault: log.address,
-    usual,
+    defaultProtocol,
     trader: addressIn(log.data, 1),
     amountInRaw: buys ? quoteRaw : tokenRaw,
     amountOutRaw: buys ? tokenRaw : quoteRaw,
@@ -40,14 +40,14 @@ const trade = (log: Log, { buys, tokenRaw, quoteRaw }: Read) => {
 /** Amounts without the fee; the token's own quote is the second token of its curve. */
 const swap =
   (buys: boolean) =>
-  (log: Log): Said => {
+  (log: Log): DecodedEvent => {
     const { data } = log
     const token = curveOf(log)
-    const said = trade(log, { buys, tokenRaw: wordAt(data, 3), quoteRaw: wordAt(data, 4) })
+    const decoded = trade(log, { buys, tokenRaw: wordAt(data, 3), quoteRaw: wordAt(data, 4) })
     const [offersRaw, fundsRaw] = [wordAt(data, 6), wordAt(data, 7)]
     return (
-      refusal(said.amountInRaw, said.amountOutRaw) ?? {
-        ...said,
+      invalidAmounts(decoded.amountInRaw, decoded.amountOutRaw) ?? {
+        ...decoded,
         tokenIn: buys ? 1 : token,
         tokenOut: buys ? token : 1,
         coin: true,
@@ -59,28 +59,28 @@ const swap =
 /** Curves of the first contract are all paid in the chain's coin. */
 const firstSwap =
   (buys: boolean) =>
-  (log: Log): Said => {
+  (log: Log): DecodedEvent => {
     const { data } = log
     const token = curveOf(log)
-    const said = trade(log, { buys, tokenRaw: wordAt(data, 2), quoteRaw: wordAt(data, 3) })
+    const decoded = trade(log, { buys, tokenRaw: wordAt(data, 2), quoteRaw: wordAt(data, 3) })
     return (
-      refusal(said.amountInRaw, said.amountOutRaw) ?? {
-        ...said,
+      invalidAmounts(decoded.amountInRaw, decoded.amountOutRaw) ?? {
+        ...decoded,
         tokenIn: buys ? COIN : token,
         tokenOut: buys ? token : COIN,
       }
     )
   }
 
-const create = ({ data }: Log): Said => {
+const create = ({ data }: Log): DecodedEvent => {
   const name = textIn(data, 3, MAX_NAME)
   const symbol = textIn(data, 4, MAX_SYMBOL)
-  if (name === undefined || symbol === undefined) return { kind: 'refused', reason: 'bad-array' }
+  if (name === undefined || symbol === undefined) return { kind: 'invalid', reason: 'bad-array' }
   const token = addressIn(data, 1)
   return {
-    kind: 'birth',
+    kind: 'token-created',
     token,
-    fact: { name, symbol, decimals: DECIMALS, totalSupplyRaw: wordAt(data, 5) },
+    metadata: { name, symbol, decimals: DECIMALS, totalSupplyRaw: wordAt(data, 5) },
     dev: addressIn(data, 0),
     pool: token,
     opens: { tokensRaw: CURVE_TOKENS },
@@ -89,7 +89,7 @@ const create = ({ data }: Log): Said => {
 
 const migration =
   (certain: boolean) =>
-  (log: Log): Said => {
+  (log: Log): DecodedEvent => {
     const token = curveOf(log)
     return { kind: 'migration', token, pooled: token, curve: token, certain }
   }
@@ -99,25 +99,25 @@ const TOKEN_INFOS = '0xe684626b' // _tokenInfos(address)
 const TOKEN_INFO_WORDS = 13
 
 /** The contract that keeps the curves says what a token is paid in: the zero address for the chain's coin. */
-const proof: PoolProof = {
+const verification: PoolVerification = {
   ask: (token, listed) =>
     listed.map(({ factory }) => ({
       to: factory,
       data: TOKEN_INFOS + token.slice(2).padStart(64, '0'),
     })),
-  conclude: ({ pool, listed, given }) => {
+  conclude: ({ pool, listed, results: given }) => {
     for (const [index, { row, factory }] of listed.entries()) {
-      const said = given[index]
-      if (said === undefined || wordCount(said) < TOKEN_INFO_WORDS) continue
-      if (addressGiven(said, 0) !== pool) continue
+      const decoded = given[index]
+      if (decoded === undefined || wordCount(decoded) < TOKEN_INFO_WORDS) continue
+      if (decodeAddress(decoded, 0) !== pool) continue
       return {
         address: pool,
         tokenA: pool,
-        tokenB: addressGiven(said, 1) ?? COIN,
+        tokenB: decodeAddress(decoded, 1) ?? COIN,
         protocol: row.id,
         factory,
         feePips: row.feePips ?? null,
-        proven: true,
+        verified: true,
       }
     }
     return undefined
@@ -153,7 +153,7 @@ const firstTradeEvent = (
  */
 export const fourMeme: EvmFamily = {
   family: 'four_meme',
-  proof,
+  verification,
   events: {
     '0x396d5e902b675b032348d3d2e9517ee8f0c4a926603fbc075d3d282ff00cad20': {
       signature:

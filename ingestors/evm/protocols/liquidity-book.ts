@@ -1,23 +1,26 @@
 import type { Log } from '../../../schemas/events.ts'
 import { packedAt, packedTotal } from '../abi/packed.ts'
-import { addressGiven, numberGiven } from '../abi/result.ts'
+import { decodeAddress, decodeUint } from '../abi/result.ts'
 import { addressIn, topicAddress, wordAt, wordOf } from '../abi/words.ts'
-import type { Given, PoolProof, Questions } from '../verify/contract.ts'
-import { type EvmFamily, refusal, type Said } from './types.ts'
+import type { CallResult, PoolVerification, Questions } from '../verify/contract.ts'
+import { type DecodedEvent, type EvmFamily, invalidAmounts } from './types.ts'
 
 interface Bin {
-  readonly usual: string
+  readonly defaultProtocol: string
   readonly tokenIn: 0 | 1
   readonly amountInRaw: bigint
   readonly amountOutRaw: bigint
 }
 
 /** A swap through several bins logs each of them. */
-const swap = ({ address: pool }: Log, { usual, tokenIn, amountInRaw, amountOutRaw }: Bin): Said =>
-  refusal(amountInRaw, amountOutRaw) ?? {
+const swap = (
+  { address: pool }: Log,
+  { defaultProtocol, tokenIn, amountInRaw, amountOutRaw }: Bin,
+): DecodedEvent =>
+  invalidAmounts(amountInRaw, amountOutRaw) ?? {
     kind: 'swap',
     pool,
-    usual,
+    defaultProtocol,
     tokenIn,
     tokenOut: tokenIn === 0 ? 1 : 0,
     unordered: 'pair',
@@ -26,13 +29,13 @@ const swap = ({ address: pool }: Log, { usual, tokenIn, amountInRaw, amountOutRa
   }
 
 /** From V2.1 on: what came in includes the fee. */
-const packedSwap = (log: Log): Said => {
+const packedSwap = (log: Log): DecodedEvent => {
   const ins = packedAt(log.data, 1)
   const outs = packedAt(log.data, 2)
   const tokenIn = ins[0] > 0n || outs[1] > 0n ? 0 : 1
   const tokenOut = tokenIn === 0 ? 1 : 0
   return swap(log, {
-    usual: 'lfj_v2_1',
+    defaultProtocol: 'lfj_v2_1',
     tokenIn,
     amountInRaw: ins[tokenIn] - outs[tokenIn],
     amountOutRaw: outs[tokenOut] - ins[tokenOut],
@@ -40,10 +43,10 @@ const packedSwap = (log: Log): Said => {
 }
 
 /** V2.0 states the fee beside what came into the bin. */
-const plainSwap = (log: Log): Said => {
+const plainSwap = (log: Log): DecodedEvent => {
   const { data } = log
   return swap(log, {
-    usual: 'lfj_v2',
+    defaultProtocol: 'lfj_v2',
     tokenIn: wordAt(data, 0) === 0n ? 1 : 0,
     amountInRaw: wordAt(data, 1) + wordAt(data, 4),
     amountOutRaw: wordAt(data, 2),
@@ -53,29 +56,40 @@ const plainSwap = (log: Log): Said => {
 const change = (
   { address: pool }: Log,
   {
-    usual,
+    defaultProtocol,
     kind,
     amountsRaw,
   }: {
-    readonly usual: string
+    readonly defaultProtocol: string
     readonly kind: 'increase' | 'decrease'
     readonly amountsRaw: readonly [bigint, bigint]
   },
-): Said => ({ kind: 'change', pool, usual, unordered: 'pair', change: kind, amountsRaw })
+): DecodedEvent => ({
+  kind: 'change',
+  pool,
+  defaultProtocol,
+  unordered: 'pair',
+  change: kind,
+  amountsRaw,
+})
 
 const plainChange =
   (kind: 'increase' | 'decrease') =>
-  (log: Log): Said =>
-    change(log, { usual: 'lfj_v2', kind, amountsRaw: [wordAt(log.data, 0), wordAt(log.data, 1)] })
+  (log: Log): DecodedEvent =>
+    change(log, {
+      defaultProtocol: 'lfj_v2',
+      kind,
+      amountsRaw: [wordAt(log.data, 0), wordAt(log.data, 1)],
+    })
 
 /** The bins' packed amounts, summed. */
 const packedChange =
   (kind: 'increase' | 'decrease') =>
-  (log: Log): Said => {
+  (log: Log): DecodedEvent => {
     const amountsRaw = packedTotal(log.data, 1)
     return amountsRaw === undefined
-      ? { kind: 'refused', reason: 'truncated-data' }
-      : change(log, { usual: 'lfj_v2_1', kind, amountsRaw })
+      ? { kind: 'invalid', reason: 'truncated-data' }
+      : change(log, { defaultProtocol: 'lfj_v2_1', kind, amountsRaw })
   }
 
 const MAX_BIN_STEP = (1n << 16n) - 1n
@@ -94,10 +108,10 @@ const VIEWS = [
 /** getLBPairInformation(address,address,uint256): bin step, pair, who made it, whether routes leave it out. */
 const PAIR_INFORMATION = '0x704037bd'
 
-const claimOf = ({ given }: Questions) => {
+const claimOf = ({ results: given }: Questions) => {
   const address = (index: number): string | null =>
-    addressGiven(given[index]) ?? addressGiven(given[index + 4])
-  const step = numberGiven(given[3], MAX_BIN_STEP) ?? numberGiven(given[7], MAX_BIN_STEP)
+    decodeAddress(given[index]) ?? decodeAddress(given[index + 4])
+  const step = decodeUint(given[3], MAX_BIN_STEP) ?? decodeUint(given[7], MAX_BIN_STEP)
   const [factory, tokenX, tokenY] = [address(0), address(1), address(2)]
   return factory === null || tokenX === null || tokenY === null
     ? undefined
@@ -105,7 +119,7 @@ const claimOf = ({ given }: Questions) => {
 }
 
 /** A pair names its factory, tokens and bin step; the factory, if it is listed, names this very pair for them. */
-const pairProof: PoolProof = {
+const pairVerification: PoolVerification = {
   ask: (pool) => VIEWS.map((data) => ({ to: pool, data })),
   confirm: (questions) => {
     const claim = claimOf(questions)
@@ -115,15 +129,15 @@ const pairProof: PoolProof = {
     const data = PAIR_INFORMATION + wordOf(tokenX) + wordOf(tokenY) + wordOf(step)
     return [{ to: factory, data }]
   },
-  conclude: (questions, [given]: readonly Given[]) => {
+  conclude: (questions, [given]: readonly CallResult[]) => {
     const claim = claimOf(questions)
     if (claim === undefined) return undefined
     const { pool, listed } = questions
     const { factory, tokenX: tokenA, tokenY: tokenB } = claim
     const row = listed.find((each) => each.factory === factory)?.row
-    const proven = row !== undefined && addressGiven(given, 1) === pool
-    const protocol = proven ? row.id : null
-    return { address: pool, tokenA, tokenB, protocol, factory, feePips: null, proven }
+    const verified = row !== undefined && decodeAddress(given, 1) === pool
+    const protocol = verified ? row.id : null
+    return { address: pool, tokenA, tokenB, protocol, factory, feePips: null, verified }
   },
 }
 
@@ -133,7 +147,7 @@ const pairProof: PoolProof = {
  */
 export const liquidityBook: EvmFamily = {
   family: 'liquidity_book',
-  proof: pairProof,
+  verification: pairVerification,
   events: {
     '0xad7d6f97abf51ce18e17a38f4d70e975be9c0708474987bb3e26ad21bd93ca70': {
       signature:

@@ -1,9 +1,15 @@
 import type { Log } from '../../../schemas/events.ts'
 import { textIn } from '../abi/dynamic.ts'
 import { addressIn, topicAddress, wordAt } from '../abi/words.ts'
-import { BAD_ARRAY, type EvmFamily, impossible, refusal, type Said } from './types.ts'
+import {
+  BAD_ARRAY,
+  type DecodedEvent,
+  type EvmFamily,
+  impossible,
+  invalidAmounts,
+} from './types.ts'
 
-const usual = 'open_four'
+const defaultProtocol = 'open_four'
 
 const MAX_NAME = 128
 const MAX_SYMBOL = 64
@@ -14,7 +20,7 @@ const DECIMALS = 18
  * A token with its curve, which sells part of the supply; what the curve holds lies in a vault of the token's own. The quote is
  * a token at all times, for the chain's coin the wrapped one.
  */
-const create = ({ topics, data }: Log): Said => {
+const create = ({ topics, data }: Log): DecodedEvent => {
   const name = textIn(data, 1, MAX_NAME)
   const symbol = textIn(data, 2, MAX_SYMBOL)
   if (name === undefined || symbol === undefined) return BAD_ARRAY
@@ -22,9 +28,9 @@ const create = ({ topics, data }: Log): Said => {
   const token = topicAddress(topics[3])
   return (
     impossible([totalSupplyRaw, tokensRaw]) ?? {
-      kind: 'birth',
+      kind: 'token-created',
       token,
-      fact: { name, symbol, decimals: DECIMALS, totalSupplyRaw },
+      metadata: { name, symbol, decimals: DECIMALS, totalSupplyRaw },
       dev: topicAddress(topics[2]),
       pool: token,
       vault: addressIn(data, 8),
@@ -35,9 +41,9 @@ const create = ({ topics, data }: Log): Said => {
 }
 
 /** What the curve took and gave: fees come on top of a purchase and off what a seller gets. */
-const swap = ({ topics, data }: Log): Said => {
+const swap = ({ topics, data }: Log): DecodedEvent => {
   const side = wordAt(data, 0)
-  if (side > 1n) return { kind: 'refused', reason: 'unknown-side' }
+  if (side > 1n) return { kind: 'invalid', reason: 'unknown-side' }
   const buys = side === 1n
   const token = topicAddress(topics[1])
   const quote = addressIn(data, 1)
@@ -45,11 +51,11 @@ const swap = ({ topics, data }: Log): Said => {
   const [amountInRaw, amountOutRaw] = buys ? [quoteRaw, tokenRaw] : [tokenRaw, quoteRaw]
   const [raisedRaw, leftRaw] = [wordAt(data, 13), wordAt(data, 14)]
   return (
-    refusal(amountInRaw, amountOutRaw) ?? {
+    invalidAmounts(amountInRaw, amountOutRaw) ?? {
       kind: 'swap',
       pool: token,
       vault: addressIn(data, 2),
-      usual,
+      defaultProtocol,
       trader: topicAddress(topics[2]),
       tokenIn: buys ? quote : token,
       tokenOut: buys ? token : quote,
@@ -61,7 +67,7 @@ const swap = ({ topics, data }: Log): Said => {
 }
 
 /** The pool is one that the transaction fills: what the event says of it depends on the module that moved the token. */
-const migrate = ({ topics }: Log): Said => {
+const migrate = ({ topics }: Log): DecodedEvent => {
   const token = topicAddress(topics[3])
   return { kind: 'migration', token, pooled: token, curve: token, certain: true }
 }

@@ -1,10 +1,15 @@
 import type { Log } from '../../../schemas/events.ts'
 import { packedTotal } from '../abi/packed.ts'
-import { addressGiven, numberGiven } from '../abi/result.ts'
+import { decodeAddress, decodeUint } from '../abi/result.ts'
 import { addressIn, signedAt, topicAddress, wordAt } from '../abi/words.ts'
-import type { PoolProof } from '../verify/contract.ts'
-import { MODIFY_LIQUIDITY, saidPosition } from './position-change.ts'
-import { type EvmFamily, refusal, type Said, type SaidPool } from './types.ts'
+import type { PoolVerification } from '../verify/contract.ts'
+import { decodedPositionChange, MODIFY_LIQUIDITY } from './position-change.ts'
+import {
+  type DecodedEvent,
+  type DecodedPoolCreated,
+  type EvmFamily,
+  invalidAmounts,
+} from './types.ts'
 
 /** Holds the tokens of all pools; the same address on every chain. Source: pancakeswap/infinity-core script/config. */
 const VAULT = '0x238a358808379702088667322f80ac48bad5e6c4'
@@ -23,8 +28,8 @@ const feeOf = (fee: bigint | null): number | null =>
 
 /** The sign is the swapper's view: below zero was paid in. */
 const swap =
-  (usual: string, priced: boolean) =>
-  (log: Log): Said => {
+  (defaultProtocol: string, priced: boolean) =>
+  (log: Log): DecodedEvent => {
     const { data } = log
     const amount0 = signedAt(data, 0)
     const amount1 = signedAt(data, 1)
@@ -32,11 +37,11 @@ const swap =
     const amountInRaw = tokenIn === 0 ? -amount0 : -amount1
     const amountOutRaw = tokenIn === 0 ? amount1 : amount0
     return (
-      refusal(amountInRaw, amountOutRaw) ?? {
+      invalidAmounts(amountInRaw, amountOutRaw) ?? {
         kind: 'swap',
         pool: poolId(log),
         vault: VAULT,
-        usual,
+        defaultProtocol,
         tokenIn,
         tokenOut: tokenIn === 0 ? 1 : 0,
         amountInRaw,
@@ -47,7 +52,7 @@ const swap =
   }
 
 /** Hooks and fee are the first two words, then what differs by kind of pool. */
-const opened = (log: Log): SaidPool => ({
+const opened = (log: Log): DecodedPoolCreated => ({
   kind: 'pool',
   pool: poolId(log),
   factory: log.address,
@@ -60,22 +65,22 @@ const opened = (log: Log): SaidPool => ({
 /** The bins' packed amounts, summed; what was paid for unequal shares is not in them. */
 const binChange =
   (change: 'increase' | 'decrease') =>
-  (log: Log): Said => {
+  (log: Log): DecodedEvent => {
     const amountsRaw = packedTotal(log.data, 2)
-    if (amountsRaw === undefined) return { kind: 'refused', reason: 'bad-array' }
+    if (amountsRaw === undefined) return { kind: 'invalid', reason: 'bad-array' }
     const pool = poolId(log)
-    return { kind: 'change', pool, vault: VAULT, usual: BIN, change, amountsRaw }
+    return { kind: 'change', pool, vault: VAULT, defaultProtocol: BIN, change, amountsRaw }
   }
 
 /** The managers keep the key of each pool: tokens, hooks, manager, fee, parameters. What no manager knows is not a pool. */
-const keyProof: PoolProof = {
+const poolKeyVerification: PoolVerification = {
   // poolIdToPoolKey(bytes32)
   ask: (pool, listed) =>
     listed.map(({ factory }) => ({ to: factory, data: `0x0e2d484a${pool.slice(2)}` })),
-  conclude: ({ pool, listed, given }) => {
-    const at = listed.findIndex(({ factory }, index) => addressGiven(given[index], 3) === factory)
+  conclude: ({ pool, listed, results: given }) => {
+    const at = listed.findIndex(({ factory }, index) => decodeAddress(given[index], 3) === factory)
     const [found, key] = [listed[at], given[at]]
-    const tokenB = addressGiven(key, 1)
+    const tokenB = decodeAddress(key, 1)
     if (found === undefined || key === undefined || tokenB === null) return undefined
     return {
       address: pool,
@@ -83,8 +88,8 @@ const keyProof: PoolProof = {
       tokenB,
       protocol: found.row.id,
       factory: found.factory,
-      feePips: feeOf(numberGiven(key, DYNAMIC_FEE, 4)),
-      proven: true,
+      feePips: feeOf(decodeUint(key, DYNAMIC_FEE, 4)),
+      verified: true,
     }
   },
 }
@@ -96,7 +101,7 @@ const keyProof: PoolProof = {
  */
 export const pancakeInfinity: EvmFamily = {
   family: 'pancake_infinity',
-  proof: keyProof,
+  verification: poolKeyVerification,
   events: {
     '0x04206ad2b7c0f463bff3dd4f33c5735b0f2957a351e4f79763a4fa9e775dd237': {
       signature:
@@ -124,7 +129,7 @@ export const pancakeInfinity: EvmFamily = {
       words: 4,
       pool: poolId,
       price: 'asked',
-      read: (log) => saidPosition(log, { vault: VAULT, usual: CL }),
+      read: (log) => decodedPositionChange(log, { vault: VAULT, defaultProtocol: CL }),
     },
     '0x7b6bc49b385af8644341f07a67cd976bf9daf2bdd5d71668e651a3a792e318e1': {
       signature:

@@ -1,7 +1,13 @@
 import type { Log, PredictionManagement, PredictionSettlement } from '../../../schemas/events.ts'
 import { textIn, wordsIn } from '../abi/dynamic.ts'
 import { addressIn, topicAddress, topicNumber, wordAt } from '../abi/words.ts'
-import { type EvmEvent, type EvmFamily, impossible, type Refused, type Said } from './types.ts'
+import {
+  type DecodedEvent,
+  type EvmEvent,
+  type EvmFamily,
+  type InvalidEvent,
+  impossible,
+} from './types.ts'
 
 /** What the first exchanges and the market makers are paid in (USDC.e), and the second ones. */
 const FIRST_COLLATERAL = '0x2791bca1f2de4661ed88a30c99a7a9449aa84174'
@@ -22,7 +28,7 @@ const MAX_DESCRIPTION = 1_024
 /** Most outcomes of a condition. Source: gnosis/conditional-tokens-contracts ConditionalTokens.sol. */
 const MAX_OUTCOMES = 256n
 
-const refused = (reason: Refused['reason']): Refused => ({ kind: 'refused', reason })
+const invalidEvent = (reason: InvalidEvent['reason']): InvalidEvent => ({ kind: 'invalid', reason })
 
 const hash = (topic: string | undefined): string => topic ?? ''
 
@@ -37,10 +43,10 @@ interface Fill {
 }
 
 /** The refusal, or undefined, where one of the amounts is nothing or beyond any token: a share of nothing has no price. */
-const lacking = (...amountsRaw: readonly bigint[]): Refused | undefined =>
-  amountsRaw.includes(0n) ? refused('zero-amount') : impossible(amountsRaw)
+const lacking = (...amountsRaw: readonly bigint[]): InvalidEvent | undefined =>
+  amountsRaw.includes(0n) ? invalidEvent('zero-amount') : impossible(amountsRaw)
 
-const fill = ({ address: exchange, topics }: Log, filled: Fill): Said =>
+const fill = ({ address: exchange, topics }: Log, filled: Fill): DecodedEvent =>
   lacking(filled.collateralRaw, filled.sharesRaw) ?? {
     kind: 'prediction-trade',
     exchange,
@@ -51,9 +57,9 @@ const fill = ({ address: exchange, topics }: Log, filled: Fill): Said =>
   }
 
 /** Who gives asset 0 pays collateral. The fee is taken from what the order receives. Source: Polymarket/ctf-exchange. */
-const firstFill = (log: Log): Said => {
+const firstFill = (log: Log): DecodedEvent => {
   const [gives, takes] = [wordAt(log.data, 0), wordAt(log.data, 1)]
-  if ((gives === 0n) === (takes === 0n)) return refused('unknown-side')
+  if ((gives === 0n) === (takes === 0n)) return invalidEvent('unknown-side')
   const buys = gives === 0n
   return fill(log, {
     side: buys ? 'BUY' : 'SELL',
@@ -66,9 +72,9 @@ const firstFill = (log: Log): Said => {
   })
 }
 
-const secondFill = (log: Log): Said => {
+const secondFill = (log: Log): DecodedEvent => {
   const side = wordAt(log.data, 0)
-  if (side > 1n) return refused('unknown-side')
+  if (side > 1n) return invalidEvent('unknown-side')
   const buys = side === 0n
   return fill(log, {
     side: buys ? 'BUY' : 'SELL',
@@ -84,11 +90,11 @@ const secondFill = (log: Log): Said => {
 /** A market maker is a contract of its own and the other side of whoever deals with it. */
 const deal =
   (side: 'BUY' | 'SELL') =>
-  ({ address: maker, topics, data }: Log): Said => {
+  ({ address: maker, topics, data }: Log): DecodedEvent => {
     const [collateralRaw, feeRaw, sharesRaw] = [wordAt(data, 0), wordAt(data, 1), wordAt(data, 2)]
     return (
       lacking(collateralRaw, sharesRaw) ?? {
-        kind: 'deal',
+        kind: 'market-maker-trade',
         maker,
         taker: topicAddress(topics[1]),
         side,
@@ -102,7 +108,7 @@ const deal =
 
 type Managed = Partial<Omit<PredictionManagement, 'kind' | 'type'>>
 
-const managed = (type: PredictionManagement['type'], told: Managed): Said => ({
+const managed = (type: PredictionManagement['type'], reported: Managed): DecodedEvent => ({
   kind: 'prediction-management',
   conditionId: null,
   questionId: null,
@@ -112,17 +118,17 @@ const managed = (type: PredictionManagement['type'], told: Managed): Said => ({
   payouts: [],
   tokenIds: [],
   description: null,
-  ...told,
+  ...reported,
   type,
 })
 
 const condition =
   (type: 'ConditionPreparation' | 'ConditionResolution') =>
-  ({ topics, data }: Log): Said => {
+  ({ topics, data }: Log): DecodedEvent => {
     const outcomes = wordAt(data, 0)
-    if (outcomes > MAX_OUTCOMES) return refused('impossible-amount')
+    if (outcomes > MAX_OUTCOMES) return invalidEvent('impossible-amount')
     const payouts = type === 'ConditionResolution' ? wordsIn(data, 1) : []
-    if (payouts === undefined) return refused('bad-array')
+    if (payouts === undefined) return invalidEvent('bad-array')
     return managed(type, {
       conditionId: hash(topics[1]),
       oracle: topicAddress(topics[2]),
@@ -134,9 +140,9 @@ const condition =
 
 const prepared =
   (type: 'MarketPrepared' | 'QuestionPrepared') =>
-  ({ topics, data }: Log): Said => {
+  ({ topics, data }: Log): DecodedEvent => {
     const description = textIn(data, 1, MAX_DESCRIPTION)
-    if (description === undefined) return refused('bad-array')
+    if (description === undefined) return invalidEvent('bad-array')
     const who =
       type === 'MarketPrepared'
         ? { oracle: topicAddress(topics[2]) }
@@ -144,27 +150,29 @@ const prepared =
     return managed(type, { marketId: hash(topics[1]), description, ...who })
   }
 
-type Settled = Pick<PredictionSettlement, 'type' | 'holder' | 'amountRaw'> &
+type SettlementFields = Pick<PredictionSettlement, 'type' | 'holder' | 'amountRaw'> &
   Partial<PredictionSettlement>
 
 /** What has no winner pays nothing and is settled all the same. */
-const settled = (told: Settled): Said =>
-  (told.type === 'Redemption' ? impossible([told.amountRaw]) : lacking(told.amountRaw)) ?? {
+const predictionSettlement = (reported: SettlementFields): DecodedEvent =>
+  (reported.type === 'Redemption'
+    ? impossible([reported.amountRaw])
+    : lacking(reported.amountRaw)) ?? {
     conditionId: null,
     marketId: null,
     collateral: null,
     indexSets: [],
     moved: [],
-    ...told,
+    ...reported,
     kind: 'prediction-settlement',
   }
 
 const position =
   (type: 'Split' | 'Merge') =>
-  ({ topics, data }: Log): Said => {
+  ({ topics, data }: Log): DecodedEvent => {
     const indexSets = wordsIn(data, 1)
-    if (indexSets === undefined) return refused('bad-array')
-    return settled({
+    if (indexSets === undefined) return invalidEvent('bad-array')
+    return predictionSettlement({
       type,
       holder: topicAddress(topics[1]),
       conditionId: hash(topics[3]),
@@ -174,10 +182,10 @@ const position =
     })
   }
 
-const redemption = ({ topics, data }: Log): Said => {
+const redemption = ({ topics, data }: Log): DecodedEvent => {
   const indexSets = wordsIn(data, 1)
-  if (indexSets === undefined) return refused('bad-array')
-  return settled({
+  if (indexSets === undefined) return invalidEvent('bad-array')
+  return predictionSettlement({
     type: 'Redemption',
     holder: topicAddress(topics[1]),
     conditionId: `0x${data.slice(2, 66)}`,
@@ -189,18 +197,18 @@ const redemption = ({ topics, data }: Log): Said => {
 
 const adapted =
   (type: 'Split' | 'Merge') =>
-  ({ topics, data }: Log): Said =>
-    settled({
+  ({ topics, data }: Log): DecodedEvent =>
+    predictionSettlement({
       type,
       holder: topicAddress(topics[1]),
       conditionId: hash(topics[2]),
       amountRaw: wordAt(data, 0),
     })
 
-const batch = ({ topics, data }: Log): Said => {
+const batch = ({ topics, data }: Log): DecodedEvent => {
   const ids = wordsIn(data, 0)
   const amounts = wordsIn(data, 1)
-  if (ids === undefined || ids.length !== amounts?.length) return refused('bad-array')
+  if (ids === undefined || ids.length !== amounts?.length) return invalidEvent('bad-array')
   return {
     kind: 'outcomes',
     from: topicAddress(topics[2]),
@@ -307,7 +315,7 @@ const ADAPTER: EvmFamily['events'] = {
     'PositionsConverted(address indexed stakeholder, bytes32 indexed marketId, uint256 indexed indexSet, uint256 amount)',
     { topics: 4, words: 1 },
     ({ topics, data }) =>
-      settled({
+      predictionSettlement({
         type: 'Conversion',
         holder: topicAddress(topics[1]),
         marketId: hash(topics[2]),
@@ -319,7 +327,7 @@ const ADAPTER: EvmFamily['events'] = {
     'PayoutRedemption(address indexed redeemer, bytes32 indexed conditionId, uint256[] amounts, uint256 payout)',
     { topics: 3, words: 2 },
     ({ topics, data }) =>
-      settled({
+      predictionSettlement({
         type: 'Redemption',
         holder: topicAddress(topics[1]),
         conditionId: hash(topics[2]),

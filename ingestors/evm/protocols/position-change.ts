@@ -1,7 +1,7 @@
 import { MAX_TICK, MIN_TICK } from '../../../core/prices/tick-math.ts'
 import type { Log } from '../../../schemas/events.ts'
 import { signedAt } from '../abi/words.ts'
-import type { Said } from './types.ts'
+import type { DecodedEvent } from './types.ts'
 
 /** `ModifyLiquidity` of pools that lie in one contract: Uniswap V4 and PancakeSwap Infinity log the same event. */
 export const MODIFY_LIQUIDITY =
@@ -11,22 +11,22 @@ export const MODIFY_LIQUIDITY =
 const MAX_LIQUIDITY = 1n << 128n
 
 /** A range of prices and what came to it or left it; nothing where only fees were collected. */
-export const saidPosition = (
+export const decodedPositionChange = (
   { topics, data }: Log,
-  { vault, usual }: { readonly vault: string; readonly usual: string },
-): Said | undefined => {
+  { vault, defaultProtocol }: { readonly vault: string; readonly defaultProtocol: string },
+): DecodedEvent | undefined => {
   const [lower, upper] = [Number(signedAt(data, 0)), Number(signedAt(data, 1))]
   const liquidityRaw = signedAt(data, 2)
   if (liquidityRaw === 0n) return undefined
   const fits = MIN_TICK <= lower && lower < upper && upper <= MAX_TICK
   if (!fits || liquidityRaw >= MAX_LIQUIDITY || -liquidityRaw >= MAX_LIQUIDITY) {
-    return { kind: 'refused', reason: 'impossible-amount' }
+    return { kind: 'invalid', reason: 'impossible-amount' }
   }
   return {
     kind: 'position',
     pool: topics[1] ?? '',
     vault,
-    usual,
+    defaultProtocol,
     ticks: [lower, upper],
     liquidityRaw,
   }

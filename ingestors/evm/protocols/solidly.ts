@@ -1,12 +1,12 @@
 import { addressIn, topicAddress } from '../abi/words.ts'
-import { factoryProof } from '../verify/by-factory.ts'
-import type { EvmFamily, SaidPool } from './types.ts'
+import { factoryVerification } from '../verify/by-factory.ts'
+import type { DecodedPoolCreated, EvmFamily } from './types.ts'
 import { pairChange, pairReserves, pairSwap } from './uniswap-v2.ts'
 
-const usual = 'velodrome_v2'
+const defaultProtocol = 'velodrome_v2'
 
 /** A pair's two pools, stable and volatile, are told apart by an argument that the tokens' topics precede. */
-const made = (topics: readonly string[], factory: string, pool: string): SaidPool => ({
+const made = (topics: readonly string[], factory: string, pool: string): DecodedPoolCreated => ({
   kind: 'pool',
   pool,
   factory,
@@ -22,7 +22,7 @@ const made = (topics: readonly string[], factory: string, pool: string): SaidPoo
  */
 export const solidly: EvmFamily = {
   family: 'solidly',
-  proof: factoryProof('pool_stable'),
+  verification: factoryVerification('pool_stable'),
   events: {
     '0xb3e2773606abfd36b5bd91394b3a54d1398336c65005baf7bf7a05efeffaf75b': {
       signature:
@@ -30,7 +30,7 @@ export const solidly: EvmFamily = {
       by: 'pool',
       topics: 3,
       words: 4,
-      read: pairSwap(usual),
+      read: pairSwap(defaultProtocol),
     },
     '0xcf2aa50876cdfbb541206f89af0ee78d44a2abf8d328e37fa4917f982149848a': {
       signature: 'Sync(uint256 reserve0, uint256 reserve1)',
@@ -45,7 +45,7 @@ export const solidly: EvmFamily = {
       by: 'pool',
       topics: 3,
       words: 2,
-      read: pairChange(usual, 'decrease'),
+      read: pairChange(defaultProtocol, 'decrease'),
     },
     '0x2128d88d14c80cb081c1252a5acff7a264671bf199ce226b53788fb26065005e': {
       signature:

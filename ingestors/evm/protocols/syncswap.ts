@@ -1,9 +1,9 @@
 import { addressIn, topicAddress, topicNumber, wordAt, wordCount } from '../abi/words.ts'
-import { factoryProof } from '../verify/by-factory.ts'
+import { factoryVerification } from '../verify/by-factory.ts'
 import type { EvmFamily } from './types.ts'
 import { pairChange } from './uniswap-v2.ts'
 
-const usual = 'syncswap'
+const defaultProtocol = 'syncswap'
 
 /** Pool types whose data are their two tokens: classic and stable. */
 const PAIR_TYPES: readonly bigint[] = [1n, 2n]
@@ -19,7 +19,7 @@ const DATA_LENGTH = 64n
  */
 export const syncswap: EvmFamily = {
   family: 'syncswap',
-  proof: factoryProof('is_pool'),
+  verification: factoryVerification('is_pool'),
   events: {
     '0xa8137fff86647d8a402117b9c5dbda627f721d3773338fb9678c83e54ed39080': {
       signature:
@@ -27,7 +27,7 @@ export const syncswap: EvmFamily = {
       by: 'pool',
       topics: 3,
       words: 3,
-      read: pairChange(usual, 'increase'),
+      read: pairChange(defaultProtocol, 'increase'),
     },
     '0xd175a80c109434bb89948928ab2475a6647c94244cb70002197896423c883363': {
       signature:
@@ -35,7 +35,7 @@ export const syncswap: EvmFamily = {
       by: 'pool',
       topics: 3,
       words: 3,
-      read: pairChange(usual, 'decrease'),
+      read: pairChange(defaultProtocol, 'decrease'),
     },
     '0x4318beca5ca4f759b99c1f5f581fa8255b077a82e4c07f17213c471af5a0f56a': {
       signature:
@@ -45,7 +45,7 @@ export const syncswap: EvmFamily = {
       words: 1,
       read: ({ address: factory, topics, data }) => {
         if (!PAIR_TYPES.includes(topicNumber(topics[3]))) return undefined
-        if (wordCount(data) < 4) return { kind: 'refused', reason: 'truncated-data' }
+        if (wordCount(data) < 4) return { kind: 'invalid', reason: 'truncated-data' }
         if (wordAt(data, 0) !== DATA_START || wordAt(data, 1) !== DATA_LENGTH) return undefined
         return {
           kind: 'pool',

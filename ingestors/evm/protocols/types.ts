@@ -7,7 +7,7 @@ import type {
   TokenMetadata,
 } from '../../../schemas/events.ts'
 import type { Family } from '../../../schemas/protocols.ts'
-import type { PoolProof } from '../verify/contract.ts'
+import type { PoolVerification } from '../verify/contract.ts'
 
 /**
  * A token as an event names it: its place in the pool's own order, or in that of the tokens behind it, or its address, or
@@ -24,13 +24,13 @@ export const isUnderlying = (leg: Leg): leg is Extract<Leg, { readonly underlyin
   typeof leg === 'object' && 'underlying' in leg
 
 /** A swap as its pool says it. Amounts are what the pool took and gave; both above zero. */
-export interface SaidSwap {
+export interface DecodedSwap {
   readonly kind: 'swap'
   readonly pool: string
   /** Where the pool's tokens lie, where not in the pool: the contract that holds those of many. */
   readonly vault?: string
   /** Row of `schemas/protocols.ts` to name where nothing but the event's shape is known. */
-  readonly usual: string
+  readonly defaultProtocol: string
   readonly tokenIn: Leg
   readonly tokenOut: Leg
   /** The pool keeps its tokens in an order of its own, not by address: two of them, or maybe more. */
@@ -48,11 +48,11 @@ export interface SaidSwap {
 }
 
 /** Liquidity moved, or a pool opened. */
-export interface SaidChange {
+export interface DecodedLiquidityChange {
   readonly kind: 'change'
   readonly pool: string
   readonly vault?: string
-  readonly usual: string
+  readonly defaultProtocol: string
   readonly unordered?: 'pair' | 'many'
   readonly change: 'initialize' | 'increase' | 'decrease' | 'collect'
   /** In the pool's own order, or in that of `legs`. */
@@ -61,25 +61,25 @@ export interface SaidChange {
 }
 
 /** Liquidity came to or left a range of prices. Its amounts follow from the pool's price, which another event tells, or the pool's state. */
-export interface SaidPosition {
+export interface DecodedPositionChange {
   readonly kind: 'position'
   readonly pool: string
   readonly vault: string
-  readonly usual: string
+  readonly defaultProtocol: string
   readonly ticks: readonly [lower: number, upper: number]
   /** Below zero: it left. */
   readonly liquidityRaw: bigint
 }
 
 /** A pool's reserves after the event that it logs next; where its protocol's swaps come first, after the swap before. */
-export interface SaidReserves {
+export interface DecodedSync {
   readonly kind: 'reserves'
   readonly pool: string
   readonly reserves: readonly [bigint, bigint]
 }
 
 /** A factory says that it made a pool. Counts only where the factory is listed. */
-export interface SaidPool {
+export interface DecodedPoolCreated {
   readonly kind: 'pool'
   readonly pool: string
   readonly factory: string
@@ -96,11 +96,11 @@ export interface SaidPool {
 }
 
 /** A launchpad says that it made a token. */
-export interface SaidBirth {
-  readonly kind: 'birth'
+export interface DecodedTokenLaunch {
+  readonly kind: 'token-created'
   readonly token: string
   /** What the event tells of the token; the rest is asked of a node. */
-  readonly fact: Partial<Pick<TokenMetadata, 'name' | 'symbol' | 'decimals' | 'totalSupplyRaw'>>
+  readonly metadata: Partial<Pick<TokenMetadata, 'name' | 'symbol' | 'decimals' | 'totalSupplyRaw'>>
   /** null: who sent the transaction. */
   readonly dev: string | null
   /** Its curve or its pool; null: the pool that the transaction opens for it. */
@@ -114,7 +114,7 @@ export interface SaidBirth {
 }
 
 /** A launchpad says that a token left its curve. */
-export interface SaidMigration {
+export interface DecodedMigration {
   readonly kind: 'migration'
   readonly token: string
   /** The token that the new pool holds in its place; mostly itself. */
@@ -126,7 +126,7 @@ export interface SaidMigration {
 }
 
 /** Outcome tokens of prediction markets moved, as their contract logs it. */
-export interface SaidOutcomes {
+export interface DecodedOutcomeTransfers {
   readonly kind: 'outcomes'
   readonly from: string
   readonly to: string
@@ -134,8 +134,8 @@ export interface SaidOutcomes {
 }
 
 /** A market maker for a prediction market says that it dealt. Counts only with the tokens that moved. */
-export interface SaidDeal {
-  readonly kind: 'deal'
+export interface DecodedMarketMakerTrade {
+  readonly kind: 'market-maker-trade'
   readonly maker: string
   readonly taker: string
   /** What the maker did. */
@@ -146,18 +146,18 @@ export interface SaidDeal {
   readonly feeRaw: bigint
 }
 
-type Placed = 'txIndex' | 'logIndex' | 'path' | 'protocol'
+type PositionFields = 'txIndex' | 'logIndex' | 'path' | 'protocol'
 
 /** What a listed contract says of a prediction market. */
-export type SaidPrediction =
-  | Omit<PredictionTrade, Placed>
-  | Omit<PredictionManagement, Placed>
-  | Omit<PredictionSettlement, Placed>
-  | SaidOutcomes
-  | SaidDeal
+export type DecodedPrediction =
+  | Omit<PredictionTrade, PositionFields>
+  | Omit<PredictionManagement, PositionFields>
+  | Omit<PredictionSettlement, PositionFields>
+  | DecodedOutcomeTransfers
+  | DecodedMarketMakerTrade
 
 /** A fungible token moved. */
-export interface SaidTransfer {
+export interface DecodedTransfer {
   readonly kind: 'transfer'
   readonly token: string
   readonly from: string
@@ -170,14 +170,14 @@ export interface SaidTransfer {
 }
 
 /** Everything logged since the operation before was done for this account (ERC-4337). */
-interface SaidOperation {
+interface DecodedUserOperation {
   readonly kind: 'operation'
   readonly sender: string
 }
 
 /** The event is one of ours and what it says cannot be used. */
-export interface Refused {
-  readonly kind: 'refused'
+export interface InvalidEvent {
+  readonly kind: 'invalid'
   readonly reason:
     | 'zero-amount'
     | 'impossible-amount'
@@ -187,18 +187,18 @@ export interface Refused {
 }
 
 /** What one log says, before anyone asked whether its pool is real. */
-export type Said =
-  | SaidSwap
-  | SaidChange
-  | SaidPosition
-  | SaidReserves
-  | SaidPool
-  | SaidBirth
-  | SaidMigration
-  | SaidPrediction
-  | SaidTransfer
-  | SaidOperation
-  | Refused
+export type DecodedEvent =
+  | DecodedSwap
+  | DecodedLiquidityChange
+  | DecodedPositionChange
+  | DecodedSync
+  | DecodedPoolCreated
+  | DecodedTokenLaunch
+  | DecodedMigration
+  | DecodedPrediction
+  | DecodedTransfer
+  | DecodedUserOperation
+  | InvalidEvent
 
 /** One event of a family. */
 export interface EvmEvent {
@@ -220,7 +220,7 @@ export interface EvmEvent {
   /** Tokens that it names: a contract that nets what it pays out need not move each of them. */
   readonly tokens?: (log: Log) => readonly string[]
   /** Reads a log that has that many topics and words; undefined: nothing happened. */
-  readonly read: (log: Log) => Said | undefined
+  readonly read: (log: Log) => DecodedEvent | undefined
 }
 
 /** A decoder family: pure, no clock, no lookup. */
@@ -229,7 +229,7 @@ export interface EvmFamily {
   /** By topic0; several rows where one topic0 comes in several shapes. */
   readonly events: Readonly<Record<string, EvmEvent | readonly EvmEvent[]>>
   /** How a node proves its pools; absent: only their creation in sight does. */
-  readonly proof?: PoolProof
+  readonly verification?: PoolVerification
 }
 
 /** Amounts from here on do not exist on any chain: they are forged or misread. */
@@ -239,20 +239,23 @@ const IMPOSSIBLE_AMOUNT = 1n << 255n
  * The refusal, or undefined, for amounts that no swap has: nothing at all, both on one side, or beyond any token. One side may be
  * nothing: dust for which a pool pays nothing, the fee of a loan that was paid back.
  */
-export const refusal = (amountInRaw: bigint, amountOutRaw: bigint): Refused | undefined => {
+export const invalidAmounts = (
+  amountInRaw: bigint,
+  amountOutRaw: bigint,
+): InvalidEvent | undefined => {
   if (amountInRaw < 0n || amountOutRaw < 0n || (amountInRaw === 0n && amountOutRaw === 0n)) {
-    return { kind: 'refused', reason: 'zero-amount' }
+    return { kind: 'invalid', reason: 'zero-amount' }
   }
   return amountInRaw >= IMPOSSIBLE_AMOUNT || amountOutRaw >= IMPOSSIBLE_AMOUNT
-    ? { kind: 'refused', reason: 'impossible-amount' }
+    ? { kind: 'invalid', reason: 'impossible-amount' }
     : undefined
 }
 
 /** The refusal, or undefined, for amounts of which one is beyond any token. */
-export const impossible = (amountsRaw: readonly bigint[]): Refused | undefined =>
+export const impossible = (amountsRaw: readonly bigint[]): InvalidEvent | undefined =>
   amountsRaw.some((amountRaw) => amountRaw >= IMPOSSIBLE_AMOUNT)
-    ? { kind: 'refused', reason: 'impossible-amount' }
+    ? { kind: 'invalid', reason: 'impossible-amount' }
     : undefined
 
 /** A list that does not lie in its data, is too long, or does not fit to another one. */
-export const BAD_ARRAY: Refused = { kind: 'refused', reason: 'bad-array' }
+export const BAD_ARRAY: InvalidEvent = { kind: 'invalid', reason: 'bad-array' }

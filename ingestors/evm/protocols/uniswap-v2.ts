@@ -1,24 +1,24 @@
 import type { Log } from '../../../schemas/events.ts'
 import { addressIn, topicAddress, wordAt, wordsOf } from '../abi/words.ts'
-import { factoryProof } from '../verify/by-factory.ts'
-import { type EvmFamily, refusal, type Said } from './types.ts'
+import { factoryVerification } from '../verify/by-factory.ts'
+import { type DecodedEvent, type EvmFamily, invalidAmounts } from './types.ts'
 
 /**
  * A swap that states amount0In, amount1In, amount0Out, amount1Out. What came back is not paid: each side is netted, then one side
  * came in and the other went out.
  */
 export const pairSwap =
-  (usual: string) =>
-  ({ address: pool, data }: Log): Said => {
+  (defaultProtocol: string) =>
+  ({ address: pool, data }: Log): DecodedEvent => {
     const [in0 = 0n, in1 = 0n, out0 = 0n, out1 = 0n] = wordsOf(data, 4)
     const tokenIn = in0 > out0 || out1 > in1 ? 0 : 1
     const amountInRaw = tokenIn === 0 ? in0 - out0 : in1 - out1
     const amountOutRaw = tokenIn === 0 ? out1 - in1 : out0 - in0
     return (
-      refusal(amountInRaw, amountOutRaw) ?? {
+      invalidAmounts(amountInRaw, amountOutRaw) ?? {
         kind: 'swap',
         pool,
-        usual,
+        defaultProtocol,
         tokenIn,
         tokenOut: tokenIn === 0 ? 1 : 0,
         amountInRaw,
@@ -29,17 +29,17 @@ export const pairSwap =
 
 /** Liquidity that came or went, as its first two words state it. */
 export const pairChange =
-  (usual: string, kind: 'increase' | 'decrease') =>
-  ({ address: pool, data }: Log): Said => ({
+  (defaultProtocol: string, kind: 'increase' | 'decrease') =>
+  ({ address: pool, data }: Log): DecodedEvent => ({
     kind: 'change',
     pool,
-    usual,
+    defaultProtocol,
     change: kind,
     amountsRaw: [wordAt(data, 0), wordAt(data, 1)],
   })
 
 /** Reserves that a pair states, mostly before the event that changed them. */
-export const pairReserves = ({ address: pool, data }: Log): Said => {
+export const pairReserves = ({ address: pool, data }: Log): DecodedEvent => {
   const [reserve0 = 0n, reserve1 = 0n] = wordsOf(data, 2)
   return { kind: 'reserves', pool, reserves: [reserve0, reserve1] }
 }
@@ -47,7 +47,7 @@ export const pairReserves = ({ address: pool, data }: Log): Said => {
 /** Constant-product AMMs with the events of Uniswap V2. Source: Uniswap/v2-core contracts/interfaces. */
 export const uniswapV2: EvmFamily = {
   family: 'uniswap_v2',
-  proof: factoryProof('pair'),
+  verification: factoryVerification('pair'),
   events: {
     '0xd78ad95fa46c994b6551d0da85fc275fe613ce37657fb8d5e3d130840159d822': {
       signature:

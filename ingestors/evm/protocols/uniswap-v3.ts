@@ -1,12 +1,18 @@
 import type { Log } from '../../../schemas/events.ts'
 import { addressIn, signed, topicAddress, topicNumber, wordAt, wordsOf } from '../abi/words.ts'
-import { factoryProof } from '../verify/by-factory.ts'
-import { type EvmEvent, type EvmFamily, refusal, type Said, type SaidChange } from './types.ts'
+import { factoryVerification } from '../verify/by-factory.ts'
+import {
+  type DecodedEvent,
+  type DecodedLiquidityChange,
+  type EvmEvent,
+  type EvmFamily,
+  invalidAmounts,
+} from './types.ts'
 
 /** The sign is the pool's view: above zero came in. */
 const swap =
-  (usual: string) =>
-  ({ address: pool, data }: Log): Said => {
+  (defaultProtocol: string) =>
+  ({ address: pool, data }: Log): DecodedEvent => {
     const [word0 = 0n, word1 = 0n, sqrtPriceX96 = 0n, liquidityRaw = 0n] = wordsOf(data, 4)
     const amount0 = signed(word0)
     const amount1 = signed(word1)
@@ -14,10 +20,10 @@ const swap =
     const amountInRaw = tokenIn === 0 ? amount0 : amount1
     const amountOutRaw = tokenIn === 0 ? -amount1 : -amount0
     return (
-      refusal(amountInRaw, amountOutRaw) ?? {
+      invalidAmounts(amountInRaw, amountOutRaw) ?? {
         kind: 'swap',
         pool,
-        usual,
+        defaultProtocol,
         tokenIn,
         tokenOut: tokenIn === 0 ? 1 : 0,
         amountInRaw,
@@ -30,17 +36,17 @@ const swap =
 
 /** A position that moved no tokens (a poke before fees are collected) is not a change. */
 const change =
-  (kind: SaidChange['change'], firstWord: number) =>
-  ({ address: pool, data }: Log): Said | undefined => {
+  (kind: DecodedLiquidityChange['change'], firstWord: number) =>
+  ({ address: pool, data }: Log): DecodedEvent | undefined => {
     const amountsRaw = [wordAt(data, firstWord), wordAt(data, firstWord + 1)] as const
     if (amountsRaw[0] === 0n && amountsRaw[1] === 0n) return undefined
-    return { kind: 'change', pool, usual: 'uniswap_v3', change: kind, amountsRaw }
+    return { kind: 'change', pool, defaultProtocol: 'uniswap_v3', change: kind, amountsRaw }
   }
 
 /** A factory's pool whose fee is not told, or not fixed. */
 const made =
   (firstToken: 1 | 2) =>
-  ({ address: factory, topics, data }: Log): Said => ({
+  ({ address: factory, topics, data }: Log): DecodedEvent => ({
     kind: 'pool',
     pool: addressIn(data, 0),
     factory,
@@ -49,11 +55,11 @@ const made =
     opens: false,
   })
 
-const swapEvent = (usual: string, words: number): Omit<EvmEvent, 'signature'> => ({
+const swapEvent = (defaultProtocol: string, words: number): Omit<EvmEvent, 'signature'> => ({
   by: 'pool',
   topics: 3,
   words,
-  read: swap(usual),
+  read: swap(defaultProtocol),
 })
 
 /**
@@ -64,7 +70,7 @@ const swapEvent = (usual: string, words: number): Omit<EvmEvent, 'signature'> =>
  */
 export const uniswapV3: EvmFamily = {
   family: 'uniswap_v3',
-  proof: factoryProof('pool_fee'),
+  verification: factoryVerification('pool_fee'),
   events: {
     '0xc42079f94a6350d7e6235f29174924f928cc2ac818eb64fed8004e115fbcca67': {
       signature:
@@ -89,7 +95,7 @@ export const uniswapV3: EvmFamily = {
       read: ({ address: pool }) => ({
         kind: 'change',
         pool,
-        usual: 'uniswap_v3',
+        defaultProtocol: 'uniswap_v3',
         change: 'initialize',
         amountsRaw: [0n, 0n],
       }),

@@ -1,16 +1,16 @@
 import type { Log } from '../../../schemas/events.ts'
 import { signedAt, topicAddress, wordAt } from '../abi/words.ts'
-import { keyFee, keyProof } from '../verify/by-pool-key.ts'
-import { MODIFY_LIQUIDITY, saidPosition } from './position-change.ts'
-import { type EvmFamily, refusal, type Said } from './types.ts'
+import { keyFee, poolKeyVerification } from '../verify/by-pool-key.ts'
+import { decodedPositionChange, MODIFY_LIQUIDITY } from './position-change.ts'
+import { type DecodedEvent, type EvmFamily, invalidAmounts } from './types.ts'
 
-const usual = 'uniswap_v4'
+const defaultProtocol = 'uniswap_v4'
 
 /** The pool's key, hashed: pools are entries of one contract. */
 const poolId = ({ topics }: Log): string => topics[1] ?? ''
 
 /** The sign is the swapper's view, the other way round than in Uniswap V3: below zero was paid in. */
-const swap = (log: Log): Said => {
+const swap = (log: Log): DecodedEvent => {
   const { address: vault, data } = log
   const amount0 = signedAt(data, 0)
   const amount1 = signedAt(data, 1)
@@ -18,11 +18,11 @@ const swap = (log: Log): Said => {
   const amountInRaw = tokenIn === 0 ? -amount0 : -amount1
   const amountOutRaw = tokenIn === 0 ? amount1 : amount0
   return (
-    refusal(amountInRaw, amountOutRaw) ?? {
+    invalidAmounts(amountInRaw, amountOutRaw) ?? {
       kind: 'swap',
       pool: poolId(log),
       vault,
-      usual,
+      defaultProtocol,
       tokenIn,
       tokenOut: tokenIn === 0 ? 1 : 0,
       amountInRaw,
@@ -39,7 +39,7 @@ const swap = (log: Log): Said => {
  */
 export const uniswapV4: EvmFamily = {
   family: 'uniswap_v4',
-  proof: keyProof,
+  verification: poolKeyVerification,
   events: {
     '0x40e9cecb9f5f1f1c5b9c97dec2917b7ee92e57ba5563708daca94dd84ad7112f': {
       signature:
@@ -58,7 +58,7 @@ export const uniswapV4: EvmFamily = {
       words: 4,
       pool: poolId,
       price: 'asked',
-      read: (log) => saidPosition(log, { vault: log.address, usual }),
+      read: (log) => decodedPositionChange(log, { vault: log.address, defaultProtocol }),
     },
     '0xdd466e674ea557f56295e2d0218a125ea4b4f0f6f3307b95f85e6110838d6438': {
       signature:

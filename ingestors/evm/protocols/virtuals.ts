@@ -1,23 +1,23 @@
 import type { Log } from '../../../schemas/events.ts'
-import { addressGiven } from '../abi/result.ts'
+import { decodeAddress } from '../abi/result.ts'
 import { addressIn, topicAddress, wordsOf } from '../abi/words.ts'
-import type { PoolProof, Questions } from '../verify/contract.ts'
-import { type EvmEvent, type EvmFamily, refusal, type Said } from './types.ts'
+import type { PoolVerification, Questions } from '../verify/contract.ts'
+import { type DecodedEvent, type EvmEvent, type EvmFamily, invalidAmounts } from './types.ts'
 
 /** What every curve is paid in: VIRTUAL on Base. */
 const VIRTUAL = '0x0b3e328455c4059eeb9e3f84b5543f74e24e7e1b'
 
 /** In and out of the launched token, then in and out of VIRTUAL: another order than in Uniswap V2. */
-const swap = ({ address: pool, data }: Log): Said => {
+const swap = ({ address: pool, data }: Log): DecodedEvent => {
   const [tokenIn = 0n, tokenOut = 0n, quoteIn = 0n, quoteOut = 0n] = wordsOf(data, 4)
   const buys = quoteIn > quoteOut || tokenOut > tokenIn
   const amountInRaw = buys ? quoteIn - quoteOut : tokenIn - tokenOut
   const amountOutRaw = buys ? tokenOut - tokenIn : quoteOut - quoteIn
   return (
-    refusal(amountInRaw, amountOutRaw) ?? {
+    invalidAmounts(amountInRaw, amountOutRaw) ?? {
       kind: 'swap',
       pool,
-      usual: 'virtuals',
+      defaultProtocol: 'virtuals',
       tokenIn: buys ? 1 : 0,
       tokenOut: buys ? 0 : 1,
       unordered: 'pair',
@@ -28,12 +28,12 @@ const swap = ({ address: pool, data }: Log): Said => {
 }
 
 /** Token and curve are made; what the token is called it says itself. */
-const birth =
+const tokenLaunch =
   (trades: boolean) =>
-  ({ topics }: Log): Said => ({
-    kind: 'birth',
+  ({ topics }: Log): DecodedEvent => ({
+    kind: 'token-created',
     token: topicAddress(topics[1]),
-    fact: {},
+    metadata: {},
     dev: null,
     pool: topicAddress(topics[2]),
     quote: VIRTUAL,
@@ -41,7 +41,7 @@ const birth =
   })
 
 /** A curve made before opens. */
-const opening = ({ address: factory, topics }: Log): Said => ({
+const opening = ({ address: factory, topics }: Log): DecodedEvent => ({
   kind: 'pool',
   pool: topicAddress(topics[2]),
   factory,
@@ -51,7 +51,7 @@ const opening = ({ address: factory, topics }: Log): Said => ({
 })
 
 /** A factory makes a curve, of which it says no more than Uniswap's does of a pair: the token, then what it is paid in. */
-const made = ({ address: factory, topics, data }: Log): Said => ({
+const made = ({ address: factory, topics, data }: Log): DecodedEvent => ({
   kind: 'pool',
   pool: addressIn(data, 0),
   factory,
@@ -67,9 +67,9 @@ const TOKEN_INFO = '0xf5dab711' // tokenInfo(address)
 
 const word = (address: string): string => address.slice(2).padStart(64, '0')
 
-const tokensOf = ({ given }: Questions): readonly [string, string] | undefined => {
-  const tokenA = addressGiven(given[0])
-  const tokenB = addressGiven(given[1])
+const tokensOf = ({ results: given }: Questions): readonly [string, string] | undefined => {
+  const tokenA = decodeAddress(given[0])
+  const tokenB = decodeAddress(given[1])
   return tokenA === null || tokenB === null ? undefined : [tokenA, tokenB]
 }
 
@@ -78,7 +78,7 @@ const tokensOf = ({ given }: Questions): readonly [string, string] | undefined =
  * Either kind of contract is asked both and reverts on the other's question. Sources: FFactory.sol `getPair`, Bonding.sol
  * `tokenInfo` (creator, token, pair, ...).
  */
-const proof: PoolProof = {
+const verification: PoolVerification = {
   ask: (pool) => [TOKEN_A, TOKEN_B].map((data) => ({ to: pool, data })),
   confirm: (questions) => {
     const tokens = tokensOf(questions)
@@ -97,8 +97,8 @@ const proof: PoolProof = {
     const names = listed.find((_, index) => {
       const [pair, info] = confirmed.slice(2 * index)
       return (
-        addressGiven(pair) === pool ||
-        (addressGiven(info, 1) === tokenA && addressGiven(info, 2) === pool)
+        decodeAddress(pair) === pool ||
+        (decodeAddress(info, 1) === tokenA && decodeAddress(info, 2) === pool)
       )
     })
     return {
@@ -108,7 +108,7 @@ const proof: PoolProof = {
       protocol: names?.row.id ?? null,
       factory: names?.factory ?? null,
       feePips: names?.row.feePips ?? null,
-      proven: names !== undefined,
+      verified: names !== undefined,
     }
   },
 }
@@ -131,17 +131,17 @@ const PARAMS =
  */
 export const virtuals: EvmFamily = {
   family: 'virtuals',
-  proof,
+  verification,
   events: {
     '0x714aa39317ad9a7a7a99db52b44490da5d068a0b2710fffb1a1282ad3cadae1f': launchEvent(
       `Launched(${FROM})`,
       1,
-      birth(true),
+      tokenLaunch(true),
     ),
     '0xac073481b1bc4233bf4afdfbb03f87ea97b0bb2c0305808d5614c824afb4e8b0': launchEvent(
       `PreLaunched(${FROM}, uint256 initialPurchase)`,
       2,
-      birth(false),
+      tokenLaunch(false),
     ),
     '0xd113672859919fb75607f9e7df716114585bc03e2c4cb89ca2b2a7e8220c90bc': launchEvent(
       `Launched(${FROM}, uint256 initialPurchase, uint256 initialPurchasedAmount)`,
@@ -151,7 +151,7 @@ export const virtuals: EvmFamily = {
     '0xb9ee8aa6d909a3efd0bf1b0bc2bde7f998f7ad30178b0d45f9227f5382cebc8f': launchEvent(
       `PreLaunched(${FROM}, uint256 initialPurchase, ${PARAMS})`,
       3,
-      birth(false),
+      tokenLaunch(false),
     ),
     '0x6ed5dc54f1333f448f2cdf7a6efc675343f880035d6f647fb7f6e9cbf8959718': launchEvent(
       `Launched(${FROM}, uint256 initialPurchase, uint256 initialPurchasedAmount, ${PARAMS})`,

@@ -1,8 +1,14 @@
 import type { CallFrame } from '../../../schemas/block-parts.ts'
 import type { Transaction } from '../../../schemas/events.ts'
-import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
+import { type Fields, fieldsOf, invalid, listOf, orElse } from '../../input/json.ts'
 import { addressAt, countOf, hashAt, hexOf, quantityOf } from '../abi/json.ts'
-import { checkComplete, eachTraced, type Named, ownersOf, type Reading } from './traced-block.ts'
+import {
+  type BlockTransactions,
+  checkComplete,
+  eachTraced,
+  ownersOf,
+  type TraceRequest,
+} from './traced-block.ts'
 
 /** Most calls of one block that are read: a hundred times what the fullest blocks of the recorded chains hold. */
 const MAX_CALLS = 500_000
@@ -13,9 +19,9 @@ const MAX_CALLS = 500_000
  * `foreign-call`, `call-count`, `too-many-calls`.
  */
 export const callsOfFrames = (
-  block: Named,
+  block: BlockTransactions,
   answer: unknown,
-  reading: Reading = {},
+  reading: TraceRequest = {},
 ): CallFrame[] => {
   const calls: CallFrame[] = []
   const take = (tx: Transaction, root: Fields): void => {
@@ -32,7 +38,7 @@ export const callsOfFrames = (
 }
 
 interface OpenFrame {
-  readonly said: Fields
+  readonly raw: Fields
   readonly depth: number
   /** Every call above it stands so far. */
   readonly stands: boolean
@@ -40,31 +46,31 @@ interface OpenFrame {
 
 /** In the order in which they were entered, without recursion: a caller may nest a thousand deep. */
 const walkFrames = (tx: Transaction, root: Fields, calls: CallFrame[]): void => {
-  const open: OpenFrame[] = [{ said: root, depth: 0, stands: tx.success }]
+  const open: OpenFrame[] = [{ raw: root, depth: 0, stands: tx.success }]
   let index = 0
   for (let frame = open.pop(); frame !== undefined; frame = open.pop()) {
-    const { said, depth } = frame
-    if (calls.length >= MAX_CALLS) throw refuse('too-many-calls', 'traces', calls.length)
-    const error = errorOf(said)
+    const { raw, depth } = frame
+    if (calls.length >= MAX_CALLS) throw invalid('too-many-calls', 'traces', calls.length)
+    const error = errorOf(raw)
     const success = frame.stands && error === null
-    const { value, gas, gasUsed, input, output } = said
+    const { value, gas, gasUsed, input, output } = raw
     calls.push({
       txIndex: tx.index,
       index,
       depth,
       error,
       success,
-      type: opcodeOf(said.type),
-      from: addressAt(said.from, 'call.from'),
-      to: orElse(said.to, 'call.to', { read: addressAt, fallback: null }),
+      type: opcodeOf(raw.type),
+      from: addressAt(raw.from, 'call.from'),
+      to: orElse(raw.to, 'call.to', { read: addressAt, fallback: null }),
       ...amountsOf({ value, gas, gasUsed }),
       input: orElse(input, 'call.input', { read: hexOf, fallback: '0x' }),
       output: orElse(output, 'call.output', { read: hexOf, fallback: '0x' }),
     })
     index += 1
-    const inner = orElse(said.calls, 'call.calls', { read: listOf, fallback: [] })
+    const inner = orElse(raw.calls, 'call.calls', { read: listOf, fallback: [] })
     for (const each of inner.toReversed()) {
-      open.push({ said: fieldsOf(each, 'call.calls[]'), depth: depth + 1, stands: success })
+      open.push({ raw: fieldsOf(each, 'call.calls[]'), depth: depth + 1, stands: success })
     }
   }
 }
@@ -74,9 +80,9 @@ const walkFrames = (tx: Transaction, root: Fields, calls: CallFrame[]): void => 
  * JSONRPC-trace-module. Throws as `callsOfFrames`, and `wrong-block` for calls of another block.
  */
 export const callsOfTraces = (
-  block: Named,
+  block: BlockTransactions,
   answer: unknown,
-  reading: Reading = {},
+  reading: TraceRequest = {},
 ): CallFrame[] => {
   const calls: CallFrame[] = []
   const owners = ownersOf(block, reading)
@@ -87,44 +93,44 @@ export const callsOfTraces = (
   let failed = Number.POSITIVE_INFINITY
   for (const [place, each] of listOf(answer, 'traces').entries()) {
     const at = `traces[${place}]`
-    const said = fieldsOf(each, at)
-    if (hashAt(said.blockHash, `${at}.blockHash`) !== block.hash) {
-      throw refuse('wrong-block', `${at}.blockHash`, said.blockHash)
+    const raw = fieldsOf(each, at)
+    if (hashAt(raw.blockHash, `${at}.blockHash`) !== block.hash) {
+      throw invalid('wrong-block', `${at}.blockHash`, raw.blockHash)
     }
-    if (said.type === 'reward' || said.transactionHash === null) continue
-    const tx = owners(said.transactionHash, at)
+    if (raw.type === 'reward' || raw.transactionHash === null) continue
+    const tx = owners(raw.transactionHash, at)
     if (tx === undefined) continue
-    const depth = listOf(said.traceAddress, `${at}.traceAddress`).length
-    if ((depth === 0) !== (tx !== owner)) throw refuse('call-order', `${at}.traceAddress`, depth)
+    const depth = listOf(raw.traceAddress, `${at}.traceAddress`).length
+    if ((depth === 0) !== (tx !== owner)) throw invalid('call-order', `${at}.traceAddress`, depth)
     if (depth === 0) {
       if (traced.has(tx.index))
-        throw refuse('call-count', at, 'a transaction that was traced before')
+        throw invalid('call-count', at, 'a transaction that was traced before')
       traced.add(tx.index)
       ;[owner, index, failed] = [tx, 0, Number.POSITIVE_INFINITY]
     }
-    if (calls.length >= MAX_CALLS) throw refuse('too-many-calls', 'traces', calls.length)
-    const error = errorOf(said)
+    if (calls.length >= MAX_CALLS) throw invalid('too-many-calls', 'traces', calls.length)
+    const error = errorOf(raw)
     const stands = tx.success && depth <= failed
     if (depth <= failed) failed = error === null ? Number.POSITIVE_INFINITY : depth
     const success = stands && error === null
-    calls.push({ ...tracedCall(said, at), txIndex: tx.index, index, depth, error, success })
+    calls.push({ ...tracedCall(raw, at), txIndex: tx.index, index, depth, error, success })
     index += 1
   }
   checkComplete(block, traced)
   return calls
 }
 
-type Told = Omit<CallFrame, 'txIndex' | 'index' | 'depth' | 'error' | 'success'>
+type FrameFields = Omit<CallFrame, 'txIndex' | 'index' | 'depth' | 'error' | 'success'>
 
-const tracedCall = (said: Fields, at: string): Told => {
-  const action = fieldsOf(said.action, `${at}.action`)
-  const result = orElse(said.result, `${at}.result`, { read: fieldsOf, fallback: {} as Fields })
+const tracedCall = (raw: Fields, at: string): FrameFields => {
+  const action = fieldsOf(raw.action, `${at}.action`)
+  const result = orElse(raw.result, `${at}.result`, { read: fieldsOf, fallback: {} as Fields })
   const hex = (value: unknown): string => orElse(value, at, { read: hexOf, fallback: '0x' })
   const address = (value: unknown): string | null =>
     orElse(value, at, { read: addressAt, fallback: null })
   const { value, gas } = action
   const amounts = amountsOf({ value, gas, gasUsed: result.gasUsed })
-  if (said.type === 'suicide' || said.type === 'selfdestruct') {
+  if (raw.type === 'suicide' || raw.type === 'selfdestruct') {
     return {
       ...amountsOf({ value: action.balance }),
       type: 'SELFDESTRUCT',
@@ -135,12 +141,12 @@ const tracedCall = (said: Fields, at: string): Told => {
     }
   }
   const from = addressAt(action.from, `${at}.action.from`)
-  if (said.type === 'create') {
+  if (raw.type === 'create') {
     const type = opcodeOf(action.creationMethod ?? 'create')
     const [input, output] = [hex(action.init), hex(result.code)]
     return { ...amounts, type, from, to: address(result.address), input, output }
   }
-  const type = opcodeOf(action.callType ?? said.type)
+  const type = opcodeOf(action.callType ?? raw.type)
   const [input, output] = [hex(action.input), hex(result.output)]
   return { ...amounts, type, from, to: address(action.to), input, output }
 }
@@ -168,7 +174,7 @@ const errorOf = ({ error }: Fields): string | null =>
 /** An unknown one is kept under its name, and moves nothing. */
 const opcodeOf = (value: unknown): string => {
   if (typeof value !== 'string' || !/^[A-Za-z0-9_]{1,24}$/.test(value)) {
-    throw refuse('unknown-opcode', 'call.type', value)
+    throw invalid('unknown-opcode', 'call.type', value)
   }
   return value.toUpperCase()
 }

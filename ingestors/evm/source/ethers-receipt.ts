@@ -25,9 +25,9 @@ const quantity = (value: unknown): unknown => {
 
 const hexOf = (value: bigint): string => `0x${value.toString(16)}`
 
-const withQuantities = (said: Fields): Record<string, unknown> => {
-  const plain: Record<string, unknown> = { ...said }
-  for (const key of QUANTITIES) if (key in said) plain[key] = quantity(said[key])
+const withQuantities = (raw: Fields): Record<string, unknown> => {
+  const plain: Record<string, unknown> = { ...raw }
+  for (const key of QUANTITIES) if (key in raw) plain[key] = quantity(raw[key])
   return plain
 }
 
@@ -37,16 +37,16 @@ const withQuantities = (said: Fields): Record<string, unknown> => {
  * `not-a-list`.
  */
 export const nodeReceipt = (value: unknown): Fields => {
-  const said = fieldsOf(value, 'receipt')
-  const logs = listOf(said.logs, 'receipt.logs').map((log) => {
+  const raw = fieldsOf(value, 'receipt')
+  const logs = listOf(raw.logs, 'receipt.logs').map((log) => {
     const each = fieldsOf(log, 'log')
     return { ...withQuantities(each), logIndex: quantity(each.logIndex ?? each.index) }
   })
   return {
-    ...withQuantities(said),
-    transactionHash: said.transactionHash ?? said.hash,
-    transactionIndex: quantity(said.transactionIndex ?? said.index),
-    effectiveGasPrice: quantity(said.effectiveGasPrice ?? said.gasPrice),
+    ...withQuantities(raw),
+    transactionHash: raw.transactionHash ?? raw.hash,
+    transactionIndex: quantity(raw.transactionIndex ?? raw.index),
+    effectiveGasPrice: quantity(raw.effectiveGasPrice ?? raw.gasPrice),
     logs,
   }
 }

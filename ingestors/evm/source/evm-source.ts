@@ -22,11 +22,11 @@ import {
 } from '../../follow/head-tracker.ts'
 import { type FollowedNode, followNode } from '../../follow/node-follower.ts'
 import { prefetcher } from '../../follow/prefetch.ts'
-import { type Fields, fieldsOf, listOf, refuse } from '../../input/json.ts'
-import { type RefusalBook, refusalBook } from '../../input/rejected-responses.ts'
-import { leniently } from '../../input/skip-invalid.ts'
+import { type Fields, fieldsOf, invalid, listOf } from '../../input/json.ts'
+import { collectRejectedResponses, type RejectedResponses } from '../../input/rejected-responses.ts'
+import { skippingInvalid } from '../../input/skip-invalid.ts'
 import { countOf, hashAt } from '../abi/json.ts'
-import { evmAnswers } from '../metadata/node-queries.ts'
+import { evmNodeQueries } from '../metadata/node-queries.ts'
 import { stateReader } from '../metadata/state-reader.ts'
 import { normalizeBlock } from '../normalize/block.ts'
 import { coinReader } from './native-balances.ts'
@@ -68,7 +68,7 @@ const refOf = (value: unknown): BlockRef | undefined => {
 
 const headerRef = ({ number, hash, parentHash, timestamp }: Fields): BlockRef => {
   const timeMs = countOf(timestamp, 'header.timestamp') * 1_000
-  if (!Number.isSafeInteger(timeMs)) throw refuse('too-big', 'header.timestamp', timestamp)
+  if (!Number.isSafeInteger(timeMs)) throw invalid('too-big', 'header.timestamp', timestamp)
   return {
     height: countOf(number, 'header.number'),
     hash: hashAt(hash, 'header.hash'),
@@ -95,7 +95,7 @@ const shownAt = async (ask: CallEndpoint, height: number): Promise<string | unde
 /** A whole block by hash or height with its receipts by hash; undefined when this endpoint does not have it. */
 const wholeBlock = async (
   ask: CallEndpoint,
-  { chain, lenient }: { readonly chain: string; readonly lenient: boolean },
+  { chain, skipInvalid }: { readonly chain: string; readonly skipInvalid: boolean },
   at: string,
 ): Promise<EvmBlock | undefined> => {
   const byHash = at.length === 66
@@ -107,7 +107,7 @@ const wholeBlock = async (
     throw new InvalidInput('wrong-block', `asked for block ${at}, got ${ref.height} ${ref.hash}`)
   }
   const receipts = await receiptsOf(ask, ref, block)
-  return receipts === null ? undefined : normalizeBlock(chain, block, receipts, lenient)
+  return receipts === null ? undefined : normalizeBlock(chain, block, receipts, skipInvalid)
 }
 
 /** What a node says of a method that it does not have. Sources: JSON-RPC 2.0, EIP-1474. */
@@ -130,8 +130,8 @@ const receiptsOf = async (
   const transactions = listOf(fieldsOf(block, 'block').transactions, 'block.transactions')
   const receipts = await Promise.all(
     transactions.map((each, index) => {
-      const said = fieldsOf(each, `block.transactions[${index}]`)
-      return ask({ method: 'eth_getTransactionReceipt', params: [said.hash] })
+      const raw = fieldsOf(each, `block.transactions[${index}]`)
+      return ask({ method: 'eth_getTransactionReceipt', params: [raw.hash] })
     }),
   )
   return receipts.includes(null) ? null : receipts
@@ -141,7 +141,7 @@ const heightOf = ({ height }: BlockRef): number => height
 
 const watchHeads = (rpc: RpcPool, { chain, log, signal }: EvmSourceOptions): HeadWatch => {
   const heads = headWatch({
-    isNews: (told, held) => told.hash !== held.hash,
+    isNews: (reported, held) => reported.hash !== held.hash,
     ask: async () => {
       const [ref] = await rpc.survey({
         work: (ask) => header(ask, 'latest'),
@@ -178,12 +178,12 @@ const identityOf = (chainId: number): ChainCheck => ({
 /** Opens a node as a source. Throws `Outage` when no endpoint answers, `final` when all serve another chain. */
 export const evmSource = async (options: EvmSourceOptions): Promise<Source> => {
   const { chain, signal } = options
-  const refusals = refusalBook(chain.id, options.metrics)
+  const rejectedResponses = collectRejectedResponses(chain.id, options.metrics)
   const rpc = openRpcPool({
     ...options,
     chain: chain.id,
     identity: identityOf(chain.chainId),
-    onMalformed: refusals.add,
+    onMalformed: rejectedResponses.add,
   })
   signal.addEventListener('abort', () => rpc.close(), { once: true })
   const genesis = await rpc.attempt((ask) => header(ask, hex(0)))
@@ -193,15 +193,15 @@ export const evmSource = async (options: EvmSourceOptions): Promise<Source> => {
   const { from } = options
   const startTag = hex(from ?? head.height)
   const first = await rpc.attempt((ask) => header(ask, startTag))
-  const node = nodeOf({ rpc, heads, refusals, options })
+  const node = nodeOf({ rpc, heads, rejectedResponses, options })
   return {
     origin: `${chain.id}:${genesis.hash}`,
     ...(first && { startMs: first.timeMs }),
     commitment: 'processed',
     gaps: false,
-    node: evmAnswers(stateReader(rpc, options.log)),
+    node: evmNodeQueries(stateReader(rpc, options.log)),
     head: heads.newest,
-    refusals: refusals.take,
+    refusals: rejectedResponses.take,
     operations: (position, stop) => followNode(node(), position, { from, stop }),
   }
 }
@@ -209,24 +209,26 @@ export const evmSource = async (options: EvmSourceOptions): Promise<Source> => {
 interface NodeParts {
   readonly rpc: RpcPool
   readonly heads: HeadWatch
-  readonly refusals: RefusalBook
+  readonly rejectedResponses: RejectedResponses
   readonly options: EvmSourceOptions
 }
 
 /** The node as each new follower asks it: with nothing fetched ahead. */
 const nodeOf = (parts: NodeParts) => (): FollowedNode => {
-  const { rpc, heads, refusals, options } = parts
+  const { rpc, heads, rejectedResponses, options } = parts
   const { chain } = options
   const withParts = partsReader(parts)
   const blocks = prefetcher({
     concurrency: options.concurrency,
     fetch: (height, head) => {
       const at = height === head.height && head.hash !== null ? head.hash : hex(height)
-      const read = async (lenient: boolean): Promise<Block | undefined> => {
-        const whole = await rpc.attempt((ask) => wholeBlock(ask, { chain: chain.id, lenient }, at))
-        return whole && withParts(whole, lenient)
+      const read = async (skipInvalid: boolean): Promise<Block | undefined> => {
+        const whole = await rpc.attempt((ask) =>
+          wholeBlock(ask, { chain: chain.id, skipInvalid }, at),
+        )
+        return whole && withParts(whole, skipInvalid)
       }
-      return leniently(read, { ...BLOCK_TRIES, signal: options.signal })
+      return skippingInvalid(read, { ...BLOCK_TRIES, signal: options.signal })
     },
   })
   return {
@@ -242,7 +244,11 @@ const nodeOf = (parts: NodeParts) => (): FollowedNode => {
     forget: blocks.clear,
     above: async ({ height }, fits) => {
       const whole = await rpc.attempt(async (ask) => {
-        const block = await wholeBlock(ask, { chain: chain.id, lenient: false }, hex(height + 1))
+        const block = await wholeBlock(
+          ask,
+          { chain: chain.id, skipInvalid: false },
+          hex(height + 1),
+        )
         if (block !== undefined) fits(block)
         return block
       })
@@ -253,7 +259,7 @@ const nodeOf = (parts: NodeParts) => (): FollowedNode => {
     isReplacedEverywhere: async ({ height, hash }) =>
       isReplacedBy(await rpc.poll((ask) => shownAt(ask, height), 'all'), hash),
     finalHeight: (head) => finalHeight(parts, head),
-    refuse: (error) => refusals.add(error, null),
+    refuse: (error) => rejectedResponses.add(error, null),
   }
 }
 
@@ -261,9 +267,12 @@ const nodeOf = (parts: NodeParts) => (): FollowedNode => {
  * Height of the `finalized` block, the lowest that an endpoint names: one that is wrong makes nothing final too early. One far
  * above the head is not an answer. The confirmation depth of the chain where none says.
  */
-const finalHeight = async ({ rpc, refusals, options }: NodeParts, head: Head): Promise<number> => {
+const finalHeight = async (
+  { rpc, rejectedResponses, options }: NodeParts,
+  head: Head,
+): Promise<number> => {
   const { chain } = options
-  const said = await rpc.survey({
+  const raw = await rpc.survey({
     work: async (ask) => {
       const ref = await header(ask, 'finalized').catch((error: unknown) => {
         if (error instanceof RpcError) return undefined
@@ -271,40 +280,43 @@ const finalHeight = async ({ rpc, refusals, options }: NodeParts, head: Head): P
       })
       const lie = ref && finalityLie(ref.height, head, chain)
       if (lie === undefined) return ref
-      refusals.add(lie, null)
+      rejectedResponses.add(lie, null)
       return undefined
     },
     heightOf,
   })
-  return said.at(-1)?.height ?? head.height - chain.finalityDepth
+  return raw.at(-1)?.height ?? head.height - chain.finalityDepth
 }
 
 /**
  * Adds what the feeds ask for beside transactions and receipts. Leniently, what is nowhere in shape is left out and noted: the
  * calls of one transaction, all calls, or balances; a chain is not blocked by them. Uncles are waited for: rewards hang on them.
  */
-const partsReader = ({ rpc, refusals, options }: NodeParts) => {
+const partsReader = ({ rpc, rejectedResponses, options }: NodeParts) => {
   const { feeds, log } = options
   const traces = traceReader(rpc, log)
   const coinBalances = coinReader(rpc, log)
-  return async (block: EvmBlock, lenient: boolean): Promise<EvmBlock> => {
+  return async (block: EvmBlock, skipInvalid: boolean): Promise<EvmBlock> => {
     const leaveOut = (what: string, { reason, message }: InvalidInput): void => {
       log.warn(
         { height: block.height, what, reason },
         'skipped: no endpoint returned a valid response',
       )
-      refusals.add({ reason, message: `${what} of block ${block.height}: ${message}` }, null)
+      rejectedResponses.add(
+        { reason, message: `${what} of block ${block.height}: ${message}` },
+        null,
+      )
     }
-    const part = <T>(what: string, asked: Promise<T | undefined>): Promise<T | undefined> =>
-      asked.catch((error: unknown) => {
-        if (!lenient || !(error instanceof InvalidInput)) throw error
+    const part = <T>(what: string, requested: Promise<T | undefined>): Promise<T | undefined> =>
+      requested.catch((error: unknown) => {
+        if (!skipInvalid || !(error instanceof InvalidInput)) throw error
         leaveOut(what, error)
         return undefined
       })
     const spare = (tx: Transaction, error: InvalidInput): void =>
       leaveOut(`calls of transaction ${tx.hash}`, error)
     const calls = feeds?.has('calls')
-      ? await part('calls', traces(block, lenient ? spare : undefined))
+      ? await part('calls', traces(block, skipInvalid ? spare : undefined))
       : undefined
     const coins = feeds?.has('coin-balances')
       ? await part('balances of the coin', coinBalances(block))

@@ -2,9 +2,9 @@ import type { Logger } from '../../../core/ops/logger.ts'
 import type { CallEndpoint, RpcPool } from '../../../core/rpc/pool.ts'
 import type { NativeBalanceChange } from '../../../schemas/block-parts.ts'
 import type { EvmBlock } from '../../../schemas/events.ts'
-import { type Fields, fieldsOf, orElse, refuse } from '../../input/json.ts'
+import { type Fields, fieldsOf, invalid, orElse } from '../../input/json.ts'
 import { addressAt, quantityOf } from '../abi/json.ts'
-import { eachTraced, type Named } from './traced-block.ts'
+import { type BlockTransactions, eachTraced } from './traced-block.ts'
 import { tracer, type Way } from './tracer.ts'
 
 /** Most accounts of one block whose coin changed: more than a block has room to touch. */
@@ -40,7 +40,7 @@ const DIFFS: Way<readonly NativeBalanceChange[]> = {
     method: 'debug_traceBlockByHash',
     params: [hash, { tracer: 'prestateTracer', tracerConfig: { diffMode: true } }],
   }),
-  read: async (block, answer, { ask }) => settled(block, coinDiffs(block, answer), ask),
+  read: async (block, answer, { ask }) => withBalances(block, coinDiffs(block, answer), ask),
 }
 
 /**
@@ -48,7 +48,10 @@ const DIFFS: Way<readonly NativeBalanceChange[]> = {
  * its coin. `post` holds balances that changed; who stands in `pre` only was destroyed. Fees, tips and what rollups take for L1
  * are in it. Source: go-ethereum eth/tracers/native/prestate.go. Throws `InvalidInput` as `eachTraced`, and `too-big`.
  */
-export const coinDiffs = (block: Named, answer: unknown): ReadonlyMap<string, Touched> => {
+export const coinDiffs = (
+  block: BlockTransactions,
+  answer: unknown,
+): ReadonlyMap<string, Touched> => {
   const touched = new Map<string, Touched>()
   eachTraced(block, answer, (tx, result) => {
     const pre = accountsOf(result.pre, 'trace.pre')
@@ -59,7 +62,7 @@ export const coinDiffs = (block: Named, answer: unknown): ReadonlyMap<string, To
       if (postRaw === undefined || (postRaw === null && before === 0n)) continue
       const held = touched.get(account)
       touched.set(account, { preRaw: held?.preRaw ?? before, postRaw, txIndex: tx.index })
-      if (touched.size > MAX_ACCOUNTS) throw refuse('too-big', 'traces', touched.size)
+      if (touched.size > MAX_ACCOUNTS) throw invalid('too-big', 'traces', touched.size)
     }
   })
   return touched
@@ -67,15 +70,15 @@ export const coinDiffs = (block: Named, answer: unknown): ReadonlyMap<string, To
 
 const accountsOf = (value: unknown, at: string): ReadonlyMap<string, Fields> =>
   new Map(
-    Object.entries(fieldsOf(value, at)).map(([account, said]) => [
+    Object.entries(fieldsOf(value, at)).map(([account, raw]) => [
       addressAt(account, at),
-      fieldsOf(said, `${at}[]`),
+      fieldsOf(raw, `${at}[]`),
     ]),
   )
 
 /** undefined: it did not change. */
-const balanceOf = (said: Fields | undefined): bigint | undefined =>
-  orElse(said?.balance, 'trace.balance', { read: quantityOf, fallback: undefined })
+const balanceOf = (raw: Fields | undefined): bigint | undefined =>
+  orElse(raw?.balance, 'trace.balance', { read: quantityOf, fallback: undefined })
 
 /**
  * Accounts that the block itself pays, behind its transactions: those of withdrawals, and where there is work or a turn to be paid for
@@ -93,32 +96,32 @@ const paidAccounts = ({
  * Changes of a block in the order of the transactions that ended them, accounts of one by name. What transactions do not tell is
  * asked of the state after the block, and where they did not touch the account, of the state before it.
  */
-const settled = async (
+const withBalances = async (
   block: EvmBlock,
   touched: ReadonlyMap<string, Touched>,
   ask: CallEndpoint,
 ): Promise<readonly NativeBalanceChange[]> => {
   const behind = block.transactions.length
   const paid = new Set(paidAccounts(block))
-  const told = [...touched].flatMap(([account, { preRaw, postRaw, txIndex }]) =>
+  const reported = [...touched].flatMap(([account, { preRaw, postRaw, txIndex }]) =>
     postRaw === null || paid.has(account) ? [] : [{ account, txIndex, preRaw, postRaw }],
   )
   const destroyed = [...touched].flatMap(([account, { postRaw }]) =>
     postRaw === null && !paid.has(account) ? [account] : [],
   )
-  const asked = [...paid, ...destroyed].map(async (account) => {
+  const requested = [...paid, ...destroyed].map(async (account) => {
     const held = touched.get(account)
     const txIndex = paid.has(account) ? behind : (held?.txIndex ?? behind)
     const [preRaw, postRaw] = await Promise.all([
-      held?.preRaw ?? heldAt(ask, account, block.parentHash),
-      heldAt(ask, account, block.hash),
+      held?.preRaw ?? balanceAt(ask, account, block.parentHash),
+      balanceAt(ask, account, block.hash),
     ])
     return { account, txIndex, preRaw, postRaw }
   })
-  return [...told, ...(await Promise.all(asked))]
+  return [...reported, ...(await Promise.all(requested))]
     .filter(({ preRaw, postRaw }) => preRaw !== postRaw)
     .sort((a, b) => a.txIndex - b.txIndex || (a.account < b.account ? -1 : 1))
 }
 
-const heldAt = async (ask: CallEndpoint, account: string, blockHash: string): Promise<bigint> =>
+const balanceAt = async (ask: CallEndpoint, account: string, blockHash: string): Promise<bigint> =>
   quantityOf(await ask({ method: 'eth_getBalance', params: [account, { blockHash }] }), 'balance')

@@ -1,13 +1,13 @@
 import { InvalidInput } from '../../../core/errors.ts'
 import type { CallFrame } from '../../../schemas/block-parts.ts'
 import type { EvmBlock, Transaction } from '../../../schemas/events.ts'
-import { type Fields, fieldsOf, listOf, refuse } from '../../input/json.ts'
+import { type Fields, fieldsOf, invalid, listOf } from '../../input/json.ts'
 import type { Recorded } from '../../recorded/files.ts'
 import { countOf, hashAt } from '../abi/json.ts'
 import {
   type BlockName,
+  chainQuirks,
   type Header,
-  habitsOf,
   normalizeHeader,
   normalizeTransaction,
 } from '../normalize/block.ts'
@@ -41,25 +41,25 @@ export const recordedEvm = (chain: string, file: Fields): Recorded => {
 /** Receipts may be fewer than transactions, and transactions may be hashes or absent: the receipts decide. */
 const blockFile = (chain: string, file: Fields): Recorded => {
   const receipts = listOf(file.eth_getBlockReceipts, 'eth_getBlockReceipts')
-  const said = file.eth_getBlockByNumber ?? null
-  const header = said === null ? headerOf(chain, receipts) : normalizeHeader(chain, said)
+  const raw = file.eth_getBlockByNumber ?? null
+  const header = raw === null ? headerOf(chain, receipts) : normalizeHeader(chain, raw)
   const listed =
-    said === null ? null : listOf(fieldsOf(said, 'block').transactions, 'block.transactions')
+    raw === null ? null : listOf(fieldsOf(raw, 'block').transactions, 'block.transactions')
   const byHash = new Map(
     listed
       ?.filter((each) => typeof each === 'object' && each !== null)
       .map((each) => fieldsOf(each, 'transaction'))
       .map((each) => [each.hash, each]),
   )
-  const chosen = habitsOf(chain).unplaced === true
+  const chosen = chainQuirks(chain).withoutPosition === true
   const read = receipts.map((receipt) => {
     const transaction = byHash.get(fieldsOf(receipt, 'receipt').transactionHash) ?? null
     return normalizeTransaction(header, { transaction, receipt, chosen })
   })
-  const transactions = placed(chain, read)
+  const transactions = withPositions(chain, read)
   transactions.forEach(({ index }, at) => {
     const before = transactions[at - 1]
-    if (before && before.index >= index) throw refuse('tx-order', `receipts[${at}]`, index)
+    if (before && before.index >= index) throw invalid('tx-order', `receipts[${at}]`, index)
   })
   const block = { ...header, transactions }
   const calls = callsIn(block, file)
@@ -79,15 +79,18 @@ const callsIn = (block: EvmBlock, file: Fields): readonly CallFrame[] | undefine
 }
 
 /** Where nodes do not say the place of a transaction, its place in the recording counts. */
-const placed = (chain: string, transactions: readonly Transaction[]): readonly Transaction[] =>
-  habitsOf(chain).unplaced
+const withPositions = (
+  chain: string,
+  transactions: readonly Transaction[],
+): readonly Transaction[] =>
+  chainQuirks(chain).withoutPosition
     ? transactions.map((transaction, index) => ({ ...transaction, index }))
     : transactions
 
 const transactionFile = (chain: string, file: Fields): Recorded => {
   const receipt = file.eth_getTransactionReceipt
-  const said = file.eth_getBlockByNumber ?? null
-  const header = said === null ? headerOf(chain, [receipt]) : normalizeHeader(chain, said)
+  const raw = file.eth_getBlockByNumber ?? null
+  const header = raw === null ? headerOf(chain, [receipt]) : normalizeHeader(chain, raw)
   const transaction = file.eth_getTransactionByHash ?? null
   return {
     block: { ...header, transactions: [normalizeTransaction(header, { transaction, receipt })] },
@@ -104,9 +107,9 @@ const transactionFile = (chain: string, file: Fields): Recorded => {
 const logsFile = (chain: string, logs: readonly unknown[]): Recorded => {
   const receipts = new Map<unknown, { readonly [key: string]: unknown; readonly logs: Fields[] }>()
   for (const log of logs) {
-    const said = fieldsOf(log, 'log')
-    const blockHash = said.blockHash ?? ZERO_HASH
-    const { blockNumber, transactionHash, transactionIndex = '0x0', logIndex = '0x0' } = said
+    const raw = fieldsOf(log, 'log')
+    const blockHash = raw.blockHash ?? ZERO_HASH
+    const { blockNumber, transactionHash, transactionIndex = '0x0', logIndex = '0x0' } = raw
     const receipt = receipts.get(transactionHash) ?? {
       blockHash,
       blockNumber,
@@ -115,7 +118,7 @@ const logsFile = (chain: string, logs: readonly unknown[]): Recorded => {
       from: ZERO_ADDRESS,
       logs: [],
     }
-    receipt.logs.push({ ...said, blockHash, logIndex })
+    receipt.logs.push({ ...raw, blockHash, logIndex })
     receipts.set(transactionHash, receipt)
   }
   const list = [...receipts.values()]
@@ -124,7 +127,7 @@ const logsFile = (chain: string, logs: readonly unknown[]): Recorded => {
     .map((receipt) => normalizeTransaction(header, { transaction: null, receipt, chosen: true }))
     .sort((one, other) => firstLog(one) - firstLog(other))
   return {
-    block: { ...header, transactions: placed(chain, transactions) },
+    block: { ...header, transactions: withPositions(chain, transactions) },
     whole: false,
     timed: header.timeMs > 0,
     named: true,

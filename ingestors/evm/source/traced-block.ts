@@ -1,13 +1,13 @@
 import { InvalidInput } from '../../../core/errors.ts'
 import type { EvmBlock, Transaction } from '../../../schemas/events.ts'
-import { type Fields, fieldsOf, listOf, refuse } from '../../input/json.ts'
+import { type Fields, fieldsOf, invalid, listOf } from '../../input/json.ts'
 import { hashAt } from '../abi/json.ts'
 
 /** Whose traces are read. */
-export type Named = Pick<EvmBlock, 'hash' | 'transactions' | 'refused'>
+export type BlockTransactions = Pick<EvmBlock, 'hash' | 'transactions' | 'rejected'>
 
 /** What an answer is read with. */
-export interface Reading {
+export interface TraceRequest {
   /** True: the block holds some of its transactions only, and traces of others are passed over. */
   readonly chosen?: boolean
   /** Told of a transaction whose trace is out of shape, which is then left out; absent: its `InvalidInput` is thrown. */
@@ -19,10 +19,10 @@ export interface Reading {
  * Throws `InvalidInput`; reasons: those of the readers in `../../input/json.ts` and `../abi/json.ts`, `no-trace`, `foreign-call`, `call-count`.
  */
 export const eachTraced = (
-  block: Named,
+  block: BlockTransactions,
   answer: unknown,
   take: (tx: Transaction, result: Fields) => void,
-  reading: Reading = {},
+  reading: TraceRequest = {},
 ): void => {
   const owners = ownersOf(block, reading)
   const traced = new Set<number>()
@@ -31,10 +31,11 @@ export const eachTraced = (
     const { txHash, result, error } = fieldsOf(each, at)
     const tx = owners(txHash ?? block.transactions[place]?.hash, at)
     if (tx === undefined) continue
-    if (traced.has(tx.index)) throw refuse('call-count', at, 'a transaction that was traced before')
+    if (traced.has(tx.index))
+      throw invalid('call-count', at, 'a transaction that was traced before')
     traced.add(tx.index)
     try {
-      if (result === undefined || result === null) throw refuse('no-trace', at, error)
+      if (result === undefined || result === null) throw invalid('no-trace', at, error)
       take(tx, fieldsOf(result, at))
     } catch (odd) {
       if (reading.spare === undefined || !(odd instanceof InvalidInput)) throw odd
@@ -47,12 +48,15 @@ export const eachTraced = (
 type Owners = (hash: unknown, at: string) => Transaction | undefined
 
 /** Finds the transaction of a hash; undefined where it may be missing: one that is chosen, or one that no endpoint returned in shape. */
-export const ownersOf = ({ transactions, refused }: Named, { chosen }: Reading): Owners => {
+export const ownersOf = (
+  { transactions, rejected }: BlockTransactions,
+  { chosen }: TraceRequest,
+): Owners => {
   const byHash = new Map(transactions.map((tx) => [tx.hash, tx]))
-  const isPart = chosen === true || refused !== undefined
+  const isPart = chosen === true || rejected !== undefined
   return (hash, at) => {
     const owner = byHash.get(hashAt(hash, `${at}.transactionHash`))
-    if (owner === undefined && !isPart) throw refuse('foreign-call', at, hash)
+    if (owner === undefined && !isPart) throw invalid('foreign-call', at, hash)
     return owner
   }
 }
@@ -60,7 +64,10 @@ export const ownersOf = ({ transactions, refused }: Named, { chosen }: Reading):
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
 
 /** Every transaction was traced but what a chain sends itself. Throws `InvalidInput`: `call-count`. */
-export const checkComplete = ({ transactions }: Named, traced: ReadonlySet<number>): void => {
+export const checkComplete = (
+  { transactions }: BlockTransactions,
+  traced: ReadonlySet<number>,
+): void => {
   const missing = transactions.find(
     ({ index, from }) => from !== ZERO_ADDRESS && !traced.has(index),
   )

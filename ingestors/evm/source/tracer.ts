@@ -3,17 +3,17 @@ import type { Logger } from '../../../core/ops/logger.ts'
 import type { RpcCall } from '../../../core/rpc/endpoint.ts'
 import { type CallEndpoint, RpcError, type RpcPool } from '../../../core/rpc/pool.ts'
 import type { EvmBlock } from '../../../schemas/events.ts'
-import type { Reading } from './traced-block.ts'
+import type { TraceRequest } from './traced-block.ts'
 
 /** One way in which a node may tell something of a block beside its transactions and receipts. */
 export interface Way<T> {
   readonly call: (block: EvmBlock) => RpcCall
   /** What the endpoint's answer says; undefined: it does not know the block. Throws `InvalidInput`. */
-  readonly read: (block: EvmBlock, answer: unknown, reading: WayReading) => Promise<T | undefined>
+  readonly read: (block: EvmBlock, answer: unknown, reading: TraceAttempt) => Promise<T | undefined>
 }
 
 /** What an answer is read with: the endpoint that gave it, and who is told of transactions that are to be left out. */
-export type WayReading = Pick<Reading, 'spare'> & { readonly ask: CallEndpoint }
+export type TraceAttempt = Pick<TraceRequest, 'spare'> & { readonly ask: CallEndpoint }
 
 /** What is told, and by which ways, the preferred one first. */
 export interface TracerOptions<T> {
@@ -30,10 +30,10 @@ export interface TracerOptions<T> {
 const REFUSED: ReadonlySet<number> = new Set([-32_601, -32_004, -32_600])
 
 /** Asks for what is told of a block; with `spare` it is told without transactions that are out of shape. */
-export type Tracer<T> = (block: EvmBlock, spare?: Reading['spare']) => Promise<T | undefined>
+export type Tracer<T> = (block: EvmBlock, spare?: TraceRequest['spare']) => Promise<T | undefined>
 
 /** What was found out of the endpoints so far, each once. */
-interface Known<T> {
+interface SupportedTracer<T> {
   /** null: it has none of the ways. */
   readonly ways: WeakMap<CallEndpoint, Way<T> | null>
   /** One of them has a way. */
@@ -46,15 +46,15 @@ interface Known<T> {
  */
 export const tracer = <T>(options: TracerOptions<T>): Tracer<T> => {
   const { rpc, log, what } = options
-  const known: Known<T> = { ways: new WeakMap(), met: false }
+  const known: SupportedTracer<T> = { ways: new WeakMap(), met: false }
   let warned = false
   return async (block, spare) => {
-    let refused = false
-    const told = await rpc
+    let rejected = false
+    const reported = await rpc
       .attempt(async (ask) => {
         const held = known.ways.get(ask)
         const way = held === undefined ? await wayOf(ask, block, options, known) : held
-        refused ||= way === null
+        rejected ||= way === null
         if (way === null) return undefined
         const answer = await ask(way.call(block))
         const value =
@@ -64,12 +64,12 @@ export const tracer = <T>(options: TracerOptions<T>): Tracer<T> => {
         return value === undefined ? undefined : { value }
       })
       .catch((error: unknown) => {
-        if (error instanceof Outage && refused && !known.met) return undefined
+        if (error instanceof Outage && rejected && !known.met) return undefined
         if (!(error instanceof RpcError)) throw error
         throw new Outage('rpc', `no ${what} of block ${block.height}`, { cause: error })
       })
-    if (told !== undefined) return told.value
-    if (known.met || !refused) {
+    if (reported !== undefined) return reported.value
+    if (known.met || !rejected) {
       throw new Outage('rpc', `the ${what} of ${block.height} are not there`)
     }
     if (!warned)
@@ -87,11 +87,11 @@ const wayOf = async <T>(
   ask: CallEndpoint,
   block: EvmBlock,
   { ways }: TracerOptions<T>,
-  known: Known<T>,
+  known: SupportedTracer<T>,
 ): Promise<Way<T> | null> => {
   let found: Way<T> | null = null
   for (const way of ways) {
-    if (await isRefused(ask, way.call(block))) continue
+    if (await isMethodRejected(ask, way.call(block))) continue
     found = way
     break
   }
@@ -100,7 +100,7 @@ const wayOf = async <T>(
   return found
 }
 
-const isRefused = async (ask: CallEndpoint, call: RpcCall): Promise<boolean> => {
+const isMethodRejected = async (ask: CallEndpoint, call: RpcCall): Promise<boolean> => {
   try {
     await ask(call)
     return false

@@ -2,7 +2,7 @@ import { Outage } from '../../../core/errors.ts'
 import { RpcError, type RpcPool } from '../../../core/rpc/pool.ts'
 import type { Uncle } from '../../../schemas/block-parts.ts'
 import type { EvmBlock } from '../../../schemas/events.ts'
-import { fieldsOf, refuse } from '../../input/json.ts'
+import { fieldsOf, invalid } from '../../input/json.ts'
 import { addressAt, countOf, hashAt, quantityOf } from '../abi/json.ts'
 
 /**
@@ -17,17 +17,17 @@ export const unclesOf = (
     hashes.map(async (name, index) => {
       const params = [hash, `0x${index.toString(16)}`]
       const call = { method: 'eth_getUncleByBlockHashAndIndex', params }
-      const told = await rpc
+      const reported = await rpc
         .attempt(async (ask) => {
-          const said = await ask(call)
-          return said === null ? undefined : uncleOf(said, { name, index })
+          const raw = await ask(call)
+          return raw === null ? undefined : uncleOf(raw, { name, index })
         })
         .catch((error: unknown) => {
           if (!(error instanceof RpcError)) throw error
           throw new Outage('rpc', `no uncle ${name}`, { cause: error })
         })
-      if (told === undefined) throw new Outage('rpc', `no endpoint has the uncle ${name}`)
-      return told
+      if (reported === undefined) throw new Outage('rpc', `no endpoint has the uncle ${name}`)
+      return reported
     }),
   )
 
@@ -36,20 +36,20 @@ const uncleOf = (
   value: unknown,
   { name, index }: { readonly name: string; readonly index: number },
 ): Uncle => {
-  const said = fieldsOf(value, 'uncle')
-  const hash = hashAt(said.hash, 'uncle.hash')
-  if (hash !== name) throw refuse('foreign-uncle', 'uncle.hash', hash)
-  const timeMs = countOf(said.timestamp, 'uncle.timestamp') * 1_000
-  if (!Number.isSafeInteger(timeMs)) throw refuse('too-big', 'uncle.timestamp', said.timestamp)
+  const raw = fieldsOf(value, 'uncle')
+  const hash = hashAt(raw.hash, 'uncle.hash')
+  if (hash !== name) throw invalid('foreign-uncle', 'uncle.hash', hash)
+  const timeMs = countOf(raw.timestamp, 'uncle.timestamp') * 1_000
+  if (!Number.isSafeInteger(timeMs)) throw invalid('too-big', 'uncle.timestamp', raw.timestamp)
   return {
     index,
     hash,
     timeMs,
-    parentHash: hashAt(said.parentHash, 'uncle.parentHash'),
-    miner: addressAt(said.miner, 'uncle.miner'),
-    height: countOf(said.number, 'uncle.number'),
-    difficultyRaw: quantityOf(said.difficulty, 'uncle.difficulty'),
-    gasLimit: countOf(said.gasLimit, 'uncle.gasLimit'),
-    gasUsed: countOf(said.gasUsed, 'uncle.gasUsed'),
+    parentHash: hashAt(raw.parentHash, 'uncle.parentHash'),
+    miner: addressAt(raw.miner, 'uncle.miner'),
+    height: countOf(raw.number, 'uncle.number'),
+    difficultyRaw: quantityOf(raw.difficulty, 'uncle.difficulty'),
+    gasLimit: countOf(raw.gasLimit, 'uncle.gasLimit'),
+    gasUsed: countOf(raw.gasUsed, 'uncle.gasUsed'),
   }
 }

@@ -2,9 +2,9 @@ import type { PoolMetadata } from '../../../schemas/events.ts'
 import type { PoolLookup, ProtocolRow } from '../../../schemas/protocols.ts'
 import type { ListedProtocol } from '../../decode/protocol-registry.ts'
 import type { Call } from '../../follow/contract.ts'
-import { addressGiven, numberGiven } from '../abi/result.ts'
+import { decodeAddress, decodeUint } from '../abi/result.ts'
 import { wordOf } from '../abi/words.ts'
-import type { Given, PoolProof, Questions } from './contract.ts'
+import type { CallResult, PoolVerification, Questions } from './contract.ts'
 
 /** A pool names its factory and tokens; the factory, if it is listed, names this very pool or it does not count. */
 
@@ -24,7 +24,7 @@ interface Claim {
   readonly factory: string
   readonly tokenA: string
   readonly tokenB: string
-  readonly said: (view: string) => Given
+  readonly resultOf: (view: string) => CallResult
 }
 
 interface Lookup {
@@ -42,7 +42,7 @@ const byTokens =
 const byTokensAnd =
   (selector: string, view: string, max: bigint) =>
   (claim: Claim): string | undefined => {
-    const more = numberGiven(claim.said(view), max)
+    const more = decodeUint(claim.resultOf(view), max)
     return more === null ? undefined : byTokens(selector)(claim) + wordOf(more)
   }
 
@@ -75,64 +75,77 @@ const customPools = ({ deployers = [] }: ProtocolRow, claim: Claim): readonly Ca
     data: CUSTOM_POOL + wordOf(deployer) + wordOf(claim.tokenA) + wordOf(claim.tokenB),
   }))
 
-const lookupOf = ({ lookup }: ProtocolRow, usual: PoolLookup): PoolLookup => lookup ?? usual
+const lookupOf = ({ lookup }: ProtocolRow, defaultProtocol: PoolLookup): PoolLookup =>
+  lookup ?? defaultProtocol
 
 /** What is asked of a pool that any of the listed protocols may have made. */
-const viewsOf = (listed: readonly ListedProtocol[], usual: PoolLookup): readonly string[] => [
+const viewsOf = (
+  listed: readonly ListedProtocol[],
+  defaultProtocol: PoolLookup,
+): readonly string[] => [
   ...new Set([
     ...[FACTORY, TOKEN0, TOKEN1],
-    ...listed.flatMap(({ row }) => LOOKUPS[lookupOf(row, usual)].views),
+    ...listed.flatMap(({ row }) => LOOKUPS[lookupOf(row, defaultProtocol)].views),
   ]),
 ]
 
-const claimOf = ({ pool, listed, given }: Questions, usual: PoolLookup): Claim | undefined => {
-  const views = viewsOf(listed, usual)
-  const said = (view: string): Given => given[views.indexOf(view)]
+const claimOf = (
+  { pool, listed, results }: Questions,
+  defaultProtocol: PoolLookup,
+): Claim | undefined => {
+  const views = viewsOf(listed, defaultProtocol)
+  const resultOf = (view: string): CallResult => results[views.indexOf(view)]
   const factory =
-    addressGiven(said(FACTORY)) ?? addressGiven(said(MASTER)) ?? unnamed(listed, usual)
-  const tokenA = addressGiven(said(TOKEN0))
-  const tokenB = addressGiven(said(TOKEN1))
+    decodeAddress(resultOf(FACTORY)) ??
+    decodeAddress(resultOf(MASTER)) ??
+    byUnlistedFactory(listed, defaultProtocol)
+  const tokenA = decodeAddress(resultOf(TOKEN0))
+  const tokenB = decodeAddress(resultOf(TOKEN1))
   if (!factory || !tokenA || !tokenB || tokenA >= tokenB) return undefined
-  return { pool, factory, tokenA, tokenB, said }
+  return { pool, factory, tokenA, tokenB, resultOf }
 }
 
 /** The factory whose pools do not say which it is: it is asked all the same. */
-const unnamed = (listed: readonly ListedProtocol[], usual: PoolLookup): string | undefined =>
-  listed.find(({ row }) => lookupOf(row, usual) === 'pair_stable')?.factory
+const byUnlistedFactory = (
+  listed: readonly ListedProtocol[],
+  defaultProtocol: PoolLookup,
+): string | undefined =>
+  listed.find(({ row }) => lookupOf(row, defaultProtocol) === 'pair_stable')?.factory
 
 const rowOf = ({ listed }: Questions, { factory }: Claim): ProtocolRow | undefined =>
   listed.find((each) => each.factory === factory)?.row
 
 /** The lookup names the pool, or says that it is one. */
-const agrees = (lookup: PoolLookup, pool: string, given: Given): boolean =>
-  lookup === 'is_pool' ? numberGiven(given, 1n) === 1n : addressGiven(given) === pool
+const agrees = (lookup: PoolLookup, pool: string, results: CallResult): boolean =>
+  lookup === 'is_pool' ? decodeUint(results, 1n) === 1n : decodeAddress(results) === pool
 
 /** Proof by the factory's own look-up; `usual` is that of the family's first protocol. */
-export const factoryProof = (usual: PoolLookup): PoolProof => ({
-  ask: (pool, listed) => viewsOf(listed, usual).map((data) => ({ to: pool, data })),
+export const factoryVerification = (defaultProtocol: PoolLookup): PoolVerification => ({
+  ask: (pool, listed) => viewsOf(listed, defaultProtocol).map((data) => ({ to: pool, data })),
   confirm: (questions): readonly Call[] => {
-    const claim = claimOf(questions, usual)
+    const claim = claimOf(questions, defaultProtocol)
     const row = claim && rowOf(questions, claim)
-    const data = row && LOOKUPS[lookupOf(row, usual)].data(claim)
+    const data = row && LOOKUPS[lookupOf(row, defaultProtocol)].data(claim)
     if (claim === undefined || row === undefined || data === undefined) return []
     return [{ to: claim.factory, data }, ...customPools(row, claim)]
   },
   conclude: (questions, confirmed): PoolMetadata | undefined => {
-    const claim = claimOf(questions, usual)
+    const claim = claimOf(questions, defaultProtocol)
     if (claim === undefined) return undefined
-    const { pool, factory, tokenA, tokenB, said } = claim
+    const { pool, factory, tokenA, tokenB, resultOf } = claim
     const row = rowOf(questions, claim)
-    const proven =
-      row !== undefined && confirmed.some((given) => agrees(lookupOf(row, usual), pool, given))
-    const fee = numberGiven(said(FEE), MAX_UINT24)
+    const verified =
+      row !== undefined &&
+      confirmed.some((results) => agrees(lookupOf(row, defaultProtocol), pool, results))
+    const fee = decodeUint(resultOf(FEE), MAX_UINT24)
     return {
       address: pool,
       tokenA,
       tokenB,
-      protocol: proven ? row.id : null,
+      protocol: verified ? row.id : null,
       factory,
-      feePips: fee === null ? (proven ? (row.feePips ?? null) : null) : Number(fee),
-      proven,
+      feePips: fee === null ? (verified ? (row.feePips ?? null) : null) : Number(fee),
+      verified,
     }
   },
 })

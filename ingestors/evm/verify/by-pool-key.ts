@@ -1,7 +1,7 @@
 import type { ListedProtocol } from '../../decode/protocol-registry.ts'
 import { keccak } from '../abi/keccak.ts'
 import { addressIn, wordAt, wordCount } from '../abi/words.ts'
-import type { Given, PoolProof } from './contract.ts'
+import type { CallResult, PoolVerification } from './contract.ts'
 
 /**
  * Proof by the preimage of a pool's id, which is the hash of its key: who gives the key need not be believed. The PositionManager
@@ -22,25 +22,27 @@ const DYNAMIC_FEE = 0x800000n
 export const keyFee = (fee: bigint): number | null => (fee < DYNAMIC_FEE ? Number(fee) : null)
 
 /** Those whose pool ids exist: the pool's own contract and the keepers of its keys. */
-const asked = (listed: readonly ListedProtocol[]) =>
+const queriedManagers = (listed: readonly ListedProtocol[]) =>
   listed.flatMap(({ row, factory, registries }) =>
     registries.map((registry) => ({ row, factory, registry })),
   )
 
-const isKeyOf = (id: string, given: Given): given is string =>
-  given !== undefined && wordCount(given) >= KEY_WORDS && keccak(given.slice(2, KEY_CHARS)) === id
+const isKeyOf = (id: string, results: CallResult): results is string =>
+  results !== undefined &&
+  wordCount(results) >= KEY_WORDS &&
+  keccak(results.slice(2, KEY_CHARS)) === id
 
 /** Proof of a Uniswap V4 pool by its key. */
-export const keyProof: PoolProof = {
+export const poolKeyVerification: PoolVerification = {
   later: true,
   ask: (pool, listed) =>
-    asked(listed).map(({ registry: to }) => ({
+    queriedManagers(listed).map(({ registry: to }) => ({
       to,
       data: POOL_KEYS + pool.slice(2, BYTES_25).padEnd(64, '0'),
     })),
-  conclude: ({ pool, listed, given }) => {
-    for (const [index, { row, factory }] of asked(listed).entries()) {
-      const key = given[index]
+  conclude: ({ pool, listed, results }) => {
+    for (const [index, { row, factory }] of queriedManagers(listed).entries()) {
+      const key = results[index]
       if (!isKeyOf(pool, key)) continue
       return {
         address: pool,
@@ -49,7 +51,7 @@ export const keyProof: PoolProof = {
         protocol: row.id,
         factory,
         feePips: keyFee(wordAt(key, 2)),
-        proven: true,
+        verified: true,
       }
     }
     return undefined

@@ -1,6 +1,6 @@
 import type { ListedProtocol } from '../../decode/protocol-registry.ts'
-import { addressesGiven } from '../abi/result.ts'
-import type { PoolProof, Questions } from './contract.ts'
+import { decodeAddresses } from '../abi/result.ts'
+import type { PoolVerification, Questions } from './contract.ts'
 
 /**
  * Proof by look-up of the pool in Curve's own contracts: every factory is the registry of what it made, older pools are in
@@ -14,7 +14,7 @@ const GET_UNDERLYING_COINS = '0xa77576ef' // get_underlying_coins(address)
 const about = (selector: string, pool: string): string => selector + pool.slice(2).padStart(64, '0')
 
 /** Whom to ask: factories first, because they made the pool. */
-const asked = (listed: readonly ListedProtocol[]): readonly string[] => [
+const queriedRegistries = (listed: readonly ListedProtocol[]): readonly string[] => [
   ...new Set([
     ...listed.map(({ factory }) => factory),
     ...listed.flatMap(({ registries }) => registries),
@@ -22,9 +22,9 @@ const asked = (listed: readonly ListedProtocol[]): readonly string[] => [
 ]
 
 /** The first that knows the pool, and its coins. */
-const known = ({ listed, given }: Questions) => {
-  for (const [index, factory] of asked(listed).entries()) {
-    const coins = addressesGiven(given[index])
+const registeredPool = ({ listed, results }: Questions) => {
+  for (const [index, factory] of queriedRegistries(listed).entries()) {
+    const coins = decodeAddresses(results[index])
     const [tokenA, tokenB] = coins
     if (tokenA !== undefined && tokenB !== undefined) return { factory, coins, tokenA, tokenB }
   }
@@ -36,20 +36,21 @@ const rowOf = (listed: readonly ListedProtocol[], contract: string) =>
     ?.row
 
 /** Proof of a Curve pool; a registry that does not know it answers with nothing, or is reverted. */
-export const registryProof: PoolProof = {
-  ask: (pool, listed) => asked(listed).map((to) => ({ to, data: about(GET_COINS, pool) })),
+export const registryVerification: PoolVerification = {
+  ask: (pool, listed) =>
+    queriedRegistries(listed).map((to) => ({ to, data: about(GET_COINS, pool) })),
   confirm: (questions) => {
-    const found = known(questions)
+    const found = registeredPool(questions)
     return found === undefined
       ? []
       : [{ to: found.factory, data: about(GET_UNDERLYING_COINS, questions.pool) }]
   },
-  conclude: (questions, [given]) => {
-    const found = known(questions)
+  conclude: (questions, [results]) => {
+    const found = registeredPool(questions)
     const row = found && rowOf(questions.listed, found.factory)
     if (found === undefined || row === undefined) return undefined
     const { coins, tokenA, tokenB, factory } = found
-    const underlying = addressesGiven(given)
+    const underlying = decodeAddresses(results)
     return {
       address: questions.pool,
       tokenA,
@@ -59,7 +60,7 @@ export const registryProof: PoolProof = {
       protocol: row.id,
       factory,
       feePips: null,
-      proven: true,
+      verified: true,
     }
   },
 }

@@ -1,6 +1,6 @@
 import type { PoolMetadata } from '../../../schemas/events.ts'
-import { addressesGiven, wordGiven } from '../abi/result.ts'
-import type { Given, PoolProof, Questions } from './contract.ts'
+import { decodeAddresses, decodeWord } from '../abi/result.ts'
+import type { CallResult, PoolVerification, Questions } from './contract.ts'
 
 /**
  * Proof by the listed contract that holds the tokens of a pool and was told of it once. Sources: balancer/balancer-v2-monorepo
@@ -12,12 +12,12 @@ const POOL_TOKENS_V2 = '0xf94d4668' // getPoolTokens(bytes32)
 const POOL_TOKENS_V3 = '0xca4f2803' // getPoolTokens(address)
 
 /** The fact from the vaults' answers, one for each listed vault; undefined where none knows the pool. */
-const heldPool = (
+const poolOfVault = (
   { pool, listed }: Questions,
-  answers: readonly Given[],
+  answers: readonly CallResult[],
 ): PoolMetadata | undefined => {
   for (const [index, { row, factory }] of listed.entries()) {
-    const tokens = addressesGiven(answers[index])
+    const tokens = decodeAddresses(answers[index])
     const coins = [
       ...tokens.filter((each) => each !== pool),
       ...tokens.filter((each) => each === pool),
@@ -32,20 +32,20 @@ const heldPool = (
       protocol: row.id,
       factory,
       feePips: null,
-      proven: true,
+      verified: true,
     }
   }
   return undefined
 }
 
 /** The id that the pool says, if it is one that this pool may have: the Vault makes ids that begin with the pool's address. */
-const idOf = ({ pool, given }: Questions): string | undefined => {
-  const id = wordGiven(given[0])
+const idOf = ({ pool, results }: Questions): string | undefined => {
+  const id = decodeWord(results[0])
   return id?.startsWith(pool) ? id : undefined
 }
 
 /** Pools of Balancer V2: the pool tells its id, the Vault its tokens. */
-export const vaultV2Proof: PoolProof = {
+export const vaultV2Verification: PoolVerification = {
   ask: (pool) => [{ to: pool, data: GET_POOL_ID }],
   confirm: (questions) => {
     const id = idOf(questions)
@@ -54,15 +54,15 @@ export const vaultV2Proof: PoolProof = {
       : questions.listed.map(({ factory: to }) => ({ to, data: POOL_TOKENS_V2 + id.slice(2) }))
   },
   conclude: (questions, answers) =>
-    idOf(questions) === undefined ? undefined : heldPool(questions, answers),
+    idOf(questions) === undefined ? undefined : poolOfVault(questions, answers),
 }
 
 /** Pools of Balancer V3: the Vault knows them by their address. */
-export const vaultV3Proof: PoolProof = {
+export const vaultV3Verification: PoolVerification = {
   ask: (pool, listed) =>
     listed.map(({ factory: to }) => ({
       to,
       data: POOL_TOKENS_V3 + pool.slice(2).padStart(64, '0'),
     })),
-  conclude: (questions) => heldPool(questions, questions.given),
+  conclude: (questions) => poolOfVault(questions, questions.results),
 }

@@ -3,19 +3,22 @@ import type { ListedProtocol } from '../../decode/protocol-registry.ts'
 import type { Call } from '../../follow/contract.ts'
 
 /** What a call gave; undefined: it was reverted. */
-export type Given = string | undefined
+export type CallResult = string | undefined
 
 /**
  * How a node proves a pool and tells its tokens: two rounds of calls at the hash of the block that
  * first needs it, then a verdict. Pure.
  */
-export interface PoolProof {
+export interface PoolVerification {
   /** First round: usually to the pool itself. */
   readonly ask: (pool: string, listed: readonly ListedProtocol[]) => readonly Call[]
   /** Second round: usually to the factory that the pool claims. Absent: there is none. */
   readonly confirm?: (questions: Questions) => readonly Call[]
-  /** The fact, proven or not; undefined: a contract of another kind, or `later`. */
-  readonly conclude: (questions: Questions, confirmed: readonly Given[]) => PoolMetadata | undefined
+  /** The fact, verified or not; undefined: a contract of another kind, or `later`. */
+  readonly conclude: (
+    questions: Questions,
+    confirmed: readonly CallResult[],
+  ) => PoolMetadata | undefined
   /** Who is asked may learn of a pool after it traded: what is not known is asked for again. */
   readonly later?: true
 }
@@ -26,5 +29,5 @@ export interface Questions {
   /** Protocols of this chain whose pools log the event that named the pool. */
   readonly listed: readonly ListedProtocol[]
   /** Answers to `ask`, in its order. */
-  readonly given: readonly Given[]
+  readonly results: readonly CallResult[]
 }

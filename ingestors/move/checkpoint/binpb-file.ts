@@ -1,6 +1,6 @@
 import { InvalidInput } from '../../../core/errors.ts'
 import { makeProtobufDecoder } from '../../../core/rpc/grpc.ts'
-import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
+import { type Fields, fieldsOf, invalid, listOf, orElse } from '../../input/json.ts'
 import type { Recorded } from '../../recorded/files.ts'
 import { readEffects } from './effects.ts'
 import {
@@ -32,14 +32,14 @@ export const isBinpbFile = (file: string): boolean => /\.binpb\.zst$/.test(file)
  * `bad-protobuf`, `missing-object`.
  */
 export const parseBinpbFile = async (chain: string, packed: Uint8Array): Promise<Recorded> => {
-  const said = decodeCheckpointProto(await decompressZstd(packed, MAX_CHECKPOINT_BYTES))
-  const summaryBytes = bcsBytesOf(said.summary, 'summary')
+  const raw = decodeCheckpointProto(await decompressZstd(packed, MAX_CHECKPOINT_BYTES))
+  const summaryBytes = bcsBytesOf(raw.summary, 'summary')
   const summary = readToEnd(summaryBytes, readSummary)
-  const contents = bcsBytesOf(said.contents, 'contents')
+  const contents = bcsBytesOf(raw.contents, 'contents')
   verifyDigest('CheckpointContents', contents, summary.contentsDigest)
   const named = readToEnd(contents, readContents)
-  const objects = parseObjects(said.objects)
-  const list = listOf(said.transactions, 'transactions')
+  const objects = parseObjects(raw.objects)
+  const list = listOf(raw.transactions, 'transactions')
   if (list.length !== named.length) {
     throw new InvalidInput('wrong-contents', `${list.length} transactions of ${named.length}`)
   }
@@ -65,7 +65,7 @@ const decodeCheckpointProto = (bytes: Uint8Array): Fields => {
 /** The BCS of a part. Throws `InvalidInput`: `not-an-object`, `no-bytes`. */
 const bcsBytesOf = (part: unknown, at: string): Uint8Array => {
   const { value } = fieldsOf(fieldsOf(part, at).bcs, `${at}.bcs`)
-  if (!(value instanceof Uint8Array)) throw refuse('no-bytes', `${at}.bcs.value`, typeof value)
+  if (!(value instanceof Uint8Array)) throw invalid('no-bytes', `${at}.bcs.value`, typeof value)
   return value
 }
 
@@ -90,10 +90,10 @@ const parseObjects = (set: unknown): ObjectsByVersion => {
   return new Map(read.map((object) => [objectVersionKey(object), object]))
 }
 
-const parseExecutedTransaction = (said: Fields, objects: ObjectsByVersion): ExecutedTransaction => {
-  const written = bcsBytesOf(said.effects, 'effects')
+const parseExecutedTransaction = (raw: Fields, objects: ObjectsByVersion): ExecutedTransaction => {
+  const written = bcsBytesOf(raw.effects, 'effects')
   const effects = readToEnd(written, readEffects)
-  const events = orElse(said.events, 'events', { read: bcsBytesOf, fallback: null })
+  const events = orElse(raw.events, 'events', { read: bcsBytesOf, fallback: null })
   const states = (named: readonly ObjectVersion[]): readonly ObjectState[] =>
     named.map((version) => {
       const object = objects.get(objectVersionKey(version))
@@ -103,7 +103,7 @@ const parseExecutedTransaction = (said: Fields, objects: ObjectsByVersion): Exec
   return {
     effects,
     effectsBytes: written,
-    transaction: readToEnd(bcsBytesOf(said.transaction, 'transaction'), readTransactionData),
+    transaction: readToEnd(bcsBytesOf(raw.transaction, 'transaction'), readTransactionData),
     events: events === null ? [] : readToEnd(events, readEvents),
     before: states(effects.before),
     after: states(effects.after),

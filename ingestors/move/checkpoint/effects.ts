@@ -176,18 +176,24 @@ const failureVariants = (read: BcsReader): readonly (() => void)[] => {
   const plains = (count: number) => Array.from({ length: count }, () => plain)
   const sizes = (): void => read.skip(read.u64, read.u64)
   const one = (): void => read.skip(read.id)
-  const places = (count: number) => (): void => {
+  const skipEntries = (count: number) => (): void => {
     for (let place = 0; place < count; place += 1) read.u16()
   }
   const location = (): void => {
     read.id()
     read.text()
-    places(2)()
+    skipEntries(2)()
     read.option(read.text)
   }
   const argument = (): void => {
     read.u16()
-    read.variant('argument error', [...plains(4), places(1), places(2), places(1), ...plains(9)])
+    read.variant('argument error', [
+      ...plains(4),
+      skipEntries(1),
+      skipEntries(2),
+      skipEntries(1),
+      ...plains(9),
+    ])
   }
   const upgrade = (): void =>
     read.variant('upgrade error', [
@@ -200,7 +206,7 @@ const failureVariants = (read: BcsReader): readonly (() => void)[] => {
     ...plains(4),
     ...[() => read.skip(() => read.option(location)), () => read.skip(location, read.u64)],
     ...plains(6),
-    ...[argument, () => read.skip(read.u16, read.u8), places(2), places(1), plain, sizes],
+    ...[argument, () => read.skip(read.u16, read.u8), skipEntries(2), skipEntries(1), plain, sizes],
     ...plains(2),
     ...[upgrade, sizes],
     ...plains(4),

@@ -27,7 +27,7 @@ export interface ExecutedTransaction {
 export const readEvents = (read: BcsReader): readonly MoveEvent[] =>
   read
     .list(() => readEventFields(read))
-    .map((said, index) => toMoveEvent({ ...said, index, fields: null }))
+    .map((raw, index) => toMoveEvent({ ...raw, index, fields: null }))
 
 const readEventFields = (read: BcsReader) => {
   read.id()
@@ -37,14 +37,14 @@ const readEventFields = (read: BcsReader) => {
 
 /** A transaction that must be the one that the contents name at its place. Throws `InvalidInput`: `wrong-contents`. */
 export const verifyExecutedTransaction = (
-  told: ExecutedTransaction,
+  reported: ExecutedTransaction,
   index: number,
   named: ExecutionDigests | undefined,
 ): MoveTransaction => {
-  const { transaction, effects, events, after } = told
+  const { transaction, effects, events, after } = reported
   const hash = named?.transaction ?? ''
   verifyDigest('TransactionData', transaction.signed, hash)
-  verifyDigest('TransactionEffects', told.effectsBytes, named?.effects ?? '')
+  verifyDigest('TransactionEffects', reported.effectsBytes, named?.effects ?? '')
   const { success, feeRaw, changes } = effects
   const written = new Map(after.map((object) => [object.id, object]))
   return {
@@ -54,7 +54,7 @@ export const verifyExecutedTransaction = (
     gasOwner: transaction.gasOwner,
     feeRaw,
     success,
-    deltas: balanceDeltas(told),
+    deltas: balanceDeltas(reported),
     events: success ? events : [],
     calls: success ? transaction.calls : [],
     objects: changes.flatMap(({ id, change }) => {
@@ -77,12 +77,12 @@ const balanceDeltas = ({
     const sum = (sums.get(key)?.deltaRaw ?? 0n) + deltaRaw
     sums.set(key, { owner, coin, deltaRaw: sum })
   }
-  const worth = ({ owner, coin }: ObjectState, sign: bigint): void => {
+  const addBalance = ({ owner, coin }: ObjectState, sign: bigint): void => {
     if (owner === null || coin === null) return
     add({ owner, coin: coin.type, deltaRaw: sign * coin.amountRaw })
   }
-  for (const object of before) worth(object, -1n)
-  for (const object of after) worth(object, 1n)
+  for (const object of before) addBalance(object, -1n)
+  for (const object of after) addBalance(object, 1n)
   for (const { delta } of effects.changes) if (delta !== undefined) add(delta)
   return [...sums.values()].filter(({ deltaRaw }) => deltaRaw !== 0n)
 }

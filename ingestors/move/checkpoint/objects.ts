@@ -28,11 +28,11 @@ const STAKED_SUI_TYPE = `0x${'3'.padStart(64, '0')}::staking_pool::StakedSui`
 
 /** An `Object`. Source: MystenLabs/sui sui-types object.rs, base_types.rs, move_package.rs. Throws as the reader. */
 export const readObject = (read: BcsReader): ObjectState => {
-  const told = read.variant('object', [() => readMoveObject(read), () => readPackage(read)])
+  const reported = read.variant('object', [() => readMoveObject(read), () => readPackage(read)])
   const owner = readOwner(read)
   read.digest()
   read.u64()
-  return { ...told, owner }
+  return { ...reported, owner }
 }
 
 type UnownedObject = Omit<ObjectState, 'owner'>

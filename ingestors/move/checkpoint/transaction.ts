@@ -16,9 +16,9 @@ const NO_CALLS: readonly MoveCall[] = []
 export const readSenderSignedData = (read: BcsReader): TransactionData => {
   const [first] = read.list(() => {
     read.bytes(3) // intent: scope, version, application
-    const told = readTransactionData(read)
+    const reported = readTransactionData(read)
     read.list(read.byteVector)
-    return told
+    return reported
   })
   return first ?? { sender: '', gasOwner: '', calls: NO_CALLS, signed: new Uint8Array() }
 }
@@ -26,8 +26,8 @@ export const readSenderSignedData = (read: BcsReader): TransactionData => {
 /** A `TransactionData`, what is signed. Throws as the reader. */
 export const readTransactionData = (read: BcsReader): TransactionData => {
   const from = read.offset()
-  const told = read.variant('transaction data', [() => readTransactionDataV1(read)])
-  return { ...told, signed: read.since(from) }
+  const reported = read.variant('transaction data', [() => readTransactionDataV1(read)])
+  return { ...reported, signed: read.since(from) }
 }
 
 const readTransactionDataV1 = (read: BcsReader): Omit<TransactionData, 'signed'> => {

@@ -1,6 +1,10 @@
 import type { DecodedBlock, MoveBlock, PoolMetadata } from '../../../schemas/events.ts'
-import { type Books, emptyDraft, type Subjects } from '../../decode/contract.ts'
-import { protocolBook } from '../../decode/protocol-registry.ts'
+import {
+  type DecodeContext,
+  emptyDecodedBlock,
+  type RequiredLookups,
+} from '../../decode/contract.ts'
+import { protocolRegistry } from '../../decode/protocol-registry.ts'
 import { moveReaders } from '../protocols/families.ts'
 import { type MoveTxContext, recordDropped } from '../protocols/tx-context.ts'
 import { coinCreations } from './token-creations.ts'
@@ -10,13 +14,13 @@ import { addTransfers } from './transfers.ts'
  * Events of a checkpoint in order; a package proves what its own event types say. Balances are left out: a checkpoint tells
  * what was added and taken away, never what an owner holds. Pure.
  */
-export const decodeMoveBlock = (block: MoveBlock, books: Books): DecodedBlock => {
-  const out = emptyDraft()
+export const decodeMoveBlock = (block: MoveBlock, context: DecodeContext): DecodedBlock => {
+  const out = emptyDecodedBlock()
   const made = new Map<string, PoolMetadata>()
-  const readerOf = moveReaders(books.protocols)
+  const readerOf = moveReaders(context.protocols)
   for (const tx of block.transactions) {
     if (!tx.success) continue
-    const scope: MoveTxContext = { tx, out, books, poolsInBlock: made, writtenObjects: undefined }
+    const scope: MoveTxContext = { tx, out, context, poolsInBlock: made, writtenObjects: undefined }
     for (const event of tx.events) {
       const found = readerOf(event)
       if (found === undefined) continue
@@ -25,14 +29,14 @@ export const decodeMoveBlock = (block: MoveBlock, books: Books): DecodedBlock =>
       if (reason !== undefined) recordDropped(scope, listed, reason)
     }
     addTransfers(tx, out.transfers)
-    out.births.push(...coinCreations(tx))
+    out.tokenCreations.push(...coinCreations(tx))
   }
   return out
 }
 
 /** Pools that events of listed packages name and no object of their transaction shows, and coins that changed hands; each once. */
-export const moveRequiredLookups = (block: MoveBlock): Subjects => {
-  const readerOf = moveReaders(protocolBook(block.chain))
+export const moveRequiredLookups = (block: MoveBlock): RequiredLookups => {
+  const readerOf = moveReaders(protocolRegistry(block.chain))
   const pools = new Map<string, string>()
   const tokens = new Set<string>()
   for (const { success, events, objects, deltas } of block.transactions) {

@@ -35,9 +35,9 @@ export const coinCreations = (tx: MoveTransaction): readonly TokenCreation[] => 
 }
 
 const coinOfMetadataObject = ({ type }: MoveObject): string | undefined => {
-  const told = parseMoveType(type)
-  return told?.package === FRAMEWORK && NEW_COIN_OBJECT_TYPES.has(told.name)
-    ? told.typeArguments[0]
+  const reported = parseMoveType(type)
+  return reported?.package === FRAMEWORK && NEW_COIN_OBJECT_TYPES.has(reported.name)
+    ? reported.typeArguments[0]
     : undefined
 }
 
@@ -51,10 +51,10 @@ const coinCreationOf = (
   const decimals = fields?.decimals
   const isCount = typeof decimals === 'number' && Number.isInteger(decimals)
   return {
-    kind: 'birth',
+    kind: 'token-created',
     txIndex: tx.index,
     logIndex: (tx.events.at(-1)?.index ?? -1) + 1,
-    fact: {
+    metadata: {
       address: coin,
       decimals: isCount && decimals >= 0 && decimals <= 255 ? decimals : null,
       name: text(fields?.name, MAX_NAME_LENGTH),

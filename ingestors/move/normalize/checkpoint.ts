@@ -1,7 +1,7 @@
 import { InvalidInput } from '../../../core/errors.ts'
 import type { MoveBlock, MoveTransaction, RejectedTransaction } from '../../../schemas/events.ts'
-import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
-import { readOrRefuse } from '../../input/skip-invalid.ts'
+import { type Fields, fieldsOf, invalid, listOf, orElse } from '../../input/json.ts'
+import { parseOrReject } from '../../input/skip-invalid.ts'
 import { parseAmount, parseBase58Key, parseUint } from '../../svm/layout/json.ts'
 import { fromGrpc, type GrpcObjects, parseObjectSet } from './grpc.ts'
 import { parseProtoTimestamp, placeholderDigest } from './json.ts'
@@ -18,39 +18,39 @@ const MAX_DIGEST_LENGTH = 44
 /**
  * A checkpoint with its transactions as a block: a `Checkpoint` of `sui.rpc.v2`, or a `sui_getCheckpoint` answer in whose
  * list the transactions themselves stand. Unknown fields are ignored. Throws `InvalidInput`; reasons: those of the readers in
- * `../../input/json.ts` and `./json.ts`, `bad-status`, `no-effects`, `no-transactions`; `lenient`: a transaction that cannot be read is left out.
+ * `../../input/json.ts` and `./json.ts`, `bad-status`, `no-effects`, `no-transactions`; `skipInvalid`: a transaction that cannot be read is left out.
  */
 export const normalizeCheckpoint = (
   value: unknown,
   chain: string,
-  { lenient = false }: { readonly lenient?: boolean } = {},
+  { skipInvalid = false }: { readonly skipInvalid?: boolean } = {},
 ): MoveBlock => {
-  const said = fieldsOf(value, 'checkpoint')
-  const objects = said.objects === undefined ? NO_OBJECTS : parseObjectSet(said.objects)
-  const list = orElse(said.transactions, 'checkpoint.transactions', { read: listOf, fallback: [] })
+  const raw = fieldsOf(value, 'checkpoint')
+  const objects = raw.objects === undefined ? NO_OBJECTS : parseObjectSet(raw.objects)
+  const list = orElse(raw.transactions, 'checkpoint.transactions', { read: listOf, fallback: [] })
   if (typeof list[0] === 'string') {
     throw new InvalidInput('no-transactions', 'the checkpoint names its transactions only')
   }
-  const refused: RejectedTransaction[] = []
-  const transactions = list.flatMap((said, index) => {
-    const { digest: name } = (said ?? {}) as { readonly digest?: unknown }
-    const place = { name, longest: MAX_DIGEST_LENGTH, index, said }
-    const read = (): MoveTransaction => normalizeTransaction(said, { index, objects })
-    return readOrRefuse(read, place, lenient ? refused : undefined) ?? []
+  const rejected: RejectedTransaction[] = []
+  const transactions = list.flatMap((raw, index) => {
+    const { digest: name } = (raw ?? {}) as { readonly digest?: unknown }
+    const place = { name, longest: MAX_DIGEST_LENGTH, index, input: raw }
+    const read = (): MoveTransaction => normalizeTransaction(raw, { index, objects })
+    return parseOrReject(read, place, skipInvalid ? rejected : undefined) ?? []
   })
-  return { ...normalizeHeader(said, chain), transactions, ...(refused.length > 0 && { refused }) }
+  return { ...normalizeHeader(raw, chain), transactions, ...(rejected.length > 0 && { rejected }) }
 }
 
 /** Header of a checkpoint in either form; the first of all has no parent. Throws `InvalidInput`. */
 export const normalizeHeader = (value: unknown, chain: string): MoveHeader => {
-  const said = fieldsOf(value, 'checkpoint')
-  const summary = orElse(said.summary, 'summary', { read: fieldsOf, fallback: said })
+  const raw = fieldsOf(value, 'checkpoint')
+  const summary = orElse(raw.summary, 'summary', { read: fieldsOf, fallback: raw })
   const parent = summary.previousDigest
   return {
     vm: 'move',
     chain,
-    height: parseUint(said.sequenceNumber, 'sequenceNumber'),
-    hash: parseBase58Key(said.digest ?? summary.digest, 'digest'),
+    height: parseUint(raw.sequenceNumber, 'sequenceNumber'),
+    hash: parseBase58Key(raw.digest ?? summary.digest, 'digest'),
     parentHash: orElse(parent, 'previousDigest', {
       read: parseBase58Key,
       fallback: placeholderDigest(0),
@@ -78,14 +78,14 @@ export const normalizeTransaction = (
   value: unknown,
   { index, objects = NO_OBJECTS }: TransactionContext,
 ): MoveTransaction => {
-  const said = fieldsOf(value, 'transaction')
-  if (said.effects === undefined || said.effects === null) {
+  const raw = fieldsOf(value, 'transaction')
+  if (raw.effects === undefined || raw.effects === null) {
     throw new InvalidInput('no-effects', `transaction ${index} comes without its effects`)
   }
-  const isJsonRpc = fieldsOf(said.transaction, 'transaction').data !== undefined
-  const told = isJsonRpc ? fromJsonRpc(said) : fromGrpc(said, objects)
-  checkEventOrder(told)
-  const { digest, sender, gasOwner, success, gasUsed, events, deltas, calls } = told
+  const isJsonRpc = fieldsOf(raw.transaction, 'transaction').data !== undefined
+  const reported = isJsonRpc ? fromJsonRpc(raw) : fromGrpc(raw, objects)
+  checkEventOrder(reported)
+  const { digest, sender, gasOwner, success, gasUsed, events, deltas, calls } = reported
   return {
     hash: digest,
     index,
@@ -96,7 +96,7 @@ export const normalizeTransaction = (
     deltas,
     events: success ? events : [],
     calls: success ? calls : [],
-    objects: success ? told.objects : [],
+    objects: success ? reported.objects : [],
   }
 }
 
@@ -104,7 +104,7 @@ export const normalizeTransaction = (
 const checkEventOrder = ({ events }: RawTransaction): void => {
   let last = -1
   for (const { index } of events) {
-    if (index <= last) throw refuse('event-order', 'eventSeq', index)
+    if (index <= last) throw invalid('event-order', 'eventSeq', index)
     last = index
   }
 }

@@ -174,9 +174,9 @@ const readJsonFields = (
 ): ReadResult<UntypedValues> => {
   const values: UntypedValues = {}
   for (const [name, type] of Object.entries(layout)) {
-    const told = fields[name]
-    if (told === undefined) continue
-    const value = READERS[type].fromJson(told)
+    const reported = fields[name]
+    if (reported === undefined) continue
+    const value = READERS[type].fromJson(reported)
     if (value === undefined) return { reason: 'bad-field' }
     values[name] = value
   }

@@ -19,8 +19,8 @@ export const parseObjectSet = (set: unknown): GrpcObjects => {
   const list = optionalList(optionalFields(set, 'objects').objects, 'objects.objects')
   return new Map(
     list.map((each) => {
-      const said = fieldsOf(each, 'object')
-      return [parseAddress(said.objectId, 'objectId'), said]
+      const raw = fieldsOf(each, 'object')
+      return [parseAddress(raw.objectId, 'objectId'), raw]
     }),
   )
 }
@@ -29,21 +29,21 @@ export const parseObjectSet = (set: unknown): GrpcObjects => {
  * An `ExecutedTransaction` of `sui.rpc.v2` in the proto3 JSON mapping, or with enums as numbers and `oneof` as an object
  * that names its case, which some clients make of it. Source: MystenLabs/sui-apis proto/sui/rpc/v2. Throws `InvalidInput`.
  */
-export const fromGrpc = (said: Fields, shared: GrpcObjects): RawTransaction => {
-  const transaction = fieldsOf(said.transaction, 'transaction')
-  const effects = fieldsOf(said.effects, 'effects')
+export const fromGrpc = (raw: Fields, shared: GrpcObjects): RawTransaction => {
+  const transaction = fieldsOf(raw.transaction, 'transaction')
+  const effects = fieldsOf(raw.effects, 'effects')
   const { owner } = optionalFields(transaction.gasPayment, 'gasPayment')
   const sender = parseAddress(transaction.sender, 'sender')
-  const objects = said.objects === undefined ? shared : parseObjectSet(said.objects)
-  const { events } = optionalFields(said.events, 'events')
+  const objects = raw.objects === undefined ? shared : parseObjectSet(raw.objects)
+  const { events } = optionalFields(raw.events, 'events')
   return {
-    digest: parseBase58Key(said.digest, 'digest'),
+    digest: parseBase58Key(raw.digest, 'digest'),
     sender,
     gasOwner: orElse(owner, 'gasPayment.owner', { read: parseAddress, fallback: sender }),
     success: fieldsOf(effects.status, 'effects.status').success === true,
     gasUsed: optionalFields(effects.gasUsed, 'effects.gasUsed'),
     events: optionalList(events, 'events.events').map(parseEvent),
-    deltas: optionalList(said.balanceChanges, 'balanceChanges').flatMap(parseBalanceChange),
+    deltas: optionalList(raw.balanceChanges, 'balanceChanges').flatMap(parseBalanceChange),
     calls: parseMoveCalls(optionalFields(transaction.kind, 'transaction.kind')),
     objects: optionalList(effects.changedObjects, 'changedObjects').flatMap((each) =>
       parseChangedObject(fieldsOf(each, 'changedObject'), objects),
@@ -52,13 +52,13 @@ export const fromGrpc = (said: Fields, shared: GrpcObjects): RawTransaction => {
 }
 
 const parseEvent = (value: unknown, index: number): MoveEvent => {
-  const said = fieldsOf(value, 'event')
-  const fields = plainFields(said.json)
-  const bytes = optionalFields(said.contents, 'event.contents').value
+  const raw = fieldsOf(value, 'event')
+  const fields = plainFields(raw.json)
+  const bytes = optionalFields(raw.contents, 'event.contents').value
   return toMoveEvent({
     index,
-    type: said.eventType,
-    sender: orElse(said.sender, 'event.sender', { read: parseAddress, fallback: '' }),
+    type: raw.eventType,
+    sender: orElse(raw.sender, 'event.sender', { read: parseAddress, fallback: '' }),
     fields,
     bytes:
       fields === null
@@ -71,10 +71,10 @@ const parseBytes = (value: unknown, at: string): Uint8Array =>
   value instanceof Uint8Array ? value : parseBase64(value, at)
 
 const parseBalanceChange = (value: unknown): readonly MoveBalanceChange[] => {
-  const said = fieldsOf(value, 'balanceChange')
-  const owner = parseAddress(said.address, 'balanceChange.address')
-  const coin = parseCoinType(said.coinType, 'balanceChange.coinType')
-  const deltaRaw = parseSignedAmount(said.amount, 'balanceChange.amount')
+  const raw = fieldsOf(value, 'balanceChange')
+  const owner = parseAddress(raw.address, 'balanceChange.address')
+  const coin = parseCoinType(raw.coinType, 'balanceChange.coinType')
+  const deltaRaw = parseSignedAmount(raw.amount, 'balanceChange.amount')
   return coin === undefined ? [] : [{ owner, coin, deltaRaw }]
 }
 
@@ -83,15 +83,15 @@ const CREATED: readonly unknown[] = ['CREATED', 2]
 const OBJECT_WRITE: readonly unknown[] = ['OUTPUT_OBJECT_STATE_OBJECT_WRITE', 2]
 const PACKAGE_WRITE: readonly unknown[] = ['OUTPUT_OBJECT_STATE_PACKAGE_WRITE', 3]
 
-const parseChangedObject = (said: Fields, objects: GrpcObjects): readonly MoveObject[] => {
-  const isNew = CREATED.includes(said.idOperation)
-  const id = parseAddress(said.objectId, 'changedObject.objectId')
-  if (PACKAGE_WRITE.includes(said.outputState)) {
+const parseChangedObject = (raw: Fields, objects: GrpcObjects): readonly MoveObject[] => {
+  const isNew = CREATED.includes(raw.idOperation)
+  const id = parseAddress(raw.objectId, 'changedObject.objectId')
+  if (PACKAGE_WRITE.includes(raw.outputState)) {
     return isNew ? [{ id, type: '', change: 'published', fields: null }] : []
   }
-  if (!OBJECT_WRITE.includes(said.outputState)) return []
+  if (!OBJECT_WRITE.includes(raw.outputState)) return []
   const known = objects.get(id)
-  const type = said.objectType ?? known?.objectType
+  const type = raw.objectType ?? known?.objectType
   return [
     {
       id,
@@ -103,9 +103,9 @@ const parseChangedObject = (said: Fields, objects: GrpcObjects): readonly MoveOb
 }
 
 /** The case of a `oneof` by its name, as the JSON mapping writes it or inside an object that names the case. */
-const oneofCase = (said: Fields, wrapper: string, name: string): Fields | null => {
-  const wrapped = objectFieldsOrNull(said[wrapper])
-  return objectFieldsOrNull(said[name]) ?? objectFieldsOrNull(wrapped?.[name])
+const oneofCase = (raw: Fields, wrapper: string, name: string): Fields | null => {
+  const wrapped = objectFieldsOrNull(raw[wrapper])
+  return objectFieldsOrNull(raw[name]) ?? objectFieldsOrNull(wrapped?.[name])
 }
 
 /** Calls of a programmable transaction; other kinds have none. */

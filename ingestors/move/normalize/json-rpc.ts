@@ -1,5 +1,5 @@
 import type { MoveBalanceChange, MoveCall, MoveEvent, MoveObject } from '../../../schemas/events.ts'
-import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
+import { type Fields, fieldsOf, invalid, listOf, orElse } from '../../input/json.ts'
 import { parseBase58, parseBase58Key, parseBase64, parseUint } from '../../svm/layout/json.ts'
 import { parseAddress, parseCoinType, parseSignedAmount, parseString } from './json.ts'
 import { objectFieldsOrNull, type RawTransaction, toMoveEvent } from './raw-transaction.ts'
@@ -11,40 +11,40 @@ const optionalFields = (value: unknown, at: string): Fields =>
   orElse(value, at, { read: fieldsOf, fallback: {} })
 
 /** A `sui_getTransactionBlock` answer, asked with everything that it can show. Throws `InvalidInput`. */
-export const fromJsonRpc = (said: Fields): RawTransaction => {
-  const data = fieldsOf(fieldsOf(said.transaction, 'transaction').data, 'transaction.data')
-  const effects = fieldsOf(said.effects, 'effects')
+export const fromJsonRpc = (raw: Fields): RawTransaction => {
+  const data = fieldsOf(fieldsOf(raw.transaction, 'transaction').data, 'transaction.data')
+  const effects = fieldsOf(raw.effects, 'effects')
   const { owner } = optionalFields(data.gasData, 'gasData')
   const sender = parseAddress(data.sender, 'sender')
   return {
-    digest: parseBase58Key(said.digest, 'digest'),
+    digest: parseBase58Key(raw.digest, 'digest'),
     sender,
     gasOwner: orElse(owner, 'gasData.owner', { read: parseAddress, fallback: sender }),
     success: parseSuccess(fieldsOf(effects.status, 'effects.status').status),
     gasUsed: fieldsOf(effects.gasUsed, 'effects.gasUsed'),
-    events: optionalList(said.events, 'events').map(parseJsonRpcEvent),
-    deltas: optionalList(said.balanceChanges, 'balanceChanges').flatMap(parseBalanceChange),
+    events: optionalList(raw.events, 'events').map(parseJsonRpcEvent),
+    deltas: optionalList(raw.balanceChanges, 'balanceChanges').flatMap(parseBalanceChange),
     calls: parseMoveCalls(optionalFields(data.transaction, 'transaction.data.transaction')),
-    objects: optionalList(said.objectChanges, 'objectChanges').flatMap(parseObjectChange),
+    objects: optionalList(raw.objectChanges, 'objectChanges').flatMap(parseObjectChange),
   }
 }
 
 const parseSuccess = (status: unknown): boolean => {
-  if (status !== 'success' && status !== 'failure') throw refuse('bad-status', 'status', status)
+  if (status !== 'success' && status !== 'failure') throw invalid('bad-status', 'status', status)
   return status === 'success'
 }
 
 /** An event as `sui_getTransactionBlock` and `suix_queryEvents` list it. Throws `InvalidInput`. */
 export const parseJsonRpcEvent = (value: unknown, place: number): MoveEvent => {
-  const said = fieldsOf(value, 'event')
-  const { eventSeq } = optionalFields(said.id, 'event.id')
-  const fields = objectFieldsOrNull(said.parsedJson)
+  const raw = fieldsOf(value, 'event')
+  const { eventSeq } = optionalFields(raw.id, 'event.id')
+  const fields = objectFieldsOrNull(raw.parsedJson)
   return toMoveEvent({
     index: orElse(eventSeq, 'eventSeq', { read: parseUint, fallback: place }),
-    type: said.type,
-    sender: orElse(said.sender, 'event.sender', { read: parseAddress, fallback: '' }),
+    type: raw.type,
+    sender: orElse(raw.sender, 'event.sender', { read: parseAddress, fallback: '' }),
     fields,
-    bytes: fields === null ? parseEventBytes(said) : null,
+    bytes: fields === null ? parseEventBytes(raw) : null,
   })
 }
 
@@ -61,12 +61,12 @@ const parseEventBytes = ({ bcs, bcsEncoding }: Fields): Uint8Array | null => {
 
 /** Only owners that are an address hold coins; what lies in shared objects is not counted by nodes. */
 const parseBalanceChange = (value: unknown): readonly MoveBalanceChange[] => {
-  const said = fieldsOf(value, 'balanceChange')
-  const owner = objectFieldsOrNull(said.owner)
+  const raw = fieldsOf(value, 'balanceChange')
+  const owner = objectFieldsOrNull(raw.owner)
   const address = owner?.AddressOwner ?? owner?.ObjectOwner
   if (address === undefined) return []
-  const coin = parseCoinType(said.coinType, 'balanceChange.coinType')
-  const deltaRaw = parseSignedAmount(said.amount, 'balanceChange.amount')
+  const coin = parseCoinType(raw.coinType, 'balanceChange.coinType')
+  const deltaRaw = parseSignedAmount(raw.amount, 'balanceChange.amount')
   return coin === undefined
     ? []
     : [{ owner: parseAddress(address, 'balanceChange.owner'), coin, deltaRaw }]
@@ -79,15 +79,15 @@ const OBJECT_CHANGES: Readonly<Record<string, MoveObject['change']>> = {
 }
 
 const parseObjectChange = (value: unknown): readonly MoveObject[] => {
-  const said = fieldsOf(value, 'objectChange')
-  const type = parseString(said.type, 'objectChange.type')
+  const raw = fieldsOf(value, 'objectChange')
+  const type = parseString(raw.type, 'objectChange.type')
   const change = Object.hasOwn(OBJECT_CHANGES, type) ? OBJECT_CHANGES[type] : undefined
   if (change === undefined) return []
   if (change === 'published') {
-    return [{ id: parseAddress(said.packageId, 'packageId'), type: '', change, fields: null }]
+    return [{ id: parseAddress(raw.packageId, 'packageId'), type: '', change, fields: null }]
   }
-  const id = parseAddress(said.objectId, 'objectId')
-  return [{ id, type: parseString(said.objectType, 'objectType'), change, fields: null }]
+  const id = parseAddress(raw.objectId, 'objectId')
+  return [{ id, type: parseString(raw.objectType, 'objectType'), change, fields: null }]
 }
 
 /** Calls of a programmable transaction; other kinds have none. */

@@ -4,7 +4,7 @@ import {
   normalizeMoveAddress,
   parseMoveTypeName,
 } from '../../../core/move-type.ts'
-import { fieldsOf, orElse, refuse } from '../../input/json.ts'
+import { fieldsOf, invalid, orElse } from '../../input/json.ts'
 import { parseUint } from '../../svm/layout/json.ts'
 
 /** Readers of what a Sui node writes, on top of `../../input/json.ts`. Each throws `InvalidInput`. Digests and counts read like Solana's. */
@@ -12,27 +12,27 @@ import { parseUint } from '../../svm/layout/json.ts'
 /** An address or object id with all its digits. Reason: `bad-address`. */
 export const parseAddress = (value: unknown, at: string): string => {
   const address = typeof value === 'string' ? normalizeMoveAddress(value) : undefined
-  if (address === undefined) throw refuse('bad-address', at, value)
+  if (address === undefined) throw invalid('bad-address', at, value)
   return address
 }
 
 /** A coin's type in canonical form; undefined for one beyond all bounds, as anyone may make them. Reason: `bad-type`. */
 export const parseCoinType = (value: unknown, at: string): string | undefined => {
   if (typeof value !== 'string' || parseMoveTypeName(value) === undefined)
-    throw refuse('bad-type', at, value)
+    throw invalid('bad-type', at, value)
   return normalizeCoinType(value)
 }
 
 /** A text. Reason: `not-a-text`. */
 export const parseString = (value: unknown, at: string): string => {
-  if (typeof value !== 'string') throw refuse('not-a-text', at, value)
+  if (typeof value !== 'string') throw invalid('not-a-text', at, value)
   return value
 }
 
 /** What a change adds to an amount, or takes away: up to 128 bits with their sign. Reason: `bad-amount`. */
 export const parseSignedAmount = (value: unknown, at: string): bigint => {
   if (typeof value !== 'string' || !/^-?\d{1,39}$/.test(value))
-    throw refuse('bad-amount', at, value)
+    throw invalid('bad-amount', at, value)
   return BigInt(value)
 }
 
@@ -44,7 +44,7 @@ export const parseProtoTimestamp = (value: unknown, at: string): number => {
     return parseUint(seconds, `${at}.seconds`) * 1_000 + Math.floor(rest / 1_000_000)
   }
   const timeMs = /^\d{4}-\d\d-\d\dT/.test(value) ? Date.parse(value) : Number.NaN
-  if (Number.isNaN(timeMs)) throw refuse('bad-time', at, value)
+  if (Number.isNaN(timeMs)) throw invalid('bad-time', at, value)
   return Math.floor(timeMs)
 }
 

@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
+import { type Fields, fieldsOf, invalid, listOf, orElse } from '../../input/json.ts'
 import { objectFieldsOrNull } from './raw-transaction.ts'
 
 /** Deepest nesting of a printed value that is followed; Move's own types nest far less. */
@@ -8,58 +8,58 @@ const MAX_DEPTH = 64
  * A `Checkpoint` as it comes over gRPC, in the shape that `normalizeCheckpoint` reads: values that the node printed (fields of
  * events and objects) become plain ones. Throws `InvalidInput`: the readers' reasons, `too-deep`.
  */
-export const toCheckpointShape = (value: unknown): Fields => {
-  const said = fieldsOf(value, 'checkpoint')
+export const toCheckpointFields = (value: unknown): Fields => {
+  const raw = fieldsOf(value, 'checkpoint')
   return {
-    ...said,
-    transactions: listOf(said.transactions, 'transactions').map(toTransactionShape),
-    ...(said.objects !== undefined && { objects: toObjectsShape(said.objects) }),
+    ...raw,
+    transactions: listOf(raw.transactions, 'transactions').map(toTransactionFields),
+    ...(raw.objects !== undefined && { objects: toObjectsFields(raw.objects) }),
   }
 }
 
 /** An `ObjectSet` with plain fields. */
-const toObjectsShape = (value: unknown): Fields => {
+const toObjectsFields = (value: unknown): Fields => {
   const { objects } = fieldsOf(value, 'objects')
   return { objects: listOf(objects, 'objects.objects').map(withPlainJson) }
 }
 
-const toTransactionShape = (value: unknown): Fields => {
-  const said = fieldsOf(value, 'transaction')
-  const events = orElse(said.events, 'events', { read: fieldsOf, fallback: null })
-  if (events === null) return said
-  return { ...said, events: { events: listOf(events.events, 'events').map(withPlainJson) } }
+const toTransactionFields = (value: unknown): Fields => {
+  const raw = fieldsOf(value, 'transaction')
+  const events = orElse(raw.events, 'events', { read: fieldsOf, fallback: null })
+  if (events === null) return raw
+  return { ...raw, events: { events: listOf(events.events, 'events').map(withPlainJson) } }
 }
 
 const withPlainJson = (value: unknown): Fields => {
-  const said = fieldsOf(value, 'event or object')
-  return said.json === undefined ? said : { ...said, json: plainValue(said.json, 0) }
+  const raw = fieldsOf(value, 'event or object')
+  return raw.json === undefined ? raw : { ...raw, json: plainValue(raw.json, 0) }
 }
 
 /** Fields that a node printed: plain, or as a `google.protobuf.Value` that some clients record. null: none. Throws `InvalidInput`. */
 export const plainFields = (value: unknown): Fields | null => {
-  const said = objectFieldsOrNull(value)
-  const isWrapped = said?.structValue !== undefined || oneofKindOf(said)?.structValue !== undefined
-  return isWrapped ? objectFieldsOrNull(plainValue(value, 0)) : said
+  const raw = objectFieldsOrNull(value)
+  const isWrapped = raw?.structValue !== undefined || oneofKindOf(raw)?.structValue !== undefined
+  return isWrapped ? objectFieldsOrNull(plainValue(value, 0)) : raw
 }
 
 /** The object around a `oneof` that names its case, as some clients make it. */
-const oneofKindOf = (said: Fields | null): Fields | null => {
-  const kind = objectFieldsOrNull(said?.kind)
+const oneofKindOf = (raw: Fields | null): Fields | null => {
+  const kind = objectFieldsOrNull(raw?.kind)
   return typeof kind?.oneofKind === 'string' ? kind : null
 }
 
 /** A `google.protobuf.Value` as the value that it stands for. */
 const plainValue = (value: unknown, depth: number): unknown => {
-  if (depth > MAX_DEPTH) throw refuse('too-deep', 'json', depth)
-  const told = fieldsOf(value, 'json')
-  const said = oneofKindOf(told) ?? told
-  if (said.structValue !== undefined) {
-    const fields = Object.entries(fieldsOf(fieldsOf(said.structValue, 'struct').fields, 'fields'))
+  if (depth > MAX_DEPTH) throw invalid('too-deep', 'json', depth)
+  const reported = fieldsOf(value, 'json')
+  const raw = oneofKindOf(reported) ?? reported
+  if (raw.structValue !== undefined) {
+    const fields = Object.entries(fieldsOf(fieldsOf(raw.structValue, 'struct').fields, 'fields'))
     return Object.fromEntries(fields.map(([name, each]) => [name, plainValue(each, depth + 1)]))
   }
-  if (said.listValue !== undefined) {
-    const { values } = fieldsOf(said.listValue, 'list')
+  if (raw.listValue !== undefined) {
+    const { values } = fieldsOf(raw.listValue, 'list')
     return listOf(values, 'list').map((each) => plainValue(each, depth + 1))
   }
-  return said.stringValue ?? said.numberValue ?? said.boolValue ?? null
+  return raw.stringValue ?? raw.numberValue ?? raw.boolValue ?? null
 }

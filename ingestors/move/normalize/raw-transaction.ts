@@ -1,6 +1,6 @@
 import { parseMoveType, parseMoveTypeName } from '../../../core/move-type.ts'
 import type { MoveBalanceChange, MoveCall, MoveEvent, MoveObject } from '../../../schemas/events.ts'
-import { type Fields, fieldsOf, refuse } from '../../input/json.ts'
+import { type Fields, fieldsOf, invalid } from '../../input/json.ts'
 
 /** A transaction as either interface of a node tells it. */
 export interface RawTransaction {
@@ -29,7 +29,7 @@ export interface RawEvent extends Omit<MoveEvent, 'package' | 'name' | 'typeArgu
 export const toMoveEvent = ({ type, index, sender, fields, bytes }: RawEvent): MoveEvent => {
   const text = typeof type === 'string' ? type : ''
   const head = parseMoveTypeName(text)
-  if (head === undefined) throw refuse('bad-type', 'event type', type)
+  if (head === undefined) throw invalid('bad-type', 'event type', type)
   const { typeArguments = [] } = parseMoveType(text) ?? {}
   return { index, ...head, typeArguments, sender, fields, bytes }
 }

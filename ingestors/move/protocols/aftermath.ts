@@ -57,13 +57,13 @@ const swapReader = eventReader({
     reserves: 'u64[]',
   },
   needs: ['pool_id', 'types_in', 'amounts_in', 'types_out', 'amounts_out'],
-  emit: (scope, listed, { pool_id: pool, issuer: trader, reserves, ...said }) => {
-    const lists = [said.types_in, said.amounts_in, said.types_out, said.amounts_out]
+  emit: (scope, listed, { pool_id: pool, issuer: trader, reserves, ...raw }) => {
+    const lists = [raw.types_in, raw.amounts_in, raw.types_out, raw.amounts_out]
     if (lists.some(({ length }) => length > 1)) return 'unsupported-coin-count'
-    const [coinIn] = said.types_in
-    const [amountInRaw = 0n] = said.amounts_in
-    const [coinOut] = said.types_out
-    const [amountOutRaw = 0n] = said.amounts_out
+    const [coinIn] = raw.types_in
+    const [amountInRaw = 0n] = raw.amounts_in
+    const [coinOut] = raw.types_out
+    const [amountOutRaw = 0n] = raw.amounts_out
     if (coinIn === undefined || coinOut === undefined) return 'zero-amount'
     registerPair(scope, listed, { pool, types: [coinIn, coinOut], reserves })
     const way = { in: coinIn, out: coinOut }
@@ -84,13 +84,13 @@ const addLiquidity = (
   scope: MoveTxContext,
   listed: ListedEvent,
   change: PoolLiquidityChange['kind'],
-  { owner, amounts, ...said }: ReportedLiquidity,
+  { owner, amounts, ...raw }: ReportedLiquidity,
 ): string | undefined => {
-  const { pool, types, reserves } = said
+  const { pool, types, reserves } = raw
   if (types.length > 2 || (reserves !== undefined && reserves.length > 2))
     return 'unsupported-coin-count'
   if (types.length !== amounts.length || new Set(types).size < types.length) return 'bad-field'
-  const coins = registerPair(scope, listed, said)
+  const coins = registerPair(scope, listed, raw)
   if (coins === undefined) return 'unknown-pool'
   if (types.some((type) => !coins.includes(type))) return 'unknown-token'
   const amountOf = (coin: string): bigint => amounts[types.indexOf(coin)] ?? 0n

@@ -30,15 +30,15 @@ const swapReader = (layout: typeof SWAP | typeof FLASH_SWAP): MoveEventReader =>
     layout: layout as typeof SWAP,
     needs: ['pool_id', 'a2b', 'amount_in', 'amount_out'],
     pool: 'pool_id',
-    emit: (scope, listed, said) =>
+    emit: (scope, listed, raw) =>
       addSwap(scope, listed, {
-        pool: said.pool_id,
-        direction: said.a2b ? 'a-to-b' : 'b-to-a',
-        amountInRaw: said.amount_in,
-        amountOutRaw: said.amount_out,
-        reserves: pairIfBoth(said.pool_coin_a_amount, said.pool_coin_b_amount),
-        sqrtPriceX64: said.after_sqrt_price,
-        liquidityRaw: said.after_liquidity,
+        pool: raw.pool_id,
+        direction: raw.a2b ? 'a-to-b' : 'b-to-a',
+        amountInRaw: raw.amount_in,
+        amountOutRaw: raw.amount_out,
+        reserves: pairIfBoth(raw.pool_coin_a_amount, raw.pool_coin_b_amount),
+        sqrtPriceX64: raw.after_sqrt_price,
+        liquidityRaw: raw.after_liquidity,
       }),
   })
 
@@ -61,12 +61,12 @@ const liquidityReader = (change: PoolLiquidityChange['kind']): MoveEventReader =
     },
     needs: ['pool_id', 'coin_a_amount', 'coin_b_amount'],
     pool: 'pool_id',
-    emit: (scope, listed, said) =>
+    emit: (scope, listed, raw) =>
       addLiquidityChange(scope, listed, {
-        pool: said.pool_id,
+        pool: raw.pool_id,
         change,
-        amountsRaw: [said.coin_a_amount, said.coin_b_amount],
-        reserves: pairIfBoth(said.pool_coin_a_amount, said.pool_coin_b_amount),
+        amountsRaw: [raw.coin_a_amount, raw.coin_b_amount],
+        reserves: pairIfBoth(raw.pool_coin_a_amount, raw.pool_coin_b_amount),
       }),
   })
 

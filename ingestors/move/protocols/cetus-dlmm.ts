@@ -43,9 +43,9 @@ const swapReader = eventReader({
   layout: SWAP,
   needs: ['pool', 'from', 'target', 'amount_in', 'amount_out'],
   pool: 'pool',
-  emit: (scope, listed, { pool, from, target, ...said }) => {
-    const { amount_in: amountInRaw, amount_out: amountOutRaw, ref_fee: partnerRaw = 0n } = said
-    const vaults = { vaultA: said.vault_a, vaultB: said.vault_b, keptRaw: amountInRaw - partnerRaw }
+  emit: (scope, listed, { pool, from, target, ...raw }) => {
+    const { amount_in: amountInRaw, amount_out: amountOutRaw, ref_fee: partnerRaw = 0n } = raw
+    const vaults = { vaultA: raw.vault_a, vaultB: raw.vault_b, keptRaw: amountInRaw - partnerRaw }
     const coins = poolCoins(scope, listed, pool)
     return addSwap(scope, listed, {
       pool,

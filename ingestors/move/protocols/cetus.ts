@@ -43,18 +43,17 @@ const swapReader = eventReader({
   layout: SWAP,
   needs: ['atob', 'pool', 'amount_in', 'amount_out'],
   pool: 'pool',
-  emit: (scope, listed, said) => {
-    const { atob: aToB, pool, amount_in: amountInRaw, amount_out: amountOutRaw } = said
-    const partnerRaw =
-      (said.partner ?? ZERO_ADDRESS) === ZERO_ADDRESS ? 0n : (said.ref_amount ?? 0n)
-    const vaults = { vaultA: said.vault_a_amount, vaultB: said.vault_b_amount }
+  emit: (scope, listed, raw) => {
+    const { atob: aToB, pool, amount_in: amountInRaw, amount_out: amountOutRaw } = raw
+    const partnerRaw = (raw.partner ?? ZERO_ADDRESS) === ZERO_ADDRESS ? 0n : (raw.ref_amount ?? 0n)
+    const vaults = { vaultA: raw.vault_a_amount, vaultB: raw.vault_b_amount }
     return addSwap(scope, listed, {
       pool,
       amountInRaw,
       amountOutRaw,
       direction: aToB ? 'a-to-b' : 'b-to-a',
       reserves: reservesAfter({ aToB, ...vaults, keptRaw: amountInRaw - partnerRaw, amountOutRaw }),
-      sqrtPriceX64: said.after_sqrt_price,
+      sqrtPriceX64: raw.after_sqrt_price,
     })
   },
 })

@@ -24,12 +24,12 @@ const orderFilledReader = eventReader({
   },
   needs: ['pool_id', 'taker_is_bid', 'base_quantity', 'quote_quantity'],
   pool: 'pool_id',
-  emit: (scope, listed, { pool_id: pool, taker_is_bid: buys, ...said }) =>
+  emit: (scope, listed, { pool_id: pool, taker_is_bid: buys, ...raw }) =>
     addSwap(scope, listed, {
       pool,
       direction: buys ? 'b-to-a' : 'a-to-b',
-      amountInRaw: buys ? said.quote_quantity : said.base_quantity,
-      amountOutRaw: buys ? said.base_quantity : said.quote_quantity,
+      amountInRaw: buys ? raw.quote_quantity : raw.base_quantity,
+      amountOutRaw: buys ? raw.base_quantity : raw.quote_quantity,
     }),
 })
 

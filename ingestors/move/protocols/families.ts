@@ -1,6 +1,6 @@
 import type { MoveEvent } from '../../../schemas/events.ts'
 import type { FamilyOf, ProtocolRow } from '../../../schemas/protocols.ts'
-import type { ProtocolBook } from '../../decode/protocol-registry.ts'
+import type { ProtocolRegistry } from '../../decode/protocol-registry.ts'
 import { aftermath } from './aftermath.ts'
 import { bluefin } from './bluefin.ts'
 import { cetus } from './cetus.ts'
@@ -34,7 +34,7 @@ interface MatchedReader {
  * an upgrade, and anyone's where it was called by a router.
  */
 export const moveReaders =
-  (book: ProtocolBook): ((event: MoveEvent) => MatchedReader | undefined) =>
+  (book: ProtocolRegistry): ((event: MoveEvent) => MatchedReader | undefined) =>
   ({ package: owner, name }) => {
     const row = book.factory(owner)
     const events = row && BY_FAMILY.get(row.family)?.events

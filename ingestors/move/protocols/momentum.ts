@@ -22,15 +22,15 @@ const swapReader = eventReader({
   },
   needs: ['pool_id', 'x_for_y', 'amount_x', 'amount_y'],
   pool: 'pool_id',
-  emit: (scope, listed, { pool_id: pool, x_for_y: xForY, amount_x: x, amount_y: y, ...said }) =>
+  emit: (scope, listed, { pool_id: pool, x_for_y: xForY, amount_x: x, amount_y: y, ...raw }) =>
     addSwap(scope, listed, {
       pool,
       direction: xForY ? 'a-to-b' : 'b-to-a',
       amountInRaw: xForY ? x : y,
       amountOutRaw: xForY ? y : x,
-      trader: said.sender,
-      sqrtPriceX64: said.sqrt_price_after,
-      liquidityRaw: said.liquidity,
+      trader: raw.sender,
+      sqrtPriceX64: raw.sqrt_price_after,
+      liquidityRaw: raw.liquidity,
     }),
 })
 
@@ -65,8 +65,8 @@ const poolCreatedReader = eventReader({
     tick_spacing: 'u32',
   },
   needs: ['pool_id', 'type_x', 'type_y'],
-  emit: (scope, listed, { pool_id: pool, type_x: x, type_y: y, sender: owner, ...said }) => {
-    registerPool(scope, listed, { pool, coins: [x, y], feePips: feePipsOf(said.fee_rate) })
+  emit: (scope, listed, { pool_id: pool, type_x: x, type_y: y, sender: owner, ...raw }) => {
+    registerPool(scope, listed, { pool, coins: [x, y], feePips: feePipsOf(raw.fee_rate) })
     return addLiquidityChange(scope, listed, {
       pool,
       change: 'initialize',

@@ -21,9 +21,9 @@ export interface DecodedMoveSwap {
 export const addSwap = (
   scope: MoveTxContext,
   listed: ListedEvent,
-  said: DecodedMoveSwap,
+  raw: DecodedMoveSwap,
 ): string | undefined => {
-  const { pool, direction, amountInRaw, amountOutRaw, reserves, sqrtPriceX64, liquidityRaw } = said
+  const { pool, direction, amountInRaw, amountOutRaw, reserves, sqrtPriceX64, liquidityRaw } = raw
   if (amountInRaw === 0n && amountOutRaw === 0n) return 'zero-amount'
   const [tokenIn, tokenOut] =
     typeof direction === 'object'
@@ -34,7 +34,7 @@ export const addSwap = (
     ...eventPosition(scope, listed),
     pool,
     protocol: listed.row.id,
-    trader: said.trader ?? scope.tx.from,
+    trader: raw.trader ?? scope.tx.from,
     tokenIn,
     tokenOut,
     amountInRaw,
@@ -72,11 +72,11 @@ export interface DecodedMoveLiquidityChange {
 export const addLiquidityChange = (
   scope: MoveTxContext,
   listed: ListedEvent,
-  { pool, change, amountsRaw, reserves, ...said }: DecodedMoveLiquidityChange,
+  { pool, change, amountsRaw, reserves, ...raw }: DecodedMoveLiquidityChange,
 ): string | undefined => {
   const [amountARaw, amountBRaw] = amountsRaw
   if (change !== 'initialize' && amountARaw === 0n && amountBRaw === 0n) return undefined
-  const coins = said.coins ?? poolCoins(scope, listed, pool)
+  const coins = raw.coins ?? poolCoins(scope, listed, pool)
   if (coins === undefined) return 'unknown-pool'
   const [tokenA, tokenB] = coins
   scope.out.poolChanges.push({
@@ -84,7 +84,7 @@ export const addLiquidityChange = (
     ...eventPosition(scope, listed),
     pool,
     protocol: listed.row.id,
-    owner: said.owner ?? scope.tx.from,
+    owner: raw.owner ?? scope.tx.from,
     tokenA,
     tokenB,
     amountARaw,

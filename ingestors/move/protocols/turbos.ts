@@ -21,14 +21,14 @@ const swapReader = eventReader({
   },
   needs: ['pool', 'amount_a', 'amount_b', 'a_to_b'],
   pool: 'pool',
-  emit: (scope, listed, { pool, amount_a: a, amount_b: b, a_to_b: aToB, ...said }) =>
+  emit: (scope, listed, { pool, amount_a: a, amount_b: b, a_to_b: aToB, ...raw }) =>
     addSwap(scope, listed, {
       pool,
       direction: aToB ? 'a-to-b' : 'b-to-a',
       amountInRaw: aToB ? a : b,
       amountOutRaw: aToB ? b : a,
-      sqrtPriceX64: said.sqrt_price,
-      liquidityRaw: said.liquidity,
+      sqrtPriceX64: raw.sqrt_price,
+      liquidityRaw: raw.liquidity,
     }),
 })
 

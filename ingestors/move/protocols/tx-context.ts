@@ -7,7 +7,7 @@ import type {
   PoolMetadata,
 } from '../../../schemas/events.ts'
 import type { ProtocolRow } from '../../../schemas/protocols.ts'
-import type { Books, Draft } from '../../decode/contract.ts'
+import type { DecodeContext, DecodedBlockBuilder } from '../../decode/contract.ts'
 
 /** The chain's coin: trades, balances and transfers name it alike, it has no wrapped form. */
 export const { nativeAddress: SUI_COIN_TYPE } = CHAINS.sui
@@ -15,8 +15,8 @@ export const { nativeAddress: SUI_COIN_TYPE } = CHAINS.sui
 /** One transaction while its events are read in order. */
 export interface MoveTxContext {
   readonly tx: MoveTransaction
-  readonly out: Draft
-  readonly books: Books
+  readonly out: DecodedBlockBuilder
+  readonly context: DecodeContext
   /** Pools that the block showed so far. */
   readonly poolsInBlock: Map<string, PoolMetadata>
   /** Objects that the transaction wrote by id, made when the first one is asked for. */
@@ -41,7 +41,7 @@ export const poolCoins = (
   listed: ListedEvent,
   pool: string,
 ): CoinPair | undefined => {
-  const { books, poolsInBlock } = scope
+  const { context, poolsInBlock } = scope
   const shown = verifiedCoins(poolsInBlock.get(pool))
   if (shown !== undefined) return shown
   const typed = coinsFromWrittenObject(scope, listed.row, pool)
@@ -49,38 +49,39 @@ export const poolCoins = (
     registerPool(scope, listed, { pool, coins: typed })
     return typed
   }
-  const known = verifiedCoins(books.pool(pool))
+  const known = verifiedCoins(context.pool(pool))
   if (known !== undefined) return known
-  return books.proof === 'evidence' ? coinsFromCalls(scope, pool) : undefined
+  return context.verification === 'evidence' ? coinsFromCalls(scope, pool) : undefined
 }
 
 /** Coins of a pool that the block showed or a fact tells. */
 export const knownCoins = (
-  { books, poolsInBlock }: MoveTxContext,
+  { context, poolsInBlock }: MoveTxContext,
   pool: string,
-): CoinPair | undefined => verifiedCoins(poolsInBlock.get(pool)) ?? verifiedCoins(books.pool(pool))
+): CoinPair | undefined =>
+  verifiedCoins(poolsInBlock.get(pool)) ?? verifiedCoins(context.pool(pool))
 
-const verifiedCoins = (fact: PoolMetadata | undefined): CoinPair | undefined =>
-  fact?.proven === true ? [fact.tokenA, fact.tokenB] : undefined
+const verifiedCoins = (metadata: PoolMetadata | undefined): CoinPair | undefined =>
+  metadata?.verified === true ? [metadata.tokenA, metadata.tokenB] : undefined
 
 /** A listed package shows a pool, which proves it: keeps what is not known yet. */
 export const registerPool = (
-  { out, books, poolsInBlock }: MoveTxContext,
+  { out, context, poolsInBlock }: MoveTxContext,
   { row, event }: ListedEvent,
   { pool, coins: [tokenA, tokenB], feePips }: RegisteredPool,
 ): void => {
-  const fact: PoolMetadata = {
+  const metadata: PoolMetadata = {
     address: pool,
     tokenA,
     tokenB,
     protocol: row.id,
     factory: definingPackage(row, event),
     feePips: feePips ?? row.feePips ?? null,
-    proven: true,
+    verified: true,
   }
-  poolsInBlock.set(pool, fact)
-  const known = books.pool(pool)
-  if (known?.proven !== true || known.tokenA !== tokenA) out.pools.push(fact)
+  poolsInBlock.set(pool, metadata)
+  const known = context.pool(pool)
+  if (known?.verified !== true || known.tokenA !== tokenA) out.pools.push(metadata)
 }
 
 /** The package that defines a row's pools stands first; later ones only define some of its events. */
@@ -111,7 +112,7 @@ export const coinsFromWrittenObject = (
 ): CoinPair | undefined => {
   scope.writtenObjects ??= new Map(scope.tx.objects.map((object) => [object.id, object]))
   const type = parseMoveType(scope.writtenObjects.get(pool)?.type ?? '')
-  if (type === undefined || scope.books.protocols.factory(type.package)?.id !== row.id)
+  if (type === undefined || scope.context.protocols.factory(type.package)?.id !== row.id)
     return undefined
   return coinsFromPoolType(type)
 }

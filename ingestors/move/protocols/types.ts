@@ -38,13 +38,13 @@ export const eventReader = <const L extends EventLayout, const N extends keyof L
   row: EventDefinition<L, N>,
 ): MoveEventReader => ({
   read: (scope, listed) => {
-    const said = readEvent(listed.event, row)
-    return 'reason' in said ? said.reason : row.emit(scope, listed, said.values)
+    const raw = readEvent(listed.event, row)
+    return 'reason' in raw ? raw.reason : row.emit(scope, listed, raw.values)
   },
   poolId: (event) => {
     if (row.pool === undefined) return undefined
-    const said = readEvent(event, row)
-    const pool: unknown = 'reason' in said ? undefined : said.values[row.pool]
+    const raw = readEvent(event, row)
+    const pool: unknown = 'reason' in raw ? undefined : raw.values[row.pool]
     return typeof pool === 'string' ? pool : undefined
   },
 })

@@ -33,11 +33,11 @@ export const subscribeToCheckpoints = (
 ): CheckpointSubscription => {
   const byParent = new Map<string, BufferedCheckpoint>()
   const onCheckpoint = (notice: unknown): void => {
-    const said = fieldsOf(notice, 'notice')
-    const { height, hash, parentHash } = normalizeHeader(said.checkpoint, chain)
-    if (height !== parseUint(said.cursor, 'notice.cursor')) return
+    const raw = fieldsOf(notice, 'notice')
+    const { height, hash, parentHash } = normalizeHeader(raw.checkpoint, chain)
+    if (height !== parseUint(raw.cursor, 'notice.cursor')) return
     byParent.delete(parentHash)
-    byParent.set(parentHash, { height, rawCheckpoint: said.checkpoint })
+    byParent.set(parentHash, { height, rawCheckpoint: raw.checkpoint })
     for (const [oldest] of byParent)
       if (byParent.size > MAX_BUFFERED_CHECKPOINTS) byParent.delete(oldest)
     heads.see({ height, hash })
@@ -56,10 +56,10 @@ export const subscribeToCheckpoints = (
       const waiting = byParent.get(tip.hash)
       if (waiting === undefined) return null
       byParent.delete(tip.hash)
-      const { height, rawCheckpoint: said } = waiting
+      const { height, rawCheckpoint: raw } = waiting
       if (height !== tip.height + 1) return null
       try {
-        return parseNotifiedCheckpoint(said, chain, height)
+        return parseNotifiedCheckpoint(raw, chain, height)
       } catch (error) {
         log.warn({ err: error, height }, 'invalid checkpoint in notification')
         return null

@@ -5,8 +5,8 @@ import type { Logger } from '../../../core/ops/logger.ts'
 import { retry } from '../../../core/retry.ts'
 import type { CallEndpoint, RpcPool } from '../../../core/rpc/pool.ts'
 import type { PoolMetadata, TokenMetadata } from '../../../schemas/events.ts'
-import type { FactReader } from '../../decode/metadata-reader.ts'
-import type { ProtocolBook } from '../../decode/protocol-registry.ts'
+import type { MetadataReader } from '../../decode/metadata-reader.ts'
+import type { ProtocolRegistry } from '../../decode/protocol-registry.ts'
 import { fieldsOf, orElse } from '../../input/json.ts'
 import { cleanText } from '../../input/text.ts'
 import { parseAmount, parseUint } from '../../svm/layout/json.ts'
@@ -22,7 +22,7 @@ const MAX_MISSING_LOOKUPS = 20_000
 
 /** What facts are read with. */
 export interface MoveMetadataOptions {
-  readonly protocols: ProtocolBook
+  readonly protocols: ProtocolRegistry
   readonly log: Logger
 }
 
@@ -33,11 +33,11 @@ export interface MoveMetadataOptions {
 export const moveMetadataReader = (
   rpc: RpcPool,
   { protocols, log }: MoveMetadataOptions,
-): FactReader => {
+): MetadataReader => {
   const silent = new LRUCache<string, number>({ max: MAX_MISSING_LOOKUPS })
   return {
-    origin: 'node',
-    proof: 'facts',
+    metadataSource: 'node',
+    verification: 'facts',
     read: async ({ pools, tokens }, { height }, signal) => {
       const wanted = (addresses: readonly string[]): readonly string[] =>
         addresses.filter(
@@ -45,23 +45,23 @@ export const moveMetadataReader = (
             height - (silent.get(each) ?? Number.NEGATIVE_INFINITY) >=
             RETRY_MISSING_AFTER_CHECKPOINTS,
         )
-      const known = async <T extends object>(
+      const cachedOrFetched = async <T extends object>(
         addresses: readonly string[],
         read: (ask: CallEndpoint, address: string) => Promise<T | null>,
       ): Promise<readonly T[]> => {
         const found = await Promise.all(
           wanted(addresses).map(async (address) => {
-            const fact = await queryWithRetry(rpc, (ask) => read(ask, address), { log, signal })
-            if (fact === null) silent.set(address, height)
-            return fact
+            const metadata = await queryWithRetry(rpc, (ask) => read(ask, address), { log, signal })
+            if (metadata === null) silent.set(address, height)
+            return metadata
           }),
         )
-        return found.filter((fact) => fact !== null)
+        return found.filter((metadata) => metadata !== null)
       }
       const places = pools.map(({ address }) => address)
       return {
-        pools: await known(places, (ask, address) => fetchPool(ask, address, protocols)),
-        tokens: await known(tokens, fetchCoinMetadata),
+        pools: await cachedOrFetched(places, (ask, address) => fetchPool(ask, address, protocols)),
+        tokens: await cachedOrFetched(tokens, fetchCoinMetadata),
       }
     },
   }
@@ -106,19 +106,19 @@ const fetchCoinMetadata = async (
   ask: CallEndpoint,
   address: string,
 ): Promise<TokenMetadata | null> => {
-  const said = await queryOrNull(ask, METHOD.coin, { coinType: address })
-  if (said === null) return null
-  const { metadata, treasury } = fieldsOf(said, 'coin info')
-  const told = orElse(metadata, 'metadata', { read: fieldsOf, fallback: null })
-  if (told === null) return null
+  const raw = await queryOrNull(ask, METHOD.coin, { coinType: address })
+  if (raw === null) return null
+  const { metadata, treasury } = fieldsOf(raw, 'coin info')
+  const reported = orElse(metadata, 'metadata', { read: fieldsOf, fallback: null })
+  if (reported === null) return null
   const text = (value: unknown, limit: number): string | null =>
     cleanText(orElse(value, 'metadata text', { read: parseString, fallback: '' }), limit)
-  const decimals = orElse(told.decimals, 'decimals', { read: parseUint, fallback: null })
+  const decimals = orElse(reported.decimals, 'decimals', { read: parseUint, fallback: null })
   return {
     address,
     decimals: decimals === null || decimals > 255 ? null : decimals,
-    name: text(told.name, MAX_NAME_LENGTH),
-    symbol: text(told.symbol, MAX_SYMBOL_LENGTH),
+    name: text(reported.name, MAX_NAME_LENGTH),
+    symbol: text(reported.symbol, MAX_SYMBOL_LENGTH),
     totalSupplyRaw: fixedSupply(orElse(treasury, 'treasury', { read: fieldsOf, fallback: {} })),
   }
 }
@@ -133,11 +133,11 @@ const POOL_FIELDS = { paths: ['object_id', 'object_type'] }
 const fetchPool = async (
   ask: CallEndpoint,
   address: string,
-  protocols: ProtocolBook,
+  protocols: ProtocolRegistry,
 ): Promise<PoolMetadata | null> => {
-  const said = await queryOrNull(ask, METHOD.object, { objectId: address, readMask: POOL_FIELDS })
-  if (said === null) return null
-  const object = fieldsOf(fieldsOf(said, 'answer').object, 'object')
+  const raw = await queryOrNull(ask, METHOD.object, { objectId: address, readMask: POOL_FIELDS })
+  if (raw === null) return null
+  const object = fieldsOf(fieldsOf(raw, 'answer').object, 'object')
   const text = orElse(object.objectType, 'objectType', { read: parseString, fallback: '' })
   const type = parseMoveType(text)
   const row = type && protocols.factory(type.package)
@@ -151,6 +151,6 @@ const fetchPool = async (
     protocol: row.id,
     factory: type?.package ?? null,
     feePips: row.feePips ?? null,
-    proven: true,
+    verified: true,
   }
 }

@@ -6,7 +6,7 @@ import { fieldsOf, orElse } from '../../input/json.ts'
 import { parseBase58Key, parseUint } from '../../svm/layout/json.ts'
 import { coinCreations } from '../decode/token-creations.ts'
 import { type MoveHeader, normalizeCheckpoint, normalizeHeader } from '../normalize/checkpoint.ts'
-import { toCheckpointShape } from '../normalize/protobuf-values.ts'
+import { toCheckpointFields } from '../normalize/protobuf-values.ts'
 
 /** Methods of `schemas/proto/sui.proto` that are asked. */
 export const METHOD = {
@@ -54,11 +54,11 @@ export interface ServiceInfo {
 
 /** The answer of `GetServiceInfo`. Throws `InvalidInput`. */
 export const parseServiceInfo = (value: unknown): ServiceInfo => {
-  const said = fieldsOf(value, 'service info')
+  const raw = fieldsOf(value, 'service info')
   return {
-    chainId: parseBase58Key(said.chainId, 'chainId'),
-    height: parseUint(said.checkpointHeight, 'checkpointHeight'),
-    oldestHeight: orElse(said.lowestAvailableCheckpoint, 'lowest', {
+    chainId: parseBase58Key(raw.chainId, 'chainId'),
+    height: parseUint(raw.checkpointHeight, 'checkpointHeight'),
+    oldestHeight: orElse(raw.lowestAvailableCheckpoint, 'lowest', {
       read: parseUint,
       fallback: 0,
     }),
@@ -77,8 +77,8 @@ const fetchCheckpointFields = async (
 ): Promise<unknown | undefined> => {
   const request = { sequenceNumber: height, readMask: { paths } }
   try {
-    const said = await ask({ method: METHOD.checkpoint, params: [request] })
-    return fieldsOf(said, 'answer').checkpoint
+    const raw = await ask({ method: METHOD.checkpoint, params: [request] })
+    return fieldsOf(raw, 'answer').checkpoint
   } catch (error) {
     if (!isNotFound(error)) throw error
     const { oldestHeight: lowest } = await fetchServiceInfo(ask)
@@ -97,42 +97,45 @@ export const fetchHeader = async (
   chain: string,
   height: number,
 ): Promise<MoveHeader | undefined> => {
-  const said = await fetchCheckpointFields(ask, height, HEADER_FIELDS)
-  return said === undefined ? undefined : verifyHeightAndTime(normalizeHeader(said, chain), height)
+  const raw = await fetchCheckpointFields(ask, height, HEADER_FIELDS)
+  return raw === undefined ? undefined : verifyHeightAndTime(normalizeHeader(raw, chain), height)
 }
 
 /**
- * A whole checkpoint; `lenient` without the transactions that cannot be read. Undefined when the node does not have it yet. Throws
+ * A whole checkpoint; `skipInvalid` without the transactions that cannot be read. Undefined when the node does not have it yet. Throws
  * `Outage`, or `InvalidInput` with the reasons of `normalizeCheckpoint`, `wrong-block` and `missing-block-time`.
  */
 export const fetchCheckpoint = async (
   ask: CallEndpoint,
-  { chain, lenient = false }: { readonly chain: string; readonly lenient?: boolean },
+  { chain, skipInvalid = false }: { readonly chain: string; readonly skipInvalid?: boolean },
   height: number,
 ): Promise<MoveBlock | undefined> => {
-  const said = await fetchCheckpointFields(ask, height, CHECKPOINT_FIELDS)
-  if (said === undefined) return undefined
-  const shape = toCheckpointShape(said)
-  const block = verifyHeightAndTime(normalizeCheckpoint(shape, chain, { lenient }), height)
+  const raw = await fetchCheckpointFields(ask, height, CHECKPOINT_FIELDS)
+  if (raw === undefined) return undefined
+  const shape = toCheckpointFields(raw)
+  const block = verifyHeightAndTime(normalizeCheckpoint(shape, chain, { skipInvalid }), height)
   if (!needsObjects(block)) return block
-  const { objects } = toCheckpointShape(await fetchCheckpointFields(ask, height, OBJECT_FIELDS))
-  return verifyHeightAndTime(normalizeCheckpoint({ ...shape, objects }, chain, { lenient }), height)
+  const { objects } = toCheckpointFields(await fetchCheckpointFields(ask, height, OBJECT_FIELDS))
+  return verifyHeightAndTime(
+    normalizeCheckpoint({ ...shape, objects }, chain, { skipInvalid }),
+    height,
+  )
 }
 
 /** A checkpoint that the node pushed, as a block; null when it has to be asked for after all. Throws as `readCheckpoint`. */
 export const parseNotifiedCheckpoint = (
-  said: unknown,
+  raw: unknown,
   chain: string,
   height: number,
 ): MoveBlock | null => {
-  const block = verifyHeightAndTime(normalizeCheckpoint(toCheckpointShape(said), chain), height)
+  const block = verifyHeightAndTime(normalizeCheckpoint(toCheckpointFields(raw), chain), height)
   return needsObjects(block) ? null : block
 }
 
 /** A coin was made whose name and decimals only its objects tell. */
 const needsObjects = ({ transactions }: MoveBlock): boolean =>
   transactions.some((tx) =>
-    coinCreations(tx).some(({ fact }) => fact.decimals === null && fact.name === null),
+    coinCreations(tx).some(({ metadata }) => metadata.decimals === null && metadata.name === null),
   )
 
 const verifyHeightAndTime = <T extends MoveHeader>(block: T, height: number): T => {

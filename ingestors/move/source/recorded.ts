@@ -19,9 +19,9 @@ import { objectFieldsOrNull } from '../normalize/raw-transaction.ts'
  * `InvalidInput`; reasons of `normalizeCheckpoint`, `unknown-shape` and `mixed-checkpoints`.
  */
 export const parseMoveRecording = (chain: string, file: Fields): Recorded => {
-  const said = unwrapEnvelope(file)
-  if (Array.isArray(said)) return blockOfList(chain, {}, said)
-  const shape = fieldsOf(said, 'file')
+  const raw = unwrapEnvelope(file)
+  if (Array.isArray(raw)) return blockOfList(chain, {}, raw)
+  const shape = fieldsOf(raw, 'file')
   if (shape.sequenceNumber !== undefined) return wholeCheckpoint(chain, shape)
   if (TRANSACTION_KEYS.some((part) => shape[part] !== undefined))
     return blockOfTransactions(chain, [shape])
@@ -68,39 +68,39 @@ const unwrapEnvelope = (file: Fields, depth = 0): unknown => {
     : file
 }
 
-const wholeCheckpoint = (chain: string, said: Fields): Recorded => {
-  const block = normalizeCheckpoint(said, chain)
+const wholeCheckpoint = (chain: string, raw: Fields): Recorded => {
+  const block = normalizeCheckpoint(raw, chain)
   return { block, whole: true, timed: block.timeMs > 0, named: true }
 }
 
 /** Recordings may leave parts out. What emitted events succeeded, and who sent them is their sender. */
 const DEFAULT_EFFECTS = { status: { success: true, status: 'success' }, gasUsed: {} }
 
-const withDefaults = (said: Fields): Fields => {
-  const isJsonRpc = said.objectChanges !== undefined || Array.isArray(said.events)
-  const list = isJsonRpc ? said.events : objectFieldsOrNull(said.events)?.events
+const withDefaults = (raw: Fields): Fields => {
+  const isJsonRpc = raw.objectChanges !== undefined || Array.isArray(raw.events)
+  const list = isJsonRpc ? raw.events : objectFieldsOrNull(raw.events)?.events
   const [first] = Array.isArray(list) ? list : []
   const { sender } = objectFieldsOrNull(first) ?? {}
   const transaction = isJsonRpc ? { data: { sender } } : { sender }
   return {
-    ...said,
-    effects: said.effects ?? DEFAULT_EFFECTS,
-    transaction: said.transaction ?? transaction,
+    ...raw,
+    effects: raw.effects ?? DEFAULT_EFFECTS,
+    transaction: raw.transaction ?? transaction,
   }
 }
 
 const blockOfTransactions = (chain: string, list: readonly Fields[]): Recorded => {
   const [first = {}] = list
   const height = checkpointOf(first)
-  for (const said of list) {
-    const other = checkpointOf(said)
+  for (const raw of list) {
+    const other = checkpointOf(raw)
     if (other !== height) {
       throw new InvalidInput('mixed-checkpoints', `transactions of ${height} and of ${other}`)
     }
   }
-  const transactions = list.map((said, place) =>
-    normalizeTransaction(withDefaults(said), {
-      index: orElse(said.transactionIndex, 'transactionIndex', {
+  const transactions = list.map((raw, place) =>
+    normalizeTransaction(withDefaults(raw), {
+      index: orElse(raw.transactionIndex, 'transactionIndex', {
         read: parseUint,
         fallback: place,
       }),
@@ -113,14 +113,14 @@ const checkpointOf = ({ checkpoint }: Fields): number =>
   orElse(checkpoint, 'checkpoint', { read: parseUint, fallback: 0 })
 
 /** Events with nothing around them, each transaction's together. */
-const blockOfEvents = (chain: string, said: Fields, events: readonly Fields[]): Recorded => {
+const blockOfEvents = (chain: string, raw: Fields, events: readonly Fields[]): Recorded => {
   const byDigest = new Map<string, Fields[]>()
   for (const event of events) {
-    const digest = objectFieldsOrNull(event.id)?.txDigest ?? said.digest
+    const digest = objectFieldsOrNull(event.id)?.txDigest ?? raw.digest
     const name = orElse(digest, 'digest', { read: parseBase58Key, fallback: placeholderDigest(0) })
     byDigest.set(name, [...(byDigest.get(name) ?? []), event])
   }
-  const sender = orElse(said.sender, 'sender', { read: parseAddress, fallback: '' })
+  const sender = orElse(raw.sender, 'sender', { read: parseAddress, fallback: '' })
   const transactions = [...byDigest].map(([hash, list], index): MoveTransaction => {
     const own = list.map(parseJsonRpcEvent).sort((a, b) => a.index - b.index)
     const from = sender === '' ? (own[0]?.sender ?? '') : sender
@@ -139,8 +139,8 @@ const blockOfEvents = (chain: string, said: Fields, events: readonly Fields[]): 
   })
   const [first = {}] = events
   return partialBlock(chain, {
-    height: checkpointOf(said),
-    timeMs: timestampMsOf(said.timestampMs === undefined ? first : said),
+    height: checkpointOf(raw),
+    timeMs: timestampMsOf(raw.timestampMs === undefined ? first : raw),
     transactions,
   })
 }

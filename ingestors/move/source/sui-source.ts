@@ -9,8 +9,8 @@ import type { BlockRef, Source } from '../../follow/contract.ts'
 import { farBlocks, type HeadWatch, headWatch } from '../../follow/head-tracker.ts'
 import { type FollowedNode, followNode } from '../../follow/node-follower.ts'
 import { prefetcher } from '../../follow/prefetch.ts'
-import { type RefusalBook, refusalBook } from '../../input/rejected-responses.ts'
-import { leniently } from '../../input/skip-invalid.ts'
+import { collectRejectedResponses, type RejectedResponses } from '../../input/rejected-responses.ts'
+import { skippingInvalid } from '../../input/skip-invalid.ts'
 import { type CheckpointSubscription, subscribeToCheckpoints } from './checkpoint-subscription.ts'
 import { moveMetadataReader } from './metadata-reader.ts'
 import {
@@ -44,12 +44,12 @@ const CHECKPOINT_RETRY = { firstMs: 200, maxMs: 2_000, tries: 4 } as const
 export const openMoveSource = async (options: MoveSourceOptions): Promise<Source> => {
   const { chain, signal, log, from } = options
   const services: GrpcServices = loadGrpcServices('sui.proto')
-  const refusals = refusalBook(chain.id, options.metrics)
+  const rejectedResponses = collectRejectedResponses(chain.id, options.metrics)
   const rpc = openRpcPool({
     ...options,
     chain: chain.id,
     identity: sameGenesisCheckpoint(),
-    onMalformed: refusals.add,
+    onMalformed: rejectedResponses.add,
     endpointOf: (url, timeoutMs) => grpcEndpoint(url, { services, timeoutMs }),
   })
   signal.addEventListener('abort', () => rpc.close(), { once: true })
@@ -59,7 +59,13 @@ export const openMoveSource = async (options: MoveSourceOptions): Promise<Source
   const head = await heads.refresh()
   const first = await rpc.attempt((ask) => fetchHeader(ask, chain.id, from ?? head.height))
   const pushes = subscribeToCheckpoints(rpc, heads, { chain: chain.id, log })
-  const node = followedNode({ rpc, heads, refusals, subscription: pushes, options })
+  const node = followedNode({
+    rpc,
+    heads,
+    rejectedResponses,
+    subscription: pushes,
+    options,
+  })
   return {
     origin: `${chain.id}:${info.chainId}`,
     ...(first && { startMs: first.timeMs }),
@@ -71,7 +77,7 @@ export const openMoveSource = async (options: MoveSourceOptions): Promise<Source
       primes: async () => [],
     },
     head: heads.newest,
-    refusals: refusals.take,
+    refusals: rejectedResponses.take,
     operations: (position, stop) => followNode(node(), position, { from, stop }),
   }
 }
@@ -92,7 +98,7 @@ const sameGenesisCheckpoint = (): ChainCheck => {
 
 const trackHead = (rpc: RpcPool, { chain, signal }: MoveSourceOptions): HeadWatch =>
   headWatch({
-    isNews: (told, held) => told.height > held.height,
+    isNews: (reported, held) => reported.height > held.height,
     ask: async () => {
       const [info] = await rpc.survey({
         work: fetchServiceInfo,
@@ -108,23 +114,23 @@ const trackHead = (rpc: RpcPool, { chain, signal }: MoveSourceOptions): HeadWatc
 interface NodeDeps {
   readonly rpc: RpcPool
   readonly heads: HeadWatch
-  readonly refusals: RefusalBook
+  readonly rejectedResponses: RejectedResponses
   readonly subscription: CheckpointSubscription
   readonly options: MoveSourceOptions
 }
 
 /** The node as each new follower asks it: with nothing fetched ahead. Checkpoints are certified: all are canonical and final. */
 const followedNode =
-  ({ rpc, heads, refusals, subscription, options }: NodeDeps) =>
+  ({ rpc, heads, rejectedResponses, subscription, options }: NodeDeps) =>
   (): FollowedNode => {
     const { chain, concurrency, signal } = options
     const persistent = (tip: BlockRef | null, height: number): Promise<MoveBlock | undefined> => {
-      const read = (lenient: boolean): Promise<MoveBlock | undefined> =>
+      const read = (skipInvalid: boolean): Promise<MoveBlock | undefined> =>
         rpc.attempt(async (ask) => {
-          const block = await fetchCheckpoint(ask, { chain: chain.id, lenient }, height)
+          const block = await fetchCheckpoint(ask, { chain: chain.id, skipInvalid }, height)
           return block === undefined || tip === null ? block : requireParent(tip, block)
         })
-      return leniently(read, { ...CHECKPOINT_RETRY, signal })
+      return skippingInvalid(read, { ...CHECKPOINT_RETRY, signal })
     }
     const blocks = prefetcher({ concurrency, fetch: (height) => persistent(null, height) })
     return {
@@ -152,7 +158,7 @@ const followedNode =
       isCanonical: async () => true,
       isReplacedEverywhere: async () => false,
       finalHeight: async () => Number.MAX_SAFE_INTEGER,
-      refuse: (error) => refusals.add(error, null),
+      refuse: (error) => rejectedResponses.add(error, null),
     }
   }
 

@@ -1,5 +1,9 @@
 import type { DecodedBlock, PoolMetadata, SvmBlock } from '../../../schemas/events.ts'
-import { type Books, emptyDraft, type Subjects } from '../../decode/contract.ts'
+import {
+  type DecodeContext,
+  emptyDecodedBlock,
+  type RequiredLookups,
+} from '../../decode/contract.ts'
 import { svmReaders } from '../protocols/families.ts'
 import { type NewMints, recordDropped, type SvmTxContext } from '../protocols/tx-context.ts'
 import { hasData } from '../protocols/types.ts'
@@ -10,17 +14,17 @@ import { manualTokenCreations } from './token-creations.ts'
  * Events of a Solana block in the order in which instructions ran; a program proves its own pools. A failed transaction did
  * nothing but pay its fee, which is a change of the payer's coin. Pure.
  */
-export const decodeSvmBlock = (block: SvmBlock, books: Books): DecodedBlock => {
-  const out = emptyDraft()
+export const decodeSvmBlock = (block: SvmBlock, context: DecodeContext): DecodedBlock => {
+  const out = emptyDecodedBlock()
   const made = new Map<string, PoolMetadata>()
-  const readerOf = svmReaders(books.protocols)
+  const readerOf = svmReaders(context.protocols)
   let newborn: NewMints = { mints: new Map(), metadata: new Map(), launchpadMints: new Set() }
   for (const tx of block.transactions) {
     if (tx.success) {
       const scope: SvmTxContext = {
         tx,
         out,
-        books,
+        context,
         poolsInBlock: made,
         newMints: newborn,
         tokenAccounts: undefined,
@@ -36,7 +40,7 @@ export const decodeSvmBlock = (block: SvmBlock, books: Books): DecodedBlock => {
         at += 1
       }
       if (newborn.mints.size > 0 || newborn.launchpadMints.size > 0) {
-        out.births.push(...manualTokenCreations(scope))
+        out.tokenCreations.push(...manualTokenCreations(scope))
         newborn = { mints: new Map(), metadata: new Map(), launchpadMints: new Set() }
       }
     }
@@ -46,7 +50,7 @@ export const decodeSvmBlock = (block: SvmBlock, books: Books): DecodedBlock => {
 }
 
 /** Tokens that the block's token accounts hold, each once. Pools need no look-up: their programs show them. */
-export const svmRequiredLookups = (block: SvmBlock): Subjects => {
+export const svmRequiredLookups = (block: SvmBlock): RequiredLookups => {
   const tokens = new Set<string>()
   for (const { success, tokenBalances } of block.transactions) {
     if (!success) continue

@@ -35,11 +35,11 @@ const tokenCreationOf = (
   const { program, decimals, mintAuthority, freezeAuthority, txIndex, logIndex, path } = createdMint
   const [name, symbol, uri] = newMints.metadata.get(mint) ?? []
   return {
-    kind: 'birth',
+    kind: 'token-created',
     txIndex,
     logIndex,
     ...(path && { path }),
-    fact: {
+    metadata: {
       address: mint,
       decimals,
       name: name ?? null,

@@ -1,6 +1,6 @@
 import { base58Encode } from '../../../core/base58.ts'
 import type { SvmInstruction, SvmLamports, SvmTokenBalance } from '../../../schemas/events.ts'
-import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
+import { type Fields, fieldsOf, invalid, listOf, orElse } from '../../input/json.ts'
 import { parseAmount, parseBase58Key, parseUint } from '../layout/json.ts'
 import { isTokenProgram, PROGRAM_IDS } from '../programs/programs.ts'
 
@@ -11,7 +11,7 @@ export const lamportChanges = (meta: Fields, keys: readonly string[]): readonly 
   const pre = listOf(meta.preBalances, 'preBalances')
   const post = listOf(meta.postBalances, 'postBalances')
   if (pre.length !== keys.length || post.length !== keys.length) {
-    throw refuse('balance-count', `balances of ${keys.length} accounts`, post.length)
+    throw invalid('balance-count', `balances of ${keys.length} accounts`, post.length)
   }
   const changes: SvmLamports[] = []
   for (const [index, account] of keys.entries()) {
@@ -43,13 +43,16 @@ export const tokenBalances = (
   const post = parseTokenBalances(meta.postTokenBalances, keys)
   const ended: SvmTokenBalance[] = []
   const joined = new Map<string, SvmTokenBalance>()
-  for (const [account, told] of pre)
-    joined.set(account, tokenBalanceChange(told, told.amountRaw, null))
-  for (const [account, told] of post) {
+  for (const [account, reported] of pre)
+    joined.set(account, tokenBalanceChange(reported, reported.amountRaw, null))
+  for (const [account, reported] of post) {
     const before = joined.get(account)
-    const isSame = before?.mint === told.mint && before.owner === told.owner
+    const isSame = before?.mint === reported.mint && before.owner === reported.owner
     if (before !== undefined && !isSame) ended.push(before)
-    joined.set(account, tokenBalanceChange(told, isSame ? before.preRaw : null, told.amountRaw))
+    joined.set(
+      account,
+      tokenBalanceChange(reported, isSame ? before.preRaw : null, reported.amountRaw),
+    )
   }
   const balances = [...ended, ...joined.values()]
   return [...balances, ...transientAccounts(balances, instructions)]
@@ -73,20 +76,20 @@ const parseTokenBalances = (
   value: unknown,
   keys: readonly string[],
 ): ReadonlyMap<string, TokenBalanceSnapshot> => {
-  const told = new Map<string, TokenBalanceSnapshot>()
+  const reported = new Map<string, TokenBalanceSnapshot>()
   for (const each of orElse(value, 'tokenBalances', { read: listOf, fallback: EMPTY_LIST })) {
-    const said = fieldsOf(each, 'tokenBalances[]')
-    const index = parseUint(said.accountIndex, 'accountIndex')
+    const raw = fieldsOf(each, 'tokenBalances[]')
+    const index = parseUint(raw.accountIndex, 'accountIndex')
     const account = keys[index]
-    if (account === undefined) throw refuse('bad-index', 'accountIndex', index)
-    const amount = fieldsOf(said.uiTokenAmount, 'uiTokenAmount')
+    if (account === undefined) throw invalid('bad-index', 'accountIndex', index)
+    const amount = fieldsOf(raw.uiTokenAmount, 'uiTokenAmount')
     const decimals = parseUint(amount.decimals, 'decimals')
-    if (decimals > 255) throw refuse('bad-number', 'decimals', decimals)
-    told.set(account, {
+    if (decimals > 255) throw invalid('bad-number', 'decimals', decimals)
+    reported.set(account, {
       account,
-      owner: orElse(said.owner, 'owner', { read: parseBase58Key, fallback: '' }),
-      mint: parseBase58Key(said.mint, 'mint'),
-      tokenProgram: orElse(said.programId, 'programId', {
+      owner: orElse(raw.owner, 'owner', { read: parseBase58Key, fallback: '' }),
+      mint: parseBase58Key(raw.mint, 'mint'),
+      tokenProgram: orElse(raw.programId, 'programId', {
         read: parseBase58Key,
         fallback: PROGRAM_IDS.token,
       }),
@@ -94,7 +97,7 @@ const parseTokenBalances = (
       amountRaw: parseAmount(amount.amount, 'amount'),
     })
   }
-  return told
+  return reported
 }
 
 /** Made and closed in one transaction. One whose mint's decimals the transaction does not show is left out. */
@@ -111,8 +114,8 @@ const transientAccounts = (
   const decimalsOf = new Map(balances.map(({ mint, decimals }) => [mint, decimals]))
   decimalsOf.set(WRAPPED_SOL, 9)
   for (const each of tokenCalls) {
-    const told = decimalsInInstruction(each)
-    if (told !== undefined) decimalsOf.set(told.mint, told.decimals)
+    const reported = decimalsInInstruction(each)
+    if (reported !== undefined) decimalsOf.set(reported.mint, reported.decimals)
   }
   return passing.flatMap((account) => {
     const decimals = decimalsOf.get(account.mint)

@@ -5,8 +5,8 @@ import type {
   SvmInstruction,
   SvmTransaction,
 } from '../../../schemas/events.ts'
-import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
-import { readOrRefuse } from '../../input/skip-invalid.ts'
+import { type Fields, fieldsOf, invalid, listOf, orElse } from '../../input/json.ts'
+import { parseOrReject } from '../../input/skip-invalid.ts'
 import { parseAmount, parseBase58, parseBase58Key, parseUint } from '../layout/json.ts'
 import { PROGRAM_IDS, type ProgramFilter } from '../programs/programs.ts'
 import { lamportChanges, tokenBalances } from './balances.ts'
@@ -39,35 +39,35 @@ export interface BlockContext {
  * only. Unknown fields are ignored. Throws `InvalidInput`; reasons: those of the readers in `../../input/json.ts` and `../layout/json.ts`,
  * `bad-index`, `balance-count`, `unknown-version`, `unknown-encoding`, `truncated-transaction`, `parent-order`, `missing-meta`.
  */
-export const normalizeBlock = (said: unknown, reading: BlockContext): SvmBlock => {
+export const normalizeBlock = (raw: unknown, reading: BlockContext): SvmBlock => {
   const transactions: SvmTransaction[] = []
-  for (const transaction of eachTransaction(said, reading.programs)) {
+  for (const transaction of eachTransaction(raw, reading.programs)) {
     if (transaction !== undefined) transactions.push(transaction)
   }
-  return { ...normalizeHeader(said, reading), transactions }
+  return { ...normalizeHeader(raw, reading), transactions }
 }
 
 /** How the transactions of a block are gone through. */
 interface TransactionIteration {
   /** Brings each into the shape of `getBlock`; undefined for one that is known to be a vote. */
-  readonly toGetBlockShape?: (transaction: unknown) => unknown
+  readonly toGetBlockFields?: (transaction: unknown) => unknown
   /** Takes what cannot be read; absent: that is thrown. */
   readonly invalidTransactions?: RejectedTransaction[]
 }
 
 /** Transactions of a block one after the other, undefined for what is left out: a caller may pause between them. */
 export function* eachTransaction(
-  said: unknown,
+  raw: unknown,
   programs: ProgramFilter,
-  { toGetBlockShape, invalidTransactions }: TransactionIteration = {},
+  { toGetBlockFields, invalidTransactions }: TransactionIteration = {},
 ): Generator<SvmTransaction | undefined> {
-  const list = listOf(fieldsOf(said, 'block').transactions, 'block.transactions')
+  const list = listOf(fieldsOf(raw, 'block').transactions, 'block.transactions')
   for (const [index, each] of list.entries()) {
-    const shape = toGetBlockShape === undefined ? each : toGetBlockShape(each)
+    const shape = toGetBlockFields === undefined ? each : toGetBlockFields(each)
     if (shape === undefined) yield undefined
     else {
-      const place = { name: signatureIn(shape), longest: MAX_SIGNATURE_LENGTH, index, said: shape }
-      yield readOrRefuse(
+      const place = { name: signatureIn(shape), longest: MAX_SIGNATURE_LENGTH, index, input: shape }
+      yield parseOrReject(
         () => normalizeTransaction(shape, { index, programs }),
         place,
         invalidTransactions,
@@ -80,8 +80,8 @@ export function* eachTransaction(
 const MAX_SIGNATURE_LENGTH = 88
 
 /** The signature of a transaction that cannot be read, where it can be found all the same. */
-const signatureIn = (said: unknown): unknown => {
-  const { transaction } = (said ?? {}) as { transaction?: { signatures?: unknown } | null }
+const signatureIn = (raw: unknown): unknown => {
+  const { transaction } = (raw ?? {}) as { transaction?: { signatures?: unknown } | null }
   const { signatures } = transaction ?? {}
   return Array.isArray(signatures) ? signatures[0] : undefined
 }
@@ -91,20 +91,20 @@ export const normalizeHeader = (
   value: unknown,
   { chain, slot }: Pick<BlockContext, 'chain' | 'slot'>,
 ): SvmHeader => {
-  const said = fieldsOf(value, 'block')
-  const parentSlot = parseUint(said.parentSlot, 'block.parentSlot')
-  if (parentSlot >= slot && slot > 0) throw refuse('parent-order', 'block.parentSlot', parentSlot)
-  const rewards = parseRewards(said.rewards)
+  const raw = fieldsOf(value, 'block')
+  const parentSlot = parseUint(raw.parentSlot, 'block.parentSlot')
+  if (parentSlot >= slot && slot > 0) throw invalid('parent-order', 'block.parentSlot', parentSlot)
+  const rewards = parseRewards(raw.rewards)
   return {
     vm: 'svm',
     chain,
     height: slot,
-    hash: parseBase58Key(said.blockhash, 'block.blockhash'),
-    parentHash: parseBase58Key(said.previousBlockhash, 'block.previousBlockhash'),
-    timeMs: blockTimeMs(said.blockTime, 'block.blockTime'),
+    hash: parseBase58Key(raw.blockhash, 'block.blockhash'),
+    parentHash: parseBase58Key(raw.previousBlockhash, 'block.previousBlockhash'),
+    timeMs: blockTimeMs(raw.blockTime, 'block.blockTime'),
     parentSlot,
-    blockHeight: orElse(said.blockHeight, 'block.blockHeight', { read: parseUint, fallback: null }),
-    txCount: orElse(said.transactions, 'block.transactions', { read: listOf, fallback: [] }).length,
+    blockHeight: orElse(raw.blockHeight, 'block.blockHeight', { read: parseUint, fallback: null }),
+    txCount: orElse(raw.transactions, 'block.transactions', { read: listOf, fallback: [] }).length,
     rewardsCount: rewards.length,
     rewards,
   }
@@ -113,7 +113,7 @@ export const normalizeHeader = (
 /** Seconds as milliseconds; 0 where nothing is told. Throws `InvalidInput`: `bad-number`. */
 export const blockTimeMs = (value: unknown, at: string): number => {
   const timeMs = orElse(value, at, { read: parseUint, fallback: 0 }) * 1_000
-  if (!Number.isSafeInteger(timeMs)) throw refuse('bad-number', at, value)
+  if (!Number.isSafeInteger(timeMs)) throw invalid('bad-number', at, value)
   return timeMs
 }
 
@@ -122,27 +122,27 @@ export const normalizeTransaction = (
   value: unknown,
   { index, programs }: { readonly index: number; readonly programs: ProgramFilter },
 ): SvmTransaction | undefined => {
-  const said = fieldsOf(value, 'transaction')
-  if (said.meta === undefined || said.meta === null) {
+  const raw = fieldsOf(value, 'transaction')
+  if (raw.meta === undefined || raw.meta === null) {
     throw new InvalidInput('missing-meta', `transaction ${index} comes without its result`)
   }
-  const meta = fieldsOf(said.meta, 'meta')
-  const told = parseRawTransaction(said, meta)
-  if (isVote(told) || !matchesProfile(told, meta, programs.profile)) return undefined
-  const [from] = told.keys
-  if (from === undefined) throw refuse('bad-index', 'accountKeys', 0)
+  const meta = fieldsOf(raw.meta, 'meta')
+  const reported = parseRawTransaction(raw, meta)
+  if (isVote(reported) || !matchesProfile(reported, meta, programs.profile)) return undefined
+  const [from] = reported.keys
+  if (from === undefined) throw invalid('bad-index', 'accountKeys', 0)
   const success = meta.err === undefined || meta.err === null
-  const instructions = success ? flattenInstructions(told, meta, programs) : []
+  const instructions = success ? flattenInstructions(reported, meta, programs) : []
   return {
-    hash: told.hash,
+    hash: reported.hash,
     index,
     from,
     feeRaw: parseAmount(meta.fee, 'meta.fee'),
     success,
-    version: told.version,
+    version: reported.version,
     instructions,
-    tokenBalances: success ? tokenBalances(meta, told.keys, instructions) : [],
-    lamports: lamportChanges(meta, told.keys),
+    tokenBalances: success ? tokenBalances(meta, reported.keys, instructions) : [],
+    lamports: lamportChanges(meta, reported.keys),
   }
 }
 
@@ -168,13 +168,13 @@ const matchesProfile = (
 
 /** Every instruction in the order in which it ran, those of a batch behind it. */
 const flattenInstructions = (
-  told: RawTransaction,
+  reported: RawTransaction,
   meta: Fields,
   programs: ProgramFilter,
 ): readonly SvmInstruction[] => {
-  const inner = parseInnerInstructions(meta, told)
-  const calls: RanInstruction[] = []
-  for (const [outer, own] of told.instructions.entries()) {
+  const inner = parseInnerInstructions(meta, reported)
+  const calls: ExecutedInstruction[] = []
+  for (const [outer, own] of reported.instructions.entries()) {
     calls.push({ raw: own, outer, inner: null, depth: 1, program: own.program })
     for (const [at, each] of (inner.get(outer) ?? []).entries()) {
       calls.push({ raw: each, outer, inner: at, depth: each.depth, program: each.program })
@@ -202,7 +202,7 @@ const flattenInstructions = (
 const NO_LOGS: readonly string[] = []
 
 /** An instruction and where it ran. */
-interface RanInstruction extends Invocation {
+interface ExecutedInstruction extends Invocation {
   readonly raw: RawInstruction
   readonly outer: number
   readonly inner: number | null
@@ -215,6 +215,6 @@ const instructionData = (data: RawInstruction['data']): Uint8Array | null => {
 
 const logLines = (meta: Fields): readonly string[] =>
   orElse(meta.logMessages, 'logMessages', { read: listOf, fallback: [] }).map((line) => {
-    if (typeof line !== 'string') throw refuse('not-a-text', 'logMessages[]', typeof line)
+    if (typeof line !== 'string') throw invalid('not-a-text', 'logMessages[]', typeof line)
     return line
   })

@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, listOf, refuse } from '../../input/json.ts'
+import { type Fields, fieldsOf, invalid, listOf } from '../../input/json.ts'
 import { parseAmount, parseBase58, parseBase58Key, parseUint } from '../layout/json.ts'
 import { isTokenProgram, PROGRAM_IDS } from '../programs/programs.ts'
 import { encodeBatch } from './batched-instructions.ts'
@@ -20,25 +20,25 @@ const encodeU8 = (value: number): Uint8Array => Uint8Array.of(value)
 const encodeU32 = (value: number): Uint8Array => new Uint8Array(Uint32Array.of(value).buffer)
 const encodeU64 = (value: unknown, at: string): Uint8Array => {
   const amount = parseAmount(value, at)
-  if (amount >= 2n ** 64n) throw refuse('bad-amount', at, amount)
+  if (amount >= 2n ** 64n) throw invalid('bad-amount', at, amount)
   return new Uint8Array(BigUint64Array.of(amount).buffer)
 }
 const encodePubkey = (value: unknown, at: string): Uint8Array => {
   const bytes = parseBase58(parseBase58Key(value, at), at)
-  if (bytes.length !== 32) throw refuse('bad-base58', at, value)
+  if (bytes.length !== 32) throw invalid('bad-base58', at, value)
   return bytes
 }
 const encodeOptionalPubkey = (value: unknown, at: string): readonly Uint8Array[] =>
   value === undefined || value === null ? [encodeU8(0)] : [encodeU8(1), encodePubkey(value, at)]
 const encodeSeed = (value: unknown, at: string): readonly Uint8Array[] => {
-  if (typeof value !== 'string' || value.length > 64) throw refuse('invalid-seed', at, value)
+  if (typeof value !== 'string' || value.length > 64) throw invalid('invalid-seed', at, value)
   const bytes = new TextEncoder().encode(value)
   return [encodeU64(bytes.length, at), bytes]
 }
 
 const encodeByte = (value: unknown, at: string): Uint8Array => {
   const number = parseUint(value, at)
-  if (number > 255) throw refuse('bad-number', at, value)
+  if (number > 255) throw invalid('bad-number', at, value)
   return encodeU8(number)
 }
 
@@ -49,11 +49,11 @@ const withAmount = (tag: number) => (info: Fields) => [
 const withTokenAmount =
   (...tags: readonly number[]) =>
   (info: Fields) => {
-    const said = fieldsOf(info.tokenAmount, 'tokenAmount')
+    const raw = fieldsOf(info.tokenAmount, 'tokenAmount')
     return [
       Uint8Array.from(tags),
-      encodeU64(said.amount, 'tokenAmount.amount'),
-      encodeByte(said.decimals, 'tokenAmount.decimals'),
+      encodeU64(raw.amount, 'tokenAmount.amount'),
+      encodeByte(raw.decimals, 'tokenAmount.decimals'),
     ]
   }
 const tagOnly = (tag: number) => () => [encodeU8(tag)]
@@ -194,11 +194,11 @@ const encodeSingle = (program: string, parsed: unknown): EncodedInstruction => {
       ? recipes[type]
       : undefined
   if (recipe === undefined) return NO_INSTRUCTION
-  const said = fieldsOf(info, 'parsed.info')
-  const data = recipe.data(said)
+  const raw = fieldsOf(info, 'parsed.info')
+  const data = recipe.data(raw)
   if (data === null) return NO_INSTRUCTION
   return {
-    accounts: recipe.accounts.map((names) => accountField(said, names)),
+    accounts: recipe.accounts.map((names) => accountField(raw, names)),
     data: Buffer.concat(data),
   }
 }
@@ -210,5 +210,5 @@ const accountField = (info: Fields, names: string): string => {
     encodePubkey(value, name)
     return String(value)
   }
-  throw refuse('bad-base58', names, undefined)
+  throw invalid('bad-base58', names, undefined)
 }

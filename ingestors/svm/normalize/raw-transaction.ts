@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
+import { type Fields, fieldsOf, invalid, listOf, orElse } from '../../input/json.ts'
 import { parseBase58Key, parseBase64, parseSignature, parseUint } from '../layout/json.ts'
 import { encodeParsedInstruction } from './parsed-instructions.ts'
 import { parseWireTransaction } from './wire-transaction.ts'
@@ -27,15 +27,15 @@ export interface RawTransaction {
  * Reads `transaction` and `meta` of `getTransaction` or of an element of `getBlock`, encodings `json`, `jsonParsed` and
  * `base64`; as `json` also with bytes instead of base 58 in instructions. Throws `InvalidInput`: the readers' reasons, `unknown-encoding`, `unknown-version`, `truncated-transaction`, `bad-index`.
  */
-export const parseRawTransaction = (said: Fields, meta: Fields): RawTransaction => {
-  const { transaction } = said
+export const parseRawTransaction = (raw: Fields, meta: Fields): RawTransaction => {
+  const { transaction } = raw
   if (Array.isArray(transaction)) return parseBase64Transaction(transaction, meta)
   const { message, signatures } = fieldsOf(transaction, 'transaction')
   const { accountKeys, instructions } = fieldsOf(message, 'message')
   const signed = listOf(signatures, 'signatures')
   const keys = accountKeysOf(listOf(accountKeys, 'accountKeys'), meta)
   return {
-    version: parseVersion(said.version),
+    version: parseVersion(raw.version),
     hash: parseSignature(signed[0], 'signatures[0]'),
     signatures: signed.length,
     keys,
@@ -53,12 +53,12 @@ export const parseInnerInstructions = (
   const inner = new Map<number, readonly RawInstruction[]>()
   const groups = orElse(meta.innerInstructions, 'innerInstructions', { read: listOf, fallback: [] })
   for (const group of groups) {
-    const said = fieldsOf(group, 'innerInstructions[]')
-    const index = parseUint(said.index, 'innerInstructions[].index')
+    const raw = fieldsOf(group, 'innerInstructions[]')
+    const index = parseUint(raw.index, 'innerInstructions[].index')
     if (index >= instructions.length || inner.has(index)) {
-      throw refuse('bad-index', 'innerInstructions[].index', index)
+      throw invalid('bad-index', 'innerInstructions[].index', index)
     }
-    const list = listOf(said.instructions, 'innerInstructions[].instructions')
+    const list = listOf(raw.instructions, 'innerInstructions[].instructions')
     inner.set(
       index,
       list.map((each) => parseRawInstruction(each, keys)),
@@ -70,12 +70,12 @@ export const parseInnerInstructions = (
 const parseVersion = (version: unknown): 'legacy' | 0 | 1 => {
   if (version === undefined || version === null || version === 'legacy') return 'legacy'
   if (version === 0 || version === 1) return version
-  throw refuse('unknown-version', 'version', version)
+  throw invalid('unknown-version', 'version', version)
 }
 
 const parseBase64Transaction = (pair: readonly unknown[], meta: Fields): RawTransaction => {
   const [text, encoding] = pair
-  if (encoding !== 'base64') throw refuse('unknown-encoding', 'transaction[1]', encoding)
+  if (encoding !== 'base64') throw invalid('unknown-encoding', 'transaction[1]', encoding)
   const wire = parseWireTransaction(parseBase64(text, 'transaction[0]'))
   const keys = accountKeysOf(wire.staticKeys, meta)
   return {
@@ -111,21 +111,21 @@ const accountKeysOf = (listed: readonly unknown[], meta: Fields): readonly strin
 
 const accountKeyAt = (keys: readonly string[], index: number): string => {
   const name = keys[index]
-  if (name === undefined) throw refuse('bad-index', `account of ${keys.length}`, index)
+  if (name === undefined) throw invalid('bad-index', `account of ${keys.length}`, index)
   return name
 }
 
 const parseRawInstruction = (value: unknown, keys: readonly string[]): RawInstruction => {
-  const said = fieldsOf(value, 'instruction')
-  const depth = orElse(said.stackHeight, 'stackHeight', { read: parseUint, fallback: null })
-  if (said.programIdIndex === undefined) return { ...parseJsonParsedInstruction(said), depth }
-  const { data, accounts } = said
+  const raw = fieldsOf(value, 'instruction')
+  const depth = orElse(raw.stackHeight, 'stackHeight', { read: parseUint, fallback: null })
+  if (raw.programIdIndex === undefined) return { ...parseJsonParsedInstruction(raw), depth }
+  const { data, accounts } = raw
   if (typeof data !== 'string' && !(data instanceof Uint8Array)) {
-    throw refuse('bad-base58', 'instruction.data', data)
+    throw invalid('bad-base58', 'instruction.data', data)
   }
   const indexes = accounts instanceof Uint8Array ? Array.from(accounts) : accounts
   return {
-    program: accountKeyAt(keys, parseUint(said.programIdIndex, 'programIdIndex')),
+    program: accountKeyAt(keys, parseUint(raw.programIdIndex, 'programIdIndex')),
     accounts: listOf(indexes, 'instruction.accounts').map((index) =>
       accountKeyAt(keys, parseUint(index, 'instruction.accounts[]')),
     ),
@@ -135,16 +135,15 @@ const parseRawInstruction = (value: unknown, keys: readonly string[]): RawInstru
 }
 
 /** `jsonParsed`: names instead of indexes, and fields instead of data where the node knows the program. */
-const parseJsonParsedInstruction = (said: Fields): Omit<RawInstruction, 'depth'> => {
-  const program = parseBase58Key(said.programId, 'programId')
-  if (said.parsed !== undefined)
-    return { program, ...encodeParsedInstruction(program, said.parsed) }
-  if (typeof said.data !== 'string') throw refuse('bad-base58', 'instruction.data', said.data)
+const parseJsonParsedInstruction = (raw: Fields): Omit<RawInstruction, 'depth'> => {
+  const program = parseBase58Key(raw.programId, 'programId')
+  if (raw.parsed !== undefined) return { program, ...encodeParsedInstruction(program, raw.parsed) }
+  if (typeof raw.data !== 'string') throw invalid('bad-base58', 'instruction.data', raw.data)
   return {
     program,
-    accounts: listOf(said.accounts, 'instruction.accounts').map((key) =>
+    accounts: listOf(raw.accounts, 'instruction.accounts').map((key) =>
       parseBase58Key(key, 'instruction.accounts[]'),
     ),
-    data: said.data,
+    data: raw.data,
   }
 }

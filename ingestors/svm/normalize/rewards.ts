@@ -1,5 +1,5 @@
 import type { SvmReward } from '../../../schemas/block-parts.ts'
-import { fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
+import { fieldsOf, invalid, listOf, orElse } from '../../input/json.ts'
 import { parseAmount, parseBase58Key, parseUint } from '../layout/json.ts'
 
 /** Kinds by the number that Yellowstone prints. Source: solana-storage-proto confirmed_block.proto. */
@@ -8,13 +8,13 @@ const REWARD_TYPES = ['', 'Fee', 'Rent', 'Staking', 'Voting'] as const
 /** Rewards of a block as nodes and Yellowstone print them. Throws `InvalidInput`. */
 export const parseRewards = (value: unknown): readonly SvmReward[] =>
   orElse(value, 'block.rewards', { read: listOf, fallback: [] }).map((each) => {
-    const said = fieldsOf(each, 'block.rewards[]')
+    const raw = fieldsOf(each, 'block.rewards[]')
     return {
-      address: parseBase58Key(said.pubkey, 'reward.pubkey'),
-      amountRaw: parseSignedAmount(said.lamports, 'reward.lamports'),
-      postRaw: parseAmount(said.postBalance, 'reward.postBalance'),
-      type: parseRewardType(said.rewardType),
-      commission: parseCommission(said.commission),
+      address: parseBase58Key(raw.pubkey, 'reward.pubkey'),
+      amountRaw: parseSignedAmount(raw.lamports, 'reward.lamports'),
+      postRaw: parseAmount(raw.postBalance, 'reward.postBalance'),
+      type: parseRewardType(raw.rewardType),
+      commission: parseCommission(raw.commission),
     }
   })
 
@@ -33,6 +33,6 @@ const parseRewardType = (value: unknown): string => {
 const parseCommission = (value: unknown): number | null => {
   if (value === undefined || value === null || value === '') return null
   const percent = parseUint(value, 'reward.commission')
-  if (percent > 100) throw refuse('bad-number', 'reward.commission', value)
+  if (percent > 100) throw invalid('bad-number', 'reward.commission', value)
   return percent
 }

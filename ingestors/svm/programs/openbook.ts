@@ -157,8 +157,8 @@ const canceledOrders = ({ accounts }: SvmInstruction, data: Uint8Array): readonl
   if (market === undefined || owner === undefined || data.length < CANCEL_OFFSETS.end) return []
   const orderId = u128(dataViewOf(data), CANCEL_OFFSETS.order)
   const account = accounts[OPEN_ORDERS_INDEX] ?? null
-  const told = { orderId, isBid: isBid(orderId), owner, account, payer: owner }
-  return [{ type: 'CANCEL', market, ...told, priceTicks: null, lots: null }]
+  const reported = { orderId, isBid: isBid(orderId), owner, account, payer: owner }
+  return [{ type: 'CANCEL', market, ...reported, priceTicks: null, lots: null }]
 }
 
 const discriminatorOf = (data: Uint8Array): string =>

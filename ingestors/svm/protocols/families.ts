@@ -1,5 +1,5 @@
 import type { FamilyOf } from '../../../schemas/protocols.ts'
-import type { ProtocolBook } from '../../decode/protocol-registry.ts'
+import type { ProtocolRegistry } from '../../decode/protocol-registry.ts'
 import { PROGRAM_IDS } from '../programs/programs.ts'
 import { meteoraDammV1 } from './meteora-damm-v1.ts'
 import { meteoraDammV2 } from './meteora-damm-v2.ts'
@@ -49,7 +49,7 @@ const BUILT_IN_PROGRAMS: readonly (readonly [string, ProgramReader])[] = [
 
 /** Finds the reader of a program: the chain's own programs and the listed ones; each listed one is asked for once. */
 export const svmReaders = (
-  book: ProtocolBook,
+  book: ProtocolRegistry,
 ): ((program: string) => ProgramReader | undefined) => {
   const readers = new Map<string, ProgramReader | undefined>(BUILT_IN_PROGRAMS)
   return (program) => {

@@ -27,7 +27,7 @@ const sumRaw = (moved: readonly TokenTransfer[]): bigint =>
 const addSwap = (
   scope: SvmTxContext,
   { row, program, instruction, at }: ListedInstruction,
-  told: readonly [inRaw: bigint, outRaw: bigint] | undefined,
+  reported: readonly [inRaw: bigint, outRaw: bigint] | undefined,
 ): string | undefined => {
   const { accounts } = instruction
   if (accounts.length <= SWAP.user) return 'missing-account'
@@ -45,7 +45,7 @@ const addSwap = (
   const paysA = vaultOut === vaults[1]
   if (!paysA && vaultOut !== vaults[0]) return 'unexpected-vault'
   const paidRaw = sumRaw(moved.filter(({ from }) => from === userIn))
-  const [amountInRaw, amountOutRaw] = told ?? [paidRaw, sumRaw(got)]
+  const [amountInRaw, amountOutRaw] = reported ?? [paidRaw, sumRaw(got)]
   if (amountInRaw === 0n && amountOutRaw === 0n) return 'zero-amount'
   registerPool(scope, { row, program }, { address: pool, tokenA, tokenB })
   scope.out.swaps.push({

@@ -154,21 +154,21 @@ const readInitializePool: EventType['read'] = (scope, event) => {
   const quote = accounts[INITIALIZE_ACCOUNTS.quote]
   const pool = accounts[INITIALIZE_ACCOUNTS.curve]
   if (!creator || !mint || !quote || !pool) return 'missing-account'
-  const told = readMetadataStrings(caller)
-  if (told === undefined) return 'truncated-data'
-  const [name = '', symbol = '', uri = ''] = told.texts
+  const reported = readMetadataStrings(caller)
+  if (reported === undefined) return 'truncated-data'
+  const [name = '', symbol = '', uri = ''] = reported.texts
   const made = scope.newMints.mints.get(mint)
   const suppliedRaw = mintedRawBelow(scope, callerIndex, mint)
   const txIndex = scope.tx.index
   const path = instructionPath(caller)
   scope.newMints.launchpadMints.add(mint)
   registerPool(scope, event, { address: pool, tokenA: mint, tokenB: quote })
-  scope.out.births.push({
-    kind: 'birth',
+  scope.out.tokenCreations.push({
+    kind: 'token-created',
     txIndex,
     logIndex: callerIndex,
     path,
-    fact: {
+    metadata: {
       address: mint,
       decimals: made?.decimals ?? null,
       name,
@@ -239,9 +239,9 @@ const readInstructions = readByInstruction({
 export const meteoraDbc: SvmFamily = {
   family: 'meteora_dbc',
   reader: (row, program) => {
-    const readTold = readEvents(row, program)
+    const readReported = readEvents(row, program)
     const readRan = readInstructions(row, program)
     return (scope, instruction, at) =>
-      readTold(scope, instruction, at) ?? readRan(scope, instruction, at)
+      readReported(scope, instruction, at) ?? readRan(scope, instruction, at)
   },
 }

@@ -1,6 +1,6 @@
 import type { PoolLiquidityChange } from '../../../schemas/events.ts'
 import { fieldOffsets, matchDiscriminator, u64 } from '../layout/borsh-layout.ts'
-import { instructionPath, knownPool, registerPool, type SvmTxContext } from './tx-context.ts'
+import { instructionPath, poolOrDrop, registerPool, type SvmTxContext } from './tx-context.ts'
 import {
   EVENT_FIELDS_OFFSET,
   type EventType,
@@ -201,8 +201,8 @@ const poolTokensOf = (
     const [x, y] = [accounts[tokens[0]], accounts[tokens[1]]]
     return x === undefined || y === undefined ? undefined : [x, y]
   }
-  const fact = knownPool(scope, accounts[pool] ?? '')
-  return fact && [fact.tokenA, fact.tokenB]
+  const metadata = poolOrDrop(scope, accounts[pool] ?? '')
+  return metadata && [metadata.tokenA, metadata.tokenB]
 }
 
 const LIQUIDITY = fieldOffsets({

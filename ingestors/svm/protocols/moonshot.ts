@@ -144,22 +144,23 @@ const readMint: InstructionReader = ({ scope, row, program, instruction, at }) =
   const mint = accounts[MINT.mint]
   const tokenProgram = accounts[MINT.tokenProgram]
   if (!user || !pool || !mint || !tokenProgram) return 'missing-account'
-  const told = readStrings(data, 8, 3)
-  if (told === undefined || data.length < told.end + MINT_PARAMS.end) return 'truncated-data'
-  const [name = '', symbol = '', uri = ''] = told.texts
+  const reported = readStrings(data, 8, 3)
+  if (reported === undefined || data.length < reported.end + MINT_PARAMS.end)
+    return 'truncated-data'
+  const [name = '', symbol = '', uri = ''] = reported.texts
   const suppliedRaw = mintedRawBelow(scope, at, mint)
   const txIndex = scope.tx.index
   const path = instructionPath(instruction)
   scope.newMints.launchpadMints.add(mint)
   registerPool(scope, { row, program }, { address: pool, tokenA: mint, tokenB: WRAPPED_SOL })
-  scope.out.births.push({
-    kind: 'birth',
+  scope.out.tokenCreations.push({
+    kind: 'token-created',
     txIndex,
     logIndex: at,
     path,
-    fact: {
+    metadata: {
       address: mint,
-      decimals: dataViewOf(data).getUint8(told.end + MINT_PARAMS.decimals),
+      decimals: dataViewOf(data).getUint8(reported.end + MINT_PARAMS.decimals),
       name,
       symbol,
       totalSupplyRaw: suppliedRaw,

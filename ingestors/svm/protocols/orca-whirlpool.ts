@@ -7,11 +7,11 @@ import {
   type SvmFamily,
 } from './types.ts'
 import {
+  accountsByName,
   addHopSwap,
   addLiquidityChange,
   appendPoolChange,
   type Hop,
-  namedAccounts,
   poolLogEvent,
   readEmptyPoolCreation,
 } from './vault-hops.ts'
@@ -51,11 +51,16 @@ const readSwap =
   (hops: readonly HopLayout[]): InstructionReader =>
   (reading) => {
     for (const [nth, form] of hops.entries()) {
-      const named = namedAccounts(reading, form)
+      const named = accountsByName(reading, form)
       if (named === undefined) return 'missing-account'
       const { trader, pool, vault0, vault1 } = named
-      const told = priceFromLog(reading, pool, nth)
-      const reason = addHopSwap(reading, { pool, trader, vaults: [vault0, vault1], fromLog: told })
+      const reported = priceFromLog(reading, pool, nth)
+      const reason = addHopSwap(reading, {
+        pool,
+        trader,
+        vaults: [vault0, vault1],
+        fromLog: reported,
+      })
       if (reason !== undefined) return reason
     }
     return undefined
@@ -71,7 +76,7 @@ const LIQUIDITY_V2: LiquidityAccountLayout = { owner: 4, pool: 0, vaultA: 11, va
 const readChange =
   (kind: 'increase' | 'decrease', form: LiquidityAccountLayout): InstructionReader =>
   (reading) => {
-    const named = namedAccounts(reading, form)
+    const named = accountsByName(reading, form)
     if (named === undefined) return 'missing-account'
     const { owner, pool, vaultA, vaultB } = named
     return addLiquidityChange(reading, { kind, owner, pool, vaults: [vaultA, vaultB] })
@@ -98,7 +103,7 @@ const REPOSITIONED_EVENT = fieldOffsets({
 const REPOSITIONED_LOG = { tag: '5f82b584fb32c326', bytes: REPOSITIONED_EVENT.end }
 
 const readReposition: InstructionReader = (reading) => {
-  const named = namedAccounts(reading, REPOSITION)
+  const named = accountsByName(reading, REPOSITION)
   if (named === undefined) return 'missing-account'
   const { owner, pool, mintA: tokenA, mintB: tokenB } = named
   const data = poolLogEvent(reading, REPOSITIONED_LOG, { pool })

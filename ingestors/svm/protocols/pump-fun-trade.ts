@@ -86,7 +86,7 @@ interface TradeAccounts {
   readonly at: AccountLayout['at']
 }
 
-const namedAccounts = (
+const accountsByName = (
   { accounts }: SvmInstruction,
   form: AccountLayout,
 ): TradeAccounts | string => {
@@ -154,7 +154,7 @@ const tradeAccountsOf = (
   if (form === undefined) return 'unknown-instruction'
   return form === 'route'
     ? hopAccounts(scope, caller, readPubkey(data, EVENT_FIELDS_OFFSET + mintAt))
-    : namedAccounts(caller, form)
+    : accountsByName(caller, form)
 }
 
 /** What all layouts begin with; that of spring 2024 ends before the real reserves. */

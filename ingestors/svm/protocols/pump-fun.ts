@@ -33,17 +33,17 @@ const DECIMALS = 6
 
 const readCreate: EventType['read'] = (scope, event) => {
   const { data, view, caller, row } = event
-  const told = readStrings(data, EVENT_FIELDS_OFFSET, 3)
-  if (told === undefined || data.length < told.end + CREATE.end) return 'truncated-data'
-  const [name = '', symbol = '', uri = ''] = told.texts
-  const curveAt = told.end + CREATE.end
+  const reported = readStrings(data, EVENT_FIELDS_OFFSET, 3)
+  if (reported === undefined || data.length < reported.end + CREATE.end) return 'truncated-data'
+  const [name = '', symbol = '', uri = ''] = reported.texts
+  const curveAt = reported.end + CREATE.end
   const modesAt = curveAt + CREATE_CURVE.end
   const quoteAt = modesAt + CREATE_MODES.end
   const has = (start: number, { end }: { readonly end: number }) => data.length >= start + end
   const [mint, pool, user] = [
-    readPubkey(data, told.end + CREATE.mint),
-    readPubkey(data, told.end + CREATE.curve),
-    readPubkey(data, told.end + CREATE.user),
+    readPubkey(data, reported.end + CREATE.mint),
+    readPubkey(data, reported.end + CREATE.curve),
+    readPubkey(data, reported.end + CREATE.user),
   ]
   const withCurve = has(curveAt, CREATE_CURVE)
   const creator = withCurve ? readPubkey(data, curveAt + CREATE_CURVE.creator) : user
@@ -60,12 +60,12 @@ const readCreate: EventType['read'] = (scope, event) => {
   const suppliedRaw = mintedRaw > saidRaw ? mintedRaw : saidRaw
   scope.newMints.launchpadMints.add(mint)
   registerPool(scope, event, { address: pool, tokenA: mint, tokenB: quoteMint })
-  scope.out.births.push({
-    kind: 'birth',
+  scope.out.tokenCreations.push({
+    kind: 'token-created',
     txIndex,
     logIndex,
     path,
-    fact: {
+    metadata: {
       address: mint,
       decimals: set?.decimals ?? DECIMALS,
       name,

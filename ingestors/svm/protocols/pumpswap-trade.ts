@@ -16,7 +16,7 @@ export interface AccountLayout {
 }
 
 /** The same accounts by their addresses. The mints are in no event: the program checked those of its instruction. */
-export type NamedAccounts = { readonly [K in keyof AccountLayout]: string }
+export type AccountsByName = { readonly [K in keyof AccountLayout]: string }
 
 /** Both directions of a trade have this layout: what was traded, its limit, then reserves before it. */
 export const TRADE_EVENT = fieldOffsets({
@@ -127,8 +127,8 @@ const reserveChangeOf = (event: ProgramEvent, buys: boolean): ReserveChange => {
     priced + feesKeptInVault(event, tail),
   ] as const
   const before = [base, quote] as const
-  const isTold = tail !== undefined && view.byteLength >= tail + CASHBACK_AND_VIRTUAL_QUOTE.end
-  const virtualRaw = isTold ? i128(view, tail + CASHBACK_AND_VIRTUAL_QUOTE.virtualQuote) : 0n
+  const isReported = tail !== undefined && view.byteLength >= tail + CASHBACK_AND_VIRTUAL_QUOTE.end
+  const virtualRaw = isReported ? i128(view, tail + CASHBACK_AND_VIRTUAL_QUOTE.virtualQuote) : 0n
   if (virtualRaw === 0n) return { before, after }
   return {
     before,
@@ -150,7 +150,7 @@ const HOP_LAYOUT = { base: -2, quote: -1, baseVault: 1, quoteVault: 2 } as const
 export const hopAccounts = (
   scope: SvmTxContext,
   { data, caller }: ProgramEvent,
-): NamedAccounts | string => {
+): AccountsByName | string => {
   const { accounts } = caller
   const pool = readPubkey(data, EVENT_FIELDS_OFFSET + TRADE_EVENT.pool)
   const at = accounts.indexOf(pool, HOPS_START - HOP_LAYOUT.base)
@@ -179,7 +179,7 @@ export const hopAccounts = (
   }
 }
 
-const swapAccountsOf = (named: NamedAccounts, buys: boolean): SwapAccounts => {
+const swapAccountsOf = (named: AccountsByName, buys: boolean): SwapAccounts => {
   const { userBase, userQuote, baseVault, quoteVault } = named
   return buys
     ? { userIn: userQuote, userOut: userBase, vaultIn: quoteVault, vaultOut: baseVault }
@@ -197,7 +197,7 @@ export const addTrade = (
     named,
     buys,
     at,
-  }: { readonly named: NamedAccounts; readonly buys: boolean; readonly at: 'caller' | 'event' },
+  }: { readonly named: AccountsByName; readonly buys: boolean; readonly at: 'caller' | 'event' },
 ): string | undefined => {
   const baseRaw = amountOf(event, TRADE_EVENT.baseAmount)
   const quoteRaw = userQuoteRaw(event, buys)

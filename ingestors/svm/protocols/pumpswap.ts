@@ -2,10 +2,10 @@ import type { PoolLiquidityChange } from '../../../schemas/events.ts'
 import { fieldOffsets, i128, matchDiscriminator, readPubkey } from '../layout/borsh-layout.ts'
 import {
   type AccountLayout,
+  type AccountsByName,
   addTrade,
   amountOf,
   hopAccounts,
-  type NamedAccounts,
   TRADE_EVENT,
 } from './pumpswap-trade.ts'
 import { instructionPath, registerPool, type SvmTxContext } from './tx-context.ts'
@@ -69,7 +69,7 @@ const LAST_ACCOUNT_INDEX: ReadonlyMap<AccountLayout, number> = new Map(
   [TRADE, BOOST, LIQUIDITY].map((form) => [form, Math.max(...Object.values(form))]),
 )
 
-const namedAccounts = ({ caller }: ProgramEvent, form: AccountLayout): NamedAccounts | string => {
+const accountsByName = ({ caller }: ProgramEvent, form: AccountLayout): AccountsByName | string => {
   const { accounts } = caller
   if (accounts.length <= (LAST_ACCOUNT_INDEX.get(form) ?? 0)) return 'missing-account'
   const named = (place: number): string => accounts[place] ?? ''
@@ -90,7 +90,7 @@ const readTrade =
   (scope, event) => {
     const form = accountLayoutOf(event.caller.data, 0)
     if (form === undefined || form === LIQUIDITY) return 'unknown-instruction'
-    const named = form === 'route' ? hopAccounts(scope, event) : namedAccounts(event, form)
+    const named = form === 'route' ? hopAccounts(scope, event) : accountsByName(event, form)
     if (typeof named === 'string') return named
     return addTrade(scope, event, { named, buys, at: form === 'route' ? 'event' : 'caller' })
   }
@@ -134,7 +134,7 @@ const readChange =
   ({ kind, layout, sign }: LiquidityEvent): EventType['read'] =>
   (scope, event) => {
     if (accountLayoutOf(event.caller.data, 0) !== LIQUIDITY) return 'unknown-instruction'
-    const named = namedAccounts(event, LIQUIDITY)
+    const named = accountsByName(event, LIQUIDITY)
     if (typeof named === 'string') return named
     const { pool, user: owner, base: tokenA, quote: tokenB } = named
     registerPool(scope, event, { address: pool, tokenA, tokenB })

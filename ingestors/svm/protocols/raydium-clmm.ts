@@ -10,11 +10,11 @@ import {
 } from './types.ts'
 import {
   type AmountPair,
+  accountsByName,
   addHopSwap,
   addLiquidityChange,
   type Hop,
   type LiquidityChange,
-  namedAccounts,
   poolLogEvent,
   readEmptyPoolCreation,
 } from './vault-hops.ts'
@@ -49,11 +49,11 @@ const priceFromLog = (reading: InstructionContext, pool: string, nth = 0): Hop['
 const SWAP = { trader: 0, pool: 2, vaultIn: 5, vaultOut: 6 } as const
 
 const readSwap: InstructionReader = (reading) => {
-  const named = namedAccounts(reading, SWAP)
+  const named = accountsByName(reading, SWAP)
   if (named === undefined) return 'missing-account'
   const { trader, pool, vaultIn, vaultOut } = named
-  const told = priceFromLog(reading, pool)
-  return addHopSwap(reading, { pool, trader, vaults: [vaultIn, vaultOut], fromLog: told })
+  const reported = priceFromLog(reading, pool)
+  return addHopSwap(reading, { pool, trader, vaults: [vaultIn, vaultOut], fromLog: reported })
 }
 
 const ROUTE_ACCOUNTS = { trader: 0, mintIn: 2, hops: 6 } as const
@@ -107,7 +107,7 @@ const readIncrease =
     more: Pick<LiquidityChange, 'mayMoveNothing'> = {},
   ): InstructionReader =>
   (reading) => {
-    const named = namedAccounts(reading, form)
+    const named = accountsByName(reading, form)
     if (named === undefined) return 'missing-account'
     const { owner, pool, vault0, vault1 } = named
     return addLiquidityChange(reading, {
@@ -146,7 +146,7 @@ const decreasedAmounts = ({ instruction }: InstructionContext): AmountPair | und
 const DECREASE_DATA = fieldOffsets({ tag: 'u64', liquidity: 'u128' })
 
 const readDecrease: InstructionReader = (reading) => {
-  const named = namedAccounts(reading, DECREASE)
+  const named = accountsByName(reading, DECREASE)
   if (named === undefined) return 'missing-account'
   const { data } = reading.instruction
   if (data.length < DECREASE_DATA.end) return 'truncated-data'

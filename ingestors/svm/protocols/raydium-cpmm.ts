@@ -9,10 +9,10 @@ import {
 } from './types.ts'
 import {
   type AmountPair,
+  accountsByName,
   addHopSwap,
   addLiquidityChange,
   type LiquidityChange,
-  namedAccounts,
   poolLogEvent,
 } from './vault-hops.ts'
 
@@ -51,7 +51,7 @@ const logFieldReader = (reading: InstructionContext, event: typeof SWAP_LOG, poo
 const SWAP = { trader: 0, pool: 3, vaultIn: 6, vaultOut: 7, mintIn: 10, mintOut: 11 } as const
 
 const readSwap: InstructionReader = (reading) => {
-  const named = namedAccounts(reading, SWAP)
+  const named = accountsByName(reading, SWAP)
   if (named === undefined) return 'missing-account'
   const { trader, pool, vaultIn, vaultOut, mintIn, mintOut } = named
   const at = logFieldReader(reading, SWAP_LOG, pool)
@@ -135,7 +135,7 @@ const initialBalances = (
 const readChange =
   (kind: LiquidityChange['kind'], form: LiquidityAccountLayout): InstructionReader =>
   (reading) => {
-    const named = namedAccounts(reading, form)
+    const named = accountsByName(reading, form)
     if (named === undefined) return 'missing-account'
     const { owner, pool, vault0, vault1, mint0, mint1 } = named
     const vaults = [vault0, vault1] as const

@@ -10,7 +10,7 @@ import {
   readCpiEvents,
   type SvmFamily,
 } from './types.ts'
-import { namedAccounts } from './vault-hops.ts'
+import { accountsByName } from './vault-hops.ts'
 
 /** Where every trade names its accounts. */
 const TRADE = {
@@ -65,7 +65,10 @@ const readTrade: EventType['read'] = (scope, event) => {
   const { row, program, view, caller, callerIndex } = event
   const side = tradeSideOf(caller.data, 0)
   if (side === undefined) return 'unknown-instruction'
-  const traded = namedAccounts({ scope, row, program, instruction: caller, at: callerIndex }, TRADE)
+  const traded = accountsByName(
+    { scope, row, program, instruction: caller, at: callerIndex },
+    TRADE,
+  )
   if (traded === undefined) return 'missing-account'
   const at = (offset: number): bigint => u64(view, EVENT_FIELDS_OFFSET + offset)
   const amountInRaw = at(TRADE_EVENT.amountIn)
@@ -145,20 +148,20 @@ const readLaunch: EventType['read'] = (scope, event) => {
   const form = tokenProgramIndex(caller.data, 0)
   if (form === undefined) return 'unknown-instruction'
   const reading = { scope, row, program, instruction: caller, at: callerIndex }
-  const named = namedAccounts(reading, { ...LAUNCH, ...form })
+  const named = accountsByName(reading, { ...LAUNCH, ...form })
   if (named === undefined) return 'missing-account'
-  const told = readStrings(data, EVENT_FIELDS_OFFSET + LAUNCH_EVENT.end, 3)
-  if (told === undefined) return 'truncated-data'
-  const [name = '', symbol = '', uri = ''] = told.texts
+  const reported = readStrings(data, EVENT_FIELDS_OFFSET + LAUNCH_EVENT.end, 3)
+  if (reported === undefined) return 'truncated-data'
+  const [name = '', symbol = '', uri = ''] = reported.texts
   const { creator, pool, base, tokenProgram } = named
-  const curve = readCurveParams(view, told.end)
+  const curve = readCurveParams(view, reported.end)
   scope.newMints.launchpadMints.add(base)
-  scope.out.births.push({
-    kind: 'birth',
+  scope.out.tokenCreations.push({
+    kind: 'token-created',
     txIndex: scope.tx.index,
     logIndex: callerIndex,
     path: instructionPath(caller),
-    fact: {
+    metadata: {
       address: base,
       decimals: view.getUint8(EVENT_FIELDS_OFFSET + LAUNCH_EVENT.decimals),
       name,
@@ -208,7 +211,7 @@ const TO_CPMM: MigrationLayout = { token: 1, curve: 17, pool: 5 }
 const readMigration =
   (protocol: 'raydium_amm_v4' | 'raydium_cpmm', form: MigrationLayout): InstructionReader =>
   (reading) => {
-    const named = namedAccounts(reading, form)
+    const named = accountsByName(reading, form)
     if (named === undefined) return 'missing-account'
     const { scope, row, instruction, at } = reading
     scope.out.migrations.push({

@@ -245,7 +245,7 @@ const readInitializeMint: SvmReader = (scope, instruction, at) => {
     freezeAuthority: frozen ? readPubkey(data, INITIALIZE_MINT.end) : null,
     byListedProgram:
       caller !== undefined &&
-      (scope.books.protocols.factory(caller.program) !== undefined ||
+      (scope.context.protocols.factory(caller.program) !== undefined ||
         LP_TOKEN_PROGRAMS.has(caller.program)),
   })
   scope.out.supplies.push({
@@ -277,10 +277,10 @@ const readSetAuthority: SvmReader = ({ newMints: { mints } }, { accounts, data }
 const setMintMetadata = (
   { newMints }: SvmTxContext,
   mint: string | undefined,
-  told: ReturnType<typeof readStrings>,
+  reported: ReturnType<typeof readStrings>,
 ): string | undefined => {
-  if (told === undefined || mint === undefined) return 'truncated-data'
-  const [name = '', symbol = '', uri = ''] = told.texts
+  if (reported === undefined || mint === undefined) return 'truncated-data'
+  const [name = '', symbol = '', uri = ''] = reported.texts
   newMints.metadata.set(mint, [name, symbol, uri])
   return undefined
 }

@@ -6,7 +6,7 @@ import type {
   SvmTransaction,
 } from '../../../schemas/events.ts'
 import type { ProtocolRow } from '../../../schemas/protocols.ts'
-import type { Books, Draft } from '../../decode/contract.ts'
+import type { DecodeContext, DecodedBlockBuilder } from '../../decode/contract.ts'
 
 /** How the chain's coin is named: in trades and pools, and in balances and transfers. */
 export const { wrappedNative: WRAPPED_SOL, nativeAddress: NATIVE_SOL } = CHAINS.sol
@@ -43,8 +43,8 @@ export interface NewMints {
 /** One transaction while its instructions are read in the order in which they ran. */
 export interface SvmTxContext {
   readonly tx: SvmTransaction
-  readonly out: Draft
-  readonly books: Books
+  readonly out: DecodedBlockBuilder
+  readonly context: DecodeContext
   /** Pools that the block showed so far. */
   readonly poolsInBlock: Map<string, PoolMetadata>
   readonly newMints: NewMints
@@ -108,10 +108,10 @@ export const directInnerInstructions = (
 }
 
 /** What is known of a pool so far, in this block or before it. */
-export const knownPool = (
-  { books, poolsInBlock }: SvmTxContext,
+export const poolOrDrop = (
+  { context, poolsInBlock }: SvmTxContext,
   address: string,
-): PoolMetadata | undefined => poolsInBlock.get(address) ?? books.pool(address)
+): PoolMetadata | undefined => poolsInBlock.get(address) ?? context.pool(address)
 
 /**
  * A program shows its pool, which proves it: keeps what is not known yet. A fact from elsewhere may have the tokens the other
@@ -122,19 +122,19 @@ export const registerPool = (
   { row, program }: { readonly row: ProtocolRow; readonly program: string },
   { address, tokenA, tokenB }: Pick<PoolMetadata, 'address' | 'tokenA' | 'tokenB'>,
 ): void => {
-  const known = knownPool(scope, address)
-  if (known?.proven === true && known.tokenA === tokenA) return
-  const fact: PoolMetadata = {
+  const known = poolOrDrop(scope, address)
+  if (known?.verified === true && known.tokenA === tokenA) return
+  const metadata: PoolMetadata = {
     address,
     tokenA,
     tokenB,
     protocol: row.id,
     factory: program,
     feePips: row.feePips ?? null,
-    proven: true,
+    verified: true,
   }
-  scope.poolsInBlock.set(address, fact)
-  scope.out.pools.push(fact)
+  scope.poolsInBlock.set(address, metadata)
+  scope.out.pools.push(metadata)
 }
 
 /** Notes that the instruction at `logIndex` was not taken, and why. */

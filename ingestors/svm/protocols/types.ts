@@ -151,15 +151,15 @@ export const readLogEvents = (
   silent: Readonly<Record<string, InstructionReader>> = {},
 ): SvmFamily['reader'] => {
   const eventAt = matchDiscriminator(events)
-  const unheard = readByInstruction(silent)
+  const unlisted = readByInstruction(silent)
   return (row, program) => {
-    const readSilent = unheard(row, program)
+    const readSilent = unlisted(row, program)
     return (scope, instruction, at) => {
       const reasons: (string | undefined)[] = []
-      for (const told of programData(instruction)) {
-        const event = eventAt(told, 0)
+      for (const reported of programData(instruction)) {
+        const event = eventAt(reported, 0)
         if (event === undefined) continue
-        const data = Buffer.concat([LOG_EVENT_PADDING, told])
+        const data = Buffer.concat([LOG_EVENT_PADDING, reported])
         const view = dataViewOf(data)
         const caller = instruction
         reasons.push(

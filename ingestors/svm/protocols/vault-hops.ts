@@ -17,7 +17,7 @@ import {
  */
 
 /** Accounts of an instruction by name; undefined where it has fewer. */
-export const namedAccounts = <Name extends string>(
+export const accountsByName = <Name extends string>(
   { instruction: { accounts } }: InstructionContext,
   form: Readonly<Record<Name, number>>,
 ): Readonly<Record<Name, string>> | undefined => {
@@ -173,7 +173,7 @@ export type PoolCreationLayout = Readonly<Record<'pool' | 'owner' | 'mintA' | 'm
 export const readEmptyPoolCreation =
   (form: PoolCreationLayout): InstructionReader =>
   (reading) => {
-    const named = namedAccounts(reading, form)
+    const named = accountsByName(reading, form)
     if (named === undefined) return 'missing-account'
     const { pool, owner, mintA: tokenA, mintB: tokenB } = named
     const change = {

@@ -2,7 +2,7 @@ import { Outage } from '../../../core/errors.ts'
 import type { Logger } from '../../../core/ops/logger.ts'
 import { retry } from '../../../core/retry.ts'
 import type { RpcPool } from '../../../core/rpc/pool.ts'
-import { fieldsOf, listOf, refuse } from '../../input/json.ts'
+import { fieldsOf, invalid, listOf } from '../../input/json.ts'
 import { parseBase58Key, parseBase64 } from '../layout/json.ts'
 import type { Commitment } from './node-queries.ts'
 
@@ -35,7 +35,7 @@ export const accountReader = (
       const params = [addresses, { commitment, encoding: 'base64' }]
       const { value } = fieldsOf(await ask({ method: 'getMultipleAccounts', params }), 'accounts')
       const list = listOf(value, 'accounts.value')
-      if (list.length !== addresses.length) throw refuse('account-count', 'accounts', list.length)
+      if (list.length !== addresses.length) throw invalid('account-count', 'accounts', list.length)
       return list.map(parseAccountInfo)
     })
     if (found === undefined) throw new Outage('rpc', 'account lookup failed on every endpoint')
@@ -67,7 +67,7 @@ const parseAccountInfo = (value: unknown): AccountInfo | null => {
   if (value === null) return null
   const { owner, data } = fieldsOf(value, 'account')
   const [text, encoding] = listOf(data, 'account.data')
-  if (encoding !== 'base64') throw refuse('unknown-encoding', 'account.data[1]', encoding)
+  if (encoding !== 'base64') throw invalid('unknown-encoding', 'account.data[1]', encoding)
   return {
     owner: parseBase58Key(owner, 'account.owner'),
     data: parseBase64(text, 'account.data[0]'),

@@ -3,7 +3,7 @@ import { Outage } from '../../../core/errors.ts'
 import type { SvmBlock } from '../../../schemas/events.ts'
 import type { BlockRef } from '../../follow/contract.ts'
 import type { Head } from '../../follow/head-tracker.ts'
-import { leniently } from '../../input/skip-invalid.ts'
+import { skippingInvalid } from '../../input/skip-invalid.ts'
 import type { SlotResult } from './node-queries.ts'
 
 /**
@@ -19,8 +19,8 @@ const SLOTS_PER_LIST_CALL = 1_000
 /** What the queue asks. */
 export interface BlockFetcher {
   listSlots(range: { readonly from: number; readonly to: number }): Promise<readonly number[]>
-  /** `lenient`: without the transactions that cannot be read. */
-  read(slot: number, lenient: boolean): Promise<SlotResult<SvmBlock>>
+  /** `skipInvalid`: without the transactions that cannot be read. */
+  read(slot: number, skipInvalid: boolean): Promise<SlotResult<SvmBlock>>
   /** A pushed block that extends the tip; null when none was. */
   takeNotified(tip: BlockRef): Promise<SvmBlock | null>
 }
@@ -42,7 +42,7 @@ export const createBlockQueue = (
   let listed: readonly number[] = []
   let listedTo = -1
   let given = -1
-  const forget = (): void => {
+  const discard = (): void => {
     ahead.clear()
     listed = []
     listedTo = -1
@@ -76,10 +76,10 @@ export const createBlockQueue = (
     return block
   }
   return {
-    invalidate: forget,
+    invalidate: discard,
     next: async (tip, from, head) => {
       const after = tip?.height ?? from - 1
-      if (after < given) forget()
+      if (after < given) discard()
       dropTo(after)
       const pushed = tip === null ? null : await calls.takeNotified(tip)
       if (pushed !== null) return give(pushed)
@@ -89,7 +89,7 @@ export const createBlockQueue = (
         fetchAhead()
         const block = await ahead.get(slot)
         if (block === undefined) {
-          forget()
+          discard()
           return undefined
         }
         if (block !== 'skipped') return give(block)
@@ -106,9 +106,9 @@ const fetchWithRetry = (
   slot: number,
   signal: AbortSignal,
 ): Promise<SlotResult<SvmBlock>> =>
-  leniently(
-    async (lenient) => {
-      const block = await calls.read(slot, lenient)
+  skippingInvalid(
+    async (skipInvalid) => {
+      const block = await calls.read(slot, skipInvalid)
       if (block === undefined) throw new BlockNotAvailable()
       return block
     },

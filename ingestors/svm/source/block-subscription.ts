@@ -28,7 +28,7 @@ export interface BlockNotification {
   /** In the shape of `getBlock`. */
   readonly rawBlock: unknown
   /** Brings each transaction into that shape; absent: they are. */
-  readonly toGetBlockShape?: (transaction: unknown) => unknown
+  readonly toGetBlockFields?: (transaction: unknown) => unknown
 }
 
 /** Blocks that nodes push, by whatever way. */
@@ -77,9 +77,9 @@ export const createBlockSubscription = (
       const waiting = byParent.get(tip.hash)
       if (waiting === undefined) return null
       byParent.delete(tip.hash)
-      const { slot, rawBlock: said, toGetBlockShape: shapeOf } = waiting
+      const { slot, rawBlock: raw, toGetBlockFields: shapeOf } = waiting
       if (slot <= tip.height) return null
-      return normalizeBlockYielding(said, { chain, slot, programs }, shapeOf).catch(
+      return normalizeBlockYielding(raw, { chain, slot, programs }, shapeOf).catch(
         (error: unknown) => {
           log.warn({ err: error, slot }, 'invalid block in notification')
           return null

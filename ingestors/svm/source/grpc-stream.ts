@@ -12,7 +12,7 @@ import { parseUint } from '../layout/json.ts'
 import { normalizeHeader } from '../normalize/block.ts'
 import { type BlockSubscription, skipInvalidNotices } from './block-subscription.ts'
 import { type Commitment, fetchHeader } from './node-queries.ts'
-import { grpcBlockShape, grpcTransactionShape } from './yellowstone.ts'
+import { grpcBlockFields, grpcTransactionFields } from './yellowstone.ts'
 
 const SUBSCRIBE_METHOD = 'geyser.Geyser/Subscribe'
 
@@ -67,7 +67,7 @@ export const streamBlocks = (
     for (const { endpoint } of places) endpoint.close()
   }
   signal.addEventListener('abort', close, { once: true })
-  const heard: StreamState = { newestSlot: -1, fromSlotRejected: false }
+  const state: StreamState = { newestSlot: -1, fromSlotRejected: false }
   let turn = 0
   keepStreaming(async (stop) => {
     const usable = places.filter(({ isWrongChain: foreign }) => !foreign)
@@ -76,21 +76,21 @@ export const streamBlocks = (
     turn += 1
     const request = subscribeRequest(
       options.commitment,
-      heard.fromSlotRejected ? -1 : heard.newestSlot,
+      state.fromSlotRejected ? -1 : state.newestSlot,
     )
-    heard.fromSlotRejected = false
+    state.fromSlotRejected = false
     try {
       const reader = createMessageHandler({
         rpc,
         subscription: pushes,
-        heard,
+        state,
         streamEndpoint: place,
         options,
       })
       const onMessage = skipInvalidNotices(reader, log)
       return await place.endpoint.stream({ method: SUBSCRIBE_METHOD, request, onMessage }, stop)
     } catch (error) {
-      heard.fromSlotRejected = error instanceof RpcError
+      state.fromSlotRejected = error instanceof RpcError
       if (!stop.aborted)
         log.warn({ err: error, endpoint: place.endpoint.label }, 'stream disconnected')
       throw error
@@ -109,7 +109,7 @@ const subscribeRequest = (commitment: Commitment, newestSlot: number): object =>
 interface MessageHandlerDeps {
   readonly rpc: RpcPool
   readonly subscription: BlockSubscription
-  readonly heard: StreamState
+  readonly state: StreamState
   readonly streamEndpoint: StreamEndpoint
   readonly options: StreamOptions
 }
@@ -118,14 +118,18 @@ interface MessageHandlerDeps {
 const createMessageHandler = ({
   rpc,
   subscription,
-  heard,
+  state,
   streamEndpoint,
   options,
 }: MessageHandlerDeps) => {
   const { chain, commitment, log } = options
   let proof: 'none' | 'asked' | 'ours' = 'none'
   /** Compares a block with that of the nodes that are asked; they may not have it yet. */
-  const prove = async (slot: number, hash: string, stream: StreamControl): Promise<void> => {
+  const verifyBlockhash = async (
+    slot: number,
+    hash: string,
+    stream: StreamControl,
+  ): Promise<void> => {
     proof = 'asked'
     const header = await fetchHeader(rpc, { chain, slot }, commitment).catch(() => undefined)
     proof = 'none'
@@ -142,12 +146,13 @@ const createMessageHandler = ({
     stream.end()
   }
   const onBlock = (value: unknown, stream: StreamControl): void => {
-    const said = grpcBlockShape(value)
-    const slot = parseUint(said.slot, 'block.slot')
+    const raw = grpcBlockFields(value)
+    const slot = parseUint(raw.slot, 'block.slot')
     const isOurs = proof === 'ours'
-    subscription.block({ slot, rawBlock: said, toGetBlockShape: grpcTransactionShape }, isOurs)
-    if (isOurs) heard.newestSlot = Math.max(heard.newestSlot, slot)
-    if (proof === 'none') void prove(slot, normalizeHeader(said, { chain, slot }).hash, stream)
+    subscription.block({ slot, rawBlock: raw, toGetBlockFields: grpcTransactionFields }, isOurs)
+    if (isOurs) state.newestSlot = Math.max(state.newestSlot, slot)
+    if (proof === 'none')
+      void verifyBlockhash(slot, normalizeHeader(raw, { chain, slot }).hash, stream)
   }
   return (message: unknown, stream: StreamControl): void => {
     const { block, slot, ping } = fieldsOf(message, 'update')

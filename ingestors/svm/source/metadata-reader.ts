@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { base58Decode } from '../../../core/base58.ts'
 import type { TokenMetadata } from '../../../schemas/events.ts'
-import type { FactReader } from '../../decode/metadata-reader.ts'
+import type { MetadataReader } from '../../decode/metadata-reader.ts'
 import { findProgramAddress } from '../layout/program-derived-address.ts'
 import { PROGRAM_IDS } from '../programs/programs.ts'
 import type { AccountInfo, AccountReader } from './accounts.ts'
@@ -17,29 +17,29 @@ const METADATA_SEED = Buffer.from('metadata')
 /**
  * Facts of tokens that existed before the block that first names them, as they are now: a Solana node has no state of earlier
  * slots, so a supply that is learned while catching up is that of the head. Names come from the mint itself
- * (Token-2022) or from its Metaplex account. Pools are proven by their program and never asked for.
+ * (Token-2022) or from its Metaplex account. Pools are verified by their program and never asked for.
  */
-export const svmMetadataReader = (accounts: AccountReader): FactReader => {
+export const svmMetadataReader = (accounts: AccountReader): MetadataReader => {
   const silent = new LRUCache<string, number>({ max: MAX_MISSING_MINTS })
   return {
-    origin: 'node',
-    proof: 'facts',
+    metadataSource: 'node',
+    verification: 'facts',
     read: async ({ tokens }, { height }, signal) => {
-      const asked = tokens.filter(
+      const requested = tokens.filter(
         (address) =>
           height - (silent.get(address) ?? Number.NEGATIVE_INFINITY) >= RETRY_MISSING_AFTER_BLOCKS,
       )
-      if (asked.length === 0) return { pools: [], tokens: [] }
-      const metadata = asked.map(metaplexMetadataAddress)
-      const found = await accounts([...asked, ...metadata], signal)
-      const facts = asked.map((address, index) =>
-        tokenMetadataOf(address, found[index] ?? null, found[asked.length + index] ?? null),
+      if (requested.length === 0) return { pools: [], tokens: [] }
+      const metadata = requested.map(metaplexMetadataAddress)
+      const found = await accounts([...requested, ...metadata], signal)
+      const facts = requested.map((address, index) =>
+        tokenMetadataOf(address, found[index] ?? null, found[requested.length + index] ?? null),
       )
-      facts.forEach((fact, index) => {
-        const address = asked[index]
-        if (fact === undefined && address !== undefined) silent.set(address, height)
+      facts.forEach((metadata, index) => {
+        const address = requested[index]
+        if (metadata === undefined && address !== undefined) silent.set(address, height)
       })
-      return { pools: [], tokens: facts.filter((fact) => fact !== undefined) }
+      return { pools: [], tokens: facts.filter((metadata) => metadata !== undefined) }
     },
   }
 }
@@ -57,9 +57,9 @@ const tokenMetadataOf = (
   mint: AccountInfo | null,
   metadata: AccountInfo | null,
 ): TokenMetadata | undefined => {
-  const fact = mint === null ? undefined : parseMintAccount(address, mint)
-  if (mint === null || fact === undefined) return undefined
+  const parsed = mint === null ? undefined : parseMintAccount(address, mint)
+  if (mint === null || parsed === undefined) return undefined
   const texts =
     token2022Metadata(mint) ?? (metadata === null ? undefined : metaplexMetadata(metadata))
-  return { ...fact, ...texts }
+  return { ...parsed, ...texts }
 }

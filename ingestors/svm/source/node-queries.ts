@@ -80,7 +80,7 @@ const queryAllEndpoints = async <T>(
 /** A block without its transactions. Throws `Outage` or `InvalidInput`. */
 export const fetchHeader = (
   rpc: EndpointSet,
-  reading: Pick<BlockContext, 'chain' | 'slot'>,
+  context: Pick<BlockContext, 'chain' | 'slot'>,
   commitment: Commitment,
 ): Promise<SlotResult<SvmHeader>> =>
   queryAllEndpoints(rpc, async (ask) => {
@@ -89,25 +89,25 @@ export const fetchHeader = (
       transactionDetails: 'none',
       rewards: false,
     }
-    const said = await getBlock(ask, reading.slot, options)
-    if (said === 'skipped') return said
-    return said === undefined || said === null ? undefined : normalizeHeader(said, reading)
+    const raw = await getBlock(ask, context.slot, options)
+    if (raw === 'skipped') return raw
+    return raw === undefined || raw === null ? undefined : normalizeHeader(raw, context)
   })
 
 /**
- * A whole block; `lenient` without the transactions that cannot be read. Throws `Outage`, or `InvalidInput` with the reasons of
+ * A whole block; `skipInvalid` without the transactions that cannot be read. Throws `Outage`, or `InvalidInput` with the reasons of
  * `normalizeBlock` and `missing-block-time`.
  */
 export const fetchBlock = (
   rpc: EndpointSet,
-  reading: BlockContext & { readonly lenient?: boolean },
+  context: BlockContext & { readonly skipInvalid?: boolean },
   commitment: Commitment,
 ): Promise<SlotResult<SvmBlock>> =>
   queryAllEndpoints(rpc, async (ask) => {
     const options = { ...getBlockOptions(commitment), rewards: true }
-    const said = await getBlock(ask, reading.slot, options)
-    if (said === 'skipped') return said
-    return said === undefined || said === null ? undefined : normalizeBlockYielding(said, reading)
+    const raw = await getBlock(ask, context.slot, options)
+    if (raw === 'skipped') return raw
+    return raw === undefined || raw === null ? undefined : normalizeBlockYielding(raw, context)
   })
 
 /**
@@ -115,26 +115,26 @@ export const fetchBlock = (
  * `eachTransaction`.
  */
 export const normalizeBlockYielding = async (
-  said: unknown,
-  reading: BlockContext & { readonly lenient?: boolean },
+  raw: unknown,
+  context: BlockContext & { readonly skipInvalid?: boolean },
   shapeOf?: (transaction: unknown) => unknown,
 ): Promise<SvmBlock> => {
-  const header = normalizeHeader(said, reading)
+  const header = normalizeHeader(raw, context)
   if (header.timeMs === 0)
-    throw new InvalidInput('missing-block-time', `block ${reading.slot} has no time`)
+    throw new InvalidInput('missing-block-time', `block ${context.slot} has no time`)
   const transactions: SvmTransaction[] = []
-  const refused: RejectedTransaction[] = []
+  const rejected: RejectedTransaction[] = []
   let read = 0
-  const transactionsOf = eachTransaction(said, reading.programs, {
-    ...(reading.lenient && { invalidTransactions: refused }),
-    ...(shapeOf && { toGetBlockShape: shapeOf }),
+  const transactionsOf = eachTransaction(raw, context.programs, {
+    ...(context.skipInvalid && { invalidTransactions: rejected }),
+    ...(shapeOf && { toGetBlockFields: shapeOf }),
   })
   for (const transaction of transactionsOf) {
     if (transaction !== undefined) transactions.push(transaction)
     read += 1
     if (read % TRANSACTIONS_PER_TURN === 0) await breathe()
   }
-  return { ...header, transactions, ...(refused.length > 0 && { refused }) }
+  return { ...header, transactions, ...(rejected.length > 0 && { rejected }) }
 }
 
 /** Slots of a range that have a block, ascending. Throws `Outage` or `InvalidInput`. */
@@ -144,8 +144,8 @@ export const fetchSlotList = async (
   commitment: Commitment,
 ): Promise<readonly number[]> => {
   const listed = await rpc.attempt(async (ask) => {
-    const said = await ask({ method: 'getBlocks', params: [from, to, { commitment }] })
-    const slots = listOf(said, 'getBlocks').map((slot) => parseUint(slot, 'getBlocks[]'))
+    const raw = await ask({ method: 'getBlocks', params: [from, to, { commitment }] })
+    const slots = listOf(raw, 'getBlocks').map((slot) => parseUint(slot, 'getBlocks[]'))
     slots.forEach((slot, index) => {
       if (slot < Math.max(from, (slots[index - 1] ?? -1) + 1) || slot > to) {
         throw new InvalidInput('slot-order', `getBlocks of ${from} to ${to} gave slot ${slot}`)

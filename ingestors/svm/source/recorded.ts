@@ -2,7 +2,7 @@ import { base58Encode } from '../../../core/base58.ts'
 import type { ChainExtra } from '../../../core/config/settings.ts'
 import { InvalidInput } from '../../../core/errors.ts'
 import type { SvmBlock } from '../../../schemas/events.ts'
-import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
+import { type Fields, fieldsOf, invalid, listOf, orElse } from '../../input/json.ts'
 import type { Recorded } from '../../recorded/files.ts'
 import { parseUint } from '../layout/json.ts'
 import { blockTimeMs, normalizeHeader, normalizeTransaction } from '../normalize/block.ts'
@@ -12,7 +12,7 @@ import {
   withFactories,
   withOrderBooks,
 } from '../programs/programs.ts'
-import { toGetBlockShape } from './yellowstone.ts'
+import { toGetBlockFields } from './yellowstone.ts'
 
 /** Recordings are short: order books are read whether anybody asks or not. */
 const RECORDED_PROGRAMS = withOrderBooks(ALL_PROGRAMS)
@@ -44,9 +44,9 @@ export const parseSvmRecording = (
     return singleTransactionBlock(reading, fieldsOf(transaction, 'getTransaction'))
   if (file.meta !== undefined) return singleTransactionBlock(reading, file)
   const block = file.getBlock ?? blockInNotification(file) ?? file
-  const said = fieldsOf(block, 'block')
-  if (said.parentBlockhash !== undefined) return wholeBlock(reading, toGetBlockShape(said), file)
-  if (said.blockhash !== undefined) return wholeBlock(reading, said, file)
+  const raw = fieldsOf(block, 'block')
+  if (raw.parentBlockhash !== undefined) return wholeBlock(reading, toGetBlockFields(raw), file)
+  if (raw.blockhash !== undefined) return wholeBlock(reading, raw, file)
   throw new InvalidInput('unknown-shape', 'neither a recorded block nor a transaction')
 }
 
@@ -63,11 +63,11 @@ interface RecordingContext {
   readonly programs: ProgramFilter
 }
 
-const singleTransactionBlock = ({ chain, programs }: RecordingContext, said: Fields): Recorded => {
-  const slot = orElse(said.slot, 'slot', { read: parseUint, fallback: 0 })
-  const index = orElse(said.transactionIndex, 'transactionIndex', { read: parseUint, fallback: 0 })
-  const transaction = normalizeTransaction(said, { index, programs })
-  const timeMs = blockTimeMs(said.blockTime, 'blockTime')
+const singleTransactionBlock = ({ chain, programs }: RecordingContext, raw: Fields): Recorded => {
+  const slot = orElse(raw.slot, 'slot', { read: parseUint, fallback: 0 })
+  const index = orElse(raw.transactionIndex, 'transactionIndex', { read: parseUint, fallback: 0 })
+  const transaction = normalizeTransaction(raw, { index, programs })
+  const timeMs = blockTimeMs(raw.blockTime, 'blockTime')
   const block: SvmBlock = {
     vm: 'svm',
     chain,
@@ -85,22 +85,18 @@ const singleTransactionBlock = ({ chain, programs }: RecordingContext, said: Fie
 }
 
 /** Elements may say where they stood; those of an extract do. */
-const wholeBlock = (
-  { chain, programs }: RecordingContext,
-  said: Fields,
-  file: Fields,
-): Recorded => {
-  const listed = said.slot ?? file.slot
+const wholeBlock = ({ chain, programs }: RecordingContext, raw: Fields, file: Fields): Recorded => {
+  const listed = raw.slot ?? file.slot
   const slot =
     listed === undefined || listed === null
-      ? parseUint(said.parentSlot, 'block.parentSlot') + 1
+      ? parseUint(raw.parentSlot, 'block.parentSlot') + 1
       : parseUint(listed, 'slot')
-  const header = normalizeHeader(said, { chain, slot })
+  const header = normalizeHeader(raw, { chain, slot })
   const seen = new Set<number>()
-  const transactions = listOf(said.transactions, 'block.transactions').flatMap((each, place) => {
-    const told = fieldsOf(each, 'transaction').transactionIndex
-    const index = orElse(told, 'transactionIndex', { read: parseUint, fallback: place })
-    if (seen.has(index)) throw refuse('tx-order', 'transactionIndex', index)
+  const transactions = listOf(raw.transactions, 'block.transactions').flatMap((each, place) => {
+    const reported = fieldsOf(each, 'transaction').transactionIndex
+    const index = orElse(reported, 'transactionIndex', { read: parseUint, fallback: place })
+    if (seen.has(index)) throw invalid('tx-order', 'transactionIndex', index)
     seen.add(index)
     return normalizeTransaction(each, { index, programs }) ?? []
   })

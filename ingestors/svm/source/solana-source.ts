@@ -15,7 +15,7 @@ import { canonicalBy, isReplacedBy } from '../../follow/canonical-branch.ts'
 import type { BlockRef, Source } from '../../follow/contract.ts'
 import { farBlocks, finalityLie, type HeadWatch, headWatch } from '../../follow/head-tracker.ts'
 import { type FollowedNode, followNode } from '../../follow/node-follower.ts'
-import { type RefusalBook, refusalBook } from '../../input/rejected-responses.ts'
+import { collectRejectedResponses, type RejectedResponses } from '../../input/rejected-responses.ts'
 import { parseBase58Key } from '../layout/json.ts'
 import { ALL_PROGRAMS, type ProgramFilter } from '../programs/programs.ts'
 import { accountReader } from './accounts.ts'
@@ -67,14 +67,14 @@ const START_SEARCH_SLOTS = 1_000
 export const openSvmSource = async (options: SvmSourceOptions): Promise<Source> => {
   const { chain, signal, log, commitment = 'confirmed', programs = ALL_PROGRAMS, from } = options
   const streams = options.urls.filter(isGrpcUrl)
-  const refusals = refusalBook(chain.id, options.metrics)
+  const rejectedResponses = collectRejectedResponses(chain.id, options.metrics)
   const rpc = openRpcPool({
     ...options,
     urls: options.urls.filter((url) => !isGrpcUrl(url)),
     chain: chain.id,
     identity: sameGenesis(),
     endpointOf: httpWsEndpoint,
-    onMalformed: refusals.add,
+    onMalformed: rejectedResponses.add,
   })
   signal.addEventListener('abort', () => rpc.close(), { once: true })
   const genesis = await rpc.attempt(async (ask) =>
@@ -83,9 +83,9 @@ export const openSvmSource = async (options: SvmSourceOptions): Promise<Source> 
   if (genesis === undefined) throw new Outage('rpc', 'no endpoint returned the genesis hash')
   const far = farBlocks(chain.blockTimeMs)
   const heads = headWatch({
-    isNews: (told, held) =>
-      told.height > held.height ||
-      (told.height === held.height && told.hash !== null && told.hash !== held.hash),
+    isNews: (reported, held) =>
+      reported.height > held.height ||
+      (reported.height === held.height && reported.hash !== null && reported.hash !== held.hash),
     ask: async () => {
       const [height] = await fetchNewestSlots(rpc, commitment, far)
       if (height === undefined) throw new Outage('rpc', 'no endpoint returned the current slot')
@@ -105,7 +105,7 @@ export const openSvmSource = async (options: SvmSourceOptions): Promise<Source> 
   const node = followedNode({
     rpc,
     heads,
-    refusals,
+    rejectedResponses,
     subscription: pushes,
     commitment,
     programs,
@@ -123,7 +123,7 @@ export const openSvmSource = async (options: SvmSourceOptions): Promise<Source> 
       primes: async () => [],
     },
     head: heads.newest,
-    refusals: refusals.take,
+    refusals: rejectedResponses.take,
     operations: (position, stop) => followNode(node(), position, { from, stop }),
   }
 }
@@ -164,7 +164,7 @@ const firstBlockTimeMs = async (
 interface NodeDeps {
   readonly rpc: RpcPool
   readonly heads: HeadWatch
-  readonly refusals: RefusalBook
+  readonly rejectedResponses: RejectedResponses
   readonly subscription: BlockSubscription
   readonly commitment: Commitment
   readonly programs: ProgramFilter
@@ -173,15 +173,15 @@ interface NodeDeps {
 
 /** The node as each new follower asks it: with nothing fetched ahead. */
 const followedNode =
-  ({ rpc, heads, refusals, subscription, commitment, programs, options }: NodeDeps) =>
+  ({ rpc, heads, rejectedResponses, subscription, commitment, programs, options }: NodeDeps) =>
   (): FollowedNode => {
     const { chain } = options
     const asking: QueryContext = { rpc, chain: chain.id, commitment }
     const queue = createBlockQueue(
       {
         listSlots: (range) => fetchSlotList(rpc, range, commitment),
-        read: (slot, lenient) =>
-          fetchBlock(rpc, { chain: chain.id, slot, programs, lenient }, commitment),
+        read: (slot, skipInvalid) =>
+          fetchBlock(rpc, { chain: chain.id, slot, programs, skipInvalid }, commitment),
         takeNotified: subscription.take,
       },
       options,
@@ -209,13 +209,13 @@ const followedNode =
       isCanonical: (ref) => isCanonical(asking, ref, options.signal),
       isReplacedEverywhere: async ({ height, hash }) =>
         isReplacedBy(await rpc.poll((ask) => hashAtSlot(ask, asking, height), 'all'), hash),
-      refuse: (error) => refusals.add(error, null),
+      refuse: (error) => rejectedResponses.add(error, null),
       finalHeight: async (head) => {
         const { height } = head
         if (height >= askedAt + FINALITY_POLL_SLOTS) {
           const slots = await fetchNewestSlots(rpc, 'finalized')
           const lies = slots.flatMap((slot) => finalityLie(slot, head, chain) ?? [])
-          for (const lie of lies) refusals.add(lie, null)
+          for (const lie of lies) rejectedResponses.add(lie, null)
           final = slots.slice(lies.length).at(-1) ?? final
           askedAt = height
         }

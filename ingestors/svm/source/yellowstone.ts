@@ -1,16 +1,16 @@
 import { base58Encode } from '../../../core/base58.ts'
-import { type Fields, fieldsOf, listOf, orElse, refuse } from '../../input/json.ts'
+import { type Fields, fieldsOf, invalid, listOf, orElse } from '../../input/json.ts'
 import { parseBase58, parseUint } from '../layout/json.ts'
 
 /**
  * A Yellowstone gRPC block update, as its clients print it (byte strings in base 58, numbers as text), in the shape of
  * `getBlock` with encoding `json`. Throws `InvalidInput`, also later: what is only moved is not checked here.
  */
-export const toGetBlockShape = (value: unknown): Fields => {
+export const toGetBlockFields = (value: unknown): Fields => {
   const block = fieldsOf(value, 'block')
   return {
-    ...headerShape(block),
-    transactions: listOf(block.transactions, 'block.transactions').map(jsonTransactionShape),
+    ...headerFields(block),
+    transactions: listOf(block.transactions, 'block.transactions').map(jsonTransactionFields),
   }
 }
 
@@ -18,43 +18,43 @@ export const toGetBlockShape = (value: unknown): Fields => {
  * A block update as it comes over gRPC: the header in the shape of `getBlock`, the transactions as they are, in order;
  * `wireTransaction` shapes each. Throws `InvalidInput`, `transaction-count` where some are missing.
  */
-export const grpcBlockShape = (value: unknown): Fields => {
+export const grpcBlockFields = (value: unknown): Fields => {
   const block = fieldsOf(value, 'block')
   const transactions = [...listOf(block.transactions, 'block.transactions')]
   const count = parseUint(block.executedTransactionCount, 'executedTransactionCount')
   if (transactions.length !== count) {
-    throw refuse('transaction-count', `transactions of ${count}`, transactions.length)
+    throw invalid('transaction-count', `transactions of ${count}`, transactions.length)
   }
-  const placeOf = (each: unknown): number =>
+  const entryIndex = (each: unknown): number =>
     parseUint(fieldsOf(each, 'transaction').index, 'transaction.index')
-  transactions.sort((one, other) => placeOf(one) - placeOf(other))
-  return { ...headerShape(block), transactions }
+  transactions.sort((one, other) => entryIndex(one) - entryIndex(other))
+  return { ...headerFields(block), transactions }
 }
 
 /**
  * A transaction of a block update as it comes over gRPC, in the shape of `getBlock`: keys become text, as they are published,
  * instructions keep their bytes. undefined for a vote. Throws `InvalidInput`.
  */
-export const grpcTransactionShape = (value: unknown): Fields | undefined => {
-  const said = fieldsOf(value, 'transaction')
-  if (said.isVote === true) return undefined
-  const { message, signatures } = fieldsOf(said.transaction, 'transaction')
-  const told = fieldsOf(message, 'message')
-  const meta = orElse(said.meta, 'meta', { read: fieldsOf, fallback: null })
+export const grpcTransactionFields = (value: unknown): Fields | undefined => {
+  const raw = fieldsOf(value, 'transaction')
+  if (raw.isVote === true) return undefined
+  const { message, signatures } = fieldsOf(raw.transaction, 'transaction')
+  const reported = fieldsOf(message, 'message')
+  const meta = orElse(raw.meta, 'meta', { read: fieldsOf, fallback: null })
   const [signature, ...others] = listOf(signatures, 'signatures')
   return {
-    version: versionOf(told),
+    version: versionOf(reported),
     transaction: {
       signatures: [encodeKey(signature, 'signatures[0]'), ...others],
       message: {
-        accountKeys: encodeKeys(told.accountKeys, 'accountKeys'),
-        instructions: told.instructions,
+        accountKeys: encodeKeys(reported.accountKeys, 'accountKeys'),
+        instructions: reported.instructions,
       },
     },
     meta: meta && {
       ...meta,
-      preTokenBalances: tokenBalanceShapes(meta.preTokenBalances, 'preTokenBalances'),
-      postTokenBalances: tokenBalanceShapes(meta.postTokenBalances, 'postTokenBalances'),
+      preTokenBalances: tokenBalanceFields(meta.preTokenBalances, 'preTokenBalances'),
+      postTokenBalances: tokenBalanceFields(meta.postTokenBalances, 'postTokenBalances'),
       loadedAddresses: {
         writable: encodeKeys(meta.loadedWritableAddresses, 'loadedWritableAddresses'),
         readonly: encodeKeys(meta.loadedReadonlyAddresses, 'loadedReadonlyAddresses'),
@@ -63,7 +63,7 @@ export const grpcTransactionShape = (value: unknown): Fields | undefined => {
   }
 }
 
-const headerShape = (block: Fields): Fields => {
+const headerFields = (block: Fields): Fields => {
   const inside = (outer: unknown, key: string): unknown =>
     orElse(outer, key, { read: fieldsOf, fallback: null })?.[key]
   return {
@@ -84,7 +84,7 @@ const versionOf = ({ versioned, config }: Fields): 'legacy' | 0 | 1 => {
 }
 
 const encodeKey = (value: unknown, at: string): string => {
-  if (!(value instanceof Uint8Array)) throw refuse('no-bytes', at, value)
+  if (!(value instanceof Uint8Array)) throw invalid('no-bytes', at, value)
   return base58Encode(value)
 }
 
@@ -92,25 +92,25 @@ const encodeKeys = (value: unknown, at: string): readonly string[] =>
   listOf(value, at).map((key) => encodeKey(key, at))
 
 /** The format writes what a validator did not know as empty text. */
-const tokenBalanceShapes = (value: unknown, at: string): readonly Fields[] =>
+const tokenBalanceFields = (value: unknown, at: string): readonly Fields[] =>
   listOf(value, at).map((each) => {
-    const said = fieldsOf(each, at)
-    return { ...said, owner: said.owner || null, programId: said.programId || null }
+    const raw = fieldsOf(each, at)
+    return { ...raw, owner: raw.owner || null, programId: raw.programId || null }
   })
 
-const jsonTransactionShape = (value: unknown): Fields => {
-  const said = fieldsOf(value, 'transaction')
-  const { message, signatures } = fieldsOf(said.transaction, 'transaction')
-  const told = fieldsOf(message, 'message')
-  const meta = fieldsOf(said.meta, 'meta')
+const jsonTransactionFields = (value: unknown): Fields => {
+  const raw = fieldsOf(value, 'transaction')
+  const { message, signatures } = fieldsOf(raw.transaction, 'transaction')
+  const reported = fieldsOf(message, 'message')
+  const meta = fieldsOf(raw.meta, 'meta')
   return {
-    transactionIndex: said.index,
-    version: versionOf(told),
+    transactionIndex: raw.index,
+    version: versionOf(reported),
     transaction: {
       signatures,
       message: {
-        accountKeys: told.accountKeys,
-        instructions: listOf(told.instructions, 'instructions').map(jsonInstructionShape),
+        accountKeys: reported.accountKeys,
+        instructions: listOf(reported.instructions, 'instructions').map(jsonInstructionFields),
       },
     },
     meta: {
@@ -120,7 +120,7 @@ const jsonTransactionShape = (value: unknown): Fields => {
         instructions: listOf(
           fieldsOf(group, 'innerInstructions[]').instructions,
           'innerInstructions[].instructions',
-        ).map(jsonInstructionShape),
+        ).map(jsonInstructionFields),
       })),
       loadedAddresses: {
         writable: meta.loadedWritableAddresses,
@@ -131,7 +131,7 @@ const jsonTransactionShape = (value: unknown): Fields => {
 }
 
 /** Account indexes are a byte string. */
-const jsonInstructionShape = (value: unknown): Fields => {
-  const said = fieldsOf(value, 'instruction')
-  return { ...said, accounts: Array.from(parseBase58(said.accounts, 'instruction.accounts')) }
+const jsonInstructionFields = (value: unknown): Fields => {
+  const raw = fieldsOf(value, 'instruction')
+  return { ...raw, accounts: Array.from(parseBase58(raw.accounts, 'instruction.accounts')) }
 }

@@ -1,5 +1,5 @@
-import type { Books } from '../../../ingestors/decode/contract.ts'
-import { protocolBook } from '../../../ingestors/decode/protocol-registry.ts'
+import type { DecodeContext } from '../../../ingestors/decode/contract.ts'
+import { protocolRegistry } from '../../../ingestors/decode/protocol-registry.ts'
 import type { Log, PoolMetadata } from '../../../schemas/events.ts'
 import { buildLog } from '../recordings/ethereum.ts'
 
@@ -91,23 +91,23 @@ export const v3SwapLog = (amounts: LogWords, pool = POOL): Omit<Log, 'index'> =>
   buildLog(pool, [TOPIC.v3Swap, addressTopic(ROUTER), addressTopic(USER)], amounts)
 
 /** Facts of POOL. */
-export const buildPoolFact = (protocol: string, proven = true): PoolMetadata => ({
+export const buildPoolMetadata = (protocol: string, verified = true): PoolMetadata => ({
   address: POOL,
   tokenA: TOKEN_A,
   tokenB: TOKEN_B,
   protocol,
   factory: ROUTER,
   feePips: 3000,
-  proven,
+  verified,
 })
 
 /** Books with these facts. */
-export const buildBooks = (
-  proof: Books['proof'],
+export const buildDecodeContext = (
+  proof: DecodeContext['verification'],
   facts: readonly PoolMetadata[] = [],
   chain = 'eth',
-): Books => ({
-  proof,
-  protocols: protocolBook(chain),
+): DecodeContext => ({
+  verification: proof,
+  protocols: protocolRegistry(chain),
   pool: (address) => facts.find((fact) => fact.address === address),
 })

@@ -47,16 +47,16 @@ export const TOKENS: readonly TokenMetadata[] = Object.entries(DECIMALS).map(
 )
 
 /** A pool that its listed factory names. */
-export const buildPoolFact = (address: string, one: string, two: string): PoolMetadata => {
+export const buildPoolMetadata = (address: string, one: string, two: string): PoolMetadata => {
   const [tokenA = '', tokenB = ''] = [one, two].sort()
   const protocol = 'uniswap_v2'
-  return { address, tokenA, tokenB, protocol, factory: FACTORY, feePips: 3000, proven: true }
+  return { address, tokenA, tokenB, protocol, factory: FACTORY, feePips: 3000, verified: true }
 }
 
 /** Facts of the two hand-made pools. */
 export const POOLS: readonly PoolMetadata[] = [
-  buildPoolFact(WETH_POOL, WETH, USDC),
-  buildPoolFact(TOKEN_POOL, TOKEN, WETH),
+  buildPoolMetadata(WETH_POOL, WETH, USDC),
+  buildPoolMetadata(TOKEN_POOL, TOKEN, WETH),
 ]
 
 /** One swap of a transaction. */

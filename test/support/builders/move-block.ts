@@ -1,4 +1,4 @@
-import type { Books } from '../../../ingestors/decode/contract.ts'
+import type { DecodeContext } from '../../../ingestors/decode/contract.ts'
 import { decodeBlock } from '../../../ingestors/vm/decode-block.ts'
 import type {
   DecodedBlock,
@@ -8,7 +8,7 @@ import type {
   MoveTransaction,
 } from '../../../schemas/events.ts'
 import { PROTOCOLS } from '../../../schemas/protocols.ts'
-import { suiBooks } from '../recordings/sui.ts'
+import { suiDecodeContext } from '../recordings/sui.ts'
 
 /** A made-up address or object id. */
 export const objectIdFor = (name: string): string => `0x${Buffer.alloc(32, name).toString('hex')}`
@@ -128,5 +128,5 @@ export const buildMoveBlock = (transactions: readonly MoveTransaction[]): MoveBl
 /** Everything that such transactions decode to. */
 export const decodeMoveTransactions = (
   transactions: readonly MoveTransaction[],
-  books: Books = suiBooks(),
+  books: DecodeContext = suiDecodeContext(),
 ): DecodedBlock => decodeBlock(buildMoveBlock(transactions), books)

@@ -2,8 +2,7 @@
 import type { Bus, ProducerRecord, Writer } from '../../../core/bus/contract.ts'
 import { partitionOf } from '../../../core/bus/partitioner.ts'
 import type { Codec } from '../../../core/codec/contract.ts'
-import { STAGE_MESSAGES } from '../../../processors/runtime/stage.ts'
-import { topicName } from '../../../schemas/topics.ts'
+import { TOPICS, topicName } from '../../../schemas/topics.ts'
 import type { TradeEvent } from '../../../schemas/wire.ts'
 import { type TapeOp, tapeBlockEvent, tapeMeta, tapeTradeEvent, tradeOrder } from './trade-tape.ts'
 import { type KeyedEvents, type WalletTape, walletTapeRecords } from './wallet-tape.ts'
@@ -57,7 +56,7 @@ const toOutRecords = (
       topic: name,
       partition,
       key,
-      value: codec.encode(STAGE_MESSAGES[topic], { meta, events } as never),
+      value: codec.encode(TOPICS[topic].message, { meta, events } as never),
       headers: { seq: String(meta.seq), part: `${part}/${parts}` },
     }
   })

@@ -26,10 +26,10 @@ export const buildQuoteTrade = (
   token: string,
   quote: string,
   price: number,
-  { amount = 1, pool = `${token}-${quote}`, proven = true } = {},
+  { amount = 1, pool = `${token}-${quote}`, verified = true } = {},
 ): QuoteTrade => ({
   pool,
-  proven,
+  verified,
   tokenA: token,
   tokenB: quote,
   amountARaw: toRaw(token, amount),

@@ -8,7 +8,7 @@ import type {
   SvmTokenBalance,
   SvmTransaction,
 } from '../../../schemas/events.ts'
-import { solanaBooks } from '../recordings/solana.ts'
+import { solanaDecodeContext } from '../recordings/solana.ts'
 
 /** A made-up address. */
 export const addressFor = (name: string): string => base58Encode(Buffer.alloc(32, name))
@@ -169,4 +169,5 @@ export const buildSvmBlock = (transactions: readonly SvmTransaction[]): SvmBlock
 export const decodeInstructions = (
   calls: readonly InstructionInput[],
   more: Partial<SvmTransaction> = {},
-): DecodedBlock => decodeBlock(buildSvmBlock([buildSvmTransaction(calls, more)]), solanaBooks())
+): DecodedBlock =>
+  decodeBlock(buildSvmBlock([buildSvmTransaction(calls, more)]), solanaDecodeContext())

@@ -147,7 +147,7 @@ const runStops = async (course: ReorgScenario, disturbed: boolean): Promise<Reor
     const held = await readChainHistory({ bus, codec, chain: plan.chain })
     return held.finalHeight > last && held
   }, 'the replaced blocks are final')
-  await until(() => product.app.settled(), 'everything is processed', LIMIT_MS)
+  await until(() => product.app.isCaughtUp(), 'everything is processed', LIMIT_MS)
   await ear.quiet()
   const told = await hooks.quiet('all')
   await hooks.stop()
@@ -176,7 +176,7 @@ const waitUntilProcessed = async ({
 }: ReorgScenario): Promise<void> => {
   const { hash, height } = simulator.head()
   await until(() => app.ingestors[0]?.status().hash === hash, `${height} is ingested`, LIMIT_MS)
-  await until(() => app.settled(), `${height} is processed`, LIMIT_MS)
+  await until(() => app.isCaughtUp(), `${height} is processed`, LIMIT_MS)
 }
 
 const readContent = async (

@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { ConfigOverrides } from '../../../core/config/load.ts'
 import { makeSilentLogger } from '../../../core/ops/logger.ts'
-import { factTable } from '../../../ingestors/decode/metadata-table.ts'
+import { parseMetadataTable } from '../../../ingestors/decode/metadata-table.ts'
 import { recordedSource } from '../../../ingestors/recorded/replay.ts'
 import { CHAINS } from '../../../schemas/chains.ts'
 import type { TradeEvents } from '../../../schemas/wire.ts'
@@ -134,23 +134,23 @@ export const testEthereumReplay = (run: RecordedReplay): Promise<void> =>
     const busiest = '0x6982508145454ce325ddbe47a25d4ec3d2311933'
 
     before(async () => {
-      const facts = factTable(JSON.parse(readFileSync(METADATA_FILE, 'utf8')))
+      const facts = parseMetadataTable(JSON.parse(readFileSync(METADATA_FILE, 'utf8')))
       const files = names.map(recordingPath)
       const source = await recordedSource({
         chain: CHAINS.eth,
         files,
-        facts,
+        metadata: facts,
         log: makeSilentLogger(),
       })
       const gate = createGatedSource(source)
       product = await startAppStack({
-        chain: { row: CHAINS.eth, source: gate.source, facts: source.facts },
+        chain: { row: CHAINS.eth, source: gate.source, facts: source.metadata },
         overrides: { ...(await run.overrides()), pricesStatic: Object.fromEntries(FIXED_USD) },
       })
       frames = await product.subscribe(`dex-trade:eth_${busiest}`)
       gate.release()
       await withTimeout(product.app.ingestors[0]?.done, 'the recordings are read', 240_000)
-      await until(() => product.app.settled(), 'everything is processed', 240_000)
+      await until(() => product.app.isCaughtUp(), 'everything is processed', 240_000)
     })
     after(async () => {
       await product?.stop()

@@ -74,7 +74,7 @@ export const testSolanaReplay = (run: RecordedSolanaReplay): Promise<void> =>
       const gate = createGatedSource(source)
       const started = await startAppStack({
         folder,
-        chain: { row: CHAINS.sol, source: gate.source, facts: source.facts },
+        chain: { row: CHAINS.sol, source: gate.source, facts: source.metadata },
         overrides: {
           ...(await run.overrides()),
           pricesStatic: { [SOL]: SOL_USD },
@@ -85,7 +85,7 @@ export const testSolanaReplay = (run: RecordedSolanaReplay): Promise<void> =>
       const replay = async (): Promise<void> => {
         gate.release()
         await withTimeout(started.app.ingestors[0]?.done, 'the recordings are read', 240_000)
-        await until(() => started.app.settled(), 'everything is processed', 240_000)
+        await until(() => started.app.isCaughtUp(), 'everything is processed', 240_000)
       }
       return { started, replay }
     }

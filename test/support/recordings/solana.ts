@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { Books } from '../../../ingestors/decode/contract.ts'
-import { protocolBook } from '../../../ingestors/decode/protocol-registry.ts'
+import type { DecodeContext } from '../../../ingestors/decode/contract.ts'
+import { protocolRegistry } from '../../../ingestors/decode/protocol-registry.ts'
 import { recordedBlock } from '../../../ingestors/recorded/files.ts'
 import type { PoolMetadata, SvmBlock, SvmTransaction } from '../../../schemas/events.ts'
 
@@ -70,8 +70,8 @@ export const recordedSolanaTransaction = (name: string): SvmTransaction => {
 }
 
 /** Solana's tables, and pools that are known already. */
-export const solanaBooks = (pools: readonly PoolMetadata[] = []): Books => ({
-  proof: 'facts',
-  protocols: protocolBook('sol'),
+export const solanaDecodeContext = (pools: readonly PoolMetadata[] = []): DecodeContext => ({
+  verification: 'facts',
+  protocols: protocolRegistry('sol'),
   pool: (address) => pools.find((fact) => fact.address === address),
 })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { Books } from '../../../ingestors/decode/contract.ts'
-import { protocolBook } from '../../../ingestors/decode/protocol-registry.ts'
+import type { DecodeContext } from '../../../ingestors/decode/contract.ts'
+import { protocolRegistry } from '../../../ingestors/decode/protocol-registry.ts'
 import { type Recorded, recordedBlock } from '../../../ingestors/recorded/files.ts'
 import type { MoveBlock, PoolMetadata } from '../../../schemas/events.ts'
 
@@ -38,11 +38,11 @@ export const parseSuiRecording = (json: unknown): Recorded & { readonly block: M
 }
 
 /** Books of a run without a node, and with facts where they are given. */
-export const suiBooks = (
+export const suiDecodeContext = (
   pools: readonly PoolMetadata[] = [],
-  proof: Books['proof'] = 'evidence',
-): Books => ({
-  proof,
-  protocols: protocolBook('sui'),
+  proof: DecodeContext['verification'] = 'evidence',
+): DecodeContext => ({
+  verification: proof,
+  protocols: protocolRegistry('sui'),
   pool: (address) => pools.find((fact) => fact.address === address),
 })

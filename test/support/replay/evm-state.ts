@@ -1,4 +1,7 @@
-import { type ProtocolBook, protocolBook } from '../../../ingestors/decode/protocol-registry.ts'
+import {
+  type ProtocolRegistry,
+  protocolRegistry,
+} from '../../../ingestors/decode/protocol-registry.ts'
 import { recordedBlock } from '../../../ingestors/recorded/files.ts'
 import { decodeBlock } from '../../../ingestors/vm/decode-block.ts'
 import type { Swap } from '../../../schemas/events.ts'
@@ -60,7 +63,7 @@ const hexWord = (value: string | number): string =>
 
 /** Pools of V2 and V3 shape that swapped in the recordings, with the tokens that moved. */
 const recordedPools = (chain: string): readonly Pool[] => {
-  const protocols = protocolBook(chain)
+  const protocols = protocolRegistry(chain)
   const swaps = recordedTransactions(chain).flatMap(({ transactions, receipts }) =>
     receipts.flatMap((receipt, index) => {
       const hash = receipt.transactionHash
@@ -74,7 +77,9 @@ const recordedPools = (chain: string): readonly Pool[] => {
   for (const { pool, protocol, tokenIn, tokenOut } of swaps) {
     const family = protocolRow(protocol)?.family
     if (family !== 'uniswap_v2' && family !== 'uniswap_v3') continue
-    const maker = protocols.speakers(family).find(({ row }) => row.id === protocol)?.factory
+    const maker = protocols
+      .protocolsEmitting(family)
+      .find(({ row }) => row.id === protocol)?.factory
     const [one, two] = [tokenIn, tokenOut].sort()
     if (!one || !two || maker === undefined) continue
     const address = pool
@@ -83,9 +88,9 @@ const recordedPools = (chain: string): readonly Pool[] => {
   return [...pools.values()]
 }
 
-const recordedSwaps = (chain: string, protocols: ProtocolBook, file: Json): readonly Swap[] =>
+const recordedSwaps = (chain: string, protocols: ProtocolRegistry, file: Json): readonly Swap[] =>
   decodeBlock(recordedBlock(chain, file).block, {
-    proof: 'evidence',
+    verification: 'evidence',
     protocols,
     pool: () => undefined,
   }).swaps

@@ -1,4 +1,7 @@
-import { type FactReader, tableFacts } from '../../../ingestors/decode/metadata-reader.ts'
+import {
+  type MetadataReader,
+  readTableMetadata,
+} from '../../../ingestors/decode/metadata-reader.ts'
 import type { Source } from '../../../ingestors/follow/contract.ts'
 import { headWatch } from '../../../ingestors/follow/head-tracker.ts'
 import { type FollowedNode, followNode } from '../../../ingestors/follow/node-follower.ts'
@@ -12,7 +15,7 @@ import type {
 } from '../../../schemas/events.ts'
 import { createRandom, type Random } from '../../../simulator/node/random.ts'
 import { addressTopic, TOPIC, transferLog, v2SwapLog, v2SyncLog } from '../builders/dex-logs.ts'
-import { buildPoolFact, FACTORY, USDC, WETH } from '../builders/evm-block.ts'
+import { buildPoolMetadata, FACTORY, USDC, WETH } from '../builders/evm-block.ts'
 import { buildLog } from '../recordings/ethereum.ts'
 
 /** What a node shows from one moment on. */
@@ -29,7 +32,7 @@ export interface ScheduleChain {
   readonly views: readonly ChainView[]
   /** What it shows in the end. */
   readonly last: ChainView
-  readonly facts: FactReader
+  readonly facts: MetadataReader
   /** Every block that was ever shown. */
   readonly byHash: ReadonlyMap<string, EvmBlock>
   readonly reorgs: number
@@ -81,7 +84,7 @@ const createEntities = (random: Random): ScenarioEntities => {
   }
 }
 
-const createFactReader = ({ pools, born }: ScenarioEntities): FactReader => {
+const createFactReader = ({ pools, born }: ScenarioEntities): MetadataReader => {
   const all = [...pools, ...born]
   const decimals = (token: string): number => (token === USDC ? 6 : token === WETH ? 18 : 9)
   const tokens = [...new Set([USDC, WETH, ...all.map(({ coin }) => coin)])].map(
@@ -94,9 +97,9 @@ const createFactReader = ({ pools, born }: ScenarioEntities): FactReader => {
     }),
   )
   const known: PoolMetadata[] = all.map((pool) =>
-    buildPoolFact(pool.address, pool.coin, pool.quote),
+    buildPoolMetadata(pool.address, pool.coin, pool.quote),
   )
-  return { ...tableFacts(tokens, known), origin: 'node', proof: 'facts' }
+  return { ...readTableMetadata(tokens, known), metadataSource: 'node', verification: 'facts' }
 }
 
 const createTransaction = (
@@ -368,7 +371,7 @@ export interface NodeAccess {
 
 /** What a node answers with at this moment. */
 export interface VisibleChain {
-  readonly facts: FactReader
+  readonly facts: MetadataReader
   readonly view: () => ChainView
 }
 

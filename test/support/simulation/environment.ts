@@ -352,8 +352,8 @@ const ignoreErrors = (work: () => unknown): void => {
 export const runEnvironment = async (plan: RunPlan): Promise<RunOutcome> => {
   const jitter = createRandom(plan.seed, 4)
   plan.time.seed(jitter.unit)
-  const world = new Environment(plan)
-  await world.run()
-  const { shared, problems, fired, calls, groups, fenced } = world
-  return { shared, problems, fired, calls, groups, fenced, simulatedMs: world.elapsedMs() }
+  const scenario = new Environment(plan)
+  await scenario.run()
+  const { shared, problems, fired, calls, groups, fenced } = scenario
+  return { shared, problems, fired, calls, groups, fenced, simulatedMs: scenario.elapsedMs() }
 }

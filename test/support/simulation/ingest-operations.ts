@@ -2,7 +2,7 @@ import { topicSpecs } from '../../../core/bus/topic-specs.ts'
 import { localCodec } from '../../../core/codec/local-codec.ts'
 import { makeSilentLogger } from '../../../core/ops/logger.ts'
 import { makeMetrics } from '../../../core/ops/metrics.ts'
-import { tableFacts } from '../../../ingestors/decode/metadata-reader.ts'
+import { readTableMetadata } from '../../../ingestors/decode/metadata-reader.ts'
 import type { ChainOp, Source } from '../../../ingestors/follow/contract.ts'
 import { type CatchUp, startIngestor } from '../../../ingestors/start.ts'
 import { CHAINS } from '../../../schemas/chains.ts'
@@ -60,7 +60,11 @@ export const ingestOperations = async (
     bus,
     codec,
     config: { retention: 'off', pricesStatic: {} },
-    facts: { ...tableFacts(TOKENS, POOLS), origin: 'node', proof: 'facts' },
+    metadata: {
+      ...readTableMetadata(TOKENS, POOLS),
+      metadataSource: 'node',
+      verification: 'facts',
+    },
     metrics: makeMetrics(),
     log: makeSilentLogger(),
     nowMs: () => 0,

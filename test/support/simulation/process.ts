@@ -3,7 +3,7 @@ import { topicSpecs } from '../../../core/bus/topic-specs.ts'
 import type { Codec } from '../../../core/codec/contract.ts'
 import type { Logger } from '../../../core/ops/logger.ts'
 import type { Metrics } from '../../../core/ops/metrics.ts'
-import type { FactReader } from '../../../ingestors/decode/metadata-reader.ts'
+import type { MetadataReader } from '../../../ingestors/decode/metadata-reader.ts'
 import type { Source } from '../../../ingestors/follow/contract.ts'
 import { type CatchUp, ingestTopics, startIngestor } from '../../../ingestors/start.ts'
 import { startStage } from '../../../processors/runtime/stage-runner.ts'
@@ -35,7 +35,7 @@ export interface RunContext extends SharedResources {
   /** Absent: nothing is sunk. */
   readonly warehouse?: SimulatedWarehouse
   readonly partitions: number
-  readonly facts: FactReader
+  readonly facts: MetadataReader
   readonly source: (node: NodeAccess) => Source
   readonly catchUp?: Partial<CatchUp>
   /** Aborted when the run is over. */
@@ -91,7 +91,7 @@ export const startProcess = async (
     log,
     onFatal,
     // What is written must not depend on when.
-    facts: parts.facts,
+    metadata: parts.facts,
     nowMs: () => 0,
     ...(parts.catchUp && { catchUp: parts.catchUp }),
   })

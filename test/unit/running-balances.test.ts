@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { emptyDraft } from '../../ingestors/decode/contract.ts'
+import { emptyDecodedBlock } from '../../ingestors/decode/contract.ts'
 import { track } from '../../ingestors/publish/running-balances.ts'
 import type { DecodedBlock, SupplyChange, TokenCreation, Transfer } from '../../schemas/events.ts'
 import { buildEvmBlock } from '../support/builders/evm-block.ts'
@@ -11,10 +11,10 @@ const TOKEN = '0x00000000000000000000000000000000000000aa'
 const OTHER = '0x00000000000000000000000000000000000000bb'
 
 const birth: TokenCreation = {
-  kind: 'birth',
+  kind: 'token-created',
   txIndex: 0,
   logIndex: 0,
-  fact: { address: TOKEN, decimals: 6, name: 'A', symbol: 'A', totalSupplyRaw: null },
+  metadata: { address: TOKEN, decimals: 6, name: 'A', symbol: 'A', totalSupplyRaw: null },
   dev: '0xdev',
   creators: [],
   launch: null,
@@ -44,7 +44,7 @@ const supplied = (type: SupplyChange['type'], raw: bigint, token = TOKEN): Suppl
   token,
   amountRaw: raw,
 })
-const decoded = (more: Partial<DecodedBlock>): DecodedBlock => ({ ...emptyDraft(), ...more })
+const decoded = (more: Partial<DecodedBlock>): DecodedBlock => ({ ...emptyDecodedBlock(), ...more })
 const kept = (amounts: ReadonlyMap<string, bigint | null>) => (key: string) =>
   amounts.get(key) ?? undefined
 
@@ -52,7 +52,7 @@ test('owners of a token that was born here hold the sum of its transfers, one ch
   const first = track(
     BLOCK,
     decoded({
-      births: [birth],
+      tokenCreations: [birth],
       transfers: [moved(0, 1, ZERO, '0xdev', 100n), moved(0, 2, '0xdev', '0xa', 30n)],
     }),
     [],
@@ -96,7 +96,7 @@ test('owners of a token that was born here hold the sum of its transfers, one ch
 test('a supply is known from birth on, or from what a node told of the end of a block', () => {
   const born = track(
     BLOCK,
-    decoded({ births: [birth], supplies: [supplied('mint', 100n), supplied('burn', 40n)] }),
+    decoded({ tokenCreations: [birth], supplies: [supplied('mint', 100n), supplied('burn', 40n)] }),
     [],
     () => undefined,
   )

@@ -8,15 +8,15 @@ import {
   parseAbi,
   parseAbiParameters,
 } from 'viem'
-import { learn } from '../../ingestors/decode/metadata-reader.ts'
-import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import { fetchMissing } from '../../ingestors/decode/metadata-reader.ts'
+import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
 import {
   confirmCalls,
-  openProof,
   poolCalls,
-  poolFact,
+  startVerification,
+  verifiedPool,
 } from '../../ingestors/evm/metadata/pool-verification.ts'
-import { nodeFacts } from '../../ingestors/evm/metadata/reader.ts'
+import { nodeMetadataReader } from '../../ingestors/evm/metadata/reader.ts'
 import type { CallAnswer, StateReader } from '../../ingestors/follow/contract.ts'
 import type { PoolMetadata } from '../../schemas/events.ts'
 import { POOL, ROUTER, TOKEN_A, TOKEN_B } from '../support/builders/dex-logs.ts'
@@ -30,7 +30,7 @@ const ABI = parseAbi([
   'function poolKeys(bytes25) view returns (address, address, uint24, int24, address)',
 ])
 const V3_ABI = parseAbi(['function getPoolTokens(address) view returns (address[])'])
-const book = protocolBook('eth')
+const book = protocolRegistry('eth')
 const TOKEN_C = `0x${'0c'.repeat(20)}`
 const DAI = `0x${'da'.repeat(20)}`
 const COIN = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
@@ -63,8 +63,8 @@ const proven = (
   const answer = ({ to, data }: { readonly to: string; readonly data: string }) =>
     answers[`${to} ${data}`] ?? reverted
   const subject = { address: pool, family }
-  const open = openProof(subject, book, poolCalls(subject, book).map(answer))
-  return typeof open === 'string' ? open : poolFact(open, confirmCalls(open).map(answer))
+  const open = startVerification(subject, book, poolCalls(subject, book).map(answer))
+  return typeof open === 'string' ? open : verifiedPool(open, confirmCalls(open).map(answer))
 }
 const ask = (functionName: 'get_coins' | 'get_underlying_coins', to: string): string =>
   `${to} ${encodeFunctionData({ abi: ABI, functionName, args: [POOL as Hex] })}`
@@ -80,7 +80,7 @@ const curveFact = (more: Partial<PoolMetadata>): PoolMetadata => ({
   protocol: 'curve',
   factory: STABLE_FACTORY,
   feePips: null,
-  proven: true,
+  verified: true,
   ...more,
 })
 
@@ -276,7 +276,7 @@ test('the id of a pool on the chain is the hash of its key', () => {
   ])
   const fact = v4(id, value(key))
   assert.ok(typeof fact === 'object')
-  assert.deepEqual([fact.proven, fact.feePips], [true, 0xf1b32])
+  assert.deepEqual([fact.verified, fact.feePips], [true, 0xf1b32])
 })
 
 test('no other key, and no answer, proves a V4 pool', () => {
@@ -306,13 +306,16 @@ test('all tokens of a proven pool are asked for, also those behind its coins', a
           : reverted
       }),
   }
-  const { pools } = await learn(
-    { reader: nodeFacts(reader, book), known: { token: () => undefined, pool: () => undefined } },
+  const { pools } = await fetchMissing(
+    {
+      reader: nodeMetadataReader(reader, book),
+      known: { token: () => undefined, pool: () => undefined },
+    },
     { pools: [{ address: POOL, family: 'curve' }], tokens: [] },
     buildEvmBlock({ height: 100 }, []),
     new AbortController().signal,
   )
-  assert.equal(pools[0]?.proven, true)
+  assert.equal(pools[0]?.verified, true)
   for (const token of [TOKEN_A, TOKEN_B, TOKEN_C, DAI]) assert.ok(asked.has(token), token)
 })
 
@@ -323,16 +326,17 @@ test('contracts of the configuration replace the tables, registries too', () => 
     referencePools: [],
   }
   const asked = (replace: boolean) =>
-    poolCalls({ address: POOL, family: 'curve' }, protocolBook('eth', { ...extra, replace })).map(
-      ({ to }) => to,
-    )
+    poolCalls(
+      { address: POOL, family: 'curve' },
+      protocolRegistry('eth', { ...extra, replace }),
+    ).map(({ to }) => to)
   assert.deepEqual(asked(true), [ROUTER])
   assert.ok(asked(false).includes(ROUTER) && asked(false).includes(META_REGISTRY))
 })
 
 test('a factory of the configuration brings its own registries', () => {
   const factories = [{ protocol: 'uniswap_v4', factory: ROUTER, registries: [POOL] }]
-  const book = protocolBook('eth', { factories, quotes: [], referencePools: [], replace: true })
+  const book = protocolRegistry('eth', { factories, quotes: [], referencePools: [], replace: true })
   const subject = { address: keccak256(keyOf(ZERO, 3000)), family: 'uniswap_v4' }
   assert.deepEqual(
     poolCalls(subject, book).map(({ to }) => to),

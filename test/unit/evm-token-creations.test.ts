@@ -4,7 +4,7 @@ import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { EvmBlock, TokenMetadata } from '../../schemas/events.ts'
 import {
   addressTopic,
-  buildBooks,
+  buildDecodeContext,
   TOKEN_A,
   TOKEN_B,
   TOPIC,
@@ -30,7 +30,7 @@ test('tokens that come from nowhere or go there change the supply', () => {
       transferLog(TOKEN_A, ZERO, ZERO, 2n),
       transferLog(TOKEN_A, ZERO, USER, 0n),
     ]),
-    buildBooks('facts'),
+    buildDecodeContext('facts'),
   )
   assert.deepEqual(
     supplies.map(({ type, token, amountRaw, logIndex }) => [type, token, amountRaw, logIndex]),
@@ -47,34 +47,40 @@ test('a contract that moves tokens of its own as it is made is a token', () => {
     transferLog(TOKEN_A, ZERO, DEV, 1_000n),
     transferLog(TOKEN_A, DEV, USER, 10n),
   ])
-  const fact: TokenMetadata = {
+  const metadata: TokenMetadata = {
     address: TOKEN_A,
     decimals: 9,
     name: 'Coin',
     symbol: 'C',
     totalSupplyRaw: 1_000n,
   }
-  const books = buildBooks('facts')
-  const token = (address: string) => (address === TOKEN_A ? fact : undefined)
+  const books = buildDecodeContext('facts')
+  const token = (address: string) => (address === TOKEN_A ? metadata : undefined)
   const birth = {
-    kind: 'birth',
+    kind: 'token-created',
     txIndex: 0,
     logIndex: 1,
     dev: DEV,
     creators: [DEV],
     launch: null,
   } as const
-  assert.deepEqual(decodeBlock(making(block, TOKEN_A), { ...books, token }).births, [
-    { ...birth, fact },
+  assert.deepEqual(decodeBlock(making(block, TOKEN_A), { ...books, token }).tokenCreations, [
+    { ...birth, metadata },
   ])
-  assert.deepEqual(decodeBlock(making(block, TOKEN_A), books).births, [
+  assert.deepEqual(decodeBlock(making(block, TOKEN_A), books).tokenCreations, [
     {
       ...birth,
-      fact: { address: TOKEN_A, decimals: null, name: null, symbol: null, totalSupplyRaw: null },
+      metadata: {
+        address: TOKEN_A,
+        decimals: null,
+        name: null,
+        symbol: null,
+        totalSupplyRaw: null,
+      },
     },
   ])
-  assert.deepEqual(decodeBlock(making(block, USER), books).births, [])
-  assert.deepEqual(decodeBlock(block, books).births, [])
+  assert.deepEqual(decodeBlock(making(block, USER), books).tokenCreations, [])
+  assert.deepEqual(decodeBlock(block, books).tokenCreations, [])
 })
 
 test('a collectible is not a token', () => {
@@ -84,7 +90,8 @@ test('a collectible is not a token', () => {
     [],
   )
   assert.deepEqual(
-    decodeBlock(making(buildSingleTransactionBlock([minted]), TOKEN_A), buildBooks('facts')).births,
+    decodeBlock(making(buildSingleTransactionBlock([minted]), TOKEN_A), buildDecodeContext('facts'))
+      .tokenCreations,
     [],
   )
 })

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeAbiParameters, encodeFunctionData, type Hex, parseAbi } from 'viem'
-import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
 import {
   confirmCalls,
-  openProof,
   poolCalls,
-  poolFact,
+  startVerification,
+  verifiedPool,
 } from '../../ingestors/evm/metadata/pool-verification.ts'
 import type { Call, CallAnswer } from '../../ingestors/follow/contract.ts'
 import { POOL, ROUTER, TOKEN_A, TOKEN_B } from '../support/builders/dex-logs.ts'
@@ -54,11 +54,11 @@ const prove = (
   { family, chain, pool = POOL }: { family: string; chain: string; pool?: string },
   said: Answers,
 ) => {
-  const book = protocolBook(chain)
+  const book = protocolRegistry(chain)
   const subject = { address: pool, family }
-  const open = openProof(subject, book, answersOf(poolCalls(subject, book), said))
+  const open = startVerification(subject, book, answersOf(poolCalls(subject, book), said))
   if (typeof open === 'string') return open
-  return poolFact(open, answersOf(confirmCalls(open), said))
+  return verifiedPool(open, answersOf(confirmCalls(open), said))
 }
 const at = (to: string, entries: readonly (readonly [string, string])[]): Answers =>
   Object.fromEntries(entries.map(([data, value]) => [`${to} ${data}`, value]))
@@ -326,21 +326,21 @@ for (const { what, chain, family, protocol, factory, claim, question, yes, feePi
       ...base,
       protocol,
       feePips: feePips ?? null,
-      proven: true,
+      verified: true,
     })
     const no = yes.replaceAll(POOL.slice(2), ROUTER.slice(2)).replace(/1$/, '0')
     for (const said of [claim, { ...claim, [`${factory} ${question}`]: no }]) {
       const fact = prove({ chain, family }, said)
       assert.ok(typeof fact === 'object')
-      assert.deepEqual([fact.proven, fact.protocol], [false, null])
+      assert.deepEqual([fact.verified, fact.protocol], [false, null])
     }
   })
 }
 
 test('a Liquidity Book pair of a factory that is not listed proves nothing and nobody is asked', () => {
-  const book = protocolBook('avalanche')
+  const book = protocolRegistry('avalanche')
   const subject = { address: POOL, family: 'liquidity_book' }
-  const open = openProof(
+  const open = startVerification(
     subject,
     book,
     answersOf(
@@ -355,9 +355,9 @@ test('a Liquidity Book pair of a factory that is not listed proves nothing and n
   )
   assert.ok(typeof open === 'object')
   assert.deepEqual(confirmCalls(open), [])
-  const fact = poolFact(open, [])
+  const fact = verifiedPool(open, [])
   assert.ok(typeof fact === 'object')
-  assert.equal(fact.proven, false)
+  assert.equal(fact.verified, false)
   assert.equal(prove({ chain: 'avalanche', family: 'liquidity_book' }, {}), 'no-pool')
 })
 
@@ -370,7 +370,7 @@ test('a bin step that is none is not asked with', () => {
   ])
   const fact = prove({ chain: 'avalanche', family: 'liquidity_book' }, claim)
   assert.ok(typeof fact === 'object')
-  assert.equal(fact.proven, false)
+  assert.equal(fact.verified, false)
 })
 
 const ID = `0x${'1d'.repeat(32)}`
@@ -395,7 +395,7 @@ const keyAt = (manager: string, answer: string): Answers =>
   at(manager, [[call('poolIdToPoolKey', [ID]), answer]])
 
 test('the manager that keeps the key of an Infinity pool proves it; the zero address is the wrapped coin', () => {
-  const fact = { address: ID, tokenA: WBNB, tokenB: TOKEN_B, proven: true }
+  const fact = { address: ID, tokenA: WBNB, tokenB: TOKEN_B, verified: true }
   const none = key(ZERO, [ZERO, ZERO], 0)
   assert.deepEqual(
     infinity({ ...keyAt(MANAGERS.cl, key(MANAGERS.cl)), ...keyAt(MANAGERS.bin, none) }),
@@ -424,7 +424,10 @@ test('a key of no manager, of another manager, without tokens or too short prove
 })
 
 test('where a chain lists no protocol of a family, its pools are not asked', () => {
-  assert.deepEqual(poolCalls({ address: POOL, family: 'solidly' }, protocolBook('eth')), [])
-  assert.deepEqual(poolCalls({ address: ID, family: 'pancake_infinity' }, protocolBook('eth')), [])
+  assert.deepEqual(poolCalls({ address: POOL, family: 'solidly' }, protocolRegistry('eth')), [])
+  assert.deepEqual(
+    poolCalls({ address: ID, family: 'pancake_infinity' }, protocolRegistry('eth')),
+    [],
+  )
   assert.equal(prove({ chain: 'eth', family: 'solidly' }, {}), 'no-pool')
 })

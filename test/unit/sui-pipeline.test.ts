@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeQuoteAssets } from '../../core/prices/quote-assets.ts'
-import { factTable } from '../../ingestors/decode/metadata-table.ts'
+import { parseMetadataTable } from '../../ingestors/decode/metadata-table.ts'
 import { normalizeCheckpoint } from '../../ingestors/move/normalize/checkpoint.ts'
 import { blockHeader } from '../../ingestors/publish/block-record.ts'
 import { track } from '../../ingestors/publish/running-balances.ts'
@@ -23,19 +23,26 @@ import {
   TEST_COIN,
   USDC,
 } from '../support/builders/move-block.ts'
-import { suiBooks, suiRecordingJson } from '../support/recordings/sui.ts'
+import { suiDecodeContext, suiRecordingJson } from '../support/recordings/sui.ts'
 
 const POOL = objectIdFor('pool')
 
 const published = (tx: MoveTransaction) => {
   const block = buildMoveBlock([tx])
-  const decoded = decodeBlock(block, suiBooks([], 'facts'))
+  const decoded = decodeBlock(block, suiDecodeContext([], 'facts'))
   const token = () => undefined
   const pool = (address: string) => decoded.pools.find((fact) => fact.address === address)
   const tracked = track(block, decoded, [], () => undefined)
   return blockEvents(
-    { chain: CHAINS.sui, block, book: makeQuoteAssets(CHAINS.sui), stamps: new Map(), token, pool },
-    { decoded, tracked, learned: [], origin: 'node' },
+    {
+      chain: CHAINS.sui,
+      block,
+      quoteAssets: makeQuoteAssets(CHAINS.sui),
+      quotePrices: new Map(),
+      token,
+      pool,
+    },
+    { decoded, runningTotals: tracked, fetched: [], metadataSource: 'node' },
   )
 }
 
@@ -145,7 +152,7 @@ test('coins and addresses have one writing wherever they are asked for', () => {
   assert.throws(() => parseWalletAddress('sui', 'anna', 'walletAddress'))
   const channel = parseChannel(`dex-wallet-balance:sui_0xAB`, new Set(['sui']))
   assert.equal('address' in channel && channel.address, `0x${'ab'.padStart(64, '0')}`)
-  const [row] = factTable([{ token: long, decimals: 9, origin: 'x' }]).tokens
+  const [row] = parseMetadataTable([{ token: long, decimals: 9, origin: 'x' }]).tokens
   assert.equal(row?.address, SUI)
   assert.equal(USDC, CHAINS.sui.quotes[0].address)
 })
@@ -155,7 +162,9 @@ test('a transaction that is out of shape is left out of its checkpoint where the
   const broken = { digest, effects: null }
   const said = { sequenceNumber: '5', digest, timestampMs: '1', transactions: [broken] }
   assert.throws(() => normalizeCheckpoint(said, 'sui'), { reason: 'no-effects' })
-  const { transactions, refused } = normalizeCheckpoint(said, 'sui', { lenient: true })
+  const { transactions, rejected: refused } = normalizeCheckpoint(said, 'sui', {
+    skipInvalid: true,
+  })
   assert.deepEqual(transactions, [])
   assert.deepEqual(
     refused?.map(({ txHash, index, reason }) => [txHash, index, reason]),

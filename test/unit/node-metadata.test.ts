@@ -3,15 +3,15 @@ import { test } from 'node:test'
 import { resetPricesAfterGap } from '../../core/prices/fold-block.ts'
 import { MAX_PRICE_AGE_MS, quoteAssetPricesAt } from '../../core/prices/quote-assets.ts'
 import { EMPTY_QUOTE_STATE } from '../../core/prices/quote-state.ts'
-import { learn } from '../../ingestors/decode/metadata-reader.ts'
-import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
-import { primesFromPools } from '../../ingestors/decode/seed-prices.ts'
-import { nodeFacts } from '../../ingestors/evm/metadata/reader.ts'
+import { fetchMissing } from '../../ingestors/decode/metadata-reader.ts'
+import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
+import { seedPricesFromPools } from '../../ingestors/decode/seed-prices.ts'
+import { nodeMetadataReader } from '../../ingestors/evm/metadata/reader.ts'
 import type { Call, CallAnswer, StateReader } from '../../ingestors/follow/contract.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import {
   buildEvmBlock,
-  buildPoolFact,
+  buildPoolMetadata,
   FACTORY,
   TOKEN,
   TOKEN_POOL,
@@ -29,7 +29,7 @@ const value = (...words: readonly (bigint | string)[]): CallAnswer => ({
 const reverted: CallAnswer = { kind: 'reverted' }
 const noState: CallAnswer = { kind: 'no-state' }
 const { signal } = new AbortController()
-const protocols = protocolBook('eth')
+const protocols = protocolRegistry('eth')
 const block = buildEvmBlock({ height: 100 }, [])
 const nothing = { token: () => undefined, pool: () => undefined }
 
@@ -61,21 +61,26 @@ test('a block with more pools than are asked about at once delays nobody; the ne
     family: 'uniswap_v2',
   }))
   const { reader } = node({})
-  const facts = nodeFacts(reader, protocols)
-  const first = await learn({ reader: facts, known: nothing }, { pools, tokens: [] }, block, signal)
+  const facts = nodeMetadataReader(reader, protocols)
+  const first = await fetchMissing(
+    { reader: facts, known: nothing },
+    { pools, tokens: [] },
+    block,
+    signal,
+  )
   assert.equal(first.pools.length, 256)
   const byAddress = new Map(first.pools.map((fact) => [fact.address, fact]))
   const known = { ...nothing, pool: (address: string) => byAddress.get(address) }
   const next = buildEvmBlock({ height: 101 }, [])
-  const second = await learn({ reader: facts, known }, { pools, tokens: [] }, next, signal)
+  const second = await fetchMissing({ reader: facts, known }, { pools, tokens: [] }, next, signal)
   assert.equal(second.pools.length, 44)
 })
 
 test("facts are asked at the block's own hash, pools first, then tokens with those of the pools", async () => {
   const { reader, asked } = node(PROVEN)
-  const facts = nodeFacts(reader, protocols)
-  const learned = await learn({ reader: facts, known: nothing }, subjects, block, signal)
-  assert.deepEqual(learned.pools, [buildPoolFact(TOKEN_POOL, TOKEN, WETH)])
+  const facts = nodeMetadataReader(reader, protocols)
+  const learned = await fetchMissing({ reader: facts, known: nothing }, subjects, block, signal)
+  assert.deepEqual(learned.pools, [buildPoolMetadata(TOKEN_POOL, TOKEN, WETH)])
   assert.deepEqual(
     learned.tokens.map(({ address, decimals }) => [address, decimals]),
     [
@@ -88,10 +93,10 @@ test("facts are asked at the block's own hash, pools first, then tokens with tho
 
 test('what is known is not asked for again; a revert is an answer that is kept', async () => {
   const { reader, asked } = node({})
-  const facts = nodeFacts(reader, protocols)
-  const first = await learn({ reader: facts, known: nothing }, subjects, block, signal)
+  const facts = nodeMetadataReader(reader, protocols)
+  const first = await fetchMissing({ reader: facts, known: nothing }, subjects, block, signal)
   assert.deepEqual(
-    first.pools.map(({ proven, tokenA }) => [proven, tokenA]),
+    first.pools.map(({ verified, tokenA }) => [verified, tokenA]),
     [[false, '']],
   )
   assert.deepEqual(
@@ -100,7 +105,7 @@ test('what is known is not asked for again; a revert is an answer that is kept',
   )
   const known = { token: () => first.tokens[0], pool: () => first.pools[0] }
   const before = asked.length
-  assert.deepEqual(await learn({ reader: facts, known }, subjects, block, signal), {
+  assert.deepEqual(await fetchMissing({ reader: facts, known }, subjects, block, signal), {
     pools: [],
     tokens: [],
   })
@@ -109,9 +114,9 @@ test('what is known is not asked for again; a revert is an answer that is kept',
 
 test('without the state of a block nothing is learned, and the node is asked again 64 blocks later', async () => {
   const { reader, asked } = node({}, noState)
-  const facts = nodeFacts(reader, protocols)
+  const facts = nodeMetadataReader(reader, protocols)
   const at = (height: number) =>
-    learn({ reader: facts, known: nothing }, subjects, buildEvmBlock({ height }, []), signal)
+    fetchMissing({ reader: facts, known: nothing }, subjects, buildEvmBlock({ height }, []), signal)
   assert.deepEqual(await at(100), { pools: [], tokens: [] })
   const calls = () => asked.reduce((sum, { calls: { length } }) => sum + length, 0)
   const once = calls()
@@ -130,13 +135,13 @@ test('first prices come from reserves and from the root price, in whole tokens',
     [`${v2.pool} 0x0902f1ac`]: value(9_000_000n * 10n ** 6n, 3_000n * 10n ** 18n, 0n),
   })
   const at = { hash: block.parentHash, timeMs: blockTimeMs(1), signal }
-  const all = await primesFromPools(reader, [v3, v2, btc], QUOTE_ASSETS, at)
+  const all = await seedPricesFromPools(reader, [v3, v2, btc], QUOTE_ASSETS, at)
   assert.deepEqual(
     all.map(({ token, quote, price }) => [token, quote, Math.round(price)]),
     [[WETH, USDC, 2_500]],
     'the first pool that answers counts',
   )
-  const [only] = await primesFromPools(reader, [v2], QUOTE_ASSETS, at)
+  const [only] = await seedPricesFromPools(reader, [v2], QUOTE_ASSETS, at)
   assert.equal(Math.round(only?.price ?? 0), 3_000)
   const stamp = quoteAssetPricesAt(
     resetPricesAfterGap(EMPTY_QUOTE_STATE, 2, all),
@@ -154,7 +159,7 @@ test('pools of every family that keeps reserves prime from them', async () => {
     [`${v2.pool} 0x0902f1ac`]: value(9_000_000n * 10n ** 6n, 3_000n * 10n ** 18n),
   })
   for (const protocol of ['uniswap_v2', 'aerodrome', 'syncswap', 'lfj_v1']) {
-    const [only] = await primesFromPools(reader, [{ ...v2, protocol }], QUOTE_ASSETS, at)
+    const [only] = await seedPricesFromPools(reader, [{ ...v2, protocol }], QUOTE_ASSETS, at)
     assert.equal(Math.round(only?.price ?? 0), 3_000, protocol)
   }
 })
@@ -163,9 +168,9 @@ test('a reference pool that is empty, absent or no quote pair primes nothing', a
   const [, v2] = CHAINS.eth.referencePools
   const at = { hash: block.parentHash, timeMs: blockTimeMs(1), signal }
   const empty = node({ [`${v2.pool} 0x0902f1ac`]: value(0n, 0n, 0n) })
-  assert.deepEqual(await primesFromPools(empty.reader, [v2], QUOTE_ASSETS, at), [])
+  assert.deepEqual(await seedPricesFromPools(empty.reader, [v2], QUOTE_ASSETS, at), [])
   const short = node({ [`${v2.pool} 0x0902f1ac`]: { kind: 'value', data: '0x' } })
-  assert.deepEqual(await primesFromPools(short.reader, [v2], QUOTE_ASSETS, at), [])
+  assert.deepEqual(await seedPricesFromPools(short.reader, [v2], QUOTE_ASSETS, at), [])
   const coin = { ...v2, token: TOKEN }
-  assert.deepEqual(await primesFromPools(node({}).reader, [coin], QUOTE_ASSETS, at), [])
+  assert.deepEqual(await seedPricesFromPools(node({}).reader, [coin], QUOTE_ASSETS, at), [])
 })

@@ -3,11 +3,15 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { InvalidInput } from '../../core/errors.ts'
-import { blockLetters } from '../../ingestors/dead-letters/dead-letters.ts'
-import { type LetterBody, letterBody, letterText } from '../../ingestors/dead-letters/payload.ts'
-import { type Decodable, rerun } from '../../ingestors/dead-letters/retry.ts'
-import type { Books } from '../../ingestors/decode/contract.ts'
-import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import { blockDeadLetters } from '../../ingestors/dead-letters/dead-letters.ts'
+import {
+  type DeadLetterPayload,
+  deadLetterPayloadText,
+  parseDeadLetterPayload,
+} from '../../ingestors/dead-letters/payload.ts'
+import { type Decodable, retryDecode } from '../../ingestors/dead-letters/retry.ts'
+import type { DecodeContext } from '../../ingestors/decode/contract.ts'
+import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { DROP_REASONS, toDropReason } from '../../schemas/drop-reasons.ts'
 import type { PoolMetadata } from '../../schemas/events.ts'
@@ -20,21 +24,26 @@ import {
 } from '../support/builders/evm-block.ts'
 
 /** The letter of a block of two swaps of which one pool is not proven. */
-const letterOf = (): Extract<LetterBody, { readonly kind: 'event' }> => {
+const letterOf = (): Extract<DeadLetterPayload, { readonly kind: 'event' }> => {
   const block = buildEvmBlock({ height: 100 }, [wethSwap(2_000), tokenSwap(5n)])
   const unproven: readonly PoolMetadata[] = POOLS.map((fact) =>
-    fact.address === TOKEN_POOL ? { ...fact, proven: false } : fact,
+    fact.address === TOKEN_POOL ? { ...fact, verified: false } : fact,
   )
-  const books: Books = {
-    proof: 'facts',
-    protocols: protocolBook('eth'),
+  const books: DecodeContext = {
+    verification: 'facts',
+    protocols: protocolRegistry('eth'),
     pool: (address) => unproven.find((fact) => fact.address === address),
   }
   const { dropped, swaps } = decodeBlock(block, books)
   assert.equal(swaps.length, 1)
-  const [record, ...others] = blockLetters(block, { dropped, unread: [], refusals: [], books })
+  const [record, ...others] = blockDeadLetters(block, {
+    dropped,
+    unread: [],
+    rejectedResponses: [],
+    context: books,
+  })
   assert.deepEqual(others, [])
-  const body = letterBody(record?.value ?? new Uint8Array())
+  const body = parseDeadLetterPayload(record?.value ?? new Uint8Array())
   assert.ok(body.kind === 'event')
   return body
 }
@@ -42,7 +51,7 @@ const letterOf = (): Extract<LetterBody, { readonly kind: 'event' }> => {
 test('a letter keeps what decoding its event again takes', () => {
   const body = letterOf()
   assert.equal(body.block?.transactions.length, 1)
-  assert.deepEqual(letterBody(Buffer.from(letterText(body))), body)
+  assert.deepEqual(parseDeadLetterPayload(Buffer.from(deadLetterPayloadText(body))), body)
   assert.deepEqual(
     body.pools.map(({ address }) => address),
     [TOKEN_POOL],
@@ -51,9 +60,9 @@ test('a letter keeps what decoding its event again takes', () => {
 
 test('an event is run again with the same reason, and taken once what was wrong is mended', () => {
   const body = letterOf()
-  assert.deepEqual(rerun(body, 'eth'), { outcome: 'failed-again', reason: body.reason })
-  const pools = body.pools.map((fact) => ({ ...fact, proven: true }))
-  const mended = rerun({ ...body, pools }, 'eth')
+  assert.deepEqual(retryDecode(body, 'eth'), { outcome: 'failed-again', reason: body.reason })
+  const pools = body.pools.map((fact) => ({ ...fact, verified: true }))
+  const mended = retryDecode({ ...body, pools }, 'eth')
   assert.ok(
     mended.outcome === 'decodes-now' && mended.what.includes('1 swaps'),
     JSON.stringify(mended),
@@ -68,19 +77,19 @@ test('a letter that would be too large goes without its transaction, and says so
     txHash: '',
     index: 0,
     vm: 'svm',
-    said,
+    input: said,
     height: 1,
     hash: 'h',
   }
-  const text = letterText(body)
+  const text = deadLetterPayloadText(body)
   assert.ok(text.length < 1_024)
-  const held = letterBody(Buffer.from(text))
+  const held = parseDeadLetterPayload(Buffer.from(text))
   assert.ok(held.kind === 'transaction')
-  assert.deepEqual(rerun(held, 'sol'), { outcome: 'not-retained' })
+  assert.deepEqual(retryDecode(held, 'sol'), { outcome: 'not-retained' })
 })
 
 test('bytes and numbers of any size come back as they were', () => {
-  const body: LetterBody = {
+  const body: DeadLetterPayload = {
     kind: 'transaction',
     reason: 'bad-hex',
     txHash: '',
@@ -88,14 +97,14 @@ test('bytes and numbers of any size come back as they were', () => {
     vm: 'evm',
     height: 1,
     hash: 'h',
-    said: { amount: 2n ** 256n - 1n, data: new Uint8Array([0, 255]) },
+    input: { amount: 2n ** 256n - 1n, data: new Uint8Array([0, 255]) },
   }
-  assert.deepEqual(letterBody(Buffer.from(letterText(body))), body)
+  assert.deepEqual(parseDeadLetterPayload(Buffer.from(deadLetterPayloadText(body))), body)
 })
 
 test('what is not a letter is refused', () => {
   for (const text of ['', '{', '[]', '7', '{}', '{"kind":"other"}', '{"kind":7}']) {
-    assert.throws(() => letterBody(Buffer.from(text)), InvalidInput, text)
+    assert.throws(() => parseDeadLetterPayload(Buffer.from(text)), InvalidInput, text)
   }
 })
 
@@ -119,4 +128,30 @@ test('every reason that ingestors give is a label', () => {
     [],
   )
   assert.equal(toDropReason('something else'), 'other')
+})
+
+test('a dead letter that an earlier version wrote is read under the names of this one', () => {
+  const {
+    input: _input,
+    verification,
+    pools,
+    ...rest
+  } = {
+    input: undefined,
+    ...letterOf(),
+  }
+  const former = {
+    ...rest,
+    proof: verification,
+    pools: pools.map(({ verified, ...pool }) => ({ ...pool, proven: verified })),
+  }
+  const text = deadLetterPayloadText(former as unknown as DeadLetterPayload)
+  assert.deepEqual(parseDeadLetterPayload(Buffer.from(text)), letterOf())
+  const transaction = {
+    ...{ kind: 'transaction', reason: 'bad-hex', txHash: '', index: 0, vm: 'evm', height: 1 },
+    ...{ hash: '0x', said: { receipt: null, place: { index: 0, unplaced: true } } },
+  }
+  const parsed = parseDeadLetterPayload(Buffer.from(JSON.stringify(transaction)))
+  assert.ok(parsed.kind === 'transaction')
+  assert.deepEqual(parsed.input, { receipt: null, place: { index: 0, withoutPosition: true } })
 })

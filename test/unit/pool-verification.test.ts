@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeAbiParameters, encodeFunctionData, type Hex, parseAbi } from 'viem'
 import { ConfigError } from '../../core/config/errors.ts'
-import { protocolBook } from '../../ingestors/decode/protocol-registry.ts'
+import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
 import {
   confirmCalls,
-  openProof,
   poolCalls,
-  poolFact,
+  startVerification,
+  verifiedPool,
 } from '../../ingestors/evm/metadata/pool-verification.ts'
-import { tokenCalls, tokenFact } from '../../ingestors/evm/metadata/token-calls.ts'
+import { tokenCalls, tokenMetadata } from '../../ingestors/evm/metadata/token-calls.ts'
 import type { CallAnswer } from '../../ingestors/follow/contract.ts'
 import { POOL, ROUTER, TOKEN_A, TOKEN_B } from '../support/builders/dex-logs.ts'
 
@@ -27,7 +27,7 @@ const ABI = parseAbi([
 ])
 const V2_FACTORY = '0x5c69bee701ef814a2b6a3edd4b1652cb9cc5aa6f'
 const V3_FACTORY = '0x1f98431c8ad98523631ae4a59f267346ea31f984'
-const book = protocolBook('eth')
+const book = protocolRegistry('eth')
 const reverted: CallAnswer = { kind: 'reverted' }
 const noState: CallAnswer = { kind: 'no-state' }
 const value = (data: Hex): CallAnswer => ({ kind: 'value', data })
@@ -48,7 +48,7 @@ const call = (
 ): string => encodeFunctionData({ abi: ABI, functionName })
 
 const open = (family: string, answers: readonly CallAnswer[]) => {
-  const proof = openProof({ address: POOL, family }, book, answers)
+  const proof = startVerification({ address: POOL, family }, book, answers)
   assert.ok(typeof proof === 'object', String(proof))
   return proof
 }
@@ -96,28 +96,28 @@ test('a factory that is not listed, or listed for another family, is not asked a
   for (const factory of [ROUTER, V3_FACTORY]) {
     assert.deepEqual(confirmCalls(v2(factory)), [])
     for (const answers of [[], [address(POOL)]]) {
-      assert.deepEqual(poolFact(v2(factory), answers), {
+      assert.deepEqual(verifiedPool(v2(factory), answers), {
         address: POOL,
         tokenA: TOKEN_A,
         tokenB: TOKEN_B,
         protocol: null,
         factory,
         feePips: null,
-        proven: false,
+        verified: false,
       })
     }
   }
 })
 
 test('only the factory naming this very pool proves it', () => {
-  const proven = { address: POOL, tokenA: TOKEN_A, tokenB: TOKEN_B, proven: true }
-  assert.deepEqual(poolFact(v2(), [address(POOL)]), {
+  const proven = { address: POOL, tokenA: TOKEN_A, tokenB: TOKEN_B, verified: true }
+  assert.deepEqual(verifiedPool(v2(), [address(POOL)]), {
     ...proven,
     protocol: 'uniswap_v2',
     factory: V2_FACTORY,
     feePips: 3000,
   })
-  assert.deepEqual(poolFact(v3(), [address(POOL)]), {
+  assert.deepEqual(verifiedPool(v3(), [address(POOL)]), {
     ...proven,
     protocol: 'uniswap_v3',
     factory: V3_FACTORY,
@@ -130,18 +130,18 @@ test('only the factory naming this very pool proves it', () => {
     [value('0x')],
     [],
   ]) {
-    const fact = poolFact(v2(), answers)
+    const fact = verifiedPool(v2(), answers)
     assert.ok(typeof fact === 'object')
-    assert.deepEqual([fact.proven, fact.protocol], [false, null])
+    assert.deepEqual([fact.verified, fact.protocol], [false, null])
   }
-  assert.equal(poolFact(v2(), [noState]), 'no-state')
+  assert.equal(verifiedPool(v2(), [noState]), 'no-state')
 })
 
 test('a contract that does not answer like a pool is none', () => {
   const answers = [address(V2_FACTORY), address(TOKEN_A), address(TOKEN_B)]
   const verdict = (given: readonly CallAnswer[]) => {
-    const proof = openProof({ address: POOL, family: 'uniswap_v2' }, book, given)
-    return typeof proof === 'string' ? proof : poolFact(proof, [address(POOL)])
+    const proof = startVerification({ address: POOL, family: 'uniswap_v2' }, book, given)
+    return typeof proof === 'string' ? proof : verifiedPool(proof, [address(POOL)])
   }
   for (const at of [0, 1, 2]) {
     for (const answer of [reverted, value('0x'), value('0x1234'), number(2n ** 160n), number(0n)]) {
@@ -154,9 +154,9 @@ test('a contract that does not answer like a pool is none', () => {
   for (const fee of [number(2n ** 24n), reverted]) {
     const proof = open('uniswap_v3', [address(V3_FACTORY), address(TOKEN_A), address(TOKEN_B), fee])
     assert.deepEqual(confirmCalls(proof), [], 'without its fee the factory cannot look it up')
-    const fact = poolFact(proof, [])
+    const fact = verifiedPool(proof, [])
     assert.ok(typeof fact === 'object')
-    assert.equal(fact.proven, false)
+    assert.equal(fact.verified, false)
   }
 })
 
@@ -167,15 +167,15 @@ test('extra factories of the configuration count, alone where they replace the t
     referencePools: [],
     replace: false,
   }
-  const more = protocolBook('eth', extra)
+  const more = protocolRegistry('eth', extra)
   assert.equal(more.factory(ROUTER)?.id, 'uniswap_v2')
   assert.equal(more.factory(V2_FACTORY)?.id, 'uniswap_v2')
   assert.equal(more.isWrappedNative(TOKEN_A), true)
-  const only = protocolBook('eth', { ...extra, replace: true })
+  const only = protocolRegistry('eth', { ...extra, replace: true })
   assert.equal(only.factory(V2_FACTORY), undefined)
   assert.equal(only.isWrappedNative('0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2'), false)
   assert.throws(
-    () => protocolBook('eth', { ...extra, factories: [{ protocol: 'nope', factory: ROUTER }] }),
+    () => protocolRegistry('eth', { ...extra, factories: [{ protocol: 'nope', factory: ROUTER }] }),
     ConfigError,
   )
 })
@@ -189,7 +189,12 @@ test('a token is asked for four facts, and says them', () => {
     })),
   )
   assert.deepEqual(
-    tokenFact(TOKEN_A, [text('Wrapped Ether'), text('WETH'), number(18n), number(2n ** 256n - 1n)]),
+    tokenMetadata(TOKEN_A, [
+      text('Wrapped Ether'),
+      text('WETH'),
+      number(18n),
+      number(2n ** 256n - 1n),
+    ]),
     {
       address: TOKEN_A,
       name: 'Wrapped Ether',
@@ -228,13 +233,13 @@ const NAMES: readonly (readonly [string, CallAnswer, string | null])[] = [
 
 for (const [what, answer, expected] of NAMES) {
   test(`a name that is ${what}`, () => {
-    assert.equal(tokenFact(TOKEN_A, [answer]).name, expected)
+    assert.equal(tokenMetadata(TOKEN_A, [answer]).name, expected)
   })
 }
 
 test('decimals are 0 to 255 or unknown, never guessed', () => {
   const decimals = (answer: CallAnswer | undefined) =>
-    tokenFact(TOKEN_A, [reverted, reverted, ...(answer ? [answer] : [])]).decimals
+    tokenMetadata(TOKEN_A, [reverted, reverted, ...(answer ? [answer] : [])]).decimals
   assert.deepEqual(
     [
       number(0n),

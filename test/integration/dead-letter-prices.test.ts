@@ -9,10 +9,15 @@ import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { deadLetterSpec } from '../../core/bus/topic-specs.ts'
 import { SecretUrl } from '../../core/config/secret.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
-import { blockLetters, ingestLetters } from '../../ingestors/dead-letters/dead-letters.ts'
+import { blockDeadLetters, ingestDlqTopic } from '../../ingestors/dead-letters/dead-letters.ts'
 import { wordOf } from '../../ingestors/evm/abi/words.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
-import { addressTopic, buildBooks, buildPoolFact, USER } from '../support/builders/dex-logs.ts'
+import {
+  addressTopic,
+  buildDecodeContext,
+  buildPoolMetadata,
+  USER,
+} from '../support/builders/dex-logs.ts'
 import { startReplicaNode } from '../support/nodes/lagging-replicas.ts'
 import { buildLog, buildSingleTransactionBlock } from '../support/recordings/ethereum.ts'
 
@@ -34,15 +39,20 @@ test('a position whose pool nobody told the price of is decoded again with the p
   const block = buildSingleTransactionBlock([
     buildLog(MANAGER, [MODIFY, ID, addressTopic(USER)], [-60n, 60n, 10n ** 18n, ID]),
   ])
-  const books = buildBooks('facts', [{ ...buildPoolFact('uniswap_v4'), address: ID }])
+  const books = buildDecodeContext('facts', [{ ...buildPoolMetadata('uniswap_v4'), address: ID }])
   const { dropped } = decodeBlock(block, books)
   assert.deepEqual(
     dropped.map(({ reason }) => reason),
     ['unknown-price'],
   )
-  await bus.createTopics([deadLetterSpec(ingestLetters('eth'), 'off')])
+  await bus.createTopics([deadLetterSpec(ingestDlqTopic('eth'), 'off')])
   const writer = await bus.writer('tests')
-  const records = blockLetters(block, { dropped, unread: [], refusals: [], books })
+  const records = blockDeadLetters(block, {
+    dropped,
+    unread: [],
+    rejectedResponses: [],
+    context: books,
+  })
   await writer.commit({ records })
   await writer.close()
 

@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs'
+import { envExample } from '../../core/config/env-example.ts'
+import { avroSchemaOf, MESSAGE_NAMES, wireTypesSource } from '../../schemas/avro-schema.ts'
+import { configurationPage } from './configuration-page.ts'
+import { cubeStatements } from './cube-statements.ts'
+import { withCubeTable } from './graphql-page.ts'
+import { protocolsPage } from './protocol-table.ts'
+import { restPage } from './rest-page.ts'
+import { restStatements } from './rest-statements.ts'
+import { withChannelTables } from './streams-page.ts'
+
+const read = (path: string): string =>
+  readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+
+/** Files that are written from tables and recordings alone: path from the root of the repository to the content. */
+export const GENERATED_FILES: Readonly<Record<string, () => string | Promise<string>>> = {
+  ...Object.fromEntries(
+    MESSAGE_NAMES.map((name) => [
+      `schemas/avro/${name}.avsc`,
+      () => `${JSON.stringify(avroSchemaOf(name), null, 2)}\n`,
+    ]),
+  ),
+  'schemas/wire.ts': wireTypesSource,
+  '.env.example': envExample,
+  'docs/configuration.md': configurationPage,
+  'docs/protocols.md': protocolsPage,
+  'docs/rest.md': restPage,
+  // Only their tables are generated; the text around them is written by hand.
+  'docs/graphql.md': () => withCubeTable(read('docs/graphql.md')),
+  'docs/streams.md': () => withChannelTables(read('docs/streams.md')),
+  'test/fixtures/statements/rest.sql': restStatements,
+  'test/fixtures/statements/cubes.sql': cubeStatements,
+}

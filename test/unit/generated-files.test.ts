@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { GENERATED_FILES } from '../support/generated-files.ts'
+
+const read = (path: string): string =>
+  readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+
+for (const [path, content] of Object.entries(GENERATED_FILES)) {
+  test(`${path} is what the tables say; \`npm run generate\` writes it`, async () => {
+    assert.ok(read(path) === (await content()), 'run `npm run generate` and review the change')
+  })
+}
+
+test('no schema file is left of a message that the notation no longer has', () => {
+  const files = readdirSync(new URL('../../schemas/avro/', import.meta.url))
+  const stale = files.filter((name) => GENERATED_FILES[`schemas/avro/${name}`] === undefined)
+  assert.deepEqual(stale, [])
+})
+
+test('a file that says `npm run generate` writes it is one that it writes', () => {
+  const pages = readdirSync(new URL('../../docs/', import.meta.url)).filter((name) =>
+    /[Ww]ritten by `npm run generate`/.test(name.endsWith('.md') ? read(`docs/${name}`) : ''),
+  )
+  assert.ok(pages.length > 0)
+  assert.deepEqual(
+    pages.filter((name) => GENERATED_FILES[`docs/${name}`] === undefined),
+    [],
+  )
+})

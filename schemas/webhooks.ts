@@ -30,7 +30,7 @@ const pickKeys = <Keys extends Readonly<Record<string, ChannelKey>>, const Name 
   ...names: readonly Name[]
 ): Pick<Keys, Name> => Object.fromEntries(names.map((name) => [name, keys[name]])) as never
 
-const { op: _op, t: _t, btn: _btn, bts: _bts, stn: _stn, sts: _sts, ...SIDES } = TRADE_KEYS
+const { op: _op, cm: _cm, t: _t, btn: _btn, bts: _bts, stn: _stn, sts: _sts, ...SIDES } = TRADE_KEYS
 
 /** Transfers below this are not large, US dollars. */
 export const LARGE_TRANSFER_USD = 10_000

@@ -1,7 +1,7 @@
 import { type ASTNode, Environment, ParseError } from '@marcbachmann/cel-js'
 import { childNodes, evaluationCost, LIST_MACROS } from './expression-cost.ts'
 
-/** A text that is no expression of the language; `position` is a character of it. */
+/** A text that is not an expression of the language; `position` is a character of it. */
 export class InvalidExpression extends Error {
   readonly position: number
 

@@ -58,7 +58,7 @@ const COUNT_COLUMNS = ['buys', 'sells', 'buyers', 'sellers', 'traders', 'pools',
 const VOLUME_COLUMNS = ['buy', 'sell'].flatMap((side) =>
   ['', '_usd', '_native'].map((unit) => `${side}_volume${unit}`),
 )
-/** Of the window before; distinct traders of it are no field. */
+/** Of the window before; its distinct traders are not a field. */
 const PREVIOUS_TEXT_COLUMNS = [...COUNT_COLUMNS, ...VOLUME_COLUMNS].flatMap((name) =>
   name === 'traders' ? [] : [`prev_${name}`],
 )

@@ -47,7 +47,7 @@ export const startListPoller = (options: ListPollerOptions): RunningTask => {
   }
 }
 
-/** A list as it was last sent: the text, and how often somebody had joined by then. */
+/** A list as it was last sent: the text, and how often a client had joined by then. */
 interface SentList {
   readonly text: string
   readonly joins: number

@@ -160,7 +160,7 @@ for (const transport of TRANSPORTS) {
       )
     })
 
-    test('what is no filter is 107; what is not there matches nothing and ends nothing [48]', async () => {
+    test('a text that is not a filter is 107; what is not there matches nothing and ends nothing [48]', async () => {
       const raw = await connected()
       for (const filter of ['meta.ba >', 'nothing > 1', '1 + 1', 'x'.repeat(5_000), 7]) {
         assert.match(await subscribe(raw, TRADES, { filter }), /"code":107,"message":"bad request"/)

@@ -202,7 +202,7 @@ const assertSpan = (found: BruteSpan, wanted: BruteSpan, label: string): void =>
   }
 }
 
-/** Every window that was told last is that of its own time, and what is shown of a token that rests is no older than it may be. */
+/** Every window that was told last is that of its own time, and what is shown of a token that rests is never older than it may be. */
 const assertWindows = (
   values: ReadonlyMap<string, TradeStatEvent>,
   blocks: readonly TapeBlock[],

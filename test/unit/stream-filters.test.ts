@@ -89,7 +89,7 @@ test('numbers compare with text that is a decimal, and with no other text', () =
   })
 })
 
-test('what is not there matches nothing, and is no error', () => {
+test('what is not there matches nothing, without an error', () => {
   checkCases('dex-candle', CANDLE, {
     'meta.zzz > 1': false,
     'meta.zzz.y == "x"': false,
@@ -102,7 +102,7 @@ test('what is not there matches nothing, and is no error', () => {
   })
 })
 
-test('what is no filter', () => {
+test('texts that are not a filter are refused', () => {
   const clauses = (count: number) =>
     Array.from({ length: count }, () => 'meta.n == 12').join(' && ')
   const deep = (levels: number) => `${'('.repeat(levels)}meta.n == 12${')'.repeat(levels)}`

@@ -147,7 +147,10 @@ GROUP BY token, hour`,
   params: { wallet, ...hourParams(headMs, hours), ...nativeTokenParams(chain) },
 })
 
-/** Last price of each token that a wallet's balance of ever changed, in each hour in which it was traded; the coin's is its wrapped form's. */
+/**
+ * Last price of each tradable token that a wallet's balance of ever changed, in each hour in which it was traded; the coin's is its wrapped
+ * form's. Others have no worth, and anyone may send them.
+ */
 export const hourPricesQuery = (
   chain: string,
   wallet: string,
@@ -156,7 +159,8 @@ export const hourPricesQuery = (
   const layers = candleSources({
     chain,
     base: '1h',
-    where: `token_address IN (SELECT ${priceTokenSql('u.token_address')} FROM ${chain}_balance_updates AS u WHERE u.owner = {wallet:String})`,
+    where: `token_address IN (SELECT ${priceTokenSql('u.token_address')} FROM ${chain}_balance_updates AS u
+      WHERE u.owner = {wallet:String} AND ${priceTokenSql('u.token_address')} IN (${tradableTokens(chain)}))`,
     bucket: (column) => hoursBackSql(`toUnixTimestamp(${column})`),
   })
   return {

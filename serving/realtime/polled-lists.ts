@@ -5,6 +5,7 @@ import type { ChannelQuery, Ranking } from '../../schemas/channels.ts'
 import { hotTokensQuery, rankingQuery } from '../queries/token-list.ts'
 import { type StatRow, statsQuery } from '../queries/token-stats.ts'
 import { type TokenRow, tokensQuery } from '../queries/tokens.ts'
+import { type PnlSummaryRow, pnlSummaryQuery } from '../queries/wallet-pnl-summary.ts'
 import { type Channel, splitRanking } from './channel-name.ts'
 import type { Payload } from './payload.ts'
 import {
@@ -16,7 +17,6 @@ import {
   statsPayload,
   supplyPayload,
 } from './ranking-payloads.ts'
-import { type PnlSummaryRow, pnlSummaryQuery } from './wallet-pnl-summary.ts'
 
 /** Runs a statement. Throws what the store throws. */
 export type ReadRows = <Row>(query: Query) => Promise<readonly Row[]>

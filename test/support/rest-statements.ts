@@ -24,6 +24,7 @@ import { taggedTraderList } from '../../serving/queries/trader-tags.ts'
 import { gainerList, topTradersList, tradesList } from '../../serving/queries/trades.ts'
 import * as wallet from '../../serving/queries/wallet-history.ts'
 import { pnlList, pnlTotalsQuery } from '../../serving/queries/wallet-pnl.ts'
+import { pnlSummaryQuery } from '../../serving/queries/wallet-pnl-summary.ts'
 import { walletStatsQuery } from '../../serving/queries/wallet-stats.ts'
 import { attemptsQuery, messageQuery } from '../../serving/queries/webhook-attempts.ts'
 import { endpointMessagesQuery, endpointStatsQuery } from '../../serving/queries/webhook-stats.ts'
@@ -254,6 +255,7 @@ const STATEMENTS: Readonly<Record<string, Query | KeysetList | undefined>> = {
     'realizedPnl',
   ),
   'totals of profit and loss': pnlTotalsQuery({ ...PNL, resolution: '30d' }),
+  'summary of profit and loss by window': pnlSummaryQuery(CHAIN, WALLET),
   'statistics of a wallet': walletStatsQuery(CHAIN, WALLET, undefined),
   'statistics of a wallet and a token': walletStatsQuery(CHAIN, WALLET, TOKEN),
   'webhook attempts': attemptsQuery({ endpointIds: ['ep-1'], rows: ROWS }),

@@ -34,6 +34,8 @@ const REQUEST_EVENTS: ReadonlySet<string | symbol> = new Set([
 
 /** Requests of one connection that may wait for their answers, those that its client does not read among them. */
 const MAX_UNANSWERED_REQUESTS = 8
+/** Bytes of answers that may lie unsent on a connection when it asks for more. */
+const MAX_UNSENT_BYTES = 1_048_576
 /** A connection on which nothing moves for so long is closed: its client reads no answer. No answer takes as long. */
 const IDLE_TIMEOUT_MS = 120_000
 /** The same for a connection that has been refused. */
@@ -41,19 +43,21 @@ const REJECTED_IDLE_TIMEOUT_MS = 5_000
 
 /**
  * Bounds what one connection may have asked for without an answer. HTTP/1.1 lets a client send requests one behind the other: each
- * costs it forty bytes, and its answer lies in memory until the client reads it. The first one too many is answered 429
- * behind those before it, and the connection is closed.
+ * costs it forty bytes, and its answer lies in memory until the client reads it. The first one too many, or the first one behind
+ * more unsent bytes than 1 MiB, is answered 429 behind those before it, and the connection is closed.
  */
 const makePipelineLimit = ({ surface, metrics }: Pick<ListenerDeps, 'surface' | 'metrics'>) => {
-  const waiting = new WeakMap<Socket, number>()
+  const waiting = new WeakMap<Socket, Set<ServerResponse>>()
+  const refused = new WeakSet<Socket>()
   return (socket: Socket, response: ServerResponse): boolean => {
-    const count = (waiting.get(socket) ?? 0) + 1
-    waiting.set(socket, count)
-    if (count <= MAX_UNANSWERED_REQUESTS) {
-      response.once('close', () => waiting.set(socket, (waiting.get(socket) ?? 1) - 1))
+    if (refused.has(socket)) return false
+    const unanswered = waiting.get(socket) ?? new Set()
+    if (unanswered.size < MAX_UNANSWERED_REQUESTS && unsentBytes(unanswered) <= MAX_UNSENT_BYTES) {
+      waiting.set(socket, unanswered.add(response))
+      response.once('close', () => unanswered.delete(response))
       return true
     }
-    if (count > MAX_UNANSWERED_REQUESTS + 1) return false
+    refused.add(socket)
     metrics.edgeErrors.inc({ surface, reason: 'pipelined' })
     socket.pause()
     socket.setTimeout(REJECTED_IDLE_TIMEOUT_MS)
@@ -63,9 +67,13 @@ const makePipelineLimit = ({ surface, metrics }: Pick<ListenerDeps, 'surface' | 
   }
 }
 
+/** The first answer has the socket and counts its bytes too; those behind it hold their own until it is sent. */
+const unsentBytes = (unanswered: ReadonlySet<ServerResponse>): number =>
+  [...unanswered].reduce((sum, { writableLength }) => sum + writableLength, 0)
+
 /**
  * Keeps what one connection does to itself: an exception that a listener of the server throws at once closes that connection, is
- * logged at most once a second and counted as `exception`; more unanswered requests than eight are refused, counted as `pipelined`.
+ * logged at most once a second and counted as `exception`; more unanswered requests than eight, or one behind 1 MiB that is not sent, are refused, counted as `pipelined`.
  * Rejections of handlers are Fastify's, or the caller's to catch. Call it before the server listens.
  */
 export const guardServer = (server: Server, { surface, metrics, log }: ListenerDeps): void => {

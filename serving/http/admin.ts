@@ -72,7 +72,7 @@ export const createAdminServer = async (deps: AdminDeps): Promise<FastifyInstanc
     },
   } as const
   const app = await createBaseApp(deps, document, { surface: 'admin' })
-  installOpenApiDocument(app)
+  installOpenApiDocument(app, deps)
   await app.register(async (guarded) => {
     installAdminGuard(guarded, deps)
     // A POST without a body asks for the defaults.

@@ -1,7 +1,10 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema } from 'fastify'
+import type { FaultName } from '../../core/errors.ts'
 import { WEBHOOK_DOCUMENT } from '../../schemas/api/webhook-payloads.ts'
 import { MILLI_UNITS_PER_UNIT } from '../../schemas/plans.ts'
+import type { Meter } from '../interfaces.ts'
+import { limitByAddress } from './address-limit.ts'
 import { withExamples } from './document-examples.ts'
 import { entityTag, sendWithEntityTag } from './entity-tag.ts'
 import { extractComponents } from './openapi-components.ts'
@@ -12,6 +15,8 @@ import {
   PARSER_ERROR_RESPONSES,
 } from './openapi-faults.ts'
 import type { StatusMode } from './problem-details.ts'
+
+const DOCUMENT_PATH = '/openapi.json'
 
 /** The answer to a caller that has the body already; see `installEntityTags`. */
 const NOT_MODIFIED_RESPONSE = {
@@ -106,7 +111,7 @@ export const openapiOptions = (
     const isAdmin = milliUnits === undefined && schema?.security !== undefined
     const more: FastifySchema =
       milliUnits === undefined
-        ? { response: isAdmin ? errorResponses(ADMIN_FAULTS, statusMode) : {} }
+        ? { response: errorResponses(isAdmin ? ADMIN_FAULTS : openFaults(url), statusMode) }
         : pricedRouteSchema({ method, url, milliUnits, scopes }, statusMode)
     const response = {
       ...own,
@@ -116,6 +121,10 @@ export const openapiOptions = (
     return { url, schema: { ...schema, operationId, ...more, response } }
   },
 })
+
+/** Faults of what needs no credential; the other paths tell theirs themselves. */
+const openFaults = (url: string): readonly FaultName[] =>
+  url === DOCUMENT_PATH ? ['RATE_LIMIT'] : []
 
 /** Some routes have errors of another shape, which their schemas tell. */
 const definesErrorResponses = (response: object = {}): boolean => Object.hasOwn(response, '400')
@@ -128,13 +137,18 @@ interface PricedRoute {
 }
 
 /** Serves the document. It is printed once: routes do not change once the plane listens. */
-export const installOpenApiDocument = (app: FastifyInstance): void => {
-  let printed: { readonly body: string; readonly tag: string } | undefined
+export const installOpenApiDocument = (
+  app: FastifyInstance,
+  { meter }: { readonly meter: Pick<Meter, 'take'> },
+): void => {
+  // Bytes, not text: text is encoded anew for each answer, and lies in memory as often as it is unread.
+  let printed: { readonly body: Buffer; readonly tag: string } | undefined
   const response = { 200: { type: 'object', additionalProperties: true }, ...NOT_MODIFIED_RESPONSE }
   const schema = { summary: 'This document', tags: ['ops'], response }
-  app.get('/openapi.json', { schema }, (request, reply) => {
+  app.get(DOCUMENT_PATH, { schema, onRequest: limitByAddress(meter) }, (request, reply) => {
     if (printed === undefined) {
-      const body = JSON.stringify(withExamples(extractComponents({ ...app.swagger() })))
+      const document = withExamples(extractComponents({ ...app.swagger() }))
+      const body = Buffer.from(JSON.stringify(document))
       printed = { body, tag: entityTag(body) }
     }
     reply.header('Cache-Control', 'public, no-cache').type('application/json; charset=utf-8')

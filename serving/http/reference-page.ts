@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { FastifyInstance } from 'fastify'
+import type { Meter } from '../interfaces.ts'
+import { limitByAddress } from './address-limit.ts'
 import { entityTag, sendWithEntityTag } from './entity-tag.ts'
 
 /** Nothing but this server is asked for anything. The page sets styles on its elements, which CSP counts as inline. */
@@ -62,17 +64,24 @@ const REFERENCE_FILES = {
 } as const
 
 /** Serves the readable form of `/openapi.json` at `/docs`. It needs no other network than this server. */
-export const installReferencePage = (app: FastifyInstance): void => {
+export const installReferencePage = (
+  app: FastifyInstance,
+  { meter }: { readonly meter: Pick<Meter, 'take'> },
+): void => {
   for (const [path, { type, read }] of Object.entries(REFERENCE_FILES)) {
     const body = read()
     const tag = entityTag(body)
-    app.get(path, { schema: { hide: true } }, (request, reply) => {
-      reply.headers({
-        'Cache-Control': 'public, no-cache',
-        'Content-Security-Policy': CONTENT_SECURITY_POLICY,
-        'Referrer-Policy': 'no-referrer',
-      })
-      return sendWithEntityTag(request, reply.type(type), { body, tag })
-    })
+    app.get(
+      path,
+      { schema: { hide: true }, onRequest: limitByAddress(meter) },
+      (request, reply) => {
+        reply.headers({
+          'Cache-Control': 'public, no-cache',
+          'Content-Security-Policy': CONTENT_SECURITY_POLICY,
+          'Referrer-Policy': 'no-referrer',
+        })
+        return sendWithEntityTag(request, reply.type(type), { body, tag })
+      },
+    )
   }
 }

@@ -81,8 +81,8 @@ export const createPublicServer = async (deps: ServerDeps): Promise<FastifyInsta
 }
 
 const installUnguardedRoutes = (app: FastifyInstance, deps: ServerDeps): void => {
-  installOpenApiDocument(app)
-  installReferencePage(app)
+  installOpenApiDocument(app, deps)
+  installReferencePage(app, deps)
   for (const path of PROBE_PATHS) {
     const response = path === '/health' ? { 200: ProbeBody } : { 200: ProbeBody, 503: ProbeBody }
     app.get(

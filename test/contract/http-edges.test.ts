@@ -8,6 +8,7 @@ import { guardServer, limitConnectionsPerAddress } from '../../core/ops/http-ser
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { type OpsServer, openOpsServer } from '../../core/ops/server.ts'
+import { ANONYMOUS_REQUESTS_PER_SECOND } from '../../schemas/plans.ts'
 import { createMeter } from '../../serving/billing/meter.ts'
 import { createAdminServer } from '../../serving/http/admin.ts'
 import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
@@ -150,6 +151,40 @@ test('a client that reads no answer holds eight at most, and its connection is c
   socket.resume()
   await withTimeout(closed, 'the close of a refused connection', 15_000)
   assert.ok(answered.split('HTTP/1.1 ').length - 1 <= 9)
+})
+
+test('a request behind 1 MiB of answers that are not sent is refused, and its connection is closed', async () => {
+  const body = Buffer.alloc(16 * 1_048_576, 'x')
+  let asked = 0
+  const server = createServer((_request, response) => {
+    asked += 1
+    response.end(body)
+  })
+  guardServer(server, { surface: 'ops', metrics: makeMetrics(), log: makeSilentLogger() })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  assert.deepEqual(await pipelined(port, '/', 4), [200, 429])
+  assert.equal(asked, 1)
+  server.close()
+})
+
+test('what needs no credential is limited by address', async () => {
+  for (const surface of ['public', 'admin'] as const) {
+    const paths = surface === 'public' ? ['/openapi.json', '/docs'] : ['/openapi.json']
+    for (const path of paths) {
+      const url = `http://127.0.0.1:${ports[surface]}${path}`
+      const answers = await Promise.all(
+        Array.from({ length: 4 * ANONYMOUS_REQUESTS_PER_SECOND }, async () => {
+          const answer = await fetch(url, { headers: { 'if-none-match': '*' } })
+          await answer.arrayBuffer()
+          return answer
+        }),
+      )
+      const limited = answers.filter(({ status }) => status === 429)
+      assert.ok(limited.length > 0, `${surface} ${path}`)
+      assert.ok(limited.every(({ headers }) => Number(headers.get('retry-after')) >= 1))
+    }
+  }
 })
 
 test('operations are not for web pages, nor for names that were made to mean this machine', async () => {

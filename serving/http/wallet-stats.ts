@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import { formatDecimal, formatUnits } from '../../core/amounts.ts'
+import { makeYieldIfDue } from '../../core/runtime/yield-if-due.ts'
 import {
   WalletParams,
   type WalletPnlStat,
   WalletPnlStats,
   WalletStatsQuery,
 } from '../../schemas/api/wallet.ts'
-import { type WalletStatRow, walletStatsQuery } from '../queries/wallet-stats.ts'
+import { MAX_WALLET_STATS, type WalletStatRow, walletStatsQuery } from '../queries/wallet-stats.ts'
 import {
   parseChain,
   parseTokenAddress,
@@ -22,14 +23,17 @@ const finiteNumberText = (value: number): string =>
   Number.isFinite(value) ? formatDecimal(value) : '0'
 const quotientOrZero = (one: number, other: number): number => (other === 0 ? 0 : one / other)
 
+interface WalletOfStats {
+  readonly chain: string
+  readonly wallet: string
+  /** What answers call the chain. */
+  readonly word: string
+}
+
 /** The 23 fields of the seed, all text; "0" where a number is not known. */
 const walletStatBody = (
   row: WalletStatRow,
-  {
-    chain,
-    wallet,
-    word,
-  }: { readonly chain: string; readonly wallet: string; readonly word: string },
+  { chain, wallet, word }: WalletOfStats,
 ): WalletPnlStat => {
   const position = Number(row.position_amount ?? 0)
   const balance =
@@ -75,6 +79,20 @@ const walletStatBody = (
   }
 }
 
+/** One body per row; others get a turn between them. */
+export const walletStatBodies = async (
+  rows: readonly WalletStatRow[],
+  wallet: WalletOfStats,
+): Promise<WalletPnlStat[]> => {
+  const yieldIfDue = makeYieldIfDue()
+  const bodies: WalletPnlStat[] = []
+  for (const row of rows) {
+    await yieldIfDue()
+    bodies.push(walletStatBody(row, wallet))
+  }
+  return bodies
+}
+
 /** What a wallet made of each token that it traded; the seed's path has the version behind `wallet`. */
 export const walletStatsRoutes =
   (deps: RouteDeps, path: `${string}/:chain/:walletAddress${'' | '/stats'}`): RoutePlugin =>
@@ -84,6 +102,7 @@ export const walletStatsRoutes =
       {
         schema: {
           summary: 'Profit and loss of a wallet by token',
+          description: `The ${MAX_WALLET_STATS} tokens that the wallet traded last, newest trade first; tokenAddress asks for one of any age.`,
           tags: ['wallet'],
           params: WalletParams,
           querystring: WalletStatsQuery,
@@ -104,7 +123,7 @@ export const walletStatsRoutes =
         const { rows } = await deps.warehouse.query<WalletStatRow>(
           walletStatsQuery(chain.id, wallet, token),
         )
-        return rows.map((row) => walletStatBody(row, { chain: chain.id, wallet, word: chain.word }))
+        return walletStatBodies(rows, { chain: chain.id, wallet, word: chain.word })
       },
     )
   }

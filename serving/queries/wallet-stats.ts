@@ -22,10 +22,10 @@ export interface WalletStatRow {
   readonly position_cost_usd: string
 }
 
-/** Most tokens of one answer; a wallet that traded more is not a person. */
-const MAX_TOKENS = 10_000
+/** Most tokens of one answer, which is an array without pages; a wallet that traded more is not a person. */
+export const MAX_WALLET_STATS = 1_000
 
-/** Every token that a wallet traded, newest trade first; `token` narrows to one. */
+/** The tokens that a wallet traded last, newest trade first; `token` narrows to one. */
 export const walletStatsQuery = (
   chain: string,
   wallet: string,
@@ -45,7 +45,7 @@ export const walletStatsQuery = (
 FROM (SELECT * FROM ${chain}_wallet_token_pnl FINAL WHERE wallet = {wallet:String} ${one}) AS p
 LEFT JOIN (SELECT * FROM ${chain}_token_prices FINAL WHERE token_address IN (${traded})) AS t ON t.token_address = p.token_address
 LEFT JOIN (SELECT * FROM ${chain}_wallet_balances FINAL WHERE holder = {wallet:String}) AS b ON b.token_address = p.token_address
-ORDER BY p.last_time DESC, p.token_address LIMIT ${MAX_TOKENS}`,
+ORDER BY p.last_time DESC, p.token_address LIMIT ${MAX_WALLET_STATS}`,
     params: { wallet, ...(token !== undefined && { token }) },
   }
 }

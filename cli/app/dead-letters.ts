@@ -1,5 +1,7 @@
 import type { Bus, LogRecord, ProducerRecord } from '../../core/bus/contract.ts'
+import { CHAINS } from '../../schemas/chains.ts'
 import { TOPICS } from '../../schemas/topics.ts'
+import { chainGroups, SHARED_GROUPS } from '../checksum/consumer-lag.ts'
 import type { DeadLetterPrices } from './dead-letter-prices.ts'
 import {
   createDeadLetterRetry,
@@ -199,18 +201,29 @@ const toDeadLetterEntry = (
     error: text('error.class'),
     message: text('error.message'),
     replayed,
-    stays: ingestDlqChain(topic) === undefined ? notReplayableReason(record) : null,
+    stays:
+      ingestDlqChain(topic) === undefined
+        ? notReplayableReason(topic.slice(DLQ_PREFIX.length), record)
+        : null,
   }
 }
 
 /** Topics of records that no stage aligns: they belong to no block operation, and their newest wins by its own time. */
 const UNALIGNED_TOPICS = new RegExp(`\\.${TOPICS.tokenDocuments.suffix.replaceAll('.', '\\.')}$`)
 
+/** Whoever writes to a dead-letter topic names where the record is published: a header alone must not reach any topic. */
+const isReadByGroup = (group: string, topic: string): boolean =>
+  [...SHARED_GROUPS, ...Object.keys(CHAINS).flatMap(chainGroups)].some(
+    (known) => known.group === group && known.topics.includes(topic),
+  )
+
 /** A record without its place would upset the order of those who align by it. */
-const notReplayableReason = ({ headers }: LogRecord): string | null => {
+const notReplayableReason = (group: string, { headers }: LogRecord): string | null => {
+  const { 'dlq.topic': topic = '' } = headers
   const offset = Number(headers['dlq.offset'] ?? -1)
   if (!(offset >= 0)) return 'it was never a record of a topic'
-  if (UNALIGNED_TOPICS.test(headers['dlq.topic'] ?? '')) return null
+  if (!isReadByGroup(group, topic)) return 'it names a topic that its group does not read'
+  if (UNALIGNED_TOPICS.test(topic)) return null
   if (!/^\d{1,15}$/.test(headers.seq ?? '') || !/^\d+\/\d+$/.test(headers.part ?? '')) {
     return 'it does not say which block operation it belongs to'
   }

@@ -31,7 +31,7 @@ after(async () => {
 })
 
 const SOURCE: RecordHeaders = {
-  'dlq.topic': 'eth.transfers',
+  'dlq.topic': 'eth.transfers.processed',
   'dlq.partition': '0',
   'dlq.offset': '7',
   'dlq.error.class': 'Malformed.bad-magic',
@@ -47,15 +47,19 @@ const letters = async (group?: string): Promise<readonly DeadLetterEntry[]> => {
 
 const published = async (): Promise<readonly LogRecord[]> => {
   const records: LogRecord[] = []
-  for await (const record of bus.read('eth.transfers', 0, 0)) records.push(record)
+  for await (const record of bus.read('eth.transfers.processed', 0, 0)) records.push(record)
   return records
 }
 
 test('dead letters are listed, published again once, and those without a place stay', async () => {
-  await bus.createTopics([spec('eth.transfers'), spec('dlq.sink.eth.transfers'), spec('dlq.other')])
+  await bus.createTopics([
+    spec('eth.transfers.processed'),
+    spec('dlq.sink.eth.transfers.processed'),
+    spec('dlq.other'),
+  ])
   const writer = await bus.writer('tests')
   const letter = (key: string, headers: RecordHeaders) => ({
-    topic: 'dlq.sink.eth.transfers',
+    topic: 'dlq.sink.eth.transfers.processed',
     key,
     value: Buffer.from(key),
     headers: { ...SOURCE, ...headers },
@@ -92,7 +96,7 @@ test('dead letters are listed, published again once, and those without a place s
 test('a replay takes no more than it is told to', async () => {
   const writer = await bus.writer('tests')
   const records = Array.from({ length: 5 }, (_, index) => ({
-    topic: 'dlq.sink.eth.transfers',
+    topic: 'dlq.sink.eth.transfers.processed',
     key: `${index}`,
     value: null,
     headers: { ...SOURCE, seq: '13', part: `${index}/5` },
@@ -113,4 +117,27 @@ test('a document, which belongs to no block operation, can be replayed without a
   const group = 'sink.eth.token-documents'
   const { published: count } = await replayDeadLetters({ bus, group, limit: 100 })
   assert.equal(count, 1)
+})
+
+test('a letter that names a topic that its group does not read stays, and says why', async () => {
+  await bus.createTopics([spec('eth.blocks'), spec('control.api-keys')])
+  const writer = await bus.writer('tests')
+  const group = 'sink.eth.transfers.processed'
+  const names = ['eth.blocks', 'control.api-keys', 'sol.transfers', '']
+  await writer.commit({
+    records: names.map((name) => ({
+      topic: `dlq.${group}`,
+      key: name,
+      value: Buffer.from('forged'),
+      headers: { ...SOURCE, 'dlq.topic': name, seq: '14', part: '0/1' },
+    })),
+  })
+  const { published: count, stayed } = await replayDeadLetters({ bus, group, limit: 100 })
+  assert.equal(count, 0)
+  assert.deepEqual(
+    stayed.map(({ stays }) => stays),
+    names.map(() => 'it names a topic that its group does not read'),
+  )
+  for (const topic of ['eth.blocks', 'control.api-keys'])
+    assert.equal((await bus.ends(topic))[0]?.end, 0, topic)
 })

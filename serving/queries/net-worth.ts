@@ -92,12 +92,15 @@ export const holdingList = (request: HoldingsRequest): KeysetList => ({
   descending: true,
 })
 
+/** Sum of doubles that is the same to the last digit whatever the order of rows. */
+const orderedSum = (sql: string): string => `arraySum(arraySort(groupArray(${sql})))`
+
 /** Worth of wallets over all tokens of a question; wallets without any are missing. */
 export const netWorthQuery = (request: HoldingsRequest): Query => {
   const { from, where, params } = holdingsSubquery(request)
   return {
     sql: `WITH (SELECT toUnixTimestamp64Milli(max(block_time)) FROM ${request.chain}_blocks) AS head
-SELECT t.wallet AS wallet, sum(t.value_usd) AS value_usd, sum(t.value_native) AS value_native, toString(any(head)) AS head_ms
+SELECT t.wallet AS wallet, ${orderedSum('t.value_usd')} AS value_usd, ${orderedSum('t.value_native')} AS value_native, toString(any(head)) AS head_ms
 FROM ${from}${where.length === 0 ? '' : ` WHERE ${where.join(' AND ')}`} GROUP BY t.wallet`,
     params,
   }

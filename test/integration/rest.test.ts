@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import type { FastifyPluginAsync } from 'fastify'
 import { openWarehouse } from '../../core/clickhouse/client.ts'
 import { ROUTE_MILLI_UNITS } from '../../schemas/plans.ts'
+import { SCOPES } from '../../schemas/scopes.ts'
 import { generateApiKey } from '../../serving/auth/api-keys.ts'
 import { NOT_IMPLEMENTED_ROUTES } from '../../serving/http/not-implemented.ts'
 import { type ApiResponse, callApi, startApi, type TestApi } from '../support/api-stack.ts'
@@ -593,6 +594,15 @@ test('the probes and the document need no credential; the rest of operations is 
   assert.equal((await open('/openapi.json')).status, 200)
 })
 
+/** Keys and wallets of an account are for credentials without limits: a narrower one could make a wider one. */
+const OWNER_PATHS = /^\/(?:account\/(?:keys|wallets)|x402\/link-address)\b/
+
+const scopesOf = (method: string, path: string): readonly string[] => {
+  if (OWNER_PATHS.test(path)) return SCOPES
+  if (!path.startsWith('/webhook/')) return []
+  return [method === 'GET' ? 'webhook.read' : 'webhook.write']
+}
+
 /** Statuses of an operation in the document, from what it takes and does. */
 const statusesOf = (name: string, scopes: readonly string[]): readonly string[] => {
   const has = (isTrue: boolean, ...statuses: readonly number[]) => (isTrue ? statuses : [])
@@ -623,9 +633,7 @@ test('the document describes every route, with price, credentials and errors', a
       const url = version + path.replace(/:(\w+)/g, '{$1}')
       const operation = record(record(paths[url])[method.toLowerCase()])
       assert.equal(operation['x-cu-cost'], ROUTE_MILLI_UNITS[name] / 1_000, url)
-      const scopes = path.startsWith('/webhook/')
-        ? [method === 'GET' ? 'webhook.read' : 'webhook.write']
-        : []
+      const scopes = scopesOf(method, path)
       assert.deepEqual(operation.security, [{ bearer_auth: scopes }, { api_key_auth: [] }])
       const responses = record(operation.responses)
       assert.deepEqual(Object.keys(responses), statusesOf(name, scopes), name)

@@ -11,6 +11,7 @@ import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { retry } from '../../core/retry.ts'
 import type { RecordSigner } from '../../core/security/record-signature.ts'
+import { createWriterTurns } from './writer-turns.ts'
 
 /** Key of a record that says nothing: written to learn how far the tail has come. */
 const NOOP_KEY = 'noop'
@@ -32,9 +33,10 @@ export interface ControlLog {
   /**
    * Computes records from the maps as they are at the end of the log, commits them and waits until they are applied.
    * No other process can write in between: whoever takes the writer fences the others and reads to the end first. So
-   * `compute` may run again. Throws `Outage` when the outcome is not known in time, and what `compute` throws.
+   * `compute` may run again. Organizations write in turn; without `orgId` it is the installation that writes. Throws `Outage` when
+   * the outcome is not known in time, `Fault` CONCURRENCY_LIMIT while 16 writes of the organization wait, and what `compute` throws.
    */
-  update(compute: () => RecordsToWrite | Promise<RecordsToWrite>): Promise<void>
+  update(compute: () => RecordsToWrite | Promise<RecordsToWrite>, orgId?: string): Promise<void>
   /** True while the maps are at most 30 s behind the log. */
   isFresh(): boolean
   stop(): Promise<void>
@@ -184,7 +186,7 @@ interface CommitterDeps {
 }
 
 interface Committer {
-  update(compute: () => RecordsToWrite | Promise<RecordsToWrite>): Promise<void>
+  update(compute: () => RecordsToWrite | Promise<RecordsToWrite>, orgId?: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -201,7 +203,7 @@ const COMMIT_RETRY = {
 const createCommitter = (bus: Bus, deps: CommitterDeps): Committer => {
   const { writerId, signer, taken, applySpans } = deps
   let writer: Writer | undefined
-  let last: Promise<unknown> = Promise.resolve()
+  const turns = createWriterTurns()
   const lose = async (): Promise<void> => {
     await writer?.close().catch(() => undefined)
     writer = undefined
@@ -223,13 +225,9 @@ const createCommitter = (bus: Bus, deps: CommitterDeps): Committer => {
     }
   }
   return {
-    update: (compute) => {
-      const next = last.then(() => retry(() => once(compute), COMMIT_RETRY))
-      last = next.catch(() => undefined)
-      return next
-    },
+    update: (compute, orgId) => turns.run(orgId, () => retry(() => once(compute), COMMIT_RETRY)),
     close: async () => {
-      await last
+      await turns.idle()
       await writer?.close()
     },
   }

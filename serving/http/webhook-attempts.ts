@@ -172,7 +172,7 @@ const resendMessage = async (
       attempt: 1,
     })
     return [{ topic: globalTopic('webhookOutbox'), key: endpoint_id, value }]
-  })
+  }, store.get(endpointId)?.org_id)
 }
 
 interface AttemptPageRequest extends Pick<AttemptSearch, 'endpointIds' | 'messageId' | 'status'> {

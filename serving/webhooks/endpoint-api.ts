@@ -69,47 +69,62 @@ export const createEndpointApi = (deps: EndpointApiDeps): EndpointApi => {
     update: async (owner, id, body) => {
       const { endpoint_id: endpointId } = read(owner, id)
       const change = await prepareUpdate(deps, owner.orgId, body)
-      await store.change(endpointId, (known) => {
-        if (!known) throw endpointNotFound()
-        if (body.version !== undefined && body.version !== known.version) {
-          throw new Fault('CONFLICT', 'The endpoint has another version', {
-            version: known.version,
-          })
-        }
-        assertUniqueUid(deps, owner, endpointId, body.uid)
-        const changed = change(known)
-        const event =
-          changed.disabled === known.disabled
-            ? 'endpoint.updated'
-            : `endpoint.${changed.disabled ? 'disabled' : 'enabled'}`
-        return { event, endpoint: { ...changed, updated_at: nowMs(), version: known.version + 1 } }
-      })
+      await store.change(
+        endpointId,
+        (known) => {
+          if (!known) throw endpointNotFound()
+          if (body.version !== undefined && body.version !== known.version) {
+            throw new Fault('CONFLICT', 'The endpoint has another version', {
+              version: known.version,
+            })
+          }
+          assertUniqueUid(deps, owner, endpointId, body.uid)
+          const changed = change(known)
+          const event =
+            changed.disabled === known.disabled
+              ? 'endpoint.updated'
+              : `endpoint.${changed.disabled ? 'disabled' : 'enabled'}`
+          return {
+            event,
+            endpoint: { ...changed, updated_at: nowMs(), version: known.version + 1 },
+          }
+        },
+        owner.orgId,
+      )
       return read(owner, endpointId)
     },
     remove: async (owner, id) => {
       const { endpoint_id: endpointId } = read(owner, id)
-      await store.change(endpointId, (known) => {
-        if (!known) throw endpointNotFound()
-        return { event: 'endpoint.deleted', endpoint: null }
-      })
+      await store.change(
+        endpointId,
+        (known) => {
+          if (!known) throw endpointNotFound()
+          return { event: 'endpoint.deleted', endpoint: null }
+        },
+        owner.orgId,
+      )
     },
     secret: (owner, id) => activeSecrets(read(owner, id), sealer, nowMs())[0] ?? '',
     rotate: async (owner, id, { secret, gracePeriodSeconds = DEFAULT_GRACE_SECONDS }) => {
       const { endpoint_id: endpointId } = read(owner, id)
       const fresh = givenOrNewSecret(secret)
       const sealed = sealer.seal(fresh, endpointId)
-      await store.change(endpointId, (known) => {
-        if (!known) throw endpointNotFound()
-        const at = { nowMs: nowMs(), graceMs: gracePeriodSeconds * 1_000 }
-        const secrets = rotateSecrets(known.secrets, sealed, at)
-        const endpoint = {
-          ...known,
-          secrets,
-          updated_at: at.nowMs,
-          version: known.version + 1,
-        }
-        return { event: 'endpoint.updated', endpoint }
-      })
+      await store.change(
+        endpointId,
+        (known) => {
+          if (!known) throw endpointNotFound()
+          const at = { nowMs: nowMs(), graceMs: gracePeriodSeconds * 1_000 }
+          const secrets = rotateSecrets(known.secrets, sealed, at)
+          const endpoint = {
+            ...known,
+            secrets,
+            updated_at: at.nowMs,
+            version: known.version + 1,
+          }
+          return { event: 'endpoint.updated', endpoint }
+        },
+        owner.orgId,
+      )
     },
   }
 }
@@ -133,19 +148,23 @@ const createEndpoint = async (
   const change = await prepareUpdate(deps, owner.orgId, body)
   const secret = givenOrNewSecret(body.secret)
   const sealed = sealer.seal(secret, endpointId)
-  await store.change(endpointId, (known) => {
-    if (known) return undefined
-    before = findStoredResponse(store.requests, call)
-    if (before) return undefined
-    assertBelowLimit(deps, owner)
-    assertUniqueUid(deps, owner, endpointId, body.uid)
-    const atMs = nowMs()
-    const secrets = [{ sealed, created_at: atMs, expires_at: 0 }]
-    const endpoint = change(emptyEndpoint(owner, { endpointId, atMs, secrets }))
-    const response = JSON.stringify(endpointBody(endpoint))
-    const request = call && { ...call, response, created_at: atMs }
-    return { event: 'endpoint.created', endpoint, ...(request && { request }) }
-  })
+  await store.change(
+    endpointId,
+    (known) => {
+      if (known) return undefined
+      before = findStoredResponse(store.requests, call)
+      if (before) return undefined
+      assertBelowLimit(deps, owner)
+      assertUniqueUid(deps, owner, endpointId, body.uid)
+      const atMs = nowMs()
+      const secrets = [{ sealed, created_at: atMs, expires_at: 0 }]
+      const endpoint = change(emptyEndpoint(owner, { endpointId, atMs, secrets }))
+      const response = JSON.stringify(endpointBody(endpoint))
+      const request = call && { ...call, response, created_at: atMs }
+      return { event: 'endpoint.created', endpoint, ...(request && { request }) }
+    },
+    owner.orgId,
+  )
   if (before) return { body: before, replayed: true }
   const made = store.get(endpointId)
   if (!made) throw endpointNotFound()

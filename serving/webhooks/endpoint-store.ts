@@ -34,11 +34,12 @@ export interface EndpointStore {
   readonly requests: Pick<IdempotencyStore, 'find'>
   /**
    * One atomic step: `step` sees the newest state and gives the endpoint to store, or null to delete it; undefined
-   * changes nothing. It may run again. What it throws is passed on.
+   * changes nothing. It may run again. What it throws is passed on. `orgId`: whose turn it is; absent: the installation's own.
    */
   change(
     endpointId: string,
     step: (known: WebhookEndpoint | undefined) => EndpointChange,
+    orgId?: string,
   ): Promise<void>
   /** Ends every endpoint of an organization that was deleted. */
   removeOrg(orgId: string): Promise<void>
@@ -51,9 +52,10 @@ export interface EndpointStore {
   changeTask(
     id: { readonly endpointId: string; readonly taskId: string },
     step: (known: WebhookTask | undefined) => TaskChange,
+    orgId?: string,
   ): Promise<void>
   /** Records for other webhook topics, made from the newest state in one atomic step. */
-  publish(compute: () => readonly ProducerRecord[]): Promise<void>
+  publish(compute: () => readonly ProducerRecord[], orgId?: string): Promise<void>
   readonly check: ReadinessCheck
   stop(): Promise<void>
 }
@@ -127,14 +129,14 @@ export const openEndpointStore = async (deps: EndpointStoreDeps): Promise<Endpoi
     ofOrg,
     index,
     requests,
-    change: (endpointId, step) =>
+    change: (endpointId, step, orgId) =>
       control.update(() => {
         const known = byId.get(endpointId)
         const changed = step(known)
         if (!changed) return []
         const records = changeRecords(deps, endpointId, known, changed)
         return changed.request ? [...records, ...requests.recordsOf(changed.request)] : records
-      }),
+      }, orgId),
     removeOrg: (orgId) =>
       control.update(() =>
         ofOrg(orgId).flatMap((known) =>
@@ -145,12 +147,12 @@ export const openEndpointStore = async (deps: EndpointStoreDeps): Promise<Endpoi
         ),
       ),
     tasks,
-    changeTask: ({ endpointId, taskId }, step) =>
+    changeTask: ({ endpointId, taskId }, step, orgId) =>
       control.update(() => {
         const changed = step(tasks.get(endpointId, taskId))
         return changed ? [...tasks.recordsOf(changed.task), ...(changed.records ?? [])] : []
-      }),
-    publish: (compute) => control.update(compute),
+      }, orgId),
+    publish: (compute, orgId) => control.update(compute, orgId),
     check: {
       name: 'webhook endpoints',
       run: () => (control.isFresh() ? { ok: true } : { ok: false, detail: 'control topic stale' }),

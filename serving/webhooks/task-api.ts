@@ -55,20 +55,24 @@ export const startTask = async (
   const task_id = `task_${ulid(atMs)}`
   const channels = wish.kind === 'replay' ? (wish.body.channels ?? null) : null
   const fresh = { queued: 0, looked_at: 0, cursor: '', error: '', status: 'running' }
-  await store.changeTask({ endpointId, taskId: task_id }, () => {
-    const endpoint = store.get(endpointId)
-    if (!endpoint || endpoint.disabled) throw disabledFault()
-    const running = store.tasks.ofEndpoint(endpointId).find(({ status }) => status === 'running')
-    if (running) {
-      throw new Fault('CONFLICT', 'Another task of the endpoint is running', {
-        reason: 'running',
-        taskId: running.task_id,
-      })
-    }
-    const { endpoint_id, org_id } = endpoint
-    const window = { since, until, channels, created_at: atMs, updated_at: atMs }
-    return { task: { ...fresh, ...window, task_id, endpoint_id, org_id, kind } }
-  })
+  await store.changeTask(
+    { endpointId, taskId: task_id },
+    () => {
+      const endpoint = store.get(endpointId)
+      if (!endpoint || endpoint.disabled) throw disabledFault()
+      const running = store.tasks.ofEndpoint(endpointId).find(({ status }) => status === 'running')
+      if (running) {
+        throw new Fault('CONFLICT', 'Another task of the endpoint is running', {
+          reason: 'running',
+          taskId: running.task_id,
+        })
+      }
+      const { endpoint_id, org_id } = endpoint
+      const window = { since, until, channels, created_at: atMs, updated_at: atMs }
+      return { task: { ...fresh, ...window, task_id, endpoint_id, org_id, kind } }
+    },
+    store.get(endpointId)?.org_id,
+  )
   return requireTask(store, endpointId, task_id)
 }
 
@@ -144,6 +148,6 @@ export const sendExample = async (
       attempt: 1,
     })
     return [{ topic: globalTopic('webhookOutbox'), key: endpoint_id, value }]
-  })
+  }, store.get(endpointId)?.org_id)
   return message_id
 }

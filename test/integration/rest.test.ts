@@ -608,14 +608,17 @@ const statusesOf = (name: string, scopes: readonly string[]): readonly string[] 
   const has = (isTrue: boolean, ...statuses: readonly number[]) => (isTrue ? statuses : [])
   const isRead = name.startsWith('GET ')
   const asksNoRows =
-    /account|watchlist|dexscr|calculate|POST .webhook.endpoint|(PATCH|PUT|DELETE)|webhook.endpoint(..id(.secret)?)?$/
+    /account|watchlist|dexscr|calculate|POST .webhook.endpoint|(PATCH|PUT|DELETE)|webhook.endpoint(..id(.secret)?)?$|\/task\b/
   const namesRecord = /:chain|:id|:msgId$|search|GET .dex$|PATCH/
   return [
     ...[200, 400, 401, 403, 408, 429, 431, 500, 503],
     ...has(isRead && scopes.length === 0, 304),
     ...has(!isRead, 413, 415),
     ...has(namesRecord.test(name), 404),
-    ...has(/(PATCH|PUT)|POST .webhook.endpoint$|resend/.test(name), 409),
+    ...has(
+      /(PATCH|PUT)|POST .webhook.endpoint$|resend|recover|replay|send-example/.test(name),
+      409,
+    ),
     ...has(!asksNoRows.test(name), 422),
     ...has(name.endsWith('/similar'), 501),
   ]
@@ -629,7 +632,7 @@ test('the document describes every route, with price, credentials and errors', a
   const paths = record(document.paths)
   for (const name of Object.keys(ROUTE_MILLI_UNITS) as (keyof typeof ROUTE_MILLI_UNITS)[]) {
     const [method = '', path = ''] = name.split(' ')
-    for (const version of ['/v1', '/v2']) {
+    for (const version of path.startsWith('/x402/') ? [''] : ['/v1', '/v2']) {
       const url = version + path.replace(/:(\w+)/g, '{$1}')
       const operation = record(record(paths[url])[method.toLowerCase()])
       assert.equal(operation['x-cu-cost'], ROUTE_MILLI_UNITS[name] / 1_000, url)
@@ -659,8 +662,9 @@ test('the document describes every route, with price, credentials and errors', a
     assert.ok(named.includes(name), name)
   const known = new Set(Object.keys(paths))
   const versioned = [...known].filter((path) => /^\/v[12]\//.test(path))
-  const priced = Object.keys(ROUTE_MILLI_UNITS).map((name) => name.split(' ')[1])
-  assert.equal(versioned.length, 2 * new Set(priced).size)
+  const priced = Object.keys(ROUTE_MILLI_UNITS).map((name) => name.split(' ')[1] ?? '')
+  const withVersion = priced.filter((path) => !path.startsWith('/x402/'))
+  assert.equal(versioned.length, 2 * new Set(withVersion).size)
 })
 
 test('documented operations that this build does not have answer 501, and cost nothing', async () => {

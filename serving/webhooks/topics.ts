@@ -27,6 +27,7 @@ export const webhookTopics = (
 ): readonly TopicSpec[] => [
   deadLetterSpec(deadLetterTopic(SENDER_GROUP), retention),
   deadLetterSpec(deadLetterTopic(DELIVERY_LOG_GROUP), retention),
+  deadLetterSpec(deadLetterTopic(TASKS_GROUP), retention),
   ...chains.flatMap((chain) => [
     changelogSpec(matcherStore(chain), partitions),
     deadLetterSpec(deadLetterTopic(matcherGroup(chain)), retention),

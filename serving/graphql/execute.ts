@@ -15,7 +15,7 @@ import type { QueryLimits } from './limits.ts'
 import type { Plan } from './plan.ts'
 import type { GroupMember } from './select.ts'
 import type { CubeSelection } from './selection.ts'
-import { writeRecords } from './write-records.ts'
+import { type AnswerBudget, createAnswerBudget, writeRecords } from './write-records.ts'
 
 /** What a plan runs on. */
 export interface ExecutionDeps {
@@ -46,12 +46,14 @@ const runCube = async (
   selection: CubeSelection,
   deps: ExecutionDeps,
   caller: QueryCaller,
+  budget: AnswerBudget,
 ): Promise<CubeResult> => {
   caller.signal.throwIfAborted()
   if (selection.chains.length === 0 || selection.limit.count === 0) return EMPTY_RESULT
   const { shape, ...query } = compileQuery(selection, deps.nowMs())
   const { text, rowCount, rowsRead } = await deps.reads.queryText(query, caller)
-  return { list: writeRecords(text, rowCount, shape), rowCount, rowsRead }
+  const list = await writeRecords(text, rowCount, shape, { budget, signal: caller.signal })
+  return { list, rowCount, rowsRead }
 }
 
 /** Runs every cube selection once, a few at a time; the first failure ends the others. The caller's signal has the time limit. */
@@ -64,8 +66,12 @@ const runCubes = async (
   const signal = AbortSignal.any([client.signal, failed.signal])
   // No more than may run: a request's own cubes never wait for each other at the gate.
   const slots = pLimit(Math.min(deps.limits.concurrency, deps.reads.perOrg))
+  const budget = createAnswerBudget(deps.limits.maxAnswerBytes)
   const running = plan.selections.map((selection) =>
-    slots(async () => [selection, await runCube(selection, deps, { ...client, signal })] as const),
+    slots(
+      async () =>
+        [selection, await runCube(selection, deps, { ...client, signal }, budget)] as const,
+    ),
   )
   try {
     return new Map(await Promise.all(running))

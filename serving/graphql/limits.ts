@@ -12,6 +12,10 @@ export interface QueryLimits {
   /** Fields of the answer's records after fragments are spread. */
   readonly maxFields: number
   readonly maxCubes: number
+  /** Values of all records together, rows times leaves: aliases of one leaf are one column to the engine, so its own bounds miss them. */
+  readonly maxValues: number
+  /** Bytes of all records together: values and names of any length are repeated in every row, and stand in memory until they are sent. */
+  readonly maxAnswerBytes: number
   /** Items of one list, in the text or in a variable. */
   readonly maxListItems: number
   /** Characters of one calculate expression. */
@@ -33,6 +37,9 @@ export const QUERY_LIMITS: QueryLimits = {
   maxDepth: 40,
   maxFields: 20_000,
   maxCubes: 200,
+  // Three selections of 10,000 rows with 30 leaves each.
+  maxValues: 1_000_000,
+  maxAnswerBytes: 64 * 1024 * 1024,
   maxListItems: 1_000,
   maxExpression: 1_000,
   maxText: 4_000,

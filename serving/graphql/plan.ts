@@ -21,7 +21,7 @@ import {
 } from './planning-budget.ts'
 import type { CubeSchema } from './schema.ts'
 import { type GroupMember, type RootMember, selectCubes } from './select.ts'
-import type { CubeSelection } from './selection.ts'
+import { type CubeSelection, countLeaves } from './selection.ts'
 
 /** One request as a client sends it. */
 export interface GraphqlRequest {
@@ -45,13 +45,31 @@ const MAX_CACHED_PLANS = 500
 const MAX_CACHE_SIZE = 20_000_000
 const CHARACTERS_PER_NODE = 50
 
-const cubeSelections = (members: readonly RootMember[]): readonly CubeSelection[] =>
+type CubeMember = Extract<GroupMember, { readonly selection: CubeSelection }>
+
+const cubeMembers = (members: readonly RootMember[]): readonly CubeMember[] =>
   members
     .flatMap((member): readonly GroupMember[] => {
       if (member.kind === 'group') return member.members
       return member.kind === 'flat' ? [member.member] : []
     })
-    .flatMap((member) => ('selection' in member ? [member.selection] : []))
+    .filter((member): member is CubeMember => 'selection' in member)
+
+/** What aliases repeat in every row is no work of the engine, but all of it is written. */
+const validateAnswerSize = (
+  members: readonly CubeMember[],
+  { maxValues }: Pick<QueryLimits, 'maxValues'>,
+): void => {
+  let values = 0
+  for (const { node, selection } of members) {
+    values += selection.limit.count * countLeaves(selection.fields)
+    if (values > maxValues)
+      throw new PlanningTooExpensive(
+        `The query asks for more than ${maxValues} values (rows times fields): lower a limit or select fewer fields`,
+        node,
+      )
+  }
+}
 
 interface CacheEntry<T> {
   readonly value: T
@@ -114,7 +132,9 @@ const planStages = function* (
   const rewritten = normalizeOperation(operation, context)
   yield
   const members = selectCubes(rewritten, catalogue, limits, work)
-  const selections = cubeSelections(members)
+  const cubes = cubeMembers(members)
+  validateAnswerSize(cubes, limits)
+  const selections = cubes.map(({ selection }) => selection)
   yield
   for (const selection of selections) validateStatementSize(selection, limits, work)
   yield

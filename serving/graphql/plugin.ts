@@ -1,3 +1,4 @@
+import { finished } from 'node:stream'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../core/config/settings.ts'
 import { Fault, InvalidInput } from '../../core/errors.ts'
@@ -114,7 +115,7 @@ export const graphqlPlugin = (deps: GraphqlDeps): FastifyPluginAsync => {
     surface: 'graphql',
     metrics: deps.metrics,
   })
-  const requests = createConcurrencyLimit()
+  const takeSlot = createConcurrencyLimit()
   const turns = createPlanningQueue()
   const planner = createPlanner(buildCubeSchema(CUBES, deps.chains), limits)
   const answer = async (
@@ -125,15 +126,14 @@ export const graphqlPlugin = (deps: GraphqlDeps): FastifyPluginAsync => {
     const asked = parseRequest(given)
     try {
       const { principal } = request
-      const body = await requests(principal, async () => {
-        const plan = await planWithQuota(asked, principal, {
-          planner,
-          meter: deps.meter,
-          limits,
-          turns,
-        })
-        return executeAndCharge({ ...deps, reads }, limits, plan, request, reply)
+      takeSlot(principal, reply)
+      const plan = await planWithQuota(asked, principal, {
+        planner,
+        meter: deps.meter,
+        limits,
+        turns,
       })
+      const body = await executeAndCharge({ ...deps, reads }, limits, plan, request, reply)
       return await reply.type(JSON_TYPE).send(body)
     } catch (error) {
       const errors = publicErrors(error)
@@ -186,23 +186,24 @@ const mountRoutes = (
   })
 }
 
-/** Runs a request unless its organization has as many under way as its plan allows; throws `Fault` CONCURRENCY_LIMIT then. */
+/**
+ * Counts a request of its organization until its answer is sent or its connection closed: an unsent answer holds memory.
+ * Throws `Fault` CONCURRENCY_LIMIT where the plan allows no more.
+ */
 const createConcurrencyLimit = () => {
   const running = new Map<string, number>()
-  return async <T>(principal: Principal | null, run: () => Promise<T>): Promise<T> => {
-    if (principal === null) return run()
+  return (principal: Principal | null, { raw }: FastifyReply): void => {
+    if (principal === null) return
     const { orgId, plan } = principal
     const count = running.get(orgId) ?? 0
     const limit = maxConcurrentQueries(PLANS[plan])
     if (count >= limit) throw new Fault('CONCURRENCY_LIMIT', undefined, { limit })
     running.set(orgId, count + 1)
-    try {
-      return await run()
-    } finally {
+    finished(raw, () => {
       const left = (running.get(orgId) ?? 1) - 1
       if (left === 0) running.delete(orgId)
       else running.set(orgId, left)
-    }
+    })
   }
 }
 

@@ -147,6 +147,10 @@ export const valueFields = (fields: readonly Field[]): readonly ValueField[] =>
     return field.kind === 'typename' || field.kind === 'join' ? [] : [field]
   })
 
+/** Values of one written record, those of joins and type names as well. */
+export const countLeaves = (fields: readonly Field[]): number =>
+  fields.reduce((sum, field) => sum + ('fields' in field ? countLeaves(field.fields) : 1), 0)
+
 /** The joins of a record. */
 export const joinFields = (fields: readonly Field[]): readonly JoinField[] =>
   fields.filter((field) => field.kind === 'join')

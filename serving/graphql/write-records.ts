@@ -1,3 +1,5 @@
+import { makeYieldIfDue } from '../../core/runtime/yield-if-due.ts'
+import { QueryTooExpensive } from './errors.ts'
 import type { RecordLayout, ValueFormat } from './record-layout.ts'
 
 const QUOTE_BYTE = 34
@@ -143,64 +145,114 @@ const scanRow = (
   return at
 }
 
+/** Bytes that the records of one request may still take, over all of its selections. */
+export interface AnswerBudget {
+  readonly left: () => number
+  /** Throws `QueryTooExpensive` once nothing is left. */
+  readonly spend: (bytes: number) => void
+}
+
+/** A budget of `maxBytes`. */
+export const createAnswerBudget = (maxBytes: number): AnswerBudget => {
+  let left = maxBytes
+  return {
+    left: () => left,
+    spend: (bytes) => {
+      left -= bytes
+      if (left < 0) throw new QueryTooExpensive(`The answer has more than ${maxBytes} bytes`, [])
+    },
+  }
+}
+
+/** Bytes that are written so far; `at` is the index behind the last one. */
+interface Output {
+  bytes: Uint8Array
+  at: number
+}
+
+/** Bytes behind the budget that the output may have room for, so that the value that passes it fits. */
+const SPARE_BYTES = 1_024
+
+/** Makes room for `size` bytes. `unspent` bytes are written, but not yet spent; throws `QueryTooExpensive` like `spend`. */
+const makeRoom = (out: Output, size: number, unspent: number, budget: AnswerBudget): void => {
+  const needed = out.at + size
+  if (needed <= out.bytes.length) return
+  const most = out.at - unspent + Math.max(budget.left(), 0) + SPARE_BYTES
+  if (needed > most) budget.spend(unspent + size)
+  const bigger = Buffer.allocUnsafe(Math.max(needed, Math.min(out.bytes.length * 2, most)))
+  bigger.set(out.bytes.subarray(0, out.at))
+  out.bytes = bigger
+}
+
+interface EngineRow {
+  readonly bytes: Uint8Array
+  readonly starts: Uint32Array
+  readonly ends: Uint32Array
+}
+
+const writeSlot = (
+  into: Uint8Array,
+  at: number,
+  { column, printer, places }: RecordLayout['slots'][number],
+  { bytes, starts, ends }: EngineRow,
+): number => {
+  const start = starts[column] as number
+  const end = ends[column] as number
+  if (printer === 'as-is' || bytes[start] === N_BYTE) return copyBytes(into, at, bytes, start, end)
+  if (printer !== 'units') return writeValue(into, at, printer, bytes, start, end)
+  const digits = starts[places] as number
+  if (bytes[digits] === N_BYTE) return copyBytes(into, at, NULL, 0, NULL.length)
+  const decimals = parseNumberAt(bytes, digits, ends[places] as number)
+  return writeUnits(into, at, bytes, start, end, decimals)
+}
+
 /**
  * Rows of the engine, JSON lists one after the other, as the JSON list of records of the answer. Values are copied byte
- * by byte and not parsed: at 10,000 rows strings would cost more than the query.
+ * by byte and not parsed: at 10,000 rows strings would cost more than the query. Gives others a turn between rows; throws
+ * `QueryTooExpensive` when the records take more than `budget`, and the reason of `signal`.
  */
-export const writeRecords = (text: string, rowCount: number, shape: RecordLayout): Buffer => {
+export const writeRecords = async (
+  text: string,
+  rowCount: number,
+  shape: RecordLayout,
+  { budget, signal }: { readonly budget: AnswerBudget; readonly signal: AbortSignal },
+): Promise<Buffer> => {
+  const yieldIfDue = makeYieldIfDue()
   const bytes: Uint8Array = Buffer.from(text)
   const { slots } = shape
   const literals: readonly Uint8Array[] = shape.literals.map((literal) => Buffer.from(literal))
   const width = Math.max(shape.columns.length, 1)
-  const starts = new Uint32Array(width)
-  const ends = new Uint32Array(width)
-  const rowRoom =
-    literals.reduce((sum, { length }) => sum + length, 2) + slots.length * MAX_VALUE_GROWTH
-  let out: Uint8Array = Buffer.allocUnsafe(bytes.length * 2 + rowRoom)
-  let to = 0
-  let at = 0
-  out[to++] = OPEN_BRACKET_BYTE
-  for (let row = 0; row < rowCount; row++) {
-    while (bytes[at] !== OPEN_BRACKET_BYTE) at++
-    const from = at + 1
-    at = scanRow(bytes, from, starts, ends)
-    const room = rowRoom + (at - from) * slots.length
-    if (to + room > out.length) out = growBuffer(out, to, room)
-    if (row > 0) out[to++] = COMMA_BYTE
-    for (let index = 0; index < slots.length; index++) {
-      const { column, printer, places } = slots[index] ?? EMPTY_SLOT
-      const literal = literals[index] ?? NULL
-      to = copyBytes(out, to, literal, 0, literal.length)
-      const start = starts[column] as number
-      const end = ends[column] as number
-      if (printer === 'as-is' || bytes[start] === N_BYTE) to = copyBytes(out, to, bytes, start, end)
-      else if (printer !== 'units') to = writeValue(out, to, printer, bytes, start, end)
-      else {
-        const digits = starts[places] as number
-        to =
-          bytes[digits] === N_BYTE
-            ? copyBytes(out, to, NULL, 0, NULL.length)
-            : writeUnits(
-                out,
-                to,
-                bytes,
-                start,
-                end,
-                parseNumberAt(bytes, digits, ends[places] as number),
-              )
-      }
+  const row = { bytes, starts: new Uint32Array(width), ends: new Uint32Array(width) }
+  const most = Math.max(budget.left(), 0) + SPARE_BYTES
+  const out: Output = { bytes: Buffer.allocUnsafe(Math.min(bytes.length * 2 + 2, most)), at: 0 }
+  let [at, spent] = [0, 0]
+  for (let index = 0; index < rowCount; index++) {
+    const turn = yieldIfDue()
+    if (turn) {
+      await turn
+      signal.throwIfAborted()
     }
-    const last = literals[slots.length] ?? NULL
-    to = copyBytes(out, to, last, 0, last.length)
+    while (bytes[at] !== OPEN_BRACKET_BYTE) {
+      if (at++ >= bytes.length) throw new Error('the engine gave fewer rows than it counted')
+    }
+    at = scanRow(bytes, at + 1, row.starts, row.ends)
+    makeRoom(out, 1, out.at - spent, budget)
+    out.bytes[out.at++] = index > 0 ? COMMA_BYTE : OPEN_BRACKET_BYTE
+    for (let piece = 0; piece < literals.length; piece++) {
+      const literal = literals[piece] ?? NULL
+      const slot = slots[piece]
+      const size = slot
+        ? (row.ends[slot.column] as number) - (row.starts[slot.column] as number)
+        : 0
+      makeRoom(out, literal.length + size + MAX_VALUE_GROWTH, out.at - spent, budget)
+      out.at = copyBytes(out.bytes, out.at, literal, 0, literal.length)
+      if (slot) out.at = writeSlot(out.bytes, out.at, slot, row)
+    }
+    budget.spend(out.at - spent)
+    spent = out.at
   }
-  out[to++] = CLOSE_BRACKET_BYTE
-  return Buffer.from(out.buffer, out.byteOffset, to)
+  if (rowCount === 0) return Buffer.from('[]')
+  makeRoom(out, 1, 0, budget)
+  out.bytes[out.at++] = CLOSE_BRACKET_BYTE
+  return Buffer.from(out.bytes.buffer, out.bytes.byteOffset, out.at)
 }
-
-const growBuffer = (out: Uint8Array, used: number, room: number): Uint8Array => {
-  const bigger = Buffer.allocUnsafe(Math.max(out.length * 2, used + room))
-  bigger.set(out.subarray(0, used))
-  return bigger
-}
-
-const EMPTY_SLOT = { column: 0, printer: 'as-is', places: -1 } as const

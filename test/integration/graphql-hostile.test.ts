@@ -183,6 +183,29 @@ test('what is costly to plan is answered or refused with a type, also by the eng
   }
 })
 
+test('rows times aliases are refused before anything runs, and bytes while they are written', async () => {
+  const aliases = (count: number, name = 'a'): string =>
+    Array.from({ length: count }, (_, i) => `${name}${i}: Signature`).join(' ')
+  const codes = async (query: string) => {
+    const { errors } = await typed({ query }, query.slice(0, 60))
+    return errors as readonly { locations: unknown[]; extensions: { code: string } }[] | undefined
+  }
+  const trades = (rows: number, fields: string): string =>
+    `DEXTrades(limit: {count: ${rows}}) { Transaction { ${fields} } }`
+  const evm = await codes(
+    `{ EVM(network: eth) { Transfers(limit: {count: 1500}) { Transaction { ${aliases(2_000).replaceAll('Signature', 'Hash')} } } } }`,
+  )
+  assert.equal(evm?.[0]?.extensions.code, 'QUERY_TOO_EXPENSIVE')
+  assert.equal(evm?.[0]?.locations.length, 1)
+  assert.equal(await codes(sol(trades(50, aliases(2_000)))), undefined)
+  const long = 'a'.repeat(700)
+  const many = Array.from({ length: 10 }, (_, i) => `s${i}: ${trades(50, '...L')}`).join(' ')
+  const bytes = await codes(
+    `${sol(many)} fragment L on DEXTradesTransactionRecord { ${aliases(290, long)} }`,
+  )
+  assert.equal(bytes?.[0]?.extensions.code, 'QUERY_TOO_EXPENSIVE', 'long names in every row')
+})
+
 test('a statement that the engine refuses is our mistake: an error that says nothing, and a count', async () => {
   await api.warehouse.command('DROP TABLE sol_transfers')
   const { status, answer } = await post(JSON.stringify({ query: sol('Transfers { count }') }))

@@ -7,7 +7,7 @@ import { createPlanner } from '../../serving/graphql/plan.ts'
 import type { RecordLayout } from '../../serving/graphql/record-layout.ts'
 import { formatBoundTime, parseTimeMs } from '../../serving/graphql/scalars.ts'
 import { buildCubeSchema } from '../../serving/graphql/schema.ts'
-import { writeRecords } from '../../serving/graphql/write-records.ts'
+import { createAnswerBudget, writeRecords } from '../../serving/graphql/write-records.ts'
 
 const { plan: planner } = createPlanner(buildCubeSchema(CUBES, ['eth', 'bsc']), QUERY_LIMITS)
 const NOW = Date.UTC(2026, 2, 2)
@@ -98,7 +98,12 @@ test('times are read in every documented form', () => {
   assert.equal(formatBoundTime(-1e15), '1970-01-01 00:00:00.000')
 })
 
-test('rows become records without losing a byte or a digit', () => {
+const writing = (maxBytes = QUERY_LIMITS.maxAnswerBytes) => ({
+  budget: createAnswerBudget(maxBytes),
+  signal: new AbortController().signal,
+})
+
+test('rows become records without losing a byte or a digit', async () => {
   const shape: RecordLayout = {
     columns: ['a', 'b', 'c', 'd', 'e'],
     literals: ['{"n":', ',"t":', ',"u":', ',"b":', ',"d":', '}'],
@@ -120,7 +125,7 @@ test('rows become records without losing a byte or a digit', () => {
     ['1', '"2026-03-01 00:39:48"', '123456789012345678901234567890', '18', 'false'],
   ]
   const text = rows.map((row) => `\n\t\t[${row.join(', ')}]`).join(',')
-  const out = writeRecords(text, rows.length, shape).toString()
+  const out = (await writeRecords(text, rows.length, shape, writing())).toString()
   const units = [...out.matchAll(/"u":([^,]+)/g)].map(([, value]) => value)
   assert.deepEqual(units, ['1.5', 'null', '0.005', '1', '0', '123456789012.34567890123456789'])
   const records = JSON.parse(out) as readonly Readonly<Record<string, unknown>>[]
@@ -141,5 +146,68 @@ test('rows become records without losing a byte or a digit', () => {
       [1, false],
     ],
   )
-  assert.equal(writeRecords('\n\t', 0, shape).toString(), '[]')
+  assert.equal((await writeRecords('\n\t', 0, shape, writing())).toString(), '[]')
+})
+
+/** One column under many names, as aliases make it. */
+const aliased = (aliases: number): RecordLayout => ({
+  columns: ['a'],
+  literals: Array.from({ length: aliases + 1 }, (_, i) =>
+    i === 0 ? '{"a0":' : i === aliases ? '}' : `,"a${i}":`,
+  ),
+  slots: Array.from({ length: aliases }, () => ({ column: 0, printer: 'as-is', places: -1 })),
+})
+const rowsOf = (count: number): string =>
+  Array.from({ length: count }, () => `\n\t["${'x'.repeat(66)}"]`).join(',')
+
+test('the records of a request take no more bytes than its budget, over all selections', async () => {
+  const expected = (await writeRecords(rowsOf(50), 50, aliased(100), writing())).length
+  const exact = writing(expected)
+  assert.equal((await writeRecords(rowsOf(50), 50, aliased(100), exact)).length, expected)
+  await assert.rejects(writeRecords(rowsOf(50), 50, aliased(100), exact), {
+    name: 'QueryTooExpensive',
+  })
+  await assert.rejects(writeRecords(rowsOf(50), 50, aliased(100), writing(expected - 10)), {
+    name: 'QueryTooExpensive',
+    message: `The answer has more than ${expected - 10} bytes`,
+  })
+  let most = 0
+  const alloc = Buffer.allocUnsafe
+  Buffer.allocUnsafe = (size) => {
+    most = Math.max(most, size)
+    return alloc(size)
+  }
+  try {
+    const longRow = `["${'x'.repeat(1_000_000)}"]`
+    await assert.rejects(writeRecords(longRow, 1, aliased(20_000), writing(4_000_000)), {
+      name: 'QueryTooExpensive',
+    })
+  } finally {
+    Buffer.allocUnsafe = alloc
+  }
+  assert.ok(most < 4_100_000, `${most} bytes at once`)
+})
+
+test('a text with fewer rows than were counted is an error, not an endless search', async () => {
+  await assert.rejects(writeRecords(rowsOf(1), 2, aliased(1), writing()), /fewer rows/)
+})
+
+test('others get turns while a large answer is written, and one whose reader left ends', async () => {
+  let turns = 0
+  let counting = true
+  const count = (): void => {
+    turns += 1
+    if (counting) setImmediate(count)
+  }
+  setImmediate(count)
+  await writeRecords(rowsOf(400), 400, aliased(2_000), writing())
+  counting = false
+  assert.ok(turns >= 2, `${turns} turns`)
+  const left = new AbortController()
+  const written = writeRecords(rowsOf(400), 400, aliased(2_000), {
+    ...writing(),
+    signal: left.signal,
+  })
+  left.abort(new Error('left'))
+  await assert.rejects(written, /left/)
 })

@@ -190,3 +190,28 @@ test('without quota only what costs nothing is planned', async () => {
     (error) => error instanceof Fault && error.faultName === 'FORBIDDEN',
   )
 })
+
+test('rows times fields over all selections are bounded, whatever aliases hide from the engine', () => {
+  const { plan } = createPlanner(CATALOGUE, LIMITS)
+  const transfers = (rows: number, aliases: number, name = 'a') =>
+    `${name}: Transfers(limit: {count: ${rows}}) { Transaction { ${Array.from({ length: aliases }, (_, i) => `h${i}: Hash`).join(' ')} } }`
+  const errorsOf = (...cubes: readonly string[]) => {
+    try {
+      plan({ query: `{\n  EVM(network: eth) {\n${cubes.join('\n')} } }` })
+    } catch (error) {
+      return publicErrors(error)
+    }
+    return undefined
+  }
+  assert.equal(errorsOf(transfers(10_000, 100)), undefined)
+  assert.equal(errorsOf(transfers(25, 4_000)), undefined)
+  const [one] = errorsOf(transfers(1_500, 2_000)) ?? []
+  assert.equal(one?.extensions?.code, 'QUERY_TOO_EXPENSIVE')
+  assert.match(one?.message ?? '', /more than 1000000 values/)
+  assert.deepEqual(one?.locations, [{ line: 3, column: 1 }])
+  const [second] = errorsOf(transfers(10_000, 60), transfers(10_000, 60, 'b')) ?? []
+  assert.deepEqual(second?.locations, [{ line: 4, column: 1 }])
+  const names = Array.from({ length: 101 }, (_, i) => `t${i}: __typename`).join(' ')
+  const [typed] = errorsOf(`Transfers(limit: {count: 10000}) { ${names} }`) ?? []
+  assert.equal(typed?.extensions?.code, 'QUERY_TOO_EXPENSIVE')
+})

@@ -55,7 +55,7 @@ const cubeMembers = (members: readonly RootMember[]): readonly CubeMember[] =>
     })
     .filter((member): member is CubeMember => 'selection' in member)
 
-/** What aliases repeat in every row is no work of the engine, but all of it is written. */
+/** What aliases repeat in every row costs the engine nothing, but all of it is written. */
 const validateAnswerSize = (
   members: readonly CubeMember[],
   { maxValues }: Pick<QueryLimits, 'maxValues'>,

@@ -120,6 +120,7 @@ export const startWebhookStack = async (
     log,
     nowMs,
   }
+  let creating: Promise<unknown> = Promise.resolve()
   let writer: Writer | undefined
   const write = async (topic: string, key: string, value: Uint8Array): Promise<void> => {
     writer ??= await bus.writer('test-tokens')
@@ -132,9 +133,14 @@ export const startWebhookStack = async (
     ground,
     metrics,
     commits: () => commits,
-    endpoint: async (body) => {
-      const made = await ground.resource.create(TEST_OWNER, body)
-      return ground.resource.read(TEST_OWNER, made.body.id)
+    endpoint: (body) => {
+      // One after the other: an organization may have few writes waiting.
+      const created = creating.then(async () => {
+        const made = await ground.resource.create(TEST_OWNER, body)
+        return ground.resource.read(TEST_OWNER, made.body.id)
+      })
+      creating = created.catch(() => undefined)
+      return created
     },
     publish: async (channel, record) => {
       const [topic] = kindRow(channelKind(channel)).topics

@@ -6,6 +6,7 @@ import { migrate } from '../core/clickhouse/migrate.ts'
 import { makeMetrics } from '../core/ops/metrics.ts'
 import { CUBES } from '../schemas/cubes/all.ts'
 import { createFreshnessReader } from '../serving/chain-freshness.ts'
+import { JSON_FORMAT } from '../serving/graphql/answer-format.ts'
 import { executePlan } from '../serving/graphql/execute.ts'
 import { QUERY_LIMITS } from '../serving/graphql/limits.ts'
 import { createPlanner } from '../serving/graphql/plan.ts'
@@ -71,7 +72,7 @@ const measure = async (
     surface: 'graphql',
     metrics: makeMetrics(),
   })
-  const deps = { reads, freshness, limits: QUERY_LIMITS, nowMs: Date.now }
+  const deps = { reads, freshness, limits: QUERY_LIMITS, nowMs: Date.now, format: JSON_FORMAT }
   const { signal } = new AbortController()
   const ours = async (from: number): Promise<void> => {
     const { body } = await executePlan(planner({ query: QUERY, variables: { rows, from } }), deps, {

@@ -8,6 +8,7 @@ import { makeSilentLogger } from '../core/ops/logger.ts'
 import { makeMetrics } from '../core/ops/metrics.ts'
 import { topicName } from '../schemas/topics.ts'
 import { type Channel, parseChannel } from '../serving/realtime/channel-name.ts'
+import type { Frame } from '../serving/realtime/frame-codec.ts'
 import { Hub } from '../serving/realtime/hub.ts'
 import type { Socket, SocketServer } from '../serving/realtime/socket.ts'
 import { PLAIN_VIEW } from '../serving/realtime/subscription-view.ts'
@@ -103,7 +104,7 @@ const channel = (): Channel => {
 }
 
 /** A hub with one recoverable lane, ready for records. */
-const liveHub = (codec: Codec, publish: (name: string, text: string) => void): Hub => {
+const liveHub = (codec: Codec, publish: (name: string, frame: Frame) => void): Hub => {
   const hub = new Hub({
     codec,
     quotes: new Map([['eth', new Set([USDC])]]),
@@ -131,9 +132,9 @@ const ourSide = async (): Promise<Side> => {
   const { codec, next } = records()
   const holder: { server?: SocketServer } = {}
   let bytes = 0
-  const hub = liveHub(codec, (name, text) => {
-    bytes += frameBytes(text)
-    holder.server?.publish(name, text)
+  const hub = liveHub(codec, (name, frame) => {
+    bytes += frameBytes(String(frame))
+    holder.server?.publish(name, frame)
   })
   const server = await serveUws(
     uws,
@@ -183,7 +184,7 @@ const ourSide = async (): Promise<Side> => {
 const bareSide = async (): Promise<Side> => {
   const texts: string[] = []
   const { codec, next } = records()
-  const hub = liveHub(codec, (_, text) => texts.push(text))
+  const hub = liveHub(codec, (_, frame) => texts.push(String(frame)))
   joinTo(hub, NO_SOCKET)
   for (let at = 0; at < BATCH * (ROUNDS + WARMUP); at += 1) hub.accept(next())
   const app = uws.App()

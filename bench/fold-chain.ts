@@ -29,9 +29,9 @@ const FINAL_BEHIND = 64
 export const addressAt = (number: number): string => `0x${number.toString(16).padStart(40, '0')}`
 
 /** A few tokens have most of the trades, as on a real chain. */
-const tradeAt = (index: number): TapeTrade => {
+const tradeAt = (index: number, tokens?: number): TapeTrade => {
   const spread = (Math.imul(index, 2_654_435_761) >>> 0) / 2 ** 32
-  const token = Math.floor(spread * spread * TOKENS)
+  const token = tokens === undefined ? Math.floor(spread * spread * TOKENS) : index % tokens
   const baseRaw = BigInt(1_000_000_000 + (index % 997) * 1_000_003)
   return {
     base: addressAt(token + 1),
@@ -74,20 +74,32 @@ const priced = (event: TradeEvent): TradeEvent => {
 interface ChainSize {
   readonly blocks: number
   readonly tradesPerBlock: number
+  /** Default: twelve seconds. */
+  readonly blockMs?: number
+  /** Blocks that are not final yet. */
+  readonly unfinalized?: number
+  /** Default: 150, of which a few have most of the trades; otherwise so many in turn. */
+  readonly tokens?: number
 }
 const SIZE: ChainSize = { blocks: BLOCKS, tradesPerBlock: TRADES_PER_BLOCK }
 
-const opsOf = ({ blocks, tradesPerBlock }: ChainSize): readonly TapeOp[] =>
+const opsOf = ({
+  blocks,
+  tradesPerBlock,
+  blockMs = 12_000,
+  unfinalized = FINAL_BEHIND,
+  tokens,
+}: ChainSize): readonly TapeOp[] =>
   buildTape(
     Array.from({ length: blocks }, (_, block) => [
       {
         kind: 'apply' as const,
-        stepMs: 12_000,
+        stepMs: blockMs,
         trades: Array.from({ length: tradesPerBlock }, (__, index) =>
-          tradeAt(block * tradesPerBlock + index),
+          tradeAt(block * tradesPerBlock + index, tokens),
         ),
       },
-      { kind: 'finalize' as const, keep: FINAL_BEHIND },
+      { kind: 'finalize' as const, keep: unfinalized },
     ]).flat(),
   ).ops
 
@@ -97,15 +109,27 @@ export const pricedChain = (): readonly Operation[] =>
 
 const WALLETS = 2_000
 
+/** A trade by one of many wallets. */
+const byWallet = (event: TradeEvent, serial: number): TradeEvent => {
+  const wallet = addressAt(0x100_000 + ((Math.imul(serial, 48_271) >>> 0) % WALLETS))
+  const users = { user_a_account_owner_address: wallet, user_b_account_owner_address: wallet }
+  return { ...event, trade: event.trade && { ...event.trade, ...users } }
+}
+
 /** The same trades as the ingestor writes them, each by one of many wallets. */
 export const rawChain = (size = SIZE): readonly Operation[] =>
   opsOf(size).map((op) =>
-    tapeOperation(op, 'trades', (event, block, index) => {
-      const serial = block.height * size.tradesPerBlock + index
-      const wallet = addressAt(0x100_000 + ((Math.imul(serial, 48_271) >>> 0) % WALLETS))
-      const users = { user_a_account_owner_address: wallet, user_b_account_owner_address: wallet }
-      return { ...event, trade: event.trade && { ...event.trade, ...users } }
-    }),
+    tapeOperation(op, 'trades', (event, block, index) =>
+      byWallet(event, block.height * size.tradesPerBlock + index),
+    ),
+  )
+
+/** Priced trades of many wallets, as the statistics stage gets them. */
+export const pricedWalletChain = (size: ChainSize): readonly Operation[] =>
+  opsOf(size).map((op) =>
+    tapeOperation(op, 'tradesProcessed', (event, block, index) =>
+      byWallet(priced(event), block.height * size.tradesPerBlock + index),
+    ),
   )
 
 /** Trades of one series in one stretch of time. */

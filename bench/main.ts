@@ -43,6 +43,17 @@ const ROWS: readonly Row[] = [
     run: async () => (await import('./reducers.ts')).reducersBench,
   },
   {
+    name: 'lane-threads',
+    about:
+      'lanes in one and two threads of their own against one; aim 1.6; delay of the main thread',
+    run: async () => (await import('./lane-threads.ts')).laneThreadsBench,
+  },
+  {
+    name: 'statistics',
+    about: 'statistics of windows and their records against windows of fixed hours; processor time',
+    run: async () => (await import('./statistics.ts')).statisticsBench,
+  },
+  {
     name: 'pipe',
     about:
       'blocks of trades through a whole lane on real Kafka against kafkajs copies; aims 0.8 and 0.35',
@@ -57,6 +68,11 @@ const ROWS: readonly Row[] = [
     name: 'cube-query',
     about: 'GraphQL against hand-written SQL, p50 at 50, 1,000 and 10,000 rows; aim 1.1 at most',
     run: async () => (await import('./cube-query.ts')).cubeQueryBench,
+  },
+  {
+    name: 'quotes',
+    about: 'quotes over 10,000 pools against the bare loop of single paths; aim p99 of 50 ms',
+    run: async () => (await import('./quotes.ts')).quotesBench,
   },
   {
     name: 'fanout',

@@ -65,7 +65,7 @@ export const naiveCopy = async (bus: Bus, brokers: readonly string[]): Promise<R
   return { done: () => copied, stop }
 }
 
-/** The fastest that kafkajs copies: batches go on as they come, their bytes untouched. */
+/** The fastest that kafkajs copies: batches continue as they come, their bytes untouched. */
 export const packedCopy = async (
   bus: Bus,
   brokers: readonly string[],

@@ -1,25 +1,23 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Bus, ProducerRecord } from '../core/bus/contract.ts'
+import type { Bus } from '../core/bus/contract.ts'
 import { openKafkaBus } from '../core/bus/kafka/bus.ts'
 import { topicSpecs } from '../core/bus/topic-specs.ts'
 import type { Codec } from '../core/codec/contract.ts'
 import { registerSchemas, registryCodec } from '../core/codec/registry-codec.ts'
 import { makeSilentLogger } from '../core/ops/logger.ts'
 import { makeMetrics } from '../core/ops/metrics.ts'
-import { blockRecord } from '../ingestors/publish/block-record.ts'
-import { type Chunk, chunksOf, encodedRecords } from '../ingestors/publish/record-batches.ts'
-import type { Operation } from '../processors/runtime/stage.ts'
+import { PROCESS_PIPELINE } from '../processors/process-pipeline.ts'
 import { startStage } from '../processors/runtime/stage-runner.ts'
-import { PROCESS_PIPELINE, processorTopics } from '../processors/start.ts'
+import { processorTopics } from '../processors/start.ts'
 import { topicName } from '../schemas/topics.ts'
-import type { TradeEvent } from '../schemas/wire.ts'
 import { startKafka, startRegistry } from '../test/support/kafka.ts'
 import { tryStart } from '../test/support/optional-dependency.ts'
 import { until } from '../test/support/until.ts'
 import { rawChain, rounded } from './fold-chain.ts'
 import { naiveCopy, packedCopy, type Reading, writeSingles } from './pipe-copies.ts'
+import { tradesOf, type WrittenChain, writeChain } from './written-chain.ts'
 
 const CHAIN = 'eth'
 const SIZE = { blocks: 400, tradesPerBlock: 50 }
@@ -42,82 +40,10 @@ interface PipeLine {
   readonly bare: string
 }
 
-const NOTHING = {
-  pools: [],
-  transfers: [],
-  tokens: [],
-  tokenMetadata: [],
-  balances: [],
-  holderDeltas: [],
-  tokenSupplies: [],
-} as const
-
-const tradesOf = ({ records }: Operation) =>
-  records.flatMap(({ topic, key, value }) =>
-    topic === 'trades' ? value.events.map((event: TradeEvent) => ({ key, event })) : [],
-  )
-
-const eventsAt = (chunks: readonly Chunk[], topic: string, partition: number): number =>
-  chunks.reduce(
-    (sum, chunk) =>
-      chunk.topic === topic && chunk.partition === partition ? sum + chunk.events.length : sum,
-    0,
-  )
-
-/** What lies on the log: trades per record of `{c}.dex.trades` by partition, and trades up to each operation by lane. */
-interface Written {
-  readonly perRecord: readonly (readonly number[])[]
-  readonly upTo: readonly ReadonlyMap<number, number>[]
-}
-
-/** Commits the operations as the ingestor does: one transaction each, trades by token, the block's record last. */
-const write = async (
-  { bus, codec }: { readonly bus: Bus; readonly codec: Codec },
-  operations: readonly Operation[],
-): Promise<Written> => {
-  const writer = await bus.writer('bench-ingest')
-  const lanes = Array.from({ length: PLAN.partitions }, () => ({
-    perRecord: [] as number[],
-    upTo: new Map<number, number>(),
-    sum: 0,
-  }))
-  for (const operation of operations) {
-    const { meta } = operation.block
-    if (meta === null) throw new Error('an operation without meta')
-    const chunks = chunksOf(
-      { ...NOTHING, trades: tradesOf(operation) },
-      CHAIN,
-      () => PLAN.partitions,
-    )
-    const { part: _part, parts: _parts, ...place } = meta
-    await writer.commit({
-      records: encodedRecords(chunks, place, codec),
-      seal: (spans): readonly ProducerRecord[] => {
-        const described = spans.map(({ topic, partition, baseOffset, records }) => ({
-          topic,
-          partition,
-          base_offset: baseOffset,
-          records,
-          events: eventsAt(chunks, topic, partition),
-        }))
-        return [blockRecord({ ...operation.block, spans: described }, codec)]
-      },
-    })
-    for (const { partition, events } of chunks) {
-      const lane = lanes[partition]
-      lane?.perRecord.push(events.length)
-      if (lane !== undefined) lane.sum += events.length
-    }
-    for (const lane of lanes) lane.upTo.set(meta.seq, lane.sum)
-  }
-  await writer.close()
-  return { perRecord: lanes.map((lane) => lane.perRecord), upTo: lanes.map((lane) => lane.upTo) }
-}
-
 /** The pipeline of every lane; what counts as done is committed. */
 const pipe = async (
   { bus, codec }: { readonly bus: Bus; readonly codec: Codec },
-  { upTo }: Written,
+  { upTo }: WrittenChain,
 ): Promise<Reading> => {
   const log = makeSilentLogger()
   const stage = await startStage(PROCESS_PIPELINE, {
@@ -181,7 +107,10 @@ export const pipeBench = async (): Promise<void> => {
     await registerSchemas({ url, log }, names)
     const deps = { bus, codec: await registryCodec({ url, log }) }
     const operations = rawChain(SIZE)
-    const written = await write(deps, operations)
+    const written = await writeChain(
+      { ...deps, chain: CHAIN, partitions: PLAN.partitions },
+      operations,
+    )
     await writeSingles(bus, operations.flatMap(tradesOf).slice(0, SINGLES))
     const naive = () => rateOf(() => naiveCopy(bus, brokers), SINGLES)
     const packed = () =>

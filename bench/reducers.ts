@@ -1,5 +1,5 @@
+import { PROCESS_PIPELINE } from '../processors/process-pipeline.ts'
 import type { FlushResult, Operation, OperationRecord } from '../processors/runtime/stage.ts'
-import { PROCESS_PIPELINE } from '../processors/start.ts'
 import type { BalanceEvent, TradeEvent } from '../schemas/wire.ts'
 import {
   addressAt,

@@ -47,8 +47,8 @@ const finestCandle = (event: CandlestickEvent): EventCandle => ({
 })
 
 /** What an entry does not tell is as in the candle before it. */
-const priceOrPrevious = (told: number | null, before: string): string =>
-  told === null ? before : formatDecimal(told)
+const priceOrPrevious = (price: number | null, before: string): string =>
+  price === null ? before : formatDecimal(price)
 
 /**
  * Every candle of an event, its own first, then coarser ones, shortest first. A resolution that this version does not know is

@@ -25,16 +25,44 @@ export const FAULTS = {
   INVALID_TOKEN: defineFault(40003, 401, 'The access token is malformed', { reference: 400 }),
   MISSING_PARAMETER: defineFault(40004, 400, 'A required parameter is missing'),
   INVALID_ADDRESS: defineFault(40005, 400, 'The wallet address is not valid on this chain'),
+  LIQUIDITY_INSUFFICIENT: defineFault(40006, 422, 'The pools do not hold that much', {
+    reference: 400,
+  }),
+  PRICE_IMPACT_TOO_HIGH: defineFault(40007, 422, 'The swap would move the price too far', {
+    reference: 400,
+  }),
+  SLIPPAGE_TOO_HIGH: defineFault(40008, 400, 'The slippage is larger than allowed'),
   INVALID_TOKEN_ADDRESS: defineFault(40009, 400, 'The token address is not valid on this chain'),
+  TRANSACTION_FAILED: defineFault(40010, 422, 'The transaction would fail', { reference: 400 }),
+  PARAMETER_ERROR: defineFault(40013, 400, 'Exactly one of totalAmount and fixedAmount is needed'),
+  INVALID_AMOUNT: defineFault(40014, 400, 'The amount is not a whole number of base units'),
+  AMOUNT_TOO_SMALL: defineFault(40015, 400, 'The amount is too small to be swapped'),
+  AMOUNT_TOO_LARGE: defineFault(40016, 400, 'The amount is larger than any token can hold'),
+  SAME_TOKEN_SWAP: defineFault(40017, 400, 'Both tokens are the same'),
+  INVALID_SLIPPAGE: defineFault(40018, 400, 'The slippage is not a percentage'),
+  SLIPPAGE_TOO_LOW: defineFault(40019, 400, 'The slippage must be above 0'),
+  POOL_NOT_SUPPORTED: defineFault(40020, 400, 'Swaps of this pool are not offered'),
+  UNSUPPORTED_SWAP_MODE: defineFault(40021, 400, 'The swap mode is ExactIn or ExactOut'),
+  FEE_PARAMETER_ERROR: defineFault(40022, 400, 'The fee parameters do not go together'),
   NOT_IMPLEMENTED: defineFault(40024, 501, 'This installation does not offer that', {
     reference: 400,
   }),
+  TRANSACTION_NOT_SIGNED: defineFault(40025, 400, 'The transaction is not signed'),
+  TRANSACTION_SIGNATURE_MISSING: defineFault(
+    40026,
+    400,
+    'The signature of the transaction is not valid',
+  ),
   INVALID_CURSOR: defineFault(40027, 400, 'The cursor is not valid or has expired'),
   TOKEN_ADDRESSES_LIMIT_EXCEEDED: defineFault(40028, 400, 'More than 100 token addresses'),
   WALLET_ADDRESSES_LIMIT_EXCEEDED: defineFault(40029, 400, 'More than 100 wallet addresses'),
+  POOL_INPUT_MISMATCH: defineFault(40030, 400, 'The pool does not trade these tokens'),
   INVALID_TIMESTAMP: defineFault(40031, 400, 'The timestamp is not valid'),
   INVALID_RESOLUTION: defineFault(40032, 400, 'The resolution is not one of the listed ones'),
   INVALID_NUMBER_FORMAT: defineFault(40033, 400, 'The number is not valid'),
+  TRANSACTION_SIZE_EXCEEDED: defineFault(40039, 422, 'The transaction is too large', {
+    reference: 400,
+  }),
   QUERY_TOO_EXPENSIVE: defineFault(40041, 422, 'The query needs more than the plan allows'),
   UNAUTHORIZED: defineFault(401, 401, 'No valid credential'),
   PAYMENT_REQUIRED: defineFault(402, 402, 'Payment required'),
@@ -52,8 +80,13 @@ export const FAULTS = {
   UNSUPPORTED_MEDIA_TYPE: defineFault(415, 415, 'Unsupported media type'),
   RATE_LIMIT: defineFault(429, 429, 'Too many requests', { retry: true }),
   API_USAGE_LIMIT_EXCEEDED: defineFault(42901, 429, 'Usage limit reached'),
+  KYT_USAGE_LIMIT_EXCEEDED: defineFault(42902, 429, 'No more risk registrations'),
   CONCURRENCY_LIMIT: defineFault(42903, 429, 'Too many queries at the same time', { retry: true }),
   INTERNAL_SERVER_ERROR: defineFault(500, 500, 'Internal error', { retry: true }),
+  CHAIN_CONNECTION_ERROR: defineFault(50002, 503, 'No node of the chain answers', {
+    reference: 500,
+    retry: true,
+  }),
   CHAIN_SYNC_ERROR: defineFault(50003, 503, 'The chain is behind', { reference: 500, retry: true }),
   DATABASE_ERROR: defineFault(50005, 503, 'The store is not available', {
     reference: 500,
@@ -61,6 +94,35 @@ export const FAULTS = {
   }),
   SERVER_BUSY: defineFault(50301, 503, 'The server is busy', { retry: true }),
   CHAIN_NOT_SUPPORTED: defineFault(50008, 400, 'The chain is not enabled here', { reference: 500 }),
+  DEX_NOT_SUPPORTED: defineFault(50009, 400, 'The DEX is not enabled here', { reference: 500 }),
+  DEX_ROUTE_BUILD_FAILED: defineFault(50010, 422, 'No route between these tokens', {
+    reference: 500,
+  }),
+  DEX_SWAP_SIMULATED_FAILED: defineFault(50012, 422, 'The swap fails when it is simulated', {
+    reference: 500,
+  }),
+  INSUFFICIENT_BALANCE: defineFault(50017, 422, 'The balance does not suffice', {
+    reference: 500,
+  }),
+  PROVIDER_NOT_INITIALIZED: defineFault(50018, 503, 'No node is configured for this chain', {
+    reference: 500,
+  }),
+  SIGNED_URL_FAILED: defineFault(50025, 502, 'No storage for uploads is configured here', {
+    reference: 500,
+  }),
+  RED_PACKET_INVALID_PARAMETER: defineFault(51000, 400, 'Neither packetId nor shareId is given', {
+    reference: 510,
+  }),
+  RED_PACKET_NOT_FOUND: defineFault(51001, 404, 'No such red packet', { reference: 510 }),
+  RED_PACKET_WITHDRAWN: defineFault(51002, 410, 'The red packet can no longer be claimed', {
+    reference: 510,
+  }),
+  RED_PACKET_ALREADY_CLAIMED: defineFault(51003, 409, 'The address has claimed already', {
+    reference: 510,
+  }),
+  RED_PACKET_TRANSACTION_ERROR: defineFault(51004, 502, 'The transaction was not taken', {
+    reference: 510,
+  }),
   WEBHOOKS_APPLICATION_NOT_FOUND: defineFault(52000, 404, 'No such webhook endpoint', {
     reference: 520,
   }),
@@ -119,7 +181,7 @@ export class InvalidInput extends Error {
 
   constructor(reason: string, message: string, options?: ErrorOptions) {
     super(message, options)
-    this.name = 'Malformed'
+    this.name = 'InvalidInput'
     this.reason = reason
   }
 }

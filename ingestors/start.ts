@@ -21,7 +21,7 @@ import {
   startPendingFollower,
 } from './flashblocks/start.ts'
 import type { ChainOp, Source } from './follow/contract.ts'
-import { followPatiently } from './follow/follow-with-retry.ts'
+import { followWithRetry } from './follow/follow-with-retry.ts'
 import { collectRejectedResponses, type RejectedResponses } from './input/rejected-responses.ts'
 import type { GroupLimits } from './publish/commit-groups.ts'
 import { ALL_FAMILIES } from './publish/record-batches.ts'
@@ -65,7 +65,7 @@ export interface IngestorOptions {
   readonly until?: number
   /** Default: `COMMIT_LIMITS`. */
   readonly catchUp?: Partial<CatchUp>
-  /** Told once of an error after which the process must stop: a full disk, a node of another chain, a bug. */
+  /** Called once with an error after which the process must stop: a full disk, a node of another chain, a bug. */
   readonly onFatal?: (error: unknown) => void
   readonly nowMs?: () => number
 }
@@ -74,6 +74,8 @@ export interface IngestorOptions {
 export interface Ingestor extends RunningTask {
   readonly name: string
   status(): IngestorStatus
+  /** Not ok while the chain is halted or stalled; `detail` says why. */
+  readiness(): { readonly ok: boolean; readonly detail?: string }
   /** Resolves when a recording has ended or `until` is reached. Never rejects. */
   readonly done: Promise<void>
 }
@@ -110,6 +112,7 @@ export const startIngestor = async (options: IngestorOptions): Promise<Ingestor>
   return {
     name: `ingest ${chain.id}`,
     status: board.status,
+    readiness: board.readiness,
     done: board.done,
     stop: async () => {
       ending.abort(new Error('the ingestor stops'))
@@ -139,7 +142,7 @@ const sessionOptions = async (
   const protocols = protocolRegistry(chain.id, extra)
   return {
     bus,
-    workshop: {
+    chainContext: {
       chain,
       book,
       codec,
@@ -152,7 +155,10 @@ const sessionOptions = async (
     protocols,
     facts: options.metadata ?? source.node?.facts(protocols) ?? readTableMetadata(),
     primes: seedPricesOf(options, book),
-    refusals: () => [...(source.refusals?.() ?? []), ...rejectedResponses.take()],
+    takeRejectedResponses: () => [
+      ...(source.takeRejectedResponses?.() ?? []),
+      ...rejectedResponses.take(),
+    ],
     limits: { ...COMMIT_LIMITS, ...options.catchUp },
     metrics,
   }
@@ -196,6 +202,8 @@ const runLane = async (run: Run, lane: Lane): Promise<void> => {
     if (error instanceof InvalidInput) await writeDeadLetter(run, lane, error)
     board.enter('halted', reason)
     if (!(error instanceof InvalidInput)) options.onFatal?.(error)
+  } finally {
+    if (signal.aborted) board.leave()
   }
 }
 
@@ -204,7 +212,7 @@ const ingest = async (run: Run, lane: Lane, signal: AbortSignal): Promise<void> 
   const { chain, source, log, until = Number.POSITIVE_INFINITY } = options
   const { liveLag = liveLagOf(chain) } = options.catchUp ?? {}
   const session = await openSession(sessionOf, lane, board.committed)
-  const { settle, pending, position } = session
+  const { flush, pending, position } = session
   const isReached = (): boolean => (session.tip()?.timeMs ?? -1) >= until
   const isLive = (): boolean => {
     const [head, tip] = [source.head(), session.tip()]
@@ -214,7 +222,7 @@ const ingest = async (run: Run, lane: Lane, signal: AbortSignal): Promise<void> 
   if (!isReached()) {
     const take = async (op: ChainOp): Promise<boolean> => {
       await session.take(op, signal)
-      if (isLive()) await settle()
+      if (isLive()) await flush()
       return isReached()
     }
     const onStill = async (error: InvalidInput): Promise<void> => {
@@ -224,7 +232,7 @@ const ingest = async (run: Run, lane: Lane, signal: AbortSignal): Promise<void> 
     const over = new AbortController()
     const parts: FlashblocksParts = {
       protocols: sessionOf.protocols,
-      quoteAssets: sessionOf.workshop.book,
+      quoteAssets: sessionOf.chainContext.book,
       rejectedResponses: run.rejectedResponses,
     }
     const beside = startPendingFollower(
@@ -234,7 +242,7 @@ const ingest = async (run: Run, lane: Lane, signal: AbortSignal): Promise<void> 
       AbortSignal.any([signal, over.signal]),
     )
     try {
-      await followPatiently({ source, position, take, settle, pending, onStill, log }, signal)
+      await followWithRetry({ source, position, take, flush, pending, onStill, log }, signal)
     } finally {
       over.abort(new Error('the chain is not followed any more'))
       await beside
@@ -262,7 +270,7 @@ const writeDeadLetter = async (
     chain: chain.id,
     key: chain.id,
     stage: 'decode',
-    errorClass: `Malformed ${error.reason}`,
+    errorClass: `InvalidInput ${error.reason}`,
     message: error.message,
     body: {
       kind: 'chain',

@@ -1,4 +1,6 @@
-import type { FailingLane, LaneStatus } from './runtime/stage-runner.ts'
+import type { Observation } from '../core/ops/metrics.ts'
+import type { LaneStatus } from './runtime/stage-lane.ts'
+import type { FailingLane } from './runtime/stage-runner.ts'
 
 /** How long work may fail again and again before the process is not ready, in milliseconds. */
 const MAX_FAILING_MS = 60_000
@@ -27,3 +29,12 @@ export const processorsReadiness = (
   }
   return { ok: true }
 }
+
+/** How many partitions of each consumer group were stopped by invalid input; groups without any count 0. */
+export const stoppedPartitions = (
+  groups: ProcessorsHealth['groups'],
+): readonly Observation<'group' | 'reason'>[] =>
+  Object.entries(groups).map(([group, lanes]) => ({
+    labels: { group, reason: 'invalid-input' },
+    value: lanes.filter(({ halted }) => halted !== undefined).length,
+  }))

@@ -12,41 +12,17 @@ import type { Metrics } from '../core/ops/metrics.ts'
 import { makeQuoteAssets, type QuoteAssets } from '../core/prices/quote-assets.ts'
 import { chainRow } from '../schemas/chains.ts'
 import { deadLetterTopic, stateTopic } from '../schemas/topics.ts'
-import { CANDLES } from './candles/stage.ts'
-import { BALANCES } from './holders/balances-stage.ts'
-import { HOLDERS } from './holders/stage.ts'
-import { PNL } from './pnl/stage.ts'
-import { POOLS } from './pools/stage.ts'
-import { PRICES } from './prices/stage.ts'
-import { processorsReadiness } from './readiness.ts'
+import { PROCESS_PIPELINE } from './process-pipeline.ts'
+import { processorsReadiness, stoppedPartitions } from './readiness.ts'
 import { type FinalizationRun, startFinalizer } from './rollups/finalizer.ts'
-import { pipeline } from './runtime/pipeline.ts'
-import type { Stage } from './runtime/stage.ts'
-import { type FailingLane, type LaneStatus, startStage } from './runtime/stage-runner.ts'
+import { type LaneThreads, openLaneThreads } from './runtime/lane-threads.ts'
+import type { LaneStatus } from './runtime/stage-lane.ts'
+import { type FailingLane, startStage } from './runtime/stage-runner.ts'
 import { enabledFeedSinks } from './sinks/feed-sinks.ts'
 import { createInserter } from './sinks/inserter.ts'
 import { openRowWorkerPool } from './sinks/row-worker-pool.ts'
 import { sinkConcurrency, sinkGroup, startSink } from './sinks/runner.ts'
 import { SINKS, type Sink } from './sinks/tables.ts'
-import { TRADE_STATS } from './stats/stage.ts'
-import { MARKETS } from './tokens/market-stage.ts'
-import { TOKENS } from './tokens/stage.ts'
-
-/**
- * Every stage in one lane: co-partitioned topics are folded together, decoded once, and committed at once. A
- * stage may read what one before it published for the same operation.
- */
-export const PROCESS_PIPELINE: Stage = pipeline('process', [
-  PRICES,
-  BALANCES,
-  PNL,
-  HOLDERS,
-  CANDLES,
-  POOLS,
-  TOKENS,
-  MARKETS,
-  TRADE_STATS,
-])
 
 /** What the process role works with. */
 export interface ProcessorDeps {
@@ -61,6 +37,7 @@ export interface ProcessorDeps {
         | 'chainExtra'
         | 'dataDir'
         | 'feeds'
+        | 'laneThreads'
         | 'kafkaBrokers'
         | 'schemaRegistryUrl'
         | 'schemaRegistryUsername'
@@ -82,7 +59,7 @@ interface ProcessorsStatus {
 /** The running process role. */
 export interface RunningProcessors extends RunningTask {
   status(): ProcessorsStatus
-  /** Whether every lane and finalizer goes on. */
+  /** Whether every lane and finalizer continues. */
   readiness(nowMs: number): { readonly ok: boolean; readonly detail?: string }
 }
 
@@ -129,6 +106,14 @@ type RegistrySettings = Parameters<typeof registryConnection>[0]
 const hasRegistry = (config: Partial<RegistrySettings>): config is RegistrySettings =>
   config.schemaRegistryUrl !== undefined
 
+/** Threads that fold, where the configuration asks for some. */
+const openThreadsForLanes = ({ config, log }: ProcessorDeps): LaneThreads | undefined => {
+  const { laneThreads: count = 0 } = config
+  if (count === 0) return undefined
+  const module = new URL('./lane-thread', import.meta.url)
+  return openLaneThreads({ count, module, data: schemaSource(config), log })
+}
+
 /** Makes topics and tables where they are missing, then runs every stage, sink and finalizer of the chains. */
 export const startProcessors = async (deps: ProcessorDeps): Promise<RunningProcessors> => {
   const { chains, bus, warehouse, config, log } = deps
@@ -140,6 +125,7 @@ export const startProcessors = async (deps: ProcessorDeps): Promise<RunningProce
   await migrate(warehouse, chains)
   await applyTableRetention(warehouse, chains, retention)
   const rowThreads = openRowWorkerPool(schemaSource(config), log)
+  const laneThreads = openThreadsForLanes(deps)
   const { makeRows } = rowThreads
   const written = { makeRows, places: sinkConcurrency(), inserter: createInserter(deps) }
   const parts = await Promise.all(
@@ -150,6 +136,7 @@ export const startProcessors = async (deps: ProcessorDeps): Promise<RunningProce
         chain,
         log: log.child({ role: 'process', chain }),
         ...(book && { book }),
+        ...(laneThreads && { threads: laneThreads }),
       }
       const stage = await startStage(PROCESS_PIPELINE, chainDeps)
       const sinks = await Promise.all(
@@ -173,14 +160,19 @@ export const startProcessors = async (deps: ProcessorDeps): Promise<RunningProce
       ]),
     ),
   })
+  const endObserving = deps.metrics.observe('haltedPartitions', () =>
+    stoppedPartitions(status().groups),
+  )
   return {
     status,
     readiness: (nowMs) => processorsReadiness(status(), nowMs),
     stop: async () => {
+      endObserving()
       await Promise.all(
         parts.flatMap(({ groups, finalizer }) => [finalizer, ...groups].map((part) => part.stop())),
       )
       await rowThreads.close()
+      await laneThreads?.close()
     },
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Messages of the optional feeds in the notation of `notation.ts`: flat, one field per column of the table that the feed fills.
+ * Messages of the optional feeds in the notation of `avro-notation.ts`: flat, one field per column of the table that the feed fills.
  * What is the same for all events of a record stands in its `meta`.
  */
 const POSITION_FIELDS = 'block_height:l event_index:i'
@@ -53,6 +53,12 @@ export const FEED_AVRO_NOTATION: readonly string[] = [
   ].join(' '),
   eventsRecord('dex.order.OrderEvent'),
   [
+    `record transaction.TransactionEvent = ${POSITION_FIELDS} ${TRANSACTION_FIELDS} fee_payer:s to_address:s`,
+    'contract_address:s value:u gas_limit:u gas_used:u cumulative_gas_used:u gas_price:u max_fee:u',
+    'max_priority_fee:u priority_fee:u burnt:u nonce:u tx_type:i? instructions_count:i? programs:s[]',
+  ].join(' '),
+  eventsRecord('transaction.TransactionEvent'),
+  [
     `record prediction.PredictionTradeEvent = ${POSITION_FIELDS} ${TRANSACTION_FIELDS} log_index:i ${MARKET_FIELDS}`,
     'buyer:s seller:s is_outcome_buy:b amount:u collateral_amount:u price:d fee:u fee_in:s',
     'outcome:s outcome_token:s order_id:s exchange:s',
@@ -69,4 +75,19 @@ export const FEED_AVRO_NOTATION: readonly string[] = [
     'event_type:s holder:s collateral_amount:u outcome_token_ids:s[] amounts:u[]',
   ].join(' '),
   eventsRecord('prediction.PredictionSettlementEvent'),
+  [
+    'record prediction.PredictionPosition = quantity:u known_quantity:u cost:u bought:u paid:u sold:u',
+    'received:u redeemed:u volume:u realized:s entries:l first_paid:u changes:l first_time:ts',
+    'last_time:ts',
+  ].join(' '),
+  'record prediction.PredictionTotals = realized:s volume:u changes:l last_time:ts',
+  [
+    `record prediction.PredictionPositionEvent = ${POSITION_FIELDS} ${TRANSACTION_FIELDS} log_index:i`,
+    'protocol_family:s condition_id:s outcome:s outcome_token:s wallet:s change_type:s quantity:s',
+    'collateral_amount:u cost:s realized:s traded_amount:u price:u price_before:u',
+    'position:prediction.PredictionPosition? position_before:prediction.PredictionPosition?',
+    'wallet_totals:prediction.PredictionTotals? wallet_totals_before:prediction.PredictionTotals?',
+    'day_totals:prediction.PredictionTotals? day_totals_before:prediction.PredictionTotals?',
+  ].join(' '),
+  eventsRecord('prediction.PredictionPositionEvent'),
 ]

@@ -1,3 +1,17 @@
+import { CHAINS } from './chains.ts'
+
+/** Symbols of chains as the first versions of the wire have them, two without a row among them. Their order stays. */
+const FIRST_CHAIN_SYMBOLS = [
+  ...['CHAIN_UNSPECIFIED', 'CHAIN_SOLANA', 'CHAIN_ETHEREUM', 'CHAIN_BSC', 'CHAIN_BASE'],
+  ...['CHAIN_ALGEN', 'CHAIN_TRON', 'CHAIN_POLYGON', 'CHAIN_ARBITRUM', 'CHAIN_OPTIMISM'],
+  ...['CHAIN_AVALANCHE', 'CHAIN_ZKSYNC', 'CHAIN_SUI'],
+]
+
+/** The same with those of chains that were added since, in the order of their rows. */
+const CHAIN_SYMBOLS: readonly string[] = [
+  ...new Set([...FIRST_CHAIN_SYMBOLS, ...Object.values(CHAINS).map(({ wire }) => wire)]),
+]
+
 /**
  * The wire contract with Kafka consumers in one line per type: the `.avsc` files and `wire.ts`
  * are written from this table by `npm run generate`, and a test holds them to it.
@@ -17,11 +31,7 @@ export const AVRO_NOTATION: readonly string[] = [
     'COMMITMENT_CONFIRMED COMMITMENT_SAFE COMMITMENT_FINALIZED',
   ].join(' '),
   'enum common.Status = STATUS_UNSPECIFIED STATUS_SUCCESS STATUS_FAILED',
-  [
-    'enum common.Chain = CHAIN_UNSPECIFIED CHAIN_SOLANA CHAIN_ETHEREUM CHAIN_BSC CHAIN_BASE',
-    'CHAIN_ALGEN CHAIN_TRON CHAIN_POLYGON CHAIN_ARBITRUM CHAIN_OPTIMISM CHAIN_AVALANCHE',
-    'CHAIN_ZKSYNC CHAIN_SUI',
-  ].join(' '),
+  `enum common.Chain = ${CHAIN_SYMBOLS.join(' ')}`,
   [
     'enum common.BundleSource = BUNDLE_SOURCE_UNSPECIFIED BUNDLE_SOURCE_JITO',
     'BUNDLE_SOURCE_FLASHBOTS',
@@ -55,7 +65,7 @@ export const AVRO_NOTATION: readonly string[] = [
     'record block.BlockEvent = meta:common.EventMeta! quote_prices:block.QuotePrice[]',
     'parent_slot:l tx_count:i coinbase:s gas_limit:u gas_used:u base_fee:u difficulty:u',
     'nonce:u extra:y rewards_count:i counts:map<l> spans:block.TopicSpan[] final_seq:l',
-    'final_height:l cursor:s',
+    'final_height:l cursor:s priority_fee:u',
   ].join(' '),
   [
     'enum dex.trade.TokenPriceSuspectReason = TOKEN_PRICE_SUSPECT_REASON_UNSPECIFIED',
@@ -115,8 +125,21 @@ export const AVRO_NOTATION: readonly string[] = [
     'liquidity_in_usd:d pool_address:s pool_count:i',
   ].join(' '),
   [
+    'record dex.pool.ConcentratedChange = sqrt_price_x96:u liquidity:u tick:i? tick_lower:i?',
+    'tick_upper:i? position_liquidity:u fee_pips:i?',
+  ].join(' '),
+  [
+    'record dex.pool.ConcentratedState = sqrt_price_x96:u liquidity:u tick:i fee_pips:i?',
+    'is_complete:b depth_in_usd:d',
+  ].join(' '),
+  [
+    'record dex.pool.ReservePricing = reserve_a:u reserve_b:u found_a:u found_b:u fees:i[]',
+    'fee_token:s is_doubted:b',
+  ].join(' '),
+  [
     'record dex.pool.PoolState = token_a_vault_amount:u token_b_vault_amount:u',
     'liquidity_in_usd:d liquidity_in_native:d price:d curve_progress:d time:ts',
+    'concentrated:dex.pool.ConcentratedState? pricing:dex.pool.ReservePricing?',
   ].join(' '),
   [
     'record dex.pool.DexPoolProcessed = token_a_amount_in_native:d token_a_amount_in_usd:d',
@@ -136,6 +159,7 @@ export const AVRO_NOTATION: readonly string[] = [
     'transaction:&common.Transaction d_app:&common.DApp quote_price_in_usd:d',
     'quote_price_in_native:d type:dex.pool.DexPoolEventType pool:dex.pool.DexPool?',
     'pool_processed:dex.pool.DexPoolProcessed? bonding_curve:dex.trade.BondingCurve?',
+    'concentrated:dex.pool.ConcentratedChange? pricing:dex.pool.ReservePricing?',
   ].join(' '),
   [
     'enum token.TokenStandard = TOKEN_STANDARD_UNSPECIFIED TOKEN_STANDARD_NATIVE',
@@ -282,7 +306,7 @@ export const AVRO_NOTATION: readonly string[] = [
     'average_sell_price_in_usd:d unrealized_profit_in_usd:d unrealized_profit_ratio:d',
     'realized_profit_in_usd:d realized_profit_ratio:d total_realized_profit_in_usd:d',
     'total_realized_profit_ratio:d position_amount:d position_cost_in_usd:d first_time:ts',
-    'wins:l losses:l version:l',
+    'wins:l losses:l version:l valued_buy_amount:d valued_sell_amount:d',
   ].join(' '),
   [
     'record wallet.pnl.WalletTradePnlEvent = wallet_address:s token_address:s time:ts tx:s',
@@ -293,7 +317,7 @@ export const AVRO_NOTATION: readonly string[] = [
     'record redpacket.RedPacketEvent = instruction:common.Instruction? block:&common.Block',
     'transaction:&common.Transaction d_app:&common.DApp kind:s id:s creator:s claimer:s',
     'mint:s amount:u total_amount:u max_claims:i memo:s claim_authority:s created_at:ts',
-    'expiration_seconds:l index:i',
+    'expiration_seconds:l index:i share_id:s random:b',
   ].join(' '),
   [
     'record dex.pool.DexPoolEvents = meta:common.EventMeta? ...heads',
@@ -368,6 +392,16 @@ export const AVRO_NOTATION: readonly string[] = [
     'record control.WalletLink = chain:s address:s org_id:s app_id:s linked_at:ts',
     'proofs_after:ts version:l',
   ].join(' '),
+  [
+    'record control.Payment = payment_id:s network:s asset:s payer:s nonce:s amount_raw:u pay_to:s',
+    'call:s route:s state:s attempt:s transaction:s valid_before:ts status:i content_type:s',
+    'body:y updated_at:ts version:l',
+  ].join(' '),
+  [
+    'record control.PlanPurchase = payment_id:s state:s plan:s chain:s address:s org_id:s',
+    'network:s asset:s nonce:s pay_to:s amount_raw:u transaction:s valid_before:ts',
+    'ordered_at:ts starts_at:ts ends_at:ts used_before:l version:l',
+  ].join(' '),
   'record usage.UsageLine = route:s calls:l milli_units:l',
   [
     'record usage.UsageEvents = org_id:s node:s day:ts lines:usage.UsageLine[] updated_at:ts',
@@ -385,6 +419,14 @@ export const AVRO_NOTATION: readonly string[] = [
   [
     'record control.WebhookTask = task_id:s endpoint_id:s org_id:s kind:s status:s since:ts',
     'until:ts channels:s[]? cursor:s queued:l looked_at:l error:s created_at:ts updated_at:ts',
+  ].join(' '),
+  [
+    'record control.Job = job_id:s org_id:s kind:s status:s hash:s result:s error:s message:s',
+    'revision:l created_at:ts updated_at:ts',
+  ].join(' '),
+  [
+    'record control.RiskAssessment = id:s org_id:s kind:s status:s request:s result:s?',
+    'labels_version:l created_at:ts updated_at:ts next_at:ts',
   ].join(' '),
   'record control.WebhookRequest = org_id:s key_hash:s body_hash:s response:s created_at:ts',
   [

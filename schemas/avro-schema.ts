@@ -164,8 +164,8 @@ const typeDeclaration = (name: string): string => {
     if (line.length <= LINE_WIDTH) return `${line}\n`
     return `export type ${typeName(name)} =\n${body.map((symbol) => `  | '${symbol}'`).join('\n')}\n`
   }
-  const told = body.filter((text) => text !== '...heads').map(parseField)
-  const lines = told.map(({ name: field, type, nullable, isHead }) => {
+  const declared = body.filter((text) => text !== '...heads').map(parseField)
+  const lines = declared.map(({ name: field, type, nullable, isHead }) => {
     return `  readonly ${field}: ${toTsType(type)}${nullable || isHead ? ' | null' : ''}`
   })
   return `/** \`${NAMESPACE}.${name}\` */\nexport interface ${typeName(name)} {\n${lines.join('\n')}\n}\n`
@@ -174,7 +174,7 @@ const typeDeclaration = (name: string): string => {
 /** Source text of `wire.ts`: one TypeScript type per wire type, plus the map from message name to type. */
 export const wireTypesSource = (): string => {
   const map = MESSAGE_NAMES.map((name) => `  '${name}': ${typeName(name)}`).join('\n')
-  return `// Written by \`npm run generate\` from notation.ts; do not edit.\n\n${TYPE_NAMES.map(typeDeclaration).join('\n')}
+  return `// Written by \`npm run generate\` from avro-notation.ts; do not edit.\n\n${TYPE_NAMES.map(typeDeclaration).join('\n')}
 /** Message name, as in topics.ts, to the decoded record. */
 export interface Messages {
 ${map}

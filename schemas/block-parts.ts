@@ -26,6 +26,24 @@ export interface CallFrame {
   readonly success: boolean
 }
 
+/**
+ * What an EVM transaction was sent with, and the gas that it used. null: not reported. Quantities are what the node says,
+ * whatever it says: some chains put 2^63 - 1 there.
+ */
+export interface TransactionGas {
+  /** Gas that it may use. */
+  readonly limit: bigint | null
+  readonly used: bigint | null
+  /** Gas of the block up to its end. */
+  readonly cumulative: bigint | null
+  /** Most that it would have paid per gas, and above the base fee; before EIP-1559 there is neither. */
+  readonly maxFeeRaw: bigint | null
+  readonly maxPriorityFeeRaw: bigint | null
+  readonly nonce: bigint | null
+  /** Type of its envelope (EIP-2718). */
+  readonly type: number | null
+}
+
 /** What an account holds of the chain's coin after a block that changed it. */
 export interface NativeBalanceChange {
   readonly account: string
@@ -65,4 +83,15 @@ export interface SvmReward {
   readonly type: string
   /** Percent of the vote account; null where there is none. */
   readonly commission: number | null
+}
+
+/** A transaction that cannot be read. */
+export interface RejectedTransaction {
+  /** As far as it is reported; empty where it is not. */
+  readonly txHash: string
+  readonly index: number
+  readonly reason: string
+  readonly message: string
+  /** The node's own words. */
+  readonly input: unknown
 }

@@ -9,6 +9,9 @@ import type { Chain } from './wire.ts'
 /** Kind of virtual machine: which normalizer, source and decoder tables a chain uses. */
 export type Vm = 'evm' | 'svm' | 'move'
 
+/** Feeds that only some chains of a virtual machine have, `feeds.ts`. */
+export type ChainFeed = 'miner-rewards' | 'uncles' | 'predictions'
+
 /** Quote ranking: the higher rank is the quote; unlisted tokens have rank 0. */
 export const QUOTE_RANK = { stable: 3, native: 2, btc: 1 } as const
 export type QuoteKind = keyof typeof QUOTE_RANK
@@ -61,6 +64,8 @@ export interface ChainRow {
   readonly blockTimeMs: number
   /** What the protocol itself paid for a block, base units from a height on, newest first; absent: nothing. */
   readonly staticRewards?: readonly { readonly from: number; readonly raw: bigint }[]
+  /** What of a fee no one gets: the part that the base fee makes, or all of it. Absent: none, or not known (rollups keep theirs). */
+  readonly burns?: 'base-fee' | 'fee'
   /** Blocks below the head that count as final where the node does not answer `finalized`. */
   readonly finalityDepth: number
   /**
@@ -68,6 +73,8 @@ export interface ChainRow {
    * kept. A deeper reorg halts the chain.
    */
   readonly reorgWindow: number
+  /** What it has of such feeds: a rule of block rewards that is known, uncles, prediction markets. */
+  readonly feeds: readonly ChainFeed[]
   readonly quotes: readonly QuoteAsset[]
   readonly referencePools: readonly ReferencePool[]
   /** Public endpoints for a first try: rate-limited, no promise. */
@@ -130,6 +137,7 @@ export const CHAINS = {
     blockTimeMs: 400,
     finalityDepth: 32,
     reorgWindow: reorgWindowOf(400, 12_800),
+    feeds: [],
     quotes: [
       quoteAsset('stable', 'USDC', 6, 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'),
       quoteAsset('stable', 'USDT', 6, 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB'),
@@ -164,6 +172,7 @@ export const CHAINS = {
     nativeAddress: '0x0000000000000000000000000000000000000000',
     wrappedNative: '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2',
     blockTimeMs: 12_000,
+    burns: 'base-fee', // EIP-1559
     // Sources: EIP-3675 (merge), EIP-1234, EIP-649, the yellow paper. The first block was not mined.
     staticRewards: [
       { from: 15_537_394, raw: 0n },
@@ -173,6 +182,7 @@ export const CHAINS = {
     ],
     finalityDepth: 64,
     reorgWindow: reorgWindowOf(12_000, 16 * MINUTE_MS),
+    feeds: ['miner-rewards', 'uncles'],
     quotes: [
       quoteAsset('stable', 'USDC', 6, '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'),
       quoteAsset('stable', 'USDT', 6, '0xdac17f958d2ee523a2206206994597c13d831ec7'),
@@ -216,8 +226,10 @@ export const CHAINS = {
     explorerUrl: 'https://bscscan.com',
     wrappedNative: '0xbb4cdb9cbd36b01bd1cbaebf2de08d9173bc095c',
     blockTimeMs: 450,
+    burns: 'base-fee', // BEP-226: the base fee is 0
     finalityDepth: 64,
     reorgWindow: reorgWindowOf(450, MINUTE_MS),
+    feeds: ['miner-rewards'],
     quotes: [
       quoteAsset('stable', 'USDT', 18, '0x55d398326f99059ff775485246999027b3197955'),
       quoteAsset('stable', 'USDC', 18, '0x8ac76a51cc950d9822d68b83fe1ad97b32cd580d'),
@@ -257,6 +269,7 @@ export const CHAINS = {
     blockTimeMs: 2_000,
     finalityDepth: 600,
     reorgWindow: reorgWindowOf(2_000, 20 * MINUTE_MS),
+    feeds: [],
     quotes: [
       quoteAsset('stable', 'USDC', 6, '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'),
       quoteAsset('stable', 'USDbC', 6, '0xd9aaec86b65d86f6a7b5b1b0c42ffa531710b6ca'),
@@ -288,8 +301,10 @@ export const CHAINS = {
     coinLogger: '0x0000000000000000000000000000000000001010',
     wrappedNative: '0x0d500b1d8e8ef31e21c99d1db9a6444d3adf1270',
     blockTimeMs: 1_500,
+    burns: 'base-fee', // PIP-5
     finalityDepth: 64,
     reorgWindow: reorgWindowOf(1_500, 3 * MINUTE_MS),
+    feeds: ['miner-rewards', 'predictions'],
     quotes: [
       quoteAsset('stable', 'USDC', 6, '0x3c499c542cef5e3811e1192ce70d8cc03d5c3359'),
       quoteAsset('stable', 'USDC.e', 6, '0x2791bca1f2de4661ed88a30c99a7a9449aa84174'),
@@ -329,6 +344,7 @@ export const CHAINS = {
     blockTimeMs: 250,
     finalityDepth: 4_800,
     reorgWindow: reorgWindowOf(250, 20 * MINUTE_MS),
+    feeds: [],
     quotes: [
       quoteAsset('stable', 'USDC', 6, '0xaf88d065e77c8cc2239327c5edb3a432268e5831'),
       quoteAsset('stable', 'USDC.e', 6, '0xff970a61a04b1ca14834a43f5de4533ebddb5cc8'),
@@ -374,6 +390,7 @@ export const CHAINS = {
     blockTimeMs: 2_000,
     finalityDepth: 600,
     reorgWindow: reorgWindowOf(2_000, 20 * MINUTE_MS),
+    feeds: [],
     quotes: [
       quoteAsset('stable', 'USDC', 6, '0x0b2c639c533813f4aa9d7837caf62653d097ff85'),
       quoteAsset('stable', 'USDC.e', 6, '0x7f5c764cbc14f9669b88837ca1490cca17c31607'),
@@ -411,8 +428,10 @@ export const CHAINS = {
     explorerUrl: 'https://snowtrace.io',
     wrappedNative: '0xb31f66aa3c1e785363f0875a1b74e27b85fd66c7',
     blockTimeMs: 1_500,
+    burns: 'fee', // ava-labs/coreth: fees go to the blackhole address
     finalityDepth: 0,
     reorgWindow: reorgWindowOf(1_500, 0),
+    feeds: [],
     quotes: [
       quoteAsset('stable', 'USDC', 6, '0xb97ef9ef8734c71904d8002f8b6bc66dd9c48a6e'),
       quoteAsset('stable', 'USDt', 6, '0x9702230a8ea53601f5cd2dc00fdbc13d4df4a8c7'),
@@ -451,6 +470,7 @@ export const CHAINS = {
     blockTimeMs: 1_000,
     finalityDepth: 10_800,
     reorgWindow: reorgWindowOf(1_000, 3 * 60 * MINUTE_MS),
+    feeds: [],
     quotes: [
       quoteAsset('stable', 'USDC', 6, '0x1d17cbcf0d6d143135ae902365d2e5e2a16538d4'),
       quoteAsset('stable', 'USDC.e', 6, '0x3355df6d4c9c3035724fd0e3914de96a5a83aaf4'),
@@ -487,6 +507,7 @@ export const CHAINS = {
     blockTimeMs: 250,
     finalityDepth: 0,
     reorgWindow: reorgWindowOf(250, 0),
+    feeds: [],
     quotes: [
       quoteAsset(
         'stable',

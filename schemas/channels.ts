@@ -31,7 +31,7 @@ export type ChannelParameter =
   | 'wholeRanking'
   /** The ranking of new tokens: the only one of its family. */
   | 'newRanking'
-  /** An event of a prediction market by its slug. */
+  /** An event of a prediction market: its group of questions or its condition, as blocks name them. */
   | 'eventSlug'
   /** An outcome token of a prediction market: a decimal number of up to 78 digits. */
   | 'outcomeToken'
@@ -68,23 +68,6 @@ export type ChannelQuery =
   | 'rankingCurves'
   | 'walletPnl'
 
-/** Topics that channels read. Each needs a mapper in `serving/realtime/topic-streams.ts`: without one nothing compiles. */
-export type ChannelTopic = Extract<
-  Topic,
-  | 'tradesProcessed'
-  | 'tradesPending'
-  | 'candlesticks'
-  | 'tradeStats'
-  | 'tokenHoldings'
-  | 'tokensCreated'
-  | 'tokenDocuments'
-  | 'balancesProcessed'
-  | 'tokenMarketCaps'
-  | 'poolsProcessed'
-  | 'walletTokenPnls'
-  | 'predictionTrades'
->
-
 /** One channel family. */
 export interface ChannelRow {
   readonly prefix: string
@@ -92,8 +75,10 @@ export interface ChannelRow {
   readonly aliases: readonly string[]
   readonly parameters: readonly ChannelParameter[]
   /** null: a query is repeated instead. */
-  readonly topic: ChannelTopic | null
+  readonly topic: Topic | null
   readonly query: ChannelQuery | null
+  /** Topics that feed it beside `topic`. */
+  readonly moreTopics?: readonly Topic[]
   /** Candle families: which candles of the topic, and in which unit. */
   readonly candle: {
     readonly dimension: `CANDLESTICK_DIMENSION_${'TOKEN_ADDRESS' | 'POOL_ADDRESS' | 'PAIR'}`
@@ -111,12 +96,21 @@ export interface ChannelRow {
   readonly longNames: boolean
 }
 
-const candleChannel = (
-  prefix: string,
+/** A row whose name and topic the types know: mappers are tables by name, so that one without a mapper does not compile. */
+type Channel<Prefix extends string, Source extends Topic | null> = ChannelRow & {
+  readonly prefix: Prefix
+  readonly topic: Source
+}
+
+/** Topics whose records become publications by the name of the channel; candles become theirs by the facts of the row. */
+type NamedTopic = Exclude<Topic, 'candlesticks' | 'tradesPending'>
+
+const candleChannel = <Prefix extends string>(
+  prefix: Prefix,
   subject: 'token' | 'pool' | 'pair',
   unit: 'usd' | 'native',
   aliases: readonly string[] = [],
-): ChannelRow => ({
+): Channel<Prefix, 'candlesticks'> => ({
   prefix,
   aliases,
   parameters: [subject, 'resolution'],
@@ -139,11 +133,11 @@ const candleChannel = (
   longNames: false,
 })
 
-const tradeChannel = (
-  prefix: string,
+const tradeChannel = <Prefix extends string>(
+  prefix: Prefix,
   subject: 'token' | 'wallet',
   aliases: readonly string[],
-): ChannelRow => ({
+): Channel<Prefix, 'tradesProcessed'> => ({
   prefix,
   aliases,
   parameters: [subject],
@@ -159,13 +153,13 @@ const tradeChannel = (
 })
 
 /** A family whose publications are whole objects of one subject, newest wins. */
-const latestValueChannel = (
-  prefix: string,
+const latestValueChannel = <Prefix extends string, Source extends NamedTopic>(
+  prefix: Prefix,
   parameters: readonly ChannelParameter[],
-  topic: ChannelTopic,
+  topic: Source,
   keys: Readonly<Record<string, ChannelKey>>,
   aliases: readonly string[] = [],
-): ChannelRow => ({
+): Channel<Prefix, Source> => ({
   prefix,
   aliases,
   parameters,
@@ -180,42 +174,50 @@ const latestValueChannel = (
   longNames: false,
 })
 
-const withLongNames = (row: ChannelRow): ChannelRow => ({ ...row, longNames: true })
+const withLongNames = <Row extends ChannelRow>(row: Row): Row => ({ ...row, longNames: true })
 
 /** A family of which every publication counts. */
-const eventChannel = (
-  prefix: string,
+const eventChannel = <Prefix extends string, Source extends NamedTopic>(
+  prefix: Prefix,
   parameters: readonly ChannelParameter[],
-  topic: ChannelTopic,
+  topic: Source,
   keys: Readonly<Record<string, ChannelKey>>,
   aliases: readonly string[] = [],
-): ChannelRow => ({
+): Channel<Prefix, Source> => ({
   ...latestValueChannel(prefix, parameters, topic, keys, aliases),
   delivery: 'event',
 })
 
+/** What happened in prediction markets: trades and settlements. */
+const predictionChannel = <Prefix extends string>(
+  prefix: Prefix,
+  parameter: ChannelParameter,
+): Channel<Prefix, 'predictionTrades'> => ({
+  ...eventChannel(prefix, [parameter], 'predictionTrades', PREDICTION_KEYS),
+  moreTopics: ['predictionSettlements'],
+})
+
 /** A family that sends the events of a second as one array. */
-const batchChannel = (
-  prefix: string,
-  topic: ChannelTopic,
+const batchChannel = <Prefix extends string, Source extends NamedTopic>(
+  prefix: Prefix,
+  topic: Source,
   keys: Readonly<Record<string, ChannelKey>>,
-): ChannelRow => ({ ...eventChannel(prefix, [], topic, keys), shape: 'array' })
+): Channel<Prefix, Source> => ({ ...eventChannel(prefix, [], topic, keys), shape: 'array' })
 
 /** A family whose lists a query gives again and again. */
-const listChannel = (
-  prefix: string,
+const listChannel = <Prefix extends string>(
+  prefix: Prefix,
   parameter: ChannelParameter,
   query: ChannelQuery,
   keys: Readonly<Record<string, ChannelKey>>,
   aliases: readonly string[] = [],
-): ChannelRow => ({
+): Channel<Prefix, null> => ({
   ...{ prefix, aliases, keys, query, parameters: [parameter] },
   ...{ topic: null, candle: null, recoverable: false, delivery: 'latest', shape: 'array' },
   ...{ pending: false, longNames: false },
 })
 
-/** Every channel family that is served. A stream is a row here and a mapper of its topic or query in `serving/realtime/`. */
-export const CHANNELS: readonly ChannelRow[] = [
+const ROWS = [
   candleChannel('dex-candle', 'token', 'usd', ['dex-token-candles']),
   candleChannel('dex-candle-in-native', 'token', 'native'),
   candleChannel('dex-pool-candle', 'pool', 'usd'),
@@ -279,14 +281,31 @@ export const CHANNELS: readonly ChannelRow[] = [
     GENERAL_STAT_KEYS,
   ),
   listChannel('dex-ranking-token-bounding-curve-list', 'newRanking', 'rankingCurves', CURVE_KEYS),
-  // Blocks name no events, so the first of these is silent.
-  eventChannel('pred:evt', ['eventSlug'], 'predictionTrades', PREDICTION_KEYS),
-  eventChannel('pred:tok', ['outcomeToken'], 'predictionTrades', PREDICTION_KEYS),
-]
+  predictionChannel('pred:evt', 'eventSlug'),
+  predictionChannel('pred:tok', 'outcomeToken'),
+] as const
+
+/** Every channel family that is served. A stream is a row here and a mapper of its topic or query in `serving/realtime/`. */
+export const CHANNELS: readonly ChannelRow[] = ROWS
+
+/** Name of a channel family. */
+export type ChannelPrefix = (typeof ROWS)[number]['prefix']
+
+/** Topics that channels read. Each needs a mapper in `serving/realtime/topic-streams.ts`. */
+export type ChannelTopic =
+  | Exclude<(typeof ROWS)[number]['topic'], null>
+  | 'tradesPending'
+  | 'predictionSettlements'
+
+/** Channel families that are made of a topic: each needs publications of its own from a record of it. */
+export type ChannelOf<Source extends ChannelTopic> = Extract<
+  (typeof ROWS)[number],
+  { readonly topic: Source }
+>['prefix']
 
 /** Topics that channels are made of. */
 export const CHANNEL_TOPICS: readonly Topic[] = [
-  ...new Set(CHANNELS.flatMap(({ topic }) => topic ?? [])),
+  ...new Set(CHANNELS.flatMap(({ topic, moreTopics = [] }) => [topic ?? [], moreTopics].flat())),
   'tradesPending',
 ]
 
@@ -294,8 +313,8 @@ const ROW_BY_PREFIX: ReadonlyMap<string, ChannelRow> = new Map(
   CHANNELS.map((row) => [row.prefix, row]),
 )
 
-/** Row of a family by its prefix. Throws for one that is not served. */
-export const channelRow = (prefix: string): ChannelRow => {
+/** Row of a family by its prefix. */
+export const channelRow = (prefix: ChannelPrefix): ChannelRow => {
   const row = ROW_BY_PREFIX.get(prefix)
   if (row === undefined) throw new Error(`no channel family ${prefix}`)
   return row

@@ -30,6 +30,7 @@ export const DROP_REASONS = [
   'event-order',
   'expired-from-log',
   'falling-time',
+  'false-head',
   'finality-above-head',
   'foreign-call',
   'foreign-receipt',

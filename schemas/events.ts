@@ -1,5 +1,17 @@
 /** What moves inside the product between normalize, decode and publish. Amounts are base units ending in `Raw`. */
-import type { CallFrame, NativeBalanceChange, SvmReward, Uncle, Withdrawal } from './block-parts.ts'
+import type {
+  CallFrame,
+  NativeBalanceChange,
+  RejectedTransaction,
+  SvmReward,
+  TransactionGas,
+  Uncle,
+  Withdrawal,
+} from './block-parts.ts'
+import type { OutcomeChange } from './outcome-changes.ts'
+import type { Prediction } from './prediction-events.ts'
+import type { RedPacketReport, RedPacketSource } from './red-packet-reports.ts'
+import type { ReservePricing } from './reserve-pricing.ts'
 
 /** One log of a receipt. Hex is lower case with `0x`. */
 export interface Log {
@@ -27,8 +39,12 @@ export interface Transaction extends TransactionBase {
   /** null: contract creation. */
   readonly to: string | null
   readonly valueRaw: bigint
+  /** Paid per gas, in base units; absent: not reported, or the transaction paid on another chain. */
+  readonly gasPriceRaw?: bigint
   /** Contract that the transaction made. */
   readonly contractAddress: string | null
+  /** Absent: not requested. */
+  readonly gas?: TransactionGas
   readonly logs: readonly Log[]
 }
 
@@ -39,7 +55,7 @@ export interface SvmInstruction {
   /** null: of a program that no decoder reads. */
   readonly data: Uint8Array | null
   /**
-   * Data as the node told it, base 58 or bytes; null: a parser of the node kept neither. Only where every
+   * Data as the node reported it, base 58 or bytes; null: a parser of the node kept neither. Only where every
    * instruction is asked for.
    */
   readonly raw?: string | Uint8Array | null
@@ -83,6 +99,8 @@ export interface SvmTransaction extends TransactionBase {
   readonly tokenBalances: readonly SvmTokenBalance[]
   /** Changed accounts only, fee and rent included. */
   readonly lamports: readonly SvmLamports[]
+  /** Compute units that it used; absent: not reported. */
+  readonly computeUnits?: number
 }
 
 /** An event that a Move transaction emitted. Its fields come by name or as bytes, as the node gave them. */
@@ -100,7 +118,7 @@ export interface MoveEvent {
   readonly bytes: Uint8Array | null
 }
 
-/** What a transaction did to an owner's holdings of a coin, its fee included. What the owner holds is not told. */
+/** What a transaction did to an owner's holdings of a coin, its fee included. What the owner holds is not reported. */
 export interface MoveBalanceChange {
   readonly owner: string
   readonly coin: string
@@ -112,6 +130,15 @@ export interface MoveCall {
   readonly typeArguments: readonly string[]
   /** Objects that it takes. */
   readonly objects: readonly string[]
+}
+
+/** What a Move transaction was sent with, and what its computation cost; base units, null: not reported. */
+export interface MoveGas {
+  /** Most that it would have paid. */
+  readonly budgetRaw: bigint | null
+  /** Per unit of computation. */
+  readonly priceRaw: bigint | null
+  readonly computationRaw: bigint | null
 }
 
 /** An object that a transaction wrote. */
@@ -128,6 +155,7 @@ export interface MoveObject {
 export interface MoveTransaction extends TransactionBase {
   /** Who paid: `feeRaw` is computation and storage without the rebate, below zero where the rebate is larger. */
   readonly gasOwner: string
+  readonly gas: MoveGas
   readonly events: readonly MoveEvent[]
   readonly deltas: readonly MoveBalanceChange[]
   readonly calls: readonly MoveCall[]
@@ -144,17 +172,6 @@ interface BlockBase {
   readonly timeMs: number
   /** Transactions that no endpoint gives in shape: they are not among the others. */
   readonly rejected?: readonly RejectedTransaction[]
-}
-
-/** A transaction that cannot be read. */
-export interface RejectedTransaction {
-  /** As far as it is told; empty where it is not. */
-  readonly txHash: string
-  readonly index: number
-  readonly reason: string
-  readonly message: string
-  /** The node's own words. */
-  readonly input: unknown
 }
 
 /** A Solana block, its votes left out. */
@@ -256,7 +273,7 @@ export interface SwapAccounts {
   readonly vaultOut: string
 }
 
-/** State of a bonding curve after a trade; null = not told. */
+/** State of a bonding curve after a trade; null = not reported. */
 export interface CurveState {
   readonly virtualQuoteRaw: bigint | null
   readonly virtualTokenRaw: bigint | null
@@ -286,11 +303,21 @@ export interface Swap extends EventPosition {
   readonly curve?: CurveState
   /** How much of what a curve must raise it has raised, 0 to 1, where the protocol tells it. */
   readonly curveProgress?: number
+  readonly pricing?: ReservePricing
   readonly accounts?: SwapAccounts
   /** Square root price after the swap, concentrated liquidity only. */
   readonly sqrtPriceX96?: bigint
   /** Liquidity in range after the swap, concentrated liquidity only. */
   readonly liquidityRaw?: bigint
+  /** Tick after the swap, where price, liquidity and positions are all that the pool prices with. */
+  readonly tick?: number
+}
+
+/** Liquidity between two ticks that came or left. */
+export interface LiquidityPosition {
+  readonly tickLower: number
+  readonly tickUpper: number
+  readonly liquidityRaw: bigint
 }
 
 /**
@@ -311,6 +338,11 @@ export interface PoolLiquidityChange extends EventPosition {
   readonly reserves?: readonly [bigint, bigint]
   /** The curve that opens. */
   readonly curve?: CurveState
+  readonly pricing?: ReservePricing
+  /** What an `increase` or `decrease` moved, of pools whose swaps tell their tick. */
+  readonly position?: LiquidityPosition
+  /** Price and tick that such a pool opens at. */
+  readonly opensAt?: { readonly sqrtPriceX96: bigint; readonly tick: number }
 }
 
 /** A fungible token moved. */
@@ -380,82 +412,8 @@ export interface LaunchVenue {
   readonly pool: string
 }
 
-/** An order of a prediction market was filled, or a market maker dealt. */
-export interface PredictionTrade extends EventPosition {
-  readonly kind: 'prediction-trade'
-  /** Row id of `protocols.ts`. */
-  readonly protocol: string
-  /** Contract that matched the order, or the market maker itself. */
-  readonly exchange: string
-  /** null: a market maker, which has no orders. */
-  readonly orderHash: string | null
-  readonly maker: string
-  readonly taker: string
-  /** What the maker did with outcome tokens. */
-  readonly side: 'BUY' | 'SELL'
-  /** Outcome token: its id in the contract that holds all of them. */
-  readonly tokenId: bigint
-  readonly sharesRaw: bigint
-  /** Token that was paid. */
-  readonly collateral: string
-  readonly collateralRaw: bigint
-  readonly feeRaw: bigint
-  /** What the fee was taken in. */
-  readonly feeIn: 'collateral' | 'shares'
-}
-
-/** A prediction market was set up or decided. Named as the event of its contract. */
-export interface PredictionManagement extends EventPosition {
-  readonly kind: 'prediction-management'
-  readonly type:
-    | 'ConditionPreparation'
-    | 'ConditionResolution'
-    | 'TokenRegistered'
-    | 'MarketPrepared'
-    | 'QuestionPrepared'
-    | 'OutcomeReported'
-  readonly protocol: string
-  readonly conditionId: string | null
-  readonly questionId: string | null
-  /** Group of questions of which one comes true. */
-  readonly marketId: string | null
-  /** Who decides. */
-  readonly oracle: string | null
-  /** Number of outcomes. */
-  readonly outcomes: number | null
-  /** Shares of the payout by outcome, in their order; empty until it is decided. */
-  readonly payouts: readonly bigint[]
-  /** Outcome tokens of the condition, in no order that tells which is which. */
-  readonly tokenIds: readonly bigint[]
-  readonly description: string | null
-}
-
-/** Outcome tokens that a settlement made or took. */
-export interface OutcomeAmount {
-  readonly tokenId: bigint
-  readonly amountRaw: bigint
-}
-
-/** Collateral became outcome tokens or outcome tokens became collateral, without a counterparty. */
-export interface PredictionSettlement extends EventPosition {
-  readonly kind: 'prediction-settlement'
-  readonly type: 'Split' | 'Merge' | 'Redemption' | 'Conversion'
-  readonly protocol: string
-  readonly holder: string
-  readonly conditionId: string | null
-  readonly marketId: string | null
-  /** null: the adapter's, which takes the collateral of its exchange. */
-  readonly collateral: string | null
-  /** Collateral put in or paid out; of a conversion the outcome tokens given up of each question. */
-  readonly amountRaw: bigint
-  /** Sets of outcomes, a bit for each; empty where the event names none. */
-  readonly indexSets: readonly bigint[]
-  /** As the tokens' contract logged them; empty where it did not. */
-  readonly moved: readonly OutcomeAmount[]
-}
-
-/** What happened in a prediction market. */
-export type Prediction = PredictionTrade | PredictionManagement | PredictionSettlement
+/** What happened to a red packet, and who reported it. */
+export type RedPacketEvent = EventPosition & RedPacketSource & RedPacketReport
 
 /** Why a chain event was not taken; counted, and sampled to the dead letters. */
 export interface DroppedEvent {
@@ -475,6 +433,9 @@ export interface DecodedBlock {
   readonly tokenCreations: readonly TokenCreation[]
   readonly migrations: readonly Migration[]
   readonly predictions: readonly Prediction[]
+  /** What those did to positions, and transfers of outcome tokens. */
+  readonly outcomeChanges: readonly OutcomeChange[]
+  readonly redPackets: readonly RedPacketEvent[]
   /** Pools that listed factories made in this block, or whose program showed them: verified. */
   readonly pools: readonly PoolMetadata[]
   readonly dropped: readonly DroppedEvent[]

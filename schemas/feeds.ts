@@ -1,47 +1,59 @@
-import type { ChainRow, Vm } from './chains.ts'
+import type { ChainFeed, ChainRow, Vm } from './chains.ts'
 import type { Topic } from './topics.ts'
 
 /** What an operator may add to a chain's topics. */
 interface FeedRow {
-  readonly vm: Vm
-  /** Only these chains have it; absent: every chain of the virtual machine. */
-  readonly chains?: readonly string[]
+  /** Virtual machines whose chains have it; absent: every chain. */
+  readonly vms?: readonly Vm[]
   /** Not on chains on which a contract logs every transfer of the native token: there the token's own events tell it. */
   readonly unloggedNative?: true
   /** Topics that exist with the feed only; none where it adds to one that is always there. */
   readonly topics: readonly Topic[]
 }
 
+/** Those that only chains have whose rows name them: the types hold this list and the rows together. */
+const CHAIN_FEEDS: Readonly<Record<ChainFeed, true>> = {
+  'miner-rewards': true,
+  uncles: true,
+  predictions: true,
+}
+
 /** Feeds by the word that turns them on. All are off by default: each is a multiple of what trades cost. */
 const FEEDS = {
   /** Calls inside transactions; the node is asked for traces. */
-  calls: { vm: 'evm', topics: ['calls'] },
+  calls: { vms: ['evm'], topics: ['calls'] },
   /** The coin's own moves, in the topic of transfers; with `calls` also those inside transactions. */
-  'native-transfers': { vm: 'evm', topics: [] },
+  'native-transfers': { vms: ['evm'], topics: [] },
   /** What accounts hold of the coin, in the topic of balances; the node is asked for traces. ZKsync's coin is a contract. */
   'coin-balances': {
-    vm: 'evm',
+    vms: ['evm'],
     unloggedNative: true,
     topics: [],
   },
   /** Every log. */
-  events: { vm: 'evm', topics: ['events'] },
+  events: { vms: ['evm'], topics: ['events'] },
   /** What a block pays who made it, on chains whose rule is known. */
-  'miner-rewards': { vm: 'evm', chains: ['eth', 'bsc', 'polygon'], topics: ['minerRewards'] },
+  'miner-rewards': { vms: ['evm'], topics: ['minerRewards'] },
   /** Blocks that a block names as its uncles. */
-  uncles: { vm: 'evm', chains: ['eth'], topics: ['uncles'] },
-  /** Trades, managements and settlements of prediction markets. */
+  uncles: { vms: ['evm'], topics: ['uncles'] },
+  /** Trades, managements and settlements of prediction markets, and positions in their outcome tokens. */
   predictions: {
-    vm: 'evm',
-    chains: ['polygon'],
-    topics: ['predictionTrades', 'predictionManagements', 'predictionSettlements'],
+    vms: ['evm'],
+    topics: [
+      ...(['predictionTrades', 'predictionManagements'] as const),
+      ...(['predictionSettlements', 'predictionPositions'] as const),
+    ],
   },
+  /** Gifts that several addresses share: creations, claims and refunds of listed contracts and programs. */
+  'red-packets': { vms: ['evm', 'svm'], topics: ['redpackets'] },
   /** Every instruction that is not a vote. */
-  instructions: { vm: 'svm', topics: ['instructions'] },
+  instructions: { vms: ['svm'], topics: ['instructions'] },
   /** Rewards of a block to its leader, to voters and stakes. */
-  rewards: { vm: 'svm', topics: ['rewards'] },
+  rewards: { vms: ['svm'], topics: ['rewards'] },
   /** Orders of order books. */
-  orders: { vm: 'svm', topics: ['orders'] },
+  orders: { vms: ['svm'], topics: ['orders'] },
+  /** Every transaction that is read, failed ones too: all but Solana's votes. */
+  transactions: { topics: ['transactions'] },
 } as const satisfies Record<string, FeedRow>
 
 export type Feed = keyof typeof FEEDS
@@ -49,18 +61,21 @@ export type Feed = keyof typeof FEEDS
 /** Words of all feeds. */
 export const FEED_NAMES = Object.keys(FEEDS) as readonly Feed[]
 
-type FeedChain = Pick<ChainRow, 'id' | 'vm' | 'coinContract'>
+type FeedChain = Pick<ChainRow, 'vm' | 'coinContract' | 'feeds'>
+
+const isChainFeed = (feed: Feed): feed is ChainFeed => Object.hasOwn(CHAIN_FEEDS, feed)
 
 /** Those of the feeds that a chain has. */
 export const feedsOfChain = (
-  { id, vm, coinContract }: FeedChain,
+  { vm, coinContract, feeds: own }: FeedChain,
   feeds: readonly Feed[],
 ): ReadonlySet<Feed> =>
   new Set(
     feeds.filter((feed) => {
       const row: FeedRow = FEEDS[feed]
       const offered = row.unloggedNative === undefined || coinContract === undefined
-      return row.vm === vm && row.chains?.includes(id) !== false && offered
+      const hasVm = row.vms?.includes(vm) !== false
+      return hasVm && (!isChainFeed(feed) || own.includes(feed)) && offered
     }),
   )
 

@@ -20,9 +20,10 @@ export interface PlanRow {
   readonly unitsPerMonth: number | null
 }
 
-/** A plan with what its statements may take. */
+/** A plan with what its statements may take, and what its organizations may keep. */
 export interface PricedPlan extends PlanRow {
   readonly budget: StatementBudget
+  readonly webhookEndpoints: number
 }
 
 const MIB = 1_048_576
@@ -45,17 +46,18 @@ const budget = (seconds: number, memoryMib: number): StatementBudget => ({
 const plan = (
   requestsPerSecond: number,
   unitsPerMonth: number | null,
-  statement: StatementBudget,
-): PricedPlan => ({ requestsPerSecond, unitsPerMonth, budget: statement })
+  kept: Pick<PricedPlan, 'budget' | 'webhookEndpoints'>,
+): PricedPlan => ({ requestsPerSecond, unitsPerMonth, ...kept })
 
 /** Plans by the name that the organization record carries. */
 export const PLANS = {
-  free: plan(10, 30_000, budget(5, 256)),
-  starter: plan(50, 10_000_000, budget(10, 512)),
-  pro: plan(200, 50_000_000, budget(20, 1_024)),
-  enterprise: plan(1_000, 200_000_000, budget(30, 2_048)),
+  free: plan(10, 30_000, { budget: budget(5, 256), webhookEndpoints: 10 }),
+  nano: plan(10, 500_000, { budget: budget(5, 256), webhookEndpoints: 10 }),
+  starter: plan(50, 10_000_000, { budget: budget(10, 512), webhookEndpoints: 25 }),
+  pro: plan(200, 50_000_000, { budget: budget(20, 1_024), webhookEndpoints: 100 }),
+  enterprise: plan(1_000, 200_000_000, { budget: budget(30, 2_048), webhookEndpoints: 500 }),
   // The operator's own: as long as a request may take; memory of a laptop that also ingests.
-  selfhost: plan(1_000, null, budget(30, 1_024)),
+  selfhost: plan(1_000, null, { budget: budget(30, 1_024), webhookEndpoints: 1_000 }),
 } as const satisfies Record<string, PricedPlan>
 
 /** Plan of an organization. */
@@ -64,12 +66,38 @@ export type PlanName = keyof typeof PLANS
 /** True for the name of a plan. */
 export const isPlanName = (text: string): text is PlanName => Object.hasOwn(PLANS, text)
 
+/** Plan of an organization that has only what it buys: without a bought plan its credentials open nothing. */
+export const NO_PLAN = 'none'
+
+/** Plans that a wallet may buy, where the operator names a price. */
+export const PLANS_FOR_SALE = [
+  'nano',
+  'starter',
+  'pro',
+  'enterprise',
+] as const satisfies readonly PlanName[]
+
+/** How long a bought plan lasts. */
+export const BOUGHT_PLAN_DAYS = 30
+
+/** True where a plan gives less than another. */
+export const isLowerPlan = (name: PlanName, other: PlanName): boolean =>
+  (PLANS[name].unitsPerMonth ?? Number.POSITIVE_INFINITY) <
+  (PLANS[other].unitsPerMonth ?? Number.POSITIVE_INFINITY)
+
+/** Webhook endpoints of an organization; `setting`: the operator's own number for every plan, 0 = that of the plan. */
+export const maxWebhookEndpoints = (name: PlanName, setting: number): number =>
+  setting > 0 ? setting : PLANS[name].webhookEndpoints
+
 /** GraphQL requests of an organization at the same time. */
 export const maxConcurrentQueries = ({ requestsPerSecond }: PlanRow): number =>
   Math.max(2, Math.floor(requestsPerSecond / 10))
 
 /** API keys that an application makes for itself and holds at once. */
 export const MAX_OWN_KEYS = 20
+
+/** Jobs of one organization that are followed at the same time. */
+export const MAX_FOLLOWED_JOBS = 32
 
 /** Wallets that sign in for one application. */
 export const MAX_WALLETS = 20
@@ -117,6 +145,15 @@ export const ROUTE_MILLI_UNITS = {
   'GET /blockchain': 50,
   'GET /blockchain/:chain/latest_block': 50,
   'GET /dex': 50,
+  'GET /transaction/:chain/gas-price': 100,
+  'POST /transaction/:chain/estimate-gas-limit': 250,
+  'POST /transaction/:chain/send': 5_000,
+  'GET /job/:id': 50,
+  'GET /job/:id/streaming': 50,
+  'GET /jobs/:id': 50,
+  'GET /jobs/:id/streaming': 50,
+  'GET /dex/:chain/quote': 250,
+  'POST /dex/:chain/route': 250,
   'GET /wallet/:chain/:walletAddress/pnl': 1_000,
   'GET /wallet/:chain/:walletAddress/pnl-by-token': 1_000,
   'GET /wallet/:chain/:walletAddress/pnl-details': 1_500,
@@ -124,6 +161,7 @@ export const ROUTE_MILLI_UNITS = {
   'POST /wallet/:chain/:walletAddress/calculate-pnl': 1_500,
   'POST /watchlist/:chain/:walletAddress': 50,
   'GET /wallet/:chain/:walletAddress': 1_000,
+  'GET /wallet/:chain/:walletAddress/balance': 1_000,
   'GET /wallet/:chain/:walletAddress/tokens-balance': 1_000,
   'GET /wallet/:chain/:walletAddress/net-worth': 1_000,
   'GET /wallet/:chain/:walletAddress/net-worth/tokens': 1_000,
@@ -143,6 +181,7 @@ export const ROUTE_MILLI_UNITS = {
   'GET /token/:chain/:tokenAddress/security': 500,
   'GET /token/:chain/:tokenAddress/similar': 250,
   'GET /token/:chain/:tokenAddress/fee-estimates': 100,
+  'GET /token/:chain/:tokenAddress/logo-duplicates': 100,
   'GET /ranking-pools/:chain/:rankingType': 250,
   'GET /token/:chain/list': 50,
   'GET /token/:chain/multi': 750,
@@ -168,6 +207,22 @@ export const ROUTE_MILLI_UNITS = {
   'GET /trade/:chain': 250,
   'GET /trade/:chain/top-traders': 500,
   'GET /trade/:chain/trader-gainers-losers': 500,
+  'POST /ipfs/presign': 50,
+  'GET /prediction/events/:eventSlug/activities': 250,
+  'GET /prediction/markets/:conditionId/activities': 250,
+  'GET /prediction/markets/:conditionId/holders': 250,
+  'GET /prediction/markets/:conditionId/holder-stats': 500,
+  'GET /prediction/markets/:conditionId/traders': 250,
+  'GET /prediction/wallets/:wallet/pnl': 500,
+  'GET /prediction/leaderboard': 250,
+  'GET /redpacket': 50,
+  'GET /redpacket/:id': 50,
+  'GET /redpacket/:id/claims': 50,
+  'GET /redpacket/wallet/:address/claims': 50,
+  'GET /redpacket/wallet/:address/redpackets': 50,
+  'POST /redpacket/:chain/create': 5_000,
+  'POST /redpacket/:chain/claim': 5_000,
+  'POST /redpacket/:chain/send': 5_000,
   'GET /account/usage': 0,
   'GET /account/plan': 0,
   'POST /account/keys': 0,
@@ -196,7 +251,32 @@ export const ROUTE_MILLI_UNITS = {
   'GET /webhook/endpoint/:id/task': 50,
   'GET /webhook/endpoint/:id/task/:taskId': 50,
   'POST /webhook/endpoint/:id/send-example': 100,
+  // Risk is counted in money elsewhere, not in units: an installation of one's own bills none.
+  'POST /kyt/address': 0,
+  'GET /kyt/addresses/:address/risk': 0,
+  'POST /kyt/transfer': 0,
+  'GET /kyt/transfers/:transferId/summary': 0,
+  'GET /kyt/transfers/:transferId/alerts': 0,
+  'GET /kyt/transfers/:transferId/exposures/direct': 0,
+  'GET /kyt/transfers/:transferId/network-identifications': 0,
+  'POST /kyt/withdrawal': 0,
+  'GET /kyt/withdrawal/:withdrawalId/summary': 0,
+  'GET /kyt/withdrawal/:withdrawalId/alerts': 0,
+  'GET /kyt/withdrawal/:withdrawalId/exposures/direct': 0,
+  'GET /kyt/withdrawal/:withdrawalId/network-identifications': 0,
+  'GET /kyt/withdrawal/:withdrawalId/address-identifications': 0,
+  'GET /kyt/withdrawal/:withdrawalId/fraud-assessment': 0,
 } as const satisfies Record<string, number>
 
 /** A priced REST route. */
 export type RouteName = keyof typeof ROUTE_MILLI_UNITS
+
+/** Calls by POST that leave nothing done: when their payment fails behind their work, the caller has gained nothing. */
+const PAYABLE_POSTS: ReadonlySet<RouteName> = new Set([
+  'POST /wallet/:chain/:walletAddress/calculate-pnl',
+  'POST /watchlist/:chain/:walletAddress',
+])
+
+/** Whether a client without an account may pay for single calls of a route: reads that have a price. */
+export const isPayableRoute = (route: RouteName): boolean =>
+  ROUTE_MILLI_UNITS[route] > 0 && (route.startsWith('GET ') || PAYABLE_POSTS.has(route))

@@ -1,44 +1,55 @@
 import type { Vm } from './chains.ts'
 
+/** Virtual machine whose blocks a family reads: its decoder is a file under `protocols/` beside that machine's. */
+type FamilyVm =
+  | { readonly vm: Exclude<Vm, 'svm'> }
+  /** `log`: its decoder reads lines of the log, so they are kept; `data`: it reads instructions and calls alone. */
+  | { readonly vm: 'svm'; readonly reads: 'log' | 'data' }
+
 /** What holds for every protocol of a decoder family. */
-interface FamilyRow {
-  /** Virtual machine whose blocks it reads: its decoder is a file under `protocols/` beside that machine's. */
-  readonly vm: Vm
+type FamilyRow = FamilyVm & {
+  /** Pools tell their reserves to a caller (`getReserves()`); of EVM families the others tell a square root price (`slot0()`). */
+  readonly tellsReserves?: true
   /** Swaps keep the product of the reserves but for a fee, and reserves are logged. */
   readonly constantProduct?: true
   /** Constant product without weights: at the pool's own price both sides are worth the same. */
   readonly evenSides?: true
+  /** Holds gifts that several addresses share; nothing is traded. */
+  readonly isRedPacket?: true
 }
 
 /** Decoder families. A family without a decoder does not compile. */
 const FAMILIES = {
-  uniswap_v2: { vm: 'evm', constantProduct: true, evenSides: true },
+  uniswap_v2: { vm: 'evm', constantProduct: true, evenSides: true, tellsReserves: true },
   uniswap_v3: { vm: 'evm' },
   uniswap_v4: { vm: 'evm' },
   curve: { vm: 'evm' },
   balancer_v2: { vm: 'evm' },
   balancer_v3: { vm: 'evm' },
-  solidly: { vm: 'evm' },
+  solidly: { vm: 'evm', tellsReserves: true },
   liquidity_book: { vm: 'evm' },
   pancake_infinity: { vm: 'evm' },
-  syncswap: { vm: 'evm' },
+  syncswap: { vm: 'evm', tellsReserves: true },
   four_meme: { vm: 'evm' },
   open_four: { vm: 'evm' },
   clanker: { vm: 'evm' },
   virtuals: { vm: 'evm' },
   polymarket: { vm: 'evm' },
-  pump_fun: { vm: 'svm' },
-  pumpswap: { vm: 'svm', evenSides: true },
-  raydium_amm_v4: { vm: 'svm', evenSides: true },
-  raydium_cpmm: { vm: 'svm', evenSides: true },
-  raydium_clmm: { vm: 'svm' },
-  raydium_launchlab: { vm: 'svm' },
-  orca_whirlpool: { vm: 'svm' },
-  meteora_dlmm: { vm: 'svm' },
-  meteora_damm_v2: { vm: 'svm' },
-  meteora_dbc: { vm: 'svm' },
-  meteora_damm_v1: { vm: 'svm' },
-  moonshot: { vm: 'svm' },
+  red_packets: { vm: 'evm', isRedPacket: true },
+  happy_red_packet: { vm: 'evm', isRedPacket: true },
+  pump_fun: { vm: 'svm', reads: 'data' },
+  pumpswap: { vm: 'svm', reads: 'data', evenSides: true },
+  raydium_amm_v4: { vm: 'svm', reads: 'log', evenSides: true },
+  raydium_cpmm: { vm: 'svm', reads: 'log', evenSides: true },
+  raydium_clmm: { vm: 'svm', reads: 'log' },
+  raydium_launchlab: { vm: 'svm', reads: 'data' },
+  orca_whirlpool: { vm: 'svm', reads: 'log' },
+  meteora_dlmm: { vm: 'svm', reads: 'data' },
+  meteora_damm_v2: { vm: 'svm', reads: 'data' },
+  meteora_dbc: { vm: 'svm', reads: 'data' },
+  meteora_damm_v1: { vm: 'svm', reads: 'log' },
+  moonshot: { vm: 'svm', reads: 'log' },
+  mask_red_packet: { vm: 'svm', reads: 'data', isRedPacket: true },
   cetus: { vm: 'move' },
   cetus_dlmm: { vm: 'move' },
   turbos: { vm: 'move' },
@@ -59,7 +70,7 @@ export type FamilyOf<Machine extends Vm> = {
 const familyRow = (family: Family): FamilyRow => FAMILIES[family]
 
 /**
- * A factory's question that names a pool: by its two tokens and, after the underscore, what else tells pools of a pair apart.
+ * A factory's function that names a pool: by its two tokens and, after the underscore, what else tells pools of a pair apart.
  * `is_pool`: the factory only says whether it made the pool.
  */
 export type PoolLookup =
@@ -927,6 +938,33 @@ export const PROTOCOLS = [
       ],
     },
   },
+  {
+    // The contract of this project: deployed by who offers packets, and listed by `CHAIN_EXTRA`.
+    id: 'red_packets',
+    name: 'Red packets',
+    family: 'red_packets',
+    short: 'redpackets',
+    factories: {},
+  },
+  {
+    // Source: DimensionDev/RedPacket README.
+    id: 'happy_red_packet',
+    name: 'HappyRedPacket',
+    family: 'happy_red_packet',
+    short: 'happyredpacket',
+    factories: {
+      eth: ['0xabbe1101fd8fa5847c452a6d70c8655532b03c33'],
+      bsc: ['0x0ca42c178e14c618c81b8438043f27d9d38145f6'],
+    },
+  },
+  {
+    // Source: DimensionDev/RedPacket, program `redpacket` for Solana.
+    id: 'mask_red_packet',
+    name: 'Mask Red Packet',
+    family: 'mask_red_packet',
+    short: 'maskredpacket',
+    factories: { sol: ['CXT16oAAbmgpPZsL2sGmfSUNrATk3AsFVU18thTUVNxx'] },
+  },
 ] as const satisfies readonly ProtocolRow[]
 
 const ROW_BY_ID: ReadonlyMap<string, ProtocolRow> = new Map(PROTOCOLS.map((row) => [row.id, row]))
@@ -938,8 +976,21 @@ export const CONSTANT_PRODUCT: ReadonlySet<string> = new Set(
     .map(({ id }) => id),
 )
 
+/** Events of the family are lines of the log. */
+export const readsLog = (family: Family): boolean => {
+  const row = familyRow(family)
+  return row.vm === 'svm' && row.reads === 'log'
+}
+
+/** Pools of the family tell their reserves; those of others a square root price. */
+export const tellsReserves = (family: Family): boolean => familyRow(family).tellsReserves === true
+
 /** Row of a protocol by its id. */
 export const protocolRow = (id: string): ProtocolRow | undefined => ROW_BY_ID.get(id)
+
+/** True where a protocol holds red packets and trades nothing. */
+export const isRedPacketProtocol = ({ family }: Pick<ProtocolRow, 'family'>): boolean =>
+  familyRow(family).isRedPacket === true
 
 /** True where both sides of every pool of the protocol are worth the same: what it holds tells its price. */
 export const hasEqualValueSides = ({ family, mixedCurves }: ProtocolRow): boolean =>

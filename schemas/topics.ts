@@ -169,6 +169,7 @@ export const TOPICS = {
   instructions: feedTopic('instructions', 'svm.instruction.InstructionEvents', 'program'),
   rewards: feedTopic('rewards', 'svm.reward.RewardEvents', 'address'),
   orders: feedTopic('dex.orders', 'dex.order.OrderEvents', 'market'),
+  transactions: feedTopic('transactions', 'transaction.TransactionEvents', 'signer'),
   predictionTrades: feedTopic(
     'prediction.trades',
     'prediction.PredictionTradeEvents',
@@ -184,6 +185,16 @@ export const TOPICS = {
     'prediction.PredictionSettlementEvents',
     'condition or group',
   ),
+  predictionPositions: feedTopic(
+    'prediction.positions',
+    'prediction.PredictionPositionEvents',
+    'wallet',
+  ),
+  redpackets: {
+    ...feedTopic('redpackets', 'redpacket.RedPacketEvents', 'packet'),
+    partitions: 'light',
+    retentionHours: 168,
+  },
   controlOrgs: controlTopic('_control.orgs', 'control.Org', 'org id'),
   controlApplications: controlTopic('_control.applications', 'control.Application', 'client id'),
   controlApiKeys: controlTopic('_control.api-keys', 'control.ApiKey', 'key id'),
@@ -194,6 +205,16 @@ export const TOPICS = {
     'control.WalletLink',
     'address kind and address',
   ),
+  controlPlanPurchases: controlTopic(
+    '_control.plan-purchases',
+    'control.PlanPurchase',
+    'network, payer and nonce',
+  ),
+  controlPayments: {
+    ...controlTopic('_control.payments', 'control.Payment', 'network, payer and nonce'),
+    cleanup: 'compact,delete',
+    retentionHours: 72,
+  },
   controlAudit: {
     ...controlTopic('_control.audit', 'control.AuditEvent', 'event id'),
     cleanup: 'delete',
@@ -218,6 +239,16 @@ export const TOPICS = {
     cleanup: 'compact,delete',
     retentionHours: 14 * 24,
   },
+  controlJobs: {
+    ...controlTopic('_control.jobs', 'control.Job', 'org and job'),
+    cleanup: 'compact,delete',
+    retentionHours: 48,
+  },
+  riskAssessments: controlTopic(
+    '_risk.assessments',
+    'control.RiskAssessment',
+    'org id and assessment id',
+  ),
   webhookMessages: webhookTopic('_webhooks.messages', 'webhook.Message', 'message id'),
   webhookOutbox: webhookTopic('_webhooks.outbox', 'webhook.Delivery', 'endpoint id'),
   webhookDue: {
@@ -245,7 +276,10 @@ export const topicName = (topic: Topic, chain: string): string => {
 export const globalTopic = (topic: GlobalTopic): string => TOPICS[topic].suffix
 
 /** A topic of the whole installation. */
-export type GlobalTopic = Extract<Topic, `${'control' | 'webhook'}${string}` | 'usageEvents'>
+export type GlobalTopic = Extract<
+  Topic,
+  `${'control' | 'webhook' | 'risk'}${string}` | 'usageEvents'
+>
 
 /** Name of the compacted changelog of one stage's state. */
 export const stateTopic = (app: string, chain: string): string => `_state.${app}.${chain}`

@@ -1,4 +1,4 @@
-// Written by `npm run generate` from notation.ts; do not edit.
+// Written by `npm run generate` from avro-notation.ts; do not edit.
 
 export type Op = 'OP_UNSPECIFIED' | 'OP_APPLY' | 'OP_REVERT' | 'OP_FINALIZE'
 
@@ -135,6 +135,7 @@ export interface BlockEvent {
   readonly final_seq: number
   readonly final_height: number
   readonly cursor: string
+  readonly priority_fee: string
 }
 
 export type TokenPriceSuspectReason =
@@ -257,6 +258,38 @@ export interface TokenLiquidity {
   readonly pool_count: number
 }
 
+/** `onchain.v1.dex.pool.ConcentratedChange` */
+export interface ConcentratedChange {
+  readonly sqrt_price_x96: string
+  readonly liquidity: string
+  readonly tick: number | null
+  readonly tick_lower: number | null
+  readonly tick_upper: number | null
+  readonly position_liquidity: string
+  readonly fee_pips: number | null
+}
+
+/** `onchain.v1.dex.pool.ConcentratedState` */
+export interface ConcentratedState {
+  readonly sqrt_price_x96: string
+  readonly liquidity: string
+  readonly tick: number
+  readonly fee_pips: number | null
+  readonly is_complete: boolean
+  readonly depth_in_usd: string
+}
+
+/** `onchain.v1.dex.pool.ReservePricing` */
+export interface ReservePricing {
+  readonly reserve_a: string
+  readonly reserve_b: string
+  readonly found_a: string
+  readonly found_b: string
+  readonly fees: readonly number[]
+  readonly fee_token: string
+  readonly is_doubted: boolean
+}
+
 /** `onchain.v1.dex.pool.PoolState` */
 export interface PoolState {
   readonly token_a_vault_amount: string
@@ -266,6 +299,8 @@ export interface PoolState {
   readonly price: string
   readonly curve_progress: string
   readonly time: number
+  readonly concentrated: ConcentratedState | null
+  readonly pricing: ReservePricing | null
 }
 
 /** `onchain.v1.dex.pool.DexPoolProcessed` */
@@ -305,6 +340,8 @@ export interface DexPoolEvent {
   readonly pool: DexPool | null
   readonly pool_processed: DexPoolProcessed | null
   readonly bonding_curve: BondingCurve | null
+  readonly concentrated: ConcentratedChange | null
+  readonly pricing: ReservePricing | null
 }
 
 export type TokenStandard =
@@ -738,6 +775,8 @@ export interface WalletTokenPnlEvent {
   readonly wins: number
   readonly losses: number
   readonly version: number
+  readonly valued_buy_amount: string
+  readonly valued_sell_amount: string
 }
 
 /** `onchain.v1.wallet.pnl.WalletTradePnlEvent` */
@@ -776,6 +815,8 @@ export interface RedPacketEvent {
   readonly created_at: number
   readonly expiration_seconds: number
   readonly index: number
+  readonly share_id: string
+  readonly random: boolean
 }
 
 /** `onchain.v1.dex.pool.DexPoolEvents` */
@@ -935,6 +976,50 @@ export interface WalletLink {
   readonly version: number
 }
 
+/** `onchain.v1.control.Payment` */
+export interface Payment {
+  readonly payment_id: string
+  readonly network: string
+  readonly asset: string
+  readonly payer: string
+  readonly nonce: string
+  readonly amount_raw: string
+  readonly pay_to: string
+  readonly call: string
+  readonly route: string
+  readonly state: string
+  readonly attempt: string
+  readonly transaction: string
+  readonly valid_before: number
+  readonly status: number
+  readonly content_type: string
+  readonly body: Uint8Array
+  readonly updated_at: number
+  readonly version: number
+}
+
+/** `onchain.v1.control.PlanPurchase` */
+export interface PlanPurchase {
+  readonly payment_id: string
+  readonly state: string
+  readonly plan: string
+  readonly chain: string
+  readonly address: string
+  readonly org_id: string
+  readonly network: string
+  readonly asset: string
+  readonly nonce: string
+  readonly pay_to: string
+  readonly amount_raw: string
+  readonly transaction: string
+  readonly valid_before: number
+  readonly ordered_at: number
+  readonly starts_at: number
+  readonly ends_at: number
+  readonly used_before: number
+  readonly version: number
+}
+
 /** `onchain.v1.usage.UsageLine` */
 export interface UsageLine {
   readonly route: string
@@ -1010,6 +1095,35 @@ export interface WebhookTask {
   readonly error: string
   readonly created_at: number
   readonly updated_at: number
+}
+
+/** `onchain.v1.control.Job` */
+export interface Job {
+  readonly job_id: string
+  readonly org_id: string
+  readonly kind: string
+  readonly status: string
+  readonly hash: string
+  readonly result: string
+  readonly error: string
+  readonly message: string
+  readonly revision: number
+  readonly created_at: number
+  readonly updated_at: number
+}
+
+/** `onchain.v1.control.RiskAssessment` */
+export interface RiskAssessment {
+  readonly id: string
+  readonly org_id: string
+  readonly kind: string
+  readonly status: string
+  readonly request: string
+  readonly result: string | null
+  readonly labels_version: number
+  readonly created_at: number
+  readonly updated_at: number
+  readonly next_at: number
 }
 
 /** `onchain.v1.control.WebhookRequest` */
@@ -1259,6 +1373,39 @@ export interface OrderEvents {
   readonly events: readonly OrderEvent[]
 }
 
+/** `onchain.v1.transaction.TransactionEvent` */
+export interface TransactionEvent {
+  readonly block_height: number
+  readonly event_index: number
+  readonly tx_hash: string
+  readonly tx_index: number
+  readonly tx_signer: string
+  readonly tx_fee: string
+  readonly tx_status: Status
+  readonly fee_payer: string
+  readonly to_address: string
+  readonly contract_address: string
+  readonly value: string
+  readonly gas_limit: string
+  readonly gas_used: string
+  readonly cumulative_gas_used: string
+  readonly gas_price: string
+  readonly max_fee: string
+  readonly max_priority_fee: string
+  readonly priority_fee: string
+  readonly burnt: string
+  readonly nonce: string
+  readonly tx_type: number | null
+  readonly instructions_count: number | null
+  readonly programs: readonly string[]
+}
+
+/** `onchain.v1.transaction.TransactionEvents` */
+export interface TransactionEvents {
+  readonly meta: EventMeta | null
+  readonly events: readonly TransactionEvent[]
+}
+
 /** `onchain.v1.prediction.PredictionTradeEvent` */
 export interface PredictionTradeEvent {
   readonly block_height: number
@@ -1358,6 +1505,70 @@ export interface PredictionSettlementEvents {
   readonly events: readonly PredictionSettlementEvent[]
 }
 
+/** `onchain.v1.prediction.PredictionPosition` */
+export interface PredictionPosition {
+  readonly quantity: string
+  readonly known_quantity: string
+  readonly cost: string
+  readonly bought: string
+  readonly paid: string
+  readonly sold: string
+  readonly received: string
+  readonly redeemed: string
+  readonly volume: string
+  readonly realized: string
+  readonly entries: number
+  readonly first_paid: string
+  readonly changes: number
+  readonly first_time: number
+  readonly last_time: number
+}
+
+/** `onchain.v1.prediction.PredictionTotals` */
+export interface PredictionTotals {
+  readonly realized: string
+  readonly volume: string
+  readonly changes: number
+  readonly last_time: number
+}
+
+/** `onchain.v1.prediction.PredictionPositionEvent` */
+export interface PredictionPositionEvent {
+  readonly block_height: number
+  readonly event_index: number
+  readonly tx_hash: string
+  readonly tx_index: number
+  readonly tx_signer: string
+  readonly tx_fee: string
+  readonly tx_status: Status
+  readonly log_index: number
+  readonly protocol_family: string
+  readonly condition_id: string
+  readonly outcome: string
+  readonly outcome_token: string
+  readonly wallet: string
+  readonly change_type: string
+  readonly quantity: string
+  readonly collateral_amount: string
+  readonly cost: string
+  readonly realized: string
+  readonly traded_amount: string
+  readonly price: string
+  readonly price_before: string
+  readonly position: PredictionPosition | null
+  readonly position_before: PredictionPosition | null
+  readonly wallet_totals: PredictionTotals | null
+  readonly wallet_totals_before: PredictionTotals | null
+  readonly day_totals: PredictionTotals | null
+  readonly day_totals_before: PredictionTotals | null
+}
+
+/** `onchain.v1.prediction.PredictionPositionEvents` */
+export interface PredictionPositionEvents {
+  readonly meta: EventMeta | null
+  readonly events: readonly PredictionPositionEvent[]
+}
+
 /** Message name, as in topics.ts, to the decoded record. */
 export interface Messages {
   'block.BlockEvent': BlockEvent
@@ -1381,9 +1592,13 @@ export interface Messages {
   'control.AuditEvent': AuditEvent
   'control.AdminToken': AdminToken
   'control.WalletLink': WalletLink
+  'control.Payment': Payment
+  'control.PlanPurchase': PlanPurchase
   'usage.UsageEvents': UsageEvents
   'control.WebhookEndpoint': WebhookEndpoint
   'control.WebhookTask': WebhookTask
+  'control.Job': Job
+  'control.RiskAssessment': RiskAssessment
   'control.WebhookRequest': WebhookRequest
   'webhook.Message': Message
   'webhook.Delivery': Delivery
@@ -1397,7 +1612,9 @@ export interface Messages {
   'svm.instruction.InstructionEvents': InstructionEvents
   'svm.reward.RewardEvents': RewardEvents
   'dex.order.OrderEvents': OrderEvents
+  'transaction.TransactionEvents': TransactionEvents
   'prediction.PredictionTradeEvents': PredictionTradeEvents
   'prediction.PredictionManagementEvents': PredictionManagementEvents
   'prediction.PredictionSettlementEvents': PredictionSettlementEvents
+  'prediction.PredictionPositionEvents': PredictionPositionEvents
 }

@@ -35,8 +35,9 @@ const readFreshness = async (
   warehouse: Warehouse,
   chain: string,
 ): Promise<ChainFreshness | null> => {
-  const counts = chainRow(chain)?.vm === 'svm' ? 'slot' : 'height'
-  const { rows } = await warehouse.query<FreshnessRow>(freshnessQuery(chain, counts))
+  const row = chainRow(chain)
+  if (row === undefined) return null
+  const { rows } = await warehouse.query<FreshnessRow>(freshnessQuery(row))
   const [head, first] = rows
   if (!head || !first) return null
   return {

@@ -1,15 +1,25 @@
 import type { Fault } from '../core/errors.ts'
 import type { PlanName } from '../schemas/plans.ts'
 
+/** Where a bought plan counts its units from: what was used of the calendar month until then does not count. */
+export interface CountStart {
+  /** Epoch milliseconds. */
+  readonly atMs: number
+  /** Used of that month before, thousandths of a CU. */
+  readonly milliUnits: number
+}
+
 /** Who is calling, once the credential was found good. */
 export interface Principal {
-  readonly kind: 'api-key' | 'jwt' | 'siwx'
+  readonly kind: 'api-key' | 'jwt' | 'siwx' | 'x402'
   /** Owner of plan, quota and webhooks. */
   readonly orgId: string
   readonly appId: string
-  /** Key id of an API key, `jti` of an access token, kind and address of a wallet. */
+  /** Key id of an API key, `jti` of an access token, kind and address of a wallet; of a payment its network and payer. */
   readonly credentialId: string
   readonly plan: PlanName
+  /** Where the units of a bought plan are counted from; absent: the start of the month. */
+  readonly countsFrom?: CountStart
   readonly scopes: readonly string[]
   /** null = does not expire. */
   readonly expiresAtMs: number | null
@@ -71,6 +81,15 @@ export interface Meter {
 export interface Reservation {
   settle(milliUnits: number): void
   release(): void
+}
+
+/** How far the store has followed the log. */
+export interface StoreProgress {
+  /**
+   * Block operation of a chain up to which every row is in the store, as of the call; Infinity where the store has all that
+   * the log holds.
+   */
+  storedSeq(chain: string): Promise<number>
 }
 
 /** Newest and first block of a chain in the store. */

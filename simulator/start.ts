@@ -32,7 +32,7 @@ export interface Simulator {
   readonly httpUrl: string
   readonly wsUrl: string
   readonly genesisHash: string
-  /** What an ingestor must be told about this chain: factories, quotes and reference pools that no table lists. */
+  /** Settings of an ingestor for this chain: factories, quotes and reference pools that no table lists. */
   readonly extra: ChainExtra
   readonly examples: ExampleEntities
   head(): ChainHead

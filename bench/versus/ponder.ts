@@ -78,7 +78,7 @@ const watch = (child: ChildProcess, nodePid: number): Promise<Omit<Run, 'found'>
 
 /**
  * Runs the app of this folder over the chain until it is ready. Ponder starts with 20 calls per second for each address of a node
- * that it is told; `nodes` is how often the one address is listed, so 1 is what a plain configuration gets.
+ * that it is given; `nodes` is how often the one address is listed, so 1 is what a plain configuration gets.
  */
 export const runPonder = async (
   { anvil, tokens, pairs, probe }: PreparedChain,

@@ -35,6 +35,8 @@ export interface AppOptions {
   readonly isDemo?: boolean
   /** Credentials that a first user is shown, as they were written down. */
   readonly firstUser?: Partial<DemoCredentials>
+  /** Once it is aborted the next part is not started: what had started is stopped, and its reason thrown. */
+  readonly signal?: AbortSignal
   /** Ports of this machine where simulated nodes answer. */
   readonly nodePorts?: readonly number[]
   /** File that names the ops port while the process runs. */
@@ -66,7 +68,7 @@ export const createApp = async (options: AppOptions): Promise<App> => {
   try {
     return await assemble(options, lifecycle, activity)
   } catch (error) {
-    await lifecycle.stop('start failed')
+    await lifecycle.stop(options.signal?.aborted ? 'stopped during start' : 'start failed')
     throw error
   }
 }
@@ -77,6 +79,7 @@ const assemble = async (
   activity: InFlightTracker,
 ): Promise<App> => {
   const { config, metrics, log, onFatal, origin, isDemo = false, firstUser, opsPath } = options
+  const { signal } = options
   // In a demo the wildcard stands for this machine: no other machine is meant.
   if (!isDemo) requirePublicUrl(config)
   const chains = options.chains.map(({ row }) => row.id)
@@ -97,16 +100,20 @@ const assemble = async (
     prepare: true,
     opened: (name, stop) => lifecycle.add({ name, stop }),
   })
+  signal?.throwIfAborted()
   const processors = await startProcessing(deps, parts)
+  signal?.throwIfAborted()
   const served = await startServing(deps, parts, {
     ...(origin !== undefined && { origin }),
     ...(firstUser !== undefined && { firstUser }),
     isDemo,
   })
+  signal?.throwIfAborted()
   const ingestors = await startIngest(deps, parts, options.chains)
   const opsUrl = await startOpsServer(deps, {
     parts,
     activity,
+    processors,
     ingestors,
     appChains: options.chains,
     ...(opsPath !== undefined && { opsPath }),
@@ -126,7 +133,7 @@ const assemble = async (
           partitions,
         }),
       )
-      return (await Promise.all(each)).every((settled) => settled)
+      return (await Promise.all(each)).every((isDone) => isDone)
     },
     stop: (reason) => lifecycle.stop(reason),
   }

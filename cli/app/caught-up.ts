@@ -1,8 +1,9 @@
 import type { Bus } from '../../core/bus/contract.ts'
+import { PROCESS_PIPELINE } from '../../processors/process-pipeline.ts'
 import { FEED_SINKS } from '../../processors/sinks/feed-sinks.ts'
 import { sinkGroup } from '../../processors/sinks/runner.ts'
 import { SINKS } from '../../processors/sinks/tables.ts'
-import { PROCESS_PIPELINE, type RunningProcessors } from '../../processors/start.ts'
+import type { RunningProcessors } from '../../processors/start.ts'
 import { topicName } from '../../schemas/topics.ts'
 
 /** What decides whether a chain has been processed. */

@@ -33,7 +33,7 @@ export type RetryNodeConfig = Pick<
 /** Longest wait for the prices of one block, in calls. */
 const PRICE_TIMEOUT_CALLS = 3
 
-/** Asks the configured nodes of a chain, which are opened with the first question. undefined: there is no node to ask. */
+/** Asks the configured nodes of a chain, which are opened with the first request. undefined: there is no node to ask. */
 export const deadLetterPrices = (
   chain: string,
   config: RetryNodeConfig,

@@ -4,6 +4,14 @@ import { TOPICS } from '../../schemas/topics.ts'
 import { chainGroups, SHARED_GROUPS } from '../checksum/consumer-lag.ts'
 import type { DeadLetterPrices } from './dead-letter-prices.ts'
 import {
+  committedPlace,
+  placesAfter,
+  type ReplayPlace,
+  replayGroup,
+  replayPlaces,
+  wasPublished,
+} from './replay-places.ts'
+import {
   createDeadLetterRetry,
   ingestDlqChain,
   type RetryResult,
@@ -40,18 +48,17 @@ const DLQ_PREFIX = 'dlq.'
 /** Letters of one commit. */
 const REPLAY_BATCH_SIZE = 100
 
-const replayGroup = (topic: string): string => `replay.${topic}`
-
 /** Dead letters, oldest first per partition, with what became of them. */
 export async function* listDeadLetters(request: DeadLetterRequest): AsyncIterable<DeadLetterEntry> {
   let left = request.limit
   for (const topic of await deadLetterTopics(request)) {
-    const places = await request.bus.offsets(replayGroup(topic), [topic])
+    const places = await replayPlaces(request.bus, topic)
     for await (const record of readDeadLetters(request.bus, topic, () => undefined)) {
       if (left <= 0) return
       left -= 1
-      const place = places.find(({ partition }) => partition === record.partition)?.offset ?? 0
-      yield toDeadLetterEntry(topic, record, record.offset < place)
+      const letter = toDeadLetterEntry(topic, record)
+      // Earlier versions did not note what stayed.
+      yield { ...letter, replayed: letter.stays === null && wasPublished(places, record) }
     }
   }
 }
@@ -67,8 +74,8 @@ export interface ReplayResult {
 
 /**
  * Publishes the original records again where they came from, with `dlq.replay=1` and their own `seq`, and notes in the
- * same commit how far it came: a letter is replayed once, however often this is called or killed. Sinks insert them;
- * a stage has folded their operation without them and takes them for records it has seen.
+ * same commit how far it came: a letter is replayed once, however often this is called or killed; one that stays is tried again
+ * by the next call. Sinks insert them; a stage has folded their operation without them and takes them for records it has seen.
  *
  * What an ingestor could not take was never a record: it is decoded again with this build, as often as this is called, and nothing
  * is published, because the operation of its block is closed.
@@ -87,38 +94,65 @@ export const replayDeadLetters = async (request: DeadLetterRequest): Promise<Rep
       left -= again.length
       continue
     }
-    const writer = await bus.writer(replayGroup(topic))
-    try {
-      const places = await bus.offsets(replayGroup(topic), [topic])
-      const from = (partition: number): number | undefined =>
-        places.find((place) => place.partition === partition)?.offset
-      for await (const batch of inBatches(readDeadLetters(bus, topic, from), () => left)) {
-        const letters = batch.map((record) => ({
-          record,
-          letter: toDeadLetterEntry(topic, record, false),
-        }))
-        const good = letters.filter(({ letter: deadLetter }) => deadLetter.stays === null)
-        const next = new Map(batch.map(({ partition, offset }) => [partition, offset + 1]))
-        await writer.commit({
-          records: good.map(({ record }) => originalRecord(record)),
-          offsets: {
-            group: replayGroup(topic),
-            next: [...next].map(([partition, offset]) => ({ topic, partition, offset })),
-          },
-        })
-        left -= batch.length
-        published += good.length
-        stayed.push(
-          ...letters.flatMap(({ letter: deadLetter }) =>
-            deadLetter.stays === null ? [] : [deadLetter],
-          ),
-        )
-      }
-    } finally {
-      await writer.close()
-    }
+    const done = await replayTopic(bus, topic, left)
+    left -= done.looked
+    published += done.published
+    stayed.push(...done.stayed)
   }
   return { published, stayed, rerun }
+}
+
+interface ReplayedTopic extends Pick<ReplayResult, 'published' | 'stayed'> {
+  /** Letters that no replay had looked at, and older ones that were published now. */
+  readonly looked: number
+}
+
+/** Letters that no replay has looked at, at most `limit`, then with what is left of it those that stayed. */
+const replayTopic = async (bus: Bus, topic: string, limit: number): Promise<ReplayedTopic> => {
+  let [looked, published] = [0, 0]
+  const stayed: DeadLetterEntry[] = []
+  let places = await replayPlaces(bus, topic)
+  const earlier = [...places.values()]
+  const writer = await bus.writer(replayGroup(topic))
+  const publish = async (batch: readonly LogRecord[]): Promise<number> => {
+    const letters = batch.map((record) => ({ record, letter: toDeadLetterEntry(topic, record) }))
+    const good = letters.filter(({ letter }) => letter.stays === null)
+    const after = letters.map(({ record, letter }) => ({ record, stays: letter.stays !== null }))
+    places = placesAfter(places, after)
+    await writer.commit({
+      records: good.map(({ record }) => originalRecord(record)),
+      offsets: {
+        group: replayGroup(topic),
+        next: [...places.values()].map((place) => committedPlace(topic, place)),
+      },
+    })
+    published += good.length
+    stayed.push(...letters.flatMap(({ letter }) => (letter.stays === null ? [] : [letter])))
+    return good.length
+  }
+  try {
+    const from = (partition: number): number | undefined => places.get(partition)?.offset
+    const unseen = readDeadLetters(bus, topic, from)
+    for await (const batch of inBatches(unseen, () => limit - looked)) {
+      await publish(batch)
+      looked += batch.length
+    }
+    const again = readStayedLetters(bus, topic, earlier)
+    for await (const batch of inBatches(again, () => limit - looked)) looked += await publish(batch)
+  } finally {
+    await writer.close()
+  }
+  return { looked, published, stayed }
+}
+
+async function* readStayedLetters(
+  bus: Bus,
+  topic: string,
+  places: readonly ReplayPlace[],
+): AsyncIterable<LogRecord> {
+  for (const { partition, stayed } of places) {
+    for (const offset of stayed) yield* bus.read(topic, partition, offset, offset + 1)
+  }
 }
 
 interface IngestRetryRequest {
@@ -139,7 +173,7 @@ const retryIngestDeadLetters = async (
     for await (const batch of inBatches(letters, () => limit - rerun.length)) {
       for (const record of batch) {
         rerun.push({
-          deadLetter: toDeadLetterEntry(topic, record, false),
+          deadLetter: toDeadLetterEntry(topic, record),
           result: await again(record),
         })
       }
@@ -180,11 +214,7 @@ async function* inBatches(
   if (batch.length > 0) yield batch
 }
 
-const toDeadLetterEntry = (
-  topic: string,
-  record: LogRecord,
-  replayed: boolean,
-): DeadLetterEntry => {
+const toDeadLetterEntry = (topic: string, record: LogRecord): DeadLetterEntry => {
   const { partition, offset, headers, timestampMs } = record
   const text = (name: string): string => headers[`dlq.${name}`] ?? ''
   return {
@@ -200,7 +230,7 @@ const toDeadLetterEntry = (
     stage: text('stage'),
     error: text('error.class'),
     message: text('error.message'),
-    replayed,
+    replayed: false,
     stays:
       ingestDlqChain(topic) === undefined
         ? notReplayableReason(topic.slice(DLQ_PREFIX.length), record)

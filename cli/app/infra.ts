@@ -25,6 +25,7 @@ import type { Config } from '../../core/config/settings.ts'
 import { Outage } from '../../core/errors.ts'
 import { type InFlightTracker, trackCommits, trackInserts } from '../../core/ops/in-flight.ts'
 import type { Logger } from '../../core/ops/logger.ts'
+import { HOUR_MS } from '../../core/time.ts'
 import { flashblocksUrl } from './flashblocks-url.ts'
 
 /** The log and how its records are written. */
@@ -46,11 +47,11 @@ export interface InfraOptions {
   readonly warehousePath: string
   /** True: makes what is missing of topics and schemas; else they must be there (`sluice init`). */
   readonly prepare: boolean
-  /** Told of every commit and insert. */
+  /** Called for every commit and insert. */
   readonly activity: InFlightTracker
   readonly log: Logger
   readonly onFatal: (error: unknown) => void
-  /** Told of each part as it opens, so that a later failure can close it. */
+  /** Called for each part as it opens, so that a later failure can close it. */
   readonly opened: (name: string, close: () => Promise<void>) => void
 }
 
@@ -161,7 +162,7 @@ const openBus = ({ config, logPath, log, onFatal }: InfraOptions): Promise<Bus> 
     path: logPath,
     mapSizeBytes: mapMb * 1_048_576,
     limitBytes: (sizes) => logLimitBytes(logPath, { maxMb, mapMb, retention }, sizes),
-    keepMs: logRetentionHours * 3_600_000,
+    keepMs: logRetentionHours * HOUR_MS,
     retention,
     log: busLog,
     onHalt: onFatal,

@@ -12,8 +12,8 @@ const OWN_PREFIXES: Readonly<Record<Exclude<AclRole, 'init'>, readonly string[]>
 }
 /** Readers without a shared group have groups of their own under the client's name. */
 const READER_GROUP_PREFIX = 'sluice.'
-/** Topics that belong to serving: accounts, charges, webhooks. */
-const SERVING_TOPIC_PREFIXES = ['_control.', '_usage.', '_webhooks.'] as const
+/** Topics that belong to serving: accounts, charges, webhooks, risk assessments. */
+const SERVING_TOPIC_PREFIXES = ['_control.', '_usage.', '_webhooks.', '_risk.'] as const
 
 type AclRule = Omit<AclRow, 'principal'>
 

@@ -10,13 +10,13 @@ import { type DeadLetterEntry, listDeadLetters } from './dead-letters.ts'
 import { fetchOps } from './ops-client.ts'
 
 /**
- * Records of an embedded log, told by the process that holds it: no other process may open the folder meanwhile. Who asks shows a key that
+ * Records of an embedded log, read through the process that holds it: no other process may open the folder meanwhile. Who asks shows a key that
  * lies in the data folder, so records can be read by those who can read the folder.
  */
 
 /** Most records and bytes of one answer. */
 const PAGE_LIMITS = { records: 500, bytes: 4_194_304 }
-/** Partitions that one question may name. */
+/** Partitions that one request may name. */
 const MAX_POSITIONS = 1_000
 const POLL_MS = 100
 
@@ -24,7 +24,7 @@ interface EncodedRecord extends Omit<LogRecord, 'topic' | 'value'> {
   readonly base64: string | null
 }
 
-/** A page of records, and from where the next one goes on: partition and offset. */
+/** A page of records, and from where the next one continues: partition and offset. */
 interface RecordPage {
   readonly records: readonly EncodedRecord[]
   readonly places: readonly (readonly [partition: number, offset: number])[]

@@ -5,7 +5,7 @@ import type {
   PartitionBounds,
   StateChange,
 } from '../../core/bus/contract.ts'
-import { progressStateChange } from '../../processors/runtime/stage-runner.ts'
+import { progressStateChange } from '../../processors/runtime/stage-lane.ts'
 import {
   type ConsumerGroup,
   chainGroups,
@@ -15,21 +15,21 @@ import {
 import { type BlockOperation, type BlockTopic, openBlockTopic } from './block-operations.ts'
 import type { LogInfra } from './infra.ts'
 
-/** Where lanes go on: at the first record that the log still holds for all of their inputs, or at what comes next. */
+/** Where lanes continue: at the first record that the log still holds for all of their inputs, or at what comes next. */
 export type ResumeFrom = 'earliest' | 'now'
 
 /** What one lane will not read of one topic. */
 export interface LostRecords {
   readonly topic: string
   readonly partition: number
-  /** Where the lane stands, and where it would go on. */
+  /** Where the lane stands, and where it would continue. */
   readonly place: number
   readonly next: number
   /** Offsets between: records, and on a Kafka log transaction marks. */
   readonly offsets: number
 }
 
-/** A lane whose place left the log, and how it can go on. */
+/** A lane whose place left the log, and how it can continue. */
 export interface LostLane {
   readonly group: string
   readonly partition: number
@@ -188,7 +188,7 @@ const laneChanges = (
   offsets: moved.map(({ input: { topic }, next }) => ({ topic, partition, offset: next })),
 })
 
-/** Inputs that depend on no others: each goes on for itself, and only where something is lost. */
+/** Inputs that depend on no others: each continues for itself, and only where something is lost. */
 const nextIndependentOffset = ({ place, ends, lost }: LaneInput, from: ResumeFrom): number => {
   if (lost === 0) return place
   return from === 'now' ? ends.end : ends.low

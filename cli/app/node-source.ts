@@ -40,7 +40,7 @@ export interface NodeSourceOptions {
 /** Endpoints of a chain as its clients need them: its own, or with a single chain those of all. */
 export const nodeUrls = (
   config: Pick<Config, 'chains' | 'chainRpcUrls' | 'rpcUrls'>,
-  { id }: ChainRow,
+  { id }: Pick<ChainRow, 'id'>,
 ): readonly string[] =>
   (config.chainRpcUrls[id] ?? (config.chains.length === 1 ? config.rpcUrls : [])).map((url) =>
     url.reveal(),
@@ -53,11 +53,11 @@ const URL_SCHEMES: Readonly<Record<Vm, RegExp>> = {
   move: /^(https?|grpcs?):/,
 }
 
-/** Opens the source of a chain's virtual machine. Throws `ConfigError` for addresses that are none of its nodes. */
+/** Opens the source of a chain's virtual machine. Throws `ConfigError` for addresses of other kinds of nodes. */
 export const nodeSource = async (options: NodeSourceOptions): Promise<Source> => {
   const { chain, config, profile, ...rest } = options
-  const misfits = urlProblems(options)
-  if (misfits.length > 0) throw new ConfigError(misfits)
+  const problems = urlProblems(options)
+  if (problems.length > 0) throw new ConfigError(problems)
   const { chainId, vm } = chain
   const limits = {
     concurrency: config.rpcConcurrency,
@@ -84,11 +84,11 @@ export const nodeSource = async (options: NodeSourceOptions): Promise<Source> =>
   return evmSource({ ...rest, ...limits, chain: { ...chain, chainId } })
 }
 
-/** The source of a chain that opens its nodes when it is read. Throws `ConfigError` as `createNodeSource`. */
+/** The source of a chain that opens its nodes when it is read. Throws `ConfigError` as `nodeSource`. */
 export const lazyNodeSource = (options: Omit<NodeSourceOptions, 'signal'>): Source => {
   const { chain } = options
-  const misfits = urlProblems(options)
-  if (misfits.length > 0) throw new ConfigError(misfits)
+  const problems = urlProblems(options)
+  if (problems.length > 0) throw new ConfigError(problems)
   return deferredSource({
     origin: chain.id,
     commitment: COMMITMENTS[chain.vm],

@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
-import type { HaltedLane } from '../../core/bus/contract.ts'
+import type { Bus, HaltedLane } from '../../core/bus/contract.ts'
 import type { Warehouse } from '../../core/clickhouse/client.ts'
 import { secretTexts } from '../../core/config/load.ts'
 import type { InFlightTracker } from '../../core/ops/in-flight.ts'
+import type { Metrics, Observation } from '../../core/ops/metrics.ts'
 import { makeRedactor } from '../../core/ops/redact.ts'
 import { InvalidOpsRequest, type OpsHandler, openOpsServer } from '../../core/ops/server.ts'
 import type { Ingestor } from '../../ingestors/start.ts'
+import type { RunningProcessors } from '../../processors/start.ts'
 import { checksum } from '../checksum/checksum.ts'
 import type { LogInfra } from './infra.ts'
 import { deadLettersHandler, recordsHandler } from './log-over-ops.ts'
@@ -17,6 +19,7 @@ import { type IngestStatus, statusReport } from './status-report.ts'
 export interface OpsSources {
   readonly parts: LogInfra & { readonly warehouse?: Warehouse }
   readonly activity: InFlightTracker
+  readonly processors?: Pick<RunningProcessors, 'status'>
   readonly ingestors?: readonly Ingestor[]
   readonly appChains?: readonly AppChain[]
   /** File that names the port while the process runs. */
@@ -33,15 +36,16 @@ export const startOpsServer = async (deps: ServiceDeps, subjects: OpsSources): P
   const { config, metrics, checks, lifecycle, ownPorts } = deps
   const { opsPath, parts } = subjects
   checks.push({ name: 'lanes', run: () => haltedLanesCheck(parts.bus.halted()) })
-  const questions: Record<string, OpsHandler> = { '/status': statusHandler(deps, subjects) }
+  observeBus(metrics, parts.bus)
+  const handlers: Record<string, OpsHandler> = { '/status': statusHandler(deps, subjects) }
   const { warehouse } = parts
   if (warehouse !== undefined) {
-    questions['/checksum'] = checksumHandler(deps, { ...parts, warehouse })
+    handlers['/checksum'] = checksumHandler(deps, { ...parts, warehouse })
   }
   const folderKey = randomBytes(FOLDER_KEY_BYTES).toString('base64url')
   if (opsPath !== undefined) {
-    questions['/records'] = recordsHandler(parts.bus, folderKey)
-    questions['/dead-letters'] = deadLettersHandler(parts.bus, folderKey)
+    handlers['/records'] = recordsHandler(parts.bus, folderKey)
+    handlers['/dead-letters'] = deadLettersHandler(parts.bus, folderKey)
   }
   const { opsHost: host, opsPort: port, opsToken: token } = config
   const log = deps.log.child({ part: 'ops' })
@@ -51,19 +55,38 @@ export const startOpsServer = async (deps: ServiceDeps, subjects: OpsSources): P
     token,
     metrics,
     checks,
-    questions,
+    handlers,
     log,
     scrub: makeRedactor(secretTexts(config)),
   })
   ownPorts.add(Number(new URL(ops.url).port))
   lifecycle.add({ name: 'ops', stop: () => ops.stop() })
   if (opsPath !== undefined) {
-    const told = { url: ops.url, pid: process.pid, key: folderKey }
-    writeFileSync(opsPath, JSON.stringify(told), { mode: 0o600 })
+    const descriptor = { url: ops.url, pid: process.pid, key: folderKey }
+    writeFileSync(opsPath, JSON.stringify(descriptor), { mode: 0o600 })
     lifecycle.add({ name: 'ops file', stop: async () => rmSync(opsPath, { force: true }) })
   }
   log.info({ url: ops.url }, 'ops server listening')
   return ops.url
+}
+
+/** Halted partitions of the process, and the size of an embedded log, as metrics. */
+export const observeBus = (
+  { observe }: Pick<Metrics, 'observe'>,
+  bus: Pick<Bus, 'capacity' | 'halted'>,
+): void => {
+  const logBytes = (part: 'usedBytes' | 'limitBytes'): readonly Observation<never>[] => {
+    const value = bus.capacity()?.[part]
+    return value === undefined ? [] : [{ labels: {}, value }]
+  }
+  observe('logUsedBytes', () => logBytes('usedBytes'))
+  observe('logLimitBytes', () => logBytes('limitBytes'))
+  observe('haltedPartitions', () =>
+    bus.halted().map(({ group }) => ({
+      labels: { group, reason: 'offset-out-of-range' },
+      value: 1,
+    })),
+  )
 }
 
 /** Not ready while a lane rests: what it should have read has left the log. */
@@ -84,6 +107,7 @@ const statusHandler =
       chains,
       ingest: () => ingestStatus(subjects),
       inFlight: () => subjects.activity.now(),
+      ...(subjects.processors && { processors: subjects.processors.status }),
       nowMs: Date.now,
     })
 

@@ -2,7 +2,7 @@ import { isDisconnectError } from '../../core/ops/http-server-guard.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import { printErrorLine } from '../../core/ops/terminal.ts'
 
-/** How a process ends, and what it is told until then. */
+/** How a process ends, and what ends it. */
 export interface ProcessContext {
   /** Aborted when the process is to end. */
   readonly signal: AbortSignal
@@ -25,12 +25,13 @@ export interface ProcessOutput {
 }
 
 /**
- * Runs `work` under the signals of the process and its last-resort errors; `work` stops in order when the signal aborts. An error
+ * Runs `work` under the signals of the process and its last-resort errors; `work` stops in order when the signal aborts, also by
+ * throwing the reason of the signal. An error
  * that only says that the other side of a connection left is logged and ends nothing.
  */
 export const runProcess = async (
   { log, scrub }: ProcessOutput,
-  work: (course: ProcessContext) => Promise<number>,
+  work: (context: ProcessContext) => Promise<number>,
 ): Promise<number> => {
   const ending = new AbortController()
   const end = (status: number, reason: string): void =>
@@ -47,6 +48,10 @@ export const runProcess = async (
   })
   try {
     return await work({ signal: ending.signal, end, onFatal })
+  } catch (error) {
+    // A start that was interrupted throws why it ended.
+    if (ending.signal.aborted && error === ending.signal.reason) return ending.signal.reason.status
+    throw error
   } finally {
     release()
   }

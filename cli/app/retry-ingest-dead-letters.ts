@@ -18,7 +18,7 @@ export const ingestDlqChain = (topic: string): string | undefined =>
 
 /** What a letter of an ingestor comes to when it is run again. */
 export interface RetryResult {
-  /** `failed-again`: for the same or another reason; `decodes-now`: it is read now; `superseded`: the chain went on; `still-blocked`: it did not. */
+  /** `failed-again`: for the same or another reason; `decodes-now`: it is read now; `superseded`: the chain moved on; `still-blocked`: it did not. */
   readonly outcome: 'failed-again' | 'decodes-now' | 'superseded' | 'still-blocked' | 'not-retained'
   readonly detail: string
 }
@@ -63,9 +63,9 @@ const retryPayload = (
       ? { outcome: 'superseded', detail: `the chain is at ${newest}` }
       : { outcome: 'still-blocked', detail: `no block above ${stood} was ingested` }
   }
-  const verdict = retryDecode(body, chain, price)
-  if (verdict.outcome === 'decodes-now') return { outcome: 'decodes-now', detail: verdict.what }
-  if (verdict.outcome === 'failed-again') return { outcome: 'failed-again', detail: verdict.reason }
+  const result = retryDecode(body, chain, price)
+  if (result.outcome === 'decodes-now') return { outcome: 'decodes-now', detail: result.what }
+  if (result.outcome === 'failed-again') return { outcome: 'failed-again', detail: result.reason }
   return { outcome: 'not-retained', detail: 'the input was too large to keep' }
 }
 

@@ -8,7 +8,7 @@ import type { Lifecycle } from '../../core/ops/lifecycle.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import type { ReadinessCheck } from '../../core/ops/probes.ts'
-import { makeRecordSigner } from '../../core/security/record-signature.ts'
+import { makeRecordSigner, type RecordSigner } from '../../core/security/record-signature.ts'
 import type { MetadataReader } from '../../ingestors/decode/metadata-reader.ts'
 import type { Source } from '../../ingestors/follow/contract.ts'
 import { startDocuments } from '../../ingestors/metadata/worker.ts'
@@ -20,15 +20,26 @@ import { createCountingStreamGuard } from '../../serving/auth/failure-metrics.ts
 import { createMeter } from '../../serving/billing/meter.ts'
 import { openUsageLog } from '../../serving/billing/usage-log.ts'
 import { createFreshnessReader } from '../../serving/chain-freshness.ts'
+import { createChainNodes } from '../../serving/dex/chain-nodes.ts'
+import { followSentTransactions } from '../../serving/dex/sent-transactions.ts'
+import { createGraphqlEngine } from '../../serving/graphql/engine.ts'
+import { startSubscriptions } from '../../serving/graphql/live/subscriptions.ts'
 import { graphqlPlugin } from '../../serving/graphql/plugin.ts'
 import { ADMIN_PATH, type AdminDeps, createAdminServer } from '../../serving/http/admin.ts'
 import { oauthPlugin } from '../../serving/http/oauth.ts'
 import { createPublicServer } from '../../serving/http/server.ts'
 import type { Guard } from '../../serving/interfaces.ts'
+import { openJobStore } from '../../serving/jobs/job-store.ts'
+import { type PayPerCallDeps, startPayPerCall } from '../../serving/payments/start.ts'
+import { countRejectedReads } from '../../serving/queries/limited-reads.ts'
 import { startRealtimeServer } from '../../serving/realtime/server.ts'
 import { flashblocksUrl } from './flashblocks-url.ts'
 import type { Infra, LogInfra } from './infra.ts'
+import { nodeUrls } from './node-source.ts'
 import { publicUrls } from './public-urls.ts'
+import { startRiskService } from './risk-service.ts'
+import { createStoreProgress } from './store-progress.ts'
+import { startSwapService } from './swap-service.ts'
 import { startWebhookService } from './webhook-service.ts'
 
 /** One chain of a process: where its blocks come from. */
@@ -49,7 +60,7 @@ export interface ServiceDeps {
   readonly metrics: Metrics
   readonly log: Logger
   readonly lifecycle: Lifecycle
-  /** What decides readiness; read at every question. */
+  /** What decides readiness; read at every request. */
   readonly checks: ReadinessCheck[]
   readonly onFatal: (error: unknown) => void
   /** Ports of this machine that are ours; each listener adds its own. No webhook goes there. */
@@ -91,10 +102,7 @@ export const startIngest = async (
   const ingestors: Ingestor[] = []
   checks.push({
     name: 'ingest',
-    run: () => {
-      const halted = ingestors.map((each) => each.status()).find(({ state }) => state === 'halted')
-      return halted ? { ok: false, detail: halted.reason ?? 'halted' } : { ok: true }
-    },
+    run: () => ingestors.map((each) => each.readiness()).find(({ ok }) => !ok) ?? { ok: true },
   })
   for (const { row, source, extra, facts, until } of appChains) {
     const url = flashblocksUrl(config, row.id)
@@ -138,7 +146,7 @@ export interface RunningServing extends PublicEndpoints {
   readonly ports: { readonly http: number; readonly streams: number }
 }
 
-/** What the serving piece is told beside its parts. */
+/** What the serving process needs beside its parts. */
 export interface ServingOptions {
   /** Where the blocks come from, in words for people. */
   readonly origin?: string
@@ -158,7 +166,7 @@ export const startServing = async (
   const tls = readTlsFiles(config)
   const log = deps.log.child({ role: 'serve' })
   const nowMs = Date.now
-  const place = { authUrl: config.authUrl || config.publicUrl }
+  const place = { authUrl: config.authUrl || config.publicUrl, baseUrl: config.publicUrl }
   const authUrl = (): string => place.authUrl.replace(/\/+$/, '')
   const accounts = await createAccounts({ bus, codec, config, authUrl, nowMs, log, metrics })
   lifecycle.add(lifecyclePart('accounts', accounts))
@@ -169,44 +177,49 @@ export const startServing = async (
   const signer = makeRecordSigner(config.keyPepper.reveal())
   const usage = await openUsageLog({ bus, codec, nowMs, log, metrics, signer })
   lifecycle.add(lifecyclePart('usage', usage))
+  const actions = await startActions({ ...deps, log }, { bus, codec, signer })
   const meter = createMeter({ nowMs, book: usage.book })
-  const freshness = createFreshnessReader(warehouse, chains, nowMs)
+  const payPerCall = await startPayments(
+    deps,
+    { bus, codec, signer, accounts, usedMilli: usage.book.used },
+    () => place.baseUrl,
+  )
+  const counted = countRejectedReads(warehouse, metrics, 'freshness')
+  const freshness = createFreshnessReader(counted, chains, nowMs)
   const shared = {
-    warehouse,
-    guard,
-    meter,
-    freshness,
-    chains,
-    config,
-    metrics,
-    log,
-    nowMs,
+    ...{ warehouse, guard, meter, freshness, chains, config, metrics, log, nowMs },
     ...(tls && { tls }),
   }
+  const engine = createGraphqlEngine(shared)
   const { families, endpoints } = await startWebhookService(
     { ...deps, ...(demoOrgId !== undefined && { demoOrgId }) },
     { bus, codec, warehouse },
     accounts.registry.org,
   )
+  const swaps = startSwapService({ ...deps, ...shared, ...actions }, { bus, codec, warehouse })
+  const risk = await startRiskService(deps, { bus, codec, warehouse })
   const server = await createPublicServer({
     ...shared,
     accounts,
+    ...actions,
     checks,
-    families,
+    families: [...families, ...swaps, risk],
+    ...(payPerCall && { payPerCall }),
     ...(origin !== undefined && { origin }),
-    plugins: [graphqlPlugin(shared), oauthPlugin({ accounts, meter, metrics, log })],
+    plugins: [graphqlPlugin(shared, engine), oauthPlugin({ accounts, meter, metrics, log })],
   })
   lifecycle.add({ name: 'http', stop: () => server.close() })
   await server.listen({ host: config.host, port: config.port })
   const port = portOf(server)
   ownPorts.add(port)
-  place.authUrl = publicUrls(config, port, port + 1).authUrl
+  Object.assign(place, publicUrls(config, port, port + 1))
   const adminUrl = await startAdmin({ ...shared, accounts, endpoints }, deps)
+  const streams = { ...shared, bus, codec, guard: createCountingStreamGuard(guard, metrics) }
+  const progress = createStoreProgress(bus)
+  const subscriptions = await startSubscriptions({ ...streams, engine, progress })
   const realtime = await startRealtimeServer({
-    bus,
-    codec,
-    ...shared,
-    guard: createCountingStreamGuard(guard, metrics),
+    ...streams,
+    routes: [subscriptions.route],
     host: config.host,
     port: config.port === 0 ? 0 : port + 1,
   })
@@ -224,6 +237,34 @@ export const startServing = async (
     audience: config.apiAudience,
     ports: { http: port, streams: realtime.port },
   }
+}
+
+/** Calls that are paid for one by one, where that is on. */
+const startPayments = async (
+  deps: ServiceDeps,
+  parts: Pick<PayPerCallDeps, 'bus' | 'codec' | 'signer' | 'accounts' | 'usedMilli'>,
+  baseUrl: () => string,
+): Promise<Awaited<ReturnType<typeof startPayPerCall>>> => {
+  const log = deps.log.child({ role: 'serve' })
+  const running = await startPayPerCall({ ...deps, log, ...parts, nowMs: Date.now }, baseUrl)
+  if (running) deps.lifecycle.add(lifecyclePart('payments', running))
+  return running
+}
+
+/** What calls that act on a chain work with: jobs of what continues behind their answers, and the chain's nodes. */
+const startActions = async (
+  { config, chains, metrics, log, lifecycle, checks }: ServiceDeps,
+  parts: Pick<LogInfra, 'bus' | 'codec'> & { readonly signer: RecordSigner },
+) => {
+  const jobs = await openJobStore({ ...parts, nowMs: Date.now, log, metrics })
+  lifecycle.add(lifecyclePart('jobs', jobs))
+  checks.push(jobs.check)
+  const urlsOf = (id: string): readonly string[] => nodeUrls(config, { id })
+  const nodes = createChainNodes({ urlsOf, config, metrics, log })
+  lifecycle.add(lifecyclePart('nodes', nodes))
+  const sent = followSentTransactions({ jobs, nodes, chains, nowMs: Date.now, log })
+  lifecycle.add(lifecyclePart('sent transactions', sent))
+  return { jobs, nodes }
 }
 
 /** Organization that credentials open. */

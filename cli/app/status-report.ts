@@ -2,6 +2,7 @@ import type { Bus, HaltedLane, LogCapacity } from '../../core/bus/contract.ts'
 import type { Warehouse } from '../../core/clickhouse/client.ts'
 import type { Codec } from '../../core/codec/contract.ts'
 import { type Cursor, cursorOf } from '../../ingestors/publish/block-record.ts'
+import type { ProcessorsHealth } from '../../processors/readiness.ts'
 import { topicName } from '../../schemas/topics.ts'
 import { createFreshnessReader } from '../../serving/chain-freshness.ts'
 import { laneOffsets } from '../checksum/consumer-lag.ts'
@@ -42,6 +43,22 @@ export interface IngestStatus {
   readonly nodeHeight: number | null
 }
 
+/** A partition that the process does not read any more, because its input contradicts itself. */
+export interface StoppedPartition {
+  readonly group: string
+  readonly partition: number
+  readonly reason: string
+}
+
+/** A partition, or a finalizer's, whose work fails and is repeated. */
+export interface FailingPartition {
+  readonly group: string
+  readonly partition: number
+  /** When it failed first, epoch milliseconds. */
+  readonly sinceMs: number
+  readonly error: string
+}
+
 /** The whole report. */
 export interface StatusReport {
   readonly atMs: number
@@ -54,6 +71,10 @@ export interface StatusReport {
   readonly log?: LogCapacity
   /** Lanes of the process that answers that rest until `sluice resume`. */
   readonly halted: readonly HaltedLane[]
+  /** Partitions of the process that answers that invalid input stopped. */
+  readonly stopped: readonly StoppedPartition[]
+  /** Partitions of the process that answers whose work fails now. */
+  readonly failing: readonly FailingPartition[]
 }
 
 /** What a report is made from. */
@@ -64,6 +85,7 @@ export interface StatusSources {
   readonly chains: readonly string[]
   readonly ingest?: () => readonly IngestStatus[]
   readonly inFlight?: () => readonly string[]
+  readonly processors?: () => ProcessorsHealth
   readonly nowMs: () => number
 }
 
@@ -77,8 +99,23 @@ export const statusReport = async (sources: StatusSources): Promise<StatusReport
     inFlight: sources.inFlight?.() ?? [],
     ...(log && { log }),
     halted: sources.bus.halted(),
+    ...partitionTroubles(sources.processors?.() ?? { groups: {}, failing: {} }),
   }
 }
+
+const partitionTroubles = ({
+  groups,
+  failing,
+}: ProcessorsHealth): Pick<StatusReport, 'stopped' | 'failing'> => ({
+  stopped: Object.entries(groups).flatMap(([group, lanes]) =>
+    lanes.flatMap(({ partition, halted: reason }) =>
+      reason === undefined ? [] : [{ group, partition, reason }],
+    ),
+  ),
+  failing: Object.entries(failing).flatMap(([group, lanes]) =>
+    lanes.map(({ partition, sinceMs, error }) => ({ group, partition, sinceMs, error })),
+  ),
+})
 
 const chainStatus = async (
   { bus, codec, warehouse, nowMs }: StatusSources,
@@ -134,7 +171,7 @@ const laneRows = async (bus: Bus, chain: string): Promise<readonly LaneRow[]> =>
 const lostOffsetsText = (chain: string, lost: readonly number[] | undefined): string =>
   lost === undefined
     ? ''
-    : `, ${lost.join(' ')} left the log unread: \`sluice resume --chain ${chain}\` says what and goes on`
+    : `, ${lost.join(' ')} left the log unread: \`sluice resume --chain ${chain}\` shows what and continues`
 
 const BYTES_PER_GB = 1_073_741_824
 
@@ -154,6 +191,9 @@ export const statusLines = ({
   inFlight,
   log,
   halted,
+  stopped,
+  failing,
+  atMs,
 }: StatusReport): readonly string[] => [
   ...chains.flatMap(({ chain, head, finalHeight, answers, lanes }) => {
     const own = ingest.find((each) => each.chain === chain)
@@ -178,6 +218,14 @@ export const statusLines = ({
   ...halted.map(
     ({ group, lane, topic, partition, place, low }) =>
       `halted: ${group}/${lane} wants ${topic}/${partition}@${place}, the log begins at ${low}; see \`sluice resume\``,
+  ),
+  ...stopped.map(
+    ({ group, partition, reason }) =>
+      `stopped: ${group}/${partition}: ${reason}; see "Partition stopped by invalid input" in docs/runbook.md`,
+  ),
+  ...failing.map(
+    ({ group, partition, sinceMs, error }) =>
+      `failing: ${group}/${partition} for ${Math.max(0, Math.round((atMs - sinceMs) / 1_000))} s: ${error}`,
   ),
   ...(inFlight.length > 0 ? [`in flight: ${inFlight.join('; ')}`] : []),
 ]

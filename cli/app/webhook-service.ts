@@ -3,6 +3,7 @@ import { webhookAttemptRoutes } from '../../serving/http/webhook-attempts.ts'
 import { webhookStatsRoutes } from '../../serving/http/webhook-stats.ts'
 import { webhookTaskRoutes } from '../../serving/http/webhook-tasks.ts'
 import { webhookRoutes } from '../../serving/http/webhooks.ts'
+import { countRejectedReads } from '../../serving/queries/limited-reads.ts'
 import { createWebhookContext } from '../../serving/webhooks/context.ts'
 import type { FindOrg } from '../../serving/webhooks/delivery-eligibility.ts'
 import type { EndpointStore } from '../../serving/webhooks/endpoint-store.ts'
@@ -27,22 +28,30 @@ export const startWebhookService = async (
 ): Promise<WebhookService> => {
   const { lifecycle, checks } = deps
   const nowMs = Date.now
-  const ground = await createWebhookContext({ ...deps, ...parts, nowMs })
-  lifecycle.add({ name: 'webhook endpoints', stop: () => ground.stop() })
-  checks.push(ground.store.check)
-  const webhooks = await startWebhooks({ ...deps, ...parts, ground, orgOf, nowMs })
+  const webhookContext = await createWebhookContext({ ...deps, ...parts, nowMs })
+  lifecycle.add({ name: 'webhook endpoints', stop: () => webhookContext.stop() })
+  checks.push(webhookContext.store.check)
+  const warehouse = countRejectedReads(parts.warehouse, deps.metrics, 'webhooks')
+  const webhooks = await startWebhooks({
+    ...deps,
+    ...parts,
+    warehouse,
+    webhookContext,
+    orgOf,
+    nowMs,
+  })
   lifecycle.add({ name: 'webhooks', stop: () => webhooks.stop() })
   const families = [
-    webhookRoutes(ground.resource),
-    webhookAttemptRoutes({ ...ground, ...parts, metrics: deps.metrics, nowMs }),
-    webhookTaskRoutes({ ...ground, ...parts, nowMs }),
+    webhookRoutes(webhookContext.resource),
+    webhookAttemptRoutes({ ...webhookContext, ...parts, metrics: deps.metrics, nowMs }),
+    webhookTaskRoutes({ ...webhookContext, ...parts, nowMs }),
     webhookStatsRoutes({
-      ...ground,
+      ...webhookContext,
       ...parts,
       metrics: deps.metrics,
       activityOf: webhooks.activity,
       nowMs,
     }),
   ]
-  return { families, endpoints: ground.store }
+  return { families, endpoints: webhookContext.store }
 }

@@ -20,7 +20,7 @@ export interface ChainHistory {
   readonly operations: readonly { readonly height: number; readonly seq: number }[]
 }
 
-/** Reads `{c}.blocks` from its start. Throws `Outage`, or `InvalidInput` for a record that is none of ours. */
+/** Reads `{c}.blocks` from its start. Throws `Outage`, or `InvalidInput` for a record of another product. */
 export const readChainHistory = async (request: {
   readonly bus: Bus
   readonly codec: Codec

@@ -23,11 +23,11 @@ interface DigestSection {
   readonly total: string
 }
 
-/** Settled content of one chain. */
+/** Checksums of one chain. */
 export interface ChainChecksum {
   readonly chain: string
   /** Content of the blocks up to a final height: the same for every run over the same chain. */
-  readonly settled: DigestSection
+  readonly final: DigestSection
   /**
    * Tables and topics that hold the newest state only: the same for runs with the same tip. null while the chain moves
    * or something is behind its tip.
@@ -52,26 +52,26 @@ export interface ChecksumRequest {
  */
 export const checksum = async (request: ChecksumRequest): Promise<ChainChecksum> => {
   const { bus, chain } = request
-  const course = await readChainHistory(request)
-  const height = request.height ?? course.finalHeight
-  const block = course.blocks.get(height)
-  if (block === undefined || height > course.finalHeight) {
-    const final = course.finalHeight < 0 ? 'none' : course.finalHeight
+  const history = await readChainHistory(request)
+  const height = request.height ?? history.finalHeight
+  const block = history.blocks.get(height)
+  if (block === undefined || height > history.finalHeight) {
+    const final = history.finalHeight < 0 ? 'none' : history.finalHeight
     throw new InvalidOpsRequest(
       `${chain}: height ${height} is not final; the newest final one is ${final}`,
     )
   }
-  const [behind] = await laggingGroups(bus, chain, lastSeqAtHeight(course, height))
+  const [behind] = await laggingGroups(bus, chain, lastSeqAtHeight(history, height))
   if (behind !== undefined)
     throw new InvalidOpsRequest(`${chain}: ${behind}, which belongs to ${height}`)
-  const atRest = (await laggingGroups(bus, chain, course.seq)).length === 0
+  const atRest = (await laggingGroups(bus, chain, history.seq)).length === 0
   const place: ChecksumTarget = { chain, height, timeMs: block.timeMs }
   const found = await collectDigests(request, place)
-  const stillAtRest = atRest && (await readChainHistory(request)).seq === course.seq
-  const { tip } = course
+  const stillAtRest = atRest && (await readChainHistory(request)).seq === history.seq
+  const { tip } = history
   return {
     chain,
-    settled: digestSection({ height, hash: block.hash }, found.settled),
+    final: digestSection({ height, hash: block.hash }, found.final),
     tip: stillAtRest && tip !== null ? digestSection(tip, found.newest) : null,
     leftOut: found.leftOut,
   }
@@ -81,7 +81,7 @@ const lastSeqAtHeight = ({ operations }: ChainHistory, height: number): number =
   operations.reduce((last, each) => (each.height <= height ? Math.max(last, each.seq) : last), 0)
 
 interface CollectedDigests {
-  readonly settled: readonly NamedDigest[]
+  readonly final: readonly NamedDigest[]
   readonly newest: readonly NamedDigest[]
   readonly leftOut: ChainChecksum['leftOut']
 }
@@ -92,10 +92,10 @@ const collectDigests = async (
 ): Promise<CollectedDigests> => {
   const { bus, codec, warehouse, chain } = request
   const leftOut = Object.entries(OTHER_TOPICS).map(([name, why]) => ({ name, why }))
-  const settled: NamedDigest[] = []
+  const final: NamedDigest[] = []
   const newest: NamedDigest[] = []
   const take = (name: string, how: string, digest: Digest): void => {
-    const list = how === 'newest' ? newest : settled
+    const list = how === 'newest' ? newest : final
     list.push({ name, ...digest })
   }
   const topics = new Set(await bus.topics(''))
@@ -115,7 +115,7 @@ const collectDigests = async (
     else if (held.length === 0) leftOut.push({ name, why: 'the warehouse has no such table yet' })
     else take(name, facts.how, await tableDigest(warehouse, { name, columns: held, facts }, place))
   }
-  return { settled, newest, leftOut }
+  return { final, newest, leftOut }
 }
 
 const isOptionalTopic = (topic: Topic): boolean => (TOPICS[topic] as TopicRow).optional === true
@@ -134,10 +134,10 @@ const digestSection = (
 }
 
 /** A checksum as lines of text: `name rows digest`, then the total; remarks begin with `#`. */
-export const checksumLines = ({ chain, settled, tip, leftOut }: ChainChecksum): string[] => [
-  `# ${chain}: settled content up to height ${settled.height} ${settled.hash}`,
-  ...settled.digests.map(digestLine),
-  `${chain}.total ${settled.digests.length} ${settled.total}`,
+export const checksumLines = ({ chain, final, tip, leftOut }: ChainChecksum): string[] => [
+  `# ${chain}: final content up to height ${final.height} ${final.hash}`,
+  ...final.digests.map(digestLine),
+  `${chain}.total ${final.digests.length} ${final.total}`,
   ...(tip === null
     ? [`# ${chain}: no newest state, because the chain moves`]
     : [

@@ -21,7 +21,7 @@ export type TopicRule =
   | { readonly how: 'left out'; readonly why: string }
 
 const NOT_FROM_CHAIN = 'answers of the product to its users, not to a chain'
-const FETCHED_BY_URL = 'fetched by URL when a fetch is due, not told by the chain'
+const FETCHED_BY_URL = 'fetched by URL when a fetch is due, not part of the chain'
 const COMPARED_ELSEWHERE = 'the same facts are compared where they are published'
 
 /** One row per topic; a test holds the list against `schemas/topics.ts`. */
@@ -62,19 +62,26 @@ export const TOPIC_RULES: Readonly<Record<Topic, TopicRule>> = {
   instructions: { how: 'netted' },
   rewards: { how: 'netted' },
   orders: { how: 'netted' },
+  transactions: { how: 'netted' },
   predictionTrades: { how: 'netted' },
   predictionManagements: { how: 'netted' },
   predictionSettlements: { how: 'netted' },
+  predictionPositions: { how: 'netted' },
+  redpackets: { how: 'netted' },
   controlOrgs: { how: 'left out', why: NOT_FROM_CHAIN },
   controlApplications: { how: 'left out', why: NOT_FROM_CHAIN },
   controlApiKeys: { how: 'left out', why: NOT_FROM_CHAIN },
   controlSigningKeys: { how: 'left out', why: NOT_FROM_CHAIN },
   controlAdminTokens: { how: 'left out', why: NOT_FROM_CHAIN },
   controlWalletLinks: { how: 'left out', why: NOT_FROM_CHAIN },
+  controlPlanPurchases: { how: 'left out', why: NOT_FROM_CHAIN },
+  controlPayments: { how: 'left out', why: NOT_FROM_CHAIN },
   controlAudit: { how: 'left out', why: NOT_FROM_CHAIN },
   controlWebhooks: { how: 'left out', why: NOT_FROM_CHAIN },
   controlWebhookRequests: { how: 'left out', why: NOT_FROM_CHAIN },
   controlWebhookTasks: { how: 'left out', why: NOT_FROM_CHAIN },
+  controlJobs: { how: 'left out', why: NOT_FROM_CHAIN },
+  riskAssessments: { how: 'left out', why: NOT_FROM_CHAIN },
   usageEvents: { how: 'left out', why: NOT_FROM_CHAIN },
   webhookMessages: { how: 'left out', why: NOT_FROM_CHAIN },
   webhookOutbox: { how: 'left out', why: NOT_FROM_CHAIN },
@@ -134,8 +141,10 @@ export const TABLE_RULES: Readonly<Record<string, TableRule>> = {
   dex_pool_events_enriched: { how: 'blocks' },
   dex_pools: { how: 'newest' },
   dex_pool_births: { how: 'newest' },
+  dex_pool_positions: { how: 'newest' },
   tokens: { how: 'newest' },
   transfers: { how: 'blocks' },
+  transfer_edges: { how: 'left out', why: 'sums of final transfers, which are compared' },
   balance_updates: { how: 'blocks', omit: ['pre_balance_usd', 'post_balance_usd', 'price_usd'] },
   token_holders: { how: 'newest' },
   wallet_balances: { how: 'newest' },
@@ -158,6 +167,15 @@ export const TABLE_RULES: Readonly<Record<string, TableRule>> = {
   prediction_trades: { how: 'blocks' },
   prediction_managements: { how: 'blocks' },
   prediction_settlements: { how: 'blocks' },
+  prediction_position_changes: { how: 'blocks' },
+  prediction_positions: { how: 'newest' },
+  prediction_wallet_positions: { how: 'newest' },
+  prediction_wallet_days: { how: 'newest' },
+  prediction_wallets: { how: 'newest' },
+  prediction_prices: { how: 'newest' },
+  redpackets: { how: 'newest' },
+  redpacket_claims: { how: 'blocks' },
+  redpacket_refunds: { how: 'blocks' },
   ohlc_mv: { how: 'buckets', seconds: 60 },
   token_trade_stats_mv: { how: 'buckets', seconds: 60 },
 }

@@ -1,9 +1,9 @@
 import type { Bus } from '../../core/bus/contract.ts'
 import { documentsGroup } from '../../ingestors/metadata/worker.ts'
+import { PROCESS_PIPELINE } from '../../processors/process-pipeline.ts'
 import { FEED_SINKS } from '../../processors/sinks/feed-sinks.ts'
 import { sinkGroup } from '../../processors/sinks/runner.ts'
 import { SINKS } from '../../processors/sinks/tables.ts'
-import { PROCESS_PIPELINE } from '../../processors/start.ts'
 import { globalTopic, topicName } from '../../schemas/topics.ts'
 import { matcherTopics } from '../../serving/webhooks/matcher.ts'
 import {
@@ -19,7 +19,7 @@ export interface ConsumerGroup {
   readonly group: string
   readonly topics: readonly string[]
   /** What it writes follows from the chain alone, so a checksum waits for it. */
-  readonly isSettling: boolean
+  readonly isChecksummed: boolean
   /** Application whose lanes put their inputs together by block operation; their state says how far they are. */
   readonly stage?: string
 }
@@ -29,14 +29,14 @@ export const SHARED_GROUPS: readonly ConsumerGroup[] = [
   {
     group: SENDER_GROUP,
     topics: [globalTopic('webhookOutbox')],
-    isSettling: false,
+    isChecksummed: false,
   },
   {
     group: DELIVERY_LOG_GROUP,
     topics: [globalTopic('webhookMessages'), globalTopic('webhookAttempts')],
-    isSettling: false,
+    isChecksummed: false,
   },
-  { group: TASKS_GROUP, topics: [globalTopic('controlWebhookTasks')], isSettling: false },
+  { group: TASKS_GROUP, topics: [globalTopic('controlWebhookTasks')], isChecksummed: false },
 ]
 
 /** The stages and every sink of a chain, the worker that fetches documents and the matcher of webhooks. */
@@ -44,20 +44,20 @@ export const chainGroups = (chain: string): readonly ConsumerGroup[] => [
   {
     group: `${PROCESS_PIPELINE.app}.${chain}`,
     topics: PROCESS_PIPELINE.inputs.map((input) => topicName(input, chain)),
-    isSettling: true,
+    isChecksummed: true,
     stage: PROCESS_PIPELINE.app,
   },
   ...[...SINKS, ...FEED_SINKS].map((sink) => ({
     group: sinkGroup(sink, chain),
     topics: [topicName(sink.topic, chain)],
-    isSettling: TOPIC_RULES[sink.topic].how !== 'left out',
+    isChecksummed: TOPIC_RULES[sink.topic].how !== 'left out',
   })),
   {
     group: documentsGroup(chain),
     topics: [topicName('tokensCreated', chain)],
-    isSettling: false,
+    isChecksummed: false,
   },
-  { group: matcherGroup(chain), topics: matcherTopics(chain), isSettling: false },
+  { group: matcherGroup(chain), topics: matcherTopics(chain), isChecksummed: false },
 ]
 
 /** How far one group is in one partition. */
@@ -70,24 +70,24 @@ export interface LaneOffset {
   readonly end: number
   /** Offsets before the log's first one, and those of a topic that was made anew: the group never read them. */
   readonly lost: number
-  readonly isSettling: boolean
+  readonly isChecksummed: boolean
 }
 
-/** Places of every group of a chain whose topics are there; of one that does not settle only where it has ever run. */
+/** Offsets of every group of a chain whose topics are there; of one that no checksum waits for only where it has ever run. */
 export const laneOffsets = async (bus: Bus, chain: string): Promise<readonly LaneOffset[]> => {
   const held = new Set(await bus.topics(''))
   const groups = chainGroups(chain).filter(({ topics }) => topics.every((topic) => held.has(topic)))
   const places = await Promise.all(
-    groups.map(async ({ group, topics, isSettling }) => {
+    groups.map(async ({ group, topics, isChecksummed }) => {
       const committed = await bus.offsets(group, topics)
-      if (committed.length === 0 && !isSettling) return []
+      if (committed.length === 0 && !isChecksummed) return []
       const lanes = await Promise.all(
         topics.map(async (topic) =>
           (await bus.ends(topic)).map(({ partition, low, end }) => {
             const last = committed.find((at) => at.topic === topic && at.partition === partition)
             const place = Math.max(low, last?.offset ?? low)
             const lost = lostOffsets(last?.offset ?? low, { low, end })
-            return { group, topic, partition, place, end, lost, isSettling }
+            return { group, topic, partition, place, end, lost, isChecksummed }
           }),
         ),
       )
@@ -103,15 +103,18 @@ export const lostOffsets = (
   { low, end }: { readonly low: number; readonly end: number },
 ): number => (place > end ? Math.max(1, end - low) : Math.max(0, low - place))
 
-/** Settling groups that have not gone past block operation `seq`, in words: the next record of theirs carries it or an older one. */
+/** Groups that a checksum waits for and that have not gone past block operation `seq`, in words: the next record of theirs carries it or an older one. */
 export const laggingGroups = async (
   bus: Bus,
   chain: string,
   seq: number,
 ): Promise<readonly string[]> => {
   const behind: string[] = []
-  for (const { group, topic, partition, place, end, isSettling } of await laneOffsets(bus, chain)) {
-    if (!isSettling) continue
+  for (const { group, topic, partition, place, end, isChecksummed } of await laneOffsets(
+    bus,
+    chain,
+  )) {
+    if (!isChecksummed) continue
     // What stands between a place and the end may not be a record: offsets skip over transaction marks.
     for await (const { headers } of bus.read(topic, partition, place, end)) {
       if (Number(headers.seq ?? 0) <= seq) {

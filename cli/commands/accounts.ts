@@ -15,6 +15,7 @@ interface Org {
   readonly orgId: string
   readonly name: string
   readonly plan: string
+  readonly boughtPlan: { readonly plan: string; readonly expiresAt: string } | null
   readonly suspended: boolean
   readonly createdAt: string
 }
@@ -49,13 +50,16 @@ interface Usage {
 }
 
 /** What a command says: a value for `--json`, and lines for people. */
-interface Told {
+interface CommandOutput {
   readonly value: unknown
   readonly lines: readonly string[]
 }
 
 /** One command: what it asks of the admin API with its words. */
-export type AccountsAction = (client: AdminClient, ...words: readonly string[]) => Promise<Told>
+export type AccountsAction = (
+  client: AdminClient,
+  ...words: readonly string[]
+) => Promise<CommandOutput>
 
 /** Runs one command against the admin API of a running process. Returns the exit code. */
 export const runAccounts = async (
@@ -73,8 +77,10 @@ export const runAccounts = async (
 
 const at = (id: string): string => encodeURIComponent(id)
 
-const orgLine = ({ orgId, name, plan, suspended }: Org): string =>
-  `${orgId}  ${plan}${suspended ? '  suspended' : ''}  ${name}`
+const orgLine = ({ orgId, name, plan, boughtPlan, suspended }: Org): string => {
+  const bought = boughtPlan ? `  bought ${boughtPlan.plan} until ${boughtPlan.expiresAt}` : ''
+  return `${orgId}  ${plan}${bought}${suspended ? '  suspended' : ''}  ${name}`
+}
 
 const keyLine = ({ keyId, prefix, scopes, expiresAt }: Key): string =>
   `${keyId}  ${prefix}...  ${scopes.join(' ') || 'no scopes'}  ${expiresAt === null ? 'does not expire' : `expires ${expiresAt}`}`

@@ -13,7 +13,7 @@ export interface ChecksumOptions extends OperatorOptions {
   readonly height?: number
 }
 
-/** Prints digests of the settled content, of the process that runs or else of what lies in the folder. Returns the exit code. */
+/** Prints digests of the final content, of the process that runs or else of what lies in the folder. Returns the exit code. */
 export const checksumCommand = async (
   words: ChecksumOptions,
   { environment, write }: Pick<CommandContext, 'environment' | 'write'>,

@@ -6,7 +6,7 @@ export interface CommandDefinition {
   readonly register: (command: Command, done: (code: number) => void) => Command
 }
 
-/** Stops a command that runs until it is told to. */
+/** Stops a command that runs until its signal aborts. */
 export const interruptSignal = (): AbortSignal => {
   const controller = new AbortController()
   process.once('SIGINT', () => controller.abort())

@@ -6,13 +6,8 @@ import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
 import { recordedFile } from '../../ingestors/recorded/files.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAIN_ID_BY_NAME, chainRow } from '../../schemas/chains.ts'
-import type {
-  Block,
-  DecodedBlock,
-  EventPosition,
-  Prediction,
-  PredictionTrade,
-} from '../../schemas/events.ts'
+import type { Block, DecodedBlock, EventPosition } from '../../schemas/events.ts'
+import type { Prediction, PredictionTrade } from '../../schemas/prediction-events.ts'
 
 /** Largest file that is read. */
 const MAX_FILE_BYTES = 256 * 1024 * 1024
@@ -27,7 +22,7 @@ export interface DecodeRequest {
 
 /**
  * Explains recorded transactions and blocks, one JSON line per file, without a node: amounts are base units, `at` is the
- * log index, on Solana the path of the instruction, on Sui the place of the event. A file that cannot be read becomes `{file, error: {reason, message}}` and the others go on. Returns the exit code.
+ * log index, on Solana the path of the instruction, on Sui the place of the event. A file that cannot be read becomes `{file, error: {reason, message}}` and the others continue. Returns the exit code.
  * Throws `InvalidInput` for a chain that this build does not decode.
  */
 export const decodeFiles = async ({

@@ -27,9 +27,9 @@ export const dlqList = async (
     write(words.json ? JSON.stringify(deadLetter) : deadLetterLine(deadLetter))
   const isHeld =
     config.kafkaBrokers.length === 0 && liveOwner(join(config.dataDir, 'log')) !== undefined
-  const told = isHeld ? await fetchDeadLetters(config, words) : undefined
-  if (told !== undefined) {
-    for (const deadLetter of told) print(deadLetter)
+  const entries = isHeld ? await fetchDeadLetters(config, words) : undefined
+  if (entries !== undefined) {
+    for (const deadLetter of entries) print(deadLetter)
     return 0
   }
   return withInfra(config, async ({ bus }) => {

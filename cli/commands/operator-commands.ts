@@ -5,6 +5,7 @@ import type { ChecksumOptions } from './checksum.ts'
 import { type CommandDefinition, interruptSignal, parseCount } from './command.ts'
 import type { DlqOptions } from './dlq.ts'
 import type { InitOptions } from './init.ts'
+import type { LabelImportOptions } from './labels.ts'
 import type { ResumeOptions } from './resume.ts'
 import type { StatusOptions } from './status.ts'
 
@@ -111,6 +112,30 @@ export const OPERATOR_COMMANDS: readonly CommandDefinition[] = [
           const { checksumCommand } = await import('./checksum.ts')
           done(await checksumCommand(words, commandContext()))
         }),
+  },
+  {
+    name: 'labels',
+    register: (command, done) => {
+      const group = command.description('labels of addresses for risk screening')
+      group
+        .command('import')
+        .description(
+          'bring the labels of a source to what its list says; the same list again changes nothing',
+        )
+        .argument('<format>', 'csv, address-list or tagpack')
+        .argument('<file>', 'the list')
+        .requiredOption('--source <name>', 'who says so, e.g. ofac')
+        .option('--category <name>', 'category of entries that name none, e.g. sanctions')
+        .option('--chain <chain>', 'chain of entries that name none (default: every chain)')
+        .option('--entity <name>', 'name of whom entries that name none belong to')
+        .option('--evidence-url <url>', 'where entries that say nothing can be looked up')
+        .option('--data <dir>', 'data folder that no process has open (default .data)')
+        .action(async (format: string, file: string, words: LabelImportOptions) => {
+          const { labelsImport } = await import('./labels.ts')
+          done(await labelsImport(format, file, words, commandContext()))
+        })
+      return group
+    },
   },
   {
     name: 'dlq',

@@ -14,7 +14,7 @@ export interface ResumeOptions {
   readonly data?: string
   /** Default: every chain of the log, and the groups that all chains share. */
   readonly chain?: readonly string[]
-  /** Absent: nothing is changed, what is missing is told. */
+  /** Absent: nothing is changed, what is missing is printed. */
   readonly from?: string
   readonly json?: boolean
 }
@@ -24,7 +24,7 @@ const FENCED_RETRY = { firstMs: 200, maxMs: 2_000, tries: 5 }
 
 /**
  * Says which lanes have lost their place in the log and what they will not read; with `from` gives each a new place, so
- * that it goes on. Returns the exit code: 3 when lanes are left that rest. Throws `UsageError`, `Outage`.
+ * that it continues. Returns the exit code: 3 when lanes are left that rest. Throws `UsageError`, `Outage`.
  */
 export const resume = async (
   words: ResumeOptions,
@@ -80,8 +80,8 @@ const moveLane = async (
 }
 
 const resumeLines = (lanes: readonly LostLane[], isMoved: boolean): readonly string[] => {
-  if (lanes.length === 0) return ['no lane has lost its place']
-  const told = lanes.flatMap(({ group, partition, records, first, next }) => [
+  if (lanes.length === 0) return ['no lane has lost its offsets']
+  const lines = lanes.flatMap(({ group, partition, records, first, next }) => [
     `${group}/${partition}`,
     `  skipped   from ${first === null ? 'a block that the log does not name' : operationText(first)} to before ${next === null ? 'the next block' : operationText(next)}`,
     ...records.map(
@@ -90,9 +90,9 @@ const resumeLines = (lanes: readonly LostLane[], isMoved: boolean): readonly str
     ),
   ])
   const last = isMoved
-    ? `${lanes.length} lanes go on; what they skipped is missing from tables, streams and sums`
-    : `${lanes.length} lanes rest. --from earliest goes on as above, --from now with the next block`
-  return [...told, last]
+    ? `${lanes.length} lanes continue; what they skipped is missing from tables, streams and sums`
+    : `${lanes.length} lanes are blocked. To continue: --from earliest as above, --from now with the next block`
+  return [...lines, last]
 }
 
 const operationText = ({ height, seq, timeMs }: BlockOperation): string =>

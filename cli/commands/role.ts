@@ -7,6 +7,7 @@ import { makeLifecycle } from '../../core/ops/lifecycle.ts'
 import { makeRootLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { makeRedactor } from '../../core/ops/redact.ts'
+import type { RunningProcessors } from '../../processors/start.ts'
 import { CHAIN_ID_BY_NAME, type ChainRow, chainRow } from '../../schemas/chains.ts'
 import { openDataFolder } from '../app/data-folder.ts'
 import { type InfraOptions, openInfraWarehouse, openLogInfra } from '../app/infra.ts'
@@ -105,7 +106,7 @@ export const configuredChains = ({ chains }: Config): readonly ChainRow[] =>
 export const runRole = (name: RoleName, environment: Environment): Promise<number> => {
   const config = roleConfig(name, environment)
   const log = makeRootLogger(config.logLevel, secretTexts(config)).child({ role: name })
-  return runProcess({ log, scrub: makeRedactor(secretTexts(config)) }, async (course) => {
+  return runProcess({ log, scrub: makeRedactor(secretTexts(config)) }, async (context) => {
     const lifecycle = makeLifecycle(log)
     const activity = makeInFlightTracker(config.activityFile)
     lifecycle.add({ name: 'activity', stop: async () => activity.close() })
@@ -117,16 +118,16 @@ export const runRole = (name: RoleName, environment: Environment): Promise<numbe
       checks: [],
       chains: configuredChains(config).map(({ id }) => id),
       ownPorts: new Set(),
-      onFatal: course.onFatal,
+      onFatal: context.onFatal,
     }
     try {
-      await startServices(ROLES[name].runs, deps, activity)
+      await startServices(ROLES[name].runs, deps, activity, context.signal)
       log.info('role started')
-      const { status } = await untilExit(course.signal)
+      const { status } = await untilExit(context.signal)
       return status
     } finally {
       await lifecycle.stop(
-        course.signal.aborted ? String(course.signal.reason.reason) : 'start failed',
+        context.signal.aborted ? String(context.signal.reason.reason) : 'start failed',
       )
     }
   })
@@ -142,6 +143,7 @@ const startServices = async (
   pieces: readonly ServiceName[],
   deps: ServiceDeps,
   activity: InFlightTracker,
+  signal: AbortSignal,
 ): Promise<void> => {
   const { config, chains, log, lifecycle, onFatal } = deps
   const folder = openDataFolder(config.dataDir)
@@ -160,16 +162,21 @@ const startServices = async (
   const logParts = await openLogInfra(options)
   const needsStore = pieces.some((piece) => piece !== 'ingest')
   const warehouse = needsStore ? await openInfraWarehouse(options) : undefined
+  let processors: RunningProcessors | undefined
   if (warehouse !== undefined) {
+    signal.throwIfAborted()
     const parts = { ...logParts, warehouse }
-    if (pieces.includes('process')) await startProcessing(deps, parts)
+    if (pieces.includes('process')) processors = await startProcessing(deps, parts)
+    signal.throwIfAborted()
     if (pieces.includes('serve')) await startServing(deps, parts)
   }
+  signal.throwIfAborted()
   const appChains = pieces.includes('ingest') ? appChainsOf(deps) : []
   const ingestors = await startIngest(deps, logParts, appChains)
   await startOpsServer(deps, {
     parts: { ...logParts, ...(warehouse && { warehouse }) },
     activity,
+    ...(processors && { processors }),
     ingestors,
     appChains,
     ...(isEmbedded && { opsPath: folder.opsPath }),

@@ -22,7 +22,7 @@ export interface DataSourceChain {
   readonly examples?: DemoExamples
 }
 
-/** Where the blocks of a process come from, and what people are told of it. */
+/** Where the blocks of a process come from, and the label that people see. */
 export interface DataSource {
   readonly chains: readonly DataSourceChain[]
   readonly chainExtra: Readonly<Record<string, ChainExtra>>
@@ -56,17 +56,17 @@ const LATE_EXAMPLE_POLL_MS = 2_000
 
 /** Runs the product until a signal, a fatal error or its own end; resolves with the exit status after an orderly stop. */
 export const runStandalone = (options: StandaloneOptions): Promise<number> =>
-  runProcess({ log: options.log, scrub: makeRedactor(secretTexts(options.config)) }, (course) =>
-    withDataSource(options, course),
+  runProcess({ log: options.log, scrub: makeRedactor(secretTexts(options.config)) }, (context) =>
+    withDataSource(options, context),
   )
 
 const withDataSource = async (
   options: StandaloneOptions,
-  course: ProcessContext,
+  context: ProcessContext,
 ): Promise<number> => {
-  const origin = await options.origin(course.signal)
+  const origin = await options.origin(context.signal)
   try {
-    return await runApp(options, origin, course)
+    return await runApp(options, origin, context)
   } finally {
     await origin.stop()
   }
@@ -81,6 +81,7 @@ const runApp = async (
   const pepper = config.keyPepper.isEmpty ? new Secret(folder.pepper) : config.keyPepper
   const admin = config.adminToken.isEmpty ? new Secret(folder.adminToken) : config.adminToken
   const app = await createApp({
+    signal,
     config: {
       ...config,
       chainExtra: origin.chainExtra,
@@ -148,6 +149,7 @@ const showWelcome = async (
     await sleep(EXAMPLE_POLL_MS)
     examples = await look(examples)
   }
+  if (signal.aborted) return
   shown(examples)
   const chains = origin.chains.map(({ chain }) => chain.row)
   printWelcome({

@@ -55,16 +55,16 @@ export const openSimulatedChains = async (
   const { folder } = parts
   const held = folder.origin
   const fresh = Math.floor((Date.now() - DEFAULT_HISTORY_MS) / GENESIS_STEP_MS) * GENESIS_STEP_MS
-  const course: SimulationParams = {
+  const params: SimulationParams = {
     seed: plan.seed ?? held?.seed ?? DEFAULTS.seed,
     ratePerSecond: plan.ratePerSecond ?? held?.ratePerSecond ?? DEFAULTS.ratePerSecond,
     genesisMs: plan.genesisMs ?? held?.genesisMs ?? fresh,
   }
   const chain = plan.chains.map(({ id }) => id).join(',')
-  folder.claim({ kind: 'simulated', chain, ...course } satisfies DataFolderIdentity)
+  folder.claim({ kind: 'simulated', chain, ...params } satisfies DataFolderIdentity)
   const closing = new AbortController()
   const made: SimulatedChainPlan[] = []
-  for (const row of plan.chains) made.push(await simulatedChain(row, course, plan, folder))
+  for (const row of plan.chains) made.push(await simulatedChain(row, params, plan, folder))
   const thread = await startSimulatorThread({ chains: made, logLevel: parts.log.level })
   const stop = async (): Promise<void> => {
     closing.abort(new Error('the nodes stop'))
@@ -73,7 +73,7 @@ export const openSimulatedChains = async (
   try {
     const { opened, chainExtra } = await openNodeSources(
       thread,
-      course,
+      params,
       plan,
       parts,
       closing.signal,
@@ -82,7 +82,7 @@ export const openSimulatedChains = async (
     return {
       chains: opened,
       chainExtra,
-      label: simulationLabel(course, plan),
+      label: simulationLabel(params, plan),
       progress: false,
       isSimulated: true,
       nodePorts,

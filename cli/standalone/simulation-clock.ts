@@ -22,7 +22,7 @@ export interface SimulationClockOptions {
   readonly ingested: number | null
   /** Time between heights. */
   readonly blockTimeMs: number
-  /** End of the chain; absent = it goes on with the clock. */
+  /** End of the chain; absent = it continues with the clock. */
   readonly endMs?: number
   readonly nowMs: () => number
 }

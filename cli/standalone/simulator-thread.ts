@@ -19,7 +19,7 @@ export interface SimulatorThreadData {
   readonly logLevel: string
 }
 
-/** Where a simulated chain's node is, and what its ingestor must be told. */
+/** Where a simulated chain's node is, and the settings of its ingestor. */
 export type SimulatedNode = Pick<Simulator, 'wsUrl' | 'extra' | 'examples'>
 
 /** What the thread tells, once: nodes in the order of the chains. */

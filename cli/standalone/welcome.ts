@@ -81,7 +81,7 @@ export const welcomeText = (welcome: Welcome): string => {
       : []),
     '',
     ...chains.flatMap((chain) => chainCommands(welcome, chain)),
-    '  Ctrl-C stops; the next start goes on where this one ended.',
+    '  Ctrl-C stops; the next start resumes where this one ended.',
     '',
   ].join('\n')
 }
@@ -90,14 +90,21 @@ const chainCommands = (
   { baseUrl, graphqlUrl, apiKey, dataDir, examples }: Welcome,
   chain: ChainRow,
 ): readonly string[] => {
-  const { token = 'TOKEN', wallet = 'WALLET' } = examples[chain.apiName] ?? {}
+  const example = examples[chain.apiName]
+  if (example === undefined) {
+    return [
+      `  ${chain.name}: has no trade to show yet. With its first one ${dataDir}/demo.json names a token and a wallet.`,
+      '',
+    ]
+  }
+  const { token, wallet } = example
   const group = chain.network === null ? chain.name : `EVM(network: ${chain.network})`
   const query = `{"query":"{ ${group} { DEXTrades(limit: {count: 3}) { Block { Time } Trade { Buy { Amount PriceInUSD Currency { Symbol } } } } } }"}`
   return [
     `  ${chain.name}: candles of a token, search, what a wallet made, the newest trades by GraphQL:`,
     `curl -s -H 'X-API-KEY: ${apiKey}' '${baseUrl}/v2/token/${chain.apiName}/${token}/candles?resolution=1m&limit=3'`,
     `curl -s -H 'X-API-KEY: ${apiKey}' '${baseUrl}/v2/token/search?chain=${chain.apiName}&keyword=${token}'`,
-    `curl -s -H 'X-API-KEY: ${apiKey}' '${baseUrl}/wallet/v1/${chain.apiName}/${wallet}/stats'`,
+    `curl -s -H 'X-API-KEY: ${apiKey}' '${baseUrl}/v2/wallet/${chain.apiName}/${wallet}/stats'`,
     `curl -s -H 'X-API-KEY: ${apiKey}' -H 'Content-Type: application/json' '${graphqlUrl}' -d '${query}'`,
     '',
     '  Live trades of that token (any Centrifuge client works; this is a plain socket), and the topic itself:',

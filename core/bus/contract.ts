@@ -1,5 +1,5 @@
 /**
- * The bus: one contract that `bus.ts` (Kafka) and `bus-embedded.ts` (lmdb) both keep; one conformance suite runs on both.
+ * The bus: one contract that `kafka/bus.ts` and `embedded/bus.ts` (lmdb) both keep; one conformance suite runs on both.
  *
  * A commit is records, state and offsets together or nothing. Readers see committed records only. Offsets are sparse:
  * they grow, they may skip. A writer that was fenced, or whose commit was not answered, is dead: take a new one.
@@ -96,11 +96,31 @@ export interface PartitionBounds {
   readonly end: number
 }
 
+/** Where the state of a lane lies on the local disk: a table of the embedded log, or a folder of its own. */
+export type StateLocation =
+  | {
+      readonly kind: 'table'
+      readonly path: string
+      readonly store: string
+      readonly partition: number
+    }
+  | { readonly kind: 'folder'; readonly path: string }
+
 /** State of one lane as of its last commit. Reads are synchronous and from the local disk: nothing is held in memory. */
 export interface LaneState {
+  /** For another thread of this process, which reads it by `makeStateReaders`. Absent: the state is in memory. */
+  readonly location?: StateLocation
   get(key: string): Uint8Array | undefined
   /** In the order of the keys' UTF-8 bytes. */
   entries(prefix?: string): Iterable<readonly [string, Uint8Array]>
+}
+
+/** State that another thread of this process writes. */
+export interface SharedState<State> {
+  readonly state: State
+  /** What has been committed until now is read from here on. */
+  refresh(): void
+  close(): Promise<void>
 }
 
 /** What a lane's handler works with; the bus fenced the lane's writer before it read the committed offsets. */
@@ -126,6 +146,11 @@ export interface Subscription {
   readonly group: string
   /** Topics of one partition count; lane p owns partition p of each. */
   readonly topics: readonly string[]
+  /**
+   * True: a lane that has no place yet stands at offset 0. What retention took before it first ran is missing to it, and it rests.
+   * Default: it begins with the oldest record there is.
+   */
+  readonly needsWholeLog?: boolean
   /** Single-partition topics that every lane reads whole. */
   readonly broadcast?: readonly string[]
   /** Where a lane reads a broadcast topic from: the lane's own state knows. Default: the start. */

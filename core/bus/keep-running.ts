@@ -29,7 +29,7 @@ export interface HaltedLanes {
   list(): readonly HaltedLane[]
   /**
    * Runs a lane. While the log does not hold its place, the lane rests and is tried again every few seconds, so that it
-   * goes on once `sluice resume` has moved the place. `work` calls `opened` when it has a place that the log holds.
+   * continues once `sluice resume` has moved the place. `work` calls `opened` when it has a place that the log holds.
    */
   resting(lane: LaneRunContext, work: (opened: () => void) => Promise<void>): Promise<void>
 }
@@ -93,11 +93,11 @@ const MAX_RESTART_DELAY_MS = 5_000
 /** What ran so long had recovered. */
 const RESET_AFTER_MS = 30_000
 
-/** True for an error after which nothing on this bus can go on: a halt, a full disk. */
+/** True for an error after which nothing on this bus can continue: a halt, a full disk. */
 const isPermanentError = (error: unknown): error is Outage =>
   error instanceof PermanentHalt || (error instanceof Outage && error.of === 'disk' && error.final)
 
-/** Runs `work` again after every throw, with a growing pause, until it returns, the signal aborts or a `Halt` is thrown. */
+/** Runs `work` again after every throw, with a growing pause, until it returns, the signal aborts or a `PermanentHalt` is thrown. */
 export const keepRunning = async (
   { what, facts, log, signal, onHalt }: KeepRunningOptions,
   work: () => Promise<void>,

@@ -16,13 +16,17 @@ export const startRetentionCleaner = (
 ): RunningTask => {
   const stopping = new AbortController()
   const { signal } = stopping
+  const what =
+    bus.capacity() === undefined
+      ? 'removal of old local copies failed'
+      : 'embedded log retention run failed'
   const run = async (): Promise<void> => {
     for (;;) {
       await pause(everyMs, signal)
       try {
         await bus.sweep(Date.now())
       } catch (err) {
-        if (!signal.aborted) log.error({ err }, 'embedded log retention run failed')
+        if (!signal.aborted) log.error({ err }, what)
       }
     }
   }

@@ -1,9 +1,9 @@
 import { chainRow } from '../../schemas/chains.ts'
 import { type Feed, feedTopics } from '../../schemas/feeds.ts'
 import { TOPICS, type Topic, type TopicRow, topicName } from '../../schemas/topics.ts'
+import { HOUR_MS } from '../time.ts'
 import type { RetentionPolicy, TopicSpec } from './contract.ts'
 
-const HOUR_MS = 3_600_000
 /** Partitions of topics that carry little. */
 const LIGHT_PARTITIONS = 3
 const DEAD_LETTER_RETENTION_DAYS = 14

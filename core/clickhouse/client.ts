@@ -8,6 +8,7 @@ import {
   type ReadConcurrency,
   type ReadWorkload,
 } from './engine.ts'
+import { missingColumnOutage } from './insert-errors.ts'
 import { isEngineError, toReadError } from './read-errors.ts'
 import { openServerEngine, type ServerTarget } from './server-engine.ts'
 
@@ -59,7 +60,10 @@ export interface Warehouse {
   queryArrays(query: Query, options?: ReadOptions): Promise<QueryResult<unknown[]>>
   /** Rows as JSON text, for answers that are text again: big integers and decimals as numbers, what is not finite as null. */
   queryText(query: Query, options?: ReadOptions): Promise<TextQueryResult>
-  /** One insert; the same token again is dropped by the engine. Big numbers as strings. */
+  /**
+   * One insert; the same token again is dropped by the engine. Big numbers as strings. A field without a column is an `Outage`: the
+   * table is older than the row.
+   */
   insert(
     table: string,
     rows: readonly object[] | JsonLines,
@@ -105,6 +109,7 @@ const INSERT_SETTINGS = {
   input_format_parallel_parsing: 0,
   wait_end_of_query: 1,
   date_time_input_format: 'best_effort',
+  input_format_skip_unknown_fields: 0,
 } as const
 
 /** Said of every insert that has none: an embedded connection keeps the settings of the statement before. */
@@ -131,7 +136,7 @@ const openEngine = async (target: WarehouseTarget): Promise<Engine> =>
 
 /** Transport trouble is an outage; an answer of the engine is passed on as it is. */
 const throwAsOutage = (error: unknown): never => {
-  if (isEngineError(error)) throw error
+  if (isEngineError(error) || error instanceof Outage) throw error
   throw new Outage('warehouse', 'the warehouse did not answer', { cause: error })
 }
 
@@ -220,7 +225,7 @@ const makeWrites = ({ writing }: Engine): Pick<Warehouse, 'insert' | 'command'> 
           format: 'JSONEachRow',
           clickhouse_settings: settingsOf(options?.token),
         }),
-      ).catch(throwAsOutage)
+      ).catch((error: unknown) => throwAsOutage(missingColumnOutage(table, error) ?? error))
     },
     command: async (sql, options) => {
       await writing((client) =>

@@ -34,6 +34,18 @@ const INVALID_VALUE_CODES: ReadonlySet<number> = new Set([
   691, // UNKNOWN_ELEMENT_OF_ENUM
 ])
 
+const INCORRECT_DATA = '117'
+const UNKNOWN_FIELD = /Unknown field found while parsing \w+ format: (\w{1,64})/
+
+/** The outage of a table that lacks a column of its rows; null for every other error. The rows are stored once it is there. */
+export const missingColumnOutage = (table: string, error: unknown): Outage | null => {
+  if (!isEngineError(error) || error.code !== INCORRECT_DATA) return null
+  const column = UNKNOWN_FIELD.exec(error.message)?.[1]
+  if (column === undefined) return null
+  const text = `table ${table} lacks column ${column}: its migrations are not the ones of this version`
+  return new Outage('warehouse', text, { cause: error })
+}
+
 const TOO_MANY_PARTS = 252
 /** `max_partitions_per_insert_block` shares its code with a table that has too many parts for now. */
 const TOO_MANY_INSERT_PARTITIONS = /partitions for single INSERT block/i

@@ -6,6 +6,8 @@ import { Fault, Outage } from '../errors.ts'
  * `limit`: the statement passed a limit of its budget. `busy`: nothing about the statement, the engine has no room now.
  */
 const ERROR_MEANINGS: Readonly<Record<string, readonly ['limit' | 'busy' | 'away', string]>> = {
+  60: ['away', 'tables'],
+  81: ['away', 'database'],
   158: ['limit', 'rows'],
   159: ['limit', 'time'],
   160: ['limit', 'time'],
@@ -27,6 +29,9 @@ const ERROR_MEANINGS: Readonly<Record<string, readonly ['limit' | 'busy' | 'away
   279: ['away', 'network'],
   516: ['away', 'login'],
 }
+
+/** Tables that are not there: not yet made by `sluice init`, or named wrongly by us. */
+const MISSING_CODES: ReadonlySet<string> = new Set(['60', '81'])
 
 /** Memory that others use as well: the answer says nothing about this statement. */
 const SHARED_MEMORY_LIMIT = /\((total|for user)\)|(Total|User) memory limit/i
@@ -54,5 +59,10 @@ export const toReadError = (error: unknown): unknown => {
   return new Fault('QUERY_TOO_EXPENSIVE', message, { limit }, options)
 }
 
-/** True when the engine refused a statement as wrong: a mistake of ours, whatever the caller asked. */
-export const isRejectedStatement = (error: unknown): boolean => isEngineError(error)
+/**
+ * True when the engine refused a statement as wrong: a mistake of ours, whatever the caller asked. Missing tables count as well, though
+ * callers get the error of a store that is away.
+ */
+export const isRejectedStatement = (error: unknown): boolean =>
+  isEngineError(error) ||
+  (error instanceof Outage && isEngineError(error.cause) && MISSING_CODES.has(error.cause.code))

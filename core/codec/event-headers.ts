@@ -93,9 +93,9 @@ const equalsBlock = (block: Fields, own: Block): boolean =>
 /** Places of events in the tables of one record. */
 const makeHeaderTables = ({ meta, events = [] }: LogicalMessage) => {
   const first = events.find(({ block }) => block !== null && block !== undefined)?.block
-  const told = Number((first as Fields | undefined)?.height ?? 0)
-  const isOwn = first !== undefined && equalsBlock(first as Fields, blockOfMeta(meta, told))
-  const height = isOwn && told !== (meta?.height ?? 0) ? told : 0
+  const statedHeight = Number((first as Fields | undefined)?.height ?? 0)
+  const isOwn = first !== undefined && equalsBlock(first as Fields, blockOfMeta(meta, statedHeight))
+  const height = isOwn && statedHeight !== (meta?.height ?? 0) ? statedHeight : 0
   const own = blockOfMeta(meta, height)
   const blocks = makeHeaderTable(({ hash }) => hash)
   let seen: unknown = null

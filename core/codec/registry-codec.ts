@@ -44,7 +44,7 @@ export const registryConnection = (
 /** A registry and what its client works with. */
 export interface RegistryOptions extends RegistryConnection {
   readonly log: Logger
-  /** How long one answer may take; ten seconds unless told. */
+  /** How long one answer may take; ten seconds by default. */
   readonly answerLimitMs?: number
 }
 

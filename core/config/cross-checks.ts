@@ -1,6 +1,9 @@
+import { PAYMENT_NETWORKS, type PaymentNetworkName } from '../../schemas/payment-networks.ts'
 import { bindScope, isCidrRange } from '../http/network-address.ts'
 import type { ConfigProblem } from './errors.ts'
 import { environmentVariableOf } from './settings.ts'
+
+const PRIVATE_KEY = /^0x[0-9a-fA-F]{64}$/
 
 /** Mistakes that only show when settings are looked at together. */
 export const checkAcrossSettings = (
@@ -18,7 +21,76 @@ export const checkAcrossSettings = (
       message: 'is needed together with KAFKA_BROKERS',
     })
   }
-  return [...problems, ...checkListeners(value), ...checkCidrRanges(value)]
+  return [
+    ...problems,
+    ...checkListeners(value),
+    ...checkCidrRanges(value),
+    ...checkPayments(value),
+    ...checkUploads(value),
+  ]
+}
+
+/** A storage for uploads has an address and credentials, or there is none. */
+const checkUploads = (value: Readonly<Record<string, unknown>>): readonly ConfigProblem[] => {
+  const keys = ['ipfsUploadUrl', 'ipfsUploadKeyId', 'ipfsUploadSecret'] as const
+  const missing = keys.find((key) => value[key] === '')
+  return missing === undefined || keys.every((key) => value[key] === '')
+    ? []
+    : [
+        {
+          variable: environmentVariableOf(missing),
+          message: 'IPFS_UPLOAD_URL, IPFS_UPLOAD_KEY_ID and IPFS_UPLOAD_SECRET go together',
+        },
+      ]
+}
+
+/** Payments have a payee and a network, or are off; whoever settles has what it takes. */
+const checkPayments = ({
+  x402PayTo,
+  x402Networks,
+  x402Facilitator,
+  x402FacilitatorUrl,
+  x402GasKey,
+  x402RpcUrl,
+  x402Plans,
+  chainRpcUrls,
+}: Readonly<Record<string, unknown>>): readonly ConfigProblem[] => {
+  const networks = Array.isArray(x402Networks) ? x402Networks.map(String) : []
+  if ((x402PayTo === '') !== (networks.length === 0)) {
+    const variable = x402PayTo === '' ? 'X402_PAY_TO' : 'X402_NETWORKS'
+    return [{ variable, message: 'X402_PAY_TO and X402_NETWORKS go together' }]
+  }
+  const plans = Array.isArray(x402Plans) ? x402Plans.map((text) => String(text).split(':')[0]) : []
+  if (plans.length > 0 && networks.length === 0)
+    return [{ variable: 'X402_PLANS', message: 'needs X402_PAY_TO and X402_NETWORKS' }]
+  if (new Set(plans).size < plans.length)
+    return [{ variable: 'X402_PLANS', message: 'names a plan twice' }]
+  if (networks.length === 0) return []
+  if (x402Facilitator === 'remote' && x402FacilitatorUrl === '')
+    return [{ variable: 'X402_FACILITATOR_URL', message: 'is needed with X402_FACILITATOR=remote' }]
+  if (x402Facilitator === 'embedded' && !PRIVATE_KEY.test(String(x402GasKey)))
+    return [
+      {
+        variable: 'X402_GAS_KEY',
+        message: 'is needed to settle payments here: 0x and 64 hex digits',
+      },
+    ]
+  const nodes = (typeof chainRpcUrls === 'object' ? chainRpcUrls : {}) as object
+  const alone = networks.find((name) => {
+    const chain = PAYMENT_NETWORKS[name as PaymentNetworkName]?.chain ?? ''
+    return x402RpcUrl === '' && !Object.hasOwn(nodes, chain)
+  })
+  if (x402Facilitator === 'embedded' && alone !== undefined)
+    return [{ variable: 'X402_RPC_URL', message: `is needed: there is no node of ${alone}` }]
+  const real = networks.find((name) => !PAYMENT_NETWORKS[name as PaymentNetworkName]?.isTest)
+  return x402Facilitator === 'mock' && real !== undefined
+    ? [
+        {
+          variable: 'X402_FACILITATOR',
+          message: `mock takes no money: ${real} is not a test network`,
+        },
+      ]
+    : []
 }
 
 /** TLS is a pair of files; the admin API shows its tokens to no intermediary; clients cannot dial a wildcard. */

@@ -11,7 +11,8 @@ export const envExample = (): string =>
     })
     .join('\n')
 
-const formatDefault = (value: unknown): string => {
+/** A default as its variable writes it. */
+export const formatDefault = (value: unknown): string => {
   if (Array.isArray(value)) return value.join(',')
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '')
 }

@@ -5,14 +5,8 @@ import { checkAcrossSettings } from './cross-checks.ts'
 import { ConfigError, type ConfigProblem } from './errors.ts'
 import { Secret, SecretUrl } from './secret.ts'
 import { readSecretFiles } from './secret-files.ts'
-import {
-  type Config,
-  documentedVariableOf,
-  environmentVariableOf,
-  SETTINGS,
-  type Setting,
-  Settings,
-} from './settings.ts'
+import { settingProblem } from './setting-problem.ts'
+import { type Config, environmentVariableOf, SETTINGS, type Setting, Settings } from './settings.ts'
 
 const parseList = (text: string): string[] =>
   text
@@ -20,10 +14,13 @@ const parseList = (text: string): string[] =>
     .map((part) => part.trim())
     .filter((part) => part !== '')
 
+/** `1e3` and `0x10` are refused: what they are taken for is a guess. */
+const DECIMAL = /^-?\d{1,15}(\.\d{1,15})?$/
+
 const parseSettingText = (text: string, setting: Setting): unknown => {
   if (setting.type === 'array') return parseList(text)
   if (setting.type === 'integer' || setting.type === 'number')
-    return text.trim() === '' ? text : Number(text)
+    return DECIMAL.test(text.trim()) ? Number(text) : text
   if (setting.type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text
   if (setting.type === 'object') return parseJson(text)
   return text
@@ -68,12 +65,9 @@ export const loadConfig = (
   }
   const value = Value.Default(Settings, draft) as Record<string, unknown>
   for (const error of Value.Errors(Settings, value)) {
-    const [top = '', ...rest] = error.instancePath.split('/').slice(1)
-    const at = rest.length > 0 ? ` (at ${rest.join('.')})` : ''
-    problems.push({
-      variable: documentedVariableOf(top, SETTINGS[top]),
-      message: `${error.message}${at}`,
-    })
+    // A key that may not be there is told by the object that holds it.
+    if (error.keyword === 'not') continue
+    problems.push(settingProblem(error, value))
   }
   problems.push(...checkAcrossSettings(value))
   if (problems.length > 0) throw new ConfigError(problems)

@@ -1,20 +1,15 @@
 import { type Static, Type } from 'typebox'
 import { FEED_NAMES } from '../../schemas/feeds.ts'
-import type { Secret, SecretUrl } from './secret.ts'
+import { PAYMENT_SETTINGS } from './payment-settings.ts'
+import type { SecretUrl } from './secret.ts'
+import { portSetting, secretSetting, secretUrlSetting } from './setting-kinds.ts'
+import { WEBHOOK_SETTINGS } from './webhook-settings.ts'
 
-const portSetting = (fallback: number, about: string) =>
-  Type.Integer({ minimum: 0, maximum: 65_535, default: fallback, description: about })
 /** EVM: lower case; Solana: base 58, where case counts; Sui: ids with all their digits, coins by their short type. */
 const addressSchema = Type.String({
   pattern:
     '^(0x[0-9a-f]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}|0x[0-9a-f]{64}|0x[1-9a-f][0-9a-f]{0,63}(::\\w{1,128}){2})$',
 })
-/** A setting that no log may show. `X_FILE` names a file that holds it. */
-const secretSetting = (about: string) =>
-  Type.Unsafe<Secret>(Type.String({ default: '', description: about, secret: 'text' }))
-/** An address that may carry credentials: printed without them. */
-const secretUrlSetting = (pattern: string, about: string) =>
-  Type.Unsafe<SecretUrl>(Type.String({ pattern, default: '', description: about, secret: 'url' }))
 /** Solana takes `grpc` addresses (Yellowstone) beside those of its calls; Sui speaks gRPC only, by any of `http` and `grpc`. */
 const rpcUrlSchema = Type.String({ pattern: '^(https?|wss?|grpcs?)://' })
 
@@ -37,11 +32,15 @@ const ReferenceRow = Type.Object({
   protocol: Type.String({ minLength: 1 }),
 })
 
+const RouterRow = Type.Object({ protocol: Type.String({ minLength: 1 }), router: addressSchema })
+
 /** Extra rows for one chain: local chains, demos, factories that the tables do not list. */
 export const ChainExtra = Type.Object({
   factories: Type.Array(FactoryRow, { default: [] }),
   quotes: Type.Array(QuoteRow, { default: [] }),
   referencePools: Type.Array(ReferenceRow, { default: [] }),
+  /** Contracts that swap over the pools of a protocol: where transactions of swaps go. */
+  routers: Type.Optional(Type.Array(RouterRow, { maxItems: 64 })),
   /** True: only the rows given here count, the chain's own tables are left out. */
   replace: Type.Boolean({ default: false }),
 })
@@ -61,13 +60,13 @@ export const Settings = Type.Object({
   }),
   port: portSetting(8_080, 'HTTP port of the public API; streams listen on the next port'),
   publicUrl: Type.String({
-    pattern: '^$|^https?://[^?#]+$',
+    pattern: '^$|^https?://[^?#@]+$',
     default: '',
     description:
       'Public base URL that clients use, e.g. of the reverse proxy; required when HOST is 0.0.0.0 or ::',
   }),
   publicStreamsUrl: Type.String({
-    pattern: '^$|^wss?://[^?#]+$',
+    pattern: '^$|^wss?://[^?#@]+$',
     default: '',
     description: 'Public URL of the streams; empty = derived from PUBLIC_URL',
   }),
@@ -161,6 +160,13 @@ export const Settings = Type.Object({
     default: 3,
     description: 'Number of partitions of token-keyed topics at creation',
   }),
+  laneThreads: Type.Integer({
+    minimum: 0,
+    maximum: 32,
+    default: 0,
+    description:
+      'Threads that decode, fold and encode for the partitions of this process; 0 = the thread that also reads, commits and serves',
+  }),
   retention: Type.Enum(['bounded', 'contract', 'off'], {
     default: 'bounded',
     description:
@@ -182,6 +188,7 @@ export const Settings = Type.Object({
   }),
   lmdbMapSizeMb: Type.Integer({
     minimum: 16,
+    maximum: 16_777_216,
     default: 65_536,
     description:
       'Maximum size of the local state store of one lane; for the embedded log see LOG_MAX_MB',
@@ -233,14 +240,21 @@ export const Settings = Type.Object({
     default: 0,
     description: 'RPC requests per second and endpoint; 0 = no limit',
   }),
-  rpcTimeoutMs: Type.Integer({ minimum: 100, default: 10_000, description: 'RPC request timeout' }),
+  rpcTimeoutMs: Type.Integer({
+    minimum: 100,
+    maximum: 600_000,
+    default: 10_000,
+    description: 'RPC request timeout',
+  }),
   fromHeight: Type.Integer({
     minimum: -1,
+    maximum: 1_000_000_000_000,
     default: -1,
     description: 'First block height; -1 = the head of the chain',
   }),
   pricesStatic: Type.Record(addressSchema, Type.Number({ exclusiveMinimum: 0 }), {
     default: {},
+    additionalProperties: Type.Never(),
     description: 'JSON: USD price by token, used as initial price of quote assets',
   }),
   apiKeyBrand: Type.String({
@@ -250,6 +264,7 @@ export const Settings = Type.Object({
   }),
   keyPepper: secretSetting('Secret mixed into hashes of API keys; generated at first start'),
   docsUrl: Type.String({
+    pattern: '^https?://[^?#@]+$',
     default: 'https://sluice.invalid',
     description: 'Base URL of error types',
   }),
@@ -259,6 +274,7 @@ export const Settings = Type.Object({
   }),
   bodyLimitBytes: Type.Integer({
     minimum: 1_024,
+    maximum: 67_108_864,
     default: 262_144,
     description: 'Maximum request body size',
   }),
@@ -271,12 +287,18 @@ export const Settings = Type.Object({
     description:
       'auto = connections without a client name get long names beside short keys, on the seven channel families that old clients read by long names',
   }),
-  wsAllowedOrigins: Type.Array(Type.String(), {
+  wsDelta: Type.Enum(['auto', 'off'], {
+    default: 'off',
+    description:
+      'auto = subscriptions that ask for Fossil deltas get them: fewer bytes on the wire, more processor time; charges do not change',
+  }),
+  wsAllowedOrigins: Type.Array(Type.String({ pattern: '^[^@]*$' }), {
     default: [],
     description: 'Allowed origins of WebSocket connections; empty = all',
   }),
   wsConnectionsPerAccount: Type.Integer({
     minimum: 1,
+    maximum: 1_000_000,
     default: 20,
     description:
       'Maximum WebSocket connections per organization and process; excess connections are closed with 3504',
@@ -295,7 +317,7 @@ export const Settings = Type.Object({
       'Maximum unauthenticated WebSocket connections per address (IPv6: /64); excess connections get status 429',
   }),
   authUrl: Type.String({
-    pattern: '^$|^https?://[^?#]+$',
+    pattern: '^$|^https?://[^?#@]+$',
     default: '',
     description: 'Public URL of the token endpoint; empty = the REST address',
   }),
@@ -335,6 +357,7 @@ export const Settings = Type.Object({
     default: 604_800,
     description: 'Maximum lifetime of sign-in messages of wallets',
   }),
+  ...PAYMENT_SETTINGS,
   adminToken: secretSetting('Bearer token for the admin API; empty = no admin API'),
   adminHost: Type.String({
     minLength: 1,
@@ -346,63 +369,38 @@ export const Settings = Type.Object({
     default: false,
     description: 'true: allows the admin API without TLS on other addresses than loopback',
   }),
-  webhookAllow: Type.Array(Type.String({ pattern: '^(none|[0-9a-fA-F.:]+/\\d{1,3})$' }), {
-    default: [],
-    description:
-      'CIDR ranges of internal addresses that webhooks may reach, also over plain HTTP; none = not even those of the demo',
-  }),
-  webhookTimeoutMs: Type.Integer({
-    minimum: 100,
-    maximum: 60_000,
-    default: 15_000,
-    description: 'Webhook attempt timeout',
-  }),
-  webhookRetrySeconds: Type.Array(Type.String({ pattern: '^\\d{1,6}$' }), {
-    minItems: 1,
-    maxItems: 50,
-    default: ['0', '5', '300', '1800', '7200', '18000', '36000', '36000'],
-    description: 'Webhook retry schedule: delay before each attempt, from the failure before it',
-  }),
-  webhookInFlight: Type.Integer({
-    minimum: 1,
-    maximum: 256,
-    default: 10,
-    description: 'Maximum concurrent webhook attempts per endpoint',
-  }),
-  webhookEndpoints: Type.Integer({
-    minimum: 1,
-    maximum: 10_000,
-    default: 10,
-    description: 'Maximum webhook endpoints per organization',
-  }),
-  webhookMaxEventAgeSeconds: Type.Integer({
-    minimum: 0,
-    default: 3_600,
-    description: 'Webhook events with an older block time are not delivered; 0 = no limit',
-  }),
-  webhookPayload: Type.Enum(['full', 'reference'], {
-    default: 'full',
-    description: 'full: webhook bodies with id, type and meta; reference: without them',
-  }),
-  webhookLegacySignature: Type.Boolean({
-    default: true,
-    description: 'Adds the headers X-Webhook-Timestamp and X-Webhook-Signature',
-  }),
-  webhookSvixHeaders: Type.Boolean({ default: false, description: 'Adds svix-* headers' }),
+  ...WEBHOOK_SETTINGS,
   metadataFetch: Type.Enum(['off', 'on'], {
     default: 'off',
     description: 'on: metadata documents of new tokens are fetched from their URL',
   }),
   metadataIpfsGateway: Type.String({
-    pattern: '^https?://.+/$',
+    pattern: '^https?://[^?#@]+/$',
     default: 'https://ipfs.io/ipfs/',
     description: 'IPFS gateway for ipfs:// documents and images; ends in /',
   }),
   metadataArweaveGateway: Type.String({
-    pattern: '^https?://.+/$',
+    pattern: '^https?://[^?#@]+/$',
     default: 'https://arweave.net/',
     description: 'Arweave gateway for ar:// documents and images; ends in /',
   }),
+  ipfsUploadUrl: Type.String({
+    pattern: '^$|^https?://[^?#@\\s]+/$',
+    default: '',
+    description:
+      'Bucket of an S3-compatible storage that publishes to IPFS, for /ipfs/presign; ends in /; empty = no uploads',
+  }),
+  ipfsUploadRegion: Type.String({
+    pattern: '^[a-z0-9-]{1,64}$',
+    default: 'us-east-1',
+    description: 'Region of IPFS_UPLOAD_URL as signatures name it',
+  }),
+  ipfsUploadKeyId: Type.String({
+    maxLength: 256,
+    default: '',
+    description: 'Access key id of IPFS_UPLOAD_URL',
+  }),
+  ipfsUploadSecret: secretSetting('Secret access key of IPFS_UPLOAD_KEY_ID'),
   metadataAllow: Type.Array(Type.String({ pattern: '^[0-9a-fA-F.:]+/\\d{1,3}$' }), {
     default: [],
     description: 'CIDR ranges of internal addresses that metadata documents may be fetched from',

@@ -50,7 +50,7 @@ export interface AddressRules {
   readonly hasList: boolean
 }
 
-/** An embedded IPv4 address is judged as what it is. */
+/** An embedded IPv4 address is checked as what it is. */
 const parseAddress = (address: string): ipaddr.IPv4 | ipaddr.IPv6 => ipaddr.process(address)
 
 const isInRanges = (address: ipaddr.IPv4 | ipaddr.IPv6, ranges: readonly Range[]): boolean =>
@@ -69,7 +69,7 @@ const isThisMachine = (address: string): boolean => {
 
 /**
  * Rules of an installation; `allow` is a list of CIDR ranges, `ownPorts` the ports that this product listens on, read at
- * every look. Throws for a range that is none.
+ * every look. Throws for an invalid range.
  */
 export const addressRules = (
   allow: readonly string[],
@@ -163,9 +163,9 @@ export interface OutboundShortResponse extends Pick<OutboundResponse, 'status' |
 
 /** A guarded client: no redirects, one request at a time per connection. */
 export interface OutboundClient {
-  /** Throws what `failureOf` names. */
+  /** Throws what `classifyFailure` names. */
   request(url: string, options: OutboundRequest): Promise<OutboundResponse>
-  /** The same for short answers, at half the cost: no stream, no signal. Throws what `failureOf` names. */
+  /** The same for short answers, at half the cost: no stream, no signal. Throws what `classifyFailure` names. */
   exchange(url: string, options: OutboundShortRequest): Promise<OutboundShortResponse>
   close(): Promise<void>
 }

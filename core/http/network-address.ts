@@ -22,7 +22,7 @@ const isInRanges = (address: Address, ranges: readonly string[]): boolean =>
     return base.kind() === address.kind() && address.match(base, bits)
   })
 
-/** Whether an address is one of the ranges. Throws for a range that is none. */
+/** Whether an address is one of the ranges. Throws for an invalid range. */
 export const isAddressInRanges = (text: string, ranges: readonly string[]): boolean => {
   const address = parseAddress(text)
   return address !== undefined && isInRanges(address, ranges)
@@ -39,7 +39,7 @@ const parseForwardedAddress = (entry: string): Address | undefined => {
 /**
  * Address of the caller: `peer`, or where the peer is a trusted proxy the right-most entry of `X-Forwarded-For` that is
  * no trusted proxy itself. An entry that is not an address ends the search at the proxy that passed it on. `trusted`: CIDR
- * ranges; throws for one that is none.
+ * ranges; throws for an invalid one.
  */
 export const clientAddress = (
   peer: string,

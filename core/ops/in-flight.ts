@@ -23,7 +23,7 @@ const formatLine = (entries: readonly string[]): Buffer => {
 }
 
 /**
- * Keeps the list; with `path` also in a file that outlives a killed process, for the question what it was doing.
+ * Keeps the list; with `path` also in a file that outlives a killed process, to answer what it was doing.
  * The file costs a write per change, so it is off by default.
  */
 export const makeInFlightTracker = (path = ''): InFlightTracker => {

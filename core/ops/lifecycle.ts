@@ -18,7 +18,7 @@ export interface Lifecycle {
 interface StopLimits {
   /** For one part. */
   readonly partMs: number
-  /** For all of them; a part whose turn comes later is told to stop and hardly waited for. */
+  /** For all of them; a part whose turn comes later is stopped with little or no wait. */
   readonly wholeMs: number
 }
 

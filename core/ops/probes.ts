@@ -1,6 +1,6 @@
 import type { Metrics } from './metrics.ts'
 
-/** One question that decides readiness; `ok: false` carries the reason. */
+/** One check that decides readiness; `ok: false` carries the reason. */
 export interface ReadinessCheck {
   readonly name: string
   readonly run: () => { readonly ok: boolean; readonly detail?: string }

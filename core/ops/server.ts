@@ -7,10 +7,10 @@ import type { Logger } from './logger.ts'
 import type { Metrics } from './metrics.ts'
 import { handleProbe, type ReadinessCheck } from './probes.ts'
 
-/** A further question that operators ask: answers with what is sent as JSON. Throws `InvalidOpsRequest` for a question it cannot take. */
+/** A further request of operators: answers with what is sent as JSON. Throws `InvalidOpsRequest` for invalid parameters. */
 export type OpsHandler = (query: URLSearchParams) => Promise<object>
 
-/** A question that cannot be answered as it is put. */
+/** A request with invalid parameters. */
 export class InvalidOpsRequest extends Error {}
 
 /** What a role tells its operators, on a port of its own. */
@@ -24,7 +24,7 @@ export interface OpsOptions {
   /** Read at every `/ready`, so that parts may add theirs later. */
   readonly checks: readonly ReadinessCheck[]
   /** Paths beside `/health`, `/ready` and `/metrics`, e.g. `/status`. */
-  readonly questions: Readonly<Record<string, OpsHandler>>
+  readonly handlers: Readonly<Record<string, OpsHandler>>
   readonly log: Logger
   /** Takes secrets out of an answer. */
   readonly scrub?: (text: string) => string
@@ -57,7 +57,7 @@ const jsonResponse = (status: number, value: object): OpsResponse => ({
   body: JSON.stringify(value),
 })
 
-/** Serves `/health`, `/ready`, `/metrics` and the given questions. */
+/** Serves `/health`, `/ready`, `/metrics` and the given paths. */
 export const openOpsServer = async (options: OpsOptions): Promise<OpsServer> => {
   const { host, port, log, scrub = (text: string) => text } = options
   const edge = { surface: 'ops', metrics: options.metrics, log } as const
@@ -146,18 +146,18 @@ const isAuthorized = (
 }
 
 const dispatchRequest = async (
-  { metrics, checks, questions }: OpsOptions,
+  { metrics, checks, handlers }: OpsOptions,
   path: string,
   query: URLSearchParams,
 ): Promise<OpsResponse> => {
   const known = await handleProbe(path, metrics, checks)
   if (known !== undefined) return known
-  const question = Object.hasOwn(questions, path) ? questions[path] : undefined
-  return question === undefined
+  const handler = Object.hasOwn(handlers, path) ? handlers[path] : undefined
+  return handler === undefined
     ? jsonResponse(404, {
-        error: `no such path; there are /health, /ready, /metrics, ${Object.keys(questions).join(', ')}`,
+        error: `no such path; there are /health, /ready, /metrics, ${Object.keys(handlers).join(', ')}`,
       })
-    : jsonResponse(200, await question(query))
+    : jsonResponse(200, await handler(query))
 }
 
 const toErrorResponse = ({ log, metrics }: OpsOptions, error: unknown): OpsResponse => {

@@ -1,4 +1,5 @@
 import { unitsToNumber } from '../amounts.ts'
+import { HOUR_MS } from '../time.ts'
 import {
   isPriceFresh,
   orientPair,
@@ -19,8 +20,6 @@ import {
   type QuoteState,
   USD,
 } from './quote-state.ts'
-
-const HOUR_MS = 3_600_000
 
 /** Smallest trade that moves a quote's price, in USD. */
 export const MIN_TRADE_USD = 100
@@ -112,7 +111,6 @@ const toPairTrade = (trade: QuoteTrade, book: QuoteAssets): PairTrade | undefine
       : [trade.amountBRaw, trade.amountARaw]
   const volume = unitsToNumber(quoteRaw, quoteAsset.decimals)
   const price = volume / unitsToNumber(baseRaw, baseAsset.decimals)
-  if (!Number.isFinite(price) || price <= 0) return undefined
   return { pool: trade.pool, pair: pairKey(base, quote), token: base, quote, price, volume }
 }
 
@@ -121,8 +119,8 @@ const isLargeTrade = (
   trade: PairTrade,
   quotePrices: ReadonlyMap<string, QuoteAssetPrice>,
 ): boolean => {
-  const usd = quotePrices.get(trade.quote)?.usd ?? null
-  return usd !== null && trade.volume * usd >= MIN_TRADE_USD
+  const usd = quotePrices.get(trade.quote)?.usd ?? 0
+  return trade.volume * usd >= MIN_TRADE_USD
 }
 
 const updateVolumes = (

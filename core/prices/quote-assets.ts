@@ -2,9 +2,8 @@ import { type ChainRow, QUOTE_RANK, type QuoteAsset } from '../../schemas/chains
 import type { QuotePrice } from '../../schemas/wire.ts'
 import { formatDecimal } from '../amounts.ts'
 import type { ChainExtra } from '../config/settings.ts'
+import { HOUR_MS } from '../time.ts'
 import { type PriceEntry, pairKey, type QuoteState, USD } from './quote-state.ts'
-
-const HOUR_MS = 3_600_000
 
 /** Oldest price that is still one. */
 export const MAX_PRICE_AGE_MS = HOUR_MS

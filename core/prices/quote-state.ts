@@ -84,7 +84,7 @@ export const diffQuoteStates = (before: QuoteState, after: QuoteState): readonly
   return changes
 }
 
-/** The state after stored changes; keys outside `QUOTES_PREFIX` are passed over. From `NO_QUOTES`: reads it back. */
+/** The state after stored changes; keys outside `QUOTES_PREFIX` are passed over. From `EMPTY_QUOTE_STATE`: reads it back. */
 export const applyStoredChanges = (
   state: QuoteState,
   changes: Iterable<StoredChange>,

@@ -21,7 +21,7 @@ export interface RpcCall {
   readonly params: readonly unknown[]
 }
 
-/** Told of the size of an answer, in bytes. */
+/** Called with the size of an answer, in bytes. */
 export type OnBytes = (bytes: number) => void
 
 /** One node address. `subscribe` delivers raw notices where the transport can push, again after a break, until the signal aborts. */
@@ -29,7 +29,7 @@ export interface Endpoint {
   readonly url: string
   /** Host only: safe to log, keys in paths stay out. */
   readonly label: string
-  /** Throws `RpcError` (the node refused), `Outage` (no answer) or `InvalidInput` (an answer that is none). */
+  /** Throws `RpcError` (the node refused), `Outage` (no answer) or `InvalidInput` (an invalid answer). */
   request(call: RpcCall, signal: AbortSignal, onBytes?: OnBytes): Promise<unknown>
   subscribe?(call: RpcCall, onNotice: (notice: unknown) => void, signal: AbortSignal): void
   close(): void

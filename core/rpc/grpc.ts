@@ -199,7 +199,7 @@ const makeUnaryCall = (
     signal.addEventListener('abort', cancel, { once: true })
   })
 
-/** What a status means: no answer, an answer that is none, or a node that lives and said no. */
+/** What a status means: no answer, an invalid answer, or a refusal of a live node. */
 const toNodeError = ({ code, details, message }: ServiceError): Error => {
   const said = (details || message).slice(0, 300)
   if (code === status.RESOURCE_EXHAUSTED && said.startsWith('Received message larger than max')) {
@@ -215,7 +215,7 @@ const toNodeError = ({ code, details, message }: ServiceError): Error => {
   return new RpcError(code, said, undefined)
 }
 
-/** After these the same question may find an answer, here or elsewhere. Source: grpc/grpc doc/statuscodes.md. */
+/** After these the same request may succeed, here or elsewhere. Source: grpc/grpc doc/statuscodes.md. */
 const NO_RESPONSE_CODES: ReadonlySet<number> = new Set([
   status.CANCELLED,
   status.UNKNOWN,

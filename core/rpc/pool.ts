@@ -42,7 +42,7 @@ export interface RpcPool {
   close(): void
 }
 
-/** A question about how far an endpoint is. */
+/** A request for the head of an endpoint. */
 export interface HeightSurvey<T> {
   /** undefined: this endpoint cannot say. */
   readonly work: (ask: CallEndpoint) => Promise<T | undefined>
@@ -83,7 +83,7 @@ export interface RpcPoolOptions {
   readonly metrics: Metrics
   readonly log: Logger
   readonly signal: AbortSignal
-  /** Told of every answer that is none, with the label of its endpoint. */
+  /** Called with every invalid answer and the label of its endpoint. */
   readonly onMalformed?: (error: InvalidInput, endpoint: string) => void
   /** Clock for rests. */
   readonly nowMs?: () => number
@@ -364,7 +364,7 @@ const firstVerified = (
     { ...VERIFY_RETRY, signal: options.signal },
   )
 
-/** Asks for the chain once per endpoint; a failed question is asked again at the next use. */
+/** Asks for the chain once per endpoint; a failed request is repeated at the next use. */
 const verifyChain = (member: PoolMember, { identity, log }: RpcPoolOptions): Promise<void> => {
   member.checked ??= member
     .ask(identity.call)

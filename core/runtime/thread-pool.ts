@@ -9,7 +9,7 @@ export interface ThreadPool<In, Out> {
   close(): Promise<void>
 }
 
-/** Which function, and what each thread is told as it begins. */
+/** Which function, and the data that each thread starts with. */
 export interface ThreadPoolOptions {
   /** Address of a module beside the caller's, without its ending: source and build have different ones. */
   readonly module: URL
@@ -18,7 +18,7 @@ export interface ThreadPoolOptions {
   /** `workerData` of the module. */
   readonly data: unknown
   readonly most: number
-  /** Told of a thread that ended while it had nothing to do. */
+  /** Called for a thread that ended while it had nothing to do. */
   readonly onError: (error: unknown) => void
 }
 

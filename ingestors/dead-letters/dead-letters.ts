@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import type { ProducerRecord } from '../../core/bus/contract.ts'
-import type { Block, DroppedEvent, RejectedTransaction, Swap } from '../../schemas/events.ts'
+import type { RejectedTransaction } from '../../schemas/block-parts.ts'
+import type { Block, DroppedEvent, Swap } from '../../schemas/events.ts'
 import { deadLetterTopic } from '../../schemas/topics.ts'
 import type { DecodeContext } from '../decode/contract.ts'
 import { protocolRegistry } from '../decode/protocol-registry.ts'
@@ -89,7 +90,7 @@ export const blockDeadLetters = (block: Block, untaken: Untaken): readonly Produ
       chain,
       key: address,
       stage: 'decode',
-      errorClass: `Malformed ${reason}`,
+      errorClass: `InvalidInput ${reason}`,
       timeMs,
       message: `the name of ${address} cannot be shown`,
       body: { kind: 'name', reason, address, input, height, hash },
@@ -100,7 +101,7 @@ export const blockDeadLetters = (block: Block, untaken: Untaken): readonly Produ
       chain,
       key: chain,
       stage: 'decode',
-      errorClass: `Malformed ${reason}`,
+      errorClass: `InvalidInput ${reason}`,
       timeMs,
       message,
       body: { kind: 'answer', reason, message, endpoint, above },
@@ -153,7 +154,7 @@ const transactionDeadLetter = (rejected: RejectedTransaction, block: Block): Ing
     chain,
     key: txHash || chain,
     stage: 'decode',
-    errorClass: `Malformed ${reason}`,
+    errorClass: `InvalidInput ${reason}`,
     message,
     body: { kind: 'transaction', reason, txHash, index, vm: block.vm, height, hash, input },
     timeMs,

@@ -20,7 +20,7 @@ export type DeadLetterPayload =
       readonly height: number
       readonly hash: string
       readonly verification: DecodeContext['verification']
-      /** The block with this transaction alone; null where the transaction is not told or too large. */
+      /** The block with this transaction alone; null where the transaction is not reported or too large. */
       readonly block: Block | null
       readonly pools: readonly PoolMetadata[]
     })

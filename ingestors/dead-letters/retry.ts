@@ -13,7 +13,7 @@ import { namelessSwaps } from './dead-letters.ts'
 import type { DeadLetterPayload } from './payload.ts'
 
 /** What this build makes of what a dead letter holds. */
-export type Verdict =
+export type RetryResult =
   /** Not taken again, and why. */
   | { readonly outcome: 'failed-again'; readonly reason: string }
   /** It is taken now: what it says. */
@@ -35,7 +35,7 @@ export const retryDecode = (
   payload: Decodable,
   chain: string,
   price?: DecodeContext['price'],
-): Verdict => {
+): RetryResult => {
   if (payload.kind === 'event') return retryEvent(payload, chain, price)
   if (payload.kind === 'transaction') return retryTransaction(payload)
   const text = callText(payload.input, MAX_NAME)
@@ -50,7 +50,7 @@ const retryEvent = (
   { block, pools, verification, logIndex }: Extract<Decodable, { readonly kind: 'event' }>,
   chain: string,
   price: DecodeContext['price'],
-): Verdict => {
+): RetryResult => {
   if (block === null) return { outcome: 'not-retained' }
   const known = new Map(pools.map((metadata) => [metadata.address, metadata]))
   const decoded = decodeBlock(block, {
@@ -79,7 +79,7 @@ const retryTransaction = ({
   index,
   height,
   hash,
-}: Extract<Decodable, { readonly kind: 'transaction' }>): Verdict => {
+}: Extract<Decodable, { readonly kind: 'transaction' }>): RetryResult => {
   if (input === null) return { outcome: 'not-retained' }
   try {
     if (vm === 'evm') {

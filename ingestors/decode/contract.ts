@@ -12,7 +12,7 @@ export interface DecodeContext {
   pool(address: string): PoolMetadata | undefined
   /** Names the tokens that EVM transactions make; without it they are born nameless. */
   token?(address: string): TokenMetadata | undefined
-  /** Square root price of a pool before the block, of those in `Subjects.prices`; undefined: unknown. */
+  /** Square root price of a pool before the block, of those in `RequiredLookups.prices`; undefined: unknown. */
   price?(pool: string): bigint | undefined
 }
 
@@ -44,6 +44,8 @@ export const emptyDecodedBlock = (): DecodedBlockBuilder => ({
   tokenCreations: [],
   migrations: [],
   predictions: [],
+  outcomeChanges: [],
+  redPackets: [],
   pools: [],
   dropped: [],
 })

@@ -1,5 +1,5 @@
 import type { Block, PoolMetadata, TokenMetadata } from '../../schemas/events.ts'
-import type { Facts, Learned } from '../publish/metadata-store.ts'
+import type { Facts, FetchedMetadata } from '../publish/metadata-store.ts'
 import type { MetadataSource } from '../to-wire/tokens.ts'
 import type { DecodeContext, PriceLookup, RequiredLookups } from './contract.ts'
 
@@ -9,8 +9,8 @@ export interface MetadataReader {
   /** What a swap needs to count: see `DecodeContext`. */
   readonly verification: DecodeContext['verification']
   /** Facts of subjects, as of the block's own hash; what nothing is known of is left out. Aborts with the signal. */
-  read(subjects: RequiredLookups, block: Block, signal: AbortSignal): Promise<Learned>
-  /** Square root prices of pools as of the block's parent; who is not there is not told. Absent: no node is asked. */
+  read(subjects: RequiredLookups, block: Block, signal: AbortSignal): Promise<FetchedMetadata>
+  /** Square root prices of pools as of the block's parent; those without state are left out. Absent: no node is asked. */
   prices?(
     asked: readonly PriceLookup[],
     block: Block,
@@ -42,7 +42,7 @@ const missingLookups = (subjects: RequiredLookups, known: Facts): RequiredLookup
 })
 
 /** Facts of one block over those that were known before. */
-export const withFetched = (known: Facts, { tokens, pools }: Learned): Facts => {
+export const withFetched = (known: Facts, { tokens, pools }: FetchedMetadata): Facts => {
   const newTokens = new Map(tokens.map((metadata) => [metadata.address, metadata]))
   const newPools = new Map(pools.map((metadata) => [metadata.address, metadata]))
   return {
@@ -60,7 +60,7 @@ export const fetchMissing = async (
   subjects: RequiredLookups,
   block: Block,
   signal: AbortSignal,
-): Promise<Learned> => {
+): Promise<FetchedMetadata> => {
   const missing = missingLookups(subjects, known)
   const { pools } =
     missing.pools.length === 0

@@ -2,7 +2,7 @@ import type { ChainExtra } from '../../core/config/settings.ts'
 import { orientPair, type QuoteAssets, quoteRankOf } from '../../core/prices/quote-assets.ts'
 import type { PriceEntry } from '../../core/prices/quote-state.ts'
 import type { ChainRow, ReferencePool } from '../../schemas/chains.ts'
-import { type Family, protocolRow } from '../../schemas/protocols.ts'
+import { protocolRow, tellsReserves } from '../../schemas/protocols.ts'
 import { wordAt, wordCount } from '../evm/abi/words.ts'
 import type { Call, CallAnswer, StateReader } from '../follow/contract.ts'
 
@@ -51,17 +51,14 @@ export const seedPricesFromPools = async (
   return [...entries.values()]
 }
 
-/** Families whose pools tell their reserves; the others tell a square root price. */
-const RESERVING: ReadonlySet<Family> = new Set<Family>(['uniswap_v2', 'solidly', 'syncswap'])
-
-const tellsReserves = ({ protocol }: ReferencePool): boolean => {
+const hasReserves = ({ protocol }: ReferencePool): boolean => {
   const row = protocolRow(protocol)
-  return row !== undefined && RESERVING.has(row.family)
+  return row !== undefined && tellsReserves(row.family)
 }
 
 const stateCall = (pool: ReferencePool): Call => ({
   to: pool.pool,
-  data: tellsReserves(pool) ? GET_RESERVES : SLOT0,
+  data: hasReserves(pool) ? GET_RESERVES : SLOT0,
 })
 
 /** Whole quote units for one whole token, from `getReserves()` or `slot0()`; all of them order tokens by address. */
@@ -75,7 +72,7 @@ const poolPrice = (
   if (answer?.kind !== 'value' || tokenDecimals === undefined || quoteDecimals === undefined) {
     return undefined
   }
-  const rawPrice = tellsReserves(pool) ? reservePrice(answer.data) : rootPrice(answer.data)
+  const rawPrice = hasReserves(pool) ? reservePrice(answer.data) : rootPrice(answer.data)
   if (rawPrice === undefined) return undefined
   const tokenIsFirst = pool.token < pool.quote
   const price = (tokenIsFirst ? rawPrice : 1 / rawPrice) * 10 ** (tokenDecimals - quoteDecimals)

@@ -24,7 +24,7 @@ export interface Flashblock {
   readonly index: number
   /** With the first part only. */
   readonly base: FlashblockBase | null
-  /** null: not told. */
+  /** null: not reported. */
   readonly height: number | null
   /** What this part adds, as signed. */
   readonly transactions: readonly string[]

@@ -1,5 +1,5 @@
 import { InvalidInput } from '../../core/errors.ts'
-import type { Learned } from '../publish/metadata-store.ts'
+import type { FetchedMetadata } from '../publish/metadata-store.ts'
 import type { Flashblock, FlashblockBase } from './frame.ts'
 
 /** Most transactions and bytes of JSON of one pre-confirmed block: ten times what its gas has room for. */
@@ -19,7 +19,7 @@ export interface Payload extends FlashblockBase {
   readonly trades: number
   readonly bytes: number
   /** Facts that it needed and the chain had not needed before. */
-  readonly fetched: Learned
+  readonly fetched: FetchedMetadata
 }
 
 /** What is being read. */

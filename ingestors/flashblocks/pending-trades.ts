@@ -9,7 +9,7 @@ import type { ProtocolRegistry } from '../decode/protocol-registry.ts'
 import { decodeEvmBlock, evmLookups } from '../evm/decode/block.ts'
 import { eventOf } from '../evm/protocols/families.ts'
 import type { BlockRef } from '../follow/contract.ts'
-import type { Learned, Ledger } from '../publish/metadata-store.ts'
+import type { FetchedMetadata, Ledger } from '../publish/metadata-store.ts'
 import { eventHead, type Keyed } from '../to-wire/context.ts'
 import { orientedSwap } from '../to-wire/oriented-swap.ts'
 import { tradeEvent } from '../to-wire/trades.ts'
@@ -139,7 +139,7 @@ const unpriced = ({ key, event }: Keyed<Wire.TradeEvent>): Keyed<Wire.TradeEvent
   }
 }
 
-const both = (one: Learned, other: Learned): Learned => ({
+const both = (one: FetchedMetadata, other: FetchedMetadata): FetchedMetadata => ({
   tokens: [...one.tokens, ...other.tokens],
   pools: [...one.pools, ...other.pools],
 })
@@ -147,7 +147,7 @@ const both = (one: Learned, other: Learned): Learned => ({
 interface Read {
   readonly block: EvmBlock
   readonly trades: number
-  readonly fetched: Learned
+  readonly fetched: FetchedMetadata
 }
 
 const behind = (payload: Payload, { block: { transactions }, trades, fetched }: Read): Payload => ({

@@ -26,7 +26,7 @@ export interface PartPosition {
 }
 
 /**
- * Transactions of a part with their logs, numbered as in the block; senders of signed ones are still '' (`senderOf`), fees are not told.
+ * Transactions of a part with their logs, numbered as in the block; senders of signed ones are still '' (`senderOf`), fees are not reported.
  * Receipts lie under the transaction's hash, bare or below the name of its type. Throws `InvalidInput`; reasons: those of the readers,
  * `receipt-count`, `unknown-shape`, `bad-status`, `wrong-chain`, `topic-count`.
  */

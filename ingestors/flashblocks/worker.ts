@@ -8,7 +8,7 @@ import { endpointLabel } from '../../core/rpc/endpoint.ts'
 import { followWsStream } from '../../core/rpc/ws-stream.ts'
 import { topicName } from '../../schemas/topics.ts'
 import type { RejectedResponses } from '../input/rejected-responses.ts'
-import type { Chunk, OperationMeta } from '../publish/record-batches.ts'
+import type { EventBatch, OperationMeta } from '../publish/record-batches.ts'
 import { chunksByKey, encodedRecords, revertedChunks } from '../publish/record-batches.ts'
 import { type Flashblock, flashblockOf, MAX_FRAME_BYTES } from './frame.ts'
 import { enter, NOTHING_READ, type Payload, type PayloadContext } from './payload.ts'
@@ -40,7 +40,7 @@ const MAX_PUBLISHED = 16
 /** Trades that were published of a payload. */
 interface Published {
   readonly payload: Payload
-  readonly chunks: readonly Chunk[]
+  readonly chunks: readonly EventBatch[]
 }
 
 /**
@@ -164,7 +164,7 @@ class Follower {
     metrics.pendingTrades.inc({ chain: chain.id, op: 'revert' }, count)
   }
 
-  #chunksOf(trades: Awaited<ReturnType<typeof partTrades>>['trades']): readonly Chunk[] {
+  #chunksOf(trades: Awaited<ReturnType<typeof partTrades>>['trades']): readonly EventBatch[] {
     const topic = topicName('tradesPending', this.#options.chain.id)
     return chunksByKey(trades, { family: 'trades', topic, partitions: this.#partitions })
   }
@@ -172,7 +172,7 @@ class Follower {
   async #commit(
     op: OperationMeta['op'],
     { id, height, parentHash, timeMs }: Payload,
-    chunks: readonly Chunk[],
+    chunks: readonly EventBatch[],
     seq: number,
   ): Promise<void> {
     const { chain, codec, nowMs } = this.#options

@@ -11,7 +11,7 @@ import type { BlockRef, Position } from './contract.ts'
 export const tipOf = (position: Position | null): BlockRef | null => position?.stack.at(-1) ?? null
 
 /** What a candidate for the place above the tip means. */
-export type Verdict = 'apply' | 'revert'
+export type CandidateAction = 'apply' | 'revert'
 
 /**
  * How heights of a chain's blocks follow one another: without gaps, with skipped slots between them (Solana), or as they
@@ -23,11 +23,11 @@ export type Spacing = 'dense' | 'sparse' | 'recorded'
  * The candidate extends the tip, or the tip is no longer canonical. Of a recording any higher block extends it. Throws
  * `InvalidInput` for a candidate of the wrong height.
  */
-export const judge = (
+export const candidateAction = (
   position: Position | null,
   candidate: BlockRef,
   spacing: Spacing = 'dense',
-): Verdict => {
+): CandidateAction => {
   const tip = tipOf(position)
   if (tip === null) return 'apply'
   const above = candidate.height > tip.height

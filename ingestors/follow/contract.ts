@@ -24,14 +24,14 @@ export type ChainOp =
   /** Every block up to and including this one is final. */
   | { readonly op: 'finalize'; readonly ref: BlockRef }
 
-/** Where to go on: the applied blocks that are not final, oldest first, the newest last; the last one is the cursor. */
+/** Where to continue: the applied blocks that are not final, oldest first, the newest last; the last one is the cursor. */
 export interface Position {
   readonly stack: readonly BlockRef[]
   /** Newest final block, null before the first FINALIZE. */
   readonly final: BlockRef | null
   /** Blocks that are not final lie below the stack: they are beyond the window and cannot be taken back, nor can its oldest. */
   readonly truncated?: boolean
-  /** Height to go on at where the stack is empty: every block so far was taken back. */
+  /** Height to continue at where the stack is empty: every block so far was taken back. */
   readonly from?: number
 }
 
@@ -69,7 +69,7 @@ export interface NodeAnswers {
   ): Promise<readonly PriceEntry[]>
 }
 
-/** How sure a chain is of the blocks that are read from it: seen, voted for, or settled. */
+/** How sure a chain is of the blocks that are read from it: processed, confirmed, or finalized. */
 export type Commitment = 'processed' | 'confirmed' | 'finalized'
 
 /** A chain to follow: a node, or recorded files. */
@@ -92,5 +92,5 @@ export interface Source {
   /** Head of the node as last seen, for lag and progress; null before the first answer. */
   head(): Head | null
   /** What nodes said since the last time and was not taken; recordings have none. */
-  refusals?(): readonly RejectedResponse[]
+  takeRejectedResponses?(): readonly RejectedResponse[]
 }

@@ -40,7 +40,7 @@ export const deferredSource = ({ open, ...known }: DeferredOptions): Source => {
       primes: (pools, book, at) => node().primes(pools, book, at),
     },
     head: () => held?.source.head() ?? null,
-    refusals: () => held?.source.refusals?.() ?? [],
+    takeRejectedResponses: () => held?.source.takeRejectedResponses?.() ?? [],
     async *operations(position, stop) {
       const source = await openFor(stop)
       yield* source.operations(position, stop)

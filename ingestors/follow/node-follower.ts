@@ -3,9 +3,10 @@ import type { Block } from '../../schemas/events.ts'
 import { type CanonicalNode, replacedBlocks } from './canonical-branch.ts'
 import {
   applied,
+  candidateAction,
   finalizable,
   finalized,
-  judge,
+  floorOf,
   reverted,
   type Spacing,
   tipOf,
@@ -16,15 +17,18 @@ import type { Head, HeadWatch } from './head-tracker.ts'
 /** A finality step while catching up covers at most this many blocks. */
 const FINAL_STEP = 32
 /** Times a candidate may not fit a tip that the node still calls canonical, before that counts as an outage. */
-const MAX_MISFITS = 5
+const MAX_REJECTED_CANDIDATES = 5
 /** Wait before a place in the chain is asked for again where no block fits. */
-const MISFIT_WAIT_MS = 200
-/** Block times beyond our clock by more than this are believed only when no endpoint says otherwise. */
-const MAX_AHEAD_MS = 600_000
+const REJECTED_WAIT_MS = 200
+/**
+ * A block whose time is beyond our clock by more is not taken: every later one would seem to fall behind it. Nodes accept seconds, so
+ * what this leaves room for is our own clock.
+ */
+const MAX_AHEAD_MS = 900_000
 /** Longest wait for a pushed head before one is asked for. */
 const MAX_WAIT_MS = 3_000
 
-/** A node as the follower asks it. Every question may throw `Outage` or `InvalidInput`. */
+/** A node as the follower queries it. Every call may throw `Outage` or `InvalidInput`. */
 export interface FollowedNode extends CanonicalNode {
   readonly heads: HeadWatch
   readonly spacing: Exclude<Spacing, 'recorded'>
@@ -34,6 +38,8 @@ export interface FollowedNode extends CanonicalNode {
   readonly nowMs: () => number
   /** Block times of the chain may fall: one that does is set to that of the block below it. */
   readonly fallingTimes?: boolean
+  /** Whether most endpoints show this block with another time. Absent: a block that was applied is not taken back for that. */
+  hasOtherTime?(ref: BlockRef): Promise<boolean>
   /** The next block above the tip, or from height `from` on where nothing is applied; undefined = not there yet. */
   next(tip: BlockRef | null, from: number, head: Head): Promise<Block | undefined>
   /**
@@ -45,7 +51,7 @@ export interface FollowedNode extends CanonicalNode {
   forget(): void
   /** Height of the newest final block. */
   finalHeight(head: Head): Promise<number>
-  /** Told of what a node said and is not taken. */
+  /** Called with what a node answered and is rejected. */
   refuse(error: InvalidInput): void
 }
 
@@ -63,10 +69,10 @@ export async function* followNode(
   { from, stop }: Following,
 ): AsyncGenerator<ChainOp> {
   let position = start
-  let misfits = 0
-  const settled: Settled = { height: -1 }
+  let rejectedCandidates = 0
+  const lastCheck: FinalityCheck = { height: -1 }
   while (!stop.aborted) {
-    for await (const op of settle(node, position, settled)) {
+    for await (const op of reconcileWithHead(node, position, lastCheck)) {
       if (position) position = after(position, op)
       yield op
     }
@@ -74,29 +80,29 @@ export async function* followNode(
     const head = node.heads.newest()
     const first = position?.from ?? from ?? head?.height ?? 0
     let block = head === null ? undefined : await node.next(tip, first, head)
-    if (block !== undefined && !fitsOn(node, position, block)) {
+    const rejection = block && rejectCandidate(node, position, block)
+    if (rejection !== undefined) {
       node.forget()
-      misfits += 1
-      if (misfits === 1) node.refuse(misfitOf(tip, block))
-      const replaced = position === null ? [] : await replacedBlocks(node, position)
-      for (const ref of replaced) {
+      rejectedCandidates += 1
+      if (rejectedCandidates === 1) node.refuse(rejection)
+      const wrong = position === null ? [] : await wrongBlocks(node, position, rejection)
+      for (const ref of wrong) {
         if (position) position = reverted(position).next
         yield { op: 'revert', ref }
       }
-      if (replaced.length > 0) continue
-      const isTriedOut = misfits >= MAX_MISFITS
-      const onlyAhead = chains(node, position, block) ? block : undefined
-      const isLast = isTriedOut && onlyAhead === undefined
-      const { hash } = block
-      block = tip && head ? await fittingAbove({ node, tip, head, isLast }) : undefined
-      if (block === undefined && isLast) throw misfitOf(tip, { hash })
-      if (isTriedOut) block ??= onlyAhead
+      if (wrong.length > 0) continue
+      const isLast = rejectedCandidates >= MAX_REJECTED_CANDIDATES
+      block =
+        position && tip && head
+          ? await fittingAbove({ node, position, tip, head, isLast })
+          : undefined
+      if (block === undefined && isLast) throw rejection
     }
     if (block === undefined) {
-      const waitMs = misfits > 0 ? MISFIT_WAIT_MS : MAX_WAIT_MS
+      const waitMs = rejectedCandidates > 0 ? REJECTED_WAIT_MS : MAX_WAIT_MS
       await node.heads.after(head, Math.min(node.blockTimeMs * 1.5, waitMs))
     } else {
-      misfits = 0
+      rejectedCandidates = 0
       const timed = timedAfter(node, tip, block)
       position = applied(position, refOf(timed), node.reorgBound)
       yield { op: 'apply', block: timed }
@@ -114,47 +120,44 @@ const refOf = ({ height, hash, parentHash, timeMs }: BlockRef): BlockRef => ({
 const after = (position: Position, op: ChainOp): Position =>
   op.op === 'finalize' ? finalized(position, op.ref) : reverted(position).next
 
-const misfitOf = (tip: BlockRef | null, { hash }: Pick<BlockRef, 'hash'>): InvalidInput =>
-  new InvalidInput(
-    'parent-mismatch',
-    `block ${hash} does not extend the chain at height ${tip?.height}`,
-  )
-
-/** Whether the block extends the tip, and its time does not fall where times of the chain cannot. */
-const chains = (node: FollowedNode, position: Position | null, block: Block): boolean =>
-  judge(position, block, node.spacing) === 'apply' &&
-  (node.fallingTimes === true || !fallsBehind(tipOf(position), block))
-
-/** Whether the block can be applied at once: one from the future would make every later one fall. */
-const fitsOn = (node: FollowedNode, position: Position | null, block: Block): boolean =>
-  chains(node, position, block) && !isAhead(node, block)
-
-const isAhead = ({ nowMs }: FollowedNode, { timeMs }: Block): boolean =>
-  timeMs > nowMs() + MAX_AHEAD_MS
-
-const fallsBehind = (tip: BlockRef | null, { timeMs }: Block): boolean =>
-  tip !== null && timeMs < tip.timeMs
-
-/** The block, if it can be applied above the tip. Throws `InvalidInput`: `parent-mismatch`, `falling-time`, `future-time`. */
-const fitting = (node: FollowedNode, tip: BlockRef, block: Block): Block => {
-  if (block.parentHash !== tip.hash) {
-    throw new InvalidInput(
-      'parent-mismatch',
-      `block ${block.height} is not on top of our ${tip.height}`,
-    )
+/** Why the block cannot be applied: `parent-mismatch`, `falling-time`, `future-time`; undefined where it can. */
+const rejectCandidate = (
+  node: FollowedNode,
+  position: Position | null,
+  block: Block,
+): InvalidInput | undefined => {
+  const tip = tipOf(position)
+  if (candidateAction(position, block, node.spacing) !== 'apply') {
+    const where = `block ${block.height} ${block.hash} does not extend our ${tip?.height}`
+    return new InvalidInput('parent-mismatch', where)
   }
-  if (node.fallingTimes !== true && fallsBehind(tip, block)) throw fallingTime(tip, block)
-  if (isAhead(node, block)) {
-    throw new InvalidInput(
-      'future-time',
-      `block ${block.height} is of ${block.timeMs}, which our clock has not reached`,
-    )
+  if (tip !== null && node.fallingTimes !== true && fallsBehind(tip, block)) {
+    return fallingTime(tip, block)
   }
-  return block
+  const aheadMs = block.timeMs - node.nowMs()
+  if (aheadMs <= MAX_AHEAD_MS) return undefined
+  const when = `block ${block.height} is ${Math.round(aheadMs / 1_000)} s ahead of our clock`
+  return new InvalidInput('future-time', when)
 }
+
+/** Blocks of ours to take back, newest first: replaced ones, or a tip that nodes now show with another time than it had when applied. */
+const wrongBlocks = async (
+  node: FollowedNode,
+  position: Position,
+  { reason }: InvalidInput,
+): Promise<readonly BlockRef[]> => {
+  const replaced = await replacedBlocks(node, position)
+  const tip = tipOf(position)
+  if (replaced.length > 0 || tip === null || reason !== 'falling-time') return replaced
+  const canRevert = position.stack.length - 1 > floorOf(position)
+  return canRevert && (await node.hasOtherTime?.(tip)) === true ? [tip] : []
+}
+
+const fallsBehind = (tip: BlockRef, { timeMs }: Block): boolean => timeMs < tip.timeMs
 
 interface Above {
   readonly node: FollowedNode
+  readonly position: Position
   readonly tip: BlockRef
   readonly head: Head
   /** What endpoints say instead is thrown: it was asked for often enough. */
@@ -162,9 +165,17 @@ interface Above {
 }
 
 /** A block that fits above the tip, from whichever endpoint has one. */
-const fittingAbove = ({ node, tip, head, isLast }: Above): Promise<Block | undefined> =>
+const fittingAbove = ({ node, position, tip, head, isLast }: Above): Promise<Block | undefined> =>
   node
-    .above(tip, (block) => fitting(node, tip, block), head)
+    .above(
+      tip,
+      (block) => {
+        const rejection = rejectCandidate(node, position, block)
+        if (rejection !== undefined) throw rejection
+        return block
+      },
+      head,
+    )
     .catch((error: unknown) => {
       if (isLast || !(error instanceof InvalidInput)) throw error
       return undefined
@@ -184,7 +195,7 @@ const timedAfter = (node: FollowedNode, tip: BlockRef | null, block: Block): Blo
 }
 
 /** Where finality was asked for last. */
-interface Settled {
+interface FinalityCheck {
   height: number
 }
 
@@ -192,16 +203,16 @@ interface Settled {
  * What finality and the canonical chain say of the blocks we hold: FINALIZE operations, and REVERT of blocks that others have
  * replaced. Asked once per head and every `FINAL_STEP` blocks while catching up.
  */
-async function* settle(
+async function* reconcileWithHead(
   node: FollowedNode,
   position: Position | null,
-  settled: Settled,
+  lastCheck: FinalityCheck,
 ): AsyncGenerator<ChainOp> {
   const tip = tipOf(position)
   const head = node.heads.newest()
   if (position === null || tip === null || head === null) return
   const live = head.height <= tip.height
-  if (!live && Math.abs(tip.height - settled.height) < FINAL_STEP) return
+  if (!live && Math.abs(tip.height - lastCheck.height) < FINAL_STEP) return
   let held: Position = position
   if (live && head.hash !== null && !holds(position, head.hash)) {
     for (const ref of await replacedBlocks(node, position)) {
@@ -209,7 +220,7 @@ async function* settle(
       yield { op: 'revert', ref }
     }
   }
-  settled.height = tip.height
+  lastCheck.height = tip.height
   const candidate = finalizable(held, await node.finalHeight(head))
   if (candidate !== null && (await node.isCanonical(candidate)) === true) {
     yield { op: 'finalize', ref: candidate }

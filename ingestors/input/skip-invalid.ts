@@ -1,6 +1,6 @@
 import { InvalidInput } from '../../core/errors.ts'
 import { type RetryOptions, retry } from '../../core/retry.ts'
-import type { RejectedTransaction } from '../../schemas/events.ts'
+import type { RejectedTransaction } from '../../schemas/block-parts.ts'
 
 /** Reads a block, with retries; when no endpoint returns a valid one, reads it once more without its invalid transactions. */
 export const skippingInvalid = <T>(

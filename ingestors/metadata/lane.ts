@@ -186,7 +186,7 @@ export class DocumentLane {
       offsets: { group, next },
     })
     for (const { key } of state) this.#uris.delete(key)
-    metrics.recordsProcessed.inc({ app: group }, done.length)
+    metrics.recordsProcessed.inc({ group }, done.length)
   }
 }
 

@@ -22,10 +22,11 @@ import {
   type Cursor,
   NO_HEADER,
 } from './block-record.ts'
-import type { Learned, Ledger, Pending } from './metadata-store.ts'
+import type { FetchedMetadata, Ledger, Pending } from './metadata-store.ts'
+import { trackPositions } from './outcome-positions.ts'
 import {
-  type Chunk,
   chunksOf,
+  type EventBatch,
   encodedRecords,
   type OperationMeta,
   revertedChunks,
@@ -34,7 +35,7 @@ import type { Applied } from './resume.ts'
 import { track } from './running-balances.ts'
 
 /** What every operation of one chain is made with. */
-export interface Workshop {
+export interface ChainContext {
   readonly chain: ChainRow
   readonly book: QuoteAssets
   readonly codec: Codec
@@ -60,13 +61,13 @@ export interface Prepared {
   readonly cursor: Cursor
   readonly seq: number
   readonly header: BlockHeader
-  readonly chunks: readonly Chunk[]
+  readonly chunks: readonly EventBatch[]
 }
 
 /** A block with everything that was found out about it. */
 export interface ReadBlock {
   readonly block: Block
-  readonly learned: Learned
+  readonly learned: FetchedMetadata
   readonly decoded: DecodedBlock
   readonly origin: MetadataSource
   /** Prices that a start or a gap is primed with. */
@@ -79,33 +80,34 @@ export interface ReadBlock {
 
 /** Makes the APPLY of a block: `seq` is the operation's own, `cursor` what it leaves behind. */
 export const applyOperation = (
-  workshop: Workshop,
+  chainContext: ChainContext,
   ledger: Ledger,
   { seq, cursor }: { readonly seq: number; readonly cursor: Cursor },
   read: ReadBlock,
 ): Prepared => {
-  const { chain, book } = workshop
+  const { chain, book } = chainContext
   const { block, decoded } = read
-  const { told, learned } = factsOf(read, ledger)
+  const { fetched, learned } = factsOf(read, ledger)
   const facts = withFetched(ledger, learned)
   const runningTotals = track(block, decoded, learned.tokens, ledger.amount)
   const entered = resetPricesAfterGap(ledger.quotes(), parentHeightOf(block) + 1, read.primes)
   const quotePrices = quoteAssetPricesAt(entered, block.timeMs, book)
   const context = { chain, block, quoteAssets: book, quotePrices, ...facts }
-  const wanted = wantedOf(workshop, ledger, read)
-  const found = { decoded, runningTotals, fetched: told, metadataSource: read.origin }
+  const wanted = wantedOf(chainContext, ledger, read)
+  const found = { decoded, runningTotals, fetched: fetched, metadataSource: read.origin }
   const events = blockEvents(context, { ...found, ...wanted })
   const { height, timeMs } = block
   const trades = quoteTrades(decoded, (pool) => facts.pool(pool)?.verified === true)
   const quotes = foldBlock(entered, { height, timeMs, trades }, book)
-  const meta = metaOf(workshop, 'OP_APPLY', seq, block)
-  const chunks = chunksOf(events, chain.id, workshop.partitions)
-  const { outcomes } = wanted
-  const amounts = outcomes
-    ? new Map([...runningTotals.amounts, ...outcomes.amounts])
-    : runningTotals.amounts
+  const meta = metaOf(chainContext, 'OP_APPLY', seq, block)
+  const chunks = chunksOf(events, chain.id, chainContext.partitions)
+  const { outcomes, positions } = wanted
+  const amounts =
+    outcomes && positions
+      ? new Map([...runningTotals.amounts, ...outcomes.amounts, ...positions.amounts])
+      : runningTotals.amounts
   const pending = ledger.apply({ seq, quotes, learned, amounts, expired: read.expired })
-  return prepared(workshop, pending, {
+  return prepared(chainContext, pending, {
     meta,
     header: blockHeader(block),
     cursor,
@@ -116,33 +118,42 @@ export const applyOperation = (
 
 /** What the chain's feeds add to a block. */
 const wantedOf = (
-  { chain, feeds }: Workshop,
+  { chain, feeds }: ChainContext,
   { amount }: Ledger,
   { block, decoded }: ReadBlock,
-): Pick<BlockFindings, 'feeds' | 'outcomes' | 'natives' | 'coins'> => {
+): Pick<BlockFindings, 'feeds' | 'outcomes' | 'positions' | 'natives' | 'coins'> => {
   if (feeds === undefined || feeds.size === 0) return {}
   const hasNatives = block.vm === 'evm' && feeds.has('native-transfers')
   return {
     feeds,
     ...(hasNatives && { natives: nativeTransfers(block, chain) }),
     ...(block.vm === 'evm' && block.coins && { coins: coinChanges(block.coins, chain) }),
-    ...(feeds.has('predictions') && { outcomes: trackOutcomes(decoded.predictions, amount) }),
+    ...(feeds.has('predictions') && predictionFindings(decoded, block.timeMs, amount)),
   }
 }
 
+const predictionFindings = (
+  { predictions, outcomeChanges }: DecodedBlock,
+  timeMs: number,
+  amount: Ledger['amount'],
+): Required<Pick<BlockFindings, 'outcomes' | 'positions'>> => {
+  const outcomes = trackOutcomes(predictions, amount)
+  return { outcomes, positions: trackPositions(outcomeChanges, outcomes, timeMs, amount) }
+}
+
 /**
- * What a block teaches: facts that were asked for (`told`, which travel as such), and with them what its own events say of the
+ * What a block teaches: facts that were asked for (`fetched`, which are published as such), and with them what its own events say of the
  * tokens that were born and the pools that were made in it.
  */
 const factsOf = (
   { learned, decoded }: ReadBlock,
   ledger: Ledger,
-): { readonly told: readonly TokenMetadata[]; readonly learned: Learned } => {
+): { readonly fetched: readonly TokenMetadata[]; readonly learned: FetchedMetadata } => {
   const born = new Map(decoded.tokenCreations.map(({ metadata: fact }) => [fact.address, fact]))
   const reportedDecimals = learned.tokens.filter(({ address }) => !born.has(address))
   const pools = decoded.pools.filter(({ address }) => ledger.pool(address)?.verified !== true)
   return {
-    told: reportedDecimals,
+    fetched: reportedDecimals,
     learned: {
       tokens: [...reportedDecimals, ...born.values()],
       pools: [...learned.pools, ...pools],
@@ -152,14 +163,14 @@ const factsOf = (
 
 /** Makes the REVERT of the newest applied block from the records that its APPLY wrote. */
 export const revertOperation = (
-  workshop: Workshop,
+  chainContext: ChainContext,
   ledger: Ledger,
   { seq, cursor }: { readonly seq: number; readonly cursor: Cursor },
   applied: Applied,
-  chunks: readonly Chunk[],
+  chunks: readonly EventBatch[],
 ): Prepared => {
-  return prepared(workshop, ledger.revert(applied.seq), {
-    meta: metaOf(workshop, 'OP_REVERT', seq, applied.ref),
+  return prepared(chainContext, ledger.revert(applied.seq), {
+    meta: metaOf(chainContext, 'OP_REVERT', seq, applied.ref),
     header: applied.header,
     cursor,
     chunks: revertedChunks(chunks),
@@ -167,17 +178,17 @@ export const revertOperation = (
   })
 }
 
-/** Makes the FINALIZE up to `ref`; `settled` are the operations that can no longer be taken back. */
+/** Makes the FINALIZE up to `ref`; `finalSeqs` are the operations that can no longer be taken back. */
 export const finalizeOperation = (
-  workshop: Workshop,
+  chainContext: ChainContext,
   ledger: Ledger,
   { seq, cursor }: { readonly seq: number; readonly cursor: Cursor },
   ref: BlockRef,
-  settled: readonly number[],
+  finalSeqs: readonly number[],
 ): Prepared => {
-  const meta = metaOf(workshop, 'OP_FINALIZE', seq, ref)
+  const meta = metaOf(chainContext, 'OP_FINALIZE', seq, ref)
   const parts = { meta, header: NO_HEADER, cursor, chunks: [], letters: [] }
-  return prepared(workshop, ledger.forget(settled), parts)
+  return prepared(chainContext, ledger.forget(finalSeqs), parts)
 }
 
 /** Trades of a block as the price table reads them. */
@@ -207,7 +218,7 @@ const COMMITMENTS = {
 } as const
 
 const metaOf = (
-  { chain, nowMs, commitment }: Workshop,
+  { chain, nowMs, commitment }: ChainContext,
   op: 'OP_APPLY' | 'OP_REVERT' | 'OP_FINALIZE',
   seq: number,
   ref: BlockRef,
@@ -228,12 +239,12 @@ interface Parts {
   readonly meta: OperationMeta
   readonly header: BlockHeader
   readonly cursor: Cursor
-  readonly chunks: readonly Chunk[]
+  readonly chunks: readonly EventBatch[]
   readonly letters: readonly ProducerRecord[]
 }
 
 const prepared = (
-  { codec }: Workshop,
+  { codec }: ChainContext,
   pending: Pending,
   { letters, ...parts }: Parts,
 ): Prepared => {

@@ -5,11 +5,11 @@ import { InvalidInput } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
 import { toWireQuotePrices } from '../../core/prices/quote-assets.ts'
 import type { QuoteState } from '../../core/prices/quote-state.ts'
-import type { Block } from '../../schemas/events.ts'
+import type { Block, EvmBlock } from '../../schemas/events.ts'
 import { TOPICS, topicName } from '../../schemas/topics.ts'
 import type * as Wire from '../../schemas/wire.ts'
 import type { BlockRef } from '../follow/contract.ts'
-import { type Chunk, FAMILIES, FEED_FAMILIES, type OperationMeta } from './record-batches.ts'
+import { type EventBatch, FAMILIES, FEED_FAMILIES, type OperationMeta } from './record-batches.ts'
 
 /** Where a chain stands after an operation: the newest applied block, and the newest final one. */
 export interface Cursor {
@@ -40,8 +40,19 @@ export const blockHeader = (block: Block): BlockHeader =>
         nonce: block.nonce,
         extra: Buffer.from(block.extra.slice(2), 'hex'),
         rewards_count: 0,
+        priority_fee: medianPriorityFee(block),
       }
     : { ...NO_HEADER, ...NO_GAS, ...countsOf(block) }
+
+/** The lower median of what transactions paid per gas above the base fee; "" where none tells its price. */
+const medianPriorityFee = ({ transactions, baseFeeRaw }: EvmBlock): string => {
+  const fees = transactions
+    .flatMap(({ gasPriceRaw }) => (gasPriceRaw === undefined ? [] : [gasPriceRaw]))
+    // The protocol's own transactions may pay less than the base fee.
+    .map((price) => (price > baseFeeRaw ? price - baseFeeRaw : 0n))
+    .toSorted((one, other) => (one < other ? -1 : one > other ? 1 : 0))
+  return String(fees[(fees.length - 1) >> 1] ?? '')
+}
 
 /** Of blocks that have no gas of their own. */
 const NO_GAS = { gas_limit: '0', gas_used: '0', base_fee: '0', difficulty: '0' } as const
@@ -67,6 +78,7 @@ export const headerOf = (event: Wire.BlockEvent): BlockHeader => ({
   nonce: event.nonce,
   extra: event.extra,
   rewards_count: event.rewards_count,
+  priority_fee: event.priority_fee,
 })
 
 /** Header fields of an operation that brings no block. */
@@ -81,6 +93,7 @@ export const NO_HEADER: BlockHeader = {
   nonce: '',
   extra: Buffer.alloc(0),
   rewards_count: 0,
+  priority_fee: '',
 }
 
 /** What the record of an operation is made of, but for the places of its data records. */
@@ -89,7 +102,7 @@ export interface BlockRecordParts {
   readonly header: BlockHeader
   readonly quotes: QuoteState
   readonly cursor: Cursor
-  readonly chunks: readonly Chunk[]
+  readonly chunks: readonly EventBatch[]
 }
 
 /** The `{c}.blocks` event of an operation whose records lie at `spans`. */
@@ -107,7 +120,7 @@ export const blockEvent = (
     ].map((family) => [TOPICS[family].suffix, sumOf(chunks, (chunk) => chunk.family === family)]),
   ),
   spans: spans.flatMap((span) => {
-    const here = (chunk: Chunk): boolean =>
+    const here = (chunk: EventBatch): boolean =>
       chunk.topic === span.topic && chunk.partition === span.partition
     if (!chunks.some(here)) return []
     return [
@@ -155,5 +168,5 @@ const refOf = (value: unknown): BlockRef | null => {
   return { height, hash, parentHash, timeMs }
 }
 
-const sumOf = (chunks: readonly Chunk[], wanted: (chunk: Chunk) => boolean): number =>
+const sumOf = (chunks: readonly EventBatch[], wanted: (chunk: EventBatch) => boolean): number =>
   chunks.reduce((sum, chunk) => sum + (wanted(chunk) ? chunk.events.length : 0), 0)

@@ -21,8 +21,8 @@ export interface CommitGroups<Operation> {
   /** Waits only while two commits are full. Throws what a commit threw. */
   add(operation: Operation): Promise<void>
   /** Commits what was added, and waits for it. Throws what a commit threw. */
-  settle(): Promise<void>
-  /** The outcome of the newest operation, which settles without a further call; undefined = all are committed. */
+  flush(): Promise<void>
+  /** The outcome of the newest operation, which resolves without a further call; undefined = all are committed. */
   pending(): Promise<void> | undefined
 }
 
@@ -94,7 +94,7 @@ export const makeCommitGroups = <Operation>({
       open.bytes += size.bytes
       if (!hasRoom(open, NOTHING, limits)) await close()
     },
-    settle: async () => {
+    flush: async () => {
       await close()
       while (inFlight !== undefined) await inFlight.outcome.promise
       if (failed) throw failed.error

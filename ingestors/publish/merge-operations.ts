@@ -1,10 +1,10 @@
 import type { Commit, OffsetRange } from '../../core/bus/contract.ts'
 import type { BlockEvent } from '../../schemas/wire.ts'
-import type { Prepared, Workshop } from './block-operation.ts'
+import type { ChainContext, Prepared } from './block-operation.ts'
 import { blockRecord } from './block-record.ts'
 import type { OperationSize } from './commit-groups.ts'
 import { stateChanges } from './metadata-store.ts'
-import type { Chunk } from './record-batches.ts'
+import type { EventBatch } from './record-batches.ts'
 
 /** A commit of several whole operations, and what it wrote to `{c}.blocks`. */
 export interface MergedCommit {
@@ -19,7 +19,7 @@ export interface MergedCommit {
  */
 export const mergedCommit = (
   operations: readonly Prepared[],
-  { codec, store, partition }: Pick<Workshop, 'codec' | 'store' | 'partition'>,
+  { codec, store, partition }: Pick<ChainContext, 'codec' | 'store' | 'partition'>,
 ): MergedCommit => {
   let events: readonly BlockEvent[] = []
   return {
@@ -50,7 +50,7 @@ export const sizeOfOperation = ({ records, pending }: Prepared): OperationSize =
 
 /** Each operation's share of the places of a commit: in a partition they follow one another. */
 const spansByOperation = (
-  operations: readonly { readonly chunks: readonly Chunk[] }[],
+  operations: readonly { readonly chunks: readonly EventBatch[] }[],
   spans: readonly OffsetRange[],
 ): readonly (readonly OffsetRange[])[] => {
   const next = new Map(spans.map((span) => [placeOf(span), span.baseOffset]))

@@ -17,7 +17,7 @@ export interface Facts {
 }
 
 /** Facts of one block. */
-export interface Learned {
+export interface FetchedMetadata {
   readonly tokens: readonly TokenMetadata[]
   readonly pools: readonly PoolMetadata[]
   /** Names that tokens gave and that cannot be displayed. */
@@ -42,7 +42,7 @@ export interface Pending {
 interface AppliedBlock {
   readonly seq: number
   readonly quotes: QuoteState
-  readonly learned: Learned
+  readonly learned: FetchedMetadata
   /** Running amounts to keep; null = forget. */
   readonly amounts: ReadonlyMap<string, bigint | null>
   /** Operations that can no longer be taken back. */
@@ -63,7 +63,7 @@ export interface Ledger extends Facts {
   /** Takes over what will be committed: what is asked from now on is as of then. */
   readonly take: (pending: Pending) => void
   /** What was taken over is committed: it can be read from the lane's state. */
-  readonly settle: (pending: Pending) => void
+  readonly markCommitted: (pending: Pending) => void
 }
 
 /** Facts of each kind that are held in memory; the others are read from the lane's state again. */
@@ -74,7 +74,7 @@ const POOL_PREFIX = 'pool/'
 const AMOUNT_PREFIX = 'amount/'
 const undoKey = (seq: number): string => `undo/${seq}`
 
-/** Opens the ledger over a lane's state. Nothing is written here: a commit of the bus does that, between `take` and `settle`. */
+/** Opens the ledger over a lane's state. Nothing is written here: a commit of the bus does that, between `take` and `markCommitted`. */
 export const openLedger = (state: LaneState): Ledger => {
   /** Newest change of each key that is taken over and not committed. */
   const uncommitted = new Map<string, StoredChange>()
@@ -124,7 +124,7 @@ export const openLedger = (state: LaneState): Ledger => {
       }
     },
     forget: (seqs) => ({ quotes, changes: forgotten(seqs) }),
-    settle: ({ changes }) => {
+    markCommitted: ({ changes }) => {
       for (const change of changes) {
         if (uncommitted.get(change.key) === change) uncommitted.delete(change.key)
       }

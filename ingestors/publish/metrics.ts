@@ -27,6 +27,7 @@ export const countDecoded = (
     add(launch?.protocol ?? TOKENS[vm], 'token-created')
   for (const { from } of found.migrations) add(from.protocol, 'migration')
   for (const { protocol, kind } of found.predictions) add(protocol, kind)
+  for (const { protocol, kind } of found.redPackets) add(protocol, kind)
   add(TOKENS[vm], 'transfer', found.transfers.length)
   add(TOKENS[vm], 'balance', found.balances.length)
   add(TOKENS[vm], 'supply', found.supplies.length)

@@ -6,15 +6,15 @@ import { reverted } from '../follow/chain-position.ts'
 import type { BlockRef, Position } from '../follow/contract.ts'
 import {
   applyOperation,
+  type ChainContext,
   finalizeOperation,
   type Prepared,
   type ReadBlock,
   revertOperation,
-  type Workshop,
 } from './block-operation.ts'
 import type { Cursor } from './block-record.ts'
 import type { Ledger } from './metadata-store.ts'
-import type { Chunk } from './record-batches.ts'
+import type { EventBatch } from './record-batches.ts'
 import { chunksAt } from './reread-block.ts'
 import { type Applied, placeBelow, positionOf, type Recovered } from './resume.ts'
 
@@ -41,17 +41,17 @@ export interface OperationMaker {
 /** What operations are made with. */
 export interface MakerOptions {
   readonly bus: Bus
-  readonly workshop: Workshop
+  readonly chainContext: ChainContext
   readonly ledger: Ledger
 }
 
 /** Goes on where a log ends. */
 export const makeOperations = (
-  { bus, workshop, ledger }: MakerOptions,
+  { bus, chainContext, ledger }: MakerOptions,
   recovered: Recovered,
 ): OperationMaker => {
-  const bound = maxReorgBlocks(workshop.chain)
-  const records = recordKeeper(bus, workshop)
+  const bound = maxReorgBlocks(chainContext.chain)
+  const records = recordKeeper(bus, chainContext)
   let { seq, cursor, stack, truncated } = recovered
   const enter = (prepared: Prepared): Prepared => {
     ledger.take(prepared.pending)
@@ -68,7 +68,7 @@ export const makeOperations = (
       const expired = stack.slice(0, Math.max(stack.length + 1 - bound, 0))
       const place = { seq: seq + 1, cursor: { ...cursor, tip: ref } }
       const seqs = expired.map((applied) => applied.seq)
-      const prepared = applyOperation(workshop, ledger, place, { ...read, expired: seqs })
+      const prepared = applyOperation(chainContext, ledger, place, { ...read, expired: seqs })
       const applied = { ref, seq: prepared.seq, header: prepared.header, spans: null }
       stack = [...stack.slice(expired.length), applied]
       truncated ||= expired.length > 0
@@ -86,23 +86,23 @@ export const makeOperations = (
       const below = stack.slice(0, -1)
       const next: Cursor = { ...cursor, tip: below.at(-1)?.ref ?? placeBelow(ref) }
       const place = { seq: seq + 1, cursor: next }
-      const prepared = revertOperation(workshop, ledger, place, newest, chunks)
+      const prepared = revertOperation(chainContext, ledger, place, newest, chunks)
       stack = below
       return enter(prepared)
     },
     finalize: (ref) => {
-      const settled = stack.filter((applied) => applied.ref.height <= ref.height)
-      const finalSeq = settled.at(-1)?.seq ?? cursor.finalSeq
+      const finalOperations = stack.filter((applied) => applied.ref.height <= ref.height)
+      const finalSeq = finalOperations.at(-1)?.seq ?? cursor.finalSeq
       const place = { seq: seq + 1, cursor: { ...cursor, final: ref, finalSeq } }
-      const seqs = settled.map((applied) => applied.seq)
-      const prepared = finalizeOperation(workshop, ledger, place, ref, seqs)
+      const seqs = finalOperations.map((applied) => applied.seq)
+      const prepared = finalizeOperation(chainContext, ledger, place, ref, seqs)
       stack = stack.filter((applied) => applied.ref.height >= ref.height)
       truncated = false
       return enter(prepared)
     },
     committed: (operations, events) => {
       for (const prepared of operations) {
-        ledger.settle(prepared.pending)
+        ledger.markCommitted(prepared.pending)
         records.committed(prepared)
       }
       const spans = new Map(events.map((event) => [event.meta.seq, event.spans]))
@@ -117,15 +117,15 @@ export const makeOperations = (
 /** Where the records of applied blocks are found again. */
 const recordKeeper = (
   bus: Bus,
-  { codec, chain }: { readonly codec: Workshop['codec']; readonly chain: Pick<ChainRow, 'id'> },
+  { codec, chain }: { readonly codec: ChainContext['codec']; readonly chain: Pick<ChainRow, 'id'> },
 ) => {
-  const held = new LRUCache<number, readonly Chunk[]>({
+  const held = new LRUCache<number, readonly EventBatch[]>({
     maxSize: HELD_EVENTS,
     // Those of a block that is larger than all room are not held.
     sizeCalculation: (chunks) => 1 + chunks.reduce((sum, { events }) => sum + events.length, 0),
   })
   /** Those that the log does not have yet. */
-  const uncommitted = new Map<number, readonly Chunk[]>()
+  const uncommitted = new Map<number, readonly EventBatch[]>()
   return {
     made: ({ op, seq, chunks }: Prepared): void => {
       if (op !== 'OP_APPLY') return
@@ -135,7 +135,7 @@ const recordKeeper = (
     committed: ({ seq }: Prepared): void => {
       uncommitted.delete(seq)
     },
-    of: async ({ seq, spans }: Applied): Promise<readonly Chunk[]> => {
+    of: async ({ seq, spans }: Applied): Promise<readonly EventBatch[]> => {
       const known = uncommitted.get(seq) ?? held.get(seq)
       if (known !== undefined) return known
       if (spans === null) throw new Error(`the records of operation ${seq} are nowhere`)

@@ -18,13 +18,13 @@ export interface BlockReading {
   /** Prices to start with at a start and across a gap. */
   readonly primes: (block: Block, signal: AbortSignal) => Promise<readonly PriceEntry[]>
   /** What nodes said meanwhile and was not taken. */
-  readonly refusals?: () => readonly RejectedResponse[]
+  readonly takeRejectedResponses?: () => readonly RejectedResponse[]
   readonly metrics: Metrics
 }
 
 /** Everything that is asked and decoded before a block can be committed. */
 export const readBlock = async (
-  { facts, protocols, primes, refusals, metrics }: BlockReading,
+  { facts, protocols, primes, takeRejectedResponses, metrics }: BlockReading,
   ledger: Ledger,
   block: Block,
   signal: AbortSignal,
@@ -51,7 +51,7 @@ export const readBlock = async (
     letters: blockDeadLetters(block, {
       dropped,
       unread,
-      rejectedResponses: refusals?.() ?? [],
+      rejectedResponses: takeRejectedResponses?.() ?? [],
       context: books,
     }),
   }

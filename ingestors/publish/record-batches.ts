@@ -28,6 +28,9 @@ export const FEED_FAMILIES = [
   ...(['calls', 'events', 'minerRewards', 'uncles'] as const),
   ...(['instructions', 'rewards', 'orders'] as const),
   ...(['predictionTrades', 'predictionManagements', 'predictionSettlements'] as const),
+  'transactions',
+  'predictionPositions',
+  'redpackets',
 ] as const
 export type Family = (typeof FAMILIES)[number] | (typeof FEED_FAMILIES)[number]
 
@@ -37,7 +40,7 @@ export const ALL_FAMILIES: readonly Family[] = [...FAMILIES, ...FEED_FAMILIES]
 type DataMessage = TopicMessage<Family>
 
 /** One record of a block operation before encoding: events of one key. */
-export interface Chunk {
+export interface EventBatch {
   readonly family: Family
   readonly topic: string
   readonly partition: number
@@ -61,6 +64,9 @@ type AnyEvent =
   | Wire.PredictionTradeEvent
   | Wire.PredictionManagementEvent
   | Wire.PredictionSettlementEvent
+  | Wire.TransactionEvent
+  | Wire.PredictionPositionEvent
+  | Wire.RedPacketEvent
 
 /** Meta of a block operation; the place among the records of a partition is added to each. */
 export type OperationMeta = Omit<Wire.EventMeta, 'part' | 'parts'>
@@ -70,7 +76,7 @@ export const chunksOf = (
   events: BlockEvents,
   chain: string,
   partitions: (topic: string) => number,
-): readonly Chunk[] =>
+): readonly EventBatch[] =>
   ALL_FAMILIES.flatMap((family) => {
     const list = events[family] ?? []
     if (list.length === 0) return []
@@ -89,7 +95,7 @@ interface Destination {
 export const chunksByKey = (
   list: readonly Keyed<AnyEvent>[],
   { family, topic, partitions }: Destination,
-): readonly Chunk[] => {
+): readonly EventBatch[] => {
   const groups = new Map<string, DeepPartial<AnyEvent>[]>()
   for (const { key, event } of list) {
     const group = groups.get(key)
@@ -103,12 +109,12 @@ export const chunksByKey = (
 }
 
 /** The records that take a block's records back: the same bodies, newest first. */
-export const revertedChunks = (chunks: readonly Chunk[]): readonly Chunk[] =>
+export const revertedChunks = (chunks: readonly EventBatch[]): readonly EventBatch[] =>
   chunks.toReversed().map((chunk) => ({ ...chunk, events: chunk.events.toReversed() }))
 
 /** Encodes a block operation's records and numbers them within their partitions. Throws `InvalidInput` for a body that does not fit. */
 export const encodedRecords = (
-  chunks: readonly Chunk[],
+  chunks: readonly EventBatch[],
   meta: OperationMeta,
   codec: Codec,
 ): readonly ProducerRecord[] => {
@@ -133,7 +139,7 @@ export const encodedRecords = (
   })
 }
 
-const placeOf = ({ topic, partition }: Chunk): string => `${topic}/${partition}`
+const placeOf = ({ topic, partition }: EventBatch): string => `${topic}/${partition}`
 
 const cut = <T>(events: readonly T[]): readonly (readonly T[])[] => {
   const parts: T[][] = []

@@ -3,7 +3,7 @@ import type { Codec } from '../../core/codec/contract.ts'
 import { InvalidInput } from '../../core/errors.ts'
 import { TOPICS, topicName } from '../../schemas/topics.ts'
 import type { TopicSpan } from '../../schemas/wire.ts'
-import { ALL_FAMILIES, type Chunk } from './record-batches.ts'
+import { ALL_FAMILIES, type EventBatch } from './record-batches.ts'
 
 /** The log of one chain. */
 interface ChainLog {
@@ -16,8 +16,8 @@ interface ChainLog {
 export const chunksAt = async (
   { bus, codec, chain }: ChainLog,
   { seq, spans }: { readonly seq: number; readonly spans: readonly TopicSpan[] },
-): Promise<readonly Chunk[]> => {
-  const chunks: Chunk[] = []
+): Promise<readonly EventBatch[]> => {
+  const chunks: EventBatch[] = []
   for (const family of ALL_FAMILIES) {
     const topic = topicName(family, chain)
     const message = TOPICS[family].message

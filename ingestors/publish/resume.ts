@@ -15,7 +15,7 @@ export interface Applied {
   readonly spans: readonly TopicSpan[] | null
 }
 
-/** Where an ingestor goes on. */
+/** Where an ingestor continues. */
 export interface Recovered {
   /** Newest operation; 0 on an empty topic. */
   readonly seq: number

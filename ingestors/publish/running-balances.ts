@@ -14,7 +14,7 @@ export interface SuppliedChange extends SupplyChange {
 }
 
 /** Running amounts that are kept from block to block; undefined = nothing is kept under that name. */
-export type Kept = (key: string) => bigint | undefined
+export type StoredAmounts = (key: string) => bigint | undefined
 
 /** What running amounts add to a block: supplies with their sums, balances that the chain does not log. */
 export interface Tracked {
@@ -32,12 +32,12 @@ const ownerKey = (token: string, owner: string): string => `held/${token}/${owne
 const ZERO = '0x0000000000000000000000000000000000000000'
 
 interface Amounts {
-  readonly get: Kept
+  readonly get: StoredAmounts
   readonly set: (key: string, value: bigint | null) => void
   readonly changed: ReadonlyMap<string, bigint | null>
 }
 
-const amountsOver = (kept: Kept): Amounts => {
+const amountsOver = (kept: StoredAmounts): Amounts => {
   const changed = new Map<string, bigint | null>()
   return {
     get: (key) => (changed.has(key) ? (changed.get(key) ?? undefined) : kept(key)),
@@ -48,7 +48,7 @@ const amountsOver = (kept: Kept): Amounts => {
 
 /**
  * Folds a block's decoded events into running amounts. Supplies: from zero for tokens that were born in this run, else from
- * the supply that a node told of (`learned`, as of the end of this block, so what happened in it is inside). Balances: Solana
+ * the supply that a node reported (`learned`, as of the end of this block, so what happened in it is inside). Balances: Solana
  * says them; on EVM they are the sums of the transfers of tokens that were born in this run; on Sui transfers are not all that
  * moves coins, so nothing is summed. Pure.
  */
@@ -56,7 +56,7 @@ export const track = (
   block: Block,
   decoded: DecodedBlock,
   learned: readonly TokenMetadata[],
-  kept: Kept,
+  kept: StoredAmounts,
 ): Tracked => {
   const { tokenCreations: births, supplies, transfers, balances } = decoded
   const amounts = amountsOver(kept)
@@ -76,7 +76,7 @@ const trackSupplies = (
   amounts: Amounts,
 ): readonly SuppliedChange[] => {
   for (const { metadata: fact } of births) amounts.set(supplyKey(fact.address), 0n)
-  const told = new Map(
+  const fetched = new Map(
     learned.flatMap(({ address, totalSupplyRaw }) =>
       totalSupplyRaw === null || amounts.get(bornKey(address)) !== undefined
         ? []
@@ -93,7 +93,7 @@ const trackSupplies = (
     amounts.set(supplyKey(token), postRaw)
     return { ...change, postRaw }
   })
-  for (const [token, raw] of told) amounts.set(supplyKey(token), raw)
+  for (const [token, raw] of fetched) amounts.set(supplyKey(token), raw)
   return list
 }
 

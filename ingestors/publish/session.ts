@@ -1,7 +1,7 @@
 import type { Bus, Lane } from '../../core/bus/contract.ts'
 import { makeYieldIfDue } from '../../core/runtime/yield-if-due.ts'
 import type { BlockRef, ChainOp, Position } from '../follow/contract.ts'
-import type { Prepared, Workshop } from './block-operation.ts'
+import type { ChainContext, Prepared } from './block-operation.ts'
 import { type CommitGroups, type GroupLimits, makeCommitGroups } from './commit-groups.ts'
 import { mergedCommit, sizeOfOperation } from './merge-operations.ts'
 import { type Ledger, openLedger } from './metadata-store.ts'
@@ -13,12 +13,12 @@ import { recover } from './resume.ts'
 /** What a session needs beside its lane. */
 export interface SessionOptions extends BlockReading {
   readonly bus: Bus
-  readonly workshop: Omit<Workshop, 'partition'>
+  readonly chainContext: Omit<ChainContext, 'partition'>
   readonly limits: GroupLimits
 }
 
 /** Where a chain stands in the log. */
-export interface Standing {
+export interface CommittedHead {
   readonly seq: number
   readonly tip: BlockRef | null
 }
@@ -33,45 +33,45 @@ interface Taken {
  * One ownership of a chain: recovered from the log, it commits operation after operation, several in one commit, until a commit
  * throws. The session is over then, and the next one reads what was committed.
  */
-export interface Session extends Pick<CommitGroups<Taken>, 'settle' | 'pending'> {
+export interface Session extends Pick<CommitGroups<Taken>, 'flush' | 'pending'> {
   /** Behind what was taken, committed or not. */
   readonly position: () => Position | null
   /** Newest block there. */
   readonly tip: () => BlockRef | null
   /** What is committed. */
-  readonly standing: () => Standing
+  readonly standing: () => CommittedHead
   /** Facts and prices as of the newest block that was taken. */
   readonly known: Pick<Ledger, 'token' | 'pool' | 'quotes'>
   /**
-   * Makes the records of an operation and puts them into a commit, which `settle` waits for. When it throws, everything that was
+   * Makes the records of an operation and puts them into a commit, which `flush` waits for. When it throws, everything that was
    * taken before is committed, unless it is an `Outage` of a commit: the outcome of that is not known.
    */
   readonly take: (op: ChainOp, signal: AbortSignal) => Promise<void>
 }
 
 /**
- * Recovers a chain from its topic and the lane's state. The lane's writer has fenced every earlier one. `onCommitted` is told
+ * Recovers a chain from its topic and the lane's state. The lane's writer has fenced every earlier one. `onCommitted` is called
  * after each commit.
  */
 export const openSession = async (
   options: SessionOptions,
   lane: Lane,
-  onCommitted: (standing: Standing) => void,
+  onCommitted: (standing: CommittedHead) => void,
 ): Promise<Session> => {
   const { bus, metrics, limits } = options
-  const workshop: Workshop = { ...options.workshop, partition: lane.partition }
-  const { chain, codec, store } = workshop
+  const chainContext: ChainContext = { ...options.chainContext, partition: lane.partition }
+  const { chain, codec, store } = chainContext
   const ledger = openLedger(await lane.state(store))
   const recovered = await recover(bus, codec, chain)
-  const maker = makeOperations({ bus, workshop, ledger }, recovered)
-  let standing: Standing = { seq: recovered.seq, tip: recovered.cursor.tip }
+  const maker = makeOperations({ bus, chainContext, ledger }, recovered)
+  let standing: CommittedHead = { seq: recovered.seq, tip: recovered.cursor.tip }
   const rest = makeYieldIfDue()
   const groups = makeCommitGroups<Taken>({
     limits,
     sizeOf: ({ prepared }) => sizeOfOperation(prepared),
     commit: async (group) => {
       const operations = group.map(({ prepared }) => prepared)
-      const { commit, events } = mergedCommit(operations, workshop)
+      const { commit, events } = mergedCommit(operations, chainContext)
       await lane.writer.commit(commit)
       maker.committed(operations, events())
       for (const { count } of group) count()
@@ -98,12 +98,12 @@ export const openSession = async (
     tip: maker.tip,
     standing: () => standing,
     known: ledger,
-    settle: groups.settle,
+    flush: groups.flush,
     pending: groups.pending,
     take: async (op, signal) => {
       await rest()
       const taken = await prepare(op, signal).catch(async (error: unknown) => {
-        await groups.settle()
+        await groups.flush()
         throw error
       })
       await groups.add(taken)

@@ -26,7 +26,7 @@ export interface Recorded {
 /**
  * A recorded file: a checkpoint file of Sui by its name, JSON otherwise. `factories` are those that the configuration adds: what a
  * Solana program says is kept only where the program is known. Throws `InvalidInput`; the reasons of `recordedBlock`, of
- * `recordedCheckpoint` and of `recordedBlob`, and `not-json`.
+ * `parseChkFile` and of `parseBinpbFile`, and `not-json`.
  */
 export const recordedFile = async (
   chain: string,
@@ -51,8 +51,8 @@ const parsed = (content: string | Uint8Array): unknown => {
 }
 
 /**
- * A parsed file of what a node of the chain answered, also in its JSON-RPC messages; the shapes are those of `recordedEvm`, `recordedSvm` and
- * `recordedMove`. Throws `InvalidInput`; their reasons and `wrong-chain`.
+ * A parsed file of what a node of the chain answered, also in its JSON-RPC messages; the shapes are those of `recordedEvm`, `parseSvmRecording` and
+ * `parseMoveRecording`. Throws `InvalidInput`; their reasons and `wrong-chain`.
  */
 export const recordedBlock = (
   chain: string,

@@ -10,6 +10,7 @@ import type {
   PoolMetadata,
   TokenMetadata,
 } from '../../schemas/events.ts'
+import type { ReservePricing } from '../../schemas/reserve-pricing.ts'
 import type * as Wire from '../../schemas/wire.ts'
 
 /** What the mapping of one block needs beside the block. */
@@ -123,9 +124,26 @@ export const quotePriceText = ({ quotePrices }: MappingContext, quote: string) =
   return { quote_price_in_usd: formatDecimal(usd), quote_price_in_native: formatDecimal(native) }
 }
 
-/** A reserve of a pool; unknown where it was not told or cannot be. */
+/** A reserve of a pool; unknown where it was not reported or cannot be. */
 export const rawText = (raw: bigint | undefined): string =>
   raw === undefined || raw < 0n ? '' : String(raw)
+
+/** What a pool prices with after an event, where that proves it; `flip` turns its sides into base and quote. */
+export const pricingRecord = (
+  pricing: ReservePricing | undefined,
+  flip: (pair: readonly [bigint, bigint]) => readonly [bigint, bigint],
+) => {
+  if (pricing === undefined) return undefined
+  const [reserveA, reserveB] = flip(pricing.reserves)
+  const [foundA, foundB] = flip(pricing.found)
+  return {
+    pricing: {
+      ...{ reserve_a: rawText(reserveA), reserve_b: rawText(reserveB) },
+      ...{ found_a: rawText(foundA), found_b: rawText(foundB) },
+      ...{ fees: [...pricing.feePips], fee_token: pricing.feeToken ?? '' },
+    },
+  }
+}
 
 /** A bonding curve as it is after an event, where there is one. */
 export const curveRecord = (curve: CurveState | undefined) =>

@@ -13,7 +13,7 @@ const signed = (signature: Signature | undefined) => ({
   signature: signature?.text ?? null,
 })
 
-/** Calls of a block, keyed by who was called; none where no node told them. */
+/** Calls of a block, keyed by who was called; none where no node reported them. */
 export const callEvents = (block: EvmBlock): readonly Keyed<Wire.CallEvent>[] => {
   const transactions = new Map(block.transactions.map((tx) => [tx.index, transactionFields(tx)]))
   return (block.calls ?? []).map((call, index) => {

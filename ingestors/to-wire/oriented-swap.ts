@@ -54,7 +54,7 @@ export interface Vaults {
   readonly quotePost: string
 }
 
-/** Reserves around a swap: those before it as told, else reckoned back from those after it. */
+/** Reserves around a swap: those before it as reported, else reckoned back from those after it. */
 export const vaults = (side: OrientedSwap): Vaults => {
   const [basePost, quotePost] = side.post ?? []
   const [basePre, quotePre] = side.pre ?? reckonedBack(side) ?? []

@@ -1,7 +1,7 @@
 import { formatDecimal } from '../../core/amounts.ts'
 import type { DeepPartial } from '../../core/codec/contract.ts'
 import { orientPair } from '../../core/prices/quote-assets.ts'
-import type { PoolLiquidityChange } from '../../schemas/events.ts'
+import type { PoolLiquidityChange, Swap } from '../../schemas/events.ts'
 import type * as Wire from '../../schemas/wire.ts'
 import {
   curveRecord,
@@ -9,6 +9,7 @@ import {
   type Head,
   type Keyed,
   type MappingContext,
+  pricingRecord,
   quotePriceText,
   rawText,
 } from './context.ts'
@@ -25,6 +26,45 @@ interface PoolSides {
   readonly vaultA: string
   readonly vaultB: string
 }
+
+/** What a concentrated pool prices with, as far as an event tells it; `fee_pips` where the pool's factory vouches for it. */
+const concentratedRecord = (
+  context: MappingContext,
+  pool: string,
+  stated: DeepPartial<Wire.ConcentratedChange>,
+): Pick<DeepPartial<Wire.DexPoolEvent>, 'concentrated'> => {
+  const facts = context.pool(pool)
+  return { concentrated: { ...stated, fee_pips: facts?.verified ? facts.feePips : null } }
+}
+
+const changedRange = (
+  context: MappingContext,
+  { pool, position, opensAt }: PoolLiquidityChange,
+): Pick<DeepPartial<Wire.DexPoolEvent>, 'concentrated'> => {
+  if (opensAt !== undefined) {
+    const { sqrtPriceX96, tick } = opensAt
+    return concentratedRecord(context, pool, { sqrt_price_x96: String(sqrtPriceX96), tick })
+  }
+  if (position === undefined) return {}
+  const { tickLower, tickUpper, liquidityRaw } = position
+  return concentratedRecord(context, pool, {
+    tick_lower: tickLower,
+    tick_upper: tickUpper,
+    position_liquidity: String(liquidityRaw),
+  })
+}
+
+const swappedPrice = (
+  context: MappingContext,
+  { pool, tick, sqrtPriceX96, liquidityRaw }: Swap,
+): Pick<DeepPartial<Wire.DexPoolEvent>, 'concentrated'> =>
+  tick === undefined || sqrtPriceX96 === undefined || liquidityRaw === undefined
+    ? {}
+    : concentratedRecord(context, pool, {
+        sqrt_price_x96: String(sqrtPriceX96),
+        liquidity: String(liquidityRaw),
+        tick,
+      })
 
 const poolRecord = (
   context: MappingContext,
@@ -75,6 +115,8 @@ export const swapEvent = (
       pool_processed: { curve_progress: formatDecimal(side.swap.curveProgress) },
     }),
     ...curveRecord(side.swap.curve),
+    ...pricingRecord(side.swap.pricing, (pair) => (side.sells ? pair : [pair[1], pair[0]])),
+    ...swappedPrice(context, side.swap),
   },
 })
 
@@ -132,6 +174,8 @@ export const changeEvent = (
         },
       ),
       ...curveRecord(change.curve),
+      ...pricingRecord(change.pricing, flip),
+      ...changedRange(context, change),
     },
   }
 }

@@ -1,11 +1,11 @@
 import { formatRatio } from '../../core/amounts.ts'
+import type { EvmBlock } from '../../schemas/events.ts'
 import type {
-  EvmBlock,
   Prediction,
   PredictionManagement,
   PredictionSettlement,
   PredictionTrade,
-} from '../../schemas/events.ts'
+} from '../../schemas/prediction-events.ts'
 import { protocolRow } from '../../schemas/protocols.ts'
 import type * as Wire from '../../schemas/wire.ts'
 import type { Outcomes } from '../evm/decode/outcome-tokens.ts'
@@ -42,6 +42,8 @@ export const predictionEvents = (
   })
   const questionIdOf = (conditionId: string | null): string =>
     conditionId === null ? '' : (outcomes.question(conditionId) ?? '')
+  const groupOf = (conditionId: string | null): string =>
+    conditionId === null ? '' : (outcomes.group(conditionId) ?? '')
   const trades = predictions.filter((each) => each.kind === 'prediction-trade')
   const managements = predictions.filter((each) => each.kind === 'prediction-management')
   const settlements = predictions.filter((each) => each.kind === 'prediction-settlement')
@@ -55,6 +57,7 @@ export const predictionEvents = (
           ...predictionPosition(trade, index),
           condition_id: conditionId,
           question_id: questionIdOf(conditionId || null),
+          market_id: groupOf(conditionId || null),
           outcome: metadata?.index?.toString() ?? '',
           ...tradeFields(trade),
         },
@@ -74,6 +77,7 @@ export const predictionEvents = (
         ...predictionPosition(event, index),
         question_id: questionIdOf(event.conditionId),
         ...settlementFields(event),
+        market_id: event.marketId ?? groupOf(event.conditionId),
       },
     })),
   }
@@ -112,7 +116,6 @@ const managementFields = (event: PredictionManagement) => ({
 
 const settlementFields = (event: PredictionSettlement) => ({
   condition_id: event.conditionId ?? '',
-  market_id: event.marketId ?? '',
   collateral_token: event.collateral ?? '',
   event_type: event.type,
   holder: event.holder,

@@ -89,7 +89,7 @@ export const rewardEvents = (block: SvmBlock): readonly Keyed<Wire.RewardEvent>[
     },
   }))
 
-/** What happened to orders of order books, keyed by the market. Ticks and lots of a market are not known: its price is not told. */
+/** What happened to orders of order books, keyed by the market. Ticks and lots of a market are not known: its price is not reported. */
 export const orderEvents = (block: SvmBlock): readonly Keyed<Wire.OrderEvent>[] => {
   const events: Keyed<Wire.OrderEvent>[] = []
   for (const tx of block.transactions) {

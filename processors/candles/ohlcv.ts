@@ -114,11 +114,12 @@ const rollUpTo = (parts: readonly Bucket[], resolution: Resolution): readonly Bu
 
 /** Folds per block, in chain order, as buckets of every resolution; a bucket of one part shares its fold. */
 export const rollUpBuckets = (parts: readonly Bucket[]): BucketsByResolution => {
-  const ladder: Partial<Record<Resolution, readonly Bucket[]>> = { '1s': rollUpTo(parts, '1s') }
+  // Each step finds its finer resolution filled: the table lists them in that order.
+  const buckets = { '1s': rollUpTo(parts, '1s') } as Record<Resolution, readonly Bucket[]>
   for (const [resolution, finer] of ROLLUP_STEPS) {
-    ladder[resolution] = rollUpTo(ladder[finer] ?? [], resolution)
+    buckets[resolution] = rollUpTo(buckets[finer], resolution)
   }
-  return ladder as BucketsByResolution
+  return buckets
 }
 
 /** The numbers of a candle event as the wire writes them. */
@@ -141,8 +142,9 @@ export interface FormattedCandle {
   readonly sells: number
 }
 
+/** "" without a volume: what is divided by zero is not finite. */
 const averagePrice = (valueTextOfSum: string, units: number): string =>
-  formatDecimal(units === 0 ? null : Number(valueTextOfSum) / units)
+  formatDecimal(Number(valueTextOfSum) / units)
 
 /** Texts of a fold; unknown native prices are "". */
 export const formatCandle = (fold: Ohlcv, decimals: number): FormattedCandle => {
@@ -201,7 +203,7 @@ export const EMPTY_CANDLE: FormattedCandle = {
  * they are the same where that one and the number of trades are.
  */
 export const hasSameTrades = (one: Ohlcv, other: Ohlcv): boolean =>
-  one === other || (one.version === other.version && one.trades === other.trades)
+  one.version === other.version && one.trades === other.trades
 
 /** A fold as it is kept in state: a series has up to 18 of them, so no names. Unknown prices are null. */
 export type StoredOhlcv = readonly [

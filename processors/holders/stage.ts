@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { HOUR_MS } from '../../core/time.ts'
 import { burnAddressesOf } from '../../schemas/burn-addresses.ts'
 import type { EventMeta, TokenHoldingEvent } from '../../schemas/wire.ts'
 import { recordVersion } from '../candles/series.ts'
@@ -28,7 +29,6 @@ const TOKENS_PREFIX = 't/'
 const OWNERS_PREFIX = 'o/'
 /** Tokens whose largest holders stay in memory; others are looked up again when they change. */
 const MAX_CACHED_TOP_HOLDERS = 4_096
-const HOUR_MS = 3_600_000
 
 /** A token that changed since the last flush. */
 interface ChangedToken {

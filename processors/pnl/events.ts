@@ -70,8 +70,8 @@ export const pnlEvent = (
     sells_7d: week.sells,
     sells_30d: month.sells,
     held_duration_ms: openMs === 0 ? 0 : (closeMs === 0 ? lastMs : closeMs) - openMs,
-    average_buy_price_in_usd: averagePrice(position.boughtUsd, position.boughtRaw, decimals),
-    average_sell_price_in_usd: averagePrice(position.soldUsd, position.soldRaw, decimals),
+    average_buy_price_in_usd: averagePrice(position.boughtUsd, position.valuedBoughtRaw, decimals),
+    average_sell_price_in_usd: averagePrice(position.soldUsd, position.valuedSoldRaw, decimals),
     unrealized_profit_in_usd: formatUsd(unrealized),
     unrealized_profit_ratio: unrealized === null ? '' : ratioText(unrealized, spent),
     realized_profit_in_usd: fixedPointText(position.realizedUsd),
@@ -84,6 +84,8 @@ export const pnlEvent = (
     wins: position.wins,
     losses: position.losses,
     version,
+    valued_buy_amount: unitsOrEmpty(position.valuedBoughtRaw, decimals),
+    valued_sell_amount: unitsOrEmpty(position.valuedSoldRaw, decimals),
   }
 }
 

@@ -1,15 +1,22 @@
+import { minBigint } from '../../core/bigint-math.ts'
+import { DAY_MS } from '../../core/time.ts'
+
 /** What a wallet did with one token. Amounts in base units, USD in units of 10^-12. */
 export interface Position {
-  /** null: never told by a trade. */
+  /** null: never reported by a trade. */
   readonly decimals: number | null
   /** Quantity with known cost, and that cost. */
   readonly heldRaw: bigint
   readonly costUsd: bigint
   readonly boughtRaw: bigint
   readonly boughtUsd: bigint
+  /** Bought for a known value. */
+  readonly valuedBoughtRaw: bigint
   readonly buys: number
   readonly soldRaw: bigint
   readonly soldUsd: bigint
+  /** Sold for a known value. */
+  readonly valuedSoldRaw: bigint
   readonly sells: number
   /** Realized in the current cycle, or in the last one while none is open. */
   readonly realizedUsd: bigint
@@ -57,9 +64,11 @@ export const NO_POSITION: Position = {
   costUsd: 0n,
   boughtRaw: 0n,
   boughtUsd: 0n,
+  valuedBoughtRaw: 0n,
   buys: 0,
   soldRaw: 0n,
   soldUsd: 0n,
+  valuedSoldRaw: 0n,
   sells: 0,
   realizedUsd: 0n,
   totalRealizedUsd: 0n,
@@ -73,7 +82,6 @@ export const NO_POSITION: Position = {
   days: [],
 }
 
-const DAY_MS = 86_400_000
 const DAYS_TRACKED = 30
 /** Fewer base units than this count as nothing left. */
 const DUST_LIMIT_RAW = 10n
@@ -108,6 +116,7 @@ const applyBuy = (
     ...position,
     boughtRaw: position.boughtRaw + amountRaw,
     boughtUsd: position.boughtUsd + (usd ?? 0n),
+    valuedBoughtRaw: position.valuedBoughtRaw + (usd === null ? 0n : amountRaw),
     buys: position.buys + 1,
   }
   if (usd === null || amountRaw === 0n) {
@@ -132,7 +141,7 @@ const applySell = (
   { amountRaw, usd, timeMs }: PositionTrade,
 ): PositionUpdate => {
   const { heldRaw, costUsd } = position
-  const knownRaw = amountRaw < heldRaw ? amountRaw : heldRaw
+  const knownRaw = minBigint(amountRaw, heldRaw)
   const cost = knownRaw === 0n ? 0n : (costUsd * knownRaw) / heldRaw
   const realizedUsd = usd === null || knownRaw === 0n ? 0n : (usd * knownRaw) / amountRaw - cost
   const closes = knownRaw > 0n && heldRaw - knownRaw < DUST_LIMIT_RAW
@@ -141,6 +150,7 @@ const applySell = (
       ...position,
       soldRaw: position.soldRaw + amountRaw,
       soldUsd: position.soldUsd + (usd ?? 0n),
+      valuedSoldRaw: position.valuedSoldRaw + (usd === null ? 0n : amountRaw),
       sells: position.sells + 1,
       heldRaw: closes ? 0n : heldRaw - knownRaw,
       costUsd: closes ? 0n : costUsd - cost,
@@ -185,21 +195,28 @@ export const toStoredPosition = (position: Position): StoredPosition => ({
   costUsd: String(position.costUsd),
   boughtRaw: String(position.boughtRaw),
   boughtUsd: String(position.boughtUsd),
+  valuedBoughtRaw: String(position.valuedBoughtRaw),
   soldRaw: String(position.soldRaw),
   soldUsd: String(position.soldUsd),
+  valuedSoldRaw: String(position.valuedSoldRaw),
   realizedUsd: String(position.realizedUsd),
   totalRealizedUsd: String(position.totalRealizedUsd),
 })
 
 /** The inverse of `toStoredPosition`. */
-export const fromStoredPosition = (stored: StoredPosition): Position => ({
+export const fromStoredPosition = (
+  stored: Omit<StoredPosition, 'valuedBoughtRaw' | 'valuedSoldRaw'> & Partial<StoredPosition>,
+): Position => ({
   ...stored,
   heldRaw: BigInt(stored.heldRaw),
   costUsd: BigInt(stored.costUsd),
   boughtRaw: BigInt(stored.boughtRaw),
   boughtUsd: BigInt(stored.boughtUsd),
+  // A state of before these two were counted averages over everything, as it did then.
+  valuedBoughtRaw: BigInt(stored.valuedBoughtRaw ?? stored.boughtRaw),
   soldRaw: BigInt(stored.soldRaw),
   soldUsd: BigInt(stored.soldUsd),
+  valuedSoldRaw: BigInt(stored.valuedSoldRaw ?? stored.soldRaw),
   realizedUsd: BigInt(stored.realizedUsd),
   totalRealizedUsd: BigInt(stored.totalRealizedUsd),
 })

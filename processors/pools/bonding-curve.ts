@@ -27,7 +27,7 @@ const bothOrNull = (a: bigint | null, b: bigint | null): readonly [bigint, bigin
 
 /**
  * The virtual reserves that a bonding curve prices with: they move as its vaults do, which start with no money at all. null where
- * they are not told. Token a is the launched one but for curves quoted in a token that is listed nowhere: there the real
+ * they are not reported. Token a is the launched one but for curves quoted in a token that is listed nowhere: there the real
  * reserves tell the sides apart.
  */
 export const virtualReserves = (curve: BondingCurve, texts: VaultAmounts): Reserves | null => {

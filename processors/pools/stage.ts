@@ -146,6 +146,7 @@ const POOL_ENRICHMENT: Enrichment<DexPoolEvent, DexPoolProcessed, StoredPoolEntr
     const before = holdings && (earlier ?? [])
     const stateKey = `pool/${pool.address}`
     const processed = {
+      before: known(stateKey)?.state ?? null,
       token_a_liquidity: totalLiquidity(token, holdings),
       ...values,
       token_a_max_liquidity: deepestPoolLiquidity(token, holdings),
@@ -161,7 +162,6 @@ const POOL_ENRICHMENT: Enrichment<DexPoolEvent, DexPoolProcessed, StoredPoolEntr
         [stateKey, { state: poolStateAfter(event, pool, processed, timeMs) }],
       ],
       processed: {
-        before: known(stateKey)?.state ?? null,
         ...processed,
         token_a_liquidity_before: totalLiquidity(token, before),
         token_a_max_liquidity_before: deepestPoolLiquidity(token, before),

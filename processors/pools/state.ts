@@ -1,5 +1,14 @@
 import { formatDecimal, parseDecimal } from '../../core/amounts.ts'
-import type { DexPool, DexPoolEvent, DexPoolProcessed, PoolState } from '../../schemas/wire.ts'
+import { concentratedAfter, virtualReservesAt } from '../../core/prices/concentrated-state.ts'
+import { pricingAfter } from '../../core/prices/reserve-pricing.ts'
+import type {
+  ConcentratedState,
+  DexPool,
+  DexPoolEvent,
+  DexPoolProcessed,
+  PoolState,
+} from '../../schemas/wire.ts'
+import { multiply, tokenUnits } from '../runtime/valuation.ts'
 import { isSoldOut, poolPrice } from './valuation.ts'
 
 /** What both vaults are worth after an event, as the wire tells it. */
@@ -39,7 +48,7 @@ export const liquidityAfter = (
 export const poolStateAfter = (
   event: DexPoolEvent,
   pool: DexPool,
-  processed: VaultValues & Pick<DexPoolProcessed, 'curve_progress'>,
+  processed: VaultValues & Pick<DexPoolProcessed, 'curve_progress' | 'before'>,
   timeMs: number,
 ): PoolState => ({
   token_a_vault_amount: pool.token_a_vault_post_amount,
@@ -48,4 +57,21 @@ export const poolStateAfter = (
   price: formatDecimal(poolPrice(event, pool)),
   curve_progress: processed.curve_progress,
   time: timeMs,
+  concentrated: rangesAfter(event, pool, processed.before),
+  pricing: pricingAfter(event, processed.before?.pricing ?? null),
 })
+
+/** Price and liquidity of a concentrated pool after an event, and how much money trades around that price. */
+const rangesAfter = (
+  event: DexPoolEvent,
+  pool: DexPool,
+  before: PoolState | null,
+): ConcentratedState | null => {
+  const after = concentratedAfter(event, before?.concentrated ?? null)
+  if (after === null || !event.concentrated) return after
+  const reserves = virtualReservesAt(BigInt(after.sqrt_price_x96), BigInt(after.liquidity))
+  const quoteRaw = reserves[pool.token_b_address < pool.token_a_address ? 0 : 1]
+  const units = tokenUnits(String(quoteRaw), pool.token_b_decimals)
+  const value = multiply(units, parseDecimal(event.quote_price_in_usd))
+  return { ...after, depth_in_usd: formatDecimal(multiply(value, 2)) }
+}

@@ -71,7 +71,7 @@ const curveReserves = (event: DexPoolEvent, pool: DexPool): Reserves | null =>
 
 /**
  * Units of token b for one of a as an event left its pool: the quotient of its virtual reserves where it has such, of a pool with
- * even sides that of its vaults; else what a swap paid. null where none of these is told.
+ * even sides that of its vaults; else what a swap paid. null where none of these is reported.
  */
 export const poolPrice = (event: DexPoolEvent, pool: DexPool): number | null => {
   const row = poolProtocol(event)

@@ -114,7 +114,7 @@ const compareWithLastClose = (
   return isConfirmed(level, place.height) ? { factor: null, level: null } : { factor, level }
 }
 
-/** Prices and verdict of one trade, given the last prices of its token and its pool. */
+/** Prices and suspect reason of one trade, given the last prices of its token and its pool. */
 export const priceTrade = (
   event: TradeEvent,
   trade: Trade,
@@ -177,12 +177,12 @@ const PRICE_ENRICHMENT: Enrichment<TradeEvent, TradeProcessed, LastPrice> = {
     if (trade === null) throw new InvalidInput('trade', 'a trade event without a trade')
     const token = `t/${trade.token_a_address}`
     const pool = `p/${trade.pool_address}/${trade.token_a_address}`
-    const judged = priceTrade(event, trade, { token: known(token), pool: known(pool) }, place)
+    const priced = priceTrade(event, trade, { token: known(token), pool: known(pool) }, place)
     return {
-      processed: judged.processed,
+      processed: priced.processed,
       writes: [
-        [token, judged.token],
-        [pool, judged.pool],
+        [token, priced.token],
+        [pool, priced.pool],
       ],
     }
   },
@@ -194,7 +194,7 @@ const PRICE_ENRICHMENT: Enrichment<TradeEvent, TradeProcessed, LastPrice> = {
   }),
 }
 
-/** `dex.trades` to `dex.trades.processed`, one record for one: prices, last good prices, and the suspect verdict. */
+/** `dex.trades` to `dex.trades.processed`, one record for one: prices, last good prices, and the suspect reason. */
 export const PRICES: Stage = {
   app: 'prices',
   inputs: ['trades'],

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../core/time.ts'
 import type { TokenPriceSuspectReason } from '../../schemas/wire.ts'
 
 /** What the rules look at; null = not known, and a rule that needs it stays silent. */
@@ -17,7 +18,6 @@ export interface PriceSignals {
 /** One way in which a trade's price is not to be believed. */
 export interface SuspectRule {
   readonly reason: TokenPriceSuspectReason
-  readonly about: string
   readonly holds: (signs: PriceSignals) => boolean
 }
 
@@ -37,50 +37,50 @@ export const SUSPECT_LIMITS = {
   impactFactor: 2,
   /** Off by five from a close of the last hour. */
   closeFactor: 5,
-  closeMaxAgeMs: 3_600_000,
+  closeMaxAgeMs: HOUR_MS,
   /** A new level is believed once this many trades, in this many blocks, agree on it within `levelFactor`. */
   levelTrades: 3,
   levelBlocks: 2,
   levelFactor: 1.5,
 } as const
 
-const isAbove = (value: number | null, limit: number): boolean => value !== null && value > limit
-const isBelow = (value: number | null, limit: number): boolean => value !== null && value < limit
+const isAbove = (value: number | null, limit: number): boolean => (value ?? Number.NaN) > limit
+const isBelow = (value: number | null, limit: number): boolean => (value ?? Number.NaN) < limit
 
 /** The rules in the order in which they are asked; the first that holds names the reason. */
 export const SUSPECT_RULES: readonly SuspectRule[] = [
+  // An absurd price per token.
   {
     reason: 'TOKEN_PRICE_SUSPECT_REASON_BY_BIG_PRICE',
-    about: 'an absurd price per token',
     holds: ({ priceUsd }) => isAbove(priceUsd, SUSPECT_LIMITS.bigPriceUsd),
   },
+  // The reserves did not move as the pool formula moves them.
   {
     reason: 'TOKEN_PRICE_SUSPECT_REASON_BY_CONSTANT_PRODUCT_FORMULA',
-    about: 'the reserves did not move as the pool formula moves them',
     holds: ({ productRatio }) =>
       isBelow(productRatio, SUSPECT_LIMITS.productFloor) ||
       isAbove(productRatio, SUSPECT_LIMITS.productCeiling),
   },
+  // A small trade that moved its pool: the pool is all but empty.
   {
     reason: 'TOKEN_PRICE_SUSPECT_REASON_BY_SMALL_AMOUNT_IN_USD_AND_POOL_PRICE_IMPACT',
-    about: 'a small trade that moved its pool: the pool is all but empty',
     holds: ({ valueUsd, poolFactor }) =>
       isBelow(valueUsd, SUSPECT_LIMITS.smallUsd) &&
       isAbove(poolFactor, SUSPECT_LIMITS.smallImpactFactor),
   },
+  // Too little money to make a price.
   {
     reason: 'TOKEN_PRICE_SUSPECT_REASON_BY_SMALL_AMOUNT_IN_USD',
-    about: 'too little money to make a price',
     holds: ({ valueUsd }) => isBelow(valueUsd, SUSPECT_LIMITS.tinyUsd),
   },
+  // The trade itself moved its pool too far.
   {
     reason: 'TOKEN_PRICE_SUSPECT_REASON_BY_POOL_PRICE_IMPACT',
-    about: 'the trade itself moved its pool too far',
     holds: ({ poolFactor }) => isAbove(poolFactor, SUSPECT_LIMITS.impactFactor),
   },
+  // Far from the last good price of the last hour, and not yet confirmed by others.
   {
     reason: 'TOKEN_PRICE_SUSPECT_REASON_BY_LAST_CLOSE_PRICES',
-    about: 'far from the last good price of the last hour, and not yet confirmed by others',
     holds: ({ closeFactor }) => isAbove(closeFactor, SUSPECT_LIMITS.closeFactor),
   },
 ]
@@ -92,6 +92,6 @@ export const suspectReason = (signs: PriceSignals): TokenPriceSuspectReason =>
 
 /** How far two prices lie apart as a factor of at least 1; null when one is unknown or zero. */
 export const factorBetween = (one: number | null, other: number | null): number | null => {
-  if (one === null || other === null || one <= 0 || other <= 0) return null
-  return one > other ? one / other : other / one
+  const low = Math.min(one ?? 0, other ?? 0)
+  return low > 0 ? Math.max(one ?? 0, other ?? 0) / low : null
 }

@@ -1,31 +1,52 @@
-import { randomUUID } from 'node:crypto'
-import type { Warehouse } from '../../core/clickhouse/client.ts'
-import { clearGap, gapsSince } from './gaps.ts'
+import { clearGap, gapsBetween, interruptedRepairs, recordGap } from './gaps.ts'
+import { type RollupTables, rebuildMinute } from './rebuild-minute.ts'
 import {
+  blockTimeRangeSql,
   canonicalTradesSql,
   MINUTE_SECONDS,
+  type MinuteRow,
   minuteCompletenessQuery,
   startOfMinute,
   tradeRetentionDays,
 } from './trade-queries.ts'
 
 /** What a check works with. */
-export interface RollupCheck {
-  readonly warehouse: Warehouse
-  readonly chain: string
-  /** Minutes before the first that is not rolled up, epoch seconds. */
+export interface RollupCheck extends RollupTables {
+  /** First minute that no check has compared, epoch seconds. */
   readonly from: number
+  /** First minute that is not rolled up. */
   readonly to: number
+  /** The gap that the check before ended with; absent or null: begins with the oldest. */
+  readonly gapsAfter?: number | null
   readonly nowMs: number
   /** Minutes whose repair did not help so often that it is given up. */
   readonly isGivenUp?: (minute: number) => boolean
 }
 
+/** What a check found and did. Minutes in epoch seconds. */
+export interface RollupCheckResult {
+  /** Minutes that were rebuilt and are right now. */
+  readonly repaired: readonly number[]
+  /** Minutes that still differ after they were rebuilt. */
+  readonly failed: readonly number[]
+  /** Everything before was compared, and what differed was rebuilt or is given up. */
+  readonly checkedTo: number
+  /** Where the next check continues with gaps; null: with the oldest. */
+  readonly gapsCheckedTo: number | null
+  /** Whether another check finds work at once. */
+  readonly hasMore: boolean
+}
+
 /** Minutes that one check repairs. The others are left to the next check. */
-export const MAX_REPAIRS = 5
-/** Minutes that one check reads. */
+const MAX_REPAIRS = 5
+/** Minutes that one read compares. */
 const MAX_CHECKED_MINUTES = 500
-const [HOUR_SECONDS, DAY_SECONDS] = [3_600, 86_400]
+const MAX_CHECKED_SECONDS = MAX_CHECKED_MINUTES * MINUTE_SECONDS
+/** Reads that one check spends on gaps. */
+const MAX_GAP_READS = 10
+/** The newest minutes, which every check compares again: a late insert shows there first. */
+const RECHECKED_SECONDS = 30 * MINUTE_SECONDS
+const DAY_SECONDS = 86_400
 
 interface RollupCountsRow {
   readonly minute: number
@@ -74,96 +95,109 @@ const inconsistentMinutes = async (
   })
 }
 
-/** The view's own SELECT, over the given rows instead of those that pass through. */
-const materializedViewSelect = async (
-  { warehouse, chain }: RollupCheck,
-  view: string,
-  source: string,
-): Promise<string> => {
-  const { rows } = await warehouse.query<{ readonly text: string }>({
-    sql: 'SELECT as_select AS text FROM system.tables WHERE database = currentDatabase() AND name = {name:String}',
-    params: { name: `${chain}_${view}` },
-  })
-  const text = rows[0]?.text ?? ''
-  const select = text.replace(
-    new RegExp(`FROM\\s+(?:[\\w\`]+\\.)?\`?${chain}_trades_final\`?`),
-    `FROM (SELECT * FROM ${source})`,
-  )
-  if (select === text)
-    throw new Error(`the view ${chain}_${view} does not read ${chain}_trades_final`)
-  return select
-}
-
-/** Columns of a candle table beside its bucket; a migration that adds one adds it here. */
-export const CANDLE_TABLE_COLUMNS = [
-  ...['token_address', 'side_token', 'pool_address'],
-  ...['open', 'close', 'high', 'low', 'open_native', 'close_native', 'high_native', 'low_native'],
-  ...['volume', 'volume_usd', 'volume_native', 'trades', 'buys', 'sells', 'is_base'],
-] as const
-const CANDLE_COLUMN_LIST = CANDLE_TABLE_COLUMNS.join(', ')
-
-/**
- * Builds all rollups of a minute again from its trades, and the hour and the day around it from finer rollups. The minute's
- * statistics go first and come back last, so that whatever interrupts this leaves a minute that the next check finds wrong.
- */
-const rebuildMinute = async (check: RollupCheck, minute: number): Promise<void> => {
-  const { warehouse, chain } = check
-  const stats = `${chain}_token_trade_stats_1m`
-  const source = canonicalTradesSql(chain, minute, minute + MINUTE_SECONDS)
-  // Rows that are equal to rows that were there before are not a repeated insert.
-  const insert = (table: string, select: string): Promise<void> =>
-    warehouse.command(`INSERT INTO ${table} ${select}`, { token: `repair:${randomUUID()}` })
-  const remove = (table: string, from: number, seconds: number): Promise<void> =>
-    warehouse.command(
-      `DELETE FROM ${table} WHERE bucket >= toDateTime(${from}, 'UTC') AND bucket < toDateTime(${from + seconds}, 'UTC')`,
-    )
-  const coarser = async (name: string, from: string, seconds: number): Promise<void> => {
-    const start = Math.floor(minute / seconds) * seconds
-    await remove(`${chain}_ohlc_${name}`, start, seconds)
-    await insert(
-      `${chain}_ohlc_${name} (bucket, ${CANDLE_COLUMN_LIST})`,
-      `SELECT toDateTime(${start}, 'UTC'), ${CANDLE_COLUMN_LIST} FROM ${chain}_ohlc_${from}
-  WHERE bucket >= toDateTime(${start}, 'UTC') AND bucket < toDateTime(${start + seconds}, 'UTC')`,
-    )
-  }
-  await remove(stats, minute, MINUTE_SECONDS)
-  for (const name of ['1s', '1m']) {
-    await remove(`${chain}_ohlc_${name}`, minute, MINUTE_SECONDS)
-    const select = await materializedViewSelect(check, `ohlc_${name}_mv`, source)
-    await insert(`${chain}_ohlc_${name}`, select)
-  }
-  await coarser('1h', '1m', HOUR_SECONDS)
-  await coarser('1d', '1h', DAY_SECONDS)
-  await insert(stats, await materializedViewSelect(check, 'token_trade_stats_1m_mv', source))
-}
-
 /** Start of the first minute whose trades are kept for another day at least. */
 const firstRetainedMinute = async ({ warehouse, chain, nowMs }: RollupCheck): Promise<number> => {
   const days = await tradeRetentionDays(warehouse, chain)
   return days === null ? 0 : startOfMinute(nowMs / 1_000 - (days - 1) * DAY_SECONDS)
 }
 
+/** Gap minutes in groups that one read covers each, at most `MAX_GAP_READS` of them. */
+const gapGroups = (minutes: readonly number[]): readonly (readonly number[])[] => {
+  const groups: number[][] = []
+  for (const minute of minutes) {
+    const group = groups.at(-1)
+    const first = group?.[0]
+    if (group && first !== undefined && minute - first < MAX_CHECKED_SECONDS) group.push(minute)
+    else groups.push([minute])
+  }
+  return groups.slice(0, MAX_GAP_READS)
+}
+
+interface CheckedGaps {
+  readonly wrong: readonly number[]
+  /** The last gap that was looked at; null: that was the last there is. */
+  readonly to: number | null
+}
+
+const inconsistentGaps = async (check: RollupCheck, kept: number): Promise<CheckedGaps> => {
+  const { warehouse, chain, to, gapsAfter } = check
+  const after = Math.max(gapsAfter ?? 0, kept - 1)
+  const gaps = await gapsBetween(warehouse, chain, { after, to })
+  const wrong: number[] = []
+  let last: number | null = null
+  for (const group of gapGroups(gaps)) {
+    const [first = 0, end = first] = [group[0], group.at(-1)]
+    const found = new Set(await inconsistentMinutes(check, first, end + MINUTE_SECONDS))
+    wrong.push(...group.filter((minute) => found.has(minute)))
+    last = end
+  }
+  return { wrong, to: last }
+}
+
+/** Rebuilds one minute under a mark that outlives this process, then says whether its rollups are right. */
+const repairMinute = async (check: RollupCheck, minute: number): Promise<boolean> => {
+  const { warehouse, chain, nowMs } = check
+  const range = [minute, minute + MINUTE_SECONDS] as const
+  const row = async (): Promise<MinuteRow> => {
+    const { rows } = await warehouse.query<MinuteRow>(minuteCompletenessQuery(chain, ...range, 1))
+    return rows[0] ?? { minute, announced: 0, stored: 0, open: 0 }
+  }
+  await recordGap(warehouse, chain, { row: await row(), reason: 'rebuilding', nowMs })
+  await rebuildMinute(check, minute)
+  const differs = (await inconsistentMinutes(check, ...range)).length > 0
+  const after = await row()
+  if (after.open === 0 && !differs) await clearGap(warehouse, chain, { minute, nowMs })
+  else {
+    const reason = after.open > 0 ? 'trades-missing' : 'differs'
+    await recordGap(warehouse, chain, { row: after, reason, nowMs })
+  }
+  return !differs
+}
+
+/** The first minute from `from` on that has trades; minutes without any hold nothing to compare. */
+const firstTradedMinute = async (
+  { warehouse, chain, to }: RollupCheck,
+  from: number,
+): Promise<number> => {
+  const { rows } = await warehouse.query<{ readonly minute: number }>({
+    sql: `SELECT toUnixTimestamp(toStartOfMinute(min(block_time))) AS minute FROM ${chain}_dex_trades_enriched
+  WHERE ${blockTimeRangeSql(from, to)}`,
+  })
+  return rows[0]?.minute || to
+}
+
 /**
- * Compares the rollups of minutes in `[from, to)`, and of minutes before `to` that were closed without all of their trades, with the
- * trades that are stored now, and repairs what differs: at most `MOST_REPAIRS` minutes. Returns the repaired minutes. Nothing
- * else may write rollups of the chain meanwhile.
+ * Compares rollups with the trades that are stored now: of minutes from `from` on, of the newest before `to`, of minutes that were
+ * closed without all of their trades, and of those whose repair was interrupted. Repairs what differs, at most `MAX_REPAIRS`
+ * minutes. Nothing else may write rollups of the chain meanwhile.
  */
-export const checkAndRepairRollups = async (check: RollupCheck): Promise<readonly number[]> => {
-  const { warehouse, chain, to, nowMs, isGivenUp } = check
+export const checkAndRepairRollups = async (check: RollupCheck): Promise<RollupCheckResult> => {
+  const { warehouse, chain, to, isGivenUp } = check
   const kept = await firstRetainedMinute(check)
-  const from = Math.max(check.from, kept, to - MAX_CHECKED_MINUTES * MINUTE_SECONDS)
-  const gaps = (await gapsSince(warehouse, chain, kept)).filter((minute) => minute < to)
-  const wrong = [...(await inconsistentMinutes(check, from, to))]
-  for (const minute of gaps.filter((each) => each < from)) {
-    wrong.push(...(await inconsistentMinutes(check, minute, minute + MINUTE_SECONDS)))
+  const interrupted = await interruptedRepairs(warehouse, chain, { from: kept, limit: MAX_REPAIRS })
+  const from = await firstTradedMinute(check, Math.max(check.from, kept))
+  const end = Math.min(to, from + MAX_CHECKED_SECONDS)
+  const newest = Math.max(kept, to - RECHECKED_SECONDS)
+  const inOrder = await inconsistentMinutes(check, from, end)
+  const gaps = await inconsistentGaps(check, kept)
+  const isCovered = from <= newest && end === to
+  const rechecked = isCovered ? [] : await inconsistentMinutes(check, newest, to)
+  const wrong = [...new Set([...inOrder, ...gaps.wrong, ...rechecked])]
+  const hopeful = wrong.filter((minute) => isGivenUp?.(minute) !== true)
+  const chosen = [...new Set([...interrupted, ...hopeful])].slice(0, MAX_REPAIRS)
+  const repaired: number[] = []
+  const failed: number[] = []
+  for (const minute of chosen) {
+    const helped = await repairMinute(check, minute)
+    ;(helped ? repaired : failed).push(minute)
   }
-  const repaired = wrong.filter((minute) => isGivenUp?.(minute) !== true).slice(0, MAX_REPAIRS)
-  for (const minute of repaired) {
-    await rebuildMinute(check, minute)
-    if (!gaps.includes(minute)) continue
-    const query = minuteCompletenessQuery(chain, minute, minute + MINUTE_SECONDS, 1)
-    const { rows } = await warehouse.query<{ readonly open: number }>(query)
-    if (rows.every(({ open }) => open === 0)) await clearGap(warehouse, chain, { minute, nowMs })
+  const left = new Set(hopeful.filter((minute) => !chosen.includes(minute)))
+  const gapsLeft = gaps.wrong.some((minute) => left.has(minute))
+  return {
+    repaired,
+    failed,
+    checkedTo: inOrder.find((minute) => left.has(minute)) ?? end,
+    gapsCheckedTo: gapsLeft ? (check.gapsAfter ?? null) : gaps.to,
+    hasMore: left.size > 0 || end < to,
   }
-  return repaired
 }

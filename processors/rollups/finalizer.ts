@@ -1,16 +1,15 @@
 import type { RunningTask } from '../../core/bus/contract.ts'
 import type { Query, Warehouse } from '../../core/clickhouse/client.ts'
-import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { pause, retry } from '../../core/retry.ts'
 import type { FailingLane } from '../runtime/stage-runner.ts'
-import { checkAndRepairRollups, MAX_REPAIRS } from './check-and-repair.ts'
 import { recordGap } from './gaps.ts'
 import {
   createIncompleteMinutes,
   type GapReason,
   type IncompleteMinutes,
 } from './incomplete-minutes.ts'
+import { createRollupChecker, type RollupCheckerDeps } from './rollup-checker.ts'
 import {
   canonicalTradesSql,
   MINUTE_SECONDS,
@@ -20,21 +19,14 @@ import {
   storedTradesSql,
   tradeRetentionDays,
 } from './trade-queries.ts'
+import { runTransferEdges } from './transfer-edges.ts'
 
 /** What a finalizer works with. */
-export interface FinalizerDeps {
-  readonly chain: string
-  readonly warehouse: Warehouse
-  readonly log: Logger
+export interface FinalizerDeps extends RollupCheckerDeps {
   /** Pause when there is nothing to do. Default 5 s: readers see a minute's trades before it is rolled up as well. */
   readonly idleMs?: number
-  /** Pause between two checks of the rollups. Default 60 s. */
-  readonly checkMs?: number
   /** How long a minute waits for missing trades after the last that came. Default 5 minutes. */
   readonly graceMs?: number
-  readonly metrics?: Metrics
-  /** Whether this process may rebuild rollups: two that do so at the same time would double them. Default: it may. */
-  readonly mayRepair?: () => boolean
 }
 
 /** What one round did. */
@@ -58,9 +50,6 @@ const DAY_SECONDS = 86_400
 const IDLE_MS = 5_000
 /** Minutes with trades of one round: far below the window in which the engine remembers insert tokens. */
 const MINUTES_PER_RUN = 500
-/** Time between two checks, and the minutes that each looks at again. */
-const CHECK_INTERVAL_MS = 60_000
-const RECHECKED_MINUTES = 30
 const FINALIZATION_RETRY = { firstMs: 200, maxMs: 10_000, tries: Number.POSITIVE_INFINITY }
 
 interface WatermarkRow {
@@ -83,10 +72,16 @@ const firstBlockTime = async (warehouse: Warehouse, chain: string): Promise<numb
   return rows[0]?.first_block ?? 0
 }
 
-const TRADE_COLUMNS = `block_time, block_slot, block_height, block_hash, tx_hash, tx_index, tx_signer, tx_fee, tx_fee_native,
-  tx_fee_usd, tx_status, event_index, is_base, side, token_address, decimals, amount, amount_usd, amount_native, price_usd,
-  price_native, owner, side_token, side_decimals, side_amount, side_amount_usd, side_price_usd, program_address,
-  protocol_name, protocol_family, pool_address, is_suspect`
+/** Columns of the table that feeds the rollups; a migration that adds one adds it here. */
+export const FINAL_TRADE_COLUMNS = [
+  ...['block_time', 'block_slot', 'block_height', 'block_hash', 'tx_hash', 'tx_index', 'tx_signer'],
+  ...['tx_fee', 'tx_fee_native', 'tx_fee_usd', 'tx_status', 'event_index', 'is_base', 'side'],
+  ...['token_address', 'decimals', 'amount', 'amount_usd', 'amount_native', 'price_usd'],
+  ...['price_native', 'owner', 'side_token', 'side_decimals', 'side_amount', 'side_amount_usd'],
+  ...['side_price_usd', 'program_address', 'protocol_name', 'protocol_family', 'pool_address'],
+  'is_suspect',
+] as const
+const TRADE_COLUMN_LIST = FINAL_TRADE_COLUMNS.join(', ')
 
 /**
  * Hands one minute to the rollups: a Null table, so that one insert reaches them all under one token. Of a minute that is not
@@ -95,7 +90,7 @@ const TRADE_COLUMNS = `block_time, block_slot, block_height, block_hash, tx_hash
 export const rollUpMinuteSql = (chain: string, minute: number, isComplete = true): string => {
   const [from, to] = [minute, minute + MINUTE_SECONDS]
   const source = isComplete ? storedTradesSql(chain, from, to) : canonicalTradesSql(chain, from, to)
-  return `INSERT INTO ${chain}_trades_final (${TRADE_COLUMNS}) SELECT ${TRADE_COLUMNS} FROM ${source} ORDER BY ALL`
+  return `INSERT INTO ${chain}_trades_final (${TRADE_COLUMN_LIST}) SELECT ${TRADE_COLUMN_LIST} FROM ${source} ORDER BY ALL`
 }
 
 /** Token of a minute's insert: the grid is fixed, so a repeat after a crash has the same one. */
@@ -182,52 +177,6 @@ const advanceWatermark = async (
   await warehouse.insert(`${chain}_chain_state`, [row], { token: `hot:${chain}:${hotFrom}` })
 }
 
-/** How often the repair of one minute is tried before it is left to an operator. */
-const MAX_REPAIR_ATTEMPTS = 3
-/** Tries that are remembered. */
-const MAX_TRACKED_REPAIRS = 1_000
-
-/** Checks now and then what was rolled up since the last check, and the newest minutes before it. */
-const createRollupChecker = (deps: FinalizerDeps) => {
-  const {
-    chain,
-    warehouse,
-    log,
-    metrics,
-    checkMs = CHECK_INTERVAL_MS,
-    mayRepair = () => true,
-  } = deps
-  const tries = new Map<number, number>()
-  let checkedTo: number | undefined
-  let lastMs = Number.NEGATIVE_INFINITY
-  const repaired = (minute: number): void => {
-    metrics?.rollupRepairs.inc({ chain })
-    const count = (tries.get(minute) ?? 0) + 1
-    if (tries.size >= MAX_TRACKED_REPAIRS) tries.clear()
-    tries.set(minute, count)
-    const facts = { chain, minute, tries: count }
-    if (count < MAX_REPAIR_ATTEMPTS) log.warn(facts, 'rollup of a minute rebuilt from its trades')
-    else log.error(facts, 'rollup of a minute still differs from its trades, giving up')
-  }
-  return async ({ hotFrom }: FinalizationRun): Promise<void> => {
-    const nowMs = Date.now()
-    // Counted from when this process may: whoever could before has ended its last repair by then.
-    if (!mayRepair()) lastMs = nowMs
-    if (hotFrom === null || nowMs - lastMs < checkMs) return
-    lastMs = nowMs
-    const minutes = await checkAndRepairRollups({
-      warehouse,
-      chain,
-      to: hotFrom,
-      nowMs,
-      from: Math.min(checkedTo ?? hotFrom, hotFrom - RECHECKED_MINUTES * MINUTE_SECONDS),
-      isGivenUp: (minute) => (tries.get(minute) ?? 0) >= MAX_REPAIR_ATTEMPTS,
-    })
-    for (const minute of minutes) repaired(minute)
-    if (minutes.length < MAX_REPAIRS) checkedTo = hotFrom
-  }
-}
-
 /**
  * Rolls up finalized minutes as they become complete, many at once when it is behind, and checks beside it that the rollups are
  * what their trades sum to.
@@ -245,7 +194,8 @@ export const startFinalizer = (deps: FinalizerDeps): RunningFinalizer => {
       openMinutes,
       ...(metrics && { metrics }),
     })
-    await check(done)
+    if (done.hotFrom !== null) await check(done.hotFrom)
+    await runTransferEdges(warehouse, chain, Date.now())
     return done
   }
   const loop = async (): Promise<void> => {

@@ -8,7 +8,7 @@ export const startOfMinute = (seconds: number): number =>
   Math.floor(seconds / MINUTE_SECONDS) * MINUTE_SECONDS
 
 /** A range of block time in SQL, `[from, to)`, epoch seconds. Whole numbers of ours, never text. */
-const blockTimeRangeSql = (from: number, to: number): string =>
+export const blockTimeRangeSql = (from: number, to: number): string =>
   `block_time >= toDateTime64(${Math.trunc(from)}, 3, 'UTC') AND block_time < toDateTime64(${Math.trunc(to)}, 3, 'UTC')`
 
 /** A minute with trades, or with blocks that announced some. */

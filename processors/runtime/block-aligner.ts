@@ -65,7 +65,7 @@ const expectedRecords = (block: BlockEvent, topic: string, partition: number): n
   return records
 }
 
-const throwMalformed = (reason: 'gap' | 'spans', text: string): never => {
+const throwInvalidInput = (reason: 'gap' | 'spans', text: string): never => {
   throw new InvalidInput(reason, text)
 }
 
@@ -74,7 +74,7 @@ const hasAllRecords = <Value>(queue: InputQueue<Value>, seq: number, wanted: num
     const arrival = queue.waiting[index]
     if (arrival === undefined) return false
     if (arrival.seq !== null && arrival.seq !== seq) {
-      throwMalformed(
+      throwInvalidInput(
         'spans',
         `${queue.input.topic}: operation ${seq} should have ${wanted} records, offset ${arrival.offset} belongs to ${arrival.seq}`,
       )
@@ -109,7 +109,7 @@ export const createBlockAligner = <Value>(options: {
     push: (arrival) => {
       const queue = byTopic.get(arrival.topic)
       if (queue === undefined)
-        return throwMalformed('spans', `${arrival.topic} is not an input of this stage`)
+        return throwInvalidInput('spans', `${arrival.topic} is not an input of this stage`)
       if (arrival.seq !== null && arrival.part !== null) {
         if (!isAfter(arrival.seq, arrival.part, queue)) return false
         queue.lastSeq = arrival.seq
@@ -122,7 +122,7 @@ export const createBlockAligner = <Value>(options: {
       const next = block.meta.seq
       if (newestBlock !== null && next <= newestBlock) return false
       if (newestBlock !== null && next !== newestBlock + 1) {
-        throwMalformed('gap', `${blocksTopic}: operation ${next} follows ${newestBlock}`)
+        throwInvalidInput('gap', `${blocksTopic}: operation ${next} follows ${newestBlock}`)
       }
       newestBlock = next
       blocks.push({ offset, block })

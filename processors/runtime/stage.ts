@@ -44,7 +44,7 @@ export interface Operation {
   readonly records: readonly OperationRecord[]
 }
 
-/** A record that a stage publishes; at the lane's own partition but for topics that are keyed otherwise (`SPREAD`). */
+/** A record that a stage publishes; at the lane's own partition but for topics that are keyed otherwise (`REPARTITIONED_TOPICS`). */
 export type Publication = StageRecord & { readonly key: string }
 
 /** Topics whose key is not the lane's: a record goes to its key's partition and carries the lane as header `src`. */

@@ -70,7 +70,7 @@ const validatePosition = (event: PositionedEvent): void => {
   validateAmountText('fee', event.transaction?.fee ?? '')
 }
 
-/** Throws `InvalidInput` for numbers that are none, decimals out of range, or events without a place. Returns its input. */
+/** Throws `InvalidInput` for invalid numbers, decimals out of range, or events without a place. Returns its input. */
 export const validateTrades = (value: TradeEvents): TradeEvents => {
   for (const event of value.events) {
     validatePosition(event)

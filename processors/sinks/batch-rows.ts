@@ -38,6 +38,11 @@ export const LATEST_STATE_KEYS: ReadonlyMap<string, readonly string[]> = new Map
   ['wallet_balances', ['token_address', 'holder']],
   ['token_holdings', ['token_address', 'hour']],
   ['wallet_token_pnl', ['wallet', 'token_address']],
+  ['prediction_positions', ['condition_id', 'outcome_token', 'wallet']],
+  ['prediction_wallet_positions', ['wallet', 'outcome_token']],
+  ['prediction_wallet_days', ['day', 'wallet']],
+  ['prediction_wallets', ['wallet']],
+  ['prediction_prices', ['outcome_token']],
 ])
 
 type RowsByKey = Map<string | number, Row>

@@ -37,6 +37,10 @@ export const clampInt256 = (text: string): string =>
 /** Whole number text within `UInt64`. */
 export const clampUint64 = (text: string): string => clamp(BigInt(text), 0n, MAX_UINT64).toString()
 
+/** Whole number text as a nullable `UInt64` takes it: NULL when unknown (""), not a whole number, or beyond the column. */
+export const nullableUint64 = (text: string): string | null =>
+  /^\d{1,20}$/.test(text) && BigInt(text) <= MAX_UINT64 ? BigInt(text).toString() : null
+
 /** True for base units that `UInt256` holds. */
 export const fitsUint256 = (raw: bigint): boolean => raw >= 0n && raw <= MAX_UINT256
 

@@ -1,4 +1,5 @@
 import { formatUnits, parseDecimal, rescaleRaw, USD_DECIMALS } from '../../core/amounts.ts'
+import { eventVersion } from '../../core/event-version.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import { PROTOCOLS } from '../../schemas/protocols.ts'
 import type {
@@ -35,21 +36,11 @@ export interface EventHead {
   readonly d_app: DApp | null
 }
 
-const INDEX_BITS = 24n
-const MAX_EVENT_INDEX = 0xff_ffff
-
-/** `(seq << 24) | index` as text: 64 bits do not fit a double. */
-export const rowVersion = (seq: number, index: number): string =>
-  ((BigInt(seq) << INDEX_BITS) | BigInt(index)).toString()
-
-/** Version and mark of an event's row; a retraction counts backwards, because its events come newest first. */
-export const versionColumns = (meta: EventMeta, index: number): Row => {
-  const reverted = meta.op === 'OP_REVERT'
-  return {
-    _ver: rowVersion(meta.seq, reverted ? MAX_EVENT_INDEX - index : index),
-    _del: reverted ? 1 : 0,
-  }
-}
+/** Version and mark of an event's row; as text, because 64 bits do not fit a double. */
+export const versionColumns = (meta: EventMeta, index: number): Row => ({
+  _ver: eventVersion(meta, index).toString(),
+  _del: meta.op === 'OP_REVERT' ? 1 : 0,
+})
 
 /** The rows of a block share its time. */
 const lastFormattedTime = { ms: 0, text: new Date(0).toISOString() }
@@ -171,6 +162,7 @@ export const blockRows = (block: BlockEvent): readonly Row[] => {
       gas_limit: clampUint64(block.gas_limit),
       gas_used: clampUint64(block.gas_used),
       base_fee: clampUint256(block.base_fee),
+      priority_fee: block.priority_fee === '' ? null : clampUint256(block.priority_fee),
       difficulty: clampUint256(block.difficulty),
       nonce: uint64Column(block.nonce),
       extra: `0x${Buffer.from(block.extra).toString('hex')}`,

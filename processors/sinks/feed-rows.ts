@@ -1,7 +1,9 @@
 import { InvalidInput } from '../../core/errors.ts'
 import type { EventMeta, Status } from '../../schemas/wire.ts'
 import { validateAmount } from '../runtime/validate-records.ts'
+import { nullableUint64 } from './column-limits.ts'
 import {
+  nullableAmountColumn,
   positionColumns,
   priceColumn,
   type Row,
@@ -20,6 +22,10 @@ export interface FeedEvent {
 export interface FeedColumnTypes {
   /** Base units. */
   readonly raws?: readonly string[]
+  /** Base units; '' is unknown. */
+  readonly unknownRaws?: readonly string[]
+  /** Counts of up to 64 bits; '' is unknown, and so is what does not fit. */
+  readonly counts?: readonly string[]
   /** Base units that may be below zero. */
   readonly signed?: readonly string[]
   /** Lists of base units. */
@@ -48,7 +54,7 @@ const POSITION_FIELDS: ReadonlySet<string> = new Set<keyof FeedEvent>([
   'event_index',
 ])
 
-/** Rows of a flat record: its fields are the columns. Throws `InvalidInput` for amounts and decimals that are none. */
+/** Rows of a flat record: its fields are the columns. Throws `InvalidInput` for invalid amounts and decimals. */
 export const feedRows = (
   { meta, events }: { readonly meta: EventMeta | null; readonly events: readonly FeedEvent[] },
   shape: FeedColumnTypes,
@@ -105,6 +111,8 @@ const columnValue = (name: string, value: unknown, shape: FeedColumnTypes): unkn
   if (shape.times?.includes(name)) return timeText(Number(value))
   if (shape.prices?.includes(name)) return priceColumn(String(value))
   if (shape.raws?.includes(name)) return amountValue(name, value)
+  if (shape.unknownRaws?.includes(name)) return nullableAmountColumn(String(value))
+  if (shape.counts?.includes(name)) return nullableUint64(String(value))
   if (shape.signed?.includes(name)) return int64Value(name, value)
   if (shape.rawLists?.includes(name) && Array.isArray(value)) {
     return value.map((each) => amountValue(name, each))

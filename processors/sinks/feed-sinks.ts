@@ -4,6 +4,8 @@ import { type Feed, feedTopics } from '../../schemas/feeds.ts'
 import { TOPICS, type Topic, type TopicRow } from '../../schemas/topics.ts'
 import type { EventMeta } from '../../schemas/wire.ts'
 import { type FeedColumnTypes, type FeedEvent, feedRows } from './feed-rows.ts'
+import { predictionPositionTables } from './prediction-position-rows.ts'
+import { redPacketRows } from './red-packet-rows.ts'
 import type { Sink } from './tables.ts'
 
 interface FeedRecord {
@@ -53,6 +55,26 @@ export const FEED_SINKS: readonly Sink[] = [
     raws: ['collateral_amount'],
     rawLists: ['amounts'],
   }),
+  createFeedSink('transactions', 'transactions', {
+    unknownRaws: [
+      ...(['value', 'gas_price', 'max_fee', 'max_priority_fee', 'priority_fee', 'burnt'] as const),
+    ],
+    counts: ['gas_limit', 'gas_used', 'cumulative_gas_used', 'nonce'],
+  }),
+  {
+    topic: 'predictionPositions',
+    map: (codec, bytes) => {
+      const value = codec.decode('prediction.PredictionPositionEvents', bytes)
+      return { meta: value.meta, tables: predictionPositionTables(value) }
+    },
+  },
+  {
+    topic: 'redpackets',
+    map: (codec, bytes) => {
+      const value = codec.decode('redpacket.RedPacketEvents', bytes)
+      return { meta: value.meta, tables: redPacketRows(value) }
+    },
+  },
 ]
 
 /** Those of a chain's feeds that are on. */

@@ -120,8 +120,11 @@ class TableInsertQueue {
       text: parts.map(({ part }) => part.text).join('\n'),
       count: parts.reduce((sum, { part }) => sum + part.count, 0),
     }
-    await warehouse.insert(table, rows, { token: statementToken(parts) })
-    end()
+    try {
+      await warehouse.insert(table, rows, { token: statementToken(parts) })
+    } finally {
+      end()
+    }
   }
 }
 

@@ -1,5 +1,14 @@
 import { parseDecimal } from '../../core/amounts.ts'
-import type { DexPoolEvent, DexPoolEvents, EventMeta, TokenEvents } from '../../schemas/wire.ts'
+import { rowVersion } from '../../core/event-version.ts'
+import { movedLiquidity } from '../../core/prices/concentrated-state.ts'
+import type {
+  ConcentratedState,
+  DexPoolEvent,
+  DexPoolEvents,
+  EventMeta,
+  ReservePricing,
+  TokenEvents,
+} from '../../schemas/wire.ts'
 import { poolStateAfter } from '../pools/state.ts'
 import { divide, tokenUnits } from '../runtime/valuation.ts'
 import { clampInt256 } from './column-limits.ts'
@@ -11,7 +20,6 @@ import {
   priceColumn,
   protocolColumns,
   type Row,
-  rowVersion,
   timeText,
   transactionColumns,
   valueColumn,
@@ -107,9 +115,47 @@ export const poolRows = ({ meta, events }: DexPoolEvents): readonly Row[] =>
         price_a_to_b: price,
         price_b_to_a: divide(1, price),
         curve_progress: priceColumn(state?.curve_progress ?? ''),
+        ...concentratedColumns(state?.concentrated ?? null),
+        ...pricingColumns(state?.pricing ?? null),
         last_updated: timeText(state?.time ?? meta.block_time),
         ...versionColumns(meta, event.instruction?.event_index ?? 0),
         _del: state === null ? 1 : 0,
+      },
+    ]
+  })
+
+const concentratedColumns = (state: ConcentratedState | null): Row => ({
+  sqrt_price_x96: nullableAmountColumn(state?.sqrt_price_x96 ?? ''),
+  range_liquidity: nullableAmountColumn(state?.liquidity ?? ''),
+  tick: state?.tick ?? null,
+  fee_pips: state?.fee_pips ?? null,
+  is_complete: state?.is_complete ? 1 : 0,
+  depth_usd: valueColumn(parseDecimal(state?.depth_in_usd ?? '')),
+})
+
+const pricingColumns = (pricing: ReservePricing | null): Row => ({
+  priced_reserve_a: nullableAmountColumn(pricing?.reserve_a ?? ''),
+  priced_reserve_b: nullableAmountColumn(pricing?.reserve_b ?? ''),
+  priced_fees: pricing?.fees ?? [],
+  fee_token: pricing?.fee_token ?? '',
+  is_doubted: pricing?.is_doubted ? 1 : 0,
+})
+
+/** Rows of `{c}_dex_pool_positions`: liquidity that came to or left a range of ticks. */
+export const poolPositionRows = ({ meta, events }: DexPoolEvents): readonly Row[] =>
+  events.flatMap((event) => {
+    const { pool, concentrated, instruction } = event
+    const moved = movedLiquidity(event)
+    if (meta === null || pool === null || !concentrated || moved === 0n) return []
+    return [
+      {
+        pool_address: pool.address,
+        ...positionColumns(meta, event),
+        tx_index: event.transaction?.index ?? 0,
+        tick_lower: concentrated.tick_lower ?? 0,
+        tick_upper: concentrated.tick_upper ?? 0,
+        liquidity_change: String(moved),
+        ...versionColumns(meta, instruction?.event_index ?? 0),
       },
     ]
   })
@@ -176,7 +222,7 @@ const tokenRow = (meta: EventMeta, event: TokenEvents['events'][number]): readon
       created_slot: event.created_slot,
       created_tx: event.created_tx,
       dev: event.dev,
-      _ver: rowVersion(meta.seq, meta.part),
+      _ver: rowVersion(meta.seq, meta.part).toString(),
       _del: meta.op === 'OP_REVERT' ? 1 : 0,
     },
   ]

@@ -1,10 +1,12 @@
 import { availableParallelism } from 'node:os'
 import { Outage } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
+import { packBytes } from '../../core/runtime/packed-bytes.ts'
 import { openThreadPool } from '../../core/runtime/thread-pool.ts'
 import type { Topic } from '../../schemas/topics.ts'
+import type { ThreadCodecData } from '../runtime/thread-codec.ts'
 import type { BatchRows } from './batch-rows.ts'
-import type { RowRequest, RowResponse, RowWorkerData } from './row-worker.ts'
+import type { RowRequest, RowResponse } from './row-worker.ts'
 
 /** Makes rows of the values of a batch, oldest first. Throws `Outage` when their schemas cannot be had now. */
 export type MakeRows = (topic: Topic, values: readonly (Uint8Array | null)[]) => Promise<BatchRows>
@@ -18,20 +20,8 @@ export interface RowWorkerPool {
 /** More would only take what folds and answers from them. */
 const MAX_THREADS = 4
 
-/** One block of memory that goes to the thread as it is: the bus's own bytes are others' too. */
-const toRowRequest = (topic: Topic, values: readonly (Uint8Array | null)[]): RowRequest => {
-  const bytes = new Uint8Array(values.reduce((sum, value) => sum + (value?.byteLength ?? 0), 0))
-  let at = 0
-  for (const value of values) {
-    if (value === null) continue
-    bytes.set(value, at)
-    at += value.byteLength
-  }
-  return { topic, bytes, lengths: Int32Array.from(values, (value) => value?.byteLength ?? -1) }
-}
-
 /** Rows are a quarter of what a trade costs, and folding does not wait for them: they are made beside the thread that folds. */
-export const openRowWorkerPool = (data: RowWorkerData, log: Logger): RowWorkerPool => {
+export const openRowWorkerPool = (data: ThreadCodecData, log: Logger): RowWorkerPool => {
   const threads = openThreadPool<RowRequest, RowResponse>({
     module: new URL('./row-worker', import.meta.url),
     name: 'makeRows',
@@ -41,8 +31,8 @@ export const openRowWorkerPool = (data: RowWorkerData, log: Logger): RowWorkerPo
   })
   return {
     makeRows: async (topic, values) => {
-      const order = toRowRequest(topic, values)
-      const answer = await threads.run(order, [order.bytes.buffer as ArrayBuffer])
+      const packed = packBytes(values)
+      const answer = await threads.run({ topic, ...packed }, [packed.bytes.buffer])
       if (answer.kind === 'rows') return answer.rows
       throw new Outage(answer.of, answer.message)
     },

@@ -7,7 +7,8 @@ import { InvalidInput } from '../../core/errors.ts'
 import { pause, retry } from '../../core/retry.ts'
 import { topicName } from '../../schemas/topics.ts'
 import type { EventMeta } from '../../schemas/wire.ts'
-import type { FailingLane, LaneStatus, RunningStage, StageDeps } from '../runtime/stage-runner.ts'
+import type { LaneStatus } from '../runtime/stage-lane.ts'
+import type { FailingLane, RunningStage, StageDeps } from '../runtime/stage-runner.ts'
 import type { RejectedRecord } from './batch-rows.ts'
 import type { Inserter } from './inserter.ts'
 import type { MakeRows } from './row-worker-pool.ts'
@@ -118,7 +119,7 @@ const errorMessage = (error: unknown): string =>
 /** What a lane tells of itself. */
 interface LaneReporter {
   readonly done: (status: LaneStatus) => void
-  /** null: it goes on. */
+  /** null: it continues. */
   readonly failing: (failing: FailingLane | null) => void
 }
 
@@ -190,7 +191,7 @@ class SinkLane {
     this.#failingSinceMs ??= Date.now()
     const { partition } = this.#lane
     this.#reports.failing({ partition, sinceMs: this.#failingSinceMs, error: errorMessage(error) })
-    metrics.sinkRetries.inc({ app: group, reason: errorLabel(error) })
+    metrics.sinkRetries.inc({ group, reason: errorLabel(error) })
     log.warn(
       { group, partition, err: error, attempt, waitMs },
       'ClickHouse insert failed, retrying same batch',
@@ -263,14 +264,14 @@ class SinkLane {
       return deadLetterRecord(this.#group, record, error, stage)
     })
     await this.#lane.writer.commit({ records: deadLetters, offsets: { group: this.#group, next } })
-    metrics.recordsProcessed.inc({ app: this.#group }, records.length)
+    metrics.recordsProcessed.inc({ group: this.#group }, records.length)
     for (const { table, count } of counts) {
       metrics.insertedRows.inc({ table: `${chain}_${table}` }, count)
     }
     if (newest === null) return
     const { seq, height, block_time: blockTimeMs } = newest
     const lagMs = Math.max(0, Date.now() - blockTimeMs)
-    metrics.processLagSeconds.set({ app: this.#group }, lagMs / 1_000)
+    metrics.processLagSeconds.set({ group: this.#group }, lagMs / 1_000)
     this.#reports.done({ partition, seq, height, blockTimeMs })
   }
 }
@@ -299,6 +300,7 @@ export const startSink = async (sink: Sink, deps: SinkDeps): Promise<RunningStag
   const running = await deps.bus.subscribe({
     group,
     topics: [topicName(sink.topic, deps.chain)],
+    needsWholeLog: true,
     run: async (lane) => {
       const { partition } = lane
       const reports: LaneReporter = {

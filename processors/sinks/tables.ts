@@ -10,7 +10,13 @@ import {
   validateTransfers,
 } from '../runtime/validate-records.ts'
 import { blockRows, finalityRows, type Row } from './columns.ts'
-import { poolCreatedRows, poolEventRows, poolRows, tokenRows } from './pool-and-token-rows.ts'
+import {
+  poolCreatedRows,
+  poolEventRows,
+  poolPositionRows,
+  poolRows,
+  tokenRows,
+} from './pool-and-token-rows.ts'
 import { tokenDocumentRows } from './token-document-rows.ts'
 import { marketRows, priceRows, statRows, supplyRows } from './token-market-rows.ts'
 import { tradeRows, transferRows } from './trade-rows.ts'
@@ -67,6 +73,7 @@ export const SINKS: readonly Sink[] = [
           { table: 'dex_pool_events_enriched', rows: poolEventRows(value) },
           { table: 'dex_pools', rows: poolRows(value) },
           { table: 'dex_pool_births', rows: poolCreatedRows(value) },
+          { table: 'dex_pool_positions', rows: poolPositionRows(value) },
         ],
       }
     },

@@ -1,3 +1,4 @@
+import { rowVersion } from '../../core/event-version.ts'
 import type {
   TokenMarketCapEvents,
   TokenPriceEvents,
@@ -10,7 +11,6 @@ import {
   positionColumns,
   priceColumn,
   type Row,
-  rowVersion,
   timeText,
   transactionColumns,
   versionColumns,
@@ -90,7 +90,7 @@ export const priceRows = ({ meta, events }: TokenPriceEvents): readonly Row[] =>
             price_time: timeText(block?.timestamp ?? meta.block_time),
             price_usd: priceColumn(price.price_in_usd),
             price_native: priceColumn(price.price_in_native),
-            _ver: rowVersion(meta.seq, meta.part),
+            _ver: rowVersion(meta.seq, meta.part).toString(),
           },
         ],
   )
@@ -107,7 +107,7 @@ export const marketRows = ({ meta, events }: TokenMarketCapEvents): readonly Row
             total_supply: nullableUnitsColumn(cap.total_supply_amount),
             market_cap_usd: priceColumn(cap.market_cap_in_usd),
             market_cap_native: priceColumn(cap.market_cap_in_native),
-            _ver: rowVersion(meta.seq, meta.part),
+            _ver: rowVersion(meta.seq, meta.part).toString(),
           },
         ],
   )

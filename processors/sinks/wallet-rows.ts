@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../core/time.ts'
 import type {
   BalanceEvents,
   TokenHoldingEvent,
@@ -123,8 +124,6 @@ const groupsColumn = (event: TokenHoldingEvent): Row =>
     }),
   )
 
-const HOUR_MS = 3_600_000
-
 /** Rows of `{c}_token_holdings`. A state without any holder is none: it stands for an hour that a reorg emptied. */
 export const holdingRows = ({ events }: TokenHoldingEvents): readonly Row[] =>
   events.map((event) => ({
@@ -168,6 +167,8 @@ export const pnlRows = ({ events }: WalletTokenPnlEvents): readonly Row[] =>
     last_time: timeText(event.last_time),
     wins: event.wins,
     losses: event.losses,
+    valued_buy_amount: tokenUnitsColumn(event.valued_buy_amount),
+    valued_sell_amount: tokenUnitsColumn(event.valued_sell_amount),
     _ver: String(event.version),
     _del: event.buys + event.sells === 0 ? 1 : 0,
   }))

@@ -1,3 +1,5 @@
+import { createSecondCounts } from './second-counts.ts'
+
 /** What is counted once per window. */
 export const DISTINCT_KINDS = ['buyers', 'sellers', 'traders', 'pools', 'programs'] as const
 export type DistinctKind = (typeof DISTINCT_KINDS)[number]
@@ -22,45 +24,22 @@ export interface DistinctCounter {
   readonly size: number
 }
 
-/** Seconds of the blocks whose names are counted together. Each divides the one before it, and windows begin at multiples of one. */
-const BLOCK_SECONDS = [1_440, 120, 30, 5, 1] as const
-
 /** An empty counter. */
 export const createDistinctCounter = (): DistinctCounter => {
   const lastOf = new Map<string, number>()
-  const counts = BLOCK_SECONDS.map((seconds) => ({ seconds, ofBlock: new Map<number, number>() }))
-  let [oldest, newest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  const counts = createSecondCounts()
+  let oldest = Number.POSITIVE_INFINITY
   let pruned = Number.NEGATIVE_INFINITY
-  const count = (second: number, by: number): void => {
-    for (const { seconds, ofBlock } of counts) {
-      const block = Math.floor(second / seconds)
-      const names = (ofBlock.get(block) ?? 0) + by
-      if (names === 0) ofBlock.delete(block)
-      else ofBlock.set(block, names)
-    }
-  }
   return {
     last: (name) => lastOf.get(name),
     note: (name, second) => {
       const before = lastOf.get(name)
       if (before !== undefined && before >= second) return
-      if (before !== undefined) count(before, -1)
-      count(second, 1)
+      counts.move(before, second)
       lastOf.set(name, second)
       oldest = Math.min(oldest, second)
-      newest = Math.max(newest, second)
     },
-    since: (from) => {
-      let names = 0
-      let at = Math.max(from, oldest)
-      while (at <= newest) {
-        const level = counts.find(({ seconds }) => at % seconds === 0)
-        if (level === undefined) break
-        names += level.ofBlock.get(at / level.seconds) ?? 0
-        at += level.seconds
-      }
-      return names
-    },
+    since: counts.since,
     prune: (second) => {
       // A window of a day moves once in 24 minutes: names are gone through no more often.
       if (second <= pruned) return
@@ -69,9 +48,10 @@ export const createDistinctCounter = (): DistinctCounter => {
       for (const [name, last] of lastOf) {
         if (last >= second) continue
         lastOf.delete(name)
-        count(last, -1)
+        counts.move(last, undefined)
       }
       oldest = second
+      counts.startAt(second)
     },
     get size() {
       return lastOf.size

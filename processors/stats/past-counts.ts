@@ -3,7 +3,9 @@ import { SEEN_KINDS } from './distinct-counter.ts'
 import {
   BUCKETS_PER_WINDOW,
   bucketAt,
+  firstIndexFrom,
   oldestPastBucket,
+  type Placed,
   WINDOW_NAMES,
   WINDOWS,
   type WindowName,
@@ -28,11 +30,11 @@ export interface PastCounts {
   /** The window whose newest bucket is this; it lies before the newest trade. */
   at(name: WindowName, bucket: number): NameCounts
   /**
-   * Called before a trade at `second` is counted, the first after `newest`. `since` counts the names from a second on. What is
-   * asked for while `final`, or a later second, is the newest final one stays.
+   * Called before a trade at `second` is counted, the first after those of `cells`. `since` counts the names from a second on. What
+   * is asked for while `final`, or a later second, is the newest final one stays.
    */
   close(
-    newest: number | undefined,
+    cells: readonly Placed[],
     second: number,
     final: number,
     since: (from: number) => NameCounts,
@@ -55,7 +57,8 @@ export const createPastCounts = (): PastCounts => {
     entries.findLast((entry) => entry.bucket <= bucket)?.counts ?? NO_NAMES
   return {
     at: (name, bucket) => countsAt(entriesOf[name] ?? [], bucket),
-    close: (newest, second, final, since) => {
+    close: (cells, second, final, since) => {
+      const newest = cells.at(-1)?.second
       for (const name of WINDOW_NAMES) {
         const entries = listOf(name)
         const oldest = oldestPastBucket(name, Math.max(second, final))
@@ -63,14 +66,17 @@ export const createPastCounts = (): PastCounts => {
         // From 60 buckets after the last trade on the window is empty, and stays so.
         const empty = last + BUCKETS_PER_WINDOW
         if (empty < oldest) entries.length = 0
-        for (
-          let bucket = Math.max(last, oldest);
-          bucket <= Math.min(bucketAt(name, second) - 1, empty);
-          bucket += 1
-        ) {
+        const end = Math.min(bucketAt(name, second) - 1, empty)
+        let bucket = Math.max(last, oldest)
+        while (bucket <= end) {
           const { bucketSeconds } = WINDOWS[name]
-          const counts = since((bucket - BUCKETS_PER_WINDOW + 1) * bucketSeconds)
+          const from = (bucket - BUCKETS_PER_WINDOW + 1) * bucketSeconds
+          const counts = since(from)
           if (!isSame(counts, entries.at(-1)?.counts ?? NO_NAMES)) entries.push({ bucket, counts })
+          // Nothing changes before the oldest that is inside has left.
+          const inside = cells[firstIndexFrom(cells, from)]
+          if (inside === undefined) break
+          bucket = Math.max(bucket + 1, bucketAt(name, inside.second) + BUCKETS_PER_WINDOW)
         }
         while ((entries[1]?.bucket ?? Number.POSITIVE_INFINITY) <= oldest) entries.shift()
       }

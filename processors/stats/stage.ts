@@ -15,9 +15,10 @@ import {
   type StoredBlockStats,
   toStoredBlockStats,
 } from './block-stats.ts'
-import { statEvent } from './stat-event.ts'
+import { createChangeSchedule } from './change-schedule.ts'
+import { createPublishedWindowsCache, type StatAnswer } from './published-windows.ts'
 import { createTokenStatsStore, type TokenStatsStore } from './store.ts'
-import { type TokenAnswer, windowStatsAt } from './token-windows.ts'
+import { createUnfinalizedTokens } from './unfinalized-tokens.ts'
 import { NOTICE_SECONDS, nextWindowChange } from './windows.ts'
 
 const SECOND_MS = 1_000
@@ -43,22 +44,28 @@ interface StoredUnfinalizedBlock extends Omit<UnfinalizedBlock, 'parts'> {
 /** That a token's statistics changed: when the newest block was at this time. */
 interface TokenChange {
   readonly timeMs: number
+  /** Whether that block holds trades or pool events of the token. */
+  readonly touched: boolean
   readonly version: number
   /** As they were then, where what is final has moved on since. */
-  answer?: TokenAnswer
+  answer?: StatAnswer
 }
 
 /** Statistics of one lane: final trades per token, each unfinalized block apart. */
 class TradeStatsProcessor implements StageProcessor {
   readonly #tokens: TokenStatsStore
+  readonly #published = createPublishedWindowsCache()
   readonly #changed = new Map<string, TokenChange>()
   readonly #writes = new Map<string, string | null>()
-  #hot: UnfinalizedBlock[] = []
+  readonly #unfinalized = createUnfinalizedTokens()
+  /** When windows of tokens of unfinalized blocks change next without a trade. */
+  readonly #schedule = createChangeSchedule()
+  readonly #hot: UnfinalizedBlock[]
   /** Time of the newest final block; 0 before the first. */
   #finalMs = 0
   /** Second of the newest block. */
   #second = 0
-  /** When windows of a token change next without a trade, of those that were looked at; nothing else is told by it. */
+  /** The same of other tokens that were looked at at the last notice; nothing else is published by it. */
   #next = new Map<string, number>()
   #newest: EventMeta | undefined
 
@@ -68,6 +75,7 @@ class TradeStatsProcessor implements StageProcessor {
     this.#hot = [...state.entries(HOT_PREFIX)]
       .map(([, text]) => parseBlock(text))
       .sort((one, other) => one.height - other.height)
+    for (const { parts } of this.#hot) this.#addParts(parts)
     this.#second = secondAt(this.#nowMs())
   }
 
@@ -107,20 +115,45 @@ class TradeStatsProcessor implements StageProcessor {
     const block: UnfinalizedBlock = { hash, height, timeMs, parts }
     this.#hot.push(block)
     this.#writes.set(HOT_PREFIX + hash, serializeBlock(block))
-    for (const token of parts.keys()) this.#change(token, timeMs, seq)
+    this.#addParts(parts)
+    for (const token of parts.keys()) {
+      this.#published.touch(token, secondAt(timeMs))
+      this.#change(token, { timeMs, touched: true, seq })
+    }
   }
 
   #revert({ hash, seq }: EventMeta): void {
-    const block = this.#hot.find((one) => one.hash === hash)
+    const at = this.#hot.findLastIndex((one) => one.hash === hash)
+    const [block] = at === -1 ? [] : this.#hot.splice(at, 1)
     if (block === undefined) return
-    this.#hot = this.#hot.filter((one) => one !== block)
+    this.#removeParts(block.parts, 'revert')
     this.#writes.set(HOT_PREFIX + hash, null)
-    for (const token of block.parts.keys()) this.#change(token, this.#nowMs(), seq)
+    this.#published.forget()
+    const timeMs = this.#nowMs()
+    for (const token of block.parts.keys()) this.#change(token, { timeMs, touched: false, seq })
   }
 
-  #change(token: string, timeMs: number, seq: number): void {
-    this.#changed.set(token, { timeMs, version: recordVersion(seq, 0) })
+  #change(
+    token: string,
+    { seq, ...change }: Pick<TokenChange, 'timeMs' | 'touched'> & Pick<EventMeta, 'seq'>,
+  ): void {
+    this.#changed.set(token, { ...change, version: recordVersion(seq, 0) })
     this.#next.delete(token)
+    if (this.#unfinalized.has(token)) this.#schedule.set(token, undefined)
+  }
+
+  #addParts(parts: UnfinalizedBlock['parts']): void {
+    for (const [token, part] of parts) {
+      this.#unfinalized.add(token, part)
+      this.#schedule.set(token, undefined)
+    }
+  }
+
+  #removeParts(parts: UnfinalizedBlock['parts'], why: 'finalize' | 'revert'): void {
+    for (const [token, part] of parts) {
+      this.#unfinalized[why](token, part)
+      if (!this.#unfinalized.has(token)) this.#schedule.delete(token)
+    }
   }
 
   /** Windows roll with block time: tokens with trades that enter or leave one have changed. */
@@ -130,47 +163,42 @@ class TradeStatsProcessor implements StageProcessor {
     const [from, to] = [Math.min(before, this.#second), Math.max(before, this.#second)]
     if (Math.floor(from / NOTICE_SECONDS) === Math.floor(to / NOTICE_SECONDS)) return
     const isBack = this.#second < before
+    if (isBack) for (const token of this.#unfinalized.tokens()) this.#schedule.set(token, undefined)
     const known = isBack ? new Map<string, number>() : this.#next
     const next = new Map<string, number>()
-    const hot = this.#hotParts(() => true)
-    for (const token of new Set([...hot.keys(), ...this.#tokens.dueBy(to)])) {
-      const expected = known.get(token)
+    const hot = this.#unfinalized.inChainOrder(this.#schedule.dueBy(to))
+    for (const token of new Set([...hot, ...this.#tokens.dueBy(to)])) {
+      const isHot = this.#unfinalized.has(token)
+      const expected = isHot ? this.#schedule.at(token) : known.get(token)
       if (expected !== undefined && expected > to) {
-        next.set(token, expected)
+        if (!isHot) next.set(token, expected)
         continue
       }
-      const unfinalized = hot.get(token)?.map(({ bucket }) => bucket) ?? []
       const final = this.#tokens.at(token).sums.cells
       const changeAfter = (second: number): number =>
-        Math.min(nextWindowChange(unfinalized, second), nextWindowChange(final, second))
-      if (changeAfter(from) <= to && this.#changed.get(token)?.version !== recordVersion(seq, 0)) {
-        this.#change(token, nowMs, seq)
+        Math.min(
+          nextWindowChange(this.#unfinalized.partsOf(token), second),
+          nextWindowChange(final, second),
+        )
+      const isPublished = this.#changed.get(token)?.version === recordVersion(seq, 0)
+      if (!isPublished && (expected ?? changeAfter(from)) <= to) {
+        this.#change(token, { timeMs: nowMs, touched: false, seq })
       }
-      next.set(token, changeAfter(this.#second))
+      if (isHot) this.#schedule.set(token, changeAfter(this.#second))
+      else next.set(token, changeAfter(this.#second))
     }
     this.#next = next
   }
 
-  #hotParts(wanted: (token: string) => boolean): ReadonlyMap<string, readonly BlockStats[]> {
-    const hot = new Map<string, BlockStats[]>()
-    for (const { parts } of this.#hot) {
-      for (const [token, part] of parts) {
-        if (!wanted(token)) continue
-        const list = hot.get(token)
-        if (list === undefined) hot.set(token, [part])
-        else list.push(part)
-      }
-    }
-    return hot
-  }
-
   #finalize(height: number): void {
-    const done = this.#hot.filter((block) => block.height <= height)
+    const left = this.#hot.findIndex((block) => block.height > height)
+    const done = this.#hot.slice(0, left === -1 ? this.#hot.length : left)
     const newest = done.at(-1)
     if (newest === undefined) return
     // What is final forgets what only earlier times look at.
     this.#answer(({ timeMs }) => timeMs <= newest.timeMs)
-    this.#hot = this.#hot.filter((block) => block.height > height)
+    this.#hot.splice(0, done.length)
+    for (const { parts } of done) this.#removeParts(parts, 'finalize')
     this.#finalMs = newest.timeMs
     this.#writes.set('final', String(this.#finalMs))
     for (const { hash } of done) this.#writes.set(HOT_PREFIX + hash, null)
@@ -180,14 +208,11 @@ class TradeStatsProcessor implements StageProcessor {
 
   /** Answers the changes that have no answer yet. */
   #answer(wanted: (change: TokenChange) => boolean): void {
-    const asked = new Map(
-      [...this.#changed].filter(([, change]) => change.answer === undefined && wanted(change)),
-    )
-    if (asked.size === 0) return
-    const hot = this.#hotParts((token) => asked.has(token))
-    for (const [token, change] of asked) {
+    for (const [token, change] of this.#changed) {
+      if (change.answer !== undefined || !wanted(change)) continue
       const stats = this.#tokens.at(token)
-      change.answer = windowStatsAt(stats, hot.get(token) ?? [], secondAt(change.timeMs))
+      const unfinalized = this.#unfinalized.statsOf(stats)
+      change.answer = this.#published.answer(stats, unfinalized, secondAt(change.timeMs))
     }
   }
 
@@ -207,11 +232,11 @@ class TradeStatsProcessor implements StageProcessor {
   }
 }
 
-const statEvents = (token: string, { timeMs, version, answer }: TokenChange) => {
+const statEvents = (token: string, { timeMs, touched, version, answer }: TokenChange) => {
   if (answer === undefined) throw new RangeError(`no statistics of ${token}`)
-  const { second, windows, decimals } = answer
-  const changedMs = second === secondAt(timeMs) ? timeMs : second * SECOND_MS
-  return windows.map((window) => statEvent({ token, decimals, timeMs: changedMs, version }, window))
+  // The newest block may be younger than the change and be taken back: its time is published only of what is in it.
+  const timestamp = String(touched ? timeMs : answer.second * SECOND_MS)
+  return answer.events.map((event) => ({ ...event, timestamp, version }))
 }
 
 const parseBlock = (text: string): UnfinalizedBlock => {

@@ -14,24 +14,21 @@ const usdVolume = ({ buy, sell }: { readonly buy: SideTotals; readonly sell: Sid
 
 const price = (value: number | undefined): string => formatDecimal(value ?? null)
 
-/** What an event says beside its window. */
-export interface StatSubject {
-  readonly token: string
-  readonly decimals: number
-  readonly timeMs: number
-  readonly version: number
-}
+/** What events say of the window before theirs. */
+export type PreviousFields = Pick<TradeStatEvent, Extract<keyof TradeStatEvent, `prev_${string}`>>
 
-/** A window as `trade-stats` carries it. Names are written out: put together, they took most of the time. */
+/** A window as `trade-stats` carries it, but for its time and version. Names are written out: put together, they took most of the time. */
 export const statEvent = (
-  { token, decimals, timeMs, version }: StatSubject,
-  window: WindowStats,
+  token: string,
+  decimals: number,
+  { name, current, previous }: WindowStats,
+  before: PreviousFields,
 ): TradeStatEvent => {
-  const { buy, sell, usd, native, distinct, liquidityUsd, previous } = window
+  const { buy, sell, usd, native, distinct, liquidityUsd } = current
   return {
     token_address: token,
-    resolution: window.name,
-    timestamp: String(timeMs),
+    resolution: name,
+    timestamp: '',
     open_in_usd: price(usd?.open),
     open_in_native: price(native?.open),
     close_in_usd: price(usd?.close),
@@ -53,19 +50,40 @@ export const statEvent = (
     traders: distinct.traders,
     pools: distinct.pools,
     programs: distinct.programs,
-    volume_change_ratio: changeRatio(usdVolume(window), usdVolume(previous)),
+    volume_change_ratio: changeRatio(usdVolume(current), usdVolume(previous)),
     liquidity_in_usd: formatDecimal(liquidityUsd),
     liquidity_change_ratio: changeRatio(liquidityUsd, previous.liquidityUsd),
-    version,
+    version: 0,
     is_final: false,
-    ...previousFields(previous, decimals),
+    prev_open_in_usd: before.prev_open_in_usd,
+    prev_open_in_native: before.prev_open_in_native,
+    prev_close_in_usd: before.prev_close_in_usd,
+    prev_close_in_native: before.prev_close_in_native,
+    prev_high_in_usd: before.prev_high_in_usd,
+    prev_high_in_native: before.prev_high_in_native,
+    prev_low_in_usd: before.prev_low_in_usd,
+    prev_low_in_native: before.prev_low_in_native,
+    prev_buys: before.prev_buys,
+    prev_sells: before.prev_sells,
+    prev_buyers: before.prev_buyers,
+    prev_sellers: before.prev_sellers,
+    prev_pools: before.prev_pools,
+    prev_programs: before.prev_programs,
+    prev_buy_volume: before.prev_buy_volume,
+    prev_buy_volume_in_usd: before.prev_buy_volume_in_usd,
+    prev_buy_volume_in_native: before.prev_buy_volume_in_native,
+    prev_sell_volume: before.prev_sell_volume,
+    prev_sell_volume_in_usd: before.prev_sell_volume_in_usd,
+    prev_sell_volume_in_native: before.prev_sell_volume_in_native,
+    prev_liquidity_in_usd: before.prev_liquidity_in_usd,
   }
 }
 
-const previousFields = (
+/** The window before one, as `trade-stats` carries it. */
+export const previousFields = (
   { buy, sell, usd, native, distinct, liquidityUsd }: WindowStats['previous'],
   decimals: number,
-) => ({
+): PreviousFields => ({
   prev_open_in_usd: price(usd?.open),
   prev_open_in_native: price(native?.open),
   prev_close_in_usd: price(usd?.close),

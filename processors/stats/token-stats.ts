@@ -58,7 +58,7 @@ export const addFinal = (
     pools: names.pools.since(from),
     programs: names.programs.since(from),
   })
-  stats.past.close(sums.cells.at(-1)?.second, second, final, since)
+  stats.past.close(sums.cells, second, final, since)
   sums.append(bucket)
   stats.decimals = decimals ?? stats.decimals
   for (const kind of SEEN_KINDS) {

@@ -34,6 +34,9 @@ interface Cell extends TradeTotals, PriceRanges {
   readonly known: KnownValues
 }
 
+/** Cells in a row whose prices are kept as one, so that a span of thousands takes some 200 looks. */
+const GROUP_CELLS = 64
+
 const NO_TOTALS: TradeTotals = { buy: EMPTY_SIDE, sell: EMPTY_SIDE }
 const NO_PRICES: PriceRanges = { usd: null, native: null }
 
@@ -55,6 +58,10 @@ export const addTotals = (one: TradeTotals, other: TradeTotals): TradeTotals => 
  */
 export class TradeSums {
   readonly #cells: Cell[] = []
+  /** Cells that are not held any more. */
+  #gone = 0
+  /** Prices of whole groups that were asked for, by the number of the group's first cell since the start. */
+  readonly #groups = new Map<number, PriceRanges>()
   /** Running sums and newest values of what was dropped, or came before everything. */
   #dropped = NO_TOTALS
   #earlier: KnownValues
@@ -73,23 +80,40 @@ export class TradeSums {
     return this.#earlier
   }
 
-  /** Adds what came after everything that is held, in the newest second or a later one. */
+  /** Behind everything that is held; what is at the newest second joins its cell. */
   append(bucket: StatsBucket): void {
-    const { second } = bucket
+    const newest = this.#cells.at(-1)
+    const isSame = newest?.second === bucket.second
+    const cell = this.#next(bucket, isSame ? newest : NO_PRICES)
+    if (isSame) this.pop()
+    this.#cells.push(cell)
+  }
+
+  /** Adds what came after everything that is held as a cell of its own. */
+  push(bucket: StatsBucket): void {
+    this.#cells.push(this.#next(bucket, NO_PRICES))
+  }
+
+  /** Takes back the newest cell. */
+  pop(): void {
+    this.#cells.pop()
+    const number = this.#gone + this.#cells.length
+    this.#groups.delete(number - (number % GROUP_CELLS))
+  }
+
+  #next(bucket: StatsBucket, older: PriceRanges): Cell {
     const before = this.#cells.at(-1)
     const known = before?.known ?? this.#earlier
-    const isSame = before?.second === second
-    if (isSame) this.#cells.pop()
-    this.#cells.push({
-      second,
+    return {
+      second: bucket.second,
       ...addTotals(before ?? this.#dropped, bucket),
-      ...joinPriceRanges(isSame ? before : NO_PRICES, bucket),
+      ...joinPriceRanges(older, bucket),
       known: {
         usd: bucket.usd?.close ?? known.usd,
         native: bucket.native?.close ?? known.native,
         liquidityUsd: bucket.liquidityUsd ?? known.liquidityUsd,
       },
-    })
+    }
   }
 
   #before(second: number): Cell | undefined {
@@ -114,13 +138,17 @@ export class TradeSums {
     return { usd: this.#range('usd', first, end), native: this.#range('native', first, end) }
   }
 
-  /** Of the cells of these indexes. They may be hundreds, and this is asked for in each flush: it makes no object per cell. */
+  /** Of the cells of these indexes. They may be thousands, and this is asked for in each flush: it makes no object per cell. */
   #range(unit: 'usd' | 'native', first: number, end: number): PriceRange | null {
     let oldest: PriceRange | null = null
     let newest: PriceRange | null = null
     let [high, low] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
-    for (let at = first; at < end; at += 1) {
-      const range = this.#cells[at]?.[unit] ?? null
+    let at = first
+    while (at < end) {
+      const isStart = (this.#gone + at) % GROUP_CELLS === 0
+      const isGroup = isStart && at + GROUP_CELLS <= end && end - first > GROUP_CELLS
+      const range = (isGroup ? this.#group(at) : this.#cells[at])?.[unit] ?? null
+      at += isGroup ? GROUP_CELLS : 1
       if (range === null) continue
       oldest ??= range
       newest = range
@@ -130,6 +158,18 @@ export class TradeSums {
     return oldest === null || newest === null
       ? null
       : { open: oldest.open, close: newest.close, high, low }
+  }
+
+  /** Prices of the group whose first cell has this index. */
+  #group(first: number): PriceRanges {
+    const end = first + GROUP_CELLS
+    const held = this.#groups.get(this.#gone + first)
+    const group = held ?? {
+      usd: this.#range('usd', first, end),
+      native: this.#range('native', first, end),
+    }
+    if (held === undefined) this.#groups.set(this.#gone + first, group)
+    return group
   }
 
   /** Newest prices and liquidity before a second; `otherwise` where nothing that is held or was dropped tells. */
@@ -144,12 +184,22 @@ export class TradeSums {
 
   /** Forgets everything before a second but the newest values; returns the seconds that went. */
   drop(before: number): readonly number[] {
-    const gone = this.#cells.splice(0, firstIndexFrom(this.#cells, before))
-    const newest = gone.at(-1)
-    if (newest === undefined) return []
-    this.#earlier = newest.known
-    this.#dropped = this.#cells.length > 0 ? newest : NO_TOTALS
+    const gone = this.shift(firstIndexFrom(this.#cells, before))
+    this.#earlier = gone.at(-1)?.known ?? this.#earlier
     return gone.map(({ second }) => second)
+  }
+
+  /** Forgets so many of the oldest cells, and the values that were known then. */
+  shift(count: number): readonly Pick<Cell, 'second' | 'known'>[] {
+    const gone = this.#cells.splice(0, count)
+    const newest = gone.at(-1)
+    const end = this.#gone + gone.length
+    for (let at = this.#gone - (this.#gone % GROUP_CELLS); at < end; at += GROUP_CELLS) {
+      this.#groups.delete(at)
+    }
+    this.#gone = end
+    if (newest !== undefined) this.#dropped = this.#cells.length > 0 ? newest : NO_TOTALS
+    return gone
   }
 
   /** Merges neighbours of the same number into the newest of them; returns the seconds of each merge. */
@@ -173,6 +223,7 @@ export class TradeSums {
       number = next
     }
     this.#cells.splice(0, this.#cells.length, ...kept)
+    this.#groups.clear()
     return merged
   }
 }

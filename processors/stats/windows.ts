@@ -4,7 +4,7 @@ export const BUCKETS_PER_WINDOW = 60
 interface Window {
   /** Seconds of block time of one of its buckets. */
   readonly bucketSeconds: number
-  /** Seconds of block time in which a window is told again that changed without a trade: its buckets, but no fewer than five. */
+  /** Seconds of block time in which a window is published again that changed without a trade: its buckets, but no fewer than five. */
   readonly noticeSeconds: number
   /** Seconds to which buckets may be merged that only this window and longer ones still look at. */
   readonly mergedSeconds: number
@@ -25,7 +25,7 @@ export type WindowName = keyof typeof WINDOWS
 /** All eight, shortest first. */
 export const WINDOW_NAMES = Object.keys(WINDOWS) as readonly WindowName[]
 
-/** Every this many seconds of block time windows are told again that changed without a trade. */
+/** Every this many seconds of block time windows are published again that changed without a trade. */
 export const NOTICE_SECONDS = WINDOWS['1m'].noticeSeconds
 
 /** Seconds by which a window may be asked for a time before the newest final block. */
@@ -88,37 +88,64 @@ export const firstIndexFrom = (entries: readonly Placed[], second: number): numb
 }
 
 /** A bucket leaves a window, and later the one before it. */
-const DEPARTURES = WINDOW_NAMES.flatMap((name) =>
-  [BUCKETS_PER_WINDOW, 2 * BUCKETS_PER_WINDOW].map((buckets) => ({ ...WINDOWS[name], buckets })),
-)
+const departuresOf = (name: WindowName) =>
+  [BUCKETS_PER_WINDOW, 2 * BUCKETS_PER_WINDOW].map((buckets) => ({ ...WINDOWS[name], buckets }))
+type Departure = ReturnType<typeof departuresOf>[number]
+const DEPARTURES: Readonly<Record<WindowName, readonly Departure[]>> = {
+  '1m': departuresOf('1m'),
+  '5m': departuresOf('5m'),
+  '15m': departuresOf('15m'),
+  '30m': departuresOf('30m'),
+  '1h': departuresOf('1h'),
+  '4h': departuresOf('4h'),
+  '6h': departuresOf('6h'),
+  '24h': departuresOf('24h'),
+}
+const ALL_DEPARTURES = Object.values(DEPARTURES).flat()
 
-/** When it is told that an entry left. */
+/** When it is published that an entry left. */
 const noticeOf = (second: number, { bucketSeconds, noticeSeconds, buckets }: Departure): number => {
   const left = (Math.floor(second / bucketSeconds) + buckets) * bucketSeconds
   return Math.ceil(left / noticeSeconds) * noticeSeconds
 }
-type Departure = (typeof DEPARTURES)[number]
 
-/** Index of the first entry of which it is told after `second` that it left. */
+/** Index of the first entry whose leaving is published after `second`. */
 const firstToLeaveAfter = (
   entries: readonly Placed[],
   { bucketSeconds, noticeSeconds, buckets }: Departure,
   second: number,
 ): number => {
-  const told = Math.floor(second / noticeSeconds) * noticeSeconds
-  return firstIndexFrom(entries, told - (buckets - 1) * bucketSeconds)
+  const lastNotice = Math.floor(second / noticeSeconds) * noticeSeconds
+  return firstIndexFrom(entries, lastNotice - (buckets - 1) * bucketSeconds)
 }
 
-/** The first second after this one at which a window has changed without a trade; infinite = none will. */
-export const nextWindowChange = (entries: readonly Placed[], after: number): number =>
-  DEPARTURES.reduce((next, departure) => {
+const nextOf = (
+  entries: readonly Placed[],
+  departures: readonly Departure[],
+  after: number,
+): number => {
+  let next = Number.POSITIVE_INFINITY
+  for (const departure of departures) {
     const entry = entries[firstToLeaveAfter(entries, departure, after)]
-    return entry === undefined ? next : Math.min(next, noticeOf(entry.second, departure))
-  }, Number.POSITIVE_INFINITY)
+    if (entry !== undefined) next = Math.min(next, noticeOf(entry.second, departure))
+  }
+  return next
+}
+
+/** The first second after this one at which a window, or the one before it, has changed without a trade; infinite = none will. */
+export const nextChangeOf = (name: WindowName, entries: readonly Placed[], after: number): number =>
+  nextOf(entries, DEPARTURES[name], after)
+
+/** The same of all windows. */
+export const nextWindowChange = (entries: readonly Placed[], after: number): number =>
+  nextOf(entries, ALL_DEPARTURES, after)
 
 /** The newest second up to this one at which a window has changed, by a trade or without; below all = never. */
-export const lastWindowChange = (entries: readonly Placed[], upTo: number): number =>
-  DEPARTURES.reduce((last, departure) => {
+export const lastWindowChange = (entries: readonly Placed[], upTo: number): number => {
+  let last = entries.at(-1)?.second ?? Number.NEGATIVE_INFINITY
+  for (const departure of ALL_DEPARTURES) {
     const entry = entries[firstToLeaveAfter(entries, departure, upTo) - 1]
-    return entry === undefined ? last : Math.max(last, noticeOf(entry.second, departure))
-  }, entries.at(-1)?.second ?? Number.NEGATIVE_INFINITY)
+    if (entry !== undefined) last = Math.max(last, noticeOf(entry.second, departure))
+  }
+  return last
+}

@@ -46,6 +46,7 @@ export const AccountPlan = namedObject('AccountPlan', {
     queriesAtOnce: Type.Integer({ description: 'GraphQL requests at the same time' }),
     apiKeys: Type.Integer({ description: 'Keys of an application that have not ended' }),
     wallets: Type.Integer({ description: 'Wallets of an application' }),
+    webhookEndpoints: Type.Integer({ description: 'Webhook endpoints of the organization' }),
   }),
 })
 export type AccountPlan = Static<typeof AccountPlan>

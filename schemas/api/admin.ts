@@ -64,7 +64,18 @@ export const OrgUpdate = Type.Object(
 export const OrgView = Type.Object({
   orgId: id('org'),
   name: Name,
-  plan: Type.String(),
+  plan: Type.String({ description: 'As the operator gave it; none = only what it buys' }),
+  boughtPlan: nullable(
+    Type.Object({
+      plan: Type.String(),
+      startsAt: Time,
+      expiresAt: Time,
+      wallet: Type.String({ description: 'Kind and address' }),
+      network: Type.String(),
+      transaction: Type.String(),
+      amount: Type.String({ description: 'Base units of the token' }),
+    }),
+  ),
   suspended: Type.Boolean(),
   createdAt: Time,
 })

@@ -20,6 +20,49 @@ export const BlockchainLatestBlock = namedObject('BlockchainLatestBlock', {
 })
 export type BlockchainLatestBlock = Static<typeof BlockchainLatestBlock>
 
+/** What a transaction pays per gas to be taken soon. */
+export const GasPrice = namedObject('GasPrice', {
+  gasPrice: Type.String({
+    pattern: '^0x(0|[1-9a-f][0-9a-f]*)$',
+    description: 'Wei per gas, hexadecimal',
+  }),
+  chain: Type.String(),
+})
+export type GasPrice = Static<typeof GasPrice>
+
+/** Bytes of a transaction's data: as many as go-ethereum takes ("txMaxSize"). */
+const MAX_DATA_BYTES = 131_072
+
+/** Body of POST `/transaction/{chain}/estimate-gas-limit`. */
+export const GasLimitQuestion = Type.Object(
+  {
+    from: Type.String({ maxLength: 128, description: 'Address of the sender' }),
+    to: Type.String({ maxLength: 128, description: 'Address of the receiver or contract' }),
+    data: Type.String({
+      maxLength: 2 + 2 * MAX_DATA_BYTES,
+      pattern: '^0x([0-9a-fA-F]{2})*$',
+      description: 'Call data, hexadecimal; 0x = none',
+    }),
+    value: Type.Optional(
+      Type.String({
+        maxLength: 66,
+        pattern: '^0x[0-9a-fA-F]+$',
+        description: 'Wei that are sent along, hexadecimal; default 0x0',
+      }),
+    ),
+  },
+  { title: 'GasLimitQuestion', additionalProperties: false },
+)
+
+/** Answer of POST `/transaction/{chain}/estimate-gas-limit`. */
+export const GasLimit = namedObject('GasLimit', {
+  gasLimit: Type.String({
+    pattern: '^0x(0|[1-9a-f][0-9a-f]*)$',
+    description: 'Gas, hexadecimal',
+  }),
+  chain: Type.String(),
+})
+
 /** A DEX or launchpad that is decoded. */
 export const Dex = namedObject('Dex', {
   chain: Type.String(),

@@ -4,6 +4,13 @@ import { type Static, type TProperties, type TSchema, Type } from 'typebox'
 export const namedObject = <Fields extends TProperties>(name: string, fields: Fields) =>
   Type.Object(fields, { title: name })
 
+/** Fields that are all text. */
+export const textFields = <const Name extends string>(names: readonly Name[]) =>
+  Object.fromEntries(names.map((name) => [name, Type.String()])) as Record<
+    Name,
+    ReturnType<typeof Type.String>
+  >
+
 /** A value that may be unknown. Written as a type list: JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
 export const nullable = <Schema extends TSchema & { type: string }>(schema: Schema) =>
   Type.Unsafe<Static<Schema> | null>({ ...schema, type: [schema.type, 'null'] })
@@ -46,7 +53,7 @@ export const PAGE_QUERY = {
   direction: Type.Optional(Type.Enum(['next', 'prev'], { default: 'next' })),
 }
 
-/** A query time: seconds or milliseconds since the epoch, told apart by their size. */
+/** A query time: seconds or milliseconds since the epoch, distinguished by their size. */
 export const queryTime = (about: string) =>
   Type.Optional(
     Type.Integer({
@@ -75,7 +82,7 @@ export const makePage = <Item extends TSchema & { title?: string }>(
 /** Answer of calls that give nothing back. */
 export const Success = namedObject('Success', { success: Type.Boolean() })
 
-/** Path parameter `chain`; the accepted words are `CHAIN_WORDS`, checked by the handler for its own error code. */
+/** Path parameter `chain`; the accepted words are `CHAIN_ID_BY_NAME`, checked by the handler for its own error code. */
 export const ChainParam = Type.String({
   maxLength: 64,
   description: 'Chain id or name, lower case',

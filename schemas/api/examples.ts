@@ -1,4 +1,7 @@
+import { PREDICTION_EXAMPLES, PREDICTION_PARAMETERS } from './prediction-examples.ts'
 import recorded from './recorded-examples.json' with { type: 'json' }
+import { RED_PACKET_EXAMPLES, RED_PACKET_PARAMETERS } from './red-packet-examples.ts'
+import { RISK_EXAMPLES, RISK_PARAMETERS } from './risk-examples.ts'
 import { QUERY, WRITTEN_EXAMPLES } from './written-examples.ts'
 
 const { parameters } = recorded
@@ -6,6 +9,7 @@ const { parameters } = recorded
 /** Examples of parameters by name, `min` for every bound of a list: addresses of the recorded chain, and what goes with them. */
 export const PARAMETER_EXAMPLES: Readonly<Record<string, unknown>> = {
   ...parameters,
+  ...RISK_PARAMETERS,
   chain: 'sol',
   chains: ['sol'],
   protocols: ['pump_fun'],
@@ -36,7 +40,10 @@ export const PARAMETER_EXAMPLES: Readonly<Record<string, unknown>> = {
   afterBlockHeight: 1,
   beforeBlockHeight: parameters.height,
   keyId: 'key_01JD0000000000000000000000',
-  wallet: 'evm',
+  wallet: '0x19e7e376e7c213b7e7e7e46cc70a5dd086daff2a',
+  ...PREDICTION_PARAMETERS,
+  ...RED_PACKET_PARAMETERS,
+  plan: 'nano',
   address: '0x19e7e376e7c213b7e7e7e46cc70a5dd086daff2a',
   id: 'ep_01JD0000000000000000000000',
   msgId: 'msg_01JD0000000000000000000000',
@@ -54,4 +61,7 @@ export const PARAMETER_EXAMPLES: Readonly<Record<string, unknown>> = {
 export const SCHEMA_EXAMPLES: Readonly<Record<string, unknown>> = {
   ...recorded.schemas,
   ...WRITTEN_EXAMPLES,
+  ...RISK_EXAMPLES,
+  ...PREDICTION_EXAMPLES,
+  ...RED_PACKET_EXAMPLES,
 }

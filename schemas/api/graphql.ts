@@ -41,8 +41,22 @@ const RejectedGraphqlRequest = namedObject('GraphqlRefusal', {
 
 const REJECTION_STATUSES = [400, 401, 403, 413, 415, 429, 500, 503] as const
 
+/** Rows of one cube, by what `Accept` asks for. */
+const ROW_FORMATS = ['text/csv', 'application/x-ndjson', 'application/jsonl'] as const
+
+const GraphqlRows = Type.String({
+  title: 'GraphqlRows',
+  description: 'A table after RFC 4180 with a head line, or one record as JSON per line',
+})
+
 /** Answers by status. */
 export const GRAPHQL_RESPONSES = {
-  200: GraphqlResponse,
+  200: {
+    description: 'What the query gave; in a format without an envelope the rows of its only cube',
+    content: {
+      'application/json': { schema: GraphqlResponse },
+      ...Object.fromEntries(ROW_FORMATS.map((type) => [type, { schema: GraphqlRows }])),
+    },
+  },
   ...Object.fromEntries(REJECTION_STATUSES.map((status) => [status, RejectedGraphqlRequest])),
 }

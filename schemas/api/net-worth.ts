@@ -74,7 +74,7 @@ export const NET_WORTH_DETAILS_QUERY = {
   ),
 }
 
-/** Parameters of the course of a wallet's worth. */
+/** Parameters of the history of a wallet's net worth. */
 export const NET_WORTH_CHART_QUERY = {
   hours: Type.Optional(Type.Integer({ minimum: 1, maximum: 720, default: 24 })),
 }

@@ -72,6 +72,14 @@ export const FeeEstimates = namedObject('FeeEstimates', {
 })
 export type FeeEstimates = Static<typeof FeeEstimates>
 
+/** Tokens with the picture of a token. */
+export const LogoDuplicates = namedObject('LogoDuplicates', {
+  sameImageTokenCount: Type.Integer({
+    description: 'Other tokens of the chain whose document names the same picture',
+  }),
+})
+export type LogoDuplicates = Static<typeof LogoDuplicates>
+
 /** Parameters of tokens alike. */
 export const SIMILAR_QUERY = {
   type: Type.Optional(Type.Enum(['name', 'image'], { default: 'name' })),

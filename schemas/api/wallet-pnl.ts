@@ -1,11 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { decimalOrNull, makePage, namedObject, nullable } from './common.ts'
-
-const textFields = <const Name extends string>(names: readonly Name[]) =>
-  Object.fromEntries(names.map((name) => [name, Type.String()])) as Record<
-    Name,
-    ReturnType<typeof Type.String>
-  >
+import { decimalOrNull, makePage, namedObject, nullable, textFields } from './common.ts'
 
 /** Windows of profit and loss, in the chain's time; `all` is the wallet's life as far as it was ingested. */
 const PNL_RESOLUTIONS = ['1d', '7d', '30d', 'all'] as const

@@ -1,40 +1,23 @@
 import { type Static, Type } from 'typebox'
-import { ChainParam, namedObject } from './common.ts'
+import { ChainParam, decimalOrNull, namedObject, nullable, textFields } from './common.ts'
+
+/** What trading a token came to, all text; "0" where nothing is known. */
+export const TRADING_FIELDS = [
+  ...(['buyAmount', 'buyAmountInUsd', 'buys', 'sellAmount', 'sellAmountInUsd', 'sells'] as const),
+  ...(['averageBuyPriceInUsd', 'averageSellPriceInUsd'] as const),
+  ...(['unrealizedProfitInUsd', 'unrealizedProfitRatio'] as const),
+  ...(['realizedProfitInUsd', 'realizedProfitRatio'] as const),
+  ...(['totalRealizedProfitInUsd', 'totalRealizedProfitRatio'] as const),
+] as const
 
 const WALLET_STAT_FIELDS = [
-  'id',
-  'chain',
-  'walletAddress',
-  'tokenAddress',
-  'tokenPriceInUsd',
-  'openTime',
-  'closeTime',
-  'lastTime',
-  'balance',
-  'buyAmount',
-  'buyAmountInUsd',
-  'buys',
-  'sellAmount',
-  'sellAmountInUsd',
-  'sells',
-  'averageBuyPriceInUsd',
-  'averageSellPriceInUsd',
-  'unrealizedProfitInUsd',
-  'unrealizedProfitRatio',
-  'realizedProfitInUsd',
-  'realizedProfitRatio',
-  'totalRealizedProfitInUsd',
-  'totalRealizedProfitRatio',
+  ...(['id', 'chain', 'walletAddress', 'tokenAddress', 'tokenPriceInUsd'] as const),
+  ...(['openTime', 'closeTime', 'lastTime', 'balance'] as const),
+  ...TRADING_FIELDS,
 ] as const
 
 /** What a wallet made of one token: 23 fields, all text. Times are epoch milliseconds. */
-export const WalletPnlStat = namedObject(
-  'WalletPnlStat',
-  Object.fromEntries(WALLET_STAT_FIELDS.map((name) => [name, Type.String()])) as Record<
-    (typeof WALLET_STAT_FIELDS)[number],
-    ReturnType<typeof Type.String>
-  >,
-)
+export const WalletPnlStat = namedObject('WalletPnlStat', textFields(WALLET_STAT_FIELDS))
 export type WalletPnlStat = Static<typeof WalletPnlStat>
 
 /** One element per token that the wallet traded. */
@@ -50,3 +33,36 @@ export const WalletParams = Type.Object({
 export const WalletStatsQuery = Type.Object({
   tokenAddress: Type.Optional(Type.String({ maxLength: 256 })),
 })
+
+const optionalTime = (about: string) =>
+  nullable(Type.Integer({ description: `${about}, epoch ms; null when there is none` }))
+
+/** What a wallet holds of a token and what trading it came to. */
+export const WalletBalance = namedObject('WalletBalance', {
+  tokenAddress: Type.String(),
+  name: Type.String({ description: 'Empty when not known' }),
+  symbol: Type.String({ description: 'Empty when not known' }),
+  imageUrl: nullable(Type.String()),
+  amount: Type.String({ description: 'Token units' }),
+  valueInUsd: Type.String({ description: '"0" when the price is not known' }),
+  priceInUsd: Type.String({ description: '"0" when not known' }),
+  priceInSol: Type.String({ description: 'In the chain\'s coin; "0" when not known' }),
+  priceChangeRatioInUsd24h: decimalOrNull('Change over a day, as a fraction'),
+  ...textFields(TRADING_FIELDS),
+  openTime: optionalTime('First purchase of the position'),
+  closeTime: optionalTime('End of the last position'),
+})
+export type WalletBalance = Static<typeof WalletBalance>
+
+/** The most valuable tokens of a wallet; the totals are over all that were asked for. */
+export const WalletBalances = namedObject('WalletBalances', {
+  totalBalancesInUsd: Type.String({ description: 'Worth of all tokens that are held' }),
+  totalProfitInUsd: Type.String({
+    description: 'Realized and unrealized, over all tokens that were traded',
+  }),
+  balances: Type.Array(WalletBalance),
+})
+export type WalletBalances = Static<typeof WalletBalances>
+
+/** Parameters of a wallet's balances. */
+export const WALLET_BALANCES_QUERY = WalletStatsQuery.properties

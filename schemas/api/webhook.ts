@@ -337,8 +337,12 @@ export const WebhookExampleSent = namedObject('WebhookExampleSent', {
 /** How an endpoint does. */
 export const WebhookHealth = namedObject('WebhookHealth', {
   state: Type.String({
-    description: 'idle (no attempt in 24 hours), healthy, failing or disabled',
+    description:
+      'idle (no attempt in 24 hours), healthy, failing, filter-invalid (its filter is beyond the limits of this version: nothing is sent until it is changed) or disabled',
   }),
+  filterProblem: nullable(
+    Type.String({ description: 'Why the stored filter lets nothing through' }),
+  ),
   failuresInRow: Type.Integer({ description: 'Failed attempts since the last success' }),
   lastSuccessAt: nullable(Type.String()),
   lastFailureAt: nullable(Type.String()),

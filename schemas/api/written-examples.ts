@@ -5,7 +5,7 @@ const DAY = { day: '2026-01-05', calls: 40, used: 40 }
 const ACCOUNT = { used: 40, total: UNITS_PER_MONTH, remaining: UNITS_PER_MONTH - 40 }
 
 const RATE = { limit: 50, burst: 100, remaining: 99, resetAt: 1_767_614_401 }
-const LIMITS = { queriesAtOnce: 5, apiKeys: 20, wallets: 20 }
+const LIMITS = { queriesAtOnce: 5, apiKeys: 20, wallets: 20, webhookEndpoints: 25 }
 
 const MADE_AT = '2026-01-05T12:15:00.000Z'
 const ENDPOINT_ID = 'ep_01JD0000000000000000000000'
@@ -23,6 +23,28 @@ const WALLET = {
   chain: 'evm',
   address: '0x19e7e376e7c213b7e7e7e46cc70a5dd086daff2a',
   linkedAt: MADE_AT,
+}
+const PLAN_PRICE = { name: 'nano', priceUsd: 5, quotaTotal: 500_000, durationDays: 30 }
+const PURCHASE_QUOTA = { used: 20.4, total: 500_000 }
+const PURCHASED = { plan: 'nano', expiresAt: '2026-02-04T12:15:00.000Z' }
+const PURCHASES = {
+  PlanPrice: PLAN_PRICE,
+  PlanPrices: {
+    plans: [PLAN_PRICE],
+    currency: 'USDC',
+    networks: ['eip155:8453'],
+    note: 'A plan lasts 30 days from its purchase; a new purchase replaces it.',
+  },
+  Purchase: {
+    ...PURCHASED,
+    status: 'ok',
+    chain: WALLET.chain,
+    address: WALLET.address,
+    txHash: `0x${'ab'.repeat(32)}`,
+    apiKey: 'the key, shown this once',
+  },
+  PurchaseQuota: PURCHASE_QUOTA,
+  PurchaseStatus: { ...PURCHASED, quota: PURCHASE_QUOTA, active: true, pending: false },
 }
 const SIGN_IN_MESSAGE = [
   ...['api.example.com wants you to sign in with your Ethereum account:', WALLET.address, ''],
@@ -76,6 +98,7 @@ const TASK = {
 }
 const HEALTH = {
   state: 'healthy',
+  filterProblem: null,
   failuresInRow: 0,
   lastSuccessAt: MADE_AT,
   lastFailureAt: null,
@@ -96,6 +119,13 @@ const ENDPOINT_MESSAGE = {
 }
 const MESSAGE =
   '{"a":"66btqktspeHP118gsQM2ssNE9srrb8PvH1UryC1Xpump","n":"Pixel Moth","s":"MOTH","dec":6,"cts":1767614400000}'
+
+const HASH = '0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060'
+const JOB_RESULT = { blockHeight: 46_147 }
+const JOB_STATE = {
+  ...{ id: HASH, status: 'completed', success: true, hash: HASH },
+  result: JOB_RESULT,
+}
 
 const list = <Item>(item: Item) => ({ data: [item], items: [item], nextCursor: '', hasMore: false })
 
@@ -171,6 +201,16 @@ const WEBHOOKS = {
   WebhookAttemptPage: list(ATTEMPT),
   RecoverWebhook: { since: PERIOD.from },
   ReplayWebhook: { since: PERIOD.from, until: MADE_AT, channels: ['sol.token.created'] },
+  SendTransactionInput: {
+    signedTx:
+      'AvhqAYCEO5rKAIR3NZQAglIIlBERERERERERERERERERERERERERgIDAgKCuwnZQjbv1Q6MsgGVQFbQ8QVjC8+qSUR23Mwbqm5SmoKAVmDDF2v9mx+vCHQg1etdIU8orfz7arBZVeQVhpeUU7g==',
+  },
+  SendTransactionOptions: { isAntiMev: false },
+  SendTransactionResponse: {
+    signature: '0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060',
+    elapsedTime: 84,
+    jobId: 'job_5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060',
+  },
   SendWebhookExample: { channel: 'sol.token.created' },
   WebhookExampleSent: { success: true, msgId: 'msg_test_01JD0000000000000000000000' },
   WebhookTask: TASK,
@@ -191,6 +231,7 @@ const WEBHOOKS = {
 const GRAPHQL = {
   GraphqlRequest: { query: QUERY, variables: {}, operationName: 'Trades' },
   GraphqlAnswer: { data: { Solana: { DEXTrades: [{ Block: { Time: '2026-01-05T12:15:00Z' } }] } } },
+  GraphqlRows: 'Block_Time,Trade_Buy_Amount\r\n"2026-01-05T12:15:00Z",1.5\r\n',
   GraphqlError: GRAPHQL_ERROR,
   GraphqlLocation: LOCATION,
   GraphqlRefusal: {
@@ -201,11 +242,90 @@ const GRAPHQL = {
   },
 }
 
+const [WETH, USDC] = [
+  '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2',
+  '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48',
+] as const
+const SWAP_HOP = {
+  pool: '0xb4e16d0168e52d35cacd2c6185b44281ec28c9dc',
+  dex: 'uniswap_v2',
+  inputMint: WETH,
+  outputMint: USDC,
+  inAmount: '1000000000000000000',
+  outAmount: '1992013962',
+  shareBps: 10_000,
+}
+const SWAP_INPUT = {
+  dex: 'auto',
+  userAddress: WALLET.address,
+  amount: SWAP_HOP.inAmount,
+  swapMode: 'ExactIn',
+  slippage: 0.5,
+  inputMint: WETH,
+  outputMint: USDC,
+}
+const SWAP_ROUTE = {
+  inAmount: SWAP_HOP.inAmount,
+  outAmount: SWAP_HOP.outAmount,
+  minOutAmount: '1982053892',
+  maxInAmount: SWAP_HOP.inAmount,
+  priceImpact: '0.0996',
+  feeAmount: '3000000000000000',
+  route: ['WETH', 'USDC'],
+  hops: [SWAP_HOP],
+  block: 21_000_000,
+  simulated: false,
+}
+const SWAP_TX = {
+  chainId: 1,
+  nonce: 7,
+  to: '0x7a250d5630b4cf539739df2c5dacb4c659f2488d',
+  data: '0x3593564c',
+  value: '0',
+  gas: '210000',
+  maxFeePerGas: '30000000000',
+  maxPriorityFeePerGas: '1500000000',
+}
+const SWAP_APPROVAL = { token: WETH, spender: SWAP_TX.to, data: '0x095ea7b3' }
+/** The transaction above, not signed. */
+const SWAP_TX_HEX =
+  '0x02ed01078459682f008506fc23ac0083033450947a250d5630b4cf539739df2c5dacb4c659f2488d80843593564cc0'
+const SWAPS = {
+  SwapHop: SWAP_HOP,
+  DexQuote: {
+    amountIn: SWAP_HOP.inAmount,
+    amountOut: SWAP_HOP.outAmount,
+    minAmountOut: SWAP_ROUTE.minOutAmount,
+    maxAmountIn: SWAP_HOP.inAmount,
+    currentPrice: '2000',
+    executionPrice: '1992.013962',
+    priceImpact: SWAP_ROUTE.priceImpact,
+    fee: SWAP_ROUTE.feeAmount,
+    hops: [SWAP_HOP],
+    block: SWAP_ROUTE.block,
+  },
+  SwapRouteInput: SWAP_INPUT,
+  UnsignedEvmTransaction: SWAP_TX,
+  SwapApproval: SWAP_APPROVAL,
+  SwapRouteInfo: SWAP_ROUTE,
+  SwapRouteResponse: {
+    args: SWAP_INPUT,
+    serializedTx: Buffer.from(SWAP_TX_HEX.slice(2), 'hex').toString('base64'),
+    txHex: SWAP_TX_HEX,
+    tx: SWAP_TX,
+    approval: SWAP_APPROVAL,
+    routeInfo: SWAP_ROUTE,
+    elapsedTime: 12,
+  },
+}
+
 /** Examples of named schemas with values that differ with every call, and of bodies that callers send. */
 export const WRITTEN_EXAMPLES: Readonly<Record<string, unknown>> = {
   ...AUTH,
   ...WEBHOOKS,
   ...GRAPHQL,
+  ...SWAPS,
+  ...PURCHASES,
   AccountUsage: { period: PERIOD, ...ACCOUNT, byRoute: [ROUTE], byDay: [DAY] },
   AccountPlan: {
     plan: 'starter',
@@ -231,6 +351,25 @@ export const WRITTEN_EXAMPLES: Readonly<Record<string, unknown>> = {
   UsagePeriod: PERIOD,
   RouteUsage: ROUTE,
   DayUsage: DAY,
+  PresignedUpload: {
+    presignUrl: `https://storage.example.com/uploads/9f8b2c2e-4a53-4d3c-9a52-6f6f2f6f0a11?${new URLSearchParams(
+      {
+        'X-Amz-Expires': '900',
+        'X-Amz-Date': '20260105T121500Z',
+        'X-Amz-Algorithm': 'AWS4-HMAC-SHA256',
+        'X-Amz-Credential': 'key-id/20260105/us-east-1/s3/aws4_request',
+        'X-Amz-SignedHeaders': 'host',
+        'X-Amz-Signature': '00'.repeat(32),
+      },
+    )}`,
+  },
+  GasLimitQuestion: { from: WALLET.address, to: WALLET.address, data: '0x', value: '0x0' },
+  GasLimit: { gasLimit: '0x5208', chain: 'eth' },
+  GasPrice: { gasPrice: '0x59682f08', chain: 'eth' },
+  Job: { state: 'completed', result: JOB_RESULT },
+  JobState: JOB_STATE,
+  JobEvent: { id: 2, data: JOB_STATE },
+  JobEvents: `id: 2\ndata: ${JSON.stringify(JOB_STATE)}\n\n`,
   CalculatePnl: { tokenAddresses: ['66btqktspeHP118gsQM2ssNE9srrb8PvH1UryC1Xpump'] },
   Success: { success: true },
   Probe: { status: 'ok' },

@@ -1,7 +1,7 @@
 import {
   accountFields,
-  BALANCE_CHANGE_LEAF,
   BLOCK_FIELDS,
+  balanceChangeFields,
   countLeaf,
   currencyFields,
   ROW_LIMIT,
@@ -35,7 +35,7 @@ export const BALANCE_UPDATES: Cube = {
       PostBalanceRaw: rawLeaf('post_balance', 'After, base units.'),
       PreBalanceInUSD: usdLeaf('pre_balance_usd', 'Before, USD.'),
       PostBalanceInUSD: usdLeaf('post_balance_usd', 'After, USD.'),
-      Amount: BALANCE_CHANGE_LEAF,
+      ...balanceChangeFields('Amount'),
       AmountInUSD: usdLeaf('post_balance_usd - pre_balance_usd', 'Post less pre, USD.'),
       Index: countLeaf('event_index', 'Event index in the block.'),
     },

@@ -5,9 +5,9 @@ import {
   countLeaf,
   optionalAddressLeaf,
   ROW_LIMIT,
-  rawLeaf,
   signatureFields,
   TRANSACTION_FIELDS,
+  withRawTwins,
 } from './fields.ts'
 import type { Cube } from './types.ts'
 
@@ -38,7 +38,7 @@ export const CALLS: Cube = {
   dimensions: {
     Block: BLOCK_FIELDS,
     Transaction: TRANSACTION_FIELDS,
-    Call: {
+    Call: withRawTwins({
       Index: countLeaf('call_index', 'Place in the order in which the calls ran.'),
       Depth: countLeaf('depth', 'Depth; 0 is the transaction itself.'),
       From: callerLeaf,
@@ -53,14 +53,13 @@ export const CALLS: Cube = {
       Output: { sql: 'output', type: 'String', about: 'Output, hex; beyond 64 KiB it is cut.' },
       Value: valueLeaf,
       ValueInNative: valueLeaf,
-      ValueRaw: rawLeaf('value', 'Wei.'),
       Signature: signatureFields(
         `if(length(input) >= 10 AND NOT startsWith(opcode, 'CREATE'), substring(input, 1, 10), NULL)`,
         'First four bytes of the input.',
       ),
       Success: { sql: 'success', type: 'Boolean', about: 'The call succeeded.' },
       Error: { sql: 'error', type: 'String', about: `The node's words; null: none.` },
-    },
+    }),
   },
   selectors: { toAddress: ['Call.To'], txHash: ['Transaction.Hash'], date: ['Block.Time'] },
   defaults: {},

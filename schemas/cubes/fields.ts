@@ -1,4 +1,4 @@
-import type { Leaf, Lookup, ScalarLeafType, Tree } from './types.ts'
+import { isLeaf, type Leaf, type Lookup, type ScalarLeafType, type Tree } from './types.ts'
 
 /** Row limits of every cube. */
 export const ROW_LIMIT = { default: 25, max: 10_000 } as const
@@ -62,6 +62,25 @@ export const rawLeaf = (column: string, about = 'Base units, every digit.'): Lea
   type: 'String',
   about,
 })
+
+const rawTwin = ({ exactUnits, rollup, needs, about }: Leaf): Leaf => ({
+  ...rawLeaf(exactUnits?.raw ?? '', `${about} In base units, every digit.`),
+  ...(needs && { needs }),
+  ...(rollup && { rollup: `toString(sum(${exactUnits?.raw}))` }),
+})
+
+/** The same fields, and beside each amount that is printed from base units those as text: `Amount` and `AmountRaw`. */
+export const withRawTwins = (fields: Tree): Tree =>
+  Object.fromEntries(
+    Object.entries(fields).flatMap(([name, node]): readonly (readonly [string, Tree[string]])[] => {
+      const twin = `${name}Raw`
+      if (!isLeaf(node) || !node.exactUnits || twin in fields) return [[name, node]]
+      return [
+        [name, node],
+        [twin, rawTwin(node)],
+      ]
+    }),
+  )
 
 const slotLeaf: Leaf = {
   sql: 'block_slot',
@@ -281,12 +300,18 @@ export const amountFields = (raw: string, decimals: string): Tree => ({
   AmountRaw: rawLeaf(raw),
 })
 
-/** What a balance changed by, of a table with a balance before and after. */
-export const BALANCE_CHANGE_LEAF: Leaf = {
-  sql: `${approximateUnitsSql('post_balance', 'decimals')} - ${approximateUnitsSql('pre_balance', 'decimals')}`,
-  type: 'Float',
-  about: 'Post less pre, token units.',
-}
+/** What a balance changed by, of a table with a balance before and after; `name` and its twin in base units. */
+export const balanceChangeFields = (name: string): Tree => ({
+  [name]: {
+    sql: `${approximateUnitsSql('post_balance', 'decimals')} - ${approximateUnitsSql('pre_balance', 'decimals')}`,
+    type: 'Float',
+    about: 'Post less pre, token units.',
+  },
+  [`${name}Raw`]: rawLeaf(
+    'toInt256(post_balance) - toInt256(pre_balance)',
+    'Post less pre, base units, every digit.',
+  ),
+})
 
 /** Name of a call or an event, its text, and the bytes that stand for it. */
 export const signatureFields = (hash: string, about: string): Tree => ({

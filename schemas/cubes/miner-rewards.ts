@@ -4,7 +4,7 @@ import {
   coinLeaf,
   coinPriceLookup,
   ROW_LIMIT,
-  rawLeaf,
+  withRawTwins,
 } from './fields.ts'
 import { CANDLES_SQL } from './pairs.ts'
 import type { Cube } from './types.ts'
@@ -24,10 +24,9 @@ export const MINER_REWARDS: Cube = {
   lookups: { coin: coinPriceLookup(CANDLES_SQL) },
   dimensions: {
     Block: BLOCK_FIELDS,
-    Reward: {
+    Reward: withRawTwins({
       Miner: addressLeaf('miner', 'Who was paid.'),
       TotalReward: totalLeaf,
-      TotalRewardRaw: rawLeaf('total_reward', 'All of it, wei.'),
       TotalRewardInUSD: {
         sql: `${totalLeaf.fast} * coin_usd`,
         needs: 'coin',
@@ -39,7 +38,7 @@ export const MINER_REWARDS: Cube = {
       TxFees: coinLeaf('tx_fees', 'Fees of all transactions, whole coins.'),
       BurntFees: coinLeaf('burnt_fees', 'Fees that were burnt, whole coins.'),
       UncleReward: coinLeaf('uncle_reward', 'For uncles, whole coins.'),
-    },
+    }),
   },
   selectors: { miner: ['Reward.Miner'], date: ['Block.Time'] },
   defaults: {},

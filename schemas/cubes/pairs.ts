@@ -5,6 +5,7 @@ import {
   unitsLeaf,
   unitsSql,
   unknownLeaf,
+  withRawTwins,
 } from './fields.ts'
 import type { Cube, Leaf, Tree } from './types.ts'
 
@@ -103,7 +104,7 @@ export const PAIRS: Cube = {
       OhlcNative: priceFields('_native', 'native coins'),
       ...priceFields('', 'USD'),
     },
-    Volume: {
+    Volume: withRawTwins({
       Usd: usdVolumeLeaf,
       Native: {
         sql: 'volume_native',
@@ -118,7 +119,7 @@ export const PAIRS: Cube = {
         needs: 'own',
       },
       Quote: unknownLeaf('Float', 'Counter tokens of several kinds do not add up.'),
-    },
+    }),
     VolumeUSD: usdVolumeLeaf,
     Stats: {
       TradeCount: tradesLeaf,

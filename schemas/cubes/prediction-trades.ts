@@ -8,6 +8,7 @@ import {
   TRANSACTION_FIELDS,
   textLeaf,
   unknownLeaf,
+  withRawTwins,
 } from './fields.ts'
 import {
   COLLATERAL_FIELDS,
@@ -87,14 +88,13 @@ export const PREDICTION_TRADES: Cube = {
       AmountRaw: rawLeaf('amount'),
       Price: priceLeaf,
       Fee: feeLeaf,
-      OutcomeTrade: {
+      OutcomeTrade: withRawTwins({
         Buyer: buyerLeaf,
         Seller: sellerLeaf,
         Amount: amountLeaf,
         Price: priceLeaf,
         PriceInUSD: { ...priceLeaf, sql: inUsd('price'), about: 'USD; a stablecoin counts as 1.' },
         CollateralAmount: collateralAmountLeaf,
-        CollateralAmountRaw: rawLeaf('collateral_amount'),
         CollateralAmountInUSD: {
           sql: inUsd(collateralAmountLeaf.fast ?? collateralAmountLeaf.sql),
           type: 'Float',
@@ -106,7 +106,7 @@ export const PREDICTION_TRADES: Cube = {
           about: 'True: the seller pays and the buyer gives outcome tokens; false: the reverse.',
         },
         OrderId: optionalAddressLeaf('order_id', 'Hash of the order; null of a market maker.'),
-      },
+      }),
       Prediction: {
         ...shared,
         Outcome: {

@@ -6,6 +6,7 @@ import {
   tokenFields,
   unitsLeaf,
   unknownLeaf,
+  withRawTwins,
 } from './fields.ts'
 import type { Cube, Leaf } from './types.ts'
 
@@ -37,7 +38,10 @@ LEFT JOIN (SELECT token_address, price_usd FROM {chain}_token_prices FINAL) AS p
     LatestBalance: balanceLeaf,
     LatestBalanceUSD: balanceUsdLeaf,
     LatestBalanceRaw: rawLeaf('balance'),
-    Balance: { leaf: 'Amount', tree: { Amount: balanceLeaf, AmountInUSD: balanceUsdLeaf } },
+    Balance: {
+      leaf: 'Amount',
+      tree: withRawTwins({ Amount: balanceLeaf, AmountInUSD: balanceUsdLeaf }),
+    },
     BalanceUSD: balanceUsdLeaf,
     FirstSeen: firstSeenLeaf,
     LastSeen: lastSeenLeaf,

@@ -1,4 +1,11 @@
-import { BUCKET_FIELDS, ROW_LIMIT, tokenFields, unitsLeaf, unitsSql } from './fields.ts'
+import {
+  BUCKET_FIELDS,
+  ROW_LIMIT,
+  tokenFields,
+  unitsLeaf,
+  unitsSql,
+  withRawTwins,
+} from './fields.ts'
 import type { Cube, Leaf, Tree } from './types.ts'
 
 const countLeaf = (column: string, about: string): Leaf => ({
@@ -70,7 +77,7 @@ export const TOKENS: Cube = {
     },
     Market: { Network: { sql: 'chain', type: 'String', about: 'Chain: sol, eth, bsc and so on.' } },
     ...BUCKET_FIELDS,
-    Volume: {
+    Volume: withRawTwins({
       Usd: volumeLeaf,
       BuyVolumeUSD: usdLeaf('buy_volume_usd', 'Value bought, USD.'),
       SellVolumeUSD: usdLeaf('sell_volume_usd', 'Value sold, USD.'),
@@ -79,7 +86,7 @@ export const TOKENS: Cube = {
         rollup: unitsSql('sum(volume)', 'any(own_places)'),
         needs: 'own',
       },
-    },
+    }),
     VolumeUSD: volumeLeaf,
     ...STATISTICS,
     Stats: STATISTICS,

@@ -1,7 +1,7 @@
 import {
   addressLeaf,
-  BALANCE_CHANGE_LEAF,
   BLOCK_FIELDS,
+  balanceChangeFields,
   currencyFields,
   optionalAddressLeaf,
   ROW_LIMIT,
@@ -35,7 +35,7 @@ export const TRANSACTION_BALANCES: Cube = {
       PreBalanceRaw: rawLeaf('pre_balance', 'Before, base units.'),
       PostBalance: unitsLeaf('post_balance', 'decimals', 'After, token units.'),
       PostBalanceRaw: rawLeaf('post_balance', 'After, base units.'),
-      Change: BALANCE_CHANGE_LEAF,
+      ...balanceChangeFields('Change'),
       PreBalanceInUSD: usdLeaf('pre_balance_usd', 'Before, USD.'),
       PostBalanceInUSD: usdLeaf('post_balance_usd', 'After, USD.'),
       ChangeInUSD: usdLeaf('post_balance_usd - pre_balance_usd', 'Post less pre, USD.'),

@@ -1,13 +1,14 @@
 import {
+  addressLeaf,
   BLOCK_FIELDS,
   coinLeaf,
   coinPriceLookup,
   countLeaf,
   optionalAddressLeaf,
   ROW_LIMIT,
-  rawLeaf,
   TRANSACTION_FIELDS,
   unknownLeaf,
+  withRawTwins,
 } from './fields.ts'
 import { CANDLES_SQL } from './pairs.ts'
 import type { Cube, Leaf, Tree } from './types.ts'
@@ -19,7 +20,8 @@ const calledLeaf = optionalAddressLeaf(
 const gasPriceLeaf = coinLeaf('gas_price', 'What it paid per gas, whole coins.')
 const valueLeaf = coinLeaf('value', 'Coins that it moved itself, whole coins.')
 const priorityLeaf = coinLeaf('priority_fee', 'What the producer gets per gas, whole coins.')
-const gasUsedLeaf = countLeaf('gas_used', 'Gas that it used.')
+const gasUsedLeaf = countLeaf('gas_used', 'Gas that it used; on Solana compute units.')
+const payerLeaf = addressLeaf('fee_payer', 'Who paid the fee.')
 const typeLeaf = countLeaf('tx_type', 'Type of its envelope, 0 to 4.')
 const inUsd = (leaf: Leaf, about: string): Leaf => ({
   sql: `${leaf.fast ?? leaf.sql} * coin_usd`,
@@ -28,8 +30,9 @@ const inUsd = (leaf: Leaf, about: string): Leaf => ({
   about: `${about} USD at the close of the minute; null without a trade of the coin in it.`,
 })
 const minerSql = 'priority_fee * toUInt256(gas_used)'
+const savedSql = '(max_fee - gas_price) * toUInt256(gas_used)'
 
-const FEE_FIELDS: Tree = {
+const FEE_FIELDS: Tree = withRawTwins({
   SenderFee: {
     sql: 'tx_fee_native',
     type: 'Float',
@@ -44,21 +47,22 @@ const FEE_FIELDS: Tree = {
   MinerReward: coinLeaf(minerSql, 'What its producer got of it, whole coins.'),
   PriorityFeePerGas: priorityLeaf,
   EffectiveGasPrice: gasPriceLeaf,
-  Savings: unknownLeaf('Float', 'What senders would have paid at most is not stored.'),
+  Savings: coinLeaf(savedSql, 'What it would have paid at most, less what it paid, whole coins.'),
   GasRefund: unknownLeaf('Float', 'Refunds are not stored.'),
-}
+})
 
 /** The same once more, without groups. */
 const FLAT_FIELDS: Tree = {
   ...Object.fromEntries(
     Object.entries(TRANSACTION_FIELDS).filter(([name]) =>
-      ['Hash', 'Signature', 'Signer', 'From', 'FeePayer', 'FeeInNative'].includes(name),
+      ['Hash', 'Signature', 'Signer', 'From', 'FeeInNative'].includes(name),
     ),
   ),
+  FeePayer: payerLeaf,
   To: calledLeaf,
   TxIndex: countLeaf('tx_index', 'Index of the transaction in its block.'),
   Success: { sql: `tx_status = 'SUCCESS'`, type: 'Boolean', about: 'Transaction succeeded.' },
-  Gas: { Used: gasUsedLeaf, Price: gasPriceLeaf },
+  Gas: withRawTwins({ Used: gasUsedLeaf, Price: gasPriceLeaf }),
 }
 
 /** One row per transaction. */
@@ -70,22 +74,28 @@ export const TRANSACTIONS: Cube = {
   baseCost: 800,
   source: '{chain}_transactions FINAL',
   time: 'block_time',
+  feed: 'transactions',
   lookups: { coin: coinPriceLookup(CANDLES_SQL) },
   dimensions: {
     Block: BLOCK_FIELDS,
-    Transaction: {
+    Transaction: withRawTwins({
       ...TRANSACTION_FIELDS,
+      FeePayer: payerLeaf,
       To: calledLeaf,
       FeeInUSD: inUsd({ sql: 'toFloat64(tx_fee_native)', type: 'Float', about: '' }, 'Fee.'),
       Value: valueLeaf,
-      ValueRaw: rawLeaf('value', 'Wei.'),
       ValueInUSD: inUsd(valueLeaf, 'Value.'),
       Gas: countLeaf('gas_limit', 'Gas that it may use.'),
       GasPrice: gasPriceLeaf,
       Nonce: countLeaf('nonce', `Number among its sender's.`),
       Type: typeLeaf,
       InstructionsCount: countLeaf('instructions_count', 'Instructions that were carried out.'),
-    },
+      Programs: {
+        sql: 'programs',
+        type: 'StringList',
+        about: 'Programs that it called, inner calls too (Solana).',
+      },
+    }),
     Fee: { leaf: 'SenderFee', tree: FEE_FIELDS },
     ...FLAT_FIELDS,
     Receipt: {

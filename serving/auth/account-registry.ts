@@ -1,15 +1,16 @@
-import { isPlanName } from '../../schemas/plans.ts'
 import { SCOPES } from '../../schemas/scopes.ts'
 import type {
   AdminToken,
   ApiKey,
   Application,
   Org,
+  PlanPurchase,
   SigningKey,
   WalletLink,
 } from '../../schemas/wire.ts'
 import type { Principal, RevokedCredential } from '../interfaces.ts'
 import { equalsInConstantTime } from './api-keys.ts'
+import { type BoughtPlans, createBoughtPlans, type EffectivePlan } from './bought-plans.ts'
 import type { TokenClaims } from './jwt.ts'
 
 /** What the accounts know of a credential. */
@@ -21,6 +22,8 @@ export type CredentialLookup =
   | { readonly kind: 'revoked' }
   /** A wallet that signed well, and that no organization has linked. */
   | { readonly kind: 'unlinked' }
+  /** Of an organization that has only what it buys, and whose bought plan has ended. */
+  | { readonly kind: 'ended' }
 
 /** What the accounts know of a client that asks for a token. */
 export type ClientLookup =
@@ -29,19 +32,20 @@ export type ClientLookup =
   | { readonly kind: 'unknown' }
 
 /** The control topics as maps; `put…` answers what went out of use by the change. */
-export interface AccountRegistry {
+export interface AccountRegistry extends Omit<BoughtPlans, 'put'> {
   putOrg(orgId: string, org: Org | null): readonly RevokedCredential[]
   putApplication(clientId: string, application: Application | null): readonly RevokedCredential[]
   putKey(keyId: string, key: ApiKey | null): readonly RevokedCredential[]
   putSigningKey(kid: string, key: SigningKey | null): readonly RevokedCredential[]
   putAdminToken(tokenId: string, token: AdminToken | null): readonly RevokedCredential[]
   putWalletLink(key: string, link: WalletLink | null): readonly RevokedCredential[]
+  putPurchase(paymentId: string, purchase: PlanPurchase | null): readonly RevokedCredential[]
   /** Looks a key up by the hash of its text. */
   findKey(hash: string, nowMs: number): CredentialLookup
   /** Looks up who a verified token was issued to; tokens are good `toleranceMs` longer than they say. */
   findToken(claims: TokenClaims, nowMs: number, toleranceMs: number): CredentialLookup
   /** Looks up whom a wallet signs in for, by its key; the signature is the caller's to check. */
-  findWallet(key: string, expiresAtMs: number): CredentialLookup
+  findWallet(key: string, expiresAtMs: number, nowMs: number): CredentialLookup
   /** Looks up a client by its id and the hash of the secret it showed; as long for an unknown id as for a known one. */
   findClient(clientId: string, secretHash: string, nowMs: number): ClientLookup
   org(orgId: string): Org | undefined
@@ -56,7 +60,7 @@ export interface AccountRegistry {
   walletsOf(appId: string): readonly WalletLink[]
   signingKeys(): readonly SigningKey[]
   adminTokens(): readonly AdminToken[]
-  /** Looks an admin token up by the hash of its text; its end is the caller's to judge. */
+  /** Looks an admin token up by the hash of its text; the caller checks its expiry. */
   findAdminToken(hash: string): AdminToken | undefined
 }
 
@@ -70,6 +74,7 @@ export const createAccountRegistry = (): AccountRegistry => {
   const signingKeys = new Map<string, SigningKey>()
   const adminTokens = new Map<string, AdminToken>()
   const walletLinks = new Map<string, WalletLink>()
+  const { put: putPurchase, ...bought } = createBoughtPlans()
   const application = (appId: string): Application | undefined =>
     applications.get(clientIdByApp.get(appId) ?? '')
 
@@ -80,7 +85,9 @@ export const createAccountRegistry = (): AccountRegistry => {
       client: (clientId) => applications.get(clientId),
       keyByHash: (hash) => keys.get(keyIdByHash.get(hash) ?? ''),
       walletLink: (key) => walletLinks.get(key),
+      planOf: bought.planOf,
     }),
+    ...bought,
     org: (orgId) => orgs.get(orgId),
     orgs: () => [...orgs.values()],
     application,
@@ -121,6 +128,10 @@ export const createAccountRegistry = (): AccountRegistry => {
       const isGone = before && before.app_id !== '' && before.app_id !== next?.app_id
       return isGone ? [{ appId: before.app_id, credentialId: key }] : []
     },
+    putPurchase: (paymentId, purchase) => {
+      putPurchase(paymentId, purchase)
+      return []
+    },
     putAdminToken: (tokenId, token) => {
       setOrDelete(adminTokens, tokenId, token)
       return []
@@ -154,6 +165,7 @@ interface AccountMaps {
   client(clientId: string): Application | undefined
   keyByHash(hash: string): ApiKey | undefined
   walletLink(key: string): WalletLink | undefined
+  planOf(org: Org, atMs: number): EffectivePlan | undefined
 }
 
 const createFinders = (
@@ -169,7 +181,7 @@ const createFinders = (
     const application = maps.application(key.app_id)
     const org = maps.org(key.org_id)
     if (!application || application.disabled || !org) return { kind: 'unknown' }
-    return toLookup(org, {
+    return toLookup(org, maps.planOf(org, nowMs), {
       kind: 'api-key',
       appId: key.app_id,
       credentialId: key.key_id,
@@ -184,7 +196,7 @@ const createFinders = (
     const org = application && maps.org(application.org_id)
     if (!application || application.disabled || !org) return { kind: 'revoked' }
     if (issuedAt * 1_000 < application.tokens_valid_after) return { kind: 'revoked' }
-    return toLookup(org, {
+    return toLookup(org, maps.planOf(org, nowMs), {
       kind: 'jwt',
       appId: application.app_id,
       credentialId: tokenId,
@@ -192,13 +204,13 @@ const createFinders = (
       expiresAtMs,
     })
   },
-  findWallet: (key, expiresAtMs) => {
+  findWallet: (key, expiresAtMs, nowMs) => {
     const link = maps.walletLink(key)
     if (link === undefined || link.app_id === '') return { kind: 'unlinked' }
     const application = maps.application(link.app_id)
     const org = maps.org(link.org_id)
     if (!application || application.disabled || !org) return { kind: 'revoked' }
-    return toLookup(org, {
+    return toLookup(org, maps.planOf(org, nowMs), {
       kind: 'siwx',
       appId: link.app_id,
       credentialId: key,
@@ -226,14 +238,24 @@ export const activeSecretHashes = (
 ): readonly string[] =>
   previous_secret_until > nowMs ? secret_hashes.slice(0, 2) : secret_hashes.slice(0, 1)
 
-const toLookup = (org: Org, credential: Omit<Principal, 'orgId' | 'plan'>): CredentialLookup =>
-  org.suspended
-    ? { kind: 'suspended' }
-    : {
-        kind: 'good',
-        principal: {
-          ...credential,
-          orgId: org.org_id,
-          plan: isPlanName(org.plan) ? org.plan : 'free',
-        },
-      }
+const toLookup = (
+  org: Org,
+  held: EffectivePlan | undefined,
+  credential: Omit<Principal, 'orgId' | 'plan'>,
+): CredentialLookup => {
+  if (org.suspended) return { kind: 'suspended' }
+  if (held === undefined) return { kind: 'ended' }
+  const { plan, endsAtMs, countsFrom } = held
+  const ends = [credential.expiresAtMs, endsAtMs].filter((each) => each !== null)
+  return {
+    kind: 'good',
+    principal: {
+      ...credential,
+      orgId: org.org_id,
+      plan,
+      ...(countsFrom && { countsFrom }),
+      // What is open when a bought plan ends is asked again whether it may go on.
+      expiresAtMs: ends.length === 0 ? null : Math.min(...ends),
+    },
+  }
+}

@@ -25,6 +25,7 @@ import { type Actor, CONTROL_TOPICS, createControlRecords } from './control-reco
 import { createGuard } from './guard.ts'
 import type { PublicKey, TokenParties } from './jwt.ts'
 import { readKeyPair } from './jwt.ts'
+import { createPlanPurchases, type PlanPurchases } from './plan-purchases.ts'
 import { createSigningKeyRing } from './signing-key-ring.ts'
 import { type SigningKeyRotationDeps, startSigningKeyRotation } from './signing-key-rotation.ts'
 import {
@@ -65,13 +66,15 @@ export interface Accounts {
   /** Holds while the maps are fresh enough to let anybody in. */
   readonly check: ReadinessCheck
   readonly admin: Administration
-  /** The same in the name of an operator, whom the audit log names. */
-  adminAs(by: Actor): Administration
+  /** The same in the name of whom the audit log names. `turnOf`: the organization whose own call it is; organizations write in turn. */
+  adminAs(by: Actor, turnOf?: string): Administration
   /** Tokens of the admin API. */
   readonly adminTokens: AdminTokens
   adminTokensAs(by: Actor): AdminTokens
   /** Wallets that sign in, in the name of whoever links them. */
-  walletsAs(by: Actor): WalletLinks
+  walletsAs(by: Actor, turnOf?: string): WalletLinks
+  /** Plans that wallets buy, in the name of whoever buys. */
+  purchasesAs(by: Actor, turnOf?: string): PlanPurchases
   /** Checks a wallet's message but its signature. */
   readProof(proof: WalletProof): SignInClaim | SignInProblem
   readonly tokens: TokenIssuer
@@ -200,7 +203,7 @@ export const createAccounts = async (deps: AccountsDeps): Promise<Accounts> => {
       isFresh: control.isFresh,
       findKey: (apiKey) => registry.findKey(hashSecret(apiKey, pepper), nowMs()),
       findToken: (claims, toleranceMs) => registry.findToken(claims, nowMs(), toleranceMs),
-      findWallet: registry.findWallet,
+      findWallet: (key, expiresAtMs) => registry.findWallet(key, expiresAtMs, nowMs()),
       readSignIn: (token) => readSignInToken(token, signInRules(), nowMs()),
       verifier: signing.verifier,
       verify: (verify, token) => verify(token, place()),
@@ -278,12 +281,19 @@ const createAdminOperations = (
     readonly isFresh: () => boolean
     readonly maxLifetimeMs: number
   },
-): Pick<Accounts, 'admin' | 'adminAs' | 'adminTokens' | 'adminTokensAs' | 'walletsAs'> => ({
+): Pick<
+  Accounts,
+  'admin' | 'adminAs' | 'adminTokens' | 'adminTokensAs' | 'walletsAs' | 'purchasesAs'
+> => ({
   admin: createAdministration(deps),
-  adminAs: (by) => createAdministration({ ...deps, by }),
+  adminAs: (by, turnOf) =>
+    createAdministration({ ...deps, by, ...(turnOf !== undefined && { turnOf }) }),
   adminTokens: createAdminTokens(deps),
   adminTokensAs: (by) => createAdminTokens({ ...deps, by }),
-  walletsAs: (by) => createWalletLinks({ ...deps, by }),
+  walletsAs: (by, turnOf) =>
+    createWalletLinks({ ...deps, by, ...(turnOf !== undefined && { turnOf }) }),
+  purchasesAs: (by, turnOf) =>
+    createPlanPurchases({ ...deps, by, ...(turnOf !== undefined && { turnOf }) }),
 })
 
 /** A record that cannot be read changes nothing and is named: the value before it stays in force. */
@@ -307,6 +317,9 @@ const applyControlRecord = (
     }
     if (topic === CONTROL_TOPICS.walletLinks) {
       return registry.putWalletLink(key, value && codec.decode('control.WalletLink', value))
+    }
+    if (topic === CONTROL_TOPICS.purchases) {
+      return registry.putPurchase(key, value && codec.decode('control.PlanPurchase', value))
     }
     return registry.putKey(key, value && codec.decode('control.ApiKey', value))
   } catch (error) {

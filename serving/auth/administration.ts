@@ -3,7 +3,7 @@ import { ulid } from 'ulid'
 import type { ProducerRecord } from '../../core/bus/contract.ts'
 import { Fault } from '../../core/errors.ts'
 import type { SecretCipher } from '../../core/security/encryption.ts'
-import type { PlanName } from '../../schemas/plans.ts'
+import type { NO_PLAN, PlanName } from '../../schemas/plans.ts'
 import { SCOPES, type Scope } from '../../schemas/scopes.ts'
 import type { ApiKey, Application, Org, SigningKey } from '../../schemas/wire.ts'
 import { type AccountRegistry, activeSecretHashes } from './account-registry.ts'
@@ -46,7 +46,7 @@ export interface ApplicationRequest {
   /** Name of the new organization; default: the application's. */
   readonly newOrg?: string
   /** Plan of the new organization. */
-  readonly plan?: PlanName
+  readonly plan?: PlanName | typeof NO_PLAN
   /** Scopes that its tokens may have; default: all. */
   readonly scopes?: readonly Scope[]
   readonly key?: KeyRequest
@@ -105,7 +105,9 @@ export interface AdministrationDeps {
   readonly nowMs: () => number
   /** Who changes; absent = the process itself. */
   readonly by?: Actor
-  /** Told of each change once it is in force. */
+  /** The organization whose own call it is, which waits for its turn; absent = the installation's. */
+  readonly turnOf?: string
+  /** Called for each change once it is in force. */
   readonly onChange: (entry: AuditEntry) => void
 }
 
@@ -127,13 +129,13 @@ export const createAdministration = (deps: AdministrationDeps): Administration =
 })
 
 /** The process itself, or a command on its machine. */
-const SYSTEM_ACTOR: Actor = { actor: 'system', address: '', requestId: '' }
+export const SYSTEM_ACTOR: Actor = { actor: 'system', address: '', requestId: '' }
 
 type ComputeRecords = () => readonly ProducerRecord[] | Promise<readonly ProducerRecord[]>
 
 /** One change with its audit entry. A repeated `compute` sees what the first run wrote, so rows are found once. */
 export const commitAudited = async (
-  { control, records, by, onChange }: AdministrationDeps,
+  { control, records, by, turnOf, onChange }: AdministrationDeps,
   what: AuditEntry,
   compute: ComputeRecords,
 ): Promise<void> => {
@@ -141,7 +143,7 @@ export const commitAudited = async (
   await control.update(async () => {
     const changed = await compute()
     return changed.length === 0 ? [] : [...changed, records.audit(entry)]
-  })
+  }, turnOf)
   onChange(entry)
 }
 
@@ -359,7 +361,7 @@ const deletionRecords = (
   records.gone('applications', client_id),
 ]
 
-const createOrgRow = (name: string, plan: PlanName, atMs: number): Org => ({
+const createOrgRow = (name: string, plan: Org['plan'], atMs: number): Org => ({
   org_id: `org_${ulid(atMs)}`,
   name,
   plan,
@@ -388,7 +390,8 @@ const createKeyRow = (
   return { row, apiKey }
 }
 
-const createApplicationRows = (
+/** A new application with its first key, and the records that make them; nothing is written. */
+export const createApplicationRows = (
   request: ApplicationRequest,
   deps: AdministrationDeps,
 ): { readonly shown: NewApplication; readonly records: readonly ProducerRecord[] } => {

@@ -56,8 +56,11 @@ export interface ControlLogDeps {
   readonly log: Logger
   /** Default 5 s. */
   readonly checkEveryMs?: number
-  /** Id of the writer; logs of one process that share it would fence each other. Default: `control-writer`. */
-  readonly writerId?: string
+  /**
+   * Id of the writer; logs of one process that share it would fence each other, and access rules of a cluster allow no other
+   * prefix. Default: `control-writer`.
+   */
+  readonly writerId?: `control-${string}`
 }
 
 /** Written, but the tail does not show it: writing again would not help. */

@@ -7,6 +7,7 @@ import type {
   ApiKey,
   Application,
   Org,
+  PlanPurchase,
   SigningKey,
   WalletLink,
 } from '../../schemas/wire.ts'
@@ -20,6 +21,7 @@ export const CONTROL_TOPICS = {
   signingKeys: globalTopic('controlSigningKeys'),
   adminTokens: globalTopic('controlAdminTokens'),
   walletLinks: globalTopic('controlWalletLinks'),
+  purchases: globalTopic('controlPlanPurchases'),
 } as const
 
 const AUDIT_TOPIC = globalTopic('controlAudit')
@@ -49,6 +51,7 @@ export interface ControlRecords {
   signingKey(row: SigningKey): ProducerRecord
   adminToken(row: AdminToken): ProducerRecord
   walletLink(row: WalletLink): ProducerRecord
+  purchase(row: PlanPurchase): ProducerRecord
   /** The end of a row. */
   gone(table: keyof typeof CONTROL_TOPICS, id: string): ProducerRecord
   audit(entry: AuditEntry): ProducerRecord
@@ -84,6 +87,12 @@ export const createControlRecords = (codec: Codec, nowMs: () => number): Control
       CONTROL_TOPICS.walletLinks,
       walletKey(row.chain, row.address),
       codec.encode('control.WalletLink', row),
+    ),
+  purchase: (row) =>
+    controlRecord(
+      CONTROL_TOPICS.purchases,
+      row.payment_id,
+      codec.encode('control.PlanPurchase', row),
     ),
   gone: (table, id) => controlRecord(CONTROL_TOPICS[table], id, null),
   audit: ({ action, subject, orgId = '', detail = '', ...by }) => {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { Fault } from '../../core/errors.ts'
 import type { Credentials, Guard, Principal } from '../interfaces.ts'
 import type { CredentialLookup } from './account-registry.ts'
 import { isWellFormedApiKey } from './api-keys.ts'
 import type { TokenClaims, VerifyToken } from './jwt.ts'
+import { createSignatureLimit } from './signature-limit.ts'
 import type { SignInClaim, SignInProblem } from './siwx.ts'
 import { walletKey } from './wallet-link-rows.ts'
 import { isSignedBy } from './wallet-signature.ts'
@@ -16,6 +16,8 @@ const CLOCK_TOLERANCE_MS = 30_000
 const MAX_TOKEN_LENGTH = 4_096
 /** Tokens whose signature is remembered to be good; others are checked again. */
 const MAX_CACHED_TOKENS = 10_000
+/** Wrong access tokens that one address may show in a second, as many as requests without a credential. */
+const WRONG_TOKENS_PER_SECOND = 100
 /** Wrong wallet signatures that one address may show in a second: each costs a millisecond of computing. */
 const WRONG_SIGNATURES_PER_SECOND = 20
 
@@ -81,6 +83,17 @@ export const createGuard = (deps: GuardDeps): Omit<Guard, 'onRevoked'> => {
     return current
   }
   const wallets = createWalletCheck(deps)
+  const tokens = createSignatureLimit(WRONG_TOKENS_PER_SECOND)
+  /** Checks the signature of a token that was not seen before; the fault of an address that showed too many wrong ones. */
+  const checkToken = async (text: string, address: string): Promise<Fault | undefined> => {
+    const check = currentVerify()
+    if (seen.has(text)) return undefined
+    return tokens.check(address, async () => {
+      const claims = await deps.verify(check, text)
+      if (claims !== undefined && check === verify) seen.set(text, claims)
+      return claims !== undefined
+    })
+  }
   const authenticate: Guard['authenticate'] = (credentials) => {
     const shown = parseCredential(credentials)
     if (shown === undefined) return undefined
@@ -103,9 +116,8 @@ export const createGuard = (deps: GuardDeps): Omit<Guard, 'onRevoked'> => {
       const shown = parseCredential(credentials)
       if (shown?.kind === 'wallet') return wallets.identify(shown.text, credentials.address ?? '')
       if (shown?.kind === 'token' && shown.text.length <= MAX_TOKEN_LENGTH) {
-        const check = currentVerify()
-        const claims = seen.has(shown.text) ? undefined : await deps.verify(check, shown.text)
-        if (claims !== undefined && check === verify) seen.set(shown.text, claims)
+        const refused = await checkToken(shown.text, credentials.address ?? '')
+        if (refused !== undefined) return refused
       }
       return authenticate(credentials)
     },
@@ -120,7 +132,7 @@ interface WalletCheck {
 /** Wallets that sign their own tokens. A good signature is remembered by a digest of the token; everything else is checked on each call. */
 const createWalletCheck = ({ readSignIn, findWallet, isFresh }: GuardDeps): WalletCheck => {
   const signed = new LRUCache<string, true>({ max: MAX_CACHED_TOKENS })
-  const wrong = new RateLimiterMemory({ points: WRONG_SIGNATURES_PER_SECOND, duration: 1 })
+  const signatures = createSignatureLimit(WRONG_SIGNATURES_PER_SECOND)
   const digest = (token: string): string => createHash('sha256').update(token).digest('base64')
   const authenticate = (token: string): Principal | Fault => {
     const claim = readSignIn(token)
@@ -135,22 +147,17 @@ const createWalletCheck = ({ readSignIn, findWallet, isFresh }: GuardDeps): Wall
     identify: async (token, address) => {
       const claim = readSignIn(token)
       if (typeof claim !== 'string' && !signed.has(digest(token))) {
-        const shown = (await wrong.get(address))?.consumedPoints ?? 0
-        if (shown >= WRONG_SIGNATURES_PER_SECOND) return tooManyWrongSignatures()
-        if (await isSignedBy(claim)) signed.set(digest(token), true)
-        else await wrong.penalty(address)
+        const refused = await signatures.check(address, async () => {
+          const isGood = await isSignedBy(claim)
+          if (isGood) signed.set(digest(token), true)
+          return isGood
+        })
+        if (refused !== undefined) return refused
       }
       return authenticate(token)
     },
   }
 }
-
-const tooManyWrongSignatures = (): Fault =>
-  new Fault('RATE_LIMIT', 'Too many wrong signatures from this address', {
-    limit: WRONG_SIGNATURES_PER_SECOND,
-    remaining: 0,
-    reset_at: Math.ceil(Date.now() / 1_000) + 1,
-  })
 
 const accountsUnavailable = (): Fault =>
   new Fault('DATABASE_ERROR', 'Accounts cannot be checked at the moment')
@@ -169,6 +176,11 @@ const toPrincipal = (answer: CredentialLookup, unknown: string): Principal | Fau
       return new Fault('PAYMENT_REQUIRED', 'The wallet is linked to no organization', {
         reason: 'no_subscription',
         link: '/x402/link-address',
+        purchase: '/x402/purchase',
+      })
+    case 'ended':
+      return new Fault('PAYMENT_REQUIRED', 'The plan of the organization has ended', {
+        reason: 'no_subscription',
         purchase: '/x402/purchase',
       })
     case 'unknown':

@@ -113,7 +113,7 @@ export const createSigner = async ({ publicKey, privatePem }: KeyPair): Promise<
 
 /**
  * Checks signature, type, issuer and audience; undefined for a token that fails. One whose time is over is returned as
- * well: time and revocation are the caller's to judge.
+ * well: the caller checks time and revocation.
  */
 export type VerifyToken = (token: string, place: TokenParties) => Promise<TokenClaims | undefined>
 

@@ -1,6 +1,7 @@
 import { InvalidInput } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { SecretCipher } from '../../core/security/encryption.ts'
+import { DAY_MS, HOUR_MS } from '../../core/time.ts'
 import type { SigningKey } from '../../schemas/wire.ts'
 import {
   createSigner,
@@ -11,9 +12,6 @@ import {
   type SignToken,
   type VerifyToken,
 } from './jwt.ts'
-
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 
 /** A new key is shown this long before it signs, so that verifiers with an old key set learn of it. */
 export const DEFAULT_LEAD_MS = DAY_MS

@@ -1,5 +1,6 @@
 import type { Logger } from '../../core/ops/logger.ts'
 import type { SecretCipher } from '../../core/security/encryption.ts'
+import { HOUR_MS } from '../../core/time.ts'
 import type { AccountRegistry } from './account-registry.ts'
 import type { ControlLog } from './control-log.ts'
 import type { ControlRecords } from './control-records.ts'
@@ -11,7 +12,7 @@ import {
   type SigningKeyRing,
 } from './signing-key-ring.ts'
 
-const ROTATION_CHECK_INTERVAL_MS = 3_600_000
+const ROTATION_CHECK_INTERVAL_MS = HOUR_MS
 
 /** Keeps a signing key at hand: the first one, the next one in time, and none longer than needed. */
 export interface SigningKeyRotation {

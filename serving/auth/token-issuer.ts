@@ -46,7 +46,7 @@ export interface TokenRequest {
   readonly requestId?: string
 }
 
-/** An access token with what its owner is told of it. */
+/** An access token with what its owner sees of it. */
 export interface IssuedToken {
   readonly accessToken: string
   readonly expiresInSeconds: number
@@ -88,7 +88,7 @@ export const createTokenIssuer = (deps: TokenIssuerDeps): TokenIssuer => {
   return {
     issue: async (request) => {
       const { clientId, clientSecret } = validateTokenRequest(request)
-      // The secret is judged before the lock: guesses of another client behind the same address do not lock out the owner.
+      // The secret is checked before the lock: guesses of another client behind the same address do not lock out the owner.
       const answer = deps.client(clientId, clientSecret)
       if (answer.kind === 'unknown') {
         const name = clientId.slice(0, MAX_CLIENT_ID_LENGTH)

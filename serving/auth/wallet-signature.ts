@@ -31,10 +31,14 @@ const ED25519_BYTES = 64
 export const isSignedBy = async (signed: SignedMessage): Promise<boolean> =>
   signed.kind === 'evm' ? isSignedByEvm(signed) : isSignedBySolana(signed)
 
+/** Whether a signature of an EVM account is written in the one way that is taken: 65 bytes in hex, the lower `s`, `v` 27 or 28. */
+export const isCanonicalEvmSignature = (signature: string): boolean =>
+  EVM_SIGNATURE.test(signature) &&
+  RECOVERY_BYTES.has(signature.slice(V_AT).toLowerCase()) &&
+  BigInt(`0x${signature.slice(S_AT, V_AT)}`) <= HALF_ORDER
+
 const isSignedByEvm = async ({ address, message, signature }: SignedMessage): Promise<boolean> => {
-  if (!EVM_SIGNATURE.test(signature)) return false
-  if (!RECOVERY_BYTES.has(signature.slice(V_AT).toLowerCase())) return false
-  if (BigInt(`0x${signature.slice(S_AT, V_AT)}`) > HALF_ORDER) return false
+  if (!isCanonicalEvmSignature(signature)) return false
   // No key of the curve fits: what a library throws here says no more than that.
   const signer = await recoverMessageAddress({ message, signature: signature as Hex }).catch(
     () => '',

@@ -12,14 +12,17 @@ export interface Quota {
   readonly resetAtMs: number
 }
 
-/** Charges per organization and calendar month (UTC). */
+/** Whose quota it is. */
+export type QuotaOwner = Pick<Principal, 'orgId' | 'plan' | 'countsFrom'>
+
+/** Charges per organization and calendar month (UTC); a plan that is bought within one starts the count anew. */
 export interface Ledger {
   /**
    * Holds the worst case; throws `Fault` FORBIDDEN (`reason: quota_exhausted`) when it does not fit. What costs nothing
    * always fits. `route` is the name under which the charge is shown.
    */
   reserve(principal: Principal, milliUnits: number, route?: string): Reservation
-  quota(principal: Pick<Principal, 'orgId' | 'plan'>): Quota
+  quota(principal: QuotaOwner): Quota
 }
 
 /** What a ledger works with. */
@@ -49,9 +52,13 @@ export const createLedger = ({ nowMs, plans, book }: LedgerDeps): Ledger => {
     const units = plans[plan].unitsPerMonth
     return units === null ? null : units * MILLI_UNITS_PER_UNIT
   }
+  const countedMilli = ({ orgId, countsFrom }: QuotaOwner): number => {
+    const isThisMonth = countsFrom && monthStartMs(countsFrom.atMs) === monthStartMs(nowMs())
+    return Math.max(0, book.used(orgId) - (isThisMonth ? countsFrom.milliUnits : 0))
+  }
   const quota: Ledger['quota'] = (principal) => {
     const { orgId } = principal
-    const usedMilli = book.used(orgId)
+    const usedMilli = countedMilli(principal)
     const total = totalMilli(principal)
     const left = total === null ? null : Math.max(0, total - usedMilli - holdOf(orgId).milliUnits)
     return {
@@ -64,7 +71,7 @@ export const createLedger = ({ nowMs, plans, book }: LedgerDeps): Ledger => {
   const reserve: Ledger['reserve'] = (principal, milliUnits, route = 'other') => {
     const { orgId } = principal
     const total = totalMilli(principal)
-    const wanted = book.used(orgId) + holdOf(orgId).milliUnits + milliUnits
+    const wanted = countedMilli(principal) + holdOf(orgId).milliUnits + milliUnits
     if (milliUnits > 0 && total !== null && wanted > total) {
       const { used, total: units, resetAtMs } = quota(principal)
       const left = Math.max(0, units === null ? 0 : units - used)

@@ -6,13 +6,13 @@ import {
   type PlanRow,
 } from '../../schemas/plans.ts'
 import type { Meter, Principal, RateLimitState } from '../interfaces.ts'
-import { createLedger, type Quota } from './ledger.ts'
+import { createLedger, type Quota, type QuotaOwner } from './ledger.ts'
 import { createRateLimiter } from './rate-limiter.ts'
 import { createUsageTotals, type MonthUsage, type UsageTotals } from './usage-totals.ts'
 
 /** The meter with a look at the account, for the quota headers and the account's own routes. */
 export interface QuotaMeter extends Meter {
-  quota(principal: Pick<Principal, 'orgId' | 'plan'>): Quota
+  quota(principal: QuotaOwner): Quota
   month(orgId: string): MonthUsage
   /** Where the organization's rate limit stands, without a request. */
   rate(principal: Principal): RateLimitState

@@ -26,7 +26,7 @@ interface Bucket {
 }
 
 /** Pays off what the time since the last look allows. A clock that goes back pays off nothing. */
-const settle = (bucket: Bucket, nowMs: number): void => {
+const payOff = (bucket: Bucket, nowMs: number): void => {
   const seconds = Math.max(0, nowMs - bucket.atMs) / 1_000
   bucket.spent = Math.max(0, bucket.spent - seconds * bucket.perSecond)
   bucket.atMs = nowMs
@@ -48,7 +48,7 @@ export const createRateLimiter = (nowMs: () => number): RateLimiter => {
   const buckets = new LRUCache<string, Bucket>({ max: MAX_BUCKETS })
   const bucketOf = (key: string, perSecond: number): Bucket => {
     const bucket = buckets.get(key) ?? { spent: 0, atMs: nowMs(), perSecond }
-    settle(bucket, nowMs())
+    payOff(bucket, nowMs())
     bucket.perSecond = perSecond
     return bucket
   }
@@ -64,7 +64,7 @@ export const createRateLimiter = (nowMs: () => number): RateLimiter => {
     charge: (key, requests) => {
       const bucket = buckets.peek(key)
       if (bucket === undefined) return
-      settle(bucket, nowMs())
+      payOff(bucket, nowMs())
       const most = bucket.perSecond * (BURST_SECONDS + MAX_DEBT_SECONDS)
       bucket.spent = Math.max(bucket.spent, Math.min(most, bucket.spent + requests))
     },

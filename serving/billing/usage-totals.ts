@@ -1,6 +1,5 @@
+import { DAY_MS } from '../../core/time.ts'
 import type { UsageEvents } from '../../schemas/wire.ts'
-
-const DAY_MS = 86_400_000
 
 /** What was charged under one name. Units are thousandths of a CU. */
 export interface UsageEntry {
@@ -29,7 +28,7 @@ export interface UsageTotals {
   charge(orgId: string, charge: Charge): void
   /** One request that the rate limit let pass here, whatever it costs. */
   countRequest(orgId: string, atMs: number): void
-  /** Told of requests that other processes report from now on: how many more than in the report before. */
+  /** Called for requests that other processes report from now on: how many more than in the report before. */
   onRequests(listener: (orgId: string, requests: number) => void): void
   /** Used in the current month, thousandths of a CU. */
   used(orgId: string): number

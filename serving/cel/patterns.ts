@@ -9,7 +9,7 @@ const MAX_PROGRAM_SIZE = 200
 const SLOW_PATTERN = /\\[pP]|\{\d{3,}|\{\d*,\d{3,}/
 const MAX_PATTERNS = 1_000
 
-/** Compiles a regular expression. Throws `InvalidExpression` for one that is none, or too large. */
+/** Compiles a regular expression. Throws `InvalidExpression` for an invalid or too large one. */
 export type PatternCompiler = (source: string, position: number) => RE2JS
 
 /** Regular expressions that take time in proportion to the text, compiled once each. */

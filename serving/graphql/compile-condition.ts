@@ -1,6 +1,7 @@
 import type { Leaf, ListLeafType } from '../../schemas/cubes/types.ts'
 import { type QueryParameters, TIME_PARAMETER_TYPE } from './query-parameters.ts'
-import { toPlainDecimal } from './scalars.ts'
+import { type RelativeTime, relativeTimeMs } from './relative-time.ts'
+import { formatBoundTime, toPlainDecimal } from './scalars.ts'
 import type { Condition, Operator } from './selection.ts'
 
 /** What a condition is compiled for. */
@@ -10,11 +11,13 @@ export interface ConditionContext {
   readonly use: (leaf: Leaf) => string
   /** True when every chain of the selection writes addresses in lower-case hex. */
   readonly hex: boolean
+  /** When the statement runs: relative times count from it. */
+  readonly nowMs: number
 }
 
 type Comparison = Extract<Condition, { readonly kind: 'compare' }>
 
-const SQL_OPERATORS: Readonly<Partial<Record<Operator, string>>> = {
+const SQL_OPERATORS = {
   is: '=',
   not: '!=',
   gt: '>',
@@ -25,15 +28,19 @@ const SQL_OPERATORS: Readonly<Partial<Record<Operator, string>>> = {
   since: '>=',
   before: '<',
   till: '<=',
-}
+} as const satisfies Readonly<Partial<Record<Operator, string>>>
+
+/** SQL of an operator that compares two values. */
+const sqlOperator = (operator: Operator): string =>
+  SQL_OPERATORS[operator as keyof typeof SQL_OPERATORS]
 
 /** WHERE text of a condition. A null value makes it null, which holds nowhere. */
 export const compileCondition = (condition: Condition, context: ConditionContext): string => {
   if (condition.kind === 'compare') return compileComparison(condition, context)
   const parts = condition.of.map((inner) => compileCondition(inner, context))
   const distinct = [...new Set(parts)].filter((part) => condition.kind === 'any' || part !== '1')
-  if (distinct.length === 0) return '1'
-  if (distinct.length === 1) return distinct[0] ?? '1'
+  const [first = '1', ...others] = distinct
+  if (others.length === 0) return first
   return `(${distinct.join(condition.kind === 'all' ? ' AND ' : ' OR ')})`
 }
 
@@ -54,7 +61,7 @@ const compileComparison = (compare: Comparison, context: ConditionContext): stri
       return `${sql} = ${context.binder.bind(value === true ? '1' : '0', 'UInt8')}`
     case 'DateTime':
     case 'Date':
-      return timeComparison(compare, sql, context.binder)
+      return timeComparison(compare, sql, context)
     case 'StringList':
     case 'IntList':
     case 'FloatList':
@@ -84,7 +91,7 @@ const itemComparison = (
 ): string => {
   const several = operator === 'in' || operator === 'notIn'
   const items = (several ? (value as readonly unknown[]) : [value]).map((item) =>
-    type === 'StringList' ? addressText(leaf, String(item), context) : String(item),
+    addressText(leaf, String(item), context),
   )
   const isNegative = operator === 'not' || operator === 'notIn' || operator === 'notIncludes'
   if (items.length === 0) return isNegative ? '1' : '0'
@@ -99,7 +106,7 @@ const numberComparison = (
   bind: (text: string) => string,
 ): string =>
   listComparison(compare, sql, bind) ??
-  `${sql} ${SQL_OPERATORS[compare.operator] ?? '='} ${bind(String(compare.value))}`
+  `${sql} ${sqlOperator(compare.operator)} ${bind(String(compare.value))}`
 
 /** Whole digits that a Decimal(76, 30) operand can have beside a Decimal(38, 12) column. */
 const MAX_WHOLE_DIGITS = 26
@@ -118,15 +125,26 @@ const decimalComparison = (compare: Comparison, sql: string, binder: QueryParame
   return numberComparison(compare, sql, bind)
 }
 
-const timeComparison = (compare: Comparison, sql: string, binder: QueryParameters): string => {
+const timeComparison = (
+  compare: Comparison,
+  sql: string,
+  { binder, nowMs }: ConditionContext,
+): string => {
   const bind = (text: string): string => binder.bind(text, TIME_PARAMETER_TYPE)
+  if (isRelativeTime(compare.value)) {
+    const value = formatBoundTime(relativeTimeMs(compare.value, nowMs))
+    return numberComparison({ ...compare, value }, sql, bind)
+  }
   if (compare.operator === 'in' || compare.operator === 'notIn') {
     return numberComparison(compare, `toDateTime64(${sql}, 3, 'UTC')`, bind)
   }
   if (compare.operator !== 'between') return numberComparison(compare, sql, bind)
-  const [from = '', to = from] = compare.value as readonly string[]
+  const [from, to = from] = compare.value as readonly [from: string, to?: string]
   return `(${sql} >= ${bind(from)} AND ${sql} <= ${bind(to)})`
 }
+
+const isRelativeTime = (value: unknown): value is RelativeTime =>
+  typeof value === 'object' && value !== null && 'msAgo' in value
 
 const HEX_PATTERN = /^0x[0-9a-fA-F%_]*$/
 const foldedSql = (sql: string): string => `lower(replaceRegexpAll(${sql}, '[_ ]', ''))`
@@ -192,6 +210,6 @@ const stringOperator = (
     case 'startsWithCaseInsensitive':
       return `startsWith(lowerUTF8(${sql}), lowerUTF8(${bind(false)}))`
     default:
-      return `${sql} ${SQL_OPERATORS[operator] ?? '='} ${bind(false)}`
+      return `${sql} ${sqlOperator(operator)} ${bind(false)}`
   }
 }

@@ -9,9 +9,10 @@ import {
   type RecordLayout,
 } from './record-layout.ts'
 import {
-  type DimensionField,
+  type BucketField,
   type Having,
   type Interval,
+  isBucketField,
   type MetricField,
   type OrderKey,
   type PickField,
@@ -64,39 +65,60 @@ const INTERVAL_FUNCTION = {
   days: 'toIntervalDay',
   weeks: 'toIntervalWeek',
   months: 'toIntervalMonth',
+  quarters: 'toIntervalQuarter',
   years: 'toIntervalYear',
 } as const
 
 const intervalSql = ({ binder }: StatementContext, { unit, count }: Interval): string =>
   `${INTERVAL_FUNCTION[unit]}(${binder.bind(String(count), 'UInt32')})`
 
+/** Start of a bucket whose days begin at midnight of a zone; weeks and longer come as a day of it. */
+const zonedBucketSql = (
+  grouping: GroupedStatement,
+  base: string,
+  interval: Interval,
+  zone: string,
+): string => {
+  const bound = grouping.binder.bind(zone, 'String')
+  const bucket = `toStartOfInterval(${base}, ${intervalSql(grouping, interval)}, ${bound})`
+  return `toTimeZone(toDateTime64(${bucket}, 0, ${bound}), 'UTC')`
+}
+
 /** The same interval of the same leaf is one group key, however often it is selected. */
 const bucketStart = (
   grouping: GroupedStatement,
-  { leaf, interval }: DimensionField,
+  { leaf, interval }: BucketField,
   buckets: Map<string, string>,
 ): string => {
-  if (!interval) throw new Error('no interval')
   const { time } = grouping.selection.cube
   const base = leaf.bucket === 'start' && leaf.type === 'DateTime' ? leaf.sql : time
-  const id = `${base} ${interval.unit} ${interval.count}`
+  const { zone } = interval
+  const id = [base, interval.unit, interval.count, zone].join(' ')
   const known = buckets.get(id)
   if (known) return known
-  const bucket = `toStartOfInterval(${base}, ${intervalSql(grouping, interval)})`
-  const start = groupKeyColumn(grouping, `toDateTime64(${bucket}, 0, 'UTC')`)
+  const sql =
+    zone === undefined
+      ? `toDateTime64(toStartOfInterval(${base}, ${intervalSql(grouping, interval)}), 0, 'UTC')`
+      : zonedBucketSql(grouping, base, interval, zone)
+  const start = groupKeyColumn(grouping, sql)
   buckets.set(id, start)
   return start
 }
 
 const bucketOutput = (
   grouping: GroupedStatement,
-  field: DimensionField,
+  field: BucketField,
   buckets: Map<string, string>,
 ): OutputColumn => {
   const { leaf, interval } = field
   const start = bucketStart(grouping, field, buckets)
-  if (leaf.bucket === 'start' || !interval) return outputColumn(start, leaf)
-  const end = `(${start} + ${intervalSql(grouping, interval)})`
+  if (leaf.bucket === 'start' && leaf.type !== 'Date') return outputColumn(start, leaf)
+  const { zone } = interval
+  const local =
+    zone === undefined ? start : `toTimeZone(${start}, ${grouping.binder.bind(zone, 'String')})`
+  if (leaf.bucket === 'start') return outputColumn(local, leaf)
+  const later = `(${local} + ${intervalSql(grouping, interval)})`
+  const end = zone === undefined ? later : `toTimeZone(${later}, 'UTC')`
   if (leaf.bucket === 'end') return outputColumn(end, leaf)
   return outputColumn(`dateDiff('second', ${start}, ${end})`, leaf)
 }
@@ -120,12 +142,12 @@ const argMinMaxColumn = (grouping: GroupedStatement, { leaf, by, greatest }: Pic
 }
 
 const metricColumn = (grouping: GroupedStatement, field: MetricField): string => {
-  const { metric, leaf, where } = field
+  const { metric, leaf, where, level } = field
   const test = where ? compileCondition(where, grouping) : undefined
   const suffix = test === undefined ? '' : 'If'
   const more = test === undefined ? '' : `, ${test}`
   const count = `count${suffix}(${test ?? ''})`
-  if (metric === 'count' || !leaf) return innerColumn(grouping, count)
+  if (!leaf) return innerColumn(grouping, count)
   const exact = grouping.use(leaf)
   const value = leaf.fast ?? exact
   switch (metric) {
@@ -136,8 +158,8 @@ const metricColumn = (grouping: GroupedStatement, field: MetricField): string =>
       return innerColumn(grouping, `if(${count} = 0, 0, ${sum}OrNull${suffix}(${value}${more}))`)
     }
     case 'quantile': {
-      const level = grouping.binder.bind(field.level ?? '0.5', 'Float64')
-      const call = `quantileExactInclusiveOrNull${suffix}(${level})`
+      const bound = grouping.binder.bind(level, 'Float64')
+      const call = `quantileExactInclusiveOrNull${suffix}(${bound})`
       return innerColumn(grouping, `${call}(toFloat64(${value})${more})`)
     }
     case 'avg':
@@ -145,15 +167,6 @@ const metricColumn = (grouping: GroupedStatement, field: MetricField): string =>
     default:
       return innerColumn(grouping, `${metric}OrNull${suffix}(${exact}${more})`)
   }
-}
-
-const metricType = (
-  metric: MetricField['metric'],
-  leaf: Leaf | undefined,
-): Pick<Leaf, 'type' | 'exact'> => {
-  if (metric === 'count' || metric === 'uniq') return { type: 'Int' }
-  if (metric === 'avg' || metric === 'quantile') return { type: 'Float' }
-  return leaf ?? { type: 'Float' }
 }
 
 /** Outer SQL of a field as a plain value, before it is printed. */
@@ -176,7 +189,7 @@ const compileValue = (
 ): string => {
   switch (field.kind) {
     case 'dimension':
-      return field.interval
+      return isBucketField(field)
         ? bucketStart(grouping, field, buckets)
         : dimensionColumn(grouping, field.leaf)
     case 'pick':
@@ -188,16 +201,25 @@ const compileValue = (
   }
 }
 
+/** Averages and quantiles are of numbers alone, which are all written in one way. */
+const valueType = (field: ValueField): Leaf['type'] => {
+  switch (field.kind) {
+    case 'calculate':
+      return 'Float'
+    case 'metric':
+      return field.leaf === undefined || field.metric === 'uniq' ? 'Int' : field.leaf.type
+    default:
+      return field.leaf.type
+  }
+}
+
 const compileOutput = (
   grouping: GroupedStatement,
   field: ValueField,
   buckets: Map<string, string>,
 ): OutputColumn => {
-  if (field.kind === 'dimension' && field.interval) return bucketOutput(grouping, field, buckets)
-  const sql = cachedValueSql(grouping, field, buckets)
-  if (field.kind === 'calculate') return outputColumn(sql, { type: 'Float' })
-  if (field.kind === 'metric') return outputColumn(sql, metricType(field.metric, field.leaf))
-  return outputColumn(sql, field.leaf)
+  if (isBucketField(field)) return bucketOutput(grouping, field, buckets)
+  return outputColumn(cachedValueSql(grouping, field, buckets), { type: valueType(field) })
 }
 
 const numericSql = (
@@ -207,7 +229,7 @@ const numericSql = (
 ): string => {
   const sql = cachedValueSql(grouping, field, buckets)
   if (field.kind === 'calculate') return sql
-  const type = field.kind === 'metric' ? metricType(field.metric, field.leaf).type : field.leaf.type
+  const type = valueType(field)
   const isNumber = type === 'Int' || type === 'Float' || type === 'Boolean'
   return isNumber ? `toFloat64(${sql})` : `toFloat64OrNull(toString(${sql}))`
 }
@@ -234,7 +256,7 @@ const compileExpression = (
       return `toFloat64(${left} ${expression.operator} ${right})`
     }
     case 'call': {
-      const [first = '', second = '', third = ''] = expression.with.map(text)
+      const [first, second, third] = expression.with.map(text)
       if (expression.name === 'abs') return `abs(${first})`
       if (expression.name === 'if') return `if(${first} != 0, ${second}, ${third})`
       const [, places] = expression.with
@@ -269,7 +291,7 @@ const havingClause = (grouping: GroupedStatement, buckets: Map<string, string>):
 const orderPathColumn = (grouping: GroupedStatement, leaf: Leaf, descending: boolean): string => {
   const sql = grouping.use(leaf)
   const known = grouping.inner.columns.get(sql)
-  if (known && grouping.inner.keys.has(known)) return known
+  if (known) return known
   if (grouping.widened && leaf.rollup) return innerColumn(grouping, leaf.rollup)
   return innerColumn(grouping, `${descending ? 'maxOrNull' : 'minOrNull'}(${sql})`)
 }
@@ -286,27 +308,25 @@ const orderSql = (
 /** Statement of an aggregated record: an inner SELECT groups, the outer one calculates, keeps, orders and prints. */
 export const compileGrouped = (
   statement: StatementContext,
-  nowMs: number,
 ): { readonly sql: string; readonly shape: RecordLayout } => {
   const { selection } = statement
   const fields = valueFields(selection.fields)
+  const rowKey = fields.some(isBucketField) ? selection.cube.rowKey : undefined
   const grouping: GroupedStatement = {
     ...statement,
     inner: { columns: new Map(), keys: new Set() },
     fields,
     named: fieldsByName(fields),
     values: new Map(),
-    widened:
-      selection.cube.rowKey !== undefined &&
-      fields.some((field) => field.kind === 'dimension' && field.interval !== undefined),
+    widened: rowKey !== undefined,
   }
   const buckets = new Map<string, string>()
   const shape = createRecordLayout(selection.fields, (field) =>
     compileOutput(grouping, field, buckets),
   )
-  const merges =
-    grouping.widened && fields.some((field) => field.kind === 'dimension' && field.leaf.rollup)
-  if (merges) for (const key of selection.cube.rowKey ?? []) groupKeyColumn(grouping, key)
+  if (rowKey && fields.some((field) => field.kind === 'dimension' && field.leaf.rollup)) {
+    for (const key of rowKey) groupKeyColumn(grouping, key)
+  }
   const having = havingClause(grouping, buckets)
   const { inner } = grouping
   const order = inner.keys.size > 0 ? selection.order : []
@@ -320,8 +340,7 @@ export const compileGrouped = (
     orderByClause(keys, [...inner.keys]) + limitByClause(grouping, by) + pageClause(grouping)
   const columns = [...inner.columns].map(([sql, name]) => `${sql} AS ${name}`).join(', ')
   const groupBy = inner.keys.size > 0 ? ` GROUP BY ${[...inner.keys].join(', ')}` : ''
-  const where = whereClause(grouping, nowMs)
+  const where = whereClause(grouping)
   const source = `SELECT ${columns} FROM ${fromClause(grouping)} WHERE ${where}${groupBy}`
-  const printedColumns = shape.columns.join(', ') || '1'
-  return { shape, sql: `SELECT ${printedColumns} FROM (${source})${having}${tail}` }
+  return { shape, sql: `SELECT ${shape.columns.join(', ')} FROM (${source})${having}${tail}` }
 }

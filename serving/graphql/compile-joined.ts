@@ -2,8 +2,9 @@ import { isListType, type Leaf } from '../../schemas/cubes/types.ts'
 import {
   createRecordLayout,
   type OutputColumn,
-  outputColumn,
   type RecordLayout,
+  storedColumn,
+  storedLeaf,
 } from './record-layout.ts'
 import { type JoinField, joinFields, type ValueField, valueFields } from './selection.ts'
 import {
@@ -41,18 +42,15 @@ const namedColumns = (prefix: string): NamedColumns => {
 }
 
 /** The rows of one joined cube: a list per transaction, in chain order. */
-interface JoinedRows {
+interface JoinedRows extends JoinField {
+  readonly index: number
   readonly statement: StatementContext
   /** Values of one row, each nullable: what a list does not hold is null. */
   readonly values: string[]
 }
 
 /** A value of the row that stands beside the n-th copy of the main row. */
-const joinedColumn = (
-  { statement, values }: JoinedRows,
-  leaf: Leaf,
-  index: number,
-): OutputColumn => {
+const joinedColumn = ({ statement, values, index }: JoinedRows, leaf: Leaf): OutputColumn => {
   const elementOf = (sql: string): string => {
     const at = values.indexOf(sql)
     const place = at === -1 ? values.push(sql) : at + 1
@@ -60,22 +58,11 @@ const joinedColumn = (
   }
   const sql = statement.use(leaf)
   if (isListType(leaf.type)) return { sql: elementOf(`[${sql}]`), printer: 'optional-list' }
-  const { exactUnits } = leaf
-  if (!exactUnits) return outputColumn(elementOf(`toNullable(${sql})`), leaf)
-  return {
-    sql: elementOf(`toNullable(${exactUnits.raw})`),
-    printer: 'units',
-    places: elementOf(`toNullable(${exactUnits.places})`),
-  }
+  return storedColumn(leaf, sql, (text) => elementOf(`toNullable(${text})`))
 }
 
 /** One LEFT JOIN of the statement. Only rows of transactions that the main rows name are read. */
-const joinClause = (
-  { cube }: JoinField,
-  { statement, values }: JoinedRows,
-  index: number,
-  main: NamedColumns,
-): string => {
+const joinClause = ({ cube, statement, values, index }: JoinedRows, main: NamedColumns): string => {
   const keys = cube.joinKey ?? TRANSACTION_KEY
   const columns = keys.map((key, place) => ({ key, name: `j${index}_${place}`, of: main.add(key) }))
   const last = columns.at(-1)
@@ -94,43 +81,37 @@ const joinClause = (
  */
 export const compileJoined = (
   statement: StatementContext,
-  nowMs: number,
 ): { readonly sql: string; readonly shape: RecordLayout } => {
   const { selection, use, binder } = statement
   const { limit, limitBy } = selection
   const main = namedColumns('m')
-  const joins = joinFields(selection.fields)
-  const joined = joins.map(
-    ({ cube }): JoinedRows => ({
-      statement: createStatement({ ...selection, cube }, binder),
+  const joins = joinFields(selection.fields).map((join, index): JoinedRows => {
+    const joined = { ...selection, cube: join.cube }
+    return {
+      ...join,
+      index,
+      statement: createStatement(joined, statement.nowMs, binder),
       values: [],
-    }),
+    }
+  })
+  const rowsOf = new Map<ValueField, JoinedRows>(
+    joins.flatMap((join) => valueFields(join.fields).map((field) => [field, join])),
   )
-  const joinOf = new Map<ValueField, number>(
-    joins.flatMap(({ fields }, index) => valueFields(fields).map((field) => [field, index])),
-  )
-  const shape = createRecordLayout(selection.fields, (field): OutputColumn => {
-    if (field.kind !== 'dimension') throw new Error(`an aggregate in a plain record: ${field.key}`)
-    const index = joinOf.get(field)
-    const rows = index === undefined ? undefined : joined[index]
-    if (rows && index !== undefined) return joinedColumn(rows, field.leaf, index)
-    const sql = main.add(use(field.leaf))
-    const { exactUnits } = field.leaf
-    if (!exactUnits) return outputColumn(sql, field.leaf)
-    return { sql: main.add(exactUnits.raw), printer: 'units', places: main.add(exactUnits.places) }
+  const shape = createRecordLayout(selection.fields, (field) => {
+    const leaf = storedLeaf(field)
+    const rows = rowsOf.get(field)
+    return rows ? joinedColumn(rows, leaf) : storedColumn(leaf, use(leaf), main.add)
   })
   const keys = orderKeys(statement)
   const by = (limitBy?.by ?? []).map(({ leaf }) => use(leaf))
-  const clauses = joins.map((join, index) =>
-    joinClause(join, joined[index] as JoinedRows, index, main),
-  )
+  const clauses = joins.map((join) => joinClause(join, main))
   const outerKeys = keys.map(({ sql, descending }) => ({ sql: main.add(sql), descending }))
   const unique = selection.cube.order.map((sql) => main.add(sql))
   const order = orderByClause(keys, selection.cube.order)
   const reach = binder.bind(String(limit.count + limit.offset), 'UInt64')
-  const where = whereClause(statement, nowMs)
+  const where = whereClause(statement)
   const rows = `SELECT ${main.text()} FROM ${fromClause(statement)} WHERE ${where}${order}${limitByClause(statement, by)} LIMIT ${reach}`
-  const lengths = joins.map((_, index) => `length(r${index})`).join(', ')
+  const lengths = joins.map(({ index }) => `length(r${index})`).join(', ')
   const copies = `ARRAY JOIN range(1, greatest(1, ${lengths}) + 1) AS n`
   const tail = `${orderByClause(outerKeys, unique)}, n ASC${pageClause(statement)}`
   const columns = shape.columns.join(', ') || '1'

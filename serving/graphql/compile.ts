@@ -1,19 +1,9 @@
 import type { Query } from '../../core/clickhouse/client.ts'
+import type { BlockScope } from './block-scope.ts'
 import { compileGrouped } from './compile-grouped.ts'
 import { compileJoined } from './compile-joined.ts'
-import {
-  createRecordLayout,
-  type OutputColumn,
-  outputColumn,
-  type RecordLayout,
-} from './record-layout.ts'
-import {
-  type CubeSelection,
-  isGrouped,
-  joinFields,
-  type ValueField,
-  valueFields,
-} from './selection.ts'
+import { createRecordLayout, type RecordLayout, storedColumn, storedLeaf } from './record-layout.ts'
+import { type CubeSelection, isGrouped, joinFields, valueFields } from './selection.ts'
 import {
   createStatement,
   fromClause,
@@ -25,19 +15,15 @@ import {
   whereClause,
 } from './sql-clauses.ts'
 
-const compileUngrouped = (statement: StatementContext, nowMs: number): CompiledQuery => {
+const compileUngrouped = (statement: StatementContext): CompiledQuery => {
   const { selection, use } = statement
-  const output = (field: ValueField): OutputColumn => {
-    if (field.kind !== 'dimension') throw new Error(`an aggregate in a plain record: ${field.key}`)
-    const sql = use(field.leaf)
-    const { exactUnits } = field.leaf
-    if (!exactUnits) return outputColumn(sql, field.leaf)
-    return { sql: exactUnits.raw, printer: 'units', places: exactUnits.places }
-  }
-  const shape = createRecordLayout(selection.fields, output)
+  const shape = createRecordLayout(selection.fields, (field) => {
+    const leaf = storedLeaf(field)
+    return storedColumn(leaf, use(leaf), (sql) => sql)
+  })
   const keys = orderKeys(statement)
   const by = (selection.limitBy?.by ?? []).map(({ leaf }) => use(leaf))
-  const where = whereClause(statement, nowMs)
+  const where = whereClause(statement)
   const tail =
     orderByClause(keys, selection.cube.order) + limitByClause(statement, by) + pageClause(statement)
   const columns = shape.columns.join(', ') || '1'
@@ -57,13 +43,14 @@ export interface CompiledQuery {
 
 /**
  * One statement for one cube selection, and the shape of its rows. Pure. Values stand in `params` only: SQL text is made
- * of the cube's own fragments.
+ * of the cube's own fragments. With a scope it reads what those blocks brought and nothing else.
  */
 export const compileQuery = (
   selection: CubeSelection,
   nowMs: number,
+  scope?: BlockScope,
 ): Query & { readonly shape: RecordLayout } => {
-  const statement = createStatement(selection)
-  const compiled = compileKind(selection)(statement, nowMs)
+  const statement = createStatement(selection, nowMs, undefined, scope)
+  const compiled = compileKind(selection)(statement)
   return { ...compiled, params: statement.binder.params }
 }

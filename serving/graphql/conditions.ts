@@ -1,6 +1,8 @@
+import { GraphQLError } from 'graphql'
 import type { Cube, Leaf, Tree } from '../../schemas/cubes/types.ts'
 import { isLeaf, isLeafOrTree, isListType } from '../../schemas/cubes/types.ts'
 import { type CubePaths, leafAt } from './cube-paths.ts'
+import { parseRelative } from './relative-time.ts'
 import type { Condition, Operator } from './selection.ts'
 
 /** A filter argument after coercion. */
@@ -25,13 +27,20 @@ const NEGATIVE_OPERATORS: ReadonlySet<Operator> = new Set([
 const comparison = (path: string, leaf: Leaf, name: string, value: unknown): Condition => {
   if (name === 'length' && isListType(leaf.type))
     return allOf(parseOperators(path, lengthLeaf(leaf), value as CoercedInput))
+  if (name === 'between') checkPeriod(path, value as readonly unknown[])
+  const relative = parseRelative(name, value)
   return {
     kind: 'compare',
     path,
     leaf,
-    operator: CANONICAL_OPERATORS[name] ?? (name as Operator),
-    value,
+    operator: CANONICAL_OPERATORS[name] ?? ((relative?.name ?? name) as Operator),
+    value: relative?.time ?? value,
   }
+}
+
+const checkPeriod = (path: string, { length }: readonly unknown[]): void => {
+  if (length === 1 || length === 2) return
+  throw new GraphQLError(`'between' of ${path} takes a first and a last time, not ${length}`)
 }
 
 const lengthLeaf = ({ sql, about, ...rest }: Leaf): Leaf => ({
@@ -74,7 +83,7 @@ const parseOperators = (path: string, leaf: Leaf, given: CoercedInput): readonly
 
 const allOf = (of: readonly Condition[]): Condition => ({ kind: 'all', of })
 
-/** The condition of a `where` or `if` argument. */
+/** The condition of a `where` or `if` argument. Throws `GraphQLError` for a period that is not one or two times. */
 export const parseCondition = (cube: Cube, given: CoercedInput | undefined): Condition =>
   allOf(given ? parseConditions(given, { tree: cube.dimensions, path: '' }) : [])
 

@@ -8,6 +8,8 @@ import {
   type QueryCaller,
   queryWorkMilliUnits,
 } from '../queries/limited-reads.ts'
+import type { AnswerFormat } from './answer-format.ts'
+import { type BlockScope, hasEventRows, onScopeChain } from './block-scope.ts'
 import { compileQuery } from './compile.ts'
 import { selectionPrices } from './credits.ts'
 import { QueryTooExpensive } from './errors.ts'
@@ -15,7 +17,13 @@ import type { QueryLimits } from './limits.ts'
 import type { Plan } from './plan.ts'
 import type { GroupMember } from './select.ts'
 import type { CubeSelection } from './selection.ts'
-import { type AnswerBudget, createAnswerBudget, writeRecords } from './write-records.ts'
+import {
+  type AnswerBudget,
+  createAnswerBudget,
+  JSON_FRAME,
+  type RecordFrame,
+  writeRecords,
+} from './write-records.ts'
 
 /** What a plan runs on. */
 export interface ExecutionDeps {
@@ -23,15 +31,23 @@ export interface ExecutionDeps {
   readonly freshness: FreshnessReader
   readonly limits: QueryLimits
   readonly nowMs: () => number
+  readonly format: AnswerFormat
+  /** Present: only what these blocks brought, see `compileQuery`. */
+  readonly scope?: BlockScope
 }
 
 /** An answered request. */
 export interface ExecutionResult {
-  /** The whole envelope as JSON text, UTF-8. */
+  /** The whole envelope as JSON text, or in a format without one the rows; UTF-8. */
   readonly body: Buffer
   /** What it cost, in thousandths of a CU. */
   readonly milliUnits: number
+  /** Records of all selections together. */
+  readonly rowCount: number
 }
+
+/** The same with one moment for all selections: their windows and relative times are the same. */
+type RunningDeps = Omit<ExecutionDeps, 'nowMs'> & { readonly nowMs: number }
 
 interface CubeResult {
   /** The JSON list of records. */
@@ -40,26 +56,36 @@ interface CubeResult {
   readonly rowsRead: number
 }
 
-const EMPTY_RESULT: CubeResult = { list: Buffer.from('[]'), rowCount: 0, rowsRead: 0 }
+const emptyResult = ({ empty }: RecordFrame = JSON_FRAME): CubeResult => ({
+  list: empty,
+  rowCount: 0,
+  rowsRead: 0,
+})
+const EMPTY_RESULT = emptyResult()
 
 const runCube = async (
-  selection: CubeSelection,
-  deps: ExecutionDeps,
+  asked: CubeSelection,
+  { reads, nowMs, format, scope }: RunningDeps,
   caller: QueryCaller,
   budget: AnswerBudget,
 ): Promise<CubeResult> => {
   caller.signal.throwIfAborted()
-  if (selection.chains.length === 0 || selection.limit.count === 0) return EMPTY_RESULT
-  const { shape, ...query } = compileQuery(selection, deps.nowMs())
-  const { text, rowCount, rowsRead } = await deps.reads.queryText(query, caller)
-  const list = await writeRecords(text, rowCount, shape, { budget, signal: caller.signal })
+  const selection = scope ? onScopeChain(asked, scope) : asked
+  const isOver = scope?.added.length === 0 && hasEventRows(asked.cube)
+  const frame = format.frameOf(selection.fields, budget)
+  if (isOver || selection.chains.length === 0 || selection.limit.count === 0)
+    return emptyResult(frame)
+  const { shape, ...query } = compileQuery(selection, nowMs, scope)
+  const { text, rowCount, rowsRead } = await reads.queryText(query, caller)
+  const layout = format.layoutOf(selection.fields, shape)
+  const list = await writeRecords(text, rowCount, layout, { budget, frame, signal: caller.signal })
   return { list, rowCount, rowsRead }
 }
 
 /** Runs every cube selection once, a few at a time; the first failure ends the others. The caller's signal has the time limit. */
 const runCubes = async (
   plan: Plan,
-  deps: ExecutionDeps,
+  deps: RunningDeps,
   client: QueryCaller,
 ): Promise<ReadonlyMap<CubeSelection, CubeResult>> => {
   const failed = new AbortController()
@@ -155,6 +181,32 @@ const dataFragments = (
   return parts
 }
 
+/** What a delivery says of itself: its blocks, the blocks that no longer stand, and the selections that have more rows than their limit lets through. */
+const deliveryFacts = (
+  { members }: Plan,
+  answers: ReadonlyMap<CubeSelection, CubeResult>,
+  { chain, added, removed }: BlockScope,
+): Readonly<Record<string, unknown>> => {
+  const inner = members.flatMap((member) => {
+    if (member.kind === 'group') return member.members
+    return member.kind === 'flat' ? [member.member] : []
+  })
+  const cut = inner.flatMap((member) => {
+    if (!('selection' in member)) return []
+    const { limit } = member.selection
+    const rowCount = answers.get(member.selection)?.rowCount ?? 0
+    return limit.count > 0 && rowCount >= limit.count ? [member.key] : []
+  })
+  return {
+    delivery: {
+      chain,
+      blocks: added,
+      ...(removed.length > 0 && { removed }),
+      ...(cut.length > 0 && { limit_reached: cut }),
+    },
+  }
+}
+
 const concatParts = (parts: readonly (string | Buffer)[]): Buffer =>
   Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)))
 
@@ -169,13 +221,20 @@ export const executePlan = async (
 ): Promise<ExecutionResult> => {
   const startedMs = performance.now()
   const answers = await withDeadline(client.signal, deps.limits.timeoutMs, (signal) =>
-    runCubes(plan, deps, { ...client, signal }),
+    runCubes(plan, { ...deps, nowMs: deps.nowMs() }, { ...client, signal }),
   )
+  const [only] = plan.selections
+  if (deps.format.rowsOnly && only) {
+    const { list, rowCount } = answers.get(only) ?? EMPTY_RESULT
+    return { body: list, milliUnits: chargeOf(plan, answers, client).milliUnits, rowCount }
+  }
   const data = dataFragments(plan, answers)
   if (plan.selections.length === 0)
-    return { body: concatParts(['{"data":', ...data, '}']), milliUnits: 0 }
+    return { body: concatParts(['{"data":', ...data, '}']), milliUnits: 0, rowCount: 0 }
   const { milliUnits, cubes } = chargeOf(plan, answers, client)
-  const rowsRead = [...answers.values()].reduce((sum, answer) => sum + answer.rowsRead, 0)
+  const results = [...answers.values()]
+  const rowsRead = results.reduce((sum, answer) => sum + answer.rowsRead, 0)
+  const rowCount = results.reduce((sum, answer) => sum + answer.rowCount, 0)
   const extensions = {
     ...(milliUnits > 0 && {
       credits: { total: milliUnits / MILLI_UNITS_PER_UNIT, unit: 'CU', cubes },
@@ -185,9 +244,11 @@ export const executePlan = async (
       elapsed_ms: Math.round(performance.now() - startedMs),
       chains: await chainFreshnessStats(plan, deps.freshness),
     },
+    ...(deps.scope && deliveryFacts(plan, answers, deps.scope)),
   }
   return {
     body: concatParts(['{"data":', ...data, ',"extensions":', JSON.stringify(extensions), '}']),
     milliUnits,
+    rowCount,
   }
 }

@@ -7,6 +7,7 @@ import {
   GraphQLString,
 } from 'graphql'
 import type { LeafType } from '../../schemas/cubes/types.ts'
+import { RELATIVE_OPERATORS, RelativeTimeType } from './relative-time.ts'
 import { DateTimeType, DecimalType, FloatType, IntType } from './scalars.ts'
 
 const operatorInputFields = (
@@ -57,11 +58,14 @@ const FIELDS_BY_FILTER_TYPE: Readonly<Record<string, ReturnType<typeof operatorI
   FloatFilter: operatorInputFields(FloatType, COMPARISONS, ['in', 'notIn']),
   DecimalFilter: operatorInputFields(DecimalType, COMPARISONS, ['in', 'notIn']),
   BoolFilter: operatorInputFields(GraphQLBoolean, ['is', 'eq'], []),
-  DateTimeFilter: operatorInputFields(
-    DateTimeType,
-    ['is', 'not', 'since', 'till', 'after', 'before'],
-    ['between', 'in', 'notIn'],
-  ),
+  DateTimeFilter: {
+    ...operatorInputFields(
+      DateTimeType,
+      ['is', 'not', 'since', 'till', 'after', 'before'],
+      ['between', 'in', 'notIn'],
+    ),
+    ...Object.fromEntries(RELATIVE_OPERATORS.map((name) => [name, { type: RelativeTimeType }])),
+  },
   StringListFilter: listOperatorFields(GraphQLString),
   IntListFilter: listOperatorFields(IntType),
   FloatListFilter: listOperatorFields(FloatType),

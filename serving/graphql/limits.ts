@@ -3,7 +3,7 @@ import { GraphQLError, Lexer, Source, TokenKind } from 'graphql'
 /** What one request may ask for; past one of these it is refused before the engine runs. */
 export interface QueryLimits {
   readonly maxTokens: number
-  /** Steps of planning, see `Work`: what fragments, variables and references multiply counts as often as it is used. */
+  /** Steps of planning, see `PlanningBudget`: what fragments, variables and references multiply counts as often as it is used. */
   readonly maxSteps: number
   /** Nesting of braces, brackets and parentheses. */
   readonly maxDepth: number

@@ -26,7 +26,7 @@ import {
 } from './normalize-values.ts'
 import { InvalidDocument } from './parse-document.ts'
 import { stepsOfText } from './planning-budget.ts'
-import type { CubeSchema } from './schema.ts'
+import { type CubeSchema, isRootType, rootOf } from './schema.ts'
 import {
   addError,
   suggestNames,
@@ -235,7 +235,7 @@ const normalizeField = (
 ): FieldNode | undefined => {
   const written = node.name.value
   const known = type.getFields()
-  const isRoot = type === pass.catalogue.schema.getQueryType()
+  const isRoot = isRootType(pass.catalogue, type)
   if (isRoot && !(written in known) && pass.catalogue.cubes.has(written)) {
     return wrapRootCube(node, inner, pass)
   }
@@ -334,8 +334,7 @@ export const normalizeOperation = (
   operation: OperationDefinitionNode,
   context: NormalizeContext,
 ): OperationDefinitionNode => {
-  const root = context.catalogue.schema.getQueryType()
-  if (!root) throw new Error('the schema has no query type')
+  const root = rootOf(context.catalogue, operation)
   const pass: NormalizeState = {
     ...context,
     errors: [],

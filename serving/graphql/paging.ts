@@ -3,6 +3,7 @@ import type { Cube, Leaf } from '../../schemas/cubes/types.ts'
 import type { CoercedInput } from './conditions.ts'
 import { type CubePaths, leafAt } from './cube-paths.ts'
 import type { CubeSelection, Interval, IntervalUnit } from './selection.ts'
+import { canonicalTimeZone } from './time-zone.ts'
 
 /** Widest bucket of each unit: about a hundred years. */
 const MAX_INTERVAL_COUNT: Readonly<Record<IntervalUnit, number>> = {
@@ -12,6 +13,7 @@ const MAX_INTERVAL_COUNT: Readonly<Record<IntervalUnit, number>> = {
   days: 36_500,
   weeks: 5_200,
   months: 1_200,
+  quarters: 400,
   years: 100,
 }
 /** Deepest row that paging reaches: the engine sorts everything before it. */
@@ -20,7 +22,7 @@ const MAX_OFFSET = 1_000_000_000
 const integerOr = (given: unknown, fallback: number): number =>
   given === undefined ? fallback : Number(given)
 
-/** An interval argument. Throws `GraphQLError` for a width that no bucket can have. */
+/** An interval argument. Throws `GraphQLError` for a width that no bucket can have, and for a zone that there is not. */
 export const parseInterval = (given: CoercedInput, leaf: Leaf, node: FieldNode): Interval => {
   const unit = given.in as IntervalUnit
   const count = integerOr(given.count, 1)
@@ -33,7 +35,11 @@ export const parseInterval = (given: CoercedInput, leaf: Leaf, node: FieldNode):
     )
   if (leaf.type === 'Date' && (unit === 'seconds' || unit === 'minutes' || unit === 'hours'))
     throw new GraphQLError(`A date has no interval in ${unit}`, { nodes: node })
-  return { unit, count }
+  if (given.timezone === undefined) return { unit, count }
+  const zone = canonicalTimeZone(String(given.timezone))
+  if (zone === undefined)
+    throw new GraphQLError(`Unknown time zone '${String(given.timezone)}'`, { nodes: node })
+  return zone === 'UTC' ? { unit, count } : { unit, count, zone }
 }
 
 const requireNonNegative = (name: string, value: number, node: FieldNode): number => {

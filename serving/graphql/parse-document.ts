@@ -153,10 +153,22 @@ export const validateDocument = (
   return { document, fragments }
 }
 
-/** The operation to run. Throws `GraphQLError` when it cannot be told, or is not a query. */
+/** What an operation must be, by the surface that it came in at: HTTP takes queries, the socket takes subscriptions. */
+export type OperationKind = 'query' | 'subscription'
+
+const wrongKind = ({ operation }: OperationDefinitionNode, wanted: OperationKind): string => {
+  if (wanted === 'subscription')
+    return `Only subscriptions are served here, not a ${operation}: send it by POST to /graphql`
+  if (operation === OperationTypeNode.SUBSCRIPTION)
+    return 'Subscriptions are served over WebSocket (graphql-transport-ws): only queries are served here'
+  return `The schema has no ${operation} type: only queries are served`
+}
+
+/** The operation to run. Throws `GraphQLError` when it is ambiguous, or is not of the kind. */
 export const selectOperation = (
   { document }: ParsedDocument,
   name: string | undefined,
+  kind: OperationKind,
 ): OperationDefinitionNode => {
   const operations = document.definitions.filter(
     (definition): definition is OperationDefinitionNode =>
@@ -169,14 +181,8 @@ export const selectOperation = (
   if (!operation)
     throw new GraphQLError(name ? `Unknown operation '${name}'` : 'The document has no operation')
   if (chosen.length > 1) throw new GraphQLError('Several operations: name one by operationName')
-  if (operation.operation !== OperationTypeNode.QUERY) {
-    throw new GraphQLError(
-      `The schema has no ${operation.operation} type: only queries are served`,
-      {
-        nodes: operation,
-      },
-    )
-  }
+  if (operation.operation !== kind)
+    throw new GraphQLError(wrongKind(operation, kind), { nodes: operation })
   return operation
 }
 

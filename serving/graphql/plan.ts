@@ -8,6 +8,7 @@ import type { QueryLimits } from './limits.ts'
 import { normalizeOperation } from './normalize.ts'
 import {
   coerceVariables,
+  type OperationKind,
   type ParsedDocument,
   parseDocument,
   selectOperation,
@@ -22,12 +23,15 @@ import {
 import type { CubeSchema } from './schema.ts'
 import { type GroupMember, type RootMember, selectCubes } from './select.ts'
 import { type CubeSelection, countLeaves } from './selection.ts'
+import { validateSubscription } from './validate-subscription.ts'
 
 /** One request as a client sends it. */
 export interface GraphqlRequest {
   readonly query: string
   readonly variables?: Readonly<Record<string, unknown>>
   readonly operationName?: string
+  /** Default: a query. */
+  readonly kind?: OperationKind
 }
 
 /** A checked request: what to ask, and where in the answer it goes. */
@@ -41,7 +45,7 @@ export interface Plan {
 }
 
 const MAX_CACHED_PLANS = 500
-/** Characters and nodes that are kept, a node for `NODE_CHARACTERS`. */
+/** Characters and nodes that are kept, a node as `CHARACTERS_PER_NODE`. */
 const MAX_CACHE_SIZE = 20_000_000
 const CHARACTERS_PER_NODE = 50
 
@@ -106,7 +110,7 @@ const validateStatementSize = (
 type PlanningStages<T> = Generator<undefined, T>
 
 const planStages = function* (
-  { query, variables = {}, operationName }: GraphqlRequest,
+  { query, variables = {}, operationName, kind = 'query' }: GraphqlRequest,
   { catalogue, limits, documents }: PlannerContext,
   work: PlanningBudget,
 ): PlanningStages<Plan> {
@@ -119,7 +123,7 @@ const planStages = function* (
     yield
   }
   const { fragments } = parsed
-  const operation = selectOperation(parsed, operationName)
+  const operation = selectOperation(parsed, operationName, kind)
   const values = coerceVariables(operation, variables, { limits, work })
   const context = {
     fragments,
@@ -132,6 +136,7 @@ const planStages = function* (
   const rewritten = normalizeOperation(operation, context)
   yield
   const members = selectCubes(rewritten, catalogue, limits, work)
+  if (kind === 'subscription') validateSubscription(members, operation)
   const cubes = cubeMembers(members)
   validateAnswerSize(cubes, limits)
   const selections = cubes.map(({ selection }) => selection)
@@ -156,11 +161,11 @@ interface PlannerContext {
 
 /**
  * Makes plans: parse, rewrite, check and read a request; documents and plans that come again are kept. What it costs is counted
- * in the `Work` that it is given, also where it throws `GraphQLError` or `InvalidDocument`.
+ * in the `PlanningBudget` that it is given, also where it throws `GraphQLError` or `InvalidDocument`.
  */
 export interface Planner {
   readonly plan: (request: GraphqlRequest, work?: PlanningBudget) => Plan
-  /** The same with a turn for others between the stages of a large request; `computed` is told how long each stage took. */
+  /** The same with a turn for others between the stages of a large request; `computed` receives the duration of each stage. */
   readonly planInTurns: (
     request: GraphqlRequest,
     work?: PlanningBudget,
@@ -182,16 +187,16 @@ const measure = <T>(run: () => T, took: (ms: number) => void): T => {
 
 /** Makes the planner of a schema. */
 export const createPlanner = (catalogue: CubeSchema, limits: QueryLimits): Planner => {
-  const ground: PlannerContext = { catalogue, limits, documents: createCache() }
+  const context: PlannerContext = { catalogue, limits, documents: createCache() }
   const plans = createCache<Plan>()
   const staged = function* (request: GraphqlRequest, work: PlanningBudget): PlanningStages<Plan> {
-    const { query, variables = {}, operationName = '' } = request
+    const { query, variables = {}, operationName = '', kind = 'query' } = request
     if (!isShallowValue(variables, limits.maxDepth))
       throw new GraphQLError('A variable is nested too deep')
-    const key = JSON.stringify([query, operationName, variables])
+    const key = JSON.stringify([query, operationName, variables, kind])
     const known = plans.get(key)
     if (known) return known.value
-    const value = yield* planStages(request, ground, work)
+    const value = yield* planStages(request, context, work)
     plans.set(key, { value, steps: work.done() })
     return value
   }

@@ -2,7 +2,7 @@ import { type ASTNode, GraphQLError } from 'graphql'
 
 /**
  * Counts what planning one request costs, so that it ends before others wait. One step is about one node of a document that
- * is read, copied, checked or compared, or `CHARACTERS` characters of text: a few microseconds.
+ * is read, copied, checked or compared, or `CHARACTERS_PER_STEP` characters of text: a few microseconds.
  */
 export interface PlanningBudget {
   /** Steps taken so far. */

@@ -1,47 +1,45 @@
-import { finished } from 'node:stream'
-import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifyPluginAsync,
+  FastifyReply,
+  FastifyRequest,
+  onRequestAsyncHookHandler,
+} from 'fastify'
 import type { Config } from '../../core/config/settings.ts'
 import { Fault, InvalidInput } from '../../core/errors.ts'
 import { isJsonObject, parseJson } from '../../core/json.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { GRAPHQL_RESPONSES, GraphqlBody, GraphqlQuery } from '../../schemas/api/graphql.ts'
-import { CUBES } from '../../schemas/cubes/all.ts'
-import { maxConcurrentQueries, PLANS } from '../../schemas/plans.ts'
+import { MILLI_UNITS_PER_UNIT } from '../../schemas/plans.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
+import { acceptedType } from '../http/accepted-type.ts'
+import { limitByAddress } from '../http/address-limit.ts'
+import { createConcurrencyLimit } from '../http/concurrency-limit.ts'
 import { installGuard } from '../http/guard-hooks.ts'
-import { hasDisconnected } from '../http/plane.ts'
-import { isOverload, problemBody, retryAfterSeconds, toFault } from '../http/problem-details.ts'
+import { problemBody, retryAfterSeconds, toFault } from '../http/problem-details.ts'
 import { clientDisconnectSignal } from '../http/query-limiter.ts'
-import type { FreshnessReader, Guard, Principal } from '../interfaces.ts'
-import {
-  createLimitedReads,
-  emptyWork,
-  type LimitedReads,
-  queryWorkMilliUnits,
-  type ReadStore,
-} from '../queries/limited-reads.ts'
+import { reportFault } from '../http/report-fault.ts'
+import type { FreshnessReader, Guard } from '../interfaces.ts'
+import { emptyWork, type LimitedReads, queryWorkMilliUnits } from '../queries/limited-reads.ts'
+import { type AnswerFormat, formatFor, validateFormat } from './answer-format.ts'
+import { createGraphqlEngine, type GraphqlEngineDeps } from './engine.ts'
 import { errorEnvelope, publicErrors } from './errors.ts'
 import { executePlan } from './execute.ts'
+import { explorerPage, installExplorerFiles } from './explorer-page.ts'
 import { QUERY_LIMITS, type QueryLimits } from './limits.ts'
-import { createPlanner, type GraphqlRequest, type Plan } from './plan.ts'
+import type { GraphqlRequest, Plan } from './plan.ts'
 import { planWithQuota } from './plan-with-quota.ts'
-import { createPlanningQueue } from './planning-queue.ts'
-import { buildCubeSchema } from './schema.ts'
 
 /** What the GraphQL surface works with. */
-export interface GraphqlDeps {
-  readonly warehouse: ReadStore
+export interface GraphqlDeps extends GraphqlEngineDeps {
   readonly guard: Guard
   readonly meter: QuotaMeter
   readonly freshness: FreshnessReader
-  /** Chains that this installation holds data of, by internal id. */
-  readonly chains: readonly string[]
   readonly config: Pick<Config, 'docsUrl' | 'errorsStatusMode'>
-  readonly metrics: Pick<Metrics, 'authFailures' | 'queryRejected'>
+  readonly metrics: Pick<Metrics, 'authFailures' | 'edgeErrors'> & GraphqlEngineDeps['metrics']
   readonly log: Logger
   readonly nowMs: () => number
-  readonly limits?: Partial<QueryLimits>
 }
 
 const GRAPHQL_PATH = '/graphql'
@@ -82,14 +80,14 @@ const parseRequest = (given: unknown): GraphqlRequest => {
 
 /** The gateway object: the failure envelope with the fields of the error body. */
 const sendFault = (
-  { config, log, nowMs }: GraphqlDeps,
+  { config, log, metrics, nowMs }: GraphqlDeps,
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply => {
   const fault = toFault(error)
-  if (fault.status >= 500 && !isOverload(fault) && !hasDisconnected(request))
-    log.error({ err: error, requestId: request.id }, 'query failed')
+  const message = 'query failed'
+  reportFault({ log, metrics }, { request, error, fault, surface: 'public', message })
   const problem = problemBody(fault, {
     requestId: request.id,
     instance: GRAPHQL_PATH,
@@ -107,23 +105,20 @@ const sendFault = (
     .send({ data: null, errors, ...problem })
 }
 
-/** Serves POST and GET `/graphql` with its own guard and error shape. */
-export const graphqlPlugin = (deps: GraphqlDeps): FastifyPluginAsync => {
-  const limits = { ...QUERY_LIMITS, ...deps.limits }
-  const reads = createLimitedReads(deps.warehouse, {
-    share: 'scan',
-    surface: 'graphql',
-    metrics: deps.metrics,
-  })
+/** Serves POST and GET `/graphql` with its own guard and error shape. Without an engine that others share it makes its own. */
+export const graphqlPlugin = (
+  deps: GraphqlDeps,
+  engine = createGraphqlEngine(deps),
+): FastifyPluginAsync => {
+  const { planner, turns, reads, limits } = engine
   const takeSlot = createConcurrencyLimit()
-  const turns = createPlanningQueue()
-  const planner = createPlanner(buildCubeSchema(CUBES, deps.chains), limits)
   const answer = async (
     given: unknown,
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<FastifyReply> => {
     const asked = parseRequest(given)
+    const format = formatFor(request.headers.accept)
     try {
       const { principal } = request
       takeSlot(principal, reply)
@@ -133,21 +128,44 @@ export const graphqlPlugin = (deps: GraphqlDeps): FastifyPluginAsync => {
         limits,
         turns,
       })
-      const body = await executeAndCharge({ ...deps, reads }, limits, plan, request, reply)
-      return await reply.type(JSON_TYPE).send(body)
+      validateFormat(plan, format)
+      const running = { ...deps, reads, limits, format }
+      const body = await executeAndCharge(running, plan, request, reply)
+      return await reply.type(`${format.mediaType}; charset=utf-8`).send(body)
     } catch (error) {
       const errors = publicErrors(error)
       if (!errors) throw error
+      // Without an envelope of its own the format would take it for rows.
+      if (format.rowsOnly) reply.status(400)
       return await reply.type(JSON_TYPE).send(errorEnvelope(errors))
     }
   }
   return async (app) => {
+    installExplorerFiles(app, deps)
     await app.register(async (scope) => {
       scope.removeContentTypeParser('text/plain')
+      // The page stands before the guard: a browser that opens it has no credential yet.
+      scope.addHook('onRequest', explorerHook(deps))
       installGuard(scope, deps, 'graphql')
       scope.setErrorHandler((error, request, reply) => sendFault(deps, error, request, reply))
       mountRoutes(scope, answer)
     })
+  }
+}
+
+const JSON_MEDIA_TYPE = 'application/json'
+const HTML_MEDIA_TYPE = 'text/html'
+
+/** Answers a browser with GraphiQL: a GET that would rather have a page than JSON. */
+const explorerHook = ({ meter }: Pick<GraphqlDeps, 'meter'>): onRequestAsyncHookHandler => {
+  const limit = limitByAddress(meter)
+  return async (request, reply) => {
+    if (request.method !== 'GET' && request.method !== 'HEAD') return
+    const type = acceptedType(request.headers.accept, [JSON_MEDIA_TYPE, HTML_MEDIA_TYPE])
+    if (type !== HTML_MEDIA_TYPE) return
+    await limit(request, reply)
+    explorerPage(request, reply.header('Vary', 'Accept'))
+    return reply
   }
 }
 
@@ -160,7 +178,7 @@ const mountRoutes = (
     security: [{ bearer_auth: [] }, { api_key_auth: [] }],
     response: GRAPHQL_RESPONSES,
   }
-  // The schemas are for the document: `requestOf` reads what came, and says more of what is wrong with it.
+  // The schemas are for the document: `parseRequest` reads what came, and says more of what is wrong with it.
   const attachValidation = true
   scope.post(
     GRAPHQL_PATH,
@@ -186,31 +204,20 @@ const mountRoutes = (
   })
 }
 
-/**
- * Counts a request of its organization until its answer is sent or its connection closed: an unsent answer holds memory.
- * Throws `Fault` CONCURRENCY_LIMIT where the plan allows no more.
- */
-const createConcurrencyLimit = () => {
-  const running = new Map<string, number>()
-  return (principal: Principal | null, { raw }: FastifyReply): void => {
-    if (principal === null) return
-    const { orgId, plan } = principal
-    const count = running.get(orgId) ?? 0
-    const limit = maxConcurrentQueries(PLANS[plan])
-    if (count >= limit) throw new Fault('CONCURRENCY_LIMIT', undefined, { limit })
-    running.set(orgId, count + 1)
-    finished(raw, () => {
-      const left = (running.get(orgId) ?? 1) - 1
-      if (left === 0) running.delete(orgId)
-      else running.set(orgId, left)
-    })
-  }
-}
-
 /** Holds the worst case, runs, and settles what the rows cost: what the engine did at least, also when it was in vain. */
 const executeAndCharge = async (
-  { reads, freshness, meter, nowMs }: GraphqlDeps & { readonly reads: LimitedReads },
-  limits: QueryLimits,
+  {
+    reads,
+    freshness,
+    meter,
+    nowMs,
+    limits,
+    format,
+  }: Omit<GraphqlDeps, 'limits'> & {
+    readonly reads: LimitedReads
+    readonly limits: QueryLimits
+    readonly format: AnswerFormat
+  },
   plan: Plan,
   { principal }: FastifyRequest,
   reply: FastifyReply,
@@ -221,10 +228,11 @@ const executeAndCharge = async (
   try {
     const { body, milliUnits } = await executePlan(
       plan,
-      { reads, freshness, limits, nowMs },
+      { reads, freshness, limits, nowMs, format },
       caller,
     )
     reservation.settle(milliUnits)
+    if (format.rowsOnly) reply.header('X-CU-Cost', String(milliUnits / MILLI_UNITS_PER_UNIT))
     return body
   } catch (error) {
     const isOurs = !publicErrors(error) && !caller.signal.aborted

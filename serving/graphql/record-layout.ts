@@ -42,6 +42,26 @@ export const outputColumn = (sql: string, { type }: Pick<Leaf, 'type'>): OutputC
   printer: FORMAT_BY_TYPE[type],
 })
 
+/** Leaf of a field of rows as they are stored: planning lets nothing else into a record that is not grouped. */
+export const storedLeaf = (field: ValueField): Leaf => {
+  if (field.kind !== 'dimension') throw new Error(`an aggregate in a plain record: ${field.key}`)
+  return field.leaf
+}
+
+/**
+ * A leaf as it is stored, read by `sql`: an amount as base units and decimal places, from which it is printed without rounding.
+ * `place` gives an expression its name in the SELECT.
+ */
+export const storedColumn = (
+  leaf: Leaf,
+  sql: string,
+  place: (sql: string) => string,
+): OutputColumn => {
+  const { exactUnits } = leaf
+  if (!exactUnits) return outputColumn(place(sql), leaf)
+  return { sql: place(exactUnits.raw), printer: 'units', places: place(exactUnits.places) }
+}
+
 /** The shape of a record with the names and the nesting of the query. Names are GraphQL names, so they need no escape. */
 export const createRecordLayout = (
   fields: readonly Field[],

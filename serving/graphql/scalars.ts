@@ -86,6 +86,19 @@ const createScalar = (
 
 /** Whole numbers of 64 bits; operands may be strings. */
 export const IntType = createScalar('Int', 'Whole number of 64 bits.', intText)
+/** Longest count of a unit of a relative time: two thousand years of minutes. */
+const MAX_AGO = 1_000_000_000
+
+const agoText = (node: ValueNode): string => {
+  const text = intText(node)
+  const count = Number(text)
+  if (count < 0 || count > MAX_AGO)
+    throw new GraphQLError(`Ago must be 0 to ${MAX_AGO}`, { nodes: node })
+  return text
+}
+
+/** How many units of time something was ago. */
+export const AgoType = createScalar('Ago', 'Whole number from 0 on.', agoText)
 /** Numbers; operands may be strings, so that digits survive. */
 export const FloatType = createScalar(
   'Float',

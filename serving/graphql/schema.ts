@@ -8,6 +8,8 @@ import {
   GraphQLNonNull,
   GraphQLObjectType,
   GraphQLSchema,
+  GraphQLString,
+  type OperationDefinitionNode,
   specifiedDirectives,
 } from 'graphql'
 import { CHAINS, type ChainRow, chainRow } from '../../schemas/chains.ts'
@@ -53,12 +55,16 @@ const createSharedTypes = (): SharedTypes => ({
         type: new GraphQLNonNull(
           createEnum(
             'IntervalUnit',
-            ['seconds', 'minutes', 'hours', 'days', 'weeks', 'months', 'years'],
+            ['seconds', 'minutes', 'hours', 'days', 'weeks', 'months', 'quarters', 'years'],
             'Unit of an interval; weeks start on Monday.',
           ),
         ),
       },
       count: { type: IntType },
+      timezone: {
+        type: GraphQLString,
+        description: 'IANA name of the zone at whose midnight days begin; UTC unless given.',
+      },
     },
   }),
   having: new GraphQLInputObjectType({
@@ -72,6 +78,20 @@ const createSharedTypes = (): SharedTypes => ({
     ),
   }),
 })
+
+/** The type of an operation's fields. Throws where the schema has none: the kind was checked before. */
+export const rootOf = (
+  { schema }: CubeSchema,
+  { operation }: Pick<OperationDefinitionNode, 'operation'>,
+): GraphQLObjectType => {
+  const root = schema.getRootType(operation)
+  if (!root) throw new Error(`the schema has no ${operation} type`)
+  return root
+}
+
+/** Whether an operation's fields are of this type. */
+export const isRootType = ({ schema }: CubeSchema, type: GraphQLObjectType): boolean =>
+  type === schema.getQueryType() || type === schema.getSubscriptionType()
 
 /** The chains whose rows a group returns. */
 export const chainsOfGroup = (
@@ -135,19 +155,22 @@ export const buildCubeSchema = (cubes: readonly Cube[], chains: readonly string[
     }
   })
   const groups: readonly CubeGroup[] = ['EVM', 'Solana', 'Trading']
+  const rootFields = Object.fromEntries(
+    groups.map((group) => [
+      group,
+      {
+        type: new GraphQLObjectType({ name: group, fields: () => fieldsOf(group) }),
+        args: groupArguments(group, network, solana, dataset, aggregates),
+      },
+    ]),
+  )
   const schema = new GraphQLSchema({
     directives: specifiedDirectives.filter(({ name }) => name === 'include' || name === 'skip'),
-    query: new GraphQLObjectType({
-      name: 'ChainStream',
-      fields: Object.fromEntries(
-        groups.map((group) => [
-          group,
-          {
-            type: new GraphQLObjectType({ name: group, fields: () => fieldsOf(group) }),
-            args: groupArguments(group, network, solana, dataset, aggregates),
-          },
-        ]),
-      ),
+    query: new GraphQLObjectType({ name: 'ChainStream', fields: rootFields }),
+    subscription: new GraphQLObjectType({
+      name: 'Subscription',
+      description: 'The same cubes: rows of new blocks as they come, over graphql-transport-ws.',
+      fields: rootFields,
     }),
   })
   const byName = (as: (cube: Cube) => Cube): ReadonlyMap<string, Cube> =>

@@ -19,17 +19,17 @@ import { FLAT_ROOT_PREFIX, isSkipped, LEAF_FORM_ALIAS } from './normalize.ts'
 import { fieldsByName, parseOrderBy, validateReferences } from './order-by.ts'
 import { parseInterval, parseLimit, parseLimitBy } from './paging.ts'
 import type { PlanningBudget } from './planning-budget.ts'
-import { type CubeSchema, chainsOfGroup } from './schema.ts'
+import { type CubeSchema, chainsOfGroup, rootOf } from './schema.ts'
 import type {
   Condition,
   CubeSelection,
-  DimensionField,
   Field,
   Having,
+  Interval,
   MetricName,
   ValueField,
 } from './selection.ts'
-import { isGrouped, JOIN_PREFIX, joinFields, valueFields } from './selection.ts'
+import { isBucketField, isGrouped, JOIN_PREFIX, joinFields, valueFields } from './selection.ts'
 
 /** One field of a group: a cube, or its type name. */
 export type GroupMember =
@@ -122,9 +122,11 @@ const parseMetric = (node: FieldNode, args: CoercedInput, record: RecordContext)
     return { kind: 'calculate', key, expression, having }
   }
   const path = args.of ?? args.distinct
-  const where = args.if ? parseCondition(record.cube, args.if as CoercedInput) : undefined
-  const level = name === 'quantile' ? String(args.level ?? '0.5') : undefined
-  if (level !== undefined && !(Number(level) >= 0 && Number(level) <= 1))
+  const where = args.if
+    ? atNode(node, () => parseCondition(record.cube, args.if as CoercedInput))
+    : undefined
+  const level = String(args.level ?? '0.5')
+  if (!(Number(level) >= 0 && Number(level) <= 1))
     throw new GraphQLError(`'level' of quantile must be between 0 and 1`, { nodes: node })
   return {
     kind: 'metric',
@@ -132,9 +134,24 @@ const parseMetric = (node: FieldNode, args: CoercedInput, record: RecordContext)
     metric: (name === 'count' && path !== undefined ? 'uniq' : name) as MetricName,
     ...(path !== undefined && { path: String(path), leaf: leafAt(record.paths, String(path)) }),
     ...(where && { where }),
-    ...(level !== undefined && { level }),
+    level,
     having,
   }
+}
+
+/** Looking up a zone that has a second name costs as much as reading so many nodes. */
+const TIME_ZONE_STEPS = 10
+
+const intervalOf = (
+  args: CoercedInput,
+  leaf: Leaf,
+  node: FieldNode,
+  { work }: RecordContext,
+): Interval | undefined => {
+  if (!args.interval) return undefined
+  const given = args.interval as CoercedInput
+  if (given.timezone !== undefined) work.spend(TIME_ZONE_STEPS, node)
+  return parseInterval(given, leaf, node)
 }
 
 const parseLeafField = (
@@ -153,9 +170,7 @@ const parseLeafField = (
     const by = leafAt(record.paths, String(maximum ?? minimum))
     return { kind: 'pick', key, path, leaf, by, greatest: maximum !== undefined }
   }
-  const interval = args.interval
-    ? parseInterval(args.interval as CoercedInput, leaf, node)
-    : undefined
+  const interval = intervalOf(args, leaf, node, record)
   return { kind: 'dimension', key, path, leaf, ...(interval && { interval }) }
 }
 
@@ -184,7 +199,11 @@ const parseFields = (
     if (first?.alias?.value === LEAF_FORM_ALIAS)
       return parseLeafField(inner, path, leafAt(record.paths, path), args, record)
     const fields = parseFields(inner, innerType, target.tree, path, record)
-    return { kind: 'group', key, fields: fields.map((field) => withInterval(field, args, inner)) }
+    return {
+      kind: 'group',
+      key,
+      fields: fields.map((field) => withInterval(field, args, inner, record)),
+    }
   })
 
 const parseJoin = (
@@ -202,17 +221,21 @@ const parseJoin = (
 }
 
 /** Arguments of a field with two shapes hold for its leaves. */
-const withInterval = (field: Field, args: CoercedInput, node: FieldNode): Field => {
-  if (field.kind !== 'dimension' || !args.interval || field.interval) return field
-  return { ...field, interval: parseInterval(args.interval as CoercedInput, field.leaf, node) }
+const withInterval = (
+  field: Field,
+  args: CoercedInput,
+  node: FieldNode,
+  record: RecordContext,
+): Field => {
+  if (field.kind !== 'dimension' || field.interval) return field
+  const interval = intervalOf(args, field.leaf, node, record)
+  return interval ? { ...field, interval } : field
 }
 
 /** On cubes of buckets one interval holds for the whole record. */
 const applySharedInterval = (fields: readonly Field[], record: RecordContext): readonly Field[] => {
   if (!record.cube.rowKey) return fields
-  const interval = valueFields(fields).find(
-    (field): field is DimensionField => field.kind === 'dimension' && field.interval !== undefined,
-  )?.interval
+  const interval = valueFields(fields).find(isBucketField)?.interval
   if (!interval) return fields
   const widen = (field: Field): Field => {
     if (field.kind === 'group') return { ...field, fields: field.fields.map(widen) }
@@ -279,7 +302,7 @@ const parseCubeSelection = (
     cube,
     ...group,
     fields,
-    where: buildWhere(record, args),
+    where: atNode(node, () => buildWhere(record, args)),
     order: parseOrderBy(node, record.paths, named, cube),
     limit: parseLimit(args.limit as CoercedInput | undefined, cube, node),
     ...(limitBy && { limitBy }),
@@ -322,8 +345,7 @@ export const selectCubes = (
   limits: QueryLimits,
   work: PlanningBudget,
 ): readonly RootMember[] => {
-  const root = catalogue.schema.getQueryType()
-  if (!root) throw new Error('the schema has no query type')
+  const root = rootOf(catalogue, operation)
   const coerced: CoercedArguments = new WeakMap()
   const nodes = operation.selectionSet.selections.filter(
     (node): node is FieldNode => node.kind === Kind.FIELD && !isSkipped(node),

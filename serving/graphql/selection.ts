@@ -46,12 +46,22 @@ export interface Having {
   readonly value: string
 }
 
-export type IntervalUnit = 'seconds' | 'minutes' | 'hours' | 'days' | 'weeks' | 'months' | 'years'
+export type IntervalUnit =
+  | 'seconds'
+  | 'minutes'
+  | 'hours'
+  | 'days'
+  | 'weeks'
+  | 'months'
+  | 'quarters'
+  | 'years'
 
 /** Width of a bucket. */
 export interface Interval {
   readonly unit: IntervalUnit
   readonly count: number
+  /** Name of the time zone at whose midnight days begin; absent: UTC. */
+  readonly zone?: string
 }
 
 export type MetricName = 'count' | 'uniq' | 'sum' | 'avg' | 'min' | 'max' | 'quantile'
@@ -75,6 +85,15 @@ export interface PickField {
   readonly greatest: boolean
 }
 
+/** A leaf by the bucket that it falls into. */
+export interface BucketField extends DimensionField {
+  readonly interval: Interval
+}
+
+/** True for a leaf with an interval. */
+export const isBucketField = (field: ValueField): field is BucketField =>
+  field.kind === 'dimension' && field.interval !== undefined
+
 /** An aggregate. */
 export interface MetricField {
   readonly kind: 'metric'
@@ -83,8 +102,8 @@ export interface MetricField {
   readonly path?: string
   readonly leaf?: Leaf
   readonly where?: Condition
-  /** Of a quantile, 0 to 1. */
-  readonly level?: string
+  /** What a quantile is taken at, 0 to 1; no other metric reads it. */
+  readonly level: string
   readonly having: readonly Having[]
 }
 
@@ -157,4 +176,4 @@ export const joinFields = (fields: readonly Field[]): readonly JoinField[] =>
 
 /** True when rows are aggregated: a metric, a dimension aggregate or an interval was selected. */
 export const isGrouped = (fields: readonly ValueField[]): boolean =>
-  fields.some((field) => field.kind !== 'dimension' || field.interval !== undefined)
+  fields.some((field) => field.kind !== 'dimension' || isBucketField(field))

@@ -1,5 +1,7 @@
+import { DAY_MS } from '../../core/time.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import type { Leaf } from '../../schemas/cubes/types.ts'
+import { type BlockScope, scopeCondition } from './block-scope.ts'
 import { compileCondition } from './compile-condition.ts'
 import {
   createQueryParameters,
@@ -9,14 +11,16 @@ import {
 import { formatBoundTime } from './scalars.ts'
 import type { CubeSelection } from './selection.ts'
 
-const DAY_MS = 86_400_000
-
 /** What the parts of one statement share. */
 export interface StatementContext {
   readonly selection: CubeSelection
   readonly binder: QueryParameters
   readonly hex: boolean
+  /** When the statement runs. */
+  readonly nowMs: number
   readonly lookups: Set<string>
+  /** Present: only what these blocks brought. */
+  readonly scope?: BlockScope | undefined
   /** SQL of a leaf; notes the lookup it needs. */
   readonly use: (leaf: Leaf) => string
 }
@@ -24,14 +28,18 @@ export interface StatementContext {
 /** An empty statement for a selection; a part of another one shares its parameters. */
 export const createStatement = (
   selection: CubeSelection,
+  nowMs: number,
   binder = createQueryParameters(),
+  scope?: BlockScope,
 ): StatementContext => {
   const lookups = new Set<string>()
   return {
     selection,
     binder,
     hex: selection.chains.every((chain) => chainRow(chain)?.vm === 'evm'),
+    nowMs,
     lookups,
+    scope,
     use: (leaf) => {
       if (leaf.needs) lookups.add(leaf.needs)
       return leaf.sql
@@ -77,10 +85,11 @@ export const fromClause = ({ selection, lookups }: StatementContext): string => 
 }
 
 /** WHERE of a selection, the window of its dataset included. */
-export const whereClause = (statement: StatementContext, nowMs: number): string => {
-  const { selection, binder } = statement
+export const whereClause = (statement: StatementContext): string => {
+  const { selection, binder, nowMs, scope } = statement
   const { cube, dataset } = selection
-  const filter = compileCondition(selection.where, statement)
+  const wanted = compileCondition(selection.where, statement)
+  const filter = scope ? `(${wanted}) AND ${scopeCondition(cube, scope, binder)}` : wanted
   if (dataset === 'combined' || cube.timeless) return filter
   const edge = binder.bind(formatBoundTime(nowMs - DAY_MS), TIME_PARAMETER_TYPE)
   return `(${filter}) AND ${cube.time} ${dataset === 'realtime' ? '>' : '<='} ${edge}`

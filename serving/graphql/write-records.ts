@@ -164,9 +164,29 @@ export const createAnswerBudget = (maxBytes: number): AnswerBudget => {
   }
 }
 
+/** What stands around records. */
+export interface RecordFrame {
+  /** Before the first record, between two, behind the last. */
+  readonly head: Uint8Array
+  readonly between: Uint8Array
+  readonly tail: Uint8Array
+  /** In place of all of it where there is no record. */
+  readonly empty: Buffer
+  /** Rewrites the JSON value that stands in `bytes` between `from` and `to`, to at most twice its size and two; returns where it ends. */
+  readonly cell?: (bytes: Buffer, from: number, to: number) => number
+}
+
+/** Records as a JSON list. */
+export const JSON_FRAME: RecordFrame = {
+  head: Buffer.from('['),
+  between: Buffer.from(','),
+  tail: Buffer.from(']'),
+  empty: Buffer.from('[]'),
+}
+
 /** Bytes that are written so far; `at` is the index behind the last one. */
 interface Output {
-  bytes: Uint8Array
+  bytes: Buffer
   at: number
 }
 
@@ -206,8 +226,21 @@ const writeSlot = (
   return writeUnits(into, at, bytes, start, end, decimals)
 }
 
+const writeBytes = (out: Output, bytes: Uint8Array, spent: number, budget: AnswerBudget): void => {
+  makeRoom(out, bytes.length, out.at - spent, budget)
+  out.at = copyBytes(out.bytes, out.at, bytes, 0, bytes.length)
+}
+
+/** How records are written, and how many bytes they may take. */
+export interface WritingOptions {
+  readonly budget: AnswerBudget
+  readonly signal: AbortSignal
+  /** Default: a JSON list. */
+  readonly frame?: RecordFrame
+}
+
 /**
- * Rows of the engine, JSON lists one after the other, as the JSON list of records of the answer. Values are copied byte
+ * Rows of the engine, JSON lists one after the other, as the list of records of the answer. Values are copied byte
  * by byte and not parsed: at 10,000 rows strings would cost more than the query. Gives others a turn between rows; throws
  * `QueryTooExpensive` when the records take more than `budget`, and the reason of `signal`.
  */
@@ -215,7 +248,7 @@ export const writeRecords = async (
   text: string,
   rowCount: number,
   shape: RecordLayout,
-  { budget, signal }: { readonly budget: AnswerBudget; readonly signal: AbortSignal },
+  { budget, signal, frame = JSON_FRAME }: WritingOptions,
 ): Promise<Buffer> => {
   const yieldIfDue = makeYieldIfDue()
   const bytes: Uint8Array = Buffer.from(text)
@@ -225,6 +258,7 @@ export const writeRecords = async (
   const row = { bytes, starts: new Uint32Array(width), ends: new Uint32Array(width) }
   const most = Math.max(budget.left(), 0) + SPARE_BYTES
   const out: Output = { bytes: Buffer.allocUnsafe(Math.min(bytes.length * 2 + 2, most)), at: 0 }
+  const { head, between, tail, empty, cell } = frame
   let [at, spent] = [0, 0]
   for (let index = 0; index < rowCount; index++) {
     const turn = yieldIfDue()
@@ -236,23 +270,29 @@ export const writeRecords = async (
       if (at++ >= bytes.length) throw new Error('the engine gave fewer rows than it counted')
     }
     at = scanRow(bytes, at + 1, row.starts, row.ends)
-    makeRoom(out, 1, out.at - spent, budget)
-    out.bytes[out.at++] = index > 0 ? COMMA_BYTE : OPEN_BRACKET_BYTE
+    writeBytes(out, index > 0 ? between : head, spent, budget)
     for (let piece = 0; piece < literals.length; piece++) {
       const literal = literals[piece] ?? NULL
       const slot = slots[piece]
       const size = slot
         ? (row.ends[slot.column] as number) - (row.starts[slot.column] as number)
         : 0
-      makeRoom(out, literal.length + size + MAX_VALUE_GROWTH, out.at - spent, budget)
+      const room = literal.length + (cell ? 2 : 1) * size + MAX_VALUE_GROWTH
+      makeRoom(out, room, out.at - spent, budget)
       out.at = copyBytes(out.bytes, out.at, literal, 0, literal.length)
-      if (slot) out.at = writeSlot(out.bytes, out.at, slot, row)
+      if (!slot) continue
+      const from = out.at
+      const to = writeSlot(out.bytes, from, slot, row)
+      out.at = cell ? cell(out.bytes, from, to) : to
     }
     budget.spend(out.at - spent)
     spent = out.at
   }
-  if (rowCount === 0) return Buffer.from('[]')
-  makeRoom(out, 1, 0, budget)
-  out.bytes[out.at++] = CLOSE_BRACKET_BYTE
+  if (rowCount === 0) {
+    budget.spend(empty.length)
+    return empty
+  }
+  writeBytes(out, tail, spent, budget)
+  budget.spend(out.at - spent)
   return Buffer.from(out.bytes.buffer, out.bytes.byteOffset, out.at)
 }

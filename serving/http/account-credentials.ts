@@ -82,14 +82,14 @@ const ownKeyRoutes =
         const principal = requirePrincipal(request.principal)
         const { scopes = SCOPES, expiresAt } = request.body
         const expiresAtMs = parseOwnExpiry(expiresAt, principal, nowMs())
-        const { keyId, apiKey } = await adminAs(toActor(principal, request)).createKey(
-          principal.appId,
-          {
-            scopes,
-            ...(expiresAtMs !== undefined && { expiresAtMs }),
-            maxKeys: MAX_OWN_KEYS,
-          },
-        )
+        const { keyId, apiKey } = await adminAs(
+          toActor(principal, request),
+          principal.orgId,
+        ).createKey(principal.appId, {
+          scopes,
+          ...(expiresAtMs !== undefined && { expiresAtMs }),
+          maxKeys: MAX_OWN_KEYS,
+        })
         const row = registry.key(keyId)
         if (row === undefined) throw new Fault('NOT_FOUND', 'No such key')
         return { ...ownKeyBody(row), apiKey }
@@ -128,7 +128,10 @@ const ownKeyRoutes =
       async (request) => {
         const principal = requirePrincipal(request.principal)
         const { keyId } = request.params
-        await adminAs(toActor(principal, request)).revokeKey(keyId, principal.appId)
+        await adminAs(toActor(principal, request), principal.orgId).revokeKey(
+          keyId,
+          principal.appId,
+        )
         return SUCCESS
       },
     )
@@ -189,7 +192,7 @@ const walletRoutes =
         const { wallet, address } = request.params
         const normal = normalizeWalletAddress(wallet, address)
         if (normal === undefined) throw invalidAddress(address)
-        await walletsAs(toActor(principal, request)).unlink(
+        await walletsAs(toActor(principal, request), principal.orgId).unlink(
           principal.appId,
           walletKey(wallet, normal),
         )
@@ -230,7 +233,9 @@ export const linkAddressRoute =
         }
         const { orgId, appId } = principal
         return walletBody(
-          await accounts.walletsAs(toActor(principal, request)).link({ orgId, appId }, proof),
+          await accounts
+            .walletsAs(toActor(principal, request), principal.orgId)
+            .link({ orgId, appId }, proof),
         )
       },
     )

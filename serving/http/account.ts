@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Config } from '../../core/config/settings.ts'
 import { AccountPlan, AccountUsage } from '../../schemas/api/account.ts'
 import {
   MAX_OWN_KEYS,
   MAX_WALLETS,
   MILLI_UNITS_PER_UNIT,
   maxConcurrentQueries,
+  maxWebhookEndpoints,
   PLANS,
 } from '../../schemas/plans.ts'
+import type { QuotaOwner } from '../billing/ledger.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
 import { BURST_SECONDS } from '../billing/rate-limiter.ts'
 import { monthStartMs, type UsageEntry } from '../billing/usage-totals.ts'
@@ -18,12 +21,14 @@ import { pricedRoute } from './routing.ts'
 export interface AccountDeps {
   readonly meter: QuotaMeter
   readonly nowMs: () => number
+  readonly config: Pick<Config, 'webhookEndpoints'>
 }
 
 /** Usage and plan of the caller's organization; both cost nothing. */
 export const accountRoutes =
-  ({ meter, nowMs }: AccountDeps): FastifyPluginAsyncTypebox =>
+  (deps: AccountDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
+    const { meter, nowMs } = deps
     const about = (summary: string) => ({ summary, tags: ['account'] })
     app.get(
       '/account/usage',
@@ -39,7 +44,7 @@ export const accountRoutes =
         schema: { ...about('Plan and quota'), response: { 200: AccountPlan } },
         config: pricedRoute('GET /account/plan'),
       },
-      async ({ principal }) => accountPlanBody(meter, requirePrincipal(principal)),
+      async ({ principal }) => accountPlanBody(deps, requirePrincipal(principal)),
     )
   }
 
@@ -59,7 +64,7 @@ const usageBody = ({ calls, milliUnits }: UsageEntry) => ({
 /** Usage of this month as REST and the admin API show it. */
 export const accountUsageBody = (
   meter: QuotaMeter,
-  principal: Pick<Principal, 'orgId' | 'plan'>,
+  principal: QuotaOwner,
   nowMs: number,
 ): AccountUsage => {
   const { used, total, remaining, resetAtMs } = meter.quota(principal)
@@ -78,7 +83,7 @@ export const accountUsageBody = (
   }
 }
 
-const accountPlanBody = (meter: QuotaMeter, principal: Principal): AccountPlan => {
+const accountPlanBody = ({ meter, config }: AccountDeps, principal: Principal): AccountPlan => {
   const { limit, remaining: left, resetAt: fullAt } = meter.rate(principal)
   const { used, total, remaining, resetAtMs } = meter.quota(principal)
   return {
@@ -93,6 +98,7 @@ const accountPlanBody = (meter: QuotaMeter, principal: Principal): AccountPlan =
       queriesAtOnce: maxConcurrentQueries(PLANS[principal.plan]),
       apiKeys: MAX_OWN_KEYS,
       wallets: MAX_WALLETS,
+      webhookEndpoints: maxWebhookEndpoints(principal.plan, config.webhookEndpoints),
     },
   }
 }

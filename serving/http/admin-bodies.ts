@@ -7,19 +7,34 @@ import type {
   OrgView,
   SigningKeyView,
 } from '../../schemas/api/admin.ts'
-import type { ApiKey, Application, Org } from '../../schemas/wire.ts'
+import type { ApiKey, Application, Org, PlanPurchase } from '../../schemas/wire.ts'
 import type { SlottedKey } from '../auth/signing-key-ring.ts'
+import { walletKey } from '../auth/wallet-link-rows.ts'
 import type { Cursors } from '../queries/cursors-and-pages.ts'
 
 const toIsoTime = (ms: number): string => new Date(ms).toISOString()
 
-/** An organization as the admin API shows it. */
-export const orgBody = ({ org_id, name, plan, suspended, created_at }: Org): OrgView => ({
+/** An organization with its newest bought plan as the admin API shows it. */
+export const orgBody = (
+  { org_id, name, plan, suspended, created_at }: Org,
+  bought: PlanPurchase | undefined,
+): OrgView => ({
   orgId: org_id,
   name,
   plan,
+  boughtPlan: bought === undefined ? null : boughtPlanBody(bought),
   suspended,
   createdAt: toIsoTime(created_at),
+})
+
+const boughtPlanBody = (row: PlanPurchase): NonNullable<OrgView['boughtPlan']> => ({
+  plan: row.plan,
+  startsAt: toIsoTime(row.starts_at),
+  expiresAt: toIsoTime(row.ends_at),
+  wallet: walletKey(row.chain, row.address),
+  network: row.network,
+  transaction: row.transaction,
+  amount: row.amount_raw,
 })
 
 /** An application without its secrets. */

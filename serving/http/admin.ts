@@ -26,7 +26,7 @@ import {
   RotateSigningKey,
   SigningKeyView,
 } from '../../schemas/api/admin.ts'
-import { isPlanName } from '../../schemas/plans.ts'
+import type { Org } from '../../schemas/wire.ts'
 import type { Accounts } from '../auth/accounts.ts'
 import { assignKeySlots } from '../auth/signing-key-ring.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
@@ -111,6 +111,7 @@ const orgRoutes =
       params: OrgPath,
       response: { 200: OrgView },
     })
+    const view = (org: Org) => orgBody(org, registry.newestOf(org.org_id))
     app.post(
       '/orgs',
       {
@@ -120,8 +121,7 @@ const orgRoutes =
           response: { 200: OrgView },
         },
       },
-      async ({ body, by }) =>
-        orgBody(await adminAs(by).createOrg(body.name, body.plan ?? 'selfhost')),
+      async ({ body, by }) => view(await adminAs(by).createOrg(body.name, body.plan ?? 'selfhost')),
     )
     app.get(
       '/orgs',
@@ -135,13 +135,13 @@ const orgRoutes =
       async ({ query }) =>
         paginateRows(registry.orgs(), query, {
           idOf: ({ org_id }) => org_id,
-          view: orgBody,
+          view,
           cursors,
           list: ['organizations'],
         }),
     )
     app.get('/orgs/:orgId', { schema: one('One organization') }, async ({ params }) =>
-      orgBody(requireRow(registry.org(params.orgId), 'organization')),
+      view(requireRow(registry.org(params.orgId), 'organization')),
     )
     app.get(
       '/orgs/:orgId/usage',
@@ -153,15 +153,16 @@ const orgRoutes =
         },
       },
       async ({ params }) => {
-        const { org_id, plan } = requireRow(registry.org(params.orgId), 'organization')
-        const account = { orgId: org_id, plan: isPlanName(plan) ? plan : ('free' as const) }
+        const org = requireRow(registry.org(params.orgId), 'organization')
+        const { plan = 'free', countsFrom } = registry.planOf(org, nowMs()) ?? {}
+        const account = { orgId: org.org_id, plan, ...(countsFrom && { countsFrom }) }
         return accountUsageBody(meter, account, nowMs())
       },
     )
     app.patch(
       '/orgs/:orgId',
       { schema: { ...one('Change name, plan or suspension'), body: OrgUpdate } },
-      async ({ params, body, by }) => orgBody(await adminAs(by).updateOrg(params.orgId, body)),
+      async ({ params, body, by }) => view(await adminAs(by).updateOrg(params.orgId, body)),
     )
     app.delete(
       '/orgs/:orgId',

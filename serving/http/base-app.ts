@@ -14,14 +14,9 @@ import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { Problem } from '../../schemas/api/common.ts'
 import { type ApiDocument, openapiOptions } from './openapi.ts'
-import { hasDisconnected, installPlane, type PlaneDeps, planeServerOptions } from './plane.ts'
-import {
-  isOverload,
-  problemBody,
-  problemMediaType,
-  retryAfterSeconds,
-  toFault,
-} from './problem-details.ts'
+import { installPlane, type PlaneDeps, planeServerOptions } from './plane.ts'
+import { problemBody, problemMediaType, retryAfterSeconds, toFault } from './problem-details.ts'
+import { reportFault } from './report-fault.ts'
 import { allowedMethods, type KnownRoute } from './routing.ts'
 import { installJsonParser, installTypedQueries, parseQuery } from './strict-parsing.ts'
 
@@ -77,6 +72,7 @@ export const createBaseApp = async (
     const labels = { route: request.routeOptions.url ?? 'unknown', status: `${reply.statusCode}` }
     deps.metrics.requestSeconds.observe(labels, reply.elapsedTime / 1_000)
   })
+  app.decorateRequest('terms', null)
   app.decorate('knownRoutes', { getter: () => routes })
   await first(app)
   app.addHook('onRequest', async (request, reply) => {
@@ -106,7 +102,7 @@ const createFastify = (deps: BaseDeps, edge: ListenerDeps): FastifyInstance =>
     },
     routerOptions: { querystringParser: parseQuery, maxParamLength: 512 },
     ajv: { customOptions: { allErrors: true, coerceTypes: false, removeAdditional: false } },
-    // The message of ours is made in problem.ts: this one would hold a line for each of thousands of wrong items.
+    // The message of ours is made in `problem-details.ts`: this one would hold a line for each of thousands of wrong items.
     schemaErrorFormatter: () => new Error('not valid'),
     clientErrorHandler: rejectInvalidHttp(edge),
     frameworkErrors: (error, request, reply) =>
@@ -133,15 +129,7 @@ const sendProblem = (
     params: request.params,
     body: request.body,
   })
-  if (
-    fault.status >= 500 &&
-    fault.status !== 501 &&
-    !isOverload(fault) &&
-    !hasDisconnected(request)
-  )
-    log.error({ err: error, requestId: request.id }, 'request failed')
-  if (fault.faultName === 'INTERNAL_SERVER_ERROR' && !hasDisconnected(request))
-    metrics.edgeErrors.inc({ surface, reason: 'exception' })
+  reportFault({ log, metrics }, { request, error, fault, surface, message: 'request failed' })
   const body = problemBody(fault, {
     requestId: request.id,
     instance: requestPath(request),
@@ -156,5 +144,5 @@ const sendProblem = (
     .status(body.status)
     .header('Content-Type', problemMediaType(request.headers.accept))
     .serializer(JSON.stringify)
-    .send(body)
+    .send(fault.faultName === 'PAYMENT_REQUIRED' ? { ...body, ...request.terms } : body)
 }

@@ -8,7 +8,7 @@ import {
   DexQuery,
 } from '../../schemas/api/chain.ts'
 import { type ChainRow, chainRow } from '../../schemas/chains.ts'
-import { PROTOCOLS } from '../../schemas/protocols.ts'
+import { isRedPacketProtocol, PROTOCOLS } from '../../schemas/protocols.ts'
 import { createPage, pageEnvelope } from '../queries/cursors-and-pages.ts'
 import { type BlockRow, latestBlockQuery } from '../queries/latest-block.ts'
 import { splitList } from './body-values.ts'
@@ -37,9 +37,10 @@ const latestBlock = defineReadRoute({
   response: BlockchainLatestBlock,
   absent: 'NOT_FOUND',
   answer: async ({ chain, rows }) => {
-    const [row] = await rows<BlockRow>(latestBlockQuery(chain.id))
+    const facts = chainRow(chain.id)
+    const [row] = facts === undefined ? [] : await rows<BlockRow>(latestBlockQuery(facts))
     if (row === undefined) throw new Fault('NOT_FOUND', 'No block of this chain yet')
-    const more = chainRow(chain.id)?.vm === 'svm' ? BLOCKHASH_VALID_BLOCKS : 0
+    const more = facts?.vm === 'svm' ? BLOCKHASH_VALID_BLOCKS : 0
     return { blockhash: row.hash, lastValidBlockHeight: Number(row.height) + more }
   },
 })
@@ -49,21 +50,23 @@ const listDexes = (
   chains: ReadonlyMap<string, string>,
   program: string | undefined,
 ): readonly Dex[] =>
-  PROTOCOLS.flatMap((protocol) =>
-    Object.entries<readonly string[]>(protocol.factories).flatMap(([id, factories]) => {
-      const chain = chains.get(id)
-      if (chain === undefined) return []
-      return factories
-        .filter((address) => program === undefined || address === program)
-        .map((address) => ({
-          chain,
-          programAddress: address,
-          protocolFamily: clientFamilyName(protocol.family),
-          protocolName: protocol.name,
-          image: null,
-        }))
-    }),
-  ).toSorted((one, other) => (dexKey(one) < dexKey(other) ? -1 : 1))
+  PROTOCOLS.filter((protocol) => !isRedPacketProtocol(protocol))
+    .flatMap((protocol) =>
+      Object.entries<readonly string[]>(protocol.factories).flatMap(([id, factories]) => {
+        const chain = chains.get(id)
+        if (chain === undefined) return []
+        return factories
+          .filter((address) => program === undefined || address === program)
+          .map((address) => ({
+            chain,
+            programAddress: address,
+            protocolFamily: clientFamilyName(protocol.family),
+            protocolName: protocol.name,
+            image: null,
+          }))
+      }),
+    )
+    .toSorted((one, other) => (dexKey(one) < dexKey(other) ? -1 : 1))
 
 const dexKey = ({ chain, programAddress, protocolName }: Dex): string =>
   `${chain} ${programAddress} ${protocolName}`

@@ -3,6 +3,7 @@ import { type Static, type TObject, type TProperties, type TSchema, Type } from 
 import type { Query } from '../../core/clickhouse/client.ts'
 import { Fault, type FaultName } from '../../core/errors.ts'
 import { ChainParam, makePage, PAGE_QUERY, Success } from '../../schemas/api/common.ts'
+import type { ChainId } from '../../schemas/chains.ts'
 import type { RouteName } from '../../schemas/plans.ts'
 import { createPage, pageEnvelope } from '../queries/cursors-and-pages.ts'
 import { type KeysetList, type KeysetRow, sliceQuery } from '../queries/keyset-list.ts'
@@ -17,10 +18,10 @@ import {
 import type { RouteDeps } from './deps.ts'
 import { pricedRoute, type RoutePlugin } from './routing.ts'
 
-/** Paths under `:chain`, behind the version segment, that have a price. */
+/** Paths behind the version segment that have a price: under `:chain`, or of what there is on one chain alone. */
 type ChainPath<Method extends 'GET' | 'POST'> = Extract<
   RouteName extends infer Name ? (Name extends `${Method} ${infer Path}` ? Path : never) : never,
-  `${string}/:chain${string}`
+  `${string}/:chain${string}` | `/prediction/${string}`
 >
 
 /** One request of a route under `:chain`. Addresses in `params` and `query` are written as the tables hold them. */
@@ -43,6 +44,7 @@ const ADDRESS_PARSERS = {
   walletAddress: parseWalletAddress,
   devAddress: parseWalletAddress,
   maker: parseWalletAddress,
+  wallet: parseWalletAddress,
 } as const
 
 const isAddressParameter = (name: string): name is keyof typeof ADDRESS_PARSERS =>
@@ -65,6 +67,8 @@ interface RouteDefinition<
 > {
   /** Path behind the version segment; its price is a row of `schemas/plans.ts`. */
   readonly path: ChainPath<Method>
+  /** The chain of a path that names none. */
+  readonly chain?: ChainId
   readonly summary: string
   readonly tag: string
   /** Path parameters beside `chain`. */
@@ -164,7 +168,10 @@ const mountRoute =
       schema: {
         summary: row.summary,
         tags: [row.tag],
-        params: Type.Object({ chain: ChainParam, ...row.params }),
+        params: Type.Object({
+          ...(row.chain === undefined && { chain: ChainParam }),
+          ...row.params,
+        }),
         querystring: Type.Object(row.query),
         ...(body !== undefined && { body }),
         response: { 200: response },
@@ -173,7 +180,9 @@ const mountRoute =
       handler: async (raw: RawRequest, reply) => {
         const request = toChainRequest<Params, Parameters>(
           deps,
-          raw.params as { readonly chain: string },
+          { ...(row.chain && { chain: row.chain }), ...(raw.params as object) } as {
+            readonly chain: string
+          },
           raw.query as Readonly<Record<string, unknown>>,
         )
         return (await answer(request, reply as FastifyReply)) as never
@@ -215,6 +224,9 @@ const CURSOR_PAYLOAD = Type.Object({
   at: Type.Array(Type.String({ maxLength: 256 }), { maxItems: 8 }),
 })
 
+/** Rows of a page that does not say how many. */
+const DEFAULT_LIMIT = 20
+
 type PageParameters = Static<TObject<typeof PAGE_QUERY>>
 
 /** What a place in a list depends on: the path and every parameter but those that move through it. */
@@ -243,7 +255,7 @@ export const readPage = async <Row extends KeysetRow, Body>(
     readonly bodies: (rows: readonly Row[]) => readonly Body[] | Promise<readonly Body[]>
   },
 ) => {
-  const { limit = 20, direction = 'next', cursor } = request.query as PageParameters
+  const { limit = DEFAULT_LIMIT, direction = 'next', cursor } = request.query as PageParameters
   const codec = request.deps.cursors(CURSOR_PAYLOAD, cursorScope(path, request))
   const after = cursor === undefined ? undefined : codec.decode(cursor).at
   const rows = request.chain.enabled
@@ -281,3 +293,54 @@ export const definePageRoute = <
       return { ...page, ...more }
     },
   )
+
+/** A page of a list, for an envelope of its own. */
+export interface ShapedPage<Row> {
+  readonly rows: readonly Row[]
+  readonly limit: number
+  /** Of the page behind it; null at the end. */
+  readonly cursor: string | null
+}
+
+/** A list of one chain in an envelope of its own: what clients of such an operation read. */
+export interface ShapedPageDefinition<
+  Params extends TProperties,
+  Parameters extends TProperties,
+  Response extends TSchema,
+  Row extends KeysetRow,
+> extends RouteDefinition<Params, Parameters> {
+  readonly response: Response
+  readonly list: (request: Request<Params, Parameters>) => KeysetList
+  /** The answer of a page. */
+  readonly answer: (
+    page: ShapedPage<Row>,
+    request: Request<Params, Parameters>,
+  ) => Static<Response> | Promise<Static<Response>>
+}
+
+/** A route that answers a list forwards, in an envelope of its own: its query has `cursor` and `limit` beside its own parameters. */
+export const defineShapedPageRoute = <
+  Params extends TProperties,
+  Parameters extends TProperties,
+  Response extends TSchema,
+  Row extends KeysetRow,
+>(
+  row: ShapedPageDefinition<Params, Parameters, Response, Row>,
+): ChainRoute => {
+  const { direction: _, ...forwards } = PAGE_QUERY
+  return mountRoute(
+    { ...row, query: { ...forwards, ...row.query } },
+    row.response,
+    async (request, reply) => {
+      const asked = request as unknown as Request<Params, Parameters>
+      if (asked.chain.enabled)
+        await setFreshnessHeaders(reply, asked.deps.freshness, asked.chain.id)
+      const page = await readPage<Row, Row>(request as never, row.path, {
+        list: () => row.list(asked),
+        bodies: (rows) => rows,
+      })
+      const { limit = DEFAULT_LIMIT } = request.query as PageParameters
+      return row.answer({ rows: page.data, limit, cursor: page.nextCursor || null }, asked)
+    },
+  )
+}

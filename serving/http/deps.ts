@@ -4,10 +4,13 @@ import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import type { ReadinessCheck } from '../../core/ops/probes.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
+import type { ChainNodes } from '../dex/chain-nodes.ts'
 import type { FreshnessReader, Guard } from '../interfaces.ts'
+import type { JobStore } from '../jobs/job-store.ts'
 import type { Cursors } from '../queries/cursors-and-pages.ts'
 import type { ReadStore } from '../queries/limited-reads.ts'
 import type { AccountCredentialDeps } from './account-credentials.ts'
+import type { PaymentDeps } from './payment-hooks.ts'
 import type { PlaneDeps } from './plane.ts'
 import type { QueryReader } from './query-limiter.ts'
 import type { RoutePlugin } from './routing.ts'
@@ -29,11 +32,27 @@ export interface ServerDeps
   readonly warehouse: ReadStore
   readonly guard: Guard
   readonly accounts: AccountCredentialDeps['accounts']
+  readonly jobs: JobStore
+  readonly nodes: ChainNodes
   readonly meter: QuotaMeter
+  /** Present: calls without a credential can be paid one by one. */
+  readonly payPerCall?: PaymentDeps
   readonly metrics: Metrics
   readonly log: Logger
   readonly config: PlaneDeps['config'] &
-    Pick<Config, 'docsUrl' | 'errorsStatusMode' | 'bodyLimitBytes' | 'chainExtra' | 'keyPepper'>
+    Pick<
+      Config,
+      | 'docsUrl'
+      | 'errorsStatusMode'
+      | 'bodyLimitBytes'
+      | 'chainExtra'
+      | 'keyPepper'
+      | 'webhookEndpoints'
+      | 'ipfsUploadUrl'
+      | 'ipfsUploadRegion'
+      | 'ipfsUploadKeyId'
+      | 'ipfsUploadSecret'
+    >
   readonly checks: readonly ReadinessCheck[]
   /** Where the data are from, in words for people. */
   readonly origin?: string

@@ -7,6 +7,14 @@ import { type AuthSurface, authFailureReason, countAuthFailure } from '../auth/f
 import type { QuotaMeter } from '../billing/meter.ts'
 import type { Guard, Principal, RateLimitState, Reservation } from '../interfaces.ts'
 import { queryWorkMilliUnits } from '../queries/limited-reads.ts'
+import {
+  admitPayment,
+  billedTo,
+  closePayment,
+  holdPayment,
+  type PaymentDeps,
+  paymentRequired,
+} from './payment-hooks.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -14,7 +22,7 @@ declare module 'fastify' {
     milliUnits?: number
     /** Scopes that the credential must carry. */
     scopes?: readonly string[]
-    /** Calls are told to the audit log: they change or show what an account owns. */
+    /** Calls are written to the audit log: they change or show what an account owns. */
     audit?: boolean
   }
   interface FastifyRequest {
@@ -23,12 +31,14 @@ declare module 'fastify' {
   }
 }
 
-/** What decides whether a request may go on. */
+/** What decides whether a request may continue. */
 export interface GuardDeps {
   readonly guard: Guard
   readonly meter: QuotaMeter
   readonly metrics: Pick<Metrics, 'authFailures'>
   readonly log: Logger
+  /** Present: calls can be paid one by one. */
+  readonly payPerCall?: PaymentDeps
 }
 
 /** Headers that scripts in a browser may read. */
@@ -45,10 +55,14 @@ export const EXPOSED_HEADERS = [
   'X-Quota-Remaining',
   'X-Chain-Head',
   'X-Chain-Since',
+  'PAYMENT-REQUIRED',
+  'X-Payment-Required',
+  'PAYMENT-RESPONSE',
+  'X-PAYMENT-RESPONSE',
 ] as const
 
 /** Headers that an answer depends on beside its address. */
-const VARY_HEADERS = 'Authorization, X-API-KEY'
+const VARY_HEADERS = 'Authorization, X-API-KEY, X-PAYMENT, PAYMENT-SIGNATURE'
 
 /** Both versions of a path are one route. */
 const VERSION_PREFIX = /^\/v\d+(?=\/)/
@@ -62,7 +76,7 @@ export const installGuard = (
   deps: GuardDeps,
   surface: Extract<AuthSurface, 'rest' | 'graphql'>,
 ): void => {
-  const { guard, meter, metrics } = deps
+  const { guard, meter, metrics, payPerCall } = deps
   const refused = (fault: Fault, reason: string): Fault => {
     countAuthFailure(metrics, surface, reason)
     return fault
@@ -70,6 +84,7 @@ export const installGuard = (
   app.decorateRequest('principal', null)
   app.decorateRequest('reservation', null)
   app.decorateRequest('work', null)
+  app.decorateRequest('payment', null)
   app.addHook('onRequest', async (request, reply) => {
     const who = await guard.identify({
       authorization: request.headers.authorization,
@@ -82,34 +97,46 @@ export const installGuard = (
     if (!rate.allowed && known) throw rateLimited(reply, rate)
     if (!rate.allowed && !known && isUnauthenticated(who))
       throw refused(rateLimited(reply, rate), 'rate_limited')
-    if (!known) throw refused(unauthorized(reply, who), authFailureReason(who))
+    if (who === undefined && payPerCall && admitPayment(request, reply, payPerCall)) return
+    if (!known) throw refused(unauthorized(request, reply, who, payPerCall), authFailureReason(who))
     request.principal = who
     // Whatever is told to one account is told to no other through a cache on the way.
     reply.header('Cache-Control', 'private, no-store').header('Vary', VARY_HEADERS)
     const missing = missingScope(request, reply, who)
     if (missing !== undefined) throw refused(missing, 'missing_scope')
   })
-  app.addHook('preHandler', async (request) => {
+  app.addHook('preHandler', async (request, reply) => {
     const { config, url = '' } = request.routeOptions
+    if (payPerCall && request.payment) {
+      reply.header('Cache-Control', 'private, no-store').header('Vary', VARY_HEADERS)
+      const payer = await holdPayment(request, reply, payPerCall)
+      if (payer === undefined) return reply
+      request.principal = payer
+    }
     if (request.principal && config.milliUnits !== undefined) {
       const route = `${request.method} ${url.replace(VERSION_PREFIX, '')}`
-      request.reservation = meter.reserve(request.principal, config.milliUnits, route)
+      request.reservation = meter.reserve(billedTo(request.principal), config.milliUnits, route)
     }
+    return undefined
   })
-  app.addHook('onSend', async (request, reply) => {
+  app.addHook('onSend', async (request, reply, payload) => {
+    if (payPerCall && request.payment) await closePayment(request, reply, payload, payPerCall)
     const { principal, reservation } = request
     const { milliUnits } = request.routeOptions.config
     if (!principal || milliUnits === undefined) return
     const charged = reservation ? responseCharge(reply.statusCode, request, milliUnits) : 0
     reservation?.settle(charged)
     reply.header('X-CU-Cost', String(charged / MILLI_UNITS_PER_UNIT))
+    if (principal.kind === 'x402') return
     reply.header('X-Quota-Remaining', String(meter.quota(principal).remaining ?? -1))
   })
   app.addHook('onResponse', async (request, reply) => {
     request.reservation?.release()
+    request.payment?.open?.release()
     if (request.routeOptions.config.audit) logAudit(deps.log, request, reply)
   })
   app.addHook('onRequestAbort', async (request) => {
+    request.payment?.open?.release()
     const { milliUnits = 0 } = request.routeOptions.config
     request.reservation?.settle(queryWorkCharge(request, milliUnits))
   })
@@ -177,8 +204,16 @@ const rateLimited = (
   return new Fault('RATE_LIMIT', undefined, { limit, remaining: 0, reset_at: resetAt })
 }
 
-const unauthorized = (reply: FastifyReply, who: Fault | undefined): Fault => {
+const unauthorized = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  who: Fault | undefined,
+  payPerCall: PaymentDeps | undefined,
+): Fault => {
   if (who?.faultName === 'RATE_LIMIT') reply.header('Retry-After', 1)
+  if (who?.faultName === 'PAYMENT_REQUIRED' && payPerCall) {
+    return paymentRequired(request, reply, payPerCall, { details: who.details ?? {} })
+  }
   if (who && who.faultName !== 'UNAUTHORIZED') return who
   reply.header('WWW-Authenticate', `Bearer realm="api"${who ? ', error="invalid_token"' : ''}`)
   return (

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { formatUnits } from '../../core/amounts.ts'
+import { DAY_MS } from '../../core/time.ts'
 import {
   HoldersMultiQuery,
   HoldersQuery,
@@ -35,7 +36,7 @@ const CursorPayload = Type.Object(
 
 /** Wealth from which on a holder is called a whale, USD. */
 const MIN_WHALE_USD = 10_000
-const MIN_DIAMOND_HANDS_MS = 30 * 86_400_000
+const MIN_DIAMOND_HANDS_MS = 30 * DAY_MS
 
 /** What trading brought; every field null for a wallet that did not trade. */
 const tradingFields = (row: HolderRow, units: number) => {
@@ -49,8 +50,8 @@ const tradingFields = (row: HolderRow, units: number) => {
   const realized = numberOrNull(row.realized_usd)
   const profit = realized === null || unrealized === null ? null : realized + unrealized
   return {
-    avgBuyPriceUsd: numberTextOrNull(ratioOrNull(bought, numberOrNull(row.buy_amount))),
-    avgSellPriceUsd: numberTextOrNull(ratioOrNull(sold, numberOrNull(row.sell_amount))),
+    avgBuyPriceUsd: numberTextOrNull(ratioOrNull(bought, numberOrNull(row.valued_bought))),
+    avgSellPriceUsd: numberTextOrNull(ratioOrNull(sold, numberOrNull(row.valued_sold))),
     positionCostUsd: numberTextOrNull(cost),
     totalCostUsd: row.buy_usd,
     realizedProfit: row.realized_usd,

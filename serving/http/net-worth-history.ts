@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { HOUR_MS } from '../../core/time.ts'
 import { PAGE_QUERY } from '../../schemas/api/common.ts'
 import {
   NET_WORTH_CHART_QUERY,
@@ -9,75 +10,31 @@ import {
 } from '../../schemas/api/net-worth.ts'
 import { WALLET_PARAM } from '../../schemas/api/wallet-pnl.ts'
 import { createPage, pageEnvelope } from '../queries/cursors-and-pages.ts'
+import { sliceQuery } from '../queries/keyset-list.ts'
 import {
   type HoldingRow,
-  type HourBalanceRow,
-  type HourPriceRow,
   holdingList,
-  hourBalancesQuery,
-  hourPricesQuery,
   type NetWorthRow,
   netWorthQuery,
-  priceTokenAddress,
 } from '../queries/net-worth.ts'
+import {
+  type HourWorthRow,
+  hourWorthQuery,
+  type PastHoldingRow,
+  pastHoldingList,
+  pastWorthQuery,
+} from '../queries/past-net-worth.ts'
 import { formatTime, numberTextOrNull, requiredText } from './body-values.ts'
 import { type ChainRequest, type ChainRoute, defineReadRoute, readPage } from './chain-route.ts'
 import { chainHeadMs, netWorthItems } from './net-worth.ts'
-import {
-  holdingsAtHour,
-  holdingsBeyond,
-  type PastHolding,
-  type TokenHistory,
-  worthByHour,
-} from './past-holdings.ts'
-
-const HOUR_MS = 3_600_000
-
-const groupByToken = <Row extends { readonly token: string; readonly hour: string }, Value>(
-  rows: readonly Row[],
-  read: (row: Row) => Value,
-): ReadonlyMap<string, ReadonlyMap<number, Value>> => {
-  const tokens = new Map<string, Map<number, Value>>()
-  for (const row of rows) {
-    const values = tokens.get(row.token) ?? new Map<number, Value>()
-    values.set(Number(row.hour), read(row))
-    tokens.set(row.token, values)
-  }
-  return tokens
-}
-
-type WalletRequest = ChainRequest<{ readonly walletAddress: string }, object>
-
-const readTokenHistories = async (
-  { chain, params, rows }: WalletRequest,
-  headMs: number,
-  hours: number,
-): Promise<readonly TokenHistory[]> => {
-  if (!chain.enabled) return []
-  const window = { headMs, hours }
-  const changes = await rows<HourBalanceRow>(
-    hourBalancesQuery(chain.id, params.walletAddress, window),
-  )
-  if (changes.length === 0) return []
-  const closes = await rows<HourPriceRow>(hourPricesQuery(chain.id, params.walletAddress, window))
-  const prices = groupByToken(closes, (row) => row.price_usd)
-  const decimals = new Map(changes.map((row) => [row.token, row.decimals]))
-  return [...groupByToken(changes, (row) => row.balance)].map(([token, balances]) => ({
-    token,
-    decimals: decimals.get(token) ?? null,
-    balances,
-    prices: prices.get(priceTokenAddress(chain.id, token)) ?? new Map(),
-  }))
-}
-
-const totalValueUsd = (holdings: readonly PastHolding[]): number =>
-  holdings.reduce((sum, { valueUsd }) => sum + valueUsd, 0)
 
 const requiredNumberText = (value: number): string => requiredText(numberTextOrNull(value))
 
-/** End of an hour; the newest one has not ended, it is now. */
+const hourOf = (timeMs: number): number => Math.floor(timeMs / HOUR_MS)
+
+/** End of an hour since the epoch; the newest one has not ended, it is now. */
 const hourEndMs = (headMs: number, hour: number): number =>
-  hour === 0 ? headMs : (Math.floor(headMs / HOUR_MS) - hour + 1) * HOUR_MS
+  hour >= hourOf(headMs) ? headMs : (hour + 1) * HOUR_MS
 
 const netWorthChart = defineReadRoute({
   path: '/wallet/:chain/:walletAddress/net-worth-chart',
@@ -88,16 +45,23 @@ const netWorthChart = defineReadRoute({
   response: WalletNetWorthChart,
   absent: 'empty',
   answer: async (request) => {
-    const hours = request.query.hours ?? 24
+    const { chain, params, query } = request
     const headMs = await chainHeadMs(request)
-    const courses = await readTokenHistories(request, headMs, hours)
-    const points = (await worthByHour(courses, hours)).flatMap((worth, index) =>
-      worth === undefined ? [] : [{ ms: hourEndMs(headMs, hours - 1 - index), worth }],
-    )
+    const until = hourOf(headMs)
+    const since = until - (query.hours ?? 24) + 1
+    const rows = chain.enabled
+      ? await request.rows<HourWorthRow>(
+          hourWorthQuery(chain.id, params.walletAddress, { since, until }),
+        )
+      : []
+    const points = rows.map(({ hour, value_usd: worth }) => ({
+      ms: hourEndMs(headMs, Number(hour)),
+      worth,
+    }))
     return {
-      walletAddress: request.params.walletAddress,
+      walletAddress: params.walletAddress,
       currentTimestamp: formatTime(headMs),
-      pastTimestamp: formatTime(hourEndMs(headMs, hours - 1)),
+      pastTimestamp: formatTime(hourEndMs(headMs, since)),
       history: points.map(({ ms, worth }, index) => {
         const before = points[index - 1]?.worth ?? worth
         const change = worth - before
@@ -113,29 +77,24 @@ const netWorthChart = defineReadRoute({
 })
 
 /** A holding as the rows of the present are; what trading brought is not walked back. */
-const holdingRow = (holding: PastHolding): HoldingRow => ({
-  token: holding.token,
-  balance: holding.balance,
-  decimals: holding.decimals,
-  units: holding.units,
-  price_usd: holding.priceUsd,
+const holdingRow = (row: PastHoldingRow): HoldingRow => ({
+  ...row,
   price_native: null,
   last_ms: '0',
   buy_amount: null,
   sell_amount: null,
+  valued_bought: null,
   buy_usd: null,
   realized_usd: null,
   position: null,
   position_cost_usd: null,
-  place: [holding.token],
 })
 
 const DETAILS_PATH = '/wallet/:chain/:walletAddress/net-worth-details'
 /** A place in what was held at an hour since the epoch: later pages are of the same hour, however far the chain is by then. */
 const CURSOR_PAYLOAD = Type.Object({
   hour: Type.Integer({ minimum: 0 }),
-  value: Type.String({ maxLength: 32 }),
-  token: Type.String({ maxLength: 256 }),
+  at: Type.Array(Type.String({ maxLength: 256 }), { minItems: 2, maxItems: 2 }),
 })
 
 type DetailsRequest = ChainRequest<
@@ -152,25 +111,30 @@ type DetailsRequest = ChainRequest<
 const readPastPage = async (request: DetailsRequest, headMs: number, asked: number) => {
   const { chain, params, query, deps } = request
   const { limit = 20, direction = 'next', cursor } = query
-  const codec = deps.cursors(CURSOR_PAYLOAD, [DETAILS_PATH, chain.id, params.walletAddress, asked])
+  const wallet = params.walletAddress
+  const codec = deps.cursors(CURSOR_PAYLOAD, [DETAILS_PATH, chain.id, wallet, asked])
   const after = cursor === undefined ? undefined : codec.decode(cursor)
-  const headHour = Math.floor(headMs / HOUR_MS)
-  const hour = after === undefined ? asked : Math.max(0, headHour - after.hour)
-  const holdings = holdingsAtHour(await readTokenHistories(request, headMs, hour), hour)
-  const place = after && { token: after.token, valueUsd: Number(after.value) }
-  const page = createPage(
-    holdingsBeyond(holdings, place, direction),
-    { limit, direction, hasCursor: after !== undefined },
-    ({ token, valueUsd }) =>
-      codec.encode({ hour: headHour - hour, value: String(valueUsd), token }),
+  const hour = after?.hour ?? hourOf(headMs) - asked
+  const slice = { direction, after: after?.at, rows: limit + 1 } as const
+  const [rows, worth] = chain.enabled
+    ? await Promise.all([
+        request.rows<PastHoldingRow>(sliceQuery(pastHoldingList(chain.id, wallet, hour), slice)),
+        request.rows<Pick<NetWorthRow, 'value_usd'>>(pastWorthQuery(chain.id, wallet, hour)),
+      ])
+    : [[], []]
+  const page = createPage(rows, { limit, direction, hasCursor: after !== undefined }, ({ place }) =>
+    codec.encode({ hour, at: [...place] }),
   )
   const data = await netWorthItems(request, page.data.map(holdingRow))
-  const worth = totalValueUsd(holdings)
-  return { page: pageEnvelope({ ...page, data }, (item) => [item]), worth, hour }
+  return {
+    page: pageEnvelope({ ...page, data }, (item) => [item]),
+    worth: worth[0]?.value_usd ?? 0,
+    hour,
+  }
 }
 
 /** One page of what is held now, and all of its worth. */
-const readCurrentPage = async (request: DetailsRequest) => {
+const readCurrentPage = async (request: DetailsRequest, headMs: number) => {
   const { chain, params } = request
   const lookup = { chain: chain.id, wallets: [params.walletAddress], trusted: true }
   const [page, worth] = await Promise.all([
@@ -180,7 +144,7 @@ const readCurrentPage = async (request: DetailsRequest) => {
     }),
     chain.enabled ? request.rows<NetWorthRow>(netWorthQuery(lookup)) : [],
   ])
-  return { page, worth: worth[0]?.value_usd ?? 0, hour: 0 }
+  return { page, worth: worth[0]?.value_usd ?? 0, hour: hourOf(headMs) }
 }
 
 const netWorthDetails = defineReadRoute({
@@ -195,12 +159,14 @@ const netWorthDetails = defineReadRoute({
     const asked = request.query.hours ?? 0
     const headMs = await chainHeadMs(request)
     const { page, worth, hour } =
-      asked === 0 ? await readCurrentPage(request) : await readPastPage(request, headMs, asked)
+      asked === 0
+        ? await readCurrentPage(request, headMs)
+        : await readPastPage(request, headMs, asked)
     return {
       ...page,
       walletAddress: request.params.walletAddress,
       netWorth: requiredNumberText(worth),
-      requestedTimestamp: formatTime(headMs - hour * HOUR_MS),
+      requestedTimestamp: formatTime(headMs - (hourOf(headMs) - hour) * HOUR_MS),
       resolvedTimestamp: formatTime(hourEndMs(headMs, hour)),
     }
   },

@@ -80,7 +80,7 @@ export const netWorthItems = async (
       isActive: row.units > 0,
       accuAmount: numberTextOrNull(netBoughtAmount(row)),
       avgCostUsd: numberTextOrNull(
-        ratioOrNull(numberOrNull(row.buy_usd), numberOrNull(row.buy_amount)),
+        ratioOrNull(numberOrNull(row.buy_usd), numberOrNull(row.valued_bought)),
       ),
       realizedPnlInUsd: row.realized_usd,
       unrealizedPnlInUsd: numberTextOrNull(unrealizedProfit(row)),

@@ -10,13 +10,14 @@ import type { Accounts } from '../auth/accounts.ts'
 import { countAuthFailure } from '../auth/failure-metrics.ts'
 import { TokenRequestError } from '../auth/token-issuer.ts'
 import type { Meter } from '../interfaces.ts'
-import { hasDisconnected } from './plane.ts'
+import { toFault } from './problem-details.ts'
+import { type FaultReporting, reportFault } from './report-fault.ts'
 
 /** What the token service works with. */
 export interface OAuthDeps {
   readonly accounts: Pick<Accounts, 'tokens' | 'keySet' | 'tokenPlace'>
   readonly meter: Pick<Meter, 'take'>
-  readonly metrics: Pick<Metrics, 'authFailures'>
+  readonly metrics: Pick<Metrics, 'authFailures' | 'edgeErrors'>
   readonly log: Logger
 }
 
@@ -82,9 +83,7 @@ export const oauthPlugin =
         { parseAs: 'string', bodyLimit: BODY_LIMIT_BYTES },
         async (_request: FastifyRequest, text: string) => parseForm(text),
       )
-      scope.setErrorHandler((error, request, reply) =>
-        sendOAuthError(error, request, reply, deps.log),
-      )
+      scope.setErrorHandler((error, request, reply) => sendOAuthError(error, request, reply, deps))
       tokenRoute(scope, deps)
     })
     discoveryRoutes(app, deps)
@@ -283,11 +282,16 @@ const sendOAuthError = (
   cause: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
-  log: Logger,
+  reporting: FaultReporting,
 ): FastifyReply => {
   const { status, error, description, retryAfterSeconds } = toOAuthError(cause)
-  if (status >= 500 && !hasDisconnected(request))
-    log.error({ err: cause, requestId: request.id }, 'token request failed')
+  if (status >= 500) {
+    const message = 'token request failed'
+    reportFault(reporting, {
+      ...{ request, error: cause, message },
+      ...{ fault: toFault(cause), surface: 'public' },
+    })
+  }
   const byBasic = BASIC_PATTERN.test(request.headers.authorization ?? '')
   if (status === 401 && byBasic) reply.header('WWW-Authenticate', 'Basic realm="oauth"')
   if (retryAfterSeconds !== undefined) reply.header('Retry-After', retryAfterSeconds)

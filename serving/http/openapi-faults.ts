@@ -16,10 +16,10 @@ const COMMON_FAULTS: readonly FaultName[] = [
 
 /** Operations that answer without asking the engine for rows. */
 const OPERATIONS_WITHOUT_QUERIES =
-  /^\/(?:account|oauth|webhook\/endpoint(?!\/:id\/(?:attempt|message|stats))|watchlist|dexscr)\b|\/calculate-pnl$/
+  /^\/(?:account|oauth|webhook\/endpoint(?!\/:id\/(?:attempt|message|stats))|jobs?|kyt|ipfs|watchlist|dexscr)\b|\/(?:calculate-pnl|estimate-gas-limit|(?:transaction|redpacket)\/:chain\/send)$/
 
 /** Operations whose parameters name a record or a chain that may not exist. */
-const OPERATIONS_WITH_LOOKUPS = /\/:chain|^\/token\/search$|^\/dex$/
+const OPERATIONS_WITH_LOOKUPS = /\/:chain|^\/token\/search$|^\/dex$|^\/jobs?\//
 
 /** Faults that operations have beyond those of every one, by what they do. */
 const CONDITIONAL_FAULTS: readonly {
@@ -43,12 +43,61 @@ const CONDITIONAL_FAULTS: readonly {
     when: ({ method }) => method !== 'GET',
     faults: ['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'],
   },
+  {
+    when: ({ method, path }) => method === 'GET' && path.startsWith('/kyt/'),
+    faults: ['NOT_FOUND'],
+  },
   { when: ({ scopes }) => scopes.length > 0, faults: ['INSUFFICIENT_PERMISSIONS'] },
+]
+
+/** Refusals of a swap that is asked for, whatever is made of it. */
+const SWAP_FAULTS: readonly FaultName[] = [
+  ...(['LIQUIDITY_INSUFFICIENT', 'PRICE_IMPACT_TOO_HIGH', 'DEX_ROUTE_BUILD_FAILED'] as const),
+  ...(['DEX_NOT_FOUND', 'CHAIN_SYNC_ERROR'] as const),
+]
+
+/** Refusals of a signed transaction. */
+const SEND_FAULTS: readonly FaultName[] = [
+  ...(['TRANSACTION_SIZE_EXCEEDED', 'NOT_IMPLEMENTED', 'API_USAGE_LIMIT_EXCEEDED'] as const),
+  ...(['INSUFFICIENT_BALANCE', 'PROVIDER_NOT_INITIALIZED', 'CHAIN_CONNECTION_ERROR'] as const),
+]
+
+/** Refusals of an unsigned transaction of a red packet. */
+const PACKET_FAULTS: readonly FaultName[] = [
+  ...(['NOT_IMPLEMENTED', 'PROVIDER_NOT_INITIALIZED', 'CHAIN_CONNECTION_ERROR'] as const),
+  'TRANSACTION_FAILED',
 ]
 
 /** What single operations have beyond that. */
 const FAULTS_BY_OPERATION: Readonly<Record<string, readonly FaultName[]>> = {
+  'GET /dex/:chain/quote': SWAP_FAULTS,
+  'POST /dex/:chain/route': [
+    ...SWAP_FAULTS,
+    ...(['NOT_IMPLEMENTED', 'INSUFFICIENT_BALANCE', 'DEX_SWAP_SIMULATED_FAILED'] as const),
+    ...(['PROVIDER_NOT_INITIALIZED', 'CHAIN_CONNECTION_ERROR'] as const),
+  ],
+  'GET /redpacket': ['NOT_FOUND'],
+  'GET /redpacket/:id': ['RED_PACKET_NOT_FOUND'],
+  'GET /redpacket/:id/claims': ['RED_PACKET_NOT_FOUND'],
+  'POST /redpacket/:chain/create': [...PACKET_FAULTS, 'INSUFFICIENT_BALANCE'],
+  'POST /redpacket/:chain/claim': [
+    ...PACKET_FAULTS,
+    ...(['RED_PACKET_NOT_FOUND', 'RED_PACKET_WITHDRAWN', 'RED_PACKET_ALREADY_CLAIMED'] as const),
+  ],
+  'POST /ipfs/presign': ['SIGNED_URL_FAILED'],
   'GET /token/:chain/:tokenAddress/similar': ['NOT_IMPLEMENTED'],
+  'POST /transaction/:chain/estimate-gas-limit': [
+    ...(['TRANSACTION_FAILED', 'CONCURRENCY_LIMIT'] as const),
+    ...(['PROVIDER_NOT_INITIALIZED', 'CHAIN_CONNECTION_ERROR'] as const),
+  ],
+  'POST /transaction/:chain/send': [...SEND_FAULTS, 'TRANSACTION_FAILED'],
+  'POST /redpacket/:chain/send': [...SEND_FAULTS, 'RED_PACKET_TRANSACTION_ERROR'],
+  ...Object.fromEntries(
+    ['POST /kyt/address', 'POST /kyt/transfer', 'POST /kyt/withdrawal'].map((name) => [
+      name,
+      ['KYT_USAGE_LIMIT_EXCEEDED', 'NOT_IMPLEMENTED', 'CHAIN_NOT_SUPPORTED'] as const,
+    ]),
+  ),
   'POST /webhook/endpoint': ['WEBHOOKS_ENDPOINT_LIMIT_REACHED', 'IDEMPOTENCY_CONFLICT'],
   'PATCH /webhook/endpoint': ['WEBHOOKS_APPLICATION_NOT_FOUND', 'CONFLICT'],
   'PATCH /webhook/endpoint/:id': ['CONFLICT'],
@@ -66,6 +115,29 @@ export const ADMIN_FAULTS: readonly FaultName[] = [
   ...(['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'RATE_LIMIT'] as const),
   ...(['INTERNAL_SERVER_ERROR', 'DATABASE_ERROR'] as const),
 ]
+
+const SALE_FAULTS: readonly FaultName[] = [
+  ...(['RATE_LIMIT', 'NOT_IMPLEMENTED', 'INTERNAL_SERVER_ERROR'] as const),
+]
+
+/** Faults of operations that need no credential, by path. */
+const OPEN_FAULTS: Readonly<Record<string, readonly FaultName[]>> = {
+  '/openapi.json': ['RATE_LIMIT'],
+  '/x402/pricing': SALE_FAULTS,
+  '/x402/status': [...SALE_FAULTS, 'BAD_REQUEST'],
+  '/x402/purchase': [
+    ...SALE_FAULTS,
+    ...(['BAD_REQUEST', 'PAYMENT_REQUIRED', 'FORBIDDEN', 'CONFLICT', 'DATABASE_ERROR'] as const),
+  ],
+}
+
+/** Faults of what needs no credential; paths that are not listed tell theirs themselves. */
+export const openFaults = (path: string, method: string): readonly FaultName[] => {
+  const faults = OPEN_FAULTS[path] ?? []
+  return method === 'GET' || faults.length === 0
+    ? faults
+    : [...faults, 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE']
+}
 
 /** Faults that a priced operation can answer with. */
 export const operationFaults = (operation: Operation): readonly FaultName[] => [

@@ -1,6 +1,5 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema } from 'fastify'
-import type { FaultName } from '../../core/errors.ts'
 import { WEBHOOK_DOCUMENT } from '../../schemas/api/webhook-payloads.ts'
 import { MILLI_UNITS_PER_UNIT } from '../../schemas/plans.ts'
 import type { Meter } from '../interfaces.ts'
@@ -11,6 +10,7 @@ import { extractComponents } from './openapi-components.ts'
 import {
   ADMIN_FAULTS,
   errorResponses,
+  openFaults,
   operationFaults,
   PARSER_ERROR_RESPONSES,
 } from './openapi-faults.ts'
@@ -111,7 +111,7 @@ export const openapiOptions = (
     const isAdmin = milliUnits === undefined && schema?.security !== undefined
     const more: FastifySchema =
       milliUnits === undefined
-        ? { response: errorResponses(isAdmin ? ADMIN_FAULTS : openFaults(url), statusMode) }
+        ? { response: errorResponses(isAdmin ? ADMIN_FAULTS : openFaults(url, method), statusMode) }
         : pricedRouteSchema({ method, url, milliUnits, scopes }, statusMode)
     const response = {
       ...own,
@@ -121,10 +121,6 @@ export const openapiOptions = (
     return { url, schema: { ...schema, operationId, ...more, response } }
   },
 })
-
-/** Faults of what needs no credential; the other paths tell theirs themselves. */
-const openFaults = (url: string): readonly FaultName[] =>
-  url === DOCUMENT_PATH ? ['RATE_LIMIT'] : []
 
 /** Some routes have errors of another shape, which their schemas tell. */
 const definesErrorResponses = (response: object = {}): boolean => Object.hasOwn(response, '400')
@@ -136,21 +132,24 @@ interface PricedRoute {
   readonly scopes: readonly string[]
 }
 
-/** Serves the document. It is printed once: routes do not change once the plane listens. */
+/**
+ * Serves the document. It is printed once, before the plane listens: that takes half a second, in which a request would keep all
+ * others waiting.
+ */
 export const installOpenApiDocument = (
   app: FastifyInstance,
   { meter }: { readonly meter: Pick<Meter, 'take'> },
 ): void => {
   // Bytes, not text: text is encoded anew for each answer, and lies in memory as often as it is unread.
-  let printed: { readonly body: Buffer; readonly tag: string } | undefined
+  let printed = { body: Buffer.alloc(0), tag: '' }
+  app.addHook('onReady', async () => {
+    const document = withExamples(extractComponents({ ...app.swagger() }))
+    const body = Buffer.from(JSON.stringify(document))
+    printed = { body, tag: entityTag(body) }
+  })
   const response = { 200: { type: 'object', additionalProperties: true }, ...NOT_MODIFIED_RESPONSE }
   const schema = { summary: 'This document', tags: ['ops'], response }
   app.get(DOCUMENT_PATH, { schema, onRequest: limitByAddress(meter) }, (request, reply) => {
-    if (printed === undefined) {
-      const document = withExamples(extractComponents({ ...app.swagger() }))
-      const body = Buffer.from(JSON.stringify(document))
-      printed = { body, tag: entityTag(body) }
-    }
     reply.header('Cache-Control', 'public, no-cache').type('application/json; charset=utf-8')
     return sendWithEntityTag(request, reply, printed)
   })

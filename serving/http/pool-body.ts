@@ -22,8 +22,8 @@ const CONSTANT_PRODUCT_DESIGN = createDesign(1, 1, 0)
 const CONCENTRATED_DESIGN = createDesign(2, 2, 0)
 const BONDING_CURVE_DESIGN = createDesign(3, 1, 0)
 
-/** Designs by decoder family; families that are not here are unknown (0). */
-const DESIGN_BY_FAMILY: Partial<Readonly<Record<Family, PoolDesign>>> = {
+/** Designs by decoder family. */
+const DESIGN_BY_FAMILY: Readonly<Record<Family, PoolDesign>> = {
   uniswap_v2: createDesign(1, 1, 2),
   uniswap_v3: createDesign(2, 2, 3),
   uniswap_v4: CONCENTRATED_DESIGN,
@@ -54,6 +54,13 @@ const DESIGN_BY_FAMILY: Partial<Readonly<Record<Family, PoolDesign>>> = {
   turbos: CONCENTRATED_DESIGN,
   momentum: CONCENTRATED_DESIGN,
   bluefin: CONCENTRATED_DESIGN,
+  clanker: UNKNOWN_DESIGN,
+  polymarket: UNKNOWN_DESIGN,
+  red_packets: UNKNOWN_DESIGN,
+  happy_red_packet: UNKNOWN_DESIGN,
+  mask_red_packet: UNKNOWN_DESIGN,
+  deepbook: UNKNOWN_DESIGN,
+  aftermath: UNKNOWN_DESIGN,
 }
 
 /** Millionths: fees of pools are in hundredths of a basis point. */

@@ -81,11 +81,16 @@ const FAULT_BY_STATUS: Readonly<Record<number, FaultName>> = {
 const FAULT_BY_PARAMETER: Readonly<Record<string, FaultName>> = {
   resolution: 'INVALID_RESOLUTION',
   cursor: 'INVALID_CURSOR',
-  from: 'INVALID_TIMESTAMP',
-  to: 'INVALID_TIMESTAMP',
   url: 'WEBHOOK_URL_NOT_ALLOWED',
   filter: 'WEBHOOK_FILTER_INVALID',
   secret: 'WEBHOOK_SECRET_INVALID',
+}
+
+/** Of a query these are moments; of a body, addresses. */
+const FAULT_BY_QUERY_PARAMETER: Readonly<Record<string, FaultName>> = {
+  ...FAULT_BY_PARAMETER,
+  from: 'INVALID_TIMESTAMP',
+  to: 'INVALID_TIMESTAMP',
 }
 
 interface ValidationIssue {
@@ -134,14 +139,14 @@ const validationFault = (error: FastifyError, inputs: RequestInputs): Fault => {
   }
   const value = inputValue(inputs[error.validationContext ?? ''], parameter)
   const allowed = first.allowed === undefined ? {} : { allowed_values: first.allowed }
-  return parameterFault(parameter, first.message, { value, ...allowed })
-}
-
-const parameterFault = (parameter: string, message: string, details: object): Fault =>
-  new Fault(FAULT_BY_PARAMETER[parameter] ?? 'INVALID_PARAMETER', `${parameter} ${message}`, {
+  const table =
+    error.validationContext === 'querystring' ? FAULT_BY_QUERY_PARAMETER : FAULT_BY_PARAMETER
+  return new Fault(table[parameter] ?? 'INVALID_PARAMETER', `${parameter} ${first.message}`, {
     parameter,
-    ...details,
+    value,
+    ...allowed,
   })
+}
 
 const MAX_SHOWN_VALUE = 128
 

@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Warehouse } from '../../core/clickhouse/client.ts'
-import type { Metrics } from '../../core/ops/metrics.ts'
 import {
   createLimitedReads,
   emptyWork,
   type QueryCaller,
+  type QueryMetrics,
   type QueryWork,
   type ReadStore,
 } from '../queries/limited-reads.ts'
@@ -51,10 +51,7 @@ export const installQueryCaller = (app: FastifyInstance): void => {
  * The reader of REST routes: cheap reads that have a share of the engine beside composed queries, within the budget of the
  * caller's plan, organizations in turn. Throws what `LimitedReads` throws; reading outside of a request is a bug.
  */
-export const createLimitedReader = (
-  store: ReadStore,
-  metrics: Pick<Metrics, 'queryRejected'>,
-): QueryReader => {
+export const createLimitedReader = (store: ReadStore, metrics: QueryMetrics): QueryReader => {
   const reads = createLimitedReads(store, { share: 'point', surface: 'rest', metrics })
   return {
     query: async (query) => {

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { ROUTE_MILLI_UNITS, type RouteName } from '../../schemas/plans.ts'
+import { isPayableRoute, ROUTE_MILLI_UNITS, type RouteName } from '../../schemas/plans.ts'
 
 /** Routes of one family, mounted under every version prefix. */
 export type RoutePlugin = FastifyPluginAsyncTypebox
@@ -11,6 +11,7 @@ export const VERSIONS = ['/v2', '/v1'] as const
 export const pricedRoute = (name: RouteName, scopes: readonly string[] = []) => ({
   milliUnits: ROUTE_MILLI_UNITS[name],
   scopes,
+  isPayable: scopes.length === 0 && isPayableRoute(name),
   audit: scopes.some((scope) => scope.endsWith('.write')),
 })
 

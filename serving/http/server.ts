@@ -4,6 +4,8 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { namedObject } from '../../schemas/api/common.ts'
 import { createCursors } from '../queries/cursors-and-pages.ts'
+import { createPasswordAttempts } from '../red-packets/password-attempts.ts'
+import { createPasswordAuthority } from '../red-packets/password-authority.ts'
 import { accountRoutes } from './account.ts'
 import { accountCredentialRoutes, linkAddressRoute } from './account-credentials.ts'
 import { allChainRoutes } from './all-chain-routes.ts'
@@ -11,16 +13,25 @@ import { createBaseApp } from './base-app.ts'
 import { candleRoutes } from './candles.ts'
 import type { ServerDeps } from './deps.ts'
 import { installEntityTags } from './entity-tag.ts'
+import { gasLimitRoutes } from './gas-limit.ts'
 import { EXPOSED_HEADERS, installGuard } from './guard-hooks.ts'
 import { holderRoutes } from './holders.ts'
+import { presignRoutes } from './ipfs-presign.ts'
+import { createJobFollowers } from './job-followers.ts'
+import { jobRoutes } from './jobs.ts'
 import { marketDataRoutes } from './market-data.ts'
-import { notImplementedRoutes, notImplementedUnversionedRoutes } from './not-implemented.ts'
+import { notImplementedRoutes } from './not-implemented.ts'
 import { apiDocument, installOpenApiDocument } from './openapi.ts'
+import { purchaseRoutes } from './purchases.ts'
 import { createLimitedReader, installQueryCaller } from './query-limiter.ts'
+import { redPacketTransactionRoutes } from './red-packet-transactions.ts'
+import { redPacketListRoutes, redPacketRoute } from './red-packets.ts'
 import { installReferencePage } from './reference-page.ts'
 import { type RoutePlugin, VERSIONS } from './routing.ts'
+import { sendRoutes } from './send.ts'
 import { tokenSearchRoutes } from './token-search.ts'
 import { tokenStatsRoutes } from './token-stats.ts'
+import { createTransactionSender } from './transaction-sender.ts'
 import { walletStatsRoutes } from './wallet-stats.ts'
 
 /** What a balancer may ask in public; the reasons, metrics and everything else are on the operators' port. */
@@ -47,6 +58,9 @@ export const createPublicServer = async (deps: ServerDeps): Promise<FastifyInsta
   installUnguardedRoutes(app, deps)
   const cursors = createCursors(deps.config.keyPepper.reveal())
   const bounded = { ...deps, warehouse: createLimitedReader(deps.warehouse, deps.metrics), cursors }
+  const jobs = { jobs: deps.jobs, followers: createJobFollowers(deps) }
+  const send = createTransactionSender(deps)
+  app.addHook('preClose', async () => jobs.followers.close())
   const families: readonly RoutePlugin[] = [
     tokenSearchRoutes(bounded),
     tokenStatsRoutes(bounded),
@@ -58,6 +72,16 @@ export const createPublicServer = async (deps: ServerDeps): Promise<FastifyInsta
     ...allChainRoutes.map((route) => route(bounded)),
     accountRoutes(deps),
     accountCredentialRoutes({ ...deps, cursors }),
+    gasLimitRoutes(deps),
+    sendRoutes({ ...deps, send }),
+    jobRoutes(jobs),
+    presignRoutes(deps),
+    redPacketRoute(bounded),
+    redPacketListRoutes(bounded),
+    redPacketTransactionRoutes({
+      ...{ ...bounded, send, attempts: createPasswordAttempts(deps.nowMs) },
+      authorities: createPasswordAuthority(deps.config.keyPepper.reveal()),
+    }),
     notImplementedRoutes,
     ...(deps.families ?? []),
   ]
@@ -72,9 +96,11 @@ export const createPublicServer = async (deps: ServerDeps): Promise<FastifyInsta
       for (const family of families) await guarded.register(family, { prefix })
     }
     await guarded.register(walletStatsRoutes(bounded, '/wallet/v1/:chain/:walletAddress/stats'))
-    await guarded.register(notImplementedUnversionedRoutes)
+    await guarded.register(jobRoutes(jobs, ['jobs']))
+    await guarded.register(redPacketRoute(bounded))
     await guarded.register(linkAddressRoute({ ...deps, cursors }))
   })
+  await app.register(purchaseRoutes(deps))
   for (const plugin of deps.plugins ?? []) await app.register(plugin)
   await app.ready()
   return app

@@ -7,6 +7,7 @@ import {
   FeeEstimates,
   HOLDER_TREND_GROUPS,
   HOLDER_TREND_QUERY,
+  LogoDuplicates,
   SIMILAR_QUERY,
   TokenHolderTrendPoint,
   TokenSecurity,
@@ -19,6 +20,7 @@ import {
   type HolderTrendRow,
   holderTrendQuery,
   medianFeeQuery,
+  sameImageQuery,
 } from '../queries/token-details.ts'
 import { searchQuery, type TokenHit } from '../queries/token-search.ts'
 import type { TokenRow } from '../queries/tokens.ts'
@@ -217,7 +219,26 @@ const similarTokens = defineReadRoute({
   },
 })
 
+const logoDuplicates = defineReadRoute({
+  path: '/token/:chain/:tokenAddress/logo-duplicates',
+  summary:
+    'How many other tokens have the picture of a token, by its address: pictures are not compared',
+  tag: 'token',
+  params: TOKEN_PARAM,
+  query: {},
+  response: LogoDuplicates,
+  absent: 'NOT_FOUND',
+  answer: async (request) => {
+    const { chain, params, rows } = request
+    const [, [row]] = await Promise.all([
+      requireTokenRow(request),
+      rows<{ readonly others: string }>(sameImageQuery(chain.id, params.tokenAddress)),
+    ])
+    return { sameImageTokenCount: Number(row?.others ?? 0) }
+  },
+})
+
 /** What else is known of one token. */
 export const tokenDetailRoutes: readonly ChainRoute[] = [
-  ...[holderTrend, security, feeEstimates, similarTokens],
+  ...[holderTrend, security, feeEstimates, similarTokens, logoDuplicates],
 ]

@@ -63,10 +63,10 @@ const pnlItemBody = (row: PnlRow): Omit<PnlDetailItem, 'name' | 'symbol' | 'logo
     sellAmount: requiredText(row.sell_amount),
     sellAmountInUsd: row.sell_usd,
     avgBuyPriceInUsd: requiredNumberText(
-      ratioOrNull(Number(row.buy_usd), numberOrNull(row.buy_amount)),
+      ratioOrNull(Number(row.buy_usd), numberOrNull(row.valued_bought)),
     ),
     avgSellPriceInUsd: requiredNumberText(
-      ratioOrNull(Number(row.sell_usd), numberOrNull(row.sell_amount)),
+      ratioOrNull(Number(row.sell_usd), numberOrNull(row.valued_sold)),
     ),
     realizedProfitInUsd: row.realized_usd,
     realizedProfitRatio: profitRatio(realized, cost),
@@ -124,7 +124,8 @@ const pnlTotalsBody = (row: PnlTotalsRow): PnlDetailSummary => {
   }
 }
 
-const readTotals = async (
+/** Totals over the rows of a query; of no rows where the chain is not held here. */
+export const readPnlTotals = async (
   { chain, rows }: ChainRequest<object, object>,
   lookup: PnlRequest,
 ): Promise<PnlTotalsRow> => {
@@ -164,7 +165,7 @@ const pnlSummary = defineReadRoute({
     const { chain, params, query } = request
     const resolution = query.resolution ?? 'all'
     const lookup = { chain: chain.id, wallets: [params.walletAddress], resolution }
-    const row = await readTotals(request, lookup)
+    const row = await readPnlTotals(request, lookup)
     const { currentValue: _value, ...totals } = pnlTotalsBody(row)
     const cost = Number(row.cost_usd)
     return {
@@ -205,7 +206,7 @@ const pnlDetails = definePageRoute({
   more: {
     page: PnlDetailsResult,
     read: async (request) => ({
-      summary: pnlTotalsBody(await readTotals(request, toPnlRequest(request))),
+      summary: pnlTotalsBody(await readPnlTotals(request, toPnlRequest(request))),
     }),
   },
   list: (request) => pnlList(toPnlRequest(request), request.query.sortBy ?? 'totalPnl'),
@@ -223,7 +224,7 @@ const readPnlDetails = async (
   const [rows, totals] = request.chain.enabled
     ? await Promise.all([
         request.rows<PnlRow>(sliceQuery(pnlList(lookup, 'totalPnl'), slice)),
-        readTotals(request, lookup),
+        readPnlTotals(request, lookup),
       ])
     : [[], EMPTY_TOTALS]
   const data = await pnlItemBodies(request, rows)

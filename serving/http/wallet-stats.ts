@@ -64,9 +64,9 @@ const walletStatBody = (
     sellAmount: row.sell_amount ?? '0',
     sellAmountInUsd: row.sell_usd,
     sells: row.sells,
-    averageBuyPriceInUsd: finiteNumberText(quotientOrZero(cost, Number(row.buy_amount ?? 0))),
+    averageBuyPriceInUsd: finiteNumberText(quotientOrZero(cost, Number(row.valued_bought ?? 0))),
     averageSellPriceInUsd: finiteNumberText(
-      quotientOrZero(Number(row.sell_usd), Number(row.sell_amount ?? 0)),
+      quotientOrZero(Number(row.sell_usd), Number(row.valued_sold ?? 0)),
     ),
     unrealizedProfitInUsd: finiteNumberText(marked),
     unrealizedProfitRatio: finiteNumberText(quotientOrZero(marked, cost)),
@@ -114,14 +114,14 @@ export const walletStatsRoutes =
         const chain = parseChain(params.chain, deps.chains)
         const wallet = parseWalletAddress(chain.id, params.walletAddress, 'walletAddress')
         const { tokenAddress } = query
-        const token =
+        const tokens =
           tokenAddress === undefined
             ? undefined
-            : parseTokenAddress(chain.id, tokenAddress, 'tokenAddress')
+            : [parseTokenAddress(chain.id, tokenAddress, 'tokenAddress')]
         if (!chain.enabled) return []
         await setFreshnessHeaders(reply, deps.freshness, chain.id)
         const { rows } = await deps.warehouse.query<WalletStatRow>(
-          walletStatsQuery(chain.id, wallet, token),
+          walletStatsQuery(chain.id, wallet, tokens),
         )
         return walletStatBodies(rows, { chain: chain.id, wallet, word: chain.word })
       },

@@ -2,7 +2,6 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Codec } from '../../core/codec/contract.ts'
 import { Fault } from '../../core/errors.ts'
-import type { Metrics } from '../../core/ops/metrics.ts'
 import { Success } from '../../schemas/api/common.ts'
 import {
   AttemptListQuery,
@@ -15,7 +14,7 @@ import {
 } from '../../schemas/api/webhook.ts'
 import { globalTopic } from '../../schemas/topics.ts'
 import type { Cursors } from '../queries/cursors-and-pages.ts'
-import type { ReadStore } from '../queries/limited-reads.ts'
+import type { QueryMetrics, ReadStore } from '../queries/limited-reads.ts'
 import {
   type AttemptRow,
   type AttemptSearch,
@@ -55,7 +54,7 @@ export const AttemptCursor = Type.Object(
 /** The same as it is given: with the store, of which each caller gets a share. */
 export type WebhookAttemptDeps = Omit<LimitedDeps, 'warehouse'> & {
   readonly warehouse: ReadStore
-  readonly metrics: Pick<Metrics, 'queryRejected'>
+  readonly metrics: QueryMetrics
 }
 
 /** Attempts and messages, and sending one again by hand. */

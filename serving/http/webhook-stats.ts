@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { Metrics } from '../../core/ops/metrics.ts'
+import { DAY_MS } from '../../core/time.ts'
 import {
   EndpointMessageList,
   EndpointMessageQuery,
@@ -8,7 +8,7 @@ import {
 } from '../../schemas/api/webhook.ts'
 import type { WebhookEndpoint } from '../../schemas/wire.ts'
 import type { Cursors } from '../queries/cursors-and-pages.ts'
-import type { ReadStore } from '../queries/limited-reads.ts'
+import type { QueryMetrics, ReadStore } from '../queries/limited-reads.ts'
 import {
   type EndpointMessageRow,
   endpointMessagesQuery,
@@ -16,6 +16,7 @@ import {
   type StatsRow,
 } from '../queries/webhook-stats.ts'
 import type { EndpointApi } from '../webhooks/endpoint-api.ts'
+import { storedFilterProblem } from '../webhooks/filter.ts'
 import type { EndpointActivity } from '../webhooks/start.ts'
 import { readMoment } from '../webhooks/task-api.ts'
 import { createLimitedReader } from './query-limiter.ts'
@@ -27,16 +28,16 @@ import { requireOwner } from './webhooks.ts'
 export interface WebhookStatsDeps {
   readonly resource: EndpointApi
   readonly warehouse: ReadStore
-  readonly metrics: Pick<Metrics, 'queryRejected'>
+  readonly metrics: QueryMetrics
   readonly cursors: Cursors
   readonly activityOf: (endpointId: string) => EndpointActivity
   readonly nowMs: () => number
 }
 
 const READ_SCOPES = ['webhook.read']
-const STATS_WINDOW_MS = 86_400_000
+const STATS_WINDOW_MS = DAY_MS
 /** How far back the list of messages reaches. */
-const MESSAGES_WINDOW_MS = 14 * 86_400_000
+const MESSAGES_WINDOW_MS = 14 * DAY_MS
 
 /** Statistics of an endpoint with its health, and its messages. */
 export const webhookStatsRoutes =
@@ -129,6 +130,9 @@ const statsBody = (
   const failureMs = Number(row?.failure_ms ?? 0)
   const failuresInRow = Number(row?.failures_in_row ?? 0)
   const hasAnswers = Number(row?.answered ?? 0) > 0
+  const { filter } = endpoint
+  const filterProblem = (filter === null ? undefined : storedFilterProblem(filter)) ?? null
+  const attempted = successMs + failureMs > 0
   return {
     success: Number(row?.success ?? 0),
     pending: Number(row?.pending ?? 0),
@@ -141,7 +145,8 @@ const statsBody = (
     p50Ms: hasAnswers ? Math.round(row?.p50 ?? 0) : null,
     p95Ms: hasAnswers ? Math.round(row?.p95 ?? 0) : null,
     health: {
-      state: healthState(endpoint, { failuresInRow, attempted: successMs + failureMs > 0 }),
+      state: healthState(endpoint, { failuresInRow, attempted, filterProblem }),
+      filterProblem,
       failuresInRow,
       lastSuccessAt: timeOrNull(successMs),
       lastFailureAt: timeOrNull(failureMs),
@@ -152,9 +157,18 @@ const statsBody = (
 
 const healthState = (
   { disabled }: Pick<WebhookEndpoint, 'disabled'>,
-  { failuresInRow, attempted }: { readonly failuresInRow: number; readonly attempted: boolean },
+  {
+    failuresInRow,
+    attempted,
+    filterProblem,
+  }: {
+    readonly failuresInRow: number
+    readonly attempted: boolean
+    readonly filterProblem: string | null
+  },
 ): string => {
   if (disabled) return 'disabled'
+  if (filterProblem !== null) return 'filter-invalid'
   if (!attempted) return 'idle'
   return failuresInRow > 0 ? 'failing' : 'healthy'
 }

@@ -128,7 +128,7 @@ const writeRoutes =
       '/webhook/endpoint/:id/secret/rotate',
       {
         schema: {
-          summary: 'A new signing secret; the old one goes on signing for a while',
+          summary: 'A new signing secret; the old one stays valid for a while',
           tags: ['webhook'],
           params: WebhookParams,
           body: RotateWebhook,

@@ -1,4 +1,4 @@
-import { normalizeQueryTime } from '../../core/time.ts'
+import { optionalQueryTime } from '../../core/time.ts'
 import type { KeysetList, OrderColumn } from './keyset-list.ts'
 import { walletsWithTagsSql } from './trader-tags.ts'
 import { TRADE_COLUMNS } from './trades.ts'
@@ -47,30 +47,29 @@ const liquiditySelect = (
   side: 'base' | 'quote',
   where: string,
 ): string => `SELECT ${COMMON_COLUMNS}, lp_wallet AS owner, ${LIQUIDITY_EVENT_SQL} AS side, ${legColumns(token, side, token === 'base' ? 1 : 0)},
-    CAST(NULL, 'Nullable(Float64)') AS price_native, ${LIQUIDITY_VALUE_SQL} AS amount_usd, CAST(NULL, 'Nullable(Decimal(38,12))') AS amount_native
+    toUInt8(1) AS is_liquidity, CAST(NULL, 'Nullable(Float64)') AS price_native, ${LIQUIDITY_VALUE_SQL} AS amount_usd, CAST(NULL, 'Nullable(Decimal(38,12))') AS amount_native
   FROM ${chain}_dex_pool_events_enriched FINAL WHERE event_type != 'SWAP' AND ${where}`
 
 const tradeSelect = (chain: string, request: ActivityRequest, where: string): string => {
   const table = request.walletAddress === undefined ? 'enriched' : 'by_wallet'
   return `SELECT ${COMMON_COLUMNS}, owner, toString(side) AS side, token_address, decimals, toInt256(amount) AS amount, price_usd, side_token,
-    side_decimals, toInt256(side_amount) AS side_amount, side_price_usd, is_base, price_native, amount_usd, amount_native
+    side_decimals, toInt256(side_amount) AS side_amount, side_price_usd, is_base, toUInt8(0) AS is_liquidity, price_native, amount_usd, amount_native
   FROM ${chain}_dex_trades_${table} FINAL WHERE ${where}`
 }
 
+/** A block counts its trades and its changes of liquidity apart, so that one of each may have the same numbers. */
 const POSITION_ORDER: readonly OrderColumn[] = [
   { sql: 't.block_slot', type: 'UInt64' },
   { sql: 't.tx_index', type: 'UInt32' },
   { sql: 't.event_index', type: 'UInt32' },
   { sql: 'toUInt32(t.is_base)', type: 'UInt32' },
+  { sql: 'toUInt32(t.is_liquidity)', type: 'UInt32' },
 ]
 
 interface Condition {
   readonly sql: string
   readonly value: unknown
 }
-
-const optionalTimeMs = (value: number | undefined): number | undefined =>
-  value === undefined ? undefined : normalizeQueryTime(value)
 
 const activityConditions = (request: ActivityRequest): Readonly<Record<string, Condition>> => ({
   wallet: { sql: 't.owner = {wallet:String}', value: request.walletAddress },
@@ -79,11 +78,11 @@ const activityConditions = (request: ActivityRequest): Readonly<Record<string, C
   type: { sql: 't.side = {type:String}', value: request.type },
   before: {
     sql: 't.block_time < fromUnixTimestamp64Milli({before:Int64})',
-    value: optionalTimeMs(request.beforeTimestamp),
+    value: optionalQueryTime(request.beforeTimestamp),
   },
   after: {
     sql: 't.block_time > fromUnixTimestamp64Milli({after:Int64})',
-    value: optionalTimeMs(request.afterTimestamp),
+    value: optionalQueryTime(request.afterTimestamp),
   },
   below: { sql: 't.block_height < {below:UInt64}', value: request.beforeBlockHeight },
   above: { sql: 't.block_height > {above:UInt64}', value: request.afterBlockHeight },

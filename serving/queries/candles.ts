@@ -1,6 +1,13 @@
 import { formatDecimal, formatUnits } from '../../core/amounts.ts'
 import type { Query } from '../../core/clickhouse/client.ts'
-import { bucketEnd, bucketStart, RESOLUTIONS, type Resolution } from '../../core/time.ts'
+import {
+  bucketEnd,
+  bucketStart,
+  DAY_MS,
+  HOUR_MS,
+  RESOLUTIONS,
+  type Resolution,
+} from '../../core/time.ts'
 import type { Candle } from '../../schemas/api/candle.ts'
 import { candleSources, type StoredResolution, watermarkCte } from './candle-sources.ts'
 
@@ -11,7 +18,7 @@ export type CandleSeries =
   | { readonly kind: 'pool'; readonly pool: string }
   | { readonly kind: 'pair'; readonly token: string; readonly side: string }
 
-/** A question for candles. `fromMs` inclusive, `toMs` exclusive, both on bucket starts. */
+/** A query for candles. `fromMs` inclusive, `toMs` exclusive, both on bucket starts. */
 export interface CandleRequest {
   readonly chain: string
   readonly series: CandleSeries
@@ -62,8 +69,6 @@ const PRICE_COLUMNS = {
   native: ['onv', 'cnv', 'hnv', 'lnv', 'vn'],
 } as const
 
-const DAY_MS = RESOLUTIONS['1d']
-const HOUR_MS = RESOLUTIONS['1h']
 const MINUTE_MS = RESOLUTIONS['1m']
 
 /** The coarsest stored resolution that the wanted one is a multiple of. */

@@ -163,6 +163,8 @@ export interface LiquidityHourRow extends KeysetRow {
   readonly hour: string
 }
 
+const HOUR_S = 3_600
+
 /** Hours in which one of a token's pools changed, newest first; with a time the newest that began by then. */
 export const liquidityHoursList = (
   chain: string,
@@ -183,30 +185,48 @@ export const liquidityHoursList = (
   }
 }
 
-/** Liquidity of a pool at the end of an hour. */
-export interface PoolHourRow {
-  readonly pool: string
+/** Liquidity of a token's pools at the end of an hour, and the pool that held the most of it. */
+export interface HourLiquidityRow {
   readonly hour: string
-  readonly liquidity_usd: string | null
+  readonly pools: string
+  readonly total_usd: string
+  readonly total_native: string | null
+  readonly pool: string
+  readonly liquidity_usd: string
   readonly liquidity_native: string | null
   readonly price_usd: number | null
 }
 
-/** Last liquidity of each pool of a token in each hour from `fromS` to `untilS`; what is older counts for the first. Epoch seconds. */
-export const poolHoursQuery = (
+/**
+ * Liquidity of a token at the end of each of the hours (starts, epoch seconds, not empty); what is older counts for the first.
+ * Pools are added up in the engine, a popular token has very many. Hours in which no pool held anything are missing.
+ */
+export const hourLiquidityQuery = (
   chain: string,
   token: string,
-  { fromS, untilS }: { readonly fromS: number; readonly untilS: number },
+  hours: readonly number[],
 ): Query => {
   const last = (column: string): string =>
     `argMax(tuple(${column}), (e.block_slot, e.tx_index, e.event_index)).1`
+  const states = `SELECT e.pool_address AS pool, greatest(toInt64(toUnixTimestamp(toStartOfHour(e.block_time))), {from_s:Int64}) AS since,
+    ${last('e.liquidity_usd')} AS usd, ${last('e.liquidity_native')} AS native,
+    ${last('if(e.base_token = {token:String}, e.base_price_usd, e.quote_price_usd)')} AS price
+  FROM ${chain}_dex_pool_events_enriched AS e FINAL
+  WHERE e.pool_address IN ${tokenPoolsSubquery(chain)} AND toUnixTimestamp(e.block_time) < {until_s:Int64}
+  GROUP BY pool, since`
+  const spans = `SELECT *, leadInFrame(since, 1, toInt64({until_s:Int64}))
+    OVER (PARTITION BY pool ORDER BY since ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS until FROM (${states})`
   return {
-    sql: `SELECT e.pool_address AS pool, toString(greatest(toInt64(toUnixTimestamp(toStartOfHour(e.block_time))), {from_s:Int64})) AS hour,
-  toString(${last('e.liquidity_usd')}) AS liquidity_usd, toString(${last('e.liquidity_native')}) AS liquidity_native,
-  ${last('if(e.base_token = {token:String}, e.base_price_usd, e.quote_price_usd)')} AS price_usd
-FROM ${chain}_dex_pool_events_enriched AS e FINAL
-WHERE e.pool_address IN ${tokenPoolsSubquery(chain)} AND toUnixTimestamp(e.block_time) < {until_s:Int64}
-GROUP BY pool, hour`,
-    params: { token, from_s: fromS, until_s: untilS },
+    sql: `SELECT toString(h) AS hour, toString(n) AS pools, toString(all_usd) AS total_usd, toString(all_native) AS total_native,
+  most.1 AS pool, toString(most.2) AS liquidity_usd, toString(most.3) AS liquidity_native, most.4 AS price_usd
+FROM (SELECT h, count() AS n, sum(usd) AS all_usd, sum(native) AS all_native, argMax(tuple(pool, assumeNotNull(usd), native, price), (usd, pool)) AS most
+  FROM (SELECT *, arrayJoin(arrayFilter(x -> x >= since AND x < until, {hours:Array(Int64)})) AS h FROM (${spans}) WHERE usd > 0)
+  GROUP BY h)`,
+    params: {
+      token,
+      hours,
+      from_s: Math.min(...hours),
+      until_s: Math.max(...hours) + HOUR_S,
+    },
   }
 }

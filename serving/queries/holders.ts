@@ -2,6 +2,7 @@ import type { Query } from '../../core/clickhouse/client.ts'
 import type { HolderSort } from '../../schemas/api/holder.ts'
 import { burnAddressesOf } from '../../schemas/burn-addresses.ts'
 import { sortableBits } from './keyset-list.ts'
+import { valuedAmountsSql } from './valued-amounts.ts'
 
 /** A holder with what trading the token brought, as the warehouse answers it. */
 export interface HolderRow {
@@ -19,6 +20,9 @@ export interface HolderRow {
   readonly sells: string | null
   readonly buy_amount: string | null
   readonly sell_amount: string | null
+  /** The parts of them whose value is known: averages are over these. */
+  readonly valued_bought: string | null
+  readonly valued_sold: string | null
   readonly buy_usd: string | null
   readonly sell_usd: string | null
   readonly realized_usd: string | null
@@ -94,6 +98,8 @@ const TRADING_COLUMNS = [
   optionalColumn('sells', 'sells'),
   optionalColumn('buy_amount', 'buy_amount'),
   optionalColumn('sell_amount', 'sell_amount'),
+  optionalColumn('valued_bought', 'valued_bought'),
+  optionalColumn('valued_sold', 'valued_sold'),
   optionalColumn('buy_amount_usd', 'buy_usd'),
   optionalColumn('sell_amount_usd', 'sell_usd'),
   optionalColumn('total_realized_usd', 'realized_usd'),
@@ -103,7 +109,7 @@ const TRADING_COLUMNS = [
   optionalColumn('losses', 'losses'),
 ].join(', ')
 
-/** Holders of a token with every number; `which` narrows them, `sort` is a row of `SORTS`. */
+/** Holders of a token with every number; `which` narrows them, `sort` is a row of `HOLDER_SORTS`. */
 const holdersSelect = (chain: string, sort: HolderSort, which: string): string => `
 WITH (SELECT (any(price_usd), any(price_native)) FROM (SELECT * FROM ${chain}_token_prices FINAL WHERE token_address = {token:String})) AS price,
   (SELECT any(total_supply) FROM (SELECT * FROM ${chain}_token_markets FINAL WHERE token_address = {token:String})) AS total,
@@ -116,7 +122,7 @@ SELECT h.holder AS holder, toString(h.balance) AS balance, h.decimals AS decimal
   price.1 AS price_usd, price.2 AS price_native, toString(total) AS supply, ${TRADING_COLUMNS},
   birth.1 AS dev, birth.2 AS creators, ${HOLDER_SORTS[sort].sql} AS sort_value, toString(sort_value) AS sort_key
 FROM (SELECT * FROM ${chain}_token_holders FINAL WHERE token_address = {token:String} AND balance > 0 AND holder NOT IN {burnt:Array(String)} ${which}) AS h
-LEFT JOIN (SELECT * FROM ${chain}_wallet_token_pnl FINAL WHERE token_address = {token:String}) AS p ON p.wallet = h.holder`
+LEFT JOIN (SELECT *, ${valuedAmountsSql()} FROM ${chain}_wallet_token_pnl FINAL WHERE token_address = {token:String}) AS p ON p.wallet = h.holder`
 
 /** One page of a token's holders, read in the wanted direction. */
 export const holdersQuery = (search: HolderSearch): Query => {

@@ -1,4 +1,5 @@
 import type { Query } from '../../core/clickhouse/client.ts'
+import { type ChainRow, maxReorgBlocks } from '../../schemas/chains.ts'
 
 /** A block's identity. */
 export interface BlockRow {
@@ -6,11 +7,15 @@ export interface BlockRow {
   readonly height: string
 }
 
-/** Blocks at the end of the table that may have been taken back. */
-const REORG_WINDOW = 512
+/** A chain as its blocks are read. */
+export type BlocksOf = Pick<ChainRow, 'id' | 'reorgWindow'>
+
+/** The newest blocks of a chain, one that was not taken back among them: `FINAL` merges no others. */
+export const newestBlocksSql = (chain: BlocksOf): string =>
+  `block_slot + ${maxReorgBlocks(chain)} >= (SELECT max(block_slot) FROM ${chain.id}_blocks)`
 
 /** The newest block of a chain. */
-export const latestBlockQuery = (chain: string): Query => ({
-  sql: `SELECT block_hash AS hash, toString(block_height) AS height FROM ${chain}_blocks FINAL
-WHERE block_slot + ${REORG_WINDOW} >= (SELECT max(block_slot) FROM ${chain}_blocks) ORDER BY block_slot DESC LIMIT 1`,
+export const latestBlockQuery = (chain: BlocksOf): Query => ({
+  sql: `SELECT block_hash AS hash, toString(block_height) AS height FROM ${chain.id}_blocks FINAL
+WHERE ${newestBlocksSql(chain)} ORDER BY block_slot DESC LIMIT 1`,
 })

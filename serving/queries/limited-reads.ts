@@ -10,7 +10,7 @@ import { isRejectedStatement } from '../../core/clickhouse/read-errors.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import type { StatementBudget } from '../../schemas/plans.ts'
 import { MIN_QUERY_MILLI_UNITS, PLANS, type PlanName } from '../../schemas/plans.ts'
-import { createQueryQueue, type QueryQueueLimits } from './query-queue.ts'
+import { createQueryQueue, type QueryQueue, type QueryQueueLimits } from './query-queue.ts'
 
 /** What the engine did for one request. */
 export interface QueryWork {
@@ -65,6 +65,9 @@ export const queueLimits = (places: number): QueryQueueLimits => ({
   waitMs: MAX_WAIT_MS,
 })
 
+/** What the reads of a surface are measured with. */
+export type QueryMetrics = Pick<Metrics, 'queryRejected' | 'observe'>
+
 /** Counts the statements of a surface that the engine refused as wrong. */
 const createRejectionCounter = (
   metrics: Pick<Metrics, 'queryRejected'>,
@@ -75,6 +78,27 @@ const createRejectionCounter = (
     if (isRejectedStatement(error)) counter.inc({ surface })
     throw error
   }
+}
+
+/** The same store for reads of no caller: statements that the engine refused as wrong are counted under `surface`. */
+export const countRejectedReads = <Store extends Pick<Warehouse, 'query'>>(
+  store: Store,
+  metrics: Pick<Metrics, 'queryRejected'>,
+  surface: string,
+): Store => {
+  const onError = createRejectionCounter(metrics, surface)
+  return { ...store, query: (query, options) => store.query<never>(query, options).catch(onError) }
+}
+
+const observeQueue = (
+  metrics: Pick<Metrics, 'observe'>,
+  surface: string,
+  { gate, limits }: { readonly gate: QueryQueue; readonly limits: QueryQueueLimits },
+): void => {
+  const labels = { surface }
+  metrics.observe('queriesRunning', () => [{ labels, value: gate.depth().running }])
+  metrics.observe('queriesWaiting', () => [{ labels, value: gate.depth().waiting }])
+  metrics.observe('queriesWaitingLimit', () => [{ labels, value: limits.waiting }])
 }
 
 /** Reads of one surface, over its share of the engine. */
@@ -88,12 +112,13 @@ export const createLimitedReads = (
   }: {
     readonly share: ReadWorkload
     readonly surface: string
-    readonly metrics: Pick<Metrics, 'queryRejected'>
+    readonly metrics: QueryMetrics
     readonly limits?: QueryQueueLimits
   },
 ): LimitedReads => {
   const gate = createQueryQueue(limits)
   const rejected = createRejectionCounter(metrics, surface)
+  observeQueue(metrics, surface, { gate, limits })
   const run = <T>(caller: QueryCaller, read: (options: ReadOptions) => Promise<T>): Promise<T> => {
     const { orgId, plan, signal, work } = caller
     const budget: StatementBudget = PLANS[plan].budget

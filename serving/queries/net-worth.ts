@@ -1,7 +1,7 @@
 import type { Query } from '../../core/clickhouse/client.ts'
 import { chainRow } from '../../schemas/chains.ts'
-import { candleSources, watermarkCte } from './candle-sources.ts'
 import { type KeysetList, type KeysetRow, sortableBits } from './keyset-list.ts'
+import { valuedAmountsSql } from './valued-amounts.ts'
 
 /** What a wallet holds of a token. */
 export interface HoldingRow extends KeysetRow {
@@ -14,6 +14,8 @@ export interface HoldingRow extends KeysetRow {
   readonly last_ms: string
   readonly buy_amount: string | null
   readonly sell_amount: string | null
+  /** The part of what was bought whose value is known. */
+  readonly valued_bought: string | null
   readonly buy_usd: string | null
   readonly realized_usd: string | null
   readonly position: number | null
@@ -41,16 +43,18 @@ export interface HoldingsRequest {
   readonly trusted: boolean
 }
 
-/** The coin has the price of its wrapped form. */
-const priceTokenSql = (column: string): string =>
+/** Token that prices the one of a column; the coin has the price of its wrapped form. Needs `nativeTokenParams`. */
+export const priceTokenSql = (column: string): string =>
   `if(${column} = {coin:String}, {wrapped:String}, ${column})`
 
-const nativeTokenParams = (chain: string) => {
+/** Parameters `coin` and `wrapped` of a chain. */
+export const nativeTokenParams = (chain: string) => {
   const row = chainRow(chain)
   return { coin: row?.nativeAddress ?? '', wrapped: row?.wrappedNative ?? '' }
 }
 
-const tradableTokens = (chain: string): string =>
+/** Tokens of pools that hold enough, as a subquery. */
+export const tradableTokens = (chain: string): string =>
   `SELECT arrayJoin([token_a, token_b]) FROM ${chain}_dex_pools FINAL WHERE liquidity_usd >= ${MIN_LIQUIDITY_USD}`
 
 /** Balances with their prices and what trading brought, as a subquery `t`. */
@@ -63,6 +67,7 @@ const holdingsSubquery = ({ chain, wallets, tokens, trusted }: HoldingsRequest) 
     toFloat64(h.balance) / exp10(ifNull(h.decimals, 0)) AS units,
     units * ifNull(price.price_usd, 0) AS value_usd, units * ifNull(price.price_native, 0) AS value_native,
     if(p.wallet = '', NULL, p.buy_amount) AS buy_amount, if(p.wallet = '', NULL, p.sell_amount) AS sell_amount,
+    if(p.wallet = '', NULL, p.valued_bought) AS valued_bought,
     if(p.wallet = '', NULL, p.buy_amount_usd) AS buy_usd, if(p.wallet = '', NULL, p.total_realized_usd) AS realized_usd,
     if(p.wallet = '', NULL, toFloat64(p.position_amount)) AS position, if(p.wallet = '', NULL, p.position_cost_usd) AS position_cost_usd
   FROM (SELECT holder, token_address, balance, decimals, toUnixTimestamp64Milli(last_seen) AS last_ms,
@@ -71,7 +76,7 @@ const holdingsSubquery = ({ chain, wallets, tokens, trusted }: HoldingsRequest) 
   LEFT JOIN (SELECT token_address, price_usd, price_native FROM ${chain}_token_prices FINAL
     WHERE token_address IN (SELECT ${priceTokenSql('token_address')} FROM ${chain}_wallet_balances FINAL WHERE ${which})) AS price
     ON price.token_address = h.priced_as
-  LEFT JOIN (SELECT * FROM ${chain}_wallet_token_pnl FINAL WHERE wallet IN {wallets:Array(String)}) AS p
+  LEFT JOIN (SELECT *, ${valuedAmountsSql()} FROM ${chain}_wallet_token_pnl FINAL WHERE wallet IN {wallets:Array(String)}) AS p
     ON p.wallet = h.holder AND p.token_address = h.token_address) AS t`,
     where: trusted ? ['isNotNull(t.price_usd)'] : [],
     params: { wallets, ...(tokens && { tokens }), ...nativeTokenParams(chain) },
@@ -83,7 +88,8 @@ export const holdingList = (request: HoldingsRequest): KeysetList => ({
   ...holdingsSubquery(request),
   columns: `t.token AS token, toString(t.balance) AS balance, t.decimals AS decimals, t.units AS units,
   t.price_usd AS price_usd, t.price_native AS price_native, toString(t.last_ms) AS last_ms,
-  toString(t.buy_amount) AS buy_amount, toString(t.sell_amount) AS sell_amount, toString(t.buy_usd) AS buy_usd,
+  toString(t.buy_amount) AS buy_amount, toString(t.sell_amount) AS sell_amount,
+  toString(t.valued_bought) AS valued_bought, toString(t.buy_usd) AS buy_usd,
   toString(t.realized_usd) AS realized_usd, t.position AS position, toString(t.position_cost_usd) AS position_cost_usd`,
   order: [
     { sql: sortableBits('t.value_usd'), type: 'UInt64' },
@@ -93,9 +99,9 @@ export const holdingList = (request: HoldingsRequest): KeysetList => ({
 })
 
 /** Sum of doubles that is the same to the last digit whatever the order of rows. */
-const orderedSum = (sql: string): string => `arraySum(arraySort(groupArray(${sql})))`
+export const orderedSum = (sql: string): string => `arraySum(arraySort(groupArray(${sql})))`
 
-/** Worth of wallets over all tokens of a question; wallets without any are missing. */
+/** Worth of wallets over all tokens of a query; wallets without any are missing. */
 export const netWorthQuery = (request: HoldingsRequest): Query => {
   const { from, where, params } = holdingsSubquery(request)
   return {
@@ -110,71 +116,3 @@ FROM ${from}${where.length === 0 ? '' : ` WHERE ${where.join(' AND ')}`} GROUP B
 export const chainHeadQuery = (chain: string): Query => ({
   sql: `SELECT toString(toUnixTimestamp64Milli(max(block_time))) AS head_ms FROM ${chain}_blocks`,
 })
-
-/** A balance at the end of an hour; `hour` counts back from the newest block's, 0 = that one. */
-export interface HourBalanceRow {
-  readonly token: string
-  readonly hour: string
-  readonly balance: string
-  readonly decimals: number | null
-}
-
-/** A price at the end of an hour. */
-export interface HourPriceRow {
-  readonly token: string
-  readonly hour: string
-  readonly price_usd: number
-}
-
-const HOUR_S = 3_600
-/** Hours back from the newest block's hour; what is older than the window counts for its first hour. */
-const hoursBackSql = (seconds: string): string =>
-  `least(toInt64({head_hour:Int64}) - intDiv(toInt64(${seconds}), ${HOUR_S}), toInt64({hours:Int64}))`
-
-const hourParams = (headMs: number, hours: number) => ({
-  head_hour: Math.floor(headMs / (HOUR_S * 1_000)),
-  hours,
-})
-
-/** Last known balance of each token in each hour in which it changed. */
-export const hourBalancesQuery = (
-  chain: string,
-  wallet: string,
-  { headMs, hours }: { readonly headMs: number; readonly hours: number },
-): Query => ({
-  sql: `SELECT u.token_address AS token, toString(${hoursBackSql('toUnixTimestamp(u.block_time)')}) AS hour,
-  toString(argMax(u.owner_balance, (u.block_slot, u.tx_index, u.event_index))) AS balance, any(u.decimals) AS decimals
-FROM ${chain}_balance_updates AS u FINAL
-WHERE u.owner = {wallet:String} AND ${priceTokenSql('u.token_address')} IN (${tradableTokens(chain)})
-GROUP BY token, hour`,
-  params: { wallet, ...hourParams(headMs, hours), ...nativeTokenParams(chain) },
-})
-
-/**
- * Last price of each tradable token that a wallet's balance of ever changed, in each hour in which it was traded; the coin's is its wrapped
- * form's. Others have no worth, and anyone may send them.
- */
-export const hourPricesQuery = (
-  chain: string,
-  wallet: string,
-  { headMs, hours }: { readonly headMs: number; readonly hours: number },
-): Query => {
-  const layers = candleSources({
-    chain,
-    base: '1h',
-    where: `token_address IN (SELECT ${priceTokenSql('u.token_address')} FROM ${chain}_balance_updates AS u
-      WHERE u.owner = {wallet:String} AND ${priceTokenSql('u.token_address')} IN (${tradableTokens(chain)}))`,
-    bucket: (column) => hoursBackSql(`toUnixTimestamp(${column})`),
-  })
-  return {
-    sql: `WITH ${watermarkCte(chain)} SELECT token_address AS token, toString(b) AS hour, argMaxMerge(c) AS price_usd
-FROM (${layers}) GROUP BY token_address, b`,
-    params: { wallet, ...hourParams(headMs, hours), ...nativeTokenParams(chain) },
-  }
-}
-
-/** The word that prices a token: the coin's is its wrapped form. */
-export const priceTokenAddress = (chain: string, token: string): string => {
-  const { coin, wrapped } = nativeTokenParams(chain)
-  return token === coin ? wrapped : token
-}

@@ -20,6 +20,8 @@ export interface QueryQueue {
    * way, SERVER_BUSY when everybody's are, the reason of the signal when it is given up first, and what the work throws.
    */
   run<T>(orgId: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T>
+  /** Statements of all organizations now. */
+  depth(): { readonly running: number; readonly waiting: number }
 }
 
 interface WaitingQuery {
@@ -79,6 +81,7 @@ export const createQueryQueue = (limits: QueryQueueLimits): QueryQueue => {
       total.waiting += 1
     })
   return {
+    depth: () => ({ ...total }),
     run: async (orgId, work, signal) => {
       signal?.throwIfAborted()
       const org = orgs.get(orgId) ?? { running: 0, waiting: new Set() }

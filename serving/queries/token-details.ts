@@ -52,3 +52,11 @@ export const medianFeeQuery = (chain: string, token: string): Query => ({
 HAVING count() > 0`,
   params: { token },
 })
+
+/** How many other tokens have documents that name the picture of a token. */
+export const sameImageQuery = (chain: string, token: string): Query => ({
+  sql: `WITH (SELECT any(image_url) FROM ${chain}_token_documents FINAL WHERE token_address = {token:String}) AS image
+SELECT toString(count()) AS others FROM ${chain}_token_documents FINAL
+WHERE image != '' AND image_url = image AND token_address != {token:String}`,
+  params: { token },
+})

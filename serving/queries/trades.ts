@@ -1,4 +1,4 @@
-import { normalizeQueryTime, RESOLUTIONS } from '../../core/time.ts'
+import { optionalQueryTime, RESOLUTIONS } from '../../core/time.ts'
 import type { TradeQuery } from '../../schemas/api/trade.ts'
 import type { KeysetList, KeysetRow, OrderColumn } from './keyset-list.ts'
 
@@ -63,18 +63,15 @@ const tradeConditions = (query: TradeQuery): Readonly<Record<string, Condition>>
   type: { sql: 't.side = {type:String}', value: query.type },
   before: {
     sql: 't.block_time < fromUnixTimestamp64Milli({before:Int64})',
-    value: optionalTimeMs(query.beforeTimestamp),
+    value: optionalQueryTime(query.beforeTimestamp),
   },
   after: {
     sql: 't.block_time > fromUnixTimestamp64Milli({after:Int64})',
-    value: optionalTimeMs(query.afterTimestamp),
+    value: optionalQueryTime(query.afterTimestamp),
   },
   below: { sql: 't.block_height < {below:UInt64}', value: query.beforeBlockHeight },
   above: { sql: 't.block_height > {above:UInt64}', value: query.afterBlockHeight },
 })
-
-const optionalTimeMs = (value: number | undefined): number | undefined =>
-  value === undefined ? undefined : normalizeQueryTime(value)
 
 const LEG_COLUMNS = [
   ...['token', 'decimals', 'amount', 'owner', 'price_usd', 'price_native', 'amount_usd'],
@@ -96,7 +93,7 @@ const baseTradesSubquery = (
     ${['token', 'decimals', 'amount', 'price_usd'].map((column) => legColumn(column, false, `side_${column}`)).join(', ')}
   FROM ${chain}_dex_trades FINAL) AS t`
 
-/** The table whose order fits a question: trades are kept by token, by wallet, and by their place in the chain. */
+/** The table whose order fits a query: trades are kept by token, by wallet, and by their place in the chain. */
 const tradeTable = (chain: string, query: TradeQuery): string => {
   if (query.walletAddress !== undefined) return `${chain}_dex_trades_by_wallet AS t FINAL`
   return query.tokenAddress === undefined

@@ -1,5 +1,5 @@
 import type { Query } from '../../core/clickhouse/client.ts'
-import { normalizeQueryTime } from '../../core/time.ts'
+import { optionalQueryTime } from '../../core/time.ts'
 import { chainRow } from '../../schemas/chains.ts'
 import type { KeysetList, KeysetRow, OrderColumn } from './keyset-list.ts'
 
@@ -42,9 +42,6 @@ const activeConditions = (conditions: Readonly<Record<string, Condition>>) => {
   }
 }
 
-const optionalTimeMs = (value: number | undefined): number | undefined =>
-  value === undefined ? undefined : normalizeQueryTime(value)
-
 /** What narrows changes of balances. */
 export interface BalanceUpdateFilter {
   readonly tokenAddress?: string | undefined
@@ -66,11 +63,11 @@ export const balanceUpdateList = (
     token: { sql: 't.token_address = {token:String}', value: filter.tokenAddress },
     from: {
       sql: 't.block_time >= fromUnixTimestamp64Milli({from:Int64})',
-      value: optionalTimeMs(filter.timeFrom),
+      value: optionalQueryTime(filter.timeFrom),
     },
     to: {
       sql: 't.block_time <= fromUnixTimestamp64Milli({to:Int64})',
-      value: optionalTimeMs(filter.timeTo),
+      value: optionalQueryTime(filter.timeTo),
     },
     coin: {
       sql: `t.token_address ${filter.type === 'SOL' ? '=' : '!='} {coin:String}`,
@@ -127,11 +124,11 @@ const transferConditions = (wallet: string, filter: WalletTransferFilter) => {
     token: { sql: 't.token_address = {token:String}', value: filter.tokenAddress },
     from: {
       sql: 't.block_time >= fromUnixTimestamp64Milli({from:Int64})',
-      value: optionalTimeMs(filter.fromTimestamp),
+      value: optionalQueryTime(filter.fromTimestamp),
     },
     to: {
       sql: 't.block_time <= fromUnixTimestamp64Milli({to:Int64})',
-      value: optionalTimeMs(filter.toTimestamp),
+      value: optionalQueryTime(filter.toTimestamp),
     },
     least: {
       sql: `${AMOUNT_UNITS_SQL} >= toFloat64({least:String})`,

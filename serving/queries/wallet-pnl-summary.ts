@@ -6,6 +6,8 @@ export interface PnlSummaryRow {
   readonly buys: string
   readonly sells: string
   readonly buy_amount: string
+  /** The part of it whose value is known. */
+  readonly valued_bought: string
   readonly sell_amount: string
   readonly buy_usd: string
   readonly sell_usd: string
@@ -28,6 +30,7 @@ export const pnlSummaryQuery = (chain: string, wallet: string): Query => ({
   sql: `WITH (SELECT max(block_time) FROM ${chain}_blocks) AS head
 SELECT resolution, toString(sum(day_buys)) AS buys, toString(sum(day_sells)) AS sells,
   toString(sum(day_buy_amount)) AS buy_amount, toString(sum(day_sell_amount)) AS sell_amount,
+  toString(sum(day_valued_bought)) AS valued_bought,
   toString(sum(day_buy_usd)) AS buy_usd, toString(sum(day_sell_usd)) AS sell_usd,
   toString(sum(day_wins)) AS wins, toString(sum(day_losses)) AS losses,
   toString(sum(day_realized)) AS realized_usd, toString(sum(day_cost)) AS cost_usd,
@@ -36,6 +39,7 @@ SELECT resolution, toString(sum(day_buys)) AS buys, toString(sum(day_sells)) AS 
 FROM (SELECT w.1 AS resolution, w.2 AS days, toDate(e.block_time) AS day,
     countIf(e.side = 'BUY') AS day_buys, countIf(e.side = 'SELL') AS day_sells,
     sumIf(ifNull(e.amount, 0), e.side = 'BUY') AS day_buy_amount, sumIf(ifNull(e.amount, 0), e.side = 'SELL') AS day_sell_amount,
+    sumIf(ifNull(e.amount, 0), e.side = 'BUY' AND isNotNull(e.amount_usd)) AS day_valued_bought,
     sumIf(ifNull(e.amount_usd, 0), e.side = 'BUY') AS day_buy_usd, sumIf(ifNull(e.amount_usd, 0), e.side = 'SELL') AS day_sell_usd,
     countIf(e.realized_usd > 0) AS day_wins, countIf(e.realized_usd < 0) AS day_losses,
     sum(e.realized_usd) AS day_realized, sumIf(e.cost_usd, e.side = 'SELL') AS day_cost,

@@ -1,6 +1,7 @@
 import type { Query } from '../../core/clickhouse/client.ts'
 import type { PnlResolution } from '../../schemas/api/wallet-pnl.ts'
 import { type KeysetList, type KeysetRow, sortableBits } from './keyset-list.ts'
+import { valuedAmountsSql } from './valued-amounts.ts'
 
 /** Profit and loss of a wallet with one token. Amounts in token units, money in USD, both as exact text. */
 export interface PnlRow extends KeysetRow {
@@ -12,6 +13,9 @@ export interface PnlRow extends KeysetRow {
   readonly losses: string
   readonly buy_amount: string | null
   readonly sell_amount: string | null
+  /** The parts of them whose value is known: averages are over these. */
+  readonly valued_bought: string | null
+  readonly valued_sold: string | null
   readonly buy_usd: string
   readonly sell_usd: string
   readonly realized_usd: string
@@ -28,7 +32,7 @@ export interface PnlRow extends KeysetRow {
   readonly last_sell_ms: string | null
 }
 
-/** Totals over the rows of a question. */
+/** Totals over the rows of a query. */
 export interface PnlTotalsRow {
   readonly tokens: string
   readonly buys: string
@@ -66,7 +70,7 @@ const lifetimeSelect = (
   chain: string,
   which: string,
 ): string => `SELECT wallet, token_address AS token, buys, sells, wins, losses,
-    buy_amount, sell_amount, buy_amount_usd AS buy_usd, sell_amount_usd AS sell_usd, total_realized_usd AS realized_usd,
+    buy_amount, sell_amount, ${valuedAmountsSql()}, buy_amount_usd AS buy_usd, sell_amount_usd AS sell_usd, total_realized_usd AS realized_usd,
     buy_amount_usd AS cost_usd, position_amount, position_cost_usd,
     CAST(NULL, 'Nullable(Int64)') AS first_buy_ms, CAST(NULL, 'Nullable(Int64)') AS last_sell_ms
   FROM ${chain}_wallet_token_pnl FINAL WHERE ${which}`
@@ -79,6 +83,8 @@ const windowSelect = (
     countIf(e.inside AND e.side = 'BUY') AS buys, countIf(e.inside AND e.side = 'SELL') AS sells,
     countIf(e.inside AND e.realized_usd > 0) AS wins, countIf(e.inside AND e.realized_usd < 0) AS losses,
     sumIf(e.amount, e.inside AND e.side = 'BUY') AS buy_amount, sumIf(e.amount, e.inside AND e.side = 'SELL') AS sell_amount,
+    sumIf(e.amount, e.inside AND e.side = 'BUY' AND isNotNull(e.amount_usd)) AS valued_bought,
+    sumIf(e.amount, e.inside AND e.side = 'SELL' AND isNotNull(e.amount_usd)) AS valued_sold,
     sumIf(ifNull(e.amount_usd, 0), e.inside AND e.side = 'BUY') AS buy_usd, sumIf(ifNull(e.amount_usd, 0), e.inside AND e.side = 'SELL') AS sell_usd,
     sumIf(e.realized_usd, e.inside) AS realized_usd,
     argMaxIf(e.position_cost_usd, (e.block_slot, e.event_index), NOT e.inside) + buy_usd AS cost_usd,
@@ -95,7 +101,7 @@ const STATE_CONDITIONS = {
   closed: ['t.is_closed = 1'],
 } as const
 
-/** Rows of a question as a subquery `t`; the open part is at most what the wallet still holds, its cost in proportion. */
+/** Rows of a query as a subquery `t`; the open part is at most what the wallet still holds, its cost in proportion. */
 const pnlSubquery = (request: PnlRequest) => {
   const { chain, wallets, tokens, resolution, state = 'all' } = request
   const which = `wallet IN {wallets:Array(String)}${tokens ? ' AND token_address IN {tokens:Array(String)}' : ''}`
@@ -128,11 +134,12 @@ const PNL_SORTS = {
 /** Orders of details. */
 export type PnlSort = keyof typeof PNL_SORTS
 
-/** Rows of a question, the most profitable first. */
+/** Rows of a query, the most profitable first. */
 export const pnlList = (request: PnlRequest, sort: PnlSort): KeysetList => ({
   ...pnlSubquery(request),
   columns: `t.wallet AS wallet, t.token AS token, toString(t.buys) AS buys, toString(t.sells) AS sells,
   toString(t.wins) AS wins, toString(t.losses) AS losses, toString(t.buy_amount) AS buy_amount, toString(t.sell_amount) AS sell_amount,
+  toString(t.valued_bought) AS valued_bought, toString(t.valued_sold) AS valued_sold,
   toString(t.buy_usd) AS buy_usd, toString(t.sell_usd) AS sell_usd, toString(t.realized_usd) AS realized_usd,
   toString(t.cost_usd) AS cost_usd, t.unrealized_usd AS unrealized_usd, t.price_usd AS price_usd, toString(t.balance) AS balance,
   t.balance_units AS balance_units, t.decimals AS decimals, t.is_closed AS is_closed,
@@ -145,7 +152,7 @@ export const pnlList = (request: PnlRequest, sort: PnlSort): KeysetList => ({
   descending: true,
 })
 
-/** Totals over all rows of a question. */
+/** Totals over all rows of a query. */
 export const pnlTotalsQuery = (request: PnlRequest): Query => {
   const { with: head, from, where, params } = pnlSubquery(request)
   return {

@@ -72,6 +72,8 @@ export const parseChannel = (
 /** What ends the name of a channel of a prediction market. */
 const ACTIVITY_SUFFIX = ':act'
 const OUTCOME_TOKEN = /^\d{1,78}$/
+/** A condition or a group of questions. */
+const HASH = /^0x[0-9a-fA-F]{64}$/
 const EVENT_SLUG = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
 
 /** Channels of prediction markets name no chain: an outcome token is of one chain only. */
@@ -80,7 +82,8 @@ const parsePrediction = (
   row: ChannelRow,
   rest: string,
 ): Channel | ProtocolError => {
-  const address = rest.endsWith(ACTIVITY_SUFFIX) ? rest.slice(0, -ACTIVITY_SUFFIX.length) : ''
+  const named = rest.endsWith(ACTIVITY_SUFFIX) ? rest.slice(0, -ACTIVITY_SUFFIX.length) : ''
+  const address = HASH.test(named) ? named.toLowerCase() : named
   const pattern = row.parameters[0] === 'outcomeToken' ? OUTCOME_TOKEN : EVENT_SLUG
   if (!pattern.test(address)) return PROTOCOL_ERRORS.badRequest
   const subject = streamSubject(row.prefix, '', address)

@@ -4,10 +4,11 @@ import {
   type Body,
   CLOSE_FRAMES,
   type Command,
-  formatError,
-  formatReply,
+  errorReply,
   isObject,
   PROTOCOL_ERRORS,
+  type ProtocolError,
+  resultReply,
 } from './protocol.ts'
 import {
   type CommandHandler,
@@ -47,7 +48,7 @@ export const connect: CommandHandler = (session, call, world) => {
   }
   return {
     session: { ...session, phase: 'connected', principal, name: clientName(call.body.name) },
-    reply: formatReply(call.id, 'connect', result),
+    reply: resultReply(call.id, 'connect', result),
     effects: [{ type: 'admit', principal }],
   }
 }
@@ -64,19 +65,27 @@ export const commandCredentials = (
 ): Credentials | undefined => {
   if (command.kind !== 'call') return undefined
   if (command.method === 'connect') return connectCredentials(command.body, upgrade)
-  return command.method === 'refresh' ? { token: textOrEmpty(command.body.token) } : undefined
+  if (command.method !== 'refresh') return undefined
+  return { token: textOrEmpty(command.body.token), address: upgrade.address }
 }
 
 const rejectConnect = (session: Session, call: MethodCall, fault: Fault): CommandResult => {
   if (isExpiredToken(fault)) return rejectExpired(session, call)
   if (isQuotaExhausted(fault)) return { session, close: CLOSE_FRAMES.quotaExceeded }
-  if (fault.status >= 500) return replyWithError(session, call, PROTOCOL_ERRORS.internal)
+  const passing = passingError(fault)
+  if (passing !== undefined) return replyWithError(session, call, passing)
   return { session, close: CLOSE_FRAMES.invalidToken }
+}
+
+/** The error after which a client tries the same credential again; undefined where that is of no use. */
+const passingError = ({ status, faultName }: Fault): ProtocolError | undefined => {
+  if (faultName === 'RATE_LIMIT') return PROTOCOL_ERRORS.tooManyRequests
+  return status >= 500 ? PROTOCOL_ERRORS.internal : undefined
 }
 
 const rejectExpired = (session: Session, call: MethodCall): CommandResult => ({
   session: { ...session, phase: 'rejected' },
-  reply: formatError(call.id, PROTOCOL_ERRORS.tokenExpired),
+  reply: errorReply(call.id, PROTOCOL_ERRORS.tokenExpired),
 })
 
 /** True where a credential was good once and only its time is over. */
@@ -86,14 +95,16 @@ const isQuotaExhausted = (fault: Fault): boolean => fault.details?.reason === 'q
 
 /** First present wins: `connect.token`, `connect.headers`, then what the upgrade carried. */
 const connectCredentials = (body: Body, upgrade: Credentials): Credentials => {
+  const { address } = upgrade
   const token = textOrEmpty(body.token)
-  if (token !== '') return { token }
+  if (token !== '') return { token, address }
   const headers = isObject(body.headers) ? body.headers : {}
   const named = new Map(Object.entries(headers).map(([key, value]) => [key.toLowerCase(), value]))
   const authorization = textOrEmpty(named.get('authorization'))
   const apiKey = textOrEmpty(named.get('x-api-key'))
   if (authorization === '' && apiKey === '') return upgrade
-  return { ...(authorization !== '' && { authorization }), ...(apiKey !== '' && { apiKey }) }
+  const shown = { ...(authorization !== '' && { authorization }), ...(apiKey !== '' && { apiKey }) }
+  return { ...shown, address }
 }
 
 const expiryFields = (principal: Principal, nowMs: number) =>
@@ -113,7 +124,8 @@ export const refresh: CommandHandler = (session, call, world) => {
   const found = world.authenticate({ token: textOrEmpty(call.body.token) })
   if (found === undefined) return { session, close: CLOSE_FRAMES.invalidToken }
   if (found instanceof Fault) {
-    if (found.status >= 500) return replyWithError(session, call, PROTOCOL_ERRORS.internal)
+    const passing = passingError(found)
+    if (passing !== undefined) return replyWithError(session, call, passing)
     if (isQuotaExhausted(found)) return { session, close: CLOSE_FRAMES.quotaExceeded }
     return {
       session,
@@ -131,6 +143,6 @@ export const refresh: CommandHandler = (session, call, world) => {
   }
   return {
     session: { ...session, principal: found },
-    reply: formatReply(call.id, 'refresh', result),
+    reply: resultReply(call.id, 'refresh', result),
   }
 }

@@ -2,6 +2,7 @@ import type { ErrorBoundary } from '../../core/ops/error-boundary.ts'
 import type { Principal } from '../interfaces.ts'
 import type { AdmissionSlot } from './admission.ts'
 import type { Push, Subscriber } from './fanout.ts'
+import { FRAME_CODECS, type Frame, type FrameCodec } from './frame-codec.ts'
 import {
   type ControlFrameBudget,
   type HeartbeatState,
@@ -32,7 +33,7 @@ export class Connection implements Subscriber {
   /** Organization whose connections it is counted among; null = not connected yet. */
   orgId: string | null = null
   /** Messages that came in while connect waits for freshness, and their length; null = none is waiting. */
-  backlog: { readonly texts: string[]; length: number } | null = null
+  backlog: { readonly messages: Uint8Array[]; length: number } | null = null
   #congested = false
   #slowSinceMs: number | null = null
   #closed = false
@@ -82,11 +83,16 @@ export class Connection implements Subscriber {
     return this.session.principal
   }
 
+  /** What its frames are written in. */
+  get codec(): FrameCodec {
+    return FRAME_CODECS[this.session.encoding]
+  }
+
   /** A reply or a push of its own. */
-  send(text: string): void {
+  send(frame: Frame): void {
     if (!this.open) return
     if (this.socket.buffered() > MAX_QUEUED_BYTES) this.giveUp()
-    else this.socket.send(text)
+    else this.socket.send(frame)
   }
 
   /** Never throws: a publication goes to others too. */
@@ -168,7 +174,7 @@ export class Connection implements Subscriber {
     this.socket.close(code, reason)
   }
 
-  /** Ends a connection whose client does not answer the close frame; until then it may go on sending. */
+  /** Ends a connection whose client does not answer the close frame; until then it may continue sending. */
   dropIfOverdue(): void {
     if (this.#closedMs === null || this.#nowMs() - this.#closedMs < CLOSE_GRACE_MS) return
     this.#closedMs = null
@@ -191,8 +197,8 @@ export class Connection implements Subscriber {
     this.socket.drop()
   }
 
-  #put({ texts, payloadBytes }: Push): void {
-    for (const text of texts) this.socket.send(text)
+  #put({ frames, payloadBytes }: Push): void {
+    for (const frame of frames) this.socket.send(frame)
     this.#bytes += payloadBytes
   }
 

@@ -3,12 +3,14 @@ import { Fault } from '../../core/errors.ts'
 import type { ErrorBoundary } from '../../core/ops/error-boundary.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
+import { isRevoked } from '../auth/is-revoked.ts'
 import type { ChainFreshness, Guard, Meter, RevokedCredential } from '../interfaces.ts'
 import { AdmissionControl, type AdmissionLimits, type ConnectionRefusal } from './admission.ts'
 import type { Channel } from './channel-name.ts'
 import { commandCredentials } from './connect-commands.ts'
 import { Connection } from './connection.ts'
 import { runCommand } from './dispatch-command.ts'
+import type { Frame } from './frame-codec.ts'
 import { nextHeartbeatAction, takeControlToken, withPingSent } from './heartbeat.ts'
 import type { Hub } from './hub.ts'
 import {
@@ -16,9 +18,7 @@ import {
   type CloseFrame,
   COMMAND_BURST,
   type Command,
-  formatUnsubscribe,
-  PING_FRAME,
-  parseMessage,
+  type Reply,
   UNSUBSCRIBE_REASONS,
 } from './protocol.ts'
 import { createFilterCompiler } from './publication-filter.ts'
@@ -39,6 +39,8 @@ export interface ConnectionRegistryOptions {
   readonly limits: AdmissionLimits
   /** See `SessionEnv.longNames`. */
   readonly longNames: boolean
+  /** See `SessionEnv.deltas`. */
+  readonly deltas: boolean
   readonly boundary: ErrorBoundary
   readonly metrics: Metrics
   readonly log: Logger
@@ -50,12 +52,18 @@ export interface ConnectionRegistryOptions {
 const MILLI_UNITS_PER_BYTE = 5
 /** Messages that may wait for the connect reply: clients send each subscription in a message of its own without waiting. */
 const MAX_BACKLOG = COMMAND_BURST
-/** Characters of the messages that may wait. */
-const MAX_BACKLOG_LENGTH = 256 * 1_024
+/** Bytes of the messages that may wait. */
+const MAX_BACKLOG_BYTES = 256 * 1_024
 /** Replies in one frame, where the client splits frames. */
 const MAX_BATCH = 16
-/** Characters in one frame of several replies: some clients refuse messages above 1 MiB. */
+/** Characters, or bytes, in one frame of several replies: some clients refuse messages above 1 MiB. */
 const MAX_BATCH_LENGTH = 256 * 1_024
+
+/** What is known before the commands of a message run. */
+interface Prepared extends Pick<SessionEnv, 'freshness'> {
+  /** Why the credential of the message was not looked at. */
+  readonly limited?: Fault
+}
 
 /** Every open connection, and everything that happens to them. */
 export class ConnectionRegistry {
@@ -79,7 +87,7 @@ export class ConnectionRegistry {
     return this.#admission.refusal(address)
   }
 
-  open(socket: Socket, { credentials, framePings, address }: ConnectionContext): void {
+  open(socket: Socket, { credentials, encoding, framePings, address }: ConnectionContext): void {
     const { nowMs, random, metrics, boundary } = this.#options
     // Asked again: many upgrades may have been decided at the same time.
     if (this.#admission.refusal(address) !== undefined) {
@@ -87,7 +95,10 @@ export class ConnectionRegistry {
       socket.close(code, reason)
       return
     }
-    const session = createSession(randomUUID(), credentials, { framePings, nowMs: nowMs() })
+    const session = createSession(randomUUID(), credentials, {
+      ...{ encoding, framePings },
+      nowMs: nowMs(),
+    })
     const onSlow = (connection: Connection): void => this.#review(connection)
     const counted = this.#admission.opened(address)
     const surroundings = { nowMs, random, onSlow, counted, boundary }
@@ -114,11 +125,11 @@ export class ConnectionRegistry {
   }
 
   /** One inbound message. Commands of a connection run one after another. */
-  message(socket: Socket, text: string): void {
+  message(socket: Socket, message: Uint8Array): void {
     const connection = this.#bySocket.get(socket)
     if (connection?.open !== true) return
     connection.pulse = { ...connection.pulse, seenMs: this.#options.nowMs() }
-    this.#queue(connection, text)
+    this.#queue(connection, message)
   }
 
   overflowed(socket: Socket): void {
@@ -153,7 +164,7 @@ export class ConnectionRegistry {
       else {
         connection.pulse = withPingSent(connection.pulse, nowMs)
         connection.socket.ping()
-        if (!connection.session.framePings) connection.send(PING_FRAME)
+        if (!connection.session.framePings) connection.send(connection.codec.ping)
       }
     })
   }
@@ -183,13 +194,9 @@ export class ConnectionRegistry {
   }
 
   /** Closes whoever uses a credential that is gone. */
-  revoke({ appId, credentialId, kind }: RevokedCredential): void {
+  revoke(gone: RevokedCredential): void {
     this.#each((connection) => {
-      const { principal } = connection
-      if (principal?.appId !== appId) return
-      if (credentialId !== undefined && principal.credentialId !== credentialId) return
-      if (kind !== undefined && principal.kind !== kind) return
-      connection.close(CLOSE_FRAMES.invalidToken)
+      if (isRevoked(gone, connection.principal)) connection.close(CLOSE_FRAMES.invalidToken)
     })
   }
 
@@ -202,7 +209,8 @@ export class ConnectionRegistry {
       for (const channel of ended) {
         channels.delete(channel.literal)
         this.#apply(connection, { type: 'leave', channel })
-        connection.send(formatUnsubscribe(channel.literal, UNSUBSCRIBE_REASONS.insufficientState))
+        const { insufficientState } = UNSUBSCRIBE_REASONS
+        connection.send(connection.codec.formatUnsubscribe(channel.literal, insufficientState))
       }
       this.#adopt(connection, { ...connection.session, channels })
     })
@@ -218,33 +226,33 @@ export class ConnectionRegistry {
     })
   }
 
-  #queue(connection: Connection, text: string): void {
+  #queue(connection: Connection, message: Uint8Array): void {
     if (!connection.open) return
     const { backlog } = connection
-    if (backlog === null) this.#take(connection, text)
-    else if (backlog.texts.length < MAX_BACKLOG && backlog.length < MAX_BACKLOG_LENGTH) {
-      backlog.texts.push(text)
-      backlog.length += text.length
+    if (backlog === null) this.#take(connection, message)
+    else if (backlog.messages.length < MAX_BACKLOG && backlog.length < MAX_BACKLOG_BYTES) {
+      backlog.messages.push(Uint8Array.from(message))
+      backlog.length += message.length
     } else connection.close(CLOSE_FRAMES.tooManyRequests)
   }
 
-  #take(connection: Connection, text: string): void {
-    const commands = parseMessage(text)
+  #take(connection: Connection, message: Uint8Array): void {
+    const commands = connection.codec.parse(message)
     if (commands === undefined) connection.close(CLOSE_FRAMES.badRequest)
     else if (commands.some(carriesCredential)) this.#takeLater(connection, commands)
-    else this.#run(connection, commands, {})
+    else this.#run(connection, commands, { freshness: {} })
   }
 
   /** A credential has to be looked at, and connect tells how fresh the chains are; everything behind it waits. */
   #takeLater(connection: Connection, commands: readonly Command[]): void {
-    connection.backlog = { texts: [], length: 0 }
+    connection.backlog = { messages: [], length: 0 }
     this.#prepare(connection, commands)
-      .then((freshness) => {
-        const waiting = connection.backlog?.texts ?? []
+      .then((prepared) => {
+        const waiting = connection.backlog?.messages ?? []
         connection.backlog = null
         if (!connection.open) return
-        this.#run(connection, commands, freshness)
-        for (const text of waiting) this.#queue(connection, text)
+        this.#run(connection, commands, prepared)
+        for (const message of waiting) this.#queue(connection, message)
       })
       .catch((error: unknown) => {
         const { boundary } = this.#options
@@ -254,26 +262,20 @@ export class ConnectionRegistry {
   }
 
   /** Of several credentials in one message the first is looked at: more are not needed. */
-  async #prepare(
-    connection: Connection,
-    commands: readonly Command[],
-  ): Promise<SessionEnv['freshness']> {
+  async #prepare(connection: Connection, commands: readonly Command[]): Promise<Prepared> {
     const { guard, freshness } = this.#options
     const shown = commands.flatMap(
       (command) => commandCredentials(connection.session, command) ?? [],
     )[0]
     const fresh = connection.session.phase === 'fresh' ? freshness() : {}
-    if (shown !== undefined) await guard.identify(shown)
-    return fresh
+    const found = shown && (await guard.identify(shown))
+    const isLimited = found instanceof Fault && found.faultName === 'RATE_LIMIT'
+    return { freshness: await fresh, ...(isLimited && { limited: found }) }
   }
 
-  #run(
-    connection: Connection,
-    commands: readonly Command[],
-    freshness: SessionEnv['freshness'],
-  ): void {
-    const world = this.#world(freshness)
-    const replies: string[] = []
+  #run(connection: Connection, commands: readonly Command[], prepared: Prepared): void {
+    const world = this.#world(prepared)
+    const replies: Reply[] = []
     const effects: Effect[] = []
     let close: CloseFrame | undefined
     for (const command of commands) {
@@ -315,7 +317,7 @@ export class ConnectionRegistry {
     }
   }
 
-  #world(freshness: SessionEnv['freshness']): SessionEnv {
+  #world({ freshness, limited }: Prepared): SessionEnv {
     const { hub, guard, meter, nowMs, chains, connectionLimit } = this.#options
     return {
       nowMs: nowMs(),
@@ -323,11 +325,12 @@ export class ConnectionRegistry {
       freshness,
       connectionLimit,
       connectionsOf: (orgId) => this.#perOrg.get(orgId) ?? 0,
-      authenticate: (credentials) => checkQuota(guard.authenticate(credentials), meter),
+      authenticate: (credentials) => limited ?? checkQuota(guard.authenticate(credentials), meter),
       positionOf: (channel) => hub.positionOf(channel),
       recover: (channel, since, view) => hub.recover(channel, since, view),
       filterOf: (row, text) => this.#filters.compile(row, text),
       longNames: this.#options.longNames,
+      deltas: this.#options.deltas,
       historyOf: (channel, query) => hub.historyOf(channel, query),
     }
   }
@@ -365,19 +368,21 @@ export class ConnectionRegistry {
 const carriesCredential = (command: Command): boolean =>
   command.kind === 'call' && (command.method === 'connect' || command.method === 'refresh')
 
-const sendReplies = (connection: Connection, replies: readonly string[]): void => {
+const sendReplies = (connection: Connection, replies: readonly Reply[]): void => {
+  const { codec } = connection
   const most = canBatchReplies(connection.session) ? MAX_BATCH : 1
-  let frame: string[] = []
+  let batch: Frame[] = []
   let length = 0
   const flush = (): void => {
-    if (frame.length > 0) connection.send(frame.join('\n'))
-    frame = []
+    if (batch.length > 0) connection.send(codec.join(batch))
+    batch = []
     length = 0
   }
   for (const reply of replies) {
-    if (frame.length >= most || length + reply.length > MAX_BATCH_LENGTH) flush()
-    frame.push(reply)
-    length += reply.length
+    const frame = codec.formatReply(reply)
+    if (batch.length >= most || length + frame.length > MAX_BATCH_LENGTH) flush()
+    batch.push(frame)
+    length += frame.length
   }
   flush()
 }

@@ -5,13 +5,12 @@ import {
   CLOSE_FRAMES,
   COMMAND_BURST,
   type Command,
+  errorReply,
   FLOOD_DEBT,
-  formatError,
-  formatReply,
-  LEGACY_PONG_FRAME,
   type Method,
   PROTOCOL_ERRORS,
   type ProtocolError,
+  resultReply,
 } from './protocol.ts'
 import {
   type CommandHandler,
@@ -32,21 +31,21 @@ export const runCommand = (before: Session, command: Command, world: SessionEnv)
   if (session.bucket.tokens < -FLOOD_DEBT) return { session, close: CLOSE_FRAMES.tooManyRequests }
   const tooMany = session.bucket.tokens < 0
   if (command.kind === 'legacy-ping') {
-    return tooMany ? { session } : { session, reply: LEGACY_PONG_FRAME }
+    return tooMany ? { session } : { session, reply: { kind: 'legacy-pong' } }
   }
   if (command.kind === 'pong') return { session }
   if (session.phase === 'fresh' && !(command.kind === 'call' && command.method === 'connect')) {
     return { session, close: CLOSE_FRAMES.badRequest }
   }
   if (command.kind === 'send') return { session }
-  if (tooMany) return { session, reply: formatError(command.id, PROTOCOL_ERRORS.tooManyRequests) }
+  if (tooMany) return { session, reply: errorReply(command.id, PROTOCOL_ERRORS.tooManyRequests) }
   const body = validateBody(command.method, command.body)
   if (body !== undefined) return HANDLERS[command.method](session, { ...command, body }, world)
   if (CREDENTIAL_METHODS.has(command.method)) return { session, close: CLOSE_FRAMES.badRequest }
   return replyWithError(session, command, PROTOCOL_ERRORS.badRequest)
 }
 
-/** A connection whose credential cannot be read has nothing to go on with. */
+/** A connection whose credential cannot be read has nothing to continue with. */
 const CREDENTIAL_METHODS: ReadonlySet<Method> = new Set(['connect', 'refresh'])
 
 const takeCommandToken = (bucket: Session['bucket'], nowMs: number): Session['bucket'] => {
@@ -65,7 +64,7 @@ const HANDLERS: Readonly<Record<Exclude<Method, 'send'>, CommandHandler>> = {
   unsubscribe,
   refresh,
   history,
-  ping: (session, { id }) => ({ session, reply: formatReply(id, 'ping') }),
+  ping: (session, { id }) => ({ session, reply: resultReply(id, 'ping') }),
   publish: alwaysError(PROTOCOL_ERRORS.permissionDenied),
   presence: alwaysError(PROTOCOL_ERRORS.notAvailable),
   presence_stats: alwaysError(PROTOCOL_ERRORS.notAvailable),

@@ -1,6 +1,8 @@
 import type { ChannelRow } from '../../schemas/channels.ts'
 import type { Channel } from './channel-name.ts'
-import { formatPush } from './protocol.ts'
+import { diffPublications, toWhole } from './delta.ts'
+import { FRAME_CODECS, type Frame } from './frame-codec.ts'
+import type { PublicationFrame } from './protocol.ts'
 import type { PublicationRenderer } from './render-publication.ts'
 import type { Socket } from './socket.ts'
 import { type SubscriptionView, takesKind } from './subscription-view.ts'
@@ -21,7 +23,7 @@ export interface Push {
   readonly literal: string
   /** What the next push of the literal channel replaces: pushes of different facets stand side by side. */
   readonly facet: string
-  readonly texts: readonly string[]
+  readonly frames: readonly Frame[]
   readonly payloadBytes: number
   readonly latest: boolean
 }
@@ -46,6 +48,8 @@ export interface JoinWish {
 interface GroupMember {
   /** Served one by one instead of through the topic. */
   own: boolean
+  /** Has what the next delta is made to; true where there are none. */
+  hasBase: boolean
   /** Positions up to here are not sent. */
   readonly after: number
   /** The group's bytes when the member last joined the topic. */
@@ -61,22 +65,24 @@ interface SubscriberGroup {
   owns: number
   /** Payload bytes published so far. */
   bytes: number
+  /** Payload of the last publication, where the next is a delta to it; "" = none. */
+  base: string
 }
 
 /** Subjects to literal channels to subscribers: a publication is written once per literal channel. */
 export class Fanout {
-  readonly #publish: (topic: string, text: string) => void
+  readonly #publish: (topic: string, frame: Frame) => void
   readonly #subjects = new Map<string, Map<string, SubscriberGroup>>()
   /** Groups of each subscriber by literal channel. */
   readonly #joined = new Map<Subscriber, Map<string, SubscriberGroup>>()
   #published = 0
   #pending = 0
 
-  constructor(publish: (topic: string, text: string) => void) {
+  constructor(publish: (topic: string, frame: Frame) => void) {
     this.#publish = publish
   }
 
-  /** Text bytes given to shared topics since the start. */
+  /** Length of what was given to shared topics since the start. */
   get published(): number {
     return this.#published
   }
@@ -96,8 +102,9 @@ export class Fanout {
     if (wish.view.pending) this.#pending += 1
     const joined = this.#joined.get(subscriber) ?? new Map<string, SubscriberGroup>()
     this.#joined.set(subscriber, joined.set(channel.literal, group))
-    const own = subscriber.congested || wish.after > 0
-    group.members.set(subscriber, { own, after: wish.after, billedTo: group.bytes })
+    const hasBase = !wish.view.delta
+    const own = subscriber.congested || wish.after > 0 || !hasBase
+    group.members.set(subscriber, { own, hasBase, after: wish.after, billedTo: group.bytes })
     if (own) group.owns += 1
     else subscriber.socket.join(group.topic)
   }
@@ -107,7 +114,7 @@ export class Fanout {
     const group = joined?.get(channel.literal)
     const member = group?.members.get(subscriber)
     if (joined === undefined || group === undefined || member === undefined) return
-    this.#settle(subscriber, group, member)
+    this.bill(subscriber, group, member)
     if (member.own) group.owns -= 1
     else subscriber.socket.leave(group.topic)
     if (group.view.pending) this.#pending -= 1
@@ -127,19 +134,40 @@ export class Fanout {
       if (!takesKind(group.view, outgoing)) continue
       const { publications, payloadBytes } = outgoing.render(group.view)
       if (publications.length === 0) continue
-      const texts = publications.map((publication) => formatPush(group.literal, publication))
+      const { frames, firstFrames } = encodePublications(group, publications)
       group.bytes += payloadBytes
       sent += group.members.size
-      if (group.members.size > group.owns) this.#share(group.topic, texts)
-      if (group.owns > 0) deliverDirectly(group, outgoing, { texts, payloadBytes })
+      if (group.members.size > group.owns) this.#share(group.topic, frames)
+      if (group.owns > 0) this.#deliver(group, outgoing, { frames, firstFrames, payloadBytes })
     }
     return sent
   }
 
-  #share(topic: string, texts: readonly string[]): void {
-    for (const text of texts) {
-      this.#publish(topic, text)
-      this.#published += text.length
+  #share(topic: string, frames: readonly Frame[]): void {
+    for (const frame of frames) {
+      this.#publish(topic, frame)
+      this.#published += frame.length
+    }
+  }
+
+  /** Sends to the members that are served one by one. Who gets a first payload can follow the topic from then on. */
+  #deliver(
+    group: SubscriberGroup,
+    { offset, facet }: OutgoingPublication,
+    { frames, firstFrames, payloadBytes }: EncodedPublications & Pick<Push, 'payloadBytes'>,
+  ): void {
+    const { members, literal, row, view } = group
+    // A delta whose base was replaced in the queue could not be read.
+    const latest = row.delivery === 'latest' && !view.delta
+    for (const [subscriber, member] of members) {
+      if (!member.own || (offset > 0 && offset <= member.after)) continue
+      const { hasBase } = member
+      member.hasBase = true
+      subscriber.deliver({
+        ...{ literal, facet, payloadBytes, latest },
+        frames: hasBase ? frames : firstFrames,
+      })
+      if (!hasBase) this.#move(subscriber, group, member)
     }
   }
 
@@ -150,20 +178,21 @@ export class Fanout {
       const group = joined?.get(literal)
       const member = group?.members.get(subscriber)
       if (group === undefined || member === undefined) continue
-      this.#settle(subscriber, group, member)
+      this.bill(subscriber, group, member)
       this.#move(subscriber, group, member)
     }
   }
 
   #move(subscriber: Subscriber, group: SubscriberGroup, member: GroupMember): void {
-    if (member.own === subscriber.congested || member.after > 0) return
+    if (member.own === subscriber.congested || member.after > 0 || !member.hasBase) return
+    this.bill(subscriber, group, member)
     member.own = subscriber.congested
     group.owns += member.own ? 1 : -1
     if (member.own) subscriber.socket.leave(group.topic)
     else subscriber.socket.join(group.topic)
   }
 
-  #settle(subscriber: Subscriber, group: SubscriberGroup, member: GroupMember): void {
+  bill(subscriber: Subscriber, group: SubscriberGroup, member: GroupMember): void {
     if (!member.own) subscriber.bill(group.bytes - member.billedTo)
     member.billedTo = group.bytes
   }
@@ -181,19 +210,34 @@ export class Fanout {
       members: new Map(),
       owns: 0,
       bytes: 0,
+      base: '',
     }
     groups.set(topic, group)
     return group
   }
 }
 
-const deliverDirectly = (
-  { members, literal, row }: SubscriberGroup,
-  { offset, facet }: OutgoingPublication,
-  { texts, payloadBytes }: Pick<Push, 'texts' | 'payloadBytes'>,
-): void => {
-  const push = { literal, facet, texts, payloadBytes, latest: row.delivery === 'latest' }
-  for (const [subscriber, member] of members) {
-    if (member.own && (offset === 0 || offset > member.after)) subscriber.deliver(push)
+interface EncodedPublications {
+  readonly frames: readonly Frame[]
+  /** For members that have no base: the first one is whole. */
+  readonly firstFrames: readonly Frame[]
+}
+
+/** Writes publications for a group, and moves its base on where it takes deltas. */
+const encodePublications = (
+  group: SubscriberGroup,
+  publications: readonly PublicationFrame[],
+): EncodedPublications => {
+  const { view, literal } = group
+  const codec = FRAME_CODECS[view.encoding]
+  const format = (one: PublicationFrame): Frame => codec.formatPush(literal, one)
+  if (!view.delta) {
+    const frames = publications.map(format)
+    return { frames, firstFrames: frames }
   }
+  const patches = diffPublications(group.base, publications)
+  const wholes = publications.slice(0, 1).map(toWhole)
+  group.base = patches.base
+  const frames = patches.publications.map(format)
+  return { frames, firstFrames: [...wholes.map(format), ...frames.slice(1)] }
 }

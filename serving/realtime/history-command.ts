@@ -1,10 +1,5 @@
 import { parseChannel } from './channel-name.ts'
-import {
-  formatReplyWithPublications,
-  isObject,
-  PROTOCOL_ERRORS,
-  READ_BURST_BYTES,
-} from './protocol.ts'
+import { isObject, PROTOCOL_ERRORS, READ_BURST_BYTES, resultReply } from './protocol.ts'
 import {
   type CommandHandler,
   type Position,
@@ -29,7 +24,7 @@ export const history: CommandHandler = (session, call, world) => {
   if (epoch !== '' && epoch !== top.epoch)
     return replyWithError(session, call, PROTOCOL_ERRORS.unrecoverable)
   const limit = parseLimit(body.limit)
-  if (limit === 0) return { session, reply: formatReplyWithPublications(id, 'history', top, []) }
+  if (limit === 0) return { session, reply: resultReply(id, 'history', top, []) }
   if (availableReadBytes(session, world.nowMs) <= 0) {
     return replyWithError(session, call, PROTOCOL_ERRORS.tooManyRequests)
   }
@@ -37,7 +32,7 @@ export const history: CommandHandler = (session, call, world) => {
   if (found === undefined) return replyWithError(session, call, PROTOCOL_ERRORS.unrecoverable)
   return {
     session: withBytesRead(session, found.bytes, world.nowMs),
-    reply: formatReplyWithPublications(id, 'history', top, found.publications),
+    reply: resultReply(id, 'history', top, found.publications),
     effects: [{ type: 'bill', bytes: found.bytes }],
   }
 }

@@ -12,9 +12,11 @@ import type { EventMeta } from '../../schemas/wire.ts'
 import { ArrayBatcher, type Batch } from './array-batcher.ts'
 import type { Channel } from './channel-name.ts'
 import { Coalescer } from './coalescer.ts'
+import { toWhole } from './delta.ts'
 import { Fanout, type JoinWish, type Subscriber } from './fanout.ts'
+import type { Frame } from './frame-codec.ts'
 import { filterViewOf, type Payload, serializePayload } from './payload.ts'
-import { formatPublication } from './protocol.ts'
+import type { PublicationFrame } from './protocol.ts'
 import type { Publication, PublishContext, TokenMetadata } from './publication.ts'
 import {
   eventPosition,
@@ -39,7 +41,7 @@ export interface HubOptions {
   readonly metrics: Metrics
   readonly log: Logger
   readonly nowMs: () => number
-  readonly publish: (topic: string, text: string) => void
+  readonly publish: (topic: string, frame: Frame) => void
   /** Publications of the channels that it is true for were lost. */
   readonly onLost?: (lost: (channel: Channel) => boolean) => void
   readonly history?: HistoryLimits
@@ -230,17 +232,18 @@ export class Hub {
   #pageOf(
     row: ChannelRow,
     kept: readonly HistoryEntry[],
-    { longNames }: SubscriptionView,
+    { longNames, delta }: SubscriptionView,
   ): HistoryPage {
     const { numbers } = this.#options
-    const publications: string[] = []
+    const publications: PublicationFrame[] = []
     let bytes = 0
     for (const one of kept) {
       const data = serializePayload(one.payload, row.keys, { numbers, longNames })
       const size = Buffer.byteLength(data)
       if (publications.length > 0 && bytes + size > MAX_REPLY_BYTES) break
       bytes += size
-      publications.push(formatPublication(data, one.offset))
+      const value: PublicationFrame = { data, offset: one.offset, kind: 'value' }
+      publications.push(delta ? toWhole(value) : value)
     }
     return { publications, bytes }
   }
@@ -287,8 +290,10 @@ export class Hub {
   }
 
   #count({ row, chain, address }: Channel, by: number): void {
-    const suffix = row.topic === null ? '' : TOPICS[row.topic].suffix
-    this.#listening.set(suffix, (this.#listening.get(suffix) ?? 0) + by)
+    for (const topic of [row.topic ?? [], row.moreTopics ?? []].flat()) {
+      const { suffix } = TOPICS[topic]
+      this.#listening.set(suffix, (this.#listening.get(suffix) ?? 0) + by)
+    }
     if (row.candle === null) return
     const name = `${chain}/${address}`
     const watching = (this.#watching.get(name) ?? 0) + by

@@ -117,7 +117,7 @@ const summaryPayload = (wallet: string, row: PnlSummaryRow): Payload => {
     bs: buys,
     ba: row.buy_amount,
     baiu: row.buy_usd,
-    abpiu: ratio(Number(row.buy_usd), Number(row.buy_amount)),
+    abpiu: ratio(Number(row.buy_usd), Number(row.valued_bought)),
     sa: row.sell_amount,
     saiu: row.sell_usd,
     ss: sells,

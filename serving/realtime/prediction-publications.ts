@@ -1,37 +1,103 @@
 import { formatUnits, formatUsd, unitsToNumber } from '../../core/amounts.ts'
-import { channelRow } from '../../schemas/channels.ts'
-import type { EventMeta, PredictionTradeEvent, PredictionTradeEvents } from '../../schemas/wire.ts'
+import { type ChannelOf, type ChannelRow, channelRow } from '../../schemas/channels.ts'
+import { PREDICTION_COLLATERALS, PREDICTION_DECIMALS } from '../../schemas/predictions.ts'
+import type {
+  EventMeta,
+  PredictionSettlementEvent,
+  PredictionSettlementEvents,
+  PredictionTradeEvent,
+  PredictionTradeEvents,
+} from '../../schemas/wire.ts'
 import { streamSubject } from './channel-name.ts'
 import type { Payload } from './payload.ts'
 import type { Publication, PublishContext } from './publication.ts'
 
-const ROW = channelRow('pred:tok')
-/** Events of one block that have a number of their own in the sequence of a channel. */
-const EVENTS_PER_BLOCK = 4_096
+/** What an event is published to by the channel: its outcome tokens, or its group of questions and its condition. */
+const ADDRESSES: Readonly<
+  Record<
+    ChannelOf<'predictionTrades'>,
+    (event: PredictionEvent, tokens: readonly string[]) => readonly string[]
+  >
+> = {
+  'pred:tok': (_, tokens) => tokens,
+  'pred:evt': ({ market_id: market, condition_id: condition }) => [market, condition],
+}
+const PREFIXES = Object.keys(ADDRESSES) as (keyof typeof ADDRESSES)[]
+const EVENT_ROW = channelRow('pred:evt')
+/** Logs of one block that have a number of their own in the sequence of a channel: trades and settlements share it. */
+const LOGS_PER_BLOCK = 16_384
+/** Most channels of outcome tokens that one settlement goes to: two of each question of a group. */
+const MAX_TOKENS = 512
 
-/** Publications of one record of `{c}.prediction.trades`: what the taker did, to the channel of the outcome token. */
+type PredictionEvent = PredictionTradeEvent | PredictionSettlementEvent
+
+/** Publications of one record of `{c}.prediction.trades`: what the taker did. */
 export const predictionPublications = (
   { meta, events }: PredictionTradeEvents,
   desk: PublishContext,
+): readonly Publication[] =>
+  activityPublications<PredictionTradeEvent>({ meta, events }, desk, {
+    tokens: ({ outcome_token: token }) => [token],
+    activity: (event) => tradeActivity(event, desk),
+  })
+
+/** Publications of one record of `{c}.prediction.settlements`: what a holder split, merged, converted or redeemed. */
+export const predictionSettlementPublications = (
+  { meta, events }: PredictionSettlementEvents,
+  desk: PublishContext,
+): readonly Publication[] =>
+  activityPublications<PredictionSettlementEvent>({ meta, events }, desk, {
+    tokens: ({ outcome_token_ids: tokens }) => tokens.slice(0, MAX_TOKENS),
+    activity: (event) => settlementActivity(event, desk),
+  })
+
+interface ActivityMapper<Event> {
+  /** Outcome tokens that it is about. */
+  readonly tokens: (event: Event) => readonly string[]
+  readonly activity: (event: Event) => Payload
+}
+
+/** To the channels of its outcome tokens, and to those of its event: by the group of questions, where there is one, and by the condition. */
+const activityPublications = <Event extends PredictionEvent>(
+  { meta, events }: { readonly meta: EventMeta | null; readonly events: readonly Event[] },
+  desk: PublishContext,
+  { tokens, activity }: ActivityMapper<Event>,
 ): readonly Publication[] => {
   const retraction = meta?.op === 'OP_REVERT'
   return events.flatMap((event, index): readonly Publication[] => {
-    const address = event.outcome_token
-    const subject = streamSubject(ROW.prefix, '', address)
-    if (address === '' || !desk.wanted(subject, ROW, address)) return []
-    const payload = {
-      seq: (meta?.seq ?? 0) * EVENTS_PER_BLOCK + Math.min(event.event_index, EVENTS_PER_BLOCK - 1),
-      a: activityPayload(event, meta, desk),
-      ...(retraction && { op: 'revert' }),
-    }
-    return [
-      {
-        ...{ row: ROW, subject, address, payload, index, retraction },
-        ...{ pending: false, bucketMs: 0, facet: '' },
+    const channels = PREFIXES.flatMap((prefix) =>
+      channelsOf(channelRow(prefix), ADDRESSES[prefix](event, tokens(event))),
+    ).filter(({ row, subject, address }) => desk.wanted(subject, row, address))
+    if (channels.length === 0) return []
+    const seq = (meta?.seq ?? 0) * LOGS_PER_BLOCK + Math.min(event.log_index, LOGS_PER_BLOCK - 1)
+    const a = { ...placeOf(event, meta), ...activity(event) }
+    return channels.map(({ row, subject, address }) => ({
+      ...{ row, subject, address, index, retraction, pending: false, bucketMs: 0, facet: '' },
+      payload: {
+        seq,
+        // An event is named by what its channel names it by.
+        a: row === EVENT_ROW ? { ...a, es: address } : a,
+        ...(retraction && { op: 'revert' }),
       },
-    ]
+    }))
   })
 }
+
+const channelsOf = (row: ChannelRow, addresses: readonly string[]) =>
+  [...new Set(addresses)]
+    .filter((address) => address !== '')
+    .map((address) => ({ row, address, subject: streamSubject(row.prefix, '', address) }))
+
+const placeOf = (event: PredictionEvent, meta: EventMeta | null): Payload => ({
+  id: `${event.tx_hash}:${event.log_index}`,
+  src: event.protocol_family,
+  cid: event.condition_id,
+  mid: event.market_id,
+  bn: event.block_height,
+  li: event.log_index,
+  tx: event.tx_hash,
+  ts: meta?.block_time,
+})
 
 interface Money {
   readonly units: string
@@ -40,52 +106,76 @@ interface Money {
 
 const UNKNOWN: Money = { units: '', inUsd: '' }
 
-/** Base units of the collateral, which outcome tokens share the decimals of. */
-const money = (raw: string, decimals: number | undefined, price: string): Money => {
+/** What an event was paid in; outcome tokens share its decimals. */
+interface Collateral {
+  readonly symbol: string | undefined
+  readonly decimals: number | undefined
+  /** In USD; '' = unknown. */
+  readonly price: string
+}
+
+const collateralOf = (address: string, desk: PublishContext): Collateral => {
+  const known = PREDICTION_COLLATERALS.find((each) => each.address === address)
+  const token = desk.nameOf(address)
+  // An adapter's settlements name no collateral: it is that of its exchange.
+  const decimals = known || address === '' ? PREDICTION_DECIMALS : token?.decimals
+  return { symbol: known?.symbol ?? token?.symbol, decimals, price: desk.priceOf(address) }
+}
+
+const money = (raw: string, { decimals, price }: Collateral): Money => {
   if (decimals === undefined || decimals < 0 || raw === '') return UNKNOWN
   const inUsd = price === '' ? null : unitsToNumber(BigInt(raw), decimals) * Number(price)
   return { units: formatUnits(BigInt(raw), decimals), inUsd: formatUsd(inUsd) }
 }
 
-const activityPayload = (
-  event: PredictionTradeEvent,
-  meta: EventMeta | null,
-  desk: PublishContext,
-): Payload => {
-  const token = desk.nameOf(event.collateral_token)
-  const price = desk.priceOf(event.collateral_token)
-  const paid = money(event.collateral_amount, token?.decimals, price)
-  const shares = money(event.amount, token?.decimals, '')
-  const fee = event.fee_in === 'collateral' ? money(event.fee, token?.decimals, price) : UNKNOWN
+const paidFields = (paid: Money, symbol: string | undefined, address: string): Payload => ({
+  amt: paid.units,
+  aiu: paid.inUsd,
+  ca: paid.units,
+  cau: paid.inUsd,
+  cs: symbol,
+  cad: address,
+})
+
+const tradeActivity = (event: PredictionTradeEvent, desk: PublishContext): Payload => {
+  const address = event.collateral_token
+  const collateral = collateralOf(address, desk)
+  const fee = event.fee_in === 'collateral' ? money(event.fee, collateral) : UNKNOWN
   return {
-    id: `${event.tx_hash}:${event.log_index}`,
     // The mark is of the maker, who deals the other way round.
     ty: event.is_outcome_buy ? 'sell' : 'buy',
-    src: event.protocol_family,
-    cid: event.condition_id,
-    mid: event.market_id,
     tid: event.outcome_token,
     oc: event.outcome,
     ...(event.outcomes.length > 0 && { ocs: event.outcomes }),
     p: event.price,
     pps: event.price,
-    q: shares.units,
-    amt: paid.units,
-    aiu: paid.inUsd,
-    ca: paid.units,
-    cau: paid.inUsd,
-    cs: token?.symbol,
-    cad: event.collateral_token,
+    q: money(event.amount, collateral).units,
+    ...paidFields(money(event.collateral_amount, collateral), collateral.symbol, address),
     fa: fee.units,
     fau: fee.inUsd,
-    ...(fee !== UNKNOWN && { fs: token?.symbol, fad: event.collateral_token }),
+    ...(fee !== UNKNOWN && { fs: collateral.symbol, fad: address }),
     w: event.buyer,
     rl: 'taker',
     cp: event.seller,
     tk: event.buyer,
-    bn: event.block_height,
-    li: event.log_index,
-    tx: event.tx_hash,
-    ts: meta?.block_time,
+  }
+}
+
+/** Types of settlements by the name of their event; all others change an inventory. */
+const REDEMPTION = 'Redemption'
+
+const settlementActivity = (event: PredictionSettlementEvent, desk: PublishContext): Payload => {
+  const { collateral_token: address, outcome_token_ids: tokens, amounts } = event
+  const collateral = collateralOf(address, desk)
+  const [quantity = '', ...others] = amounts
+  const isEven = others.every((other) => other === quantity)
+  return {
+    ty: event.event_type === REDEMPTION ? 'redeem' : 'inventory_adjust',
+    rt: event.event_type,
+    tid: tokens.length === 1 ? tokens[0] : '',
+    ...(tokens.length > 0 && { as: tokens }),
+    q: isEven ? money(quantity, collateral).units : '',
+    ...paidFields(money(event.collateral_amount, collateral), collateral.symbol, address),
+    w: event.holder,
   }
 }

@@ -1,7 +1,4 @@
-import { InvalidInput } from '../../core/errors.ts'
-import { parseJson } from '../../core/json.ts'
-
-/** Frames of the Centrifuge JSON protocol, version 2. Pure: text in, commands out, and back. */
+/** What clients and server say to each other in the Centrifuge protocol, version 2, whatever it is written in. */
 
 /** Largest inbound message. */
 export const MAX_INBOUND_BYTES = 102_400
@@ -92,24 +89,10 @@ export type Command =
     }
 
 /**
- * Commands of one message, at most `MAX_COMMANDS`, or undefined where it is not such a message and the connection must close
- * with 3501.
+ * The command of an object as it came; undefined where it is none. An object without an id is a pong: clients send nothing else
+ * without one.
  */
-export const parseMessage = (text: string): readonly Command[] | undefined => {
-  const lines = text.split('\n', MAX_COMMANDS)
-  if (lines.length > 1 && lines.at(-1)?.trim() === '') lines.pop()
-  const commands: Command[] = []
-  for (const line of lines) {
-    const command = parseCommand(line)
-    if (command === undefined) return undefined
-    commands.push(command)
-  }
-  return commands
-}
-
-const parseCommand = (line: string): Command | undefined => {
-  const object = parseObject(line)
-  if (object === undefined) return undefined
+export const toCommand = (object: Body): Command | undefined => {
   if (object.method === 'ping') return { kind: 'legacy-ping' }
   const { id = 0 } = object
   if (!isUint32(id)) return undefined
@@ -121,16 +104,6 @@ const parseCommand = (line: string): Command | undefined => {
   return isObject(body) ? { kind: 'call', method, id, body } : undefined
 }
 
-const parseObject = (line: string): Body | undefined => {
-  try {
-    const value = parseJson(line, { maxLength: MAX_INBOUND_BYTES })
-    return isObject(value) ? value : undefined
-  } catch (error) {
-    if (!(error instanceof InvalidInput)) throw error
-    return undefined
-  }
-}
-
 /** True for a JSON object. */
 export const isObject = (value: unknown): value is Body =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -138,47 +111,48 @@ export const isObject = (value: unknown): value is Body =>
 const isUint32 = (value: unknown): value is number =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff
 
-/** Server ping. */
-export const PING_FRAME = '{}'
+/** A publication on its way to one subscription. */
+export interface PublicationFrame {
+  /** JSON text of the payload; of a `patch` the Fossil delta that makes it of the payload before. */
+  readonly data: string
+  /** 0 = the channel has no positions. */
+  readonly offset: number
+  /** `value`: the payload as it is. `whole` and `patch`: payloads of a subscription that takes deltas. */
+  readonly kind: 'value' | 'whole' | 'patch'
+}
 
-/** Answer to `{"method":"ping"}`. */
-export const LEGACY_PONG_FRAME = '{"channel":"pong"}'
+/** An answer to a command. `legacy-pong` answers `{"method":"ping"}`. */
+export type Reply =
+  | { readonly kind: 'error'; readonly id: number; readonly error: ProtocolError }
+  | { readonly kind: 'legacy-pong' }
+  | {
+      readonly kind: 'result'
+      readonly id: number
+      readonly method: Method
+      /** Without the publications. */
+      readonly result: object
+      readonly publications?: readonly PublicationFrame[]
+    }
 
-/** A success reply; the result key is there even when the result is empty (contract fact 1). */
-export const formatReply = (id: number, method: Method, result: object = {}): string =>
-  `{"id":${id},"${method}":${JSON.stringify(result)}}`
+/** A success: its result is there even when it is empty, because stock clients end at a reply without one. */
+export const resultReply = (
+  id: number,
+  method: Method,
+  result: object = {},
+  publications?: readonly PublicationFrame[],
+): Reply => ({ kind: 'result', id, method, result, ...(publications && { publications }) })
 
-/** An error reply. */
-export const formatError = (id: number, error: ProtocolError): string =>
-  `{"id":${id},"error":${JSON.stringify(error)}}`
-
-/** A publication of a channel; `data` is JSON text. Offset 0 = the channel has no positions. */
-export const formatPublication = (data: string, offset: number): string =>
-  offset > 0 ? `{"data":${data},"offset":${offset}}` : `{"data":${data}}`
-
-/** A push of one publication to the subscribers of a literal channel name. */
-export const formatPush = (literal: string, publication: string): string =>
-  `{"push":{"channel":${JSON.stringify(literal)},"pub":${publication}}}`
+/** A refused command. */
+export const errorReply = (id: number, error: ProtocolError): Reply => ({
+  kind: 'error',
+  id,
+  error,
+})
 
 /** Why a subscription was ended by the server: from 2500 on clients subscribe again at once. */
 export const UNSUBSCRIBE_REASONS = {
   insufficientState: { code: 2500, reason: 'insufficient state' },
 } as const
 
-/** A push that ends a subscription. */
-export const formatUnsubscribe = (
-  literal: string,
-  why: (typeof UNSUBSCRIBE_REASONS)[keyof typeof UNSUBSCRIBE_REASONS],
-): string => `{"push":{"channel":${JSON.stringify(literal)},"unsubscribe":${JSON.stringify(why)}}}`
-
-/** A subscribe or history reply with publications that are JSON text already. */
-export const formatReplyWithPublications = (
-  id: number,
-  method: Method,
-  result: object,
-  publications: readonly string[],
-): string => {
-  const head = JSON.stringify(result).slice(0, -1)
-  const comma = head === '{' ? '' : ','
-  return `{"id":${id},"${method}":${head}${comma}"publications":[${publications.join(',')}]}}`
-}
+/** Why a subscription was ended. */
+export type UnsubscribeReason = (typeof UNSUBSCRIBE_REASONS)[keyof typeof UNSUBSCRIBE_REASONS]

@@ -26,7 +26,7 @@ const MAX_FILTER_BYTES = 4_096
 const LIMITS = {
   nodes: 256,
   depth: 32,
-  /** Some ten microseconds, a few hundred with regular expressions: one channel may have thousands of filters. */
+  /** Some ten microseconds, a few hundred with regular expressions or time zones: one channel may have thousands of filters. */
   steps: 1_000,
 }
 /** Filters that are kept compiled: more than connections can subscribe to in a short time. */

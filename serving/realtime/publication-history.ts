@@ -89,7 +89,7 @@ export class PublicationHistory {
     this.#top = Math.max(this.#top, offset)
   }
 
-  /** What a client at `offset` has missed, oldest first; undefined where that cannot be told any more. */
+  /** What a client at `offset` has missed, oldest first; undefined where that is not retained any more. */
   since(subject: string, offset: number): readonly HistoryEntry[] | undefined {
     const shelf = this.#shelves.get(subject)
     if (offset < (shelf?.lostTo ?? this.#marks.get(subject) ?? this.#floor)) return undefined

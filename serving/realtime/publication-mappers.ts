@@ -1,6 +1,6 @@
 import { formatUnits } from '../../core/amounts.ts'
 import { SOCIAL_KEYS, type WindowStatKey } from '../../schemas/channel-keys.ts'
-import { channelRow } from '../../schemas/channels.ts'
+import { type ChannelOf, type ChannelTopic, channelRow } from '../../schemas/channels.ts'
 import type {
   BalanceEvents,
   DexPoolEvents,
@@ -27,23 +27,26 @@ interface PublicationItem {
   readonly payload: () => Payload
 }
 
-const toPublications = (
-  prefix: string,
+/** Publications of one record of a topic: every channel that is made of it has its events, in the order of the table. */
+const toPublications = <Source extends ChannelTopic>(
   desk: PublishContext,
-  items: readonly PublicationItem[],
-): readonly Publication[] => {
-  const row = channelRow(prefix)
-  return items.flatMap(({ address, index, retraction = false, facet = '', payload }) => {
-    const subject = streamSubject(prefix, desk.chain, address)
-    if (!desk.wanted(subject, row, address)) return []
-    return [
-      {
-        ...{ row, subject, address, payload: payload(), index },
-        ...{ retraction, pending: false, bucketMs: 0, facet },
+  channels: Readonly<Record<ChannelOf<Source>, readonly PublicationItem[]>>,
+): readonly Publication[] =>
+  (Object.keys(channels) as ChannelOf<Source>[]).flatMap((prefix) => {
+    const row = channelRow(prefix)
+    return channels[prefix].flatMap(
+      ({ address, index, retraction = false, facet = '', payload }) => {
+        const subject = streamSubject(prefix, desk.chain, address)
+        if (!desk.wanted(subject, row, address)) return []
+        return [
+          {
+            ...{ row, subject, address, payload: payload(), index },
+            ...{ retraction, pending: false, bucketMs: 0, facet },
+          },
+        ]
       },
-    ]
+    )
   })
-}
 
 const tokenUnits = (raw: string, decimals: number | null | undefined): string =>
   raw === '' || decimals === null || decimals === undefined || decimals < 0
@@ -89,7 +92,7 @@ export const statPublications = (
     })
     return { address, index, payload }
   })
-  return toPublications('dex-token-stats', desk, items)
+  return toPublications<'tradeStats'>(desk, { 'dex-token-stats': items })
 }
 
 /** Publications of one record of `{c}.token-holdings`, whose last event is the current state; amounts in token units. */
@@ -97,10 +100,8 @@ export const holdingPublications = (
   { events }: TokenHoldingEvents,
   desk: PublishContext,
 ): readonly Publication[] =>
-  toPublications(
-    'dex-token-holding',
-    desk,
-    events.slice(-1).map((event, index) => ({
+  toPublications<'tokenHoldings'>(desk, {
+    'dex-token-holding': events.slice(-1).map((event, index) => ({
       address: event.token_address,
       index,
       payload: () => {
@@ -121,7 +122,7 @@ export const holdingPublications = (
         }
       },
     })),
-  )
+  })
 
 const launchPayload = (launch: Launch | null): Payload | undefined =>
   launch === null
@@ -168,9 +169,10 @@ export const newTokenPublications = (
 ): readonly Publication[] => {
   const retraction = value.meta?.op === 'OP_REVERT'
   const items = tokenItems(value, () => (retraction ? { op: 'revert' } : {}), retraction)
-  return ['dex-new-token', 'dex-new-tokens'].flatMap((prefix) =>
-    toPublications(prefix, desk, items),
-  )
+  return toPublications<'tokensCreated'>(desk, {
+    'dex-new-token': items,
+    'dex-new-tokens': items,
+  })
 }
 
 /** Publications of one record of `{c}.token-documents`. */
@@ -183,7 +185,9 @@ export const documentPublications = (
     de: document?.description,
     sm: linksPayload(document?.social_medias),
   })
-  return toPublications('dex-new-tokens-metadata', desk, tokenItems(value, said, false))
+  return toPublications<'tokenDocuments'>(desk, {
+    'dex-new-tokens-metadata': tokenItems(value, said, false),
+  })
 }
 
 /** Publications of one record of `{c}.balances.processed`; a retraction sends the balance as it is again. */
@@ -206,7 +210,7 @@ export const balancePublications = (
     })
     return [{ address: owner, index, payload }]
   })
-  return toPublications('dex-wallet-balance', desk, items)
+  return toPublications<'balancesProcessed'>(desk, { 'dex-wallet-balance': items })
 }
 
 /** Publications of one record of `{c}.token-market-caps.processed`. */
@@ -214,10 +218,8 @@ export const supplyPublications = (
   { meta, events }: TokenMarketCapEvents,
   desk: PublishContext,
 ): readonly Publication[] =>
-  toPublications(
-    'dex-token-supply',
-    desk,
-    events.flatMap(({ market_cap: cap }, index) =>
+  toPublications<'tokenMarketCaps'>(desk, {
+    'dex-token-supply': events.flatMap(({ market_cap: cap }, index) =>
       cap === null
         ? []
         : [
@@ -234,7 +236,7 @@ export const supplyPublications = (
             },
           ],
     ),
-  )
+  })
 
 /**
  * Publications of one record of `{c}.dex.pools.processed`: the pool, its base token's deepest pool, the sum over its pools, and that and
@@ -298,12 +300,12 @@ export const poolPublications = (
         : [{ address: a, index, facet: t, payload: () => ({ a, t, v, ts }) }],
     )
   })
-  return [
-    ...toPublications('dex-pool-balance', desk, pools),
-    ...toPublications('dex-token-general-stat-num', desk, numbers),
-    ...toPublications('dex-token-liquidity', desk, deepest),
-    ...toPublications('dex-token-total-liquidity', desk, totals),
-  ]
+  return toPublications<'poolsProcessed'>(desk, {
+    'dex-pool-balance': pools,
+    'dex-token-general-stat-num': numbers,
+    'dex-token-liquidity': deepest,
+    'dex-token-total-liquidity': totals,
+  })
 }
 
 /** Publications of one record of `{c}.wallet-token-pnls`. */
@@ -311,10 +313,8 @@ export const pnlPublications = (
   { meta, events }: WalletTokenPnlEvents,
   desk: PublishContext,
 ): readonly Publication[] =>
-  toPublications(
-    'dex-wallet-token-pnl',
-    desk,
-    events.map((event, index) => ({
+  toPublications<'walletTokenPnls'>(desk, {
+    'dex-wallet-token-pnl': events.map((event, index) => ({
       address: event.wallet_address,
       index,
       payload: () => ({
@@ -346,4 +346,4 @@ export const pnlPublications = (
         trr: event.total_realized_profit_ratio,
       }),
     })),
-  )
+  })

@@ -1,7 +1,7 @@
 import { formatUnits, formatUsd, unitsToNumber } from '../../core/amounts.ts'
 import { candleSeriesOf, type EventCandle, expandCandles } from '../../core/candlestick-events.ts'
 import type { CandleKey, TradeKey } from '../../schemas/channel-keys.ts'
-import { CHANNELS, type ChannelRow, channelRow } from '../../schemas/channels.ts'
+import { CHANNELS, type ChannelOf, type ChannelRow, channelRow } from '../../schemas/channels.ts'
 import type { CandlestickEvents, Trade, TradeEvent, TradeEvents } from '../../schemas/wire.ts'
 import { streamSubject } from './channel-name.ts'
 import type { Payload } from './payload.ts'
@@ -114,8 +114,23 @@ const candlePayload = (
   n: candle.trades,
 })
 
-const TOKEN_TRADES_CHANNEL = channelRow('dex-trade')
-const WALLET_TRADES_CHANNEL = channelRow('dex-wallet-trade')
+/** Whom a trade is published to, and the token that the publication is about. */
+type TradeView = readonly [address: string, about: string]
+
+/** Views of a trade by the channel that has them: every channel that is made of trades. */
+const TRADE_VIEWS: Readonly<
+  Record<ChannelOf<'tradesProcessed'>, (trade: Trade) => readonly TradeView[]>
+> = {
+  'dex-trade': ({ token_a_address: base, token_b_address: quote }) => [
+    [base, base],
+    [quote, quote],
+  ],
+  'dex-wallet-trade': (trade) =>
+    tradeWallets(trade).map((wallet) => [wallet, trade.token_a_address]),
+}
+const TRADE_CHANNELS = (Object.keys(TRADE_VIEWS) as (keyof typeof TRADE_VIEWS)[]).map(
+  (prefix) => [channelRow(prefix), TRADE_VIEWS[prefix]] as const,
+)
 
 /**
  * Publications of one record of `{c}.dex.trades.processed` or `{c}.dex.trades.pending`: to both tokens and to every wallet involved.
@@ -130,12 +145,9 @@ export const tradePublications = (
   for (const [index, event] of message.events.entries()) {
     const { trade } = event
     if (trade === null) continue
-    const base = trade.token_a_address
-    const views: readonly (readonly [row: ChannelRow, address: string, about: string])[] = [
-      [TOKEN_TRADES_CHANNEL, base, base],
-      [TOKEN_TRADES_CHANNEL, trade.token_b_address, trade.token_b_address],
-      ...tradeWallets(trade).map((wallet) => [WALLET_TRADES_CHANNEL, wallet, base] as const),
-    ]
+    const views = TRADE_CHANNELS.flatMap(([row, viewsOf]) =>
+      viewsOf(trade).map((view) => [row, ...view] as const),
+    )
     let shared: SharedPayload | undefined
     for (const [row, address, about] of views) {
       const subject = streamSubject(row.prefix, desk.chain, address)

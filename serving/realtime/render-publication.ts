@@ -1,11 +1,11 @@
 import type { ChannelRow } from '../../schemas/channels.ts'
 import { type FilterView, filterViewOf, type Payload, serializePayload } from './payload.ts'
-import { formatPublication } from './protocol.ts'
+import type { PublicationFrame } from './protocol.ts'
 import type { SubscriptionView } from './subscription-view.ts'
 
-/** Publications of one event as JSON text, and the bytes of their payloads. */
+/** Publications of one event, and the bytes of their payloads. */
 export interface RenderedPublications {
-  readonly publications: readonly string[]
+  readonly publications: readonly PublicationFrame[]
   readonly payloadBytes: number
 }
 
@@ -48,7 +48,7 @@ export const createRenderer = (
     )
     const texts = row.shape === 'array' ? arrayTexts(elements, payloads.length === 0) : elements
     const rendered = {
-      publications: texts.map((text) => formatPublication(text, offset)),
+      publications: texts.map((data) => ({ data, offset, kind: 'value' as const })),
       payloadBytes: texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
     }
     known.set(view.form, rendered)

@@ -17,6 +17,7 @@ import { Hub } from './hub.ts'
 import { startListPoller } from './list-poller.ts'
 import { CLOSE_FRAMES, MAX_INBOUND_BYTES } from './protocol.ts'
 import type { SocketEvents, SocketServer } from './socket.ts'
+import { routeSockets, type SocketRoute } from './socket-routes.ts'
 import { startSocketServer, type Transport } from './start-socket-server.ts'
 import { type ConnectionContext, decideUpgrade, upgradeError } from './upgrade.ts'
 
@@ -35,6 +36,7 @@ export interface RealtimeOptions {
     Config,
     | 'wsNumbers'
     | 'wsLongNames'
+    | 'wsDelta'
     | 'wsAllowedOrigins'
     | 'wsConnectionsPerAccount'
     | 'wsConnections'
@@ -55,6 +57,8 @@ export interface RealtimeOptions {
   readonly random?: () => number
   /** Default: uWebSockets.js where its binary loads, else `ws`. */
   readonly transport?: Transport
+  /** Surfaces on other paths of the same port. */
+  readonly routes?: readonly SocketRoute[]
 }
 
 /** A running stream server. */
@@ -76,15 +80,15 @@ const FRESHNESS_TIMEOUT_MS = 1_000
 
 /** Serves `/connection/websocket`: the Centrifuge JSON protocol over the topics of the given chains. */
 export const startRealtimeServer = async (options: RealtimeOptions): Promise<RealtimeServer> => {
-  const { bus, chains, log, guard, config } = options
+  const { bus, chains, log, guard, config, routes = [] } = options
   const holder: { server?: SocketServer; connections?: ConnectionRegistry } = {}
   const boundary = makeErrorBoundary({ ...options, surface: 'streams' })
   const hub = new Hub({
     ...options,
     numbers: config.wsNumbers,
     quotes: new Map(chains.map((chain) => [chain, quoteAssetAddresses(chain, config)])),
-    publish: (topic, text) => {
-      boundary.run('publish', () => holder.server?.publish(topic, text))
+    publish: (topic, frame) => {
+      boundary.run('publish', () => holder.server?.publish(topic, frame))
     },
     onLost: (lost) => holder.connections?.unsubscribe(lost),
   })
@@ -96,6 +100,7 @@ export const startRealtimeServer = async (options: RealtimeOptions): Promise<Rea
     connectionLimit: config.wsConnectionsPerAccount,
     limits: { connections: config.wsConnections, pendingPerAddress: config.wsPendingPerAddress },
     longNames: config.wsLongNames === 'auto',
+    deltas: config.wsDelta === 'auto',
     boundary,
     random: options.random ?? Math.random,
   })
@@ -112,7 +117,7 @@ export const startRealtimeServer = async (options: RealtimeOptions): Promise<Rea
       maxConnections: config.wsConnections + CONNECTION_MARGIN,
       boundary,
     },
-    socketEvents(options, connections, boundary),
+    routeSockets(socketEvents(options, connections, boundary), routes),
   )
   holder.server = server
   const lists = startListPoller({
@@ -131,6 +136,7 @@ export const startRealtimeServer = async (options: RealtimeOptions): Promise<Rea
     stop: async () => {
       stopListening()
       server.refuse()
+      await Promise.all(routes.map((route) => route.stop()))
       await drainConnections(connections)
       clearInterval(ticker)
       await lists.stop()
@@ -170,10 +176,10 @@ const socketEvents = (
     upgrade: (request) =>
       decideUpgrade(request, gate).catch((error: unknown) => {
         boundary.failed('upgrade', error)
-        return upgradeError(gate)
+        return upgradeError(gate, request.path)
       }),
     open: (socket, opening) => connections.open(socket, opening),
-    message: (socket, text) => connections.message(socket, text),
+    message: (socket, message) => connections.message(socket, message),
     alive: (socket) => connections.alive(socket),
     overflowed: (socket) => connections.overflowed(socket),
     failed: (socket) => connections.failed(socket),
@@ -209,7 +215,7 @@ const drainConnections = async (connections: ConnectionRegistry): Promise<void> 
   }
 }
 
-/** Chains whose freshness is known in time; streams go on without the store. */
+/** Chains whose freshness is known in time; streams continue without the store. */
 const readFreshness = async ({
   freshness,
   chains,

@@ -2,13 +2,16 @@ import type { Fault } from '../../core/errors.ts'
 import type { ChannelRow } from '../../schemas/channels.ts'
 import type { ChainFreshness, Credentials, Principal } from '../interfaces.ts'
 import type { Channel } from './channel-name.ts'
+import type { Encoding } from './frame-codec.ts'
 import {
   type CloseFrame,
   COMMAND_BURST,
   type Command,
-  formatError,
+  errorReply,
   type ProtocolError,
+  type PublicationFrame,
   READ_BURST_BYTES,
+  type Reply,
 } from './protocol.ts'
 import type { PublicationFilter } from './publication-filter.ts'
 import type { SubscriptionView } from './subscription-view.ts'
@@ -19,6 +22,7 @@ export interface Session {
   /** `rejected`: connect was answered with 109; whatever follows is ignored. */
   readonly phase: 'fresh' | 'connected' | 'rejected'
   readonly upgrade: Credentials
+  readonly encoding: Encoding
   /** WebSocket pings instead of `{}` (`cf_ws_frame_ping_pong=true`). */
   readonly framePings: boolean
   readonly principal: Principal | null
@@ -36,11 +40,11 @@ export interface Position {
   readonly offset: number
 }
 
-/** Answer to a wish to recover: what was missed, or that it cannot be told any more. */
+/** Answer to a wish to recover: what was missed, or that it is not retained any more. */
 export type Recovery =
   | {
       readonly recovered: true
-      readonly publications: readonly string[]
+      readonly publications: readonly PublicationFrame[]
       /** Bytes of their payloads, billed like pushed ones. */
       readonly bytes: number
     }
@@ -59,9 +63,9 @@ export interface HistoryQuery {
   readonly limit: number
 }
 
-/** Kept publications as JSON text, no more than one reply may hold. */
+/** Kept publications, no more than one reply may hold. */
 export interface HistoryPage {
-  readonly publications: readonly string[]
+  readonly publications: readonly PublicationFrame[]
   /** Bytes of their payloads, billed like pushed ones. */
   readonly bytes: number
 }
@@ -83,6 +87,8 @@ export interface SessionEnv {
   filterOf(row: ChannelRow, text: string): PublicationFilter | undefined
   /** True: clients without a name get both key sets where families have them. */
   readonly longNames: boolean
+  /** True: subscriptions that ask for Fossil deltas get them. */
+  readonly deltas: boolean
   /** Kept publications of a recoverable channel; undefined where some after `since` are no longer kept. */
   historyOf(channel: Channel, query: HistoryQuery): HistoryPage | undefined
 }
@@ -106,7 +112,7 @@ export type Effect =
 /** Outcome of one command. */
 export interface CommandResult {
   readonly session: Session
-  readonly reply?: string
+  readonly reply?: Reply
   readonly effects?: readonly Effect[]
   readonly close?: CloseFrame
 }
@@ -124,11 +130,16 @@ export type CommandHandler = (
 export const createSession = (
   clientId: string,
   upgrade: Credentials,
-  { framePings, nowMs }: { readonly framePings: boolean; readonly nowMs: number },
+  {
+    encoding,
+    framePings,
+    nowMs,
+  }: { readonly encoding: Encoding; readonly framePings: boolean; readonly nowMs: number },
 ): Session => ({
   clientId,
   phase: 'fresh',
   upgrade,
+  encoding,
   framePings,
   principal: null,
   name: '',
@@ -138,7 +149,9 @@ export const createSession = (
 })
 
 /** True where several replies may share one frame. */
-export const canBatchReplies = ({ name }: Session): boolean => ['js', 'go', 'python'].includes(name)
+export const canBatchReplies = ({ encoding, name }: Session): boolean =>
+  encoding === 'protobuf' || ['js', 'go', 'python'].includes(name)
+
 /** Answers a command with an error; the session stays as it is. */
 export const replyWithError = (
   session: Session,
@@ -146,7 +159,7 @@ export const replyWithError = (
   error: ProtocolError,
 ): CommandResult => ({
   session,
-  reply: formatError(id, error),
+  reply: errorReply(id, error),
 })
 
 /** The value where it is text, else "". */

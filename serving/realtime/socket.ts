@@ -3,10 +3,11 @@ import type { ErrorBoundary } from '../../core/ops/error-boundary.ts'
 /** The socket as the hub sees it: what uWebSockets.js and `ws` have in common. */
 
 import type { TlsFiles } from '../../core/config/tls-files.ts'
+import type { Frame } from './frame-codec.ts'
 
 /** One open socket. Every call on a closed one does nothing. */
 export interface Socket {
-  send(text: string): void
+  send(frame: Frame): void
   /** A WebSocket-level ping. */
   ping(): void
   /** Bytes that were sent and not yet taken by the kernel. */
@@ -44,8 +45,8 @@ export type UpgradeDecision<Context> =
 export interface SocketEvents<Context> {
   upgrade(request: UpgradeRequest): Promise<UpgradeDecision<Context>>
   open(socket: Socket, context: Context): void
-  /** One text message, or a binary one read as text. */
-  message(socket: Socket, text: string): void
+  /** The bytes of one message, text or binary; they are the library's again after the call. */
+  message(socket: Socket, message: Uint8Array): void
   /** A WebSocket-level ping or pong came in. */
   alive(socket: Socket): void
   /** A publication was not queued because the socket's queue is full. */
@@ -77,7 +78,7 @@ export interface SocketServer {
   readonly transport: 'uws' | 'ws'
   readonly port: number
   /** Sends the same bytes to every socket that joined the topic. */
-  publish(topic: string, text: string): void
+  publish(topic: string, frame: Frame): void
   /** Takes no new connections. */
   refuse(): void
   /** Ends what is still open and frees the port. */

@@ -3,11 +3,11 @@ import { availableReadBytes, parsePosition, withBytesRead } from './history-comm
 import {
   type Body,
   CLOSE_FRAMES,
-  formatReply,
-  formatReplyWithPublications,
   isObject,
   PROTOCOL_ERRORS,
   type ProtocolError,
+  type Reply,
+  resultReply,
 } from './protocol.ts'
 import { requestedFilter } from './publication-filter.ts'
 import {
@@ -67,8 +67,21 @@ const requestedView = (
     pending,
     longNames: world.longNames && row.longNames && session.name === '',
     filter,
+    encoding: session.encoding,
+    delta: takesDeltas(session, row, body, world) && filter === null,
   })
 }
+
+/**
+ * True where deltas are asked for and understood: clients that say no name ask for them on every channel and cannot read them.
+ * Arrays are lists of new things, of which little comes again.
+ */
+const takesDeltas = (
+  { name }: Session,
+  { shape }: Channel['row'],
+  { delta }: Body,
+  { deltas }: SessionEnv,
+): boolean => deltas && delta === 'fossil' && shape === 'object' && name !== ''
 
 /** Flag 2 of a subscribe: an error rather than a stream with a hole. */
 const REJECT_UNRECOVERABLE_FLAG = 2
@@ -77,7 +90,7 @@ const REJECT_UNRECOVERABLE_FLAG = 2
 type SubscribeResult = { readonly readBytes: number } & (
   | { readonly error: ProtocolError }
   | {
-      readonly reply: string
+      readonly reply: Reply
       readonly cursor: { readonly after: number; readonly recoveredBytes: number }
     }
 )
@@ -97,10 +110,11 @@ const prepareSubscribe = (
   const { id, body, channel, view, world } = ask
   const top = world.positionOf(channel)
   const cursor = NOTHING_RECOVERED
-  if (top === null) return { reply: formatReply(id, 'subscribe'), cursor, readBytes: 0 }
-  const state = { recoverable: true, positioned: true, epoch: top.epoch }
+  const granted = view.delta ? { delta: true } : {}
+  if (top === null) return { reply: resultReply(id, 'subscribe', granted), cursor, readBytes: 0 }
+  const state = { ...granted, recoverable: true, positioned: true, epoch: top.epoch }
   if (body.recover !== true) {
-    const reply = formatReply(id, 'subscribe', { ...state, offset: top.offset })
+    const reply = resultReply(id, 'subscribe', { ...state, offset: top.offset })
     return { reply, cursor, readBytes: 0 }
   }
   if (availableReadBytes(session, world.nowMs) <= 0) {
@@ -112,17 +126,14 @@ const prepareSubscribe = (
   if (since === undefined || found?.recovered !== true) {
     if (rejectsUnrecoverable(body.flag)) return { error: PROTOCOL_ERRORS.unrecoverable, readBytes }
     const result = { ...state, offset: top.offset, was_recovering: true, recovered: false }
-    return { reply: formatReply(id, 'subscribe', result), cursor, readBytes }
+    return { reply: resultReply(id, 'subscribe', result), cursor, readBytes }
   }
   const { publications } = found
   const offset = publications.length > 0 ? since.offset : Math.max(top.offset, since.offset)
   const result = { ...state, offset, was_recovering: true, recovered: true }
   const after = since.offset > top.offset ? since.offset : 0
   return {
-    reply:
-      publications.length === 0
-        ? formatReply(id, 'subscribe', result)
-        : formatReplyWithPublications(id, 'subscribe', result, publications),
+    reply: resultReply(id, 'subscribe', result, publications.length > 0 ? publications : undefined),
     cursor: { after, recoveredBytes: readBytes },
     readBytes,
   }
@@ -134,7 +145,7 @@ const rejectsUnrecoverable = (flag: unknown): boolean =>
 /** Leaves a channel; one that was never joined is a success too. */
 export const unsubscribe: CommandHandler = (session, call) => {
   const literal = textOrEmpty(call.body.channel)
-  const reply = formatReply(call.id, 'unsubscribe')
+  const reply = resultReply(call.id, 'unsubscribe')
   const channel = session.channels.get(literal)
   if (channel === undefined) return { session, reply }
   const channels = new Map(session.channels)

@@ -1,3 +1,4 @@
+import type { Encoding } from './frame-codec.ts'
 import type { PublicationFilter } from './publication-filter.ts'
 
 /** What a subscription wants of its channel. Subscriptions with equal views share what is made for them. */
@@ -11,6 +12,9 @@ export interface SubscriptionView {
   readonly pending: boolean
   readonly longNames: boolean
   readonly filter: PublicationFilter | null
+  readonly encoding: Encoding
+  /** Payloads come as Fossil deltas to the ones before. */
+  readonly delta: boolean
 }
 
 /** A view by what it wants. */
@@ -19,10 +23,13 @@ export const createSubscriptionView = ({
   pending = false,
   longNames = false,
   filter = null,
+  encoding = 'json',
+  delta = false,
 }: Partial<Omit<SubscriptionView, 'name' | 'form'>>): SubscriptionView => {
   const form = `${longNames ? '\nlong names' : ''}${filter === null ? '' : `\nfilter ${filter.text}`}`
-  const name = `${retractions ? '\nretractions' : ''}${pending ? '\npending' : ''}${form}`
-  return { name, form, retractions, pending, longNames, filter }
+  const wire = `${encoding === 'json' ? '' : `\n${encoding}`}${delta ? '\ndelta' : ''}`
+  const name = `${retractions ? '\nretractions' : ''}${pending ? '\npending' : ''}${wire}${form}`
+  return { name, form, retractions, pending, longNames, filter, encoding, delta }
 }
 
 /** A channel as it is. */

@@ -3,7 +3,7 @@ import { type Body, isObject } from './protocol.ts'
 /** Nesting of a tag filter. */
 const MAX_DEPTH = 20
 
-/** Thrown for a tag filter that is none. */
+/** Thrown for an invalid tag filter. */
 export class InvalidTagFilter extends Error {}
 
 /**

@@ -2,7 +2,10 @@ import type { Codec } from '../../core/codec/contract.ts'
 import type { ChannelTopic } from '../../schemas/channels.ts'
 import { TOPICS } from '../../schemas/topics.ts'
 import type { EventMeta, Messages } from '../../schemas/wire.ts'
-import { predictionPublications } from './prediction-publications.ts'
+import {
+  predictionPublications,
+  predictionSettlementPublications,
+} from './prediction-publications.ts'
 import {
   candlePublications,
   type Publication,
@@ -66,6 +69,10 @@ const STREAM_BY_TOPIC: Readonly<Record<ChannelTopic, TopicStream>> = {
   poolsProcessed: topicStream('dex.pool.DexPoolEvents', poolPublications),
   walletTokenPnls: topicStream('wallet.pnl.WalletTokenPnlEvents', pnlPublications),
   predictionTrades: topicStream('prediction.PredictionTradeEvents', predictionPublications),
+  predictionSettlements: topicStream(
+    'prediction.PredictionSettlementEvents',
+    predictionSettlementPublications,
+  ),
 }
 
 /** Streams by the suffix of their topic. */

@@ -5,11 +5,13 @@ import { problemBody, problemMediaType } from '../http/problem-details.ts'
 import type { Credentials, Guard, Meter, Principal } from '../interfaces.ts'
 import type { ConnectionRefusal } from './admission.ts'
 import { isExpiredToken } from './connect-commands.ts'
+import type { Encoding } from './frame-codec.ts'
 import type { UpgradeDecision, UpgradeRequest } from './socket.ts'
 
 /** What a connection starts with. */
 export interface ConnectionContext {
   readonly credentials: Credentials
+  readonly encoding: Encoding
   /** `cf_ws_frame_ping_pong=true`: WebSocket pings instead of `{}`. */
   readonly framePings: boolean
   /** Unit in which its address is limited (see `rateLimitAddress`). */
@@ -33,7 +35,11 @@ export interface UpgradeDeps {
 }
 
 const WEBSOCKET_PATH = '/connection/websocket'
-const SUBPROTOCOL = 'centrifuge-json'
+/** Subprotocols by what they are written in. */
+const SUBPROTOCOLS: Readonly<Record<Encoding, string>> = {
+  protobuf: 'centrifuge-protobuf',
+  json: 'centrifuge-json',
+}
 const ulid = monotonicFactory()
 
 /** Version of the WebSocket protocol, RFC 6455 section 4.1. */
@@ -43,27 +49,49 @@ const WEBSOCKET_KEY_PATTERN = /^[A-Za-z0-9+/]{22}==$/
 /** A token of RFC 9110 section 5.6.2. */
 const TOKEN_PATTERN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
-/** Decides an upgrade. Credentials that are merely over, or absent, are decided at connect. */
-export const decideUpgrade = async (
+/** A checked upgrade, as every path of the server reads it. */
+export interface CheckedUpgrade {
+  readonly query: URLSearchParams
+  /** Subprotocols in the client's order. */
+  readonly offered: readonly string[]
+  readonly credentials: Credentials
+  readonly address: string
+}
+
+/** Checks what is the same on every path: the handshake, the origin, room for it, and a credential that is shown. */
+export const checkUpgrade = async (
   request: UpgradeRequest,
   gate: UpgradeDeps,
-): Promise<UpgradeDecision<ConnectionContext>> => {
+  path: string,
+): Promise<CheckedUpgrade | UpgradeRefusal> => {
   const query = new URLSearchParams(request.query)
   const forwardedFor = request.header('x-forwarded-for')
   const address = rateLimitAddress(clientAddress(request.ip, forwardedFor, gate.trustedProxies))
   const offered = parseList(request.header('sec-websocket-protocol'))
   const credentials = upgradeCredentials(request, query)
   const refusal =
-    handshakeRefusal(request, query, offered) ??
+    handshakeRefusal(request, offered, path) ??
     originRefusal(request, gate) ??
     gate.refusal(address) ??
     (await credentialRefusal(credentials, address, gate))
-  if (refusal !== undefined) return refuseUpgrade(refusal, gate)
+  return refusal ?? { query, offered, credentials: { ...credentials, address }, address }
+}
+
+/** Decides an upgrade. Credentials that are merely over, or absent, are decided at connect. */
+export const decideUpgrade = async (
+  request: UpgradeRequest,
+  gate: UpgradeDeps,
+): Promise<UpgradeDecision<ConnectionContext>> => {
+  const checked = await checkUpgrade(request, gate, WEBSOCKET_PATH)
+  if ('fault' in checked) return refuseUpgrade(checked, gate, WEBSOCKET_PATH)
+  const { query, offered, credentials, address } = checked
+  const encoding = requestedEncoding(query, offered)
   return {
     accepted: true,
-    protocol: offered.includes(SUBPROTOCOL) ? SUBPROTOCOL : '',
+    protocol: offered.includes(SUBPROTOCOLS[encoding]) ? SUBPROTOCOLS[encoding] : '',
     context: {
       credentials,
+      encoding,
       framePings: query.get('cf_ws_frame_ping_pong') === 'true',
       address,
     },
@@ -79,10 +107,10 @@ const badRequest = (message: string): UpgradeRefusal => ({
 
 const handshakeRefusal = (
   request: UpgradeRequest,
-  query: URLSearchParams,
   offered: readonly string[],
+  path: string,
 ): UpgradeRefusal | undefined => {
-  if (request.path !== WEBSOCKET_PATH) return { fault: new Fault('NOT_FOUND') }
+  if (request.path !== path) return { fault: new Fault('NOT_FOUND') }
   const upgrading =
     request.method === 'get' &&
     request.header('upgrade').toLowerCase() === 'websocket' &&
@@ -101,11 +129,15 @@ const handshakeRefusal = (
   ) {
     return badRequest('Sec-WebSocket-Protocol must be a list of different tokens')
   }
-  const binary =
-    offered.includes('centrifuge-protobuf') ||
-    query.get('format') === 'protobuf' ||
-    query.get('cf_protocol') === 'protobuf'
-  return binary ? badRequest('Protobuf is not offered; use JSON') : undefined
+  return undefined
+}
+
+/** Protobuf where the client offers it first, or asks for it in the query. */
+const requestedEncoding = (query: URLSearchParams, offered: readonly string[]): Encoding => {
+  const first = offered.find((name) => Object.values(SUBPROTOCOLS).includes(name))
+  if (first !== undefined) return first === SUBPROTOCOLS.protobuf ? 'protobuf' : 'json'
+  const isAsked = ['format', 'cf_protocol'].some((name) => query.get(name) === 'protobuf')
+  return isAsked ? 'protobuf' : 'json'
 }
 
 const originRefusal = (
@@ -143,7 +175,8 @@ const credentialRefusal = async (
     const details = { limit, remaining: 0, reset_at: resetAt }
     return { fault: new Fault('RATE_LIMIT', undefined, details), retryAfterSeconds }
   }
-  return found === undefined || isExpiredToken(found) ? undefined : { fault: found }
+  if (found === undefined || isExpiredToken(found)) return undefined
+  return { fault: found, ...(found.faultName === 'RATE_LIMIT' && { retryAfterSeconds: 1 }) }
 }
 
 /** Who was found; a used up quota is a fault too: the smallest charge is held for a moment to find out. */
@@ -161,20 +194,23 @@ export const checkQuota = (
   }
 }
 
-interface UpgradeRefusal {
+/** Why an upgrade is refused, and what the answer says beside it. */
+export interface UpgradeRefusal {
   readonly fault: Fault
   readonly retryAfterSeconds?: number
   readonly headers?: Readonly<Record<string, string>>
 }
 
-const refuseUpgrade = (
+/** The HTTP answer of a refusal on a path. */
+export const refuseUpgrade = (
   { fault, retryAfterSeconds, headers = {} }: UpgradeRefusal,
   gate: UpgradeDeps,
-): UpgradeDecision<ConnectionContext> => {
+  path: string,
+): UpgradeDecision<never> => {
   const requestId = ulid()
   const problem = problemBody(fault, {
     requestId,
-    instance: WEBSOCKET_PATH,
+    instance: path,
     nowMs: gate.nowMs(),
     docsUrl: gate.docsUrl,
     statusMode: gate.statusMode,
@@ -193,5 +229,5 @@ const refuseUpgrade = (
 }
 
 /** Answer where deciding itself failed. */
-export const upgradeError = (gate: UpgradeDeps): UpgradeDecision<ConnectionContext> =>
-  refuseUpgrade({ fault: new Fault('INTERNAL_SERVER_ERROR') }, gate)
+export const upgradeError = (gate: UpgradeDeps, path: string): UpgradeDecision<never> =>
+  refuseUpgrade({ fault: new Fault('INTERNAL_SERVER_ERROR') }, gate, path)

@@ -1,6 +1,7 @@
 import type { HttpRequest, HttpResponse, us_listen_socket, WebSocket } from 'uWebSockets.js'
 import { STATUS_CODES } from 'node:http'
 import type { BoundaryReason, ErrorBoundary } from '../../core/ops/error-boundary.ts'
+import type { Frame } from './frame-codec.ts'
 import type {
   Socket,
   SocketEvents,
@@ -31,8 +32,8 @@ class UwsSocket<Context> implements Socket {
     this.#ws = null
   }
 
-  send(text: string): void {
-    this.#ws?.send(text)
+  send(frame: Frame): void {
+    this.#ws?.send(frame, typeof frame !== 'string')
   }
 
   ping(): void {
@@ -98,7 +99,7 @@ export const serveUws = async <Context>(
       handle(ws, 'open', (socket) => events.open(socket, data.context))
     },
     message: (ws, message) =>
-      handle(ws, 'message', (socket) => events.message(socket, Buffer.from(message).toString())),
+      handle(ws, 'message', (socket) => events.message(socket, new Uint8Array(message))),
     ping: (ws) => handle(ws, 'control', (socket) => events.alive(socket)),
     pong: (ws) => handle(ws, 'control', (socket) => events.alive(socket)),
     dropped: (ws) => handle(ws, 'publish', (socket) => events.overflowed(socket)),
@@ -117,8 +118,8 @@ export const serveUws = async <Context>(
   return {
     transport: 'uws',
     port: uws.us_socket_local_port(listening),
-    publish: (topic, text) => {
-      app.publish(topic, text)
+    publish: (topic, frame) => {
+      app.publish(topic, frame, typeof frame !== 'string')
     },
     refuse: () => {
       refusing = true
@@ -213,18 +214,18 @@ const handleRequest = <Context>(asked: RequestInProgress<Context>): void => {
   response.onAborted(() => {
     aborted = true
   })
-  const settle = (work: () => void): void => {
+  const runGuarded = (work: () => void): void => {
     if (aborted) return
     boundary.run('upgrade', work, () => {
       if (!aborted) response.close()
     })
   }
-  settle(() => {
+  runGuarded(() => {
     const facts = toUpgradeRequest(asked.request, response)
     asked.events.upgrade(facts).then(
-      (decided) => settle(() => applyDecision(decided, facts, asked)),
+      (decided) => runGuarded(() => applyDecision(decided, facts, asked)),
       (error: unknown) =>
-        settle(() => {
+        runGuarded(() => {
           throw error
         }),
     )

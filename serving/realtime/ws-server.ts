@@ -3,6 +3,7 @@ import { createServer as createTlsServer } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { type RawData, WebSocket, WebSocketServer } from 'ws'
 import type { BoundaryReason, ErrorBoundary } from '../../core/ops/error-boundary.ts'
+import type { Frame } from './frame-codec.ts'
 import type {
   Socket,
   SocketEvents,
@@ -34,8 +35,8 @@ class WsSocket implements Socket {
     this.#topics = topics
   }
 
-  send(text: string): void {
-    if (this.#ws.readyState === WebSocket.OPEN) this.#ws.send(text)
+  send(frame: Frame): void {
+    if (this.#ws.readyState === WebSocket.OPEN) this.#ws.send(frame)
   }
 
   ping(): void {
@@ -111,6 +112,10 @@ export const serveWs = async <Context>(
   })
   http.on('upgrade', (request, duplex, head) => {
     duplex.on('error', () => duplex.destroy())
+    // centrifuge-python offers an empty list, which the library refuses.
+    if (request.headers['sec-websocket-protocol'] === '') {
+      delete request.headers['sec-websocket-protocol']
+    }
     decide(request, duplex, (answer) => {
       if (!answer.accepted) return writeRejection(duplex, answer)
       protocols.set(request, answer.protocol)
@@ -130,13 +135,13 @@ export const serveWs = async <Context>(
   return {
     transport: 'ws',
     port: typeof address === 'object' && address ? address.port : options.port,
-    publish: (topic, text) => {
+    publish: (topic, frame) => {
       for (const socket of topics.get(topic) ?? []) {
         boundary.run(
           'publish',
           () => {
             if (socket.buffered() > options.maxQueuedBytes) events.overflowed(socket)
-            else socket.send(text)
+            else socket.send(frame)
           },
           () => events.failed(socket),
         )
@@ -212,7 +217,7 @@ const attachSocket = <Context>(
   const { context, events, options } = surroundings
   const run = (kind: BoundaryReason, work: () => void): void =>
     options.boundary.run(kind, work, () => events.failed(socket))
-  ws.on('message', (data) => run('message', () => events.message(socket, messageText(data))))
+  ws.on('message', (data) => run('message', () => events.message(socket, messageBytes(data))))
   ws.on('ping', (data) =>
     run('control', () => {
       events.alive(socket)
@@ -231,5 +236,7 @@ const attachSocket = <Context>(
   run('open', () => events.open(socket, context))
 }
 
-const messageText = (data: RawData): string =>
-  Array.isArray(data) ? Buffer.concat(data).toString() : Buffer.from(data as Buffer).toString()
+const messageBytes = (data: RawData): Uint8Array => {
+  if (Array.isArray(data)) return Buffer.concat(data)
+  return data instanceof ArrayBuffer ? new Uint8Array(data) : data
+}

@@ -48,7 +48,7 @@ export interface RequestContext {
 export const buildAttempt = (
   delivery: Delivery,
   endpoint: Pick<WebhookEndpoint, 'url'> | undefined,
-  { outcome, verdict, nowMs }: { outcome: AttemptResult; verdict: RetryDecision; nowMs: number },
+  { outcome, decision, nowMs }: { outcome: AttemptResult; decision: RetryDecision; nowMs: number },
 ): Attempt => ({
   id: attemptId(nowMs),
   message_id: delivery.message_id,
@@ -58,14 +58,14 @@ export const buildAttempt = (
   trigger: delivery.trigger,
   url: endpoint?.url ?? '',
   at: nowMs,
-  status: verdict.status,
+  status: decision.status,
   response_status: outcome.status,
   response: outcome.response,
   duration_ms: outcome.durationMs,
   error_kind: outcome.errorKind ?? '',
   error: outcome.error,
   attempt: delivery.attempt,
-  next_at: verdict.nextAtMs ?? 0,
+  next_at: decision.nextAtMs ?? 0,
 })
 
 /** The end of a message that is not tried any more: `canceled` with its endpoint, `dropped` by a bound. */
@@ -96,12 +96,12 @@ export const buildTerminalAttempt = (
 const attemptId = (nowMs: number): string => `atmpt_${ulid(nowMs, Math.random)}`
 
 /** Operational event of an attempt; null = none is sent. */
-export const attemptEventType = ({ attempt }: Delivery, verdict: RetryDecision): string | null => {
-  if (verdict.status === 'success') {
+export const attemptEventType = ({ attempt }: Delivery, decision: RetryDecision): string | null => {
+  if (decision.status === 'success') {
     return attempt > FAILING_EVENT_ATTEMPT ? 'message.attempt.recovered' : null
   }
-  if (verdict.exhausted) return 'message.attempt.exhausted'
-  return verdict.status === 'pending' && attempt === FAILING_EVENT_ATTEMPT
+  if (decision.exhausted) return 'message.attempt.exhausted'
+  return decision.status === 'pending' && attempt === FAILING_EVENT_ATTEMPT
     ? 'message.attempt.failing'
     : null
 }
@@ -111,10 +111,10 @@ const HEALTHY: Health = { first_failed_at: 0, last_failed_at: 0, failed_attempts
 /** An endpoint's failures in a row; a success ends them. The same object when nothing changes. */
 export const updateHealth = (
   health: Health = HEALTHY,
-  verdict: RetryDecision,
+  decision: RetryDecision,
   nowMs: number,
 ): Health => {
-  if (verdict.status === 'success') return health.failed_attempts === 0 ? health : HEALTHY
+  if (decision.status === 'success') return health.failed_attempts === 0 ? health : HEALTHY
   return {
     first_failed_at: health.first_failed_at || nowMs,
     last_failed_at: nowMs,
@@ -132,13 +132,13 @@ export type EndpointAction =
 /** Decides over the endpoint after an attempt. Pure. */
 export const decideEndpointAction = (
   endpoint: Pick<WebhookEndpoint, 'first_failure_at'>,
-  verdict: RetryDecision,
+  decision: RetryDecision,
   { health, nowMs }: { readonly health: Health; readonly nowMs: number },
 ): EndpointAction => {
-  if (verdict.disable !== null) return { kind: 'disable', reason: verdict.disable }
+  if (decision.disable !== null) return { kind: 'disable', reason: decision.disable }
   const sinceMs = endpoint.first_failure_at
-  if (verdict.status === 'success') return { kind: sinceMs > 0 ? 'stop-clock' : 'none' }
-  if (!verdict.exhausted) return { kind: 'none' }
+  if (decision.status === 'success') return { kind: sinceMs > 0 ? 'stop-clock' : 'none' }
+  if (!decision.exhausted) return { kind: 'none' }
   if (sinceMs === 0) return { kind: 'start-clock' }
   const isSure =
     health.failed_attempts >= MIN_FAILURES &&

@@ -19,7 +19,7 @@ export interface WebhookContext {
   stop(): Promise<void>
 }
 
-/** What the ground is made of. */
+/** What the context is made of. */
 export interface WebhookContextDeps extends Omit<EndpointStoreDeps, 'signer'> {
   readonly config: Pick<Config, 'keyPepper' | 'webhookAllow' | 'webhookEndpoints'>
   /** The organization of the demo, whose webhooks may go to this machine; absent = there is none. */

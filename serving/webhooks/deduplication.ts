@@ -1,7 +1,8 @@
 import type { LaneState, StateChange } from '../../core/bus/contract.ts'
+import { DAY_MS } from '../../core/time.ts'
 
 /** How long an id is remembered; far beyond the age up to which events are delivered. */
-const DEDUPE_WINDOW_MS = 86_400_000
+const DEDUPE_WINDOW_MS = DAY_MS
 /** Ids of one lane; where events of every age are delivered, only this bounds the memory. */
 const MAX_IDS = 500_000
 

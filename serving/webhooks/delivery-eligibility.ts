@@ -1,8 +1,9 @@
+import { DAY_MS } from '../../core/time.ts'
 import type { Delivery, Org, WebhookEndpoint } from '../../schemas/wire.ts'
 import type { AttemptResult, Trigger } from './retry-policy.ts'
 
 /** A first attempt that could not begin for this long is dropped. */
-const MAX_FIRST_ATTEMPT_DELAY_MS = 86_400_000
+const MAX_FIRST_ATTEMPT_DELAY_MS = DAY_MS
 /** Matcher and sender may be two processes; within this time both know what an endpoint is. */
 const ENDPOINT_PROPAGATION_MS = 60_000
 /** Sealed under another key than this process has: nothing was sent. */

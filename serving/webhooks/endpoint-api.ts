@@ -8,6 +8,7 @@ import type {
   WebhookList,
   WebhookListQuery,
 } from '../../schemas/api/webhook.ts'
+import { maxWebhookEndpoints } from '../../schemas/plans.ts'
 import type { WebhookEndpoint } from '../../schemas/wire.ts'
 import type { Principal } from '../interfaces.ts'
 import { endpointBody, rotateSecrets } from './endpoint.ts'
@@ -19,7 +20,7 @@ import type { ListCursors, ListPosition } from './list-cursor.ts'
 import { generateSecret, parseSecret } from './signature.ts'
 
 /** Who may see and change an endpoint: its organization. */
-export type Owner = Pick<Principal, 'orgId' | 'appId'>
+export type Owner = Pick<Principal, 'orgId' | 'appId' | 'plan'>
 
 /** The endpoint resource. Every id that is not the owner's is a `Fault` 52000. */
 export interface EndpointApi {
@@ -171,12 +172,13 @@ const createEndpoint = async (
   return { body: endpointBody(made), replayed: false }
 }
 
-const assertBelowLimit = ({ store, config }: EndpointApiDeps, { orgId }: Owner): void => {
+const assertBelowLimit = ({ store, config }: EndpointApiDeps, { orgId, plan }: Owner): void => {
   const { length } = store.ofOrg(orgId)
-  if (length < config.webhookEndpoints) return
+  const most = maxWebhookEndpoints(plan, config.webhookEndpoints)
+  if (length < most) return
   throw new Fault('WEBHOOKS_ENDPOINT_LIMIT_REACHED', undefined, {
     current_count: length,
-    max_allowed: config.webhookEndpoints,
+    max_allowed: most,
   })
 }
 

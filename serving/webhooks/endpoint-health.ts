@@ -18,7 +18,7 @@ export interface EndpointHealth {
   /** An endpoint's health after an attempt, and the row to be stored, if it is another one. */
   after(
     endpoint: Pick<WebhookEndpoint, 'endpoint_id' | 'enabled_at'>,
-    verdict: RetryDecision,
+    decision: RetryDecision,
     nowMs: number,
   ): { readonly health: Health; readonly rows: readonly HealthRow[] }
   /** The ends of rows whose endpoint is gone, or on again since. */
@@ -38,9 +38,9 @@ export const createEndpointHealth = (codec: Codec): EndpointHealth => {
       failing.set(key.slice(0, -HEALTH_KEY_SUFFIX.length), codec.decode('webhook.Health', bytes))
       return true
     },
-    after: ({ endpoint_id: endpointId, enabled_at }, verdict, nowMs) => {
+    after: ({ endpoint_id: endpointId, enabled_at }, decision, nowMs) => {
       const key = endpointId + HEALTH_KEY_SUFFIX
-      const health = updateHealth(knownOf(endpointId, enabled_at), verdict, nowMs)
+      const health = updateHealth(knownOf(endpointId, enabled_at), decision, nowMs)
       if (health.failed_attempts > 0) {
         failing.set(endpointId, health)
         return { health, rows: [{ key, value: codec.encode('webhook.Health', health) }] }

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../core/time.ts'
 import { type DeliveryLimits, EndpointQueue, type QueuedDelivery } from './endpoint-queue.ts'
 
 /** What waits for one endpoint, and when it is looked at again. */
@@ -37,7 +38,7 @@ export interface EndpointQueuesDeps {
 }
 
 /** Longest sleep of a line: timers take no more than 31 bits. */
-const MAX_TIMER_MS = 3_600_000
+const MAX_TIMER_MS = HOUR_MS
 /** How often a paused endpoint is looked at. */
 const PAUSED_POLL_MS = 2_000
 

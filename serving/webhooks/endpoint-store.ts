@@ -1,19 +1,14 @@
-import type { Bus, LogRecord, ProducerRecord } from '../../core/bus/contract.ts'
+import type { Bus, ProducerRecord } from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
-import { Fault, InvalidInput } from '../../core/errors.ts'
+import { Fault } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import type { ReadinessCheck } from '../../core/ops/probes.ts'
 import type { RecordSigner } from '../../core/security/record-signature.ts'
 import { globalTopic } from '../../schemas/topics.ts'
-import type {
-  Messages,
-  Operation,
-  WebhookEndpoint,
-  WebhookRequest,
-  WebhookTask,
-} from '../../schemas/wire.ts'
+import type { Operation, WebhookEndpoint, WebhookRequest, WebhookTask } from '../../schemas/wire.ts'
 import { openControlLog } from '../auth/control-log.ts'
+import { decodeControlRecord } from '../auth/decode-control-record.ts'
 import { createEndpointIndex, type EndpointIndex } from './endpoint-index.ts'
 import { createIdempotencyStore, type IdempotencyStore, REQUESTS_TOPIC } from './idempotency.ts'
 import { createTaskStore, TASKS_TOPIC, type TaskChange, type TaskStore } from './task-store.ts'
@@ -188,24 +183,6 @@ export const operationRecord = (codec: Codec, operation: Operation): ProducerRec
   key: operation.endpoint_id,
   value: codec.encode('webhook.Operation', operation),
 })
-
-/** undefined = cannot be read: the value before it stays in force. */
-const decodeControlRecord = <
-  Name extends 'control.WebhookEndpoint' | 'control.WebhookRequest' | 'control.WebhookTask',
->(
-  { codec, log }: EndpointStoreDeps,
-  name: Name,
-  { topic, key, value, offset }: LogRecord,
-): Messages[Name] | null | undefined => {
-  if (value === null) return null
-  try {
-    return codec.decode(name, value)
-  } catch (error) {
-    if (!(error instanceof InvalidInput)) throw error
-    log.error({ err: error, topic, key, offset }, 'invalid webhook control record')
-    return undefined
-  }
-}
 
 /** The fault for an id that the organization does not have, whoever else has it. */
 export const endpointNotFound = (): Fault => new Fault('WEBHOOKS_APPLICATION_NOT_FOUND')

@@ -98,6 +98,17 @@ export const createFilterCache = (size = 10_000): ((source: string) => Filter) =
   }
 }
 
+/** Why a stored filter lets nothing through any more: what it says is beyond today's limits; undefined where it is good. */
+export const storedFilterProblem = (source: string): string | undefined => {
+  try {
+    compileFilter(source)
+    return undefined
+  } catch (error) {
+    if (error instanceof Fault) return error.message
+    throw error
+  }
+}
+
 const compileOrNeverMatch = (source: string): Filter => {
   try {
     return compileFilter(source)

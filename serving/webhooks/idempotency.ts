@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { ProducerRecord } from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
 import { Fault } from '../../core/errors.ts'
+import { DAY_MS } from '../../core/time.ts'
 import type { WebhookEndpointBody } from '../../schemas/api/webhook.ts'
 import { globalTopic } from '../../schemas/topics.ts'
 import type { WebhookRequest } from '../../schemas/wire.ts'
@@ -10,7 +11,7 @@ import type { WebhookRequest } from '../../schemas/wire.ts'
 export const REQUESTS_TOPIC = globalTopic('controlWebhookRequests')
 
 /** How long an idempotency key is good. */
-const IDEMPOTENCY_TTL_MS = 86_400_000
+const IDEMPOTENCY_TTL_MS = DAY_MS
 /** Keys of one organization; then the oldest are forgotten. */
 const MAX_KEYS_PER_ORG = 1_000
 const IDEMPOTENCY_KEY_PATTERN = /^[\x21-\x7e]{8,255}$/
@@ -28,7 +29,7 @@ export type IdempotentRequest = Pick<WebhookRequest, 'org_id' | 'key_hash' | 'bo
 
 const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-/** The call as it is remembered; undefined = without a key. Throws `Fault` for a key that is none. */
+/** The call as it is remembered; undefined = without a key. Throws `Fault` for an invalid key. */
 export const parseIdempotencyKey = (
   orgId: string,
   key: string | undefined,

@@ -1,8 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { Fault } from '../../core/errors.ts'
+import { DAY_MS } from '../../core/time.ts'
 
 /** How long an iterator may be used. */
-const CURSOR_TTL_MS = 86_400_000
+const CURSOR_TTL_MS = DAY_MS
 const MAC_BYTES = 16
 
 /** A place in the endpoint list: what comes `after` or `before` an endpoint in that order. */

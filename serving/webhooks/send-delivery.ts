@@ -30,7 +30,7 @@ export interface CompletedAttempt {
   readonly delivery: Delivery
   readonly endpoint: WebhookEndpoint
   readonly outcome: AttemptResult
-  readonly verdict: RetryDecision
+  readonly decision: RetryDecision
 }
 
 /** What came of a message that was due. */
@@ -69,7 +69,7 @@ export const sendDelivery = async (
         )
   const trigger = parseTrigger(delivery)
   const plan = { attempt: delivery.attempt, trigger, scheduleMs, nowMs: nowMs(), random }
-  return { kind: 'sent', delivery, endpoint, outcome, verdict: decideRetry(outcome, plan) }
+  return { kind: 'sent', delivery, endpoint, outcome, decision: decideRetry(outcome, plan) }
 }
 
 /** Where and when an attempt is recorded. */
@@ -82,10 +82,10 @@ export interface AttemptRecordOptions {
 }
 
 /** The delivery of the next attempt; null = there is none. */
-const nextDelivery = ({ delivery, verdict }: CompletedAttempt): Delivery | null =>
-  verdict.nextAtMs === null
+const nextDelivery = ({ delivery, decision }: CompletedAttempt): Delivery | null =>
+  decision.nextAtMs === null
     ? null
-    : { ...delivery, attempt: delivery.attempt + 1, due_at: verdict.nextAtMs }
+    : { ...delivery, attempt: delivery.attempt + 1, due_at: decision.nextAtMs }
 
 /** The record of an attempt and what follows from it, for one commit. */
 export const attemptCommitPart = (
@@ -93,12 +93,12 @@ export const attemptCommitPart = (
   sent: CompletedAttempt,
   { key, partition, nowMs, rows }: AttemptRecordOptions,
 ): CommitPart => {
-  const { delivery, endpoint, outcome, verdict } = sent
+  const { delivery, endpoint, outcome, decision } = sent
   const again = nextDelivery(sent)
-  const event = attemptEventType(delivery, verdict)
+  const event = attemptEventType(delivery, decision)
   const attempt = attemptRecord(
     codec,
-    buildAttempt(delivery, endpoint, { outcome, verdict, nowMs }),
+    buildAttempt(delivery, endpoint, { outcome, decision, nowMs }),
   )
   const row = dueStateChange(partition, key, again && codec.encode('webhook.Delivery', again))
   return {
@@ -108,7 +108,7 @@ export const attemptCommitPart = (
   }
 }
 
-/** The end of one endpoint's messages, told as an operational event where there is a name for it. */
+/** The end of one endpoint's messages, reported as an operational event where there is a name for it. */
 export const terminalCommitPart = (
   { codec, metrics, store, nowMs }: SenderDeps,
   held: readonly PendingDelivery[],

@@ -98,7 +98,7 @@ export class SenderLane {
       clearInterval(sweep)
       this.#failure.abort(new Error('the lane ended'))
       this.#lines.stop()
-      await this.#settle()
+      await this.waitForRunning()
     }
   }
 
@@ -121,7 +121,7 @@ export class SenderLane {
   }
 
   /** What is on its way may end and be recorded, as long as the writer is ours. */
-  async #settle(): Promise<void> {
+  async waitForRunning(): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     const limit = new Promise((resolve) => {
       timer = setTimeout(resolve, SHUTDOWN_GRACE_MS)
@@ -256,22 +256,22 @@ export class SenderLane {
 
   async #record(key: string, sent: CompletedAttempt): Promise<void> {
     const { codec, nowMs: clock, metrics, store } = this.#deps
-    const { delivery, endpoint, outcome, verdict } = sent
+    const { delivery, endpoint, outcome, decision } = sent
     const nowMs = clock()
     const { partition } = this.#lane
     const isCurrent = isSameEndpointTarget(endpoint, store.get(endpoint.endpoint_id))
-    const checkup = isCurrent ? this.#health?.after(endpoint, verdict, nowMs) : undefined
+    const checkup = isCurrent ? this.#health?.after(endpoint, decision, nowMs) : undefined
     const rows = checkup?.rows ?? []
     await this.#commits.add(attemptCommitPart(codec, sent, { key, partition, nowMs, rows }))
-    metrics.webhookAttempts.inc({ result: verdict.status, kind: outcome.errorKind ?? 'none' })
+    metrics.webhookAttempts.inc({ result: decision.status, kind: outcome.errorKind ?? 'none' })
     metrics.webhookSeconds.observe(outcome.durationMs / 1_000)
-    if (verdict.nextAtMs !== null) {
-      this.#lines.enqueue(delivery.endpoint_id, { key, dueAtMs: verdict.nextAtMs })
+    if (decision.nextAtMs !== null) {
+      this.#lines.enqueue(delivery.endpoint_id, { key, dueAtMs: decision.nextAtMs })
     }
     if (!checkup) return
     await this.#applyFate(
       endpoint,
-      decideEndpointAction(endpoint, verdict, { health: checkup.health, nowMs }),
+      decideEndpointAction(endpoint, decision, { health: checkup.health, nowMs }),
     )
   }
 

@@ -18,7 +18,7 @@ export interface WebhooksDeps {
   readonly bus: Bus
   readonly codec: Codec
   readonly warehouse: Warehouse
-  readonly ground: WebhookContext
+  readonly webhookContext: WebhookContext
   readonly orgOf: FindOrg
   readonly config: Config
   readonly metrics: Metrics
@@ -52,8 +52,8 @@ export interface RunningWebhooks extends RunningTask {
 
 /** Starts matcher, sender and log; several processes share their lanes. */
 export const startWebhooks = async (deps: WebhooksDeps): Promise<RunningWebhooks> => {
-  const { ground, nowMs, random = Math.random, chains } = deps
-  const { store, sealer, rulesOf, resolve } = ground
+  const { webhookContext, nowMs, random = Math.random, chains } = deps
+  const { store, sealer, rulesOf, resolve } = webhookContext
   const log = deps.log.child({ role: 'webhooks' })
   const poster = deps.poster ?? createWebhookClient({ rulesOf, resolve, nowMs })
   const recorder = await startDeliveryLog({ ...deps, log })

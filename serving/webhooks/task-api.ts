@@ -1,6 +1,7 @@
 import { ulid } from 'ulid'
 import type { Codec } from '../../core/codec/contract.ts'
 import { Fault } from '../../core/errors.ts'
+import { DAY_MS } from '../../core/time.ts'
 import type { RecoverWebhook, ReplayWebhook, WebhookTaskBody } from '../../schemas/api/webhook.ts'
 import { EXAMPLE_TIME_MS, WEBHOOK_EXAMPLES } from '../../schemas/api/webhook-payloads.ts'
 import { globalTopic } from '../../schemas/topics.ts'
@@ -17,7 +18,7 @@ export interface TaskApiDeps {
 }
 
 /** How far back tasks reach: attempts and messages are kept longer. */
-const MAX_AGE_MS = 14 * 86_400_000
+const MAX_AGE_MS = 14 * DAY_MS
 const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/
 
 /** A moment of a request, epoch milliseconds. Throws `Fault` INVALID_TIMESTAMP. */

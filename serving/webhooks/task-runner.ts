@@ -35,7 +35,7 @@ export interface TaskRunnerDeps {
 const MAX_PER_SECOND = 100
 /** Messages that one task queues at all: the queue of an endpoint holds no more. */
 const MAX_QUEUED = 100_000
-/** Tasks that go on at the same time; others wait for them. */
+/** Tasks that continue at the same time; others wait for them. */
 const MAX_RUNNING = 8
 const PAGE_ROWS = 1_000
 const TICK_MS = 1_000
@@ -48,7 +48,7 @@ interface Page {
   readonly messages: readonly StoredMessage[]
 }
 
-/** Runs the tasks of the installation, in the one process that has the lane. Killed, it goes on at the last step. */
+/** Runs the tasks of the installation, in the one process that has the lane. Killed, it continues at the last step. */
 export const startTaskRunner = async (deps: TaskRunnerDeps): Promise<RunningTask> => {
   await deps.bus.createTopics([deadLetterSpec(deadLetterTopic(TASKS_GROUP), deps.config.retention)])
   return deps.bus.subscribe({

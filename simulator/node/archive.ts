@@ -18,7 +18,7 @@ export interface BlockArchive<Block extends SimulatedBlock> {
   block(height: number): Promise<Block>
   /** State after a canonical block. */
   read(height: number): Promise<StateReader>
-  /** State after a canonical block, to go on from. */
+  /** State after a canonical block, to continue from. */
   copyStateAt(height: number): Promise<State>
   /** Height of a canonical block by its hash. */
   heightOf(hash: string): number | undefined

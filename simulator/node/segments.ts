@@ -28,7 +28,7 @@ export const segmentStateReader =
     return start[place] ?? 0n
   }
 
-/** State after a block of a segment, to go on from. */
+/** State after a block of a segment, to continue from. */
 export const copySegmentStateAt = (
   { first, start, blocks }: Segment<SimulatedBlock>,
   height: number,

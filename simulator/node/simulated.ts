@@ -26,7 +26,7 @@ export interface SimulatedChain {
     stop(): Promise<void>
   }
   readonly endpoint: NodeEndpoint
-  /** What an ingestor must be told about this chain. */
+  /** Settings of an ingestor for this chain. */
   readonly extra: ChainExtra
   readonly examples: ExampleEntities
   head(): ChainHead

@@ -316,7 +316,12 @@ test('the limits of a plan can be read before they bite', async () => {
   const { resetAt, ...numbers } = rate as { readonly resetAt: number }
   assert.deepEqual(numbers, { limit: 10, burst: 20, remaining: 19 })
   assert.equal(String(resetAt), headers.get('x-ratelimit-reset'))
-  assert.deepEqual(limits, { queriesAtOnce: 2, apiKeys: MAX_OWN_KEYS, wallets: 20 })
+  assert.deepEqual(limits, {
+    queriesAtOnce: 2,
+    apiKeys: MAX_OWN_KEYS,
+    wallets: 20,
+    webhookEndpoints: 10,
+  })
   for (let call = 0; call < 18; call += 1) await plan(keyOf(made))
   await until(async () => {
     const answer = await plan(keyOf(made))

@@ -97,7 +97,7 @@ test('keys are listed without their text, and one of the account is revoked', as
   assert.equal(await run('listKeys', [made.orgId]), 'no keys')
 })
 
-test('usage is told by route and by day', async () => {
+test('usage is reported by route and by day', async () => {
   const { orgId } = await json<Made>('create', 'Usage', 'free')
   const who = { kind: 'jwt', orgId, appId: '', credentialId: '', plan: 'free', scopes: [] } as const
   meter.reserve({ ...who, expiresAtMs: null }, 500, 'GET /token/search').settle(500)
@@ -122,7 +122,7 @@ test('the process of the data folder is found; its token goes to no other addres
   )
 })
 
-test('refusals of the admin API are told as they are', async () => {
+test('refusals of the admin API are reported as they are', async () => {
   const { orgId } = await json<Made>('create', 'Refusals')
   await assert.rejects(run('show', ['org_none']), /No such organization/)
   await assert.rejects(run('show', ['../apps']), /No such organization/)

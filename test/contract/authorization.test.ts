@@ -18,20 +18,13 @@ import {
 import { createMeter } from '../../serving/billing/meter.ts'
 import { createAdminServer } from '../../serving/http/admin.ts'
 import { METHODS } from '../../serving/realtime/protocol.ts'
-import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
+import { PUBLIC_ROUTES } from '../support/access-matrix.ts'
+import { callApi, callApiPatiently, startApi, type TestApi } from '../support/api-stack.ts'
 import { openRawWebSocket } from '../support/raw-websocket.ts'
 import { type RealtimeStack, startRealtimeStack } from '../support/realtime-stack.ts'
 
 /** Everything that answers without a credential; whatever else is served must ask for one. */
-const OPEN = new Set([
-  'GET /openapi.json',
-  'GET /health',
-  'GET /ready',
-  'POST /oauth/token',
-  'GET /.well-known/jwks.json',
-  'GET /.well-known/oauth-authorization-server',
-  'GET /.well-known/openid-configuration',
-])
+const OPEN: ReadonlySet<string> = new Set(PUBLIC_ROUTES.open)
 const ADMIN_TOKEN = 'admin token of this test'
 
 let api: TestApi
@@ -108,7 +101,7 @@ const routesOf = (document: unknown): readonly Route[] =>
 const filled = (path: string): string => path.replace(/\{\w+\}/g, 'x')
 
 const send = ({ method, path }: Route, headers: Record<string, string>) =>
-  callApi(api, filled(path), { method, headers })
+  callApiPatiently(api, filled(path), { method, headers })
 
 test('every route: none, bad, expired, foreign, wrong-scope and right credentials', async () => {
   const document = (await callApi(api, '/openapi.json', { headers: {} })).body

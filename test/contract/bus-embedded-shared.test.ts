@@ -137,7 +137,7 @@ test('a folder of another layout, or one that was never finished, is refused and
     const root = open({ path, noSubdir: false, maxDbs: 8 })
     await root.close()
     assert.throws(() => openOfflineLogReader(path), { message: /no finished log/ })
-    assert.equal(await ingestedHeight(path, 'eth'), null, 'a start goes on from nothing')
+    assert.equal(await ingestedHeight(path, 'eth'), null, 'a start continues from nothing')
     const other = open({ path, noSubdir: false, maxDbs: 8 })
     await other.openDB('meta', {}).put(['format'], 1)
     await other.close()

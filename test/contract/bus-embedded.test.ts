@@ -12,6 +12,8 @@ import type {
   CommitStep,
   RunTransaction,
 } from '../../core/bus/embedded/commit-queue.ts'
+import { usedBytes } from '../../core/bus/embedded/lmdb.ts'
+import { openLogReadOnly } from '../../core/bus/embedded/log.ts'
 import { Outage } from '../../core/errors.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { busSuite, readAll } from '../support/bus/suite.ts'
@@ -228,4 +230,25 @@ test('a file size limit ends in a final outage with nothing half-written', () =>
     const again = await openAt(path)
     assert.equal((await readAll(again, 't')).length, 20 * Number(whole))
     await again.close()
+  }))
+
+test('state that repeats itself takes a part of its pages, and is read as it was written', () =>
+  withTempFolder(async (path) => {
+    const text = (key: string) => Buffer.from(`{"held":"${key}"},`.repeat(2_000))
+    const noise = randomBytes(5_000)
+    const keys = Array.from({ length: 50 }, (_, index) => `h/${index}`)
+    const bus = await openAt(path)
+    await bus.createTopics([TOPIC])
+    const writer = await bus.writer('w')
+    const entries = [...keys.map((key) => [key, text(key)] as const), ['noise', noise] as const]
+    const state = entries.map(([key, value]) => ({ store: 's', partition: 0, key, value }))
+    await writer.commit({ records: [], state })
+    await bus.close()
+    const log = openLogReadOnly(path)
+    for (const [key, value] of entries) assert.deepEqual(log.state.get(['s', 0, key]), value)
+    const range = [...log.state.getRange({})].map(({ key, value }) => [key[2], value.length])
+    assert.deepEqual(range.toSorted(), entries.map(([key, { length }]) => [key, length]).toSorted())
+    const bytes = entries.reduce((sum, [, { length }]) => sum + length, 0)
+    assert.ok(usedBytes([log.state]) < bytes / 3, `${usedBytes([log.state])} bytes for ${bytes}`)
+    await log.close()
   }))

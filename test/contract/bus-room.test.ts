@@ -87,6 +87,49 @@ test('a full log that is opened with retention takes its first commit', () =>
     }
   }))
 
+test('a commit that finds a full log while the process stops is refused, and is not the end of the log', () =>
+  withTempFolder(async (path) => {
+    await fillUp(path)
+    const bus = await openAt(path, { onHalt: (outage) => assert.fail(outage.message) })
+    const writer = await bus.writer('w')
+    const refused = assert.rejects(
+      writer.commit({ records: [record('t')] }),
+      (error) => error instanceof Outage && error.of === 'disk' && !error.final,
+    )
+    await bus.close()
+    await refused
+  }))
+
+test('LOG_RETENTION_HOURS keeps records longer than their topic does, and no longer than it says', () =>
+  withTempFolder(async (folder) => {
+    const logPath = join(folder, 'log')
+    const lowAfter = async (hours: string): Promise<number> => {
+      const opened: (() => Promise<void>)[] = []
+      const { bus } = await openLogInfra({
+        config: loadConfig({ LOG_RETENTION_HOURS: hours }, { dataDir: folder }),
+        chains: ['eth'],
+        prepare: true,
+        log: makeSilentLogger(),
+        activity: makeInFlightTracker(''),
+        logPath,
+        warehousePath: folder,
+        onFatal: (error) => assert.fail(String(error)),
+        opened: (_, close) => opened.push(close),
+      })
+      const low = await lowOf(bus, 'eth.dex.trades')
+      for (const close of opened.toReversed()) await close()
+      return low
+    }
+    const old = await openAt(logPath, { retention: 'off', nowMs: () => Date.now() - 30 * DAY_MS })
+    await old.createTopics([spec('eth.dex.trades', { partitions: 3 })])
+    const writer = await old.writer('w')
+    await writer.commit({ records: [{ ...record('eth.dex.trades'), partition: 0 }] })
+    await old.close()
+    saveSchemas(join(logPath, SCHEMAS_FILE))
+    assert.equal(await lowAfter('750'), 0, 'thirty days are 720 hours')
+    assert.equal(await lowAfter('700'), 1)
+  }))
+
 test('"full" ends when there is room again, in the same process', () =>
   withTempFolder(async (path) => {
     await fillUp(path)
@@ -188,7 +231,7 @@ test('what a lane has not read of a topic that all lanes read is not swept eithe
     await again.close()
   }))
 
-test('the limit is told when the log is opened, and once when 80 % of it is used', () =>
+test('the limit is reported when the log is opened, and once when 80 % of it is used', () =>
   withTempFolder(async (path) => {
     const lines: { readonly message: string; readonly limitBytes?: number }[] = []
     const note = (facts: object, message: string) => lines.push({ ...facts, message })

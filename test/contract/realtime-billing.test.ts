@@ -106,7 +106,7 @@ test('recovery is charged by its payload bytes, at once', async () => {
   await until(() => usedMilli(principal) === before + bytes * MILLI_UNITS_PER_BYTE, 'the charge')
 })
 
-test('a history reply holds at most 512 KiB, and the next one goes on where it ended', async () => {
+test('a history reply holds at most 512 KiB, and the next one continues where it ended', async () => {
   const { connected } = await account('selfhost')
   const { history: ask } = await connected()
   const oldest = (await ask({ limit: 1 })).history

@@ -276,7 +276,7 @@ for (const transport of TRANSPORTS) {
       assert.ok(offsets[2] > 0)
     })
 
-    test('a record that cannot be read: who has positions is told with 2500 and starts anew [37]', async () => {
+    test('a record that cannot be read: who has positions is closed with 2500 and starts anew [37]', async () => {
       const centrifuge = stock()
       const heard = await hear(centrifuge, TRADES, {})
       const other = await hear(centrifuge, CANDLES, {})
@@ -293,7 +293,7 @@ for (const transport of TRANSPORTS) {
         [true, false],
         'there is a hole, and the client knows',
       )
-      assert.equal(other.subscribed.length, 1, 'channels without positions go on')
+      assert.equal(other.subscribed.length, 1, 'channels without positions continue')
       await stack.commit([{ trade: buildTradeEvent(42) }])
       await until(() => heard.publications.length === 2)
     })

@@ -19,7 +19,7 @@ const CONNECTIONS = 100
 const FRAMES_EACH = 7
 const HANDSHAKES = 120
 /** Longest that a well-behaved client may wait meanwhile; a slow machine is not a defect. */
-const PATIENCE_MS = 5_000
+const FRAME_TIMEOUT_MS = 5_000
 
 const TRADES = `dex-trade:eth_${TOKEN}`
 const CHANNELS = [
@@ -165,7 +165,7 @@ for (const transport of TRANSPORTS) {
       const from = good.frames.length
       good.send(`{"ping":{},"id":${1_000_000 + asked}}`)
       const part = `{"id":${1_000_000 + asked},"ping":{}}`
-      await withTimeout(good.frame(part, from), 'the well-behaved client', PATIENCE_MS)
+      await withTimeout(good.frame(part, from), 'the well-behaved client', FRAME_TIMEOUT_MS)
     }
     const gauge = async (name: 'socketConnections' | 'socketSubscriptions'): Promise<number> =>
       (await stack.metrics[name].get()).values[0]?.value ?? 0

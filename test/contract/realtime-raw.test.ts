@@ -250,12 +250,6 @@ for (const transport of TRANSPORTS) {
         status: 401,
         code: 401,
       })
-      assert.deepEqual(await refused('?format=protobuf'), { status: 400, code: 400 })
-      assert.deepEqual(await refused('?cf_protocol=protobuf'), { status: 400, code: 400 })
-      assert.deepEqual(await refused('', { protocols: ['centrifuge-protobuf'] }), {
-        status: 400,
-        code: 400,
-      })
       const elsewhere = `ws://127.0.0.1:${server.port}/other`
       assert.deepEqual(await refused('', {}, elsewhere), { status: 404, code: 404 })
       const plain = await fetch(url().replace('ws:', 'http:'))

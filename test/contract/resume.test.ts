@@ -10,7 +10,12 @@ import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { topicSpecs } from '../../core/bus/topic-specs.ts'
 import { localCodec, SCHEMAS_FILE, saveSchemas } from '../../core/codec/local-codec.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
-import { lostLanesSuite } from '../support/bus/lost-lanes-suite.ts'
+import {
+  firstPlacesSuite,
+  halfOperationSuite,
+  type LostLanesFixture,
+  lostLanesSuite,
+} from '../support/bus/lost-lanes-suite.ts'
 
 const DAY_MS = 86_400_000
 const folder = mkdtempSync(join(tmpdir(), 'sluice-resume-'))
@@ -25,11 +30,8 @@ const openAt = (path: string, nowMs = Date.now): Promise<Bus> =>
     nowMs,
   })
 
-let suiteBus: Bus | undefined
-after(() => suiteBus?.close())
-
-lostLanesSuite(async () => {
-  // Log time is the number of the commit; retention is told how far it has come.
+/** A bus whose log time is the number of the commit; retention is told how far it has come. */
+const openSuiteBus = async (name: string): Promise<LostLanesFixture> => {
   let commits = 0
   const hooks = {
     onStep: (step: string) => {
@@ -37,14 +39,14 @@ lostLanesSuite(async () => {
     },
   }
   const bus = await openEmbeddedBus({
-    path: join(folder, 'suite'),
+    path: join(folder, name),
     mapSizeBytes: 67_108_864,
     retention: 'contract',
     log: makeSilentLogger(),
     nowMs: () => commits,
     hooks,
   })
-  suiteBus = bus
+  after(() => bus.close())
   return {
     bus,
     expire: async (topic, before) => {
@@ -58,9 +60,13 @@ lostLanesSuite(async () => {
       await bus.sweep(beforeMs + (retentionMs ?? 0))
     },
   }
-})
+}
 
-test('the command tells, changes nothing until it is told to, and says where lanes went on', async () => {
+lostLanesSuite(() => openSuiteBus('lost'))
+firstPlacesSuite(() => openSuiteBus('first'))
+halfOperationSuite(() => openSuiteBus('half'))
+
+test('the command tells, changes nothing without --from, and shows where lanes continued', async () => {
   const dataDir = join(folder, 'data')
   const logPath = join(dataDir, 'log')
   const topic = 'eth.dex.trades.processed'
@@ -97,10 +103,10 @@ test('the command tells, changes nothing until it is told to, and says where lan
   assert.equal(await run(), 3)
   assert.match(printed[0] ?? '', /sink\.eth\.dex\.trades\.processed\/0\n/)
   assert.match(printed[0] ?? '', /10 to 30: 20 records at most\n/)
-  assert.match(printed[0] ?? '', /1 lanes rest/)
+  assert.match(printed[0] ?? '', /1 lanes are blocked/)
   await assert.rejects(run('yesterday'), { name: 'UsageError' })
   assert.equal(await run('now'), 0)
-  assert.match(printed.at(-1) ?? '', /1 lanes go on/)
+  assert.match(printed.at(-1) ?? '', /1 lanes continue/)
   assert.equal(await run(), 0)
-  assert.equal(printed.at(-1), 'no lane has lost its place')
+  assert.equal(printed.at(-1), 'no lane has lost its offsets')
 })

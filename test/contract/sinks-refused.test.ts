@@ -25,7 +25,7 @@ import type { TradeStatEvent } from '../../schemas/wire.ts'
 import { tapeMeta } from '../support/builders/trade-tape.ts'
 import { until } from '../support/until.ts'
 
-const CHAINS = ['eth', 'bsc', 'base', 'arb', 'sol']
+const CHAINS = ['eth', 'bsc', 'base', 'arb', 'op', 'polygon', 'sol']
 const [codec, log] = [localCodec(), makeSilentLogger()]
 const folder = mkdtempSync(join(tmpdir(), 'sluice-refused-'))
 const bus = await openEmbeddedBus({
@@ -178,7 +178,7 @@ test('records that the store refuses become dead letters, the others are stored,
     const found = await letters(group)
     assert.deepEqual(
       found.map(({ source, stage, error, stays }) => [source.offset, stage, error, stays]),
-      [17, 40].map((offset) => [offset, 'insert', 'Malformed.refused-by-store', null]),
+      [17, 40].map((offset) => [offset, 'insert', 'InvalidInput.refused-by-store', null]),
     )
     assert.match(found[0]?.message ?? '', /decimal/i)
     const dropped = await metrics.eventsDropped.get()
@@ -195,6 +195,51 @@ test('records that the store refuses become dead letters, the others are stored,
   }
 })
 
+test('rows of a table that lacks a column wait for it: nothing is dropped, and nothing becomes a dead letter', async () => {
+  await warehouse.command('ALTER TABLE op_token_stats DROP COLUMN buys')
+  const { running, group, isThrough } = await started(sinkOf('tradeStats'), 'op')
+  try {
+    await publish('op', [statRecord('a', '5', 1), statRecord('b', '5', 2)])
+    await until(() => running.failing?.().length === 1, 'the lane says why it waits')
+    assert.match(running.failing?.()[0]?.error ?? '', /table op_token_stats lacks column buys/)
+    assert.deepEqual([await stats('op'), await letters(group)], [[], []])
+    await warehouse.command('ALTER TABLE op_token_stats ADD COLUMN buys UInt64')
+    await until(isThrough, 'the batch is through', 30_000)
+    const { rows } = await warehouse.query({
+      sql: 'SELECT toUInt32(buys) AS n FROM op_token_stats',
+    })
+    assert.deepEqual(rows, [{ n: 102 }, { n: 102 }])
+  } finally {
+    await running.stop()
+  }
+})
+
+test('the insert of the same records has the same token, and another one once the topic was made anew', async () => {
+  const sink = sinkOf('tradeStats')
+  const topic = topicName(sink.topic, 'polygon')
+  const tokenIn = async (life: string): Promise<string> => {
+    const tokens: string[] = []
+    const metrics = makeMetrics()
+    const insert = async (_table: string, { token }: { readonly token: string }) => {
+      tokens.push(token)
+      throw new Error('away')
+    }
+    const running = await startSink(sink, {
+      ...{ chain: 'polygon', metrics, log, places: sinkConcurrency(), inserter: { insert } },
+      bus: { ...bus, life: async (name) => `${life}/${name}` },
+      makeRows: async (_topic, values) => batchRows(codec, sink, values),
+    })
+    await until(() => tokens.length > 0, 'an insert is tried')
+    await running.stop()
+    return tokens[0] ?? ''
+  }
+  await publish('polygon', [statRecord('a', '5', 1)])
+  assert.equal((await bus.ends(topic))[0]?.end, 1)
+  const [first, same, other] = [await tokenIn('1'), await tokenIn('1'), await tokenIn('2')]
+  assert.equal(first, same)
+  assert.notEqual(first, other)
+})
+
 test('an error that may pass is retried and counted, sets nothing aside, and says since when', async () => {
   const { running, metrics, group, isThrough } = await started(sinkOf('tradeStats'), 'base')
   try {
@@ -208,7 +253,7 @@ test('an error that may pass is retried and counted, sets nothing aside, and say
     await until(async () => (await metrics.sinkRetries.get()).values[0]?.value === 2, 'two tries')
     assert.equal(running.failing?.()[0]?.sinceMs, since, 'the first failure counts')
     const [count] = (await metrics.sinkRetries.get()).values
-    assert.deepEqual(count?.labels, { app: group, reason: 'UNKNOWN_TABLE' })
+    assert.deepEqual(count?.labels, { group, reason: 'UNKNOWN_TABLE' })
     await warehouse.command('RENAME TABLE base_token_stats_away TO base_token_stats')
     await until(isThrough, 'the batch is through')
     assert.deepEqual(running.failing?.(), [])
@@ -271,7 +316,7 @@ test('a record whose mapping throws is a dead letter, whatever it throws', async
     await until(isThrough, 'the batch is through')
     assert.deepEqual(
       (await letters(group)).map(({ source, error }) => [source.offset, error]),
-      [[1, 'Malformed.row']],
+      [[1, 'InvalidInput.row']],
     )
   } finally {
     await running.stop()

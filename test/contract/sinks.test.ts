@@ -146,7 +146,7 @@ test('a table that takes nothing does not stand in the way of others', async () 
     insert: async (table: string) => {
       if (table.startsWith('bsc_')) return
       refused += 1
-      throw new Outage('warehouse', 'made up')
+      throw new Outage('warehouse', 'injected')
     },
   } as unknown as Warehouse
   const metrics = makeMetrics()

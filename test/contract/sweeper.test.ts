@@ -10,6 +10,7 @@ import { startRetentionCleaner } from '../../core/bus/retention-cleaner.ts'
 import { loadConfig } from '../../core/config/load.ts'
 import { makeInFlightTracker } from '../../core/ops/in-flight.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
+import { createCapturedLogger } from '../support/captured-logger.ts'
 import { until } from '../support/until.ts'
 
 const log = makeSilentLogger()
@@ -51,16 +52,34 @@ test('while it runs, old records and replaced ones go by themselves; closing end
   await bus.close()
 })
 
+for (const [where, capacity, message] of [
+  ['beside a cluster', undefined, 'removal of old local copies failed'],
+  ['of an embedded log', {}, 'embedded log retention run failed'],
+] as const) {
+  test(`a sweep ${where} that fails is reported as what it is`, async () => {
+    const { log, lines } = createCapturedLogger()
+    const fail = async () => {
+      throw new Error('injected')
+    }
+    const bus = { capacity: () => capacity, sweep: fail } as unknown as Bus
+    const sweeper = startRetentionCleaner(bus, log, 5)
+    await until(() => lines.length > 0, 'a line')
+    await sweeper.stop()
+    assert.equal(lines[0]?.message, message)
+  })
+}
+
 test('a sweep that fails is tried again', async () => {
   let sweeps = 0
   const bus = {
+    capacity: () => undefined,
     sweep: async () => {
       sweeps += 1
-      throw new Error('made up')
+      throw new Error('injected')
     },
   } as unknown as Bus
   const sweeper = startRetentionCleaner(bus, log, 5)
-  await until(() => sweeps > 2, 'it goes on')
+  await until(() => sweeps > 2, 'it continues')
   await sweeper.stop()
   const seen = sweeps
   await new Promise((resolve) => setTimeout(resolve, 40))

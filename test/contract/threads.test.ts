@@ -12,7 +12,7 @@ const threads = openThreadPool<number, number>({
 })
 after(() => threads.close())
 
-test('work is done with what the thread was told as it began', async () => {
+test('work is done with the data that the thread started with', async () => {
   const values = Array.from({ length: 50 }, (_, index) => index + 1)
   assert.deepEqual(
     await Promise.all(values.map((value) => threads.run(value))),
@@ -20,7 +20,7 @@ test('work is done with what the thread was told as it began', async () => {
   )
 })
 
-test('what the work throws is thrown here, and the thread goes on', async () => {
+test('what the work throws is thrown here, and the thread continues', async () => {
   await assert.rejects(threads.run(0), /nothing to double/)
   assert.equal(await threads.run(4), 8)
 })

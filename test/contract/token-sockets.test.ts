@@ -107,7 +107,7 @@ const stock = (options: object, url = address()): Client => {
   return client
 }
 
-test('a token connects by command, URL and header; its life is told, a key has none [26]', async () => {
+test('a token connects by command, URL and header; its lifetime is reported, a key has none [26]', async () => {
   const token = await tokenOf()
   const inUrl = await openRawWebSocket(address(token))
   const inHeader = await openRawWebSocket(address(), {
@@ -199,7 +199,7 @@ test('without a refresh: open for 25 s of grace, then 3005, and the client comes
   client.centrifuge.disconnect()
 })
 
-test('refresh: the same account goes on; another account, garbage and stale end it [29]', async () => {
+test('refresh: the same account continues; another account, garbage and stale end it [29]', async () => {
   const other = await newApp('other account')
   const second = await stack.accounts.admin.createApplication({
     name: 'same account',
@@ -207,9 +207,9 @@ test('refresh: the same account goes on; another account, garbage and stale end 
   })
   const expired = await tokenOf(stack.key, quick)
   await advance(40_000)
-  const cases: readonly (readonly [string, number | 'goes on'])[] = [
-    [await tokenOf(), 'goes on'],
-    [await tokenOf(second), 'goes on'],
+  const cases: readonly (readonly [string, number | 'continues'])[] = [
+    [await tokenOf(), 'continues'],
+    [await tokenOf(second), 'continues'],
     [await tokenOf(other), 3500],
     ['a.b.c', 3500],
     ['', 3500],
@@ -218,7 +218,7 @@ test('refresh: the same account goes on; another account, garbage and stale end 
   for (const [token, expected] of cases) {
     const raw = await connected(await tokenOf())
     raw.send(`{"refresh":{"token":"${token}"},"id":2}`)
-    if (expected === 'goes on') {
+    if (expected === 'continues') {
       const { refresh } = JSON.parse(await raw.frame('"refresh"'))
       assert.equal(refresh.expires, true)
       assert.ok(Math.abs(refresh.ttl - lifeOf(token)) <= 1)

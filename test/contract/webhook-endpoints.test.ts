@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { SCOPES } from '../../schemas/scopes.ts'
 import { type ApiResponse, callApi, startApi, type TestApi } from '../support/api-stack.ts'
 import { until } from '../support/until.ts'
 
@@ -120,8 +121,10 @@ test('bad bodies are refused before anything is made', async () => {
   assert.equal(record((await send('GET', '/v2/webhook/endpoint')).body).done, true)
 })
 
-test('the bound of endpoints holds under haste, and a retry with the same key makes nothing twice', async () => {
-  const headers = { 'idempotency-key': 'create-once-1' }
+test('the bound of endpoints of a plan holds under haste, and a retry with the same key makes nothing twice', async () => {
+  const { apiKey } = await api.accounts.createKey({ name: 'bound', plan: 'free', scopes: SCOPES })
+  const free = { 'x-api-key': apiKey }
+  const headers = { ...free, 'idempotency-key': 'create-once-1' }
   const body = { url: HOOK, description: 'once' }
   const twice = await Promise.all(
     [1, 2].map(() => send('POST', '/v2/webhook/endpoint', body, headers)),
@@ -134,13 +137,17 @@ test('the bound of endpoints holds under haste, and a retry with the same key ma
   const other = await send('POST', '/v2/webhook/endpoint', { url: `${HOOK}2` }, headers)
   assert.deepEqual([other.status, faultOf(other)], [409, 40901])
   const many = await Promise.all(
-    Array.from({ length: 12 }, () => send('POST', '/v2/webhook/endpoint', { url: HOOK })),
+    Array.from({ length: 12 }, () => send('POST', '/v2/webhook/endpoint', { url: HOOK }, free)),
   )
   assert.equal(many.filter(({ status }) => status === 200).length, 9)
   const refused = many.find(({ status }) => status === 409)
   assert.ok(refused)
   assert.equal(faultOf(refused), 52001)
   assert.deepEqual(record(refused.body).details, { current_count: 10, max_allowed: 10 })
+  for (let count = 0; count < 11; count += 1) {
+    const { status } = await send('POST', '/v2/webhook/endpoint', { url: HOOK })
+    assert.equal(status, 200, 'of a plan that has more')
+  }
   await removeAll()
 })
 

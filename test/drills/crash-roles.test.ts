@@ -5,7 +5,7 @@ import { runRolesCrashDrill } from '../support/drills/crash-roles.ts'
 import { startServers } from '../support/installation.ts'
 import { tryStart } from '../support/optional-dependency.ts'
 
-/** Many for `npm run drill`, and a chain of as many trades per second as it is to bear, which goes on while roles die. */
+/** Many for `npm run drill`, and a chain of as many trades per second as it is to bear, which continues while roles die. */
 const KILLS = Number(process.env.SLUICE_DRILL_KILLS ?? 3)
 const RATE = Number(process.env.SLUICE_DRILL_RATE ?? 10)
 const GENESIS = Date.UTC(2026, 1, 1)
@@ -26,7 +26,7 @@ if (first) {
     })
     assertEnoughKillsInFlight(kills)
     assertSameContent(killed, clean)
-    const trades = clean.settled.digests.find(({ name }) => name === 'sol_dex_trades')
+    const trades = clean.final.digests.find(({ name }) => name === 'sol_dex_trades')
     assert.ok((trades?.rows ?? 0) > 500, `${trades?.rows} final trades were compared`)
   })
 }

@@ -35,6 +35,6 @@ test(`the whole process killed ${KILLS} times under load: nothing lost, nothing 
   })
   assertEnoughKillsInFlight(kills)
   assertSameContent(killed, clean)
-  const trades = clean.settled.digests.find(({ name }) => name === 'sol_dex_trades')
+  const trades = clean.final.digests.find(({ name }) => name === 'sol_dex_trades')
   assert.ok((trades?.rows ?? 0) > 500, `${trades?.rows} final trades were compared`)
 })

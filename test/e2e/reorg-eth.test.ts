@@ -1,6 +1,6 @@
 import { testReorgs } from '../support/drills/reorg.ts'
 
-await testReorgs('reorgs of a made-up Ethereum', {
+await testReorgs('reorgs of a simulated Ethereum', {
   chain: 'eth',
   seed: 7,
   ratePerSecond: 0.2,

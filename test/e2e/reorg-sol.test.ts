@@ -1,6 +1,6 @@
 import { testReorgs } from '../support/drills/reorg.ts'
 
-await testReorgs('reorgs of a made-up Solana', {
+await testReorgs('reorgs of a simulated Solana', {
   chain: 'sol',
   seed: 11,
   ratePerSecond: 4,

@@ -97,7 +97,7 @@ function testRoles(parts: Awaited<ReturnType<typeof startServers>>): void {
     assert.equal(search.status, 200)
   })
 
-  test('the process role is killed and goes on where it was', async () => {
+  test('the process role is killed and continues where it was', async () => {
     const before = await trades()
     await role('process').kill('SIGKILL')
     running.delete('process')

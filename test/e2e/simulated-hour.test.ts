@@ -98,8 +98,11 @@ describe('an hour of a simulated chain with reorgs', () => {
     })
     const { wsUrl: nodeUrl, extra } = simulator
     const channels = extra.quotes.map(({ address }) => `dex-trade:eth_${address}`)
-    clean = new Run({ nodeUrl, extra, channels, folder: join(folder, 'clean') })
-    interrupted = new Run({ nodeUrl, extra, channels: [], folder: join(folder, 'interrupted') })
+    const chain = { nodeUrl, extra }
+    clean = new Run({ ...chain, channels, laneThreads: 0, folder: join(folder, 'clean') })
+    // Threads must not change what is stored.
+    const broken = join(folder, 'interrupted')
+    interrupted = new Run({ ...chain, channels: [], laneThreads: 2, folder: broken })
     for (let kill = 1; kill <= KILLS; kill += 1) {
       const height = Math.floor((kill * HOUR_MS) / 12_000 / (KILLS + 1))
       await until(() => interrupted.height >= height, `the run is at ${height}`, 240_000)

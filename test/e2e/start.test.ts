@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, test } from 'node:test'
@@ -117,12 +117,21 @@ test('a new folder: what is printed can be pasted, and what it names exists', as
   assert.equal(await exit, 0)
 })
 
-test('a second start goes on where the first ended, and ends at once when it is there', async () => {
+test('a second start continues where the first ended, and ends at once when it is there', async () => {
   const { demo, child, exit } = await start(join(scratch, 'first'), await portPair())
   const before = await countTrades(demo)
   assert.ok(before.count > 500, `${before.count} trades are there again`)
   child.kill('SIGTERM')
   assert.equal(await exit, 0)
+})
+
+test('a stop during the start is heeded before anything is announced', async () => {
+  const folder = join(scratch, 'interrupted')
+  const { child, out, exit } = sluice('start', '--data', folder, '--port', String(await portPair()))
+  await until(() => existsSync(join(folder, 'origin.json')), 'it has begun to start', 60_000)
+  child.kill('SIGTERM')
+  assert.equal(await exit, 0, out.errors)
+  assert.doesNotMatch(out.text, /Sluice is running/)
 })
 
 test('same seed, rate and genesis: the same trades, whoever was killed on the way', async () => {

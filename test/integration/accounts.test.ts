@@ -269,3 +269,28 @@ test('a commit that is not answered is made again; one that never is, is an outa
   await accounts.createKey({ name: 'fourteen' })
   await accounts.stop()
 })
+
+test('the own calls of an organization wait in turn with those of others, and so many of them', async () => {
+  const accounts = await open()
+  const by = { actor: 'key', address: '', requestId: '' }
+  const [busy, other] = await Promise.all(
+    ['busy', 'other'].map((name) => accounts.admin.createApplication({ name, plan: 'selfhost' })),
+  )
+  assert.ok(busy && other)
+  const order: string[] = []
+  const createKey = async ({ orgId, appId }: typeof busy, name: string): Promise<void> => {
+    await accounts.adminAs(by, orgId).createKey(appId, { scopes: ['kyt.read'] })
+    order.push(name)
+  }
+  const many = Array.from({ length: 40 }, () => createKey(busy, 'busy'))
+  const one = createKey(other, 'other')
+  const refused = (await Promise.allSettled(many)).flatMap((result) =>
+    result.status === 'rejected' ? [result.reason] : [],
+  )
+  await one
+  assert.equal(refused.length, 40 - 17)
+  for (const reason of refused)
+    assert.ok(reason instanceof Fault && reason.faultName === 'CONCURRENCY_LIMIT')
+  assert.ok(order.indexOf('other') <= 2, order.join())
+  await accounts.stop()
+})

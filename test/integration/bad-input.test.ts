@@ -39,7 +39,7 @@ const followed = async (
   })
   await until(() => run.height(row.id) >= TO, `${row.id} reaches ${TO}`, LIMIT_MS)
   server.produce()
-  await until(() => run.height(row.id) > TO, `${row.id} goes on`, LIMIT_MS)
+  await until(() => run.height(row.id) > TO, `${row.id} continues`, LIMIT_MS)
   return { server, run }
 }
 
@@ -49,7 +49,7 @@ const lettersOf = async (
 ): Promise<readonly DeadLetterEntry[]> => {
   const found: DeadLetterEntry[] = []
   for await (const letter of listDeadLetters({ bus, limit: 1_000 })) {
-    if (letter.error === `Malformed ${reason}` || letter.message === reason) found.push(letter)
+    if (letter.error === `InvalidInput ${reason}` || letter.message === reason) found.push(letter)
   }
   return found
 }
@@ -106,7 +106,7 @@ const word = (value: number): string => value.toString(16).padStart(64, '0')
 /** Heights of what is wrong once, and of what stays wrong. */
 const AT = {
   header: FROM + 2,
-  misfit: FROM + 3,
+  mismatch: FROM + 3,
   receipts: FROM + 4,
   amount: FROM + 5,
   negative: FROM + 6,
@@ -142,7 +142,7 @@ const spoilEvm = (): ReplaceResult => {
       const block = right as Json
       if (height === AT.header && once('header')) return { ...block, hash: '0xzz' }
       const parentHash = `0x${'ab'.repeat(32)}`
-      if (height === AT.misfit && once('parent-mismatch')) return { ...block, parentHash }
+      if (height === AT.mismatch && once('parent-mismatch')) return { ...block, parentHash }
     }
     if (params[0] === 'finalized' && once('finality')) {
       return { ...(right as Json), number: `0x${(height + 1_000_000).toString(16)}` }
@@ -225,7 +225,7 @@ describe('bad input of an EVM chain', () => {
     assert.ok(there.length > 0 && there.length < (await tradesIn(run, 'bsc', FROM)).length)
   })
 
-  test('logs out of order leave their transaction out, the block goes on without it', async () => {
+  test('logs out of order leave their transaction out, the block continues without it', async () => {
     await assertLetter(run, 'log-order', 'failed-again')
     const block = canonicalBlocks(await readBlockEvents(run.bus, run.codec, 'bsc')).find(
       ({ meta }) => meta.height === AT.order,
@@ -325,7 +325,7 @@ describe('bad input of Solana', () => {
   })
 })
 
-test('a block that no answer gives in shape makes its chain stand still, and it goes on once one does', async () => {
+test('a block that no answer gives in shape makes its chain stand still, and it continues once one does', async () => {
   const chain = 'avalanche'
   let isBroken = true
   const server = await startServer(CHAINS.avalanche, {
@@ -359,7 +359,7 @@ test('a block that no answer gives in shape makes its chain stand still, and it 
     const standing = (await outcomes()).filter((outcome) => outcome === 'still-blocked')
     assert.equal(standing.length, 1)
     isBroken = false
-    await until(() => run.height(chain) >= TO, 'it goes on by itself', LIMIT_MS)
+    await until(() => run.height(chain) >= TO, 'it continues by itself', LIMIT_MS)
     assert.notEqual(status()?.state, 'halted')
     assert.ok((await outcomes()).every((outcome) => outcome === 'superseded'))
     await assertCompleteLog(run, server, { from: FROM, to: TO })

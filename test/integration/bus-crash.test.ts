@@ -35,7 +35,7 @@ const crash = async ({
     { encoding: 'utf8', timeout: 60_000 },
   )
   assert.equal(signal, 'SIGKILL', stderr)
-  return { ...(await verdictOf(path)), acked: ackedIn(stdout) }
+  return { ...(await consistencyOf(path)), acked: ackedIn(stdout) }
 }
 
 const ackedIn = (stdout: string): number => {
@@ -43,7 +43,7 @@ const ackedIn = (stdout: string): number => {
   return last ? Number(last) + 1 : 0
 }
 
-const verdictOf = async (path: string): Promise<ConsistencyReport> => {
+const consistencyOf = async (path: string): Promise<ConsistencyReport> => {
   const log = makeSilentLogger()
   const bus = await openEmbeddedBus({ path, mapSizeBytes: 67_108_864, log, retention: 'off' })
   try {
@@ -54,7 +54,7 @@ const verdictOf = async (path: string): Promise<ConsistencyReport> => {
 }
 
 for (const step of STEPS) {
-  test(`killed at "${step}": the commit is there as a whole or not at all, and the next run goes on`, () =>
+  test(`killed at "${step}": the commit is there as a whole or not at all, and the next run continues`, () =>
     withTempFolder(async (path) => {
       const first = await crash({ path, step, killAt: 3, mode: 'whole' })
       assert.equal(first.fault, undefined)
@@ -93,7 +93,7 @@ test('killed from outside, again and again: what was acknowledged is there, each
   withTempFolder(async (path) => {
     for (let round = 1; round <= ROUNDS; round += 1) {
       const acked = await killAfter(path, 20 * (1 + (round % 10)))
-      const { blocks, fault } = await verdictOf(path)
+      const { blocks, fault } = await consistencyOf(path)
       assert.equal(fault, undefined)
       assert.ok(blocks === acked || blocks === acked + 1, `${blocks} blocks, ${acked} acknowledged`)
     }

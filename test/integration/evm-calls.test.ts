@@ -117,7 +117,7 @@ describe('calls of a real node', () => {
     assert.ok(calls.every((each) => each !== undefined))
   })
 
-  test('calls that nobody tells in shape are left out, noted, and the chain goes on', async () => {
+  test('calls that nobody tells in shape are left out, noted, and the chain continues', async () => {
     faulty.meddle = ({ method, params: [hash] }) =>
       method === 'debug_traceBlockByHash' && hash === odd
         ? { result: [{ error: 'execution timeout' }] }
@@ -129,7 +129,9 @@ describe('calls of a real node', () => {
       op.op === 'apply' && op.block.vm === 'evm' ? [op.block.calls?.length] : [],
     )
     assert.deepEqual(calls, [0, 1, 1, 0, 1])
-    const noted = source.refusals?.().map(({ reason, endpoint }) => [reason, endpoint === null])
+    const noted = source
+      .takeRejectedResponses?.()
+      .map(({ reason, endpoint }) => [reason, endpoint === null])
     assert.deepEqual(noted, [
       ['no-trace', false],
       ['no-trace', true],

@@ -204,7 +204,7 @@ describe('what accounts of a real node hold of the coin', () => {
     const source = await evmSource(optionsOf([faulty.httpUrl], stop))
     const blocks = blocksOf(await collectOperations(source, reachedHeight(last)))
     assert.ok(blocks.slice(1).every(({ coins }) => coins !== undefined))
-    const reasons = new Set(source.refusals?.().map(({ reason }) => reason))
+    const reasons = new Set(source.takeRejectedResponses?.().map(({ reason }) => reason))
     assert.deepEqual([...reasons], ['foreign-call'])
   })
 

@@ -57,7 +57,7 @@ describe('a node as a source', () => {
   }
 
   for (const transport of ['http', 'ws'] as const) {
-    test(`catches up in order and goes on live over ${transport}`, async () => {
+    test(`catches up in order and continues live over ${transport}`, async () => {
       const url = transport === 'http' ? anvil.httpUrl : anvil.wsUrl
       const source = await evmSource(optionsOf([url], stop))
       const top = Number(await anvil.client.getBlockNumber({ cacheTime: 0 }))
@@ -125,7 +125,7 @@ describe('a node as a source', () => {
       params: [tag, false] as never,
     })
 
-  test('an endpoint whose head stands still holds nobody up, and is asked last', async () => {
+  test('an endpoint whose head is stuck holds nobody up, and is asked last', async () => {
     const old = await rawBlock('0x2')
     faulty.meddle = ({ method, params: [tag] }) =>
       method === 'eth_getBlockByNumber' && tag === 'latest' ? { result: old } : undefined
@@ -236,7 +236,7 @@ describe('a node as a source', () => {
     for (const op of ops) if (op.op === 'finalize') assert.ok(applied.has(op.ref.hash))
   })
 
-  test('goes on from a position, and takes back blocks that were replaced meanwhile', async () => {
+  test('continues from a position, and takes back blocks that were replaced meanwhile', async () => {
     const source = await evmSource(optionsOf([anvil.httpUrl], stop))
     const top = Number(await anvil.client.getBlockNumber({ cacheTime: 0 }))
     const first = await collectOperations(source, reachedHeight(top))

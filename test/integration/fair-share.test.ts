@@ -49,6 +49,9 @@ const scans = async (): Promise<number> => {
   return rows[0]?.n ?? 0
 }
 
+const noScans = (): Promise<true> =>
+  until(async () => (await scans()) === 0, 'the scans have ended')
+
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
 
@@ -98,7 +101,7 @@ test('a search of one key stays within 3x while another key runs its heaviest qu
     const beside = await searchMs(searcher)
     await until(async () => (await scans()) > 0, 'the scans still run')
     await end()
-    await until(async () => (await scans()) === 0, 'the scans have ended')
+    await noScans()
     ratios.push(beside / alone)
   }
   t.diagnostic(`beside scans against alone: ${ratios.map((ratio) => ratio.toFixed(2)).join(', ')}`)
@@ -118,20 +121,34 @@ test('a composed query of one key finds a place while another key has taken all 
   const body = (await answer.json()) as { readonly errors?: unknown }
   assert.equal(body.errors, undefined)
   await end()
+  await noScans()
 })
+
+/** Milliseconds from the moment at which a client left its running query to the end of its scan; undefined: it ended first. */
+const leaveScan = async (apiKey: string): Promise<number | undefined> => {
+  const left = new AbortController()
+  let settled = false
+  const asked = ask(apiKey, HEAVY, left.signal).then(
+    () => undefined,
+    (error: Error) => error.name,
+  )
+  void asked.finally(() => {
+    settled = true
+  })
+  await until(async () => settled || (await scans()) > 0, 'the scan runs')
+  left.abort()
+  const startedMs = performance.now()
+  if ((await asked) !== 'AbortError') return undefined
+  await noScans()
+  return performance.now() - startedMs
+}
 
 test('a query whose client leaves stops in the engine within a second', async () => {
   const apiKey = await keyOf('leaver', 'selfhost')
   const took: number[] = []
-  while (took.length < 3 && !took.some((ms) => ms < 1_000)) {
-    const left = new AbortController()
-    const asked = ask(apiKey, HEAVY, left.signal)
-    await until(async () => (await scans()) === 1, 'the scan runs')
-    left.abort()
-    const startedMs = performance.now()
-    await assert.rejects(asked, { name: 'AbortError' })
-    await until(async () => (await scans()) === 0, 'the scan has ended')
-    took.push(performance.now() - startedMs)
+  for (let tries = 0; tries < 8 && !took.some((ms) => ms < 1_000); tries += 1) {
+    const ms = await leaveScan(apiKey)
+    if (ms !== undefined) took.push(ms)
   }
   assert.ok(Math.min(...took) < 1_000, `it took ${took.join(', ')} ms`)
 })

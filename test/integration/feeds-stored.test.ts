@@ -51,6 +51,30 @@ const market = (): Block => ({
   timeMs: 1_700_000_000_000,
 })
 
+const HAPPY_RED_PACKET = '0xabbe1101fd8fa5847c452a6d70c8655532b03c33'
+
+/** A red packet is created, claimed from and refunded. */
+const packets = (): Block => ({
+  ...buildSingleTransactionBlock([
+    buildEventLog(
+      HAPPY_RED_PACKET,
+      'CreationSuccess(uint256 total, bytes32 id, string name, string message, address creator, uint256 creation_time, address token_address, uint256 number, bool ifrandom, uint256 duration)',
+      [9n, CONDITION, '', '', WHO, 1_700_000_000n, USDC, 3n, true, 60n],
+    ),
+    buildEventLog(
+      HAPPY_RED_PACKET,
+      'ClaimSuccess(bytes32 id, address claimer, uint256 claimed_value, address token_address)',
+      [CONDITION, WHO, 4n, USDC],
+    ),
+    buildEventLog(
+      HAPPY_RED_PACKET,
+      'RefundSuccess(bytes32 id, address token_address, uint256 remaining_balance)',
+      [CONDITION, USDC, 5n],
+    ),
+  ]),
+  timeMs: 1_700_000_000_000,
+})
+
 /** A recorded block with an uncle by hand: since the merge there are none. */
 const mined = (): Block => {
   const block = recordedBlockWithTraces('block_17148268.json')
@@ -97,7 +121,20 @@ const ROWS: readonly Stored[] = [
   {
     chain: 'polygon',
     block: market,
-    rows: { prediction_trades: 1, prediction_managements: 1, prediction_settlements: 1 },
+    rows: {
+      ...{ prediction_trades: 1, prediction_managements: 1, prediction_settlements: 1 },
+      ...{
+        prediction_position_changes: 6,
+        prediction_positions: 3,
+        prediction_wallet_positions: 3,
+      },
+      ...{ prediction_wallets: 2, prediction_wallet_days: 2, prediction_prices: 1 },
+    },
+  },
+  {
+    chain: 'eth',
+    block: packets,
+    rows: { redpackets: 1, redpacket_claims: 1, redpacket_refunds: 1 },
   },
 ]
 

@@ -19,7 +19,7 @@ const RECORDING = 'base/block_2000000.json'
 const HEAD = 1_999_999
 const BASE = { ...CHAINS.base, blockTimeMs: 200 }
 
-describe('facts of pools that only a block in the making has named', () => {
+describe('facts of pools that only a flashblock has named', () => {
   const stop = new AbortController()
   let node: ReplayNode
   let server: FlashblocksServer

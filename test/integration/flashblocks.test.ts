@@ -67,7 +67,7 @@ const linesOf = (records: readonly TradeEvents[]): readonly TradeLine[] =>
     }))
     .sort((one, other) => one.logIndex - other.logIndex)
 
-describe('blocks in the making of Base', () => {
+describe('flashblocks of Base', () => {
   const stop = new AbortController()
   const expected = canonical()
   let node: ReplayNode

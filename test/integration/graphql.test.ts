@@ -11,7 +11,7 @@ import {
   transactionHash,
   WALLETS,
 } from '../support/builders/stored-trades.ts'
-import { DOCUMENTED_QUERIES, DOCUMENTED_VARIABLES } from '../support/documented-queries.ts'
+import { DOCUMENTED_QUERIES, DOCUMENTED_VARIABLES } from '../support/documented/queries.ts'
 import { type GraphqlResponse, startGraphql, type TestGraphql } from '../support/graphql-stack.ts'
 
 const START = Date.UTC(2026, 2, 1)
@@ -535,7 +535,7 @@ test('wrong queries get the failure envelope with status 200', async () => {
     ['{ Solana { DEXTrades(where: {Block: {Time: {gt: "2026-01-01"}}}) { count } } }', /after/],
     ['{ Solana { DEXTrades(limit: {offset: -1}) { count } } }', /negative/],
     ['mutation { x }', /mutation/],
-    ['subscription { x }', /subscription/],
+    ['subscription { x }', /graphql-transport-ws/],
     ['{ Solana { DEXTrades { count }', /Syntax/],
     ['{ Solana { DEXTrades } }', /selection|subfields/],
     ['{ Solana { DEXTrades(nope: 1) { count } } }', /nope/],
@@ -618,6 +618,10 @@ test('the schema is open and a client can build it', async () => {
   const schema = buildClientSchema(answer.data as unknown as IntrospectionQuery)
   assert.equal(schema.getQueryType()?.name, 'ChainStream')
   assert.equal(schema.getMutationType() ?? undefined, undefined)
+  assert.deepEqual(
+    Object.keys(schema.getSubscriptionType()?.getFields() ?? {}),
+    Object.keys(schema.getQueryType()?.getFields() ?? {}),
+  )
   for (const name of [
     'DEXTradesRecord',
     'DEXTradesFilter',

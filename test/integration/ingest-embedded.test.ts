@@ -173,7 +173,7 @@ test('blocks are committed one operation each, with facts, trades and prices of 
   await ingestor.stop()
 })
 
-test('a restart in the middle goes on with the next operation and the same prices', async (t) => {
+test('a restart in the middle continues with the next operation and the same prices', async (t) => {
   const path = folder(t)
   const script = apply(chainOf(100, 6))
   const whole = await openBus(t, join(path, 'whole'))
@@ -592,12 +592,12 @@ test('a block that no endpoint gives in shape halts the chain with a dead letter
   assert.equal(ingestor.status().height, 101)
   const letters = await lettersOf(bus)
   assert.equal(letters.length, 1)
-  assert.equal(letters[0]?.['dlq.error.class'], 'Malformed bad-hex')
+  assert.equal(letters[0]?.['dlq.error.class'], 'InvalidInput bad-hex')
   await ingestor.stop()
   assert.equal(ingestor.status().state, 'halted')
 })
 
-test('an error that is not an outage is told as fatal', async (t) => {
+test('an error that is not an outage is reported as fatal', async (t) => {
   const bus = await openBus(t, folder(t))
   const told: unknown[] = []
   const source: ScriptedSource = {

@@ -107,7 +107,7 @@ for (const [lag, finalLag] of [
   })
 }
 
-test('an endpoint on another branch reverts nothing while another goes on with ours, and is asked last', async (t) => {
+test('an endpoint on another branch reverts nothing while another continues with ours, and is asked last', async (t) => {
   const honest = await nodeOf(t, () => viewOf(1_060, 990))
   const other = await nodeOf(t, () =>
     viewOf(1_060, 990, { branchOf: (height) => (height >= 1_020 ? 'b' : 'a') }),
@@ -141,7 +141,7 @@ test('a time that falls is refused and asked of another endpoint', async (t) => 
   assert.ok(values.some(({ labels }) => labels.reason === 'falling-time'))
 })
 
-test("a time in the future is asked of another endpoint; when all say it, it is the chain's", async (t) => {
+test('a time in the future is asked of another endpoint', async (t) => {
   const shift = (height: number): number => (height === 1_020 ? 3_600 * 24 * 365 * 100 : 0)
   const lying = await nodeOf(t, () => viewOf(1_040, 990, { shiftSeconds: shift }))
   const honest = await nodeOf(t, () => viewOf(1_040, 990))
@@ -151,9 +151,67 @@ test("a time in the future is asked of another endpoint; when all say it, it is 
   for (const op of ops) if (op.op === 'apply') assert.ok(op.block.timeMs < Date.now())
   const { values } = await metrics.ingestDropped.get()
   assert.ok(values.some(({ labels }) => labels.reason === 'future-time'))
-  const ahead = await nodeOf(t, () => viewOf(1_001, 990, { shiftSeconds: () => shift(1_020) }))
-  const alone = await evmSource(optionsOf(t, [ahead], { from: 1_000 }))
-  assert.equal(canonicalBlocks(await collectOperations(alone, reachedHeight(1_001))).length, 2)
+})
+
+test('a clock of ours that is 14 minutes slow costs no call: blocks are taken as they come', async (t) => {
+  const aheadSeconds = Math.floor(Date.now() / 1_000) + 840 - 1_700_001_040
+  const node = await nodeOf(t, () => viewOf(1_040, 990, { shiftSeconds: () => aheadSeconds }))
+  const metrics = makeMetrics()
+  const source = await evmSource(optionsOf(t, [node], { from: 1_000, metrics }))
+  assert.equal(canonicalBlocks(await collectOperations(source, reachedHeight(1_040))).length, 41)
+  const { values } = await metrics.ingestDropped.get()
+  assert.ok(values.every(({ labels }) => labels.reason !== 'future-time'))
+})
+
+test('a time of a lone endpoint that makes later ones fall is taken back when it shows another', async (t) => {
+  let isLying = true
+  const shiftSeconds = (height: number): number => (isLying && height === 1_020 ? 600 : 0)
+  const node = await nodeOf(t, () => viewOf(isLying ? 1_020 : 1_040, 990, { shiftSeconds }))
+  const source = await evmSource(optionsOf(t, [node], { from: 1_000 }))
+  const ops = await collectOperations(source, (seen) => {
+    if (reachedHeight(1_020)(seen)) isLying = false
+    return reachedHeight(1_040)(seen)
+  })
+  const reverted = ops.flatMap((op) => (op.op === 'revert' ? [op.ref.height] : []))
+  assert.deepEqual(reverted, [1_020])
+  assert.equal(canonicalBlocks(ops).length, 41)
+  const again = ops.findLast((op) => op.op === 'apply' && op.block.height === 1_020)
+  assert.equal(again?.op === 'apply' && again.block.timeMs, 1_700_001_020_000)
+})
+
+test('pushed heads of an endpoint that lags neither lower the head nor stop the asking', async (t) => {
+  const beganMs = Date.now()
+  const blocks = (): number => Math.floor((Date.now() - beganMs) / CHAIN.blockTimeMs)
+  const fresh = await nodeOf(t, () => viewOf(1_000 + blocks(), 980))
+  const old = await nodeOf(t, () => viewOf(500 + blocks(), 480))
+  const options = optionsOf(t, [fresh], { from: 1_000 })
+  const source = await evmSource({ ...options, urls: [fresh.url, old.wsUrl] })
+  const pushing = setInterval(() => old.push(), 20)
+  t.after(() => clearInterval(pushing))
+  const heads: number[] = []
+  await collectOperations(source, (seen) => {
+    heads.push(source.head()?.height ?? 0)
+    return reachedHeight(1_060)(seen)
+  })
+  assert.deepEqual(
+    heads,
+    heads.toSorted((one, other) => one - other),
+  )
+  assert.ok(Date.now() - beganMs < 8_000, 'the chain keeps up')
+})
+
+test('a head that no block shows is not believed of an endpoint, at the start or later', async (t) => {
+  const metrics = makeMetrics()
+  const honest = await nodeOf(t, () => viewOf(1_040, 990))
+  const lying = await nodeOf(t, () => viewOf(1_040, 990))
+  const far = 4_000_000_000
+  lying.latest = far
+  const source = await evmSource(optionsOf(t, [lying, honest], { from: 1_000, metrics }))
+  assert.equal(source.head()?.height, 1_040)
+  await collectOperations(source, reachedHeight(1_040))
+  const { values } = await metrics.ingestDropped.get()
+  assert.ok(values.some(({ labels }) => labels.reason === 'false-head'))
+  assert.equal(source.head()?.height, 1_040)
 })
 
 /** An ingestor over its own log in a folder of the test. */
@@ -200,7 +258,7 @@ test('a reorg below finality halts with its reason, asks again, and heals withou
   assert.equal(ingestor.status().reason, 'reorg-below-finality')
   assert.ok(!(await ops()).some((op) => op.startsWith('REVERT')), 'nothing was taken back before')
   branch = 'a'
-  await until(() => ingestor.status().height === 1_050, 'the chain goes on')
+  await until(() => ingestor.status().height === 1_050, 'the chain continues')
   assert.equal(ingestor.status().state, 'live')
   assert.equal(ingestor.status().reason, undefined)
 })
@@ -217,7 +275,7 @@ test('a reorg below finality that another endpoint does not show never halts the
   await until(async () => (await ops()).includes('FINALIZE 1020'), 'finality')
   branch = 'b'
   head = 1_060
-  await until(() => ingestor.status().height === 1_060, 'the chain goes on')
+  await until(() => ingestor.status().height === 1_060, 'the chain continues')
   assert.ok(!(await ops()).some((op) => op.startsWith('REVERT')))
 })
 
@@ -240,7 +298,7 @@ test('a reorg deeper than what can be taken back reverts nothing, and the place 
   branch = 'a'
   head = 1_080
   const second = await run(null)
-  await until(() => second.status().height === 1_080, 'the chain goes on')
+  await until(() => second.status().height === 1_080, 'the chain continues')
   assert.deepEqual(
     await ops(),
     Array.from({ length: 81 }, (_, at) => `APPLY ${1_000 + at}`),
@@ -264,7 +322,7 @@ test('blocks beyond the usual window are still taken back while finality lags', 
   assert.equal((await ops()).filter((op) => op.startsWith('REVERT')).length, 10)
 })
 
-test('a start whose first blocks are replaced keeps its place: the next start goes on there, not at the head', async (t) => {
+test('a start whose first blocks are replaced keeps its place: the next start continues there, not at the head', async (t) => {
   let branch = 'a'
   let head = 1_002
   const node = await nodeOf(t, () => viewOf(head, 900, { branchOf: () => branch }))
@@ -282,4 +340,19 @@ test('a start whose first blocks are replaced keeps its place: the next start go
     heights,
     Array.from({ length: 31 }, (_, at) => `APPLY ${1_000 + at}`),
   )
+})
+
+test('a block of a far time is never taken: the chain says so, is not ready, and continues with the true time', async (t) => {
+  let years = 100
+  const shiftSeconds = (height: number): number => (height === 1_020 ? years * 31_536_000 : 0)
+  const node = await nodeOf(t, () => viewOf(1_040, 900, { shiftSeconds }))
+  const { run, ops } = await ingesting(t, [node])
+  const ingestor = await run(1_000)
+  await until(() => ingestor.status().state === 'halted', 'a halt', 20_000)
+  assert.equal((await ops()).at(-1), 'APPLY 1019')
+  assert.deepEqual(ingestor.readiness(), { ok: false, detail: 'eth: future-time' })
+  years = 0
+  await until(() => ingestor.status().height === 1_040, 'the chain continues')
+  assert.deepEqual(ingestor.readiness(), { ok: true })
+  assert.ok(!(await ops()).some((op) => op.startsWith('REVERT')))
 })

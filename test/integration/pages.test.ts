@@ -10,6 +10,16 @@ import { createMeter } from '../../serving/billing/meter.ts'
 import { createAdminServer } from '../../serving/http/admin.ts'
 import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
 import { addressFromNumber, createSeededRandom } from '../support/builders/market-trade.ts'
+import {
+  assertWhole,
+  type ListItem,
+  type ListPage,
+  type PagedList,
+  pagedPaths,
+  readAtRest,
+  walkPages,
+  withCursor,
+} from '../support/page-walk.ts'
 
 const ADMIN_TOKEN = 'the admin token of this test'
 const NOW_MS = Date.UTC(2026, 10, 20, 12)
@@ -34,10 +44,7 @@ after(async () => {
   await api.stop()
 })
 
-type Body = Readonly<Record<string, unknown>>
-interface Page {
-  readonly items: readonly Body[]
-  readonly nextCursor: string
+interface Page extends ListPage {
   readonly startCursor?: string | null
   readonly hasPrev?: boolean
 }
@@ -53,50 +60,8 @@ const administered = async (url: string): Promise<Page> => {
   assert.equal(answer.statusCode, 200, answer.body)
   return answer.json()
 }
-const withCursor = (path: string, cursor: string): string =>
-  `${path}${cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`}`
-
-interface List {
-  readonly path: string
-  readonly idOf: (item: Body) => string
-  readonly read?: (path: string) => Promise<Page>
-  /** Makes one more row; called between pages. */
-  readonly arrive: () => Promise<unknown>
-}
-
-/** Ids of all pages in their order, while rows arrive; no id comes twice. */
-const walked = async ({ path, idOf, read = served, arrive }: List): Promise<readonly string[]> => {
-  const ids: string[] = []
-  for (let cursor = ''; ; ) {
-    const page = await read(withCursor(path, cursor))
-    ids.push(...page.items.map(idOf))
-    if (page.nextCursor === '') break
-    assert.notEqual(page.nextCursor, cursor)
-    cursor = page.nextCursor
-    await arrive()
-  }
-  assert.equal(new Set(ids).size, ids.length, `${path}: nothing comes twice`)
-  return ids
-}
-
-/** The list in large pages while nothing arrives. */
-const atRest = (list: List): Promise<readonly string[]> =>
-  walked({
-    ...list,
-    path: list.path.replace(/limit=\d+/, 'limit=100'),
-    arrive: async () => undefined,
-  })
-
-/** What was there from the start comes exactly once, in the order of the list at rest. */
-const assertWhole = async (list: List, known: ReadonlySet<string>): Promise<void> => {
-  const ids = (await walked(list)).filter((id) => known.has(id))
-  assert.equal(ids.length, known.size, `${list.path}: all that was there`)
-  const expected = (await atRest(list)).filter((id) => known.has(id))
-  assert.deepEqual(ids, expected, `${list.path}: in order`)
-}
-
 /** Pages backwards from the last place; gives the ids in list order. */
-const walkedBack = async ({ path, idOf }: List, from: string): Promise<readonly string[]> => {
+const walkedBack = async ({ path, idOf }: PagedList, from: string): Promise<readonly string[]> => {
   const ids: string[] = []
   for (let cursor = from; ; ) {
     const page = await served(`${withCursor(path, cursor)}&direction=prev`)
@@ -184,11 +149,11 @@ test('holders, in every order', async () => {
   )
   const check = async (sort: string, way: string, limit: number, name: string): Promise<void> => {
     const path = `/v2/token/eth/${TOKEN}/${name}?limit=${limit}&sortBy=${sort}&sortDirection=${way}`
-    const idOf = ({ walletAddress }: Body): string => String(walletAddress)
-    const list = { path, idOf, arrive: () => add(1) }
+    const idOf = ({ walletAddress }: ListItem): string => String(walletAddress)
+    const list = { path, idOf, read: served, arrive: () => add(1) }
     await assertWhole(list, known)
     if (sort !== 'amountPercentage') return
-    const sizes = (await atRest(list)).map((id) => balances.get(id) ?? 0n)
+    const sizes = (await readAtRest(list)).map((id) => balances.get(id) ?? 0n)
     const sign = way === 'asc' ? 1 : -1
     for (const [index, size] of sizes.entries()) {
       const earlier = sizes[index - 1]
@@ -203,10 +168,10 @@ test('holders, in every order', async () => {
 })
 
 test('holders backwards are holders forwards', async () => {
-  const idOf = ({ walletAddress }: Body): string => String(walletAddress)
+  const idOf = ({ walletAddress }: ListItem): string => String(walletAddress)
   const path = `/v2/token/eth/${TOKEN}/holders?limit=8`
-  const list = { path, idOf, arrive: async () => undefined }
-  const all = await walked(list)
+  const list = { path, idOf, read: served, arrive: async () => undefined }
+  const all = await walkPages(list)
   let last = ''
   for (let page = await served(path); page.nextCursor !== ''; ) {
     last = page.nextCursor
@@ -252,7 +217,10 @@ test('tokens that a search finds, in every order', async () => {
     for (const way of ['asc', 'desc']) {
       const path = `/v2/token/search?chain=eth&keyword=paged&limit=7&sort=${way}${sort && `&sortBy=${sort}`}`
       const arrive = () => add(1)
-      await assertWhole({ path, idOf: ({ address }) => String(address), arrive }, known)
+      await assertWhole(
+        { path, idOf: ({ address }) => String(address), read: served, arrive },
+        known,
+      )
     }
   }
 })
@@ -273,7 +241,10 @@ test('webhook endpoints, in both orders', async () => {
   for (const order of ['ascending', 'descending']) {
     for (const limit of [3, 5]) {
       const path = `/v2/webhook/endpoint?limit=${limit}&order=${order}`
-      await assertWhole({ path, idOf: ({ id }) => String(id), arrive: makeEndpoint }, known)
+      await assertWhole(
+        { path, idOf: ({ id }) => String(id), read: served, arrive: makeEndpoint },
+        known,
+      )
     }
   }
 })
@@ -310,16 +281,16 @@ test('attempts of an endpoint and of a message, many at one moment, while endpoi
     await add(1)
     await makeEndpoint()
   }
-  const idOf = ({ id }: Body): string => String(id)
+  const idOf = ({ id }: ListItem): string => String(id)
   for (const base of [`/v2/webhook/endpoint/${endpoint}`, `/v2/webhook/message/${message_id}`]) {
     for (const query of ['limit=6', 'limit=6&status=fail']) {
-      await assertWhole({ path: `${base}/attempt?${query}`, idOf, arrive }, known)
+      await assertWhole({ path: `${base}/attempt?${query}`, idOf, read: served, arrive }, known)
     }
   }
 })
 
-test('organizations, applications and keys of the admin API', async () => {
-  const write = async (url: string, payload: object): Promise<Body> => {
+test('every list of the admin API: organizations, applications, keys and admin tokens', async () => {
+  const write = async (url: string, payload: object): Promise<ListItem> => {
     const headers = { authorization: `Bearer ${ADMIN_TOKEN}` }
     const answer = await admin.inject({ method: 'POST', url, headers, payload })
     assert.equal(answer.statusCode, 200, answer.body)
@@ -331,14 +302,20 @@ test('organizations, applications and keys of the admin API', async () => {
   }
   const app = await make.apps()
   const makeKey = async () => String((await write(`/admin/v1/apps/${app}/keys`, {})).keyId)
-  for (const [path, field, one] of [
-    ['/admin/v1/orgs?limit=4', 'orgId', make.orgs],
-    ['/admin/v1/apps?limit=4', 'appId', make.apps],
-    [`/admin/v1/apps/${app}/keys?limit=4`, 'keyId', makeKey],
-  ] as const) {
+  const makeToken = async () =>
+    String((await write('/admin/v1/tokens', { name: 'same', role: 'read' })).tokenId)
+  const lists = {
+    '/admin/v1/orgs': ['/admin/v1/orgs?limit=4', 'orgId', make.orgs],
+    '/admin/v1/apps': ['/admin/v1/apps?limit=4', 'appId', make.apps],
+    '/admin/v1/apps/{appId}/keys': [`/admin/v1/apps/${app}/keys?limit=4`, 'keyId', makeKey],
+    '/admin/v1/tokens': ['/admin/v1/tokens?limit=4', 'tokenId', makeToken],
+  } as const
+  const document = await admin.inject({ url: '/openapi.json' })
+  assert.deepEqual(pagedPaths(document.json()), Object.keys(lists).toSorted())
+  for (const [path, field, one] of Object.values(lists)) {
     const known = new Set<string>()
     for (let count = 0; count < 11; count++) known.add(await one())
-    const idOf = (item: Body): string => String(item[field])
+    const idOf = (item: ListItem): string => String(item[field])
     await assertWhole({ path, idOf, read: administered, arrive: one }, known)
   }
 })
@@ -346,7 +323,11 @@ test('organizations, applications and keys of the admin API', async () => {
 test('a cursor that was forged, or that another list or order gave out, is refused on every list', async () => {
   const holders = `/v2/token/eth/${TOKEN}/holders?limit=1`
   const foreign = (await served(holders)).nextCursor
-  const changed = JSON.parse(Buffer.from(foreign, 'base64url').toString()) as [number, Body, string]
+  const changed = JSON.parse(Buffer.from(foreign, 'base64url').toString()) as [
+    number,
+    ListItem,
+    string,
+  ]
   const forged = (place: unknown): string =>
     Buffer.from(JSON.stringify([changed[0], place, changed[2]])).toString('base64url')
   const search = '/v2/token/search?chain=eth&keyword=paged&limit=1'

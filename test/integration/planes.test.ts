@@ -124,7 +124,7 @@ test('no webhook goes to a port of our own, also where its address is allowed', 
   assert.deepEqual(await create(portBeside(taken)), [200, undefined])
 })
 
-/** A port above the system's that is none of these. */
+/** A port above the system's that is not one of these. */
 const portBeside = (taken: readonly number[]): number =>
   [40_001, 40_002, 40_003, 40_004, 40_005].find((port) => !taken.includes(port)) ?? 0
 

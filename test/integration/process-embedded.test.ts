@@ -13,13 +13,9 @@ import { localCodec } from '../../core/codec/local-codec.ts'
 import { Outage } from '../../core/errors.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
+import { PROCESS_PIPELINE } from '../../processors/process-pipeline.ts'
 import { runFinalization } from '../../processors/rollups/finalizer.ts'
-import {
-  PROCESS_PIPELINE,
-  processorTopics,
-  type RunningProcessors,
-  startProcessors,
-} from '../../processors/start.ts'
+import { processorTopics, type RunningProcessors, startProcessors } from '../../processors/start.ts'
 import { GLOBAL_TABLE_RETENTION, TABLE_RETENTION } from '../../schemas/table-retention.ts'
 import { deadLetterTopic, topicName } from '../../schemas/topics.ts'
 import { type BruteCandleTrade, bruteCandles } from '../support/brute-force/candles.ts'
@@ -231,14 +227,14 @@ const checkMinuteView = async (): Promise<void> => {
 
 const running = new Set<RunningProcessors>()
 
-const start = async (store: Warehouse): Promise<RunningProcessors> => {
+const start = async (store: Warehouse, metrics = makeMetrics()): Promise<RunningProcessors> => {
   const processors = await startProcessors({
     chains: ['eth'],
     bus,
     codec,
     warehouse: store,
     config: CONFIG,
-    metrics: makeMetrics(),
+    metrics,
     log,
   })
   running.add(processors)
@@ -256,7 +252,7 @@ const troubled = (store: Warehouse): Warehouse & { readonly outages: () => numbe
   let outages = 0
   const fail = (): never => {
     outages += 1
-    throw new Outage('warehouse', 'made up')
+    throw new Outage('warehouse', 'injected')
   }
   return {
     ...store,
@@ -351,14 +347,14 @@ test('retention is a setting: the contract sets days, off takes them away again'
   assert.equal(await trades(), before)
 })
 
-test('a poison record goes to the dead letters of its readers and stops the roll-up of its minute only', async () => {
+test('an undecodable record goes to the dead letters of its readers and stops the roll-up of its minute only', async () => {
   const next = numbers(3)
   const trades = Array.from({ length: 12 }, () => ({ ...tradeFrom(next), suspect: false }))
   const tip = tape.blocks.at(-1)
   const lastSeq = tape.ops.length
   const block: TapeBlock = {
     height: (tip?.height ?? 0) + 1,
-    hash: '0xpoison',
+    hash: '0xundecodable',
     parent: tip?.hash ?? '',
     timeMs: (tip?.timeMs ?? 0) + 120_000,
     trades,
@@ -377,7 +373,7 @@ test('a poison record goes to the dead letters of its readers and stops the roll
   ] as const
   let spoiled = 0
   await publishTradeTape({ bus, codec, writer }, ops, (record, op) => {
-    if (op.block.hash !== '0xpoison' || spoiled > 0) return record
+    if (op.block.hash !== '0xundecodable' || spoiled > 0) return record
     spoiled += 1
     return { ...record, value: Buffer.from('no avro') }
   })
@@ -389,13 +385,13 @@ test('a poison record goes to the dead letters of its readers and stops the roll
   await until(async () => (await letters()) === 1, 'the dead letter')
   await until(
     () => processors.status().groups['process.eth']?.every(({ seq }) => seq === lastSeq + 3),
-    'the lanes go on',
+    'the lanes continue',
     30_000,
   )
   const minute = Math.floor(block.timeMs / 60_000) * 60
   await until(
     () => processors.status().finalized.eth?.waitingFor === minute,
-    'the finalizer waits for the minute of the poison',
+    'the finalizer waits for the minute of the undecodable record',
     30_000,
   )
   await processors.stop()
@@ -407,12 +403,12 @@ test('a poison record goes to the dead letters of its readers and stops the roll
     )) {
       assert.equal(Buffer.from(value ?? []).toString(), 'no avro')
       assert.equal(headers['dlq.topic'], topicName('trades', 'eth'))
-      assert.equal(headers['dlq.error.class']?.startsWith('Malformed.'), true)
+      assert.equal(headers['dlq.error.class']?.startsWith('InvalidInput.'), true)
     }
   }
 })
 
-test('a lane whose input breaks the contract stands still and says why', async () => {
+test('a lane whose input breaks the contract is halted and says why', async () => {
   const blocks = topicName('blocks', 'eth')
   const op: TapeOp = {
     op: 'apply',
@@ -422,7 +418,8 @@ test('a lane whose input breaks the contract stands still and says why', async (
   }
   const value = codec.encode('block.BlockEvent', tapeBlockEvent(op))
   await writer.commit({ records: [{ topic: blocks, partition: 0, key: 'eth', value }] })
-  const processors = await start(warehouse)
+  const metrics = makeMetrics()
+  const processors = await start(warehouse, metrics)
   const halted = () => {
     const lanes = processors.status().groups[`${PROCESS_PIPELINE.app}.eth`] ?? []
     return (
@@ -431,5 +428,12 @@ test('a lane whose input breaks the contract stands still and says why', async (
     )
   }
   await until(halted, 'every lane says why', 30_000)
+  const stopped = (await metrics.registry.getSingleMetric('sluice_halted_partitions')?.get())
+    ?.values
+  const group = `${PROCESS_PIPELINE.app}.eth`
+  assert.deepEqual(
+    stopped?.find(({ labels }) => labels.group === group),
+    { labels: { group, reason: 'invalid-input' }, value: CONFIG.partitions },
+  )
   await processors.stop()
 })

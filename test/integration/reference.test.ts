@@ -3,8 +3,10 @@ import { after, before, test } from 'node:test'
 import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
 
 let api: TestApi
+let isReady = true
 before(async () => {
-  api = await startApi()
+  const run = () => (isReady ? { ok: true } : { ok: false, detail: 'catching up' })
+  api = await startApi({ checks: [{ name: 'of the test', run }] })
 })
 after(() => api.stop())
 
@@ -83,4 +85,19 @@ test('errors, unauthorized calls and routes behind a scope have no tag', async (
   assert.deepEqual([missing.status, missing.headers.get('etag')], [404, null])
   const scoped = await open('/v2/webhook/endpoint', key)
   assert.deepEqual([scoped.status, scoped.headers.get('etag')], [200, null])
+})
+
+test('the documents answer while a process is not ready; a balancer learns it from the probe alone, without the reason', async () => {
+  isReady = false
+  try {
+    const ready = await open('/ready')
+    assert.deepEqual([ready.status, ready.body], [503, { status: 'not ready' }])
+    assert.equal(ready.headers.get('cache-control'), 'no-store')
+    for (const path of ['/health', '/openapi.json', '/docs', '/docs/start.js']) {
+      assert.equal((await open(path)).status, 200, path)
+    }
+  } finally {
+    isReady = true
+  }
+  assert.equal((await open('/ready')).status, 200)
 })

@@ -91,7 +91,12 @@ before(async () => {
   await warehouse.insert('eth_wallet_balances', balances)
   await warehouse.insert('eth_wallet_token_pnl', [
     pnl(MIDDLE, {}),
-    pnl(RICH, { position_amount: '1200', position_cost_usd: '120' }),
+    pnl(RICH, {
+      position_amount: '1200',
+      position_cost_usd: '120',
+      valued_buy_amount: '10',
+      valued_sell_amount: '5',
+    }),
     pnl(POOR, { token_address: addressFromNumber(2), buy_amount: null, position_amount: null }),
   ])
   await warehouse.insert('eth_token_prices', [
@@ -182,6 +187,11 @@ test('a holder shows what trading brought, with the open part capped by the bala
   assert.deepEqual(
     [rich?.positionCostUsd, rich?.unrealizedProfit, rich?.totalProfit],
     ['60', '390', '400'],
+  )
+  assert.deepEqual(
+    [rich?.avgBuyPriceUsd, rich?.avgSellPriceUsd],
+    ['5', '6'],
+    'over the amounts of known value',
   )
   assert.deepEqual(
     [

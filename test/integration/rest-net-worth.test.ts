@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { NetWorthItem, WalletNetWorthChart } from '../../schemas/api/net-worth.ts'
+import type { WalletBalances } from '../../schemas/api/wallet.ts'
 import type { BalanceUpdate, WalletTransfer } from '../../schemas/api/wallet-history.ts'
+import { type HourWorthRow, hourWorthQuery } from '../../serving/queries/past-net-worth.ts'
 import { startApi, type TestApi } from '../support/api-stack.ts'
 import {
   addressFromNumber,
@@ -229,6 +231,89 @@ test('balances show all tokens that are held, those without a pool as well', asy
   )
 })
 
+test('the balance joins what is held, what trading it came to and the move of a day', async () => {
+  const traded = { wallet: RICH, first_time: at(1_000), last_time: at(5_000), _ver: 1 }
+  await api.warehouse.insert('eth_wallet_token_pnl', [
+    {
+      ...{
+        ...traded,
+        token_address: FROG,
+        buys: 2,
+        buy_amount: '8',
+        buy_amount_usd: '4',
+        sells: 1,
+      },
+      ...{ sell_amount: '3', sell_amount_usd: '6', realized_usd: '4.5', total_realized_usd: '4.5' },
+      ...{
+        position_amount: '5',
+        position_cost_usd: '2.5',
+        open_time: at(1_000),
+        close_time: at(0),
+      },
+    },
+    // No longer held: it counts in the profit alone.
+    {
+      ...{
+        ...traded,
+        token_address: USDC,
+        buys: 1,
+        buy_amount: '1',
+        buy_amount_usd: '1',
+        sells: 1,
+      },
+      ...{ sell_amount: '1', sell_amount_usd: '3', realized_usd: '2', total_realized_usd: '2' },
+      ...{ position_amount: '0', position_cost_usd: '0', open_time: at(0), close_time: at(5_000) },
+    },
+  ])
+  await api.warehouse.insert(
+    'eth_token_stats',
+    [
+      [FROG, 2, 3],
+      [WETH, 4, 3],
+    ].map(([token_address, open_usd, close_usd]) => ({
+      ...{
+        token_address,
+        open_usd,
+        close_usd,
+        resolution: '24h',
+        stat_time: at(HEAD_MS),
+        version: 1,
+      },
+    })),
+  )
+  const path = `/v1/wallet/eth/${RICH}/balance`
+  const whole = await read<WalletBalances>(path)
+  const held = await readAll<NetWorthItem>(`/v2/wallet/eth/${RICH}/tokens-balance`)
+  assert.deepEqual(
+    whole.balances.map(({ tokenAddress, amount, valueInUsd }) => [
+      tokenAddress,
+      amount,
+      valueInUsd,
+    ]),
+    held.map(({ tokenAddress, amount, valueInUsd }) => [tokenAddress, amount, valueInUsd]),
+  )
+  near(
+    whole.totalBalancesInUsd,
+    held.reduce((sum, { valueInUsd }) => sum + Number(valueInUsd), 0),
+  )
+  const price = QUOTES.findLast(({ token }) => token === FROG)?.price ?? 0
+  const open = Math.min(5, lastOf(RICH, FROG) ?? 0)
+  const unrealized = open * price - (2.5 * open) / 5
+  near(whole.totalProfitInUsd, 4.5 + 2 + unrealized)
+  const { balances, ...totals } = await read<WalletBalances>(`${path}?tokenAddress=${FROG}`)
+  const frog = whole.balances.find(({ tokenAddress }) => tokenAddress === FROG)
+  assert.deepEqual(balances, [frog])
+  assert.equal(totals.totalBalancesInUsd, frog?.valueInUsd)
+  near(totals.totalProfitInUsd, 4.5 + unrealized)
+  near(frog?.unrealizedProfitInUsd, unrealized)
+  assert.equal(frog?.averageBuyPriceInUsd, '0.5')
+  assert.equal(frog?.priceChangeRatioInUsd24h, '0.5')
+  assert.deepEqual([frog?.openTime, frog?.closeTime], [1_000, null])
+  const coin = whole.balances.find(({ tokenAddress }) => tokenAddress === COIN)
+  assert.deepEqual([coin?.buys, coin?.openTime], ['0', null])
+  assert.equal(coin?.priceChangeRatioInUsd24h, '-0.25')
+})
+
 test('given tokens, and several wallets at once', async () => {
   const some = await read<Worth>(
     `/v2/wallet/eth/${RICH}/net-worth/tokens?tokenAddresses=${FROG},${addressFromNumber(99)}`,
@@ -266,6 +351,24 @@ test('the chart has the worth at the end of each hour since the wallet was first
       const previous = expected[index - 1] ?? expected[index] ?? 0
       near(netWorthChange, (expected[index] ?? 0) - previous)
     })
+  }
+})
+
+test('the tokens of a wallet are added up in the engine: one row for each hour asked for', async () => {
+  const until = Math.floor(HEAD_MS / HOUR_MS)
+  for (const since of [until - 719, until - 20, until]) {
+    const { rows } = await api.warehouse.query<HourWorthRow>(
+      hourWorthQuery('eth', RICH, { since, until }),
+    )
+    const known = Array.from({ length: until - since + 1 }, (_, index) => since + index)
+      .map((hour) => [hour, worthAt(RICH, (hour + 1) * HOUR_MS)] as const)
+      .filter(([, worth]) => worth !== undefined)
+    assert.deepEqual(
+      rows.map(({ hour }) => Number(hour)),
+      known.map(([hour]) => hour),
+    )
+    for (const [index, [, worth]] of known.entries())
+      near(String(rows[index]?.value_usd), worth ?? 0)
   }
 })
 
@@ -378,7 +481,7 @@ test('transfers of a wallet by token, time and amount, and their number', async 
   assert.deepEqual(await read(`${total}?toTimestamp=${HEAD_MS - 98_000}`), { total: 2 })
 })
 
-test('wrong parameters are told by code, and a chain without data has nothing', async () => {
+test('wrong parameters are reported by code, and a chain without data has nothing', async () => {
   const path = `/v2/wallet/eth/${RICH}`
   assert.deepEqual(await codeOf(`${path}/net-worth-chart?hours=721`), [400, 40002])
   assert.deepEqual(await codeOf(`${path}/net-worth-details?hours=-1`), [400, 40002])
@@ -389,10 +492,13 @@ test('wrong parameters are told by code, and a chain without data has nothing', 
   assert.deepEqual((await read<WalletNetWorthChart>(`${sol}/net-worth-chart`)).history, [])
   assert.deepEqual((await read<Worth>(`${sol}/net-worth-details?hours=2`)).data, [])
   assert.deepEqual(await readAll(`${sol}/balance-updates`), [])
+  const nothing = { totalBalancesInUsd: '0', totalProfitInUsd: '0', balances: [] }
+  assert.deepEqual(await read(`${sol}/balance`), nothing)
+  assert.deepEqual(await codeOf(`${path}/balance?tokenAddress=nonsense`), [400, 40009])
   assert.deepEqual(await read(`${sol}/transfer-total`), { total: 0 })
 })
 
-test('pages of an hour stay at that hour while the chain goes on', async () => {
+test('pages of an hour stay at that hour while the chain continues', async () => {
   const path = `/v2/wallet/eth/${RICH}/net-worth-details?hours=9`
   const whole = await read<Worth>(path)
   const first = await read<Worth>(`${path}&limit=1`)

@@ -11,6 +11,7 @@ import type {
 import type { Token } from '../../schemas/api/token.ts'
 import type { TokenHolderTrendPoint, TokenSecurity } from '../../schemas/api/token-details.ts'
 import { BURN_ADDRESSES } from '../../schemas/burn-addresses.ts'
+import { type HourLiquidityRow, hourLiquidityQuery } from '../../serving/queries/dex-pools.ts'
 import { startApi, type TestApi } from '../support/api-stack.ts'
 import { addressFromNumber, createSeededRandom } from '../support/builders/market-trade.ts'
 import { createRestReader } from '../support/rest-reader.ts'
@@ -224,6 +225,27 @@ test('the liquidity of a token is that of its pools at the end of each hour', as
   )
 })
 
+test('the pools of a token are added up in the engine: one row for each hour asked for', async () => {
+  const hours = [...new Set(EVENTS.map(({ timeMs }) => hourOf(timeMs) / 1_000))].slice(-3)
+  const { rows } = await api.warehouse.query<HourLiquidityRow>(
+    hourLiquidityQuery('eth', FROG, hours),
+  )
+  assert.deepEqual(rows.map(({ hour }) => Number(hour)).toSorted(), hours)
+  for (const row of rows) {
+    const states = POOLS.flatMap(
+      (pool) =>
+        EVENTS.findLast(
+          (event) => event.pool === pool && hourOf(event.timeMs) / 1_000 <= Number(row.hour),
+        ) ?? [],
+    )
+    const most = states.toSorted((one, other) => other.liquidity - one.liquidity)[0]
+    assert.deepEqual(
+      [row.pool, Number(row.liquidity_usd), Number(row.pools)],
+      [most?.pool, most?.liquidity, states.length],
+    )
+  }
+})
+
 test('the newest pools come first, by family', async () => {
   const path = '/v2/ranking-pools/eth/new-pool'
   const got = await read<readonly RankingPool[]>(path)
@@ -318,7 +340,36 @@ test('tokens alike are those whose names contain its symbol, without itself', as
     ['FROGG'],
   )
   assert.deepEqual(await codeOf(`${path}?type=image`), [501, 40024])
-  assert.deepEqual(await codeOf(`/v2/token/eth/${FROG}/logo-duplicates`), [501, 40024])
+})
+
+test('tokens with the same picture are the others whose documents name it', async () => {
+  const [plain, alike, other, unknown] = [0x701, 0x702, 0x703, 0x704].map(addressFromNumber)
+  const path = (token = '') => `/v2/token/eth/${token}/logo-duplicates`
+  const known = [plain, alike, other].map((token_address) => ({ token_address, _ver: 1 }))
+  await api.warehouse.insert('eth_tokens', known)
+  const pictures = [
+    [FROG, 'https://a.example/frog.png'],
+    [alike, 'https://a.example/frog.png'],
+    [unknown, 'https://a.example/frog.png'],
+    [other, 'https://a.example/other.png'],
+    [plain, ''],
+    [addressFromNumber(0x705), ''],
+  ]
+  await api.warehouse.insert(
+    'eth_token_documents',
+    pictures.map(([token_address, image_url]) => ({
+      ...{ token_address, image_url },
+      fetched_at: new Date(1).toISOString(),
+    })),
+  )
+  for (const [token, count] of [
+    [FROG, 2],
+    [alike, 2],
+    [other, 0],
+    [plain, 0],
+  ] as const)
+    assert.deepEqual(await read(path(token)), { sameImageTokenCount: count }, token)
+  assert.deepEqual(await codeOf(path(unknown)), [404, 404])
 })
 
 test('fees are the median of the newest transactions; null without trades', async () => {

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import type { Token } from '../../schemas/api/token.ts'
 import type { TradeDetail } from '../../schemas/api/trade.ts'
 import type { TokenTopTrader, TokenTrader } from '../../schemas/api/trader.ts'
-import { startApi, type TestApi } from '../support/api-stack.ts'
+import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
 import { addressFromNumber, createSeededRandom } from '../support/builders/market-trade.ts'
 import { createRestReader } from '../support/rest-reader.ts'
 
@@ -271,7 +271,7 @@ test('rankings are narrowed by launch, links, words and ranges, then sorted', as
   )
 })
 
-test('wrong filters are told by code', async () => {
+test('wrong filters are reported by code', async () => {
   const path = '/v2/ranking/eth/newTokens'
   for (const query of [
     'rangeFilters=nonsense',
@@ -499,4 +499,30 @@ test('traders of a token by what it brought them', async () => {
     [first?.roi, first?.sellAmountPercentage, first?.isClosed],
     ['1.1', '0.4', false],
   )
+})
+
+test('rankings answer a list or a typed refusal, whatever they are asked', async () => {
+  const rankings = ['newTokens', 'finalStretch', 'migrated', 'stocks', 'hotTokens/1h']
+  const far = JSON.stringify({ field: 'tokenCreatedAt', min: '9'.repeat(40) })
+  const many = JSON.stringify(Array.from({ length: 65 }, () => ({ field: 'tokenCreatedAt' })))
+  const cases: readonly (readonly [parameter: string, value: string, status: number])[] = [
+    ['sortBy', '__proto__', 400],
+    ['sortDirection', 'constructor', 400],
+    ['tag', 'toString', 400],
+    ['filters', '__proto__', 400],
+    ['launchpadPlatform', '__proto__,constructor', 200],
+    ['searchKeywords', '\u{1F600}%_\\', 200],
+    ['rangeFilters', far, 200],
+    ['rangeFilters', many, 400],
+    ['rangeFilters', '{"field":"__proto__"}', 400],
+    ['rangeFilters', '['.repeat(2_000), 400],
+  ]
+  for (const ranking of rankings) {
+    for (const [parameter, value, status] of cases) {
+      const path = `/v2/ranking/eth/${ranking}?${parameter}=${encodeURIComponent(value)}`
+      const answer = await callApi(api, path)
+      assert.equal(answer.status, status, `${path}: ${answer.text.slice(0, 300)}`)
+      if (status === 200) assert.ok((answer.body as readonly unknown[]).length <= 100)
+    }
+  }
 })

@@ -69,7 +69,7 @@ const tradeOf = (base: string): TapeTrade => {
 
 const LENGTH = 150
 const STEPS_MS = [1_000, 1_000, 2_000, 12_000, 12_000, 47_000, 130_000, 601_000, 1_750_000]
-const course = Array.from({ length: LENGTH }, (_, index): ChainStep => {
+const steps = Array.from({ length: LENGTH }, (_, index): ChainStep => {
   const kind = random()
   if (kind < 0.12) return { kind: 'revert' }
   if (kind < 0.25) return { kind: 'finalize', keep: below(8) }
@@ -77,7 +77,7 @@ const course = Array.from({ length: LENGTH }, (_, index): ChainStep => {
   const trades = Array.from({ length: below(4) }, () => tradeOf(oneOf(live)))
   return { kind: 'apply', stepMs: oneOf(STEPS_MS), trades }
 })
-const tape = buildTape(course, Date.UTC(2026, 2, 1, 10, 0, 7))
+const tape = buildTape(steps, Date.UTC(2026, 2, 1, 10, 0, 7))
 
 let folder = ''
 let bus: Bus

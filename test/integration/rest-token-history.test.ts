@@ -5,7 +5,7 @@ import type { Dex } from '../../schemas/api/chain.ts'
 import type { DevToken } from '../../schemas/api/dev-token.ts'
 import type { TokenMetadata } from '../../schemas/api/token.ts'
 import type { TokenMintBurn, TokenPrice, TokenTransfer } from '../../schemas/api/token-history.ts'
-import { PROTOCOLS } from '../../schemas/protocols.ts'
+import { isRedPacketProtocol, PROTOCOLS } from '../../schemas/protocols.ts'
 import { startApi, type TestApi } from '../support/api-stack.ts'
 import {
   addressFromNumber,
@@ -127,12 +127,25 @@ before(async () => {
       block_hash: '0xb500',
       commitment: 'CONFIRMED',
       _ver: 1,
+      base_fee: '900',
     },
+    ...[30, 1, 2, null].map((fee, index) => ({
+      block_time: at(HEAD_MS - 100 + index),
+      block_slot: 800 + index,
+      block_height: 800 + index,
+      block_hash: `0xb${800 + index}`,
+      base_fee: '800',
+      priority_fee: fee === null ? null : String(fee),
+      commitment: 'CONFIRMED',
+      _ver: 1,
+    })),
     {
       block_time: at(HEAD_MS),
       block_slot: 901,
       block_height: 901,
       block_hash: '0xhead',
+      base_fee: '1000',
+      priority_fee: '7',
       commitment: 'CONFIRMED',
       _ver: 1,
     },
@@ -259,9 +272,20 @@ test('chains tell what they are and how far they are', async () => {
   assert.deepEqual(await codeOf('/v2/blockchain/mars/latest_block'), [404, 40405])
 })
 
-test('every factory of the enabled chains is listed once', async () => {
+test('a gas price is the newest base fee and the median priority fee of the blocks that tell one', async () => {
+  const gasPrice = `0x${(1_000 + 2).toString(16)}`
+  assert.deepEqual(await read('/v2/transaction/eth/gas-price'), { gasPrice, chain: 'eth' })
+  const named = { gasPrice, chain: 'ethereum' }
+  assert.deepEqual(await read('/v1/transaction/ethereum/gas-price'), named)
+  for (const chain of ['sol', 'bsc'])
+    assert.deepEqual(await codeOf(`/v2/transaction/${chain}/gas-price`), [400, 50008])
+  assert.deepEqual(await codeOf('/v2/transaction/mars/gas-price'), [404, 40405])
+})
+
+test('every factory of the enabled chains that trades is listed once', async () => {
   const listed = await readAll<Dex>('/v2/dex?limit=9')
-  const rows = PROTOCOLS.flatMap(({ name, factories }) =>
+  const venues = PROTOCOLS.filter((protocol) => !isRedPacketProtocol(protocol))
+  const rows = venues.flatMap(({ name, factories }) =>
     ((factories as Readonly<Record<string, readonly string[]>>).eth ?? []).map(
       (address) => `${address} ${name}`,
     ),

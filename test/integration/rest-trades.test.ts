@@ -258,7 +258,7 @@ test('gainers come by what their sales realized in the window, losers the other 
   assert.equal(week?.pnl, '97')
 })
 
-test('wrong parameters are told by name and code', async () => {
+test('wrong parameters are reported by name and code', async () => {
   const { nextCursor } = await page('/v2/trade/eth?limit=1')
   assert.deepEqual(await codeOf('/v2/trade/eth?tokenAddress=nonsense'), [400, 40009])
   assert.deepEqual(await codeOf('/v2/trade/eth?walletAddress=nonsense'), [400, 40005])

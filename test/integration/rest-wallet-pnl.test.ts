@@ -353,7 +353,7 @@ test('requests for what always holds are checked and accepted', async () => {
   assert.deepEqual(await post(`${wallet}/calculate-pnl`, { tokenAddresses: 7 }), [400, undefined])
 })
 
-test('wrong parameters are told by name and code', async () => {
+test('wrong parameters are reported by name and code', async () => {
   const path = `/v2/wallet/eth/${WALLETS[0]}`
   assert.deepEqual(await codeOf(`${path}/pnl?resolution=2d`), [400, 40032])
   assert.deepEqual(await codeOf(`${path}/pnl-by-token`), [400, 40004])

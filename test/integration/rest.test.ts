@@ -599,8 +599,8 @@ const OWNER_PATHS = /^\/(?:account\/(?:keys|wallets)|x402\/link-address)\b/
 
 const scopesOf = (method: string, path: string): readonly string[] => {
   if (OWNER_PATHS.test(path)) return SCOPES
-  if (!path.startsWith('/webhook/')) return []
-  return [method === 'GET' ? 'webhook.read' : 'webhook.write']
+  const family = ['webhook', 'kyt'].find((word) => path.startsWith(`/${word}/`))
+  return family === undefined ? [] : [`${family}.${method === 'GET' ? 'read' : 'write'}`]
 }
 
 /** Statuses of an operation in the document, from what it takes and does. */
@@ -608,19 +608,22 @@ const statusesOf = (name: string, scopes: readonly string[]): readonly string[] 
   const has = (isTrue: boolean, ...statuses: readonly number[]) => (isTrue ? statuses : [])
   const isRead = name.startsWith('GET ')
   const asksNoRows =
-    /account|watchlist|dexscr|calculate|POST .webhook.endpoint|(PATCH|PUT|DELETE)|webhook.endpoint(..id(.secret)?)?$|\/task\b/
-  const namesRecord = /:chain|:id|:msgId$|search|GET .dex$|PATCH/
+    /account|watchlist|ipfs|kyt|GET .jobs?\/|dexscr|calculate|POST .webhook.endpoint|(PATCH|PUT|DELETE)|webhook.endpoint(..id(.secret)?)?$|\/task\b/
+  const namesRecord = /^GET .kyt|:chain|:id|:msgId$|search|GET .(dex|redpacket)$|PATCH/
   return [
     ...[200, 400, 401, 403, 408, 429, 431, 500, 503],
+    ...has(name.endsWith('/streaming'), 204),
     ...has(isRead && scopes.length === 0, 304),
     ...has(!isRead, 413, 415),
     ...has(namesRecord.test(name), 404),
     ...has(
-      /(PATCH|PUT)|POST .webhook.endpoint$|resend|recover|replay|send-example/.test(name),
+      /(PATCH|PUT)|POST .webhook.endpoint$|resend|recover|replay|send-example|claim$/.test(name),
       409,
     ),
     ...has(!asksNoRows.test(name), 422),
-    ...has(name.endsWith('/similar'), 501),
+    ...has(/\/(similar|send)$|^POST \/(dex\/:chain\/route$|kyt\/|redpacket\/)/.test(name), 501),
+    ...has(name === 'POST /redpacket/:chain/claim', 410),
+    ...has(/POST .(ipfs.presign|redpacket.:chain.send)$/.test(name), 502),
   ]
     .toSorted((one, other) => one - other)
     .map(String)
@@ -668,7 +671,7 @@ test('the document describes every route, with price, credentials and errors', a
 })
 
 test('documented operations that this build does not have answer 501, and cost nothing', async () => {
-  for (const [method, path] of [...NOT_IMPLEMENTED_ROUTES, ['GET', '/redpacket/:id'] as const]) {
+  for (const [method, path] of NOT_IMPLEMENTED_ROUTES) {
     const at = path.replace(/:chain/, 'eth').replace(/:\w+/g, 'x')
     for (const version of ['/v1', '/v2']) {
       const answer = await callApi(api, version + at, {
@@ -680,7 +683,41 @@ test('documented operations that this build does not have answer 501, and cost n
       assert.equal((await callApi(api, version + at, { method, headers: {} })).status, 401)
     }
   }
-  assert.equal((await callApi(api, '/redpacket/x')).status, 501)
+})
+
+test('without a storage for uploads the answer says so, and costs nothing', async () => {
+  for (const version of ['/v1', '/v2']) {
+    const { status, body, headers } = await callApi(api, `${version}/ipfs/presign`, {
+      method: 'POST',
+      headers: { 'x-api-key': api.apiKey },
+    })
+    assert.deepEqual([status, record(body).code], [502, 50025])
+    assert.equal(headers.get('x-cu-cost'), '0')
+  }
+})
+
+test('without prices of plans the paths of purchases say so, in the document too', async () => {
+  const document = record((await callApi(api, '/openapi.json', { headers: {} })).body)
+  const statuses = (path: string, method: string) => {
+    const operation = record(record(record(document.paths)[path])[method])
+    assert.equal(operation.security, undefined)
+    return Object.keys(record(operation.responses)).join(' ')
+  }
+  const paid = '200 400 402 403 408 409'
+  assert.equal(statuses('/x402/pricing', 'get'), '200 408 429 431 500 501')
+  assert.equal(statuses('/x402/status', 'get'), '200 400 408 429 431 500 501')
+  assert.equal(statuses('/x402/purchase', 'get'), `${paid} 429 431 500 501 503`)
+  assert.equal(statuses('/x402/purchase', 'post'), `${paid} 413 415 429 431 500 501 503`)
+  const address = `0x${'12'.repeat(20)}`
+  for (const [method, path] of [
+    ['GET', '/x402/pricing'],
+    ['GET', '/x402/purchase?plan=nano'],
+    ['POST', '/x402/purchase?plan=nano'],
+    ['GET', `/x402/status?chain=evm&address=${address}`],
+  ] as const) {
+    const answer = await callApi(api, path, { method, headers: {} })
+    assert.deepEqual([answer.status, record(answer.body).code], [501, 40024], path)
+  }
 })
 
 /** Sends bytes as they are: fetch would repair them. */

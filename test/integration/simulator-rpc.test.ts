@@ -120,7 +120,7 @@ test('contracts answer as of the block that is asked for', async () => {
   assert.equal(await plain.getCode({ address: `0x${'12'.repeat(20)}` }), undefined)
 })
 
-test('a watcher is told of every block, and of a reorg and the way back', async () => {
+test('a watcher is notified of every block, and of a reorg and the way back', async () => {
   const { socket } = clients()
   const heads: Block[] = []
   const stop = socket.watchBlocks({ onBlock: (block) => heads.push(block) })

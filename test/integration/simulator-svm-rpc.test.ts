@@ -238,7 +238,7 @@ interface BlockNotice {
   readonly value: { readonly slot: number; readonly err: unknown; readonly block: Block | null }
 }
 
-test('a watcher is told of slots and blocks, of a fork and of the way back', async () => {
+test('a watcher is notified of slots and blocks, of a fork and of the way back', async () => {
   const { socket, call, notices } = await openSocket()
   const first = height
   assert.equal(typeof (await call('slotSubscribe')).result, 'number')

@@ -105,8 +105,8 @@ const makeHub = () => {
     let bytes = 0
     const subscriber: Subscriber = {
       congested: true,
-      deliver: ({ texts, payloadBytes }: Push) => {
-        heard.push(...texts.map((text) => JSON.parse(text).push.pub.data))
+      deliver: ({ frames, payloadBytes }: Push) => {
+        heard.push(...frames.map((frame) => JSON.parse(String(frame)).push.pub.data))
         bytes += payloadBytes
       },
       bill: () => undefined,

@@ -171,6 +171,20 @@ describe('a Sui node as a source', () => {
     }
   }
 
+  test('an endpoint that names a false head is passed over, and asked again later', async () => {
+    const lying = await started()
+    const honest = await started()
+    lying.toldHeight = 4_000_000_000
+    const metrics = makeMetrics()
+    const source = await openMoveSource(optionsOf([lying.url, honest.url], { metrics }))
+    assert.equal(source.head()?.height, 140)
+    const running = collectOperations(source, reachedHeight(141))
+    for (const node of nodes) node.announce(...suiCheckpoints(141, 141))
+    assert.deepEqual(canonicalBlocks(await running), digests(101, 141))
+    const { values } = await metrics.ingestDropped.get()
+    assert.ok(values.some(({ labels }) => labels.reason === 'false-head'))
+  })
+
   test('an endpoint of another chain is asked for its chain and for nothing else', async () => {
     const other = await started({ chainId: suiChainId('another') })
     const node = await started()
@@ -214,7 +228,7 @@ describe('a Sui node as a source', () => {
     }
   })
 
-  test('a restart goes on above its position', async () => {
+  test('a restart continues above its position', async () => {
     const node = await started()
     const ops = await collectOperations(
       await openMoveSource(optionsOf([node.url])),

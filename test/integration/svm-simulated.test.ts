@@ -35,7 +35,7 @@ const positionAfter = (ops: readonly ChainOp[]): Position => {
   return { stack, final: null }
 }
 
-test('a made-up Solana is followed from its first slot through a fork, and again from the middle', async () => {
+test('a simulated Solana is followed from its first slot through a fork, and again from the middle', async () => {
   const simulator = await startSimulator({
     chain: 'sol',
     seed: 11,

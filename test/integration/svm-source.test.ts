@@ -103,7 +103,7 @@ describe('a Solana node as a source', () => {
     }
   })
 
-  test('a restart goes on above its position, over skipped slots', async () => {
+  test('a restart continues above its position, over skipped slots', async () => {
     const source = await openSvmSource(optionsOf([node.url]))
     const before = await collectOperations(source, reachedHeight(12))
     const stack = before.flatMap((op) => {
@@ -221,5 +221,63 @@ describe('a Solana node as a source', () => {
     const source = await openSvmSource(optionsOf([node.url], { from: null }))
     const [first] = await collectOperations(source, (ops) => ops.length === 1)
     assert.equal(first?.op === 'apply' && first.block.height, 42)
+  })
+
+  /** A node whose answer to the `at`-th question for its newest slot is `by` too high. */
+  const lyingOnce = (lying: SvmNode, at: number, by: number): void => {
+    let questions = 0
+    lying.meddle = ({ method, params }) => {
+      const isHead = method === 'getSlot' && JSON.stringify(params).includes('confirmed')
+      questions += Number(isHead)
+      return isHead && questions === at ? { result: 42 + by } : undefined
+    }
+  }
+
+  for (const [name, by] of [
+    ['far', 4_000_000_000_000],
+    ['some thousand slots', 2_000],
+    ['a few slots', 50],
+  ] as const) {
+    test(`one false head, ${name} too high: the chain of a lone endpoint continues, finality too`, async () => {
+      lyingOnce(node, 3, by)
+      const metrics = makeMetrics()
+      const source = await openSvmSource(optionsOf([node.url], { metrics }))
+      const growing = setInterval(() => {
+        const slot = Math.max(...node.blocks.keys()) + 1
+        node.produce(slot)
+        node.finalized = slot - 20
+      }, 60)
+      try {
+        const ops = await collectOperations(source, (seen) => reachedHeight(110)(seen))
+        assert.deepEqual(
+          canonicalBlocks(ops),
+          canonical(node).slice(0, canonicalBlocks(ops).length),
+        )
+        const final = ops.findLast(({ op }) => op === 'finalize')
+        assert.ok(final?.op === 'finalize' && final.ref.height > 60, 'finality continues')
+        const { values } = await metrics.ingestDropped.get()
+        const isBlamed = values.some(({ labels }) => labels.reason === 'false-head')
+        assert.equal(isBlamed, by > 1_000)
+        assert.ok((source.head()?.height ?? 0) < 200, 'the head is one of the chain')
+        assert.ok(asked('getBlocks').length < 200, `${asked('getBlocks').length} lists`)
+      } finally {
+        clearInterval(growing)
+      }
+    })
+  }
+
+  test('an endpoint that always names a false head is passed over from the start', async () => {
+    const lying = await startSvmNode()
+    for (const slot of SLOTS) lying.produce(slot)
+    lying.meddle = ({ method }) => (method === 'getSlot' ? { result: 9_000_000 } : undefined)
+    try {
+      const source = await openSvmSource(optionsOf([lying.url, node.url]))
+      assert.equal(source.head()?.height, 42)
+      const running = collectOperations(source, reachedHeight(60))
+      node.produce(60)
+      assert.deepEqual(canonicalBlocks(await running), canonical(node))
+    } finally {
+      await lying.stop()
+    }
   })
 })

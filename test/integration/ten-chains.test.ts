@@ -123,7 +123,7 @@ describe('every chain side by side, over nodes that make mistakes', () => {
     )
   })
 
-  test('a chain whose nodes do not answer stands still alone, and goes on when they answer', async () => {
+  test('a chain whose nodes do not answer is blocked alone, and continues when they answer', async () => {
     const broken = servers.find(({ chain }) => chain === BROKEN)
     assert.ok(broken)
     const others = servers.filter(({ chain }) => chain !== BROKEN)

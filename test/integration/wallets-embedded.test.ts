@@ -55,10 +55,10 @@ after(async () => {
 })
 
 /** Courses that a seed decides, one after the other, and a reorg of 60 blocks at the end. */
-const course = fc.sample(walletStepsArbitrary, { seed: 11, numRuns: 8 }).flat()
-const blocks = course.filter((move) => move.kind === 'apply').slice(0, 60)
+const steps = fc.sample(walletStepsArbitrary, { seed: 11, numRuns: 8 }).flat()
+const blocks = steps.filter((move) => move.kind === 'apply').slice(0, 60)
 const tape = buildWalletTape([
-  ...course,
+  ...steps,
   ...blocks,
   ...blocks.map((): WalletStep => ({ kind: 'revert' })),
   ...blocks.toReversed(),

@@ -45,7 +45,7 @@ test('what waits outlives a change of its endpoint, and goes where it leads now'
   await stack.startSender()
   await publish(stack, 'Waits')
   await until(async () => (await stack.attempts()).length === 1)
-  const { resource } = stack.ground
+  const { resource } = stack.webhookContext
   await resource.update(TEST_OWNER, id, { disabled: false, url: `${receiver.base}/old` })
   await resource.update(TEST_OWNER, id, { url: `${receiver.base}/new` })
   await until(() => receiver.at('/new').length === 1)
@@ -64,21 +64,21 @@ test('410 from where the endpoint led before does not turn it off', async () => 
   await stack.startSender()
   await publish(stack, 'Late')
   await until(() => answer !== undefined)
-  await stack.ground.resource.update(TEST_OWNER, id, { url: `${receiver.base}/new` })
+  await stack.webhookContext.resource.update(TEST_OWNER, id, { url: `${receiver.base}/new` })
   answer?.()
   await until(async () => (await stack.attempts()).length === 1)
   await publish(stack, 'Next')
   await until(() => receiver.at('/new').length === 1)
-  assert.equal(stack.ground.store.get(id)?.disabled, false)
+  assert.equal(stack.webhookContext.store.get(id)?.disabled, false)
   const { values } = await stack.metrics.webhookDisabled.get()
   assert.deepEqual(values, [])
 })
 
 test('a sender that learns of an endpoint after its messages sends them all the same', async () => {
   const { stack, receiver } = await opened()
-  const { store } = stack.ground
+  const { store } = stack.webhookContext
   const { endpoint_id: id } = await stack.endpoint({ url: `${receiver.base}/hook` })
-  const { resource } = stack.ground
+  const { resource } = stack.webhookContext
   await resource.update(TEST_OWNER, id, { disabled: true })
   const off = store.get(id)
   await resource.update(TEST_OWNER, id, { disabled: false })
@@ -111,7 +111,7 @@ test('a message whose endpoint never turns up is canceled after a minute', async
   const { stack, receiver } = await opened({ nowMs: () => Date.now() + aheadMs })
   await stack.endpoint({ url: `${receiver.base}/hook` })
   await stack.startMatcher()
-  const sender = await stack.startSender({ ...stack.ground.store, get: () => undefined })
+  const sender = await stack.startSender({ ...stack.webhookContext.store, get: () => undefined })
   await publish(stack, 'Lost')
   await until(() => sender.backlog() === 1)
   aheadMs = 61_000
@@ -131,7 +131,7 @@ test('a suspended organization gets nothing; what waited goes out when it is bac
   )
   await stack.endpoint({ url: `${receiver.base}/hook` })
   const witness = { url: `${receiver.base}/witness` }
-  await stack.ground.resource.create({ orgId: 'org_2', appId: 'app_2' }, witness)
+  await stack.webhookContext.resource.create({ ...TEST_OWNER, orgId: 'org_2' }, witness)
   await stack.startMatcher()
   await stack.startSender()
   await publish(stack, 'Before')
@@ -159,9 +159,9 @@ test('the endpoints of an organization that is gone get nothing, also before the
   const { stack, receiver } = await opened({
     orgOf: (orgId) => (orgs.has(orgId) ? { suspended: false } : undefined),
   })
-  const { resource, store } = stack.ground
+  const { resource, store } = stack.webhookContext
   await stack.endpoint({ url: `${receiver.base}/gone` })
-  await resource.create({ orgId: 'org_2', appId: 'app_2' }, { url: `${receiver.base}/stays` })
+  await resource.create({ ...TEST_OWNER, orgId: 'org_2' }, { url: `${receiver.base}/stays` })
   await stack.startMatcher()
   await stack.startSender()
   orgs.delete('org_1')
@@ -223,7 +223,7 @@ test('health of an endpoint that is gone does not stay', async () => {
       .filter(({ key }) => key === `${id}/health`)
       .map(({ value }) => value !== null)
   await until(() => health().length === 1)
-  await stack.ground.resource.remove(TEST_OWNER, id)
+  await stack.webhookContext.resource.remove(TEST_OWNER, id)
   await until(() => health().length === 2, 'the sweep')
   assert.deepEqual(health(), [true, false])
 })

@@ -151,7 +151,7 @@ const endpointOf = async (path: string, channels: readonly WebhookChannel[], mor
 const bodiesAt = (path: string) => receiver.at(path).map(({ body }) => JSON.parse(body))
 
 const dropAll = async (): Promise<void> => {
-  const { resource } = stack.ground
+  const { resource } = stack.webhookContext
   for (const { id } of resource.list(TEST_OWNER, { limit: 100 }).data)
     await resource.remove(TEST_OWNER, id)
 }
@@ -166,7 +166,7 @@ for (const kind of WEBHOOK_KIND_NAMES) {
       return all.length > 0 && all
     }, `a message of ${kind}`)
     assert.ok(got)
-    const [secret = ''] = activeSecrets(endpoint, stack.ground.sealer, Date.now())
+    const [secret = ''] = activeSecrets(endpoint, stack.webhookContext.sealer, Date.now())
     const body = new Webhook(secret).verify(got.body, got.headers) as Record<string, unknown>
     const validate = new Ajv2020({ strict: false, allErrors: true }).compile(payloadSchema(kind))
     assert.ok(validate(body), JSON.stringify([validate.errors, body]))
@@ -239,7 +239,7 @@ test('a price crosses a level in both directions, each level for those who wait 
   await dropAll()
 })
 
-test('a wallet is told of both sides of its trades and both ends of its transfers', async () => {
+test('a wallet is notified of both sides of its trades and both ends of its transfers', async () => {
   await endpointOf('/w', ['sol.wallet.activity'], { subjects: [WALLET] })
   await publishTrade()
   await publishTransfer('5', WALLET, OTHER)

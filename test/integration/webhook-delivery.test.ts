@@ -35,7 +35,7 @@ after(async () => {
 })
 
 afterEach(async () => {
-  const { resource } = stack.ground
+  const { resource } = stack.webhookContext
   for (const { id } of resource.list(TEST_OWNER, { limit: 100 }).data)
     await resource.remove(TEST_OWNER, id)
 })
@@ -53,7 +53,7 @@ test('a created token arrives once, signed so that the stock verifiers take it',
     receiver.at('/signed').length === 1 ? receiver.at('/signed') : null,
   )
   assert.ok(got)
-  const [secret = ''] = activeSecrets(endpoint, stack.ground.sealer, Date.now())
+  const [secret = ''] = activeSecrets(endpoint, stack.webhookContext.sealer, Date.now())
   const body = new Webhook(secret).verify(got.body, got.headers) as Record<string, unknown>
   assert.deepEqual(new SvixWebhook(secret).verify(got.body, got.headers), body)
   assert.throws(() => new Webhook(secret).verify(`${got.body} `, got.headers))
@@ -149,7 +149,9 @@ test('an endpoint that never gets well: every attempt is recorded, then it ends 
   )
   assert.equal(last.attempt, 5)
   assert.equal(last.response, 'no')
-  await until(() => (stack.ground.store.get(endpoint.endpoint_id)?.first_failure_at ?? 0) > 0)
+  await until(
+    () => (stack.webhookContext.store.get(endpoint.endpoint_id)?.first_failure_at ?? 0) > 0,
+  )
   const operations = await stack.operations()
   assert.ok(operations.includes('message.attempt.failing'))
   assert.ok(operations.includes('message.attempt.exhausted'))
@@ -163,8 +165,10 @@ test('410 and a wish to be disabled turn an endpoint off at once', async () => {
   const gone = await endpointAt('/gone')
   const please = await endpointAt('/please')
   await stack.publish(CREATED, buildTokenRecord([buildTokenEvent('MintF')]))
-  await until(() => stack.ground.store.get(gone.endpoint_id)?.disabled_reason === 'gone')
-  await until(() => stack.ground.store.get(please.endpoint_id)?.disabled_reason === 'receiver')
+  await until(() => stack.webhookContext.store.get(gone.endpoint_id)?.disabled_reason === 'gone')
+  await until(
+    () => stack.webhookContext.store.get(please.endpoint_id)?.disabled_reason === 'receiver',
+  )
   await endpointAt('/witness')
   await stack.publish(CREATED, buildTokenRecord([buildTokenEvent('MintG')]))
   await until(() => receiver.at('/witness').length === 1)
@@ -255,7 +259,7 @@ test('channels, event types and filters choose; what is deleted or disabled gets
     Object.entries(chosen).map(([path, more]) => endpointAt(`/pick${path}`, more)),
   )
   const deleted = made.at(-1)
-  await stack.ground.resource.remove(TEST_OWNER, deleted?.endpoint_id ?? '')
+  await stack.webhookContext.resource.remove(TEST_OWNER, deleted?.endpoint_id ?? '')
   const before = receiver.at('/pick/all').length
   await stack.publish(CREATED, buildTokenRecord([buildTokenEvent('Picked')]))
   await until(
@@ -268,9 +272,9 @@ test('channels, event types and filters choose; what is deleted or disabled gets
 
 test('a rotated secret signs beside the new one, and the new one alone verifies too', async () => {
   const endpoint = await endpointAt('/rotate')
-  const old = stack.ground.resource.secret(TEST_OWNER, endpoint.endpoint_id)
-  await stack.ground.resource.rotate(TEST_OWNER, endpoint.endpoint_id, {})
-  const fresh = stack.ground.resource.secret(TEST_OWNER, endpoint.endpoint_id)
+  const old = stack.webhookContext.resource.secret(TEST_OWNER, endpoint.endpoint_id)
+  await stack.webhookContext.resource.rotate(TEST_OWNER, endpoint.endpoint_id, {})
+  const fresh = stack.webhookContext.resource.secret(TEST_OWNER, endpoint.endpoint_id)
   assert.notEqual(fresh, old)
   await stack.publish(CREATED, buildTokenRecord([buildTokenEvent('Rotated')]))
   const [got] = await until(() => {
@@ -288,11 +292,11 @@ test('what waited for an endpoint is canceled when it is turned off, and not res
   const { endpoint_id: id } = endpoint
   await stack.publish(CREATED, buildTokenRecord([buildTokenEvent('Waiting')]))
   await until(async () => (await attemptsOf(id)).length === 1)
-  await stack.ground.resource.update(TEST_OWNER, id, { disabled: true })
+  await stack.webhookContext.resource.update(TEST_OWNER, id, { disabled: true })
   const ended = await until(async () =>
     (await attemptsOf(id)).find(({ status }) => status === 'canceled'),
   )
   assert.equal(ended.attempt, 1)
-  await stack.ground.resource.update(TEST_OWNER, id, { disabled: false })
-  assert.equal(stack.ground.store.get(id)?.disabled_reason, '')
+  await stack.webhookContext.resource.update(TEST_OWNER, id, { disabled: false })
+  assert.equal(stack.webhookContext.store.get(id)?.disabled_reason, '')
 })

@@ -40,7 +40,7 @@ before(async () => {
   await migrate(warehouse, [])
   receiver = await startWebhookReceiver()
   stack = await startWebhookStack({ scheduleMs: [0, 10, 10] })
-  const { bus, codec, config, ground } = stack
+  const { bus, codec, config, webhookContext } = stack
   const log = makeSilentLogger()
   recorder = await startDeliveryLog({ bus, codec, warehouse, config, metrics: makeMetrics(), log })
   await stack.startMatcher()
@@ -58,7 +58,7 @@ before(async () => {
   installQueryCaller(app)
   await app.register(
     webhookAttemptRoutes({
-      ...ground,
+      ...webhookContext,
       codec,
       warehouse,
       metrics: makeMetrics(),
@@ -132,7 +132,7 @@ test('attempts and messages can be read, page by page; a resend is one attempt m
 test('what is not there, and what is another organization his', async () => {
   const unknown = `msg_${'0'.repeat(26)}`
   assert.equal((await read(`/webhook/message/${unknown}`)).body.code, 52013)
-  const [endpoint] = stack.ground.store.ofOrg(TEST_OWNER.orgId)
+  const [endpoint] = stack.webhookContext.store.ofOrg(TEST_OWNER.orgId)
   orgId = 'org_other'
   assert.equal((await read(`/webhook/endpoint/${endpoint?.endpoint_id}/attempt`)).body.code, 52000)
   assert.deepEqual((await read(`/webhook/message/${MESSAGE}/attempt`)).body.data, [])
@@ -142,7 +142,9 @@ test('what is not there, and what is another organization his', async () => {
   })
   assert.equal(resent.json().code, 52000)
   orgId = TEST_OWNER.orgId
-  await stack.ground.resource.update(TEST_OWNER, endpoint?.endpoint_id ?? '', { disabled: true })
+  await stack.webhookContext.resource.update(TEST_OWNER, endpoint?.endpoint_id ?? '', {
+    disabled: true,
+  })
   const off = await app.inject({
     method: 'POST',
     url: `/webhook/message/${MESSAGE}/endpoint/${endpoint?.endpoint_id}/resend`,

@@ -92,7 +92,7 @@ test('the matcher begins again where it was: nothing is sent twice, in whatever 
     const { lane, seq } = JSON.parse(body).meta
     return `${lane}:${seq}`
   })
-  assert.equal(new Set(seqs).size, 15, 'numbers go on after a restart')
+  assert.equal(new Set(seqs).size, 15, 'numbers continue after a restart')
 })
 
 test('two senders share the lanes; when one leaves, the other takes its lanes over', async () => {
@@ -116,7 +116,7 @@ test('two senders share the lanes; when one leaves, the other takes its lanes ov
   assert.equal(keys.length, 99)
 })
 
-test('a record that is none goes to the dead letters, and what comes behind it is sent', async () => {
+test('an undecodable record goes to the dead letters, and what comes behind it is sent', async () => {
   const { stack, receiver } = await opened()
   await stack.endpoint({ url: `${receiver.base}/hook` })
   await stack.startMatcher()

@@ -47,11 +47,11 @@ let recorder: { stop(): Promise<void> }
 let runner: { stop(): Promise<void> }
 
 const startRunner = () => {
-  const { bus, codec, config, ground } = stack
+  const { bus, codec, config, webhookContext } = stack
   const log = makeSilentLogger()
   return startTaskRunner({
     ...{ bus, codec, config, log, warehouse },
-    store: ground.store,
+    store: webhookContext.store,
     nowMs: Date.now,
   })
 }
@@ -61,7 +61,7 @@ before(async () => {
   await migrate(warehouse, [])
   receiver = await startWebhookReceiver()
   stack = await startWebhookStack({ scheduleMs: [0, 10], config: { webhookEndpoints: 100 } })
-  const { bus, codec, config, ground } = stack
+  const { bus, codec, config, webhookContext } = stack
   const log = makeSilentLogger()
   recorder = await startDeliveryLog({ bus, codec, warehouse, config, metrics: makeMetrics(), log })
   await stack.startMatcher()
@@ -79,10 +79,10 @@ before(async () => {
   app.decorateRequest('work', null)
   installQueryCaller(app)
   const nowMs = Date.now
-  await app.register(webhookTaskRoutes({ ...ground, codec, nowMs }))
+  await app.register(webhookTaskRoutes({ ...webhookContext, codec, nowMs }))
   const activityOf = () => ({ filtered: 2, filterErrors: 1, sending: 0 })
   await app.register(
-    webhookStatsRoutes({ ...ground, warehouse, metrics: makeMetrics(), activityOf, nowMs }),
+    webhookStatsRoutes({ ...webhookContext, warehouse, metrics: makeMetrics(), activityOf, nowMs }),
   )
 })
 after(async () => {
@@ -180,16 +180,16 @@ test('recovery sends exactly the failed messages, with their ids; statistics and
     data.map((each: { id: string }) => each.id),
     [none.id, task.id],
   )
-  await stack.ground.resource.remove(TEST_OWNER, id)
+  await stack.webhookContext.resource.remove(TEST_OWNER, id)
 })
 
-test('a replay sends what an endpoint missed while it was off, as far as it wants it; a runner that is stopped goes on', async () => {
+test('a replay sends what an endpoint missed while it was off, as far as it wants it; a runner that is stopped continues', async () => {
   const since = Date.now()
   const { endpoint_id: id } = await stack.endpoint({
     url: `${receiver.base}/p`,
     filter: 'name != "Name Unwanted"',
   })
-  const { resource } = stack.ground
+  const { resource } = stack.webhookContext
   await publish(['Seen'])
   await until(() => receiver.at('/p').length === 1)
   await resource.update(TEST_OWNER, id, { disabled: true })
@@ -231,7 +231,7 @@ test('a replay sends what an endpoint missed while it was off, as far as it want
 
 test('a sample of every kind is signed as any message, and its failure is not repeated', async () => {
   const { endpoint_id: id } = await stack.endpoint({ url: `${receiver.base}/s` })
-  const verifier = new Webhook(stack.ground.resource.secret(TEST_OWNER, id))
+  const verifier = new Webhook(stack.webhookContext.resource.secret(TEST_OWNER, id))
   for (const kind of WEBHOOK_KIND_NAMES) {
     const before = receiver.at('/s').length
     const { body } = await call('POST', `/webhook/endpoint/${id}/send-example`, {
@@ -256,7 +256,7 @@ test('a sample of every kind is signed as any message, and its failure is not re
     attempts.map(({ status, next_at }) => [status, next_at]),
     [['fail', 0]],
   )
-  await stack.ground.resource.remove(TEST_OWNER, id)
+  await stack.webhookContext.resource.remove(TEST_OWNER, id)
 })
 
 test('windows and moments that do not do are refused', async () => {
@@ -278,4 +278,32 @@ test('windows and moments that do not do are refused', async () => {
   assert.deepEqual([missing.status, missing.body.code], [404, 404])
   const other = await call('POST', '/webhook/endpoint/ep_none/recover', { since: 1 })
   assert.deepEqual([other.status, other.body.code], [404, 52000])
+})
+
+test('a stored filter beyond the limits of today is reported by the health, stops nobody, and ends with another filter', async () => {
+  const { endpoint_id: id } = await stack.endpoint({ url: `${receiver.base}/old` })
+  await stack.endpoint({ url: `${receiver.base}/beside` })
+  const asksTime = 'timestamp(1).getHours("Asia/Tokyo") >= 0'
+  // As an older version stored it: ten named zones.
+  const filter = Array.from({ length: 10 }, () => asksTime).join(' && ')
+  const store = (text: string | null) =>
+    stack.webhookContext.store.change(id, (known) =>
+      known === undefined
+        ? undefined
+        : { endpoint: { ...known, filter: text }, event: 'endpoint.updated' },
+    )
+  const healthOf = async () => (await call('GET', `/webhook/endpoint/${id}/stats`)).body.health
+  assert.deepEqual([(await healthOf()).state, (await healthOf()).filterProblem], ['idle', null])
+  await store(filter)
+  await publish(['Unfiltered'])
+  await until(() => receiver.at('/beside').length === 1, 'the endpoint beside it', WAIT_MS)
+  assert.deepEqual(
+    [(await healthOf()).state, (await healthOf()).filterProblem],
+    ['filter-invalid', 'filter takes too many steps'],
+  )
+  assert.equal(receiver.at('/old').length, 0)
+  await store(asksTime)
+  await publish(['Filtered'])
+  await until(() => receiver.at('/old').length === 1, 'the filter of today', WAIT_MS)
+  assert.notEqual((await healthOf()).state, 'filter-invalid')
 })

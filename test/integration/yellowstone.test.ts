@@ -34,7 +34,7 @@ import { until } from '../support/until.ts'
 
 type Json = Record<string, unknown>
 
-/** Blocks of a made-up chain, each with its transactions as a node prints them. */
+/** Blocks of a simulated chain, each with its transactions as a node prints them. */
 const MADE = buildSimulatedSvmBlocks(
   { seed: 3, ratePerSecond: 5, genesisMs: 1_735_689_600_000 },
   30,
@@ -198,7 +198,7 @@ describe('Yellowstone streams beside a Solana node', () => {
     })
   }
 
-  test('a stream of another chain is left for good, one that is ours goes on', async () => {
+  test('a stream of another chain is left for good, one that is ours continues', async () => {
     const other = await startSvmNode()
     try {
       for (let slot = 1; slot < 70; slot += 1) other.produce(slot, transactionsAt(1))

@@ -101,7 +101,7 @@ const restarts = fc.array(fc.boolean(), { minLength: 1, maxLength: 5 })
 const courses = walletStepsArbitrary.map((moves) => buildWalletTape(moves))
 const RUNS = { numRuns: 120 }
 
-test('after any course of a chain the rows of owners and changes are those of its canonical blocks', () => {
+test('after any history of a chain the rows of owners and changes are those of its canonical blocks', () => {
   fc.assert(
     fc.property(courses, sizes, restarts, (tape, flushes, stops) => {
       const store = run(operations(tape), flushes, stops)

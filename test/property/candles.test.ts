@@ -184,7 +184,7 @@ const sizes = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength
 const restarts = fc.array(fc.boolean(), { minLength: 1, maxLength: 5 })
 const RUNS = { numRuns: 150 }
 
-test('after any course of a chain the candles are those of its canonical trades, in all resolutions and dimensions', () => {
+test('after any history of a chain the candles are those of its canonical trades, in all resolutions and dimensions', () => {
   fc.assert(
     fc.property(courses, sizes, restarts, (tape, flushes, stops) => {
       const { values } = run(operations(tape), flushes, stops)

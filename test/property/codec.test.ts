@@ -164,7 +164,7 @@ test('a count that no bytes can follow is malformed at once', () => {
   const body = Buffer.from([0, 0, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff, 0x0f, 0])
   const bytes = Buffer.concat([frame, body])
   assert.throws(() => codec.decode('dex.trade.TradeEvents', bytes), {
-    name: 'Malformed',
+    name: 'InvalidInput',
     message: /more items than bytes/,
   })
 })

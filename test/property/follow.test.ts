@@ -4,9 +4,9 @@ import fc from 'fast-check'
 import { InvalidInput } from '../../core/errors.ts'
 import {
   applied,
+  candidateAction,
   finalizable,
   finalized,
-  judge,
   reverted,
   tipOf,
 } from '../../ingestors/follow/chain-position.ts'
@@ -49,7 +49,7 @@ const followChain = (
       if (position === null) throw new Error('nothing to follow')
       if (tip === null || at(tip.height)?.hash === tip.hash) return position
     }
-    if (next !== undefined && judge(position, next, spacing) === 'apply') {
+    if (next !== undefined && candidateAction(position, next, spacing) === 'apply') {
       ops.push(`+${next.hash}`)
       position = applied(position, next)
       continue
@@ -126,9 +126,9 @@ test('finality that is not above ours says nothing new', () => {
 test('a block of another height is malformed, unless slots are skipped or the source is a recording', () => {
   const position = applied(null, GENESIS)
   const far: BlockRef = { height: 150, hash: 'x', parentHash: 'y', timeMs: 0 }
-  assert.throws(() => judge(position, far), InvalidInput)
-  assert.equal(judge(position, far, 'recorded'), 'apply')
-  assert.equal(judge(position, far, 'sparse'), 'revert')
-  assert.equal(judge(position, { ...far, parentHash: GENESIS.hash }, 'sparse'), 'apply')
-  assert.throws(() => judge(position, { ...far, height: 100 }, 'sparse'), InvalidInput)
+  assert.throws(() => candidateAction(position, far), InvalidInput)
+  assert.equal(candidateAction(position, far, 'recorded'), 'apply')
+  assert.equal(candidateAction(position, far, 'sparse'), 'revert')
+  assert.equal(candidateAction(position, { ...far, parentHash: GENESIS.hash }, 'sparse'), 'apply')
+  assert.throws(() => candidateAction(position, { ...far, height: 100 }, 'sparse'), InvalidInput)
 })

@@ -130,7 +130,7 @@ const restarts = fc.array(fc.boolean(), { minLength: 1, maxLength: 5 })
 const courses = walletStepsArbitrary.map((moves) => buildWalletTape(moves))
 const RUNS = { numRuns: 120 }
 
-test('after any course of a chain holders by hour are those of its canonical blocks', () => {
+test('after any history of a chain holders by hour are those of its canonical blocks', () => {
   fc.assert(
     fc.property(courses, sizes, restarts, (tape, flushes, stops) => {
       check(tape, run(operations(tape), flushes, stops))

@@ -9,7 +9,7 @@ import { loadGrpcServices } from '../../core/rpc/grpc.ts'
 import { evmSource } from '../../ingestors/evm/source/evm-source.ts'
 import { applied, finalized } from '../../ingestors/follow/chain-position.ts'
 import type { ChainOp, Position, Source } from '../../ingestors/follow/contract.ts'
-import { followPatiently } from '../../ingestors/follow/follow-with-retry.ts'
+import { followWithRetry } from '../../ingestors/follow/follow-with-retry.ts'
 import { METHOD } from '../../ingestors/move/source/node-queries.ts'
 import { openMoveSource } from '../../ingestors/move/source/sui-source.ts'
 import { openSvmSource } from '../../ingestors/svm/source/solana-source.ts'
@@ -59,7 +59,7 @@ const follows = async (
   }
   const log = makeSilentLogger()
   const onStill = async (): Promise<void> => undefined
-  await followPatiently({ source, position: () => position, take, onStill, log }, stop.signal)
+  await followWithRetry({ source, position: () => position, take, onStill, log }, stop.signal)
   clearTimeout(guard)
   const expected = Array.from({ length: to - from + 1 }, (_, at) => hashAt(from + at))
   assert.deepEqual(
@@ -145,7 +145,7 @@ for (const [name, chain, identity] of CHAINS_OF) {
     }
 
     for (const transport of chain.id === 'sol' ? (['http'] as const) : (['http', 'ws'] as const)) {
-      test(`the chain goes on over ${transport}, block by block`, async () => {
+      test(`the chain continues over ${transport}, block by block`, async () => {
         for (let seed = 1; seed <= RUNS; seed += 1) {
           const random: Random = createRandom(seed)
           // One that never shows its chain is asked nothing else.
@@ -196,7 +196,7 @@ const nestedGroups = (depth: number): Buffer => {
   return Buffer.concat(parts.toReversed())
 }
 
-test('hostile messages of a Sui node over gRPC, a healthy second endpoint: the chain goes on', async () => {
+test('hostile messages of a Sui node over gRPC, a healthy second endpoint: the chain continues', async () => {
   const checkpoints = suiCheckpoints(101, 120)
   const checkpointAt = createSuiChain()
   const healthy = await startSuiNode({ checkpoints })

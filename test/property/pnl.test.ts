@@ -202,7 +202,7 @@ const restarts = fc.array(fc.boolean(), { minLength: 1, maxLength: 5 })
 const courses = chainStepsArbitrary.map((moves) => buildTape(coarse(moves)))
 const RUNS = { numRuns: 200 }
 
-test('after any course of a chain positions and rows are those of its canonical trades', () => {
+test('after any history of a chain positions and rows are those of its canonical trades', () => {
   fc.assert(
     fc.property(courses, sizes, restarts, (tape, flushes, stops) => {
       check(tape, run(operations(tape), flushes, stops))

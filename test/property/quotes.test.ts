@@ -90,7 +90,7 @@ test('a block taken back restores the table that was there before it', () => {
   )
 })
 
-test('a table that is stored and read back at any block goes on the same', () => {
+test('a table that is stored and read back at any block continues the same', () => {
   fc.assert(
     fc.property(chain, fc.array(fc.boolean(), { maxLength: 30 }), (steps, restarts) => {
       const straight = steps.reduce(next, EMPTY_QUOTE_STATE)

@@ -270,7 +270,10 @@ const busyTrade = fc.record({
   suspect: fc.constantFrom(false, false, false, true),
 })
 /** Hundreds of blocks, so that old seconds are merged: about so many seconds apart, and now and then much longer. */
-const courseArbitrary = (paceSeconds: number): fc.Arbitrary<readonly ChainStep[]> =>
+const courseArbitrary = (
+  paceSeconds: number,
+  keeps: readonly number[] = [0, 0, 1, 4, 30],
+): fc.Arbitrary<readonly ChainStep[]> =>
   fc.array(
     fc.oneof(
       {
@@ -291,7 +294,7 @@ const courseArbitrary = (paceSeconds: number): fc.Arbitrary<readonly ChainStep[]
         weight: 12,
         arbitrary: fc.record({
           kind: fc.constant('finalize' as const),
-          keep: fc.constantFrom(0, 0, 1, 4, 30),
+          keep: fc.constantFrom(...keeps),
         }),
       },
     ),
@@ -315,7 +318,38 @@ test('windows of a token that trades for long are right at any moment', () => {
         })
       },
     ),
-    // To make so long a course shorter takes minutes.
+    // To make so long a history shorter takes minutes.
+    { numRuns: 14, endOnFailure: true },
+  )
+})
+
+/** Finality far behind, block by block and now and then many at once; reorgs of several blocks, some in the same second. */
+const deepCourseArbitrary = fc
+  .constantFrom(0.3, 1.3, 12, 60)
+  .chain((paceSeconds) =>
+    courseArbitrary(paceSeconds, [120, 120, 121, 122, 20]).map((steps) =>
+      steps.flatMap((step, at): readonly ChainStep[] =>
+        step.kind === 'revert' ? Array.from({ length: 1 + (at % 7) }, () => step) : [step],
+      ),
+    ),
+  )
+
+test('windows are right where more than a hundred blocks are unfinalized, through reorgs, restarts and finality at any step', () => {
+  fc.assert(
+    fc.property(
+      deepCourseArbitrary,
+      sizesArbitrary,
+      restartsArbitrary,
+      fc.integer({ min: 7, max: 19 }),
+      (moves, sizes, restarts, every) => {
+        const tape = buildTape(moves)
+        let round = 0
+        run(operations(tape), sizes, restarts, 1, (done, values) => {
+          round += 1
+          if (round % every === 0) assertWindows(values, chainAfter(tape.ops, done))
+        })
+      },
+    ),
     { numRuns: 14, endOnFailure: true },
   )
 })
@@ -438,4 +472,25 @@ test('a reorg over the turn of a minute tells again of tokens that are on the di
   })
   const both = ['0xt1', '0xt2']
   assert.deepEqual(told, [['0xt1'], ['0xt2'], [], both, both, both, both])
+})
+
+test('after a reorg the time that is reported is never that of a block in which the token did not trade', () => {
+  const at = (stepMs: number, ...tokens: readonly number[]): ChainStep => ({
+    kind: 'apply',
+    stepMs,
+    trades: tokens.map(tradeOf),
+  })
+  // In one second: a trade, a block without one, a trade that is taken back, then that block too.
+  const moves: readonly ChainStep[] = [at(100, 1), at(200), at(300, 1)]
+  const reverts: readonly ChainStep[] = [{ kind: 'revert' }, { kind: 'revert' }]
+  const tape = buildTape([...moves, ...reverts])
+  const values = run(operations(tape), [1], [false])
+  assertWindows(values, tape.blocks)
+  assert.deepEqual(
+    [...values.values()].map(({ timestamp, buys }) => [Number(timestamp), buys]),
+    Object.keys(BRUTE_WINDOWS).map(() => [
+      Math.floor((tape.blocks[0]?.timeMs ?? 0) / 1_000) * 1_000,
+      1,
+    ]),
+  )
 })

@@ -1,57 +1,15 @@
 /** Who may call what, on every plane. A route that is not here fails `test/contract/access-matrix.test.ts`. */
 
+import type { Scope } from '../../schemas/scopes.ts'
+
 /**
  * What a route of the public plane asks for: nothing, any good credential, or one with a scope; `owner` = with
  * every scope.
  */
-export type PublicAccess = 'open' | 'account' | 'webhook.read' | 'webhook.write' | 'owner'
+export type PublicAccess = 'open' | 'account' | Scope | 'owner'
 
 /** Operations that answer 501 to whoever has a credential. */
-const NOT_IMPLEMENTED = [
-  'POST /dex/:chain/route',
-  'GET /dex/:chain/quote',
-  'POST /dex/:chain/swap',
-  'POST /dex/:chain/create',
-  'POST /transaction/:chain/send',
-  'GET /transaction/:chain/gas-price',
-  'POST /transaction/:chain/estimate-gas-limit',
-  'GET /job/:id',
-  'GET /job/:id/streaming',
-  'GET /jobs/:id',
-  'GET /jobs/:id/streaming',
-  'GET /redpacket',
-  'GET /redpacket/:id',
-  'GET /redpacket/:id/claims',
-  'GET /redpacket/wallet/:address/claims',
-  'GET /redpacket/wallet/:address/redpackets',
-  'POST /redpacket/:chain/create',
-  'POST /redpacket/:chain/claim',
-  'POST /redpacket/:chain/send',
-  'POST /kyt/address',
-  'GET /kyt/addresses/:address/risk',
-  'POST /kyt/transfer',
-  'GET /kyt/transfers/:transferId/summary',
-  'GET /kyt/transfers/:transferId/alerts',
-  'GET /kyt/transfers/:transferId/exposures/direct',
-  'GET /kyt/transfers/:transferId/network-identifications',
-  'POST /kyt/withdrawal',
-  'GET /kyt/withdrawal/:withdrawalId/summary',
-  'GET /kyt/withdrawal/:withdrawalId/alerts',
-  'GET /kyt/withdrawal/:withdrawalId/exposures/direct',
-  'GET /kyt/withdrawal/:withdrawalId/network-identifications',
-  'GET /kyt/withdrawal/:withdrawalId/address-identifications',
-  'GET /kyt/withdrawal/:withdrawalId/fraud-assessment',
-  'GET /token/:chain/:tokenAddress/logo-duplicates',
-  'GET /wallet/:chain/:walletAddress/balance',
-  'POST /ipfs/presign',
-  'GET /prediction/events/:eventSlug/activities',
-  'GET /prediction/markets/:conditionId/activities',
-  'GET /prediction/markets/:conditionId/holders',
-  'GET /prediction/markets/:conditionId/holder-stats',
-  'GET /prediction/markets/:conditionId/traders',
-  'GET /prediction/wallets/:wallet/pnl',
-  'GET /prediction/leaderboard',
-]
+const NOT_IMPLEMENTED = ['POST /dex/:chain/swap', 'POST /dex/:chain/create']
 
 /** Routes of the public plane without their version, by what they ask for. */
 export const PUBLIC_ROUTES: Readonly<Record<PublicAccess, readonly string[]>> = {
@@ -59,7 +17,11 @@ export const PUBLIC_ROUTES: Readonly<Record<PublicAccess, readonly string[]>> = 
     ...['GET /openapi.json', 'GET /health', 'GET /ready', 'POST /oauth/token'],
     ...['GET /.well-known/jwks.json', 'GET /.well-known/oauth-authorization-server'],
     ...['GET /.well-known/openid-configuration', 'GET /docs', 'GET /docs/', 'GET /docs/start.js'],
+    ...['GET /x402/pricing', 'GET /x402/status', 'GET /x402/purchase', 'POST /x402/purchase'],
     ...['GET /docs/swagger-ui.css', 'GET /docs/swagger-ui-bundle.js'],
+    ...['start.js', 'start.css', 'graphiql.css', 'graphiql.js', 'react.js', 'react-dom.js'].map(
+      (name) => `GET /graphql/${name}`,
+    ),
   ],
   account: [
     ...['GET /token/search', 'GET /token/:chain/:tokenAddress'],
@@ -70,6 +32,7 @@ export const PUBLIC_ROUTES: Readonly<Record<PublicAccess, readonly string[]>> = 
     ...['GET /wallet/:chain/:walletAddress/stats', 'GET /wallet/v1/:chain/:walletAddress/stats'],
     ...['GET /token/:chain/:tokenAddress/candles', 'GET /token/:chain/pool/:poolAddress/candles'],
     ...['GET /token/:chain/pair/:pair/candles', 'GET /account/usage', 'GET /account/plan'],
+    ...['GET /dex/:chain/quote', 'POST /dex/:chain/route'],
     'GET /token/:chain/metadata/multi',
     'GET /token/:chain/:tokenAddress/metadata',
     'GET /token/:chain/:tokenAddress/price',
@@ -83,6 +46,10 @@ export const PUBLIC_ROUTES: Readonly<Record<PublicAccess, readonly string[]>> = 
     'GET /blockchain',
     'GET /blockchain/:chain/latest_block',
     'GET /dex',
+    'GET /transaction/:chain/gas-price',
+    'POST /transaction/:chain/estimate-gas-limit',
+    'POST /transaction/:chain/send',
+    ...['GET /job/:id', 'GET /job/:id/streaming', 'GET /jobs/:id', 'GET /jobs/:id/streaming'],
     'GET /wallet/:chain/:walletAddress/pnl',
     'GET /wallet/:chain/:walletAddress/pnl-by-token',
     'GET /wallet/:chain/:walletAddress/pnl-details',
@@ -90,6 +57,7 @@ export const PUBLIC_ROUTES: Readonly<Record<PublicAccess, readonly string[]>> = 
     'POST /wallet/:chain/:walletAddress/calculate-pnl',
     'POST /watchlist/:chain/:walletAddress',
     'GET /wallet/:chain/:walletAddress',
+    'GET /wallet/:chain/:walletAddress/balance',
     'GET /wallet/:chain/:walletAddress/tokens-balance',
     'GET /wallet/:chain/:walletAddress/net-worth',
     'GET /wallet/:chain/:walletAddress/net-worth/tokens',
@@ -134,6 +102,20 @@ export const PUBLIC_ROUTES: Readonly<Record<PublicAccess, readonly string[]>> = 
     'GET /trade/:chain',
     'GET /trade/:chain/top-traders',
     'GET /trade/:chain/trader-gainers-losers',
+    'POST /ipfs/presign',
+    'GET /token/:chain/:tokenAddress/logo-duplicates',
+    'GET /prediction/events/:eventSlug/activities',
+    'GET /prediction/markets/:conditionId/activities',
+    'GET /prediction/markets/:conditionId/holders',
+    'GET /prediction/markets/:conditionId/holder-stats',
+    'GET /prediction/markets/:conditionId/traders',
+    'GET /prediction/wallets/:wallet/pnl',
+    'GET /prediction/leaderboard',
+    ...['GET /redpacket', 'GET /redpacket/:id', 'GET /redpacket/:id/claims'],
+    'GET /redpacket/wallet/:address/claims',
+    'GET /redpacket/wallet/:address/redpackets',
+    ...['POST /redpacket/:chain/create', 'POST /redpacket/:chain/claim'],
+    'POST /redpacket/:chain/send',
     ...NOT_IMPLEMENTED,
     ...['POST /graphql', 'GET /graphql', 'PUT /graphql', 'PATCH /graphql', 'DELETE /graphql'],
   ],
@@ -151,6 +133,20 @@ export const PUBLIC_ROUTES: Readonly<Record<PublicAccess, readonly string[]>> = 
     ...['POST /webhook/endpoint/:id/recover', 'POST /webhook/endpoint/:id/replay'],
     'POST /webhook/endpoint/:id/send-example',
   ],
+  'kyt.read': [
+    'GET /kyt/addresses/:address/risk',
+    'GET /kyt/transfers/:transferId/summary',
+    'GET /kyt/transfers/:transferId/alerts',
+    'GET /kyt/transfers/:transferId/exposures/direct',
+    'GET /kyt/transfers/:transferId/network-identifications',
+    'GET /kyt/withdrawal/:withdrawalId/summary',
+    'GET /kyt/withdrawal/:withdrawalId/alerts',
+    'GET /kyt/withdrawal/:withdrawalId/exposures/direct',
+    'GET /kyt/withdrawal/:withdrawalId/network-identifications',
+    'GET /kyt/withdrawal/:withdrawalId/address-identifications',
+    'GET /kyt/withdrawal/:withdrawalId/fraud-assessment',
+  ],
+  'kyt.write': ['POST /kyt/address', 'POST /kyt/transfer', 'POST /kyt/withdrawal'],
   owner: [
     ...['POST /account/keys', 'GET /account/keys', 'DELETE /account/keys/:keyId'],
     ...['GET /account/wallets', 'DELETE /account/wallets/:wallet/:address'],

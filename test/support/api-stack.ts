@@ -1,6 +1,8 @@
+import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bus } from '../../core/bus/contract.ts'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { topicSpecs } from '../../core/bus/topic-specs.ts'
@@ -11,19 +13,32 @@ import { type ConfigOverrides, loadConfig } from '../../core/config/load.ts'
 import type { ResolveHost } from '../../core/http/guarded-client.ts'
 import { type Logger, makeSilentLogger } from '../../core/ops/logger.ts'
 import { type Metrics, makeMetrics } from '../../core/ops/metrics.ts'
+import { makeRecordSigner } from '../../core/security/record-signature.ts'
+import type { ChainId } from '../../schemas/chains.ts'
 import { PLANS } from '../../schemas/plans.ts'
 import { type Accounts, createAccounts } from '../../serving/auth/accounts.ts'
 import { createMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
 import { createFreshnessReader } from '../../serving/chain-freshness.ts'
+import { type ChainMarket, createChainMarket } from '../../serving/dex/chain-market.ts'
+import { type ChainNodes, createChainNodes } from '../../serving/dex/chain-nodes.ts'
+import { followSentTransactions } from '../../serving/dex/sent-transactions.ts'
+import { createSolanaReader } from '../../serving/dex/solana-node.ts'
 import { graphqlPlugin } from '../../serving/graphql/plugin.ts'
 import type { ServerDeps } from '../../serving/http/deps.ts'
+import { createSymbolReader, swapRoutes } from '../../serving/http/dex-route.ts'
+import { quoteRoutes } from '../../serving/http/dex-swaps.ts'
 import { oauthPlugin } from '../../serving/http/oauth.ts'
+import { riskRoutes } from '../../serving/http/risk.ts'
 import type { KnownRoute } from '../../serving/http/routing.ts'
 import { createPublicServer } from '../../serving/http/server.ts'
 import { webhookAttemptRoutes } from '../../serving/http/webhook-attempts.ts'
 import { webhookStatsRoutes } from '../../serving/http/webhook-stats.ts'
 import { webhookTaskRoutes } from '../../serving/http/webhook-tasks.ts'
 import { webhookRoutes } from '../../serving/http/webhooks.ts'
+import { type JobStore, openJobStore } from '../../serving/jobs/job-store.ts'
+import { startPayPerCall } from '../../serving/payments/start.ts'
+import { openAssessmentStore } from '../../serving/risk/assessment-store.ts'
+import { startScreener } from '../../serving/risk/screener.ts'
 import { createWebhookContext } from '../../serving/webhooks/context.ts'
 import type { EndpointStore } from '../../serving/webhooks/endpoint-store.ts'
 import { assertNoRejectedStatements } from './assert-no-rejected-statements.ts'
@@ -47,6 +62,12 @@ export interface TestApi {
   readonly routes: readonly KnownRoute[]
   readonly accounts: Accounts
   readonly endpoints: EndpointStore
+  readonly jobs: JobStore
+  readonly nodes: ChainNodes
+  /** What swaps on `eth` are quoted from: empty until a test fills it. */
+  readonly market: ChainMarket
+  /** The same of every chain. */
+  readonly markets: ReadonlyMap<string, ChainMarket>
   /** Key of a plan that no test exhausts. */
   readonly apiKey: string
   readonly clientId: string
@@ -60,28 +81,41 @@ export const startApi = async (
     readonly warehouse?: Warehouse
     readonly overrides?: ConfigOverrides
     readonly meter?: QuotaMeter
+    /** Kept when the API stops; default: a new one that goes with it. */
+    readonly folder?: string
+    /** Chains of the tables and of the REST reads; default: eth. */
+    readonly chains?: readonly ChainId[]
     /** True: GraphQL is served too. */
     readonly graphql?: boolean
     /** Default: a logger that says nothing. */
     readonly log?: Logger
+    /** Risk registrations of one organization. */
+    readonly maxAssessments?: number
     /** Default: every name has one public address. */
     readonly resolve?: ResolveHost
+    /** Puts something between the API and its log. */
+    readonly wrapBus?: (bus: Bus) => Bus
+    /** Readiness beside that of the accounts. */
+    readonly checks?: ServerDeps['checks']
   } & Pick<ServerDeps, 'plugins'> = {},
 ): Promise<TestApi> => {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-api-'))
+  const { chains = ['eth'] } = given
+  const folder = given.folder ?? mkdtempSync(join(tmpdir(), 'sluice-api-'))
+  let base = ''
   const log = given.log ?? makeSilentLogger()
   const config = loadConfig(
     {},
     { keyPepper: 'pepper', webhookAllow: ['127.0.0.0/8'], ...given.overrides },
   )
-  const bus = await openEmbeddedBus({
+  const opened = await openEmbeddedBus({
     path: join(folder, 'log'),
     mapSizeBytes: 64 << 20,
     log,
     retention: 'off',
   })
+  const bus = given.wrapBus?.(opened) ?? opened
   await bus.createTopics(topicSpecs({ chains: [], partitions: 1, retention: 'off' }))
-  const warehouse = given.warehouse ?? (await embeddedWarehouse(join(folder, 'warehouse')))
+  const warehouse = given.warehouse ?? (await embeddedWarehouse(join(folder, 'warehouse'), chains))
   const metrics = makeMetrics()
   const accounts = await createAccounts({
     bus,
@@ -103,7 +137,44 @@ export const startApi = async (
     log,
     metrics,
   })
-  const freshness = createFreshnessReader(warehouse, ['eth'])
+  const shared = {
+    ...{ bus, log, metrics, codec: localCodec(), nowMs: Date.now },
+    signer: makeRecordSigner(config.keyPepper.reveal()),
+  }
+  const jobs = await openJobStore(shared)
+  const risk = await openAssessmentStore({
+    ...shared,
+    ...(given.maxAssessments !== undefined && { maxPerOrg: given.maxAssessments }),
+  })
+  const nodes = createChainNodes({
+    urlsOf: (chain) => config.chainRpcUrls[chain]?.map((url) => url.reveal()) ?? [],
+    ...{ config, metrics, log },
+  })
+  const sent = followSentTransactions({ ...shared, jobs, nodes, chains: ['eth'] })
+  const payPerCall = await startPayPerCall(
+    {
+      ...{ ...shared, config, accounts, graceMs: 500, everyMs: 100 },
+      usedMilli: (orgId) => meter.month(orgId).milliUnits,
+    },
+    () => base,
+  )
+  const screener = startScreener({ warehouse, store: risk, metrics, log, nowMs: Date.now })
+  const freshness = createFreshnessReader(warehouse, chains)
+  const markets = new Map(
+    ['eth', 'sol'].flatMap((id) => {
+      const made = createChainMarket(id, config.chainExtra[id])
+      return made === undefined ? [] : [[id, made] as const]
+    }),
+  )
+  const market = markets.get('eth')
+  assert(market !== undefined)
+  const solana = nodes.of('sol')
+  const swaps = {
+    ...{ chains: chains.includes('sol') ? ['eth', 'sol'] : ['eth'], freshness, nowMs: Date.now },
+    ...{ markets, accounts: new Map() },
+    solana: new Map(solana === undefined ? [] : [['sol', createSolanaReader(solana)]]),
+    symbols: createSymbolReader(warehouse, metrics),
+  }
   const graphql = graphqlPlugin({
     warehouse,
     guard: accounts.guard,
@@ -117,6 +188,9 @@ export const startApi = async (
   })
   const app = await createPublicServer({
     families: [
+      quoteRoutes(swaps),
+      swapRoutes(swaps),
+      riskRoutes({ store: risk, chains: ['eth'] }),
       webhookRoutes(webhooks.resource),
       webhookAttemptRoutes({
         ...webhooks,
@@ -136,22 +210,25 @@ export const startApi = async (
     ],
     warehouse,
     freshness,
-    chains: ['eth'],
+    chains,
     nowMs: Date.now,
     guard: accounts.guard,
     accounts,
+    jobs,
+    nodes,
     meter,
+    ...(payPerCall && { payPerCall }),
     metrics,
     log,
     config,
-    checks: [accounts.check],
+    checks: [accounts.check, ...(given.checks ?? [])],
     plugins: [
       oauthPlugin({ accounts, meter, metrics, log }),
       ...(given.graphql ? [graphql] : []),
       ...(given.plugins ?? []),
     ],
   })
-  const base = await app.listen({ host: '127.0.0.1', port: 0 })
+  base = await app.listen({ host: '127.0.0.1', port: 0 })
   return {
     base,
     warehouse,
@@ -159,23 +236,33 @@ export const startApi = async (
     bus,
     accounts,
     endpoints: webhooks.store,
+    jobs,
+    nodes,
+    market,
+    markets,
     routes: app.knownRoutes,
     ...demo,
     stop: async () => {
       await app.close()
+      await payPerCall?.stop()
+      await screener.stop()
+      await risk.stop()
       await webhooks.stop()
+      await sent.stop()
+      await jobs.stop()
+      await nodes.stop()
       await accounts.stop()
       await bus.close()
       await warehouse.close()
-      rmSync(folder, { recursive: true, force: true })
+      if (given.folder === undefined) rmSync(folder, { recursive: true, force: true })
       await assertNoRejectedStatements(metrics)
     },
   }
 }
 
-const embeddedWarehouse = async (path: string): Promise<Warehouse> => {
+const embeddedWarehouse = async (path: string, chains: readonly ChainId[]): Promise<Warehouse> => {
   const warehouse = await openWarehouse({ kind: 'embedded', path })
-  await migrate(warehouse, ['eth'])
+  await migrate(warehouse, chains)
   return warehouse
 }
 
@@ -201,5 +288,17 @@ export const callApi = async (
     headers: response.headers,
     text,
     body: isJson && text !== '' ? JSON.parse(text) : undefined,
+  }
+}
+
+/** `callApi` for floods of wrong credentials: where a rate limit says when to come back, it is waited for. */
+export const callApiPatiently = async (
+  ...request: Parameters<typeof callApi>
+): Promise<ApiResponse> => {
+  for (;;) {
+    const answer = await callApi(...request)
+    const waitSeconds = answer.headers.get('retry-after')
+    if (answer.status !== 429 || waitSeconds === null) return answer
+    await sleep(1_000 * Number(waitSeconds))
   }
 }

@@ -26,7 +26,7 @@ export interface SurfaceChain {
   readonly group: string
 }
 
-/** The chains that can be made up. */
+/** The chains that can be simulated. */
 export const SURFACE_CHAINS: Readonly<Record<'sol' | 'eth', SurfaceChain>> = {
   sol: { id: 'sol', group: 'Solana' },
   eth: { id: 'eth', group: 'EVM(network: eth)' },

@@ -23,6 +23,8 @@ export interface ChildOptions {
   readonly extra: ChainExtra
   /** Streams to listen to from the start; what they said is part of the content. */
   readonly channels: readonly string[]
+  /** Threads that fold; 0 = the main thread. */
+  readonly laneThreads: number
 }
 
 /** What the child tells its parent. */
@@ -187,7 +189,8 @@ const subscribeToTrades = async (app: App, apiKey: string, channels: readonly st
 const sendToParent = (word: ChildMessage): Promise<void> =>
   new Promise((resolve) => process.send?.(word, undefined, undefined, () => resolve()))
 
-const main = async ({ nodeUrl, folder, extra, channels }: ChildOptions): Promise<void> => {
+const main = async (options: ChildOptions): Promise<void> => {
+  const { nodeUrl, folder, extra, channels, laneThreads } = options
   const metrics = makeMetrics()
   const log = makeSilentLogger()
   const closing = new AbortController()
@@ -202,7 +205,10 @@ const main = async ({ nodeUrl, folder, extra, channels }: ChildOptions): Promise
     signal: closing.signal,
   })
   const app = await createApp({
-    config: { ...loadConfig({}, { port: 0, keyPepper: 'p' }), chainExtra: { eth: extra } },
+    config: {
+      ...loadConfig({}, { port: 0, keyPepper: 'p', laneThreads }),
+      chainExtra: { eth: extra },
+    },
     chains: [{ row: CHAINS.eth, source, extra }],
     metrics,
     log,

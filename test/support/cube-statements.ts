@@ -3,7 +3,7 @@ import { compileQuery } from '../../serving/graphql/compile.ts'
 import { QUERY_LIMITS } from '../../serving/graphql/limits.ts'
 import { createPlanner } from '../../serving/graphql/plan.ts'
 import { buildCubeSchema } from '../../serving/graphql/schema.ts'
-import { DOCUMENTED_QUERIES, DOCUMENTED_VARIABLES } from './documented-queries.ts'
+import { DOCUMENTED_QUERIES, DOCUMENTED_VARIABLES } from './documented/queries.ts'
 
 const CHAINS = ['eth', 'bsc', 'polygon', 'sol']
 const NOW_MS = Date.UTC(2026, 3, 1)

@@ -4,6 +4,8 @@
  */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { runMutation } from './drills/mutation.ts'
+import { runFiles } from './run-files.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const CRASH_FILES = [
@@ -25,12 +27,20 @@ const run = (
   return spawnSync(process.execPath, ['--import', 'tsx', ...words], options).status ?? 1
 }
 
-const STRYKER = ['@stryker-mutator/core@8.7.1', '@stryker-mutator/tap-runner@8.7.1']
+const runTests = async (
+  files: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<number> => {
+  const words = ['--test-force-exit']
+  // Fifty kills take longer than a file of `npm test` may.
+  const options = { width: 1, cwd: ROOT, words, environment, limitMs: 12 * 3_600_000 }
+  return (await runFiles(files, { ...options, print: (text) => process.stdout.write(text) }))
+    ? 0
+    : 1
+}
 
-const TEST = ['--test', '--test-concurrency=1', '--test-force-exit']
-
-const runCrashDrills = (kills: string): number =>
-  run([...TEST, ...CRASH_FILES], {
+const runCrashDrills = (kills: string): Promise<number> =>
+  runTests(CRASH_FILES, {
     SLUICE_BROKER_KILLS: kills,
     SLUICE_CRASH_ROUNDS: kills,
     SLUICE_DRILL_KILLS: kills,
@@ -43,34 +53,16 @@ const runSoak = (): number => run(['test/support/drills/soak.ts'])
 const runSchedules = (words: readonly string[]): number =>
   run(['--no-warnings', '--max-semi-space-size=64', 'test/support/simulation/main.ts', ...words])
 
-/**
- * `test/support/drills/mutation.json` says which files and tests. It names no tsconfig on purpose: Stryker rewrites one through the
- * API of the compiler, which this version of the compiler does not have, and nothing here needs it rewritten.
- */
-const runMutation = (files: readonly string[]): number => {
-  // Two hundred packages that nothing else needs: they are not installed with the others.
-  const install = [
-    'install',
-    '--no-save',
-    '--no-audit',
-    '--no-fund',
-    '--ignore-scripts',
-    ...STRYKER,
-  ]
-  if (spawnSync('npm', install, { cwd: ROOT, stdio: 'inherit' }).status !== 0) return 1
-  return run([
-    ...['node_modules/@stryker-mutator/core/bin/stryker.js', 'run'],
-    'test/support/drills/mutation.json',
-    ...(files.length === 0 ? [] : ['--mutate', files.join(',')]),
-  ])
-}
-
 const SHORT_SCHEDULES = '200'
+const SHORT_SWAPS = '20'
+
+const runSwaps = (swaps: string, seed = '17'): Promise<number> =>
+  runTests(['test/drills/swaps.test.ts'], { SLUICE_SWAPS: swaps, SLUICE_SWAPS_SEED: seed })
 
 interface Drill {
   readonly about: string
   /** Gives the exit status. */
-  readonly run: (words: readonly string[]) => number
+  readonly run: (words: readonly string[]) => number | Promise<number>
 }
 
 /** Drills by name. */
@@ -78,16 +70,25 @@ const DRILLS: Readonly<Record<string, Drill>> = {
   soak: { about: 'the soak alone', run: runSoak },
   chains: {
     about: 'every chain side by side for SLUICE_DRILL_MINUTES',
-    run: () => run([...TEST, 'test/drills/ten-chains.test.ts']),
+    run: () => runTests(['test/drills/ten-chains.test.ts']),
   },
   short: {
-    about: `the crash drill of the roles with three kills, and ${SHORT_SCHEDULES} schedules`,
-    run: () =>
-      Math.max(run([...TEST, 'test/drills/crash-roles.test.ts']), runSchedules([SHORT_SCHEDULES])),
+    about: `the crash drill of the roles with three kills, ${SHORT_SCHEDULES} schedules, and ${SHORT_SWAPS} swaps`,
+    run: async () =>
+      Math.max(
+        await runTests(['test/drills/crash-roles.test.ts']),
+        runSchedules([SHORT_SCHEDULES]),
+        await runSwaps(SHORT_SWAPS),
+      ),
   },
   schedules: {
     about: '[COUNT [SEED]] or --seed SEED: schedules of faults in simulated time, default 5000',
     run: runSchedules,
+  },
+  swaps: {
+    about:
+      '[COUNT [SEED]]: random swaps over random pools of real contracts, signed and mined, default 300',
+    run: ([swaps = '300', seed]) => runSwaps(swaps, seed),
   },
   idle: {
     about: 'what the demo costs while idle, from outside',
@@ -100,20 +101,20 @@ const DRILLS: Readonly<Record<string, Drill>> = {
   openapi: {
     about: '[SECONDS]: requests made of the API document, checked against it, default 600 seconds',
     run: ([seconds = '600']) =>
-      run([...TEST, 'test/drills/openapi.test.ts'], { SLUICE_OPENAPI_SECONDS: seconds }),
+      runTests(['test/drills/openapi.test.ts'], { SLUICE_OPENAPI_SECONDS: seconds }),
   },
   webhooks: {
     about:
       '[KILLS [ENDPOINTS]]: webhooks of the demo, a tenth of the receivers hanging, default 10 kills and 500 endpoints',
     run: ([kills = '10', endpoints = '500']) =>
-      run([...TEST, 'test/drills/webhooks.test.ts'], {
+      runTests(['test/drills/webhooks.test.ts'], {
         SLUICE_DRILL_KILLS: kills,
         SLUICE_WEBHOOK_ENDPOINTS: endpoints,
       }),
   },
   mutation: {
     about:
-      '[FILE...]: mutants of the query compiler, the suspect rules and the folds, against their tests; hours without FILE',
+      '[FILE...]: mutants of the query compiler, the suspect rules and the folds; fails where more survive than are known; hours without FILE',
     run: runMutation,
   },
   fuzz: {
@@ -124,11 +125,11 @@ const DRILLS: Readonly<Record<string, Drill>> = {
 
 const [word = '50', ...more] = process.argv.slice(2)
 const drill = Object.hasOwn(DRILLS, word) ? DRILLS[word] : undefined
-if (drill !== undefined) process.exit(drill.run(more))
+if (drill !== undefined) process.exit(await drill.run(more))
 if (!/^[1-9]\d{0,3}$/.test(word)) {
   const names = Object.entries(DRILLS).map(([name, { about }]) => `  ${name}: ${about}`)
   console.error(`npm run drill [-- KILLS|NAME], KILLS from 1 to 9999:\n${names.join('\n')}`)
   process.exit(2)
 }
-const crashStatus = runCrashDrills(word)
+const crashStatus = await runCrashDrills(word)
 process.exit(Math.max(crashStatus, runSoak()))

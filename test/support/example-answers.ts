@@ -110,10 +110,16 @@ export const callOf = (
   return `${filled}?${query}`
 }
 
-/** Operations on one chain, which answer the same whoever asks and whenever: chain and method are all that decides. */
+/**
+ * Operations on one chain, which answer the same whoever asks and whenever: chain and method are all that decides. Quotes are not
+ * among them: they are of the moment; nor prediction markets and red packets: the recorded chains have none.
+ */
 export const chainReads = ({ paths }: ApiDocument): readonly (readonly [string, Operation])[] =>
   Object.entries(paths).flatMap(([path, { get }]) =>
-    get !== undefined && /^\/v2\/(?!webhook|account)/.test(path) ? [[path, get] as const] : [],
+    get !== undefined &&
+    /^\/v2\/(?!webhook|account|prediction|redpacket|transaction|jobs?\/|dex\/|kyt)/.test(path)
+      ? [[path, get] as const]
+      : [],
   )
 
 /** Values that any chain takes. */

@@ -128,8 +128,23 @@ const lastOperatorArbitrary = (leaf: Leaf): fc.Arbitrary<QueryPart> =>
     ? integerArbitrary.map((value) => wrapPart('length: {gt: ', value, '}'))
     : fc.boolean().map((value) => ({ text: `isNull: ${value}`, values: [] }))
 
+const relativeTimeArbitrary: fc.Arbitrary<QueryPart> = fc
+  .tuple(
+    fc.constantFrom('since', 'till', 'after', 'before'),
+    fc.constantFrom('seconds', 'hours', 'days', 'weeks', 'months', 'years'),
+    fc.nat({ max: 1_000_000_000 }),
+  )
+  .map(([name, unit, count]) => ({
+    text: `${name}_relative: {${unit}_ago: ${count}, minutes_ago: 7}`,
+    values: [],
+  }))
+
 const operatorArbitrary = (leaf: Leaf): fc.Arbitrary<QueryPart> =>
   fc.oneof(
+    {
+      weight: leaf.type === 'DateTime' || leaf.type === 'Date' ? 2 : 0,
+      arbitrary: relativeTimeArbitrary,
+    },
     {
       weight: 8,
       arbitrary: fc.constantFrom(...OPERATORS[leaf.type]).chain((name) => {
@@ -179,10 +194,15 @@ const nestedSelection = (path: string, key: string, args = ''): string => {
 
 const intervalArbitrary: fc.Arbitrary<QueryPart> = fc
   .tuple(
-    fc.constantFrom('seconds', 'minutes', 'hours', 'days', 'weeks', 'months', 'years'),
+    fc.constantFrom('seconds', 'minutes', 'hours', 'days', 'weeks', 'months', 'quarters', 'years'),
     fc.integer({ min: 1, max: 100 }),
+    fc.constantFrom('', 'UTC', 'Asia/Kolkata', 'America/New_York', 'Pacific/Chatham'),
   )
-  .map(([unit, count]) => ({ text: `(interval: {in: ${unit}, count: ${count}})`, values: [] }))
+  .map(([unit, count, zone]) => {
+    const timezone = zone === '' ? '' : `, timezone: "${zone}"`
+    const values = zone.includes('/') ? [zone] : []
+    return { text: `(interval: {in: ${unit}, count: ${count}${timezone}})`, values }
+  })
 
 const dimensionArbitrary = (cube: Cube): fc.Arbitrary<(key: string) => QueryPart> => {
   const paths = cubePaths(cube)

@@ -67,8 +67,16 @@ export const startGraphql = async (
     warehouse: api.warehouse,
     guard: api.accounts.guard,
     accounts: api.accounts,
+    jobs: api.jobs,
+    nodes: api.nodes,
     meter: createMeter({
-      plans: { ...plans, starter: plans.free, pro: plans.free, enterprise: plans.free },
+      plans: {
+        ...plans,
+        nano: plans.free,
+        starter: plans.free,
+        pro: plans.free,
+        enterprise: plans.free,
+      },
     }),
     freshness: createFreshnessReader(api.warehouse, chains),
     chains,

@@ -9,7 +9,7 @@ import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
 import { evmSource } from '../../ingestors/evm/source/evm-source.ts'
-import type { Learned } from '../../ingestors/publish/metadata-store.ts'
+import type { FetchedMetadata } from '../../ingestors/publish/metadata-store.ts'
 import { startIngestor } from '../../ingestors/start.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { Block } from '../../schemas/events.ts'
@@ -163,7 +163,7 @@ export const ingestBlocks = async (wanted: IngestRequest): Promise<Ingested> => 
 export const verifyPools = async (
   wanted: IngestRequest,
   pools: readonly { readonly address: string; readonly family: string }[],
-): Promise<Learned['pools']> => {
+): Promise<FetchedMetadata['pools']> => {
   const closing = new AbortController()
   try {
     const source = await createSource({ ...wanted, from: wanted.to }, closing.signal)

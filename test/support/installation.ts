@@ -24,7 +24,7 @@ export interface RoleProcess extends SluiceProcess {
   readonly activityFile: string
 }
 
-/** Kafka, registry, ClickHouse over HTTP and a made-up chain, with the roles as processes of their own. */
+/** Kafka, registry, ClickHouse over HTTP and a simulated chain, with the roles as processes of their own. */
 export interface Installation {
   /** Environment of commands: the compose file's, with the places of this installation. */
   environment(name: string): Promise<Record<string, string>>
@@ -77,6 +77,7 @@ export const createInstallation = async (
       FROM_HEIGHT: '0',
       RETENTION: 'off',
       LOG_LEVEL: 'warn',
+      LANE_THREADS: '2',
     })
     return {
       ...own,

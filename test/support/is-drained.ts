@@ -1,7 +1,8 @@
 import type { Bus } from '../../core/bus/contract.ts'
+import { PROCESS_PIPELINE } from '../../processors/process-pipeline.ts'
 import { sinkGroup } from '../../processors/sinks/runner.ts'
 import { SINKS } from '../../processors/sinks/tables.ts'
-import { PROCESS_PIPELINE, type RunningProcessors } from '../../processors/start.ts'
+import type { RunningProcessors } from '../../processors/start.ts'
 import { topicName } from '../../schemas/topics.ts'
 
 /** True when the stages of chain `eth` are through operation `seq` and the sinks have committed all that there is. */

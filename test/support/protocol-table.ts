@@ -23,6 +23,7 @@ const VECTORS: Readonly<Partial<Record<Family, string>>> = {
   momentum: 'sui-swaps',
   bluefin: 'sui-swaps',
   deepbook: 'sui-swaps',
+  happy_red_packet: 'red-packets',
 }
 
 /** Tests in which a protocol's own compiled contracts run on a real node; forks are not shown by them. */
@@ -70,6 +71,7 @@ const KINDS: readonly (readonly [string, (decoded: DecodedBlock) => readonly str
   ],
   ['migrations', ({ migrations }) => migrations.map(({ from }) => from.protocol)],
   ['predictions', ({ predictions }) => predictions.map(({ protocol }) => protocol)],
+  ['red packets', ({ redPackets }) => redPackets.map(({ protocol }) => protocol)],
 ]
 
 /** Keeps the first file that confirms a listed address; one in which it logged stands above one from which it follows. */

@@ -1,4 +1,6 @@
+import { spawn } from 'node:child_process'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { cachedPath, fetchOnce, runProgram } from './download.ts'
 
@@ -12,6 +14,10 @@ const SDK_PACKAGE = {
   folder: cachedPath('chainstream-sdk-2.1.10'),
   wanted: 'chainstream-sdk==2.1.10',
 }
+const CENTRIFUGE_PACKAGE = {
+  folder: cachedPath('centrifuge-python-0.4.3'),
+  wanted: 'centrifuge-python==0.4.3',
+}
 
 const fetchPackage = ({ folder, wanted }: typeof SDK_PACKAGE): Promise<void> =>
   fetchOnce(folder, async (draft) => {
@@ -21,8 +27,11 @@ const fetchPackage = ({ folder, wanted }: typeof SDK_PACKAGE): Promise<void> =>
 /** Makes the Kafka client available. Needs pip, the first time with a network. */
 export const fetchKafkaClient = (): Promise<void> => fetchPackage(KAFKA_CLIENT_PACKAGE)
 
-/** Makes the SDK available that a rented service of this kind gives its users. Needs pip, the first time with a network. */
+/** Makes the SDK available that the reference API gives its users. Needs pip, the first time with a network. */
 export const fetchSdk = (): Promise<void> => fetchPackage(SDK_PACKAGE)
+
+/** Makes the Python client of Centrifuge available. Needs pip, the first time with a network. */
+export const fetchCentrifugeClient = (): Promise<void> => fetchPackage(CENTRIFUGE_PACKAGE)
 
 const runPython = (
   { folder }: typeof SDK_PACKAGE,
@@ -75,3 +84,59 @@ export const readWithSdk = async (
   wanted: readonly string[],
 ): Promise<SdkReading> =>
   JSON.parse(await runPython(SDK_PACKAGE, 'read_sdk.py', [demoFile, String(seconds), ...wanted]))
+
+/** What the SDK's models make of bodies, by a file of `[model, body]` pairs: its own fields of each. Fails where one does not parse. */
+export const parseWithSdk = async (
+  pairsFile: string,
+): Promise<readonly Readonly<Record<string, unknown>>[]> =>
+  JSON.parse(await runPython(SDK_PACKAGE, 'parse_models.py', [pairsFile]))
+
+/** A call of the SDK: the class of its group, its operation, and arguments by their names in the SDK. */
+export type SdkCall = readonly [
+  group: string,
+  operation: string,
+  given: Readonly<Record<string, unknown>>,
+]
+
+/** What the SDK made of the answers of a running server, as the fields that it sends. Throws for an answer that it refuses. */
+export const callWithSdk = async (
+  { baseUrl, apiKey }: { readonly baseUrl: string; readonly apiKey: string },
+  calls: readonly SdkCall[],
+): Promise<readonly Readonly<Record<string, unknown>>[]> =>
+  JSON.parse(await runPython(SDK_PACKAGE, 'call_sdk.py', [baseUrl, apiKey, JSON.stringify(calls)]))
+
+/** What the Python client of Centrifuge heard. */
+export interface CentrifugeReading {
+  /** Data of the connect reply. */
+  readonly connect: unknown
+  readonly errors?: readonly string[]
+  /** Publications by channel. */
+  readonly heard: Readonly<Record<string, readonly unknown[]>>
+}
+
+/** Listens with the Python client of Centrifuge until each channel had `wanted` publications; `onSubscribed` runs once all are joined. */
+export const listenWithPython = async (
+  asked: {
+    readonly url: string
+    readonly token: string
+    readonly encoding: 'json' | 'protobuf'
+    readonly delta: 'fossil' | 'none'
+    readonly wanted: number
+    readonly channels: readonly string[]
+  },
+  onSubscribed: () => Promise<void>,
+): Promise<CentrifugeReading> => {
+  const { url, token, encoding, delta, wanted, channels } = asked
+  const words = [url, token, encoding, delta, String(wanted), ...channels]
+  const child = spawn('python3', [join(SCRIPTS_FOLDER, 'listen_centrifuge.py'), ...words], {
+    env: { ...process.env, PYTHONPATH: CENTRIFUGE_PACKAGE.folder },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const first = await lines.next()
+  if (first.value !== 'subscribed') throw new Error('the Python client did not subscribe')
+  await onSubscribed()
+  const second = await lines.next()
+  if (second.done) throw new Error('the Python client ended before it had heard everything')
+  return JSON.parse(second.value)
+}

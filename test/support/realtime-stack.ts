@@ -18,7 +18,7 @@ import type { FreshnessReader } from '../../serving/interfaces.ts'
 import type { ReadStore } from '../../serving/queries/limited-reads.ts'
 import { type RealtimeServer, startRealtimeServer } from '../../serving/realtime/server.ts'
 
-/** Addresses of the made-up market; TOKEN is keyed by itself, USDC is a listed quote. */
+/** Addresses of the synthetic market; TOKEN is keyed by itself, USDC is a listed quote. */
 export const TOKEN = '0x00000000000000000000000000000000000000a1'
 export const POOL = '0x00000000000000000000000000000000000000b1'
 export const WALLET = '0x00000000000000000000000000000000000000c1'

@@ -1,5 +1,6 @@
 import { MILLI_UNITS_PER_UNIT, ROUTE_MILLI_UNITS } from '../../schemas/plans.ts'
 import { NOT_IMPLEMENTED_ROUTES } from '../../serving/http/not-implemented.ts'
+import { chainWords } from './chain-words.ts'
 
 const HEAD = `# REST
 
@@ -12,7 +13,7 @@ from other servers.
 - **Credentials**: \`X-API-KEY: <key>\`, or \`Authorization: Bearer <key or access token>\`. Access tokens come from \`POST /oauth/token\`.
   A wallet that \`POST /x402/link-address\` (without a version) has linked signs in with \`Authorization: SIWX <message in base 64>.<signature>\`. The first of
   SIWX, key and Bearer that is there decides.
-- **Chains**: \`sol\`, \`eth\` (or \`ethereum\`), \`bsc\`, \`base\`, \`polygon\`, \`arbitrum\`, \`optimism\`, \`avalanche\`, \`zksync\`, \`sui\`. A chain of which this
+- **Chains**: ${chainWords()}. A chain of which this
   installation holds no data answers with empty lists; a record of it is 404.
 - **Lists**: \`limit\` (1 to 100, default 20), \`cursor\` (the \`nextCursor\` of an answer) and \`direction\` (\`next\`, \`prev\`). \`data\` and \`items\` are the same
   array; \`nextCursor\` is empty and \`hasMore\` false at the end. A cursor names a place in the order of the list: rows that arrive or are taken back by a
@@ -21,7 +22,7 @@ from other servers.
   \`null\`; where clients of the interface require text it is \`""\` for names and \`"0"\` for numbers, and the schema says so.
 - **Times** are epoch milliseconds. As parameters, values below 100,000,000,000 are read as seconds.
 - **Windows** (\`1h\`, \`24h\`, \`7d\`) end at the newest block that was ingested, not at a wall clock. \`X-Chain-Head\` and \`X-Chain-Since\` of an answer say how far
-  the data reach.
+  the blocks reach; tables of profits, balances and statistics are filled beside them and may be some blocks behind, longer while a start catches up.
 - **Errors** are \`application/problem+json\` with \`code\`, \`name\`, \`message\` and \`requestId\`; a wrong parameter is named in \`details.parameter\`.
 - **Tags**: an answer has an \`ETag\`; with \`If-None-Match\` an answer that is still the same is 304 without a body, at the same price. Operations on
   webhooks have none.
@@ -36,17 +37,35 @@ from other servers.
 - **Statistics** of a token: a window has sixty buckets of block time (\`1m\` of one second, \`24h\` of 24 minutes). It holds the bucket of \`updatedAt\` and the 59
   before it; \`prev...\` are the numbers of the 60 before those. \`updatedAt\` is when a window changed last, by a trade or because one left it: the numbers
   of a token that stopped trading fall to zero with the blocks of the chain, \`1m\` every five seconds, the others with their buckets, and
-  between two changes they are those of now. All but liquidity follows from the trades that are served; suspect trades count but set no price.
+  between two changes they are those of now. All but liquidity follows from the trades that are served; suspect trades count but set no price. A sum in the
+  native coin holds the trades whose quote had a known price in it: the first trades after a start may have none.
 - **Net worth** counts tokens with a price and a pool of at least 100 USD. Past worth is walked back through changes of balances, at the last price of each hour.
 - **Rankings** look at the first 500 tokens of their order, narrow them, and show at most 100. A number that is not known fits no range.
 - **Kinds of traders** come from blocks alone: \`dev\`, \`sniper\` (bought within 10 seconds of the first trade), \`bundle\`, \`sandwich\` and \`pro\`. The kinds that need labels
   or a wallet's whole history (\`fresh\`, \`insider\`, \`kol\`, \`bluechip\`, \`smart\`, \`phishing\`, \`rat\`) answer an empty page.
+- **Prediction markets** are those of Polygon, with the feed \`predictions\`. An activity is a trade, as its taker made it, or a settlement; with \`wallet\` it is what that
+  wallet did, as taker or as maker. An event is named by its group of questions on the chain (its market id): slugs, questions and pictures of the site are not
+  on the chain, so a slug answers an empty page, and what is not known is left out.
+- **Positions** in outcome tokens, what they cost and what they bring are described in [feeds](feeds.md#positions-in-prediction-markets). Topics, smart money and names are not on
+  the chain: \`tag\` and \`topic\` answer an empty page.
+- **Red packets** are those of the listed contracts and programs, with the feed \`red-packets\`; see [red packets](red-packets.md).
+- **Pictures** are compared by their addresses in the tokens' documents, not by what they show.
 - **Snapshots** of a pool are its last state of each hour and the state after every change of its liquidity; those of a token are hourly.
 
 ## Operations
 
 | operation | CU |
 | --- | --- |
+`
+
+const OPEN_OPERATIONS = `
+## Without an account
+
+These have no version and cost no units; see [paying](pay-per-call.md).
+
+- \`GET /x402/pricing\`: plans that a wallet can buy
+- \`GET /x402/purchase?plan=\`, also by POST: buys one with a payment
+- \`GET /x402/status?chain=&address=\`: the bought plan of a wallet
 `
 
 const openapiPath = (route: string): string => route.replace(/:(\w+)/g, '{$1}')
@@ -60,6 +79,7 @@ export const restPage = (): string =>
         `| \`${openapiPath(name)}\` | ${milliUnits / MILLI_UNITS_PER_UNIT} |\n`,
     )
     .join('') +
+  OPEN_OPERATIONS +
   '\n## Not offered yet\n\nThese documented operations answer 501 with code 40024.\n\n' +
   NOT_IMPLEMENTED_ROUTES.map(([method, route]) => `- \`${method} ${openapiPath(route)}\`\n`).join(
     '',

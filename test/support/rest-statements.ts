@@ -3,14 +3,33 @@
  * of a comparison, a bound or an order shows there as a changed line, whether or not recorded data notice it.
  */
 import type { Query } from '../../core/clickhouse/client.ts'
+import { CHAINS } from '../../schemas/chains.ts'
+import { SEARCH_BOUNDS } from '../../schemas/risk.ts'
 import { activityList } from '../../serving/queries/activities.ts'
 import { candleQuery } from '../../serving/queries/candles.ts'
 import { freshnessQuery } from '../../serving/queries/chain-freshness.ts'
 import * as pools from '../../serving/queries/dex-pools.ts'
+import { blockFeesQuery } from '../../serving/queries/gas-price.ts'
 import { holdersQuery, walletHoldersQuery } from '../../serving/queries/holders.ts'
 import { type KeysetList, sliceQuery } from '../../serving/queries/keyset-list.ts'
 import { latestBlockQuery } from '../../serving/queries/latest-block.ts'
 import * as worth from '../../serving/queries/net-worth.ts'
+import { lastBlockQuery, newBlocksQuery } from '../../serving/queries/new-blocks.ts'
+import * as pastWorth from '../../serving/queries/past-net-worth.ts'
+import { poolStatesQuery, poolTicksQuery } from '../../serving/queries/pool-states.ts'
+import { predictionActivityList } from '../../serving/queries/prediction-activities.ts'
+import * as positions from '../../serving/queries/prediction-positions.ts'
+import * as predictionWallets from '../../serving/queries/prediction-wallets.ts'
+import {
+  redPacketClaimCount,
+  redPacketClaimList,
+  redPacketClaimOf,
+  redPacketCount,
+  redPacketList,
+  redPacketsById,
+  redPacketTotals,
+} from '../../serving/queries/red-packets.ts'
+import * as risk from '../../serving/queries/risk-graph.ts'
 import { createdTokenList, creatorsQuery } from '../../serving/queries/token-creators.ts'
 import * as details from '../../serving/queries/token-details.ts'
 import * as history from '../../serving/queries/token-history.ts'
@@ -47,7 +66,8 @@ const firstPageQuery = (list: KeysetList): Query =>
 
 const HOLDERS = { chain: CHAIN, token: TOKEN, rows: ROWS } as const
 const SEARCH = { chains: [CHAIN, 'bsc'], keyword: 'Cat%', rows: ROWS } as const
-const HOUR_RANGE = { fromS: FROM / 1_000, untilS: TO / 1_000 }
+const HOURS = [FROM / 1_000, FROM / 1_000 + 3_600]
+const HOUR = 472_222
 const NET_WORTH = { chain: CHAIN, wallets: [WALLET] } as const
 const PNL = { chain: CHAIN, wallets: [WALLET] } as const
 const WEBHOOK_TASK = {
@@ -58,6 +78,8 @@ const WEBHOOK_TASK = {
   rows: ROWS,
 } as const
 const CANDLES = { chain: CHAIN, fromMs: FROM, toMs: TO, limit: 100 } as const
+
+const EDGES = { side: 'received', addresses: [WALLET], untilMs: TO } as const
 
 /** Statements by a name that says what was asked for. */
 const STATEMENTS: Readonly<Record<string, Query | KeysetList | undefined>> = {
@@ -76,7 +98,8 @@ const STATEMENTS: Readonly<Record<string, Query | KeysetList | undefined>> = {
     sort: 'value',
     descending: false,
   }),
-  'latest block': latestBlockQuery(CHAIN),
+  'latest block': latestBlockQuery(CHAINS.eth),
+  'fees of blocks': blockFeesQuery(CHAINS.eth),
   'candles of a token': candleQuery({
     ...CANDLES,
     series: { kind: 'token', token: TOKEN },
@@ -95,8 +118,10 @@ const STATEMENTS: Readonly<Record<string, Query | KeysetList | undefined>> = {
     resolution: '1s',
     priceType: 'usd',
   }),
-  'freshness by slot': freshnessQuery('sol', 'slot'),
-  'freshness by height': freshnessQuery(CHAIN, 'height'),
+  'freshness by slot': freshnessQuery(CHAINS.sol),
+  'freshness by height': freshnessQuery(CHAINS.eth),
+  'block operations after one': newBlocksQuery(CHAINS.eth, { afterSeq: 7, fromSlot: 5 }),
+  'last block operation': lastBlockQuery(CHAINS.eth),
   'pools by address': pools.poolsQuery(CHAIN, [POOL]),
   'pools of a token, every filter': pools.tokenPoolsList(
     CHAIN,
@@ -111,12 +136,25 @@ const STATEMENTS: Readonly<Record<string, Query | KeysetList | undefined>> = {
     false,
   ),
   'pools of a token': pools.tokenPoolsList(CHAIN, TOKEN, {}, true),
+  'states of pools at a start': poolStatesQuery(CHAIN, ['uniswap_v2', 'uniswap_v3'], ROWS),
+  'ticks of pools at a start': poolTicksQuery(CHAIN, ROWS),
+  'risk: counterparties above the floors': risk.edgesQuery(CHAIN, EDGES, SEARCH_BOUNDS),
+  'risk: labelled counterparties': risk.labelledEdgesQuery(CHAIN, EDGES, TO),
+  'risk: labels of addresses': risk.labelsQuery(CHAIN, [WALLET], TO),
+  'risk: labels of an address so far': risk.labelHistoryQuery(CHAIN, WALLET),
+  'risk: version of the labels': risk.labelsVersionQuery(),
+  'risk: what an address moved': risk.totalsQuery(CHAIN, WALLET),
+  'risk: transfers of a transaction': risk.transactionTransfersQuery(CHAIN, {
+    tx: 'tx-1',
+    asset: TOKEN,
+    coins: ['coin-1'],
+  }),
   'new pools': pools.newPoolsQuery(CHAIN, ['uniswapv2'], ROWS),
   'snapshots of a pool': pools.poolSnapshotsList(CHAIN, POOL, undefined),
   'snapshot of a pool at a time': pools.poolSnapshotsList(CHAIN, POOL, TO),
   'liquidity of a token by hour': pools.liquidityHoursList(CHAIN, TOKEN, undefined),
   'liquidity of a token at a time': pools.liquidityHoursList(CHAIN, TOKEN, TO),
-  'pools of a token by hour': pools.poolHoursQuery(CHAIN, TOKEN, HOUR_RANGE),
+  'liquidity of a token at the end of hours': pools.hourLiquidityQuery(CHAIN, TOKEN, HOURS),
   'holders, largest first': holdersQuery({
     ...HOLDERS,
     sort: 'amountPercentage',
@@ -138,13 +176,15 @@ const STATEMENTS: Readonly<Record<string, Query | KeysetList | undefined>> = {
     trusted: true,
     tokens: [TOKEN],
   }),
+  'worth of all that a wallet holds': worth.netWorthQuery({ ...NET_WORTH, trusted: false }),
   'net worth': worth.netWorthQuery({ ...NET_WORTH, trusted: true }),
   'newest block time': worth.chainHeadQuery(CHAIN),
-  'balances of a wallet by hour': worth.hourBalancesQuery(CHAIN, WALLET, {
-    headMs: TO,
-    hours: 24,
+  'worth of a wallet by hour': pastWorth.hourWorthQuery(CHAIN, WALLET, {
+    since: HOUR - 24,
+    until: HOUR,
   }),
-  'prices by hour': worth.hourPricesQuery(CHAIN, WALLET, { headMs: TO, hours: 24 }),
+  'worth of a wallet at an hour': pastWorth.pastWorthQuery(CHAIN, WALLET, HOUR),
+  'holdings of a wallet at an hour': pastWorth.pastHoldingList(CHAIN, WALLET, HOUR),
   'holder trend': details.holderTrendQuery(CHAIN, TOKEN, {
     fromS: FROM / 1_000,
     toS: TO / 1_000,
@@ -171,6 +211,68 @@ const STATEMENTS: Readonly<Record<string, Query | KeysetList | undefined>> = {
   'migrated tokens': rankingQuery(CHAIN, 'migrated'),
   'tokens close to their migration': rankingQuery(CHAIN, 'finalStretch'),
   'hot tokens': hotTokensQuery(CHAIN, '1h', 3_600_000),
+  'tokens with the same picture': details.sameImageQuery(CHAIN, TOKEN),
+  'activities of a condition': predictionActivityList('polygon', {
+    conditionIds: ['condition-1'],
+    descending: true,
+  }),
+  'activities of a group of questions, every filter': predictionActivityList('polygon', {
+    marketIds: ['market-1'],
+    conditionIds: ['condition-1'],
+    tokenId: '7',
+    wallet: WALLET,
+    type: 'buy',
+    descending: false,
+  }),
+  'holders of a condition': positions.predictionHolderList(
+    'polygon',
+    { conditionId: 'condition-1', tokenId: '7' },
+    { sort: 'holding_value', descending: true },
+  ),
+  'traders of a condition': positions.predictionTraderList('polygon', 'condition-1', {
+    sort: 'total_pnl',
+    descending: true,
+  }),
+  'holders of a condition by outcome': positions.predictionOutcomeStatsQuery(
+    'polygon',
+    'condition-1',
+  ),
+  'positions of a wallet': positions.predictionPositionList(
+    'polygon',
+    { wallets: [WALLET], conditionId: 'condition-1', tokenId: '7' },
+    { sort: 'lastActive', descending: false },
+  ),
+  'positions of wallets together': positions.predictionTotalsQuery('polygon', {
+    wallets: [WALLET],
+  }),
+  'positions of wallets by day': predictionWallets.predictionDaysQuery('polygon', {
+    wallets: [WALLET],
+    conditionId: 'condition-1',
+    tokenId: '7',
+    today: '2026-11-20',
+  }),
+  'last changes of positions': predictionWallets.predictionLastChangesQuery('polygon', WALLET, [
+    '7',
+  ]),
+  'leaderboard of prediction markets': predictionWallets.predictionLeaderList('polygon', 'all'),
+  'leaderboard of prediction markets, seven days': predictionWallets.predictionLeaderList(
+    'polygon',
+    '7d',
+  ),
+  'rank in the leaderboard': predictionWallets.predictionRankQuery('polygon', '7d', {
+    wallet: WALLET,
+    score: '5',
+  }),
+  'red packets of a creator on two chains': redPacketList({
+    chains: [CHAIN, 'sol'],
+    creator: WALLET,
+  }),
+  'claims of a red packet': redPacketClaimList({ chains: [CHAIN], id: '7TqVxm3Kfa' }),
+  'number of claims of a wallet': redPacketClaimCount({ chains: [CHAIN], claimer: WALLET }),
+  'number of red packets': redPacketCount({ chains: [CHAIN] }),
+  'red packets by id': redPacketsById([CHAIN], ['packet-1']),
+  'what was paid out of red packets': redPacketTotals([CHAIN], ['packet-1']),
+  'a claim of a wallet': redPacketClaimOf(CHAIN, 'packet-1', WALLET),
   'creators of tokens': creatorsQuery(CHAIN, [TOKEN]),
   'tokens of a creator': createdTokenList(CHAIN, WALLET),
   'names of tokens': tokenNamesQuery(CHAIN, [TOKEN]),
@@ -257,7 +359,7 @@ const STATEMENTS: Readonly<Record<string, Query | KeysetList | undefined>> = {
   'totals of profit and loss': pnlTotalsQuery({ ...PNL, resolution: '30d' }),
   'summary of profit and loss by window': pnlSummaryQuery(CHAIN, WALLET),
   'statistics of a wallet': walletStatsQuery(CHAIN, WALLET, undefined),
-  'statistics of a wallet and a token': walletStatsQuery(CHAIN, WALLET, TOKEN),
+  'statistics of a wallet and a token': walletStatsQuery(CHAIN, WALLET, [TOKEN]),
   'webhook attempts': attemptsQuery({ endpointIds: ['ep-1'], rows: ROWS }),
   'webhook attempts of a message': attemptsQuery({
     endpointIds: ['ep-1'],

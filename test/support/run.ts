@@ -3,13 +3,13 @@
  * cores are what CI has: each takes one half of the pure tiers, then file after file of the tiers that start brokers, engines or
  * nodes. Files that measure what a machine keeps up with come last, one after the other.
  */
-import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { fetchServers } from './kafka.ts'
-import { fetchKafkaClient, fetchSdk } from './python-clients.ts'
+import { fetchCentrifugeClient, fetchKafkaClient, fetchSdk } from './python-clients.ts'
+import { runFiles } from './run-files.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const TIERS = ['unit', 'property', 'contract', 'integration', 'e2e']
@@ -49,11 +49,12 @@ const pure = selectedTiers.filter((tier) => PURE.has(tier))
 if (pure.length > 0) {
   console.log(`\n# tiers ${pure.join(' and ')}`)
   // --test-force-exit would end a half between two imports, when all tests that it knows so far have ended.
-  if (!runFiles(PURE_TEST_HALVES, { tiers: pure })) failed.push(...pure)
+  if (!(await runTier(PURE_TEST_HALVES, { tiers: pure }))) failed.push(...pure)
 }
 if (selectedTiers.some((name) => WITH_BROKERS.has(name))) {
   await fetchServers()
-  for (const fetchClient of [fetchKafkaClient, fetchSdk]) await fetchClient().catch(() => undefined)
+  for (const fetchClient of [fetchCentrifugeClient, fetchKafkaClient, fetchSdk])
+    await fetchClient().catch(() => undefined)
 }
 for (const tier of selectedTiers.filter((name) => !PURE.has(name))) {
   const files = readdirSync(join(ROOT, 'test', tier))
@@ -63,8 +64,8 @@ for (const tier of selectedTiers.filter((name) => !PURE.has(name))) {
   const together = files.filter((file) => !alone.includes(file))
   console.log(`\n# tier ${tier}: ${files.length} files, ${alone.length} of them alone`)
   const passed = [
-    runFiles(together, { tiers: [tier], words: ['--test-force-exit'] }),
-    runFiles(alone, { tiers: [tier], words: ['--test-force-exit'], width: 1 }),
+    await runTier(together, { tiers: [tier], words: ['--test-force-exit'] }),
+    await runTier(alone, { tiers: [tier], words: ['--test-force-exit'], width: 1 }),
   ]
   if (passed.includes(false)) failed.push(tier)
 }
@@ -81,29 +82,23 @@ const incomplete = missingDependencies.length > 0 && process.env.CI === 'true'
 process.exit(failed.length > 0 || incomplete ? 1 : 0)
 
 /** Runs test files, `width` at a time; whether all passed. */
-function runFiles(
+async function runTier(
   files: readonly string[],
   options: {
     readonly tiers: readonly string[]
     readonly words?: readonly string[]
     readonly width?: number
   },
-): boolean {
-  if (files.length === 0) return true
+): Promise<boolean> {
   const { tiers, words = [], width = WIDTH } = options
-  const { status } = spawnSync(
-    process.execPath,
-    [
-      ...['--import', 'tsx', '--test', '--test-reporter=spec', ...words],
-      ...['--test-timeout=900000', `--test-concurrency=${width}`, ...files],
-    ],
-    {
-      cwd: ROOT,
-      stdio: 'inherit',
-      env: { ...process.env, SLUICE_TEST_MISSING: missing, SLUICE_TIERS: tiers.join(',') },
-    },
-  )
-  return status === 0
+  const environment = { SLUICE_TEST_MISSING: missing, SLUICE_TIERS: tiers.join(',') }
+  return runFiles(files, {
+    width,
+    words,
+    environment,
+    cwd: ROOT,
+    print: (text) => process.stdout.write(text),
+  })
 }
 
 /** What tests could not start, a line each, without repeats. */

@@ -13,7 +13,7 @@ const PARAMETER_NAMES: Readonly<Record<ChannelParameter, string>> = {
   ranking: 'RANKING[_LAUNCHPAD]',
   wholeRanking: 'RANKING',
   newRanking: 'new',
-  eventSlug: 'SLUG',
+  eventSlug: 'MARKET_ID_OR_CONDITION',
   outcomeToken: 'OUTCOME_TOKEN',
 }
 

@@ -24,13 +24,14 @@ import type {
 } from '../../schemas/wire.ts'
 import { createWebhookContext, type WebhookContext } from '../../serving/webhooks/context.ts'
 import type { FindOrg } from '../../serving/webhooks/delivery-eligibility.ts'
+import type { Owner } from '../../serving/webhooks/endpoint-api.ts'
 import type { EndpointStore } from '../../serving/webhooks/endpoint-store.ts'
 import { createWebhookClient } from '../../serving/webhooks/http-client.ts'
 import { startMatcher } from '../../serving/webhooks/matcher.ts'
 import { startSender } from '../../serving/webhooks/sender.ts'
 
 /** The organization of the tests. */
-export const TEST_OWNER = { orgId: 'org_1', appId: 'app_1' }
+export const TEST_OWNER: Owner = { orgId: 'org_1', appId: 'app_1', plan: 'free' }
 
 /** Pauses between attempts in tests, milliseconds. */
 export const FAST_RETRY_SCHEDULE_MS = [0, 20, 20, 20, 20]
@@ -50,7 +51,7 @@ export interface WebhookStack {
   readonly bus: Bus
   readonly codec: Codec
   readonly config: Config
-  readonly ground: WebhookContext
+  readonly webhookContext: WebhookContext
   readonly metrics: Metrics
   /** What matcher and sender committed so far. */
   commits(): readonly Commit[]
@@ -94,7 +95,7 @@ export const startWebhookStack = async (
     retention: 'off',
   })
   await bus.createTopics(topicSpecs({ chains: ['sol'], partitions: 3, retention: 'off' }))
-  const ground = await createWebhookContext({
+  const webhookContext = await createWebhookContext({
     bus,
     codec,
     config,
@@ -108,13 +109,17 @@ export const startWebhookStack = async (
     started.push(running)
     return running
   }
-  const poster = createWebhookClient({ rulesOf: ground.rulesOf, resolve: ground.resolve, nowMs })
+  const poster = createWebhookClient({
+    rulesOf: webhookContext.rulesOf,
+    resolve: webhookContext.resolve,
+    nowMs,
+  })
   const orgOf = options.orgOf ?? (() => ({ suspended: false }))
   const commits: Commit[] = []
   const shared = {
     bus: withRecordedCommits(bus, commits),
     codec,
-    store: ground.store,
+    store: webhookContext.store,
     orgOf,
     metrics,
     log,
@@ -130,14 +135,14 @@ export const startWebhookStack = async (
     bus,
     codec,
     config,
-    ground,
+    webhookContext,
     metrics,
     commits: () => commits,
     endpoint: (body) => {
       // One after the other: an organization may have few writes waiting.
       const created = creating.then(async () => {
-        const made = await ground.resource.create(TEST_OWNER, body)
-        return ground.resource.read(TEST_OWNER, made.body.id)
+        const made = await webhookContext.resource.create(TEST_OWNER, body)
+        return webhookContext.resource.read(TEST_OWNER, made.body.id)
       })
       creating = created.catch(() => undefined)
       return created
@@ -151,7 +156,7 @@ export const startWebhookStack = async (
     publishTo: (topic, message, { key, value }) =>
       write(topicName(topic, 'sol'), key, codec.encode(message, value)),
     startMatcher: async () => held(await startMatcher({ ...shared, config }, ['sol'])),
-    startSender: async (store = ground.store) =>
+    startSender: async (store = webhookContext.store) =>
       held(
         await startSender({
           ...shared,
@@ -159,7 +164,7 @@ export const startWebhookStack = async (
           config,
           poster,
           random: Math.random,
-          sealer: ground.sealer,
+          sealer: webhookContext.sealer,
           scheduleMs: options.scheduleMs ?? FAST_RETRY_SCHEDULE_MS,
         }),
       ),
@@ -174,7 +179,7 @@ export const startWebhookStack = async (
     stop: async () => {
       for (const running of started.toReversed()) await running.stop()
       await poster.close()
-      await ground.stop()
+      await webhookContext.stop()
       await bus.close()
       rmSync(folder, { recursive: true, force: true })
     },
@@ -215,7 +220,7 @@ const PUMP_LAUNCH = {
   protocol_name: 'Pump.fun',
 }
 
-/** A token event of a made-up mint, as the launch tracker writes it. */
+/** A token event of a synthetic mint, as the launch tracker writes it. */
 export const buildTokenEvent = (
   mint: string,
   change: DeepPartial<TokenEvent> = {},

@@ -15,7 +15,7 @@ await fetchSdk()
 const folder = mkdtempSync(join(tmpdir(), 'sluice-compatibility-'))
 const run = startSluice(['start', '--data', folder, '--port', String(await freePort())])
 try {
-  await until(() => run.out.text.includes('Ctrl-C'), 'the welcome is printed', 90_000)
+  await until(() => run.out.text.includes('Ctrl-C'), 'the welcome is printed', 180_000)
   const reading = await readWithSdk(join(folder, 'demo.json'), LISTEN_SECONDS, ['all'])
   const page = new URL('../../docs/compatibility.md', import.meta.url)
   writeFileSync(page, compatibilityPage(reading))

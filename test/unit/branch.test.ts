@@ -55,7 +55,7 @@ const deep: readonly [string, Position, string][] = [
   ['beyond the window', { stack: stackOf(8), final: null, truncated: true }, 'reorg-beyond-window'],
 ]
 for (const [name, position, reason] of deep) {
-  test(`a reorg ${name} is told before anything is taken back, and only where every endpoint says so`, async () => {
+  test(`a reorg ${name} is reported before anything is taken back, and only where every endpoint says so`, async () => {
     const of = (shared: number, agreed: boolean) =>
       replacedBlocks(nodeOf(shared, { agreed }), position)
     await assert.rejects(of(0, true), { reason })

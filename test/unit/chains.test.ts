@@ -21,10 +21,27 @@ const WIRE = readFileSync(
 
 test('balances of the native token are a feed of every EVM chain, but where a contract logs its transfers', () => {
   const chains = ROWS.filter((row) => feedsOfChain(row, ['coin-balances']).has('coin-balances'))
-  assert.deepEqual(
-    chains.map(({ id }) => id),
-    ['eth', 'bsc', 'base', 'polygon', 'arbitrum', 'optimism', 'avalanche'],
-  )
+  const expected = ROWS.filter(({ id, vm }) => vm === 'evm' && id !== 'zksync')
+  assert.deepEqual(chains, expected)
+  assert.ok(chains.includes(CHAINS.eth))
+})
+
+test('rewards of blocks, uncles and prediction markets are feeds of the chains whose rows name them', () => {
+  const own = ROWS.flatMap((row) => {
+    const feeds = feedsOfChain(row, ['miner-rewards', 'uncles', 'predictions'])
+    return feeds.size === 0 ? [] : [[row.id, ...feeds]]
+  })
+  for (const wanted of [
+    ['eth', 'miner-rewards', 'uncles'],
+    ['bsc', 'miner-rewards'],
+    ['polygon', 'miner-rewards', 'predictions'],
+  ])
+    assert.ok(
+      own.some((one) => one.join() === wanted.join()),
+      wanted.join(),
+    )
+  for (const { id } of ROWS.filter(({ feeds }) => feeds.length === 0))
+    assert.ok(!own.some(([chain]) => chain === id), id)
 })
 
 for (const row of ROWS) {

@@ -15,7 +15,7 @@ interface Item {
 
 const item = (name: string, records = 1, bytes = 1): Item => ({ name, records, bytes })
 
-/** Groups whose commits wait until a test settles them. */
+/** Groups whose commits wait until a test ends them. */
 const heldGroups = (limits: Partial<GroupLimits> = {}) => {
   const commits: { readonly names: string; readonly outcome: Deferred<void> }[] = []
   let running = 0
@@ -49,7 +49,7 @@ test('a full group is committed while the next one is collected, and a third has
   await sixth
   assert.deepEqual(names(), ['abc', 'def'])
   commits[1]?.outcome.resolve()
-  await groups.settle()
+  await groups.flush()
   assert.equal(groups.pending(), undefined)
 })
 
@@ -66,23 +66,23 @@ test('records and bytes bound a group; an operation that is larger than both has
   await groups.add(item('c', 1, 900))
   await groups.add(item('d', 1, 900))
   await groups.add(item('e', 500, 5_000))
-  await groups.settle()
+  await groups.flush()
   await settled
   assert.deepEqual(names(), ['a', 'bc', 'd', 'e'])
 })
 
-test('settling commits what is there and waits for it', async () => {
+test('a flush commits what is there and waits for it', async () => {
   const { groups, commits, names } = heldGroups()
   await groups.add(item('a'))
   let isSettled = false
-  const settling = groups.settle().then(() => {
+  const flushing = groups.flush().then(() => {
     isSettled = true
   })
   await turn()
   assert.deepEqual([names(), isSettled], [['a'], false])
   commits[0]?.outcome.resolve()
-  await settling
-  await groups.settle()
+  await flushing
+  await groups.flush()
   assert.deepEqual(names(), ['a'])
 })
 
@@ -95,7 +95,7 @@ test('an operation waits for others for a bounded time', async () => {
   commits[0]?.outcome.resolve()
   await until(() => commits.length === 2, 'the next one is committed')
   commits[1]?.outcome.resolve()
-  await groups.settle()
+  await groups.flush()
   assert.deepEqual(names(), ['ab', 'c'])
 })
 
@@ -106,7 +106,7 @@ test('after a commit that failed nothing is committed, and everything says why',
   const outcome = groups.pending()
   commits[0]?.outcome.reject(lost)
   await assert.rejects(async () => outcome, lost)
-  await assert.rejects(() => groups.settle(), lost)
+  await assert.rejects(() => groups.flush(), lost)
   await assert.rejects(() => groups.add(item('e')), lost)
   assert.deepEqual([names(), groups.pending()], [['abc'], undefined])
 })

@@ -5,10 +5,10 @@ import { emptyDecodedBlock } from '../../ingestors/decode/contract.ts'
 import type { Commitment } from '../../ingestors/follow/contract.ts'
 import {
   applyOperation,
+  type ChainContext,
   finalizeOperation,
   type Prepared,
   revertOperation,
-  type Workshop,
 } from '../../ingestors/publish/block-operation.ts'
 import { openLedger } from '../../ingestors/publish/metadata-store.ts'
 import { appliedOf } from '../../ingestors/publish/resume.ts'
@@ -25,7 +25,7 @@ const said = (prepared: Prepared): string => prepared.event([]).meta?.commitment
 
 /** What the three operations of one block say. */
 const commitments = (commitment: Commitment): readonly string[] => {
-  const workshop: Workshop = {
+  const chainContext: ChainContext = {
     chain: CHAINS.eth,
     book: QUOTE_ASSETS,
     codec: localCodec(),
@@ -45,12 +45,12 @@ const commitments = (commitment: Commitment): readonly string[] => {
     letters: [],
     expired: [],
   }
-  const applied = applyOperation(workshop, ledger, { seq: 1, cursor: CURSOR }, read)
+  const applied = applyOperation(chainContext, ledger, { seq: 1, cursor: CURSOR }, read)
   ledger.take(applied.pending)
   const apply = said(applied)
   const gone = appliedOf(applied.event([]))
-  const revert = revertOperation(workshop, ledger, { seq: 2, cursor: CURSOR }, gone, [])
-  const finalize = finalizeOperation(workshop, ledger, { seq: 3, cursor: CURSOR }, REF, [])
+  const revert = revertOperation(chainContext, ledger, { seq: 2, cursor: CURSOR }, gone, [])
+  const finalize = finalizeOperation(chainContext, ledger, { seq: 3, cursor: CURSOR }, REF, [])
   return [apply, said(revert), said(finalize)].map((text) => text.replace('COMMITMENT_', ''))
 }
 

@@ -49,6 +49,20 @@ test('.env.example lists every setting with its default', () => {
   assert.equal(text, envExample())
 })
 
+test('a price under a key that is not a token address is refused by its name', () => {
+  const good = '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2'
+  assert.deepEqual(loadConfig({ PRICES_STATIC: `{"${good}":2}` }).pricesStatic, { [good]: 2 })
+  for (const key of ['WETH', good.toUpperCase()]) {
+    assert.throws(
+      () => loadConfig({ PRICES_STATIC: `{"${good}":2,"${key}":3}` }),
+      (error: unknown) =>
+        error instanceof ConfigError &&
+        /PRICES_STATIC/.test(error.message) &&
+        error.message.includes(`"${key}"`),
+    )
+  }
+})
+
 test('JSON of a setting nests no deeper than other JSON from outside', () => {
   const levels = 49_000
   const nested = `{"eth":${'['.repeat(levels)}${']'.repeat(levels)}}`
@@ -59,4 +73,52 @@ test('JSON of a setting nests no deeper than other JSON from outside', () => {
         error instanceof ConfigError && /PRICES_STATIC.*is not JSON/.test(String(error.message)),
     )
   }
+})
+
+test('an override of the wrong kind is a mistake in words, however deep it nests', () => {
+  const deep: unknown = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`)
+  assert.throws(
+    () => loadConfig({}, { port: deep }),
+    (error: unknown) => error instanceof ConfigError && / PORT: .*not \[/.test(error.message),
+  )
+})
+
+test('a storage for uploads has an address and credentials, or there is none', () => {
+  const storage = {
+    IPFS_UPLOAD_URL: 'https://storage.example.com/bucket/',
+    IPFS_UPLOAD_KEY_ID: 'key-id',
+    IPFS_UPLOAD_SECRET: 'secret',
+  }
+  assert.equal(loadConfig({}).ipfsUploadUrl, '')
+  assert.equal(loadConfig(storage).ipfsUploadSecret.reveal(), 'secret')
+  for (const name of Object.keys(storage)) {
+    assert.throws(() => loadConfig({ ...storage, [name]: '' }), new RegExp(`${name}.*go together`))
+  }
+  for (const url of ['https://storage.example.com/bucket', 'https://a:b@storage.example.com/b/'])
+    assert.throws(() => loadConfig({ ...storage, IPFS_UPLOAD_URL: url }), /IPFS_UPLOAD_URL/)
+})
+
+test('paying per call is off, or has a payee, a network and what settles', () => {
+  const payTo = `0x${'22'.repeat(20)}`
+  const gasKey = `0x${'11'.repeat(32)}`
+  const on = { X402_PAY_TO: payTo, X402_NETWORKS: 'base' }
+  const node = { X402_GAS_KEY: gasKey, X402_RPC_URL: 'https://node.example.com' }
+  assert.equal(loadConfig({}).x402PayTo, '')
+  assert.deepEqual(loadConfig({ ...on, ...node }).x402Networks, ['base'])
+  loadConfig({ ...on, X402_GAS_KEY: gasKey, RPC_URLS_BASE: 'https://node.example.com' })
+  const test = { ...on, X402_NETWORKS: 'base-sepolia', X402_FACILITATOR: 'mock' }
+  assert.equal(loadConfig(test).x402Facilitator, 'mock')
+  for (const [environment, complaint] of [
+    [{ X402_PAY_TO: payTo }, /X402_NETWORKS go/],
+    [{ X402_NETWORKS: 'base' }, /X402_PAY_TO and/],
+    [{ ...on, X402_PAY_TO: '0x12' }, /X402_PAY_TO/],
+    [{ ...on, ...node, X402_NETWORKS: 'tron' }, /X402_NETWORKS/],
+    [{ ...on, ...node, X402_GAS_KEY: '' }, /is needed to settle payments/],
+    [{ ...on, ...node, X402_GAS_KEY: '0x12' }, /is needed to settle payments/],
+    [{ ...on, ...node, X402_RPC_URL: '' }, /no node of base/],
+    [{ ...on, X402_FACILITATOR: 'remote' }, /X402_FACILITATOR_URL/],
+    [{ ...on, X402_FACILITATOR: 'mock' }, /base is not a test network/],
+    [{ ...on, ...node, X402_MIN_ATOMIC: '0' }, /X402_MIN_ATOMIC/],
+  ] as const)
+    assert.throws(() => loadConfig(environment), complaint, JSON.stringify(environment))
 })

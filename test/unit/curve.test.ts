@@ -369,7 +369,7 @@ const ONE = {
   cryptoNg: 'RemoveLiquidityOne(address,uint256,uint256,uint256,uint256,uint256)',
 } as const
 
-test('one coin that left is told by its place and stands beside another one', () => {
+test('one coin that left is reported by its place and stands beside another one', () => {
   const gone = [['decrease', TOKEN_A, 7n, TOKEN_B, 0n]]
   assert.deepEqual(changes([said(ONE.stableNg, [1n, 50n, 7n, 99n])], three), gone)
   assert.deepEqual(changes([said(ONE.cryptoNg, [50n, 1n, 7n, 1n, 2n])], three), gone)

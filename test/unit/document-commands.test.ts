@@ -37,9 +37,9 @@ interface SluiceCall {
 
 const withoutQuotes = (word: string): string => word.replace(/^['"]|['"]$/g, '')
 
-/** Commands of a line, as `&&` and pipes separate them, that run `sluice`; `npm start --` is `sluice start`. */
+/** Commands of a line, as `&&`, `&` and pipes separate them, that run `sluice`; `npm start --` is `sluice start`. */
 const sluiceCalls = ({ page, line }: { readonly page: string; readonly line: string }) =>
-  line.split(/&&|\|/).flatMap((command): readonly SluiceCall[] => {
+  line.split(/&&?|\|/).flatMap((command): readonly SluiceCall[] => {
     const text = command.trim().replace(/^(?:[A-Z_]+=\S* )+/, '')
     const start = /^npm start(?: -- (.*))?$/.exec(text)
     const call = start ? `start ${start[1] ?? ''}` : /^npx(?: --no)? sluice (.*)$/.exec(text)?.[1]

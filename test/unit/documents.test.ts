@@ -127,6 +127,11 @@ const DENIED: Readonly<Record<string, RegExp>> = {
   'is blocked, is halted': /\bstands still\b/i,
   'the reference API': /\b(?:rented|documented) service\b/i,
   'undecodable record': /\bpoison\b/i,
+  'continues, resumes': /\b(?:goes|go|went) on\b(?! (?:[Gg]it|the)\b)/,
+  'an invalid …': /\bthat (?:is|are) none\b/,
+  'is reported, is called with': /\b(?:is|are|was|were|be) told\b/,
+  'decision, result, assessment': /\bverdicts?\b/i,
+  'parent mismatch, rejected candidate': /\bmisfits?\b/i,
 }
 
 /** Those of the denied words that are not words of a chain's own events either. */
@@ -137,7 +142,55 @@ const DENIED_IN_SOURCES = [
   'pre-confirmed block, flashblock',
   'the reference API',
   'undecodable record',
+  'an invalid …',
+  'decision, result, assessment',
+  'parent mismatch, rejected candidate',
 ] as const
+
+/** Of these words the older comments inside of code may keep some; what others read may not. */
+const DENIED_IN_EXPORTS = ['continues, resumes', 'is reported, is called with'] as const
+
+/** JSDoc of exports and of their members, and texts of one line: errors, log lines, answers, settings. */
+const exportedTexts = (text: string): readonly string[] => [
+  ...[
+    ...text.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n(?= *(?:export|readonly|\w+[?(:]))/g),
+    ...text.matchAll(/(['"`])((?:(?!\1)[^\n\\]|\\.)*)\1/g),
+  ].map(([words]) => words),
+]
+
+test('exports and messages keep to the words of the field', () => {
+  const found = SOURCES.filter((file) => !/^(?:test|processors\/stats)\//.test(file)).flatMap(
+    (file) =>
+      exportedTexts(read(file)).flatMap((text) =>
+        DENIED_IN_EXPORTS.flatMap((instead) => {
+          const word = DENIED[instead]?.exec(text)?.[0]
+          return word === undefined ? [] : [`${file}: ${word}, write "${instead}"`]
+        }),
+      ),
+  )
+  assert.deepEqual(found, [])
+})
+
+/** Words that describe the people and letters of a test's story as well. */
+const ALLOWED_IN_TITLES: readonly string[] = [
+  'no endpoint, no process, no client',
+  'dead letter',
+  'token creation',
+]
+
+test('names of test files and titles of tests keep to the words of the field', () => {
+  const found = SOURCES.filter((file) => file.startsWith('test/')).flatMap((file) => {
+    const titles = [
+      ...read(file).matchAll(/\b(?:test|describe|it)\(\s*(['"`])((?:(?!\1)[\s\S])*)\1/g),
+    ].map(([, , title = '']) => title)
+    return [file.replaceAll(/[-/.]/g, ' '), ...titles].flatMap((text) =>
+      Object.entries(DENIED)
+        .filter(([instead, word]) => !ALLOWED_IN_TITLES.includes(instead) && word.test(text))
+        .map(([instead, word]) => `${file}: ${word.exec(text)?.[0]}, write "${instead}"`),
+    )
+  })
+  assert.deepEqual(found, [])
+})
 
 test('sources keep to the words of the field', () => {
   const found = SOURCES.filter((file) => !file.startsWith('test/')).flatMap((file) =>

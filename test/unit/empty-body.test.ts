@@ -36,7 +36,7 @@ test('a call that names JSON and has no body is a call without one', async () =>
   await app.close()
 })
 
-test('a body that is there is read as ever: broken and poisoned ones are refused', async () => {
+test('a body that is there is read as ever: invalid and prototype-polluting ones are rejected', async () => {
   const app = await opened()
   const sent = async (payload: string) => {
     const headers = { 'content-type': 'application/json; charset=utf-8' }

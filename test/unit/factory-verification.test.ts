@@ -361,7 +361,7 @@ test('a Liquidity Book pair of a factory that is not listed proves nothing and n
   assert.equal(prove({ chain: 'avalanche', family: 'liquidity_book' }, {}), 'no-pool')
 })
 
-test('a bin step that is none is not asked with', () => {
+test('an invalid bin step is not requested', () => {
   const claim = at(POOL, [
     [call('getFactory'), address(LFJ_V21)],
     [call('getTokenX'), address(TOKEN_A)],

@@ -23,8 +23,8 @@ test('every feed topic has a sink, and a chain runs those that it has and that a
   assert.deepEqual([...new Set(all)].sort(), FEED_SINKS.map(({ topic }) => topic).toSorted())
   const topics = (chain: keyof typeof CHAINS) =>
     enabledFeedSinks(CHAINS[chain], FEED_NAMES).map(({ topic }) => topic)
-  assert.deepEqual(topics('base'), ['calls', 'events'])
-  assert.deepEqual(topics('sui'), [])
+  assert.deepEqual(topics('base'), ['calls', 'events', 'transactions', 'redpackets'])
+  assert.deepEqual(topics('sui'), ['transactions'])
   assert.deepEqual(enabledFeedSinks(CHAINS.eth, []), [])
 })
 
@@ -50,6 +50,40 @@ test('a call as a row: its marks are numbers, its fee is in coins, unknown is nu
   assert.equal(row?._del, 0)
 })
 
+test('each kind of red packet event has a table; an amount that is not known is null', () => {
+  const shared = { id: '0x01', share_id: 'abc', mint: '0xaa' }
+  const events = [
+    {
+      ...shared,
+      kind: 'created',
+      total_amount: '9',
+      max_claims: 3,
+      random: true,
+      created_at: 5_000,
+    },
+    { ...shared, kind: 'claimed', claimer: '0xcc', amount: '4', instruction: { event_index: 1 } },
+    { ...shared, kind: 'refunded', amount: '' },
+    { ...shared, kind: 'refunded', amount: '5' },
+  ]
+  const bytes = codec.encode('redpacket.RedPacketEvents', { meta, events })
+  const tables = sinkOf('redpackets').map(codec, bytes).tables
+  assert.deepEqual(
+    tables.map(({ table, rows }) => [table, rows.length]),
+    [
+      ['redpackets', 1],
+      ['redpacket_claims', 1],
+      ['redpacket_refunds', 2],
+    ],
+  )
+  const [packet, claim, unknown, known] = tables.flatMap(({ rows }) => rows)
+  assert.deepEqual(
+    [packet?.total_amount, packet?.is_random, packet?.created_at, packet?.share_id],
+    ['9', 1, '1970-01-01T00:00:05.000Z', 'abc'],
+  )
+  assert.deepEqual([claim?.claimer, claim?.amount, claim?.event_index], ['0xcc', '4', 1])
+  assert.deepEqual([unknown?.amount, known?.amount], [null, '5'])
+})
+
 test('a retraction counts backwards and marks its row', () => {
   const events = [{ block_height: 5, event_index: 3, contract: '0xcc' }]
   const bytes = codec.encode('evm.log.LogEvents', { meta: { ...meta, op: 'OP_REVERT' }, events })
@@ -68,15 +102,15 @@ test('a reward may be below zero; a price that is not known is null', () => {
   assert.deepEqual([order?.limit_price, order?.price_ticks], [null, '9'])
 })
 
-const POISON: readonly (readonly [string, Topic, Uint8Array])[] = [
+const UNDECODABLE: readonly (readonly [string, Topic, Uint8Array])[] = [
   ['no Avro', 'calls', Buffer.from('no avro')],
   [
-    'a value that is none',
+    'an invalid value',
     'calls',
     codec.encode('evm.call.CallEvents', { meta, events: [{ value: '0x7' }] }),
   ],
   [
-    'a fee that is none',
+    'an invalid fee',
     'calls',
     codec.encode('evm.call.CallEvents', { meta, events: [{ value: '7', tx_fee: '-1' }] }),
   ],
@@ -86,13 +120,18 @@ const POISON: readonly (readonly [string, Topic, Uint8Array])[] = [
     codec.encode('svm.reward.RewardEvents', { meta, events: [{ amount: '9'.repeat(20) }] }),
   ],
   [
-    'an amount of an outcome that is none',
+    'an invalid amount of an outcome',
     'predictionSettlements',
     codec.encode('prediction.PredictionSettlementEvents', { meta, events: [{ amounts: ['x'] }] }),
   ],
+  [
+    'an invalid amount of a red packet',
+    'redpackets',
+    codec.encode('redpacket.RedPacketEvents', { meta, events: [{ total_amount: '-1' }] }),
+  ],
 ]
-for (const [what, topic, bytes] of POISON) {
-  test(`${what} is poison, not a row`, () => {
+for (const [what, topic, bytes] of UNDECODABLE) {
+  test(`${what} is a dead letter, not a row`, () => {
     assert.throws(() => rowsOf(topic, bytes), InvalidInput)
   })
 }

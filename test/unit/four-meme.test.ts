@@ -476,7 +476,7 @@ const info = (base: string, quote: string, words = 13) =>
   }) as const
 const reverted = { kind: 'reverted' } as const
 const subject = { address: TOKEN, family: 'four_meme' }
-const verdict = (answers: Parameters<typeof startVerification>[2]) => {
+const verificationOf = (answers: Parameters<typeof startVerification>[2]) => {
   const open = startVerification(subject, protocols, answers)
   return typeof open === 'string' ? open : verifiedPool(open, [])
 }
@@ -487,8 +487,8 @@ test('the contracts that keep curves are asked for the token and say its quote',
     { to: MANAGER, data },
     { to: FIRST_MANAGER, data },
   ])
-  assert.deepEqual(verdict([info(TOKEN, QUOTE), reverted]), curve(QUOTE))
-  assert.deepEqual(verdict([info(TOKEN, COIN), reverted]), curve(WBNB))
+  assert.deepEqual(verificationOf([info(TOKEN, QUOTE), reverted]), curve(QUOTE))
+  assert.deepEqual(verificationOf([info(TOKEN, COIN), reverted]), curve(WBNB))
 })
 
 test('a token that no contract keeps has no curve', () => {
@@ -500,6 +500,6 @@ test('a token that no contract keeps has no curve', () => {
     [{ kind: 'value', data: '0x' }, reverted],
     [],
   ]
-  for (const answers of others) assert.equal(verdict(answers), 'no-pool')
-  assert.equal(verdict([{ kind: 'no-state' }, reverted]), 'no-state')
+  for (const answers of others) assert.equal(verificationOf(answers), 'no-pool')
+  assert.equal(verificationOf([{ kind: 'no-state' }, reverted]), 'no-state')
 })

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { GENERATED_FILES } from '../support/generated-files.ts'
 
-const read = (path: string): string =>
-  readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+const urlOf = (path: string): URL => new URL(`../../${path}`, import.meta.url)
+const read = (path: string): string => readFileSync(urlOf(path), 'utf8')
 
 for (const [path, content] of Object.entries(GENERATED_FILES)) {
   test(`${path} is what the tables say; \`npm run generate\` writes it`, async () => {
+    assert.ok(existsSync(urlOf(path)), 'run `npm run generate` and add the file')
     assert.ok(read(path) === (await content()), 'run `npm run generate` and review the change')
   })
 }

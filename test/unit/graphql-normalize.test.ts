@@ -19,7 +19,7 @@ const rewritten = (query: string, variables: Readonly<Record<string, unknown>> =
   const limits = QUERY_LIMITS
   const work = createPlanningBudget(limits.maxSteps)
   const parsed = validateDocument(parseDocument(query, limits, work), CATALOGUE.schema, work)
-  const operation = selectOperation(parsed, undefined)
+  const operation = selectOperation(parsed, undefined, 'query')
   const values = coerceVariables(operation, variables, { limits, work })
   const { fragments } = parsed
   const context = {

@@ -15,6 +15,7 @@ const LEAVES = {
   Decimal: { type: 'Float', sql: 'x', about: '', exact: true },
   Boolean: { type: 'Boolean', sql: 'x', about: '' },
   DateTime: { type: 'DateTime', sql: 'x', about: '' },
+  Date: { type: 'Date', sql: 'x', about: '' },
   StringList: { type: 'StringList', sql: 'x', about: '' },
   IntList: { type: 'IntList', sql: 'x', about: '' },
   FloatList: { type: 'FloatList', sql: 'x', about: '' },
@@ -22,6 +23,10 @@ const LEAVES = {
 
 const NOON = '2026-11-20 12:00:00.000'
 const NIGHT = '2026-11-21 00:00:00.000'
+/** A Tuesday, the last day of March. */
+const NOW_MS = Date.UTC(2026, 2, 31, 12)
+const MOST = '1000000000'
+const ago = (text: string): string => `2026-03-${text}:00.000`
 const TIME = "DateTime64(3, 'UTC')"
 
 type Row = readonly [
@@ -60,21 +65,46 @@ const items = (type: string, held: string, item: string): readonly Row[] => [
   ['length', { gt: '2' }, 'length(x) > {p0:Int64}', '2'],
 ]
 
+const TIMES: readonly Row[] = [
+  ['is', NOON, `x = {p0:${TIME}}`, NOON],
+  ['not', NOON, `x != {p0:${TIME}}`, NOON],
+  ['since', NOON, `x >= {p0:${TIME}}`, NOON],
+  ['after', NOON, `x > {p0:${TIME}}`, NOON],
+  ['till', NOON, `x <= {p0:${TIME}}`, NOON],
+  ['before', NOON, `x < {p0:${TIME}}`, NOON],
+  ['between', [NOON, NIGHT], `(x >= {p0:${TIME}} AND x <= {p1:${TIME}})`, NOON, NIGHT],
+  ['between', [NOON], `(x >= {p0:${TIME}} AND x <= {p1:${TIME}})`, NOON, NOON],
+  ['in', [NOON], `toDateTime64(x, 3, 'UTC') IN ({p0:${TIME}})`, NOON],
+  ['notIn', [NOON], `toDateTime64(x, 3, 'UTC') NOT IN ({p0:${TIME}})`, NOON],
+  ['isNull', true, 'isNull(x)'],
+  ['since_relative', { hours_ago: '1', minutes_ago: '30' }, `x >= {p0:${TIME}}`, ago('31 10:30')],
+  ['after_relative', { days_ago: '1', weeks_ago: '1' }, `x > {p0:${TIME}}`, ago('23 12:00')],
+  ['till_relative', { seconds_ago: '60' }, `x <= {p0:${TIME}}`, ago('31 11:59')],
+  ['before_relative', {}, `x < {p0:${TIME}}`, ago('31 12:00')],
+  // February has 28 days, and no time is stored from before 1970.
+  ['since_relative', { months_ago: '1' }, `x >= {p0:${TIME}}`, '2026-02-28 12:00:00.000'],
+  ['since_relative', { months_ago: '13' }, `x >= {p0:${TIME}}`, '2025-02-28 12:00:00.000'],
+  ['since_relative', { years_ago: '2' }, `x >= {p0:${TIME}}`, '2024-03-31 12:00:00.000'],
+  ['since_relative', { years_ago: MOST }, `x >= {p0:${TIME}}`, '1970-01-01 00:00:00.000'],
+  ['since_relative', { weeks_ago: MOST }, `x >= {p0:${TIME}}`, '1970-01-01 00:00:00.000'],
+]
+
 const TABLE: Readonly<Record<keyof typeof LEAVES, readonly Row[]>> = {
   String: [
-    ['is', 'a', 'x = {p0:String}', 'a'],
-    ['not', 'a', 'x != {p0:String}', 'a'],
-    ['like', 'a%\\', 'x LIKE {p0:String}', 'a%\\\\'],
-    ['notLike', 'a%', 'x NOT LIKE {p0:String}', 'a%'],
-    ['likeCaseInsensitive', 'a_', 'x ILIKE {p0:String}', 'a_'],
-    ['notLikeCaseInsensitive', 'a_', 'x NOT ILIKE {p0:String}', 'a_'],
-    ['includes', 'a\\', 'position(x, {p0:String}) > 0', 'a\\'],
-    ['notIncludes', 'a', 'position(x, {p0:String}) = 0', 'a'],
-    ['includesCaseInsensitive', 'a', 'positionCaseInsensitiveUTF8(x, {p0:String}) > 0', 'a'],
-    ['notIncludesCaseInsensitive', 'a', 'positionCaseInsensitiveUTF8(x, {p0:String}) = 0', 'a'],
-    ['startsWith', 'a', 'startsWith(x, {p0:String})', 'a'],
-    ['endsWith', 'a', 'endsWith(x, {p0:String})', 'a'],
-    ['startsWithCaseInsensitive', 'A', 'startsWith(lowerUTF8(x), lowerUTF8({p0:String}))', 'A'],
+    // A backslash is one of the text, also where the engine reads a pattern.
+    ['is', 'A\\', 'x = {p0:String}', 'A\\'],
+    ['not', 'A\\', 'x != {p0:String}', 'A\\'],
+    ['like', 'A%\\', 'x LIKE {p0:String}', 'A%\\\\'],
+    ['notLike', 'A%\\', 'x NOT LIKE {p0:String}', 'A%\\\\'],
+    ['likeCaseInsensitive', 'A_\\', 'x ILIKE {p0:String}', 'A_\\\\'],
+    ['notLikeCaseInsensitive', 'A_\\', 'x NOT ILIKE {p0:String}', 'A_\\\\'],
+    ['includes', 'A\\', 'position(x, {p0:String}) > 0', 'A\\'],
+    ['notIncludes', 'A\\', 'position(x, {p0:String}) = 0', 'A\\'],
+    ['includesCaseInsensitive', 'A\\', 'positionCaseInsensitiveUTF8(x, {p0:String}) > 0', 'A\\'],
+    ['notIncludesCaseInsensitive', 'A\\', 'positionCaseInsensitiveUTF8(x, {p0:String}) = 0', 'A\\'],
+    ['startsWith', 'A\\', 'startsWith(x, {p0:String})', 'A\\'],
+    ['endsWith', 'A\\', 'endsWith(x, {p0:String})', 'A\\'],
+    ['startsWithCaseInsensitive', 'A\\', 'startsWith(lowerUTF8(x), lowerUTF8({p0:String}))', 'A\\'],
     ['in', ['a', 'b'], 'x IN {p0:Array(String)}', ['a', 'b']],
     ['in', [], '0'],
     ['notIn', ['a'], 'x NOT IN {p0:Array(String)}', ['a']],
@@ -90,19 +120,8 @@ const TABLE: Readonly<Record<keyof typeof LEAVES, readonly Row[]>> = {
     ['eq', false, 'x = {p0:UInt8}', '0'],
     ['isNull', true, 'isNull(x)'],
   ],
-  DateTime: [
-    ['is', NOON, `x = {p0:${TIME}}`, NOON],
-    ['not', NOON, `x != {p0:${TIME}}`, NOON],
-    ['since', NOON, `x >= {p0:${TIME}}`, NOON],
-    ['after', NOON, `x > {p0:${TIME}}`, NOON],
-    ['till', NOON, `x <= {p0:${TIME}}`, NOON],
-    ['before', NOON, `x < {p0:${TIME}}`, NOON],
-    ['between', [NOON, NIGHT], `(x >= {p0:${TIME}} AND x <= {p1:${TIME}})`, NOON, NIGHT],
-    ['between', [NOON], `(x >= {p0:${TIME}} AND x <= {p1:${TIME}})`, NOON, NOON],
-    ['in', [NOON], `toDateTime64(x, 3, 'UTC') IN ({p0:${TIME}})`, NOON],
-    ['notIn', [NOON], `toDateTime64(x, 3, 'UTC') NOT IN ({p0:${TIME}})`, NOON],
-    ['isNull', true, 'isNull(x)'],
-  ],
+  DateTime: TIMES,
+  Date: TIMES,
   StringList: items('String', 'x', 'a'),
   IntList: items('Int64', 'arrayMap(item -> toInt64(item), x)', '7'),
   FloatList: items('Float64', 'x', '1.5'),
@@ -113,7 +132,8 @@ const cubeOf = (leaf: Leaf): Cube => ({ ...DEX_TRADES, dimensions: { X: leaf } }
 const compiled = (leaf: Leaf, given: Readonly<Record<string, unknown>>, hex = false) => {
   const binder = createQueryParameters()
   const condition = parseCondition(cubeOf(leaf), given)
-  const sql = compileCondition(condition, { binder, use: (used) => used.sql as string, hex })
+  const use = (used: Leaf): string => used.sql
+  const sql = compileCondition(condition, { binder, use, hex, nowMs: NOW_MS })
   return { sql, values: Object.values(binder.params) }
 }
 
@@ -144,13 +164,54 @@ test('addresses are compared in lower case where the chain writes them so', () =
   assert.deepEqual(compiled(address, { X: { is: 'So1X' } }).values, ['So1X'])
   assert.deepEqual(compiled(address, { X: { is: 'So1X' } }, true).values, ['so1x'])
   assert.deepEqual(compiled(address, { X: { in: ['0xAB', 'So1'] } }).values, [['0xab', 'So1']])
+  assert.deepEqual(compiled(address, { X: { like: '0xAB%_' } }).values, ['0xab%_'])
+  for (const text of ['So0xAB', '0xABZ']) {
+    assert.deepEqual(compiled(address, { X: { is: text } }).values, [text], 'more than hex')
+  }
+  const list = { ...address, type: 'StringList' } as const
+  assert.deepEqual(compiled(list, { X: { in: ['0xAB', 'So1'] } }).values, ['0xab', 'So1'])
+})
+
+test('a column that folds is equal whatever the case, blanks and underscores, and searched as written', () => {
+  const folding = { type: 'String', sql: 'x', about: '', folds: true } as const
+  const column = "lower(replaceRegexpAll(x, '[_ ]', ''))"
+  const rows: readonly Row[] = [
+    ['is', 'Add_Li q', `${column} = {p0:String}`, 'addliq'],
+    ['not', 'Add_Li q', `${column} != {p0:String}`, 'addliq'],
+    ['in', ['A_b', 'C d'], `${column} IN {p0:Array(String)}`, ['ab', 'cd']],
+    ['notIn', ['A_b'], `${column} NOT IN {p0:Array(String)}`, ['ab']],
+    ['like', 'A_b', 'x LIKE {p0:String}', 'A_b'],
+    ['includes', 'A_b', 'position(x, {p0:String}) > 0', 'A_b'],
+    ['startsWith', 'A_b', 'startsWith(x, {p0:String})', 'A_b'],
+    ['isNull', true, 'isNull(x)'],
+  ]
+  for (const [operator, value, sql, ...values] of rows) {
+    assert.deepEqual(compiled(folding, { X: { [operator]: value } }), { sql, values }, operator)
+  }
+})
+
+test('a period has a first and a last time', () => {
+  for (const between of [[], [NOON, NIGHT, NOON]]) {
+    assert.throws(
+      () => compiled(LEAVES.DateTime, { X: { between } }),
+      new RegExp(`'between' of X takes a first and a last time, not ${between.length}`),
+    )
+  }
 })
 
 test('a decimal beyond 26 whole digits is compared as a double, a longer fraction is cut', () => {
-  const long = '1'.repeat(27)
+  const [fits, long] = ['1'.repeat(26), '1'.repeat(27)]
+  assert.deepEqual(compiled(LEAVES.Decimal, { X: { gt: fits } }), {
+    sql: 'x > {p0:Decimal(76, 30)}',
+    values: [`${fits}.0`],
+  })
   assert.deepEqual(compiled(LEAVES.Decimal, { X: { gt: long } }), {
     sql: 'toFloat64(x) > {p0:Float64}',
     values: [long],
+  })
+  assert.deepEqual(compiled(LEAVES.Decimal, { X: { in: ['7', long] } }), {
+    sql: 'toFloat64(x) IN ({p0:Float64}, {p1:Float64})',
+    values: ['7', long],
   })
   const { values } = compiled(LEAVES.Decimal, { X: { eq: `-1.${'3'.repeat(40)}` } })
   assert.deepEqual(values, [`-1.${'3'.repeat(30)}`])
@@ -166,4 +227,18 @@ test('conditions of one field hold together, those of any hold alone', () => {
     '(x < {p0:Int64} OR x >= {p1:Int64})',
   )
   assert.equal(compiled(LEAVES.Int, {}).sql, '1')
+})
+
+test('a condition that always holds is left out beside others, and decides where one of several is enough', () => {
+  const always = { notIn: [] }
+  assert.equal(compiled(LEAVES.Int, { X: { ...always, gt: 1 } }).sql, 'x > {p0:Int64}')
+  assert.equal(
+    compiled(LEAVES.Int, { any: [{ X: always }, { X: { gt: 1 } }] }).sql,
+    '(1 OR x > {p0:Int64})',
+  )
+})
+
+test('a condition that stands twice is written once', () => {
+  const never = { in: [] }
+  assert.equal(compiled(LEAVES.Int, { any: [{ X: never }, { X: never }] }).sql, '0')
 })

@@ -13,7 +13,7 @@ import { createPlanningBudget } from '../../serving/graphql/planning-budget.ts'
 import { createPlanningQueue } from '../../serving/graphql/planning-queue.ts'
 import { buildCubeSchema } from '../../serving/graphql/schema.ts'
 import type { Principal } from '../../serving/interfaces.ts'
-import { DOCUMENTED_QUERIES, DOCUMENTED_VARIABLES } from '../support/documented-queries.ts'
+import { DOCUMENTED_QUERIES, DOCUMENTED_VARIABLES } from '../support/documented/queries.ts'
 import { EXPENSIVE_QUERIES } from '../support/expensive-queries.ts'
 
 const CATALOGUE = buildCubeSchema(CUBES, ['eth', 'bsc', 'sol'])

@@ -1,57 +1,9 @@
 /** Every metric, bucket, pick, calculation, order and limit of GraphQL, as the statement that it has to become. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Cube } from '../../schemas/cubes/types.ts'
-import { compileQuery } from '../../serving/graphql/compile.ts'
-import { QUERY_LIMITS } from '../../serving/graphql/limits.ts'
-import { createPlanner } from '../../serving/graphql/plan.ts'
-import { buildCubeSchema } from '../../serving/graphql/schema.ts'
+import { salesStatement } from '../support/sales-cubes.ts'
 
-/** A cube with one leaf of each kind. */
-const SALES = {
-  name: 'Sales',
-  about: '',
-  groups: ['EVM', 'Solana', 'Trading'],
-  layer: 'DWD',
-  baseCost: 1,
-  source: '{chain}_sales FINAL',
-  time: 'at',
-  chainColumn: 'chain',
-  lookups: { item: { key: 'item_address' } },
-  dimensions: {
-    Time: { sql: 'at', type: 'DateTime', about: '', bucket: 'start' },
-    Item: { sql: 'item', type: 'String', about: '' },
-    Symbol: { sql: 'item_symbol', type: 'String', about: '', needs: 'item' },
-    Count: { sql: 'n', type: 'Int', about: '' },
-    Ratio: { sql: 'r', type: 'Float', about: '' },
-    Price: { sql: 'p', type: 'Float', about: '', exact: true },
-    Amount: {
-      sql: 'raw / pow(10, places)',
-      fast: 'amount',
-      type: 'Float',
-      about: '',
-      exactUnits: { raw: 'raw', places: 'places' },
-    },
-    Paid: { sql: 'paid', type: 'Boolean', about: '' },
-  },
-  selectors: {},
-  defaults: {},
-  order: ['slot', 'place'],
-  newest: 'Time',
-  limit: { default: 25, max: 100 },
-  aliases: [],
-} as const satisfies Cube
-
-const { plan } = createPlanner(buildCubeSchema([SALES], ['eth']), QUERY_LIMITS)
-
-/** The statement of one selection, each parameter replaced by its value and type. */
-const statement = (text: string): string => {
-  const query = `{ EVM(network: eth, dataset: combined) { Sales${text} } }`
-  const [selection] = plan({ query }).selections
-  assert.ok(selection)
-  const { sql, params } = compileQuery(selection, Date.UTC(2026, 2, 2))
-  return sql.replace(/\{(p\d+):/g, (_, name: string) => `{${String(params?.[name])}:`)
-}
+const statement = (text: string): string => salesStatement(`Sales${text}`).sql
 
 /** An aggregate of all rows, and the columns that it reads. */
 const AGGREGATES: readonly (readonly [fields: string, columns: string])[] = [
@@ -118,6 +70,22 @@ const STATEMENTS: readonly (readonly [selection: string, sql: string])[] = [
     "SELECT c0, c1 FROM (SELECT toDateTime64(toStartOfInterval(at, toIntervalMonth({1:UInt32})), 0, 'UTC') AS c0, count() AS c1, maxOrNull(at) AS c2 FROM eth_sales FINAL WHERE 1 GROUP BY c0) ORDER BY c2 DESC, c0 DESC LIMIT {25:UInt64} OFFSET {0:UInt64}",
   ],
   [
+    '{ Time(interval: {in: quarters, count: 1}) count }',
+    "SELECT c0, c1 FROM (SELECT toDateTime64(toStartOfInterval(at, toIntervalQuarter({1:UInt32})), 0, 'UTC') AS c0, count() AS c1, maxOrNull(at) AS c2 FROM eth_sales FINAL WHERE 1 GROUP BY c0) ORDER BY c2 DESC, c0 DESC LIMIT {25:UInt64} OFFSET {0:UInt64}",
+  ],
+  [
+    '{ Time(interval: {in: days, timezone: "America/New_York"}) count }',
+    "SELECT c0, c1 FROM (SELECT toTimeZone(toDateTime64(toStartOfInterval(at, toIntervalDay({1:UInt32}), {America/New_York:String}), 0, {America/New_York:String}), 'UTC') AS c0, count() AS c1, maxOrNull(at) AS c2 FROM eth_sales FINAL WHERE 1 GROUP BY c0) ORDER BY c2 DESC, c0 DESC LIMIT {25:UInt64} OFFSET {0:UInt64}",
+  ],
+  [
+    '{ Time(interval: {in: days, timezone: "utc"}) }',
+    "SELECT c0 FROM (SELECT toDateTime64(toStartOfInterval(at, toIntervalDay({1:UInt32})), 0, 'UTC') AS c0, maxOrNull(at) AS c1 FROM eth_sales FINAL WHERE 1 GROUP BY c0) ORDER BY c1 DESC, c0 DESC LIMIT {25:UInt64} OFFSET {0:UInt64}",
+  ],
+  [
+    '(where: {Time: {since_relative: {hours_ago: 12}, before_relative: {months_ago: 1}}}) { Item }',
+    "SELECT item FROM eth_sales FINAL WHERE (at >= {2026-03-01 12:00:00.000:DateTime64(3, 'UTC')} AND at < {2026-02-02 00:00:00.000:DateTime64(3, 'UTC')}) ORDER BY at DESC, slot DESC, place DESC LIMIT {25:UInt64} OFFSET {0:UInt64}",
+  ],
+  [
     '(limitBy: {by: Item, count: 2, offset: 1}) { Item }',
     'SELECT item FROM eth_sales FINAL WHERE 1 ORDER BY at DESC, slot DESC, place DESC LIMIT {1:UInt64}, {2:UInt64} BY item LIMIT {25:UInt64} OFFSET {0:UInt64}',
   ],
@@ -182,6 +150,34 @@ const STATEMENTS: readonly (readonly [selection: string, sql: string])[] = [
     "SELECT c0, c1 FROM (SELECT item_symbol AS c0, count() AS c1, maxOrNull(at) AS c2 FROM eth_sales FINAL LEFT ANY JOIN (SELECT 'eth' AS item_chain, token_address AS item_key, symbol AS item_symbol, name AS item_name, decimals AS item_places FROM eth_tokens FINAL) AS item ON item_key = item_address AND item_chain = chain WHERE 1 GROUP BY c0) ORDER BY c2 DESC, c0 DESC LIMIT {25:UInt64} OFFSET {0:UInt64}",
   ],
   [
+    '{ Item again: Item count }',
+    'SELECT c0, c1 FROM (SELECT item AS c0, count() AS c1, maxOrNull(at) AS c2 FROM eth_sales FINAL WHERE 1 GROUP BY c0) ORDER BY c2 DESC, c0 DESC LIMIT {25:UInt64} OFFSET {0:UInt64}',
+  ],
+  [
+    '(orderBy: {descendingByField: "quantile"}) { Item quantile(of: Amount) }',
+    'SELECT c0, c1 FROM (SELECT item AS c0, quantileExactInclusiveOrNull({0.5:Float64})(toFloat64(amount)) AS c1 FROM eth_sales FINAL WHERE 1 GROUP BY c0) ORDER BY c1 DESC, c0 DESC LIMIT {25:UInt64} OFFSET {0:UInt64}',
+  ],
+  [
+    '(orderBy: {ascending: Item}, limitBy: {by: Item, count: 1}) { Item count }',
+    'SELECT c0, c1 FROM (SELECT item AS c0, count() AS c1 FROM eth_sales FINAL WHERE 1 GROUP BY c0) ORDER BY c0 ASC LIMIT {0:UInt64}, {1:UInt64} BY c0 LIMIT {25:UInt64} OFFSET {0:UInt64}',
+  ],
+  [
+    '{ Item Tags(maximum: Time) Amount(minimum: Count) }',
+    'SELECT c0, c1, c2 FROM (SELECT item AS c0, tupleElement(argMaxIf(tuple(tags), tuple(assumeNotNull(at), slot, place), isNotNull(at)), 1) AS c1, tupleElement(argMinIf(tuple(toNullable(raw / pow(10, places))), tuple(assumeNotNull(n), slot, place), isNotNull(n)), 1) AS c2, maxOrNull(at) AS c3 FROM eth_sales FINAL WHERE 1 GROUP BY c0) ORDER BY c3 DESC, c0 DESC LIMIT {25:UInt64} OFFSET {0:UInt64}',
+  ],
+  [
+    '{ Item a: calculate(expression: "abs(-$count)") b: calculate(expression: "if($count > 2, $a, $Item)") c: calculate(expression: "round($count)") count }',
+    'SELECT c0, abs((-toFloat64(c1))), if(toFloat64(toFloat64(c1) > {2:Float64}) != 0, abs((-toFloat64(c1))), toFloat64OrNull(toString(c0))), round(toFloat64(c1), {0:Int8}), c1 FROM (SELECT item AS c0, count() AS c1, maxOrNull(at) AS c2 FROM eth_sales FINAL WHERE 1 GROUP BY c0) ORDER BY c2 DESC, c0 DESC LIMIT {25:UInt64} OFFSET {0:UInt64}',
+  ],
+  [
+    '{ calculate(expression: "1 + 1") }',
+    'SELECT toFloat64({1:Float64} + {1:Float64}) FROM (SELECT count() AS c0 FROM eth_sales FINAL WHERE 1) LIMIT {25:UInt64} OFFSET {0:UInt64}',
+  ],
+  [
+    '{ __typename }',
+    'SELECT 1 FROM eth_sales FINAL WHERE 1 ORDER BY at DESC, slot DESC, place DESC LIMIT {25:UInt64} OFFSET {0:UInt64}',
+  ],
+  [
     '{ Amount }',
     'SELECT raw, places FROM eth_sales FINAL WHERE 1 ORDER BY at DESC, slot DESC, place DESC LIMIT {25:UInt64} OFFSET {0:UInt64}',
   ],
@@ -192,3 +188,63 @@ for (const [selection, sql] of STATEMENTS) {
     assert.equal(statement(selection), sql)
   })
 }
+
+test('a comparison of an aggregate is one of numbers, of all that are named', () => {
+  const rows: readonly (readonly [field: string, kept: string])[] = [
+    ['count(selectWhere: {gt: "3"})', 'toFloat64(c0) > {3:Float64}'],
+    ['count(selectWhere: {ge: "3"})', 'toFloat64(c0) >= {3:Float64}'],
+    ['count(selectWhere: {gte: "3"})', 'toFloat64(c0) >= {3:Float64}'],
+    ['count(selectWhere: {lt: "3"})', 'toFloat64(c0) < {3:Float64}'],
+    ['count(selectWhere: {le: "3"})', 'toFloat64(c0) <= {3:Float64}'],
+    ['count(selectWhere: {lte: "3"})', 'toFloat64(c0) <= {3:Float64}'],
+    ['count(selectWhere: {eq: "3"})', 'toFloat64(c0) = {3:Float64}'],
+    ['count(selectWhere: {ne: "3"})', 'toFloat64(c0) != {3:Float64}'],
+    [
+      'count(selectWhere: {gt: "3", lt: "9"})',
+      'toFloat64(c0) > {3:Float64} AND toFloat64(c0) < {9:Float64}',
+    ],
+    // The number of different times is a number, the last of them is not.
+    ['uniq(of: Time, selectWhere: {gt: "3"})', 'toFloat64(c0) > {3:Float64}'],
+    ['max(of: Time, selectWhere: {gt: "3"})', 'toFloat64OrNull(toString(c0)) > {3:Float64}'],
+    ['max(of: Ratio, selectWhere: {gt: "3"})', 'toFloat64(c0) > {3:Float64}'],
+    ['max(of: Paid, selectWhere: {eq: "1"})', 'toFloat64(c0) = {1:Float64}'],
+    [
+      'calculate(expression: "$count + 1", selectWhere: {gt: "3"}) count',
+      'toFloat64(toFloat64(c0) + {1:Float64}) > {3:Float64}',
+    ],
+  ]
+  for (const [field, kept] of rows) {
+    const [, where = ''] = statement(`{ ${field} }`).split(') WHERE ')
+    assert.equal(where, `${kept} LIMIT {25:UInt64} OFFSET {0:UInt64}`, field)
+  }
+})
+
+test('a value is printed by its type, and an amount of a row from its base units', () => {
+  const rows: readonly (readonly [field: string, printer: string])[] = [
+    ['Time', 'time'],
+    ['Day', 'date'],
+    ['Item', 'as-is'],
+    ['Count', 'as-is'],
+    ['Ratio', 'as-is'],
+    ['Price', 'as-is'],
+    ['Amount', 'units places'],
+    ['Paid', 'boolean'],
+    ['Tags', 'as-is'],
+    ['max(of: Time)', 'time'],
+    ['min(of: Day)', 'date'],
+    ['max(of: Paid)', 'boolean'],
+    ['max(of: Amount)', 'as-is'],
+    ['count', 'as-is'],
+    ['uniq(of: Time)', 'as-is'],
+    ['count(distinct: Time)', 'as-is'],
+    ['sum(of: Amount)', 'as-is'],
+    ['avg(of: Count)', 'as-is'],
+    ['quantile(of: Count)', 'as-is'],
+    ['calculate(expression: "1")', 'as-is'],
+    ['Time(maximum: Count)', 'time'],
+    ['Amount(maximum: Count)', 'as-is'],
+  ]
+  for (const [field, printer] of rows) {
+    assert.deepEqual(salesStatement(`Sales { ${field} }`).printers, [printer], field)
+  }
+})

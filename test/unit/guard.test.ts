@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHmac, generateKeyPairSync } from 'node:crypto'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { type CryptoKey, exportSPKI, importJWK, importPKCS8, SignJWT, UnsecuredJWT } from 'jose'
 import { Fault } from '../../core/errors.ts'
 import type { CredentialLookup } from '../../serving/auth/account-registry.ts'
@@ -295,7 +295,75 @@ test('a wallet is let in once its signature was checked, until its message ends 
   assert.equal(reasonOf(guard.authenticate({ authorization })), 'expired_token')
 })
 
-test('wrong wallet signatures are counted by address; others sign in meanwhile', async () => {
+/** Limits per second stand still, however slow the machine is; `t.mock.timers.tick` moves them. */
+const freezeClock = (t: TestContext): void =>
+  t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: Date.now() })
+
+const identifyWrongTokens = (
+  guard: Pick<Guard, 'identify'>,
+  count: number,
+  address: (n: number) => string,
+) =>
+  Promise.all(
+    Array.from({ length: count }, (_, n) =>
+      guard.identify({ token: `a.b.${n}`, address: address(n) }),
+    ),
+  )
+
+test('wrong tokens are counted by address and refused unchecked beyond their limit', async (t) => {
+  freezeClock(t)
+  let checks = 0
+  const guard = guardOf({
+    verify: async (check, token) => {
+      checks += 1
+      return check(token, PLACE)
+    },
+  })
+  // One caller that takes its addresses from the 2^64 of its network.
+  const flood = await identifyWrongTokens(guard, 150, (n) => `2001:db8::${n.toString(16)}`)
+  const refused = flood.map(reasonOf).filter((reason) => reason === 'RATE_LIMIT')
+  // Of those at once a few are on their way when the limit is reached.
+  assert.ok(checks >= 100 && checks <= 103, `${checks} checks`)
+  assert.equal(refused.length, 150 - checks)
+  const token = await sign(CLAIMS, PLACE)
+  assert.ok(!((await guard.identify({ token, address: '2001:db8:0:1::1' })) instanceof Fault))
+  assert.ok(!((await guard.identify({ token, address: '2001:db8::1' })) instanceof Fault), 'known')
+})
+
+test('a new token behind an address with wrong ones waits no longer than a second; many good ones never do', async (t) => {
+  freezeClock(t)
+  const guard = guardOf({ verify: (check, token) => check(token, PLACE) })
+  const address = '192.0.2.1'
+  const good = await Promise.all(
+    Array.from({ length: 120 }, (_, n) => sign({ ...CLAIMS, tokenId: `t${n}` }, PLACE)),
+  )
+  const opened = await Promise.all(good.map((token) => guard.identify({ token, address })))
+  assert.deepEqual(
+    opened.filter((found) => found instanceof Fault),
+    [],
+  )
+  await identifyWrongTokens(guard, 150, () => address)
+  const token = await sign(CLAIMS, PLACE)
+  assert.equal(reasonOf(await guard.identify({ token, address })), 'RATE_LIMIT')
+  t.mock.timers.tick(1_000)
+  assert.ok(!((await guard.identify({ token, address })) instanceof Fault))
+})
+
+test('wrong wallet signatures of one IPv6 network are counted together, also those at the same time', async (t) => {
+  freezeClock(t)
+  const guard = guardOf()
+  const stolen = (await signedBy(wallet)).split('.')[0]
+  const flood = Array.from({ length: 40 }, (_, n) => {
+    const signature = `0x${n.toString(16).padStart(64, '1')}${'1'.repeat(64)}1b`
+    return guard.identify({ authorization: `${stolen}.${signature}`, address: `2001:db8::${n}` })
+  })
+  const reasons = (await Promise.all(flood)).map(reasonOf)
+  const checked = reasons.filter((reason) => reason === 'bad_signature').length
+  assert.ok(checked >= 20 && checked <= 23, `${checked} checked`)
+})
+
+test('wrong wallet signatures are counted by address; others sign in meanwhile', async (t) => {
+  freezeClock(t)
   const guard = guardOf()
   const stolen = (await signedBy(wallet)).split('.')[0]
   const reasons: unknown[] = []

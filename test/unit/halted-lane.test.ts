@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Bus, Lane, LogRecord, Subscription } from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
-import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { CANDLES } from '../../processors/candles/stage.ts'
 import { startStage } from '../../processors/runtime/stage-runner.ts'
 import { topicName } from '../../schemas/topics.ts'
+import { createCapturedLogger } from '../support/captured-logger.ts'
 import { until } from '../support/until.ts'
 
-/** A block operation without a body: no lane can go on after it. */
+/** A block operation without a body: no lane can continue after it. */
 const BROKEN: LogRecord = {
   topic: topicName('blocks', 'eth'),
   partition: 0,
@@ -28,9 +28,10 @@ test('a lane that halts ends, so that it takes no room from the others, and stil
       return { stop: async () => undefined }
     },
   } as Partial<Bus> as Bus
+  const { log, lines } = createCapturedLogger()
   const stage = await startStage(
     { ...CANDLES, inputs: ['trades'] },
-    { chain: 'eth', bus, codec: {} as Codec, metrics: makeMetrics(), log: makeSilentLogger() },
+    { chain: 'eth', bus, codec: {} as Codec, metrics: makeMetrics(), log },
   )
   const lane = {
     partition: 0,
@@ -48,5 +49,9 @@ test('a lane that halts ends, so that it takes no room from the others, and stil
   assert.deepEqual(
     stage.lanes().map((status) => status.halted),
     [halted],
+  )
+  assert.deepEqual(
+    lines.map(({ message }) => message),
+    ['partition stopped by invalid input, see runbook'],
   )
 })

@@ -53,6 +53,16 @@ test('parts of one table that come together are one statement, of another one th
   )
 })
 
+test('the time of an insert that failed counts as well: a store that answers late with errors is slow', async () => {
+  const metrics = makeMetrics()
+  const warehouse = { insert: async () => refused() }
+  const { insert } = createInserter({ warehouse, metrics })
+  assert.deepEqual(await settled([insert('t', part('1'))]), ['bad'])
+  const { values } = await metrics.insertSeconds.get()
+  const count = values.find(({ metricName }) => metricName?.endsWith('_count'))
+  assert.deepEqual([count?.value, count?.labels.table], [1, 't'])
+})
+
 test('the token of a statement is that of its parts, in whatever order they came', async () => {
   const tokens = await Promise.all(
     [['1', '2'], ['2', '1'], ['1', '3'], ['1']].map(async (names) => {
@@ -78,7 +88,7 @@ test('of a refused statement only the part with the refused row is refused', asy
   )
 })
 
-test('an error that passes is told to every part, and nothing is tried apart', async () => {
+test('an error that passes is passed to every part, and nothing is tried apart', async () => {
   const { insert, sent } = openInserter(() => {
     throw new Outage('warehouse', 'gone')
   })

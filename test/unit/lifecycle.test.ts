@@ -37,7 +37,7 @@ test('a second stop joins the first', async () => {
   assert.equal(stops, 1)
 })
 
-test('parts whose turn comes too late are told to stop all the same', async () => {
+test('parts whose turn comes too late are stopped all the same', async () => {
   let told = false
   const lifecycle = makeLifecycle(makeSilentLogger(), { partMs: 10_000, wholeMs: 20 })
   lifecycle.add({

@@ -55,7 +55,7 @@ testSwaps('Liquidity Book', CASES, {
   trade: { pool: POOL, protocol: 'lfj_v2_1' },
 })
 
-test('each bin that a swap goes through is told', () => {
+test('each bin that a swap goes through is reported', () => {
   const { swaps } = decoded([
     swap(packed(10n, 0n), packed(0n, 7n)),
     swap(packed(3n, 0n), packed(0n, 2n)),

@@ -149,7 +149,7 @@ test('how far the curve is: what it raised of what it must raise, never above on
   assert.deepEqual([old?.curveProgress, old?.curve], [undefined, undefined])
 })
 
-test('what moved counts; the quote that is told leaves out the fees beside it', () => {
+test('what moved counts; the quote that is reported leaves out the fees beside it', () => {
   const tokenBalances = [
     buildTokenBalance(BASE_VAULT, addressFor('authority'), BASE, { postRaw: 9_000n }),
     buildTokenBalance(QUOTE_VAULT, addressFor('authority'), QUOTE, { postRaw: 290n }),

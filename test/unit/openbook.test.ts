@@ -173,7 +173,7 @@ test('an order that is canceled by its number', () => {
   assert.deepEqual(ordersOf({ accounts: accounts.slice(0, 2), data }), [])
 })
 
-test('what fills first and rests then is told in that order', () => {
+test('what fills first and rests then is reported in that order', () => {
   const call = {
     data: tagged('33c29baf6d82606a', ...order(BID)),
     accounts: placing(4),

@@ -22,7 +22,7 @@ test("the operators' port answers health, readiness, metrics and questions, and 
     metrics: makeMetrics(),
     log: makeSilentLogger(),
     checks: [{ name: 'part', run: () => ({ ok: isGood }) }],
-    questions: {
+    handlers: {
       '/sum': async (query) => {
         if (!query.has('of')) throw new InvalidOpsRequest('of what?')
         return { of: query.get('of') }

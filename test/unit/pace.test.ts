@@ -7,7 +7,7 @@ const hold = (ms: number): void => {
   while (performance.now() < end);
 }
 
-test('work that has held the event loop for long lets others run before it goes on', async () => {
+test('work that has held the event loop for long lets others run before it continues', async () => {
   const seen: string[] = []
   setImmediate(() => seen.push('other'))
   const rest = makeYieldIfDue()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
-import type { PredictionSettlement } from '../../schemas/events.ts'
+import type { PredictionSettlement } from '../../schemas/prediction-events.ts'
 import { POOL, ROUTER, USER } from '../support/builders/dex-logs.ts'
 import {
   dropReasons,

@@ -12,7 +12,7 @@ import type {
   PredictionManagement,
   PredictionSettlement,
   PredictionTrade,
-} from '../../schemas/events.ts'
+} from '../../schemas/prediction-events.ts'
 import { POOL, ROUTER, transferLog, USER } from '../support/builders/dex-logs.ts'
 import {
   buildEventLog,
@@ -356,7 +356,7 @@ test('a split, a merge and a redemption with the outcome tokens that they made a
   ])
 })
 
-test('what the adapter does for somebody is told once, as its', () => {
+test('what the adapter does for somebody is reported once, as its', () => {
   const mine = { ...EXPECTED_SETTLEMENT, collateral: null, indexSets: [] }
   const logs = [
     transferBatchLog([ZERO, ADAPTER], [YES, NO], [5n, 5n]),

@@ -33,7 +33,7 @@ const one = (
   more: object = {},
 ) => ({ kind: 'increase', pool: POOL, tokenA, tokenB, amountARaw, amountBRaw, ...more })
 
-test('two tokens are one pair, with the reserves after it where they were told', () => {
+test('two tokens are one pair, with the reserves after it where they were reported', () => {
   const two = [TOKEN_A, TOKEN_B]
   assert.deepEqual(pairs(change([1n, 2n]), two), [one(TOKEN_A, 1n, TOKEN_B, 2n)])
   assert.deepEqual(pairs(change([1n, 2n]), two, [8n, 9n]), [
@@ -41,7 +41,7 @@ test('two tokens are one pair, with the reserves after it where they were told',
   ])
 })
 
-test('each further token stands beside the first, whose amount is told once', () => {
+test('each further token stands beside the first, whose amount is reported once', () => {
   assert.deepEqual(pairs(change([1n, 2n, 3n]), COINS, [8n, 9n]), [
     one(TOKEN_A, 1n, TOKEN_B, 2n),
     one(TOKEN_A, 0n, TOKEN_C, 3n),
@@ -58,7 +58,7 @@ test('a single token stands beside the first other one of its pool', () => {
   assert.deepEqual(pairs(change([5n], [TOKEN_C]), [null, TOKEN_B]), [one(TOKEN_C, 5n, TOKEN_B, 0n)])
 })
 
-test('nothing is told where a token is not known', () => {
+test('nothing is reported where a token is not known', () => {
   assert.equal(pairs(change([1n, 2n]), [TOKEN_A]), undefined)
   assert.equal(pairs(change([1n, 2n]), [null, TOKEN_B]), undefined)
   assert.equal(pairs(change([1n, 2n], [0])), undefined, 'an amount without a leg')

@@ -139,18 +139,18 @@ test('only the factory naming this very pool proves it', () => {
 
 test('a contract that does not answer like a pool is none', () => {
   const answers = [address(V2_FACTORY), address(TOKEN_A), address(TOKEN_B)]
-  const verdict = (given: readonly CallAnswer[]) => {
+  const verificationOf = (given: readonly CallAnswer[]) => {
     const proof = startVerification({ address: POOL, family: 'uniswap_v2' }, book, given)
     return typeof proof === 'string' ? proof : verifiedPool(proof, [address(POOL)])
   }
   for (const at of [0, 1, 2]) {
     for (const answer of [reverted, value('0x'), value('0x1234'), number(2n ** 160n), number(0n)]) {
-      assert.equal(verdict(answers.with(at, answer)), 'no-pool')
+      assert.equal(verificationOf(answers.with(at, answer)), 'no-pool')
     }
-    assert.equal(verdict(answers.with(at, noState)), 'no-state')
+    assert.equal(verificationOf(answers.with(at, noState)), 'no-state')
   }
-  assert.equal(verdict(answers.with(1, address(TOKEN_B))), 'no-pool', 'two tokens, in order')
-  assert.equal(verdict([]), 'no-pool')
+  assert.equal(verificationOf(answers.with(1, address(TOKEN_B))), 'no-pool', 'two tokens, in order')
+  assert.equal(verificationOf([]), 'no-pool')
   for (const fee of [number(2n ** 24n), reverted]) {
     const proof = open('uniswap_v3', [address(V3_FACTORY), address(TOKEN_A), address(TOKEN_B), fee])
     assert.deepEqual(confirmCalls(proof), [], 'without its fee the factory cannot look it up')

@@ -55,6 +55,8 @@ const poolEvent = (
   },
   pool_processed: null,
   bonding_curve: null,
+  concentrated: null,
+  pricing: null,
 })
 
 const poolOp = (op: TapeOp, events: readonly DexPoolEvent[]): Operation =>
@@ -166,7 +168,7 @@ test('a curve is priced and valued by its virtual reserves, and worth nothing on
     )
     return { row: poolRows(value)[0], processed: value.events[0]?.pool_processed }
   }
-  // Made-up reserves: 3 SOL for 150,000,000 tokens is 0.00000002 SOL apiece; after the buy 4 for 100,000,000 twice as much.
+  // Synthetic reserves: 3 SOL for 150,000,000 tokens is 0.00000002 SOL apiece; after the buy 4 for 100,000,000 twice as much.
   const opening = curveEvent(
     'DEX_POOL_EVENT_TYPE_INITIALIZE',
     { pre: [0n, 0n], post: [100_000_000n, 0n] },

@@ -10,6 +10,7 @@ import {
   type PositionTrade,
   type PositionUpdate,
   toStoredPosition,
+  tradesInLastDays,
 } from '../../processors/pnl/position.ts'
 
 const WHO = { wallet: '0xw', token: '0xt' }
@@ -54,7 +55,19 @@ test('a sell realizes against the moving average of what is held', () => {
   assert.deepEqual([position.wins, position.losses], [1, 0])
 })
 
-test('the part that was never bought realizes nothing and is told apart', () => {
+test('a sell below its cost is a loss, one at its cost is neither a loss nor a win', () => {
+  const path = [deal('buy', '100', '200'), deal('sell', '10', '5'), deal('sell', '10', '20')]
+  const { wins, losses, totalRealizedUsd } = after(path)
+  assert.deepEqual([wins, losses, totalRealizedUsd], [0, 1, parseUnits('-15', 12)])
+})
+
+test('a cycle is as old as the buy that opened it, a position as its first trade', () => {
+  const path = [deal('sell', '1', '1', 3), deal('buy', '1', '1', 5), deal('buy', '1', '1', 8)]
+  const { firstMs, openMs, lastMs } = after(path)
+  assert.deepEqual([firstMs, openMs, lastMs], [3, 5, 8])
+})
+
+test('the part that was never bought realizes nothing and is kept apart', () => {
   const { realizedUsd, costUsd, position, unknownRaw } = last([
     deal('buy', '10', '20'),
     deal('sell', '40', '200', 9),
@@ -141,11 +154,83 @@ test('ratios add up and are 0 without a cost; what is not known stays empty', ()
   assert.deepEqual([blind.unrealized_profit_in_usd, blind.unrealized_profit_ratio], ['', ''])
 })
 
+test('averages are over what has a known value alone, also from a state of before that was counted', () => {
+  const path = [deal('buy', '10', '20'), deal('buy', '90', null), deal('sell', '4', '12')]
+  const position = after([...path, deal('sell', '1', null)])
+  const event = pnlEvent(WHO, position, 1)
+  assert.deepEqual(
+    [event.buy_amount, event.valued_buy_amount, event.average_buy_price_in_usd],
+    ['100', '10', '2'],
+  )
+  assert.deepEqual(
+    [event.sell_amount, event.valued_sell_amount, event.average_sell_price_in_usd],
+    ['5', '4', '3'],
+  )
+  const { valuedBoughtRaw: _bought, valuedSoldRaw: _sold, ...old } = toStoredPosition(position)
+  assert.equal(pnlEvent(WHO, fromStoredPosition(old), 1).average_buy_price_in_usd, '0.2')
+})
+
 test('window counts end with the day of the newest trade', () => {
   const deals = [0, 1, 6, 7, 29, 30].map((day) => deal('buy', '1', '1', day * DAY + 5))
   const event = pnlEvent(WHO, after(deals), 1)
   assert.deepEqual([event.buys, event.buys_7d, event.buys_30d], [6, 2, 5])
-  assert.ok(after(deals).days.length <= 30)
+})
+
+test('a window of n days holds the trades of n days, of each side', () => {
+  const daily = Array.from({ length: 40 }, (_, day) => [
+    deal('buy', '1', '1', day * DAY),
+    deal('sell', '1', '1', (day + 1) * DAY - 1),
+    deal('sell', '1', '1', (day + 1) * DAY - 1),
+  ])
+  const position = after(daily.flat())
+  for (const length of [1, 7, 30]) {
+    const expected = { buys: length, sells: 2 * length }
+    assert.deepEqual(tradesInLastDays(position, length), expected, `${length} days`)
+  }
+})
+
+test('trades are counted by day, and the day is dropped that lies 30 before the newest', () => {
+  const perDay = after([
+    deal('buy', '5', '1', 0),
+    deal('buy', '5', '1', DAY),
+    deal('sell', '1', '1', 30 * DAY - 1),
+    deal('buy', '1', '1', 30 * DAY - 1),
+    deal('sell', '1', '1', 30 * DAY - 1),
+  ])
+  assert.deepEqual(perDay.days, [
+    [0, 1, 0],
+    [1, 1, 0],
+    [29, 1, 2],
+  ])
+  assert.deepEqual(applyTrade(perDay, deal('sell', '1', '1', 30 * DAY)).position.days, [
+    [1, 1, 0],
+    [29, 1, 2],
+    [30, 0, 1],
+  ])
+})
+
+test('a position keeps the last price that a trade of it brought', () => {
+  const prices = ['', '2', '', '3', '']
+  const kept = prices.map(
+    (_, index) =>
+      after(prices.slice(0, index + 1).map((priceUsd) => ({ ...deal('buy', '1', '1'), priceUsd })))
+        .priceUsd,
+  )
+  assert.deepEqual(kept, ['', '2', '2', '3', '3'])
+})
+
+test('a trade of nothing counts, and opens, costs and realizes nothing, whatever was paid', () => {
+  const bought = last([deal('buy', '0', '7', 5)])
+  assert.deepEqual(
+    [bought.position.buys, bought.position.boughtUsd, bought.position.openMs, bought.costUsd],
+    [1, parseUnits('7', 12), 0, 0n],
+  )
+  const sold = last([deal('buy', '10', '20', 5), deal('sell', '0', '7', 6)])
+  assert.deepEqual(
+    [sold.position.sells, sold.realizedUsd, sold.costUsd, sold.unknownRaw, sold.position.closeMs],
+    [1, 0n, 0n, 0n, 0],
+  )
+  assert.equal(sold.position.costUsd, parseUnits('20', 12))
 })
 
 test('a row says what was left', () => {

@@ -7,7 +7,7 @@ import type {
   PredictionManagement,
   PredictionSettlement,
   PredictionTrade,
-} from '../../schemas/events.ts'
+} from '../../schemas/prediction-events.ts'
 import { buildSingleTransactionBlock } from '../support/recordings/ethereum.ts'
 
 const CONDITION = `0x${'0a'.repeat(32)}`
@@ -76,6 +76,26 @@ test('a registered token belongs to its condition, in its block and in later one
   const later = trackOutcomes([], (key) => first.amounts.get(key))
   assert.deepEqual(later.outcome(12n), { conditionId: CONDITION, index: null })
   assert.equal(later.amounts.size, 0)
+})
+
+test('a question belongs to its group, whatever block tells it, and its trades and settlements carry it', () => {
+  const prepared = management({ type: 'ConditionPreparation', questionId: QUESTION, oracle: MAKER })
+  const grouped = management({
+    ...{ type: 'QuestionPrepared', conditionId: null, questionId: QUESTION, marketId: GROUP },
+  })
+  const made = split({ indexSets: [1n, 2n], moved: moved(11n, 12n) })
+  const first = trackOutcomes([prepared, grouped, made], nothing)
+  const later = trackOutcomes([], (key) => first.amounts.get(key))
+  assert.equal(later.group(CONDITION), GROUP)
+  assert.equal(later.group(GROUP), undefined)
+  const events = [trade(12n), made]
+  const { predictionTrades, predictionSettlements } = predictionEvents(
+    buildSingleTransactionBlock([]),
+    events,
+    later,
+  )
+  assert.equal(predictionTrades[0]?.event.market_id, GROUP)
+  assert.equal(predictionSettlements[0]?.event.market_id, GROUP)
 })
 
 test('a split tells the places of the tokens that it made, and changes no condition', () => {

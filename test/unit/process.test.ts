@@ -25,3 +25,16 @@ test('a connection that breaks where no node listens ends nothing; any other err
   assert.equal(statusAfter(`new Error('a bug')`), 1)
   assert.equal(statusAfter(`Object.assign(new Error('full'), { code: 'ENOSPC' })`), 1)
 })
+
+test('a start that is interrupted and throws the reason of its signal ends with the status of that reason', () => {
+  const script = `
+    import { runProcess } from '${PROCESS}'
+    import { makeSilentLogger } from '${LOG}'
+    process.exitCode = await runProcess({ log: makeSilentLogger(), scrub: (text) => text }, async ({ signal, end }) => {
+      end(5, 'a reason')
+      signal.throwIfAborted()
+      return 7
+    })`
+  const words = ['--import', 'tsx', '--input-type=module', '--eval', script]
+  assert.equal(spawnSync(process.execPath, words, { encoding: 'utf8' }).status, 5)
+})

@@ -412,5 +412,5 @@ test('a body that does not fit its schema is malformed', () => {
   const event: DeepPartial<TransferEvent> = JSON.parse('{"transfer": {"token_amount": 7}}')
   const events = { ...eventsOf(NOTHING), transfers: [{ key: TOKEN, event }] }
   const chunks = chunksOf(events, 'eth', () => 1)
-  assert.throws(() => encodedRecords(chunks, meta, codec), { name: 'Malformed' })
+  assert.throws(() => encodedRecords(chunks, meta, codec), { name: 'InvalidInput' })
 })

@@ -36,7 +36,7 @@ const SELL = '33e685a4017f83ad'
 const BUY_V2 = 'b817ee6167c5d33d'
 const SELL_V3 = '1c92de7726c469d5'
 
-/** Accounts at their places, all others made up. */
+/** Accounts at their places, all others synthetic. */
 const accounts = (places: Readonly<Record<number, string>>): readonly string[] =>
   Array.from({ length: 27 }, (_, index) => places[index] ?? addressFor(`account ${index}`))
 
@@ -238,7 +238,7 @@ test('a recorded trade cut anywhere behind its first layout still is that trade,
 
 const POST_COMPLETE = '6fb06d8b316cd5fb'
 
-test('a purchase that empties the curve goes on with what lies there for the pool', () => {
+test('a purchase that empties the curve continues with what lies there for the pool', () => {
   const event = (tokens: bigint, paid: bigint): Buffer =>
     Buffer.concat([
       borshFields(USER, MINT, CURVE, NO_KEY, 1n, tokens, paid),
@@ -313,7 +313,7 @@ test('each hop of a route along curves is a trade, where its vault is its curveâ
   ])
 })
 
-test('a hop that empties its curve goes on too', () => {
+test('a hop that empties its curve continues too', () => {
   const rest = Buffer.concat([
     borshFields(USER, MINT, CURVE, NO_KEY, 1n, 40n, 80n),
     borshFields(0n, 0n, 0n, 0n, 0n, 1_000n, 2_000n, 960n, 2_080n),

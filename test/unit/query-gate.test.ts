@@ -57,7 +57,7 @@ test('one organization leaves a place for another, and they take turns', async (
   assert.ok(entered.indexOf('c1') < entered.indexOf('a4'), entered.join())
 })
 
-test('an organization with too much in line is told so; with the line full everybody is', async () => {
+test('an organization with too much in line is refused; with the line full everybody is', async () => {
   const { enter, end } = heldGate()
   const mine = Array.from({ length: 6 }, (_, index) => enter('a', `a${index}`))
   await assert.rejects(enter('a', 'more'), fault('CONCURRENCY_LIMIT'))
@@ -69,7 +69,7 @@ test('an organization with too much in line is told so; with the line full every
   await Promise.all([...mine, ...others])
 })
 
-test('who waits too long is told whose work was in the way', async (t) => {
+test('who waits too long learns whose work was in the way', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { enter, end } = heldGate({ waitMs: 1_000 })
   const running = [enter('a', 'a1'), enter('a', 'a2'), enter('b', 'b1')]
@@ -125,4 +125,48 @@ test('a read carries the budget of the plan and its share; what was done is note
   assert.deepEqual(seen, [{ signal, budget: PLANS.free.budget, share: 'point' }])
   assert.equal(queryWorkMilliUnits(work), 100)
   assert.equal(queryWorkMilliUnits({ statements: 4, elapsedMs: 2_400 }), 300)
+})
+
+test('the metrics tell how many statements of a surface run and wait', async () => {
+  const metrics = makeMetrics()
+  const ends: (() => void)[] = []
+  const store = {
+    places: { point: 1, scan: 1 },
+    query: () =>
+      new Promise((resolve) => {
+        ends.push(() => resolve({ rows: [] }))
+      }),
+  } as unknown as ReadStore
+  const limits = { ...LIMITS, running: 2, runningPerOrg: 2 }
+  const reads = createLimitedReads(store, { share: 'point', surface: 'rest', metrics, limits })
+  const ask = () =>
+    reads.query(
+      { sql: 'SELECT 1', params: {} },
+      { orgId: 'a', plan: 'free', signal: new AbortController().signal, work: emptyWork() },
+    )
+  const values = async () => {
+    const found = (await metrics.registry.getMetricsAsJSON()).filter(({ name }) =>
+      name.startsWith('sluice_query_'),
+    )
+    return Object.fromEntries(
+      found.flatMap(({ name, values: [first] }) => (first ? [[name, first.value]] : [])),
+    )
+  }
+  const all = [ask(), ask(), ask()]
+  await settled()
+  assert.deepEqual(await values(), {
+    sluice_query_running: 2,
+    sluice_query_waiting: 1,
+    sluice_query_waiting_limit: LIMITS.waiting,
+  })
+  while (ends.length > 0) {
+    ends.shift()?.()
+    await settled()
+  }
+  await Promise.all(all)
+  assert.deepEqual(await values(), {
+    sluice_query_running: 0,
+    sluice_query_waiting: 0,
+    sluice_query_waiting_limit: LIMITS.waiting,
+  })
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   configuredSeedPrices,
+  foldBlock,
   MIN_TRADE_USD,
   resetPricesAfterGap,
 } from '../../core/prices/fold-block.ts'
@@ -11,8 +12,14 @@ import {
   referencePoolsByPair,
   toWireQuotePrices,
 } from '../../core/prices/quote-assets.ts'
-import { EMPTY_QUOTE_STATE, pairKey, type QuoteState } from '../../core/prices/quote-state.ts'
-import { TOKEN, USDC, USDT, WBTC, WETH } from '../support/builders/evm-block.ts'
+import {
+  diffQuoteStates,
+  EMPTY_QUOTE_STATE,
+  pairKey,
+  type QuoteState,
+} from '../../core/prices/quote-state.ts'
+import { HOUR_MS } from '../../core/time.ts'
+import { DAI, TOKEN, USDC, USDT, WBTC, WETH } from '../support/builders/evm-block.ts'
 import {
   blockTimeMs,
   buildQuoteTrade,
@@ -85,14 +92,13 @@ test('each quoting asset has its own reference pool, and the one with more USD v
 
 test('only trades of at least 100 USD count', () => {
   const dust = (MIN_TRADE_USD - 1) / 2_100
-  const enough = (MIN_TRADE_USD + 1) / 2_100
   const state = foldBlocks([[weth(2_000)]])
   assert.equal(
     usd(foldTrades(state, 2, [weth(2_100, { amount: dust })]), WETH, blockTimeMs(3)),
     2_000,
   )
-  const moved = usd(foldTrades(state, 2, [weth(2_100, { amount: enough })]), WETH, blockTimeMs(3))
-  assert.equal(Math.round(moved ?? 0), 2_100)
+  const exact = foldTrades(state, 2, [weth(1_900, { amount: 0.1 }), weth(2_000, { amount: 0.05 })])
+  assert.equal(usd(exact, WETH, blockTimeMs(3)), 2_000, 'of 100 USD exactly')
 })
 
 test('a trade in a quote of unknown price does not count', () => {
@@ -180,9 +186,66 @@ test('a traded price stands above a configured one', () => {
 })
 
 test('a coin and a trade without amounts are none of the table’s business', () => {
-  const none = { ...weth(2_000), amountBRaw: 0n }
-  const state = foldBlocks([[buildQuoteTrade(TOKEN, USDC, 5, { amount: 1_000 }), none]])
+  const none = ['amountARaw', 'amountBRaw'].map((amount) => ({ ...weth(2_000), [amount]: 0n }))
+  const state = foldBlocks([[buildQuoteTrade(TOKEN, USDC, 5, { amount: 1_000 }), ...none]])
   assert.equal(state.entries.size + state.volumes.size, 0)
+})
+
+test('the side of a pair that its pool lists first does not matter', () => {
+  const trade = weth(2_000, { amount: 3 })
+  const turned = {
+    ...trade,
+    ...{ tokenA: trade.tokenB, tokenB: trade.tokenA },
+    ...{ amountARaw: trade.amountBRaw, amountBRaw: trade.amountARaw },
+  }
+  assert.deepEqual(foldBlocks([[turned]]), foldBlocks([[trade]]))
+})
+
+test('of two quote assets of one rank neither is the measure of the other, unless both are stable', () => {
+  const other = { address: TOKEN, symbol: 'T', decimals: 8, kind: 'btc' } as const
+  const book = { ...QUOTE_ASSETS, assets: new Map([...QUOTE_ASSETS.assets, [TOKEN, other]]) }
+  const trade = buildQuoteTrade(WBTC, TOKEN, 2, { amount: 1_000 })
+  const block = { height: 1, timeMs: blockTimeMs(1), trades: [trade] }
+  assert.equal(foldBlock(EMPTY_QUOTE_STATE, block, book).volumes.size, 0)
+  assert.equal(foldBlocks([[buildQuoteTrade(USDC, USDT, 1)]]).volumes.size, 1)
+})
+
+test('the volume of a pool adds up by the hour, and an hour is dropped after 24', () => {
+  const hour = Math.floor(blockTimeMs(0) / HOUR_MS)
+  const trade = weth(2_000, { pool: 'deep' })
+  const at = (state: QuoteState, height: number, hours: number, count: number): QuoteState =>
+    foldTrades(state, height, Array(count).fill(trade), (hour + hours) * HOUR_MS)
+  const hoursOf = (state: QuoteState) => state.volumes.get('deep')?.hours
+  const first = at(EMPTY_QUOTE_STATE, 1, 0, 2)
+  assert.deepEqual(hoursOf(first), [[hour, 4_000]])
+  const second = at(at(first, 2, 0, 1), 3, 5, 1)
+  assert.deepEqual(hoursOf(second), [
+    [hour, 6_000],
+    [hour + 5, 2_000],
+  ])
+  assert.deepEqual(hoursOf(at(second, 4, 5, 2)), [
+    [hour, 6_000],
+    [hour + 5, 6_000],
+  ])
+  assert.deepEqual(hoursOf(at(second, 4, 24, 0)), [[hour + 5, 2_000]])
+  assert.equal(at(second, 4, 29, 0).volumes.size, 0)
+})
+
+test('a block without trades changes nothing that is stored but the clock', () => {
+  const state = foldBlocks([[weth(2_000)]])
+  const quiet = foldTrades(state, 2, [])
+  assert.equal(quiet.volumes, state.volumes)
+  assert.equal(quiet.entries, state.entries)
+  const nextHour = foldTrades(state, 2, [], blockTimeMs(1) + HOUR_MS)
+  assert.deepEqual(
+    [quiet, nextHour].map((after) => diffQuoteStates(state, after).map(({ key }) => key)),
+    [['quotes/clock'], ['quotes/clock']],
+  )
+})
+
+test('only a stable can lose its peg, and only one with prices', () => {
+  const prices = [USDC, USDT, DAI].map((quote) => buildQuoteTrade(WETH, quote, 2_000))
+  assert.deepEqual([...foldBlocks([prices]).pegs], [])
 })
 
 test('the block record shows every entry in its own quote, in a fixed order', () => {

@@ -15,7 +15,7 @@ import {
   QUOTE_ASSETS,
 } from '../support/builders/quote-trade.ts'
 
-const PATIENCE_BLOCKS = PEG_GRACE_MS / BLOCK_MS
+const PEG_GRACE_BLOCKS = PEG_GRACE_MS / BLOCK_MS
 const usd = (state: QuoteState, token: string, height: number): number | null | undefined =>
   quoteAssetPricesAt(state, blockTimeMs(height), QUOTE_ASSETS).get(token)?.usd
 
@@ -32,24 +32,24 @@ test('a stable is worth 1 while its median is within 2 %', () => {
 })
 
 test('a stable that is off by more than 2 % is worth 1 until it was off for ten minutes', () => {
-  const state = foldBlocks(blocks(PATIENCE_BLOCKS, 0.95))
-  assert.equal(usd(state, USDC, PATIENCE_BLOCKS), 1)
-  const priced = usd(state, USDC, 1 + PATIENCE_BLOCKS)
+  const state = foldBlocks(blocks(PEG_GRACE_BLOCKS, 0.95))
+  assert.equal(usd(state, USDC, PEG_GRACE_BLOCKS), 1)
+  const priced = usd(state, USDC, 1 + PEG_GRACE_BLOCKS)
   assert.ok(priced && Math.abs(priced - 0.95) < 1e-6)
 })
 
 test('the stables that hold stay at 1 while another one is off', () => {
-  const state = foldBlocks(blocks(PATIENCE_BLOCKS + 1, 0.95))
-  assert.equal(usd(state, USDT, PATIENCE_BLOCKS + 2), 1)
-  assert.equal(usd(state, DAI, PATIENCE_BLOCKS + 2), 1)
+  const state = foldBlocks(blocks(PEG_GRACE_BLOCKS + 1, 0.95))
+  assert.equal(usd(state, USDT, PEG_GRACE_BLOCKS + 2), 1)
+  assert.equal(usd(state, DAI, PEG_GRACE_BLOCKS + 2), 1)
 })
 
 test('assets quoted in a depegged stable are worth less', () => {
-  const trades = blocks(PATIENCE_BLOCKS + 1, 0.95).map((block) => [
+  const trades = blocks(PEG_GRACE_BLOCKS + 1, 0.95).map((block) => [
     ...block,
     buildQuoteTrade(WETH, USDC, 2_000),
   ])
-  const price = usd(foldBlocks(trades), WETH, PATIENCE_BLOCKS + 2)
+  const price = usd(foldBlocks(trades), WETH, PEG_GRACE_BLOCKS + 2)
   assert.ok(price && Math.abs(price - 1_900) < 0.01)
 })
 
@@ -59,8 +59,8 @@ test('ten minutes count from the moment it went off again', () => {
 })
 
 test('a stable that came back is worth 1 at once', () => {
-  const back = foldBlocks([...blocks(PATIENCE_BLOCKS + 1, 0.95), ...blocks(1, 1)])
-  assert.equal(usd(back, USDC, PATIENCE_BLOCKS + 3), 1)
+  const back = foldBlocks([...blocks(PEG_GRACE_BLOCKS + 1, 0.95), ...blocks(1, 1)])
+  assert.equal(usd(back, USDC, PEG_GRACE_BLOCKS + 3), 1)
 })
 
 test('one other stable is not a median: nobody can tell which of the two is off', () => {
@@ -74,8 +74,8 @@ test('one other stable is not a median: nobody can tell which of the two is off'
 })
 
 test('a depegged stable that nobody trades any more has no price', () => {
-  const state = foldBlocks(blocks(PATIENCE_BLOCKS + 1, 0.95))
+  const state = foldBlocks(blocks(PEG_GRACE_BLOCKS + 1, 0.95))
   const quiet = Array.from({ length: 301 }, () => [])
-  const later = foldBlocks(quiet, state, PATIENCE_BLOCKS + 2)
-  assert.equal(usd(later, USDC, PATIENCE_BLOCKS + 2 + quiet.length), null)
+  const later = foldBlocks(quiet, state, PEG_GRACE_BLOCKS + 2)
+  assert.equal(usd(later, USDC, PEG_GRACE_BLOCKS + 2 + quiet.length), null)
 })

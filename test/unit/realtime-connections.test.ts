@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { localCodec } from '../../core/codec/local-codec.ts'
+import { Fault } from '../../core/errors.ts'
 import { makeErrorBoundary } from '../../core/ops/error-boundary.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { createMeter } from '../../serving/billing/meter.ts'
-import type { Principal } from '../../serving/interfaces.ts'
+import type { Credentials, Guard, Principal } from '../../serving/interfaces.ts'
 import { ConnectionRegistry } from '../../serving/realtime/connections.ts'
 import { Hub } from '../../serving/realtime/hub.ts'
+import { CLOSE_FRAMES } from '../../serving/realtime/protocol.ts'
 import type { Socket } from '../../serving/realtime/socket.ts'
 import { TOKEN } from '../support/realtime-stack.ts'
 import { until } from '../support/until.ts'
@@ -22,14 +24,21 @@ const PRINCIPAL: Principal = {
   expiresAtMs: null,
 }
 
-const OPENING = { credentials: {}, framePings: false, address: '203.0.113.9' }
+const PENDING_PER_ADDRESS = 3
+
+const OPENING = {
+  credentials: {},
+  encoding: 'json',
+  framePings: false,
+  address: '203.0.113.9',
+} as const
 
 /** A socket over a queue whose length the test sets; it remembers what was asked of it. */
 const recordedSocket = () => {
   const done: string[] = []
   const state = { queued: 0 }
   const socket: Socket = {
-    send: (text) => done.push(text),
+    send: (frame) => done.push(String(frame)),
     ping: () => undefined,
     buffered: () => state.queued,
     join: (topic) => done.push(`join ${topic}`),
@@ -40,7 +49,7 @@ const recordedSocket = () => {
   return { done, state, socket }
 }
 
-const openConnections = () => {
+const openConnections = (guard: Partial<Guard> = {}) => {
   const metrics = makeMetrics()
   const log = makeSilentLogger()
   const nowMs = (): number => 0
@@ -59,13 +68,15 @@ const openConnections = () => {
       identify: async () => PRINCIPAL,
       authenticate: () => PRINCIPAL,
       onRevoked: () => () => undefined,
+      ...guard,
     },
     meter: createMeter({ nowMs }),
     freshness: async () => ({}),
     chains: new Set(['eth']),
     connectionLimit: 1,
-    limits: { connections: 10, pendingPerAddress: 10 },
+    limits: { connections: 10, pendingPerAddress: PENDING_PER_ADDRESS },
     longNames: true,
+    deltas: false,
     boundary: makeErrorBoundary({ surface: 'streams', metrics, log, nowMs }),
     metrics,
     log,
@@ -75,7 +86,9 @@ const openConnections = () => {
 }
 
 const CHANNEL = `dex-candle:eth_${TOKEN}_1m`
-const HELLO = `{"connect":{"token":"T"},"id":1}\n{"subscribe":{"channel":"${CHANNEL}"},"id":2}`
+const HELLO = Buffer.from(
+  `{"connect":{"token":"T"},"id":1}\n{"subscribe":{"channel":"${CHANNEL}"},"id":2}`,
+)
 
 test('the topic is joined after the reply, left when congested, joined again when relieved', async () => {
   const connections = openConnections()
@@ -117,4 +130,35 @@ test('a connection that goes while connect waits leaves nothing behind', async (
   await until(() => next.done.length === 3, 'the only allowed connection')
   assert.deepEqual(gone.done, [])
   assert.equal(connections.size, 1)
+})
+
+test('a token that was not looked at for its address may come again; the address of the upgrade counts', async () => {
+  const seen: Credentials[] = []
+  const connections = openConnections({
+    identify: async (credentials) => {
+      seen.push(credentials)
+      return new Fault('RATE_LIMIT')
+    },
+    authenticate: () => new Fault('UNAUTHORIZED', undefined, { reason: 'invalid_token' }),
+  })
+  const { done, socket } = recordedSocket()
+  const { address } = OPENING
+  connections.open(socket, { ...OPENING, credentials: { address } })
+  connections.message(socket, Buffer.from('{"connect":{"token":"T"},"id":1}'))
+  await until(() => done.length === 1)
+  const error = { code: 111, message: 'too many requests', temporary: true }
+  assert.deepEqual(done, [JSON.stringify({ id: 1, error })])
+  assert.deepEqual(seen, [{ token: 'T', address }])
+})
+
+test('upgrades that were decided at the same time meet the limit of their address when they open', async () => {
+  const connections = openConnections()
+  const sockets = Array.from({ length: PENDING_PER_ADDRESS + 1 }, recordedSocket)
+  assert.equal(connections.refusal(OPENING.address), undefined)
+  for (const { socket } of sockets) connections.open(socket, OPENING)
+  assert.deepEqual(sockets.at(-1)?.done, [`close ${CLOSE_FRAMES.tooManyRequests.code}`])
+  assert.equal(connections.size, PENDING_PER_ADDRESS)
+  const other = recordedSocket()
+  connections.open(other.socket, { ...OPENING, address: '203.0.113.10' })
+  assert.deepEqual(other.done, [])
 })

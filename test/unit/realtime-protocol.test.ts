@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseChannel } from '../../serving/realtime/channel-name.ts'
+import { JSON_FRAMES } from '../../serving/realtime/json-frames.ts'
 import {
-  formatError,
-  formatPublication,
-  formatPush,
-  formatReply,
-  formatReplyWithPublications,
+  errorReply,
   MAX_COMMANDS,
   PROTOCOL_ERRORS,
-  parseMessage,
+  resultReply,
 } from '../../serving/realtime/protocol.ts'
+
+const { formatReply, formatPush } = JSON_FRAMES
+const parseMessage = (text: string) => JSON_FRAMES.parse(Buffer.from(text))
 
 const A = '0x00000000000000000000000000000000000000aA'
 const B = '0x00000000000000000000000000000000000000bB'
@@ -47,22 +47,30 @@ test('a message is read line by line; a trailing newline is not a line', () => {
 })
 
 test('frames are written as stock clients read them', () => {
-  assert.equal(formatReply(3, 'unsubscribe'), '{"id":3,"unsubscribe":{}}')
+  assert.equal(formatReply(resultReply(3, 'unsubscribe')), '{"id":3,"unsubscribe":{}}')
   assert.equal(
-    formatError(8, PROTOCOL_ERRORS.internal),
+    formatReply(errorReply(8, PROTOCOL_ERRORS.internal)),
     '{"id":8,"error":{"code":100,"message":"internal server error","temporary":true}}',
   )
   assert.equal(
-    formatPush('a"b', formatPublication('{"t":1}', 0)),
+    formatPush('a"b', { data: '{"t":1}', offset: 0, kind: 'value' }),
     '{"push":{"channel":"a\\"b","pub":{"data":{"t":1}}}}',
   )
-  assert.equal(formatPublication('{"t":1}', 4_097), '{"data":{"t":1},"offset":4097}')
   assert.equal(
-    formatReplyWithPublications(4, 'subscribe', { recovered: true }, ['{"data":{}}']),
-    '{"id":4,"subscribe":{"recovered":true,"publications":[{"data":{}}]}}',
+    formatPush('c', { data: '{"t":1}', offset: 4_097, kind: 'whole' }),
+    '{"push":{"channel":"c","pub":{"data":"{\\"t\\":1}","offset":4097}}}',
   )
   assert.equal(
-    formatReplyWithPublications(4, 'history', {}, []),
+    formatPush('c', { data: '3C\nt@0,1:2;', offset: 0, kind: 'patch' }),
+    '{"push":{"channel":"c","pub":{"data":"3C\\nt@0,1:2;","delta":true}}}',
+  )
+  const kept = { data: '{}', offset: 4_097, kind: 'value' } as const
+  assert.equal(
+    formatReply(resultReply(4, 'subscribe', { recovered: true }, [kept])),
+    '{"id":4,"subscribe":{"recovered":true,"publications":[{"data":{},"offset":4097}]}}',
+  )
+  assert.equal(
+    formatReply(resultReply(4, 'history', {}, [])),
     '{"id":4,"history":{"publications":[]}}',
   )
 })
@@ -122,6 +130,7 @@ test('channel names: what they mean, and the code of what is wrong with them', (
     [`dex-wallet-pnl-list:eth_${A}`, `dex-wallet-pnl-list|eth|${A.toLowerCase()}|`],
     [`pred:tok:${'7'.repeat(78)}:act`, `pred:tok||${'7'.repeat(78)}|`],
     ['pred:evt:who-wins-2026:act', 'pred:evt||who-wins-2026|'],
+    [`pred:evt:0x${'Ab'.repeat(32)}:act`, `pred:evt||0x${'ab'.repeat(32)}|`],
     [`pred:tok:${'7'.repeat(79)}:act`, 107],
     ['pred:tok:0x12:act', 107],
     ['pred:tok:12', 107],

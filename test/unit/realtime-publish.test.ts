@@ -18,6 +18,7 @@ import {
 import { COALESCE_INTERVAL_MS, Coalescer } from '../../serving/realtime/coalescer.ts'
 import { Connection } from '../../serving/realtime/connection.ts'
 import type { Push } from '../../serving/realtime/fanout.ts'
+import type { Frame } from '../../serving/realtime/frame-codec.ts'
 import { serializePayload } from '../../serving/realtime/payload.ts'
 import {
   candlePublications,
@@ -292,7 +293,7 @@ test('an array above 100 KiB goes out in parts, each an array, in order and whol
   const payloads = Array.from({ length: 90 }, (_, at) => ({ a: String(at), n: '長'.repeat(1_000) }))
   const render = createRenderer({ row, payloads, offset: 0 }, 'string')
   const { publications, payloadBytes } = render(PLAIN_VIEW)
-  const parts = publications.map((text) => JSON.stringify(JSON.parse(text).data))
+  const parts = publications.map(({ data }) => JSON.stringify(JSON.parse(data)))
   assert.equal(parts.length, 3)
   assert.ok(parts.every((text) => Buffer.byteLength(text) <= MAX_PAYLOAD_BYTES))
   assert.equal(
@@ -323,7 +324,7 @@ const slowConnection = () => {
   const ends: string[] = []
   const state = { queued: 0, nowMs: 0 }
   const socket = {
-    send: (text: string) => sent.push(text),
+    send: (frame: Frame) => sent.push(String(frame)),
     ping: () => undefined,
     buffered: () => state.queued,
     join: () => undefined,
@@ -331,7 +332,7 @@ const slowConnection = () => {
     close: (code: number) => ends.push(String(code)),
     drop: () => ends.push('dropped'),
   }
-  const session = createSession('c', {}, { framePings: false, nowMs: 0 })
+  const session = createSession('c', {}, { encoding: 'json', framePings: false, nowMs: 0 })
   const slow: Connection[] = []
   const connection = new Connection(socket, session, {
     nowMs: () => state.nowMs,
@@ -350,7 +351,7 @@ const slowConnection = () => {
 const push = (literal: string, text: string, latest: boolean, facet = ''): Push => ({
   literal,
   facet,
-  texts: [text],
+  frames: [text],
   latest,
   payloadBytes: text.length,
 })

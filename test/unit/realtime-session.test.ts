@@ -8,7 +8,8 @@ import {
   nextHeartbeatAction,
   withPingSent,
 } from '../../serving/realtime/heartbeat.ts'
-import { type Command, parseMessage } from '../../serving/realtime/protocol.ts'
+import { JSON_FRAMES } from '../../serving/realtime/json-frames.ts'
+import type { Command } from '../../serving/realtime/protocol.ts'
 import { createFilterCompiler } from '../../serving/realtime/publication-filter.ts'
 import { createSession, type Session, type SessionEnv } from '../../serving/realtime/session.ts'
 
@@ -32,26 +33,47 @@ const world = (more: Partial<SessionEnv> = {}): SessionEnv => ({
   connectionsOf: () => 0,
   authenticate: () => PRINCIPAL,
   positionOf: (channel) => (channel.row.recoverable ? { epoch: 'E1', offset: 8_192 } : null),
-  recover: () => ({ recovered: true, publications: ['{"data":{},"offset":5000}'], bytes: 2 }),
-  historyOf: () => ({ publications: ['{"data":{},"offset":4097}'], bytes: 2 }),
+  recover: () => ({
+    recovered: true,
+    publications: [{ data: '{}', offset: 5_000, kind: 'value' }],
+    bytes: 2,
+  }),
+  historyOf: () => ({ publications: [{ data: '{}', offset: 4_097, kind: 'value' }], bytes: 2 }),
   filterOf: (row, text) => filters.compile(row, text),
   longNames: true,
+  deltas: true,
   ...more,
 })
 const command = (text: string): Command => {
-  const [first] = parseMessage(text) ?? []
+  const [first] = JSON_FRAMES.parse(Buffer.from(text)) ?? []
   assert.ok(first, text)
   return first
 }
-const fresh = (): Session => createSession('client', {}, { framePings: false, nowMs: 1_000_000 })
+/** Runs a command; its reply as text. */
+const run = (session: Session, asked: Command, env: SessionEnv) => {
+  const { reply, ...outcome } = runCommand(session, asked, env)
+  return { ...outcome, ...(reply && { reply: String(JSON_FRAMES.formatReply(reply)) }) }
+}
+const fresh = (): Session =>
+  createSession(
+    'client',
+    {},
+    {
+      encoding: 'json',
+      framePings: false,
+      nowMs: 1_000_000,
+    },
+  )
 const connected = (more: Partial<Session> = {}): Session => ({
   ...fresh(),
   phase: 'connected',
   principal: PRINCIPAL,
   ...more,
 })
-const fault = (name: 'UNAUTHORIZED' | 'FORBIDDEN' | 'DATABASE_ERROR', reason: string) =>
-  new Fault(name, undefined, { reason })
+const fault = (
+  name: 'UNAUTHORIZED' | 'FORBIDDEN' | 'DATABASE_ERROR' | 'RATE_LIMIT',
+  reason: string,
+) => new Fault(name, undefined, { reason })
 
 test('connect: what each credential gets', () => {
   const connect = command('{"connect":{"token":"T","name":"js"},"id":1}')
@@ -77,6 +99,10 @@ test('connect: what each credential gets', () => {
       { authenticate: () => fault('DATABASE_ERROR', 'stale') },
       '{"id":1,"error":{"code":100,"message":"internal server error","temporary":true}}',
     ],
+    [
+      { authenticate: () => fault('RATE_LIMIT', 'wrong_signatures') },
+      '{"id":1,"error":{"code":111,"message":"too many requests","temporary":true}}',
+    ],
     [{ authenticate: () => undefined }, 3501],
     [{ authenticate: () => fault('UNAUTHORIZED', 'invalid_api_key') }, 3500],
     [{ authenticate: () => fault('FORBIDDEN', 'suspended') }, 3500],
@@ -84,44 +110,49 @@ test('connect: what each credential gets', () => {
     [{ connectionsOf: () => 2 }, 3504],
   ]
   for (const [more, expected] of cases) {
-    const { reply, close } = runCommand(fresh(), connect, world(more))
+    const { reply, close } = run(fresh(), connect, world(more))
     assert.equal(close?.code ?? reply, expected)
   }
 })
 
 test('the credential of the connect command stands before the one of the upgrade', () => {
   const seen: unknown[] = []
+  const address = '192.0.2.1'
   const asking = world({
     authenticate: (credentials) => {
       seen.push(credentials)
       return PRINCIPAL
     },
   })
-  const opened = createSession('c', { token: 'url' }, { framePings: false, nowMs: 1_000_000 })
-  runCommand(opened, command('{"connect":{"token":"own"},"id":1}'), asking)
-  runCommand(
+  const opened = createSession(
+    'c',
+    { token: 'url', address },
+    {
+      encoding: 'json',
+      framePings: false,
+      nowMs: 1_000_000,
+    },
+  )
+  run(opened, command('{"connect":{"token":"own"},"id":1}'), asking)
+  run(
     opened,
     command('{"connect":{"headers":{"AUTHORIZATION":"Bearer B","X-Api-Key":"K"}},"id":1}'),
     asking,
   )
-  runCommand(opened, command('{"connect":{"token":"","headers":{"other":"x"}},"id":1}'), asking)
-  runCommand(opened, command('{"connect":{"token":null,"headers":{}},"id":1}'), asking)
+  run(opened, command('{"connect":{"token":"","headers":{"other":"x"}},"id":1}'), asking)
+  run(opened, command('{"connect":{"token":null,"headers":{}},"id":1}'), asking)
   assert.deepEqual(seen, [
-    { token: 'own' },
-    { authorization: 'Bearer B', apiKey: 'K' },
-    { token: 'url' },
-    { token: 'url' },
+    { token: 'own', address },
+    { authorization: 'Bearer B', apiKey: 'K', address },
+    { token: 'url', address },
+    { token: 'url', address },
   ])
 })
 
 test('after 109 nothing is answered any more', () => {
   const expired = world({ authenticate: () => fault('UNAUTHORIZED', 'expired_token') })
-  const { session } = runCommand(fresh(), command('{"connect":{"token":"T"},"id":1}'), expired)
-  const after = runCommand(
-    session,
-    command(`{"subscribe":{"channel":"${TRADES}"},"id":2}`),
-    expired,
-  )
+  const { session } = run(fresh(), command('{"connect":{"token":"T"},"id":1}'), expired)
+  const after = run(session, command(`{"subscribe":{"channel":"${TRADES}"},"id":2}`), expired)
   assert.deepEqual(after, { session })
 })
 
@@ -181,19 +212,14 @@ test('subscribe: plain, recoverable, recovered, lost', () => {
     [`"channel":"${TRADES}","tf":{}`, {}, '"error":{"code":107,"message":"bad request"}'],
   ]
   for (const [body, more, expected] of cases) {
-    const { reply } = runCommand(
-      connected(),
-      command(`{"subscribe":{${body}},"id":2}`),
-      world(more),
-    )
+    const { reply } = run(connected(), command(`{"subscribe":{${body}},"id":2}`), world(more))
     assert.equal(reply, `{"id":2,${expected}}`, body)
   }
 })
 
 test('a subscription keeps what it asked for: filter, retractions, blocks before they are confirmed, names', () => {
   const viewOf = (body: string, session = connected()) => {
-    const [effect] =
-      runCommand(session, command(`{"subscribe":{${body}},"id":2}`), world()).effects ?? []
+    const [effect] = run(session, command(`{"subscribe":{${body}},"id":2}`), world()).effects ?? []
     assert.ok(effect?.type === 'join', body)
     return effect.view
   }
@@ -215,11 +241,11 @@ test('a subscription keeps what it asked for: filter, retractions, blocks before
 test('a node behind the client keeps back what the client has already seen', () => {
   const none = world({ recover: () => ({ recovered: true, publications: [], bytes: 0 }) })
   const asked = `{"subscribe":{"channel":"${TRADES}","recover":true,"epoch":"E1","offset":9000},"id":2}`
-  const [effect] = runCommand(connected(), command(asked), none).effects ?? []
+  const [effect] = run(connected(), command(asked), none).effects ?? []
   assert.equal(effect?.type === 'join' && effect.after, 9_000)
 })
 
-test('refresh: the same account goes on, everything else ends', () => {
+test('refresh: the same account continues, everything else ends', () => {
   const refresh = command('{"refresh":{"token":"N"},"id":3}')
   const cases: readonly (readonly [SessionEnv['authenticate'], string | number])[] = [
     [() => PRINCIPAL, '{"id":3,"refresh":{"client":"client","version":"1.0.0"}}'],
@@ -230,12 +256,16 @@ test('refresh: the same account goes on, everything else ends', () => {
     [() => ({ ...PRINCIPAL, orgId: 'other' }), 3500],
     [() => fault('UNAUTHORIZED', 'invalid_token'), 3500],
     [() => undefined, 3500],
+    [
+      () => fault('RATE_LIMIT', 'wrong_signatures'),
+      '{"id":3,"error":{"code":111,"message":"too many requests","temporary":true}}',
+    ],
     [() => fault('UNAUTHORIZED', 'expired_token'), 3005],
     [() => fault('FORBIDDEN', 'quota_exhausted'), 4503],
     [() => ({ ...PRINCIPAL, expiresAtMs: 999_999 }), 3005],
   ]
   for (const [authenticate, expected] of cases) {
-    const { reply, close } = runCommand(connected(), refresh, world({ authenticate }))
+    const { reply, close } = run(connected(), refresh, world({ authenticate }))
     assert.equal(close?.code ?? reply, expected)
   }
 })
@@ -243,19 +273,19 @@ test('refresh: the same account goes on, everything else ends', () => {
 test('commands: 300 at once, 50 a second after that, then 111 and 3013', () => {
   const ping = command('{"ping":{},"id":2}')
   let session = connected()
-  const run = (count: number, nowMs: number) => {
+  const send = (count: number, nowMs: number) => {
     const replies: string[] = []
     for (let at = 0; at < count; at += 1) {
-      const outcome = runCommand(session, ping, world({ nowMs }))
+      const outcome = run(session, ping, world({ nowMs }))
       session = outcome.session
       replies.push(outcome.close ? String(outcome.close.code) : (outcome.reply ?? ''))
     }
     return replies
   }
-  assert.equal(run(300, 1_000_000).filter((text) => text.includes('"ping"')).length, 300)
-  assert.match(run(1, 1_000_000).at(-1) ?? '', /"code":111/)
-  assert.equal(run(50, 1_001_020).filter((text) => text.includes('"ping"')).length, 50)
-  assert.equal(run(102, 1_001_020).at(-1), '3013')
+  assert.equal(send(300, 1_000_000).filter((text) => text.includes('"ping"')).length, 300)
+  assert.match(send(1, 1_000_000).at(-1) ?? '', /"code":111/)
+  assert.equal(send(50, 1_001_020).filter((text) => text.includes('"ping"')).length, 50)
+  assert.equal(send(102, 1_001_020).at(-1), '3013')
 })
 
 test('the clock: pings in rhythm, stale, silent, expired, refused', () => {
@@ -303,11 +333,7 @@ test('fields of another type than the protocol gives them are refused, never con
     ['history', `"channel":"${TRADES}","reverse":1`],
   ]
   for (const [method, body] of refused) {
-    const { reply, effects } = runCommand(
-      connected(),
-      command(`{"${method}":{${body}},"id":2}`),
-      world(),
-    )
+    const { reply, effects } = run(connected(), command(`{"${method}":{${body}},"id":2}`), world())
     assert.equal(reply, '{"id":2,"error":{"code":107,"message":"bad request"}}', body)
     assert.equal(effects, undefined)
   }
@@ -317,7 +343,7 @@ test('fields of another type than the protocol gives them are refused, never con
     '"headers":[]',
     '"headers":{"x-api-key":[1]}',
   ]) {
-    const { close } = runCommand(fresh(), command(`{"connect":{${body}},"id":1}`), world())
+    const { close } = run(fresh(), command(`{"connect":{${body}},"id":1}`), world())
     assert.equal(close?.code, 3501, body)
   }
 })
@@ -325,14 +351,17 @@ test('fields of another type than the protocol gives them are refused, never con
 test('a field that is null is a field that is absent', () => {
   const nulls = '"recover":null,"epoch":null,"offset":null,"flag":null,"token":null'
   const asked = command(`{"subscribe":{"channel":"${TRADES}",${nulls}},"id":2}`)
-  const { reply } = runCommand(connected(), asked, world())
+  const { reply } = run(connected(), asked, world())
   assert.match(reply ?? '', /"subscribe":\{"recoverable":true/)
   const history = `{"history":{"channel":"${TRADES}","limit":1,"since":{"offset":null,"epoch":null}},"id":3}`
-  assert.match(runCommand(connected(), command(history), world()).reply ?? '', /"offset":4097/)
+  assert.match(run(connected(), command(history), world()).reply ?? '', /"offset":4097/)
 })
 
 test('history and recovery share one budget of bytes, which time gives back', () => {
-  const page = { publications: ['{"data":{}}'], bytes: 600 * 1_024 }
+  const page = {
+    publications: [{ data: '{}', offset: 0, kind: 'value' as const }],
+    bytes: 600 * 1_024,
+  }
   const reading = (nowMs: number): SessionEnv =>
     world({
       nowMs,
@@ -343,20 +372,20 @@ test('history and recovery share one budget of bytes, which time gives back', ()
   const recover = command(
     `{"subscribe":{"channel":"${TRADES}","recover":true,"epoch":"E1","offset":1,"flag":2},"id":3}`,
   )
-  const first = runCommand(connected(), history, reading(1_000_000))
+  const first = run(connected(), history, reading(1_000_000))
   assert.deepEqual(first.effects, [{ type: 'bill', bytes: page.bytes }])
-  const second = runCommand(first.session, recover, reading(1_000_000))
+  const second = run(first.session, recover, reading(1_000_000))
   assert.match(second.reply ?? '', /"code":112/)
-  const third = runCommand(second.session, history, reading(1_000_000))
+  const third = run(second.session, history, reading(1_000_000))
   assert.match(third.reply ?? '', /"code":111.*"temporary":true/)
   assert.equal(third.effects, undefined)
   const plain = command(`{"subscribe":{"channel":"${TRADES}"},"id":4}`)
-  assert.match(runCommand(third.session, plain, reading(1_000_000)).reply ?? '', /"subscribe"/)
-  const later = runCommand(third.session, history, reading(1_002_000))
+  assert.match(run(third.session, plain, reading(1_000_000)).reply ?? '', /"subscribe"/)
+  const later = run(third.session, history, reading(1_002_000))
   assert.match(later.reply ?? '', /"history"/)
 })
 
 test('a name that is too long is not remembered', () => {
   const connect = command(`{"connect":{"token":"T","name":"${'x'.repeat(90_000)}"},"id":1}`)
-  assert.equal(runCommand(fresh(), connect, world()).session.name, '')
+  assert.equal(run(fresh(), connect, world()).session.name, '')
 })

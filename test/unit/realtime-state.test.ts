@@ -335,12 +335,60 @@ test('a prediction trade is what its taker did, with decimals as text and a grow
       ...[['Yes', 'No'], META.block_time],
     ],
   )
-  assert.equal(seq, META.seq * 4_096 + 3)
+  assert.equal(seq, META.seq * 16_384 + 5)
   assert.equal(op, undefined)
   const [undone] = send('OP_REVERT', true)
   assert.deepEqual(
     [undone?.retraction, undone?.data.op, Reflect.get(Object(undone?.data.a), 'ty')],
     [true, 'revert', 'sell'],
+  )
+})
+
+test('trades and settlements go to their event, by group and by condition, and to their outcome tokens', () => {
+  const place = { block_height: 9, event_index: 0, tx_hash: '0xt', collateral_token: '' }
+  const named = { condition_id: '0xc', market_id: '0xg' }
+  const settled = read('prediction.settlements', 'prediction.PredictionSettlementEvents', {
+    meta: { ...META, op: 'OP_APPLY' },
+    events: [
+      {
+        ...{ ...place, ...named, log_index: 7, event_type: 'Redemption', holder: 'holder' },
+        ...{ collateral_amount: '2000000', outcome_token_ids: ['11', '12'], amounts: ['9', '8'] },
+      },
+      { ...place, ...named, condition_id: '', log_index: 8, event_type: 'Conversion' },
+    ],
+  })
+  for (const { data, keys } of settled) checkTypes(data, keys)
+  const seq = META.seq * 16_384
+  const activityOf = (data: object) => Reflect.get(data, 'a') as Record<string, unknown>
+  assert.deepEqual(
+    settled.map(({ subject, data }) => [
+      subject,
+      data.seq,
+      activityOf(data).ty,
+      activityOf(data).rt,
+      activityOf(data).es,
+    ]),
+    [
+      ['pred:tok||11|', seq + 7, 'redeem', 'Redemption', undefined],
+      ['pred:tok||12|', seq + 7, 'redeem', 'Redemption', undefined],
+      ['pred:evt||0xg|', seq + 7, 'redeem', 'Redemption', '0xg'],
+      ['pred:evt||0xc|', seq + 7, 'redeem', 'Redemption', '0xc'],
+      ['pred:evt||0xg|', seq + 8, 'inventory_adjust', 'Conversion', '0xg'],
+    ],
+  )
+  const [{ data } = { data: {} }] = settled
+  const { w, amt, q, as: assets, mid, cid } = activityOf(data)
+  assert.deepEqual(
+    [w, amt, q, assets, mid, cid],
+    ['holder', '2', undefined, ['11', '12'], '0xg', '0xc'],
+  )
+  const traded = read('prediction.trades', 'prediction.PredictionTradeEvents', {
+    meta: { ...META, op: 'OP_APPLY' },
+    events: [{ ...place, condition_id: '0xc', outcome_token: '11', log_index: 9 }],
+  })
+  assert.deepEqual(
+    traded.map(({ subject }) => subject),
+    ['pred:tok||11|', 'pred:evt||0xc|'],
   )
 })
 

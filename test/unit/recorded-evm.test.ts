@@ -57,8 +57,8 @@ const BROKEN: readonly (readonly [string, Json, string])[] = [
   ['a height below zero', { blockNumber: -1 }, 'bad-hex'],
   ['gas of a thousand digits', { gasUsed: '9'.repeat(1_000) }, 'bad-hex'],
   ['gas that is an object of nothing', { gasUsed: {} }, 'bad-hex'],
-  ['logs that are none', { logs: 'none' }, 'not-a-list'],
-  ['a log that is none', { logs: [null] }, 'not-an-object'],
+  ['logs that are not a list', { logs: 'none' }, 'not-a-list'],
+  ['a log that is not an object', { logs: [null] }, 'not-an-object'],
   ['no hash', { transactionHash: undefined }, 'bad-hex'],
 ]
 

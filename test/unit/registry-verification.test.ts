@@ -54,7 +54,7 @@ const fixed = (count: number, ...tokens: readonly string[]): CallAnswer =>
     ),
   )
 
-/** The verdict when contracts answer from a table, by address and call; all else is reverted. */
+/** The verificationOf when contracts answer from a table, by address and call; all else is reverted. */
 const proven = (
   family: string,
   pool: string,
@@ -219,9 +219,9 @@ test('a contract that says the id of another pool, or one that no Vault knows, i
 
 test('a Balancer V3 pool is one that the Vault knows', () => {
   const tokens = `${V3_VAULT} ${encodeFunctionData({ abi: V3_ABI, functionName: 'getPoolTokens', args: [POOL as Hex] })}`
-  const verdict = (answer: CallAnswer) => proven('balancer_v3', POOL, { [tokens]: answer })
+  const verificationOf = (answer: CallAnswer) => proven('balancer_v3', POOL, { [tokens]: answer })
   assert.deepEqual(
-    verdict(list(TOKEN_A, TOKEN_B, TOKEN_C)),
+    verificationOf(list(TOKEN_A, TOKEN_B, TOKEN_C)),
     curveFact({
       tokenA: TOKEN_A,
       tokenB: TOKEN_B,
@@ -231,9 +231,9 @@ test('a Balancer V3 pool is one that the Vault knows', () => {
     }),
   )
   for (const answer of [reverted, list(), list(TOKEN_A), value('0x')]) {
-    assert.equal(verdict(answer), 'no-pool')
+    assert.equal(verificationOf(answer), 'no-pool')
   }
-  assert.equal(verdict(noState), 'no-state')
+  assert.equal(verificationOf(noState), 'no-state')
 })
 
 const KEY = parseAbiParameters('address, address, uint24, int24, address')

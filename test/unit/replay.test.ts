@@ -67,7 +67,7 @@ test('a recording is published at the commitment of its chain', async () => {
   assert.equal((await open()).commitment, 'processed')
 })
 
-test('a replay goes on behind its position', async () => {
+test('a replay continues behind its position', async () => {
   const source = await open()
   const ops = await all(source)
   const [, second] = ops.flatMap((op) => (op.op === 'apply' ? [op.block] : []))

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -13,18 +13,9 @@ import {
   schemaText,
 } from '../../core/codec/local-codec.ts'
 import { InvalidInput } from '../../core/errors.ts'
+import { wireVersions } from '../support/wire-versions.ts'
 
-const FOLDER = new URL('../fixtures/wire/', import.meta.url)
-
-/**
- * Schemas of every wire version that was agreed on, oldest first. A file is never edited: a change of the wire adds one with
- * the schemas that it changes.
- */
-const VERSIONS = readdirSync(FOLDER)
-  .sort((one, other) => Number.parseInt(one, 10) - Number.parseInt(other, 10))
-  .map((file): Readonly<Record<string, unknown>> => {
-    return JSON.parse(readFileSync(new URL(file, FOLDER), 'utf8'))
-  })
+const VERSIONS = wireVersions()
 
 test('every version of a schema reads what every other version wrote', () => {
   assert.ok(VERSIONS.length > 0)

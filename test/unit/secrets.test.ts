@@ -9,6 +9,7 @@ import { openDataFolder } from '../../cli/app/data-folder.ts'
 import { registryConnection } from '../../core/codec/registry-codec.ts'
 import { ConfigError } from '../../core/config/errors.ts'
 import { loadConfig, secretTexts } from '../../core/config/load.ts'
+import { environmentVariableOf, SETTINGS } from '../../core/config/settings.ts'
 import { makeRedactor } from '../../core/ops/redact.ts'
 import { escapeUnsafe } from '../../core/ops/terminal.ts'
 
@@ -32,13 +33,50 @@ const GIVEN = {
   KAFKA_SASL_PASSWORD: 'kafka-secret-9',
   KEY_PEPPER: 'pepper-secret-10',
   ADMIN_TOKEN: 'admin-secret-11',
+  OPS_TOKEN: 'ops-secret-12',
+  X402_FACILITATOR_URL: 'https://pay:facilitator-secret-13@facilitator.example/',
+  X402_GAS_KEY: `0x${'14'.repeat(32)}`,
+  X402_RPC_URL: 'https://node.example/v3/0123456789abcdef15',
+  IPFS_UPLOAD_URL: 'https://storage.example/bucket/',
+  IPFS_UPLOAD_KEY_ID: 'upload-key-id',
+  IPFS_UPLOAD_SECRET: 'upload-secret-16',
 }
 const SECRETS = [
   ...['rpc-password-1', 'abcdef0123456789abcdef', 'sol-api-key-2', 'stream-token-3'],
   ...['p@ss-clickhouse-4', 'p%40ss-clickhouse-4', 'clickhouse-secret-5', 'flash-key-6'],
   ...['registry-secret-7', 'registry-secret-8', 'kafka-secret-9', 'pepper-secret-10'],
-  'admin-secret-11',
+  ...['admin-secret-11', 'ops-secret-12', 'facilitator-secret-13', '14'.repeat(32)],
+  ...['0123456789abcdef15', 'upload-secret-16'],
 ]
+
+test('every setting that is a secret is given here', () => {
+  const given = Object.keys(GIVEN)
+  const isGiven = (key: string, prefix?: string): boolean =>
+    given.some((name) => (prefix ? name.startsWith(prefix) : name === environmentVariableOf(key)))
+  const missing = Object.entries(SETTINGS).filter(
+    ([key, { secret, prefix }]) => secret !== undefined && !isGiven(key, prefix),
+  )
+  assert.deepEqual(
+    missing.map(([key]) => key),
+    [],
+  )
+})
+
+test('an address that may carry credentials is a secret: the others take none', () => {
+  const url = (scheme: string): string => `${scheme}://user:hush-hush@host.example/`
+  for (const key of Object.keys(SETTINGS).filter((name) =>
+    /ur[li]s?$|gateway$|origins$/i.test(name),
+  )) {
+    for (const scheme of ['https', 'wss']) {
+      const environment = { [environmentVariableOf(key)]: url(scheme) }
+      try {
+        assert.ok(!inspect(loadConfig(environment), { depth: 9 }).includes('hush-hush'), key)
+      } catch (error) {
+        assert.ok(error instanceof ConfigError, `${key}: ${error}`)
+      }
+    }
+  }
+})
 
 test('a configuration never prints a secret, and shows addresses by their host', () => {
   const config = loadConfig(GIVEN)

@@ -52,7 +52,7 @@ test('the same seed gives the same blocks byte for byte, another seed others', (
   assert.notEqual(text(6), once)
 })
 
-test('a chain that goes on from a checkpoint is the one that never stopped', async () => {
+test('a chain that continues from a checkpoint is the one that never stopped', async () => {
   const dir = await folder()
   const first = await open(300, { checkpointDir: dir })
   await first.chain.stop()

@@ -69,7 +69,7 @@ test('the same seed gives the same blocks byte for byte, another seed others', (
   assert.notEqual(text(6), once)
 })
 
-test('a chain that goes on from a checkpoint is the one that never stopped', async () => {
+test('a chain that continues from a checkpoint is the one that never stopped', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'chain-'))
   const first = await open(515, { checkpointDir: dir })
   await first.chain.stop()
@@ -89,7 +89,7 @@ test('a chain that goes on from a checkpoint is the one that never stopped', asy
   await rm(dir, { recursive: true })
 })
 
-test('a reorg shows a branch whose slots go on from its parent, until the next block', async () => {
+test('a reorg shows a branch whose slots continue from its parent, until the next block', async () => {
   const { chain, moveTo } = await open(80)
   const before = await blocksOf(chain)
   const slots: number[] = []

@@ -3,9 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { localCodec } from '../../core/codec/local-codec.ts'
 import { InvalidInput } from '../../core/errors.ts'
+import { rowVersion } from '../../core/event-version.ts'
 import { validateTrades } from '../../processors/runtime/validate-records.ts'
 import { LATEST_STATE_KEYS } from '../../processors/sinks/batch-rows.ts'
-import { blockRows, finalityRows, rowVersion } from '../../processors/sinks/columns.ts'
+import { blockRows, finalityRows } from '../../processors/sinks/columns.ts'
 import { insertToken } from '../../processors/sinks/runner.ts'
 import { SINKS } from '../../processors/sinks/tables.ts'
 import { tradeRows } from '../../processors/sinks/trade-rows.ts'
@@ -110,7 +111,7 @@ test('a retraction is the same key with a newer version and a mark', () => {
 })
 
 test('versions keep 40 bits of seq above 24 bits of index', () => {
-  assert.equal(rowVersion(2 ** 40 - 1, 2 ** 24 - 1), String(2n ** 64n - 1n))
+  assert.equal(rowVersion(2 ** 40 - 1, 2 ** 24 - 1), 2n ** 64n - 1n)
 })
 
 test('a block row counts its trades by partition; FINALIZE is the final row of the chain', () => {
@@ -137,7 +138,7 @@ test('a block row counts its trades by partition; FINALIZE is the final row of t
   assert.equal(finalityRows(final)[0]?.final_slot, 4)
 })
 
-test('numbers that are none, or that no table can hold, are poison', () => {
+test('values that are not numbers, or that no table can hold, are dead letters', () => {
   const spoilt = (change: object): TradeEvents => {
     const value = tradesOf('apply')
     return {
@@ -217,6 +218,7 @@ test('every table that a sink or a view writes replaces, aggregates finals, or i
     'dex_pool_events_enriched',
     'dex_pools',
     'dex_pool_births',
+    'dex_pool_positions',
     'tokens',
     'transfers',
   ]

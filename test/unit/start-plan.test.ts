@@ -68,7 +68,7 @@ test('half a seed, half a port and half a block are refused', () => {
   )
 })
 
-test('the welcome names a made-up chain as one, and its commands carry key and token', () => {
+test('the welcome names a simulated chain as one, and its commands carry key and token', () => {
   const token = `0x${'ab'.repeat(20)}`
   const text = welcomeText({
     baseUrl: 'http://127.0.0.1:8080',

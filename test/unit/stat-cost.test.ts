@@ -13,6 +13,7 @@ import {
 } from '../../processors/stats/token-stats.ts'
 import { windowStatsAt } from '../../processors/stats/token-windows.ts'
 import { TradeSums } from '../../processors/stats/trade-sums.ts'
+import { createUnfinalizedStats } from '../../processors/stats/unfinalized-stats.ts'
 
 const NOW = 1_800_000_000
 const NOTHING_KNOWN = { usd: null, native: null, liquidityUsd: null }
@@ -45,6 +46,8 @@ const tradedFor = (seconds: number): TokenStats => {
 
 /** Looks into maps that one answer takes. */
 const lookups = (stats: TokenStats): number => {
+  const unfinalized = createUnfinalizedStats()
+  unfinalized.push(partAt(NOW, 3), stats.names)
   let count = 0
   const get = Map.prototype.get
   const iterate = Map.prototype[Symbol.iterator]
@@ -57,7 +60,7 @@ const lookups = (stats: TokenStats): number => {
     return iterate.call(this)
   }
   try {
-    windowStatsAt(stats, [partAt(NOW, 3)], NOW)
+    windowStatsAt(stats, unfinalized, NOW)
     return count
   } finally {
     Map.prototype.get = get

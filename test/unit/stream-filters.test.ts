@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CHANNELS, channelRow } from '../../schemas/channels.ts'
+import { CHANNELS, type ChannelPrefix, channelRow } from '../../schemas/channels.ts'
 import { filterViewOf, type Payload } from '../../serving/realtime/payload.ts'
 import {
   createFilterCompiler,
@@ -17,24 +17,24 @@ const TOKEN = {
 const LIQUIDITY = { a: '0xa', liu: '12000.5', lin: '3', pc: 2, ts: 17 }
 
 /** What the filter says of the payload; `107` = it is none. */
-const judge = (prefix: string, text: string, payload: Payload): boolean | '107' => {
+const matches = (prefix: ChannelPrefix, text: string, payload: Payload): boolean | '107' => {
   const row = channelRow(prefix)
   const filter = filters.compile(row, text)
   return filter === undefined ? '107' : filter.matches(filterViewOf(payload, row.keys))
 }
 const checkCases = (
-  prefix: string,
+  prefix: ChannelPrefix,
   payload: Payload,
   cases: Readonly<Record<string, boolean | '107'>>,
 ): void => {
-  const found = Object.keys(cases).map((text) => [text, judge(prefix, text, payload)])
+  const found = Object.keys(cases).map((text) => [text, matches(prefix, text, payload)])
   assert.deepEqual(Object.fromEntries(found), cases)
 }
 
 test('a key may be written short or long, with the prefix once, twice or not at all', () => {
   for (const name of ['meta.v', 'meta.meta.v', 'v', 'volume', 'meta.volume', 'meta["v"]']) {
-    assert.equal(judge('dex-candle', `${name} > 55`, CANDLE), true, name)
-    assert.equal(judge('dex-candle', `55.5 < ${name}`, CANDLE), false, name)
+    assert.equal(matches('dex-candle', `${name} > 55`, CANDLE), true, name)
+    assert.equal(matches('dex-candle', `55.5 < ${name}`, CANDLE), false, name)
   }
   checkCases('dex-new-token', TOKEN, {
     'meta.lf.pf == "pump_fun" && has(meta.sm.tw)': true,
@@ -205,9 +205,9 @@ test('a tag filter gives what the same expression gives', () => {
   for (const [tf, same] of TAGS) {
     const text = requestedFilter({ tf })
     assert.ok(text !== undefined, JSON.stringify(tf))
-    const expected = judge('dex-candle', same, CANDLE)
+    const expected = matches('dex-candle', same, CANDLE)
     assert.notEqual(expected, '107', same)
-    assert.equal(judge('dex-candle', text, CANDLE), expected, `${text} as ${same}`)
+    assert.equal(matches('dex-candle', text, CANDLE), expected, `${text} as ${same}`)
   }
 })
 
@@ -221,7 +221,7 @@ test('a tag in an object that is absent is an absent tag', () => {
   ]
   for (const [tf, expected] of cases) {
     assert.equal(
-      judge('dex-new-token', requestedFilter({ tf }) ?? '', TOKEN),
+      matches('dex-new-token', requestedFilter({ tf }) ?? '', TOKEN),
       expected,
       JSON.stringify(tf),
     )

@@ -5,7 +5,8 @@ import { CHAINS } from '../../schemas/chains.ts'
 import { channelRow } from '../../schemas/channels.ts'
 import { parseChannel } from '../../serving/realtime/channel-name.ts'
 import { validateBody } from '../../serving/realtime/command-fields.ts'
-import { isObject, parseMessage } from '../../serving/realtime/protocol.ts'
+import { JSON_FRAMES } from '../../serving/realtime/json-frames.ts'
+import { isObject } from '../../serving/realtime/protocol.ts'
 import { createFilterCompiler, requestedFilter } from '../../serving/realtime/publication-filter.ts'
 import { withChannelTables } from '../support/streams-page.ts'
 
@@ -26,7 +27,7 @@ test('every frame of the page is a command that is understood, on a channel that
   assert.ok(frames.length >= 3)
   const chains = new Set(Object.keys(CHAINS))
   for (const text of frames) {
-    const commands = parseMessage(text)
+    const commands = JSON_FRAMES.parse(Buffer.from(text))
     assert.ok(commands !== undefined, text)
     for (const command of commands) {
       assert.ok(command.kind === 'call', text)

@@ -73,7 +73,7 @@ test('the fee is not a transfer, whoever pays it and even where more comes back'
   assert.deepEqual(moved([delta(ANNA, SUI, -1_000n)]), [])
 })
 
-test('a failed transaction moves nothing; balances are not made up from changes', () => {
+test('a failed transaction moves nothing; balances are not derived from changes', () => {
   const deltas = [delta(ANNA, TEST_COIN, -10n), delta(BERT, TEST_COIN, 10n)]
   assert.deepEqual(moved(deltas, { success: false }), [])
   assert.deepEqual(decodeMoveTransactions([buildMoveTransaction([], { deltas })]).balances, [])

@@ -157,7 +157,7 @@ test('coins and addresses have one writing wherever they are asked for', () => {
   assert.equal(USDC, CHAINS.sui.quotes[0].address)
 })
 
-test('a transaction that is out of shape is left out of its checkpoint where the others are to be read, and is told of', () => {
+test('a transaction that is out of shape is left out of its checkpoint where the others are to be read, and is reported', () => {
   const digest = 'A'.repeat(43)
   const broken = { digest, effects: null }
   const said = { sequenceNumber: '5', digest, timestampMs: '1', transactions: [broken] }

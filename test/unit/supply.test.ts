@@ -43,11 +43,17 @@ const isForLinux = ({ os = [], cpu = [], libc = [] }: Locked): boolean =>
   (cpu.length === 0 || cpu.includes('x64')) &&
   (libc.length === 0 || libc.includes('glibc'))
 
+const isTwoClauseBsd = (text: string): boolean =>
+  /Redistributions of source code[\s\S]*Redistributions in binary form/.test(text) &&
+  !/Neither the name|advertising materials/.test(text)
+
 /** What a package says of itself; where its description is silent, the name at the top of its licence file. */
 const licenceOf = (path: string): string | undefined => {
   const { license } = json(join(path, 'package.json')) as Locked
-  if (license !== undefined) return license
   const file = join(ROOT, path, 'LICENSE')
+  // The package names no clauses, its file has the two.
+  if (license === 'BSD' && isTwoClauseBsd(readFileSync(file, 'utf8'))) return 'BSD-2-Clause'
+  if (license !== undefined) return license
   return existsSync(file) && /^\s*(The )?MIT License/i.test(readFileSync(file, 'utf8'))
     ? 'MIT'
     : undefined

@@ -83,14 +83,9 @@ test('factorBetween is the same both ways, at least 1, and null for what is not 
   assert.equal(factorBetween(2, 6), 3)
   assert.equal(factorBetween(6, 2), 3)
   assert.equal(factorBetween(2, 2), 1)
-  for (const [one, other] of [
-    [null, 1],
-    [1, null],
-    [0, 1],
-    [1, 0],
-    [-1, 1],
-  ] as const) {
-    assert.equal(factorBetween(one, other), null)
+  for (const noPrice of [null, 0, -1, Number.NaN]) {
+    assert.equal(factorBetween(noPrice, 1), null, `${noPrice} and 1`)
+    assert.equal(factorBetween(1, noPrice), null, `1 and ${noPrice}`)
   }
 })
 
@@ -110,7 +105,7 @@ const AT_LEVEL: TapeTrade = {
 }
 
 /** Whether each trade is suspect, of a token that closed at 0.3 USD. A trade: its height, and what was paid for 100. */
-const verdicts = (trades: readonly (readonly [height: number, paid: number])[]): string =>
+const suspicions = (trades: readonly (readonly [height: number, paid: number])[]): string =>
   trades
     .reduce<{ readonly token: Parameters<typeof priceTrade>[2]['token']; readonly said: string[] }>(
       ({ token, said }, [height, paid]) => {
@@ -140,7 +135,7 @@ const verdicts = (trades: readonly (readonly [height: number, paid: number])[]):
 
 test('a new price level is accepted with its third trade, when these lie in two blocks', () => {
   assert.equal(
-    verdicts([
+    suspicions([
       [100, 200],
       [101, 200],
       [101, 200],
@@ -148,7 +143,7 @@ test('a new price level is accepted with its third trade, when these lie in two 
     'suspect suspect good',
   )
   assert.equal(
-    verdicts([
+    suspicions([
       [100, 200],
       [100, 200],
       [101, 200],
@@ -156,7 +151,7 @@ test('a new price level is accepted with its third trade, when these lie in two 
     'suspect suspect good',
   )
   assert.equal(
-    verdicts([
+    suspicions([
       [100, 200],
       [100, 200],
       [100, 200],
@@ -168,7 +163,7 @@ test('a new price level is accepted with its third trade, when these lie in two 
 
 test('trades agree on a level within a factor of 1.5 of the one before; one further off begins another level', () => {
   assert.equal(
-    verdicts([
+    suspicions([
       [100, 200],
       [101, 300],
       [102, 450],
@@ -176,7 +171,7 @@ test('trades agree on a level within a factor of 1.5 of the one before; one furt
     'suspect suspect good',
   )
   assert.equal(
-    verdicts([
+    suspicions([
       [100, 200],
       [101, 301],
       [102, 301],

@@ -48,7 +48,7 @@ const last = (usd: number, ageMs = 1_000, inQuote: number | null = null) => ({
   level: null,
 })
 
-const verdict = (
+const suspectReasonOf = (
   change: Partial<TapeTrade>,
   { known = NOTHING, vaults = {} }: { known?: Known; vaults?: Partial<Trade> } = {},
 ): string => {
@@ -71,40 +71,40 @@ const reserves = (base: bigint, quote: bigint, taken = 100n, paid = 200n): Parti
 })
 
 test('a plain trade is believed', () => {
-  assert.equal(verdict({}), 'UNSPECIFIED')
-  assert.equal(verdict({}, { vaults: reserves(100_100n, 200_000n) }), 'UNSPECIFIED')
+  assert.equal(suspectReasonOf({}), 'UNSPECIFIED')
+  assert.equal(suspectReasonOf({}, { vaults: reserves(100_100n, 200_000n) }), 'UNSPECIFIED')
   assert.equal(
-    verdict({}, { known: { token: last(1.5), pool: last(0, 1_000, 1.9) } }),
+    suspectReasonOf({}, { known: { token: last(1.5), pool: last(0, 1_000, 1.9) } }),
     'UNSPECIFIED',
   )
 })
 
 test('BY_BIG_PRICE: more than a billion dollars apiece', () => {
-  assert.equal(verdict({ baseRaw: 1n, quoteRaw: 2_000n * DOLLARS }), 'BY_BIG_PRICE')
+  assert.equal(suspectReasonOf({ baseRaw: 1n, quoteRaw: 2_000n * DOLLARS }), 'BY_BIG_PRICE')
 })
 
 test('BY_CONSTANT_PRODUCT_FORMULA: the reserves broke the formula', () => {
   const broken = reserves(1_000n, 2_000n, 500n, 200n)
-  assert.equal(verdict({}, { vaults: broken }), 'BY_CONSTANT_PRODUCT_FORMULA')
+  assert.equal(suspectReasonOf({}, { vaults: broken }), 'BY_CONSTANT_PRODUCT_FORMULA')
 })
 
 test('BY_SMALL_AMOUNT_IN_USD: less than a cent', () => {
-  assert.equal(verdict({ baseRaw: 2_000n, quoteRaw: 4_000n }), 'BY_SMALL_AMOUNT_IN_USD')
+  assert.equal(suspectReasonOf({ baseRaw: 2_000n, quoteRaw: 4_000n }), 'BY_SMALL_AMOUNT_IN_USD')
 })
 
 test('BY_SMALL_AMOUNT_IN_USD_AND_POOL_PRICE_IMPACT: cents that move the pool', () => {
   const small = { baseRaw: 100_000n, quoteRaw: 200_000n }
   assert.equal(
-    verdict(small, { known: { token: undefined, pool: last(0, 1_000, 1.5) } }),
+    suspectReasonOf(small, { known: { token: undefined, pool: last(0, 1_000, 1.5) } }),
     'BY_SMALL_AMOUNT_IN_USD_AND_POOL_PRICE_IMPACT',
   )
-  assert.equal(verdict(small), 'UNSPECIFIED')
+  assert.equal(suspectReasonOf(small), 'UNSPECIFIED')
 })
 
 test('BY_POOL_PRICE_IMPACT: one swap that doubles its pool', () => {
-  assert.equal(verdict({}, { vaults: reserves(300n, 400n) }), 'BY_POOL_PRICE_IMPACT')
+  assert.equal(suspectReasonOf({}, { vaults: reserves(300n, 400n) }), 'BY_POOL_PRICE_IMPACT')
   assert.equal(
-    verdict({}, { known: { token: undefined, pool: last(0, 1_000, 0.5) } }),
+    suspectReasonOf({}, { known: { token: undefined, pool: last(0, 1_000, 0.5) } }),
     'BY_POOL_PRICE_IMPACT',
   )
 })
@@ -155,8 +155,11 @@ test('the price of a curve is that of its virtual reserves, not of the little mo
 
 test('BY_LAST_CLOSE_PRICES: far from the last good price of the hour', () => {
   const far = { token: last(0.3), pool: undefined }
-  assert.equal(verdict({}, { known: far }), 'BY_LAST_CLOSE_PRICES')
-  assert.equal(verdict({}, { known: { ...far, token: last(0.3, HOUR + 1) } }), 'UNSPECIFIED')
+  assert.equal(suspectReasonOf({}, { known: far }), 'BY_LAST_CLOSE_PRICES')
+  assert.equal(
+    suspectReasonOf({}, { known: { ...far, token: last(0.3, HOUR + 1) } }),
+    'UNSPECIFIED',
+  )
 })
 
 test('every rule has a reason of its own, and each was shown above', () => {
@@ -172,8 +175,8 @@ test('a rule that lacks what it looks at stays silent', () => {
     closeFactor: null,
   }
   assert.equal(suspectReason(nothing), 'TOKEN_PRICE_SUSPECT_REASON_UNSPECIFIED')
-  assert.equal(verdict({ quoteUsd: '', baseRaw: 1n }), 'UNSPECIFIED')
-  assert.equal(verdict({ baseDecimals: null }), 'UNSPECIFIED')
+  assert.equal(suspectReasonOf({ quoteUsd: '', baseRaw: 1n }), 'UNSPECIFIED')
+  assert.equal(suspectReasonOf({ baseDecimals: null }), 'UNSPECIFIED')
 })
 
 test('a new level is believed once three trades in two blocks agree on it', () => {
@@ -181,13 +184,13 @@ test('a new level is believed once three trades in two blocks agree on it', () =
   assert.ok(event.trade)
   let token: Known['token'] = last(0.3)
   const heights = [100, 100, 100, 101, 102]
-  const verdicts = heights.map((height) => {
+  const suspicions = heights.map((height) => {
     assert.ok(event.trade)
-    const judged = priceTrade(event, event.trade, { token, pool: undefined }, { ...AT, height })
-    token = judged.token
-    return judged.processed.is_token_a_price_in_usd_suspect
+    const priced = priceTrade(event, event.trade, { token, pool: undefined }, { ...AT, height })
+    token = priced.token
+    return priced.processed.is_token_a_price_in_usd_suspect
   })
-  assert.deepEqual(verdicts, [true, true, true, false, false])
+  assert.deepEqual(suspicions, [true, true, true, false, false])
 })
 
 test('what was traded for nothing has no price, and moves none', () => {
@@ -204,19 +207,19 @@ test('what was traded for nothing has no price, and moves none', () => {
 })
 
 test('dust leaves the last price of its pool, anything else moves it', () => {
-  const judged = (change: Partial<TapeTrade>, pool: Known['pool']) => {
+  const price = (change: Partial<TapeTrade>, pool: Known['pool']) => {
     const event = eventOf(change)
     assert.ok(event.trade)
     return priceTrade(event, event.trade, { token: last(2), pool }, AT)
   }
   const pool = last(0, 1_000, 2)
-  const dust = judged({ baseRaw: 10n, quoteRaw: 100n }, pool)
+  const dust = price({ baseRaw: 10n, quoteRaw: 100n }, pool)
   assert.equal(dust.processed.is_token_a_price_in_usd_suspect, true)
   assert.equal(dust.pool.inQuote, 2)
-  const good = judged({}, dust.pool).processed
+  const good = price({}, dust.pool).processed
   assert.equal(good.is_token_a_price_in_usd_suspect, false, 'what follows is held against the pool')
-  assert.equal(judged({ quoteRaw: 500n * DOLLARS }, pool).pool.inQuote, 5, 'a suspect one of size')
-  assert.equal(judged({ quoteUsd: '', quoteRaw: 10n, baseRaw: 10n }, pool).pool.inQuote, 1)
+  assert.equal(price({ quoteRaw: 500n * DOLLARS }, pool).pool.inQuote, 5, 'a suspect one of size')
+  assert.equal(price({ quoteUsd: '', quoteRaw: 10n, baseRaw: 10n }, pool).pool.inQuote, 1)
 })
 
 test('a suspect trade leaves the last good price, a good one moves it', () => {

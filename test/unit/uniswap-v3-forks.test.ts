@@ -179,14 +179,14 @@ test('the longer swap and burn of Algebra Integral', () => {
 test('Pharaoh V3: pools say their fee when they are made, and which position got liquidity', () => {
   const factory = '0xae6e5c62328ade73ceefd42228528b70c8157d0d'
   const position = [addressTopic(USER), `0x${hexWord(-1n)}`, `0x${hexWord(0n)}`]
-  const mint = (amounts: readonly bigint[]) =>
-    buildLog(POOL, [TOPIC.ramsesMint, ...position], [ROUTER, 8n, 99n, ...amounts])
+  const mint = (amounts: readonly bigint[], liquidity = 99n) =>
+    buildLog(POOL, [TOPIC.ramsesMint, ...position], [ROUTER, 8n, liquidity, ...amounts])
   const { pools, swaps, poolChanges, dropped } = decoded(
     [
       buildLog(factory, [TOPIC.poolCreated, ...tokens, `0x${hexWord(500n)}`], [10n, POOL]),
       mint([3n, 4n]),
       v3SwapLog([10n, -7n, PRICE, 5n, 0n]),
-      mint([0n, 0n]),
+      mint([0n, 0n], 0n),
       mint([3n]),
     ],
     buildDecodeContext('facts', [], 'avalanche'),
@@ -200,6 +200,8 @@ test('Pharaoh V3: pools say their fee when they are made, and which position got
     poolChanges.map(({ kind, amountARaw, amountBRaw }) => [kind, amountARaw, amountBRaw]),
     [['increase', 3n, 4n]],
   )
+  const range = { tickLower: -1, tickUpper: 0, liquidityRaw: 99n }
+  assert.deepEqual(poolChanges[0]?.position, range)
   assert.deepEqual(
     dropped.map(({ reason, logIndex }) => [reason, logIndex]),
     [['truncated-data', 4]],

@@ -42,7 +42,13 @@ testSwaps('V3', CASES, {
       known,
     ),
   decoder: 'uniswap_v3',
-  trade: { pool: POOL, protocol: 'uniswap_v3', sqrtPriceX96: PRICE, liquidityRaw: 5n },
+  trade: {
+    pool: POOL,
+    protocol: 'uniswap_v3',
+    sqrtPriceX96: PRICE,
+    liquidityRaw: 5n,
+    tick: -887_272,
+  },
 })
 
 test("Pancake's longer swap has its own topic and its own protocol", () => {

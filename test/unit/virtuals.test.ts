@@ -373,11 +373,11 @@ test('a curve is asked for its tokens, listed contracts for its curve', () => {
 })
 
 test('a curve that a listed contract names is proven; its own word is not enough', () => {
-  const verdict = (answers: readonly CallAnswer[]) => verifiedPool(open(tokens), answers)
+  const verificationOf = (answers: readonly CallAnswer[]) => verifiedPool(open(tokens), answers)
   listed.forEach((factory, index) => {
     const proven = { ...curve, factory }
-    assert.deepEqual(verdict(nothing.with(2 * index, addresses(POOL))), proven)
-    assert.deepEqual(verdict(nothing.with(2 * index + 1, info(TOKEN, POOL))), proven)
+    assert.deepEqual(verificationOf(nothing.with(2 * index, addresses(POOL))), proven)
+    assert.deepEqual(verificationOf(nothing.with(2 * index + 1, info(TOKEN, POOL))), proven)
   })
   const unproven = { ...curve, protocol: null, factory: null, verified: false }
   for (const answers of [
@@ -388,7 +388,7 @@ test('a curve that a listed contract names is proven; its own word is not enough
     nothing.with(1, addresses(POOL)),
     [],
   ]) {
-    assert.deepEqual(verdict(answers), unproven)
+    assert.deepEqual(verificationOf(answers), unproven)
   }
   assert.equal(verifiedPool(open([reverted, addresses(VIRTUAL)]), nothing), 'no-pool')
   assert.deepEqual(confirmCalls(open([addresses(TOKEN), reverted])), [])

@@ -17,8 +17,8 @@ test('what the engine answers: too much, no room now, away, or wrong', () => {
   const meanings = {
     QUERY_TOO_EXPENSIVE: ['158', '159', '160', '241', '307', '396'],
     SERVER_BUSY: ['173', '202', '394', '439', '473', '745'],
-    outage: ['74', '75', '209', '210', '236', '243', '279', '516'],
-    rejected: ['43', '47', '60', '62', '386', '456'],
+    outage: ['60', '74', '75', '209', '210', '236', '243', '279', '516', '81'],
+    rejected: ['43', '47', '62', '386', '456'],
   }
   for (const [name, codes] of Object.entries(meanings)) {
     for (const code of codes) assert.equal(nameOf(answered(code)), name, code)
@@ -35,7 +35,8 @@ test('memory that others use as well says nothing about the statement', () => {
 })
 
 test('only what the engine refused as wrong counts as a mistake of ours', () => {
-  assert.equal(isRejectedStatement(toReadError(answered('386'))), true)
+  for (const code of ['386', '60', '81'])
+    assert.equal(isRejectedStatement(toReadError(answered(code))), true, code)
   for (const code of ['159', '202', '210'])
     assert.equal(isRejectedStatement(toReadError(answered(code))), false, code)
   assert.equal(isRejectedStatement(toReadError(new Error('gone'))), false)

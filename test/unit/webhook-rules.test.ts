@@ -141,7 +141,7 @@ test('a rotated secret signs until its grace ends, and the verifier agrees', () 
     secrets: [old],
   })
   assert.throws(() => credentialsOf({ ...kept, endpoint_id: 'other' }, nowMs), {
-    name: 'Malformed',
+    name: 'InvalidInput',
   })
   const signed = (list: readonly string[]) =>
     signatureHeaders({ id: 'msg_1', body: '{}', secrets: list, nowMs, legacy: false, svix: false })
@@ -165,7 +165,7 @@ const outcome = (change: Partial<AttemptResult> = {}): AttemptResult => ({
   wish: null,
   ...change,
 })
-const verdictAt = (
+const decisionAt = (
   attempt: number,
   change: Partial<AttemptResult> = {},
   random = 0.5,
@@ -179,11 +179,16 @@ const verdictAt = (
   })
 
 test('eight attempts with the pauses of the contract, jitter of a fifth', () => {
-  const pauses = Array.from({ length: 7 }, (_, index) => verdictAt(index + 1).nextAtMs)
+  const pauses = Array.from({ length: 7 }, (_, index) => decisionAt(index + 1).nextAtMs)
   assert.deepEqual(pauses, SCHEDULE.slice(1))
-  assert.deepEqual(verdictAt(8), { status: 'fail', nextAtMs: null, disable: null, exhausted: true })
-  assert.equal(verdictAt(3, {}, 0).nextAtMs, 1_440_000)
-  assert.equal(verdictAt(3, {}, 1).nextAtMs, 2_160_000)
+  assert.deepEqual(decisionAt(8), {
+    status: 'fail',
+    nextAtMs: null,
+    disable: null,
+    exhausted: true,
+  })
+  assert.equal(decisionAt(3, {}, 0).nextAtMs, 1_440_000)
+  assert.equal(decisionAt(3, {}, 1).nextAtMs, 2_160_000)
 })
 
 test('what an answer means for the next attempt', () => {
@@ -205,8 +210,8 @@ test('what an answer means for the next attempt', () => {
     ['disable in a failure', { wish: 'disable' }, { status: 'fail', disable: 'receiver' }],
   ]
   for (const [name, change, expected] of table) {
-    const verdict = verdictAt(1, change)
-    assert.deepEqual({ ...verdict, ...expected }, verdict, name)
+    const decision = decisionAt(1, change)
+    assert.deepEqual({ ...decision, ...expected }, decision, name)
   }
   const manual = {
     attempt: 1,
@@ -338,6 +343,13 @@ test('a filter that would take more than its moment is refused, however it is ne
   for (const source of [nested(4), nested(6), doubled, zones, joined]) {
     assert.throws(() => compileFilter(source), { name: 'Fault', code: 52011 }, source)
   }
+})
+
+test('a filter asks for the time in a named zone nine times at most', () => {
+  const zones = (count: number): string =>
+    Array.from({ length: count }, () => 'timestamp(1).getHours("Asia/Tokyo") >= 0').join(' && ')
+  assert.equal(compileFilter(zones(9))(EVENT), 'match')
+  assert.throws(() => compileFilter(zones(10)), { name: 'Fault', code: 52011 })
 })
 
 test('the heaviest filters that pass take their moment and no more', () => {

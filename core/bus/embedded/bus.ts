@@ -40,7 +40,7 @@ export interface EmbeddedBusOptions {
   readonly retention: RetentionPolicy
   /** `bounded`: least age of what is deleted while there is room, milliseconds. Default 0. */
   readonly keepMs?: number
-  /** Told once when the log or a lane cannot go on: the process should stop in order. */
+  /** Called once when the log or a lane cannot continue: the process should stop in order. */
   readonly onHalt?: (outage: Outage) => void
   readonly nowMs?: () => number
   readonly hooks?: CommitHooks
@@ -128,10 +128,10 @@ const withDiskErrors = async (path: string, work: () => Promise<void>): Promise<
 const ignoreSignal = (): void => undefined
 
 const reportHaltOnce = ({ log, onHalt }: EmbeddedBusOptions): ((outage: Outage) => void) => {
-  let told = false
+  let reported = false
   return (outage) => {
-    if (told) return
-    told = true
+    if (reported) return
+    reported = true
     log.error({ err: outage }, 'embedded log failed, shutting down')
     onHalt?.(outage)
   }

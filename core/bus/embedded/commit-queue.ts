@@ -54,7 +54,7 @@ interface CommitQueueDeps {
   readonly limitBytes: () => number
   /** Deletes what retention allows, until so many bytes more fit. False: the sweep failed or was ended before. Never throws. */
   readonly makeRoom: (bytes: number) => Promise<boolean>
-  /** Told before each transaction how many bytes are in use. */
+  /** Called before each transaction with the bytes in use. */
   readonly onUsed: (bytes: number) => void
   readonly nowMs: () => number
   readonly hooks: CommitHooks

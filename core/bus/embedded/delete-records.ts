@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
+import { HOUR_MS } from '../../time.ts'
 import type { RetentionPolicy } from '../contract.ts'
 import type { BatchHeader } from './batch-store.ts'
 import { runTransaction } from './lmdb.ts'
@@ -11,7 +12,7 @@ import { FILL_THRESHOLDS, logUsedBytes } from './log-size.ts'
  */
 const MIN_KEPT_RECORDS = 20_000
 /** A block that is not final may still have to be taken back by its records: younger ones go only when the log is nearly full. */
-const PROTECTED_AGE_MS = 3_600_000
+const PROTECTED_AGE_MS = HOUR_MS
 
 /** One partition of the log. */
 export interface LogPartition {

@@ -2,13 +2,13 @@ import { Outage } from '../../errors.ts'
 import {
   type GroupOffset,
   type Lane,
-  type LaneState,
   type LogRecord,
   laneWriterId,
   type RunningTask,
   type Subscription,
   type Writer,
 } from '../contract.ts'
+import { commitFirstPlaces } from '../first-places.ts'
 import {
   type HaltedLanes,
   type KeepRunningOptions,
@@ -17,6 +17,7 @@ import {
 } from '../keep-running.ts'
 import { assignLanes } from '../lane-assignment.ts'
 import type { ChangeNotifier } from './change-notifier.ts'
+import { laneStateOf } from './lane-state.ts'
 import { runTransaction } from './lmdb.ts'
 import { type EmbeddedLog, getTopic, readGroupOffsets, scanRecords } from './log.ts'
 
@@ -145,10 +146,11 @@ const openLane = async (
 ): Promise<Lane> => {
   const { group, topics } = subscription
   const writer = await host.writer(laneWriterId(group, partition))
-  const committed = readGroupOffsets(host.store, group, topics).filter(
+  const known = readGroupOffsets(host.store, group, topics).filter(
     (offset) => offset.partition === partition,
   )
-  const state = async (name: string): Promise<LaneState> => laneStateOf(host.store, name, partition)
+  const committed = await commitFirstPlaces(subscription, { partition, writer, committed: known })
+  const state = statesOf(host.store, partition)
   await saveBroadcastOffsetsOf(host.store, subscription, partition)
   const sources = [
     ...topics.map((topic) => openSource(host.store, topic, partition, committed)),
@@ -200,13 +202,18 @@ const openBroadcastSources = async (
   return sources
 }
 
+const statesOf =
+  ({ state, path }: EmbeddedLog, partition: number): Lane['state'] =>
+  async (store) =>
+    laneStateOf(state, { path, store, partition })
+
 /** Writes down how far a lane is in its broadcast topics, as its own state knows. */
 const saveBroadcastOffsetsOf = async (
   store: EmbeddedLog,
   { group, broadcast = [], broadcastFrom }: Subscription,
   partition: number,
 ): Promise<void> => {
-  const state = async (name: string): Promise<LaneState> => laneStateOf(store, name, partition)
+  const state = statesOf(store, partition)
   for (const topic of broadcast) {
     const from = await broadcastFrom?.({ partition, state }, topic)
     // In one transaction of its own, as everything here: lmdb-js runs other writes in a thread, between ours.
@@ -215,21 +222,6 @@ const saveBroadcastOffsetsOf = async (
     }
   }
 }
-
-/** State is read straight from the tree; a commit is visible as soon as it has resolved. */
-const laneStateOf = ({ state }: EmbeddedLog, name: string, partition: number): LaneState => ({
-  get: (key) => state.get([name, partition, key]),
-  *entries(prefix = '') {
-    const range = state.getRange({
-      start: [name, partition, prefix],
-      end: [name, partition + 1, ''],
-    })
-    for (const { key, value } of range) {
-      if (!key[2].startsWith(prefix)) return
-      yield [key[2], value] as const
-    }
-  },
-})
 
 const pollSources = async (
   { store, wakeups }: LaneDeps,

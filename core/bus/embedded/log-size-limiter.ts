@@ -19,7 +19,7 @@ export interface LogSizeLimiter {
   /** The limit as of the last sweep. */
   limitBytes(): number
   capacity(): LogCapacity
-  /** Told how much is in use; starts a sweep when it is time. */
+  /** Called with the bytes in use; starts a sweep when it is time. */
   used(bytes: number): void
   /** Deletes until so many bytes fit. False: the sweep failed, or the bus closes. Never throws. */
   make(bytes: number): Promise<boolean>

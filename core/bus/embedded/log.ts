@@ -17,7 +17,7 @@ import { estimateRecordBytes, makeRecentRecords, type RecentRecords } from './re
 /** Layout of the folder; another number is another layout and is refused. */
 const LAYOUT_VERSION = 2
 /** Tables that an environment may have. */
-const MAX_TABLES = 8
+export const MAX_TABLES = 8
 /** Newest records held in memory: a second or two of what a busy process writes. */
 const MAX_RECENT_BYTES = 33_554_432
 
@@ -42,6 +42,9 @@ export interface EmbeddedTopic {
   readonly next: number[]
 }
 
+/** State of all lanes: store, partition, key -> value. */
+export type StateTable = Database<Buffer, [string, number, string]>
+
 /** The open folder: the tables of one lmdb environment and the topics, mirrored in memory. */
 export interface EmbeddedLog {
   readonly path: string
@@ -54,8 +57,7 @@ export interface EmbeddedLog {
   readonly batches: BatchStore
   /** Group, topic, partition -> place. */
   readonly offsets: Database<StoredOffset, [string, string, number]>
-  /** Store, partition, key -> value. */
-  readonly state: Database<Buffer, [string, number, string]>
+  readonly state: StateTable
   /** Topic rows, bounds, compaction marks. */
   readonly meta: MetaTable
   readonly topics: Map<string, EmbeddedTopic>
@@ -109,6 +111,13 @@ const layoutMismatch = (path: string, format: unknown): Outage =>
     { final: true },
   )
 
+/**
+ * State of a block that is not final is a long text that repeats itself, written once and removed soon. lmdb-js packs values of a
+ * thousand bytes and more by LZ4, to a third of their pages, and reads those that were written as they are.
+ */
+export const openStateTable = (root: RootDatabase): StateTable =>
+  root.openDB('state', { encoding: 'binary', compression: true })
+
 /** Claims the folder, opens its environment, and lets go of both when what follows fails. */
 const openEnvironment = (
   path: string,
@@ -142,7 +151,7 @@ const openTables = (
     records: root.openDB<StoredRecord, Buffer>('records', { keyEncoding: 'binary' }),
     batches: openBatchStore(root, meta),
     offsets: root.openDB<StoredOffset, [string, string, number]>('offsets', {}),
-    state: root.openDB<Buffer, [string, number, string]>('state', { encoding: 'binary' }),
+    state: openStateTable(root),
     topics: loadTopics(meta),
     recent: makeRecentRecords(recentBytes),
   }

@@ -19,7 +19,7 @@ export const currentOwner = (): LockOwner => ownerOfProcess(process.pid)
 const LOCK_FILE = 'owner.json'
 /** A claim fails as often only where others take and leave the folder all the time. */
 const MAX_ATTEMPTS = 1_200
-/** Pause between two tries, while another process removes the file of a dead owner; all of them are longer than `REMOVAL_MS`. */
+/** Pause between two tries, while another process removes the file of a dead owner; all of them are longer than `MAX_REMOVAL_MS`. */
 const RETRY_DELAY_MS = 5
 /** Removing such a file takes less than a millisecond: who has not done so by then was killed meanwhile. */
 const MAX_REMOVAL_MS = 5_000

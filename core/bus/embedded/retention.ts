@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
+import { DAY_MS } from '../../time.ts'
 import type { RetentionPolicy } from '../contract.ts'
 import { offsetKey, offsetOfKey } from './batch-index.ts'
 import {
@@ -21,7 +22,7 @@ const MAX_COMPACTION_KEYS = 200_000
 /** Compaction starts when the records since the last one are this share of those it kept. Kafka's `min.cleanable.dirty.ratio`. */
 const MIN_CLEANABLE_DIRTY_RATIO = 0.1
 /** A tombstone stays this long, so that a reader can see it. As Kafka's default of `delete.retention.ms`. */
-const TOMBSTONE_RETENTION_MS = 86_400_000
+const TOMBSTONE_RETENTION_MS = DAY_MS
 
 /** When and how strictly to sweep. */
 export interface RetentionOptions {

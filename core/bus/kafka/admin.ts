@@ -2,6 +2,7 @@ import type { Admin } from 'kafkajs'
 import pLimit from 'p-limit'
 import { Outage } from '../../errors.ts'
 import { type RetryOptions, retry } from '../../retry.ts'
+import { HOUR_MS } from '../../time.ts'
 import type { Bus, GroupOffset, TopicSpec } from '../contract.ts'
 import { busOutage, type KafkaClient, kafkaErrorType } from './client.ts'
 import type { PartitionLeaders } from './writer.ts'
@@ -13,7 +14,6 @@ const MIN_IN_SYNC_REPLICAS = 2
 const MAX_MESSAGE_BYTES = 2_097_152
 /** A state entry is what one block wrote: of tens of thousands of transfers, megabytes. */
 const MAX_LARGE_MESSAGE_BYTES = 67_108_864
-const HOUR_MS = 3_600_000
 /** How long a new topic may take until it is served, each try being repeated within as well. */
 const TOPIC_READY_RETRY: RetryOptions = { firstMs: 20, maxMs: 500, tries: 60 }
 
@@ -40,7 +40,7 @@ export interface ClusterAdmin
 type CallAdmin = <T>(what: string, work: (admin: Admin) => Promise<T>) => Promise<T>
 
 /**
- * Opens the administrative client. One question at a time: of two that run together, the older metadata may win, and
+ * Opens the administrative client. One request at a time: of two that run together, the older metadata may win, and
  * kafkajs then answers for a topic without naming its partitions, which reads as "nothing was ever committed".
  */
 export const openAdmin = async (kafka: KafkaClient): Promise<ClusterAdmin> => {

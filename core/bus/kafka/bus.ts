@@ -17,7 +17,7 @@ import { openWriter } from './writer.ts'
 
 /** The Kafka bus of one process. */
 export interface KafkaBusOptions extends KafkaConnectionOptions {
-  /** Told when a tail cannot go on, because its place left the log, or a lane, because its disk is full. */
+  /** Called when a tail cannot continue, because its place left the log, or a lane, because its disk is full. */
   readonly onHalt?: (outage: Outage) => void
   /** Where lanes keep their state between two looks at its changelog; needed by `Lane.state` only. */
   readonly state?: {

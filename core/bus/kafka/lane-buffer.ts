@@ -2,7 +2,7 @@ import type { Outage } from '../../errors.ts'
 import type { GroupOffset, Lane, LogRecord } from '../contract.ts'
 import type { ReadPosition, StartPosition, TopicPartition } from './partition-reader.ts'
 
-/** Bytes that wait per partition before it pauses; it goes on at half of it. */
+/** Bytes that wait per partition before it pauses; it continues at half of it. */
 const PAUSE_THRESHOLD_BYTES = 8_388_608
 /** Bytes of one `take`; a single larger record still passes. */
 const MAX_POLL_BYTES = 16_777_216
@@ -37,7 +37,7 @@ interface PartitionQueue {
   records: LogRecord[]
 }
 
-/** Makes an empty buffer. `resumeIfRoom` is told of a partition that has room again. */
+/** Makes an empty buffer. `resumeIfRoom` is called with a partition that has room again. */
 export const makeLaneBuffer = (
   signal: AbortSignal,
   onRoom: (at: TopicPartition) => void,

@@ -1,11 +1,12 @@
 import { readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { DAY_MS } from '../../time.ts'
 
 /**
  * A copy without a write for so long is removed: after half of it a lane that came back would start over anyway
- * (`COPY_MAX_AGE_MS`).
+ * (`MAX_STORE_AGE_MS`).
  */
-const REMOVE_AFTER_MS = 86_400_000
+const REMOVE_AFTER_MS = DAY_MS
 /** A copy on its way out. */
 const REMOVAL_SUFFIX = '.going'
 

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path'
 import { open, type RootDatabase, TransactionFlags } from 'lmdb'
 import { Outage } from '../../errors.ts'
-import type { LaneState, StateChange } from '../contract.ts'
+import type { LaneState, SharedState, StateChange } from '../contract.ts'
 import { diskOutage, runTransaction, usedBytes } from '../embedded/lmdb.ts'
 import { bootId } from '../embedded/process-lock.ts'
 
@@ -123,15 +123,8 @@ export const openLaneStore = (plan: LaneStoreOptions): LaneStore => {
     throw error
   }
   return {
-    get: (key) => guarded(() => root.get(entryKey(key))),
-    *entries(prefix = '') {
-      try {
-        const range = root.getRange({ start: entryKey(prefix), end: prefixEndKey(prefix) })
-        for (const { key, value } of range) yield [key.toString('utf8', 1), value] as const
-      } catch (error) {
-        throw failure(error)
-      }
-    },
+    location: { kind: 'folder', path },
+    ...readState(root, failure),
     mark: () => guarded(() => readHeader(root)?.mark ?? null),
     clear: () => write(() => root.clearSync(), null),
     apply: (changes, mark) => {
@@ -150,6 +143,38 @@ export const openLaneStore = (plan: LaneStoreOptions): LaneStore => {
       }, mark)
     },
     close,
+  }
+}
+
+/** State as the copy holds it. */
+const readState = (
+  root: StoreDatabase,
+  failure: (error: unknown) => Outage,
+): Pick<LaneState, 'get' | 'entries'> => ({
+  get: (key) => {
+    try {
+      return root.get(entryKey(key))
+    } catch (error) {
+      throw failure(error)
+    }
+  },
+  *entries(prefix = '') {
+    try {
+      const range = root.getRange({ start: entryKey(prefix), end: prefixEndKey(prefix) })
+      for (const { key, value } of range) yield [key.toString('utf8', 1), value] as const
+    } catch (error) {
+      throw failure(error)
+    }
+  },
+})
+
+/** Opens a copy for reading that another thread of this process holds; what that one finds damaged it makes anew. */
+export const openSharedLaneStore = (path: string): SharedState<LaneState> => {
+  const root = openDatabase(path, { readOnly: true })
+  return {
+    state: readState(root, (error) => diskOutage(path, error)),
+    refresh: () => root.resetReadTxn(),
+    close: () => root.close(),
   }
 }
 
@@ -226,8 +251,9 @@ const isFromEarlierBoot = (path: string): boolean => {
   return boot === undefined || readFileSync(held, 'utf8') !== boot
 }
 
-const openDatabase = (path: string): StoreDatabase =>
+const openDatabase = (path: string, mode: { readonly readOnly?: boolean } = {}): StoreDatabase =>
   open<Buffer, Buffer>({
+    ...mode,
     path,
     noSubdir: false,
     encoding: 'binary',

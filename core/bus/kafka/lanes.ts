@@ -8,6 +8,7 @@ import {
   type RunningTask,
   type Subscription,
 } from '../contract.ts'
+import { commitFirstPlaces } from '../first-places.ts'
 import { type HaltedLanes, keepRunning, PermanentHalt } from '../keep-running.ts'
 import type { KafkaClient } from './client.ts'
 import { type LaneMemberMetadata, makeLaneAssigner } from './lane-assigner.ts'
@@ -210,7 +211,8 @@ const runLane = async (member: GroupMember, seat: OwnedLane, onOpen: () => void)
   const opened: TopicPartition[] = []
   try {
     const all = await host.offsets(group, topics)
-    const committed = all.filter((offset) => offset.partition === partition)
+    const known = all.filter((offset) => offset.partition === partition)
+    const committed = await commitFirstPlaces(subscription, { partition, writer, committed: known })
     const sources = await Promise.all(
       topics.map((topic) => resolveSource(host, { topic, partition }, committed)),
     )

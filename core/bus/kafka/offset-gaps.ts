@@ -23,7 +23,7 @@ export const skipOffsetGaps = (reading: GapSkippingDeps): Pick<Lane, 'take' | 'w
     for (const place of next) if (place.partition === partition) places.set(place.topic, place)
     return spans
   }
-  const settle = async (): Promise<void> => {
+  const commitSkipped = async (): Promise<void> => {
     const next = [...places.values()].filter((place) => moved(place).offset > place.offset)
     if (next.length > 0) await commit({ offsets: { group, next } })
   }
@@ -31,7 +31,7 @@ export const skipOffsetGaps = (reading: GapSkippingDeps): Pick<Lane, 'take' | 'w
     writer: { ...writer, commit },
     take: async (options) => {
       const taken = await reading.take(options)
-      if (taken.length === 0) await settle()
+      if (taken.length === 0) await commitSkipped()
       return taken
     },
   }

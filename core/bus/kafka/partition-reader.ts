@@ -39,7 +39,7 @@ export interface PartitionReaderOptions {
   /** Open from the start. */
   readonly sources: readonly StartPosition[]
   readonly ends: (topic: string) => Promise<readonly PartitionBounds[]>
-  /** Records in order and where the partition goes on after them. The next ones come when it resolves. */
+  /** Records in order and where the partition continues after them. The next ones come when it resolves. */
   readonly onRecords: (records: readonly LogRecord[], at: ReadPosition) => Promise<void> | void
   /** An answer without records: everything up to `next` is known to be empty. */
   readonly onEmpty?: (at: ReadPosition) => void

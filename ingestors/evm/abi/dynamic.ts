@@ -44,8 +44,12 @@ export const arrayAt = (
 }
 
 /** The list of numbers that word `index` points to; undefined where it does not lie in the data or is too long. */
-export const wordsIn = (data: string, index: number): readonly bigint[] | undefined =>
-  arrayAt(data, index, { most: MAX_ENTRIES })?.map((item) => wordAt(data, item))
+export const wordsIn = (
+  data: string,
+  index: number,
+  most = MAX_ENTRIES,
+): readonly bigint[] | undefined =>
+  arrayAt(data, index, { most })?.map((item) => wordAt(data, item))
 
 /** The first `most` of the bytes that word `index` points to; undefined where they do not lie in the data. */
 export const bytesIn = (data: string, index: number, most: number): Buffer | undefined => {

@@ -89,6 +89,10 @@ const eightDigits = (start: number): number => {
   return seen < 16 ? value >>> 0 : -1
 }
 
+/** Word `index` as the hex text that it is: a hash, an id. */
+export const hexWordAt = (data: string, index: number): string =>
+  `0x${data.slice(2 + index * WORD, 2 + (index + 1) * WORD)}`
+
 /** A word as a signed integer (two's complement). */
 export const signed = (word: bigint): bigint => BigInt.asIntN(256, word)
 

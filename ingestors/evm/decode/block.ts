@@ -1,5 +1,6 @@
 import type { DecodedBlock, EvmBlock, PoolMetadata, Transfer } from '../../../schemas/events.ts'
 import { type ProtocolRow, protocolRow } from '../../../schemas/protocols.ts'
+import type { RedPacketReport } from '../../../schemas/red-packet-reports.ts'
 import {
   type DecodeContext,
   emptyDecodedBlock,
@@ -76,8 +77,8 @@ export const evmLookups = (block: EvmBlock, protocols: ProtocolRegistry): Requir
         pools.set(pool, resolved.name)
         for (const token of event.tokens?.(log) ?? [])
           tokens.add(protocols.canonicalForTrades(token))
-        if (event.price === 'told') reported.add(pool)
-        else if (event.price === 'asked' && !reported.has(pool)) {
+        if (event.price === 'emitted') reported.add(pool)
+        else if (event.price === 'requested' && !reported.has(pool)) {
           prices.set(pool, { pool, manager: log.address, family: resolved.name })
         }
       }
@@ -187,7 +188,15 @@ const take = (scope: Scope, pending: PendingEvents, decodedLog: DecodedLog): voi
     case 'outcomes':
     case 'market-maker-trade':
       pending.predicted ??= []
-      pending.predicted.push({ ...swapPosition(decodedLog), decoded, row })
+      pending.predicted.push({
+        ...swapPosition(decodedLog),
+        ...{ contract: decodedLog.from, decoded, row },
+      })
+      break
+    case 'packet-created':
+    case 'packet-claimed':
+    case 'packet-refunded':
+      takeRedPacket(scope, decoded, decodedLog)
       break
     case 'invalid':
       drop(scope, decodedLog, decoded.reason)
@@ -206,6 +215,23 @@ const take = (scope: Scope, pending: PendingEvents, decodedLog: DecodedLog): voi
         reserves: pending.synced?.get(decoded.pool),
         holder: row,
       })
+  }
+}
+
+/** Only listed contracts are heard, so the row is there. */
+const takeRedPacket = (
+  { tx, out, protocols }: Scope,
+  decoded: RedPacketReport,
+  { logIndex, from, row }: DecodedLog,
+): void => {
+  const position = { txIndex: tx.index, logIndex, contract: from, protocol: row?.id ?? '' }
+  if (decoded.kind === 'packet-created') {
+    const token = protocols.canonicalForTrades(decoded.token)
+    out.redPackets.push({ ...decoded, ...position, token })
+  } else {
+    const { token } = decoded
+    const named = token === null ? null : protocols.canonicalForTrades(token)
+    out.redPackets.push({ ...decoded, ...position, token: named })
   }
 }
 

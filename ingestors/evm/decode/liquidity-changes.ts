@@ -10,7 +10,15 @@ interface ChangedPool {
 
 type Change = Pick<
   PoolLiquidityChange,
-  'kind' | 'pool' | 'tokenA' | 'tokenB' | 'amountARaw' | 'amountBRaw' | 'reserves'
+  | 'kind'
+  | 'pool'
+  | 'tokenA'
+  | 'tokenB'
+  | 'amountARaw'
+  | 'amountBRaw'
+  | 'reserves'
+  | 'position'
+  | 'opensAt'
 >
 
 interface ChangeAmounts {
@@ -19,12 +27,12 @@ interface ChangeAmounts {
 }
 
 /**
- * A change of liquidity as changes of pairs, which is how pools are told of: one for two tokens; for more, each further token
- * stands beside the first, whose amount is told once. A single token stands beside another of its pool. Undefined where a
+ * A change of liquidity as changes of pairs, which is how pools are reported: one for two tokens; for more, each further token
+ * stands beside the first, whose amount is reported once. A single token stands beside another of its pool. Undefined where a
  * token is not known.
  */
 export const changesOf = (
-  { change, pool, amountsRaw, legs }: DecodedLiquidityChange,
+  { change, pool, amountsRaw, legs, position, opensAt }: DecodedLiquidityChange,
   { coins, tokenOf, reserves }: ChangedPool,
 ): readonly Change[] | undefined => {
   const moved: ChangeAmounts[] = []
@@ -48,6 +56,8 @@ export const changesOf = (
       amountARaw: changes.length === 0 ? first.amountRaw : 0n,
       amountBRaw: other.amountRaw,
       ...(reserves && moved.length === 2 && { reserves }),
+      ...(position && { position }),
+      ...(opensAt && { opensAt }),
     })
   }
   return changes

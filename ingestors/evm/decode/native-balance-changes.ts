@@ -2,7 +2,7 @@ import type { NativeBalanceChange } from '../../../schemas/block-parts.ts'
 import type { ChainRow } from '../../../schemas/chains.ts'
 import type { BalanceChange } from '../../../schemas/events.ts'
 
-/** What accounts hold of a chain's coin after a block, as balances of a token are told. */
+/** What accounts hold of a chain's coin after a block, as balances of a token are reported. */
 export const coinChanges = (
   coins: readonly NativeBalanceChange[],
   {

@@ -1,10 +1,11 @@
-import type { Prediction } from '../../../schemas/events.ts'
-import type { Kept } from '../../publish/running-balances.ts'
+import { fitsPacked, packNumbers, unpackNumbers } from '../../../core/packed-numbers.ts'
+import type { Prediction } from '../../../schemas/prediction-events.ts'
+import type { StoredAmounts } from '../../publish/running-balances.ts'
 
 /** What is known of an outcome token. */
 export interface OutcomeMetadata {
   readonly conditionId: string
-  /** Place among the outcomes of its condition; null: not told. */
+  /** Place among the outcomes of its condition; null: not reported. */
   readonly index: number | null
 }
 
@@ -13,12 +14,20 @@ export interface Outcomes {
   readonly outcome: (tokenId: bigint) => OutcomeMetadata | undefined
   /** Question of a condition. */
   readonly question: (conditionId: string) => string | undefined
+  /** Group of a condition's question. */
+  readonly group: (conditionId: string) => string | undefined
+  /** Shares of a condition's payout by outcome, once it is decided. */
+  readonly payouts: (conditionId: string) => readonly bigint[] | undefined
   /** Facts to keep, as numbers under their names. */
   readonly amounts: ReadonlyMap<string, bigint>
 }
 
 const outcomeKey = (tokenId: bigint): string => `outcome/${tokenId}`
 const questionKey = (conditionId: string): string => `question/${conditionId}`
+const groupKey = (questionId: string): string => `group/${questionId}`
+const payoutsKey = (conditionId: string): string => `payouts/${conditionId}`
+/** Outcomes of a condition whose payout is kept: those of exchanges have two. */
+const MAX_PAYOUTS = 16
 
 /** A place above this is not kept: no condition has more outcomes. Source: gnosis ConditionalTokens.sol. */
 const MAX_INDEX = 255
@@ -29,22 +38,30 @@ const hashOf = (value: bigint): string => `0x${value.toString(16).padStart(64, '
 
 /**
  * Learns from a block's events which condition an outcome token belongs to: an exchange registered it, or a split of the
- * condition made it; and which question a condition answers. What is known stays as it is. Pure.
+ * condition made it; which question a condition answers, and which group the question is of. What is known stays as it is. Pure.
  */
-export const trackOutcomes = (predictions: readonly Prediction[], kept: Kept): Outcomes => {
+export const trackOutcomes = (
+  predictions: readonly Prediction[],
+  kept: StoredAmounts,
+): Outcomes => {
   const amounts = new Map<string, bigint>()
   const get = (key: string): bigint | undefined => amounts.get(key) ?? kept(key)
   const remember = (key: string, value: bigint): void => {
     if (get(key) === undefined) amounts.set(key, value)
   }
   for (const event of predictions) {
+    if (event.kind === 'prediction-management' && event.questionId && event.marketId) {
+      remember(groupKey(event.questionId), BigInt(event.marketId))
+    }
     if (event.kind === 'prediction-trade' || event.conditionId === null) continue
     const { conditionId } = event
     const condition = BigInt(conditionId) << INDEX_BITS
     if (event.kind === 'prediction-management') {
       for (const tokenId of event.tokenIds) remember(outcomeKey(tokenId), condition)
-      const { questionId } = event
+      const { questionId, payouts } = event
       if (questionId !== null) remember(questionKey(conditionId), BigInt(questionId))
+      if (payouts.length > 0 && payouts.length <= MAX_PAYOUTS && payouts.every(fitsPacked))
+        remember(payoutsKey(conditionId), packNumbers([BigInt(payouts.length), ...payouts]))
       continue
     }
     for (const [tokenId, index] of madeBy(event)) {
@@ -55,15 +72,27 @@ export const trackOutcomes = (predictions: readonly Prediction[], kept: Kept): O
       else remember(key, condition | place)
     }
   }
+  const hashAt = (key: string): string | undefined => {
+    const value = get(key)
+    return value === undefined ? undefined : hashOf(value)
+  }
+  const question = (conditionId: string) => hashAt(questionKey(conditionId))
   return {
     amounts,
+    question,
+    group: (conditionId) => {
+      const questionId = question(conditionId)
+      return questionId === undefined ? undefined : hashAt(groupKey(questionId))
+    },
     outcome: (tokenId) => {
       const value = get(outcomeKey(tokenId))
       return value === undefined ? undefined : outcomeMetadata(value)
     },
-    question: (conditionId) => {
-      const value = get(questionKey(conditionId))
-      return value === undefined ? undefined : hashOf(value)
+    payouts: (conditionId) => {
+      const value = get(payoutsKey(conditionId))
+      if (value === undefined) return undefined
+      const [count = 0n, ...payouts] = unpackNumbers(value, MAX_PAYOUTS + 1)
+      return payouts.slice(0, Number(count))
     },
   }
 }

@@ -1,4 +1,6 @@
-import type { OutcomeAmount, PredictionSettlement, Transfer } from '../../../schemas/events.ts'
+import type { Transfer } from '../../../schemas/events.ts'
+import type { OutcomeAmount } from '../../../schemas/outcome-changes.ts'
+import type { PredictionSettlement } from '../../../schemas/prediction-events.ts'
 import type { ProtocolRow } from '../../../schemas/protocols.ts'
 import { GO_BETWEENS } from '../protocols/polymarket.ts'
 import type {
@@ -6,14 +8,19 @@ import type {
   DecodedOutcomeTransfers,
   DecodedPrediction,
 } from '../protocols/types.ts'
+import { outcomeChanges } from './outcome-changes.ts'
 import { drop, type Scope, type SwapPosition } from './resolve-swaps.ts'
 
 /** What a contract said of a prediction market; `row` where it is listed. */
 export interface Predicted extends SwapPosition {
+  readonly contract: string
   readonly decoded: DecodedPrediction
   readonly row: ProtocolRow | undefined
 }
 
+type Settled = Predicted & {
+  readonly decoded: Extract<DecodedPrediction, { kind: 'prediction-settlement' }>
+}
 type MarketMakerTrade = Predicted & { readonly decoded: DecodedMarketMakerTrade }
 
 const ZERO = `0x${'0'.repeat(40)}`
@@ -38,8 +45,10 @@ export const takePredictions = (
   )
   const seen: OutcomeTransfers = {
     sent: new Map(),
-    paid: new Set(dealers.size > 0 ? transfers.map(paidKey) : []),
+    paid: countPayments(transfers),
   }
+  const firstEmitted = out.predictions.length
+  const settlements: { readonly item: Settled; readonly place: number }[] = []
   let moves: DecodedOutcomeTransfers[] = []
   for (const [index, item] of predicted.entries()) {
     const { decoded, row, logIndex } = item
@@ -65,6 +74,7 @@ export const takePredictions = (
           protocols.factory(decoded.holder)?.family === item.family
         )
           break
+        settlements.push({ item: { ...item, decoded }, place: out.predictions.length })
         out.predictions.push({
           ...decoded,
           ...placed,
@@ -74,6 +84,25 @@ export const takePredictions = (
         moves = []
     }
   }
+  const emitted = out.predictions.slice(firstEmitted)
+  const unpaid = new Set(
+    settlements.flatMap(({ item, place }) =>
+      isPaid(item, seen) ? [] : (out.predictions[place] ?? []),
+    ),
+  )
+  const changes = outcomeChanges({ txIndex: tx.index }, predicted, { emitted, unpaid })
+  out.outcomeChanges.push(...changes)
+}
+
+/**
+ * True where the collateral that a settlement names went between its holder and the contract. A split within a condition, or of
+ * tokens of another condition, logs an amount too and moves none.
+ */
+const isPaid = ({ contract, decoded }: Settled, { paid }: OutcomeTransfers): boolean => {
+  const { collateral, holder, type, amountRaw } = decoded
+  if (collateral === null || amountRaw === 0n) return true
+  const [from, to] = type === 'Split' ? [holder, contract] : [contract, holder]
+  return takePayment(paid, { token: collateral, from, to, amountRaw })
 }
 
 /** The exchange whose match a maker's log tells of. */
@@ -121,7 +150,8 @@ const outcomesOf = (
 /** What moved in the transaction; each outcome token serves one deal. */
 interface OutcomeTransfers {
   readonly sent: Map<string, { readonly tokenId: bigint; readonly protocol: string }>
-  readonly paid: ReadonlySet<string>
+  /** How often an amount was paid; each payment serves one deal or settlement. */
+  readonly paid: Map<string, number>
 }
 
 const sentKey = (from: string, to: string, sharesRaw: bigint): string =>
@@ -134,6 +164,22 @@ const paidKey = ({
   amountRaw,
 }: Pick<Transfer, 'token' | 'from' | 'to' | 'amountRaw'>): string =>
   `${token}:${from}>${to}:${amountRaw}`
+
+type Payment = Parameters<typeof paidKey>[0]
+
+const countPayments = (transfers: readonly Payment[]): Map<string, number> => {
+  const counts = new Map<string, number>()
+  for (const key of transfers.map(paidKey)) counts.set(key, (counts.get(key) ?? 0) + 1)
+  return counts
+}
+
+/** True where the payment was made and has not been taken for another one. */
+const takePayment = (paid: Map<string, number>, payment: Payment): boolean => {
+  const key = paidKey(payment)
+  const left = paid.get(key) ?? 0
+  if (left > 0) paid.set(key, left - 1)
+  return left > 0
+}
 
 const see = (
   { sent }: OutcomeTransfers,
@@ -159,7 +205,7 @@ const takeDeal = (
     decoded.side === 'SELL' ? [decoded.taker, decoded.maker] : [decoded.maker, decoded.taker]
   const key = sentKey(to, from, sharesRaw)
   const moved = sent.get(key)
-  if (moved === undefined || !paid.has(paidKey({ token, from, to, amountRaw }))) {
+  if (moved === undefined || !takePayment(paid, { token, from, to, amountRaw })) {
     drop(scope, { family, logIndex }, 'no-matching-transfers')
     return
   }

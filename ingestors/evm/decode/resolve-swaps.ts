@@ -22,7 +22,7 @@ export interface Scope {
   readonly protocols: ProtocolRegistry
   /** Pools that listed factories made in this block so far. */
   readonly made: Map<string, PoolMetadata>
-  /** Square root prices that listed contracts told of their pools in this block so far. */
+  /** Square root prices that listed contracts reported for their pools in this block so far. */
   readonly prices: Map<string, bigint>
 }
 
@@ -164,7 +164,7 @@ const identify = (
 
 /** What is known of a pool so far, in this block or before it. */
 export const poolMetadata = ({ made, context }: Scope, address: string): PoolMetadata | undefined =>
-  (made.size > 0 ? made.get(address) : undefined) ?? context.pool(address)
+  made.get(address) ?? context.pool(address)
 
 const isVerified = (
   metadata: PoolMetadata,
@@ -187,8 +187,7 @@ const tokenOfLeg = (pool: Identity, leg: Leg, seen?: string | null): string | nu
 const canonicalToken = (
   protocols: ProtocolRegistry,
   token: string | null | undefined,
-): string | null =>
-  token === null || token === undefined ? null : protocols.canonicalForTrades(token)
+): string | null => (token ? protocols.canonicalForTrades(token) : null)
 
 const tokenAtLeg = (pool: Identity, leg: Exclude<Leg, string>): string | null | undefined => {
   if (leg === 0) return pool.tokenA
@@ -245,6 +244,7 @@ const swapOf = (taken: Taken): Swap => {
   if (decoded.reservesInOut !== undefined) swap.reservesInOut = decoded.reservesInOut
   if (decoded.sqrtPriceX96 !== undefined) swap.sqrtPriceX96 = decoded.sqrtPriceX96
   if (decoded.liquidityRaw !== undefined) swap.liquidityRaw = decoded.liquidityRaw
+  if (decoded.tick !== undefined) swap.tick = decoded.tick
   return swap
 }
 

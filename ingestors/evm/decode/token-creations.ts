@@ -13,7 +13,7 @@ export const supplyChange = (transfer: Transfer): SupplyChange | undefined => {
 
 /**
  * The token that a transaction made: its new contract moved tokens of its own at once. `transfers` are the transaction's.
- * Tokens made by a contract for another account are not told apart from others.
+ * Tokens made by a contract for another account are not distinguished from others.
  */
 export const tokenCreation = (
   { contractAddress, from }: Transaction,

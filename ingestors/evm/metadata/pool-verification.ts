@@ -2,7 +2,7 @@ import type { PoolMetadata } from '../../../schemas/events.ts'
 import type { ProtocolRegistry } from '../../decode/protocol-registry.ts'
 import type { Call, CallAnswer } from '../../follow/contract.ts'
 import { PROVABLE } from '../protocols/families.ts'
-import type { CallResult, PoolVerification, Questions } from '../verify/contract.ts'
+import type { CallResult, PoolVerification, VerificationContext } from '../verify/contract.ts'
 
 /** A pool as an event named it, and the family of that event. */
 export interface PoolLookupSubject {
@@ -11,7 +11,7 @@ export interface PoolLookupSubject {
 }
 
 /** A pool between the two rounds. */
-export interface VerificationRun extends Questions {
+export interface VerificationRun extends VerificationContext {
   readonly verification: PoolVerification
   /** Names tokens as pools name them. */
   readonly canonicalForTrades: ProtocolRegistry['canonicalForTrades']
@@ -50,7 +50,7 @@ export const startVerification = (
 export const confirmCalls = (open: VerificationRun): readonly Call[] =>
   open.verification.confirm?.(open) ?? []
 
-/** The verdict from the answers to `confirmCalls`; `no-state` when no node had the state. */
+/** The metadata from the answers to `confirmCalls`; `no-state` when no node had the state. */
 export const verifiedPool = (
   open: VerificationRun,
   answers: readonly CallAnswer[],

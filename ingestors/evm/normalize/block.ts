@@ -1,10 +1,12 @@
 import { InvalidInput } from '../../../core/errors.ts'
-import type { EvmBlock, Log, RejectedTransaction, Transaction } from '../../../schemas/events.ts'
+import type { RejectedTransaction } from '../../../schemas/block-parts.ts'
+import type { EvmBlock, Log, Transaction } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, invalid, listOf, orElse } from '../../input/json.ts'
 import { parseOrReject } from '../../input/skip-invalid.ts'
 import { addressAt, amountOf, countOf, hashAt, hexOf, topicsOf } from '../abi/json.ts'
 import { blockParts } from './block-parts.ts'
 import { effectiveLogs, keepsFeeLogs } from './fee-logs.ts'
+import { transactionGas } from './transaction-gas.ts'
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
 
@@ -35,6 +37,14 @@ const CHAIN_QUIRKS: Readonly<Record<string, ChainQuirks>> = {
 /** A block without its transactions. */
 export type Header = Omit<EvmBlock, 'transactions'>
 
+/** How a block is read. */
+export interface BlockOptions {
+  /** Transactions that cannot be read are left out and named. */
+  readonly skipInvalid?: boolean
+  /** Transactions keep what they say of their gas. */
+  readonly withGas?: boolean
+}
+
 /**
  * A node's block (with whole transactions) and the receipts of the same block, checked against each other.
  * Unknown fields are ignored. `skipInvalid` leaves out the transactions that cannot be read and says which. Throws `InvalidInput`;
@@ -45,7 +55,7 @@ export const normalizeBlock = (
   chain: string,
   block: unknown,
   receipts: unknown,
-  skipInvalid = false,
+  { skipInvalid = false, withGas = false }: BlockOptions = {},
 ): EvmBlock => {
   const header = normalizeHeader(chain, block)
   const transactions = listOf(fieldsOf(block, 'block').transactions, 'block.transactions')
@@ -67,6 +77,7 @@ export const normalizeBlock = (
     transactions,
     receipts: list,
     quirks,
+    withGas,
     ...(skipInvalid && { rejected }),
   })
   return { ...header, transactions: read, ...(rejected.length > 0 && { rejected }) }
@@ -76,6 +87,7 @@ interface BlockContext {
   readonly transactions: readonly unknown[]
   readonly receipts: readonly unknown[]
   readonly quirks: ChainQuirks
+  readonly withGas: boolean
   /** Where what cannot be read goes; absent: it is thrown. */
   readonly rejected?: RejectedTransaction[]
 }
@@ -83,13 +95,13 @@ interface BlockContext {
 /** Transactions with their receipts in block order, logs counted from 0 without a gap. */
 const normalizeAll = (
   name: BlockName,
-  { transactions, receipts, quirks: { withoutPosition }, rejected }: BlockContext,
+  { transactions, receipts, quirks: { withoutPosition }, withGas, rejected }: BlockContext,
 ): Transaction[] => {
   /** undefined: behind a transaction that was left out. */
   let logs: number | undefined = 0
   return receipts.flatMap((receipt, index) => {
     const transaction = transactions[index] ?? null
-    const place = { index, logs, withoutPosition }
+    const place = { index, logs, withoutPosition, withGas }
     const hash = (receipt as Fields | null)?.transactionHash
     const known = { name: hash, longest: 66, index, input: { transaction, receipt, place } }
     const read = () => {
@@ -109,17 +121,18 @@ export interface TransactionPosition {
   /** Logs before it; absent: unknown. */
   readonly logs: number | undefined
   readonly withoutPosition: true | undefined
+  readonly withGas?: boolean
 }
 
 /** A transaction that stands where its block has it, and the logs up to its end. Throws `InvalidInput`. */
 export const transactionAt = (
   name: BlockName,
   { transaction: raw, receipt }: { readonly transaction: unknown; readonly receipt: unknown },
-  { index, logs, withoutPosition }: TransactionPosition,
+  { index, logs, withoutPosition, withGas = false }: TransactionPosition,
 ): { readonly transaction: Transaction; readonly next: number | undefined } => {
   const at = `receipts[${index}]`
   const chosen = withoutPosition === true
-  const transaction = normalizeTransaction(name, { transaction: raw, receipt, chosen })
+  const transaction = normalizeTransaction(name, { transaction: raw, receipt, chosen, withGas })
   if (transaction.index !== index && !withoutPosition)
     throw invalid('tx-order', at, transaction.index)
   const { first, next } = checkLogOrder(receipt, chosen)
@@ -179,6 +192,8 @@ export const normalizeTransaction = (
     readonly receipt: unknown
     /** Logs of the receipt may be missing between others. */
     readonly chosen?: boolean
+    /** What the transaction says of its gas is read too. */
+    readonly withGas?: boolean
   },
 ): Transaction => {
   const receipt = fieldsOf(pair.receipt, 'receipt')
@@ -198,8 +213,10 @@ export const normalizeTransaction = (
     to: orElse(raw?.to ?? receipt.to, 'transaction.to', { read: addressAt, fallback: null }),
     valueRaw: orElse(raw?.value, 'transaction.value', { read: amountOf, fallback: 0n }),
     feeRaw: feeOf(receipt, raw),
+    ...gasPriceOf(receipt, raw),
     success,
     contractAddress: madeBy(receipt),
+    ...(pair.withGas === true && { gas: transactionGas(receipt, raw) }),
     logs:
       success || keepsFeeLogs(name.chain)
         ? effectiveLogs(name.chain, {
@@ -286,13 +303,20 @@ const checkLogOrder = (
 /** What Ethereum deposits on rollups of the OP stack: paid for there. Source: ethereum-optimism/specs deposits.md. */
 const DEPOSIT_TYPE = '0x7e'
 
+const gasPriceOf = (
+  receipt: Fields,
+  transaction: Fields | null,
+): Pick<Transaction, 'gasPriceRaw'> => {
+  if ((receipt.type ?? transaction?.type) === DEPOSIT_TYPE) return {}
+  const price = receipt.effectiveGasPrice ?? transaction?.gasPrice
+  const gasPriceRaw = orElse(price, 'effectiveGasPrice', { read: amountOf, fallback: undefined })
+  return gasPriceRaw === undefined ? {} : { gasPriceRaw }
+}
+
 const feeOf = (receipt: Fields, transaction: Fields | null): bigint => {
   if ((receipt.type ?? transaction?.type) === DEPOSIT_TYPE) return 0n
   const read = amountOf
   const gas = orElse(receipt.gasUsed, 'receipt.gasUsed', { read, fallback: 0n })
-  const price = orElse(receipt.effectiveGasPrice ?? transaction?.gasPrice, 'effectiveGasPrice', {
-    read,
-    fallback: 0n,
-  })
+  const { gasPriceRaw: price = 0n } = gasPriceOf(receipt, transaction)
   return gas * price + orElse(receipt.l1Fee, 'receipt.l1Fee', { read, fallback: 0n })
 }

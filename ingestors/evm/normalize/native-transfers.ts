@@ -15,7 +15,7 @@ const LOG_TRANSFER = '0xe6497e3ee548a3372136af2fcb0696db31fc6cf20260707645068bd3
 
 /**
  * Moves of a chain's coin as transfers: the calls that stand and carry value, the transaction's own among them; where no node
- * told calls, the value of transactions alone. Behind them the withdrawals, which belong to no transaction. Where a contract of
+ * reported calls, the value of transactions alone. Behind them the withdrawals, which belong to no transaction. Where a contract of
  * the chain logs them its logs are read instead; where it logs them as a token does, they are transfers already. Pure.
  */
 export const nativeTransfers = (block: EvmBlock, chain: ChainRow): readonly Transfer[] => {

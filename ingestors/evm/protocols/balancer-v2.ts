@@ -61,7 +61,7 @@ const registered = (log: Log): DecodedEvent => {
 /**
  * Pools of Balancer V2, whose tokens all lie in one contract, the Vault. Source: balancer/balancer-v2-monorepo
  * pkg/interfaces/contracts/vault/IVault.sol. A swap against the pool's own shares is a hop like any
- * other: what goes through the pools that hold shares of others is told by nothing else.
+ * other: what goes through the pools that hold shares of others is reported by nothing else.
  */
 export const balancerV2: EvmFamily = {
   family: 'balancer_v2',

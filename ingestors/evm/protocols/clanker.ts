@@ -1,6 +1,6 @@
 import type { Log } from '../../../schemas/events.ts'
 import { textIn } from '../abi/dynamic.ts'
-import { addressIn, topicAddress, wordAt } from '../abi/words.ts'
+import { addressIn, hexWordAt, topicAddress, wordAt } from '../abi/words.ts'
 import type { DecodedEvent, DecodedTokenLaunch, EvmEvent, EvmFamily } from './types.ts'
 
 const MAX_NAME = 128
@@ -31,9 +31,6 @@ const tokenLaunch = (
     metadata: { name, symbol, decimals: DECIMALS, totalSupplyRaw },
   }
 }
-
-const word = (data: string, index: number): string =>
-  `0x${data.slice(2 + index * 64, 66 + index * 64)}`
 
 /** Up to version 3.0 nothing is indexed: the token comes first, its deployer third; name, symbol and supply follow each other. */
 const unindexed = (signature: string, words: number, nameAt: number): EvmEvent => ({
@@ -70,7 +67,7 @@ export const clanker: EvmFamily = {
         tokenLaunch(log, {
           token: topicAddress(log.topics[1]),
           dev: topicAddress(log.topics[2]),
-          pool: word(log.data, 8),
+          pool: hexWordAt(log.data, 8),
           totalSupplyRaw: SUPPLY,
           nameAt: 2,
         }),

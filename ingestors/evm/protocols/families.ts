@@ -8,10 +8,12 @@ import { curve } from './curve.ts'
 import { erc20 } from './erc20.ts'
 import { erc4337 } from './erc4337.ts'
 import { fourMeme } from './four-meme.ts'
+import { happyRedPacket } from './happy-red-packet.ts'
 import { liquidityBook } from './liquidity-book.ts'
 import { openFour } from './open-four.ts'
 import { pancakeInfinity } from './pancake-infinity.ts'
 import { polymarket } from './polymarket.ts'
+import { redPackets } from './red-packets.ts'
 import { solidly } from './solidly.ts'
 import { syncswap } from './syncswap.ts'
 import type { EvmEvent, EvmFamily } from './types.ts'
@@ -41,6 +43,8 @@ const DECODERS: Readonly<Record<FamilyOf<'evm'> | StandardFamily, EvmFamily>> = 
   clanker,
   virtuals,
   polymarket,
+  red_packets: redPackets,
+  happy_red_packet: happyRedPacket,
   erc4337,
 }
 

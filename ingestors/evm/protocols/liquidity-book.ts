@@ -2,7 +2,7 @@ import type { Log } from '../../../schemas/events.ts'
 import { packedAt, packedTotal } from '../abi/packed.ts'
 import { decodeAddress, decodeUint } from '../abi/result.ts'
 import { addressIn, topicAddress, wordAt, wordOf } from '../abi/words.ts'
-import type { CallResult, PoolVerification, Questions } from '../verify/contract.ts'
+import type { CallResult, PoolVerification, VerificationContext } from '../verify/contract.ts'
 import { type DecodedEvent, type EvmFamily, invalidAmounts } from './types.ts'
 
 interface Bin {
@@ -108,7 +108,7 @@ const VIEWS = [
 /** getLBPairInformation(address,address,uint256): bin step, pair, who made it, whether routes leave it out. */
 const PAIR_INFORMATION = '0x704037bd'
 
-const claimOf = ({ results: given }: Questions) => {
+const claimOf = ({ results: given }: VerificationContext) => {
   const address = (index: number): string | null =>
     decodeAddress(given[index]) ?? decodeAddress(given[index + 4])
   const step = decodeUint(given[3], MAX_BIN_STEP) ?? decodeUint(given[7], MAX_BIN_STEP)
@@ -121,18 +121,18 @@ const claimOf = ({ results: given }: Questions) => {
 /** A pair names its factory, tokens and bin step; the factory, if it is listed, names this very pair for them. */
 const pairVerification: PoolVerification = {
   ask: (pool) => VIEWS.map((data) => ({ to: pool, data })),
-  confirm: (questions) => {
-    const claim = claimOf(questions)
+  confirm: (context) => {
+    const claim = claimOf(context)
     if (claim === undefined || claim.step === null) return []
     const { factory, tokenX, tokenY, step } = claim
-    if (!questions.listed.some((each) => each.factory === factory)) return []
+    if (!context.listed.some((each) => each.factory === factory)) return []
     const data = PAIR_INFORMATION + wordOf(tokenX) + wordOf(tokenY) + wordOf(step)
     return [{ to: factory, data }]
   },
-  conclude: (questions, [given]: readonly CallResult[]) => {
-    const claim = claimOf(questions)
+  conclude: (context, [given]: readonly CallResult[]) => {
+    const claim = claimOf(context)
     if (claim === undefined) return undefined
-    const { pool, listed } = questions
+    const { pool, listed } = context
     const { factory, tokenX: tokenA, tokenY: tokenB } = claim
     const row = listed.find((each) => each.factory === factory)?.row
     const verified = row !== undefined && decodeAddress(given, 1) === pool

@@ -110,7 +110,7 @@ export const pancakeInfinity: EvmFamily = {
       topics: 3,
       words: 7,
       pool: poolId,
-      price: 'told',
+      price: 'emitted',
       read: swap(CL, true),
     },
     '0x3e8aae37f890eb1f9d63dd4d2062f3f0be757848a0f0760e4f3e53dad556e861': {
@@ -128,7 +128,7 @@ export const pancakeInfinity: EvmFamily = {
       topics: 3,
       words: 4,
       pool: poolId,
-      price: 'asked',
+      price: 'requested',
       read: (log) => decodedPositionChange(log, { vault: VAULT, defaultProtocol: CL }),
     },
     '0x7b6bc49b385af8644341f07a67cd976bf9daf2bdd5d71668e651a3a792e318e1': {

@@ -1,6 +1,11 @@
-import type { Log, PredictionManagement, PredictionSettlement } from '../../../schemas/events.ts'
+import type { Log } from '../../../schemas/events.ts'
+import type {
+  PredictionManagement,
+  PredictionSettlement,
+} from '../../../schemas/prediction-events.ts'
+import { PREDICTION_COLLATERALS } from '../../../schemas/predictions.ts'
 import { textIn, wordsIn } from '../abi/dynamic.ts'
-import { addressIn, topicAddress, topicNumber, wordAt } from '../abi/words.ts'
+import { addressIn, topicAddress, topicNumber, wordAt, wordCount } from '../abi/words.ts'
 import {
   type DecodedEvent,
   type EvmEvent,
@@ -9,9 +14,7 @@ import {
   impossible,
 } from './types.ts'
 
-/** What the first exchanges and the market makers are paid in (USDC.e), and the second ones. */
-const FIRST_COLLATERAL = '0x2791bca1f2de4661ed88a30c99a7a9449aa84174'
-const COLLATERAL = '0xc011a7e12a19f7b1f670d46f03b03f3342e82dfb'
+const [{ address: FIRST_COLLATERAL }, { address: COLLATERAL }] = PREDICTION_COLLATERALS
 /**
  * Contracts that split, merge, redeem and convert for whoever calls them, and one that only redeems: they take the outcome tokens
  * or hand them on, and events name them as who settled. Sources: Polymarket/ctf-exchange-v2 README, CtfCollateralAdapter.sol,
@@ -206,8 +209,10 @@ const adapted =
     })
 
 const batch = ({ topics, data }: Log): DecodedEvent => {
-  const ids = wordsIn(data, 0)
-  const amounts = wordsIn(data, 1)
+  // As long as its data: balances are only right with every move.
+  const most = BigInt(wordCount(data))
+  const ids = wordsIn(data, 0, most)
+  const amounts = wordsIn(data, 1, most)
   if (ids === undefined || ids.length !== amounts?.length) return invalidEvent('bad-array')
   return {
     kind: 'outcomes',

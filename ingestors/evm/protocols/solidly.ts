@@ -5,7 +5,7 @@ import { pairChange, pairReserves, pairSwap } from './uniswap-v2.ts'
 
 const defaultProtocol = 'velodrome_v2'
 
-/** A pair's two pools, stable and volatile, are told apart by an argument that the tokens' topics precede. */
+/** A pair's two pools, stable and volatile, are distinguished by an argument that the tokens' topics precede. */
 const made = (topics: readonly string[], factory: string, pool: string): DecodedPoolCreated => ({
   kind: 'pool',
   pool,

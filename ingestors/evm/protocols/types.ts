@@ -1,12 +1,17 @@
 import type {
+  LiquidityPosition,
   Log,
-  OutcomeAmount,
+  PoolLiquidityChange,
+  TokenMetadata,
+} from '../../../schemas/events.ts'
+import type { OutcomeAmount } from '../../../schemas/outcome-changes.ts'
+import type {
   PredictionManagement,
   PredictionSettlement,
   PredictionTrade,
-  TokenMetadata,
-} from '../../../schemas/events.ts'
+} from '../../../schemas/prediction-events.ts'
 import type { Family } from '../../../schemas/protocols.ts'
+import type { RedPacketReport } from '../../../schemas/red-packet-reports.ts'
 import type { PoolVerification } from '../verify/contract.ts'
 
 /**
@@ -45,6 +50,7 @@ export interface DecodedSwap {
   readonly reservesInOut?: readonly [bigint, bigint]
   readonly sqrtPriceX96?: bigint
   readonly liquidityRaw?: bigint
+  readonly tick?: number
 }
 
 /** Liquidity moved, or a pool opened. */
@@ -58,6 +64,8 @@ export interface DecodedLiquidityChange {
   /** In the pool's own order, or in that of `legs`. */
   readonly amountsRaw: readonly bigint[]
   readonly legs?: readonly Leg[]
+  readonly position?: LiquidityPosition
+  readonly opensAt?: PoolLiquidityChange['opensAt']
 }
 
 /** Liquidity came to or left a range of prices. Its amounts follow from the pool's price, which another event tells, or the pool's state. */
@@ -196,6 +204,7 @@ export type DecodedEvent =
   | DecodedTokenLaunch
   | DecodedMigration
   | DecodedPrediction
+  | RedPacketReport
   | DecodedTransfer
   | DecodedUserOperation
   | InvalidEvent
@@ -215,8 +224,8 @@ export interface EvmEvent {
   readonly words: number
   /** Of a singleton's pool: which one the log is about. */
   readonly pool?: (log: Log) => string
-  /** Whether it tells its pool's price, or cannot be read without it. */
-  readonly price?: 'told' | 'asked'
+  /** Whether it states the price of its pool, or cannot be decoded without it. */
+  readonly price?: 'emitted' | 'requested'
   /** Tokens that it names: a contract that nets what it pays out need not move each of them. */
   readonly tokens?: (log: Log) => readonly string[]
   /** Reads a log that has that many topics and words; undefined: nothing happened. */

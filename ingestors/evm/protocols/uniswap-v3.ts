@@ -1,13 +1,15 @@
 import type { Log } from '../../../schemas/events.ts'
-import { addressIn, signed, topicAddress, topicNumber, wordAt, wordsOf } from '../abi/words.ts'
-import { factoryVerification } from '../verify/by-factory.ts'
 import {
-  type DecodedEvent,
-  type DecodedLiquidityChange,
-  type EvmEvent,
-  type EvmFamily,
-  invalidAmounts,
-} from './types.ts'
+  addressIn,
+  signed,
+  signedAt,
+  topicAddress,
+  topicNumber,
+  wordAt,
+  wordsOf,
+} from '../abi/words.ts'
+import { factoryVerification } from '../verify/by-factory.ts'
+import { type DecodedEvent, type EvmEvent, type EvmFamily, invalidAmounts } from './types.ts'
 
 /** The sign is the pool's view: above zero came in. */
 const swap =
@@ -30,18 +32,34 @@ const swap =
         amountOutRaw,
         sqrtPriceX96,
         liquidityRaw,
+        tick: Number(signedAt(data, 4)),
       }
     )
   }
 
-/** A position that moved no tokens (a poke before fees are collected) is not a change. */
-const change =
-  (kind: DecodedLiquidityChange['change'], firstWord: number) =>
-  ({ address: pool, data }: Log): DecodedEvent | undefined => {
-    const amountsRaw = [wordAt(data, firstWord), wordAt(data, firstWord + 1)] as const
-    if (amountsRaw[0] === 0n && amountsRaw[1] === 0n) return undefined
-    return { kind: 'change', pool, defaultProtocol: 'uniswap_v3', change: kind, amountsRaw }
+const topicTick = (topic: string | undefined): number => Number(signed(topicNumber(topic)))
+
+/**
+ * Liquidity of a position that came or left; its amounts stand behind it. One that moved neither liquidity nor tokens (a poke before
+ * fees are collected) is not a change; dust that left may have been worth nothing.
+ */
+const positionMove =
+  (kind: 'increase' | 'decrease', liquidityWord: number) =>
+  ({ address: pool, topics, data }: Log): DecodedEvent | undefined => {
+    const liquidityRaw = wordAt(data, liquidityWord)
+    const amountsRaw = [wordAt(data, liquidityWord + 1), wordAt(data, liquidityWord + 2)] as const
+    if (liquidityRaw === 0n && amountsRaw[0] === 0n && amountsRaw[1] === 0n) return undefined
+    const [tickLower, tickUpper] = [topicTick(topics[2]), topicTick(topics[3])]
+    const position = { tickLower, tickUpper, liquidityRaw }
+    const move = { kind: 'change', pool, defaultProtocol: 'uniswap_v3', change: kind } as const
+    return { ...move, amountsRaw, position }
   }
+
+const collect = ({ address: pool, data }: Log): DecodedEvent | undefined => {
+  const amountsRaw = [wordAt(data, 1), wordAt(data, 2)] as const
+  if (amountsRaw[0] === 0n && amountsRaw[1] === 0n) return undefined
+  return { kind: 'change', pool, defaultProtocol: 'uniswap_v3', change: 'collect', amountsRaw }
+}
 
 /** A factory's pool whose fee is not told, or not fixed. */
 const made =
@@ -92,12 +110,13 @@ export const uniswapV3: EvmFamily = {
       by: 'pool',
       topics: 1,
       words: 2,
-      read: ({ address: pool }) => ({
+      read: ({ address: pool, data }) => ({
         kind: 'change',
         pool,
         defaultProtocol: 'uniswap_v3',
         change: 'initialize',
         amountsRaw: [0n, 0n],
+        opensAt: { sqrtPriceX96: wordAt(data, 0), tick: Number(signedAt(data, 1)) },
       }),
     },
     '0x7a53080ba414158be7ec69b987b5fb7d07dee101fe85488f0853ae16239d0bde': {
@@ -106,7 +125,7 @@ export const uniswapV3: EvmFamily = {
       by: 'pool',
       topics: 4,
       words: 4,
-      read: change('increase', 2),
+      read: positionMove('increase', 1),
     },
     '0xd78218c0d304e8893cb3200abe394bbc8d5b7804d9c51f236df9fdcf481d02d3': {
       signature:
@@ -114,7 +133,7 @@ export const uniswapV3: EvmFamily = {
       by: 'pool',
       topics: 4,
       words: 5,
-      read: change('increase', 3),
+      read: positionMove('increase', 2),
     },
     '0x0c396cd989a39f4459b5fa1aed6a9a8dcdbc45908acfd67e028cd568da98982c': {
       signature:
@@ -122,7 +141,7 @@ export const uniswapV3: EvmFamily = {
       by: 'pool',
       topics: 4,
       words: 3,
-      read: change('decrease', 1),
+      read: positionMove('decrease', 0),
     },
     '0x932214d4a69c27c086643126ed97c32681da179064c678836c173f99bd13ca01': {
       signature:
@@ -130,7 +149,7 @@ export const uniswapV3: EvmFamily = {
       by: 'pool',
       topics: 4,
       words: 4,
-      read: change('decrease', 1),
+      read: positionMove('decrease', 0),
     },
     '0x70935338e69775456a85ddef226c395fb668b63fa0115f5f20610b388e6ca9c0': {
       signature:
@@ -138,7 +157,7 @@ export const uniswapV3: EvmFamily = {
       by: 'pool',
       topics: 4,
       words: 3,
-      read: change('collect', 1),
+      read: collect,
     },
     '0x783cca1c0412dd0d695e784568c96da2e9c22ff989357a2e8b1d9b2b4e6b7118': {
       signature:

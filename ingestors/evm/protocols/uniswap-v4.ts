@@ -48,7 +48,7 @@ export const uniswapV4: EvmFamily = {
       topics: 3,
       words: 6,
       pool: poolId,
-      price: 'told',
+      price: 'emitted',
       read: swap,
     },
     '0xf208f4912782fd25c7f114ca3723a2d5dd6f3bcc3ac8db5af63baa85f711d5ec': {
@@ -57,7 +57,7 @@ export const uniswapV4: EvmFamily = {
       topics: 3,
       words: 4,
       pool: poolId,
-      price: 'asked',
+      price: 'requested',
       read: (log) => decodedPositionChange(log, { vault: log.address, defaultProtocol }),
     },
     '0xdd466e674ea557f56295e2d0218a125ea4b4f0f6f3307b95f85e6110838d6438': {

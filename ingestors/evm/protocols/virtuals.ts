@@ -1,7 +1,7 @@
 import type { Log } from '../../../schemas/events.ts'
 import { decodeAddress } from '../abi/result.ts'
 import { addressIn, topicAddress, wordsOf } from '../abi/words.ts'
-import type { PoolVerification, Questions } from '../verify/contract.ts'
+import type { PoolVerification, VerificationContext } from '../verify/contract.ts'
 import { type DecodedEvent, type EvmEvent, type EvmFamily, invalidAmounts } from './types.ts'
 
 /** What every curve is paid in: VIRTUAL on Base. */
@@ -67,7 +67,9 @@ const TOKEN_INFO = '0xf5dab711' // tokenInfo(address)
 
 const word = (address: string): string => address.slice(2).padStart(64, '0')
 
-const tokensOf = ({ results: given }: Questions): readonly [string, string] | undefined => {
+const tokensOf = ({
+  results: given,
+}: VerificationContext): readonly [string, string] | undefined => {
   const tokenA = decodeAddress(given[0])
   const tokenB = decodeAddress(given[1])
   return tokenA === null || tokenB === null ? undefined : [tokenA, tokenB]
@@ -75,24 +77,24 @@ const tokensOf = ({ results: given }: Questions): readonly [string, string] | un
 
 /**
  * A curve names its tokens; a listed factory then names the curve of both, or a listed launchpad the curve of the token.
- * Either kind of contract is asked both and reverts on the other's question. Sources: FFactory.sol `getPair`, Bonding.sol
+ * Either kind of contract is asked both and reverts on the other's call. Sources: FFactory.sol `getPair`, Bonding.sol
  * `tokenInfo` (creator, token, pair, ...).
  */
 const verification: PoolVerification = {
   ask: (pool) => [TOKEN_A, TOKEN_B].map((data) => ({ to: pool, data })),
-  confirm: (questions) => {
-    const tokens = tokensOf(questions)
+  confirm: (context) => {
+    const tokens = tokensOf(context)
     if (tokens === undefined) return []
     const [tokenA, tokenB] = tokens
-    return questions.listed.flatMap(({ factory }) => [
+    return context.listed.flatMap(({ factory }) => [
       { to: factory, data: GET_PAIR + word(tokenA) + word(tokenB) },
       { to: factory, data: TOKEN_INFO + word(tokenA) },
     ])
   },
-  conclude: (questions, confirmed) => {
-    const tokens = tokensOf(questions)
+  conclude: (context, confirmed) => {
+    const tokens = tokensOf(context)
     if (tokens === undefined) return undefined
-    const { pool, listed } = questions
+    const { pool, listed } = context
     const [tokenA, tokenB] = tokens
     const names = listed.find((_, index) => {
       const [pair, info] = confirmed.slice(2 * index)

@@ -1,13 +1,8 @@
 import { InvalidInput, Outage } from '../../../core/errors.ts'
 import type { Logger } from '../../../core/ops/logger.ts'
 import type { Metrics } from '../../../core/ops/metrics.ts'
-import {
-  type CallEndpoint,
-  type ChainCheck,
-  openRpcPool,
-  RpcError,
-  type RpcPool,
-} from '../../../core/rpc/pool.ts'
+import { evmChainCheck } from '../../../core/rpc/evm-chain-check.ts'
+import { type CallEndpoint, openRpcPool, RpcError, type RpcPool } from '../../../core/rpc/pool.ts'
 import { type ChainRow, maxReorgBlocks } from '../../../schemas/chains.ts'
 import type { Block, EvmBlock, Transaction } from '../../../schemas/events.ts'
 import type { Feed } from '../../../schemas/feeds.ts'
@@ -15,10 +10,11 @@ import { canonicalBy, isReplacedBy } from '../../follow/canonical-branch.ts'
 import type { BlockRef, Source } from '../../follow/contract.ts'
 import {
   farBlocks,
-  finalityLie,
   type Head,
   type HeadWatch,
   headWatch,
+  implausibleFinality,
+  proveHead,
 } from '../../follow/head-tracker.ts'
 import { type FollowedNode, followNode } from '../../follow/node-follower.ts'
 import { prefetcher } from '../../follow/prefetch.ts'
@@ -28,7 +24,7 @@ import { skippingInvalid } from '../../input/skip-invalid.ts'
 import { countOf, hashAt } from '../abi/json.ts'
 import { evmNodeQueries } from '../metadata/node-queries.ts'
 import { stateReader } from '../metadata/state-reader.ts'
-import { normalizeBlock } from '../normalize/block.ts'
+import { type BlockOptions, normalizeBlock } from '../normalize/block.ts'
 import { coinReader } from './native-balances.ts'
 import { traceReader } from './trace-reader.ts'
 import { unclesOf } from './uncles.ts'
@@ -88,6 +84,11 @@ const header = async (ask: CallEndpoint, tag: string): Promise<BlockRef | undefi
   return ref
 }
 
+const headerByHash = async (ask: CallEndpoint, hash: string): Promise<BlockRef | undefined> => {
+  const ref = refOf(await ask({ method: 'eth_getBlockByHash', params: [hash, false] }))
+  return ref?.hash === hash ? ref : undefined
+}
+
 /** Hash of the block that the endpoint shows at a height; undefined: it shows none, and says nothing by that. */
 const shownAt = async (ask: CallEndpoint, height: number): Promise<string | undefined> =>
   (await header(ask, hex(height)))?.hash
@@ -95,7 +96,7 @@ const shownAt = async (ask: CallEndpoint, height: number): Promise<string | unde
 /** A whole block by hash or height with its receipts by hash; undefined when this endpoint does not have it. */
 const wholeBlock = async (
   ask: CallEndpoint,
-  { chain, skipInvalid }: { readonly chain: string; readonly skipInvalid: boolean },
+  { chain, ...options }: BlockOptions & { readonly chain: string },
   at: string,
 ): Promise<EvmBlock | undefined> => {
   const byHash = at.length === 66
@@ -107,7 +108,7 @@ const wholeBlock = async (
     throw new InvalidInput('wrong-block', `asked for block ${at}, got ${ref.height} ${ref.hash}`)
   }
   const receipts = await receiptsOf(ask, ref, block)
-  return receipts === null ? undefined : normalizeBlock(chain, block, receipts, skipInvalid)
+  return receipts === null ? undefined : normalizeBlock(chain, block, receipts, options)
 }
 
 /** What a node says of a method that it does not have. Sources: JSON-RPC 2.0, EIP-1474. */
@@ -139,12 +140,25 @@ const receiptsOf = async (
 
 const heightOf = ({ height }: BlockRef): number => height
 
-const watchHeads = (rpc: RpcPool, { chain, log, signal }: EvmSourceOptions): HeadWatch => {
+const watchHeads = (
+  rpc: RpcPool,
+  { chain, urls, log, signal }: EvmSourceOptions,
+  refuse: (error: InvalidInput) => void,
+): HeadWatch => {
   const heads = headWatch({
-    isNews: (reported, held) => reported.hash !== held.hash,
-    ask: async () => {
+    blockTimeMs: chain.blockTimeMs,
+    endpoints: urls.length,
+    refuse,
+    ask: async (mustProve) => {
       const [ref] = await rpc.survey({
-        work: (ask) => header(ask, 'latest'),
+        work: async (ask) => {
+          const latest = await header(ask, 'latest')
+          if (latest !== undefined && mustProve(latest.height)) {
+            const { height } = latest
+            await proveHead(height, async () => (await header(ask, hex(height))) !== undefined)
+          }
+          return latest
+        },
         heightOf,
         far: farBlocks(chain.blockTimeMs),
       })
@@ -164,17 +178,6 @@ const watchHeads = (rpc: RpcPool, { chain, log, signal }: EvmSourceOptions): Hea
   return heads
 }
 
-const identityOf = (chainId: number): ChainCheck => ({
-  call: { method: 'eth_chainId', params: [] },
-  accepts: (answer) => {
-    if (typeof answer === 'string' && /^0x[0-9a-fA-F]{1,16}$/.test(answer)) {
-      return Number(answer) === chainId
-    }
-    throw new InvalidInput('bad-chain-id', 'the node does not say which chain it serves')
-  },
-  name: `chain id ${chainId}`,
-})
-
 /** Opens a node as a source. Throws `Outage` when no endpoint answers, `final` when all serve another chain. */
 export const evmSource = async (options: EvmSourceOptions): Promise<Source> => {
   const { chain, signal } = options
@@ -182,13 +185,13 @@ export const evmSource = async (options: EvmSourceOptions): Promise<Source> => {
   const rpc = openRpcPool({
     ...options,
     chain: chain.id,
-    identity: identityOf(chain.chainId),
+    identity: evmChainCheck(chain.chainId),
     onMalformed: rejectedResponses.add,
   })
   signal.addEventListener('abort', () => rpc.close(), { once: true })
   const genesis = await rpc.attempt((ask) => header(ask, hex(0)))
   if (genesis === undefined) throw new Outage('rpc', 'no endpoint has block 0')
-  const heads = watchHeads(rpc, options)
+  const heads = watchHeads(rpc, options, (error) => rejectedResponses.add(error, null))
   const head = await heads.refresh()
   const { from } = options
   const startTag = hex(from ?? head.height)
@@ -201,7 +204,7 @@ export const evmSource = async (options: EvmSourceOptions): Promise<Source> => {
     gaps: false,
     node: evmNodeQueries(stateReader(rpc, options.log)),
     head: heads.newest,
-    refusals: rejectedResponses.take,
+    takeRejectedResponses: rejectedResponses.take,
     operations: (position, stop) => followNode(node(), position, { from, stop }),
   }
 }
@@ -218,15 +221,19 @@ const nodeOf = (parts: NodeParts) => (): FollowedNode => {
   const { rpc, heads, rejectedResponses, options } = parts
   const { chain } = options
   const withParts = partsReader(parts)
+  const whole = (ask: CallEndpoint, at: string, skipInvalid: boolean) =>
+    wholeBlock(
+      ask,
+      { chain: chain.id, skipInvalid, withGas: options.feeds?.has('transactions') === true },
+      at,
+    )
   const blocks = prefetcher({
     concurrency: options.concurrency,
     fetch: (height, head) => {
       const at = height === head.height && head.hash !== null ? head.hash : hex(height)
       const read = async (skipInvalid: boolean): Promise<Block | undefined> => {
-        const whole = await rpc.attempt((ask) =>
-          wholeBlock(ask, { chain: chain.id, skipInvalid }, at),
-        )
-        return whole && withParts(whole, skipInvalid)
+        const block = await rpc.attempt((ask) => whole(ask, at, skipInvalid))
+        return block && withParts(block, skipInvalid)
       }
       return skippingInvalid(read, { ...BLOCK_TRIES, signal: options.signal })
     },
@@ -243,21 +250,22 @@ const nodeOf = (parts: NodeParts) => (): FollowedNode => {
     },
     forget: blocks.clear,
     above: async ({ height }, fits) => {
-      const whole = await rpc.attempt(async (ask) => {
-        const block = await wholeBlock(
-          ask,
-          { chain: chain.id, skipInvalid: false },
-          hex(height + 1),
-        )
-        if (block !== undefined) fits(block)
-        return block
+      const block = await rpc.attempt(async (ask) => {
+        const offered = await whole(ask, hex(height + 1), false)
+        if (offered !== undefined) fits(offered)
+        return offered
       })
-      return whole && withParts(whole, false)
+      return block && withParts(block, false)
     },
     isCanonical: async ({ height, hash }) =>
       canonicalBy(await rpc.poll((ask) => shownAt(ask, height)), hash),
     isReplacedEverywhere: async ({ height, hash }) =>
       isReplacedBy(await rpc.poll((ask) => shownAt(ask, height), 'all'), hash),
+    hasOtherTime: async ({ hash, timeMs }) => {
+      const views = await rpc.poll((ask) => headerByHash(ask, hash))
+      const times = views.flatMap(({ value }) => (value === undefined ? [] : [value.timeMs]))
+      return times.filter((each) => each !== timeMs).length > times.length / 2
+    },
     finalHeight: (head) => finalHeight(parts, head),
     refuse: (error) => rejectedResponses.add(error, null),
   }
@@ -278,9 +286,9 @@ const finalHeight = async (
         if (error instanceof RpcError) return undefined
         throw error
       })
-      const lie = ref && finalityLie(ref.height, head, chain)
-      if (lie === undefined) return ref
-      rejectedResponses.add(lie, null)
+      const implausible = ref && implausibleFinality(ref.height, head, chain)
+      if (implausible === undefined) return ref
+      rejectedResponses.add(implausible, null)
       return undefined
     },
     heightOf,

@@ -54,7 +54,7 @@ const blockFile = (chain: string, file: Fields): Recorded => {
   const chosen = chainQuirks(chain).withoutPosition === true
   const read = receipts.map((receipt) => {
     const transaction = byHash.get(fieldsOf(receipt, 'receipt').transactionHash) ?? null
-    return normalizeTransaction(header, { transaction, receipt, chosen })
+    return normalizeTransaction(header, { transaction, receipt, chosen, withGas: true })
   })
   const transactions = withPositions(chain, read)
   transactions.forEach(({ index }, at) => {
@@ -93,7 +93,10 @@ const transactionFile = (chain: string, file: Fields): Recorded => {
   const header = raw === null ? headerOf(chain, [receipt]) : normalizeHeader(chain, raw)
   const transaction = file.eth_getTransactionByHash ?? null
   return {
-    block: { ...header, transactions: [normalizeTransaction(header, { transaction, receipt })] },
+    block: {
+      ...header,
+      transactions: [normalizeTransaction(header, { transaction, receipt, withGas: true })],
+    },
     whole: false,
     timed: header.timeMs > 0,
     named: true,

@@ -10,7 +10,7 @@ export type BlockTransactions = Pick<EvmBlock, 'hash' | 'transactions' | 'reject
 export interface TraceRequest {
   /** True: the block holds some of its transactions only, and traces of others are passed over. */
   readonly chosen?: boolean
-  /** Told of a transaction whose trace is out of shape, which is then left out; absent: its `InvalidInput` is thrown. */
+  /** Called for a transaction whose trace is out of shape, which is then left out; absent: its `InvalidInput` is thrown. */
   readonly spare?: (tx: Transaction, error: InvalidInput) => void
 }
 

@@ -12,10 +12,10 @@ export interface Way<T> {
   readonly read: (block: EvmBlock, answer: unknown, reading: TraceAttempt) => Promise<T | undefined>
 }
 
-/** What an answer is read with: the endpoint that gave it, and who is told of transactions that are to be left out. */
+/** What an answer is read with: the endpoint that gave it, and what receives the transactions that are to be left out. */
 export type TraceAttempt = Pick<TraceRequest, 'spare'> & { readonly ask: CallEndpoint }
 
-/** What is told, and by which ways, the preferred one first. */
+/** What is traced, and by which methods, the preferred one first. */
 export interface TracerOptions<T> {
   readonly rpc: RpcPool
   readonly log: Logger
@@ -29,7 +29,7 @@ export interface TracerOptions<T> {
  */
 const REFUSED: ReadonlySet<number> = new Set([-32_601, -32_004, -32_600])
 
-/** Asks for what is told of a block; with `spare` it is told without transactions that are out of shape. */
+/** Requests the traces of a block; with `spare` without transactions that are out of shape. */
 export type Tracer<T> = (block: EvmBlock, spare?: TraceRequest['spare']) => Promise<T | undefined>
 
 /** What was found out of the endpoints so far, each once. */

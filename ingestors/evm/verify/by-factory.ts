@@ -4,7 +4,7 @@ import type { ListedProtocol } from '../../decode/protocol-registry.ts'
 import type { Call } from '../../follow/contract.ts'
 import { decodeAddress, decodeUint } from '../abi/result.ts'
 import { wordOf } from '../abi/words.ts'
-import type { CallResult, PoolVerification, Questions } from './contract.ts'
+import type { CallResult, PoolVerification, VerificationContext } from './contract.ts'
 
 /** A pool names its factory and tokens; the factory, if it is listed, names this very pool or it does not count. */
 
@@ -30,7 +30,7 @@ interface Claim {
 interface Lookup {
   /** What it asks the pool, beside its factory and tokens. */
   readonly views: readonly string[]
-  /** The question to the factory; undefined where the pool did not say enough. */
+  /** The call to the factory; undefined where the pool did not say enough. */
   readonly data: (claim: Claim) => string | undefined
 }
 
@@ -90,7 +90,7 @@ const viewsOf = (
 ]
 
 const claimOf = (
-  { pool, listed, results }: Questions,
+  { pool, listed, results }: VerificationContext,
   defaultProtocol: PoolLookup,
 ): Claim | undefined => {
   const views = viewsOf(listed, defaultProtocol)
@@ -112,7 +112,7 @@ const byUnlistedFactory = (
 ): string | undefined =>
   listed.find(({ row }) => lookupOf(row, defaultProtocol) === 'pair_stable')?.factory
 
-const rowOf = ({ listed }: Questions, { factory }: Claim): ProtocolRow | undefined =>
+const rowOf = ({ listed }: VerificationContext, { factory }: Claim): ProtocolRow | undefined =>
   listed.find((each) => each.factory === factory)?.row
 
 /** The lookup names the pool, or says that it is one. */
@@ -122,18 +122,18 @@ const agrees = (lookup: PoolLookup, pool: string, results: CallResult): boolean 
 /** Proof by the factory's own look-up; `usual` is that of the family's first protocol. */
 export const factoryVerification = (defaultProtocol: PoolLookup): PoolVerification => ({
   ask: (pool, listed) => viewsOf(listed, defaultProtocol).map((data) => ({ to: pool, data })),
-  confirm: (questions): readonly Call[] => {
-    const claim = claimOf(questions, defaultProtocol)
-    const row = claim && rowOf(questions, claim)
+  confirm: (context): readonly Call[] => {
+    const claim = claimOf(context, defaultProtocol)
+    const row = claim && rowOf(context, claim)
     const data = row && LOOKUPS[lookupOf(row, defaultProtocol)].data(claim)
     if (claim === undefined || row === undefined || data === undefined) return []
     return [{ to: claim.factory, data }, ...customPools(row, claim)]
   },
-  conclude: (questions, confirmed): PoolMetadata | undefined => {
-    const claim = claimOf(questions, defaultProtocol)
+  conclude: (context, confirmed): PoolMetadata | undefined => {
+    const claim = claimOf(context, defaultProtocol)
     if (claim === undefined) return undefined
     const { pool, factory, tokenA, tokenB, resultOf } = claim
-    const row = rowOf(questions, claim)
+    const row = rowOf(context, claim)
     const verified =
       row !== undefined &&
       confirmed.some((results) => agrees(lookupOf(row, defaultProtocol), pool, results))

@@ -1,10 +1,10 @@
 import type { ListedProtocol } from '../../decode/protocol-registry.ts'
 import { decodeAddresses } from '../abi/result.ts'
-import type { PoolVerification, Questions } from './contract.ts'
+import type { PoolVerification, VerificationContext } from './contract.ts'
 
 /**
  * Proof by look-up of the pool in Curve's own contracts: every factory is the registry of what it made, older pools are in
- * registries of their own. All answer to the same two questions, with lists of one length or of any. Source: curvefi/metaregistry,
+ * registries of their own. All answer the same two calls, with lists of one length or of any. Source: curvefi/metaregistry,
  * curve-pool-registry, stableswap-ng.
  */
 
@@ -22,7 +22,7 @@ const queriedRegistries = (listed: readonly ListedProtocol[]): readonly string[]
 ]
 
 /** The first that knows the pool, and its coins. */
-const registeredPool = ({ listed, results }: Questions) => {
+const registeredPool = ({ listed, results }: VerificationContext) => {
   for (const [index, factory] of queriedRegistries(listed).entries()) {
     const coins = decodeAddresses(results[index])
     const [tokenA, tokenB] = coins
@@ -39,20 +39,20 @@ const rowOf = (listed: readonly ListedProtocol[], contract: string) =>
 export const registryVerification: PoolVerification = {
   ask: (pool, listed) =>
     queriedRegistries(listed).map((to) => ({ to, data: about(GET_COINS, pool) })),
-  confirm: (questions) => {
-    const found = registeredPool(questions)
+  confirm: (context) => {
+    const found = registeredPool(context)
     return found === undefined
       ? []
-      : [{ to: found.factory, data: about(GET_UNDERLYING_COINS, questions.pool) }]
+      : [{ to: found.factory, data: about(GET_UNDERLYING_COINS, context.pool) }]
   },
-  conclude: (questions, [results]) => {
-    const found = registeredPool(questions)
-    const row = found && rowOf(questions.listed, found.factory)
+  conclude: (context, [results]) => {
+    const found = registeredPool(context)
+    const row = found && rowOf(context.listed, found.factory)
     if (found === undefined || row === undefined) return undefined
     const { coins, tokenA, tokenB, factory } = found
     const underlying = decodeAddresses(results)
     return {
-      address: questions.pool,
+      address: context.pool,
       tokenA,
       tokenB,
       ...(coins.length > 2 && { coins }),

@@ -1,6 +1,6 @@
 import type { PoolMetadata } from '../../../schemas/events.ts'
 import { decodeAddresses, decodeWord } from '../abi/result.ts'
-import type { CallResult, PoolVerification, Questions } from './contract.ts'
+import type { CallResult, PoolVerification, VerificationContext } from './contract.ts'
 
 /**
  * Proof by the listed contract that holds the tokens of a pool and was told of it once. Sources: balancer/balancer-v2-monorepo
@@ -13,7 +13,7 @@ const POOL_TOKENS_V3 = '0xca4f2803' // getPoolTokens(address)
 
 /** The fact from the vaults' answers, one for each listed vault; undefined where none knows the pool. */
 const poolOfVault = (
-  { pool, listed }: Questions,
+  { pool, listed }: VerificationContext,
   answers: readonly CallResult[],
 ): PoolMetadata | undefined => {
   for (const [index, { row, factory }] of listed.entries()) {
@@ -39,7 +39,7 @@ const poolOfVault = (
 }
 
 /** The id that the pool says, if it is one that this pool may have: the Vault makes ids that begin with the pool's address. */
-const idOf = ({ pool, results }: Questions): string | undefined => {
+const idOf = ({ pool, results }: VerificationContext): string | undefined => {
   const id = decodeWord(results[0])
   return id?.startsWith(pool) ? id : undefined
 }
@@ -47,14 +47,14 @@ const idOf = ({ pool, results }: Questions): string | undefined => {
 /** Pools of Balancer V2: the pool tells its id, the Vault its tokens. */
 export const vaultV2Verification: PoolVerification = {
   ask: (pool) => [{ to: pool, data: GET_POOL_ID }],
-  confirm: (questions) => {
-    const id = idOf(questions)
+  confirm: (context) => {
+    const id = idOf(context)
     return id === undefined
       ? []
-      : questions.listed.map(({ factory: to }) => ({ to, data: POOL_TOKENS_V2 + id.slice(2) }))
+      : context.listed.map(({ factory: to }) => ({ to, data: POOL_TOKENS_V2 + id.slice(2) }))
   },
-  conclude: (questions, answers) =>
-    idOf(questions) === undefined ? undefined : poolOfVault(questions, answers),
+  conclude: (context, answers) =>
+    idOf(context) === undefined ? undefined : poolOfVault(context, answers),
 }
 
 /** Pools of Balancer V3: the Vault knows them by their address. */
@@ -64,5 +64,5 @@ export const vaultV3Verification: PoolVerification = {
       to,
       data: POOL_TOKENS_V3 + pool.slice(2).padStart(64, '0'),
     })),
-  conclude: (questions) => poolOfVault(questions, questions.results),
+  conclude: (context) => poolOfVault(context, context.results),
 }

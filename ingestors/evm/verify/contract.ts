@@ -7,16 +7,16 @@ export type CallResult = string | undefined
 
 /**
  * How a node proves a pool and tells its tokens: two rounds of calls at the hash of the block that
- * first needs it, then a verdict. Pure.
+ * first needs it, then the conclusion. Pure.
  */
 export interface PoolVerification {
   /** First round: usually to the pool itself. */
   readonly ask: (pool: string, listed: readonly ListedProtocol[]) => readonly Call[]
   /** Second round: usually to the factory that the pool claims. Absent: there is none. */
-  readonly confirm?: (questions: Questions) => readonly Call[]
+  readonly confirm?: (context: VerificationContext) => readonly Call[]
   /** The fact, verified or not; undefined: a contract of another kind, or `later`. */
   readonly conclude: (
-    questions: Questions,
+    context: VerificationContext,
     confirmed: readonly CallResult[],
   ) => PoolMetadata | undefined
   /** Who is asked may learn of a pool after it traded: what is not known is asked for again. */
@@ -24,7 +24,7 @@ export interface PoolVerification {
 }
 
 /** A pool whose first round was answered. */
-export interface Questions {
+export interface VerificationContext {
   readonly pool: string
   /** Protocols of this chain whose pools log the event that named the pool. */
   readonly listed: readonly ListedProtocol[]

@@ -26,9 +26,9 @@ export const isBinpbFile = (file: string): boolean => /\.binpb\.zst$/.test(file)
 
 /**
  * A checkpoint file of the object store, `<sequence>.binpb.zst`: one frame of Zstandard around a `Checkpoint` of `sui.rpc.v2`
- * with parts in BCS. What is checked and refused is that of `recordedCheckpoint`; objects before and after a transaction
+ * with parts in BCS. What is checked and refused is that of `parseChkFile`; objects before and after a transaction
  * are those of the checkpoint that its effects name. Sources: MystenLabs/sui sui-checkpoint-blob-indexer, sui-types
- * rpc_proto_conversions.rs. Throws `InvalidInput`: the reasons of `unzstd`, of the readers and of `recordedCheckpoint`,
+ * rpc_proto_conversions.rs. Throws `InvalidInput`: the reasons of `decompressZstd`, of the readers and of `parseChkFile`,
  * `bad-protobuf`, `missing-object`.
  */
 export const parseBinpbFile = async (chain: string, packed: Uint8Array): Promise<Recorded> => {
@@ -74,7 +74,7 @@ const readToEnd = <T>(bytes: Uint8Array, value: (read: BcsReader) => T): T => {
   const read = createBcsReader(bytes)
   const found = value(read)
   if (read.isDone()) return found
-  throw new InvalidInput('trailing-bytes', `a part goes on behind its byte ${read.offset()}`)
+  throw new InvalidInput('trailing-bytes', `a part continues behind its byte ${read.offset()}`)
 }
 
 type ObjectsByVersion = ReadonlyMap<string, ObjectState>

@@ -45,7 +45,7 @@ export const parseChkFile = (chain: string, bytes: Uint8Array): Recorded => {
     return transaction
   })
   if (!read.isDone() || transactions.length !== named.length) {
-    throw new InvalidInput('trailing-bytes', `the file goes on behind byte ${read.offset()}`)
+    throw new InvalidInput('trailing-bytes', `the file continues behind byte ${read.offset()}`)
   }
   return recordedWholeCheckpoint(chain, summary, { hash, transactions })
 }

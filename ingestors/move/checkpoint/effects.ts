@@ -15,6 +15,7 @@ export interface TransactionEffects {
   readonly success: boolean
   /** Computation and storage without the rebate. */
   readonly feeRaw: bigint
+  readonly computationRaw: bigint
   readonly changes: readonly ObjectChange[]
   /** Objects that were changed or went away, as they were before. */
   readonly before: readonly ObjectVersion[]
@@ -27,10 +28,10 @@ export const readEffects = (read: BcsReader): TransactionEffects =>
   read.variant('effects', [() => readEffectsV1(read), () => readEffectsV2(read)])
 
 /** Computation, storage, rebate; of the rebate a part is kept, which is not a fee. */
-const readGasFee = (read: BcsReader): bigint => {
+const readGasFee = (read: BcsReader): Pick<TransactionEffects, 'feeRaw' | 'computationRaw'> => {
   const [computation, storage, rebate] = [read.u64(), read.u64(), read.u64()]
   read.u64()
-  return computation + storage - rebate
+  return { feeRaw: computation + storage - rebate, computationRaw: computation }
 }
 
 /** Who owns an object: the address, where an address does. */
@@ -54,7 +55,7 @@ const skipAsNull = (skip: () => unknown): null => {
 const readEffectsV1 = (read: BcsReader): TransactionEffects => {
   const success = readStatus(read)
   read.u64()
-  const feeRaw = readGasFee(read)
+  const fee = readGasFee(read)
   const before = read.list(() => ({ id: read.id(), version: read.u64() }))
   read.list(() => readObjectRef(read))
   read.digest()
@@ -72,13 +73,13 @@ const readEffectsV1 = (read: BcsReader): TransactionEffects => {
   readOwner(read)
   read.option(read.digest)
   read.list(read.digest)
-  return { success, feeRaw, changes, before, after }
+  return { success, ...fee, changes, before, after }
 }
 
 const readEffectsV2 = (read: BcsReader): TransactionEffects => {
   const success = readStatus(read)
   read.u64()
-  const feeRaw = readGasFee(read)
+  const fee = readGasFee(read)
   read.digest()
   read.option(read.u32)
   read.option(read.digest)
@@ -93,7 +94,7 @@ const readEffectsV2 = (read: BcsReader): TransactionEffects => {
   })
   read.option(read.digest)
   const { before, after } = states
-  return { success, feeRaw, changes, before, after }
+  return { success, ...fee, changes, before, after }
 }
 
 /** Objects as changes name them, and the version that all but packages are written with. */

@@ -45,13 +45,15 @@ export const verifyExecutedTransaction = (
   const hash = named?.transaction ?? ''
   verifyDigest('TransactionData', transaction.signed, hash)
   verifyDigest('TransactionEffects', reported.effectsBytes, named?.effects ?? '')
-  const { success, feeRaw, changes } = effects
+  const { success, feeRaw, computationRaw, changes } = effects
+  const { budgetRaw, priceRaw } = transaction
   const written = new Map(after.map((object) => [object.id, object]))
   return {
     index,
     hash,
     from: transaction.sender,
     gasOwner: transaction.gasOwner,
+    gas: { budgetRaw, priceRaw, computationRaw },
     feeRaw,
     success,
     deltas: balanceDeltas(reported),

@@ -1,7 +1,7 @@
 import { blake2b } from '@noble/hashes/blake2'
 import { base58Encode } from '../../../core/base58.ts'
 import { InvalidInput } from '../../../core/errors.ts'
-import { placeholderDigest } from '../normalize/json.ts'
+import { unreportedHash } from '../../input/unreported-hash.ts'
 import type { BcsReader } from './reader.ts'
 
 /** What counts of a checkpoint's summary. */
@@ -35,7 +35,7 @@ export const readSummary = (read: BcsReader): CheckpointSummary => {
   const height = Number(read.u64())
   read.u64() // transactions so far
   const contents = read.digest()
-  const parentHash = read.option(read.digest) ?? placeholderDigest(0)
+  const parentHash = read.option(read.digest) ?? unreportedHash(0)
   for (let cost = 0; cost < 4; cost += 1) read.u64()
   const timeMs = Number(read.u64())
   const commitments = () => read.list(() => read.variant('commitment', [read.digest, read.digest]))

@@ -5,12 +5,23 @@ import type { BcsReader } from './reader.ts'
 export interface TransactionData {
   readonly sender: string
   readonly gasOwner: string
+  readonly budgetRaw: bigint | null
+  readonly priceRaw: bigint | null
   readonly calls: readonly MoveCall[]
   /** What its digest is made of. */
   readonly signed: Uint8Array
 }
 
 const NO_CALLS: readonly MoveCall[] = []
+
+const NO_DATA: TransactionData = {
+  sender: '',
+  gasOwner: '',
+  budgetRaw: null,
+  priceRaw: null,
+  calls: NO_CALLS,
+  signed: new Uint8Array(),
+}
 
 /** A `SenderSignedData`. Sources: MystenLabs/sui sui-types transaction.rs, messages_consensus.rs. Throws as the reader. */
 export const readSenderSignedData = (read: BcsReader): TransactionData => {
@@ -20,7 +31,7 @@ export const readSenderSignedData = (read: BcsReader): TransactionData => {
     read.list(read.byteVector)
     return reported
   })
-  return first ?? { sender: '', gasOwner: '', calls: NO_CALLS, signed: new Uint8Array() }
+  return first ?? NO_DATA
 }
 
 /** A `TransactionData`, what is signed. Throws as the reader. */
@@ -35,15 +46,14 @@ const readTransactionDataV1 = (read: BcsReader): Omit<TransactionData, 'signed'>
   const sender = read.id()
   read.list(() => readObjectRef(read))
   const gasOwner = read.id()
-  read.u64() // price
-  read.u64() // budget
+  const [priceRaw, budgetRaw] = [read.u64(), read.u64()]
   read.variant('expiration', [
     () => undefined,
     () => read.skip(read.u64),
     () => skipValidDuring(read),
     () => skipValidity(read),
   ])
-  return { sender, gasOwner, calls }
+  return { sender, gasOwner, budgetRaw, priceRaw, calls }
 }
 
 const skipValidDuring = (read: BcsReader): void => {

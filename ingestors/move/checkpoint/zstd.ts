@@ -48,7 +48,10 @@ const maxDecompressedBytes = (bytes: Uint8Array, maxBytes: number): number => {
   if (plainBytes > maxBytes) throw tooBig(`${plainBytes} bytes`)
   if (end + checksumBytes > bytes.length) throw truncatedFile(bytes.length)
   if (end + checksumBytes < bytes.length) {
-    throw new InvalidInput('trailing-bytes', `the file goes on behind byte ${end + checksumBytes}`)
+    throw new InvalidInput(
+      'trailing-bytes',
+      `the file continues behind byte ${end + checksumBytes}`,
+    )
   }
   const mostBytes = plainBytes + packed * Math.min(windowBytes, MAX_BLOCK_BYTES)
   if (contentBytes !== null && contentBytes > mostBytes) throw notZstd('holds less than it says')

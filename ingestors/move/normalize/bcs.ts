@@ -52,7 +52,7 @@ export const readAddress = (cursor: BcsCursor): string | undefined => {
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
-/** A text; undefined behind the end and for bytes that are none. */
+/** A text; undefined behind the end and for bytes that are not valid UTF-8. */
 export const readString = (cursor: BcsCursor): string | undefined => {
   const length = readUleb128Length(cursor)
   const bytes = length === undefined ? undefined : readBytes(cursor, length)

@@ -1,10 +1,12 @@
 import { InvalidInput } from '../../../core/errors.ts'
-import type { MoveBlock, MoveTransaction, RejectedTransaction } from '../../../schemas/events.ts'
+import type { RejectedTransaction } from '../../../schemas/block-parts.ts'
+import type { MoveBlock, MoveTransaction } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, invalid, listOf, orElse } from '../../input/json.ts'
 import { parseOrReject } from '../../input/skip-invalid.ts'
+import { unreportedHash } from '../../input/unreported-hash.ts'
 import { parseAmount, parseBase58Key, parseUint } from '../../svm/layout/json.ts'
 import { fromGrpc, type GrpcObjects, parseObjectSet } from './grpc.ts'
-import { parseProtoTimestamp, placeholderDigest } from './json.ts'
+import { parseProtoTimestamp } from './json.ts'
 import { fromJsonRpc } from './json-rpc.ts'
 import type { RawTransaction } from './raw-transaction.ts'
 
@@ -53,13 +55,13 @@ export const normalizeHeader = (value: unknown, chain: string): MoveHeader => {
     hash: parseBase58Key(raw.digest ?? summary.digest, 'digest'),
     parentHash: orElse(parent, 'previousDigest', {
       read: parseBase58Key,
-      fallback: placeholderDigest(0),
+      fallback: unreportedHash(0),
     }),
     timeMs: timestampMsOf(summary),
   }
 }
 
-/** Time of a checkpoint or transaction in either form; 0 where nothing is told. Throws `InvalidInput`: `bad-time`, `bad-number`. */
+/** Time of a checkpoint or transaction in either form; 0 where nothing is reported. Throws `InvalidInput`: `bad-time`, `bad-number`. */
 export const timestampMsOf = ({ timestampMs, timestamp }: Fields): number =>
   timestampMs === undefined || timestampMs === null
     ? orElse(timestamp, 'timestamp', { read: parseProtoTimestamp, fallback: 0 })
@@ -86,11 +88,20 @@ export const normalizeTransaction = (
   const reported = isJsonRpc ? fromJsonRpc(raw) : fromGrpc(raw, objects)
   checkEventOrder(reported)
   const { digest, sender, gasOwner, success, gasUsed, events, deltas, calls } = reported
+  const { budgetRaw, priceRaw } = reported
   return {
     hash: digest,
     index,
     from: sender,
     gasOwner,
+    gas: {
+      budgetRaw,
+      priceRaw,
+      computationRaw: orElse(gasUsed.computationCost, 'computationCost', {
+        read: parseAmount,
+        fallback: null,
+      }),
+    },
     feeRaw: gasFeeOf(gasUsed),
     success,
     deltas,

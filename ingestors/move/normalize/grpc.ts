@@ -1,6 +1,6 @@
 import type { MoveBalanceChange, MoveCall, MoveEvent, MoveObject } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, listOf, orElse } from '../../input/json.ts'
-import { parseBase58Key, parseBase64 } from '../../svm/layout/json.ts'
+import { parseAmount, parseBase58Key, parseBase64 } from '../../svm/layout/json.ts'
 import { parseAddress, parseCoinType, parseSignedAmount, parseString } from './json.ts'
 import { plainFields } from './protobuf-values.ts'
 import { objectFieldsOrNull, type RawTransaction, toMoveEvent } from './raw-transaction.ts'
@@ -32,7 +32,7 @@ export const parseObjectSet = (set: unknown): GrpcObjects => {
 export const fromGrpc = (raw: Fields, shared: GrpcObjects): RawTransaction => {
   const transaction = fieldsOf(raw.transaction, 'transaction')
   const effects = fieldsOf(raw.effects, 'effects')
-  const { owner } = optionalFields(transaction.gasPayment, 'gasPayment')
+  const { owner, budget, price } = optionalFields(transaction.gasPayment, 'gasPayment')
   const sender = parseAddress(transaction.sender, 'sender')
   const objects = raw.objects === undefined ? shared : parseObjectSet(raw.objects)
   const { events } = optionalFields(raw.events, 'events')
@@ -40,6 +40,8 @@ export const fromGrpc = (raw: Fields, shared: GrpcObjects): RawTransaction => {
     digest: parseBase58Key(raw.digest, 'digest'),
     sender,
     gasOwner: orElse(owner, 'gasPayment.owner', { read: parseAddress, fallback: sender }),
+    budgetRaw: orElse(budget, 'gasPayment.budget', { read: parseAmount, fallback: null }),
+    priceRaw: orElse(price, 'gasPayment.price', { read: parseAmount, fallback: null }),
     success: fieldsOf(effects.status, 'effects.status').success === true,
     gasUsed: optionalFields(effects.gasUsed, 'effects.gasUsed'),
     events: optionalList(events, 'events.events').map(parseEvent),

@@ -1,6 +1,12 @@
 import type { MoveBalanceChange, MoveCall, MoveEvent, MoveObject } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, invalid, listOf, orElse } from '../../input/json.ts'
-import { parseBase58, parseBase58Key, parseBase64, parseUint } from '../../svm/layout/json.ts'
+import {
+  parseAmount,
+  parseBase58,
+  parseBase58Key,
+  parseBase64,
+  parseUint,
+} from '../../svm/layout/json.ts'
 import { parseAddress, parseCoinType, parseSignedAmount, parseString } from './json.ts'
 import { objectFieldsOrNull, type RawTransaction, toMoveEvent } from './raw-transaction.ts'
 
@@ -14,12 +20,14 @@ const optionalFields = (value: unknown, at: string): Fields =>
 export const fromJsonRpc = (raw: Fields): RawTransaction => {
   const data = fieldsOf(fieldsOf(raw.transaction, 'transaction').data, 'transaction.data')
   const effects = fieldsOf(raw.effects, 'effects')
-  const { owner } = optionalFields(data.gasData, 'gasData')
+  const { owner, budget, price } = optionalFields(data.gasData, 'gasData')
   const sender = parseAddress(data.sender, 'sender')
   return {
     digest: parseBase58Key(raw.digest, 'digest'),
     sender,
     gasOwner: orElse(owner, 'gasData.owner', { read: parseAddress, fallback: sender }),
+    budgetRaw: orElse(budget, 'gasData.budget', { read: parseAmount, fallback: null }),
+    priceRaw: orElse(price, 'gasData.price', { read: parseAmount, fallback: null }),
     success: parseSuccess(fieldsOf(effects.status, 'effects.status').status),
     gasUsed: fieldsOf(effects.gasUsed, 'effects.gasUsed'),
     events: optionalList(raw.events, 'events').map(parseJsonRpcEvent),

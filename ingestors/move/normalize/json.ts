@@ -1,4 +1,3 @@
-import { base58Encode } from '../../../core/base58.ts'
 import {
   normalizeCoinType,
   normalizeMoveAddress,
@@ -46,11 +45,4 @@ export const parseProtoTimestamp = (value: unknown, at: string): number => {
   const timeMs = /^\d{4}-\d\d-\d\dT/.test(value) ? Date.parse(value) : Number.NaN
   if (Number.isNaN(timeMs)) throw invalid('bad-time', at, value)
   return Math.floor(timeMs)
-}
-
-/** Name of a checkpoint whose digest is not told: 32 bytes that hold its number. */
-export const placeholderDigest = (height: number): string => {
-  const bytes = Buffer.alloc(32)
-  bytes.writeBigUInt64BE(BigInt(height), 24)
-  return base58Encode(bytes)
 }

@@ -7,6 +7,8 @@ export interface RawTransaction {
   readonly digest: string
   readonly sender: string
   readonly gasOwner: string
+  readonly budgetRaw: bigint | null
+  readonly priceRaw: bigint | null
   readonly success: boolean
   /** `computationCost`, `storageCost` and `storageRebate`. */
   readonly gasUsed: Fields

@@ -28,7 +28,7 @@ export interface MoveMetadataOptions {
 
 /**
  * Facts of coins and pools that existed before the block that first names them, as they are now: a pool's coins never
- * change, nor a coin's decimals. A supply is told only where it is fixed: what can be minted or burned changes without an event.
+ * change, nor a coin's decimals. A supply is reported only where it is fixed: what can be minted or burned changes without an event.
  */
 export const moveMetadataReader = (
   rpc: RpcPool,

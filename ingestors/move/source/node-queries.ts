@@ -122,7 +122,7 @@ export const fetchCheckpoint = async (
   )
 }
 
-/** A checkpoint that the node pushed, as a block; null when it has to be asked for after all. Throws as `readCheckpoint`. */
+/** A checkpoint that the node pushed, as a block; null when it has to be asked for after all. Throws as `fetchCheckpoint`. */
 export const parseNotifiedCheckpoint = (
   raw: unknown,
   chain: string,

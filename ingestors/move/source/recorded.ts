@@ -1,6 +1,7 @@
 import { InvalidInput } from '../../../core/errors.ts'
 import type { MoveBlock, MoveTransaction } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, orElse } from '../../input/json.ts'
+import { unreportedHash } from '../../input/unreported-hash.ts'
 import type { Recorded } from '../../recorded/files.ts'
 import { parseBase58Key, parseUint } from '../../svm/layout/json.ts'
 import {
@@ -8,7 +9,7 @@ import {
   normalizeTransaction,
   timestampMsOf,
 } from '../normalize/checkpoint.ts'
-import { parseAddress, placeholderDigest } from '../normalize/json.ts'
+import { parseAddress } from '../normalize/json.ts'
 import { parseJsonRpcEvent } from '../normalize/json-rpc.ts'
 import { objectFieldsOrNull } from '../normalize/raw-transaction.ts'
 
@@ -117,7 +118,7 @@ const blockOfEvents = (chain: string, raw: Fields, events: readonly Fields[]): R
   const byDigest = new Map<string, Fields[]>()
   for (const event of events) {
     const digest = objectFieldsOrNull(event.id)?.txDigest ?? raw.digest
-    const name = orElse(digest, 'digest', { read: parseBase58Key, fallback: placeholderDigest(0) })
+    const name = orElse(digest, 'digest', { read: parseBase58Key, fallback: unreportedHash(0) })
     byDigest.set(name, [...(byDigest.get(name) ?? []), event])
   }
   const sender = orElse(raw.sender, 'sender', { read: parseAddress, fallback: '' })
@@ -129,6 +130,7 @@ const blockOfEvents = (chain: string, raw: Fields, events: readonly Fields[]): R
       index,
       from,
       gasOwner: from,
+      gas: { budgetRaw: null, priceRaw: null, computationRaw: null },
       feeRaw: 0n,
       success: true,
       events: own,
@@ -153,8 +155,8 @@ const partialBlock = (
     vm: 'move',
     chain,
     height,
-    hash: placeholderDigest(height),
-    parentHash: placeholderDigest(Math.max(height - 1, 0)),
+    hash: unreportedHash(height),
+    parentHash: unreportedHash(Math.max(height - 1, 0)),
     timeMs,
     transactions,
   },

@@ -6,7 +6,7 @@ import { type ChainCheck, openRpcPool, type RpcPool } from '../../../core/rpc/po
 import { type ChainRow, maxReorgBlocks } from '../../../schemas/chains.ts'
 import type { MoveBlock } from '../../../schemas/events.ts'
 import type { BlockRef, Source } from '../../follow/contract.ts'
-import { farBlocks, type HeadWatch, headWatch } from '../../follow/head-tracker.ts'
+import { farBlocks, type HeadWatch, headWatch, proveHead } from '../../follow/head-tracker.ts'
 import { type FollowedNode, followNode } from '../../follow/node-follower.ts'
 import { prefetcher } from '../../follow/prefetch.ts'
 import { collectRejectedResponses, type RejectedResponses } from '../../input/rejected-responses.ts'
@@ -55,7 +55,7 @@ export const openMoveSource = async (options: MoveSourceOptions): Promise<Source
   signal.addEventListener('abort', () => rpc.close(), { once: true })
   const info = await rpc.attempt(fetchServiceInfo)
   if (info === undefined) throw new Outage('rpc', 'no endpoint returned its chain id')
-  const heads = trackHead(rpc, options)
+  const heads = trackHead(rpc, options, (error) => rejectedResponses.add(error, null))
   const head = await heads.refresh()
   const first = await rpc.attempt((ask) => fetchHeader(ask, chain.id, from ?? head.height))
   const pushes = subscribeToCheckpoints(rpc, heads, { chain: chain.id, log })
@@ -77,7 +77,7 @@ export const openMoveSource = async (options: MoveSourceOptions): Promise<Source
       primes: async () => [],
     },
     head: heads.newest,
-    refusals: rejectedResponses.take,
+    takeRejectedResponses: rejectedResponses.take,
     operations: (position, stop) => followNode(node(), position, { from, stop }),
   }
 }
@@ -96,12 +96,28 @@ const sameGenesisCheckpoint = (): ChainCheck => {
   }
 }
 
-const trackHead = (rpc: RpcPool, { chain, signal }: MoveSourceOptions): HeadWatch =>
+const trackHead = (
+  rpc: RpcPool,
+  { chain, urls, signal }: MoveSourceOptions,
+  refuse: (error: InvalidInput) => void,
+): HeadWatch =>
   headWatch({
-    isNews: (reported, held) => reported.height > held.height,
-    ask: async () => {
+    blockTimeMs: chain.blockTimeMs,
+    endpoints: urls.length,
+    refuse,
+    ask: async (mustProve) => {
       const [info] = await rpc.survey({
-        work: fetchServiceInfo,
+        work: async (ask) => {
+          const newest = await fetchServiceInfo(ask)
+          if (newest !== undefined && mustProve(newest.height)) {
+            const { height } = newest
+            await proveHead(
+              height,
+              async () => (await fetchHeader(ask, chain.id, height)) !== undefined,
+            )
+          }
+          return newest
+        },
         heightOf: ({ height }) => height,
         far: farBlocks(chain.blockTimeMs),
       })

@@ -2,7 +2,7 @@ import type { TokenCreation } from '../../../schemas/events.ts'
 import type { CreatedMint, SvmTxContext } from '../protocols/tx-context.ts'
 
 /**
- * Tokens that the transaction made by hand: no launchpad told of them and no listed program made them for itself. Made by who
+ * Tokens that the transaction made by hand: no launchpad reported them and no listed program made them for itself. Made by who
  * paid. A mint without decimals of which at most one was minted is a collectible.
  */
 export const manualTokenCreations = (scope: SvmTxContext): readonly TokenCreation[] => {

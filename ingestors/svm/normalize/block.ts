@@ -1,10 +1,6 @@
 import { InvalidInput } from '../../../core/errors.ts'
-import type {
-  RejectedTransaction,
-  SvmBlock,
-  SvmInstruction,
-  SvmTransaction,
-} from '../../../schemas/events.ts'
+import type { RejectedTransaction } from '../../../schemas/block-parts.ts'
+import type { SvmBlock, SvmInstruction, SvmTransaction } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, invalid, listOf, orElse } from '../../input/json.ts'
 import { parseOrReject } from '../../input/skip-invalid.ts'
 import { parseAmount, parseBase58, parseBase58Key, parseUint } from '../layout/json.ts'
@@ -110,7 +106,7 @@ export const normalizeHeader = (
   }
 }
 
-/** Seconds as milliseconds; 0 where nothing is told. Throws `InvalidInput`: `bad-number`. */
+/** Seconds as milliseconds; 0 where nothing is reported. Throws `InvalidInput`: `bad-number`. */
 export const blockTimeMs = (value: unknown, at: string): number => {
   const timeMs = orElse(value, at, { read: parseUint, fallback: 0 }) * 1_000
   if (!Number.isSafeInteger(timeMs)) throw invalid('bad-number', at, value)
@@ -143,7 +139,16 @@ export const normalizeTransaction = (
     instructions,
     tokenBalances: success ? tokenBalances(meta, reported.keys, instructions) : [],
     lamports: lamportChanges(meta, reported.keys),
+    ...computeUnitsOf(meta),
   }
+}
+
+const computeUnitsOf = ({
+  computeUnitsConsumed: value,
+}: Fields): Pick<SvmTransaction, 'computeUnits'> => {
+  const read = { read: parseUint, fallback: undefined }
+  const computeUnits = orElse(value, 'meta.computeUnitsConsumed', read)
+  return computeUnits === undefined ? {} : { computeUnits }
 }
 
 /** As the validator counts them: one instruction of the vote program, at most two signatures. */

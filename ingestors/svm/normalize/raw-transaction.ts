@@ -3,7 +3,7 @@ import { parseBase58Key, parseBase64, parseSignature, parseUint } from '../layou
 import { encodeParsedInstruction } from './parsed-instructions.ts'
 import { parseWireTransaction } from './wire-transaction.ts'
 
-/** An instruction as a node told it, its program and accounts by name. */
+/** An instruction as a node reported it, its program and accounts by name. */
 export interface RawInstruction {
   readonly program: string
   readonly accounts: readonly string[]
@@ -13,7 +13,7 @@ export interface RawInstruction {
   readonly depth: number | null
 }
 
-/** A transaction as a node told it, whatever the encoding was. */
+/** A transaction as a node reported it, whatever the encoding was. */
 export interface RawTransaction {
   readonly version: 'legacy' | 0 | 1
   readonly hash: string
@@ -45,7 +45,7 @@ export const parseRawTransaction = (raw: Fields, meta: Fields): RawTransaction =
   }
 }
 
-/** Instructions below the message's own, by the index of the one that called them. Throws as `toldTransaction`. */
+/** Instructions below the message's own, by the index of the one that called them. Throws as `parseRawTransaction`. */
 export const parseInnerInstructions = (
   meta: Fields,
   { keys, instructions }: RawTransaction,

@@ -8,7 +8,7 @@ export interface OrderEvent {
   readonly owner: string | null
   /** Where the market keeps what the owner deposited and ordered. */
   readonly account: string | null
-  /** Who signed the transaction's part that led to it; of a fill that is told later, who took it. */
+  /** Who signed the transaction's part that led to it; of a fill that is reported later, who took it. */
   readonly payer: string
   readonly priceTicks: bigint | null
   /** What was asked for, filled or taken away. */

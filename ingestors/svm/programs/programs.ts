@@ -1,5 +1,5 @@
 import type { ChainExtra } from '../../../core/config/settings.ts'
-import { type Family, PROTOCOLS, protocolRow } from '../../../schemas/protocols.ts'
+import { PROTOCOLS, protocolRow, readsLog } from '../../../schemas/protocols.ts'
 import { OPENBOOK } from './openbook.ts'
 import { PHOENIX } from './phoenix.ts'
 
@@ -35,7 +35,7 @@ export interface ProgramFilter {
   readonly data: ReadonlySet<string>
   /** Instructions of these keep the log lines that they wrote: their events are nowhere else. */
   readonly logs: ReadonlySet<string>
-  /** Every instruction keeps its lines, and its data as it was told. */
+  /** Every instruction keeps its lines, and its data as it was reported. */
   readonly allInstructions?: boolean
   /** Absent: every transaction is kept. */
   readonly profile?: ChainProfile
@@ -49,16 +49,6 @@ export interface ChainProfile {
   readonly mintSuffix: string
 }
 
-/** Families whose events are lines of the log. */
-const LOG_EVENT_FAMILIES: ReadonlySet<Family> = new Set([
-  'raydium_amm_v4',
-  'raydium_cpmm',
-  'raydium_clmm',
-  'orca_whirlpool',
-  'meteora_damm_v1',
-  'moonshot',
-])
-
 /** The same with programs of known families, by the id of their row. */
 export const withFactories = (
   programs: ProgramFilter,
@@ -66,7 +56,7 @@ export const withFactories = (
 ): ProgramFilter => {
   const isLogged = ({ protocol }: { readonly protocol: string }): boolean => {
     const family = protocolRow(protocol)?.family
-    return family !== undefined && LOG_EVENT_FAMILIES.has(family)
+    return family !== undefined && readsLog(family)
   }
   const addresses = (rows: ChainExtra['factories']) => rows.map(({ factory }) => factory)
   return {

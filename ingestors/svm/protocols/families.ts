@@ -1,6 +1,7 @@
 import type { FamilyOf } from '../../../schemas/protocols.ts'
 import type { ProtocolRegistry } from '../../decode/protocol-registry.ts'
 import { PROGRAM_IDS } from '../programs/programs.ts'
+import { maskRedPacket } from './mask-red-packet.ts'
 import { meteoraDammV1 } from './meteora-damm-v1.ts'
 import { meteoraDammV2 } from './meteora-damm-v2.ts'
 import { meteoraDbc } from './meteora-dbc.ts'
@@ -26,6 +27,7 @@ const DECODERS: Readonly<Record<FamilyOf<'svm'>, SvmFamily>> = {
   meteora_dbc: meteoraDbc,
   meteora_damm_v1: meteoraDammV1,
   moonshot,
+  mask_red_packet: maskRedPacket,
   raydium_cpmm: raydiumCpmm,
   raydium_clmm: raydiumClmm,
   raydium_launchlab: raydiumLaunchLab,

@@ -22,7 +22,7 @@ const sumRaw = (moved: readonly TokenTransfer[]): bigint =>
 
 /**
  * A swap. Tokens lie in vaults that many pools share, whose program moves them one level down; what was got leaves one of
- * the two. `told`: what the log states, which differs from what moved by the rounding of vault shares.
+ * the two. `reported`: what the log states, which differs from what moved by the rounding of vault shares.
  */
 const addSwap = (
   scope: SvmTxContext,

@@ -1,10 +1,11 @@
 import type { PoolLiquidityChange } from '../../../schemas/events.ts'
-import { fieldOffsets, matchDiscriminator, u64 } from '../layout/borsh-layout.ts'
+import { fieldOffsets, matchDiscriminator } from '../layout/borsh-layout.ts'
 import { instructionPath, registerPool, type SvmTxContext } from './tx-context.ts'
 import {
   EVENT_FIELDS_OFFSET,
   type EventType,
   emittedAlso,
+  eventU64,
   type ProgramEvent,
   readCpiEvents,
   type SvmFamily,
@@ -77,15 +78,12 @@ const SWAP_2_RESERVES = fieldOffsets({
 const SWAP_2_DISCRIMINATOR = 'bd4233a826507599'
 const LIQUIDITY_CHANGE_DISCRIMINATOR = 'c5ab4e7fe0d3570d'
 
-const amountOf = ({ view }: ProgramEvent, offset: number): bigint =>
-  u64(view, EVENT_FIELDS_OFFSET + offset)
-
 const reservesAfterSwap = (event: ProgramEvent): readonly [bigint, bigint] | undefined => {
   const { end } = SWAP_2_EVENT
   if (event.data.length < EVENT_FIELDS_OFFSET + end + SWAP_2_RESERVES.end) return undefined
   return [
-    amountOf(event, end + SWAP_2_RESERVES.reserveA),
-    amountOf(event, end + SWAP_2_RESERVES.reserveB),
+    eventU64(event, end + SWAP_2_RESERVES.reserveA),
+    eventU64(event, end + SWAP_2_RESERVES.reserveB),
   ]
 }
 
@@ -106,7 +104,7 @@ const readSwap = (
     firstTokenIn: event.view.getUint8(EVENT_FIELDS_OFFSET + SWAP_EVENT.direction) === 0,
     userIn: named(SWAP.userIn),
     userOut: named(SWAP.userOut),
-    reportedRaw: [amountOf(event, layout.amountIn), amountOf(event, layout.amountOut)],
+    reportedRaw: [eventU64(event, layout.amountIn), eventU64(event, layout.amountOut)],
     reserves: layout === SWAP_2_EVENT ? reservesAfterSwap(event) : undefined,
   })
 }
@@ -188,11 +186,11 @@ const readLiquidityChange: EventType['read'] = (scope, event) => {
   if (kind === undefined) return 'unknown-type'
   return addPoolChange(scope, event, {
     kind,
-    amountARaw: amountOf(event, LIQUIDITY_CHANGE_EVENT.amountA),
-    amountBRaw: amountOf(event, LIQUIDITY_CHANGE_EVENT.amountB),
+    amountARaw: eventU64(event, LIQUIDITY_CHANGE_EVENT.amountA),
+    amountBRaw: eventU64(event, LIQUIDITY_CHANGE_EVENT.amountB),
     reserves: [
-      amountOf(event, LIQUIDITY_CHANGE_EVENT.reserveA),
-      amountOf(event, LIQUIDITY_CHANGE_EVENT.reserveB),
+      eventU64(event, LIQUIDITY_CHANGE_EVENT.reserveA),
+      eventU64(event, LIQUIDITY_CHANGE_EVENT.reserveB),
     ],
   })
 }
@@ -216,8 +214,8 @@ const readAddOrRemove =
       ? undefined
       : addPoolChange(scope, event, {
           kind,
-          amountARaw: amountOf(event, ADD_REMOVE_EVENT.amountA),
-          amountBRaw: amountOf(event, ADD_REMOVE_EVENT.amountB),
+          amountARaw: eventU64(event, ADD_REMOVE_EVENT.amountA),
+          amountBRaw: eventU64(event, ADD_REMOVE_EVENT.amountB),
         })
 
 /** Up to the fee that moves with the market, an option: one byte, then its fields. */
@@ -261,8 +259,8 @@ const readInitializePool: EventType['read'] = (scope, event) => {
   const state = INITIALIZE_POOL_EVENT.end + (hasDynamicFee ? DYNAMIC_FEE_BYTES : 0)
   if (event.data.length < EVENT_FIELDS_OFFSET + state + INITIALIZE_POOL_STATE.end)
     return 'truncated-data'
-  const amountARaw = amountOf(event, state + INITIALIZE_POOL_STATE.amountA)
-  const amountBRaw = amountOf(event, state + INITIALIZE_POOL_STATE.amountB)
+  const amountARaw = eventU64(event, state + INITIALIZE_POOL_STATE.amountA)
+  const amountBRaw = eventU64(event, state + INITIALIZE_POOL_STATE.amountB)
   const reserves = [amountARaw, amountBRaw] as const
   return addPoolChange(scope, event, { kind: 'initialize', amountARaw, amountBRaw, reserves })
 }

@@ -1,11 +1,12 @@
 import type { SvmInstruction } from '../../../schemas/events.ts'
-import { fieldOffsets, matchDiscriminator, readStrings, u64 } from '../layout/borsh-layout.ts'
+import { fieldOffsets, matchDiscriminator, readStrings } from '../layout/borsh-layout.ts'
 import { balanceAfter, mintedRawBelow } from './spl-token.ts'
 import { instructionPath, registerPool, type SvmTxContext } from './tx-context.ts'
 import {
   EVENT_FIELDS_OFFSET,
   type EventType,
   emittedAlso,
+  eventU64,
   type InstructionReader,
   type ProgramEvent,
   readByInstruction,
@@ -72,9 +73,6 @@ const SWAP_2_EVENT = fieldOffsets({
 
 const SWAP_2_DISCRIMINATOR = 'bd4233a826507599'
 
-const amountOf = ({ view }: ProgramEvent, offset: number): bigint =>
-  u64(view, EVENT_FIELDS_OFFSET + offset)
-
 const readTrade = (
   scope: SvmTxContext,
   event: ProgramEvent,
@@ -92,7 +90,7 @@ const readTrade = (
     firstTokenIn: event.view.getUint8(EVENT_FIELDS_OFFSET + SWAP_EVENT.direction) === 0,
     userIn: named(TRADE.userIn),
     userOut: named(TRADE.userOut),
-    reportedRaw: [amountOf(event, layout.amountIn), amountOf(event, layout.amountOut)],
+    reportedRaw: [eventU64(event, layout.amountIn), eventU64(event, layout.amountOut)],
     ...(layout === SWAP_2_EVENT && curveStateOf(scope, event)),
   })
 }
@@ -104,8 +102,8 @@ const curveStateOf = (
 ): Pick<VaultSwap, 'reserves' | 'more'> => {
   const { callerIndex, caller } = event
   const baseRaw = balanceAfter(scope, callerIndex, caller.accounts[TRADE.baseVault] ?? '')
-  const realQuoteRaw = amountOf(event, SWAP_2_EVENT.quoteReserve)
-  const goalRaw = amountOf(event, SWAP_2_EVENT.migrationThreshold)
+  const realQuoteRaw = eventU64(event, SWAP_2_EVENT.quoteReserve)
+  const goalRaw = eventU64(event, SWAP_2_EVENT.migrationThreshold)
   const realTokenRaw = baseRaw ?? null
   return {
     reserves: baseRaw === undefined ? undefined : [baseRaw, realQuoteRaw],

@@ -1,10 +1,11 @@
 import type { PoolLiquidityChange } from '../../../schemas/events.ts'
-import { fieldOffsets, matchDiscriminator, u64 } from '../layout/borsh-layout.ts'
+import { fieldOffsets, matchDiscriminator } from '../layout/borsh-layout.ts'
 import { instructionPath, poolOrDrop, registerPool, type SvmTxContext } from './tx-context.ts'
 import {
   EVENT_FIELDS_OFFSET,
   type EventType,
   emittedAlso,
+  eventU64,
   type ProgramEvent,
   readCpiEvents,
   type SvmFamily,
@@ -57,9 +58,6 @@ const SWAP_2_EVENT = fieldOffsets({
 
 const SWAP_2_DISCRIMINATOR = '2e7452d7941b544d'
 
-const amountOf = ({ view }: ProgramEvent, offset: number): bigint =>
-  u64(view, EVENT_FIELDS_OFFSET + offset)
-
 const readSwap = (
   scope: SvmTxContext,
   event: ProgramEvent,
@@ -77,7 +75,7 @@ const readSwap = (
     firstTokenIn: event.view.getUint8(EVENT_FIELDS_OFFSET + layout.paysX) !== 0,
     userIn: named(SWAP.userIn),
     userOut: named(SWAP.userOut),
-    reportedRaw: [amountOf(event, layout.amountIn), amountOf(event, layout.amountOut)],
+    reportedRaw: [eventU64(event, layout.amountIn), eventU64(event, layout.amountOut)],
   })
 }
 
@@ -217,8 +215,8 @@ const readLiquidity =
   (kind: PoolLiquidityChange['kind']): EventType['read'] =>
   (scope, event) => {
     const amounts: AmountsXY = [
-      amountOf(event, LIQUIDITY.amountX),
-      amountOf(event, LIQUIDITY.amountY),
+      eventU64(event, LIQUIDITY.amountX),
+      eventU64(event, LIQUIDITY.amountY),
     ]
     return addPoolChanges(scope, event, [{ kind, amounts }])
   }
@@ -236,8 +234,8 @@ const REBALANCE_EVENT = fieldOffsets({
 
 const readRebalance: EventType['read'] = (scope, event) => {
   const { withdrawnX, withdrawnY, addedX, addedY } = REBALANCE_EVENT
-  const withdrawn: AmountsXY = [amountOf(event, withdrawnX), amountOf(event, withdrawnY)]
-  const added: AmountsXY = [amountOf(event, addedX), amountOf(event, addedY)]
+  const withdrawn: AmountsXY = [eventU64(event, withdrawnX), eventU64(event, withdrawnY)]
+  const added: AmountsXY = [eventU64(event, addedX), eventU64(event, addedY)]
   return addPoolChanges(scope, event, [
     { kind: 'decrease', amounts: withdrawn, addedLater: added },
     { kind: 'increase', amounts: added },

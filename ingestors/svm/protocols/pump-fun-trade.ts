@@ -1,3 +1,4 @@
+import { isCurveTrade } from '../../../core/prices/curve-trade.ts'
 import type { SvmInstruction, SwapAccounts } from '../../../schemas/events.ts'
 import {
   fieldOffsets,
@@ -257,6 +258,25 @@ const quoteStateOf = ({ view, data }: ProgramEvent, { quote }: TradeAccounts): Q
   }
 }
 
+/** A basis point in hundredths of one. */
+const PIPS_PER_BASIS_POINT = 100
+
+/**
+ * Fees of the protocol and of the creator, hundredths of a basis point; none where the event tells of none (before 2025), or of
+ * cashback too: how that is charged on a curve was not seen.
+ */
+const feePipsOf = ({ view }: ProgramEvent): readonly number[] => {
+  const fees = EVENT_FIELDS_OFFSET + TRADE.end
+  const name = fees + TRADE_FEES.end
+  if (view.byteLength < name + 4) return []
+  const modes = name + 4 + view.getUint32(name, true)
+  const hasModes = view.byteLength >= modes + TRADE_MODES.end
+  if (hasModes && u64(view, modes + TRADE_MODES.cashbackFeeBasisPoints) > 0n) return []
+  return [TRADE_FEES.feeBasisPoints, TRADE_FEES.creatorFeeBasisPoints].map(
+    (offset) => Number(u64(view, fees + offset)) * PIPS_PER_BASIS_POINT,
+  )
+}
+
 /** Both sides' accounts; SOL lies in the user and in the curve themselves. */
 const swapAccountsOf = (
   { user, curve, userTokens, vault, quote }: TradeAccounts,
@@ -281,6 +301,18 @@ const readTrade: EventReader = (scope, event) => {
   const buys = view.getUint8(EVENT_FIELDS_OFFSET + TRADE.isBuy) !== 0
   const [, realTokenRaw] = realReservesOf(view)
   const atEvent = named.at === 'event'
+  const virtualTokenRaw = u64(view, EVENT_FIELDS_OFFSET + TRADE.virtualToken)
+  const inOut = (ofQuote: bigint, ofToken: bigint): readonly [bigint, bigint] =>
+    buys ? [ofQuote, ofToken] : [ofToken, ofQuote]
+  const sign = buys ? 1n : -1n
+  const [quoteBefore, tokenBefore] = [
+    quote.virtualRaw - sign * quote.amountRaw,
+    virtualTokenRaw + sign * tokenRaw,
+  ]
+  const explained = isCurveTrade({
+    ...{ quote: quoteBefore, base: tokenBefore, buys },
+    ...{ quoteRaw: quote.amountRaw, baseRaw: tokenRaw },
+  })
   registerPool(scope, event, { address: pool, tokenA: mint, tokenB: quoteMint })
   scope.out.swaps.push({
     kind: 'swap',
@@ -294,10 +326,19 @@ const readTrade: EventReader = (scope, event) => {
     tokenOut: buys ? mint : quoteMint,
     amountInRaw: buys ? quote.amountRaw : tokenRaw,
     amountOutRaw: buys ? tokenRaw : quote.amountRaw,
-    reservesInOut: buys ? [quote.realRaw, realTokenRaw] : [realTokenRaw, quote.realRaw],
+    reservesInOut: inOut(quote.realRaw, realTokenRaw),
+    // Curves whose virtual reserves are moved from outside do not follow their own trades.
+    ...(explained && {
+      pricing: {
+        reserves: inOut(quote.virtualRaw, virtualTokenRaw),
+        found: inOut(quoteBefore, tokenBefore),
+        feePips: feePipsOf(event),
+        feeToken: quoteMint,
+      },
+    }),
     curve: {
       virtualQuoteRaw: quote.virtualRaw,
-      virtualTokenRaw: u64(view, EVENT_FIELDS_OFFSET + TRADE.virtualToken),
+      virtualTokenRaw,
       realQuoteRaw: quote.realRaw,
       realTokenRaw,
     },
@@ -326,7 +367,7 @@ const POST_COMPLETE_BUY = fieldOffsets({
 })
 
 /**
- * A purchase that empties its curve goes on with the tokens that lie there for the pool to come, at that pool's price. The trade's
+ * A purchase that empties its curve continues with the tokens that lie there for the pool to come, at that pool's price. The trade's
  * own event tells the part before.
  */
 const readPostCompleteBuy: EventReader = (scope, event) => {

@@ -1,7 +1,7 @@
 import type { CurveState, SwapAccounts } from '../../../schemas/events.ts'
 import { fieldOffsets, i128, isDefaultPubkey, readPubkey, u64 } from '../layout/borsh-layout.ts'
 import { instructionPath, registerPool, type SvmTxContext, tokenAccountOf } from './tx-context.ts'
-import { EVENT_FIELDS_OFFSET, type ProgramEvent } from './types.ts'
+import { EVENT_FIELDS_OFFSET, eventU64, type ProgramEvent } from './types.ts'
 
 /** Where an instruction names its accounts. */
 export interface AccountLayout {
@@ -66,10 +66,6 @@ const CASHBACK_AND_VIRTUAL_QUOTE = fieldOffsets({
   virtualQuote: 'i128',
 })
 
-/** A number of an event, by its offset among the fields. */
-export const amountOf = ({ view }: ProgramEvent, offset: number): bigint =>
-  u64(view, EVENT_FIELDS_OFFSET + offset)
-
 const CREATOR_FEE_OFFSET = EVENT_FIELDS_OFFSET + TRADE_EVENT.end
 
 /** Where the tail starts; undefined where the event ends before. */
@@ -85,8 +81,8 @@ const cashbackOffset = ({ view }: ProgramEvent, buys: boolean): number | undefin
  * of a purchase the larger of the two is what was paid.
  */
 const userQuoteRaw = (event: ProgramEvent, buys: boolean): bigint => {
-  const userRaw = amountOf(event, TRADE_EVENT.userQuoteAmount)
-  const quoteRaw = amountOf(event, TRADE_EVENT.quoteAmount)
+  const userRaw = eventU64(event, TRADE_EVENT.userQuoteAmount)
+  const quoteRaw = eventU64(event, TRADE_EVENT.quoteAmount)
   return buys && quoteRaw > userRaw ? quoteRaw : userRaw
 }
 
@@ -97,7 +93,7 @@ const feesKeptInVault = (event: ProgramEvent, tail: number | undefined): bigint 
     return 0n
   if (!isDefaultPubkey(view, EVENT_FIELDS_OFFSET + TRADE_EVENT.protocolFeeRecipient)) return 0n
   const fees =
-    amountOf(event, TRADE_EVENT.protocolFee) + u64(view, CREATOR_FEE_OFFSET + CREATOR_FEE.fee)
+    eventU64(event, TRADE_EVENT.protocolFee) + u64(view, CREATOR_FEE_OFFSET + CREATOR_FEE.fee)
   const boughtBack = u64(view, tail + CASHBACK_AND_VIRTUAL_QUOTE.buybackFee)
   return fees > boughtBack ? fees - boughtBack : 0n
 }
@@ -106,19 +102,21 @@ const feesKeptInVault = (event: ProgramEvent, tail: number | undefined): bigint 
 interface ReserveChange {
   readonly before: readonly [base: bigint, quote: bigint]
   readonly after: readonly [base: bigint, quote: bigint]
-  /** Set where the pool prices with more than its vault holds, or with less. */
-  readonly curve?: CurveState
+  /** What it prices with beside its vault of the quote. */
+  readonly virtualQuote: bigint
+  /** Quote that it prices with after the trade, beside that: what its vault holds but for fees of others. */
+  readonly pricedQuote: bigint
 }
 
 const reserveChangeOf = (event: ProgramEvent, buys: boolean): ReserveChange => {
   const { view } = event
   const [base, quote] = [
-    amountOf(event, TRADE_EVENT.poolBase),
-    amountOf(event, TRADE_EVENT.poolQuote),
+    eventU64(event, TRADE_EVENT.poolBase),
+    eventU64(event, TRADE_EVENT.poolQuote),
   ]
   const [baseRaw, quoteRaw] = [
-    amountOf(event, TRADE_EVENT.baseAmount),
-    amountOf(event, TRADE_EVENT.poolQuoteAmount),
+    eventU64(event, TRADE_EVENT.baseAmount),
+    eventU64(event, TRADE_EVENT.poolQuoteAmount),
   ]
   const tail = cashbackOffset(event, buys)
   const priced = buys ? quote + quoteRaw : quote - quoteRaw
@@ -128,18 +126,38 @@ const reserveChangeOf = (event: ProgramEvent, buys: boolean): ReserveChange => {
   ] as const
   const before = [base, quote] as const
   const isReported = tail !== undefined && view.byteLength >= tail + CASHBACK_AND_VIRTUAL_QUOTE.end
-  const virtualRaw = isReported ? i128(view, tail + CASHBACK_AND_VIRTUAL_QUOTE.virtualQuote) : 0n
-  if (virtualRaw === 0n) return { before, after }
-  return {
-    before,
-    after,
-    curve: {
-      virtualQuoteRaw: priced + virtualRaw,
-      virtualTokenRaw: after[0],
-      realQuoteRaw: after[1],
-      realTokenRaw: after[0],
-    },
-  }
+  const virtualQuote = isReported ? i128(view, tail + CASHBACK_AND_VIRTUAL_QUOTE.virtualQuote) : 0n
+  return { before, after, virtualQuote, pricedQuote: priced }
+}
+
+/** Set where the pool prices with more than its vault holds, or with less. */
+const curveOf = ({ after, virtualQuote, pricedQuote }: ReserveChange): CurveState | undefined =>
+  virtualQuote === 0n
+    ? undefined
+    : {
+        virtualQuoteRaw: pricedQuote + virtualQuote,
+        virtualTokenRaw: after[0],
+        realQuoteRaw: after[1],
+        realTokenRaw: after[0],
+      }
+
+/** A basis point in hundredths of one. */
+const PIPS_PER_BASIS_POINT = 100
+
+/** Fees that a trade was charged, hundredths of a basis point: for liquidity, the protocol, the creator, and what traders get back. */
+const feePipsOf = (event: ProgramEvent, buys: boolean): readonly number[] => {
+  const { view } = event
+  const tail = cashbackOffset(event, buys)
+  const hasCreator = view.byteLength >= CREATOR_FEE_OFFSET + CREATOR_FEE.end
+  const hasCashback =
+    tail !== undefined && view.byteLength >= tail + CASHBACK_AND_VIRTUAL_QUOTE.buybackBasisPoints
+  const basisPoints = [
+    eventU64(event, TRADE_EVENT.lpFeeBasisPoints),
+    eventU64(event, TRADE_EVENT.protocolFeeBasisPoints),
+    hasCreator ? u64(view, CREATOR_FEE_OFFSET + CREATOR_FEE.feeBasisPoints) : 0n,
+    hasCashback ? u64(view, tail + CASHBACK_AND_VIRTUAL_QUOTE.cashbackBasisPoints) : 0n,
+  ]
+  return basisPoints.map((part) => Number(part) * PIPS_PER_BASIS_POINT)
 }
 
 /** Where a route's hops start, and how many accounts each has: base, quote, pool, vault of the base, vault of the quote. */
@@ -197,14 +215,23 @@ export const addTrade = (
     named,
     buys,
     at,
-  }: { readonly named: AccountsByName; readonly buys: boolean; readonly at: 'caller' | 'event' },
+    isCharged,
+  }: {
+    readonly named: AccountsByName
+    readonly buys: boolean
+    readonly at: 'caller' | 'event'
+    /** The trade paid the pool's fees: they are those of the next one. */
+    readonly isCharged: boolean
+  },
 ): string | undefined => {
-  const baseRaw = amountOf(event, TRADE_EVENT.baseAmount)
+  const baseRaw = eventU64(event, TRADE_EVENT.baseAmount)
   const quoteRaw = userQuoteRaw(event, buys)
   if (baseRaw === 0n && quoteRaw === 0n) return 'zero-amount'
   const { pool, base, quote } = named
   registerPool(scope, event, { address: pool, tokenA: base, tokenB: quote })
-  const { before, after, curve } = reserveChangeOf(event, buys)
+  const change = reserveChangeOf(event, buys)
+  const { before, after, virtualQuote, pricedQuote } = change
+  const curve = curveOf(change)
   const inOut = ([ofBase, ofQuote]: readonly [bigint, bigint]): readonly [bigint, bigint] =>
     buys ? [ofQuote, ofBase] : [ofBase, ofQuote]
   scope.out.swaps.push({
@@ -223,6 +250,12 @@ export const addTrade = (
     reservesBeforeInOut: inOut(before),
     accounts: swapAccountsOf(named, buys),
     ...(curve && { curve }),
+    pricing: {
+      reserves: inOut([after[0], pricedQuote + virtualQuote]),
+      found: inOut([before[0], before[1] + virtualQuote]),
+      feePips: isCharged ? feePipsOf(event, buys) : [],
+      feeToken: quote,
+    },
   })
   return undefined
 }

@@ -4,7 +4,6 @@ import {
   type AccountLayout,
   type AccountsByName,
   addTrade,
-  amountOf,
   hopAccounts,
   TRADE_EVENT,
 } from './pumpswap-trade.ts'
@@ -12,6 +11,7 @@ import { instructionPath, registerPool, type SvmTxContext } from './tx-context.t
 import {
   EVENT_FIELDS_OFFSET,
   type EventType,
+  eventU64,
   type ProgramEvent,
   readCpiEvents,
   type SvmFamily,
@@ -92,7 +92,8 @@ const readTrade =
     if (form === undefined || form === LIQUIDITY) return 'unknown-instruction'
     const named = form === 'route' ? hopAccounts(scope, event) : accountsByName(event, form)
     if (typeof named === 'string') return named
-    return addTrade(scope, event, { named, buys, at: form === 'route' ? 'event' : 'caller' })
+    const at = form === 'route' ? 'event' : 'caller'
+    return addTrade(scope, event, { named, buys, at, isCharged: form !== BOOST })
   }
 
 /** Deposits and withdrawals, reserves before them. */
@@ -138,8 +139,10 @@ const readChange =
     if (typeof named === 'string') return named
     const { pool, user: owner, base: tokenA, quote: tokenB } = named
     registerPool(scope, event, { address: pool, tokenA, tokenB })
-    const amountARaw = amountOf(event, layout.baseAmount)
-    const amountBRaw = amountOf(event, layout.quoteAmount)
+    const amountARaw = eventU64(event, layout.baseAmount)
+    const amountBRaw = eventU64(event, layout.quoteAmount)
+    const [base, quote] = [eventU64(event, layout.poolBase), eventU64(event, layout.poolQuote)]
+    const reserves = [base + sign * amountARaw, quote + sign * amountBRaw] as const
     scope.out.poolChanges.push({
       kind,
       txIndex: scope.tx.index,
@@ -152,10 +155,8 @@ const readChange =
       tokenB,
       amountARaw,
       amountBRaw,
-      reserves: [
-        amountOf(event, layout.poolBase) + sign * amountARaw,
-        amountOf(event, layout.poolQuote) + sign * amountBRaw,
-      ],
+      reserves,
+      pricing: { reserves, found: [base, quote], feePips: [], feeToken: tokenB },
     })
     return undefined
   }
@@ -175,8 +176,9 @@ const readBoostStart: EventType['read'] = (scope, event) => {
   const opened = lastPoolChange(scope, pool)
   if (opened?.reserves === undefined) return 'unknown-reserves'
   const [baseRaw, quoteRaw] = opened.reserves
-  const leftRaw = amountOf(event, BOOST_EVENT.quoteAfter)
+  const leftRaw = eventU64(event, BOOST_EVENT.quoteAfter)
   if (leftRaw > quoteRaw) return 'impossible-amount'
+  const pricedRaw = leftRaw + i128(event.view, EVENT_FIELDS_OFFSET + BOOST_EVENT.virtualQuote)
   scope.out.poolChanges.push({
     kind: 'decrease',
     txIndex: scope.tx.index,
@@ -191,10 +193,14 @@ const readBoostStart: EventType['read'] = (scope, event) => {
     amountBRaw: quoteRaw - leftRaw,
     reserves: [baseRaw, leftRaw],
     curve: {
-      virtualQuoteRaw: leftRaw + i128(event.view, EVENT_FIELDS_OFFSET + BOOST_EVENT.virtualQuote),
+      virtualQuoteRaw: pricedRaw,
       virtualTokenRaw: baseRaw,
       realQuoteRaw: leftRaw,
       realTokenRaw: baseRaw,
+    },
+    pricing: {
+      ...{ reserves: [baseRaw, pricedRaw], found: opened.reserves },
+      ...{ feePips: [], feeToken: opened.tokenB },
     },
   })
   return undefined

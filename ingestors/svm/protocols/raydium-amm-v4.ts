@@ -1,4 +1,5 @@
-import type { PoolLiquidityChange, SvmInstruction } from '../../../schemas/events.ts'
+import { isFeeOnInputSwap } from '../../../core/prices/fee-on-input.ts'
+import type { PoolLiquidityChange, SvmInstruction, Swap } from '../../../schemas/events.ts'
 import type { ProtocolRow } from '../../../schemas/protocols.ts'
 import { dataViewOf, fieldOffsets, u64 } from '../layout/borsh-layout.ts'
 import { burnAuthorityBelow, innerTransfers, type TokenTransfer } from './spl-token.ts'
@@ -122,6 +123,7 @@ const readSwap = (
     amountInRaw: paid.amountRaw,
     amountOutRaw: got.amountRaw,
     ...(reserves && { reservesInOut: reserves }),
+    ...pricingField(before && (paysPc ? [before[1], before[0]] : before), paid, got),
     accounts: { userIn: paid.from, userOut: got.to, vaultIn: paid.to, vaultOut: got.from },
   })
   return undefined
@@ -133,6 +135,22 @@ const reservesAfter = (
   paid: TokenTransfer,
   got: TokenTransfer,
 ): readonly [bigint, bigint] => [inRaw + paid.amountRaw, outRaw - got.amountRaw]
+
+/** Fee of every pool as the program opens it, hundredths of a basis point. */
+const FEE_PIPS = 2_500
+
+/** What a swap proves of the pool: nothing where another fee than the usual one explains its amounts. */
+const pricingField = (
+  found: readonly [bigint, bigint] | undefined,
+  paid: TokenTransfer,
+  got: TokenTransfer,
+): Pick<Swap, 'pricing'> | undefined => {
+  if (found === undefined) return undefined
+  const pool = { in: found[0], out: found[1], feePips: FEE_PIPS }
+  if (!isFeeOnInputSwap(pool, paid.amountRaw, got.amountRaw)) return undefined
+  const reserves = reservesAfter(found, paid, got)
+  return { pricing: { reserves, found, feePips: [FEE_PIPS], feeToken: null } }
+}
 
 const mintOfTransfer = (
   scope: SvmTxContext,
@@ -168,6 +186,8 @@ const readLiquidity = (
   const amountBRaw = pcMoved?.amountRaw ?? 0n
   const before = reservesBefore(instruction, [adds ? LOG_TYPE.deposit : LOG_TYPE.withdraw])
   const sign = adds ? 1n : -1n
+  const reserves =
+    before && ([before[0] + sign * amountARaw, before[1] + sign * amountBRaw] as const)
   registerPool(scope, { row, program }, { address: pool, tokenA: coin, tokenB: pc })
   scope.out.poolChanges.push({
     kind,
@@ -181,9 +201,11 @@ const readLiquidity = (
     tokenB: pc,
     amountARaw,
     amountBRaw,
-    ...(before && {
-      reserves: [before[0] + sign * amountARaw, before[1] + sign * amountBRaw] as const,
-    }),
+    ...(before &&
+      reserves && {
+        reserves,
+        pricing: { reserves, found: before, feePips: [], feeToken: null },
+      }),
   })
   return undefined
 }

@@ -1,3 +1,5 @@
+import { isFeeOnInputSwap } from '../../../core/prices/fee-on-input.ts'
+import type { ReservePricing } from '../../../schemas/reserve-pricing.ts'
 import { dataViewOf, fieldOffsets, u64 } from '../layout/borsh-layout.ts'
 import { balanceAfter } from './spl-token.ts'
 import {
@@ -25,6 +27,17 @@ const SWAP_EVENT = fieldOffsets({
   outputAmount: 'u64',
 })
 
+/** Behind it, since 2025: mints, then what the trade cost. */
+const SWAP_FEES = fieldOffsets({
+  inputTransferFee: 'u64',
+  outputTransferFee: 'u64',
+  isBaseInput: 'bool',
+  inputMint: 'key',
+  outputMint: 'key',
+  tradeFee: 'u64',
+  creatorFee: 'u64',
+})
+
 /** Vaults before the change. */
 const CHANGE_EVENT = fieldOffsets({
   pool: 'key',
@@ -40,13 +53,53 @@ const CHANGE_EVENT = fieldOffsets({
 const SWAP_LOG = { tag: '40c6cde8260871e2', bytes: SWAP_EVENT.end }
 const CHANGE_LOG = { tag: '79a3cdc939da753c', bytes: CHANGE_EVENT.end }
 
-/** Numbers of the log event that tells of this pool, by the place of their field. */
+/** Numbers of the log event that tells of this pool, by the place of their field; 0 behind its end. */
 const logFieldReader = (reading: InstructionContext, event: typeof SWAP_LOG, pool: string) => {
   const data = poolLogEvent(reading, event, { pool })
   if (data === undefined) return undefined
   const view = dataViewOf(data)
-  return (offset: number): bigint => u64(view, LOG_EVENT_FIELDS_OFFSET + offset)
+  return (offset: number): bigint => {
+    const at = LOG_EVENT_FIELDS_OFFSET + offset
+    return at + 8 > view.byteLength ? 0n : u64(view, at)
+  }
 }
+
+const PIPS = 1_000_000n
+/** Parts of the trade fee that stay in the vault for the protocol and its fund, the same in every fee tier. */
+const [PROTOCOL_PART, FUND_PART] = [120_000n, 40_000n]
+
+/** The rate of which a fee is what the program keeps of an amount; undefined where several are. */
+const rateOf = (fee: bigint, amount: bigint): number | undefined => {
+  const highest = (fee * PIPS) / amount
+  const lowest = ((fee - 1n) * PIPS) / amount + 1n
+  return highest === lowest ? Number(highest) : undefined
+}
+
+/**
+ * What a swap proves of the pool: nothing where a token keeps a part of its transfers or the pool's creator one of its swaps, because
+ * these rates are not logged, nor where the amounts are not those of the curve.
+ */
+const pricingOf = (at: (offset: number) => bigint): ReservePricing | undefined => {
+  const amountIn = at(SWAP_EVENT.inputAmount)
+  const amountOut = at(SWAP_EVENT.outputAmount)
+  const feeAt = (name: keyof typeof SWAP_FEES): bigint => at(SWAP_EVENT.end + SWAP_FEES[name])
+  const tradeFee = feeAt('tradeFee')
+  const isPlain = [feeAt('inputTransferFee'), feeAt('outputTransferFee'), feeAt('creatorFee')]
+  if (tradeFee === 0n || isPlain.some((fee) => fee > 0n)) return undefined
+  const [reserveIn, reserveOut] = [at(SWAP_EVENT.inputVault), at(SWAP_EVENT.outputVault)]
+  const rate = rateOf(tradeFee, amountIn)
+  const pool = { in: reserveIn, out: reserveOut, feePips: rate ?? 0 }
+  if (rate !== undefined && !isFeeOnInputSwap(pool, amountIn, amountOut)) return undefined
+  const kept = (tradeFee * PROTOCOL_PART) / PIPS + (tradeFee * FUND_PART) / PIPS
+  return {
+    reserves: [reserveIn + amountIn - kept, reserveOut - amountOut],
+    found: [reserveIn, reserveOut],
+    feePips: rate === undefined ? [] : [rate],
+    feeToken: null,
+  }
+}
+
+const pricingField = (pricing: ReservePricing | undefined) => pricing && { pricing }
 
 const SWAP = { trader: 0, pool: 3, vaultIn: 6, vaultOut: 7, mintIn: 10, mintOut: 11 } as const
 
@@ -64,7 +117,7 @@ const readSwap: InstructionReader = (reading) => {
     trader,
     vaults: [vaultIn, vaultOut],
     mints: [mintIn, mintOut],
-    fromLog: reservesInOut && { reservesInOut },
+    fromLog: at && reservesInOut && { reservesInOut, ...pricingField(pricingOf(at)) },
   })
 }
 
@@ -102,6 +155,7 @@ const INITIALIZE_WITH_PERMISSION: LiquidityAccountLayout = {
 interface ReportedChange {
   readonly amountsRaw?: AmountPair | undefined
   readonly reserves?: AmountPair | undefined
+  readonly pricing?: ReservePricing | undefined
 }
 
 /** A deposit's amounts are without, a withdrawal's are before what the token keeps of a transfer. */
@@ -113,13 +167,18 @@ const reportedChange = (
   const at = logFieldReader(reading, CHANGE_LOG, pool)
   if (at === undefined) return {}
   const amountsRaw: AmountPair = [at(CHANGE_EVENT.amount0), at(CHANGE_EVENT.amount1)]
-  const [before0, before1] = [at(CHANGE_EVENT.vault0), at(CHANGE_EVENT.vault1)]
-  if (kind === 'increase') {
-    return { amountsRaw, reserves: [before0 + amountsRaw[0], before1 + amountsRaw[1]] }
+  const found: AmountPair = [at(CHANGE_EVENT.vault0), at(CHANGE_EVENT.vault1)]
+  const fees: AmountPair = [at(CHANGE_EVENT.transferFee0), at(CHANGE_EVENT.transferFee1)]
+  const reserves: AmountPair =
+    kind === 'increase'
+      ? [found[0] + amountsRaw[0], found[1] + amountsRaw[1]]
+      : [found[0] - amountsRaw[0] - fees[0], found[1] - amountsRaw[1] - fees[1]]
+  const isPlain = fees[0] === 0n && fees[1] === 0n
+  return {
+    reserves,
+    ...(kind === 'increase' && { amountsRaw }),
+    ...(isPlain && { pricing: { reserves, found, feePips: [], feeToken: null } }),
   }
-  const paid0 = amountsRaw[0] + at(CHANGE_EVENT.transferFee0)
-  const paid1 = amountsRaw[1] + at(CHANGE_EVENT.transferFee1)
-  return { reserves: [before0 - paid0, before1 - paid1] }
 }
 
 /** A pool opens with what its vaults hold then; nothing logs it. */
@@ -140,17 +199,20 @@ const readChange =
     const { owner, pool, vault0, vault1, mint0, mint1 } = named
     const vaults = [vault0, vault1] as const
     const opens = kind === 'initialize'
-    const { amountsRaw: toldRaw, reserves } = opens
-      ? initialBalances(reading, vaults)
-      : reportedChange(reading, pool, kind)
+    const {
+      amountsRaw: statedRaw,
+      reserves,
+      pricing,
+    } = opens ? initialBalances(reading, vaults) : reportedChange(reading, pool, kind)
     return addLiquidityChange(reading, {
       kind,
       pool,
       owner,
       vaults,
-      reportedRaw: toldRaw,
+      reportedRaw: statedRaw,
       mints: [mint0, mint1],
       reservesOf: (amountsRaw) => (opens ? amountsRaw : reserves),
+      pricing,
     })
   }
 

@@ -92,7 +92,7 @@ export const mintedRawBelow = (scope: SvmTxContext, at: number, mint: string): b
 /**
  * What arrived of a transfer, without the fee that a token keeps of it: the instruction states what left, and seldom the fee. What an
  * account gained in the transaction tells what all that came in lost together; where several transfers did, each lost its share.
- * All of it where the account's balances are not told, or other instructions add to it or take from it.
+ * All of it where the account's balances are not reported, or other instructions add to it or take from it.
  */
 export const receivedRaw = (scope: SvmTxContext, { to, amountRaw }: TokenTransfer): bigint => {
   const keptRaw = withheldFeeOf(scope, to)

@@ -36,7 +36,7 @@ export type MintMetadata = readonly [name: string, symbol: string, uri: string]
 export interface NewMints {
   readonly mints: Map<string, CreatedMint>
   readonly metadata: Map<string, MintMetadata>
-  /** Mints whose birth a launchpad told. */
+  /** Mints whose creation a launchpad reported. */
   readonly launchpadMints: Set<string>
 }
 

@@ -1,6 +1,6 @@
 import type { SvmInstruction } from '../../../schemas/events.ts'
 import type { ProtocolRow } from '../../../schemas/protocols.ts'
-import { dataViewOf, matchDiscriminator, readU32BigEndian } from '../layout/borsh-layout.ts'
+import { dataViewOf, matchDiscriminator, readU32BigEndian, u64 } from '../layout/borsh-layout.ts'
 import { programData } from '../layout/program-logs.ts'
 import { callerIndexOf, directInnerInstructions, type SvmTxContext } from './tx-context.ts'
 
@@ -56,8 +56,8 @@ export const readByInstruction = (
 }
 
 /**
- * An event that a program told by calling itself, or in its log: then the instruction that wrote it is its own caller. Its
- * fields start at `EVENT_START`.
+ * An event that a program reported by calling itself, or in its log: then the instruction that wrote it is its own caller. Its
+ * fields start at `EVENT_FIELDS_OFFSET`.
  */
 export interface ProgramEvent {
   readonly row: ProtocolRow
@@ -66,13 +66,17 @@ export interface ProgramEvent {
   readonly view: DataView
   readonly at: number
   readonly instruction: SvmInstruction
-  /** What told it. */
+  /** What emitted it. */
   readonly caller: InstructionWithData
   readonly callerIndex: number
 }
 
 /** Fields of an event lie behind the self-call's tag and the event's own. */
 export const EVENT_FIELDS_OFFSET = 16
+
+/** A number of an event, by its offset among the fields. */
+export const eventU64 = ({ view }: ProgramEvent, offset: number): bigint =>
+  u64(view, EVENT_FIELDS_OFFSET + offset)
 
 /** Reads an event of known type; the reason when it cannot be taken. */
 export type EventReader = (scope: SvmTxContext, event: ProgramEvent) => string | undefined
@@ -120,7 +124,7 @@ export const readCpiEvents = (events: Readonly<Record<string, EventType>>): SvmF
   }
 }
 
-/** The instruction that told an event also told one of another type: a newer layout of the same. */
+/** The instruction that reported an event also reported one of another type: a newer layout of the same. */
 export const emittedAlso = (
   scope: SvmTxContext,
   { program, callerIndex: above }: ProgramEvent,

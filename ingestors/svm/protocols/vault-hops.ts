@@ -1,4 +1,5 @@
 import type { PoolLiquidityChange, Swap } from '../../../schemas/events.ts'
+import type { ReservePricing } from '../../../schemas/reserve-pricing.ts'
 import { readPubkey, sortPubkeys } from '../layout/borsh-layout.ts'
 import { innerTransfers, receivedRaw, type TokenTransfer } from './spl-token.ts'
 import { instructionPath, registerPool, type SvmTxContext, tokenAccountOf } from './tx-context.ts'
@@ -50,7 +51,9 @@ export interface Hop {
   /** What moved; default: everything that the instruction moved. */
   readonly transfers?: readonly TokenTransfer[]
   /** What the program's log adds. */
-  readonly fromLog?: Pick<Swap, 'reservesInOut' | 'sqrtPriceX96' | 'liquidityRaw'> | undefined
+  readonly fromLog?:
+    | Pick<Swap, 'reservesInOut' | 'sqrtPriceX96' | 'liquidityRaw' | 'pricing'>
+    | undefined
 }
 
 /** Takes one hop as a swap. */
@@ -105,9 +108,10 @@ export interface LiquidityChange {
   readonly vaults: readonly [string, string]
   /** Tokens of the vaults, where the instruction names them. */
   readonly mints?: readonly [string, string]
-  /** Amounts that the program told, where its transfers move more than these. */
+  /** Amounts that the program reported, where its transfers move more than these. */
   readonly reportedRaw?: AmountPair | undefined
   readonly reservesOf?: (amountsRaw: AmountPair) => AmountPair | undefined
+  readonly pricing?: ReservePricing | undefined
   /** The instruction may move nothing: it does other things as well. */
   readonly mayMoveNothing?: true
 }
@@ -135,14 +139,17 @@ export const addLiquidityChange = (
   const { pool, owner } = change
   appendPoolChange(
     reading,
-    { kind, pool, owner, tokenA, tokenB, amountsRaw },
+    {
+      ...{ kind, pool, owner, tokenA, tokenB, amountsRaw },
+      ...(change.pricing && { pricing: change.pricing }),
+    },
     reservesOf?.(amountsRaw),
   )
   return undefined
 }
 
 interface NewPoolChange
-  extends Pick<PoolLiquidityChange, 'kind' | 'pool' | 'owner' | 'tokenA' | 'tokenB'> {
+  extends Pick<PoolLiquidityChange, 'kind' | 'pool' | 'owner' | 'tokenA' | 'tokenB' | 'pricing'> {
   readonly amountsRaw: AmountPair
 }
 

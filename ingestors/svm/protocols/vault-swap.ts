@@ -3,7 +3,7 @@ import { balanceAfter, innerTransfers } from './spl-token.ts'
 import { instructionPath, registerPool, type SvmTxContext } from './tx-context.ts'
 import type { ProgramEvent } from './types.ts'
 
-/** A swap between a user's token accounts and a pool's vaults, as an event told it. Sides are in the pool's own order. */
+/** A swap between a user's token accounts and a pool's vaults, as an event reported it. Sides are in the pool's own order. */
 export interface VaultSwap {
   readonly pool: string
   readonly trader: string
@@ -22,7 +22,7 @@ export interface VaultSwap {
 }
 
 /**
- * Takes such a swap at the instruction that told it. Amounts are those that moved below it: with a transfer fee, events of
+ * Takes such a swap at the instruction that reported it. Amounts are those that moved below it: with a transfer fee, events of
  * these programs state what the pool reckons with, which is less than what the trader sent.
  */
 export const addVaultSwap = (
@@ -61,7 +61,7 @@ export const addVaultSwap = (
   return undefined
 }
 
-/** What both vaults hold behind the instruction that told the event; undefined where later ones touch them again. */
+/** What both vaults hold behind the instruction that reported the event; undefined where later ones touch them again. */
 export const vaultBalancesAfter = (
   scope: SvmTxContext,
   { callerIndex }: ProgramEvent,

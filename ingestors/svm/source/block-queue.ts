@@ -16,6 +16,9 @@ const MAX_PREFETCHED_BLOCKS = 8
 /** Slots that are listed in one call. */
 const SLOTS_PER_LIST_CALL = 1_000
 
+/** Times that slots are listed for one block: listed ones that turn out to be skipped end sometime. */
+const MAX_LISTS_PER_TURN = 4
+
 /** What the queue asks. */
 export interface BlockFetcher {
   listSlots(range: { readonly from: number; readonly to: number }): Promise<readonly number[]>
@@ -41,11 +44,14 @@ export const createBlockQueue = (
   const ahead = new Map<number, Promise<SlotResult<SvmBlock>>>()
   let listed: readonly number[] = []
   let listedTo = -1
+  /** Up to where no block was found above `listedTo`; -1: nothing was searched. */
+  let emptyTo = -1
   let given = -1
   const discard = (): void => {
     ahead.clear()
     listed = []
     listedTo = -1
+    emptyTo = -1
   }
   const fetchAhead = (): void => {
     for (const slot of listed.slice(0, MAX_PREFETCHED_BLOCKS)) {
@@ -59,16 +65,25 @@ export const createBlockQueue = (
     listed = listed.filter((each) => each > slot)
     for (const each of ahead.keys()) if (each <= slot) ahead.delete(each)
   }
-  /** Lists the slots above `after`; false when the head is reached. */
+  /** Lists the slots of a range; false where it shows none. */
+  const list = async (from: number, head: Head): Promise<boolean> => {
+    const to = Math.min(head.height, from + SLOTS_PER_LIST_CALL - 1)
+    if (from > to) return false
+    listed = await calls.listSlots({ from, to })
+    const last = listed.at(-1)
+    if (last !== undefined) listedTo = last
+    emptyTo = last === undefined ? to : -1
+    return last !== undefined
+  }
+  /**
+   * Lists the slots above `after`; false when none has a block yet. Of slots without one only a block above says that they were passed
+   * over: they may be still to come, below an implausible head. So the first range is listed again each time, and one above it.
+   */
   const listMore = async (after: number, head: Head): Promise<boolean> => {
     const from = Math.max(after, listedTo) + 1
     if (from > head.height) return false
-    const to = Math.min(head.height, from + SLOTS_PER_LIST_CALL - 1)
-    listed = await calls.listSlots({ from, to })
-    const last = listed.at(-1)
-    if (last === undefined && to === head.height) return false
-    listedTo = last ?? to
-    return true
+    const searchedTo = emptyTo < head.height ? emptyTo : -1
+    return (await list(from, head)) || list(Math.max(emptyTo, searchedTo) + 1, head)
   }
   const give = (block: SvmBlock): SvmBlock => {
     given = block.height
@@ -83,7 +98,12 @@ export const createBlockQueue = (
       dropTo(after)
       const pushed = tip === null ? null : await calls.takeNotified(tip)
       if (pushed !== null) return give(pushed)
-      while (listed.length > 0 || (await listMore(after, head))) {
+      for (let lists = 0; ; ) {
+        signal.throwIfAborted()
+        if (listed.length === 0) {
+          lists += 1
+          if (lists > MAX_LISTS_PER_TURN || !(await listMore(after, head))) return undefined
+        }
         const [slot] = listed
         if (slot === undefined) continue
         fetchAhead()
@@ -95,7 +115,6 @@ export const createBlockQueue = (
         if (block !== 'skipped') return give(block)
         dropTo(slot)
       }
-      return undefined
     },
   }
 }

@@ -35,7 +35,7 @@ export interface BlockNotification {
 export interface BlockSubscription {
   /** The pushed block that extends the tip; null when none was, or it cannot be read. */
   take(tip: BlockRef): Promise<SvmBlock | null>
-  /** Keeps a block; `isNews`: the chain's head is at it. Throws `InvalidInput` for a header that is none. */
+  /** Keeps a block; `isNews`: the chain's head is at it. Throws `InvalidInput` for an invalid header. */
   block(pushed: BlockNotification, isNews: boolean): void
   /** The cluster is at a slot: time to ask for the newest confirmed one, where no block tells. */
   onSlot(slot: number): void

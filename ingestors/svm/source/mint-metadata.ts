@@ -26,7 +26,7 @@ const MAX_LENGTH = { name: 128, symbol: 64, uri: 512 } as const
 /** Name, symbol and address of the document of a token. */
 type MintMetadata = Pick<TokenMetadata, 'name' | 'symbol'> & { readonly uri?: string }
 
-/** What a mint account says of its token, texts left out; undefined for an account that is none. */
+/** What a mint account says of its token, texts left out; undefined for any other account. */
 export const parseMintAccount = (
   address: string,
   account: AccountInfo,
@@ -71,7 +71,7 @@ export const token2022Metadata = ({ data }: AccountInfo): MintMetadata | undefin
   return undefined
 }
 
-/** Texts of a Metaplex metadata account; undefined for an account that is none. */
+/** Texts of a Metaplex metadata account; undefined for any other account. */
 export const metaplexMetadata = ({ owner, data }: AccountInfo): MintMetadata | undefined =>
   owner === PROGRAM_IDS.metadata && data[0] === METAPLEX_LAYOUT.kind
     ? parseMetadataStrings(data, METAPLEX_LAYOUT.texts)

@@ -1,7 +1,9 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import { InvalidInput, Outage } from '../../../core/errors.ts'
 import { type CallEndpoint, RpcError, type RpcPool } from '../../../core/rpc/pool.ts'
-import type { RejectedTransaction, SvmBlock, SvmTransaction } from '../../../schemas/events.ts'
+import type { RejectedTransaction } from '../../../schemas/block-parts.ts'
+import type { SvmBlock, SvmTransaction } from '../../../schemas/events.ts'
+import { proveHead } from '../../follow/head-tracker.ts'
 import { listOf } from '../../input/json.ts'
 import { parseUint } from '../layout/json.ts'
 import {
@@ -156,15 +158,32 @@ export const fetchSlotList = async (
   return listed ?? []
 }
 
-/** Newest slots of a commitment by endpoint, highest first. Throws `Outage` when none answers. */
+/** Slots below a head in which an endpoint that named it must have a block. */
+const HEAD_PROOF_SLOTS = 32
+
+/** How heads of endpoints are compared, and which of them are believed only with their block. */
+export interface HeadCheck {
+  readonly far: number
+  readonly mustProve: (slot: number) => boolean
+}
+
+/** Newest slots of a commitment by endpoint, highest first. Throws `Outage` when none answers, `InvalidInput` as `proveHead`. */
 export const fetchNewestSlots = (
   rpc: RpcPool,
   commitment: Commitment,
-  far?: number,
+  check?: HeadCheck,
 ): Promise<readonly number[]> =>
   rpc.survey({
-    work: async (ask) =>
-      parseUint(await ask({ method: 'getSlot', params: [{ commitment }] }), 'getSlot'),
+    work: async (ask) => {
+      const slot = parseUint(await ask({ method: 'getSlot', params: [{ commitment }] }), 'getSlot')
+      if (check?.mustProve(slot)) {
+        const range = { from: Math.max(0, slot - HEAD_PROOF_SLOTS), to: slot }
+        const hasBlock = async (): Promise<boolean> =>
+          (await fetchSlotList(singleEndpoint(ask), range, commitment)).length > 0
+        await proveHead(slot, hasBlock)
+      }
+      return slot
+    },
     heightOf: (slot) => slot,
-    ...(far !== undefined && { far }),
+    ...(check && { far: check.far }),
   })

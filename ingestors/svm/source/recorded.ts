@@ -1,8 +1,8 @@
-import { base58Encode } from '../../../core/base58.ts'
 import type { ChainExtra } from '../../../core/config/settings.ts'
 import { InvalidInput } from '../../../core/errors.ts'
 import type { SvmBlock } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, invalid, listOf, orElse } from '../../input/json.ts'
+import { unreportedHash } from '../../input/unreported-hash.ts'
 import type { Recorded } from '../../recorded/files.ts'
 import { parseUint } from '../layout/json.ts'
 import { blockTimeMs, normalizeHeader, normalizeTransaction } from '../normalize/block.ts'
@@ -16,13 +16,6 @@ import { toGetBlockFields } from './yellowstone.ts'
 
 /** Recordings are short: order books are read whether anybody asks or not. */
 const RECORDED_PROGRAMS = withOrderBooks(ALL_PROGRAMS)
-
-/** What a block is called whose hash is not recorded: 32 bytes that hold its slot. */
-const placeholderHash = (slot: number): string => {
-  const bytes = Buffer.alloc(32)
-  bytes.writeBigUInt64BE(BigInt(slot), 24)
-  return base58Encode(bytes)
-}
 
 /**
  * A file of recorded answers of a Solana node, bare or named by their method: `getTransaction` (`getTransactionJson` where
@@ -72,8 +65,8 @@ const singleTransactionBlock = ({ chain, programs }: RecordingContext, raw: Fiel
     vm: 'svm',
     chain,
     height: slot,
-    hash: placeholderHash(slot),
-    parentHash: placeholderHash(0),
+    hash: unreportedHash(slot),
+    parentHash: unreportedHash(0),
     timeMs,
     parentSlot: Math.max(slot - 1, 0),
     blockHeight: null,

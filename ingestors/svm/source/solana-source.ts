@@ -3,17 +3,18 @@ import type { Logger } from '../../../core/ops/logger.ts'
 import type { Metrics } from '../../../core/ops/metrics.ts'
 import { retry } from '../../../core/retry.ts'
 import { httpWsEndpoint } from '../../../core/rpc/http-ws-endpoint.ts'
-import {
-  type CallEndpoint,
-  type ChainCheck,
-  openRpcPool,
-  type RpcPool,
-} from '../../../core/rpc/pool.ts'
+import { type CallEndpoint, openRpcPool, type RpcPool } from '../../../core/rpc/pool.ts'
+import { sameGenesisCheck } from '../../../core/rpc/svm-chain-check.ts'
 import { type ChainRow, maxReorgBlocks } from '../../../schemas/chains.ts'
 import type { SvmBlock } from '../../../schemas/events.ts'
 import { canonicalBy, isReplacedBy } from '../../follow/canonical-branch.ts'
 import type { BlockRef, Source } from '../../follow/contract.ts'
-import { farBlocks, finalityLie, type HeadWatch, headWatch } from '../../follow/head-tracker.ts'
+import {
+  farBlocks,
+  type HeadWatch,
+  headWatch,
+  implausibleFinality,
+} from '../../follow/head-tracker.ts'
 import { type FollowedNode, followNode } from '../../follow/node-follower.ts'
 import { collectRejectedResponses, type RejectedResponses } from '../../input/rejected-responses.ts'
 import { parseBase58Key } from '../layout/json.ts'
@@ -58,7 +59,7 @@ export interface SvmSourceOptions {
 
 /** Rounds before a node that cannot tell whether a block is its own is believed that it cannot. */
 const CANONICAL_RETRY = { firstMs: 100, maxMs: 1_000, tries: 4 } as const
-/** Slots between two questions for finality: every answer may become an operation of its own. */
+/** Slots between two requests for finality: every answer may become an operation of its own. */
 const FINALITY_POLL_SLOTS = 8
 /** Slots in which a chain's first block is looked for. */
 const START_SEARCH_SLOTS = 1_000
@@ -72,7 +73,7 @@ export const openSvmSource = async (options: SvmSourceOptions): Promise<Source> 
     ...options,
     urls: options.urls.filter((url) => !isGrpcUrl(url)),
     chain: chain.id,
-    identity: sameGenesis(),
+    identity: sameGenesisCheck(),
     endpointOf: httpWsEndpoint,
     onMalformed: rejectedResponses.add,
   })
@@ -83,11 +84,11 @@ export const openSvmSource = async (options: SvmSourceOptions): Promise<Source> 
   if (genesis === undefined) throw new Outage('rpc', 'no endpoint returned the genesis hash')
   const far = farBlocks(chain.blockTimeMs)
   const heads = headWatch({
-    isNews: (reported, held) =>
-      reported.height > held.height ||
-      (reported.height === held.height && reported.hash !== null && reported.hash !== held.hash),
-    ask: async () => {
-      const [height] = await fetchNewestSlots(rpc, commitment, far)
+    blockTimeMs: chain.blockTimeMs,
+    endpoints: options.urls.length - streams.length,
+    refuse: (error) => rejectedResponses.add(error, null),
+    ask: async (mustProve) => {
+      const [height] = await fetchNewestSlots(rpc, commitment, { far, mustProve })
       if (height === undefined) throw new Outage('rpc', 'no endpoint returned the current slot')
       return { height, hash: null }
     },
@@ -123,22 +124,8 @@ export const openSvmSource = async (options: SvmSourceOptions): Promise<Source> 
       primes: async () => [],
     },
     head: heads.newest,
-    refusals: rejectedResponses.take,
+    takeRejectedResponses: rejectedResponses.take,
     operations: (position, stop) => followNode(node(), position, { from, stop }),
-  }
-}
-
-/** Endpoints of one chain have one genesis: that of the first that answers. */
-const sameGenesis = (): ChainCheck => {
-  let wanted: string | undefined
-  return {
-    call: { method: 'getGenesisHash', params: [] },
-    accepts: (answer) => {
-      const genesis = parseBase58Key(answer, 'getGenesisHash')
-      wanted ??= genesis
-      return genesis === wanted
-    },
-    name: 'the genesis of the first endpoint',
   }
 }
 
@@ -187,7 +174,11 @@ const followedNode =
       options,
     )
     let final = -1
-    let askedAt = Number.NEGATIVE_INFINITY
+    let asked = { slot: Number.NEGATIVE_INFINITY, ms: Number.NEGATIVE_INFINITY }
+    /** By slots while they come faster than usual, by time where the head stays or was a lie. */
+    const isDue = (slot: number, nowMs: number): boolean =>
+      slot >= asked.slot + FINALITY_POLL_SLOTS ||
+      nowMs >= asked.ms + FINALITY_POLL_SLOTS * chain.blockTimeMs
     return {
       heads,
       spacing: 'sparse',
@@ -212,12 +203,13 @@ const followedNode =
       refuse: (error) => rejectedResponses.add(error, null),
       finalHeight: async (head) => {
         const { height } = head
-        if (height >= askedAt + FINALITY_POLL_SLOTS) {
+        const nowMs = performance.now()
+        if (isDue(height, nowMs)) {
           const slots = await fetchNewestSlots(rpc, 'finalized')
-          const lies = slots.flatMap((slot) => finalityLie(slot, head, chain) ?? [])
-          for (const lie of lies) rejectedResponses.add(lie, null)
-          final = slots.slice(lies.length).at(-1) ?? final
-          askedAt = height
+          const implausible = slots.flatMap((slot) => implausibleFinality(slot, head, chain) ?? [])
+          for (const error of implausible) rejectedResponses.add(error, null)
+          final = slots.slice(implausible.length).at(-1) ?? final
+          asked = { slot: height, ms: nowMs }
         }
         return final
       },

@@ -16,7 +16,7 @@ export const toGetBlockFields = (value: unknown): Fields => {
 
 /**
  * A block update as it comes over gRPC: the header in the shape of `getBlock`, the transactions as they are, in order;
- * `wireTransaction` shapes each. Throws `InvalidInput`, `transaction-count` where some are missing.
+ * `grpcTransactionFields` shapes each. Throws `InvalidInput`, `transaction-count` where some are missing.
  */
 export const grpcBlockFields = (value: unknown): Fields => {
   const block = fieldsOf(value, 'block')

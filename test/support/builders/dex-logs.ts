@@ -3,7 +3,7 @@ import { protocolRegistry } from '../../../ingestors/decode/protocol-registry.ts
 import type { Log, PoolMetadata } from '../../../schemas/events.ts'
 import { buildLog } from '../recordings/ethereum.ts'
 
-/** Addresses of made-up contracts; TOKEN_A sorts below TOKEN_B. */
+/** Addresses of synthetic contracts; TOKEN_A sorts below TOKEN_B. */
 export const TOKEN_A = `0x${'0a'.repeat(20)}`
 export const TOKEN_B = `0x${'0b'.repeat(20)}`
 export const POOL = `0x${'cc'.repeat(20)}`

@@ -9,7 +9,7 @@ import type {
   Transaction,
 } from '../../../schemas/events.ts'
 
-/** A made-up chain for tests of the ingestor's shell: real event layouts, every block given by hand. */
+/** A simulated chain for tests of the ingestor's shell: real event layouts, every block given by hand. */
 
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 const SYNC = '0x1c411e9a96e071241c2f21f7726b17ae89e3cab4c78be50e062b03a9fffbbad1'
@@ -169,7 +169,7 @@ export const blockRef = ({ height, hash: at, parentHash, timeMs }: Block): Block
   timeMs,
 })
 
-/** A source that hands out a script of operations and then waits; a restarted reader goes on behind its position. */
+/** A source that hands out a script of operations and then waits; a restarted reader continues behind its position. */
 export interface ScriptedSource extends Source {
   push(...ops: readonly ChainOp[]): void
   /** Positions that readers came with. */

@@ -35,6 +35,30 @@ const rowMaker = (startMs: number, count: number): RowMaker => ({
 const blockOnly = (row: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(row).filter(([name]) => !name.startsWith('tx_')))
 
+/** What `place` says, by column. */
+const PLACE_COLUMNS: ReadonlySet<string> = new Set(Object.keys(rowMaker(0, 1).place(0)))
+
+/** Stores rows without those parts of their place that the table has no column for. */
+const insertPlaced = async (
+  warehouse: Warehouse,
+  table: string,
+  rows: readonly Readonly<Record<string, unknown>>[],
+): Promise<void> => {
+  const found = await warehouse.query<{ readonly name: string }>({
+    sql: 'SELECT name FROM system.columns WHERE database = currentDatabase() AND table = {table:String}',
+    params: { table },
+  })
+  const columns = new Set(found.rows.map(({ name }) => name))
+  await warehouse.insert(
+    table,
+    rows.map((row) =>
+      Object.fromEntries(
+        Object.entries(row).filter(([name]) => columns.has(name) || !PLACE_COLUMNS.has(name)),
+      ),
+    ),
+  )
+}
+
 const known = <T>(index: number, value: T): T | null => (index % 4 === 0 ? null : value)
 
 const storeEvmFeeds = async (
@@ -42,7 +66,8 @@ const storeEvmFeeds = async (
   chain: string,
   { numbers, place }: RowMaker,
 ): Promise<void> => {
-  await warehouse.insert(
+  await insertPlaced(
+    warehouse,
     `${chain}_logs_enriched`,
     numbers.map((index) => ({
       ...blockOnly(place(index)),
@@ -59,7 +84,8 @@ const storeEvmFeeds = async (
       signature: known(index, 'Transfer(address,address,uint256)'),
     })),
   )
-  await warehouse.insert(
+  await insertPlaced(
+    warehouse,
     `${chain}_traces_enriched`,
     numbers.map((index) => ({
       ...place(index),
@@ -78,7 +104,8 @@ const storeEvmFeeds = async (
       error: known(index, 'reverted'),
     })),
   )
-  await warehouse.insert(
+  await insertPlaced(
+    warehouse,
     `${chain}_miner_rewards`,
     numbers.map((index) => ({
       ...blockOnly(place(index)),
@@ -88,7 +115,8 @@ const storeEvmFeeds = async (
       tx_fees: `${index}7`,
     })),
   )
-  await warehouse.insert(
+  await insertPlaced(
+    warehouse,
     `${chain}_uncles`,
     numbers.map((index) => ({
       ...blockOnly(place(index)),
@@ -110,7 +138,8 @@ const storeSvmFeeds = async (
   chain: string,
   { numbers, place }: RowMaker,
 ): Promise<void> => {
-  await warehouse.insert(
+  await insertPlaced(
+    warehouse,
     `${chain}_instructions_enriched`,
     numbers.map((index) => ({
       ...place(index),
@@ -126,7 +155,8 @@ const storeSvmFeeds = async (
       logs: index % 2 === 0 ? [] : ['Program log: "quoted" \\ [x]', `line ${index}`],
     })),
   )
-  await warehouse.insert(
+  await insertPlaced(
+    warehouse,
     `${chain}_rewards`,
     numbers.map((index) => ({
       ...blockOnly(place(index)),
@@ -137,7 +167,8 @@ const storeSvmFeeds = async (
       commission: known(index, index % 100),
     })),
   )
-  await warehouse.insert(
+  await insertPlaced(
+    warehouse,
     `${chain}_dex_orders`,
     numbers.map((index) => ({
       ...place(index),
@@ -174,7 +205,8 @@ const storePredictions = async (
       index,
     ),
   })
-  await warehouse.insert(
+  await insertPlaced(
+    warehouse,
     `${chain}_prediction_trades`,
     numbers.map((index) => ({
       ...market(index),
@@ -192,7 +224,8 @@ const storePredictions = async (
       exchange: '0xe4',
     })),
   )
-  await warehouse.insert(
+  await insertPlaced(
+    warehouse,
     `${chain}_prediction_managements`,
     numbers.map((index) => ({
       ...market(index),
@@ -202,7 +235,8 @@ const storePredictions = async (
       outcome_token_ids: ['111', String(index)],
     })),
   )
-  await warehouse.insert(
+  await insertPlaced(
+    warehouse,
     `${chain}_prediction_settlements`,
     numbers.map((index) => ({
       ...market(index),
@@ -220,7 +254,8 @@ const storeMarketFacts = async (
   chain: string,
   { numbers, place }: RowMaker,
 ): Promise<void> => {
-  await warehouse.insert(
+  await insertPlaced(
+    warehouse,
     `${chain}_dex_pool_events_enriched`,
     numbers.map((index) => ({
       ...place(index),
@@ -242,7 +277,8 @@ const storeMarketFacts = async (
       liquidity_usd: known(index, `${index}.5`),
     })),
   )
-  await warehouse.insert(
+  await insertPlaced(
+    warehouse,
     `${chain}_token_supplies`,
     numbers.map((index) => ({
       ...place(index),
@@ -254,7 +290,8 @@ const storeMarketFacts = async (
       market_cap_usd: known(index, 5_000 + index * 3),
     })),
   )
-  await warehouse.insert(
+  await insertPlaced(
+    warehouse,
     `${chain}_blocks`,
     numbers.map((index) => ({
       ...blockOnly(place(index)),
@@ -270,7 +307,8 @@ const storeMarketFacts = async (
       seq: index,
     })),
   )
-  await warehouse.insert(
+  await insertPlaced(
+    warehouse,
     `${chain}_transactions`,
     numbers.map((index) => ({
       ...place(index),
@@ -298,7 +336,8 @@ const storeCoinTrades = async (
 ): Promise<void> => {
   const [stable, bitcoin] = [CHAINS[chain].quotes[0], CHAINS[chain].quotes.at(-1)]
   const coin = { address: CHAINS[chain].wrappedNative, decimals: CHAINS[chain].nativeDecimals }
-  await warehouse.insert(
+  await insertPlaced(
+    warehouse,
     `${chain}_dex_trades`,
     numbers.map((index) => {
       const base = index % 3 === 0 ? bitcoin : coin

@@ -1,4 +1,4 @@
-/** A made-up market in the tables' own rows, for tests of what is read from them. */
+/** A synthetic market in the tables' own rows, for tests of what is read from them. */
 
 /** One trade of `token` against `quote`, as a row of `{chain}_dex_trades` and as the numbers a fold needs. */
 export interface MarketTrade {

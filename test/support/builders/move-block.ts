@@ -10,7 +10,7 @@ import type {
 import { PROTOCOLS } from '../../../schemas/protocols.ts'
 import { suiDecodeContext } from '../recordings/sui.ts'
 
-/** A made-up address or object id. */
+/** A synthetic address or object id. */
 export const objectIdFor = (name: string): string => `0x${Buffer.alloc(32, name).toString('hex')}`
 
 export const SUI = '0x2::sui::SUI'
@@ -105,6 +105,7 @@ export const buildMoveTransaction = (
   index: 0,
   from: objectIdFor('sender'),
   gasOwner: objectIdFor('sender'),
+  gas: { budgetRaw: null, priceRaw: null, computationRaw: null },
   feeRaw: 1_000n,
   success: true,
   deltas: [],

@@ -1,7 +1,7 @@
-import { ROUTER, USER } from './dex-logs.ts'
+import { ROUTER, transferLog, USER } from './dex-logs.ts'
 import { buildEventLog } from './evm-event-log.ts'
 
-/** Made-up logs of prediction markets: a condition of two outcomes, five of each. */
+/** Synthetic logs of prediction markets: a condition of two outcomes, five of each. */
 
 export const CONDITIONAL_TOKENS = '0x4d97dcd97ec945f40cf65f87097ace5ea0476045'
 export const ADAPTER = '0xd91e80cf2e7be2e162c6513ced06f1dd0da35296'
@@ -24,6 +24,9 @@ export const positionLog = (name: 'PositionSplit' | 'PositionsMerge', holder = U
     [1n, 2n],
     amount,
   ])
+/** Collateral that goes to the contract of the outcome tokens or comes from it. */
+export const collateralLog = (from: string, to: string, amount: bigint) =>
+  transferLog(USDC, from, to, amount)
 export const redemptionLog = (payout = 5n, holder = USER) =>
   buildEventLog(
     CONDITIONAL_TOKENS,

@@ -6,7 +6,7 @@ import type { SealedBlock } from '../../../simulator/evm/blocks.ts'
 import type { ChainSpec } from '../../../simulator/node/producer.ts'
 import type { State } from '../../../simulator/node/state.ts'
 
-/** First blocks of a made-up chain, block 0 included, and the state after the last. */
+/** First blocks of a simulated chain, block 0 included, and the state after the last. */
 export const buildSimulatedEvmBlocks = (
   spec: ChainSpec,
   count: number,

@@ -7,7 +7,7 @@ import {
 import type { SealedBlock } from '../../../simulator/svm/blocks.ts'
 import { transactionToJson } from '../../../simulator/svm/transaction-json.ts'
 
-/** First blocks of a made-up Solana chain, block 0 included, and the state after the last. */
+/** First blocks of a simulated Solana chain, block 0 included, and the state after the last. */
 export const buildSimulatedSvmBlocks = (
   spec: ChainSpec,
   count: number,

@@ -30,7 +30,7 @@ export const baseToken = ({ buyToken, sellToken }: StoredTrade): string =>
 const hex = (kind: string, index: number): string =>
   `0x${kind}${index.toString(16).padStart(40 - kind.length, '0')}`
 
-/** Tokens of the made-up market; the last one has unknown decimals, the one before no path to USD. */
+/** Tokens of the synthetic market; the last one has unknown decimals, the one before no path to USD. */
 export const TOKENS = Array.from({ length: 6 }, (_, index) => hex('70', index + 1))
 export const WALLETS = Array.from({ length: 5 }, (_, index) => hex('3a', index + 1))
 export const POOLS = Array.from({ length: 4 }, (_, index) => hex('90', index + 1))
@@ -84,7 +84,7 @@ const blockHash = (fact: StoredTrade): string => `0xb10c${fact.slot.toString(16)
 export const transactionHash = (fact: StoredTrade): string =>
   `0x${(fact.slot * 2 + fact.txIndex).toString(16).padStart(64, '0')}`
 
-/** Native coins are worth 2,000 USD in the made-up market. */
+/** Native coins are worth 2,000 USD in the synthetic market. */
 export const NATIVE_USD = 2_000
 
 /** The row of `{chain}_dex_trades` that a swap is stored as. */

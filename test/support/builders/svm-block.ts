@@ -10,7 +10,7 @@ import type {
 } from '../../../schemas/events.ts'
 import { solanaDecodeContext } from '../recordings/solana.ts'
 
-/** A made-up address. */
+/** A synthetic address. */
 export const addressFor = (name: string): string => base58Encode(Buffer.alloc(32, name))
 
 /** Bytes of an address. */
@@ -72,7 +72,7 @@ export const eventCpi = (program: string, tag: string, data: Buffer): Instructio
 export const eventLogLine = (tag: string, data: Buffer): string =>
   `Program data: ${Buffer.concat([Buffer.from(tag, 'hex'), data]).toString('base64')}`
 
-/** A list of accounts: those at these places, made-up ones between them. */
+/** A list of accounts: those at these places, synthetic ones between them. */
 export const buildAccountList = (
   size: number,
   places: Readonly<Record<number, string>>,
@@ -130,7 +130,7 @@ export const buildTokenBalance = (
   ...amounts,
 })
 
-/** Who pays for made-up transactions. */
+/** Who pays for synthetic transactions. */
 export const PAYER = addressFor('payer')
 
 /** A transaction of these calls. */

@@ -15,7 +15,7 @@ export interface TapeTrade {
   readonly buy: boolean
   readonly quoteUsd: string
   readonly quoteNative: string
-  /** Verdict, where the tape stands for trades that were priced already. */
+  /** Suspect reason, where the tape stands for trades that were priced already. */
   readonly suspect: boolean
   /** Default: all by one. */
   readonly trader?: string
@@ -121,6 +121,7 @@ export const tapeBlockEvent = (op: TapeOp, spans: BlockEvent['spans'] = []): Blo
   nonce: '',
   extra: Buffer.alloc(0),
   rewards_count: 0,
+  priority_fee: '',
   counts: {},
   spans,
   final_seq: 0,
@@ -218,7 +219,7 @@ const tradeArbitrary: fc.Arbitrary<TapeTrade> = fc.record({
 const SECOND = 1_000
 const STEPS = [0, SECOND, 12 * SECOND, 61 * SECOND, 3_600 * SECOND, 86_400 * SECOND] as const
 
-/** Any course of a chain: blocks in all rhythms, reorgs, finality at any distance. */
+/** Any history of a chain: blocks in all rhythms, reorgs, finality at any distance. */
 export const chainStepsArbitrary: fc.Arbitrary<readonly ChainStep[]> = fc.array(
   fc.oneof(
     {

@@ -70,7 +70,7 @@ export type WalletStep =
   | { readonly kind: 'apply'; readonly stepMs: number; readonly acts: readonly WalletAction[] }
   | Exclude<ChainStep, { readonly kind: 'apply' }>
 
-/** A course of a chain, and where it stands at the end. */
+/** A history of a chain, and where it stands at the end. */
 export interface WalletTape {
   readonly ops: readonly WalletOp[]
   readonly blocks: readonly WalletBlock[]
@@ -189,6 +189,8 @@ const poolEvent = (at: EventPosition, act: ActionOf<'pool'>): DexPoolEvent => ({
   },
   pool_processed: null,
   bonding_curve: null,
+  concentrated: null,
+  pricing: null,
 })
 
 const tradeEvent = (at: EventPosition, act: ActionOf<'trade'>): TradeEvent => ({
@@ -412,7 +414,7 @@ const walletActionArbitrary: fc.Arbitrary<WalletAction> = fc.oneof(
 
 const STEPS = [0, 1_000, 12_000, 1_800_000, 3_600_000] as const
 
-/** Any course of a chain of acts. */
+/** Any history of a chain of acts. */
 export const walletStepsArbitrary: fc.Arbitrary<readonly WalletStep[]> = fc.array(
   fc.oneof(
     {

@@ -70,7 +70,7 @@ const readState = (bus: Bus): Promise<number> =>
   new Promise((resolve, reject) => {
     bus
       .subscribe({
-        group: 'judge',
+        group: 'reader',
         topics: [BLOCKS_TOPIC],
         run: async (lane) => {
           const value = (await lane.state(STATE_STORE)).get('block')

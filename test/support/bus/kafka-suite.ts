@@ -183,7 +183,7 @@ export const kafkaStateSuite = ({ broker, admin, open, folder }: KafkaSuite): vo
       ['from outside, with its state in the same folder', 0, 'shared'],
     ] as const
     for (const [how, killAt, place] of KILLS) {
-      test(`a process is killed ${how}: its lanes go on elsewhere, each record once`, async () => {
+      test(`a process is killed ${how}: its lanes continue elsewhere, each record once`, async () => {
         const path = join(folder, name('member'))
         const bus = await open(path, 2_000)
         const log = await createMemberLog(bus, name)

@@ -2,15 +2,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { lostLanes } from '../../../cli/app/lost-lanes.ts'
+import { laneOffsets } from '../../../cli/checksum/consumer-lag.ts'
 import { moveLanes } from '../../../cli/commands/resume.ts'
 import type { Bus, Lane, LogRecord, OffsetRange } from '../../../core/bus/contract.ts'
 import { changelogSpec, topicSpecs } from '../../../core/bus/topic-specs.ts'
 import { localCodec } from '../../../core/codec/local-codec.ts'
 import { makeSilentLogger } from '../../../core/ops/logger.ts'
 import { makeMetrics } from '../../../core/ops/metrics.ts'
+import { PROCESS_PIPELINE } from '../../../processors/process-pipeline.ts'
 import type { Stage } from '../../../processors/runtime/stage.ts'
 import { type RunningStage, startStage } from '../../../processors/runtime/stage-runner.ts'
-import { PROCESS_PIPELINE } from '../../../processors/start.ts'
 import { stateTopic, topicName } from '../../../schemas/topics.ts'
 import { until } from '../until.ts'
 
@@ -44,22 +45,22 @@ const eventMeta = (seq: number) => ({
 const isIngested = ({ topic }: OffsetRange): boolean => topic !== PROCESSED
 
 /** One commit per operation: a record of each partition of trades, raw and processed, with every third one transfers, then the block. */
-const publish = async (bus: Bus, from: number, to: number): Promise<void> => {
+const publish = async (bus: Bus, from: number, to: number, parts = 1): Promise<void> => {
   const writer = await bus.writer(`ingest.${CHAIN}`)
   for (let seq = from; seq <= to; seq += 1) {
     const topics = ALL.filter((topic) => topic !== TRANSFERS || seq % 3 === 1)
     const meta = eventMeta(seq)
     await writer.commit({
       records: topics.flatMap((topic) =>
-        Array.from({ length: LANES }, (_, partition) => ({
+        Array.from({ length: LANES * parts }, (_, index) => ({
           topic,
-          partition,
-          key: `k${partition}`,
+          partition: index % LANES,
+          key: `k${index % LANES}`,
           value:
             topic === TRANSFERS
               ? codec.encode('transfer.TransferEvents', { meta, events: [] })
               : codec.encode('dex.trade.TradeEvents', { meta, events: [] }),
-          headers: { seq: String(seq), part: '0/1' },
+          headers: { seq: String(seq), part: `${Math.floor(index / LANES)}/${parts}` },
         })),
       ),
       seal: (spans) => [
@@ -121,6 +122,7 @@ const startReaders = async (bus: Bus): Promise<TestConsumers> => {
   const sinks = await bus.subscribe({
     group: SINK,
     topics: [PROCESSED],
+    needsWholeLog: true,
     run: (lane) => runSink(lane, (record) => sunk.push(Number(record.headers.seq))),
   })
   return {
@@ -156,7 +158,7 @@ const offsetOfOperation = async (bus: Bus, topic: string, seq: number): Promise<
 
 /** Reads to operation 12, is away while 13 to 60 come and records before operation 40 expire, and comes back. */
 export const lostLanesSuite = (open: () => Promise<LostLanesFixture>): void => {
-  test('after an outage beyond retention lanes rest, a command says what is missing, and they go on', async () => {
+  test('after an outage beyond retention lanes rest, a command says what is missing, and they continue', async () => {
     const { bus, expire } = await open()
     await bus.createTopics([
       ...topicSpecs({ chains: [CHAIN], partitions: LANES, retention: 'contract' }),
@@ -192,7 +194,7 @@ export const lostLanesSuite = (open: () => Promise<LostLanesFixture>): void => {
       [1_013, START_MS + 12_000 * 40],
     )
     await moveLanes(bus, lanes)
-    await until(() => all(after, 60), 'the lanes go on', 60_000)
+    await until(() => all(after, 60), 'the lanes continue', 60_000)
     assert.deepEqual(after.folded.get('k0'), sequenceRange(40, 60))
     assert.deepEqual(
       after.sunk.toSorted((a, b) => a - b),
@@ -202,6 +204,74 @@ export const lostLanesSuite = (open: () => Promise<LostLanesFixture>): void => {
     await untilCommitted(bus, 60)
     await after.stop()
     await resumeFromNow({ bus, expire })
+  })
+}
+
+/** A bus whose log begins one record later in the first partition of trades, as a broker that cut a segment there. */
+const withoutFirstTrade = (bus: Bus): Bus => ({
+  ...bus,
+  ends: async (topic) =>
+    (await bus.ends(topic)).map((bounds) =>
+      topic === TRADES && bounds.partition === 0 ? { ...bounds, low: bounds.low + 1 } : bounds,
+    ),
+})
+
+/** The oldest operation that is left may have lost its first records: a lane that began with it would fold half of it. */
+export const halfOperationSuite = (open: () => Promise<LostLanesFixture>): void => {
+  test('a lane does not continue in the middle of an operation whose first records are gone', async () => {
+    const { bus } = await open()
+    await bus.createTopics(
+      topicSpecs({ chains: [CHAIN], partitions: LANES, retention: 'contract' }),
+    )
+    await publish(bus, 1, 3, 2)
+    const group = `${PROCESS_PIPELINE.app}.${CHAIN}`
+    const writer = await bus.writer('test')
+    await writer.commit({ offsets: { group, next: [{ topic: TRADES, partition: 0, offset: 0 }] } })
+    const lanes = await lostLanes({ bus: withoutFirstTrade(bus), codec, from: 'earliest' }, CHAIN)
+    assert.deepEqual(
+      lanes.map(({ first, next }) => [first?.seq, next?.seq]),
+      [[1, 2]],
+    )
+    const place = lanes[0]?.offsets.find(({ topic }) => topic === TRADES)
+    assert.equal(place?.offset, await offsetOfOperation(bus, TRADES, 2))
+  })
+}
+
+/** A group that is declared has a place: what retention takes before its first record is done is a loss like any other. */
+export const firstPlacesSuite = (open: () => Promise<LostLanesFixture>): void => {
+  test('lanes that first run when retention has passed records rest, are listed, and continue where a command puts them', async () => {
+    const { bus, expire } = await open()
+    await bus.createTopics([
+      ...topicSpecs({ chains: [CHAIN], partitions: LANES, retention: 'contract' }),
+      changelogSpec(stateTopic(PROCESS_PIPELINE.app, CHAIN), LANES),
+    ])
+    await publish(bus, 1, 20)
+    for (const topic of ALL) {
+      const before = await offsetOfOperation(bus, topic, 16)
+      await expire(topic, before)
+    }
+    const readers = await startReaders(bus)
+    await until(() => bus.halted().length === 2 * LANES, 'the lanes rest', 60_000)
+    assert.deepEqual([readers.folded.size, readers.sunk], [0, []])
+    const lost = (await laneOffsets(bus, CHAIN)).filter((lane) => lane.lost > 0)
+    const of = (name: string) => lost.filter(({ group }) => group === name).length
+    assert.deepEqual([of('process.eth') > 0, of(SINK)], [true, LANES])
+    const lanes = await lostLanes({ bus, codec, from: 'earliest' }, CHAIN)
+    assert.deepEqual(
+      lanes.map(({ group, partition, next }) => [group, partition, next?.seq]),
+      ['process.eth', SINK].flatMap((group) => [0, 1].map((lane) => [group, lane, 16])),
+    )
+    await moveLanes(bus, lanes)
+    await until(
+      () =>
+        [0, 1].every((lane) => readers.folded.get(`k${lane}`)?.at(-1) === 20) &&
+        readers.sunk.length === 5 * LANES,
+      'the lanes continue',
+      60_000,
+    )
+    assert.deepEqual(readers.folded.get('k0'), sequenceRange(16, 20))
+    assert.deepEqual(bus.halted(), [])
+    await readers.stop()
   })
 }
 
@@ -234,7 +304,7 @@ const resumeFromNow = async ({ bus, expire }: LostLanesFixture): Promise<void> =
   await moveLanes(bus, lanes)
   const readers = await startReaders(bus)
   await publish(bus, 71, 73)
-  await until(() => readers.folded.get('k1')?.at(-1) === 73, 'it goes on', 60_000)
+  await until(() => readers.folded.get('k1')?.at(-1) === 73, 'it continues', 60_000)
   assert.deepEqual(readers.folded.get('k1'), [71, 72, 73])
   await until(() => readers.sunk.length === 6, 'so does the sink')
   await readers.stop()

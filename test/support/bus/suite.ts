@@ -425,6 +425,28 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       await writer.close()
     })
 
+    test('a lane that needs the whole log has a place before its first record is done, one that does not has none', async () => {
+      const { bus } = fixture
+      const topic = await make('whole')
+      const placesOf = async (needsWholeLog: boolean): Promise<readonly number[]> => {
+        const group = name(needsWholeLog ? 'whole' : 'part')
+        const opened = new Set<number>()
+        const run = async ({ partition, committed }: Lane): Promise<void> => {
+          if (needsWholeLog) assert.deepEqual(committed, [{ topic, partition, offset: 0 }])
+          opened.add(partition)
+        }
+        const running = await bus.subscribe({ group, topics: [topic], needsWholeLog, run })
+        await until(() => opened.size === PARTITIONS, 'every lane is open', 30_000)
+        await running.stop()
+        return (await bus.offsets(group, [topic])).map(({ offset }) => offset)
+      }
+      assert.deepEqual(
+        await placesOf(true),
+        Array.from({ length: PARTITIONS }, () => 0),
+      )
+      assert.deepEqual(await placesOf(false), [])
+    })
+
     test('two members share the lanes; what one leaves the other takes over, each record once', async () => {
       const topic = await make('t')
       const store = await make('s', { cleanup: 'compact' })
@@ -672,7 +694,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       await running.stop()
     })
 
-    test('a lane whose place has expired rests, says so, and goes on from where it is put', async () => {
+    test('a lane whose place has expired rests, says so, and continues from where it is put', async () => {
       const topic = await make('t', { partitions: 1, retentionMs: HOUR_MS })
       const group = name('group')
       const writer = await fixture.bus.writer(name('writer'))
@@ -710,7 +732,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       await mover.commit({ offsets: { group, next: [{ topic, partition: 0, offset: low }] } })
       await mover.close()
       await writer.commit({ records: numbered(topic, 11, 1) })
-      await until(() => taken.length > 0, `the lane goes on at ${low} of ${end}`, 30_000)
+      await until(() => taken.length > 0, `the lane continues at ${low} of ${end}`, 30_000)
       assert.deepEqual(
         taken.map(({ value }) => decodeText(value)),
         (await readAll(fixture.bus, topic))

@@ -43,7 +43,7 @@ const IDLE_MS = 12_000
 
 /**
  * Follows the chain once under kills, and once undisturbed to where it stood after the last of them; takes both checksums
- * at the same height. The chain goes on at its own pace as long as all roles live.
+ * at the same height. The chain continues at its own pace as long as all roles live.
  */
 export const runRolesCrashDrill = async (drill: RolesDrill): Promise<DrillResult> => {
   const startedMs = Date.now()
@@ -131,9 +131,9 @@ const runToEnd = async (
   const kills = await runKills(drill, installation, { running, clock })
   const isAtEnd = createEndCheck(() => running[0]?.opsUrl ?? '', installation)
   await until(isAtEnd, 'everything is processed', LIMIT_MS)
-  const { settled } = await sum()
+  const { final } = await sum()
   await endRoles()
-  return { ...begun, kills, finalHeight: settled.height }
+  return { ...begun, kills, finalHeight: final.height }
 }
 
 const runKills = async (

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import type { ChainChecksum, NamedDigest } from '../../../cli/checksum/checksum.ts'
 import { ingestedHeight } from '../../../cli/standalone/simulation-clock.ts'
 import { freePort } from '../ports.ts'
@@ -17,7 +17,7 @@ export interface Kill {
   readonly inFlight: readonly string[]
 }
 
-/** A made-up chain of which every run gives the same. */
+/** A simulated chain of which every run gives the same. */
 export interface DrillChain {
   /** Internal id. */
   readonly id: 'sol' | 'eth'
@@ -48,6 +48,8 @@ export interface DrillResult {
 }
 
 const FIRST_COMMIT_TIMEOUT_MS = 120_000
+/** How long a kill waits for something to be in flight: it hits an idle process after that. */
+const IN_FLIGHT_WAIT_MS = 3_000
 
 /** The entries of an activity file. */
 export const readActivity = (path: string): readonly string[] => {
@@ -71,8 +73,8 @@ export const assertEnoughKillsInFlight = (kills: readonly Kill[]): void => {
 export const assertSameContent = (killed: ChainChecksum, clean: ChainChecksum): void => {
   const byName = (digests: readonly NamedDigest[] = []) =>
     Object.fromEntries(digests.map(({ name, rows, digest }) => [name, `${rows} ${digest}`]))
-  assert.equal(killed.settled.height, clean.settled.height)
-  assert.deepEqual(byName(killed.settled.digests), byName(clean.settled.digests))
+  assert.equal(killed.final.height, clean.final.height)
+  assert.deepEqual(byName(killed.final.digests), byName(clean.final.digests))
   assert.equal(killed.tip?.hash, clean.tip?.hash, 'the same tip')
   assert.deepEqual(byName(killed.tip?.digests), byName(clean.tip?.digests))
 }
@@ -93,9 +95,9 @@ export const runEmbeddedCrashDrill = async (drill: EmbeddedDrill): Promise<Drill
   await runToEnd(drill, killedFolder)
   const clean = await readChecksum(drill, cleanFolder)
   const killed = await readChecksum(drill, killedFolder)
-  const height = Math.min(clean.settled.height, killed.settled.height)
+  const height = Math.min(clean.final.height, killed.final.height)
   const at = (folder: string, sum: ChainChecksum): Promise<ChainChecksum> | ChainChecksum =>
-    sum.settled.height === height ? sum : readChecksum(drill, folder, height)
+    sum.final.height === height ? sum : readChecksum(drill, folder, height)
   return {
     kills,
     clean: await at(cleanFolder, clean),
@@ -116,7 +118,15 @@ const runToEnd = async (drill: EmbeddedDrill, folder: string): Promise<void> => 
   await runSluice(await startArguments(drill, folder))
 }
 
-/** Starts the product, waits for its first commit, lets it live for a random while, kills it. */
+/** Returns while the process is in the middle of something, or after the wait. */
+const waitForInFlight = async (activityFile: string): Promise<void> => {
+  const deadlineMs = performance.now() + IN_FLIGHT_WAIT_MS
+  while (readActivity(activityFile).length === 0 && performance.now() < deadlineMs) {
+    await setImmediate()
+  }
+}
+
+/** Starts the product, waits for its first commit, lets it live for a random while, kills it in the middle of something. */
 const runUntilKilled = async (drill: EmbeddedDrill, folder: string): Promise<Kill> => {
   const activityFile = join(drill.folder, 'activity')
   // What the life before left in it would pass for a sign of this one.
@@ -133,6 +143,7 @@ const runUntilKilled = async (drill: EmbeddedDrill, folder: string): Promise<Kil
   const lifeMs = drill.random() * drill.lifeMs
   const bornMs = performance.now()
   await sleep(lifeMs)
+  await waitForInFlight(activityFile)
   assert.ok(run.isRunning(), `the chain is too short for its kills: ${run.out.errors}`)
   await run.kill('SIGKILL')
   return {

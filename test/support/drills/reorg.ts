@@ -1,5 +1,5 @@
 /**
- * The product on a made-up chain whose clock the test holds, once with reorgs on the way and once without: at every stop
+ * The product on a simulated chain whose clock the test holds, once with reorgs on the way and once without: at every stop
  * both must hold and show the same.
  */
 import assert from 'node:assert/strict'
@@ -33,7 +33,7 @@ import { type ChannelState, subscribeToAllChannels } from '../channel-state.ts'
 import { until } from '../until.ts'
 import { startWebhookEndpoints, type VerifiedDelivery } from '../webhook-endpoints.ts'
 
-/** A made-up chain and where it is disturbed; heights are slots on Solana, none of them skipped. */
+/** A simulated chain and where it is disturbed; heights are slots on Solana, none of them skipped. */
 export interface ReorgPlan {
   readonly chain: 'sol' | 'eth'
   readonly seed: number
@@ -53,7 +53,7 @@ export interface ReorgPlan {
 export interface ReorgResult {
   readonly subjects: ComparedAddresses
   readonly tips: readonly AppContent[]
-  readonly settled: AppContent
+  readonly final: AppContent
   readonly newest: ReadonlyMap<string, string>
   readonly standing: ReadonlyMap<string, readonly string[]>
   /** What an endpoint of every channel got, oldest first. */
@@ -63,7 +63,7 @@ export interface ReorgResult {
 }
 
 const LIMIT_MS = 60_000
-/** What a made-up chain can tell beside trades. */
+/** What a simulated chain can tell beside trades. */
 const FEEDS: readonly Feed[] = [
   ...(['native-transfers', 'events', 'miner-rewards', 'instructions', 'rewards'] as const),
 ]
@@ -118,9 +118,9 @@ const runPlan = async (
   }
 }
 
-const runStops = async (course: ReorgScenario, disturbed: boolean): Promise<ReorgResult> => {
-  const { plan, product, simulator, moveTo } = course
-  await waitUntilHeight(course, plan.from)
+const runStops = async (scenario: ReorgScenario, disturbed: boolean): Promise<ReorgResult> => {
+  const { plan, product, simulator, moveTo } = scenario
+  await waitUntilHeight(scenario, plan.from)
   const subjects = await busiestAddresses(product, plan.chain)
   const ear: ChannelState = await subscribeToAllChannels(product, plan.chain, subjects)
   const hooks = await startWebhookEndpoints()
@@ -128,19 +128,19 @@ const runStops = async (course: ReorgScenario, disturbed: boolean): Promise<Reor
   const tips: AppContent[] = []
   for (const { at, depth } of plan.reorgs) {
     moveTo(at)
-    await waitUntilHeight(course, at)
+    await waitUntilHeight(scenario, at)
     if (disturbed) {
       const { hash } = simulator.head()
       simulator.reorg(depth)
       await until(() => simulator.head().hash !== hash, 'another branch is on show', LIMIT_MS)
-      await waitUntilProcessed(course)
+      await waitUntilProcessed(scenario)
     }
     moveTo(at + 1)
-    await waitUntilHeight(course, at + 1)
-    tips.push(await readContent(course, subjects))
+    await waitUntilHeight(scenario, at + 1)
+    tips.push(await readContent(scenario, subjects))
   }
   moveTo(plan.end)
-  await waitUntilHeight(course, plan.end)
+  await waitUntilHeight(scenario, plan.end)
   const last = plan.reorgs.at(-1)?.at ?? 0
   const { bus, codec } = product.app
   const { operations } = await until(async () => {
@@ -155,7 +155,7 @@ const runStops = async (course: ReorgScenario, disturbed: boolean): Promise<Reor
   return {
     subjects,
     tips,
-    settled: await finalContent(product, plan.chain, last + 1),
+    final: await finalContent(product, plan.chain, last + 1),
     newest: ear.newest(),
     standing: ear.standing(),
     hooks: told,
@@ -164,9 +164,13 @@ const runStops = async (course: ReorgScenario, disturbed: boolean): Promise<Reor
 }
 
 /** The node shows the height, and all of it has been ingested and processed. */
-const waitUntilHeight = async (course: ReorgScenario, height: number): Promise<void> => {
-  await until(() => course.simulator.head().height === height, `the node is at ${height}`, LIMIT_MS)
-  await waitUntilProcessed(course)
+const waitUntilHeight = async (scenario: ReorgScenario, height: number): Promise<void> => {
+  await until(
+    () => scenario.simulator.head().height === height,
+    `the node is at ${height}`,
+    LIMIT_MS,
+  )
+  await waitUntilProcessed(scenario)
 }
 
 /** All that the node shows has been ingested and processed. */
@@ -236,10 +240,10 @@ export const testReorgs = (name: string, plan: ReorgPlan): Promise<void> =>
     }
 
     test('once everything is final the checksums are equal, those of the feeds too', () => {
-      assertSameContent(disturbed.settled, clean.settled)
+      assertSameContent(disturbed.final, clean.final)
       for (const topic of feedTopics(CHAINS[plan.chain], FEEDS)) {
         const name = topicName(topic, plan.chain)
-        assert.match(clean.settled[name]?.[0] ?? '', /^[1-9]\d* /, name)
+        assert.match(clean.final[name]?.[0] ?? '', /^[1-9]\d* /, name)
       }
     })
 

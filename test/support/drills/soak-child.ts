@@ -1,4 +1,4 @@
-/** A process of the soak: the nodes of made-up chains, or the whole product over them, or both in one as `npm start` has it. */
+/** A process of the soak: the nodes of simulated chains, or the whole product over them, or both in one as `npm start` has it. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -3,7 +3,7 @@
  * being announced by its node to each `dex-trade` frame at a stock client in another process. Measured is from when it has caught up.
  *
  * SLUICE_SOAK_MINUTES (10), SLUICE_SOAK_RATES (sol:480,eth:20: trades a second of each chain, most of them where most of the world's
- * are) and SLUICE_SOAK_INSIDE=1 (the made-up chains in the product's process too, as `npm start` has them) set it.
+ * are) and SLUICE_SOAK_INSIDE=1 (the simulated chains in the product's process too, as `npm start` has them) set it.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'

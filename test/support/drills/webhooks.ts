@@ -226,7 +226,7 @@ export const runWebhookDrill = async (drill: WebhookDrill): Promise<WebhookDrill
       report(`kill ${kill} after ${Math.round(lifeMs)} ms of deliveries, ${got} deliveries`)
       run = await startDemo(drill)
       demo = readDemo(folder)
-      await until(() => received() > got, 'deliveries go on', START_TIMEOUT_MS)
+      await until(() => received() > got, 'deliveries continue', START_TIMEOUT_MS)
     }
     const trades = await tradesAfter(demo, token, fromMs)
     const missing = (): number =>

@@ -71,6 +71,12 @@ const randomVariables = (random: Random): string =>
         ['l', randomJson(random)],
       ])
 
+/** JSON more often than the other formats. */
+const ACCEPTED = [
+  ...['*/*', 'application/json', 'application/json', 'text/csv', 'application/x-ndjson'],
+  ...['text/html, text/csv;q=0.5', 'text/csv;q=x, ;;', ','],
+] as const
+
 /** Documents and variables, by POST and GET. */
 export const graphqlSurface: FuzzSurface = {
   name: 'graphql',
@@ -80,7 +86,11 @@ export const graphqlSurface: FuzzSurface = {
     run: async (random) => {
       const query = randomDocument(random)
       const variables = randomVariables(random)
-      const headers = { 'x-api-key': target.nextKey(), 'content-type': 'application/json' }
+      const headers = {
+        'x-api-key': target.nextKey(),
+        'content-type': 'application/json',
+        accept: random.pick(ACCEPTED),
+      }
       const url = `http://127.0.0.1:${target.ports.public}/graphql`
       const isGet = random.chance(0.2)
       const words = new URLSearchParams({ query, variables: variables.slice(0, 4_000) })

@@ -6,9 +6,10 @@ import type { DemoExamples } from '../../../cli/standalone/welcome.ts'
 import { freePort } from '../ports.ts'
 import { startSluice } from '../sluice-process.ts'
 import { until } from '../until.ts'
+import { PAYMENT_ENVIRONMENT } from './payment-headers.ts'
 import type { FuzzTarget } from './surface.ts'
 
-/** One `sluice start` on made-up chains at a low rate, as the drill attacks it. */
+/** One `sluice start` on simulated chains at a low rate, as the drill attacks it. */
 export interface FuzzInstance {
   readonly target: FuzzTarget
   readonly healthUrl: string
@@ -21,6 +22,14 @@ export interface FuzzInstance {
 /** Organizations whose keys take turns: limits hold by organization. */
 const ORGANIZATIONS = 64
 const START_LIMIT_MS = 180_000
+/** What most installations leave off: with it there is more behind the routes. Nothing is sent to the storage. */
+const ENVIRONMENT = {
+  LOG_LEVEL: 'error',
+  ...PAYMENT_ENVIRONMENT,
+  IPFS_UPLOAD_URL: 'http://127.0.0.1:9/bucket/',
+  IPFS_UPLOAD_KEY_ID: 'key-id',
+  IPFS_UPLOAD_SECRET: 'storage secret',
+}
 
 const urlPort = (url: string): number => Number(new URL(url).port)
 
@@ -51,7 +60,7 @@ export const startFuzzInstance = async (): Promise<FuzzInstance> => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-fuzz-'))
   const port = String(await freePort())
   const words = ['start', '--data', folder, '--port', port, '--rate', '1', '--simulate', 'ethereum']
-  const run = startSluice(words, { LOG_LEVEL: 'error' })
+  const run = startSluice(words, ENVIRONMENT)
   const stop = async (): Promise<void> => {
     if (run.isRunning()) await run.kill('SIGKILL')
     rmSync(folder, { recursive: true, force: true })

@@ -1,5 +1,13 @@
 import type { Random } from '../../../simulator/node/random.ts'
 import {
+  type DocumentedParameter,
+  type DocumentedRoute,
+  documentedRoutes,
+  knownValue,
+  soundValue,
+} from './documented-routes.ts'
+import { paymentHeaders } from './payment-headers.ts'
+import {
   encodeForUrl,
   mutateText,
   randomJson,
@@ -25,87 +33,25 @@ const QUERY_NAMES = [
 /** Paths beside those of the document, by what stands in them. */
 const ODD_PATHS = ['/wallet/v1/{chain}/{walletAddress}/stats', '/v2/{walletAddress}', '/{pair}/x/y']
 
-/** A parameter as the document shows it. */
-interface DocumentedParameter {
-  readonly name: string
-  readonly in: string
-  readonly schema: {
-    readonly type?: string
-    readonly enum?: readonly unknown[]
-    readonly minimum?: number
-    readonly maximum?: number
-    readonly pattern?: string
-  }
-}
-
-interface ReadRoute {
-  readonly path: string
-  readonly parameters: readonly DocumentedParameter[]
-}
-
-interface ApiDocument {
-  readonly paths: Readonly<
-    Record<string, { readonly get?: { readonly parameters?: readonly DocumentedParameter[] } }>
-  >
-}
-
-/** Every route of the running server that is read, with its parameters: a route that is added is attacked without a word here. */
-const readRoutes = async ({ ports }: FuzzTarget): Promise<readonly ReadRoute[]> => {
-  const response = await fetch(`http://127.0.0.1:${ports.public}/openapi.json`)
-  const { paths } = (await response.json()) as ApiDocument
-  const documented = Object.entries(paths).flatMap(([path, { get }]) =>
-    get === undefined ? [] : [{ path, parameters: get.parameters ?? [] }],
-  )
-  return [...documented, ...ODD_PATHS.map((path) => ({ path, parameters: [] }))]
-}
-
-/** A value that a sound caller could give, at the edges of what is allowed. */
-const soundValue = (
-  { name, schema }: DocumentedParameter,
-  random: Random,
-  words: Words,
-): string => {
-  const { minimum = 0, maximum = 10_000 } = schema
-  if (schema.enum !== undefined) return String(random.pick(schema.enum))
-  if (schema.type === 'integer') return String(random.pick([minimum, maximum, minimum + 1]))
-  if (schema.pattern?.includes('\\d') === true) {
-    return random.pick([
-      '0',
-      '1.5',
-      '9'.repeat(26),
-      `${'9'.repeat(26)}.${'9'.repeat(12)}`,
-      '9'.repeat(40),
-    ])
-  }
-  if (name.endsWith('Addresses')) return `${words.token},${words.wallet}`
-  const known = pathWord(name, words)
-  return known ?? random.pick(VALID_VALUES)
-}
-
-type Words = FuzzTarget['words']
-
-const pathWord = (name: string, words: Words): string | undefined =>
-  ({
-    tokenAddress: words.token,
-    poolAddress: words.pool,
-    walletAddress: words.wallet,
-    devAddress: words.wallet,
-    maker: words.wallet,
-    pair: `${words.token}-${words.wallet}`,
-  })[name]
+const ODD_ROUTES: readonly DocumentedRoute[] = ODD_PATHS.map((path) => ({
+  plane: 'public',
+  method: 'GET',
+  path,
+  parameters: [],
+  body: undefined,
+}))
 
 const randomPath = (
-  { path, parameters }: ReadRoute,
+  { path, parameters }: DocumentedRoute,
   random: Random,
-  { chain, words }: FuzzTarget,
+  target: FuzzTarget,
 ): string =>
   path.replace(/\{(\w+)\}/g, (_, name: string) => {
     if (random.chance(0.08)) return encodeForUrl(randomText(random))
-    if (name === 'chain') return chain
+    if (name === 'chain') return target.chain
     const parameter = parameters.find((each) => each.in === 'path' && each.name === name)
-    return encodeForUrl(
-      parameter ? soundValue(parameter, random, words) : (pathWord(name, words) ?? words.wallet),
-    )
+    const known = knownValue(name, target) ?? target.words.wallet
+    return encodeForUrl(parameter ? soundValue(parameter, random, target) : known)
   })
 
 const VALID_VALUES = [
@@ -122,15 +68,20 @@ const VALID_VALUES = [
   'priceInUsd',
 ]
 
+/** What a route cannot do without is there mostly, so that what lies behind it is reached. */
+const REQUIRED_CHANCE = 0.85
+const OPTIONAL_CHANCE = 0.3
+
 const randomQuery = (
   parameters: readonly DocumentedParameter[],
   random: Random,
-  { words }: FuzzTarget,
+  target: FuzzTarget,
 ): string => {
+  const { words } = target
   const own = parameters.filter((each) => each.in === 'query')
   const sound = own
-    .filter(() => random.chance(0.3))
-    .map((parameter) => `${parameter.name}=${encodeForUrl(soundValue(parameter, random, words))}`)
+    .filter(({ required = false }) => random.chance(required ? REQUIRED_CHANCE : OPTIONAL_CHANCE))
+    .map((parameter) => `${parameter.name}=${encodeForUrl(soundValue(parameter, random, target))}`)
   const pairs = Array.from({ length: random.below(4) }, () => {
     const known = own.length > 0 && random.chance(0.6) ? random.pick(own).name : undefined
     const name = known ?? (random.chance(0.9) ? random.pick(QUERY_NAMES) : randomText(random))
@@ -154,105 +105,68 @@ const assertRequestServed = async (
     assertServed(response.status, body, `${init.method ?? 'GET'} ${url} ${init.body ?? ''}`)
 }
 
-const ADMIN_READS: readonly ReadRoute[] = [
-  'orgs',
-  'apps',
-  'apps/{walletAddress}/keys',
-  'orgs/{walletAddress}',
-].map((path) => ({ path: `/admin/v1/${path}`, parameters: [] }))
+/** Who calls: an administrator, an organization, or now and then someone who pays for the one call. */
+const credentialHeaders = async (
+  { plane }: DocumentedRoute,
+  random: Random,
+  target: FuzzTarget,
+): Promise<Record<string, string>> => {
+  if (plane === 'admin') return { authorization: `Bearer ${target.adminToken}` }
+  return random.chance(0.1) ? paymentHeaders(random) : { 'x-api-key': target.nextKey() }
+}
 
-/** Queries and path parts of every route that is read, on the public port and on the admin port. */
+const ACCEPTED = ['*/*', '*/*', 'application/json', 'text/event-stream', 'text/html;q=x,,'] as const
+
+/** Queries, path parts and payments of every documented route that is read, on the public port and on the admin port. */
 export const restQueries: FuzzSurface = {
   name: 'rest-queries',
   share: 5,
   open: async (target): Promise<FuzzRunner> => {
-    const routes = await readRoutes(target)
+    const documented = await documentedRoutes(target)
+    const reads = documented.filter(({ method }) => method === 'GET')
+    const routes = [...reads.filter(({ plane }) => plane === 'public'), ...ODD_ROUTES]
+    const adminRoutes = reads.filter(({ plane }) => plane === 'admin')
     return {
-      run: (random) => {
-        const isAdmin = random.chance(0.1)
-        const route = random.pick(isAdmin ? ADMIN_READS : routes)
+      run: async (random) => {
+        const route = random.pick(random.chance(0.1) ? adminRoutes : routes)
         const path = randomPath(route, random, target)
-        const headers: Record<string, string> = isAdmin
-          ? { authorization: `Bearer ${target.adminToken}` }
-          : { 'x-api-key': target.nextKey() }
-        const port = target.ports[isAdmin ? 'admin' : 'public']
+        const headers = {
+          ...(await credentialHeaders(route, random, target)),
+          accept: random.pick(ACCEPTED),
+          ...(random.chance(0.05) && { 'last-event-id': random.hex(random.below(40)) }),
+        }
         const query = randomQuery(route.parameters, random, target)
-        return assertRequestServed(`http://127.0.0.1:${port}${path}?${query}`, { headers })
+        const base = `http://127.0.0.1:${target.ports[route.plane]}`
+        return assertRequestServed(`${base}${path}?${query}`, { headers })
       },
       close: async () => undefined,
     }
   },
 }
 
-/** A body's fields by route; `*` on the admin port. The values are what a sound caller sends. */
-const WRITES: readonly (readonly [
-  method: string,
-  path: string,
-  fields: Readonly<Record<string, unknown>>,
-])[] = [
-  [
-    'POST',
-    '/v2/webhook/endpoint',
-    {
-      url: 'https://receiver.example.com/',
-      channels: ['sol.token.created'],
-      metadata: { a: 1 },
-      filter: 'true',
-      filterTypes: ['*'],
-      rateLimit: 5,
-      uid: 'u',
-      headers: { a: 'b' },
-      secret: null,
-      disabled: true,
-      description: 'd',
-    },
-  ],
-  [
-    'PATCH',
-    '/v2/webhook/endpoint',
-    { endpointId: 'ep_x', url: 'https://receiver.example.com/', disabled: false, version: 1 },
-  ],
-  ['PUT', '/v2/webhook/endpoint/ep_x', { filter: 'event.name == "a"', filterTypes: [] }],
-  ['POST', '/v2/webhook/endpoint/ep_x/secret/rotate', { secret: null, gracePeriodSeconds: 60 }],
-  ['DELETE', '/v2/webhook/endpoint/ep_x', {}],
-  ['POST', '/v2/webhook/message/msg_x/endpoint/ep_x/resend', {}],
-  [
-    'POST',
-    '/oauth/token',
-    {
-      grant_type: 'client_credentials',
-      client_id: 'CLIENT',
-      client_secret: 'SECRET',
-      audience: 'https://api.sluice.invalid',
-      scope: 'webhook.read',
-    },
-  ],
-  ['POST', '/graphql', { query: '{ __typename }', variables: {}, operationName: null }],
-  ['POST', '*/orgs', { name: 'n', plan: 'free' }],
-  ['POST', '*/apps', { name: 'n', newOrg: 'o', scopes: ['webhook.read'], plan: 'free' }],
-  ['PATCH', '*/orgs/org_x', { name: 'n', suspended: false }],
-  ['PATCH', '*/apps/app_x', { disabled: false, scopes: [] }],
-  ['POST', '*/apps/app_x/keys', { scopes: [], expiresAt: '2027-01-01T00:00:00Z' }],
-  ['POST', '*/apps/app_x/secret/rotate', { overlapSeconds: 1 }],
-  ['DELETE', '*/apps/app_x', {}],
-]
-
+/** What the routes read, more often than the rest. */
 const TYPES = [
-  'application/json',
-  'application/json',
+  ...Array<string>(8).fill('application/json'),
   'application/json; charset=utf-8',
   'text/plain',
   'application/x-www-form-urlencoded',
   'multipart/form-data',
   'application/vnd.api+json',
   '',
-] as const
+]
 
-const randomBody = (fields: Readonly<Record<string, unknown>>, random: Random): string => {
+const randomBody = (
+  fields: Readonly<Record<string, unknown>>,
+  random: Random,
+  target: FuzzTarget,
+): string => {
   if (random.chance(0.1)) return randomJson(random)
-  const kept = Object.entries(fields).flatMap(([name, value]): [string, string][] => {
-    if (random.chance(0.15)) return []
-    return [[name, random.chance(0.3) ? randomJson(random) : JSON.stringify(value)]]
+  const entries = Object.entries(fields)
+  // About one field of a body is wrong, so that a refusal is for that one.
+  const wrongChance = 1 / (entries.length + 1)
+  const kept = entries.flatMap(([name, value]): [string, string][] => {
+    if (random.chance(wrongChance)) return random.chance(0.3) ? [] : [[name, randomJson(random)]]
+    return [[name, JSON.stringify(knownValue(name, target) ?? value)]]
   })
   const more: [string, string][] = random.chance(0.1)
     ? [[randomText(random), randomJson(random)]]
@@ -264,33 +178,28 @@ const randomBody = (fields: Readonly<Record<string, unknown>>, random: Random): 
 /** The token service says that it is busy in its own shape (RFC 6749 5.2). */
 const isBusyToken = (body: string): boolean => body.includes('"temporarily_unavailable"')
 
-/** Bodies of every route that takes one. */
+/** Bodies, paths and payments of every documented route that changes something or takes a body. */
 export const restBodies: FuzzSurface = {
   name: 'rest-bodies',
   share: 4,
-  open: async (target): Promise<FuzzRunner> => ({
-    run: (random) => {
-      const [method, path, fields] = random.pick(WRITES)
-      const isAdmin = path.startsWith('*')
-      const sound = JSON.stringify(fields)
-        .replace('CLIENT', target.clientId)
-        .replace('SECRET', target.clientSecret)
-      const body = randomBody(JSON.parse(sound), random)
-      const type = random.pick(TYPES)
-      const headers: Record<string, string> = {
-        ...(type !== '' && { 'content-type': type }),
-        ...(isAdmin
-          ? { authorization: `Bearer ${target.adminToken}` }
-          : { 'x-api-key': target.nextKey() }),
-        ...(random.chance(0.1) && { 'idempotency-key': random.hex(12) }),
-      }
-      const base = `http://127.0.0.1:${target.ports[isAdmin ? 'admin' : 'public']}`
-      return assertRequestServed(
-        base + path.replace('*', '/admin/v1'),
-        { method, headers, body },
-        isBusyToken,
-      )
-    },
-    close: async () => undefined,
-  }),
+  open: async (target): Promise<FuzzRunner> => {
+    const documented = await documentedRoutes(target)
+    const routes = documented.filter(({ method }) => method !== 'GET')
+    return {
+      run: async (random) => {
+        const route = random.pick(routes)
+        const { method, plane, body: fields = {} } = route
+        const type = random.pick(TYPES)
+        const headers = {
+          ...(await credentialHeaders(route, random, target)),
+          ...(type !== '' && { 'content-type': type }),
+          ...(random.chance(0.1) && { 'idempotency-key': random.hex(12) }),
+        }
+        const body = randomBody(fields, random, target)
+        const url = `http://127.0.0.1:${target.ports[plane]}${randomPath(route, random, target)}`
+        return assertRequestServed(url, { method, headers, body }, isBusyToken)
+      },
+      close: async () => undefined,
+    }
+  },
 }

@@ -36,7 +36,7 @@ export interface FuzzSurface {
 export class FuzzFailure extends Error {}
 
 /** Codes that an answer with status 501 or 503 may have: a part that an installation lacks, a chain behind, load. */
-const EXPECTED_ERROR_CODES: ReadonlySet<unknown> = new Set([40024, 50003, 50008, 50301])
+const EXPECTED_ERROR_CODES: ReadonlySet<unknown> = new Set([40024, 50003, 50008, 50018, 50301])
 
 /** Throws `FuzzFailure` unless the status is below 500, or typed as something that is nobody's mistake. */
 export const assertServed = (status: number, body: string, what: string): void => {

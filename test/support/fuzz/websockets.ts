@@ -1,5 +1,6 @@
 import { WebSocket } from 'ws'
 import type { Random } from '../../../simulator/node/random.ts'
+import { encodeCommand, randomProtobufFrame, replyIds } from './protobuf-commands.ts'
 import {
   encodeForUrl,
   mutateText,
@@ -66,21 +67,20 @@ const FIELDS = [
     'subs',
   ],
 ] as const
-/** Fields that say from where a subscription goes on. */
+/** Fields that say from where a subscription continues. */
 const POSITION = ['flag', 'offset', 'epoch', 'positioned', 'recoverable'] as const
 /** For an answer or a close; nothing means that the frame hangs. */
 const LIMIT_MS = 5_000
 
-const randomFrame = (random: Random, { chain, words }: FuzzTarget): string => {
+const randomChannel = (random: Random, { chain, words }: FuzzTarget): string =>
+  random.pick(CHANNELS).replace('C', chain).replace('T', words.token).replace('W', words.wallet)
+
+const randomFrame = (random: Random, target: FuzzTarget): string => {
   const how = random.below(12)
   if (how === 0) return randomJson(random)
   if (how === 1) return randomText(random)
   if (how === 2) return randomDeepJson(random)
-  const channel = random
-    .pick(CHANNELS)
-    .replace('C', chain)
-    .replace('T', words.token)
-    .replace('W', words.wallet)
+  const channel = randomChannel(random, target)
   const fields: [string, string][] = [['channel', JSON.stringify(channel)]]
   if (how === 3) {
     fields.push(['recover', 'true'])
@@ -132,6 +132,49 @@ const openSocket = async (target: FuzzTarget, query: string): Promise<WebSocket>
 
 const PROBE_COMMAND_ID = 4_294_967_295
 
+/** What one connection sends, and how it knows the answer to its last command. */
+interface Conversation {
+  readonly query: string
+  readonly connect: string | Buffer
+  readonly frames: readonly (string | Buffer)[]
+  readonly probe: string | Buffer
+  readonly isProbeReply: (message: Buffer) => boolean
+  /** The case in short. */
+  readonly what: string
+}
+
+const jsonConversation = (random: Random, target: FuzzTarget): Conversation => {
+  const query = random.chance(0.1) ? `?cf_protocol=${encodeForUrl(randomText(random))}` : ''
+  const texts = Array.from({ length: 1 + random.below(4) }, () => randomFrame(random, target))
+  return {
+    query,
+    connect: JSON.stringify({
+      id: PROBE_COMMAND_ID - 1,
+      connect: { token: target.nextKey() },
+    }),
+    frames: random.chance(0.2)
+      ? [texts.join('\n')]
+      : texts.map((text) => (random.chance(0.95) ? text : Buffer.from(text))),
+    probe: JSON.stringify({ id: PROBE_COMMAND_ID, rpc: { method: 'nothing' } }),
+    isProbeReply: (message) => message.toString().includes(`"id":${PROBE_COMMAND_ID}`),
+    what: JSON.stringify(texts.map((text) => text.slice(0, 150))),
+  }
+}
+
+const protobufConversation = (random: Random, target: FuzzTarget): Conversation => {
+  const frames = Array.from({ length: 1 + random.below(4) }, () =>
+    randomProtobufFrame(randomChannel(random, target), random),
+  )
+  return {
+    query: '?cf_protocol=protobuf',
+    connect: encodeCommand({ id: PROBE_COMMAND_ID - 1, connect: { token: target.nextKey() } }),
+    frames: frames.map((frame) => (random.chance(0.95) ? frame : frame.toString('latin1'))),
+    probe: encodeCommand({ id: PROBE_COMMAND_ID, rpc: {} }),
+    isProbeReply: (message) => replyIds(message).includes(PROBE_COMMAND_ID),
+    what: `protobuf ${frames.map((frame) => frame.toString('hex').slice(0, 150))}`,
+  }
+}
+
 /** Frames, alone and several in one message, before and after a connect; each connection still answers or is closed. */
 export const socketSurface: FuzzSurface = {
   name: 'sockets',
@@ -139,28 +182,18 @@ export const socketSurface: FuzzSurface = {
   width: 4,
   open: async (target): Promise<FuzzRunner> => ({
     run: async (random) => {
-      const ws = await openSocket(
-        target,
-        random.chance(0.1) ? `?cf_protocol=${encodeForUrl(randomText(random))}` : '',
-      )
+      const make = random.chance(0.4) ? protobufConversation : jsonConversation
+      const { query, connect, frames, probe, isProbeReply, what } = make(random, target)
+      const ws = await openSocket(target, query)
       if (ws.readyState !== WebSocket.OPEN) return
-      const frames = Array.from({ length: 1 + random.below(4) }, () => randomFrame(random, target))
-      const connect = JSON.stringify({
-        id: PROBE_COMMAND_ID - 1,
-        connect: { token: target.nextKey() },
-      })
       const isConnected = random.chance(0.85)
-      const what = JSON.stringify(frames.map((frame) => frame.slice(0, 150)))
       try {
         await within(what, (done) => {
           ws.once('close', done)
-          ws.on('message', (data) => {
-            if (String(data).includes(`"id":${PROBE_COMMAND_ID}`)) done()
+          ws.on('message', (data: Buffer) => {
+            if (isProbeReply(data)) done()
           })
-          if (isConnected) ws.send(connect)
-          if (random.chance(0.2)) ws.send(frames.join('\n'))
-          else for (const frame of frames) ws.send(random.chance(0.95) ? frame : Buffer.from(frame))
-          ws.send(JSON.stringify({ id: PROBE_COMMAND_ID, rpc: { method: 'nothing' } }))
+          for (const frame of [...(isConnected ? [connect] : []), ...frames, probe]) ws.send(frame)
         })
       } finally {
         ws.terminate()

@@ -56,7 +56,8 @@ export const startAnvil = async (args: readonly string[] = []): Promise<Anvil> =
   const child = spawn(
     anvilBinary(),
     [
-      ...['--host', '127.0.0.1', '--port', String(port), '--chain-id', '1'],
+      ...['--host', '127.0.0.1', '--port', String(port)],
+      ...(args.includes('--chain-id') ? [] : ['--chain-id', '1']),
       ...['--slots-in-an-epoch', '8', '--gas-limit', '60000000', ...args],
     ],
     { stdio: ['ignore', 'pipe', 'inherit'] },

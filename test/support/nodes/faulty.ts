@@ -40,11 +40,11 @@ export const startFaultyNode = async (upstream: string): Promise<FaultyNode> => 
   const answer = async (text: string): Promise<string | undefined> => {
     const call = JSON.parse(text) as RpcRequest
     asked.push(call)
-    const verdict = node.meddle(call)
-    if (verdict === undefined) return forward(upstream, text)
-    if (verdict === 'hang') return undefined
-    if ('raw' in verdict) return verdict.raw
-    return JSON.stringify({ jsonrpc: '2.0', id: call.id, result: verdict.result })
+    const injected = node.meddle(call)
+    if (injected === undefined) return forward(upstream, text)
+    if (injected === 'hang') return undefined
+    if ('raw' in injected) return injected.raw
+    return JSON.stringify({ jsonrpc: '2.0', id: call.id, result: injected.result })
   }
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []

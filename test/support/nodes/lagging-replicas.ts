@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { WebSocketServer } from 'ws'
 
 /** What one backend behind the address shows at the moment. */
 export interface ReplicaView {
@@ -15,12 +16,18 @@ export interface ReplicaView {
 /** A node whose backends all answer at one address, each as far as it is. */
 export interface ReplicaNode {
   readonly url: string
+  /** The same over WebSocket, where heads can be subscribed to. */
+  readonly wsUrl: string
   /** Methods that were asked, in order. */
   readonly asked: string[]
   /** The backend of the next call. */
   view: () => ReplicaView
+  /** Height of the block that it makes up as its newest; undefined: it does not lie. */
+  latest: number | undefined
   /** What contracts answer; undefined: every call is reverted. */
   call: ((params: readonly unknown[]) => string) | undefined
+  /** Tells subscribers of heads the newest block of the backend. */
+  push(): void
   stop(): Promise<void>
 }
 
@@ -71,28 +78,49 @@ export const startReplicaNode = async (
   view: () => ReplicaView,
 ): Promise<ReplicaNode> => {
   const asked: string[] = []
-  const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk as Buffer)
-    const { id, ...call } = JSON.parse(Buffer.concat(chunks).toString())
+  const respond = (text: string): string => {
+    const { id, ...call } = JSON.parse(text)
     asked.push(call.method)
     const answer = (): unknown => {
       if (call.method === 'eth_chainId') return hex(chainId)
+      if (call.method === 'eth_subscribe') return '0x1'
+      if (node.latest !== undefined && call.params[0] === 'latest') {
+        return replicaBlock(node.view(), node.latest)
+      }
       return call.method === 'eth_call' ? node.call?.(call.params) : rpcResult(node.view(), call)
     }
     const result = answer()
     const body =
       result === undefined ? { error: { code: 3, message: 'execution reverted' } } : { result }
-    response.end(JSON.stringify({ jsonrpc: '2.0', id, ...body }))
+    return JSON.stringify({ jsonrpc: '2.0', id, ...body })
+  }
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    response.end(respond(Buffer.concat(chunks).toString()))
   })
+  const sockets = new WebSocketServer({ server })
+  sockets.on('connection', (socket) =>
+    socket.on('message', (data) => socket.send(respond(String(data)))),
+  )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
   const node: ReplicaNode = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
+    wsUrl: `ws://127.0.0.1:${port}`,
     asked,
     view,
+    latest: undefined,
     call: undefined,
+    push: () => {
+      const view = node.view()
+      const params = { subscription: '0x1', result: replicaBlock(view, view.head) }
+      const notice = JSON.stringify({ jsonrpc: '2.0', method: 'eth_subscription', params })
+      for (const socket of sockets.clients) socket.send(notice)
+    },
     stop: () =>
       new Promise((resolve) => {
+        for (const socket of sockets.clients) socket.terminate()
         server.close(() => resolve())
         server.closeAllConnections()
       }),

@@ -13,7 +13,11 @@ export interface SvmRpcCall {
 /** What a test does to a call: undefined lets the node answer. */
 export type InterceptSvmCall = (
   asked: SvmRpcCall,
-) => undefined | 'hang' | { readonly error: { readonly code: number; readonly message: string } }
+) =>
+  | undefined
+  | 'hang'
+  | { readonly error: { readonly code: number; readonly message: string } }
+  | { readonly result: unknown }
 
 /** A block as `getBlock` gives it. */
 export interface RpcBlock {

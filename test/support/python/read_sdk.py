@@ -77,6 +77,11 @@ async def listen(demo, wanted, seconds):
     return heard
 
 
+def given_dex(chain):
+    """The word of the SDK for whichever venue is best."""
+    return "jupiter" if chain == "sol" else "kyberswap"
+
+
 def example_arguments(chain, example):
     """Arguments of operations by their names in the SDK."""
     token, pool, wallet = example["token"], example["pool"], example["wallet"]
@@ -86,15 +91,41 @@ def example_arguments(chain, example):
         **{"pool_address": pool, "wallet_address": wallet, "wallet_addresses": wallet},
         **{"dev_address": example["creator"], "resolution": "1m", "timestamp": int(time.time() * 1000)},
         **{"duration": "1h", "ranking_type": "new-pool"},
+        **{"dex": given_dex(chain), "amount": "1000000000000", "input_mint": token},
+        **{"output_mint": example["quote"], "exact_in": True, "slippage": 1},
         # Of operations that are not offered: what they name does not matter.
-        **{"dex": "raydium", "amount": "1", "input_mint": token, "output_mint": token},
-        **{"exact_in": True, "slippage": 1, "id": "x", "address": wallet, "transfer_id": "x"},
-        **{"withdrawal_id": "x", "event_slug": "x", "condition_id": "x", "wallet": wallet},
+        **{"id": "x", "address": wallet, "wallet": "0x" + "a1" * 20},
+        # The demo has no chain with prediction markets: no condition is known.
+        **{"event_slug": "x", "condition_id": "0x" + "c0" * 32},
     }
 
 
+# Signed for Ethereum by the account of private key 1; nothing is sent, because the demo has no node.
+SIGNED_TX = "AvhqAYCEO5rKAIR3NZQAglIIlBERERERERERERERERERERERERERgIDAgKCuwnZQjbv1Q6MsgGVQFbQ8QVjC8+qSUR23Mwbqm5SmoKAVmDDF2v9mx+vCHQg1etdIU8orfz7arBZVeQVhpeUU7g=="
+
 # Operations whose resolution is another kind of window.
-OTHER_WORDS = {"get_pnl_details": {"resolution": "all"}}
+OTHER_WORDS = {
+    "get_pnl_details": {"resolution": "all"},
+    "send": {
+        "send_tx_input": models.SendTxInput(
+            signedTx=SIGNED_TX
+        )
+    },
+    "redpacket_send": {"red_packet_send_tx_request": models.RedPacketSendTxRequest(signedTx=SIGNED_TX)},
+    "claim_redpacket": {
+        "claim_red_packet_request": models.ClaimRedPacketRequest(claimer="0x" + "11" * 20, shareId="7TqVxm3Kfa")
+    },
+    "create_redpacket": {
+        "create_red_packet_request": models.CreateRedPacketRequest(
+            creator="0x" + "11" * 20, mint="0x" + "0" * 40, maxClaims=1, totalAmount="10"
+        )
+    },
+    "get_gas_limit": {
+        "estimate_gas_limit_input": models.EstimateGasLimitInput.from_dict(
+            {"from": "0x" + "11" * 20, "to": "0x" + "22" * 20, "data": "0x"}
+        )
+    },
+}
 
 
 def arguments_of(operation, examples):
@@ -111,15 +142,20 @@ def arguments_of(operation, examples):
 
 
 def operations_of(client, chain, example):
-    """Every operation of the SDK but those on webhooks, by its group and name."""
+    """Every operation of the SDK but those on webhooks and risk, by its group and name."""
     examples = example_arguments(chain, example)
     for group, kind in vars(api).items():
-        if not (inspect.isclass(kind) and group.endswith("Api")) or group == "WebhookApi":
+        if not (inspect.isclass(kind) and group.endswith("Api")) or group in ("WebhookApi", "KYTApi"):
             continue
         for name, operation in vars(kind).items():
             if name.startswith("_") or name.endswith(("_with_http_info", "_without_preload_content")):
                 continue
             given = arguments_of(operation, {**examples, **OTHER_WORDS.get(name, {})})
+            if name == "route":
+                given["swap_route_input"] = models.SwapRouteInput(
+                    dex=given_dex(chain), userAddress=example["wallet"], amount="1000000000000", swapMode="ExactIn",
+                    slippage=1, inputMint=example["token"], outputMint=example["quote"],
+                )
             if name == "search":
                 given = {"q": example["token"], "chains": [chain]}
             yield f"{group[:-3]} {name}", getattr(kind(client), name), given
@@ -152,6 +188,41 @@ async def ask_webhooks(client, answered):
     await call("delete_endpoint", made.id)
 
 
+async def ask_risk(client, wallet, answered):
+    """Registrations and their results, by every operation on risk."""
+    risk = api.KYTApi(client)
+
+    async def call(name, *given):
+        answer = await getattr(risk, name)(*given)
+        answered[f"KYT {name}"] = {"text": str(answer), "empty": emptiness(answer)}
+        return answer
+
+    await call("register_address", models.KYTRegisterAddressInput(address=wallet))
+    for _ in range(60):
+        if (await call("get_address_risk", wallet)).status == "COMPLETE":
+            break
+        await asyncio.sleep(0.5)
+    of_all = {"network": "ethereum", "asset": "ETH"}
+    reference = f"0x{'1' * 64}:{wallet}"
+    transfer = await call(
+        "register_transfer",
+        models.KYTRegisterTransferInput(**of_all, transferReference=reference, direction="received"),
+    )
+    for name in ("summary", "alerts", "direct_exposure", "network_identifications"):
+        await call(f"get_transfer_{name}", transfer.external_id)
+    attempt = {"assetAmount": "1.5", "attemptTimestamp": "2026-01-01T00:00:00Z"}
+    withdrawal = await call(
+        "register_withdrawal",
+        models.KYTRegisterWithdrawalInput(**of_all, **attempt, address=wallet),
+    )
+    for _ in range(60):
+        if (await call("get_withdrawal_fraud_assessment", withdrawal.external_id)).alterya_identifications:
+            break
+        await asyncio.sleep(0.5)
+    for name in ("summary", "alerts", "direct_exposure", "network_identifications", "address_identifications"):
+        await call(f"get_withdrawal_{name}", withdrawal.external_id)
+
+
 async def completed(client, chain, example):
     """An example with the other token of its pool, and who made the token."""
     pool = await api.DexPoolApi(client).get_dexpool(chain, example["pool"])
@@ -159,6 +230,22 @@ async def completed(client, chain, example):
     sides = {pool.token_a_address, pool.token_b_address} - {example["token"]}
     creators = [one.address for one in token.token_creators or [] if one.address]
     return {**example, "quote": sides.pop(), "creator": (creators or [example["wallet"]])[0]}
+
+
+# The error of a chain that is still catching up.
+CHAIN_SYNC_ERROR = 50003
+
+
+async def when_caught_up(operation, given):
+    """The answer of an operation; one that needs the newest blocks is asked again while a loaded machine catches up."""
+    for _ in range(60):
+        try:
+            return await operation(**given)
+        except ApiException as error:
+            if error.status != 503 or json.loads(error.body)["code"] != CHAIN_SYNC_ERROR:
+                raise
+        await asyncio.sleep(2)
+    return await operation(**given)
 
 
 async def ask(demo):
@@ -170,7 +257,7 @@ async def ask(demo):
             whole = await completed(client, CHAINS[chain], example)
             for name, operation, given in operations_of(client, CHAINS[chain], whole):
                 try:
-                    answer = await operation(**given)
+                    answer = await when_caught_up(operation, given)
                     text = str(answer)
                     answered[f"{chain} {name}"] = {"text": text, "empty": emptiness(answer)}
                 except ApiException as error:
@@ -178,6 +265,7 @@ async def ask(demo):
                 except Exception as error:
                     failed[f"{chain} {name}"] = {"status": 0, "text": repr(error)}
         await ask_webhooks(client, answered)
+        await ask_risk(client, demo["examplesByChain"]["ethereum"]["wallet"], answered)
     return answered, failed
 
 

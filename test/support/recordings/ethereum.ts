@@ -72,7 +72,7 @@ export const hexWord = (value: bigint | string): string =>
     ? value.slice(2).padStart(64, '0')
     : BigInt.asUintN(256, value).toString(16).padStart(64, '0')
 
-/** A log of a made-up transaction. */
+/** A log of a synthetic transaction. */
 export const buildLog = (
   address: string,
   topics: readonly string[],

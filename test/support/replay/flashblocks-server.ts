@@ -113,7 +113,7 @@ export interface FlashblockOptions {
   readonly named?: true
 }
 
-/** The recorded block of a chain as the parts of a block in the making. */
+/** The recorded block of a chain as the flashblocks of it. */
 export const buildFlashblocks = (
   name: string,
   { payloadId, height, parts, named }: FlashblockOptions,

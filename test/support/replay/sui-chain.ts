@@ -14,7 +14,7 @@ export interface SuiCheckpoint {
   readonly wire: ProtobufObject
 }
 
-/** What a made-up chain of checkpoints is made of. */
+/** What a simulated chain of checkpoints is made of. */
 export interface SuiChainOptions {
   /** Chains of different names have different digests. Default: one name. */
   readonly name?: string
@@ -80,21 +80,33 @@ export const recordedSuiTransactions = (): readonly MoveTransaction[] =>
       ...tx,
       from: tx.from || DEFAULT_SENDER,
       gasOwner: tx.gasOwner || DEFAULT_SENDER,
+      gas: { ...tx.gas, computationRaw: tx.gas.computationRaw ?? 0n },
       events: tx.events.map((event) => ({ ...event, sender: event.sender || DEFAULT_SENDER })),
     })),
   )
 
 const DEFAULT_SENDER = `0x${'0'.repeat(63)}9`
 
+const gasPaymentOf = ({ gasOwner, gas: { budgetRaw, priceRaw } }: MoveTransaction) => ({
+  owner: gasOwner,
+  ...(budgetRaw !== null && { budget: String(budgetRaw) }),
+  ...(priceRaw !== null && { price: String(priceRaw) }),
+})
+
+/** What a transaction's computation cost; where the recording has no fee at all, nothing. */
+const computationOf = ({ gas }: MoveTransaction): bigint => gas.computationRaw ?? 0n
+
+const atLeastZero = (value: bigint): bigint => (value > 0n ? value : 0n)
+
 const toProtobufTransaction = (tx: MoveTransaction): ProtobufObject => ({
   digest: tx.hash,
-  transaction: { sender: tx.from, gasPayment: { owner: tx.gasOwner } },
+  transaction: { sender: tx.from, gasPayment: gasPaymentOf(tx) },
   effects: {
     status: { success: tx.success },
     gasUsed: {
-      computationCost: String(tx.feeRaw > 0n ? tx.feeRaw : 0n),
-      storageCost: '0',
-      storageRebate: String(tx.feeRaw < 0n ? -tx.feeRaw : 0n),
+      computationCost: String(computationOf(tx)),
+      storageCost: String(atLeastZero(tx.feeRaw - computationOf(tx))),
+      storageRebate: String(atLeastZero(computationOf(tx) - tx.feeRaw)),
     },
     changedObjects: tx.objects.map(({ id, type, change }) => ({
       objectId: id,

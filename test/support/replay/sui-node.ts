@@ -21,6 +21,8 @@ export interface SuiNode {
   readonly url: string
   /** Calls as they came, by method. */
   readonly asked: { readonly method: string; readonly request: ProtobufObject }[]
+  /** Height that it calls the newest; undefined: the newest it has. */
+  toldHeight: number | undefined
   /** Adds checkpoints above the newest and tells subscribers. */
   announce(...checkpoints: readonly SuiCheckpoint[]): void
   stop(): Promise<void>
@@ -50,7 +52,7 @@ export const startSuiNode = async (options: SuiNodeOptions): Promise<SuiNode> =>
   const unary = {
     [METHOD.info]: () => ({
       chainId,
-      checkpointHeight: newest(),
+      checkpointHeight: node.toldHeight ?? newest(),
       lowestAvailableCheckpoint: Math.min(...held.keys()),
     }),
     [METHOD.checkpoint]: (request: ProtobufObject) => {
@@ -116,8 +118,9 @@ export const startSuiNode = async (options: SuiNodeOptions): Promise<SuiNode> =>
       }
     }
   }
-  return {
+  const node: SuiNode = {
     url: server.url,
+    toldHeight: undefined,
     asked,
     announce: (...checkpoints) => {
       for (const each of checkpoints) held.set(each.height, each)
@@ -125,6 +128,7 @@ export const startSuiNode = async (options: SuiNodeOptions): Promise<SuiNode> =>
     },
     stop: server.stop,
   }
+  return node
 }
 
 const maskPaths = ({ readMask }: ProtobufObject): readonly string[] =>

@@ -55,6 +55,7 @@ const toYellowstoneTransaction = (
   const { signatures, message } = transaction
   const [first] = message.instructions
   const { err, loadedAddresses, innerInstructions, preTokenBalances, postTokenBalances } = meta
+  const { computeUnitsConsumed } = meta
   return {
     signature: bytes(signatures[0] ?? ''),
     isVote:
@@ -84,6 +85,7 @@ const toYellowstoneTransaction = (
       })),
       loadedWritableAddresses: (loadedAddresses?.writable ?? []).map(bytes),
       loadedReadonlyAddresses: (loadedAddresses?.readonly ?? []).map(bytes),
+      ...(computeUnitsConsumed !== undefined && { computeUnitsConsumed }),
     },
   }
 }

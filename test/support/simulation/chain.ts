@@ -387,7 +387,9 @@ export const createNodeSource = (
     return { hash, height }
   }
   const heads = headWatch({
-    isNews: (told, held) => told.hash !== held.hash,
+    blockTimeMs: 100,
+    endpoints: 1,
+    refuse: () => undefined,
     ask: () => ask(newest),
     signal,
   })

@@ -3,7 +3,7 @@ import { type ChecksumTarget, topicDigest } from '../../../cli/checksum/topic-di
 import type { Codec } from '../../../core/codec/contract.ts'
 import type { ChainOp, Source } from '../../../ingestors/follow/contract.ts'
 import { FAMILIES } from '../../../ingestors/publish/record-batches.ts'
-import { PROCESS_PIPELINE } from '../../../processors/start.ts'
+import { PROCESS_PIPELINE } from '../../../processors/process-pipeline.ts'
 import { TOPICS, type Topic, topicName } from '../../../schemas/topics.ts'
 import { blockRef, createScriptedSource } from '../builders/evm-block.ts'
 import { openSimulatedBus } from './bus.ts'

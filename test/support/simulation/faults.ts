@@ -17,7 +17,7 @@ export const CALL_FAULTS = {
   /** The process ends before or after the call happened. */
   'crash before': ['commit', 'group', 'insert', 'take', 'read', 'state', 'facts', 'writer', 'node'],
   'crash after': ['commit', 'commit', 'group', 'insert', 'take', 'read', 'state', 'writer'],
-  /** The process stands still in the middle of a call, loses its lanes to others and goes on as if nothing had been. */
+  /** The process stands still in the middle of a call, loses its lanes to others and continues as if nothing had been. */
   zombie: ['commit', 'commit', 'group', 'insert', 'take', 'state', 'writer'],
 } as const satisfies Readonly<Record<string, readonly EnvironmentCall[]>>
 
@@ -48,7 +48,7 @@ export type Fault =
     }
 
 const CALL_KINDS = Object.keys(CALL_FAULTS) as readonly CallFault[]
-/** Faults go on for a while after the chain has shown its last block. */
+/** Faults continue for a while after the chain has shown its last block. */
 const AFTER_MS = 3_000
 
 /** The faults of a seed for a chain that moves for so long, in the order of their times. */

@@ -46,7 +46,7 @@ export const ingestOperations = async (
     node: null,
     head: () => ({ height: plan.isFar(given) ? 1_000_000 : 0, hash: null }),
     async *operations() {
-      // A new reader goes on behind what the log holds.
+      // A new reader continues behind what the log holds.
       for (given = shared.ends('eth.blocks')[0]?.end ?? 0; given < ops.length; ) {
         const op = ops[given]
         given += 1

@@ -1,6 +1,6 @@
+import { PROCESS_PIPELINE } from '../../../processors/process-pipeline.ts'
 import { sinkGroup } from '../../../processors/sinks/runner.ts'
 import { SINKS } from '../../../processors/sinks/tables.ts'
-import { PROCESS_PIPELINE } from '../../../processors/start.ts'
 import { stateTopic, topicName } from '../../../schemas/topics.ts'
 import type { ChainView } from './chain.ts'
 import type { SimulatedLog } from './log.ts'

@@ -7,6 +7,7 @@ import {
   type Subscription,
   type Writer,
 } from '../../../core/bus/contract.ts'
+import { commitFirstPlaces } from '../../../core/bus/first-places.ts'
 import {
   type HaltedLanes,
   type KeepRunningOptions,
@@ -183,9 +184,10 @@ const openLane = async (
   const { shared, link } = host
   const { group, topics } = subscription
   const writer = await host.writer(laneWriterId(group, partition))
-  const committed = await link('facts', () =>
+  const known = await link('facts', () =>
     shared.offsets(group, topics).filter((offset) => offset.partition === partition),
   )
+  const committed = await commitFirstPlaces(subscription, { partition, writer, committed: known })
   const copies = new Map<string, StateEntries>()
   const state = async (store: string): Promise<LaneState> => {
     const copy = copies.get(store) ?? (await link('state', () => shared.stateOf(store, partition)))

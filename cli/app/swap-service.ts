@@ -1,0 +1,67 @@
+import type { RpcPool } from '../../core/rpc/pool.ts'
+import { chainRow, type Vm } from '../../schemas/chains.ts'
+import { type ChainMarket, createChainMarket } from '../../serving/dex/chain-market.ts'
+import type { ChainNodes } from '../../serving/dex/chain-nodes.ts'
+import { createEvmAccountReader } from '../../serving/dex/evm-account.ts'
+import { followPoolsWhenReadable } from '../../serving/dex/follow-pools.ts'
+import { createSolanaReader } from '../../serving/dex/solana-node.ts'
+import { createSymbolReader, swapRoutes } from '../../serving/http/dex-route.ts'
+import { quoteRoutes } from '../../serving/http/dex-swaps.ts'
+import type { RoutePlugin } from '../../serving/http/routing.ts'
+import type { FreshnessReader } from '../../serving/interfaces.ts'
+import { countRejectedReads } from '../../serving/queries/limited-reads.ts'
+import type { Infra } from './infra.ts'
+import type { ServiceDeps } from './services.ts'
+
+type SwapServiceDeps = Pick<ServiceDeps, 'config' | 'chains' | 'metrics' | 'log' | 'lifecycle'> & {
+  readonly freshness: FreshnessReader
+  readonly nodes: ChainNodes
+  readonly nowMs: () => number
+}
+
+/** Quotes and routes over REST, and the states of pools behind them; the topics and tables must exist. */
+export const startSwapService = (deps: SwapServiceDeps, parts: Infra): readonly RoutePlugin[] => {
+  const { chains, freshness, metrics, nowMs } = deps
+  const swaps = {
+    ...{ chains, freshness, nowMs },
+    markets: startMarkets(deps, parts),
+    accounts: openReaders(deps, 'evm', createEvmAccountReader),
+    solana: openReaders(deps, 'svm', createSolanaReader),
+    symbols: createSymbolReader(parts.warehouse, metrics),
+  }
+  return [quoteRoutes(swaps), swapRoutes(swaps)]
+}
+
+/** States of the pools that swaps are quoted from, chain by chain. */
+const startMarkets = (
+  { config, chains, lifecycle, metrics, log }: SwapServiceDeps,
+  { bus, codec, ...parts }: Infra,
+): ReadonlyMap<string, ChainMarket> => {
+  const warehouse = countRejectedReads(parts.warehouse, metrics, 'pools')
+  const markets = new Map<string, ChainMarket>()
+  for (const chain of chains) {
+    const market = createChainMarket(chain, config.chainExtra[chain])
+    if (market === undefined) continue
+    const { book, venues } = market
+    const protocols = [...venues.quotable]
+    const role = log.child({ role: 'serve', chain })
+    const source = { bus, codec, warehouse, log: role, chain, book, protocols }
+    const running = followPoolsWhenReadable(source)
+    lifecycle.add({ name: `pools ${chain}`, stop: () => running.stop() })
+    markets.set(chain, market)
+  }
+  return markets
+}
+
+/** What nodes of the chains with this virtual machine say; chains without a node are missing. */
+const openReaders = <Reader>(
+  { chains, nodes }: SwapServiceDeps,
+  vm: Vm,
+  readerOf: (rpc: RpcPool) => Reader,
+): ReadonlyMap<string, Reader> =>
+  new Map(
+    chains.flatMap((id) => {
+      const rpc = chainRow(id)?.vm === vm ? nodes.of(id) : undefined
+      return rpc === undefined ? [] : [[id, readerOf(rpc)] as const]
+    }),
+  )

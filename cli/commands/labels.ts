@@ -1,0 +1,51 @@
+import { readFileSync, statSync } from 'node:fs'
+import { loadConfig } from '../../core/config/load.ts'
+import { InvalidInput } from '../../core/errors.ts'
+import {
+  LABEL_FORMATS,
+  type LabelFormat,
+  type ListDefaults,
+  MAX_LIST_BYTES,
+  parseLabels,
+} from '../../serving/risk/label-formats.ts'
+import { importLabels } from '../../serving/risk/label-store.ts'
+import { withInfra } from '../app/with-infra.ts'
+import type { CommandContext } from './status.ts'
+import { UsageError } from './usage-error.ts'
+
+/** Options of `sluice labels import`. */
+export interface LabelImportOptions extends ListDefaults {
+  readonly data?: string
+  readonly source: string
+}
+
+const isFormat = (text: string): text is LabelFormat => LABEL_FORMATS.some((name) => name === text)
+
+/**
+ * Reads a list into the label store, and prints what changed. Returns the exit code. Throws `UsageError` for an unknown format,
+ * `InvalidInput` for a list that is not of it, `Outage` while another process holds the data folder.
+ */
+export const labelsImport = async (
+  format: string,
+  file: string,
+  words: LabelImportOptions,
+  { environment, write }: Pick<CommandContext, 'environment' | 'write'>,
+): Promise<number> => {
+  if (!isFormat(format)) throw new UsageError([`a format is one of ${LABEL_FORMATS.join(', ')}`])
+  if (statSync(file).size > MAX_LIST_BYTES) {
+    throw new InvalidInput('label list', `the file is larger than ${MAX_LIST_BYTES >> 20} MiB`)
+  }
+  const labels = parseLabels(format, readFileSync(file, 'utf8'), words)
+  const config = loadConfig(environment, { dataDir: words.data })
+  return withInfra(config, async ({ warehouse }) => {
+    const { source } = words
+    const result = await importLabels(await warehouse(), {
+      source,
+      format,
+      labels,
+      nowMs: Date.now(),
+    })
+    write(JSON.stringify({ source, ...result }))
+    return 0
+  })
+}

@@ -1,0 +1,39 @@
+import { Type } from 'typebox'
+import { namedObject } from './common.ts'
+
+/** Characters of a signed transaction: what nodes take, 131,072 bytes, in hexadecimal. */
+const MAX_TEXT_LENGTH = 262_146
+
+/** Body of POST `/transaction/{chain}/send`. */
+export const SendTransactionInput = Type.Object(
+  {
+    signedTx: Type.String({
+      minLength: 1,
+      maxLength: MAX_TEXT_LENGTH,
+      description: 'The signed transaction: base 64, or hexadecimal with 0x',
+    }),
+    submitType: Type.Optional(
+      Type.Enum(['default', 'priority'], {
+        type: 'string',
+        default: 'default',
+        description: 'default: through the nodes of the chain; priority: not offered',
+      }),
+    ),
+    options: Type.Optional(
+      Type.Object(
+        {
+          isAntiMev: Type.Optional(Type.Boolean({ description: 'Not offered: true answers 501' })),
+        },
+        { title: 'SendTransactionOptions', additionalProperties: false },
+      ),
+    ),
+  },
+  { title: 'SendTransactionInput', additionalProperties: false },
+)
+
+/** Answer of POST `/transaction/{chain}/send`. */
+export const SendTransactionResponse = namedObject('SendTransactionResponse', {
+  signature: Type.String({ description: 'Hash of the transaction' }),
+  elapsedTime: Type.Integer({ description: 'Milliseconds' }),
+  jobId: Type.String({ description: 'Job that tells what becomes of it: GET /job/{id}' }),
+})

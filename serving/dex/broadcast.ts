@@ -1,0 +1,67 @@
+import { Fault, type FaultName, InvalidInput } from '../../core/errors.ts'
+import { type CallEndpoint, RpcError, type RpcPool } from '../../core/rpc/pool.ts'
+import type { SignedTransaction } from './signed-transaction.ts'
+
+/** What nodes say of a transaction that they have. Source: go-ethereum core/txpool/errors.go; Nethermind, Besu and anvil have words of their own. */
+const KNOWN = /already known|known transaction|already imported|alreadyknown|already in/i
+const OLD_NONCE = /nonce.{0,4}too low|old ?nonce|nonce_too_low/i
+
+/** Refusals that have a code of their own; the others are told as they are. */
+const REFUSALS: readonly (readonly [RegExp, FaultName, string])[] = [
+  [OLD_NONCE, 'TRANSACTION_FAILED', 'nonce_too_low'],
+  [/insufficient funds|insufficientfunds/i, 'INSUFFICIENT_BALANCE', 'insufficient_funds'],
+  [
+    /underpriced|fee ?cap|fee per gas|base ?fee|gas price|feetoolow/i,
+    'FEE_PARAMETER_ERROR',
+    'fees',
+  ],
+]
+
+/**
+ * Errors of JSON-RPC by which a node refuses the transaction and not the call: server error, invalid parameters, rejected transaction.
+ * Source: EIP-1474.
+ */
+const TRANSACTION_ERRORS: ReadonlySet<number> = new Set([-32_000, -32_602, -32_003])
+const MAX_MESSAGE_LENGTH = 200
+
+/**
+ * Hands a transaction to a node of its chain; one that the chain has already is as good. Throws `Fault` INSUFFICIENT_BALANCE,
+ * FEE_PARAMETER_ERROR, TRANSACTION_FAILED where a node refuses it, CHAIN_CONNECTION_ERROR where none takes the call: it may be out even so.
+ */
+export const broadcast = async (nodes: RpcPool, transaction: SignedTransaction): Promise<void> => {
+  const asked = nodes.attempt((ask) => sendOver(ask, transaction))
+  const refusal = await asked.catch((cause: unknown) => {
+    throw new Fault('CHAIN_CONNECTION_ERROR', undefined, undefined, { cause })
+  })
+  if (refusal === undefined) throw new Fault('CHAIN_CONNECTION_ERROR')
+  if (refusal !== 'sent') throw refusal
+}
+
+const sendOver = async (
+  ask: CallEndpoint,
+  { hex, hash }: SignedTransaction,
+): Promise<'sent' | Fault> => {
+  try {
+    const said = await ask({ method: 'eth_sendRawTransaction', params: [hex] })
+    if (said === hash) return 'sent'
+    throw new InvalidInput('wrong-hash', 'the node names another transaction than was sent')
+  } catch (error) {
+    // The transaction is to blame and not the node, which would be rested otherwise.
+    if (!(error instanceof RpcError) || !TRANSACTION_ERRORS.has(error.code)) throw error
+    if (KNOWN.test(error.message)) return 'sent'
+    // Nodes say so of one that is in a block.
+    if (OLD_NONCE.test(error.message) && (await isKnown(ask, hash))) return 'sent'
+    return refusalOf(error.message)
+  }
+}
+
+const isKnown = async (ask: CallEndpoint, hash: string): Promise<boolean> => {
+  const found = await ask({ method: 'eth_getTransactionByHash', params: [hash] })
+  return typeof found === 'object' && found !== null
+}
+
+const refusalOf = (message: string): Fault => {
+  const [, name, reason] = REFUSALS.find(([pattern]) => pattern.test(message)) ?? []
+  const details = { reason: reason ?? 'refused', node: message.slice(0, MAX_MESSAGE_LENGTH) }
+  return new Fault(name ?? 'TRANSACTION_FAILED', 'The node refuses the transaction', details)
+}

@@ -1,0 +1,89 @@
+import { Fault } from '../../core/errors.ts'
+import { RpcError, type RpcPool } from '../../core/rpc/pool.ts'
+import { allowanceData, answeredNumber, balanceData, type GasFees, quantity } from './evm-calls.ts'
+
+/** What a chain says of the account that is to sign. */
+interface EvmAccount {
+  readonly nonce: number
+  /** Of what is sold. */
+  readonly balanceRaw: bigint
+  /** What the router may take; the whole balance where the coin itself is sold. */
+  readonly allowanceRaw: bigint
+}
+
+/** A call as it would be sent. */
+interface EvmCall {
+  readonly from: string
+  readonly to: string
+  readonly data: string
+  readonly valueRaw: bigint
+}
+
+/** Reads of a node that building a transaction needs. Each throws `Fault` CHAIN_CONNECTION_ERROR where no node answers. */
+export interface EvmAccountReader {
+  account(owner: string, token: string | null, router: string): Promise<EvmAccount>
+  /** Twice the base fee and the tip that the node proposes; a gas price on chains without a base fee. */
+  fees(): Promise<GasFees>
+  /** Gas of a call as it would run now. Throws `Fault` DEX_SWAP_SIMULATED_FAILED where it reverts. */
+  gasOf(call: EvmCall): Promise<bigint>
+}
+
+/** Tip where a node does not propose one: 1 gwei. */
+const DEFAULT_TIP = 1_000_000_000n
+/** Longest part of a node's message that an answer shows. */
+const MAX_LOG_LENGTH = 300
+
+/** What a node says, or why it refuses: a node is not to be rested because a contract reverts. */
+type NodeAnswer = { readonly value: unknown } | { readonly refused: string }
+
+/** Reads over a chain's nodes. */
+export const createEvmAccountReader = (rpc: RpcPool): EvmAccountReader => {
+  const ask = async (method: string, params: readonly unknown[]): Promise<NodeAnswer> => {
+    const asked = rpc.attempt(async (call): Promise<NodeAnswer> => {
+      try {
+        return { value: await call({ method, params }) }
+      } catch (error) {
+        if (error instanceof RpcError) return { refused: error.message.slice(0, MAX_LOG_LENGTH) }
+        throw error
+      }
+    })
+    const answer = await asked.catch((cause: unknown) => {
+      throw new Fault('CHAIN_CONNECTION_ERROR', undefined, undefined, { cause })
+    })
+    return answer ?? { refused: '' }
+  }
+  const askNumber = async (method: string, params: readonly unknown[]): Promise<bigint> => {
+    const answer = await ask(method, params)
+    return ('value' in answer ? answeredNumber(answer.value) : undefined) ?? 0n
+  }
+  const view = (to: string, data: string): Promise<bigint> =>
+    askNumber('eth_call', [{ to, data }, 'latest'])
+  return {
+    account: async (owner, token, router) => {
+      const nonce = Number(await askNumber('eth_getTransactionCount', [owner, 'pending']))
+      if (token === null) {
+        const balanceRaw = await askNumber('eth_getBalance', [owner, 'latest'])
+        return { nonce, balanceRaw, allowanceRaw: balanceRaw }
+      }
+      const balanceRaw = await view(token, balanceData(owner))
+      return { nonce, balanceRaw, allowanceRaw: await view(token, allowanceData(owner, router)) }
+    },
+    fees: async () => {
+      const latest = await ask('eth_getBlockByNumber', ['latest', false])
+      const block = 'value' in latest ? latest.value : null
+      const { baseFeePerGas } = (block ?? {}) as { readonly baseFeePerGas?: unknown }
+      const base = answeredNumber(baseFeePerGas)
+      if (base === undefined) return { gasPrice: await askNumber('eth_gasPrice', []) }
+      const answer = await ask('eth_maxPriorityFeePerGas', [])
+      const tip = ('value' in answer ? answeredNumber(answer.value) : undefined) ?? DEFAULT_TIP
+      return { maxFeePerGas: 2n * base + tip, maxPriorityFeePerGas: tip }
+    },
+    gasOf: async ({ from, to, data, valueRaw }) => {
+      const call = { from, to, data, value: quantity(valueRaw) }
+      const answer = await ask('eth_estimateGas', [call])
+      if ('value' in answer) return answeredNumber(answer.value) ?? 0n
+      const { refused } = answer
+      throw new Fault('DEX_SWAP_SIMULATED_FAILED', undefined, { logs: [refused] })
+    },
+  }
+}

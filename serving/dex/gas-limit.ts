@@ -1,0 +1,60 @@
+import { Fault, InvalidInput, Outage } from '../../core/errors.ts'
+import type { RpcCall } from '../../core/rpc/endpoint.ts'
+import { RpcError, type RpcPool } from '../../core/rpc/pool.ts'
+
+/** A transaction of which the gas is wanted. */
+export interface GasRequest {
+  readonly from: string
+  readonly to: string
+  /** Hexadecimal with 0x. */
+  readonly data: string
+  /** Wei. */
+  readonly value: bigint
+}
+
+/** What a node says of a transaction that cannot be carried out. Source: EIP-1474 and go-ethereum `rpc/errors.go`. */
+const REVERTED = 3
+const INVALID_INPUT = -32_000
+const MAX_REASON_LENGTH = 200
+
+const callOf = ({ value, ...rest }: GasRequest): RpcCall => ({
+  method: 'eth_estimateGas',
+  params: [{ ...rest, value: `0x${value.toString(16)}` }],
+})
+
+/**
+ * Gas that a transaction needs in the state of the newest block. Throws `Fault` TRANSACTION_FAILED for one that would fail as far as
+ * the node checks, and CHAIN_CONNECTION_ERROR when no node answers.
+ */
+export const estimateGasLimit = async (nodes: RpcPool, request: GasRequest): Promise<bigint> => {
+  try {
+    const said = await nodes.attempt(async (ask) => {
+      try {
+        return readGas(await ask(callOf(request)))
+      } catch (error) {
+        // The transaction is to blame and not the node, which would be rested otherwise.
+        if (error instanceof RpcError && isTransactionError(error)) return failedTransaction(error)
+        throw error
+      }
+    })
+    if (said instanceof Fault) throw said
+    if (said !== undefined) return said
+  } catch (error) {
+    const isNodeError =
+      error instanceof Outage || error instanceof RpcError || error instanceof InvalidInput
+    if (!isNodeError) throw error
+    throw new Fault('CHAIN_CONNECTION_ERROR', undefined, undefined, { cause: error })
+  }
+  throw new Fault('CHAIN_CONNECTION_ERROR')
+}
+
+const isTransactionError = ({ code }: RpcError): boolean =>
+  code === REVERTED || code === INVALID_INPUT
+
+const failedTransaction = ({ message }: RpcError): Fault =>
+  new Fault('TRANSACTION_FAILED', undefined, { reason: message.slice(0, MAX_REASON_LENGTH) })
+
+const readGas = (answer: unknown): bigint => {
+  if (typeof answer === 'string' && /^0x[0-9a-fA-F]{1,16}$/.test(answer)) return BigInt(answer)
+  throw new InvalidInput('bad-gas-limit', 'the node does not say how much gas is needed')
+}

@@ -1,0 +1,128 @@
+import type { DexPoolEvents } from '../../schemas/wire.ts'
+import type { PoolStateRow, PoolTickRow } from '../queries/pool-states.ts'
+import type { Pool } from './pool.ts'
+import {
+  addToTick,
+  applyPoolEvent,
+  entryOfEvent,
+  entryOfRow,
+  exactPool,
+  type PoolEntry,
+} from './pool-entry.ts'
+import { createPairIndex, type GraphLimits, type PoolGraph } from './pool-graph.ts'
+import { type ChainVenues, pricingOf } from './quotable-protocols.ts'
+
+/** Exact states of a chain's pools. Synchronous: a search sees one moment of all of them. */
+export interface PoolBook {
+  /** What the tables hold: the start of everything that follows. */
+  load(pools: readonly PoolStateRow[], ticks: readonly PoolTickRow[]): void
+  /** One record of the pool topic. */
+  accept(record: DexPoolEvents): void
+  /** Forgets everything: a pool is exact again with its next event, one with ranges not before the next start. */
+  clear(): void
+  /** Pools as they are now. Which tokens are beside each other is as of at most a few seconds ago. */
+  graph(nowMs: number): PoolGraph
+  /** A pool whose state is exact now; null: known and not exact. */
+  pool(address: string): Pool | null | undefined
+  /** Decimals of a token, null where they are not known. */
+  decimals(token: string): number | null
+  /** Height of the newest record. */
+  readonly height: number
+  readonly size: number
+}
+
+/** Most pools that are kept. Beyond, those with the least money at their price are forgotten, unknown ones first. */
+export const MAX_POOLS = 20_000
+/** What is forgotten at once, so that it is not done for every new pool. */
+const FORGOTTEN_PART = 0.1
+
+/** An empty book. Pools of a protocol that is not quotable, or whose factory is not listed, are not kept. */
+export const createPoolBook = (
+  venues: ChainVenues,
+  limits: GraphLimits,
+  maxPools = MAX_POOLS,
+): PoolBook => {
+  const entries = new Map<string, PoolEntry>()
+  const decimals = new Map<string, number>()
+  let height = 0
+  const index = createPairIndex<PoolEntry>(limits)
+
+  const rowOf = (protocol: string, factory: string) => {
+    const row = venues.ofFactory(factory)
+    return row?.id === protocol && pricingOf(row) !== undefined ? row : undefined
+  }
+
+  const keep = (entry: PoolEntry): void => {
+    const earlier = entries.get(entry.address)
+    if (earlier !== undefined) index.remove(earlier)
+    entries.set(entry.address, entry)
+    index.add(entry)
+    entry.tokens.forEach((token, side) => {
+      const known = entry.decimals[side]
+      if (known !== null && known !== undefined) decimals.set(token, known)
+    })
+  }
+
+  const forgetShallow = (): void => {
+    if (entries.size <= maxPools) return
+    const byDepth = [...entries.values()].toSorted((a, b) => (a.tvlUsd ?? -1) - (b.tvlUsd ?? -1))
+    const count = entries.size - maxPools + Math.floor(maxPools * FORGOTTEN_PART)
+    for (const entry of byDepth.slice(0, count)) {
+      entries.delete(entry.address)
+      index.remove(entry)
+    }
+    const left = new Set([...entries.values()].flatMap(({ tokens }) => tokens))
+    for (const token of decimals.keys()) if (!left.has(token)) decimals.delete(token)
+  }
+
+  const poolNow = (address: string): Pool | null | undefined => {
+    const entry = entries.get(address)
+    return entry && exactPool(entry)
+  }
+
+  return {
+    load: (pools, ticks) => {
+      for (const stored of pools) {
+        const row = rowOf(stored.family, stored.program)
+        if (row !== undefined) keep(entryOfRow(row, stored))
+      }
+      for (const { pool, tick, net, version } of ticks) {
+        const entry = entries.get(pool)
+        if (entry === undefined) continue
+        addToTick(entry, tick, BigInt(net))
+        entry.ticksVersion = BigInt(version)
+      }
+      forgetShallow()
+    },
+    accept: ({ meta, events }) => {
+      if (meta === null) return
+      height = Math.max(height, meta.height)
+      for (const event of events) {
+        const { pool, instruction, d_app } = event
+        if (pool === null) continue
+        let entry = entries.get(pool.address)
+        if (entry === undefined) {
+          const row = rowOf(instruction?.type ?? '', d_app?.program_address ?? '')
+          if (row === undefined) continue
+          entry = entryOfEvent(row, pool)
+          keep(entry)
+          forgetShallow()
+        }
+        applyPoolEvent(entry, meta, event)
+      }
+    },
+    clear: () => {
+      entries.clear()
+      index.clear()
+    },
+    graph: (nowMs) => index.graph(exactPool, nowMs),
+    pool: poolNow,
+    decimals: (token) => decimals.get(token) ?? null,
+    get height() {
+      return height
+    },
+    get size() {
+      return entries.size
+    },
+  }
+}

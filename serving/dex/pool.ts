@@ -1,0 +1,137 @@
+import { feeOnInputAmountIn, feeOnInputAmountOut } from '../../core/prices/fee-on-input.ts'
+import type { ConcentratedState } from './concentrated-liquidity.ts'
+import { concentratedAmountIn, concentratedAmountOut } from './concentrated-liquidity.ts'
+import { constantProductAmountIn, constantProductAmountOut } from './constant-product.ts'
+import {
+  buyBaseExactIn,
+  buyBaseExactOut,
+  type FeeOnQuotePool,
+  sellBaseExactIn,
+  sellBaseExactOut,
+} from './fee-on-quote.ts'
+
+/** What every pool has. Addresses as the tables hold them; `tokens[0]` is the lower one of an EVM pool. */
+interface PoolHead {
+  readonly address: string
+  /** Row of `schemas/protocols.ts`. */
+  readonly protocol: string
+  readonly tokens: readonly [string, string]
+  /** Fee on the input, hundredths of a basis point. */
+  readonly feePips: number
+  /** Value of both sides; null = not known. */
+  readonly tvlUsd: number | null
+}
+
+/** A pool that keeps the product of its reserves. */
+export interface ConstantProductPool extends PoolHead {
+  readonly kind: 'constant_product'
+  readonly reserves: readonly [bigint, bigint]
+}
+
+/** A constant-product pool of Raydium: what it holds, without fees of others; the fee is rounded up. */
+export interface FeeOnInputPool extends PoolHead {
+  readonly kind: 'fee_on_input'
+  readonly reserves: readonly [bigint, bigint]
+}
+
+/** A curve of pump.fun or a pool of PumpSwap. */
+export interface QuotedPool extends PoolHead {
+  readonly kind: 'fee_on_quote'
+  readonly program: FeeOnQuotePool['kind']
+  /** What it prices with. */
+  readonly reserves: readonly [bigint, bigint]
+  /** What it can pay. */
+  readonly held: readonly [bigint, bigint]
+  /** Place of the quote among its tokens. */
+  readonly quoteSide: 0 | 1
+  readonly feeParts: readonly number[]
+}
+
+/** A pool with liquidity between ticks. */
+export interface ConcentratedPool extends PoolHead, ConcentratedState {
+  readonly kind: 'concentrated'
+}
+
+/** A pool whose exact state is known. */
+export type Pool = ConstantProductPool | ConcentratedPool | FeeOnInputPool | QuotedPool
+
+/** Why a pool gives no quote. */
+export type QuoteRefusal = 'insufficient_liquidity' | 'beyond_known_ticks'
+
+/** The other side of a quote, or why there is none; `steps` is the work that it took. */
+export type AmountQuote =
+  | { readonly amountRaw: bigint; readonly steps: number }
+  | { readonly refused: QuoteRefusal; readonly steps: number }
+
+/** 0 when `token` is the pool's first token, 1 when it is the second. */
+const sideOf = ({ tokens }: PoolHead, token: string): 0 | 1 => (tokens[0] === token ? 0 : 1)
+
+const single = (amountRaw: bigint | undefined): AmountQuote =>
+  amountRaw === undefined
+    ? { refused: 'insufficient_liquidity', steps: 1 }
+    : { amountRaw, steps: 1 }
+
+const directed = ({ reserves, feePips }: ConstantProductPool | FeeOnInputPool, side: 0 | 1) => ({
+  feePips,
+  in: reserves[side],
+  out: reserves[1 - side] ?? 0n,
+})
+
+const sidesOf = ({ program, reserves, held, quoteSide, feeParts }: QuotedPool): FeeOnQuotePool => {
+  const baseSide = quoteSide === 0 ? 1 : 0
+  return {
+    ...{ kind: program, quote: reserves[quoteSide], base: reserves[baseSide] },
+    ...{ heldQuote: held[quoteSide], heldBase: held[baseSide], feePips: feeParts },
+  }
+}
+
+const positive = (amountRaw: bigint): bigint | undefined => (amountRaw > 0n ? amountRaw : undefined)
+
+/** Output of a swap that sells exactly `amountIn` of `tokenIn`. */
+export const quoteExactIn = (pool: Pool, tokenIn: string, amountIn: bigint): AmountQuote => {
+  const side = sideOf(pool, tokenIn)
+  switch (pool.kind) {
+    case 'concentrated':
+      return concentratedAmountOut(pool, side === 0, amountIn)
+    case 'constant_product':
+      return single(constantProductAmountOut(amountIn, directed(pool, side)))
+    case 'fee_on_input':
+      return single(positive(feeOnInputAmountOut(amountIn, directed(pool, side))))
+    case 'fee_on_quote': {
+      const quote = pool.quoteSide === side ? buyBaseExactIn : sellBaseExactIn
+      return single(quote(sidesOf(pool), amountIn))
+    }
+  }
+}
+
+/** Input of a swap that buys exactly `amountOut` of the token beside `tokenIn`. */
+export const quoteExactOut = (pool: Pool, tokenIn: string, amountOut: bigint): AmountQuote => {
+  const side = sideOf(pool, tokenIn)
+  switch (pool.kind) {
+    case 'concentrated':
+      return concentratedAmountIn(pool, side === 0, amountOut)
+    case 'constant_product':
+      return single(constantProductAmountIn(amountOut, directed(pool, side)))
+    case 'fee_on_input':
+      return single(feeOnInputAmountIn(amountOut, directed(pool, side)))
+    case 'fee_on_quote': {
+      const quote = pool.quoteSide === side ? buyBaseExactOut : sellBaseExactOut
+      return single(quote(sidesOf(pool), amountOut))
+    }
+  }
+}
+
+/** A ratio of integers. */
+export interface Ratio {
+  readonly of: bigint
+  readonly by: bigint
+}
+
+/** Base units of the other token that one base unit of `tokenIn` is worth before any fee. */
+export const spotPrice = (pool: Pool, tokenIn: string): Ratio => {
+  const [of, by] =
+    pool.kind === 'concentrated'
+      ? ([pool.sqrtPriceX96 * pool.sqrtPriceX96, 1n << 192n] as const)
+      : ([pool.reserves[1], pool.reserves[0]] as const)
+  return sideOf(pool, tokenIn) === 0 ? { of, by } : { of: by, by: of }
+}

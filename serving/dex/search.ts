@@ -1,0 +1,202 @@
+import { type AmountQuote, type Pool, quoteExactIn, quoteExactOut } from './pool.ts'
+import type { PoolGraph } from './pool-graph.ts'
+
+/** One swap of a route. */
+export interface Hop {
+  readonly pool: Pool
+  readonly tokenIn: string
+  readonly tokenOut: string
+  readonly amountInRaw: bigint
+  readonly amountOutRaw: bigint
+}
+
+/** Swaps one after the other; what one gives is what the next sells. */
+export interface Path {
+  readonly hops: readonly Hop[]
+  readonly amountInRaw: bigint
+  readonly amountOutRaw: bigint
+}
+
+/** What is to be swapped. */
+export interface SwapRequest {
+  readonly tokenIn: string
+  readonly tokenOut: string
+  /** `exact_in`: `amountRaw` is what is sold; `exact_out`: what is bought. */
+  readonly mode: 'exact_in' | 'exact_out'
+  readonly amountRaw: bigint
+}
+
+/** Work of a search in units that are counted; the same request on the same graph ends at the same step on any machine. */
+export interface WorkBudget {
+  left: number
+}
+
+/** What a search may use. */
+export interface SearchScope {
+  readonly graph: PoolGraph
+  /** Tokens that paths may lead through beside those that trade with both ends. */
+  readonly hubs: ReadonlySet<string>
+  readonly budget: WorkBudget
+  /** Pools that may not be used, by address. */
+  readonly excluded: ReadonlySet<string>
+}
+
+/** Swaps that lead from the exact end of a path to a token, the exact one first. */
+interface Reached {
+  readonly amountRaw: bigint
+  readonly hops: readonly Hop[]
+}
+
+/** A search in the direction of the exact amount: forward from what is sold, or backward from what is bought. */
+interface Direction {
+  readonly from: string
+  readonly to: string
+  readonly isForward: boolean
+}
+
+const isBetter = (isForward: boolean, amount: bigint, than: bigint | undefined): boolean =>
+  than === undefined || (isForward ? amount > than : amount < than)
+
+const quoteHop = (
+  { isForward }: Direction,
+  pool: Pool,
+  tokens: { readonly near: string; readonly far: string },
+  amountRaw: bigint,
+): AmountQuote =>
+  isForward
+    ? quoteExactIn(pool, tokens.near, amountRaw)
+    : quoteExactOut(pool, tokens.far, amountRaw)
+
+/**
+ * Work of looking at a pair, and of one step of a pool's mathematics, in units of about a microsecond: a step over ticks takes as
+ * long as five quotes of a product of reserves.
+ */
+const PAIR_UNITS = 1
+const STEP_UNITS: Readonly<Record<Pool['kind'], number>> = {
+  constant_product: 1,
+  fee_on_input: 1,
+  fee_on_quote: 1,
+  concentrated: 5,
+}
+
+/** The best of a pair's pools for one more hop; undefined where none can make it or the budget is spent. */
+const bestHop = (
+  { graph, budget, excluded }: SearchScope,
+  direction: Direction,
+  reached: Reached,
+  tokens: { readonly near: string; readonly far: string },
+): Reached | undefined => {
+  const { isForward } = direction
+  let best: { readonly amountRaw: bigint; readonly pool: Pool } | undefined
+  if (budget.left <= 0) return undefined
+  budget.left -= PAIR_UNITS
+  for (const pool of graph.poolsOf(tokens.near, tokens.far)) {
+    if (budget.left <= 0) break
+    if (excluded.has(pool.address)) continue
+    const quote = quoteHop(direction, pool, tokens, reached.amountRaw)
+    budget.left -= quote.steps * STEP_UNITS[pool.kind]
+    if ('refused' in quote || !isBetter(isForward, quote.amountRaw, best?.amountRaw)) continue
+    best = { amountRaw: quote.amountRaw, pool }
+  }
+  if (best === undefined) return undefined
+  const { near, far } = tokens
+  const hop = isForward
+    ? { tokenIn: near, tokenOut: far, amountInRaw: reached.amountRaw, amountOutRaw: best.amountRaw }
+    : { tokenIn: far, tokenOut: near, amountInRaw: best.amountRaw, amountOutRaw: reached.amountRaw }
+  return { amountRaw: best.amountRaw, hops: [...reached.hops, { pool: best.pool, ...hop }] }
+}
+
+/** Tokens that a path may lead through on its way from one end: hubs, and those that trade with both ends. */
+const intermediates = (
+  { graph, hubs }: SearchScope,
+  { from, to }: Direction,
+): readonly string[] => {
+  const beside = graph.neighbours(from)
+  const tradesWithTarget = new Set(graph.neighbours(to))
+  return [
+    ...beside.filter((token) => token !== to && hubs.has(token)),
+    ...beside.filter((token) => token !== to && !hubs.has(token) && tradesWithTarget.has(token)),
+  ]
+}
+
+/**
+ * The best path of at most three hops. Layer by layer it keeps the best way to each token: because more in never gives less out, the
+ * best path leads over the best way to its last token but one.
+ */
+export const bestPath = (scope: SearchScope, request: SwapRequest): Path | undefined => {
+  const isForward = request.mode === 'exact_in'
+  const { tokenIn, tokenOut } = request
+  const direction = isForward
+    ? { from: tokenIn, to: tokenOut, isForward }
+    : { from: tokenOut, to: tokenIn, isForward }
+  const start: Reached = { amountRaw: request.amountRaw, hops: [] }
+  const { from, to } = direction
+  let best: Reached | undefined
+  const consider = (found: Reached | undefined): void => {
+    if (found && isBetter(isForward, found.amountRaw, best?.amountRaw)) best = found
+  }
+  consider(bestHop(scope, direction, start, { near: from, far: to }))
+  const first = new Map<string, Reached>()
+  for (const token of intermediates(scope, direction)) {
+    const way = bestHop(scope, direction, start, { near: from, far: token })
+    if (way === undefined) continue
+    first.set(token, way)
+    consider(bestHop(scope, direction, way, { near: token, far: to }))
+  }
+  for (const last of intermediates(scope, { ...direction, from: to, to: from })) {
+    const way = bestSecondHop(scope, direction, first, last)
+    if (way) consider(bestHop(scope, direction, way, { near: last, far: to }))
+  }
+  return best && pathOf(best.hops, isForward)
+}
+
+/** The best way over one of the tokens of the first layer to `last`. */
+const bestSecondHop = (
+  scope: SearchScope,
+  direction: Direction,
+  first: ReadonlyMap<string, Reached>,
+  last: string,
+): Reached | undefined => {
+  let best: Reached | undefined
+  for (const token of scope.graph.neighbours(last)) {
+    const way = first.get(token)
+    if (way === undefined) continue
+    const found = bestHop(scope, direction, way, { near: token, far: last })
+    if (found && isBetter(direction.isForward, found.amountRaw, best?.amountRaw)) best = found
+  }
+  return best
+}
+
+const pathOf = (found: readonly Hop[], isForward: boolean): Path => {
+  const hops = isForward ? found : found.toReversed()
+  return {
+    hops,
+    amountInRaw: hops[0]?.amountInRaw ?? 0n,
+    amountOutRaw: hops.at(-1)?.amountOutRaw ?? 0n,
+  }
+}
+
+/** The same pools with another amount; undefined where they cannot make it. */
+export const requotePath = (
+  { hops }: Path,
+  mode: SwapRequest['mode'],
+  amountRaw: bigint,
+  budget: WorkBudget,
+): Path | undefined => {
+  const isForward = mode === 'exact_in'
+  const requoted: Hop[] = []
+  let amount = amountRaw
+  for (const { pool, tokenIn, tokenOut } of isForward ? hops : hops.toReversed()) {
+    const quote = isForward
+      ? quoteExactIn(pool, tokenIn, amount)
+      : quoteExactOut(pool, tokenIn, amount)
+    budget.left -= quote.steps * STEP_UNITS[pool.kind]
+    if ('refused' in quote) return undefined
+    const [amountInRaw, amountOutRaw] = isForward
+      ? [amount, quote.amountRaw]
+      : [quote.amountRaw, amount]
+    requoted.push({ pool, tokenIn, tokenOut, amountInRaw, amountOutRaw })
+    amount = quote.amountRaw
+  }
+  return pathOf(requoted, isForward)
+}

@@ -1,0 +1,78 @@
+import {
+  type Hex,
+  keccak256,
+  parseTransaction,
+  recoverTransactionAddress,
+  type TransactionSerialized,
+} from 'viem'
+import { Fault } from '../../core/errors.ts'
+
+/** A transaction that may be broadcast. */
+export interface SignedTransaction {
+  readonly hex: Hex
+  readonly hash: Hex
+  /** Lower case. */
+  readonly from: string
+  readonly nonce: number
+}
+
+/** Bytes of a transaction that nodes take. Source: go-ethereum core/txpool/legacypool ("txMaxSize"). */
+const MAX_BYTES = 131_072
+
+/**
+ * Reads a signed EVM transaction in base 64, or hexadecimal with 0x. Throws `Fault` INVALID_PARAMETER for what is none, carries blobs
+ * or is of another chain, TRANSACTION_SIZE_EXCEEDED, TRANSACTION_NOT_SIGNED, TRANSACTION_SIGNATURE_MISSING.
+ */
+export const readSignedTransaction = async (
+  text: string,
+  chainId: number,
+): Promise<SignedTransaction> => {
+  const bytes = readBytes(text)
+  if (bytes.length > MAX_BYTES) {
+    throw new Fault('TRANSACTION_SIZE_EXCEEDED', undefined, {
+      size: bytes.length,
+      max_allowed: MAX_BYTES,
+    })
+  }
+  const hex: Hex = `0x${bytes.toString('hex')}`
+  const parsed = parse(hex)
+  if (parsed.type === 'eip4844') throw wrong('blob_transaction')
+  if (parsed.r === undefined || parsed.s === undefined) throw new Fault('TRANSACTION_NOT_SIGNED')
+  // One without a chain could be sent again on every chain.
+  if (parsed.chainId !== chainId) {
+    const details = { chain_id: parsed.chainId ?? null, expected: chainId }
+    throw wrong('other_chain', 'The transaction was signed for another chain', details)
+  }
+  return { hex, hash: keccak256(hex), from: await signerOf(hex), nonce: parsed.nonce ?? 0 }
+}
+
+const wrong = (reason: string, message?: string, details: object = {}): Fault =>
+  new Fault('INVALID_PARAMETER', message ?? 'signedTx is not a transaction that can be sent', {
+    ...{ parameter: 'signedTx', reason },
+    ...details,
+  })
+
+const readBytes = (text: string): Buffer => {
+  if (/^0x(?:[0-9a-fA-F]{2})+$/.test(text)) return Buffer.from(text.slice(2), 'hex')
+  const bytes = Buffer.from(text, 'base64')
+  // Buffer leaves out what is not base 64.
+  if (bytes.length === 0 || bytes.toString('base64') !== text) throw wrong('encoding')
+  return bytes
+}
+
+const parse = (hex: Hex) => {
+  try {
+    return parseTransaction(hex)
+  } catch {
+    throw wrong('not_a_transaction')
+  }
+}
+
+const signerOf = async (hex: Hex): Promise<string> => {
+  try {
+    const serializedTransaction = hex as TransactionSerialized
+    return (await recoverTransactionAddress({ serializedTransaction })).toLowerCase()
+  } catch {
+    throw new Fault('TRANSACTION_SIGNATURE_MISSING')
+  }
+}

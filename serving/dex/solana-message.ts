@@ -1,0 +1,95 @@
+import {
+  AccountRole,
+  type Address,
+  address,
+  appendTransactionMessageInstructions,
+  type Blockhash,
+  compileTransaction,
+  createTransactionMessage,
+  getAddressEncoder,
+  getBase64EncodedWireTransaction,
+  getProgramDerivedAddress,
+  setTransactionMessageFeePayer,
+  setTransactionMessageLifetimeUsingBlockhash,
+} from '@solana/kit'
+import { Fault } from '../../core/errors.ts'
+
+/** What an instruction may do with an account. */
+export type AccountUse = 'read' | 'write' | 'sign'
+
+/** An account of an instruction. */
+export type InstructionAccount = readonly [account: string, use: AccountUse]
+
+/** One instruction of a transaction. */
+export interface SolanaInstruction {
+  readonly program: string
+  readonly accounts: readonly InstructionAccount[]
+  readonly data: Uint8Array
+}
+
+/** How long a transaction can be taken into a block. */
+export interface BlockhashLifetime {
+  readonly blockhash: string
+  readonly lastValidBlockHeight: number
+}
+
+const ROLES = {
+  read: AccountRole.READONLY,
+  write: AccountRole.WRITABLE,
+  sign: AccountRole.WRITABLE_SIGNER,
+} as const
+
+/** A part of the seeds of an address: a word, or an address. */
+export type Seed = { readonly word: string } | { readonly key: string }
+
+const seedBytes = (seed: Seed): Uint8Array | ReturnType<typeof keyBytes> =>
+  'word' in seed ? Buffer.from(seed.word) : keyBytes(seed.key)
+
+const keyBytes = (key: string) => getAddressEncoder().encode(address(key))
+
+/** The address that only a program can sign for. */
+export const programAddress = async (program: string, seeds: readonly Seed[]): Promise<string> => {
+  const [derived] = await getProgramDerivedAddress({
+    programAddress: address(program),
+    seeds: seeds.map(seedBytes),
+  })
+  return derived
+}
+
+/** Largest transaction that nodes take: an IPv6 packet without its headers. Source: solana-sdk packet. */
+export const MAX_TRANSACTION_BYTES = 1_232
+
+/**
+ * An unsigned transaction of version 0 in base 64, its signatures empty. Throws `Fault` TRANSACTION_SIZE_EXCEEDED for more than 1,232
+ * bytes.
+ */
+export const unsignedTransaction = (
+  payer: string,
+  { blockhash, lastValidBlockHeight }: BlockhashLifetime,
+  instructions: readonly SolanaInstruction[],
+): string => {
+  const message = appendTransactionMessageInstructions(
+    instructions.map(({ program, accounts, data }) => ({
+      programAddress: address(program),
+      accounts: accounts.map(([account, use]) => ({
+        address: address(account) as Address,
+        role: ROLES[use],
+      })),
+      data,
+    })),
+    setTransactionMessageLifetimeUsingBlockhash(
+      {
+        blockhash: blockhash as Blockhash,
+        lastValidBlockHeight: BigInt(lastValidBlockHeight),
+      },
+      setTransactionMessageFeePayer(address(payer), createTransactionMessage({ version: 0 })),
+    ),
+  )
+  const text = getBase64EncodedWireTransaction(compileTransaction(message))
+  const size = Buffer.byteLength(text, 'base64')
+  if (size > MAX_TRANSACTION_BYTES) {
+    const details = { size, max_allowed: MAX_TRANSACTION_BYTES }
+    throw new Fault('TRANSACTION_SIZE_EXCEEDED', undefined, details)
+  }
+  return text
+}

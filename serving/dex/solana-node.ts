@@ -1,0 +1,146 @@
+import { base58Decode } from '../../core/base58.ts'
+import { Fault, InvalidInput } from '../../core/errors.ts'
+import { isJsonObject } from '../../core/json.ts'
+import { RpcError, type RpcPool } from '../../core/rpc/pool.ts'
+import type { BlockhashLifetime } from './solana-message.ts'
+
+/** An account as a node has it. */
+export interface SolanaAccount {
+  /** Program that it belongs to. */
+  readonly owner: string
+  readonly lamports: bigint
+  readonly data: Uint8Array
+}
+
+/** What a run against the newest block said. */
+interface SolanaRun {
+  /** Units of computation; null: the node does not report them. */
+  readonly unitsConsumed: number | null
+}
+
+/** Reads of a node that building a transaction needs. Each throws `Fault` CHAIN_CONNECTION_ERROR where no node answers. */
+export interface SolanaReader {
+  /** In the order of the addresses; undefined: there is none. At most 100. */
+  accounts(addresses: readonly string[]): Promise<readonly (SolanaAccount | undefined)[]>
+  lifetime(): Promise<BlockhashLifetime>
+  /** Runs an unsigned transaction. Throws `Fault` DEX_SWAP_SIMULATED_FAILED with the end of its log where it fails. */
+  run(transaction: string): Promise<SolanaRun>
+}
+
+/** Accounts and blocks that most of the stake has voted for. */
+const COMMITMENT = 'confirmed'
+/** Lines of a failed run that an answer shows, and their length. */
+const [MAX_LOG_LINES, MAX_LINE_LENGTH] = [8, 200]
+
+/** Most units of computation of a transaction. Source: MAX_COMPUTE_UNIT_LIMIT of the Solana SDK. */
+export const MAX_COMPUTE_UNITS = 1_400_000
+const KEY_BYTES = 32
+const MAX_LAMPORTS = (1n << 64n) - 1n
+
+const invalid = (method: string): InvalidInput =>
+  new InvalidInput('bad-answer', `the node's answer to ${method} has another shape`)
+
+const answerValue = (answer: unknown, method: string): unknown => {
+  if (!isJsonObject(answer) || answer.value === undefined) throw invalid(method)
+  return answer.value
+}
+
+/** Reads over a chain's nodes. */
+export const createSolanaReader = (rpc: RpcPool): SolanaReader => {
+  const ask = async <T>(
+    method: string,
+    params: readonly unknown[],
+    read: (answer: unknown) => T,
+  ): Promise<T> => {
+    const asked = rpc.attempt(async (call) => ({ read: read(await call({ method, params })) }))
+    const answer = await asked.catch((cause: unknown) => {
+      throw new Fault('CHAIN_CONNECTION_ERROR', undefined, undefined, { cause })
+    })
+    if (answer === undefined) throw new Fault('CHAIN_CONNECTION_ERROR')
+    return answer.read
+  }
+  return {
+    accounts: (addresses) =>
+      ask(
+        'getMultipleAccounts',
+        [addresses, { encoding: 'base64', commitment: COMMITMENT }],
+        (answer) => readAccounts(answer, addresses.length),
+      ),
+    lifetime: () => ask('getLatestBlockhash', [{ commitment: COMMITMENT }], readLifetime),
+    run: async (transaction) => {
+      const options = { encoding: 'base64', commitment: COMMITMENT, sigVerify: false }
+      const params = [transaction, { ...options, replaceRecentBlockhash: true }]
+      const asked = rpc.attempt(async (call) => {
+        try {
+          return readRun(await call({ method: 'simulateTransaction', params }))
+        } catch (error) {
+          // The transaction is to blame and not the node, which would be rested otherwise.
+          if (error instanceof RpcError) return failedRun([error.message])
+          throw error
+        }
+      })
+      const ran = await asked.catch((cause: unknown) => {
+        throw new Fault('CHAIN_CONNECTION_ERROR', undefined, undefined, { cause })
+      })
+      if (ran === undefined) throw new Fault('CHAIN_CONNECTION_ERROR')
+      if (ran instanceof Fault) throw ran
+      return ran
+    },
+  }
+}
+
+/** 32 bytes in base 58: an address, a hash of a block. */
+const isKey = (value: unknown): value is string =>
+  typeof value === 'string' && base58Decode(value)?.length === KEY_BYTES
+
+const isCount = (value: unknown, most: number): value is number =>
+  Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= most
+
+const readLamports = (value: unknown): bigint | undefined => {
+  const isWhole = typeof value === 'bigint' || Number.isInteger(value)
+  const lamports = isWhole ? BigInt(value as number | bigint) : -1n
+  return lamports >= 0n && lamports <= MAX_LAMPORTS ? lamports : undefined
+}
+
+const readAccounts = (answer: unknown, count: number): readonly (SolanaAccount | undefined)[] => {
+  const value = answerValue(answer, 'getMultipleAccounts')
+  if (!Array.isArray(value) || value.length !== count) throw invalid('getMultipleAccounts')
+  return value.map((account) => (account === null ? undefined : readAccount(account)))
+}
+
+const readAccount = (account: unknown): SolanaAccount => {
+  const { owner, lamports: given, data } = isJsonObject(account) ? account : {}
+  const text = Array.isArray(data) ? data[0] : undefined
+  const lamports = readLamports(given)
+  const bytes = typeof text === 'string' ? Buffer.from(text, 'base64') : undefined
+  const isWhole = bytes !== undefined && bytes.toString('base64') === text
+  if (!isKey(owner) || lamports === undefined || !isWhole) throw invalid('getMultipleAccounts')
+  return { owner, lamports, data: bytes }
+}
+
+const readLifetime = (answer: unknown): BlockhashLifetime => {
+  const value = answerValue(answer, 'getLatestBlockhash')
+  const { blockhash, lastValidBlockHeight } = isJsonObject(value) ? value : {}
+  if (!isKey(blockhash) || !isCount(lastValidBlockHeight, Number.MAX_SAFE_INTEGER)) {
+    throw invalid('getLatestBlockhash')
+  }
+  return { blockhash, lastValidBlockHeight }
+}
+
+const readRun = (answer: unknown): SolanaRun | Fault => {
+  const value = answerValue(answer, 'simulateTransaction')
+  const { err, logs, unitsConsumed } = isJsonObject(value) ? value : {}
+  if (err === undefined) throw invalid('simulateTransaction')
+  if (err === null) {
+    const units = unitsConsumed ?? null
+    if (units !== null && !isCount(units, MAX_COMPUTE_UNITS)) throw invalid('simulateTransaction')
+    return { unitsConsumed: units }
+  }
+  const lines = Array.isArray(logs) ? logs.filter((line) => typeof line === 'string') : []
+  return failedRun([...lines.slice(-MAX_LOG_LINES), JSON.stringify(err)])
+}
+
+const failedRun = (lines: readonly string[]): Fault =>
+  new Fault('DEX_SWAP_SIMULATED_FAILED', undefined, {
+    logs: lines.map((line) => line.slice(0, MAX_LINE_LENGTH)),
+  })

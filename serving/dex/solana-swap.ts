@@ -1,0 +1,145 @@
+import { Fault } from '../../core/errors.ts'
+import type { SwapQuote } from './quote.ts'
+import {
+  associatedTokenAddress,
+  computeLimit,
+  computePrice,
+  createTokenAccount,
+  TOKEN_2022_PROGRAM,
+  TOKEN_PROGRAM,
+  unwrapSol,
+  wrapSol,
+} from './solana-calls.ts'
+import {
+  type BlockhashLifetime,
+  type SolanaInstruction,
+  unsignedTransaction,
+} from './solana-message.ts'
+import { MAX_COMPUTE_UNITS, type SolanaAccount, type SolanaReader } from './solana-node.ts'
+import { SOLANA_VENUES, type SolanaVenue, type VenueSwap, WRAPPED_SOL } from './solana-venues.ts'
+
+/** What a caller wants of a transaction beside the swap. */
+export interface SolanaOrder {
+  readonly quote: SwapQuote
+  readonly owner: string
+  /** Paid beside the base fee, lamports for the whole transaction. */
+  readonly priorityFee: bigint
+}
+
+/** A transaction that is ready to be signed. */
+export interface BuiltSolanaSwap {
+  /** Base 64, its signatures empty. */
+  readonly transaction: string
+  readonly lifetime: BlockhashLifetime
+}
+
+/** Units of computation of the first run, and more than it took, percent. */
+const [FIRST_LIMIT, LIMIT_MARGIN_PERCENT] = [400_000, 15]
+/** Fewest units of a transaction: a run that says less did not do everything. */
+const LEAST_LIMIT = 20_000
+const MICRO_LAMPORTS = 1_000_000n
+
+/** The amount in the account of a token. Source: solana-program/token state.rs (`Account`). */
+const AMOUNT_OFFSET = 64
+
+/**
+ * The unsigned transaction of a swap over one pool: accounts of tokens are created where they are missing, SOL is wrapped and unwrapped.
+ * It was run against the newest block. Throws `Fault` INSUFFICIENT_BALANCE, DEX_ROUTE_BUILD_FAILED where the pool or a token is not what
+ * it was, DEX_SWAP_SIMULATED_FAILED, TRANSACTION_SIZE_EXCEEDED, CHAIN_CONNECTION_ERROR.
+ */
+export const buildSolanaSwap = async (
+  reader: SolanaReader,
+  order: SolanaOrder,
+): Promise<BuiltSolanaSwap> => {
+  const { quote, owner, priorityFee } = order
+  const hop = quote.route.paths[0]?.hops[0]
+  const venue = hop && SOLANA_VENUES[hop.pool.protocol]
+  if (hop === undefined || venue === undefined) throw new Fault('DEX_ROUTE_BUILD_FAILED')
+  const { tokenIn, tokenOut } = hop
+  const configAddress = (await venue.config?.()) ?? venue.program
+  const wanted = [hop.pool.address, tokenIn, tokenOut, configAddress, owner]
+  const [pool, mintIn, mintOut, config, wallet] = await reader.accounts(wanted)
+  if (pool?.owner !== venue.program) throw changed('the pool is not of its program')
+  if (venue.config !== null && config?.owner !== venue.program)
+    throw changed("the program's settings are not its own")
+  const [programIn, programOut] = [tokenProgramOf(mintIn), tokenProgramOf(mintOut)]
+  const accountIn = await associatedTokenAddress(owner, tokenIn, programIn)
+  const accountOut = await associatedTokenAddress(owner, tokenOut, programOut)
+  const swap: VenueSwap = {
+    ...{ pool: hop.pool.address, owner, tokenIn, tokenOut, programIn, programOut },
+    ...{ accountIn, accountOut, mode: quote.request.mode, amountInRaw: hop.amountInRaw },
+    ...{ minOutRaw: quote.minOutRaw, maxInRaw: quote.maxInRaw },
+  }
+  const [held] = await reader.accounts([accountIn])
+  requireBalance(tokenIn === WRAPPED_SOL ? wallet?.lamports : amountIn(held), quote.maxInRaw)
+  const call = await venue.swap(swap, {
+    pool: pool.data,
+    config: venue.config === null ? new Uint8Array() : (config?.data ?? new Uint8Array()),
+  })
+  const body = aroundSwap(venue, swap, call)
+  const lifetime = await reader.lifetime()
+  const withLimit = (limit: number): string =>
+    unsignedTransaction(owner, lifetime, [...budget(limit, priorityFee), ...body])
+  const { unitsConsumed } = await reader.run(withLimit(FIRST_LIMIT))
+  return { transaction: withLimit(limitFor(unitsConsumed)), lifetime }
+}
+
+/** Units that a transaction may take after a run; the limit of the run where the node does not report them. */
+const limitFor = (unitsConsumed: number | null): number => {
+  if (unitsConsumed === null) return FIRST_LIMIT
+  const limit = Math.ceil((unitsConsumed * (100 + LIMIT_MARGIN_PERCENT)) / 100)
+  return Math.min(Math.max(limit, LEAST_LIMIT), MAX_COMPUTE_UNITS)
+}
+
+const changed = (reason: string): Fault =>
+  new Fault('DEX_ROUTE_BUILD_FAILED', undefined, { reason })
+
+const TOKEN_PROGRAMS: ReadonlySet<string> = new Set([TOKEN_PROGRAM, TOKEN_2022_PROGRAM])
+
+const tokenProgramOf = (mint: SolanaAccount | undefined): string => {
+  if (mint && TOKEN_PROGRAMS.has(mint.owner)) return mint.owner
+  throw changed('a token is not one of the token programs')
+}
+
+const amountIn = (account: SolanaAccount | undefined): bigint => {
+  const data = Buffer.from(account?.data ?? [])
+  return data.length < AMOUNT_OFFSET + 8 ? 0n : data.readBigUInt64LE(AMOUNT_OFFSET)
+}
+
+const requireBalance = (available = 0n, required: bigint): void => {
+  if (available >= required) return
+  throw new Fault('INSUFFICIENT_BALANCE', undefined, {
+    ...{ required: required.toString(), available: available.toString() },
+  })
+}
+
+const budget = (limit: number, priorityFee: bigint): readonly SolanaInstruction[] => {
+  const price = (priorityFee * MICRO_LAMPORTS) / BigInt(limit)
+  return [computeLimit(limit), ...(price > 0n ? [computePrice(price)] : [])]
+}
+
+/** What goes before and after the swap: accounts of tokens, wrapping and unwrapping. */
+const aroundSwap = (
+  { takesCoin }: SolanaVenue,
+  swap: VenueSwap,
+  call: SolanaInstruction,
+): readonly SolanaInstruction[] => {
+  const { owner, tokenIn, tokenOut, accountIn, accountOut, programOut } = swap
+  const [sells, buys] = [tokenIn === WRAPPED_SOL, tokenOut === WRAPPED_SOL]
+  const wrapped = { account: sells ? accountIn : accountOut, tokenProgram: TOKEN_PROGRAM }
+  const needsWrapped = !takesCoin && (sells || buys)
+  return [
+    ...(needsWrapped ? [createTokenAccount(owner, WRAPPED_SOL, wrapped)] : []),
+    ...(needsWrapped && sells ? wrapSol(owner, accountIn, swap.maxInRaw) : []),
+    ...(buys
+      ? []
+      : [createTokenAccount(owner, tokenOut, { account: accountOut, tokenProgram: programOut })]),
+    call,
+    ...(needsWrapped ? [unwrapSol(owner, wrapped.account)] : []),
+  ]
+}
+
+/** True for pools that a transaction can be built for: curves only where they are quoted in SOL. */
+export const isBuildable = (protocol: string, tokens: readonly [string, string]): boolean =>
+  SOLANA_VENUES[protocol] !== undefined &&
+  (SOLANA_VENUES[protocol]?.takesCoin !== true || tokens.includes(WRAPPED_SOL))

@@ -1,0 +1,184 @@
+import { retry } from '../../../core/retry.ts'
+import type { StoreProgress } from '../../interfaces.ts'
+import type { BlockScope } from '../block-scope.ts'
+import type { BlockOperation, BlockReader } from './block-reader.ts'
+
+/** What a feed works with. */
+export interface BlockFeedOptions {
+  readonly chain: string
+  readonly reader: BlockReader
+  readonly progress: StoreProgress
+  /** Called once per failed reading; the feed continues. */
+  readonly onError: (error: unknown) => void
+}
+
+/** Blocks of one chain whose rows are all in the store, shared by all of its followers. */
+export interface BlockFeed {
+  /** Counts a follower; the result is the block operation behind which it begins. Throws what the store throws. */
+  enter(): Promise<number>
+  /** One follower less: without any, nothing is read. */
+  leave(): void
+  /** What came after a cursor: nothing yet, too much to be handed over, or blocks and the cursor behind them. */
+  after(cursor: number): FeedStep | 'lost' | undefined
+  /** Resolves when more has come, when the feed is closed, or when the signal aborts. */
+  changed(signal: AbortSignal): Promise<void>
+  /** The log holds block operations up to this one. */
+  announce(seq: number): void
+  close(): void
+}
+
+/** One step of a subscription. */
+export interface FeedStep {
+  readonly cursor: number
+  readonly scope: BlockScope
+}
+
+/** Operations that are remembered: a reader that is further behind is ended. */
+const MAX_REMEMBERED = 4_096
+/** Blocks of one delivery. */
+const MAX_BLOCKS_PER_STEP = 256
+/** Time between two looks at a store that has not got everything yet; doubled while nothing comes. */
+const FIRST_WAIT_MS = 250
+const MAX_WAIT_MS = 4_000
+
+class NotStoredYet extends Error {}
+
+/** Folds operations into the blocks that stand and those that no longer do. A block that came and went in between is in neither. */
+const toScope = (chain: string, operations: readonly BlockOperation[]): BlockScope => {
+  const added = new Map<string, BlockOperation>()
+  const removed: BlockOperation[] = []
+  for (const operation of operations) {
+    if (!operation.removed) added.set(operation.hash, operation)
+    else if (!added.delete(operation.hash)) removed.unshift(operation)
+  }
+  const ref = ({ slot, height, hash }: BlockOperation) => ({ slot, height, hash })
+  return {
+    chain,
+    added: [...added.values()].map(ref),
+    removed: removed.map(ref),
+    fromMs: Math.min(...operations.map(({ timeMs }) => timeMs)),
+  }
+}
+
+/** What was read since the first follower began. */
+interface FeedState {
+  readonly remembered: BlockOperation[]
+  /** Last operation before the remembered ones, the last that was read, and the last whose rows are all stored. */
+  forgotten: number
+  read: number
+  stored: number
+  newestSlot: number
+}
+
+/** Reads once. Throws `NotStoredYet` where nothing is new. */
+const readOn = async (
+  state: FeedState,
+  { chain, reader, progress }: Pick<BlockFeedOptions, 'chain' | 'reader' | 'progress'>,
+): Promise<void> => {
+  const { remembered } = state
+  const found = await reader.after(chain, { afterSeq: state.read, fromSlot: state.newestSlot })
+  for (const operation of found) {
+    remembered.push(operation)
+    state.read = operation.seq
+    state.newestSlot = Math.max(state.newestSlot, operation.slot)
+  }
+  // Asked after the blocks were read: what was stored by then holds all rows of those blocks up to the answer.
+  const stored = Math.min(state.read, await progress.storedSeq(chain))
+  const gone = remembered.splice(0, Math.max(0, remembered.length - MAX_REMEMBERED))
+  state.forgotten = gone.at(-1)?.seq ?? state.forgotten
+  if (stored <= state.stored) throw new NotStoredYet()
+  state.stored = stored
+}
+
+/** A feed that reads nothing until it has a follower. */
+export const createBlockFeed = (options: BlockFeedOptions): BlockFeed => {
+  const { chain, reader, progress, onError } = options
+  const waiting = new Set<() => void>()
+  const closing = new AbortController()
+  let state: FeedState = { remembered: [], forgotten: 0, read: 0, stored: 0, newestSlot: 0 }
+  let followers = 0
+  let announced = 0
+  let beginning: Promise<void> | undefined
+  let following: FeedState | undefined
+
+  const isBehind = (mine: FeedState): boolean =>
+    state === mine && followers > 0 && mine.stored < announced && !closing.signal.aborted
+  const follow = async (mine: FeedState): Promise<void> => {
+    while (isBehind(mine)) {
+      await retry(() => readOn(mine, options), {
+        firstMs: FIRST_WAIT_MS,
+        maxMs: MAX_WAIT_MS,
+        tries: Number.POSITIVE_INFINITY,
+        signal: closing.signal,
+        again: () => isBehind(mine),
+        onRetry: (error) => {
+          if (!(error instanceof NotStoredYet)) onError(error)
+        },
+      })
+      for (const wake of [...waiting]) wake()
+    }
+  }
+  const wakeUp = (): void => {
+    const mine = state
+    if (following === mine || !isBehind(mine)) return
+    following = mine
+    const ended = (): void => {
+      if (following === mine) following = undefined
+    }
+    // What ends it early are the followers that have left.
+    follow(mine).then(ended, ended)
+  }
+  /** Begins at the end of the store. */
+  const begin = async (): Promise<void> => {
+    const { seq, slot } = await reader.last(chain)
+    const stored = Math.min(seq, await progress.storedSeq(chain))
+    state = { remembered: [], forgotten: stored, read: stored, stored, newestSlot: slot }
+    announced = Math.max(announced, seq)
+  }
+  return {
+    enter: async () => {
+      followers += 1
+      if (followers === 1) beginning = begin()
+      try {
+        await beginning
+        wakeUp()
+        return state.stored
+      } catch (error) {
+        followers -= 1
+        throw error
+      }
+    },
+    leave: () => {
+      followers -= 1
+    },
+    after: (cursor) => {
+      if (cursor < state.forgotten) return 'lost'
+      const { remembered, stored } = state
+      const operations = remembered
+        .filter(({ seq }) => seq > cursor && seq <= stored)
+        .slice(0, MAX_BLOCKS_PER_STEP)
+      const last = operations.at(-1)
+      return last && { cursor: last.seq, scope: toScope(chain, operations) }
+    },
+    changed: (signal) =>
+      new Promise((resolve) => {
+        if (signal.aborted || closing.signal.aborted) return resolve()
+        const done = (): void => {
+          waiting.delete(done)
+          signal.removeEventListener('abort', done)
+          resolve()
+        }
+        waiting.add(done)
+        signal.addEventListener('abort', done, { once: true })
+        wakeUp()
+      }),
+    announce: (seq) => {
+      announced = Math.max(announced, seq)
+      wakeUp()
+    },
+    close: () => {
+      closing.abort()
+      for (const wake of [...waiting]) wake()
+    },
+  }
+}

@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Principal } from '../../interfaces.ts'
+import type { AdmissionSlot } from '../../realtime/admission.ts'
+import type { Socket } from '../../realtime/socket.ts'
+import { ConnectionClosed, LIVE_CLOSES, type LiveClose, type LiveLimits } from './limits.ts'
+import type { LiveSession } from './ws-protocol.ts'
+
+/** Time between two looks at a queue that is too long. */
+const QUEUE_CHECK_MS = 25
+/** How long a client may take to answer a close. */
+const CLOSE_GRACE_MS = 5_000
+
+/** What a connection tells. */
+export interface LiveConnectionEvents {
+  /** The client did not read for too long. */
+  readonly onSlow: () => void
+  readonly onDefect: (error: unknown) => void
+}
+
+/** One open socket with its protocol session. */
+export class LiveConnection {
+  readonly socket: Socket
+  readonly counted: AdmissionSlot
+  readonly #limits: LiveLimits
+  readonly #events: LiveConnectionEvents
+  session: LiveSession | undefined
+  /** null = not let in yet. */
+  principal: Principal | null = null
+  subscriptions = 0
+  /** When something last came in, and when the last ping went out. */
+  seenMs: number
+  pingedMs: number
+  #inHand = 0
+  #closedMs: number | undefined
+
+  constructor(
+    socket: Socket,
+    {
+      counted,
+      limits,
+      nowMs,
+      ...events
+    }: LiveConnectionEvents & {
+      readonly counted: AdmissionSlot
+      readonly limits: LiveLimits
+      readonly nowMs: number
+    },
+  ) {
+    this.socket = socket
+    this.counted = counted
+    this.#limits = limits
+    this.#events = events
+    this.seenMs = nowMs
+    this.pingedMs = nowMs
+  }
+
+  get open(): boolean {
+    return this.#closedMs === undefined
+  }
+
+  /** Hands one message to the session; what goes wrong ends this connection only. */
+  message(text: string): void {
+    if (!this.open || this.session === undefined) return
+    if (this.#inHand >= this.#limits.messagesInHand) {
+      this.close(LIVE_CLOSES.tooManyMessages)
+      return
+    }
+    this.#inHand += 1
+    this.session
+      .message(text)
+      .catch((error: unknown) => this.#failed(error))
+      .finally(() => {
+        this.#inHand -= 1
+      })
+  }
+
+  #failed(error: unknown): void {
+    if (error instanceof ConnectionClosed) {
+      this.close(error.close)
+      return
+    }
+    this.#events.onDefect(error)
+    this.close(LIVE_CLOSES.internal)
+  }
+
+  /** Sends, then waits until the client has read enough of what is queued. Throws `ConnectionClosed` where it does not. */
+  async send(text: string): Promise<void> {
+    if (!this.open) throw new ConnectionClosed(LIVE_CLOSES.unavailable)
+    this.socket.send(text)
+    const { maxQueuedBytes, slowTimeoutMs } = this.#limits
+    const begunMs = performance.now()
+    while (this.open && this.socket.buffered() > maxQueuedBytes) {
+      if (performance.now() - begunMs > slowTimeoutMs) {
+        this.#events.onSlow()
+        throw new ConnectionClosed(LIVE_CLOSES.slow)
+      }
+      await sleep(QUEUE_CHECK_MS, undefined, { ref: false })
+    }
+  }
+
+  /** Ends every subscription, then sends the close frame. */
+  close({ code, reason }: LiveClose): void {
+    if (!this.open) return
+    this.#closedMs = performance.now()
+    void this.ended(code, reason)
+    this.socket.close(code, reason)
+  }
+
+  /** A close frame that is not answered in time is followed by the end of the TCP connection. */
+  dropIfOverdue(): void {
+    if (this.#closedMs !== undefined && performance.now() - this.#closedMs > CLOSE_GRACE_MS)
+      this.socket.drop()
+  }
+
+  /** The session ends once, whoever closed. */
+  async ended(code: number, reason: string): Promise<void> {
+    const { session } = this
+    this.session = undefined
+    this.#closedMs ??= performance.now()
+    await session?.closed(code, reason).catch((error: unknown) => this.#events.onDefect(error))
+  }
+}

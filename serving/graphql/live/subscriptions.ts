@@ -1,0 +1,180 @@
+import type { Bus, RunningTask } from '../../../core/bus/contract.ts'
+import type { Codec } from '../../../core/codec/contract.ts'
+import type { Config } from '../../../core/config/settings.ts'
+import { Fault } from '../../../core/errors.ts'
+import { makeErrorBoundary } from '../../../core/ops/error-boundary.ts'
+import type { Logger } from '../../../core/ops/logger.ts'
+import type { Metrics } from '../../../core/ops/metrics.ts'
+import { isOverload, toFault } from '../../http/problem-details.ts'
+import type { FreshnessReader, Guard, Meter, Principal, StoreProgress } from '../../interfaces.ts'
+import type { SocketRoute } from '../../realtime/socket-routes.ts'
+import type { GraphqlEngine } from '../engine.ts'
+import { type PublicError, publicErrors } from '../errors.ts'
+import type { GraphqlRequest } from '../plan.ts'
+import { planWithQuota } from '../plan-with-quota.ts'
+import { type BlockFeed, createBlockFeed } from './block-feed.ts'
+import { announceBlocks } from './block-notices.ts'
+import { createBlockReader } from './block-reader.ts'
+import type { LiveConnection } from './connection.ts'
+import { createLiveConnections, LIVE_PATH } from './connections.ts'
+import { createDeliveries, type Deliveries, SubscriptionTooSlow } from './deliveries.ts'
+import { LIVE_CLOSES, LIVE_LIMITS, type LiveLimits } from './limits.ts'
+
+/** What subscriptions work with. */
+export interface SubscriptionDeps {
+  readonly engine: GraphqlEngine
+  readonly bus: Pick<Bus, 'tail'>
+  readonly codec: Pick<Codec, 'decode'>
+  readonly progress: StoreProgress
+  readonly guard: Guard
+  readonly meter: Meter
+  readonly freshness: FreshnessReader
+  readonly chains: readonly string[]
+  readonly config: Pick<
+    Config,
+    | 'wsAllowedOrigins'
+    | 'wsConnectionsPerAccount'
+    | 'wsConnections'
+    | 'wsPendingPerAddress'
+    | 'trustedProxies'
+    | 'docsUrl'
+    | 'errorsStatusMode'
+  >
+  readonly metrics: Metrics
+  readonly log: Logger
+  readonly nowMs: () => number
+  readonly limits?: Partial<LiveLimits>
+}
+
+const BEAT_MS = 1_000
+
+/** The reason label of a subscription that the server ends. */
+const endReason = (error: unknown): string => {
+  if (error instanceof SubscriptionTooSlow) return 'slow'
+  return error instanceof Fault && error.faultName === 'FORBIDDEN' ? 'quota' : 'error'
+}
+
+/** Errors as a client reads them; what is a defect or an outage is counted and logged. */
+const createErrorReporter =
+  ({ metrics, log }: Pick<SubscriptionDeps, 'metrics' | 'log'>) =>
+  (error: unknown): readonly PublicError[] => {
+    const known = publicErrors(error)
+    if (known) return known
+    metrics.graphqlSubscriptionsEnded.inc({ reason: endReason(error) })
+    if (error instanceof SubscriptionTooSlow) {
+      const message =
+        'The subscription is too far behind: subscribe again and query what is missing'
+      return [{ message, locations: [], extensions: { code: 'SUBSCRIPTION_TOO_SLOW' } }]
+    }
+    const fault = toFault(error)
+    if (fault.status >= 500 && fault.status !== 501 && !isOverload(fault)) {
+      log.error({ err: error }, 'GraphQL subscription failed')
+      if (fault.faultName === 'INTERNAL_SERVER_ERROR')
+        metrics.edgeErrors.inc({ surface: 'streams', reason: 'message' })
+    }
+    const { message, faultName: code } = fault
+    return [{ message, locations: [], extensions: { code } }]
+  }
+
+/** Plans and counts the subscriptions of the process. */
+const createSubscriber = (
+  deps: SubscriptionDeps,
+  limits: LiveLimits,
+  feeds: ReadonlyMap<string, BlockFeed>,
+) => {
+  const { engine, meter, metrics } = deps
+  const perOrg = new Map<string, number>()
+  const running = new Set<object>()
+  const count = (connection: LiveConnection, { orgId }: Principal, change: 1 | -1): void => {
+    connection.subscriptions += change
+    const left = (perOrg.get(orgId) ?? 0) + change
+    if (left > 0) perOrg.set(orgId, left)
+    else perOrg.delete(orgId)
+  }
+  const requireRoom = (connection: LiveConnection, { orgId }: Principal): void => {
+    const tooMany = (limit: number, whose: string): Fault =>
+      new Fault('RATE_LIMIT', `No more than ${limit} subscriptions of one ${whose}`, { limit })
+    if (connection.subscriptions >= limits.subscriptionsPerConnection)
+      throw tooMany(limits.subscriptionsPerConnection, 'connection')
+    if ((perOrg.get(orgId) ?? 0) >= limits.subscriptionsPerOrg)
+      throw tooMany(limits.subscriptionsPerOrg, 'organization')
+  }
+  return async (
+    connection: LiveConnection,
+    principal: Principal,
+    request: GraphqlRequest,
+  ): Promise<Deliveries> => {
+    requireRoom(connection, principal)
+    const { allowed, limit, resetAt } = await meter.take({ principal })
+    if (!allowed)
+      throw new Fault('RATE_LIMIT', undefined, { limit, remaining: 0, reset_at: resetAt })
+    const plan = await planWithQuota(request, principal, { ...engine, meter })
+    meter.reserve(principal, plan.worstMilliUnits, 'graphql').release()
+    // Again: others may have been planned meanwhile.
+    requireRoom(connection, principal)
+    const chains = new Set(plan.selections.flatMap((selection) => selection.chains))
+    count(connection, principal, 1)
+    const name = {}
+    return createDeliveries(
+      {
+        plan,
+        principal,
+        feeds: [...chains].flatMap((chain) => feeds.get(chain) ?? []),
+        onBegin: () => metrics.graphqlSubscriptions.set(running.add(name).size),
+        onEnd: () => {
+          count(connection, principal, -1)
+          if (running.delete(name)) metrics.graphqlSubscriptions.set(running.size)
+        },
+      },
+      { ...deps, limits },
+    )
+  }
+}
+
+/** Serves subscriptions on the path `/graphql` of the socket server that the route is given to. */
+export const startSubscriptions = async (
+  deps: SubscriptionDeps,
+): Promise<RunningTask & { readonly route: SocketRoute }> => {
+  const { config, guard, metrics, log, chains, engine } = deps
+  const limits = { ...LIVE_LIMITS, ...deps.limits }
+  const boundary = makeErrorBoundary({ ...deps, surface: 'streams' })
+  const stopping = new AbortController()
+  const reader = createBlockReader(engine.reads, stopping.signal)
+  const feeds = new Map(
+    chains.map((chain) => [
+      chain,
+      createBlockFeed({
+        ...{ chain, reader, progress: deps.progress },
+        onError: (error) => log.warn({ err: error, chain }, 'failed to read new blocks'),
+      }),
+    ]),
+  )
+  const notices = await announceBlocks(deps, feeds)
+  const connections = createLiveConnections({
+    ...deps,
+    upgrade: {
+      ...config,
+      nowMs: deps.nowMs,
+      statusMode: config.errorsStatusMode,
+      allowedOrigins: config.wsAllowedOrigins,
+    },
+    limits,
+    admission: { connections: config.wsConnections, pendingPerAddress: config.wsPendingPerAddress },
+    connectionLimit: config.wsConnectionsPerAccount,
+    boundary,
+    metrics,
+    subscribe: createSubscriber(deps, limits, feeds),
+    describeError: createErrorReporter(deps),
+  })
+  const stopListening = guard.onRevoked((gone) => connections.revoke(gone))
+  const ticker = setInterval(() => boundary.run('timer', () => connections.beat()), BEAT_MS)
+  const stop = async (): Promise<void> => {
+    stopListening()
+    clearInterval(ticker)
+    connections.closeAll(LIVE_CLOSES.shutdown)
+    for (const feed of feeds.values()) feed.close()
+    stopping.abort()
+    await notices.stop()
+  }
+  return { route: { path: LIVE_PATH, events: connections.events, stop }, stop }
+}

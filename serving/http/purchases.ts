@@ -1,0 +1,216 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Fault } from '../../core/errors.ts'
+import {
+  PlanPrices,
+  Purchase,
+  PurchaseQuery,
+  PurchaseStatus,
+  PurchaseStatusQuery,
+} from '../../schemas/api/purchases.ts'
+import { caip2Name } from '../../schemas/payment-networks.ts'
+import { BOUGHT_PLAN_DAYS, isPlanName, PLANS } from '../../schemas/plans.ts'
+import type { PlanPurchase } from '../../schemas/wire.ts'
+import type { Accounts } from '../auth/accounts.ts'
+import { normalizeWalletAddress } from '../auth/siwx-message.ts'
+import { isLinked, walletKey } from '../auth/wallet-link-rows.ts'
+import type { QuotaMeter } from '../billing/meter.ts'
+import type { PaymentFailure } from '../payments/payments.ts'
+import type { PlanForSale, PlanSales, Sale } from '../payments/plan-sales.ts'
+import { makeOffers, matchOffer } from '../payments/terms.ts'
+import { limitByAddress } from './address-limit.ts'
+import {
+  digestOf,
+  type PaymentDeps,
+  readPayment,
+  setReceipt,
+  type Terms,
+  tellTerms,
+} from './payment-hooks.ts'
+
+/** What the routes of purchases work with. */
+export interface PurchaseDeps {
+  readonly payPerCall?: PaymentDeps
+  readonly accounts: Pick<Accounts, 'registry'>
+  readonly meter: QuotaMeter
+  readonly nowMs: () => number
+}
+
+const PURCHASE_PATH = '/x402/purchase'
+const NOTE = `A plan lasts ${BOUGHT_PLAN_DAYS} days from its purchase; a new purchase replaces it. Units are counted anew from the purchase, and with each calendar month (UTC).`
+
+/** A payment that is offered, and what stands in its header. */
+type ShownOffer = Parameters<PlanSales['buy']>[1]
+
+/** Prices, purchase and status of plans that wallets buy; none of them needs an account. */
+export const purchaseRoutes =
+  (deps: PurchaseDeps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const open = (summary: string) => ({ summary, tags: ['purchases'] })
+    const onRequest = limitByAddress(deps.meter)
+    app.get(
+      '/x402/pricing',
+      {
+        schema: { ...open('Plans that a wallet can buy'), response: { 200: PlanPrices } },
+        onRequest,
+      },
+      async () => pricesBody(requireSales(deps)),
+    )
+    app.get(
+      '/x402/status',
+      {
+        schema: {
+          ...open('The bought plan of a wallet'),
+          querystring: PurchaseStatusQuery,
+          response: { 200: PurchaseStatus },
+        },
+        onRequest,
+      },
+      async ({ query }, reply) => {
+        if (!requireSales(deps).payPerCall.showsStatus) throw notOffered()
+        reply.header('Cache-Control', 'no-store')
+        const address = normalizeWalletAddress(query.chain, query.address)
+        if (address === undefined)
+          throw new Fault('INVALID_ADDRESS', undefined, {
+            parameter: 'address',
+            value: query.address,
+          })
+        return statusBody(deps, query.chain, address)
+      },
+    )
+    const schema = {
+      ...open('Buy a plan with a payment'),
+      querystring: PurchaseQuery,
+      response: { 200: Purchase },
+    }
+    // A call that moves money is not made by who asks for its head.
+    const options = { schema, onRequest, exposeHeadRoute: false }
+    const buy = async (
+      request: FastifyRequest<{ Querystring: { readonly plan?: string } }>,
+      reply: FastifyReply,
+    ): Promise<Purchase> => {
+      const { sales, payPerCall } = requireSales(deps)
+      reply.header('Cache-Control', 'no-store')
+      const plan = findPlan(sales, request.query.plan)
+      return buyPlan(request, reply, { sales, payPerCall, plan })
+    }
+    app.get(PURCHASE_PATH, options, buy)
+    app.post(PURCHASE_PATH, options, buy)
+  }
+
+const notOffered = (): Fault => new Fault('NOT_IMPLEMENTED', 'This installation sells no plans')
+
+interface OpenSales {
+  readonly sales: PlanSales
+  readonly payPerCall: PaymentDeps
+}
+
+const requireSales = ({ payPerCall }: PurchaseDeps): OpenSales => {
+  if (payPerCall?.sales === undefined) throw notOffered()
+  return { payPerCall, sales: payPerCall.sales }
+}
+
+const findPlan = ({ plans }: PlanSales, name: string | undefined): PlanForSale => {
+  const plan = plans.find((each) => each.plan === name)
+  if (plan !== undefined) return plan
+  throw new Fault('INVALID_PARAMETER', 'plan must be one of those that are sold', {
+    parameter: 'plan',
+    value: name ?? null,
+    allowed: plans.map((each) => each.plan),
+  })
+}
+
+const quotaTotal = (plan: string): number =>
+  (isPlanName(plan) ? PLANS[plan].unitsPerMonth : 0) ?? -1
+
+const pricesBody = ({ sales, payPerCall }: OpenSales): PlanPrices => ({
+  plans: sales.plans.map(({ plan, priceUsd }) => ({
+    name: plan,
+    priceUsd,
+    quotaTotal: quotaTotal(plan),
+    durationDays: BOUGHT_PLAN_DAYS,
+  })),
+  currency: 'USDC',
+  networks: payPerCall.prices.networks.map(caip2Name),
+  note: NOTE,
+})
+
+const buyPlan = async (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { sales, payPerCall, plan }: OpenSales & { readonly plan: PlanForSale },
+): Promise<Purchase> => {
+  const header = readPayment(request)
+  const description = `${BOUGHT_PLAN_DAYS} days of the plan ${plan.plan}`
+  const resource = { url: payPerCall.baseUrl() + PURCHASE_PATH, description }
+  const offers = makeOffers(plan.priceRaw, payPerCall.prices)
+  const details = { plan: plan.plan, pricing: '/x402/pricing' }
+  const terms: Terms = { offers, resource, details }
+  if (header === undefined) throw tellTerms(request, reply, terms)
+  const offer = matchOffer(header, offers, resource.url)
+  if (typeof offer === 'string') throw tellTerms(request, reply, { ...terms, problem: offer })
+  const { payload, version } = header
+  const route = `${request.method} ${PURCHASE_PATH} ${plan.plan}`
+  const paid = { offer, resource, payload, version, route, call: digestOf(request) }
+  const by = { address: request.caller, requestId: request.id }
+  const sale = await sales.buy(plan.plan, paid, by)
+  if (sale.kind === 'refused') throw refusedSale(request, reply, { terms, paid, sale })
+  const { payer, transaction, isNew, purchase, apiKey } = sale
+  setReceipt(paid, reply, { success: true, transaction, payer })
+  if (!isNew) reply.header('Idempotent-Replayed', 'true')
+  return purchaseBody(purchase, apiKey)
+}
+
+const refusedSale = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  {
+    terms,
+    paid,
+    sale: { problem, payer },
+  }: { readonly terms: Terms; readonly paid: ShownOffer; readonly sale: PaymentFailure },
+): Fault => {
+  const failed = { success: false, transaction: '', errorReason: problem }
+  setReceipt(paid, reply, { ...failed, ...(payer !== undefined && { payer }) })
+  return tellTerms(request, reply, { ...terms, problem })
+}
+
+const toIsoTime = (ms: number): string => new Date(ms).toISOString()
+
+const purchaseBody = (
+  { plan, chain, address, ends_at, transaction }: PlanPurchase,
+  apiKey: Extract<Sale, { kind: 'bought' }>['apiKey'],
+): Purchase => ({
+  status: 'ok',
+  plan,
+  chain: chain as Purchase['chain'],
+  address,
+  expiresAt: toIsoTime(ends_at),
+  txHash: transaction,
+  apiKey,
+})
+
+/** Of accounts that never bought a plan nothing is told. */
+const statusBody = (
+  { accounts: { registry }, meter, nowMs }: PurchaseDeps,
+  chain: string,
+  address: string,
+): PurchaseStatus => {
+  const link = registry.walletLink(walletKey(chain, address))
+  const org = link && isLinked(link) ? registry.org(link.org_id) : undefined
+  const newest = org && registry.newestOf(org.org_id)
+  const pending = registry.open().some((each) => each.chain === chain && each.address === address)
+  if (org === undefined || newest === undefined)
+    return { plan: null, quota: { used: 0, total: 0 }, expiresAt: null, active: false, pending }
+  const { plan, ends_at, starts_at, used_before } = newest
+  const countsFrom = { atMs: starts_at, milliUnits: used_before }
+  const name = isPlanName(plan) ? plan : 'free'
+  const { used } = meter.quota({ orgId: org.org_id, plan: name, countsFrom })
+  return {
+    plan,
+    quota: { used, total: quotaTotal(plan) },
+    expiresAt: toIsoTime(ends_at),
+    active: ends_at > nowMs() && !org.suspended,
+    pending,
+  }
+}

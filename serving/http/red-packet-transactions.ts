@@ -1,0 +1,283 @@
+import { randomBytes } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import type { ChainExtra } from '../../core/config/settings.ts'
+import { Fault } from '../../core/errors.ts'
+import { rateLimitAddress } from '../../core/http/network-address.ts'
+import { shareIdOf } from '../../core/share-id.ts'
+import { ChainParam } from '../../schemas/api/common.ts'
+import {
+  ClaimRedPacketInput,
+  ClaimRedPacketResponse,
+  CreateRedPacketInput,
+  CreateRedPacketResponse,
+  SendRedPacketInput,
+  SendRedPacketResponse,
+} from '../../schemas/api/red-packet.ts'
+import { chainRow } from '../../schemas/chains.ts'
+import type { ChainNodes } from '../dex/chain-nodes.ts'
+import { createEvmAccountReader, type EvmAccountReader } from '../dex/evm-account.ts'
+import { parseAmount } from '../dex/swap-terms.ts'
+import { redPacketClaimOf } from '../queries/red-packets.ts'
+import { buildClaim, buildCreation } from '../red-packets/build.ts'
+import { statusOf } from '../red-packets/packet-body.ts'
+import { claimMessage, type PacketContract, packetIdOf } from '../red-packets/packet-calls.ts'
+import { packetState, storedPacketId } from '../red-packets/packet-reader.ts'
+import type { PasswordAttempts } from '../red-packets/password-attempts.ts'
+import { type PasswordAuthority, signerOfMessage } from '../red-packets/password-authority.ts'
+import { requirePrincipal } from './account.ts'
+import {
+  parseChain,
+  parseTokenAddress,
+  parseWalletAddress,
+  type RequestedChain,
+} from './chain-parameters.ts'
+import type { RouteDeps } from './deps.ts'
+import { pricedRoute, type RoutePlugin } from './routing.ts'
+import type { TransactionSender } from './transaction-sender.ts'
+import {
+  type SerializedTransaction,
+  serializedText,
+  transactionFields,
+} from './unsigned-transaction.ts'
+
+type Hex = `0x${string}`
+
+/** What transactions of packets work with. */
+export interface RedPacketTransactionDeps extends RouteDeps {
+  readonly nodes: ChainNodes
+  readonly send: TransactionSender
+  readonly config: { readonly chainExtra: Readonly<Record<string, ChainExtra>> }
+  readonly authorities: PasswordAuthority
+  readonly attempts: PasswordAttempts
+}
+
+/** Row id of the protocol whose transactions are built. */
+const BUILT_PROTOCOL = 'red_packets'
+const TAGS = ['red packet']
+const DEFAULT_SECONDS = 86_400
+const MAX_MEMO_BYTES = 256
+/** How the interface also names the chain's own coin on EVM chains. */
+const COIN_WORD = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
+const ORIGIN = { params: Type.Object({ chain: ChainParam }), tags: TAGS }
+
+interface Site {
+  readonly chain: RequestedChain
+  readonly contract: PacketContract
+  readonly reader: EvmAccountReader
+}
+
+/**
+ * The chain of a request with the contract of its packets and a node. Throws `Fault` NOT_IMPLEMENTED where no contract is listed,
+ * CHAIN_NOT_SUPPORTED, PROVIDER_NOT_INITIALIZED.
+ */
+const siteOf = ({ chains, nodes, config }: RedPacketTransactionDeps, word: string): Site => {
+  const chain = parseChain(word, chains)
+  const { chainId } = chainRow(chain.id) ?? {}
+  if (chainId === undefined) throw new Fault('NOT_IMPLEMENTED')
+  if (!chain.enabled) throw new Fault('CHAIN_NOT_SUPPORTED')
+  const listed = config.chainExtra[chain.id]?.factories ?? []
+  const address = listed.find(({ protocol }) => protocol === BUILT_PROTOCOL)?.factory
+  if (address === undefined) throw new Fault('NOT_IMPLEMENTED')
+  const pool = nodes.of(chain.id)
+  if (pool === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
+  return { chain, contract: { chainId, address }, reader: createEvmAccountReader(pool) }
+}
+
+const transactionBody = (built: SerializedTransaction) => ({
+  txSerialize: serializedText(built),
+  txHex: built.hex,
+  tx: transactionFields(built),
+})
+
+const invalid = (parameter: string, reason: string): Fault =>
+  new Fault('INVALID_PARAMETER', undefined, { parameter, reason })
+
+/** What a packet holds in all, and how it is split. Throws `Fault` PARAMETER_ERROR and those of amounts. */
+const splitOf = ({ totalAmount, fixedAmount, maxClaims }: CreateRedPacketInput) => {
+  if ((totalAmount === undefined) === (fixedAmount === undefined)) {
+    throw new Fault('PARAMETER_ERROR')
+  }
+  const isRandom = totalAmount !== undefined
+  const each = parseAmount(totalAmount ?? fixedAmount ?? '')
+  const totalRaw = isRandom ? each : parseAmount((each * BigInt(maxClaims)).toString())
+  if (totalRaw < BigInt(maxClaims)) {
+    throw new Fault('AMOUNT_TOO_SMALL', undefined, { parameter: 'totalAmount', minimum: maxClaims })
+  }
+  return { totalRaw, isRandom }
+}
+
+/** The token that a packet is paid in; null: the chain's coin. */
+const tokenOf = ({ id }: RequestedChain, text: string): string | null => {
+  const token = parseTokenAddress(id, text, 'mint')
+  const row = chainRow(id)
+  const coins = [row?.wrappedNative, row?.nativeAddress, COIN_WORD]
+  return coins.includes(token) ? null : token
+}
+
+const createPacket = async (
+  deps: RedPacketTransactionDeps,
+  { chain, contract, reader }: Site,
+  body: CreateRedPacketInput,
+) => {
+  const split = splitOf(body)
+  const creator = parseWalletAddress(chain.id, body.creator, 'creator')
+  const token = tokenOf(chain, body.mint)
+  const memo = body.memo ?? ''
+  if (Buffer.byteLength(memo) > MAX_MEMO_BYTES) throw invalid('memo', 'longer than 256 bytes')
+  if (body.password !== undefined && body.claimAuthority !== undefined)
+    throw invalid('claimAuthority', 'not together with a password')
+  const salt: Hex = `0x${randomBytes(32).toString('hex')}`
+  const packetId = packetIdOf(contract, creator, salt)
+  const authority =
+    body.password !== undefined
+      ? (await deps.authorities(packetId, body.password)).address.toLowerCase()
+      : body.claimAuthority === undefined
+        ? null
+        : parseWalletAddress(chain.id, body.claimAuthority, 'claimAuthority')
+  const terms = {
+    ...{ ...split, salt, token, authority, memo, maxClaims: body.maxClaims },
+    seconds: body.expiration ?? DEFAULT_SECONDS,
+  }
+  const built = await buildCreation(reader, contract, creator, terms)
+  return {
+    ...transactionBody(built),
+    ...{ packetId, shareId: shareIdOf(chain.id, packetId) },
+    ...(built.approval && { approval: built.approval }),
+  }
+}
+
+/** A packet that can be claimed from. Throws `Fault` RED_PACKET_NOT_FOUND, NOT_IMPLEMENTED, RED_PACKET_WITHDRAWN. */
+const claimablePacket = async (
+  deps: RedPacketTransactionDeps,
+  { chain, contract }: Site,
+  id: string,
+) => {
+  const state = await packetState(deps, { chains: [chain.id], id: storedPacketId(id) })
+  const { row } = state
+  if (row.protocol !== BUILT_PROTOCOL || row.contract !== contract.address)
+    throw new Fault('NOT_IMPLEMENTED')
+  const status = statusOf(state)
+  if (status !== 'active') throw new Fault('RED_PACKET_WITHDRAWN', undefined, { status })
+  return row
+}
+
+interface Claim {
+  readonly claimer: string
+  readonly packetId: string
+  readonly authority: string
+  readonly message: Hex
+}
+
+/**
+ * The signature that a claim needs: made for the right password, or the caller's own where it is the authority's. The same error
+ * for everything else.
+ */
+const claimSignature = async (
+  deps: RedPacketTransactionDeps,
+  { authority, message, packetId }: Claim,
+  { body, callers }: { readonly body: ClaimRedPacketInput; readonly callers: readonly string[] },
+): Promise<Hex> => {
+  if (authority === '') return '0x'
+  const denied = new Fault('FORBIDDEN', 'The packet needs its password, or a signature', {
+    ...{ authority, message },
+  })
+  if (body.signature !== undefined) {
+    const signature = body.signature as Hex
+    if ((await signerOfMessage(message, signature)) !== authority) throw denied
+    return signature
+  }
+  const { password } = body
+  if (password === undefined) throw denied
+  let signature: Hex | undefined
+  await deps.attempts.attempt(callers, async () => {
+    const account = await deps.authorities(packetId, password)
+    if (account.address.toLowerCase() !== authority) return false
+    signature = await account.signMessage({ message: { raw: message } })
+    return true
+  })
+  if (signature === undefined) throw denied
+  return signature
+}
+
+const claimPacket = async (
+  deps: RedPacketTransactionDeps,
+  site: Site,
+  request: FastifyRequest,
+  body: ClaimRedPacketInput,
+) => {
+  const { chain, contract, reader } = site
+  const id = body.packetId ?? body.shareId
+  if (id === undefined) throw new Fault('RED_PACKET_INVALID_PARAMETER')
+  const claimer = parseWalletAddress(chain.id, body.claimer, 'claimer')
+  const row = await claimablePacket(deps, site, id)
+  const packetId = row.packet_id
+  const { rows } = await deps.warehouse.query<{ readonly total: string }>(
+    redPacketClaimOf(chain.id, packetId, claimer),
+  )
+  if (Number(rows[0]?.total ?? 0) > 0) throw new Fault('RED_PACKET_ALREADY_CLAIMED')
+  const { orgId } = requirePrincipal(request.principal)
+  const message = claimMessage(contract, packetId, claimer)
+  const claim = { claimer, packetId, authority: row.authority, message }
+  const address = rateLimitAddress(request.caller)
+  const callers = [`org ${orgId} ${packetId}`, `address ${address} ${packetId}`]
+  const signature = await claimSignature(deps, claim, { body, callers })
+  return transactionBody(await buildClaim(reader, contract, { claimer, packetId, signature }))
+}
+
+/** Unsigned transactions of packets, and their way to the chain. */
+export const redPacketTransactionRoutes =
+  (deps: RedPacketTransactionDeps): RoutePlugin =>
+  async (app) => {
+    app.post(
+      '/redpacket/:chain/create',
+      {
+        schema: {
+          ...ORIGIN,
+          summary: 'The unsigned transaction that creates a red packet',
+          body: CreateRedPacketInput,
+          response: { 200: CreateRedPacketResponse },
+        },
+        config: pricedRoute('POST /redpacket/:chain/create'),
+      },
+      async ({ params, body }) => createPacket(deps, siteOf(deps, params.chain), body),
+    )
+    app.post(
+      '/redpacket/:chain/claim',
+      {
+        schema: {
+          ...ORIGIN,
+          summary: 'The unsigned transaction that claims a share of a red packet',
+          body: ClaimRedPacketInput,
+          response: { 200: ClaimRedPacketResponse },
+        },
+        config: pricedRoute('POST /redpacket/:chain/claim'),
+      },
+      async (request) => {
+        const { params, body } = request
+        return claimPacket(deps, siteOf(deps, params.chain), request as FastifyRequest, body)
+      },
+    )
+    app.post(
+      '/redpacket/:chain/send',
+      {
+        schema: {
+          ...ORIGIN,
+          summary: 'Sends a signed transaction of a red packet',
+          body: SendRedPacketInput,
+          response: { 200: SendRedPacketResponse },
+        },
+        config: pricedRoute('POST /redpacket/:chain/send'),
+      },
+      async ({ params, body, principal }, reply) => {
+        const { orgId } = requirePrincipal(principal)
+        const chain = parseChain(params.chain, deps.chains)
+        try {
+          return await deps.send({ orgId, chain, signedTx: body.signedTx }, reply)
+        } catch (error) {
+          if (!(error instanceof Fault) || error.faultName !== 'TRANSACTION_FAILED') throw error
+          throw new Fault('RED_PACKET_TRANSACTION_ERROR', undefined, error.details)
+        }
+      },
+    )
+  }

@@ -1,0 +1,68 @@
+import type { FastifyReply } from 'fastify'
+import { Fault } from '../../core/errors.ts'
+import { chainRow } from '../../schemas/chains.ts'
+import { createRateLimiter } from '../billing/rate-limiter.ts'
+import { broadcast } from '../dex/broadcast.ts'
+import type { ChainNodes } from '../dex/chain-nodes.ts'
+import { countUnfinished, newSentJob, sentJobId } from '../dex/sent-transactions.ts'
+import { readSignedTransaction } from '../dex/signed-transaction.ts'
+import { isFinished } from '../jobs/job.ts'
+import type { JobStore } from '../jobs/job-store.ts'
+import type { RequestedChain } from './chain-parameters.ts'
+
+/** What sending works with. */
+export interface SenderDeps {
+  readonly nodes: ChainNodes
+  readonly jobs: JobStore
+  readonly nowMs: () => number
+}
+
+/** A signed transaction of an organization. */
+interface SendRequest {
+  readonly orgId: string
+  readonly chain: RequestedChain
+  readonly signedTx: string
+}
+
+/** Sends transactions for organizations, each within its rate. */
+export type TransactionSender = (
+  request: SendRequest,
+  reply: FastifyReply,
+) => Promise<{ readonly signature: string; readonly jobId: string }>
+
+/** Transactions that an organization may send in a second. */
+const SENDS_PER_SECOND = 5
+/** Transactions of an organization on one chain that are followed at the same time. */
+const MAX_UNFINISHED = 100
+
+/** Hands signed transactions to the nodes of EVM chains, and has a job follow each. */
+export const createTransactionSender = ({ nodes, jobs, nowMs }: SenderDeps): TransactionSender => {
+  const rates = createRateLimiter(nowMs)
+  const requireRate = (orgId: string, reply: FastifyReply): void => {
+    const rate = rates.take(orgId, SENDS_PER_SECOND)
+    if (rate.allowed) return
+    reply.header('Retry-After', rate.retryAfterSeconds)
+    throw new Fault('RATE_LIMIT', 'Too many transactions are sent', { limit: SENDS_PER_SECOND })
+  }
+  return async ({ orgId, chain, signedTx }, reply) => {
+    const { chainId } = chainRow(chain.id) ?? {}
+    if (chainId === undefined) throw new Fault('NOT_IMPLEMENTED')
+    if (!chain.enabled) throw new Fault('CHAIN_NOT_SUPPORTED')
+    const transaction = await readSignedTransaction(signedTx, chainId)
+    const pool = nodes.of(chain.id)
+    if (pool === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
+    requireRate(orgId, reply)
+    const { hash: signature } = transaction
+    const jobId = sentJobId(signature)
+    const known = jobs.get({ orgId, id: jobId })
+    if (known === undefined && countUnfinished(jobs, orgId, chain.id) >= MAX_UNFINISHED) {
+      throw new Fault('API_USAGE_LIMIT_EXCEEDED', 'Too many transactions are under way', {
+        max_allowed: MAX_UNFINISHED,
+      })
+    }
+    // The job comes after: a transaction that a node refuses leaves none, and one whose answer got lost is sent again.
+    if (known === undefined || !isFinished(known)) await broadcast(pool, transaction)
+    await jobs.create(newSentJob(orgId, chain, transaction))
+    return { signature, jobId }
+  }
+}

@@ -1,0 +1,170 @@
+import {
+  BaseError,
+  createClient,
+  custom,
+  defineChain,
+  encodeFunctionData,
+  type Hex,
+  parseAbi,
+  parseEventLogs,
+  parseSignature,
+  type TransactionReceipt,
+} from 'viem'
+import { getBlockNumber, getLogs, getTransactionReceipt, readContract } from 'viem/actions'
+import { Outage } from '../../core/errors.ts'
+import { RpcError, type RpcPool } from '../../core/rpc/pool.ts'
+import { PAYMENT_NETWORKS, type PaymentNetworkName } from '../../schemas/payment-networks.ts'
+import type { AuthorizedTransfer, TransferState, VerifiedPayment } from './contract.ts'
+
+/** Of a token whose transfers are authorized by signature. Source: EIP-20, EIP-3009. */
+const TOKEN_ABI = parseAbi([
+  'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
+  'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
+  'function balanceOf(address account) view returns (uint256)',
+  'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
+  'event Transfer(address indexed from, address indexed to, uint256 value)',
+])
+
+/** Blocks back that are searched for a payment which another sender brought to the chain. */
+const SEARCHED_BLOCKS = 500n
+
+/** Nodes of one payment network. */
+export interface EvmNodes {
+  readonly network: PaymentNetworkName
+  readonly pool: Pick<RpcPool, 'attempt'>
+}
+
+/** A client of the nodes. */
+export type NodeClient = ReturnType<typeof openClient>
+
+/** What a node refuses is its answer, and rests no endpoint. Throws `RpcError` for it, `Outage` where no node answers. */
+export const requestOf =
+  (pool: Pick<RpcPool, 'attempt'>) =>
+  async ({ method, params = [] }: { method: string; params?: unknown }): Promise<unknown> => {
+    const answer = await pool.attempt(async (ask) => {
+      try {
+        return { value: await ask({ method, params: params as readonly unknown[] }) }
+      } catch (error) {
+        if (error instanceof RpcError) return { refused: error }
+        throw error
+      }
+    })
+    if (answer === undefined) throw new Outage('rpc', 'no node answers')
+    if ('refused' in answer) throw answer.refused
+    return answer.value
+  }
+
+/** Reads of a network's nodes. */
+export const openClient = ({ network, pool }: EvmNodes) =>
+  createClient({
+    chain: defineChain({
+      id: PAYMENT_NETWORKS[network].chainId,
+      name: network,
+      nativeCurrency: { name: 'Coin', symbol: 'COIN', decimals: 18 },
+      rpcUrls: { default: { http: [] } },
+    }),
+    // The pool repeats what failed.
+    transport: custom({ request: requestOf(pool) }, { retryCount: 0 }),
+  })
+
+/** The call that brings an authorized transfer to the chain. */
+export const transferCall = ({
+  offer,
+  from,
+  to,
+  valueRaw,
+  validAfter,
+  validBefore,
+  nonce,
+  signature,
+}: VerifiedPayment) => {
+  const { r, s, yParity } = parseSignature(signature)
+  return {
+    to: offer.asset,
+    data: encodeFunctionData({
+      abi: TOKEN_ABI,
+      functionName: 'transferWithAuthorization',
+      args: [from, to, valueRaw, validAfter, validBefore, nonce, 27 + yParity, r, s],
+    }),
+  }
+}
+
+/** True where a node answered that it would not: the call reverts, or the transaction is not taken. */
+export const isRefusal = (error: unknown): boolean =>
+  error instanceof BaseError && error.walk((cause) => cause instanceof RpcError) instanceof RpcError
+
+/** Whether the nonce of an authorization is used or canceled. */
+const isUsed = (client: NodeClient, { offer, from, nonce }: AuthorizedTransfer): Promise<boolean> =>
+  readContract(client, {
+    address: offer.asset,
+    abi: TOKEN_ABI,
+    functionName: 'authorizationState',
+    args: [from, nonce],
+  })
+
+/** What the chain has against a payment. */
+export const whyRefused = async (client: NodeClient, payment: VerifiedPayment): Promise<string> => {
+  if (await isUsed(client, payment)) return 'invalid_transaction_state'
+  const balanceRaw = await readContract(client, {
+    address: payment.offer.asset,
+    abi: TOKEN_ABI,
+    functionName: 'balanceOf',
+    args: [payment.from],
+  })
+  return balanceRaw < payment.valueRaw ? 'insufficient_funds' : 'invalid_transaction_state'
+}
+
+/** undefined: not mined as far as the node knows. */
+export const receiptOf = async (
+  client: NodeClient,
+  hash: Hex,
+): Promise<TransactionReceipt | undefined> => {
+  try {
+    return await getTransactionReceipt(client, { hash })
+  } catch (error) {
+    if (error instanceof BaseError && error.name === 'TransactionReceiptNotFoundError')
+      return undefined
+    throw error
+  }
+}
+
+/** Transaction in which the authorization was used to pay us, whoever sent it; undefined: none of late. */
+export const findTransfer = async (
+  client: NodeClient,
+  { offer, from, to, nonce, valueRaw }: AuthorizedTransfer,
+): Promise<Hex | undefined> => {
+  const newest = await getBlockNumber(client, { cacheTime: 0 })
+  const [used] = await getLogs(client, {
+    address: offer.asset,
+    event: TOKEN_ABI[3],
+    args: { authorizer: from, nonce },
+    fromBlock: newest > SEARCHED_BLOCKS ? newest - SEARCHED_BLOCKS : 0n,
+  })
+  const receipt = used && (await receiptOf(client, used.transactionHash))
+  const transfers = parseEventLogs({
+    abi: TOKEN_ABI,
+    eventName: 'Transfer',
+    logs: receipt?.logs ?? [],
+  })
+  const isPaid = transfers.some(
+    ({ address, args }) =>
+      address.toLowerCase() === offer.asset.toLowerCase() &&
+      args.from.toLowerCase() === from &&
+      args.to.toLowerCase() === to &&
+      args.value === valueRaw,
+  )
+  return isPaid ? receipt?.transactionHash : undefined
+}
+
+/** What became of a transfer; `earlier`: a transaction that was sent for it, or `''`. */
+export const lookUpTransfer = async (
+  client: NodeClient,
+  transfer: AuthorizedTransfer,
+  earlier: string,
+): Promise<TransferState> => {
+  const receipt = earlier === '' ? undefined : await receiptOf(client, earlier as Hex)
+  if (receipt?.status === 'success') return { transaction: earlier }
+  if (!(await isUsed(client, transfer))) return 'unused'
+  const transaction = await findTransfer(client, transfer)
+  return transaction === undefined ? 'used' : { transaction }
+}

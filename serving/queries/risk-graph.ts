@@ -1,0 +1,151 @@
+import type { Query } from '../../core/clickhouse/client.ts'
+import type { SearchBounds } from '../../schemas/risk.ts'
+
+/** Edges that one statement answers at most; more are cut, smallest first. */
+export const MAX_EDGE_ROWS = 50_000
+/** Labelled counterparties of one address that are reported. */
+export const MAX_LABELLED_ROWS = 1_000
+/** Transfers of one transaction that are looked at. */
+const MAX_TX_TRANSFERS = 1_000
+
+/** A row of `{c}_transfer_edges`, summed. */
+export interface EdgeRow {
+  readonly address: string
+  readonly counterparty: string
+  readonly usd: number
+  readonly share: number
+  readonly first_ms: number
+  readonly last_ms: number
+  readonly degree: number
+}
+
+/** A row of `address_labels`. */
+export interface LabelRow {
+  readonly address: string
+  readonly category: string
+  readonly entity: string
+  readonly source: string
+  readonly confidence: number
+  readonly evidence_url: string
+  readonly from_ms: number
+  readonly to_ms: number | null
+}
+
+/** Which edges: one side of some addresses, up to a time. */
+export interface EdgeFilter {
+  readonly side: 'received' | 'sent'
+  readonly addresses: readonly string[]
+  readonly untilMs: number
+}
+
+const SUMMED = `SELECT address, counterparty, toFloat64(sum(usd)) AS edge_usd, min(minute) AS first, max(minute) AS last,
+    sum(edge_usd) OVER (PARTITION BY address) AS total, count() OVER (PARTITION BY address) AS degree`
+
+const summedSql = (chain: string): string => `${SUMMED}
+  FROM ${chain}_transfer_edges FINAL
+  WHERE side = {side:String} AND address IN {addresses:Array(String)} AND minute <= fromUnixTimestamp({until:UInt32})
+  GROUP BY address, counterparty`
+
+const EDGE_COLUMNS = `address, counterparty, edge_usd AS usd, edge_usd / total AS share,
+  toFloat64(toUnixTimestamp(first)) * 1000 AS first_ms, toFloat64(toUnixTimestamp(last)) * 1000 AS last_ms, toFloat64(degree) AS degree`
+
+const edgeParams = ({ side, addresses, untilMs }: EdgeFilter) => ({
+  side,
+  addresses,
+  until: Math.floor(untilMs / 1_000),
+})
+
+/** Edges above the floors, one more of each address than the fan-out, so that a cut shows. */
+export const edgesQuery = (chain: string, filter: EdgeFilter, bounds: SearchBounds): Query => ({
+  sql: `SELECT ${EDGE_COLUMNS} FROM (${summedSql(chain)})
+WHERE edge_usd >= {minUsd:Float64} AND edge_usd / total >= {minShare:Float64}
+ORDER BY usd DESC, counterparty LIMIT {fanOut:UInt32} BY address LIMIT {rows:UInt32}`,
+  params: {
+    ...edgeParams(filter),
+    minUsd: bounds.minEdgeUsd,
+    minShare: bounds.minEdgeShare,
+    fanOut: bounds.fanOut + 1,
+    rows: MAX_EDGE_ROWS + 1,
+  },
+})
+
+/** Labels count where they name the chain or none, from their first to their last moment. */
+const VALID_LABEL = `chain IN ({chain:String}, '') AND valid_from <= fromUnixTimestamp64Milli({now:Int64})
+  AND (valid_to IS NULL OR valid_to > fromUnixTimestamp64Milli({now:Int64}))`
+
+/** Edges to labelled counterparties, however small. */
+export const labelledEdgesQuery = (chain: string, filter: EdgeFilter, nowMs: number): Query => ({
+  sql: `SELECT ${EDGE_COLUMNS} FROM (${summedSql(chain)})
+WHERE counterparty IN (SELECT address FROM address_labels FINAL WHERE ${VALID_LABEL})
+ORDER BY usd DESC, counterparty LIMIT {rows:UInt32}`,
+  params: { ...edgeParams(filter), chain, now: nowMs, rows: MAX_LABELLED_ROWS + 1 },
+})
+
+const LABEL_COLUMNS = `address, category, entity, source, confidence, evidence_url,
+  toFloat64(toUnixTimestamp64Milli(valid_from)) AS from_ms, toFloat64(toUnixTimestamp64Milli(valid_to)) AS to_ms`
+
+/** Valid labels of addresses; pools that this installation follows are labelled by what it knows of them. */
+export const labelsQuery = (chain: string, addresses: readonly string[], nowMs: number): Query => ({
+  sql: `SELECT ${LABEL_COLUMNS} FROM address_labels FINAL WHERE address IN {addresses:Array(String)} AND ${VALID_LABEL}
+UNION ALL SELECT pool_address, 'decentralized_exchange', protocol_name, 'pool registry', 1., '',
+  toFloat64(0), CAST(NULL, 'Nullable(Float64)')
+FROM ${chain}_dex_pools FINAL WHERE pool_address IN {addresses:Array(String)}`,
+  params: { chain, addresses, now: nowMs },
+})
+
+/** Every label that an address ever had, newest first. */
+export const labelHistoryQuery = (chain: string, address: string): Query => ({
+  sql: `SELECT ${LABEL_COLUMNS} FROM address_labels FINAL
+WHERE address = {address:String} AND chain IN ({chain:String}, '') ORDER BY valid_from DESC, category LIMIT 100`,
+  params: { chain, address },
+})
+
+/** Version of the label store; 0: nothing was imported. */
+export const labelsVersionQuery = (): Query => ({
+  sql: 'SELECT toFloat64(max(version)) AS version FROM label_imports',
+})
+
+/** What an address moved in all, by side. */
+export interface TotalsRow {
+  readonly side: 'received' | 'sent'
+  readonly usd: number
+  readonly first_ms: number
+}
+
+/** Totals of both sides of an address. */
+export const totalsQuery = (chain: string, address: string): Query => ({
+  sql: `SELECT toString(side) AS side, toFloat64(sum(usd)) AS usd, toFloat64(toUnixTimestamp(min(minute))) * 1000 AS first_ms
+FROM ${chain}_transfer_edges FINAL WHERE side IN ('received', 'sent') AND address = {address:String} GROUP BY side`,
+  params: { address },
+})
+
+/** A stored transfer as screening reads it. */
+export interface TransferRow {
+  readonly tx_hash: string
+  readonly event_index: number
+  readonly token_address: string
+  readonly sender: string
+  readonly receiver: string
+  readonly amount: string
+  readonly decimals: number | null
+  readonly usd: string | null
+  readonly time_ms: number
+}
+
+/** Transfers of a transaction in an asset: a token address, or a symbol in any case; `coins`: names of the chain's own coin, where it is meant. */
+export const transactionTransfersQuery = (
+  chain: string,
+  {
+    tx,
+    asset,
+    coins,
+  }: { readonly tx: string; readonly asset: string; readonly coins: readonly string[] },
+): Query => ({
+  sql: `SELECT tx_hash, event_index, token_address, sender, receiver, toString(amount) AS amount, decimals,
+  toString(amount_usd) AS usd, toFloat64(toUnixTimestamp64Milli(block_time)) AS time_ms
+FROM ${chain}_transfers FINAL
+WHERE tx_hash = {tx:String} AND success = 1 AND (token_address = {asset:String} OR token_address IN {coins:Array(String)}
+  OR token_address IN (SELECT token_address FROM ${chain}_tokens FINAL WHERE upper(symbol) = upper({asset:String})))
+ORDER BY event_index LIMIT {rows:UInt32}`,
+  params: { tx, asset, coins, rows: MAX_TX_TRANSFERS },
+})

@@ -1,0 +1,8 @@
+/**
+ * Columns `valued_bought` and `valued_sold` of a row of `wallet_token_pnl`: the part of what was bought and sold whose value is
+ * known, in token units. Rows of before it was counted have everything.
+ */
+export const valuedAmountsSql = (row = ''): string => {
+  const from = row === '' ? '' : `${row}.`
+  return `ifNull(${from}valued_buy_amount, ${from}buy_amount) AS valued_bought, ifNull(${from}valued_sell_amount, ${from}sell_amount) AS valued_sold`
+}

@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto'
+import { DAY_MS } from '../../core/time.ts'
+import type { RiskLevel } from '../../schemas/risk.ts'
+import type { RiskAssessment } from '../../schemas/wire.ts'
+import type { AddressLabel, FoundExposure, Side } from './search.ts'
+
+/** How an assessment stands. */
+export type AssessmentStatus = 'PENDING' | 'COMPLETE' | 'FAILED'
+
+/** What was asked, as it is stored. `network` is the caller's word in the contract's writing, `chain` its internal id. */
+export type AssessmentRequest =
+  | { readonly kind: 'address'; readonly address: string; readonly chains: readonly string[] }
+  | {
+      readonly kind: 'transfer'
+      readonly network: string
+      readonly chain: string
+      readonly asset: string
+      readonly transferReference: string
+      readonly direction: Side
+    }
+  | {
+      readonly kind: 'withdrawal'
+      readonly network: string
+      readonly chain: string
+      readonly asset: string
+      readonly address: string
+      readonly assetAmount: string
+      readonly attemptTimestamp: string
+      readonly assetPrice: string | null
+      readonly assetDenomination: string | null
+      readonly assetId: string | null
+      readonly memo: string | null
+    }
+
+/** An exposure with its level and score. */
+export interface ScoredExposure extends FoundExposure {
+  readonly chain: string
+  readonly usd: number | null
+  readonly level: RiskLevel
+  readonly score: number
+  readonly isAlert: boolean
+}
+
+/** The transfer that was found on the chain. */
+export interface FoundTransfer {
+  readonly tx: string
+  readonly idx: number
+  readonly assetId: string
+  readonly sender: string
+  readonly outputAddress: string
+  readonly assetAmount: string | null
+  readonly usdAmount: string | null
+  readonly timeMs: number
+}
+
+/** What screening found out. */
+export interface AssessmentResult {
+  readonly level: RiskLevel
+  readonly score: number
+  readonly reason: string
+  /** True: a bound cut the search, so there may be more. */
+  readonly truncated: boolean
+  readonly labelsVersion: number
+  readonly engineVersion: string
+  /** Gravest first. */
+  readonly exposures: readonly ScoredExposure[]
+  /** Labels of the assessed address itself that are over. */
+  readonly formerLabels: readonly AddressLabel[]
+  readonly ownLabels: readonly AddressLabel[]
+  /** Behaviour of the assessed address. */
+  readonly profile: readonly string[]
+  readonly firstSeenMs: number | null
+  readonly transfer: FoundTransfer | null
+  /** Addresses of the organization that this one looks like. */
+  readonly lookAlikes: readonly string[]
+}
+
+/** Namespace of the ids: random, made once. */
+const ID_NAMESPACE = Buffer.from('6f1d5f0e0c9b4a2f9a3e6d1b8c47e2a5', 'hex')
+
+/** Name-based UUID (RFC 9562, version 5): the same request of an organization has the same id. */
+export const assessmentId = (orgId: string, request: AssessmentRequest): string => {
+  const name = JSON.stringify([orgId, ...identityOf(request)])
+  const hash = createHash('sha1').update(ID_NAMESPACE).update(name).digest().subarray(0, 16)
+  hash[6] = ((hash[6] ?? 0) & 0x0f) | 0x50
+  hash[8] = ((hash[8] ?? 0) & 0x3f) | 0x80
+  const hex = hash.toString('hex')
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    hex.slice(12, 16),
+    hex.slice(16, 20),
+    hex.slice(20),
+  ].join('-')
+}
+
+const identityOf = (request: AssessmentRequest): readonly string[] => {
+  if (request.kind === 'address') return ['address', request.address]
+  if (request.kind === 'transfer') {
+    const { chain, asset, transferReference, direction } = request
+    return ['transfer', chain, asset, transferReference, direction]
+  }
+  const { chain, asset, address, attemptTimestamp, assetAmount } = request
+  return ['withdrawal', chain, asset, address, attemptTimestamp, assetAmount]
+}
+
+/** Pauses between two screenings of a finished record, by its level. */
+const RESCREEN_MS: Readonly<Record<RiskLevel, number>> = {
+  Severe: DAY_MS,
+  High: DAY_MS,
+  Medium: 7 * DAY_MS,
+  Low: 30 * DAY_MS,
+}
+/** How long a transaction that is not there is waited for, and the pause between two looks. */
+const MAX_WAIT_MS = 1_800_000
+const LOOK_AGAIN_MS = 30_000
+
+/** Outcome of one screening. */
+export type Screening =
+  | { readonly outcome: 'done'; readonly result: AssessmentResult }
+  | { readonly outcome: 'not found' }
+  | { readonly outcome: 'failed'; readonly reason: string }
+
+/** The record after a screening: finished, failed, or waiting for its transaction for up to half an hour. */
+export const afterScreening = (
+  record: RiskAssessment,
+  screening: Screening,
+  nowMs: number,
+): RiskAssessment => {
+  const changed = { ...record, updated_at: nowMs }
+  if (screening.outcome === 'done') {
+    const { result } = screening
+    return {
+      ...changed,
+      status: 'COMPLETE',
+      result: JSON.stringify(result),
+      labels_version: result.labelsVersion,
+      next_at: nowMs + RESCREEN_MS[result.level],
+    }
+  }
+  // What was found once stays: its transaction may have left the store since.
+  if (record.status === 'COMPLETE') return { ...changed, next_at: nowMs + RESCREEN_MS.Low }
+  const isOver = screening.outcome === 'failed' || nowMs - record.created_at >= MAX_WAIT_MS
+  if (!isOver) return { ...record, next_at: nowMs + LOOK_AGAIN_MS }
+  const reason = screening.outcome === 'failed' ? screening.reason : 'tx_not_found'
+  return { ...changed, status: 'FAILED', result: JSON.stringify({ reason }), next_at: 0 }
+}
+
+/** Whether a record is to be screened now: its time has come, or labels came since. */
+export const isDue = (record: RiskAssessment, labelsVersion: number, nowMs: number): boolean => {
+  if (record.status === 'FAILED') return false
+  return (
+    record.next_at <= nowMs ||
+    (record.status === 'COMPLETE' && record.labels_version < labelsVersion)
+  )
+}

@@ -1,0 +1,272 @@
+import { formatUnits, parseUnits } from '../../core/amounts.ts'
+import type {
+  KytAddressIdentifications,
+  KytAddressRisk,
+  KytAlerts,
+  KytDirectExposure,
+  KytEvidence,
+  KytFraudAssessment,
+  KytNetworkIdentifications,
+  KytTransfer,
+  KytWithdrawal,
+} from '../../schemas/api/risk.ts'
+import { RISK_CATEGORIES, RISK_LEVELS } from '../../schemas/risk.ts'
+import type { RiskAssessment } from '../../schemas/wire.ts'
+import type {
+  AssessmentRequest,
+  AssessmentResult,
+  AssessmentStatus,
+  ScoredExposure,
+} from './assessment.ts'
+import { isDirect } from './score.ts'
+import type { AddressLabel } from './search.ts'
+
+type RequestOf<Kind extends AssessmentRequest['kind']> = AssessmentRequest & { readonly kind: Kind }
+
+/** What was asked. The record must be of the kind. */
+const requestOf = <Kind extends AssessmentRequest['kind']>(
+  record: RiskAssessment,
+): RequestOf<Kind> => JSON.parse(record.request)
+
+/** What was found; undefined before it is known. */
+const resultOf = ({ status, result }: RiskAssessment): AssessmentResult | undefined =>
+  status === 'COMPLETE' && result !== null ? JSON.parse(result) : undefined
+
+const isoTime = (ms: number): string => new Date(ms).toISOString()
+const isoOrNull = (ms: number): string | null => (ms > 0 ? isoTime(ms) : null)
+const usdText = (usd: number): string => usd.toFixed(2)
+
+const evidenceOf = (exposure: ScoredExposure): KytEvidence => {
+  const { label, hops, lastEdge, usd } = exposure
+  return {
+    chain: exposure.chain,
+    category: label.category,
+    categoryId: RISK_CATEGORIES[label.category].id,
+    level: exposure.level,
+    score: exposure.score,
+    direction: exposure.side,
+    exposureType: isDirect(exposure) ? 'direct' : 'indirect',
+    hops,
+    sharePercent: Number((exposure.share * 100).toFixed(6)),
+    usd: usd === null ? null : usdText(usd),
+    path: [...exposure.path],
+    entity: label.entity,
+    source: label.source,
+    confidence: label.confidence,
+    evidenceUrl: label.evidenceUrl,
+    labelFrom: isoOrNull(label.validFromMs),
+    firstMovedAt: isoOrNull(lastEdge.firstMs),
+    lastMovedAt: isoOrNull(lastEdge.lastMs),
+  }
+}
+
+const failureReason = ({ status, result }: RiskAssessment): string | null =>
+  status === 'FAILED' && result !== null
+    ? (JSON.parse(result) as { readonly reason: string }).reason
+    : null
+
+const assessmentFields = (record: RiskAssessment) => {
+  const result = resultOf(record)
+  return {
+    status: record.status as AssessmentStatus,
+    rating: result?.level.toUpperCase() ?? null,
+    riskScore: result?.score ?? null,
+    riskReason: result?.reason ?? failureReason(record),
+    engineVersion: result?.engineVersion ?? null,
+    labelsVersion: result?.labelsVersion ?? null,
+    truncated: result?.truncated ?? false,
+    evidence: (result?.exposures ?? []).map(evidenceOf),
+    formerLabels: (result?.formerLabels ?? []).map(
+      ({ category, source, validFromMs, validToMs }) => ({
+        category,
+        source,
+        validFrom: isoTime(validFromMs),
+        validTo: isoTime(validToMs ?? 0),
+      }),
+    ),
+  }
+}
+
+/** Types of addresses by what they are labelled. */
+const ADDRESS_TYPES: Readonly<Record<string, string>> = {
+  exchange: 'EXCHANGE',
+  high_risk_exchange: 'EXCHANGE',
+  no_kyc_exchange: 'EXCHANGE',
+  decentralized_exchange: 'CONTRACT',
+  bridge: 'CONTRACT',
+  lending: 'CONTRACT',
+  defi: 'CONTRACT',
+  mining: 'MINING_POOL',
+  merchant_services: 'MERCHANT',
+}
+
+const addressType = (labels: readonly AddressLabel[]): string =>
+  labels.flatMap(({ category }) => ADDRESS_TYPES[category] ?? [])[0] ?? 'PRIVATE_WALLET'
+
+/** USD by category, direction and kind of exposure. */
+const exposureSums = (exposures: readonly ScoredExposure[]): KytAddressRisk['exposures'] => {
+  const sums = new Map<string, number>()
+  for (const exposure of exposures) {
+    const { label, side, usd, hops } = exposure
+    const direction = hops === 0 ? 'both_directions' : side
+    const key = [label.category, direction, isDirect(exposure) ? 'direct' : 'indirect'].join(' ')
+    sums.set(key, (sums.get(key) ?? 0) + (usd ?? 0))
+  }
+  return [...sums].map(([key, usd]) => {
+    const [category = '', direction, exposureType] = key.split(' ')
+    return {
+      category,
+      direction,
+      exposureType,
+      value: usdText(usd),
+    } as KytAddressRisk['exposures'][number]
+  })
+}
+
+/** Assessment of an address. */
+export const addressRiskBody = (record: RiskAssessment): KytAddressRisk => {
+  const { address } = requestOf<'address'>(record)
+  const result = resultOf(record)
+  const labels = result?.ownLabels ?? []
+  const named = labels.find(({ entity }) => entity !== '')
+  const alerts = (result?.exposures ?? []).filter(({ isAlert }) => isAlert)
+  return {
+    ...assessmentFields(record),
+    address,
+    risk: result?.level ?? null,
+    addressType: addressType(labels),
+    cluster: named === undefined ? null : { name: named.entity, category: named.category },
+    addressIdentifications: labels.map(({ entity, category, source, confidence }) => ({
+      name: entity || category,
+      category,
+      categoryId: RISK_CATEGORIES[category].id,
+      source,
+      confidence,
+    })),
+    exposures: exposureSums(result?.exposures ?? []),
+    triggers: alerts.map(({ label, level, hops }) => ({
+      category: label.category,
+      level,
+      message: hops <= 1 ? 'direct exposure' : `indirect exposure over ${hops} hops`,
+    })),
+    profile: [...(result?.profile ?? [])],
+  }
+}
+
+/** A registered transfer with what is known of it. */
+export const transferBody = (record: RiskAssessment): KytTransfer => {
+  const { asset, network, transferReference } = requestOf<'transfer'>(record)
+  const transfer = resultOf(record)?.transfer
+  return {
+    ...assessmentFields(record),
+    externalId: record.id,
+    asset,
+    network,
+    transferReference,
+    tx: transfer?.tx ?? null,
+    idx: transfer?.idx ?? null,
+    outputAddress: transfer?.outputAddress ?? null,
+    assetAmount: transfer?.assetAmount ?? null,
+    usdAmount: transfer?.usdAmount ?? null,
+    timestamp: transfer ? isoTime(transfer.timeMs) : null,
+    updatedAt: isoTime(record.updated_at),
+    assetId: transfer?.assetId ?? null,
+    memo: null,
+  }
+}
+
+/** Places of amounts and prices that are multiplied: as many as their pattern allows. */
+const PLACES = 40
+
+const product = (amount: string, price: string | null): string =>
+  price === null
+    ? '0'
+    : formatUnits(parseUnits(amount, PLACES) * parseUnits(price, PLACES), 2 * PLACES)
+
+/** A registered withdrawal. */
+export const withdrawalBody = (record: RiskAssessment): KytWithdrawal => {
+  const { asset, network, address, assetAmount, assetPrice, assetId, memo, attemptTimestamp } =
+    requestOf<'withdrawal'>(record)
+  return {
+    ...assessmentFields(record),
+    externalId: record.id,
+    asset,
+    network,
+    address,
+    assetAmount,
+    attemptIdentifier: attemptTimestamp,
+    usdAmount: product(assetAmount, assetPrice),
+    updatedAt: isoTime(record.updated_at),
+    assetId,
+    memo,
+  }
+}
+
+/** Alerts of a record, gravest first. */
+export const alertsBody = (record: RiskAssessment): KytAlerts => ({
+  alerts: (resultOf(record)?.exposures ?? [])
+    .filter(({ isAlert }) => isAlert)
+    .toSorted((one, other) => RISK_LEVELS.indexOf(other.level) - RISK_LEVELS.indexOf(one.level))
+    .map((exposure) => ({
+      alertLevel: exposure.level.toUpperCase(),
+      categoryId: RISK_CATEGORIES[exposure.label.category].id,
+      service: exposure.label.entity || exposure.label.category,
+      externalId: record.id,
+      alertAmount: usdText(exposure.usd ?? 0),
+      exposureType: isDirect(exposure) ? 'DIRECT' : 'INDIRECT',
+      memo: `${exposure.label.category} by ${exposure.label.source}, ${exposure.hops} hops`,
+    })),
+})
+
+/** The gravest direct exposure of a record, or null. */
+export const directExposureBody = (record: RiskAssessment): KytDirectExposure => {
+  const label = resultOf(record)?.exposures.find(isDirect)?.label
+  return {
+    direct: label
+      ? { name: label.entity || label.category, categoryId: RISK_CATEGORIES[label.category].id }
+      : null,
+  }
+}
+
+/** Owners that labels name for the assessed address. */
+export const networkIdentificationsBody = (record: RiskAssessment): KytNetworkIdentifications => {
+  const names = (resultOf(record)?.ownLabels ?? []).flatMap(({ entity }) =>
+    entity === '' ? [] : [entity],
+  )
+  const networkIdentificationOrgs = [...new Set(names)].map((name) => ({ name }))
+  return { count: networkIdentificationOrgs.length, networkIdentificationOrgs }
+}
+
+/** Labels of a withdrawal's target. */
+export const addressIdentificationsBody = (record: RiskAssessment): KytAddressIdentifications => ({
+  chainalysisIdentifications: (resultOf(record)?.ownLabels ?? []).map(
+    ({ entity, category, source }) => ({
+      addressName: entity || category,
+      categoryId: RISK_CATEGORIES[category].id,
+      description: `${category} by ${source}`,
+    }),
+  ),
+  customAddresses: [],
+})
+
+/** Signs of fraud at a withdrawal's target; empty before it is screened. */
+export const fraudAssessmentBody = (record: RiskAssessment): KytFraudAssessment => {
+  const { address, chain } = requestOf<'withdrawal'>(record)
+  const result = resultOf(record)
+  if (result === undefined) return { alteryaIdentifications: [] }
+  const labels = [...(result.lookAlikes.length > 0 ? ['address_poisoning'] : []), ...result.profile]
+  return {
+    alteryaIdentifications: [
+      {
+        address,
+        chain,
+        labels,
+        object: 'address_risk_response',
+        reason: result.reason,
+        risk_level: result.level,
+        risk_score: String(result.score),
+        on_chain_activity: { first_transaction_at: result.firstSeenMs },
+      },
+    ],
+  }
+}

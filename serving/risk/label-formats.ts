@@ -1,0 +1,251 @@
+import { parse as parseYaml } from 'yaml'
+import { storedAddress } from '../../core/addresses.ts'
+import { InvalidInput } from '../../core/errors.ts'
+import { CHAINS, type ChainId, chainRow } from '../../schemas/chains.ts'
+import { isRiskCategory, type RiskCategoryName } from '../../schemas/risk.ts'
+
+/** A label as a list says it. An empty chain: every chain that has such addresses. */
+export interface ListedLabel {
+  readonly chain: string
+  readonly address: string
+  readonly category: RiskCategoryName
+  readonly entity: string
+  readonly confidence: number
+  readonly evidenceUrl: string
+  /** null: from the import on. */
+  readonly validFromMs: number | null
+  readonly validToMs: number | null
+}
+
+/** What the list itself does not say. */
+export interface ListDefaults {
+  readonly category?: string
+  readonly chain?: string
+  readonly entity?: string
+  readonly evidenceUrl?: string
+}
+
+/** Bounds of one list. */
+export const MAX_LIST_BYTES = 64 << 20
+const MAX_LABELS = 500_000
+const MAX_TEXT = 256
+const MAX_URL = 2_048
+
+/** Confidence of lists that say none, and of the words of tag packs. */
+const FULL_CONFIDENCE = 1
+const TAG_CONFIDENCE: Readonly<Record<string, number>> = {
+  ownership: 1,
+  authority_data: 0.95,
+  service_data: 0.8,
+  web_crawl: 0.5,
+  heuristic: 0.5,
+}
+
+const invalid = (line: number, problem: string): InvalidInput =>
+  new InvalidInput('label list', `entry ${line}: ${problem}`)
+
+/** Fields of an entry as text, before they are checked. */
+interface RawEntry {
+  readonly chain?: string | undefined
+  readonly address?: string | undefined
+  readonly category?: string | undefined
+  readonly entity?: string | undefined
+  readonly evidenceUrl?: string | undefined
+  readonly validFrom?: string | undefined
+  readonly validTo?: string | undefined
+  readonly confidence?: number
+}
+
+/** Throws `InvalidInput` for text that is too long, or that could move a terminal or forge a line. */
+const plainText = (text: string, line: number): string => {
+  const trimmed = text.trim()
+  if (trimmed.length > MAX_TEXT) throw invalid(line, `a text is longer than ${MAX_TEXT} characters`)
+  if (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}<>]/u.test(trimmed)) {
+    throw invalid(line, 'a text has control characters or angle brackets')
+  }
+  return trimmed
+}
+
+const webAddress = (text: string, line: number): string => {
+  const trimmed = text.trim()
+  if (trimmed === '') return ''
+  const url = trimmed.length <= MAX_URL && URL.canParse(trimmed) ? new URL(trimmed) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw invalid(line, 'evidence has no http address')
+  return url.href
+}
+
+const timeMs = (text: string | undefined, line: number): number | null => {
+  if (text === undefined || text.trim() === '') return null
+  const ms = /^\d{4}-\d{2}-\d{2}(T[\d:.]+Z)?$/.test(text.trim())
+    ? Date.parse(text.trim())
+    : Number.NaN
+  if (!Number.isFinite(ms))
+    throw invalid(line, 'a date is not written as 2024-01-31 or with a time in UTC')
+  return ms
+}
+
+/** Chains whose addresses look alike; a list names one of them, or none. */
+const chainAndAddress = (
+  { chain = '', address = '' }: RawEntry,
+  line: number,
+): Pick<ListedLabel, 'chain' | 'address'> => {
+  const text = address.trim()
+  if (chain !== '') {
+    const id = chainRow(chain)?.id ?? Object.values(CHAINS).find((row) => row.apiName === chain)?.id
+    const stored = id === undefined ? undefined : storedAddress(id, text)
+    if (id === undefined || stored === undefined)
+      throw invalid(line, 'the address is none of the chain')
+    return { chain: id, address: stored }
+  }
+  for (const id of ['eth', 'sol'] as const satisfies readonly ChainId[]) {
+    const stored = storedAddress(id, text)
+    if (stored !== undefined) return { chain: '', address: stored }
+  }
+  throw invalid(line, 'the address is none of a known chain')
+}
+
+const toLabel = (entry: RawEntry, defaults: ListDefaults, line: number): ListedLabel => {
+  const category = (entry.category || defaults.category || '').trim().toLowerCase()
+  if (!isRiskCategory(category)) throw invalid(line, 'unknown category')
+  const [validFromMs, validToMs] = [timeMs(entry.validFrom, line), timeMs(entry.validTo, line)]
+  if (validFromMs !== null && validToMs !== null && validToMs <= validFromMs) {
+    throw invalid(line, 'a label ends before it begins')
+  }
+  return {
+    ...chainAndAddress({ ...entry, chain: entry.chain || defaults.chain }, line),
+    category,
+    entity: plainText(entry.entity || defaults.entity || '', line),
+    confidence: entry.confidence ?? FULL_CONFIDENCE,
+    evidenceUrl: webAddress(entry.evidenceUrl || defaults.evidenceUrl || '', line),
+    validFromMs,
+    validToMs,
+  }
+}
+
+type Reader = (text: string) => readonly RawEntry[]
+
+/** One address a line; empty lines and those behind `#` say nothing. */
+const addressList: Reader = (text) =>
+  text
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((address) => ({ address }))
+
+const CSV_COLUMNS = [
+  'chain',
+  'address',
+  'category',
+  'entity',
+  'evidence_url',
+  'valid_from',
+  'valid_to',
+]
+
+/** Fields of one line of CSV (RFC 4180); quoted fields may not span lines. */
+const csvFields = (line: string, place: number): readonly string[] => {
+  const fields = [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^",]*))(?=,|$)/g)]
+  const read = fields.map(([, quoted, bare]) => quoted?.replaceAll('""', '"') ?? bare ?? '')
+  const length = fields.reduce((sum, [whole]) => sum + whole.length, 0)
+  if (length !== line.length) throw invalid(place, 'the quotes of a line are not closed')
+  return read
+}
+
+const csv: Reader = (text) => {
+  const [head = '', ...lines] = text.split(/\r?\n/).filter((line) => line.trim() !== '')
+  const names = csvFields(head, 0)
+  const unknown = names.find((name) => !CSV_COLUMNS.includes(name))
+  if (unknown !== undefined || !names.includes('address')) {
+    throw new InvalidInput(
+      'label list',
+      `the first line names columns out of ${CSV_COLUMNS.join(', ')}`,
+    )
+  }
+  return lines.map((line, index) => {
+    const fields = csvFields(line, index + 1)
+    if (fields.length !== names.length)
+      throw invalid(index + 1, 'as many fields as columns are needed')
+    const { evidence_url, valid_from, valid_to, ...named } = Object.fromEntries(
+      names.map((name, at) => [name, fields[at] ?? '']),
+    )
+    return { ...named, evidenceUrl: evidence_url, validFrom: valid_from, validTo: valid_to }
+  })
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A document without aliases, which could unfold to any size. */
+const yamlOf = (text: string): unknown => {
+  try {
+    return parseYaml(text, { maxAliasCount: 0, schema: 'failsafe' })
+  } catch (error) {
+    throw new InvalidInput('label list', 'a tag pack is YAML without aliases', { cause: error })
+  }
+}
+
+const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' ? value : undefined
+
+/** Words of tag packs that name a category of ours in another way. */
+const TAG_CATEGORIES: Readonly<Record<string, string>> = {
+  hosted_wallet: 'exchange',
+  dark_market: 'darknet_market',
+  mixing_service: 'mixer',
+  sanction: 'sanctions',
+  ransomware_attack: 'ransomware',
+  dex: 'decentralized_exchange',
+}
+
+/** A TagPack of GraphSense: fields of the head hold for every tag that has none of its own. Tags of other ledgers are left out. */
+const tagPack: Reader = (text) => {
+  const pack = yamlOf(text)
+  if (!isRecord(pack) || !Array.isArray(pack.tags)) {
+    throw new InvalidInput('label list', 'a tag pack has a list `tags`')
+  }
+  const { tags, ...head } = pack
+  return tags.flatMap((tag: unknown, index): readonly RawEntry[] => {
+    if (!isRecord(tag)) throw invalid(index + 1, 'a tag has fields')
+    const read = (name: string): string | undefined => textOf(tag[name] ?? head[name])
+    const ledger = (read('network') ?? read('currency') ?? '').toUpperCase()
+    if (ledger !== '' && !['ETH', 'SOL', 'TRX'].includes(ledger)) return []
+    if (ledger === 'TRX') return []
+    const word = (read('category') ?? read('concepts') ?? '').toLowerCase()
+    return [
+      {
+        address: read('address'),
+        category: TAG_CATEGORIES[word] ?? word,
+        entity: read('label'),
+        evidenceUrl: read('source'),
+        confidence: TAG_CONFIDENCE[read('confidence') ?? ''] ?? FULL_CONFIDENCE,
+      },
+    ]
+  })
+}
+
+/** Formats of label lists by their name on the command line. */
+const READERS = { csv, 'address-list': addressList, tagpack: tagPack } as const satisfies Record<
+  string,
+  Reader
+>
+export const LABEL_FORMATS = Object.keys(READERS) as readonly (keyof typeof READERS)[]
+export type LabelFormat = keyof typeof READERS
+
+/** Labels of a list, each once. Throws `InvalidInput` that names the first entry which is wrong: a list is read whole or not at all. */
+export const parseLabels = (
+  format: LabelFormat,
+  text: string,
+  defaults: ListDefaults = {},
+): readonly ListedLabel[] => {
+  const entries = READERS[format](text)
+  if (entries.length > MAX_LABELS) {
+    throw new InvalidInput('label list', `more than ${MAX_LABELS} entries`)
+  }
+  const labels = entries.map((entry, index) => toLabel(entry, defaults, index + 1))
+  return [
+    ...new Map(
+      labels.map((label) => [`${label.chain}/${label.address}/${label.category}`, label]),
+    ).values(),
+  ]
+}

@@ -1,0 +1,298 @@
+import { storedAddress } from '../../core/addresses.ts'
+import { formatUnits } from '../../core/amounts.ts'
+import type { Warehouse } from '../../core/clickhouse/client.ts'
+import { DAY_MS } from '../../core/time.ts'
+import { chainRow } from '../../schemas/chains.ts'
+import { RISK_ENGINE_VERSION, SEARCH_BOUNDS, type SearchBounds } from '../../schemas/risk.ts'
+import {
+  labelsVersionQuery,
+  type TotalsRow,
+  type TransferRow,
+  totalsQuery,
+  transactionTransfersQuery,
+} from '../queries/risk-graph.ts'
+import type {
+  AssessmentRequest,
+  AssessmentResult,
+  FoundTransfer,
+  ScoredExposure,
+  Screening,
+} from './assessment.ts'
+import { createGraphReader, readLabelHistory } from './graph-reader.ts'
+import {
+  exposureLevel,
+  exposureScore,
+  graver,
+  isAlert,
+  overallScore,
+  type Subject,
+} from './score.ts'
+import { type AddressLabel, type FoundExposure, type Side, searchExposures } from './search.ts'
+
+/** What screening reads from. */
+export interface ScreenDeps {
+  readonly warehouse: Pick<Warehouse, 'query'>
+  readonly nowMs: () => number
+  readonly bounds?: SearchBounds
+}
+
+/** Exposures that a result keeps, gravest first. */
+const MAX_EXPOSURES = 100
+/** An address that was first seen less than that long ago is new. */
+const NEW_ADDRESS_MS = 30 * DAY_MS
+const WHALE_USD = 1_000_000
+/** Money of a new address with mixed coins that makes it high. */
+const HIGH_VALUE_USD = 100_000
+
+/** Version of the labels that results are assessed with. */
+export const readLabelsVersion = async (warehouse: Pick<Warehouse, 'query'>): Promise<number> => {
+  const { rows } = await warehouse.query<{ readonly version: number }>(labelsVersionQuery())
+  return rows[0]?.version ?? 0
+}
+
+/** One address on one chain, or the other side of one transfer. */
+interface ScreeningTarget {
+  readonly subject: Subject
+  readonly chain: string
+  readonly address: string
+  readonly sides: readonly Side[]
+  readonly startHops: number
+  readonly untilMs: number
+  /** Value of the transfer, where that is assessed. */
+  readonly usd: number | null
+}
+
+interface Findings
+  extends Pick<
+    AssessmentResult,
+    'exposures' | 'truncated' | 'ownLabels' | 'formerLabels' | 'firstSeenMs'
+  > {
+  readonly totalUsd: number
+}
+
+/** Own labels of the assessed address: direct, with all of its money. */
+const ownExposures = (
+  { address, sides, startHops }: ScreeningTarget,
+  labels: readonly AddressLabel[],
+): readonly FoundExposure[] =>
+  labels.map((label) => ({
+    side: sides[0] ?? 'received',
+    label,
+    hops: startHops,
+    share: 1,
+    path: [address],
+    lastEdge: { usd: 0, firstMs: 0, lastMs: 0 },
+  }))
+
+const examine = async (
+  { warehouse, nowMs, bounds = SEARCH_BOUNDS }: ScreenDeps,
+  target: ScreeningTarget,
+): Promise<Findings> => {
+  const { chain, address, sides, startHops, untilMs, subject } = target
+  const atMs = nowMs()
+  const reader = createGraphReader({ warehouse, chain, bounds, atMs, untilMs })
+  const ownLabels = (await reader.labels([address])).get(address) ?? []
+  const history = await readLabelHistory({ warehouse, chain }, address)
+  const { rows: totals } = await warehouse.query<TotalsRow>(totalsQuery(chain, address))
+  const sums = Object.fromEntries(totals.map(({ side, usd }) => [side, usd]))
+  const found: FoundExposure[] = [...ownExposures(target, ownLabels)]
+  let truncated = false
+  for (const side of sides) {
+    const searched = await searchExposures(reader, {
+      start: address,
+      side,
+      startHops,
+      bounds,
+      nowMs,
+    })
+    found.push(...searched.exposures)
+    truncated ||= searched.truncated
+  }
+  const exposures = found.map((exposure): ScoredExposure => {
+    const { label, hops, share, side } = exposure
+    const all = subject === 'transfer' ? target.usd : (sums[side] ?? null)
+    const weighed = {
+      category: label.category,
+      hops,
+      share,
+      usd: all === null ? null : all * share,
+    }
+    const level = exposureLevel(subject, weighed)
+    return {
+      ...exposure,
+      chain,
+      usd: weighed.usd,
+      level,
+      score: exposureScore(weighed),
+      isAlert: isAlert(weighed),
+    }
+  })
+  return {
+    exposures,
+    truncated,
+    ownLabels,
+    formerLabels: history.filter(({ validToMs }) => validToMs !== null && validToMs <= atMs),
+    totalUsd: totals.reduce((sum, { usd }) => sum + usd, 0),
+    firstSeenMs: totals.length === 0 ? null : Math.min(...totals.map(({ first_ms }) => first_ms)),
+  }
+}
+
+const profileOf = (
+  { exposures, totalUsd, firstSeenMs }: Findings,
+  nowMs: number,
+): readonly string[] => {
+  const meets = (category: string): boolean =>
+    exposures.some(({ label, hops }) => label.category === category && hops <= 1)
+  const facts: readonly (readonly [string, boolean])[] = [
+    ['whale', totalUsd > WHALE_USD],
+    ['mixer_user', meets('mixer')],
+    ['bridge_user', meets('bridge')],
+    ['defi_active', ['decentralized_exchange', 'lending', 'defi'].some(meets)],
+    ['new_address', firstSeenMs === null || nowMs - firstSeenMs < NEW_ADDRESS_MS],
+  ]
+  return facts.flatMap(([name, holds]) => (holds ? [name] : []))
+}
+
+const reasonOf = (exposures: readonly ScoredExposure[], version: number): string => {
+  const [gravest] = exposures
+  if (gravest === undefined) return `no known exposure in labels ${version}`
+  const { label, hops, share, level } = gravest
+  const way = hops <= 1 ? 'direct' : `${hops} hops`
+  return `${level}: ${label.category} by ${label.source}, ${way}, ${(share * 100).toFixed(2)} %`
+}
+
+const merge = (parts: readonly Findings[]): Findings => ({
+  exposures: parts.flatMap(({ exposures }) => exposures),
+  truncated: parts.some(({ truncated }) => truncated),
+  ownLabels: parts.flatMap(({ ownLabels }) => ownLabels),
+  formerLabels: parts.flatMap(({ formerLabels }) => formerLabels),
+  totalUsd: parts.reduce((sum, { totalUsd }) => sum + totalUsd, 0),
+  firstSeenMs: parts.reduce<number | null>(
+    (first, { firstSeenMs }) =>
+      firstSeenMs === null ? first : first === null ? firstSeenMs : Math.min(first, firstSeenMs),
+    null,
+  ),
+})
+
+const assess = async (
+  deps: ScreenDeps,
+  parts: readonly ScreeningTarget[],
+  {
+    transfer = null,
+    lookAlikes = [],
+  }: Partial<Pick<AssessmentResult, 'transfer' | 'lookAlikes'>> = {},
+): Promise<AssessmentResult> => {
+  const labelsVersion = await readLabelsVersion(deps.warehouse)
+  const each: Findings[] = []
+  for (const part of parts) each.push(await examine(deps, part))
+  const found = merge(each)
+  const profile = profileOf(found, deps.nowMs())
+  const subject = parts[0]?.subject ?? 'address'
+  const weighed = found.exposures.map(({ label, hops, share, usd }) => ({
+    category: label.category,
+    hops,
+    share,
+    usd,
+  }))
+  const overall = overallScore(subject, weighed)
+  const isHiding =
+    profile.includes('mixer_user') &&
+    profile.includes('new_address') &&
+    found.totalUsd >= HIGH_VALUE_USD
+  const level = isHiding || lookAlikes.length > 0 ? graver(overall.level, 'High') : overall.level
+  const sorted = found.exposures.toSorted(
+    (one, other) => other.score - one.score || other.share - one.share,
+  )
+  return {
+    ...found,
+    exposures: sorted.slice(0, MAX_EXPOSURES),
+    truncated: found.truncated || sorted.length > MAX_EXPOSURES,
+    level,
+    score: overall.score,
+    reason:
+      lookAlikes.length > 0
+        ? 'the address looks like another one that was used before'
+        : reasonOf(sorted, labelsVersion),
+    labelsVersion,
+    engineVersion: RISK_ENGINE_VERSION,
+    profile,
+    transfer,
+    lookAlikes,
+  }
+}
+
+const BOTH_SIDES = ['received', 'sent'] as const
+
+const foundTransfer = (row: TransferRow): FoundTransfer => ({
+  tx: row.tx_hash,
+  idx: row.event_index,
+  assetId: row.token_address,
+  sender: row.sender,
+  outputAddress: row.receiver,
+  assetAmount: row.decimals === null ? null : formatUnits(BigInt(row.amount), row.decimals),
+  usdAmount: row.usd,
+  timeMs: row.time_ms,
+})
+
+const coinsOf = (chain: string, asset: string): readonly string[] => {
+  const row = chainRow(chain)
+  return row !== undefined && asset.toUpperCase() === row.nativeSymbol.toUpperCase()
+    ? [row.nativeAddress, row.wrappedNative]
+    : []
+}
+
+/** The transfer that a reference names: `<tx>:<receiver>`, or the only one of a transaction. */
+const screenTransfer = async (
+  deps: ScreenDeps,
+  request: AssessmentRequest & { readonly kind: 'transfer' },
+): Promise<Screening> => {
+  const { chain, direction, transferReference } = request
+  const [tx = '', output] = transferReference.split(':')
+  const asset = storedAddress(chain, request.asset) ?? request.asset
+  const named = output === undefined ? undefined : storedAddress(chain, output)
+  const query = transactionTransfersQuery(chain, {
+    tx,
+    asset,
+    coins: coinsOf(chain, request.asset),
+  })
+  const { rows } = await deps.warehouse.query<TransferRow>(query)
+  const fitting = rows.filter(({ receiver }) => named === undefined || receiver === named)
+  const [first] = fitting
+  if (first === undefined) return { outcome: 'not found' }
+  if (fitting.length > 1 && named === undefined)
+    return { outcome: 'failed', reason: 'ambiguous_reference' }
+  const transfer = foundTransfer(first)
+  const usd = transfer.usdAmount === null ? null : Number(transfer.usdAmount)
+  const target: ScreeningTarget = {
+    subject: 'transfer',
+    chain,
+    address: direction === 'received' ? transfer.sender : transfer.outputAddress,
+    sides: [direction],
+    startHops: 1,
+    untilMs: direction === 'received' ? transfer.timeMs : deps.nowMs(),
+    usd,
+  }
+  return { outcome: 'done', result: await assess(deps, [target], { transfer }) }
+}
+
+/** Screens what a record asks for. `lookAlikes`: addresses of the organization that the target imitates. */
+export const screen = async (
+  deps: ScreenDeps,
+  request: AssessmentRequest,
+  lookAlikes: readonly string[],
+): Promise<Screening> => {
+  if (request.kind === 'transfer') return screenTransfer(deps, request)
+  const chains = request.kind === 'address' ? request.chains : [request.chain]
+  const parts = chains.map(
+    (chain): ScreeningTarget => ({
+      subject: 'address',
+      chain,
+      address: request.address,
+      sides: BOTH_SIDES,
+      startHops: 0,
+      untilMs: deps.nowMs(),
+      usd: null,
+    }),
+  )
+  return { outcome: 'done', result: await assess(deps, parts, { lookAlikes }) }
+}

@@ -1,0 +1,334 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { runTransferEdges } from '../../processors/rollups/transfer-edges.ts'
+import { SEARCH_BOUNDS } from '../../schemas/risk.ts'
+import { type LabelFormat, parseLabels } from '../../serving/risk/label-formats.ts'
+import { importLabels } from '../../serving/risk/label-store.ts'
+import { screen } from '../../serving/risk/screen.ts'
+import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
+import { until } from '../support/until.ts'
+
+/** Addresses of the graph by one letter. */
+const at = (letter: string): string => `0x${letter.charCodeAt(0).toString(16).padStart(40, '0')}`
+const tx = (n: number): string => `0x${n.toString(16).padStart(64, '0')}`
+const TOKEN = at('T')
+const START_MS = Date.UTC(2026, 0, 1)
+const NOW_MS = Date.UTC(2026, 0, 2)
+
+/** From, to, USD. A: one way of three hops to a sanctioned S. B: direct mixer. C: over an exchange only. */
+const MOVES: readonly (readonly [from: string, to: string, usd: number | null])[] = [
+  ['Q', 'A', 800],
+  ['P', 'A', 200],
+  ['R', 'Q', 500],
+  ['S', 'R', 1_000],
+  ['M', 'B', 60],
+  ['N', 'B', 940],
+  ['E', 'C', 100],
+  ['S', 'E', 100],
+  ['S', 'D', 0.5],
+  ['N', 'D', 99_999.5],
+  ['A', 'Z', null],
+]
+
+let api: TestApi
+let other: Readonly<Record<string, string>>
+
+const transferRow = ([from, to, usd]: (typeof MOVES)[number], index: number) => ({
+  block_time: START_MS + index * 60_000,
+  block_slot: 100 + index,
+  block_height: 100 + index,
+  block_hash: `h${index}`,
+  tx_hash: tx(index + 1),
+  tx_status: 'SUCCESS',
+  event_index: index,
+  token_address: TOKEN,
+  decimals: 6,
+  sender: at(from),
+  receiver: at(to),
+  amount: '1500000',
+  amount_usd: usd === null ? null : String(usd),
+  success: 1,
+  _ver: 1,
+})
+
+const importList = (format: LabelFormat, source: string, text: string, nowMs = START_MS) =>
+  importLabels(api.warehouse, { source, format, labels: parseLabels(format, text), nowMs })
+
+const LABELS = `address,category,entity,evidence_url,valid_from,valid_to
+${at('S')},sanctions,Listed person,https://example.org/s,2025-01-01,
+${at('M')},mixer,A mixer,https://example.org/m,2025-03-21,
+${at('M')},sanctions,A mixer,https://example.org/m,2022-08-08,2025-03-21
+${at('E')},exchange,An exchange,https://example.org/e,2025-01-01,
+`
+
+const assessAddress = async (letter: string, nowMs = NOW_MS, bounds = SEARCH_BOUNDS) => {
+  const request = { kind: 'address', address: at(letter), chains: ['eth'] } as const
+  const screened = await screen(
+    { warehouse: api.warehouse, nowMs: () => nowMs, bounds },
+    request,
+    [],
+  )
+  assert.ok(screened.outcome === 'done')
+  return screened.result
+}
+
+before(async () => {
+  api = await startApi({ maxAssessments: 20 })
+  await api.warehouse.insert('eth_transfers', MOVES.map(transferRow))
+  await api.warehouse.insert('eth_chain_state', [
+    { key: 'final', final_slot: 1, final_time: START_MS + 3_600_000, hot_from: 0, seq: 1, _ver: 1 },
+  ])
+  await runTransferEdges(api.warehouse, 'eth', 1)
+  await importList('csv', 'operator', LABELS)
+  const made = await api.accounts.createKey({ name: 'another organization', plan: 'selfhost' })
+  other = { 'x-api-key': made.apiKey }
+})
+after(() => api.stop())
+
+const call = (path: string, body?: object, headers?: Readonly<Record<string, string>>) =>
+  callApi(api, `/v2${path}`, {
+    headers: {
+      ...(headers ?? { 'x-api-key': api.apiKey }),
+      ...(body && { 'content-type': 'application/json' }),
+    },
+    ...(body && { method: 'POST', body: JSON.stringify(body) }),
+  })
+
+type Body = Readonly<Record<string, unknown>>
+const bodyOf = ({ body }: { readonly body: unknown }): Body => body as Body
+
+const whenComplete = async (path: string): Promise<Body> => {
+  let body: Body = {}
+  await until(async () => {
+    body = bodyOf(await call(path))
+    return body.status !== 'PENDING'
+  }, `${path} is screened`)
+  assert.equal(body.status, 'COMPLETE')
+  return body
+}
+
+test('sums of a minute replace themselves, and are the same after a repeat', async () => {
+  const sums = async () =>
+    (
+      await api.warehouse.query({
+        sql: 'SELECT side, address, counterparty, usd, transfers FROM eth_transfer_edges FINAL ORDER BY ALL',
+      })
+    ).rows
+  const first = await sums()
+  assert.equal(first.length, 2 * (MOVES.length - 1))
+  await api.warehouse.insert('eth_chain_state', [
+    { key: 'final', final_slot: 2, final_time: START_MS + 3_720_000, hot_from: 0, seq: 2, _ver: 2 },
+  ])
+  await api.warehouse.insert('eth_transfers', [
+    { ...transferRow(['N', 'P', 70], 58), block_time: START_MS + 58 * 60_000 },
+  ])
+  assert.equal(await runTransferEdges(api.warehouse, 'eth', 2), (START_MS + 3_720_000) / 1_000)
+  assert.equal((await sums()).length, first.length + 2)
+  assert.deepEqual(
+    (await sums()).filter((row) =>
+      first.some((one) => JSON.stringify(one) === JSON.stringify(row)),
+    ),
+    first,
+  )
+})
+
+test('a sanctioned source three hops away scores 12.5, with its way, share and dates', async () => {
+  const { exposures, score, level, truncated, reason } = await assessAddress('A')
+  const [found] = exposures
+  assert.deepEqual([score, level, truncated, exposures.length], [12.5, 'High', false, 1])
+  assert.deepEqual(found?.path, ['A', 'Q', 'R', 'S'].map(at))
+  assert.deepEqual([found?.hops, found?.share, found?.side, found?.usd], [3, 0.8, 'received', 800])
+  assert.deepEqual(found?.lastEdge.firstMs, START_MS + 3 * 60_000)
+  assert.match(reason, /^High: sanctions by operator, 3 hops, 80.00 %$/)
+})
+
+test('labels count at the time of screening, and those that are over are reported', async () => {
+  const today = await assessAddress('M')
+  assert.deepEqual(
+    [today.level, today.ownLabels.map(({ category }) => category)],
+    ['High', ['mixer']],
+  )
+  assert.deepEqual(
+    today.formerLabels.map(({ category, validToMs }) => [category, validToMs]),
+    [['sanctions', Date.UTC(2025, 2, 21)]],
+  )
+  const before2025 = await assessAddress('M', Date.UTC(2025, 2, 20))
+  assert.deepEqual(
+    [before2025.level, before2025.ownLabels.map(({ category }) => category)],
+    ['Severe', ['sanctions']],
+  )
+})
+
+test('direct exposure counts without a floor; services end a way; nothing known is said so', async () => {
+  const direct = await assessAddress('B')
+  assert.deepEqual([direct.level, direct.exposures[0]?.share], ['High', 0.06])
+  const dust = await assessAddress('D')
+  assert.deepEqual([dust.level, dust.exposures[0]?.hops, dust.exposures[0]?.usd], ['High', 1, 0.5])
+  const over = await assessAddress('C')
+  assert.deepEqual(
+    over.exposures.map(({ label, hops }) => [label.category, hops]),
+    [['exchange', 1]],
+  )
+  assert.deepEqual([over.level, over.score], ['Low', 0])
+  const unknown = await assessAddress('K')
+  assert.deepEqual(
+    [unknown.level, unknown.reason],
+    ['Low', `no known exposure in labels ${unknown.labelsVersion}`],
+  )
+})
+
+test('an answer whose fan-out was cut says so', async () => {
+  const narrow = await assessAddress('A', NOW_MS, { ...SEARCH_BOUNDS, fanOut: 1 })
+  assert.equal(narrow.truncated, true)
+})
+
+test('the same list again changes nothing; what a list lacks ends', async () => {
+  const list = `address,category\n${at('X')},scam\n${at('Y')},scam\n`
+  const first = await importList('csv', 'list', list, NOW_MS)
+  assert.deepEqual([first.added, first.closed], [2, 0])
+  assert.deepEqual(await importList('csv', 'list', list, NOW_MS + 1), {
+    ...first,
+    added: 0,
+    unchanged: 2,
+  })
+  const less = await importList('csv', 'list', `address,category\n${at('X')},scam\n`, NOW_MS + 2)
+  assert.deepEqual(less, { version: first.version + 1, added: 0, closed: 1, unchanged: 1 })
+  const gone = await assessAddress('Y', NOW_MS + 3)
+  assert.deepEqual([gone.ownLabels.length, gone.formerLabels.length], [0, 1])
+  await assert.rejects(importList('csv', "x' OR 1", list), /a source is named/)
+})
+
+test('an address, a transfer and a withdrawal are registered, screened and told', async () => {
+  assert.deepEqual(
+    (await call('/kyt/address', { address: at('A').toUpperCase().replace('0X', '0x') })).body,
+    { address: at('A') },
+  )
+  const risk = await whenComplete(`/kyt/addresses/${at('A')}/risk`)
+  assert.deepEqual([risk.risk, risk.riskScore, risk.addressType], ['High', 12.5, 'PRIVATE_WALLET'])
+  assert.deepEqual(risk.exposures, [
+    { category: 'sanctions', direction: 'received', exposureType: 'indirect', value: '800.00' },
+  ])
+  const asked = {
+    network: 'ETHEREUM',
+    asset: TOKEN,
+    transferReference: `${tx(4)}:${at('R')}`,
+    direction: 'received',
+  }
+  const made = bodyOf(await call('/kyt/transfer', asked))
+  const again = bodyOf(await call('/kyt/transfer', { ...asked, network: 'eth' }))
+  assert.deepEqual([made.network, made.externalId], ['ethereum', again.externalId])
+  const path = `/kyt/transfers/${made.externalId}`
+  const done = await whenComplete(`${path}/summary`)
+  assert.deepEqual(
+    [done.rating, done.riskScore, done.tx, done.assetAmount, done.outputAddress],
+    ['SEVERE', 100, tx(4), '1.5', at('R')],
+  )
+  assert.deepEqual((await call(`${path}/exposures/direct`)).body, {
+    direct: { name: 'Listed person', categoryId: 3 },
+  })
+  const { alerts } = bodyOf(await call(`${path}/alerts`)) as { alerts: readonly Body[] }
+  assert.deepEqual(
+    alerts.map(({ alertLevel, categoryId, exposureType }) => [
+      alertLevel,
+      categoryId,
+      exposureType,
+    ]),
+    [['SEVERE', 3, 'DIRECT']],
+  )
+  assert.deepEqual((await call(`${path}/network-identifications`)).body, {
+    count: 1,
+    networkIdentificationOrgs: [{ name: 'Listed person' }],
+  })
+})
+
+const WITHDRAWAL = {
+  network: 'eth',
+  asset: 'ETH',
+  assetAmount: '2.5',
+  attemptTimestamp: '2026-01-01T00:00:00Z',
+  assetPrice: '2000.5',
+}
+
+test('a withdrawal to a look-alike of an earlier target is high', async () => {
+  const real = '0xabcd000000000000000000000000000000001234'
+  const first = bodyOf(await call('/kyt/withdrawal', { ...WITHDRAWAL, address: real }))
+  assert.equal(first.usdAmount, '5001.25')
+  const known = await whenComplete(`/kyt/withdrawal/${first.externalId}/summary`)
+  assert.equal(known.rating, 'LOW')
+  const fake = bodyOf(
+    await call('/kyt/withdrawal', { ...WITHDRAWAL, address: real.replace('0000', '9999') }),
+  )
+  const path = `/kyt/withdrawal/${fake.externalId}`
+  assert.equal((await whenComplete(`${path}/summary`)).rating, 'HIGH')
+  const fraud = bodyOf(await call(`${path}/fraud-assessment`)) as {
+    alteryaIdentifications: readonly Body[]
+  }
+  assert.deepEqual(fraud.alteryaIdentifications[0]?.labels, ['address_poisoning', 'new_address'])
+  assert.deepEqual((await call(`${path}/address-identifications`)).body, {
+    chainalysisIdentifications: [],
+    customAddresses: [],
+  })
+})
+
+test('a transaction that is not there stays pending', async () => {
+  const asked = { network: 'eth', asset: 'ETH', transferReference: tx(999), direction: 'sent' }
+  const made = bodyOf(await call('/kyt/transfer', asked))
+  assert.deepEqual([made.status, made.rating, made.tx], ['PENDING', null, null])
+})
+
+test('an organization finds its own records only', async () => {
+  const made = bodyOf(await call('/kyt/withdrawal', { ...WITHDRAWAL, address: at('B') }))
+  for (const path of [
+    `/kyt/withdrawal/${made.externalId}/summary`,
+    `/kyt/addresses/${at('A')}/risk`,
+  ]) {
+    assert.equal((await call(path, undefined, other)).status, 404, path)
+  }
+  const theirs = bodyOf(await call('/kyt/withdrawal', { ...WITHDRAWAL, address: at('B') }, other))
+  assert.notEqual(theirs.externalId, made.externalId)
+  assert.equal((await call(`/kyt/transfers/${made.externalId}/summary`)).status, 404)
+})
+
+const REFUSED: readonly (readonly [path: string, body: object, code: number])[] = [
+  ['/kyt/address', { address: 'nonsense' }, 40005],
+  ['/kyt/address', { address: at('A'), more: 1 }, 40001],
+  [
+    '/kyt/transfer',
+    { network: 'bitcoin', asset: 'BTC', transferReference: tx(1), direction: 'sent' },
+    40024,
+  ],
+  [
+    '/kyt/transfer',
+    { network: '__proto__', asset: 'x', transferReference: tx(1), direction: 'sent' },
+    40002,
+  ],
+  [
+    '/kyt/transfer',
+    { network: 'solana', asset: 'SOL', transferReference: tx(1), direction: 'sent' },
+    50008,
+  ],
+  [
+    '/kyt/transfer',
+    { network: 'eth', asset: 'x', transferReference: `${tx(1)}:a:b`, direction: 'sent' },
+    40002,
+  ],
+  ['/kyt/withdrawal', { ...WITHDRAWAL, address: at('A'), assetAmount: '-1' }, 40002],
+  ['/kyt/withdrawal', { ...WITHDRAWAL, address: at('A'), attemptTimestamp: 'soon' }, 40031],
+]
+
+test('what is wrong is refused by name', async () => {
+  for (const [path, body, code] of REFUSED) {
+    assert.equal(bodyOf(await call(path, body)).code, code, JSON.stringify(body))
+  }
+})
+
+test('registrations of an organization are bounded', async () => {
+  const codes: unknown[] = []
+  for (let n = 1; n <= 20; n++) {
+    codes.push(
+      bodyOf(await call('/kyt/address', { address: at(String.fromCharCode(300 + n)) })).code,
+    )
+  }
+  assert.ok(codes.includes(42902))
+  assert.equal((await call('/kyt/address', { address: at('A') })).status, 200)
+})

@@ -1,0 +1,260 @@
+/** Swaps on Solana over HTTP: quotes and unsigned transactions of stored pools, and a typed refusal for wrong requests and wrong nodes. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import {
+  getBase64Encoder,
+  getCompiledTransactionMessageDecoder,
+  getTransactionDecoder,
+} from '@solana/kit'
+import { base58Decode } from '../../core/base58.ts'
+import { feeOnInputAmountOut } from '../../core/prices/fee-on-input.ts'
+import type { DexQuote, SwapRouteResponse } from '../../schemas/api/swap.ts'
+import { type PoolStateRow, poolStatesQuery } from '../../serving/queries/pool-states.ts'
+import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
+import { addressFor } from '../support/builders/svm-block.ts'
+import {
+  fundedWallet,
+  type LocalSvm,
+  putAccount,
+  startLocalSvm,
+} from '../support/nodes/local-svm.ts'
+import { createRestReader } from '../support/rest-reader.ts'
+
+const WSOL = 'So11111111111111111111111111111111111111112'
+const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'
+const CPMM = 'CPMMoo8L3F4NbTegBCKVNunggL7H1ZpdTHKxQB5qKP1C'
+const PUMP = '6EF8rrecthR5Dkzon8Nwu78hRvfCKubJ14M5uBEwF6P'
+const PUMP_AMM = 'pAMMBay6oceH9fJKBRHGP5D4bD4sWpmSwMn52FMfXEA'
+const [MINT, CURVED, SWAPPED, DOUBTED, SHORT] = [
+  ...['cpmm mint', 'curve mint', 'amm mint', 'doubted mint', 'short mint'],
+].map(addressFor) as [string, string, string, string, string]
+const [POOL, SHORT_POOL] = ['cpmm pool', 'short pool'].map(addressFor) as [string, string]
+const SOL = 1_000_000_000n
+const RESERVES = { [WSOL]: 1_000n * SOL, token: 10n ** 12n }
+const FEE_PIPS = 2_500
+const RAN = { value: { err: null, logs: [], unitsConsumed: 90_000 } }
+
+let node: LocalSvm
+let api: TestApi
+let owner = ''
+const { read, codeOf } = createRestReader(() => api)
+
+interface StoredPool {
+  readonly pool: string
+  readonly mint: string
+  readonly family: string
+  readonly program: string
+  readonly fees: readonly number[]
+  readonly feeToken?: string
+  readonly doubted?: boolean
+}
+
+const poolRow = ({ pool, mint, family, program, fees, feeToken = '', doubted }: StoredPool) => {
+  const isFirst = mint < WSOL
+  const pair = <Value>(token: Value, sol: Value): readonly [Value, Value] =>
+    isFirst ? [token, sol] : [sol, token]
+  const [token_a, token_b] = pair(mint, WSOL)
+  const [reserve_a, reserve_b] = pair(String(RESERVES.token), String(RESERVES[WSOL]))
+  const [decimals_a, decimals_b] = pair(6, 9)
+  return {
+    ...{ pool_address: pool, token_a, token_b, base_is_a: isFirst ? 1 : 0, _ver: 9 },
+    ...{ decimals_a, decimals_b, reserve_a, reserve_b, liquidity_usd: '300000' },
+    ...{ priced_reserve_a: reserve_a, priced_reserve_b: reserve_b, priced_fees: fees },
+    ...{ fee_token: feeToken, is_doubted: doubted ? 1 : 0, program_address: program },
+    ...{ protocol_family: family, protocol_name: family, last_updated: new Date().toISOString() },
+  }
+}
+
+const mintData = (): Buffer => {
+  const mint = Buffer.alloc(82)
+  mint.writeUInt8(6, 44)
+  mint.writeUInt8(1, 45)
+  return mint
+}
+
+before(async () => {
+  node = await startLocalSvm()
+  owner = (await fundedWallet(node, 1, 50n * SOL)).address
+  const data = Buffer.alloc(637)
+  const keys = { 8: addressFor('config'), 72: addressFor('vault 0'), 104: addressFor('vault 1') }
+  for (const [at, key] of Object.entries({ ...keys, 168: WSOL, 200: MINT, 296: POOL })) {
+    data.set(base58Decode(key) ?? [], Number(at))
+  }
+  putAccount(node, POOL, { owner: CPMM, data })
+  putAccount(node, SHORT_POOL, { owner: CPMM, data: data.subarray(0, 90) })
+  for (const mint of [MINT, SHORT])
+    putAccount(node, mint, { owner: TOKEN_PROGRAM, data: mintData() })
+  api = await startApi({
+    chains: ['eth', 'sol'],
+    overrides: { chainRpcUrls: { sol: [node.url] }, rpcTimeoutMs: 1_000 },
+  })
+  const cpmm = { family: 'raydium_cpmm', program: CPMM, fees: [FEE_PIPS] }
+  const market = api.markets.get('sol')
+  assert.ok(market)
+  const families = [...market.venues.quotable]
+  await api.warehouse.insert('sol_dex_pools', [
+    poolRow({ ...cpmm, pool: POOL, mint: MINT }),
+    poolRow({ ...cpmm, pool: SHORT_POOL, mint: SHORT }),
+    poolRow({ ...cpmm, pool: addressFor('doubted pool'), mint: DOUBTED, doubted: true }),
+    ...[
+      { pool: addressFor('curve'), mint: CURVED, family: 'pump_fun', program: PUMP },
+      { pool: addressFor('amm pool'), mint: SWAPPED, family: 'pumpswap', program: PUMP_AMM },
+    ].map((row) => poolRow({ ...row, fees: [9_300, 500], feeToken: WSOL })),
+  ])
+  await api.warehouse.insert('sol_blocks', [
+    {
+      ...{ block_time: new Date(Date.now() - 400).toISOString(), block_slot: 7, block_height: 7 },
+      ...{ block_hash: addressFor('7'), parent_hash: addressFor('6'), seq: 1, _ver: 1 },
+    },
+  ])
+  const pools = await api.warehouse.query<PoolStateRow>(poolStatesQuery('sol', families, 10))
+  market.book.load(pools.rows, [])
+})
+after(async () => {
+  await api.stop()
+  await node.stop()
+})
+
+const quotePath = (asked: Readonly<Record<string, string>>): string =>
+  `/v2/dex/sol/quote?${new URLSearchParams({
+    ...{ dex: 'auto', amount: '1000000000', inputMint: WSOL, outputMint: MINT },
+    ...{ exactIn: 'true', slippage: '0.5' },
+    ...asked,
+  })}`
+
+interface Refusal {
+  readonly code?: number
+  readonly details?: { readonly reason?: string; readonly logs?: readonly string[] }
+}
+
+const route = async (asked: object = {}) => {
+  const body = JSON.stringify({
+    ...{ dex: 'auto', userAddress: owner, amount: '1000000000', slippage: 1 },
+    ...{ inputMint: WSOL, outputMint: MINT },
+    ...asked,
+  })
+  const answer = await callApi(api, '/v2/dex/sol/route', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': api.apiKey },
+    body,
+  })
+  return { status: answer.status, body: answer.body as SwapRouteResponse & Refusal }
+}
+
+const answering = async <T>(
+  answers: Readonly<Record<string, unknown>>,
+  work: () => Promise<T>,
+): Promise<T> => {
+  for (const [method, answer] of Object.entries(answers)) node.answers.set(method, answer)
+  try {
+    return await work()
+  } finally {
+    node.answers.clear()
+  }
+}
+
+test('pools of Raydium, PumpSwap and pump.fun are quoted both ways to the unit', async () => {
+  const sold = await read<DexQuote>(quotePath({}))
+  const pool = { in: RESERVES[WSOL], out: RESERVES.token, feePips: FEE_PIPS }
+  assert.equal(sold.amountOut, String(feeOnInputAmountOut(SOL, pool)))
+  for (const outputMint of [MINT, SWAPPED, CURVED]) {
+    const bought = { outputMint, exactIn: 'false', amount: '900000000' }
+    const exact = await read<DexQuote>(quotePath(bought))
+    assert.equal(exact.amountOut, '900000000')
+    const back = await read<DexQuote>(quotePath({ outputMint, amount: exact.amountIn }))
+    // Each way is an instruction of its own that rounds for the pool: the other way may get a unit less.
+    assert.ok(BigInt(back.amountOut) >= 900_000_000n - 1n, `${outputMint}: ${back.amountOut}`)
+    const less = String(BigInt(exact.amountIn) - 2n)
+    const short = await read<DexQuote>(quotePath({ outputMint, amount: less }))
+    assert.ok(BigInt(short.amountOut) < 900_000_000n + 1_000n, 'and hardly more')
+  }
+})
+
+test('a pool whose events do not explain its state is not quoted', async () => {
+  assert.deepEqual(await codeOf(quotePath({ outputMint: DOUBTED })), [422, 50_010])
+})
+
+test('a route is an unsigned transaction of version 0 with the limit of its run', async () => {
+  const { status, body } = await answering({ simulateTransaction: RAN }, route)
+  assert.equal(status, 200, JSON.stringify(body))
+  const { messageBytes, signatures } = getTransactionDecoder().decode(
+    getBase64Encoder().encode(body.serializedTx),
+  )
+  assert.deepEqual(signatures, { [owner]: null })
+  const message = getCompiledTransactionMessageDecoder().decode(messageBytes)
+  assert.equal(message.version, 0)
+  const [limit] = message.instructions
+  assert.equal(Buffer.from(limit?.data ?? []).readUInt32LE(1), 103_500)
+  assert.equal(body.recentBlockhash, node.svm.latestBlockhash())
+  assert.equal(body.routeInfo.inAmount, '1000000000')
+})
+
+test('a node that does not report what a run took leaves the limit of the run', async () => {
+  const ran = { value: { err: null, logs: [] } }
+  const { body } = await answering({ simulateTransaction: ran }, route)
+  const { messageBytes } = getTransactionDecoder().decode(
+    getBase64Encoder().encode(body.serializedTx),
+  )
+  const message = getCompiledTransactionMessageDecoder().decode(messageBytes)
+  assert.ok(message.version === 0)
+  assert.equal(Buffer.from(message.instructions[0]?.data ?? []).readUInt32LE(1), 400_000)
+})
+
+test('what is wrong with a request has a code of its own', async () => {
+  const wrong: readonly (readonly [object, number, number])[] = [
+    [{ outputMint: WSOL }, 400, 40_017],
+    [{ amount: '0' }, 400, 40_015],
+    [{ amount: '-1' }, 400, 40_014],
+    [{ amount: '1.5' }, 400, 40_014],
+    [{ slippage: 0 }, 400, 40_019],
+    [{ slippage: 51 }, 400, 40_008],
+    [{ dex: 'nowhere' }, 404, 40_406],
+    [{ userAddress: 'nobody' }, 400, 40_005],
+    [{ userAddress: '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2' }, 400, 40_005],
+  ]
+  for (const [asked, status, code] of wrong) {
+    const answer = await route(asked)
+    assert.deepEqual([answer.status, answer.body.code], [status, code], JSON.stringify(asked))
+  }
+  const huge = await route({ amount: String(2n ** 64n) })
+  assert.ok(huge.status === 422 && huge.body.code !== undefined, JSON.stringify(huge.body))
+})
+
+test('what a node answers wrongly is an outage of the chain, never of ours', async () => {
+  const account = { owner: CPMM, lamports: 1, data: ['AAAA', 'base64'] }
+  const accounts = (more: object) => ({ value: Array(5).fill({ ...account, ...more }) })
+  const bad: readonly (readonly [string, unknown])[] = [
+    ['getLatestBlockhash', { value: { blockhash: 'not base 58 !', lastValidBlockHeight: 9 } }],
+    ['getLatestBlockhash', { value: { blockhash: addressFor('x'), lastValidBlockHeight: 1.5 } }],
+    ['getLatestBlockhash', { value: { blockhash: addressFor('x'), lastValidBlockHeight: -1 } }],
+    ['getLatestBlockhash', 'nothing'],
+    ['simulateTransaction', { value: { err: null, unitsConsumed: 'many' } }],
+    ['simulateTransaction', { value: { err: null, unitsConsumed: 2 ** 40 } }],
+    ['simulateTransaction', { value: {} }],
+    ['getMultipleAccounts', { value: [null] }],
+    ['getMultipleAccounts', accounts({ owner: '0OIl' })],
+    ['getMultipleAccounts', accounts({ lamports: 0.5 })],
+    ['getMultipleAccounts', accounts({ data: ['***', 'base64'] })],
+  ]
+  for (const [method, answer] of bad) {
+    const { status, body } = await answering({ simulateTransaction: RAN, [method]: answer }, () =>
+      route(),
+    )
+    assert.deepEqual([status, body.code], [503, 50_002], `${method} ${JSON.stringify(answer)}`)
+  }
+})
+
+test('a node that hangs is an outage of the chain', async () => {
+  const { status } = await answering({ getLatestBlockhash: null }, route)
+  assert.equal(status, 503)
+})
+
+test('an account that is shorter than its layout and a swap that fails are refused with the reason', async () => {
+  const short = await route({ outputMint: SHORT })
+  assert.deepEqual(
+    [short.status, short.body.details?.reason],
+    [422, 'an account is shorter than its layout'],
+  )
+  const failed = await route()
+  assert.ok((failed.body.details?.logs ?? []).length > 0, JSON.stringify(failed))
+})

@@ -1,0 +1,211 @@
+/** Unsigned transactions of Solana against its own runtime: everything around a swap runs, and what cannot run is refused with its log. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import {
+  getBase64Encoder,
+  getCompiledTransactionMessageDecoder,
+  getTransactionDecoder,
+} from '@solana/kit'
+import { base58Decode } from '../../core/base58.ts'
+import { Fault } from '../../core/errors.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
+import { makeMetrics } from '../../core/ops/metrics.ts'
+import { openRpcPool, type RpcPool } from '../../core/rpc/pool.ts'
+import { sameGenesisCheck } from '../../core/rpc/svm-chain-check.ts'
+import type { Pool } from '../../serving/dex/pool.ts'
+import { quoteSwap } from '../../serving/dex/quote.ts'
+import {
+  associatedTokenAddress,
+  createTokenAccount,
+  TOKEN_PROGRAM,
+  unwrapSol,
+  wrapSol,
+} from '../../serving/dex/solana-calls.ts'
+import { MAX_TRANSACTION_BYTES, unsignedTransaction } from '../../serving/dex/solana-message.ts'
+import { createSolanaReader, type SolanaReader } from '../../serving/dex/solana-node.ts'
+import { buildSolanaSwap } from '../../serving/dex/solana-swap.ts'
+import { WRAPPED_SOL } from '../../serving/dex/solana-venues.ts'
+import { addressFor } from '../support/builders/svm-block.ts'
+import {
+  execute,
+  fundedWallet,
+  type LocalSvm,
+  putAccount,
+  signedBy,
+  startLocalSvm,
+} from '../support/nodes/local-svm.ts'
+
+const SOL = 1_000_000_000n
+const CPMM = 'CPMMoo8L3F4NbTegBCKVNunggL7H1ZpdTHKxQB5qKP1C'
+const MINT = addressFor('mint')
+const POOL = addressFor('pool')
+
+let node: LocalSvm
+let rpc: RpcPool
+let reader: SolanaReader
+before(async () => {
+  node = await startLocalSvm()
+  rpc = openRpcPool({
+    ...{ chain: 'sol', urls: [node.url], identity: sameGenesisCheck(), concurrency: 4 },
+    ...{ timeoutMs: 5_000, metrics: makeMetrics(), log: makeSilentLogger() },
+    signal: new AbortController().signal,
+  })
+  reader = createSolanaReader(rpc)
+  const pool = Buffer.alloc(637)
+  const keys = { 8: addressFor('config'), 72: addressFor('vault 0'), 104: addressFor('vault 1') }
+  for (const [at, key] of Object.entries({ ...keys, 168: WRAPPED_SOL, 200: MINT, 296: POOL })) {
+    pool.set(base58Decode(key) ?? [], Number(at))
+  }
+  putAccount(node, POOL, { owner: CPMM, data: pool })
+  // An initialized mint of six decimals without an authority.
+  const mint = Buffer.alloc(82)
+  mint.writeUInt8(6, 44)
+  mint.writeUInt8(1, 45)
+  putAccount(node, MINT, { owner: TOKEN_PROGRAM, data: mint })
+})
+after(async () => {
+  rpc.close()
+  await node.stop()
+})
+
+const held = async (key: string): Promise<{ lamports: bigint; amount: bigint } | undefined> => {
+  const [account] = await reader.accounts([key])
+  const data = Buffer.from(account?.data ?? [])
+  return (
+    account && {
+      lamports: account.lamports,
+      amount: data.length < 72 ? 0n : data.readBigUInt64LE(64),
+    }
+  )
+}
+
+test('accounts are created, SOL is wrapped and comes back, and doing it again does no harm', async () => {
+  const wallet = await fundedWallet(node, 1, 5n * SOL)
+  const owner = wallet.address
+  const account = await associatedTokenAddress(owner, WRAPPED_SOL, TOKEN_PROGRAM)
+  const wrap = [
+    createTokenAccount(owner, WRAPPED_SOL, { account, tokenProgram: TOKEN_PROGRAM }),
+    ...wrapSol(owner, account, SOL),
+  ]
+  const run = async (instructions: Parameters<typeof unsignedTransaction>[2]): Promise<void> => {
+    const unsigned = unsignedTransaction(owner, await reader.lifetime(), instructions)
+    execute(node, await signedBy(wallet, unsigned))
+    node.svm.expireBlockhash()
+  }
+  await run(wrap)
+  assert.equal((await held(account))?.amount, SOL)
+  await run(wrap)
+  assert.equal((await held(account))?.amount, 2n * SOL)
+  await run([unwrapSol(owner, account)])
+  assert.equal(await held(account), undefined)
+  const left = (await held(owner))?.lamports ?? 0n
+  assert.ok(left > 5n * SOL - 100_000n && left < 5n * SOL, 'all but the fees of three transactions')
+})
+
+const PRICED: Pool = {
+  ...{ kind: 'fee_on_input', address: POOL, protocol: 'raydium_cpmm', feePips: 2_500 },
+  ...{ tokens: [WRAPPED_SOL, MINT], tvlUsd: null, reserves: [1_000n * SOL, 10n ** 12n] },
+}
+
+const quoteOf = (tokenIn: string, amountRaw: bigint) =>
+  quoteSwap(
+    { graph: { neighbours: () => [], poolsOf: () => [PRICED] }, hubs: new Set() },
+    {
+      ...{ tokenIn, tokenOut: tokenIn === MINT ? WRAPPED_SOL : MINT },
+      ...{ mode: 'exact_in', amountRaw },
+    },
+    100,
+  )
+
+const refused = (name: string) => (error: unknown) =>
+  error instanceof Fault && error.faultName === name
+
+test('a swap that cannot run is refused with the log of the runtime', async () => {
+  const { address: owner } = await fundedWallet(node, 2, 5n * SOL)
+  const built = buildSolanaSwap(reader, {
+    owner,
+    priorityFee: 0n,
+    quote: quoteOf(WRAPPED_SOL, SOL),
+  })
+  await assert.rejects(built, (error) => {
+    assert.ok(error instanceof Fault && error.faultName === 'DEX_SWAP_SIMULATED_FAILED')
+    return (error.details as { logs: readonly string[] }).logs.length > 0
+  })
+})
+
+test('what is built has its run as limit, its fee as price, and everything around the swap', async () => {
+  const { address: owner } = await fundedWallet(node, 3, 5n * SOL)
+  const runs: string[] = []
+  const ranBefore: SolanaReader = {
+    ...reader,
+    // The program of the pool is nowhere here: only its part of the transaction is not run.
+    run: async (transaction) => {
+      runs.push(transaction)
+      return { unitsConsumed: 100_000 }
+    },
+  }
+  const { transaction } = await buildSolanaSwap(ranBefore, {
+    ...{ owner, priorityFee: 23_000n, quote: quoteOf(WRAPPED_SOL, SOL) },
+  })
+  assert.equal(runs.length, 1)
+  const bytes = getBase64Encoder().encode(transaction)
+  assert.ok(bytes.length <= MAX_TRANSACTION_BYTES)
+  const { messageBytes, signatures } = getTransactionDecoder().decode(bytes)
+  assert.deepEqual(signatures, { [owner]: null })
+  const message = getCompiledTransactionMessageDecoder().decode(messageBytes)
+  assert.ok(message.version === 0)
+  const called = message.instructions.map(({ programAddressIndex, data }) => [
+    message.staticAccounts[programAddressIndex]?.slice(0, 5),
+    Buffer.from(data ?? []).toString('hex'),
+  ])
+  assert.deepEqual(called, [
+    ['Compu', '02' + '38c10100'],
+    ['Compu', '03' + '400d030000000000'],
+    ['AToke', '01'],
+    ['11111', '02000000' + '00ca9a3b00000000'],
+    ['Token', '11'],
+    ['AToke', '01'],
+    ['CPMMo', `8fbe5adac41e33de00ca9a3b00000000${minOutHex()}`],
+    ['Token', '09'],
+  ])
+})
+
+const minOutHex = (): string => {
+  const data = Buffer.alloc(8)
+  data.writeBigUInt64LE(quoteOf(WRAPPED_SOL, SOL).minOutRaw)
+  return data.toString('hex')
+}
+
+test('too little money, a pool of another program, a token that the wallet lacks: refused before anything runs', async () => {
+  const { address: owner } = await fundedWallet(node, 4, SOL / 2n)
+  const order = { owner, priorityFee: 0n }
+  await assert.rejects(
+    buildSolanaSwap(reader, { ...order, quote: quoteOf(WRAPPED_SOL, SOL) }),
+    refused('INSUFFICIENT_BALANCE'),
+  )
+  await assert.rejects(
+    buildSolanaSwap(reader, { ...order, quote: quoteOf(MINT, 5n * 10n ** 6n) }),
+    refused('INSUFFICIENT_BALANCE'),
+  )
+  putAccount(node, POOL, { owner: TOKEN_PROGRAM, data: Buffer.alloc(637) })
+  await assert.rejects(
+    buildSolanaSwap(reader, { ...order, quote: quoteOf(WRAPPED_SOL, SOL / 4n) }),
+    refused('DEX_ROUTE_BUILD_FAILED'),
+  )
+})
+
+test('a chain whose nodes do not answer is an outage, not a swap', async () => {
+  const { address: owner } = await fundedWallet(node, 5, SOL)
+  const silent = openRpcPool({
+    ...{ chain: 'sol', urls: ['http://127.0.0.1:9'], identity: sameGenesisCheck(), concurrency: 1 },
+    ...{ timeoutMs: 500, metrics: makeMetrics(), log: makeSilentLogger() },
+    signal: new AbortController().signal,
+  })
+  await assert.rejects(
+    buildSolanaSwap(createSolanaReader(silent), {
+      ...{ owner, priorityFee: 0n, quote: quoteOf(WRAPPED_SOL, 1_000n) },
+    }),
+    refused('CHAIN_CONNECTION_ERROR'),
+  )
+  silent.close()
+})

@@ -1,0 +1,40 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { localCodec } from '../../core/codec/local-codec.ts'
+import { PROCESS_PIPELINE } from '../../processors/process-pipeline.ts'
+import { serveLanes } from '../../processors/runtime/serve-lanes.ts'
+import type { Stage } from '../../processors/runtime/stage.ts'
+
+/** What such a thread begins with. */
+export interface CrashingThreadData {
+  /** How many threads may still end by themselves, shared by all. */
+  readonly crashes: Int32Array<SharedArrayBuffer>
+  /** Operations that a thread folds before it does. */
+  readonly after: number
+}
+
+const { crashes, after }: CrashingThreadData = workerData
+let folded = 0
+
+/** The product's stages, which end their thread in the middle of a block while there are crashes left. */
+const crashing: Stage = {
+  ...PROCESS_PIPELINE,
+  load: (state, book) => {
+    const processor = PROCESS_PIPELINE.load(state, book)
+    return {
+      ...processor,
+      step: (operation) => {
+        folded += 1
+        const published = processor.step(operation)
+        if (folded > after && Atomics.sub(crashes, 0, 1) > 0) process.exit(3)
+        return published
+      },
+    }
+  },
+}
+
+if (parentPort === null) throw new Error('this module is the beginning of a thread')
+serveLanes({
+  port: parentPort,
+  stages: new Map([[crashing.app, crashing]]),
+  openCodec: async () => localCodec(),
+})

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { text } from 'node:stream/consumers'
+import {
+  type Address,
+  address,
+  createKeyPairSignerFromPrivateKeyBytes,
+  getBase64EncodedWireTransaction,
+  getBase64Encoder,
+  getTransactionDecoder,
+  type KeyPairSigner,
+  lamports,
+  signTransaction,
+} from '@solana/kit'
+import { FailedTransactionMetadata, LiteSVM } from 'litesvm'
+
+/** Solana's own runtime in this process, with the programs of the system and of tokens, behind the methods of a node. */
+export interface LocalSvm {
+  readonly url: string
+  readonly svm: LiteSVM
+  /** Answers by method in place of the runtime's; null: none comes. */
+  readonly answers: Map<string, unknown>
+  readonly stop: () => Promise<void>
+}
+
+const GENESIS = '5eykt4UsFv8P8NJdTREpY1vzqKqvRY3VKFw2JdAvzqyG'
+const BLOCK_HEIGHT = 100
+
+const decoded = (base64: unknown) =>
+  getTransactionDecoder().decode(getBase64Encoder().encode(String(base64)))
+
+const accountJson = (svm: LiteSVM, key: string) => {
+  const account = svm.getAccount(address(key))
+  if (!account.exists) return null
+  const data = [Buffer.from(account.data).toString('base64'), 'base64']
+  return { owner: account.programAddress, lamports: Number(account.lamports), data }
+}
+
+const ran = (svm: LiteSVM, base64: unknown) => {
+  const outcome = svm.simulateTransaction(decoded(base64))
+  const isFailed = outcome instanceof FailedTransactionMetadata
+  const meta = outcome.meta()
+  return {
+    err: isFailed ? String(outcome.err()) : null,
+    logs: meta.logs(),
+    unitsConsumed: Number(meta.computeUnitsConsumed()),
+  }
+}
+
+const METHODS: Readonly<Record<string, (svm: LiteSVM, params: readonly unknown[]) => unknown>> = {
+  getGenesisHash: () => GENESIS,
+  getMultipleAccounts: (svm, [keys]) => ({
+    value: (keys as readonly string[]).map((key) => accountJson(svm, key)),
+  }),
+  getLatestBlockhash: (svm) => ({
+    value: { blockhash: svm.latestBlockhash(), lastValidBlockHeight: BLOCK_HEIGHT + 150 },
+  }),
+  simulateTransaction: (svm, [transaction]) => ({ value: ran(svm, transaction) }),
+}
+
+/** Starts one; nothing of it outlives the process. */
+export const startLocalSvm = async (): Promise<LocalSvm> => {
+  const svm = new LiteSVM().withNativeMints().withSigverify(false)
+  const answers = new Map<string, unknown>()
+  const server = createServer(async (request, response) => {
+    const { id, method, params = [] } = JSON.parse(await text(request))
+    const given = answers.get(method)
+    if (given === null) return
+    const run = METHODS[method]
+    const answer = run
+      ? { result: given ?? run(svm, params) }
+      : { error: { code: -32_601, message: 'Method not found' } }
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const place = server.address()
+  assert(place !== null && typeof place === 'object')
+  return {
+    ...{ svm, answers, url: `http://127.0.0.1:${place.port}` },
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+/** A wallet with SOL, the same for the same number. */
+export const fundedWallet = async (
+  { svm }: Pick<LocalSvm, 'svm'>,
+  number: number,
+  amount: bigint,
+): Promise<KeyPairSigner> => {
+  const signer = await createKeyPairSignerFromPrivateKeyBytes(new Uint8Array(32).fill(number))
+  svm.airdrop(signer.address, lamports(amount))
+  return signer
+}
+
+/** Signs an unsigned transaction of the service, as a wallet does; base 64. */
+export const signedBy = async (signer: KeyPairSigner, unsigned: string): Promise<string> => {
+  const transaction = decoded(unsigned)
+  return getBase64EncodedWireTransaction(await signTransaction([signer.keyPair], transaction))
+}
+
+/** Carries a signed transaction out; throws with its log where it fails. */
+export const execute = ({ svm }: Pick<LocalSvm, 'svm'>, signed: string): void => {
+  const outcome = svm.sendTransaction(decoded(signed))
+  if (outcome instanceof FailedTransactionMetadata) {
+    throw new Error(outcome.meta().logs().join('\n'))
+  }
+}
+
+/** Puts an account there. */
+export const putAccount = (
+  { svm }: Pick<LocalSvm, 'svm'>,
+  key: string,
+  { owner, data }: { readonly owner: string; readonly data: Uint8Array },
+): void =>
+  svm.setAccount({
+    ...{ address: address(key), programAddress: address(owner) as Address, data },
+    ...{ executable: false, lamports: lamports(1_000_000_000n), space: BigInt(data.length) },
+  })

@@ -1,0 +1,294 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { sqrtPriceAtTick } from '../../core/prices/tick-math.ts'
+import type { DexPoolEvents, PoolState } from '../../schemas/wire.ts'
+import { createPoolBook, type PoolBook } from '../../serving/dex/pool-book.ts'
+import { chainVenues } from '../../serving/dex/quotable-protocols.ts'
+import type { PoolStateRow } from '../../serving/queries/pool-states.ts'
+import {
+  type PoolAfter,
+  poolEventAfter,
+  poolRecord,
+  type TestPool,
+} from '../support/builders/dex-pool-events.ts'
+import { addressFromNumber } from '../support/builders/market-trade.ts'
+
+const [LOW, HIGH] = [addressFromNumber(11), addressFromNumber(12)] as const
+const PAIR: TestPool = {
+  ...{ address: addressFromNumber(1), protocol: 'uniswap_v2', tokens: [LOW, HIGH] },
+}
+const RANGED: TestPool = { ...PAIR, address: addressFromNumber(2), protocol: 'uniswap_v3' }
+const LIMITS = { minTvlUsd: 1_000, poolsPerPair: 8 }
+
+const makeBook = (maxPools?: number): PoolBook =>
+  createPoolBook(chainVenues('eth', undefined), LIMITS, maxPools)
+
+/** Records of one event each, block after block. */
+const tape = (pool: TestPool, steps: readonly PoolAfter[], from = 1): readonly DexPoolEvents[] => {
+  let state: PoolState | null = null
+  return steps.map((step, index) => {
+    const after = poolEventAfter(pool, step, state)
+    state = after.state
+    return poolRecord('OP_APPLY', from + index, [after.event])
+  })
+}
+
+const retracted = (record: DexPoolEvents, seq: number): DexPoolEvents =>
+  poolRecord('OP_REVERT', seq, record.events.toReversed())
+
+const swapTo = (one: bigint, other: bigint, usd?: number): PoolAfter => ({
+  ...{ type: 'SWAP', reserves: [one, other] },
+  ...(usd !== undefined && { usd }),
+})
+
+const position = (
+  type: 'INCREASE_LIQUIDITY' | 'DECREASE_LIQUIDITY',
+  ticks: readonly [number, number],
+  liquidity: bigint,
+): PoolAfter => ({
+  type,
+  concentrated: {
+    ...{ tick_lower: ticks[0], tick_upper: ticks[1], position_liquidity: String(liquidity) },
+  },
+})
+
+const priceAt = (type: 'INITIALIZE' | 'SWAP', tick: number, liquidity: bigint): PoolAfter => ({
+  type,
+  concentrated: {
+    tick,
+    sqrt_price_x96: String(sqrtPriceAtTick(tick)),
+    liquidity: String(liquidity),
+  },
+})
+
+/** Opens at tick 0, two positions over each other, then a swap into the wider one alone. */
+const LIFE: readonly PoolAfter[] = [
+  priceAt('INITIALIZE', 0, 0n),
+  position('INCREASE_LIQUIDITY', [-600, 600], 1_000n),
+  position('INCREASE_LIQUIDITY', [-60, 60], 500n),
+  priceAt('SWAP', 120, 1_000n),
+]
+const LIFE_TICKS = [
+  { tick: -600, liquidityNet: 1_000n },
+  { tick: -60, liquidityNet: 500n },
+  { tick: 60, liquidityNet: -500n },
+  { tick: 600, liquidityNet: -1_000n },
+]
+
+test('reserves stand in the order of the addresses, whichever token is the quote', () => {
+  const book = makeBook()
+  for (const record of tape(PAIR, [swapTo(5n, 7n, 3_000)])) book.accept(record)
+  const pool = book.pool(PAIR.address)
+  assert.ok(pool?.kind === 'constant_product')
+  assert.deepEqual(
+    [pool.tokens, pool.reserves],
+    [
+      [LOW, HIGH],
+      [5n, 7n],
+    ],
+  )
+  assert.deepEqual([pool.feePips, pool.tvlUsd, book.height], [3_000, 3_000, 1])
+  assert.deepEqual([book.decimals(LOW), book.decimals(HIGH), book.decimals('0x')], [18, 6, null])
+})
+
+test('only pools of listed factories whose protocol can be priced are kept', () => {
+  const book = makeBook()
+  const foreign = { ...PAIR, factory: addressFromNumber(9) }
+  const mislabelled = { ...PAIR, factory: '0x1f98431c8ad98523631ae4a59f267346ea31f984' }
+  for (const pool of [foreign, mislabelled]) {
+    for (const record of tape(pool, [swapTo(5n, 7n)])) book.accept(record)
+  }
+  assert.equal(book.pool(PAIR.address), undefined)
+})
+
+test('a pool with ranges is exact once it is followed from its opening', () => {
+  const book = makeBook()
+  for (const record of tape(RANGED, LIFE)) book.accept(record)
+  const pool = book.pool(RANGED.address)
+  assert.ok(pool?.kind === 'concentrated')
+  assert.deepEqual(pool.ticks, LIFE_TICKS)
+  assert.deepEqual([pool.tick, pool.liquidity, pool.tickSpacing], [120, 1_000n, 60])
+})
+
+test('a pool with ranges that opened before is known and not exact', () => {
+  const book = makeBook()
+  for (const record of tape(RANGED, LIFE.slice(1))) book.accept(record)
+  assert.equal(book.pool(RANGED.address), null)
+})
+
+test('a pool whose positions do not add up to the liquidity that it tells is not exact', () => {
+  const book = makeBook()
+  for (const record of tape(RANGED, [...LIFE, priceAt('SWAP', 0, 1_499n)])) book.accept(record)
+  assert.equal(book.pool(RANGED.address), null)
+})
+
+test('a retraction gives the state before it, and what is redelivered changes nothing', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.integer({ min: 0, max: LIFE.length - 1 }), { maxLength: 12 }),
+      fc.integer({ min: 1, max: LIFE.length - 1 }),
+      (again, taken) => {
+        const records = tape(RANGED, LIFE)
+        const book = makeBook()
+        for (const record of records) book.accept(record)
+        for (const index of again) {
+          const record = records[index]
+          if (record !== undefined) book.accept(record)
+        }
+        const undone = records.slice(-taken).toReversed()
+        for (const [index, record] of undone.entries()) {
+          book.accept(retracted(record, LIFE.length + 1 + index))
+        }
+        const plain = makeBook()
+        for (const record of records.slice(0, -taken)) plain.accept(record)
+        assert.deepEqual(book.pool(RANGED.address), plain.pool(RANGED.address))
+        const later = tape(RANGED, LIFE, 100)
+        for (const record of later.slice(-taken)) book.accept(record)
+        const pool = book.pool(RANGED.address)
+        assert.ok(pool?.kind === 'concentrated')
+        assert.deepEqual(pool.ticks, LIFE_TICKS)
+      },
+    ),
+  )
+})
+
+const ROW: PoolStateRow = {
+  ...{ pool: RANGED.address, token_a: HIGH, token_b: LOW, family: 'uniswap_v3' },
+  ...{ program: '0x1f98431c8ad98523631ae4a59f267346ea31f984', decimals_a: 6, decimals_b: 18 },
+  ...{ reserve_a: null, reserve_b: null, depth_usd: 5, fee_pips: 3_000, is_complete: 1 },
+  ...{ sqrt_price_x96: String(sqrtPriceAtTick(0)), range_liquidity: '1000', tick: 0 },
+  ...{
+    priced_reserve_a: null,
+    priced_reserve_b: null,
+    priced_fees: [],
+    fee_token: '',
+    is_doubted: 0,
+  },
+  version: String(2n << 24n),
+}
+
+test('the tables are the start; of the log only what is newer counts', () => {
+  const ticks = [
+    { pool: RANGED.address, tick: -600, net: '1000', version: String(2n << 24n) },
+    { pool: RANGED.address, tick: 600, net: '-1000', version: String(2n << 24n) },
+  ]
+  const book = makeBook()
+  book.load([ROW], ticks)
+  for (const record of tape(RANGED, LIFE)) book.accept(record)
+  const whole = makeBook()
+  for (const record of tape(RANGED, LIFE)) whole.accept(record)
+  const [found, wanted] = [book.pool(RANGED.address), whole.pool(RANGED.address)]
+  assert.ok(found && wanted)
+  assert.deepEqual(found, { ...wanted, tvlUsd: found.tvlUsd })
+})
+
+test('beyond the bound the shallowest pools are forgotten', () => {
+  const book = makeBook(10)
+  for (let number = 1; number <= 11; number += 1) {
+    const pool = { ...PAIR, address: addressFromNumber(100 + number) }
+    for (const record of tape(pool, [swapTo(5n, 7n, number * 1_000)], number)) book.accept(record)
+  }
+  assert.equal(book.size, 9)
+  assert.ok(book.pool(addressFromNumber(110)))
+  assert.equal(book.pool(addressFromNumber(101)), undefined)
+})
+
+test('a graph has the states of now, and new neighbours after a few seconds', () => {
+  const book = makeBook()
+  const [first, second] = tape(PAIR, [swapTo(5n, 7n, 3_000), swapTo(6n, 6n, 3_000)])
+  assert.ok(first && second)
+  book.accept(first)
+  const reserves = () =>
+    book
+      .graph(0)
+      .poolsOf(LOW, HIGH)
+      .map((pool) => pool.kind === 'constant_product' && pool.reserves)
+  assert.deepEqual(reserves(), [[5n, 7n]])
+  book.accept(second)
+  assert.deepEqual(reserves(), [[6n, 6n]])
+  const deeper = { ...PAIR, address: addressFromNumber(3) }
+  for (const record of tape(deeper, [swapTo(1n, 1n, 9_000)], 9)) book.accept(record)
+  assert.deepEqual(reserves(), [
+    [1n, 1n],
+    [6n, 6n],
+  ])
+  assert.deepEqual(book.graph(0).neighbours(LOW), [HIGH])
+  const third = addressFromNumber(13)
+  const other: TestPool = { ...PAIR, address: addressFromNumber(4), tokens: [LOW, third] }
+  for (const record of tape(other, [swapTo(1n, 1n, 20_000)], 9)) book.accept(record)
+  assert.deepEqual(book.graph(4_999).neighbours(LOW), [HIGH])
+  assert.deepEqual(book.graph(5_000).neighbours(LOW), [third, HIGH])
+  book.clear()
+  assert.deepEqual(reserves(), [])
+})
+
+const PROGRAM = 'CPMMoo8L3F4NbTegBCKVNunggL7H1ZpdTHKxQB5qKP1C'
+const PRICED: TestPool = { ...PAIR, protocol: 'raydium_cpmm' }
+const makeSolanaBook = (): PoolBook => createPoolBook(chainVenues('sol', undefined), LIMITS)
+
+/** A swap in the order of the addresses: what it found and what it left. */
+const pricedSwap = (
+  found: readonly [bigint, bigint],
+  left: readonly [bigint, bigint],
+  fees: readonly number[] = [2_500],
+): PoolAfter => ({
+  ...{ type: 'SWAP', reserves: left },
+  pricing: {
+    ...{ reserve_a: String(left[1]), reserve_b: String(left[0]) },
+    ...{ found_a: String(found[1]), found_b: String(found[0]) },
+    ...{ fees: [...fees], fee_token: '', is_doubted: false },
+  },
+})
+
+test('a pool is priced with what its events prove, and a fee that one of them does not tell stays', () => {
+  const book = makeSolanaBook()
+  const steps = [pricedSwap([9n, 9n], [10n, 8n]), pricedSwap([10n, 8n], [11n, 7n], [])]
+  for (const record of tape(PRICED, steps)) book.accept(record)
+  const pool = book.pool(PRICED.address)
+  assert.ok(pool?.kind === 'fee_on_input')
+  assert.deepEqual([pool.reserves, pool.feePips], [[11n, 7n], 2_500])
+})
+
+test('a pool without a proven fee, or whose event proves nothing, is known and not exact', () => {
+  for (const steps of [
+    [pricedSwap([9n, 9n], [10n, 8n], [])],
+    [pricedSwap([9n, 9n], [10n, 8n]), swapTo(11n, 7n)],
+  ]) {
+    const book = makeSolanaBook()
+    for (const record of tape(PRICED, steps)) book.accept(record)
+    assert.equal(book.pool(PRICED.address), null)
+  }
+})
+
+test('a pool that is found otherwise than it was left is not exact until it is found as it was left', () => {
+  const book = makeSolanaBook()
+  const records = tape(PRICED, [
+    pricedSwap([9n, 9n], [10n, 8n]),
+    pricedSwap([10n, 9n], [11n, 8n]),
+    pricedSwap([11n, 8n], [12n, 7n]),
+  ])
+  const known = records.map((record) => {
+    book.accept(record)
+    return book.pool(PRICED.address) !== null
+  })
+  assert.deepEqual(known, [true, false, true])
+  for (const [index, record] of records.slice(1).toReversed().entries()) {
+    book.accept(retracted(record, 4 + index))
+  }
+  const pool = book.pool(PRICED.address)
+  assert.deepEqual(pool?.kind === 'fee_on_input' && pool.reserves, [10n, 8n])
+})
+
+test('proven reserves of the tables are those of the log', () => {
+  const book = makeSolanaBook()
+  const stored = {
+    ...{ ...ROW, pool: PRICED.address, family: 'raydium_cpmm', program: PROGRAM },
+    ...{ priced_reserve_a: '8', priced_reserve_b: '10', priced_fees: [2_500] },
+  }
+  book.load([stored], [])
+  const pool = book.pool(PRICED.address)
+  assert.deepEqual(pool?.kind === 'fee_on_input' && pool.reserves, [10n, 8n])
+  book.load([{ ...stored, is_doubted: 1 }], [])
+  assert.equal(book.pool(PRICED.address), null)
+})

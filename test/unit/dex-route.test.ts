@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { MAX_TICK, MIN_TICK, sqrtPriceAtTick } from '../../core/prices/tick-math.ts'
+import type { ConcentratedPool, Pool } from '../../serving/dex/pool.ts'
+import { createPoolGraph } from '../../serving/dex/pool-graph.ts'
+import {
+  DEFAULT_ROUTE_LIMITS,
+  findRoute,
+  maxAmountIn,
+  minAmountOut,
+  priceImpactPercent,
+  type Route,
+} from '../../serving/dex/route.ts'
+import type { SwapRequest } from '../../serving/dex/search.ts'
+import { bestByBruteForce } from '../support/brute-force/dex-paths.ts'
+import { buildPoolMarket, MARKET_HUBS, pairPool } from '../support/builders/pool-market.ts'
+
+const LIMITS = { minTvlUsd: 1_000, poolsPerPair: 8 }
+const SINGLE = { ...DEFAULT_ROUTE_LIMITS, maxPaths: 1 }
+const TOKENS = ['a', 'b', 'c', 'd', 'e']
+const HUBS = new Set(TOKENS)
+const E12 = 10n ** 12n
+
+const rangePool = (
+  address: string,
+  tokens: readonly [string, string],
+  tick: number,
+  liquidity: bigint,
+): ConcentratedPool => ({
+  ...{ kind: 'concentrated', protocol: 'uniswap_v3', feePips: 500, tvlUsd: 20_000 },
+  ...{ address, tokens, tick, liquidity, tickSpacing: 60, sqrtPriceX96: sqrtPriceAtTick(tick) },
+  ticks: [
+    { tick: -887_220, liquidityNet: liquidity },
+    { tick: 887_220, liquidityNet: -liquidity },
+  ],
+  knownTicks: [MIN_TICK, MAX_TICK],
+})
+
+const reserve = fc.bigInt({ min: 10n ** 9n, max: 10n ** 15n })
+const somePool = fc
+  .record({
+    one: fc.integer({ min: 0, max: 4 }),
+    step: fc.integer({ min: 1, max: 4 }),
+    reserves: fc.tuple(reserve, reserve),
+    tick: fc.integer({ min: -5_000, max: 5_000 }),
+    concentrated: fc.boolean(),
+  })
+  .map((made) => (address: string): Pool => {
+    const tokens = [TOKENS[made.one] ?? '', TOKENS[(made.one + made.step) % 5] ?? ''] as const
+    return made.concentrated
+      ? rangePool(address, tokens, made.tick, made.reserves[0])
+      : pairPool(address, tokens, made.reserves)
+  })
+const somePools = fc
+  .array(somePool, { minLength: 1, maxLength: 12 })
+  .map((makers) => makers.map((make, index) => make(`pool${index}`)))
+const someRequest = fc
+  .record({
+    mode: fc.constantFrom('exact_in' as const, 'exact_out' as const),
+    amountRaw: fc.bigInt({ min: 1_000n, max: 10n ** 13n }),
+  })
+  .map((made): SwapRequest => ({ ...made, tokenIn: 'a', tokenOut: 'b' }))
+
+const otherSide = (route: Route | undefined, { mode }: SwapRequest): bigint | undefined =>
+  mode === 'exact_in' ? route?.amountOutRaw : route?.amountInRaw
+
+test('a single path is as good as the best of all paths of at most three pools', () => {
+  fc.assert(
+    fc.property(somePools, someRequest, (pools, request) => {
+      const route = findRoute(createPoolGraph(pools, LIMITS), HUBS, request, SINGLE)
+      assert.equal(otherSide(route, request), bestByBruteForce(pools, request))
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('a split moves the exact amount, uses no pool twice, and is never worse than a single path', () => {
+  let splits = 0
+  fc.assert(
+    fc.property(somePools, someRequest, (pools, request) => {
+      const graph = createPoolGraph(pools, LIMITS)
+      const route = findRoute(graph, HUBS, request)
+      const single = otherSide(findRoute(graph, HUBS, request, SINGLE), request)
+      if (route === undefined) return assert.equal(single, undefined)
+      if (route.paths.length > 1) splits += 1
+      const exact = request.mode === 'exact_in' ? route.amountInRaw : route.amountOutRaw
+      assert.equal(exact, request.amountRaw)
+      const other = otherSide(route, request) ?? 0n
+      if (single !== undefined)
+        assert.ok(request.mode === 'exact_in' ? other >= single : other <= single)
+      const used = route.paths.flatMap(({ hops }) => hops.map(({ pool }) => pool.address))
+      assert.equal(new Set(used).size, used.length)
+      for (const { hops } of route.paths) {
+        assert.ok(hops.length <= 3)
+        assert.deepEqual([hops[0]?.tokenIn, hops.at(-1)?.tokenOut], ['a', 'b'])
+        for (const [index, hop] of hops.slice(1).entries())
+          assert.deepEqual(
+            [hop.tokenIn, hop.amountInRaw],
+            [hops[index]?.tokenOut, hops[index]?.amountOutRaw],
+          )
+      }
+    }),
+    { numRuns: 500 },
+  )
+  assert.ok(splits > 3, `${splits} splits`)
+})
+
+test('what exact output costs, sold exactly, gives at least that output', () => {
+  fc.assert(
+    fc.property(somePools, fc.bigInt({ min: 1_000n, max: 10n ** 13n }), (pools, amountRaw) => {
+      const graph = createPoolGraph(pools, LIMITS)
+      const ends = { tokenIn: 'a', tokenOut: 'b' }
+      const bought = findRoute(graph, HUBS, { ...ends, mode: 'exact_out', amountRaw }, SINGLE)
+      if (bought === undefined) return
+      const cost = bought.amountInRaw
+      const sold = findRoute(graph, HUBS, { ...ends, mode: 'exact_in', amountRaw: cost }, SINGLE)
+      assert.ok((sold?.amountOutRaw ?? 0n) >= amountRaw)
+    }),
+  )
+})
+
+test('two pools that are alike share a large swap, a small one takes one of them', () => {
+  const pools = ['one', 'two'].map((address) => pairPool(address, ['a', 'b'], [E12, E12]))
+  const graph = createPoolGraph(pools, LIMITS)
+  const request = { tokenIn: 'a', tokenOut: 'b', mode: 'exact_in' } as const
+  const large = findRoute(graph, HUBS, { ...request, amountRaw: 10n ** 11n })
+  assert.deepEqual(
+    large?.paths.map(({ amountInRaw }) => amountInRaw),
+    [5n * 10n ** 10n, 5n * 10n ** 10n],
+  )
+  const small = findRoute(graph, HUBS, { ...request, amountRaw: 10n ** 6n })
+  assert.equal(small?.paths.length, 1)
+  const tooMuch = { ...request, mode: 'exact_out', amountRaw: 3n * E12 } as const
+  assert.equal(findRoute(graph, HUBS, tooMuch), undefined)
+  const ofBoth = findRoute(graph, HUBS, { ...tooMuch, amountRaw: (E12 * 3n) / 2n })
+  assert.equal(ofBoth?.paths.length, 2, 'no pool alone holds that much')
+})
+
+test('a shallow pool serves its own pair and no way through it', () => {
+  const shallow = { tvlUsd: 999 }
+  const pools = [
+    pairPool('ac', ['a', 'c'], [E12, E12], shallow),
+    pairPool('cb', ['c', 'b'], [E12, E12]),
+  ]
+  const graph = createPoolGraph(pools, LIMITS)
+  const request = { tokenOut: 'b', mode: 'exact_in', amountRaw: 10n ** 6n } as const
+  assert.equal(findRoute(graph, HUBS, { ...request, tokenIn: 'a' }), undefined)
+  assert.ok(findRoute(graph, HUBS, { ...request, tokenIn: 'a', tokenOut: 'c' }))
+  const between = [
+    pairPool('ad', ['a', 'd'], [E12, E12]),
+    pairPool('de', ['d', 'e'], [E12, E12], shallow),
+    pairPool('eb', ['e', 'b'], [E12, E12]),
+  ]
+  const long = createPoolGraph(between, LIMITS)
+  assert.equal(findRoute(long, HUBS, { ...request, tokenIn: 'a' }), undefined)
+})
+
+test('a search keeps its budget and gives the same answer each time', () => {
+  const pools = buildPoolMarket(3_000)
+  const request = { tokenIn: 'h0', tokenOut: 'h1', mode: 'exact_in', amountRaw: 10n ** 9n } as const
+  const find = (given: readonly Pool[], workUnits: number) =>
+    findRoute(createPoolGraph(given, LIMITS), MARKET_HUBS, request, {
+      ...DEFAULT_ROUTE_LIMITS,
+      workUnits,
+    })
+  assert.deepEqual(find(pools, 20_000), find(pools.toReversed(), 20_000))
+  assert.equal(find(pools, 0), undefined)
+  const [little, enough] = [find(pools, 100), find(pools, 20_000)]
+  assert.ok((enough?.amountOutRaw ?? 0n) >= (little?.amountOutRaw ?? 0n))
+})
+
+test('the price impact leaves out fees, over hops and over shares', () => {
+  const pool = pairPool('ab', ['a', 'b'], [E12, 5n * E12])
+  const request = { tokenIn: 'a', tokenOut: 'b', mode: 'exact_in', amountRaw: 10n ** 10n } as const
+  const impactOf = (pools: readonly Pool[]): string => {
+    const route = findRoute(createPoolGraph(pools, LIMITS), HUBS, request)
+    assert.ok(route !== undefined)
+    return priceImpactPercent(route)
+  }
+  assert.equal(impactOf([pool]), '0.9872')
+  assert.equal(impactOf([pool, { ...pool, address: 'other' }]), '0.496')
+  const flat = pairPool('bc', ['b', 'c'], [10n ** 24n, 10n ** 24n])
+  const overTwo = findRoute(createPoolGraph([pool, flat], LIMITS), HUBS, {
+    ...request,
+    tokenOut: 'c',
+  })
+  assert.ok(overTwo !== undefined && overTwo.paths[0]?.hops.length === 2)
+  assert.equal(priceImpactPercent(overTwo), '0.9872')
+})
+
+test('slippage is rounded against nobody but in the direction of its limit', () => {
+  assert.equal(minAmountOut(10_001n, 50), 9_950n)
+  assert.equal(maxAmountIn(10_001n, 50), 10_052n)
+  assert.equal(minAmountOut(999n, 0), 999n)
+})

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { CUBES } from '../../schemas/cubes/all.ts'
+import { formatFor } from '../../serving/graphql/answer-format.ts'
+import { compileQuery } from '../../serving/graphql/compile.ts'
+import { QUERY_LIMITS } from '../../serving/graphql/limits.ts'
+import { createPlanner } from '../../serving/graphql/plan.ts'
+import { buildCubeSchema } from '../../serving/graphql/schema.ts'
+import { createAnswerBudget, writeRecords } from '../../serving/graphql/write-records.ts'
+
+const { plan } = createPlanner(buildCubeSchema(CUBES, ['sol']), QUERY_LIMITS)
+const CSV = formatFor('text/csv')
+
+/** A table of one selection, from rows as the engine prints them. */
+const writeTable = async (
+  fields: string,
+  rows: readonly unknown[][],
+  maxBytes = QUERY_LIMITS.maxAnswerBytes,
+): Promise<string> => {
+  const [selection] = plan({ query: `{ Solana { Instructions { ${fields} } } }` }).selections
+  assert.ok(selection)
+  const budget = createAnswerBudget(maxBytes)
+  const frame = CSV.frameOf(selection.fields, budget)
+  const layout = CSV.layoutOf(selection.fields, compileQuery(selection, 0).shape)
+  const text = rows.map((row) => JSON.stringify(row).replaceAll('","', '", "')).join('\n')
+  const { signal } = new AbortController()
+  return (await writeRecords(text, rows.length, layout, { budget, frame, signal })).toString()
+}
+
+test('lists of quotes, which grow most, are written whole', async () => {
+  const list = Array.from({ length: 500 }, () => '""""')
+  const rows = Array.from({ length: 20 }, () => [list])
+  const table = await writeTable('Instruction { Logs }', rows)
+  const cell = `"${JSON.stringify(list).replaceAll('","', '", "').replaceAll('"', '""')}"`
+  assert.equal(table, `Instruction_Logs\r\n${`${cell}\r\n`.repeat(20)}`)
+})
+
+test('a table takes no more bytes than its budget, its names included', async () => {
+  const rows = [['s'], ['t']]
+  const whole = await writeTable('Transaction { Signature }', rows)
+  assert.equal(whole, 'Transaction_Signature\r\n"s"\r\n"t"\r\n')
+  assert.equal(await writeTable('Transaction { Signature }', rows, whole.length), whole)
+  await assert.rejects(writeTable('Transaction { Signature }', rows, whole.length - 1), {
+    name: 'QueryTooExpensive',
+    message: `The answer has more than ${whole.length - 1} bytes`,
+  })
+})
+
+test('the name of a group stands in each of its leaves, and counts as often before it is written', async () => {
+  const leaves = Array.from({ length: 2_000 }, (_, index) => `a${index}: Signature`).join(' ')
+  const name = 'g'.repeat(100_000)
+  const started = performance.now()
+  await assert.rejects(writeTable(`${name}: Transaction { ${leaves} }`, []), {
+    name: 'QueryTooExpensive',
+  })
+  assert.ok(performance.now() - started < 5_000)
+})

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { shareIdOf } from '../../core/share-id.ts'
+import type { RedPacketRow, RedPacketTotals } from '../../serving/queries/red-packets.ts'
+import { claimBody, packetBody, packetBodyV1 } from '../../serving/red-packets/packet-body.ts'
+import { storedPacketId } from '../../serving/red-packets/packet-reader.ts'
+import { createPasswordAttempts } from '../../serving/red-packets/password-attempts.ts'
+import {
+  createPasswordAuthority,
+  signerOfMessage,
+} from '../../serving/red-packets/password-authority.ts'
+
+const CREATED_MS = 1_700_000_000_000
+const row: RedPacketRow = {
+  ...{ chain: 'sol', packet_id: 'packet', share_id: '7TqVxm3Kfa', tx: 'tx', protocol: 'p' },
+  ...{ contract: 'c', creator: 'creator', mint: 'mint', total: '1000', max_claims: 3 },
+  ...{ is_random: 0, memo: '', authority: '', created_ms: String(CREATED_MS), seconds: 60 },
+}
+const paid = (more: Partial<RedPacketTotals>) => ({
+  ...{ claims: 0, claimed: '0', refunds: 0, refunded: '0', unsaid: 0, ...more },
+})
+const [BEFORE, END] = [CREATED_MS + 59_999, CREATED_MS + 60_000]
+
+test('the state of a packet follows from its events and the time of the chain', () => {
+  const cases: readonly (readonly [
+    Partial<RedPacketTotals> | undefined,
+    number,
+    readonly [status: string, expired: boolean, refunded: string],
+  ])[] = [
+    [undefined, CREATED_MS, ['active', false, '0']],
+    [{ claims: 2, claimed: '600' }, BEFORE, ['active', false, '0']],
+    [undefined, END, ['expired', true, '0']],
+    [{ claims: 2, claimed: '600' }, END, ['expired', true, '0']],
+    [{ claims: 3, claimed: '1000' }, BEFORE, ['exhausted', false, '0']],
+    [{ claims: 3, claimed: '1000' }, END, ['exhausted', true, '0']],
+    [{ claims: 1, claimed: '300', refunds: 1, refunded: '700' }, END, ['withdrawn', true, '700']],
+    [{ refunds: 1, unsaid: 1 }, BEFORE, ['withdrawn', true, '1000']],
+    [{ claims: 1, claimed: '300', refunds: 1, unsaid: 1 }, END, ['withdrawn', true, '700']],
+    [{ claims: 3, claimed: '1000', refunds: 1, unsaid: 1 }, END, ['withdrawn', true, '0']],
+  ]
+  for (const [totals, chainTimeMs, expected] of cases) {
+    const body = packetBody({ row, totals: totals && paid(totals), chainTimeMs })
+    assert.deepEqual([body.status, body.expired, body.refundedAmount], expected)
+    assert.deepEqual([body.createdAt, body.expiredAt, body.expiration], [CREATED_MS, END, 60])
+  }
+})
+
+test('version 1 has every field, and all digits of the claimed amount', () => {
+  const claimed = '123456789012345678901234567890'
+  const state = { row, totals: paid({ claims: 1, claimed }), chainTimeMs: BEFORE }
+  const body = packetBody(state)
+  assert.deepEqual([body.memo, body.claimAuthority, body.claimedAmount], [null, null, claimed])
+  const old = packetBodyV1(body)
+  assert.deepEqual([old.memo, old.claimAuthority, old.claimedAmount], ['', '', BigInt(claimed)])
+})
+
+test('a claim takes from its packet what its own event does not say', () => {
+  const claim = {
+    ...{ chain: 'sol', packet_id: 'packet', claimer: 'who', amount: '5', time_ms: '7', tx: 't' },
+  }
+  assert.deepEqual(claimBody({ ...claim, mint: '' }, row).mint, 'mint')
+  assert.deepEqual(claimBody({ ...claim, mint: 'own' }, row).mint, 'own')
+  const alone = claimBody({ ...claim, mint: '' }, undefined)
+  assert.deepEqual([alone.mint, alone.creator], ['', null])
+})
+
+test('ids are read as they are stored, and nothing else is looked for', () => {
+  assert.equal(storedPacketId(`0x${'AB'.repeat(32)}`), `0x${'ab'.repeat(32)}`)
+  assert.equal(storedPacketId('7TqVxm3Kfa'), '7TqVxm3Kfa')
+  for (const text of ['', 'x', `0x${'ab'.repeat(20)}`, '0OIl567890', "' OR 1", 'a'.repeat(45)]) {
+    assert.throws(() => storedPacketId(text), { faultName: 'RED_PACKET_NOT_FOUND' })
+  }
+})
+
+test('a share id is ten characters, of chain and packet', () => {
+  const ids = Array.from({ length: 2_000 }, (_, n) => shareIdOf('eth', `0x${n}`))
+  assert.equal(new Set([...ids, shareIdOf('bsc', '0x0')]).size, 2_001)
+  for (const id of ids) assert.match(id, /^[1-9A-HJ-NP-Za-km-z]{10}$/)
+  assert.equal(shareIdOf('eth', '0x7'), ids[7])
+})
+
+test('five wrong passwords of a caller within a minute, also at once; right ones do not count', async () => {
+  let nowMs = 1_000_000
+  const { attempt } = createPasswordAttempts(() => nowMs)
+  const wrong = (callers: readonly string[]) => attempt(callers, async () => false)
+  for (let nth = 0; nth < 20; nth += 1) {
+    assert.equal(await attempt(['org', 'address'], async () => true), true)
+  }
+  const slowly = async (): Promise<boolean> => {
+    await sleep(5)
+    return false
+  }
+  const all = await Promise.allSettled(
+    Array.from({ length: 8 }, () => attempt(['org', 'address'], slowly)),
+  )
+  assert.equal(all.filter(({ status }) => status === 'fulfilled').length, 5)
+  await assert.rejects(wrong(['org', 'other address']), { faultName: 'RATE_LIMIT' })
+  await assert.rejects(wrong(['other org', 'address']), { faultName: 'RATE_LIMIT' })
+  assert.equal(await wrong(['other org', 'other address']), false)
+  nowMs += 59_999
+  await assert.rejects(wrong(['org']), { faultName: 'RATE_LIMIT' })
+  nowMs += 1
+  assert.equal(await wrong(['org']), false)
+})
+
+test('no minute has more than five wrong passwords, wherever it begins', async () => {
+  let nowMs = 0
+  const { attempt } = createPasswordAttempts(() => nowMs)
+  const wrong = () => attempt(['org'], async () => false)
+  assert.equal(await wrong(), false)
+  nowMs = 59_000
+  for (let nth = 0; nth < 4; nth += 1) assert.equal(await wrong(), false)
+  nowMs = 61_000
+  assert.equal(await wrong(), false)
+  await assert.rejects(wrong(), { faultName: 'RATE_LIMIT' })
+})
+
+test('keys are derived in turns, and what does not fit the queue is refused at once', async () => {
+  const authorities = createPasswordAuthority('secret')
+  const all = await Promise.allSettled(
+    Array.from({ length: 60 }, (_, nth) => authorities('packet', `password ${nth}`)),
+  )
+  const refused = all.flatMap((one) => (one.status === 'rejected' ? [one.reason.faultName] : []))
+  assert.deepEqual(new Set(refused), new Set(['SERVER_BUSY']))
+  assert.ok(refused.length > 0 && refused.length < 20, `${refused.length} refused`)
+})
+
+test("a password's authority depends on the password, the packet and the secret", async () => {
+  const authorities = createPasswordAuthority('secret')
+  const one = await authorities('0x01', 'open')
+  const addresses = [
+    one.address,
+    (await authorities('0x01', 'Open')).address,
+    (await authorities('0x02', 'open')).address,
+    (await createPasswordAuthority('other')('0x01', 'open')).address,
+  ]
+  assert.equal(new Set(addresses).size, 4)
+  assert.equal((await createPasswordAuthority('secret')('0x01', 'open')).address, one.address)
+  const message = `0x${'5a'.repeat(32)}` as const
+  const signature = await one.signMessage({ message: { raw: message } })
+  assert.equal(await signerOfMessage(message, signature), one.address.toLowerCase())
+  assert.equal(await signerOfMessage(message, `0x${'00'.repeat(65)}`), '')
+})

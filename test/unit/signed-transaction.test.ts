@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { type Hex, keccak256, parseGwei, serializeTransaction } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { Fault } from '../../core/errors.ts'
+import { readSignedTransaction } from '../../serving/dex/signed-transaction.ts'
+
+const signer = privateKeyToAccount(`0x${'11'.repeat(32)}`)
+const TO = `0x${'22'.repeat(20)}` as const
+const fees = { maxFeePerGas: parseGwei('30'), maxPriorityFeePerGas: parseGwei('1') }
+const plain = { chainId: 1, nonce: 7, gas: 21_000n, to: TO, value: 1n, data: '0x' as Hex }
+
+const base64 = (hex: string): string => Buffer.from(hex.slice(2), 'hex').toString('base64')
+const faultOf = async (text: string, chainId = 1): Promise<unknown> => {
+  const fault = await readSignedTransaction(text, chainId).catch((error: unknown) => error)
+  assert.ok(fault instanceof Fault, text.slice(0, 40))
+  return [fault.faultName, fault.details?.reason]
+}
+
+test('every kind of transaction is read from both writings', async () => {
+  const kinds = [
+    { ...plain, ...fees, type: 'eip1559' },
+    { ...plain, gasPrice: 5n, type: 'legacy' },
+    { ...plain, gasPrice: 5n, type: 'eip2930', accessList: [{ address: TO, storageKeys: [] }] },
+  ] as const
+  for (const kind of kinds) {
+    const hex = await signer.signTransaction(kind)
+    const wanted = {
+      ...{ hex, hash: keccak256(hex), nonce: 7, from: signer.address.toLowerCase() },
+    }
+    assert.deepEqual(await readSignedTransaction(hex, 1), wanted, kind.type)
+    assert.deepEqual(await readSignedTransaction(base64(hex), 1), wanted, kind.type)
+    const upper = `0x${hex.slice(2).toUpperCase()}`
+    assert.deepEqual(await readSignedTransaction(upper, 1), wanted, kind.type)
+  }
+})
+
+test('what is not a signed transaction of the chain gets the reason', async () => {
+  const signed = await signer.signTransaction({ ...plain, ...fees })
+  const unsigned = serializeTransaction({ ...plain, ...fees })
+  const legacy = serializeTransaction({ ...plain, gasPrice: 5n, type: 'legacy' })
+  const { chainId: _left, ...anyChain } = plain
+  const old = await signer.signTransaction({ ...anyChain, gasPrice: 5n, type: 'legacy' })
+  const large = await signer.signTransaction({
+    ...plain,
+    ...fees,
+    data: `0x${'00'.repeat(131_072)}`,
+  })
+  const zero = serializeTransaction(
+    { ...plain, ...fees },
+    { r: `0x${'0'.repeat(63)}1`, s: `0x${'f'.repeat(64)}`, yParity: 0 },
+  )
+  const invalid = 'INVALID_PARAMETER'
+  assert.deepEqual(await faultOf(signed, 56), [invalid, 'other_chain'])
+  assert.deepEqual(await faultOf(old), [invalid, 'other_chain'])
+  assert.deepEqual(await faultOf(unsigned), ['TRANSACTION_NOT_SIGNED', undefined])
+  assert.deepEqual(await faultOf(legacy), ['TRANSACTION_NOT_SIGNED', undefined])
+  assert.deepEqual(await faultOf(zero), ['TRANSACTION_SIGNATURE_MISSING', undefined])
+  assert.deepEqual(await faultOf(large), ['TRANSACTION_SIZE_EXCEEDED', undefined])
+  assert.deepEqual(await faultOf(signed.slice(0, -2)), [invalid, 'not_a_transaction'])
+  assert.deepEqual(await faultOf(`${signed}00`), [invalid, 'not_a_transaction'])
+  assert.deepEqual(await faultOf(`0x${'f8'.repeat(60_000)}`), [invalid, 'not_a_transaction'])
+  for (const text of ['', '0x', '0x1', 'ä', '====', 'AAA', ' AAAA', `${base64(signed)}\n`]) {
+    assert.deepEqual(await faultOf(text), [invalid, 'encoding'], text)
+  }
+})
+
+test('whatever bytes come, the answer is a typed refusal', async () => {
+  const anything = fc.oneof(
+    fc.uint8Array({ minLength: 1, maxLength: 300 }),
+    fc.uint8Array({ maxLength: 300 }).map((rest) => Uint8Array.from([2, 0xf8, ...rest])),
+  )
+  await fc.assert(
+    fc.asyncProperty(anything, async (bytes) => {
+      await faultOf(`0x${Buffer.from(bytes).toString('hex')}`)
+    }),
+    { numRuns: 300 },
+  )
+})

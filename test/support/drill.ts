@@ -90,6 +90,10 @@ const DRILLS: Readonly<Record<string, Drill>> = {
       '[COUNT [SEED]]: random swaps over random pools of real contracts, signed and mined, default 300',
     run: ([swaps = '300', seed]) => runSwaps(swaps, seed),
   },
+  'go-client': {
+    about: 'streams as the Go client of Centrifuge reads them; needs Go 1.25',
+    run: () => runTests(['test/drills/go-client.test.ts']),
+  },
   idle: {
     about: 'what the demo costs while idle, from outside',
     run: () => run(['test/support/drills/idle.ts']),

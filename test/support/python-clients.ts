@@ -15,8 +15,8 @@ const SDK_PACKAGE = {
   wanted: 'chainstream-sdk==2.1.10',
 }
 const CENTRIFUGE_PACKAGE = {
-  folder: cachedPath('centrifuge-python-0.4.3'),
-  wanted: 'centrifuge-python==0.4.3',
+  folder: cachedPath('centrifuge-python-0.7.0'),
+  wanted: 'centrifuge-python==0.7.0',
 }
 
 const fetchPackage = ({ folder, wanted }: typeof SDK_PACKAGE): Promise<void> =>

@@ -10,7 +10,7 @@ export const SendTransactionInput = Type.Object(
     signedTx: Type.String({
       minLength: 1,
       maxLength: MAX_TEXT_LENGTH,
-      description: 'The signed transaction: base 64, or hexadecimal with 0x',
+      description: 'The signed transaction: base 64; on EVM chains also hexadecimal with 0x',
     }),
     submitType: Type.Optional(
       Type.Enum(['default', 'priority'], {
@@ -33,7 +33,7 @@ export const SendTransactionInput = Type.Object(
 
 /** Answer of POST `/transaction/{chain}/send`. */
 export const SendTransactionResponse = namedObject('SendTransactionResponse', {
-  signature: Type.String({ description: 'Hash of the transaction' }),
+  signature: Type.String({ description: 'Hash of the transaction; on Solana its first signature' }),
   elapsedTime: Type.Integer({ description: 'Milliseconds' }),
   jobId: Type.String({ description: 'Job that tells what becomes of it: GET /job/{id}' }),
 })

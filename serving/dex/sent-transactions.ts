@@ -1,39 +1,32 @@
 import type { RunningTask } from '../../core/bus/contract.ts'
-import { InvalidInput } from '../../core/errors.ts'
-import { isJsonObject } from '../../core/json.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import { pause } from '../../core/retry.ts'
-import type { RpcPool } from '../../core/rpc/pool.ts'
-import type { Job, JobChange } from '../jobs/job.ts'
+import type { JobChange } from '../jobs/job.ts'
 import type { JobStore, NewJob } from '../jobs/job-store.ts'
 import type { ChainNodes } from './chain-nodes.ts'
-import { answeredNumber } from './evm-calls.ts'
-import type { SignedTransaction } from './signed-transaction.ts'
+import type { LookState, SendableTransaction } from './transaction-kind.ts'
+import { transactionKindOf } from './transaction-kinds.ts'
 
 /** Time between two looks at the jobs. */
 const TURN_MS = 1_000
-/** Longest time between two looks at one of them: a tenth of its age before. */
-const MAX_WAIT_MS = 60_000
 /** Transactions of a chain that are looked at in one turn; the others come with the next. */
 const MAX_PER_TURN = 50
 /** How long a transaction is followed. */
 const MAX_FOLLOWED_MS = 21_600_000
-/** Looks, one after the other, that must find its nonce used by another transaction: nodes behind one address may differ. */
-const LOOKS_UNTIL_REPLACED = 3
 
 const kindOf = (chainId: string): string => `send.${chainId}`
 
 /** Id of the job of a transaction: who sends it again gets the same job. */
-export const sentJobId = (hash: string): string => `job_${hash.slice(2)}`
+export const sentJobId = (hash: string): string => `job_${hash.replace(/^0x/, '')}`
 
 /** The job of a transaction that a node has taken. `chain.id` is the internal id, `chain.word` what callers name it. */
 export const newSentJob = (
   orgId: string,
   chain: { readonly id: string; readonly word: string },
-  { hash, from, nonce }: SignedTransaction,
+  { hash, details }: SendableTransaction,
 ): NewJob => ({
   ...{ orgId, hash, kind: kindOf(chain.id), id: sentJobId(hash) },
-  result: { chain: chain.word, state: 'submitted', from, nonce },
+  result: { chain: chain.word, state: 'submitted', ...details },
 })
 
 /** Transactions of an organization whose end is not known yet. */
@@ -50,14 +43,13 @@ export interface SentTransactionsDeps {
   readonly log: Logger
 }
 
-interface Schedule {
+interface Schedule extends LookState {
   nextMs: number
-  looksReplaced: number
 }
 
 /**
- * Follows every transaction that was sent and has not ended, also those of an earlier process, until it is in a block, its nonce is
- * used by another, or six hours are over.
+ * Follows every transaction that was sent and has not ended, also those of an earlier process, until it is in a block, no block
+ * can take it any more, or six hours are over.
  */
 export const followSentTransactions = (deps: SentTransactionsDeps): RunningTask => {
   const closing = new AbortController()
@@ -86,7 +78,7 @@ const takeTurn = async (
   for (const chain of chains) {
     const all = jobs.unfinished(kindOf(chain)).map((job) => {
       const key = `${job.orgId}/${job.id}`
-      const schedule = schedules.get(key) ?? { nextMs: 0, looksReplaced: 0 }
+      const schedule = schedules.get(key) ?? { nextMs: 0, looksLost: 0 }
       schedules.set(key, schedule)
       open.add(key)
       return { job, schedule }
@@ -95,12 +87,13 @@ const takeTurn = async (
       .filter(({ schedule }) => schedule.nextMs <= nowMs())
       .toSorted((one, other) => one.schedule.nextMs - other.schedule.nextMs)
       .slice(0, MAX_PER_TURN)
+    const kind = transactionKindOf(chain)
     const pool = due.length > 0 ? nodes.of(chain) : undefined
     const looks = due.map(async ({ job, schedule }) => {
       const ageMs = nowMs() - job.createdAtMs
-      schedule.nextMs = nowMs() + Math.min(MAX_WAIT_MS, ageMs / 10)
+      schedule.nextMs = nowMs() + Math.min(kind?.maxWaitMs ?? Infinity, ageMs / 10)
       try {
-        const change = (pool && (await look(pool, job, schedule))) ?? overdue(ageMs)
+        const change = (pool && (await kind?.look(pool, job, schedule))) ?? overdue(ageMs)
         if (change) await jobs.update(job, () => change)
       } catch (error) {
         log.warn({ err: error, chain, hash: job.hash }, 'transaction not looked up, again later')
@@ -118,42 +111,3 @@ const overdue = (ageMs: number): JobChange | undefined =>
         ...{ status: 'failed', error: 'expired' },
         message: 'It was not in a block for six hours; it may still come into one',
       }
-
-/** What a node knows of a transaction by now; undefined while that is not its end. */
-const look = async (
-  pool: RpcPool,
-  job: Job,
-  schedule: Schedule,
-): Promise<JobChange | undefined> => {
-  const { from, nonce } = job.result
-  const found = await pool.attempt(async (ask) => {
-    const receipt = await ask({ method: 'eth_getTransactionReceipt', params: [job.hash] })
-    if (receipt !== null) return receiptChange(job, receipt)
-    const used = await ask({ method: 'eth_getTransactionCount', params: [from, 'latest'] })
-    return (answeredNumber(used) ?? 0n) > BigInt(Number(nonce)) ? 'replaced' : 'waiting'
-  })
-  schedule.looksReplaced = found === 'replaced' ? schedule.looksReplaced + 1 : 0
-  if (typeof found === 'object') return found
-  if (schedule.looksReplaced < LOOKS_UNTIL_REPLACED) return undefined
-  const message = 'Another transaction of the account has used its nonce'
-  return { status: 'failed', error: 'replaced', message }
-}
-
-/** The end that a receipt tells. Throws `InvalidInput` where it tells none. */
-const receiptChange = (job: Job, receipt: unknown): JobChange => {
-  const fields = isJsonObject(receipt) ? receipt : {}
-  const [status, block, gasUsed] = [fields.status, fields.blockNumber, fields.gasUsed].map(
-    answeredNumber,
-  )
-  if (status === undefined || block === undefined || gasUsed === undefined) {
-    throw new InvalidInput('bad-receipt', 'the receipt has no status, block or gas')
-  }
-  const price = answeredNumber(fields.effectiveGasPrice)
-  const result = {
-    ...{ ...job.result, state: status === 1n ? 'confirmed' : 'reverted', block: Number(block) },
-    gasUsed: gasUsed.toString(),
-    ...(price !== undefined && { effectiveGasPrice: price.toString() }),
-  }
-  if (status === 1n) return { status: 'completed', result }
-  return { status: 'failed', error: 'reverted', message: 'It is in a block and has failed', result }
-}

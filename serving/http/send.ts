@@ -13,7 +13,7 @@ export interface SendRouteDeps extends Pick<RouteDeps, 'chains' | 'nowMs'> {
   readonly send: TransactionSender
 }
 
-/** Hands signed transactions to the nodes of EVM chains. */
+/** Hands signed transactions to the nodes of their chains. */
 export const sendRoutes =
   ({ chains, nowMs, send }: SendRouteDeps): RoutePlugin =>
   async (app) => {
@@ -21,7 +21,8 @@ export const sendRoutes =
       '/transaction/:chain/send',
       {
         schema: {
-          summary: 'Sends a signed transaction, on EVM chains; its job tells what becomes of it',
+          summary:
+            'Sends a signed transaction, on Solana and EVM chains; its job tells what becomes of it',
           tags: ['transaction'],
           params: Type.Object({ chain: ChainParam }),
           body: SendTransactionInput,

@@ -1,11 +1,9 @@
 import type { FastifyReply } from 'fastify'
 import { Fault } from '../../core/errors.ts'
-import { chainRow } from '../../schemas/chains.ts'
 import { createRateLimiter } from '../billing/rate-limiter.ts'
-import { broadcast } from '../dex/broadcast.ts'
 import type { ChainNodes } from '../dex/chain-nodes.ts'
 import { countUnfinished, newSentJob, sentJobId } from '../dex/sent-transactions.ts'
-import { readSignedTransaction } from '../dex/signed-transaction.ts'
+import { transactionKindOf } from '../dex/transaction-kinds.ts'
 import { isFinished } from '../jobs/job.ts'
 import type { JobStore } from '../jobs/job-store.ts'
 import type { RequestedChain } from './chain-parameters.ts'
@@ -35,7 +33,7 @@ const SENDS_PER_SECOND = 5
 /** Transactions of an organization on one chain that are followed at the same time. */
 const MAX_UNFINISHED = 100
 
-/** Hands signed transactions to the nodes of EVM chains, and has a job follow each. */
+/** Hands signed transactions to the nodes of their chains, and has a job follow each. */
 export const createTransactionSender = ({ nodes, jobs, nowMs }: SenderDeps): TransactionSender => {
   const rates = createRateLimiter(nowMs)
   const requireRate = (orgId: string, reply: FastifyReply): void => {
@@ -45,10 +43,10 @@ export const createTransactionSender = ({ nodes, jobs, nowMs }: SenderDeps): Tra
     throw new Fault('RATE_LIMIT', 'Too many transactions are sent', { limit: SENDS_PER_SECOND })
   }
   return async ({ orgId, chain, signedTx }, reply) => {
-    const { chainId } = chainRow(chain.id) ?? {}
-    if (chainId === undefined) throw new Fault('NOT_IMPLEMENTED')
+    const kind = transactionKindOf(chain.id)
+    if (kind === undefined) throw new Fault('NOT_IMPLEMENTED')
     if (!chain.enabled) throw new Fault('CHAIN_NOT_SUPPORTED')
-    const transaction = await readSignedTransaction(signedTx, chainId)
+    const transaction = await kind.read(signedTx)
     const pool = nodes.of(chain.id)
     if (pool === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
     requireRate(orgId, reply)
@@ -61,7 +59,7 @@ export const createTransactionSender = ({ nodes, jobs, nowMs }: SenderDeps): Tra
       })
     }
     // The job comes after: a transaction that a node refuses leaves none, and one whose answer got lost is sent again.
-    if (known === undefined || !isFinished(known)) await broadcast(pool, transaction)
+    if (known === undefined || !isFinished(known)) await transaction.send(pool)
     await jobs.create(newSentJob(orgId, chain, transaction))
     return { signature, jobId }
   }

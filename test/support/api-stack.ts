@@ -150,7 +150,7 @@ export const startApi = async (
     urlsOf: (chain) => config.chainRpcUrls[chain]?.map((url) => url.reveal()) ?? [],
     ...{ config, metrics, log },
   })
-  const sent = followSentTransactions({ ...shared, jobs, nodes, chains: ['eth'] })
+  const sent = followSentTransactions({ ...shared, jobs, nodes, chains: ['eth', 'sol'] })
   const payPerCall = await startPayPerCall(
     {
       ...{ ...shared, config, accounts, graceMs: 500, everyMs: 100 },

@@ -7,9 +7,11 @@ import {
   createKeyPairSignerFromPrivateKeyBytes,
   getBase64EncodedWireTransaction,
   getBase64Encoder,
+  getSignatureFromTransaction,
   getTransactionDecoder,
   type KeyPairSigner,
   lamports,
+  signature,
   signTransaction,
 } from '@solana/kit'
 import { FailedTransactionMetadata, LiteSVM } from 'litesvm'
@@ -47,6 +49,42 @@ const ran = (svm: LiteSVM, base64: unknown) => {
   }
 }
 
+/** Texts of errors of transactions without fields, by the runtime's numbers. Source: agave, TransactionError. */
+const ERRORS: Readonly<Record<number, string>> = {
+  2: 'Attempt to debit an account but found no record of a prior credit.',
+  4: 'Insufficient funds for fee',
+  6: 'This transaction has already been processed',
+  7: 'Blockhash not found',
+}
+const textOf = (err: unknown): string =>
+  (typeof err === 'number' ? ERRORS[err] : undefined) ?? String(err)
+
+class NodeRefusal extends Error {
+  readonly code = -32_002
+  constructor(why: string) {
+    super(`Transaction simulation failed: ${why}`)
+  }
+}
+
+/** Runs a transaction for good, after a simulation unless it is unwanted, as `sendTransaction` of a node. */
+const sent = (svm: LiteSVM, base64: unknown, { skipPreflight = false } = {}): string => {
+  const transaction = decoded(base64)
+  const name = getSignatureFromTransaction(transaction)
+  const tried = skipPreflight ? undefined : svm.simulateTransaction(transaction)
+  if (tried && svm.getTransaction(name) !== null) throw new NodeRefusal(textOf(6))
+  if (tried instanceof FailedTransactionMetadata) throw new NodeRefusal(textOf(tried.err()))
+  svm.sendTransaction(transaction)
+  return name
+}
+
+const statusOf = (svm: LiteSVM, signed: string) => {
+  const found = svm.getTransaction(signature(signed))
+  if (found === null) return null
+  const isFailed = found instanceof FailedTransactionMetadata
+  const err = isFailed ? { InstructionError: textOf(found.err()) } : null
+  return { slot: Number(svm.getClock().slot), confirmationStatus: 'confirmed', err }
+}
+
 const METHODS: Readonly<Record<string, (svm: LiteSVM, params: readonly unknown[]) => unknown>> = {
   getGenesisHash: () => GENESIS,
   getMultipleAccounts: (svm, [keys]) => ({
@@ -56,6 +94,21 @@ const METHODS: Readonly<Record<string, (svm: LiteSVM, params: readonly unknown[]
     value: { blockhash: svm.latestBlockhash(), lastValidBlockHeight: BLOCK_HEIGHT + 150 },
   }),
   simulateTransaction: (svm, [transaction]) => ({ value: ran(svm, transaction) }),
+  sendTransaction: (svm, [transaction, options]) => sent(svm, transaction, Object(options)),
+  getSignatureStatuses: (svm, [signatures]) => ({
+    value: (signatures as readonly string[]).map((signed) => statusOf(svm, signed)),
+  }),
+  isBlockhashValid: (svm, [blockhash]) => ({ value: svm.latestBlockhash() === blockhash }),
+}
+
+const resultOf = (run: () => unknown) => {
+  try {
+    return { result: run() }
+  } catch (error) {
+    if (!(error instanceof NodeRefusal)) throw error
+    const { code, message } = error
+    return { error: { code, message } }
+  }
 }
 
 /** Starts one; nothing of it outlives the process. */
@@ -68,7 +121,7 @@ export const startLocalSvm = async (): Promise<LocalSvm> => {
     if (given === null) return
     const run = METHODS[method]
     const answer = run
-      ? { result: given ?? run(svm, params) }
+      ? resultOf(() => given ?? run(svm, params))
       : { error: { code: -32_601, message: 'Method not found' } }
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))

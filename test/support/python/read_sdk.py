@@ -77,6 +77,13 @@ async def listen(demo, wanted, seconds):
     return heard
 
 
+# By the account of private key 1 for Ethereum, and of 32 bytes of 17 for Solana; nothing is sent, because the demo has no node.
+SIGNED_TX = {
+    "eth": "AvhqAYCEO5rKAIR3NZQAglIIlBERERERERERERERERERERERERERgIDAgKCuwnZQjbv1Q6MsgGVQFbQ8QVjC8+qSUR23Mwbqm5SmoKAVmDDF2v9mx+vCHQg1etdIU8orfz7arBZVeQVhpeUU7g==",
+    "sol": "AcpDteAb1ehjNmphfJSwIQWAtK4QgAbiQYdH2nX0x7XdVsSL5hVn5x6gqC2X9qwO1vbLwZAEAEE2Ae02pun/RACAAQABAtBKsjJ0K7SrOhNovUYV5ObQIkq3GgFrr4UgozLJd4c3AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAEBAgABDAIAAAABAAAAAAAAAAA=",
+}
+
+
 def given_dex(chain):
     """The word of the SDK for whichever venue is best."""
     return "jupiter" if chain == "sol" else "kyberswap"
@@ -95,23 +102,16 @@ def example_arguments(chain, example):
         **{"output_mint": example["quote"], "exact_in": True, "slippage": 1},
         # Of operations that are not offered: what they name does not matter.
         **{"id": "x", "address": wallet, "wallet": "0x" + "a1" * 20},
+        "send_tx_input": models.SendTxInput(signedTx=SIGNED_TX[chain]),
+        "red_packet_send_tx_request": models.RedPacketSendTxRequest(signedTx=SIGNED_TX[chain]),
         # The demo has no chain with prediction markets: no condition is known.
         **{"event_slug": "x", "condition_id": "0x" + "c0" * 32},
     }
 
 
-# Signed for Ethereum by the account of private key 1; nothing is sent, because the demo has no node.
-SIGNED_TX = "AvhqAYCEO5rKAIR3NZQAglIIlBERERERERERERERERERERERERERgIDAgKCuwnZQjbv1Q6MsgGVQFbQ8QVjC8+qSUR23Mwbqm5SmoKAVmDDF2v9mx+vCHQg1etdIU8orfz7arBZVeQVhpeUU7g=="
-
 # Operations whose resolution is another kind of window.
 OTHER_WORDS = {
     "get_pnl_details": {"resolution": "all"},
-    "send": {
-        "send_tx_input": models.SendTxInput(
-            signedTx=SIGNED_TX
-        )
-    },
-    "redpacket_send": {"red_packet_send_tx_request": models.RedPacketSendTxRequest(signedTx=SIGNED_TX)},
     "claim_redpacket": {
         "claim_red_packet_request": models.ClaimRedPacketRequest(claimer="0x" + "11" * 20, shareId="7TqVxm3Kfa")
     },

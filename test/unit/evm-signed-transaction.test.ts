@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { type Hex, keccak256, parseGwei, serializeTransaction } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { Fault } from '../../core/errors.ts'
-import { readSignedTransaction } from '../../serving/dex/signed-transaction.ts'
+import { readSignedTransaction } from '../../serving/dex/evm-signed-transaction.ts'
 
 const signer = privateKeyToAccount(`0x${'11'.repeat(32)}`)
 const TO = `0x${'22'.repeat(20)}` as const

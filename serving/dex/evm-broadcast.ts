@@ -1,6 +1,6 @@
 import { Fault, type FaultName, InvalidInput } from '../../core/errors.ts'
 import { type CallEndpoint, RpcError, type RpcPool } from '../../core/rpc/pool.ts'
-import type { SignedTransaction } from './signed-transaction.ts'
+import type { SignedTransaction } from './evm-signed-transaction.ts'
 
 /** What nodes say of a transaction that they have. Source: go-ethereum core/txpool/errors.go; Nethermind, Besu and anvil have words of their own. */
 const KNOWN = /already known|known transaction|already imported|alreadyknown|already in/i

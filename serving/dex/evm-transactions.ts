@@ -1,0 +1,53 @@
+import { InvalidInput } from '../../core/errors.ts'
+import { isJsonObject } from '../../core/json.ts'
+import type { Job, JobChange } from '../jobs/job.ts'
+import { broadcast } from './evm-broadcast.ts'
+import { answeredNumber } from './evm-calls.ts'
+import { readSignedTransaction } from './evm-signed-transaction.ts'
+import type { TransactionKind } from './transaction-kind.ts'
+
+const MAX_WAIT_MS = 60_000
+const LOOKS_UNTIL_REPLACED = 3
+
+/** Transactions of the EVM chain of this number. They end in a block, or when another transaction has used their nonce. */
+export const evmTransactions = (chainId: number): TransactionKind => ({
+  maxWaitMs: MAX_WAIT_MS,
+  read: async (text) => {
+    const transaction = await readSignedTransaction(text, chainId)
+    const { hash, from, nonce } = transaction
+    return { hash, details: { from, nonce }, send: (nodes) => broadcast(nodes, transaction) }
+  },
+  look: async (nodes, job, state) => {
+    const { from, nonce } = job.result
+    const found = await nodes.attempt(async (ask) => {
+      const receipt = await ask({ method: 'eth_getTransactionReceipt', params: [job.hash] })
+      if (receipt !== null) return receiptChange(job, receipt)
+      const used = await ask({ method: 'eth_getTransactionCount', params: [from, 'latest'] })
+      return (answeredNumber(used) ?? 0n) > BigInt(Number(nonce)) ? 'replaced' : 'waiting'
+    })
+    state.looksLost = found === 'replaced' ? state.looksLost + 1 : 0
+    if (typeof found === 'object') return found
+    if (state.looksLost < LOOKS_UNTIL_REPLACED) return undefined
+    const message = 'Another transaction of the account has used its nonce'
+    return { status: 'failed', error: 'replaced', message }
+  },
+})
+
+/** The end that a receipt tells. Throws `InvalidInput` where it tells none. */
+const receiptChange = (job: Job, receipt: unknown): JobChange => {
+  const fields = isJsonObject(receipt) ? receipt : {}
+  const [status, block, gasUsed] = [fields.status, fields.blockNumber, fields.gasUsed].map(
+    answeredNumber,
+  )
+  if (status === undefined || block === undefined || gasUsed === undefined) {
+    throw new InvalidInput('bad-receipt', 'the receipt has no status, block or gas')
+  }
+  const price = answeredNumber(fields.effectiveGasPrice)
+  const result = {
+    ...{ ...job.result, state: status === 1n ? 'confirmed' : 'reverted', block: Number(block) },
+    gasUsed: gasUsed.toString(),
+    ...(price !== undefined && { effectiveGasPrice: price.toString() }),
+  }
+  if (status === 1n) return { status: 'completed', result }
+  return { status: 'failed', error: 'reverted', message: 'It is in a block and has failed', result }
+}

@@ -1,0 +1,89 @@
+import { ed25519 } from '@noble/curves/ed25519'
+import {
+  getAddressEncoder,
+  getCompiledTransactionMessageDecoder,
+  getSignatureFromTransaction,
+  getTransactionDecoder,
+  getTransactionLifetimeConstraintFromCompiledTransactionMessage,
+} from '@solana/kit'
+import { Fault } from '../../core/errors.ts'
+import { MAX_TRANSACTION_BYTES } from './solana-message.ts'
+
+/** A Solana transaction with all of its signatures. */
+export interface SignedSolanaTransaction {
+  /** Base 64. */
+  readonly text: string
+  /** The fee payer's signature, base 58. */
+  readonly signature: string
+  /** Account that pays the fee. */
+  readonly from: string
+  /** Hash of the block after which it can be taken for some 150 blocks; undefined: its lifetime is that of a durable nonce. */
+  readonly blockhash: string | undefined
+}
+
+const wrong = (reason: string): Fault =>
+  new Fault('INVALID_PARAMETER', 'signedTx is not a transaction that can be sent', {
+    ...{ parameter: 'signedTx', reason },
+  })
+
+/**
+ * Reads a signed transaction, legacy or version 0, in base 64. Throws `Fault` INVALID_PARAMETER for what is none,
+ * TRANSACTION_SIZE_EXCEEDED, TRANSACTION_NOT_SIGNED where no signature is there, TRANSACTION_SIGNATURE_MISSING where one is missing or
+ * is not that of its account.
+ */
+export const readSignedSolanaTransaction = async (
+  text: string,
+): Promise<SignedSolanaTransaction> => {
+  const bytes = Buffer.from(text, 'base64')
+  // Buffer leaves out what is not base 64.
+  if (bytes.length === 0 || bytes.toString('base64') !== text) throw wrong('encoding')
+  if (bytes.length > MAX_TRANSACTION_BYTES) {
+    const details = { size: bytes.length, max_allowed: MAX_TRANSACTION_BYTES }
+    throw new Fault('TRANSACTION_SIZE_EXCEEDED', undefined, details)
+  }
+  const { transaction, message } = decode(bytes)
+  const signatures = Object.entries(transaction.signatures)
+  if (signatures.every(([, signature]) => signature === null)) {
+    throw new Fault('TRANSACTION_NOT_SIGNED')
+  }
+  const isSigned = signatures.every(
+    ([signer, signature]) =>
+      signature !== null &&
+      isSignatureOf(signer as SignerAddress, signature, transaction.messageBytes),
+  )
+  const [payer] = message.staticAccounts
+  if (!isSigned || payer === undefined) throw new Fault('TRANSACTION_SIGNATURE_MISSING')
+  const lifetime = await getTransactionLifetimeConstraintFromCompiledTransactionMessage(message)
+  return {
+    ...{ text, from: payer, signature: getSignatureFromTransaction(transaction) },
+    blockhash: 'blockhash' in lifetime ? lifetime.blockhash : undefined,
+  }
+}
+
+type DecodedTransaction = ReturnType<ReturnType<typeof getTransactionDecoder>['decode']>
+type SignerAddress = keyof DecodedTransaction['signatures']
+
+const decode = (bytes: Buffer) => {
+  try {
+    const transaction = getTransactionDecoder().decode(bytes)
+    const message = getCompiledTransactionMessageDecoder().decode(transaction.messageBytes)
+    return { transaction, message }
+  } catch {
+    throw wrong('not_a_transaction')
+  }
+}
+
+const isSignatureOf = (
+  signer: SignerAddress,
+  signature: ArrayLike<number>,
+  message: DecodedTransaction['messageBytes'],
+): boolean => {
+  try {
+    const key = getAddressEncoder().encode(signer) as Uint8Array
+    return ed25519.verify(Uint8Array.from(signature), message as unknown as Uint8Array, key, {
+      zip215: false,
+    })
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,161 @@
+import { Fault, type FaultName, InvalidInput } from '../../core/errors.ts'
+import { isJsonObject } from '../../core/json.ts'
+import { type CallEndpoint, RpcError, type RpcPool } from '../../core/rpc/pool.ts'
+import type { Job, JobChange } from '../jobs/job.ts'
+import { readSignedSolanaTransaction } from './solana-signed-transaction.ts'
+import type { TransactionKind } from './transaction-kind.ts'
+
+/** Blocks drop transactions when they are busy, so that one is sent again with every look until it is in a block. */
+const MAX_WAIT_MS = 2_000
+const LOOKS_UNTIL_EXPIRED = 3
+const COMMITMENT = 'confirmed'
+/** Votes of most of the stake are there. */
+const ENDS: ReadonlySet<unknown> = new Set(['confirmed', 'finalized'])
+
+/**
+ * Errors of JSON-RPC by which a node refuses the transaction and not the call: it fails when it is run, a signature is wrong, its
+ * parameters are invalid, signatures are missing, its version is unknown. Source: agave rpc-client-api, custom errors.
+ */
+const TRANSACTION_ERRORS: ReadonlySet<number> = new Set([
+  ...[-32_002, -32_003, -32_602, -32_013, -32_015],
+])
+/** What nodes say of a transaction. Source: agave, texts of TransactionError. */
+const KNOWN = /already been processed/i
+const OLD_BLOCKHASH = /blockhash not found/i
+
+/** Refusals that have a code of their own; the others are told as they are. */
+const REFUSALS: readonly (readonly [RegExp, FaultName, string])[] = [
+  [OLD_BLOCKHASH, 'TRANSACTION_FAILED', 'blockhash_expired'],
+  [
+    /insufficient funds for|no record of a prior credit/i,
+    ...(['INSUFFICIENT_BALANCE', 'insufficient_funds'] as const),
+  ],
+]
+const MAX_MESSAGE_LENGTH = 200
+
+/**
+ * Transactions of Solana. They end in a block that most of the stake has voted for, or when their blockhash is too old for any block;
+ * one with a durable nonce is followed as long as any.
+ */
+export const solanaTransactions: TransactionKind = {
+  maxWaitMs: MAX_WAIT_MS,
+  read: async (text) => {
+    const { signature, from, blockhash } = await readSignedSolanaTransaction(text)
+    const details = { from, ...(blockhash !== undefined && { blockhash }), transaction: text }
+    return { hash: signature, details, send: (nodes) => broadcast(nodes, text, signature) }
+  },
+  look: async (nodes, job, state) => {
+    const found = await nodes.attempt((ask) => lookOver(ask, job))
+    state.looksLost = found === 'expired' ? state.looksLost + 1 : 0
+    if (typeof found === 'object') return found
+    if (state.looksLost < LOOKS_UNTIL_EXPIRED) return undefined
+    const message = 'Its blockhash is too old for any block to take it'
+    const result = { ...ended(job), state: 'expired' }
+    return { status: 'failed', error: 'expired', message, result }
+  },
+}
+
+const broadcast = async (nodes: RpcPool, text: string, signature: string): Promise<void> => {
+  const asked = nodes.attempt((ask) => sendOver(ask, text, signature))
+  const refusal = await asked.catch((cause: unknown) => {
+    throw new Fault('CHAIN_CONNECTION_ERROR', undefined, undefined, { cause })
+  })
+  if (refusal === undefined) throw new Fault('CHAIN_CONNECTION_ERROR')
+  if (refusal !== 'sent') throw refusal
+}
+
+const sendOver = async (
+  ask: CallEndpoint,
+  text: string,
+  signature: string,
+): Promise<'sent' | Fault> => {
+  const options = { encoding: 'base64', preflightCommitment: COMMITMENT, maxRetries: 0 }
+  try {
+    const said = await ask({ method: 'sendTransaction', params: [text, options] })
+    if (said === signature) return 'sent'
+    throw new InvalidInput('wrong-signature', 'the node names another transaction than was sent')
+  } catch (error) {
+    // The transaction is to blame and not the node, which would be rested otherwise.
+    if (!(error instanceof RpcError) || !TRANSACTION_ERRORS.has(error.code)) throw error
+    if (KNOWN.test(error.message)) return 'sent'
+    // One that is in a block for longer than its blockhash lives.
+    const isOld = OLD_BLOCKHASH.test(error.message)
+    if (isOld && (await statusOver(ask, signature)) !== null) return 'sent'
+    return refusalOf(error.message)
+  }
+}
+
+const refusalOf = (message: string): Fault => {
+  const [, name, reason] = REFUSALS.find(([pattern]) => pattern.test(message)) ?? []
+  const details = { reason: reason ?? 'refused', node: message.slice(0, MAX_MESSAGE_LENGTH) }
+  return new Fault(name ?? 'TRANSACTION_FAILED', 'The node refuses the transaction', details)
+}
+
+const answerValue = (answer: unknown, method: string): unknown => {
+  if (!isJsonObject(answer) || answer.value === undefined) {
+    throw new InvalidInput('bad-answer', `the node's answer to ${method} has another shape`)
+  }
+  return answer.value
+}
+
+/** What a node knows of a transaction; null: nothing. */
+const statusOver = async (ask: CallEndpoint, signature: string): Promise<unknown> => {
+  const method = 'getSignatureStatuses'
+  const params = [[signature], { searchTransactionHistory: true }]
+  const value = answerValue(await ask({ method, params }), method)
+  const [status] = Array.isArray(value) ? value : []
+  if (status !== null && !isJsonObject(status)) {
+    throw new InvalidInput('bad-answer', "the node's answer to getSignatureStatuses has no status")
+  }
+  return status
+}
+
+const lookOver = async (
+  ask: CallEndpoint,
+  job: Job,
+): Promise<JobChange | 'expired' | 'waiting'> => {
+  const status = await statusOver(ask, job.hash)
+  if (isJsonObject(status)) return statusChange(job, status) ?? 'waiting'
+  const { blockhash, transaction } = job.result
+  if (blockhash !== undefined) {
+    const params = [blockhash, { commitment: COMMITMENT }]
+    const answer = await ask({ method: 'isBlockhashValid', params })
+    if (answerValue(answer, 'isBlockhashValid') === false) return 'expired'
+  }
+  await sendAgain(ask, transaction)
+  return 'waiting'
+}
+
+const sendAgain = async (ask: CallEndpoint, transaction: unknown): Promise<void> => {
+  const options = { encoding: 'base64', skipPreflight: true, maxRetries: 0 }
+  try {
+    await ask({ method: 'sendTransaction', params: [transaction, options] })
+  } catch (error) {
+    if (!(error instanceof RpcError) || !TRANSACTION_ERRORS.has(error.code)) throw error
+  }
+}
+
+/** What a job tells of a transaction that has ended: it is not sent again. */
+const ended = ({ result }: Job): Readonly<Record<string, unknown>> => {
+  const { transaction: _, ...rest } = result
+  return rest
+}
+
+/** The end that a status tells; undefined where its block may still be dropped. Throws `InvalidInput` where it names no slot. */
+const statusChange = (
+  job: Job,
+  { slot, err, confirmationStatus }: Readonly<Record<string, unknown>>,
+): JobChange | undefined => {
+  if (!ENDS.has(confirmationStatus)) return undefined
+  if (!Number.isSafeInteger(slot)) {
+    throw new InvalidInput('bad-status', 'the status of the transaction names no slot')
+  }
+  const isFailed = err !== null && err !== undefined
+  const state = isFailed ? 'reverted' : 'confirmed'
+  const result = { ...ended(job), state, slot, ...(isFailed && { cause: reasonOf(err) }) }
+  if (!isFailed) return { status: 'completed', result }
+  return { status: 'failed', error: 'reverted', message: 'It is in a block and has failed', result }
+}
+
+const reasonOf = (err: unknown): string =>
+  (typeof err === 'string' ? err : JSON.stringify(err)).slice(0, MAX_MESSAGE_LENGTH)

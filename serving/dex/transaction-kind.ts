@@ -1,0 +1,34 @@
+import type { RpcPool } from '../../core/rpc/pool.ts'
+import type { Job, JobChange } from '../jobs/job.ts'
+
+/** A signed transaction that was read and can be sent. */
+export interface SendableTransaction {
+  /** Hash or signature by which the chain names it. */
+  readonly hash: string
+  /** What its job tells of it while it is under way. */
+  readonly details: Readonly<Record<string, unknown>>
+  /**
+   * Hands it to a node of its chain; one that the chain has already is as good. Throws `Fault` INSUFFICIENT_BALANCE,
+   * FEE_PARAMETER_ERROR, TRANSACTION_FAILED where a node refuses it, CHAIN_CONNECTION_ERROR where none takes the call: it may be out even so.
+   */
+  send(nodes: RpcPool): Promise<void>
+}
+
+/** What is remembered of a transaction between two looks at it. */
+export interface LookState {
+  /** Looks, one after the other, that found that no block can take it any more: nodes behind one address may differ. */
+  looksLost: number
+}
+
+/** How transactions of a virtual machine are read, sent and looked up. */
+export interface TransactionKind {
+  /** Longest time between two looks. */
+  readonly maxWaitMs: number
+  /**
+   * Reads a signed transaction. Throws `Fault` INVALID_PARAMETER for what is none, TRANSACTION_SIZE_EXCEEDED, TRANSACTION_NOT_SIGNED,
+   * TRANSACTION_SIGNATURE_MISSING.
+   */
+  read(text: string): Promise<SendableTransaction>
+  /** The end of a job's transaction, as a node knows it; undefined while there is none. Throws where no node answers. */
+  look(nodes: RpcPool, job: Job, state: LookState): Promise<JobChange | undefined>
+}

@@ -1,0 +1,11 @@
+import { type ChainRow, chainRow } from '../../schemas/chains.ts'
+import { evmTransactions } from './evm-transactions.ts'
+import { solanaTransactions } from './solana-transactions.ts'
+import type { TransactionKind } from './transaction-kind.ts'
+
+/** How transactions of a chain are handled; undefined: they cannot be sent. */
+export const transactionKindOf = (chain: string): TransactionKind | undefined => {
+  const { vm, chainId }: Partial<ChainRow> = chainRow(chain) ?? {}
+  if (vm === 'svm') return solanaTransactions
+  return chainId === undefined ? undefined : evmTransactions(chainId)
+}

@@ -1,7 +1,7 @@
-import { ed25519 } from '@noble/curves/ed25519'
 import { secp256k1 } from '@noble/curves/secp256k1'
 import { type Hex, recoverMessageAddress } from 'viem'
 import { base58Decode } from '../../core/base58.ts'
+import { isEd25519Signature } from '../../core/ed25519.ts'
 import type { WalletKind } from './siwx-message.ts'
 
 /** A message, who should have signed it, and the signature as the client wrote it. */
@@ -50,14 +50,7 @@ const isSignedBySolana = ({ address, message, signature }: SignedMessage): boole
   const key = base58Decode(address)
   if (key === undefined || signature.length > MAX_SIGNATURE_LENGTH) return false
   const bytes = Buffer.from(message)
-  return signatureReadings(signature).some((reading) => {
-    try {
-      return ed25519.verify(reading, bytes, key, { zip215: false })
-    } catch {
-      // An encoding that is not a point of the curve.
-      return false
-    }
-  })
+  return signatureReadings(signature).some((reading) => isEd25519Signature(reading, bytes, key))
 }
 
 /** What 64 bytes a text may stand for. */

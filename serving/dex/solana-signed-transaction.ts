@@ -1,11 +1,11 @@
-import { ed25519 } from '@noble/curves/ed25519'
 import {
-  getAddressEncoder,
   getCompiledTransactionMessageDecoder,
   getSignatureFromTransaction,
   getTransactionDecoder,
   getTransactionLifetimeConstraintFromCompiledTransactionMessage,
 } from '@solana/kit'
+import { base58Decode } from '../../core/base58.ts'
+import { isEd25519Signature } from '../../core/ed25519.ts'
 import { Fault } from '../../core/errors.ts'
 import { MAX_TRANSACTION_BYTES } from './solana-message.ts'
 
@@ -49,7 +49,7 @@ export const readSignedSolanaTransaction = async (
   const isSigned = signatures.every(
     ([signer, signature]) =>
       signature !== null &&
-      isSignatureOf(signer as SignerAddress, signature, transaction.messageBytes),
+      isSignatureOf(signer, Uint8Array.from(signature), Uint8Array.from(transaction.messageBytes)),
   )
   const [payer] = message.staticAccounts
   if (!isSigned || payer === undefined) throw new Fault('TRANSACTION_SIGNATURE_MISSING')
@@ -59,9 +59,6 @@ export const readSignedSolanaTransaction = async (
     blockhash: 'blockhash' in lifetime ? lifetime.blockhash : undefined,
   }
 }
-
-type DecodedTransaction = ReturnType<ReturnType<typeof getTransactionDecoder>['decode']>
-type SignerAddress = keyof DecodedTransaction['signatures']
 
 const decode = (bytes: Buffer) => {
   try {
@@ -73,17 +70,7 @@ const decode = (bytes: Buffer) => {
   }
 }
 
-const isSignatureOf = (
-  signer: SignerAddress,
-  signature: ArrayLike<number>,
-  message: DecodedTransaction['messageBytes'],
-): boolean => {
-  try {
-    const key = getAddressEncoder().encode(signer) as Uint8Array
-    return ed25519.verify(Uint8Array.from(signature), message as unknown as Uint8Array, key, {
-      zip215: false,
-    })
-  } catch {
-    return false
-  }
+const isSignatureOf = (signer: string, signature: Uint8Array, message: Uint8Array): boolean => {
+  const key = base58Decode(signer)
+  return key !== undefined && isEd25519Signature(signature, message, key)
 }

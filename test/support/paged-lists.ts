@@ -267,6 +267,7 @@ const packetList = (path: string): StoredList => ({
 })
 const packetClaimList = (path: string): StoredList => ({
   ...{ paths: [`${path}?limit=7`], id: 'txHash', field: 'records' },
+  setup: [packetAt(0, { packet_id: PACKET })],
   row: (n) => ({ id: hash(n), tables: [claimAt(n)] }),
 })
 const QUESTION = hash(0xd0)

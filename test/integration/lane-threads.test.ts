@@ -173,22 +173,39 @@ test('lanes that are taken away at any moment continue where they were', async (
   assert.deepEqual(await contentOf(run), expected)
 })
 
+interface SlowCommits {
+  readonly bus: Bus
+  readonly underWay: () => number
+  /** For each run of a lane that ended: how many commits of its own were under way. */
+  readonly atEnd: readonly number[]
+}
+
 /** A bus whose commits take their time, and how many are under way. */
-const slowCommits = (bus: Bus): { readonly bus: Bus; readonly underWay: () => number } => {
+const slowCommits = (bus: Bus): SlowCommits => {
   let committing = 0
-  const slowly = (lane: Lane): Lane => {
+  const atEnd: number[] = []
+  const runSlowly = async (lane: Lane, run: (lane: Lane) => Promise<void>): Promise<void> => {
+    let own = 0
     const commit: Writer['commit'] = async (work) => {
       committing += 1
+      own += 1
       await sleep(2_000)
-      const spans = await lane.writer.commit(work)
-      committing -= 1
-      return spans
+      try {
+        return await lane.writer.commit(work)
+      } finally {
+        committing -= 1
+        own -= 1
+      }
     }
-    return { ...lane, writer: { ...lane.writer, commit } }
+    try {
+      await run({ ...lane, writer: { ...lane.writer, commit } })
+    } finally {
+      atEnd.push(own)
+    }
   }
   const subscribe: Bus['subscribe'] = (subscription) =>
-    bus.subscribe({ ...subscription, run: (lane) => subscription.run(slowly(lane)) })
-  return { bus: { ...bus, subscribe }, underWay: () => committing }
+    bus.subscribe({ ...subscription, run: (lane) => runSlowly(lane, subscription.run) })
+  return { bus: { ...bus, subscribe }, underWay: () => committing, atEnd }
 }
 
 test('a lane that is taken away while it commits has ended only when its commit has', async () => {
@@ -204,4 +221,32 @@ test('a lane that is taken away while it commits has ended only when its commit 
   assert.equal(underWay(), 0)
   await threads.close()
   await real.close()
+})
+
+test('a lane whose thread ends while it commits has ended only when its commit has', async () => {
+  const path = join(folder, 'committing')
+  cpSync(source, path, { recursive: true })
+  const real = await openBus(path)
+  const { bus, underWay, atEnd } = slowCommits(real)
+  const data: CrashingThreadData = {
+    crashes: new Int32Array(new SharedArrayBuffer(4)),
+    after: 0,
+    end: new Int32Array(new SharedArrayBuffer(4)),
+  }
+  const module = new URL('../support/crashing-lane-thread', import.meta.url)
+  const threads = openLaneThreads({ count: 1, module, data, log })
+  const deps = { chain: CHAIN, bus, codec, metrics: makeMetrics(), log, threads }
+  const stage = await startStage(PROCESS_PIPELINE, deps)
+  await until(() => underWay() === PLAN.partitions, 'every lane commits')
+  assert.ok(data.end)
+  Atomics.store(data.end, 0, 1)
+  await untilThrough({ path, bus, stage, stop: stage.stop })
+  await stage.stop()
+  await threads.close()
+  assert.deepEqual(
+    atEnd,
+    atEnd.map(() => 0),
+  )
+  assert.ok(atEnd.length >= PLAN.partitions)
+  assert.deepEqual(await contentOf({ path, bus: real, stage, stop: stage.stop }), expected)
 })

@@ -250,3 +250,18 @@ test('a lane whose thread ends while it commits has ended only when its commit h
   assert.ok(atEnd.length >= PLAN.partitions)
   assert.deepEqual(await contentOf({ path, bus: real, stage, stop: stage.stop }), expected)
 })
+
+test('a stage tells of the lanes that it has, not of those that went to another member', async () => {
+  const run = await opened('shared', undefined)
+  await untilThrough(run)
+  const deps = { chain: CHAIN, bus: run.bus, codec, metrics: makeMetrics(), log }
+  const other = await startStage(PROCESS_PIPELINE, deps)
+  await until(() => other.lanes().length > 0, 'the other member has lanes')
+  const partitions = [...run.stage.lanes(), ...other.lanes()].map(({ partition }) => partition)
+  assert.deepEqual(partitions.sort(), [0, 1, 2])
+  await other.stop()
+  await until(() => run.stage.lanes().length === PLAN.partitions, 'the lanes are back')
+  await run.stop()
+  assert.deepEqual(run.stage.lanes(), [])
+  await run.bus.close()
+})

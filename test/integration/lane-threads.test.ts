@@ -9,6 +9,7 @@ import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { openLog } from '../../core/bus/embedded/log.ts'
 import { topicSpecs } from '../../core/bus/topic-specs.ts'
 import { localCodec } from '../../core/codec/local-codec.ts'
+import { Outage } from '../../core/errors.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { PROCESS_PIPELINE } from '../../processors/process-pipeline.ts'
@@ -263,5 +264,66 @@ test('a stage tells of the lanes that it has, not of those that went to another 
   await until(() => run.stage.lanes().length === PLAN.partitions, 'the lanes are back')
   await run.stop()
   assert.deepEqual(run.stage.lanes(), [])
+  await run.bus.close()
+})
+
+/** A bus that fails a commit now and then: before it is written, or after. */
+const failingCommits = (bus: Bus): { readonly bus: Bus; readonly failed: () => number } => {
+  let commits = 0
+  let failed = 0
+  const fail = (): never => {
+    failed += 1
+    throw new Outage('bus', 'the outcome is not known')
+  }
+  const commitOf =
+    ({ writer }: Lane): Writer['commit'] =>
+    async (work) => {
+      commits += 1
+      const turn = commits
+      if (turn % 4 === 1) return fail()
+      const spans = await writer.commit(work)
+      return turn % 4 === 2 ? fail() : spans
+    }
+  const subscribe: Bus['subscribe'] = (subscription) =>
+    bus.subscribe({
+      ...subscription,
+      run: (lane) =>
+        subscription.run({ ...lane, writer: { ...lane.writer, commit: commitOf(lane) } }),
+    })
+  return { bus: { ...bus, subscribe }, failed: () => failed }
+}
+
+test('commits that fail, written or not, lose and double nothing', async () => {
+  const path = join(folder, 'failing')
+  cpSync(source, path, { recursive: true })
+  const real = await openBus(path)
+  const { bus, failed } = failingCommits(real)
+  const threads = twoThreads()
+  const deps = { chain: CHAIN, bus, codec, metrics: makeMetrics(), log, threads }
+  const stage = await startStage(PROCESS_PIPELINE, deps)
+  const run = { path, bus: real, stage, stop: stage.stop }
+  await untilThrough(run)
+  await stage.stop()
+  await threads.close()
+  assert.ok(failed() >= 2, `${failed()} commits failed`)
+  assert.deepEqual(await contentOf(run), expected)
+})
+
+test('a record that no lane can read halts them with its reason, and their threads go on', async () => {
+  const run = await opened('halted', twoThreads)
+  await untilThrough(run)
+  const writer = await run.bus.writer(`ingest.${CHAIN}`)
+  await writer.commit({
+    records: [{ topic: topicName('blocks', CHAIN), partition: 0, key: CHAIN, value: null }],
+  })
+  const isHalted = (): boolean => run.stage.lanes().every(({ halted }) => halted !== undefined)
+  await until(isHalted, 'every lane has halted')
+  assert.deepEqual(
+    run.stage.lanes().map(({ seq, halted }) => [seq, halted]),
+    Array.from({ length: PLAN.partitions }, () => [
+      ...[last, 'blocks: a block operation without a body'],
+    ]),
+  )
+  await run.stop()
   await run.bus.close()
 })

@@ -309,7 +309,7 @@ test('commits that fail, written or not, lose and double nothing', async () => {
   assert.deepEqual(await contentOf(run), expected)
 })
 
-test('a record that no lane can read halts them with its reason, and their threads go on', async () => {
+test('a record that no lane can read halts them with its reason, and their threads end in order', async () => {
   const run = await opened('halted', twoThreads)
   await untilThrough(run)
   const writer = await run.bus.writer(`ingest.${CHAIN}`)

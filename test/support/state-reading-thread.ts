@@ -6,7 +6,7 @@ import { makeStateReaders } from '../../processors/runtime/state-readers.ts'
 export interface StateReadingThreadData {
   readonly locations: readonly [StateLocation, StateLocation]
   readonly key: string
-  /** Set to 1 by the thread when it has read the first lane; it goes on with the second once it is 2. */
+  /** Set to 1 by the thread when it has read the first lane; it continues with the second once it is 2. */
   readonly turn: Int32Array<SharedArrayBuffer>
 }
 

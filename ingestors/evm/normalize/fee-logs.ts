@@ -26,7 +26,7 @@ const isCoinTransfer = (chain: string | undefined, { address, topics }: Log): bo
 
 /**
  * Who paid the fee by the logs of a transaction, where fees are logged: who pays first, before anything else runs. On ZKsync that can be
- * a paymaster. undefined: nobody here did.
+ * a paymaster. undefined: no log tells.
  */
 export const loggedFeePayer = (chain: string, logs: readonly Log[]): string | undefined => {
   if (!keepsFeeLogs(chain)) return undefined

@@ -12,6 +12,7 @@ import type {
 } from '../../schemas/events.ts'
 import type { ReservePricing } from '../../schemas/reserve-pricing.ts'
 import type * as Wire from '../../schemas/wire.ts'
+import { feePayerOf } from './fee-payer.ts'
 
 /** What the mapping of one block needs beside the block. */
 export interface MappingContext {
@@ -57,7 +58,7 @@ export const eventHead = (context: MappingContext): ((place: WirePosition) => He
   const transaction = (txIndex: number): DeepPartial<Wire.Transaction> | null => {
     const known = made.get(txIndex)
     if (known !== undefined) return known
-    const head = transactionHead(transactions.get(txIndex))
+    const head = transactionHead(context.block.chain, transactions.get(txIndex))
     made.set(txIndex, head)
     return head
   }
@@ -97,13 +98,16 @@ export const blockHead = (block: Block): Wire.Block => ({
   slot: block.height,
 })
 
-const transactionHead = (tx: Transaction | undefined): DeepPartial<Wire.Transaction> | null =>
+const transactionHead = (
+  chain: string,
+  tx: Transaction | undefined,
+): DeepPartial<Wire.Transaction> | null =>
   tx === undefined
     ? null
     : {
         // What Sui pays back for storage can be more than the fee: the wire has no amounts below zero.
         fee: String(tx.feeRaw < 0n ? 0n : tx.feeRaw),
-        fee_payer: 'gasOwner' in tx ? tx.gasOwner : tx.from,
+        fee_payer: feePayerOf(chain, tx),
         index: tx.index,
         signature: tx.hash,
         signer: tx.from,

@@ -2,6 +2,7 @@ import { type ChainRow, chainRow } from '../../schemas/chains.ts'
 import type { Block, EvmBlock, MoveBlock, SvmBlock, Transaction } from '../../schemas/events.ts'
 import type * as Wire from '../../schemas/wire.ts'
 import { type Keyed, rawText } from './context.ts'
+import { feePayerOf } from './fee-payer.ts'
 import { heightOf, transactionFields } from './flat.ts'
 
 /** Most programs that are named of one transaction: more than its accounts can be. */
@@ -21,7 +22,7 @@ export const transactionEvents = (block: Block): readonly Keyed<Wire.Transaction
         block_height: heightOf(block),
         event_index: index,
         ...transactionFields(tx),
-        fee_payer: 'gasOwner' in tx ? tx.gasOwner : tx.from,
+        fee_payer: feePayerOf(block.chain, tx),
         ...fields,
       },
     }

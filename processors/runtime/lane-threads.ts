@@ -141,8 +141,11 @@ const runLane = (
       await log.commit(unpackCommit(packed))
       thread.post({ lane, kind: 'committed' })
     }
+    const endAfterWork = (error: unknown): void => {
+      working.then(() => end(failure ?? error))
+    }
     thread.runs.set(lane, {
-      fail: end,
+      fail: endAfterWork,
       on: (reply) => {
         if (reply.kind === 'take') working = take(reply.options).catch(stopBecause)
         else if (reply.kind === 'commit') working = commit(reply.commit).catch(stopBecause)
@@ -150,7 +153,7 @@ const runLane = (
         else if (reply.kind === 'counted') reports.committed(reply.records)
         else if (reply.kind === 'undecodable')
           reports.undecodable(reply, invalidInputOf(reply.error))
-        else working.then(() => end(failure ?? (reply.error && fromThreadError(reply.error))))
+        else endAfterWork(reply.error && fromThreadError(reply.error))
       },
     })
     signal.addEventListener('abort', stop, { once: true })

@@ -5,6 +5,7 @@ import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import type { QuoteAssets } from '../../core/prices/quote-assets.ts'
 import { topicName } from '../../schemas/topics.ts'
+import { makeLaneStatuses } from './lane-statuses.ts'
 import type { LaneThreads } from './lane-threads.ts'
 import type { Stage } from './stage.ts'
 import {
@@ -53,7 +54,7 @@ export const startStage = async (stage: Stage, deps: StageDeps): Promise<Running
   const { chain, bus, log, threads, book } = deps
   const { app } = stage
   const group = `${app}.${chain}`
-  const statuses = new Map<number, LaneStatus>()
+  const statuses = makeLaneStatuses()
   const running = await bus.subscribe({
     group,
     topics: [...inputTopics(stage, chain).keys()],
@@ -62,7 +63,7 @@ export const startStage = async (stage: Stage, deps: StageDeps): Promise<Running
     broadcastFrom: (lane) => blocksPlace(lane, stage, chain),
     run: async (lane) => {
       const { partition } = lane
-      const reports = reportsOf(stage, deps, (status) => statuses.set(partition, status))
+      const reports = reportsOf(stage, deps, (status) => statuses.set(lane, status))
       const own: StageLaneLog = { ...lane, commit: (commit) => lane.writer.commit(commit) }
       try {
         if (threads) await threads.run({ app, chain, ...(book && { book }) }, own, reports)
@@ -81,11 +82,11 @@ export const startStage = async (stage: Stage, deps: StageDeps): Promise<Running
           height: 0,
           blockTimeMs: 0,
         }
-        statuses.set(partition, { ...newest, halted })
+        statuses.set(lane, { ...newest, halted })
       }
     },
   })
-  return { group, lanes: () => [...statuses.values()], stop: () => running.stop() }
+  return { group, lanes: statuses.list, stop: () => running.stop() }
 }
 
 /** Reports of a lane as metrics, log lines and its status. */

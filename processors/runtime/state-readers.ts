@@ -20,6 +20,8 @@ export const makeStateReaders = (): StateReaders => {
       const log = logs.get(path) ?? { ...openSharedStates(path), lanes: 0 }
       logs.set(path, log)
       log.lanes += 1
+      // Another lane may be at work in this turn of the event loop: what it began to read is older than the state of this one.
+      log.refresh()
       return {
         state: log.state(location),
         refresh: log.refresh,

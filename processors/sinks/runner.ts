@@ -7,6 +7,7 @@ import { InvalidInput } from '../../core/errors.ts'
 import { pause, retry } from '../../core/retry.ts'
 import { topicName } from '../../schemas/topics.ts'
 import type { EventMeta } from '../../schemas/wire.ts'
+import { makeLaneStatuses } from '../runtime/lane-statuses.ts'
 import type { LaneStatus } from '../runtime/stage-lane.ts'
 import type { FailingLane, RunningStage, StageDeps } from '../runtime/stage-runner.ts'
 import type { RejectedRecord } from './batch-rows.ts'
@@ -294,7 +295,7 @@ export const sinkGroup = (sink: Sink, chain: string): string =>
  */
 export const startSink = async (sink: Sink, deps: SinkDeps): Promise<RunningStage> => {
   const group = sinkGroup(sink, deps.chain)
-  const statuses = new Map<number, LaneStatus>()
+  const statuses = makeLaneStatuses()
   const failing = new Map<number, FailingLane>()
   const turns = new FlushSchedule(sink)
   const running = await deps.bus.subscribe({
@@ -304,7 +305,7 @@ export const startSink = async (sink: Sink, deps: SinkDeps): Promise<RunningStag
     run: async (lane) => {
       const { partition } = lane
       const reports: LaneReporter = {
-        done: (status) => statuses.set(partition, status),
+        done: (status) => statuses.set(lane, status),
         failing: (state) => {
           if (state === null) failing.delete(partition)
           else failing.set(partition, state)
@@ -319,7 +320,7 @@ export const startSink = async (sink: Sink, deps: SinkDeps): Promise<RunningStag
   })
   return {
     group,
-    lanes: () => [...statuses.values()],
+    lanes: statuses.list,
     failing: () => [...failing.values()],
     stop: () => running.stop(),
   }

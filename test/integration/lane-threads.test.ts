@@ -9,6 +9,7 @@ import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { openLog } from '../../core/bus/embedded/log.ts'
 import { topicSpecs } from '../../core/bus/topic-specs.ts'
 import { localCodec } from '../../core/codec/local-codec.ts'
+import { Outage } from '../../core/errors.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { PROCESS_PIPELINE } from '../../processors/process-pipeline.ts'
@@ -173,22 +174,39 @@ test('lanes that are taken away at any moment continue where they were', async (
   assert.deepEqual(await contentOf(run), expected)
 })
 
+interface SlowCommits {
+  readonly bus: Bus
+  readonly underWay: () => number
+  /** For each run of a lane that ended: how many commits of its own were under way. */
+  readonly atEnd: readonly number[]
+}
+
 /** A bus whose commits take their time, and how many are under way. */
-const slowCommits = (bus: Bus): { readonly bus: Bus; readonly underWay: () => number } => {
+const slowCommits = (bus: Bus): SlowCommits => {
   let committing = 0
-  const slowly = (lane: Lane): Lane => {
+  const atEnd: number[] = []
+  const runSlowly = async (lane: Lane, run: (lane: Lane) => Promise<void>): Promise<void> => {
+    let own = 0
     const commit: Writer['commit'] = async (work) => {
       committing += 1
+      own += 1
       await sleep(2_000)
-      const spans = await lane.writer.commit(work)
-      committing -= 1
-      return spans
+      try {
+        return await lane.writer.commit(work)
+      } finally {
+        committing -= 1
+        own -= 1
+      }
     }
-    return { ...lane, writer: { ...lane.writer, commit } }
+    try {
+      await run({ ...lane, writer: { ...lane.writer, commit } })
+    } finally {
+      atEnd.push(own)
+    }
   }
   const subscribe: Bus['subscribe'] = (subscription) =>
-    bus.subscribe({ ...subscription, run: (lane) => subscription.run(slowly(lane)) })
-  return { bus: { ...bus, subscribe }, underWay: () => committing }
+    bus.subscribe({ ...subscription, run: (lane) => runSlowly(lane, subscription.run) })
+  return { bus: { ...bus, subscribe }, underWay: () => committing, atEnd }
 }
 
 test('a lane that is taken away while it commits has ended only when its commit has', async () => {
@@ -204,4 +222,108 @@ test('a lane that is taken away while it commits has ended only when its commit 
   assert.equal(underWay(), 0)
   await threads.close()
   await real.close()
+})
+
+test('a lane whose thread ends while it commits has ended only when its commit has', async () => {
+  const path = join(folder, 'committing')
+  cpSync(source, path, { recursive: true })
+  const real = await openBus(path)
+  const { bus, underWay, atEnd } = slowCommits(real)
+  const data: CrashingThreadData = {
+    crashes: new Int32Array(new SharedArrayBuffer(4)),
+    after: 0,
+    end: new Int32Array(new SharedArrayBuffer(4)),
+  }
+  const module = new URL('../support/crashing-lane-thread', import.meta.url)
+  const threads = openLaneThreads({ count: 1, module, data, log })
+  const deps = { chain: CHAIN, bus, codec, metrics: makeMetrics(), log, threads }
+  const stage = await startStage(PROCESS_PIPELINE, deps)
+  await until(() => underWay() === PLAN.partitions, 'every lane commits')
+  assert.ok(data.end)
+  Atomics.store(data.end, 0, 1)
+  await untilThrough({ path, bus, stage, stop: stage.stop })
+  await stage.stop()
+  await threads.close()
+  assert.deepEqual(
+    atEnd,
+    atEnd.map(() => 0),
+  )
+  assert.ok(atEnd.length >= PLAN.partitions)
+  assert.deepEqual(await contentOf({ path, bus: real, stage, stop: stage.stop }), expected)
+})
+
+test('a stage tells of the lanes that it has, not of those that went to another member', async () => {
+  const run = await opened('shared', undefined)
+  await untilThrough(run)
+  const deps = { chain: CHAIN, bus: run.bus, codec, metrics: makeMetrics(), log }
+  const other = await startStage(PROCESS_PIPELINE, deps)
+  await until(() => other.lanes().length > 0, 'the other member has lanes')
+  const partitions = [...run.stage.lanes(), ...other.lanes()].map(({ partition }) => partition)
+  assert.deepEqual(partitions.sort(), [0, 1, 2])
+  await other.stop()
+  await until(() => run.stage.lanes().length === PLAN.partitions, 'the lanes are back')
+  await run.stop()
+  assert.deepEqual(run.stage.lanes(), [])
+  await run.bus.close()
+})
+
+/** A bus that fails a commit now and then: before it is written, or after. */
+const failingCommits = (bus: Bus): { readonly bus: Bus; readonly failed: () => number } => {
+  let commits = 0
+  let failed = 0
+  const fail = (): never => {
+    failed += 1
+    throw new Outage('bus', 'the outcome is not known')
+  }
+  const commitOf =
+    ({ writer }: Lane): Writer['commit'] =>
+    async (work) => {
+      commits += 1
+      const turn = commits
+      if (turn % 4 === 1) return fail()
+      const spans = await writer.commit(work)
+      return turn % 4 === 2 ? fail() : spans
+    }
+  const subscribe: Bus['subscribe'] = (subscription) =>
+    bus.subscribe({
+      ...subscription,
+      run: (lane) =>
+        subscription.run({ ...lane, writer: { ...lane.writer, commit: commitOf(lane) } }),
+    })
+  return { bus: { ...bus, subscribe }, failed: () => failed }
+}
+
+test('commits that fail, written or not, lose and double nothing', async () => {
+  const path = join(folder, 'failing')
+  cpSync(source, path, { recursive: true })
+  const real = await openBus(path)
+  const { bus, failed } = failingCommits(real)
+  const threads = twoThreads()
+  const deps = { chain: CHAIN, bus, codec, metrics: makeMetrics(), log, threads }
+  const stage = await startStage(PROCESS_PIPELINE, deps)
+  const run = { path, bus: real, stage, stop: stage.stop }
+  await untilThrough(run)
+  await stage.stop()
+  await threads.close()
+  assert.ok(failed() >= 2, `${failed()} commits failed`)
+  assert.deepEqual(await contentOf(run), expected)
+})
+
+test('a record that no lane can read halts them with its reason, and their threads end in order', async () => {
+  const run = await opened('halted', twoThreads)
+  await untilThrough(run)
+  const writer = await run.bus.writer(`ingest.${CHAIN}`)
+  await writer.commit({
+    records: [{ topic: topicName('blocks', CHAIN), partition: 0, key: CHAIN, value: null }],
+  })
+  const isHalted = (): boolean => run.stage.lanes().every(({ halted }) => halted !== undefined)
+  await until(isHalted, 'every lane has halted')
+  assert.deepEqual(
+    run.stage.lanes().map(({ seq, halted }) => [seq, halted]),
+    Array.from({ length: PLAN.partitions }, () => [
+      ...[last, 'blocks: a block operation without a body'],
+    ]),
+  )
+  await run.stop()
+  await run.bus.close()
 })

@@ -10,10 +10,14 @@ export interface CrashingThreadData {
   readonly crashes: Int32Array<SharedArrayBuffer>
   /** Operations that a thread folds before it does. */
   readonly after: number
+  /** One thread ends once this is 1, whatever its lanes wait for. */
+  readonly end?: Int32Array<SharedArrayBuffer>
 }
 
-const { crashes, after }: CrashingThreadData = workerData
+const { crashes, after, end }: CrashingThreadData = workerData
 let folded = 0
+const isEndedNow = (): boolean => end !== undefined && Atomics.compareExchange(end, 0, 1, 0) === 1
+if (end) setInterval(() => isEndedNow() && process.exit(3), 5).unref()
 
 /** The product's stages, which end their thread in the middle of a block while there are crashes left. */
 const crashing: Stage = {

@@ -43,6 +43,21 @@ test('rollups of the OP stack: deposits cost nothing here, others pay for their 
   assert.equal(at(normalized('base', all).transactions, 0).feeRaw, 0n, 'whatever else it says')
 })
 
+test('rollups of the OP stack: who operates them may ask for a fee beside the others', () => {
+  const all = answers('base/block_2000000.json')
+  const plain = normalized('base', all).transactions
+  const used = BigInt(String(at(all.receipts, 1).gasUsed))
+  const operatorFee = { operatorFeeScalar: hex(3_000_001), operatorFeeConstant: '0x7' }
+  for (const receipt of all.receipts) Object.assign(receipt, operatorFee)
+  const isthmus = normalized('base', all).transactions
+  assert.equal(at(isthmus, 0).feeRaw, 0n, 'not of a deposit')
+  const floor = (used * 3_000_001n) / 1_000_000n
+  assert.equal(at(isthmus, 1).feeRaw, at(plain, 1).feeRaw + floor + 7n)
+  for (const receipt of all.receipts) Object.assign(receipt, { daFootprintGasScalar: '0x94' })
+  const jovian = normalized('base', all).transactions
+  assert.equal(at(jovian, 1).feeRaw, at(plain, 1).feeRaw + used * 3_000_001n * 100n + 7n)
+})
+
 test('Arbitrum: its own kinds of transactions, and gas that holds the part of Ethereum already', () => {
   const all = answers('arbitrum/block_150000000.json')
   const { transactions } = normalized('arbitrum', all)

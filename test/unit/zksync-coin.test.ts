@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { makeQuoteAssets } from '../../core/prices/quote-assets.ts'
 import { normalizeTransaction } from '../../ingestors/evm/normalize/block.ts'
+import { eventHead } from '../../ingestors/to-wire/context.ts'
 import { logEvents } from '../../ingestors/to-wire/evm-feeds.ts'
+import { transactionEvents } from '../../ingestors/to-wire/transactions.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { Log } from '../../schemas/events.ts'
@@ -76,6 +80,43 @@ test('only the contract itself lets the coin go, and only on its own chain is it
     elsewhere.transfers.map(({ token }) => token),
     [COIN],
   )
+})
+
+/** Who paid for a transaction with these logs, as its feed and the heads of its events say. */
+const payersOf = (logs: readonly Omit<Log, 'index'>[], chain: 'zksync' | 'base') => {
+  const block = { ...buildSingleTransactionBlock(logs), chain }
+  const [event] = transactionEvents(block)
+  const head = eventHead({
+    chain: CHAINS[chain],
+    block,
+    quoteAssets: makeQuoteAssets(CHAINS[chain]),
+    quotePrices: new Map(),
+    token: () => undefined,
+    pool: () => undefined,
+  })({ txIndex: 0, logIndex: 0, pool: '', protocol: '', index: 0 })
+  return [event?.event.fee_payer, head.transaction?.fee_payer, event?.event.tx_signer]
+}
+
+test('who pays the bootloader first pays the fee: the sender, or a paymaster for it', () => {
+  const through = [
+    transferLog(TOKEN_A, USER, BOOTLOADER, 9n),
+    transferLog(COIN, ROUTER, BOOTLOADER, 9n),
+    transferLog(COIN, USER, BOOTLOADER, 1n),
+  ]
+  const [, , sender] = payersOf([], 'zksync')
+  assert.deepEqual(payersOf(through, 'zksync'), [ROUTER, ROUTER, sender])
+  assert.deepEqual(payersOf([], 'zksync'), [sender, sender, sender])
+  assert.deepEqual(payersOf(through, 'base'), [sender, sender, sender])
+})
+
+test('a recorded transaction through a paymaster names it as the payer', () => {
+  const name = 'zksync/receipt_multiTransfer_eth-usdc-erc20-through-paymaster.json'
+  const { logs } = JSON.parse(readFileSync(new URL(`../fixtures/${name}`, import.meta.url), 'utf8'))
+  const own = logs.map(({ address, topics, data }: Log) => ({
+    ...{ address: address.toLowerCase(), topics, data },
+  }))
+  const paymaster = '0x0265d9a5af8af5fe070933e5e549d8fef08e09f4'
+  assert.deepEqual(payersOf(own, 'zksync').slice(0, 2), [paymaster, paymaster])
 })
 
 test('a failed transaction moved its fee, what came back of it, and nothing else', () => {

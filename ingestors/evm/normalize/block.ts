@@ -182,7 +182,7 @@ export const normalizeHeader = (chain: string, block: unknown): Header => {
 
 /**
  * One transaction with its receipt; a null transaction (a recording of receipts alone) has value 0. The fee is gas times
- * price plus the L1 part of rollups, without blob gas. A failed transaction keeps the logs of its fee, where these are moves of
+ * price plus the L1 part and the operator's of rollups, without blob gas. A failed transaction keeps the logs of its fee, where these are moves of
  * the coin, and no others. Throws `InvalidInput`.
  */
 export const normalizeTransaction = (
@@ -318,5 +318,20 @@ const feeOf = (receipt: Fields, transaction: Fields | null): bigint => {
   const read = amountOf
   const gas = orElse(receipt.gasUsed, 'receipt.gasUsed', { read, fallback: 0n })
   const { gasPriceRaw: price = 0n } = gasPriceOf(receipt, transaction)
-  return gas * price + orElse(receipt.l1Fee, 'receipt.l1Fee', { read, fallback: 0n })
+  const l1Fee = orElse(receipt.l1Fee, 'receipt.l1Fee', { read, fallback: 0n })
+  return gas * price + l1Fee + operatorFeeOf(receipt, gas)
+}
+
+/** Since Jovian, whose receipts have a scalar of the data's footprint, gas costs hundreds of the scalar; before, millionths. */
+const JOVIAN_FACTOR = 100n
+const ISTHMUS_DIVISOR = 1_000_000n
+
+/** What operators of an OP stack rollup ask for. Source: ethereum-optimism/specs isthmus/exec-engine.md, jovian/exec-engine.md. */
+const operatorFeeOf = (receipt: Fields, gas: bigint): bigint => {
+  const read = { read: amountOf, fallback: 0n }
+  const scalar = orElse(receipt.operatorFeeScalar, 'receipt.operatorFeeScalar', read)
+  const constant = orElse(receipt.operatorFeeConstant, 'receipt.operatorFeeConstant', read)
+  const isJovian = (receipt.daFootprintGasScalar ?? null) !== null
+  const byGas = gas * scalar
+  return constant + (isJovian ? byGas * JOVIAN_FACTOR : byGas / ISTHMUS_DIVISOR)
 }

@@ -17,11 +17,24 @@ export const keepsFeeLogs = (chain: string | undefined): boolean =>
  * Whether a log tells of a fee that moves as the coin does: all that a failed transaction of such a chain leaves behind. Everything else
  * that it logged was undone.
  */
-const isFeeLog = (chain: string | undefined, { address, topics }: Log): boolean =>
-  address === coinContractOf(chain) &&
-  topics.length === 3 &&
-  topics[0] === TRANSFER &&
-  (topicAddress(topics[1]) === BOOTLOADER || topicAddress(topics[2]) === BOOTLOADER)
+const isFeeLog = (chain: string | undefined, log: Log): boolean =>
+  isCoinTransfer(chain, log) &&
+  (topicAddress(log.topics[1]) === BOOTLOADER || topicAddress(log.topics[2]) === BOOTLOADER)
+
+const isCoinTransfer = (chain: string | undefined, { address, topics }: Log): boolean =>
+  address === coinContractOf(chain) && topics.length === 3 && topics[0] === TRANSFER
+
+/**
+ * Who paid the fee by the logs of a transaction, where fees are logged: who pays first, before anything else runs. On ZKsync that can be
+ * a paymaster. undefined: no log tells.
+ */
+export const loggedFeePayer = (chain: string, logs: readonly Log[]): string | undefined => {
+  if (!keepsFeeLogs(chain)) return undefined
+  const paid = logs.find(
+    (log) => isCoinTransfer(chain, log) && topicAddress(log.topics[2]) === BOOTLOADER,
+  )
+  return paid && topicAddress(paid.topics[1])
+}
 
 /** The logs of a transaction that stand: all of one that succeeded, of one that failed those of its fee. */
 export const effectiveLogs = (

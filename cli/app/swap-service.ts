@@ -7,6 +7,7 @@ import { followPoolsWhenReadable } from '../../serving/dex/follow-pools.ts'
 import { createSolanaReader } from '../../serving/dex/solana-node.ts'
 import { createSymbolReader, swapRoutes } from '../../serving/http/dex-route.ts'
 import { quoteRoutes } from '../../serving/http/dex-swaps.ts'
+import { createPoolLookup, poolSwapRoutes } from '../../serving/http/pool-swap.ts'
 import type { RoutePlugin } from '../../serving/http/routing.ts'
 import type { FreshnessReader } from '../../serving/interfaces.ts'
 import { countRejectedReads } from '../../serving/queries/limited-reads.ts'
@@ -28,8 +29,9 @@ export const startSwapService = (deps: SwapServiceDeps, parts: Infra): readonly 
     accounts: openReaders(deps, 'evm', createEvmAccountReader),
     solana: openReaders(deps, 'svm', createSolanaReader),
     symbols: createSymbolReader(parts.warehouse, metrics),
+    hasPool: createPoolLookup(parts.warehouse, metrics),
   }
-  return [quoteRoutes(swaps), swapRoutes(swaps)]
+  return [quoteRoutes(swaps), swapRoutes(swaps), poolSwapRoutes(swaps)]
 }
 
 /** States of the pools that swaps are quoted from, chain by chain. */

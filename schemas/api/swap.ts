@@ -53,35 +53,41 @@ export type DexQuote = Static<typeof DexQuote>
 
 const WEI = Type.Optional(Type.String({ maxLength: 32, description: 'Wei per unit of gas' }))
 
+const SIGNER = word('Account that signs and pays', 128, [])
+const SWAP_MODE = Type.Optional(
+  Type.String({
+    maxLength: 32,
+    default: 'ExactIn',
+    description: 'ExactIn: amount is what is sold; ExactOut: what is bought',
+  }),
+)
+const PRIORITY_FEE = Type.Optional(
+  Type.String({
+    maxLength: 32,
+    description: 'Solana: lamports for the whole transaction, or SOL if it has a point',
+  }),
+)
+const slippage = (byDefault: number) =>
+  Type.Optional(
+    Type.Union([Type.Number(), Type.String({ maxLength: 16 })], {
+      default: byDefault,
+      description: 'Percent, above 0 and at most 50, two decimals',
+    }),
+  )
+
 /** What is to be swapped, by whom. */
 export const SwapRouteInput = namedObject('SwapRouteInput', {
   dex: DEX,
-  userAddress: word('Account that signs and pays', 128, []),
+  userAddress: SIGNER,
   amount: AMOUNT,
-  swapMode: Type.Optional(
-    Type.String({
-      maxLength: 32,
-      default: 'ExactIn',
-      description: 'ExactIn: amount is what is sold; ExactOut: what is bought',
-    }),
-  ),
-  slippage: Type.Optional(
-    Type.Union([Type.Number(), Type.String({ maxLength: 16 })], {
-      default: 5,
-      description: 'Percent, above 0 and at most 50, two decimals',
-    }),
-  ),
+  swapMode: SWAP_MODE,
+  slippage: slippage(5),
   inputMint: TOKEN('Token that is sold'),
   outputMint: TOKEN('Token that is bought'),
   recipientAddress: Type.Optional(
     Type.String({ maxLength: 128, description: 'Who gets what is bought; default: userAddress' }),
   ),
-  priorityFee: Type.Optional(
-    Type.String({
-      maxLength: 32,
-      description: 'Solana: lamports for the whole transaction, or SOL if it has a point',
-    }),
-  ),
+  priorityFee: PRIORITY_FEE,
   tipFee: Type.Optional(Type.String({ maxLength: 32, description: 'Not offered yet' })),
   permit: Type.Optional(Type.String({ maxLength: 4_096, description: 'Not offered yet' })),
   isAntiMev: Type.Optional(Type.Boolean({ description: 'Not offered yet' })),
@@ -111,9 +117,8 @@ export const UnsignedEvmTransaction = namedObject('UnsignedEvmTransaction', {
   maxPriorityFeePerGas: Type.Optional(Type.String()),
 })
 
-/** A transaction that is ready to be signed. */
-export const SwapRouteResponse = namedObject('SwapRouteResponse', {
-  args: Type.Record(Type.String(), Type.Unknown(), { description: 'The request as it was sent' }),
+/** A transaction and what it is to do. */
+const BUILT_SWAP = {
   serializedTx: Type.String({
     description:
       'The unsigned transaction in base 64: RLP, or on Solana the wire format of version 0',
@@ -146,5 +151,30 @@ export const SwapRouteResponse = namedObject('SwapRouteResponse', {
     simulated: Type.Boolean({ description: 'The transaction was run against the newest block' }),
   }),
   elapsedTime: Type.Integer({ description: 'Milliseconds' }),
+}
+
+/** A transaction that is ready to be signed. */
+export const SwapRouteResponse = namedObject('SwapRouteResponse', {
+  args: Type.Record(Type.String(), Type.Unknown(), { description: 'The request as it was sent' }),
+  ...BUILT_SWAP,
 })
 export type SwapRouteResponse = Static<typeof SwapRouteResponse>
+
+/** What is to be swapped over one pool, by whom. */
+export const SwapInput = namedObject('SwapInput', {
+  dex: DEX,
+  userAddress: SIGNER,
+  amount: AMOUNT,
+  swapMode: SWAP_MODE,
+  slippage: slippage(10),
+  poolAddress: Type.Optional(
+    word('The pool; default: the best of the venue that trades both tokens', 128, []),
+  ),
+  inputMint: Type.Optional(TOKEN('Token that is sold; default: the other token of the pool')),
+  outputMint: Type.Optional(TOKEN('Token that is bought; default: the other token of the pool')),
+  priorityFee: PRIORITY_FEE,
+})
+
+/** The transaction of a swap over one pool. */
+export const SwapResponse = namedObject('SwapResponse', BUILT_SWAP)
+export type SwapResponse = Static<typeof SwapResponse>

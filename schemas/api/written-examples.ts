@@ -290,6 +290,14 @@ const SWAP_APPROVAL = { token: WETH, spender: SWAP_TX.to, data: '0x095ea7b3' }
 /** The transaction above, not signed. */
 const SWAP_TX_HEX =
   '0x02ed01078459682f008506fc23ac0083033450947a250d5630b4cf539739df2c5dacb4c659f2488d80843593564cc0'
+const BUILT_SWAP = {
+  serializedTx: Buffer.from(SWAP_TX_HEX.slice(2), 'hex').toString('base64'),
+  txHex: SWAP_TX_HEX,
+  tx: SWAP_TX,
+  approval: SWAP_APPROVAL,
+  routeInfo: SWAP_ROUTE,
+  elapsedTime: 12,
+}
 const SWAPS = {
   SwapHop: SWAP_HOP,
   DexQuote: {
@@ -308,15 +316,9 @@ const SWAPS = {
   UnsignedEvmTransaction: SWAP_TX,
   SwapApproval: SWAP_APPROVAL,
   SwapRouteInfo: SWAP_ROUTE,
-  SwapRouteResponse: {
-    args: SWAP_INPUT,
-    serializedTx: Buffer.from(SWAP_TX_HEX.slice(2), 'hex').toString('base64'),
-    txHex: SWAP_TX_HEX,
-    tx: SWAP_TX,
-    approval: SWAP_APPROVAL,
-    routeInfo: SWAP_ROUTE,
-    elapsedTime: 12,
-  },
+  SwapRouteResponse: { args: SWAP_INPUT, ...BUILT_SWAP },
+  SwapInput: { ...SWAP_INPUT, dex: SWAP_HOP.dex, poolAddress: SWAP_HOP.pool },
+  SwapResponse: BUILT_SWAP,
 }
 
 /** Examples of named schemas with values that differ with every call, and of bodies that callers send. */

@@ -112,7 +112,11 @@ const solanaRoute = async (
 }
 
 /** What a request asks for. Throws the `Fault` of each way in which it is wrong. */
-const readOrder = (market: ChainMarket, body: Static<typeof SwapRouteInput>, nowMs: number) => {
+export const readOrder = (
+  market: ChainMarket,
+  body: Static<typeof SwapRouteInput>,
+  nowMs: number,
+) => {
   const { chain, venues, routers } = market
   const wanted = parseVenue(body.dex, chain.vm, venues)
   const owner = parseWalletAddress(chain.id, body.userAddress, 'userAddress')
@@ -146,7 +150,8 @@ const readOrder = (market: ChainMarket, body: Static<typeof SwapRouteInput>, now
   }
 }
 
-const routeInfo = async (
+/** What a quote comes to, as answers have it. */
+export const routeInfo = async (
   { symbols }: SwapRouteDeps,
   { chain, book }: ChainMarket,
   {
@@ -172,7 +177,8 @@ const routeInfo = async (
   }
 }
 
-const transactionBody = (built: BuiltSwap) => ({
+/** An unsigned transaction as answers have it. */
+export const transactionBody = (built: BuiltSwap) => ({
   serializedTx: serializedText(built),
   txHex: built.hex,
   tx: transactionFields(built),

@@ -6,7 +6,6 @@ import type { RoutePlugin } from './routing.ts'
  * this table when the operation is built.
  */
 export const NOT_IMPLEMENTED_ROUTES = [
-  ['POST', '/dex/:chain/swap'],
   ['POST', '/dex/:chain/create'],
 ] as const satisfies readonly (readonly ['GET' | 'POST', string])[]
 

@@ -56,6 +56,13 @@ const SWAP_FAULTS: readonly FaultName[] = [
   ...(['DEX_NOT_FOUND', 'CHAIN_SYNC_ERROR'] as const),
 ]
 
+/** Refusals of an unsigned transaction of a swap. */
+const BUILD_FAULTS: readonly FaultName[] = [
+  ...SWAP_FAULTS,
+  ...(['INSUFFICIENT_BALANCE', 'DEX_SWAP_SIMULATED_FAILED'] as const),
+  ...(['PROVIDER_NOT_INITIALIZED', 'CHAIN_CONNECTION_ERROR'] as const),
+]
+
 /** Refusals of a signed transaction. */
 const SEND_FAULTS: readonly FaultName[] = [
   ...(['TRANSACTION_SIZE_EXCEEDED', 'NOT_IMPLEMENTED', 'API_USAGE_LIMIT_EXCEEDED'] as const),
@@ -71,11 +78,8 @@ const PACKET_FAULTS: readonly FaultName[] = [
 /** What single operations have beyond that. */
 const FAULTS_BY_OPERATION: Readonly<Record<string, readonly FaultName[]>> = {
   'GET /dex/:chain/quote': SWAP_FAULTS,
-  'POST /dex/:chain/route': [
-    ...SWAP_FAULTS,
-    ...(['NOT_IMPLEMENTED', 'INSUFFICIENT_BALANCE', 'DEX_SWAP_SIMULATED_FAILED'] as const),
-    ...(['PROVIDER_NOT_INITIALIZED', 'CHAIN_CONNECTION_ERROR'] as const),
-  ],
+  'POST /dex/:chain/route': [...BUILD_FAULTS, 'NOT_IMPLEMENTED'],
+  'POST /dex/:chain/swap': [...BUILD_FAULTS, 'POOL_NOT_FOUND'],
   'GET /redpacket': ['NOT_FOUND'],
   'GET /redpacket/:id': ['RED_PACKET_NOT_FOUND'],
   'GET /redpacket/:id/claims': ['RED_PACKET_NOT_FOUND'],

@@ -2,8 +2,8 @@ import type { Static } from 'typebox'
 import { Fault } from '../../core/errors.ts'
 import type { SwapRouteInput } from '../../schemas/api/swap.ts'
 import type { ChainMarket } from '../dex/chain-market.ts'
-import { quoteSwap, type SwapQuote } from '../dex/quote.ts'
-import { DEFAULT_ROUTE_LIMITS } from '../dex/route.ts'
+import { quoteOverPools } from '../dex/pool-swap.ts'
+import type { SwapQuote } from '../dex/quote.ts'
 import type { SolanaReader } from '../dex/solana-node.ts'
 import { buildSolanaSwap, isBuildable } from '../dex/solana-swap.ts'
 import {
@@ -49,27 +49,17 @@ export const readSolanaOrder = (
 
 /** The best quote over one pool that a transaction can be built for. Throws as `quoteSwap`. */
 export const quoteOverOnePool = (
-  { book, hubs }: ChainMarket,
+  { book }: ChainMarket,
   { wanted, request, slippageBps }: ReturnType<typeof readSolanaOrder>,
   nowMs: number,
 ): SwapQuote => {
-  const all = book.graph(nowMs)
-  const graph = {
-    // Without neighbours a search finds direct pools only.
-    neighbours: () => [],
-    poolsOf: (token: string, other: string) =>
-      all
-        .poolsOf(token, other)
-        .filter(
-          ({ protocol, tokens }) =>
-            (wanted?.has(protocol) ?? true) && isBuildable(protocol, tokens),
-        ),
-  }
-  return quoteSwap(
-    { graph, hubs, limits: { ...DEFAULT_ROUTE_LIMITS, maxPaths: 1 } },
-    request,
-    slippageBps,
-  )
+  const pools = book
+    .graph(nowMs)
+    .poolsOf(request.tokenIn, request.tokenOut)
+    .filter(
+      ({ protocol, tokens }) => (wanted?.has(protocol) ?? true) && isBuildable(protocol, tokens),
+    )
+  return quoteOverPools(pools, request, slippageBps)
 }
 
 /** The unsigned transaction of a quote as an answer has it. Throws as `buildSolanaSwap`. */

@@ -23,6 +23,8 @@ const [FROG, LONE, PAIR, RANGED] = [1, 2, 101, 102].map(addressFromNumber) as [
   string,
 ]
 const ZERO = addressFromNumber(0)
+/** A pool of a protocol that is not quoted, one whose older positions are not known, and one that holds next to nothing. */
+const [CURVED, UNSEEN, DRAINED] = [103, 104, 105].map(addressFromNumber) as [string, string, string]
 /** Every fee of which a pool is known; positions of the ranged pool, the last of them taken back. */
 const POSITIONS = [
   { lower: -600, upper: 600, moved: 10n ** 21n, ver: 1, gone: 0 },
@@ -65,6 +67,13 @@ before(async () => {
       reserve_b: String(2_000_000n * 10n ** 6n),
     }),
     poolRow(RANGED, [FROG, WETH], { ...v3, range_liquidity: String(109n * 10n ** 19n) }),
+    poolRow(CURVED, [WETH, USDC], {
+      ...{ protocol_family: 'curve', protocol_name: 'Curve', program_address: ZERO },
+    }),
+    poolRow(UNSEEN, [WETH, USDC], { ...v3, decimals_b: 6, fee_pips: 500, is_complete: 0 }),
+    poolRow(DRAINED, [WETH, USDC], {
+      ...{ ...v2, decimals_b: 6, liquidity_usd: '0', reserve_a: '1', reserve_b: '1' },
+    }),
   ])
   await warehouse.insert(
     'eth_dex_pool_positions',
@@ -199,8 +208,89 @@ test('without a node no transaction is built, and what is wrong is still told', 
   assert.deepEqual(await codeOfRoute({}, 'bsc'), [400, 50008])
 })
 
+interface SwapRefusal {
+  readonly code: number
+  readonly details?: Readonly<Record<string, unknown>>
+}
+
+const askSwap = async (more: object = {}, path = '/v2/dex/eth/swap') => {
+  const body = {
+    ...{ dex: 'auto', userAddress: addressFromNumber(7), amount: '1000000000000000000' },
+    ...{ poolAddress: PAIR, inputMint: WETH, outputMint: USDC, ...more },
+  }
+  const answer = await callApi(api, path, {
+    method: 'POST',
+    headers: { 'x-api-key': api.apiKey, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  return { status: answer.status, ...(answer.body as SwapRefusal) }
+}
+
+test('a swap over one pool is refused with a code for each way in which it is wrong', async () => {
+  const cases: readonly (readonly [string, object, number, number])[] = [
+    ['no pool of this address', { poolAddress: addressFromNumber(109) }, 404, 40401],
+    ['no address', { poolAddress: 'pool' }, 400, 40005],
+    ['a pool of a protocol that is not quoted', { poolAddress: CURVED }, 400, 40020],
+    ['a pool whose state is not known', { poolAddress: UNSEEN }, 422, 50010],
+    ['a pool without money', { poolAddress: DRAINED }, 422, 40006],
+    ['a pool of another DEX', { dex: 'uniswap_v3' }, 400, 40030],
+    ['tokens of another pool', { poolAddress: RANGED }, 400, 40030],
+    ['one token that is not of the pool', { inputMint: FROG, outputMint: undefined }, 400, 40030],
+    ['neither token', { inputMint: undefined, outputMint: undefined }, 400, 40004],
+    ['one token and no pool', { poolAddress: undefined, outputMint: undefined }, 400, 40004],
+    ['the same token', { outputMint: WETH }, 400, 40017],
+    ['the coin and its wrapped token', { inputMint: ZERO, outputMint: WETH }, 400, 40017],
+    ['an unknown venue', { dex: 'nowhere' }, 404, 40406],
+    ['a venue of another chain', { dex: 'jupiter' }, 404, 40406],
+    ['nothing', { amount: '0' }, 400, 40015],
+    ['an amount below zero', { amount: '-1' }, 400, 40014],
+    ['a fraction', { amount: '1.5' }, 400, 40014],
+    ['2^256', { amount: String(2n ** 256n) }, 400, 40016],
+    ['a slippage of 0', { slippage: 0 }, 400, 40019],
+    ['a slippage above 50', { slippage: 50.01 }, 400, 40008],
+    ['a slippage below 0', { slippage: -1 }, 400, 40018],
+    ['another mode', { swapMode: 'Both' }, 400, 40021],
+    ['nobody', { userAddress: 'nobody' }, 400, 40005],
+    ['too little to buy anything', { amount: '1' }, 400, 40015],
+    ['a price moved too far', { amount: String(300n * 10n ** 18n) }, 422, 40007],
+    ['more than the pool holds', { amount: String(10n ** 13n), swapMode: 'ExactOut' }, 422, 40006],
+    ['no direct pool', { poolAddress: undefined, inputMint: FROG }, 422, 50010],
+  ]
+  for (const [name, more, status, code] of cases) {
+    const answer = await askSwap(more)
+    assert.deepEqual([answer.status, answer.code], [status, code], name)
+  }
+})
+
+test('a pool without money says how much it can give', async () => {
+  const { details } = await askSwap({ poolAddress: DRAINED })
+  assert.deepEqual(details, {
+    ...{ requested_amount: '1000000000000000000', available_liquidity: '0' },
+  })
+})
+
+test('a swap over one pool needs a node, under every spelling', async () => {
+  for (const path of ['/v1/dex/eth/swap', '/v2/dex/eth/swap', '/v2/dex/ethereum/swap']) {
+    const { status, code } = await askSwap({}, path)
+    assert.deepEqual([status, code], [503, 50018], path)
+  }
+  for (const more of [
+    { dex: 'uniswap_v2' },
+    { poolAddress: undefined },
+    { outputMint: undefined },
+    { inputMint: ZERO, outputMint: undefined },
+    { inputMint: undefined, outputMint: USDC.toUpperCase().replace('0X', '0x') },
+    { swapMode: 'ExactOut', amount: '1000000', slippage: '0.5' },
+  ]) {
+    assert.equal((await askSwap(more)).code, 50018, JSON.stringify(more))
+  }
+  assert.equal((await askSwap({}, '/v2/dex/bsc/swap')).code, 50008)
+  assert.equal((await askSwap({}, '/v2/dex/nochain/swap')).code, 40405)
+})
+
 test('pools of a chain that is behind are not quoted', async () => {
   await api.warehouse.insert('eth_blocks', [headRow(Date.now() - 120_000, 2)])
   // How far a chain is, is asked once a second.
   await until(async () => (await codeOf(quotePath()))[1] === 50003, 'the chain is behind')
+  assert.deepEqual((await askSwap()).code, 50003)
 })

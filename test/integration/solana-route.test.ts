@@ -37,6 +37,7 @@ const RAN = { value: { err: null, logs: [], unitsConsumed: 90_000 } }
 let node: LocalSvm
 let api: TestApi
 let owner = ''
+let poolData: Uint8Array
 const { read, codeOf } = createRestReader(() => api)
 
 interface StoredPool {
@@ -80,6 +81,7 @@ before(async () => {
   for (const [at, key] of Object.entries({ ...keys, 168: WSOL, 200: MINT, 296: POOL })) {
     data.set(base58Decode(key) ?? [], Number(at))
   }
+  poolData = data
   putAccount(node, POOL, { owner: CPMM, data })
   putAccount(node, SHORT_POOL, { owner: CPMM, data: data.subarray(0, 90) })
   for (const mint of [MINT, SHORT])
@@ -127,13 +129,15 @@ interface Refusal {
   readonly details?: { readonly reason?: string; readonly logs?: readonly string[] }
 }
 
-const route = async (asked: object = {}) => {
+const route = (asked: object = {}) => build('/v2/dex/sol/route', asked)
+
+const build = async (path: string, asked: object) => {
   const body = JSON.stringify({
     ...{ dex: 'auto', userAddress: owner, amount: '1000000000', slippage: 1 },
     ...{ inputMint: WSOL, outputMint: MINT },
     ...asked,
   })
-  const answer = await callApi(api, '/v2/dex/sol/route', {
+  const answer = await callApi(api, path, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-api-key': api.apiKey },
     body,
@@ -257,4 +261,82 @@ test('an account that is shorter than its layout and a swap that fails are refus
   )
   const failed = await route()
   assert.ok((failed.body.details?.logs ?? []).length > 0, JSON.stringify(failed))
+})
+
+const swap = (asked: object = {}, version = 'v2') =>
+  build(`/${version}/dex/sol/swap`, { dex: 'raydium', poolAddress: POOL, ...asked })
+
+test('a swap over a named pool is the transaction that a route over it is', async () => {
+  const routed = await answering({ simulateTransaction: RAN }, route)
+  for (const version of ['v1', 'v2']) {
+    for (const asked of [
+      {},
+      { outputMint: undefined },
+      { inputMint: undefined },
+      { dex: 'auto' },
+    ]) {
+      const { status, body } = await answering({ simulateTransaction: RAN }, () =>
+        swap(asked, version),
+      )
+      assert.equal(status, 200, JSON.stringify(body))
+      assert.equal(body.serializedTx, routed.body.serializedTx)
+      assert.deepEqual(body.routeInfo.hops, routed.body.routeInfo.hops)
+      assert.equal(body.lastValidBlockHeight, routed.body.lastValidBlockHeight)
+      assert.equal(body.args, undefined)
+    }
+  }
+  const unnamed = await answering({ simulateTransaction: RAN }, () =>
+    swap({ poolAddress: undefined }),
+  )
+  assert.equal(unnamed.body.serializedTx, routed.body.serializedTx)
+})
+
+test('a swap without a slippage allows ten percent', async () => {
+  const { body } = await answering({ simulateTransaction: RAN }, () =>
+    swap({ slippage: undefined }),
+  )
+  const { outAmount, minOutAmount } = body.routeInfo
+  assert.equal(minOutAmount, String((BigInt(outAmount) * 9n) / 10n))
+})
+
+test('what is wrong with a swap over a pool of Solana has a code of its own', async () => {
+  const wrong: readonly (readonly [object, number, number])[] = [
+    [{ poolAddress: addressFor('nowhere') }, 404, 40_401],
+    [{ poolAddress: '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2' }, 400, 40_005],
+    [{ poolAddress: addressFor('doubted pool'), outputMint: DOUBTED }, 422, 50_010],
+    [{ poolAddress: addressFor('curve') }, 400, 40_030],
+    [{ poolAddress: addressFor('curve'), outputMint: CURVED }, 400, 40_030],
+    [{ outputMint: CURVED }, 400, 40_030],
+    [{ dex: 'pumpfun' }, 400, 40_030],
+    [{ dex: 'pumpswap' }, 400, 40_030],
+    [{ dex: 'kyberswap' }, 404, 40_406],
+    [{ dex: 'moonshot' }, 400, 50_009],
+    [{ outputMint: WSOL }, 400, 40_017],
+    [{ inputMint: undefined, outputMint: undefined }, 400, 40_004],
+    [{ amount: '0' }, 400, 40_015],
+    [{ amount: '-1' }, 400, 40_014],
+    [{ amount: '1.5' }, 400, 40_014],
+    [{ amount: String(2n ** 256n) }, 400, 40_016],
+    [{ slippage: 0 }, 400, 40_019],
+    [{ slippage: 51 }, 400, 40_008],
+  ]
+  for (const [asked, status, code] of wrong) {
+    const answer = await swap(asked)
+    assert.deepEqual([answer.status, answer.body.code], [status, code], JSON.stringify(asked))
+  }
+})
+
+test('a pool that is gone when its transaction is built is refused', async () => {
+  putAccount(node, POOL, { owner: TOKEN_PROGRAM, data: poolData })
+  try {
+    const { status, body } = await answering({ simulateTransaction: RAN }, swap)
+    assert.deepEqual(
+      [status, body.code, body.details?.reason],
+      [422, 50_010, 'the pool is not of its program'],
+    )
+  } finally {
+    putAccount(node, POOL, { owner: CPMM, data: poolData })
+  }
+  const failed = await swap()
+  assert.deepEqual([failed.status, failed.body.code], [422, 50_012])
 })

@@ -9,7 +9,7 @@ import type { Scope } from '../../schemas/scopes.ts'
 export type PublicAccess = 'open' | 'account' | Scope | 'owner'
 
 /** Operations that answer 501 to whoever has a credential. */
-const NOT_IMPLEMENTED = ['POST /dex/:chain/swap', 'POST /dex/:chain/create']
+const NOT_IMPLEMENTED = ['POST /dex/:chain/create']
 
 /** Routes of the public plane without their version, by what they ask for. */
 export const PUBLIC_ROUTES: Readonly<Record<PublicAccess, readonly string[]>> = {
@@ -32,7 +32,7 @@ export const PUBLIC_ROUTES: Readonly<Record<PublicAccess, readonly string[]>> = 
     ...['GET /wallet/:chain/:walletAddress/stats', 'GET /wallet/v1/:chain/:walletAddress/stats'],
     ...['GET /token/:chain/:tokenAddress/candles', 'GET /token/:chain/pool/:poolAddress/candles'],
     ...['GET /token/:chain/pair/:pair/candles', 'GET /account/usage', 'GET /account/plan'],
-    ...['GET /dex/:chain/quote', 'POST /dex/:chain/route'],
+    ...['GET /dex/:chain/quote', 'POST /dex/:chain/route', 'POST /dex/:chain/swap'],
     'GET /token/:chain/metadata/multi',
     'GET /token/:chain/:tokenAddress/metadata',
     'GET /token/:chain/:tokenAddress/price',

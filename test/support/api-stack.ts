@@ -28,6 +28,7 @@ import type { ServerDeps } from '../../serving/http/deps.ts'
 import { createSymbolReader, swapRoutes } from '../../serving/http/dex-route.ts'
 import { quoteRoutes } from '../../serving/http/dex-swaps.ts'
 import { oauthPlugin } from '../../serving/http/oauth.ts'
+import { createPoolLookup, poolSwapRoutes } from '../../serving/http/pool-swap.ts'
 import { riskRoutes } from '../../serving/http/risk.ts'
 import type { KnownRoute } from '../../serving/http/routing.ts'
 import { createPublicServer } from '../../serving/http/server.ts'
@@ -174,6 +175,7 @@ export const startApi = async (
     ...{ markets, accounts: new Map() },
     solana: new Map(solana === undefined ? [] : [['sol', createSolanaReader(solana)]]),
     symbols: createSymbolReader(warehouse, metrics),
+    hasPool: createPoolLookup(warehouse, metrics),
   }
   const graphql = graphqlPlugin({
     warehouse,
@@ -190,6 +192,7 @@ export const startApi = async (
     families: [
       quoteRoutes(swaps),
       swapRoutes(swaps),
+      poolSwapRoutes(swaps),
       riskRoutes({ store: risk, chains: ['eth'] }),
       webhookRoutes(webhooks.resource),
       webhookAttemptRoutes({

@@ -4,7 +4,7 @@ import type { ChainExtra } from '../../core/config/settings.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { evmSource } from '../../ingestors/evm/source/evm-source.ts'
-import type { SwapRouteResponse } from '../../schemas/api/swap.ts'
+import type { SwapResponse, SwapRouteResponse } from '../../schemas/api/swap.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import { type AppStack, startAppStack } from './app-stack.ts'
 import type { Anvil, devAccount } from './nodes/anvil.ts'
@@ -38,6 +38,17 @@ export interface SwapStack {
     readonly body: SwapRouteResponse & { readonly code?: number }
     readonly args: object
   }>
+  /** The same for a swap over one pool. */
+  buildOverPool(wanted: {
+    readonly owner: string
+    readonly dex: string
+    readonly pool: Address
+    readonly sold: Address
+    readonly bought: Address
+    readonly amount: bigint
+    readonly exactIn?: boolean
+    readonly slippage?: number
+  }): Promise<{ readonly status: number; readonly body: SwapResponse & { readonly code?: number } }>
   /** What an account holds of a token or of the coin. */
   heldBy(owner: Address, token: Address): Promise<bigint>
   /** Signs a transaction and waits until it is mined; what it cost for gas. */
@@ -86,6 +97,11 @@ export const startSwapStack = async (
       type Answer = SwapRouteResponse & { readonly code?: number }
       return { ...(await post<Answer>('/v1/dex/ethereum/route', args)), args }
     },
+    buildOverPool: ({ owner, dex, pool, sold, bought, amount, exactIn = true, slippage = 0.5 }) =>
+      post('/v2/dex/ethereum/swap', {
+        ...{ dex, userAddress: owner, poolAddress: pool, amount: amount.toString(), slippage },
+        ...{ inputMint: sold, outputMint: bought, swapMode: exactIn ? 'ExactIn' : 'ExactOut' },
+      }),
     heldBy: (owner, token) =>
       token === COIN
         ? client.getBalance({ address: owner })

@@ -156,6 +156,11 @@ def operations_of(client, chain, example):
                     dex=given_dex(chain), userAddress=example["wallet"], amount="1000000000000", swapMode="ExactIn",
                     slippage=1, inputMint=example["token"], outputMint=example["quote"],
                 )
+            if name == "swap":
+                given["swap_input"] = models.SwapInput(
+                    dex=given_dex(chain), userAddress=example["wallet"], amount="1000000000000", swapMode="ExactIn",
+                    slippage=1, poolAddress=example["pool"], inputMint=example["token"], outputMint=example["quote"],
+                )
             if name == "search":
                 given = {"q": example["token"], "chains": [chain]}
             yield f"{group[:-3]} {name}", getattr(kind(client), name), given

@@ -1,0 +1,169 @@
+import { type Static, Type } from 'typebox'
+import { Fault } from '../../core/errors.ts'
+import { ChainParam } from '../../schemas/api/common.ts'
+import { SwapInput, SwapResponse } from '../../schemas/api/swap.ts'
+import { type ChainMarket, pooledToken, requireFreshPools } from '../dex/chain-market.ts'
+import { buildEvmSwap } from '../dex/evm-swap.ts'
+import type { Pool } from '../dex/pool.ts'
+import {
+  quoteOverNamedPool,
+  quoteOverPools,
+  requireFittingPool,
+  swapTokens,
+} from '../dex/pool-swap.ts'
+import type { SwapQuote } from '../dex/quote.ts'
+import { isBuildable } from '../dex/solana-swap.ts'
+import { parseVenue } from '../dex/venue-words.ts'
+import { type PoolRow, poolsQuery } from '../queries/dex-pools.ts'
+import type { QueryMetrics, ReadStore } from '../queries/limited-reads.ts'
+import { parseWalletAddress } from './chain-parameters.ts'
+import { readOrder, routeInfo, type SwapRouteDeps, transactionBody } from './dex-route.ts'
+import { requestedMarket } from './dex-swaps.ts'
+import { createLimitedReader } from './query-limiter.ts'
+import { pricedRoute, type RoutePlugin } from './routing.ts'
+import { readSolanaOrder, solanaTransactionBody } from './solana-route.ts'
+
+/** What swaps over one pool work with. */
+export interface PoolSwapDeps extends SwapRouteDeps {
+  /** True for pools that the tables know, whether or not they are quoted. */
+  readonly hasPool: (chain: string, pool: string) => Promise<boolean>
+}
+
+/** Whether pools are known, read within the budget and the turn of the caller. */
+export const createPoolLookup = (
+  warehouse: ReadStore,
+  metrics: QueryMetrics,
+): PoolSwapDeps['hasPool'] => {
+  const reader = createLimitedReader(warehouse, metrics)
+  return async (chain, pool) => {
+    const { rows } = await reader.query<PoolRow>(poolsQuery(chain, [pool]))
+    return rows.length > 0
+  }
+}
+
+/** Percent of slippage where none is asked for. */
+const DEFAULT_SLIPPAGE = '10'
+
+/** Unsigned transactions of swaps over one pool. */
+export const poolSwapRoutes =
+  (deps: PoolSwapDeps): RoutePlugin =>
+  async (app) => {
+    app.post(
+      '/dex/:chain/swap',
+      {
+        schema: {
+          summary: 'The unsigned transaction of a swap over one pool',
+          tags: ['swap'],
+          params: Type.Object({ chain: ChainParam }),
+          body: SwapInput,
+          response: { 200: SwapResponse },
+        },
+        config: pricedRoute('POST /dex/:chain/swap'),
+      },
+      async ({ params, body }) => {
+        const startedMs = deps.nowMs()
+        const market = requestedMarket(deps, params.chain)
+        const { vm } = market.chain
+        const wanted = parseVenue(body.dex, vm, market.venues)
+        const pool = await namedPool(deps, market, body.poolAddress)
+        const asked = { market, pool, wanted, body: wholeBody(market, body, pool), startedMs }
+        const swap = await (vm === 'svm' ? solanaSwap(deps, asked) : evmSwap(deps, asked))
+        return { ...swap, elapsedTime: Math.round(deps.nowMs() - startedMs) }
+      },
+    )
+  }
+
+/** The pool that a request names. Throws `Fault` INVALID_ADDRESS, POOL_NOT_FOUND, POOL_NOT_SUPPORTED, DEX_ROUTE_BUILD_FAILED. */
+const namedPool = async (
+  { hasPool }: PoolSwapDeps,
+  { chain, book }: ChainMarket,
+  text: string | undefined,
+): Promise<Pool | undefined> => {
+  if (text === undefined) return undefined
+  const address = parseWalletAddress(chain.id, text, 'poolAddress')
+  const pool = book.pool(address)
+  if (pool) return pool
+  if (pool === null) {
+    throw new Fault('DEX_ROUTE_BUILD_FAILED', undefined, {
+      ...{ pool: address, reason: 'the pool holds nothing, or its exact state is not known' },
+    })
+  }
+  const isKnown = await hasPool(chain.id, address)
+  throw new Fault(isKnown ? 'POOL_NOT_SUPPORTED' : 'POOL_NOT_FOUND', undefined, { pool: address })
+}
+
+type Body = Static<typeof SwapInput>
+
+/** A request with both tokens and the slippage of swaps, as a route takes it. */
+const wholeBody = (market: ChainMarket, body: Body, pool: Pool | undefined) => {
+  const { dex, userAddress, amount, swapMode, slippage, priorityFee } = body
+  const pooled = (token: string): string => pooledToken(market, token.toLowerCase())
+  return {
+    ...{ dex, userAddress, amount, slippage: slippage ?? DEFAULT_SLIPPAGE },
+    ...swapTokens(body, pool, market.chain.vm === 'evm' ? pooled : (token) => token),
+    ...(swapMode !== undefined && { swapMode }),
+    ...(priorityFee !== undefined && { priorityFee }),
+  }
+}
+
+interface AskedSwap {
+  readonly market: ChainMarket
+  readonly pool: Pool | undefined
+  /** Protocols that `dex` names; undefined for all. */
+  readonly wanted: ReadonlySet<string> | undefined
+  readonly body: ReturnType<typeof wholeBody>
+  readonly startedMs: number
+}
+
+/** The quote over the named pool, or over the best that trades both tokens and is offered. */
+const quoteAsked = (
+  { market, pool, wanted, startedMs }: AskedSwap,
+  { request, slippageBps }: Pick<SwapQuote, 'request' | 'slippageBps'>,
+  isOffered: (pool: Pool) => boolean,
+): SwapQuote => {
+  if (pool !== undefined) {
+    requireFittingPool(pool, wanted, request)
+    return quoteOverNamedPool(pool, request, slippageBps)
+  }
+  const pools = market.book
+    .graph(startedMs)
+    .poolsOf(request.tokenIn, request.tokenOut)
+    .filter((each) => (wanted?.has(each.protocol) ?? true) && isOffered(each))
+  return quoteOverPools(pools, request, slippageBps)
+}
+
+const evmSwap = async (deps: PoolSwapDeps, asked: AskedSwap) => {
+  const { market, startedMs, body } = asked
+  const order = readOrder(market, body, startedMs)
+  const { head } = await requireFreshPools(market, deps.freshness, startedMs)
+  const venueOf = ({ protocol }: Pool) => order.routers.find((each) => each.protocol === protocol)
+  if (order.routers.length === 0) throw new Fault('DEX_NOT_SUPPORTED')
+  const quote = quoteAsked(asked, order, (pool) => venueOf(pool) !== undefined)
+  const used = quote.route.paths[0]?.hops[0]?.pool
+  const venue = used && venueOf(used)
+  if (venue === undefined) throw new Fault('DEX_NOT_SUPPORTED')
+  const reader = deps.accounts.get(market.chain.id)
+  if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
+  const built = await buildEvmSwap(reader, { ...order, quote, venue })
+  return {
+    ...transactionBody(built),
+    routeInfo: await routeInfo(deps, market, { quote, head, simulated: built.simulated }),
+  }
+}
+
+const solanaSwap = async (deps: PoolSwapDeps, asked: AskedSwap) => {
+  const { market, pool, startedMs, body } = asked
+  const order = readSolanaOrder(market, body, { nowMs: startedMs, slippage: String(body.slippage) })
+  const { head } = await requireFreshPools(market, deps.freshness, startedMs)
+  const isOffered = ({ protocol, tokens }: Pool): boolean => isBuildable(protocol, tokens)
+  if (pool !== undefined && !isOffered(pool)) {
+    throw new Fault('POOL_NOT_SUPPORTED', undefined, { pool: pool.address })
+  }
+  const quote = quoteAsked(asked, order, isOffered)
+  const reader = deps.solana.get(market.chain.id)
+  if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
+  return {
+    ...(await solanaTransactionBody(reader, { ...order, quote })),
+    routeInfo: await routeInfo(deps, market, { quote, head, simulated: true }),
+  }
+}

@@ -49,6 +49,8 @@ export interface ChainRow {
   readonly network: string | null
   /** The network is a GraphQL value even where the chain is not ingested: documents that name it stay valid. */
   readonly networkAlwaysListed?: true
+  /** Name of the coin where nothing on the chain says one. */
+  readonly nativeName: string
   readonly nativeSymbol: string
   /** Where people look up its blocks. */
   readonly explorerUrl: string
@@ -60,6 +62,8 @@ export interface ChainRow {
   /** Contract that logs every move of the coin in its own way (`LogTransfer`), fees apart. */
   readonly coinLogger?: string
   readonly wrappedNative: string
+  /** Name of the wrapped coin where its contract or mint says none. Its symbol is that of its quote asset. */
+  readonly wrappedName: string
   /** Usual time between blocks. */
   readonly blockTimeMs: number
   /** What the protocol itself paid for a block, base units from a height on, newest first; absent: nothing. */
@@ -129,11 +133,13 @@ export const CHAINS = {
     vm: 'svm',
     wire: 'CHAIN_SOLANA',
     network: null,
+    nativeName: 'Solana',
     nativeSymbol: 'SOL',
     explorerUrl: 'https://solscan.io',
     nativeDecimals: 9,
     nativeAddress: '11111111111111111111111111111111',
     wrappedNative: 'So11111111111111111111111111111111111111112',
+    wrappedName: 'Wrapped SOL',
     blockTimeMs: 400,
     finalityDepth: 32,
     reorgWindow: reorgWindowOf(400, 12_800),
@@ -166,11 +172,13 @@ export const CHAINS = {
     wire: 'CHAIN_ETHEREUM',
     network: 'eth',
     networkAlwaysListed: true,
+    nativeName: 'Ether',
     nativeSymbol: 'ETH',
     explorerUrl: 'https://etherscan.io',
     nativeDecimals: 18,
     nativeAddress: '0x0000000000000000000000000000000000000000',
     wrappedNative: '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2',
+    wrappedName: 'Wrapped Ether',
     blockTimeMs: 12_000,
     burns: 'base-fee', // EIP-1559
     // Sources: EIP-3675 (merge), EIP-1234, EIP-649, the yellow paper. The first block was not mined.
@@ -222,9 +230,11 @@ export const CHAINS = {
     wire: 'CHAIN_BSC',
     network: 'bsc',
     networkAlwaysListed: true,
+    nativeName: 'BNB',
     nativeSymbol: 'BNB',
     explorerUrl: 'https://bscscan.com',
     wrappedNative: '0xbb4cdb9cbd36b01bd1cbaebf2de08d9173bc095c',
+    wrappedName: 'Wrapped BNB',
     blockTimeMs: 450,
     burns: 'base-fee', // BEP-226: the base fee is 0
     finalityDepth: 64,
@@ -263,9 +273,11 @@ export const CHAINS = {
     chainId: 8453,
     wire: 'CHAIN_BASE',
     network: 'base',
+    nativeName: 'Ether',
     nativeSymbol: 'ETH',
     explorerUrl: 'https://basescan.org',
     wrappedNative: '0x4200000000000000000000000000000000000006',
+    wrappedName: 'Wrapped Ether',
     blockTimeMs: 2_000,
     finalityDepth: 600,
     reorgWindow: reorgWindowOf(2_000, 20 * MINUTE_MS),
@@ -296,10 +308,12 @@ export const CHAINS = {
     wire: 'CHAIN_POLYGON',
     network: 'polygon',
     networkAlwaysListed: true,
+    nativeName: 'POL',
     nativeSymbol: 'POL',
     explorerUrl: 'https://polygonscan.com',
     coinLogger: '0x0000000000000000000000000000000000001010',
     wrappedNative: '0x0d500b1d8e8ef31e21c99d1db9a6444d3adf1270',
+    wrappedName: 'Wrapped POL',
     blockTimeMs: 1_500,
     burns: 'base-fee', // PIP-5
     finalityDepth: 64,
@@ -338,9 +352,11 @@ export const CHAINS = {
     chainId: 42_161,
     wire: 'CHAIN_ARBITRUM',
     network: 'arbitrum',
+    nativeName: 'Ether',
     nativeSymbol: 'ETH',
     explorerUrl: 'https://arbiscan.io',
     wrappedNative: '0x82af49447d8a07e3bd95bd0d56f35241523fbab1',
+    wrappedName: 'Wrapped Ether',
     blockTimeMs: 250,
     finalityDepth: 4_800,
     reorgWindow: reorgWindowOf(250, 20 * MINUTE_MS),
@@ -384,9 +400,11 @@ export const CHAINS = {
     chainId: 10,
     wire: 'CHAIN_OPTIMISM',
     network: 'optimism',
+    nativeName: 'Ether',
     nativeSymbol: 'ETH',
     explorerUrl: 'https://optimistic.etherscan.io',
     wrappedNative: '0x4200000000000000000000000000000000000006',
+    wrappedName: 'Wrapped Ether',
     blockTimeMs: 2_000,
     finalityDepth: 600,
     reorgWindow: reorgWindowOf(2_000, 20 * MINUTE_MS),
@@ -424,9 +442,11 @@ export const CHAINS = {
     chainId: 43_114,
     wire: 'CHAIN_AVALANCHE',
     network: 'avalanche',
+    nativeName: 'Avalanche',
     nativeSymbol: 'AVAX',
     explorerUrl: 'https://snowtrace.io',
     wrappedNative: '0xb31f66aa3c1e785363f0875a1b74e27b85fd66c7',
+    wrappedName: 'Wrapped AVAX',
     blockTimeMs: 1_500,
     burns: 'fee', // ava-labs/coreth: fees go to the blackhole address
     finalityDepth: 0,
@@ -463,10 +483,12 @@ export const CHAINS = {
     chainId: 324,
     wire: 'CHAIN_ZKSYNC',
     network: 'zksync',
+    nativeName: 'Ether',
     nativeSymbol: 'ETH',
     explorerUrl: 'https://explorer.zksync.io',
     coinContract: '0x000000000000000000000000000000000000800a',
     wrappedNative: '0x5aea5775959fbc2557cc8789bc1bf90a239d9a91',
+    wrappedName: 'Wrapped Ether',
     blockTimeMs: 1_000,
     finalityDepth: 10_800,
     reorgWindow: reorgWindowOf(1_000, 3 * 60 * MINUTE_MS),
@@ -499,11 +521,13 @@ export const CHAINS = {
     vm: 'move',
     wire: 'CHAIN_SUI',
     network: null,
+    nativeName: 'Sui',
     nativeSymbol: 'SUI',
     explorerUrl: 'https://suiscan.xyz',
     nativeDecimals: 9,
     nativeAddress: '0x2::sui::SUI',
     wrappedNative: '0x2::sui::SUI',
+    wrappedName: 'Sui',
     blockTimeMs: 250,
     finalityDepth: 0,
     reorgWindow: reorgWindowOf(250, 0),
@@ -568,3 +592,19 @@ export const CHAIN_ID_BY_NAME: Readonly<Record<string, ChainId>> = Object.assign
 /** Row of a chain that this build ingests, by internal id. */
 export const chainRow = (id: string): ChainRow | undefined =>
   Object.hasOwn(CHAINS, id) ? (CHAINS as Readonly<Record<string, ChainRow>>)[id] : undefined
+
+/** What a coin or its wrapped form is called where the chain itself says nothing. */
+export interface CoinName {
+  readonly name: string
+  readonly symbol: string
+  readonly decimals: number
+}
+
+/** Name of a chain's coin or of its wrapped form; undefined for every other token. */
+export const coinName = (chain: ChainRow, address: string): CoinName | undefined => {
+  const { nativeName, nativeSymbol, nativeDecimals: decimals, wrappedName, quotes } = chain
+  if (address === chain.nativeAddress) return { name: nativeName, symbol: nativeSymbol, decimals }
+  if (address !== chain.wrappedNative) return undefined
+  const quote = quotes.find((each) => each.address === address)
+  return { name: wrappedName, symbol: quote?.symbol ?? nativeSymbol, decimals }
+}

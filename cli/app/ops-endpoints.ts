@@ -133,13 +133,13 @@ const checksumHandler = (
   parts: LogInfra & { readonly warehouse: Warehouse },
 ): OpsHandler => {
   let busy = false
-  return async (query) => {
+  return async (query, signal) => {
     if (busy) throw new InvalidOpsRequest('another checksum is being taken')
     busy = true
     try {
       return await Promise.all(
         requestedChains(chains, query).map((chain) =>
-          checksum({ ...parts, chain, ...requestedHeight(query) }),
+          checksum({ ...parts, chain, signal, ...requestedHeight(query) }),
         ),
       )
     } finally {

@@ -44,6 +44,10 @@ export interface ChecksumRequest {
   readonly chain: string
   /** Default: the newest final one. */
   readonly height?: number
+  /** Ends it between two topics or tables. */
+  readonly signal?: AbortSignal
+  /** Told of each topic and table before it is read. */
+  readonly onProgress?: (name: string) => void
 }
 
 /**
@@ -91,6 +95,10 @@ const collectDigests = async (
   place: ChecksumTarget,
 ): Promise<CollectedDigests> => {
   const { bus, codec, warehouse, chain } = request
+  const begin = (name: string): void => {
+    request.signal?.throwIfAborted()
+    request.onProgress?.(name)
+  }
   const leftOut = Object.entries(OTHER_TOPICS).map(([name, why]) => ({ name, why }))
   const final: NamedDigest[] = []
   const newest: NamedDigest[] = []
@@ -102,6 +110,7 @@ const collectDigests = async (
   for (const [topic, facts] of Object.entries(TOPIC_RULES)) {
     if (!isTopic(topic)) continue
     const name = topicName(topic, chain)
+    begin(name)
     if (facts.how === 'left out') leftOut.push({ name, why: facts.why })
     else if (isOptionalTopic(topic) && !topics.has(name))
       leftOut.push({ name, why: 'its feed is not on' })
@@ -110,6 +119,7 @@ const collectDigests = async (
   const columns = await columnsByTable(warehouse)
   for (const [table, facts] of Object.entries(TABLE_RULES)) {
     const name = `${chain}_${table}`
+    begin(name)
     const held = columns.get(name) ?? []
     if (facts.how === 'left out') leftOut.push({ name, why: facts.why })
     else if (held.length === 0) leftOut.push({ name, why: 'the warehouse has no such table yet' })

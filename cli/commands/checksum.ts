@@ -2,6 +2,7 @@ import { loadConfig } from '../../core/config/load.ts'
 import { Outage } from '../../core/errors.ts'
 import { CHAIN_ID_BY_NAME } from '../../schemas/chains.ts'
 import { fetchOps, findOpsUrl } from '../app/ops-client.ts'
+import { type Progress, reportProgress } from '../app/report-progress.ts'
 import { withInfra } from '../app/with-infra.ts'
 import { type ChainChecksum, checksum, checksumLines } from '../checksum/checksum.ts'
 import type { CommandContext, OperatorOptions } from './status.ts'
@@ -16,8 +17,25 @@ export interface ChecksumOptions extends OperatorOptions {
 /** Prints digests of the final content, of the process that runs or else of what lies in the folder. Returns the exit code. */
 export const checksumCommand = async (
   words: ChecksumOptions,
-  { environment, write }: Pick<CommandContext, 'environment' | 'write'>,
+  place: Pick<CommandContext, 'environment' | 'write'> & {
+    readonly writeError: (line: string) => void
+  },
 ): Promise<number> => {
+  const progress = reportProgress('checksum', place.writeError)
+  try {
+    const sums = await takeChecksums(words, place.environment, progress)
+    place.write(words.json ? JSON.stringify(sums) : sums.flatMap(checksumLines).join('\n'))
+    return 0
+  } finally {
+    progress.stop()
+  }
+}
+
+const takeChecksums = async (
+  words: ChecksumOptions,
+  environment: CommandContext['environment'],
+  progress: Progress,
+): Promise<readonly ChainChecksum[]> => {
   const config = loadConfig(environment, { dataDir: words.data })
   const chains = words.chain?.map(parseChain)
   const url = findOpsUrl(words.ops, config.dataDir)
@@ -25,6 +43,7 @@ export const checksumCommand = async (
     (chains ?? []).map((chain): [string, string] => ['chain', chain]),
   )
   if (words.height !== undefined) query.set('height', String(words.height))
+  if (url !== undefined) progress.at(`by the process at ${url}`)
   const answer =
     url === undefined
       ? undefined
@@ -32,19 +51,19 @@ export const checksumCommand = async (
   if (answer === undefined && words.ops !== undefined) {
     throw new Outage('bus', `no process is listening at ${words.ops}`)
   }
-  const sums =
+  return (
     answer ??
-    (await withInfra(config, async (parts) => {
+    withInfra(config, async (parts) => {
       const warehouse = await parts.warehouse()
       const height = words.height === undefined ? {} : { height: words.height }
+      const onProgress = progress.at
       const taken: ChainChecksum[] = []
       for (const chain of chains ?? parts.chains) {
-        taken.push(await checksum({ ...parts, warehouse, chain, ...height }))
+        taken.push(await checksum({ ...parts, warehouse, chain, onProgress, ...height }))
       }
       return taken
-    }))
-  write(words.json ? JSON.stringify(sums) : sums.flatMap(checksumLines).join('\n'))
-  return 0
+    })
+  )
 }
 
 const parseChain = (word: string): string => {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { printLine, printScreen } from '../../core/ops/terminal.ts'
+import { printErrorLine, printLine, printScreen } from '../../core/ops/terminal.ts'
 import { ACCOUNTS_COMMAND } from './accounts-command.ts'
 import type { ChecksumOptions } from './checksum.ts'
 import { type CommandDefinition, interruptSignal, parseCount } from './command.ts'
@@ -110,7 +110,7 @@ export const OPERATOR_COMMANDS: readonly CommandDefinition[] = [
         .option('--json', 'as JSON')
         .action(async (words: ChecksumOptions) => {
           const { checksumCommand } = await import('./checksum.ts')
-          done(await checksumCommand(words, commandContext()))
+          done(await checksumCommand(words, { ...commandContext(), writeError: printErrorLine }))
         }),
   },
   {

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { createServer, type IncomingMessage } from 'node:http'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Secret } from '../config/secret.ts'
 import { bindScope, toUrlHost } from '../http/network-address.ts'
 import { guardServer, rejectInvalidHttp } from './http-server-guard.ts'
@@ -7,8 +8,11 @@ import type { Logger } from './logger.ts'
 import type { Metrics } from './metrics.ts'
 import { handleProbe, type ReadinessCheck } from './probes.ts'
 
-/** A further request of operators: answers with what is sent as JSON. Throws `InvalidOpsRequest` for invalid parameters. */
-export type OpsHandler = (query: URLSearchParams) => Promise<object>
+/**
+ * A further request of operators: answers with what is sent as JSON. Throws `InvalidOpsRequest` for invalid parameters. The signal aborts
+ * when the server stops: the client has its answer by then, and what the handler gives or throws afterwards is dropped.
+ */
+export type OpsHandler = (query: URLSearchParams, signal: AbortSignal) => Promise<object>
 
 /** A request with invalid parameters. */
 export class InvalidOpsRequest extends Error {}
@@ -61,8 +65,10 @@ const jsonResponse = (status: number, value: object): OpsResponse => ({
 export const openOpsServer = async (options: OpsOptions): Promise<OpsServer> => {
   const { host, port, log, scrub = (text: string) => text } = options
   const edge = { surface: 'ops', metrics: options.metrics, log } as const
+  const waiting = createWaitingRequests()
   const server = createServer(SERVER_LIMITS, (request, response) => {
-    handleRequest(options, request)
+    waiting
+      .untilStopped(response, handleRequest(options, request, waiting.signal))
       .catch((error: unknown) => toErrorResponse(options, error))
       .then(({ status, type, body, allow }) => {
         const headers = { 'content-type': type, 'cache-control': 'no-store', ...allow }
@@ -84,11 +90,42 @@ export const openOpsServer = async (options: OpsOptions): Promise<OpsServer> => 
   const bound = typeof address === 'object' && address !== null ? address.port : port
   return {
     url: `http://${toUrlHost(host)}:${bound}`,
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    stop: async () => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      await waiting.stop()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+/** The answer to what still waits when the server stops. */
+const STOPPING_RESPONSE = jsonResponse(503, {
+  error: 'the process is stopping',
+  code: 'SHUTTING_DOWN',
+})
+
+/** Requests whose answer is not there yet; a stop answers them all. */
+const createWaitingRequests = () => {
+  const controller = new AbortController()
+  const pending = new Map<ServerResponse, (answer: OpsResponse) => void>()
+  return {
+    signal: controller.signal,
+    untilStopped: (response: ServerResponse, work: Promise<OpsResponse>): Promise<OpsResponse> =>
+      new Promise<OpsResponse>((resolve, reject) => {
+        if (controller.signal.aborted) resolve(STOPPING_RESPONSE)
+        else pending.set(response, resolve)
+        work.then(resolve, reject)
+      }).finally(() => pending.delete(response)),
+    /** Resolves when every answer is sent, or its client gone. */
+    stop: async (): Promise<void> => {
+      controller.abort()
+      const answers = [...pending].map(([response, answer]) => {
+        answer(STOPPING_RESPONSE)
+        return response.closed ? undefined : once(response, 'close')
+      })
+      await Promise.all(answers)
+    },
   }
 }
 
@@ -98,6 +135,7 @@ const REQUEST_TARGET = /^(?:https?:\/\/[^/?#]*)?([^?#]*)(?:\?([^#]*))?/i
 const handleRequest = async (
   options: OpsOptions,
   { url = '', method, headers }: IncomingMessage,
+  signal: AbortSignal,
 ): Promise<OpsResponse> => {
   if (isFromWebPage(options, headers)) {
     return jsonResponse(403, { error: 'operations are not for web pages' })
@@ -109,7 +147,7 @@ const handleRequest = async (
   if (!isAuthorized(options, path, headers.authorization)) {
     return jsonResponse(401, { error: 'a bearer token is needed (OPS_TOKEN)' })
   }
-  return dispatchRequest(options, path, new URLSearchParams(query))
+  return dispatchRequest(options, path, { query: new URLSearchParams(query), signal })
 }
 
 /**
@@ -148,7 +186,7 @@ const isAuthorized = (
 const dispatchRequest = async (
   { metrics, checks, handlers }: OpsOptions,
   path: string,
-  query: URLSearchParams,
+  { query, signal }: { readonly query: URLSearchParams; readonly signal: AbortSignal },
 ): Promise<OpsResponse> => {
   const known = await handleProbe(path, metrics, checks)
   if (known !== undefined) return known
@@ -157,7 +195,7 @@ const dispatchRequest = async (
     ? jsonResponse(404, {
         error: `no such path; there are /health, /ready, /metrics, ${Object.keys(handlers).join(', ')}`,
       })
-    : jsonResponse(200, await handler(query))
+    : jsonResponse(200, await handler(query, signal))
 }
 
 const toErrorResponse = ({ log, metrics }: OpsOptions, error: unknown): OpsResponse => {

@@ -1,5 +1,5 @@
 import type { DeepPartial } from '../../core/codec/contract.ts'
-import type { Vm } from '../../schemas/chains.ts'
+import { coinName, type Vm } from '../../schemas/chains.ts'
 import type { LaunchVenue, Migration, TokenCreation, TokenMetadata } from '../../schemas/events.ts'
 import { protocolRow } from '../../schemas/protocols.ts'
 import type * as Wire from '../../schemas/wire.ts'
@@ -24,8 +24,8 @@ const tokenRecord = (
   additional: Readonly<Record<string, string>>,
 ): DeepPartial<Wire.Token> => ({
   address: metadata.address,
-  name: metadata.name ?? '',
-  symbol: metadata.symbol ?? '',
+  name: metadata.name || coinName(chain, metadata.address)?.name || '',
+  symbol: metadata.symbol || coinName(chain, metadata.address)?.symbol || '',
   decimals: metadata.decimals ?? UNKNOWN_DECIMALS,
   uri: metadata.uri ?? '',
   additional_metadata: {

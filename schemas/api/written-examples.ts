@@ -236,7 +236,13 @@ const GRAPHQL = {
   GraphqlLocation: LOCATION,
   GraphqlRefusal: {
     data: null,
-    errors: [{ message: "'query' must be a text", locations: [] }],
+    errors: [
+      {
+        message: "'query' must be a text",
+        locations: [],
+        extensions: { code: 'BAD_REQUEST' },
+      },
+    ],
     ...problem(400, 'BAD_REQUEST', 'The request could not be read', "'query' must be a text"),
     instance: '/graphql',
   },

@@ -24,7 +24,7 @@ import type { FreshnessReader, Guard } from '../interfaces.ts'
 import { emptyWork, type LimitedReads, queryWorkMilliUnits } from '../queries/limited-reads.ts'
 import { type AnswerFormat, formatFor, validateFormat } from './answer-format.ts'
 import { createGraphqlEngine, type GraphqlEngineDeps } from './engine.ts'
-import { errorEnvelope, publicErrors } from './errors.ts'
+import { errorEnvelope, type PublicError, publicErrors } from './errors.ts'
 import { executePlan } from './execute.ts'
 import { explorerPage, installExplorerFiles } from './explorer-page.ts'
 import { QUERY_LIMITS, type QueryLimits } from './limits.ts'
@@ -86,8 +86,10 @@ const sendFault = (
   reply: FastifyReply,
 ): FastifyReply => {
   const fault = toFault(error)
-  const message = 'query failed'
-  reportFault({ log, metrics }, { request, error, fault, surface: 'public', message })
+  reportFault(
+    { log, metrics },
+    { request, error, fault, surface: 'public', message: 'query failed' },
+  )
   const problem = problemBody(fault, {
     requestId: request.id,
     instance: GRAPHQL_PATH,
@@ -97,7 +99,8 @@ const sendFault = (
   })
   const seconds = retryAfterSeconds(fault)
   if (seconds !== undefined && !reply.hasHeader('Retry-After')) reply.header('Retry-After', seconds)
-  const errors = [{ message: problem.message, locations: [] }]
+  const { message, name: code } = problem
+  const errors: readonly PublicError[] = [{ message, locations: [], extensions: { code } }]
   return reply
     .status(problem.status)
     .type(JSON_TYPE)

@@ -1,5 +1,6 @@
 import { formatDecimal, formatUnits } from '../../core/amounts.ts'
 import { Fault } from '../../core/errors.ts'
+import { type ChainRow, chainRow, coinName } from '../../schemas/chains.ts'
 import { type TokenName, tokenNamesQuery } from '../queries/token-names.ts'
 import type { ChainRequest } from './chain-route.ts'
 
@@ -63,7 +64,19 @@ export const splitList = (
   return [...words]
 }
 
-/** Names of tokens by address; unknown ones are missing. */
+/** A row with the name of the chain's coin where it has none; the coin itself has no row. */
+const namedRow = (
+  chain: ChainRow | undefined,
+  address: string,
+  row: TokenName | undefined,
+): TokenName | undefined => {
+  const coin = chain && coinName(chain, address)
+  if (!coin) return row
+  const known = row ?? { token_address: address, ...coin, image_url: '' }
+  return { ...known, name: known.name || coin.name, symbol: known.symbol || coin.symbol }
+}
+
+/** Names of tokens by address, those of the coin from the chain's row where no table has one; unknown ones are missing. */
 export const readTokenNames = async (
   { chain, rows }: Pick<ChainRequest<object, object>, 'chain' | 'rows'>,
   addresses: readonly string[],
@@ -71,5 +84,12 @@ export const readTokenNames = async (
   const wanted = [...new Set(addresses)]
   if (wanted.length === 0) return new Map()
   const names = await rows<TokenName>(tokenNamesQuery(chain.id, wanted))
-  return new Map(names.map((row) => [row.token_address, row]))
+  const byAddress = new Map(names.map((row) => [row.token_address, row]))
+  const row = chainRow(chain.id)
+  return new Map(
+    wanted.flatMap((address) => {
+      const named = namedRow(row, address, byAddress.get(address))
+      return named ? [[address, named] as const] : []
+    }),
+  )
 }

@@ -690,6 +690,7 @@ test('statuses of the gateway, each with the envelope and the fields of the erro
     for (const field of ['code', 'message', 'requestId', 'status', 'type'])
       assert.ok(answer[field] !== undefined, `${what} ${field}`)
     assert.equal(answer.status, status)
+    assert.deepEqual(answer.errors?.[0]?.extensions, { code: answer.name }, what)
   }
   const bearer = await api.send({
     method: 'POST',

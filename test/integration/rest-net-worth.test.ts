@@ -311,6 +311,7 @@ test('the balance joins what is held, what trading it came to and the move of a 
   assert.deepEqual([frog?.openTime, frog?.closeTime], [1_000, null])
   const coin = whole.balances.find(({ tokenAddress }) => tokenAddress === COIN)
   assert.deepEqual([coin?.buys, coin?.openTime], ['0', null])
+  assert.deepEqual([coin?.name, coin?.symbol], ['Ether', 'ETH'])
   assert.equal(coin?.priceChangeRatioInUsd24h, '-0.25')
 })
 

@@ -19,6 +19,7 @@ export interface GraphqlResponse {
     readonly message: string
     readonly locations: readonly { readonly line: number; readonly column: number }[]
     readonly path?: readonly string[]
+    readonly extensions?: { readonly code: string }
   }[]
   readonly extensions?: {
     readonly credits?: {

@@ -6,6 +6,7 @@ import {
   CHAINS,
   type ChainRow,
   chainRow,
+  coinName,
   maxReorgBlocks,
 } from '../../schemas/chains.ts'
 import { feedsOfChain } from '../../schemas/feeds.ts'
@@ -113,4 +114,28 @@ test('a factory belongs to one protocol, on chains that are known, in lower case
       }
     }
   }
+})
+
+test('the coin of every chain and its wrapped form have a name and a symbol, other tokens none', () => {
+  const symbolsOf = (row: ChainRow): readonly (string | undefined)[] => {
+    const coins = [row.nativeAddress, row.wrappedNative].map((address) => coinName(row, address))
+    assert.ok(
+      coins.every((coin) => coin?.name && coin.decimals === row.nativeDecimals),
+      row.id,
+    )
+    return [row.id, ...coins.map((coin) => coin?.symbol)]
+  }
+  assert.deepEqual(ROWS.map(symbolsOf), [
+    ['sol', 'SOL', 'SOL'],
+    ['eth', 'ETH', 'WETH'],
+    ['bsc', 'BNB', 'WBNB'],
+    ['base', 'ETH', 'WETH'],
+    ['polygon', 'POL', 'WPOL'],
+    ['arbitrum', 'ETH', 'WETH'],
+    ['optimism', 'ETH', 'WETH'],
+    ['avalanche', 'AVAX', 'WAVAX'],
+    ['zksync', 'ETH', 'WETH'],
+    ['sui', 'SUI', 'SUI'],
+  ])
+  assert.equal(coinName(CHAINS.eth, '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'), undefined)
 })

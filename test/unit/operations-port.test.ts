@@ -3,7 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { pino } from 'pino'
 import { fetchOps } from '../../cli/app/ops-client.ts'
+import { reportProgress } from '../../cli/app/report-progress.ts'
 import { loadConfig } from '../../core/config/load.ts'
 import { makeInFlightTracker } from '../../core/ops/in-flight.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
@@ -43,6 +46,56 @@ test("the operators' port answers health, readiness, metrics and questions, and 
   await assert.rejects(fetchOps(ops.url, '/sum'), /of what\?/)
   await ops.stop()
   assert.equal(await fetchOps(ops.url, '/sum'), undefined, 'nobody is there any more')
+})
+
+test('a stop answers what still waits, and no late failure of it is an error', async () => {
+  const lines: string[] = []
+  const metrics = makeMetrics()
+  const failures: (() => void)[] = []
+  const ops = await openOpsServer({
+    host: '127.0.0.1',
+    port: 0,
+    metrics,
+    log: pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) }),
+    checks: [],
+    handlers: {
+      '/long': (_query, signal) =>
+        new Promise((_, reject) => {
+          failures.push(() => reject(new Error(`the log is closed, ${signal.aborted}`)))
+        }),
+    },
+  })
+  const asked = fetch(`${ops.url}/long`)
+  while (failures.length === 0) await setImmediate()
+  await ops.stop()
+  const answer = await asked
+  assert.equal(answer.status, 503)
+  assert.deepEqual(await answer.json(), {
+    error: 'the process is stopping',
+    code: 'SHUTTING_DOWN',
+  })
+  for (const fail of failures) fail()
+  await setImmediate()
+  assert.deepEqual(lines, [])
+  assert.doesNotMatch(await metrics.registry.metrics(), /edge_errors_total\{[^}]*ops/)
+})
+
+test('a command that takes long tells on the error output that it runs', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const lines: string[] = []
+  const progress = reportProgress('checksum', (line) => lines.push(line))
+  t.mock.timers.tick(4_999)
+  assert.deepEqual(lines, [], 'a short one says nothing')
+  t.mock.timers.tick(5_001)
+  progress.at('eth: trades')
+  t.mock.timers.tick(5_000)
+  progress.stop()
+  t.mock.timers.tick(60_000)
+  assert.deepEqual(lines, [
+    'checksum: running for 5 s',
+    'checksum: running for 10 s',
+    'checksum: running for 15 s, eth: trades',
+  ])
 })
 
 test('the activity file holds what is in flight, whatever else was in it', () => {

@@ -16,7 +16,7 @@ import {
 import { track } from '../../ingestors/publish/running-balances.ts'
 import { type BlockEvents, blockEvents } from '../../ingestors/to-wire/block-events.ts'
 import type { MappingContext } from '../../ingestors/to-wire/context.ts'
-import { UNKNOWN_DECIMALS } from '../../ingestors/to-wire/tokens.ts'
+import { metadataEvent, UNKNOWN_DECIMALS } from '../../ingestors/to-wire/tokens.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type {
@@ -308,6 +308,19 @@ test('a token fact says where it comes from, and leaves out what was not answere
     evm_extra: { token_standard: 'TOKEN_STANDARD_ERC20' },
   })
   assert.equal(tokenMetadata[1]?.event.token?.additional_metadata?.total_supply, String(10n ** 24n))
+})
+
+test('a wrapped coin without a name has that of the chain row, else its own', () => {
+  const chain = CHAINS.sol
+  const { wrappedNative: address } = chain
+  const namesOf = (name: string | null, symbol: string | null) => {
+    const metadata = { address, decimals: 9, name, symbol, totalSupplyRaw: null }
+    const { token } = metadataEvent({ ...context, chain }, metadata, 'node', 0).event
+    return [token?.name, token?.symbol]
+  }
+  assert.deepEqual(namesOf(null, null), ['Wrapped SOL', 'SOL'])
+  assert.deepEqual(namesOf('', ''), ['Wrapped SOL', 'SOL'])
+  assert.deepEqual(namesOf('Its Name', 'ITS'), ['Its Name', 'ITS'])
 })
 
 test("the coin's decimals are the chain's own, whatever a token of that address says", () => {

@@ -187,6 +187,7 @@ const take = (scope: Scope, pending: PendingEvents, decodedLog: DecodedLog): voi
     case 'prediction-settlement':
     case 'outcomes':
     case 'market-maker-trade':
+    case 'fee-refund':
       pending.predicted ??= []
       pending.predicted.push({
         ...swapPosition(decodedLog),

@@ -92,16 +92,22 @@ test('purchases of both outcomes make the tokens: each order bought its own', ()
   ])
 })
 
-test('who fills an order without one of its own did the opposite; a fee in outcome tokens does not arrive', () => {
+test('who fills an order without one of its own did the opposite and keeps the fee of what it gives', () => {
   const { outcomeChanges } = decodeChanges([
     transferSingleLog(TAKER, MAKER, YES, 97n),
-    transferSingleLog(TAKER, USER, YES, 3n),
     firstFill([MAKER, TAKER], [0n, YES], [40n, 100n], 3n),
   ])
   assert.deepEqual(shown(outcomeChanges), [
-    ['transfer', USER, [[YES, 3n]], null],
     ['buy', MAKER, [[YES, 97n]], 40n],
-    ['sell', TAKER, [[YES, -100n]], 40n],
+    ['sell', TAKER, [[YES, -97n]], 40n],
+  ])
+  const sale = decodeChanges([
+    transferSingleLog(MAKER, TAKER, YES, 100n),
+    firstFill([MAKER, TAKER], [YES, 0n], [100n, 40n], 3n),
+  ])
+  assert.deepEqual(shown(sale.outcomeChanges), [
+    ['sell', MAKER, [[YES, -100n]], 37n],
+    ['buy', TAKER, [[YES, 100n]], 37n],
   ])
 })
 

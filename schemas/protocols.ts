@@ -935,6 +935,8 @@ export const PROTOCOLS = [
         '0xc5d563a36ae78145c45a50134d48a1215220f80a',
         '0xd91e80cf2e7be2e162c6513ced06f1dd0da35296',
         '0x4d97dcd97ec945f40cf65f87097ace5ea0476045',
+        '0xe3f18acc55091e2c48d883fc8c8413319d4ab7b0',
+        '0xb768891e3130f6df18214ac804d4db76c2c37730',
       ],
     },
   },

@@ -63,11 +63,12 @@ const firstFill = (
   [gives, takes]: readonly [bigint, bigint],
   amounts: readonly [bigint, bigint],
   fee: bigint,
+  order = PARENT,
 ) =>
   buildEventLog(
     FIRST,
     'OrderFilled(bytes32 indexed orderHash, address indexed maker, address indexed taker, uint256 makerAssetId, uint256 takerAssetId, uint256 makerAmountFilled, uint256 takerAmountFilled, uint256 fee)',
-    [PARENT, maker, taker, gives, takes, ...amounts, fee],
+    [order, maker, taker, gives, takes, ...amounts, fee],
   )
 const resolutionLog = (payouts: readonly bigint[]) =>
   buildEventLog(
@@ -91,17 +92,76 @@ test('purchases of both outcomes make the tokens: each order bought its own', ()
   ])
 })
 
-test('who fills an order without one of its own did the opposite; a fee in outcome tokens does not arrive', () => {
+test('who fills an order without one of its own did the opposite and keeps the fee of what it gives', () => {
   const { outcomeChanges } = decodeChanges([
     transferSingleLog(TAKER, MAKER, YES, 97n),
-    transferSingleLog(TAKER, USER, YES, 3n),
     firstFill([MAKER, TAKER], [0n, YES], [40n, 100n], 3n),
   ])
   assert.deepEqual(shown(outcomeChanges), [
-    ['transfer', USER, [[YES, 3n]], null],
     ['buy', MAKER, [[YES, 97n]], 40n],
-    ['sell', TAKER, [[YES, -100n]], 40n],
+    ['sell', TAKER, [[YES, -97n]], 40n],
   ])
+  const sale = decodeChanges([
+    transferSingleLog(MAKER, TAKER, YES, 100n),
+    firstFill([MAKER, TAKER], [YES, 0n], [100n, 40n], 3n),
+  ])
+  assert.deepEqual(shown(sale.outcomeChanges), [
+    ['sell', MAKER, [[YES, -100n]], 37n],
+    ['buy', TAKER, [[YES, 100n]], 37n],
+  ])
+})
+
+const FEE_MODULE = '0xe3f18acc55091e2c48d883fc8c8413319d4ab7b0'
+const refundLog = (order: string, to: string, id: bigint, refund: bigint, by = FEE_MODULE) =>
+  buildEventLog(
+    by,
+    'FeeRefunded(bytes32 indexed orderHash, address indexed to, uint256 id, uint256 refund, uint256 indexed feeCharged)',
+    [order, to, id, refund, 1n],
+  )
+
+test('what a fee module gives back was not charged, in shares of a purchase and in collateral of a sale', () => {
+  const { outcomeChanges, predictions, dropped } = decodeChanges([
+    transferSingleLog(FIRST, MAKER, YES, 90n),
+    transferSingleLog(FIRST, FEE_MODULE, YES, 10n),
+    transferSingleLog(TAKER, FIRST, YES, 100n),
+    firstFill([MAKER, TAKER], [0n, YES], [40n, 100n], 10n),
+    firstFill([TAKER, FIRST], [YES, 0n], [100n, 40n], 4n, CONDITION),
+    collateralLog(FEE_MODULE, TAKER, 3n),
+    refundLog(CONDITION, TAKER, 0n, 3n),
+    transferSingleLog(FEE_MODULE, MAKER, YES, 10n),
+    refundLog(PARENT, MAKER, YES, 10n),
+  ])
+  assert.deepEqual(dropped, [])
+  assert.deepEqual(shown(outcomeChanges), [
+    ['buy', MAKER, [[YES, 100n]], 40n],
+    ['sell', TAKER, [[YES, -100n]], 39n],
+  ])
+  assert.deepEqual(
+    predictions.map((each) => each.kind === 'prediction-trade' && each.feeRaw),
+    [0n],
+  )
+})
+
+test('a refund of no fee that was charged is dropped', () => {
+  const fill = firstFill([MAKER, TAKER], [0n, YES], [40n, 100n], 3n)
+  const cases: readonly (readonly [LogWithoutIndex, string])[] = [
+    [refundLog(PARENT, MAKER, YES, 4n), 'unknown-order'],
+    [refundLog(PARENT, MAKER, 0n, 3n), 'unknown-order'],
+    [refundLog(CONDITION, MAKER, YES, 3n), 'unknown-order'],
+    [refundLog(PARENT, MAKER, YES, 0n), 'zero-amount'],
+    [refundLog(PARENT, MAKER, YES, 3n, USER), 'unlisted-contract'],
+  ]
+  for (const [refund, reason] of cases) {
+    const { dropped, predictions } = decodeChanges([fill, refund])
+    assert.deepEqual(
+      dropped.map((each) => each.reason),
+      [reason],
+    )
+    assert.deepEqual(
+      predictions.map((each) => each.kind === 'prediction-trade' && each.feeRaw),
+      [3n],
+    )
+  }
 })
 
 test('what the adapter splits and converts is of whom it does it for; converted tokens are of no wallet', () => {

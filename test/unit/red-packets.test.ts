@@ -4,7 +4,7 @@ import type { DecodeContext } from '../../ingestors/decode/contract.ts'
 import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
-import { TOKEN_A, USER } from '../support/builders/dex-logs.ts'
+import { TOKEN_A, transferLog, USER } from '../support/builders/dex-logs.ts'
 import {
   buildEventLog,
   dropReasons,
@@ -61,6 +61,11 @@ const happyClaimed = buildEventLog(
   'ClaimSuccess(bytes32 id, address claimer, uint256 claimed_value, address token_address)',
   [ID, CLAIMER, 200n, NO_ADDRESS],
 )
+const happyTokenClaim = buildEventLog(
+  HAPPY,
+  'ClaimSuccess(bytes32 id, address claimer, uint256 claimed_value, address token_address)',
+  [ID, CLAIMER, 200n, TOKEN_A],
+)
 const happyRefunded = buildEventLog(
   HAPPY,
   'RefundSuccess(bytes32 id, address token_address, uint256 remaining_balance)',
@@ -98,7 +103,8 @@ test('the life of a packet of the own contract', () => {
 })
 
 test('the life of a packet of HappyRedPacket', () => {
-  const { redPackets, dropped } = decode(happyCreated, happyClaimed, happyRefunded)
+  const paidIn = transferLog(TOKEN_A, USER, HAPPY, 1_000n)
+  const { redPackets, dropped } = decode(paidIn, happyCreated, happyClaimed, happyRefunded)
   assert.deepEqual(dropped, [])
   const head = { txIndex: 0, contract: HAPPY, protocol: 'happy_red_packet', packetId: ID }
   const coin = CHAINS.eth.wrappedNative
@@ -106,7 +112,7 @@ test('the life of a packet of HappyRedPacket', () => {
     {
       kind: 'packet-created',
       ...head,
-      logIndex: 0,
+      logIndex: 1,
       creator: USER,
       token: TOKEN_A,
       totalRaw: 1_000n,
@@ -118,11 +124,31 @@ test('the life of a packet of HappyRedPacket', () => {
       memo: 'Best wishes',
     },
     {
-      ...{ kind: 'packet-claimed', ...head, logIndex: 1, claimer: CLAIMER },
+      ...{ kind: 'packet-claimed', ...head, logIndex: 2, claimer: CLAIMER },
       ...{ token: coin, amountRaw: 200n, index: null },
     },
-    { kind: 'packet-refunded', ...head, logIndex: 2, token: coin, amountRaw: 800n },
+    { kind: 'packet-refunded', ...head, logIndex: 3, token: coin, amountRaw: 800n },
   ])
+})
+
+test('a packet of coin is one whatever token its creator names', () => {
+  const { redPackets } = decode(happyCreated, happyTokenClaim)
+  const coin = CHAINS.eth.wrappedNative
+  assert.deepEqual(
+    redPackets.map(({ token }) => token),
+    [coin, coin],
+  )
+  const onceMore = decode(
+    transferLog(TOKEN_A, USER, HAPPY, 1_000n),
+    happyCreated,
+    happyCreated,
+    transferLog(TOKEN_A, HAPPY, CLAIMER, 200n),
+    happyTokenClaim,
+  ).redPackets
+  assert.deepEqual(
+    onceMore.map(({ token }) => token),
+    [TOKEN_A, coin, TOKEN_A],
+  )
 })
 
 test('contracts that are not listed are not heard, nor a listed one in the words of another', () => {

@@ -187,6 +187,7 @@ const take = (scope: Scope, pending: PendingEvents, decodedLog: DecodedLog): voi
     case 'prediction-settlement':
     case 'outcomes':
     case 'market-maker-trade':
+    case 'fee-refund':
       pending.predicted ??= []
       pending.predicted.push({
         ...swapPosition(decodedLog),
@@ -219,20 +220,44 @@ const take = (scope: Scope, pending: PendingEvents, decodedLog: DecodedLog): voi
 }
 
 /** Only listed contracts are heard, so the row is there. */
-const takeRedPacket = (
-  { tx, out, protocols }: Scope,
-  decoded: RedPacketReport,
-  { logIndex, from, row }: DecodedLog,
-): void => {
+const takeRedPacket = (scope: Scope, decoded: RedPacketReport, decodedLog: DecodedLog): void => {
+  const { tx, out, protocols } = scope
+  const { logIndex, from, row } = decodedLog
   const position = { txIndex: tx.index, logIndex, contract: from, protocol: row?.id ?? '' }
+  const named = isPacketOfCoin(scope, decoded, decodedLog) ? COIN : decoded.token
   if (decoded.kind === 'packet-created') {
-    const token = protocols.canonicalForTrades(decoded.token)
+    const token = protocols.canonicalForTrades(named ?? COIN)
     out.redPackets.push({ ...decoded, ...position, token })
   } else {
-    const { token } = decoded
-    const named = token === null ? null : protocols.canonicalForTrades(token)
-    out.redPackets.push({ ...decoded, ...position, token: named })
+    const token = named === null ? null : protocols.canonicalForTrades(named)
+    out.redPackets.push({ ...decoded, ...position, token })
   }
+}
+
+/** The chain's coin, as contracts that take tokens too name it. */
+const COIN = `0x${'0'.repeat(40)}`
+
+/**
+ * HappyRedPacket logs the token that its caller names, also of a packet of coin, which needs none: only a packet of a token moves it,
+ * right before it is logged. Source: DimensionDev/RedPacket contracts/redpacket.sol.
+ */
+const isPacketOfCoin = (
+  { tx, out, protocols }: Scope,
+  { kind, token: named }: RedPacketReport,
+  { family, from: contract }: DecodedLog,
+): boolean => {
+  if (family !== 'happy_red_packet' || named === null || named === COIN) return false
+  const token = protocols.canonicalForBalances(named)
+  const last = out.redPackets.at(-1)
+  const since = last?.txIndex === tx.index ? last.logIndex : -1
+  const moved = out.transfers.findLast(
+    (transfer) =>
+      transfer.txIndex !== tx.index ||
+      transfer.logIndex < since ||
+      (transfer.token === token &&
+        (kind === 'packet-created' ? transfer.to : transfer.from) === contract),
+  )
+  return moved === undefined || moved.txIndex !== tx.index || moved.logIndex < since
 }
 
 /** Each statement of reserves serves one event: the pool's swap that waits for it, or the pool's next event. */

@@ -95,7 +95,7 @@ const tradeStep = (
 
 /**
  * Each order's own log says what its maker gave and got. Who filled it has a log of its own, with the exchange as its other side, or
- * none: then it did the opposite, without a fee.
+ * none: then it did the opposite, and kept the order's fee of what it gave. Source: Polymarket/ctf-exchange Trading.sol.
  */
 const orderSteps = (predicted: readonly Predicted[]): readonly (Step | undefined)[] => {
   const fills = predicted.flatMap(({ decoded, logIndex, row }) =>
@@ -110,9 +110,25 @@ const orderSteps = (predicted: readonly Predicted[]): readonly (Step | undefined
     const { exchange, maker, taker, side } = decoded
     const own = tradeStep({ logIndex, protocol }, maker, side === 'BUY', decoded)
     const hasLog = taker === exchange || takers.has(`${exchange}|${taker}`)
-    const other = { ...decoded, feeRaw: 0n }
-    return hasLog ? [own] : [own, tradeStep({ logIndex, protocol }, taker, side === 'SELL', other)]
+    return hasLog
+      ? [own]
+      : [own, fillerStep({ logIndex, protocol }, taker, side === 'SELL', decoded)]
   })
+}
+
+/** The side of who filled an order itself: what the order does not get, it does not give. */
+const fillerStep = (
+  place: Pick<Step, 'logIndex' | 'protocol'>,
+  wallet: string,
+  buys: boolean,
+  fill: Fill,
+): Step | undefined => {
+  const { sharesRaw, collateralRaw, feeRaw, feeIn, orderHash } = fill
+  const less = (amountRaw: bigint): bigint => (feeRaw < amountRaw ? amountRaw - feeRaw : amountRaw)
+  const given =
+    feeIn === 'shares' ? { sharesRaw: less(sharesRaw) } : { collateralRaw: less(collateralRaw) }
+  const step = tradeStep(place, wallet, buys, { ...fill, ...given, feeRaw: 0n })
+  return step && { ...step, traded: { sharesRaw, collateralRaw, isOrder: orderHash !== null } }
 }
 
 /** Both sides of what a market maker dealt; the taker bears the fee, which is part of what it paid. */

@@ -4,6 +4,7 @@ import type { PredictionSettlement } from '../../../schemas/prediction-events.ts
 import type { ProtocolRow } from '../../../schemas/protocols.ts'
 import { GO_BETWEENS } from '../protocols/polymarket.ts'
 import type {
+  DecodedFeeRefund,
   DecodedMarketMakerTrade,
   DecodedOutcomeTransfers,
   DecodedPrediction,
@@ -33,10 +34,11 @@ const ZERO = `0x${'0'.repeat(40)}`
  */
 export const takePredictions = (
   scope: Scope,
-  predicted: readonly Predicted[],
+  decoded: readonly Predicted[],
   transfers: readonly Transfer[],
 ): void => {
   const { tx, out, protocols } = scope
+  const predicted = withRefunds(scope, decoded)
   const makers = new Set(predicted.map(({ decoded }) => matchedBy(decoded)))
   const dealers = new Set(
     predicted.flatMap(({ decoded }) =>
@@ -57,6 +59,8 @@ export const takePredictions = (
       case 'outcomes':
         moves.push(decoded)
         if (row !== undefined && dealers.size > 0) see(seen, decoded, row.id)
+        break
+      case 'fee-refund':
         break
       case 'market-maker-trade':
         takeDeal(scope, { ...item, decoded }, seen)
@@ -93,6 +97,40 @@ export const takePredictions = (
   const changes = outcomeChanges({ txIndex: tx.index }, predicted, { emitted, unpaid })
   out.outcomeChanges.push(...changes)
 }
+
+type Filled = Extract<DecodedPrediction, { kind: 'prediction-trade' }>
+
+/**
+ * Fills with the fee that their orders were left with: a refund stands behind the match and is of the order's newest fill that had
+ * none yet.
+ */
+const withRefunds = (scope: Scope, predicted: readonly Predicted[]): readonly Predicted[] => {
+  if (!predicted.some(({ decoded }) => decoded.kind === 'fee-refund')) return predicted
+  const net = [...predicted]
+  const fills = new Map<string, { readonly at: number; readonly filled: Filled }[]>()
+  for (const [at, item] of predicted.entries()) {
+    const { decoded } = item
+    if (decoded.kind === 'prediction-trade' && decoded.orderHash !== null) {
+      const open = fills.get(decoded.orderHash) ?? []
+      fills.set(decoded.orderHash, [...open, { at, filled: decoded }])
+    }
+    if (decoded.kind !== 'fee-refund') continue
+    const fill = fills.get(decoded.orderHash)?.pop()
+    const charged = fill && net[fill.at]
+    if (fill === undefined || charged === undefined || !isRefundOf(decoded, fill.filled)) {
+      drop(scope, item, 'unknown-order')
+      continue
+    }
+    const feeRaw = fill.filled.feeRaw - decoded.amountRaw
+    net[fill.at] = { ...charged, decoded: { ...fill.filled, feeRaw } }
+  }
+  return net
+}
+
+const isRefundOf = (
+  { tokenId, amountRaw }: DecodedFeeRefund,
+  { feeRaw, feeIn, tokenId: traded }: Filled,
+): boolean => amountRaw <= feeRaw && tokenId === (feeIn === 'shares' ? traded : 0n)
 
 /**
  * True where the collateral that a settlement names went between its holder and the contract. A split within a condition, or of

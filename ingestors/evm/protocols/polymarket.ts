@@ -59,7 +59,7 @@ const fill = ({ address: exchange, topics }: Log, filled: Fill): DecodedEvent =>
     ...filled,
   }
 
-/** Who gives asset 0 pays collateral. The fee is taken from what the order receives. Source: Polymarket/ctf-exchange. */
+/** Who gives asset 0 pays collateral. The fee is taken from what the order receives. Source: Polymarket/ctf-exchange Trading.sol. */
 const firstFill = (log: Log): DecodedEvent => {
   const [gives, takes] = [wordAt(log.data, 0), wordAt(log.data, 1)]
   if ((gives === 0n) === (takes === 0n)) return invalidEvent('unknown-side')
@@ -75,6 +75,10 @@ const firstFill = (log: Log): DecodedEvent => {
   })
 }
 
+/**
+ * The fee is always collateral: a purchase pays it beside what it gives, a sale gets so much less. Source: Polymarket/ctf-exchange-v2
+ * Trading.sol.
+ */
 const secondFill = (log: Log): DecodedEvent => {
   const side = wordAt(log.data, 0)
   if (side > 1n) return invalidEvent('unknown-side')
@@ -252,6 +256,24 @@ const EXCHANGE: EvmFamily['events'] = {
   ),
 }
 
+/**
+ * The first exchanges charge what an order signed; the modules that match through them give back what was not meant to be charged:
+ * mostly all to a maker, and a part to a taker. Source: Polymarket/exchange-fee-module FeeModule.sol, IFeeModule.sol.
+ */
+const FEE_MODULES: EvmFamily['events'] = {
+  '0xb608d2bf25d8b4b744ba23ce2ea9802ea955e216c064a62f42152fbf98958d24': event(
+    'FeeRefunded(bytes32 indexed orderHash, address indexed to, uint256 indexed feeCharged, uint256 id, uint256 refund)',
+    { topics: 4, words: 2 },
+    ({ topics, data }) =>
+      lacking(wordAt(data, 1)) ?? {
+        kind: 'fee-refund',
+        orderHash: hash(topics[1]),
+        tokenId: wordAt(data, 0),
+        amountRaw: wordAt(data, 1),
+      },
+  ),
+}
+
 const SETS = 'uint256[] partition, uint256 amount'
 
 /** The contract that holds all outcome tokens. Source: gnosis/conditional-tokens-contracts ConditionalTokens.sol. */
@@ -385,5 +407,5 @@ const MARKET_MAKERS: EvmFamily['events'] = {
 /** Prediction markets: exchanges, outcome tokens, groups of questions, market makers. */
 export const polymarket: EvmFamily = {
   family: 'polymarket',
-  events: { ...EXCHANGE, ...CONDITIONS, ...ADAPTER, ...MARKET_MAKERS },
+  events: { ...EXCHANGE, ...FEE_MODULES, ...CONDITIONS, ...ADAPTER, ...MARKET_MAKERS },
 }

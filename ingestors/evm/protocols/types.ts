@@ -154,6 +154,15 @@ export interface DecodedMarketMakerTrade {
   readonly feeRaw: bigint
 }
 
+/** What an exchange charged an order was given back in part. */
+export interface DecodedFeeRefund {
+  readonly kind: 'fee-refund'
+  readonly orderHash: string
+  /** Outcome token that is given back; 0: collateral. */
+  readonly tokenId: bigint
+  readonly amountRaw: bigint
+}
+
 type PositionFields = 'txIndex' | 'logIndex' | 'path' | 'protocol'
 
 /** What a listed contract says of a prediction market. */
@@ -163,6 +172,7 @@ export type DecodedPrediction =
   | Omit<PredictionSettlement, PositionFields>
   | DecodedOutcomeTransfers
   | DecodedMarketMakerTrade
+  | DecodedFeeRefund
 
 /** A fungible token moved. */
 export interface DecodedTransfer {

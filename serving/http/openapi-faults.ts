@@ -59,7 +59,7 @@ const SWAP_FAULTS: readonly FaultName[] = [
 /** Refusals of an unsigned transaction of a swap. */
 const BUILD_FAULTS: readonly FaultName[] = [
   ...SWAP_FAULTS,
-  ...(['INSUFFICIENT_BALANCE', 'DEX_SWAP_SIMULATED_FAILED'] as const),
+  ...(['NOT_IMPLEMENTED', 'INSUFFICIENT_BALANCE', 'DEX_SWAP_SIMULATED_FAILED'] as const),
   ...(['PROVIDER_NOT_INITIALIZED', 'CHAIN_CONNECTION_ERROR'] as const),
 ]
 
@@ -78,7 +78,7 @@ const PACKET_FAULTS: readonly FaultName[] = [
 /** What single operations have beyond that. */
 const FAULTS_BY_OPERATION: Readonly<Record<string, readonly FaultName[]>> = {
   'GET /dex/:chain/quote': SWAP_FAULTS,
-  'POST /dex/:chain/route': [...BUILD_FAULTS, 'NOT_IMPLEMENTED'],
+  'POST /dex/:chain/route': BUILD_FAULTS,
   'POST /dex/:chain/swap': [...BUILD_FAULTS, 'POOL_NOT_FOUND'],
   'GET /redpacket': ['NOT_FOUND'],
   'GET /redpacket/:id': ['RED_PACKET_NOT_FOUND'],

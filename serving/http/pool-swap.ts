@@ -65,6 +65,8 @@ export const poolSwapRoutes =
         const market = requestedMarket(deps, params.chain)
         const { vm } = market.chain
         const wanted = parseVenue(body.dex, vm, market.venues)
+        const isRouted = market.routers.some(({ protocol }) => wanted?.has(protocol) ?? true)
+        if (vm === 'evm' && !isRouted) throw new Fault('DEX_NOT_SUPPORTED')
         const pool = await namedPool(deps, market, body.poolAddress)
         const asked = { market, pool, wanted, body: wholeBody(market, body, pool), startedMs }
         const swap = await (vm === 'svm' ? solanaSwap(deps, asked) : evmSwap(deps, asked))
@@ -137,7 +139,6 @@ const evmSwap = async (deps: PoolSwapDeps, asked: AskedSwap) => {
   const order = readOrder(market, body, startedMs)
   const { head } = await requireFreshPools(market, deps.freshness, startedMs)
   const venueOf = ({ protocol }: Pool) => order.routers.find((each) => each.protocol === protocol)
-  if (order.routers.length === 0) throw new Fault('DEX_NOT_SUPPORTED')
   const quote = quoteAsked(asked, order, (pool) => venueOf(pool) !== undefined)
   const used = quote.route.paths[0]?.hops[0]?.pool
   const venue = used && venueOf(used)

@@ -98,6 +98,7 @@ export const DROP_REASONS = [
   'unknown-encoding',
   'unknown-instruction',
   'unknown-opcode',
+  'unknown-order',
   'unknown-pool',
   'unknown-price',
   'unknown-reserves',

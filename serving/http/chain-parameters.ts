@@ -85,7 +85,9 @@ export const parseAddressList = (
     .split(',')
     .map((word) => word.trim())
     .filter((word) => word !== '')
-  if (words.length === 0) throw new Fault('MISSING_PARAMETER', undefined, { parameter })
+  if (words.length === 0) {
+    throw new Fault('MISSING_PARAMETER', `${parameter} is required`, { parameter })
+  }
   if (words.length > MAX_ADDRESSES) {
     throw new Fault(tooMany, undefined, { parameter, max_allowed: MAX_ADDRESSES })
   }

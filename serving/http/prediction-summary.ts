@@ -9,7 +9,7 @@ const WEEK_DAYS = 7
 /** The day of a time, UTC, as `2026-11-20`. */
 export const dayOf = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 10)
 
-/** What days of a window that ends with `today` were together. */
+/** What days of a window were together; it ends with the newest day that was read. */
 export const windowOf = (days: readonly PredictionDayRow[], todayMs: number, length: number) => {
   const since = dayOf(todayMs - (length - 1) * DAY_MS)
   const inside = days.filter(({ day }) => day >= since)
@@ -17,7 +17,7 @@ export const windowOf = (days: readonly PredictionDayRow[], todayMs: number, len
     realized: predictionUnits(sumOf(...inside.map(({ realized }) => realized))),
     volume: predictionUnits(sumOf(...inside.map(({ volume }) => volume))),
     activities: inside.reduce((sum, { activities }) => sum + Number(activities), 0),
-    markets: new Set(inside.flatMap(({ conditions }) => conditions)).size,
+    markets: inside.reduce((sum, { last_conditions }) => sum + Number(last_conditions), 0),
   }
 }
 

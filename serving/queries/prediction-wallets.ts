@@ -7,7 +7,8 @@ export interface PredictionDayRow {
   readonly wallet: string
   readonly day: string
   readonly activities: string
-  readonly conditions: readonly string[]
+  /** Conditions whose newest day this is: over the days of a window that ends with the newest they add up to its distinct conditions. */
+  readonly last_conditions: string
   readonly volume: string
   readonly realized: string
   readonly wins: string
@@ -16,8 +17,6 @@ export interface PredictionDayRow {
 
 /** Days of a wallet that are served, the newest day of the chain the last of them. */
 export const PREDICTION_DAYS = 30
-/** Conditions of a day that are told apart. */
-const MAX_CONDITIONS = 10_000
 
 /** What narrows the days of wallets. */
 export interface PredictionDaysRequest {
@@ -39,13 +38,14 @@ export const predictionDaysQuery = (
   ].join('')
   return {
     sql: `SELECT d.wallet AS wallet, toString(d.date) AS day, toString(sum(d.changes)) AS activities,
-  groupUniqArrayIf(${MAX_CONDITIONS})(d.condition, d.condition != '') AS conditions, toString(sum(d.traded)) AS volume,
+  toString(uniqExactIf(d.condition, d.condition != '' AND d.date = d.newest)) AS last_conditions, toString(sum(d.traded)) AS volume,
   toString(sum(d.gain)) AS realized, toString(countIf(d.gain > 0)) AS wins, toString(countIf(d.gain < 0)) AS losses
-FROM (SELECT wallet, toDate(block_time, 'UTC') AS date, outcome_token, max(condition_id) AS condition, count() AS changes,
-    sum(traded_amount) AS traded, sum(realized) AS gain
-  FROM ${chain}_prediction_position_changes FINAL
-  WHERE wallet IN {wallets:Array(String)} AND date > toDate({today:String}) - {days:UInt32} AND date <= toDate({today:String})${narrowed}
-  GROUP BY wallet, date, outcome_token) AS d
+FROM (SELECT wallet, date, condition, changes, traded, gain, max(date) OVER (PARTITION BY wallet, condition) AS newest
+  FROM (SELECT wallet, toDate(block_time, 'UTC') AS date, outcome_token, max(condition_id) AS condition, count() AS changes,
+      sum(traded_amount) AS traded, sum(realized) AS gain
+    FROM ${chain}_prediction_position_changes FINAL
+    WHERE wallet IN {wallets:Array(String)} AND date > toDate({today:String}) - {days:UInt32} AND date <= toDate({today:String})${narrowed}
+    GROUP BY wallet, date, outcome_token)) AS d
 GROUP BY d.wallet, d.date ORDER BY d.date DESC`,
     params: {
       ...{ wallets, today, days: PREDICTION_DAYS },

@@ -4,6 +4,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { DAY_MS } from '../../core/time.ts'
+import { windowOf } from '../../serving/http/prediction-summary.ts'
+import {
+  PREDICTION_DAYS,
+  type PredictionDayRow,
+  predictionDaysQuery,
+} from '../../serving/queries/prediction-wallets.ts'
 import { startApi, type TestApi } from '../support/api-stack.ts'
 import {
   type ExpectedPosition,
@@ -295,4 +302,35 @@ test('wrong parameters are refused', async () => {
     ['/v1/prediction/leaderboard?interval=30d', 40002],
   ] as const)
     assert.deepEqual(await codeOf(path), [400, code], path)
+})
+
+test('conditions of a window count once, on however many days they were traded, and an answer does not name them', async () => {
+  const wallet = `0x${'d7'.repeat(20)}`
+  const [steady, early, none] = ['0xc-steady', '0xc-early', '']
+  const change = (daysAgo: number, condition: string, index: number) => ({
+    block_time: new Date(POSITIONS_HEAD_MS - daysAgo * DAY_MS).toISOString(),
+    ...{ block_slot: 9_000 - daysAgo, block_height: 9_000 - daysAgo, block_hash: '0xdays' },
+    ...{ tx_hash: `0xdays${daysAgo}`, tx_status: 'SUCCESS', event_index: index, log_index: index },
+    ...{ condition_id: condition, outcome_token: `t${index}`, wallet, traded_amount: '1', _ver: 1 },
+  })
+  // One condition on every day, with both outcomes; nine on day 8 alone; one on days 10 and 3; and tokens of no known condition.
+  await api.warehouse.insert('polygon_prediction_position_changes', [
+    ...Array.from({ length: PREDICTION_DAYS }, (_, day) => change(day, steady, 1)),
+    ...Array.from({ length: PREDICTION_DAYS }, (_, day) => change(day, steady, 2)),
+    ...Array.from({ length: 9 }, (_, index) => change(8, `0xc-${index}`, 10 + index)),
+    ...[change(10, early, 30), change(3, early, 30), change(2, none, 40)],
+  ])
+  const query = predictionDaysQuery('polygon', { wallets: [wallet], today: '2026-11-20' })
+  const { rows } = await api.warehouse.query<PredictionDayRow>(query)
+  assert.equal(rows.length, PREDICTION_DAYS)
+  assert.deepEqual(
+    rows.flatMap(Object.values).filter((value) => typeof value !== 'string'),
+    [],
+  )
+  const counts = [1, 3, 4, 9, PREDICTION_DAYS].map(
+    (days) => windowOf(rows, POSITIONS_HEAD_MS, days).markets,
+  )
+  assert.deepEqual(counts, [1, 1, 2, 11, 11])
+  const { summary } = await read<{ summary: Body }>(`/v1/prediction/wallets/${wallet}/pnl`)
+  assert.deepEqual([summary.todayMarketCount, summary.sevenDayMarketCount], [1, 2])
 })

@@ -33,3 +33,12 @@ test('the document names the statuses of the mode that errors are sent in', () =
     '520',
   ])
 })
+
+test('the document names the faults of keys and wallets of an application', () => {
+  const faultsOf = (method: string, path: string): readonly string[] =>
+    operationFaults({ method, path, scopes: [] })
+  assert.ok(faultsOf('DELETE', '/account/keys/:keyId').includes('NOT_FOUND'))
+  assert.ok(faultsOf('DELETE', '/account/wallets/:wallet/:address').includes('NOT_FOUND'))
+  assert.ok(faultsOf('POST', '/account/keys').includes('CONFLICT'))
+  assert.ok(faultsOf('POST', '/x402/link-address').includes('CONFLICT'))
+})

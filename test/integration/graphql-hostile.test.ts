@@ -211,5 +211,6 @@ test('a statement that the engine refuses is our mistake: an error that says not
   const query = sol('Transfers { Transfer { Amount } }')
   const { status, answer } = await post(JSON.stringify({ query }))
   assert.equal(status, 500)
-  assert.deepEqual(answer.errors, [{ message: 'Internal error', locations: [] }])
+  const extensions = { code: 'INTERNAL_SERVER_ERROR' }
+  assert.deepEqual(answer.errors, [{ message: 'Internal error', locations: [], extensions }])
 })

@@ -7,6 +7,11 @@ const word = (description: string, maxLength: number, examples: readonly string[
 
 const DEX = word('auto, kyberswap (EVM), jupiter (Solana) or the id of a venue', 64, ['auto'])
 const AMOUNT = word('Whole number of base units', 128, ['1000000000000000000'])
+const SWAP_AMOUNT = word(
+  'Whole number of base units; of what is sold also a part of the balance: 50% or, for all of it, auto',
+  128,
+  ['1000000000000000000'],
+)
 const TOKEN = (what: string) =>
   word(`${what}; the zero address is the chain's own coin`, 128, [
     '0x0000000000000000000000000000000000000000',
@@ -79,7 +84,7 @@ const slippage = (byDefault: number) =>
 export const SwapRouteInput = namedObject('SwapRouteInput', {
   dex: DEX,
   userAddress: SIGNER,
-  amount: AMOUNT,
+  amount: SWAP_AMOUNT,
   swapMode: SWAP_MODE,
   slippage: slippage(5),
   inputMint: TOKEN('Token that is sold'),
@@ -164,7 +169,7 @@ export type SwapRouteResponse = Static<typeof SwapRouteResponse>
 export const SwapInput = namedObject('SwapInput', {
   dex: DEX,
   userAddress: SIGNER,
-  amount: AMOUNT,
+  amount: SWAP_AMOUNT,
   swapMode: SWAP_MODE,
   slippage: slippage(10),
   poolAddress: Type.Optional(

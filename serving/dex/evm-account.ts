@@ -22,6 +22,8 @@ interface EvmCall {
 /** Reads of a node that building a transaction needs. Each throws `Fault` CHAIN_CONNECTION_ERROR where no node answers. */
 export interface EvmAccountReader {
   account(owner: string, token: string | null, router: string): Promise<EvmAccount>
+  /** Of a token, or of the chain's own coin (null). */
+  balance(owner: string, token: string | null): Promise<bigint>
   /** Twice the base fee and the tip that the node proposes; a gas price on chains without a base fee. */
   fees(): Promise<GasFees>
   /** Gas of a call as it would run now. Throws `Fault` DEX_SWAP_SIMULATED_FAILED where it reverts. */
@@ -58,14 +60,16 @@ export const createEvmAccountReader = (rpc: RpcPool): EvmAccountReader => {
   }
   const view = (to: string, data: string): Promise<bigint> =>
     askNumber('eth_call', [{ to, data }, 'latest'])
+  const balance = (owner: string, token: string | null): Promise<bigint> =>
+    token === null
+      ? askNumber('eth_getBalance', [owner, 'latest'])
+      : view(token, balanceData(owner))
   return {
+    balance,
     account: async (owner, token, router) => {
       const nonce = Number(await askNumber('eth_getTransactionCount', [owner, 'pending']))
-      if (token === null) {
-        const balanceRaw = await askNumber('eth_getBalance', [owner, 'latest'])
-        return { nonce, balanceRaw, allowanceRaw: balanceRaw }
-      }
-      const balanceRaw = await view(token, balanceData(owner))
+      const balanceRaw = await balance(owner, token)
+      if (token === null) return { nonce, balanceRaw, allowanceRaw: balanceRaw }
       return { nonce, balanceRaw, allowanceRaw: await view(token, allowanceData(owner, router)) }
     },
     fees: async () => {

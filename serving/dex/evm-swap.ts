@@ -1,4 +1,5 @@
 import { Fault } from '../../core/errors.ts'
+import type { Holding } from './balance-share.ts'
 import type { EvmAccountReader } from './evm-account.ts'
 import {
   approveData,
@@ -42,11 +43,27 @@ export interface BuiltSwap {
 
 /** Gas of a swap that cannot be run yet, because its approval is missing: the transaction, and each pool. */
 const [BASE_GAS, GAS_PER_POOL] = [120_000n, 130_000n]
+/** Most pools on the way of a swap, and what is kept of the coin beside its gas, percent of it. */
+const [MAX_POOLS, RESERVE_PERCENT] = [3n, 150n]
 /** More gas than a run took, percent: what the next block does to a pool may cost a little more. */
 const GAS_MARGIN_PERCENT = 20n
 
 /** Gas that a transaction is given, from what its run took. */
 export const withGasMargin = (gas: bigint): bigint => gas + (gas * GAS_MARGIN_PERCENT) / 100n
+
+/** What the signer holds of what is sold; of the coin, one and a half times the gas of the longest swap stays. Throws as the reader. */
+export const readEvmHolding = async (
+  reader: EvmAccountReader,
+  { owner, sellsCoin, fees, gas }: Pick<SwapOrder, 'owner' | 'sellsCoin' | 'fees' | 'gas'>,
+  sold: string,
+): Promise<Holding> => {
+  const balanceRaw = await reader.balance(owner, sellsCoin ? null : sold)
+  if (!sellsCoin) return { balanceRaw, reserveRaw: 0n }
+  const paid = fees ?? (await reader.fees())
+  const price = 'gasPrice' in paid ? paid.gasPrice : paid.maxFeePerGas
+  const units = gas ?? BASE_GAS + GAS_PER_POOL * MAX_POOLS
+  return { balanceRaw, reserveRaw: (units * price * RESERVE_PERCENT) / 100n }
+}
 
 /**
  * The unsigned transaction of a quoted swap. Throws `Fault` INSUFFICIENT_BALANCE, DEX_SWAP_SIMULATED_FAILED where it would revert at the

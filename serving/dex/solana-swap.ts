@@ -1,4 +1,5 @@
 import { Fault } from '../../core/errors.ts'
+import type { Holding } from './balance-share.ts'
 import type { SwapQuote } from './quote.ts'
 import {
   associatedTokenAddress,
@@ -38,6 +39,9 @@ const [FIRST_LIMIT, LIMIT_MARGIN_PERCENT] = [400_000, 15]
 /** Fewest units of a transaction: a run that says less did not do everything. */
 const LEAST_LIMIT = 20_000
 const MICRO_LAMPORTS = 1_000_000n
+
+/** Lamports that stay in a wallet whose SOL is sold: fees, and the rent of new accounts. */
+const SOL_RESERVE = 10_000_000n
 
 /** The amount in the account of a token. Source: solana-program/token state.rs (`Account`). */
 const AMOUNT_OFFSET = 64
@@ -82,6 +86,19 @@ export const buildSolanaSwap = async (
     unsignedTransaction(owner, lifetime, [...budget(limit, priorityFee), ...body])
   const { unitsConsumed } = await reader.run(withLimit(FIRST_LIMIT))
   return { transaction: withLimit(limitFor(unitsConsumed)), lifetime }
+}
+
+/** What a wallet holds of what is sold, in its associated account; of SOL, a hundredth stays. Throws as the reader, DEX_ROUTE_BUILD_FAILED. */
+export const readSolanaHolding = async (
+  reader: SolanaReader,
+  owner: string,
+  sold: string,
+): Promise<Holding> => {
+  const [wallet, mint] = await reader.accounts([owner, sold])
+  if (sold === WRAPPED_SOL) return { balanceRaw: wallet?.lamports ?? 0n, reserveRaw: SOL_RESERVE }
+  const account = await associatedTokenAddress(owner, sold, tokenProgramOf(mint))
+  const [held] = await reader.accounts([account])
+  return { balanceRaw: amountIn(held), reserveRaw: 0n }
 }
 
 /** Units that a transaction may take after a run; the limit of the run where the node does not report them. */

@@ -2,19 +2,14 @@ import { type Static, Type } from 'typebox'
 import { Fault } from '../../core/errors.ts'
 import { ChainParam } from '../../schemas/api/common.ts'
 import { SwapRouteInput, SwapRouteResponse } from '../../schemas/api/swap.ts'
+import { parseSwapAmount, resolveAmount } from '../dex/balance-share.ts'
 import { type ChainMarket, isCoin, requireFreshPools } from '../dex/chain-market.ts'
 import type { EvmAccountReader } from '../dex/evm-account.ts'
-import { type BuiltSwap, buildEvmSwap } from '../dex/evm-swap.ts'
+import { type BuiltSwap, buildEvmSwap, readEvmHolding } from '../dex/evm-swap.ts'
 import { quotedHops, type SwapQuote } from '../dex/quote.ts'
 import { quoteOverRouters } from '../dex/router-venues.ts'
 import type { SolanaReader } from '../dex/solana-node.ts'
-import {
-  parseAmount,
-  parseDeadline,
-  parseFees,
-  parseSlippage,
-  parseSwapMode,
-} from '../dex/swap-terms.ts'
+import { parseDeadline, parseFees, parseSlippage, parseSwapMode } from '../dex/swap-terms.ts'
 import { parseVenue } from '../dex/venue-words.ts'
 import type { QueryMetrics, ReadStore } from '../queries/limited-reads.ts'
 import { type TokenName, tokenNamesQuery } from '../queries/token-names.ts'
@@ -22,7 +17,12 @@ import { parseWalletAddress } from './chain-parameters.ts'
 import { type QuoteRouteDeps, readSwapTokens, requestedMarket } from './dex-swaps.ts'
 import { createLimitedReader } from './query-limiter.ts'
 import { pricedRoute, type RoutePlugin } from './routing.ts'
-import { quoteOverOnePool, readSolanaOrder, solanaTransactionBody } from './solana-route.ts'
+import {
+  quoteOverOnePool,
+  readSolanaOrder,
+  solanaTransactionBody,
+  withSolanaAmount,
+} from './solana-route.ts'
 import { serializedText, transactionFields } from './unsigned-transaction.ts'
 
 /** What routes with transactions work with. */
@@ -72,13 +72,14 @@ export const swapRoutes =
         const startedMs = deps.nowMs()
         const market = requestedMarket(deps, params.chain)
         if (market.chain.vm === 'svm') return solanaRoute(deps, market, body, startedMs)
-        const order = readOrder(market, body, startedMs)
+        const asked = readOrder(market, body, startedMs)
         const { head } = await requireFreshPools(market, deps.freshness, startedMs)
+        const reader = deps.accounts.get(market.chain.id)
+        const order = await withEvmAmount(reader, asked)
         const { quote, venue } = quoteOverRouters(market, order.routers, {
           ...order,
           nowMs: startedMs,
         })
-        const reader = deps.accounts.get(market.chain.id)
         if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
         const built = await buildEvmSwap(reader, { ...order, quote, venue })
         return {
@@ -98,10 +99,11 @@ const solanaRoute = async (
   startedMs: number,
 ) => {
   const slippage = String(body.slippage ?? DEFAULT_SLIPPAGE)
-  const order = readSolanaOrder(market, body, { nowMs: startedMs, slippage })
+  const asked = readSolanaOrder(market, body, { nowMs: startedMs, slippage })
   const { head } = await requireFreshPools(market, deps.freshness, startedMs)
-  const quote = quoteOverOnePool(market, order, startedMs)
   const reader = deps.solana.get(market.chain.id)
+  const order = await withSolanaAmount(reader, asked)
+  const quote = quoteOverOnePool(market, order, startedMs)
   if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
   return {
     ...(await solanaTransactionBody(reader, { ...order, quote })),
@@ -127,12 +129,9 @@ export const readOrder = (
   )
   const { sold, bought, request } = readSwapTokens(market, body)
   const fees = parseFees(body)
+  const mode = parseSwapMode(body.swapMode ?? 'ExactIn')
   const terms = {
-    request: {
-      ...request,
-      mode: parseSwapMode(body.swapMode ?? 'ExactIn'),
-      amountRaw: parseAmount(body.amount),
-    },
+    ...{ request: { ...request, mode }, amount: parseSwapAmount(body.amount, mode) },
     slippageBps: parseSlippage(String(body.slippage ?? DEFAULT_SLIPPAGE)),
     deadline: parseDeadline(body.deadline, nowMs),
   }
@@ -148,6 +147,19 @@ export const readOrder = (
     ...(fees && { fees }),
     ...(body.gasLimit !== undefined && { gas: BigInt(body.gasLimit) }),
   }
+}
+
+/** An order whose amount is known: a part of a balance is read from a node. Throws `Fault` PROVIDER_NOT_INITIALIZED, INSUFFICIENT_BALANCE. */
+export const withEvmAmount = async (
+  reader: EvmAccountReader | undefined,
+  order: ReturnType<typeof readOrder>,
+) => {
+  const { amount, request } = order
+  const amountRaw = await resolveAmount(amount, () => {
+    if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
+    return readEvmHolding(reader, order, request.tokenIn)
+  })
+  return { ...order, request: { ...request, amountRaw } }
 }
 
 /** What a quote comes to, as answers have it. */

@@ -17,11 +17,17 @@ import { parseVenue } from '../dex/venue-words.ts'
 import { type PoolRow, poolsQuery } from '../queries/dex-pools.ts'
 import type { QueryMetrics, ReadStore } from '../queries/limited-reads.ts'
 import { parseWalletAddress } from './chain-parameters.ts'
-import { readOrder, routeInfo, type SwapRouteDeps, transactionBody } from './dex-route.ts'
+import {
+  readOrder,
+  routeInfo,
+  type SwapRouteDeps,
+  transactionBody,
+  withEvmAmount,
+} from './dex-route.ts'
 import { requestedMarket } from './dex-swaps.ts'
 import { createLimitedReader } from './query-limiter.ts'
 import { pricedRoute, type RoutePlugin } from './routing.ts'
-import { readSolanaOrder, solanaTransactionBody } from './solana-route.ts'
+import { readSolanaOrder, solanaTransactionBody, withSolanaAmount } from './solana-route.ts'
 
 /** What swaps over one pool work with. */
 export interface PoolSwapDeps extends SwapRouteDeps {
@@ -136,14 +142,15 @@ const quoteAsked = (
 
 const evmSwap = async (deps: PoolSwapDeps, asked: AskedSwap) => {
   const { market, startedMs, body } = asked
-  const order = readOrder(market, body, startedMs)
+  const read = readOrder(market, body, startedMs)
   const { head } = await requireFreshPools(market, deps.freshness, startedMs)
+  const reader = deps.accounts.get(market.chain.id)
+  const order = await withEvmAmount(reader, read)
   const venueOf = ({ protocol }: Pool) => order.routers.find((each) => each.protocol === protocol)
   const quote = quoteAsked(asked, order, (pool) => venueOf(pool) !== undefined)
   const used = quote.route.paths[0]?.hops[0]?.pool
   const venue = used && venueOf(used)
   if (venue === undefined) throw new Fault('DEX_NOT_SUPPORTED')
-  const reader = deps.accounts.get(market.chain.id)
   if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
   const built = await buildEvmSwap(reader, { ...order, quote, venue })
   return {
@@ -154,14 +161,15 @@ const evmSwap = async (deps: PoolSwapDeps, asked: AskedSwap) => {
 
 const solanaSwap = async (deps: PoolSwapDeps, asked: AskedSwap) => {
   const { market, pool, startedMs, body } = asked
-  const order = readSolanaOrder(market, body, { nowMs: startedMs, slippage: String(body.slippage) })
+  const read = readSolanaOrder(market, body, { nowMs: startedMs, slippage: String(body.slippage) })
   const { head } = await requireFreshPools(market, deps.freshness, startedMs)
+  const reader = deps.solana.get(market.chain.id)
+  const order = await withSolanaAmount(reader, read)
   const isOffered = ({ protocol, tokens }: Pool): boolean => isBuildable(protocol, tokens)
   if (pool !== undefined && !isOffered(pool)) {
     throw new Fault('POOL_NOT_SUPPORTED', undefined, { pool: pool.address })
   }
   const quote = quoteAsked(asked, order, isOffered)
-  const reader = deps.solana.get(market.chain.id)
   if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
   return {
     ...(await solanaTransactionBody(reader, { ...order, quote })),

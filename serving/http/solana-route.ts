@@ -1,13 +1,13 @@
 import type { Static } from 'typebox'
 import { Fault } from '../../core/errors.ts'
 import type { SwapRouteInput } from '../../schemas/api/swap.ts'
+import { parseSwapAmount, resolveAmount } from '../dex/balance-share.ts'
 import type { ChainMarket } from '../dex/chain-market.ts'
 import { quoteOverPools } from '../dex/pool-swap.ts'
 import type { SwapQuote } from '../dex/quote.ts'
 import type { SolanaReader } from '../dex/solana-node.ts'
-import { buildSolanaSwap, isBuildable } from '../dex/solana-swap.ts'
+import { buildSolanaSwap, isBuildable, readSolanaHolding } from '../dex/solana-swap.ts'
 import {
-  parseAmount,
   parseDeadline,
   parseFees,
   parseLamports,
@@ -29,6 +29,8 @@ export const readSolanaOrder = (
   const owner = parseWalletAddress(chain.id, body.userAddress, 'userAddress')
   const recipient = body.recipientAddress ?? body.userAddress
   const { request } = readSwapTokens(market, body)
+  const mode = parseSwapMode(body.swapMode ?? 'ExactIn')
+  const amount = parseSwapAmount(body.amount, mode)
   if (parseFees(body) !== undefined || body.gasLimit !== undefined) {
     throw new Fault('FEE_PARAMETER_ERROR', 'Solana has no gas: priorityFee is what can be paid')
   }
@@ -38,19 +40,28 @@ export const readSolanaOrder = (
   if (isSpecial || isElsewhere || body.permit !== undefined) throw new Fault('NOT_IMPLEMENTED')
   return {
     ...{ owner, wanted, priorityFee: parseLamports(body.priorityFee ?? '0') },
-    request: {
-      ...request,
-      mode: parseSwapMode(body.swapMode ?? 'ExactIn'),
-      amountRaw: parseAmount(body.amount),
-    },
+    ...{ request: { ...request, mode }, amount },
     slippageBps: parseSlippage(terms.slippage),
   }
+}
+
+/** An order whose amount is known: a part of a balance is read from a node. Throws `Fault` PROVIDER_NOT_INITIALIZED, INSUFFICIENT_BALANCE. */
+export const withSolanaAmount = async (
+  reader: SolanaReader | undefined,
+  order: ReturnType<typeof readSolanaOrder>,
+) => {
+  const { amount, request, owner } = order
+  const amountRaw = await resolveAmount(amount, () => {
+    if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
+    return readSolanaHolding(reader, owner, request.tokenIn)
+  })
+  return { ...order, request: { ...request, amountRaw } }
 }
 
 /** The best quote over one pool that a transaction can be built for. Throws as `quoteSwap`. */
 export const quoteOverOnePool = (
   { book }: ChainMarket,
-  { wanted, request, slippageBps }: ReturnType<typeof readSolanaOrder>,
+  { wanted, request, slippageBps }: Awaited<ReturnType<typeof withSolanaAmount>>,
   nowMs: number,
 ): SwapQuote => {
   const pools = book

@@ -72,6 +72,30 @@ for (const dex of ['uniswap_v2', 'uniswap_v3'] as const) {
   })
 }
 
+test('a part of the balance is sold, and of the coin what the gas may cost stays', async () => {
+  const signer = devAccount(4)
+  const owner = signer.address
+  const asked = { dex: 'auto', pool: market.pools.v2Usd, owner, slippage: 50 }
+  await anvil.client.setBalance({ address: owner, value: parseEther('0.5') })
+  const built = async (
+    more: Pick<Parameters<SwapStack['buildOverPool']>[0], 'amount' | 'sold' | 'bought'>,
+  ) => {
+    const { status, body } = await until(async () => {
+      const answer = await stack.buildOverPool({ ...asked, ...more })
+      return answer.body.code !== 50_012 && answer
+    }, 'a transaction at the price of the newest block')
+    assert.equal(status, 200, JSON.stringify(body))
+    return body
+  }
+  const all = await built({ amount: 'auto', sold: COIN, bought: market.usd })
+  const gas = await stack.signAndMine(signer, all.txHex as Hex)
+  const left = await stack.heldBy(owner, COIN)
+  assert.equal(parseEther('0.5') - left - gas, BigInt(all.routeInfo.inAmount))
+  const held = await stack.heldBy(owner, market.usd)
+  const half = await built({ amount: '50%', sold: market.usd, bought: market.weth })
+  assert.equal(BigInt(half.routeInfo.inAmount), held / 2n)
+})
+
 test('a pool that was drained after its last event is refused when the transaction is built', async () => {
   const { usd, weth, pools } = market
   const owner = devAccount(3).address

@@ -9,6 +9,7 @@ import {
 import { base58Decode } from '../../core/base58.ts'
 import { feeOnInputAmountOut } from '../../core/prices/fee-on-input.ts'
 import type { DexQuote, SwapRouteResponse } from '../../schemas/api/swap.ts'
+import { associatedTokenAddress } from '../../serving/dex/solana-calls.ts'
 import { type PoolStateRow, poolStatesQuery } from '../../serving/queries/pool-states.ts'
 import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
 import { addressFor } from '../support/builders/svm-block.ts'
@@ -193,6 +194,25 @@ test('a route is an unsigned transaction of version 0 with the limit of its run'
   assert.equal(body.routeInfo.inAmount, '1000000000')
 })
 
+test('a part of a balance is sold: of SOL a hundredth stays, of a token all can go', async () => {
+  const sold = async (asked: object, work = route) => {
+    const { status, body } = await answering({ simulateTransaction: RAN }, () => work(asked))
+    assert.equal(status, 200, JSON.stringify(body))
+    return BigInt(body.routeInfo.inAmount)
+  }
+  const held = 50n * SOL
+  assert.equal(await sold({ amount: 'auto' }), held - SOL / 100n)
+  assert.equal(await sold({ amount: '50%' }), held / 2n)
+  assert.equal(await sold({ amount: '50%' }, swap), held / 2n)
+  const account = await associatedTokenAddress(owner, MINT, TOKEN_PROGRAM)
+  const data = Buffer.alloc(165)
+  data.writeBigUInt64LE(1_000_000_001n, 64)
+  putAccount(node, account, { owner: TOKEN_PROGRAM, data })
+  const ofToken = { inputMint: MINT, outputMint: WSOL }
+  assert.equal(await sold({ ...ofToken, amount: 'auto' }), 1_000_000_001n)
+  assert.equal(await sold({ ...ofToken, amount: '33.33%' }), 333_300_000n)
+})
+
 test('a node that does not report what a run took leaves the limit of the run', async () => {
   const ran = { value: { err: null, logs: [] } }
   const { body } = await answering({ simulateTransaction: ran }, route)
@@ -210,6 +230,9 @@ test('what is wrong with a request has a code of its own', async () => {
     [{ amount: '0' }, 400, 40_015],
     [{ amount: '-1' }, 400, 40_014],
     [{ amount: '1.5' }, 400, 40_014],
+    [{ amount: '101%' }, 400, 40_014],
+    [{ amount: 'auto', swapMode: 'ExactOut' }, 400, 40_014],
+    [{ amount: 'auto', userAddress: addressFor('poor') }, 422, 50_017],
     [{ slippage: 0 }, 400, 40_019],
     [{ slippage: 51 }, 400, 40_008],
     [{ dex: 'nowhere' }, 404, 40_406],

@@ -45,7 +45,7 @@ export interface SwapStack {
     readonly pool: Address
     readonly sold: Address
     readonly bought: Address
-    readonly amount: bigint
+    readonly amount: bigint | string
     readonly exactIn?: boolean
     readonly slippage?: number
   }): Promise<{ readonly status: number; readonly body: SwapResponse & { readonly code?: number } }>

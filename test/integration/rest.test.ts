@@ -362,7 +362,7 @@ for (const query of [
   })
 }
 
-test('a cursor of another search, or of nobody, is refused', async () => {
+test('a cursor of another search or an invalid cursor answers 400', async () => {
   const { endCursor } = record((await search('keyword=bulk&limit=1')).body)
   assert.equal((await search(`keyword=bulk&limit=1&cursor=${endCursor}`)).status, 200)
   const wrong = [

@@ -27,7 +27,8 @@ const statusesOf = (name: string, scopes: readonly string[]): readonly string[] 
   const isRead = name.startsWith('GET ')
   const asksNoRows =
     /account|watchlist|ipfs|kyt|GET .jobs?\/|dexscr|calculate|POST .webhook.endpoint|(PATCH|PUT|DELETE)|webhook.endpoint(..id(.secret)?)?$|\/task\b/
-  const namesRecord = /^GET .kyt|:chain|:id|:msgId$|search|GET .(dex|redpacket)$|PATCH/
+  const namesRecord =
+    /^GET .kyt|:chain|:id|:msgId$|search|GET .(dex|redpacket)$|PATCH|^(POST|DELETE) .(account.(keys|wallets)|x402.link-address)/
   return [
     ...[200, 400, 401, 403, 408, 429, 431, 500, 503],
     ...has(name.endsWith('/streaming'), 204),
@@ -35,11 +36,16 @@ const statusesOf = (name: string, scopes: readonly string[]): readonly string[] 
     ...has(!isRead, 413, 415),
     ...has(namesRecord.test(name), 404),
     ...has(
-      /(PATCH|PUT)|POST .webhook.endpoint$|resend|recover|replay|send-example|claim$/.test(name),
+      /(PATCH|PUT)|POST .webhook.endpoint$|resend|recover|replay|send-example|claim$|POST .(account.keys|x402.link-address)$/.test(
+        name,
+      ),
       409,
     ),
     ...has(!asksNoRows.test(name), 422),
-    ...has(/\/(similar|send)$|^POST \/(dex\/:chain\/route$|kyt\/|redpacket\/)/.test(name), 501),
+    ...has(
+      /\/(similar|send)$|^POST \/(dex\/:chain\/(route|swap)$|kyt\/|redpacket\/)/.test(name),
+      501,
+    ),
     ...has(name === 'POST /redpacket/:chain/claim', 410),
     ...has(/POST .(ipfs.presign|redpacket.:chain.send)$/.test(name), 502),
   ]

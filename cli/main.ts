@@ -22,7 +22,7 @@ const COMMANDS: readonly CommandDefinition[] = [
     name: 'start',
     register: (command, done) =>
       command
-        .description('the whole product in one process; without --chain on simulated chains')
+        .description('run the whole product in one process; without --chain on simulated chains')
         .option('--data <dir>', 'data folder (default .data)')
         .option('--port <port>', 'HTTP port, streams on the next one (default 8080)')
         .option('--simulate <chains>', 'chains to simulate (default sol,ethereum)')
@@ -45,7 +45,7 @@ const COMMANDS: readonly CommandDefinition[] = [
       command
         .description('ingest recorded blocks end to end, then serve them')
         .requiredOption('--chain <chain>', 'chain of the recordings, e.g. ethereum')
-        .option('--facts <file>', 'JSON: decimals and names of tokens, pools')
+        .option('--facts <file>', 'JSON file with decimals and names of tokens, and pools')
         .option('--data <dir>', 'data folder (default .data)')
         .option('--port <port>', 'HTTP port, streams on the next one (default 8080)')
         .option('--exit', 'exit with status 0 once everything is processed')

@@ -49,9 +49,13 @@ export const findDemoFile = (path: string): DemoFile | undefined =>
 export const readDemoFile = (path: string): DemoFile => {
   const demo = findDemoFile(path)
   if (demo === undefined) {
-    throw new Outage('disk', `${path} holds no demo.json: is a process running there?`, {
-      final: true,
-    })
+    throw new Outage(
+      'disk',
+      `${path} contains no demo.json; a process writes it when it starts. Start one on this folder, or pass the folder of one with --data`,
+      {
+        final: true,
+      },
+    )
   }
   return demo
 }

@@ -8,6 +8,7 @@ import { InvalidOpsRequest, type OpsHandler } from '../../core/ops/server.ts'
 import { pause } from '../../core/retry.ts'
 import { type DeadLetterEntry, listDeadLetters } from './dead-letters.ts'
 import { fetchOps } from './ops-client.ts'
+import { parseQueryNumber } from './query-number.ts'
 
 /**
  * Records of an embedded log, read through the process that holds it: no other process may open the folder meanwhile. Who asks shows a key that
@@ -41,22 +42,22 @@ export const recordsHandler =
     const back = query.get('back')
     const ends = await bus.ends(topic)
     if (back !== null) {
-      if (!/^\d{1,15}$/.test(back)) throw new InvalidOpsRequest('back is not a whole number')
-      const places = ends.map(({ partition, low, end }) => [
-        partition,
-        Math.max(low, end - Number(back)),
-      ])
+      const count = parseQueryNumber('back', back, 15)
+      const places = ends.map(({ partition, low, end }) => [partition, Math.max(low, end - count)])
       return { records: [], places }
     }
     const asked = query.getAll('at').map(parsePosition)
-    if (asked.length > MAX_POSITIONS) throw new InvalidOpsRequest(`at most ${MAX_POSITIONS} places`)
+    if (asked.length > MAX_POSITIONS)
+      throw new InvalidOpsRequest(
+        `at is given ${asked.length} times; expected at most ${MAX_POSITIONS} positions in one request`,
+      )
     return readPage(bus, topic, asked)
   }
 
 const checkKey = (query: URLSearchParams, key: string): void => {
   const [shown, expected] = [Buffer.from(query.get('key') ?? ''), Buffer.from(key)]
   if (shown.length === expected.length && timingSafeEqual(shown, expected)) return
-  throw new InvalidOpsRequest('the key of the data folder is needed')
+  throw new InvalidOpsRequest('key is not the key of this data folder; use the one in its ops.json')
 }
 
 /** Most dead letters of one answer. */
@@ -68,9 +69,12 @@ export const deadLettersHandler =
   async (query) => {
     checkKey(query, key)
     const [group, limit = ''] = [query.get('group'), query.get('limit') ?? undefined]
-    if (!/^\d{1,9}$/.test(limit)) throw new InvalidOpsRequest('limit is not a whole number')
     const letters: DeadLetterEntry[] = []
-    const asked = { bus, limit: Math.min(Number(limit), MAX_DEAD_LETTERS), ...(group && { group }) }
+    const asked = {
+      bus,
+      limit: Math.min(parseQueryNumber('limit', limit, 9), MAX_DEAD_LETTERS),
+      ...(group && { group }),
+    }
     for await (const deadLetter of listDeadLetters(asked)) letters.push(deadLetter)
     return { letters }
   }
@@ -96,7 +100,10 @@ export const fetchDeadLetters = async (
 
 const parsePosition = (text: string): readonly [number, number] => {
   const [, partition, offset] = /^(\d{1,6}):(\d{1,15})$/.exec(text) ?? []
-  if (partition === undefined) throw new InvalidOpsRequest('at is PARTITION:OFFSET')
+  if (partition === undefined)
+    throw new InvalidOpsRequest(
+      `at is ${JSON.stringify(text.slice(0, 40))}; expected PARTITION:OFFSET, e.g. 0:100`,
+    )
   return [Number(partition), Number(offset)]
 }
 
@@ -135,7 +142,11 @@ const readOpsAddress = (dataDir: string): OpsAddress => {
   try {
     return JSON.parse(readFileSync(join(dataDir, 'ops.json'), 'utf8')) as OpsAddress
   } catch (cause) {
-    throw new Outage('bus', `${dataDir} is in use by a process that is not ready yet`, { cause })
+    throw new Outage(
+      'bus',
+      `${dataDir} is in use by a process that is not ready yet: its ops.json cannot be read. Repeat when it has started, or stop it`,
+      { cause },
+    )
   }
 }
 
@@ -174,5 +185,9 @@ export async function* tailOverOps(
 /** Says which topics there are. */
 export const unknownTopicError = (topic: string, known: readonly string[]): Outage => {
   const open = known.filter((name) => !name.startsWith('_'))
-  return new Outage('bus', `no topic ${topic}; there are ${open.join(', ')}`, { final: true })
+  const expected =
+    open.length === 0
+      ? 'the log has no topics yet: start a process on it first'
+      : `expected one of ${open.join(', ')}`
+  return new Outage('bus', `topic ${topic} does not exist; ${expected}`, { final: true })
 }

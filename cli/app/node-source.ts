@@ -47,10 +47,10 @@ export const nodeUrls = (
   )
 
 /** Addresses that the nodes of a virtual machine are reached by. Those of Solana's calls come first, its streams may follow. */
-const URL_SCHEMES: Readonly<Record<Vm, RegExp>> = {
-  evm: /^(https?|wss?):/,
-  svm: /^(https?|wss?|grpcs?):/,
-  move: /^(https?|grpcs?):/,
+const URL_SCHEMES: Readonly<Record<Vm, readonly string[]>> = {
+  evm: ['http', 'https', 'ws', 'wss'],
+  svm: ['http', 'https', 'ws', 'wss', 'grpc', 'grpcs'],
+  move: ['http', 'https', 'grpc', 'grpcs'],
 }
 
 /** Opens the source of a chain's virtual machine. Throws `ConfigError` for addresses of other kinds of nodes. */
@@ -109,12 +109,14 @@ const urlProblems = ({
   urls,
 }: Pick<NodeSourceOptions, 'chain' | 'urls'>): readonly ConfigProblem[] => {
   const variable = `RPC_URLS_${chain.apiName.toUpperCase()}`
-  const wrong = urls.filter((url) => !URL_SCHEMES[chain.vm].test(url))
+  const wrong = urls.filter(
+    (url) => !URL_SCHEMES[chain.vm].some((scheme) => url.startsWith(`${scheme}:`)),
+  )
   const isStreamOnly = chain.vm === 'svm' && urls.length > 0 && urls.every(isGrpcUrl)
   return [
     ...wrong.map((url) => ({
       variable,
-      message: `unsupported URL scheme ${new URL(url).protocol}// for a node of ${chain.name}`,
+      message: `unsupported URL scheme ${new URL(url).protocol}// for a node of ${chain.name}; expected ${URL_SCHEMES[chain.vm].join(', ')}`,
     })),
     ...(isStreamOnly
       ? [{ variable, message: 'a gRPC stream needs an HTTP RPC endpoint as well; add one' }]

@@ -31,13 +31,24 @@ export const fetchOps = async <T>(
   const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS)
   const answer = await fetch(asked, { headers, signal }).catch((error: unknown) => {
     if (isConnectionGone(error)) return undefined
-    throw new Outage('bus', `${url} did not answer`, { cause: error })
+    throw new Outage('bus', `${url} did not answer; check the URL and the state of its process`, {
+      cause: error,
+    })
   })
   if (answer === undefined) return undefined
   const body = (await answer.json()) as T & { readonly error?: string }
   if (answer.ok) return body
-  throw new Outage('bus', body.error ?? `${url} answered ${answer.status}`, { final: true })
+  throw new Outage(
+    'bus',
+    body.error ??
+      `${url} answered ${answer.status}; expected 200. Check that it is the URL of an ops server, and OPS_TOKEN`,
+    { final: true },
+  )
 }
+
+/** Says that a given URL of an ops server has no process behind it. */
+export const noProcessError = (url: string): Outage =>
+  new Outage('bus', `no process is listening at ${url}; start it, or correct --ops`)
 
 /** What a process that is not there, or goes at this moment, leaves of a connection. */
 const GONE_ERROR_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'UND_ERR_SOCKET'])

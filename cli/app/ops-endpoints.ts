@@ -12,6 +12,7 @@ import type { RunningProcessors } from '../../processors/start.ts'
 import { checksum } from '../checksum/checksum.ts'
 import type { LogInfra } from './infra.ts'
 import { deadLettersHandler, recordsHandler } from './log-over-ops.ts'
+import { parseQueryNumber } from './query-number.ts'
 import type { AppChain, ServiceDeps } from './services.ts'
 import { type IngestStatus, statusReport } from './status-report.ts'
 
@@ -134,7 +135,10 @@ const checksumHandler = (
 ): OpsHandler => {
   let busy = false
   return async (query, signal) => {
-    if (busy) throw new InvalidOpsRequest('another checksum is being taken')
+    if (busy)
+      throw new InvalidOpsRequest(
+        'a checksum is already running in this process; repeat the request when it has ended',
+      )
     busy = true
     try {
       return await Promise.all(
@@ -151,13 +155,15 @@ const checksumHandler = (
 const requestedChains = (chains: readonly string[], query: URLSearchParams): readonly string[] => {
   const asked = query.getAll('chain')
   const unknown = asked.find((chain) => !chains.includes(chain))
-  if (unknown !== undefined) throw new InvalidOpsRequest(`no chain ${unknown} here`)
+  if (unknown !== undefined)
+    throw new InvalidOpsRequest(
+      `${unknown.slice(0, 40)} is not a chain of this process; expected one of ${chains.join(', ')}`,
+    )
   return asked.length > 0 ? asked : chains
 }
 
 const requestedHeight = (query: URLSearchParams): { readonly height?: number } => {
   const text = query.get('height')
   if (text === null) return {}
-  if (!/^\d{1,15}$/.test(text)) throw new InvalidOpsRequest('height is not a whole number')
-  return { height: Number(text) }
+  return { height: parseQueryNumber('height', text, 15) }
 }

@@ -26,9 +26,13 @@ export const withInfra = async <T>(
 ): Promise<T> => {
   const logPath = join(config.dataDir, 'log')
   if (config.kafkaBrokers.length === 0 && !existsSync(logPath)) {
-    throw new Outage('disk', `${config.dataDir} holds no data, and no brokers are configured`, {
-      final: true,
-    })
+    throw new Outage(
+      'disk',
+      `${config.dataDir} holds no data, and no brokers are configured. Pass the folder of an installation with --data, or set KAFKA_BROKERS`,
+      {
+        final: true,
+      },
+    )
   }
   const log = makeRootLogger('warn', secretTexts(config))
   const lifecycle = makeLifecycle(log)

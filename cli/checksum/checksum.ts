@@ -62,12 +62,14 @@ export const checksum = async (request: ChecksumRequest): Promise<ChainChecksum>
   if (block === undefined || height > history.finalHeight) {
     const final = history.finalHeight < 0 ? 'none' : history.finalHeight
     throw new InvalidOpsRequest(
-      `${chain}: height ${height} is not final; the newest final one is ${final}`,
+      `${chain}: height ${height} is not final; the newest final one is ${final}. Use that height or a lower one, or repeat later`,
     )
   }
   const [behind] = await laggingGroups(bus, chain, lastSeqAtHeight(history, height))
   if (behind !== undefined)
-    throw new InvalidOpsRequest(`${chain}: ${behind}, which belongs to ${height}`)
+    throw new InvalidOpsRequest(
+      `${chain}: ${behind}; a checksum at height ${height} needs it. Repeat when \`sluice status\` shows no lag`,
+    )
   const atRest = (await laggingGroups(bus, chain, history.seq)).length === 0
   const place: ChecksumTarget = { chain, height, timeMs: block.timeMs }
   const found = await collectDigests(request, place)

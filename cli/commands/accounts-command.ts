@@ -35,10 +35,10 @@ const ACCOUNT_ROWS: readonly AccountsRow[] = [
     about: 'refuse every credential of an account until it is restored',
     action: 'suspend',
   },
-  { usage: 'restore <account>', about: 'end a suspension', action: 'restore' },
+  { usage: 'restore <account>', about: 'end the suspension of an account', action: 'restore' },
   {
     usage: 'usage <account>',
-    about: 'usage of this month, by route and by day',
+    about: 'show the usage of this month, by route and by day',
     action: 'usage',
   },
 ]
@@ -47,7 +47,7 @@ const KEY_ROWS: readonly AccountsRow[] = [
   { usage: 'list <account>', about: 'list the API keys, without their text', action: 'listKeys' },
   {
     usage: 'revoke <account> <key>',
-    about: 'revoke an API key, by its key_... id: it is dead within a second',
+    about: 'revoke an API key, by its key_... id; it is refused within a second',
     action: 'revokeKey',
   },
 ]
@@ -77,7 +77,7 @@ const addRow = (
     .description(about)
     .option('--data <dir>', 'data folder of the running process (default .data)')
     .option('--admin <url>', 'URL of the admin API, e.g. http://127.0.0.1:8082/admin/v1')
-    .option('--json', 'as JSON')
+    .option('--json', 'print JSON')
     .action(async (...given: readonly unknown[]) => {
       const { ACCOUNTS_ACTIONS, runAccounts } = await import('./accounts.ts')
       const words = given.filter((word): word is string => typeof word === 'string')

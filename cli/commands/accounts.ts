@@ -158,7 +158,11 @@ export const ACCOUNTS_ACTIONS = {
   },
   revokeKey: async (client, orgId = '', keyId = '') => {
     const key = (await keysOf(client, orgId)).find((each) => each.keyId === keyId)
-    if (key === undefined) throw new UsageError(['No such key of this account'])
+    if (key === undefined) {
+      throw new UsageError([
+        `${keyId} is not a key of ${orgId}; \`sluice accounts keys list ${orgId}\` lists them`,
+      ])
+    }
     await client.send('DELETE', `/apps/${at(key.appId)}/keys/${at(keyId)}`)
     return { value: { keyId, revoked: true }, lines: [`${keyId} is revoked`] }
   },

@@ -33,7 +33,9 @@ export const openAdminClient = (url: string | undefined, config: Config): AdminC
   const base = (url ?? (demo?.adminUrl || configuredUrl(config))).replace(/\/+$/, '')
   const token = config.adminToken.reveal() || (demo?.adminToken ?? '')
   if (token === '') {
-    throw new UsageError(['ADMIN_TOKEN is needed: the token of the admin API, or an admin token'])
+    throw new UsageError([
+      'ADMIN_TOKEN is needed and is not set: set it to the token of the admin API, or to an admin token',
+    ])
   }
   const ask = async <T>(method: string, path: string, body?: object): Promise<T> => {
     const headers = {
@@ -47,11 +49,18 @@ export const openAdminClient = (url: string | undefined, config: Config): AdminC
       signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS),
       ...(body !== undefined && { body: JSON.stringify(body) }),
     }).catch((cause: unknown) => {
-      throw new Outage('bus', `the admin API at ${base} did not answer`, { cause })
+      throw new Outage(
+        'bus',
+        `the admin API at ${base} did not answer; check --admin and the state of its process`,
+        { cause },
+      )
     })
     const found: unknown = await answer.json().catch(() => undefined)
     if (answer.ok && found !== undefined) return found as T
-    throw new UsageError([refusalText(found) ?? `${base} answered ${answer.status}`])
+    throw new UsageError([
+      refusalText(found) ??
+        `${base} answered ${answer.status}; expected an answer in JSON. Check that --admin is the URL of an admin API`,
+    ])
   }
   return {
     get: (path) => ask('GET', path),

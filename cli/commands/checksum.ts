@@ -1,12 +1,10 @@
 import { loadConfig } from '../../core/config/load.ts'
-import { Outage } from '../../core/errors.ts'
-import { CHAIN_ID_BY_NAME } from '../../schemas/chains.ts'
-import { fetchOps, findOpsUrl } from '../app/ops-client.ts'
+import { fetchOps, findOpsUrl, noProcessError } from '../app/ops-client.ts'
 import { type Progress, reportProgress } from '../app/report-progress.ts'
 import { withInfra } from '../app/with-infra.ts'
 import { type ChainChecksum, checksum, checksumLines } from '../checksum/checksum.ts'
+import { parseChainOption } from './chain-option.ts'
 import type { CommandContext, OperatorOptions } from './status.ts'
-import { UsageError } from './usage-error.ts'
 
 /** Options of `sluice checksum`. */
 export interface ChecksumOptions extends OperatorOptions {
@@ -37,7 +35,7 @@ const takeChecksums = async (
   progress: Progress,
 ): Promise<readonly ChainChecksum[]> => {
   const config = loadConfig(environment, { dataDir: words.data })
-  const chains = words.chain?.map(parseChain)
+  const chains = words.chain?.map(parseChainOption)
   const url = findOpsUrl(words.ops, config.dataDir)
   const query = new URLSearchParams(
     (chains ?? []).map((chain): [string, string] => ['chain', chain]),
@@ -49,7 +47,7 @@ const takeChecksums = async (
       ? undefined
       : await fetchOps<ChainChecksum[]>(url, `/checksum?${query}`, config)
   if (answer === undefined && words.ops !== undefined) {
-    throw new Outage('bus', `no process is listening at ${words.ops}`)
+    throw noProcessError(words.ops)
   }
   return (
     answer ??
@@ -64,10 +62,4 @@ const takeChecksums = async (
       return taken
     })
   )
-}
-
-const parseChain = (word: string): string => {
-  const chain = CHAIN_ID_BY_NAME[word]
-  if (chain === undefined) throw new UsageError([`--chain: ${word} is not a chain of this build`])
-  return chain
 }

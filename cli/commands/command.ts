@@ -18,5 +18,5 @@ export const interruptSignal = (): AbortSignal => {
 export const parseCount = (text: string): number => {
   const value = Number(text)
   if (Number.isSafeInteger(value) && value >= 0) return value
-  throw new InvalidArgumentError('not a whole number')
+  throw new InvalidArgumentError('Expected a whole number from 0, e.g. 10.')
 }

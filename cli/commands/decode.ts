@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { formatRatio, formatUnits } from '../../core/amounts.ts'
+import { unknownChainText } from '../../core/config/unknown-chain.ts'
 import { InvalidInput } from '../../core/errors.ts'
 import type { DecodeContext } from '../../ingestors/decode/contract.ts'
 import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
@@ -32,7 +33,7 @@ export const decodeFiles = async ({
 }: DecodeRequest): Promise<number> => {
   const chain = chainRow(CHAIN_ID_BY_NAME[word] ?? '')?.id
   if (chain === undefined) {
-    throw new InvalidInput('unknown-chain', `no decoders for a chain named ${word.slice(0, 40)}`)
+    throw new InvalidInput('unknown-chain', unknownChainText(word))
   }
   const books: DecodeContext = {
     verification: 'evidence',
@@ -52,7 +53,11 @@ export const decodeFiles = async ({
 
 const explainFile = async (chain: string, file: string, books: DecodeContext): Promise<object> => {
   const { size } = await stat(file)
-  if (size > MAX_FILE_BYTES) throw new InvalidInput('too-big', `the file has ${size} bytes`)
+  if (size > MAX_FILE_BYTES)
+    throw new InvalidInput(
+      'too-big',
+      `the file has ${size} bytes; expected at most ${MAX_FILE_BYTES}. Split it into smaller recordings`,
+    )
   const { block } = await recordedFile(chain, file, await readFile(file))
   return { file, ...blockLine(block, decodeBlock(block, books)) }
 }

@@ -41,7 +41,9 @@ export const init = async (
   { acl, aclPrefix = 'sluice-' }: InitOptions = {},
 ): Promise<number> => {
   if (acl !== undefined && acl !== true && acl !== 'print') {
-    throw new UsageError([`--acl: ${acl} is not a mode; leave it out or write print`])
+    throw new UsageError([
+      `--acl: ${acl} is not a mode; expected print, or no value to write the rules`,
+    ])
   }
   const config = initConfig(environment)
   const { retention } = config
@@ -93,10 +95,17 @@ const initConfig = (environment: Environment): Config => {
   const config = loadConfig(environment)
   const problems = [...unknownChainProblems(config)]
   if (config.kafkaBrokers.length > 0 && config.keyPepper.isEmpty) {
-    problems.push({ variable: 'KEY_PEPPER', message: 'is needed together with KAFKA_BROKERS' })
+    problems.push({
+      variable: 'KEY_PEPPER',
+      message:
+        'is needed together with KAFKA_BROKERS; set it to the same random text on every process: `sluice secrets` prints one',
+    })
   }
   if (config.kafkaBrokers.length > 0 && config.clickhouseUrl.isEmpty) {
-    problems.push({ variable: 'CLICKHOUSE_URL', message: 'is needed together with KAFKA_BROKERS' })
+    problems.push({
+      variable: 'CLICKHOUSE_URL',
+      message: 'is needed together with KAFKA_BROKERS; set it to the URL of the ClickHouse server',
+    })
   }
   if (problems.length > 0) throw new ConfigError(problems)
   return config

@@ -31,9 +31,16 @@ export const labelsImport = async (
   words: LabelImportOptions,
   { environment, write }: Pick<CommandContext, 'environment' | 'write'>,
 ): Promise<number> => {
-  if (!isFormat(format)) throw new UsageError([`a format is one of ${LABEL_FORMATS.join(', ')}`])
-  if (statSync(file).size > MAX_LIST_BYTES) {
-    throw new InvalidInput('label list', `the file is larger than ${MAX_LIST_BYTES >> 20} MiB`)
+  if (!isFormat(format))
+    throw new UsageError([
+      `${format.slice(0, 40)} is not a format of label lists; expected one of ${LABEL_FORMATS.join(', ')}`,
+    ])
+  const { size } = statSync(file)
+  if (size > MAX_LIST_BYTES) {
+    throw new InvalidInput(
+      'label list',
+      `${file} has ${size} bytes; expected at most ${MAX_LIST_BYTES}. Split the list by source`,
+    )
   }
   const labels = parseLabels(format, readFileSync(file, 'utf8'), words)
   const config = loadConfig(environment, { dataDir: words.data })

@@ -18,8 +18,8 @@ const ROLE_COMMANDS: readonly (readonly [
 ])[] = [
   ['ingest', 'role: follow the chains and publish blocks and events'],
   ['process', 'role: run the processors: aggregate events and write to ClickHouse'],
-  ['serve', 'role: REST, GraphQL, streams, webhooks'],
-  ['all', 'the three roles in one process'],
+  ['serve', 'role: serve REST, GraphQL, streams and webhooks'],
+  ['all', 'run the three roles in one process'],
 ]
 
 const commandContext = () => ({ environment: process.env, write: printLine, show: printScreen })
@@ -29,10 +29,10 @@ const withDlqOptions = (command: Command): Command =>
     .option('--data <dir>', 'data folder of the embedded log')
     .option(
       '--group <name>',
-      'dead letters of one consumer group, e.g. sink.eth.dex.trades.processed',
+      'only dead letters of this consumer group, e.g. sink.eth.dex.trades.processed',
     )
     .option('--limit <n>', 'maximum number of dead letters', parseCount, DEFAULT_DEAD_LETTER_LIMIT)
-    .option('--json', 'as JSON')
+    .option('--json', 'print JSON')
 
 /** Commands for operators. Servers and all other settings come from the environment. */
 export const OPERATOR_COMMANDS: readonly CommandDefinition[] = [
@@ -78,7 +78,7 @@ export const OPERATOR_COMMANDS: readonly CommandDefinition[] = [
         .option('--data <dir>', 'data folder (default .data)')
         .option('--ops <url>', 'URL of the ops server of a process')
         .option('--watch', 'refresh every two seconds')
-        .option('--json', 'as JSON')
+        .option('--json', 'print JSON')
         .action(async (words: StatusOptions) => {
           const { status } = await import('./status.ts')
           done(await status(words, { ...commandContext(), signal: interruptSignal() }))
@@ -91,8 +91,8 @@ export const OPERATOR_COMMANDS: readonly CommandDefinition[] = [
         .description('show partitions whose offsets expired from the log; --from resumes them')
         .option('--data <dir>', 'data folder of an embedded log that no process has open')
         .option('--chain <chain...>', 'default: every chain of the log')
-        .option('--from <place>', 'earliest: the oldest retained record, now: the next block')
-        .option('--json', 'as JSON')
+        .option('--from <position>', 'earliest: the oldest retained record, now: the next block')
+        .option('--json', 'print JSON')
         .action(async (words: ResumeOptions) => {
           const { resume } = await import('./resume.ts')
           done(await resume(words, commandContext()))
@@ -107,7 +107,7 @@ export const OPERATOR_COMMANDS: readonly CommandDefinition[] = [
         .option('--ops <url>', 'URL of the ops server of a process')
         .option('--chain <chain...>', 'default: every chain of the log')
         .option('--height <n>', 'default: the newest final height', parseCount)
-        .option('--json', 'as JSON')
+        .option('--json', 'print JSON')
         .action(async (words: ChecksumOptions) => {
           const { checksumCommand } = await import('./checksum.ts')
           done(await checksumCommand(words, { ...commandContext(), writeError: printErrorLine }))
@@ -120,15 +120,15 @@ export const OPERATOR_COMMANDS: readonly CommandDefinition[] = [
       group
         .command('import')
         .description(
-          'bring the labels of a source to what its list says; the same list again changes nothing',
+          'replace the labels of a source by those of a list; repeating it changes nothing',
         )
         .argument('<format>', 'csv, address-list or tagpack')
-        .argument('<file>', 'the list')
-        .requiredOption('--source <name>', 'who says so, e.g. ofac')
-        .option('--category <name>', 'category of entries that name none, e.g. sanctions')
-        .option('--chain <chain>', 'chain of entries that name none (default: every chain)')
-        .option('--entity <name>', 'name of whom entries that name none belong to')
-        .option('--evidence-url <url>', 'where entries that say nothing can be looked up')
+        .argument('<file>', 'path of the list')
+        .requiredOption('--source <name>', 'name of the source of the list, e.g. ofac')
+        .option('--category <name>', 'category of entries without one, e.g. sanctions')
+        .option('--chain <chain>', 'chain of entries without one (default: every chain)')
+        .option('--entity <name>', 'entity of entries without one')
+        .option('--evidence-url <url>', 'evidence URL of entries without one')
         .option('--data <dir>', 'data folder that no process has open (default .data)')
         .action(async (format: string, file: string, words: LabelImportOptions) => {
           const { labelsImport } = await import('./labels.ts')

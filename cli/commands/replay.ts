@@ -6,10 +6,10 @@ import { makeRootLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { parseMetadataTable } from '../../ingestors/decode/metadata-table.ts'
 import { recordedSource } from '../../ingestors/recorded/replay.ts'
-import { CHAIN_ID_BY_NAME, chainRow } from '../../schemas/chains.ts'
+import { CHAINS } from '../../schemas/chains.ts'
 import { openDataFolder } from '../app/data-folder.ts'
 import { runStandalone } from '../standalone/run-standalone.ts'
-import { UsageError } from './usage-error.ts'
+import { parseChainOption } from './chain-option.ts'
 
 /** Options of `sluice replay` as commander gives them; all text. */
 export interface ReplayOptions {
@@ -44,10 +44,7 @@ export const replay = async (
   words: ReplayOptions,
   environment: Environment,
 ): Promise<number> => {
-  const chain = chainRow(CHAIN_ID_BY_NAME[words.chain] ?? '')
-  if (chain === undefined) {
-    throw new UsageError([`--chain: ${words.chain} is not a chain of this build`])
-  }
+  const chain = CHAINS[parseChainOption(words.chain)]
   const config = replayConfig(words, environment)
   const log = makeRootLogger(
     environment.LOG_LEVEL === undefined ? 'warn' : config.logLevel,
@@ -91,6 +88,10 @@ const readMetadataFile = (file: string) => {
     return parseMetadataTable(JSON.parse(readFileSync(file, 'utf8')))
   } catch (error) {
     if (error instanceof InvalidInput) throw error
-    throw new InvalidInput('facts-file', `${file} cannot be read as JSON`, { cause: error })
+    throw new InvalidInput(
+      'facts-file',
+      `${file} cannot be read as JSON; --facts expects a JSON file with tokens and pools`,
+      { cause: error },
+    )
   }
 }

@@ -2,10 +2,10 @@ import { type Bus, laneWriterId } from '../../core/bus/contract.ts'
 import { loadConfig } from '../../core/config/load.ts'
 import { Outage } from '../../core/errors.ts'
 import { retry } from '../../core/retry.ts'
-import { CHAIN_ID_BY_NAME } from '../../schemas/chains.ts'
 import type { BlockOperation } from '../app/block-operations.ts'
 import { type LostLane, lostLanes, type ResumeFrom } from '../app/lost-lanes.ts'
 import { withInfra } from '../app/with-infra.ts'
+import { parseChainOption } from './chain-option.ts'
 import type { CommandContext } from './status.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -31,7 +31,7 @@ export const resume = async (
   { environment, write }: Pick<CommandContext, 'environment' | 'write'>,
 ): Promise<number> => {
   const from = parseResumeFrom(words.from)
-  const asked = words.chain?.map(parseChain)
+  const asked = words.chain?.map(parseChainOption)
   return withInfra(loadConfig(environment, { dataDir: words.data }), async (parts) => {
     const lanes: LostLane[] = []
     for (const chain of asked ?? [...parts.chains, null]) {
@@ -50,13 +50,7 @@ export const resume = async (
 
 const parseResumeFrom = (word: string | undefined): ResumeFrom | undefined => {
   if (word === undefined || word === 'earliest' || word === 'now') return word
-  throw new UsageError([`--from: ${word} is neither earliest nor now`])
-}
-
-const parseChain = (word: string): string => {
-  const chain = CHAIN_ID_BY_NAME[word]
-  if (chain === undefined) throw new UsageError([`--chain: ${word} is not a chain of this build`])
-  return chain
+  throw new UsageError([`--from: ${word} is not a position; expected earliest or now`])
 }
 
 /** Gives lanes their new places. Each is moved under the id of its own writer: one that still ran would be fenced. */

@@ -2,6 +2,7 @@ import { ConfigError, type ConfigProblem } from '../../core/config/errors.ts'
 import { loadConfig, secretTexts } from '../../core/config/load.ts'
 import { Secret } from '../../core/config/secret.ts'
 import type { Config } from '../../core/config/settings.ts'
+import { unknownChainText } from '../../core/config/unknown-chain.ts'
 import { type InFlightTracker, makeInFlightTracker } from '../../core/ops/in-flight.ts'
 import { makeLifecycle } from '../../core/ops/lifecycle.ts'
 import { makeRootLogger } from '../../core/ops/logger.ts'
@@ -36,7 +37,8 @@ const problemIf = (is: boolean, variable: string, message: string): readonly Con
   is ? [{ variable, message }] : []
 
 /** A process of its own shares nothing but servers with the others. */
-const NEEDED_BY_SEPARATE_ROLES = 'is needed by roles that run as separate processes'
+const NEEDED_BY_SEPARATE_ROLES =
+  'is needed by roles that run as separate processes and is not set; set it, or use `sluice all`'
 
 const REQUIREMENTS = {
   brokers: ({ kafkaBrokers }: Config) =>
@@ -50,7 +52,7 @@ const REQUIREMENTS = {
       problemIf(
         nodeUrls(config, row).length === 0,
         `RPC_URLS_${row.apiName.toUpperCase()}`,
-        `is needed to follow ${row.name}`,
+        `is needed to follow ${row.name} and is not set; set it to URLs of its nodes, or leave the chain out of CHAINS`,
       ),
     ),
 } as const satisfies Record<string, (config: Config) => readonly ConfigProblem[]>
@@ -96,7 +98,7 @@ export const roleConfig = (name: RoleName, environment: Environment): Config => 
 export const unknownChainProblems = ({ chains }: Config): readonly ConfigProblem[] =>
   chains
     .filter((word) => chainRow(CHAIN_ID_BY_NAME[word] ?? '') === undefined)
-    .map((word) => ({ variable: 'CHAINS', message: `${word} is not a chain of this build` }))
+    .map((word) => ({ variable: 'CHAINS', message: unknownChainText(word) }))
 
 /** The configured chains. */
 export const configuredChains = ({ chains }: Config): readonly ChainRow[] =>

@@ -1,4 +1,5 @@
 import { type ConfigOverrides, loadConfig, secretTexts } from '../../core/config/load.ts'
+import { unknownChainText } from '../../core/config/unknown-chain.ts'
 import { makeRootLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { parseDuration } from '../../core/time.ts'
@@ -58,7 +59,7 @@ export const parsePlan = (
   const whole = (name: string, text: string | undefined, max: number) => {
     const value = number(name, text, 0, max)
     if (value === undefined || Number.isSafeInteger(value)) return value
-    problems.push(`--${name}: ${text} is not a whole number`)
+    problems.push(`--${name}: ${text} is not a whole number from 0 to ${max}`)
     return undefined
   }
   const time = (name: string, text: string | undefined) => {
@@ -85,11 +86,15 @@ export const parsePlan = (
   } as const
   const port = whole('port', words.port, 65_534)
   if (words.from !== undefined && words.chain === undefined) {
-    problems.push('--from: needs --chain; a simulated chain starts at its genesis')
+    problems.push(
+      `--from: ${words.from} needs --chain; a simulated chain starts at its genesis. Add --chain, or leave --from out`,
+    )
   }
   const isProfile = words.profile === 'pump' && words.chain !== undefined
   if (words.profile !== undefined && !(isProfile && chains[0]?.vm === 'svm')) {
-    problems.push(`--profile: ${words.profile} is not a profile of this chain; Solana has pump`)
+    problems.push(
+      `--profile: ${words.profile} is not a profile of this chain; expected pump together with --chain sol, or no --profile`,
+    )
   }
   if (problems.length > 0) throw new UsageError(problems)
   const overrides: ConfigOverrides = { port, dataDir: words.data, rpcUrls: words.rpc }
@@ -111,7 +116,7 @@ const selectChains = (
     if (row !== undefined && (chain !== undefined || canSimulate(row.id))) return [row]
     problems.push(
       option === 'chain'
-        ? `--chain: ${word} is not a chain of this build`
+        ? `--chain: ${unknownChainText(word)}`
         : `--simulate: simulation is not supported for ${word} (supported: sol, ethereum)`,
     )
     return []
@@ -151,7 +156,8 @@ const openNodeChain = async (
   const { folder, metrics, log, signal, urls } = parts
   const { config, from, profile } = plan
   const [chain] = plan.chains
-  if (chain === undefined) throw new UsageError(['--chain: no chain'])
+  if (chain === undefined)
+    throw new UsageError(['--chain: names no chain; expected one, e.g. --chain ethereum'])
   // Once it is open the node is let go after what reads from it.
   const closing = new AbortController()
   const giveUp = (): void => closing.abort(signal.reason)

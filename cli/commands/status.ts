@@ -1,8 +1,7 @@
 import { loadConfig } from '../../core/config/load.ts'
 import type { Config } from '../../core/config/settings.ts'
-import { Outage } from '../../core/errors.ts'
 import { pause } from '../../core/retry.ts'
-import { fetchOps, findOpsUrl } from '../app/ops-client.ts'
+import { fetchOps, findOpsUrl, noProcessError } from '../app/ops-client.ts'
 import { type StatusReport, statusLines, statusReport } from '../app/status-report.ts'
 import { withInfra } from '../app/with-infra.ts'
 
@@ -50,7 +49,7 @@ const readReport = async (words: StatusOptions, config: Config): Promise<StatusR
   const answer =
     url === undefined ? undefined : await fetchOps<StatusReport>(url, '/status', config)
   if (answer !== undefined) return answer
-  if (words.ops !== undefined) throw new Outage('bus', `no process is listening at ${words.ops}`)
+  if (words.ops !== undefined) throw noProcessError(words.ops)
   return withInfra(config, async (parts) =>
     statusReport({ ...parts, warehouse: await parts.warehouse(), nowMs: Date.now }),
   )

@@ -138,7 +138,10 @@ const simulatedChain = async (
   { untilMs }: SimulationPlan,
   { logPath, simulatorPath }: DataFolder,
 ): Promise<SimulatedChainPlan> => {
-  if (!canSimulate(id)) throw new RangeError(`${id} cannot be simulated`)
+  if (!canSimulate(id))
+    throw new RangeError(
+      `simulation is not supported for ${id} (supported: ${Object.keys(SIMULATED_CHAINS).join(', ')})`,
+    )
   const ingested = await ingestedHeight(logPath, id)
   const endMs = untilMs === undefined ? {} : { endMs: genesisMs + untilMs + PAST_END_MARGIN_MS }
   return {

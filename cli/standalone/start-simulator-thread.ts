@@ -23,7 +23,13 @@ export const startSimulatorThread = async (order: SimulatorThreadData): Promise<
   const word = await new Promise<ThreadMessage>((resolve, reject) => {
     worker.once('message', resolve)
     worker.once('error', reject)
-    worker.once('exit', () => reject(new Error('the thread of the simulated chains ended')))
+    worker.once('exit', () =>
+      reject(
+        new Error(
+          'the thread of the simulated chains exited; the log lines before say why. Start the process again',
+        ),
+      ),
+    )
   })
   if (word.kind === 'failed') {
     await ended
@@ -34,7 +40,10 @@ export const startSimulatorThread = async (order: SimulatorThreadData): Promise<
     throw error
   })
   worker.once('exit', () => {
-    if (!stopping) throw new Error('the thread of the simulated chains ended')
+    if (!stopping)
+      throw new Error(
+        'the thread of the simulated chains exited; the log lines before say why. Start the process again',
+      )
   })
   return {
     nodes: word.nodes,

@@ -11,14 +11,21 @@ export const checkAcrossSettings = (
 ): readonly ConfigProblem[] => {
   if ((value.kafkaTlsCert === '') !== (value.kafkaTlsKey === '')) {
     const variable = value.kafkaTlsCert === '' ? 'KAFKA_TLS_CERT' : 'KAFKA_TLS_KEY'
-    return [{ variable, message: 'is needed: a client certificate has a certificate and a key' }]
+    return [
+      {
+        variable,
+        message:
+          'is needed and is not set: KAFKA_TLS_CERT and KAFKA_TLS_KEY go together; set both or neither',
+      },
+    ]
   }
   const brokers = value.kafkaBrokers
   const problems: ConfigProblem[] = []
   if (Array.isArray(brokers) && brokers.length > 0 && value.schemaRegistryUrl === '') {
     problems.push({
       variable: 'SCHEMA_REGISTRY_URL',
-      message: 'is needed together with KAFKA_BROKERS',
+      message:
+        'is needed together with KAFKA_BROKERS and is not set; set it to the URL of the schema registry',
     })
   }
   return [
@@ -39,7 +46,8 @@ const checkUploads = (value: Readonly<Record<string, unknown>>): readonly Config
     : [
         {
           variable: environmentVariableOf(missing),
-          message: 'IPFS_UPLOAD_URL, IPFS_UPLOAD_KEY_ID and IPFS_UPLOAD_SECRET go together',
+          message:
+            'is not set: IPFS_UPLOAD_URL, IPFS_UPLOAD_KEY_ID and IPFS_UPLOAD_SECRET go together; set all or none',
         },
       ]
 }
@@ -58,21 +66,42 @@ const checkPayments = ({
   const networks = Array.isArray(x402Networks) ? x402Networks.map(String) : []
   if ((x402PayTo === '') !== (networks.length === 0)) {
     const variable = x402PayTo === '' ? 'X402_PAY_TO' : 'X402_NETWORKS'
-    return [{ variable, message: 'X402_PAY_TO and X402_NETWORKS go together' }]
+    return [
+      {
+        variable,
+        message: 'is not set: X402_PAY_TO and X402_NETWORKS go together; set both or neither',
+      },
+    ]
   }
   const plans = Array.isArray(x402Plans) ? x402Plans.map((text) => String(text).split(':')[0]) : []
   if (plans.length > 0 && networks.length === 0)
-    return [{ variable: 'X402_PLANS', message: 'needs X402_PAY_TO and X402_NETWORKS' }]
-  if (new Set(plans).size < plans.length)
-    return [{ variable: 'X402_PLANS', message: 'names a plan twice' }]
+    return [
+      {
+        variable: 'X402_PLANS',
+        message:
+          'needs X402_PAY_TO and X402_NETWORKS, which are not set; set them, or leave X402_PLANS out',
+      },
+    ]
+  const repeated = plans.find((plan, index) => plans.indexOf(plan) < index)
+  if (repeated !== undefined)
+    return [
+      { variable: 'X402_PLANS', message: `names ${repeated} twice; give each plan one price` },
+    ]
   if (networks.length === 0) return []
   if (x402Facilitator === 'remote' && x402FacilitatorUrl === '')
-    return [{ variable: 'X402_FACILITATOR_URL', message: 'is needed with X402_FACILITATOR=remote' }]
+    return [
+      {
+        variable: 'X402_FACILITATOR_URL',
+        message:
+          'is needed with X402_FACILITATOR=remote and is not set; set it to the URL of the facilitator',
+      },
+    ]
   if (x402Facilitator === 'embedded' && !PRIVATE_KEY.test(String(x402GasKey)))
     return [
       {
         variable: 'X402_GAS_KEY',
-        message: 'is needed to settle payments here: 0x and 64 hex digits',
+        message:
+          'is needed to settle payments here; expected a private key of 0x and 64 hex digits. Set it, or use X402_FACILITATOR=remote',
       },
     ]
   const nodes = (typeof chainRpcUrls === 'object' ? chainRpcUrls : {}) as object
@@ -81,13 +110,18 @@ const checkPayments = ({
     return x402RpcUrl === '' && !Object.hasOwn(nodes, chain)
   })
   if (x402Facilitator === 'embedded' && alone !== undefined)
-    return [{ variable: 'X402_RPC_URL', message: `is needed: there is no node of ${alone}` }]
+    return [
+      {
+        variable: 'X402_RPC_URL',
+        message: `is needed: there is no node of ${alone}. Set it, or RPC_URLS_ of that chain`,
+      },
+    ]
   const real = networks.find((name) => !PAYMENT_NETWORKS[name as PaymentNetworkName]?.isTest)
   return x402Facilitator === 'mock' && real !== undefined
     ? [
         {
           variable: 'X402_FACILITATOR',
-          message: `mock takes no money: ${real} is not a test network`,
+          message: `mock takes no money: ${real} is not a test network. Use a test network, or another facilitator`,
         },
       ]
     : []
@@ -106,7 +140,10 @@ const checkListeners = ({
   const problems: ConfigProblem[] = []
   if ((tlsCertFile === '') !== (tlsKeyFile === '')) {
     const variable = tlsCertFile === '' ? 'TLS_CERT_FILE' : 'TLS_KEY_FILE'
-    problems.push({ variable, message: 'TLS_CERT_FILE and TLS_KEY_FILE go together' })
+    problems.push({
+      variable,
+      message: 'is not set: TLS_CERT_FILE and TLS_KEY_FILE go together; set both or neither',
+    })
   }
   for (const [variable, url] of Object.entries({
     PUBLIC_URL: publicUrl,
@@ -115,7 +152,10 @@ const checkListeners = ({
   })) {
     if (typeof url !== 'string' || url === '') continue
     if (!URL.canParse(url) || bindScope(new URL(url).hostname) === 'wildcard') {
-      problems.push({ variable, message: 'names no host that clients can dial' })
+      problems.push({
+        variable,
+        message: `${url} names no host that clients can connect to; expected a URL such as https://api.example.com`,
+      })
     }
   }
   const isInside = typeof adminHost !== 'string' || bindScope(adminHost) === 'loopback'
@@ -140,7 +180,7 @@ const checkCidrRanges = (value: Readonly<Record<string, unknown>>): readonly Con
     if (wrong === undefined || isNone) continue
     problems.push({
       variable: environmentVariableOf(key),
-      message: `${wrong} is not a range such as 10.0.0.0/8`,
+      message: `${wrong} is not a CIDR range; expected ranges such as 10.0.0.0/8, separated by commas`,
     })
   }
   return problems

@@ -5,8 +5,9 @@ import { checkAcrossSettings } from './cross-checks.ts'
 import { ConfigError, type ConfigProblem } from './errors.ts'
 import { Secret, SecretUrl } from './secret.ts'
 import { readSecretFiles } from './secret-files.ts'
-import { settingProblem } from './setting-problem.ts'
+import { remedy, settingProblem, shownValue } from './setting-problem.ts'
 import { type Config, environmentVariableOf, SETTINGS, type Setting, Settings } from './settings.ts'
+import { unknownChainText } from './unknown-chain.ts'
 
 const parseList = (text: string): string[] =>
   text
@@ -55,12 +56,13 @@ export const loadConfig = (
     } catch {
       problems.push({
         variable: environmentVariableOf(key),
-        message: 'is not JSON, or nests too deep',
+        message: `is not JSON, or nests too deep${setting.secret === undefined ? `: ${shownValue(text)}` : ''}.${remedy(key)}`,
       })
     }
   }
   for (const [key, value] of Object.entries(overrides)) {
-    if (!(key in SETTINGS)) problems.push({ variable: key, message: 'unknown setting' })
+    if (!(key in SETTINGS))
+      problems.push({ variable: key, message: 'unknown setting; .env.example lists all settings' })
     else if (value !== undefined) draft[key] = value
   }
   const value = Value.Default(Settings, draft) as Record<string, unknown>
@@ -121,8 +123,9 @@ const readChainSettings = (
   const unknown: ConfigProblem[] = []
   for (const [variable, text] of Object.entries(environment)) {
     if (!variable.startsWith(prefix) || text === undefined || text.trim() === '') continue
-    const chain = CHAIN_ID_BY_NAME[variable.slice(prefix.length).toLowerCase()]
-    if (chain === undefined) unknown.push({ variable, message: 'unknown chain' })
+    const name = variable.slice(prefix.length).toLowerCase()
+    const chain = CHAIN_ID_BY_NAME[name]
+    if (chain === undefined) unknown.push({ variable, message: unknownChainText(name) })
     else values[chain] = parseList(text)
   }
   return { values, unknown }

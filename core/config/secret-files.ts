@@ -33,12 +33,18 @@ export const readSecretFiles = (
       continue
     }
     try {
-      if (statSync(path).size > MAX_SECRET_FILE_BYTES)
-        throw new Error(`is larger than ${MAX_SECRET_FILE_BYTES} bytes`)
+      if (statSync(path).size > MAX_SECRET_FILE_BYTES) {
+        const message = `the file ${path} is larger than ${MAX_SECRET_FILE_BYTES} bytes; expected the secret alone`
+        problems.push({ variable: name, message })
+        continue
+      }
       environment[variable] = readFileSync(path, 'utf8').replace(/\r?\n$/, '')
     } catch (error) {
       const why = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-      problems.push({ variable: name, message: `the file ${path} cannot be read: ${why}` })
+      problems.push({
+        variable: name,
+        message: `the file ${path} cannot be read: ${why}. Check its path and permissions`,
+      })
     }
   }
   return { environment, problems }

@@ -24,7 +24,7 @@ export const settingProblem = (
 }
 
 /** What a setting is for, and what holds without it. */
-const remedy = (key: string): string => {
+export const remedy = (key: string): string => {
   const setting = SETTINGS[key]
   if (setting === undefined) return ''
   const value = setting.prefix === undefined ? formatDefault(setting.default) : ''
@@ -46,8 +46,8 @@ const valueAt = (settings: unknown, path: readonly string[]): unknown =>
     settings,
   )
 
-/** `inspect` stops at its depth: an override may nest deeper than `JSON.stringify` can follow. */
-const shownValue = (value: unknown): string => {
+/** A wrong value, cut. `inspect` stops at its depth: an override may nest deeper than `JSON.stringify` can follow. */
+export const shownValue = (value: unknown): string => {
   const text =
     typeof value === 'object'
       ? inspect(value, { depth: 2, breakLength: Number.POSITIVE_INFINITY, compact: true })

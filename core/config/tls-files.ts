@@ -25,7 +25,7 @@ export const readTlsFiles = ({
     throw new ConfigError([
       {
         variable: 'TLS_CERT_FILE',
-        message: 'does not match TLS_KEY_FILE, or is not a PEM certificate',
+        message: `${certFile} does not match TLS_KEY_FILE (${keyFile}), or one of the two is not PEM; name a certificate and its private key`,
       },
     ])
   }
@@ -35,7 +35,9 @@ export const readTlsFiles = ({
 const readFile = (variable: string, path: string): Buffer => {
   try {
     return readFileSync(path)
-  } catch {
-    throw new ConfigError([{ variable, message: `${path} cannot be read` }])
+  } catch (error) {
+    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error)
+    const message = `${path} cannot be read: ${why}. Check its path and permissions`
+    throw new ConfigError([{ variable, message }])
   }
 }

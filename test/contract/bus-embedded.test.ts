@@ -105,7 +105,7 @@ test('a live process keeps another out', () =>
     await bus.close()
   }))
 
-test('commits that nobody waits for are written in bounded transactions, a flood of them is refused', () =>
+test('10,003 commits at once: 10,000 are written in transactions of 256, the rest is refused as an outage', () =>
   withTempFolder(async (path) => {
     let transactions = 0
     const onStep = (step: CommitStep): void => {

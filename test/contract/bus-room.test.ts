@@ -291,7 +291,7 @@ test('when others fill the disk the limit stays above the file, and beside what 
   assert.ok(limitMb({ file: 12_000, kept: 10_000, before: start, free: 5_000 }) > 12_000)
 })
 
-test('the product sweeps before it writes, with the retention that nobody set', () =>
+test('a log opened without a retention setting deletes expired records before it writes', () =>
   withTempFolder(async (folder) => {
     const logPath = join(folder, 'log')
     const old = await openAt(logPath, { retention: 'off', nowMs: () => Date.now() - 30 * DAY_MS })

@@ -392,7 +392,7 @@ const issueOf = async ({ accounts }: TestApi) => {
 }
 
 // Last: it leaves the address slowed.
-test('a flood of refused requests from one address locks nobody out who knows a secret', async () => {
+test('after a flood of refused requests from one address, a valid client secret from it gets a token', async () => {
   const wrong = (id: number): string =>
     JSON.stringify({ ...good(), client_id: `client_${id}`, client_secret: 'wrong' })
   await until(

@@ -155,7 +155,7 @@ for (const transport of TRANSPORTS) {
       await until(() => openRawWebSocket(url).catch(() => false), 'room after one closed')
     })
 
-    test('a flood of WebSocket pings: 3013, and nobody else notices', async () => {
+    test('a flood of WebSocket pings closes its connection with 3013; another connection is answered', async () => {
       const { stack, url, connected } = await serve({})
       const good = await connected(await openRawWebSocket(url))
       const flood = await connected(await openRawWebSocket(url))

@@ -413,7 +413,7 @@ for (const transport of TRANSPORTS) {
       await stack.close()
     })
 
-    test('a reader that stalls on an event channel is closed, and nobody else notices', async () => {
+    test('a stalled reader of an event channel is closed; a quick reader gets every frame', async () => {
       const stack = await startRealtimeStack()
       const long = '長'.repeat(250)
       await stack.commit([{ token: { address: TOKEN, name: long, symbol: long } }])

@@ -143,7 +143,7 @@ for (const [kind, store] of Object.entries(STORES)) {
   })
 }
 
-test("what a failed statement had printed is in nobody else's answer", async () => {
+test('output of a failed statement is not part of another answer', async () => {
   const { embedded } = STORES
   assert.ok(embedded)
   for (let round = 0; round < 4; round += 1) {

@@ -9,12 +9,10 @@ import {
   parseEther,
   parseTransaction,
 } from 'viem'
-import { makeSilentLogger } from '../../core/ops/logger.ts'
-import { makeMetrics } from '../../core/ops/metrics.ts'
-import { evmSource } from '../../ingestors/evm/source/evm-source.ts'
 import type { RedPacket, RedPacketClaim } from '../../schemas/api/red-packet.ts'
 import { CHAINS } from '../../schemas/chains.ts'
-import { type AppStack, startAppStack } from '../support/app-stack.ts'
+import { type AnvilStack, startAnvilStack } from '../support/anvil-stack.ts'
+import type { AppStack } from '../support/app-stack.ts'
 import { type Anvil, devAccount, startAnvil } from '../support/nodes/anvil.ts'
 import { createDeployer } from '../support/nodes/contract-deployer.ts'
 import { deployRedPackets, RED_PACKETS_ABI } from '../support/nodes/red-packets.ts'
@@ -30,42 +28,28 @@ const creatorAddress = creator.address.toLowerCase()
 let anvil: Anvil
 let contract: Address
 let token: Address
+let stack: AnvilStack
 let product: AppStack
-const closing = new AbortController()
 
 before(async () => {
   anvil = await startAnvil()
   contract = await deployRedPackets(anvil.client)
   const deployer = createDeployer(anvil.client, { token: '@uniswap/v2-core/build/ERC20.json' })
   token = await deployer.deploy('token', ['uint256'], [parseEther('1000000')])
-  const source = await evmSource({
-    chain: { ...CHAINS.eth, blockTimeMs: 200 },
-    urls: [anvil.wsUrl],
-    concurrency: 8,
-    timeoutMs: 5_000,
-    from: 0,
-    metrics: makeMetrics(),
-    log: makeSilentLogger(),
-    signal: closing.signal,
-  })
   const factory = contract.toLowerCase()
-  product = await startAppStack({
-    chain: {
-      row: CHAINS.eth,
-      source,
-      extra: {
-        factories: [{ protocol: 'red_packets', factory }],
-        quotes: [],
-        referencePools: [],
-        replace: false,
-      },
+  stack = await startAnvilStack(anvil, {
+    extra: {
+      factories: [{ protocol: 'red_packets', factory }],
+      quotes: [],
+      referencePools: [],
+      replace: false,
     },
     overrides: { chainRpcUrls: { eth: [anvil.httpUrl] }, feeds: ['red-packets'] },
   })
+  product = stack.product
 })
 after(async () => {
-  await product.stop()
-  closing.abort()
+  await stack.stop()
   await anvil.stop()
 })
 
@@ -114,15 +98,7 @@ const write = async (functionName: 'create' | 'claim' | 'refund', args: unknown,
   return (await until(() => anvil.client.getTransactionReceipt({ hash }), 'it is mined')).status
 }
 
-const caughtUp = async (): Promise<void> => {
-  const height = Number(await anvil.client.getBlockNumber({ cacheTime: 0 }))
-  await until(
-    async () =>
-      (product.app.ingestors[0]?.status().height ?? -1) >= height &&
-      (await product.app.isCaughtUp()),
-    'the product is at the head',
-  )
-}
+const caughtUp = (): Promise<void> => stack.caughtUp()
 const packet = (id: string): Promise<RedPacket> => product.rest(`/v2/redpacket/${id}`)
 const claims = (path: string) =>
   product.rest<{ readonly total: number; readonly records: readonly RedPacketClaim[] }>(

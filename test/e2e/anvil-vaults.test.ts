@@ -275,7 +275,7 @@ describe('pools that lie in one contract, on a real node', () => {
       }
     })
 
-    test('the node proves pools by their keys; a pool whose key nobody keeps is not taken', async () => {
+    test('the node verifies pools by their keys; a pool without a stored key is rejected', async () => {
       const late = await wanted(manager.extra, deployed + 1)
       const rest = await ingestBlocks(late)
       const { keyless, ...kept } = manager.pools

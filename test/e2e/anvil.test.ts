@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { parseEther } from 'viem'
-import { makeSilentLogger } from '../../core/ops/logger.ts'
-import { makeMetrics } from '../../core/ops/metrics.ts'
-import { evmSource } from '../../ingestors/evm/source/evm-source.ts'
-import { CHAINS } from '../../schemas/chains.ts'
-import { type AppStack, startAppStack } from '../support/app-stack.ts'
+import { type AnvilStack, startAnvilStack } from '../support/anvil-stack.ts'
+import type { AppStack } from '../support/app-stack.ts'
 import { type Anvil, startAnvil } from '../support/nodes/anvil.ts'
 import { deployUniswapMarket, type UniswapMarket } from '../support/nodes/uniswap-v2-v3.ts'
 import { until } from '../support/until.ts'
@@ -48,40 +45,21 @@ const TRADES =
 describe('real Uniswap contracts on a real node', () => {
   let anvil: Anvil
   let market: UniswapMarket
+  let stack: AnvilStack
   let product: AppStack
-  const closing = new AbortController()
 
   before(async () => {
     anvil = await startAnvil()
     market = await deployUniswapMarket(anvil.client)
-    const source = await evmSource({
-      chain: { ...CHAINS.eth, blockTimeMs: 200 },
-      urls: [anvil.wsUrl],
-      concurrency: 8,
-      timeoutMs: 5_000,
-      from: 0,
-      metrics: makeMetrics(),
-      log: makeSilentLogger(),
-      signal: closing.signal,
-    })
-    product = await startAppStack({ chain: { row: CHAINS.eth, source, extra: market.extra } })
+    stack = await startAnvilStack(anvil, { extra: market.extra })
+    product = stack.product
   })
   after(async () => {
-    await product.stop()
-    closing.abort()
+    await stack.stop()
     await anvil.stop()
   })
 
-  const head = () => anvil.client.getBlockNumber({ cacheTime: 0 }).then(Number)
-  const caughtUp = async (): Promise<void> => {
-    const height = await head()
-    await until(
-      async () =>
-        (product.app.ingestors[0]?.status().height ?? -1) >= height &&
-        (await product.app.isCaughtUp()),
-      'the product is at the head',
-    )
-  }
+  const caughtUp = (): Promise<void> => stack.caughtUp()
   const trades = () => product.cube<TradeRow>(TRADES)
   const tokenPath = (): string => market.token.toLowerCase()
 

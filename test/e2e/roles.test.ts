@@ -61,7 +61,7 @@ function testRoles(parts: Awaited<ReturnType<typeof startServers>>): void {
     await Promise.all(parts.map((part) => part.stop()))
   })
 
-  test('a role on a cluster that nobody prepared says what to do', async () => {
+  test('a role on a cluster without topics exits with 1 and names sluice init', async () => {
     const run = startSluice(['process'], await (await installation()).environment('process'))
     assert.equal(await run.exit, 1)
     assert.match(run.out.errors, /sluice init/)

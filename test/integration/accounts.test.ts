@@ -185,7 +185,7 @@ test('a record that cannot be read is left out, the others count', async () => {
   await accounts.stop()
 })
 
-test('maps that may be stale let nobody in', async () => {
+test('a stale account map refuses every key with DATABASE_ERROR', async () => {
   const accounts = await open()
   const made = await accounts.createKey({ name: 'seven' })
   assert.equal(accounts.check.run().ok, true)

@@ -26,7 +26,7 @@ const MODIFY = '0xf208f4912782fd25c7f114ca3723a2d5dd6f3bcc3ac8db5af63baa85f711d5
 const ID = `0x${'4d'.repeat(32)}`
 const PRICE = 79228162514264337593543950336n
 
-test('a position whose pool nobody told the price of is decoded again with the price that a node tells', async (t) => {
+test('a position dropped for an unknown pool price is decoded again with the price of a node', async (t) => {
   const path = mkdtempSync(join(tmpdir(), 'letter-prices-'))
   const node = await startReplicaNode(1, () => ({ head: 40, final: 30, branchOf: () => 'a' }))
   const log = makeSilentLogger()

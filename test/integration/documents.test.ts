@@ -40,7 +40,7 @@ const endless =
     send()
   }
 
-test('documents of new tokens are published; what cannot be had is counted and in nobody’s way', async () => {
+test('documents of new tokens are published; a failed download is counted and delays no other', async () => {
   const receiver = await startWebhookReceiver()
   const inside = createServer((_, response) => response.end('{}'))
   let reached = 0

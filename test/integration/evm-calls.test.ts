@@ -117,7 +117,7 @@ describe('calls of a real node', () => {
     assert.ok(calls.every((each) => each !== undefined))
   })
 
-  test('calls that nobody tells in shape are left out, noted, and the chain continues', async () => {
+  test('a block without a valid trace has no calls, a rejected response is recorded, ingestion continues', async () => {
     faulty.meddle = ({ method, params: [hash] }) =>
       method === 'debug_traceBlockByHash' && hash === odd
         ? { result: [{ error: 'execution timeout' }] }

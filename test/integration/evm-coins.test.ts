@@ -125,7 +125,7 @@ describe('what accounts of a real node hold of the coin', () => {
     assert.ok(told > 10)
   })
 
-  test('count every transaction of a block once, and nobody who passes on what he gets', async () => {
+  test('count every transaction of a block once; an account that forwards its whole income is not listed', async () => {
     const blocks = await follow()
     const coinsAt = (height: number): readonly NativeBalanceChange[] => blocks[height]?.coins ?? []
     const receiverAt = (height: number) =>
@@ -181,7 +181,7 @@ describe('what accounts of a real node hold of the coin', () => {
     )
   })
 
-  test('are waited for once a node has told them', async () => {
+  test('are requested again after failures of a node that has returned them before', async () => {
     let failures = 3
     faulty.meddle = ({ id, method, params }) => {
       if (!isPrestate(method, params) || failures === 0) return undefined

@@ -125,7 +125,7 @@ describe('a node as a source', () => {
       params: [tag, false] as never,
     })
 
-  test('an endpoint whose head is stuck holds nobody up, and is asked last', async () => {
+  test('an endpoint with a stuck head does not delay the source and gets no block requests', async () => {
     const old = await rawBlock('0x2')
     faulty.meddle = ({ method, params: [tag] }) =>
       method === 'eth_getBlockByNumber' && tag === 'latest' ? { result: old } : undefined

@@ -250,7 +250,7 @@ describe('flashblocks of Base', () => {
     assert.deepEqual(linesOf(await of(id)), expected)
   })
 
-  test('are nothing any more once their block came, and never among what is settled', async () => {
+  test('are dropped after their block was ingested and are never published as trades', async () => {
     const [ingestor] = product.app.ingestors
     const late = nextId()
     const tip = ingestor?.status().height ?? 0

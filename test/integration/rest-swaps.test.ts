@@ -187,7 +187,7 @@ test('mistakes of a request are distinguished', async () => {
   assert.equal((await codeOf(quotePath().replace(/&slippage=[^&]*/, '')))[0], 400)
 })
 
-test('without a node no transaction is built, and what is wrong is still told', async () => {
+test('without a node a route answers 503, invalid requests keep their own error codes', async () => {
   const codeOfRoute = async (more: object = {}, chain = 'eth') => {
     const body = {
       ...{ dex: 'auto', userAddress: addressFromNumber(7), amount: '1000000000000000000' },

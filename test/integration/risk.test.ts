@@ -198,7 +198,7 @@ test('the same list again changes nothing; what a list lacks ends', async () => 
   await assert.rejects(importList('csv', "x' OR 1", list), /a source is named/)
 })
 
-test('an address, a transfer and a withdrawal are registered, screened and told', async () => {
+test('an address, a transfer and a withdrawal are registered and screened, and their results are returned', async () => {
   assert.deepEqual(
     (await call('/kyt/address', { address: at('A').toUpperCase().replace('0X', '0x') })).body,
     { address: at('A') },

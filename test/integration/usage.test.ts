@@ -240,7 +240,7 @@ test('what stays below the rate over all processes is never refused', async () =
   for (const node of nodes) await node.stop()
 })
 
-test('requests of before the start cost nothing, and a late report locks nobody out', async () => {
+test('requests before the start cost nothing; after a late report the next request is allowed within 31 s', async () => {
   const first = await open()
   await flood([first], 'org_h', { seconds: 2, perStep: 4 })
   await first.stop()

@@ -176,7 +176,7 @@ test('410 and a wish to be disabled turn an endpoint off at once', async () => {
   assert.equal(receiver.at('/please').length, 1)
 })
 
-test('hanging, closing early, 10 MB, redirects inside: bounded, recorded, and in nobody else his way', async () => {
+test('hanging, early close, 10 MB, internal redirects: bounded, recorded, other endpoints are not delayed', async () => {
   receiver.answer('/hang', () => undefined)
   receiver.answer('/early', (_response, request) => request.socket.destroy())
   receiver.answer('/half', (response) => {

@@ -186,7 +186,7 @@ const KINDS: readonly ((decoded: DecodedBlock) => readonly EventPosition[])[] = 
   ({ migrations }) => migrations,
 ]
 
-test('what one program told is not changed by what runs around it', () => {
+test('the events of a transaction do not depend on the other transactions of its block', () => {
   const pair = fc.constantFrom(...transactions)
   fc.assert(
     fc.property(pair, pair, (first, second) => {

@@ -423,7 +423,7 @@ test('memory holds as many idle tokens as it may, and the windows of the others 
   assert.equal([...state.keys()].filter((key) => key.startsWith('d/')).length, TOKENS)
 })
 
-test('a token that no window looks at any more is not in memory, also where it was just told of', () => {
+test('a token outside every window is not in memory after the commit that publishes its last change', () => {
   const tape = buildTape([
     { kind: 'apply', stepMs: 0, trades: [tradeOf(1)] },
     { kind: 'finalize', keep: 0 },

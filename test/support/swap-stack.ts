@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
 import { type Address, type Hex, parseAbi, parseTransaction } from 'viem'
 import type { ChainExtra } from '../../core/config/settings.ts'
-import { makeSilentLogger } from '../../core/ops/logger.ts'
-import { makeMetrics } from '../../core/ops/metrics.ts'
-import { evmSource } from '../../ingestors/evm/source/evm-source.ts'
 import type { SwapResponse, SwapRouteResponse } from '../../schemas/api/swap.ts'
-import { CHAINS } from '../../schemas/chains.ts'
-import { type AppStack, startAppStack } from './app-stack.ts'
+import { startAnvilStack } from './anvil-stack.ts'
+import type { AppStack } from './app-stack.ts'
 import type { Anvil, devAccount } from './nodes/anvil.ts'
 import { until } from './until.ts'
 
@@ -61,21 +58,10 @@ export const startSwapStack = async (
   { client, wsUrl, httpUrl }: Anvil,
   extra: ChainExtra,
 ): Promise<SwapStack> => {
-  const closing = new AbortController()
-  const source = await evmSource({
-    chain: { ...CHAINS.eth, blockTimeMs: 200 },
-    urls: [wsUrl],
-    concurrency: 8,
-    timeoutMs: 5_000,
-    from: 0,
-    metrics: makeMetrics(),
-    log: makeSilentLogger(),
-    signal: closing.signal,
-  })
-  const product = await startAppStack({
-    chain: { row: CHAINS.eth, source, extra },
-    overrides: { chainRpcUrls: { eth: [httpUrl] } },
-  })
+  const { product, stop } = await startAnvilStack(
+    { client, wsUrl },
+    { extra, overrides: { chainRpcUrls: { eth: [httpUrl] } } },
+  )
   const post = async <T>(path: string, body: object) => {
     const response = await fetch(`${product.app.baseUrl}${path}`, {
       method: 'POST',
@@ -117,9 +103,6 @@ export const startSwapStack = async (
       assert.equal(receipt.status, 'success')
       return receipt.gasUsed * receipt.effectiveGasPrice
     },
-    stop: async () => {
-      await product.stop()
-      closing.abort()
-    },
+    stop,
   }
 }

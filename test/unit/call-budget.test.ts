@@ -18,7 +18,7 @@ test('calls beyond the budget of a second wait for the next one, in order', asyn
   )
 })
 
-test('no budget: nobody waits', async () => {
+test('without a budget 5,000 calls start at once', async () => {
   const turn = makeRateLimit(0)
   await Promise.all(Array.from({ length: 5_000 }, turn))
 })

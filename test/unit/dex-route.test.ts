@@ -189,7 +189,7 @@ test('the price impact leaves out fees, over hops and over shares', () => {
   assert.equal(priceImpactPercent(overTwo), '0.9872')
 })
 
-test('slippage is rounded against nobody but in the direction of its limit', () => {
+test('slippage limits: the minimum output is rounded down, the maximum input up', () => {
   assert.equal(minAmountOut(10_001n, 50), 9_950n)
   assert.equal(maxAmountIn(10_001n, 50), 10_052n)
   assert.equal(minAmountOut(999n, 0), 999n)

@@ -337,7 +337,7 @@ for (const { what, chain, family, protocol, factory, claim, question, yes, feePi
   })
 }
 
-test('a Liquidity Book pair of a factory that is not listed proves nothing and nobody is asked', () => {
+test('a Liquidity Book pair of an unlisted factory is not verified and needs no further calls', () => {
   const book = protocolRegistry('avalanche')
   const subject = { address: POOL, family: 'liquidity_book' }
   const open = startVerification(

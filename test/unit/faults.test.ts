@@ -49,7 +49,7 @@ test('the body has every field, with the message twice', () => {
   })
 })
 
-test('what went wrong inside is never told', () => {
+test('an internal error answers 500 or 503 without its message', () => {
   const inside = new Error('SELECT secret FROM table at 10.0.0.7')
   for (const error of [inside, new Outage('warehouse', inside.message), 'a thrown text', null]) {
     const body = JSON.stringify(problemBody(toFault(error), CONTEXT))

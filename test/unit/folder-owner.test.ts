@@ -128,7 +128,7 @@ test('an owner of another container counts while it says that it lives; what a p
   assert.deepEqual(readdirSync(path), [])
 })
 
-test('a log that a process holds is opened by nobody else, not even for reading', async () => {
+test('a log that a process holds cannot be opened by another, not even for reading', async () => {
   const path = join(folder, 'log')
   const first = openLog(path, MAP_BYTES)
   await first.close()

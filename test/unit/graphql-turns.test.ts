@@ -29,7 +29,7 @@ test('requests are planned one at a time, whoever asks, and an error frees the t
   assert.equal(most, 1)
 })
 
-test('who took long waits before the next one, and nobody else does', async () => {
+test('after a long plan the next one of the same caller waits, those of other callers do not', async () => {
   const turns = createPlanningQueue()
   const order: string[] = []
   const gate = deferred()

@@ -90,7 +90,7 @@ const reasonOf = ({
   return dropped[0]?.reason
 }
 
-test('a recorded sale, told twice, is one trade with the state of its curve', () => {
+test('a recorded sale with two events is one trade with the state of its curve', () => {
   const { swaps, pools, dropped } = decodeBlock(
     recordedSolanaBlock('swap_mintech_1.json'),
     solanaDecodeContext(),

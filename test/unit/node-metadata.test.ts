@@ -55,7 +55,7 @@ const PROVEN = {
 }
 const subjects = { pools: [{ address: TOKEN_POOL, family: 'uniswap_v2' }], tokens: [TOKEN] }
 
-test('a block with more pools than are asked about at once delays nobody; the next block asks about the others', async () => {
+test('of 300 new pools in one block 256 are requested, the next block requests the other 44', async () => {
   const pools = Array.from({ length: 300 }, (_, n) => ({
     address: `0x${n.toString(16).padStart(40, '0')}`,
     family: 'uniswap_v2',

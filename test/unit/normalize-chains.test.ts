@@ -105,7 +105,7 @@ const stateSynced = (more: Json = {}): Answers => {
   return { block, receipts: [...receipts, receipt] }
 }
 
-test('Polygon: a block may end with a receipt from and to nobody, whose bloom is not in the header', () => {
+test('Polygon: a block may end with a receipt from and to the zero address whose bloom is not in the header', () => {
   const { transactions } = normalized('polygon', stateSynced())
   assert.equal(transactions.length, 16)
   const last = at(transactions, -1)

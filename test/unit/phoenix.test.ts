@@ -104,7 +104,7 @@ test('what is not a whole log tells nothing', () => {
   assert.deepEqual(ordersOf(changed(93, 77)), [], 'a record that nobody knows')
 })
 
-test('a log that its program did not sign is nobody’s word', () => {
+test('a log without the signature of its program gives no events', () => {
   const block = recorded()
   const transactions = block.transactions.map((tx) => ({
     ...tx,

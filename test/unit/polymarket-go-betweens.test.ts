@@ -186,19 +186,19 @@ const ALONE: readonly (readonly [string, readonly LogWithoutIndex[], readonly st
     [BETWEEN, BETWEEN],
   ],
   [
-    'it is nobody between',
+    'it is not a go-between',
     [positionLog('PositionSplit', POOL), transferBatchLog([POOL, USER], [YES, NO], [5n, 5n])],
     [POOL],
   ],
 ]
 
 for (const [what, logs, expected] of ALONE) {
-  test(`who settled stands for itself where ${what}`, () => {
+  test(`the caller of a settlement is its holder where ${what}`, () => {
     assert.deepEqual(holders(logs), expected)
   })
 }
 
-test('a move that cannot be read names nobody', () => {
+test('an unreadable transfer is dropped as bad-array and does not change the holder', () => {
   const bad = withDataWord(transferBatchLog([BETWEEN, USER], [YES], [5n]), 0, MAX)
   const decoded = decode([positionLog('PositionSplit', BETWEEN), bad])
   assert.deepEqual(dropReasons(decoded), ['bad-array'])

@@ -356,7 +356,7 @@ test('a split, a merge and a redemption with the outcome tokens that they made a
   ])
 })
 
-test('what the adapter does for somebody is reported once, as its', () => {
+test('a settlement through the adapter is reported once, with the log of the adapter', () => {
   const mine = { ...EXPECTED_SETTLEMENT, collateral: null, indexSets: [] }
   const logs = [
     transferBatchLog([ZERO, ADAPTER], [YES, NO], [5n, 5n]),
@@ -490,7 +490,7 @@ const dealt = {
   feeIn: 'collateral',
 } as const
 
-test('a market maker sells to who buys from it, and its own splits are not told', () => {
+test('a purchase from a market maker is a sale of the maker; its own splits are not reported', () => {
   const logs = [
     transferLog(USDC, USER, POOL, 40n),
     transferBatchLog([ZERO, POOL], [YES, NO], [38n, 38n]),

@@ -194,7 +194,7 @@ test('fields of layouts to come are left alone', () => {
   assert.equal(onlySwap(decodeInstructions([trade(BUY, V1, event)])).amountInRaw, 77n)
 })
 
-test('a trade of May 2024, before events told what the curve holds', () => {
+test('a trade of May 2024, when the event layout ended earlier, has the state of its curve', () => {
   const recorded = Buffer.from(
     String(solanaRecordingJson('pumpfun_trade_event_2024_05.json').programDataBase64),
     'base64',

@@ -118,7 +118,7 @@ const vaultsOf = (block: ReturnType<typeof recordedSolanaBlock>, swap: Swap) => 
   return { before: [into?.preRaw, out?.preRaw], after: [into?.postRaw, out?.postRaw] }
 }
 
-test('fees that nobody is named for stay in the vault; the pool prices with more than it holds', () => {
+test('fees without a recipient stay in the vault; the curve adds virtual reserves to the real ones', () => {
   const block = recordedSolanaBlock('pumpswap_sell_v2_AcrDzvio.json')
   const { swaps, dropped } = decodeBlock(block, solanaDecodeContext())
   assert.deepEqual(dropped, [])

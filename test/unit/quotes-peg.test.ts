@@ -63,7 +63,7 @@ test('a stable that came back is worth 1 at once', () => {
   assert.equal(usd(back, USDC, PEG_GRACE_BLOCKS + 3), 1)
 })
 
-test('one other stable is not a median: nobody can tell which of the two is off', () => {
+test('two stablecoins off parity with each other have no median and both stay at 1 USD', () => {
   const pair = Array.from({ length: 60 }, () => [
     buildQuoteTrade(USDC, USDT, 0.9, { amount: 1_000 }),
   ])
@@ -73,7 +73,7 @@ test('one other stable is not a median: nobody can tell which of the two is off'
   assert.equal(usd(state, USDT, 61), 1)
 })
 
-test('a depegged stable that nobody trades any more has no price', () => {
+test('a depegged stablecoin without trades in 301 blocks has no price', () => {
   const state = foldBlocks(blocks(PEG_GRACE_BLOCKS + 1, 0.95))
   const quiet = Array.from({ length: 301 }, () => [])
   const later = foldBlocks(quiet, state, PEG_GRACE_BLOCKS + 2)

@@ -88,7 +88,7 @@ test('both forms of a swap: what the trader sent and what the vault gave, fees o
   }
 })
 
-test('without its log a swap has no reserves; nobody else can write it', () => {
+test('a swap has no reserves without its own log or with a log of another program', () => {
   const reserves = (calls: readonly InstructionInput[]) =>
     onlySwap(decodeInstructions(calls))?.reservesInOut
   const silent = swapOf({ logs: [] })

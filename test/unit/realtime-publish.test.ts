@@ -114,7 +114,7 @@ test('amounts beyond doubles stay exact; the number mode writes numbers', () => 
   assert.equal(numbers.h, textOf(first).h)
 })
 
-test('nothing is made for subjects that nobody wants', () => {
+test('a trade event without subscribers gives no publications', () => {
   const message = trades({ events: [buildTradeEvent(1)] })
   assert.deepEqual(tradePublications(message, desk({ wanted: () => false })), [])
 })

@@ -16,7 +16,7 @@ const defect = (): never => {
 const counted = async (metrics: ReturnType<typeof makeMetrics>) =>
   (await metrics.edgeErrors.get()).values.map(({ labels, value }) => ({ ...labels, value }))
 
-test('a defect is counted; overload, what is not served and what nobody waits for are not', async () => {
+test('a defect is counted; overload, unserved routes and closed connections are not', async () => {
   const request = (destroyed: boolean) =>
     ({ id: 'r', raw: { errored: null, socket: { destroyed } } }) as unknown as FastifyRequest
   const run = async (name: FaultName, destroyed = false) => {

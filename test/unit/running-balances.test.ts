@@ -93,7 +93,7 @@ test('owners of a token that was born here hold the sum of its transfers, one ch
   assert.equal(second.amounts.get(`held/${TOKEN}/0xa`), null)
 })
 
-test('a supply is known from birth on, or from what a node told of the end of a block', () => {
+test("a supply is known from token creation on, or from a node's value at the end of a block", () => {
   const born = track(
     BLOCK,
     decoded({ tokenCreations: [birth], supplies: [supplied('mint', 100n), supplied('burn', 40n)] }),

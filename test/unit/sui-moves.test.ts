@@ -54,7 +54,7 @@ test('what else went into a pool, or came out of one, is not a transfer', () => 
   )
 })
 
-test('of several that lost and several that gained nobody knows who paid whom', () => {
+test('two senders and two receivers of one coin give no transfers', () => {
   const both = [delta(ANNA, TEST_COIN, -5n), delta(BERT, TEST_COIN, -5n)]
   assert.deepEqual(
     moved([...both, delta(CARL, TEST_COIN, 5n), delta(objectIdFor('dora'), TEST_COIN, 5n)]),

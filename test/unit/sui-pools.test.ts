@@ -91,7 +91,7 @@ const LIQUIDITY: readonly Case[] = [
 ]
 
 for (const [protocol, name, said, expected] of LIQUIDITY) {
-  test(`${protocol} ${name} moves liquidity${Buffer.isBuffer(said) ? '' : ', told by name'}`, () => {
+  test(`${protocol} ${name} moves liquidity${Buffer.isBuffer(said) ? '' : ', fields by name'}`, () => {
     assert.deepEqual(changesOf(protocol, name, said), [expected])
   })
 }

@@ -300,7 +300,7 @@ test("a partner's share of the fee stays out of Cetus' vaults; vaults that canno
   assert.equal(reservesOf({ vault_b_amount: '39' }), undefined)
 })
 
-test('coins: of the object, of a fact, of the calls that agree; else nobody knows them', () => {
+test('coins come from the object, from metadata or from agreeing calls; otherwise they are unknown', () => {
   const tokens = (
     more: Parameters<typeof buildMoveTransaction>[1],
     books = suiDecodeContext(),

@@ -78,7 +78,7 @@ test('the demo organization alone reaches this machine', async () => {
   assert.deepEqual(await outcomes(OTHER, url, { allow: ['none'] }), [false, 'blocked'])
 })
 
-test('nobody reaches a port of our own on this machine, by whatever name and list', async () => {
+test('a webhook to a port of this process is blocked for every host name, address and allow list', async () => {
   const hosts = ['127.0.0.1', '127.0.0.2', '[::1]', 'localhost', interfaceAddress ?? '127.0.0.3']
   for (const host of hosts) {
     const url = `http://${host}:${ownPort}/`

@@ -23,7 +23,7 @@ test('organizations write in turn, and one of them has so many waiting', async (
   assert.equal(order.length, 17 + 3)
 })
 
-test('the own writes of the installation are not refused; one that fails holds nobody up', async () => {
+test('writes of the installation itself are not refused; a failed write does not block the next one', async () => {
   const turns = createWriterTurns()
   const own = Array.from({ length: 100 }, (_, index) => turns.run(undefined, async () => index))
   const failed = turns.run('a', () => Promise.reject(new Error('no')))

@@ -275,7 +275,7 @@ export const testSolanaReplay = (run: RecordedSolanaReplay): Promise<void> =>
       }
     })
 
-    test('the socket told of the trades and the new tokens', async () => {
+    test('the socket published the trades and the new tokens', async () => {
       const framesOf = (name: string) => heard.get(name)?.data ?? []
       const hashes = (mine: readonly BruteTrade[]) => mine.map(({ txHash }) => txHash).sort()
       const heardOf = async (name: string, want: readonly string[]) => {

@@ -406,7 +406,8 @@ test('requests that cannot be met are refused with their reason', async () => {
     ['eth/claim', { claimer, packetId: '../x' }, [404, 51001]],
     ['eth/claim', { claimer: 'x', shareId: 'abcdefghij' }, [400, 40005]],
     ['eth/send', { signedTx: 'AAAA' }, [400, 40002]],
-    ['sol/send', { signedTx: 'AAAA' }, [501, 40024]],
+    ['sol/send', { signedTx: 'AAAA' }, [400, 50008]],
+    ['sui/send', { signedTx: 'AAAA' }, [501, 40024]],
   ]
   for (const [path, body, expected] of cases) {
     assert.deepEqual(await refusal(path, body), expected, `${path} ${JSON.stringify(body)}`)

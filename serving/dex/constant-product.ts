@@ -1,3 +1,5 @@
+import type { DirectedPool } from '../../core/prices/fee-on-input.ts'
+
 /** Swaps of a constant-product pool in exact integers. Source: Uniswap/v2-periphery UniswapV2Library.sol, v2-core UniswapV2Pair.sol. */
 
 /** Fees are hundredths of a basis point. */
@@ -6,17 +8,10 @@ export const PIPS = 1_000_000n
 /** Largest reserve that a pair can hold: it keeps them as uint112. */
 const MAX_RESERVE = (1n << 112n) - 1n
 
-/** Reserves by the direction of a swap, base units. */
-export interface DirectedReserves {
-  readonly in: bigint
-  readonly out: bigint
-  readonly feePips: number
-}
-
 /** Largest output for exactly `amountIn`; undefined where the pool is empty or the pair would refuse its new reserve. */
 export const constantProductAmountOut = (
   amountIn: bigint,
-  { in: reserveIn, out: reserveOut, feePips }: DirectedReserves,
+  { in: reserveIn, out: reserveOut, feePips }: DirectedPool,
 ): bigint | undefined => {
   if (reserveIn <= 0n || reserveOut <= 0n || amountIn <= 0n) return undefined
   if (reserveIn + amountIn > MAX_RESERVE) return undefined
@@ -28,7 +23,7 @@ export const constantProductAmountOut = (
 /** Smallest input for exactly `amountOut`; undefined where the pool does not hold that much. */
 export const constantProductAmountIn = (
   amountOut: bigint,
-  { in: reserveIn, out: reserveOut, feePips }: DirectedReserves,
+  { in: reserveIn, out: reserveOut, feePips }: DirectedPool,
 ): bigint | undefined => {
   if (reserveIn <= 0n || amountOut <= 0n || amountOut >= reserveOut) return undefined
   const amountIn =

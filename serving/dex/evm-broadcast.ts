@@ -1,13 +1,14 @@
-import { Fault, type FaultName, InvalidInput } from '../../core/errors.ts'
+import { type Fault, InvalidInput } from '../../core/errors.ts'
 import { type CallEndpoint, RpcError, type RpcPool } from '../../core/rpc/pool.ts'
 import type { SignedTransaction } from './evm-signed-transaction.ts'
+import { type Refusals, refusalOf, sendOverNodes } from './node-refusal.ts'
 
 /** What nodes say of a transaction that they have. Source: go-ethereum core/txpool/errors.go; Nethermind, Besu and anvil have words of their own. */
 const KNOWN = /already known|known transaction|already imported|alreadyknown|already in/i
 const OLD_NONCE = /nonce.{0,4}too low|old ?nonce|nonce_too_low/i
 
 /** Refusals that have a code of their own; the others are told as they are. */
-const REFUSALS: readonly (readonly [RegExp, FaultName, string])[] = [
+const REFUSALS: Refusals = [
   [OLD_NONCE, 'TRANSACTION_FAILED', 'nonce_too_low'],
   [/insufficient funds|insufficientfunds/i, 'INSUFFICIENT_BALANCE', 'insufficient_funds'],
   [
@@ -22,20 +23,13 @@ const REFUSALS: readonly (readonly [RegExp, FaultName, string])[] = [
  * Source: EIP-1474.
  */
 const TRANSACTION_ERRORS: ReadonlySet<number> = new Set([-32_000, -32_602, -32_003])
-const MAX_MESSAGE_LENGTH = 200
 
 /**
  * Hands a transaction to a node of its chain; one that the chain has already is as good. Throws `Fault` INSUFFICIENT_BALANCE,
  * FEE_PARAMETER_ERROR, TRANSACTION_FAILED where a node refuses it, CHAIN_CONNECTION_ERROR where none takes the call: it may be out even so.
  */
-export const broadcast = async (nodes: RpcPool, transaction: SignedTransaction): Promise<void> => {
-  const asked = nodes.attempt((ask) => sendOver(ask, transaction))
-  const refusal = await asked.catch((cause: unknown) => {
-    throw new Fault('CHAIN_CONNECTION_ERROR', undefined, undefined, { cause })
-  })
-  if (refusal === undefined) throw new Fault('CHAIN_CONNECTION_ERROR')
-  if (refusal !== 'sent') throw refusal
-}
+export const broadcast = (nodes: RpcPool, transaction: SignedTransaction): Promise<void> =>
+  sendOverNodes(nodes, (ask) => sendOver(ask, transaction))
 
 const sendOver = async (
   ask: CallEndpoint,
@@ -51,17 +45,11 @@ const sendOver = async (
     if (KNOWN.test(error.message)) return 'sent'
     // Nodes say so of one that is in a block.
     if (OLD_NONCE.test(error.message) && (await isKnown(ask, hash))) return 'sent'
-    return refusalOf(error.message)
+    return refusalOf(error.message, REFUSALS)
   }
 }
 
 const isKnown = async (ask: CallEndpoint, hash: string): Promise<boolean> => {
   const found = await ask({ method: 'eth_getTransactionByHash', params: [hash] })
   return typeof found === 'object' && found !== null
-}
-
-const refusalOf = (message: string): Fault => {
-  const [, name, reason] = REFUSALS.find(([pattern]) => pattern.test(message)) ?? []
-  const details = { reason: reason ?? 'refused', node: message.slice(0, MAX_MESSAGE_LENGTH) }
-  return new Fault(name ?? 'TRANSACTION_FAILED', 'The node refuses the transaction', details)
 }

@@ -1,7 +1,8 @@
-import { Fault, type FaultName, InvalidInput } from '../../core/errors.ts'
+import { type Fault, InvalidInput } from '../../core/errors.ts'
 import { isJsonObject } from '../../core/json.ts'
-import { type CallEndpoint, RpcError, type RpcPool } from '../../core/rpc/pool.ts'
+import { type CallEndpoint, RpcError } from '../../core/rpc/pool.ts'
 import type { Job, JobChange } from '../jobs/job.ts'
+import { type Refusals, refusalOf, sendOverNodes } from './node-refusal.ts'
 import { readSignedSolanaTransaction } from './solana-signed-transaction.ts'
 import type { TransactionKind } from './transaction-kind.ts'
 
@@ -24,14 +25,16 @@ const KNOWN = /already been processed/i
 const OLD_BLOCKHASH = /blockhash not found/i
 
 /** Refusals that have a code of their own; the others are told as they are. */
-const REFUSALS: readonly (readonly [RegExp, FaultName, string])[] = [
+const REFUSALS: Refusals = [
   [OLD_BLOCKHASH, 'TRANSACTION_FAILED', 'blockhash_expired'],
   [
     /insufficient funds for|no record of a prior credit/i,
-    ...(['INSUFFICIENT_BALANCE', 'insufficient_funds'] as const),
+    'INSUFFICIENT_BALANCE',
+    'insufficient_funds',
   ],
 ]
-const MAX_MESSAGE_LENGTH = 200
+/** Longest cause of a failure that a job shows. */
+const MAX_CAUSE_LENGTH = 200
 
 /**
  * Transactions of Solana. They end in a block that most of the stake has voted for, or when their blockhash is too old for any block;
@@ -42,7 +45,11 @@ export const solanaTransactions: TransactionKind = {
   read: async (text) => {
     const { signature, from, blockhash } = await readSignedSolanaTransaction(text)
     const details = { from, ...(blockhash !== undefined && { blockhash }), transaction: text }
-    return { hash: signature, details, send: (nodes) => broadcast(nodes, text, signature) }
+    return {
+      hash: signature,
+      details,
+      send: (nodes) => sendOverNodes(nodes, (ask) => sendOver(ask, text, signature)),
+    }
   },
   look: async (nodes, job, state) => {
     const found = await nodes.attempt((ask) => lookOver(ask, job))
@@ -53,15 +60,6 @@ export const solanaTransactions: TransactionKind = {
     const result = { ...ended(job), state: 'expired' }
     return { status: 'failed', error: 'expired', message, result }
   },
-}
-
-const broadcast = async (nodes: RpcPool, text: string, signature: string): Promise<void> => {
-  const asked = nodes.attempt((ask) => sendOver(ask, text, signature))
-  const refusal = await asked.catch((cause: unknown) => {
-    throw new Fault('CHAIN_CONNECTION_ERROR', undefined, undefined, { cause })
-  })
-  if (refusal === undefined) throw new Fault('CHAIN_CONNECTION_ERROR')
-  if (refusal !== 'sent') throw refusal
 }
 
 const sendOver = async (
@@ -81,14 +79,8 @@ const sendOver = async (
     // One that is in a block for longer than its blockhash lives.
     const isOld = OLD_BLOCKHASH.test(error.message)
     if (isOld && (await statusOver(ask, signature)) !== null) return 'sent'
-    return refusalOf(error.message)
+    return refusalOf(error.message, REFUSALS)
   }
-}
-
-const refusalOf = (message: string): Fault => {
-  const [, name, reason] = REFUSALS.find(([pattern]) => pattern.test(message)) ?? []
-  const details = { reason: reason ?? 'refused', node: message.slice(0, MAX_MESSAGE_LENGTH) }
-  return new Fault(name ?? 'TRANSACTION_FAILED', 'The node refuses the transaction', details)
 }
 
 const answerValue = (answer: unknown, method: string): unknown => {
@@ -158,4 +150,4 @@ const statusChange = (
 }
 
 const reasonOf = (err: unknown): string =>
-  (typeof err === 'string' ? err : JSON.stringify(err)).slice(0, MAX_MESSAGE_LENGTH)
+  (typeof err === 'string' ? err : JSON.stringify(err)).slice(0, MAX_CAUSE_LENGTH)

@@ -18,6 +18,11 @@ expected-statuses = ["2xx", "3xx", "4xx", 501]
 [[operations]]
 include-path = "/v2/ipfs/presign"
 checks.not_a_server_error.expected-statuses = ["2xx", "3xx", "4xx", 501, 502]
+
+# It has no node either.
+[[operations]]
+include-path-regex = "^/v2/transaction/[^/]+/(send|estimate-gas-limit)"
+checks.not_a_server_error.expected-statuses = ["2xx", "3xx", "4xx", 501, 503]
 `
 
 const CHECKS = [

@@ -112,7 +112,8 @@ const withRefunds = (scope: Scope, predicted: readonly Predicted[]): readonly Pr
     const { decoded } = item
     if (decoded.kind === 'prediction-trade' && decoded.orderHash !== null) {
       const open = fills.get(decoded.orderHash) ?? []
-      fills.set(decoded.orderHash, [...open, { at, filled: decoded }])
+      open.push({ at, filled: decoded })
+      fills.set(decoded.orderHash, open)
     }
     if (decoded.kind !== 'fee-refund') continue
     const fill = fills.get(decoded.orderHash)?.pop()

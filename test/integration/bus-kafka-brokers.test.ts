@@ -133,7 +133,7 @@ const suite = ({ brokers, kill, restart }: KafkaCluster): void => {
     stopped = true
     await writing
     const seen: Seen = new Map()
-    note(seen, await readAll(bus, TOPIC))
+    note(seen, await readAll(bus, TOPIC, ledger.acked.length))
     assert.deepEqual(faults(ledger.acked, seen), NONE)
     await until(() => tailed.size === seen.size, 'the tail read everything', 60_000)
     const copied = async (): Promise<Seen> => {

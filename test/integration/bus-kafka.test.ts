@@ -149,7 +149,7 @@ const suite = async ({ brokers, saslBrokers }: KafkaCluster): Promise<void> => {
       await transaction.abort()
       const writer = await bus.writer(`w.${process.pid}`)
       await writer.commit({ records: [{ topic, key: 'k', value: Buffer.from('committed') }] })
-      const records = await readAll(bus, topic)
+      const records = await readAll(bus, topic, 1)
       assert.deepEqual(
         records.map(({ value }) => Buffer.from(value ?? []).toString()),
         ['committed'],

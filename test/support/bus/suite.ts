@@ -38,13 +38,26 @@ const encodeText = (value: string): Uint8Array => Buffer.from(value)
 const decodeText = (value: Uint8Array | null | undefined): string | null | undefined =>
   value && Buffer.from(value).toString()
 
-/** Every record of a topic, partition by partition. */
-export const readAll = async (bus: Bus, topic: string): Promise<LogRecord[]> => {
-  const out: LogRecord[] = []
-  for (const { partition, low } of await bus.ends(topic)) {
-    for await (const record of bus.read(topic, partition, low)) out.push(record)
+/**
+ * Every record of a topic, partition by partition; waits until there are `atLeast` so many: Kafka answers a commit before
+ * every partition of it shows its records.
+ */
+export const readAll = async (bus: Bus, topic: string, atLeast = 0): Promise<LogRecord[]> => {
+  const read = async (): Promise<LogRecord[]> => {
+    const out: LogRecord[] = []
+    for (const { partition, low } of await bus.ends(topic)) {
+      for await (const record of bus.read(topic, partition, low)) out.push(record)
+    }
+    return out
   }
-  return out
+  return until(
+    async () => {
+      const records = await read()
+      return records.length >= atLeast && records
+    },
+    `${topic} has ${atLeast} records`,
+    30_000,
+  )
 }
 
 const isOutage =
@@ -136,13 +149,13 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
         { topic, partition: 2, baseOffset: 0, records: 1 },
       ])
       assert.deepEqual(spans, [...seen, { topic: blocks, partition: 0, baseOffset: 0, records: 1 }])
-      const [a, b, c] = await readAll(bus, topic)
+      const [a, b, c] = await readAll(bus, topic, 3)
       assert.deepEqual(a?.headers, { seq: '7', naïve: 'é' })
       assert.deepEqual([a?.key, decodeText(a?.value), a?.offset, a?.partition], ['a', '1', 0, 1])
       assert.deepEqual([b?.key, b?.value, b?.offset], ['b', null, 1])
       assert.deepEqual([c?.key, [...(c?.value ?? [])]], ['ключ', [0, 255]])
       assert.ok(Math.abs((a?.timestampMs ?? 0) - Date.now()) < 60_000)
-      assert.equal((await readAll(bus, blocks)).length, 1)
+      assert.equal((await readAll(bus, blocks, 1)).length, 1)
       await until(async () => {
         assert.deepEqual(await bus.offsets(group, [topic]), [
           { topic, partition: 0, offset: 0, metadata: 'plan=5' },
@@ -166,7 +179,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       await assert.rejects(refused, InvalidInput)
       assert.deepEqual(await readAll(bus, topic), [])
       await writer.commit({ records: numbered(topic, 20, 5) })
-      const values = (await readAll(bus, topic)).map(({ value }) => Number(decodeText(value)))
+      const values = (await readAll(bus, topic, 5)).map(({ value }) => Number(decodeText(value)))
       assert.deepEqual(
         values.sort((a, b) => a - b),
         [20, 21, 22, 23, 24],
@@ -186,7 +199,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       )
       await assert.rejects(old.commit({ records: numbered(topic, 100, 3) }), isOutage())
       await young.commit({ records: numbered(topic, 3, 3) })
-      const values = (await readAll(fixture.bus, topic)).map(({ value }) =>
+      const values = (await readAll(fixture.bus, topic, 6)).map(({ value }) =>
         Number(decodeText(value)),
       )
       assert.deepEqual(
@@ -203,7 +216,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       for (let block = 0; block < 30; block += 1) {
         await writer.commit({ records: numbered(topic, block * 10, 10) })
       }
-      const all = await readAll(bus, topic)
+      const all = await readAll(bus, topic, 300)
       assert.equal(all.length, 300)
       for (let partition = 0; partition < PARTITIONS; partition += 1) {
         const part = all.filter((record) => record.partition === partition)
@@ -239,6 +252,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       await writer.commit({ records: numbered(topic, 0, 5) })
       const [span] = await writer.commit({ records: numbered(topic, 5, 4) })
       await writer.commit({ records: numbered(topic, 9, 5) })
+      await readAll(bus, topic, 14)
       assert.ok(span)
       const found: number[] = []
       const end = span.baseOffset + span.records
@@ -262,7 +276,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       }))
       const [span] = await writer.commit({ records })
       assert.equal(span?.records, 30)
-      const all = await readAll(bus, topic)
+      const all = await readAll(bus, topic, 31)
       assert.ok(large.equals(Buffer.from(all[0]?.value ?? [])))
       assert.deepEqual(
         all.slice(1).map(({ key }) => key),
@@ -674,7 +688,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       })
       await writer.commit({ state: [{ store, partition: 0, key: 'gone', value: null }] })
       await fixture.restart()
-      assert.equal((await readAll(fixture.bus, topic)).length, 10)
+      assert.equal((await readAll(fixture.bus, topic, 10)).length, 10)
       assert.deepEqual(await fixture.bus.offsets(group, [topic]), [
         { topic, partition: 1, offset: 1, metadata: 'm' },
       ])

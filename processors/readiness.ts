@@ -1,8 +1,8 @@
 import type { Observation } from '../core/ops/metrics.ts'
+import type { FailingLane } from './runtime/lane-activity.ts'
 import type { LaneStatus } from './runtime/stage-lane.ts'
-import type { FailingLane } from './runtime/stage-runner.ts'
 
-/** How long work may fail again and again before the process is not ready, in milliseconds. */
+/** How long work may fail again and again, or make no progress, before the process is not ready, in milliseconds. */
 const MAX_FAILING_MS = 60_000
 
 /** What decides whether the process role is ready, by consumer group or finalizer. */
@@ -11,7 +11,7 @@ export interface ProcessorsHealth {
   readonly failing: Readonly<Record<string, readonly FailingLane[]>>
 }
 
-/** Not ready: a lane that is halted, or one whose inserts have failed for a minute. */
+/** Not ready: a lane that is halted, whose inserts have failed for a minute, or that has done nothing for as long. */
 export const processorsReadiness = (
   { groups, failing }: ProcessorsHealth,
   nowMs: number,

@@ -2,7 +2,7 @@ import type { RunningTask } from '../../core/bus/contract.ts'
 import type { Query, Warehouse } from '../../core/clickhouse/client.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { pause, retry } from '../../core/retry.ts'
-import type { FailingLane } from '../runtime/stage-runner.ts'
+import type { FailingLane } from '../runtime/lane-activity.ts'
 import { recordGap } from './gaps.ts'
 import {
   createIncompleteMinutes,

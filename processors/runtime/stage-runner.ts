@@ -1,10 +1,11 @@
-import type { Bus, RunningTask } from '../../core/bus/contract.ts'
+import type { Bus, Commit, Lane, RunningTask } from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
 import { InvalidInput } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import type { QuoteAssets } from '../../core/prices/quote-assets.ts'
 import { topicName } from '../../schemas/topics.ts'
+import { type FailingLane, makeLaneActivity } from './lane-activity.ts'
 import { makeLaneStatuses } from './lane-statuses.ts'
 import type { LaneThreads } from './lane-threads.ts'
 import type { Stage } from './stage.ts'
@@ -14,7 +15,6 @@ import {
   type LaneReports,
   type LaneStatus,
   StageLane,
-  type StageLaneLog,
 } from './stage-lane.ts'
 
 /** What every stage and sink works with. */
@@ -30,20 +30,12 @@ export interface StageDeps {
   readonly threads?: LaneThreads
 }
 
-/** A lane that repeats work which fails. */
-export interface FailingLane {
-  readonly partition: number
-  /** When it failed first, epoch milliseconds. */
-  readonly sinceMs: number
-  readonly error: string
-}
-
 /** A running stage or sink. */
 export interface RunningStage extends RunningTask {
   readonly group: string
   lanes(): readonly LaneStatus[]
-  /** Lanes that wait for something outside to recover. Absent: the bus starts such lanes again. */
-  failing?(): readonly FailingLane[]
+  /** Lanes that wait for something outside to recover, and those that have done nothing for a while. */
+  failing(): readonly FailingLane[]
 }
 
 /**
@@ -55,6 +47,7 @@ export const startStage = async (stage: Stage, deps: StageDeps): Promise<Running
   const { app } = stage
   const group = `${app}.${chain}`
   const statuses = makeLaneStatuses()
+  const activity = makeLaneActivity()
   const running = await bus.subscribe({
     group,
     topics: [...inputTopics(stage, chain).keys()],
@@ -64,10 +57,13 @@ export const startStage = async (stage: Stage, deps: StageDeps): Promise<Running
     run: async (lane) => {
       const { partition } = lane
       const reports = reportsOf(stage, deps, (status) => statuses.set(lane, status))
-      const own: StageLaneLog = { ...lane, commit: (commit) => lane.writer.commit(commit) }
-      try {
+      const work = async (watched: Lane): Promise<void> => {
+        const own = { ...watched, commit: (commit: Commit) => watched.writer.commit(commit) }
         if (threads) await threads.run({ app, chain, ...(book && { book }) }, own, reports)
         else await new StageLane(stage, deps, own, reports).run()
+      }
+      try {
+        await activity.watch(lane, work)
       } catch (error) {
         if (!(error instanceof InvalidInput)) throw error
         log.error(
@@ -86,7 +82,12 @@ export const startStage = async (stage: Stage, deps: StageDeps): Promise<Running
       }
     },
   })
-  return { group, lanes: statuses.list, stop: () => running.stop() }
+  return {
+    group,
+    lanes: statuses.list,
+    failing: () => activity.stalled(Date.now()),
+    stop: () => running.stop(),
+  }
 }
 
 /** Reports of a lane as metrics, log lines and its status. */

@@ -7,9 +7,10 @@ import { InvalidInput } from '../../core/errors.ts'
 import { pause, retry } from '../../core/retry.ts'
 import { topicName } from '../../schemas/topics.ts'
 import type { EventMeta } from '../../schemas/wire.ts'
+import { type FailingLane, makeLaneActivity } from '../runtime/lane-activity.ts'
 import { makeLaneStatuses } from '../runtime/lane-statuses.ts'
 import type { LaneStatus } from '../runtime/stage-lane.ts'
-import type { FailingLane, RunningStage, StageDeps } from '../runtime/stage-runner.ts'
+import type { RunningStage, StageDeps } from '../runtime/stage-runner.ts'
 import type { RejectedRecord } from './batch-rows.ts'
 import type { Inserter } from './inserter.ts'
 import type { MakeRows } from './row-worker-pool.ts'
@@ -298,6 +299,7 @@ export const startSink = async (sink: Sink, deps: SinkDeps): Promise<RunningStag
   const statuses = makeLaneStatuses()
   const failing = new Map<number, FailingLane>()
   const turns = new FlushSchedule(sink)
+  const activity = makeLaneActivity()
   const running = await deps.bus.subscribe({
     group,
     topics: [topicName(sink.topic, deps.chain)],
@@ -312,7 +314,9 @@ export const startSink = async (sink: Sink, deps: SinkDeps): Promise<RunningStag
         },
       }
       try {
-        await new SinkLane(sink, deps, { lane, turns, reports }).run()
+        await activity.watch(lane, (watched) =>
+          new SinkLane(sink, deps, { lane: watched, turns, reports }).run(),
+        )
       } finally {
         failing.delete(partition)
       }
@@ -321,7 +325,10 @@ export const startSink = async (sink: Sink, deps: SinkDeps): Promise<RunningStag
   return {
     group,
     lanes: statuses.list,
-    failing: () => [...failing.values()],
+    failing: () => {
+      const stalled = activity.stalled(Date.now())
+      return [...failing.values(), ...stalled.filter(({ partition }) => !failing.has(partition))]
+    },
     stop: () => running.stop(),
   }
 }

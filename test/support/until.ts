@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export const until = async <T>(
   condition: () => T | Promise<T>,
   what = 'the condition',
-  limitMs = 10_000,
+  limitMs = 30_000,
 ): Promise<NonNullable<Exclude<T, false>>> => {
   const endMs = Date.now() + limitMs
   for (;;) {

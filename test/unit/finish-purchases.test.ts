@@ -33,6 +33,6 @@ test('orders that nothing can be said of do not keep later ones from being looke
     everyMs: 5,
   } as unknown as FinishDeps
   const finishing = startFinishingPurchases(deps)
-  await until(() => lookedUp.size === orders.length, 'every order is looked at', 5_000)
+  await until(() => lookedUp.size === orders.length, 'every order is looked at')
   await finishing.stop()
 })

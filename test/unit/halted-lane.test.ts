@@ -44,7 +44,7 @@ test('a lane that halts ends, so that it takes no room from the others, and stil
   subscribed?.run(lane).then(() => {
     ended = true
   })
-  await until(() => ended, 'the lane ended', 2_000)
+  await until(() => ended, 'the lane ended')
   const halted = 'blocks: a block operation without a body'
   assert.deepEqual(
     stage.lanes().map((status) => status.halted),

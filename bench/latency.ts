@@ -68,7 +68,7 @@ export const latencyBench = async (): Promise<void> => {
       throw error
     },
   })
-  const { apiKey } = await app.accounts.createDemo()
+  const { apiKey } = await app.organizations.createDemo()
   const announced = new Map<number, number>()
   const delays: number[] = []
   let measuring = false

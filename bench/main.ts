@@ -70,6 +70,11 @@ const ROWS: readonly Row[] = [
     run: async () => (await import('./cube-query.ts')).cubeQueryBench,
   },
   {
+    name: 'rest',
+    about: 'hot REST reads against a bare Fastify route with the same statements; aim 0.9',
+    run: async () => (await import('./rest.ts')).restBench,
+  },
+  {
     name: 'quotes',
     about: 'quotes over 10,000 pools against the bare loop of single paths; aim p99 of 50 ms',
     run: async () => (await import('./quotes.ts')).quotesBench,

@@ -75,7 +75,8 @@ export const quotesBench = (): void => {
   const requests = Array.from(
     { length: WARM_UP + QUOTES },
     (): SwapRequest => ({
-      ...{ tokenIn: token(), tokenOut: token() },
+      tokenIn: token(),
+      tokenOut: token(),
       mode: random() < 0.5 ? 'exact_in' : 'exact_out',
       amountRaw: BigInt(Math.floor(10 ** (3 + random() * 10))),
     }),

@@ -99,7 +99,10 @@ const addTo = (
 const printed = ({ prices, volumes, trades, buyers, sellers, pools }: BareWindow): unknown => ({
   prices: prices.map(formatDecimal),
   volumes: volumes.map((raw, at) => formatUnits(raw, at < 2 ? 9 : USD_DECIMALS)),
-  ...{ trades, buyers: buyers.size, sellers: sellers.size, pools: pools.size },
+  trades,
+  buyers: buyers.size,
+  sellers: sellers.size,
+  pools: pools.size,
 })
 
 /**

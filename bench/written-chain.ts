@@ -1,7 +1,7 @@
 import type { Bus, ProducerRecord } from '../core/bus/contract.ts'
 import type { Codec } from '../core/codec/contract.ts'
 import { blockRecord } from '../ingestors/publish/block-record.ts'
-import { chunksOf, type EventBatch, encodedRecords } from '../ingestors/publish/record-batches.ts'
+import { batchesOf, type EventBatch, encodedRecords } from '../ingestors/publish/record-batches.ts'
 import type { Operation } from '../processors/runtime/stage.ts'
 import type { TradeEvent } from '../schemas/wire.ts'
 
@@ -56,11 +56,11 @@ export const writeChain = async (
   for (const operation of operations) {
     const { meta } = operation.block
     if (meta === null) throw new Error('an operation without meta')
-    const chunks = chunksOf({ ...NOTHING, trades: tradesOf(operation) }, chain, () => partitions)
+    const chunks = batchesOf({ ...NOTHING, trades: tradesOf(operation) }, chain, () => partitions)
     const { part: _part, parts: _parts, ...place } = meta
     await writer.commit({
       records: encodedRecords(chunks, place, codec),
-      seal: (spans): readonly ProducerRecord[] => {
+      finalRecords: (spans): readonly ProducerRecord[] => {
         const described = spans.map(({ topic, partition, baseOffset, records }) => ({
           topic,
           partition,

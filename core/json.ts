@@ -68,3 +68,6 @@ export const parseJson = (
     throw new InvalidInput('bad-json', 'the text is not valid JSON')
   }
 }
+
+/** The value where it is text, else "". */
+export const textOrEmpty = (value: unknown): string => (typeof value === 'string' ? value : '')

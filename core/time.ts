@@ -1,7 +1,7 @@
 /** Resolutions and buckets of candles. Times are epoch milliseconds, UTC. */
 
 const SECOND_MS = 1_000
-const MINUTE_MS = 60 * SECOND_MS
+export const MINUTE_MS = 60 * SECOND_MS
 /** An hour in milliseconds. */
 export const HOUR_MS = 60 * MINUTE_MS
 /** A day of 24 hours in milliseconds. */
@@ -83,3 +83,6 @@ export const normalizeQueryTime = (value: number): number => (value < 1e11 ? val
 /** The same for a time that may be absent. */
 export const optionalQueryTime = (value: number | undefined): number | undefined =>
   value === undefined ? undefined : normalizeQueryTime(value)
+
+/** ISO 8601 with milliseconds, UTC. */
+export const toIsoTime = (ms: number): string => new Date(ms).toISOString()

@@ -138,13 +138,13 @@ const sessionOptions = async (
     const topic = topicName(family, chain.id)
     counts.set(topic, await bus.partitions(topic))
   }
-  const book = makeQuoteAssets(chain, extra)
+  const quoteAssets = makeQuoteAssets(chain, extra)
   const protocols = protocolRegistry(chain.id, extra)
   return {
     bus,
     chainContext: {
       chain,
-      book,
+      quoteAssets,
       codec,
       feeds: feedsOfChain(chain, feeds),
       partitions: (topic) => counts.get(topic) ?? 1,
@@ -153,8 +153,9 @@ const sessionOptions = async (
       commitment: source.commitment,
     },
     protocols,
-    facts: options.metadata ?? source.node?.facts(protocols) ?? readTableMetadata(),
-    primes: seedPricesOf(options, book),
+    metadataReader:
+      options.metadata ?? source.node?.metadataReader(protocols) ?? readTableMetadata(),
+    seedPrices: seedPricesOf(options, quoteAssets),
     takeRejectedResponses: () => [
       ...(source.takeRejectedResponses?.() ?? []),
       ...rejectedResponses.take(),
@@ -168,14 +169,14 @@ const sessionOptions = async (
 const seedPricesOf =
   (
     { chain, source, extra, config }: IngestorOptions,
-    book: QuoteAssets,
-  ): SessionOptions['primes'] =>
+    quoteAssets: QuoteAssets,
+  ): SessionOptions['seedPrices'] =>
   async ({ parentHash, timeMs }, signal) => {
-    const configured = configuredSeedPrices(config.pricesStatic, timeMs, book)
+    const configured = configuredSeedPrices(config.pricesStatic, timeMs, quoteAssets)
     if (source.node === null) return configured
     const pools = seedPricePools(chain, extra)
     const at = { hash: parentHash, timeMs, signal }
-    return [...configured, ...(await source.node.primes(pools, book, at))]
+    return [...configured, ...(await source.node.seedPrices(pools, quoteAssets, at))]
   }
 
 interface Run {
@@ -218,7 +219,7 @@ const ingest = async (run: Run, lane: Lane, signal: AbortSignal): Promise<void> 
     const [head, tip] = [source.head(), session.tip()]
     return head === null || tip === null || head.height - tip.height <= liveLag
   }
-  board.committed(session.standing())
+  board.committed(session.head())
   if (!isReached()) {
     const take = async (op: ChainOp): Promise<boolean> => {
       await session.take(op, signal)
@@ -232,10 +233,10 @@ const ingest = async (run: Run, lane: Lane, signal: AbortSignal): Promise<void> 
     const over = new AbortController()
     const parts: FlashblocksParts = {
       protocols: sessionOf.protocols,
-      quoteAssets: sessionOf.chainContext.book,
+      quoteAssets: sessionOf.chainContext.quoteAssets,
       rejectedResponses: run.rejectedResponses,
     }
-    const beside = startPendingFollower(
+    const pendingFollower = startPendingFollower(
       options,
       parts,
       session,
@@ -245,7 +246,7 @@ const ingest = async (run: Run, lane: Lane, signal: AbortSignal): Promise<void> 
       await followWithRetry({ source, position, take, flush, pending, onStill, log }, signal)
     } finally {
       over.abort(new Error('the chain is not followed any more'))
-      await beside
+      await pendingFollower
     }
   }
   if (!signal.aborted) board.enter('done')
@@ -266,7 +267,7 @@ const writeDeadLetter = async (
     protocol: 'chain',
     reason: toDropReason(error.reason),
   })
-  const letter = ingestDeadLetterRecord({
+  const deadLetter = ingestDeadLetterRecord({
     chain: chain.id,
     key: chain.id,
     stage: 'decode',
@@ -280,5 +281,5 @@ const writeDeadLetter = async (
     },
     timeMs: nowMs(),
   })
-  await lane.writer.commit({ records: [letter] })
+  await lane.writer.commit({ records: [deadLetter] })
 }

@@ -32,7 +32,7 @@ export interface IngestorStatus {
 export interface StatusBoard {
   readonly done: Promise<void>
   readonly status: () => IngestorStatus
-  readonly committed: (standing: CommittedHead) => void
+  readonly committed: (head: CommittedHead) => void
   readonly enter: (state: IngestorStatus['state'], reason?: string) => void
   /** Another process follows the chain from now on: here it neither continues nor stalls. */
   readonly leave: () => void

@@ -128,15 +128,15 @@ export const startProcessors = async (deps: ProcessorDeps): Promise<RunningProce
   const rowThreads = openRowWorkerPool(schemaSource(config), log)
   const laneThreads = openThreadsForLanes(deps)
   const { makeRows } = rowThreads
-  const written = { makeRows, places: sinkConcurrency(), inserter: createInserter(deps) }
+  const written = { makeRows, insertLimit: sinkConcurrency(), inserter: createInserter(deps) }
   const parts = await Promise.all(
     chains.map(async (chain) => {
-      const book = quoteAssetsFor(chain, config.chainExtra)
+      const quoteAssets = quoteAssetsFor(chain, config.chainExtra)
       const chainDeps = {
         ...deps,
         chain,
         log: log.child({ role: 'process', chain }),
-        ...(book && { book }),
+        ...(quoteAssets && { quoteAssets }),
         ...(laneThreads && { threads: laneThreads }),
       }
       const stage = await startStage(PROCESS_PIPELINE, chainDeps)

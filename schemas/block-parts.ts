@@ -1,4 +1,5 @@
 /** What a block holds beside transactions and their logs. Amounts are base units ending in `Raw`. */
+import type { DropReason } from './drop-reasons.ts'
 
 /** One call of a transaction; the first is the transaction itself. In the order in which they were entered. */
 export interface CallFrame {
@@ -44,7 +45,7 @@ export interface TransactionGas {
   readonly type: number | null
 }
 
-/** What an account holds of the chain's coin after a block that changed it. */
+/** What an account holds of the chain's native token after a block that changed it. */
 export interface NativeBalanceChange {
   readonly account: string
   /** The transaction that changed it last; the number of transactions where the block itself did. */
@@ -67,7 +68,7 @@ export interface Uncle {
   readonly timeMs: number
 }
 
-/** Coins that came back from the consensus layer. */
+/** Native tokens that came back from the consensus layer. */
 export interface Withdrawal {
   readonly to: string
   readonly amountRaw: bigint
@@ -90,7 +91,7 @@ export interface RejectedTransaction {
   /** As far as it is reported; empty where it is not. */
   readonly txHash: string
   readonly index: number
-  readonly reason: string
+  readonly reason: DropReason
   readonly message: string
   /** The node's own words. */
   readonly input: unknown

@@ -24,7 +24,7 @@ export interface QuoteAsset {
   readonly kind: QuoteKind
 }
 
-/** A pool whose state primes the price table at a start in the middle of a chain. */
+/** A pool whose state seeds the price table at a start in the middle of a chain. */
 export interface ReferencePool {
   readonly pool: string
   readonly token: string
@@ -33,11 +33,19 @@ export interface ReferencePool {
   readonly protocol: string
 }
 
-/** One chain: facts only. Addresses of EVM chains are lower case, coin types of Move chains short (`core/move-type.ts`). */
+/** What nodes of an EVM chain do otherwise than Ethereum's. */
+export interface NodeQuirks {
+  /** A block may end with a receipt that no transaction has: what the chain's root contract sent it. */
+  readonly stateSync?: true
+  /** Receipts may all say index 0, and indexes of logs may have gaps: their order counts. */
+  readonly withoutPosition?: true
+}
+
+/** One chain: data only. Addresses of EVM chains are lower case, coin types of Move chains short (`core/move-type.ts`). */
 export interface ChainRow {
   readonly id: string
   readonly name: string
-  /** Word of the seed's path parameter; edges accept it, the id and `aliases`. */
+  /** Value of the chain parameter in paths of the API, as in the recorded fixtures; edges accept it, the id and `aliases`. */
   readonly apiName: string
   readonly aliases: readonly string[]
   readonly vm: Vm
@@ -49,21 +57,22 @@ export interface ChainRow {
   readonly network: string | null
   /** The network is a GraphQL value even where the chain is not ingested: documents that name it stay valid. */
   readonly networkAlwaysListed?: true
-  /** Name of the coin where nothing on the chain says one. */
+  /** Name of the native token where nothing on the chain says one. */
   readonly nativeName: string
   readonly nativeSymbol: string
   /** Where people look up its blocks. */
   readonly explorerUrl: string
   readonly nativeDecimals: number
-  /** How balances and transfers name the coin. */
+  /** How balances and transfers name the native token. */
   readonly nativeAddress: string
-  /** Contract that logs every move of the coin as a token would; elsewhere the coin moves without a log. */
-  readonly coinContract?: string
-  /** Contract that logs every move of the coin in its own way (`LogTransfer`), fees apart. */
-  readonly coinLogger?: string
+  /** Contract that logs every move of the native token as a token would; elsewhere the native token moves without a log. */
+  readonly nativeTokenContract?: string
+  /** Contract that logs every move of the native token in its own way (`LogTransfer`), fees apart. */
+  readonly nativeTransferLogger?: string
   readonly wrappedNative: string
-  /** Name of the wrapped coin where its contract or mint says none. Its symbol is that of its quote asset. */
+  /** Name of the wrapped native token where its contract or mint says none. Its symbol is that of its quote asset. */
   readonly wrappedName: string
+  readonly nodeQuirks?: NodeQuirks
   /** Usual time between blocks. */
   readonly blockTimeMs: number
   /** What the protocol itself paid for a block, base units from a height on, newest first; absent: nothing. */
@@ -79,6 +88,8 @@ export interface ChainRow {
   readonly reorgWindow: number
   /** What it has of such feeds: a rule of block rewards that is known, uncles, prediction markets. */
   readonly feeds: readonly ChainFeed[]
+  /** Its blocks are streamed before they are confirmed, where their address is configured (`FLASHBLOCKS_URL_<CHAIN>`). */
+  readonly preconfirmedStream?: 'flashblocks'
   readonly quotes: readonly QuoteAsset[]
   readonly referencePools: readonly ReferencePool[]
   /** Public endpoints for a first try: rate-limited, no promise. */
@@ -282,6 +293,7 @@ export const CHAINS = {
     finalityDepth: 600,
     reorgWindow: reorgWindowOf(2_000, 20 * MINUTE_MS),
     feeds: [],
+    preconfirmedStream: 'flashblocks',
     quotes: [
       quoteAsset('stable', 'USDC', 6, '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'),
       quoteAsset('stable', 'USDbC', 6, '0xd9aaec86b65d86f6a7b5b1b0c42ffa531710b6ca'),
@@ -311,9 +323,10 @@ export const CHAINS = {
     nativeName: 'POL',
     nativeSymbol: 'POL',
     explorerUrl: 'https://polygonscan.com',
-    coinLogger: '0x0000000000000000000000000000000000001010',
+    nativeTransferLogger: '0x0000000000000000000000000000000000001010',
     wrappedNative: '0x0d500b1d8e8ef31e21c99d1db9a6444d3adf1270',
     wrappedName: 'Wrapped POL',
+    nodeQuirks: { stateSync: true },
     blockTimeMs: 1_500,
     burns: 'base-fee', // PIP-5
     finalityDepth: 64,
@@ -486,9 +499,10 @@ export const CHAINS = {
     nativeName: 'Ether',
     nativeSymbol: 'ETH',
     explorerUrl: 'https://explorer.zksync.io',
-    coinContract: '0x000000000000000000000000000000000000800a',
+    nativeTokenContract: '0x000000000000000000000000000000000000800a',
     wrappedNative: '0x5aea5775959fbc2557cc8789bc1bf90a239d9a91',
     wrappedName: 'Wrapped Ether',
+    nodeQuirks: { withoutPosition: true },
     blockTimeMs: 1_000,
     finalityDepth: 10_800,
     reorgWindow: reorgWindowOf(1_000, 3 * 60 * MINUTE_MS),
@@ -510,7 +524,7 @@ export const CHAINS = {
     ],
     publicRpc: ['wss://mainnet.era.zksync.io/ws', 'https://mainnet.era.zksync.io'],
   },
-  // Coins: Circle's USDC, Sui Bridge's USDT and BTC, Wormhole's USDC, USDT and BTC as Sui's exchanges list them. The coin is
+  // Coins: Circle's USDC, Sui Bridge's USDT and BTC, Wormhole's USDC, USDT and BTC as Sui's exchanges list them. The native token is
   // a type like any other: no wrapped form. Without reference pools: a pool's own order of its coins is not that of their
   // names, and its objects tell it.
   sui: {
@@ -593,15 +607,15 @@ export const CHAIN_ID_BY_NAME: Readonly<Record<string, ChainId>> = Object.assign
 export const chainRow = (id: string): ChainRow | undefined =>
   Object.hasOwn(CHAINS, id) ? (CHAINS as Readonly<Record<string, ChainRow>>)[id] : undefined
 
-/** What a coin or its wrapped form is called where the chain itself says nothing. */
-export interface CoinName {
+/** What a native token or its wrapped form is called where the chain itself says nothing. */
+export interface NativeTokenName {
   readonly name: string
   readonly symbol: string
   readonly decimals: number
 }
 
-/** Name of a chain's coin or of its wrapped form; undefined for every other token. */
-export const coinName = (chain: ChainRow, address: string): CoinName | undefined => {
+/** Name of a chain's native token or of its wrapped form; undefined for every other token. */
+export const nativeTokenName = (chain: ChainRow, address: string): NativeTokenName | undefined => {
   const { nativeName, nativeSymbol, nativeDecimals: decimals, wrappedName, quotes } = chain
   if (address === chain.nativeAddress) return { name: nativeName, symbol: nativeSymbol, decimals }
   if (address !== chain.wrappedNative) return undefined

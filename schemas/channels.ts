@@ -212,9 +212,18 @@ const listChannel = <Prefix extends string>(
   keys: Readonly<Record<string, ChannelKey>>,
   aliases: readonly string[] = [],
 ): Channel<Prefix, null> => ({
-  ...{ prefix, aliases, keys, query, parameters: [parameter] },
-  ...{ topic: null, candle: null, recoverable: false, delivery: 'latest', shape: 'array' },
-  ...{ pending: false, longNames: false },
+  prefix,
+  aliases,
+  keys,
+  query,
+  parameters: [parameter],
+  topic: null,
+  candle: null,
+  recoverable: false,
+  delivery: 'latest',
+  shape: 'array',
+  pending: false,
+  longNames: false,
 })
 
 const ROWS = [

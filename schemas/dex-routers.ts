@@ -37,3 +37,25 @@ export const DEX_ROUTERS: readonly DexRouterRow[] = [
     },
   },
 ]
+
+/** Uniswap's Universal Router on a chain, and the contract through which it takes tokens. */
+export interface UniversalRouterRow {
+  readonly router: string
+  readonly permit2: string
+}
+
+/** Pools that a Universal Router finds, by row id of `protocols.ts`: it computes their addresses from its own two factories. */
+export const UNIVERSAL_PROTOCOLS = ['uniswap_v2', 'uniswap_v3'] as const
+
+/** One address on every chain below, as its deployment is deterministic. */
+const PERMIT2 = '0x000000000022d473030f116ddee9f6b43ac78ba3'
+
+/** By chain id, lower case. Source: npm @uniswap/universal-router 2.0.0 deploy-addresses ("UniversalRouterV2"), script/deployParameters. */
+export const UNIVERSAL_ROUTERS: Readonly<Record<string, UniversalRouterRow>> = {
+  eth: { router: '0x66a9893cc07d91d95644aedd05d03f95e1dba8af', permit2: PERMIT2 },
+  bsc: { router: '0x1906c1d672b88cd1b9ac7593301ca990f94eae07', permit2: PERMIT2 },
+  base: { router: '0x6ff5693b99212da76ad316178a184ab56d299b43', permit2: PERMIT2 },
+  polygon: { router: '0x1095692a6237d83c6a72f3f5efedb9a670c49223', permit2: PERMIT2 },
+  arbitrum: { router: '0xa51afafe0263b40edaef0df8781ea9aa03e381a3', permit2: PERMIT2 },
+  optimism: { router: '0x851116d9223fabed8e56c0e6b8ad0c31d98b3507', permit2: PERMIT2 },
+}

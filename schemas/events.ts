@@ -1,4 +1,5 @@
 /** What moves inside the product between normalize, decode and publish. Amounts are base units ending in `Raw`. */
+
 import type {
   CallFrame,
   NativeBalanceChange,
@@ -8,6 +9,7 @@ import type {
   Uncle,
   Withdrawal,
 } from './block-parts.ts'
+import type { DropReason } from './drop-reasons.ts'
 import type { OutcomeChange } from './outcome-changes.ts'
 import type { Prediction } from './prediction-events.ts'
 import type { RedPacketReport, RedPacketSource } from './red-packet-reports.ts'
@@ -355,9 +357,9 @@ export interface Transfer extends EventPosition {
   readonly fromAccount?: string
   readonly toAccount?: string
   readonly amountRaw: bigint
-  /** The native coin turned into its wrapped token (from the zero address) or back (to it); no transfer log says so. */
+  /** The native token turned into its wrapped token (from the zero address) or back (to it); no transfer log says so. */
   readonly wrap: boolean
-  /** The call that moved the native coin: its place in the transaction. */
+  /** The call that moved the native token: its place in the transaction. */
   readonly callIndex?: number
 }
 
@@ -370,7 +372,7 @@ export interface BalanceChange extends EventPosition {
   /** Token account; where tokens have none (EVM, coins) the owner itself. */
   readonly account: string
   readonly owner: string
-  /** The chain's coin: EVM zero address, Solana system address, Sui its type. */
+  /** The chain's native token: EVM zero address, Solana system address, Sui its type. */
   readonly token: string
   readonly decimals: number | null
   readonly preRaw: bigint
@@ -417,7 +419,7 @@ export type RedPacketEvent = EventPosition & RedPacketSource & RedPacketReport
 
 /** Why a chain event was not taken; counted, and sampled to the dead letters. */
 export interface DroppedEvent {
-  readonly reason: string
+  readonly reason: DropReason
   readonly txHash: string
   readonly logIndex: number
   readonly protocol: string

@@ -22,9 +22,9 @@ const CHAIN_FEEDS: Readonly<Record<ChainFeed, true>> = {
 const FEEDS = {
   /** Calls inside transactions; the node is asked for traces. */
   calls: { vms: ['evm'], topics: ['calls'] },
-  /** The coin's own moves, in the topic of transfers; with `calls` also those inside transactions. */
+  /** The native token's own transfers, in the topic of transfers; with `calls` also those inside transactions. */
   'native-transfers': { vms: ['evm'], topics: [] },
-  /** What accounts hold of the coin, in the topic of balances; the node is asked for traces. ZKsync's coin is a contract. */
+  /** What accounts hold of the native token, in the topic of balances; the node is asked for traces. ZKsync's native token is a contract. */
   'coin-balances': {
     vms: ['evm'],
     unloggedNative: true,
@@ -61,19 +61,19 @@ export type Feed = keyof typeof FEEDS
 /** Words of all feeds. */
 export const FEED_NAMES = Object.keys(FEEDS) as readonly Feed[]
 
-type FeedChain = Pick<ChainRow, 'vm' | 'coinContract' | 'feeds'>
+type FeedChain = Pick<ChainRow, 'vm' | 'nativeTokenContract' | 'feeds'>
 
 const isChainFeed = (feed: Feed): feed is ChainFeed => Object.hasOwn(CHAIN_FEEDS, feed)
 
 /** Those of the feeds that a chain has. */
 export const feedsOfChain = (
-  { vm, coinContract, feeds: own }: FeedChain,
+  { vm, nativeTokenContract, feeds: own }: FeedChain,
   feeds: readonly Feed[],
 ): ReadonlySet<Feed> =>
   new Set(
     feeds.filter((feed) => {
       const row: FeedRow = FEEDS[feed]
-      const offered = row.unloggedNative === undefined || coinContract === undefined
+      const offered = row.unloggedNative === undefined || nativeTokenContract === undefined
       const hasVm = row.vms?.includes(vm) !== false
       return hasVm && (!isChainFeed(feed) || own.includes(feed)) && offered
     }),

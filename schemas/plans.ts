@@ -155,6 +155,7 @@ export const ROUTE_MILLI_UNITS = {
   'GET /dex/:chain/quote': 250,
   'POST /dex/:chain/route': 250,
   'POST /dex/:chain/swap': 5_000,
+  'POST /dex/:chain/create': 5_000,
   'GET /wallet/:chain/:walletAddress/pnl': 1_000,
   'GET /wallet/:chain/:walletAddress/pnl-by-token': 1_000,
   'GET /wallet/:chain/:walletAddress/pnl-details': 1_500,

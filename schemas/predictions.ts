@@ -1,7 +1,16 @@
 /** Facts of prediction markets that no event tells. */
+import { CHAINS, type ChainId, type ChainRow } from './chains.ts'
 
+const hasPredictions = (id: ChainId): boolean => {
+  const { feeds }: ChainRow = CHAINS[id]
+  return feeds.includes('predictions')
+}
+const [predictionChain, ...others] = (Object.keys(CHAINS) as ChainId[]).filter(hasPredictions)
+if (predictionChain === undefined || others.length > 0) {
+  throw new Error('paths of prediction markets name no chain: exactly one row may have that feed')
+}
 /** The one chain whose prediction markets are read. */
-export const PREDICTION_CHAIN = 'polygon'
+export const PREDICTION_CHAIN = predictionChain
 
 /** Decimals of outcome tokens and of what they are paid in. Source: Polymarket/ctf-exchange. */
 export const PREDICTION_DECIMALS = 6

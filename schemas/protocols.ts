@@ -6,8 +6,23 @@ type FamilyVm =
   /** `log`: its decoder reads lines of the log, so they are kept; `data`: it reads instructions and calls alone. */
   | { readonly vm: 'svm'; readonly reads: 'log' | 'data' }
 
+/**
+ * How pools of a family keep liquidity and price; `none`: it has no pools with a price of their own, or several designs that its
+ * logs do not distinguish.
+ */
+export type PoolDesign =
+  | 'constant-product'
+  | 'concentrated'
+  | 'bonding-curve'
+  | 'stable'
+  | 'weighted'
+  | 'none'
+
 /** What holds for every protocol of a decoder family. */
 type FamilyRow = FamilyVm & {
+  readonly design: PoolDesign
+  /** Which version of the design its pools are, where versions are counted. */
+  readonly version?: number
   /** Pools tell their reserves to a caller (`getReserves()`); of EVM families the others tell a square root price (`slot0()`). */
   readonly tellsReserves?: true
   /** Swaps keep the product of the reserves but for a fee, and reserves are logged. */
@@ -20,43 +35,50 @@ type FamilyRow = FamilyVm & {
 
 /** Decoder families. A family without a decoder does not compile. */
 const FAMILIES = {
-  uniswap_v2: { vm: 'evm', constantProduct: true, evenSides: true, tellsReserves: true },
-  uniswap_v3: { vm: 'evm' },
-  uniswap_v4: { vm: 'evm' },
-  curve: { vm: 'evm' },
-  balancer_v2: { vm: 'evm' },
-  balancer_v3: { vm: 'evm' },
-  solidly: { vm: 'evm', tellsReserves: true },
-  liquidity_book: { vm: 'evm' },
-  pancake_infinity: { vm: 'evm' },
-  syncswap: { vm: 'evm', tellsReserves: true },
-  four_meme: { vm: 'evm' },
-  open_four: { vm: 'evm' },
-  clanker: { vm: 'evm' },
-  virtuals: { vm: 'evm' },
-  polymarket: { vm: 'evm' },
-  red_packets: { vm: 'evm', isRedPacket: true },
-  happy_red_packet: { vm: 'evm', isRedPacket: true },
-  pump_fun: { vm: 'svm', reads: 'data' },
-  pumpswap: { vm: 'svm', reads: 'data', evenSides: true },
-  raydium_amm_v4: { vm: 'svm', reads: 'log', evenSides: true },
-  raydium_cpmm: { vm: 'svm', reads: 'log', evenSides: true },
-  raydium_clmm: { vm: 'svm', reads: 'log' },
-  raydium_launchlab: { vm: 'svm', reads: 'data' },
-  orca_whirlpool: { vm: 'svm', reads: 'log' },
-  meteora_dlmm: { vm: 'svm', reads: 'data' },
-  meteora_damm_v2: { vm: 'svm', reads: 'data' },
-  meteora_dbc: { vm: 'svm', reads: 'data' },
-  meteora_damm_v1: { vm: 'svm', reads: 'log' },
-  moonshot: { vm: 'svm', reads: 'log' },
-  mask_red_packet: { vm: 'svm', reads: 'data', isRedPacket: true },
-  cetus: { vm: 'move' },
-  cetus_dlmm: { vm: 'move' },
-  turbos: { vm: 'move' },
-  momentum: { vm: 'move' },
-  bluefin: { vm: 'move' },
-  deepbook: { vm: 'move' },
-  aftermath: { vm: 'move' },
+  uniswap_v2: {
+    vm: 'evm',
+    design: 'constant-product',
+    version: 2,
+    constantProduct: true,
+    evenSides: true,
+    tellsReserves: true,
+  },
+  uniswap_v3: { vm: 'evm', design: 'concentrated', version: 3 },
+  uniswap_v4: { vm: 'evm', design: 'concentrated' },
+  curve: { vm: 'evm', design: 'stable' },
+  balancer_v2: { vm: 'evm', design: 'weighted', version: 2 },
+  balancer_v3: { vm: 'evm', design: 'weighted', version: 3 },
+  solidly: { vm: 'evm', design: 'constant-product', tellsReserves: true },
+  liquidity_book: { vm: 'evm', design: 'concentrated' },
+  pancake_infinity: { vm: 'evm', design: 'concentrated' },
+  syncswap: { vm: 'evm', design: 'constant-product', tellsReserves: true },
+  four_meme: { vm: 'evm', design: 'bonding-curve' },
+  open_four: { vm: 'evm', design: 'bonding-curve' },
+  clanker: { vm: 'evm', design: 'none' },
+  virtuals: { vm: 'evm', design: 'bonding-curve' },
+  polymarket: { vm: 'evm', design: 'none' },
+  red_packets: { vm: 'evm', design: 'none', isRedPacket: true },
+  happy_red_packet: { vm: 'evm', design: 'none', isRedPacket: true },
+  pump_fun: { vm: 'svm', design: 'bonding-curve', reads: 'data' },
+  pumpswap: { vm: 'svm', design: 'constant-product', reads: 'data', evenSides: true },
+  raydium_amm_v4: { vm: 'svm', design: 'constant-product', reads: 'log', evenSides: true },
+  raydium_cpmm: { vm: 'svm', design: 'constant-product', reads: 'log', evenSides: true },
+  raydium_clmm: { vm: 'svm', design: 'concentrated', reads: 'log' },
+  raydium_launchlab: { vm: 'svm', design: 'bonding-curve', reads: 'data' },
+  orca_whirlpool: { vm: 'svm', design: 'concentrated', reads: 'log' },
+  meteora_dlmm: { vm: 'svm', design: 'concentrated', reads: 'data' },
+  meteora_damm_v2: { vm: 'svm', design: 'concentrated', reads: 'data' },
+  meteora_dbc: { vm: 'svm', design: 'bonding-curve', reads: 'data' },
+  meteora_damm_v1: { vm: 'svm', design: 'constant-product', reads: 'log' },
+  moonshot: { vm: 'svm', design: 'bonding-curve', reads: 'log' },
+  mask_red_packet: { vm: 'svm', design: 'none', reads: 'data', isRedPacket: true },
+  cetus: { vm: 'move', design: 'concentrated' },
+  cetus_dlmm: { vm: 'move', design: 'concentrated' },
+  turbos: { vm: 'move', design: 'concentrated' },
+  momentum: { vm: 'move', design: 'concentrated' },
+  bluefin: { vm: 'move', design: 'concentrated' },
+  deepbook: { vm: 'move', design: 'none' },
+  aftermath: { vm: 'move', design: 'none' },
 } as const satisfies Record<string, FamilyRow>
 
 /** A decoder family. */
@@ -98,8 +120,6 @@ export interface ProtocolRow {
   readonly compatibleFamilies?: readonly Family[]
   /** How the factory finds a pool, where not as the family's first protocol does. */
   readonly lookup?: PoolLookup
-  /** Short name that recorded expectations use. */
-  readonly short: string
   /** Fee of every pool in hundredths of a basis point, where the pools do not say it themselves. */
   readonly feePips?: number
   /** Makes tokens and sells them along a curve until they migrate. */
@@ -126,7 +146,6 @@ export const PROTOCOLS = [
     id: 'uniswap_v2',
     name: 'Uniswap V2',
     family: 'uniswap_v2',
-    short: 'univ2',
     feePips: 3000,
     factories: {
       eth: ['0x5c69bee701ef814a2b6a3edd4b1652cb9cc5aa6f'],
@@ -142,7 +161,6 @@ export const PROTOCOLS = [
     id: 'sushiswap_v2',
     name: 'SushiSwap',
     family: 'uniswap_v2',
-    short: 'sushiv2',
     feePips: 3000,
     factories: {
       eth: ['0xc0aee478e3658e2610c5f7a4a2e1777ce9e4f2ac'],
@@ -158,7 +176,6 @@ export const PROTOCOLS = [
     id: 'pancakeswap_v2',
     name: 'PancakeSwap V2',
     family: 'uniswap_v2',
-    short: 'pancakev2',
     feePips: 2500,
     factories: {
       eth: ['0x1097053fd2ea711dad45caccc45eff7548fcb362'],
@@ -172,7 +189,6 @@ export const PROTOCOLS = [
     id: 'uniswap_v3',
     name: 'Uniswap V3',
     family: 'uniswap_v3',
-    short: 'univ3',
     factories: {
       eth: ['0x1f98431c8ad98523631ae4a59f267346ea31f984'],
       optimism: ['0x1f98431c8ad98523631ae4a59f267346ea31f984'],
@@ -188,7 +204,6 @@ export const PROTOCOLS = [
     id: 'sushiswap_v3',
     name: 'SushiSwap V3',
     family: 'uniswap_v3',
-    short: 'sushiv3',
     factories: {
       eth: ['0xbaceb8ec6b9355dfc0269c18bac9d6e2bdc29c4f'],
       arbitrum: ['0x1af415a1eba07a4986a52b6f2e7de7003d82231e'],
@@ -202,7 +217,6 @@ export const PROTOCOLS = [
     id: 'pancakeswap_v3',
     name: 'PancakeSwap V3',
     family: 'uniswap_v3',
-    short: 'pancakev3',
     factories: {
       eth: ['0x0bfbcf9fa4f9c56b0f40a671ad40e0805a091865'],
       bsc: ['0x0bfbcf9fa4f9c56b0f40a671ad40e0805a091865'],
@@ -215,7 +229,6 @@ export const PROTOCOLS = [
     id: 'uniswap_v4',
     name: 'Uniswap V4',
     family: 'uniswap_v4',
-    short: 'univ4',
     // Deployments: docs.uniswap.org contracts/v4/deployments. PoolManager, and the PositionManager that keeps keys.
     factories: {
       eth: ['0x000000000004444c5dc75cb358380d2e3de08a90'],
@@ -240,7 +253,6 @@ export const PROTOCOLS = [
     id: 'curve',
     name: 'Curve',
     family: 'curve',
-    short: 'curve',
     // Sources: curvefi/metaregistry scripts/address_provider_constants.py, deployments.yaml; curve-docs deployment-data.json.
     // Factories of stable, crypto, crvUSD, tricrypto-ng, stableswap-ng and twocrypto-ng pools as far as a chain has them.
     factories: {
@@ -327,7 +339,6 @@ export const PROTOCOLS = [
     id: 'balancer_v2',
     name: 'Balancer V2',
     family: 'balancer_v2',
-    short: 'balv2',
     // The Vault. Source: balancer/balancer-deployments tasks/20210418-vault.
     factories: {
       eth: ['0xba12222222228d8ba445958a75a0704d566bf2c8'],
@@ -343,7 +354,6 @@ export const PROTOCOLS = [
     id: 'swaap_v2',
     name: 'Swaap V2',
     family: 'balancer_v2',
-    short: 'swaapv2',
     // Its Vault, with Balancer's events. Sources: swaap-labs/swaap-v2-monorepo; llamafolio adapters.
     factories: {
       eth: ['0xd315a9c38ec871068fec378e4ce78af528c76293'],
@@ -355,7 +365,6 @@ export const PROTOCOLS = [
     id: 'balancer_v3',
     name: 'Balancer V3',
     family: 'balancer_v3',
-    short: 'balv3',
     // The Vault. Source: balancer/balancer-deployments tasks/20241204-v3-vault.
     factories: {
       eth: ['0xba1333333333a1ba1108e8412f11850a5c319ba9'],
@@ -369,7 +378,6 @@ export const PROTOCOLS = [
     id: 'pump_fun',
     name: 'Pump.fun',
     family: 'pump_fun',
-    short: 'pumpfun',
     launchpad: true,
     curveTokensRaw: 793_100_000_000_000n,
     factories: { sol: ['6EF8rrecthR5Dkzon8Nwu78hRvfCKubJ14M5uBEwF6P'] },
@@ -378,14 +386,12 @@ export const PROTOCOLS = [
     id: 'pumpswap',
     name: 'PumpSwap',
     family: 'pumpswap',
-    short: 'pumpswap',
     factories: { sol: ['pAMMBay6oceH9fJKBRHGP5D4bD4sWpmSwMn52FMfXEA'] },
   },
   {
     id: 'raydium_amm_v4',
     name: 'Raydium AMM v4',
     family: 'raydium_amm_v4',
-    short: 'raydium_amm_v4',
     feePips: 2500,
     factories: { sol: ['675kPX9MHTjS2zt1qfr1NYHuzeLXfQM9H24wFSUt1Mp8'] },
   },
@@ -393,21 +399,18 @@ export const PROTOCOLS = [
     id: 'meteora_dlmm',
     name: 'Meteora DLMM',
     family: 'meteora_dlmm',
-    short: 'meteora_dlmm',
     factories: { sol: ['LBUZKhRxPF3XUpBCjp4YzTKgLccjZhTSDM9YuVaPwxo'] },
   },
   {
     id: 'meteora_damm_v2',
     name: 'Meteora DAMM v2',
     family: 'meteora_damm_v2',
-    short: 'meteora_damm_v2',
     factories: { sol: ['cpamdpZCGKUy5JxQXB4dcpGPiikHawvSWAd6mEn1sGG'] },
   },
   {
     id: 'meteora_dbc',
     name: 'Meteora DBC',
     family: 'meteora_dbc',
-    short: 'meteora_dbc',
     launchpad: true,
     curveKeepsTokens: true,
     factories: { sol: ['dbcij3LWUppWqq96dh6gJWwBifmcGfLSB5D4DuSMaqN'] },
@@ -416,14 +419,12 @@ export const PROTOCOLS = [
     id: 'meteora_damm_v1',
     name: 'Meteora DAMM v1',
     family: 'meteora_damm_v1',
-    short: 'meteora_damm_v1',
     factories: { sol: ['Eo7WjKq67rjJQSZxS6z3YkapzY3eMj6Xy8X5EQVn5UaB'] },
   },
   {
     id: 'moonshot',
     name: 'Moonshot',
     family: 'moonshot',
-    short: 'moonshot',
     launchpad: true,
     curveKeepsTokens: true,
     factories: { sol: ['MoonCVVNZFSYkqNXP6bxHLPL6QQJiMagDL3qcqUQTrG'] },
@@ -432,21 +433,18 @@ export const PROTOCOLS = [
     id: 'raydium_cpmm',
     name: 'Raydium CPMM',
     family: 'raydium_cpmm',
-    short: 'raydium_cpmm',
     factories: { sol: ['CPMMoo8L3F4NbTegBCKVNunggL7H1ZpdTHKxQB5qKP1C'] },
   },
   {
     id: 'raydium_clmm',
     name: 'Raydium CLMM',
     family: 'raydium_clmm',
-    short: 'raydium_clmm',
     factories: { sol: ['CAMMCzo5YL8w4VFF8KVHrK22GGUsp5VTaW7grrKgrWqK'] },
   },
   {
     id: 'raydium_launchlab',
     name: 'Raydium LaunchLab',
     family: 'raydium_launchlab',
-    short: 'raydium_launchlab',
     launchpad: true,
     factories: { sol: ['LanMV9sAd7wArD4vJFi2qDdfnVhFxYSUg6eADduJ3uj'] },
   },
@@ -454,14 +452,12 @@ export const PROTOCOLS = [
     id: 'orca_whirlpool',
     name: 'Orca Whirlpool',
     family: 'orca_whirlpool',
-    short: 'orca_whirlpool',
     factories: { sol: ['whirLbMiicVdio4qvUfM5KAg6Ct8VwpYzGff3uctyCc'] },
   },
   {
     id: 'cetus',
     name: 'Cetus',
     family: 'cetus',
-    short: 'cetus',
     factories: {
       // An upgrade brought the second forms of the liquidity events, which carry its own address.
       sui: [
@@ -474,7 +470,6 @@ export const PROTOCOLS = [
     id: 'cetus_dlmm',
     name: 'Cetus DLMM',
     family: 'cetus_dlmm',
-    short: 'cetus_dlmm',
     factories: {
       sui: ['0x5664f9d3fd82c84023870cfbda8ea84e14c8dd56ce557ad2116e0668581a682b'],
     },
@@ -483,7 +478,6 @@ export const PROTOCOLS = [
     id: 'turbos',
     name: 'Turbos',
     family: 'turbos',
-    short: 'turbos',
     factories: {
       sui: ['0x91bfbc386a41afcfd9b2533058d7e915a1d3829089cc268ff4333d54d6339ca1'],
     },
@@ -492,7 +486,6 @@ export const PROTOCOLS = [
     id: 'momentum',
     name: 'Momentum',
     family: 'momentum',
-    short: 'momentum',
     factories: {
       sui: ['0x70285592c97965e811e0c6f98dccc3a9c2b4ad854b3594faab9597ada267b860'],
     },
@@ -501,7 +494,6 @@ export const PROTOCOLS = [
     id: 'bluefin',
     name: 'Bluefin',
     family: 'bluefin',
-    short: 'bluefin',
     factories: {
       sui: ['0x3492c874c1e3b3e2984e8c41b589e642d4d0a5d6459e5a9cfc2d52fd7c89c267'],
     },
@@ -510,7 +502,6 @@ export const PROTOCOLS = [
     id: 'deepbook',
     name: 'DeepBook',
     family: 'deepbook',
-    short: 'deepbook',
     factories: {
       sui: ['0x2c8d603bc51326b8c13cef9dd07031a408a48dddb541963357661df5d3204809'],
     },
@@ -519,7 +510,6 @@ export const PROTOCOLS = [
     id: 'aftermath',
     name: 'Aftermath',
     family: 'aftermath',
-    short: 'aftermath',
     factories: {
       sui: [
         '0xefe170ec0be4d762196bedecd7a065816576198a6527c99282a2551aaa7da38c',
@@ -531,7 +521,6 @@ export const PROTOCOLS = [
     id: 'quickswap_v2',
     name: 'QuickSwap',
     family: 'uniswap_v2',
-    short: 'quickv2',
     feePips: 3000,
     factories: { polygon: ['0x5757371414417b8c6caad45baef941abc7d3ab32'] },
   },
@@ -539,7 +528,6 @@ export const PROTOCOLS = [
     id: 'lfj_v1',
     name: 'LFJ V1',
     family: 'uniswap_v2',
-    short: 'lfjv1',
     feePips: 3000,
     factories: { avalanche: ['0x9ad6c38be94206ca50bb0d90783181662f0cfa10'] },
   },
@@ -547,7 +535,6 @@ export const PROTOCOLS = [
     id: 'pangolin',
     name: 'Pangolin',
     family: 'uniswap_v2',
-    short: 'pangolin',
     feePips: 3000,
     factories: { avalanche: ['0xefa94de7a4656d787667c749f7e1223d71e9fd88'] },
   },
@@ -555,7 +542,6 @@ export const PROTOCOLS = [
     id: 'pangolin_v3',
     name: 'Pangolin V3',
     family: 'uniswap_v3',
-    short: 'pangolinv3',
     // Source: DefiLlama/DefiLlama-Adapters.
     factories: { avalanche: ['0x1128f23d0bc0a8396e9fbc3c0c68f5ea228b8256'] },
   },
@@ -563,14 +549,12 @@ export const PROTOCOLS = [
     id: 'biswap',
     name: 'Biswap',
     family: 'uniswap_v2',
-    short: 'biswap',
     factories: { bsc: ['0x858e3312ed3a876947ea49d572a7c42de08af7ee'] },
   },
   {
     id: 'shibaswap',
     name: 'ShibaSwap',
     family: 'uniswap_v2',
-    short: 'shibaswap',
     feePips: 3000,
     factories: { eth: ['0x115934131916c8b277dd010ee02de363c09d037c'] },
   },
@@ -578,21 +562,18 @@ export const PROTOCOLS = [
     id: 'baseswap',
     name: 'BaseSwap',
     family: 'uniswap_v2',
-    short: 'baseswap',
     factories: { base: ['0xfda619b6d20975be80a10332cd39b9a4b0faa8bb'] },
   },
   {
     id: 'alien_base',
     name: 'Alien Base',
     family: 'uniswap_v2',
-    short: 'alienbase',
     factories: { base: ['0x3e84d913803b02a4a7f027165e8ca42c14c0fde7'] },
   },
   {
     id: 'camelot_v2',
     name: 'Camelot V2',
     family: 'uniswap_v2',
-    short: 'camelotv2',
     mixedCurves: true,
     factories: { arbitrum: ['0x6eccab422d763ac031210895c81787e87b43a652'] },
   },
@@ -600,7 +581,6 @@ export const PROTOCOLS = [
     id: 'quickswap_v3',
     name: 'QuickSwap V3',
     family: 'uniswap_v3',
-    short: 'quickv3',
     lookup: 'pool_by_pair',
     factories: { polygon: ['0x411b0facc3489691f28ad58c47006af5e3ab3a28'] },
   },
@@ -608,7 +588,6 @@ export const PROTOCOLS = [
     id: 'quickswap_v4',
     name: 'QuickSwap V4',
     family: 'uniswap_v3',
-    short: 'algebraIntegral',
     lookup: 'pool_by_pair',
     // That of Polygon: VeloraDEX/paraswap-dex-lib src/dex/algebra-integral/config.ts.
     factories: {
@@ -620,7 +599,6 @@ export const PROTOCOLS = [
     id: 'camelot_v3',
     name: 'Camelot V3',
     family: 'uniswap_v3',
-    short: 'camelotv3',
     lookup: 'pool_by_pair',
     factories: {
       arbitrum: [
@@ -633,7 +611,6 @@ export const PROTOCOLS = [
     id: 'thena_fusion',
     name: 'THENA Fusion',
     family: 'uniswap_v3',
-    short: 'thenafusion',
     lookup: 'pool_by_pair',
     factories: { bsc: ['0x306f06c147f064a010530292a1eb6737c3e378e4'] },
   },
@@ -641,7 +618,6 @@ export const PROTOCOLS = [
     id: 'thena_integral',
     name: 'THENA Integral',
     family: 'uniswap_v3',
-    short: 'thenaintegral',
     lookup: 'pool_by_pair',
     // Algebra Integral. Sources: DefiLlama/dimension-adapters, DefiLlama-Adapters.
     factories: { bsc: ['0x30055f87716d3dfd0e5198c27024481099fb4a98'] },
@@ -650,7 +626,6 @@ export const PROTOCOLS = [
     id: 'blackhole_cl',
     name: 'Blackhole CL',
     family: 'uniswap_v3',
-    short: 'blackholecl',
     lookup: 'pool_by_pair',
     // Algebra Integral. Source: VeloraDEX/paraswap-dex-lib src/dex/algebra-integral/config.ts.
     factories: { avalanche: ['0x512eb749541b7cf294be882d636218c84a5e9e5f'] },
@@ -666,7 +641,6 @@ export const PROTOCOLS = [
     id: 'pharaoh_v3',
     name: 'Pharaoh V3',
     family: 'uniswap_v3',
-    short: 'pharaohv3',
     lookup: 'pool_tick_spacing',
     // Ramses V3. Source: PharaohExchange/pharaoh-contracts.
     factories: { avalanche: ['0xae6e5c62328ade73ceefd42228528b70c8157d0d'] },
@@ -675,7 +649,6 @@ export const PROTOCOLS = [
     id: 'aerodrome_cl',
     name: 'Aerodrome Slipstream',
     family: 'uniswap_v3',
-    short: 'aerocl',
     lookup: 'pool_tick_spacing',
     factories: {
       base: [
@@ -690,7 +663,6 @@ export const PROTOCOLS = [
     id: 'velodrome_cl',
     name: 'Velodrome Slipstream',
     family: 'uniswap_v3',
-    short: 'velocl',
     lookup: 'pool_tick_spacing',
     // Source: velodrome-finance/slipstream README.md; the last is the factory before it, which indexers of Velodrome still read.
     factories: {
@@ -705,7 +677,6 @@ export const PROTOCOLS = [
     id: 'topaz_cl',
     name: 'Topaz Slipstream',
     family: 'uniswap_v3',
-    short: 'topazcl',
     lookup: 'pool_tick_spacing',
     // Source: topazdex.com/docs, DefiLlama/dimension-adapters.
     factories: { bsc: ['0x73dc984d9490286e735548f61dfccec67af82ed9'] },
@@ -714,7 +685,6 @@ export const PROTOCOLS = [
     id: 'syncswap_range',
     name: 'SyncSwap Range',
     family: 'uniswap_v3',
-    short: 'syncrange',
     lookup: 'pool_tick_spacing',
     factories: { zksync: ['0x9d63d318143cf14ff05f8aaa7491904a494e6f13'] },
   },
@@ -722,7 +692,6 @@ export const PROTOCOLS = [
     id: 'pancakeswap_infinity_cl',
     name: 'PancakeSwap Infinity CL',
     family: 'pancake_infinity',
-    short: 'pcsinf.cl',
     factories: {
       bsc: ['0xa0ffb9c1ce1fe56963b0321b32e7a0302114058b'],
       base: ['0xa0ffb9c1ce1fe56963b0321b32e7a0302114058b'],
@@ -732,7 +701,6 @@ export const PROTOCOLS = [
     id: 'pancakeswap_infinity_bin',
     name: 'PancakeSwap Infinity Bin',
     family: 'pancake_infinity',
-    short: 'pcsinf.bin',
     factories: {
       bsc: ['0xc697d2898e0d09264376196696c51d7abbbaa4a9'],
       base: ['0xc697d2898e0d09264376196696c51d7abbbaa4a9'],
@@ -743,7 +711,6 @@ export const PROTOCOLS = [
     name: 'Velodrome V2',
     family: 'solidly',
     compatibleFamilies: ['uniswap_v2'],
-    short: 'velo2',
     lookup: 'pool_stable',
     mixedCurves: true,
     factories: { optimism: ['0xf1046053aa5682b4f9a81b5481394da16be5ff5a'] },
@@ -753,7 +720,6 @@ export const PROTOCOLS = [
     name: 'Aerodrome',
     family: 'solidly',
     compatibleFamilies: ['uniswap_v2'],
-    short: 'aero',
     lookup: 'pool_stable',
     mixedCurves: true,
     factories: { base: ['0x420dd381b31aef6683db6b902084cb0ffece40da'] },
@@ -763,7 +729,6 @@ export const PROTOCOLS = [
     name: 'Velodrome V1',
     family: 'solidly',
     compatibleFamilies: ['uniswap_v2'],
-    short: 'velo1',
     lookup: 'pair_stable',
     mixedCurves: true,
     factories: { optimism: ['0x25cbddb98b35ab1ff77413456b31ec81a6b6b746'] },
@@ -773,7 +738,6 @@ export const PROTOCOLS = [
     name: 'THENA',
     family: 'solidly',
     compatibleFamilies: ['uniswap_v2'],
-    short: 'thena',
     lookup: 'pair_stable',
     mixedCurves: true,
     factories: { bsc: ['0xafd89d21bdb66d00817d4153e055830b1c2b3970'] },
@@ -783,7 +747,6 @@ export const PROTOCOLS = [
     name: 'Topaz',
     family: 'solidly',
     compatibleFamilies: ['uniswap_v2'],
-    short: 'topaz',
     lookup: 'pool_stable',
     mixedCurves: true,
     factories: { bsc: ['0x65e6cd0ef5d3467030103cf3d433034e570b5784'] },
@@ -793,7 +756,6 @@ export const PROTOCOLS = [
     name: 'Blackhole',
     family: 'solidly',
     compatibleFamilies: ['uniswap_v2'],
-    short: 'blackhole',
     lookup: 'pair_stable',
     mixedCurves: true,
     // Source: DefiLlama/dimension-adapters.
@@ -803,7 +765,6 @@ export const PROTOCOLS = [
     id: 'lfj_v2',
     name: 'LFJ V2.0',
     family: 'liquidity_book',
-    short: 'joe20',
     factories: {
       avalanche: ['0x6e77932a92582f504ff6c4bdbcef7da6c198aeef'],
       arbitrum: ['0x1886d09c9ade0c5db822d85d21678db67b6c2982'],
@@ -814,7 +775,6 @@ export const PROTOCOLS = [
     id: 'lfj_v2_1',
     name: 'LFJ V2.1',
     family: 'liquidity_book',
-    short: 'joe21',
     factories: {
       avalanche: ['0x8e42f2f4101563bf679975178e880fd87d3efd4e'],
       arbitrum: ['0x8e42f2f4101563bf679975178e880fd87d3efd4e'],
@@ -825,7 +785,6 @@ export const PROTOCOLS = [
     id: 'lfj_v2_2',
     name: 'LFJ V2.2',
     family: 'liquidity_book',
-    short: 'joe22',
     factories: {
       avalanche: ['0xb43120c4745967fa9b93e79c149e66b0f2d6fe0c'],
       arbitrum: ['0xb43120c4745967fa9b93e79c149e66b0f2d6fe0c'],
@@ -836,7 +795,6 @@ export const PROTOCOLS = [
     id: 'pharaoh_dlmm',
     name: 'Pharaoh DLMM',
     family: 'liquidity_book',
-    short: 'pharaohdlmm',
     // Source: DefiLlama/DefiLlama-Adapters.
     factories: { avalanche: ['0xeb480050b016f6c6d45203d2346b68bddda23d4d'] },
   },
@@ -845,7 +803,6 @@ export const PROTOCOLS = [
     name: 'SyncSwap',
     family: 'syncswap',
     compatibleFamilies: ['uniswap_v2', 'solidly'],
-    short: 'syncswap',
     lookup: 'is_pool',
     mixedCurves: true,
     swapsFirst: true,
@@ -861,7 +818,6 @@ export const PROTOCOLS = [
     id: 'four_meme',
     name: 'Four.meme',
     family: 'four_meme',
-    short: 'fourmeme',
     launchpad: true,
     curveTokensRaw: 800_000_000_000_000_000_000_000_000n,
     factories: {
@@ -875,7 +831,6 @@ export const PROTOCOLS = [
     id: 'open_four',
     name: 'OpenFour',
     family: 'open_four',
-    short: 'open_four',
     launchpad: true,
     // Its core, as the registry 0x912cef0c3ae9ab6eb3ec87cab69371cfb317ab94 names it. Source: openfour-docs integration guide.
     factories: { bsc: ['0xebe7b6c1089d9f72ad07f34e36d898e44e5e27f3'] },
@@ -884,7 +839,6 @@ export const PROTOCOLS = [
     id: 'clanker',
     name: 'Clanker',
     family: 'clanker',
-    short: 'clanker',
     // Sources: clanker-devco/DOCS references/deployed-contracts.md, clanker-devco/clanker-sdk. On base from version 4 down to 0.
     factories: {
       eth: ['0x6c8599779b03b00aaae63c6378830919abb75473'],
@@ -904,7 +858,6 @@ export const PROTOCOLS = [
     id: 'virtuals',
     name: 'Virtuals',
     family: 'virtuals',
-    short: 'virtuals',
     launchpad: true,
     // Launchpads from the newest version down, then factories of curves. Sources: Virtual-Protocol/protocol-contracts and its audits'
     // lists of deployments; a contract that only such a list names, and not as a proxy, may be what a proxy runs and is left out.
@@ -925,7 +878,6 @@ export const PROTOCOLS = [
     id: 'polymarket',
     name: 'Polymarket',
     family: 'polymarket',
-    short: 'polymarket',
     factories: {
       polygon: [
         '0xe111180000d2663c0091e4f400237545b87b996b',
@@ -945,7 +897,6 @@ export const PROTOCOLS = [
     id: 'red_packets',
     name: 'Red packets',
     family: 'red_packets',
-    short: 'redpackets',
     factories: {},
   },
   {
@@ -953,7 +904,6 @@ export const PROTOCOLS = [
     id: 'happy_red_packet',
     name: 'HappyRedPacket',
     family: 'happy_red_packet',
-    short: 'happyredpacket',
     factories: {
       eth: ['0xabbe1101fd8fa5847c452a6d70c8655532b03c33'],
       bsc: ['0x0ca42c178e14c618c81b8438043f27d9d38145f6'],
@@ -964,7 +914,6 @@ export const PROTOCOLS = [
     id: 'mask_red_packet',
     name: 'Mask Red Packet',
     family: 'mask_red_packet',
-    short: 'maskredpacket',
     factories: { sol: ['CXT16oAAbmgpPZsL2sGmfSUNrATk3AsFVU18thTUVNxx'] },
   },
 ] as const satisfies readonly ProtocolRow[]
@@ -989,6 +938,12 @@ export const tellsReserves = (family: Family): boolean => familyRow(family).tell
 
 /** Row of a protocol by its id. */
 export const protocolRow = (id: string): ProtocolRow | undefined => ROW_BY_ID.get(id)
+
+/** The design of a family's pools, and its version: 0 where versions are not counted. */
+export const poolDesign = (family: Family): { design: PoolDesign; version: number } => {
+  const { design, version = 0 } = familyRow(family)
+  return { design, version }
+}
 
 /** True where a protocol holds red packets and trades nothing. */
 export const isRedPacketProtocol = ({ family }: Pick<ProtocolRow, 'family'>): boolean =>

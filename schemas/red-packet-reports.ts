@@ -4,7 +4,7 @@ export interface RedPacketCreation {
   /** The packet's own address on Solana; elsewhere its id in the contract, 32 bytes. */
   readonly packetId: string
   readonly creator: string
-  /** The chain's coin under its wrapped address. */
+  /** The chain's native token under its wrapped address. */
   readonly token: string
   readonly totalRaw: bigint
   readonly maxClaims: number

@@ -25,6 +25,13 @@ export interface Principal {
   readonly expiresAtMs: number | null
 }
 
+/** Organization under which all calls that were paid one by one are counted. */
+export const PAID_CALLS_ORG = 'x402'
+
+/** To whom the statements of a call are counted: all payers share the places of one organization, since anybody can have many wallets. */
+export const statementOrgId = ({ kind, orgId }: Pick<Principal, 'kind' | 'orgId'>): string =>
+  kind === 'x402' ? PAID_CALLS_ORG : orgId
+
 /** Where a request carried a credential; the first one present decides. */
 export interface Credentials {
   readonly authorization?: string | undefined
@@ -44,7 +51,7 @@ export interface RevokedCredential {
   readonly kind?: Principal['kind']
 }
 
-/** The one guard of HTTP, GraphQL and sockets. Accounts are maps over the compacted control topics. */
+/** The one guard of HTTP, GraphQL and sockets. Organizations are maps over the compacted control topics. */
 export interface Guard {
   /** A principal, or the fault to answer; `undefined` when no credential is present at all. */
   identify(credentials: Credentials): Promise<Principal | Fault | undefined>

@@ -29,7 +29,7 @@ export interface BlockTopic {
 /** Operations without a record of a partition that a search looks past. */
 const MAX_SCANNED_OPERATIONS = 2_000
 /** How far back the newest record is looked for: transaction marks may stand behind it. */
-const LOOK_BACK_OFFSETS = [4, 64, Number.POSITIVE_INFINITY]
+export const LOOK_BACK_OFFSETS = [4, 64, Number.POSITIVE_INFINITY]
 
 /** Opens the block operations of a chain as they are now. Throws `Outage` when the log does not answer. */
 export const openBlockTopic = async (

@@ -30,12 +30,13 @@ export const isCaughtUp = async (
   const sunk = await Promise.all(
     [...SINKS, ...running].map(async (sink) => {
       const topic = topicName(sink.topic, chain)
-      const places = await bus.offsets(sinkGroup(sink, chain), [topic])
+      const positions = await bus.offsets(sinkGroup(sink, chain), [topic])
       const ends = await bus.ends(topic)
       for (const { partition, low, end } of ends) {
-        const place = places.find((each) => each.partition === partition)?.offset ?? low
-        // What stands between a place and the end may not be a record: offsets skip over transaction marks.
-        if (place < end) for await (const _ of bus.read(topic, partition, place, end)) return false
+        const position = positions.find((each) => each.partition === partition)?.offset ?? low
+        // What stands between a position and the end may not be a record: offsets skip over transaction marks.
+        if (position < end)
+          for await (const _ of bus.read(topic, partition, position, end)) return false
       }
       return true
     }),

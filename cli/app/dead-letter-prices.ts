@@ -60,10 +60,10 @@ export const deadLetterPrices = (
       const asked = requiredLookups(block, protocols).prices ?? []
       if (asked.length === 0) return undefined
       opened ??= open()
-      const facts = (await opened)?.node?.facts(protocols)
+      const metadataReader = (await opened)?.node?.metadataReader(protocols)
       const limitMs = PRICE_TIMEOUT_CALLS * config.rpcTimeoutMs
       const found = await withDeadline(closing.signal, limitMs, async (signal) =>
-        facts
+        metadataReader
           ?.prices?.(asked, block, signal)
           .catch((error: unknown) => (hasPassed(signal) ? undefined : undefinedOnFailure(error))),
       )

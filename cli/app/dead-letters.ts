@@ -4,26 +4,26 @@ import { TOPICS } from '../../schemas/topics.ts'
 import { chainGroups, SHARED_GROUPS } from '../checksum/consumer-lag.ts'
 import type { DeadLetterPrices } from './dead-letter-prices.ts'
 import {
-  committedPlace,
-  placesAfter,
-  type ReplayPlace,
+  committedPosition,
+  positionsAfter,
+  type ReplayPosition,
   replayGroup,
-  replayPlaces,
+  replayPositions,
   wasPublished,
-} from './replay-places.ts'
+} from './replay-positions.ts'
 import {
   createDeadLetterRetry,
   ingestDlqChain,
   type RetryResult,
 } from './retry-ingest-dead-letters.ts'
 
-/** A dead letter: what could not be taken, where from, and why. */
+/** A dead letter: the rejected record, its source, and why it was rejected. */
 export interface DeadLetterEntry {
   readonly group: string
   readonly partition: number
   readonly offset: number
   readonly time: string
-  /** Where the record stood; offset -1: nothing was read from a topic. */
+  /** Position of the rejected record; offset -1: nothing was read from a topic. */
   readonly source: { readonly topic: string; readonly partition: number; readonly offset: number }
   readonly stage: string
   readonly error: string
@@ -33,32 +33,35 @@ export interface DeadLetterEntry {
   readonly stays: string | null
 }
 
-/** What to do with letters. */
+/** Which dead letters to list or to replay. */
 export interface DeadLetterRequest {
   readonly bus: Bus
   /** Consumer group; absent = every one. */
   readonly group?: string
-  /** Most letters of one call. */
+  /** Most dead letters of one call. */
   readonly limit: number
-  /** Who tells prices of a chain's pools that were not known; default: no source. */
+  /** Source of prices of a chain's pools that were unknown; default: none. */
   readonly pricesOf?: (chain: string) => DeadLetterPrices | undefined
 }
 
 const DLQ_PREFIX = 'dlq.'
-/** Letters of one commit. */
+/** Dead letters of one commit. */
 const REPLAY_BATCH_SIZE = 100
 
-/** Dead letters, oldest first per partition, with what became of them. */
+/** Dead letters, oldest first per partition, with their replay state. */
 export async function* listDeadLetters(request: DeadLetterRequest): AsyncIterable<DeadLetterEntry> {
   let left = request.limit
   for (const topic of await deadLetterTopics(request)) {
-    const places = await replayPlaces(request.bus, topic)
+    const positions = await replayPositions(request.bus, topic)
     for await (const record of readDeadLetters(request.bus, topic, () => undefined)) {
       if (left <= 0) return
       left -= 1
-      const letter = toDeadLetterEntry(topic, record)
-      // Earlier versions did not note what stayed.
-      yield { ...letter, replayed: letter.stays === null && wasPublished(places, record) }
+      const deadLetter = toDeadLetterEntry(topic, record)
+      // Earlier versions did not record which dead letters were not published.
+      yield {
+        ...deadLetter,
+        replayed: deadLetter.stays === null && wasPublished(positions, record),
+      }
     }
   }
 }
@@ -66,25 +69,25 @@ export async function* listDeadLetters(request: DeadLetterRequest): AsyncIterabl
 /** What a replay did. */
 export interface ReplayResult {
   readonly published: number
-  /** Letters that stay as they are, and why. */
-  readonly stayed: readonly DeadLetterEntry[]
-  /** Letters of ingestors, decoded again, with what came of it. */
+  /** Dead letters that were not published, and why. */
+  readonly notReplayed: readonly DeadLetterEntry[]
+  /** Dead letters of ingestors, decoded again, with the result. */
   readonly rerun: readonly { readonly deadLetter: DeadLetterEntry; readonly result: RetryResult }[]
 }
 
 /**
  * Publishes the original records again where they came from, with `dlq.replay=1` and their own `seq`, and notes in the
- * same commit how far it came: a letter is replayed once, however often this is called or killed; one that stays is tried again
+ * same commit how far it came: a dead letter is replayed once, however often this is called or killed; one that is not published is tried again
  * by the next call. Sinks insert them; a stage has folded their operation without them and takes them for records it has seen.
  *
- * What an ingestor could not take was never a record: it is decoded again with this build, as often as this is called, and nothing
+ * What an ingestor rejected was never a record: it is decoded again with this build, as often as this is called, and nothing
  * is published, because the operation of its block is closed.
  */
 export const replayDeadLetters = async (request: DeadLetterRequest): Promise<ReplayResult> => {
   const { bus } = request
   let left = request.limit
   let published = 0
-  const stayed: DeadLetterEntry[] = []
+  const notReplayed: DeadLetterEntry[] = []
   const rerun: ReplayResult['rerun'][number][] = []
   for (const topic of await deadLetterTopics(request)) {
     const chain = ingestDlqChain(topic)
@@ -95,63 +98,72 @@ export const replayDeadLetters = async (request: DeadLetterRequest): Promise<Rep
       continue
     }
     const done = await replayTopic(bus, topic, left)
-    left -= done.looked
+    left -= done.inspected
     published += done.published
-    stayed.push(...done.stayed)
+    notReplayed.push(...done.notReplayed)
   }
-  return { published, stayed, rerun }
+  return { published, notReplayed, rerun }
 }
 
-interface ReplayedTopic extends Pick<ReplayResult, 'published' | 'stayed'> {
-  /** Letters that no replay had looked at, and older ones that were published now. */
-  readonly looked: number
+interface ReplayedTopic extends Pick<ReplayResult, 'published' | 'notReplayed'> {
+  /** Dead letters that no replay had looked at, and older ones that were published now. */
+  readonly inspected: number
 }
 
-/** Letters that no replay has looked at, at most `limit`, then with what is left of it those that stayed. */
+/** Dead letters that no replay has looked at, at most `limit`, then with what is left of it those that earlier replays could not publish. */
 const replayTopic = async (bus: Bus, topic: string, limit: number): Promise<ReplayedTopic> => {
-  let [looked, published] = [0, 0]
-  const stayed: DeadLetterEntry[] = []
-  let places = await replayPlaces(bus, topic)
-  const earlier = [...places.values()]
+  let [inspected, published] = [0, 0]
+  const notReplayed: DeadLetterEntry[] = []
+  let positions = await replayPositions(bus, topic)
+  const earlier = [...positions.values()]
   const writer = await bus.writer(replayGroup(topic))
   const publish = async (batch: readonly LogRecord[]): Promise<number> => {
-    const letters = batch.map((record) => ({ record, letter: toDeadLetterEntry(topic, record) }))
-    const good = letters.filter(({ letter }) => letter.stays === null)
-    const after = letters.map(({ record, letter }) => ({ record, stays: letter.stays !== null }))
-    places = placesAfter(places, after)
+    const deadLetters = batch.map((record) => ({
+      record,
+      deadLetter: toDeadLetterEntry(topic, record),
+    }))
+    const good = deadLetters.filter(({ deadLetter }) => deadLetter.stays === null)
+    const after = deadLetters.map(({ record, deadLetter }) => ({
+      record,
+      stays: deadLetter.stays !== null,
+    }))
+    positions = positionsAfter(positions, after)
     await writer.commit({
       records: good.map(({ record }) => originalRecord(record)),
       offsets: {
         group: replayGroup(topic),
-        next: [...places.values()].map((place) => committedPlace(topic, place)),
+        next: [...positions.values()].map((position) => committedPosition(topic, position)),
       },
     })
     published += good.length
-    stayed.push(...letters.flatMap(({ letter }) => (letter.stays === null ? [] : [letter])))
+    notReplayed.push(
+      ...deadLetters.flatMap(({ deadLetter }) => (deadLetter.stays === null ? [] : [deadLetter])),
+    )
     return good.length
   }
   try {
-    const from = (partition: number): number | undefined => places.get(partition)?.offset
+    const from = (partition: number): number | undefined => positions.get(partition)?.offset
     const unseen = readDeadLetters(bus, topic, from)
-    for await (const batch of inBatches(unseen, () => limit - looked)) {
+    for await (const batch of inBatches(unseen, () => limit - inspected)) {
       await publish(batch)
-      looked += batch.length
+      inspected += batch.length
     }
-    const again = readStayedLetters(bus, topic, earlier)
-    for await (const batch of inBatches(again, () => limit - looked)) looked += await publish(batch)
+    const again = readNotReplayed(bus, topic, earlier)
+    for await (const batch of inBatches(again, () => limit - inspected))
+      inspected += await publish(batch)
   } finally {
     await writer.close()
   }
-  return { looked, published, stayed }
+  return { inspected, published, notReplayed }
 }
 
-async function* readStayedLetters(
+async function* readNotReplayed(
   bus: Bus,
   topic: string,
-  places: readonly ReplayPlace[],
+  positions: readonly ReplayPosition[],
 ): AsyncIterable<LogRecord> {
-  for (const { partition, stayed } of places) {
-    for (const offset of stayed) yield* bus.read(topic, partition, offset, offset + 1)
+  for (const { partition, notReplayed } of positions) {
+    for (const offset of notReplayed) yield* bus.read(topic, partition, offset, offset + 1)
   }
 }
 
@@ -169,8 +181,8 @@ const retryIngestDeadLetters = async (
   const rerun: ReplayResult['rerun'][number][] = []
   try {
     const again = await createDeadLetterRetry(bus, chain, prices)
-    const letters = readDeadLetters(bus, topic, () => undefined)
-    for await (const batch of inBatches(letters, () => limit - rerun.length)) {
+    const deadLetters = readDeadLetters(bus, topic, () => undefined)
+    for await (const batch of inBatches(deadLetters, () => limit - rerun.length)) {
       for (const record of batch) {
         rerun.push({
           deadLetter: toDeadLetterEntry(topic, record),
@@ -247,7 +259,7 @@ const isReadByGroup = (group: string, topic: string): boolean =>
     (known) => known.group === group && known.topics.includes(topic),
   )
 
-/** A record without its place would upset the order of those who align by it. */
+/** A record without its position in the operation would break the order of consumers that align by it. */
 const notReplayableReason = (group: string, { headers }: LogRecord): string | null => {
   const { 'dlq.topic': topic = '' } = headers
   const offset = Number(headers['dlq.offset'] ?? -1)

@@ -7,7 +7,9 @@ import { openKafkaBus } from '../../core/bus/kafka/bus.ts'
 import { kafkaBusOptions } from '../../core/bus/kafka/config.ts'
 import { startRetentionCleaner } from '../../core/bus/retention-cleaner.ts'
 import { topicSpecs } from '../../core/bus/topic-specs.ts'
+import { trackCommits } from '../../core/bus/track-commits.ts'
 import { openWarehouse, type Warehouse } from '../../core/clickhouse/client.ts'
+import { trackInserts } from '../../core/clickhouse/track-inserts.ts'
 import type { Codec } from '../../core/codec/contract.ts'
 import {
   localCodec,
@@ -21,12 +23,12 @@ import {
   registryCodec,
   registryConnection,
 } from '../../core/codec/registry-codec.ts'
+import { flashblocksUrl } from '../../core/config/flashblocks-settings.ts'
 import type { Config } from '../../core/config/settings.ts'
 import { Outage } from '../../core/errors.ts'
-import { type InFlightTracker, trackCommits, trackInserts } from '../../core/ops/in-flight.ts'
+import type { InFlightTracker } from '../../core/ops/in-flight.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import { HOUR_MS } from '../../core/time.ts'
-import { flashblocksUrl } from './flashblocks-url.ts'
 
 /** The log and how its records are written. */
 export interface LogInfra {

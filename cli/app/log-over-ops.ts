@@ -31,7 +31,7 @@ interface RecordPage {
   readonly places: readonly (readonly [partition: number, offset: number])[]
 }
 
-/** `/records?key=K&topic=T` with `back=N` for the places of the last N records, or with `at=PARTITION:OFFSET` for what is there. */
+/** `/records?key=K&topic=T` with `back=N` for the positions of the last N records, or with `at=PARTITION:OFFSET` for what is there. */
 export const recordsHandler =
   (bus: Bus, key: string): OpsHandler =>
   async (query) => {
@@ -69,14 +69,14 @@ export const deadLettersHandler =
   async (query) => {
     checkKey(query, key)
     const [group, limit = ''] = [query.get('group'), query.get('limit') ?? undefined]
-    const letters: DeadLetterEntry[] = []
+    const deadLetters: DeadLetterEntry[] = []
     const asked = {
       bus,
       limit: Math.min(parseQueryNumber('limit', limit, 9), MAX_DEAD_LETTERS),
       ...(group && { group }),
     }
-    for await (const deadLetter of listDeadLetters(asked)) letters.push(deadLetter)
-    return { letters }
+    for await (const deadLetter of listDeadLetters(asked)) deadLetters.push(deadLetter)
+    return { letters: deadLetters }
   }
 
 /** Dead letters of the data folder that a process holds; undefined when that process has gone. */

@@ -22,14 +22,14 @@ export type ResumeFrom = 'earliest' | 'now'
 export interface LostRecords {
   readonly topic: string
   readonly partition: number
-  /** Where the lane stands, and where it would continue. */
+  /** Position of the lane, and where it would continue. */
   readonly place: number
   readonly next: number
   /** Offsets between: records, and on a Kafka log transaction marks. */
   readonly offsets: number
 }
 
-/** A lane whose place left the log, and how it can continue. */
+/** A lane whose position left the log, and how it can continue. */
 export interface LostLane {
   readonly group: string
   readonly partition: number
@@ -38,7 +38,7 @@ export interface LostLane {
   readonly first: BlockOperation | null
   /** First operation that is read again; null when it has not come yet. */
   readonly next: BlockOperation | null
-  /** What gives the lane its new place. */
+  /** What sets the lane's new position. */
   readonly offsets: readonly GroupOffset[]
   readonly state: readonly StateChange[]
 }
@@ -47,7 +47,7 @@ interface LostLaneSearch extends LogInfra {
   readonly from: ResumeFrom
 }
 
-/** Lanes of a chain whose place left the log; of the groups that all chains share where `chain` is null. Throws `Outage`. */
+/** Lanes of a chain whose position left the log; of the groups that all chains share where `chain` is null. Throws `Outage`. */
 export const lostLanes = async (
   { bus, codec, from }: LostLaneSearch,
   chain: string | null,
@@ -74,7 +74,7 @@ export const lostLanes = async (
 interface LaneInput {
   readonly topic: string
   readonly partition: number
-  readonly place: number
+  readonly position: number
   readonly ends: PartitionBounds
   readonly lost: number
 }
@@ -84,7 +84,7 @@ interface LaneInputs {
   readonly inputs: readonly LaneInput[]
 }
 
-/** Lanes of a group that have committed anything, with the places of all their inputs. */
+/** Lanes of a group that have committed anything, with the positions of all their inputs. */
 const readLanes = async (
   bus: Bus,
   { group, topics }: ConsumerGroup,
@@ -101,8 +101,8 @@ const readLanes = async (
         const own = ends.get(topic)?.find((each) => each.partition === partition)
         if (own === undefined) return []
         const last = committed.find((at) => at.topic === topic && at.partition === partition)
-        const place = last?.offset ?? own.low
-        return [{ topic, partition, place, ends: own, lost: lostOffsets(place, own) }]
+        const position = last?.offset ?? own.low
+        return [{ topic, partition, position, ends: own, lost: lostOffsets(position, own) }]
       }),
     }))
 }
@@ -128,7 +128,7 @@ const isMissingBlocks = async (
   { oldest }: BlockTopic,
 ): Promise<boolean> => {
   for (const input of inputs) {
-    const seq = seqOf(await firstRecord(bus, input, Math.max(input.place, input.ends.low)))
+    const seq = seqOf(await firstRecord(bus, input, Math.max(input.position, input.ends.low)))
     if (seq !== undefined && oldest !== null && seq < oldest.seq) return true
   }
   return false
@@ -177,20 +177,20 @@ const laneChanges = (
   group,
   partition,
   records: moved
-    .filter(({ input, next }) => next !== input.place)
-    .map(({ input: { topic, place, ends, lost }, next }) => ({
+    .filter(({ input, next }) => next !== input.position)
+    .map(({ input: { topic, position, ends, lost }, next }) => ({
       topic,
       partition,
-      place,
+      place: position,
       next,
-      offsets: place > ends.end ? lost : next - place,
+      offsets: position > ends.end ? lost : next - position,
     })),
   offsets: moved.map(({ input: { topic }, next }) => ({ topic, partition, offset: next })),
 })
 
 /** Inputs that depend on no others: each continues for itself, and only where something is lost. */
-const nextIndependentOffset = ({ place, ends, lost }: LaneInput, from: ResumeFrom): number => {
-  if (lost === 0) return place
+const nextIndependentOffset = ({ position, ends, lost }: LaneInput, from: ResumeFrom): number => {
+  if (lost === 0) return position
   return from === 'now' ? ends.end : ends.low
 }
 
@@ -218,8 +218,8 @@ const resumeSeq = async (
 
 /** Offset of an input's first record of the operation or a later one. */
 const offsetOfSeq = async (bus: Bus, input: LaneInput, seq: number): Promise<number> => {
-  const { topic, partition, place, ends } = input
-  const start = input.lost > 0 ? ends.low : place
+  const { topic, partition, position, ends } = input
+  const start = input.lost > 0 ? ends.low : position
   const { end = ends.end } =
     (await bus.ends(topic)).find((row) => row.partition === partition) ?? {}
   for await (const record of bus.read(topic, partition, start, end)) {
@@ -234,9 +234,9 @@ const firstLostOperation = async (
   inputs: readonly LaneInput[],
 ): Promise<BlockOperation | null> => {
   const found: BlockOperation[] = []
-  for (const { topic, partition, place, lost } of inputs) {
+  for (const { topic, partition, position, lost } of inputs) {
     if (lost === 0) continue
-    const operation = await blocks.holding(topic, partition, place)
+    const operation = await blocks.holding(topic, partition, position)
     if (operation !== null) found.push(operation)
   }
   return found.toSorted((a, b) => a.seq - b.seq)[0] ?? null

@@ -17,6 +17,7 @@ import {
 } from '../../ingestors/svm/programs/programs.ts'
 import { isGrpcUrl } from '../../ingestors/svm/source/grpc-stream.ts'
 import { openSvmSource } from '../../ingestors/svm/source/solana-source.ts'
+import { COMMITMENT_BY_VM } from '../../ingestors/vm/commitments.ts'
 import type { ChainRow, Vm } from '../../schemas/chains.ts'
 import { feedsOfChain } from '../../schemas/feeds.ts'
 
@@ -91,17 +92,10 @@ export const lazyNodeSource = (options: Omit<NodeSourceOptions, 'signal'>): Sour
   if (problems.length > 0) throw new ConfigError(problems)
   return deferredSource({
     origin: chain.id,
-    commitment: COMMITMENTS[chain.vm],
+    commitment: COMMITMENT_BY_VM[chain.vm],
     gaps: chain.vm === 'svm',
     open: (signal) => nodeSource({ ...options, signal }),
   })
-}
-
-/** At which the blocks of a virtual machine are read. */
-const COMMITMENTS: Readonly<Record<Vm, Source['commitment']>> = {
-  evm: 'processed',
-  svm: 'confirmed',
-  move: 'finalized',
 }
 
 const urlProblems = ({

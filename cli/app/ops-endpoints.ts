@@ -33,12 +33,12 @@ const FOLDER_KEY_BYTES = 24
  * Opens the operators' port of a process: health, readiness, metrics, `/status`, `/checksum` where tables are at hand, `/records` and
  * `/dead-letters` for who can read the data folder.
  */
-export const startOpsServer = async (deps: ServiceDeps, subjects: OpsSources): Promise<string> => {
+export const startOpsServer = async (deps: ServiceDeps, sources: OpsSources): Promise<string> => {
   const { config, metrics, checks, lifecycle, ownPorts } = deps
-  const { opsPath, parts } = subjects
+  const { opsPath, parts } = sources
   checks.push({ name: 'lanes', run: () => haltedLanesCheck(parts.bus.halted()) })
   observeBus(metrics, parts.bus)
-  const handlers: Record<string, OpsHandler> = { '/status': statusHandler(deps, subjects) }
+  const handlers: Record<string, OpsHandler> = { '/status': statusHandler(deps, sources) }
   const { warehouse } = parts
   if (warehouse !== undefined) {
     handlers['/checksum'] = checksumHandler(deps, { ...parts, warehouse })
@@ -90,25 +90,25 @@ export const observeBus = (
   )
 }
 
-/** Not ready while a lane rests: what it should have read has left the log. */
+/** Not ready while a lane is halted: records that it has not read have left the log. */
 const haltedLanesCheck = (halted: readonly HaltedLane[]) => {
   const [first] = halted
   if (first === undefined) return { ok: true }
-  const { group, lane, topic, partition, place, low } = first
+  const { group, lane, topic, partition, position: place, low } = first
   const more = halted.length > 1 ? `, and ${halted.length - 1} more` : ''
   const detail = `${group}/${lane}: ${topic}/${partition}@${place} left the log, which begins at ${low}${more}; see sluice resume`
   return { ok: false, detail }
 }
 
 const statusHandler =
-  ({ chains }: ServiceDeps, subjects: OpsSources): OpsHandler =>
+  ({ chains }: ServiceDeps, sources: OpsSources): OpsHandler =>
   () =>
     statusReport({
-      ...subjects.parts,
+      ...sources.parts,
       chains,
-      ingest: () => ingestStatus(subjects),
-      inFlight: () => subjects.activity.now(),
-      ...(subjects.processors && { processors: subjects.processors.status }),
+      ingest: () => ingestStatus(sources),
+      inFlight: () => sources.activity.now(),
+      ...(sources.processors && { processors: sources.processors.status }),
       nowMs: Date.now,
     })
 

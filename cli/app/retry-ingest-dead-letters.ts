@@ -16,7 +16,7 @@ const INGEST_DLQ_TOPIC = /^dlq\.ingest\.([a-z]+)$/
 export const ingestDlqChain = (topic: string): string | undefined =>
   INGEST_DLQ_TOPIC.exec(topic)?.[1]
 
-/** What a letter of an ingestor comes to when it is run again. */
+/** The result of decoding a dead letter of an ingestor again. */
 export interface RetryResult {
   /** `failed-again`: for the same or another reason; `decodes-now`: it is read now; `superseded`: the chain moved on; `still-blocked`: it did not. */
   readonly outcome: 'failed-again' | 'decodes-now' | 'superseded' | 'still-blocked' | 'not-retained'
@@ -24,7 +24,7 @@ export interface RetryResult {
 }
 
 /**
- * Runs letters of one chain again. The newest height is read once. What was not taken because a pool's price was unknown is decoded
+ * Decodes dead letters of one chain again. The newest height is read once. What was not taken because a pool's price was unknown is decoded
  * with the price that a node tells now, where `prices` asks one.
  */
 export const createDeadLetterRetry = async (

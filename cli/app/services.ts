@@ -1,5 +1,6 @@
 import type { Server } from 'node:net'
 import type { RunningTask } from '../../core/bus/contract.ts'
+import { flashblocksUrl } from '../../core/config/flashblocks-settings.ts'
 import type { ChainExtra, Config } from '../../core/config/settings.ts'
 import { readTlsFiles } from '../../core/config/tls-files.ts'
 import { Fault } from '../../core/errors.ts'
@@ -8,6 +9,7 @@ import type { Lifecycle } from '../../core/ops/lifecycle.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import type { ReadinessCheck } from '../../core/ops/probes.ts'
+import { createChainNodes } from '../../core/rpc/chain-nodes.ts'
 import { makeRecordSigner, type RecordSigner } from '../../core/security/record-signature.ts'
 import type { MetadataReader } from '../../ingestors/decode/metadata-reader.ts'
 import type { Source } from '../../ingestors/follow/contract.ts'
@@ -15,14 +17,18 @@ import { startDocuments } from '../../ingestors/metadata/worker.ts'
 import { type Ingestor, startIngestor } from '../../ingestors/start.ts'
 import { type RunningProcessors, startProcessors } from '../../processors/start.ts'
 import type { ChainRow } from '../../schemas/chains.ts'
-import { type Accounts, createAccounts, type DemoCredentials } from '../../serving/auth/accounts.ts'
+import { NODE_TIMEOUT_MS } from '../../serving/auth/contract-signatures.ts'
 import { createCountingStreamGuard } from '../../serving/auth/failure-metrics.ts'
+import {
+  createOrganizations,
+  type DemoCredentials,
+  type Organizations,
+} from '../../serving/auth/organizations.ts'
 import { createMeter } from '../../serving/billing/meter.ts'
 import { openUsageLog } from '../../serving/billing/usage-log.ts'
 import { createFreshnessReader } from '../../serving/chain-freshness.ts'
-import { createChainNodes } from '../../serving/dex/chain-nodes.ts'
 import { followSentTransactions } from '../../serving/dex/sent-transactions.ts'
-import { createGraphqlEngine } from '../../serving/graphql/engine.ts'
+import { createGraphqlEngine, type GraphqlEngine } from '../../serving/graphql/engine.ts'
 import { startSubscriptions } from '../../serving/graphql/live/subscriptions.ts'
 import { graphqlPlugin } from '../../serving/graphql/plugin.ts'
 import { ADMIN_PATH, type AdminDeps, createAdminServer } from '../../serving/http/admin.ts'
@@ -33,7 +39,6 @@ import { openJobStore } from '../../serving/jobs/job-store.ts'
 import { type PayPerCallDeps, startPayPerCall } from '../../serving/payments/start.ts'
 import { countRejectedReads } from '../../serving/queries/limited-reads.ts'
 import { startRealtimeServer } from '../../serving/realtime/server.ts'
-import { flashblocksUrl } from './flashblocks-url.ts'
 import type { Infra, LogInfra } from './infra.ts'
 import { nodeUrls } from './node-source.ts'
 import { publicUrls } from './public-urls.ts'
@@ -47,7 +52,7 @@ export interface AppChain {
   readonly row: ChainRow
   readonly source: Source
   readonly extra?: ChainExtra
-  readonly facts?: MetadataReader
+  readonly metadata?: MetadataReader
   /** Ingest up to this block time and end, epoch milliseconds. */
   readonly until?: number
 }
@@ -104,7 +109,7 @@ export const startIngest = async (
     name: 'ingest',
     run: () => ingestors.map((each) => each.readiness()).find(({ ok }) => !ok) ?? { ok: true },
   })
-  for (const { row, source, extra, facts, until } of appChains) {
+  for (const { row, source, extra, metadata, until } of appChains) {
     const url = flashblocksUrl(config, row.id)
     const ingestor = await startIngestor({
       chain: row,
@@ -117,7 +122,7 @@ export const startIngest = async (
       log: log.child({ role: 'ingest', chain: row.id }),
       ...(url !== '' && { flashblocks: { url, timeoutMs: config.rpcTimeoutMs } }),
       ...(extra && { extra }),
-      ...(facts && { metadata: facts }),
+      ...(metadata && { metadata }),
       ...(until !== undefined && { until }),
     })
     ingestors.push(lifecycle.add(ingestor))
@@ -139,7 +144,7 @@ export interface PublicEndpoints {
 
 /** The serving piece. */
 export interface RunningServing extends PublicEndpoints {
-  readonly accounts: Accounts
+  readonly organizations: Organizations
   /** Of the first user; null where none was asked for. */
   readonly credentials: DemoCredentials | null
   /** Where the public plane listens on this machine. */
@@ -166,69 +171,65 @@ export const startServing = async (
   const tls = readTlsFiles(config)
   const log = deps.log.child({ role: 'serve' })
   const nowMs = Date.now
-  const place = { authUrl: config.authUrl || config.publicUrl, baseUrl: config.publicUrl }
-  const authUrl = (): string => place.authUrl.replace(/\/+$/, '')
-  const accounts = await createAccounts({ bus, codec, config, authUrl, nowMs, log, metrics })
-  lifecycle.add(lifecyclePart('accounts', accounts))
-  checks.push(accounts.check)
-  const { guard } = accounts
-  const shown = firstUser === undefined ? null : await accounts.createDemo(firstUser)
-  const demoOrgId = isDemo && config.webhookAllow.length === 0 ? orgIdOf(guard, shown) : undefined
+  const urls = { authUrl: config.authUrl || config.publicUrl, baseUrl: config.publicUrl }
+  const authUrl = (): string => urls.authUrl.replace(/\/+$/, '')
+  const opened = await openOrganizations(deps, { bus, codec }, { authUrl, firstUser, isDemo })
+  const { organizations, credentials, demoOrgId } = opened
+  const { guard } = organizations
   const signer = makeRecordSigner(config.keyPepper.reveal())
   const usage = await openUsageLog({ bus, codec, nowMs, log, metrics, signer })
   lifecycle.add(lifecyclePart('usage', usage))
   const actions = await startActions({ ...deps, log }, { bus, codec, signer })
-  const meter = createMeter({ nowMs, book: usage.book })
+  const meter = createMeter({ nowMs, usage: usage.totals })
   const payPerCall = await startPayments(
     deps,
-    { bus, codec, signer, accounts, usedMilli: usage.book.used },
-    () => place.baseUrl,
+    { bus, codec, signer, organizations, usedMilli: usage.totals.used },
+    () => urls.baseUrl,
   )
   const counted = countRejectedReads(warehouse, metrics, 'freshness')
   const freshness = createFreshnessReader(counted, chains, nowMs)
   const shared = {
-    ...{ warehouse, guard, meter, freshness, chains, config, metrics, log, nowMs },
+    warehouse,
+    guard,
+    meter,
+    freshness,
+    chains,
+    config,
+    metrics,
+    log,
+    nowMs,
     ...(tls && { tls }),
   }
   const engine = createGraphqlEngine(shared)
   const { families, endpoints } = await startWebhookService(
     { ...deps, ...(demoOrgId !== undefined && { demoOrgId }) },
     { bus, codec, warehouse },
-    accounts.registry.org,
+    organizations.registry.org,
   )
   const swaps = startSwapService({ ...deps, ...shared, ...actions }, { bus, codec, warehouse })
   const risk = await startRiskService(deps, { bus, codec, warehouse })
   const server = await createPublicServer({
     ...shared,
-    accounts,
+    organizations,
     ...actions,
     checks,
     families: [...families, ...swaps, risk],
     ...(payPerCall && { payPerCall }),
     ...(origin !== undefined && { origin }),
-    plugins: [graphqlPlugin(shared, engine), oauthPlugin({ accounts, meter, metrics, log })],
+    plugins: [graphqlPlugin(shared, engine), oauthPlugin({ organizations, meter, metrics, log })],
   })
   lifecycle.add({ name: 'http', stop: () => server.close() })
   await server.listen({ host: config.host, port: config.port })
   const port = portOf(server)
   ownPorts.add(port)
-  Object.assign(place, publicUrls(config, port, port + 1))
-  const adminUrl = await startAdmin({ ...shared, accounts, endpoints }, deps)
+  Object.assign(urls, publicUrls(config, port, port + 1))
+  const adminUrl = await startAdmin({ ...shared, organizations, endpoints }, deps)
   const streams = { ...shared, bus, codec, guard: createCountingStreamGuard(guard, metrics) }
-  const progress = createStoreProgress(bus)
-  const subscriptions = await startSubscriptions({ ...streams, engine, progress })
-  const realtime = await startRealtimeServer({
-    ...streams,
-    routes: [subscriptions.route],
-    host: config.host,
-    port: config.port === 0 ? 0 : port + 1,
-  })
-  lifecycle.add(lifecyclePart('streams', realtime))
-  ownPorts.add(realtime.port)
+  const realtime = await startStreams(deps, streams, { engine, httpPort: port })
   const { baseUrl, graphqlUrl, wsUrl } = publicUrls(config, port, realtime.port)
   return {
-    credentials: shown,
-    accounts,
+    credentials,
+    organizations,
     baseUrl,
     graphqlUrl,
     wsUrl,
@@ -239,10 +240,75 @@ export const startServing = async (
   }
 }
 
+/** Organizations, with the credentials that a first user is shown and the organization of a demo whose webhooks may go to this machine. */
+const openOrganizations = async (
+  deps: ServiceDeps,
+  { bus, codec }: Pick<Infra, 'bus' | 'codec'>,
+  {
+    authUrl,
+    firstUser,
+    isDemo,
+  }: {
+    readonly authUrl: () => string
+    readonly firstUser: ServingOptions['firstUser'] | undefined
+    readonly isDemo: boolean
+  },
+) => {
+  const { config, metrics, lifecycle, checks } = deps
+  const organizations = await createOrganizations({
+    bus,
+    codec,
+    config,
+    authUrl,
+    nowMs: Date.now,
+    log: deps.log.child({ role: 'serve' }),
+    metrics,
+    walletNodes: openWalletNodes(deps),
+  })
+  lifecycle.add(lifecyclePart('accounts', organizations))
+  checks.push(organizations.check)
+  const credentials = firstUser === undefined ? null : await organizations.createDemo(firstUser)
+  const isHere = isDemo && config.webhookAllow.length === 0
+  const demoOrgId = isHere ? orgIdOf(organizations.guard, credentials) : undefined
+  return { organizations, credentials, demoOrgId }
+}
+
+/** Sockets of streams and GraphQL subscriptions, on the port behind that of HTTP. */
+const startStreams = async (
+  { config, lifecycle, ownPorts }: ServiceDeps,
+  streams: Omit<Parameters<typeof startRealtimeServer>[0], 'host' | 'port' | 'routes'> &
+    Omit<Parameters<typeof startSubscriptions>[0], 'engine' | 'progress'>,
+  { engine, httpPort }: { readonly engine: GraphqlEngine; readonly httpPort: number },
+) => {
+  const progress = createStoreProgress(streams.bus)
+  const subscriptions = await startSubscriptions({ ...streams, engine, progress })
+  const realtime = await startRealtimeServer({
+    ...streams,
+    routes: [subscriptions.route],
+    host: config.host,
+    port: config.port === 0 ? 0 : httpPort + 1,
+  })
+  lifecycle.add(lifecyclePart('streams', realtime))
+  ownPorts.add(realtime.port)
+  return realtime
+}
+
+/** Nodes that contract wallets are looked up at: a caller waits for them, and failures that strangers cause put no node of the other pools on cooldown. */
+const openWalletNodes = ({ config, chains, metrics, log, lifecycle }: ServiceDeps) => {
+  const rpcTimeoutMs = Math.min(config.rpcTimeoutMs, NODE_TIMEOUT_MS)
+  // Nodes without a name of a chain are those of the only chain, which may be another.
+  const isNamed = (id: string): boolean =>
+    Object.hasOwn(config.chainRpcUrls, id) || chains.includes(id)
+  const urlsOf = (id: string): readonly string[] => (isNamed(id) ? nodeUrls(config, { id }) : [])
+  const nodes = createChainNodes({ urlsOf, config: { ...config, rpcTimeoutMs }, metrics, log })
+  lifecycle.add(lifecyclePart('wallet nodes', nodes))
+  return nodes
+}
+
 /** Calls that are paid for one by one, where that is on. */
 const startPayments = async (
   deps: ServiceDeps,
-  parts: Pick<PayPerCallDeps, 'bus' | 'codec' | 'signer' | 'accounts' | 'usedMilli'>,
+  parts: Pick<PayPerCallDeps, 'bus' | 'codec' | 'signer' | 'organizations' | 'usedMilli'>,
   baseUrl: () => string,
 ): Promise<Awaited<ReturnType<typeof startPayPerCall>>> => {
   const log = deps.log.child({ role: 'serve' })

@@ -6,6 +6,7 @@ import type { ProcessorsHealth } from '../../processors/readiness.ts'
 import { topicName } from '../../schemas/topics.ts'
 import { createFreshnessReader } from '../../serving/chain-freshness.ts'
 import { laneOffsets } from '../checksum/consumer-lag.ts'
+import { LOOK_BACK_OFFSETS } from './block-operations.ts'
 
 /** Where one chain stands in the log and in the warehouse; times in epoch milliseconds. */
 export interface ChainStatus {
@@ -59,6 +60,9 @@ export interface FailingPartition {
   readonly error: string
 }
 
+/** A halted lane; `place` is its position, under the name of the report. */
+type HaltedLaneReport = Omit<HaltedLane, 'position'> & { readonly place: number }
+
 /** The whole report. */
 export interface StatusReport {
   readonly atMs: number
@@ -69,8 +73,8 @@ export interface StatusReport {
   readonly inFlight: readonly string[]
   /** Size of the embedded log; absent on a cluster. */
   readonly log?: LogCapacity
-  /** Lanes of the process that answers that rest until `sluice resume`. */
-  readonly halted: readonly HaltedLane[]
+  /** Lanes of the process that answers that are halted until `sluice resume`. */
+  readonly halted: readonly HaltedLaneReport[]
   /** Partitions of the process that answers that invalid input stopped. */
   readonly stopped: readonly StoppedPartition[]
   /** Partitions of the process that answers whose work fails now. */
@@ -98,7 +102,7 @@ export const statusReport = async (sources: StatusSources): Promise<StatusReport
     ingest: sources.ingest?.() ?? [],
     inFlight: sources.inFlight?.() ?? [],
     ...(log && { log }),
-    halted: sources.bus.halted(),
+    halted: sources.bus.halted().map(({ position: place, ...lane }) => ({ ...lane, place })),
     ...partitionTroubles(sources.processors?.() ?? { groups: {}, failing: {} }),
   }
 }
@@ -135,9 +139,6 @@ const chainStatus = async (
   }
 }
 
-/** How far back the newest record is looked for: transaction marks may stand behind it. */
-const LOOK_BACK_OFFSETS = [4, 64, Number.POSITIVE_INFINITY]
-
 const newestCursor = async (
   bus: Bus,
   codec: Codec,
@@ -157,9 +158,9 @@ const newestCursor = async (
 
 const laneRows = async (bus: Bus, chain: string): Promise<readonly LaneRow[]> => {
   const rows = new Map<string, { group: string; topic: string; behind: number[]; lost: number[] }>()
-  for (const { group, topic, partition, place, end, lost } of await laneOffsets(bus, chain)) {
+  for (const { group, topic, partition, position, end, lost } of await laneOffsets(bus, chain)) {
     const row = rows.get(`${group} ${topic}`) ?? { group, topic, behind: [], lost: [] }
-    row.behind[partition] = end - place
+    row.behind[partition] = end - position
     row.lost[partition] = lost
     rows.set(`${group} ${topic}`, row)
   }
@@ -198,7 +199,7 @@ export const statusLines = ({
   ...chains.flatMap(({ chain, head, finalHeight, answers, lanes }) => {
     const own = ingest.find((each) => each.chain === chain)
     const node = own?.nodeHeight ?? null
-    const facts: readonly (readonly [string, string])[] = [
+    const rows: readonly (readonly [string, string])[] = [
       ['ingest', own ? `${own.state}${own.reason === undefined ? '' : `: ${own.reason}`}` : '-'],
       ['log', head ? `${head.height}, ${head.ageSeconds} s old, operation ${head.seq}` : 'empty'],
       ['node', node === null || head === null ? '-' : `${node}, ${node - head.height} ahead`],
@@ -207,7 +208,7 @@ export const statusLines = ({
     ]
     return [
       chain,
-      ...facts.map(([name, text]) => `  ${name.padEnd(10)}${text}`),
+      ...rows.map(([name, text]) => `  ${name.padEnd(10)}${text}`),
       ...lanes.map(
         ({ group, topic, behind, lost }) =>
           `  ${group.padEnd(36)} ${topic.padEnd(32)} ${behind.join(' ')} behind${lostOffsetsText(chain, lost)}`,

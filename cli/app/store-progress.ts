@@ -23,10 +23,10 @@ const readUpTo = async (bus: Bus, { group, topics, isOptional }: Reader): Promis
   for (const topic of topics) {
     for (const { partition, low, end } of await bus.ends(topic)) {
       const last = committed.find((at) => at.topic === topic && at.partition === partition)
-      const place = Math.max(low, last?.offset ?? low)
-      if (place >= end) continue
-      // What stands between a place and the end may not be a record: offsets skip over transaction marks.
-      for await (const { headers } of bus.read(topic, partition, place, end)) {
+      const position = Math.max(low, last?.offset ?? low)
+      if (position >= end) continue
+      // What stands between a position and the end may not be a record: offsets skip over transaction marks.
+      for await (const { headers } of bus.read(topic, partition, position, end)) {
         // A record without one belongs to no block.
         if (headers.seq !== undefined) least = Math.min(least, Number(headers.seq) - 1)
         break
@@ -37,7 +37,7 @@ const readUpTo = async (bus: Bus, { group, topics, isOptional }: Reader): Promis
 }
 
 /**
- * How far the store has followed the log, by the places that the stages and the sinks have committed: what a sink has committed
+ * How far the store has followed the log, by the offsets that the stages and the sinks have committed: what a sink has committed
  * is stored. Sinks write in turns of some seconds, and the slowest of them tells.
  */
 export const createStoreProgress = (bus: Bus): StoreProgress => ({

@@ -1,7 +1,7 @@
+import type { ChainNodes } from '../../core/rpc/chain-nodes.ts'
 import type { RpcPool } from '../../core/rpc/pool.ts'
 import { chainRow, type Vm } from '../../schemas/chains.ts'
 import { type ChainMarket, createChainMarket } from '../../serving/dex/chain-market.ts'
-import type { ChainNodes } from '../../serving/dex/chain-nodes.ts'
 import { createEvmAccountReader } from '../../serving/dex/evm-account.ts'
 import { followPoolsWhenReadable } from '../../serving/dex/follow-pools.ts'
 import { createSolanaReader } from '../../serving/dex/solana-node.ts'
@@ -9,6 +9,7 @@ import { createSymbolReader, swapRoutes } from '../../serving/http/dex-route.ts'
 import { quoteRoutes } from '../../serving/http/dex-swaps.ts'
 import { createPoolLookup, poolSwapRoutes } from '../../serving/http/pool-swap.ts'
 import type { RoutePlugin } from '../../serving/http/routing.ts'
+import { tokenCreationRoutes } from '../../serving/http/token-creation.ts'
 import type { FreshnessReader } from '../../serving/interfaces.ts'
 import { countRejectedReads } from '../../serving/queries/limited-reads.ts'
 import type { Infra } from './infra.ts'
@@ -24,14 +25,19 @@ type SwapServiceDeps = Pick<ServiceDeps, 'config' | 'chains' | 'metrics' | 'log'
 export const startSwapService = (deps: SwapServiceDeps, parts: Infra): readonly RoutePlugin[] => {
   const { chains, freshness, metrics, nowMs } = deps
   const swaps = {
-    ...{ chains, freshness, nowMs },
+    chains,
+    freshness,
+    nowMs,
     markets: startMarkets(deps, parts),
     accounts: openReaders(deps, 'evm', createEvmAccountReader),
     solana: openReaders(deps, 'svm', createSolanaReader),
     symbols: createSymbolReader(parts.warehouse, metrics),
     hasPool: createPoolLookup(parts.warehouse, metrics),
   }
-  return [quoteRoutes(swaps), swapRoutes(swaps), poolSwapRoutes(swaps)]
+  return [
+    ...[quoteRoutes(swaps), swapRoutes(swaps), poolSwapRoutes(swaps)],
+    tokenCreationRoutes(swaps),
+  ]
 }
 
 /** States of the pools that swaps are quoted from, chain by chain. */
@@ -44,10 +50,10 @@ const startMarkets = (
   for (const chain of chains) {
     const market = createChainMarket(chain, config.chainExtra[chain])
     if (market === undefined) continue
-    const { book, venues } = market
+    const { pools, venues } = market
     const protocols = [...venues.quotable]
     const role = log.child({ role: 'serve', chain })
-    const source = { bus, codec, warehouse, log: role, chain, book, protocols }
+    const source = { bus, codec, warehouse, log: role, chain, pools, protocols }
     const running = followPoolsWhenReadable(source)
     lifecycle.add({ name: `pools ${chain}`, stop: () => running.stop() })
     markets.set(chain, market)

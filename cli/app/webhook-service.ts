@@ -42,7 +42,7 @@ export const startWebhookService = async (
   })
   lifecycle.add({ name: 'webhooks', stop: () => webhooks.stop() })
   const families = [
-    webhookRoutes(webhookContext.resource),
+    webhookRoutes(webhookContext.endpoints),
     webhookAttemptRoutes({ ...webhookContext, ...parts, metrics: deps.metrics, nowMs }),
     webhookTaskRoutes({ ...webhookContext, ...parts, nowMs }),
     webhookStatsRoutes({

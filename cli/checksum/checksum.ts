@@ -71,8 +71,8 @@ export const checksum = async (request: ChecksumRequest): Promise<ChainChecksum>
       `${chain}: ${behind}; a checksum at height ${height} needs it. Repeat when \`sluice status\` shows no lag`,
     )
   const atRest = (await laggingGroups(bus, chain, history.seq)).length === 0
-  const place: ChecksumTarget = { chain, height, timeMs: block.timeMs }
-  const found = await collectDigests(request, place)
+  const target: ChecksumTarget = { chain, height, timeMs: block.timeMs }
+  const found = await collectDigests(request, target)
   const stillAtRest = atRest && (await readChainHistory(request)).seq === history.seq
   const { tip } = history
   return {
@@ -94,7 +94,7 @@ interface CollectedDigests {
 
 const collectDigests = async (
   request: ChecksumRequest,
-  place: ChecksumTarget,
+  target: ChecksumTarget,
 ): Promise<CollectedDigests> => {
   const { bus, codec, warehouse, chain } = request
   const begin = (name: string): void => {
@@ -109,23 +109,23 @@ const collectDigests = async (
     list.push({ name, ...digest })
   }
   const topics = new Set(await bus.topics(''))
-  for (const [topic, facts] of Object.entries(TOPIC_RULES)) {
+  for (const [topic, rule] of Object.entries(TOPIC_RULES)) {
     if (!isTopic(topic)) continue
     const name = topicName(topic, chain)
     begin(name)
-    if (facts.how === 'left out') leftOut.push({ name, why: facts.why })
+    if (rule.how === 'left out') leftOut.push({ name, why: rule.why })
     else if (isOptionalTopic(topic) && !topics.has(name))
       leftOut.push({ name, why: 'its feed is not on' })
-    else take(name, facts.how, await topicDigest({ bus, codec, place, topic, facts }))
+    else take(name, rule.how, await topicDigest({ bus, codec, target, topic, rule }))
   }
   const columns = await columnsByTable(warehouse)
-  for (const [table, facts] of Object.entries(TABLE_RULES)) {
+  for (const [table, rule] of Object.entries(TABLE_RULES)) {
     const name = `${chain}_${table}`
     begin(name)
     const held = columns.get(name) ?? []
-    if (facts.how === 'left out') leftOut.push({ name, why: facts.why })
+    if (rule.how === 'left out') leftOut.push({ name, why: rule.why })
     else if (held.length === 0) leftOut.push({ name, why: 'the warehouse has no such table yet' })
-    else take(name, facts.how, await tableDigest(warehouse, { name, columns: held, facts }, place))
+    else take(name, rule.how, await tableDigest(warehouse, { name, columns: held, rule }, target))
   }
   return { final, newest, leftOut }
 }

@@ -93,7 +93,7 @@ export const TOPIC_RULES: Readonly<Record<Topic, TopicRule>> = {
 /** Names of topics that no row of `schemas/topics.ts` makes, by their beginning. */
 export const OTHER_TOPICS: Readonly<Record<string, string>> = {
   '_state.*': 'state of lanes: what it leads to is compared',
-  'dlq.*': 'letters name offsets and hosts of their own run',
+  'dlq.*': 'dead letters name offsets and hosts of their own run',
 }
 
 /** Fields of events that differ between runs over the same chain, wherever they stand. */
@@ -104,7 +104,7 @@ export const TECHNICAL_FIELDS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Fields that say where an event stands. What a reorg emptied is published as zeros at such a place: it is as absent as what
+ * Fields that say where an event stands. What a reorg emptied is published as zeros at such a position: it is as absent as what
  * was never published.
  */
 export const POSITION_FIELDS: ReadonlySet<string> = new Set(['block', 'chain', 'timestamp'])

@@ -8,6 +8,7 @@ import { globalTopic, topicName } from '../../schemas/topics.ts'
 import { matcherTopics } from '../../serving/webhooks/matcher.ts'
 import {
   DELIVERY_LOG_GROUP,
+  DELIVERY_LOG_TOPICS,
   matcherGroup,
   SENDER_GROUP,
   TASKS_GROUP,
@@ -33,7 +34,7 @@ export const SHARED_GROUPS: readonly ConsumerGroup[] = [
   },
   {
     group: DELIVERY_LOG_GROUP,
-    topics: [globalTopic('webhookMessages'), globalTopic('webhookAttempts')],
+    topics: DELIVERY_LOG_TOPICS,
     isChecksummed: false,
   },
   { group: TASKS_GROUP, topics: [globalTopic('controlWebhookTasks')], isChecksummed: false },
@@ -66,7 +67,7 @@ export interface LaneOffset {
   readonly topic: string
   readonly partition: number
   /** Next offset that it reads. */
-  readonly place: number
+  readonly position: number
   readonly end: number
   /** Offsets before the log's first one, and those of a topic that was made anew: the group never read them. */
   readonly lost: number
@@ -77,7 +78,7 @@ export interface LaneOffset {
 export const laneOffsets = async (bus: Bus, chain: string): Promise<readonly LaneOffset[]> => {
   const held = new Set(await bus.topics(''))
   const groups = chainGroups(chain).filter(({ topics }) => topics.every((topic) => held.has(topic)))
-  const places = await Promise.all(
+  const offsets = await Promise.all(
     groups.map(async ({ group, topics, isChecksummed }) => {
       const committed = await bus.offsets(group, topics)
       if (committed.length === 0 && !isChecksummed) return []
@@ -85,23 +86,23 @@ export const laneOffsets = async (bus: Bus, chain: string): Promise<readonly Lan
         topics.map(async (topic) =>
           (await bus.ends(topic)).map(({ partition, low, end }) => {
             const last = committed.find((at) => at.topic === topic && at.partition === partition)
-            const place = Math.max(low, last?.offset ?? low)
+            const position = Math.max(low, last?.offset ?? low)
             const lost = lostOffsets(last?.offset ?? low, { low, end })
-            return { group, topic, partition, place, end, lost, isChecksummed }
+            return { group, topic, partition, position, end, lost, isChecksummed }
           }),
         ),
       )
       return lanes.flat()
     }),
   )
-  return places.flat()
+  return offsets.flat()
 }
 
-/** Offsets between a place and the log; a place behind its end is of another life of the topic, and all is lost. */
+/** Offsets between a position and the log; a position past its end belongs to a topic that was deleted and created again, and all is lost. */
 export const lostOffsets = (
-  place: number,
+  position: number,
   { low, end }: { readonly low: number; readonly end: number },
-): number => (place > end ? Math.max(1, end - low) : Math.max(0, low - place))
+): number => (position > end ? Math.max(1, end - low) : Math.max(0, low - position))
 
 /** Groups that a checksum waits for and that have not gone past block operation `seq`, in words: the next record of theirs carries it or an older one. */
 export const laggingGroups = async (
@@ -110,13 +111,13 @@ export const laggingGroups = async (
   seq: number,
 ): Promise<readonly string[]> => {
   const behind: string[] = []
-  for (const { group, topic, partition, place, end, isChecksummed } of await laneOffsets(
+  for (const { group, topic, partition, position, end, isChecksummed } of await laneOffsets(
     bus,
     chain,
   )) {
     if (!isChecksummed) continue
-    // What stands between a place and the end may not be a record: offsets skip over transaction marks.
-    for await (const { headers } of bus.read(topic, partition, place, end)) {
+    // What stands between a position and the end may not be a record: offsets skip over transaction marks.
+    for await (const { headers } of bus.read(topic, partition, position, end)) {
       if (Number(headers.seq ?? 0) <= seq) {
         behind.push(`${group} has not processed operation ${headers.seq ?? '?'} of ${topic}`)
       }

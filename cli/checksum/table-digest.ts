@@ -26,19 +26,19 @@ export const columnsByTable = async (
 type IncludedTableRule = Exclude<TableRule, { readonly how: 'left out' }>
 
 /** Which rows count, and whether the table must be read as `FINAL` shows it. */
-const rowFilter = ({ facts, columns }: TableDigestRequest, { height, timeMs }: ChecksumTarget) => {
-  switch (facts.how) {
+const rowFilter = ({ rule, columns }: TableDigestRequest, { height, timeMs }: ChecksumTarget) => {
+  switch (rule.how) {
     case 'blocks': {
       // The height of an operation is the slot on Solana, where blocks have another number beside it.
-      const place = columns.includes('block_slot') ? 'block_slot' : 'block_height'
-      return { final: 'FINAL', where: `${place} <= {height:UInt64}`, params: { height } }
+      const heightColumn = columns.includes('block_slot') ? 'block_slot' : 'block_height'
+      return { final: 'FINAL', where: `${heightColumn} <= {height:UInt64}`, params: { height } }
     }
     case 'buckets': {
-      const last = Math.max(0, Math.floor(timeMs / 1_000) - facts.seconds)
+      const last = Math.max(0, Math.floor(timeMs / 1_000) - rule.seconds)
       return { final: '', where: 'bucket <= toDateTime({last:UInt32})', params: { last } }
     }
     case 'newest':
-      return { final: 'FINAL', where: `NOT (${facts.absent ?? '0'})`, params: {} }
+      return { final: 'FINAL', where: `NOT (${rule.absent ?? '0'})`, params: {} }
   }
 }
 
@@ -47,7 +47,7 @@ export interface TableDigestRequest {
   /** With the chain prefix. */
   readonly name: string
   readonly columns: readonly string[]
-  readonly facts: IncludedTableRule
+  readonly rule: IncludedTableRule
 }
 
 /**
@@ -57,11 +57,11 @@ export interface TableDigestRequest {
 export const tableDigest = async (
   warehouse: Warehouse,
   compared: TableDigestRequest,
-  place: ChecksumTarget,
+  target: ChecksumTarget,
 ): Promise<Digest> => {
-  const { name, columns, facts } = compared
-  const { final, where, params } = rowFilter(compared, place)
-  const omitted = new Set('omit' in facts ? facts.omit : [])
+  const { name, columns, rule } = compared
+  const { final, where, params } = rowFilter(compared, target)
+  const omitted = new Set('omit' in rule ? rule.omit : [])
   const hashed = columns.filter((each) => !TECHNICAL_COLUMNS.has(each) && !omitted.has(each))
   const { rows } = await warehouse.query<{ rows: string; digest: string }>({
     sql: `SELECT count() AS rows,

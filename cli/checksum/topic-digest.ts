@@ -14,7 +14,7 @@ export interface Digest {
   readonly digest: string
 }
 
-/** The place of a chain at which content is compared. */
+/** The block of a chain at which content is compared. */
 export interface ChecksumTarget {
   readonly chain: string
   readonly height: number
@@ -72,7 +72,7 @@ const fieldAt = (event: Fields, path: string): unknown =>
     .split('.')
     .reduce<unknown>((value, name) => (value as Fields | null | undefined)?.[name], event)
 
-/** Nothing but zeros, empty texts and nulls below the key, whatever place the event names. */
+/** Nothing but zeros, empty texts and nulls below the key, whatever position the event names. */
 const isAllZero = (value: unknown, without: ReadonlySet<unknown>): boolean => {
   if (value === null || value === undefined || value === '' || value === false) return true
   if (without.has(value)) return true
@@ -104,14 +104,14 @@ const decodeMessage = ({ codec, topic }: TopicDigestRequest, bytes: Uint8Array):
 interface TopicDigestRequest {
   readonly bus: Bus
   readonly codec: Codec
-  readonly place: ChecksumTarget
+  readonly target: ChecksumTarget
   readonly topic: Topic
-  readonly facts: IncludedTopicRule
+  readonly rule: IncludedTopicRule
 }
 
 async function* readMessages(work: TopicDigestRequest): AsyncIterable<DecodedMessage> {
-  const { bus, place, topic } = work
-  for await (const { value } of readRecords(bus, topicName(topic, place.chain))) {
+  const { bus, target, topic } = work
+  for await (const { value } of readRecords(bus, topicName(topic, target.chain))) {
     if (value !== null) yield decodeMessage(work, value)
   }
 }
@@ -119,7 +119,7 @@ async function* readMessages(work: TopicDigestRequest): AsyncIterable<DecodedMes
 const nettedDigest = async (work: TopicDigestRequest): Promise<Digest> => {
   const sum = createMultisetHash()
   for await (const { meta, events } of readMessages(work)) {
-    if (meta === null || meta.height > work.place.height) continue
+    if (meta === null || meta.height > work.target.height) continue
     const { height, slot, hash, block_time } = meta
     for (const event of events) {
       const line = canonicalLine(height, slot, hash, block_time, event)
@@ -130,13 +130,13 @@ const nettedDigest = async (work: TopicDigestRequest): Promise<Digest> => {
   return sum.digest()
 }
 
-const blocksDigest = async ({ bus, codec, place }: TopicDigestRequest): Promise<Digest> => {
+const blocksDigest = async ({ bus, codec, target }: TopicDigestRequest): Promise<Digest> => {
   const standing = new Map<string, string>()
-  for await (const { value } of readRecords(bus, topicName('blocks', place.chain))) {
+  for await (const { value } of readRecords(bus, topicName('blocks', target.chain))) {
     if (value === null) continue
     const { meta, ...event } = codec.decode('block.BlockEvent', value)
     const { op, height, slot, hash, parent_hash, block_time } = meta
-    if (height > place.height || op === 'OP_FINALIZE') continue
+    if (height > target.height || op === 'OP_FINALIZE') continue
     if (op === 'OP_REVERT') standing.delete(hash)
     else standing.set(hash, canonicalLine(height, slot, hash, parent_hash, block_time, event))
   }
@@ -161,15 +161,15 @@ const ownResolutionFields = (
     ? [event.average_price, event.volume_in_usd, event.volume_in_native, event.sells]
     : []
 
-const candlesDigest = async ({ bus, codec, place }: TopicDigestRequest): Promise<Digest> => {
+const candlesDigest = async ({ bus, codec, target }: TopicDigestRequest): Promise<Digest> => {
   const newest = new Map<string, string>()
-  for await (const { value } of readRecords(bus, topicName('candlesticks', place.chain))) {
+  for await (const { value } of readRecords(bus, topicName('candlesticks', target.chain))) {
     if (value === null) continue
     for (const event of codec.decode('candlestick.CandlestickEvents', value).events) {
       for (const candle of expandCandles(event)) {
         const { resolution, startMs } = candle
         const ends = isResolution(resolution) ? bucketEnd(startMs, resolution) : 0
-        if (ends > place.timeMs) continue
+        if (ends > target.timeMs) continue
         for (const { dimension, address } of candleSeriesOf(event)) {
           const key = JSON.stringify([dimension, event.token_address, address, resolution, startMs])
           if (candle.trades > 0)
@@ -193,10 +193,10 @@ const newestDigest = async (
   work: TopicDigestRequest,
   { key, endsByRevert, omit = [] }: NewestRule,
 ): Promise<Digest> => {
-  const { bus, place, topic } = work
+  const { bus, target, topic } = work
   const last = new Map<string, string>()
   const underKey = new Map<string, Set<string>>()
-  for await (const record of readRecords(bus, topicName(topic, place.chain))) {
+  for await (const record of readRecords(bus, topicName(topic, target.chain))) {
     if (record.value === null) {
       for (const name of underKey.get(record.key) ?? []) last.delete(name)
       underKey.delete(record.key)
@@ -219,8 +219,8 @@ const newestDigest = async (
 
 /** Digest of a topic. Throws `InvalidInput` for a record that does not decode. */
 export const topicDigest = (work: TopicDigestRequest): Promise<Digest> => {
-  const { facts } = work
-  switch (facts.how) {
+  const { rule } = work
+  switch (rule.how) {
     case 'netted':
       return nettedDigest(work)
     case 'blocks':
@@ -228,6 +228,6 @@ export const topicDigest = (work: TopicDigestRequest): Promise<Digest> => {
     case 'candles':
       return candlesDigest(work)
     case 'newest':
-      return newestDigest(work, facts)
+      return newestDigest(work, rule)
   }
 }

@@ -83,7 +83,7 @@ const addRow = (
       const words = given.filter((word): word is string => typeof word === 'string')
       // Behind the arguments, commander hands over the options and the command.
       const options = given.at(-2) as AccountsOptions
-      const place = { environment: process.env, write: printLine }
-      done(await runAccounts(ACCOUNTS_ACTIONS[action], words, options, place))
+      const context = { environment: process.env, write: printLine }
+      done(await runAccounts(ACCOUNTS_ACTIONS[action], words, options, context))
     })
 }

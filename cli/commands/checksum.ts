@@ -15,14 +15,14 @@ export interface ChecksumOptions extends OperatorOptions {
 /** Prints digests of the final content, of the process that runs or else of what lies in the folder. Returns the exit code. */
 export const checksumCommand = async (
   words: ChecksumOptions,
-  place: Pick<CommandContext, 'environment' | 'write'> & {
+  context: Pick<CommandContext, 'environment' | 'write'> & {
     readonly writeError: (line: string) => void
   },
 ): Promise<number> => {
-  const progress = reportProgress('checksum', place.writeError)
+  const progress = reportProgress('checksum', context.writeError)
   try {
-    const sums = await takeChecksums(words, place.environment, progress)
-    place.write(words.json ? JSON.stringify(sums) : sums.flatMap(checksumLines).join('\n'))
+    const sums = await takeChecksums(words, context.environment, progress)
+    context.write(words.json ? JSON.stringify(sums) : sums.flatMap(checksumLines).join('\n'))
     return 0
   } finally {
     progress.stop()

@@ -23,7 +23,7 @@ export interface DecodeRequest {
 
 /**
  * Explains recorded transactions and blocks, one JSON line per file, without a node: amounts are base units, `at` is the
- * log index, on Solana the path of the instruction, on Sui the place of the event. A file that cannot be read becomes `{file, error: {reason, message}}` and the others continue. Returns the exit code.
+ * log index, on Solana the path of the instruction, on Sui the index of the event. A file that cannot be read becomes `{file, error: {reason, message}}` and the others continue. Returns the exit code.
  * Throws `InvalidInput` for a chain that this build does not decode.
  */
 export const decodeFiles = async ({
@@ -64,11 +64,11 @@ const explainFile = async (chain: string, file: string, books: DecodeContext): P
 
 const blockLine = (
   block: Block,
-  { swaps, transfers, tokenCreations: births, migrations, predictions }: DecodedBlock,
+  { swaps, transfers, tokenCreations: creations, migrations, predictions }: DecodedBlock,
 ): object => {
   const hashes = new Map<number, string>()
   for (const { index, hash } of block.transactions) hashes.set(index, hash)
-  const coin = chainRow(block.chain)?.nativeAddress
+  const nativeAddress = chainRow(block.chain)?.nativeAddress
   const moved = transfers.filter(({ wrap }) => !wrap)
   return {
     trades: swaps.map((swap) => ({
@@ -83,18 +83,20 @@ const blockLine = (
       amountOut: swap.amountOutRaw.toString(),
     })),
     transfers: moved.flatMap(({ token, from, to, amountRaw, ...spot }) =>
-      token === coin
+      token === nativeAddress
         ? []
         : [{ at: positionOf(spot), token, from, to, amount: amountRaw.toString() }],
     ),
     nativeTransfers: moved.flatMap(({ token, from, to, amountRaw, ...spot }) =>
-      token === coin ? [{ at: positionOf(spot), from, to, value: amountRaw.toString() }] : [],
+      token === nativeAddress
+        ? [{ at: positionOf(spot), from, to, value: amountRaw.toString() }]
+        : [],
     ),
-    tokensCreated: births.map(({ metadata: fact, dev, launch }) => ({
-      token: fact.address,
+    tokensCreated: creations.map(({ metadata, dev, launch }) => ({
+      token: metadata.address,
       creator: dev,
-      name: fact.name,
-      symbol: fact.symbol,
+      name: metadata.name,
+      symbol: metadata.symbol,
       launchpad: launch?.protocol ?? null,
     })),
     tokensMigrated: migrations.map(({ token, to }) => ({ token, pool: to?.pool ?? null })),

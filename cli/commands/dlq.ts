@@ -46,14 +46,16 @@ export const dlqReplay = (
   const config = loadConfig(environment, { dataDir: words.data })
   return withInfra(config, async ({ bus }) => {
     const pricesOf = (chain: string) => deadLetterPrices(chain, config)
-    const { published, stayed, rerun } = await replayDeadLetters({ bus, ...words, pricesOf })
-    if (words.json) write(JSON.stringify({ published, stayed, rerun }))
+    const { published, notReplayed, rerun } = await replayDeadLetters({ bus, ...words, pricesOf })
+    if (words.json) write(JSON.stringify({ published, stayed: notReplayed, rerun }))
     else {
       for (const { deadLetter, result } of rerun) {
         write(`${result.outcome} (${result.detail}): ${deadLetterLine(deadLetter)}`)
       }
-      for (const deadLetter of stayed) write(`stays: ${deadLetterLine(deadLetter)}`)
-      write(`${published} published again, ${stayed.length} stay, ${rerun.length} decoded again`)
+      for (const deadLetter of notReplayed) write(`stays: ${deadLetterLine(deadLetter)}`)
+      write(
+        `${published} published again, ${notReplayed.length} stay, ${rerun.length} decoded again`,
+      )
     }
     return 0
   })

@@ -13,7 +13,7 @@ import { makeMetrics } from '../../core/ops/metrics.ts'
 import { documentTopics } from '../../ingestors/metadata/worker.ts'
 import { ingestTopics } from '../../ingestors/start.ts'
 import { processorTopics } from '../../processors/start.ts'
-import { createAccounts } from '../../serving/auth/accounts.ts'
+import { createOrganizations } from '../../serving/auth/organizations.ts'
 import { webhookTopics } from '../../serving/webhooks/topics.ts'
 import { openDataFolder } from '../app/data-folder.ts'
 import { type LogInfra, openInfra } from '../app/infra.ts'
@@ -126,7 +126,7 @@ const createFirstAccount = async ({
   write,
 }: FirstAccountDeps): Promise<void> => {
   const { authUrl } = config
-  const accounts = await createAccounts({
+  const organizations = await createOrganizations({
     bus,
     codec,
     config,
@@ -136,14 +136,14 @@ const createFirstAccount = async ({
     nowMs: Date.now,
   })
   try {
-    if (accounts.registry.orgs().length > 0) return write(ACCOUNT_EXISTS_LINE)
-    const made = await accounts.createKey({ name: 'first', plan: 'selfhost', isFirst: true })
+    if (organizations.registry.orgs().length > 0) return write(ACCOUNT_EXISTS_LINE)
+    const made = await organizations.createKey({ name: 'first', plan: 'selfhost', isFirst: true })
     for (const [name, value] of Object.entries(made)) write(`${name.padEnd(14)}${value}`)
   } catch (error) {
     if (!(error instanceof Fault && error.faultName === 'CONFLICT')) throw error
     write(ACCOUNT_EXISTS_LINE)
   } finally {
-    await accounts.stop()
+    await organizations.stop()
   }
 }
 

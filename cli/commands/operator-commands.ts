@@ -122,7 +122,7 @@ export const OPERATOR_COMMANDS: readonly CommandDefinition[] = [
         .description(
           'replace the labels of a source by those of a list; repeating it changes nothing',
         )
-        .argument('<format>', 'csv, address-list or tagpack')
+        .argument('<format>', 'csv, address-list, tagpack or ofac-sdn')
         .argument('<file>', 'path of the list')
         .requiredOption('--source <name>', 'name of the source of the list, e.g. ofac')
         .option('--category <name>', 'category of entries without one, e.g. sanctions')

@@ -14,7 +14,7 @@ import { parseChainOption } from './chain-option.ts'
 /** Options of `sluice replay` as commander gives them; all text. */
 export interface ReplayOptions {
   readonly chain: string
-  readonly facts?: string
+  readonly metadata?: string
   readonly data?: string
   readonly port?: string
   readonly exit?: boolean
@@ -52,7 +52,7 @@ export const replay = async (
   )
   const folder = openDataFolder(config.dataDir)
   const extra = config.chainExtra[chain.id]
-  const facts = words.facts === undefined ? undefined : readMetadataFile(words.facts)
+  const metadata = words.metadata === undefined ? undefined : readMetadataFile(words.metadata)
   return runStandalone({
     config,
     folder,
@@ -64,13 +64,13 @@ export const replay = async (
         chain,
         files,
         log,
-        ...(facts && { metadata: facts }),
+        ...(metadata && { metadata }),
         ...(extra && { extra }),
       })
       folder.claim({ kind: 'recorded', chain: chain.id })
       return {
         chains: [
-          { chain: { row: chain, source, facts: source.metadata, ...(extra && { extra }) } },
+          { chain: { row: chain, source, metadata: source.metadata, ...(extra && { extra }) } },
         ],
         chainExtra: config.chainExtra,
         label: `RECORDED blocks of ${chain.name}`,

@@ -23,8 +23,8 @@ export interface ResumeOptions {
 const FENCED_RETRY = { firstMs: 200, maxMs: 2_000, tries: 5 }
 
 /**
- * Says which lanes have lost their place in the log and what they will not read; with `from` gives each a new place, so
- * that it continues. Returns the exit code: 3 when lanes are left that rest. Throws `UsageError`, `Outage`.
+ * Says which lanes have lost their position in the log and what they will not read; with `from` gives each a new position, so
+ * that it continues. Returns the exit code: 3 when halted lanes are left. Throws `UsageError`, `Outage`.
  */
 export const resume = async (
   words: ResumeOptions,
@@ -53,7 +53,7 @@ const parseResumeFrom = (word: string | undefined): ResumeFrom | undefined => {
   throw new UsageError([`--from: ${word} is not a position; expected earliest or now`])
 }
 
-/** Gives lanes their new places. Each is moved under the id of its own writer: one that still ran would be fenced. */
+/** Moves lanes to their new positions. Each is moved under the id of its own writer: one that still ran would be fenced. */
 export const moveLanes = async (bus: Bus, lanes: readonly LostLane[]): Promise<void> => {
   for (const lane of lanes) {
     const again = (error: unknown): boolean => error instanceof Outage

@@ -30,8 +30,8 @@ export interface CommandContext {
 const WATCH_MS = 2_000
 
 /** Prints how far every chain and lane is, of the process that runs or else of what lies in the folder. Returns the exit code. */
-export const status = async (words: StatusOptions, place: CommandContext): Promise<number> => {
-  const { environment, write, signal, show = write } = place
+export const status = async (words: StatusOptions, context: CommandContext): Promise<number> => {
+  const { environment, write, signal, show = write } = context
   const config = loadConfig(environment, { dataDir: words.data })
   for (;;) {
     const report = await readReport(words, config)

@@ -60,8 +60,8 @@ export interface StateChange {
 /** What goes in one atomic commit. */
 export interface Commit {
   readonly records?: readonly ProducerRecord[]
-  /** Records that tell where the others lie (`{c}.blocks` spans); written last in the same commit. */
-  readonly seal?: (spans: readonly OffsetRange[]) => readonly ProducerRecord[]
+  /** Makes the records that hold the offset ranges of the others (`{c}.blocks` spans); written last in the same commit. */
+  readonly finalRecords?: (ranges: readonly OffsetRange[]) => readonly ProducerRecord[]
   readonly state?: readonly StateChange[]
   readonly offsets?: { readonly group: string; readonly next: readonly GroupOffset[] }
 }
@@ -147,7 +147,7 @@ export interface Subscription {
   /** Topics of one partition count; lane p owns partition p of each. */
   readonly topics: readonly string[]
   /**
-   * True: a lane that has no place yet stands at offset 0. What retention took before it first ran is missing to it, and it rests.
+   * True: a lane without a committed offset starts at offset 0. If retention has removed records before it first ran, it is halted.
    * Default: it begins with the oldest record there is.
    */
   readonly needsWholeLog?: boolean
@@ -160,8 +160,8 @@ export interface Subscription {
   ) => Promise<number>
   /**
    * Runs once per owned lane. A throw discards the writer and starts the lane again after a pause; a lane that returns is
-   * read no further and holds up no other, and no other member gets it while this member lives. A lane whose place left the
-   * log rests (`Bus.halted`) until its committed place is in the log again.
+   * read no further and holds up no other, and no other member gets it while this member lives. A lane whose position left the
+   * log is halted (`Bus.halted`) until its committed offset is in the log again.
    */
   readonly run: (lane: Lane) => Promise<void>
 }
@@ -195,14 +195,14 @@ export interface LogCapacity {
   readonly retention: RetentionPolicy
 }
 
-/** A lane that rests because the log no longer holds its place: retention went past it, or the topic was made anew. */
+/** A lane that is halted because the log no longer holds its position: retention went past it, or the topic was created again. */
 export interface HaltedLane {
   readonly group: string
   readonly lane: number
   readonly topic: string
   readonly partition: number
   /** Next offset that the lane wants, and the offsets that the log holds. */
-  readonly place: number
+  readonly position: number
   readonly low: number
   readonly end: number
 }
@@ -228,7 +228,7 @@ export interface Bus {
   sweep(nowMs: number): Promise<void>
   /** undefined where the log is a cluster's. */
   capacity(): LogCapacity | undefined
-  /** Lanes of this process that rest until `sluice resume` gives them another place. */
+  /** Lanes of this process that are halted until `sluice resume` moves their position. */
   halted(): readonly HaltedLane[]
   /** Name of a topic that no other topic ever bears: another cluster's, or one that was deleted and made again. */
   life(topic: string): Promise<string>

@@ -42,7 +42,7 @@ export const tryDecode = <Value>(decode: () => Value): { readonly value: Value }
   }
 }
 
-/** Place of a record by its headers `seq` and `part` (`i/n`); null where they do not tell. */
+/** Position of a record in its operation, by its headers `seq` and `part` (`i/n`); null where they do not tell. */
 export const positionFromHeaders = ({
   headers,
 }: LogRecord): { readonly seq: number | null; readonly part: number | null } => {

@@ -6,32 +6,32 @@ import type { HaltedLane } from './contract.ts'
 /** An outage that ends a lane or a tail for good: starting it again as it stands would lose data or spin. */
 export class PermanentHalt extends Outage {}
 
-/** A place that the log does not hold. */
+/** A position that the log does not hold. */
 type UnavailableOffset = Omit<HaltedLane, 'group' | 'lane'>
 
-/** The halt of a reader whose place left the log. */
+/** The halt of a reader whose position left the log. */
 export class OffsetOutOfRange extends PermanentHalt {
   readonly at: UnavailableOffset
 
   constructor(at: UnavailableOffset) {
-    const { topic, partition, place, low, end } = at
+    const { topic, partition, position, low, end } = at
     super(
       'bus',
-      `${topic}/${partition}: offset ${place} is outside the log, which holds ${low} to ${end}`,
+      `${topic}/${partition}: offset ${position} is outside the log, which holds ${low} to ${end}`,
       { final: true },
     )
     this.at = at
   }
 }
 
-/** Lanes of one bus that rest because their place left the log. */
+/** Lanes of one bus that are halted because their position left the log. */
 export interface HaltedLanes {
   list(): readonly HaltedLane[]
   /**
-   * Runs a lane. While the log does not hold its place, the lane rests and is tried again every few seconds, so that it
-   * continues once `sluice resume` has moved the place. `work` calls `opened` when it has a place that the log holds.
+   * Runs a lane. While the log does not hold its position, the lane is halted and is tried again every few seconds, so that it
+   * continues once `sluice resume` has moved the position. `work` calls `opened` when the log holds its position.
    */
-  resting(lane: LaneRunContext, work: (opened: () => void) => Promise<void>): Promise<void>
+  runUntilHalted(lane: LaneRunContext, work: (opened: () => void) => Promise<void>): Promise<void>
 }
 
 /** Which lane runs, and how it tells. */
@@ -42,7 +42,7 @@ export interface LaneRunContext {
   readonly signal: AbortSignal
 }
 
-/** How often a resting lane looks whether its place has been moved. */
+/** How often a halted lane checks whether its position has been moved. */
 const HALTED_POLL_MS = 3_000
 
 /** Makes an empty list. */
@@ -50,7 +50,7 @@ export const makeHaltedLanes = (): HaltedLanes => {
   const halted = new Map<string, HaltedLane>()
   return {
     list: () => [...halted.values()],
-    resting: async ({ group, partition: lane, log, signal }, work) => {
+    runUntilHalted: async ({ group, partition: lane, log, signal }, work) => {
       const name = `${group}/${lane}`
       const opened = (): void => {
         if (halted.delete(name)) log.info({ group, lane }, 'partition resumed')
@@ -80,9 +80,9 @@ export const makeHaltedLanes = (): HaltedLanes => {
 
 /** How something is kept running. */
 export interface KeepRunningOptions {
-  /** `lane`, `tail`; with its facts, for the log line. */
+  /** `lane`, `tail`; with its fields, for the log line. */
   readonly what: string
-  readonly facts: Readonly<Record<string, unknown>>
+  readonly context: Readonly<Record<string, unknown>>
   readonly log: Logger
   readonly signal: AbortSignal
   readonly onHalt: (outage: Outage) => void
@@ -99,7 +99,7 @@ const isPermanentError = (error: unknown): error is Outage =>
 
 /** Runs `work` again after every throw, with a growing pause, until it returns, the signal aborts or a `PermanentHalt` is thrown. */
 export const keepRunning = async (
-  { what, facts, log, signal, onHalt }: KeepRunningOptions,
+  { what, context, log, signal, onHalt }: KeepRunningOptions,
   work: () => Promise<void>,
 ): Promise<void> => {
   const plan = {
@@ -114,13 +114,13 @@ export const keepRunning = async (
       signal,
       again: (error) => !isPermanentError(error),
       onRetry: (error, attempt, waitMs) =>
-        log.warn({ ...facts, what, err: error, attempt, waitMs }, 'bus task failed, retrying'),
+        log.warn({ ...context, what, err: error, attempt, waitMs }, 'bus task failed, retrying'),
     })
   } catch (error) {
     if (signal.aborted) return
     const outage =
       error instanceof Outage ? error : new Outage('bus', String(error), { cause: error })
-    log.error({ ...facts, what, err: error }, 'bus task halted')
+    log.error({ ...context, what, err: error }, 'bus task halted')
     onHalt(outage)
   }
 }

@@ -18,7 +18,7 @@ interface MemberSlot {
   readonly id: string
   readonly name: string
   readonly owned: ReadonlySet<number>
-  /** Lane to its place in the list. */
+  /** Lane to its index in the list. */
   readonly kept: ReadonlyMap<number, number>
   readonly lanes: Set<number>
 }
@@ -67,7 +67,7 @@ const memberSlots = (members: readonly LaneMember[]): readonly MemberSlot[] => {
           name,
           lanes: new Set<number>(),
           owned: new Set(own.flatMap(({ owned }) => owned)),
-          kept: new Map(newest.kept.map((lane, place) => [lane, place])),
+          kept: new Map(newest.kept.map((lane, index) => [lane, index])),
         },
       ]
     })
@@ -101,10 +101,10 @@ const moveOneLane = (seats: readonly MemberSlot[]): boolean => {
     .filter(({ lanes }) => lanes.size === most)
     .flatMap((giver) => [...giver.lanes].map((lane) => ({ giver, lane })))
   if (taker === undefined) return false
-  const placeOf = (lane: number): number => taker.kept.get(lane) ?? taker.kept.size
+  const rankOf = (lane: number): number => taker.kept.get(lane) ?? taker.kept.size
   const [first] = offers.toSorted(
     (a, b) =>
-      placeOf(a.lane) - placeOf(b.lane) ||
+      rankOf(a.lane) - rankOf(b.lane) ||
       rendezvousRank(taker.name, b.lane) - rendezvousRank(taker.name, a.lane),
   )
   if (first === undefined) return false

@@ -145,7 +145,7 @@ const extractRows = (answer: string): Omit<TextQueryResult, 'elapsedMs'> => {
   const start = answer.indexOf('"data":')
   const end = answer.lastIndexOf('"rows":')
   if (start === -1 || end === -1)
-    throw new Outage('warehouse', 'the answer of the store is not whole')
+    throw new Outage('warehouse', 'the response of the warehouse is truncated')
   const tail = JSON.parse(`{${answer.slice(end)}`) as {
     readonly rows: number
     readonly statistics?: { readonly rows_read?: number }
@@ -205,7 +205,7 @@ const parseResponse = (text: string): ParsedResponse => {
   try {
     return JSON.parse(text) as ParsedResponse
   } catch (error) {
-    throw new Outage('warehouse', 'the answer of the store is not whole', { cause: error })
+    throw new Outage('warehouse', 'the response of the warehouse is truncated', { cause: error })
   }
 }
 

@@ -32,7 +32,7 @@ export const makeCodec = (
   )
   const typeOf = (message: MessageName): avsc.Type => {
     const type = types.get(message)
-    if (!type) throw new InvalidInput('unknown-message', `no schema is named ${message}`)
+    if (!type) throw new InvalidInput('unknown-message', `there is no schema named ${message}`)
     return type
   }
   return {
@@ -167,7 +167,8 @@ const readBlockCount = (tap: Tap): number => {
     count = -count
     tap.skipLong()
   }
-  if (count > Math.max(0, tap.buf.length - tap.pos)) throw new Error('more items than bytes')
+  if (count > Math.max(0, tap.buf.length - tap.pos))
+    throw new Error('an array has more items than bytes are left')
   return count
 }
 

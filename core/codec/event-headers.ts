@@ -4,12 +4,12 @@ import { InvalidInput } from '../errors.ts'
 
 /**
  * Heads of events on the wire. Events of one record share their block and often their transactions and programs. A record carries
- * each of them once and its events hold places in these tables; in memory an event holds the object itself.
+ * each of them once and its events hold indexes of these tables; in memory an event holds the object itself.
  */
 export interface EventHeaderCodec {
   /** The value as the wire has it. Fields that are left out stay so. */
   pack(value: unknown): unknown
-  /** The inverse, of a whole value; events of one record share their heads. Throws `InvalidInput` for a place that does not exist. */
+  /** The inverse, of a whole value; events of one record share their heads. Throws `InvalidInput` for an index that does not exist. */
   unpack(value: unknown): unknown
 }
 
@@ -17,7 +17,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 /** No head. */
 const NO_INDEX = -1
-/** Place of the block that `meta` names; `blocks[n]` is at n + 1. */
+/** Index of the block that `meta` names; `blocks[n]` is at n + 1. */
 const META_BLOCK_INDEX = 0
 
 /** How an event's heads are named in memory, on the wire, and the table that they lie in. */
@@ -53,25 +53,25 @@ const areEqualFields = (one: Fields, other: Fields): boolean => {
 /** A table that grows as events name its entries: the object that was named last is found at once, others by what they hold. */
 const makeHeaderTable = (keyOf: (entry: Fields) => unknown) => {
   const entries: Fields[] = []
-  const places = new Map<unknown, number[]>()
-  let last: { readonly entry: unknown; readonly place: number } = { entry: null, place: NO_INDEX }
+  const indexes = new Map<unknown, number[]>()
+  let last: { readonly entry: unknown; readonly index: number } = { entry: null, index: NO_INDEX }
   const find = (entry: Fields): number => {
     const key = keyOf(entry)
-    const list = places.get(key)
-    const known = list?.find((place) => areEqualFields(entries[place] ?? {}, entry))
+    const list = indexes.get(key)
+    const known = list?.find((index) => areEqualFields(entries[index] ?? {}, entry))
     if (known !== undefined) return known
     entries.push(entry)
-    const place = entries.length - 1
-    if (list === undefined) places.set(key, [place])
-    else list.push(place)
-    return place
+    const index = entries.length - 1
+    if (list === undefined) indexes.set(key, [index])
+    else list.push(index)
+    return index
   }
   return {
     entries,
-    placeOf: (entry: unknown): number => {
+    indexOf: (entry: unknown): number => {
       if (entry === null || entry === undefined) return NO_INDEX
-      if (entry !== last.entry) last = { entry, place: find(entry as Fields) }
-      return last.place
+      if (entry !== last.entry) last = { entry, index: find(entry as Fields) }
+      return last.index
     },
   }
 }
@@ -90,7 +90,7 @@ const equalsBlock = (block: Fields, own: Block): boolean =>
   (block.height ?? 0) === own.height &&
   (block.slot ?? 0) === own.slot
 
-/** Places of events in the tables of one record. */
+/** Indexes of events in the tables of one record. */
 const makeHeaderTables = ({ meta, events = [] }: LogicalMessage) => {
   const first = events.find(({ block }) => block !== null && block !== undefined)?.block
   const statedHeight = Number((first as Fields | undefined)?.height ?? 0)
@@ -107,7 +107,7 @@ const makeHeaderTables = ({ meta, events = [] }: LogicalMessage) => {
     blockOf: (block: unknown): number => {
       if (block === null || block === undefined) return NO_INDEX
       if (block === seen) return META_BLOCK_INDEX
-      if (!equalsBlock(block as Fields, own)) return blocks.placeOf(block) + 1
+      if (!equalsBlock(block as Fields, own)) return blocks.indexOf(block) + 1
       seen = block
       return META_BLOCK_INDEX
     },
@@ -122,7 +122,7 @@ const fieldWriter = (name: string): ((event: Fields, tables: HeaderTables) => un
   const head = HEADER_TABLES.find(({ index }) => index === name)
   if (head === undefined) return (event) => event[name]
   const { field, table } = head
-  return (event, tables) => tables[table].placeOf(event[field])
+  return (event, tables) => tables[table].indexOf(event[field])
 }
 
 /** How one field of an event is read: its name in memory and its value. */
@@ -136,10 +136,10 @@ const fieldReader = (
     return {
       field: BLOCK_HEADER.field,
       read: (event, { blocks }, own) => {
-        const place = Number(event[name])
-        return place === META_BLOCK_INDEX
+        const index = Number(event[name])
+        return index === META_BLOCK_INDEX
           ? own
-          : headerAt(blocks, place < 0 ? place : place - 1, name)
+          : headerAt(blocks, index < 0 ? index : index - 1, name)
       },
     }
   }
@@ -151,13 +151,13 @@ const fieldReader = (
   }
 }
 
-const headerAt = (table: readonly unknown[], place: number, name: string): unknown => {
-  if (place === NO_INDEX) return null
-  const entry = table[place]
+const headerAt = (table: readonly unknown[], index: number, name: string): unknown => {
+  if (index === NO_INDEX) return null
+  const entry = table[index]
   if (entry === undefined) {
     throw new InvalidInput(
       'bad-reference',
-      `${name} ${place}: the record has ${table.length} of them`,
+      `${name} ${index}: the record has ${table.length} of them`,
     )
   }
   return entry

@@ -32,7 +32,10 @@ export const localCodec = (stored?: StoredSchemas): Codec => {
       if (known !== undefined) return known
       const text = stored?.textOf(id)
       if (text === undefined) {
-        throw new InvalidInput('unknown-schema', `${message}: schema id ${id} is not ours`)
+        throw new InvalidInput(
+          'unknown-schema',
+          `${message}: schema id ${id} was not written by this installation`,
+        )
       }
       const made = makeResolver(message, types.get(message), parseAvroSchema(text))
       resolvers.set(name, made)
@@ -86,9 +89,13 @@ export const makeResolver = (
   try {
     if (reader) return reader.createResolver(writer)
   } catch (error) {
-    throw new InvalidInput('schema-mismatch', `${message}: the writer's schema does not fit`, {
-      cause: error,
-    })
+    throw new InvalidInput(
+      'schema-mismatch',
+      `${message}: the writer's schema is not compatible with this build's`,
+      {
+        cause: error,
+      },
+    )
   }
-  throw new InvalidInput('unknown-message', `no schema is named ${message}`)
+  throw new InvalidInput('unknown-message', `there is no schema named ${message}`)
 }

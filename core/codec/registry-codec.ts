@@ -150,12 +150,23 @@ const fetchRegisteredId = async (registry: SchemaRegistry, name: MessageName): P
 /** Processes that register at once: tries until the other one is through. */
 const REGISTRATION_RETRY = { firstMs: 50, maxMs: 1_000, tries: 8 }
 
+/** The registry answered the setting of a compatibility level with an error. */
+class CompatibilityRejected extends Outage {
+  readonly status: number
+  constructor(status: number) {
+    super('registry', `the registry rejected the compatibility setting: HTTP ${status}`)
+    this.status = status
+  }
+}
+
 /** Another process registered the subject's first schema and did not set its level, or sets it at this moment. */
 const isRegistrationRace = (error: unknown): boolean =>
-  error instanceof Error &&
-  (error.message.includes(`(${COMPATIBILITY_LEVEL} != ${COMPATIBILITY.NONE})`) ||
-    /already exists|was refused/.test(error.message))
+  (error instanceof CompatibilityRejected && (error.status === 409 || error.status >= 500)) ||
+  (error instanceof Error &&
+    (error.message.includes(`(${COMPATIBILITY_LEVEL} != ${COMPATIBILITY.NONE})`) ||
+      error.message.includes('already exists')))
 
+const NO_ANSWER = 'the registry does not answer'
 /** Tries of a request that the registry takes and does not answer: Apicurio 3.3.3 leaves one now and then. */
 const MAX_TIMEOUT_ATTEMPTS = 3
 
@@ -163,7 +174,7 @@ const MAX_TIMEOUT_ATTEMPTS = 3
 const isTimeout = (error: unknown, attempt: number): boolean =>
   attempt < MAX_TIMEOUT_ATTEMPTS &&
   error instanceof Error &&
-  /\bTimeout \(\d+ms\)|does not answer/.test(error.message)
+  (error.message.includes(NO_ANSWER) || /\bTimeout \(\d+ms\)/.test(error.message))
 
 /** A registry starts at NONE, and CSR sets the level of a subject only after its first schema. */
 const setCompatibility = async (
@@ -175,16 +186,16 @@ const setCompatibility = async (
     'content-type': 'application/vnd.schemaregistry.v1+json',
     ...(auth && { authorization: basicAuthorization(auth) }),
   }
-  const place = subject === undefined ? '' : `/${encodeURIComponent(subject)}`
-  const answer = await fetch(`${url}/config${place}`, {
+  const path = subject === undefined ? '' : `/${encodeURIComponent(subject)}`
+  const answer = await fetch(`${url}/config${path}`, {
     method: 'PUT',
     headers,
     body,
     signal: AbortSignal.timeout(answerLimitMs),
   }).catch((error: unknown) => {
-    throw registryOutage('the registry does not answer', error)
+    throw registryOutage(NO_ANSWER, error)
   })
-  if (!answer.ok) throw new Outage('registry', `compatibility was refused: ${answer.status}`)
+  if (!answer.ok) throw new CompatibilityRejected(answer.status)
 }
 
 const basicAuthorization = ({

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { FEED_NAMES } from '../../schemas/feeds.ts'
+import { FLASHBLOCKS_SETTINGS } from './flashblocks-settings.ts'
 import { PAYMENT_SETTINGS } from './payment-settings.ts'
 import type { SecretUrl } from './secret.ts'
 import { portSetting, secretSetting, secretUrlSetting } from './setting-kinds.ts'
@@ -41,6 +42,8 @@ export const ChainExtra = Type.Object({
   referencePools: Type.Array(ReferenceRow, { default: [] }),
   /** Contracts that swap over the pools of a protocol: where transactions of swaps go. */
   routers: Type.Optional(Type.Array(RouterRow, { maxItems: 64 })),
+  /** Uniswap's Universal Router and its Permit2, instead of the tables' own. */
+  universalRouter: Type.Optional(Type.Object({ router: addressSchema, permit2: addressSchema })),
   /** True: only the rows given here count, the chain's own tables are left out. */
   replace: Type.Boolean({ default: false }),
 })
@@ -224,10 +227,7 @@ export const Settings = Type.Object({
         'Node endpoints of one chain, best first: RPC_URLS_SOL, RPC_URLS_ETHEREUM; RPC_URLS_SOL takes Yellowstone streams too (grpcs://TOKEN@host)',
     }),
   ),
-  flashblocksUrlBase: secretUrlSetting(
-    '^$|^wss?://',
-    'Stream of pre-confirmed blocks (flashblocks) of Base; empty = not followed',
-  ),
+  ...FLASHBLOCKS_SETTINGS,
   rpcConcurrency: Type.Integer({
     minimum: 1,
     maximum: 256,

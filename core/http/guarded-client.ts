@@ -18,6 +18,9 @@ const BLOCKED_RANGES = [
   ...['2002::/16', '3fff::/20', '5f00::/16', 'fc00::/7', 'fe80::/10', 'ff00::/8'],
 ].map((cidr): Range => ipaddr.parseCIDR(cidr))
 
+/** All that is given out of IPv6; overlay networks use addresses beyond it. Source: IANA IPv6 address space. */
+const GLOBAL_IPV6: Range = ipaddr.parseCIDR('2000::/3')
+
 const MIN_UNPRIVILEGED_PORT = 1_024
 const STANDARD_PORTS: Readonly<Record<string, readonly number[]>> = {
   'https:': [443, 8_443],
@@ -33,8 +36,9 @@ const KEEP_ALIVE_MS = 4_000
 const MAX_CONNECTION_AGE_MS = 60_000
 /** Bytes of an unread body that are worth reading to keep its connection. */
 const MAX_DISCARDED_BYTES = 16_384
-/** Answers below it are told on the way to the one that counts. */
+/** Responses below it are interim: the final one follows. */
 const FIRST_FINAL_STATUS = 200
+const MAX_INTERIM_RESPONSES = 16
 
 /** Which addresses may be connected to. */
 export interface AddressRules {
@@ -87,6 +91,7 @@ export const addressRules = (
       if (isIP(address) === 0) return false
       const value = parseAddress(address)
       if (isInRanges(value, listed)) return true
+      if (value.kind() === 'ipv6' && !isInRanges(value, [GLOBAL_IPV6])) return false
       return value.range() === 'unicast' && !isInRanges(value, BLOCKED_RANGES)
     },
   }
@@ -122,7 +127,7 @@ export const resolveWithDns: ResolveHost = async (hostname) => {
   ])
   const addresses = answers.flatMap((each) => (each.status === 'fulfilled' ? each.value : []))
   const [failed] = answers.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []))
-  if (addresses.length === 0) throw failed ?? new Error('the name has no address')
+  if (addresses.length === 0) throw failed ?? new Error('the host name resolves to no address')
   return addresses
 }
 
@@ -231,6 +236,7 @@ class ShortRequestHandler implements Dispatcher.DispatchHandler {
   readonly #timer: NodeJS.Timeout
   readonly #chunks: Buffer[] = []
   #bytes = 0
+  #interim = 0
   #head: Pick<OutboundShortResponse, 'status' | 'headers'> | undefined
   #controller: Dispatcher.DispatchController | undefined
   #isOver = false
@@ -251,6 +257,9 @@ class ShortRequestHandler implements Dispatcher.DispatchHandler {
     headers: OutboundShortResponse['headers'],
   ): void {
     if (status >= FIRST_FINAL_STATUS) this.#head = { status, headers }
+    else if (++this.#interim > MAX_INTERIM_RESPONSES) {
+      this.#controller?.abort(new Error(`more than ${MAX_INTERIM_RESPONSES} interim responses`))
+    }
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {

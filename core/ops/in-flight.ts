@@ -1,6 +1,4 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
-import type { Bus, Writer } from '../bus/contract.ts'
-import type { Warehouse } from '../clickhouse/client.ts'
 
 /** What a process has begun and not yet finished. */
 export interface InFlightTracker {
@@ -50,40 +48,3 @@ export const makeInFlightTracker = (path = ''): InFlightTracker => {
     },
   }
 }
-
-/** The same bus, with every commit of it noted as `commit WRITER`. */
-export const trackCommits = (bus: Bus, activity: InFlightTracker): Bus => {
-  const watched = (writer: Writer): Writer => ({
-    ...writer,
-    commit: async (commit) => {
-      const end = activity.begin(`commit ${writer.id}`)
-      try {
-        return await writer.commit(commit)
-      } finally {
-        end()
-      }
-    },
-  })
-  return {
-    ...bus,
-    writer: async (id) => watched(await bus.writer(id)),
-    subscribe: ({ run, ...subscription }) =>
-      bus.subscribe({
-        ...subscription,
-        run: (lane) => run({ ...lane, writer: watched(lane.writer) }),
-      }),
-  }
-}
-
-/** The same warehouse, with every insert noted as `insert TABLE`. */
-export const trackInserts = (warehouse: Warehouse, activity: InFlightTracker): Warehouse => ({
-  ...warehouse,
-  insert: async (table, rows, options) => {
-    const end = activity.begin(`insert ${table}`)
-    try {
-      await warehouse.insert(table, rows, options)
-    } finally {
-      end()
-    }
-  },
-})

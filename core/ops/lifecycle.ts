@@ -55,7 +55,7 @@ export const makeLifecycle = (log: Logger, limits: StopLimits = STOP_LIMITS): Li
 const withTimeout = async (work: Promise<void>, limitMs: number): Promise<void> => {
   let timer: NodeJS.Timeout | undefined
   const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no end within ${limitMs} ms`)), limitMs)
+    timer = setTimeout(() => reject(new Error(`not finished within ${limitMs} ms`)), limitMs)
   })
   await Promise.race([work, limit]).finally(() => clearTimeout(timer))
 }

@@ -26,16 +26,14 @@ export const COUNTERS = {
     'op',
   ),
   rpcCalls: defineMetric(
-    'sluice_ingest_rpc_calls_total',
-    'RPC calls to nodes: `ok`, `refused`, `failed`',
-    'chain',
-    'method',
-    'outcome',
+    'sluice_rpc_calls_total',
+    'RPC calls to nodes, of the role `ingest` or `serve`: `ok`, `refused`, `failed`',
+    ...(['role', 'chain', 'method', 'outcome'] as const),
   ),
   rpcBytes: defineMetric(
-    'sluice_ingest_rpc_bytes_total',
+    'sluice_rpc_bytes_total',
     'Bytes of RPC responses: with the calls, what a provider charges for',
-    ...(['chain', 'method', 'endpoint'] as const),
+    ...(['role', 'chain', 'method', 'endpoint'] as const),
   ),
   ingestDropped: defineMetric(
     'sluice_ingest_dropped_total',
@@ -223,10 +221,9 @@ export const OBSERVED_GAUGES = {
 /** Metrics that sort durations into buckets. */
 export const HISTOGRAMS = {
   rpcSeconds: defineMetric(
-    'sluice_ingest_rpc_duration_seconds',
+    'sluice_rpc_duration_seconds',
     'RPC call duration',
-    'chain',
-    'method',
+    ...(['role', 'chain', 'method'] as const),
   ),
   insertSeconds: defineMetric(
     'sluice_processor_insert_duration_seconds',

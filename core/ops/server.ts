@@ -1,8 +1,9 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Secret } from '../config/secret.ts'
 import { bindScope, toUrlHost } from '../http/network-address.ts'
+import { sha256 } from '../sha256.ts'
 import { guardServer, rejectInvalidHttp } from './http-server-guard.ts'
 import type { Logger } from './logger.ts'
 import type { Metrics } from './metrics.ts'
@@ -166,8 +167,6 @@ const isFromWebPage = (
 const MAX_CONNECTIONS = 256
 const PROBE_PATHS: ReadonlySet<string> = new Set(['/health', '/ready'])
 
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
-
 /** Probes are open; the rest wants the token, where there is one. */
 const isAuthorized = (
   { token, metrics }: OpsOptions,
@@ -177,7 +176,7 @@ const isAuthorized = (
   const expected = token?.reveal() ?? ''
   if (expected === '' || PROBE_PATHS.has(path)) return true
   const shown = /^bearer +(.+)$/i.exec(authorization ?? '')?.[1]
-  if (shown !== undefined && timingSafeEqual(digest(shown), digest(expected))) return true
+  if (shown !== undefined && timingSafeEqual(sha256(shown), sha256(expected))) return true
   const reason = shown === undefined ? 'missing_credential' : 'invalid_token'
   metrics.authFailures.inc({ surface: 'ops', reason })
   return false

@@ -40,7 +40,7 @@ export interface QuoteTrade {
   readonly amountBRaw: bigint
 }
 
-/** One applied block: its place, and its trades in log order. */
+/** One applied block: its height and time, and its trades in log order. */
 export interface QuoteBlock {
   readonly height: number
   readonly timeMs: number
@@ -58,16 +58,16 @@ interface PairTrade {
 }
 
 /**
- * Across a gap every price is unknown; `primes` are taken then, and at the start. `height` is one above that of
+ * Across a gap every price is unknown; `seedPrices` are taken then, and at the start. `height` is one above that of
  * the block's parent: the block's own where no slots are skipped.
  */
 export const resetPricesAfterGap = (
   state: QuoteState,
   height: number,
-  primes: readonly PriceEntry[] = [],
+  seedPrices: readonly PriceEntry[] = [],
 ): QuoteState => {
   if (state.clock !== null && state.clock.height + 1 === height) return state
-  const entries = new Map(primes.map((entry) => [pairKey(entry.token, entry.quote), entry]))
+  const entries = new Map(seedPrices.map((entry) => [pairKey(entry.token, entry.quote), entry]))
   return { ...state, entries, steps: new Map(), pegs: new Map() }
 }
 
@@ -75,17 +75,24 @@ export const resetPricesAfterGap = (
 export const configuredSeedPrices = (
   prices: Readonly<Record<string, number>>,
   timeMs: number,
-  book: QuoteAssets,
+  quoteAssets: QuoteAssets,
 ): readonly PriceEntry[] =>
   Object.entries(prices)
-    .filter(([token]) => book.assets.get(token) !== undefined && quoteRankOf(token, book) < 3)
+    .filter(
+      ([token]) =>
+        quoteAssets.assets.get(token) !== undefined && quoteRankOf(token, quoteAssets) < 3,
+    )
     .map(([token, price]) => ({ token, quote: USD, price, timeMs }))
 
 /** Folds a block into the table that the next block is stamped with. `state` has passed `resetPricesAfterGap`. */
-export const foldBlock = (state: QuoteState, block: QuoteBlock, book: QuoteAssets): QuoteState => {
+export const foldBlock = (
+  state: QuoteState,
+  block: QuoteBlock,
+  quoteAssets: QuoteAssets,
+): QuoteState => {
   const { height, timeMs } = block
-  const trades = block.trades.flatMap((trade) => toPairTrade(trade, book) ?? [])
-  const quotePrices = quoteAssetPricesAt(state, timeMs, book)
+  const trades = block.trades.flatMap((trade) => toPairTrade(trade, quoteAssets) ?? [])
+  const quotePrices = quoteAssetPricesAt(state, timeMs, quoteAssets)
   const volumes = updateVolumes(state, trades, timeMs)
   const references = referencePoolsByPair({ ...state, volumes }, timeMs)
   const counting = trades.filter(
@@ -93,17 +100,20 @@ export const foldBlock = (state: QuoteState, block: QuoteBlock, book: QuoteAsset
   )
   const prices = updatePrices(state, counting, { height, timeMs })
   const next = { ...state, ...prices, volumes, clock: { height, timeMs } }
-  return { ...next, pegs: updatePegs(next, timeMs, book) }
+  return { ...next, pegs: updatePegs(next, timeMs, quoteAssets) }
 }
 
 /** A verified pool's trade whose price says something of a quote asset; undefined for every other trade. */
-const toPairTrade = (trade: QuoteTrade, book: QuoteAssets): PairTrade | undefined => {
+const toPairTrade = (trade: QuoteTrade, quoteAssets: QuoteAssets): PairTrade | undefined => {
   if (!trade.verified || trade.amountARaw <= 0n || trade.amountBRaw <= 0n) return undefined
-  const { base, quote } = orientPair(trade.tokenA, trade.tokenB, book)
-  const baseAsset = book.assets.get(base)
-  const quoteAsset = book.assets.get(quote)
+  const { base, quote } = orientPair(trade.tokenA, trade.tokenB, quoteAssets)
+  const baseAsset = quoteAssets.assets.get(base)
+  const quoteAsset = quoteAssets.assets.get(quote)
   if (baseAsset === undefined || quoteAsset === undefined) return undefined
-  if (quoteRankOf(base, book) === quoteRankOf(quote, book) && baseAsset.kind !== 'stable')
+  if (
+    quoteRankOf(base, quoteAssets) === quoteRankOf(quote, quoteAssets) &&
+    baseAsset.kind !== 'stable'
+  )
     return undefined
   const [baseRaw, quoteRaw] =
     base === trade.tokenA
@@ -195,11 +205,15 @@ const isConfirmed = ({ trades, blocks }: PendingStep): boolean =>
   trades >= MIN_STEP_TRADES && blocks >= MIN_STEP_BLOCKS
 
 /** Since when each stable's median is off; one that is no longer traded keeps what it had once it was depegged. */
-const updatePegs = (state: QuoteState, timeMs: number, book: QuoteAssets): QuoteState['pegs'] => {
+const updatePegs = (
+  state: QuoteState,
+  timeMs: number,
+  quoteAssets: QuoteAssets,
+): QuoteState['pegs'] => {
   const pegs = new Map<string, number>()
-  for (const { address, kind } of book.assets.values()) {
+  for (const { address, kind } of quoteAssets.assets.values()) {
     if (kind !== 'stable') continue
-    const median = stablecoinMedian(address, state, timeMs, book)
+    const median = stablecoinMedian(address, state, timeMs, quoteAssets)
     const since = state.pegs.get(address)
     if (median === null && since !== undefined) pegs.set(address, since)
     else if (median !== null && Math.abs(median - 1) > PEG_TOLERANCE) {

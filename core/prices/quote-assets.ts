@@ -34,8 +34,8 @@ export const makeQuoteAssets = (row: ChainRow, extra?: ChainExtra): QuoteAssets 
 }
 
 /** Rank of a token in a pair; 0 = not listed. */
-export const quoteRankOf = (token: string, book: QuoteAssets): number => {
-  const asset = book.assets.get(token)
+export const quoteRankOf = (token: string, quoteAssets: QuoteAssets): number => {
+  const asset = quoteAssets.assets.get(token)
   return asset === undefined ? 0 : QUOTE_RANK[asset.kind]
 }
 
@@ -43,9 +43,9 @@ export const quoteRankOf = (token: string, book: QuoteAssets): number => {
 export const orientPair = (
   tokenA: string,
   tokenB: string,
-  book: QuoteAssets,
+  quoteAssets: QuoteAssets,
 ): { readonly base: string; readonly quote: string } => {
-  const difference = quoteRankOf(tokenA, book) - quoteRankOf(tokenB, book)
+  const difference = quoteRankOf(tokenA, quoteAssets) - quoteRankOf(tokenB, quoteAssets)
   const aIsBase = difference === 0 ? tokenA < tokenB : difference < 0
   return aIsBase ? { base: tokenA, quote: tokenB } : { base: tokenB, quote: tokenA }
 }
@@ -92,10 +92,10 @@ export const stablecoinMedian = (
   stable: string,
   state: QuoteState,
   timeMs: number,
-  book: QuoteAssets,
+  quoteAssets: QuoteAssets,
 ): number | null => {
   const prices: number[] = []
-  for (const { address, kind } of book.assets.values()) {
+  for (const { address, kind } of quoteAssets.assets.values()) {
     if (kind !== 'stable' || address === stable) continue
     const direct = state.entries.get(pairKey(stable, address))
     const inverse = state.entries.get(pairKey(address, stable))
@@ -114,11 +114,11 @@ const stablecoinPrice = (
   stable: string,
   state: QuoteState,
   timeMs: number,
-  book: QuoteAssets,
+  quoteAssets: QuoteAssets,
 ): number | null => {
   const since = state.pegs.get(stable)
   if (since === undefined || timeMs - since < PEG_GRACE_MS) return 1
-  return stablecoinMedian(stable, state, timeMs, book)
+  return stablecoinMedian(stable, state, timeMs, quoteAssets)
 }
 
 /**
@@ -128,20 +128,20 @@ const stablecoinPrice = (
 export const quoteAssetPricesAt = (
   state: QuoteState,
   timeMs: number,
-  book: QuoteAssets,
+  quoteAssets: QuoteAssets,
 ): ReadonlyMap<string, QuoteAssetPrice> => {
   const usd = new Map<string, number | null>([[USD, 1]])
   const references = referencePoolsByPair(state, timeMs)
-  const ranked = [...book.assets.values()].sort(
+  const ranked = [...quoteAssets.assets.values()].sort(
     (a, b) => QUOTE_RANK[b.kind] - QUOTE_RANK[a.kind] || (a.address < b.address ? -1 : 1),
   )
   for (const { address, kind } of ranked) {
-    if (kind === 'stable') usd.set(address, stablecoinPrice(address, state, timeMs, book))
+    if (kind === 'stable') usd.set(address, stablecoinPrice(address, state, timeMs, quoteAssets))
     else usd.set(address, usdPriceOf(address, state, timeMs, { usd, references }))
   }
   const quotePriceOf = (token: string): QuoteAssetPrice => {
     const price = usd.get(token) ?? null
-    return { usd: price, native: nativePriceOf(token, price, { state, timeMs, book, usd }) }
+    return { usd: price, native: nativePriceOf(token, price, { state, timeMs, quoteAssets, usd }) }
   }
   return new Map(ranked.map(({ address }) => [address, quotePriceOf(address)]))
 }
@@ -152,11 +152,11 @@ const nativePriceOf = (
   known: {
     readonly state: QuoteState
     readonly timeMs: number
-    readonly book: QuoteAssets
+    readonly quoteAssets: QuoteAssets
     readonly usd: ReadonlyMap<string, number | null>
   },
 ): number | null => {
-  const { native } = known.book
+  const { native } = known.quoteAssets
   if (token === native) return 1
   const nativeUsd = known.usd.get(native) ?? null
   if (tokenUsd !== null && nativeUsd !== null) return tokenUsd / nativeUsd

@@ -23,7 +23,8 @@ const TICK_FACTORS: readonly bigint[] = (() => {
 /** Square root price of a tick in Q96, rounded up. Throws RangeError outside of the ticks. */
 export const sqrtPriceAtTick = (tick: number): bigint => {
   const distance = Math.abs(tick)
-  if (!(distance <= MAX_TICK)) throw new RangeError(`no such tick: ${tick}`)
+  if (!(distance <= MAX_TICK))
+    throw new RangeError(`tick ${tick} is out of range, the limit is ±${MAX_TICK}`)
   let ratio = 1n << 128n
   for (let bit = 0; bit < 20; bit += 1) {
     if (((distance >> bit) & 1) === 1) ratio = (ratio * (TICK_FACTORS[bit] ?? 0n)) >> 128n

@@ -84,7 +84,8 @@ export const resultOfMessage = (
   }
   if (isJsonObject(fields.error)) throw toRpcError(fields.error)
   if (fields.id !== id) throw new InvalidInput('rpc-wrong-id', 'the node answered another call')
-  if (!('result' in fields)) throw new InvalidInput('rpc-no-result', 'the answer has no result')
+  if (!('result' in fields))
+    throw new InvalidInput('rpc-no-result', 'the response has neither a result nor an error')
   return fields.result
 }
 
@@ -150,8 +151,12 @@ const readBoundedText = async (response: Response): Promise<string> => {
   for await (const chunk of response.body) {
     size += chunk.byteLength
     if (size > MAX_RESPONSE_BYTES)
-      throw new InvalidInput('rpc-too-large', 'the answer is too large')
+      throw new InvalidInput('rpc-too-large', 'the response exceeds the size limit')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks, size).toString('utf8')
 }
+
+/** What a node did, told apart from a bug of ours. */
+export const isNodeError = (error: unknown): boolean =>
+  error instanceof Outage || error instanceof InvalidInput || error instanceof RpcError

@@ -8,7 +8,7 @@ export const evmChainCheck = (chainId: number): ChainCheck => ({
     if (typeof answer === 'string' && /^0x[0-9a-fA-F]{1,16}$/.test(answer)) {
       return Number(answer) === chainId
     }
-    throw new InvalidInput('bad-chain-id', 'the node does not say which chain it serves')
+    throw new InvalidInput('bad-chain-id', 'the node reported no valid chain id')
   },
   name: `chain id ${chainId}`,
 })

@@ -21,6 +21,7 @@ import { pause, retry } from '../retry.ts'
 import {
   type Endpoint,
   endpointLabel,
+  isNodeError,
   MAX_RESPONSE_BYTES,
   type OnBytes,
   RpcError,
@@ -54,12 +55,16 @@ export const makeProtobufDecoder = (
   name: string,
 ): ((bytes: Uint8Array) => object) => {
   const type = loadDefinitions(file)[name] as MessageTypeDefinition<object, object> | undefined
-  if (type === undefined) throw new Error(`no message ${name}`)
+  if (type === undefined) throw new Error(`the proto file has no message ${name}`)
   return (bytes) => {
     try {
       return type.deserialize(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length))
     } catch (cause) {
-      throw new InvalidInput('bad-protobuf', `${bytes.length} bytes are no ${name}`, { cause })
+      throw new InvalidInput(
+        'bad-protobuf',
+        `${bytes.length} bytes are not a valid ${name} message`,
+        { cause },
+      )
     }
   }
 }
@@ -153,7 +158,9 @@ const parseAddress = (url: string) => {
   try {
     if (username !== '') metadata.set('x-token', decodeURIComponent(username))
   } catch (cause) {
-    throw new InvalidInput('bad-token', `the token for ${hostname} cannot be sent`, { cause })
+    throw new InvalidInput('bad-token', `the token for ${hostname} is not a valid header value`, {
+      cause,
+    })
   }
   return { target: `${hostname}:${port || (isSecure ? '443' : '80')}`, isSecure, metadata }
 }
@@ -164,7 +171,7 @@ type GrpcMethod = MethodDefinition<object, object>
 const findMethod = (services: GrpcServices, name: string): GrpcMethod => {
   const [service = '', method = ''] = name.split('/')
   const found = services[service]?.[method]
-  if (found === undefined) throw new Error(`no method ${name}`)
+  if (found === undefined) throw new Error(`the proto file has no method ${name}`)
   return found
 }
 
@@ -203,7 +210,7 @@ const makeUnaryCall = (
 const toNodeError = ({ code, details, message }: ServiceError): Error => {
   const said = (details || message).slice(0, 300)
   if (code === status.RESOURCE_EXHAUSTED && said.startsWith('Received message larger than max')) {
-    return new InvalidInput('rpc-too-large', 'the answer is too large')
+    return new InvalidInput('rpc-too-large', 'the response exceeds the size limit')
   }
   if (code === status.INTERNAL && said.startsWith('Response message parsing error')) {
     return new InvalidInput(
@@ -309,6 +316,3 @@ export const keepStreaming = (
     if (!signal.aborted) throw error
   })
 }
-
-const isNodeError = (error: unknown): boolean =>
-  error instanceof Outage || error instanceof InvalidInput || error instanceof RpcError

@@ -4,7 +4,14 @@ import { InvalidInput, Outage } from '../errors.ts'
 import type { Logger } from '../ops/logger.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import { retry } from '../retry.ts'
-import { describeScalar, type Endpoint, httpEndpoint, type RpcCall, RpcError } from './endpoint.ts'
+import {
+  describeScalar,
+  type Endpoint,
+  httpEndpoint,
+  isNodeError,
+  type RpcCall,
+  RpcError,
+} from './endpoint.ts'
 import { makeRateLimit } from './rate-limit.ts'
 import { wsEndpoint } from './ws-endpoint.ts'
 
@@ -17,28 +24,28 @@ export type CallEndpoint = (call: RpcCall) => Promise<unknown>
 export interface RpcPool {
   /**
    * Runs `work` against one endpoint after the other, healthiest first, until one succeeds. A throw of `Outage` or
-   * `InvalidInput` moves on and rests that endpoint for a while; `undefined` moves on without blame (it does not know yet).
+   * `InvalidInput` moves on and puts that endpoint on cooldown; `undefined` moves on without blame (it does not know yet).
    * Throws the last error when none succeeds, that of an endpoint of another chain only where there is no other; undefined when all that answered did not know.
    */
   attempt<T>(work: (ask: CallEndpoint) => Promise<T | undefined>): Promise<T | undefined>
   /**
-   * Asks every endpoint that does not rest how far it is, and gives what was said, highest first. One far below the highest is
+   * Asks every endpoint that is not on cooldown for its height, and returns the answers, highest first. One far below the highest is
    * behind: the others are asked before it, and what it says is left out, until it has caught up. Throws the last error when
    * none answers.
    */
   survey<T>(survey: HeightSurvey<T>): Promise<readonly T[]>
   /**
-   * Asks every endpoint that does not rest, or with `all` every one there is, for its own view. Where every one failed, throws the
+   * Asks every endpoint that is not on cooldown, or with `all` every one, for its own view. Where every one failed, throws the
    * last error; with `all` it throws nothing.
    */
   poll<T>(
     work: (ask: CallEndpoint) => Promise<T | undefined>,
-    who?: 'rested' | 'all',
+    which?: 'available' | 'all',
   ): Promise<readonly EndpointView<T>[]>
   /** Every notice of a subscription, at all endpoints of the chain that can push or only at the first of them that answers. */
   subscribe(call: RpcCall, listener: (notice: unknown) => void, at?: 'all' | 'first'): void
-  /** Labels of endpoints that rest or are behind, for status. */
-  resting(): readonly string[]
+  /** Labels of endpoints that are on cooldown, behind or of another chain, for status. */
+  unavailable(): readonly string[]
   close(): void
 }
 
@@ -69,6 +76,8 @@ export interface ChainCheck {
 
 /** What a pool is made of. */
 export interface RpcPoolOptions {
+  /** Who asks: its calls are counted under this name. */
+  readonly role: 'ingest' | 'serve'
   readonly chain: string
   readonly urls: readonly string[]
   /** Asked of every endpoint before its first use; one of another chain is never asked again. */
@@ -85,7 +94,7 @@ export interface RpcPoolOptions {
   readonly signal: AbortSignal
   /** Called with every invalid answer and the label of its endpoint. */
   readonly onMalformed?: (error: InvalidInput, endpoint: string) => void
-  /** Clock for rests. */
+  /** Clock of the cooldowns. */
   readonly nowMs?: () => number
 }
 
@@ -93,7 +102,7 @@ interface PoolMember {
   readonly endpoint: Endpoint
   readonly ask: CallEndpoint
   failures: number
-  restUntilMs: number
+  cooldownUntilMs: number
   /** Far below the others when it was last compared. */
   behind: boolean
   /** Settles once the endpoint proved to be of this chain. */
@@ -119,28 +128,28 @@ type CallResult<T> = { readonly value: T | undefined } | { readonly error: unkno
 
 const makeMemberCalls = (members: readonly PoolMember[], options: RpcPoolOptions): MemberCalls => {
   const { signal, log, nowMs = Date.now } = options
-  const rest = (member: PoolMember, error: unknown): void => {
+  const coolDown = (member: PoolMember, error: unknown): void => {
     member.failures += 1
-    const restMs = Math.min(COOLDOWN_MAX_MS, COOLDOWN_INITIAL_MS * 2 ** (member.failures - 1))
-    member.restUntilMs = nowMs() + restMs
+    const cooldownMs = Math.min(COOLDOWN_MAX_MS, COOLDOWN_INITIAL_MS * 2 ** (member.failures - 1))
+    member.cooldownUntilMs = nowMs() + cooldownMs
     log.warn(
-      { endpoint: member.endpoint.label, restMs, err: error },
+      { endpoint: member.endpoint.label, cooldownMs, err: error },
       'RPC endpoint put on cooldown',
     )
     if (error instanceof InvalidInput) options.onMalformed?.(error, member.endpoint.label)
   }
-  /** Rested endpoints in their configured order, those behind after them, then the resting ones, soonest first: a last resort. */
+  /** Available endpoints in their configured order, those behind after them, then those on cooldown, soonest first: a last resort. */
   const order = (): readonly PoolMember[] => {
     const usable = members.filter(({ foreign }) => !foreign)
     const now = nowMs()
-    const ready = usable.filter(({ restUntilMs }) => restUntilMs <= now)
-    const resting = usable.filter(({ restUntilMs }) => restUntilMs > now)
+    const ready = usable.filter(({ cooldownUntilMs }) => cooldownUntilMs <= now)
+    const coolingDown = usable.filter(({ cooldownUntilMs }) => cooldownUntilMs > now)
     return [
       ...ready.toSorted((a, b) => Number(a.behind) - Number(b.behind)),
-      ...resting.toSorted((a, b) => a.restUntilMs - b.restUntilMs),
+      ...coolingDown.toSorted((a, b) => a.cooldownUntilMs - b.cooldownUntilMs),
     ]
   }
-  /** What one endpoint says; a refusal or a failure rests it. */
+  /** What one endpoint says; a rejected answer or a failure puts it on cooldown. */
   const tryMember = async <T>(
     member: PoolMember,
     work: EndpointWork<T>,
@@ -149,12 +158,12 @@ const makeMemberCalls = (members: readonly PoolMember[], options: RpcPoolOptions
       await verifyChain(member, options)
       const value = await work(member.ask)
       member.failures = 0
-      member.restUntilMs = 0
+      member.cooldownUntilMs = 0
       return { value }
     } catch (thrown) {
       if (signal.aborted) throw thrown
       const error = isNodeError(thrown) ? thrown : unreadableResponse(thrown)
-      rest(member, error)
+      coolDown(member, error)
       return { error }
     }
   }
@@ -192,10 +201,17 @@ export const openRpcPool = (options: RpcPoolOptions): RpcPool => {
     },
     survey: async (survey) =>
       rankByHeight(survey, await askEach(readyMembers(order(), nowMs()), survey.work), log),
-    poll: async (work, who = 'rested') => {
-      const outcomes = await askEach(who === 'all' ? order() : readyMembers(order(), nowMs()), work)
+    poll: async (work, which = 'available') => {
+      const outcomes = await askEach(
+        which === 'all' ? order() : readyMembers(order(), nowMs()),
+        work,
+      )
       const failed = firstFailure(outcomes)
-      if (who === 'rested' && failed !== undefined && outcomes.every((each) => 'error' in each)) {
+      if (
+        which === 'available' &&
+        failed !== undefined &&
+        outcomes.every((each) => 'error' in each)
+      ) {
         throw failed.error
       }
       return outcomes.flatMap((outcome) => {
@@ -207,10 +223,12 @@ export const openRpcPool = (options: RpcPoolOptions): RpcPool => {
     },
     subscribe: (call, listener, at = 'all') =>
       subscribeMembers({ members, options, at }, call, listener),
-    resting: () => {
+    unavailable: () => {
       const now = nowMs()
       return members
-        .filter(({ restUntilMs, foreign, behind }) => foreign || behind || restUntilMs > now)
+        .filter(
+          ({ cooldownUntilMs, foreign, behind }) => foreign || behind || cooldownUntilMs > now,
+        )
         .map(({ endpoint }) => endpoint.label)
     },
     close: () => {
@@ -218,9 +236,6 @@ export const openRpcPool = (options: RpcPoolOptions): RpcPool => {
     },
   }
 }
-
-const isNodeError = (error: unknown): boolean =>
-  error instanceof Outage || error instanceof InvalidInput || error instanceof RpcError
 
 /** An answer on which a reader failed is that endpoint's alone: others are asked, and nothing else ends. */
 const unreadableResponse = (cause: unknown): InvalidInput =>
@@ -252,10 +267,10 @@ type MemberResult<T> =
   | { readonly member: PoolMember; readonly value: T | undefined }
   | { readonly member: PoolMember; readonly error: unknown }
 
-/** Those that do not rest; where all do, the one that rests shortest. */
+/** Those that are not on cooldown; where all are, the one whose cooldown ends first. */
 const readyMembers = (order: readonly PoolMember[], now: number): readonly PoolMember[] => {
-  const rested = order.filter(({ restUntilMs }) => restUntilMs <= now)
-  return rested.length > 0 ? rested : order.slice(0, 1)
+  const available = order.filter(({ cooldownUntilMs }) => cooldownUntilMs <= now)
+  return available.length > 0 ? available : order.slice(0, 1)
 }
 
 /** The error of one that failed, of another chain only where there is no other. */
@@ -303,7 +318,7 @@ const endpointByScheme = (url: string, timeoutMs: number): Endpoint =>
   url.startsWith('ws') ? wsEndpoint(url, timeoutMs) : httpEndpoint(url, timeoutMs)
 
 const makeMember = (url: string, options: RpcPoolOptions): PoolMember => {
-  const { chain, concurrency, perSecond = 0, timeoutMs, metrics, signal } = options
+  const { role, chain, concurrency, perSecond = 0, timeoutMs, metrics, signal } = options
   const { endpointOf = endpointByScheme } = options
   const endpoint = endpointOf(url, timeoutMs)
   const limit = pLimit(concurrency)
@@ -312,12 +327,15 @@ const makeMember = (url: string, options: RpcPoolOptions): PoolMember => {
     limit(async () => {
       await turn()
       signal.throwIfAborted()
-      const end = metrics.rpcSeconds.startTimer({ chain, method: call.method })
+      const end = metrics.rpcSeconds.startTimer({ role, chain, method: call.method })
       const count = (outcome: string): void =>
-        metrics.rpcCalls.inc({ chain, method: call.method, outcome })
+        metrics.rpcCalls.inc({ role, chain, method: call.method, outcome })
       try {
         const result = await endpoint.request(call, signal, (bytes) =>
-          metrics.rpcBytes.inc({ chain, method: call.method, endpoint: endpoint.label }, bytes),
+          metrics.rpcBytes.inc(
+            { role, chain, method: call.method, endpoint: endpoint.label },
+            bytes,
+          ),
         )
         count('ok')
         return result
@@ -332,7 +350,7 @@ const makeMember = (url: string, options: RpcPoolOptions): PoolMember => {
     endpoint,
     ask,
     failures: 0,
-    restUntilMs: 0,
+    cooldownUntilMs: 0,
     behind: false,
     checked: undefined,
     foreign: false,

@@ -16,7 +16,11 @@ export const makeRateLimit = (perSecond: number): AcquireCallSlot => {
     try {
       await queue.removeTokens(1)
     } catch (error) {
-      throw new Outage('rpc', `${MAX_WAITING_CALLS} calls wait for their turn`, { cause: error })
+      throw new Outage(
+        'rpc',
+        `${MAX_WAITING_CALLS} calls are queued already, the limit of one endpoint`,
+        { cause: error },
+      )
     }
   }
 }

@@ -10,7 +10,7 @@ export const sameGenesisCheck = (): ChainCheck => {
     call: { method: 'getGenesisHash', params: [] },
     accepts: (answer) => {
       if (typeof answer !== 'string' || !BASE58_KEY.test(answer)) {
-        throw new InvalidInput('bad-base58', 'the node does not say which chain it serves')
+        throw new InvalidInput('bad-base58', 'the node reported no valid chain id')
       }
       wanted ??= answer
       return answer === wanted

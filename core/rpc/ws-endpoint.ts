@@ -52,7 +52,8 @@ const openSocket = (
         if (message.isDeep) throw new InvalidInput('json-too-deep', 'a notice nests too deep')
         return onNotice(params)
       }
-      if (typeof id !== 'number') throw new InvalidInput('rpc-wrong-id', 'an answer names no call')
+      if (typeof id !== 'number')
+        throw new InvalidInput('rpc-wrong-id', 'a response has no numeric id')
       pending.get(id)?.(message, Buffer.byteLength(text))
     } catch (error) {
       fail(error instanceof InvalidInput ? error : unreadableMessage(error))
@@ -168,7 +169,7 @@ const keepSubscribed = (subscriber: SubscriptionDeps, signal: AbortSignal): void
   const attempt = async (): Promise<void> => {
     const id = await request(call, signal)
     if (!isSubscription(id)) {
-      throw new InvalidInput('rpc-no-subscription', 'no subscription id')
+      throw new InvalidInput('rpc-no-subscription', 'the response holds no subscription id')
     }
     listeners.set(String(id), onNotice)
     failures = 0

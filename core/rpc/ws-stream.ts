@@ -67,7 +67,7 @@ const connectStream = ({
       socket.once('close', () => {
         clearTimeout(idle)
         signal.removeEventListener('abort', end)
-        reject(new Outage('rpc', 'the feed ended before it said anything', { cause }))
+        reject(new Outage('rpc', 'the feed ended before its first message', { cause }))
         close()
       })
     })

@@ -3,11 +3,10 @@ import type { ProducerRecord } from '../../core/bus/contract.ts'
 import type { RejectedTransaction } from '../../schemas/block-parts.ts'
 import type { Block, DroppedEvent, Swap } from '../../schemas/events.ts'
 import { deadLetterTopic } from '../../schemas/topics.ts'
-import type { DecodeContext } from '../decode/contract.ts'
+import type { DecodeContext, UnreadName } from '../decode/contract.ts'
 import { protocolRegistry } from '../decode/protocol-registry.ts'
 import { parentHeightOf } from '../follow/chain-position.ts'
 import type { RejectedResponse } from '../input/rejected-responses.ts'
-import type { UnreadName } from '../publish/metadata-store.ts'
 import { requiredLookups } from '../vm/decode-block.ts'
 import { type DeadLetterPayload, deadLetterPayloadText } from './payload.ts'
 
@@ -67,7 +66,7 @@ export const namelessSwaps = (swaps: readonly Swap[], block: Block): readonly Dr
 }
 
 /** What a block holds that is not taken, and what was said meanwhile. */
-export interface Untaken {
+export interface RejectedParts {
   readonly dropped: readonly DroppedEvent[]
   readonly unread: readonly UnreadName[]
   readonly rejectedResponses: readonly RejectedResponse[]
@@ -76,16 +75,19 @@ export interface Untaken {
 }
 
 /** Dead letters of a block: the first of each reason, of its events, its transactions, its tokens' names and its nodes' answers. */
-export const blockDeadLetters = (block: Block, untaken: Untaken): readonly ProducerRecord[] => {
+export const blockDeadLetters = (
+  block: Block,
+  rejectedParts: RejectedParts,
+): readonly ProducerRecord[] => {
   const { chain, timeMs, height, hash } = block
   const above = { height: parentHeightOf(block), hash: block.parentHash, seq: null }
-  const events = sample(untaken.dropped, ({ reason }) => reason).map((drop) =>
-    eventDeadLetter(drop, block, untaken.context),
+  const events = sample(rejectedParts.dropped, ({ reason }) => reason).map((drop) =>
+    eventDeadLetter(drop, block, rejectedParts.context),
   )
   const transactions = sample(block.rejected ?? [], ({ reason }) => reason).map((rejected) =>
     transactionDeadLetter(rejected, block),
   )
-  const names = sample(untaken.unread, ({ reason }) => reason).map(
+  const names = sample(rejectedParts.unread, ({ reason }) => reason).map(
     ({ address, reason, said: input }): IngestDeadLetter => ({
       chain,
       key: address,
@@ -96,7 +98,7 @@ export const blockDeadLetters = (block: Block, untaken: Untaken): readonly Produ
       body: { kind: 'name', reason, address, input, height, hash },
     }),
   )
-  const answers = sample(untaken.rejectedResponses, ({ reason }) => reason).map(
+  const answers = sample(rejectedParts.rejectedResponses, ({ reason }) => reason).map(
     ({ reason, message, endpoint }): IngestDeadLetter => ({
       chain,
       key: chain,

@@ -4,19 +4,19 @@ import type { PoolMetadata, TokenMetadata } from '../../schemas/events.ts'
 import { type MetadataFile, parseMetadataFile } from '../../schemas/metadata-file.ts'
 import { PROTOCOLS } from '../../schemas/protocols.ts'
 
-/** Facts that an operator vouches for. */
+/** Metadata that an operator vouches for. */
 export interface MetadataTable {
   readonly tokens: readonly TokenMetadata[]
   readonly pools: readonly PoolMetadata[]
 }
 
 /**
- * A parsed facts file: `{tokens: [{token, decimals, name, symbol, totalSupply, origin}], pools: [{pool, token0, token1,
- * protocol, factory, feePips, origin}]}`, or a list of token rows. Throws `InvalidInput` with the place of the first mistake.
+ * A parsed metadata file: `{tokens: [{token, decimals, name, symbol, totalSupply, origin}], pools: [{pool, token0, token1,
+ * protocol, factory, feePips, origin}]}`, or a list of token rows. Throws `InvalidInput` with the path of the first invalid field.
  */
 export const parseMetadataTable = (json: unknown): MetadataTable => {
   const read = parseMetadataFile(Array.isArray(json) ? { tokens: json } : json)
-  if ('problem' in read) throw new InvalidInput('bad-facts', `facts: ${read.problem}`)
+  if ('problem' in read) throw new InvalidInput('bad-facts', `metadata file: ${read.problem}`)
   const { tokens = [], pools = [] } = read.file
   return { tokens: tokens.map(tokenOf), pools: pools.map(poolOf) }
 }
@@ -40,7 +40,10 @@ const tokenOf = (row: TokenRow): TokenMetadata => ({
 
 const poolOf = (row: PoolRow): PoolMetadata => {
   if (!PROTOCOLS.some(({ id }) => id === row.protocol)) {
-    throw new InvalidInput('bad-facts', `facts: pool ${row.pool} names no protocol of this build`)
+    throw new InvalidInput(
+      'bad-facts',
+      `metadata file: the protocol of pool ${row.pool} is unknown; expected a protocol of this build`,
+    )
   }
   return {
     address: addressOf(row.pool),

@@ -19,18 +19,18 @@ export interface ProtocolRegistry {
   protocolsEmitting(family: string): readonly ListedProtocol[]
   /** Pools of some listed protocol log a swap before the reserves that it leaves. */
   readonly swapsFirst: boolean
-  /** The token is the chain's own coin in wrapped form. */
+  /** The token is the chain's native token in wrapped form. */
   isWrappedNative(token: string): boolean
-  /** The token is the contract that logs every move of the chain's coin. */
-  isCoin(token: string): boolean
-  /** A token as transfers and balances name it: the chain's coin under its own id. */
+  /** The token is the contract that logs every move of the chain's native token. */
+  isNativeToken(token: string): boolean
+  /** A token as transfers and balances name it: the chain's native token under its own id. */
   canonicalForBalances(token: string): string
-  /** A token as trades and pools name it: the chain's coin under its wrapped address. */
+  /** A token as trades and pools name it: the chain's native token under its wrapped address. */
   canonicalForTrades(token: string): string
 }
 
-/** How contracts name the chain's coin where a token is asked for. Sources: Uniswap/v4-core, curvefi. */
-const isCoinName = (token: string): boolean =>
+/** How contracts name the chain's native token where a token is asked for. Sources: Uniswap/v4-core, curvefi. */
+const isNativePlaceholder = (token: string): boolean =>
   token === '0x0000000000000000000000000000000000000000' ||
   token === '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
 
@@ -63,10 +63,10 @@ export const protocolRegistry = (chain: string, extra?: ChainExtra): ProtocolReg
   const chainFacts = chainRow(chain)
   const own = chainFacts?.wrappedNative
   if (own !== undefined && !extra?.replace) wrapped.add(own)
-  const coin = own !== undefined && wrapped.has(own) ? own : [...wrapped][0]
+  const wrappedNative = own !== undefined && wrapped.has(own) ? own : [...wrapped][0]
   const registriesOf = (factory: string, { registries }: ProtocolRow): readonly string[] =>
     ownRegistries.get(factory) ?? (extra?.replace ? [] : (registries?.[chain] ?? []))
-  const isCoin = (token: string): boolean => token === chainFacts?.coinContract
+  const isNativeToken = (token: string): boolean => token === chainFacts?.nativeTokenContract
   const emitting = new Map<string, readonly ListedProtocol[]>()
   return {
     factory: (address) => factories.get(address),
@@ -81,8 +81,9 @@ export const protocolRegistry = (chain: string, extra?: ChainExtra): ProtocolReg
     },
     swapsFirst: [...factories.values()].some((row) => row.swapsFirst === true),
     isWrappedNative: (token) => wrapped.has(token),
-    isCoin,
-    canonicalForBalances: (token) => (isCoin(token) ? (chainFacts?.nativeAddress ?? token) : token),
-    canonicalForTrades: (token) => (isCoinName(token) ? (coin ?? token) : token),
+    isNativeToken,
+    canonicalForBalances: (token) =>
+      isNativeToken(token) ? (chainFacts?.nativeAddress ?? token) : token,
+    canonicalForTrades: (token) => (isNativePlaceholder(token) ? (wrappedNative ?? token) : token),
   }
 }

@@ -3,20 +3,20 @@ import { orientPair, type QuoteAssets, quoteRankOf } from '../../core/prices/quo
 import type { PriceEntry } from '../../core/prices/quote-state.ts'
 import type { ChainRow, ReferencePool } from '../../schemas/chains.ts'
 import { protocolRow, tellsReserves } from '../../schemas/protocols.ts'
+import type { Call, CallAnswer, StateReader } from '../evm/abi/call.ts'
 import { wordAt, wordCount } from '../evm/abi/words.ts'
-import type { Call, CallAnswer, StateReader } from '../follow/contract.ts'
 
 const GET_RESERVES = '0x0902f1ac' // getReserves()
 const SLOT0 = '0x3850c7bd' // slot0()
 const TWO_96 = 2 ** 96
 
-/** Pools whose state primes a chain's price table: the configured ones, then the chain's own. */
+/** Pools whose state seeds a chain's price table: the configured ones, then the chain's own. */
 export const seedPricePools = (chain: ChainRow, extra?: ChainExtra): readonly ReferencePool[] => [
   ...(extra?.referencePools ?? []),
   ...(extra?.replace === true ? [] : chain.referencePools),
 ]
 
-/** Where and when the table is primed. */
+/** The block at which the price table is seeded. */
 export interface SeedPriceAt {
   /** The block before the first one. */
   readonly hash: string
@@ -31,18 +31,18 @@ export interface SeedPriceAt {
 export const seedPricesFromPools = async (
   state: StateReader,
   pools: readonly ReferencePool[],
-  book: QuoteAssets,
+  quoteAssets: QuoteAssets,
   { hash, timeMs, signal }: SeedPriceAt,
 ): Promise<readonly PriceEntry[]> => {
   const usable = pools.filter(
     ({ token, quote }) =>
-      quoteRankOf(token, book) > 0 && orientPair(token, quote, book).quote === quote,
+      quoteRankOf(token, quoteAssets) > 0 && orientPair(token, quote, quoteAssets).quote === quote,
   )
   if (usable.length === 0) return []
   const answers = await state.calls(usable.map(stateCall), hash, signal)
   const entries = new Map<string, PriceEntry>()
   usable.forEach((pool, index) => {
-    const price = poolPrice(pool, answers[index], book)
+    const price = poolPrice(pool, answers[index], quoteAssets)
     const key = `${pool.token}/${pool.quote}`
     if (price !== undefined && !entries.has(key)) {
       entries.set(key, { token: pool.token, quote: pool.quote, price, timeMs })
@@ -65,10 +65,10 @@ const stateCall = (pool: ReferencePool): Call => ({
 const poolPrice = (
   pool: ReferencePool,
   answer: CallAnswer | undefined,
-  book: QuoteAssets,
+  quoteAssets: QuoteAssets,
 ): number | undefined => {
-  const tokenDecimals = book.assets.get(pool.token)?.decimals
-  const quoteDecimals = book.assets.get(pool.quote)?.decimals
+  const tokenDecimals = quoteAssets.assets.get(pool.token)?.decimals
+  const quoteDecimals = quoteAssets.assets.get(pool.quote)?.decimals
   if (answer?.kind !== 'value' || tokenDecimals === undefined || quoteDecimals === undefined) {
     return undefined
   }

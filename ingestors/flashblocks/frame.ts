@@ -20,7 +20,7 @@ export interface FlashblockBase {
 export interface Flashblock {
   /** Names the attempt at the block: another one of the same height replaces it. */
   readonly payloadId: string
-  /** Place among the parts, from 0. */
+  /** Index among the parts, from 0. */
   readonly index: number
   /** With the first part only. */
   readonly base: FlashblockBase | null

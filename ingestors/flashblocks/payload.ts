@@ -1,5 +1,5 @@
 import { InvalidInput } from '../../core/errors.ts'
-import type { FetchedMetadata } from '../publish/metadata-store.ts'
+import type { FetchedMetadata } from '../decode/contract.ts'
 import type { Flashblock, FlashblockBase } from './frame.ts'
 
 /** Most transactions and bytes of JSON of one pre-confirmed block: ten times what its gas has room for. */
@@ -18,7 +18,7 @@ export interface Payload extends FlashblockBase {
   readonly logs: number
   readonly trades: number
   readonly bytes: number
-  /** Facts that it needed and the chain had not needed before. */
+  /** Metadata that was fetched for it. */
   readonly fetched: FetchedMetadata
 }
 
@@ -51,12 +51,12 @@ export type Entered =
 export const enter = (
   { payload, lost }: PayloadContext,
   frame: Flashblock,
-  standing: PayloadState,
+  state: PayloadState,
 ): Entered => {
   const { payloadId, index } = frame
   const isSame = payload?.id === payloadId
   if (isSame && index < payload.next) return PASSED
-  if (index === 0) return begun(frame, standing)
+  if (index === 0) return begun(frame, state)
   // Whoever begins to listen does so in the middle of a block.
   if (lost === payloadId || (payload === null && lost === null)) return PASSED
   if (!isSame || index !== payload.next) {
@@ -68,7 +68,7 @@ export const enter = (
       `${payloadId} is of ${payload.height} and of ${frame.height}`,
     )
   }
-  return payload.height <= standing.tip ? PASSED : grown(payload, frame)
+  return payload.height <= state.tip ? PASSED : grown(payload, frame)
 }
 
 const begun = (frame: Flashblock, { tip, head }: PayloadState): Entered => {

@@ -4,12 +4,13 @@ import { type QuoteAssets, quoteAssetPricesAt } from '../../core/prices/quote-as
 import type { ChainRow } from '../../schemas/chains.ts'
 import type { EvmBlock, Transaction } from '../../schemas/events.ts'
 import type * as Wire from '../../schemas/wire.ts'
+import type { FetchedMetadata } from '../decode/contract.ts'
 import { fetchMissing, type MetadataReader, withFetched } from '../decode/metadata-reader.ts'
 import type { ProtocolRegistry } from '../decode/protocol-registry.ts'
 import { decodeEvmBlock, evmLookups } from '../evm/decode/block.ts'
 import { eventOf } from '../evm/protocols/families.ts'
 import type { BlockRef } from '../follow/contract.ts'
-import type { FetchedMetadata, Ledger } from '../publish/metadata-store.ts'
+import type { Ledger } from '../publish/metadata-store.ts'
 import { eventHead, type Keyed } from '../to-wire/context.ts'
 import { orientedSwap } from '../to-wire/oriented-swap.ts'
 import { tradeEvent } from '../to-wire/trades.ts'
@@ -38,11 +39,11 @@ export interface PartTrades {
   readonly payload: Payload
 }
 
-/** Longest wait for facts of pools that the chain has not met: the next block is not far then. */
-const FACTS_MS = 2_000
+/** Longest wait for metadata of pools that the chain has not met: the next block is not far then. */
+const METADATA_WAIT_MS = 2_000
 
 /**
- * Decodes a part as blocks are decoded. Facts that are missing are asked for at the newest block, whose state is there; prices are
+ * Decodes a part as blocks are decoded. Missing metadata is fetched at the newest block, whose state is there; prices are
  * those behind it. Throws `InvalidInput` as `partTransactions`, and `late-facts`; the signal's reason when it aborts.
  */
 export const partTrades = async (
@@ -51,17 +52,17 @@ export const partTrades = async (
   { known, tip }: PendingBase,
   signal: AbortSignal,
 ): Promise<PartTrades> => {
-  const { chain, quoteAssets, protocols, metadata: facts } = deps
+  const { chain, quoteAssets, protocols, metadata: metadataReader } = deps
   const { chainId } = chain
-  const place = { chainId, index: payload.transactions, logs: payload.logs }
-  const unsigned = partTransactions(frame.transactions, frame.receipts, place)
+  const offsets = { chainId, index: payload.transactions, logs: payload.logs }
+  const unsigned = partTransactions(frame.transactions, frame.receipts, offsets)
   const block = blockOf(chain.id, payload, await signed(unsigned, frame.transactions))
   const before = withFetched(known, payload.fetched)
-  const subjects = evmLookups(block, protocols)
+  const lookups = evmLookups(block, protocols)
   const at = { ...block, hash: tip.hash, height: tip.height }
-  const asked = await withDeadline(signal, FACTS_MS, async (limited) => {
+  const missing = await withDeadline(signal, METADATA_WAIT_MS, async (limited) => {
     try {
-      return await fetchMissing({ reader: facts, known: before }, subjects, at, limited)
+      return await fetchMissing({ reader: metadataReader, known: before }, lookups, at, limited)
     } catch (error) {
       if (!hasPassed(limited)) throw error
       throw new InvalidInput(
@@ -70,16 +71,16 @@ export const partTrades = async (
       )
     }
   })
-  const { token, pool } = withFetched(before, asked)
+  const { token, pool } = withFetched(before, missing)
   const decoded = decodeEvmBlock(block, {
-    verification: facts.verification,
+    verification: metadataReader.verification,
     protocols,
     pool,
     token,
   })
   const fetched = both(payload.fetched, {
-    tokens: asked.tokens,
-    pools: [...asked.pools, ...decoded.pools],
+    tokens: missing.tokens,
+    pools: [...missing.pools, ...decoded.pools],
   })
   const quotePrices = quoteAssetPricesAt(known.quotes(), payload.timeMs, quoteAssets)
   const context = { chain, block, quoteAssets, quotePrices, ...withFetched(known, fetched) }

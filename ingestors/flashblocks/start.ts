@@ -1,9 +1,14 @@
+import type { Bus } from '../../core/bus/contract.ts'
+import type { Codec } from '../../core/codec/contract.ts'
+import type { Logger } from '../../core/ops/logger.ts'
+import type { Metrics } from '../../core/ops/metrics.ts'
 import type { QuoteAssets } from '../../core/prices/quote-assets.ts'
-import { readTableMetadata } from '../decode/metadata-reader.ts'
+import type { ChainRow } from '../../schemas/chains.ts'
+import { type MetadataReader, readTableMetadata } from '../decode/metadata-reader.ts'
 import type { ProtocolRegistry } from '../decode/protocol-registry.ts'
+import type { Source } from '../follow/contract.ts'
 import type { RejectedResponses } from '../input/rejected-responses.ts'
 import type { Session } from '../publish/session.ts'
-import type { IngestorOptions } from '../start.ts'
 import { followFlashblocks } from './worker.ts'
 
 /** Where the pre-confirmed blocks of a chain are streamed from. */
@@ -20,9 +25,23 @@ export interface FlashblocksParts {
   readonly rejectedResponses: RejectedResponses
 }
 
+/** The ingestor whose chain's pre-confirmed blocks are followed; without `flashblocks` none are. */
+export interface PendingFollowerOptions {
+  readonly chain: ChainRow
+  readonly source: Source
+  readonly flashblocks?: FlashblocksFeed
+  readonly bus: Bus
+  readonly codec: Codec
+  /** Default: the source's node, or nothing where it has none. */
+  readonly metadata?: MetadataReader
+  readonly metrics: Metrics
+  readonly log: Logger
+  readonly nowMs?: () => number
+}
+
 /** Follows the pre-confirmed blocks of an ingestor's chain beside the chain itself, where there is a feed of them. Never rejects. */
 export const startPendingFollower = async (
-  options: IngestorOptions,
+  options: PendingFollowerOptions,
   { quoteAssets, protocols, rejectedResponses }: FlashblocksParts,
   session: Session,
   signal: AbortSignal,
@@ -42,9 +61,9 @@ export const startPendingFollower = async (
       protocols,
       rejectedResponses,
       chain: { ...chain, chainId },
-      metadata: options.metadata ?? source.node?.facts(protocols) ?? readTableMetadata(),
+      metadata: options.metadata ?? source.node?.metadataReader(protocols) ?? readTableMetadata(),
       base: () => {
-        const { seq, tip } = session.standing()
+        const { seq, tip } = session.head()
         return tip === null ? null : { seq, tip, known: session.known }
       },
       head: () => source.head()?.height ?? null,

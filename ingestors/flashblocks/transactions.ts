@@ -61,7 +61,7 @@ export const partTransactions = (
 const receiptIn = (receipts: Fields, hash: string): Fields => {
   const fields = Object.hasOwn(receipts, hash) ? receipts[hash] : undefined
   if (fields === undefined)
-    throw new InvalidInput('receipt-count', `there is no receipt of ${hash}`)
+    throw new InvalidInput('receipt-count', `the frame has no receipt of transaction ${hash}`)
   const receipt = fieldsOf(fields, 'receipt')
   if (receipt.logs !== undefined) return receipt
   const [below, ...others] = Object.values(receipt)
@@ -107,12 +107,14 @@ const depositParties = (raw: string): Pick<Transaction, 'from' | 'to'> => {
   }
 }
 
-/** The codec throws errors of its own kinds for bytes that are not a transaction. */
+/** The codec throws errors of its own kinds for the bytes are not a valid signed transaction. */
 const orMalformed = <T>(read: () => T): T => {
   try {
     return read()
   } catch (cause) {
-    throw new InvalidInput('unknown-shape', 'bytes that are not a transaction', { cause })
+    throw new InvalidInput('unknown-shape', 'the bytes are not a valid signed transaction', {
+      cause,
+    })
   }
 }
 

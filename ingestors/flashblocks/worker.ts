@@ -9,7 +9,7 @@ import { followWsStream } from '../../core/rpc/ws-stream.ts'
 import { topicName } from '../../schemas/topics.ts'
 import type { RejectedResponses } from '../input/rejected-responses.ts'
 import type { EventBatch, OperationMeta } from '../publish/record-batches.ts'
-import { chunksByKey, encodedRecords, revertedChunks } from '../publish/record-batches.ts'
+import { batchesByKey, encodedRecords, revertedBatches } from '../publish/record-batches.ts'
 import { type Flashblock, flashblockOf, MAX_FRAME_BYTES } from './frame.ts'
 import { enter, NOTHING_READ, type Payload, type PayloadContext } from './payload.ts'
 import { type PendingBase, type PendingDeps, partTrades } from './pending-trades.ts'
@@ -40,7 +40,7 @@ const MAX_PUBLISHED = 16
 /** Trades that were published of a payload. */
 interface Published {
   readonly payload: Payload
-  readonly chunks: readonly EventBatch[]
+  readonly batches: readonly EventBatch[]
 }
 
 /**
@@ -62,7 +62,7 @@ export const followFlashblocks = async (
         log.warn({ err: error, topic }, 'topic for pre-confirmed trades is missing, retrying'),
     })
     const follower = new Follower(options, partitions, signal)
-    const onFrame = (data: Buffer, isBinary: boolean): void => follower.hear(data, isBinary)
+    const onFrame = (data: Buffer, isBinary: boolean): void => follower.onFrame(data, isBinary)
     await followWsStream({ url, timeoutMs, maxBytes: MAX_FRAME_BYTES, onFrame, log, signal })
     await follower.end()
   } catch (error) {
@@ -87,7 +87,7 @@ class Follower {
     this.#signal = signal
   }
 
-  hear(data: Buffer, isBinary: boolean): void {
+  onFrame(data: Buffer, isBinary: boolean): void {
     if (this.#waiting >= MAX_WAITING) {
       this.#refuse(
         new InvalidInput('queue-overflow', `frame queue overflow: ${this.#waiting} frames`),
@@ -122,30 +122,30 @@ class Follower {
   }
 
   async #read(frame: Flashblock): Promise<void> {
-    const standing = this.#options.base()
-    if (standing === null) return
-    const { tip } = standing
-    this.#forget(tip.height)
+    const state = this.#options.base()
+    if (state === null) return
+    const { tip } = state
+    this.#dropPublished(tip.height)
     const head = this.#options.head() ?? tip.height
     const entered = enter(this.#reading, frame, { tip: tip.height, head })
     if (entered.kind === 'passed') return
     if (entered.kind === 'rejected') throw entered.error
     const begins = frame.index === 0
     this.#reading = { payload: entered.payload, lost: null }
-    if (begins) await this.#takeBack(entered.payload.height, standing.seq)
+    if (begins) await this.#takeBack(entered.payload.height, state.seq)
     const read = await partTrades(
       this.#options,
       { payload: entered.payload, frame },
-      standing,
+      state,
       this.#signal,
     )
-    const chunks = this.#chunksOf(read.trades)
-    if (chunks.length > 0) await this.#commit('OP_APPLY', read.payload, chunks, standing.seq)
-    const before = this.#published.get(read.payload.height)?.chunks ?? []
-    if (chunks.length > 0) {
+    const batches = this.#batchesOf(read.trades)
+    if (batches.length > 0) await this.#commit('OP_APPLY', read.payload, batches, state.seq)
+    const before = this.#published.get(read.payload.height)?.batches ?? []
+    if (batches.length > 0) {
       this.#published.set(read.payload.height, {
         payload: read.payload,
-        chunks: [...before, ...chunks],
+        batches: [...before, ...batches],
       })
     }
     this.#reading = { payload: read.payload, lost: null }
@@ -157,27 +157,27 @@ class Follower {
   async #takeBack(height: number, seq: number): Promise<void> {
     const published = this.#published.get(height)
     if (published === undefined) return
-    await this.#commit('OP_REVERT', published.payload, revertedChunks(published.chunks), seq)
+    await this.#commit('OP_REVERT', published.payload, revertedBatches(published.batches), seq)
     this.#published.delete(height)
     const { metrics, chain } = this.#options
-    const count = published.chunks.reduce((sum, { events }) => sum + events.length, 0)
+    const count = published.batches.reduce((sum, { events }) => sum + events.length, 0)
     metrics.pendingTrades.inc({ chain: chain.id, op: 'revert' }, count)
   }
 
-  #chunksOf(trades: Awaited<ReturnType<typeof partTrades>>['trades']): readonly EventBatch[] {
+  #batchesOf(trades: Awaited<ReturnType<typeof partTrades>>['trades']): readonly EventBatch[] {
     const topic = topicName('tradesPending', this.#options.chain.id)
-    return chunksByKey(trades, { family: 'trades', topic, partitions: this.#partitions })
+    return batchesByKey(trades, { family: 'trades', topic, partitions: this.#partitions })
   }
 
   async #commit(
     op: OperationMeta['op'],
     { id, height, parentHash, timeMs }: Payload,
-    chunks: readonly EventBatch[],
+    batches: readonly EventBatch[],
     seq: number,
   ): Promise<void> {
     const { chain, codec, nowMs } = this.#options
     const records: readonly ProducerRecord[] = encodedRecords(
-      chunks,
+      batches,
       {
         chain: chain.id,
         op,
@@ -215,7 +215,7 @@ class Follower {
   }
 
   /** Blocks that came are beyond replacing. */
-  #forget(tip: number): void {
+  #dropPublished(tip: number): void {
     for (const height of this.#published.keys()) {
       const isOver = height <= tip || this.#published.size > MAX_PUBLISHED
       if (isOver) this.#published.delete(height)

@@ -20,17 +20,18 @@ export const canonicalBy = (
   views: readonly EndpointView<string>[],
   hash: string,
 ): boolean | undefined => {
-  const shown = views.filter(({ value: said }) => said !== undefined)
+  const shown = views.filter(({ value: answered }) => answered !== undefined)
   const ahead = shown.filter(({ behind }) => !behind)
   const voters = ahead.length > 0 ? ahead : shown
-  const ours = voters.filter(({ value: said }) => said === hash).length
+  const ours = voters.filter(({ value: answered }) => answered === hash).length
   const others = voters.length - ours
   return ours === others ? undefined : ours > others
 }
 
 /** Whether every endpoint shows a block, and none of them ours. */
 export const isReplacedBy = (views: readonly EndpointView<string>[], hash: string): boolean =>
-  views.length > 0 && views.every(({ value: said }) => said !== undefined && said !== hash)
+  views.length > 0 &&
+  views.every(({ value: answered }) => answered !== undefined && answered !== hash)
 
 /**
  * Blocks of ours that the node's chain does not hold, newest first; none while it cannot tell. Nothing is taken back before the
@@ -83,6 +84,6 @@ const confirmed = async (
   ref: BlockRef | undefined,
 ): Promise<InvalidInput> => {
   if (ref === undefined || (await node.isReplacedEverywhere(ref))) return tooDeep(position, ref)
-  const said = `not every endpoint shows another block than ours at height ${ref.height}`
-  return new InvalidInput('reorg-unconfirmed', said)
+  const answered = `not every endpoint shows another block than ours at height ${ref.height}`
+  return new InvalidInput('reorg-unconfirmed', answered)
 }

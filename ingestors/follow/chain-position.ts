@@ -10,7 +10,7 @@ import type { BlockRef, Position } from './contract.ts'
 /** Newest applied block; null before the first. */
 export const tipOf = (position: Position | null): BlockRef | null => position?.stack.at(-1) ?? null
 
-/** What a candidate for the place above the tip means. */
+/** What a candidate for the height above the tip means. */
 export type CandidateAction = 'apply' | 'revert'
 
 /**
@@ -59,7 +59,7 @@ export const applied = (
   }
 }
 
-/** Place in the stack of the newest block that cannot be taken back: final, or the oldest that is held. -1: all can. */
+/** Index in the stack of the newest block that cannot be taken back: final, or the oldest that is held. -1: all can. */
 export const floorOf = (position: Position): number => {
   const final = position.stack.findLastIndex((ref) => isFinal(position, ref))
   return final === -1 && position.truncated === true ? 0 : final
@@ -105,4 +105,12 @@ export const finalizable = (position: Position | null, height: number): BlockRef
 export const finalized = (position: Position, ref: BlockRef): Position => ({
   stack: position.stack.filter(({ height }) => height >= ref.height),
   final: ref,
+})
+
+/** The reference of a block without the rest of it. */
+export const refOf = ({ height, hash, parentHash, timeMs }: BlockRef): BlockRef => ({
+  height,
+  hash,
+  parentHash,
+  timeMs,
 })

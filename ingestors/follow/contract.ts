@@ -35,36 +35,13 @@ export interface Position {
   readonly from?: number
 }
 
-/** Answer to one call of a contract at a block. */
-export type CallAnswer =
-  | { readonly kind: 'value'; readonly data: string }
-  | { readonly kind: 'reverted' }
-  /** The node has no state for that block: a typed null. */
-  | { readonly kind: 'no-state' }
-
-/** One `eth_call`. */
-export interface Call {
-  readonly to: string
-  readonly data: string
-}
-
-/** Reads state at a block's own hash; retried until answered, aborts with the signal. */
-export interface StateReader {
-  /** Answers in the order of the calls. */
-  calls(
-    calls: readonly Call[],
-    blockHash: string,
-    signal: AbortSignal,
-  ): Promise<readonly CallAnswer[]>
-}
-
 /** What a node tells beside its blocks. */
 export interface NodeAnswers {
-  facts(protocols: ProtocolRegistry): MetadataReader
+  metadataReader(protocols: ProtocolRegistry): MetadataReader
   /** Prices of quote assets from the state of their reference pools; a pool that cannot be read is passed over. */
-  primes(
+  seedPrices(
     pools: readonly ReferencePool[],
-    book: QuoteAssets,
+    quoteAssets: QuoteAssets,
     at: SeedPriceAt,
   ): Promise<readonly PriceEntry[]>
 }
@@ -82,7 +59,7 @@ export interface Source {
   readonly commitment: Commitment
   /** True: heights need not be contiguous (recorded files). */
   readonly gaps: boolean
-  /** null: no node to ask; facts come from the caller's tables. */
+  /** null: no node to ask; metadata comes from the caller's tables. */
   readonly node: NodeAnswers | null
   /**
    * Operations after `position`, endless unless the source is a recording. `null` position: from the configured start.

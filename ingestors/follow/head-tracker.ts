@@ -34,7 +34,10 @@ export const implausibleFinality = (
   { blockTimeMs }: { readonly blockTimeMs: number },
 ): InvalidInput | undefined =>
   final > height + farBlocks(blockTimeMs)
-    ? new InvalidInput('finality-above-head', `${final} is called final, the head is ${height}`)
+    ? new InvalidInput(
+        'finality-above-head',
+        `finalized height ${final} is above the head ${height}`,
+      )
     : undefined
 
 /** Blocks that a chain may make in its usual time of one, catching up after a pause of its own. */
@@ -69,7 +72,10 @@ export const proveHead = async (
   hasBlock: () => Promise<boolean>,
 ): Promise<void> => {
   for (let tries = 0; tries < PROOF_TRIES; tries += 1) if (await hasBlock()) return
-  throw new InvalidInput('false-head', `the head is said to be ${height}, which has no block`)
+  throw new InvalidInput(
+    'false-head',
+    `the node reports head ${height} but returns no block at that height`,
+  )
 }
 
 /** The pool has blamed the endpoint for it; what is known stays true. */

@@ -14,14 +14,14 @@ interface Opened {
 }
 
 /** The source of a node that opens itself for each owner of the chain; `operations` throw what opening throws. */
-export const deferredSource = ({ open, ...known }: DeferredOptions): Source => {
-  let held: Opened | undefined
+export const deferredSource = ({ open, ...properties }: DeferredOptions): Source => {
+  let opened: Opened | undefined
   const openFor = async (stop: AbortSignal): Promise<Source> => {
-    if (held !== undefined && !held.stop.aborted) return held.source
+    if (opened !== undefined && !opened.stop.aborted) return opened.source
     const failed = new AbortController()
     try {
       const source = await open(AbortSignal.any([stop, failed.signal]))
-      held = { source, stop }
+      opened = { source, stop }
       return source
     } catch (error) {
       failed.abort(error)
@@ -29,18 +29,18 @@ export const deferredSource = ({ open, ...known }: DeferredOptions): Source => {
     }
   }
   const node = (): NodeAnswers => {
-    const answers = held?.source.node
-    if (!answers) throw new Error('a node is asked before it gave a block')
+    const answers = opened?.source.node
+    if (!answers) throw new Error('the node source is not open yet; operations() opens it')
     return answers
   }
   return {
-    ...known,
+    ...properties,
     node: {
-      facts: (protocols) => laterFacts(node, protocols),
-      primes: (pools, book, at) => node().primes(pools, book, at),
+      metadataReader: (protocols) => lazyMetadataReader(node, protocols),
+      seedPrices: (pools, quoteAssets, at) => node().seedPrices(pools, quoteAssets, at),
     },
-    head: () => held?.source.head() ?? null,
-    takeRejectedResponses: () => held?.source.takeRejectedResponses?.() ?? [],
+    head: () => opened?.source.head() ?? null,
+    takeRejectedResponses: () => opened?.source.takeRejectedResponses?.() ?? [],
     async *operations(position, stop) {
       const source = await openFor(stop)
       yield* source.operations(position, stop)
@@ -48,16 +48,19 @@ export const deferredSource = ({ open, ...known }: DeferredOptions): Source => {
   }
 }
 
-/** Facts of the node that is open, whichever it is. */
-const laterFacts = (node: () => NodeAnswers, protocols: ProtocolRegistry): MetadataReader => {
+/** Metadata from the node that is open, whichever it is. */
+const lazyMetadataReader = (
+  node: () => NodeAnswers,
+  protocols: ProtocolRegistry,
+): MetadataReader => {
   let last: { readonly node: NodeAnswers; readonly reader: MetadataReader } | undefined
   return {
     metadataSource: 'node',
     verification: 'facts',
-    read: (subjects, block, signal) => {
+    read: (lookups, block, signal) => {
       const now = node()
-      if (last?.node !== now) last = { node: now, reader: now.facts(protocols) }
-      return last.reader.read(subjects, block, signal)
+      if (last?.node !== now) last = { node: now, reader: now.metadataReader(protocols) }
+      return last.reader.read(lookups, block, signal)
     },
   }
 }

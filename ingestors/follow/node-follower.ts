@@ -7,6 +7,7 @@ import {
   finalizable,
   finalized,
   floorOf,
+  refOf,
   reverted,
   type Spacing,
   tipOf,
@@ -18,7 +19,7 @@ import type { Head, HeadWatch } from './head-tracker.ts'
 const FINAL_STEP = 32
 /** Times a candidate may not fit a tip that the node still calls canonical, before that counts as an outage. */
 const MAX_REJECTED_CANDIDATES = 5
-/** Wait before a place in the chain is asked for again where no block fits. */
+/** Wait before a height is asked for again where no block fits. */
 const REJECTED_WAIT_MS = 200
 /**
  * A block whose time is beyond our clock by more is not taken: every later one would seem to fall behind it. Nodes accept seconds, so
@@ -48,7 +49,7 @@ export interface FollowedNode extends CanonicalNode {
    */
   above(tip: BlockRef, fits: (block: Block) => Block, head: Head): Promise<Block | undefined>
   /** Blocks that were fetched ahead are of another branch. */
-  forget(): void
+  clearCache(): void
   /** Height of the newest final block. */
   finalHeight(head: Head): Promise<number>
   /** Called with what a node answered and is rejected. */
@@ -82,7 +83,7 @@ export async function* followNode(
     let block = head === null ? undefined : await node.next(tip, first, head)
     const rejection = block && rejectCandidate(node, position, block)
     if (rejection !== undefined) {
-      node.forget()
+      node.clearCache()
       rejectedCandidates += 1
       if (rejectedCandidates === 1) node.refuse(rejection)
       const wrong = position === null ? [] : await wrongBlocks(node, position, rejection)
@@ -109,13 +110,6 @@ export async function* followNode(
     }
   }
 }
-
-const refOf = ({ height, hash, parentHash, timeMs }: BlockRef): BlockRef => ({
-  height,
-  hash,
-  parentHash,
-  timeMs,
-})
 
 const after = (position: Position, op: ChainOp): Position =>
   op.op === 'finalize' ? finalized(position, op.ref) : reverted(position).next

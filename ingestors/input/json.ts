@@ -12,7 +12,7 @@ const shown = (value: unknown): string => {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }
 
-/** The error for a value at a place, e.g. `refuse('bad-hex', 'block.number', 7)`. */
+/** The error for a value at a path, e.g. `refuse('bad-hex', 'block.number', 7)`. */
 export const invalid = (reason: string, at: string, value: unknown): InvalidInput =>
   new InvalidInput(reason, `${at} is ${shown(value)}`)
 

@@ -1,6 +1,7 @@
 import { InvalidInput } from '../../core/errors.ts'
 import { type RetryOptions, retry } from '../../core/retry.ts'
 import type { RejectedTransaction } from '../../schemas/block-parts.ts'
+import { toDropReason } from '../../schemas/drop-reasons.ts'
 
 /** Reads a block, with retries; when no endpoint returns a valid one, reads it once more without its invalid transactions. */
 export const skippingInvalid = <T>(
@@ -31,7 +32,7 @@ export const parseOrReject = <T>(
     if (rejected === undefined || !(error instanceof InvalidInput)) throw error
     const { reason, message } = error
     const txHash = typeof name === 'string' ? name.slice(0, longest) : ''
-    rejected.push({ txHash, index, reason, message, input })
+    rejected.push({ txHash, index, reason: toDropReason(reason), message, input })
     return undefined
   }
 }

@@ -11,20 +11,20 @@ export interface HostLimits {
 
 /** Runs requests within the limits of their hosts. */
 export interface Hosts {
-  /** Throws what `work` throws, and `Unfetched` while the host rests. */
+  /** Throws what `work` throws, and `Unfetched` while the host is on cooldown. */
   run<T>(host: string, work: () => Promise<T>): Promise<T>
 }
 
 /** Failures in a row after which a host is left alone, and for how long. */
 const FAILURES = 8
-const REST_MS = 30_000
+const COOLDOWN_MS = 30_000
 /** Hosts that are remembered: more than can wait in the windows of a process. */
 const MOST_HOSTS = 10_000
 
 interface Host {
   readonly limit: LimitFunction
   failures: number
-  restsUntilMs: number
+  cooldownUntilMs: number
 }
 
 /** Makes the gate of a process: a host that does not answer costs the others nothing. */
@@ -34,12 +34,12 @@ export const makeHosts = (limits: HostLimits, nowMs: () => number): Hosts => {
   const hostOf = (name: string): Host => {
     const known = hosts.get(name)
     if (known !== undefined) return known
-    const host = { limit: pLimit(limits.inFlightPerHost), failures: 0, restsUntilMs: 0 }
+    const host = { limit: pLimit(limits.inFlightPerHost), failures: 0, cooldownUntilMs: 0 }
     hosts.set(name, host)
     return host
   }
   const attempt = async <T>(host: Host, work: () => Promise<T>): Promise<T> => {
-    if (nowMs() < host.restsUntilMs) throw new Unfetched('host-rests', { temporary: true })
+    if (nowMs() < host.cooldownUntilMs) throw new Unfetched('host-rests', { temporary: true })
     try {
       const value = await everywhere(work)
       host.failures = 0
@@ -47,7 +47,7 @@ export const makeHosts = (limits: HostLimits, nowMs: () => number): Hosts => {
     } catch (error) {
       const isDown = error instanceof Unfetched && error.temporary
       host.failures = isDown ? host.failures + 1 : 0
-      if (host.failures >= FAILURES) host.restsUntilMs = nowMs() + REST_MS
+      if (host.failures >= FAILURES) host.cooldownUntilMs = nowMs() + COOLDOWN_MS
       throw error
     }
   }

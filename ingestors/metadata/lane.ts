@@ -61,7 +61,7 @@ export class DocumentLane {
   readonly #deps: LaneDeps
   readonly #lane: Lane
   readonly #ending = new AbortController()
-  readonly #places: DocumentPosition[] = []
+  readonly #positions: DocumentPosition[] = []
   readonly #fetches = new Set<Promise<void>>()
   /** URI by token whose document is under way or waits for its commit. */
   readonly #uris = new Map<string, string>()
@@ -91,27 +91,28 @@ export class DocumentLane {
   }
 
   async #admit(known: LaneState): Promise<void> {
-    const room = WINDOW - this.#places.length
+    const room = WINDOW - this.#positions.length
     if (room === 0) {
       if (this.#fetches.size > 0) await Promise.race(this.#fetches)
       return
     }
     for (const record of await this.#lane.take({ maxRecords: room, maxWaitMs: WAIT_MS })) {
-      const place: DocumentPosition = { offset: record.offset, open: 0, deadLetter: null }
-      this.#places.push(place)
-      for (const created of this.#births(record, place)) this.#start(place, known, created)
+      const position: DocumentPosition = { offset: record.offset, open: 0, deadLetter: null }
+      this.#positions.push(position)
+      for (const created of this.#creationsIn(record, position))
+        this.#start(position, known, created)
     }
   }
 
-  /** Tokens that name a document. A birth that was taken back changes nothing: the document is still the token's. */
-  #births(record: LogRecord, place: DocumentPosition): readonly CreatedToken[] {
+  /** Tokens that name a document. A reverted creation changes nothing: the document is still the token's. */
+  #creationsIn(record: LogRecord, position: DocumentPosition): readonly CreatedToken[] {
     const { codec, group, metrics, log } = this.#deps
     const decoded = tryDecode(() => {
       if (record.value === null) throw new InvalidInput('tombstone', 'unexpected tombstone')
       return codec.decode('token.TokenEvents', record.value)
     })
     if (decoded instanceof InvalidInput) {
-      place.deadLetter = deadLetterRecord(group, record, decoded)
+      position.deadLetter = deadLetterRecord(group, record, decoded)
       metrics.eventsDropped.inc({ stage: 'documents', reason: decoded.reason })
       log.error(
         { group, offset: record.offset, err: decoded },
@@ -126,17 +127,17 @@ export class DocumentLane {
     )
   }
 
-  #start(place: DocumentPosition, known: LaneState, { event, token }: CreatedToken): void {
+  #start(position: DocumentPosition, known: LaneState, { event, token }: CreatedToken): void {
     const { address, uri } = token
     if (this.#uris.get(address) === uri || textOf(known.get(address)) === markOf(uri)) return
-    place.open += 1
+    position.open += 1
     this.#uris.set(address, uri)
     const fetching = this.#fetch(event, token)
       .catch((error: unknown) => {
         this.#bug ??= { error }
       })
       .finally(() => {
-        place.open -= 1
+        position.open -= 1
         this.#fetches.delete(fetching)
       })
     this.#fetches.add(fetching)
@@ -171,17 +172,17 @@ export class DocumentLane {
   async #commit(): Promise<void> {
     const { chain, group, metrics } = this.#deps
     const { writer, partition } = this.#lane
-    const open = this.#places.findIndex((place) => place.open > 0)
-    const done = this.#places.splice(0, open === -1 ? this.#places.length : open)
+    const open = this.#positions.findIndex((position) => position.open > 0)
+    const done = this.#positions.splice(0, open === -1 ? this.#positions.length : open)
     const last = done.at(-1)
     const { records, state } = this.#written
     if (last === undefined && records.length === 0) return
     this.#written = { records: [], state: [] }
     const topic = topicName('tokensCreated', chain)
     const next = last ? [{ topic, partition, offset: last.offset + 1 }] : []
-    const letters = done.flatMap(({ deadLetter }) => deadLetter ?? [])
+    const deadLetters = done.flatMap(({ deadLetter }) => deadLetter ?? [])
     await writer.commit({
-      records: [...records, ...letters],
+      records: [...records, ...deadLetters],
       state,
       offsets: { group, next },
     })
@@ -203,7 +204,7 @@ interface Fetched {
   readonly fetchedMs: number
 }
 
-/** The token as its birth told it, with what its document says and when it was asked. */
+/** The token as its creation event named it, with what its document says and when it was asked. */
 const documentEvent = (
   created: TokenEvent,
   { token, document, fetchedMs }: Fetched,

@@ -114,10 +114,10 @@ const openFetcher = ({ config, resolve }: DocumentsOptions, nowMs: () => number)
   const { metadataInFlight: inFlight, metadataInFlightPerHost: inFlightPerHost } = config
   const hosts = makeHosts({ inFlight, inFlightPerHost }, nowMs)
   const textOf = (uri: string, signal: AbortSignal): Promise<string> | string => {
-    const place = uriTarget(uri, gateways, mostBytes)
-    if ('dropped' in place) throw new Unfetched(place.dropped)
-    if ('text' in place) return place.text
-    const { url } = place
+    const target = uriTarget(uri, gateways, mostBytes)
+    if ('dropped' in target) throw new Unfetched(target.dropped)
+    if ('text' in target) return target.text
+    const { url } = target
     const plan = { outbound, timeoutMs, mostBytes, signal }
     return retry(() => hosts.run(url.host, () => fetchText(url, plan)), {
       ...PAUSE,

@@ -7,37 +7,29 @@ import type { ChainRow } from '../../schemas/chains.ts'
 import type { Block, DecodedBlock, TokenMetadata } from '../../schemas/events.ts'
 import type { Feed } from '../../schemas/feeds.ts'
 import type { BlockEvent } from '../../schemas/wire.ts'
+import type { FetchedMetadata, MetadataSource } from '../decode/contract.ts'
 import { withFetched } from '../decode/metadata-reader.ts'
-import { coinChanges } from '../evm/decode/native-balance-changes.ts'
-import { trackOutcomes } from '../evm/decode/outcome-tokens.ts'
-import { nativeTransfers } from '../evm/normalize/native-transfers.ts'
 import { parentHeightOf } from '../follow/chain-position.ts'
 import type { BlockRef, Commitment } from '../follow/contract.ts'
-import { type BlockFindings, blockEvents } from '../to-wire/block-events.ts'
-import type { MetadataSource } from '../to-wire/tokens.ts'
+import { blockEvents } from '../to-wire/block-events.ts'
+import { type BlockHeader, blockHeader, NO_HEADER } from '../to-wire/block-header.ts'
+import { feedFindings } from '../vm/block-findings.ts'
+import { blockEvent, type Cursor } from './block-record.ts'
+import type { Ledger, Pending } from './metadata-store.ts'
 import {
-  type BlockHeader,
-  blockEvent,
-  blockHeader,
-  type Cursor,
-  NO_HEADER,
-} from './block-record.ts'
-import type { FetchedMetadata, Ledger, Pending } from './metadata-store.ts'
-import { trackPositions } from './outcome-positions.ts'
-import {
-  chunksOf,
+  batchesOf,
   type EventBatch,
   encodedRecords,
   type OperationMeta,
-  revertedChunks,
+  revertedBatches,
 } from './record-batches.ts'
 import type { Applied } from './resume.ts'
-import { track } from './running-balances.ts'
+import { updateRunningTotals } from './running-balances.ts'
 
-/** What every operation of one chain is made with. */
+/** What every operation of one chain needs: the chain, its codec, its state store. */
 export interface ChainContext {
   readonly chain: ChainRow
-  readonly book: QuoteAssets
+  readonly quoteAssets: QuoteAssets
   readonly codec: Codec
   /** Those of the chain that are on. Default: none. */
   readonly feeds?: ReadonlySet<Feed>
@@ -55,25 +47,25 @@ export interface Prepared {
   readonly op: OperationMeta['op']
   /** Its data records and dead letters. */
   readonly records: readonly ProducerRecord[]
-  /** Its `{c}.blocks` event, where its data records lie at these places. */
-  readonly event: (spans: readonly OffsetRange[]) => BlockEvent
+  /** Its `{c}.blocks` event, where its data records lie at these offsets. */
+  readonly event: (ranges: readonly OffsetRange[]) => BlockEvent
   readonly pending: Pending
   readonly cursor: Cursor
   readonly seq: number
   readonly header: BlockHeader
-  readonly chunks: readonly EventBatch[]
+  readonly batches: readonly EventBatch[]
 }
 
-/** A block with everything that was found out about it. */
+/** A block with what was decoded and fetched for it. */
 export interface ReadBlock {
   readonly block: Block
-  readonly learned: FetchedMetadata
+  readonly fetched: FetchedMetadata
   readonly decoded: DecodedBlock
   readonly origin: MetadataSource
-  /** Prices that a start or a gap is primed with. */
-  readonly primes: readonly PriceEntry[]
+  /** Seed prices after a start or a gap. */
+  readonly seedPrices: readonly PriceEntry[]
   /** Dead letters that go into the same commit. */
-  readonly letters: readonly ProducerRecord[]
+  readonly deadLetters: readonly ProducerRecord[]
   /** Operations that fall out of the reorg window with this one. */
   readonly expired: readonly number[]
 }
@@ -85,78 +77,64 @@ export const applyOperation = (
   { seq, cursor }: { readonly seq: number; readonly cursor: Cursor },
   read: ReadBlock,
 ): Prepared => {
-  const { chain, book } = chainContext
+  const { chain, quoteAssets, feeds } = chainContext
   const { block, decoded } = read
-  const { fetched, learned } = factsOf(read, ledger)
-  const facts = withFetched(ledger, learned)
-  const runningTotals = track(block, decoded, learned.tokens, ledger.amount)
-  const entered = resetPricesAfterGap(ledger.quotes(), parentHeightOf(block) + 1, read.primes)
-  const quotePrices = quoteAssetPricesAt(entered, block.timeMs, book)
-  const context = { chain, block, quoteAssets: book, quotePrices, ...facts }
-  const wanted = wantedOf(chainContext, ledger, read)
-  const found = { decoded, runningTotals, fetched: fetched, metadataSource: read.origin }
-  const events = blockEvents(context, { ...found, ...wanted })
+  const { fetchedTokens, metadata } = metadataOf(read, ledger)
+  const known = withFetched(ledger, metadata)
+  const runningTotals = updateRunningTotals(block, decoded, metadata.tokens, ledger.amount)
+  const quotesBefore = resetPricesAfterGap(
+    ledger.quotes(),
+    parentHeightOf(block) + 1,
+    read.seedPrices,
+  )
+  const quotePrices = quoteAssetPricesAt(quotesBefore, block.timeMs, quoteAssets)
+  const context = { chain, block, quoteAssets, quotePrices, ...known }
+  const { amounts: feedAmounts = [], ...ofFeeds } =
+    feeds && feeds.size > 0
+      ? feedFindings(block, decoded, { chain, feeds, amount: ledger.amount })
+      : {}
+  const findings = {
+    decoded,
+    runningTotals,
+    fetched: fetchedTokens,
+    metadataSource: read.origin,
+    ...(feeds && { feeds }),
+  }
+  const events = blockEvents(context, { ...findings, ...ofFeeds })
   const { height, timeMs } = block
-  const trades = quoteTrades(decoded, (pool) => facts.pool(pool)?.verified === true)
-  const quotes = foldBlock(entered, { height, timeMs, trades }, book)
+  const trades = quoteTrades(decoded, (pool) => known.pool(pool)?.verified === true)
+  const quotes = foldBlock(quotesBefore, { height, timeMs, trades }, quoteAssets)
   const meta = metaOf(chainContext, 'OP_APPLY', seq, block)
-  const chunks = chunksOf(events, chain.id, chainContext.partitions)
-  const { outcomes, positions } = wanted
-  const amounts =
-    outcomes && positions
-      ? new Map([...runningTotals.amounts, ...outcomes.amounts, ...positions.amounts])
-      : runningTotals.amounts
-  const pending = ledger.apply({ seq, quotes, learned, amounts, expired: read.expired })
+  const batches = batchesOf(events, chain.id, chainContext.partitions)
+  const amounts = new Map([...runningTotals.amounts, ...feedAmounts])
+  const pending = ledger.apply({ seq, quotes, metadata, amounts, expired: read.expired })
   return prepared(chainContext, pending, {
     meta,
     header: blockHeader(block),
     cursor,
-    chunks,
-    letters: read.letters,
+    batches,
+    deadLetters: read.deadLetters,
   })
 }
 
-/** What the chain's feeds add to a block. */
-const wantedOf = (
-  { chain, feeds }: ChainContext,
-  { amount }: Ledger,
-  { block, decoded }: ReadBlock,
-): Pick<BlockFindings, 'feeds' | 'outcomes' | 'positions' | 'natives' | 'coins'> => {
-  if (feeds === undefined || feeds.size === 0) return {}
-  const hasNatives = block.vm === 'evm' && feeds.has('native-transfers')
-  return {
-    feeds,
-    ...(hasNatives && { natives: nativeTransfers(block, chain) }),
-    ...(block.vm === 'evm' && block.coins && { coins: coinChanges(block.coins, chain) }),
-    ...(feeds.has('predictions') && predictionFindings(decoded, block.timeMs, amount)),
-  }
-}
-
-const predictionFindings = (
-  { predictions, outcomeChanges }: DecodedBlock,
-  timeMs: number,
-  amount: Ledger['amount'],
-): Required<Pick<BlockFindings, 'outcomes' | 'positions'>> => {
-  const outcomes = trackOutcomes(predictions, amount)
-  return { outcomes, positions: trackPositions(outcomeChanges, outcomes, timeMs, amount) }
-}
-
 /**
- * What a block teaches: facts that were asked for (`fetched`, which are published as such), and with them what its own events say of the
- * tokens that were born and the pools that were made in it.
+ * The metadata that a block adds: what was fetched for it (`fetchedTokens` are published as such), and what its own events say of the
+ * tokens and pools that were created in it.
  */
-const factsOf = (
-  { learned, decoded }: ReadBlock,
+const metadataOf = (
+  { fetched, decoded }: ReadBlock,
   ledger: Ledger,
-): { readonly fetched: readonly TokenMetadata[]; readonly learned: FetchedMetadata } => {
-  const born = new Map(decoded.tokenCreations.map(({ metadata: fact }) => [fact.address, fact]))
-  const reportedDecimals = learned.tokens.filter(({ address }) => !born.has(address))
+): { readonly fetchedTokens: readonly TokenMetadata[]; readonly metadata: FetchedMetadata } => {
+  const created = new Map(
+    decoded.tokenCreations.map(({ metadata }) => [metadata.address, metadata]),
+  )
+  const fetchedTokens = fetched.tokens.filter(({ address }) => !created.has(address))
   const pools = decoded.pools.filter(({ address }) => ledger.pool(address)?.verified !== true)
   return {
-    fetched: reportedDecimals,
-    learned: {
-      tokens: [...reportedDecimals, ...born.values()],
-      pools: [...learned.pools, ...pools],
+    fetchedTokens,
+    metadata: {
+      tokens: [...fetchedTokens, ...created.values()],
+      pools: [...fetched.pools, ...pools],
     },
   }
 }
@@ -167,14 +145,14 @@ export const revertOperation = (
   ledger: Ledger,
   { seq, cursor }: { readonly seq: number; readonly cursor: Cursor },
   applied: Applied,
-  chunks: readonly EventBatch[],
+  batches: readonly EventBatch[],
 ): Prepared => {
   return prepared(chainContext, ledger.revert(applied.seq), {
     meta: metaOf(chainContext, 'OP_REVERT', seq, applied.ref),
     header: applied.header,
     cursor,
-    chunks: revertedChunks(chunks),
-    letters: [],
+    batches: revertedBatches(batches),
+    deadLetters: [],
   })
 }
 
@@ -187,8 +165,8 @@ export const finalizeOperation = (
   finalSeqs: readonly number[],
 ): Prepared => {
   const meta = metaOf(chainContext, 'OP_FINALIZE', seq, ref)
-  const parts = { meta, header: NO_HEADER, cursor, chunks: [], letters: [] }
-  return prepared(chainContext, ledger.forget(finalSeqs), parts)
+  const parts = { meta, header: NO_HEADER, cursor, batches: [], deadLetters: [] }
+  return prepared(chainContext, ledger.dropUndo(finalSeqs), parts)
 }
 
 /** Trades of a block as the price table reads them. */
@@ -239,25 +217,25 @@ interface Parts {
   readonly meta: OperationMeta
   readonly header: BlockHeader
   readonly cursor: Cursor
-  readonly chunks: readonly EventBatch[]
-  readonly letters: readonly ProducerRecord[]
+  readonly batches: readonly EventBatch[]
+  readonly deadLetters: readonly ProducerRecord[]
 }
 
 const prepared = (
   { codec }: ChainContext,
   pending: Pending,
-  { letters, ...parts }: Parts,
+  { deadLetters, ...parts }: Parts,
 ): Prepared => {
-  const { meta, header, cursor, chunks } = parts
+  const { meta, header, cursor, batches } = parts
   const { quotes } = pending
   return {
     op: meta.op,
-    records: [...encodedRecords(chunks, meta, codec), ...letters],
-    event: (spans) => blockEvent({ ...parts, quotes }, spans),
+    records: [...encodedRecords(batches, meta, codec), ...deadLetters],
+    event: (ranges) => blockEvent({ ...parts, quotes }, ranges),
     pending,
     cursor,
     seq: meta.seq,
     header,
-    chunks,
+    batches,
   }
 }

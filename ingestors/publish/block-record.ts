@@ -5,10 +5,10 @@ import { InvalidInput } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
 import { toWireQuotePrices } from '../../core/prices/quote-assets.ts'
 import type { QuoteState } from '../../core/prices/quote-state.ts'
-import type { Block, EvmBlock } from '../../schemas/events.ts'
 import { TOPICS, topicName } from '../../schemas/topics.ts'
 import type * as Wire from '../../schemas/wire.ts'
 import type { BlockRef } from '../follow/contract.ts'
+import type { BlockHeader } from '../to-wire/block-header.ts'
 import { type EventBatch, FAMILIES, FEED_FAMILIES, type OperationMeta } from './record-batches.ts'
 
 /** Where a chain stands after an operation: the newest applied block, and the newest final one. */
@@ -19,52 +19,6 @@ export interface Cursor {
   /** Operation that applied the newest final block; 0 before the first. */
   readonly finalSeq: number
 }
-
-/** Header fields of a block record: what APPLY says of the block and REVERT repeats. */
-export type BlockHeader = Omit<
-  Wire.BlockEvent,
-  'meta' | 'quote_prices' | 'counts' | 'spans' | 'final_seq' | 'final_height' | 'cursor'
->
-
-/** Header fields of a normalized block. */
-export const blockHeader = (block: Block): BlockHeader =>
-  block.vm === 'evm'
-    ? {
-        parent_slot: Math.max(block.height - 1, 0),
-        tx_count: block.transactions.length,
-        coinbase: block.coinbase,
-        gas_limit: String(block.gasLimitRaw),
-        gas_used: String(block.gasUsedRaw),
-        base_fee: String(block.baseFeeRaw),
-        difficulty: String(block.difficultyRaw),
-        nonce: block.nonce,
-        extra: Buffer.from(block.extra.slice(2), 'hex'),
-        rewards_count: 0,
-        priority_fee: medianPriorityFee(block),
-      }
-    : { ...NO_HEADER, ...NO_GAS, ...countsOf(block) }
-
-/** The lower median of what transactions paid per gas above the base fee; "" where none tells its price. */
-const medianPriorityFee = ({ transactions, baseFeeRaw }: EvmBlock): string => {
-  const fees = transactions
-    .flatMap(({ gasPriceRaw }) => (gasPriceRaw === undefined ? [] : [gasPriceRaw]))
-    // The protocol's own transactions may pay less than the base fee.
-    .map((price) => (price > baseFeeRaw ? price - baseFeeRaw : 0n))
-    .toSorted((one, other) => (one < other ? -1 : one > other ? 1 : 0))
-  return String(fees[(fees.length - 1) >> 1] ?? '')
-}
-
-/** Of blocks that have no gas of their own. */
-const NO_GAS = { gas_limit: '0', gas_used: '0', base_fee: '0', difficulty: '0' } as const
-
-const countsOf = (block: Exclude<Block, { readonly vm: 'evm' }>) =>
-  block.vm === 'svm'
-    ? {
-        parent_slot: block.parentSlot,
-        tx_count: block.txCount,
-        rewards_count: block.rewardsCount,
-      }
-    : { parent_slot: Math.max(block.height - 1, 0), tx_count: block.transactions.length }
 
 /** Header fields of a block whose record was written before. */
 export const headerOf = (event: Wire.BlockEvent): BlockHeader => ({
@@ -81,34 +35,19 @@ export const headerOf = (event: Wire.BlockEvent): BlockHeader => ({
   priority_fee: event.priority_fee,
 })
 
-/** Header fields of an operation that brings no block. */
-export const NO_HEADER: BlockHeader = {
-  parent_slot: 0,
-  tx_count: 0,
-  coinbase: '',
-  gas_limit: '',
-  gas_used: '',
-  base_fee: '',
-  difficulty: '',
-  nonce: '',
-  extra: Buffer.alloc(0),
-  rewards_count: 0,
-  priority_fee: '',
-}
-
-/** What the record of an operation is made of, but for the places of its data records. */
+/** What the record of an operation is made of, but for the offsets of its data records. */
 export interface BlockRecordParts {
   readonly meta: OperationMeta
   readonly header: BlockHeader
   readonly quotes: QuoteState
   readonly cursor: Cursor
-  readonly chunks: readonly EventBatch[]
+  readonly batches: readonly EventBatch[]
 }
 
-/** The `{c}.blocks` event of an operation whose records lie at `spans`. */
+/** The `{c}.blocks` event of an operation whose records lie at `ranges`. */
 export const blockEvent = (
-  { meta, header, quotes, cursor, chunks }: BlockRecordParts,
-  spans: readonly OffsetRange[],
+  { meta, header, quotes, cursor, batches }: BlockRecordParts,
+  ranges: readonly OffsetRange[],
 ): Wire.BlockEvent => ({
   ...header,
   meta: { ...meta, part: 0, parts: 1 },
@@ -116,20 +55,20 @@ export const blockEvent = (
   counts: Object.fromEntries(
     [
       ...FAMILIES,
-      ...FEED_FAMILIES.filter((feed) => chunks.some(({ family }) => family === feed)),
-    ].map((family) => [TOPICS[family].suffix, sumOf(chunks, (chunk) => chunk.family === family)]),
+      ...FEED_FAMILIES.filter((feed) => batches.some(({ family }) => family === feed)),
+    ].map((family) => [TOPICS[family].suffix, sumOf(batches, (batch) => batch.family === family)]),
   ),
-  spans: spans.flatMap((span) => {
-    const here = (chunk: EventBatch): boolean =>
-      chunk.topic === span.topic && chunk.partition === span.partition
-    if (!chunks.some(here)) return []
+  spans: ranges.flatMap((range) => {
+    const here = (batch: EventBatch): boolean =>
+      batch.topic === range.topic && batch.partition === range.partition
+    if (!batches.some(here)) return []
     return [
       {
-        topic: span.topic,
-        partition: span.partition,
-        base_offset: span.baseOffset,
-        records: span.records,
-        events: sumOf(chunks, here),
+        topic: range.topic,
+        partition: range.partition,
+        base_offset: range.baseOffset,
+        records: range.records,
+        events: sumOf(batches, here),
       },
     ]
   }),
@@ -168,5 +107,5 @@ const refOf = (value: unknown): BlockRef | null => {
   return { height, hash, parentHash, timeMs }
 }
 
-const sumOf = (chunks: readonly EventBatch[], wanted: (chunk: EventBatch) => boolean): number =>
-  chunks.reduce((sum, chunk) => sum + (wanted(chunk) ? chunk.events.length : 0), 0)
+const sumOf = (batches: readonly EventBatch[], wanted: (batch: EventBatch) => boolean): number =>
+  batches.reduce((sum, batch) => sum + (wanted(batch) ? batch.events.length : 0), 0)

@@ -25,8 +25,8 @@ export const mergedCommit = (
   return {
     commit: {
       records: operations.flatMap(({ records }) => records),
-      seal: (spans) => {
-        const own = spansByOperation(operations, spans)
+      finalRecords: (ranges) => {
+        const own = rangesByOperation(operations, ranges)
         events = operations.map(({ event }, index) => event(own[index] ?? []))
         return events.map((event) => blockRecord(event, codec))
       },
@@ -48,29 +48,30 @@ export const sizeOfOperation = ({ records, pending }: Prepared): OperationSize =
     pending.changes.reduce((sum, { json }) => sum + (json?.length ?? 0), 0),
 })
 
-/** Each operation's share of the places of a commit: in a partition they follow one another. */
-const spansByOperation = (
-  operations: readonly { readonly chunks: readonly EventBatch[] }[],
-  spans: readonly OffsetRange[],
+/** Each operation's share of the offset ranges of a commit: in a partition they follow one another. */
+const rangesByOperation = (
+  operations: readonly { readonly batches: readonly EventBatch[] }[],
+  ranges: readonly OffsetRange[],
 ): readonly (readonly OffsetRange[])[] => {
-  const next = new Map(spans.map((span) => [placeOf(span), span.baseOffset]))
-  return operations.map(({ chunks }) => {
+  const next = new Map(ranges.map((range) => [partitionName(range), range.baseOffset]))
+  return operations.map(({ batches }) => {
     const own = new Map<string, OffsetRange>()
-    for (const { topic, partition } of chunks) {
-      const place = placeOf({ topic, partition })
-      const baseOffset = own.get(place)?.baseOffset ?? next.get(place)
-      if (baseOffset === undefined) throw new Error(`the bus names no place of records in ${place}`)
-      own.set(place, {
+    for (const { topic, partition } of batches) {
+      const name = partitionName({ topic, partition })
+      const baseOffset = own.get(name)?.baseOffset ?? next.get(name)
+      if (baseOffset === undefined)
+        throw new Error(`the bus reported no offset range for records in ${name}`)
+      own.set(name, {
         topic,
         partition,
         baseOffset,
-        records: (own.get(place)?.records ?? 0) + 1,
+        records: (own.get(name)?.records ?? 0) + 1,
       })
     }
-    for (const [place, { baseOffset, records }] of own) next.set(place, baseOffset + records)
+    for (const [name, { baseOffset, records }] of own) next.set(name, baseOffset + records)
     return [...own.values()]
   })
 }
 
-const placeOf = ({ topic, partition }: Pick<OffsetRange, 'topic' | 'partition'>): string =>
+const partitionName = ({ topic, partition }: Pick<OffsetRange, 'topic' | 'partition'>): string =>
   `${topic}/${partition}`

@@ -9,28 +9,7 @@ import {
   type StoredChange,
 } from '../../core/prices/quote-state.ts'
 import type { PoolMetadata, TokenMetadata } from '../../schemas/events.ts'
-
-/** Facts that a node or a file gave, by address. */
-export interface Facts {
-  readonly token: (address: string) => TokenMetadata | undefined
-  readonly pool: (address: string) => PoolMetadata | undefined
-}
-
-/** Facts of one block. */
-export interface FetchedMetadata {
-  readonly tokens: readonly TokenMetadata[]
-  readonly pools: readonly PoolMetadata[]
-  /** Names that tokens gave and that cannot be displayed. */
-  readonly unread?: readonly UnreadName[]
-}
-
-/** What a token answered for its name or symbol. */
-export interface UnreadName {
-  readonly address: string
-  readonly reason: string
-  /** The beginning of the answer. */
-  readonly said: string
-}
+import type { Facts, FetchedMetadata } from '../decode/contract.ts'
 
 /** State changes of a block operation that wait for their commit. */
 export interface Pending {
@@ -42,14 +21,14 @@ export interface Pending {
 interface AppliedBlock {
   readonly seq: number
   readonly quotes: QuoteState
-  readonly learned: FetchedMetadata
-  /** Running amounts to keep; null = forget. */
+  readonly metadata: FetchedMetadata
+  /** Running amounts to keep; null = delete. */
   readonly amounts: ReadonlyMap<string, bigint | null>
   /** Operations that can no longer be taken back. */
   readonly expired: readonly number[]
 }
 
-/** What an ingestor knows, at one moment of the chain: facts, prices, and how to take back what is not final. */
+/** What an ingestor knows, at one moment of the chain: metadata, prices, and how to revert what is not final. */
 export interface Ledger extends Facts {
   readonly quotes: () => QuoteState
   /** A running amount by its name. */
@@ -58,16 +37,16 @@ export interface Ledger extends Facts {
   readonly apply: (block: AppliedBlock) => Pending
   /** The changes that take the block of operation `seq` back. Throws when nothing is stored of it. */
   readonly revert: (seq: number) => Pending
-  /** The changes that forget how to take back the blocks of these operations. */
-  readonly forget: (seqs: readonly number[]) => Pending
+  /** The changes that delete the undo entries of these operations. */
+  readonly dropUndo: (seqs: readonly number[]) => Pending
   /** Takes over what will be committed: what is asked from now on is as of then. */
   readonly take: (pending: Pending) => void
   /** What was taken over is committed: it can be read from the lane's state. */
   readonly markCommitted: (pending: Pending) => void
 }
 
-/** Facts of each kind that are held in memory; the others are read from the lane's state again. */
-const CACHED = 50_000
+/** Entries of each kind that are cached in memory; the others are read from the lane's state again. */
+const MAX_CACHED = 50_000
 
 const TOKEN_PREFIX = 'token/'
 const POOL_PREFIX = 'pool/'
@@ -84,46 +63,47 @@ export const openLedger = (state: LaneState): Ledger => {
     const bytes = state.get(key)
     return bytes === undefined ? null : Buffer.from(bytes).toString('utf8')
   }
-  const tokens = factCache(stored, TOKEN_PREFIX, reviveToken)
-  const pools = factCache(stored, POOL_PREFIX, revivePool)
-  const amounts = factCache(stored, AMOUNT_PREFIX, (value) => ({ raw: BigInt(String(value)) }))
+  const tokens = metadataCache(stored, TOKEN_PREFIX, reviveToken)
+  const pools = metadataCache(stored, POOL_PREFIX, revivePool)
+  const amounts = metadataCache(stored, AMOUNT_PREFIX, (value) => ({ raw: BigInt(String(value)) }))
   let quotes = applyStoredChanges(EMPTY_QUOTE_STATE, storedValues(state, QUOTES_PREFIX))
   return {
     token: tokens.get,
     pool: pools.get,
     quotes: () => quotes,
     amount: (key) => amounts.get(key)?.raw,
-    apply: ({ seq, quotes: next, learned, amounts: changed, expired }) => {
-      const facts: readonly StoredChange[] = [
+    apply: ({ seq, quotes: next, metadata, amounts: changed, expired }) => {
+      const writes: readonly StoredChange[] = [
         ...[...changed].map(([key, raw]) => amountChange(key, raw ?? undefined)),
-        ...learned.tokens.map((fact) => tokenChange(fact.address, fact)),
-        ...learned.pools.map((fact) => poolChange(fact.address, fact)),
+        ...metadata.tokens.map((metadata) => tokenChange(metadata.address, metadata)),
+        ...metadata.pools.map((metadata) => poolChange(metadata.address, metadata)),
       ]
       const undo: readonly StoredChange[] = [
         ...[...changed.keys()].map((key) => amountChange(key, amounts.get(key)?.raw)),
-        ...learned.tokens.map(({ address }) => tokenChange(address, tokens.get(address))),
-        ...learned.pools.map(({ address }) => poolChange(address, pools.get(address))),
+        ...metadata.tokens.map(({ address }) => tokenChange(address, tokens.get(address))),
+        ...metadata.pools.map(({ address }) => poolChange(address, pools.get(address))),
         ...diffQuoteStates(next, quotes),
       ]
       const undoChange = { key: undoKey(seq), json: JSON.stringify(undo) }
       const changes = [
-        ...facts,
+        ...writes,
         ...diffQuoteStates(quotes, next),
         undoChange,
-        ...forgotten(expired),
+        ...undoDeletions(expired),
       ]
       return { quotes: next, changes }
     },
     revert: (seq) => {
       const text = stored(undoKey(seq))
-      if (text === null) throw new Error(`no undo is stored for operation ${seq}`)
+      if (text === null)
+        throw new Error(`no undo entry is stored for operation ${seq}, it cannot be reverted`)
       const changes: readonly StoredChange[] = JSON.parse(text)
       return {
         quotes: applyStoredChanges(quotes, changes),
-        changes: [...changes, ...forgotten([seq])],
+        changes: [...changes, ...undoDeletions([seq])],
       }
     },
-    forget: (seqs) => ({ quotes, changes: forgotten(seqs) }),
+    dropUndo: (seqs) => ({ quotes, changes: undoDeletions(seqs) }),
     markCommitted: ({ changes }) => {
       for (const change of changes) {
         if (uncommitted.get(change.key) === change) uncommitted.delete(change.key)
@@ -141,36 +121,41 @@ export const openLedger = (state: LaneState): Ledger => {
   }
 }
 
-interface FactCache<Fact> {
+interface MetadataCache<Fact> {
   readonly get: (address: string) => Fact | undefined
   /** Takes over a committed change, if it is one of this kind. */
   readonly take: (change: StoredChange) => void
 }
 
-const factCache = <Fact extends object>(
+const metadataCache = <Fact extends object>(
   stored: (key: string) => string | null,
   prefix: string,
   revive: (value: unknown) => Fact,
-): FactCache<Fact> => {
+): MetadataCache<Fact> => {
   // Bounded by size, not by count: for a count the cache makes room for all of them at once.
-  const held = new LRUCache<string, Fact | false>({ maxSize: CACHED, sizeCalculation: () => 1 })
-  const hold = (address: string, json: string | null): Fact | undefined => {
-    const fact = json === null ? undefined : revive(JSON.parse(json))
-    held.set(address, fact ?? false)
-    return fact
+  const cache = new LRUCache<string, Fact | false>({
+    maxSize: MAX_CACHED,
+    sizeCalculation: () => 1,
+  })
+  const cacheValue = (address: string, json: string | null): Fact | undefined => {
+    const metadata = json === null ? undefined : revive(JSON.parse(json))
+    cache.set(address, metadata ?? false)
+    return metadata
   }
   return {
     get: (address) => {
-      const found = held.get(address)
-      return found === undefined ? hold(address, stored(prefix + address)) : found || undefined
+      const found = cache.get(address)
+      return found === undefined
+        ? cacheValue(address, stored(prefix + address))
+        : found || undefined
     },
     take: ({ key, json }) => {
-      if (key.startsWith(prefix)) hold(key.slice(prefix.length), json)
+      if (key.startsWith(prefix)) cacheValue(key.slice(prefix.length), json)
     },
   }
 }
 
-const forgotten = (seqs: readonly number[]): readonly StoredChange[] =>
+const undoDeletions = (seqs: readonly number[]): readonly StoredChange[] =>
   seqs.map((seq) => ({ key: undoKey(seq), json: null }))
 
 /** State outlives an upgrade: an earlier version stored `verified` by another name. */
@@ -179,9 +164,9 @@ const revivePool = (value: unknown): PoolMetadata => {
   return proven === undefined ? pool : { ...pool, verified: proven }
 }
 
-const poolChange = (address: string, fact: PoolMetadata | undefined): StoredChange => ({
+const poolChange = (address: string, metadata: PoolMetadata | undefined): StoredChange => ({
   key: POOL_PREFIX + address,
-  json: fact === undefined ? null : JSON.stringify(fact),
+  json: metadata === undefined ? null : JSON.stringify(metadata),
 })
 
 const amountChange = (key: string, raw: bigint | undefined): StoredChange => ({
@@ -189,9 +174,9 @@ const amountChange = (key: string, raw: bigint | undefined): StoredChange => ({
   json: raw === undefined ? null : JSON.stringify(raw.toString()),
 })
 
-const tokenChange = (address: string, fact: TokenMetadata | undefined): StoredChange => ({
+const tokenChange = (address: string, metadata: TokenMetadata | undefined): StoredChange => ({
   key: TOKEN_PREFIX + address,
-  json: fact === undefined ? null : storedToken(fact),
+  json: metadata === undefined ? null : storedToken(metadata),
 })
 
 /** The changes as a commit of the bus takes them: of several changes of a key the last. */
@@ -215,12 +200,12 @@ function* storedValues(state: LaneState, prefix: string): Generator<StoredChange
   }
 }
 
-const storedToken = (fact: TokenMetadata): string =>
-  JSON.stringify({ ...fact, totalSupplyRaw: fact.totalSupplyRaw?.toString() ?? null })
+const storedToken = (metadata: TokenMetadata): string =>
+  JSON.stringify({ ...metadata, totalSupplyRaw: metadata.totalSupplyRaw?.toString() ?? null })
 
 const reviveToken = (value: unknown): TokenMetadata => {
-  const { totalSupplyRaw, ...fact } = value as Omit<TokenMetadata, 'totalSupplyRaw'> & {
+  const { totalSupplyRaw, ...metadata } = value as Omit<TokenMetadata, 'totalSupplyRaw'> & {
     readonly totalSupplyRaw: string | null
   }
-  return { ...fact, totalSupplyRaw: totalSupplyRaw === null ? null : BigInt(totalSupplyRaw) }
+  return { ...metadata, totalSupplyRaw: totalSupplyRaw === null ? null : BigInt(totalSupplyRaw) }
 }

@@ -1,13 +1,11 @@
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { toDropReason } from '../../schemas/drop-reasons.ts'
 import type { Block, DecodedBlock, DroppedEvent, PoolMetadata } from '../../schemas/events.ts'
-import type { RequiredLookups } from '../decode/contract.ts'
-import type { UnreadName } from './metadata-store.ts'
+import type { RequiredLookups, UnreadName } from '../decode/contract.ts'
+import { nativeBalances, TOKEN_LABELS } from '../vm/block-findings.ts'
 
-/** What moves tokens of a kind of chain, as a label. */
-const TOKENS = { evm: 'erc20', svm: 'spl_token', move: 'sui_coin' } as const
-/** Label of what is known of a chain's own coin. */
-const COIN = 'coin'
+/** Label of what is known of a chain's native token. */
+const NATIVE_LABEL = 'coin'
 /** Label of what no protocol is known of. */
 const NONE = 'none'
 
@@ -24,30 +22,30 @@ export const countDecoded = (
   for (const { protocol } of found.swaps) add(protocol, 'swap')
   for (const { protocol, kind } of found.poolChanges) add(protocol, kind)
   for (const { launch } of found.tokenCreations)
-    add(launch?.protocol ?? TOKENS[vm], 'token-created')
+    add(launch?.protocol ?? TOKEN_LABELS[vm], 'token-created')
   for (const { from } of found.migrations) add(from.protocol, 'migration')
   for (const { protocol, kind } of found.predictions) add(protocol, kind)
   for (const { protocol, kind } of found.redPackets) add(protocol, kind)
-  add(TOKENS[vm], 'transfer', found.transfers.length)
-  add(TOKENS[vm], 'balance', found.balances.length)
-  add(TOKENS[vm], 'supply', found.supplies.length)
-  if (block.vm === 'evm') add(COIN, 'balance', block.coins?.length ?? 0)
+  add(TOKEN_LABELS[vm], 'transfer', found.transfers.length)
+  add(TOKEN_LABELS[vm], 'balance', found.balances.length)
+  add(TOKEN_LABELS[vm], 'supply', found.supplies.length)
+  add(NATIVE_LABEL, 'balance', nativeBalances(block).length)
 }
 
 /** What was found in a block and not taken. */
 export interface Missed {
   readonly dropped: readonly DroppedEvent[]
   readonly unread: readonly UnreadName[]
-  readonly subjects: RequiredLookups
+  readonly lookups: RequiredLookups
   /** Pools that were asked about for the first time. */
   readonly pools: readonly PoolMetadata[]
 }
 
 /** Counts what was not taken of a block, by protocol and reason, and the pools of unlisted factories. */
-export const countUntaken = (
+export const countRejectedParts = (
   { eventsDropped, ingestDropped, unknownPools }: Metrics,
   { chain, rejected = [], vm }: Block,
-  { dropped, unread, subjects, pools }: Missed,
+  { dropped, unread, lookups, pools }: Missed,
 ): void => {
   for (const { reason: said, protocol } of dropped) {
     const reason = toDropReason(said)
@@ -58,9 +56,9 @@ export const countUntaken = (
     ingestDropped.inc({ chain, protocol: NONE, reason: toDropReason(reason) })
   }
   for (const { reason } of unread) {
-    ingestDropped.inc({ chain, protocol: TOKENS[vm], reason: toDropReason(reason) })
+    ingestDropped.inc({ chain, protocol: TOKEN_LABELS[vm], reason: toDropReason(reason) })
   }
-  const families = new Map(subjects.pools.map(({ address, family }) => [address, family]))
+  const families = new Map(lookups.pools.map(({ address, family }) => [address, family]))
   for (const { address, verified } of pools) {
     if (!verified) unknownPools.inc({ chain, protocol: families.get(address) ?? NONE })
   }

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Bus } from '../../core/bus/contract.ts'
 import { type ChainRow, maxReorgBlocks } from '../../schemas/chains.ts'
 import type { BlockEvent } from '../../schemas/wire.ts'
-import { reverted } from '../follow/chain-position.ts'
+import { refOf, reverted } from '../follow/chain-position.ts'
 import type { BlockRef, Position } from '../follow/contract.ts'
 import {
   applyOperation,
@@ -15,11 +15,11 @@ import {
 import type { Cursor } from './block-record.ts'
 import type { Ledger } from './metadata-store.ts'
 import type { EventBatch } from './record-batches.ts'
-import { chunksAt } from './reread-block.ts'
-import { type Applied, placeBelow, positionOf, type Recovered } from './resume.ts'
+import { batchesAt } from './reread-block.ts'
+import { type Applied, parentRef, positionOf, type Recovered } from './resume.ts'
 
 /** The newest blocks' records are held for a reorg, as many as have so many events; older ones are read again from the log. */
-const HELD_EVENTS = 20_000
+const MAX_CACHED_EVENTS = 20_000
 
 /**
  * Makes the operations of a chain one after the other, each on what the ones before it leave behind, committed or not. What it
@@ -28,7 +28,7 @@ const HELD_EVENTS = 20_000
 export interface OperationMaker {
   /** Behind the newest operation that was made. */
   readonly position: () => Position | null
-  /** Newest applied block there, or the place below the only one that was taken back. */
+  /** Newest applied block there, or the parent of the only one that was reverted. */
   readonly tip: () => BlockRef | null
   readonly apply: (read: Omit<ReadBlock, 'expired'>) => Prepared
   /** Throws `InvalidInput` for a block that cannot be taken back. */
@@ -51,7 +51,7 @@ export const makeOperations = (
   recovered: Recovered,
 ): OperationMaker => {
   const bound = maxReorgBlocks(chainContext.chain)
-  const records = recordKeeper(bus, chainContext)
+  const records = recordCache(bus, chainContext)
   let { seq, cursor, stack, truncated } = recovered
   const enter = (prepared: Prepared): Prepared => {
     ledger.take(prepared.pending)
@@ -66,9 +66,9 @@ export const makeOperations = (
     apply: (read) => {
       const ref = refOf(read.block)
       const expired = stack.slice(0, Math.max(stack.length + 1 - bound, 0))
-      const place = { seq: seq + 1, cursor: { ...cursor, tip: ref } }
+      const operation = { seq: seq + 1, cursor: { ...cursor, tip: ref } }
       const seqs = expired.map((applied) => applied.seq)
-      const prepared = applyOperation(chainContext, ledger, place, { ...read, expired: seqs })
+      const prepared = applyOperation(chainContext, ledger, operation, { ...read, expired: seqs })
       const applied = { ref, seq: prepared.seq, header: prepared.header, spans: null }
       stack = [...stack.slice(expired.length), applied]
       truncated ||= expired.length > 0
@@ -81,21 +81,21 @@ export const makeOperations = (
       }
       // Throws before anything is written for a block that cannot be taken back.
       reverted({ stack: stack.map((each) => each.ref), final: cursor.final, truncated })
-      const chunks = await records.of(newest)
+      const batches = await records.of(newest)
       // Read after the wait: a commit may have told meanwhile where records lie.
       const below = stack.slice(0, -1)
-      const next: Cursor = { ...cursor, tip: below.at(-1)?.ref ?? placeBelow(ref) }
-      const place = { seq: seq + 1, cursor: next }
-      const prepared = revertOperation(chainContext, ledger, place, newest, chunks)
+      const next: Cursor = { ...cursor, tip: below.at(-1)?.ref ?? parentRef(ref) }
+      const operation = { seq: seq + 1, cursor: next }
+      const prepared = revertOperation(chainContext, ledger, operation, newest, batches)
       stack = below
       return enter(prepared)
     },
     finalize: (ref) => {
       const finalOperations = stack.filter((applied) => applied.ref.height <= ref.height)
       const finalSeq = finalOperations.at(-1)?.seq ?? cursor.finalSeq
-      const place = { seq: seq + 1, cursor: { ...cursor, final: ref, finalSeq } }
+      const operation = { seq: seq + 1, cursor: { ...cursor, final: ref, finalSeq } }
       const seqs = finalOperations.map((applied) => applied.seq)
-      const prepared = finalizeOperation(chainContext, ledger, place, ref, seqs)
+      const prepared = finalizeOperation(chainContext, ledger, operation, ref, seqs)
       stack = stack.filter((applied) => applied.ref.height >= ref.height)
       truncated = false
       return enter(prepared)
@@ -115,38 +115,32 @@ export const makeOperations = (
 }
 
 /** Where the records of applied blocks are found again. */
-const recordKeeper = (
+const recordCache = (
   bus: Bus,
   { codec, chain }: { readonly codec: ChainContext['codec']; readonly chain: Pick<ChainRow, 'id'> },
 ) => {
-  const held = new LRUCache<number, readonly EventBatch[]>({
-    maxSize: HELD_EVENTS,
+  const cache = new LRUCache<number, readonly EventBatch[]>({
+    maxSize: MAX_CACHED_EVENTS,
     // Those of a block that is larger than all room are not held.
-    sizeCalculation: (chunks) => 1 + chunks.reduce((sum, { events }) => sum + events.length, 0),
+    sizeCalculation: (batches) => 1 + batches.reduce((sum, { events }) => sum + events.length, 0),
   })
   /** Those that the log does not have yet. */
   const uncommitted = new Map<number, readonly EventBatch[]>()
   return {
-    made: ({ op, seq, chunks }: Prepared): void => {
+    made: ({ op, seq, batches }: Prepared): void => {
       if (op !== 'OP_APPLY') return
-      uncommitted.set(seq, chunks)
-      held.set(seq, chunks)
+      uncommitted.set(seq, batches)
+      cache.set(seq, batches)
     },
     committed: ({ seq }: Prepared): void => {
       uncommitted.delete(seq)
     },
     of: async ({ seq, spans }: Applied): Promise<readonly EventBatch[]> => {
-      const known = uncommitted.get(seq) ?? held.get(seq)
+      const known = uncommitted.get(seq) ?? cache.get(seq)
       if (known !== undefined) return known
-      if (spans === null) throw new Error(`the records of operation ${seq} are nowhere`)
-      return chunksAt({ bus, codec, chain: chain.id }, { seq, spans })
+      if (spans === null)
+        throw new Error(`no offsets are known for the records of operation ${seq}`)
+      return batchesAt({ bus, codec, chain: chain.id }, { seq, spans })
     },
   }
 }
-
-const refOf = ({ height, hash, parentHash, timeMs }: BlockRef): BlockRef => ({
-  height,
-  hash,
-  parentHash,
-  timeMs,
-})

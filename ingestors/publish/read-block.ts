@@ -9,14 +9,14 @@ import type { RejectedResponse } from '../input/rejected-responses.ts'
 import { decodeBlock, requiredLookups } from '../vm/decode-block.ts'
 import type { ReadBlock } from './block-operation.ts'
 import type { Ledger } from './metadata-store.ts'
-import { countUntaken } from './metrics.ts'
+import { countRejectedParts } from './metrics.ts'
 
 /** What a block is read with. */
 export interface BlockReading {
   readonly protocols: ProtocolRegistry
-  readonly facts: MetadataReader
+  readonly metadataReader: MetadataReader
   /** Prices to start with at a start and across a gap. */
-  readonly primes: (block: Block, signal: AbortSignal) => Promise<readonly PriceEntry[]>
+  readonly seedPrices: (block: Block, signal: AbortSignal) => Promise<readonly PriceEntry[]>
   /** What nodes said meanwhile and was not taken. */
   readonly takeRejectedResponses?: () => readonly RejectedResponse[]
   readonly metrics: Metrics
@@ -24,35 +24,41 @@ export interface BlockReading {
 
 /** Everything that is asked and decoded before a block can be committed. */
 export const readBlock = async (
-  { facts, protocols, primes, takeRejectedResponses, metrics }: BlockReading,
+  { metadataReader, protocols, seedPrices, takeRejectedResponses, metrics }: BlockReading,
   ledger: Ledger,
   block: Block,
   signal: AbortSignal,
 ): Promise<Omit<ReadBlock, 'expired'>> => {
-  const subjects = requiredLookups(block, protocols)
-  const learned = await fetchMissing({ reader: facts, known: ledger }, subjects, block, signal)
-  const { pool, token } = withFetched(ledger, learned)
-  const asked = (subjects.prices ?? []).filter((each) => pool(each.pool)?.verified)
-  const prices = asked.length > 0 ? await facts.prices?.(asked, block, signal) : undefined
+  const lookups = requiredLookups(block, protocols)
+  const fetched = await fetchMissing(
+    { reader: metadataReader, known: ledger },
+    lookups,
+    block,
+    signal,
+  )
+  const { pool, token } = withFetched(ledger, fetched)
+  const priceLookups = (lookups.prices ?? []).filter((each) => pool(each.pool)?.verified)
+  const prices =
+    priceLookups.length > 0 ? await metadataReader.prices?.(priceLookups, block, signal) : undefined
   const price = (address: string) => prices?.get(address)
-  const books = { verification: facts.verification, protocols, pool, token, price }
-  const decoded = decodeBlock(block, books)
+  const context = { verification: metadataReader.verification, protocols, pool, token, price }
+  const decoded = decodeBlock(block, context)
   const { clock } = ledger.quotes()
   const contiguous = clock?.height === parentHeightOf(block)
   const dropped = [...decoded.dropped, ...namelessSwaps(decoded.swaps, block)]
-  const unread = learned.unread ?? []
-  countUntaken(metrics, block, { dropped, unread, subjects, pools: learned.pools })
+  const unread = fetched.unread ?? []
+  countRejectedParts(metrics, block, { dropped, unread, lookups, pools: fetched.pools })
   return {
     block,
-    learned,
+    fetched,
     decoded,
-    origin: facts.metadataSource,
-    primes: contiguous ? [] : await primes(block, signal),
-    letters: blockDeadLetters(block, {
+    origin: metadataReader.metadataSource,
+    seedPrices: contiguous ? [] : await seedPrices(block, signal),
+    deadLetters: blockDeadLetters(block, {
       dropped,
       unread,
       rejectedResponses: takeRejectedResponses?.() ?? [],
-      context: books,
+      context,
     }),
   }
 }

@@ -68,11 +68,11 @@ type AnyEvent =
   | Wire.PredictionPositionEvent
   | Wire.RedPacketEvent
 
-/** Meta of a block operation; the place among the records of a partition is added to each. */
+/** Meta of a block operation; the index among the records of a partition is added to each. */
 export type OperationMeta = Omit<Wire.EventMeta, 'part' | 'parts'>
 
 /** Groups a block's events by key and cuts the groups into records, in a fixed order. */
-export const chunksOf = (
+export const batchesOf = (
   events: BlockEvents,
   chain: string,
   partitions: (topic: string) => number,
@@ -81,7 +81,7 @@ export const chunksOf = (
     const list = events[family] ?? []
     if (list.length === 0) return []
     const topic = topicName(family, chain)
-    return chunksByKey(list, { family, topic, partitions: partitions(topic) })
+    return batchesByKey(list, { family, topic, partitions: partitions(topic) })
   })
 
 /** Where events are written, and as what. */
@@ -92,7 +92,7 @@ interface Destination {
 }
 
 /** Groups events by key and cuts the groups into records, in a fixed order. */
-export const chunksByKey = (
+export const batchesByKey = (
   list: readonly Keyed<AnyEvent>[],
   { family, topic, partitions }: Destination,
 ): readonly EventBatch[] => {
@@ -109,37 +109,38 @@ export const chunksByKey = (
 }
 
 /** The records that take a block's records back: the same bodies, newest first. */
-export const revertedChunks = (chunks: readonly EventBatch[]): readonly EventBatch[] =>
-  chunks.toReversed().map((chunk) => ({ ...chunk, events: chunk.events.toReversed() }))
+export const revertedBatches = (batches: readonly EventBatch[]): readonly EventBatch[] =>
+  batches.toReversed().map((batch) => ({ ...batch, events: batch.events.toReversed() }))
 
 /** Encodes a block operation's records and numbers them within their partitions. Throws `InvalidInput` for a body that does not fit. */
 export const encodedRecords = (
-  chunks: readonly EventBatch[],
+  batches: readonly EventBatch[],
   meta: OperationMeta,
   codec: Codec,
 ): readonly ProducerRecord[] => {
   const totals = new Map<string, number>()
-  for (const chunk of chunks) totals.set(placeOf(chunk), (totals.get(placeOf(chunk)) ?? 0) + 1)
+  for (const batch of batches)
+    totals.set(partitionName(batch), (totals.get(partitionName(batch)) ?? 0) + 1)
   const seen = new Map<string, number>()
-  return chunks.map((chunk) => {
-    const part = seen.get(placeOf(chunk)) ?? 0
-    seen.set(placeOf(chunk), part + 1)
-    const parts = totals.get(placeOf(chunk)) ?? 1
+  return batches.map((batch) => {
+    const part = seen.get(partitionName(batch)) ?? 0
+    seen.set(partitionName(batch), part + 1)
+    const parts = totals.get(partitionName(batch)) ?? 1
     // The parent of a block is told by its own record in `{c}.blocks`.
     const whole: Wire.EventMeta = { part, ...meta, parent_hash: '', parts }
-    const message = TOPICS[chunk.family].message
-    const value = { meta: whole, events: chunk.events } as DeepPartial<Wire.Messages[DataMessage]>
+    const message = TOPICS[batch.family].message
+    const value = { meta: whole, events: batch.events } as DeepPartial<Wire.Messages[DataMessage]>
     return {
-      topic: chunk.topic,
-      partition: chunk.partition,
-      key: chunk.key,
+      topic: batch.topic,
+      partition: batch.partition,
+      key: batch.key,
       value: codec.encode(message, value),
       headers: recordHeaders(whole),
     }
   })
 }
 
-const placeOf = ({ topic, partition }: EventBatch): string => `${topic}/${partition}`
+const partitionName = ({ topic, partition }: EventBatch): string => `${topic}/${partition}`
 
 const cut = <T>(events: readonly T[]): readonly (readonly T[])[] => {
   const parts: T[][] = []

@@ -13,31 +13,35 @@ interface ChainLog {
 }
 
 /** Reads the records of an applied block again from where its `{c}.blocks` record says they lie. Throws `InvalidInput` when they are gone. */
-export const chunksAt = async (
+export const batchesAt = async (
   { bus, codec, chain }: ChainLog,
   { seq, spans }: { readonly seq: number; readonly spans: readonly TopicSpan[] },
 ): Promise<readonly EventBatch[]> => {
-  const chunks: EventBatch[] = []
+  const batches: EventBatch[] = []
   for (const family of ALL_FAMILIES) {
     const topic = topicName(family, chain)
     const message = TOPICS[family].message
     for (const span of spans.filter((candidate) => candidate.topic === topic)) {
       for (const { key, value } of await recordsOf(bus, span, seq)) {
         const { events } = codec.decode(message, value)
-        chunks.push({ family, topic, partition: span.partition, key, events })
+        batches.push({ family, topic, partition: span.partition, key, events })
       }
     }
   }
-  return chunks
+  return batches
 }
 
-interface Found {
+interface StoredBatch {
   readonly key: string
   readonly value: Uint8Array
 }
 
-const recordsOf = async (bus: Bus, span: TopicSpan, seq: number): Promise<readonly Found[]> => {
-  const found: Found[] = []
+const recordsOf = async (
+  bus: Bus,
+  span: TopicSpan,
+  seq: number,
+): Promise<readonly StoredBatch[]> => {
+  const found: StoredBatch[] = []
   const { topic, partition, records, base_offset: from } = span
   // No further than needed: only where another writer's records lie between them is the end of the partition asked for.
   let [at, end] = [from, from + records]
@@ -52,7 +56,7 @@ const recordsOf = async (bus: Bus, span: TopicSpan, seq: number): Promise<readon
   if (found.length >= records) return found.slice(0, records)
   throw new InvalidInput(
     'expired-from-log',
-    `${topic}/${partition}: records of operation ${seq} are gone`,
+    `${topic}/${partition}: records of operation ${seq} have expired from the log`,
   )
 }
 

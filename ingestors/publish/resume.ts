@@ -4,7 +4,8 @@ import { type ChainRow, maxReorgBlocks } from '../../schemas/chains.ts'
 import { topicName } from '../../schemas/topics.ts'
 import type { BlockEvent, TopicSpan } from '../../schemas/wire.ts'
 import type { BlockRef, Position } from '../follow/contract.ts'
-import { type BlockHeader, type Cursor, cursorOf, headerOf } from './block-record.ts'
+import type { BlockHeader } from '../to-wire/block-header.ts'
+import { type Cursor, cursorOf, headerOf } from './block-record.ts'
 
 /** An applied block with what taking it back needs. */
 export interface Applied {
@@ -75,8 +76,8 @@ export const positionOf = ({
   }
 }
 
-/** The place below a block that was taken back with nothing of ours under it: what the next one is to follow. */
-export const placeBelow = ({ height, parentHash, timeMs }: BlockRef): BlockRef => ({
+/** The parent of a reverted block below which nothing of ours is left: the next block must follow it. */
+export const parentRef = ({ height, parentHash, timeMs }: BlockRef): BlockRef => ({
   height: height - 1,
   hash: parentHash,
   parentHash: '',
@@ -106,15 +107,15 @@ const folded = (events: readonly BlockEvent[], bound: number, isWhole: boolean):
   const isFirstHeld = isWhole && stack.length === applied.length
   return {
     seq: last.meta.seq,
-    cursor: { ...cursor, tip: cursor.tip ?? placeOf(last) },
+    cursor: { ...cursor, tip: cursor.tip ?? tipAfterRevert(last) },
     stack,
     truncated: !isFinalHeld && !isFirstHeld,
   }
 }
 
-/** Logs of older versions name no place after a revert of all that was held: the block that was taken back tells it. */
-const placeOf = (event: BlockEvent): BlockRef | null =>
-  event.meta.op === 'OP_REVERT' ? placeBelow(appliedOf(event).ref) : null
+/** Logs of older versions name no tip after a revert of all that was held: the block that was taken back tells it. */
+const tipAfterRevert = (event: BlockEvent): BlockRef | null =>
+  event.meta.op === 'OP_REVERT' ? parentRef(appliedOf(event).ref) : null
 
 /** An APPLY record as an entry of the stack. */
 export const appliedOf = (event: BlockEvent): Applied => ({

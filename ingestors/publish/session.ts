@@ -39,8 +39,8 @@ export interface Session extends Pick<CommitGroups<Taken>, 'flush' | 'pending'> 
   /** Newest block there. */
   readonly tip: () => BlockRef | null
   /** What is committed. */
-  readonly standing: () => CommittedHead
-  /** Facts and prices as of the newest block that was taken. */
+  readonly head: () => CommittedHead
+  /** Metadata and prices as of the newest block that was taken. */
   readonly known: Pick<Ledger, 'token' | 'pool' | 'quotes'>
   /**
    * Makes the records of an operation and puts them into a commit, which `flush` waits for. When it throws, everything that was
@@ -56,7 +56,7 @@ export interface Session extends Pick<CommitGroups<Taken>, 'flush' | 'pending'> 
 export const openSession = async (
   options: SessionOptions,
   lane: Lane,
-  onCommitted: (standing: CommittedHead) => void,
+  onCommitted: (head: CommittedHead) => void,
 ): Promise<Session> => {
   const { bus, metrics, limits } = options
   const chainContext: ChainContext = { ...options.chainContext, partition: lane.partition }
@@ -64,7 +64,7 @@ export const openSession = async (
   const ledger = openLedger(await lane.state(store))
   const recovered = await recover(bus, codec, chain)
   const maker = makeOperations({ bus, chainContext, ledger }, recovered)
-  let standing: CommittedHead = { seq: recovered.seq, tip: recovered.cursor.tip }
+  let head: CommittedHead = { seq: recovered.seq, tip: recovered.cursor.tip }
   const rest = makeYieldIfDue()
   const groups = makeCommitGroups<Taken>({
     limits,
@@ -76,8 +76,8 @@ export const openSession = async (
       maker.committed(operations, events())
       for (const { count } of group) count()
       const last = operations.at(-1)
-      if (last !== undefined) standing = { seq: last.seq, tip: last.cursor.tip }
-      onCommitted(standing)
+      if (last !== undefined) head = { seq: last.seq, tip: last.cursor.tip }
+      onCommitted(head)
     },
   })
   const prepare = async (op: ChainOp, signal: AbortSignal): Promise<Taken> => {
@@ -96,7 +96,7 @@ export const openSession = async (
   return {
     position: maker.position,
     tip: maker.tip,
-    standing: () => standing,
+    head: () => head,
     known: ledger,
     flush: groups.flush,
     pending: groups.pending,

@@ -3,25 +3,13 @@ import { InvalidInput } from '../../core/errors.ts'
 import { isJsonObject, parseJson } from '../../core/json.ts'
 import { MAX_TRACE_DEPTH } from '../../core/rpc/endpoint.ts'
 import { CHAIN_ID_BY_NAME, chainRow, type Vm } from '../../schemas/chains.ts'
-import type { Block } from '../../schemas/events.ts'
 import { recordedEvm } from '../evm/source/recorded.ts'
 import { type Fields, fieldsOf } from '../input/json.ts'
+import type { Recorded } from '../input/recorded-block.ts'
 import { isBinpbFile, parseBinpbFile } from '../move/checkpoint/binpb-file.ts'
 import { isChkFile, parseChkFile } from '../move/checkpoint/chk-file.ts'
 import { parseMoveRecording } from '../move/source/recorded.ts'
 import { parseSvmRecording } from '../svm/source/recorded.ts'
-
-/** A recording as a block. */
-export interface Recorded {
-  /** Without a recorded header everything that only a header tells is zero or empty. */
-  readonly block: Block
-  /** As far as the file tells, all transactions of the block are here. */
-  readonly whole: boolean
-  /** The block's time is recorded; otherwise `block.timeMs` is 0. */
-  readonly timed: boolean
-  /** The block's hash is recorded; otherwise it is simulated from the height. */
-  readonly named: boolean
-}
 
 /**
  * A recorded file: a checkpoint file of Sui by its name, JSON otherwise. `factories` are those that the configuration adds: what a

@@ -2,25 +2,20 @@ import { readFile as readBytes } from 'node:fs/promises'
 import type { ChainExtra } from '../../core/config/settings.ts'
 import { InvalidInput } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
-import type { ChainRow, Vm } from '../../schemas/chains.ts'
+import type { ChainRow } from '../../schemas/chains.ts'
 import type { Block, MoveTransaction, PoolMetadata, SvmTransaction } from '../../schemas/events.ts'
 import { PROTOCOLS, type ProtocolRow } from '../../schemas/protocols.ts'
 import { type MetadataReader, readTableMetadata } from '../decode/metadata-reader.ts'
 import type { MetadataTable } from '../decode/metadata-table.ts'
 import { seedPricePools } from '../decode/seed-prices.ts'
 import { tipOf } from '../follow/chain-position.ts'
-import type { BlockRef, ChainOp, Commitment, Position, Source } from '../follow/contract.ts'
-import { type Recorded, recordedFile } from './files.ts'
+import type { BlockRef, ChainOp, Position, Source } from '../follow/contract.ts'
+import type { Recorded } from '../input/recorded-block.ts'
+import { COMMITMENT_BY_VM } from '../vm/commitments.ts'
+import { recordedFile } from './files.ts'
 
 /** Blocks between two FINALIZE operations: a recording is final, and rollups wait for that. */
 const FINAL_EVERY = 32
-
-/** At which a node of the chain would have been read. */
-const COMMITMENTS: Readonly<Record<Vm, Commitment>> = {
-  evm: 'processed',
-  svm: 'confirmed',
-  move: 'finalized',
-}
 
 /** What is replayed. */
 export interface Recordings {
@@ -33,10 +28,10 @@ export interface Recordings {
   readonly readFile?: (file: string) => Promise<string | Uint8Array>
 }
 
-/** A source of recorded blocks, and the facts that come with it. */
+/** A source of recorded blocks, and the metadata that comes with it. */
 export interface RecordedSource extends Source {
   readonly metadata: MetadataReader
-  /** Files that hold no time and so no place in a chain. */
+  /** Files without a block time, which cannot be ordered. */
   readonly skipped: readonly string[]
 }
 
@@ -52,25 +47,25 @@ interface RecordedPosition {
  * `InvalidInput` for a file that is not a recording of this chain, or for two blocks of one height.
  */
 export const recordedSource = async (recordings: Recordings): Promise<RecordedSource> => {
-  const { chain, log, metadata: facts, extra, readFile = (file) => readBytes(file) } = recordings
+  const { chain, log, metadata, extra, readFile = (file) => readBytes(file) } = recordings
   const read = async (file: string): Promise<Recorded> =>
     recordedFile(chain.id, file, await readFile(file), extra?.factories)
-  const { places, skipped } = await index(recordings.files, read)
+  const { positions, skipped } = await index(recordings.files, read)
   for (const file of skipped) log.warn({ file }, 'skipped recording without a block time')
   log.warn(
-    { chain: chain.id, blocks: places.length },
+    { chain: chain.id, blocks: positions.length },
     'replaying recordings without checks of continuity and receipt counts',
   )
-  const pools = [...(facts?.pools ?? []), ...referencePools(chain, extra)]
+  const pools = [...(metadata?.pools ?? []), ...referencePools(chain, extra)]
   return {
     origin: `${chain.id}:recorded`,
-    commitment: COMMITMENTS[chain.vm],
+    commitment: COMMITMENT_BY_VM[chain.vm],
     gaps: true,
     node: null,
-    metadata: readTableMetadata(facts?.tokens, pools),
+    metadata: readTableMetadata(metadata?.tokens, pools),
     skipped,
-    head: () => places.at(-1)?.ref ?? null,
-    operations: (position, signal) => replayed({ places, read, signal }, position),
+    head: () => positions.at(-1)?.ref ?? null,
+    operations: (position, signal) => replayed({ positions, read, signal }, position),
   }
 }
 
@@ -85,7 +80,7 @@ const index = async (
   files: readonly string[],
   read: (file: string) => Promise<Recorded>,
 ): Promise<{
-  readonly places: readonly RecordedPosition[]
+  readonly positions: readonly RecordedPosition[]
   readonly skipped: readonly string[]
 }> => {
   const byHeight = new Map<number, { ref: BlockRef; named: boolean; files: string[] }>()
@@ -108,32 +103,32 @@ const index = async (
     }
   }
   const all = [...byHeight.values()].sort((a, b) => a.ref.height - b.ref.height)
-  const isTimed = (place: RecordedPosition): boolean =>
-    place.files.some((file) => !untimed.has(file))
+  const isTimed = (position: RecordedPosition): boolean =>
+    position.files.some((file) => !untimed.has(file))
   return {
-    places: all.filter(isTimed),
-    skipped: all.filter((place) => !isTimed(place)).flatMap((place) => place.files),
+    positions: all.filter(isTimed),
+    skipped: all.filter((position) => !isTimed(position)).flatMap((position) => position.files),
   }
 }
 
 interface Replaying {
-  readonly places: readonly RecordedPosition[]
+  readonly positions: readonly RecordedPosition[]
   readonly read: (file: string) => Promise<Recorded>
   readonly signal: AbortSignal
 }
 
 async function* replayed(
-  { places, read, signal }: Replaying,
+  { positions, read, signal }: Replaying,
   position: Position | null,
 ): AsyncGenerator<ChainOp> {
   const tip = tipOf(position)
-  const rest = places.filter(({ ref }) => ref.height > (tip?.height ?? -1))
+  const rest = positions.filter(({ ref }) => ref.height > (tip?.height ?? -1))
   let newest = tip
   const final = position?.final?.height ?? -1
   let open = (position?.stack ?? []).filter(({ height }) => height > final).length
-  for (const place of rest) {
+  for (const position of rest) {
     if (signal.aborted) return
-    const block = joined(await Promise.all(place.files.map(read)))
+    const block = joined(await Promise.all(position.files.map(read)))
     yield { op: 'apply', block }
     newest = refOf(block)
     open += 1

@@ -1,3 +1,4 @@
+import type { ChainRow } from '../../schemas/chains.ts'
 import type {
   BalanceChange,
   DecodedBlock,
@@ -5,19 +6,15 @@ import type {
   TokenMetadata,
   Transfer,
 } from '../../schemas/events.ts'
+import type { Feed } from '../../schemas/feeds.ts'
 import type * as Wire from '../../schemas/wire.ts'
-import type { Tracked } from '../publish/running-balances.ts'
+import type { MetadataSource, StoredAmounts } from '../decode/contract.ts'
+import type { Tracked } from './context.ts'
 import { eventHead, type Keyed, type MappingContext } from './context.ts'
 import { type FeedEvents, feedEvents, type Wanted } from './feeds.ts'
 import { orientedSwap } from './oriented-swap.ts'
 import { changeEvent, isPublished, swapEvent } from './pools.ts'
-import {
-  type MetadataSource,
-  metadataEvent,
-  migrationEvent,
-  TOKEN_KIND,
-  tokenCreatedEvent,
-} from './tokens.ts'
+import { metadataEvent, migrationEvent, TOKEN_KIND, tokenCreatedEvent } from './tokens.ts'
 import { tradeEvent } from './trades.ts'
 import { balanceEvent, supplyEvent, transferEvent } from './transfers.ts'
 
@@ -38,16 +35,31 @@ export interface BlockEvents extends FeedEvents {
 export interface BlockFindings extends Wanted {
   readonly decoded: DecodedBlock
   readonly runningTotals: Tracked
-  /** Facts that this block was the first to need. */
+  /** Metadata that was fetched for this block. */
   readonly fetched: readonly TokenMetadata[]
   readonly metadataSource: MetadataSource
-  /** Moves of the chain's coin that no log tells. */
+  /** Moves of the chain's native token that no log tells. */
   readonly natives?: readonly Transfer[]
-  /** What accounts hold of the chain's coin, behind all other balances. */
-  readonly coins?: readonly BalanceChange[]
+  /** What accounts hold of the chain's native token, behind all other balances. */
+  readonly nativeBalances?: readonly BalanceChange[]
 }
 
-/** Type of the moves of a chain's coin. */
+/** What the feeds of a chain find in a block. */
+export interface FeedFindings
+  extends Pick<BlockFindings, 'outcomes' | 'positions' | 'natives' | 'nativeBalances'> {
+  /** Running amounts to keep. */
+  readonly amounts?: ReadonlyMap<string, bigint>
+}
+
+/** What the feeds of a chain find something with. */
+export interface FeedContext {
+  readonly chain: ChainRow
+  /** Those that are on, at least one. */
+  readonly feeds: ReadonlySet<Feed>
+  readonly amount: StoredAmounts
+}
+
+/** Type of the moves of a chain's native token. */
 const NATIVE_KIND = 'native'
 
 const inChainOrder = (one: EventPosition, other: EventPosition): number =>
@@ -65,17 +77,17 @@ export const blockEvents = (
     fetched,
     metadataSource,
     natives = [],
-    coins = [],
+    nativeBalances = [],
     ...wanted
   }: BlockFindings,
 ): BlockEvents => {
   const context = { ...findings, reportedDecimals: reportedDecimals(decoded) }
-  const place = eventHead(context)
+  const headAt = eventHead(context)
   const tokenKind = TOKEN_KIND[context.chain.vm]
   const onToken = (at: EventPosition, index: number) =>
-    place({ ...at, pool: '', protocol: tokenKind, index })
-  const onCoin = (at: EventPosition, index: number) =>
-    place({ ...at, pool: '', protocol: NATIVE_KIND, index })
+    headAt({ ...at, pool: '', protocol: tokenKind, index })
+  const onNative = (at: EventPosition, index: number) =>
+    headAt({ ...at, pool: '', protocol: NATIVE_KIND, index })
   const swaps = decoded.swaps.flatMap((swap) => orientedSwap(context, swap) ?? [])
   const poolEvents = [
     ...swaps.map((swap) => ({ at: swap.swap, swap })),
@@ -88,17 +100,17 @@ export const blockEvents = (
     ...runningTotals.balances.map((balance, index) =>
       balanceEvent(context, balance, onToken(balance, index)),
     ),
-    ...coins.map((coin, place) => {
+    ...nativeBalances.map((change, place) => {
       const index = runningTotals.balances.length + place
-      return balanceEvent(context, coin, onCoin(coin, index))
+      return balanceEvent(context, change, onNative(change, index))
     }),
   ]
   return {
-    trades: swaps.map((swap, index) => tradeEvent(context, swap, place({ index, ...swap.swap }))),
+    trades: swaps.map((swap, index) => tradeEvent(context, swap, headAt({ index, ...swap.swap }))),
     pools: poolEvents.map((item, index) =>
       'swap' in item
-        ? swapEvent(context, item.swap, place({ index, ...item.swap.swap }))
-        : changeEvent(context, item.change, place({ index, ...item.change })),
+        ? swapEvent(context, item.swap, headAt({ index, ...item.swap.swap }))
+        : changeEvent(context, item.change, headAt({ index, ...item.change })),
     ),
     transfers: [
       ...decoded.transfers.map((transfer, index) =>
@@ -106,13 +118,13 @@ export const blockEvents = (
       ),
       ...natives.map((move, place) => {
         const index = decoded.transfers.length + place
-        return transferEvent(context, move, onCoin(move, index))
+        return transferEvent(context, move, onNative(move, index))
       }),
     ],
     tokens: launches.map((launch, index) => {
       const from = launch.kind === 'token-created' ? launch.launch : launch.from
       const { protocol = tokenKind, pool = '' } = from ?? {}
-      const head = place({ ...launch, protocol, pool, index })
+      const head = headAt({ ...launch, protocol, pool, index })
       return launch.kind === 'token-created'
         ? tokenCreatedEvent(context, launch, head)
         : migrationEvent(context, launch, head)

@@ -4,10 +4,12 @@ import type { QuoteAssetPrice, QuoteAssets } from '../../core/prices/quote-asset
 import { UNKNOWN_QUOTE_ASSET_PRICE } from '../../core/prices/quote-assets.ts'
 import type { ChainRow } from '../../schemas/chains.ts'
 import type {
+  BalanceChange,
   Block,
   CurveState,
   EventPosition,
   PoolMetadata,
+  SupplyChange,
   TokenMetadata,
 } from '../../schemas/events.ts'
 import type { ReservePricing } from '../../schemas/reserve-pricing.ts'
@@ -114,7 +116,7 @@ const transactionHead = (
         status: tx.success ? 'STATUS_SUCCESS' : 'STATUS_FAILED',
       }
 
-/** Decimals of a token: from its facts, from the tables of quote assets and chains, or as its block tells them; null = unknown. */
+/** Decimals of a token: from its metadata, from the tables of quote assets and chains, or as its block tells them; null = unknown. */
 export const decimalsOf = (context: MappingContext, address: string): number | null => {
   const { token, quoteAssets, reportedDecimals, chain } = context
   if (address === chain.nativeAddress) return chain.nativeDecimals
@@ -142,9 +144,12 @@ export const pricingRecord = (
   const [foundA, foundB] = flip(pricing.found)
   return {
     pricing: {
-      ...{ reserve_a: rawText(reserveA), reserve_b: rawText(reserveB) },
-      ...{ found_a: rawText(foundA), found_b: rawText(foundB) },
-      ...{ fees: [...pricing.feePips], fee_token: pricing.feeToken ?? '' },
+      reserve_a: rawText(reserveA),
+      reserve_b: rawText(reserveB),
+      found_a: rawText(foundA),
+      found_b: rawText(foundB),
+      fees: [...pricing.feePips],
+      fee_token: pricing.feeToken ?? '',
     },
   }
 }
@@ -159,3 +164,16 @@ export const curveRecord = (curve: CurveState | undefined) =>
       real_token_reserves: rawText(curve.realTokenRaw ?? undefined),
     },
   }
+
+/** A supply change with the supply after it; null where it is not known. */
+export interface SuppliedChange extends SupplyChange {
+  readonly postRaw: bigint | null
+}
+
+/** What running amounts add to a block: supplies with their sums, balances that the chain does not log. */
+export interface Tracked {
+  readonly balances: readonly BalanceChange[]
+  readonly supplies: readonly SuppliedChange[]
+  /** Amounts to keep; null = forget. */
+  readonly amounts: ReadonlyMap<string, bigint | null>
+}

@@ -1,6 +1,6 @@
 import type { EvmBlock } from '../../schemas/events.ts'
 import type * as Wire from '../../schemas/wire.ts'
-import { EVENT_SIGNATURES, METHOD_SIGNATURES, type Signature } from '../evm/decode/signatures.ts'
+import { EVENT_SIGNATURES, METHOD_SIGNATURES, type Signature } from '../evm/abi/signatures.ts'
 import { minerRewards } from '../evm/normalize/miner-rewards.ts'
 import type { Keyed } from './context.ts'
 import { boundedHex, transactionFields } from './flat.ts'

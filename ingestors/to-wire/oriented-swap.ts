@@ -32,7 +32,7 @@ export const orientedSwap = (context: MappingContext, swap: Swap): OrientedSwap 
 
 const flipped = <T>([one, other]: readonly [T, T]): readonly [T, T] => [other, one]
 
-/** Reserves are told by side, or in the pool's own order; without a fact that is the order of the addresses (V2 and V3 shapes). */
+/** Reserves are told by side, or in the pool's own order; without metadata that is the order of the addresses (V2 and V3 shapes). */
 const orientedReserves = (
   context: MappingContext,
   { pool, tokenIn, tokenOut, reserves, reservesInOut }: Swap,

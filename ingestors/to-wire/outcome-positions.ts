@@ -1,8 +1,8 @@
 import type { EvmBlock } from '../../schemas/events.ts'
 import type * as Wire from '../../schemas/wire.ts'
-import type { Outcomes } from '../evm/decode/outcome-tokens.ts'
-import type { OutcomePosition, OutcomeTotals } from '../publish/outcome-position-state.ts'
-import type { OutcomePositions, PositionChange } from '../publish/outcome-positions.ts'
+import type { OutcomePosition, OutcomeTotals } from '../evm/predictions/outcome-position-state.ts'
+import type { OutcomePositions, PositionChange } from '../evm/predictions/outcome-positions.ts'
+import type { Outcomes } from '../evm/predictions/outcome-tokens.ts'
 import type { Keyed } from './context.ts'
 import { transactionFields } from './flat.ts'
 
@@ -60,7 +60,11 @@ export const positionEvents = (
     return {
       key: change.wallet,
       event: {
-        ...{ tx_hash: '', tx_index: 0, tx_signer: '', tx_fee: '', tx_status: 'STATUS_UNSPECIFIED' },
+        tx_hash: '',
+        tx_index: 0,
+        tx_signer: '',
+        tx_fee: '',
+        tx_status: 'STATUS_UNSPECIFIED',
         ...transactions.get(change.txIndex),
         block_height: block.height,
         event_index: index,

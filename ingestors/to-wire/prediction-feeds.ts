@@ -8,7 +8,7 @@ import type {
 } from '../../schemas/prediction-events.ts'
 import { protocolRow } from '../../schemas/protocols.ts'
 import type * as Wire from '../../schemas/wire.ts'
-import type { Outcomes } from '../evm/decode/outcome-tokens.ts'
+import type { Outcomes } from '../evm/predictions/outcome-tokens.ts'
 import type { Keyed } from './context.ts'
 import { transactionFields } from './flat.ts'
 

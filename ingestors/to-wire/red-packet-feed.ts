@@ -11,9 +11,9 @@ export const redPacketEvents = (
   events: readonly RedPacketEvent[],
 ): readonly Keyed<Wire.RedPacketEvent>[] => {
   const { chain, block } = context
-  const place = eventHead(context)
+  const headAt = eventHead(context)
   return events.map((event, index) => {
-    const head = place({ ...event, pool: '', index })
+    const head = headAt({ ...event, pool: '', index })
     return {
       key: event.packetId,
       event: {

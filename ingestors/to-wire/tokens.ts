@@ -1,12 +1,10 @@
 import type { DeepPartial } from '../../core/codec/contract.ts'
-import { coinName, type Vm } from '../../schemas/chains.ts'
+import { nativeTokenName, type Vm } from '../../schemas/chains.ts'
 import type { LaunchVenue, Migration, TokenCreation, TokenMetadata } from '../../schemas/events.ts'
 import { protocolRow } from '../../schemas/protocols.ts'
 import type * as Wire from '../../schemas/wire.ts'
+import type { MetadataSource } from '../decode/contract.ts'
 import { blockHead, type Head, type Keyed, type MappingContext } from './context.ts'
-
-/** Where a token's facts come from: the node's own answers, or rows that the operator gave. */
-export type MetadataSource = 'node' | 'file'
 
 /** `token.Token.decimals` of a token whose decimals are not known: the wire has no null there. */
 export const UNKNOWN_DECIMALS = -1
@@ -24,8 +22,8 @@ const tokenRecord = (
   additional: Readonly<Record<string, string>>,
 ): DeepPartial<Wire.Token> => ({
   address: metadata.address,
-  name: metadata.name || coinName(chain, metadata.address)?.name || '',
-  symbol: metadata.symbol || coinName(chain, metadata.address)?.symbol || '',
+  name: metadata.name || nativeTokenName(chain, metadata.address)?.name || '',
+  symbol: metadata.symbol || nativeTokenName(chain, metadata.address)?.symbol || '',
   decimals: metadata.decimals ?? UNKNOWN_DECIMALS,
   uri: metadata.uri ?? '',
   additional_metadata: {
@@ -43,7 +41,7 @@ const tokenRecord = (
   ...(chain.vm === 'evm' && { evm_extra: { token_standard: 'TOKEN_STANDARD_ERC20' } }),
 })
 
-/** Facts of a token, in the block that first needed them. */
+/** Metadata of a token, in the block that first needed them. */
 export const metadataEvent = (
   context: MappingContext,
   metadata: TokenMetadata,

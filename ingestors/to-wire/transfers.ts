@@ -1,7 +1,7 @@
 import { formatUnits } from '../../core/amounts.ts'
 import type { BalanceChange, Transfer } from '../../schemas/events.ts'
 import type * as Wire from '../../schemas/wire.ts'
-import type { SuppliedChange } from '../publish/running-balances.ts'
+import type { SuppliedChange } from './context.ts'
 import { decimalsOf, type Head, type Keyed, type MappingContext } from './context.ts'
 import { UNKNOWN_DECIMALS } from './tokens.ts'
 

@@ -18,8 +18,8 @@ interface StoredSeries {
 }
 
 /**
- * The series of a lane. Those with unfinalized trades are in use, in memory; the others rest in the lane's state, with as many
- * of them at hand as the store may keep. The state also lists the resting ones by the end of their next bucket.
+ * The series of a lane. Those with unfinalized trades are in use, in memory; the others are idle, in the lane's state, and as many
+ * of them as the cache holds are in memory too. The state also lists the idle ones by the end of their next bucket.
  */
 export interface SeriesStore {
   /** The series, in use from now on; a new one gets these decimals. */
@@ -29,16 +29,16 @@ export interface SeriesStore {
   due(timeMs: number): readonly Series[]
   /** The final buckets of the series are others than before. */
   saved(series: Series): void
-  /** At the end of a flush: a series without unfinalized trades rests, one that is over is gone. */
+  /** At the end of a flush: a series without unfinalized trades becomes idle, a finished one is dropped. */
   release(series: Series): void
   /** Changed state entries since the last call. */
   changes(): FlushResult['changes']
   /** Series in memory. */
-  readonly held: number
+  readonly size: number
 }
 
 const SERIES_PREFIX = 's/'
-/** `e/<end of the next bucket>/<series>` of every resting series, in the order of time. */
+/** `e/<end of the next bucket>/<series>` of every idle series, in the order of time. */
 const BUCKET_END_PREFIX = 'e/'
 /** Digits of a time in a key, so that keys are in the order of time. */
 const TIME_DIGITS = 15
@@ -46,17 +46,17 @@ const TIME_DIGITS = 15
 const bucketEndKey = (endMs: number, key: string): string =>
   `${BUCKET_END_PREFIX}${String(endMs).padStart(TIME_DIGITS, '0')}/${key}`
 
-const serializeSeries = ({ decimals, base }: Series): string => {
+const serializeSeries = (series: Series): string => {
   const folds: Ohlcv[] = []
-  const places: StoredSeries['base'][number][] = []
+  const base: StoredSeries['base'][number][] = []
   for (const resolution of RESOLUTION_NAMES) {
-    const bucket = base[resolution]
+    const bucket = series.base[resolution]
     if (bucket === undefined) continue
     const same = folds.findIndex((fold) => hasSameTrades(fold, bucket.fold))
-    places.push([resolution, bucket.startMs, same === -1 ? folds.length : same])
+    base.push([resolution, bucket.startMs, same === -1 ? folds.length : same])
     if (same === -1) folds.push(bucket.fold)
   }
-  const stored: StoredSeries = { decimals, folds: folds.map(toStoredOhlcv), base: places }
+  const stored: StoredSeries = { decimals: series.decimals, folds: folds.map(toStoredOhlcv), base }
   return JSON.stringify(stored)
 }
 
@@ -73,10 +73,10 @@ const parseSeries = (key: string, text: string): Series => {
   return series
 }
 
-/** Opens the series of a state that `changes` wrote; `kept` resting ones stay at hand. */
-export const createSeriesStore = (state: StageState, kept: number): SeriesStore => {
+/** Opens the series of a state that `changes` wrote; at most `maxIdle` idle ones stay in memory. */
+export const createSeriesStore = (state: StageState, maxIdle: number): SeriesStore => {
   const inUse = new Map<string, Series>()
-  const resting = new LRUCache<string, Series>({ max: kept })
+  const idle = new LRUCache<string, Series>({ max: maxIdle })
   const changed = new Map<string, string | null>()
   const stored = (key: string): Series | undefined => {
     const text = state.get(SERIES_PREFIX + key)
@@ -89,8 +89,8 @@ export const createSeriesStore = (state: StageState, kept: number): SeriesStore 
   const at = (key: string, decimals = 0): Series => {
     const found = inUse.get(key)
     if (found !== undefined) return found
-    const series = resting.get(key) ?? stored(key) ?? newSeries(key, decimals)
-    resting.delete(key)
+    const series = idle.get(key) ?? stored(key) ?? newSeries(key, decimals)
+    idle.delete(key)
     inUse.set(key, series)
     return series
   }
@@ -107,9 +107,9 @@ export const createSeriesStore = (state: StageState, kept: number): SeriesStore 
     due: (timeMs) => {
       const found = [...inUse.values()].filter(({ nextEndMs }) => nextEndMs <= timeMs)
       for (const [entry] of state.entries(BUCKET_END_PREFIX)) {
-        const place = entry.slice(BUCKET_END_PREFIX.length)
-        if (Number(place.slice(0, TIME_DIGITS)) > timeMs) break
-        const key = place.slice(TIME_DIGITS + 1)
+        const timeAndKey = entry.slice(BUCKET_END_PREFIX.length)
+        if (Number(timeAndKey.slice(0, TIME_DIGITS)) > timeMs) break
+        const key = timeAndKey.slice(TIME_DIGITS + 1)
         if (!inUse.has(key)) found.push(at(key))
       }
       return found
@@ -121,20 +121,20 @@ export const createSeriesStore = (state: StageState, kept: number): SeriesStore 
       changed.set(SERIES_PREFIX + series.key, isEmpty ? null : serializeSeries(series))
     },
     release: (series) => {
-      const rests = series.hotBlocks === 0
-      const over = isFinished(series)
-      list(series, rests && !over ? series.nextEndMs : undefined)
-      if (!rests) return
+      const isIdle = series.unfinalizedBlocks === 0
+      const finished = isFinished(series)
+      list(series, isIdle && !finished ? series.nextEndMs : undefined)
+      if (!isIdle) return
       inUse.delete(series.key)
-      if (!over) resting.set(series.key, series)
+      if (!finished) idle.set(series.key, series)
     },
     changes: () => {
       const entries = [...changed]
       changed.clear()
       return entries
     },
-    get held() {
-      return inUse.size + resting.size
+    get size() {
+      return inUse.size + idle.size
     },
   }
 }

@@ -25,7 +25,7 @@ export interface Series {
   pending: Bucket[]
   removed: RevertedChange[]
   /** Unfinalized blocks with trades of this series. */
-  hotBlocks: number
+  unfinalizedBlocks: number
   /** When the first of the base's buckets ends. */
   nextEndMs: number
   /** The end under which the state lists the series; undefined = it does not. */
@@ -88,7 +88,7 @@ export const newSeries = (key: string, decimals: number): Series => {
     tips: {},
     pending: [],
     removed: [],
-    hotBlocks: 0,
+    unfinalizedBlocks: 0,
     nextEndMs: Number.POSITIVE_INFINITY,
     listedMs: undefined,
   }
@@ -127,13 +127,13 @@ const affectedStarts = (series: Series, resolution: Resolution): ReadonlyMap<num
 /** Folds again what is left after a retraction, from the unfinalized blocks in chain order; publishes what it touched. */
 export const rebuildSeries = (
   series: Series,
-  hot: readonly Bucket[],
+  unfinalized: readonly Bucket[],
   publish: PublishCandle,
 ): void => {
-  const ladder = rollUpBuckets(hot)
+  const buckets = rollUpBuckets(unfinalized)
   for (const resolution of RESOLUTION_NAMES) {
     const base = series.base[resolution]
-    const list = mergeOntoFirst(base, ladder[resolution])
+    const list = mergeOntoFirst(base, buckets[resolution])
     for (const [startMs, version] of affectedStarts(series, resolution)) {
       const found = list.find((bucket) => bucket.startMs === startMs)
       const fold = found?.fold ?? (base?.startMs === startMs ? base.fold : null)
@@ -206,7 +206,7 @@ export const finalizeBuckets = (
     }
     for (const passed of list.slice(0, -1))
       closeBucket(series, resolution, passed, finalities, publish)
-    const whole = series.hotBlocks === 0 && tip?.startMs === last.startMs
+    const whole = series.unfinalizedBlocks === 0 && tip?.startMs === last.startMs
     series.base[resolution] = whole ? tip : last
   }
   series.nextEndMs = nextBucketEnd(series)
@@ -214,4 +214,6 @@ export const finalizeBuckets = (
 
 /** True when nothing of the series can change any more. */
 export const isFinished = (series: Series): boolean =>
-  series.hotBlocks === 0 && series.pending.length === 0 && Object.keys(series.base).length === 0
+  series.unfinalizedBlocks === 0 &&
+  series.pending.length === 0 &&
+  Object.keys(series.base).length === 0

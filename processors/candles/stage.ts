@@ -1,4 +1,5 @@
 import { InvalidInput } from '../../core/errors.ts'
+import { isExecutedTrade } from '../../core/executed-trade.ts'
 import type { QuoteAssets } from '../../core/prices/quote-assets.ts'
 import { bucketEnd, RESOLUTION_NAMES } from '../../core/time.ts'
 import type { EventMeta, TradeEvent } from '../../schemas/wire.ts'
@@ -54,10 +55,10 @@ const parseNumberOr = (text: string, unknown: number): number =>
 
 /** A trade as a fold of one; undefined for trades that make no candle: suspect, failed, or without a USD price. */
 const tradeOhlcv = (event: TradeEvent, version: number): Ohlcv | undefined => {
-  const { trade, trade_processed: processed, transaction } = event
+  const { trade, trade_processed: processed } = event
   if (trade === null || processed === null) return undefined
   if (processed.is_token_a_price_in_usd_suspect) return undefined
-  if (transaction?.status === 'STATUS_FAILED') return undefined
+  if (!isExecutedTrade(event)) return undefined
   const usd = parseNumberOr(processed.token_a_price_in_usd, 0)
   if (!(usd > 0) || !Number.isFinite(usd)) return undefined
   const native = parseNumberOr(processed.token_a_price_in_native, Number.NaN)
@@ -87,7 +88,7 @@ interface PricedTrade {
   readonly decimals: number
 }
 
-const pricedTrades = (operation: Operation, book: QuoteAssets): readonly PricedTrade[] => {
+const pricedTrades = (operation: Operation, quoteAssets: QuoteAssets): readonly PricedTrade[] => {
   const trades: PricedTrade[] = []
   let sorted = true
   for (const { topic, value, part } of operation.records) {
@@ -106,7 +107,7 @@ const pricedTrades = (operation: Operation, book: QuoteAssets): readonly PricedT
           base: trade.token_a_address,
           quote: trade.token_b_address,
           pool: trade.pool_address,
-          stable: isStablecoin(trade.token_a_address, book),
+          stable: isStablecoin(trade.token_a_address, quoteAssets),
         }),
         decimals: trade.token_a_decimals ?? 0,
       })
@@ -117,31 +118,33 @@ const pricedTrades = (operation: Operation, book: QuoteAssets): readonly PricedT
 
 /** Candles of one lane: final trades folded into a base, each unfinalized block kept apart. */
 class CandleProcessor implements StageProcessor {
-  readonly #bookOf: (chain: string) => QuoteAssets
+  readonly #quoteAssetsOf: (chain: string) => QuoteAssets
   readonly #series: SeriesStore
   readonly #dirty = new Set<Series>()
   readonly #changes = new Map<string, string | null>()
-  #hot: UnfinalizedBlock[] = []
+  #unfinalized: UnfinalizedBlock[] = []
   #finalities: { readonly seq: number; readonly height: number }[] = []
   #newest: EventMeta | undefined
 
-  constructor(state: StageState, { book, restingKept = MAX_IDLE_SERIES }: CandleOptions) {
-    this.#bookOf = quoteAssetsByChain(book)
-    this.#series = createSeriesStore(state, restingKept)
-    const hot = [...state.entries('h/')].map(([, text]) => this.#hotOf(JSON.parse(text)))
-    this.#hot = hot.toSorted((one, other) => one.height - other.height)
-    for (const { folds } of this.#hot) {
-      for (const key of folds.keys()) this.#series.at(key).hotBlocks += 1
+  constructor(state: StageState, { quoteAssets, maxIdleSeries = MAX_IDLE_SERIES }: CandleOptions) {
+    this.#quoteAssetsOf = quoteAssetsByChain(quoteAssets)
+    this.#series = createSeriesStore(state, maxIdleSeries)
+    const unfinalized = [...state.entries('h/')].map(([, text]) =>
+      this.#parseUnfinalized(JSON.parse(text)),
+    )
+    this.#unfinalized = unfinalized.toSorted((one, other) => one.height - other.height)
+    for (const { folds } of this.#unfinalized) {
+      for (const key of folds.keys()) this.#series.at(key).unfinalizedBlocks += 1
     }
-    const parts = this.#partsBySeries(this.#hot)
+    const parts = this.#partsBySeries(this.#unfinalized)
     for (const series of this.#series.inUse) {
       rebuildSeries(series, parts.get(series) ?? [], () => undefined)
     }
   }
 
   /** Series in memory. */
-  get held(): number {
-    return this.#series.held
+  get size(): number {
+    return this.#series.size
   }
 
   step(operation: Operation): readonly Publication[] {
@@ -154,11 +157,13 @@ class CandleProcessor implements StageProcessor {
   }
 
   flush(): FlushResult {
-    const draft = createCandleBatch()
-    const { publish } = draft
+    const batch = createCandleBatch()
+    const { publish } = batch
     const shortened = new Set([...this.#dirty].filter(({ removed }) => removed.length > 0))
     const parts =
-      shortened.size === 0 ? undefined : this.#partsBySeries(this.#hot, (one) => shortened.has(one))
+      shortened.size === 0
+        ? undefined
+        : this.#partsBySeries(this.#unfinalized, (one) => shortened.has(one))
     for (const series of this.#dirty) {
       if (series.removed.length > 0) rebuildSeries(series, parts?.get(series) ?? [], publish)
       else publishPending(series, publish)
@@ -168,11 +173,11 @@ class CandleProcessor implements StageProcessor {
     this.#dirty.clear()
     const changes = [...this.#changes, ...this.#series.changes()]
     this.#changes.clear()
-    const publications = this.#newest === undefined ? [] : draft.records(this.#newest)
+    const publications = this.#newest === undefined ? [] : batch.records(this.#newest)
     return { publications, changes }
   }
 
-  #hotOf(stored: StoredUnfinalizedBlock): UnfinalizedBlock {
+  #parseUnfinalized(stored: StoredUnfinalizedBlock): UnfinalizedBlock {
     for (const [key, decimals] of stored.folds) this.#series.at(key, decimals)
     return {
       ...stored,
@@ -182,14 +187,14 @@ class CandleProcessor implements StageProcessor {
 
   #apply(operation: Operation): void {
     const { chain, hash, height, block_time: timeMs } = operation.block.meta
-    if (timeMs < (this.#hot.at(-1)?.timeMs ?? 0)) {
+    if (timeMs < (this.#unfinalized.at(-1)?.timeMs ?? 0)) {
       throw new InvalidInput('time', `block ${height} is older than the block before it`)
     }
     const folds = new Map<string, Ohlcv>()
-    for (const { fold, keys, decimals } of pricedTrades(operation, this.#bookOf(chain))) {
+    for (const { fold, keys, decimals } of pricedTrades(operation, this.#quoteAssetsOf(chain))) {
       for (const key of keys) {
-        const draft = folds.get(key)
-        if (draft !== undefined) mergeInto(draft, fold)
+        const sum = folds.get(key)
+        if (sum !== undefined) mergeInto(sum, fold)
         else {
           folds.set(key, { ...fold })
           this.#series.at(key).decimals = decimals
@@ -199,15 +204,15 @@ class CandleProcessor implements StageProcessor {
     for (const [key, fold] of folds) {
       const series = this.#series.at(key)
       series.pending.push({ startMs: timeMs, fold })
-      series.hotBlocks += 1
+      series.unfinalizedBlocks += 1
       this.#dirty.add(series)
     }
     const block = { hash, height, timeMs, folds }
-    this.#hot.push(block)
-    this.#changes.set(`h/${hash}`, this.#hotText(block))
+    this.#unfinalized.push(block)
+    this.#changes.set(`h/${hash}`, this.#serializeUnfinalized(block))
   }
 
-  #hotText({ folds, ...block }: UnfinalizedBlock): string {
+  #serializeUnfinalized({ folds, ...block }: UnfinalizedBlock): string {
     const stored: StoredUnfinalizedBlock = {
       ...block,
       folds: [...folds].map(([key, fold]) => [
@@ -221,16 +226,16 @@ class CandleProcessor implements StageProcessor {
 
   #revert(operation: Operation): void {
     const { hash, seq } = operation.block.meta
-    const block = this.#hot.findLast((one) => one.hash === hash)
+    const block = this.#unfinalized.findLast((one) => one.hash === hash)
     if (block === undefined) {
-      throw new InvalidInput('revert', `block ${hash} is taken back but was not applied`)
+      throw new InvalidInput('revert', `block ${hash} is reverted but was not applied`)
     }
-    this.#hot = this.#hot.filter((one) => one !== block)
+    this.#unfinalized = this.#unfinalized.filter((one) => one !== block)
     this.#changes.set(`h/${hash}`, null)
     const version = recordVersion(seq, operation.records.at(-1)?.part ?? 0)
     for (const key of block.folds.keys()) {
       const series = this.#series.at(key)
-      series.hotBlocks -= 1
+      series.unfinalizedBlocks -= 1
       series.removed.push({ timeMs: block.timeMs, version })
       this.#dirty.add(series)
     }
@@ -258,12 +263,12 @@ class CandleProcessor implements StageProcessor {
     const height = this.#finalities.at(-1)?.height
     if (height === undefined) return
     const finalities = this.#finalities.flatMap(({ seq, height: upTo }): FinalizedTime[] => {
-      const newest = this.#hot.findLast((block) => block.height <= upTo)
+      const newest = this.#unfinalized.findLast((block) => block.height <= upTo)
       return newest === undefined ? [] : [{ seq, timeMs: newest.timeMs }]
     })
     this.#finalities = []
-    const done = this.#hot.filter((block) => block.height <= height)
-    this.#hot = this.#hot.filter((block) => block.height > height)
+    const done = this.#unfinalized.filter((block) => block.height <= height)
+    this.#unfinalized = this.#unfinalized.filter((block) => block.height > height)
     const changed = new Set<Series>()
     for (const [series, parts] of this.#partsOf(done)) {
       finalizeBuckets(series, parts, finalities, publish)
@@ -279,7 +284,7 @@ class CandleProcessor implements StageProcessor {
   #partsOf(done: readonly UnfinalizedBlock[]): ReadonlyMap<Series, Bucket[]> {
     for (const { hash, folds } of done) {
       this.#changes.set(`h/${hash}`, null)
-      for (const key of folds.keys()) this.#series.at(key).hotBlocks -= 1
+      for (const key of folds.keys()) this.#series.at(key).unfinalizedBlocks -= 1
     }
     return this.#partsBySeries(done)
   }
@@ -306,9 +311,9 @@ class CandleProcessor implements StageProcessor {
 /** What candles are folded with. */
 interface CandleOptions {
   /** Quote assets; default: the chain's own table. */
-  readonly book?: QuoteAssets | undefined
+  readonly quoteAssets?: QuoteAssets | undefined
   /** Series without unfinalized trades that stay in memory. */
-  readonly restingKept?: number
+  readonly maxIdleSeries?: number
 }
 
 /** Candles over a state that earlier flushes wrote. */
@@ -323,5 +328,5 @@ export const CANDLES: Stage = {
   app: 'candles',
   inputs: ['tradesProcessed'],
   outputs: ['candlesticks'],
-  load: (state, book) => loadCandles(state, { book }),
+  load: (state, quoteAssets) => loadCandles(state, { quoteAssets }),
 }

@@ -19,48 +19,48 @@ interface SeenBalance {
   readonly lastMs: number
 }
 
-/** A token's price and decimals where the chain itself prices it: quote assets and the coin. */
+/** A token's price and decimals where the chain itself prices it: quote assets and the native token. */
 interface TokenPricing {
-  readonly stamp: QuoteAssetPrice
+  readonly price: QuoteAssetPrice
   readonly decimals: number | null
 }
 
-const NO_PRICING: TokenPricing = { stamp: UNKNOWN_QUOTE_ASSET_PRICE, decimals: null }
+const NO_PRICING: TokenPricing = { price: UNKNOWN_QUOTE_ASSET_PRICE, decimals: null }
 
 /** Prices of one block, reckoned once for all of its balances. */
 const createPricingLookup = (
   given?: QuoteAssets,
 ): ((token: string, block: BlockEvent) => TokenPricing) => {
-  const books = quoteAssetsByChain(given)
+  const quoteAssetsFor = quoteAssetsByChain(given)
   let known:
-    | { readonly block: BlockEvent; readonly stamps: ReadonlyMap<string, QuoteAssetPrice> }
+    | { readonly block: BlockEvent; readonly prices: ReadonlyMap<string, QuoteAssetPrice> }
     | undefined
   return (token, block) => {
     const { chain } = block.meta
     const row = chainRow(chain)
-    const book = books(chain)
-    const isCoin = token === row?.nativeAddress
-    const asset = book.assets.get(token)
-    if (!isCoin && asset === undefined) return NO_PRICING
-    if (known?.block !== block) known = { block, stamps: quotePricesOf(block, book) }
+    const quoteAssets = quoteAssetsFor(chain)
+    const isNative = token === row?.nativeAddress
+    const asset = quoteAssets.assets.get(token)
+    if (!isNative && asset === undefined) return NO_PRICING
+    if (known?.block !== block) known = { block, prices: quotePricesOf(block, quoteAssets) }
     return {
-      stamp: known.stamps.get(isCoin ? book.native : token) ?? UNKNOWN_QUOTE_ASSET_PRICE,
-      decimals: isCoin ? (row?.nativeDecimals ?? null) : (asset?.decimals ?? null),
+      price: known.prices.get(isNative ? quoteAssets.native : token) ?? UNKNOWN_QUOTE_ASSET_PRICE,
+      decimals: isNative ? (row?.nativeDecimals ?? null) : (asset?.decimals ?? null),
     }
   }
 }
 
-const balanceValues = (balance: Balance, { stamp, decimals }: TokenPricing) => {
+const balanceValues = (balance: Balance, { price, decimals }: TokenPricing) => {
   const value = (amount: string, price: number | null): string =>
     price === null
       ? ''
       : formatDecimal(multiply(tokenUnits(amount, balance.decimals ?? decimals), price))
   return {
-    pre_amount_in_native: value(balance.pre_amount, stamp.native),
-    pre_amount_in_usd: value(balance.pre_amount, stamp.usd),
-    post_amount_in_native: value(balance.post_amount, stamp.native),
-    post_amount_in_usd: value(balance.post_amount, stamp.usd),
-    token_price_in_usd: formatDecimal(stamp.usd),
+    pre_amount_in_native: value(balance.pre_amount, price.native),
+    pre_amount_in_usd: value(balance.pre_amount, price.usd),
+    post_amount_in_native: value(balance.post_amount, price.native),
+    post_amount_in_usd: value(balance.post_amount, price.usd),
+    token_price_in_usd: formatDecimal(price.usd),
   }
 }
 
@@ -109,13 +109,13 @@ const balanceEnrichment = (
 
 /**
  * `balances` to `balances.processed`, one record for one: what the owner holds over all accounts of it that were seen, before and
- * after, when it was first seen, and the value of quote assets and the coin. Other tokens' values stay "": their price
+ * after, when it was first seen, and the value of quote assets and the native token. Other tokens' values stay "": their price
  * lies in another lane, readers join the newest one.
  */
 export const BALANCES: Stage = {
   app: 'balances',
   inputs: ['balances'],
   outputs: ['balancesProcessed'],
-  load: (state, book) =>
-    createEnrichmentProcessor(balanceEnrichment(createPricingLookup(book)), state),
+  load: (state, quoteAssets) =>
+    createEnrichmentProcessor(balanceEnrichment(createPricingLookup(quoteAssets)), state),
 }

@@ -68,7 +68,7 @@ export class BlockHolderChanges {
   readonly #committed: CommittedHolders
   readonly #burned: ReadonlySet<string>
   readonly #timeMs: number
-  readonly #facts = new Map<string, Pick<TokenHolders, 'bornTx' | 'firstTrade'>>()
+  readonly #launches = new Map<string, Pick<TokenHolders, 'bornTx' | 'firstTrade'>>()
   readonly #sums = new Map<string, TokenTotals>()
 
   constructor(committed: CommittedHolders, burned: ReadonlySet<string>, timeMs: number) {
@@ -77,16 +77,16 @@ export class BlockHolderChanges {
     this.#timeMs = timeMs
   }
 
-  /** Facts of a token; undefined: it was not created within the run. */
-  facts(token: string): Pick<TokenHolders, 'bornTx' | 'firstTrade'> | undefined {
-    return this.#facts.get(token) ?? this.#committed.token(token)
+  /** Creation and first trade of a token; undefined: it was not created within the run. */
+  launchOf(token: string): Pick<TokenHolders, 'bornTx' | 'firstTrade'> | undefined {
+    return this.#launches.get(token) ?? this.#committed.token(token)
   }
 
-  setFacts(
+  setLaunch(
     token: string,
     { bornTx, firstTrade }: Pick<TokenHolders, 'bornTx' | 'firstTrade'>,
   ): void {
-    this.#facts.set(token, { bornTx, firstTrade })
+    this.#launches.set(token, { bornTx, firstTrade })
   }
 
   owner(token: string, owner: string): HolderEntry {
@@ -112,12 +112,12 @@ export class BlockHolderChanges {
 
   /** Tokens that the block changed. */
   tokens(): ReadonlyMap<string, TokenHolders> {
-    const changed = new Set([...this.#facts.keys(), ...this.#sums.keys()])
+    const changed = new Set([...this.#launches.keys(), ...this.#sums.keys()])
     return new Map([...changed].map((token) => [token, this.#tokenOf(token)]))
   }
 
   #tokenOf(token: string): TokenHolders {
-    const { bornTx = '', firstTrade = null } = this.facts(token) ?? {}
+    const { bornTx = '', firstTrade = null } = this.launchOf(token) ?? {}
     const { holders, supply, groups } = this.#sumsAt(token)
     const group = (name: HolderGroup): readonly [number, string] => {
       const sum = groups.get(name)

@@ -127,8 +127,8 @@ class HolderProcessor implements StageProcessor {
       if (removed === null) continue
       const { changedMs: timeMs } = removed
       if (before !== undefined && hourAt(before.changedMs) === hourAt(timeMs)) continue
-      const place = { chain, token, timeMs, version: dirty.version }
-      dirty.past.set(hourAt(timeMs), holdingEvent(place))
+      const eventFields = { chain, token, timeMs, version: dirty.version }
+      dirty.past.set(hourAt(timeMs), holdingEvent(eventFields))
     }
   }
 
@@ -173,8 +173,8 @@ class HolderProcessor implements StageProcessor {
   }
 
   #event(chain: string, token: string, held: TokenHolders, version: number): TokenHoldingEvent {
-    const place = { chain, token, timeMs: held.changedMs, version }
-    return holdingEvent(place, held, this.#best(token, held))
+    const eventFields = { chain, token, timeMs: held.changedMs, version }
+    return holdingEvent(eventFields, held, this.#best(token, held))
   }
 
   #publications(meta: EventMeta): readonly Publication[] {

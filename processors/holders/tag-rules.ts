@@ -1,3 +1,4 @@
+import { isExecutedTrade } from '../../core/executed-trade.ts'
 import { EVM_ZERO_ADDRESS } from '../../schemas/burn-addresses.ts'
 import type { BalanceEvents, DexPoolEvents, TokenEvents, TradeEvents } from '../../schemas/wire.ts'
 import type { Operation } from '../runtime/stage.ts'
@@ -8,13 +9,13 @@ import { type BlockHolderChanges, GROUP_BITS, ownerKey, VAULT_BIT } from './bloc
 const SNIPER_MS = 10_000
 const SNIPER_BLOCKS = 3
 
-/** Tokens that came to be: creators, and as `dev` the maker with the authorities that the token was born with. */
+/** Tokens that came to be: creators, and as `dev` the maker with the authorities that the token was created with. */
 const applyCreations = (draft: BlockHolderChanges, { events }: TokenEvents): void => {
   for (const { type, token, transaction, created_tx, dev, launch_from } of events) {
     if (type !== 'EVENT_TYPE_CREATED' || token === null) continue
-    if (draft.facts(token.address) !== undefined) continue
+    if (draft.launchOf(token.address) !== undefined) continue
     const bornTx = created_tx === '' ? (transaction?.signature ?? '') : created_tx
-    draft.setFacts(token.address, { bornTx, firstTrade: null })
+    draft.setLaunch(token.address, { bornTx, firstTrade: null })
     const { mint_authority = '', update_authority = '' } = token.solana_extra ?? {}
     for (const owner of [dev, mint_authority, update_authority]) {
       draft.tag(token.address, owner, GROUP_BITS.dev)
@@ -34,7 +35,7 @@ const applyPools = (
   { events }: DexPoolEvents,
 ): void => {
   for (const { pool } of events) {
-    if (pool === null || draft.facts(pool.token_a_address) === undefined) continue
+    if (pool === null || draft.launchOf(pool.token_a_address) === undefined) continue
     draft.tag(pool.token_a_address, pool.address, VAULT_BIT)
     draft.tag(pool.token_a_address, pool.token_a_vault_owner_address, VAULT_BIT)
     vaults.add(ownerKey(pool.token_a_address, pool.token_a_vault_address))
@@ -47,18 +48,19 @@ const applyTrades = (
   { events }: TradeEvents,
   at: { readonly height: number; readonly timeMs: number },
 ): void => {
-  for (const { trade, transaction } of events) {
-    if (trade === null || transaction?.status === 'STATUS_FAILED') continue
+  for (const event of events) {
+    const { trade, transaction } = event
+    if (trade === null || !isExecutedTrade(event)) continue
     const { token_a_address: token, user_a_account_owner_address: wallet } = trade
-    const facts = draft.facts(token)
-    if (facts === undefined) continue
-    const first = facts.firstTrade ?? at
-    if (facts.firstTrade === null) draft.setFacts(token, { ...facts, firstTrade: at })
+    const launch = draft.launchOf(token)
+    if (launch === undefined) continue
+    const first = launch.firstTrade ?? at
+    if (launch.firstTrade === null) draft.setLaunch(token, { ...launch, firstTrade: at })
     if (!isBuy(trade) || (draft.owner(token, wallet).tags & GROUP_BITS.dev) !== 0) continue
     const early = at.timeMs - first.timeMs <= SNIPER_MS || at.height - first.height <= SNIPER_BLOCKS
     const bundled =
       transaction !== null &&
-      (transaction.signature === facts.bornTx || transaction.bundles.length > 0)
+      (transaction.signature === launch.bornTx || transaction.bundles.length > 0)
     const bits = (early ? GROUP_BITS.sniper : 0) | (bundled ? GROUP_BITS.bundle : 0)
     if (bits !== 0) draft.tag(token, wallet, bits)
   }
@@ -72,7 +74,7 @@ const applyBalanceChanges = (
   for (const { balance } of events) {
     if (balance === null) continue
     const { account_owner_address: owner, token_address: token } = balance
-    if (owner === '' || owner === EVM_ZERO_ADDRESS || draft.facts(token) === undefined) continue
+    if (owner === '' || owner === EVM_ZERO_ADDRESS || draft.launchOf(token) === undefined) continue
     if (vaults.has(ownerKey(token, balance.token_account_address))) {
       draft.tag(token, owner, VAULT_BIT)
     }
@@ -80,7 +82,7 @@ const applyBalanceChanges = (
   }
 }
 
-/** Writes a block's records into the draft: births first, then who is what, then what moved. */
+/** Writes a block's records into the draft: creations first, then who is what, then what moved. */
 export const applyBlock = (draft: BlockHolderChanges, { block, records }: Operation): void => {
   const { height, block_time: timeMs } = block.meta
   const vaults = new Set<string>()

@@ -35,7 +35,7 @@ export class TopHolders {
     if (raw <= 0n) return
     const holding = { owner, raw }
     if (this.#behind !== undefined && compareHoldings(holding, this.#behind) >= 0) return
-    this.#kept.splice(this.#placeOf(holding), 0, holding)
+    this.#kept.splice(this.#indexOf(holding), 0, holding)
     this.#raws.set(owner, raw)
     if (this.#kept.length <= this.#most) return
     this.#behind = this.#kept.pop()
@@ -74,12 +74,12 @@ export class TopHolders {
   #remove(owner: string): void {
     const raw = this.#raws.get(owner)
     if (raw === undefined) return
-    this.#kept.splice(this.#placeOf({ owner, raw }), 1)
+    this.#kept.splice(this.#indexOf({ owner, raw }), 1)
     this.#raws.delete(owner)
   }
 
   /** Index of the first that does not stand before it. */
-  #placeOf(holding: Holding): number {
+  #indexOf(holding: Holding): number {
     let [low, high] = [0, this.#kept.length]
     while (low < high) {
       const middle = (low + high) >>> 1

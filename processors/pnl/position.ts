@@ -167,9 +167,9 @@ const applySell = (
 }
 
 /** Folds one trade by moving average cost, in exact arithmetic; divisions are cut towards zero. */
-export const applyTrade = (position: Position, deal: PositionTrade): PositionUpdate => {
-  const { buy, timeMs, decimals, priceUsd } = deal
-  const outcome = buy ? applyBuy(position, deal) : applySell(position, deal)
+export const applyTrade = (position: Position, trade: PositionTrade): PositionUpdate => {
+  const { buy, timeMs, decimals, priceUsd } = trade
+  const outcome = buy ? applyBuy(position, trade) : applySell(position, trade)
   return {
     ...outcome,
     position: {

@@ -1,4 +1,5 @@
 import { InvalidInput } from '../../core/errors.ts'
+import { isExecutedTrade } from '../../core/executed-trade.ts'
 import { type QuoteAssets, quoteRankOf } from '../../core/prices/quote-assets.ts'
 import type { EventMeta, TradeEvent, WalletTradePnlEvent } from '../../schemas/wire.ts'
 import { recordVersion } from '../candles/series.ts'
@@ -33,24 +34,24 @@ const parsePositionKey = (key: string): WalletToken => {
 }
 
 interface WalletTrade extends WalletToken {
-  readonly deal: PositionTrade
-  readonly place: { readonly tx: string; readonly eventIndex: number }
+  readonly trade: PositionTrade
+  readonly instructionPosition: { readonly tx: string; readonly eventIndex: number }
 }
 
-/** The trade as a deal of its wallet; undefined for trades that make no position: failed ones, and those of money itself. */
+/** The trade as a change of its wallet's position; undefined for trades that make no position: failed ones, and those of money itself. */
 const walletTradeOf = (
   event: TradeEvent,
   timeMs: number,
-  book: QuoteAssets,
+  quoteAssets: QuoteAssets,
 ): WalletTrade | undefined => {
   const { trade, transaction, instruction, trade_processed: processed } = event
-  if (trade === null || transaction?.status === 'STATUS_FAILED') return undefined
+  if (trade === null || !isExecutedTrade(event)) return undefined
   const { token_a_address: token, user_a_account_owner_address: wallet } = trade
-  if (wallet === '' || quoteRankOf(token, book) > 0) return undefined
+  if (wallet === '' || quoteRankOf(token, quoteAssets) > 0) return undefined
   return {
     wallet,
     token,
-    deal: {
+    trade: {
       buy: isBuy(trade),
       amountRaw: BigInt(trade.user_a_amount === '' ? 0 : trade.user_a_amount),
       usd: toFixedPoint(tradeValues(event, trade).valueUsd),
@@ -58,18 +59,28 @@ const walletTradeOf = (
       decimals: trade.token_a_decimals,
       priceUsd: processed?.token_a_price_in_usd_lasted ?? '',
     },
-    place: { tx: transaction?.signature ?? '', eventIndex: instruction?.event_index ?? 0 },
+    instructionPosition: {
+      tx: transaction?.signature ?? '',
+      eventIndex: instruction?.event_index ?? 0,
+    },
   }
 }
 
-const walletTrades = ({ block, records }: Operation, book: QuoteAssets): readonly WalletTrade[] =>
+const walletTrades = (
+  { block, records }: Operation,
+  quoteAssets: QuoteAssets,
+): readonly WalletTrade[] =>
   records
     .flatMap(({ topic, value }) =>
       topic === 'tradesProcessed'
-        ? value.events.flatMap((event) => walletTradeOf(event, block.meta.block_time, book) ?? [])
+        ? value.events.flatMap(
+            (event) => walletTradeOf(event, block.meta.block_time, quoteAssets) ?? [],
+          )
         : [],
     )
-    .toSorted((one, other) => one.place.eventIndex - other.place.eventIndex)
+    .toSorted(
+      (one, other) => one.instructionPosition.eventIndex - other.instructionPosition.eventIndex,
+    )
 
 interface BlockPnl {
   readonly positions: readonly (readonly [key: string, position: Position])[]
@@ -113,18 +124,20 @@ const toPublications = (meta: EventMeta, { positions, rows }: BlockPnl): readonl
 
 const loadPnl = (state: StageState, given?: QuoteAssets): StageProcessor => {
   const layers = createVersionedStore<StoredPosition, StoredTradeRows>(state)
-  const books = quoteAssetsByChain(given)
+  const quoteAssetsFor = quoteAssetsByChain(given)
   const apply = (operation: Operation): BlockPnl => {
     const { hash, height, block_time: timeMs, chain } = operation.block.meta
     const positions = new Map<string, Position>()
     const rows: WalletTradePnlEvent[] = []
-    for (const dealt of walletTrades(operation, books(chain))) {
-      const key = positionKey(dealt)
+    for (const walletTrade of walletTrades(operation, quoteAssetsFor(chain))) {
+      const key = positionKey(walletTrade)
       const stored = positions.has(key) ? undefined : layers.get(key)
       const before = positions.get(key) ?? (stored ? fromStoredPosition(stored) : NO_POSITION)
-      const outcome = applyTrade(before, dealt.deal)
+      const outcome = applyTrade(before, walletTrade.trade)
       positions.set(key, outcome.position)
-      rows.push(tradePnlEvent(dealt, dealt.deal, outcome, dealt.place))
+      rows.push(
+        tradePnlEvent(walletTrade, walletTrade.trade, outcome, walletTrade.instructionPosition),
+      )
     }
     if (operation.records.length > 0) {
       const values = new Map(
@@ -139,7 +152,7 @@ const loadPnl = (state: StageState, given?: QuoteAssets): StageProcessor => {
     const { hash } = operation.block.meta
     const block = layers.revert(hash)
     if (block === undefined) {
-      throw new InvalidInput('revert', `block ${hash} is taken back but was not applied`)
+      throw new InvalidInput('revert', `block ${hash} is reverted but was not applied`)
     }
     const positions = [...block.values.keys()].map((key) => {
       const before = layers.get(key)

@@ -177,7 +177,7 @@ const POOL_ENRICHMENT: Enrichment<DexPoolEvent, DexPoolProcessed, StoredPoolEntr
 }
 
 /**
- * `dex.pools` to `dex.pools.processed`, one record for one: amounts and reserves in USD and in the chain's coin, and the
+ * `dex.pools` to `dex.pools.processed`, one record for one: amounts and reserves in USD and in the chain's native token, and the
  * base token's liquidity over its pools. A quote's pools lie in many lanes, so its liquidity stays null here.
  */
 export const POOLS: Stage = {

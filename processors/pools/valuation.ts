@@ -4,7 +4,7 @@ import type { DexPool, DexPoolEvent } from '../../schemas/wire.ts'
 import { divide, knownAmount, multiply, tokenUnits } from '../runtime/valuation.ts'
 import { type Reserves, type VaultAmounts, virtualReserves } from './bonding-curve.ts'
 
-/** Value of an amount in USD and in the chain's coin; null = unknown. */
+/** Value of an amount in USD and in the chain's native token; null = unknown. */
 export interface UsdAndNative {
   readonly usd: number | null
   readonly native: number | null

@@ -58,9 +58,10 @@ export const createRollupChecker = (
     const count = (failures.get(minute) ?? 0) + 1
     if (failures.size >= MAX_TRACKED_REPAIRS) failures.clear()
     failures.set(minute, count)
-    const facts = { chain, minute, tries: count }
-    if (count < MAX_FAILED_REPAIRS) log.warn(facts, 'rollup of a minute still differs after repair')
-    else log.error(facts, 'rollup of a minute still differs from its trades, giving up')
+    const fields = { chain, minute, tries: count }
+    if (count < MAX_FAILED_REPAIRS)
+      log.warn(fields, 'rollup of a minute still differs after repair')
+    else log.error(fields, 'rollup of a minute still differs from its trades, giving up')
   }
   return async (hotFrom) => {
     const nowMs = Date.now()

@@ -5,7 +5,7 @@ import type { BlockEvent } from '../../schemas/wire.ts'
 export interface PendingRecord<Value> {
   readonly topic: string
   readonly offset: number
-  /** null: neither body nor headers tell; the record takes the place at which it stands. */
+  /** null: neither body nor headers tell; the record takes the position at which it is read. */
   readonly seq: number | null
   readonly part: number | null
   readonly value: Value

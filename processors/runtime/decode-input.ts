@@ -72,7 +72,7 @@ export const decodeInput = (
   return record
 }
 
-/** Stands in for a dead-lettered record: same place, no events, so that one to one topics stay so. */
+/** Stands in for a dead-lettered record: same position, no events, so that one to one topics stay so. */
 export const emptyInputRecord = (topic: InputTopic, meta: EventMeta): InputRecord => ({
   topic,
   value: { meta, events: [] },

@@ -77,7 +77,7 @@ export const createEnrichmentProcessor = <
     const { hash } = operation.block.meta
     const block = layers.revert(hash)
     if (block === undefined) {
-      throw new InvalidInput('revert', `block ${hash} is taken back but was not applied`)
+      throw new InvalidInput('revert', `block ${hash} is reverted but was not applied`)
     }
     const stored = new Map(block.extra.processed)
     return inputs.map(({ key, value }) => {

@@ -17,7 +17,7 @@ export interface LaneOrder {
   /** Names the stage. */
   readonly app: string
   readonly chain: string
-  readonly book?: QuoteAssets
+  readonly quoteAssets?: QuoteAssets
 }
 
 /** From the thread of the bus to one that folds; `lane` is the number of the lane's run. */

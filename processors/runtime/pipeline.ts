@@ -81,10 +81,10 @@ export const pipeline = (app: string, stages: readonly Stage[]): Stage => {
     app,
     inputs: [...inputs],
     outputs: [...outputs],
-    load: (state, book) => {
+    load: (state, quoteAssets) => {
       const parts = stages.map((stage) => ({
         stage,
-        folding: stage.load(prefixedState(state, `${stage.app}/`), book),
+        folding: stage.load(prefixedState(state, `${stage.app}/`), quoteAssets),
       }))
       return { step: (operation) => stepAll(parts, operation), flush: () => flushAll(parts) }
     },

@@ -21,9 +21,9 @@ export const quoteAssetsOf = (chain: string, given?: QuoteAssets): QuoteAssets =
 export const quoteAssetsByChain = (given?: QuoteAssets): ((chain: string) => QuoteAssets) => {
   const made = new Map<string, QuoteAssets>()
   return (chain) => {
-    const book = made.get(chain) ?? quoteAssetsOf(chain, given)
-    made.set(chain, book)
-    return book
+    const quoteAssets = made.get(chain) ?? quoteAssetsOf(chain, given)
+    made.set(chain, quoteAssets)
+    return quoteAssets
   }
 }
 
@@ -37,7 +37,7 @@ export const isStablecoin = (token: string, { assets }: QuoteAssets): boolean =>
  */
 export const quotePricesOf = (
   { quote_prices: prices, meta }: BlockEvent,
-  book: QuoteAssets,
+  quoteAssets: QuoteAssets,
 ): ReadonlyMap<string, QuoteAssetPrice> => {
   const entries = new Map<string, PriceEntry>()
   for (const { token_address: token, quote_address: quote, price, block_time } of prices) {
@@ -45,5 +45,5 @@ export const quotePricesOf = (
     if (number === null) continue
     entries.set(pairKey(token, quote), { token, quote, price: number, timeMs: block_time })
   }
-  return quoteAssetPricesAt({ ...EMPTY_QUOTE_STATE, entries }, meta.block_time, book)
+  return quoteAssetPricesAt({ ...EMPTY_QUOTE_STATE, entries }, meta.block_time, quoteAssets)
 }

@@ -24,7 +24,7 @@ export interface LaneServerDeps {
 
 type StartRequest = Extract<LaneRequest, { kind: 'start' }>
 
-interface HeldLane {
+interface LaneState {
   readonly controller: AbortController
   /** What the lane waits for, if anything. */
   taking?: Deferred<PackedRecords>
@@ -34,30 +34,30 @@ interface HeldLane {
 /** Folds lanes for another thread: it asks that one for records and gives it what is to be committed. */
 export const serveLanes = (deps: LaneServerDeps): void => {
   const readers = makeStateReaders()
-  const lanes = new Map<number, HeldLane>()
+  const lanes = new Map<number, LaneState>()
   deps.port.on('message', (request: LaneRequest | typeof END_THREAD) => {
     if (request === END_THREAD) {
       deps.port.close()
       return
     }
     if (request.kind === 'start') {
-      const held: HeldLane = { controller: new AbortController() }
-      lanes.set(request.lane, held)
-      runHeldLane(deps, readers, held, request).then((reply) => {
+      const state: LaneState = { controller: new AbortController() }
+      lanes.set(request.lane, state)
+      runLane(deps, readers, state, request).then((reply) => {
         lanes.delete(request.lane)
         deps.port.postMessage(reply)
       })
       return
     }
-    const held = lanes.get(request.lane)
-    if (held === undefined) return
-    if (request.kind === 'records') held.taking?.resolve(request.records)
-    else if (request.kind === 'committed') held.committing?.resolve()
-    else stopLane(held)
+    const state = lanes.get(request.lane)
+    if (state === undefined) return
+    if (request.kind === 'records') state.taking?.resolve(request.records)
+    else if (request.kind === 'committed') state.committing?.resolve()
+    else stopLane(state)
   })
 }
 
-const stopLane = ({ controller, taking, committing }: HeldLane): void => {
+const stopLane = ({ controller, taking, committing }: LaneState): void => {
   const reason = new Error('the lane was taken away')
   controller.abort(reason)
   taking?.reject(reason)
@@ -65,10 +65,10 @@ const stopLane = ({ controller, taking, committing }: HeldLane): void => {
 }
 
 /** The lane from its start to its last word. Never throws. */
-const runHeldLane = async (
+const runLane = async (
   { port, stages, openCodec }: LaneServerDeps,
   readers: StateReaders,
-  held: HeldLane,
+  state: LaneState,
   { lane, order, partition, location }: StartRequest,
 ): Promise<LaneReply> => {
   const ended = (error?: unknown): LaneReply => ({
@@ -77,14 +77,14 @@ const runHeldLane = async (
     ...(error !== undefined && { error: toThreadError(error) }),
   })
   try {
-    const { app, chain, book } = order
+    const { app, chain, quoteAssets } = order
     const stage = stages.get(app)
     if (stage === undefined) return ended(new Error(`this thread has no stage ${app}`))
     const codec = await openCodec()
     const shared = readers.open(location)
     try {
-      const log = laneLog(port, held, { lane, partition, shared })
-      const folds = { chain, codec, ...(book && { book }) }
+      const log = laneLog(port, state, { lane, partition, shared })
+      const folds = { chain, codec, ...(quoteAssets && { quoteAssets }) }
       await new StageLane(stage, folds, log, reportsTo(port, lane)).run()
     } finally {
       await shared.close()
@@ -92,13 +92,13 @@ const runHeldLane = async (
     return ended()
   } catch (error) {
     // The lane was taken away while it waited: that is how it ends.
-    return held.controller.signal.aborted ? ended() : ended(error)
+    return state.controller.signal.aborted ? ended() : ended(error)
   }
 }
 
 const laneLog = (
   port: MessagePort,
-  held: HeldLane,
+  state: LaneState,
   {
     lane,
     partition,
@@ -109,7 +109,7 @@ const laneLog = (
     readonly shared: ReturnType<StateReaders['open']>
   },
 ): StageLaneLog => {
-  const { signal } = held.controller
+  const { signal } = state.controller
   const send = (reply: LaneReply, moved: readonly ArrayBuffer[] = []): void =>
     port.postMessage(reply, [...moved])
   return {
@@ -118,16 +118,16 @@ const laneLog = (
     state: async () => shared.state,
     take: async (options) => {
       signal.throwIfAborted()
-      held.taking = makeDeferred()
+      state.taking = makeDeferred()
       send({ lane, kind: 'take', options })
-      return unpackRecords(await held.taking.promise)
+      return unpackRecords(await state.taking.promise)
     },
     commit: async (commit) => {
       signal.throwIfAborted()
       const { packed, moved } = packCommit(commit)
-      held.committing = makeDeferred()
+      state.committing = makeDeferred()
       send({ lane, kind: 'commit', commit: packed }, moved)
-      await held.committing.promise
+      await state.committing.promise
       shared.refresh()
     },
   }

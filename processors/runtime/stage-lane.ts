@@ -69,7 +69,7 @@ export interface StageLaneDeps {
   readonly chain: string
   readonly codec: Codec
   /** Quote assets of the chain with the configured ones; absent: the chain's own table. */
-  readonly book?: QuoteAssets
+  readonly quoteAssets?: QuoteAssets
 }
 
 const FETCH_LIMITS = { maxRecords: 2_000, maxWaitMs: 250 }
@@ -116,7 +116,7 @@ const encodePublication = (codec: Codec, { topic, value }: Publication): Buffer 
 }
 
 /** Where a lane reads the chain's block operations from: behind the newest that its state holds. */
-export const blocksPlace = async (
+export const blocksOffset = async (
   lane: Pick<Lane, 'state'>,
   { app }: Pick<Stage, 'app'>,
   chain: string,
@@ -174,7 +174,7 @@ export class StageLane {
     const progress = parseProgress(state.get(PROGRESS_KEY))
     this.#status = { ...this.#status, seq: progress.seq }
     this.#reports.status(this.#status)
-    const folding = this.#stage.load(stageStateView(state), this.#deps.book)
+    const folding = this.#stage.load(stageStateView(state), this.#deps.quoteAssets)
     const aligner = createBlockAligner<FetchedRecord>({
       blocksTopic: this.#blocks,
       partition: this.#lane.partition,

@@ -10,7 +10,7 @@ import { makeLaneStatuses } from './lane-statuses.ts'
 import type { LaneThreads } from './lane-threads.ts'
 import type { Stage } from './stage.ts'
 import {
-  blocksPlace,
+  blocksOffset,
   inputTopics,
   type LaneReports,
   type LaneStatus,
@@ -25,7 +25,7 @@ export interface StageDeps {
   readonly metrics: Metrics
   readonly log: Logger
   /** Quote assets of the chain with the configured ones; absent: the chain's own table. */
-  readonly book?: QuoteAssets
+  readonly quoteAssets?: QuoteAssets
   /** Threads that fold; absent: lanes fold in this one. */
   readonly threads?: LaneThreads
 }
@@ -43,7 +43,7 @@ export interface RunningStage extends RunningTask {
  * offsets together. A lane whose input breaks the contract halts with its reason in `lanes()`.
  */
 export const startStage = async (stage: Stage, deps: StageDeps): Promise<RunningStage> => {
-  const { chain, bus, log, threads, book } = deps
+  const { chain, bus, log, threads, quoteAssets } = deps
   const { app } = stage
   const group = `${app}.${chain}`
   const statuses = makeLaneStatuses()
@@ -53,13 +53,14 @@ export const startStage = async (stage: Stage, deps: StageDeps): Promise<Running
     topics: [...inputTopics(stage, chain).keys()],
     needsWholeLog: true,
     broadcast: [topicName('blocks', chain)],
-    broadcastFrom: (lane) => blocksPlace(lane, stage, chain),
+    broadcastFrom: (lane) => blocksOffset(lane, stage, chain),
     run: async (lane) => {
       const { partition } = lane
       const reports = reportsOf(stage, deps, (status) => statuses.set(lane, status))
       const work = async (watched: Lane): Promise<void> => {
         const own = { ...watched, commit: (commit: Commit) => watched.writer.commit(commit) }
-        if (threads) await threads.run({ app, chain, ...(book && { book }) }, own, reports)
+        if (threads)
+          await threads.run({ app, chain, ...(quoteAssets && { quoteAssets }) }, own, reports)
         else await new StageLane(stage, deps, own, reports).run()
       }
       try {

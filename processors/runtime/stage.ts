@@ -80,5 +80,5 @@ export interface Stage {
   readonly inputs: readonly StageTopic[]
   readonly outputs: readonly StageTopic[]
   /** `book`: quote assets of the chain; without it those of the chain's own table count. */
-  load(state: StageState, book?: QuoteAssets): StageProcessor
+  load(state: StageState, quoteAssets?: QuoteAssets): StageProcessor
 }

@@ -70,7 +70,7 @@ const validatePosition = (event: PositionedEvent): void => {
   validateAmountText('fee', event.transaction?.fee ?? '')
 }
 
-/** Throws `InvalidInput` for invalid numbers, decimals out of range, or events without a place. Returns its input. */
+/** Throws `InvalidInput` for invalid numbers, decimals out of range, or events without a position. Returns its input. */
 export const validateTrades = (value: TradeEvents): TradeEvents => {
   for (const event of value.events) {
     validatePosition(event)
@@ -105,7 +105,7 @@ export const validatePools = (value: DexPoolEvents): DexPoolEvents => {
   return value
 }
 
-/** As `validateTrades`, for token facts; `decimals` -1 means unknown. */
+/** As `validateTrades`, for token metadata; `decimals` -1 means unknown. */
 export const validateTokens = (value: TokenEvents): TokenEvents => {
   for (const { token } of value.events) {
     if (token === null || token.address === '') throw new InvalidInput('token', 'no token named')

@@ -52,12 +52,12 @@ const createExtraReader = <Extra>(read: (hash: string) => string | undefined) =>
     of: (hash: string): Extra => {
       if (asked?.hash === hash) return asked.extra
       const text = read(hash)
-      if (text === undefined) throw new Error(`what was kept for block ${hash} is gone`)
+      if (text === undefined) throw new Error(`the state of unfinalized block ${hash} is missing`)
       const { extra }: { readonly extra: Extra } = JSON.parse(text)
       asked = { hash, extra }
       return extra
     },
-    forget: (): void => {
+    clearCache: (): void => {
       asked = undefined
     },
   }
@@ -136,14 +136,14 @@ export const createVersionedStore = <Value extends object, Extra>(
   /** Blocks that no flush has handed out yet: one that is final by then, or taken back, never is. */
   const unwritten = new Map<string, UnfinalizedBlock<Value, Extra>>()
   /** Unfinalized blocks by hash, in chain order. */
-  const hot = new Map<string, BlockWrites<Value>>()
+  const unfinalized = new Map<string, BlockWrites<Value>>()
   const keep = ({ hash, height, timeMs, values }: BlockWrites<Value>): void => {
     const block = { hash, height, timeMs, values }
-    hot.set(hash, block)
+    unfinalized.set(hash, block)
     writings.add(block)
   }
   const drop = (block: BlockWrites<Value>): void => {
-    hot.delete(block.hash)
+    unfinalized.delete(block.hash)
     if (!unwritten.delete(block.hash)) changed.set(UNFINALIZED_PREFIX + block.hash, null)
     writings.remove(block)
   }
@@ -177,23 +177,23 @@ export const createVersionedStore = <Value extends object, Extra>(
       }
     },
     apply: (block) => {
-      stored.forget()
+      stored.clearCache()
       keep(block)
       unwritten.set(block.hash, block)
     },
-    extra: (hash) => (hot.has(hash) ? extraOf(hash) : undefined),
+    extra: (hash) => (unfinalized.has(hash) ? extraOf(hash) : undefined),
     revert: (hash) => {
-      const block = hot.get(hash)
+      const block = unfinalized.get(hash)
       if (block === undefined) return undefined
       const extra = extraOf(hash)
-      stored.forget()
+      stored.clearCache()
       drop(block)
       return { ...block, extra }
     },
     finalize: (height) => {
-      stored.forget()
+      stored.clearCache()
       let newest: BlockWrites<Value> | undefined
-      for (const block of hot.values()) {
+      for (const block of unfinalized.values()) {
         if (block.height > height) break
         for (const [key, value] of block.values) final.set(key, value)
         drop(block)

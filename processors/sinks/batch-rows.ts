@@ -13,7 +13,7 @@ export interface SerializedTable extends JsonLines {
 
 /** A record that says nothing for a table. */
 export interface RejectedRecord {
-  /** Its place in the batch. */
+  /** Its index in the batch. */
   readonly index: number
   readonly reason: string
   readonly message: string

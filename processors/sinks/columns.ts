@@ -88,15 +88,15 @@ export const positionColumns = (meta: EventMeta, { instruction, block }: EventHe
   event_index: instruction?.event_index ?? 0,
 })
 
-/** USD price of the chain's coin, where a stamp knows both: its USD by its native price. */
+/** USD price of the chain's native token, where a stamp knows both: its USD by its native price. */
 export const nativeTokenPrice = (usd: string, native: string): number | null =>
   divide(parseDecimal(usd), parseDecimal(native))
 
-/** The transaction of an event, its fee in the chain's coin and, with the coin's price, in USD. */
+/** The transaction of an event, its fee in the chain's native token and, with the native token's price, in USD. */
 export const transactionColumns = (
   meta: EventMeta,
   { transaction }: EventHead,
-  coinUsd: number | null,
+  nativeUsd: number | null,
 ): Row => {
   const fee = amountColumn(transaction?.fee ?? '')
   const decimals = chainRow(meta.chain)?.nativeDecimals ?? 18
@@ -108,7 +108,7 @@ export const transactionColumns = (
     tx_signer: transaction?.signer ?? '',
     tx_fee: fee,
     tx_fee_native: native,
-    tx_fee_usd: valueColumn(multiply(Number(native), coinUsd)),
+    tx_fee_usd: valueColumn(multiply(Number(native), nativeUsd)),
     tx_status: (transaction?.status ?? 'STATUS_UNSPECIFIED').replace('STATUS_', ''),
   }
 }

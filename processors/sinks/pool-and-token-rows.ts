@@ -184,7 +184,7 @@ const tokenStandard = (text: string | undefined): string =>
 const tokenRow = (meta: EventMeta, event: TokenEvents['events'][number]): readonly Row[] => {
   const { token, token_processed: processed } = event
   if (token === null) return []
-  const facts = token.additional_metadata
+  const metadata = token.additional_metadata
   const socials = Object.entries(processed?.social_medias ?? {})
   return [
     {
@@ -192,8 +192,8 @@ const tokenRow = (meta: EventMeta, event: TokenEvents['events'][number]): readon
       name: token.name,
       symbol: token.symbol,
       decimals: token.decimals === -1 ? null : token.decimals,
-      total_supply: facts.total_supply ?? null,
-      supply_height: Number(facts.facts_height ?? 0),
+      total_supply: metadata.total_supply ?? null,
+      supply_height: Number(metadata.facts_height ?? 0),
       uri: token.uri,
       metadata_address: token.metadata_address,
       description: processed?.description ?? '',

@@ -60,8 +60,13 @@ const stateVersion = (meta: EventMeta, index: number, exists: boolean): Row => (
 const changeRow = (meta: EventMeta, event: PredictionPositionEvent): Row => {
   const { tx_hash, tx_index, tx_signer, tx_fee, tx_status } = event
   const transaction = {
-    ...{ fee: unsigned('tx_fee', tx_fee), fee_payer: tx_signer, index: tx_index, bundles: [] },
-    ...{ signature: tx_hash, signer: tx_signer, status: tx_status },
+    fee: unsigned('tx_fee', tx_fee),
+    fee_payer: tx_signer,
+    index: tx_index,
+    bundles: [],
+    signature: tx_hash,
+    signer: tx_signer,
+    status: tx_status,
   }
   const head = { instruction: null, block: null, transaction, d_app: null }
   return {

@@ -27,8 +27,11 @@ export const redPacketRows = ({ meta, events }: RedPacketEvents): readonly Table
           tx_hash: event.transaction?.signature ?? '',
           tx_index: event.transaction?.index ?? 0,
           log_index: event.instruction?.log_index ?? 0,
-          ...{ contract: program_address, protocol_family },
-          ...{ packet_id: event.id, share_id: event.share_id, mint: event.mint },
+          contract: program_address,
+          protocol_family,
+          packet_id: event.id,
+          share_id: event.share_id,
+          mint: event.mint,
           ...own(event),
           ...versionColumns(meta, event.instruction?.event_index ?? 0),
         },
@@ -43,7 +46,8 @@ export const redPacketRows = ({ meta, events }: RedPacketEvents): readonly Table
     {
       table: 'redpacket_claims',
       rows: rowsOf('claimed', ({ claimer, amount, index }) => ({
-        ...{ claimer, amount: amountColumn(amount) },
+        claimer,
+        amount: amountColumn(amount),
         claim_index: clampUint32(index),
       })),
     },

@@ -21,7 +21,7 @@ export interface SinkDeps extends Omit<StageDeps, 'codec'> {
   readonly inserter: Inserter
   readonly makeRows: MakeRows
   /** Large batches that are rows at a time, over all sinks of the process: rows take many times the memory of their records. */
-  readonly places: LimitFunction
+  readonly insertLimit: LimitFunction
 }
 
 /** Large batches of a process that are made into rows or inserted at a time. */
@@ -29,7 +29,7 @@ const MAX_CONCURRENT_LARGE_BATCHES = 6
 const FIRST_FETCH = { maxRecords: 1, maxWaitMs: 250 }
 const NEXT_FETCH = { maxRecords: 500, maxWaitMs: 0 }
 const MAX_BATCH_BYTES = 4_194_304
-/** A batch below this needs no place: the lanes of a quiet chain wait together, and their rows become one statement. */
+/** A batch below this needs no slot of `insertLimit`: the lanes of a quiet chain wait together, and their rows become one statement. */
 const SMALL_BATCH_BYTES = 65_536
 /** How long the turn of a sink that had nothing to write waits for its other lanes. */
 const GATHER_LANES_MS = 50
@@ -55,7 +55,7 @@ class FlushSchedule {
   }
 }
 
-/** The places of a process. */
+/** The insert limit of a process. */
 export const sinkConcurrency = (): LimitFunction => pLimit(MAX_CONCURRENT_LARGE_BATCHES)
 
 const totalBytes = (records: readonly LogRecord[]): number =>
@@ -103,14 +103,14 @@ interface PendingDeadLetter extends Omit<RejectedRecord, 'index'> {
 interface StoreResult {
   /** Rows by table, without the chain prefix. */
   readonly counts: readonly { readonly table: string; readonly count: number }[]
-  readonly letters: readonly PendingDeadLetter[]
+  readonly deadLetters: readonly PendingDeadLetter[]
   /** Of the last record that has one. */
   readonly newest: EventMeta | null
 }
 
 const mergeResults = (older: StoreResult, newer: StoreResult): StoreResult => ({
   counts: [...older.counts, ...newer.counts],
-  letters: [...older.letters, ...newer.letters],
+  deadLetters: [...older.deadLetters, ...newer.deadLetters],
   newest: newer.newest ?? older.newest,
 })
 
@@ -168,18 +168,18 @@ class SinkLane {
     }
   }
 
-  /** Stores a batch, however long the store rests. A large one grows and is stored while it has a place. */
+  /** Stores a batch, however long the store is unavailable. A large one grows until `insertLimit` lets it be stored. */
   #storeUntil(batch: RecordBatch): Promise<StoreResult> {
-    const { places } = this.#deps
+    const { insertLimit } = this.#deps
     const { signal } = this.#lane
     const store = async (): Promise<StoreResult> => {
       signal.throwIfAborted()
       await batch.fill(MAX_BATCH_BYTES)
       return this.#store(batch.records)
     }
-    // The place is given back while the warehouse rests, and the rows with it: they are made again.
+    // The slot is released while the warehouse is unavailable, and the rows with it: they are made again.
     const attempt = (): Promise<StoreResult> =>
-      batch.bytes < SMALL_BATCH_BYTES ? this.#store(batch.records) : places(store)
+      batch.bytes < SMALL_BATCH_BYTES ? this.#store(batch.records) : insertLimit(store)
     return retry(attempt, {
       ...INSERT_RETRY,
       signal,
@@ -220,7 +220,7 @@ class SinkLane {
       if (record === undefined) throw error
       if (records.length === 1) {
         const refused = { reason: 'refused-by-store', message: errorMessage(error) }
-        return { counts: [], letters: [{ ...refused, record, stage: 'insert' }], newest: null }
+        return { counts: [], deadLetters: [{ ...refused, record, stage: 'insert' }], newest: null }
       }
       this.#lane.signal.throwIfAborted()
       const middle = records.length >>> 1
@@ -242,30 +242,33 @@ class SinkLane {
       const token = insertToken(table, `${this.#life}/${partition}`, from, to)
       await inserter.insert(table, { ...rows, token }, signal)
     }
-    const letters = made.refused.flatMap(
+    const deadLetters = made.refused.flatMap(
       ({ index, reason, message }): readonly PendingDeadLetter[] => {
         const record = records[index]
         return record ? [{ record, reason, message, stage: 'decode' }] : []
       },
     )
     const counts = made.tables.map(({ table, count }) => ({ table, count }))
-    return { counts, letters, newest: made.newest }
+    return { counts, deadLetters, newest: made.newest }
   }
 
   async #commit(records: readonly LogRecord[], stored: StoreResult): Promise<void> {
-    const { counts, letters, newest } = stored
+    const { counts, deadLetters, newest } = stored
     const { chain, metrics, log } = this.#deps
     const { partition } = this.#lane
     const topic = topicName(this.#sink.topic, chain)
     const next: GroupOffset[] = [{ topic, partition, offset: (records.at(-1)?.offset ?? 0) + 1 }]
-    const deadLetters = letters.map(({ record, reason, message, stage }) => {
+    const deadLetterRecords = deadLetters.map(({ record, reason, message, stage }) => {
       const error = new InvalidInput(reason, message)
       metrics.eventsDropped.inc({ stage: 'sink', reason })
-      const facts = { group: this.#group, partition, offset: record.offset, stage, err: error }
-      log.error(facts, 'record sent to the dead-letter topic')
+      const fields = { group: this.#group, partition, offset: record.offset, stage, err: error }
+      log.error(fields, 'record sent to the dead-letter topic')
       return deadLetterRecord(this.#group, record, error, stage)
     })
-    await this.#lane.writer.commit({ records: deadLetters, offsets: { group: this.#group, next } })
+    await this.#lane.writer.commit({
+      records: deadLetterRecords,
+      offsets: { group: this.#group, next },
+    })
     metrics.recordsProcessed.inc({ group: this.#group }, records.length)
     for (const { table, count } of counts) {
       metrics.insertedRows.inc({ table: `${chain}_${table}` }, count)

@@ -40,7 +40,7 @@ export interface Sink {
   ) => { readonly meta: EventMeta | null; readonly tables: readonly TableRows[] }
 }
 
-/** Facts stored as they are. None of these tables may feed a view that sums over inserts. */
+/** Events stored as they are. None of these tables may feed a view that sums over inserts. */
 export const SINKS: readonly Sink[] = [
   {
     topic: 'blocks',

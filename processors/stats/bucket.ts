@@ -1,4 +1,5 @@
 import { parseDecimal } from '../../core/amounts.ts'
+import { isExecutedTrade } from '../../core/executed-trade.ts'
 import type { TradeEvent } from '../../schemas/wire.ts'
 import { isBuy, toFixedPoint, tradeValues } from '../runtime/valuation.ts'
 
@@ -82,15 +83,14 @@ export const mergeBuckets = (older: StatsBucket, newer: StatsBucket): StatsBucke
   liquidityUsd: newer.liquidityUsd ?? older.liquidityUsd,
 })
 
-const priceRangeOf = (price: number | null): PriceRange | null =>
+/** Range of one price; null: there is none. */
+export const priceRangeOf = (price: number | null): PriceRange | null =>
   price === null ? null : { open: price, close: price, high: price, low: price }
 
 /** A trade as a bucket of one; undefined for trades that count nowhere. */
 export const tradeBucket = (event: TradeEvent, second: number): StatsBucket | undefined => {
-  const { trade, trade_processed: processed, transaction } = event
-  if (trade === null || processed === null || transaction?.status === 'STATUS_FAILED') {
-    return undefined
-  }
+  const { trade, trade_processed: processed } = event
+  if (trade === null || processed === null || !isExecutedTrade(event)) return undefined
   const { valueUsd, valueNative } = tradeValues(event, trade)
   const side: SideTotals = {
     count: 1,

@@ -12,7 +12,7 @@ export interface ChangeSchedule {
   dueBy(second: number): readonly string[]
 }
 
-/** Before all seconds: the place of tokens that have to be looked at. */
+/** Before all seconds: the entry of tokens that are due at once. */
 const UNKNOWN = Number.NEGATIVE_INFINITY
 
 /** No token yet. */

@@ -35,7 +35,7 @@ export interface PublishedWindowsCache {
   /** The newest block, at this second, holds trades or pool events of the token. */
   touch(token: string, second: number): void
   /** A block was taken back. */
-  forget(): void
+  clear(): void
   answer(stats: TokenStats, unfinalized: UnfinalizedStats, now: number): StatAnswer
 }
 
@@ -72,7 +72,7 @@ export const createPublishedWindowsCache = (kept = MAX_CACHED_TOKENS): Published
       const published = tokens.peek(token)
       if (published !== undefined) published.touched ??= second
     },
-    forget: () => tokens.clear(),
+    clear: () => tokens.clear(),
     answer: (stats, unfinalized, now) => {
       const published = tokens.get(stats.token)
       const answer = windowStatsAt(stats, unfinalized, now, published)

@@ -60,7 +60,7 @@ class TradeStatsProcessor implements StageProcessor {
   readonly #unfinalized = createUnfinalizedTokens()
   /** When windows of tokens of unfinalized blocks change next without a trade. */
   readonly #schedule = createChangeSchedule()
-  readonly #hot: UnfinalizedBlock[]
+  readonly #unfinalizedBlocks: UnfinalizedBlock[]
   /** Time of the newest final block; 0 before the first. */
   #finalMs = 0
   /** Second of the newest block. */
@@ -72,10 +72,10 @@ class TradeStatsProcessor implements StageProcessor {
   constructor(state: StageState, idleKept: number) {
     this.#finalMs = Number(state.get('final') ?? 0)
     this.#tokens = createTokenStatsStore(state, secondAt(this.#finalMs), idleKept)
-    this.#hot = [...state.entries(HOT_PREFIX)]
+    this.#unfinalizedBlocks = [...state.entries(HOT_PREFIX)]
       .map(([, text]) => parseBlock(text))
       .sort((one, other) => one.height - other.height)
-    for (const { parts } of this.#hot) this.#addParts(parts)
+    for (const { parts } of this.#unfinalizedBlocks) this.#addParts(parts)
     this.#second = secondAt(this.#nowMs())
   }
 
@@ -105,7 +105,7 @@ class TradeStatsProcessor implements StageProcessor {
   }
 
   #nowMs(): number {
-    return this.#hot.at(-1)?.timeMs ?? this.#finalMs
+    return this.#unfinalizedBlocks.at(-1)?.timeMs ?? this.#finalMs
   }
 
   #apply(operation: Operation): void {
@@ -113,7 +113,7 @@ class TradeStatsProcessor implements StageProcessor {
     const timeMs = Math.max(block_time, this.#nowMs())
     const parts = blockStatsByToken(operation, secondAt(timeMs))
     const block: UnfinalizedBlock = { hash, height, timeMs, parts }
-    this.#hot.push(block)
+    this.#unfinalizedBlocks.push(block)
     this.#writes.set(HOT_PREFIX + hash, serializeBlock(block))
     this.#addParts(parts)
     for (const token of parts.keys()) {
@@ -123,12 +123,12 @@ class TradeStatsProcessor implements StageProcessor {
   }
 
   #revert({ hash, seq }: EventMeta): void {
-    const at = this.#hot.findLastIndex((one) => one.hash === hash)
-    const [block] = at === -1 ? [] : this.#hot.splice(at, 1)
+    const at = this.#unfinalizedBlocks.findLastIndex((one) => one.hash === hash)
+    const [block] = at === -1 ? [] : this.#unfinalizedBlocks.splice(at, 1)
     if (block === undefined) return
     this.#removeParts(block.parts, 'revert')
     this.#writes.set(HOT_PREFIX + hash, null)
-    this.#published.forget()
+    this.#published.clear()
     const timeMs = this.#nowMs()
     for (const token of block.parts.keys()) this.#change(token, { timeMs, touched: false, seq })
   }
@@ -166,12 +166,12 @@ class TradeStatsProcessor implements StageProcessor {
     if (isBack) for (const token of this.#unfinalized.tokens()) this.#schedule.set(token, undefined)
     const known = isBack ? new Map<string, number>() : this.#next
     const next = new Map<string, number>()
-    const hot = this.#unfinalized.inChainOrder(this.#schedule.dueBy(to))
-    for (const token of new Set([...hot, ...this.#tokens.dueBy(to)])) {
-      const isHot = this.#unfinalized.has(token)
-      const expected = isHot ? this.#schedule.at(token) : known.get(token)
+    const unfinalized = this.#unfinalized.inChainOrder(this.#schedule.dueBy(to))
+    for (const token of new Set([...unfinalized, ...this.#tokens.dueBy(to)])) {
+      const isUnfinalized = this.#unfinalized.has(token)
+      const expected = isUnfinalized ? this.#schedule.at(token) : known.get(token)
       if (expected !== undefined && expected > to) {
-        if (!isHot) next.set(token, expected)
+        if (!isUnfinalized) next.set(token, expected)
         continue
       }
       const final = this.#tokens.at(token).sums.cells
@@ -184,20 +184,23 @@ class TradeStatsProcessor implements StageProcessor {
       if (!isPublished && (expected ?? changeAfter(from)) <= to) {
         this.#change(token, { timeMs: nowMs, touched: false, seq })
       }
-      if (isHot) this.#schedule.set(token, changeAfter(this.#second))
+      if (isUnfinalized) this.#schedule.set(token, changeAfter(this.#second))
       else next.set(token, changeAfter(this.#second))
     }
     this.#next = next
   }
 
   #finalize(height: number): void {
-    const left = this.#hot.findIndex((block) => block.height > height)
-    const done = this.#hot.slice(0, left === -1 ? this.#hot.length : left)
+    const left = this.#unfinalizedBlocks.findIndex((block) => block.height > height)
+    const done = this.#unfinalizedBlocks.slice(
+      0,
+      left === -1 ? this.#unfinalizedBlocks.length : left,
+    )
     const newest = done.at(-1)
     if (newest === undefined) return
     // What is final forgets what only earlier times look at.
     this.#answer(({ timeMs }) => timeMs <= newest.timeMs)
-    this.#hot.splice(0, done.length)
+    this.#unfinalizedBlocks.splice(0, done.length)
     for (const { parts } of done) this.#removeParts(parts, 'finalize')
     this.#finalMs = newest.timeMs
     this.#writes.set('final', String(this.#finalMs))

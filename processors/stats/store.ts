@@ -9,7 +9,7 @@ import {
   pruneStats,
   type TokenStats,
 } from './token-stats.ts'
-import type { KnownValues } from './trade-sums.ts'
+import type { EarlierValues } from './trade-sums.ts'
 import { nextWindowChange } from './windows.ts'
 
 /**
@@ -38,7 +38,12 @@ const DUE_PREFIX = 'd/'
 /** Digits of a minute in a key, so that keys are in the order of time. */
 const MINUTE_DIGITS = 10
 const SECONDS_PER_MINUTE = 60
-const NOTHING_KNOWN: KnownValues = { usd: null, native: null, liquidityUsd: null }
+const NOTHING_KNOWN: EarlierValues = {
+  usd: null,
+  native: null,
+  liquidityUsd: null,
+  second: null,
+}
 
 const minuteOf = (second: number): number => Math.floor(second / SECONDS_PER_MINUTE)
 
@@ -57,7 +62,10 @@ const dueMinuteOf = ({ sums }: TokenStats, minute: number): number | undefined =
 
 const loadTokenStats = (state: StageState, token: string, final: number): TokenStats => {
   const text = state.get(KNOWN_VALUES_PREFIX + token)
-  const stats = newTokenStats(token, text === undefined ? NOTHING_KNOWN : JSON.parse(text))
+  const stats = newTokenStats(
+    token,
+    text === undefined ? NOTHING_KNOWN : { ...NOTHING_KNOWN, ...JSON.parse(text) },
+  )
   const parts = [...state.entries(`${PART_PREFIX}${token}/`)].map(([, row]) => parsePart(row))
   parts.sort((one, other) => one.bucket.second - other.bucket.second)
   for (const part of parts) addFinal(stats, part, final)
@@ -69,7 +77,7 @@ type StateWrites = Map<string, string | null>
 /** Entries of a state with what is not committed yet. */
 interface Parts {
   read(token: string, second: number): BlockStats | undefined
-  /** One entry in the place of those of the given seconds. */
+  /** One entry instead of those of the given seconds. */
   write(token: string, part: BlockStats, instead: readonly number[]): void
 }
 
@@ -140,9 +148,9 @@ export const createTokenStatsStore = (
   const dueBefore = (minute: number): readonly string[] => {
     const tokens: string[] = []
     for (const [key] of state.entries(DUE_PREFIX)) {
-      const place = key.slice(DUE_PREFIX.length)
-      if (Number(place.slice(0, MINUTE_DIGITS)) >= minute) break
-      const token = place.slice(MINUTE_DIGITS + 1)
+      const dueAndToken = key.slice(DUE_PREFIX.length)
+      if (Number(dueAndToken.slice(0, MINUTE_DIGITS)) >= minute) break
+      const token = dueAndToken.slice(MINUTE_DIGITS + 1)
       if (!changed.has(token)) tokens.push(token)
     }
     for (const { token, dueMinute } of changed.values()) {

@@ -7,7 +7,7 @@ import {
   SEEN_KINDS,
 } from './distinct-counter.ts'
 import { createPastCounts, type NameCounts, type PastCounts } from './past-counts.ts'
-import { type KnownValues, TradeSums } from './trade-sums.ts'
+import { type EarlierValues, TradeSums } from './trade-sums.ts'
 import { mergeRule, oldestSecond, windowStart } from './windows.ts'
 
 /** Final trades of a token as far back as a window, or the one before it, looks. */
@@ -28,7 +28,7 @@ export interface TokenStats {
 const CELLS_BETWEEN_MERGES = 32
 
 /** A token of which nothing final is known. */
-export const newTokenStats = (token: string, earlier: KnownValues): TokenStats => ({
+export const newTokenStats = (token: string, earlier: EarlierValues): TokenStats => ({
   token,
   sums: new TradeSums(earlier),
   names: {
@@ -78,7 +78,7 @@ export const pruneStats = (stats: TokenStats, final: number): readonly number[] 
     stats.decimals = null
     return gone
   }
-  // Of a token that rests, the day before its last trade is still looked at.
+  // Of an idle token, the day before its last trade is still looked at.
   const { start } = windowStart('24h', newest.second)
   for (const kind of DISTINCT_KINDS) names[kind].prune(start)
   return gone

@@ -1,4 +1,4 @@
-import type { PriceRange } from './bucket.ts'
+import { type PriceRange, priceRangeOf } from './bucket.ts'
 import type { DistinctKind, SeenKind } from './distinct-counter.ts'
 import type { NameCounts } from './past-counts.ts'
 import type { TokenStats } from './token-stats.ts'
@@ -15,6 +15,7 @@ import {
   BUCKETS_PER_WINDOW,
   bucketAt,
   firstIndexFrom,
+  lastDeparture,
   lastWindowChange,
   NOTICE_SECONDS,
   nextChangeOf,
@@ -53,16 +54,14 @@ export interface TokenAnswer {
   readonly decimals: number
 }
 
-const flatRange = (price: number | null): PriceRange | null =>
-  price === null ? null : { open: price, close: price, high: price, low: price }
-
 /** Sums, prices and values over what is final and, behind it, what is not. */
-const combined = (final: TradeSums, hot: TradeSums) => ({
+const combined = (final: TradeSums, unfinalized: TradeSums) => ({
   totals: (from: number, to: number): TradeTotals =>
-    addTotals(final.totals(from, to), hot.totals(from, to)),
+    addTotals(final.totals(from, to), unfinalized.totals(from, to)),
   prices: (from: number, to: number): PriceRanges =>
-    joinPriceRanges(final.prices(from, to), hot.prices(from, to)),
-  knownBefore: (second: number): KnownValues => hot.knownBefore(second, final.knownBefore(second)),
+    joinPriceRanges(final.prices(from, to), unfinalized.prices(from, to)),
+  knownBefore: (second: number): KnownValues =>
+    unfinalized.knownBefore(second, final.knownBefore(second)),
 })
 
 /** Distinct names of the window before the one that holds `second` in its newest bucket. */
@@ -107,8 +106,8 @@ const spanStats = (all: Combined, from: number, to: number, prices: PriceRanges)
   const before = all.knownBefore(from)
   return {
     ...all.totals(from, to),
-    usd: prices.usd ?? flatRange(before.usd),
-    native: prices.native ?? flatRange(before.native),
+    usd: prices.usd ?? priceRangeOf(before.usd),
+    native: prices.native ?? priceRangeOf(before.native),
     liquidityUsd: all.knownBefore(to).liquidityUsd,
   }
 }
@@ -210,7 +209,11 @@ export const windowStatsAt = (
   const computed = new Map(
     computeWindows(stats, unfinalized, spans).map((window) => [window.name, window]),
   )
-  const changed = Math.max(...cells.map((list) => lastWindowChange(list, now)))
+  const { second: dropped } = stats.sums.earlier
+  const changed = Math.max(
+    ...cells.map((list) => lastWindowChange(list, now)),
+    dropped === null ? Number.NEGATIVE_INFINITY : lastDeparture(dropped),
+  )
   return {
     second: Number.isFinite(changed) ? changed : now,
     windows: WINDOW_NAMES.flatMap((name, at) => computed.get(name) ?? published?.windows[at] ?? []),

@@ -16,6 +16,12 @@ export interface KnownValues {
   readonly liquidityUsd: number | null
 }
 
+/** What is left of trades that are not held any more. */
+export interface EarlierValues extends KnownValues {
+  /** Second of the newest of them; null = there was none, or it was before this was recorded. */
+  readonly second: number | null
+}
+
 /** Both sides. */
 export interface TradeTotals {
   readonly buy: SideTotals
@@ -64,9 +70,9 @@ export class TradeSums {
   readonly #groups = new Map<number, PriceRanges>()
   /** Running sums and newest values of what was dropped, or came before everything. */
   #dropped = NO_TOTALS
-  #earlier: KnownValues
+  #earlier: EarlierValues
 
-  constructor(earlier: KnownValues) {
+  constructor(earlier: EarlierValues) {
     this.#earlier = earlier
   }
 
@@ -75,8 +81,8 @@ export class TradeSums {
     return this.#cells
   }
 
-  /** Newest prices and liquidity of before everything that is held. */
-  get earlier(): KnownValues {
+  /** Newest prices and liquidity of before everything that is held, and when that ended. */
+  get earlier(): EarlierValues {
     return this.#earlier
   }
 
@@ -185,7 +191,8 @@ export class TradeSums {
   /** Forgets everything before a second but the newest values; returns the seconds that went. */
   drop(before: number): readonly number[] {
     const gone = this.shift(firstIndexFrom(this.#cells, before))
-    this.#earlier = gone.at(-1)?.known ?? this.#earlier
+    const newest = gone.at(-1)
+    if (newest !== undefined) this.#earlier = { ...newest.known, second: newest.second }
     return gone.map(({ second }) => second)
   }
 

@@ -27,7 +27,7 @@ interface Sighting extends Placed {
 }
 
 /** A name that is in unfinalized blocks. */
-interface HeldName {
+interface SeenName {
   last: number
   /** Blocks that hold it. */
   blocks: number
@@ -38,26 +38,26 @@ export const createUnfinalizedNames = (): UnfinalizedNames => {
   const sightings: Sighting[] = []
   /** Names of each block. */
   const sizes: number[] = []
-  const held = new Map<string, HeldName>()
+  const seen = new Map<string, SeenName>()
   // One more where a name was seen, one less where it was seen before: each name counts where it was seen last.
   const counts = createSecondCounts()
-  const release = ({ name, second, before }: Sighting): HeldName | undefined => {
+  const release = ({ name, second, before }: Sighting): SeenName | undefined => {
     counts.move(second, before)
-    const one = held.get(name)
+    const one = seen.get(name)
     if (one === undefined) return undefined
     one.blocks -= 1
-    if (one.blocks === 0) held.delete(name)
+    if (one.blocks === 0) seen.delete(name)
     return one
   }
   return {
     push: (names, second, final) => {
       sizes.push(names.length)
       for (const name of names) {
-        const known = held.get(name)
+        const known = seen.get(name)
         const before = known?.last ?? final.last(name)
         sightings.push({ name, second, before })
         counts.move(before, second)
-        if (known === undefined) held.set(name, { last: second, blocks: 1 })
+        if (known === undefined) seen.set(name, { last: second, blocks: 1 })
         else {
           known.last = second
           known.blocks += 1

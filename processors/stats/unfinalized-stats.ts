@@ -25,7 +25,7 @@ export interface UnfinalizedStats {
 /** No block yet. */
 export const createUnfinalizedStats = (): UnfinalizedStats => {
   // What earlier blocks knew is known to the final sums.
-  const sums = new TradeSums({ usd: null, native: null, liquidityUsd: null })
+  const sums = new TradeSums({ usd: null, native: null, liquidityUsd: null, second: null })
   const names = {
     buyers: createUnfinalizedNames(),
     sellers: createUnfinalizedNames(),

@@ -71,7 +71,7 @@ export const mergeRule = (finalSecond: number): ((second: number) => string) => 
 export const oldestPastBucket = (name: WindowName, second: number): number =>
   bucketAt(name, second - NOTICE_SLACK_SECONDS) - BUCKETS_PER_WINDOW
 
-/** Something at a place in time. Lists of them are in order. */
+/** Something at a second. Lists of them are in order of time. */
 export interface Placed {
   readonly second: number
 }
@@ -139,6 +139,10 @@ export const nextChangeOf = (name: WindowName, entries: readonly Placed[], after
 /** The same of all windows. */
 export const nextWindowChange = (entries: readonly Placed[], after: number): number =>
   nextOf(entries, ALL_DEPARTURES, after)
+
+/** When it was published that an entry left the last window that looked at it, the one before that of a day. */
+export const lastDeparture = (second: number): number =>
+  Math.max(...DEPARTURES['24h'].map((departure) => noticeOf(second, departure)))
 
 /** The newest second up to this one at which a window has changed, by a trade or without; below all = never. */
 export const lastWindowChange = (entries: readonly Placed[], upTo: number): number => {

@@ -45,7 +45,7 @@ type MarketLookup = (token: string) => MarketAt
 const isSamePrice = (one: Market, other: Market): boolean =>
   one.usd === other.usd && one.native === other.native
 
-/** The market as a block leaves it: one that changed in another way keeps the place of its price. */
+/** The market as a block leaves it: one that changed in another way keeps the block of its price. */
 const toMarketAt = (market: Market, before: MarketAt, at: Block): MarketAt => {
   const { usd, native, supply, burnt } = market
   const pricedAt = isSamePrice(market, before) ? (before.pricedAt ?? before.at) : undefined
@@ -67,7 +67,7 @@ interface BlockContext {
   readonly stables: ReadonlyMap<string, QuoteAssetPrice>
 }
 
-/** Markets that an operation's trades, supplies, facts and burns leave behind. A stablecoin is priced by no trade of its own. */
+/** Markets that an operation's trades, supplies, metadata and burns leave behind. A stablecoin is priced by no trade of its own. */
 const marketsAfter = (
   records: readonly OperationRecord[],
   before: MarketLookup,
@@ -183,35 +183,35 @@ const marketUpserts = (
 const stablecoinPrices = (
   records: readonly OperationRecord[],
   stamps: ReadonlyMap<string, QuoteAssetPrice>,
-  book: QuoteAssets,
+  quoteAssets: QuoteAssets,
 ): ReadonlyMap<string, QuoteAssetPrice> =>
   new Map(
     records.flatMap(({ key }) => {
-      const stamp = isStablecoin(key, book) ? stamps.get(key) : undefined
-      return stamp === undefined ? [] : [[key, stamp] as const]
+      const price = isStablecoin(key, quoteAssets) ? stamps.get(key) : undefined
+      return price === undefined ? [] : [[key, price] as const]
     }),
   )
 
 const loadMarkets = (state: StageState, given?: QuoteAssets): StageProcessor => {
   const layers = createVersionedStore<MarketAt, StoredQuotePrices>(state)
-  const burnt = createVersionedStore<BurnAccount, null>(prefixedState(state, BURNS_PREFIX))
+  const burns = createVersionedStore<BurnAccount, null>(prefixedState(state, BURNS_PREFIX))
   const known: MarketLookup = (token) => layers.get(token) ?? NO_MARKET
   const apply = ({ block, records }: Operation): readonly Publication[] => {
     const { meta } = block
     const { hash, height, block_time: timeMs } = meta
-    const burning = blockBurns(meta.chain, records, burnt.get)
-    const book = quoteAssetsOf(meta.chain, given)
-    const stamps = quotePricesOf(block, book)
-    const stables = stablecoinPrices(records, stamps, book)
+    const operationBurns = blockBurns(meta.chain, records, burns.get)
+    const quoteAssets = quoteAssetsOf(meta.chain, given)
+    const stamps = quotePricesOf(block, quoteAssets)
+    const stables = stablecoinPrices(records, stamps, quoteAssets)
     const values = marketsAfter(records, known, {
       at: toBlock(meta),
-      burns: burning.changes,
+      burns: operationBurns.changes,
       stables,
     })
     const changes = [...values].map(([token, now]) => ({ token, before: known(token), now }))
     if (records.length > 0) {
       layers.apply({ hash, height, timeMs, values, extra: { stamps: [...stamps] } })
-      burnt.apply({ hash, height, timeMs, values: burning.accounts, extra: null })
+      burns.apply({ hash, height, timeMs, values: operationBurns.accounts, extra: null })
     }
     return [...enrichRecords(records, known, stamps), ...marketUpserts(meta, changes)]
   }
@@ -220,7 +220,7 @@ const loadMarkets = (state: StageState, given?: QuoteAssets): StageProcessor => 
     const { meta } = block
     const extra = layers.extra(meta.hash)
     const published = enrichRecords(records, known, new Map(extra?.stamps ?? []))
-    burnt.revert(meta.hash)
+    burns.revert(meta.hash)
     const removed = [...(layers.revert(meta.hash)?.values ?? [])]
     const changes = removed.map(([token, before]) => ({
       token,
@@ -235,14 +235,14 @@ const loadMarkets = (state: StageState, given?: QuoteAssets): StageProcessor => 
       if (meta.op === 'OP_REVERT') return revert(operation)
       if (meta.op === 'OP_APPLY') return apply(operation)
       layers.finalize(height)
-      burnt.finalize(height)
+      burns.finalize(height)
       return []
     },
     flush: () => ({
       publications: [],
       changes: [
         ...layers.changes(),
-        ...burnt.changes().map(([key, text]) => [BURNS_PREFIX + key, text] as const),
+        ...burns.changes().map(([key, text]) => [BURNS_PREFIX + key, text] as const),
       ],
     }),
   }

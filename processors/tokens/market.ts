@@ -1,4 +1,5 @@
 import { formatDecimal, formatUnits, parseDecimal, parseUnits } from '../../core/amounts.ts'
+import { isExecutedTrade } from '../../core/executed-trade.ts'
 import type {
   MarketCap,
   TokenEvent,
@@ -31,15 +32,13 @@ export const isSameMarket = (one: Market, other: Market): boolean =>
   one.burnt === other.burnt
 
 /** The market after a trade: its price counts unless it is suspect, failed or has none. */
-export const afterTrade = (
-  market: Market,
-  { trade_processed: processed, transaction }: TradeEvent,
-): Market => {
+export const afterTrade = (market: Market, event: TradeEvent): Market => {
+  const { trade_processed: processed } = event
   const price = parseDecimal(processed?.token_a_price_in_usd ?? '')
   const counts =
     processed !== null &&
     !processed.is_token_a_price_in_usd_suspect &&
-    transaction?.status !== 'STATUS_FAILED' &&
+    isExecutedTrade(event) &&
     price !== null &&
     price > 0
   return counts
@@ -53,7 +52,7 @@ export const afterSupply = (market: Market, { token_supply: supply }: TokenSuppl
   return after === '' ? market : { ...market, supply: after }
 }
 
-/** The market after facts of its token: they count until a supply event says more. */
+/** The market after metadata of its token: it counts until a supply event says more. */
 export const afterMetadata = (market: Market, { token }: TokenEvent): Market => {
   const raw = token?.additional_metadata.total_supply
   if (market.supply !== '' || raw === undefined || token === null || token.decimals === -1) {

@@ -1,6 +1,6 @@
 import type { EventMeta, Launch, Token, TokenEvent, Transaction } from '../../schemas/wire.ts'
 
-/** What is known of a token: facts, when it came to be or was first seen, and where it trades. */
+/** What is known of a token: metadata, when it was created or was first seen, and where it trades. */
 export interface TokenRecord {
   readonly token: Token
   readonly createdAtMs: number
@@ -44,7 +44,7 @@ export const firstSeenRecord = (
   migratedAtMs: 0,
 })
 
-/** A token as its birth says; what a sight before it in the same block knew is replaced. */
+/** A token as its creation says; what a sight before it in the same block knew is replaced. */
 export const createdRecord = (event: TokenEvent, token: Token): TokenRecord => ({
   token,
   createdAtMs: event.created_at,
@@ -56,20 +56,20 @@ export const createdRecord = (event: TokenEvent, token: Token): TokenRecord => (
   migratedAtMs: 0,
 })
 
-/** Newer facts over older ones; what they do not know stays. */
-export const mergeMetadata = (before: Token, facts: Token): Token => ({
+/** Newer metadata over older; what it leaves unknown stays. */
+export const mergeMetadata = (before: Token, newer: Token): Token => ({
   ...before,
-  ...facts,
-  name: facts.name || before.name,
-  symbol: facts.symbol || before.symbol,
-  uri: facts.uri || before.uri,
-  decimals: facts.decimals === -1 ? before.decimals : facts.decimals,
-  creators: facts.creators.length > 0 ? facts.creators : before.creators,
-  solana_extra: facts.solana_extra ?? before.solana_extra,
-  evm_extra: facts.evm_extra ?? before.evm_extra,
+  ...newer,
+  name: newer.name || before.name,
+  symbol: newer.symbol || before.symbol,
+  uri: newer.uri || before.uri,
+  decimals: newer.decimals === -1 ? before.decimals : newer.decimals,
+  creators: newer.creators.length > 0 ? newer.creators : before.creators,
+  solana_extra: newer.solana_extra ?? before.solana_extra,
+  evm_extra: newer.evm_extra ?? before.evm_extra,
 })
 
-/** Facts of a token with the height at which they held. */
+/** Metadata of a token with the height at which it was read. */
 export const withMetadataHeight = (token: Token, height: number): Token => ({
   ...token,
   additional_metadata: { ...token.additional_metadata, facts_height: String(height) },

@@ -30,13 +30,13 @@ const applyMetadata = (
 ): void => {
   const { token, transaction } = event
   if (token === null) return
-  const facts = withMetadataHeight(token, meta.height)
+  const update = withMetadataHeight(token, meta.height)
   const before = known(token.address)
   note(
     token.address,
     before
-      ? { ...before, token: mergeMetadata(before.token, facts) }
-      : firstSeenRecord(facts, meta, transaction),
+      ? { ...before, token: mergeMetadata(before.token, update) }
+      : firstSeenRecord(update, meta, transaction),
   )
 }
 
@@ -105,15 +105,15 @@ interface RecordChange {
   readonly address: string
   readonly record: TokenRecord
   /** The token was first seen in a block that is gone. */
-  readonly gone: boolean
+  readonly isRemoved: boolean
 }
 
 const tokenUpserts = (meta: EventMeta, outcomes: readonly RecordChange[]): readonly Publication[] =>
-  outcomes.map(({ address, record, gone }, part) => ({
+  outcomes.map(({ address, record, isRemoved }, part) => ({
     topic: 'tokensProcessed',
     key: address,
     value: {
-      meta: { ...meta, op: gone ? 'OP_REVERT' : 'OP_APPLY', part, parts: outcomes.length },
+      meta: { ...meta, op: isRemoved ? 'OP_REVERT' : 'OP_APPLY', part, parts: outcomes.length },
       events: [upsertEvent(record)],
     },
   }))
@@ -151,19 +151,19 @@ const loadTokens = (state: StageState): StageProcessor => {
     const { hash, height, block_time: timeMs } = meta
     const values = changedRecords(operation, layers.get)
     if (values.size > 0) layers.apply({ hash, height, timeMs, values, extra: null })
-    const outcomes = [...values].map(([address, record]) => ({ address, record, gone: false }))
+    const outcomes = [...values].map(([address, record]) => ({ address, record, isRemoved: false }))
     return [...launchPublications(operation.records, layers.get), ...tokenUpserts(meta, outcomes)]
   }
   const revert = (operation: Operation): readonly Publication[] => {
     const { meta } = operation.block
-    const gone = launchPublications(operation.records, layers.get)
+    const reverted = launchPublications(operation.records, layers.get)
     const block = layers.revert(meta.hash)
     const outcomes = [...(block?.values ?? [])].flatMap(([address, removed]) => {
       const before = layers.get(address)
       const record = before ?? removed
-      return record === null ? [] : [{ address, record, gone: before === undefined }]
+      return record === null ? [] : [{ address, record, isRemoved: before === undefined }]
     })
-    return [...gone, ...tokenUpserts(meta, outcomes)]
+    return [...reverted, ...tokenUpserts(meta, outcomes)]
   }
   return {
     step: (operation) => {
@@ -178,8 +178,8 @@ const loadTokens = (state: StageState): StageProcessor => {
 }
 
 /**
- * The launch tracker: births, migrations, facts and first sights in trades to `tokens.processed`, the whole current record of a
- * token, an upsert; a token whose only sight was taken back is published once more as `OP_REVERT`. Births and migrations also
+ * The launch tracker: creations, migrations, metadata and first sights in trades to `tokens.processed`, the whole current record of a
+ * token, an upsert; a token whose only sight was taken back is published once more as `OP_REVERT`. Creations and migrations also
  * go to `tokens.created` and `tokens.migrated`.
  */
 export const TOKENS: Stage = {

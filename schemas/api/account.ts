@@ -129,8 +129,9 @@ export const LinkAddress = Type.Object(
     }),
     signature: Type.String({
       minLength: 1,
-      maxLength: 132,
-      description: 'EVM: 65 bytes in hex; Solana: 64 bytes in base 58, hex or base 64',
+      maxLength: 16_386,
+      description:
+        'EVM: hex, of 65 bytes, or of a contract wallet (EIP-1271, before it is deployed ERC-6492) up to 8 KiB; Solana: 64 bytes in base 58, hex or base 64',
     }),
   },
   { title: 'LinkAddress', additionalProperties: false },

@@ -19,7 +19,7 @@ export const Candle = namedObject('TokenCandle', {
   high: decimal('Highest price'),
   low: decimal('Lowest price'),
   close: decimal('Price of the last trade'),
-  volume: decimal('Value of the trades, in USD or in the native coin'),
+  volume: decimal('Value of the trades, in USD or in the native token'),
   trades: Type.Integer(),
   volumeInTokenAmount: nullable(Type.String({ description: 'Amount of the priced token' })),
 })

@@ -4,7 +4,7 @@ import { makePage, namedObject, nullable, PAGE_QUERY } from './common.ts'
 /** A chain of this installation. */
 export const Blockchain = namedObject('Blockchain', {
   name: Type.String(),
-  symbol: Type.String({ description: 'Of the native coin' }),
+  symbol: Type.String({ description: 'Of the native token' }),
   chainId: Type.Integer({ description: 'EIP-155 id; 0 where the chain has none' }),
   explorerUrl: Type.String(),
 })

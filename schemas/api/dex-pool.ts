@@ -12,9 +12,9 @@ const POOL_HOLDING_FIELDS = {
   decimals: Type.Integer({ description: '0 when not known' }),
   vaultAmount: Type.String({ description: 'Base units; "0" when not known' }),
   priceUsd: required('USD for one token'),
-  priceNative: required('Native coins for one token'),
+  priceNative: required('Native tokens for one token'),
   amountInUsd: required('USD'),
-  amountInNative: required('Native coins'),
+  amountInNative: required('Native tokens'),
 }
 
 /** What a pool holds of one of its tokens. */
@@ -46,7 +46,7 @@ export const DexPool = namedObject('DexPool', {
   type: integer('0 unknown, 1 standard, 2 concentrated, 3 weighted, 4 stable'),
   version: integer('0 unknown'),
   tvlInUsd: decimalOrNull('Liquidity'),
-  tvlInSol: decimalOrNull('Liquidity in native coins'),
+  tvlInSol: decimalOrNull('Liquidity in native tokens'),
   createdBlockTimestamp: text('Epoch ms as text'),
   tokenALiquidity: nullable(DexPoolTokenLiquidity),
   tokenBLiquidity: nullable(DexPoolTokenLiquidity),
@@ -69,8 +69,8 @@ const bound = (about: string) =>
 export const TOKEN_POOLS_QUERY = {
   sortBy: Type.Optional(Type.Enum(['tvlInSol', 'tvlInUsd'], { default: 'tvlInUsd' })),
   sortDirection: Type.Optional(DIRECTION),
-  minTvlInSol: bound('Native coins'),
-  maxTvlInSol: bound('Native coins'),
+  minTvlInSol: bound('Native tokens'),
+  maxTvlInSol: bound('Native tokens'),
   minTvlInUsd: bound('USD'),
   maxTvlInUsd: bound('USD'),
 }

@@ -2,6 +2,7 @@ import { PREDICTION_EXAMPLES, PREDICTION_PARAMETERS } from './prediction-example
 import recorded from './recorded-examples.json' with { type: 'json' }
 import { RED_PACKET_EXAMPLES, RED_PACKET_PARAMETERS } from './red-packet-examples.ts'
 import { RISK_EXAMPLES, RISK_PARAMETERS } from './risk-examples.ts'
+import { TOKEN_CREATION_EXAMPLES } from './token-creation-examples.ts'
 import { QUERY, WRITTEN_EXAMPLES } from './written-examples.ts'
 
 const { parameters } = recorded
@@ -64,4 +65,5 @@ export const SCHEMA_EXAMPLES: Readonly<Record<string, unknown>> = {
   ...RISK_EXAMPLES,
   ...PREDICTION_EXAMPLES,
   ...RED_PACKET_EXAMPLES,
+  ...TOKEN_CREATION_EXAMPLES,
 }

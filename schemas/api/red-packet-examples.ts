@@ -43,15 +43,25 @@ const PACKET_V1 = { ...PACKET, claimedAmount: Number(PACKET.claimedAmount) }
 const page = (record: object) => ({
   records: [record],
   total: 1,
-  ...{ hasNextPage: false, hasMore: false, startCursor: null, endCursor: null, nextCursor: '' },
+  hasNextPage: false,
+  hasMore: false,
+  startCursor: null,
+  endCursor: null,
+  nextCursor: '',
 })
 
 const TRANSACTION = {
   txSerialize: 'AvgZAQIDBAWU',
   txHex: '0x02f81901020304059494',
   tx: {
-    ...{ chainId: 1, nonce: 7, to: CONTRACT, data: '0xf0331024', value: '0', gas: '210000' },
-    ...{ maxFeePerGas: '30000000000', maxPriorityFeePerGas: '1500000000' },
+    chainId: 1,
+    nonce: 7,
+    to: CONTRACT,
+    data: '0xf0331024',
+    value: '0',
+    gas: '210000',
+    maxFeePerGas: '30000000000',
+    maxPriorityFeePerGas: '1500000000',
   },
 }
 
@@ -67,8 +77,12 @@ export const RED_PACKET_EXAMPLES: Readonly<Record<string, unknown>> = {
   RedPacketsPageV1: page(PACKET_V1),
   RedPacketClaimsPage: page(CLAIM),
   CreateRedPacketInput: {
-    ...{ creator: CREATOR, mint: WETH, maxClaims: 10, totalAmount: PACKET.totalAmount },
-    ...{ memo: PACKET.memo, password: 'open sesame' },
+    creator: CREATOR,
+    mint: WETH,
+    maxClaims: 10,
+    totalAmount: PACKET.totalAmount,
+    memo: PACKET.memo,
+    password: 'open sesame',
   },
   CreateRedPacketResponse: { ...TRANSACTION, shareId: SHARE_ID, packetId: PACKET_ID },
   RedPacketApproval: { token: WETH, spender: CONTRACT, data: '0x095ea7b3' },

@@ -32,7 +32,7 @@ const PACKET_FIELDS = {
   chain: Type.String(),
   id: Type.String({ description: 'Address of the packet, or its id in its contract' }),
   creator: Type.String(),
-  mint: Type.String({ description: "Token; the chain's coin under its wrapped address" }),
+  mint: Type.String({ description: "Token; the chain's native token under its wrapped address" }),
   totalAmount: BASE_UNITS,
   maxClaims: Type.Integer(),
   shareId: Type.String({ description: 'Short public code' }),
@@ -113,7 +113,7 @@ const PASSWORD = Type.Optional(Type.String({ minLength: 1, maxLength: 256 }))
 /** Body of POST `/redpacket/{chain}/create`. */
 export const CreateRedPacketInput = namedObject('CreateRedPacketInput', {
   creator: ADDRESS('Who pays it in and signs'),
-  mint: ADDRESS("Token; the wrapped or zero address: the chain's coin"),
+  mint: ADDRESS("Token; the wrapped or zero address: the chain's native token"),
   maxClaims: Type.Integer({ minimum: 1, maximum: 100 }),
   totalAmount: AMOUNT('Base units that are split at random; or fixedAmount'),
   fixedAmount: AMOUNT('Base units of each claim; or totalAmount'),

@@ -102,10 +102,13 @@ export const KytAddressRisk = namedObject('KytAddressRisk', {
   address: Type.String(),
   risk: nullable(Type.String({ description: 'Low, Medium, High or Severe' })),
   addressType: Type.String(),
-  cluster: Type.Unsafe<Readonly<Record<string, string>> | null>({
-    type: ['object', 'null'],
-    additionalProperties: { type: 'string' },
-  }),
+  cluster: Type.Optional(
+    Type.Unsafe<Readonly<Record<string, string>>>({
+      type: 'object',
+      additionalProperties: { type: 'string' },
+      description: 'Name and category of the owner; left out where none is known',
+    }),
+  ),
   addressIdentifications: Type.Array(
     namedObject('KytAddressLabel', {
       name: Type.String(),

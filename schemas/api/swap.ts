@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { decimalOrNull, namedObject } from './common.ts'
 
 /** Words that are checked by the handler, which has an error code for each way in which they are wrong. */
-const word = (description: string, maxLength: number, examples: readonly string[]) =>
+export const word = (description: string, maxLength: number, examples: readonly string[]) =>
   Type.String({ maxLength, description, examples: [...examples] })
 
 const DEX = word('auto, kyberswap (EVM), jupiter (Solana) or the id of a venue', 64, ['auto'])
@@ -13,7 +13,7 @@ const SWAP_AMOUNT = word(
   ['1000000000000000000'],
 )
 const TOKEN = (what: string) =>
-  word(`${what}; the zero address is the chain's own coin`, 128, [
+  word(`${what}; the zero address is the chain's native token`, 128, [
     '0x0000000000000000000000000000000000000000',
   ])
 
@@ -58,7 +58,8 @@ export type DexQuote = Static<typeof DexQuote>
 
 const WEI = Type.Optional(Type.String({ maxLength: 32, description: 'Wei per unit of gas' }))
 
-const SIGNER = word('Account that signs and pays', 128, [])
+/** Who asks for a transaction. */
+export const SIGNER = word('Account that signs and pays', 128, [])
 const SWAP_MODE = Type.Optional(
   Type.String({
     maxLength: 32,
@@ -66,19 +67,69 @@ const SWAP_MODE = Type.Optional(
     description: 'ExactIn: amount is what is sold; ExactOut: what is bought',
   }),
 )
-const PRIORITY_FEE = Type.Optional(
+/** What is paid for a place in a block. */
+export const PRIORITY_FEE = Type.Optional(
   Type.String({
     maxLength: 32,
     description: 'Solana: lamports for the whole transaction, or SOL if it has a point',
   }),
 )
-const slippage = (byDefault: number) =>
+/** A slippage that a request may name. */
+export const slippage = (byDefault: number) =>
   Type.Optional(
     Type.Union([Type.Number(), Type.String({ maxLength: 16 })], {
       default: byDefault,
       description: 'Percent, above 0 and at most 50, two decimals',
     }),
   )
+
+const ADDRESS = Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' })
+const UNIX_SECONDS = Type.Integer({ minimum: 0, maximum: 2 ** 48 - 1, description: 'Unix seconds' })
+const PERMIT_MESSAGE = namedObject('PermitMessage', {
+  details: namedObject('PermitDetails', {
+    token: ADDRESS,
+    amount: Type.String({ pattern: '^\\d{1,49}$', description: 'Base units' }),
+    expiration: UNIX_SECONDS,
+    nonce: Type.Integer({ minimum: 0, maximum: 2 ** 48 - 1 }),
+  }),
+  spender: ADDRESS,
+  sigDeadline: Type.String({ pattern: '^\\d{1,78}$', description: 'Unix seconds' }),
+})
+const UINT256 = (description: string) => Type.String({ pattern: '^\\d{1,78}$', description })
+const TOKEN_PERMIT_MESSAGE = namedObject('TokenPermitMessage', {
+  owner: ADDRESS,
+  spender: ADDRESS,
+  value: UINT256('Base units'),
+  nonce: UINT256('That of the next permit of the owner'),
+  deadline: UINT256('Unix seconds'),
+})
+const PERMIT_DOMAIN = namedObject('PermitDomain', {
+  name: Type.Optional(Type.String({ maxLength: 128 })),
+  version: Type.Optional(Type.String({ maxLength: 128, description: 'Of a token' })),
+  chainId: Type.Integer({ minimum: 1 }),
+  verifyingContract: { ...ADDRESS, description: 'Permit2, or the token' },
+})
+
+/** Typed data of a permit of Permit2 as it was signed; its types are known. */
+const PermitWords = namedObject('SignedPermitData', {
+  domain: PERMIT_DOMAIN,
+  primaryType: Type.Optional(Type.Literal('PermitSingle')),
+  message: PERMIT_MESSAGE,
+})
+export type PermitWords = Static<typeof PermitWords>
+
+/** Typed data of a permit of a token (EIP-2612) as it was signed. */
+const TokenPermitWords = namedObject('SignedTokenPermitData', {
+  domain: PERMIT_DOMAIN,
+  primaryType: Type.Literal('Permit'),
+  message: TOKEN_PERMIT_MESSAGE,
+})
+export type TokenPermitWords = Static<typeof TokenPermitWords>
+
+const DATA_TYPES = Type.Record(
+  Type.String(),
+  Type.Array(namedObject('TypedDataField', { name: Type.String(), type: Type.String() })),
+)
 
 /** What is to be swapped, by whom. */
 export const SwapRouteInput = namedObject('SwapRouteInput', {
@@ -94,7 +145,25 @@ export const SwapRouteInput = namedObject('SwapRouteInput', {
   ),
   priorityFee: PRIORITY_FEE,
   tipFee: Type.Optional(Type.String({ maxLength: 32, description: 'Not offered yet' })),
-  permit: Type.Optional(Type.String({ maxLength: 4_096, description: 'Not offered yet' })),
+  permit: Type.Optional(
+    Type.String({
+      maxLength: 4_096,
+      description:
+        'EVM: hex of the signature of permitData, or without permitData of a call of the permit function of Permit2 or of the token that is sold',
+    }),
+  ),
+  permitData: Type.Optional(
+    Type.Union([PermitWords, TokenPermitWords], {
+      description: 'Typed data that was signed; primaryType tells of what: Permit is of a token',
+    }),
+  ),
+  router: Type.Optional(
+    word(
+      'EVM: protocol (one router of one protocol) or universal (Universal Router); default: protocol, and universal where that has no route or a permit of Permit2 is given',
+      64,
+      ['universal'],
+    ),
+  ),
   isAntiMev: Type.Optional(Type.Boolean({ description: 'Not offered yet' })),
   deadline: Type.Optional(
     Type.Integer({
@@ -137,9 +206,25 @@ const BUILT_SWAP = {
   approval: Type.Optional(
     namedObject('SwapApproval', {
       token: Type.String({ description: 'Whom to call' }),
-      spender: Type.String({ description: 'The router' }),
-      data: Type.String({ description: 'The call that lets the router take what is sold' }),
+      spender: Type.String({ description: 'The router, or Permit2' }),
+      data: Type.String({ description: 'The call that lets the spender take what is sold' }),
     }),
+  ),
+  permitData: Type.Optional(
+    Type.Union([
+      namedObject('PermitData', {
+        domain: PERMIT_DOMAIN,
+        types: DATA_TYPES,
+        primaryType: Type.Literal('PermitSingle'),
+        message: PERMIT_MESSAGE,
+      }),
+      namedObject('TokenPermitData', {
+        domain: PERMIT_DOMAIN,
+        types: DATA_TYPES,
+        primaryType: Type.Literal('Permit'),
+        message: TOKEN_PERMIT_MESSAGE,
+      }),
+    ]),
   ),
   routeInfo: namedObject('SwapRouteInfo', {
     inAmount: Type.String({ description: 'Base units' }),

@@ -63,7 +63,7 @@ export const TokenSecurity = namedObject('TokenSecurityResponse', {
 })
 export type TokenSecurity = Static<typeof TokenSecurity>
 
-/** Fees of recent trades of a token, in native coins. */
+/** Fees of recent trades of a token, in native tokens. */
 export const FeeEstimates = namedObject('FeeEstimates', {
   tradeFeeInNative: decimalOrNull('Not known apart from the whole'),
   priorityFeeInNative: decimalOrNull('Not known apart from the whole'),

@@ -11,8 +11,8 @@ export const PRICE_QUERY = { timestamp: queryTime('Newest price at or before; de
 export const TokenPrice = namedObject('TokenPrice', {
   address: Type.String(),
   priceInUsd: Type.String({ description: 'USD for one token' }),
-  priceInSol: decimalOrNull('Native coins for one token'),
-  priceInNative: decimalOrNull('Native coins for one token'),
+  priceInSol: decimalOrNull('Native tokens for one token'),
+  priceInNative: decimalOrNull('Native tokens for one token'),
   timestamp: Type.Integer({ description: 'Epoch ms' }),
 })
 export type TokenPrice = Static<typeof TokenPrice>

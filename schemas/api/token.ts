@@ -86,7 +86,7 @@ const TokenExtra = namedObject('TokenExtra', {
   freezeAuthority: text('Who may freeze'),
   updateAuthority: text('Who may change the metadata'),
   isMutable: flag('Metadata may change'),
-  isNative: flag('The coin of the chain'),
+  isNative: flag('The native token of the chain'),
   launchFromProgramAddress: text('Launchpad program'),
   launchFromProtocolFamily: text('Launchpad family'),
   migratedToProgramAddress: text('Program of the pool after migration'),

@@ -15,9 +15,9 @@ const leg = <const Prefix extends 'token' | 'sideToken'>(prefix: Prefix) =>
     [`${prefix}ImageUrl`]: text('From the metadata document'),
     [`${prefix}Amount`]: required('Token units'),
     [`${prefix}PriceInUsd`]: required('USD for one token'),
-    [`${prefix}PriceInNative`]: required('Native coins for one token'),
+    [`${prefix}PriceInNative`]: required('Native tokens for one token'),
     [`${prefix}AmountInUsd`]: required('USD'),
-    [`${prefix}AmountInNative`]: required('Native coins'),
+    [`${prefix}AmountInNative`]: required('Native tokens'),
   }) as Record<
     | `${Prefix}${'Address' | 'Name' | 'Symbol' | 'Amount' | 'PriceInUsd' | 'PriceInNative'}`
     | `${Prefix}${'AmountInUsd' | 'AmountInNative'}`,
@@ -55,7 +55,7 @@ export const TradeDetail = namedObject('TradeDetail', {
   dexImage: text('Not known to this installation'),
   ...leg('token'),
   ...leg('sideToken'),
-  gasFee: integer('Smallest unit of the native coin'),
+  gasFee: integer('Smallest unit of the native token'),
   gasFeeInNative: decimalOrNull('Fee of the whole transaction'),
   gasFeeInUsd: decimalOrNull('Fee of the whole transaction'),
 })

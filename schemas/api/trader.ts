@@ -20,7 +20,7 @@ export const TokenTrader = namedObject('TokenTrader', {
   transactionSignature: text('Transaction that shows it'),
   tradeCount: integer('Trades of the last 30 days'),
   tradeAmountInUsd: decimalOrNull('USD traded in the last 30 days'),
-  tradeAmountInNative: decimalOrNull('Native coins traded in the last 30 days'),
+  tradeAmountInNative: decimalOrNull('Native tokens traded in the last 30 days'),
   percentileRankTradeCount: integer('Percent of wallets that trade as often or less'),
   percentileRankTradeAmountInUsd: decimalOrNull('Fraction of wallets that trade as much or less'),
   rankTradeAmountInUsd: decimalOrNull('The same among the wallets of this kind'),

@@ -10,7 +10,9 @@ export const BALANCE_UPDATE_QUERY = {
   tokenAddress,
   timeFrom: queryTime('Only changes at or after'),
   timeTo: queryTime('Only changes at or before'),
-  type: Type.Optional(Type.Enum(['SOL', 'SPL'], { description: 'SOL: the coin; SPL: tokens' })),
+  type: Type.Optional(
+    Type.Enum(['SOL', 'SPL'], { description: 'SOL: the native token; SPL: tokens' }),
+  ),
   changeType: Type.Optional(Type.Enum(['INCREASE', 'DECREASE'])),
 }
 
@@ -67,7 +69,7 @@ export const WalletTransfer = namedObject('WalletTransfer', {
 })
 export type WalletTransfer = Static<typeof WalletTransfer>
 
-/** The first transaction that gave each wallet coins; wallets without one are missing. */
+/** The first transaction that gave each wallet native tokens; wallets without one are missing. */
 export const WalletFirstTransactions = namedObject('WalletsMapResponse', {
   wallets: Type.Record(
     Type.String(),
@@ -75,9 +77,9 @@ export const WalletFirstTransactions = namedObject('WalletsMapResponse', {
       txHash: Type.String(),
       blockNumber: Type.Integer(),
       blockTime: Type.Integer({ description: 'Epoch ms' }),
-      tokenAddress: Type.String({ description: 'The coin' }),
+      tokenAddress: Type.String({ description: 'The native token' }),
       decimals: Type.Integer(),
-      balanceChange: Type.String({ description: 'Coins' }),
+      balanceChange: Type.String({ description: 'Native tokens' }),
     }),
   ),
 })

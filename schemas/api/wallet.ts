@@ -46,7 +46,7 @@ export const WalletBalance = namedObject('WalletBalance', {
   amount: Type.String({ description: 'Token units' }),
   valueInUsd: Type.String({ description: '"0" when the price is not known' }),
   priceInUsd: Type.String({ description: '"0" when not known' }),
-  priceInSol: Type.String({ description: 'In the chain\'s coin; "0" when not known' }),
+  priceInSol: Type.String({ description: 'In the chain\'s native token; "0" when not known' }),
   priceChangeRatioInUsd24h: decimalOrNull('Change over a day, as a fraction'),
   ...textFields(TRADING_FIELDS),
   openTime: optionalTime('First purchase of the position'),

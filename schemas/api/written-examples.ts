@@ -105,8 +105,16 @@ const HEALTH = {
   firstFailureAt: null,
 }
 const STATS = {
-  ...{ success: 40, pending: 0, sending: 1, fail: 0, canceled: 0, dropped: 0 },
-  ...{ filtered: 12, filterErrors: 0, p50Ms: 42, p95Ms: 90 },
+  success: 40,
+  pending: 0,
+  sending: 1,
+  fail: 0,
+  canceled: 0,
+  dropped: 0,
+  filtered: 12,
+  filterErrors: 0,
+  p50Ms: 42,
+  p95Ms: 90,
   health: HEALTH,
 }
 const ENDPOINT_MESSAGE = {
@@ -123,7 +131,10 @@ const MESSAGE =
 const HASH = '0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060'
 const JOB_RESULT = { blockHeight: 46_147 }
 const JOB_STATE = {
-  ...{ id: HASH, status: 'completed', success: true, hash: HASH },
+  id: HASH,
+  status: 'completed',
+  success: true,
+  hash: HASH,
   result: JOB_RESULT,
 }
 
@@ -293,6 +304,71 @@ const SWAP_TX = {
   maxPriorityFeePerGas: '1500000000',
 }
 const SWAP_APPROVAL = { token: WETH, spender: SWAP_TX.to, data: '0x095ea7b3' }
+const PERMIT_DETAILS = {
+  token: WETH,
+  amount: SWAP_HOP.inAmount,
+  expiration: 1_767_615_600,
+  nonce: 0,
+}
+const PERMIT_MESSAGE = {
+  details: PERMIT_DETAILS,
+  spender: '0x66a9893cc07d91d95644aedd05d03f95e1dba8af',
+  sigDeadline: '1767615600',
+}
+const PERMIT_DOMAIN = {
+  name: 'Permit2',
+  chainId: 1,
+  verifyingContract: '0x000000000022d473030f116ddee9f6b43ac78ba3',
+}
+const TYPED_DATA_FIELD = { name: 'sigDeadline', type: 'uint256' }
+const PERMIT_DATA = {
+  domain: PERMIT_DOMAIN,
+  primaryType: 'PermitSingle',
+  message: PERMIT_MESSAGE,
+  types: {
+    PermitSingle: [
+      { name: 'details', type: 'PermitDetails' },
+      { name: 'spender', type: 'address' },
+      TYPED_DATA_FIELD,
+    ],
+  },
+}
+const TOKEN_PERMIT_MESSAGE = {
+  owner: SWAP_INPUT.userAddress,
+  spender: '0xe592427a0aece92de3edee1f18e0157c05861564',
+  value: '1000000',
+  nonce: '0',
+  deadline: '1767615600',
+}
+const TOKEN_PERMIT_DOMAIN = {
+  name: 'USD Coin',
+  version: '2',
+  chainId: 1,
+  verifyingContract: '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48',
+}
+const SIGNED_TOKEN_PERMIT = {
+  domain: TOKEN_PERMIT_DOMAIN,
+  primaryType: 'Permit',
+  message: TOKEN_PERMIT_MESSAGE,
+}
+const TOKEN_PERMIT_DATA = {
+  ...SIGNED_TOKEN_PERMIT,
+  types: {
+    EIP712Domain: [
+      { name: 'name', type: 'string' },
+      { name: 'version', type: 'string' },
+      { name: 'chainId', type: 'uint256' },
+      { name: 'verifyingContract', type: 'address' },
+    ],
+    Permit: [
+      { name: 'owner', type: 'address' },
+      { name: 'spender', type: 'address' },
+      { name: 'value', type: 'uint256' },
+      { name: 'nonce', type: 'uint256' },
+      { name: 'deadline', type: 'uint256' },
+    ],
+  },
+}
 /** The transaction above, not signed. */
 const SWAP_TX_HEX =
   '0x02ed01078459682f008506fc23ac0083033450947a250d5630b4cf539739df2c5dacb4c659f2488d80843593564cc0'
@@ -321,6 +397,15 @@ const SWAPS = {
   SwapRouteInput: SWAP_INPUT,
   UnsignedEvmTransaction: SWAP_TX,
   SwapApproval: SWAP_APPROVAL,
+  PermitDetails: PERMIT_DETAILS,
+  PermitMessage: PERMIT_MESSAGE,
+  PermitDomain: PERMIT_DOMAIN,
+  SignedPermitData: { domain: PERMIT_DOMAIN, message: PERMIT_MESSAGE },
+  TypedDataField: TYPED_DATA_FIELD,
+  PermitData: PERMIT_DATA,
+  TokenPermitMessage: TOKEN_PERMIT_MESSAGE,
+  SignedTokenPermitData: SIGNED_TOKEN_PERMIT,
+  TokenPermitData: TOKEN_PERMIT_DATA,
   SwapRouteInfo: SWAP_ROUTE,
   SwapRouteResponse: { args: SWAP_INPUT, ...BUILT_SWAP },
   SwapInput: { ...SWAP_INPUT, dex: SWAP_HOP.dex, poolAddress: SWAP_HOP.pool },
@@ -340,7 +425,8 @@ export const WRITTEN_EXAMPLES: Readonly<Record<string, unknown>> = {
     requestsPerSecond: 50,
     ...ACCOUNT,
     resetAt: PERIOD.to,
-    ...{ rate: RATE, limits: LIMITS },
+    rate: RATE,
+    limits: LIMITS,
   },
   AccountRate: RATE,
   AccountLimits: LIMITS,

@@ -1,4 +1,4 @@
-import { BLOCK_FIELDS, coinLeaf, countLeaf, ROW_LIMIT, rawLeaf, unknownLeaf } from './fields.ts'
+import { BLOCK_FIELDS, countLeaf, nativeLeaf, ROW_LIMIT, rawLeaf, unknownLeaf } from './fields.ts'
 import type { Cube } from './types.ts'
 
 const evm = { vm: 'evm' } as const
@@ -29,7 +29,7 @@ export const BLOCKS: Cube = {
       },
       GasLimit: { ...countLeaf('gas_limit', 'Gas that it may use.'), ...evm },
       GasUsed: { ...countLeaf('gas_used', 'Gas that it used.'), ...evm },
-      BaseFee: { ...coinLeaf('base_fee', 'Whole coins per gas.'), ...evm },
+      BaseFee: { ...nativeLeaf('base_fee', 'Whole native tokens per gas.'), ...evm },
       BaseFeeRaw: { ...rawLeaf('base_fee', 'Wei per gas.'), ...evm },
       Difficulty: {
         sql: 'toFloat64(difficulty)',

@@ -1,8 +1,8 @@
 import {
   addressLeaf,
   BLOCK_FIELDS,
-  coinLeaf,
   countLeaf,
+  nativeLeaf,
   optionalAddressLeaf,
   ROW_LIMIT,
   signatureFields,
@@ -22,7 +22,7 @@ const opcodeLeaf = {
   folds: true,
   about: 'CALL, DELEGATECALL, STATICCALL, CREATE and so on.',
 } as const
-const valueLeaf = coinLeaf('value', 'Coins that moved, whole coins.')
+const valueLeaf = nativeLeaf('value', 'Value that moved, whole native tokens.')
 
 /** One row per call inside a transaction. */
 export const CALLS: Cube = {

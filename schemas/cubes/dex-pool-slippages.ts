@@ -5,10 +5,11 @@ import {
   countLeaf,
   currencyFields,
   DEX_FIELDS,
+  numberLeaf,
   ROW_LIMIT,
   TRANSACTION_FIELDS,
 } from './fields.ts'
-import type { Cube, Leaf, LeafOrTree } from './types.ts'
+import type { Cube, LeafOrTree } from './types.ts'
 
 /** Hundredths of a percent by which a swap may move the price. */
 const LEVELS = [10, 50, 100, 200, 500, 1_000]
@@ -25,8 +26,6 @@ const SOURCE_SQL = `(SELECT *, level, toFloat64(base_post) / exp10(base_decimals
   1 - level / 10000 AS kept, 1 - transform(protocol_family, [${IDS_SQL}], [${FEES_SQL}], 0) / 1000000 AS paid
 FROM {chain}_dex_pool_events_enriched FINAL ARRAY JOIN [${LEVELS.join(', ')}] AS level
 WHERE protocol_family IN (${IDS_SQL}) AND base_post > 0 AND quote_post > 0)`
-
-const numberLeaf = (sql: string, about: string): Leaf => ({ sql, type: 'Float', about })
 
 /** One direction: what goes in is held by `from`, what comes out by `to`. */
 const direction = (from: 'a' | 'b', to: 'a' | 'b'): LeafOrTree => ({

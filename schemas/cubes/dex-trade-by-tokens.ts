@@ -42,7 +42,7 @@ export const DEX_TRADE_BY_TOKENS: Cube = {
         about: 'USD value of the own token.',
       },
       PriceInUSD: { sql: 'price_usd', type: 'Float', about: 'USD per own token.' },
-      PriceInNative: { sql: 'price_native', type: 'Float', about: 'Native coins per own token.' },
+      PriceInNative: { sql: 'price_native', type: 'Float', about: 'Native tokens per own token.' },
       Price: {
         sql: `${approximateUnitsSql('side_amount', 'side_decimals')} / nullIf(${approximateUnitsSql('amount', 'decimals')}, 0)`,
         type: 'Float',

@@ -24,7 +24,7 @@ const legFields = (side: 'buy' | 'sell'): Tree => ({
   PriceInNative: {
     sql: `${side}_price_native`,
     type: 'Float',
-    about: 'Native coins per token of this leg.',
+    about: 'Native tokens per token of this leg.',
   },
   Account: accountFields(`${side}_owner`, `${side}_token_account`),
 })

@@ -49,12 +49,12 @@ export const usdLeaf = (sql: string, about: string): Leaf => ({
   about,
 })
 
-/** Decimal places of the coin of every EVM chain. */
-const COIN_PLACES = '18'
+/** Decimal places of the native token of every EVM chain. */
+const NATIVE_PLACES = '18'
 
-/** Leaf of a column in base units of an EVM chain's coin, in whole coins. */
-export const coinLeaf = (column: string, about: string): Leaf =>
-  unitsLeaf(column, COIN_PLACES, about)
+/** Leaf of a column in base units of an EVM chain's native token, in whole native tokens. */
+export const nativeLeaf = (column: string, about: string): Leaf =>
+  unitsLeaf(column, NATIVE_PLACES, about)
 
 /** Leaf of base units as text, every digit. */
 export const rawLeaf = (column: string, about = 'Base units, every digit.'): Leaf => ({
@@ -188,7 +188,7 @@ const feeLeaf: Leaf = {
   sql: 'tx_fee_native',
   type: 'Float',
   exact: true,
-  about: 'Fee in whole native coins.',
+  about: 'Fee in whole native tokens.',
 }
 
 /** «Tx» of a table with the transaction columns. */
@@ -333,8 +333,8 @@ export const instructionProgramFields = (sql: string, needs?: string): Tree => {
   }
 }
 
-/** USD of the chain's coin by the candle of the minute: columns `coin_minute` and `coin_usd`. */
-export const coinPriceLookup = (candles: string): Lookup => ({
+/** USD of the chain's native token by the candle of the minute: columns `coin_minute` and `coin_usd`. */
+export const nativePriceLookup = (candles: string): Lookup => ({
   select: `SELECT bucket AS coin_minute, toNullable(close) AS coin_usd FROM ${candles} WHERE token_address = '{coin}'`,
   on: 'coin_minute = toStartOfMinute(block_time)',
 })
@@ -352,3 +352,6 @@ export const TRADE_INDEX_LEAF: Leaf = {
   type: 'Int',
   about: 'Event index: (Block.Slot, Transaction.Index, Trade.Index) orders trades.',
 }
+
+/** Leaf of a number that need not be whole. */
+export const numberLeaf = (sql: string, about: string): Leaf => ({ sql, type: 'Float', about })

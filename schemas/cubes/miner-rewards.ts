@@ -1,15 +1,15 @@
 import {
   addressLeaf,
   BLOCK_FIELDS,
-  coinLeaf,
-  coinPriceLookup,
+  nativeLeaf,
+  nativePriceLookup,
   ROW_LIMIT,
   withRawTwins,
 } from './fields.ts'
 import { CANDLES_SQL } from './pairs.ts'
 import type { Cube } from './types.ts'
 
-const totalLeaf = coinLeaf('total_reward', 'All of it, whole coins.')
+const totalLeaf = nativeLeaf('total_reward', 'All of it, whole native tokens.')
 
 /** What a block paid to who made it. */
 export const MINER_REWARDS: Cube = {
@@ -21,7 +21,7 @@ export const MINER_REWARDS: Cube = {
   source: '{chain}_miner_rewards FINAL',
   time: 'block_time',
   feed: 'miner-rewards',
-  lookups: { coin: coinPriceLookup(CANDLES_SQL) },
+  lookups: { coin: nativePriceLookup(CANDLES_SQL) },
   dimensions: {
     Block: BLOCK_FIELDS,
     Reward: withRawTwins({
@@ -31,13 +31,19 @@ export const MINER_REWARDS: Cube = {
         sql: `${totalLeaf.fast} * coin_usd`,
         needs: 'coin',
         type: 'Float',
-        about: 'USD at the close of the minute; null without a trade of the coin in it.',
+        about: 'USD at the close of the minute; null without a trade of the native token in it.',
       },
-      StaticReward: coinLeaf('static_reward', 'What the protocol pays for a block, whole coins.'),
-      DynamicReward: coinLeaf('dynamic_reward', 'What transactions pay its maker, whole coins.'),
-      TxFees: coinLeaf('tx_fees', 'Fees of all transactions, whole coins.'),
-      BurntFees: coinLeaf('burnt_fees', 'Fees that were burnt, whole coins.'),
-      UncleReward: coinLeaf('uncle_reward', 'For uncles, whole coins.'),
+      StaticReward: nativeLeaf(
+        'static_reward',
+        'What the protocol pays for a block, whole native tokens.',
+      ),
+      DynamicReward: nativeLeaf(
+        'dynamic_reward',
+        'What transactions pay its maker, whole native tokens.',
+      ),
+      TxFees: nativeLeaf('tx_fees', 'Fees of all transactions, whole native tokens.'),
+      BurntFees: nativeLeaf('burnt_fees', 'Fees that were burnt, whole native tokens.'),
+      UncleReward: nativeLeaf('uncle_reward', 'For uncles, whole native tokens.'),
     }),
   },
   selectors: { miner: ['Reward.Miner'], date: ['Block.Time'] },

@@ -101,7 +101,7 @@ export const PAIRS: Cube = {
     ...BUCKET_FIELDS,
     Price: {
       Ohlc: priceFields('', 'USD'),
-      OhlcNative: priceFields('_native', 'native coins'),
+      OhlcNative: priceFields('_native', 'native tokens'),
       ...priceFields('', 'USD'),
     },
     Volume: withRawTwins({
@@ -111,7 +111,7 @@ export const PAIRS: Cube = {
         rollup: 'sum(volume_native)',
         type: 'Float',
         exact: true,
-        about: 'Traded value in native coins.',
+        about: 'Traded value in native tokens.',
       },
       Base: {
         ...unitsLeaf('volume', 'own_places', 'Traded amount in token units.'),

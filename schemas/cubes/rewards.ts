@@ -1,8 +1,8 @@
 import {
   addressLeaf,
   BLOCK_FIELDS,
-  coinPriceLookup,
   countLeaf,
+  nativePriceLookup,
   ROW_LIMIT,
   rawLeaf,
 } from './fields.ts'
@@ -22,7 +22,7 @@ export const REWARDS: Cube = {
   source: '{chain}_rewards FINAL',
   time: 'block_time',
   feed: 'rewards',
-  lookups: { coin: coinPriceLookup(CANDLES_SQL) },
+  lookups: { coin: nativePriceLookup(CANDLES_SQL) },
   dimensions: {
     Block: BLOCK_FIELDS,
     Reward: {
@@ -39,7 +39,7 @@ export const REWARDS: Cube = {
         sql: `(${AMOUNT_SQL}) * coin_usd`,
         needs: 'coin',
         type: 'Float',
-        about: 'USD at the close of the minute; null without a trade of the coin in it.',
+        about: 'USD at the close of the minute; null without a trade of the native token in it.',
       },
       PostBalance: { sql: 'toFloat64(post_balance) / 1e9', type: 'Float', about: 'SOL after it.' },
       PostBalanceRaw: rawLeaf('post_balance', 'Lamports after it.'),

@@ -3,16 +3,16 @@ import {
   BLOCK_FIELDS,
   countLeaf,
   currencyFields,
+  numberLeaf,
   ROW_LIMIT,
   rawLeaf,
   TRANSACTION_FIELDS,
 } from './fields.ts'
-import type { Cube, Leaf } from './types.ts'
+import type { Cube } from './types.ts'
 
 const AFTER_SQL = 'toFloat64(post_supply)'
 const CHANGE_SQL = `if(event_type = 'BURN', -1, 1) * toFloat64(amount) / exp10(decimals)`
 
-const numberLeaf = (sql: string, about: string): Leaf => ({ sql, type: 'Float', about })
 const supplyLeaf = numberLeaf(AFTER_SQL, 'Supply after the event, token units.')
 const priceLeaf = numberLeaf(
   `market_cap_usd / nullIf(${AFTER_SQL}, 0)`,

@@ -70,7 +70,12 @@ export const TRADES: Cube = {
     },
     TransactionHeader: {
       Hash: addressLeaf('tx_hash', 'Transaction hash or signature.'),
-      Fee: { sql: 'tx_fee_native', type: 'Float', exact: true, about: 'Fee in whole coins.' },
+      Fee: {
+        sql: 'tx_fee_native',
+        type: 'Float',
+        exact: true,
+        about: 'Fee in whole native tokens.',
+      },
       FeePayer: signerLeaf,
       Sender: signerLeaf,
       To: unknownLeaf('String', 'Called address; not stored with trades.'),

@@ -1,9 +1,9 @@
 import {
   addressLeaf,
   BLOCK_FIELDS,
-  coinLeaf,
-  coinPriceLookup,
   countLeaf,
+  nativeLeaf,
+  nativePriceLookup,
   optionalAddressLeaf,
   ROW_LIMIT,
   TRANSACTION_FIELDS,
@@ -17,9 +17,12 @@ const calledLeaf = optionalAddressLeaf(
   'to_address',
   'Called address; null where a contract was made.',
 )
-const gasPriceLeaf = coinLeaf('gas_price', 'What it paid per gas, whole coins.')
-const valueLeaf = coinLeaf('value', 'Coins that it moved itself, whole coins.')
-const priorityLeaf = coinLeaf('priority_fee', 'What the producer gets per gas, whole coins.')
+const gasPriceLeaf = nativeLeaf('gas_price', 'What it paid per gas, whole native tokens.')
+const valueLeaf = nativeLeaf('value', 'Value that it moved itself, whole native tokens.')
+const priorityLeaf = nativeLeaf(
+  'priority_fee',
+  'What the producer gets per gas, whole native tokens.',
+)
 const gasUsedLeaf = countLeaf('gas_used', 'Gas that it used; on Solana compute units.')
 const payerLeaf = addressLeaf('fee_payer', 'Who paid the fee.')
 const typeLeaf = countLeaf('tx_type', 'Type of its envelope, 0 to 4.')
@@ -27,7 +30,7 @@ const inUsd = (leaf: Leaf, about: string): Leaf => ({
   sql: `${leaf.fast ?? leaf.sql} * coin_usd`,
   needs: 'coin',
   type: 'Float',
-  about: `${about} USD at the close of the minute; null without a trade of the coin in it.`,
+  about: `${about} USD at the close of the minute; null without a trade of the native token in it.`,
 })
 const minerSql = 'priority_fee * toUInt256(gas_used)'
 const savedSql = '(max_fee - gas_price) * toUInt256(gas_used)'
@@ -37,17 +40,20 @@ const FEE_FIELDS: Tree = withRawTwins({
     sql: 'tx_fee_native',
     type: 'Float',
     exact: true,
-    about: 'What its sender paid, whole coins.',
+    about: 'What its sender paid, whole native tokens.',
   },
   SenderFeeInUSD: inUsd(
     { sql: 'toFloat64(tx_fee_native)', type: 'Float', about: '' },
     'What its sender paid.',
   ),
-  Burnt: coinLeaf('burnt', 'What was burnt of it, whole coins.'),
-  MinerReward: coinLeaf(minerSql, 'What its producer got of it, whole coins.'),
+  Burnt: nativeLeaf('burnt', 'What was burnt of it, whole native tokens.'),
+  MinerReward: nativeLeaf(minerSql, 'What its producer got of it, whole native tokens.'),
   PriorityFeePerGas: priorityLeaf,
   EffectiveGasPrice: gasPriceLeaf,
-  Savings: coinLeaf(savedSql, 'What it would have paid at most, less what it paid, whole coins.'),
+  Savings: nativeLeaf(
+    savedSql,
+    'What it would have paid at most, less what it paid, whole native tokens.',
+  ),
   GasRefund: unknownLeaf('Float', 'Refunds are not stored.'),
 })
 
@@ -75,7 +81,7 @@ export const TRANSACTIONS: Cube = {
   source: '{chain}_transactions FINAL',
   time: 'block_time',
   feed: 'transactions',
-  lookups: { coin: coinPriceLookup(CANDLES_SQL) },
+  lookups: { coin: nativePriceLookup(CANDLES_SQL) },
   dimensions: {
     Block: BLOCK_FIELDS,
     Transaction: withRawTwins({

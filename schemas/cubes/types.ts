@@ -67,7 +67,7 @@ export interface Cube {
   /** Internal price unit. */
   readonly baseCost: number
   /**
-   * FROM clause of one chain. `{chain}` is its id, `{coin}` the address of its wrapped coin, `{watermark}` the start of what is not
+   * FROM clause of one chain. `{chain}` is its id, `{coin}` the address of its wrapped native token, `{watermark}` the start of what is not
    * rolled up yet.
    */
   readonly source: string

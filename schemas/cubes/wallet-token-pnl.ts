@@ -1,8 +1,6 @@
-import { ROW_LIMIT } from './fields.ts'
+import { countLeaf, ROW_LIMIT, usdLeaf } from './fields.ts'
 import type { Cube, Leaf } from './types.ts'
 
-const usdLeaf = (sql: string, about: string): Leaf => ({ sql, type: 'Float', exact: true, about })
-const countLeaf = (sql: string, about: string): Leaf => ({ sql, type: 'Int', about })
 const timeLeaf = (sql: string, about: string): Leaf => ({ sql, type: 'DateTime', about })
 
 const boughtLeaf = usdLeaf('buy_amount_usd', 'USD spent.')

@@ -31,7 +31,7 @@ export interface AdminTokenRequest {
 
 /** Admin tokens: they end by themselves and are replaced while the process runs. */
 export interface AdminTokens {
-  /** Who a token is of; `expired` and `unknown` are refused, `stale` = the accounts are too old to tell. */
+  /** Who a token is of; `expired` and `unknown` are refused, `stale` = the control topics are too old to tell. */
   open(token: string): AdminAccess | 'unknown' | 'expired' | 'stale'
   list(): readonly AdminToken[]
   /** In force when it returns, everywhere within a second. Throws `Fault` CONFLICT beyond 100 tokens, `Outage`. */

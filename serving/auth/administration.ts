@@ -6,10 +6,16 @@ import type { SecretCipher } from '../../core/security/encryption.ts'
 import type { NO_PLAN, PlanName } from '../../schemas/plans.ts'
 import { SCOPES, type Scope } from '../../schemas/scopes.ts'
 import type { ApiKey, Application, Org, SigningKey } from '../../schemas/wire.ts'
-import { type AccountRegistry, activeSecretHashes } from './account-registry.ts'
-import { generateApiKey, hashSecret, type KeyMode, VISIBLE_PREFIX_LENGTH } from './api-keys.ts'
+import {
+  ALPHABET,
+  generateApiKey,
+  hashSecret,
+  type KeyMode,
+  VISIBLE_PREFIX_LENGTH,
+} from './api-keys.ts'
 import type { ControlLog } from './control-log.ts'
 import type { Actor, AuditEntry, ControlRecords } from './control-records.ts'
+import { activeSecretHashes, type OrganizationRegistry } from './organization-registry.ts'
 import { createKeyRecord, DEFAULT_LEAD_MS, MIN_LEAD_MS } from './signing-key-ring.ts'
 import { unlinkedRow } from './wallet-link-rows.ts'
 
@@ -94,10 +100,10 @@ export interface Administration {
 
 /** What administration works on. */
 export interface AdministrationDeps {
-  readonly registry: AccountRegistry
+  readonly registry: OrganizationRegistry
   readonly control: Pick<ControlLog, 'update'>
   readonly records: ControlRecords
-  readonly sealer: SecretCipher
+  readonly cipher: SecretCipher
   readonly brand: string
   /** True: an operator mounted the signing key, so it is not rotated here. */
   readonly mountedKey: boolean
@@ -106,19 +112,15 @@ export interface AdministrationDeps {
   /** Who changes; absent = the process itself. */
   readonly by?: Actor
   /** The organization whose own call it is, which waits for its turn; absent = the installation's. */
-  readonly turnOf?: string
+  readonly writeAs?: string
   /** Called for each change once it is in force. */
   readonly onChange: (entry: AuditEntry) => void
 }
-
-const SECRET_ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 /** Characters of a client secret: 381 bits. */
 const SECRET_LENGTH = 64
 
 const generateClientSecret = (): string =>
-  Array.from({ length: SECRET_LENGTH }, () =>
-    SECRET_ALPHABET.charAt(randomInt(SECRET_ALPHABET.length)),
-  ).join('')
+  Array.from({ length: SECRET_LENGTH }, () => ALPHABET.charAt(randomInt(ALPHABET.length))).join('')
 
 /** Administration over the control log. */
 export const createAdministration = (deps: AdministrationDeps): Administration => ({
@@ -135,7 +137,7 @@ type ComputeRecords = () => readonly ProducerRecord[] | Promise<readonly Produce
 
 /** One change with its audit entry. A repeated `compute` sees what the first run wrote, so rows are found once. */
 export const commitAudited = async (
-  { control, records, by, turnOf, onChange }: AdministrationDeps,
+  { control, records, by, writeAs, onChange }: AdministrationDeps,
   what: AuditEntry,
   compute: ComputeRecords,
 ): Promise<void> => {
@@ -143,7 +145,7 @@ export const commitAudited = async (
   await control.update(async () => {
     const changed = await compute()
     return changed.length === 0 ? [] : [...changed, records.audit(entry)]
-  }, turnOf)
+  }, writeAs)
   onChange(entry)
 }
 
@@ -205,15 +207,14 @@ const applicationOperations = (
   return {
     createApplication: async (request) => {
       const made = createApplicationRows(request, deps)
-      const { appId, orgId } = made.shown
+      const { appId, orgId } = made.presented
       await commitAudited(deps, { action: 'app.create', subject: appId, orgId }, () => {
         if (request.orgId !== undefined) requireRow(registry.org(request.orgId), 'organization')
         const others = registry.orgs().some(({ org_id }) => org_id !== orgId)
-        if (request.isFirst && others)
-          throw new Fault('CONFLICT', 'There is an organization already')
+        if (request.isFirst && others) throw new Fault('CONFLICT', 'An organization exists already')
         return made.records
       })
-      return made.shown
+      return made.presented
     },
     updateApplication: async (appId, { name, disabled, scopes }) => {
       const find = requireRowOnce(() => registry.application(appId), 'application')
@@ -243,7 +244,7 @@ const applicationOperations = (
 const secretOperations = (
   deps: AdministrationDeps,
 ): Pick<Administration, 'rotateSecret' | 'revokeTokens' | 'rotateSigningKey'> => {
-  const { registry, records, sealer, pepper, nowMs } = deps
+  const { registry, records, cipher, pepper, nowMs } = deps
   return {
     rotateSecret: async (appId, overlapSeconds) => {
       const secret = generateClientSecret()
@@ -270,9 +271,13 @@ const secretOperations = (
       })
     },
     rotateSigningKey: async (leadSeconds = DEFAULT_LEAD_MS / 1_000) => {
-      if (deps.mountedKey) throw new Fault('CONFLICT', 'The signing key is a mounted file')
+      if (deps.mountedKey)
+        throw new Fault(
+          'CONFLICT',
+          'The signing key is a mounted file: replace the file to rotate it',
+        )
       const leadMs = Math.max(MIN_LEAD_MS, leadSeconds * 1_000)
-      const key = await createKeyRecord(sealer, nowMs() + leadMs, nowMs())
+      const key = await createKeyRecord(cipher, nowMs() + leadMs, nowMs())
       const detail = `signs after ${leadMs / 1_000} s`
       await commitAudited(deps, { action: 'signing-key.rotate', subject: key.kid, detail }, () => [
         records.signingKey(key),
@@ -328,7 +333,8 @@ const rowsBeyond = (
   return over.map(({ key_id }) => records.gone('keys', key_id))
 }
 
-const requireRow = <Row>(row: Row | undefined, what: string): Row => {
+/** The row; throws `Fault` NOT_FOUND where there is none. */
+export const requireRow = <Row>(row: Row | undefined, what: string): Row => {
   if (row === undefined) throw new Fault('NOT_FOUND', `No such ${what}`)
   return row
 }
@@ -394,7 +400,7 @@ const createKeyRow = (
 export const createApplicationRows = (
   request: ApplicationRequest,
   deps: AdministrationDeps,
-): { readonly shown: NewApplication; readonly records: readonly ProducerRecord[] } => {
+): { readonly presented: NewApplication; readonly records: readonly ProducerRecord[] } => {
   const { records, pepper, nowMs } = deps
   const { name, plan = 'free', scopes = SCOPES } = request
   const atMs = nowMs()
@@ -418,7 +424,7 @@ export const createApplicationRows = (
     version: 1,
   }
   return {
-    shown: { ...ids, clientSecret, keyId: row.key_id, apiKey },
+    presented: { ...ids, clientSecret, keyId: row.key_id, apiKey },
     records: [
       ...(org === null ? [] : [records.org(org)]),
       records.application(application),

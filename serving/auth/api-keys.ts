@@ -4,7 +4,8 @@ import { crc32 } from 'node:zlib'
 /** Keys of real use and keys of trial installations differ in a word, so that a scanner can tell them apart. */
 export type KeyMode = 'live' | 'test'
 
-const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+/** Digits and letters of keys and secrets. */
+export const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const BODY_LENGTH = 32
 const CHECKSUM_LENGTH = 6
 const API_KEY_PATTERN = new RegExp(

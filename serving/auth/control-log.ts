@@ -11,28 +11,28 @@ import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { retry } from '../../core/retry.ts'
 import type { RecordSigner } from '../../core/security/record-signature.ts'
-import { createWriterTurns } from './writer-turns.ts'
+import { createWriterQueue } from './writer-queue.ts'
 
-/** Key of a record that says nothing: written to learn how far the tail has come. */
+/** Key of an empty record: written to find out how far the tail has read. */
 const NOOP_KEY = 'noop'
 
-/** Who writes the control topics; the newest holder fences the others, and takes the id back at its next write. */
+/** Producer id of the control topics; the newest writer fences the others, and a fenced one opens it again at its next write. */
 const WRITER_ID = 'control-writer'
 
-/** How long a write waits until it can be read here. */
+/** How long a write waits until it is read back here. */
 const APPLY_TIMEOUT_MS = 5_000
 
 /** How often the tail is compared with the log's end. */
 const CHECK_INTERVAL_MS = 5_000
 
-/** Older than this the accounts reject every credential. */
+/** When the maps are older than this, every credential is rejected. */
 const MAX_STALENESS_MS = 30_000
 
 /** Compacted topics read into memory from the start, with writes that can be read when they return. */
 export interface ControlLog {
   /**
    * Computes records from the maps as they are at the end of the log, commits them and waits until they are applied.
-   * No other process can write in between: whoever takes the writer fences the others and reads to the end first. So
+   * No other process can write in between: a new writer fences the others and reads to the end first. So
    * `compute` may run again. Organizations write in turn; without `orgId` it is the installation that writes. Throws `Outage` when
    * the outcome is not known in time, `Fault` CONCURRENCY_LIMIT while 16 writes of the organization wait, and what `compute` throws.
    */
@@ -63,14 +63,14 @@ export interface ControlLogDeps {
   readonly writerId?: `control-${string}`
 }
 
-/** Written, but the tail does not show it: writing again would not help. */
+/** Committed, but not read back in time: a retry would not help. */
 class ReadBackTimeout extends Outage {}
 
 interface ApplyWaiter {
   readonly topic: string
   readonly next: number
   readonly done: () => void
-  readonly giveUp: () => void
+  readonly fail: () => void
 }
 
 /** Opens the log and returns when everything that was there has been applied. */
@@ -80,7 +80,7 @@ export const openControlLog = async (deps: ControlLogDeps): Promise<ControlLog> 
   const waiters = new Set<ApplyWaiter>()
   let verifiedAtMs = Number.NEGATIVE_INFINITY
 
-  const take = (record: LogRecord): void => {
+  const applyRecord = (record: LogRecord): void => {
     if (record.key !== NOOP_KEY && isAuthenticRecord(deps, record)) deps.apply(record)
     applied.set(record.topic, record.offset + 1)
     for (const waiter of waiters) {
@@ -96,9 +96,9 @@ export const openControlLog = async (deps: ControlLogDeps): Promise<ControlLog> 
         finish()
       }
       const missing = new ReadBackTimeout('bus', 'a control record was not read back in time')
-      const giveUp = (): void => end(() => reject(missing))
-      const waiter: ApplyWaiter = { topic, next, done: () => end(resolve), giveUp }
-      const timer = setTimeout(giveUp, APPLY_TIMEOUT_MS)
+      const fail = (): void => end(() => reject(missing))
+      const waiter: ApplyWaiter = { topic, next, done: () => end(resolve), fail }
+      const timer = setTimeout(fail, APPLY_TIMEOUT_MS)
       waiters.add(waiter)
     })
 
@@ -111,11 +111,11 @@ export const openControlLog = async (deps: ControlLogDeps): Promise<ControlLog> 
   const committer = createCommitter(bus, {
     writerId: deps.writerId ?? WRITER_ID,
     signer: deps.signer,
-    taken: async (writer) => applySpans(await writer.commit({ records: noops(topics) })),
+    onWriterOpened: async (writer) => applySpans(await writer.commit({ records: noops(topics) })),
     applySpans,
   })
 
-  /** The end of a Kafka log may hide one commit marker; more than that, and only a record of our own proves the tail lives. */
+  /** A Kafka log may end with one commit marker; with more behind, only a record of this process proves that the tail reads. */
   const verify = async (): Promise<void> => {
     const ends = await Promise.all(
       topics.map(async (topic) => ({ topic, end: (await bus.ends(topic))[0]?.end ?? 0 })),
@@ -125,14 +125,14 @@ export const openControlLog = async (deps: ControlLogDeps): Promise<ControlLog> 
     verifiedAtMs = nowMs()
   }
 
-  const tail = await tailUntilCaughtUp(bus, topics, take)
+  const tail = await tailUntilCaughtUp(bus, topics, applyRecord)
   verifiedAtMs = nowMs()
   let checking = false
   const check = async (): Promise<void> => {
     if (checking) return
     checking = true
     await verify().catch((err: unknown) =>
-      deps.log.warn({ err }, 'control topics unavailable, accounts may be stale'),
+      deps.log.warn({ err }, 'control topics unavailable, credentials may be stale'),
     )
     checking = false
   }
@@ -143,30 +143,30 @@ export const openControlLog = async (deps: ControlLogDeps): Promise<ControlLog> 
     isFresh: () => nowMs() - verifiedAtMs <= MAX_STALENESS_MS,
     stop: async () => {
       clearInterval(timer)
-      for (const waiter of waiters) waiter.giveUp()
+      for (const waiter of waiters) waiter.fail()
       await tail.stop()
       await committer.close()
     },
   }
 }
 
-/** Returns when everything that was there at the start has been handed over. */
+/** Returns when all records that existed at the start have been applied. */
 const tailUntilCaughtUp = async (
   bus: Bus,
   topics: readonly string[],
-  take: (record: LogRecord) => void,
+  applyRecord: (record: LogRecord) => void,
 ): Promise<RunningTask> => {
   let onCaughtUp = (): void => undefined
   const caughtUp = new Promise<void>((resolve) => {
     onCaughtUp = resolve
   })
-  const onRecords = (records: readonly LogRecord[]): void => records.forEach(take)
+  const onRecords = (records: readonly LogRecord[]): void => records.forEach(applyRecord)
   const running = await bus.tail({ topics, from: 'earliest', onRecords, onCaughtUp })
   await caughtUp
   return running
 }
 
-/** Whether a record of a control topic was written by this installation; what was not is counted and logged. */
+/** Whether a record of a control topic was signed by this installation; others are counted and logged. */
 export const isAuthenticRecord = (
   { signer, metrics, log }: Pick<ControlLogDeps, 'signer' | 'metrics' | 'log'>,
   record: LogRecord,
@@ -179,12 +179,12 @@ export const isAuthenticRecord = (
   return false
 }
 
-/** What a committer needs of its log. */
+/** Dependencies of a committer. */
 interface CommitterDeps {
   readonly writerId: string
   readonly signer: RecordSigner
-  /** Called with a writer that is new: others may have written since the one before it. */
-  readonly taken: (writer: Writer) => Promise<void>
+  /** Called with a new writer: other processes may have written since the previous one. */
+  readonly onWriterOpened: (writer: Writer) => Promise<void>
   readonly applySpans: (spans: readonly OffsetRange[]) => Promise<void>
 }
 
@@ -197,40 +197,40 @@ interface Committer {
 const COMMIT_RETRY = {
   firstMs: 20,
   maxMs: 500,
-  // Processes that take the writer from each other at the same time need some tries until one is through.
+  // Processes that fence each other at the same time need several tries until one commits.
   tries: 8,
   again: (error: unknown) => error instanceof Outage && !(error instanceof ReadBackTimeout),
 }
 
 /** One update after another through one writer; a writer that failed or was fenced is replaced. */
 const createCommitter = (bus: Bus, deps: CommitterDeps): Committer => {
-  const { writerId, signer, taken, applySpans } = deps
+  const { writerId, signer, onWriterOpened, applySpans } = deps
   let writer: Writer | undefined
-  const turns = createWriterTurns()
-  const lose = async (): Promise<void> => {
+  const queue = createWriterQueue()
+  const discardWriter = async (): Promise<void> => {
     await writer?.close().catch(() => undefined)
     writer = undefined
   }
-  const held = async (): Promise<Writer> => {
+  const openWriter = async (): Promise<Writer> => {
     if (writer !== undefined) return writer
     writer = await bus.writer(writerId)
-    await taken(writer)
+    await onWriterOpened(writer)
     return writer
   }
   const once = async (compute: () => RecordsToWrite | Promise<RecordsToWrite>): Promise<void> => {
     try {
-      const own = await held()
+      const current = await openWriter()
       const records = (await compute()).map(signer.sign)
-      if (records.length > 0) await applySpans(await own.commit({ records }))
+      if (records.length > 0) await applySpans(await current.commit({ records }))
     } catch (error) {
-      if (error instanceof Outage) await lose()
+      if (error instanceof Outage) await discardWriter()
       throw error
     }
   }
   return {
-    update: (compute, orgId) => turns.run(orgId, () => retry(() => once(compute), COMMIT_RETRY)),
+    update: (compute, orgId) => queue.run(orgId, () => retry(() => once(compute), COMMIT_RETRY)),
     close: async () => {
-      await turns.idle()
+      await queue.idle()
       await writer?.close()
     },
   }

@@ -15,7 +15,7 @@ export const decodeControlRecord = <Name extends keyof Messages & `control.${str
     return codec.decode(name, value)
   } catch (error) {
     if (!(error instanceof InvalidInput)) throw error
-    log.error({ err: error, topic, key, offset }, 'invalid control record')
+    log.error({ err: error, topic, key, offset }, 'skipped invalid control record')
     return undefined
   }
 }

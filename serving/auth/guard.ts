@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { Fault } from '../../core/errors.ts'
 import type { Credentials, Guard, Principal } from '../interfaces.ts'
-import type { CredentialLookup } from './account-registry.ts'
 import { isWellFormedApiKey } from './api-keys.ts'
+import type { ContractSignatures } from './contract-signatures.ts'
 import type { TokenClaims, VerifyToken } from './jwt.ts'
+import type { CredentialLookup } from './organization-registry.ts'
 import { createSignatureLimit } from './signature-limit.ts'
 import type { SignInClaim, SignInProblem } from './siwx.ts'
 import { walletKey } from './wallet-link-rows.ts'
-import { isSignedBy } from './wallet-signature.ts'
+import { verifyKeySignature } from './wallet-signature.ts'
 
 /** Seconds that clocks may differ. */
 const CLOCK_TOLERANCE_MS = 30_000
@@ -18,18 +19,22 @@ const MAX_TOKEN_LENGTH = 4_096
 const MAX_CACHED_TOKENS = 10_000
 /** Wrong access tokens that one address may show in a second, as many as requests without a credential. */
 const WRONG_TOKENS_PER_SECOND = 100
-/** Wrong wallet signatures that one address may show in a second: each costs a millisecond of computing. */
+/** How long a good answer of a contract counts: its owners may change. A key's counts as long as its token. */
+const CONTRACT_ANSWER_MS = 300_000
+/** Wrong wallet signatures that one address may show in a second: each costs a millisecond of computing, or a call of a node. */
 const WRONG_SIGNATURES_PER_SECOND = 20
 
-/** What the guard asks of the accounts. */
+/** What the guard needs of the organizations. */
 export interface GuardDeps {
-  /** False: the accounts are older than they may be, so every request is rejected. */
+  /** False: the control topics are stale, so every request is rejected. */
   isFresh(): boolean
   findKey(apiKey: string): CredentialLookup
   findToken(claims: TokenClaims, toleranceMs: number): CredentialLookup
   findWallet(key: string, expiresAtMs: number): CredentialLookup
   /** Checks all of a wallet's token but its signature. */
   readSignIn(token: string): SignInClaim | SignInProblem
+  /** Asks the contracts of wallets that have one. */
+  readonly contracts: ContractSignatures
   /** Checks everything of a token but its time and revocation; another function whenever the keys changed. */
   verifier(): VerifyToken
   /** Checks with `verify` for the place that tokens are issued at. */
@@ -71,7 +76,7 @@ const parseBearer = (text: string): PresentedCredential => ({
 const invalidCredential = (reason: string): Fault =>
   new Fault('UNAUTHORIZED', 'The credential is not valid', { reason })
 
-/** A guard over the accounts. Signatures of tokens are checked once and remembered; everything else on each call. */
+/** A guard over the organizations. Signatures of tokens are checked once and remembered; everything else on each call. */
 export const createGuard = (deps: GuardDeps): Omit<Guard, 'onRevoked'> => {
   const seen = new LRUCache<string, TokenClaims>({ max: MAX_CACHED_TOKENS })
   let verify: VerifyToken | undefined
@@ -88,35 +93,39 @@ export const createGuard = (deps: GuardDeps): Omit<Guard, 'onRevoked'> => {
   const checkToken = async (text: string, address: string): Promise<Fault | undefined> => {
     const check = currentVerify()
     if (seen.has(text)) return undefined
-    return tokens.check(address, async () => {
-      const claims = await deps.verify(check, text)
-      if (claims !== undefined && check === verify) seen.set(text, claims)
-      return claims !== undefined
+    const answer = await tokens.check(address, {
+      local: async () => {
+        const claims = await deps.verify(check, text)
+        if (claims !== undefined && check === verify) seen.set(text, claims)
+        return claims === undefined ? 'wrong' : 'good'
+      },
     })
+    return answer instanceof Fault ? answer : undefined
   }
   const authenticate: Guard['authenticate'] = (credentials) => {
-    const shown = parseCredential(credentials)
-    if (shown === undefined) return undefined
-    if (shown.kind === 'other') return invalidCredential('unsupported_credential')
-    if (shown.kind === 'wallet') return wallets.authenticate(shown.text)
-    if (shown.kind === 'key') {
-      if (!isWellFormedApiKey(shown.text)) return invalidCredential('invalid_api_key')
+    const presented = parseCredential(credentials)
+    if (presented === undefined) return undefined
+    if (presented.kind === 'other') return invalidCredential('unsupported_credential')
+    if (presented.kind === 'wallet') return wallets.authenticate(presented.text)
+    if (presented.kind === 'key') {
+      if (!isWellFormedApiKey(presented.text)) return invalidCredential('invalid_api_key')
       if (!deps.isFresh()) return accountsUnavailable()
-      return toPrincipal(deps.findKey(shown.text), 'invalid_api_key')
+      return toPrincipal(deps.findKey(presented.text), 'invalid_api_key')
     }
     if (!deps.isFresh()) return accountsUnavailable()
     currentVerify()
-    const claims = seen.get(shown.text)
+    const claims = seen.get(presented.text)
     if (claims === undefined) return invalidCredential('invalid_token')
     return toPrincipal(deps.findToken(claims, CLOCK_TOLERANCE_MS), 'invalid_token')
   }
   return {
     authenticate,
     identify: async (credentials) => {
-      const shown = parseCredential(credentials)
-      if (shown?.kind === 'wallet') return wallets.identify(shown.text, credentials.address ?? '')
-      if (shown?.kind === 'token' && shown.text.length <= MAX_TOKEN_LENGTH) {
-        const refused = await checkToken(shown.text, credentials.address ?? '')
+      const presented = parseCredential(credentials)
+      if (presented?.kind === 'wallet')
+        return wallets.identify(presented.text, credentials.address ?? '')
+      if (presented?.kind === 'token' && presented.text.length <= MAX_TOKEN_LENGTH) {
+        const refused = await checkToken(presented.text, credentials.address ?? '')
         if (refused !== undefined) return refused
       }
       return authenticate(credentials)
@@ -130,14 +139,21 @@ interface WalletCheck {
 }
 
 /** Wallets that sign their own tokens. A good signature is remembered by a digest of the token; everything else is checked on each call. */
-const createWalletCheck = ({ readSignIn, findWallet, isFresh }: GuardDeps): WalletCheck => {
-  const signed = new LRUCache<string, true>({ max: MAX_CACHED_TOKENS })
+const createWalletCheck = ({
+  readSignIn,
+  findWallet,
+  isFresh,
+  contracts,
+}: GuardDeps): WalletCheck => {
+  /** Until when, epoch milliseconds, the signature of a token counts as good. */
+  const signed = new LRUCache<string, number>({ max: MAX_CACHED_TOKENS })
   const signatures = createSignatureLimit(WRONG_SIGNATURES_PER_SECOND)
   const digest = (token: string): string => createHash('sha256').update(token).digest('base64')
+  const isSigned = (token: string): boolean => (signed.get(digest(token)) ?? 0) > Date.now()
   const authenticate = (token: string): Principal | Fault => {
     const claim = readSignIn(token)
     if (typeof claim === 'string') return invalidCredential(claim)
-    if (!signed.has(digest(token))) return invalidCredential('bad_signature')
+    if (!isSigned(token)) return invalidCredential('bad_signature')
     if (!isFresh()) return accountsUnavailable()
     const { kind, address, expiresAtMs } = claim
     return toPrincipal(findWallet(walletKey(kind, address), expiresAtMs), 'invalid_token')
@@ -146,13 +162,22 @@ const createWalletCheck = ({ readSignIn, findWallet, isFresh }: GuardDeps): Wall
     authenticate,
     identify: async (token, address) => {
       const claim = readSignIn(token)
-      if (typeof claim !== 'string' && !signed.has(digest(token))) {
-        const refused = await signatures.check(address, async () => {
-          const isGood = await isSignedBy(claim)
-          if (isGood) signed.set(digest(token), true)
-          return isGood
+      if (typeof claim !== 'string' && !isSigned(token)) {
+        const answer = await signatures.check(address, {
+          local: async () => {
+            // While it waited for its turn, the same token may have been checked.
+            if (isSigned(token)) return 'good'
+            const answer = await verifyKeySignature(claim)
+            if (answer === 'good') signed.set(digest(token), Number.POSITIVE_INFINITY)
+            return answer
+          },
+          remote: async () => {
+            const answer = await contracts.check(claim, address)
+            if (answer === 'good') signed.set(digest(token), Date.now() + CONTRACT_ANSWER_MS)
+            return answer
+          },
         })
-        if (refused !== undefined) return refused
+        if (answer instanceof Fault) return answer
       }
       return authenticate(token)
     },
@@ -160,7 +185,7 @@ const createWalletCheck = ({ readSignIn, findWallet, isFresh }: GuardDeps): Wall
 }
 
 const accountsUnavailable = (): Fault =>
-  new Fault('DATABASE_ERROR', 'Accounts cannot be checked at the moment')
+  new Fault('DATABASE_ERROR', 'Credentials cannot be checked at the moment: try again later')
 
 const toPrincipal = (answer: CredentialLookup, unknown: string): Principal | Fault => {
   switch (answer.kind) {
@@ -173,7 +198,7 @@ const toPrincipal = (answer: CredentialLookup, unknown: string): Principal | Fau
     case 'revoked':
       return invalidCredential('revoked')
     case 'unlinked':
-      return new Fault('PAYMENT_REQUIRED', 'The wallet is linked to no organization', {
+      return new Fault('PAYMENT_REQUIRED', 'The wallet is not linked to an organization', {
         reason: 'no_subscription',
         link: '/x402/link-address',
         purchase: '/x402/purchase',

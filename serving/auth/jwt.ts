@@ -88,7 +88,7 @@ const toKeyPair = async (privateKey: CryptoKey, privatePem: string): Promise<Key
 }
 
 /** Signs tokens of one key. */
-export type SignToken = (claims: TokenClaims, place: TokenParties) => Promise<string>
+export type SignToken = (claims: TokenClaims, parties: TokenParties) => Promise<string>
 
 /** A signer of one key. Claims: RFC 9068 2.2. */
 export const createSigner = async ({ publicKey, privatePem }: KeyPair): Promise<SignToken> => {
@@ -115,7 +115,7 @@ export const createSigner = async ({ publicKey, privatePem }: KeyPair): Promise<
  * Checks signature, type, issuer and audience; undefined for a token that fails. One whose time is over is returned as
  * well: the caller checks time and revocation.
  */
-export type VerifyToken = (token: string, place: TokenParties) => Promise<TokenClaims | undefined>
+export type VerifyToken = (token: string, parties: TokenParties) => Promise<TokenClaims | undefined>
 
 const REQUIRED_CLAIMS = ['iss', 'exp', 'aud', 'sub', 'client_id', 'iat', 'jti']
 

@@ -8,9 +8,9 @@ import {
   type PlanName,
 } from '../../schemas/plans.ts'
 import type { Org, PlanPurchase, WalletLink } from '../../schemas/wire.ts'
-import type { AccountRegistry } from './account-registry.ts'
 import { type AdministrationDeps, commitAudited, createApplicationRows } from './administration.ts'
 import { isOpen } from './bought-plans.ts'
+import type { OrganizationRegistry } from './organization-registry.ts'
 import { isLinked, walletKey } from './wallet-link-rows.ts'
 
 /** What is ordered: a plan, and the payment that is to be made for it. */
@@ -29,22 +29,22 @@ export type PlanOrder = Omit<
 /** A plan that is paid for. */
 export interface BoughtPlan {
   readonly purchase: PlanPurchase
-  /** Key of an account that this call made: the only time that its text is seen; null = the account was there. */
+  /** Key of an organization that this call created: the only time that its text is returned; null = it existed before. */
   readonly apiKey: string | null
 }
 
 /**
- * Plans that wallets buy. An order is written before anything may move money, and the plan, the account and the link of its wallet in
+ * Plans that wallets buy. An order is written before anything may move money, and the plan, the organization and the link of its wallet in
  * one commit behind the payment: what is interrupted between the two is completed later, by the order.
  */
 export interface PlanPurchases {
   /**
    * Writes an order; the same one again changes nothing. Answers whether it is new. Throws `Fault` CONFLICT where the wallet has a
-   * plan that gives as much without an end, or more, or another order of it is open; FORBIDDEN where its account is shut;
+   * plan that gives as much without an end, or more, or another order of it is open; FORBIDDEN where its organization is suspended;
    * `Outage`.
    */
   order(order: PlanOrder): Promise<boolean>
-  /** Gives what was ordered, once; a wallet without an account gets one. Throws `Fault` NOT_FOUND without an order; `Outage`. */
+  /** Gives what was ordered, once; a wallet without an organization gets one. Throws `Fault` NOT_FOUND without an order; `Outage`. */
   complete(
     paymentId: string,
     transaction: string,
@@ -81,10 +81,10 @@ export const createPlanPurchases = (deps: AdministrationDeps): PlanPurchases => 
       return isNew
     },
     complete: async (paymentId, transaction, usedMilli) => {
-      const known = registry.purchase(paymentId)
+      const existing = registry.purchase(paymentId)
       // Who shows a payment again waits for no writer.
-      if (known !== undefined && !isOpen(known)) return { purchase: known, apiKey: null }
-      const { chain = '', address = '', plan = '' } = known ?? {}
+      if (existing !== undefined && !isOpen(existing)) return { purchase: existing, apiKey: null }
+      const { chain = '', address = '', plan = '' } = existing ?? {}
       const key = walletKey(chain, address)
       const made = createApplicationRows({ name: key, plan: NO_PLAN }, deps)
       const entry = { action: 'plan.buy', subject: paymentId, detail: `${plan} ${transaction}` }
@@ -94,16 +94,16 @@ export const createPlanPurchases = (deps: AdministrationDeps): PlanPurchases => 
         if (!isOpen(order)) return []
         const link = registry.walletLink(key)
         const org = link && orgOf(registry, link)
-        const orgId = org?.org_id ?? made.shown.orgId
+        const orgId = org?.org_id ?? made.presented.orgId
         const purchase = paidRow(order, { transaction, orgId, atMs: nowMs(), usedMilli })
         if (org !== undefined) return [records.purchase(purchase)]
-        const linked = linkRow(order, link, { ...made.shown, atMs: nowMs() })
+        const linked = linkRow(order, link, { ...made.presented, atMs: nowMs() })
         return [...made.records, records.walletLink(linked), records.purchase(purchase)]
       })
       const purchase = registry.purchase(paymentId)
       if (purchase === undefined) throw new Fault('NOT_FOUND', 'No such purchase')
-      const isOurs = purchase.org_id === made.shown.orgId
-      return { purchase, apiKey: isOurs ? made.shown.apiKey : null }
+      const isOurs = purchase.org_id === made.presented.orgId
+      return { purchase, apiKey: isOurs ? made.presented.apiKey : null }
     },
     abandon: async (paymentId, reason) => {
       const entry = { action: 'plan.abandon', subject: paymentId, detail: reason }
@@ -130,8 +130,11 @@ const paidRow = (
   },
 ): PlanPurchase => ({
   ...order,
-  ...{ state: 'paid', transaction, org_id: orgId },
-  ...{ starts_at: atMs, ends_at: atMs + BOUGHT_PLAN_DAYS * DAY_MS },
+  state: 'paid',
+  transaction,
+  org_id: orgId,
+  starts_at: atMs,
+  ends_at: atMs + BOUGHT_PLAN_DAYS * DAY_MS,
   used_before: Math.round(usedMilli(orgId)),
   version: order.version + 1,
 })
@@ -142,22 +145,26 @@ const linkRow = (
   before: WalletLink | undefined,
   { orgId, appId, atMs }: { readonly orgId: string; readonly appId: string; readonly atMs: number },
 ): WalletLink => ({
-  ...{ chain, address, org_id: orgId, app_id: appId, linked_at: atMs },
+  chain,
+  address,
+  org_id: orgId,
+  app_id: appId,
+  linked_at: atMs,
   proofs_after: before?.proofs_after ?? 0,
   version: (before?.version ?? 0) + 1,
 })
 
-const orgOf = (registry: AccountRegistry, link: WalletLink): Org | undefined =>
+const orgOf = (registry: OrganizationRegistry, link: WalletLink): Org | undefined =>
   isLinked(link) && registry.application(link.app_id) ? registry.org(link.org_id) : undefined
 
 const rejectOrder = (
-  registry: AccountRegistry,
+  registry: OrganizationRegistry,
   { chain, address, plan }: PlanOrder,
   atMs: number,
 ): void => {
   const other = registry.open().find((each) => each.chain === chain && each.address === address)
   if (other !== undefined)
-    throw new Fault('CONFLICT', 'Another purchase of the wallet is not over yet', {
+    throw new Fault('CONFLICT', 'Another purchase of the wallet is still pending', {
       reason: 'purchase_under_way',
     })
   const link = registry.walletLink(walletKey(chain, address))
@@ -171,7 +178,7 @@ const rejectOrder = (
 }
 
 const rejectLowerPlan = (
-  registry: AccountRegistry,
+  registry: OrganizationRegistry,
   org: Org,
   { plan, atMs }: { readonly plan: PlanName; readonly atMs: number },
 ): void => {

@@ -73,7 +73,7 @@ export interface SigningKeyRing {
 /** What a key ring works with. */
 export interface SigningKeyRingDeps {
   readonly keys: () => Iterable<SigningKey>
-  readonly sealer: SecretCipher
+  readonly cipher: SecretCipher
   /** Signs whenever it is given: a key that an operator mounted. */
   readonly mounted: KeyPair | null
   readonly nowMs: () => number
@@ -83,7 +83,7 @@ export interface SigningKeyRingDeps {
 /** A ring over keys that come and go. */
 export const createSigningKeyRing = ({
   keys,
-  sealer,
+  cipher,
   mounted,
   nowMs,
   log,
@@ -96,9 +96,9 @@ export const createSigningKeyRing = ({
     return known
   }
   const published = (): readonly PublicKey[] => {
-    const shown = assignKeySlots(keys(), nowMs()).filter(({ slot }) => slot !== 'retired')
+    const presented = assignKeySlots(keys(), nowMs()).filter(({ slot }) => slot !== 'retired')
     const own = mounted === null ? [] : [mounted.publicKey]
-    const rest = shown.map(({ key }) => parsePublicKey(key))
+    const rest = presented.map(({ key }) => parsePublicKey(key))
     return [...own, ...rest.filter(({ kid }) => kid !== own[0]?.kid)]
   }
   const verifiers: { kids: string; verify: VerifyToken } = { kids: '', verify: createVerifier([]) }
@@ -108,15 +108,19 @@ export const createSigningKeyRing = ({
       if (mounted !== null) return signerFor(mounted)
       const able = assignKeySlots(keys(), nowMs()).filter(({ slot }) => slot !== 'next')
       for (const { key } of able.toReversed()) {
-        const pair = decryptKey(key, sealer, log)
+        const pair = decryptKey(key, cipher, log)
         if (pair !== undefined) return signerFor(pair)
       }
-      throw new InvalidInput('signing_key', 'no signing key can be opened: was KEY_PEPPER changed?')
+      throw new InvalidInput(
+        'signing_key',
+        'cannot decrypt any signing key: check that KEY_PEPPER has not changed',
+      )
     },
     verifier: () => {
-      const shown = published()
-      const kids = shown.map(({ kid }) => kid).join()
-      if (kids !== verifiers.kids) Object.assign(verifiers, { kids, verify: createVerifier(shown) })
+      const presented = published()
+      const kids = presented.map(({ kid }) => kid).join()
+      if (kids !== verifiers.kids)
+        Object.assign(verifiers, { kids, verify: createVerifier(presented) })
       return verifiers.verify
     },
   }
@@ -124,10 +128,10 @@ export const createSigningKeyRing = ({
 
 const parsePublicKey = ({ public_jwk }: SigningKey): PublicKey => JSON.parse(public_jwk)
 
-const decryptKey = (key: SigningKey, sealer: SecretCipher, log: Logger): KeyPair | undefined => {
+const decryptKey = (key: SigningKey, cipher: SecretCipher, log: Logger): KeyPair | undefined => {
   if (key.private_enc === '') return undefined
   try {
-    return { publicKey: parsePublicKey(key), privatePem: sealer.open(key.private_enc, key.kid) }
+    return { publicKey: parsePublicKey(key), privatePem: cipher.open(key.private_enc, key.kid) }
   } catch (error) {
     if (!(error instanceof InvalidInput)) throw error
     log.error({ err: error, kid: key.kid }, 'cannot decrypt signing key')
@@ -137,7 +141,7 @@ const decryptKey = (key: SigningKey, sealer: SecretCipher, log: Logger): KeyPair
 
 /** The record of a new key; `activeFromMs` is when it starts to sign. */
 export const createKeyRecord = async (
-  sealer: SecretCipher,
+  cipher: SecretCipher,
   activeFromMs: number,
   nowMs: number,
 ): Promise<SigningKey> => {
@@ -145,7 +149,7 @@ export const createKeyRecord = async (
   const { kid } = pair.publicKey
   return {
     ...buildKeyRecord(pair.publicKey, activeFromMs, nowMs),
-    private_enc: sealer.seal(pair.privatePem, kid),
+    private_enc: cipher.seal(pair.privatePem, kid),
   }
 }
 

@@ -1,10 +1,10 @@
 import type { Logger } from '../../core/ops/logger.ts'
 import type { SecretCipher } from '../../core/security/encryption.ts'
 import { HOUR_MS } from '../../core/time.ts'
-import type { AccountRegistry } from './account-registry.ts'
 import type { ControlLog } from './control-log.ts'
 import type { ControlRecords } from './control-records.ts'
 import type { KeyPair } from './jwt.ts'
+import type { OrganizationRegistry } from './organization-registry.ts'
 import {
   createKeyRecord,
   createMountedKeyRecord,
@@ -23,11 +23,11 @@ export interface SigningKeyRotation {
 
 /** What the keeper works with. */
 export interface SigningKeyRotationDeps {
-  readonly registry: AccountRegistry
+  readonly registry: OrganizationRegistry
   readonly control: Pick<ControlLog, 'update'>
   readonly records: ControlRecords
-  readonly ring: SigningKeyRing
-  readonly sealer: SecretCipher
+  readonly signingKeys: SigningKeyRing
+  readonly cipher: SecretCipher
   readonly mounted: KeyPair | null
   readonly nowMs: () => number
   readonly log: Logger
@@ -35,34 +35,34 @@ export interface SigningKeyRotationDeps {
 
 /** Looks every hour. The first key is made with the first token, or the first look at the key set. */
 export const startSigningKeyRotation = (deps: SigningKeyRotationDeps): SigningKeyRotation => {
-  const { log, ring } = deps
-  let looking: Promise<void> | undefined
-  const look = (): Promise<void> => {
-    looking ??= rotateKeys(deps).finally(() => {
-      looking = undefined
+  const { log, signingKeys } = deps
+  let checking: Promise<void> | undefined
+  const check = (): Promise<void> => {
+    checking ??= rotateKeys(deps).finally(() => {
+      checking = undefined
     })
-    return looking
+    return checking
   }
   const timer = setInterval(() => {
-    look().catch((err: unknown) => log.warn({ err }, 'signing key rotation check failed'))
+    check().catch((err: unknown) => log.warn({ err }, 'signing key rotation check failed'))
   }, ROTATION_CHECK_INTERVAL_MS)
   timer.unref()
   let looked = false
   return {
     ready: async () => {
-      if (looked && (await canSign(ring))) return
-      await look()
+      if (looked && (await canSign(signingKeys))) return
+      await check()
       looked = true
     },
     stop: async () => {
       clearInterval(timer)
-      await looking?.catch(() => undefined)
+      await checking?.catch(() => undefined)
     },
   }
 }
 
 const rotateKeys = async (deps: SigningKeyRotationDeps): Promise<void> => {
-  const { registry, control, records, mounted, ring, sealer, nowMs, log } = deps
+  const { registry, control, records, mounted, signingKeys, cipher, nowMs, log } = deps
   await control.update(async () => {
     const { newKeyFromMs, retired } = dueRotation(registry.signingKeys(), nowMs())
     const ended = retired.map((kid) => records.gone('signingKeys', kid))
@@ -72,16 +72,16 @@ const rotateKeys = async (deps: SigningKeyRotationDeps): Promise<void> => {
         ? ended
         : [...ended, records.signingKey(createMountedKeyRecord(mounted, nowMs()))]
     }
-    const fromMs = newKeyFromMs ?? ((await canSign(ring)) ? null : nowMs())
+    const fromMs = newKeyFromMs ?? ((await canSign(signingKeys)) ? null : nowMs())
     if (fromMs === null) return ended
-    const key = await createKeyRecord(sealer, fromMs, nowMs())
+    const key = await createKeyRecord(cipher, fromMs, nowMs())
     log.info({ kid: key.kid, fromMs }, 'signing key created')
     return [...ended, records.signingKey(key)]
   })
 }
 
-const canSign = (ring: SigningKeyRing): Promise<boolean> =>
-  ring.signer().then(
+const canSign = (signingKeys: SigningKeyRing): Promise<boolean> =>
+  signingKeys.signer().then(
     () => true,
     () => false,
   )

@@ -66,9 +66,16 @@ export const parseSignInMessage = (text: string): SignInMessage | undefined => {
   }
   if (!NONCE_PATTERN.test(nonce)) return undefined
   return {
-    ...{ domain: domain.toLowerCase(), kind, address, nonce },
-    ...{ uri: fields.URI ?? '', version: fields.Version ?? '', chainId: fields['Chain ID'] ?? '' },
-    ...{ issuedAtMs, expiresAtMs, notBeforeMs },
+    domain: domain.toLowerCase(),
+    kind,
+    address,
+    nonce,
+    uri: fields.URI ?? '',
+    version: fields.Version ?? '',
+    chainId: fields['Chain ID'] ?? '',
+    issuedAtMs,
+    expiresAtMs,
+    notBeforeMs,
   }
 }
 

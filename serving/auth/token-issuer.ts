@@ -1,8 +1,8 @@
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 import { rateLimitAddress } from '../../core/http/network-address.ts'
 import { isScope, type Scope } from '../../schemas/scopes.ts'
-import type { ClientLookup } from './account-registry.ts'
 import { newTokenId, type SignToken, type TokenParties } from './jwt.ts'
+import type { ClientLookup } from './organization-registry.ts'
 
 /** Errors of the token endpoint by their OAuth name. Sources: RFC 6749 5.2. */
 const OAUTH_STATUS = {
@@ -59,12 +59,12 @@ export interface TokenIssuer {
   issue(request: TokenRequest): Promise<IssuedToken>
 }
 
-/** What issuing needs of the accounts. */
+/** Dependencies of issuing tokens. */
 export interface TokenIssuerDeps {
   /** Looks a client up by its id and the secret it showed. */
   readonly client: (clientId: string, secret: string) => ClientLookup
   readonly signer: () => Promise<SignToken>
-  readonly place: () => TokenParties
+  readonly parties: () => TokenParties
   readonly ttlSeconds: number
   readonly requireAudience: boolean
   readonly nowMs: () => number
@@ -83,7 +83,7 @@ const MAX_CLIENT_ID_LENGTH = 128
 /** The token endpoint without HTTP. */
 export const createTokenIssuer = (deps: TokenIssuerDeps): TokenIssuer => {
   const failures = new RateLimiterMemory(FAILURE_LIMIT)
-  const guesses = new RateLimiterMemory(ADDRESS_FAILURE_LIMIT)
+  const failuresByAddress = new RateLimiterMemory(ADDRESS_FAILURE_LIMIT)
   const issues = new RateLimiterMemory(ISSUE_LIMIT)
   return {
     issue: async (request) => {
@@ -92,7 +92,7 @@ export const createTokenIssuer = (deps: TokenIssuerDeps): TokenIssuer => {
       const answer = deps.client(clientId, clientSecret)
       if (answer.kind === 'unknown') {
         const name = clientId.slice(0, MAX_CLIENT_ID_LENGTH)
-        await guesses.consume(rateLimitAddress(request.ip)).catch((refusal: unknown) => {
+        await failuresByAddress.consume(rateLimitAddress(request.ip)).catch((refusal: unknown) => {
           rethrowLimiterError(refusal)
           throw tooManyRequests(refusal as RateLimiterRes)
         })
@@ -116,12 +116,12 @@ export const createTokenIssuer = (deps: TokenIssuerDeps): TokenIssuer => {
 /** The answer to a wrong secret: the sixth within a minute starts a lock in which no guess is told apart. */
 const countFailedSecret = async (
   failures: RateLimiterMemory,
-  guesser: string,
+  addressKey: string,
 ): Promise<TokenRequestError> => {
-  const past = await failures.get(guesser)
+  const past = await failures.get(addressKey)
   if (past !== null && past.consumedPoints > FAILURE_LIMIT.points) return tooManyRequests(past)
-  const { remainingPoints } = await failures.penalty(guesser)
-  if (remainingPoints <= 0) await failures.block(guesser, LOCK_SECONDS)
+  const { remainingPoints } = await failures.penalty(addressKey)
+  if (remainingPoints <= 0) await failures.block(addressKey, LOCK_SECONDS)
   return new TokenRequestError('invalid_client', 'The client or its secret is not known')
 }
 
@@ -150,16 +150,16 @@ const validateTokenRequest = ({ grantType, clientId, clientSecret }: TokenReques
 const validateAudience = (audience: string | undefined, deps: TokenIssuerDeps): void => {
   if (!audience) {
     if (deps.requireAudience) throw new TokenRequestError('invalid_request', 'audience is required')
-  } else if (audience !== deps.place().audience) {
+  } else if (audience !== deps.parties().audience) {
     throw new TokenRequestError('access_denied', 'The audience is not served here')
   }
 }
 
 /** The scopes asked for; one that does not exist, or that the application may not have, is refused and not dropped. */
 const grantedScopes = (text: string | undefined, allowed: readonly string[]): readonly Scope[] => {
-  const asked = new Set((text ?? '').split(' ').filter((name) => name !== ''))
-  const granted = [...asked].filter(isScope).filter((scope) => allowed.includes(scope))
-  if (granted.length < asked.size) {
+  const requested = new Set((text ?? '').split(' ').filter((name) => name !== ''))
+  const granted = [...requested].filter(isScope).filter((scope) => allowed.includes(scope))
+  if (granted.length < requested.size) {
     throw new TokenRequestError('invalid_scope', 'A scope is unknown, or not of this application')
   }
   return granted
@@ -169,7 +169,7 @@ const grantedScopes = (text: string | undefined, allowed: readonly string[]): re
 const issueToken = async (
   { client_id, org_id, tokens_valid_after }: Extract<ClientLookup, { kind: 'good' }>['application'],
   scopes: readonly Scope[],
-  { signer, place, ttlSeconds, nowMs }: TokenIssuerDeps,
+  { signer, parties, ttlSeconds, nowMs }: TokenIssuerDeps,
 ): Promise<IssuedToken> => {
   const signToken = await signer()
   const now = nowMs()
@@ -182,6 +182,6 @@ const issueToken = async (
     issuedAt,
     expiresAt: issuedAt + ttlSeconds,
   }
-  const accessToken = await signToken(claims, place())
+  const accessToken = await signToken(claims, parties())
   return { accessToken, expiresInSeconds: ttlSeconds, scopes }
 }

@@ -2,9 +2,9 @@ import { Fault } from '../../core/errors.ts'
 import { MAX_WALLETS } from '../../schemas/plans.ts'
 import type { WalletLink } from '../../schemas/wire.ts'
 import { type AdministrationDeps, commitAudited } from './administration.ts'
+import { type ContractSignatures, verifySignature } from './contract-signatures.ts'
 import type { SignInClaim } from './siwx.ts'
 import { isLinked, unlinkedRow, walletKey } from './wallet-link-rows.ts'
-import { isSignedBy } from './wallet-signature.ts'
 
 /** For whom a wallet is linked. */
 export interface WalletOwner {
@@ -17,7 +17,8 @@ export interface WalletLinks {
   /**
    * Links the signer of a proof. A wallet of the same application stays as it is. Throws `Fault` INVALID_PARAMETER for a wrong
    * signature or an old proof, CONFLICT for a wallet of another organization, a proof of before its last change, or too
-   * many wallets; `Outage`.
+   * many wallets; that of `ContractSignatures` where the signature is undecided; `Outage`. What is old or used up is refused before a node
+   * is asked for its signature.
    */
   link(owner: WalletOwner, proof: SignInClaim): Promise<WalletLink>
   /** Throws `Fault` NOT_FOUND where the application has no such wallet; `Outage`. */
@@ -34,7 +35,10 @@ const MAX_FORGOTTEN = 100
  * for as long as such a proof could be shown again.
  */
 export const createWalletLinks = (
-  deps: AdministrationDeps & { readonly maxLifetimeMs: number },
+  deps: AdministrationDeps & {
+    readonly maxLifetimeMs: number
+    readonly contracts: ContractSignatures
+  },
 ): WalletLinks => {
   const { registry, records, nowMs } = deps
   const forgotten = () =>
@@ -46,9 +50,12 @@ export const createWalletLinks = (
   return {
     link: async ({ orgId, appId }, proof) => {
       const { kind, address, issuedAtMs } = proof
-      if (!(await isSignedBy(proof))) throw invalidProof('signature', 'bad_signature')
       if (issuedAtMs < nowMs() - MAX_PROOF_AGE_MS) throw invalidProof('message', 'old_proof')
       const key = walletKey(kind, address)
+      rejectUsedProof(registry.walletLink(key), issuedAtMs)
+      const answer = await verifySignature(deps.contracts, proof, deps.by?.address ?? '')
+      if (answer instanceof Fault) throw answer
+      if (answer === 'wrong') throw invalidProof('signature', 'bad_signature')
       let linked: WalletLink | undefined
       const entry = { action: 'wallet.link', subject: key, orgId, detail: appId }
       await commitAudited(deps, entry, () => {
@@ -65,8 +72,13 @@ export const createWalletLinks = (
           })
         }
         linked = {
-          ...{ chain: kind, address, org_id: orgId, app_id: appId, linked_at: nowMs() },
-          ...{ proofs_after: issuedAtMs, version: (before?.version ?? 0) + 1 },
+          chain: kind,
+          address,
+          org_id: orgId,
+          app_id: appId,
+          linked_at: nowMs(),
+          proofs_after: issuedAtMs,
+          version: (before?.version ?? 0) + 1,
         }
         return [...forgotten(), records.walletLink(linked)]
       })
@@ -89,6 +101,21 @@ export const createWalletLinks = (
 const invalidProof = (parameter: string, reason: string): Fault =>
   new Fault('INVALID_PARAMETER', 'The proof of the wallet is not valid', { parameter, reason })
 
+const usedProof = (): Fault =>
+  new Fault(
+    'CONFLICT',
+    'The proof is older than the last change of the wallet: sign a new message',
+    {
+      reason: 'used_proof',
+    },
+  )
+
+/** Of a wallet that is linked nothing is said to who has not proved it. */
+const rejectUsedProof = (before: WalletLink | undefined, issuedAtMs: number): void => {
+  if (before !== undefined && !isLinked(before) && issuedAtMs <= before.proofs_after)
+    throw usedProof()
+}
+
 const rejectUnlinkable = (
   before: WalletLink | undefined,
   { orgId, issuedAtMs }: { readonly orgId: string; readonly issuedAtMs: number },
@@ -99,9 +126,5 @@ const rejectUnlinkable = (
       reason: 'linked_elsewhere',
     })
   }
-  if (issuedAtMs <= before.proofs_after) {
-    throw new Fault('CONFLICT', 'The proof is from before the last change: sign a new message', {
-      reason: 'used_proof',
-    })
-  }
+  if (issuedAtMs <= before.proofs_after) throw usedProof()
 }

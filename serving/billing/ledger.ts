@@ -12,7 +12,7 @@ export interface Quota {
   readonly resetAtMs: number
 }
 
-/** Whose quota it is. */
+/** The owner of a quota. */
 export type QuotaOwner = Pick<Principal, 'orgId' | 'plan' | 'countsFrom'>
 
 /** Charges per organization and calendar month (UTC); a plan that is bought within one starts the count anew. */
@@ -25,11 +25,11 @@ export interface Ledger {
   quota(principal: QuotaOwner): Quota
 }
 
-/** What a ledger works with. */
+/** Dependencies of a ledger. */
 export interface LedgerDeps {
   readonly nowMs: () => number
   readonly plans: Readonly<Record<PlanName, PlanRow>>
-  readonly book: UsageTotals
+  readonly usage: UsageTotals
 }
 
 interface OrgHold {
@@ -37,16 +37,16 @@ interface OrgHold {
   milliUnits: number
 }
 
-/** Holds in memory, charges in the book. */
-export const createLedger = ({ nowMs, plans, book }: LedgerDeps): Ledger => {
+/** Reservations are in memory, charges in the usage totals. */
+export const createLedger = ({ nowMs, plans, usage }: LedgerDeps): Ledger => {
   const holds = new Map<string, OrgHold>()
   const holdOf = (orgId: string): OrgHold => {
     const monthMs = monthStartMs(nowMs())
-    const known = holds.get(orgId)
-    if (known?.monthMs === monthMs) return known
-    const fresh = { monthMs, milliUnits: 0 }
-    holds.set(orgId, fresh)
-    return fresh
+    const existing = holds.get(orgId)
+    if (existing?.monthMs === monthMs) return existing
+    const created = { monthMs, milliUnits: 0 }
+    holds.set(orgId, created)
+    return created
   }
   const totalMilli = ({ plan }: Pick<Principal, 'plan'>): number | null => {
     const units = plans[plan].unitsPerMonth
@@ -54,7 +54,7 @@ export const createLedger = ({ nowMs, plans, book }: LedgerDeps): Ledger => {
   }
   const countedMilli = ({ orgId, countsFrom }: QuotaOwner): number => {
     const isThisMonth = countsFrom && monthStartMs(countsFrom.atMs) === monthStartMs(nowMs())
-    return Math.max(0, book.used(orgId) - (isThisMonth ? countsFrom.milliUnits : 0))
+    return Math.max(0, usage.used(orgId) - (isThisMonth ? countsFrom.milliUnits : 0))
   }
   const quota: Ledger['quota'] = (principal) => {
     const { orgId } = principal
@@ -71,12 +71,12 @@ export const createLedger = ({ nowMs, plans, book }: LedgerDeps): Ledger => {
   const reserve: Ledger['reserve'] = (principal, milliUnits, route = 'other') => {
     const { orgId } = principal
     const total = totalMilli(principal)
-    const wanted = countedMilli(principal) + holdOf(orgId).milliUnits + milliUnits
-    if (milliUnits > 0 && total !== null && wanted > total) {
+    const required = countedMilli(principal) + holdOf(orgId).milliUnits + milliUnits
+    if (milliUnits > 0 && total !== null && required > total) {
       const { used, total: units, resetAtMs } = quota(principal)
       const left = Math.max(0, units === null ? 0 : units - used)
-      const why = `This request costs ${milliUnits / MILLI_UNITS_PER_UNIT} units, and ${left} of this month's quota are left`
-      throw new Fault('FORBIDDEN', why, {
+      const message = `This request costs ${milliUnits / MILLI_UNITS_PER_UNIT} units, and ${left} of this month's quota are left`
+      throw new Fault('FORBIDDEN', message, {
         reason: 'quota_exhausted',
         cost: milliUnits / MILLI_UNITS_PER_UNIT,
         used,
@@ -92,7 +92,7 @@ export const createLedger = ({ nowMs, plans, book }: LedgerDeps): Ledger => {
       if (!open) return
       open = false
       hold.milliUnits -= milliUnits
-      if (chargedMilli > 0) book.charge(orgId, { route, milliUnits: chargedMilli, atMs })
+      if (chargedMilli > 0) usage.charge(orgId, { route, milliUnits: chargedMilli, atMs })
     }
     return { settle: close, release: () => close(0) }
   }

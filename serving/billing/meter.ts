@@ -10,44 +10,44 @@ import { createLedger, type Quota, type QuotaOwner } from './ledger.ts'
 import { createRateLimiter } from './rate-limiter.ts'
 import { createUsageTotals, type MonthUsage, type UsageTotals } from './usage-totals.ts'
 
-/** The meter with a look at the account, for the quota headers and the account's own routes. */
+/** The meter with the state of an organization, for the quota headers and the `/account` routes. */
 export interface QuotaMeter extends Meter {
   quota(principal: QuotaOwner): Quota
   month(orgId: string): MonthUsage
-  /** Where the organization's rate limit stands, without a request. */
+  /** State of the organization's rate limit, without counting a request. */
   rate(principal: Principal): RateLimitState
 }
 
 /**
  * One meter per process, shared by HTTP, GraphQL and sockets: all of them draw on one quota and one rate of the
- * organization, also with other processes, whose charges and requests the book brings. Without a book of the usage log it
- * stands alone and forgets with the process.
+ * organization, also with other processes, whose charges and requests the usage log brings. Without the totals of the usage log it
+ * counts in this process only.
  */
 export const createMeter = ({
   nowMs = Date.now,
   plans = PLANS,
-  book = createUsageTotals('', nowMs),
+  usage = createUsageTotals('', nowMs),
 }: {
   readonly nowMs?: () => number
   readonly plans?: Readonly<Record<PlanName, PlanRow>>
-  readonly book?: UsageTotals
+  readonly usage?: UsageTotals
 } = {}): QuotaMeter => {
-  const ledger = createLedger({ nowMs, plans, book })
+  const ledger = createLedger({ nowMs, plans, usage })
   const organizations = createRateLimiter(nowMs)
   const addresses = createRateLimiter(nowMs)
-  book.onRequests(organizations.charge)
+  usage.onRequests(organizations.charge)
   const rateOf = ({ plan }: Principal): number => plans[plan].requestsPerSecond
   return {
     ...ledger,
-    month: (orgId) => book.month(orgId),
-    rate: (principal) => organizations.look(principal.orgId, rateOf(principal)),
+    month: (orgId) => usage.month(orgId),
+    rate: (principal) => organizations.peek(principal.orgId, rateOf(principal)),
     take: async (subject) => {
       if ('ip' in subject) {
         return addresses.take(rateLimitAddress(subject.ip), ANONYMOUS_REQUESTS_PER_SECOND)
       }
       const { principal } = subject
       const state = organizations.take(principal.orgId, rateOf(principal))
-      if (state.allowed) book.countRequest(principal.orgId, nowMs())
+      if (state.allowed) usage.countRequest(principal.orgId, nowMs())
       return state
     },
   }

@@ -18,17 +18,17 @@ import { createUsageTotals, type UsageTotals } from './usage-totals.ts'
 
 const USAGE_TOPIC = globalTopic('usageEvents')
 
-/** How often charges are written: by so much may several processes together overshoot a quota. */
+/** Flush interval: several processes together may overshoot a quota by the charges of this time. */
 const FLUSH_INTERVAL_MS = 1_000
-/** Records of one commit; what is beyond waits for the next. */
+/** Records of one commit; the others are in the next. */
 const MAX_RECORDS_PER_COMMIT = 2_000
 
 /** The charges of the installation. */
 export interface UsageLog extends RunningTask {
-  readonly book: UsageTotals
+  readonly totals: UsageTotals
 }
 
-/** What usage needs of the process. */
+/** Dependencies of the usage log. */
 export interface UsageLogDeps {
   readonly bus: Bus
   readonly codec: Codec
@@ -48,22 +48,25 @@ export interface UsageLogDeps {
 export const openUsageLog = async (deps: UsageLogDeps): Promise<UsageLog> => {
   const { bus, codec, nowMs, log, writeEveryMs = FLUSH_INTERVAL_MS } = deps
   const node = ulid(nowMs())
-  const book = createUsageTotals(node, nowMs)
+  const usage = createUsageTotals(node, nowMs)
   const tail = await tailUntilCaughtUp(bus, (record) => {
-    if (isAuthenticRecord(deps, record)) applyUsageRecord(book, codec, log, record)
+    if (isAuthenticRecord(deps, record)) applyUsageRecord(usage, codec, log, record)
   })
   const write = createUsageWriter(deps, `usage-${node}`)
-  let writing: Promise<void> = Promise.resolve()
-  const publish = (): Promise<void> => {
+  let writing: Promise<number> = Promise.resolve(0)
+  /** Writes one commit; gives how many records it wrote. */
+  const publish = (): Promise<number> => {
     writing = writing.then(async () => {
-      const records = book.changed(MAX_RECORDS_PER_COMMIT)
-      if (records.length === 0) return
+      const records = usage.takeChanged(MAX_RECORDS_PER_COMMIT)
+      if (records.length === 0) return 0
       try {
         await write(records)
+        return records.length
       } catch (error) {
         if (!(error instanceof Outage)) throw error
-        book.putBack(records)
-        log.warn({ err: error }, 'usage flush failed, will retry')
+        usage.requeue(records)
+        log.warn({ err: error }, 'usage flush failed, retrying')
+        return 0
       }
     })
     return writing
@@ -78,10 +81,10 @@ export const openUsageLog = async (deps: UsageLogDeps): Promise<UsageLog> => {
   }, writeEveryMs)
   timer.unref()
   return {
-    book,
+    totals: usage,
     stop: async () => {
       clearInterval(timer)
-      await publish()
+      while ((await publish()) > 0);
       await tail.stop()
       await write.close()
     },
@@ -89,17 +92,17 @@ export const openUsageLog = async (deps: UsageLogDeps): Promise<UsageLog> => {
 }
 
 const applyUsageRecord = (
-  book: UsageTotals,
+  usage: UsageTotals,
   codec: Codec,
   log: Logger,
   { value, offset }: LogRecord,
 ): void => {
   if (value === null) return
   try {
-    book.take(codec.decode('usage.UsageEvents', value))
+    usage.applyRecord(codec.decode('usage.UsageEvents', value))
   } catch (error) {
     if (!(error instanceof InvalidInput)) throw error
-    log.error({ err: error, offset }, 'invalid usage record')
+    log.error({ err: error, offset }, 'skipped invalid usage record')
   }
 }
 

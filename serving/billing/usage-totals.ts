@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../core/time.ts'
 import type { UsageEvents } from '../../schemas/wire.ts'
 
-/** What was charged under one name. Units are thousandths of a CU. */
+/** Charges under one route name. Units are thousandths of a CU. */
 export interface UsageEntry {
   readonly calls: number
   readonly milliUnits: number
@@ -26,19 +26,19 @@ export interface MonthUsage {
 export interface UsageTotals {
   /** A charge at a moment of this month or the one before. */
   charge(orgId: string, charge: Charge): void
-  /** One request that the rate limit let pass here, whatever it costs. */
+  /** Counts one request that the rate limit allowed here, whatever it costs. */
   countRequest(orgId: string, atMs: number): void
-  /** Called for requests that other processes report from now on: how many more than in the report before. */
+  /** Called for requests that other processes report from now on, with the increase since their previous report. */
   onRequests(listener: (orgId: string, requests: number) => void): void
   /** Used in the current month, thousandths of a CU. */
   used(orgId: string): number
   month(orgId: string): MonthUsage
-  /** Takes the totals of another process, or of one before this. A later record of the same process and day replaces. */
-  take(record: UsageEvents): void
-  /** Own totals that changed since they were last taken out, at most `limit` records; absolute, so writing one twice is harmless. */
-  changed(limit: number): readonly UsageEvents[]
-  /** Puts records back that could not be written. */
-  putBack(records: readonly UsageEvents[]): void
+  /** Applies the totals of another process, or of an earlier one. A later record of the same process and day replaces. */
+  applyRecord(record: UsageEvents): void
+  /** Own totals that changed since the last call, at most `limit` records; absolute, so writing one twice is harmless. */
+  takeChanged(limit: number): readonly UsageEvents[]
+  /** Marks records that could not be written as changed again. */
+  requeue(records: readonly UsageEvents[]): void
 }
 
 /** First moment of the month, `offset` months away, epoch milliseconds. */
@@ -53,10 +53,10 @@ interface OrgUsage {
   monthMs: number
   milliUnits: number
   /** By day and process: `<day>/<node>`. */
-  readonly days: Map<string, DayOfNode>
+  readonly days: Map<string, NodeDayUsage>
 }
 
-interface DayOfNode {
+interface NodeDayUsage {
   readonly day: number
   readonly node: string
   readonly lines: UsageByRoute
@@ -64,39 +64,39 @@ interface DayOfNode {
 }
 
 const addUsage = (lines: UsageByRoute, route: string, { calls, milliUnits }: UsageEntry): void => {
-  const known = lines.get(route)
+  const existing = lines.get(route)
   lines.set(route, {
-    calls: (known?.calls ?? 0) + calls,
-    milliUnits: (known?.milliUnits ?? 0) + milliUnits,
+    calls: (existing?.calls ?? 0) + calls,
+    milliUnits: (existing?.milliUnits ?? 0) + milliUnits,
   })
 }
 
 const totalUnits = (lines: UsageByRoute): number =>
   [...lines.values()].reduce((sum, { milliUnits }) => sum + milliUnits, 0)
 
-/** An empty book; `node` names this process and no other. Days before the last month are forgotten. */
+/** Starts empty; `node` identifies this process. Days before the previous month are dropped. */
 export const createUsageTotals = (node: string, nowMs: () => number): UsageTotals => {
   const orgs = new Map<string, OrgUsage>()
   const dirty = new Map<string, { readonly orgId: string; readonly day: number }>()
   const listeners: ((orgId: string, requests: number) => void)[] = []
-  const bookOf = (orgId: string): OrgUsage => {
+  const usageOf = (orgId: string): OrgUsage => {
     const monthMs = monthStartMs(nowMs())
-    const known = orgs.get(orgId)
-    if (known?.monthMs === monthMs) return known
+    const existing = orgs.get(orgId)
+    if (existing?.monthMs === monthMs) return existing
     const oldest = monthStartMs(nowMs(), -1)
-    const kept = [...(known?.days ?? [])].filter(([, { day }]) => day >= oldest)
-    const book: OrgUsage = { monthMs, milliUnits: 0, days: new Map(kept) }
-    for (const { day, lines } of book.days.values()) {
-      if (day >= monthMs) book.milliUnits += totalUnits(lines)
+    const recentDays = [...(existing?.days ?? [])].filter(([, { day }]) => day >= oldest)
+    const usage: OrgUsage = { monthMs, milliUnits: 0, days: new Map(recentDays) }
+    for (const { day, lines } of usage.days.values()) {
+      if (day >= monthMs) usage.milliUnits += totalUnits(lines)
     }
-    orgs.set(orgId, book)
-    return book
+    orgs.set(orgId, usage)
+    return usage
   }
   const markDirty = (orgId: string, day: number): void => {
     dirty.set(`${orgId}/${day}`, { orgId, day })
   }
-  const ownDay = (orgId: string, atMs: number): DayOfNode => {
-    const { days } = bookOf(orgId)
+  const ownDay = (orgId: string, atMs: number): NodeDayUsage => {
+    const { days } = usageOf(orgId)
     const day = atMs - (atMs % DAY_MS)
     const key = `${day}/${node}`
     const entry = days.get(key) ?? { day, node, lines: new Map(), requests: 0 }
@@ -105,46 +105,46 @@ export const createUsageTotals = (node: string, nowMs: () => number): UsageTotal
     return entry
   }
   return {
-    used: (orgId) => bookOf(orgId).milliUnits,
+    used: (orgId) => usageOf(orgId).milliUnits,
     onRequests: (listener) => {
       listeners.push(listener)
     },
     countRequest: (orgId, atMs) => {
       ownDay(orgId, atMs).requests += 1
     },
-    month: (orgId) => summarizeMonth(bookOf(orgId)),
+    month: (orgId) => summarizeMonth(usageOf(orgId)),
     charge: (orgId, { route, milliUnits, atMs }) => {
       const { day, lines } = ownDay(orgId, atMs)
       addUsage(lines, route, { calls: 1, milliUnits })
-      const book = bookOf(orgId)
-      if (day >= book.monthMs) book.milliUnits += milliUnits
+      const usage = usageOf(orgId)
+      if (day >= usage.monthMs) usage.milliUnits += milliUnits
     },
-    take: ({ org_id, node: other, day, lines, requests }) => {
-      const book = bookOf(org_id)
+    applyRecord: ({ org_id, node: other, day, lines, requests }) => {
+      const usage = usageOf(org_id)
       // The last day of the month before still reports requests of a moment ago.
-      if (other === node || day < book.monthMs - DAY_MS) return
+      if (other === node || day < usage.monthMs - DAY_MS) return
       const key = `${day}/${other}`
       const next: UsageByRoute = new Map()
       for (const { route, calls, milli_units } of lines) {
         addUsage(next, route, { calls, milliUnits: milli_units })
       }
-      const before = book.days.get(key)
-      book.days.set(key, { day, node: other, lines: next, requests })
-      if (day >= book.monthMs) {
-        book.milliUnits += totalUnits(next) - (before ? totalUnits(before.lines) : 0)
+      const previous = usage.days.get(key)
+      usage.days.set(key, { day, node: other, lines: next, requests })
+      if (day >= usage.monthMs) {
+        usage.milliUnits += totalUnits(next) - (previous ? totalUnits(previous.lines) : 0)
       }
-      const more = requests - (before?.requests ?? 0)
+      const more = requests - (previous?.requests ?? 0)
       if (more > 0) for (const listener of listeners) listener(org_id, more)
     },
-    changed: (limit) => {
-      const taken = [...dirty].slice(0, limit)
-      for (const [key] of taken) dirty.delete(key)
-      return taken.flatMap(([, { orgId, day }]) => {
-        const entry = bookOf(orgId).days.get(`${day}/${node}`)
+    takeChanged: (limit) => {
+      const entries = [...dirty].slice(0, limit)
+      for (const [key] of entries) dirty.delete(key)
+      return entries.flatMap(([, { orgId, day }]) => {
+        const entry = usageOf(orgId).days.get(`${day}/${node}`)
         return entry ? [usageRecord(orgId, entry, nowMs())] : []
       })
     },
-    putBack: (records) => {
+    requeue: (records) => {
       for (const { org_id, day } of records) markDirty(org_id, day)
     },
   }
@@ -152,7 +152,7 @@ export const createUsageTotals = (node: string, nowMs: () => number): UsageTotal
 
 const usageRecord = (
   orgId: string,
-  { day, node, lines, requests }: DayOfNode,
+  { day, node, lines, requests }: NodeDayUsage,
   nowMs: number,
 ): UsageEvents => ({
   org_id: orgId,
@@ -173,12 +173,12 @@ const summarizeMonth = ({ monthMs, milliUnits, days }: OrgUsage): MonthUsage => 
   const byDay = new Map<number, UsageEntry>()
   for (const { day, lines } of days.values()) {
     if (day < monthMs) continue
-    for (const [route, line] of lines) {
-      addUsage(byRoute, route, line)
-      const known = byDay.get(day) ?? { calls: 0, milliUnits: 0 }
+    for (const [route, entry] of lines) {
+      addUsage(byRoute, route, entry)
+      const existing = byDay.get(day) ?? { calls: 0, milliUnits: 0 }
       byDay.set(day, {
-        calls: known.calls + line.calls,
-        milliUnits: known.milliUnits + line.milliUnits,
+        calls: existing.calls + entry.calls,
+        milliUnits: existing.milliUnits + entry.milliUnits,
       })
     }
   }

@@ -61,12 +61,12 @@ export const createExpressionCompiler = (
       rewrite === undefined ? source : replaceText(source, rewrite(written.ast, source))
     const run = replaced === source ? written : parse(environment, replaced)
     if (evaluationCost(run.ast) > limits.steps) {
-      throw new InvalidExpression('takes too many steps', 0)
+      throw new InvalidExpression('exceeds the limit of evaluation steps', 0)
     }
     const { valid, type, error } = run.check()
     if (!valid) {
       throw new InvalidExpression(
-        error?.summary ?? 'does not hold together',
+        error?.summary ?? 'is not a valid expression',
         error?.range?.start ?? 0,
       )
     }
@@ -97,7 +97,7 @@ const rejectForbiddenCalls = (node: ASTNode, forbidden: ReadonlyMap<string, stri
   const why = forbidden.get(name)
   if (why !== undefined) throw new InvalidExpression(why, node.range.start)
   if (node.op === 'rcall' && LIST_MACROS.has(name) && node.args[1].op !== 'list') {
-    throw new InvalidExpression('may walk written lists only', node.range.start)
+    throw new InvalidExpression('may iterate over list literals only', node.range.start)
   }
   for (const child of childNodes(node.args)) rejectForbiddenCalls(child, forbidden)
 }

@@ -75,7 +75,7 @@ export const linearMatches = (
   if (node.op !== 'rcall' || node.args[0] !== 'matches') return below
   const [name, receiver, [pattern]] = node.args
   if (pattern?.op !== 'value' || typeof pattern.args !== 'string') {
-    throw new InvalidExpression('may hold written regular expressions only', node.range.start)
+    throw new InvalidExpression('may use literal regular expressions only', node.range.start)
   }
   patterns(pattern.args, pattern.range.start)
   const start = source.indexOf(name, receiver.range.end)

@@ -34,6 +34,6 @@ const parsePattern = (source: string, position: number): RE2JS => {
   try {
     return RE2JS.compile(source)
   } catch (error) {
-    throw new InvalidExpression(`has no regular expression: ${String(error)}`, position)
+    throw new InvalidExpression(`has an invalid regular expression: ${String(error)}`, position)
   }
 }

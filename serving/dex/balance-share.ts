@@ -25,7 +25,7 @@ export const parseSwapAmount = (text: string, mode: SwapRequest['mode']): SwapAm
   const details = { parameter: 'amount', value: text }
   if (share === 0) throw new Fault('AMOUNT_TOO_SMALL', undefined, details)
   if (share > WHOLE)
-    throw new Fault('INVALID_AMOUNT', 'More than the balance is asked for', details)
+    throw new Fault('INVALID_AMOUNT', 'The percentage of the balance exceeds 100', details)
   if (mode === 'exact_in') return { share }
   throw new Fault('INVALID_AMOUNT', 'A part of the balance can only be sold: ExactIn', details)
 }
@@ -33,7 +33,7 @@ export const parseSwapAmount = (text: string, mode: SwapRequest['mode']): SwapAm
 /** What a signer holds of the token that is sold. */
 export interface Holding {
   readonly balanceRaw: bigint
-  /** What stays there for fees, where the chain's own coin is sold. */
+  /** What stays there for fees, where the chain's native token is sold. */
   readonly reserveRaw: bigint
 }
 
@@ -49,6 +49,7 @@ export const resolveAmount = async (
   const sold = part < free ? part : free
   if (sold > 0n) return sold
   throw new Fault('INSUFFICIENT_BALANCE', undefined, {
-    ...{ required: (reserveRaw + 1n).toString(), available: balanceRaw.toString() },
+    required: (reserveRaw + 1n).toString(),
+    available: balanceRaw.toString(),
   })
 }

@@ -4,18 +4,25 @@ import { type ChainRow, chainRow } from '../../schemas/chains.ts'
 import type { ChainFreshness, FreshnessReader } from '../interfaces.ts'
 import { createPoolBook, type PoolBook } from './pool-book.ts'
 import { type ChainVenues, chainVenues } from './quotable-protocols.ts'
-import { type RouterVenue, routerVenues } from './router-venues.ts'
+import {
+  type RouterVenue,
+  routerVenues,
+  type UniversalVenue,
+  universalVenue,
+} from './router-venues.ts'
 
 /** Everything that swaps of one chain are quoted from. */
 export interface ChainMarket {
   readonly chain: ChainRow
   readonly venues: ChainVenues
-  readonly book: PoolBook
+  readonly pools: PoolBook
   /** Tokens that routes may lead through. */
   readonly hubs: ReadonlySet<string>
   /** Contracts that transactions of swaps go to. */
   readonly routers: readonly RouterVenue[]
-  /** Token of the contract that the chain's coin is wrapped in. */
+  /** The one that mixes protocols, where the chain has it. */
+  readonly universal: UniversalVenue | undefined
+  /** Token of the contract that wraps the chain's native token. */
   readonly wrappedNative: string
 }
 
@@ -36,24 +43,25 @@ export const createChainMarket = (
   return {
     chain,
     venues,
-    book: createPoolBook(venues, { minTvlUsd: MIN_TVL_USD, poolsPerPair: POOLS_PER_PAIR }),
+    pools: createPoolBook(venues, { minTvlUsd: MIN_TVL_USD, poolsPerPair: POOLS_PER_PAIR }),
     routers: routerVenues(chainId, extra),
+    universal: universalVenue(chainId, extra),
     hubs: new Set(quotes.map(({ address }) => address)),
     wrappedNative:
       own ?? quotes.find(({ kind }) => kind === 'native')?.address ?? chain.wrappedNative,
   }
 }
 
-/** How the interface also names the chain's own coin on EVM chains. */
-const COIN_WORD = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
+/** Address by which EVM interfaces also name the chain's native token. */
+export const NATIVE_TOKEN_PLACEHOLDER = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
 
-/** True for the words that mean the chain's own coin, not a token. */
-export const isCoin = ({ chain }: ChainMarket, token: string): boolean =>
-  token === chain.nativeAddress || (chain.vm === 'evm' && token === COIN_WORD)
+/** True for the addresses that mean the chain's native token. */
+export const isNativeToken = ({ chain }: ChainMarket, token: string): boolean =>
+  token === chain.nativeAddress || (chain.vm === 'evm' && token === NATIVE_TOKEN_PLACEHOLDER)
 
 /** The token that pools trade for what a request names. */
 export const pooledToken = (market: ChainMarket, token: string): string =>
-  isCoin(market, token) ? market.wrappedNative : token
+  isNativeToken(market, token) ? market.wrappedNative : token
 
 /** Blocks that the newest block of the store may be behind. */
 const MAX_LAG_BLOCKS = { evm: 3, svm: 20, move: 20 } as const

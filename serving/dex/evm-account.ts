@@ -1,13 +1,20 @@
 import { Fault } from '../../core/errors.ts'
 import { RpcError, type RpcPool } from '../../core/rpc/pool.ts'
 import { allowanceData, answeredNumber, balanceData, type GasFees, quantity } from './evm-calls.ts'
+import { type Permit2Allowance, permit2AllowanceData, readPermit2Allowance } from './permit2.ts'
+import {
+  PERMIT_QUESTIONS,
+  permitNonceData,
+  readTokenDomain,
+  type TokenPermitState,
+} from './token-permit.ts'
 
 /** What a chain says of the account that is to sign. */
 interface EvmAccount {
   readonly nonce: number
   /** Of what is sold. */
   readonly balanceRaw: bigint
-  /** What the router may take; the whole balance where the coin itself is sold. */
+  /** What the router may take; the whole balance where the native token itself is sold. */
   readonly allowanceRaw: bigint
 }
 
@@ -19,10 +26,21 @@ interface EvmCall {
   readonly valueRaw: bigint
 }
 
-/** Reads of a node that building a transaction needs. Each throws `Fault` CHAIN_CONNECTION_ERROR where no node answers. */
+/** Reads of a node that building a transaction needs. Each throws `Fault` CHAIN_CONNECTION_ERROR where no node responded. */
 export interface EvmAccountReader {
   account(owner: string, token: string | null, router: string): Promise<EvmAccount>
-  /** Of a token, or of the chain's own coin (null). */
+  /** What Permit2 lets a spender take. */
+  permit2Allowance(
+    contract: { readonly permit2: string },
+    of: { readonly owner: string; readonly token: string; readonly spender: string },
+  ): Promise<Permit2Allowance>
+  /** What a token says of an owner's next permit; undefined where it takes none, or none in the form of EIP-2612. */
+  tokenPermit(of: {
+    readonly chainId: number
+    readonly token: string
+    readonly owner: string
+  }): Promise<TokenPermitState | undefined>
+  /** Of a token, or of the chain's native token (null). */
   balance(owner: string, token: string | null): Promise<bigint>
   /** Twice the base fee and the tip that the node proposes; a gas price on chains without a base fee. */
   fees(): Promise<GasFees>
@@ -40,8 +58,8 @@ type NodeAnswer = { readonly value: unknown } | { readonly refused: string }
 
 /** Reads over a chain's nodes. */
 export const createEvmAccountReader = (rpc: RpcPool): EvmAccountReader => {
-  const ask = async (method: string, params: readonly unknown[]): Promise<NodeAnswer> => {
-    const asked = rpc.attempt(async (call): Promise<NodeAnswer> => {
+  const request = async (method: string, params: readonly unknown[]): Promise<NodeAnswer> => {
+    const response = rpc.attempt(async (call): Promise<NodeAnswer> => {
       try {
         return { value: await call({ method, params }) }
       } catch (error) {
@@ -49,23 +67,44 @@ export const createEvmAccountReader = (rpc: RpcPool): EvmAccountReader => {
         throw error
       }
     })
-    const answer = await asked.catch((cause: unknown) => {
+    const answer = await response.catch((cause: unknown) => {
       throw new Fault('CHAIN_CONNECTION_ERROR', undefined, undefined, { cause })
     })
     return answer ?? { refused: '' }
   }
   const askNumber = async (method: string, params: readonly unknown[]): Promise<bigint> => {
-    const answer = await ask(method, params)
+    const answer = await request(method, params)
     return ('value' in answer ? answeredNumber(answer.value) : undefined) ?? 0n
   }
   const view = (to: string, data: string): Promise<bigint> =>
     askNumber('eth_call', [{ to, data }, 'latest'])
+  const answerOf = async (to: string, data: string): Promise<unknown> => {
+    const answer = await request('eth_call', [{ to, data }, 'latest'])
+    return 'value' in answer ? answer.value : undefined
+  }
   const balance = (owner: string, token: string | null): Promise<bigint> =>
     token === null
       ? askNumber('eth_getBalance', [owner, 'latest'])
       : view(token, balanceData(owner))
   return {
     balance,
+    permit2Allowance: async ({ permit2 }, { owner, token, spender }) => {
+      const data = permit2AllowanceData(owner, token, spender)
+      return readPermit2Allowance(await answerOf(permit2, data))
+    },
+    tokenPermit: async ({ chainId, token, owner }) => {
+      const nonceRaw = answeredNumber(await answerOf(token, permitNonceData(owner)))
+      if (nonceRaw === undefined) return undefined
+      const [separator, permitType, description, name] = await Promise.all([
+        answerOf(token, PERMIT_QUESTIONS.separator),
+        answerOf(token, PERMIT_QUESTIONS.permitType),
+        answerOf(token, PERMIT_QUESTIONS.description),
+        answerOf(token, PERMIT_QUESTIONS.name),
+      ])
+      const answers = { separator, permitType, description, name }
+      const domain = readTokenDomain(answers, { chainId, verifyingContract: token })
+      return domain && { domain, nonceRaw }
+    },
     account: async (owner, token, router) => {
       const nonce = Number(await askNumber('eth_getTransactionCount', [owner, 'pending']))
       const balanceRaw = await balance(owner, token)
@@ -73,18 +112,18 @@ export const createEvmAccountReader = (rpc: RpcPool): EvmAccountReader => {
       return { nonce, balanceRaw, allowanceRaw: await view(token, allowanceData(owner, router)) }
     },
     fees: async () => {
-      const latest = await ask('eth_getBlockByNumber', ['latest', false])
+      const latest = await request('eth_getBlockByNumber', ['latest', false])
       const block = 'value' in latest ? latest.value : null
       const { baseFeePerGas } = (block ?? {}) as { readonly baseFeePerGas?: unknown }
       const base = answeredNumber(baseFeePerGas)
       if (base === undefined) return { gasPrice: await askNumber('eth_gasPrice', []) }
-      const answer = await ask('eth_maxPriorityFeePerGas', [])
+      const answer = await request('eth_maxPriorityFeePerGas', [])
       const tip = ('value' in answer ? answeredNumber(answer.value) : undefined) ?? DEFAULT_TIP
       return { maxFeePerGas: 2n * base + tip, maxPriorityFeePerGas: tip }
     },
     gasOf: async ({ from, to, data, valueRaw }) => {
       const call = { from, to, data, value: quantity(valueRaw) }
-      const answer = await ask('eth_estimateGas', [call])
+      const answer = await request('eth_estimateGas', [call])
       if ('value' in answer) return answeredNumber(answer.value) ?? 0n
       const { refused } = answer
       throw new Fault('DEX_SWAP_SIMULATED_FAILED', undefined, { logs: [refused] })

@@ -1,14 +1,14 @@
 import { type Fault, InvalidInput } from '../../core/errors.ts'
 import { type CallEndpoint, RpcError, type RpcPool } from '../../core/rpc/pool.ts'
 import type { SignedTransaction } from './evm-signed-transaction.ts'
-import { type Refusals, refusalOf, sendOverNodes } from './node-refusal.ts'
+import { type NodeErrors, nodeErrorFault, sendOverNodes } from './node-refusal.ts'
 
 /** What nodes say of a transaction that they have. Source: go-ethereum core/txpool/errors.go; Nethermind, Besu and anvil have words of their own. */
 const KNOWN = /already known|known transaction|already imported|alreadyknown|already in/i
 const OLD_NONCE = /nonce.{0,4}too low|old ?nonce|nonce_too_low/i
 
-/** Refusals that have a code of their own; the others are told as they are. */
-const REFUSALS: Refusals = [
+/** Errors of nodes with a fault code of their own; others are passed on as TRANSACTION_FAILED. */
+const NODE_ERRORS: NodeErrors = [
   [OLD_NONCE, 'TRANSACTION_FAILED', 'nonce_too_low'],
   [/insufficient funds|insufficientfunds/i, 'INSUFFICIENT_BALANCE', 'insufficient_funds'],
   [
@@ -29,27 +29,27 @@ const TRANSACTION_ERRORS: ReadonlySet<number> = new Set([-32_000, -32_602, -32_0
  * FEE_PARAMETER_ERROR, TRANSACTION_FAILED where a node refuses it, CHAIN_CONNECTION_ERROR where none takes the call: it may be out even so.
  */
 export const broadcast = (nodes: RpcPool, transaction: SignedTransaction): Promise<void> =>
-  sendOverNodes(nodes, (ask) => sendOver(ask, transaction))
+  sendOverNodes(nodes, (call) => sendOver(call, transaction))
 
 const sendOver = async (
-  ask: CallEndpoint,
+  call: CallEndpoint,
   { hex, hash }: SignedTransaction,
 ): Promise<'sent' | Fault> => {
   try {
-    const said = await ask({ method: 'eth_sendRawTransaction', params: [hex] })
-    if (said === hash) return 'sent'
-    throw new InvalidInput('wrong-hash', 'the node names another transaction than was sent')
+    const answer = await call({ method: 'eth_sendRawTransaction', params: [hex] })
+    if (answer === hash) return 'sent'
+    throw new InvalidInput('wrong-hash', 'the node returned another transaction hash than was sent')
   } catch (error) {
     // The transaction is to blame and not the node, which would be rested otherwise.
     if (!(error instanceof RpcError) || !TRANSACTION_ERRORS.has(error.code)) throw error
     if (KNOWN.test(error.message)) return 'sent'
     // Nodes say so of one that is in a block.
-    if (OLD_NONCE.test(error.message) && (await isKnown(ask, hash))) return 'sent'
-    return refusalOf(error.message, REFUSALS)
+    if (OLD_NONCE.test(error.message) && (await isKnown(call, hash))) return 'sent'
+    return nodeErrorFault(error.message, NODE_ERRORS)
   }
 }
 
-const isKnown = async (ask: CallEndpoint, hash: string): Promise<boolean> => {
-  const found = await ask({ method: 'eth_getTransactionByHash', params: [hash] })
+const isKnown = async (call: CallEndpoint, hash: string): Promise<boolean> => {
+  const found = await call({ method: 'eth_getTransactionByHash', params: [hash] })
   return typeof found === 'object' && found !== null
 }

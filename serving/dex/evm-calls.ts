@@ -8,6 +8,7 @@ import {
   parseAbi,
   serializeTransaction,
 } from 'viem'
+import { EVM_ZERO_ADDRESS } from '../../schemas/burn-addresses.ts'
 import type { Hop, Path } from './search.ts'
 
 /** Calls of routers and tokens, and transactions that carry them. Source: Uniswap/v2-periphery, Uniswap/v3-periphery interfaces. */
@@ -32,7 +33,6 @@ const TOKEN = parseAbi([
   'function allowance(address owner, address spender)',
   'function balanceOf(address owner)',
 ])
-const ZERO: Address = '0x0000000000000000000000000000000000000000'
 
 /** A swap along one path, with what it may cost or give at least. */
 export interface RouterSwap {
@@ -44,9 +44,11 @@ export interface RouterSwap {
   readonly recipient: string
   /** Unix seconds. */
   readonly deadline: number
-  /** The chain's own coin is sold, bought. */
-  readonly sellsCoin: boolean
-  readonly buysCoin: boolean
+  /** The chain's native token is sold, bought. */
+  readonly sellsNativeToken: boolean
+  readonly buysNativeToken: boolean
+  /** `v3`: the call by which the router hands a signed permit to the token, before the swap. */
+  readonly selfPermit?: Hex
 }
 
 /** What a router is called with. */
@@ -58,49 +60,51 @@ export interface RouterCall {
 /** The call that swaps. */
 export const routerCall = (swap: RouterSwap): RouterCall => ({
   data: swap.kind === 'v2' ? v2Data(swap) : v3Data(swap),
-  valueRaw: swap.sellsCoin ? swap.maxInRaw : 0n,
+  valueRaw: swap.sellsNativeToken ? swap.maxInRaw : 0n,
 })
 
 const v2Data = (swap: RouterSwap): Hex => {
-  const { path, mode, minOutRaw, maxInRaw, sellsCoin, buysCoin } = swap
-  const [first] = path.hops
-  const tokens = [first?.tokenIn ?? '', ...path.hops.map(({ tokenOut }) => tokenOut)] as Address[]
-  const tail = [tokens, swap.recipient as Address, BigInt(swap.deadline)] as const
+  const { path, mode, minOutRaw, maxInRaw, sellsNativeToken, buysNativeToken } = swap
+  const tail = [tokensOf(path.hops), swap.recipient as Address, BigInt(swap.deadline)] as const
   const abi = V2_ROUTER
   if (mode === 'exact_in') {
-    if (sellsCoin) {
+    if (sellsNativeToken) {
       const args = [minOutRaw, ...tail] as const
       return encodeFunctionData({ abi, functionName: 'swapExactETHForTokens', args })
     }
-    const functionName = buysCoin ? 'swapExactTokensForETH' : 'swapExactTokensForTokens'
+    const functionName = buysNativeToken ? 'swapExactTokensForETH' : 'swapExactTokensForTokens'
     return encodeFunctionData({ abi, functionName, args: [maxInRaw, minOutRaw, ...tail] })
   }
-  if (sellsCoin) {
+  if (sellsNativeToken) {
     const args = [minOutRaw, ...tail] as const
     return encodeFunctionData({ abi, functionName: 'swapETHForExactTokens', args })
   }
-  const functionName = buysCoin ? 'swapTokensForExactETH' : 'swapTokensForExactTokens'
+  const functionName = buysNativeToken ? 'swapTokensForExactETH' : 'swapTokensForExactTokens'
   return encodeFunctionData({ abi, functionName, args: [minOutRaw, maxInRaw, ...tail] })
 }
 
+/** Tokens along a path. */
+export const tokensOf = (hops: readonly Hop[]): Address[] =>
+  [hops[0]?.tokenIn ?? '', ...hops.map(({ tokenOut }) => tokenOut)] as Address[]
+
 /** Token, fee, token, fee, token: an ExactOut path from its end. */
-const packedPath = (hops: readonly Hop[]): Hex =>
+export const packedPath = (hops: readonly Hop[]): Hex =>
   hops.reduce<Hex>(
     (packed, { pool, tokenOut }) =>
       concatHex([packed, numberToHex(pool.feePips, { size: 3 }), tokenOut as Hex]),
     (hops[0]?.tokenIn ?? '0x') as Hex,
   )
 
-const turned = (hops: readonly Hop[]): readonly Hop[] =>
+/** The same hops from the end of a path. */
+export const turned = (hops: readonly Hop[]): readonly Hop[] =>
   hops.toReversed().map((hop) => ({ ...hop, tokenIn: hop.tokenOut, tokenOut: hop.tokenIn }))
 
-/** Coin that is bought is unwrapped at the end; coin that is not needed comes back. */
 const v3Data = (swap: RouterSwap): Hex => {
-  const { path, mode, minOutRaw, maxInRaw, sellsCoin, buysCoin } = swap
+  const { path, mode, minOutRaw, maxInRaw, buysNativeToken } = swap
   const abi = V3_ROUTER
   const head = {
-    // The router itself: it holds the wrapped coin until it is unwrapped.
-    recipient: buysCoin ? ZERO : (swap.recipient as Address),
+    // The router itself: it holds the wrapped native token until it is unwrapped.
+    recipient: buysNativeToken ? EVM_ZERO_ADDRESS : (swap.recipient as Address),
     deadline: BigInt(swap.deadline),
   }
   const data =
@@ -129,12 +133,19 @@ const v3Data = (swap: RouterSwap): Hex => {
             },
           ],
         })
-  if (!buysCoin && !(sellsCoin && mode === 'exact_out')) return data
+  const calls = [...(swap.selfPermit ? [swap.selfPermit] : []), data, ...v3Ending(swap)]
+  if (calls.length === 1) return data
+  return encodeFunctionData({ abi, functionName: 'multicall', args: [calls] })
+}
+
+/** Native tokens that are bought are unwrapped; those that are not needed are refunded. */
+const v3Ending = (swap: RouterSwap): readonly Hex[] => {
+  const { mode, minOutRaw, sellsNativeToken, buysNativeToken } = swap
+  const abi = V3_ROUTER
   const args = [minOutRaw, swap.recipient as Address] as const
-  const last = buysCoin
-    ? encodeFunctionData({ abi, functionName: 'unwrapWETH9', args })
-    : encodeFunctionData({ abi, functionName: 'refundETH' })
-  return encodeFunctionData({ abi, functionName: 'multicall', args: [[data, last]] })
+  if (buysNativeToken) return [encodeFunctionData({ abi, functionName: 'unwrapWETH9', args })]
+  const isRefunded = sellsNativeToken && mode === 'exact_out'
+  return isRefunded ? [encodeFunctionData({ abi, functionName: 'refundETH' })] : []
 }
 
 /** Lets `spender` take exactly so much of a token. */

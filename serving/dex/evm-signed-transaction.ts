@@ -48,7 +48,8 @@ export const readSignedTransaction = async (
 
 const wrong = (reason: string, message?: string, details: object = {}): Fault =>
   new Fault('INVALID_PARAMETER', message ?? 'signedTx is not a transaction that can be sent', {
-    ...{ parameter: 'signedTx', reason },
+    parameter: 'signedTx',
+    reason,
     ...details,
   })
 

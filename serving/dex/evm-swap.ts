@@ -8,8 +8,12 @@ import {
   type UnsignedTransaction,
   unsignedHex,
 } from './evm-calls.ts'
+import type { permitTypedData } from './permit2.ts'
 import type { SwapQuote } from './quote.ts'
 import type { RouterVenue } from './router-venues.ts'
+import { requireTakenPermit, type SignedTokenPermit } from './signed-token-permit.ts'
+import { requireBalance } from './swap-terms.ts'
+import { selfPermitData, tokenPermitTypedData } from './token-permit.ts'
 
 /** What a caller wants of a transaction beside the swap. */
 export interface SwapOrder {
@@ -20,11 +24,13 @@ export interface SwapOrder {
   readonly recipient: string
   /** Unix seconds. */
   readonly deadline: number
-  readonly sellsCoin: boolean
-  readonly buysCoin: boolean
+  readonly sellsNativeToken: boolean
+  readonly buysNativeToken: boolean
   /** Default: as the node proposes. */
   readonly fees?: GasFees
   readonly gas?: bigint
+  /** The caller can hand in permits of tokens; `signed` fits the order, but for what the token says of it. */
+  readonly tokenPermits?: { readonly signed: SignedTokenPermit | undefined }
 }
 
 /** A transaction that is ready to be signed. */
@@ -37,69 +43,77 @@ export interface BuiltSwap {
     readonly spender: string
     readonly data: string
   } | null
+  /** EIP-712 typed data whose signature may stand for the approval of the router. */
+  readonly permitData?: ReturnType<typeof permitTypedData> | ReturnType<typeof tokenPermitTypedData>
   /** It was run against the newest block. */
   readonly simulated: boolean
 }
 
 /** Gas of a swap that cannot be run yet, because its approval is missing: the transaction, and each pool. */
 const [BASE_GAS, GAS_PER_POOL] = [120_000n, 130_000n]
-/** Most pools on the way of a swap, and what is kept of the coin beside its gas, percent of it. */
-const [MAX_POOLS, RESERVE_PERCENT] = [3n, 150n]
+/** Most pools on a path and on all paths of a route, and the reserve of the native token besides its gas, percent of the gas. */
+const [MAX_POOLS, RESERVE_PERCENT] = [{ path: 3n, route: 12n }, 150n]
 /** More gas than a run took, percent: what the next block does to a pool may cost a little more. */
 const GAS_MARGIN_PERCENT = 20n
 
 /** Gas that a transaction is given, from what its run took. */
 export const withGasMargin = (gas: bigint): bigint => gas + (gas * GAS_MARGIN_PERCENT) / 100n
 
-/** What the signer holds of what is sold; of the coin, one and a half times the gas of the longest swap stays. Throws as the reader. */
+/** What the signer holds of what is sold; of the native token, one and a half times the gas of the longest swap stays. Throws as the reader. */
 export const readEvmHolding = async (
   reader: EvmAccountReader,
-  { owner, sellsCoin, fees, gas }: Pick<SwapOrder, 'owner' | 'sellsCoin' | 'fees' | 'gas'>,
+  order: Pick<SwapOrder, 'owner' | 'sellsNativeToken' | 'fees' | 'gas'> & {
+    readonly isSplit: boolean
+  },
   sold: string,
 ): Promise<Holding> => {
-  const balanceRaw = await reader.balance(owner, sellsCoin ? null : sold)
-  if (!sellsCoin) return { balanceRaw, reserveRaw: 0n }
+  const { owner, sellsNativeToken, fees, gas, isSplit } = order
+  const balanceRaw = await reader.balance(owner, sellsNativeToken ? null : sold)
+  if (!sellsNativeToken) return { balanceRaw, reserveRaw: 0n }
   const paid = fees ?? (await reader.fees())
   const price = 'gasPrice' in paid ? paid.gasPrice : paid.maxFeePerGas
-  const units = gas ?? BASE_GAS + GAS_PER_POOL * MAX_POOLS
+  const units = gas ?? BASE_GAS + GAS_PER_POOL * MAX_POOLS[isSplit ? 'route' : 'path']
   return { balanceRaw, reserveRaw: (units * price * RESERVE_PERCENT) / 100n }
 }
 
 /**
  * The unsigned transaction of a quoted swap. Throws `Fault` INSUFFICIENT_BALANCE, DEX_SWAP_SIMULATED_FAILED where it would revert at the
- * newest block, CHAIN_CONNECTION_ERROR.
+ * newest block, CHAIN_CONNECTION_ERROR, and as `requireTakenPermit`.
  */
 export const buildEvmSwap = async (
   reader: EvmAccountReader,
   order: SwapOrder,
 ): Promise<BuiltSwap> => {
-  const { quote, venue, owner, sellsCoin, chainId } = order
+  const { quote, venue, owner, sellsNativeToken, chainId } = order
   const [path] = quote.route.paths
   if (path === undefined) throw new Fault('DEX_ROUTE_BUILD_FAILED')
   const sold = quote.request.tokenIn
-  const account = await reader.account(owner, sellsCoin ? null : sold, venue.router)
+  const account = await reader.account(owner, sellsNativeToken ? null : sold, venue.router)
   const needed = quote.maxInRaw
-  if (account.balanceRaw < needed) {
-    throw new Fault('INSUFFICIENT_BALANCE', undefined, {
-      required: needed.toString(),
-      available: account.balanceRaw.toString(),
-    })
-  }
+  requireBalance(account.balanceRaw, needed)
+  const hasAllowance = account.allowanceRaw >= needed
+  const { selfPermit, permitData } = await permitOf(reader, order, hasAllowance)
   const { data, valueRaw } = routerCall({
     ...order,
     ...quote,
     path,
     kind: venue.kind,
     mode: quote.request.mode,
+    ...(selfPermit && { selfPermit }),
   })
-  const isAllowed = account.allowanceRaw >= needed
+  const isAllowed = hasAllowance || selfPermit !== undefined
   const call = { from: owner, to: venue.router, data, valueRaw }
   const run = isAllowed ? await reader.gasOf(call) : undefined
   const gas =
     run === undefined ? BASE_GAS + GAS_PER_POOL * BigInt(path.hops.length) : withGasMargin(run)
   const transaction = {
-    ...{ chainId, nonce: account.nonce, gas: order.gas ?? gas, to: venue.router },
-    ...{ value: valueRaw, data, fees: order.fees ?? (await reader.fees()) },
+    chainId,
+    nonce: account.nonce,
+    gas: order.gas ?? gas,
+    to: venue.router,
+    value: valueRaw,
+    data,
+    fees: order.fees ?? (await reader.fees()),
   }
   return {
     hex: unsignedHex(transaction),
@@ -108,5 +122,32 @@ export const buildEvmSwap = async (
     approval: isAllowed
       ? null
       : { token: sold, spender: venue.router, data: approveData(venue.router, needed) },
+    ...(permitData && { permitData }),
   }
+}
+
+/** The router's call for the permit of an order, or what may be signed where the allowance is missing and the token takes permits. */
+const permitOf = async (
+  reader: EvmAccountReader,
+  order: SwapOrder,
+  hasAllowance: boolean,
+): Promise<Pick<BuiltSwap, 'permitData'> & { readonly selfPermit?: `0x${string}` }> => {
+  const { quote, venue, owner, chainId, deadline, sellsNativeToken, tokenPermits } = order
+  if (tokenPermits === undefined || venue.kind !== 'v3' || sellsNativeToken) return {}
+  const { signed } = tokenPermits
+  if (signed === undefined && hasAllowance) return {}
+  const token = quote.request.tokenIn
+  const state = await reader.tokenPermit({ chainId, token, owner })
+  if (signed) {
+    await requireTakenPermit(signed, state)
+    return { selfPermit: selfPermitData(token, signed.permit, signed.signature) }
+  }
+  if (state === undefined) return {}
+  const permit = {
+    owner,
+    spender: venue.router,
+    amountRaw: quote.maxInRaw,
+    deadline: BigInt(deadline),
+  }
+  return { permitData: tokenPermitTypedData(state, permit) }
 }

@@ -7,7 +7,7 @@ import { readSignedTransaction } from './evm-signed-transaction.ts'
 import type { TransactionKind } from './transaction-kind.ts'
 
 const MAX_WAIT_MS = 60_000
-const LOOKS_UNTIL_REPLACED = 3
+const CHECKS_UNTIL_REPLACED = 3
 
 /** Transactions of the EVM chain of this number. They end in a block, or when another transaction has used their nonce. */
 export const evmTransactions = (chainId: number): TransactionKind => ({
@@ -17,17 +17,17 @@ export const evmTransactions = (chainId: number): TransactionKind => ({
     const { hash, from, nonce } = transaction
     return { hash, details: { from, nonce }, send: (nodes) => broadcast(nodes, transaction) }
   },
-  look: async (nodes, job, state) => {
+  check: async (nodes, job, state) => {
     const { from, nonce } = job.result
-    const found = await nodes.attempt(async (ask) => {
-      const receipt = await ask({ method: 'eth_getTransactionReceipt', params: [job.hash] })
+    const found = await nodes.attempt(async (call) => {
+      const receipt = await call({ method: 'eth_getTransactionReceipt', params: [job.hash] })
       if (receipt !== null) return receiptChange(job, receipt)
-      const used = await ask({ method: 'eth_getTransactionCount', params: [from, 'latest'] })
+      const used = await call({ method: 'eth_getTransactionCount', params: [from, 'latest'] })
       return (answeredNumber(used) ?? 0n) > BigInt(Number(nonce)) ? 'replaced' : 'waiting'
     })
-    state.looksLost = found === 'replaced' ? state.looksLost + 1 : 0
+    state.missingChecks = found === 'replaced' ? state.missingChecks + 1 : 0
     if (typeof found === 'object') return found
-    if (state.looksLost < LOOKS_UNTIL_REPLACED) return undefined
+    if (state.missingChecks < CHECKS_UNTIL_REPLACED) return undefined
     const message = 'Another transaction of the account has used its nonce'
     return { status: 'failed', error: 'replaced', message }
   },
@@ -44,7 +44,9 @@ const receiptChange = (job: Job, receipt: unknown): JobChange => {
   }
   const price = answeredNumber(fields.effectiveGasPrice)
   const result = {
-    ...{ ...job.result, state: status === 1n ? 'confirmed' : 'reverted', block: Number(block) },
+    ...job.result,
+    state: status === 1n ? 'confirmed' : 'reverted',
+    block: Number(block),
     gasUsed: gasUsed.toString(),
     ...(price !== undefined && { effectiveGasPrice: price.toString() }),
   }

@@ -19,7 +19,7 @@ export interface FollowPoolsOptions {
   readonly warehouse: Warehouse
   readonly log: Logger
   readonly chain: string
-  readonly book: PoolBook
+  readonly pools: PoolBook
   /** Ids of protocols whose pools are wanted. */
   readonly protocols: readonly string[]
 }
@@ -39,7 +39,7 @@ const FIRST_STEP = 64
  * some minutes before: versions keep what is read twice from counting twice.
  */
 const followPools = async (options: FollowPoolsOptions): Promise<RunningTask> => {
-  const { bus, chain, book, protocols } = options
+  const { bus, chain, pools, protocols } = options
   const topic = topicName('poolsProcessed', chain)
   if (protocols.length === 0) return { stop: () => Promise.resolve() }
   let start = (): void => undefined
@@ -65,7 +65,7 @@ const followPools = async (options: FollowPoolsOptions): Promise<RunningTask> =>
     },
   })
   try {
-    book.load(...(await readTables(options)))
+    pools.load(...(await readTables(options)))
     for (const { partition, low, end } of await bus.ends(topic)) {
       const from = await offsetBefore(bus, topic, { partition, low, end })
       for await (const record of bus.read(topic, partition, from, end)) accept(record)
@@ -113,13 +113,13 @@ const readTables = async ({
 }
 
 /** A record that cannot be read may be of any pool: nothing that the book holds is exact after it. */
-const createRecordReader = ({ codec, book, log }: FollowPoolsOptions) => {
+const createRecordReader = ({ codec, pools, log }: FollowPoolsOptions) => {
   return ({ topic, partition, offset, value }: LogRecord): void => {
     if (value === null) return
     try {
-      book.accept(codec.decode('dex.pool.DexPoolEvents', value))
+      pools.accept(codec.decode('dex.pool.DexPoolEvents', value))
     } catch (err) {
-      book.clear()
+      pools.clear()
       log.error({ err, topic, partition, offset }, 'pool record not read, states of pools dropped')
     }
   }

@@ -24,21 +24,21 @@ const callOf = ({ value, ...rest }: GasRequest): RpcCall => ({
 
 /**
  * Gas that a transaction needs in the state of the newest block. Throws `Fault` TRANSACTION_FAILED for one that would fail as far as
- * the node checks, and CHAIN_CONNECTION_ERROR when no node answers.
+ * the node checks, and CHAIN_CONNECTION_ERROR when no node responded.
  */
 export const estimateGasLimit = async (nodes: RpcPool, request: GasRequest): Promise<bigint> => {
   try {
-    const said = await nodes.attempt(async (ask) => {
+    const estimate = await nodes.attempt(async (call) => {
       try {
-        return readGas(await ask(callOf(request)))
+        return readGas(await call(callOf(request)))
       } catch (error) {
         // The transaction is to blame and not the node, which would be rested otherwise.
         if (error instanceof RpcError && isTransactionError(error)) return failedTransaction(error)
         throw error
       }
     })
-    if (said instanceof Fault) throw said
-    if (said !== undefined) return said
+    if (estimate instanceof Fault) throw estimate
+    if (estimate !== undefined) return estimate
   } catch (error) {
     const isNodeError =
       error instanceof Outage || error instanceof RpcError || error instanceof InvalidInput
@@ -56,5 +56,5 @@ const failedTransaction = ({ message }: RpcError): Fault =>
 
 const readGas = (answer: unknown): bigint => {
   if (typeof answer === 'string' && /^0x[0-9a-fA-F]{1,16}$/.test(answer)) return BigInt(answer)
-  throw new InvalidInput('bad-gas-limit', 'the node does not say how much gas is needed')
+  throw new InvalidInput('bad-gas-limit', 'the node returned no gas estimate')
 }

@@ -2,15 +2,15 @@ import { Fault, type FaultName } from '../../core/errors.ts'
 import type { CallEndpoint, RpcPool } from '../../core/rpc/pool.ts'
 
 /** What nodes say when they refuse a transaction, with the code and the reason that callers get for it. */
-export type Refusals = readonly (readonly [said: RegExp, name: FaultName, reason: string])[]
+export type NodeErrors = readonly (readonly [said: RegExp, name: FaultName, reason: string])[]
 
 const MAX_MESSAGE_LENGTH = 200
 
 /** The error of a transaction that a node refuses: by what it says, or TRANSACTION_FAILED. */
-export const refusalOf = (message: string, refusals: Refusals): Fault => {
-  const [, name, reason] = refusals.find(([said]) => said.test(message)) ?? []
+export const nodeErrorFault = (message: string, nodeErrors: NodeErrors): Fault => {
+  const [, name, reason] = nodeErrors.find(([pattern]) => pattern.test(message)) ?? []
   const details = { reason: reason ?? 'refused', node: message.slice(0, MAX_MESSAGE_LENGTH) }
-  return new Fault(name ?? 'TRANSACTION_FAILED', 'The node refuses the transaction', details)
+  return new Fault(name ?? 'TRANSACTION_FAILED', 'The node rejected the transaction', details)
 }
 
 /**
@@ -19,7 +19,7 @@ export const refusalOf = (message: string, refusals: Refusals): Fault => {
  */
 export const sendOverNodes = async (
   nodes: RpcPool,
-  send: (ask: CallEndpoint) => Promise<'sent' | Fault>,
+  send: (call: CallEndpoint) => Promise<'sent' | Fault>,
 ): Promise<void> => {
   const outcome = await nodes.attempt(send).catch((cause: unknown) => {
     throw new Fault('CHAIN_CONNECTION_ERROR', undefined, undefined, { cause })

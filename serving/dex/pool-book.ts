@@ -34,7 +34,7 @@ export interface PoolBook {
 /** Most pools that are kept. Beyond, those with the least money at their price are forgotten, unknown ones first. */
 export const MAX_POOLS = 20_000
 /** What is forgotten at once, so that it is not done for every new pool. */
-const FORGOTTEN_PART = 0.1
+const PRUNED_SHARE = 0.1
 
 /** An empty book. Pools of a protocol that is not quotable, or whose factory is not listed, are not kept. */
 export const createPoolBook = (
@@ -63,10 +63,10 @@ export const createPoolBook = (
     })
   }
 
-  const forgetShallow = (): void => {
+  const pruneShallow = (): void => {
     if (entries.size <= maxPools) return
     const byDepth = [...entries.values()].toSorted((a, b) => (a.tvlUsd ?? -1) - (b.tvlUsd ?? -1))
-    const count = entries.size - maxPools + Math.floor(maxPools * FORGOTTEN_PART)
+    const count = entries.size - maxPools + Math.floor(maxPools * PRUNED_SHARE)
     for (const entry of byDepth.slice(0, count)) {
       entries.delete(entry.address)
       index.remove(entry)
@@ -92,7 +92,7 @@ export const createPoolBook = (
         addToTick(entry, tick, BigInt(net))
         entry.ticksVersion = BigInt(version)
       }
-      forgetShallow()
+      pruneShallow()
     },
     accept: ({ meta, events }) => {
       if (meta === null) return
@@ -106,7 +106,7 @@ export const createPoolBook = (
           if (row === undefined) continue
           entry = entryOfEvent(row, pool)
           keep(entry)
-          forgetShallow()
+          pruneShallow()
         }
         applyPoolEvent(entry, meta, event)
       }

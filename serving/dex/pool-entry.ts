@@ -103,7 +103,11 @@ export const entryOfRow = (row: ProtocolRow, stored: PoolStateRow): PoolEntry =>
   if (sqrt_price_x96 !== null && range_liquidity !== null && tick !== null) {
     const is_complete = stored.is_complete === 1
     entry.concentrated = {
-      ...{ sqrt_price_x96, liquidity: range_liquidity, tick, fee_pips, is_complete },
+      sqrt_price_x96,
+      liquidity: range_liquidity,
+      tick,
+      fee_pips,
+      is_complete,
       depth_in_usd: '',
     }
   }
@@ -114,8 +118,13 @@ const storedPricing = (stored: PoolStateRow): ReservePricing | null => {
   const { priced_reserve_a: reserve_a, priced_reserve_b: reserve_b } = stored
   if (reserve_a === null || reserve_b === null) return null
   return {
-    ...{ reserve_a, reserve_b, found_a: '', found_b: '', fee_token: stored.fee_token },
-    ...{ fees: stored.priced_fees, is_doubted: stored.is_doubted === 1 },
+    reserve_a,
+    reserve_b,
+    found_a: '',
+    found_b: '',
+    fee_token: stored.fee_token,
+    fees: stored.priced_fees,
+    is_doubted: stored.is_doubted === 1,
   }
 }
 
@@ -240,8 +249,13 @@ const quotedPool = (entry: PoolEntry): Pool | null => {
   if (held[1 - quoteSide] === 0n) return null
   return {
     ...headOf(entry),
-    ...{ kind: 'fee_on_quote', program: row.launchpad === true ? 'curve' : 'pool' },
-    ...{ reserves, held, feePips, feeParts, quoteSide },
+    kind: 'fee_on_quote',
+    program: row.launchpad === true ? 'curve' : 'pool',
+    reserves,
+    held,
+    feePips,
+    feeParts,
+    quoteSide,
   }
 }
 
@@ -264,7 +278,11 @@ const concentratedPool = (entry: PoolEntry): Pool | null => {
   return {
     ...headOf(entry),
     kind: 'concentrated',
-    ...{ feePips, tickSpacing, ticks, liquidity, tick: state.tick },
+    feePips,
+    tickSpacing,
+    ticks,
+    liquidity,
+    tick: state.tick,
     sqrtPriceX96: BigInt(state.sqrt_price_x96),
     knownTicks: [MIN_TICK, MAX_TICK],
   }

@@ -6,6 +6,8 @@ export interface PoolGraph {
   neighbours(token: string): readonly string[]
   /** The deepest pools of a pair, in any direction. */
   poolsOf(token: string, other: string): readonly Pool[]
+  /** Where a path must stay within some of the pools: the graphs of which each path may use one. */
+  readonly parts?: readonly PoolGraph[]
 }
 
 /** What enters a graph. */
@@ -27,12 +29,12 @@ export interface PairIndex<Member extends GraphMember> {
   add(member: Member): void
   remove(member: Member): void
   clear(): void
-  /** A graph of the members that `poolOf` knows as pools; who is beside whom is as of at most `NEIGHBOURS_MS` ago. */
+  /** A graph of the members that `poolOf` knows as pools; who is beside whom is as of at most `CACHE_TTL_MS` ago. */
   graph(poolOf: (member: Member) => Pool | null, nowMs: number): PoolGraph
 }
 
 /** How long the order of a token's neighbours is good for. */
-const NEIGHBOURS_MS = 5_000
+const CACHE_TTL_MS = 5_000
 /** Tokens whose neighbours are held in order. */
 const MAX_HELD_TOKENS = 10_000
 
@@ -93,7 +95,7 @@ export const createPairIndex = <Member extends GraphMember>({
     graph: (poolOf, nowMs) => ({
       neighbours: (token) => {
         const held = ordered.get(token)
-        if (held !== undefined && nowMs - held.madeMs < NEIGHBOURS_MS) return held.tokens
+        if (held !== undefined && nowMs - held.madeMs < CACHE_TTL_MS) return held.tokens
         if (ordered.size >= MAX_HELD_TOKENS) ordered.clear()
         const tokens = orderNeighbours(token)
         ordered.set(token, { tokens, madeMs: nowMs })

@@ -36,8 +36,10 @@ export const requireFittingPool = (
   { tokenIn, tokenOut }: Pick<SwapRequest, 'tokenIn' | 'tokenOut'>,
 ): void => {
   if (wanted?.has(protocol) === false) {
-    throw new Fault('POOL_INPUT_MISMATCH', 'The pool is of another DEX', {
-      ...{ parameter: 'dex', pool: address, dex: protocol },
+    throw new Fault('POOL_INPUT_MISMATCH', 'The pool belongs to another DEX', {
+      parameter: 'dex',
+      pool: address,
+      dex: protocol,
     })
   }
   if (tokens.includes(tokenIn) && tokens.includes(tokenOut)) return
@@ -72,7 +74,8 @@ export const quoteOverNamedPool = (
   } catch (error) {
     if (!(error instanceof Fault) || error.faultName !== 'DEX_ROUTE_BUILD_FAILED') throw error
     throw new Fault('LIQUIDITY_INSUFFICIENT', undefined, {
-      ...{ requested_amount: request.amountRaw.toString(), available_liquidity: '0' },
+      requested_amount: request.amountRaw.toString(),
+      available_liquidity: '0',
     })
   }
 }

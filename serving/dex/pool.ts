@@ -80,8 +80,12 @@ const directed = ({ reserves, feePips }: ConstantProductPool | FeeOnInputPool, s
 const sidesOf = ({ program, reserves, held, quoteSide, feeParts }: QuotedPool): FeeOnQuotePool => {
   const baseSide = quoteSide === 0 ? 1 : 0
   return {
-    ...{ kind: program, quote: reserves[quoteSide], base: reserves[baseSide] },
-    ...{ heldQuote: held[quoteSide], heldBase: held[baseSide], feePips: feeParts },
+    kind: program,
+    quote: reserves[quoteSide],
+    base: reserves[baseSide],
+    heldQuote: held[quoteSide],
+    heldBase: held[baseSide],
+    feePips: feeParts,
   }
 }
 

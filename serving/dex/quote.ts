@@ -41,7 +41,7 @@ const MAX_IMPACT_PERCENT = 15
 /** Bits by which amounts are made smaller or larger to see whether another amount would have a route, and between two tries. */
 const [MAX_SHIFT, SHIFT_STEP] = [64n, 8n]
 /** Work of each of these tries, in steps of pool mathematics. */
-const TRY_UNITS = 1_000
+const PROBE_UNITS = 1_000
 
 /**
  * The best route for a request. Throws `Fault` SAME_TOKEN_SWAP, DEX_ROUTE_BUILD_FAILED where no pools lead from one token to the
@@ -85,7 +85,7 @@ const feeOf = ({ hops, amountInRaw }: Path): bigint => {
 /** Why there is no route: whether another amount would have one is tried out. */
 const withoutRoute = ({ graph, hubs }: RoutingScope, request: SwapRequest): Fault => {
   const { amountRaw, tokenIn, tokenOut } = request
-  const limits = { ...DEFAULT_ROUTE_LIMITS, workUnits: TRY_UNITS, maxPaths: 1 }
+  const limits = { ...DEFAULT_ROUTE_LIMITS, workUnits: PROBE_UNITS, maxPaths: 1 }
   const isPossible = (amount: bigint): boolean =>
     findRoute(graph, hubs, { ...request, amountRaw: amount }, limits) !== undefined
   for (let shift = SHIFT_STEP; shift <= MAX_SHIFT && amountRaw >> shift > 0n; shift += SHIFT_STEP) {
@@ -103,7 +103,7 @@ const withoutRoute = ({ graph, hubs }: RoutingScope, request: SwapRequest): Faul
   return new Fault('DEX_ROUTE_BUILD_FAILED', undefined, {
     input_token: tokenIn,
     output_token: tokenOut,
-    reason: 'no pools whose exact state is known lead from one token to the other',
+    reason: 'no route over pools with known state between the tokens',
   })
 }
 

@@ -1,11 +1,20 @@
 import type { ChainExtra } from '../../core/config/settings.ts'
 import { Fault } from '../../core/errors.ts'
-import { DEX_ROUTERS } from '../../schemas/dex-routers.ts'
+import { DEX_ROUTERS, UNIVERSAL_PROTOCOLS, UNIVERSAL_ROUTERS } from '../../schemas/dex-routers.ts'
 import type { PoolBook } from './pool-book.ts'
 import { quoteSwap, type SwapQuote } from './quote.ts'
 import { DEFAULT_ROUTE_LIMITS } from './route.ts'
 import type { SwapRequest } from './search.ts'
 import { filterGraph } from './venue-words.ts'
+
+/** Uniswap's Universal Router: it swaps over the pools of several protocols, along several paths. */
+export interface UniversalVenue {
+  readonly kind: 'universal'
+  readonly protocols: readonly string[]
+  readonly router: string
+  /** The contract through which it takes tokens. */
+  readonly permit2: string
+}
 
 /** A contract that swaps over the pools of one protocol. */
 export interface RouterVenue {
@@ -34,27 +43,57 @@ export const routerVenues = (
   ]
 }
 
+/** The Universal Router of a chain: that of the configuration, or of the table. */
+export const universalVenue = (
+  chain: string,
+  extra: ChainExtra | undefined,
+): UniversalVenue | undefined => {
+  const row = extra?.universalRouter ?? (extra?.replace ? undefined : UNIVERSAL_ROUTERS[chain])
+  return row && { kind: 'universal', protocols: UNIVERSAL_PROTOCOLS, ...row }
+}
+
+/** The router over those of its protocols that are wanted; undefined where that leaves none. */
+export const withinVenues = (
+  venue: UniversalVenue,
+  wanted: ReadonlySet<string> | undefined,
+): UniversalVenue | undefined => {
+  const protocols = venue.protocols.filter((id) => wanted?.has(id) ?? true)
+  return protocols.length > 0 ? { ...venue, protocols } : undefined
+}
+
 /** A quote and the router that can run it. */
-interface RoutedQuote {
-  readonly venue: RouterVenue
+interface RoutedQuote<Venue> {
+  readonly venue: Venue
   readonly quote: SwapQuote
+}
+
+/** Pools that quotes are made over. */
+interface QuotedMarket {
+  readonly pools: PoolBook
+  readonly hubs: ReadonlySet<string>
+}
+
+/** What a quote is asked for. */
+interface QuoteTerms {
+  readonly request: SwapRequest
+  readonly slippageBps: number
+  readonly nowMs: number
 }
 
 /**
  * The best quote that one call of one router can run: a single path over the pools of its protocol. Throws as `quoteSwap`, and `Fault`
  * DEX_NOT_SUPPORTED where no router is known.
  */
-export const quoteOverRouters = (
-  { book, hubs }: { readonly book: PoolBook; readonly hubs: ReadonlySet<string> },
+const quoteOverRouters = (
+  { pools, hubs }: QuotedMarket,
   venues: readonly RouterVenue[],
-  wanted: { readonly request: SwapRequest; readonly slippageBps: number; readonly nowMs: number },
-): RoutedQuote => {
-  const { request, slippageBps, nowMs } = wanted
+  { request, slippageBps, nowMs }: QuoteTerms,
+): RoutedQuote<RouterVenue> => {
   if (venues.length === 0) throw new Fault('DEX_NOT_SUPPORTED')
   const workUnits = Math.floor(DEFAULT_ROUTE_LIMITS.workUnits / venues.length)
   const limits = { ...DEFAULT_ROUTE_LIMITS, maxPaths: 1, workUnits }
-  const all = book.graph(nowMs)
-  let best: RoutedQuote | undefined
+  const all = pools.graph(nowMs)
+  let best: RoutedQuote<RouterVenue> | undefined
   let refused: unknown
   for (const venue of venues) {
     const graph = filterGraph(all, ({ protocol }) => protocol === venue.protocol)
@@ -74,3 +113,66 @@ const isBetter = ({ route, request }: SwapQuote, than: SwapQuote): boolean =>
   request.mode === 'exact_in'
     ? route.amountOutRaw > than.route.amountOutRaw
     : route.amountInRaw < than.route.amountInRaw
+
+/**
+ * The best quote that one call of the Universal Router can run: splits, and paths over pools of all its protocols. A path of an ExactOut
+ * swap stays within one protocol, because no command of the router buys an exact amount across two. Throws as `quoteSwap`.
+ */
+const quoteOverUniversal = (
+  { pools, hubs }: QuotedMarket,
+  venue: UniversalVenue,
+  { request, slippageBps, nowMs }: QuoteTerms,
+): RoutedQuote<UniversalVenue> => {
+  const all = pools.graph(nowMs)
+  const parts = venue.protocols.map((id) => filterGraph(all, ({ protocol }) => protocol === id))
+  const whole = filterGraph(all, ({ protocol }) => venue.protocols.includes(protocol))
+  const graph = request.mode === 'exact_in' ? whole : { ...whole, parts }
+  return { venue, quote: quoteSwap({ graph, hubs }, request, slippageBps) }
+}
+
+/** Which contract a caller wants to call; undefined: the routers of the protocols, then the Universal Router where they have no route. */
+export type RouterChoice = 'protocol' | 'universal' | undefined
+
+/** Throws `Fault` INVALID_PARAMETER for other words than `protocol` and `universal`. */
+export const parseRouterChoice = (word: string | undefined): RouterChoice => {
+  if (word === undefined || word === 'protocol' || word === 'universal') return word
+  const details = { parameter: 'router', value: word.slice(0, 64) }
+  throw new Fault('INVALID_PARAMETER', undefined, {
+    ...details,
+    allowed_values: ['protocol', 'universal'],
+  })
+}
+
+/** The routers that an order may use. */
+export interface OrderedRouters {
+  readonly choice: RouterChoice
+  readonly routers: readonly RouterVenue[]
+  readonly universal: UniversalVenue | undefined
+}
+
+/** The quote of an order and its router. Throws as `quoteSwap`, and `Fault` DEX_NOT_SUPPORTED where the chain does not have the router. */
+export const quoteOverChosen = (
+  market: QuotedMarket,
+  { choice, routers, universal }: OrderedRouters,
+  terms: QuoteTerms,
+): RoutedQuote<RouterVenue | UniversalVenue> => {
+  if (choice === 'universal') {
+    if (universal === undefined) {
+      throw new Fault('DEX_NOT_SUPPORTED', undefined, { parameter: 'router', value: choice })
+    }
+    return quoteOverUniversal(market, universal, terms)
+  }
+  try {
+    return quoteOverRouters(market, routers, terms)
+  } catch (error) {
+    const hasOther = error instanceof Fault && choice === undefined && universal !== undefined
+    if (!hasOther || !WITHOUT_ROUTE.has(error.faultName)) throw error
+    return quoteOverUniversal(market, universal, terms)
+  }
+}
+
+/** What the routers of the protocols fail with where a route over several of them, or a split, may do. */
+const WITHOUT_ROUTE: ReadonlySet<string> = new Set([
+  ...['DEX_NOT_SUPPORTED', 'DEX_ROUTE_BUILD_FAILED', 'LIQUIDITY_INSUFFICIENT'],
+  'PRICE_IMPACT_TOO_HIGH',
+])

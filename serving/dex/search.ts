@@ -119,11 +119,29 @@ const intermediates = (
   ]
 }
 
+/** The best path of at most three hops; where the graph has parts, the best of those within one of them. */
+export const bestPath = (scope: SearchScope, request: SwapRequest): Path | undefined => {
+  const { parts } = scope.graph
+  if (parts === undefined) return bestPathWithin(scope, request)
+  const isForward = request.mode === 'exact_in'
+  const otherOf = (path: Path): bigint => (isForward ? path.amountOutRaw : path.amountInRaw)
+  let best: Path | undefined
+  for (const [index, graph] of parts.entries()) {
+    // Each part has its share of the work, or the first would leave none for the others.
+    const share = Math.floor(scope.budget.left / (parts.length - index))
+    const budget = { left: share }
+    const path = bestPathWithin({ ...scope, graph, budget }, request)
+    scope.budget.left -= share - budget.left
+    if (path && isBetter(isForward, otherOf(path), best && otherOf(best))) best = path
+  }
+  return best
+}
+
 /**
- * The best path of at most three hops. Layer by layer it keeps the best way to each token: because more in never gives less out, the
+ * Layer by layer it keeps the best way to each token: because more in never gives less out, the
  * best path leads over the best way to its last token but one.
  */
-export const bestPath = (scope: SearchScope, request: SwapRequest): Path | undefined => {
+const bestPathWithin = (scope: SearchScope, request: SwapRequest): Path | undefined => {
   const isForward = request.mode === 'exact_in'
   const { tokenIn, tokenOut } = request
   const direction = isForward

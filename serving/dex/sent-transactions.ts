@@ -1,16 +1,16 @@
 import type { RunningTask } from '../../core/bus/contract.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import { pause } from '../../core/retry.ts'
+import type { ChainNodes } from '../../core/rpc/chain-nodes.ts'
 import type { JobChange } from '../jobs/job.ts'
 import type { JobStore, NewJob } from '../jobs/job-store.ts'
-import type { ChainNodes } from './chain-nodes.ts'
-import type { LookState, SendableTransaction } from './transaction-kind.ts'
+import type { CheckState, SendableTransaction } from './transaction-kind.ts'
 import { transactionKindOf } from './transaction-kinds.ts'
 
 /** Time between two looks at the jobs. */
-const TURN_MS = 1_000
+const CHECK_INTERVAL_MS = 1_000
 /** Transactions of a chain that are looked at in one turn; the others come with the next. */
-const MAX_PER_TURN = 50
+const MAX_PER_CHECK = 50
 /** How long a transaction is followed. */
 const MAX_FOLLOWED_MS = 21_600_000
 
@@ -25,7 +25,10 @@ export const newSentJob = (
   chain: { readonly id: string; readonly word: string },
   { hash, details }: SendableTransaction,
 ): NewJob => ({
-  ...{ orgId, hash, kind: kindOf(chain.id), id: sentJobId(hash) },
+  orgId,
+  hash,
+  kind: kindOf(chain.id),
+  id: sentJobId(hash),
   result: { chain: chain.word, state: 'submitted', ...details },
 })
 
@@ -43,7 +46,7 @@ export interface SentTransactionsDeps {
   readonly log: Logger
 }
 
-interface Schedule extends LookState {
+interface Schedule extends CheckState {
   nextMs: number
 }
 
@@ -56,8 +59,8 @@ export const followSentTransactions = (deps: SentTransactionsDeps): RunningTask 
   const schedules = new Map<string, Schedule>()
   const run = async (): Promise<void> => {
     while (!closing.signal.aborted) {
-      await takeTurn(deps, schedules)
-      await pause(TURN_MS, closing.signal).catch(() => undefined)
+      await checkJobs(deps, schedules)
+      await pause(CHECK_INTERVAL_MS, closing.signal).catch(() => undefined)
     }
   }
   const running = run()
@@ -69,7 +72,7 @@ export const followSentTransactions = (deps: SentTransactionsDeps): RunningTask 
   }
 }
 
-const takeTurn = async (
+const checkJobs = async (
   deps: SentTransactionsDeps,
   schedules: Map<string, Schedule>,
 ): Promise<void> => {
@@ -78,7 +81,7 @@ const takeTurn = async (
   for (const chain of chains) {
     const all = jobs.unfinished(kindOf(chain)).map((job) => {
       const key = `${job.orgId}/${job.id}`
-      const schedule = schedules.get(key) ?? { nextMs: 0, looksLost: 0 }
+      const schedule = schedules.get(key) ?? { nextMs: 0, missingChecks: 0 }
       schedules.set(key, schedule)
       open.add(key)
       return { job, schedule }
@@ -86,20 +89,23 @@ const takeTurn = async (
     const due = all
       .filter(({ schedule }) => schedule.nextMs <= nowMs())
       .toSorted((one, other) => one.schedule.nextMs - other.schedule.nextMs)
-      .slice(0, MAX_PER_TURN)
+      .slice(0, MAX_PER_CHECK)
     const kind = transactionKindOf(chain)
     const pool = due.length > 0 ? nodes.of(chain) : undefined
-    const looks = due.map(async ({ job, schedule }) => {
+    const checks = due.map(async ({ job, schedule }) => {
       const ageMs = nowMs() - job.createdAtMs
       schedule.nextMs = nowMs() + Math.min(kind?.maxWaitMs ?? Infinity, ageMs / 10)
       try {
-        const change = (pool && (await kind?.look(pool, job, schedule))) ?? overdue(ageMs)
+        const change = (pool && (await kind?.check(pool, job, schedule))) ?? overdue(ageMs)
         if (change) await jobs.update(job, () => change)
       } catch (error) {
-        log.warn({ err: error, chain, hash: job.hash }, 'transaction not looked up, again later')
+        log.warn(
+          { err: error, chain, hash: job.hash },
+          'failed to check sent transaction, retrying',
+        )
       }
     })
-    await Promise.all(looks)
+    await Promise.all(checks)
   }
   for (const key of schedules.keys()) if (!open.has(key)) schedules.delete(key)
 }
@@ -108,6 +114,7 @@ const overdue = (ageMs: number): JobChange | undefined =>
   ageMs < MAX_FOLLOWED_MS
     ? undefined
     : {
-        ...{ status: 'failed', error: 'expired' },
+        status: 'failed',
+        error: 'expired',
         message: 'It was not in a block for six hours; it may still come into one',
       }

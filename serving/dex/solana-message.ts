@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import {
   AccountRole,
   type Address,
@@ -6,9 +7,13 @@ import {
   type Blockhash,
   compileTransaction,
   createTransactionMessage,
+  generateKeyPairSigner,
   getAddressEncoder,
   getBase64EncodedWireTransaction,
+  getBase64Encoder,
   getProgramDerivedAddress,
+  getTransactionDecoder,
+  partiallySignTransaction,
   setTransactionMessageFeePayer,
   setTransactionMessageLifetimeUsingBlockhash,
 } from '@solana/kit'
@@ -61,13 +66,16 @@ export const MAX_TRANSACTION_BYTES = 1_232
 
 /**
  * An unsigned transaction of version 0 in base 64, its signatures empty. Throws `Fault` TRANSACTION_SIZE_EXCEEDED for more than 1,232
- * bytes.
+ * bytes, INVALID_ADDRESS where a program that it calls would pay.
  */
 export const unsignedTransaction = (
   payer: string,
   { blockhash, lastValidBlockHeight }: BlockhashLifetime,
   instructions: readonly SolanaInstruction[],
 ): string => {
+  if (instructions.some(({ program }) => program === payer)) {
+    throw new Fault('INVALID_ADDRESS', undefined, { parameter: 'userAddress', value: payer })
+  }
   const message = appendTransactionMessageInstructions(
     instructions.map(({ program, accounts, data }) => ({
       programAddress: address(program),
@@ -92,4 +100,27 @@ export const unsignedTransaction = (
     throw new Fault('TRANSACTION_SIZE_EXCEEDED', undefined, details)
   }
   return text
+}
+
+/** A new key that signs one transaction and is gone then. */
+export interface OneTimeKey {
+  readonly address: string
+  /** Puts its signature into a transaction in base 64 that names it as a signer, and lets go of the key. Throws when called again. */
+  readonly sign: (transaction: string) => Promise<string>
+}
+
+/** Makes a key whose private part cannot be read out of the runtime. */
+export const createOneTimeKey = async (): Promise<OneTimeKey> => {
+  const made = await generateKeyPairSigner()
+  let keyPair: typeof made.keyPair | undefined = made.keyPair
+  return {
+    address: made.address,
+    sign: async (text) => {
+      assert(keyPair !== undefined, 'the key has signed already')
+      const signers = [keyPair]
+      keyPair = undefined
+      const transaction = getTransactionDecoder().decode(getBase64Encoder().encode(text))
+      return getBase64EncodedWireTransaction(await partiallySignTransaction(signers, transaction))
+    },
+  }
 }

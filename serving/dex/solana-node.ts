@@ -18,7 +18,7 @@ interface SolanaRun {
   readonly unitsConsumed: number | null
 }
 
-/** Reads of a node that building a transaction needs. Each throws `Fault` CHAIN_CONNECTION_ERROR where no node answers. */
+/** Reads of a node that building a transaction needs. Each throws `Fault` CHAIN_CONNECTION_ERROR where no node responded. */
 export interface SolanaReader {
   /** In the order of the addresses; undefined: there is none. At most 100. */
   accounts(addresses: readonly string[]): Promise<readonly (SolanaAccount | undefined)[]>
@@ -38,7 +38,7 @@ const KEY_BYTES = 32
 const MAX_LAMPORTS = (1n << 64n) - 1n
 
 const invalid = (method: string): InvalidInput =>
-  new InvalidInput('bad-answer', `the node's answer to ${method} has another shape`)
+  new InvalidInput('bad-answer', `the node's answer to ${method} has an unexpected format`)
 
 const answerValue = (answer: unknown, method: string): unknown => {
   if (!isJsonObject(answer) || answer.value === undefined) throw invalid(method)
@@ -47,13 +47,13 @@ const answerValue = (answer: unknown, method: string): unknown => {
 
 /** Reads over a chain's nodes. */
 export const createSolanaReader = (rpc: RpcPool): SolanaReader => {
-  const ask = async <T>(
+  const request = async <T>(
     method: string,
     params: readonly unknown[],
     read: (answer: unknown) => T,
   ): Promise<T> => {
-    const asked = rpc.attempt(async (call) => ({ read: read(await call({ method, params })) }))
-    const answer = await asked.catch((cause: unknown) => {
+    const response = rpc.attempt(async (call) => ({ read: read(await call({ method, params })) }))
+    const answer = await response.catch((cause: unknown) => {
       throw new Fault('CHAIN_CONNECTION_ERROR', undefined, undefined, { cause })
     })
     if (answer === undefined) throw new Fault('CHAIN_CONNECTION_ERROR')
@@ -61,16 +61,16 @@ export const createSolanaReader = (rpc: RpcPool): SolanaReader => {
   }
   return {
     accounts: (addresses) =>
-      ask(
+      request(
         'getMultipleAccounts',
         [addresses, { encoding: 'base64', commitment: COMMITMENT }],
         (answer) => readAccounts(answer, addresses.length),
       ),
-    lifetime: () => ask('getLatestBlockhash', [{ commitment: COMMITMENT }], readLifetime),
+    lifetime: () => request('getLatestBlockhash', [{ commitment: COMMITMENT }], readLifetime),
     run: async (transaction) => {
       const options = { encoding: 'base64', commitment: COMMITMENT, sigVerify: false }
       const params = [transaction, { ...options, replaceRecentBlockhash: true }]
-      const asked = rpc.attempt(async (call) => {
+      const response = rpc.attempt(async (call) => {
         try {
           return readRun(await call({ method: 'simulateTransaction', params }))
         } catch (error) {
@@ -79,12 +79,12 @@ export const createSolanaReader = (rpc: RpcPool): SolanaReader => {
           throw error
         }
       })
-      const ran = await asked.catch((cause: unknown) => {
+      const result = await response.catch((cause: unknown) => {
         throw new Fault('CHAIN_CONNECTION_ERROR', undefined, undefined, { cause })
       })
-      if (ran === undefined) throw new Fault('CHAIN_CONNECTION_ERROR')
-      if (ran instanceof Fault) throw ran
-      return ran
+      if (result === undefined) throw new Fault('CHAIN_CONNECTION_ERROR')
+      if (result instanceof Fault) throw result
+      return result
     },
   }
 }

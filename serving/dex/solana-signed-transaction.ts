@@ -23,7 +23,8 @@ export interface SignedSolanaTransaction {
 
 const wrong = (reason: string): Fault =>
   new Fault('INVALID_PARAMETER', 'signedTx is not a transaction that can be sent', {
-    ...{ parameter: 'signedTx', reason },
+    parameter: 'signedTx',
+    reason,
   })
 
 /**
@@ -55,7 +56,9 @@ export const readSignedSolanaTransaction = async (
   if (!isSigned || payer === undefined) throw new Fault('TRANSACTION_SIGNATURE_MISSING')
   const lifetime = await getTransactionLifetimeConstraintFromCompiledTransactionMessage(message)
   return {
-    ...{ text, from: payer, signature: getSignatureFromTransaction(transaction) },
+    text,
+    from: payer,
+    signature: getSignatureFromTransaction(transaction),
     blockhash: 'blockhash' in lifetime ? lifetime.blockhash : undefined,
   }
 }

@@ -1,10 +1,9 @@
 import { Fault } from '../../core/errors.ts'
 import type { Holding } from './balance-share.ts'
+import { computeBudget, FIRST_LIMIT, limitAfterRun } from './compute-budget.ts'
 import type { SwapQuote } from './quote.ts'
 import {
   associatedTokenAddress,
-  computeLimit,
-  computePrice,
   createTokenAccount,
   TOKEN_2022_PROGRAM,
   TOKEN_PROGRAM,
@@ -16,8 +15,9 @@ import {
   type SolanaInstruction,
   unsignedTransaction,
 } from './solana-message.ts'
-import { MAX_COMPUTE_UNITS, type SolanaAccount, type SolanaReader } from './solana-node.ts'
+import type { SolanaAccount, SolanaReader } from './solana-node.ts'
 import { SOLANA_VENUES, type SolanaVenue, type VenueSwap, WRAPPED_SOL } from './solana-venues.ts'
+import { requireBalance } from './swap-terms.ts'
 
 /** What a caller wants of a transaction beside the swap. */
 export interface SolanaOrder {
@@ -33,12 +33,6 @@ export interface BuiltSolanaSwap {
   readonly transaction: string
   readonly lifetime: BlockhashLifetime
 }
-
-/** Units of computation of the first run, and more than it took, percent. */
-const [FIRST_LIMIT, LIMIT_MARGIN_PERCENT] = [400_000, 15]
-/** Fewest units of a transaction: a run that says less did not do everything. */
-const LEAST_LIMIT = 20_000
-const MICRO_LAMPORTS = 1_000_000n
 
 /** Lamports that stay in a wallet whose SOL is sold: fees, and the rent of new accounts. */
 const SOL_RESERVE = 10_000_000n
@@ -70,9 +64,18 @@ export const buildSolanaSwap = async (
   const accountIn = await associatedTokenAddress(owner, tokenIn, programIn)
   const accountOut = await associatedTokenAddress(owner, tokenOut, programOut)
   const swap: VenueSwap = {
-    ...{ pool: hop.pool.address, owner, tokenIn, tokenOut, programIn, programOut },
-    ...{ accountIn, accountOut, mode: quote.request.mode, amountInRaw: hop.amountInRaw },
-    ...{ minOutRaw: quote.minOutRaw, maxInRaw: quote.maxInRaw },
+    pool: hop.pool.address,
+    owner,
+    tokenIn,
+    tokenOut,
+    programIn,
+    programOut,
+    accountIn,
+    accountOut,
+    mode: quote.request.mode,
+    amountInRaw: hop.amountInRaw,
+    minOutRaw: quote.minOutRaw,
+    maxInRaw: quote.maxInRaw,
   }
   const [held] = await reader.accounts([accountIn])
   requireBalance(tokenIn === WRAPPED_SOL ? wallet?.lamports : amountIn(held), quote.maxInRaw)
@@ -83,9 +86,9 @@ export const buildSolanaSwap = async (
   const body = aroundSwap(venue, swap, call)
   const lifetime = await reader.lifetime()
   const withLimit = (limit: number): string =>
-    unsignedTransaction(owner, lifetime, [...budget(limit, priorityFee), ...body])
+    unsignedTransaction(owner, lifetime, [...computeBudget(limit, priorityFee), ...body])
   const { unitsConsumed } = await reader.run(withLimit(FIRST_LIMIT))
-  return { transaction: withLimit(limitFor(unitsConsumed)), lifetime }
+  return { transaction: withLimit(limitAfterRun(unitsConsumed)), lifetime }
 }
 
 /** What a wallet holds of what is sold, in its associated account; of SOL, a hundredth stays. Throws as the reader, DEX_ROUTE_BUILD_FAILED. */
@@ -99,13 +102,6 @@ export const readSolanaHolding = async (
   const account = await associatedTokenAddress(owner, sold, tokenProgramOf(mint))
   const [held] = await reader.accounts([account])
   return { balanceRaw: amountIn(held), reserveRaw: 0n }
-}
-
-/** Units that a transaction may take after a run; the limit of the run where the node does not report them. */
-const limitFor = (unitsConsumed: number | null): number => {
-  if (unitsConsumed === null) return FIRST_LIMIT
-  const limit = Math.ceil((unitsConsumed * (100 + LIMIT_MARGIN_PERCENT)) / 100)
-  return Math.min(Math.max(limit, LEAST_LIMIT), MAX_COMPUTE_UNITS)
 }
 
 const changed = (reason: string): Fault =>
@@ -123,28 +119,16 @@ const amountIn = (account: SolanaAccount | undefined): bigint => {
   return data.length < AMOUNT_OFFSET + 8 ? 0n : data.readBigUInt64LE(AMOUNT_OFFSET)
 }
 
-const requireBalance = (available = 0n, required: bigint): void => {
-  if (available >= required) return
-  throw new Fault('INSUFFICIENT_BALANCE', undefined, {
-    ...{ required: required.toString(), available: available.toString() },
-  })
-}
-
-const budget = (limit: number, priorityFee: bigint): readonly SolanaInstruction[] => {
-  const price = (priorityFee * MICRO_LAMPORTS) / BigInt(limit)
-  return [computeLimit(limit), ...(price > 0n ? [computePrice(price)] : [])]
-}
-
 /** What goes before and after the swap: accounts of tokens, wrapping and unwrapping. */
 const aroundSwap = (
-  { takesCoin }: SolanaVenue,
+  { acceptsNativeToken }: SolanaVenue,
   swap: VenueSwap,
   call: SolanaInstruction,
 ): readonly SolanaInstruction[] => {
   const { owner, tokenIn, tokenOut, accountIn, accountOut, programOut } = swap
   const [sells, buys] = [tokenIn === WRAPPED_SOL, tokenOut === WRAPPED_SOL]
   const wrapped = { account: sells ? accountIn : accountOut, tokenProgram: TOKEN_PROGRAM }
-  const needsWrapped = !takesCoin && (sells || buys)
+  const needsWrapped = !acceptsNativeToken && (sells || buys)
   return [
     ...(needsWrapped ? [createTokenAccount(owner, WRAPPED_SOL, wrapped)] : []),
     ...(needsWrapped && sells ? wrapSol(owner, accountIn, swap.maxInRaw) : []),
@@ -159,4 +143,4 @@ const aroundSwap = (
 /** True for pools that a transaction can be built for: curves only where they are quoted in SOL. */
 export const isBuildable = (protocol: string, tokens: readonly [string, string]): boolean =>
   SOLANA_VENUES[protocol] !== undefined &&
-  (SOLANA_VENUES[protocol]?.takesCoin !== true || tokens.includes(WRAPPED_SOL))
+  (SOLANA_VENUES[protocol]?.acceptsNativeToken !== true || tokens.includes(WRAPPED_SOL))

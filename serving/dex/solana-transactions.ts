@@ -2,13 +2,13 @@ import { type Fault, InvalidInput } from '../../core/errors.ts'
 import { isJsonObject } from '../../core/json.ts'
 import { type CallEndpoint, RpcError } from '../../core/rpc/pool.ts'
 import type { Job, JobChange } from '../jobs/job.ts'
-import { type Refusals, refusalOf, sendOverNodes } from './node-refusal.ts'
+import { type NodeErrors, nodeErrorFault, sendOverNodes } from './node-refusal.ts'
 import { readSignedSolanaTransaction } from './solana-signed-transaction.ts'
 import type { TransactionKind } from './transaction-kind.ts'
 
 /** Blocks drop transactions when they are busy, so that one is sent again with every look until it is in a block. */
 const MAX_WAIT_MS = 2_000
-const LOOKS_UNTIL_EXPIRED = 3
+const CHECKS_UNTIL_EXPIRED = 3
 const COMMITMENT = 'confirmed'
 /** Votes of most of the stake are there. */
 const ENDS: ReadonlySet<unknown> = new Set(['confirmed', 'finalized'])
@@ -24,8 +24,8 @@ const TRANSACTION_ERRORS: ReadonlySet<number> = new Set([
 const KNOWN = /already been processed/i
 const OLD_BLOCKHASH = /blockhash not found/i
 
-/** Refusals that have a code of their own; the others are told as they are. */
-const REFUSALS: Refusals = [
+/** Errors of nodes with a fault code of their own; others are passed on as TRANSACTION_FAILED. */
+const NODE_ERRORS: NodeErrors = [
   [OLD_BLOCKHASH, 'TRANSACTION_FAILED', 'blockhash_expired'],
   [
     /insufficient funds for|no record of a prior credit/i,
@@ -48,14 +48,14 @@ export const solanaTransactions: TransactionKind = {
     return {
       hash: signature,
       details,
-      send: (nodes) => sendOverNodes(nodes, (ask) => sendOver(ask, text, signature)),
+      send: (nodes) => sendOverNodes(nodes, (call) => sendOver(call, text, signature)),
     }
   },
-  look: async (nodes, job, state) => {
-    const found = await nodes.attempt((ask) => lookOver(ask, job))
-    state.looksLost = found === 'expired' ? state.looksLost + 1 : 0
+  check: async (nodes, job, state) => {
+    const found = await nodes.attempt((call) => checkOver(call, job))
+    state.missingChecks = found === 'expired' ? state.missingChecks + 1 : 0
     if (typeof found === 'object') return found
-    if (state.looksLost < LOOKS_UNTIL_EXPIRED) return undefined
+    if (state.missingChecks < CHECKS_UNTIL_EXPIRED) return undefined
     const message = 'Its blockhash is too old for any block to take it'
     const result = { ...ended(job), state: 'expired' }
     return { status: 'failed', error: 'expired', message, result }
@@ -63,38 +63,41 @@ export const solanaTransactions: TransactionKind = {
 }
 
 const sendOver = async (
-  ask: CallEndpoint,
+  call: CallEndpoint,
   text: string,
   signature: string,
 ): Promise<'sent' | Fault> => {
   const options = { encoding: 'base64', preflightCommitment: COMMITMENT, maxRetries: 0 }
   try {
-    const said = await ask({ method: 'sendTransaction', params: [text, options] })
-    if (said === signature) return 'sent'
-    throw new InvalidInput('wrong-signature', 'the node names another transaction than was sent')
+    const answer = await call({ method: 'sendTransaction', params: [text, options] })
+    if (answer === signature) return 'sent'
+    throw new InvalidInput(
+      'wrong-signature',
+      'the node returned another transaction hash than was sent',
+    )
   } catch (error) {
     // The transaction is to blame and not the node, which would be rested otherwise.
     if (!(error instanceof RpcError) || !TRANSACTION_ERRORS.has(error.code)) throw error
     if (KNOWN.test(error.message)) return 'sent'
     // One that is in a block for longer than its blockhash lives.
     const isOld = OLD_BLOCKHASH.test(error.message)
-    if (isOld && (await statusOver(ask, signature)) !== null) return 'sent'
-    return refusalOf(error.message, REFUSALS)
+    if (isOld && (await statusOver(call, signature)) !== null) return 'sent'
+    return nodeErrorFault(error.message, NODE_ERRORS)
   }
 }
 
 const answerValue = (answer: unknown, method: string): unknown => {
   if (!isJsonObject(answer) || answer.value === undefined) {
-    throw new InvalidInput('bad-answer', `the node's answer to ${method} has another shape`)
+    throw new InvalidInput('bad-answer', `the node's answer to ${method} has an unexpected format`)
   }
   return answer.value
 }
 
 /** What a node knows of a transaction; null: nothing. */
-const statusOver = async (ask: CallEndpoint, signature: string): Promise<unknown> => {
+const statusOver = async (call: CallEndpoint, signature: string): Promise<unknown> => {
   const method = 'getSignatureStatuses'
   const params = [[signature], { searchTransactionHistory: true }]
-  const value = answerValue(await ask({ method, params }), method)
+  const value = answerValue(await call({ method, params }), method)
   const [status] = Array.isArray(value) ? value : []
   if (status !== null && !isJsonObject(status)) {
     throw new InvalidInput('bad-answer', "the node's answer to getSignatureStatuses has no status")
@@ -102,26 +105,26 @@ const statusOver = async (ask: CallEndpoint, signature: string): Promise<unknown
   return status
 }
 
-const lookOver = async (
-  ask: CallEndpoint,
+const checkOver = async (
+  call: CallEndpoint,
   job: Job,
 ): Promise<JobChange | 'expired' | 'waiting'> => {
-  const status = await statusOver(ask, job.hash)
+  const status = await statusOver(call, job.hash)
   if (isJsonObject(status)) return statusChange(job, status) ?? 'waiting'
   const { blockhash, transaction } = job.result
   if (blockhash !== undefined) {
     const params = [blockhash, { commitment: COMMITMENT }]
-    const answer = await ask({ method: 'isBlockhashValid', params })
+    const answer = await call({ method: 'isBlockhashValid', params })
     if (answerValue(answer, 'isBlockhashValid') === false) return 'expired'
   }
-  await sendAgain(ask, transaction)
+  await sendAgain(call, transaction)
   return 'waiting'
 }
 
-const sendAgain = async (ask: CallEndpoint, transaction: unknown): Promise<void> => {
+const sendAgain = async (call: CallEndpoint, transaction: unknown): Promise<void> => {
   const options = { encoding: 'base64', skipPreflight: true, maxRetries: 0 }
   try {
-    await ask({ method: 'sendTransaction', params: [transaction, options] })
+    await call({ method: 'sendTransaction', params: [transaction, options] })
   } catch (error) {
     if (!(error instanceof RpcError) || !TRANSACTION_ERRORS.has(error.code)) throw error
   }
@@ -140,7 +143,7 @@ const statusChange = (
 ): JobChange | undefined => {
   if (!ENDS.has(confirmationStatus)) return undefined
   if (!Number.isSafeInteger(slot)) {
-    throw new InvalidInput('bad-status', 'the status of the transaction names no slot')
+    throw new InvalidInput('bad-status', 'the transaction status has no slot')
   }
   const isFailed = err !== null && err !== undefined
   const state = isFailed ? 'reverted' : 'confirmed'

@@ -41,7 +41,7 @@ export interface VenueAccounts {
 export interface SolanaVenue {
   readonly program: string
   /** SOL is taken and given as such, not as its wrapped token. */
-  readonly takesCoin: boolean
+  readonly acceptsNativeToken: boolean
   /** Account with the program's settings; null: none is needed. */
   readonly config: (() => Promise<string>) | null
   readonly swap: (swap: VenueSwap, accounts: VenueAccounts) => Promise<SolanaInstruction>
@@ -58,17 +58,24 @@ const keyAt = (data: Uint8Array, at: number): string => {
   return base58Encode(data.subarray(at, at + KEY_BYTES))
 }
 
-const PUMP = '6EF8rrecthR5Dkzon8Nwu78hRvfCKubJ14M5uBEwF6P'
+/** Program of pump.fun's curves. */
+export const PUMP = '6EF8rrecthR5Dkzon8Nwu78hRvfCKubJ14M5uBEwF6P'
 const PUMP_AMM = 'pAMMBay6oceH9fJKBRHGP5D4bD4sWpmSwMn52FMfXEA'
-const PUMP_FEES = 'pfeeUxB6jkeY1Hxd7CsFCAjcbHA9rWtchMGdZ6VojVZ'
+/** Program that says what pump.fun and PumpSwap charge. */
+export const PUMP_FEES = 'pfeeUxB6jkeY1Hxd7CsFCAjcbHA9rWtchMGdZ6VojVZ'
 const NO_ADDRESS = SYSTEM_PROGRAM
 
 /** Where accounts of the pump programs keep what an instruction names. Source: pump-fun/pump-public-docs idl/pump.json, idl/pump_amm.json. */
-const CURVE = { creator: 49, isMayhem: 81, isCashback: 82 } as const
+export const CURVE = { creator: 49, isMayhem: 81, isCashback: 82 } as const
 const PUMP_GLOBAL = { fee: 41, reservedFee: 483, buyback: 741 } as const
 const AMM_POOL = {
-  ...{ base: 43, quote: 75, baseVault: 139, quoteVault: 171 },
-  ...{ creator: 211, isMayhem: 243, isCashback: 244 },
+  base: 43,
+  quote: 75,
+  baseVault: 139,
+  quoteVault: 171,
+  creator: 211,
+  isMayhem: 243,
+  isCashback: 244,
 } as const
 const AMM_CONFIG = { fee: 57, reservedFee: 385, buyback: 643 } as const
 
@@ -88,7 +95,8 @@ const buyData = (exactIn: string, { mode, ...swap }: VenueSwap): Uint8Array =>
 const sellData = ({ amountInRaw, minOutRaw }: VenueSwap): Uint8Array =>
   dataOf(SELL, amountInRaw, minOutRaw)
 
-const feeConfig = (program: string): Promise<string> =>
+/** The account with the fees of one of pump.fun's programs. */
+export const feeConfig = (program: string): Promise<string> =>
   programAddress(PUMP_FEES, [{ word: 'fee_config' }, { key: program }])
 
 const userVolume = (program: string, owner: string): Promise<string> =>
@@ -97,7 +105,7 @@ const userVolume = (program: string, owner: string): Promise<string> =>
 /** The curve of pump.fun, quoted in SOL. Source: idl/pump.json, docs/BREAKING_FEE_RECIPIENT.md of pump-fun/pump-public-docs. */
 const pumpFun: SolanaVenue = {
   program: PUMP,
-  takesCoin: true,
+  acceptsNativeToken: true,
   config: () => programAddress(PUMP, [{ word: 'global' }]),
   swap: async (swap, { pool, config }) => {
     const { owner, pool: curve } = swap
@@ -144,7 +152,7 @@ const pumpFun: SolanaVenue = {
 /** Pools of PumpSwap. Source: idl/pump_amm.json, docs/BREAKING_FEE_RECIPIENT.md of pump-fun/pump-public-docs. */
 const pumpSwap: SolanaVenue = {
   program: PUMP_AMM,
-  takesCoin: false,
+  acceptsNativeToken: false,
   config: () => programAddress(PUMP_AMM, [{ word: 'global_config' }]),
   swap: async (swap, { pool, config }) => {
     const { owner } = swap
@@ -225,7 +233,7 @@ const V4_POOL = { coinVault: 336, pcVault: 368 } as const
 /** Raydium's first AMM, in its shorter instructions. Source: raydium-io/raydium-amm program/src/instruction.rs. */
 const raydiumV4: SolanaVenue = {
   program: RAYDIUM_V4,
-  takesCoin: false,
+  acceptsNativeToken: false,
   config: null,
   swap: async (swap, { pool }) => ({
     program: RAYDIUM_V4,
@@ -246,7 +254,7 @@ const CPMM_POOL = { config: 8, vault0: 72, vault1: 104, mint0: 168, observation:
 /** Raydium's constant-product pools. Source: raydium-io/raydium-cp-swap programs/cp-swap/src/instructions/swap_base_input.rs. */
 const raydiumCpmm: SolanaVenue = {
   program: RAYDIUM_CPMM,
-  takesCoin: false,
+  acceptsNativeToken: false,
   config: null,
   swap: async (swap, { pool }) => {
     const vaults = [keyAt(pool, CPMM_POOL.vault0), keyAt(pool, CPMM_POOL.vault1)]

@@ -11,13 +11,20 @@ const MAX_SLIPPAGE_BPS = 5_000
  * Base units that are to be swapped. Throws `Fault` INVALID_AMOUNT for what is not a whole number in plain digits, AMOUNT_TOO_SMALL
  * for nothing, AMOUNT_TOO_LARGE for what 256 bits do not hold.
  */
-export const parseAmount = (text: string): bigint => {
-  const details = { parameter: 'amount', value: text.slice(0, 128) }
+export const parseAmount = (text: string, parameter = 'amount'): bigint => {
+  const details = { parameter, value: text.slice(0, 128) }
   if (!/^\d{1,100}$/.test(text)) throw new Fault('INVALID_AMOUNT', undefined, details)
   const amount = BigInt(text)
   if (amount === 0n) throw new Fault('AMOUNT_TOO_SMALL', undefined, details)
   if (amount > MAX_AMOUNT) throw new Fault('AMOUNT_TOO_LARGE', undefined, details)
   return amount
+}
+
+/** Throws `Fault` INSUFFICIENT_BALANCE where less is there than is needed, base units; an account that is not there holds nothing. */
+export const requireBalance = (available = 0n, required: bigint): void => {
+  if (available >= required) return
+  const details = { required: required.toString(), available: available.toString() }
+  throw new Fault('INSUFFICIENT_BALANCE', undefined, details)
 }
 
 /**
@@ -61,7 +68,7 @@ export const parseDeadline = (time: number | undefined, nowMs: number): number =
   if (time === undefined) return nowSeconds + DEFAULT_LIFE_SECONDS
   const seconds = time < FIRST_MILLISECONDS ? time : Math.floor(time / 1_000)
   if (seconds > nowSeconds) return seconds
-  throw new Fault('INVALID_TIMESTAMP', 'the deadline is over', {
+  throw new Fault('INVALID_TIMESTAMP', 'the deadline has passed', {
     parameter: 'deadline',
     value: time,
   })
@@ -112,6 +119,8 @@ export const parseLamports = (text: string): bigint => {
       : BigInt(whole + (decimals === undefined ? '' : decimals.padEnd(SOL_DECIMALS, '0')))
   if (lamports !== undefined && lamports <= MAX_LAMPORTS) return lamports
   throw new Fault('FEE_PARAMETER_ERROR', undefined, {
-    ...{ parameter: 'priorityFee', value: text.slice(0, 32), maximum: MAX_LAMPORTS.toString() },
+    parameter: 'priorityFee',
+    value: text.slice(0, 32),
+    maximum: MAX_LAMPORTS.toString(),
   })
 }

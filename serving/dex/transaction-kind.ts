@@ -15,9 +15,9 @@ export interface SendableTransaction {
 }
 
 /** What is remembered of a transaction between two looks at it. */
-export interface LookState {
+export interface CheckState {
   /** Looks, one after the other, that found that no block can take it any more: nodes behind one address may differ. */
-  looksLost: number
+  missingChecks: number
 }
 
 /** How transactions of a virtual machine are read, sent and looked up. */
@@ -29,6 +29,6 @@ export interface TransactionKind {
    * TRANSACTION_SIGNATURE_MISSING.
    */
   read(text: string): Promise<SendableTransaction>
-  /** The end of a job's transaction, as a node knows it; undefined while there is none. Throws where no node answers. */
-  look(nodes: RpcPool, job: Job, state: LookState): Promise<JobChange | undefined>
+  /** The end of a job's transaction, as a node knows it; undefined while there is none. Throws where no node responded. */
+  check(nodes: RpcPool, job: Job, state: CheckState): Promise<JobChange | undefined>
 }

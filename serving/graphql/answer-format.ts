@@ -91,9 +91,9 @@ const CSV: AnswerFormat = {
   rowsOnly: true,
   frameOf: (fields, budget) => {
     const head = text(headLine(fields, budget))
-    const cells = [...cellsOf(fields, '')]
+    const columns = [...cellsOf(fields, '')]
     // Most readers skip a line with nothing in it.
-    const cell = csvCell(text(cells.length === 1 ? '""' : ''))
+    const cell = csvCell(text(columns.length === 1 ? '""' : ''))
     return { head, between: text(NEW_LINE), tail: text(NEW_LINE), empty: head, cell }
   },
   layoutOf: (fields, layout) => {

@@ -245,7 +245,7 @@ const compileExpression = (
       return grouping.binder.bind(expression.text, 'Float64')
     case 'reference': {
       const field = grouping.named.get(expression.name)
-      if (!field) throw new Error(`the expression was not checked: ${expression.name}`)
+      if (!field) throw new Error(`expression was not validated: ${expression.name}`)
       return numericSql(grouping, field, buckets)
     }
     case 'negative':

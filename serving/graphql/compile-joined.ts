@@ -57,7 +57,7 @@ const joinedColumn = ({ statement, values, index }: JoinedRows, leaf: Leaf): Out
     return `tupleElement(arrayElement(r${index}, n), ${place + 1})`
   }
   const sql = statement.use(leaf)
-  if (isListType(leaf.type)) return { sql: elementOf(`[${sql}]`), printer: 'optional-list' }
+  if (isListType(leaf.type)) return { sql: elementOf(`[${sql}]`), format: 'optional-list' }
   return storedColumn(leaf, sql, (text) => elementOf(`toNullable(${text})`))
 }
 
@@ -66,7 +66,7 @@ const joinClause = ({ cube, statement, values, index }: JoinedRows, main: NamedC
   const keys = cube.joinKey ?? TRANSACTION_KEY
   const columns = keys.map((key, place) => ({ key, name: `j${index}_${place}`, of: main.add(key) }))
   const last = columns.at(-1)
-  if (!last) throw new Error(`a cube without a join key: ${cube.name}`)
+  if (!last) throw new Error(`cube without a join key: ${cube.name}`)
   const row = [`tuple(${cube.order.join(', ')})`, ...values].join(', ')
   const rows = `arraySort(row -> row.1, groupArray(${MAX_JOINED_ROWS})(tuple(${row})))`
   const names = columns.map(({ key, name }) => `${key} AS ${name}`).join(', ')

@@ -56,6 +56,6 @@ export const cubeOn = (cube: Cube, vm: Vm): Cube => ({
 /** The leaf at a path that the table itself names. Throws when the table is wrong. */
 export const leafAt = (paths: CubePaths, path: string): Leaf => {
   const leaf = paths.get(path)
-  if (!leaf) throw new Error(`no such path in the cube: ${path}`)
+  if (!leaf) throw new Error(`unknown path in the cube: ${path}`)
   return leaf
 }

@@ -64,14 +64,14 @@ const emptyResult = ({ empty }: RecordFrame = JSON_FRAME): CubeResult => ({
 const EMPTY_RESULT = emptyResult()
 
 const runCube = async (
-  asked: CubeSelection,
+  requested: CubeSelection,
   { reads, nowMs, format, scope }: RunningDeps,
   caller: QueryCaller,
   budget: AnswerBudget,
 ): Promise<CubeResult> => {
   caller.signal.throwIfAborted()
-  const selection = scope ? onScopeChain(asked, scope) : asked
-  const isOver = scope?.added.length === 0 && hasEventRows(asked.cube)
+  const selection = scope ? onScopeChain(requested, scope) : requested
+  const isOver = scope?.added.length === 0 && hasEventRows(selection.cube)
   const frame = format.frameOf(selection.fields, budget)
   if (isOver || selection.chains.length === 0 || selection.limit.count === 0)
     return emptyResult(frame)

@@ -36,7 +36,7 @@ const START_STYLES = `html, body, #graphiql { height: 100%; margin: 0; }
 `
 
 /**
- * The query and the variables of the address open in the editor. Headers are not kept in the browser, because the key of an account
+ * The query and the variables of the address open in the editor. Headers are not kept in the browser, because the API key of an organization
  * stands there.
  */
 const START_SCRIPT = `const given = new URLSearchParams(location.search)
@@ -45,7 +45,7 @@ ReactDOM.createRoot(document.getElementById('graphiql')).render(
   React.createElement(GraphiQL, {
     fetcher: GraphiQL.createFetcher({ url: '/graphql' }),
     ...(query !== null && { query, variables: given.get('variables') ?? '' }),
-    defaultQuery: \`# The key of your account goes into the tab Headers below.
+    defaultQuery: \`# Put your API key into the tab Headers below.
 {
   Solana {
     DEXTrades(limit: {count: 10}) {

@@ -23,7 +23,7 @@ interface IntrospectionRun {
   readonly work: PlanningBudget
   readonly limits: Pick<QueryLimits, 'maxIntrospection'>
   /** What is asked of each node's type; a node has one type. */
-  readonly asked: Map<FieldNode, readonly RequestedField[]>
+  readonly fieldsByNode: Map<FieldNode, readonly RequestedField[]>
   /** Values so far. */
   values: number
 }
@@ -42,7 +42,7 @@ const META_FIELDS = [SchemaMetaFieldDef, TypeMetaFieldDef, TypeNameMetaFieldDef]
 const requestedField = (node: FieldNode, type: GraphQLObjectType): RequestedField => {
   const name = node.name.value
   const definition = META_FIELDS.find((field) => field.name === name) ?? type.getFields()[name]
-  if (!definition) throw new Error(`the document was not checked: ${name}`)
+  if (!definition) throw new Error(`document was not validated: ${name}`)
   const key = node.alias?.value ?? name
   return { key, node, definition, args: getArgumentValues(definition, node) }
 }
@@ -50,10 +50,10 @@ const requestedField = (node: FieldNode, type: GraphQLObjectType): RequestedFiel
 const requestedFields = (
   node: FieldNode,
   type: GraphQLObjectType,
-  { asked }: IntrospectionRun,
+  { fieldsByNode: asked }: IntrospectionRun,
 ): readonly RequestedField[] => {
-  const known = asked.get(node)
-  if (known) return known
+  const requested = asked.get(node)
+  if (requested) return requested
   const found = (node.selectionSet?.selections ?? []).flatMap((inner) =>
     inner.kind === Kind.FIELD && !isSkipped(inner) ? [requestedField(inner, type)] : [],
   )
@@ -107,7 +107,7 @@ export const introspect = (
 ): Readonly<Record<string, unknown>> => {
   const root = schema.getQueryType()
   if (!root) throw new Error('the schema has no query type')
-  const reading: IntrospectionRun = { schema, work, limits, asked: new Map(), values: 0 }
+  const reading: IntrospectionRun = { schema, work, limits, fieldsByNode: new Map(), values: 0 }
   const answer: Record<string, unknown> = Object.create(null)
   try {
     for (const node of nodes) {

@@ -346,7 +346,7 @@ export const normalizeOperation = (
   }
   const selections = mergeSelectionSets([operation.selectionSet], root, pass)
   if (pass.errors.length > 0) throw new InvalidDocument(pass.errors)
-  if (selections.length === 0) throw new GraphQLError('The operation selects nothing')
+  if (selections.length === 0) throw new GraphQLError('The operation selects no fields')
   return {
     ...operation,
     variableDefinitions: [],

@@ -22,23 +22,23 @@ const MAX_ORGS = 10_000
 
 interface OrgQueue {
   readonly limit: LimitFunction
-  restUntilMs: number
+  pausedUntilMs: number
 }
 
 /** Turns of one process. */
 export const createPlanningQueue = (): PlanningQueue => {
   const one = pLimit(1)
   const names = new LRUCache<string, OrgQueue>({ max: MAX_ORGS })
-  const turnsOf = (name: string): OrgQueue => {
-    const known = names.get(name) ?? { limit: pLimit(1), restUntilMs: 0 }
-    names.set(name, known)
-    return known
+  const queueOf = (name: string): OrgQueue => {
+    const queue = names.get(name) ?? { limit: pLimit(1), pausedUntilMs: 0 }
+    names.set(name, queue)
+    return queue
   }
   return (name, plan) => {
-    const turns = turnsOf(name)
-    return turns.limit(async () => {
-      const restMs = turns.restUntilMs - performance.now()
-      if (restMs > 0) await pause(restMs)
+    const queue = queueOf(name)
+    return queue.limit(async () => {
+      const pauseMs = queue.pausedUntilMs - performance.now()
+      if (pauseMs > 0) await pause(pauseMs)
       let computedMs = 0
       const computed = (ms: number): void => {
         computedMs += ms
@@ -46,8 +46,11 @@ export const createPlanningQueue = (): PlanningQueue => {
       try {
         return await one(() => plan(computed))
       } finally {
-        const rest = Math.min(MAX_REST_MS, Math.max(0, computedMs - FREE_PLANNING_MS) * REST_FACTOR)
-        turns.restUntilMs = performance.now() + rest
+        const pauseAfterMs = Math.min(
+          MAX_REST_MS,
+          Math.max(0, computedMs - FREE_PLANNING_MS) * REST_FACTOR,
+        )
+        queue.pausedUntilMs = performance.now() + pauseAfterMs
       }
     })
   }

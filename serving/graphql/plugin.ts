@@ -18,10 +18,10 @@ import { limitByAddress } from '../http/address-limit.ts'
 import { createConcurrencyLimit } from '../http/concurrency-limit.ts'
 import { installGuard } from '../http/guard-hooks.ts'
 import { problemBody, retryAfterSeconds, toFault } from '../http/problem-details.ts'
-import { clientDisconnectSignal } from '../http/query-limiter.ts'
 import { reportFault } from '../http/report-fault.ts'
 import type { FreshnessReader, Guard } from '../interfaces.ts'
 import { emptyWork, type LimitedReads, queryWorkMilliUnits } from '../queries/limited-reads.ts'
+import { clientDisconnectSignal } from '../queries/query-limiter.ts'
 import { type AnswerFormat, formatFor, validateFormat } from './answer-format.ts'
 import { createGraphqlEngine, type GraphqlEngineDeps } from './engine.ts'
 import { errorEnvelope, type PublicError, publicErrors } from './errors.ts'
@@ -65,13 +65,14 @@ const parseVariables = (value: unknown): JsonObject | undefined => {
 }
 
 /** Reads a body or a query string. Throws `Fault` BAD_REQUEST. */
-const parseRequest = (given: unknown): GraphqlRequest => {
-  if (Array.isArray(given)) throw new Fault('BAD_REQUEST', 'A list of queries is not served')
-  if (!isJsonObject(given)) throw new Fault('BAD_REQUEST', 'The body must be a JSON object')
-  const { query, operationName } = given
+const parseRequest = (input: unknown): GraphqlRequest => {
+  if (Array.isArray(input))
+    throw new Fault('BAD_REQUEST', 'Batched queries are not supported: send one query per request')
+  if (!isJsonObject(input)) throw new Fault('BAD_REQUEST', 'The body must be a JSON object')
+  const { query, operationName } = input
   if (typeof query !== 'string' || query.trim() === '')
     throw new Fault('BAD_REQUEST', `'query' must be a text`)
-  const variables = parseVariables(given.variables)
+  const variables = parseVariables(input.variables)
   if (!variables) throw new Fault('BAD_REQUEST', `'variables' must be an object`)
   if (operationName !== undefined && operationName !== null && typeof operationName !== 'string')
     throw new Fault('BAD_REQUEST', `'operationName' must be a text`)
@@ -116,16 +117,16 @@ export const graphqlPlugin = (
   const { planner, turns, reads, limits } = engine
   const takeSlot = createConcurrencyLimit()
   const answer = async (
-    given: unknown,
+    input: unknown,
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<FastifyReply> => {
-    const asked = parseRequest(given)
+    const parsedRequest = parseRequest(input)
     const format = formatFor(request.headers.accept)
     try {
       const { principal } = request
       takeSlot(principal, reply)
-      const plan = await planWithQuota(asked, principal, {
+      const plan = await planWithQuota(parsedRequest, principal, {
         planner,
         meter: deps.meter,
         limits,
@@ -174,7 +175,7 @@ const explorerHook = ({ meter }: Pick<GraphqlDeps, 'meter'>): onRequestAsyncHook
 
 const mountRoutes = (
   scope: FastifyInstance,
-  answer: (given: unknown, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>,
+  answer: (input: unknown, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>,
 ): void => {
   const common = {
     tags: ['graphql'],
@@ -238,9 +239,9 @@ const executeAndCharge = async (
     if (format.rowsOnly) reply.header('X-CU-Cost', String(milliUnits / MILLI_UNITS_PER_UNIT))
     return body
   } catch (error) {
-    const isOurs = !publicErrors(error) && !caller.signal.aborted
+    const isInternal = !publicErrors(error) && !caller.signal.aborted
     reservation.settle(
-      isOurs ? 0 : Math.min(plan.worstMilliUnits, queryWorkMilliUnits(caller.work)),
+      isInternal ? 0 : Math.min(plan.worstMilliUnits, queryWorkMilliUnits(caller.work)),
     )
     throw error
   }

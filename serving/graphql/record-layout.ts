@@ -7,7 +7,7 @@ export type ValueFormat = 'as-is' | 'time' | 'date' | 'boolean' | 'units' | 'opt
 /** One value of a record: its SQL, and with `units` the SQL of the decimal places. */
 export interface OutputColumn {
   readonly sql: string
-  readonly printer: ValueFormat
+  readonly format: ValueFormat
   readonly places?: string
 }
 
@@ -19,7 +19,7 @@ export interface RecordLayout {
   readonly literals: readonly string[]
   readonly slots: readonly {
     readonly column: number
-    readonly printer: ValueFormat
+    readonly format: ValueFormat
     readonly places: number
   }[]
 }
@@ -39,12 +39,13 @@ const FORMAT_BY_TYPE: Readonly<Record<Leaf['type'], ValueFormat>> = {
 /** A value of a leaf's type. */
 export const outputColumn = (sql: string, { type }: Pick<Leaf, 'type'>): OutputColumn => ({
   sql,
-  printer: FORMAT_BY_TYPE[type],
+  format: FORMAT_BY_TYPE[type],
 })
 
 /** Leaf of a field of rows as they are stored: planning lets nothing else into a record that is not grouped. */
 export const storedLeaf = (field: ValueField): Leaf => {
-  if (field.kind !== 'dimension') throw new Error(`an aggregate in a plain record: ${field.key}`)
+  if (field.kind !== 'dimension')
+    throw new Error(`unexpected aggregate in a plain record: ${field.key}`)
   return field.leaf
 }
 
@@ -59,7 +60,7 @@ export const storedColumn = (
 ): OutputColumn => {
   const { exactUnits } = leaf
   if (!exactUnits) return outputColumn(place(sql), leaf)
-  return { sql: place(exactUnits.raw), printer: 'units', places: place(exactUnits.places) }
+  return { sql: place(exactUnits.raw), format: 'units', places: place(exactUnits.places) }
 }
 
 /** The shape of a record with the names and the nesting of the query. Names are GraphQL names, so they need no escape. */
@@ -69,7 +70,7 @@ export const createRecordLayout = (
 ): RecordLayout => {
   const columns = new Map<string, number>()
   const literals: string[] = []
-  const slots: { column: number; printer: ValueFormat; places: number }[] = []
+  const slots: { column: number; format: ValueFormat; places: number }[] = []
   let text = ''
   const columnOf = (sql: string): number => {
     const known = columns.get(sql) ?? columns.size
@@ -83,10 +84,10 @@ export const createRecordLayout = (
       if (field.kind === 'group' || field.kind === 'join') write(field.fields)
       else if (field.kind === 'typename') text += `"${field.name}"`
       else {
-        const { sql, printer, places } = output(field)
+        const { sql, format, places } = output(field)
         literals.push(text)
         text = ''
-        slots.push({ column: columnOf(sql), printer, places: places ? columnOf(places) : -1 })
+        slots.push({ column: columnOf(sql), format, places: places ? columnOf(places) : -1 })
       }
     }
     text += '}'

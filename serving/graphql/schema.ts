@@ -139,7 +139,7 @@ export const buildCubeSchema = (cubes: readonly Cube[], chains: readonly string[
   const records = new Map<string, GraphQLObjectType>()
   const recordOf = (name: string): GraphQLObjectType => {
     const record = records.get(name)
-    if (!record) throw new Error(`a join to a cube that is not there: ${name}`)
+    if (!record) throw new Error(`unknown cube in a join: ${name}`)
     return record
   }
   const built = cubes.map((cube) => {

@@ -54,7 +54,7 @@ const fieldDefinition = (
   node: FieldNode,
 ): GraphQLField<unknown, unknown> => {
   const definition = type.getFields()[node.name.value]
-  if (!definition) throw new Error(`the document was not checked: ${node.name.value}`)
+  if (!definition) throw new Error(`document was not validated: ${node.name.value}`)
   return definition
 }
 
@@ -212,7 +212,7 @@ const parseJoin = (
   record: RecordContext,
 ): Field => {
   const cube = record.cubes.get(node.name.value.slice(JOIN_PREFIX.length))
-  if (!cube) throw new Error(`a join to a cube that is not there: ${node.name.value}`)
+  if (!cube) throw new Error(`unknown cube in a join: ${node.name.value}`)
   if (record.isJoined) throw notInJoin('another join', node)
   const joined = { ...record, cube, paths: cubePaths(cube), isJoined: true }
   const type = getNamedType(definition.type) as GraphQLObjectType

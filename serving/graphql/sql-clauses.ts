@@ -55,12 +55,12 @@ export const fromClause = ({ selection, lookups }: StatementContext): string => 
   const watermark = aggregates === 'no' ? `toDateTime(0, 'UTC')` : WATERMARK_SQL
   const on = (text: string): readonly string[] =>
     chains.map((chain) => {
-      const coin = chainRow(chain)?.wrappedNative ?? ''
+      const wrappedNative = chainRow(chain)?.wrappedNative ?? ''
       const constants = Object.entries(cube.constants ?? {})
       return constants
         .reduce((sql, [name, values]) => sql.replaceAll(`{${name}}`, values[chain] ?? ''), text)
         .replaceAll('{watermark}', watermark)
-        .replaceAll('{coin}', coin)
+        .replaceAll('{coin}', wrappedNative)
         .replaceAll('{chain}', chain)
     })
   const union = (parts: readonly string[]): string => `(${parts.join(' UNION ALL ')})`
@@ -71,7 +71,7 @@ export const fromClause = ({ selection, lookups }: StatementContext): string => 
   const source = rows.startsWith('(') ? `${rows} AS t` : rows
   const joins = [...lookups].map((name) => {
     const lookup = cube.lookups[name]
-    if (!lookup) throw new Error(`no such lookup in the cube: ${name}`)
+    if (!lookup) throw new Error(`unknown lookup in the cube: ${name}`)
     if ('select' in lookup)
       return ` LEFT ANY JOIN ${union(on(lookup.select))} AS ${name} ON ${lookup.on}`
     const { key } = lookup

@@ -100,21 +100,21 @@ const writeUnits = (
 const writeValue = (
   into: Uint8Array,
   at: number,
-  printer: ValueFormat,
+  format: ValueFormat,
   bytes: Uint8Array,
   from: number,
   end: number,
 ): number => {
-  if (printer === 'optional-list') {
+  if (format === 'optional-list') {
     // A list inside a list, or an empty one for no list at all.
     if (end - from <= 2) return copyBytes(into, at, NULL, 0, NULL.length)
     return copyBytes(into, at, bytes, from + 1, end - 1)
   }
-  if (printer === 'boolean') {
+  if (format === 'boolean') {
     const text = bytes[from] === 49 || bytes[from] === 116 ? TRUE : FALSE
     return copyBytes(into, at, text, 0, text.length)
   }
-  if (printer === 'date') {
+  if (format === 'date') {
     return copyBytes(
       into,
       copyBytes(into, at, bytes, from, from + 11),
@@ -193,12 +193,12 @@ interface Output {
 /** Bytes behind the budget that the output may have room for, so that the value that passes it fits. */
 const SPARE_BYTES = 1_024
 
-/** Makes room for `size` bytes. `unspent` bytes are written, but not yet spent; throws `QueryTooExpensive` like `spend`. */
-const makeRoom = (out: Output, size: number, unspent: number, budget: AnswerBudget): void => {
+/** Makes room for `size` bytes. `uncharged` bytes are written, but not charged to the budget yet; throws `QueryTooExpensive` like `spend`. */
+const makeRoom = (out: Output, size: number, uncharged: number, budget: AnswerBudget): void => {
   const needed = out.at + size
   if (needed <= out.bytes.length) return
-  const most = out.at - unspent + Math.max(budget.left(), 0) + SPARE_BYTES
-  if (needed > most) budget.spend(unspent + size)
+  const most = out.at - uncharged + Math.max(budget.left(), 0) + SPARE_BYTES
+  if (needed > most) budget.spend(uncharged + size)
   const bigger = Buffer.allocUnsafe(Math.max(needed, Math.min(out.bytes.length * 2, most)))
   bigger.set(out.bytes.subarray(0, out.at))
   out.bytes = bigger
@@ -213,13 +213,13 @@ interface EngineRow {
 const writeSlot = (
   into: Uint8Array,
   at: number,
-  { column, printer, places }: RecordLayout['slots'][number],
+  { column, format, places }: RecordLayout['slots'][number],
   { bytes, starts, ends }: EngineRow,
 ): number => {
   const start = starts[column] as number
   const end = ends[column] as number
-  if (printer === 'as-is' || bytes[start] === N_BYTE) return copyBytes(into, at, bytes, start, end)
-  if (printer !== 'units') return writeValue(into, at, printer, bytes, start, end)
+  if (format === 'as-is' || bytes[start] === N_BYTE) return copyBytes(into, at, bytes, start, end)
+  if (format !== 'units') return writeValue(into, at, format, bytes, start, end)
   const digits = starts[places] as number
   if (bytes[digits] === N_BYTE) return copyBytes(into, at, NULL, 0, NULL.length)
   const decimals = parseNumberAt(bytes, digits, ends[places] as number)
@@ -267,7 +267,7 @@ export const writeRecords = async (
       signal.throwIfAborted()
     }
     while (bytes[at] !== OPEN_BRACKET_BYTE) {
-      if (at++ >= bytes.length) throw new Error('the engine gave fewer rows than it counted')
+      if (at++ >= bytes.length) throw new Error('the engine returned fewer rows than it counted')
     }
     at = scanRow(bytes, at + 1, row.starts, row.ends)
     writeBytes(out, index > 0 ? between : head, spent, budget)
@@ -277,8 +277,8 @@ export const writeRecords = async (
       const size = slot
         ? (row.ends[slot.column] as number) - (row.starts[slot.column] as number)
         : 0
-      const room = literal.length + (cell ? 2 : 1) * size + MAX_VALUE_GROWTH
-      makeRoom(out, room, out.at - spent, budget)
+      const neededBytes = literal.length + (cell ? 2 : 1) * size + MAX_VALUE_GROWTH
+      makeRoom(out, neededBytes, out.at - spent, budget)
       out.at = copyBytes(out.bytes, out.at, literal, 0, literal.length)
       if (!slot) continue
       const from = out.at

@@ -16,8 +16,8 @@ import { Success } from '../../schemas/api/common.ts'
 import { MAX_OWN_KEYS } from '../../schemas/plans.ts'
 import { SCOPES } from '../../schemas/scopes.ts'
 import type { ApiKey, WalletLink } from '../../schemas/wire.ts'
-import type { Accounts } from '../auth/accounts.ts'
 import type { Actor } from '../auth/control-records.ts'
+import type { Organizations } from '../auth/organizations.ts'
 import { normalizeWalletAddress } from '../auth/siwx-message.ts'
 import { walletKey } from '../auth/wallet-link-rows.ts'
 import type { Principal } from '../interfaces.ts'
@@ -26,15 +26,15 @@ import { requirePrincipal } from './account.ts'
 import { apiKeyBody, paginateRows, parseExpiry } from './admin-bodies.ts'
 import { pricedRoute } from './routing.ts'
 
-/** What the routes of an account's own credentials work with. */
+/** Dependencies of the routes of an organization's own credentials. */
 export interface AccountCredentialDeps {
-  readonly accounts: Pick<Accounts, 'adminAs' | 'walletsAs' | 'readProof' | 'registry'>
+  readonly organizations: Pick<Organizations, 'adminAs' | 'walletsAs' | 'readProof' | 'registry'>
   readonly cursors: Cursors
   readonly nowMs: () => number
 }
 
 /**
- * Who holds every scope owns the account: no other credential makes, sees or ends credentials, so that a key which was restricted
+ * A credential with every scope owns the organization: no other one creates, lists or revokes credentials, so that a key which was restricted
  * cannot make one that is not.
  */
 const OWNER_SCOPES = SCOPES
@@ -69,9 +69,9 @@ export const accountCredentialRoutes =
   }
 
 const ownKeyRoutes =
-  ({ accounts, cursors, nowMs }: AccountCredentialDeps): FastifyPluginAsyncTypebox =>
+  ({ organizations, cursors, nowMs }: AccountCredentialDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const { adminAs, registry } = accounts
+    const { adminAs, registry } = organizations
     app.post(
       '/account/keys',
       {
@@ -146,7 +146,7 @@ const parseOwnExpiry = (
   const wanted = expiresAt === undefined ? undefined : parseExpiry(expiresAt, nowMs)
   const last = kind === 'api-key' ? expiresAtMs : null
   if (last === null || (wanted !== undefined && wanted <= last)) return wanted
-  throw new Fault('INVALID_PARAMETER', 'A key does not end after the key that makes it', {
+  throw new Fault('INVALID_PARAMETER', 'A key may not expire after the key that creates it', {
     parameter: 'expiresAt',
     value: wanted ?? null,
     maximum: last,
@@ -154,9 +154,9 @@ const parseOwnExpiry = (
 }
 
 const walletRoutes =
-  ({ accounts, cursors }: AccountCredentialDeps): FastifyPluginAsyncTypebox =>
+  ({ organizations, cursors }: AccountCredentialDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const { walletsAs, registry } = accounts
+    const { walletsAs, registry } = organizations
     app.get(
       '/account/wallets',
       {
@@ -206,7 +206,7 @@ const invalidAddress = (value: string): Fault =>
 
 /** The route by which a wallet is linked; it has no version. */
 export const linkAddressRoute =
-  ({ accounts }: AccountCredentialDeps): FastifyPluginAsyncTypebox =>
+  ({ organizations }: AccountCredentialDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     app.post(
       '/x402/link-address',
@@ -223,7 +223,7 @@ export const linkAddressRoute =
         const { chain, address, message, signature } = request.body
         const normal = normalizeWalletAddress(chain, address)
         if (normal === undefined) throw invalidAddress(address)
-        const proof = accounts.readProof({ message, signature })
+        const proof = organizations.readProof({ message, signature })
         const problem = typeof proof === 'string' ? proof : undefined
         if (typeof proof === 'string' || proof.kind !== chain || proof.address !== normal) {
           throw new Fault('INVALID_PARAMETER', 'The message does not prove the wallet', {
@@ -233,7 +233,7 @@ export const linkAddressRoute =
         }
         const { orgId, appId } = principal
         return walletBody(
-          await accounts
+          await organizations
             .walletsAs(toActor(principal, request), principal.orgId)
             .link({ orgId, appId }, proof),
         )

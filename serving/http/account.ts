@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Config } from '../../core/config/settings.ts'
+import { toIsoTime } from '../../core/time.ts'
 import { AccountPlan, AccountUsage } from '../../schemas/api/account.ts'
 import {
   MAX_OWN_KEYS,
@@ -17,7 +18,7 @@ import { monthStartMs, type UsageEntry } from '../billing/usage-totals.ts'
 import type { Principal } from '../interfaces.ts'
 import { pricedRoute } from './routing.ts'
 
-/** What the account routes work with. */
+/** Dependencies of the `/account` routes. */
 export interface AccountDeps {
   readonly meter: QuotaMeter
   readonly nowMs: () => number
@@ -53,8 +54,6 @@ export const requirePrincipal = (principal: Principal | null): Principal => {
   assert(principal)
   return principal
 }
-
-const toIsoTime = (ms: number): string => new Date(ms).toISOString()
 
 const usageBody = ({ calls, milliUnits }: UsageEntry) => ({
   calls,

@@ -59,7 +59,7 @@ const gainersAndLosers = definePageRoute({
         value: query.type,
         allowed_values: Object.keys(WINDOW_ALIASES),
       }
-      throw new Fault('INVALID_PARAMETER', 'type is not a window', details)
+      throw new Fault('INVALID_PARAMETER', 'type must be one of the documented windows', details)
     }
     return gainerList(chain.id, { resolution, descending: isDescending(query.sortType) })
   },

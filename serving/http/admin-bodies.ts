@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { Fault } from '../../core/errors.ts'
+import { toIsoTime } from '../../core/time.ts'
 import type {
   AdminPage,
   AppView,
@@ -11,8 +12,6 @@ import type { ApiKey, Application, Org, PlanPurchase } from '../../schemas/wire.
 import type { SlottedKey } from '../auth/signing-key-ring.ts'
 import { walletKey } from '../auth/wallet-link-rows.ts'
 import type { Cursors } from '../queries/cursors-and-pages.ts'
-
-const toIsoTime = (ms: number): string => new Date(ms).toISOString()
 
 /** An organization with its newest bought plan as the admin API shows it. */
 export const orgBody = (

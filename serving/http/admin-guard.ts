@@ -1,13 +1,14 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../core/config/settings.ts'
 import { Fault } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
-import type { Accounts } from '../auth/accounts.ts'
+import { sha256 } from '../../core/sha256.ts'
 import type { AdminAccess } from '../auth/admin-tokens.ts'
 import type { Actor } from '../auth/control-records.ts'
 import { countAuthFailure } from '../auth/failure-metrics.ts'
+import type { Organizations } from '../auth/organizations.ts'
 import type { Meter } from '../interfaces.ts'
 
 declare module 'fastify' {
@@ -23,7 +24,7 @@ declare module 'fastify' {
 
 /** What the admin guard works with. */
 export interface AdminGuardDeps {
-  readonly accounts: Pick<Accounts, 'adminTokens'>
+  readonly organizations: Pick<Organizations, 'adminTokens'>
   readonly meter: Pick<Meter, 'take'>
   readonly metrics: Pick<Metrics, 'authFailures'>
   readonly log: Logger
@@ -32,8 +33,6 @@ export interface AdminGuardDeps {
 
 const ROLE_RANKS = { read: 0, write: 1, owner: 2 } as const
 const OWNER_ACCESS: AdminAccess = { id: 'owner', role: 'owner' }
-
-const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 /**
  * ADMIN_TOKEN opens everything, an admin token what its role allows. Who guesses is slowed by address; every refusal is
@@ -44,15 +43,15 @@ export const installAdminGuard = (app: FastifyInstance, deps: AdminGuardDeps): v
   // Set by the hook before any handler sees it; a shared object here would be one for all requests.
   app.decorateRequest('by', null as unknown as Actor)
   app.addHook('onRequest', async (request, reply) => {
-    const shown = /^bearer +(.+)$/i.exec(request.headers.authorization ?? '')?.[1]
-    const found = shown === undefined ? undefined : authenticateAdmin(shown, expected, deps)
+    const presented = /^bearer +(.+)$/i.exec(request.headers.authorization ?? '')?.[1]
+    const found = presented === undefined ? undefined : authenticateAdmin(presented, expected, deps)
     reply.header('Cache-Control', 'no-store')
     if (typeof found !== 'object') throw await rejectionFault(found, request, reply, deps)
     request.by = { actor: found.id, address: request.caller, requestId: request.id }
     const { role = isReadMethod(request) ? 'read' : 'write' } = request.routeOptions.config
     if (ROLE_RANKS[found.role] >= ROLE_RANKS[role]) return
     recordRejection(request, { actor: found.id, reason: 'missing_role' }, deps)
-    throw new Fault('FORBIDDEN', 'The admin token has another role', {
+    throw new Fault('FORBIDDEN', 'The role of the admin token does not allow this call', {
       reason: 'missing_role',
       required_role: role,
       current_role: found.role,
@@ -62,14 +61,16 @@ export const installAdminGuard = (app: FastifyInstance, deps: AdminGuardDeps): v
 
 const isReadMethod = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD'
 
-type AdminAuthentication = ReturnType<Accounts['adminTokens']['open']>
+type AdminAuthentication = ReturnType<Organizations['adminTokens']['open']>
 
 const authenticateAdmin = (
-  shown: string,
+  presented: string,
   expected: Buffer,
-  { accounts }: AdminGuardDeps,
+  { organizations }: AdminGuardDeps,
 ): AdminAuthentication =>
-  timingSafeEqual(sha256(shown), expected) ? OWNER_ACCESS : accounts.adminTokens.open(shown)
+  timingSafeEqual(sha256(presented), expected)
+    ? OWNER_ACCESS
+    : organizations.adminTokens.open(presented)
 
 const REJECTION_REASONS = { unknown: 'invalid_token', expired: 'expired_token' } as const
 
@@ -81,7 +82,10 @@ const rejectionFault = async (
 ): Promise<Fault> => {
   if (found === 'stale') {
     recordRejection(request, { actor: '', reason: 'unavailable' }, deps)
-    return new Fault('DATABASE_ERROR', 'Accounts cannot be checked at the moment')
+    return new Fault(
+      'DATABASE_ERROR',
+      'Credentials cannot be checked at the moment: try again later',
+    )
   }
   const { allowed, limit, resetAt, retryAfterSeconds } = await deps.meter.take({
     ip: request.caller,

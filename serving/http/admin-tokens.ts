@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { toIsoTime } from '../../core/time.ts'
 import {
   AdminPage,
   AdminSuccess,
@@ -9,13 +10,11 @@ import {
   NewAdminTokenView,
 } from '../../schemas/api/admin.ts'
 import type { AdminToken } from '../../schemas/wire.ts'
-import type { Accounts } from '../auth/accounts.ts'
+import type { Organizations } from '../auth/organizations.ts'
 import type { Cursors } from '../queries/cursors-and-pages.ts'
 import { paginateRows } from './admin-bodies.ts'
 
 const DEFAULT_LIFETIME_SECONDS = 2_592_000
-
-const toIsoTime = (ms: number): string => new Date(ms).toISOString()
 
 const adminTokenBody = ({
   token_id,
@@ -32,7 +31,7 @@ const adminTokenBody = ({
 })
 
 /** What the routes of admin tokens work with. */
-export interface AdminTokenDeps extends Pick<Accounts, 'adminTokensAs' | 'adminTokens'> {
+export interface AdminTokenDeps extends Pick<Organizations, 'adminTokensAs' | 'adminTokens'> {
   readonly cursors: Cursors
 }
 

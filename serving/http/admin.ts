@@ -27,7 +27,8 @@ import {
   SigningKeyView,
 } from '../../schemas/api/admin.ts'
 import type { Org } from '../../schemas/wire.ts'
-import type { Accounts } from '../auth/accounts.ts'
+import { requireRow } from '../auth/administration.ts'
+import type { Organizations } from '../auth/organizations.ts'
 import { assignKeySlots } from '../auth/signing-key-ring.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
 import { type Cursors, createCursors } from '../queries/cursors-and-pages.ts'
@@ -48,7 +49,10 @@ import { installOpenApiDocument } from './openapi.ts'
 
 /** What the admin API works with. */
 export interface AdminDeps extends BaseDeps {
-  readonly accounts: Pick<Accounts, 'adminAs' | 'adminTokens' | 'adminTokensAs' | 'registry'>
+  readonly organizations: Pick<
+    Organizations,
+    'adminAs' | 'adminTokens' | 'adminTokensAs' | 'registry'
+  >
   readonly meter: QuotaMeter
   readonly endpoints: Pick<EndpointStore, 'removeOrg'>
   readonly config: BaseDeps['config'] & AdminGuardDeps['config'] & Pick<Config, 'keyPepper'>
@@ -83,7 +87,7 @@ export const createAdminServer = async (deps: AdminDeps): Promise<FastifyInstanc
     for (const routes of [orgRoutes, appRoutes, keyRoutes, signingKeyRoutes]) {
       await guarded.register(routes({ ...deps, cursors }), { prefix: ADMIN_PATH })
     }
-    await guarded.register(adminTokenRoutes({ ...deps.accounts, cursors })(routeSchema), {
+    await guarded.register(adminTokenRoutes({ ...deps.organizations, cursors })(routeSchema), {
       prefix: ADMIN_PATH,
     })
   })
@@ -99,7 +103,7 @@ const routeSchema = (summary: string) => ({
 
 const orgRoutes =
   ({
-    accounts: { adminAs, registry },
+    organizations: { adminAs, registry },
     endpoints,
     cursors,
     meter,
@@ -155,8 +159,8 @@ const orgRoutes =
       async ({ params }) => {
         const org = requireRow(registry.org(params.orgId), 'organization')
         const { plan = 'free', countsFrom } = registry.planOf(org, nowMs()) ?? {}
-        const account = { orgId: org.org_id, plan, ...(countsFrom && { countsFrom }) }
-        return accountUsageBody(meter, account, nowMs())
+        const owner = { orgId: org.org_id, plan, ...(countsFrom && { countsFrom }) }
+        return accountUsageBody(meter, owner, nowMs())
       },
     )
     app.patch(
@@ -185,7 +189,7 @@ const orgRoutes =
 const appRoutes =
   (deps: AdminRouteDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const { adminAs, registry } = deps.accounts
+    const { adminAs, registry } = deps.organizations
     const one = (summary: string) => ({
       ...routeSchema(summary),
       params: AppPath,
@@ -257,7 +261,7 @@ const appRoutes =
 
 const keyRoutes =
   ({
-    accounts: { adminAs, registry },
+    organizations: { adminAs, registry },
     nowMs,
     cursors,
   }: AdminRouteDeps): FastifyPluginAsyncTypebox =>
@@ -332,7 +336,7 @@ const keyRoutes =
   }
 
 const signingKeyRoutes =
-  ({ accounts: { adminAs, registry }, nowMs }: AdminDeps): FastifyPluginAsyncTypebox =>
+  ({ organizations: { adminAs, registry }, nowMs }: AdminDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
     app.get(
       '/signing-keys',
@@ -365,11 +369,6 @@ const signingKeyRoutes =
 
 const SUCCESS = { success: true } as const
 
-const requireRow = <Row>(row: Row | undefined, what: string): Row => {
-  if (row === undefined) throw new Fault('NOT_FOUND', `No such ${what}`)
-  return row
-}
-
 const rejectOrgConflict = (body: {
   readonly orgId?: string
   readonly newOrg?: string
@@ -378,8 +377,12 @@ const rejectOrgConflict = (body: {
   if (body.orgId === undefined) return
   const other = body.newOrg === undefined ? body.plan && 'plan' : 'newOrg'
   if (other) {
-    throw new Fault('INVALID_PARAMETER', `${other} goes with a new organization, not with orgId`, {
-      parameter: other,
-    })
+    throw new Fault(
+      'INVALID_PARAMETER',
+      `${other} is for a new organization: leave it out where orgId is given`,
+      {
+        parameter: other,
+      },
+    )
   }
 }

@@ -135,8 +135,8 @@ const blockchainAndDexRoutes =
           after,
           direction,
         )
-        const asked = { limit, direction, hasCursor: after !== undefined }
-        const page = createPage(rows.slice(0, limit + 1), asked, (row) =>
+        const pageRequest = { limit, direction, hasCursor: after !== undefined }
+        const page = createPage(rows.slice(0, limit + 1), pageRequest, (row) =>
           codec.encode({ key: dexKey(row) }),
         )
         return pageEnvelope(page, (row) => [row])

@@ -1,6 +1,6 @@
 import { formatDecimal, formatUnits } from '../../core/amounts.ts'
 import { Fault } from '../../core/errors.ts'
-import { type ChainRow, chainRow, coinName } from '../../schemas/chains.ts'
+import { type ChainRow, chainRow, nativeTokenName } from '../../schemas/chains.ts'
 import { type TokenName, tokenNamesQuery } from '../queries/token-names.ts'
 import type { ChainRequest } from './chain-route.ts'
 
@@ -59,24 +59,28 @@ export const splitList = (
   )
   if (words.size > MAX_LIST_WORDS) {
     const details = { parameter, max_allowed: MAX_LIST_WORDS }
-    throw new Fault('INVALID_PARAMETER', `${parameter} has too many words`, details)
+    throw new Fault('INVALID_PARAMETER', `${parameter} has too many values`, details)
   }
   return [...words]
 }
 
-/** A row with the name of the chain's coin where it has none; the coin itself has no row. */
+/** A row with the name of the chain's native token where it has none; the native token itself has no row. */
 const namedRow = (
   chain: ChainRow | undefined,
   address: string,
   row: TokenName | undefined,
 ): TokenName | undefined => {
-  const coin = chain && coinName(chain, address)
-  if (!coin) return row
-  const known = row ?? { token_address: address, ...coin, image_url: '' }
-  return { ...known, name: known.name || coin.name, symbol: known.symbol || coin.symbol }
+  const nativeToken = chain && nativeTokenName(chain, address)
+  if (!nativeToken) return row
+  const named = row ?? { token_address: address, ...nativeToken, image_url: '' }
+  return {
+    ...named,
+    name: named.name || nativeToken.name,
+    symbol: named.symbol || nativeToken.symbol,
+  }
 }
 
-/** Names of tokens by address, those of the coin from the chain's row where no table has one; unknown ones are missing. */
+/** Names of tokens by address, those of the native token from the chain's row where no table has one; unknown ones are missing. */
 export const readTokenNames = async (
   { chain, rows }: Pick<ChainRequest<object, object>, 'chain' | 'rows'>,
   addresses: readonly string[],
@@ -93,3 +97,7 @@ export const readTokenNames = async (
     }),
   )
 }
+
+/** A number as text; "0" where it is not known. */
+export const requiredNumberText = (value: number | null): string =>
+  requiredText(numberTextOrNull(value))

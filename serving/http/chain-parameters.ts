@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { storedAddress } from '../../core/addresses.ts'
+import { base58Decode } from '../../core/base58.ts'
 import { Fault } from '../../core/errors.ts'
 import { CHAIN_ID_BY_NAME } from '../../schemas/chains.ts'
 import type { ChainFreshness, FreshnessReader } from '../interfaces.ts'
@@ -34,6 +35,15 @@ export const parseTokenAddress = (chainId: string, text: string, parameter: stri
 /** As `addressOf`, for wallets. Throws `Fault` INVALID_ADDRESS. */
 export const parseWalletAddress = (chainId: string, text: string, parameter: string): string =>
   parseAddress(chainId, text, { parameter, fault: 'INVALID_ADDRESS' })
+
+const KEY_BYTES = 32
+
+/** An address of Solana that a transaction can name: one that is 32 bytes long. Throws `Fault` INVALID_ADDRESS. */
+export const parseSolanaKey = (chainId: string, text: string, parameter: string): string => {
+  const address = parseWalletAddress(chainId, text, parameter)
+  if (base58Decode(address)?.length === KEY_BYTES) return address
+  throw new Fault('INVALID_ADDRESS', undefined, { parameter, value: address })
+}
 
 const parseAddress = (
   chainId: string,

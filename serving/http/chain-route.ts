@@ -6,7 +6,8 @@ import { ChainParam, makePage, PAGE_QUERY, Success } from '../../schemas/api/com
 import type { ChainId } from '../../schemas/chains.ts'
 import type { RouteName } from '../../schemas/plans.ts'
 import { createPage, pageEnvelope } from '../queries/cursors-and-pages.ts'
-import { type KeysetList, type KeysetRow, sliceQuery } from '../queries/keyset-list.ts'
+import type { KeysetList, KeysetRow } from '../queries/keyset-list.ts'
+import { readInWindows } from '../queries/read-in-windows.ts'
 import {
   parseAddressList,
   parseChain,
@@ -238,9 +239,9 @@ const cursorScope = (
     cursor: _cursor,
     limit: _limit,
     direction: _direction,
-    ...asked
+    ...pageRequest
   } = query as PageParameters
-  return [path, chain.id, Object.entries({ ...params, ...asked, chain: chain.id }).toSorted()]
+  return [path, chain.id, Object.entries({ ...params, ...pageRequest, chain: chain.id }).toSorted()]
 }
 
 /** Reads one page of a list, in the envelope of lists. */
@@ -259,10 +260,17 @@ export const readPage = async <Row extends KeysetRow, Body>(
   const codec = request.deps.cursors(CURSOR_PAYLOAD, cursorScope(path, request))
   const after = cursor === undefined ? undefined : codec.decode(cursor).at
   const rows = request.chain.enabled
-    ? await request.rows<Row>(sliceQuery(await list(), { direction, after, rows: limit + 1 }))
+    ? await readInWindows<Row>(
+        await list(),
+        { direction, after, rows: limit + 1 },
+        {
+          chain: await request.deps.freshness.of(request.chain.id),
+          query: (statement) => request.rows<Row>(statement),
+        },
+      )
     : []
-  const asked = { limit, direction, hasCursor: after !== undefined }
-  const page = createPage(rows, asked, ({ place }) => codec.encode({ at: [...place] }))
+  const pageRequest = { limit, direction, hasCursor: after !== undefined }
+  const page = createPage(rows, pageRequest, ({ place }) => codec.encode({ at: [...place] }))
   const data = await bodies(page.data)
   return pageEnvelope({ ...page, data }, (body) => [body])
 }
@@ -280,15 +288,15 @@ export const definePageRoute = <
     { ...row, query: { ...PAGE_QUERY, ...row.query } },
     row.more?.page ?? makePage(row.item),
     async (request, reply) => {
-      const asked = request as unknown as Request<Params, Parameters>
-      if (asked.chain.enabled)
-        await setFreshnessHeaders(reply, asked.deps.freshness, asked.chain.id)
+      const pageRequest = request as unknown as Request<Params, Parameters>
+      if (pageRequest.chain.enabled)
+        await setFreshnessHeaders(reply, pageRequest.deps.freshness, pageRequest.chain.id)
       const [page, more] = await Promise.all([
         readPage<Row, Static<Item>>(request as never, row.path, {
-          list: () => row.list(asked),
-          bodies: (rows) => row.bodies(rows, asked),
+          list: () => row.list(pageRequest),
+          bodies: (rows) => row.bodies(rows, pageRequest),
         }),
-        row.more?.read(asked),
+        row.more?.read(pageRequest),
       ])
       return { ...page, ...more }
     },
@@ -332,15 +340,15 @@ export const defineShapedPageRoute = <
     { ...row, query: { ...forwards, ...row.query } },
     row.response,
     async (request, reply) => {
-      const asked = request as unknown as Request<Params, Parameters>
-      if (asked.chain.enabled)
-        await setFreshnessHeaders(reply, asked.deps.freshness, asked.chain.id)
+      const pageRequest = request as unknown as Request<Params, Parameters>
+      if (pageRequest.chain.enabled)
+        await setFreshnessHeaders(reply, pageRequest.deps.freshness, pageRequest.chain.id)
       const page = await readPage<Row, Row>(request as never, row.path, {
-        list: () => row.list(asked),
+        list: () => row.list(pageRequest),
         bodies: (rows) => rows,
       })
       const { limit = DEFAULT_LIMIT } = request.query as PageParameters
-      return row.answer({ rows: page.data, limit, cursor: page.nextCursor || null }, asked)
+      return row.answer({ rows: page.data, limit, cursor: page.nextCursor || null }, pageRequest)
     },
   )
 }

@@ -3,16 +3,16 @@ import type { Config } from '../../core/config/settings.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import type { ReadinessCheck } from '../../core/ops/probes.ts'
+import type { ChainNodes } from '../../core/rpc/chain-nodes.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
-import type { ChainNodes } from '../dex/chain-nodes.ts'
 import type { FreshnessReader, Guard } from '../interfaces.ts'
 import type { JobStore } from '../jobs/job-store.ts'
+import type { PaymentDeps } from '../payments/start.ts'
 import type { Cursors } from '../queries/cursors-and-pages.ts'
 import type { ReadStore } from '../queries/limited-reads.ts'
+import type { QueryReader } from '../queries/query-limiter.ts'
 import type { AccountCredentialDeps } from './account-credentials.ts'
-import type { PaymentDeps } from './payment-hooks.ts'
 import type { PlaneDeps } from './plane.ts'
-import type { QueryReader } from './query-limiter.ts'
 import type { RoutePlugin } from './routing.ts'
 
 /** What the routes work with. */
@@ -31,7 +31,7 @@ export interface ServerDeps
     Pick<PlaneDeps, 'tls'> {
   readonly warehouse: ReadStore
   readonly guard: Guard
-  readonly accounts: AccountCredentialDeps['accounts']
+  readonly organizations: AccountCredentialDeps['organizations']
   readonly jobs: JobStore
   readonly nodes: ChainNodes
   readonly meter: QuotaMeter

@@ -14,13 +14,13 @@ import {
 import { TOKEN_PARAM } from '../../schemas/api/token-history.ts'
 import {
   newPoolsQuery,
+  type PoolPlaceRow,
   type PoolRow,
   poolSnapshotsList,
   poolsQuery,
   type SnapshotRow,
   tokenPoolsList,
 } from '../queries/dex-pools.ts'
-import type { KeysetRow } from '../queries/keyset-list.ts'
 import {
   isDescending,
   numberOrNull,
@@ -28,11 +28,17 @@ import {
   ratioOrNull,
   requiredText,
 } from './body-values.ts'
-import { type ChainRoute, definePageRoute, defineReadRoute } from './chain-route.ts'
+import {
+  type ChainRequest,
+  type ChainRoute,
+  definePageRoute,
+  defineReadRoute,
+} from './chain-route.ts'
 import { clientFamilyName } from './client-family-names.ts'
 import { poolBody, vaultBalanceBody } from './pool-body.ts'
 import { readTokenRows, tokenKey } from './read-token-rows.ts'
 import { tokenBody } from './token-body.ts'
+import { normalizeFamily } from './token-filters.ts'
 
 /** The token that a pool prices. */
 const baseToken = (row: PoolRow): string => (row.base_is_a === 1 ? row.token_a : row.token_b)
@@ -57,6 +63,15 @@ const poolDetail = defineReadRoute({
   },
 })
 
+/** Pools by their addresses; unknown ones are missing. */
+const readPools = async (
+  { chain, rows }: ChainRequest<object, object>,
+  pools: readonly string[],
+): Promise<ReadonlyMap<string, PoolRow>> => {
+  const found = pools.length === 0 ? [] : await rows<PoolRow>(poolsQuery(chain.id, pools))
+  return new Map(found.map((row) => [row.pool, row]))
+}
+
 const tokenPools = definePageRoute({
   path: '/token/:chain/:tokenAddress/pools',
   summary: 'Pools of a token by their liquidity',
@@ -66,8 +81,14 @@ const tokenPools = definePageRoute({
   item: DexPool,
   list: ({ chain, params, query }) =>
     tokenPoolsList(chain.id, params.tokenAddress, query, isDescending(query.sortDirection)),
-  bodies: (rows: readonly (PoolRow & KeysetRow)[], { chain }) =>
-    rows.map((row) => poolBody(row, chain.word)),
+  bodies: async (rows: readonly PoolPlaceRow[], request) => {
+    const pools = rows.map(({ pool }) => pool)
+    const found = await readPools(request, pools)
+    return pools.flatMap((pool) => {
+      const row = found.get(pool)
+      return row === undefined ? [] : [poolBody(row, request.chain.word)]
+    })
+  },
 })
 
 const snapshotBody = (row: SnapshotRow): DexPoolSnapshot => {
@@ -103,9 +124,6 @@ const snapshots = definePageRoute({
   list: ({ chain, params, query }) => poolSnapshotsList(chain.id, params.poolAddress, query.time),
   bodies: (rows: readonly SnapshotRow[]) => rows.map(snapshotBody),
 })
-
-/** A family as text is compared: without case and `_`. */
-const normalizeFamily = (text: string): string => text.toLowerCase().replaceAll('_', '')
 
 const newPools = defineReadRoute({
   path: '/ranking-pools/:chain/:rankingType',

@@ -3,19 +3,23 @@ import { Fault } from '../../core/errors.ts'
 import { ChainParam } from '../../schemas/api/common.ts'
 import { SwapRouteInput, SwapRouteResponse } from '../../schemas/api/swap.ts'
 import { parseSwapAmount, resolveAmount } from '../dex/balance-share.ts'
-import { type ChainMarket, isCoin, requireFreshPools } from '../dex/chain-market.ts'
+import { type ChainMarket, isNativeToken, requireFreshPools } from '../dex/chain-market.ts'
 import type { EvmAccountReader } from '../dex/evm-account.ts'
 import { type BuiltSwap, buildEvmSwap, readEvmHolding } from '../dex/evm-swap.ts'
 import { quotedHops, type SwapQuote } from '../dex/quote.ts'
-import { quoteOverRouters } from '../dex/router-venues.ts'
+import { parseRouterChoice, quoteOverChosen, withinVenues } from '../dex/router-venues.ts'
+import { readSignedPermit, requireFittingPermit, withinPermit } from '../dex/signed-permit.ts'
+import { permittedRouters, requireFittingTokenPermit } from '../dex/signed-token-permit.ts'
 import type { SolanaReader } from '../dex/solana-node.ts'
 import { parseDeadline, parseFees, parseSlippage, parseSwapMode } from '../dex/swap-terms.ts'
+import { isRouterWord } from '../dex/universal-calls.ts'
+import { buildUniversalSwap } from '../dex/universal-swap.ts'
 import { parseVenue } from '../dex/venue-words.ts'
 import type { QueryMetrics, ReadStore } from '../queries/limited-reads.ts'
+import { createLimitedReader } from '../queries/query-limiter.ts'
 import { type TokenName, tokenNamesQuery } from '../queries/token-names.ts'
 import { parseWalletAddress } from './chain-parameters.ts'
 import { type QuoteRouteDeps, readSwapTokens, requestedMarket } from './dex-swaps.ts'
-import { createLimitedReader } from './query-limiter.ts'
 import { pricedRoute, type RoutePlugin } from './routing.ts'
 import {
   quoteOverOnePool,
@@ -72,16 +76,13 @@ export const swapRoutes =
         const startedMs = deps.nowMs()
         const market = requestedMarket(deps, params.chain)
         if (market.chain.vm === 'svm') return solanaRoute(deps, market, body, startedMs)
-        const asked = readOrder(market, body, startedMs)
+        const requested = readOrder(market, body, startedMs)
         const { head } = await requireFreshPools(market, deps.freshness, startedMs)
         const reader = deps.accounts.get(market.chain.id)
-        const order = await withEvmAmount(reader, asked)
-        const { quote, venue } = quoteOverRouters(market, order.routers, {
-          ...order,
-          nowMs: startedMs,
-        })
+        const order = await withEvmAmount(reader, requested)
+        const { quote, build } = await chosenSwap(market, order, startedMs)
         if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
-        const built = await buildEvmSwap(reader, { ...order, quote, venue })
+        const built = await build(reader)
         return {
           ...transactionBody(built),
           args: { ...body },
@@ -92,6 +93,39 @@ export const swapRoutes =
     )
   }
 
+/** The quote of an order, and how its transaction is built. Throws as `quoteOverChosen`, and the `Fault` of a permit that does not fit. */
+const chosenSwap = async (
+  market: ChainMarket,
+  order: Awaited<ReturnType<typeof withEvmAmount>>,
+  nowMs: number,
+): Promise<{
+  readonly quote: SwapQuote
+  readonly build: (reader: EvmAccountReader) => Promise<BuiltSwap>
+}> => {
+  const { owner, chainId, request, permit } = order
+  const { quote, venue } = quoteOverChosen(market, order, { ...order, nowMs })
+  const nowSeconds = Math.floor(nowMs / 1_000)
+  const terms = { owner, chainId, spender: venue.router, token: request.tokenIn, nowSeconds }
+  const within = () => (permit ? withinPermit(quote, permit) : quote)
+  if (venue.kind !== 'universal') {
+    const signed = permit?.kind === 'token' ? permit : undefined
+    if (signed) requireFittingTokenPermit(signed, terms)
+    const swap = { ...order, quote: within(), venue, tokenPermits: { signed } }
+    return { quote: swap.quote, build: (reader) => buildEvmSwap(reader, swap) }
+  }
+  const { permit: _given, ...plain } = order
+  const signed = permit?.kind === 'permit2' ? permit : undefined
+  if (signed) await requireFittingPermit(signed, { ...terms, permit2: venue.permit2 })
+  const swap = {
+    ...plain,
+    quote: within(),
+    venue,
+    nowSeconds,
+    ...(signed && { permit: signed }),
+  }
+  return { quote: swap.quote, build: (reader) => buildUniversalSwap(reader, swap) }
+}
+
 const solanaRoute = async (
   deps: SwapRouteDeps,
   market: ChainMarket,
@@ -99,10 +133,10 @@ const solanaRoute = async (
   startedMs: number,
 ) => {
   const slippage = String(body.slippage ?? DEFAULT_SLIPPAGE)
-  const asked = readSolanaOrder(market, body, { nowMs: startedMs, slippage })
+  const requested = readSolanaOrder(market, body, { nowMs: startedMs, slippage })
   const { head } = await requireFreshPools(market, deps.freshness, startedMs)
   const reader = deps.solana.get(market.chain.id)
-  const order = await withSolanaAmount(reader, asked)
+  const order = await withSolanaAmount(reader, requested)
   const quote = quoteOverOnePool(market, order, startedMs)
   if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
   return {
@@ -113,13 +147,16 @@ const solanaRoute = async (
   }
 }
 
+/** Which routers take a permit, by who it is handed to. */
+const PERMIT_ROUTERS = { permit2: 'universal', token: 'protocol' } as const
+
 /** What a request asks for. Throws the `Fault` of each way in which it is wrong. */
 export const readOrder = (
   market: ChainMarket,
   body: Static<typeof SwapRouteInput>,
   nowMs: number,
 ) => {
-  const { chain, venues, routers } = market
+  const { chain, venues, routers, universal } = market
   const wanted = parseVenue(body.dex, chain.vm, venues)
   const owner = parseWalletAddress(chain.id, body.userAddress, 'userAddress')
   const recipient = parseWalletAddress(
@@ -127,24 +164,43 @@ export const readOrder = (
     body.recipientAddress ?? body.userAddress,
     'recipientAddress',
   )
+  if (isRouterWord(recipient)) {
+    const parameter = body.recipientAddress === undefined ? 'userAddress' : 'recipientAddress'
+    throw new Fault('INVALID_ADDRESS', undefined, { parameter, value: recipient })
+  }
   const { sold, bought, request } = readSwapTokens(market, body)
   const fees = parseFees(body)
   const mode = parseSwapMode(body.swapMode ?? 'ExactIn')
   const terms = {
-    ...{ request: { ...request, mode }, amount: parseSwapAmount(body.amount, mode) },
+    request: { ...request, mode },
+    amount: parseSwapAmount(body.amount, mode),
     slippageBps: parseSlippage(String(body.slippage ?? DEFAULT_SLIPPAGE)),
     deadline: parseDeadline(body.deadline, nowMs),
   }
   const { chainId } = chain
-  if (chainId === undefined || body.permit !== undefined || body.isAntiMev === true) {
-    throw new Fault('NOT_IMPLEMENTED')
+  if (chainId === undefined || body.isAntiMev === true) throw new Fault('NOT_IMPLEMENTED')
+  const permit = readSignedPermit(body.permit, body.permitData)
+  const own = permit && PERMIT_ROUTERS[permit.kind]
+  const choice = parseRouterChoice(body.router ?? own)
+  if (permit && (choice !== own || isNativeToken(market, sold))) {
+    throw new Fault('INVALID_PARAMETER', 'The permit is for another token or router', {
+      parameter: 'permit',
+      router: own,
+    })
   }
+  const offered = routers.filter(({ protocol }) => wanted?.has(protocol) ?? true)
   return {
-    ...{ owner, recipient, chainId, ...terms },
-    routers: routers.filter(({ protocol }) => wanted?.has(protocol) ?? true),
-    sellsCoin: isCoin(market, sold),
-    buysCoin: isCoin(market, bought),
+    owner,
+    recipient,
+    chainId,
+    choice,
+    ...terms,
+    routers: permit?.kind === 'token' ? permittedRouters(offered, permit) : offered,
+    universal: universal && withinVenues(universal, wanted),
+    sellsNativeToken: isNativeToken(market, sold),
+    buysNativeToken: isNativeToken(market, bought),
     ...(fees && { fees }),
+    ...(permit && { permit }),
     ...(body.gasLimit !== undefined && { gas: BigInt(body.gasLimit) }),
   }
 }
@@ -157,7 +213,8 @@ export const withEvmAmount = async (
   const { amount, request } = order
   const amountRaw = await resolveAmount(amount, () => {
     if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
-    return readEvmHolding(reader, order, request.tokenIn)
+    const isSplit = order.choice === 'universal'
+    return readEvmHolding(reader, { ...order, isSplit }, request.tokenIn)
   })
   return { ...order, request: { ...request, amountRaw } }
 }
@@ -165,7 +222,7 @@ export const withEvmAmount = async (
 /** What a quote comes to, as answers have it. */
 export const routeInfo = async (
   { symbols }: SwapRouteDeps,
-  { chain, book }: ChainMarket,
+  { chain, pools: poolBook }: ChainMarket,
   {
     quote,
     head,
@@ -184,10 +241,15 @@ export const routeInfo = async (
     feeAmount: quote.feeRaw.toString(),
     hops: [...quotedHops(quote.route)],
     route: tokens.map((token) => known.get(token) ?? token),
-    block: Math.max(head, book.height),
+    block: Math.max(head, poolBook.height),
     simulated,
   }
 }
+
+const permitBody = ({ types, ...data }: NonNullable<BuiltSwap['permitData']>) => ({
+  ...data,
+  types: Object.fromEntries(Object.entries(types).map(([name, fields]) => [name, [...fields]])),
+})
 
 /** An unsigned transaction as answers have it. */
 export const transactionBody = (built: BuiltSwap) => ({
@@ -195,4 +257,5 @@ export const transactionBody = (built: BuiltSwap) => ({
   txHex: built.hex,
   tx: transactionFields(built),
   ...(built.approval && { approval: { ...built.approval } }),
+  ...(built.permitData && { permitData: permitBody(built.permitData) }),
 })

@@ -37,7 +37,7 @@ export const quoteRoutes =
       },
       async ({ params, query }, reply) => {
         const market = requestedMarket(deps, params.chain)
-        const { chain, book, venues, hubs } = market
+        const { chain, pools: poolBook, venues, hubs } = market
         const wantedVenues = parseVenue(query.dex, chain.vm, venues)
         const { request } = readSwapTokens(market, query)
         const wanted = {
@@ -48,7 +48,7 @@ export const quoteRoutes =
         const slippageBps = parseSlippage(query.slippage)
         await setFreshnessHeaders(reply, deps.freshness, chain.id)
         const { head } = await requireFreshPools(market, deps.freshness, deps.nowMs())
-        const all = book.graph(deps.nowMs())
+        const all = poolBook.graph(deps.nowMs())
         const graph =
           wantedVenues === undefined
             ? all
@@ -60,12 +60,12 @@ export const quoteRoutes =
           amountOut: route.amountOutRaw.toString(),
           minAmountOut: quote.minOutRaw.toString(),
           maxAmountIn: quote.maxInRaw.toString(),
-          currentPrice: currentPrice(quote, book.decimals),
-          executionPrice: executionPrice(quote, book.decimals),
+          currentPrice: currentPrice(quote, poolBook.decimals),
+          executionPrice: executionPrice(quote, poolBook.decimals),
           priceImpact: quote.priceImpact,
           fee: quote.feeRaw.toString(),
           hops: [...quotedHops(route)],
-          block: Math.max(head, book.height),
+          block: Math.max(head, poolBook.height),
         }
       },
     )

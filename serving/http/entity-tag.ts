@@ -33,7 +33,8 @@ export const sendWithEntityTag = (
 /**
  * Gives every successful GET of the routes registered after it an `ETag`, and answers 304 to a caller that has the body. Routes
  * that need a scope are left out: what they show changes with calls, and may be a secret. The query has run either way, so the
- * price is that of a 200: install it before what charges.
+ * price is that of a 200: install it before what charges. A call that is paid for alone always gets its body: a 304 would tell of it
+ * without a payment.
  */
 export const installEntityTags = (app: FastifyInstance): void => {
   app.addHook('onSend', async (request, reply, payload) => {
@@ -43,8 +44,10 @@ export const installEntityTags = (app: FastifyInstance): void => {
     if (typeof payload !== 'string') return payload
     const tag = entityTag(payload)
     reply.header('ETag', tag)
-    if (!matchesEntityTag(request.headers['if-none-match'], tag)) return payload
+    const isPaidAlone = Boolean(request.payment)
+    if (isPaidAlone || !matchesEntityTag(request.headers['if-none-match'], tag)) return payload
     reply.status(304).removeHeader('Content-Type').removeHeader('Content-Length')
-    return null
+    // Fastify measures what a HEAD leaves out, and fails on null.
+    return request.method === 'HEAD' ? payload : null
   })
 }

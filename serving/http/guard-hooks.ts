@@ -1,18 +1,19 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { FAULTS, Fault } from '../../core/errors.ts'
+import { firstValue } from '../../core/http/header-value.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { MILLI_UNITS_PER_UNIT } from '../../schemas/plans.ts'
 import { type AuthSurface, authFailureReason, countAuthFailure } from '../auth/failure-metrics.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
 import type { Guard, Principal, RateLimitState, Reservation } from '../interfaces.ts'
+import type { PaymentDeps } from '../payments/start.ts'
 import { queryWorkMilliUnits } from '../queries/limited-reads.ts'
 import {
   admitPayment,
-  billedTo,
+  billedPrincipal,
   closePayment,
   holdPayment,
-  type PaymentDeps,
   paymentRequired,
 } from './payment-hooks.ts'
 
@@ -22,7 +23,7 @@ declare module 'fastify' {
     milliUnits?: number
     /** Scopes that the credential must carry. */
     scopes?: readonly string[]
-    /** Calls are written to the audit log: they change or show what an account owns. */
+    /** Calls are written to the audit log: they change or show what an organization owns. */
     audit?: boolean
   }
   interface FastifyRequest {
@@ -86,23 +87,27 @@ export const installGuard = (
   app.decorateRequest('work', null)
   app.decorateRequest('payment', null)
   app.addHook('onRequest', async (request, reply) => {
-    const who = await guard.identify({
+    const identified = await guard.identify({
       authorization: request.headers.authorization,
       apiKey: firstValue(request.headers['x-api-key']),
       address: request.caller,
     })
-    const known = who !== undefined && !(who instanceof Fault)
-    const rate = await meter.take(known ? { principal: who } : { ip: request.caller })
+    const known = identified !== undefined && !(identified instanceof Fault)
+    const rate = await meter.take(known ? { principal: identified } : { ip: request.caller })
     setRateLimitHeaders(reply, rate)
     if (!rate.allowed && known) throw rateLimited(reply, rate)
-    if (!rate.allowed && !known && isUnauthenticated(who))
+    if (!rate.allowed && !known && isUnauthenticated(identified))
       throw refused(rateLimited(reply, rate), 'rate_limited')
-    if (who === undefined && payPerCall && admitPayment(request, reply, payPerCall)) return
-    if (!known) throw refused(unauthorized(request, reply, who, payPerCall), authFailureReason(who))
-    request.principal = who
-    // Whatever is told to one account is told to no other through a cache on the way.
+    if (identified === undefined && payPerCall && admitPayment(request, reply, payPerCall)) return
+    if (!known)
+      throw refused(
+        unauthorized(request, reply, identified, payPerCall),
+        authFailureReason(identified),
+      )
+    request.principal = identified
+    // A shared cache must not serve the response of one organization to another.
     reply.header('Cache-Control', 'private, no-store').header('Vary', VARY_HEADERS)
-    const missing = missingScope(request, reply, who)
+    const missing = missingScope(request, reply, identified)
     if (missing !== undefined) throw refused(missing, 'missing_scope')
   })
   app.addHook('preHandler', async (request, reply) => {
@@ -115,7 +120,11 @@ export const installGuard = (
     }
     if (request.principal && config.milliUnits !== undefined) {
       const route = `${request.method} ${url.replace(VERSION_PREFIX, '')}`
-      request.reservation = meter.reserve(billedTo(request.principal), config.milliUnits, route)
+      request.reservation = meter.reserve(
+        billedPrincipal(request.principal),
+        config.milliUnits,
+        route,
+      )
     }
     return undefined
   })
@@ -157,7 +166,7 @@ const responseCharge = (status: number, request: FastifyRequest, milliUnits: num
   return CHARGED_ERROR_STATUSES.has(status) ? queryWorkCharge(request, milliUnits) : 0
 }
 
-/** One line per call that changes or shows what an account owns; who was not let in is told by the metric. */
+/** One audit line per call that changes or shows what an organization owns; rejected callers are counted by the metric. */
 const logAudit = (log: Logger, request: FastifyRequest, reply: FastifyReply): void => {
   const { principal, method, routeOptions, caller, id } = request
   if (principal === null) return
@@ -176,11 +185,8 @@ const logAudit = (log: Logger, request: FastifyRequest, reply: FastifyReply): vo
   )
 }
 
-const firstValue = (header: string | readonly string[] | undefined): string | undefined =>
-  typeof header === 'string' ? header : header?.[0]
-
 /** No credential, or a wrong one: such floods are slowed per address. A suspended organization is told so at any rate. */
-const isUnauthenticated = (who: Fault | undefined): boolean => who?.status !== 403
+const isUnauthenticated = (identified: Fault | undefined): boolean => identified?.status !== 403
 
 const setRateLimitHeaders = (
   reply: FastifyReply,
@@ -207,30 +213,36 @@ const rateLimited = (
 const unauthorized = (
   request: FastifyRequest,
   reply: FastifyReply,
-  who: Fault | undefined,
+  identified: Fault | undefined,
   payPerCall: PaymentDeps | undefined,
 ): Fault => {
-  if (who?.faultName === 'RATE_LIMIT') reply.header('Retry-After', 1)
-  if (who?.faultName === 'PAYMENT_REQUIRED' && payPerCall) {
-    return paymentRequired(request, reply, payPerCall, { details: who.details ?? {} })
+  if (identified?.faultName === 'RATE_LIMIT') reply.header('Retry-After', 1)
+  if (identified?.faultName === 'PAYMENT_REQUIRED' && payPerCall) {
+    return paymentRequired(request, reply, payPerCall, { details: identified.details ?? {} })
   }
-  if (who && who.faultName !== 'UNAUTHORIZED') return who
-  reply.header('WWW-Authenticate', `Bearer realm="api"${who ? ', error="invalid_token"' : ''}`)
+  if (identified && identified.faultName !== 'UNAUTHORIZED') return identified
+  reply.header(
+    'WWW-Authenticate',
+    `Bearer realm="api"${identified ? ', error="invalid_token"' : ''}`,
+  )
   return (
-    who ?? new Fault('UNAUTHORIZED', 'A credential is required', { reason: 'missing_credential' })
+    identified ??
+    new Fault('UNAUTHORIZED', 'A credential is required', { reason: 'missing_credential' })
   )
 }
 
 const missingScope = (
   request: FastifyRequest,
   reply: FastifyReply,
-  who: Principal,
+  identified: Principal,
 ): Fault | undefined => {
-  const missing = request.routeOptions.config.scopes?.find((scope) => !who.scopes.includes(scope))
+  const missing = request.routeOptions.config.scopes?.find(
+    (scope) => !identified.scopes.includes(scope),
+  )
   if (missing === undefined) return undefined
   reply.header('WWW-Authenticate', `Bearer error="insufficient_scope", scope="${missing}"`)
   return new Fault('INSUFFICIENT_PERMISSIONS', undefined, {
     required_scope: missing,
-    current_scopes: who.scopes,
+    current_scopes: identified.scopes,
   })
 }

@@ -138,8 +138,8 @@ export const holderRoutes =
             ? (await deps.warehouse.query<HolderRow>(holdersQuery(search))).rows
             : []
           if (chain.enabled) await setFreshnessHeaders(reply, deps.freshness, chain.id)
-          const asked = { limit, direction, hasCursor: after !== undefined }
-          const page = createPage(rows, asked, (row) =>
+          const pageRequest = { limit, direction, hasCursor: after !== undefined }
+          const page = createPage(rows, pageRequest, (row) =>
             codec.encode({ key: row.sort_key, holder: row.holder }),
           )
           return pageEnvelope(page, (row) => [holderBody(row, deps.nowMs())])

@@ -4,11 +4,11 @@ import { JOB_STREAM_RESPONSES, JobBody, JobParams } from '../../schemas/api/job.
 import type { Principal } from '../interfaces.ts'
 import { isFinished, type Job } from '../jobs/job.ts'
 import type { JobStore } from '../jobs/job-store.ts'
+import { clientDisconnectSignal } from '../queries/query-limiter.ts'
 import { acceptedType } from './accepted-type.ts'
 import { requirePrincipal } from './account.ts'
 import { jobBody, jobEventBody } from './job-body.ts'
 import type { JobFollowers } from './job-followers.ts'
-import { clientDisconnectSignal } from './query-limiter.ts'
 import { pricedRoute, type RoutePlugin } from './routing.ts'
 
 /** What the routes of jobs work with. */

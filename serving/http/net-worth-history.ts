@@ -24,11 +24,9 @@ import {
   pastHoldingList,
   pastWorthQuery,
 } from '../queries/past-net-worth.ts'
-import { formatTime, numberTextOrNull, requiredText } from './body-values.ts'
+import { formatTime, requiredNumberText } from './body-values.ts'
 import { type ChainRequest, type ChainRoute, defineReadRoute, readPage } from './chain-route.ts'
 import { chainHeadMs, netWorthItems } from './net-worth.ts'
-
-const requiredNumberText = (value: number): string => requiredText(numberTextOrNull(value))
 
 const hourOf = (timeMs: number): number => Math.floor(timeMs / HOUR_MS)
 
@@ -108,13 +106,13 @@ type DetailsRequest = ChainRequest<
 >
 
 /** One page of what was held at the end of an hour, all of its worth, and which hour it is. */
-const readPastPage = async (request: DetailsRequest, headMs: number, asked: number) => {
+const readPastPage = async (request: DetailsRequest, headMs: number, requestedHours: number) => {
   const { chain, params, query, deps } = request
   const { limit = 20, direction = 'next', cursor } = query
   const wallet = params.walletAddress
-  const codec = deps.cursors(CURSOR_PAYLOAD, [DETAILS_PATH, chain.id, wallet, asked])
+  const codec = deps.cursors(CURSOR_PAYLOAD, [DETAILS_PATH, chain.id, wallet, requestedHours])
   const after = cursor === undefined ? undefined : codec.decode(cursor)
-  const hour = after?.hour ?? hourOf(headMs) - asked
+  const hour = after?.hour ?? hourOf(headMs) - requestedHours
   const slice = { direction, after: after?.at, rows: limit + 1 } as const
   const [rows, worth] = chain.enabled
     ? await Promise.all([
@@ -156,12 +154,12 @@ const netWorthDetails = defineReadRoute({
   response: WalletNetWorthDetailsPage,
   absent: 'empty',
   answer: async (request) => {
-    const asked = request.query.hours ?? 0
+    const requestedHours = request.query.hours ?? 0
     const headMs = await chainHeadMs(request)
     const { page, worth, hour } =
-      asked === 0
+      requestedHours === 0
         ? await readCurrentPage(request, headMs)
-        : await readPastPage(request, headMs, asked)
+        : await readPastPage(request, headMs, requestedHours)
     return {
       ...page,
       walletAddress: request.params.walletAddress,

@@ -23,7 +23,7 @@ import {
   productOrNull,
   ratioOrNull,
   readTokenNames,
-  requiredText,
+  requiredNumberText,
   unitsOrNull,
 } from './body-values.ts'
 import {
@@ -34,8 +34,6 @@ import {
 } from './chain-route.ts'
 
 type WalletRequest = ChainRequest<{ readonly walletAddress: string }, object>
-
-const requiredNumberText = (value: number | null): string => requiredText(numberTextOrNull(value))
 
 /** What the open part is worth above its cost, which shrinks with what left the wallet without a sale. */
 const unrealizedProfit = ({

@@ -6,8 +6,8 @@ import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { namedObject } from '../../schemas/api/common.ts'
 import { SCOPES } from '../../schemas/scopes.ts'
-import type { Accounts } from '../auth/accounts.ts'
 import { countAuthFailure } from '../auth/failure-metrics.ts'
+import type { Organizations } from '../auth/organizations.ts'
 import { TokenRequestError } from '../auth/token-issuer.ts'
 import type { Meter } from '../interfaces.ts'
 import { toFault } from './problem-details.ts'
@@ -15,7 +15,7 @@ import { type FaultReporting, reportFault } from './report-fault.ts'
 
 /** What the token service works with. */
 export interface OAuthDeps {
-  readonly accounts: Pick<Accounts, 'tokens' | 'keySet' | 'tokenPlace'>
+  readonly organizations: Pick<Organizations, 'tokens' | 'keySet' | 'tokenPlace'>
   readonly meter: Pick<Meter, 'take'>
   readonly metrics: Pick<Metrics, 'authFailures' | 'edgeErrors'>
   readonly log: Logger
@@ -90,7 +90,7 @@ export const oauthPlugin =
   }
 
 const tokenRoute = (scope: FastifyInstance, deps: OAuthDeps): void => {
-  const { accounts } = deps
+  const { organizations } = deps
   const schema = { summary: 'An access token for client credentials', tags: ['auth'] }
   scope.post<{ Body: TokenFields }>(
     TOKEN_PATH,
@@ -105,7 +105,7 @@ const tokenRoute = (scope: FastifyInstance, deps: OAuthDeps): void => {
     async (request, reply) => {
       const { body, caller: ip, id: requestId } = request
       const issue = async () =>
-        accounts.tokens.issue({
+        organizations.tokens.issue({
           ...parseClientCredentials(request.headers.authorization, body),
           grantType: body.grant_type,
           audience: body.audience,
@@ -165,12 +165,12 @@ interface TokenFields {
   readonly scope?: string
 }
 
-const discoveryRoutes = (app: FastifyInstance, { accounts }: OAuthDeps): void => {
+const discoveryRoutes = (app: FastifyInstance, { organizations }: OAuthDeps): void => {
   const schema = (summary: string, response: TSchema) => ({
     schema: { summary, tags: ['auth'], response: { 200: response } },
   })
   app.get(KEYS_PATH, schema('Keys that verify access tokens', KeySet), async (_request, reply) => {
-    const keys = await accounts.keySet()
+    const keys = await organizations.keySet()
     return reply.header('Cache-Control', CACHE_CONTROL).send({ keys })
   })
   for (const path of METADATA_PATHS) {
@@ -178,7 +178,7 @@ const discoveryRoutes = (app: FastifyInstance, { accounts }: OAuthDeps): void =>
       path,
       schema('What the token service offers', AuthorizationServerMetadata),
       async (_request, reply) => {
-        const { issuer } = accounts.tokenPlace()
+        const { issuer } = organizations.tokenPlace()
         const base = issuer.replace(/\/$/, '')
         return reply.header('Cache-Control', CACHE_CONTROL).send({
           issuer,
@@ -288,8 +288,11 @@ const sendOAuthError = (
   if (status >= 500) {
     const message = 'token request failed'
     reportFault(reporting, {
-      ...{ request, error: cause, message },
-      ...{ fault: toFault(cause), surface: 'public' },
+      request,
+      error: cause,
+      message,
+      fault: toFault(cause),
+      surface: 'public',
     })
   }
   const byBasic = BASIC_PATTERN.test(request.headers.authorization ?? '')

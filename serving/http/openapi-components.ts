@@ -40,7 +40,7 @@ const extractSchema = (schema: unknown, components: Components): unknown => {
   const known = components.get(title)
   if (known === undefined) components.set(title, component)
   else if (JSON.stringify(known) !== JSON.stringify(component))
-    throw new Error(`two schemas of the document are called ${title}`)
+    throw new Error(`duplicate schema title in the API document: ${title}`)
   const reference = { $ref: `#/components/schemas/${title}` }
   return mayBeNull ? { anyOf: [reference, { type: 'null' }] } : reference
 }

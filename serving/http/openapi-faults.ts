@@ -12,11 +12,13 @@ interface Operation {
 const COMMON_FAULTS: readonly FaultName[] = [
   ...(['BAD_REQUEST', 'UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMIT'] as const),
   ...(['INTERNAL_SERVER_ERROR', 'DATABASE_ERROR'] as const),
+  // Where the signature of a contract wallet cannot be checked.
+  ...(['CHAIN_CONNECTION_ERROR', 'PROVIDER_NOT_INITIALIZED', 'SERVER_BUSY'] as const),
 ]
 
 /** Operations that answer without asking the engine for rows. */
 const OPERATIONS_WITHOUT_QUERIES =
-  /^\/(?:account|oauth|webhook\/endpoint(?!\/:id\/(?:attempt|message|stats))|jobs?|kyt|ipfs|watchlist|dexscr)\b|\/(?:calculate-pnl|estimate-gas-limit|(?:transaction|redpacket)\/:chain\/send)$/
+  /^\/(?:account|oauth|webhook\/endpoint(?!\/:id\/(?:attempt|message|stats))|jobs?|kyt|ipfs|watchlist|dexscr)\b|\/(?:calculate-pnl|estimate-gas-limit|dex\/:chain\/create|(?:transaction|redpacket)\/:chain\/send)$/
 
 /** Operations whose parameters name a record or a chain that may not exist. */
 const OPERATIONS_WITH_LOOKUPS = /\/:chain|^\/token\/search$|^\/dex$|^\/jobs?\//
@@ -63,6 +65,14 @@ const BUILD_FAULTS: readonly FaultName[] = [
   ...(['PROVIDER_NOT_INITIALIZED', 'CHAIN_CONNECTION_ERROR'] as const),
 ]
 
+/** Refusals of an unsigned transaction that makes a token. */
+const CREATION_FAULTS: readonly FaultName[] = [
+  ...(['NOT_IMPLEMENTED', 'DEX_NOT_FOUND', 'INSUFFICIENT_BALANCE'] as const),
+  ...(['LIQUIDITY_INSUFFICIENT', 'DEX_ROUTE_BUILD_FAILED'] as const),
+  ...(['DEX_SWAP_SIMULATED_FAILED', 'TRANSACTION_SIZE_EXCEEDED'] as const),
+  ...(['PROVIDER_NOT_INITIALIZED', 'CHAIN_CONNECTION_ERROR'] as const),
+]
+
 /** Refusals of a signed transaction. */
 const SEND_FAULTS: readonly FaultName[] = [
   ...(['TRANSACTION_SIZE_EXCEEDED', 'NOT_IMPLEMENTED', 'API_USAGE_LIMIT_EXCEEDED'] as const),
@@ -80,6 +90,7 @@ const FAULTS_BY_OPERATION: Readonly<Record<string, readonly FaultName[]>> = {
   'GET /dex/:chain/quote': SWAP_FAULTS,
   'POST /dex/:chain/route': BUILD_FAULTS,
   'POST /dex/:chain/swap': [...BUILD_FAULTS, 'POOL_NOT_FOUND'],
+  'POST /dex/:chain/create': CREATION_FAULTS,
   'POST /account/keys': ['CONFLICT', 'NOT_FOUND'],
   'DELETE /account/keys/:keyId': ['NOT_FOUND'],
   'DELETE /account/wallets/:wallet/:address': ['NOT_FOUND'],

@@ -1,19 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Fault } from '../../core/errors.ts'
+import { FAULTS, Fault } from '../../core/errors.ts'
 import { MILLI_UNITS_PER_UNIT } from '../../schemas/plans.ts'
-import type { Principal } from '../interfaces.ts'
+import { PAID_CALLS_ORG, type Principal } from '../interfaces.ts'
 import type { Offer, Resource } from '../payments/contract.ts'
-import type { OpenPayment, PaidCall, PaymentFailure, Payments } from '../payments/payments.ts'
-import type { PlanSales } from '../payments/plan-sales.ts'
-import {
-  makeOffers,
-  makeTerms,
-  matchOffer,
-  networkName,
-  type PaymentPrices,
-  priceRaw,
-} from '../payments/terms.ts'
+import type { OpenPayment, PaidCall, PaymentFailure } from '../payments/payments.ts'
+import type { PaymentDeps } from '../payments/start.ts'
+import { makeOffers, makeTerms, matchOffer, networkName, priceRaw } from '../payments/terms.ts'
 import {
   decodePaymentHeader,
   encodeHeader,
@@ -27,7 +20,7 @@ import {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The call can be paid for by a client without an account. */
+    /** The call can be paid for by a client without an organization. */
     isPayable?: boolean
   }
   interface FastifyRequest {
@@ -46,22 +39,7 @@ export interface RequestPayment {
   isSettled?: boolean
 }
 
-/** What paying for calls works with; where it is absent, calls need an account. */
-export interface PaymentDeps {
-  readonly payments: Payments
-  readonly prices: PaymentPrices
-  /** Public address of the API without a slash at its end: never what a client says in `Host`. */
-  readonly baseUrl: () => string
-  /** Present: wallets can buy plans. */
-  readonly sales?: PlanSales
-  /** Whether everybody may ask for the bought plan of a wallet. */
-  readonly showsStatus: boolean
-}
-
-/** Organization under which all calls that were paid one by one are counted. */
-const PAID_CALLS_ORG = 'x402'
-
-/** What is asked for something; `problem`: why a payment was refused. */
+/** Payment terms; `problem`: why a payment was rejected. */
 export interface Terms {
   readonly offers: readonly Offer[]
   readonly resource: Resource
@@ -69,7 +47,7 @@ export interface Terms {
   readonly details?: object
 }
 
-/** Price of a route to who has no account, in thousandths of a unit; undefined: it needs one. */
+/** Price of a route without a credential, in thousandths of a unit; undefined: it needs one. */
 const payableMilliUnits = ({ routeOptions }: FastifyRequest): number | undefined => {
   const { milliUnits, isPayable } = routeOptions.config
   return isPayable ? milliUnits : undefined
@@ -77,12 +55,12 @@ const payableMilliUnits = ({ routeOptions }: FastifyRequest): number | undefined
 
 /** The payment header of a request. Throws `Fault` BAD_REQUEST where there are two, or what is there is none. */
 export const readPayment = ({ headers }: FastifyRequest): PaymentHeader | undefined => {
-  const shown = Object.entries(PAYMENT_HEADERS).flatMap(([name, version]) => {
+  const presented = Object.entries(PAYMENT_HEADERS).flatMap(([name, version]) => {
     const value = headers[name]
     return value === undefined ? [] : [{ text: String(value), version }]
   })
-  if (shown.length > 1) throw new Fault('BAD_REQUEST', 'A call is paid by one header')
-  const [only] = shown
+  if (presented.length > 1) throw new Fault('BAD_REQUEST', 'Send one payment header only')
+  const [only] = presented
   return only && decodePaymentHeader(only.text, only.version)
 }
 
@@ -108,11 +86,11 @@ export const paymentRequired = (
   const milliUnits = payableMilliUnits(request) ?? 0
   const terms = offerOf(request, milliUnits, deps)
   const cu = milliUnits / MILLI_UNITS_PER_UNIT
-  return tellTerms(request, reply, { ...terms, problem, details: { cu, ...details } })
+  return replyWithTerms(request, reply, { ...terms, problem, details: { cu, ...details } })
 }
 
 /** The fault PAYMENT_REQUIRED, with terms on the way to the client. */
-export const tellTerms = (
+export const replyWithTerms = (
   request: FastifyRequest,
   reply: FastifyReply,
   { offers, resource, problem, details }: Terms,
@@ -128,8 +106,8 @@ export const tellTerms = (
 }
 
 /**
- * Takes the payment of a request without a credential: true where it shows one that fits the terms of today. False: the route
- * needs an account. Throws `Fault` PAYMENT_REQUIRED with the terms, BAD_REQUEST, INSUFFICIENT_PERMISSIONS.
+ * Takes the payment of a request without a credential: true where it shows one that fits the terms of today, or those at which
+ * it was taken before. False: the route needs a credential. Throws `Fault` PAYMENT_REQUIRED with the terms, BAD_REQUEST, INSUFFICIENT_PERMISSIONS.
  */
 export const admitPayment = (
   request: FastifyRequest,
@@ -141,24 +119,21 @@ export const admitPayment = (
   if (milliUnits === undefined) {
     const [scope] = request.routeOptions.config.scopes ?? []
     if (header === undefined || scope === undefined) return false
-    throw new Fault('INSUFFICIENT_PERMISSIONS', 'The call needs an account', {
+    throw new Fault('INSUFFICIENT_PERMISSIONS', 'The call needs a credential of an organization', {
       required_scope: scope,
       current_scopes: [],
     })
   }
   if (header === undefined) throw paymentRequired(request, reply, deps)
   const { offers, resource } = offerOf(request, milliUnits, deps)
-  const offer = matchOffer(header, offers, resource.url)
+  const taken = deps.payments.offersAsTaken(offers, header.payload)
+  const offer = matchOffer(header, taken, resource.url)
   if (typeof offer === 'string') throw paymentRequired(request, reply, deps, { problem: offer })
-  request.payment = {
-    call: {
-      offer,
-      resource,
-      payload: header.payload,
-      version: header.version,
-      route: resource.description,
-    },
-  }
+  const presented = { offer, resource, payload: header.payload, version: header.version }
+  const { description: route } = resource
+  request.payment = { call: { ...presented, route, address: request.caller } }
+  const problem = deps.payments.problemOf(presented)
+  if (problem !== undefined) throw refusedPayment(request, reply, deps, { problem })
   return true
 }
 
@@ -172,7 +147,8 @@ export const holdPayment = async (
 ): Promise<Principal | undefined> => {
   const { payment } = request
   if (payment === null) return undefined
-  const started = await deps.payments.start({ ...payment.call, call: digestOf(request) })
+  const paid = { ...payment.call, call: digestOf(request) }
+  const started = await withRetryAfter(reply, () => deps.payments.start(paid))
   if (started.kind === 'refused') throw refusedPayment(request, reply, deps, started)
   if (started.kind === 'paid') {
     const { transaction, payer, answer } = started
@@ -203,9 +179,25 @@ const payerPrincipal = (network: string, payer: string): Principal => {
   }
 }
 
-/** To whom the units of a call are counted: a payer has no month and no quota, what counts is that the call was paid. */
-export const billedTo = (principal: Principal): Principal =>
+/** The principal whose usage a call counts for: a payer has no quota, its calls are counted together. */
+export const billedPrincipal = (principal: Principal): Principal =>
   principal.kind === 'x402' ? { ...principal, orgId: PAID_CALLS_ORG, plan: 'selfhost' } : principal
+
+/** Starts a payment; tells a client that is limited when it may come back. Throws what the start throws. */
+export const withRetryAfter = async <Started>(
+  reply: FastifyReply,
+  start: () => Promise<Started>,
+): Promise<Started> => {
+  try {
+    return await start()
+  } catch (error) {
+    if (error instanceof Fault && error.faultName === 'RATE_LIMIT') {
+      const waitSeconds = Number(error.details?.reset_at) - Math.floor(Date.now() / 1_000)
+      reply.header('Retry-After', Math.max(1, waitSeconds))
+    }
+    throw error
+  }
+}
 
 /** Names a call: the same method, address with its query, and body. */
 export const digestOf = ({ method, url, body }: FastifyRequest): string =>
@@ -225,13 +217,18 @@ export const closePayment = async (
 ): Promise<void> => {
   const { payment } = request
   if (!payment?.open || payment.isSettled) return
-  if (reply.statusCode >= 300) return payment.open.release()
+  const { statusCode } = reply
+  if (statusCode >= 300) {
+    // Where the API is to blame and the engine was not asked, the payer's calls without a charge are not fewer.
+    const isBusy = statusCode === FAULTS.RATE_LIMIT.status || statusCode >= 500
+    return payment.open.release(isBusy && !request.work?.statements)
+  }
   payment.isSettled = true
   const isKept = typeof payload === 'string' || Buffer.isBuffer(payload)
   const outcome = await payment.open.settle(
     isKept
       ? {
-          status: reply.statusCode,
+          status: statusCode,
           contentType: String(reply.getHeader('content-type') ?? ''),
           body: payload,
         }

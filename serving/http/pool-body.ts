@@ -1,67 +1,23 @@
 import { unitsToNumber } from '../../core/amounts.ts'
 import type { DexPool, DexPoolTokenLiquidity } from '../../schemas/api/dex-pool.ts'
-import { type Family, type ProtocolRow, protocolRow } from '../../schemas/protocols.ts'
+import {
+  type PoolDesign,
+  type ProtocolRow,
+  poolDesign,
+  protocolRow,
+} from '../../schemas/protocols.ts'
 import type { PoolRow } from '../queries/dex-pools.ts'
 import { numberTextOrNull, productOrNull, requiredText, textOrNull } from './body-values.ts'
 
-/** How pools keep liquidity, what curve they price along, and which version of a design they are. */
-interface PoolDesign {
-  readonly liquidityModel: number
-  readonly type: number
-  readonly version: number
-}
-
-const createDesign = (liquidityModel: number, type: number, version: number): PoolDesign => ({
-  liquidityModel,
-  type,
-  version,
-})
-
-const UNKNOWN_DESIGN = createDesign(0, 0, 0)
-const CONSTANT_PRODUCT_DESIGN = createDesign(1, 1, 0)
-const CONCENTRATED_DESIGN = createDesign(2, 2, 0)
-const BONDING_CURVE_DESIGN = createDesign(3, 1, 0)
-
-/** Designs by decoder family. */
-const DESIGN_BY_FAMILY: Readonly<Record<Family, PoolDesign>> = {
-  uniswap_v2: createDesign(1, 1, 2),
-  uniswap_v3: createDesign(2, 2, 3),
-  uniswap_v4: CONCENTRATED_DESIGN,
-  curve: createDesign(1, 4, 0),
-  balancer_v2: createDesign(4, 3, 2),
-  balancer_v3: createDesign(4, 3, 3),
-  solidly: CONSTANT_PRODUCT_DESIGN,
-  liquidity_book: CONCENTRATED_DESIGN,
-  pancake_infinity: CONCENTRATED_DESIGN,
-  syncswap: CONSTANT_PRODUCT_DESIGN,
-  four_meme: BONDING_CURVE_DESIGN,
-  open_four: BONDING_CURVE_DESIGN,
-  virtuals: BONDING_CURVE_DESIGN,
-  pump_fun: BONDING_CURVE_DESIGN,
-  pumpswap: CONSTANT_PRODUCT_DESIGN,
-  raydium_amm_v4: CONSTANT_PRODUCT_DESIGN,
-  raydium_cpmm: CONSTANT_PRODUCT_DESIGN,
-  raydium_clmm: CONCENTRATED_DESIGN,
-  raydium_launchlab: BONDING_CURVE_DESIGN,
-  orca_whirlpool: CONCENTRATED_DESIGN,
-  meteora_dlmm: CONCENTRATED_DESIGN,
-  meteora_damm_v1: CONSTANT_PRODUCT_DESIGN,
-  meteora_damm_v2: CONCENTRATED_DESIGN,
-  meteora_dbc: BONDING_CURVE_DESIGN,
-  moonshot: BONDING_CURVE_DESIGN,
-  cetus: CONCENTRATED_DESIGN,
-  cetus_dlmm: CONCENTRATED_DESIGN,
-  turbos: CONCENTRATED_DESIGN,
-  momentum: CONCENTRATED_DESIGN,
-  bluefin: CONCENTRATED_DESIGN,
-  clanker: UNKNOWN_DESIGN,
-  polymarket: UNKNOWN_DESIGN,
-  red_packets: UNKNOWN_DESIGN,
-  happy_red_packet: UNKNOWN_DESIGN,
-  mask_red_packet: UNKNOWN_DESIGN,
-  deepbook: UNKNOWN_DESIGN,
-  aftermath: UNKNOWN_DESIGN,
-}
+/** How the interface names a design: where its pools keep liquidity, and what curve they price along. */
+const DESIGN_NUMBERS = {
+  'constant-product': { liquidityModel: 1, type: 1 },
+  concentrated: { liquidityModel: 2, type: 2 },
+  'bonding-curve': { liquidityModel: 3, type: 1 },
+  stable: { liquidityModel: 1, type: 4 },
+  weighted: { liquidityModel: 4, type: 3 },
+  none: { liquidityModel: 0, type: 0 },
+} as const satisfies Record<PoolDesign, unknown>
 
 /** Millionths: fees of pools are in hundredths of a basis point. */
 const PIPS_PER_UNIT = 1_000_000
@@ -107,8 +63,10 @@ const feeRate = (protocol: ProtocolRow | undefined): string | null =>
 /** Row to body; `chain` is the caller's word. */
 export const poolBody = (row: PoolRow, chain: string): DexPool => {
   const protocol = protocolRow(row.family)
-  const { liquidityModel, type, version } =
-    (protocol && DESIGN_BY_FAMILY[protocol.family]) ?? UNKNOWN_DESIGN
+  const { design, version } = protocol
+    ? poolDesign(protocol.family)
+    : { design: 'none' as const, version: 0 }
+  const { liquidityModel, type } = DESIGN_NUMBERS[design]
   return {
     chain,
     poolAddress: row.pool,

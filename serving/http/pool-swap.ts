@@ -16,6 +16,7 @@ import { isBuildable } from '../dex/solana-swap.ts'
 import { parseVenue } from '../dex/venue-words.ts'
 import { type PoolRow, poolsQuery } from '../queries/dex-pools.ts'
 import type { QueryMetrics, ReadStore } from '../queries/limited-reads.ts'
+import { createLimitedReader } from '../queries/query-limiter.ts'
 import { parseWalletAddress } from './chain-parameters.ts'
 import {
   readOrder,
@@ -25,7 +26,6 @@ import {
   withEvmAmount,
 } from './dex-route.ts'
 import { requestedMarket } from './dex-swaps.ts'
-import { createLimitedReader } from './query-limiter.ts'
 import { pricedRoute, type RoutePlugin } from './routing.ts'
 import { readSolanaOrder, solanaTransactionBody, withSolanaAmount } from './solana-route.ts'
 
@@ -74,8 +74,8 @@ export const poolSwapRoutes =
         const isRouted = market.routers.some(({ protocol }) => wanted?.has(protocol) ?? true)
         if (vm === 'evm' && !isRouted) throw new Fault('DEX_NOT_SUPPORTED')
         const pool = await namedPool(deps, market, body.poolAddress)
-        const asked = { market, pool, wanted, body: wholeBody(market, body, pool), startedMs }
-        const swap = await (vm === 'svm' ? solanaSwap(deps, asked) : evmSwap(deps, asked))
+        const request = { market, pool, wanted, body: wholeBody(market, body, pool), startedMs }
+        const swap = await (vm === 'svm' ? solanaSwap(deps, request) : evmSwap(deps, request))
         return { ...swap, elapsedTime: Math.round(deps.nowMs() - startedMs) }
       },
     )
@@ -84,16 +84,17 @@ export const poolSwapRoutes =
 /** The pool that a request names. Throws `Fault` INVALID_ADDRESS, POOL_NOT_FOUND, POOL_NOT_SUPPORTED, DEX_ROUTE_BUILD_FAILED. */
 const namedPool = async (
   { hasPool }: PoolSwapDeps,
-  { chain, book }: ChainMarket,
+  { chain, pools: poolBook }: ChainMarket,
   text: string | undefined,
 ): Promise<Pool | undefined> => {
   if (text === undefined) return undefined
   const address = parseWalletAddress(chain.id, text, 'poolAddress')
-  const pool = book.pool(address)
+  const pool = poolBook.pool(address)
   if (pool) return pool
   if (pool === null) {
     throw new Fault('DEX_ROUTE_BUILD_FAILED', undefined, {
-      ...{ pool: address, reason: 'the pool holds nothing, or its exact state is not known' },
+      pool: address,
+      reason: 'the pool is empty, or its state is not known',
     })
   }
   const isKnown = await hasPool(chain.id, address)
@@ -107,14 +108,17 @@ const wholeBody = (market: ChainMarket, body: Body, pool: Pool | undefined) => {
   const { dex, userAddress, amount, swapMode, slippage, priorityFee } = body
   const pooled = (token: string): string => pooledToken(market, token.toLowerCase())
   return {
-    ...{ dex, userAddress, amount, slippage: slippage ?? DEFAULT_SLIPPAGE },
+    dex,
+    userAddress,
+    amount,
+    slippage: slippage ?? DEFAULT_SLIPPAGE,
     ...swapTokens(body, pool, market.chain.vm === 'evm' ? pooled : (token) => token),
     ...(swapMode !== undefined && { swapMode }),
     ...(priorityFee !== undefined && { priorityFee }),
   }
 }
 
-interface AskedSwap {
+interface PoolSwapRequest {
   readonly market: ChainMarket
   readonly pool: Pool | undefined
   /** Protocols that `dex` names; undefined for all. */
@@ -125,7 +129,7 @@ interface AskedSwap {
 
 /** The quote over the named pool, or over the best that trades both tokens and is offered. */
 const quoteAsked = (
-  { market, pool, wanted, startedMs }: AskedSwap,
+  { market, pool, wanted, startedMs }: PoolSwapRequest,
   { request, slippageBps }: Pick<SwapQuote, 'request' | 'slippageBps'>,
   isOffered: (pool: Pool) => boolean,
 ): SwapQuote => {
@@ -133,21 +137,21 @@ const quoteAsked = (
     requireFittingPool(pool, wanted, request)
     return quoteOverNamedPool(pool, request, slippageBps)
   }
-  const pools = market.book
+  const pools = market.pools
     .graph(startedMs)
     .poolsOf(request.tokenIn, request.tokenOut)
     .filter((each) => (wanted?.has(each.protocol) ?? true) && isOffered(each))
   return quoteOverPools(pools, request, slippageBps)
 }
 
-const evmSwap = async (deps: PoolSwapDeps, asked: AskedSwap) => {
-  const { market, startedMs, body } = asked
+const evmSwap = async (deps: PoolSwapDeps, request: PoolSwapRequest) => {
+  const { market, startedMs, body } = request
   const read = readOrder(market, body, startedMs)
   const { head } = await requireFreshPools(market, deps.freshness, startedMs)
   const reader = deps.accounts.get(market.chain.id)
   const order = await withEvmAmount(reader, read)
   const venueOf = ({ protocol }: Pool) => order.routers.find((each) => each.protocol === protocol)
-  const quote = quoteAsked(asked, order, (pool) => venueOf(pool) !== undefined)
+  const quote = quoteAsked(request, order, (pool) => venueOf(pool) !== undefined)
   const used = quote.route.paths[0]?.hops[0]?.pool
   const venue = used && venueOf(used)
   if (venue === undefined) throw new Fault('DEX_NOT_SUPPORTED')
@@ -159,8 +163,8 @@ const evmSwap = async (deps: PoolSwapDeps, asked: AskedSwap) => {
   }
 }
 
-const solanaSwap = async (deps: PoolSwapDeps, asked: AskedSwap) => {
-  const { market, pool, startedMs, body } = asked
+const solanaSwap = async (deps: PoolSwapDeps, request: PoolSwapRequest) => {
+  const { market, pool, startedMs, body } = request
   const read = readSolanaOrder(market, body, { nowMs: startedMs, slippage: String(body.slippage) })
   const { head } = await requireFreshPools(market, deps.freshness, startedMs)
   const reader = deps.solana.get(market.chain.id)
@@ -169,7 +173,7 @@ const solanaSwap = async (deps: PoolSwapDeps, asked: AskedSwap) => {
   if (pool !== undefined && !isOffered(pool)) {
     throw new Fault('POOL_NOT_SUPPORTED', undefined, { pool: pool.address })
   }
-  const quote = quoteAsked(asked, order, isOffered)
+  const quote = quoteAsked(request, order, isOffered)
   if (reader === undefined) throw new Fault('PROVIDER_NOT_INITIALIZED')
   return {
     ...(await solanaTransactionBody(reader, { ...order, quote })),

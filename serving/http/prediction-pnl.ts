@@ -35,7 +35,7 @@ import {
   type ShapedPage,
 } from './chain-route.ts'
 import { headTimeMs, withoutTopic } from './prediction-holders.ts'
-import { dayOf, dealtFields, predictionSummaryBody, windowOf } from './prediction-summary.ts'
+import { dayOf, predictionSummaryBody, tradeResultFields, windowOf } from './prediction-summary.ts'
 import { predictionUnits, requiredRatio, STATE_QUALITY } from './prediction-values.ts'
 
 const tokenBody = (
@@ -55,7 +55,7 @@ const tokenBody = (
   avgEntryPrice: requiredRatio(row.paid, row.bought),
   avgSellPrice: requiredRatio(row.received, row.sold),
   lastPrice: predictionUnits(row.mark ?? '0'),
-  ...dealtFields(row),
+  ...tradeResultFields(row),
   winCount: BigInt(row.realized) > 0n ? 1 : 0,
   lossCount: BigInt(row.realized) < 0n ? 1 : 0,
   firstActivityTs: row.first_ms,

@@ -23,22 +23,39 @@ export const windowOf = (days: readonly PredictionDayRow[], todayMs: number, len
 
 /** A wallet without positions. */
 const NO_TOTALS: PredictionTotalsRow = {
-  ...{ tokens: '0', markets: '0', open_positions: '0', wins: '0', losses: '0', entries: '0' },
-  ...{ wallet: '', decided: '0', decided_wins: '0', paid: '0', received: '0', redeemed: '0' },
-  ...{ volume: '0', worth: '0', gained: '0', lost: '0', realized: '0' },
-  ...{ unrealized: '0', first_paid: '0', held_ms: '0', last_ms: '0' },
+  tokens: '0',
+  markets: '0',
+  open_positions: '0',
+  wins: '0',
+  losses: '0',
+  entries: '0',
+  wallet: '',
+  decided: '0',
+  decided_wins: '0',
+  paid: '0',
+  received: '0',
+  redeemed: '0',
+  volume: '0',
+  worth: '0',
+  gained: '0',
+  lost: '0',
+  realized: '0',
+  unrealized: '0',
+  first_paid: '0',
+  held_ms: '0',
+  last_ms: '0',
   best: ['', '', '', '0'],
   worst: ['', '', '', '0'],
 }
 
 /** Sums of a position, or of several. */
-type DealtRow = Pick<
+type TradeResultRow = Pick<
   PredictionTotalsRow,
   'realized' | 'unrealized' | 'paid' | 'received' | 'redeemed' | 'volume' | 'worth' | 'last_ms'
 >
 
 /** What was paid, received and made, of one position or of several together. */
-export const dealtFields = (totals: DealtRow) => {
+export const tradeResultFields = (totals: TradeResultRow) => {
   const total = sumOf(totals.realized, totals.unrealized)
   return {
     totalBuyAmount: predictionUnits(totals.paid),
@@ -82,7 +99,7 @@ export const predictionSummaryBody = (
   const { tokens } = totals
   return {
     wallet,
-    ...dealtFields(totals),
+    ...tradeResultFields(totals),
     tokenCount: Number(tokens),
     marketCount: Number(totals.markets),
     openPositionCount: Number(totals.open_positions),

@@ -125,14 +125,14 @@ const validationIssues = ({ validation = [] }: FastifyError): readonly Validatio
     })
 
 const validationFault = (error: FastifyError, inputs: RequestInputs): Fault => {
-  const complaints = validationIssues(error)
-  const [first, ...rest] = complaints
+  const issues = validationIssues(error)
+  const [first, ...rest] = issues
   const parameter = first?.path.split('/')[1]
   const isUnknown = first?.rule === 'additionalProperties'
   if (!first || !parameter || isUnknown || rest.some(({ path }) => path !== first.path)) {
-    const errors = complaints.map(({ path, rule, message }) => ({ path, rule, message }))
-    const said = errors.map(({ path, message }) => `${path || 'the request'} ${message}`)
-    return new Fault('VALIDATION_ERROR', said.join(', '), { errors })
+    const errors = issues.map(({ path, rule, message }) => ({ path, rule, message }))
+    const messages = errors.map(({ path, message }) => `${path || 'the request'} ${message}`)
+    return new Fault('VALIDATION_ERROR', messages.join(', '), { errors })
   }
   if (first.rule === 'required') {
     return new Fault('MISSING_PARAMETER', `${parameter} is required`, { parameter })

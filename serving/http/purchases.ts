@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Fault } from '../../core/errors.ts'
+import { toIsoTime } from '../../core/time.ts'
 import {
   PlanPrices,
   Purchase,
@@ -11,27 +12,28 @@ import {
 import { caip2Name } from '../../schemas/payment-networks.ts'
 import { BOUGHT_PLAN_DAYS, isPlanName, PLANS } from '../../schemas/plans.ts'
 import type { PlanPurchase } from '../../schemas/wire.ts'
-import type { Accounts } from '../auth/accounts.ts'
+import type { Organizations } from '../auth/organizations.ts'
 import { normalizeWalletAddress } from '../auth/siwx-message.ts'
 import { isLinked, walletKey } from '../auth/wallet-link-rows.ts'
 import type { QuotaMeter } from '../billing/meter.ts'
 import type { PaymentFailure } from '../payments/payments.ts'
 import type { PlanForSale, PlanSales, Sale } from '../payments/plan-sales.ts'
+import type { PaymentDeps } from '../payments/start.ts'
 import { makeOffers, matchOffer } from '../payments/terms.ts'
 import { limitByAddress } from './address-limit.ts'
 import {
   digestOf,
-  type PaymentDeps,
   readPayment,
+  replyWithTerms,
   setReceipt,
   type Terms,
-  tellTerms,
+  withRetryAfter,
 } from './payment-hooks.ts'
 
 /** What the routes of purchases work with. */
 export interface PurchaseDeps {
   readonly payPerCall?: PaymentDeps
-  readonly accounts: Pick<Accounts, 'registry'>
+  readonly organizations: Pick<Organizations, 'registry'>
   readonly meter: QuotaMeter
   readonly nowMs: () => number
 }
@@ -40,9 +42,9 @@ const PURCHASE_PATH = '/x402/purchase'
 const NOTE = `A plan lasts ${BOUGHT_PLAN_DAYS} days from its purchase; a new purchase replaces it. Units are counted anew from the purchase, and with each calendar month (UTC).`
 
 /** A payment that is offered, and what stands in its header. */
-type ShownOffer = Parameters<PlanSales['buy']>[1]
+type OfferBody = Parameters<PlanSales['buy']>[1]
 
-/** Prices, purchase and status of plans that wallets buy; none of them needs an account. */
+/** Prices, purchase and status of plans that wallets buy; none of them needs a credential. */
 export const purchaseRoutes =
   (deps: PurchaseDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
@@ -113,7 +115,7 @@ const requireSales = ({ payPerCall }: PurchaseDeps): OpenSales => {
 const findPlan = ({ plans }: PlanSales, name: string | undefined): PlanForSale => {
   const plan = plans.find((each) => each.plan === name)
   if (plan !== undefined) return plan
-  throw new Fault('INVALID_PARAMETER', 'plan must be one of those that are sold', {
+  throw new Fault('INVALID_PARAMETER', 'plan must be one of the plans for sale', {
     parameter: 'plan',
     value: name ?? null,
     allowed: plans.map((each) => each.plan),
@@ -146,14 +148,15 @@ const buyPlan = async (
   const offers = makeOffers(plan.priceRaw, payPerCall.prices)
   const details = { plan: plan.plan, pricing: '/x402/pricing' }
   const terms: Terms = { offers, resource, details }
-  if (header === undefined) throw tellTerms(request, reply, terms)
+  if (header === undefined) throw replyWithTerms(request, reply, terms)
   const offer = matchOffer(header, offers, resource.url)
-  if (typeof offer === 'string') throw tellTerms(request, reply, { ...terms, problem: offer })
+  if (typeof offer === 'string') throw replyWithTerms(request, reply, { ...terms, problem: offer })
   const { payload, version } = header
   const route = `${request.method} ${PURCHASE_PATH} ${plan.plan}`
-  const paid = { offer, resource, payload, version, route, call: digestOf(request) }
+  const call = digestOf(request)
+  const paid = { offer, resource, payload, version, route, call, address: request.caller }
   const by = { address: request.caller, requestId: request.id }
-  const sale = await sales.buy(plan.plan, paid, by)
+  const sale = await withRetryAfter(reply, () => sales.buy(plan.plan, paid, by))
   if (sale.kind === 'refused') throw refusedSale(request, reply, { terms, paid, sale })
   const { payer, transaction, isNew, purchase, apiKey } = sale
   setReceipt(paid, reply, { success: true, transaction, payer })
@@ -168,14 +171,12 @@ const refusedSale = (
     terms,
     paid,
     sale: { problem, payer },
-  }: { readonly terms: Terms; readonly paid: ShownOffer; readonly sale: PaymentFailure },
+  }: { readonly terms: Terms; readonly paid: OfferBody; readonly sale: PaymentFailure },
 ): Fault => {
   const failed = { success: false, transaction: '', errorReason: problem }
   setReceipt(paid, reply, { ...failed, ...(payer !== undefined && { payer }) })
-  return tellTerms(request, reply, { ...terms, problem })
+  return replyWithTerms(request, reply, { ...terms, problem })
 }
-
-const toIsoTime = (ms: number): string => new Date(ms).toISOString()
 
 const purchaseBody = (
   { plan, chain, address, ends_at, transaction }: PlanPurchase,
@@ -190,9 +191,9 @@ const purchaseBody = (
   apiKey,
 })
 
-/** Of accounts that never bought a plan nothing is told. */
+/** Nothing is returned about organizations that never bought a plan. */
 const statusBody = (
-  { accounts: { registry }, meter, nowMs }: PurchaseDeps,
+  { organizations: { registry }, meter, nowMs }: PurchaseDeps,
   chain: string,
   address: string,
 ): PurchaseStatus => {

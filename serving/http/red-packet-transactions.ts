@@ -4,6 +4,7 @@ import { Type } from 'typebox'
 import type { ChainExtra } from '../../core/config/settings.ts'
 import { Fault } from '../../core/errors.ts'
 import { rateLimitAddress } from '../../core/http/network-address.ts'
+import type { ChainNodes } from '../../core/rpc/chain-nodes.ts'
 import { shareIdOf } from '../../core/share-id.ts'
 import { ChainParam } from '../../schemas/api/common.ts'
 import {
@@ -15,7 +16,7 @@ import {
   SendRedPacketResponse,
 } from '../../schemas/api/red-packet.ts'
 import { chainRow } from '../../schemas/chains.ts'
-import type { ChainNodes } from '../dex/chain-nodes.ts'
+import { NATIVE_TOKEN_PLACEHOLDER } from '../dex/chain-market.ts'
 import { createEvmAccountReader, type EvmAccountReader } from '../dex/evm-account.ts'
 import { parseAmount } from '../dex/swap-terms.ts'
 import { redPacketClaimOf } from '../queries/red-packets.ts'
@@ -57,11 +58,9 @@ const BUILT_PROTOCOL = 'red_packets'
 const TAGS = ['red packet']
 const DEFAULT_SECONDS = 86_400
 const MAX_MEMO_BYTES = 256
-/** How the interface also names the chain's own coin on EVM chains. */
-const COIN_WORD = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
 const ORIGIN = { params: Type.Object({ chain: ChainParam }), tags: TAGS }
 
-interface Site {
+interface PacketChain {
   readonly chain: RequestedChain
   readonly contract: PacketContract
   readonly reader: EvmAccountReader
@@ -71,7 +70,10 @@ interface Site {
  * The chain of a request with the contract of its packets and a node. Throws `Fault` NOT_IMPLEMENTED where no contract is listed,
  * CHAIN_NOT_SUPPORTED, PROVIDER_NOT_INITIALIZED.
  */
-const siteOf = ({ chains, nodes, config }: RedPacketTransactionDeps, word: string): Site => {
+const packetChainOf = (
+  { chains, nodes, config }: RedPacketTransactionDeps,
+  word: string,
+): PacketChain => {
   const chain = parseChain(word, chains)
   const { chainId } = chainRow(chain.id) ?? {}
   if (chainId === undefined) throw new Fault('NOT_IMPLEMENTED')
@@ -107,17 +109,17 @@ const splitOf = ({ totalAmount, fixedAmount, maxClaims }: CreateRedPacketInput) 
   return { totalRaw, isRandom }
 }
 
-/** The token that a packet is paid in; null: the chain's coin. */
+/** The token that a packet is paid in; null: the chain's native token. */
 const tokenOf = ({ id }: RequestedChain, text: string): string | null => {
   const token = parseTokenAddress(id, text, 'mint')
   const row = chainRow(id)
-  const coins = [row?.wrappedNative, row?.nativeAddress, COIN_WORD]
-  return coins.includes(token) ? null : token
+  const nativeAddresses = [row?.wrappedNative, row?.nativeAddress, NATIVE_TOKEN_PLACEHOLDER]
+  return nativeAddresses.includes(token) ? null : token
 }
 
 const createPacket = async (
   deps: RedPacketTransactionDeps,
-  { chain, contract, reader }: Site,
+  { chain, contract, reader }: PacketChain,
   body: CreateRedPacketInput,
 ) => {
   const split = splitOf(body)
@@ -136,13 +138,19 @@ const createPacket = async (
         ? null
         : parseWalletAddress(chain.id, body.claimAuthority, 'claimAuthority')
   const terms = {
-    ...{ ...split, salt, token, authority, memo, maxClaims: body.maxClaims },
+    ...split,
+    salt,
+    token,
+    authority,
+    memo,
+    maxClaims: body.maxClaims,
     seconds: body.expiration ?? DEFAULT_SECONDS,
   }
   const built = await buildCreation(reader, contract, creator, terms)
   return {
     ...transactionBody(built),
-    ...{ packetId, shareId: shareIdOf(chain.id, packetId) },
+    packetId,
+    shareId: shareIdOf(chain.id, packetId),
     ...(built.approval && { approval: built.approval }),
   }
 }
@@ -150,7 +158,7 @@ const createPacket = async (
 /** A packet that can be claimed from. Throws `Fault` RED_PACKET_NOT_FOUND, NOT_IMPLEMENTED, RED_PACKET_WITHDRAWN. */
 const claimablePacket = async (
   deps: RedPacketTransactionDeps,
-  { chain, contract }: Site,
+  { chain, contract }: PacketChain,
   id: string,
 ) => {
   const state = await packetState(deps, { chains: [chain.id], id: storedPacketId(id) })
@@ -179,8 +187,9 @@ const claimSignature = async (
   { body, callers }: { readonly body: ClaimRedPacketInput; readonly callers: readonly string[] },
 ): Promise<Hex> => {
   if (authority === '') return '0x'
-  const denied = new Fault('FORBIDDEN', 'The packet needs its password, or a signature', {
-    ...{ authority, message },
+  const denied = new Fault('FORBIDDEN', 'The packet needs its password or a signature', {
+    authority,
+    message,
   })
   if (body.signature !== undefined) {
     const signature = body.signature as Hex
@@ -202,15 +211,15 @@ const claimSignature = async (
 
 const claimPacket = async (
   deps: RedPacketTransactionDeps,
-  site: Site,
+  packetChain: PacketChain,
   request: FastifyRequest,
   body: ClaimRedPacketInput,
 ) => {
-  const { chain, contract, reader } = site
+  const { chain, contract, reader } = packetChain
   const id = body.packetId ?? body.shareId
   if (id === undefined) throw new Fault('RED_PACKET_INVALID_PARAMETER')
   const claimer = parseWalletAddress(chain.id, body.claimer, 'claimer')
-  const row = await claimablePacket(deps, site, id)
+  const row = await claimablePacket(deps, packetChain, id)
   const packetId = row.packet_id
   const { rows } = await deps.warehouse.query<{ readonly total: string }>(
     redPacketClaimOf(chain.id, packetId, claimer),
@@ -240,7 +249,7 @@ export const redPacketTransactionRoutes =
         },
         config: pricedRoute('POST /redpacket/:chain/create'),
       },
-      async ({ params, body }) => createPacket(deps, siteOf(deps, params.chain), body),
+      async ({ params, body }) => createPacket(deps, packetChainOf(deps, params.chain), body),
     )
     app.post(
       '/redpacket/:chain/claim',
@@ -255,7 +264,7 @@ export const redPacketTransactionRoutes =
       },
       async (request) => {
         const { params, body } = request
-        return claimPacket(deps, siteOf(deps, params.chain), request as FastifyRequest, body)
+        return claimPacket(deps, packetChainOf(deps, params.chain), request as FastifyRequest, body)
       },
     )
     app.post(

@@ -60,7 +60,11 @@ interface ListRequest<Row> {
 const EMPTY_PAGE = {
   records: [],
   total: 0,
-  ...{ hasNextPage: false, hasMore: false, startCursor: null, endCursor: null, nextCursor: '' },
+  hasNextPage: false,
+  hasMore: false,
+  startCursor: null,
+  endCursor: null,
+  nextCursor: '',
 }
 
 const readList = async <Row extends KeysetRow>(
@@ -75,8 +79,8 @@ const readList = async <Row extends KeysetRow>(
     warehouse.query<Row>(sliceQuery(list(scope), { direction, after, rows: limit + 1 })),
     warehouse.query<{ readonly total: string }>(count(scope)),
   ])
-  const asked = { limit, direction, hasCursor: after !== undefined }
-  const page = createPage(rows, asked, ({ place }) => codec.encode({ at: [...place] }))
+  const pageRequest = { limit, direction, hasCursor: after !== undefined }
+  const page = createPage(rows, pageRequest, ({ place }) => codec.encode({ at: [...place] }))
   return {
     records: await bodies(page.data),
     total: Number(counted.rows[0]?.total ?? 0),
@@ -117,7 +121,11 @@ export const redPacketRoute =
 const createLists = (deps: RouteDeps, isNew: boolean) => ({
   packets: async (name: string, scope: RedPacketScope, query: PageRequest): Promise<never> =>
     (await readList<RedPacketListRow>(deps, {
-      ...{ name, scope, query, list: redPacketList, count: redPacketCount },
+      name,
+      scope,
+      query,
+      list: redPacketList,
+      count: redPacketCount,
       bodies: async (rows) => {
         const bodies = (await packetStates(deps, rows)).map(packetBody)
         return isNew ? bodies : bodies.map(packetBodyV1)
@@ -125,7 +133,11 @@ const createLists = (deps: RouteDeps, isNew: boolean) => ({
     })) as never,
   claims: async (name: string, scope: RedPacketScope, query: PageRequest): Promise<never> =>
     (await readList<RedPacketClaimListRow>(deps, {
-      ...{ name, scope, query, list: redPacketClaimList, count: redPacketClaimCount },
+      name,
+      scope,
+      query,
+      list: redPacketClaimList,
+      count: redPacketClaimCount,
       bodies: async (rows) => {
         const packetOf = await packetsOf(deps, rows)
         return rows.map((row) => claimBody(row, packetOf(row)))

@@ -160,9 +160,9 @@ const registrationRoutes =
       },
       async (request) => {
         const { orgId } = requireOwner(request)
-        const asked = addressRequest(request.body.address, chains)
-        await store.register(orgId, asked)
-        return { address: asked.address }
+        const registration = addressRequest(request.body.address, chains)
+        await store.register(orgId, registration)
+        return { address: registration.address }
       },
     )
     app.post(
@@ -215,8 +215,8 @@ const addressRoute =
       },
       async (request) => {
         const { orgId } = requireOwner(request)
-        const asked = addressRequest(request.params.address, deps.chains)
-        const id = assessmentId(orgId, asked)
+        const registration = addressRequest(request.params.address, deps.chains)
+        const id = assessmentId(orgId, registration)
         return addressRiskBody(recordOf(deps, { orgId, id, kind: 'address' }))
       },
     )

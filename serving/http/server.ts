@@ -3,7 +3,9 @@ import cors from '@fastify/cors'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { namedObject } from '../../schemas/api/common.ts'
+import { statementOrgId } from '../interfaces.ts'
 import { createCursors } from '../queries/cursors-and-pages.ts'
+import { createLimitedReader, installQueryCaller } from '../queries/query-limiter.ts'
 import { createPasswordAttempts } from '../red-packets/password-attempts.ts'
 import { createPasswordAuthority } from '../red-packets/password-authority.ts'
 import { accountRoutes } from './account.ts'
@@ -20,10 +22,8 @@ import { presignRoutes } from './ipfs-presign.ts'
 import { createJobFollowers } from './job-followers.ts'
 import { jobRoutes } from './jobs.ts'
 import { marketDataRoutes } from './market-data.ts'
-import { notImplementedRoutes } from './not-implemented.ts'
 import { apiDocument, installOpenApiDocument } from './openapi.ts'
 import { purchaseRoutes } from './purchases.ts'
-import { createLimitedReader, installQueryCaller } from './query-limiter.ts'
 import { redPacketTransactionRoutes } from './red-packet-transactions.ts'
 import { redPacketListRoutes, redPacketRoute } from './red-packets.ts'
 import { installReferencePage } from './reference-page.ts'
@@ -79,10 +79,11 @@ export const createPublicServer = async (deps: ServerDeps): Promise<FastifyInsta
     redPacketRoute(bounded),
     redPacketListRoutes(bounded),
     redPacketTransactionRoutes({
-      ...{ ...bounded, send, attempts: createPasswordAttempts(deps.nowMs) },
+      ...bounded,
+      send,
+      attempts: createPasswordAttempts(deps.nowMs),
       authorities: createPasswordAuthority(deps.config.keyPepper.reveal()),
     }),
-    notImplementedRoutes,
     ...(deps.families ?? []),
   ]
   await app.register(async (guarded) => {
@@ -91,7 +92,7 @@ export const createPublicServer = async (deps: ServerDeps): Promise<FastifyInsta
     })
     installEntityTags(guarded)
     installGuard(guarded, deps, 'rest')
-    installQueryCaller(guarded)
+    installQueryCaller(guarded, statementOrgId)
     for (const prefix of VERSIONS) {
       for (const family of families) await guarded.register(family, { prefix })
     }

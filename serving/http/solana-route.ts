@@ -15,7 +15,7 @@ import {
   parseSwapMode,
 } from '../dex/swap-terms.ts'
 import { parseVenue } from '../dex/venue-words.ts'
-import { parseWalletAddress } from './chain-parameters.ts'
+import { parseSolanaKey } from './chain-parameters.ts'
 import { readSwapTokens } from './dex-swaps.ts'
 
 /** What a request asks for, on Solana. Throws the `Fault` of each way in which it is wrong. */
@@ -26,21 +26,25 @@ export const readSolanaOrder = (
 ) => {
   const { chain, venues } = market
   const wanted = parseVenue(body.dex, chain.vm, venues)
-  const owner = parseWalletAddress(chain.id, body.userAddress, 'userAddress')
+  const owner = parseSolanaKey(chain.id, body.userAddress, 'userAddress')
   const recipient = body.recipientAddress ?? body.userAddress
   const { request } = readSwapTokens(market, body)
   const mode = parseSwapMode(body.swapMode ?? 'ExactIn')
   const amount = parseSwapAmount(body.amount, mode)
   if (parseFees(body) !== undefined || body.gasLimit !== undefined) {
-    throw new Fault('FEE_PARAMETER_ERROR', 'Solana has no gas: priorityFee is what can be paid')
+    throw new Fault('FEE_PARAMETER_ERROR', 'Solana has no gas price: use priorityFee')
   }
   parseDeadline(body.deadline, terms.nowMs)
   const isSpecial = body.isAntiMev === true || body.tipFee !== undefined
-  const isElsewhere = parseWalletAddress(chain.id, recipient, 'recipientAddress') !== owner
-  if (isSpecial || isElsewhere || body.permit !== undefined) throw new Fault('NOT_IMPLEMENTED')
+  const hasOtherRecipient = parseSolanaKey(chain.id, recipient, 'recipientAddress') !== owner
+  const isOfEvm = [body.permit, body.permitData, body.router].some((given) => given !== undefined)
+  if (isSpecial || hasOtherRecipient || isOfEvm) throw new Fault('NOT_IMPLEMENTED')
   return {
-    ...{ owner, wanted, priorityFee: parseLamports(body.priorityFee ?? '0') },
-    ...{ request: { ...request, mode }, amount },
+    owner,
+    wanted,
+    priorityFee: parseLamports(body.priorityFee ?? '0'),
+    request: { ...request, mode },
+    amount,
     slippageBps: parseSlippage(terms.slippage),
   }
 }
@@ -60,11 +64,11 @@ export const withSolanaAmount = async (
 
 /** The best quote over one pool that a transaction can be built for. Throws as `quoteSwap`. */
 export const quoteOverOnePool = (
-  { book }: ChainMarket,
+  { pools: poolBook }: ChainMarket,
   { wanted, request, slippageBps }: Awaited<ReturnType<typeof withSolanaAmount>>,
   nowMs: number,
 ): SwapQuote => {
-  const pools = book
+  const pools = poolBook
     .graph(nowMs)
     .poolsOf(request.tokenIn, request.tokenOut)
     .filter(

@@ -193,7 +193,8 @@ const similarTokens = defineReadRoute({
   absent: 'NOT_FOUND',
   answer: async (request) => {
     const { chain, params, query, deps, rows } = request
-    if (query.type === 'image') throw new Fault('NOT_IMPLEMENTED', 'Pictures are not compared here')
+    if (query.type === 'image')
+      throw new Fault('NOT_IMPLEMENTED', 'This installation does not compare images')
     const { symbol, name } = await requireTokenRow(request)
     const keyword = symbol === '' ? name : symbol
     if (keyword === '') return []

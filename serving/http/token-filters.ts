@@ -29,7 +29,9 @@ const parseFilters = <Schema extends TSchema>(
   parameter: string,
 ): readonly Static<Schema>[] => {
   const refused = () =>
-    new Fault('INVALID_PARAMETER', `${parameter} is not JSON of the documented form`, { parameter })
+    new Fault('INVALID_PARAMETER', `${parameter} is not JSON of the documented format`, {
+      parameter,
+    })
   const read = (text: string): readonly unknown[] => {
     try {
       return [parseJson(text)].flat()
@@ -85,7 +87,7 @@ export const parseLookupFilters = (
   )
 
 /** Spellings of one family are the same without case, `_` and the words that differ between services. */
-const normalizeFamily = (text: string): string => text.toLowerCase().replaceAll('_', '')
+export const normalizeFamily = (text: string): string => text.toLowerCase().replaceAll('_', '')
 
 /** Launches by the words of other services. */
 const LAUNCHPAD_ALIASES: Readonly<Record<string, string>> = {
@@ -150,7 +152,7 @@ const parseSocialLinkFilters = (
         value: filter.slice(0, 64),
         allowed_values: [...SOCIAL_LINK_FILTERS],
       }
-      throw new Fault('INVALID_PARAMETER', 'filters has an unknown word', details)
+      throw new Fault('INVALID_PARAMETER', 'filters has an unknown value', details)
     }
     return socialLinkTest(filter)
   })

@@ -78,7 +78,8 @@ const tokenCreation = defineReadRoute({
   absent: 'NOT_FOUND',
   answer: async ({ chain, params, rows }) => {
     const [row] = await rows<CreationRow>(creationQuery(chain.id, params.tokenAddress))
-    if (row === undefined) throw new Fault('NOT_FOUND', 'The creation of this token was not seen')
+    if (row === undefined)
+      throw new Fault('NOT_FOUND', 'The creation of this token is not recorded')
     return creationBody(params.tokenAddress, row)
   },
 })

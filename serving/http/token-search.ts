@@ -55,8 +55,8 @@ export const tokenSearchRoutes =
         if (only !== undefined && named.ids.length === 1) {
           await setFreshnessHeaders(reply, deps.freshness, only)
         }
-        const asked = { limit, direction, hasCursor: after !== undefined }
-        const page = createPage(places, asked, codec.encode)
+        const pageRequest = { limit, direction, hasCursor: after !== undefined }
+        const page = createPage(places, pageRequest, codec.encode)
         const [rows, stats] = await Promise.all([
           readTokenRows(deps, page.data),
           query.mode === 'normal' ? readStats(deps, page.data) : NO_STATS,

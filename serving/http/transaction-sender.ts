@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { Fault } from '../../core/errors.ts'
+import type { ChainNodes } from '../../core/rpc/chain-nodes.ts'
 import { createRateLimiter } from '../billing/rate-limiter.ts'
-import type { ChainNodes } from '../dex/chain-nodes.ts'
 import { countUnfinished, newSentJob, sentJobId } from '../dex/sent-transactions.ts'
 import { transactionKindOf } from '../dex/transaction-kinds.ts'
 import { isFinished } from '../jobs/job.ts'
@@ -54,7 +54,7 @@ export const createTransactionSender = ({ nodes, jobs, nowMs }: SenderDeps): Tra
     const jobId = sentJobId(signature)
     const known = jobs.get({ orgId, id: jobId })
     if (known === undefined && countUnfinished(jobs, orgId, chain.id) >= MAX_UNFINISHED) {
-      throw new Fault('API_USAGE_LIMIT_EXCEEDED', 'Too many transactions are under way', {
+      throw new Fault('API_USAGE_LIMIT_EXCEEDED', 'Too many transactions are pending', {
         max_allowed: MAX_UNFINISHED,
       })
     }

@@ -16,7 +16,8 @@ const gasPrice = defineReadRoute({
     const row = chainRow(chain.id)
     if (row?.vm !== 'evm') throw new Fault('CHAIN_NOT_SUPPORTED')
     const price = gasPriceOf(await rows<BlockFeeRow>(blockFeesQuery(row)))
-    if (price === undefined) throw new Fault('NOT_FOUND', 'No fees of recent blocks are known yet')
+    if (price === undefined)
+      throw new Fault('NOT_FOUND', 'No fees of recent blocks are recorded yet')
     return { gasPrice: `0x${price.toString(16)}`, chain: chain.word }
   },
 })

@@ -14,7 +14,12 @@ export const serializedText = ({ hex }: SerializedTransaction): string =>
 export const transactionFields = ({ transaction }: SerializedTransaction) => {
   const { chainId, nonce, to, data, value, gas, fees } = transaction
   return {
-    ...{ chainId, nonce, to, data, value: value.toString(), gas: gas.toString() },
+    chainId,
+    nonce,
+    to,
+    data,
+    value: value.toString(),
+    gas: gas.toString(),
     ...('gasPrice' in fees
       ? { gasPrice: fees.gasPrice.toString() }
       : {

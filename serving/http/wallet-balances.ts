@@ -18,7 +18,7 @@ import {
 } from '../queries/net-worth.ts'
 import { type StatRow, statsQuery } from '../queries/token-stats.ts'
 import { type WalletStatRow, walletStatsQuery } from '../queries/wallet-stats.ts'
-import { numberTextOrNull, requiredText } from './body-values.ts'
+import { requiredNumberText } from './body-values.ts'
 import { type ChainRequest, type ChainRoute, defineReadRoute } from './chain-route.ts'
 import { netWorthItems } from './net-worth.ts'
 import { statsByToken } from './token-stats.ts'
@@ -30,9 +30,7 @@ const MAX_BALANCES = 100
 
 const ABSENT = { totalBalancesInUsd: '0', totalProfitInUsd: '0', balances: [] }
 
-const requiredNumberText = (value: number): string => requiredText(numberTextOrNull(value))
-
-const UNTRADED = Object.fromEntries(TRADING_FIELDS.map((name) => [name, '0'])) as Pick<
+const NO_TRADES = Object.fromEntries(TRADING_FIELDS.map((name) => [name, '0'])) as Pick<
   WalletPnlStat,
   (typeof TRADING_FIELDS)[number]
 >
@@ -42,7 +40,7 @@ const balanceBody = (
   stat: WalletPnlStat | undefined,
   dayChange: string | null,
 ): WalletBalance => {
-  const traded = stat ?? UNTRADED
+  const traded = stat ?? NO_TRADES
   return {
     tokenAddress: item.tokenAddress,
     name: item.name,
@@ -53,7 +51,7 @@ const balanceBody = (
     priceInUsd: item.priceInUsd,
     priceInSol: item.priceInNative,
     priceChangeRatioInUsd24h: dayChange,
-    ...(Object.fromEntries(TRADING_FIELDS.map((name) => [name, traded[name]])) as typeof UNTRADED),
+    ...(Object.fromEntries(TRADING_FIELDS.map((name) => [name, traded[name]])) as typeof NO_TRADES),
     openTime: Number(stat?.openTime ?? 0) || null,
     closeTime: Number(stat?.closeTime ?? 0) || null,
   }
@@ -71,9 +69,9 @@ const readBalances = async (
   const held = await rows<HoldingRow>(sliceQuery(holdingList(lookup), slice))
   if (held.length === 0) return []
   const tokens = held.map(({ token }) => token)
-  // The coin has the price of its wrapped form.
-  const { coin, wrapped } = nativeTokenParams(chain.id)
-  const pricedAs = (token: string): string => (token === coin ? wrapped : token)
+  // The native token has the price of its wrapped form.
+  const { nativeToken, wrapped } = nativeTokenParams(chain.id)
+  const pricedAs = (token: string): string => (token === nativeToken ? wrapped : token)
   const [items, traded, moved] = await Promise.all([
     netWorthItems(request, held),
     rows<WalletStatRow>(walletStatsQuery(chain.id, params.walletAddress, tokens)),

@@ -28,14 +28,18 @@ const differenceOrNull = (after: string | null, before: string | null): string |
   return one === null || other === null ? null : numberTextOrNull(one - other)
 }
 
-const balanceUpdateBody = (row: BalanceUpdateRow, wallet: string, coin: string): BalanceUpdate => {
+const balanceUpdateBody = (
+  row: BalanceUpdateRow,
+  wallet: string,
+  nativeToken: string,
+): BalanceUpdate => {
   const [pre, post] = [BigInt(row.pre_raw), BigInt(row.post_raw)]
   const units = (raw: bigint): string => requiredText(unitsOrNull(String(raw), row.decimals))
   return {
     accountOwnerAddress: wallet,
     tokenAccountAddress: row.account,
     tokenAddress: row.token,
-    type: row.token === coin ? 'SOL' : 'SPL',
+    type: row.token === nativeToken ? 'SOL' : 'SPL',
     changeType: post >= pre ? 'INCREASE' : 'DECREASE',
     index: row.instruction,
     transactionSignature: row.tx_hash,
@@ -64,8 +68,8 @@ const balanceUpdates = definePageRoute({
   item: BalanceUpdate,
   list: ({ chain, params, query }) => balanceUpdateList(chain.id, params.walletAddress, query),
   bodies: (rows: readonly BalanceUpdateRow[], { chain, params }) => {
-    const coin = chainRow(chain.id)?.nativeAddress ?? ''
-    return rows.map((row) => balanceUpdateBody(row, params.walletAddress, coin))
+    const nativeToken = chainRow(chain.id)?.nativeAddress ?? ''
+    return rows.map((row) => balanceUpdateBody(row, params.walletAddress, nativeToken))
   },
 })
 
@@ -112,7 +116,7 @@ const walletTransferTotal = defineReadRoute({
 
 const firstTransactions = defineReadRoute({
   path: '/wallet/:chain/first-tx',
-  summary: 'The transactions that first gave wallets coins',
+  summary: 'The transactions that first gave wallets native tokens',
   tag: 'wallet',
   params: {},
   query: WALLETS_QUERY,
@@ -124,18 +128,18 @@ const firstTransactions = defineReadRoute({
     const rows = chain.enabled
       ? await request.rows<FirstTransactionRow>(firstTransactionsQuery(chain.id, wallets))
       : []
-    const coin = chainRow(chain.id)
+    const nativeToken = chainRow(chain.id)
     return {
       wallets: Object.fromEntries(
         rows.map((row) => {
-          const decimals = row.decimals ?? coin?.nativeDecimals ?? 0
+          const decimals = row.decimals ?? nativeToken?.nativeDecimals ?? 0
           return [
             row.wallet,
             {
               txHash: row.tx_hash,
               blockNumber: Number(row.height),
               blockTime: Number(row.time_ms),
-              tokenAddress: coin?.nativeAddress ?? '',
+              tokenAddress: nativeToken?.nativeAddress ?? '',
               decimals,
               balanceChange: formatUnits(BigInt(row.change_raw), decimals),
             },

@@ -23,10 +23,10 @@ import {
 import {
   formatTime,
   numberOrNull,
-  numberTextOrNull,
   productOrNull,
   ratioOrNull,
   readTokenNames,
+  requiredNumberText,
   requiredText,
   unitsOrNull,
 } from './body-values.ts'
@@ -37,8 +37,6 @@ import {
   definePageRoute,
   defineReadRoute,
 } from './chain-route.ts'
-
-const requiredNumberText = (value: number | null): string => requiredText(numberTextOrNull(value))
 
 /** Profit over cost; 0 without a cost, so that the ratios of a row add up. */
 const profitRatio = (profit: number, cost: number): string =>

@@ -15,6 +15,7 @@ import {
 import { globalTopic } from '../../schemas/topics.ts'
 import type { Cursors } from '../queries/cursors-and-pages.ts'
 import type { QueryMetrics, ReadStore } from '../queries/limited-reads.ts'
+import { createLimitedReader, type QueryReader } from '../queries/query-limiter.ts'
 import {
   type AttemptRow,
   type AttemptSearch,
@@ -24,13 +25,12 @@ import {
 } from '../queries/webhook-attempts.ts'
 import type { EndpointApi } from '../webhooks/endpoint-api.ts'
 import type { EndpointStore } from '../webhooks/endpoint-store.ts'
-import { createLimitedReader, type QueryReader } from './query-limiter.ts'
 import { pricedRoute } from './routing.ts'
 import { requireOwner } from './webhooks.ts'
 
 /** What the log of webhooks is read from. */
 interface LimitedDeps {
-  readonly resource: EndpointApi
+  readonly endpoints: EndpointApi
   readonly store: EndpointStore
   readonly codec: Codec
   readonly warehouse: QueryReader
@@ -75,9 +75,9 @@ export const webhookAttemptRoutes =
         config: pricedRoute('GET /webhook/endpoint/:id/attempt', READ_SCOPES),
       },
       async (request) => {
-        const { endpoint_id: id } = deps.resource.read(requireOwner(request), request.params.id)
-        const wish = { ...request.query, endpointIds: [id] }
-        return readAttemptPage(deps, wish, ['attempts of endpoint', id])
+        const { endpoint_id: id } = deps.endpoints.read(requireOwner(request), request.params.id)
+        const parameters = { ...request.query, endpointIds: [id] }
+        return readAttemptPage(deps, parameters, ['attempts of endpoint', id])
       },
     )
     app.get(
@@ -97,8 +97,8 @@ export const webhookAttemptRoutes =
         const own = deps.store.ofOrg(orgId)
         const endpointIds = own.map(({ endpoint_id }) => endpoint_id)
         const { msgId: messageId } = request.params
-        const wish = { ...request.query, endpointIds, messageId }
-        return readAttemptPage(deps, wish, ['attempts of message', orgId, messageId])
+        const parameters = { ...request.query, endpointIds, messageId }
+        return readAttemptPage(deps, parameters, ['attempts of message', orgId, messageId])
       },
     )
     app.get(
@@ -130,7 +130,7 @@ export const webhookAttemptRoutes =
         config: pricedRoute('POST /webhook/message/:msgId/endpoint/:id/resend', WRITE_SCOPES),
       },
       async (request) => {
-        const { endpoint_id: id } = deps.resource.read(requireOwner(request), request.params.id)
+        const { endpoint_id: id } = deps.endpoints.read(requireOwner(request), request.params.id)
         await resendMessage(deps, await requireMessage(deps, request.params.msgId), id)
         return { success: true }
       },
@@ -190,10 +190,10 @@ const readAttemptPage = async (
   const { rows } = await warehouse.query<AttemptRow>(
     attemptsQuery({ ...search, ...(before && { before }), rows: limit + 1 }),
   )
-  const shown = rows.slice(0, limit)
-  const last = shown.at(-1)
+  const presented = rows.slice(0, limit)
+  const last = presented.at(-1)
   const hasMore = rows.length > limit
-  const data = shown.map(attemptBody)
+  const data = presented.map(attemptBody)
   const nextCursor = hasMore && last ? codec.encode({ atMs: Number(last.at_ms), id: last.id }) : ''
   return { data, items: data, nextCursor, hasMore }
 }

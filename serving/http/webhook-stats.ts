@@ -9,6 +9,7 @@ import {
 import type { WebhookEndpoint } from '../../schemas/wire.ts'
 import type { Cursors } from '../queries/cursors-and-pages.ts'
 import type { QueryMetrics, ReadStore } from '../queries/limited-reads.ts'
+import { createLimitedReader } from '../queries/query-limiter.ts'
 import {
   type EndpointMessageRow,
   endpointMessagesQuery,
@@ -19,14 +20,13 @@ import type { EndpointApi } from '../webhooks/endpoint-api.ts'
 import { storedFilterProblem } from '../webhooks/filter.ts'
 import type { EndpointActivity } from '../webhooks/start.ts'
 import { readMoment } from '../webhooks/task-api.ts'
-import { createLimitedReader } from './query-limiter.ts'
 import { pricedRoute } from './routing.ts'
 import { AttemptCursor, attemptBody } from './webhook-attempts.ts'
 import { requireOwner } from './webhooks.ts'
 
 /** What statistics are read from. */
 export interface WebhookStatsDeps {
-  readonly resource: EndpointApi
+  readonly endpoints: EndpointApi
   readonly warehouse: ReadStore
   readonly metrics: QueryMetrics
   readonly cursors: Cursors
@@ -43,7 +43,7 @@ const MESSAGES_WINDOW_MS = 14 * DAY_MS
 export const webhookStatsRoutes =
   (deps: WebhookStatsDeps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const { resource, activityOf, nowMs, cursors } = deps
+    const { endpoints, activityOf, nowMs, cursors } = deps
     const warehouse = createLimitedReader(deps.warehouse, deps.metrics)
     app.get(
       '/webhook/endpoint/:id/stats',
@@ -57,7 +57,7 @@ export const webhookStatsRoutes =
         config: pricedRoute('GET /webhook/endpoint/:id/stats', READ_SCOPES),
       },
       async (request) => {
-        const endpoint = resource.read(requireOwner(request), request.params.id)
+        const endpoint = endpoints.read(requireOwner(request), request.params.id)
         const { endpoint_id: id } = endpoint
         const { rows } = await warehouse.query<StatsRow>(
           endpointStatsQuery(id, nowMs() - STATS_WINDOW_MS),
@@ -78,7 +78,7 @@ export const webhookStatsRoutes =
         config: pricedRoute('GET /webhook/endpoint/:id/message', READ_SCOPES),
       },
       async (request) => {
-        const { endpoint_id: id } = resource.read(requireOwner(request), request.params.id)
+        const { endpoint_id: id } = endpoints.read(requireOwner(request), request.params.id)
         const { limit = 20, cursor, status, since, until } = request.query
         const codec = cursors(AttemptCursor, ['messages of endpoint', id, status ?? ''])
         const before = cursor === undefined ? undefined : codec.decode(cursor)
@@ -107,10 +107,10 @@ const messagePage = (
   limit: number,
   encode: (place: { readonly atMs: number; readonly id: string }) => string,
 ) => {
-  const shown = rows.slice(0, limit)
-  const last = shown.at(-1)
+  const presented = rows.slice(0, limit)
+  const last = presented.at(-1)
   const hasMore = rows.length > limit
-  const data = shown.map((row) => {
+  const data = presented.map((row) => {
     const lastAttempt = attemptBody(row)
     const { msgId: id, channel, status, nextAttempt } = lastAttempt
     return { id, channel, status, attempts: Number(row.attempts), lastAttempt, nextAttempt }

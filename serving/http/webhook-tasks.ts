@@ -25,10 +25,10 @@ const WRITE_SCOPES = ['webhook.write']
 
 /** Recovery, replay and sample sends. */
 export const webhookTaskRoutes =
-  (deps: TaskApiDeps & { readonly resource: EndpointApi }): FastifyPluginAsyncTypebox =>
+  (deps: TaskApiDeps & { readonly endpoints: EndpointApi }): FastifyPluginAsyncTypebox =>
   async (app) => {
     await app.register(startRoutes(deps))
-    const { resource, store } = deps
+    const { endpoints, store } = deps
     app.get(
       '/webhook/endpoint/:id/task',
       {
@@ -41,7 +41,7 @@ export const webhookTaskRoutes =
         config: pricedRoute('GET /webhook/endpoint/:id/task', READ_SCOPES),
       },
       async (request) => {
-        const { endpoint_id: id } = resource.read(requireOwner(request), request.params.id)
+        const { endpoint_id: id } = endpoints.read(requireOwner(request), request.params.id)
         const data = store.tasks.ofEndpoint(id).map(taskBody)
         return { data, items: data, nextCursor: '', hasMore: false }
       },
@@ -59,16 +59,16 @@ export const webhookTaskRoutes =
       },
       async (request) => {
         const { id, taskId } = request.params
-        const { endpoint_id } = resource.read(requireOwner(request), id)
+        const { endpoint_id } = endpoints.read(requireOwner(request), id)
         return taskBody(requireTask(store, endpoint_id, taskId))
       },
     )
   }
 
 const startRoutes =
-  (deps: TaskApiDeps & { readonly resource: EndpointApi }): FastifyPluginAsyncTypebox =>
+  (deps: TaskApiDeps & { readonly endpoints: EndpointApi }): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const { resource } = deps
+    const { endpoints } = deps
     app.post(
       '/webhook/endpoint/:id/recover',
       {
@@ -82,7 +82,7 @@ const startRoutes =
         config: pricedRoute('POST /webhook/endpoint/:id/recover', WRITE_SCOPES),
       },
       async (request) => {
-        const { endpoint_id: id } = resource.read(requireOwner(request), request.params.id)
+        const { endpoint_id: id } = endpoints.read(requireOwner(request), request.params.id)
         return taskBody(await startTask(deps, id, { kind: 'recover', body: request.body }))
       },
     )
@@ -99,7 +99,7 @@ const startRoutes =
         config: pricedRoute('POST /webhook/endpoint/:id/replay', WRITE_SCOPES),
       },
       async (request) => {
-        const { endpoint_id: id } = resource.read(requireOwner(request), request.params.id)
+        const { endpoint_id: id } = endpoints.read(requireOwner(request), request.params.id)
         return taskBody(await startTask(deps, id, { kind: 'replay', body: request.body }))
       },
     )
@@ -116,7 +116,7 @@ const startRoutes =
         config: pricedRoute('POST /webhook/endpoint/:id/send-example', WRITE_SCOPES),
       },
       async (request) => {
-        const endpoint = resource.read(requireOwner(request), request.params.id)
+        const endpoint = endpoints.read(requireOwner(request), request.params.id)
         const msgId = await sendExample(deps, endpoint, request.body.channel)
         return { success: true, msgId }
       },

@@ -33,15 +33,15 @@ const idempotencyKey = ({ headers }: FastifyRequest): string | undefined => {
 
 /** Create, list, read, update, delete, secret and rotation of webhook endpoints. */
 export const webhookRoutes =
-  (resource: EndpointApi): FastifyPluginAsyncTypebox =>
+  (endpoints: EndpointApi): FastifyPluginAsyncTypebox =>
   async (app) => {
-    await app.register(writeRoutes(resource))
-    await app.register(readRoutes(resource))
-    await app.register(updateRoutes(resource))
+    await app.register(writeRoutes(endpoints))
+    await app.register(readRoutes(endpoints))
+    await app.register(updateRoutes(endpoints))
   }
 
 const readRoutes =
-  (resource: EndpointApi): FastifyPluginAsyncTypebox =>
+  (endpoints: EndpointApi): FastifyPluginAsyncTypebox =>
   async (app) => {
     app.get(
       '/webhook/endpoint',
@@ -54,7 +54,7 @@ const readRoutes =
         },
         config: pricedRoute('GET /webhook/endpoint', READ_SCOPES),
       },
-      async (request) => resource.list(requireOwner(request), request.query),
+      async (request) => endpoints.list(requireOwner(request), request.query),
     )
     app.get(
       '/webhook/endpoint/:id',
@@ -67,7 +67,7 @@ const readRoutes =
         },
         config: pricedRoute('GET /webhook/endpoint/:id', READ_SCOPES),
       },
-      async (request) => endpointBody(resource.read(requireOwner(request), request.params.id)),
+      async (request) => endpointBody(endpoints.read(requireOwner(request), request.params.id)),
     )
     app.get(
       '/webhook/endpoint/:id/secret',
@@ -82,13 +82,13 @@ const readRoutes =
       },
       async (request, reply) => {
         reply.header('Cache-Control', 'no-store')
-        return { secret: resource.secret(requireOwner(request), request.params.id) }
+        return { secret: endpoints.secret(requireOwner(request), request.params.id) }
       },
     )
   }
 
 const writeRoutes =
-  (resource: EndpointApi): FastifyPluginAsyncTypebox =>
+  (endpoints: EndpointApi): FastifyPluginAsyncTypebox =>
   async (app) => {
     app.post(
       '/webhook/endpoint',
@@ -103,7 +103,7 @@ const writeRoutes =
       },
       async (request, reply) => {
         const key = idempotencyKey(request)
-        const made = await resource.create(requireOwner(request), request.body, key)
+        const made = await endpoints.create(requireOwner(request), request.body, key)
         if (made.replayed) reply.header('Idempotent-Replayed', 'true')
         return made.body
       },
@@ -120,7 +120,7 @@ const writeRoutes =
         config: pricedRoute('DELETE /webhook/endpoint/:id', WRITE_SCOPES),
       },
       async (request) => {
-        await resource.remove(requireOwner(request), request.params.id)
+        await endpoints.remove(requireOwner(request), request.params.id)
         return { success: true }
       },
     )
@@ -137,14 +137,14 @@ const writeRoutes =
         config: pricedRoute('POST /webhook/endpoint/:id/secret/rotate', WRITE_SCOPES),
       },
       async (request) => {
-        await resource.rotate(requireOwner(request), request.params.id, request.body ?? {})
+        await endpoints.rotate(requireOwner(request), request.params.id, request.body ?? {})
         return { success: true }
       },
     )
   }
 
 const updateRoutes =
-  (resource: EndpointApi): FastifyPluginAsyncTypebox =>
+  (endpoints: EndpointApi): FastifyPluginAsyncTypebox =>
   async (app) => {
     app.patch(
       '/webhook/endpoint',
@@ -159,7 +159,7 @@ const updateRoutes =
       },
       async (request) => {
         const { endpointId, ...change } = request.body
-        return endpointBody(await resource.update(requireOwner(request), endpointId, change))
+        return endpointBody(await endpoints.update(requireOwner(request), endpointId, change))
       },
     )
     for (const method of ['PATCH', 'PUT'] as const) {
@@ -176,7 +176,7 @@ const updateRoutes =
         config: pricedRoute(`${method} /webhook/endpoint/:id`, WRITE_SCOPES),
         handler: async (request) => {
           const { id } = request.params
-          return endpointBody(await resource.update(requireOwner(request), id, request.body))
+          return endpointBody(await endpoints.update(requireOwner(request), id, request.body))
         },
       })
     }

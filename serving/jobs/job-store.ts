@@ -43,7 +43,7 @@ export interface JobStore {
    * One atomic step: `step` sees the newest state of an unfinished job; undefined changes nothing. It may run again. A finished job
    * stays as it is. Throws `Fault` NOT_FOUND; `Outage`.
    */
-  update(key: JobKey, step: (known: Job) => JobChange | undefined): Promise<Job>
+  update(key: JobKey, step: (current: Job) => JobChange | undefined): Promise<Job>
   /** A job of the organization that changed within the last 24 hours. */
   get(key: JobKey): Job | undefined
   /** Unfinished jobs of a kind, whoever's: those that their maker takes up again after a start. */
@@ -94,21 +94,21 @@ export const openJobStore = async (deps: JobStoreDeps): Promise<JobStore> => {
     return job
   }
   return {
-    create: async (wish) => {
-      const key = { orgId: wish.orgId, id: wish.id ?? `job_${ulid(nowMs())}` }
+    create: async (request) => {
+      const key = { orgId: request.orgId, id: request.id ?? `job_${ulid(nowMs())}` }
       await control.update(() => {
         if (get(key)) return []
-        const job = firstState(key, wish, nowMs())
-        const ended = table.roomFor(key.orgId)
+        const job = firstState(key, request, nowMs())
+        const ended = table.assertCapacity(key.orgId)
         return [...ended.map((old) => recordOf(old, null)), recordOf(key, job)]
       }, key.orgId)
       return requireJob(key)
     },
     update: async (key, step) => {
       await control.update(() => {
-        const known = requireJob(key)
-        const change = isFinished(known) ? undefined : step(known)
-        return change ? [recordOf(key, changed(known, change, nowMs()))] : []
+        const current = requireJob(key)
+        const change = isFinished(current) ? undefined : step(current)
+        return change ? [recordOf(key, changed(current, change, nowMs()))] : []
       }, key.orgId)
       return requireJob(key)
     },
@@ -125,14 +125,14 @@ export const openJobStore = async (deps: JobStoreDeps): Promise<JobStore> => {
 
 const textOf = ({ orgId, id }: JobKey): Parameters<JobTable['get']>[0] => `${orgId}/${id}`
 
-const firstState = ({ orgId, id }: JobKey, wish: NewJob, atMs: number): Job =>
+const firstState = ({ orgId, id }: JobKey, request: NewJob, atMs: number): Job =>
   checked({
     status: 'pending',
     hash: '',
     result: {},
     error: '',
     message: '',
-    ...wish,
+    ...request,
     id,
     orgId,
     revision: 1,
@@ -140,8 +140,8 @@ const firstState = ({ orgId, id }: JobKey, wish: NewJob, atMs: number): Job =>
     updatedAtMs: atMs,
   })
 
-const changed = (known: Job, change: JobChange, atMs: number): Job =>
-  checked({ ...known, ...change, revision: known.revision + 1, updatedAtMs: atMs })
+const changed = (current: Job, change: JobChange, atMs: number): Job =>
+  checked({ ...current, ...change, revision: current.revision + 1, updatedAtMs: atMs })
 
 const checked = (job: Job): Job => {
   const bytes = Buffer.byteLength(JSON.stringify(job.result))

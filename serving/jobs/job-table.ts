@@ -13,7 +13,7 @@ export interface JobTable {
   get(key: string): Job | undefined
   unfinished(kind: string): readonly Job[]
   /** Jobs of the organization that have to be forgotten before one more is kept. Throws `Fault` API_USAGE_LIMIT_EXCEEDED. */
-  roomFor(orgId: string): readonly Job[]
+  assertCapacity(orgId: string): readonly Job[]
 }
 
 /** Empty. Jobs are put in the order of the log, so that those that changed least lately come first. */
@@ -47,7 +47,7 @@ export const createJobTable = (nowMs: () => number): JobTable => {
     },
     unfinished: (kind) =>
       [...byKey.values()].filter((job) => job.kind === kind && !isFinished(job) && !isOld(job)),
-    roomFor: (orgId) => {
+    assertCapacity: (orgId) => {
       const own = [...(byOrg.get(orgId)?.values() ?? [])]
       const tooMany = own.length + 1 - MAX_JOBS_PER_ORG
       if (tooMany <= 0) return []

@@ -45,7 +45,7 @@ export interface Resource {
 }
 
 /** A payment as a client shows it, with the offer that it says it pays. */
-export interface ShownPayment {
+export interface PresentedPayment {
   readonly offer: Offer
   readonly resource: Resource
   /** Version of the protocol that the client speaks. */
@@ -65,10 +65,13 @@ export interface AuthorizedTransfer
  */
 export type TransferState = { readonly transaction: string } | 'unused' | 'used' | 'unknown'
 
-/** A payment whose form and signature are good. */
-export interface VerifiedPayment extends Authorization, ShownPayment {
+/** A payment that is well-formed, to the recipient and of the amount of its offer; its signature may be wrong. */
+export interface WellFormedPayment extends Authorization, PresentedPayment {
   readonly signature: `0x${string}`
 }
+
+/** A payment whose times and signature are good too. */
+export type VerifiedPayment = WellFormedPayment
 
 /** What is to be settled. */
 export interface SettlementOrder {
@@ -84,10 +87,16 @@ export type SettlementOutcome =
   | { readonly transaction: string }
   | { readonly problem: string; readonly isFinal: boolean }
 
+/** Payments under way at once in a process; each holds an answer, and may wait for its turn to be sent. */
+export const MAX_OPEN_PAYMENTS = 256
+
 /** Checks payments against the chain and makes them. It never throws for a payment: what goes wrong is a problem. */
 export interface Facilitator {
-  /** undefined: the chain would take the payment now. */
-  verify(payment: VerifiedPayment): Promise<string | undefined>
+  /**
+   * undefined: the chain would take the payment now, and the payer's balance covers `openRaw`: what the payer has open on the
+   * network, this payment included.
+   */
+  verify(payment: VerifiedPayment, openRaw: bigint): Promise<string | undefined>
   settle(order: SettlementOrder): Promise<SettlementOutcome>
   /** Looks for a transfer that may have been made; `earlier`: its transaction, where that is known. Throws `Outage`. */
   lookUp(transfer: AuthorizedTransfer, earlier: string): Promise<TransferState>

@@ -37,19 +37,19 @@ export interface EvmNodes {
 /** A client of the nodes. */
 export type NodeClient = ReturnType<typeof openClient>
 
-/** What a node refuses is its answer, and rests no endpoint. Throws `RpcError` for it, `Outage` where no node answers. */
+/** What a node refuses is its answer, and rests no endpoint. Throws `RpcError` for it, `Outage` where no node responded. */
 export const requestOf =
   (pool: Pick<RpcPool, 'attempt'>) =>
   async ({ method, params = [] }: { method: string; params?: unknown }): Promise<unknown> => {
-    const answer = await pool.attempt(async (ask) => {
+    const answer = await pool.attempt(async (call) => {
       try {
-        return { value: await ask({ method, params: params as readonly unknown[] }) }
+        return { value: await call({ method, params: params as readonly unknown[] }) }
       } catch (error) {
         if (error instanceof RpcError) return { refused: error }
         throw error
       }
     })
-    if (answer === undefined) throw new Outage('rpc', 'no node answers')
+    if (answer === undefined) throw new Outage('rpc', 'no node responded')
     if ('refused' in answer) throw answer.refused
     return answer.value
   }
@@ -93,6 +93,44 @@ export const transferCall = ({
 export const isRefusal = (error: unknown): boolean =>
   error instanceof BaseError && error.walk((cause) => cause instanceof RpcError) instanceof RpcError
 
+/** Of an execution that reverts. Source: geth (code 3), Nethermind and OpenEthereum ("VM execution error", data "Reverted"). */
+const REVERT_CODE = 3
+const REVERT_PATTERN = /revert|vm execution error/i
+
+const isRevert = (error: unknown): boolean =>
+  error instanceof BaseError &&
+  error.walk(
+    (cause) =>
+      cause instanceof RpcError &&
+      (cause.code === REVERT_CODE || REVERT_PATTERN.test(`${cause.message} ${cause.data}`)),
+  ) instanceof RpcError
+
+/** Reads the state that follows from the transactions which wait at the node; where it has no such state, that of the newest block. */
+export const atPending = async <Value>(
+  read: (blockTag: 'pending' | 'latest') => Promise<Value>,
+): Promise<Value> => {
+  try {
+    return await read('pending')
+  } catch (error) {
+    if (!isRefusal(error) || isRevert(error)) throw error
+    return read('latest')
+  }
+}
+
+/** Balance of a payer in base units of the token. */
+export const payerBalanceRaw = (
+  client: NodeClient,
+  { offer, from }: Pick<AuthorizedTransfer, 'offer' | 'from'>,
+  blockTag: 'pending' | 'latest' = 'latest',
+): Promise<bigint> =>
+  readContract(client, {
+    address: offer.asset,
+    abi: TOKEN_ABI,
+    functionName: 'balanceOf',
+    args: [from],
+    blockTag,
+  })
+
 /** Whether the nonce of an authorization is used or canceled. */
 const isUsed = (client: NodeClient, { offer, from, nonce }: AuthorizedTransfer): Promise<boolean> =>
   readContract(client, {
@@ -103,14 +141,12 @@ const isUsed = (client: NodeClient, { offer, from, nonce }: AuthorizedTransfer):
   })
 
 /** What the chain has against a payment. */
-export const whyRefused = async (client: NodeClient, payment: VerifiedPayment): Promise<string> => {
+export const refusalReason = async (
+  client: NodeClient,
+  payment: VerifiedPayment,
+): Promise<string> => {
   if (await isUsed(client, payment)) return 'invalid_transaction_state'
-  const balanceRaw = await readContract(client, {
-    address: payment.offer.asset,
-    abi: TOKEN_ABI,
-    functionName: 'balanceOf',
-    args: [payment.from],
-  })
+  const balanceRaw = await atPending((blockTag) => payerBalanceRaw(client, payment, blockTag))
   return balanceRaw < payment.valueRaw ? 'insufficient_funds' : 'invalid_transaction_state'
 }
 

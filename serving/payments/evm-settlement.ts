@@ -2,25 +2,30 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import { type Hex, keccak256, type TransactionReceipt } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { call, prepareTransactionRequest } from 'viem/actions'
+import { call, estimateGas, prepareTransactionRequest } from 'viem/actions'
 import type { Logger } from '../../core/ops/logger.ts'
 import { RpcError, type RpcPool } from '../../core/rpc/pool.ts'
 import type { PaymentNetworkName } from '../../schemas/payment-networks.ts'
-import type { Facilitator, SettlementOrder, SettlementOutcome } from './contract.ts'
 import {
+  type Facilitator,
+  MAX_OPEN_PAYMENTS,
+  type SettlementOrder,
+  type SettlementOutcome,
+} from './contract.ts'
+import {
+  atPending,
   findTransfer,
   isRefusal,
   lookUpTransfer,
   type NodeClient,
   openClient,
+  payerBalanceRaw,
   receiptOf,
+  refusalReason,
   requestOf,
   transferCall,
-  whyRefused,
 } from './evm-node.ts'
 
-/** Payments that wait for their turn to be sent. */
-const MAX_WAITING = 64
 /** How long a transaction is waited for, and how often it is asked for. */
 const RECEIPT_TIMEOUT_MS = 30_000
 const RECEIPT_INTERVAL_MS = 250
@@ -43,9 +48,15 @@ export const createEvmSettlement = (deps: EvmSettlementDeps): Facilitator => {
   const lane = pLimit(1)
   const nonces = createNonceCounter()
   const send = async ({ payment, beforeSend }: SettlementOrder): Promise<SendOutcome> => {
+    const transfer = transferCall(payment)
+    // Also what was sent before and is not mined is counted against the payer's balance.
+    const gas = await atPending((blockTag) =>
+      estimateGas(client, { ...transfer, account: account.address, blockTag, prepare: false }),
+    )
     const unsigned = await prepareTransactionRequest(client, {
-      ...transferCall(payment),
+      ...transfer,
       account,
+      gas,
       type: 'eip1559',
     })
     const nonce = nonces.next(unsigned.nonce)
@@ -62,14 +73,14 @@ export const createEvmSettlement = (deps: EvmSettlementDeps): Facilitator => {
     return { hash, isRefused: false }
   }
   const settleNew = async (order: SettlementOrder): Promise<SettlementOutcome> => {
-    if (lane.pendingCount >= MAX_WAITING)
+    if (lane.pendingCount >= MAX_OPEN_PAYMENTS)
       return { problem: 'unexpected_settle_error', isFinal: true }
     let sent: SendOutcome
     try {
       sent = await lane(() => send(order))
     } catch (error) {
       if (!isRefusal(error)) throw error
-      return { problem: await whyRefused(client, order.payment), isFinal: true }
+      return { problem: await refusalReason(client, order.payment), isFinal: true }
     }
     const receipt = await waitForReceipt(
       client,
@@ -87,14 +98,16 @@ export const createEvmSettlement = (deps: EvmSettlementDeps): Facilitator => {
     }
   }
   return {
-    verify: async (payment) => {
+    verify: async (payment, openRaw) => {
       try {
-        await call(client, { ...transferCall(payment), account })
-        return undefined
+        await atPending((blockTag) => call(client, { ...transferCall(payment), account, blockTag }))
       } catch (error) {
         if (!isRefusal(error)) throw error
-        return whyRefused(client, payment)
+        return refusalReason(client, payment)
       }
+      if (openRaw <= payment.valueRaw) return undefined
+      // What is open and not mined is part of the sum, so it must not be taken from the balance as well.
+      return (await payerBalanceRaw(client, payment)) < openRaw ? 'insufficient_funds' : undefined
     },
     settle: async (order) => {
       const { earlier, payment } = order

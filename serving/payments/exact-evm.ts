@@ -3,10 +3,10 @@ import { PAYMENT_NETWORKS } from '../../schemas/payment-networks.ts'
 import { isCanonicalEvmSignature } from '../auth/wallet-signature.ts'
 import type {
   Authorization,
-  Offer,
   PaymentProblem,
-  ShownPayment,
+  PresentedPayment,
   VerifiedPayment,
+  WellFormedPayment,
 } from './contract.ts'
 
 /** The signed message. Source: EIP-3009. */
@@ -32,42 +32,62 @@ const NONCE = /^0x[0-9a-fA-F]{64}$/
 const DECIMAL = /^(0|[1-9]\d{0,77})$/
 const MAX_UINT256 = 2n ** 256n - 1n
 
+/** How a payment is checked. */
+export interface ExactEvmCheck {
+  readonly nowMs: number
+  /** Times are not checked where it knows the payment: it has been used, and its answer is kept longer than it is valid. */
+  readonly isRecorded?: (payment: WellFormedPayment) => boolean
+  /** Runs the check of the signature, or throws instead; default: no limit. */
+  readonly limitCheck?: (check: () => Promise<boolean>) => Promise<boolean>
+}
+
 /**
- * Checks a payment of the exact scheme on the EVM without a node: form, signature of an account of its own key (contract wallets
- * cannot pay), recipient, times, amount to the base unit. Answers the first problem in this order.
+ * Checks a payment of the exact scheme on the EVM without a node: form, recipient and amount to the base unit as `readExactEvm`,
+ * times, then the signature of an account of its own key (contract wallets cannot pay), which costs computing. Answers the first
+ * problem in this order. Throws what `limitCheck` throws.
  */
 export const verifyExactEvm = async (
-  shown: ShownPayment,
-  nowMs: number,
+  presented: PresentedPayment,
+  { nowMs, isRecorded, limitCheck = (check) => check() }: ExactEvmCheck,
 ): Promise<VerifiedPayment | PaymentProblem> => {
-  const { payload, offer } = shown
+  const payment = readExactEvm(presented)
+  if (typeof payment === 'string') return payment
+  const problem = isRecorded?.(payment) ? undefined : problemOfTimes(payment, nowMs)
+  if (problem !== undefined) return problem
+  return (await limitCheck(() => isSignedByPayer(payment)))
+    ? payment
+    : 'invalid_exact_evm_payload_signature'
+}
+
+/** Reads a payment whose signature is not checked: well-formed, to the recipient, of the amount. Answers the first problem. */
+export const readExactEvm = (presented: PresentedPayment): WellFormedPayment | PaymentProblem => {
+  const { payload, offer } = presented
   const read = readAuthorization(payload)
   if (read === undefined) return 'invalid_payload'
   const { authorization, signature } = read
-  if (!(await isSignedByPayer(authorization, signature, offer)))
-    return 'invalid_exact_evm_payload_signature'
-  return problemOf(authorization, offer, nowMs) ?? { ...shown, ...authorization, signature }
+  const { to, valueRaw } = authorization
+  if (to !== offer.payTo.toLowerCase()) return 'invalid_exact_evm_payload_recipient_mismatch'
+  if (valueRaw !== offer.amountRaw) return 'invalid_exact_evm_payload_authorization_value_mismatch'
+  return isCanonicalEvmSignature(signature)
+    ? { ...presented, ...authorization, signature }
+    : 'invalid_exact_evm_payload_signature'
 }
 
-const problemOf = (
-  { to, valueRaw, validAfter, validBefore }: Authorization,
-  { payTo, amountRaw }: Offer,
+const problemOfTimes = (
+  { validAfter, validBefore }: Authorization,
   nowMs: number,
 ): PaymentProblem | undefined => {
   const now = BigInt(Math.floor(nowMs / 1_000))
-  if (to !== payTo.toLowerCase()) return 'invalid_exact_evm_payload_recipient_mismatch'
   if (
     validBefore < now + BigInt(MIN_VALIDITY_SECONDS) ||
     validBefore > now + BigInt(MAX_VALIDITY_SECONDS)
   )
     return 'invalid_exact_evm_payload_authorization_valid_before'
-  if (validAfter > now) return 'invalid_exact_evm_payload_authorization_valid_after'
-  return valueRaw === amountRaw
-    ? undefined
-    : 'invalid_exact_evm_payload_authorization_value_mismatch'
+  return validAfter > now ? 'invalid_exact_evm_payload_authorization_valid_after' : undefined
 }
 
-const readAuthorization = ({
+/** Reads what a payment says that its payer signed; undefined where it is not well-formed. */
+export const readAuthorization = ({
   authorization,
   signature,
 }: Readonly<Record<string, unknown>>):
@@ -98,12 +118,9 @@ const uintOf = (value: unknown): bigint | undefined => {
   return read <= MAX_UINT256 ? read : undefined
 }
 
-const isSignedByPayer = async (
-  { from, to, valueRaw, validAfter, validBefore, nonce }: Authorization,
-  signature: `0x${string}`,
-  { network, asset }: Offer,
-): Promise<boolean> => {
-  if (!isCanonicalEvmSignature(signature)) return false
+const isSignedByPayer = async (payment: WellFormedPayment): Promise<boolean> => {
+  const { from, to, valueRaw, validAfter, validBefore, nonce, signature } = payment
+  const { network, asset } = payment.offer
   const { chainId, domain } = PAYMENT_NETWORKS[network]
   // No key of the curve fits: what a library throws here says no more than that.
   const signer = await recoverTypedDataAddress({

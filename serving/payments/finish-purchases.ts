@@ -2,10 +2,10 @@ import type { RunningTask } from '../../core/bus/contract.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { PaymentNetworkName } from '../../schemas/payment-networks.ts'
 import type { PlanPurchase } from '../../schemas/wire.ts'
-import type { Accounts } from '../auth/accounts.ts'
 import { SYSTEM_ACTOR } from '../auth/administration.ts'
-import type { Facilitator } from './contract.ts'
-import type { PaymentLog } from './payment-log.ts'
+import type { Organizations } from '../auth/organizations.ts'
+import type { Facilitator, TransferState } from './contract.ts'
+import { isRemembered, type PaymentLog } from './payment-log.ts'
 import type { Payments } from './payments.ts'
 import { transferOf } from './plan-sales.ts'
 
@@ -19,10 +19,11 @@ const AFTER_END_MS = 120_000
 
 /** What finishing works with. */
 export interface FinishDeps {
-  readonly accounts: Pick<Accounts, 'registry' | 'purchasesAs'>
+  readonly organizations: Pick<Organizations, 'registry' | 'purchasesAs'>
   readonly payments: Pick<Payments, 'isHeld'>
-  readonly paymentLog: Pick<PaymentLog, 'find'>
-  readonly facilitatorOf: (network: PaymentNetworkName) => Facilitator
+  readonly paymentLog: Pick<PaymentLog, 'find' | 'isFresh'>
+  /** undefined: payments of that network are not taken any more. */
+  readonly facilitatorOf: (network: PaymentNetworkName) => Facilitator | undefined
   readonly usedMilli: (orgId: string) => number
   readonly nowMs: () => number
   readonly log: Logger
@@ -35,12 +36,12 @@ export interface FinishDeps {
  * can no longer be paid is forgotten, and one that nothing can be said of stays and is named in the log.
  */
 export const startFinishingPurchases = (deps: FinishDeps): RunningTask => {
-  const { accounts, payments, nowMs, log, graceMs = GRACE_MS, everyMs = EVERY_MS } = deps
+  const { organizations, payments, nowMs, log, graceMs = GRACE_MS, everyMs = EVERY_MS } = deps
   let round = Promise.resolve()
   let isStopped = false
   let next = 0
   const finishAll = async (): Promise<void> => {
-    const due = accounts.registry
+    const due = organizations.registry
       .open()
       .filter((each) => each.ordered_at + graceMs < nowMs() && !payments.isHeld(each.payment_id))
     // In turns: orders that nothing can be said of stay, and must not keep the others waiting.
@@ -54,15 +55,15 @@ export const startFinishingPurchases = (deps: FinishDeps): RunningTask => {
     }
   }
   let isRunning = false
-  const look = (): void => {
+  const check = (): void => {
     if (isRunning) return
     isRunning = true
     round = finishAll().finally(() => {
       isRunning = false
     })
   }
-  look()
-  const timer = setInterval(look, everyMs)
+  check()
+  const timer = setInterval(check, everyMs)
   timer.unref()
   return {
     stop: async () => {
@@ -74,25 +75,30 @@ export const startFinishingPurchases = (deps: FinishDeps): RunningTask => {
 }
 
 const finishOne = async (
-  { accounts, paymentLog, facilitatorOf, usedMilli, nowMs, log }: FinishDeps,
+  { organizations, paymentLog, facilitatorOf, usedMilli, nowMs, log }: FinishDeps,
   purchase: PlanPurchase,
 ): Promise<void> => {
   const { payment_id: id, network } = purchase
-  const purchases = accounts.purchasesAs(SYSTEM_ACTOR)
+  const purchases = organizations.purchasesAs(SYSTEM_ACTOR)
   const row = paymentLog.find(id)
-  const state =
-    row?.state === 'settled'
-      ? { transaction: row.transaction }
-      : await facilitatorOf(network as PaymentNetworkName).lookUp(
-          transferOf(purchase),
-          row?.transaction ?? '',
-        )
+  const lookUp = async (): Promise<TransferState> => {
+    const facilitator = facilitatorOf(network as PaymentNetworkName)
+    if (facilitator === undefined) return 'unknown'
+    return facilitator.lookUp(transferOf(purchase), row?.transaction ?? '')
+  }
+  const state = row?.state === 'settled' ? { transaction: row.transaction } : await lookUp()
   if (typeof state === 'object') {
     await purchases.complete(id, state.transaction, usedMilli)
     log.info({ payment: id }, 'interrupted purchase is completed')
     return
   }
   if (purchase.valid_before + AFTER_END_MS > nowMs()) return
-  if (state === 'unused') return purchases.abandon(id, 'its payment was not made in time')
+  // What is not written down was not sent, while it would still be found.
+  const isUnsent =
+    row === undefined &&
+    paymentLog.isFresh() &&
+    isRemembered(purchase.ordered_at, purchase.valid_before, nowMs())
+  if (state === 'unused' || (state === 'unknown' && isUnsent))
+    return purchases.abandon(id, 'its payment was not made in time')
   log.warn({ payment: id, state }, 'the payment of a purchase is not known to be made')
 }

@@ -3,7 +3,7 @@ import type { LogRecord, ProducerRecord } from '../../core/bus/contract.ts'
 import type { Codec } from '../../core/codec/contract.ts'
 import { InvalidInput } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
-import { DAY_MS } from '../../core/time.ts'
+import { DAY_MS, MINUTE_MS } from '../../core/time.ts'
 import { globalTopic } from '../../schemas/topics.ts'
 import type { Payment } from '../../schemas/wire.ts'
 import { type ControlLogDeps, openControlLog } from '../auth/control-log.ts'
@@ -14,8 +14,8 @@ const WRITER_ID = 'control-payments-writer'
 
 /** How long an answer that was paid for can be fetched again. */
 const REPLAY_MS = DAY_MS
-/** Beyond the end of its authorization a use need not be remembered: the chain refuses it. */
-const AFTER_END_MS = 60_000
+/** Beyond the end of its authorization a use need not be remembered: the chain refuses it. So long, that what it was for is finished before. */
+const AFTER_END_MS = 10 * MINUTE_MS
 /** Answers that are kept to be fetched again, deflated; then the oldest are forgotten, but not that they were paid. */
 const MAX_ANSWER_BYTES = 64 * 1_048_576
 /** Payments between two looks for those that are over. */
@@ -105,7 +105,11 @@ const isNext = (held: PaymentRow, next: PaymentRow): boolean =>
     held.transaction === next.transaction)
 
 const isOver = ({ updated_at, valid_before }: PaymentRow, nowMs: number): boolean =>
-  Math.max(updated_at + REPLAY_MS, valid_before + AFTER_END_MS) < nowMs
+  !isRemembered(updated_at, valid_before, nowMs)
+
+/** Whether a payment that was written down at `writtenMs` or later, valid until `validBeforeMs`, is found at `nowMs`. */
+export const isRemembered = (writtenMs: number, validBeforeMs: number, nowMs: number): boolean =>
+  Math.max(writtenMs + REPLAY_MS, validBeforeMs + AFTER_END_MS) >= nowMs
 
 const recordOf = (key: string, value: Uint8Array | null): ProducerRecord => ({
   topic: TOPIC,

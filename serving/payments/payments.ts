@@ -5,28 +5,36 @@ import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import type { PaymentNetworkName } from '../../schemas/payment-networks.ts'
 import type { Payment } from '../../schemas/wire.ts'
-import type {
-  Authorization,
-  Facilitator,
-  PaymentProblem,
-  ShownPayment,
-  VerifiedPayment,
+import { createSignatureLimit } from '../auth/signature-limit.ts'
+import {
+  type Authorization,
+  type Facilitator,
+  MAX_OPEN_PAYMENTS,
+  type Offer,
+  type PaymentProblem,
+  type PresentedPayment,
+  type VerifiedPayment,
+  type WellFormedPayment,
 } from './contract.ts'
-import { verifyExactEvm } from './exact-evm.ts'
+import { readAuthorization, readExactEvm, verifyExactEvm } from './exact-evm.ts'
+import { createOpenAmounts } from './open-amounts.ts'
 import type { PaymentLog, PaymentRow } from './payment-log.ts'
+import { createUnpaidCalls, type UnpaidCaller } from './unpaid-calls.ts'
 
-/** Payments under way at once; each holds an answer. */
-const MAX_OPEN = 256
+/** Wrong signatures that one address may show in a second: each costs a millisecond of computing. */
+const WRONG_SIGNATURES_PER_SECOND = 20
 /** Largest answer that is kept to be fetched again, before and after it is deflated. */
 const MAX_KEPT_BYTES = 1_048_576
 const MAX_DEFLATED_BYTES = 262_144
 
 /** A call that is to be paid. */
-export interface PaidCall extends ShownPayment {
+export interface PaidCall extends PresentedPayment {
   /** Digest of method, address with its query and body: one payment buys one call. */
   readonly call: string
   /** Name of the route, for the record. */
   readonly route: string
+  /** Network address of the client. */
+  readonly address: string
 }
 
 /** An answer as it is kept. */
@@ -44,8 +52,8 @@ export interface OpenPayment {
   readonly authorization: Authorization
   /** Makes the payment; the answer is kept to be fetched again. What failed has cost nothing, unless it is `pending`. */
   settle(answer?: PaidAnswer): Promise<{ readonly transaction: string } | PaymentFailure>
-  /** Gives a payment back that is not being settled. */
-  release(): void
+  /** Gives a payment back that is not being settled. `isFree`: the call does not count as unpaid work; default false. */
+  release(isFree?: boolean): void
 }
 
 /** Why a payment was not made. */
@@ -73,8 +81,16 @@ export type StartedPayment =
 /** Payments of calls. */
 export interface Payments {
   /**
-   * Verifies a payment and holds its nonce. Throws `Fault` SERVER_BUSY where too many are under way, DATABASE_ERROR while
-   * the log cannot be followed.
+   * The offers, with amount and recipient as they were when the authorization in `payload` was taken before: what was paid for is
+   * fetched and finished at its own price, whatever the operator changed since.
+   */
+  offersAsTaken(offers: readonly Offer[], payload: PresentedPayment['payload']): readonly Offer[]
+  /** What is wrong with the form, recipient or amount of a payment: no more is needed to refuse it. */
+  problemOf(presented: PresentedPayment): PaymentProblem | undefined
+  /**
+   * Verifies a payment and holds its nonce. Throws `Fault` SERVER_BUSY where too many are under way, CONCURRENCY_LIMIT where
+   * too many of its payer are, RATE_LIMIT where its address has shown too many wrong signatures, or it or the payer has made too
+   * many calls that were not paid, DATABASE_ERROR while the log cannot be followed.
    */
   start(call: PaidCall): Promise<StartedPayment>
   /** Whether a payment is under way in this process, by its name on the log. */
@@ -96,47 +112,112 @@ export interface PaymentsDeps {
  */
 export const createPayments = (deps: PaymentsDeps): Payments => {
   const { paymentLog, nowMs, metrics } = deps
-  const held = new Map<string, string>()
+  const holds = createHolds(nowMs)
+  const signatures = createSignatureLimit(WRONG_SIGNATURES_PER_SECOND)
   const refuse = (problem: string, payer?: string): StartedPayment => {
     metrics.payments.inc({ outcome: 'refused' })
     return { kind: 'refused', problem, ...(payer !== undefined && { payer }) }
   }
+  const verifyForm = (paid: PaidCall): Promise<VerifiedPayment | PaymentProblem> =>
+    verifyExactEvm(paid, {
+      nowMs: nowMs(),
+      isRecorded: (presented) => {
+        if (!paymentLog.isFresh()) throw new Fault('DATABASE_ERROR')
+        return paymentLog.find(paymentId(presented)) !== undefined
+      },
+      limitCheck: async (check) => {
+        const answer = await signatures.check(paid.address, {
+          local: async () => ((await check()) ? 'good' : 'wrong'),
+        })
+        if (answer instanceof Fault) throw answer
+        return answer === 'good'
+      },
+    })
   return {
-    isHeld: (id) => held.has(id),
+    isHeld: (id) => holds.callOf(id) !== undefined,
+    offersAsTaken: (offers, payload) => {
+      const signed = readAuthorization(payload)?.authorization
+      if (signed === undefined) return offers
+      return offers.map((offer) => {
+        const row = paymentLog.find(paymentId({ offer, ...signed }))
+        if (row === undefined) return offer
+        const payTo = row.pay_to as Offer['payTo']
+        return { ...offer, amountRaw: BigInt(row.amount_raw), payTo }
+      })
+    },
+    problemOf: (presented) => {
+      const read = readExactEvm(presented)
+      if (typeof read !== 'string') return undefined
+      metrics.payments.inc({ outcome: 'refused' })
+      return read
+    },
     start: async (paid) => {
-      const payment = await verifyExactEvm(paid, nowMs())
+      const payment = await verifyForm(paid)
       if (typeof payment === 'string') return refuse(payment)
-      if (!paymentLog.isFresh()) throw new Fault('DATABASE_ERROR')
       const id = paymentId(payment)
       const row = paymentLog.find(id)
-      const taken = problemOfUse(held.get(id), row, paid.call)
+      const taken = problemOfUse(holds.callOf(id), row, paid.call)
       if (taken !== undefined) return refuse(taken, payment.from)
       if (row?.state === 'settled') {
-        const answer = keptAnswer(row, paymentLog.bodyOf(id))
+        const answer = storedAnswer(row, paymentLog.bodyOf(id))
         metrics.payments.inc({ outcome: 'replayed' })
         return { kind: 'paid', id, payer: payment.from, transaction: row.transaction, answer }
       }
-      if (held.size >= MAX_OPEN) throw new Fault('SERVER_BUSY')
-      held.set(id, paid.call)
-      const release = (): void => {
-        held.delete(id)
-      }
+      const { openRaw, end } = holds.add(id, paid, payment)
       const facilitator = deps.facilitatorOf(paid.offer.network)
-      const problem = row ? undefined : await verifySafely(facilitator, payment, deps)
+      const problem = row ? undefined : await verifySafely(facilitator, { payment, openRaw }, deps)
       if (problem !== undefined) {
-        release()
+        end({ isFree: true, isUndecided: false })
         return refuse(problem, payment.from)
       }
-      return {
-        kind: 'open',
-        payment: openPayment({ ...deps, facilitator }, { id, paid, payment, row, release }),
+      const given = { id, paid, payment, row, end }
+      return { kind: 'open', payment: openPayment({ ...deps, facilitator }, given) }
+    },
+  }
+}
+
+/** How a held payment ends. */
+interface HoldEnd {
+  /** The call is paid, or was not worked for. */
+  readonly isFree: boolean
+  /** A transaction of the payment may still be mined. */
+  readonly isUndecided: boolean
+}
+
+/** Payments under way: their nonces, their amounts, and calls that are not paid yet. */
+const createHolds = (nowMs: () => number) => {
+  const calls = new Map<string, string>()
+  const amounts = createOpenAmounts(nowMs)
+  const unpaid = createUnpaidCalls(nowMs)
+  return {
+    callOf: (id: string): string | undefined => calls.get(id),
+    /** Throws `Fault` where there are too many. `openRaw`: what the payer has open, this payment included. */
+    add: (id: string, { call, address }: PaidCall, payment: VerifiedPayment) => {
+      if (calls.size >= MAX_OPEN_PAYMENTS) throw new Fault('SERVER_BUSY')
+      const caller: UnpaidCaller = { payer: payment.from, address }
+      unpaid.take(caller)
+      const openRaw = amounts.add(id, payment)
+      if (openRaw === undefined) {
+        unpaid.giveBack(caller)
+        throw new Fault('CONCURRENCY_LIMIT', 'Too many payments of the payer are under way')
       }
+      calls.set(id, call)
+      const end = ({ isFree, isUndecided }: HoldEnd): void => {
+        calls.delete(id)
+        amounts.end(id, payment, isUndecided)
+        if (isFree) unpaid.giveBack(caller)
+      }
+      return { openRaw, end }
     },
   }
 }
 
 /** A payment by what the chain knows it by. */
-const paymentId = ({ offer: { network, asset }, from, nonce }: VerifiedPayment): string =>
+const paymentId = ({
+  offer: { network, asset },
+  from,
+  nonce,
+}: Pick<WellFormedPayment, 'offer' | 'from' | 'nonce'>): string =>
   `${network}:${asset.toLowerCase()}:${from}:${nonce}`
 
 const problemOfUse = (
@@ -151,18 +232,18 @@ const problemOfUse = (
 
 const verifySafely = async (
   facilitator: Facilitator,
-  payment: VerifiedPayment,
+  { payment, openRaw }: { readonly payment: VerifiedPayment; readonly openRaw: bigint },
   { log }: Pick<PaymentsDeps, 'log'>,
 ): Promise<string | undefined> => {
   try {
-    return await facilitator.verify(payment)
+    return await facilitator.verify(payment, openRaw)
   } catch (error) {
-    log.warn({ err: error, network: payment.offer.network }, 'payment could not be verified')
+    log.warn({ err: error, network: payment.offer.network }, 'payment verification failed')
     return 'unexpected_verify_error'
   }
 }
 
-const keptAnswer = (
+const storedAnswer = (
   { status, content_type: contentType }: PaymentRow,
   body: Uint8Array | undefined,
 ): PaidAnswer | undefined =>
@@ -178,7 +259,7 @@ interface HeldPayment {
   readonly payment: VerifiedPayment
   /** An earlier try whose outcome is not known. */
   readonly row: PaymentRow | undefined
-  readonly release: () => void
+  readonly end: (how: HoldEnd) => void
 }
 
 const openPayment = (
@@ -192,26 +273,29 @@ const openPayment = (
     id: given.id,
     payer,
     authorization: given.payment,
-    release: () => {
+    release: (isFree = false) => {
       if (state !== 'held') return
       state = 'over'
-      given.release()
+      given.end({ isFree, isUndecided: given.row !== undefined })
     },
     settle: async (answer) => {
       if (state !== 'held') return { problem: 'invalid_transaction_state', payer }
       state = 'settling'
+      let end: HoldEnd = { isFree: false, isUndecided: true }
       try {
         const outcome = await settle(deps, given, answer)
-        metrics.payments.inc({ outcome: 'problem' in outcome ? 'failed' : 'settled' })
+        const isFailed = 'problem' in outcome
+        end = { isFree: !isFailed, isUndecided: isFailed && outcome.isPending === true }
+        metrics.payments.inc({ outcome: isFailed ? 'failed' : 'settled' })
         return outcome
       } catch (error) {
-        log.error({ err: error, network: offer.network, payer }, 'settlement of a payment failed')
+        log.error({ err: error, network: offer.network, payer }, 'payment settlement failed')
         metrics.payments.inc({ outcome: 'failed' })
         // Something may have been sent before it failed.
         return { problem: 'unexpected_settle_error', payer, isPending: true }
       } finally {
         state = 'over'
-        given.release()
+        given.end(end)
       }
     },
   }
@@ -248,15 +332,15 @@ const settle = async (
     return { problem: outcome.problem, payer, ...(!outcome.isFinal && { isPending: true }) }
   }
   // The payment is made: its payer gets the answer also where the record of it fails.
-  await write('settled', outcome.transaction, keep(answer)).catch((error: unknown) =>
-    log.error({ err: error, payer }, 'settled payment could not be recorded'),
+  await write('settled', outcome.transaction, store(answer)).catch((error: unknown) =>
+    log.error({ err: error, payer }, 'failed to record settled payment'),
   )
   return outcome
 }
 
 const NOTHING_KEPT = { status: 0, content_type: '', body: new Uint8Array() }
 
-const keep = (
+const store = (
   answer: PaidAnswer | undefined,
 ): Pick<Payment, 'status' | 'content_type' | 'body'> => {
   if (answer === undefined || Buffer.byteLength(answer.body) > MAX_KEPT_BYTES) return NOTHING_KEPT

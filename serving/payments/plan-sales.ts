@@ -1,8 +1,8 @@
 import type { Logger } from '../../core/ops/logger.ts'
 import type { PlanName } from '../../schemas/plans.ts'
 import type { PlanPurchase } from '../../schemas/wire.ts'
-import type { Accounts } from '../auth/accounts.ts'
 import type { Actor } from '../auth/control-records.ts'
+import type { Organizations } from '../auth/organizations.ts'
 import type { BoughtPlan, PlanOrder } from '../auth/plan-purchases.ts'
 import { walletKey } from '../auth/wallet-link-rows.ts'
 import type { Offer } from './contract.ts'
@@ -40,7 +40,7 @@ export interface PlanSales {
 export interface PlanSaleDeps {
   readonly plans: readonly PlanForSale[]
   readonly payments: Payments
-  readonly accounts: Pick<Accounts, 'purchasesAs'>
+  readonly organizations: Pick<Organizations, 'purchasesAs'>
   /** Used of this month by an organization, thousandths of a CU. */
   readonly usedMilli: (orgId: string) => number
   readonly log: Logger
@@ -56,9 +56,9 @@ export const readPlanPrices = (texts: readonly string[]): readonly PlanForSale[]
     return { plan: plan as PlanName, priceUsd: Number(dollars), priceRaw: cents * 10_000n }
   })
 
-/** Sales over payments and accounts. */
+/** Sales over payments and organizations. */
 export const createPlanSales = (deps: PlanSaleDeps): PlanSales => {
-  const { plans, payments, accounts, usedMilli } = deps
+  const { plans, payments, organizations, usedMilli } = deps
   return {
     plans,
     buy: async (plan, paid, by) => {
@@ -66,7 +66,7 @@ export const createPlanSales = (deps: PlanSaleDeps): PlanSales => {
       if (started.kind === 'refused') return started
       const { payer } = started.kind === 'paid' ? started : started.payment
       const actor = walletKey(CHAIN, payer)
-      const purchases = accounts.purchasesAs({ ...by, actor }, actor)
+      const purchases = organizations.purchasesAs({ ...by, actor }, actor)
       if (started.kind === 'paid') {
         const { id, transaction } = started
         const bought = await purchases.complete(id, transaction, usedMilli)
@@ -108,8 +108,16 @@ const orderOf = (
   { network, asset, payTo, amountRaw }: Offer,
   { id, payer, authorization: { nonce, validBefore } }: OpenPayment,
 ): PlanOrder => ({
-  ...{ payment_id: id, plan, chain: CHAIN, address: payer, network, asset, nonce },
-  ...{ pay_to: payTo, amount_raw: `${amountRaw}`, valid_before: Number(validBefore) * 1_000 },
+  payment_id: id,
+  plan,
+  chain: CHAIN,
+  address: payer,
+  network,
+  asset,
+  nonce,
+  pay_to: payTo,
+  amount_raw: `${amountRaw}`,
+  valid_before: Number(validBefore) * 1_000,
 })
 
 /** A purchase by the transfer that pays it. */

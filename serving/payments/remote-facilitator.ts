@@ -23,6 +23,8 @@ export interface RemoteFacilitatorDeps {
   readonly log: Logger
   /** Asks the chain for a transfer, where there is a node. */
   readonly lookUp?: Facilitator['lookUp']
+  /** Balance of a payer in base units of the token, where there is a node. */
+  readonly payerBalanceRaw?: (payment: VerifiedPayment) => Promise<bigint>
 }
 
 /**
@@ -33,14 +35,17 @@ export const createRemoteFacilitator = ({
   url,
   log,
   lookUp,
+  payerBalanceRaw,
 }: RemoteFacilitatorDeps): Facilitator => {
   const client = openOutboundClient({ rules: addressRules(ANYWHERE), plainHttp: 'listed' })
   const base = url.replace(/\/+$/, '')
   return {
-    verify: async (payment) => {
+    verify: async (payment, openRaw) => {
       const answer = await post(client, `${base}/verify`, payment, VERIFY_TIMEOUT_MS)
-      if (answer?.isValid === true) return undefined
-      return problemText(answer?.invalidReason) ?? 'unexpected_verify_error'
+      if (answer?.isValid !== true)
+        return problemText(answer?.invalidReason) ?? 'unexpected_verify_error'
+      if (openRaw <= payment.valueRaw || payerBalanceRaw === undefined) return undefined
+      return (await payerBalanceRaw(payment)) < openRaw ? 'insufficient_funds' : undefined
     },
     settle: async ({ payment, earlier, beforeSend }) => {
       const made = earlier === undefined ? undefined : await lookUp?.(payment, earlier)

@@ -3,21 +3,23 @@ import type { Config } from '../../core/config/settings.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { openRpcPool, type RpcPool } from '../../core/rpc/pool.ts'
 import { PAYMENT_NETWORKS, type PaymentNetworkName } from '../../schemas/payment-networks.ts'
-import type { PaymentDeps } from '../http/payment-hooks.ts'
 import type { Facilitator } from './contract.ts'
-import { lookUpTransfer, openClient } from './evm-node.ts'
+import { lookUpTransfer, openClient, payerBalanceRaw } from './evm-node.ts'
 import { createEvmSettlement } from './evm-settlement.ts'
 import { type FinishDeps, startFinishingPurchases } from './finish-purchases.ts'
 import { createMockFacilitator } from './mock-facilitator.ts'
 import { openPaymentLog, type PaymentLogDeps } from './payment-log.ts'
+import type { Payments } from './payments.ts'
 import { createPayments } from './payments.ts'
+import type { PlanSales } from './plan-sales.ts'
 import { createPlanSales, readPlanPrices } from './plan-sales.ts'
 import { createRemoteFacilitator } from './remote-facilitator.ts'
+import type { PaymentPrices } from './terms.ts'
 
 /** What paying for calls needs of the process. */
 export interface PayPerCallDeps
   extends PaymentLogDeps,
-    Pick<FinishDeps, 'accounts' | 'usedMilli' | 'graceMs' | 'everyMs'> {
+    Pick<FinishDeps, 'organizations' | 'usedMilli' | 'graceMs' | 'everyMs'> {
   readonly metrics: Metrics
   readonly config: Pick<
     Config,
@@ -57,7 +59,12 @@ export const startPayPerCall = async (
   }
   const paymentLog = await openPaymentLog(deps)
   const payments = createPayments({ facilitatorOf, paymentLog, metrics, nowMs, log })
-  const finishing = startFinishingPurchases({ ...deps, payments, paymentLog, facilitatorOf })
+  const finishing = startFinishingPurchases({
+    ...deps,
+    payments,
+    paymentLog,
+    facilitatorOf: (network) => facilitators.get(network),
+  })
   const plans = readPlanPrices(config.x402Plans)
   return {
     payments,
@@ -95,6 +102,7 @@ const openFacilitator = (
     log,
     ...(nodeUrls(network, config).length > 0 && {
       lookUp: (transfer, earlier) => lookUpTransfer(client, transfer, earlier),
+      payerBalanceRaw: (payment) => payerBalanceRaw(client, payment),
     }),
   })
   return {
@@ -123,6 +131,7 @@ const openNodes = (
 ): RpcPool => {
   const { chainId } = PAYMENT_NETWORKS[network]
   return openRpcPool({
+    role: 'serve',
     chain: network,
     urls: nodeUrls(network, config),
     identity: {
@@ -137,4 +146,16 @@ const openNodes = (
     log,
     signal,
   })
+}
+
+/** What paying for calls works with; where it is absent, calls need a credential. */
+export interface PaymentDeps {
+  readonly payments: Payments
+  readonly prices: PaymentPrices
+  /** Public address of the API without a slash at its end: never what a client says in `Host`. */
+  readonly baseUrl: () => string
+  /** Present: wallets can buy plans. */
+  readonly sales?: PlanSales
+  /** Whether everybody may ask for the bought plan of a wallet. */
+  readonly showsStatus: boolean
 }

@@ -74,4 +74,6 @@ const parseHeaderJson = (text: string): unknown => {
 }
 
 const unreadable = (reason: string): Fault =>
-  new Fault('BAD_REQUEST', 'The payment header could not be read', { reason })
+  new Fault('BAD_REQUEST', 'The payment header is not valid base64 JSON of x402 in its version', {
+    reason,
+  })

@@ -121,6 +121,7 @@ export const activityList = (chain: string, request: ActivityRequest): KeysetLis
             { sql: 'toDecimal256(ifNull(t.amount_usd, -1), 12)', type: 'Decimal256(12)' },
             ...POSITION_ORDER,
           ],
+    ...(sort === 'time' && { time: 't.block_time' }),
     descending,
     params: {
       ...Object.fromEntries(asked.map(([name, { value }]) => [name, value])),

@@ -56,7 +56,7 @@ export const candleSources = ({ chain, base, where, bucket, range }: CandleSourc
   const tables =
     base === '1s' ? STORED_RESOLUTIONS.slice(first) : STORED_RESOLUTIONS.slice(first, -1)
   const inRange = (column: string): string => (range ? ` AND ${range(column)}` : '')
-  const rolled = tables.map(({ base: name, floor }, index) => {
+  const aggregated = tables.map(({ base: name, floor }, index) => {
     const coarser = tables[index - 1]
     const from = coarser ? ` AND bucket >= ${coarser.floor}` : ''
     return `SELECT token_address, ${bucket('bucket')} AS b, ${STORED_STATES} FROM ${chain}_ohlc_${name}
@@ -66,5 +66,5 @@ export const candleSources = ({ chain, base, where, bucket, range }: CandleSourc
   FROM ${chain}_dex_trades_enriched FINAL
   WHERE ${where} AND block_time >= w AND is_suspect = 0 AND price_usd > 0${inRange('block_time')}
   GROUP BY token_address, b`
-  return [...rolled, raw].join('\nUNION ALL\n')
+  return [...aggregated, raw].join('\nUNION ALL\n')
 }

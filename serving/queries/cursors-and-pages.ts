@@ -14,7 +14,7 @@ const MAC_BYTES = 16
 
 /** A place in a list as an opaque text. */
 export interface CursorCodec<Place> {
-  encode(place: Place): string
+  encode(position: Place): string
   /** Throws `Fault` INVALID_CURSOR for anything that `encode` did not write, and for a cursor of another query. */
   decode(text: string): Place
 }
@@ -24,7 +24,7 @@ export interface CursorCodec<Place> {
  * is refused. Numbers of a place that may exceed 2^53 or are not whole are carried as text.
  */
 export type Cursors = <Place extends TObject>(
-  place: Place,
+  position: Place,
   query: readonly unknown[],
 ) => CursorCodec<Static<Place>>
 
@@ -34,7 +34,7 @@ export type Cursors = <Place extends TObject>(
  */
 export const createCursors = (secret: string): Cursors => {
   const key = Buffer.from(hkdfSync('sha256', secret, '', 'cursors', KEY_BYTES))
-  return (place, query) => {
+  return (position, query) => {
     const macOf = (value: unknown): Buffer =>
       createHmac('sha256', key)
         .update(JSON.stringify([CURSOR_VERSION, value, query]))
@@ -47,7 +47,11 @@ export const createCursors = (secret: string): Cursors => {
         ).toString('base64url'),
       decode: (text) => {
         const [version, value, mac] = parseCursor(text)
-        if (version !== CURSOR_VERSION || typeof mac !== 'string' || !Value.Check(place, value)) {
+        if (
+          version !== CURSOR_VERSION ||
+          typeof mac !== 'string' ||
+          !Value.Check(position, value)
+        ) {
           throw new Fault('INVALID_CURSOR', undefined, { parameter: 'cursor' })
         }
         const given = Buffer.from(mac, 'base64url')

@@ -1,6 +1,6 @@
 import type { Query } from '../../core/clickhouse/client.ts'
 import { normalizeQueryTime } from '../../core/time.ts'
-import type { KeysetList, KeysetRow, OrderColumn } from './keyset-list.ts'
+import { type KeysetList, type KeysetRow, POSITION_ORDER } from './keyset-list.ts'
 
 /** A pool with its reserves in base units and the last prices of its tokens. */
 export interface PoolRow {
@@ -74,7 +74,12 @@ const TVL_BOUNDS = [
   ['maxTvlInUsd', 't.liquidity_usd <='],
 ] as const
 
-/** Pools of a token by their liquidity; unknown liquidity counts as less than none. */
+/** Place of a pool in a list. */
+export interface PoolPlaceRow extends KeysetRow {
+  readonly pool: string
+}
+
+/** Addresses of a token's pools by their liquidity; unknown liquidity counts as less than none. */
 export const tokenPoolsList = (
   chain: string,
   token: string,
@@ -84,8 +89,9 @@ export const tokenPoolsList = (
   const bounds = TVL_BOUNDS.filter(([name]) => filter[name] !== undefined)
   const column = filter.sortBy === 'tvlInSol' ? 't.liquidity_native' : 't.liquidity_usd'
   return {
-    columns: POOL_COLUMNS,
-    from: poolsSubquery(chain, '(token_a = {token:String} OR token_b = {token:String})'),
+    columns: 't.pool AS pool',
+    from: `(SELECT pool_address AS pool, liquidity_usd, liquidity_native FROM ${chain}_dex_pools FINAL
+  WHERE token_a = {token:String} OR token_b = {token:String}) AS t`,
     where: bounds.map(([name, test]) => `${test} toDecimal256({${name}:String}, 12)`),
     order: [
       { sql: `toDecimal256(ifNull(${column}, -1), 12)`, type: 'Decimal256(12)' },
@@ -123,11 +129,6 @@ export interface SnapshotRow extends KeysetRow {
   readonly liquidity_native: string | null
 }
 
-const POSITION_ORDER: readonly OrderColumn[] = [
-  { sql: 't.block_slot', type: 'UInt64' },
-  { sql: 't.tx_index', type: 'UInt32' },
-  { sql: 't.event_index', type: 'UInt32' },
-]
 const NEWEST_FIRST = 'block_slot DESC, tx_index DESC, event_index DESC'
 
 /** States of a pool, newest first: the last of each hour and after every change of liquidity; with a time the newest until then. */

@@ -130,12 +130,12 @@ export const holdersQuery = (search: HolderSearch): Query => {
   const down = descending === (direction === 'next')
   const way = down ? 'DESC' : 'ASC'
   const past = down ? '<' : '>'
-  const place =
+  const position =
     after === undefined
       ? ''
       : `WHERE (sort_value, holder) ${past} (${HOLDER_SORTS[sort].read}, {holder:String})`
   return {
-    sql: `SELECT * EXCEPT (sort_value) FROM (${holdersSelect(chain, sort, '')}) ${place} ORDER BY sort_value ${way}, holder ${way} LIMIT {rows:UInt32}`,
+    sql: `SELECT * EXCEPT (sort_value) FROM (${holdersSelect(chain, sort, '')}) ${position} ORDER BY sort_value ${way}, holder ${way} LIMIT {rows:UInt32}`,
     params: {
       token,
       rows,

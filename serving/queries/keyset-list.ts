@@ -1,4 +1,5 @@
 import type { Query } from '../../core/clickhouse/client.ts'
+import { wideMoney } from './valued-amounts.ts'
 
 /** A sort column of a list. Only types whose text is exact: no two rows of a list have one place. */
 export interface OrderColumn {
@@ -26,9 +27,14 @@ export interface KeysetList {
   /** True: the largest first. All columns go one way. */
   readonly descending: boolean
   readonly params: Readonly<Record<string, unknown>>
+  /**
+   * SQL of a row's block time, in a list whose order is that of the chain: it may then be read in windows of time, `read-in-windows.ts`,
+   * and a place holds the time behind the sort columns.
+   */
+  readonly time?: string
 }
 
-/** A place in a list: the sort columns as text. */
+/** A place in a list: the sort columns as text, and in a list with times the row's, in ms. */
 export type KeysetPosition = readonly string[]
 
 /** A row with its place, for the cursor. */
@@ -43,26 +49,82 @@ export interface KeysetSlice {
   readonly rows: number
 }
 
+/** Bounds of block times in ms, inclusive; absent = none. */
+export interface TimeWindow {
+  readonly fromMs?: number | undefined
+  readonly toMs?: number | undefined
+}
+
+/** True where the slice is read from the largest down. */
+export const isReadDown = (
+  { descending }: Pick<KeysetList, 'descending'>,
+  { direction }: Pick<KeysetSlice, 'direction'>,
+): boolean => descending === (direction === 'next')
+
 const positionParameter = ({ type }: OrderColumn, index: number): string =>
   type === 'Decimal256(12)' ? `toDecimal256({place${index}:String}, 12)` : `{place${index}:${type}}`
 
-/** The statement of a slice. Rows keep their place while others arrive or are taken back: it is a position, not a count. */
-export const sliceQuery = (list: KeysetList, { direction, after, rows }: KeysetSlice): Query => {
-  const { columns, from, where, order, descending, params } = list
-  const isDown = descending === (direction === 'next')
+const windowConditions = (time: string, { fromMs, toMs }: TimeWindow): readonly string[] => [
+  ...(fromMs === undefined ? [] : [`${time} >= fromUnixTimestamp64Milli({window_from:Int64})`]),
+  ...(toMs === undefined ? [] : [`${time} <= fromUnixTimestamp64Milli({window_to:Int64})`]),
+]
+
+/** Rows behind a place. The condition on the first column alone follows from the other: only it lets the engine leave parts of a table out. */
+const beyondConditions = (order: readonly OrderColumn[], isDown: boolean): readonly string[] => {
+  const [keys, places] = [order.map(({ sql }) => sql), order.map(positionParameter)]
+  const sign = isDown ? '<' : '>'
+  return [
+    ...(order.length > 1 ? [`${keys[0]} ${sign}= ${places[0]}`] : []),
+    `(${keys.join(', ')}) ${sign} (${places.join(', ')})`,
+  ]
+}
+
+/**
+ * The statement of a slice, of a list with times within a window. Rows keep their place while others arrive or are taken back: it is a
+ * position, not a count.
+ */
+export const sliceQuery = (
+  list: KeysetList,
+  slice: KeysetSlice,
+  window: TimeWindow = {},
+): Query => {
+  const { columns, from, where, order, params, time } = list
+  const { after, rows } = slice
+  const isDown = isReadDown(list, slice)
   const way = isDown ? 'DESC' : 'ASC'
   const keys = order.map(({ sql }) => sql)
-  const beyond = `(${keys.join(', ')}) ${isDown ? '<' : '>'} (${order.map(positionParameter).join(', ')})`
-  const conditions = [...where, ...(after ? [beyond] : [])]
+  const conditions = [
+    ...where,
+    ...(time === undefined ? [] : windowConditions(time, window)),
+    ...(after ? beyondConditions(order, isDown) : []),
+  ]
+  const place = [...keys, ...(time === undefined ? [] : [`toUnixTimestamp64Milli(${time})`])]
   return {
     sql: `${list.with === undefined ? '' : `WITH ${list.with}\n`}SELECT ${columns},
-  [${keys.map((key) => `toString(${key})`).join(', ')}] AS place
+  [${place.map((key) => `toString(${key})`).join(', ')}] AS place
 FROM ${from}
 ${conditions.length === 0 ? '' : `WHERE ${conditions.join('\n  AND ')}\n`}ORDER BY ${keys.map((key) => `${key} ${way}`).join(', ')} LIMIT {rows:UInt32}`,
     params: {
       ...params,
       rows,
-      ...Object.fromEntries((after ?? []).map((value, index) => [`place${index}`, value])),
+      ...(window.fromMs !== undefined && { window_from: window.fromMs }),
+      ...(window.toMs !== undefined && { window_to: window.toMs }),
+      ...Object.fromEntries(
+        (after ?? []).slice(0, order.length).map((value, index) => [`place${index}`, value]),
+      ),
     },
   }
 }
+
+/** Order of what happened on a chain, in the columns of the row `t`. */
+export const POSITION_ORDER: readonly OrderColumn[] = [
+  { sql: 't.block_slot', type: 'UInt64' },
+  { sql: 't.tx_index', type: 'UInt32' },
+  { sql: 't.event_index', type: 'UInt32' },
+]
+
+/** Money as a column that a list is in the order of. */
+export const moneyColumn = (sql: string): OrderColumn => ({
+  sql: wideMoney(sql),
+  type: 'Decimal256(12)',
+})

@@ -19,3 +19,7 @@ export const latestBlockQuery = (chain: BlocksOf): Query => ({
   sql: `SELECT block_hash AS hash, toString(block_height) AS height FROM ${chain.id}_blocks FINAL
 WHERE ${newestBlocksSql(chain)} ORDER BY block_slot DESC LIMIT 1`,
 })
+
+/** The newest time that the chain has reached: windows end there, not at a wall clock. */
+export const headTimeSql = (chain: string): string =>
+  `(SELECT max(block_time) FROM ${chain}_blocks)`

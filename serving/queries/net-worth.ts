@@ -43,14 +43,14 @@ export interface HoldingsRequest {
   readonly trusted: boolean
 }
 
-/** Token that prices the one of a column; the coin has the price of its wrapped form. Needs `nativeTokenParams`. */
+/** Token that prices the one of a column; the native token has the price of its wrapped form. Needs `nativeTokenParams`. */
 export const priceTokenSql = (column: string): string =>
-  `if(${column} = {coin:String}, {wrapped:String}, ${column})`
+  `if(${column} = {nativeToken:String}, {wrapped:String}, ${column})`
 
-/** Parameters `coin` and `wrapped` of a chain. */
+/** Parameters `nativeToken` and `wrapped` of a chain. */
 export const nativeTokenParams = (chain: string) => {
   const row = chainRow(chain)
-  return { coin: row?.nativeAddress ?? '', wrapped: row?.wrappedNative ?? '' }
+  return { nativeToken: row?.nativeAddress ?? '', wrapped: row?.wrappedNative ?? '' }
 }
 
 /** Tokens of pools that hold enough, as a subquery. */

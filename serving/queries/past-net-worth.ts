@@ -49,8 +49,8 @@ export const hourWorthQuery = (
   const balances = `SELECT u.token_address AS token, ${hourOf('u.block_time')} AS hour,
     toNullable(toFloat64(${lastOf('owner_balance')}) / exp10(ifNull(any(u.decimals), 0))) AS units, CAST(NULL, 'Nullable(Float64)') AS price
   FROM ${chain}_balance_updates AS u FINAL WHERE ${heldTradable(chain)} AND ${endsInTime('u.block_time')} GROUP BY token, hour`
-  // The price of the wrapped coin is the coin's as well.
-  const prices = `SELECT arrayJoin(if(token_address = {wrapped:String}, arrayDistinct([token_address, {coin:String}]), [token_address])) AS token,
+  // The price of the wrapped native token is also that of the native token.
+  const prices = `SELECT arrayJoin(if(token_address = {wrapped:String}, arrayDistinct([token_address, {nativeToken:String}]), [token_address])) AS token,
     b AS hour, CAST(NULL, 'Nullable(Float64)') AS units, toNullable(toFloat64(close)) AS price
   FROM (SELECT token_address, b, argMaxMerge(c) AS close FROM (${priceLayers(chain, hourOf)}) GROUP BY token_address, b)`
   const changes = `SELECT token, hour, max(units) AS units, max(price) AS price FROM (${balances} UNION ALL ${prices}) GROUP BY token, hour`

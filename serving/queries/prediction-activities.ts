@@ -109,6 +109,7 @@ export const predictionActivityList = (
       { sql: 't.tx_index', type: 'UInt32' },
       { sql: 't.log_index', type: 'UInt32' },
     ],
+    time: 't.block_time',
     descending,
     params: {
       ...(conditionIds && { conditions: conditionIds }),

@@ -4,7 +4,7 @@ import type {
   PredictionTraderSort,
   PredictionWalletSort,
 } from '../../schemas/api/prediction-positions.ts'
-import type { KeysetList, KeysetRow, OrderColumn } from './keyset-list.ts'
+import { type KeysetList, type KeysetRow, moneyColumn, type OrderColumn } from './keyset-list.ts'
 
 /** Which positions: those of a condition, or of at most a page of wallets. */
 export type PositionScope =
@@ -59,11 +59,6 @@ const positionsSql = (
     LEFT JOIN prices AS p ON p.outcome_token = h.outcome_token
     LEFT JOIN decided AS d ON d.condition_id = h.condition_id)`
 
-const money = (sql: string): OrderColumn => ({
-  sql: `toDecimal256(${sql}, 12)`,
-  type: 'Decimal256(12)',
-})
-
 const texts = (names: readonly string[]): string =>
   names.map((name) => `toString(t.${name}) AS ${name}`).join(', ')
 
@@ -110,9 +105,9 @@ const walletList = (
 })
 
 const HOLDER_SORTS: Readonly<Record<PredictionHolderSort, OrderColumn>> = {
-  balance: money('t.balance'),
-  holding_value: money('t.worth'),
-  total_pnl: money('t.realized + t.unrealized'),
+  balance: moneyColumn('t.balance'),
+  holding_value: moneyColumn('t.worth'),
+  total_pnl: moneyColumn('t.realized + t.unrealized'),
 }
 
 /** Wallets that hold outcome tokens of a condition. */
@@ -123,9 +118,9 @@ export const predictionHolderList = (
 ): KeysetList => walletList(chain, scope, 'balance > 0', { by: HOLDER_SORTS[sort], descending })
 
 const TRADER_SORTS: Readonly<Record<PredictionTraderSort, OrderColumn>> = {
-  realized_pnl: money('t.realized'),
-  total_pnl: money('t.realized + t.unrealized'),
-  total_volume: money('t.volume'),
+  realized_pnl: moneyColumn('t.realized'),
+  total_pnl: moneyColumn('t.realized + t.unrealized'),
+  total_volume: moneyColumn('t.volume'),
 }
 
 /** Wallets that traded outcome tokens of a condition. */
@@ -211,9 +206,9 @@ export interface PredictionPositionRow extends KeysetRow {
 }
 
 const POSITION_SORTS: Readonly<Record<PredictionWalletSort, OrderColumn>> = {
-  realizedPnl: money('t.realized'),
-  unrealizedPnl: money('t.unrealized'),
-  totalPnl: money('t.realized + t.unrealized'),
+  realizedPnl: moneyColumn('t.realized'),
+  unrealizedPnl: moneyColumn('t.unrealized'),
+  totalPnl: moneyColumn('t.realized + t.unrealized'),
   lastActive: { sql: 'toUnixTimestamp64Milli(t.last_time)', type: 'Int64' },
 }
 

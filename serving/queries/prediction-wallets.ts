@@ -48,7 +48,9 @@ FROM (SELECT wallet, date, condition, changes, traded, gain, max(date) OVER (PAR
     GROUP BY wallet, date, outcome_token)) AS d
 GROUP BY d.wallet, d.date ORDER BY d.date DESC`,
     params: {
-      ...{ wallets, today, days: PREDICTION_DAYS },
+      wallets,
+      today,
+      days: PREDICTION_DAYS,
       ...(conditionId !== undefined && { condition: conditionId }),
       ...(tokenId !== undefined && { token: tokenId }),
     },

@@ -132,20 +132,20 @@ export interface TransferRow {
   readonly time_ms: number
 }
 
-/** Transfers of a transaction in an asset: a token address, or a symbol in any case; `coins`: names of the chain's own coin, where it is meant. */
+/** Transfers of a transaction in an asset: a token address, or a symbol in any case; `nativeTokens`: names of the chain's native token, where it is meant. */
 export const transactionTransfersQuery = (
   chain: string,
   {
     tx,
     asset,
-    coins,
-  }: { readonly tx: string; readonly asset: string; readonly coins: readonly string[] },
+    nativeTokens,
+  }: { readonly tx: string; readonly asset: string; readonly nativeTokens: readonly string[] },
 ): Query => ({
   sql: `SELECT tx_hash, event_index, token_address, sender, receiver, toString(amount) AS amount, decimals,
   toString(amount_usd) AS usd, toFloat64(toUnixTimestamp64Milli(block_time)) AS time_ms
 FROM ${chain}_transfers FINAL
-WHERE tx_hash = {tx:String} AND success = 1 AND (token_address = {asset:String} OR token_address IN {coins:Array(String)}
+WHERE tx_hash = {tx:String} AND success = 1 AND (token_address = {asset:String} OR token_address IN {nativeTokens:Array(String)}
   OR token_address IN (SELECT token_address FROM ${chain}_tokens FINAL WHERE upper(symbol) = upper({asset:String})))
 ORDER BY event_index LIMIT {rows:UInt32}`,
-  params: { tx, asset, coins, rows: MAX_TX_TRANSFERS },
+  params: { tx, asset, nativeTokens, rows: MAX_TX_TRANSFERS },
 })

@@ -10,11 +10,11 @@ export interface CreatorRow {
 
 /** Makers of the given tokens with the number of tokens that each made; tokens without a known maker are missing. */
 export const creatorsQuery = (chain: string, addresses: readonly string[]): Query => ({
-  sql: `WITH (SELECT groupUniqArray(dev) FROM ${chain}_tokens FINAL WHERE token_address IN {addresses:Array(String)} AND dev != '') AS devs
-SELECT t.token_address AS token_address, toString(m.tokens) AS tokens, toString(m.last_ms) AS last_ms
+  sql: `SELECT t.token_address AS token_address, toString(m.tokens) AS tokens, toString(m.last_ms) AS last_ms
 FROM (SELECT token_address, dev FROM ${chain}_tokens FINAL WHERE token_address IN {addresses:Array(String)} AND dev != '') AS t
 INNER JOIN (SELECT dev, count() AS tokens, max(toUnixTimestamp64Milli(created_at)) AS last_ms
-  FROM ${chain}_tokens FINAL WHERE has(devs, dev) GROUP BY dev) AS m ON m.dev = t.dev`,
+  FROM ${chain}_tokens FINAL
+  WHERE dev IN (SELECT dev FROM ${chain}_tokens FINAL WHERE token_address IN {addresses:Array(String)} AND dev != '') GROUP BY dev) AS m ON m.dev = t.dev`,
   params: { addresses },
 })
 

@@ -44,7 +44,7 @@ SELECT toString((SELECT sum(amount) FROM ${chain}_token_supplies FINAL
   params: { token, burnt: burnAddressesOf(chain) },
 })
 
-/** Median fee of the newest transactions that traded a token, in native coins; none without trades. */
+/** Median fee of the newest transactions that traded a token, in native tokens; none without trades. */
 export const medianFeeQuery = (chain: string, token: string): Query => ({
   sql: `SELECT toString(quantileExact(fee)) AS fee FROM (
   SELECT any(tx_fee_native) AS fee FROM ${chain}_dex_trades_enriched FINAL WHERE token_address = {token:String}

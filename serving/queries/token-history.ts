@@ -1,7 +1,7 @@
 import type { Query } from '../../core/clickhouse/client.ts'
 import { normalizeQueryTime } from '../../core/time.ts'
 import { candleSources, watermarkCte } from './candle-sources.ts'
-import type { KeysetList, KeysetRow, OrderColumn } from './keyset-list.ts'
+import { type KeysetList, type KeysetRow, POSITION_ORDER } from './keyset-list.ts'
 
 /** A price of a token. */
 export interface PriceRow {
@@ -61,13 +61,6 @@ WHERE t.created_tx != ''`,
   params: { token },
 })
 
-/** Order of what happened on a chain. */
-const POSITION_ORDER: readonly OrderColumn[] = [
-  { sql: 't.block_slot', type: 'UInt64' },
-  { sql: 't.tx_index', type: 'UInt32' },
-  { sql: 't.event_index', type: 'UInt32' },
-]
-
 /** A change of a supply. */
 export interface SupplyChangeRow extends KeysetRow {
   readonly kind: string
@@ -91,6 +84,7 @@ export const supplyChangeList = (
   from: `${chain}_token_supplies AS t FINAL`,
   where: ['t.token_address = {token:String}', 't.event_type IN {kinds:Array(String)}'],
   order: POSITION_ORDER,
+  time: 't.block_time',
   descending: true,
   params: { token, kinds: SUPPLY_EVENTS[kind] },
 })
@@ -138,6 +132,7 @@ export const tokenTransfersList = (
       ...times.map(([name]) => TRANSFER_BOUNDS[name] ?? '1'),
     ],
     order: POSITION_ORDER,
+    time: 't.block_time',
     descending: true,
     params: { token, ...Object.fromEntries(times) },
   }

@@ -7,6 +7,7 @@ import {
   type ListWindow,
 } from '../../schemas/api/ranking.ts'
 import { type KeysetList, sortableBits } from './keyset-list.ts'
+import { headTimeSql } from './latest-block.ts'
 
 /** Numbers of a window of a token's statistics. */
 const NUMBER_SQL: Readonly<Record<ListNumber, string>> = {
@@ -77,8 +78,6 @@ export const tokenList = (chain: string, request: TokenListRequest): KeysetList 
 
 /** Most tokens that a ranking looks at before its filters. */
 const MAX_RANKING_CANDIDATES = 500
-
-const headTimeSql = (chain: string): string => `(SELECT max(block_time) FROM ${chain}_blocks)`
 
 const RANKING_SQL = {
   newTokens: (chain: string) =>

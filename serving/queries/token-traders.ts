@@ -1,5 +1,11 @@
 import type { TraderSort, TraderTag } from '../../schemas/api/trader.ts'
-import { type KeysetList, type KeysetRow, type OrderColumn, sortableBits } from './keyset-list.ts'
+import {
+  type KeysetList,
+  type KeysetRow,
+  moneyColumn,
+  type OrderColumn,
+  sortableBits,
+} from './keyset-list.ts'
 import { walletsWithTagsSql } from './trader-tags.ts'
 import { valuedAmountsSql } from './valued-amounts.ts'
 
@@ -29,11 +35,6 @@ export interface TraderRow extends KeysetRow {
   readonly last_ms: string
   readonly is_dev: number
 }
-
-const moneyColumn = (sql: string): OrderColumn => ({
-  sql: `toDecimal256(${sql}, 12)`,
-  type: 'Decimal256(12)',
-})
 
 const TRADER_SORTS: Readonly<Record<TraderSort, OrderColumn>> = {
   totalPnl: {

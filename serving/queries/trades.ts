@@ -1,6 +1,8 @@
 import { optionalQueryTime, RESOLUTIONS } from '../../core/time.ts'
 import type { TradeQuery } from '../../schemas/api/trade.ts'
 import type { KeysetList, KeysetRow, OrderColumn } from './keyset-list.ts'
+import { headTimeSql } from './latest-block.ts'
+import { wideMoney } from './valued-amounts.ts'
 
 /** A trade, or another activity on a pool, seen from one of its tokens. Amounts are base units. */
 export interface TradeRow extends KeysetRow {
@@ -112,6 +114,7 @@ export const tradesList = (chain: string, query: TradeQuery): KeysetList => {
     from: tradeTable(chain, query),
     where: [...base, ...asked.map(([, { sql }]) => sql)],
     order: POSITION_ORDER,
+    time: 't.block_time',
     descending: true,
     params: Object.fromEntries(asked.map(([name, { value }]) => [name, value])),
   }
@@ -131,9 +134,6 @@ export interface TopTraderRow extends KeysetRow {
   readonly buy_native: string
   readonly sell_native: string
 }
-
-/** The newest time that the chain has reached: windows end there, not at a wall clock. */
-const headTimeSql = (chain: string): string => `(SELECT max(block_time) FROM ${chain}_blocks)`
 
 const WINDOW_MS = { ...RESOLUTIONS, '24h': RESOLUTIONS['1d'] } as Readonly<
   Record<string, number | null>
@@ -156,8 +156,10 @@ export const topTradersList = (
   from: `(SELECT owner AS wallet, any(token_address) AS token, any(decimals) AS decimals,
   countIf(side = 'BUY') AS buys, countIf(side = 'SELL') AS sells,
   sumIf(amount, side = 'BUY') AS buy_raw, sumIf(amount, side = 'SELL') AS sell_raw,
-  sumIf(ifNull(amount_usd, 0), side = 'BUY') AS buy_usd, sumIf(ifNull(amount_usd, 0), side = 'SELL') AS sell_usd,
-  sumIf(ifNull(amount_native, 0), side = 'BUY') AS buy_native, sumIf(ifNull(amount_native, 0), side = 'SELL') AS sell_native
+  sumIf(${wideMoney('ifNull(amount_usd, 0)')}, side = 'BUY') AS buy_usd,
+  sumIf(${wideMoney('ifNull(amount_usd, 0)')}, side = 'SELL') AS sell_usd,
+  sumIf(${wideMoney('ifNull(amount_native, 0)')}, side = 'BUY') AS buy_native,
+  sumIf(${wideMoney('ifNull(amount_native, 0)')}, side = 'SELL') AS sell_native
   FROM ${chain}_dex_trades_enriched FINAL
   WHERE token_address = {token:String} AND block_time > head - toIntervalMillisecond({window:UInt64})
   GROUP BY owner) AS t`,
@@ -189,7 +191,7 @@ export const gainerList = (
 ): KeysetList => ({
   with: `${headTimeSql(chain)} AS head`,
   columns: `t.wallet AS wallet, toString(t.pnl) AS pnl, toString(t.volume) AS volume, toString(t.trades) AS trades`,
-  from: `(SELECT wallet, sum(toDecimal256(realized_usd, 12)) AS pnl, sum(toDecimal256(ifNull(amount_usd, 0), 12)) AS volume,
+  from: `(SELECT wallet, sum(${wideMoney('realized_usd')}) AS pnl, sum(${wideMoney('ifNull(amount_usd, 0)')}) AS volume,
   count() AS trades FROM ${chain}_wallet_pnl_trades FINAL
   WHERE block_time > head - toIntervalDay({days:UInt8})
   GROUP BY wallet HAVING countIf(side = 'SELL') > 0) AS t`,

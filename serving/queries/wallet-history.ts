@@ -1,7 +1,7 @@
 import type { Query } from '../../core/clickhouse/client.ts'
 import { optionalQueryTime } from '../../core/time.ts'
 import { chainRow } from '../../schemas/chains.ts'
-import type { KeysetList, KeysetRow, OrderColumn } from './keyset-list.ts'
+import { type KeysetList, type KeysetRow, POSITION_ORDER } from './keyset-list.ts'
 
 /** A change of a balance; amounts in base units. */
 export interface BalanceUpdateRow extends KeysetRow {
@@ -21,12 +21,6 @@ export interface BalanceUpdateRow extends KeysetRow {
   readonly pre_native: string | null
   readonly post_native: string | null
 }
-
-const POSITION_ORDER: readonly OrderColumn[] = [
-  { sql: 't.block_slot', type: 'UInt64' },
-  { sql: 't.tx_index', type: 'UInt32' },
-  { sql: 't.event_index', type: 'UInt32' },
-]
 
 interface Condition {
   readonly sql: string
@@ -69,8 +63,8 @@ export const balanceUpdateList = (
       sql: 't.block_time <= fromUnixTimestamp64Milli({to:Int64})',
       value: optionalQueryTime(filter.timeTo),
     },
-    coin: {
-      sql: `t.token_address ${filter.type === 'SOL' ? '=' : '!='} {coin:String}`,
+    nativeToken: {
+      sql: `t.token_address ${filter.type === 'SOL' ? '=' : '!='} {nativeToken:String}`,
       value: filter.type === undefined ? undefined : nativeTokenAddress(chain),
     },
   })
@@ -88,6 +82,7 @@ export const balanceUpdateList = (
     from: `${chain}_balance_updates AS t FINAL`,
     where: ['t.owner = {wallet:String}', ...where, ...change],
     order: POSITION_ORDER,
+    time: 't.block_time',
     descending: true,
     params: { wallet, ...params },
   }
@@ -165,6 +160,7 @@ export const walletTransferList = (
   t.event_index AS event_index`,
   from: `${chain}_transfers AS t FINAL`,
   order: POSITION_ORDER,
+  time: 't.block_time',
   descending: true,
   ...transferConditions(wallet, filter),
 })
@@ -182,7 +178,7 @@ export const walletTransferTotalQuery = (
   }
 }
 
-/** The transaction that first gave a wallet coins. */
+/** The transaction that first gave a wallet native tokens. */
 export interface FirstTransactionRow {
   readonly wallet: string
   readonly tx_hash: string
@@ -192,13 +188,13 @@ export interface FirstTransactionRow {
   readonly change_raw: string
 }
 
-/** First transactions of wallets that gave them coins; wallets without one are missing. */
+/** First transactions of wallets that gave them native tokens; wallets without one are missing. */
 export const firstTransactionsQuery = (chain: string, wallets: readonly string[]): Query => ({
   sql: `SELECT t.owner AS wallet, t.tx_hash AS tx_hash, toString(t.block_height) AS height,
   toString(toUnixTimestamp64Milli(t.block_time)) AS time_ms, t.decimals AS decimals,
   toString(t.post_balance - t.pre_balance) AS change_raw
 FROM ${chain}_balance_updates AS t FINAL
-WHERE t.owner IN {wallets:Array(String)} AND t.token_address = {coin:String} AND t.post_balance > t.pre_balance
+WHERE t.owner IN {wallets:Array(String)} AND t.token_address = {nativeToken:String} AND t.post_balance > t.pre_balance
 ORDER BY t.block_slot, t.tx_index, t.event_index LIMIT 1 BY t.owner`,
-  params: { wallets, coin: nativeTokenAddress(chain) },
+  params: { wallets, nativeToken: nativeTokenAddress(chain) },
 })

@@ -1,4 +1,5 @@
 import type { Query } from '../../core/clickhouse/client.ts'
+import { wideMoney } from './valued-amounts.ts'
 
 /** What a wallet made in one window of block time. Amounts in token units over all tokens, money in USD, as exact text. */
 export interface PnlSummaryRow {
@@ -40,9 +41,10 @@ FROM (SELECT w.1 AS resolution, w.2 AS days, toDate(e.block_time) AS day,
     countIf(e.side = 'BUY') AS day_buys, countIf(e.side = 'SELL') AS day_sells,
     sumIf(ifNull(e.amount, 0), e.side = 'BUY') AS day_buy_amount, sumIf(ifNull(e.amount, 0), e.side = 'SELL') AS day_sell_amount,
     sumIf(ifNull(e.amount, 0), e.side = 'BUY' AND isNotNull(e.amount_usd)) AS day_valued_bought,
-    sumIf(ifNull(e.amount_usd, 0), e.side = 'BUY') AS day_buy_usd, sumIf(ifNull(e.amount_usd, 0), e.side = 'SELL') AS day_sell_usd,
+    sumIf(${wideMoney('ifNull(e.amount_usd, 0)')}, e.side = 'BUY') AS day_buy_usd,
+    sumIf(${wideMoney('ifNull(e.amount_usd, 0)')}, e.side = 'SELL') AS day_sell_usd,
     countIf(e.realized_usd > 0) AS day_wins, countIf(e.realized_usd < 0) AS day_losses,
-    sum(e.realized_usd) AS day_realized, sumIf(e.cost_usd, e.side = 'SELL') AS day_cost,
+    sum(${wideMoney('e.realized_usd')}) AS day_realized, sumIf(${wideMoney('e.cost_usd')}, e.side = 'SELL') AS day_cost,
     groupUniqArray(e.token_address) AS day_tokens
   FROM (SELECT * FROM ${chain}_wallet_pnl_trades FINAL WHERE wallet = {wallet:String}) AS e
   ARRAY JOIN ${WINDOWS} AS w

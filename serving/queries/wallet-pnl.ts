@@ -1,7 +1,7 @@
 import type { Query } from '../../core/clickhouse/client.ts'
 import type { PnlResolution } from '../../schemas/api/wallet-pnl.ts'
 import { type KeysetList, type KeysetRow, sortableBits } from './keyset-list.ts'
-import { valuedAmountsSql } from './valued-amounts.ts'
+import { valuedAmountsSql, wideMoney } from './valued-amounts.ts'
 
 /** Profit and loss of a wallet with one token. Amounts in token units, money in USD, both as exact text. */
 export interface PnlRow extends KeysetRow {
@@ -85,8 +85,9 @@ const windowSelect = (
     sumIf(e.amount, e.inside AND e.side = 'BUY') AS buy_amount, sumIf(e.amount, e.inside AND e.side = 'SELL') AS sell_amount,
     sumIf(e.amount, e.inside AND e.side = 'BUY' AND isNotNull(e.amount_usd)) AS valued_bought,
     sumIf(e.amount, e.inside AND e.side = 'SELL' AND isNotNull(e.amount_usd)) AS valued_sold,
-    sumIf(ifNull(e.amount_usd, 0), e.inside AND e.side = 'BUY') AS buy_usd, sumIf(ifNull(e.amount_usd, 0), e.inside AND e.side = 'SELL') AS sell_usd,
-    sumIf(e.realized_usd, e.inside) AS realized_usd,
+    sumIf(${wideMoney('ifNull(e.amount_usd, 0)')}, e.inside AND e.side = 'BUY') AS buy_usd,
+    sumIf(${wideMoney('ifNull(e.amount_usd, 0)')}, e.inside AND e.side = 'SELL') AS sell_usd,
+    sumIf(${wideMoney('e.realized_usd')}, e.inside) AS realized_usd,
     argMaxIf(e.position_cost_usd, (e.block_slot, e.event_index), NOT e.inside) + buy_usd AS cost_usd,
     argMax(e.position_amount, (e.block_slot, e.event_index)) AS position_amount,
     argMax(e.position_cost_usd, (e.block_slot, e.event_index)) AS position_cost_usd,
@@ -157,8 +158,9 @@ export const pnlTotalsQuery = (request: PnlRequest): Query => {
   const { with: head, from, where, params } = pnlSubquery(request)
   return {
     sql: `WITH ${head} SELECT toString(count()) AS tokens, toString(sum(t.buys)) AS buys, toString(sum(t.sells)) AS sells,
-  toString(sum(t.wins)) AS wins, toString(sum(t.losses)) AS losses, toString(sum(t.buy_usd)) AS buy_usd,
-  toString(sum(t.sell_usd)) AS sell_usd, toString(sum(t.realized_usd)) AS realized_usd, toString(sum(t.cost_usd)) AS cost_usd,
+  toString(sum(t.wins)) AS wins, toString(sum(t.losses)) AS losses, toString(sum(${wideMoney('t.buy_usd')})) AS buy_usd,
+  toString(sum(${wideMoney('t.sell_usd')})) AS sell_usd, toString(sum(${wideMoney('t.realized_usd')})) AS realized_usd,
+  toString(sum(${wideMoney('t.cost_usd')})) AS cost_usd,
   sum(ifNull(t.unrealized_usd, 0)) AS unrealized_usd, sum(t.balance_units * ifNull(t.price_usd, 0)) AS current_value,
   toString(toUnixTimestamp64Milli(any(head))) AS head_ms
 FROM ${from}${where.length === 0 ? '' : ` WHERE ${where.join(' AND ')}`}`,

@@ -18,7 +18,7 @@ export interface ConnectionRefusal {
 const PENDING_RETRY_SECONDS = 10
 const BUSY_RETRY_SECONDS = 5
 
-/** Counts open connections, and pending ones by address: until its connect command, a connection belongs to no account. */
+/** Counts open connections, and pending ones by address: until its connect command, a connection does not belong to an organization. */
 export class AdmissionControl {
   readonly #limits: AdmissionLimits
   readonly #pending = new Map<string, number>()
@@ -36,12 +36,15 @@ export class AdmissionControl {
   /** What to answer to another connection of the address (see `rateLimitAddress`); undefined where it fits. */
   refusal(address: string): ConnectionRefusal | undefined {
     if (this.#open >= this.#limits.connections) {
-      const fault = new Fault('SERVER_BUSY', 'No more stream connections fit')
+      const fault = new Fault(
+        'SERVER_BUSY',
+        'The limit of stream connections is reached: try again later',
+      )
       return { fault, retryAfterSeconds: BUSY_RETRY_SECONDS }
     }
     const limit = this.#limits.pendingPerAddress
     if ((this.#pending.get(address) ?? 0) < limit) return undefined
-    const fault = new Fault('RATE_LIMIT', 'Too many connections that have not sent connect', {
+    const fault = new Fault('RATE_LIMIT', 'Too many connections without a connect command', {
       limit,
       remaining: 0,
     })

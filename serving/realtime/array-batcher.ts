@@ -60,7 +60,7 @@ export class ArrayBatcher {
   }
 
   /** The subject has no subscriber any more. */
-  forget(subject: string): void {
+  remove(subject: string): void {
     this.#waiting.delete(subject)
   }
 

@@ -1,14 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Bus, LogRecord, RunningTask } from '../../core/bus/contract.ts'
+import type { Logger } from '../../core/ops/logger.ts'
 import { CHANNEL_TOPICS } from '../../schemas/channels.ts'
 import { TOPICS, type TopicRow, topicName } from '../../schemas/topics.ts'
 import type { Hub } from './hub.ts'
+import { createNameReader } from './token-names.ts'
 
 /** What the feed reads and whom it tells. */
 export interface BusSubscriberOptions {
   readonly bus: Bus
   readonly hub: Hub
+  readonly log: Logger
   readonly chains: readonly string[]
   /** Called between records when much was published: time to look at slow sockets. */
   readonly onPressure: () => void
@@ -45,7 +48,7 @@ const tailTokenNames = async (
   chain: string,
 ): Promise<RunningTask> => {
   let caughtUp = (): void => undefined
-  const known = new Promise<void>((resolve) => {
+  const allRead = new Promise<void>((resolve) => {
     caughtUp = resolve
   })
   const tail = await bus.tail({
@@ -56,7 +59,7 @@ const tailTokenNames = async (
     },
     onCaughtUp: caughtUp,
   })
-  await known
+  await allRead
   return tail
 }
 
@@ -73,38 +76,43 @@ const tailChannelTopics = async (
 ): Promise<RunningTask> => {
   const { bus } = options
   const trades = topicName('tradesProcessed', chain)
-  const places = new Map<number, PartitionProgress>()
+  const progressByPartition = new Map<number, PartitionProgress>()
   let refilled = (): void => undefined
   const ready = new Promise<void>((resolve) => {
     refilled = resolve
   })
-  const accept = createRecordHandler(options)
+  let live = false
+  const accept = createRecordHandler(options, { chain, isLive: () => live })
   const acceptTrades = async (record: LogRecord): Promise<void> => {
-    const place = places.get(record.partition) ?? { next: record.offset, tailed: true }
-    if (record.offset < place.next) return
-    if (!place.tailed) {
-      for await (const missed of bus.read(trades, record.partition, place.next, record.offset)) {
+    const progress = progressByPartition.get(record.partition) ?? {
+      next: record.offset,
+      tailed: true,
+    }
+    if (record.offset < progress.next) return
+    if (!progress.tailed) {
+      for await (const missed of bus.read(trades, record.partition, progress.next, record.offset)) {
         await accept(missed)
       }
     }
-    places.set(record.partition, { next: record.offset + 1, tailed: true })
+    progressByPartition.set(record.partition, { next: record.offset + 1, tailed: true })
     await accept(record)
   }
-  const named = createEpochSetter(options, chain)
+  const setEpoch = createEpochSetter(options, chain)
   const tail = await bus.tail({
     topics: channelTopics(chain, new Set(await bus.topics(`${chain}.`))),
     from: 'latest',
     onRecords: async (records) => {
       await ready
-      await named()
+      await setEpoch()
       for (const record of records) {
         await (record.topic === trades ? acceptTrades(record) : accept(record))
       }
     },
   })
   try {
-    await backfillHistory(options, { trades, places, accept })
-    await named()
+    await backfillHistory(options, { trades, progressByPartition, accept })
+    await setEpoch()
+    live = true
   } catch (error) {
     await Promise.all([refilled(), tail.stop()])
     throw error
@@ -126,43 +134,56 @@ const backfillHistory = async (
   { bus, hub }: BusSubscriberOptions,
   lane: {
     readonly trades: string
-    readonly places: Map<number, PartitionProgress>
+    readonly progressByPartition: Map<number, PartitionProgress>
     readonly accept: (record: LogRecord) => Promise<void>
   },
 ): Promise<void> => {
-  const { trades, places, accept } = lane
+  const { trades, progressByPartition, accept } = lane
   const ends = await bus.ends(trades)
   const origin = randomUUID()
   for (const { partition, low, end } of ends) {
     const startOffset = Math.max(low, end - BACKFILL_RECORDS)
     hub.openLane({ topic: trades, partition, partitions: ends.length, startOffset, origin })
     for await (const record of bus.read(trades, partition, startOffset, end)) await accept(record)
-    places.set(partition, { next: end, tailed: false })
+    progressByPartition.set(partition, { next: end, tailed: false })
   }
 }
 
 /** Gives the lanes their lasting epoch as soon as the chain has a first block. */
 const createEpochSetter = ({ bus, hub }: BusSubscriberOptions, chain: string) => {
-  let known = false
+  let isSet = false
   return async (): Promise<void> => {
-    if (known) return
+    if (isSet) return
     const origin = await readEpochSeed(bus, chain)
-    known = origin !== undefined
+    isSet = origin !== undefined
     if (origin !== undefined) hub.setOrigin(topicName('tradesProcessed', chain), origin)
   }
 }
 
-const createRecordHandler = ({ hub, onPressure }: BusSubscriberOptions) => {
+/** Names are looked up for live records only: those of older ones have been read from `tokens.processed`. */
+const createRecordHandler = (
+  options: BusSubscriberOptions,
+  { chain, isLive }: { readonly chain: string; readonly isLive: () => boolean },
+) => {
+  const { hub, onPressure } = options
+  const readNames = createNameReader(options, chain)
   let records = 0
-  let lookedAt = 0
-  return async (record: LogRecord): Promise<void> => {
+  let checkedBytes = 0
+  const take = async (record: LogRecord): Promise<void> => {
+    if (!isLive()) return hub.accept(record)
+    const unresolved = hub.acceptNamed(record)
+    if (unresolved.length === 0) return
+    await readNames(unresolved)
     hub.accept(record)
+  }
+  return async (record: LogRecord): Promise<void> => {
+    await take(record)
     records += 1
-    const pressed = hub.published - lookedAt > BACKPRESSURE_CHECK_BYTES
-    if (!pressed && records % RECORDS_PER_YIELD !== 0) return
+    const isOverThreshold = hub.published - checkedBytes > BACKPRESSURE_CHECK_BYTES
+    if (!isOverThreshold && records % RECORDS_PER_YIELD !== 0) return
     await nextTurn()
-    if (!pressed) return
-    lookedAt = hub.published
+    if (!isOverThreshold) return
+    checkedBytes = hub.published
     onPressure()
   }
 }

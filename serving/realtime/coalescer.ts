@@ -9,21 +9,21 @@ interface SubjectState {
   readonly waiting: Map<string, Publication>
 }
 
-/** Thins latest-value channels: at once when quiet, else the newest state of each bucket when the pause is over. */
+/** Rate-limits latest-value channels: sends at once after a pause, else the newest state of each bucket once the interval is over. */
 export class Coalescer {
-  readonly #paces = new Map<string, SubjectState>()
+  readonly #subjects = new Map<string, SubjectState>()
   readonly #waiting = new Set<string>()
 
-  /** What may go out now; nothing where it has to wait. */
+  /** What may be sent now; empty where it has to wait. */
   offer(publication: Publication, nowMs: number): readonly Publication[] {
     const { subject, bucketMs, facet } = publication
-    const pace = this.#paces.get(subject) ?? {
+    const state = this.#subjects.get(subject) ?? {
       sentMs: Number.NEGATIVE_INFINITY,
       waiting: new Map(),
     }
-    this.#paces.set(subject, pace)
-    pace.waiting.set(`${bucketMs} ${facet}`, publication)
-    if (nowMs - pace.sentMs >= COALESCE_INTERVAL_MS) return this.#take(subject, pace, nowMs)
+    this.#subjects.set(subject, state)
+    state.waiting.set(`${bucketMs} ${facet}`, publication)
+    if (nowMs - state.sentMs >= COALESCE_INTERVAL_MS) return this.#take(subject, state, nowMs)
     this.#waiting.add(subject)
     return []
   }
@@ -32,24 +32,24 @@ export class Coalescer {
   due(nowMs: number): readonly Publication[] {
     const ready: Publication[] = []
     for (const subject of this.#waiting) {
-      const pace = this.#paces.get(subject)
-      if (pace !== undefined && nowMs - pace.sentMs >= COALESCE_INTERVAL_MS) {
-        ready.push(...this.#take(subject, pace, nowMs))
+      const state = this.#subjects.get(subject)
+      if (state !== undefined && nowMs - state.sentMs >= COALESCE_INTERVAL_MS) {
+        ready.push(...this.#take(subject, state, nowMs))
       }
     }
     return ready
   }
 
   /** The subject has no subscriber any more. */
-  forget(subject: string): void {
-    this.#paces.delete(subject)
+  remove(subject: string): void {
+    this.#subjects.delete(subject)
     this.#waiting.delete(subject)
   }
 
-  #take(subject: string, pace: SubjectState, nowMs: number): readonly Publication[] {
-    const out = [...pace.waiting.values()].sort((a, b) => a.bucketMs - b.bucketMs)
-    pace.waiting.clear()
-    pace.sentMs = nowMs
+  #take(subject: string, state: SubjectState, nowMs: number): readonly Publication[] {
+    const out = [...state.waiting.values()].sort((a, b) => a.bucketMs - b.bucketMs)
+    state.waiting.clear()
+    state.sentMs = nowMs
     this.#waiting.delete(subject)
     return out
   }

@@ -1,4 +1,5 @@
 import { Fault } from '../../core/errors.ts'
+import { textOrEmpty } from '../../core/json.ts'
 import type { Credentials, Principal } from '../interfaces.ts'
 import {
   type Body,
@@ -17,7 +18,6 @@ import {
   replyWithError,
   type Session,
   type SessionEnv,
-  textOrEmpty,
 } from './session.ts'
 
 /** Longest `connect.name`; a longer one is not a name that we know. */
@@ -26,23 +26,23 @@ const MAX_CLIENT_NAME_LENGTH = 16
 export const PING_SECONDS = 25
 const PROTOCOL_VERSION = '1.0.0'
 
-/** Takes the credential of a new connection and says who, how long and how fresh. */
-export const connect: CommandHandler = (session, call, world) => {
+/** Authenticates a new connection; the reply has the expiry and the freshness of the chains. */
+export const connect: CommandHandler = (session, call, env) => {
   if (session.phase !== 'fresh') return { session, close: CLOSE_FRAMES.badRequest }
   const credentials = connectCredentials(call.body, session.upgrade)
-  const principal = world.authenticate(credentials)
+  const principal = env.authenticate(credentials)
   if (principal === undefined) return { session, close: CLOSE_FRAMES.badRequest }
   if (principal instanceof Fault) return rejectConnect(session, call, principal)
   const expiredMs = principal.expiresAtMs ?? Number.POSITIVE_INFINITY
-  if (expiredMs <= world.nowMs) return rejectExpired(session, call)
-  if (world.connectionsOf(principal.orgId) >= world.connectionLimit) {
+  if (expiredMs <= env.nowMs) return rejectExpired(session, call)
+  if (env.connectionsOf(principal.orgId) >= env.connectionLimit) {
     return { session, close: CLOSE_FRAMES.connectionLimit }
   }
-  const chains = freshnessBody(world.freshness)
+  const chains = freshnessBody(env.freshness)
   const result = {
     client: session.clientId,
     version: PROTOCOL_VERSION,
-    ...expiryFields(principal, world.nowMs),
+    ...expiryFields(principal, env.nowMs),
     ...(Object.keys(chains).length > 0 && { data: { chains } }),
     ...(!session.framePings && { ping: PING_SECONDS, pong: true }),
   }
@@ -54,8 +54,8 @@ export const connect: CommandHandler = (session, call, world) => {
 }
 
 const clientName = (name: unknown): string => {
-  const known = textOrEmpty(name)
-  return known.length <= MAX_CLIENT_NAME_LENGTH ? known : ''
+  const text = textOrEmpty(name)
+  return text.length <= MAX_CLIENT_NAME_LENGTH ? text : ''
 }
 
 /** The credentials that a command shows, if it is one that shows any. */
@@ -72,13 +72,13 @@ export const commandCredentials = (
 const rejectConnect = (session: Session, call: MethodCall, fault: Fault): CommandResult => {
   if (isExpiredToken(fault)) return rejectExpired(session, call)
   if (isQuotaExhausted(fault)) return { session, close: CLOSE_FRAMES.quotaExceeded }
-  const passing = passingError(fault)
-  if (passing !== undefined) return replyWithError(session, call, passing)
+  const retryable = retryableError(fault)
+  if (retryable !== undefined) return replyWithError(session, call, retryable)
   return { session, close: CLOSE_FRAMES.invalidToken }
 }
 
 /** The error after which a client tries the same credential again; undefined where that is of no use. */
-const passingError = ({ status, faultName }: Fault): ProtocolError | undefined => {
+const retryableError = ({ status, faultName }: Fault): ProtocolError | undefined => {
   if (faultName === 'RATE_LIMIT') return PROTOCOL_ERRORS.tooManyRequests
   return status >= 500 ? PROTOCOL_ERRORS.internal : undefined
 }
@@ -99,12 +99,17 @@ const connectCredentials = (body: Body, upgrade: Credentials): Credentials => {
   const token = textOrEmpty(body.token)
   if (token !== '') return { token, address }
   const headers = isObject(body.headers) ? body.headers : {}
-  const named = new Map(Object.entries(headers).map(([key, value]) => [key.toLowerCase(), value]))
-  const authorization = textOrEmpty(named.get('authorization'))
-  const apiKey = textOrEmpty(named.get('x-api-key'))
+  const headerValues = new Map(
+    Object.entries(headers).map(([key, value]) => [key.toLowerCase(), value]),
+  )
+  const authorization = textOrEmpty(headerValues.get('authorization'))
+  const apiKey = textOrEmpty(headerValues.get('x-api-key'))
   if (authorization === '' && apiKey === '') return upgrade
-  const shown = { ...(authorization !== '' && { authorization }), ...(apiKey !== '' && { apiKey }) }
-  return { ...shown, address }
+  const presented = {
+    ...(authorization !== '' && { authorization }),
+    ...(apiKey !== '' && { apiKey }),
+  }
+  return { ...presented, address }
 }
 
 const expiryFields = (principal: Principal, nowMs: number) =>
@@ -119,30 +124,31 @@ const freshnessBody = (freshness: SessionEnv['freshness']) =>
       { head, head_time: headTimeMs, since, since_time: sinceTimeMs },
     ]),
   )
-/** A new credential of the same account. One of another account, or none, ends the connection. */
-export const refresh: CommandHandler = (session, call, world) => {
-  const found = world.authenticate({ token: textOrEmpty(call.body.token) })
-  if (found === undefined) return { session, close: CLOSE_FRAMES.invalidToken }
-  if (found instanceof Fault) {
-    const passing = passingError(found)
-    if (passing !== undefined) return replyWithError(session, call, passing)
-    if (isQuotaExhausted(found)) return { session, close: CLOSE_FRAMES.quotaExceeded }
+/** A new credential of the same organization. One of another organization, or none, ends the connection. */
+export const refresh: CommandHandler = (session, call, env) => {
+  const principal = env.authenticate({ token: textOrEmpty(call.body.token) })
+  if (principal === undefined) return { session, close: CLOSE_FRAMES.invalidToken }
+  if (principal instanceof Fault) {
+    const retryable = retryableError(principal)
+    if (retryable !== undefined) return replyWithError(session, call, retryable)
+    if (isQuotaExhausted(principal)) return { session, close: CLOSE_FRAMES.quotaExceeded }
     return {
       session,
-      close: isExpiredToken(found) ? CLOSE_FRAMES.expired : CLOSE_FRAMES.invalidToken,
+      close: isExpiredToken(principal) ? CLOSE_FRAMES.expired : CLOSE_FRAMES.invalidToken,
     }
   }
-  if (found.orgId !== session.principal?.orgId) return { session, close: CLOSE_FRAMES.invalidToken }
-  if (found.expiresAtMs !== null && found.expiresAtMs <= world.nowMs) {
+  if (principal.orgId !== session.principal?.orgId)
+    return { session, close: CLOSE_FRAMES.invalidToken }
+  if (principal.expiresAtMs !== null && principal.expiresAtMs <= env.nowMs) {
     return { session, close: CLOSE_FRAMES.expired }
   }
   const result = {
     client: session.clientId,
     version: PROTOCOL_VERSION,
-    ...expiryFields(found, world.nowMs),
+    ...expiryFields(principal, env.nowMs),
   }
   return {
-    session: { ...session, principal: found },
+    session: { ...session, principal },
     reply: resultReply(call.id, 'refresh', result),
   }
 }

@@ -22,14 +22,14 @@ const RESUME_BYTES = 64 * 1_024
 /** How long the close frame may take to get through to a slow reader, and the answer to it to come back. */
 const CLOSE_GRACE_MS = 5_000
 
-/** One connection: its session, its clock, and what it is owed while its queue is long. */
+/** One connection: its session, its heartbeat, and the conflated publications while its queue is long. */
 export class Connection implements Subscriber {
   readonly socket: Socket
   session: Session
-  pulse: HeartbeatState
-  controls: ControlFrameBudget
-  /** Where it is counted among the connections of the process and its address. */
-  readonly counted: AdmissionSlot
+  heartbeat: HeartbeatState
+  controlFrames: ControlFrameBudget
+  /** Its slot among the connections of the process and its address. */
+  readonly admissionSlot: AdmissionSlot
   /** Organization whose connections it is counted among; null = not connected yet. */
   orgId: string | null = null
   /** Messages that came in while connect waits for freshness, and their length; null = none is waiting. */
@@ -40,9 +40,9 @@ export class Connection implements Subscriber {
   /** When the close frame was sent; null = none was. */
   #closedMs: number | null = null
   #bytes = 0
-  #owesForReads = false
+  #hasUnbilledReads = false
   /** Newest publication of each conflated channel, by literal name and facet. */
-  readonly #held = new Map<string, Push>()
+  readonly #conflated = new Map<string, Push>()
   readonly #nowMs: () => number
   readonly #onSlow: (connection: Connection) => void
   readonly #boundary: ErrorBoundary
@@ -50,24 +50,24 @@ export class Connection implements Subscriber {
   constructor(
     socket: Socket,
     session: Session,
-    surroundings: {
+    options: {
       readonly nowMs: () => number
       readonly random: () => number
-      /** It is given up: take it off the shared topics at once, or it would get publications with a hole between. */
+      /** Called when it is closed as slow: remove it from the shared topics at once, or it would get publications with a gap. */
       readonly onSlow: (connection: Connection) => void
-      readonly counted: AdmissionSlot
+      readonly admissionSlot: AdmissionSlot
       readonly boundary: ErrorBoundary
     },
   ) {
-    const { nowMs, random, onSlow, counted, boundary } = surroundings
+    const { nowMs, random, onSlow, admissionSlot, boundary } = options
     this.socket = socket
     this.session = session
-    this.pulse = initialHeartbeat(nowMs(), random)
-    this.controls = initialControlBudget(nowMs())
+    this.heartbeat = initialHeartbeat(nowMs(), random)
+    this.controlFrames = initialControlBudget(nowMs())
     this.#nowMs = nowMs
     this.#onSlow = onSlow
     this.#boundary = boundary
-    this.counted = counted
+    this.admissionSlot = admissionSlot
   }
 
   get congested(): boolean {
@@ -91,7 +91,7 @@ export class Connection implements Subscriber {
   /** A reply or a push of its own. */
   send(frame: Frame): void {
     if (!this.open) return
-    if (this.socket.buffered() > MAX_QUEUED_BYTES) this.giveUp()
+    if (this.socket.buffered() > MAX_QUEUED_BYTES) this.closeAsSlow()
     else this.socket.send(frame)
   }
 
@@ -100,18 +100,18 @@ export class Connection implements Subscriber {
     this.#boundary.run(
       'publish',
       () => this.#deliver(push),
-      () => this.giveUp(),
+      () => this.closeAsSlow(),
     )
   }
 
   #deliver(push: Push): void {
     if (!this.open) return
     const queued = this.socket.buffered()
-    const held = heldName(push)
-    if (push.latest && (queued > CONFLATE_BYTES || this.#held.has(held))) {
-      this.#held.delete(held)
-      this.#held.set(held, push)
-    } else if (queued > MAX_QUEUED_BYTES) this.giveUp()
+    const key = conflationKey(push)
+    if (push.latest && (queued > CONFLATE_BYTES || this.#conflated.has(key))) {
+      this.#conflated.delete(key)
+      this.#conflated.set(key, push)
+    } else if (queued > MAX_QUEUED_BYTES) this.closeAsSlow()
     else this.#put(push)
   }
 
@@ -122,27 +122,28 @@ export class Connection implements Subscriber {
   /** Payload bytes that were read for it: charged at once, because it decides how many there are. */
   billRead(bytes: number): void {
     this.#bytes += bytes
-    this.#owesForReads ||= bytes > 0
+    this.#hasUnbilledReads ||= bytes > 0
   }
 
-  get owesForReads(): boolean {
-    return this.#owesForReads
+  get hasUnbilledReads(): boolean {
+    return this.#hasUnbilledReads
   }
 
   /** Payload bytes since the last call. */
   takeBytes(): number {
     const bytes = this.#bytes
     this.#bytes = 0
-    this.#owesForReads = false
+    this.#hasUnbilledReads = false
     return bytes
   }
 
-  /** Nothing more of this channel is owed. */
-  drop(literal: string): void {
-    for (const [held, push] of this.#held) if (push.literal === literal) this.#held.delete(held)
+  /** Drops the conflated publications of a channel. */
+  discard(literal: string): void {
+    for (const [key, push] of this.#conflated)
+      if (push.literal === literal) this.#conflated.delete(key)
   }
 
-  /** Looks at the queue; true where `congested` has changed. */
+  /** Checks the queue; true where `congested` has changed. */
   checkQueue(): boolean {
     if (this.#closed) return false
     const queued = this.socket.buffered()
@@ -151,18 +152,18 @@ export class Connection implements Subscriber {
       else if (this.#nowMs() - this.#slowSinceMs >= CLOSE_GRACE_MS) this.#drop()
       return false
     }
-    if (queued > MAX_QUEUED_BYTES) this.giveUp()
-    else if (!this.#congested && queued > CONFLATE_BYTES) return this.#turn(true)
-    else if (this.#isOwed() && queued < RESUME_BYTES) return this.#relieve()
+    if (queued > MAX_QUEUED_BYTES) this.closeAsSlow()
+    else if (!this.#congested && queued > CONFLATE_BYTES) return this.#setCongested(true)
+    else if (this.#hasHeldBack() && queued < RESUME_BYTES) return this.#sendConflated()
     return false
   }
 
-  /** Too slow: the queue may drain for a while, then the connection goes, with its close frame if that gets through. */
-  giveUp(): void {
+  /** Too slow: the queue may drain for a grace time, then the connection is closed, with its close frame if that can be sent. */
+  closeAsSlow(): void {
     if (!this.open) return
     this.#slowSinceMs = this.#nowMs()
     this.#congested = true
-    this.#held.clear()
+    this.#conflated.clear()
     this.#onSlow(this)
   }
 
@@ -170,7 +171,7 @@ export class Connection implements Subscriber {
     if (this.#closed) return
     this.#closed = true
     this.#closedMs = this.#nowMs()
-    this.#held.clear()
+    this.#conflated.clear()
     this.socket.close(code, reason)
   }
 
@@ -182,14 +183,14 @@ export class Connection implements Subscriber {
   }
 
   /** The socket is gone. */
-  gone(): void {
+  markClosed(): void {
     this.#closed = true
     this.#closedMs = null
-    this.#held.clear()
+    this.#conflated.clear()
   }
 
-  #isOwed(): boolean {
-    return this.#congested || this.#held.size > 0
+  #hasHeldBack(): boolean {
+    return this.#congested || this.#conflated.size > 0
   }
 
   #drop(): void {
@@ -202,19 +203,19 @@ export class Connection implements Subscriber {
     this.#bytes += payloadBytes
   }
 
-  #relieve(): boolean {
-    for (const [held, push] of this.#held) {
+  #sendConflated(): boolean {
+    for (const [key, push] of this.#conflated) {
       if (this.socket.buffered() > CONFLATE_BYTES) return false
-      this.#held.delete(held)
+      this.#conflated.delete(key)
       this.#put(push)
     }
-    return this.#turn(false)
+    return this.#setCongested(false)
   }
 
-  #turn(congested: boolean): true {
+  #setCongested(congested: boolean): true {
     this.#congested = congested
     return true
   }
 }
 
-const heldName = ({ literal, facet }: Push): string => `${literal}\n${facet}`
+const conflationKey = ({ literal, facet }: Push): string => `${literal}\n${facet}`

@@ -59,17 +59,17 @@ const MAX_BATCH = 16
 /** Characters, or bytes, in one frame of several replies: some clients refuse messages above 1 MiB. */
 const MAX_BATCH_LENGTH = 256 * 1_024
 
-/** What is known before the commands of a message run. */
+/** Input of the commands of a message. */
 interface Prepared extends Pick<SessionEnv, 'freshness'> {
-  /** Why the credential of the message was not looked at. */
-  readonly limited?: Fault
+  /** Why the credential of the message was not checked. */
+  readonly unchecked?: Fault
 }
 
 /** Every open connection, and everything that happens to them. */
 export class ConnectionRegistry {
   readonly #options: ConnectionRegistryOptions
   readonly #bySocket = new Map<Socket, Connection>()
-  readonly #perOrg = new Map<string, number>()
+  readonly #connectionsByOrg = new Map<string, number>()
   readonly #admission: AdmissionControl
   readonly #filters = createFilterCompiler()
 
@@ -96,13 +96,14 @@ export class ConnectionRegistry {
       return
     }
     const session = createSession(randomUUID(), credentials, {
-      ...{ encoding, framePings },
+      encoding,
+      framePings,
       nowMs: nowMs(),
     })
-    const onSlow = (connection: Connection): void => this.#review(connection)
-    const counted = this.#admission.opened(address)
-    const surroundings = { nowMs, random, onSlow, counted, boundary }
-    const connection = new Connection(socket, session, surroundings)
+    const onSlow = (connection: Connection): void => this.#reconcile(connection)
+    const admissionSlot = this.#admission.opened(address)
+    const connectionOptions = { nowMs, random, onSlow, admissionSlot, boundary }
+    const connection = new Connection(socket, session, connectionOptions)
     this.#bySocket.set(socket, connection)
     metrics.socketConnections.set(this.size)
   }
@@ -119,21 +120,21 @@ export class ConnectionRegistry {
     const connection = this.#bySocket.get(socket)
     if (connection?.open !== true) return
     const nowMs = this.#options.nowMs()
-    connection.pulse = { ...connection.pulse, seenMs: nowMs }
-    connection.controls = takeControlToken(connection.controls, nowMs)
-    if (connection.controls.tokens < 0) connection.close(CLOSE_FRAMES.tooManyRequests)
+    connection.heartbeat = { ...connection.heartbeat, seenMs: nowMs }
+    connection.controlFrames = takeControlToken(connection.controlFrames, nowMs)
+    if (connection.controlFrames.tokens < 0) connection.close(CLOSE_FRAMES.tooManyRequests)
   }
 
   /** One inbound message. Commands of a connection run one after another. */
   message(socket: Socket, message: Uint8Array): void {
     const connection = this.#bySocket.get(socket)
     if (connection?.open !== true) return
-    connection.pulse = { ...connection.pulse, seenMs: this.#options.nowMs() }
+    connection.heartbeat = { ...connection.heartbeat, seenMs: this.#options.nowMs() }
     this.#queue(connection, message)
   }
 
   overflowed(socket: Socket): void {
-    this.#bySocket.get(socket)?.giveUp()
+    this.#bySocket.get(socket)?.closeAsSlow()
   }
 
   closed(socket: Socket): void {
@@ -141,8 +142,8 @@ export class ConnectionRegistry {
     if (connection === undefined) return
     const { boundary, hub, metrics } = this.#options
     this.#bySocket.delete(socket)
-    connection.gone()
-    connection.counted.closed()
+    connection.markClosed()
+    connection.admissionSlot.closed()
     if (connection.orgId !== null) this.#count(connection.orgId, -1)
     metrics.socketConnections.set(this.size)
     metrics.socketSubscriptions.dec(connection.session.channels.size)
@@ -152,27 +153,27 @@ export class ConnectionRegistry {
     boundary.run('close', () => this.#charge(connection))
   }
 
-  /** Pings, and closes whoever is silent, expired or late. */
-  beat(): void {
+  /** Pings connections, and closes silent, expired or overdue ones. */
+  checkHeartbeats(): void {
     const nowMs = this.#options.nowMs()
     this.#each((connection) => {
       connection.dropIfOverdue()
       if (!connection.open) return
-      const wish = nextHeartbeatAction(connection.pulse, connection.session, nowMs)
-      if (wish === undefined) return
-      if (wish !== 'ping') connection.close(wish)
+      const action = nextHeartbeatAction(connection.heartbeat, connection.session, nowMs)
+      if (action === undefined) return
+      if (action !== 'ping') connection.close(action)
       else {
-        connection.pulse = withPingSent(connection.pulse, nowMs)
+        connection.heartbeat = withPingSent(connection.heartbeat, nowMs)
         connection.socket.ping()
         if (!connection.session.framePings) connection.send(connection.codec.ping)
       }
     })
   }
 
-  /** Looks at every queue: who is slow is served one by one, or not at all. */
+  /** Checks every queue: slow connections are served directly, or closed. */
   sweep(): void {
     this.#each((connection) => {
-      if (connection.checkQueue()) this.#review(connection)
+      if (connection.checkQueue()) this.#reconcile(connection)
     })
   }
 
@@ -193,10 +194,10 @@ export class ConnectionRegistry {
     }
   }
 
-  /** Closes whoever uses a credential that is gone. */
-  revoke(gone: RevokedCredential): void {
+  /** Closes connections with a revoked credential. */
+  revoke(revoked: RevokedCredential): void {
     this.#each((connection) => {
-      if (isRevoked(gone, connection.principal)) connection.close(CLOSE_FRAMES.invalidToken)
+      if (isRevoked(revoked, connection.principal)) connection.close(CLOSE_FRAMES.invalidToken)
     })
   }
 
@@ -212,7 +213,7 @@ export class ConnectionRegistry {
         const { insufficientState } = UNSUBSCRIBE_REASONS
         connection.send(connection.codec.formatUnsubscribe(channel.literal, insufficientState))
       }
-      this.#adopt(connection, { ...connection.session, channels })
+      this.#replaceSession(connection, { ...connection.session, channels })
     })
   }
 
@@ -229,22 +230,22 @@ export class ConnectionRegistry {
   #queue(connection: Connection, message: Uint8Array): void {
     if (!connection.open) return
     const { backlog } = connection
-    if (backlog === null) this.#take(connection, message)
+    if (backlog === null) this.#receive(connection, message)
     else if (backlog.messages.length < MAX_BACKLOG && backlog.length < MAX_BACKLOG_BYTES) {
       backlog.messages.push(Uint8Array.from(message))
       backlog.length += message.length
     } else connection.close(CLOSE_FRAMES.tooManyRequests)
   }
 
-  #take(connection: Connection, message: Uint8Array): void {
+  #receive(connection: Connection, message: Uint8Array): void {
     const commands = connection.codec.parse(message)
     if (commands === undefined) connection.close(CLOSE_FRAMES.badRequest)
-    else if (commands.some(carriesCredential)) this.#takeLater(connection, commands)
+    else if (commands.some(carriesCredential)) this.#runWhenPrepared(connection, commands)
     else this.#run(connection, commands, { freshness: {} })
   }
 
-  /** A credential has to be looked at, and connect tells how fresh the chains are; everything behind it waits. */
-  #takeLater(connection: Connection, commands: readonly Command[]): void {
+  /** A credential has to be authenticated, and connect returns the freshness of the chains; later messages wait. */
+  #runWhenPrepared(connection: Connection, commands: readonly Command[]): void {
     connection.backlog = { messages: [], length: 0 }
     this.#prepare(connection, commands)
       .then((prepared) => {
@@ -261,26 +262,29 @@ export class ConnectionRegistry {
       })
   }
 
-  /** Of several credentials in one message the first is looked at: more are not needed. */
+  /** Of several credentials in one message only the first is authenticated. */
   async #prepare(connection: Connection, commands: readonly Command[]): Promise<Prepared> {
     const { guard, freshness } = this.#options
-    const shown = commands.flatMap(
+    const presented = commands.flatMap(
       (command) => commandCredentials(connection.session, command) ?? [],
     )[0]
     const fresh = connection.session.phase === 'fresh' ? freshness() : {}
-    const found = shown && (await guard.identify(shown))
-    const isLimited = found instanceof Fault && found.faultName === 'RATE_LIMIT'
-    return { freshness: await fresh, ...(isLimited && { limited: found }) }
+    const identified = presented && (await guard.identify(presented))
+    // What was not checked is not wrong: the answer at once, from what was checked before, would say so.
+    const isUnchecked =
+      identified instanceof Fault &&
+      (identified.faultName === 'RATE_LIMIT' || identified.status >= 500)
+    return { freshness: await fresh, ...(isUnchecked && { unchecked: identified }) }
   }
 
   #run(connection: Connection, commands: readonly Command[], prepared: Prepared): void {
-    const world = this.#world(prepared)
+    const env = this.#sessionEnv(prepared)
     const replies: Reply[] = []
     const effects: Effect[] = []
     let close: CloseFrame | undefined
     for (const command of commands) {
-      const outcome = runCommand(connection.session, command, world)
-      this.#adopt(connection, outcome.session)
+      const outcome = runCommand(connection.session, command, env)
+      this.#replaceSession(connection, outcome.session)
       if (outcome.reply !== undefined) replies.push(outcome.reply)
       effects.push(...(outcome.effects ?? []))
       close = outcome.close
@@ -288,23 +292,23 @@ export class ConnectionRegistry {
     }
     sendReplies(connection, replies)
     for (const effect of effects) this.#apply(connection, effect)
-    if (connection.owesForReads) this.#charge(connection)
+    if (connection.hasUnbilledReads) this.#charge(connection)
     if (close !== undefined) connection.close(close)
   }
 
-  #adopt(connection: Connection, session: Connection['session']): void {
+  #replaceSession(connection: Connection, session: Connection['session']): void {
     const before = connection.session
     connection.session = session
     this.#options.metrics.socketSubscriptions.inc(session.channels.size - before.channels.size)
     if (session.phase === 'rejected' && before.phase !== 'rejected') {
-      connection.pulse = { ...connection.pulse, rejectedMs: this.#options.nowMs() }
+      connection.heartbeat = { ...connection.heartbeat, rejectedMs: this.#options.nowMs() }
     }
   }
 
   #apply(connection: Connection, effect: Effect): void {
     const { hub } = this.#options
     if (effect.type === 'admit') {
-      connection.counted.accepted()
+      connection.admissionSlot.accepted()
       connection.orgId = effect.principal.orgId
       this.#count(effect.principal.orgId, 1)
     } else if (effect.type === 'bill') connection.billRead(effect.bytes)
@@ -312,20 +316,21 @@ export class ConnectionRegistry {
       connection.billRead(effect.recoveredBytes)
       hub.join(connection, effect.channel, effect)
     } else {
-      connection.drop(effect.channel.literal)
+      connection.discard(effect.channel.literal)
       hub.leave(connection, effect.channel)
     }
   }
 
-  #world({ freshness, limited }: Prepared): SessionEnv {
+  #sessionEnv({ freshness, unchecked }: Prepared): SessionEnv {
     const { hub, guard, meter, nowMs, chains, connectionLimit } = this.#options
     return {
       nowMs: nowMs(),
       chains,
       freshness,
       connectionLimit,
-      connectionsOf: (orgId) => this.#perOrg.get(orgId) ?? 0,
-      authenticate: (credentials) => limited ?? checkQuota(guard.authenticate(credentials), meter),
+      connectionsOf: (orgId) => this.#connectionsByOrg.get(orgId) ?? 0,
+      authenticate: (credentials) =>
+        unchecked ?? checkQuota(guard.authenticate(credentials), meter),
       positionOf: (channel) => hub.positionOf(channel),
       recover: (channel, since, view) => hub.recover(channel, since, view),
       filterOf: (row, text) => this.#filters.compile(row, text),
@@ -336,18 +341,18 @@ export class ConnectionRegistry {
   }
 
   #count(orgId: string, change: number): void {
-    const count = (this.#perOrg.get(orgId) ?? 0) + change
-    if (count > 0) this.#perOrg.set(orgId, count)
-    else this.#perOrg.delete(orgId)
+    const count = (this.#connectionsByOrg.get(orgId) ?? 0) + change
+    if (count > 0) this.#connectionsByOrg.set(orgId, count)
+    else this.#connectionsByOrg.delete(orgId)
   }
 
-  #review(connection: Connection): void {
-    this.#options.hub.review(connection, connection.session.channels.values())
+  #reconcile(connection: Connection): void {
+    this.#options.hub.reconcile(connection, connection.session.channels.values())
   }
 
   #charge(connection: Connection): void {
     const { meter, metrics, log } = this.#options
-    this.#review(connection)
+    this.#reconcile(connection)
     const bytes = connection.takeBytes()
     const { principal } = connection
     if (bytes === 0 || principal === null) return
@@ -370,7 +375,7 @@ const carriesCredential = (command: Command): boolean =>
 
 const sendReplies = (connection: Connection, replies: readonly Reply[]): void => {
   const { codec } = connection
-  const most = canBatchReplies(connection.session) ? MAX_BATCH : 1
+  const maxReplies = canBatchReplies(connection.session) ? MAX_BATCH : 1
   let batch: Frame[] = []
   let length = 0
   const flush = (): void => {
@@ -380,7 +385,7 @@ const sendReplies = (connection: Connection, replies: readonly Reply[]): void =>
   }
   for (const reply of replies) {
     const frame = codec.formatReply(reply)
-    if (batch.length >= most || length + frame.length > MAX_BATCH_LENGTH) flush()
+    if (batch.length >= maxReplies || length + frame.length > MAX_BATCH_LENGTH) flush()
     batch.push(frame)
     length += frame.length
   }

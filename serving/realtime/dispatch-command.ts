@@ -25,9 +25,9 @@ import { subscribe, unsubscribe } from './subscribe-commands.ts'
 const COMMANDS_PER_SECOND = 50
 
 /** Runs one command: the next session, at most one reply, and what the shell must do. */
-export const runCommand = (before: Session, command: Command, world: SessionEnv): CommandResult => {
+export const runCommand = (before: Session, command: Command, env: SessionEnv): CommandResult => {
   if (before.phase === 'rejected') return { session: before }
-  const session = { ...before, bucket: takeCommandToken(before.bucket, world.nowMs) }
+  const session = { ...before, bucket: takeCommandToken(before.bucket, env.nowMs) }
   if (session.bucket.tokens < -FLOOD_DEBT) return { session, close: CLOSE_FRAMES.tooManyRequests }
   const tooMany = session.bucket.tokens < 0
   if (command.kind === 'legacy-ping') {
@@ -40,7 +40,7 @@ export const runCommand = (before: Session, command: Command, world: SessionEnv)
   if (command.kind === 'send') return { session }
   if (tooMany) return { session, reply: errorReply(command.id, PROTOCOL_ERRORS.tooManyRequests) }
   const body = validateBody(command.method, command.body)
-  if (body !== undefined) return HANDLERS[command.method](session, { ...command, body }, world)
+  if (body !== undefined) return HANDLERS[command.method](session, { ...command, body }, env)
   if (CREDENTIAL_METHODS.has(command.method)) return { session, close: CLOSE_FRAMES.badRequest }
   return replyWithError(session, command, PROTOCOL_ERRORS.badRequest)
 }
@@ -49,8 +49,8 @@ export const runCommand = (before: Session, command: Command, world: SessionEnv)
 const CREDENTIAL_METHODS: ReadonlySet<Method> = new Set(['connect', 'refresh'])
 
 const takeCommandToken = (bucket: Session['bucket'], nowMs: number): Session['bucket'] => {
-  const back = (Math.max(0, nowMs - bucket.atMs) / 1_000) * COMMANDS_PER_SECOND
-  return { tokens: Math.min(COMMAND_BURST, bucket.tokens + back) - 1, atMs: nowMs }
+  const refilled = (Math.max(0, nowMs - bucket.atMs) / 1_000) * COMMANDS_PER_SECOND
+  return { tokens: Math.min(COMMAND_BURST, bucket.tokens + refilled) - 1, atMs: nowMs }
 }
 
 const alwaysError =

@@ -10,9 +10,9 @@ import { type SubscriptionView, takesKind } from './subscription-view.ts'
 /** A connection as the fan-out sees it. */
 export interface Subscriber {
   readonly socket: Socket
-  /** True: its queue is long, so it leaves the shared topics and is served one by one. */
+  /** True: its queue is long, so it leaves the shared topics and is served directly. */
   readonly congested: boolean
-  /** Sends, holds back or gives up, by the rules for slow consumers. */
+  /** Sends, conflates or closes, by the rules for slow consumers. */
   deliver(push: Push): void
   /** Payload bytes that went to this connection. */
   bill(bytes: number): void
@@ -38,22 +38,22 @@ export interface OutgoingPublication {
   readonly pending: boolean
 }
 
-/** How a subscriber joins. */
-export interface JoinWish {
+/** Options of a subscription. */
+export interface JoinOptions {
   readonly view: SubscriptionView
   /** Positions up to here are not sent. */
   readonly after: number
 }
 
 interface GroupMember {
-  /** Served one by one instead of through the topic. */
-  own: boolean
+  /** Served directly instead of through the topic. */
+  isDirect: boolean
   /** Has what the next delta is made to; true where there are none. */
   hasBase: boolean
   /** Positions up to here are not sent. */
   readonly after: number
   /** The group's bytes when the member last joined the topic. */
-  billedTo: number
+  billedBytes: number
 }
 
 interface SubscriberGroup {
@@ -62,7 +62,7 @@ interface SubscriberGroup {
   readonly view: SubscriptionView
   readonly topic: string
   readonly members: Map<Subscriber, GroupMember>
-  owns: number
+  directMembers: number
   /** Payload bytes published so far. */
   bytes: number
   /** Payload of the last publication, where the next is a delta to it; "" = none. */
@@ -74,7 +74,7 @@ export class Fanout {
   readonly #publish: (topic: string, frame: Frame) => void
   readonly #subjects = new Map<string, Map<string, SubscriberGroup>>()
   /** Groups of each subscriber by literal channel. */
-  readonly #joined = new Map<Subscriber, Map<string, SubscriberGroup>>()
+  readonly #memberships = new Map<Subscriber, Map<string, SubscriberGroup>>()
   #published = 0
   #pending = 0
 
@@ -93,34 +93,39 @@ export class Fanout {
   }
 
   /** True with at least one subscriber. */
-  listens(subject: string): boolean {
+  hasSubscribers(subject: string): boolean {
     return this.#subjects.has(subject)
   }
 
-  join(subscriber: Subscriber, channel: Channel, wish: JoinWish): void {
-    const group = this.#groupOf(channel, wish.view)
-    if (wish.view.pending) this.#pending += 1
-    const joined = this.#joined.get(subscriber) ?? new Map<string, SubscriberGroup>()
-    this.#joined.set(subscriber, joined.set(channel.literal, group))
-    const hasBase = !wish.view.delta
-    const own = subscriber.congested || wish.after > 0 || !hasBase
-    group.members.set(subscriber, { own, hasBase, after: wish.after, billedTo: group.bytes })
-    if (own) group.owns += 1
+  join(subscriber: Subscriber, channel: Channel, options: JoinOptions): void {
+    const group = this.#groupOf(channel, options.view)
+    if (options.view.pending) this.#pending += 1
+    const memberships = this.#memberships.get(subscriber) ?? new Map<string, SubscriberGroup>()
+    this.#memberships.set(subscriber, memberships.set(channel.literal, group))
+    const hasBase = !options.view.delta
+    const isDirect = subscriber.congested || options.after > 0 || !hasBase
+    group.members.set(subscriber, {
+      isDirect,
+      hasBase,
+      after: options.after,
+      billedBytes: group.bytes,
+    })
+    if (isDirect) group.directMembers += 1
     else subscriber.socket.join(group.topic)
   }
 
   leave(subscriber: Subscriber, channel: Channel): void {
-    const joined = this.#joined.get(subscriber)
-    const group = joined?.get(channel.literal)
+    const memberships = this.#memberships.get(subscriber)
+    const group = memberships?.get(channel.literal)
     const member = group?.members.get(subscriber)
-    if (joined === undefined || group === undefined || member === undefined) return
+    if (memberships === undefined || group === undefined || member === undefined) return
     this.bill(subscriber, group, member)
-    if (member.own) group.owns -= 1
+    if (member.isDirect) group.directMembers -= 1
     else subscriber.socket.leave(group.topic)
     if (group.view.pending) this.#pending -= 1
     group.members.delete(subscriber)
-    joined.delete(channel.literal)
-    if (joined.size === 0) this.#joined.delete(subscriber)
+    memberships.delete(channel.literal)
+    if (memberships.size === 0) this.#memberships.delete(subscriber)
     if (group.members.size > 0) return
     const groups = this.#subjects.get(channel.subject)
     groups?.delete(group.topic)
@@ -137,21 +142,22 @@ export class Fanout {
       const { frames, firstFrames } = encodePublications(group, publications)
       group.bytes += payloadBytes
       sent += group.members.size
-      if (group.members.size > group.owns) this.#share(group.topic, frames)
-      if (group.owns > 0) this.#deliver(group, outgoing, { frames, firstFrames, payloadBytes })
+      if (group.members.size > group.directMembers) this.#publishToTopic(group.topic, frames)
+      if (group.directMembers > 0)
+        this.#deliverDirectly(group, outgoing, { frames, firstFrames, payloadBytes })
     }
     return sent
   }
 
-  #share(topic: string, frames: readonly Frame[]): void {
+  #publishToTopic(topic: string, frames: readonly Frame[]): void {
     for (const frame of frames) {
       this.#publish(topic, frame)
       this.#published += frame.length
     }
   }
 
-  /** Sends to the members that are served one by one. Who gets a first payload can follow the topic from then on. */
-  #deliver(
+  /** Sends to the direct members. A member that has got its first payload can join the topic from then on. */
+  #deliverDirectly(
     group: SubscriberGroup,
     { offset, facet }: OutgoingPublication,
     { frames, firstFrames, payloadBytes }: EncodedPublications & Pick<Push, 'payloadBytes'>,
@@ -160,41 +166,44 @@ export class Fanout {
     // A delta whose base was replaced in the queue could not be read.
     const latest = row.delivery === 'latest' && !view.delta
     for (const [subscriber, member] of members) {
-      if (!member.own || (offset > 0 && offset <= member.after)) continue
+      if (!member.isDirect || (offset > 0 && offset <= member.after)) continue
       const { hasBase } = member
       member.hasBase = true
       subscriber.deliver({
-        ...{ literal, facet, payloadBytes, latest },
+        literal,
+        facet,
+        payloadBytes,
+        latest,
         frames: hasBase ? frames : firstFrames,
       })
-      if (!hasBase) this.#move(subscriber, group, member)
+      if (!hasBase) this.#updateDelivery(subscriber, group, member)
     }
   }
 
   /** Brings a subscriber's subscriptions in line with whether it is congested, and its bill up to date. */
-  review(subscriber: Subscriber, channels: Iterable<Channel>): void {
-    const joined = this.#joined.get(subscriber)
+  reconcile(subscriber: Subscriber, channels: Iterable<Channel>): void {
+    const memberships = this.#memberships.get(subscriber)
     for (const { literal } of channels) {
-      const group = joined?.get(literal)
+      const group = memberships?.get(literal)
       const member = group?.members.get(subscriber)
       if (group === undefined || member === undefined) continue
       this.bill(subscriber, group, member)
-      this.#move(subscriber, group, member)
+      this.#updateDelivery(subscriber, group, member)
     }
   }
 
-  #move(subscriber: Subscriber, group: SubscriberGroup, member: GroupMember): void {
-    if (member.own === subscriber.congested || member.after > 0 || !member.hasBase) return
+  #updateDelivery(subscriber: Subscriber, group: SubscriberGroup, member: GroupMember): void {
+    if (member.isDirect === subscriber.congested || member.after > 0 || !member.hasBase) return
     this.bill(subscriber, group, member)
-    member.own = subscriber.congested
-    group.owns += member.own ? 1 : -1
-    if (member.own) subscriber.socket.leave(group.topic)
+    member.isDirect = subscriber.congested
+    group.directMembers += member.isDirect ? 1 : -1
+    if (member.isDirect) subscriber.socket.leave(group.topic)
     else subscriber.socket.join(group.topic)
   }
 
   bill(subscriber: Subscriber, group: SubscriberGroup, member: GroupMember): void {
-    if (!member.own) subscriber.bill(group.bytes - member.billedTo)
-    member.billedTo = group.bytes
+    if (!member.isDirect) subscriber.bill(group.bytes - member.billedBytes)
+    member.billedBytes = group.bytes
   }
 
   #groupOf(channel: Channel, view: SubscriptionView): SubscriberGroup {
@@ -208,7 +217,7 @@ export class Fanout {
       view,
       topic,
       members: new Map(),
-      owns: 0,
+      directMembers: 0,
       bytes: 0,
       base: '',
     }
@@ -236,8 +245,8 @@ const encodePublications = (
     return { frames, firstFrames: frames }
   }
   const patches = diffPublications(group.base, publications)
-  const wholes = publications.slice(0, 1).map(toWhole)
+  const firstWhole = publications.slice(0, 1).map(toWhole)
   group.base = patches.base
   const frames = patches.publications.map(format)
-  return { frames, firstFrames: [...wholes.map(format), ...frames.slice(1)] }
+  return { frames, firstFrames: [...firstWhole.map(format), ...frames.slice(1)] }
 }

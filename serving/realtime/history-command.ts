@@ -1,12 +1,7 @@
+import { textOrEmpty } from '../../core/json.ts'
 import { parseChannel } from './channel-name.ts'
 import { isObject, PROTOCOL_ERRORS, READ_BURST_BYTES, resultReply } from './protocol.ts'
-import {
-  type CommandHandler,
-  type Position,
-  replyWithError,
-  type Session,
-  textOrEmpty,
-} from './session.ts'
+import { type CommandHandler, type Position, replyWithError, type Session } from './session.ts'
 
 /** Most publications in one history answer. */
 const MAX_HISTORY = 300
@@ -14,26 +9,26 @@ const MAX_HISTORY = 300
 const READ_BYTES_PER_SECOND = 128 * 1_024
 
 /** Kept publications of a recoverable channel, billed like recovered ones. */
-export const history: CommandHandler = (session, call, world) => {
+export const history: CommandHandler = (session, call, env) => {
   const { body, id } = call
-  const channel = parseChannel(textOrEmpty(body.channel), world.chains)
+  const channel = parseChannel(textOrEmpty(body.channel), env.chains)
   if ('code' in channel) return replyWithError(session, call, channel)
-  const top = world.positionOf(channel)
+  const top = env.positionOf(channel)
   if (top === null) return replyWithError(session, call, PROTOCOL_ERRORS.notAvailable)
   const { epoch, offset } = parseSince(body.since)
   if (epoch !== '' && epoch !== top.epoch)
     return replyWithError(session, call, PROTOCOL_ERRORS.unrecoverable)
   const limit = parseLimit(body.limit)
   if (limit === 0) return { session, reply: resultReply(id, 'history', top, []) }
-  if (availableReadBytes(session, world.nowMs) <= 0) {
+  if (availableReadBytes(session, env.nowMs) <= 0) {
     return replyWithError(session, call, PROTOCOL_ERRORS.tooManyRequests)
   }
-  const found = world.historyOf(channel, { since: offset, reverse: body.reverse === true, limit })
-  if (found === undefined) return replyWithError(session, call, PROTOCOL_ERRORS.unrecoverable)
+  const page = env.historyOf(channel, { since: offset, reverse: body.reverse === true, limit })
+  if (page === undefined) return replyWithError(session, call, PROTOCOL_ERRORS.unrecoverable)
   return {
-    session: withBytesRead(session, found.bytes, world.nowMs),
-    reply: resultReply(id, 'history', top, found.publications),
-    effects: [{ type: 'bill', bytes: found.bytes }],
+    session: withBytesRead(session, page.bytes, env.nowMs),
+    reply: resultReply(id, 'history', top, page.publications),
+    effects: [{ type: 'bill', bytes: page.bytes }],
   }
 }
 
@@ -53,8 +48,8 @@ const parseSince = (
 
 /** Bytes that may be read for the connection now; what one read takes beyond that is paid back by waiting. */
 export const availableReadBytes = ({ reads }: Session, nowMs: number): number => {
-  const back = (Math.max(0, nowMs - reads.atMs) / 1_000) * READ_BYTES_PER_SECOND
-  return Math.min(READ_BURST_BYTES, reads.bytes + back)
+  const refilled = (Math.max(0, nowMs - reads.atMs) / 1_000) * READ_BYTES_PER_SECOND
+  return Math.min(READ_BURST_BYTES, reads.bytes + refilled)
 }
 
 /** The session after `bytes` were read for it, whether or not they were sent. */

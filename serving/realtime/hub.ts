@@ -13,11 +13,11 @@ import { ArrayBatcher, type Batch } from './array-batcher.ts'
 import type { Channel } from './channel-name.ts'
 import { Coalescer } from './coalescer.ts'
 import { toWhole } from './delta.ts'
-import { Fanout, type JoinWish, type Subscriber } from './fanout.ts'
+import { Fanout, type JoinOptions, type Subscriber } from './fanout.ts'
 import type { Frame } from './frame-codec.ts'
 import { filterViewOf, type Payload, serializePayload } from './payload.ts'
 import type { PublicationFrame } from './protocol.ts'
-import type { Publication, PublishContext, TokenMetadata } from './publication.ts'
+import type { Publication, PublishContext } from './publication.ts'
 import {
   eventPosition,
   HISTORY_LIMITS,
@@ -29,6 +29,7 @@ import {
 import { createRenderer } from './render-publication.ts'
 import type { HistoryPage, HistoryQuery, Position, Recovery } from './session.ts'
 import { PLAIN_VIEW, type SubscriptionView, takesKind } from './subscription-view.ts'
+import { NAME_SUFFIXES, TOKEN_CACHE, TokenNames } from './token-names.ts'
 import { STREAM_BY_SUFFIX } from './topic-streams.ts'
 
 /** What the hub is made of. */
@@ -65,10 +66,6 @@ interface PartitionInfo {
 
 /** Changes whenever positions or payloads change their meaning. */
 const ENCODER_VERSION = 1
-/** Token names in memory; a token beyond that is published without a name. */
-const MAX_TOKEN_NAMES = 200_000
-/** Longest name or symbol that is passed on. */
-const MAX_TOKEN_NAME_LENGTH = 256
 /** Most payload bytes in one recovery or history reply: some clients refuse messages above 1 MiB. */
 const MAX_REPLY_BYTES = 512 * 1_024
 
@@ -80,16 +77,16 @@ export class Hub {
   readonly #batches = new ArrayBatcher()
   readonly #lanes = new Map<string, PartitionState>()
   readonly #partitions = new Map<string, number>()
-  readonly #names = new LRUCache<string, TokenMetadata>({ max: MAX_TOKEN_NAMES })
-  readonly #desks = new Map<string, PublishContext>()
-  readonly #prices = new LRUCache<string, string>({ max: MAX_TOKEN_NAMES })
+  readonly #names = new TokenNames()
+  readonly #contexts = new Map<string, PublishContext>()
+  readonly #prices = new LRUCache<string, string>(TOKEN_CACHE)
   /** Subscriptions by the suffix of the topic that they are fed from. */
-  readonly #listening = new Map<string, number>()
+  readonly #subscriptionsBySuffix = new Map<string, number>()
   readonly #lists = new Map<string, { readonly channel: Channel; readonly joins: number }>()
   /** Subscriptions to candles by `chain/address`. */
-  readonly #watching = new Map<string, number>()
+  readonly #candleSubscriptions = new Map<string, number>()
   /** Subjects with a foreign publication among the refilled ones, by lane; null once live. */
-  #foreign: Map<string, PublicationHistory> | null = new Map()
+  #sharedSubjects: Map<string, PublicationHistory> | null = new Map()
 
   constructor(options: HubOptions) {
     this.#options = options
@@ -130,16 +127,29 @@ export class Hub {
 
   /** Everything before the live records has been accepted. */
   goLive(): void {
-    for (const [subject, history] of this.#foreign ?? []) history.breakAt(subject)
-    this.#foreign = null
+    for (const [subject, history] of this.#sharedSubjects ?? []) history.invalidate(subject)
+    this.#sharedSubjects = null
   }
 
   /** Takes one record of a topic that streams are made of. What cannot be read is counted and left out. */
   accept(record: LogRecord): void {
+    this.#take(record, false)
+  }
+
+  /**
+   * As `accept`, where the record names no token without a name. Otherwise it is not taken: returns those tokens, once each, and
+   * the record is given again.
+   */
+  acceptNamed(record: LogRecord): readonly string[] {
+    return this.#take(record, true)
+  }
+
+  #take(record: LogRecord, named: boolean): readonly string[] {
     const row = topicRow(record.topic)
-    if (row === undefined || record.value === null) return
+    if (row === undefined || record.value === null) return []
     try {
-      this.#acceptAs(row.suffix, record, record.value)
+      const missing = this.#acceptAs(row.suffix, record, { value: record.value, named })
+      if (missing.length > 0) return missing
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error
       this.#options.metrics.eventsDropped.inc({ stage: 'realtime', reason: error.reason })
@@ -150,6 +160,7 @@ export class Hub {
     this.#lanes
       .get(`${record.topic}/${record.partition}`)
       ?.history.advance(recordPosition(record.offset + 1))
+    return []
   }
 
   /** Sends what coalescing and batching held back and is due. */
@@ -159,8 +170,8 @@ export class Hub {
     for (const batch of this.#batches.due(nowMs)) this.#sendBatch(batch)
   }
 
-  join(subscriber: Subscriber, channel: Channel, wish: JoinWish): void {
-    this.#fanout.join(subscriber, channel, wish)
+  join(subscriber: Subscriber, channel: Channel, options: JoinOptions): void {
+    this.#fanout.join(subscriber, channel, options)
     this.#count(channel, 1)
     if (channel.row.query === null) return
     const joins = (this.#lists.get(channel.subject)?.joins ?? 0) + 1
@@ -170,10 +181,10 @@ export class Hub {
   leave(subscriber: Subscriber, channel: Channel): void {
     this.#fanout.leave(subscriber, channel)
     this.#count(channel, -1)
-    if (this.#fanout.listens(channel.subject)) return
+    if (this.#fanout.hasSubscribers(channel.subject)) return
     this.#lists.delete(channel.subject)
-    this.#coalescer.forget(channel.subject)
-    this.#batches.forget(channel.subject)
+    this.#coalescer.remove(channel.subject)
+    this.#batches.remove(channel.subject)
   }
 
   /** Channels whose lists a query gives, as far as they have subscribers, and how often each was joined. */
@@ -186,20 +197,20 @@ export class Hub {
     this.#publish({ row, subject, payloads, retraction: false, pending: false, facet: '' }, 0)
   }
 
-  /** See `Fanout.review`. */
-  review(subscriber: Subscriber, channels: Iterable<Channel>): void {
-    this.#fanout.review(subscriber, channels)
+  /** See `Fanout.reconcile`. */
+  reconcile(subscriber: Subscriber, channels: Iterable<Channel>): void {
+    this.#fanout.reconcile(subscriber, channels)
   }
 
   /** Current top of a recoverable channel; null where the channel is plain. */
   positionOf(channel: Channel): Position | null {
-    const lane = this.#homeOf(channel.row, channel.chain, channel.address)
+    const lane = this.#laneOf(channel.row, channel.chain, channel.address)
     return lane === undefined ? null : { epoch: lane.epoch, offset: lane.history.top }
   }
 
   /** What a subscriber with this view has missed since a position. */
   recover(channel: Channel, since: Position, view: SubscriptionView): Recovery {
-    const lane = this.#homeOf(channel.row, channel.chain, channel.address)
+    const lane = this.#laneOf(channel.row, channel.chain, channel.address)
     if (lane === undefined) return { recovered: false, bytes: 0 }
     if (since.epoch !== lane.epoch && since.epoch !== lane.firstEpoch) {
       return { recovered: false, bytes: 0 }
@@ -214,7 +225,7 @@ export class Hub {
 
   /** Kept publications of a recoverable channel, without retractions; undefined where some after `since` are lost. */
   historyOf(channel: Channel, { since, reverse, limit }: HistoryQuery): HistoryPage | undefined {
-    const lane = this.#homeOf(channel.row, channel.chain, channel.address)
+    const lane = this.#laneOf(channel.row, channel.chain, channel.address)
     const kept =
       since === undefined || reverse
         ? lane?.history.all(channel.subject)
@@ -252,53 +263,60 @@ export class Hub {
   #announceLoss({ topic, partition, offset }: LogRecord): void {
     const lane = this.#lanes.get(`${topic}/${partition}`)
     if (lane === undefined) return
-    lane.history.breakAll(recordPosition(offset + 1))
-    this.#options.onLost?.(({ row, chain, address }) => this.#homeOf(row, chain, address) === lane)
+    lane.history.invalidateAll(recordPosition(offset + 1))
+    this.#options.onLost?.(({ row, chain, address }) => this.#laneOf(row, chain, address) === lane)
   }
 
-  #acceptAs(suffix: string, record: LogRecord, value: Uint8Array): void {
+  #acceptAs(
+    suffix: string,
+    record: LogRecord,
+    { value, named }: { readonly value: Uint8Array; readonly named: boolean },
+  ): readonly string[] {
     const { codec } = this.#options
-    const desk = this.#deskOf(record.topic.slice(0, record.topic.indexOf('.')))
-    if (suffix === TOPICS.tokensProcessed.suffix) {
+    const context = this.#contextOf(record.topic.slice(0, record.topic.indexOf('.')))
+    if (NAME_SUFFIXES.has(suffix)) {
       for (const { token } of codec.decode('token.TokenEvents', value).events) {
-        if (token) this.#learn(desk.chain, token.address, token)
+        if (token) this.#names.learn(context.chain, token.address, token)
       }
-      return
+      return []
     }
     if (suffix === TOPICS.tokenPrices.suffix) {
       for (const { token_price: price } of codec.decode('token.price.TokenPriceEvents', value)
         .events) {
-        if (price) this.#prices.set(`${desk.chain}/${price.token_address}`, price.price_in_usd)
+        if (price) this.#prices.set(`${context.chain}/${price.token_address}`, price.price_in_usd)
       }
-      return
+      return []
     }
     const stream = STREAM_BY_SUFFIX.get(suffix)
-    if (stream === undefined) return
-    if (!stream.always && this.#listeners(suffix) === 0) return
-    const { meta, publications } = stream.read(codec, value, desk)
-    if (stream.always && !this.#isNew(record, meta)) return
+    if (stream === undefined) return []
+    if (!stream.always && this.#subscriptionsTo(suffix) === 0) return []
+    const { meta, publications } = stream.read(codec, value, context)
+    const missing = this.#names.takeMissing()
+    if (named && missing.length > 0) return missing
+    if (stream.always && !this.#isNew(record, meta)) return []
     for (const publication of publications) {
       if (publication.row.shape === 'array') this.#collect(publication)
-      else if (publication.row.delivery === 'latest') this.#pace(publication)
-      else this.#keep(publication, record)
+      else if (publication.row.delivery === 'latest') this.#coalesce(publication)
+      else this.#appendToHistory(publication, record)
     }
+    return []
   }
 
-  #listeners(suffix: string): number {
+  #subscriptionsTo(suffix: string): number {
     const pending = suffix === TOPICS.tradesPending.suffix ? this.#fanout.pending : 0
-    return (this.#listening.get(suffix) ?? 0) + pending
+    return (this.#subscriptionsBySuffix.get(suffix) ?? 0) + pending
   }
 
   #count({ row, chain, address }: Channel, by: number): void {
     for (const topic of [row.topic ?? [], row.moreTopics ?? []].flat()) {
       const { suffix } = TOPICS[topic]
-      this.#listening.set(suffix, (this.#listening.get(suffix) ?? 0) + by)
+      this.#subscriptionsBySuffix.set(suffix, (this.#subscriptionsBySuffix.get(suffix) ?? 0) + by)
     }
     if (row.candle === null) return
     const name = `${chain}/${address}`
-    const watching = (this.#watching.get(name) ?? 0) + by
-    if (watching === 0) this.#watching.delete(name)
-    else this.#watching.set(name, watching)
+    const subscriptions = (this.#candleSubscriptions.get(name) ?? 0) + by
+    if (subscriptions === 0) this.#candleSubscriptions.delete(name)
+    else this.#candleSubscriptions.set(name, subscriptions)
   }
 
   /** Records come again after a failed producer; `(seq, part)` only ever grows. */
@@ -311,28 +329,28 @@ export class Hub {
     return true
   }
 
-  #pace(publication: Publication): void {
+  #coalesce(publication: Publication): void {
     for (const ready of this.#coalescer.offer(publication, this.#options.nowMs())) {
       this.#send(ready, 0)
     }
   }
 
-  #keep(publication: Publication, record: LogRecord): void {
+  #appendToHistory(publication: Publication, record: LogRecord): void {
     const { row, subject, address, payload, retraction, index } = publication
     const chain = record.topic.slice(0, record.topic.indexOf('.'))
-    const home = publication.pending ? undefined : this.#homeOf(row, chain, address)
-    if (home === undefined) {
+    const lane = publication.pending ? undefined : this.#laneOf(row, chain, address)
+    if (lane === undefined) {
       this.#send(publication, 0)
       return
     }
-    if (home !== this.#lanes.get(`${record.topic}/${record.partition}`)) {
-      if (this.#foreign === null) home.history.breakAt(subject)
-      else this.#foreign.set(subject, home.history)
+    if (lane !== this.#lanes.get(`${record.topic}/${record.partition}`)) {
+      if (this.#sharedSubjects === null) lane.history.invalidate(subject)
+      else this.#sharedSubjects.set(subject, lane.history)
       this.#send(publication, 0)
       return
     }
     const offset = eventPosition(record.offset, index)
-    home.history.keep(subject, { offset, payload, retraction, atMs: record.timestampMs })
+    lane.history.append(subject, { offset, payload, retraction, atMs: record.timestampMs })
     this.#send(publication, offset)
   }
 
@@ -360,7 +378,7 @@ export class Hub {
     },
     offset: number,
   ): void {
-    if (!this.#fanout.listens(subject)) return
+    if (!this.#fanout.hasSubscribers(subject)) return
     const render = createRenderer({ row, payloads, offset }, this.#options.numbers)
     const sent = this.#fanout.publish(subject, { ...kind, render, offset })
     this.#options.metrics.socketPublications.inc({ family: row.prefix }, sent)
@@ -371,7 +389,7 @@ export class Hub {
   }
 
   /** The partition that alone feeds a recoverable channel. */
-  #homeOf(row: ChannelRow, chain: string, address: string): PartitionState | undefined {
+  #laneOf(row: ChannelRow, chain: string, address: string): PartitionState | undefined {
     if (!this.#isRecoverable(row, chain, address)) return undefined
     const topic = row.topic === null ? '' : topicName(row.topic, chain)
     const partitions = this.#partitions.get(topic)
@@ -379,22 +397,18 @@ export class Hub {
     return this.#lanes.get(`${topic}/${partitionOf(address, partitions)}`)
   }
 
-  #learn(chain: string, address: string, { name, symbol, decimals }: TokenMetadata): void {
-    const cut = (text: string): string => (text.length > MAX_TOKEN_NAME_LENGTH ? '' : text)
-    this.#names.set(`${chain}/${address}`, { name: cut(name), symbol: cut(symbol), decimals })
-  }
-
-  #deskOf(chain: string): PublishContext {
-    const desk = this.#desks.get(chain) ?? {
+  #contextOf(chain: string): PublishContext {
+    const context = this.#contexts.get(chain) ?? {
       chain,
-      nameOf: (token: string) => this.#names.get(`${chain}/${token}`),
+      nameOf: (token: string) => this.#names.get(chain, token),
       priceOf: (token: string) => this.#prices.get(`${chain}/${token}`) ?? '',
-      watched: (address: string) => this.#watching.has(`${chain}/${address}`),
-      wanted: (subject: string, row: ChannelRow, address: string) =>
-        this.#fanout.listens(subject) || this.#isRecoverable(row, chain, address),
+      hasCandleSubscribers: (address: string) =>
+        this.#candleSubscriptions.has(`${chain}/${address}`),
+      isNeeded: (subject: string, row: ChannelRow, address: string) =>
+        this.#fanout.hasSubscribers(subject) || this.#isRecoverable(row, chain, address),
     }
-    this.#desks.set(chain, desk)
-    return desk
+    this.#contexts.set(chain, context)
+    return context
   }
 }
 

@@ -59,7 +59,7 @@ export const createListRound = (
   signal: AbortSignal,
 ): (() => Promise<void>) => {
   let sent = new Map<string, SentList>()
-  let begin = 0
+  let nextIndex = 0
   const rows: ReadRows = async (query) => {
     const caller = { orgId: READER_ORG, plan: 'selfhost', signal, work: emptyWork() } as const
     return (await reads.query<never>(query, caller)).rows
@@ -95,10 +95,13 @@ export const createListRound = (
     const sources = lists.map(({ channel }) => listSourceOf(channel))
     const names = [...new Set(sources.map(({ name }) => name))]
     if (names.length === 0) return
-    begin %= names.length
-    const turn = [...names.slice(begin), ...names.slice(0, begin)].slice(0, MAX_LISTS_PER_ROUND)
-    begin += turn.length
-    for (const name of turn) {
+    nextIndex %= names.length
+    const due = [...names.slice(nextIndex), ...names.slice(0, nextIndex)].slice(
+      0,
+      MAX_LISTS_PER_ROUND,
+    )
+    nextIndex += due.length
+    for (const name of due) {
       const source = sources.find((one) => one.name === name)
       if (signal.aborted || source === undefined) return
       await read(

@@ -80,22 +80,22 @@ const readRanking = async (
   if (ranking === 'stocks') return []
   const found = await rows<{ readonly token_address: string }>(RANKING_QUERIES[ranking](chain))
   const candidates = found.map(({ token_address: address }) => address)
-  const asked = launchpad === '' ? candidates.slice(0, MAX_RANKED_TOKENS) : candidates
-  if (asked.length === 0) return []
-  const known = new Map(
-    (await rows<TokenRow>(tokensQuery(chain, asked))).map((row) => [row.token_address, row]),
+  const selected = launchpad === '' ? candidates.slice(0, MAX_RANKED_TOKENS) : candidates
+  if (selected.length === 0) return []
+  const rowByAddress = new Map(
+    (await rows<TokenRow>(tokensQuery(chain, selected))).map((row) => [row.token_address, row]),
   )
-  const kept = asked
-    .flatMap((address) => known.get(address) ?? [])
+  const listed = selected
+    .flatMap((address) => rowByAddress.get(address) ?? [])
     .filter(({ launch_family: family }) => launchpad === '' || family === launchpad)
     .slice(0, MAX_RANKED_TOKENS)
-  if (kept.length === 0) return []
-  const addresses = kept.map(({ token_address: address }) => address)
+  if (listed.length === 0) return []
+  const addresses = listed.map(({ token_address: address }) => address)
   const stats = new Map<string, StatRow[]>()
   for (const stat of await rows<StatRow>(statsQuery(chain, addresses))) {
     stats.set(stat.token_address, [...(stats.get(stat.token_address) ?? []), stat])
   }
-  return kept.map((row) => ({ row, stats: stats.get(row.token_address) ?? [] }))
+  return listed.map((row) => ({ row, stats: stats.get(row.token_address) ?? [] }))
 }
 
 const walletSource = (chain: string, wallet: string): ListSource => ({

@@ -34,21 +34,21 @@ type PredictionEvent = PredictionTradeEvent | PredictionSettlementEvent
 /** Publications of one record of `{c}.prediction.trades`: what the taker did. */
 export const predictionPublications = (
   { meta, events }: PredictionTradeEvents,
-  desk: PublishContext,
+  context: PublishContext,
 ): readonly Publication[] =>
-  activityPublications<PredictionTradeEvent>({ meta, events }, desk, {
+  activityPublications<PredictionTradeEvent>({ meta, events }, context, {
     tokens: ({ outcome_token: token }) => [token],
-    activity: (event) => tradeActivity(event, desk),
+    activity: (event) => tradeActivity(event, context),
   })
 
 /** Publications of one record of `{c}.prediction.settlements`: what a holder split, merged, converted or redeemed. */
 export const predictionSettlementPublications = (
   { meta, events }: PredictionSettlementEvents,
-  desk: PublishContext,
+  context: PublishContext,
 ): readonly Publication[] =>
-  activityPublications<PredictionSettlementEvent>({ meta, events }, desk, {
+  activityPublications<PredictionSettlementEvent>({ meta, events }, context, {
     tokens: ({ outcome_token_ids: tokens }) => tokens.slice(0, MAX_TOKENS),
-    activity: (event) => settlementActivity(event, desk),
+    activity: (event) => settlementActivity(event, context),
   })
 
 interface ActivityMapper<Event> {
@@ -60,19 +60,26 @@ interface ActivityMapper<Event> {
 /** To the channels of its outcome tokens, and to those of its event: by the group of questions, where there is one, and by the condition. */
 const activityPublications = <Event extends PredictionEvent>(
   { meta, events }: { readonly meta: EventMeta | null; readonly events: readonly Event[] },
-  desk: PublishContext,
+  context: PublishContext,
   { tokens, activity }: ActivityMapper<Event>,
 ): readonly Publication[] => {
   const retraction = meta?.op === 'OP_REVERT'
   return events.flatMap((event, index): readonly Publication[] => {
     const channels = PREFIXES.flatMap((prefix) =>
       channelsOf(channelRow(prefix), ADDRESSES[prefix](event, tokens(event))),
-    ).filter(({ row, subject, address }) => desk.wanted(subject, row, address))
+    ).filter(({ row, subject, address }) => context.isNeeded(subject, row, address))
     if (channels.length === 0) return []
     const seq = (meta?.seq ?? 0) * LOGS_PER_BLOCK + Math.min(event.log_index, LOGS_PER_BLOCK - 1)
     const a = { ...placeOf(event, meta), ...activity(event) }
     return channels.map(({ row, subject, address }) => ({
-      ...{ row, subject, address, index, retraction, pending: false, bucketMs: 0, facet: '' },
+      row,
+      subject,
+      address,
+      index,
+      retraction,
+      pending: false,
+      bucketMs: 0,
+      facet: '',
       payload: {
         seq,
         // An event is named by what its channel names it by.
@@ -114,12 +121,12 @@ interface Collateral {
   readonly price: string
 }
 
-const collateralOf = (address: string, desk: PublishContext): Collateral => {
+const collateralOf = (address: string, context: PublishContext): Collateral => {
   const known = PREDICTION_COLLATERALS.find((each) => each.address === address)
-  const token = desk.nameOf(address)
+  const token = context.nameOf(address)
   // An adapter's settlements name no collateral: it is that of its exchange.
   const decimals = known || address === '' ? PREDICTION_DECIMALS : token?.decimals
-  return { symbol: known?.symbol ?? token?.symbol, decimals, price: desk.priceOf(address) }
+  return { symbol: known?.symbol ?? token?.symbol, decimals, price: context.priceOf(address) }
 }
 
 const money = (raw: string, { decimals, price }: Collateral): Money => {
@@ -137,9 +144,9 @@ const paidFields = (paid: Money, symbol: string | undefined, address: string): P
   cad: address,
 })
 
-const tradeActivity = (event: PredictionTradeEvent, desk: PublishContext): Payload => {
+const tradeActivity = (event: PredictionTradeEvent, context: PublishContext): Payload => {
   const address = event.collateral_token
-  const collateral = collateralOf(address, desk)
+  const collateral = collateralOf(address, context)
   const fee = event.fee_in === 'collateral' ? money(event.fee, collateral) : UNKNOWN
   return {
     // The mark is of the maker, who deals the other way round.
@@ -164,9 +171,9 @@ const tradeActivity = (event: PredictionTradeEvent, desk: PublishContext): Paylo
 /** Types of settlements by the name of their event; all others change an inventory. */
 const REDEMPTION = 'Redemption'
 
-const settlementActivity = (event: PredictionSettlementEvent, desk: PublishContext): Payload => {
+const settlementActivity = (event: PredictionSettlementEvent, context: PublishContext): Payload => {
   const { collateral_token: address, outcome_token_ids: tokens, amounts } = event
-  const collateral = collateralOf(address, desk)
+  const collateral = collateralOf(address, context)
   const [quantity = '', ...others] = amounts
   const isEven = others.every((other) => other === quantity)
   return {

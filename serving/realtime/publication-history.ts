@@ -9,7 +9,7 @@ export interface HistoryEntry {
   readonly atMs: number
 }
 
-/** Bounds of what is kept. */
+/** Limits of the history. */
 export interface HistoryLimits {
   readonly perSubject: number
   readonly maxAgeMs: number
@@ -28,29 +28,29 @@ export const HISTORY_LIMITS: HistoryLimits = {
 }
 
 interface SubjectHistory {
-  readonly kept: HistoryEntry[]
+  readonly entries: HistoryEntry[]
   /** Everything up to here may be lost. */
-  lostTo: number
+  lostPosition: number
 }
 
 /**
  * Recent publications of one partition by subject, and how far back they are whole. A client at position P has missed
- * nothing that is not here iff P is not below the subject's lost mark.
+ * nothing outside of the history iff P is not below the subject's lost position.
  */
 export class PublicationHistory {
   readonly #bounds: HistoryLimits
-  /** In the order of the last publication, so the first is the coldest. */
-  readonly #shelves = new Map<string, SubjectHistory>()
-  /** Lost marks of subjects of which nothing is kept any more. */
-  readonly #marks = new Map<string, number>()
-  #entries = 0
-  /** Lost mark of every other subject. */
-  #floor: number
+  /** In the order of the last publication, so the first is the least recently used. */
+  readonly #subjects = new Map<string, SubjectHistory>()
+  /** Lost positions of subjects without entries. */
+  readonly #lostPositions = new Map<string, number>()
+  #entryCount = 0
+  /** Lost position of every other subject. */
+  #defaultLostPosition: number
   #top: number
 
   constructor(bounds: HistoryLimits, startOffset: number) {
     this.#bounds = bounds
-    this.#floor = startOffset
+    this.#defaultLostPosition = startOffset
     this.#top = startOffset
   }
 
@@ -64,74 +64,78 @@ export class PublicationHistory {
     this.#top = Math.max(this.#top, offset)
   }
 
-  /** Keeps a publication of this partition. */
-  keep(subject: string, entry: HistoryEntry): void {
-    const shelf = this.#shelfOf(subject)
-    shelf.kept.push(entry)
-    this.#entries += 1
-    if (shelf.kept.length > this.#bounds.perSubject) this.#forget(shelf, 1)
-    this.#shrink(entry.atMs)
+  /** Appends a publication of this partition. */
+  append(subject: string, entry: HistoryEntry): void {
+    const history = this.#historyOf(subject)
+    history.entries.push(entry)
+    this.#entryCount += 1
+    if (history.entries.length > this.#bounds.perSubject) this.#dropOldest(history, 1)
+    this.#evict(entry.atMs)
   }
 
-  /** The subject was also fed from elsewhere, without a position here: what lies before cannot be recovered whole. */
-  breakAt(subject: string): void {
-    const shelf = this.#shelfOf(subject)
-    this.#forget(shelf, shelf.kept.length)
-    shelf.lostTo = Math.max(shelf.lostTo, this.#top + 1)
+  /** The subject had a publication of another partition, without a position here: what lies before cannot be recovered. */
+  invalidate(subject: string): void {
+    const history = this.#historyOf(subject)
+    this.#dropOldest(history, history.entries.length)
+    history.lostPosition = Math.max(history.lostPosition, this.#top + 1)
   }
 
   /** Something of any subject was lost before `offset`: nothing before it can be recovered whole. */
-  breakAll(offset: number): void {
-    this.#shelves.clear()
-    this.#marks.clear()
-    this.#entries = 0
-    this.#floor = Math.max(this.#floor, offset)
+  invalidateAll(offset: number): void {
+    this.#subjects.clear()
+    this.#lostPositions.clear()
+    this.#entryCount = 0
+    this.#defaultLostPosition = Math.max(this.#defaultLostPosition, offset)
     this.#top = Math.max(this.#top, offset)
   }
 
   /** What a client at `offset` has missed, oldest first; undefined where that is not retained any more. */
   since(subject: string, offset: number): readonly HistoryEntry[] | undefined {
-    const shelf = this.#shelves.get(subject)
-    if (offset < (shelf?.lostTo ?? this.#marks.get(subject) ?? this.#floor)) return undefined
-    return shelf?.kept.filter((entry) => entry.offset > offset) ?? []
+    const history = this.#subjects.get(subject)
+    if (
+      offset <
+      (history?.lostPosition ?? this.#lostPositions.get(subject) ?? this.#defaultLostPosition)
+    )
+      return undefined
+    return history?.entries.filter((entry) => entry.offset > offset) ?? []
   }
 
   /** Everything kept of a subject, oldest first. */
   all(subject: string): readonly HistoryEntry[] {
-    return this.#shelves.get(subject)?.kept ?? []
+    return this.#subjects.get(subject)?.entries ?? []
   }
 
-  #shelfOf(subject: string): SubjectHistory {
-    const shelf = this.#shelves.get(subject) ?? {
-      kept: [],
-      lostTo: this.#marks.get(subject) ?? this.#floor,
+  #historyOf(subject: string): SubjectHistory {
+    const history = this.#subjects.get(subject) ?? {
+      entries: [],
+      lostPosition: this.#lostPositions.get(subject) ?? this.#defaultLostPosition,
     }
-    this.#marks.delete(subject)
-    this.#shelves.delete(subject)
-    this.#shelves.set(subject, shelf)
-    return shelf
+    this.#lostPositions.delete(subject)
+    this.#subjects.delete(subject)
+    this.#subjects.set(subject, history)
+    return history
   }
 
-  #forget(shelf: SubjectHistory, count: number): void {
-    const gone = shelf.kept.splice(0, count)
-    this.#entries -= gone.length
-    shelf.lostTo = Math.max(shelf.lostTo, gone.at(-1)?.offset ?? 0)
+  #dropOldest(history: SubjectHistory, count: number): void {
+    const dropped = history.entries.splice(0, count)
+    this.#entryCount -= dropped.length
+    history.lostPosition = Math.max(history.lostPosition, dropped.at(-1)?.offset ?? 0)
   }
 
-  /** Cold subjects lose their publications first, then their marks. */
-  #shrink(nowMs: number): void {
+  /** Evicts the publications of the least recently used subjects first, then their lost positions. */
+  #evict(nowMs: number): void {
     const oldestMs = nowMs - this.#bounds.maxAgeMs
-    for (const [subject, shelf] of this.#shelves) {
-      const lastMs = shelf.kept.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY
-      if (lastMs >= oldestMs && this.#entries <= this.#bounds.entries) break
-      this.#forget(shelf, shelf.kept.length)
-      this.#shelves.delete(subject)
-      this.#marks.set(subject, shelf.lostTo)
+    for (const [subject, history] of this.#subjects) {
+      const lastMs = history.entries.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY
+      if (lastMs >= oldestMs && this.#entryCount <= this.#bounds.entries) break
+      this.#dropOldest(history, history.entries.length)
+      this.#subjects.delete(subject)
+      this.#lostPositions.set(subject, history.lostPosition)
     }
-    for (const [subject, lostTo] of this.#marks) {
-      if (this.#marks.size <= this.#bounds.subjects) break
-      this.#marks.delete(subject)
-      this.#floor = Math.max(this.#floor, lostTo)
+    for (const [subject, lostPosition] of this.#lostPositions) {
+      if (this.#lostPositions.size <= this.#bounds.subjects) break
+      this.#lostPositions.delete(subject)
+      this.#defaultLostPosition = Math.max(this.#defaultLostPosition, lostPosition)
     }
   }
 }

@@ -29,19 +29,26 @@ interface PublicationItem {
 
 /** Publications of one record of a topic: every channel that is made of it has its events, in the order of the table. */
 const toPublications = <Source extends ChannelTopic>(
-  desk: PublishContext,
+  context: PublishContext,
   channels: Readonly<Record<ChannelOf<Source>, readonly PublicationItem[]>>,
 ): readonly Publication[] =>
   (Object.keys(channels) as ChannelOf<Source>[]).flatMap((prefix) => {
     const row = channelRow(prefix)
     return channels[prefix].flatMap(
       ({ address, index, retraction = false, facet = '', payload }) => {
-        const subject = streamSubject(prefix, desk.chain, address)
-        if (!desk.wanted(subject, row, address)) return []
+        const subject = streamSubject(prefix, context.chain, address)
+        if (!context.isNeeded(subject, row, address)) return []
         return [
           {
-            ...{ row, subject, address, payload: payload(), index },
-            ...{ retraction, pending: false, bucketMs: 0, facet },
+            row,
+            subject,
+            address,
+            payload: payload(),
+            index,
+            retraction,
+            pending: false,
+            bucketMs: 0,
+            facet,
           },
         ]
       },
@@ -79,7 +86,7 @@ const windowPayload = (event: TradeStatEvent): Payload => {
 /** Publications of one record of `{c}.trade-stats`: all windows of a token in one object. */
 export const statPublications = (
   { events }: TradeStatEvents,
-  desk: PublishContext,
+  context: PublishContext,
 ): readonly Publication[] => {
   const tokens = [...new Set(events.map(({ token_address: token }) => token))]
   const items = tokens.map((address, index): PublicationItem => {
@@ -92,20 +99,20 @@ export const statPublications = (
     })
     return { address, index, payload }
   })
-  return toPublications<'tradeStats'>(desk, { 'dex-token-stats': items })
+  return toPublications<'tradeStats'>(context, { 'dex-token-stats': items })
 }
 
 /** Publications of one record of `{c}.token-holdings`, whose last event is the current state; amounts in token units. */
 export const holdingPublications = (
   { events }: TokenHoldingEvents,
-  desk: PublishContext,
+  context: PublishContext,
 ): readonly Publication[] =>
-  toPublications<'tokenHoldings'>(desk, {
+  toPublications<'tokenHoldings'>(context, {
     'dex-token-holding': events.slice(-1).map((event, index) => ({
       address: event.token_address,
       index,
       payload: () => {
-        const decimals = desk.nameOf(event.token_address)?.decimals
+        const decimals = context.nameOf(event.token_address)?.decimals
         return {
           a: event.token_address,
           h: event.holders,
@@ -134,11 +141,11 @@ const launchPayload = (launch: Launch | null): Payload | undefined =>
       }
 
 const linksPayload = (links: Readonly<Record<string, string>> = {}): Payload | undefined => {
-  const known = Object.entries(SOCIAL_KEYS).flatMap(([key, { long }]) => {
+  const entries = Object.entries(SOCIAL_KEYS).flatMap(([key, { long }]) => {
     const link = links[long]
     return link === undefined || link === '' ? [] : [[key, link] as const]
   })
-  return known.length === 0 ? undefined : Object.fromEntries(known)
+  return entries.length === 0 ? undefined : Object.fromEntries(entries)
 }
 
 const tokenItems = (
@@ -165,11 +172,11 @@ const tokenItems = (
 /** Publications of one record of `{c}.tokens.created`: one by one and in batches. */
 export const newTokenPublications = (
   value: TokenEvents,
-  desk: PublishContext,
+  context: PublishContext,
 ): readonly Publication[] => {
   const retraction = value.meta?.op === 'OP_REVERT'
   const items = tokenItems(value, () => (retraction ? { op: 'revert' } : {}), retraction)
-  return toPublications<'tokensCreated'>(desk, {
+  return toPublications<'tokensCreated'>(context, {
     'dex-new-token': items,
     'dex-new-tokens': items,
   })
@@ -178,22 +185,22 @@ export const newTokenPublications = (
 /** Publications of one record of `{c}.token-documents`. */
 export const documentPublications = (
   value: TokenEvents,
-  desk: PublishContext,
+  context: PublishContext,
 ): readonly Publication[] => {
-  const said = ({ token_processed: document }: TokenEvent): Payload => ({
+  const documentFields = ({ token_processed: document }: TokenEvent): Payload => ({
     iu: document?.image_url,
     de: document?.description,
     sm: linksPayload(document?.social_medias),
   })
-  return toPublications<'tokenDocuments'>(desk, {
-    'dex-new-tokens-metadata': tokenItems(value, said, false),
+  return toPublications<'tokenDocuments'>(context, {
+    'dex-new-tokens-metadata': tokenItems(value, documentFields, false),
   })
 }
 
 /** Publications of one record of `{c}.balances.processed`; a retraction sends the balance as it is again. */
 export const balancePublications = (
   { meta, events }: BalanceEvents,
-  desk: PublishContext,
+  context: PublishContext,
 ): readonly Publication[] => {
   const reverted = meta?.op === 'OP_REVERT'
   const items = events.flatMap((event, index): readonly PublicationItem[] => {
@@ -205,20 +212,20 @@ export const balancePublications = (
       a: owner,
       ta: token,
       b: tokenUnits(held, balance.decimals),
-      tpiu: processed.token_price_in_usd || desk.priceOf(token),
+      tpiu: processed.token_price_in_usd || context.priceOf(token),
       t: event.block?.timestamp,
     })
     return [{ address: owner, index, payload }]
   })
-  return toPublications<'balancesProcessed'>(desk, { 'dex-wallet-balance': items })
+  return toPublications<'balancesProcessed'>(context, { 'dex-wallet-balance': items })
 }
 
 /** Publications of one record of `{c}.token-market-caps.processed`. */
 export const supplyPublications = (
   { meta, events }: TokenMarketCapEvents,
-  desk: PublishContext,
+  context: PublishContext,
 ): readonly Publication[] =>
-  toPublications<'tokenMarketCaps'>(desk, {
+  toPublications<'tokenMarketCaps'>(context, {
     'dex-token-supply': events.flatMap(({ market_cap: cap }, index) =>
       cap === null
         ? []
@@ -244,31 +251,31 @@ export const supplyPublications = (
  */
 export const poolPublications = (
   { meta, events }: DexPoolEvents,
-  desk: PublishContext,
+  context: PublishContext,
 ): readonly Publication[] => {
   const reverted = meta?.op === 'OP_REVERT'
-  const known = events.flatMap(({ pool, pool_processed: found, block }, index) =>
-    pool === null || found === null ? [] : [{ pool, found, index, ts: block?.timestamp }],
+  const processed = events.flatMap(({ pool, pool_processed: state, block }, index) =>
+    pool === null || state === null ? [] : [{ pool, state, index, ts: block?.timestamp }],
   )
-  const pools = known.map(
-    ({ pool, found, index }): PublicationItem => ({
+  const pools = processed.map(
+    ({ pool, state, index }): PublicationItem => ({
       address: pool.address,
       index,
       payload: () => ({
         a: pool.address,
         taa: pool.token_a_address,
         taliu: reverted
-          ? found.token_a_vault_pre_amount_in_usd
-          : found.token_a_vault_post_amount_in_usd,
+          ? state.token_a_vault_pre_amount_in_usd
+          : state.token_a_vault_post_amount_in_usd,
         tba: pool.token_b_address,
         tbliu: reverted
-          ? found.token_b_vault_pre_amount_in_usd
-          : found.token_b_vault_post_amount_in_usd,
+          ? state.token_b_vault_pre_amount_in_usd
+          : state.token_b_vault_post_amount_in_usd,
       }),
     }),
   )
-  const deepest = known.flatMap(({ found, index, ts }): readonly PublicationItem[] => {
-    const max = reverted ? found.token_a_max_liquidity_before : found.token_a_max_liquidity
+  const deepest = processed.flatMap(({ state, index, ts }): readonly PublicationItem[] => {
+    const max = reverted ? state.token_a_max_liquidity_before : state.token_a_max_liquidity
     if (max === null) return []
     const {
       token_address: a,
@@ -278,8 +285,8 @@ export const poolPublications = (
     } = max
     return [{ address: a, index, payload: () => ({ a, p, liu, lin, ts }) }]
   })
-  const totals = known.flatMap(({ found, index, ts }): readonly PublicationItem[] => {
-    const sum = reverted ? found.token_a_liquidity_before : found.token_a_liquidity
+  const totals = processed.flatMap(({ state, index, ts }): readonly PublicationItem[] => {
+    const sum = reverted ? state.token_a_liquidity_before : state.token_a_liquidity
     if (sum === null) return []
     const {
       token_address: a,
@@ -289,10 +296,10 @@ export const poolPublications = (
     } = sum
     return [{ address: a, index, payload: () => ({ a, liu, lin, pc, ts }) }]
   })
-  const numbers = known.flatMap(({ pool, found, index, ts }) => {
-    const liquidity = reverted ? found.token_a_liquidity_before : found.token_a_liquidity
+  const numbers = processed.flatMap(({ pool, state, index, ts }) => {
+    const liquidity = reverted ? state.token_a_liquidity_before : state.token_a_liquidity
     const a = liquidity?.token_address ?? pool.token_a_address
-    const sold = reverted ? found.before?.curve_progress : found.curve_progress
+    const sold = reverted ? state.before?.curve_progress : state.curve_progress
     const values = { liquidity_in_usd: liquidity?.liquidity_in_usd, migrated_ratio: sold }
     return Object.entries(values).flatMap(([t, v]): readonly PublicationItem[] =>
       v === undefined || v === '' || a === ''
@@ -300,7 +307,7 @@ export const poolPublications = (
         : [{ address: a, index, facet: t, payload: () => ({ a, t, v, ts }) }],
     )
   })
-  return toPublications<'poolsProcessed'>(desk, {
+  return toPublications<'poolsProcessed'>(context, {
     'dex-pool-balance': pools,
     'dex-token-general-stat-num': numbers,
     'dex-token-liquidity': deepest,
@@ -311,9 +318,9 @@ export const poolPublications = (
 /** Publications of one record of `{c}.wallet-token-pnls`. */
 export const pnlPublications = (
   { meta, events }: WalletTokenPnlEvents,
-  desk: PublishContext,
+  context: PublishContext,
 ): readonly Publication[] =>
-  toPublications<'walletTokenPnls'>(desk, {
+  toPublications<'walletTokenPnls'>(context, {
     'dex-wallet-token-pnl': events.map((event, index) => ({
       address: event.wallet_address,
       index,

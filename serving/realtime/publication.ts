@@ -32,16 +32,16 @@ export interface TokenMetadata {
   readonly decimals: number
 }
 
-/** What the mappers ask of the hub. */
+/** Context of the mappers. */
 export interface PublishContext {
   readonly chain: string
   nameOf(token: string): TokenMetadata | undefined
   /** Last price of a token in USD; "" = unknown. */
   priceOf(token: string): string
-  /** True: a subscriber listens to a candle of the token, pool or pair. */
-  watched(address: string): boolean
+  /** True: there is a subscription to candles of the token, pool or pair. */
+  hasCandleSubscribers(address: string): boolean
   /** False: there is no subscriber and nothing is kept, so the payload need not be made. */
-  wanted(subject: string, row: ChannelRow, address: string): boolean
+  isNeeded(subject: string, row: ChannelRow, address: string): boolean
 }
 
 const candleChannels = (dimension: string): readonly ChannelRow[] =>
@@ -55,19 +55,19 @@ const CANDLE_CHANNELS: Readonly<Record<string, readonly ChannelRow[]>> = {
 /** Publications of one record of `{c}.candlesticks`. A candle without a price in the unit is not published. */
 export const candlePublications = (
   message: CandlestickEvents,
-  desk: PublishContext,
+  context: PublishContext,
 ): readonly Publication[] => {
   const publications: Publication[] = []
   for (const [index, event] of message.events.entries()) {
     let candles: readonly EventCandle[] | undefined
     for (const series of candleSeriesOf(event)) {
-      if (!desk.watched(series.address)) continue
+      if (!context.hasCandleSubscribers(series.address)) continue
       candles ??= expandCandles(event)
       for (const row of CANDLE_CHANNELS[series.dimension] ?? []) {
         for (const candle of candles) {
           const publication = candlePublication(
             { candle, row, address: series.address, index },
-            desk,
+            context,
           )
           if (publication !== undefined) publications.push(publication)
         }
@@ -86,15 +86,22 @@ interface CandleTarget {
 
 const candlePublication = (
   { candle, row, address, index }: CandleTarget,
-  desk: PublishContext,
+  context: PublishContext,
 ): Publication | undefined => {
-  const subject = streamSubject(row.prefix, desk.chain, address, candle.resolution)
-  if (!desk.wanted(subject, row, address)) return undefined
+  const subject = streamSubject(row.prefix, context.chain, address, candle.resolution)
+  if (!context.isNeeded(subject, row, address)) return undefined
   const payload = candlePayload(candle, address, row.candle?.unit === 'native')
   if (payload.o === '' && candle.trades > 0) return undefined
   return {
-    ...{ row, subject, address, payload, index },
-    ...{ retraction: false, pending: false, bucketMs: candle.startMs, facet: '' },
+    row,
+    subject,
+    address,
+    payload,
+    index,
+    retraction: false,
+    pending: false,
+    bucketMs: candle.startMs,
+    facet: '',
   }
 }
 
@@ -137,7 +144,7 @@ const TRADE_CHANNELS = (Object.keys(TRADE_VIEWS) as (keyof typeof TRADE_VIEWS)[]
  */
 export const tradePublications = (
   message: TradeEvents,
-  desk: PublishContext,
+  context: PublishContext,
   pending = false,
 ): readonly Publication[] => {
   const retraction = message.meta?.op === 'OP_REVERT'
@@ -150,9 +157,9 @@ export const tradePublications = (
     )
     let shared: SharedPayload | undefined
     for (const [row, address, about] of views) {
-      const subject = streamSubject(row.prefix, desk.chain, address)
-      if (!desk.wanted(subject, row, address)) continue
-      shared ??= sharedPayload(event, trade, desk)
+      const subject = streamSubject(row.prefix, context.chain, address)
+      if (!context.isNeeded(subject, row, address)) continue
+      shared ??= sharedPayload(event, trade, context)
       const payload: TradePayload = {
         a: about,
         t: event.block?.timestamp ?? 0,
@@ -162,8 +169,15 @@ export const tradePublications = (
         ...(retraction && { op: 'revert' }),
       }
       publications.push({
-        ...{ row, subject, address, payload, index },
-        ...{ retraction, pending, bucketMs: 0, facet: '' },
+        row,
+        subject,
+        address,
+        payload,
+        index,
+        retraction,
+        pending,
+        bucketMs: 0,
+        facet: '',
       })
     }
   }
@@ -187,7 +201,7 @@ interface TradeSide {
   readonly amountInUsd: string
 }
 
-const sharedPayload = (event: TradeEvent, trade: Trade, desk: PublishContext): SharedPayload => {
+const sharedPayload = (event: TradeEvent, trade: Trade, context: PublishContext): SharedPayload => {
   const prices = event.trade_processed
   const a = tradeSide({
     token: trade.token_a_address,
@@ -204,8 +218,8 @@ const sharedPayload = (event: TradeEvent, trade: Trade, desk: PublishContext): S
     price: prices?.token_b_price_in_usd ?? '',
   })
   const [bought, sold] = trade.was_original_direction ? [b, a] : [a, b]
-  const buyName = desk.nameOf(bought.token)
-  const sellName = desk.nameOf(sold.token)
+  const buyName = context.nameOf(bought.token)
+  const sellName = context.nameOf(sold.token)
   return {
     ba: bought.amount,
     sa: sold.amount,
@@ -223,14 +237,14 @@ const sharedPayload = (event: TradeEvent, trade: Trade, desk: PublishContext): S
   }
 }
 
-const tradeSide = (facts: {
+const tradeSide = (input: {
   readonly token: string
   readonly wallet: string
   readonly raw: string
   readonly decimals: number | null
   readonly price: string
 }): TradeSide => {
-  const { token, wallet, raw, decimals, price } = facts
+  const { token, wallet, raw, decimals, price } = input
   if (decimals === null || !/^\d+$/.test(raw)) return { token, wallet, amount: '', amountInUsd: '' }
   const amountRaw = BigInt(raw)
   const inUsd = price === '' ? null : unitsToNumber(amountRaw, decimals) * Number(price)

@@ -16,10 +16,10 @@ const launchPayload = (program: string, family: string): Payload | undefined =>
   program === '' && family === '' ? undefined : { pa: program, pf: family }
 
 const linksPayload = (links: Readonly<Record<string, string>>): Payload | undefined => {
-  const known = Object.entries(SOCIAL_KEYS).flatMap(([key, { long }]) =>
+  const entries = Object.entries(SOCIAL_KEYS).flatMap(([key, { long }]) =>
     links[long] ? [[key, links[long]] as const] : [],
   )
-  return known.length === 0 ? undefined : Object.fromEntries(known)
+  return entries.length === 0 ? undefined : Object.fromEntries(entries)
 }
 
 const metadataPayload = (row: TokenRow): Payload => ({

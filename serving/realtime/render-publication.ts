@@ -28,22 +28,22 @@ export const createRenderer = (
   },
   numbers: 'string' | 'number',
 ): PublicationRenderer => {
-  const known = new Map<string, RenderedPublications>()
-  let seen: readonly FilterView[] | undefined
-  const kept = ({ filter }: SubscriptionView): readonly Payload[] => {
+  const renderedByForm = new Map<string, RenderedPublications>()
+  let filterViews: readonly FilterView[] | undefined
+  const matching = ({ filter }: SubscriptionView): readonly Payload[] => {
     if (filter === null) return payloads
-    seen ??= payloads.map((payload) => filterViewOf(payload, row.keys))
-    const views = seen
+    filterViews ??= payloads.map((payload) => filterViewOf(payload, row.keys))
+    const views = filterViews
     return payloads.filter((_, index) => {
       const view = views[index]
       return view !== undefined && filter.matches(view)
     })
   }
   return (view) => {
-    const made = known.get(view.form)
-    if (made !== undefined) return made
+    const cached = renderedByForm.get(view.form)
+    if (cached !== undefined) return cached
     const { longNames } = view
-    const elements = kept(view).map((one) =>
+    const elements = matching(view).map((one) =>
       serializePayload(one, row.keys, { numbers, longNames }),
     )
     const texts = row.shape === 'array' ? arrayTexts(elements, payloads.length === 0) : elements
@@ -51,7 +51,7 @@ export const createRenderer = (
       publications: texts.map((data) => ({ data, offset, kind: 'value' as const })),
       payloadBytes: texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
     }
-    known.set(view.form, rendered)
+    renderedByForm.set(view.form, rendered)
     return rendered
   }
 }

@@ -81,16 +81,16 @@ const FRESHNESS_TIMEOUT_MS = 1_000
 /** Serves `/connection/websocket`: the Centrifuge JSON protocol over the topics of the given chains. */
 export const startRealtimeServer = async (options: RealtimeOptions): Promise<RealtimeServer> => {
   const { bus, chains, log, guard, config, routes = [] } = options
-  const holder: { server?: SocketServer; connections?: ConnectionRegistry } = {}
+  const late: { server?: SocketServer; connections?: ConnectionRegistry } = {}
   const boundary = makeErrorBoundary({ ...options, surface: 'streams' })
   const hub = new Hub({
     ...options,
     numbers: config.wsNumbers,
     quotes: new Map(chains.map((chain) => [chain, quoteAssetAddresses(chain, config)])),
     publish: (topic, frame) => {
-      boundary.run('publish', () => holder.server?.publish(topic, frame))
+      boundary.run('publish', () => late.server?.publish(topic, frame))
     },
-    onLost: (lost) => holder.connections?.unsubscribe(lost),
+    onLost: (lost) => late.connections?.unsubscribe(lost),
   })
   const connections = new ConnectionRegistry({
     ...options,
@@ -104,8 +104,14 @@ export const startRealtimeServer = async (options: RealtimeOptions): Promise<Rea
     boundary,
     random: options.random ?? Math.random,
   })
-  holder.connections = connections
-  const feed = await startBusSubscriber({ bus, hub, chains, onPressure: () => connections.sweep() })
+  late.connections = connections
+  const feed = await startBusSubscriber({
+    bus,
+    hub,
+    log,
+    chains,
+    onPressure: () => connections.sweep(),
+  })
   const server = await startSocketServer(
     { transport: options.transport, log },
     {
@@ -119,15 +125,17 @@ export const startRealtimeServer = async (options: RealtimeOptions): Promise<Rea
     },
     routeSockets(socketEvents(options, connections, boundary), routes),
   )
-  holder.server = server
+  late.server = server
   const lists = startListPoller({
     ...options,
     hub,
     reads: createLimitedReads(options.warehouse, {
-      ...{ share: 'point', surface: 'streams', metrics: options.metrics },
+      share: 'point',
+      surface: 'streams',
+      metrics: options.metrics,
     }),
   })
-  const stopListening = guard.onRevoked((gone) => connections.revoke(gone))
+  const stopListening = guard.onRevoked((revoked) => connections.revoke(revoked))
   const ticker = setInterval(createTick(hub, connections, boundary), TICK_MS)
   log.info({ port: server.port, transport: server.transport }, 'WebSocket server listening')
   return {
@@ -162,7 +170,7 @@ const socketEvents = (
   connections: ConnectionRegistry,
   boundary: ErrorBoundary,
 ): SocketEvents<ConnectionContext> => {
-  const gate = {
+  const deps = {
     guard,
     meter,
     nowMs,
@@ -174,9 +182,9 @@ const socketEvents = (
   }
   return {
     upgrade: (request) =>
-      decideUpgrade(request, gate).catch((error: unknown) => {
+      decideUpgrade(request, deps).catch((error: unknown) => {
         boundary.failed('upgrade', error)
-        return upgradeError(gate, request.path)
+        return upgradeError(deps, request.path)
       }),
     open: (socket, opening) => connections.open(socket, opening),
     message: (socket, message) => connections.message(socket, message),
@@ -197,7 +205,7 @@ const createTick = (
     tick += 1
     boundary.run('timer', () => hub.flush())
     if (tick % TICKS_PER_SWEEP === 0) boundary.run('timer', () => connections.sweep())
-    if (tick % TICKS_PER_HEARTBEAT === 0) boundary.run('timer', () => connections.beat())
+    if (tick % TICKS_PER_HEARTBEAT === 0) boundary.run('timer', () => connections.checkHeartbeats())
     if (tick % TICKS_PER_CHARGE === 0) boundary.run('timer', () => connections.charge())
   }
 }
@@ -221,7 +229,7 @@ const readFreshness = async ({
   chains,
   log,
 }: RealtimeOptions): Promise<Readonly<Record<string, ChainFreshness>>> => {
-  const asked = chains.map(async (chain) => {
+  const reads = chains.map(async (chain) => {
     const limit = sleep(FRESHNESS_TIMEOUT_MS, null, { ref: false })
     const found = await Promise.race([freshness.of(chain), limit]).catch((error: unknown) => {
       if (!(error instanceof Outage)) throw error
@@ -230,7 +238,8 @@ const readFreshness = async ({
     })
     return [chain, found] as const
   })
-  const known: Record<string, ChainFreshness> = {}
-  for (const [chain, found] of await Promise.all(asked)) if (found !== null) known[chain] = found
-  return known
+  const freshnessByChain: Record<string, ChainFreshness> = {}
+  for (const [chain, found] of await Promise.all(reads))
+    if (found !== null) freshnessByChain[chain] = found
+  return freshnessByChain
 }

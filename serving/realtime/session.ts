@@ -16,7 +16,7 @@ import {
 import type { PublicationFilter } from './publication-filter.ts'
 import type { SubscriptionView } from './subscription-view.ts'
 
-/** Everything that is remembered of one connection; replaced, never changed. */
+/** Immutable state of one connection. */
 export interface Session {
   readonly clientId: string
   /** `rejected`: connect was answered with 109; whatever follows is ignored. */
@@ -34,13 +34,13 @@ export interface Session {
   readonly reads: { readonly bytes: number; readonly atMs: number }
 }
 
-/** Where a subscriber stands in a recoverable channel. */
+/** Stream position of a subscriber in a recoverable channel. */
 export interface Position {
   readonly epoch: string
   readonly offset: number
 }
 
-/** Answer to a wish to recover: what was missed, or that it is not retained any more. */
+/** Result of a recovery: the missed publications, or that they are no longer retained. */
 export type Recovery =
   | {
       readonly recovered: true
@@ -54,7 +54,7 @@ export type Recovery =
       readonly bytes: number
     }
 
-/** Which kept publications are wanted. */
+/** Query of the history. */
 export interface HistoryQuery {
   /** Only those after this position, or before it when reversed. */
   readonly since: number | undefined
@@ -70,7 +70,7 @@ export interface HistoryPage {
   readonly bytes: number
 }
 
-/** What the handlers may ask; every answer is immediate. */
+/** What the handlers may call; every call returns at once. */
 export interface SessionEnv {
   readonly nowMs: number
   readonly chains: ReadonlySet<string>
@@ -93,7 +93,7 @@ export interface SessionEnv {
   historyOf(channel: Channel, query: HistoryQuery): HistoryPage | undefined
 }
 
-/** What the shell does, in order, once the replies of the message are written. */
+/** Side effects, executed in order after the replies of the message are written. */
 export type Effect =
   | { readonly type: 'admit'; readonly principal: Principal }
   | { readonly type: 'leave'; readonly channel: Channel }
@@ -120,11 +120,7 @@ export interface CommandResult {
 export type MethodCall = Extract<Command, { kind: 'call' }>
 
 /** What one method does: a session in, the next one and what follows out. */
-export type CommandHandler = (
-  session: Session,
-  call: MethodCall,
-  world: SessionEnv,
-) => CommandResult
+export type CommandHandler = (session: Session, call: MethodCall, env: SessionEnv) => CommandResult
 
 /** A connection that was just opened. */
 export const createSession = (
@@ -161,6 +157,3 @@ export const replyWithError = (
   session,
   reply: errorReply(id, error),
 })
-
-/** The value where it is text, else "". */
-export const textOrEmpty = (value: unknown): string => (typeof value === 'string' ? value : '')

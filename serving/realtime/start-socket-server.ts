@@ -17,11 +17,11 @@ class PortInUse extends Error {}
 
 /** Listens with the asked library. Throws where its binary is missing, or where the port is taken. */
 export const startSocketServer = async <Context>(
-  asked: { readonly transport: Transport | undefined; readonly log: Logger },
+  deps: { readonly transport: Transport | undefined; readonly log: Logger },
   options: SocketOptions,
   events: SocketEvents<Context>,
 ): Promise<SocketServer> => {
-  const { transport, log } = asked
+  const { transport, log } = deps
   const uws = transport === 'ws' ? undefined : await loadUwsIfAvailable(transport, log)
   if (uws === undefined) return serveWs(options, events)
   const serve = async (): Promise<SocketServer> => {
@@ -48,13 +48,13 @@ export const startSocketServer = async <Context>(
 
 /** undefined where no binary fits and none was demanded. */
 const loadUwsIfAvailable = async (
-  demanded: 'uws' | undefined,
+  required: 'uws' | undefined,
   log: Logger,
 ): Promise<Uws | undefined> => {
   try {
     return await loadUws()
   } catch (error) {
-    if (demanded) throw error
+    if (required) throw error
     log.warn({ err: error }, 'uWebSockets.js has no binary for this platform, using ws')
     return undefined
   }

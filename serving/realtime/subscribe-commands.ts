@@ -1,3 +1,4 @@
+import { textOrEmpty } from '../../core/json.ts'
 import { type Channel, parseChannel } from './channel-name.ts'
 import { availableReadBytes, parsePosition, withBytesRead } from './history-command.ts'
 import {
@@ -10,20 +11,14 @@ import {
   resultReply,
 } from './protocol.ts'
 import { requestedFilter } from './publication-filter.ts'
-import {
-  type CommandHandler,
-  replyWithError,
-  type Session,
-  type SessionEnv,
-  textOrEmpty,
-} from './session.ts'
+import { type CommandHandler, replyWithError, type Session, type SessionEnv } from './session.ts'
 import { createSubscriptionView, type SubscriptionView } from './subscription-view.ts'
 
 /** Subscriptions of one connection. */
 const MAX_CHANNELS = 100
 
 /** Joins a channel, with what was missed where the client comes back to a recoverable one. */
-export const subscribe: CommandHandler = (session, call, world) => {
+export const subscribe: CommandHandler = (session, call, env) => {
   const { body, id } = call
   const literal = body.channel
   if (body.delta !== undefined && body.delta !== '' && body.delta !== 'fossil') {
@@ -32,20 +27,20 @@ export const subscribe: CommandHandler = (session, call, world) => {
   if (typeof literal !== 'string') return replyWithError(session, call, PROTOCOL_ERRORS.badRequest)
   if (session.channels.has(literal))
     return replyWithError(session, call, PROTOCOL_ERRORS.alreadySubscribed)
-  const channel = parseChannel(literal, world.chains)
+  const channel = parseChannel(literal, env.chains)
   if ('code' in channel) return replyWithError(session, call, channel)
-  const view = requestedView(session, channel, body, world)
+  const view = requestedView(session, channel, body, env)
   if (view === undefined) return replyWithError(session, call, PROTOCOL_ERRORS.badRequest)
   if (session.channels.size >= MAX_CHANNELS)
     return replyWithError(session, call, PROTOCOL_ERRORS.limitExceeded)
-  const answer = prepareSubscribe(session, { id, body, channel, view, world })
-  const { readBytes } = answer
-  const next = readBytes > 0 ? withBytesRead(session, readBytes, world.nowMs) : session
-  if ('error' in answer) return replyWithError(next, call, answer.error)
+  const prepared = prepareSubscribe(session, { id, body, channel, view, env })
+  const { readBytes } = prepared
+  const next = readBytes > 0 ? withBytesRead(session, readBytes, env.nowMs) : session
+  if ('error' in prepared) return replyWithError(next, call, prepared.error)
   return {
     session: { ...next, channels: new Map([...session.channels, [literal, channel]]) },
-    reply: answer.reply,
-    effects: [{ type: 'join', channel, view, ...answer.cursor }],
+    reply: prepared.reply,
+    effects: [{ type: 'join', channel, view, ...prepared.cursor }],
   }
 }
 
@@ -54,21 +49,21 @@ const requestedView = (
   session: Session,
   { row }: Channel,
   body: Body,
-  world: SessionEnv,
+  env: SessionEnv,
 ): SubscriptionView | undefined => {
-  const wish = isObject(body.data) ? body.data : {}
+  const data = isObject(body.data) ? body.data : {}
   const text = requestedFilter(body)
-  const filter = text === '' ? null : text && world.filterOf(row, text)
-  const pending = wish.commitment === 'processed'
+  const filter = text === '' ? null : text && env.filterOf(row, text)
+  const pending = data.commitment === 'processed'
   if (filter === undefined || filter === '') return undefined
   if (pending && !row.pending) return undefined
   return createSubscriptionView({
-    retractions: wish.retractions === true || pending,
+    retractions: data.retractions === true || pending,
     pending,
-    longNames: world.longNames && row.longNames && session.name === '',
+    longNames: env.longNames && row.longNames && session.name === '',
     filter,
     encoding: session.encoding,
-    delta: takesDeltas(session, row, body, world) && filter === null,
+    delta: takesDeltas(session, row, body, env) && filter === null,
   })
 }
 
@@ -99,36 +94,36 @@ const NOTHING_RECOVERED = { after: 0, recoveredBytes: 0 }
 
 const prepareSubscribe = (
   session: Session,
-  ask: {
+  request: {
     readonly id: number
     readonly body: Body
     readonly channel: Channel
     readonly view: SubscriptionView
-    readonly world: SessionEnv
+    readonly env: SessionEnv
   },
 ): SubscribeResult => {
-  const { id, body, channel, view, world } = ask
-  const top = world.positionOf(channel)
+  const { id, body, channel, view, env } = request
+  const top = env.positionOf(channel)
   const cursor = NOTHING_RECOVERED
-  const granted = view.delta ? { delta: true } : {}
-  if (top === null) return { reply: resultReply(id, 'subscribe', granted), cursor, readBytes: 0 }
-  const state = { ...granted, recoverable: true, positioned: true, epoch: top.epoch }
+  const deltaField = view.delta ? { delta: true } : {}
+  if (top === null) return { reply: resultReply(id, 'subscribe', deltaField), cursor, readBytes: 0 }
+  const state = { ...deltaField, recoverable: true, positioned: true, epoch: top.epoch }
   if (body.recover !== true) {
     const reply = resultReply(id, 'subscribe', { ...state, offset: top.offset })
     return { reply, cursor, readBytes: 0 }
   }
-  if (availableReadBytes(session, world.nowMs) <= 0) {
+  if (availableReadBytes(session, env.nowMs) <= 0) {
     return { error: PROTOCOL_ERRORS.tooManyRequests, readBytes: 0 }
   }
   const since = parsePosition(body.epoch, body.offset)
-  const found = since && world.recover(channel, since, view)
-  const readBytes = found?.bytes ?? 0
-  if (since === undefined || found?.recovered !== true) {
+  const recovery = since && env.recover(channel, since, view)
+  const readBytes = recovery?.bytes ?? 0
+  if (since === undefined || recovery?.recovered !== true) {
     if (rejectsUnrecoverable(body.flag)) return { error: PROTOCOL_ERRORS.unrecoverable, readBytes }
     const result = { ...state, offset: top.offset, was_recovering: true, recovered: false }
     return { reply: resultReply(id, 'subscribe', result), cursor, readBytes }
   }
-  const { publications } = found
+  const { publications } = recovery
   const offset = publications.length > 0 ? since.offset : Math.max(top.offset, since.offset)
   const result = { ...state, offset, was_recovering: true, recovered: true }
   const after = since.offset > top.offset ? since.offset : 0

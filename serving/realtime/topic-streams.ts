@@ -31,7 +31,7 @@ export interface TopicStream {
   readonly read: (
     codec: Codec,
     value: Uint8Array,
-    desk: PublishContext,
+    context: PublishContext,
   ) => { readonly meta: EventMeta | null; readonly publications: readonly Publication[] }
 }
 
@@ -43,21 +43,21 @@ type MessageWithMeta = {
 
 const topicStream = <Name extends MessageWithMeta>(
   message: Name,
-  map: (value: Messages[Name], desk: PublishContext) => readonly Publication[],
+  map: (value: Messages[Name], context: PublishContext) => readonly Publication[],
   always = false,
 ): TopicStream => ({
   always,
-  read: (codec, bytes, desk) => {
+  read: (codec, bytes, context) => {
     const value = codec.decode(message, bytes)
-    return { meta: value.meta, publications: map(value, desk) }
+    return { meta: value.meta, publications: map(value, context) }
   },
 })
 
 /** Every topic that a channel reads has its mapper. */
 const STREAM_BY_TOPIC: Readonly<Record<ChannelTopic, TopicStream>> = {
   tradesProcessed: topicStream('dex.trade.TradeEvents', tradePublications, true),
-  tradesPending: topicStream('dex.trade.TradeEvents', (value, desk) =>
-    tradePublications(value, desk, true),
+  tradesPending: topicStream('dex.trade.TradeEvents', (value, context) =>
+    tradePublications(value, context, true),
   ),
   candlesticks: topicStream('candlestick.CandlestickEvents', candlePublications),
   tradeStats: topicStream('trade.stat.TradeStatEvents', statPublications),

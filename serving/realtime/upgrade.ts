@@ -18,7 +18,7 @@ export interface ConnectionContext {
   readonly address: string
 }
 
-/** Who decides about upgrades. */
+/** Dependencies of upgrade checks. */
 export interface UpgradeDeps {
   readonly guard: Guard
   readonly meter: Meter
@@ -61,29 +61,29 @@ export interface CheckedUpgrade {
 /** Checks what is the same on every path: the handshake, the origin, room for it, and a credential that is shown. */
 export const checkUpgrade = async (
   request: UpgradeRequest,
-  gate: UpgradeDeps,
+  deps: UpgradeDeps,
   path: string,
 ): Promise<CheckedUpgrade | UpgradeRefusal> => {
   const query = new URLSearchParams(request.query)
   const forwardedFor = request.header('x-forwarded-for')
-  const address = rateLimitAddress(clientAddress(request.ip, forwardedFor, gate.trustedProxies))
+  const address = rateLimitAddress(clientAddress(request.ip, forwardedFor, deps.trustedProxies))
   const offered = parseList(request.header('sec-websocket-protocol'))
   const credentials = upgradeCredentials(request, query)
   const refusal =
     handshakeRefusal(request, offered, path) ??
-    originRefusal(request, gate) ??
-    gate.refusal(address) ??
-    (await credentialRefusal(credentials, address, gate))
+    originRefusal(request, deps) ??
+    deps.refusal(address) ??
+    (await credentialRefusal(credentials, address, deps))
   return refusal ?? { query, offered, credentials: { ...credentials, address }, address }
 }
 
 /** Decides an upgrade. Credentials that are merely over, or absent, are decided at connect. */
 export const decideUpgrade = async (
   request: UpgradeRequest,
-  gate: UpgradeDeps,
+  deps: UpgradeDeps,
 ): Promise<UpgradeDecision<ConnectionContext>> => {
-  const checked = await checkUpgrade(request, gate, WEBSOCKET_PATH)
-  if ('fault' in checked) return refuseUpgrade(checked, gate, WEBSOCKET_PATH)
+  const checked = await checkUpgrade(request, deps, WEBSOCKET_PATH)
+  if ('fault' in checked) return refuseUpgrade(checked, deps, WEBSOCKET_PATH)
   const { query, offered, credentials, address } = checked
   const encoding = requestedEncoding(query, offered)
   return {
@@ -136,8 +136,8 @@ const handshakeRefusal = (
 const requestedEncoding = (query: URLSearchParams, offered: readonly string[]): Encoding => {
   const first = offered.find((name) => Object.values(SUBPROTOCOLS).includes(name))
   if (first !== undefined) return first === SUBPROTOCOLS.protobuf ? 'protobuf' : 'json'
-  const isAsked = ['format', 'cf_protocol'].some((name) => query.get(name) === 'protobuf')
-  return isAsked ? 'protobuf' : 'json'
+  const isRequested = ['format', 'cf_protocol'].some((name) => query.get(name) === 'protobuf')
+  return isRequested ? 'protobuf' : 'json'
 }
 
 const originRefusal = (
@@ -166,28 +166,31 @@ const upgradeCredentials = (request: UpgradeRequest, query: URLSearchParams): Cr
 const credentialRefusal = async (
   credentials: Credentials,
   address: string,
-  gate: UpgradeDeps,
+  deps: UpgradeDeps,
 ): Promise<UpgradeRefusal | undefined> => {
-  const found = checkQuota(await gate.guard.identify({ ...credentials, address }), gate.meter)
-  if (found !== undefined && !(found instanceof Fault)) return undefined
-  const { allowed, limit, resetAt, retryAfterSeconds } = await gate.meter.take({ ip: address })
+  const identified = checkQuota(await deps.guard.identify({ ...credentials, address }), deps.meter)
+  if (identified !== undefined && !(identified instanceof Fault)) return undefined
+  const { allowed, limit, resetAt, retryAfterSeconds } = await deps.meter.take({ ip: address })
   if (!allowed) {
     const details = { limit, remaining: 0, reset_at: resetAt }
     return { fault: new Fault('RATE_LIMIT', undefined, details), retryAfterSeconds }
   }
-  if (found === undefined || isExpiredToken(found)) return undefined
-  return { fault: found, ...(found.faultName === 'RATE_LIMIT' && { retryAfterSeconds: 1 }) }
+  if (identified === undefined || isExpiredToken(identified)) return undefined
+  return {
+    fault: identified,
+    ...(identified.faultName === 'RATE_LIMIT' && { retryAfterSeconds: 1 }),
+  }
 }
 
 /** Who was found; a used up quota is a fault too: the smallest charge is held for a moment to find out. */
 export const checkQuota = (
-  found: Principal | Fault | undefined,
+  identified: Principal | Fault | undefined,
   meter: Meter,
 ): Principal | Fault | undefined => {
-  if (found === undefined || found instanceof Fault) return found
+  if (identified === undefined || identified instanceof Fault) return identified
   try {
-    meter.reserve(found, 1).release()
-    return found
+    meter.reserve(identified, 1).release()
+    return identified
   } catch (error) {
     if (error instanceof Fault) return error
     throw error
@@ -204,16 +207,16 @@ export interface UpgradeRefusal {
 /** The HTTP answer of a refusal on a path. */
 export const refuseUpgrade = (
   { fault, retryAfterSeconds, headers = {} }: UpgradeRefusal,
-  gate: UpgradeDeps,
+  deps: UpgradeDeps,
   path: string,
 ): UpgradeDecision<never> => {
   const requestId = ulid()
   const problem = problemBody(fault, {
     requestId,
     instance: path,
-    nowMs: gate.nowMs(),
-    docsUrl: gate.docsUrl,
-    statusMode: gate.statusMode,
+    nowMs: deps.nowMs(),
+    docsUrl: deps.docsUrl,
+    statusMode: deps.statusMode,
   })
   return {
     accepted: false,
@@ -229,5 +232,5 @@ export const refuseUpgrade = (
 }
 
 /** Answer where deciding itself failed. */
-export const upgradeError = (gate: UpgradeDeps, path: string): UpgradeDecision<never> =>
-  refuseUpgrade({ fault: new Fault('INTERNAL_SERVER_ERROR') }, gate, path)
+export const upgradeError = (deps: UpgradeDeps, path: string): UpgradeDecision<never> =>
+  refuseUpgrade({ fault: new Fault('INTERNAL_SERVER_ERROR') }, deps, path)

@@ -21,13 +21,12 @@ export const verifyUwsBinary = (
   known = UWS_BINARIES,
 ): void => {
   const expected = known[name]
-  if (expected === undefined) throw new Error(`uWebSockets.js has no known binary ${name}`)
+  if (expected === undefined)
+    throw new Error(`no known checksum for the uWebSockets.js binary ${name}`)
   const actual = createHash('sha256')
     .update(readFileSync(join(folder, name)))
     .digest('hex')
   if (actual !== expected) {
-    throw new Error(
-      `${name} has SHA-256 ${actual}, expected ${expected}: install the packages anew`,
-    )
+    throw new Error(`${name} has SHA-256 ${actual}, expected ${expected}: reinstall the packages`)
   }
 }

@@ -208,8 +208,8 @@ interface RequestInProgress<Context> {
   readonly boundary: ErrorBoundary
 }
 
-const handleRequest = <Context>(asked: RequestInProgress<Context>): void => {
-  const { response, boundary } = asked
+const handleRequest = <Context>(inProgress: RequestInProgress<Context>): void => {
+  const { response, boundary } = inProgress
   let aborted = false
   response.onAborted(() => {
     aborted = true
@@ -221,9 +221,9 @@ const handleRequest = <Context>(asked: RequestInProgress<Context>): void => {
     })
   }
   runGuarded(() => {
-    const facts = toUpgradeRequest(asked.request, response)
-    asked.events.upgrade(facts).then(
-      (decided) => runGuarded(() => applyDecision(decided, facts, asked)),
+    const upgradeRequest = toUpgradeRequest(inProgress.request, response)
+    inProgress.events.upgrade(upgradeRequest).then(
+      (decision) => runGuarded(() => applyDecision(decision, upgradeRequest, inProgress)),
       (error: unknown) =>
         runGuarded(() => {
           throw error
@@ -233,19 +233,19 @@ const handleRequest = <Context>(asked: RequestInProgress<Context>): void => {
 }
 
 const applyDecision = <Context>(
-  decided: UpgradeDecision<Context>,
-  facts: UpgradeRequest,
+  decision: UpgradeDecision<Context>,
+  upgradeRequest: UpgradeRequest,
   { response, context }: RequestInProgress<Context>,
 ): void => {
-  if (!decided.accepted) {
-    response.cork(() => writeResponse(response, decided))
+  if (!decision.accepted) {
+    response.cork(() => writeResponse(response, decision))
     return
   }
-  if (context === null) throw new Error('a request that is not an upgrade was accepted as one')
-  const data: UserData<Context> = { context: decided.context, socket: null }
-  const key = facts.header('sec-websocket-key')
+  if (context === null) throw new Error('accepted a request that is not a WebSocket upgrade')
+  const data: UserData<Context> = { context: decision.context, socket: null }
+  const key = upgradeRequest.header('sec-websocket-key')
   // Not corked: when the cork ends, the library may take the new socket for the answered request and close it.
-  response.upgrade(data, key, decided.protocol, '', context)
+  response.upgrade(data, key, decision.protocol, '', context)
 }
 
 const writeResponse = <Context>(

@@ -28,7 +28,7 @@ type TopicMembers = Map<string, Set<WsSocket>>
 class WsSocket implements Socket {
   readonly #ws: WebSocket
   readonly #topics: TopicMembers
-  readonly #joined = new Set<string>()
+  readonly #topicNames = new Set<string>()
 
   constructor(ws: WebSocket, topics: TopicMembers) {
     this.#ws = ws
@@ -50,18 +50,18 @@ class WsSocket implements Socket {
   join(topic: string): void {
     const members = this.#topics.get(topic) ?? new Set()
     this.#topics.set(topic, members.add(this))
-    this.#joined.add(topic)
+    this.#topicNames.add(topic)
   }
 
   leave(topic: string): void {
     const members = this.#topics.get(topic)
     members?.delete(this)
     if (members?.size === 0) this.#topics.delete(topic)
-    this.#joined.delete(topic)
+    this.#topicNames.delete(topic)
   }
 
   leaveAll(): void {
-    for (const topic of this.#joined) this.leave(topic)
+    for (const topic of this.#topicNames) this.leave(topic)
   }
 
   close(code: number, reason: string): void {
@@ -104,8 +104,8 @@ export const serveWs = async <Context>(
   })
   const decide = createRequestHandler(boundary, events)
   http.on('request', (request, response) => {
-    decide(request, response, (answer) => {
-      const refusal = answer.accepted ? { status: 400, headers: {}, body: '' } : answer
+    decide(request, response, (decision) => {
+      const refusal = decision.accepted ? { status: 400, headers: {}, body: '' } : decision
       response.writeHead(refusal.status, { ...refusal.headers, connection: 'close' })
       response.end(refusal.body)
     })
@@ -116,11 +116,11 @@ export const serveWs = async <Context>(
     if (request.headers['sec-websocket-protocol'] === '') {
       delete request.headers['sec-websocket-protocol']
     }
-    decide(request, duplex, (answer) => {
-      if (!answer.accepted) return writeRejection(duplex, answer)
-      protocols.set(request, answer.protocol)
+    decide(request, duplex, (decision) => {
+      if (!decision.accepted) return writeRejection(duplex, decision)
+      protocols.set(request, decision.protocol)
       server.handleUpgrade(request, duplex, head, (ws) =>
-        attachSocket(ws, new WsSocket(ws, topics), { context: answer.context, events, options }),
+        attachSocket(ws, new WsSocket(ws, topics), { context: decision.context, events, options }),
       )
     })
   })
@@ -165,13 +165,13 @@ const createRequestHandler =
   (
     request: IncomingMessage,
     connection: { destroy(): void },
-    carryOut: (answer: UpgradeDecision<Context>) => void,
+    respond: (decision: UpgradeDecision<Context>) => void,
   ): void => {
     const run = (work: () => void): void =>
       boundary.run('upgrade', work, () => connection.destroy())
     run(() => {
       events.upgrade(toUpgradeRequest(request)).then(
-        (answer) => run(() => carryOut(answer)),
+        (decision) => run(() => respond(decision)),
         (error: unknown) =>
           run(() => {
             throw error
@@ -208,13 +208,13 @@ const writeRejection = (duplex: Duplex, { status, headers, body }: RejectedUpgra
 const attachSocket = <Context>(
   ws: WebSocket,
   socket: WsSocket,
-  surroundings: {
+  handlers: {
     readonly context: Context
     readonly events: SocketEvents<Context>
     readonly options: SocketOptions
   },
 ): void => {
-  const { context, events, options } = surroundings
+  const { context, events, options } = handlers
   const run = (kind: BoundaryReason, work: () => void): void =>
     options.boundary.run(kind, work, () => events.failed(socket))
   ws.on('message', (data) => run('message', () => events.message(socket, messageBytes(data))))

@@ -44,8 +44,8 @@ const gasOf = async (
     return withGasMargin(await reader.gasOf(call))
   } catch (error) {
     if (!(error instanceof Fault) || error.faultName !== 'DEX_SWAP_SIMULATED_FAILED') throw error
-    const said = JSON.stringify(error.details ?? {})
-    const [, name] = REVERTS.find(([pattern]) => pattern.test(said)) ?? []
+    const details = JSON.stringify(error.details ?? {})
+    const [, name] = REVERTS.find(([pattern]) => pattern.test(details)) ?? []
     throw new Fault(name ?? 'TRANSACTION_FAILED', undefined, error.details)
   }
 }
@@ -74,8 +74,13 @@ export const buildCreation = async (
   const call = { from: creator, to: contract.address, data, valueRaw }
   const gas = isAllowed ? await gasOf(reader, call) : CREATION_GAS
   const transaction = {
-    ...{ chainId: contract.chainId, nonce: account.nonce, gas, to: contract.address },
-    ...{ value: valueRaw, data, fees: await reader.fees() },
+    chainId: contract.chainId,
+    nonce: account.nonce,
+    gas,
+    to: contract.address,
+    value: valueRaw,
+    data,
+    fees: await reader.fees(),
   }
   return {
     hex: unsignedHex(transaction),
@@ -108,8 +113,13 @@ export const buildClaim = async (
   const data = claimPacketData(packetId, signature)
   const gas = await gasOf(reader, { from: claimer, to: contract.address, data, valueRaw: 0n })
   const transaction = {
-    ...{ chainId: contract.chainId, nonce: account.nonce, gas, to: contract.address },
-    ...{ value: 0n, data, fees: await reader.fees() },
+    chainId: contract.chainId,
+    nonce: account.nonce,
+    gas,
+    to: contract.address,
+    value: 0n,
+    data,
+    fees: await reader.fees(),
   }
   return { hex: unsignedHex(transaction), transaction }
 }

@@ -7,6 +7,7 @@ import {
   parseAbi,
   parseAbiParameters,
 } from 'viem'
+import { EVM_ZERO_ADDRESS } from '../../schemas/burn-addresses.ts'
 
 /** Calls of the contract of packets. Source: test/support/nodes/red-packets.sol. */
 const CONTRACT = parseAbi([
@@ -14,8 +15,8 @@ const CONTRACT = parseAbi([
   'function claim(bytes32 id, bytes signature)',
 ])
 
-/** How the contract names the chain's coin, and that no signature is needed. */
-const NO_ADDRESS: Address = '0x0000000000000000000000000000000000000000'
+/** How the contract names the chain's native token, and that no signature is needed. */
+const NO_ADDRESS: Address = EVM_ZERO_ADDRESS
 
 /** Where packets of a chain are. */
 export interface PacketContract {
@@ -27,7 +28,7 @@ export interface PacketContract {
 /** A packet as its creator wants it. */
 export interface PacketTerms {
   readonly salt: Hex
-  /** null: the chain's coin. */
+  /** null: the chain's native token. */
   readonly token: string | null
   readonly totalRaw: bigint
   readonly maxClaims: number

@@ -1,9 +1,9 @@
 import { storedAddress } from '../../core/addresses.ts'
 import { Fault } from '../../core/errors.ts'
 import { type ChainRow, chainRow } from '../../schemas/chains.ts'
-import type { QueryReader } from '../http/query-limiter.ts'
 import type { FreshnessReader } from '../interfaces.ts'
 import { sliceQuery } from '../queries/keyset-list.ts'
+import type { QueryReader } from '../queries/query-limiter.ts'
 import {
   type RedPacketListRow,
   type RedPacketRow,

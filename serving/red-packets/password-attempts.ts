@@ -19,7 +19,10 @@ export interface PasswordAttempts {
 /** Attempts in the memory of this process. */
 export const createPasswordAttempts = (nowMs: () => number): PasswordAttempts => {
   /** When each of the newest attempts began, by caller. */
-  const times = new LRUCache<string, readonly number[]>({ max: MAX_CALLERS })
+  const times = new LRUCache<string, readonly number[]>({
+    maxSize: MAX_CALLERS,
+    sizeCalculation: () => 1,
+  })
   const recent = (caller: string): readonly number[] =>
     (times.get(caller) ?? []).filter((atMs) => nowMs() - atMs < WINDOW_MS)
   return {
@@ -29,9 +32,9 @@ export const createPasswordAttempts = (nowMs: () => number): PasswordAttempts =>
       }
       const atMs = nowMs()
       for (const caller of callers) times.set(caller, [...recent(caller), atMs])
-      const isRight = await check()
-      if (isRight) for (const caller of callers) times.set(caller, without(recent(caller), atMs))
-      return isRight
+      const isCorrect = await check()
+      if (isCorrect) for (const caller of callers) times.set(caller, without(recent(caller), atMs))
+      return isCorrect
     },
   }
 }

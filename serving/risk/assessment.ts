@@ -113,7 +113,7 @@ const RESCREEN_MS: Readonly<Record<RiskLevel, number>> = {
 }
 /** How long a transaction that is not there is waited for, and the pause between two looks. */
 const MAX_WAIT_MS = 1_800_000
-const LOOK_AGAIN_MS = 30_000
+const RECHECK_MS = 30_000
 
 /** Outcome of one screening. */
 export type Screening =
@@ -141,7 +141,7 @@ export const afterScreening = (
   // What was found once stays: its transaction may have left the store since.
   if (record.status === 'COMPLETE') return { ...changed, next_at: nowMs + RESCREEN_MS.Low }
   const isOver = screening.outcome === 'failed' || nowMs - record.created_at >= MAX_WAIT_MS
-  if (!isOver) return { ...record, next_at: nowMs + LOOK_AGAIN_MS }
+  if (!isOver) return { ...record, next_at: nowMs + RECHECK_MS }
   const reason = screening.outcome === 'failed' ? screening.reason : 'tx_not_found'
   return { ...changed, status: 'FAILED', result: JSON.stringify({ reason }), next_at: 0 }
 }

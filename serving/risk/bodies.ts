@@ -1,4 +1,5 @@
 import { formatUnits, parseUnits } from '../../core/amounts.ts'
+import { toIsoTime } from '../../core/time.ts'
 import type {
   KytAddressIdentifications,
   KytAddressRisk,
@@ -31,9 +32,7 @@ const requestOf = <Kind extends AssessmentRequest['kind']>(
 /** What was found; undefined before it is known. */
 const resultOf = ({ status, result }: RiskAssessment): AssessmentResult | undefined =>
   status === 'COMPLETE' && result !== null ? JSON.parse(result) : undefined
-
-const isoTime = (ms: number): string => new Date(ms).toISOString()
-const isoOrNull = (ms: number): string | null => (ms > 0 ? isoTime(ms) : null)
+const isoOrNull = (ms: number): string | null => (ms > 0 ? toIsoTime(ms) : null)
 const usdText = (usd: number): string => usd.toFixed(2)
 
 const evidenceOf = (exposure: ScoredExposure): KytEvidence => {
@@ -80,8 +79,8 @@ const assessmentFields = (record: RiskAssessment) => {
       ({ category, source, validFromMs, validToMs }) => ({
         category,
         source,
-        validFrom: isoTime(validFromMs),
-        validTo: isoTime(validToMs ?? 0),
+        validFrom: toIsoTime(validFromMs),
+        validTo: toIsoTime(validToMs ?? 0),
       }),
     ),
   }
@@ -135,7 +134,7 @@ export const addressRiskBody = (record: RiskAssessment): KytAddressRisk => {
     address,
     risk: result?.level ?? null,
     addressType: addressType(labels),
-    cluster: named === undefined ? null : { name: named.entity, category: named.category },
+    ...(named && { cluster: { name: named.entity, category: named.category } }),
     addressIdentifications: labels.map(({ entity, category, source, confidence }) => ({
       name: entity || category,
       category,
@@ -168,20 +167,23 @@ export const transferBody = (record: RiskAssessment): KytTransfer => {
     outputAddress: transfer?.outputAddress ?? null,
     assetAmount: transfer?.assetAmount ?? null,
     usdAmount: transfer?.usdAmount ?? null,
-    timestamp: transfer ? isoTime(transfer.timeMs) : null,
-    updatedAt: isoTime(record.updated_at),
+    timestamp: transfer ? toIsoTime(transfer.timeMs) : null,
+    updatedAt: toIsoTime(record.updated_at),
     assetId: transfer?.assetId ?? null,
     memo: null,
   }
 }
 
 /** Places of amounts and prices that are multiplied: as many as their pattern allows. */
-const PLACES = 40
+const DECIMAL_PLACES = 40
 
 const product = (amount: string, price: string | null): string =>
   price === null
     ? '0'
-    : formatUnits(parseUnits(amount, PLACES) * parseUnits(price, PLACES), 2 * PLACES)
+    : formatUnits(
+        parseUnits(amount, DECIMAL_PLACES) * parseUnits(price, DECIMAL_PLACES),
+        2 * DECIMAL_PLACES,
+      )
 
 /** A registered withdrawal. */
 export const withdrawalBody = (record: RiskAssessment): KytWithdrawal => {
@@ -196,7 +198,7 @@ export const withdrawalBody = (record: RiskAssessment): KytWithdrawal => {
     assetAmount,
     attemptIdentifier: attemptTimestamp,
     usdAmount: product(assetAmount, assetPrice),
-    updatedAt: isoTime(record.updated_at),
+    updatedAt: toIsoTime(record.updated_at),
     assetId,
     memo,
   }

@@ -36,6 +36,8 @@ export interface GraphSource {
   readonly atMs: number
   /** Later transfers are left out. */
   readonly untilMs: number
+  /** Time left for the search; 0 or less: statements answer nothing and say that they were cut. */
+  readonly remainingMs: () => number
 }
 
 const edgeOf = ({ first_ms, last_ms, ...row }: EdgeRow): Edge => ({
@@ -80,13 +82,15 @@ export const readLabelHistory = async (
 
 /** The graph in the warehouse. A statement that passes its budget answers nothing and says that it was cut. */
 export const createGraphReader = (source: GraphSource): GraphReader => {
-  const { warehouse, chain, bounds, atMs, untilMs } = source
+  const { warehouse, chain, bounds, atMs, untilMs, remainingMs } = source
   const read = async (
     query: Parameters<Warehouse['query']>[0],
   ): Promise<readonly EdgeRow[] | null> => {
+    const seconds = Math.ceil(remainingMs() / 1_000)
+    if (seconds <= 0) return null
     try {
       const { rows } = await warehouse.query<EdgeRow>(query, {
-        budget: STATEMENT_BUDGET,
+        budget: { ...STATEMENT_BUDGET, seconds: Math.min(seconds, STATEMENT_BUDGET.seconds) },
         share: 'scan',
       })
       return rows

@@ -1,6 +1,7 @@
 import { parse as parseYaml } from 'yaml'
 import { storedAddress } from '../../core/addresses.ts'
 import { InvalidInput } from '../../core/errors.ts'
+import { isJsonObject } from '../../core/json.ts'
 import { CHAINS, type ChainId, chainRow } from '../../schemas/chains.ts'
 import { isRiskCategory, type RiskCategoryName } from '../../schemas/risk.ts'
 
@@ -27,8 +28,8 @@ export interface ListDefaults {
 
 /** Bounds of one list. */
 export const MAX_LIST_BYTES = 64 << 20
-const MAX_LABELS = 500_000
-const MAX_TEXT = 256
+export const MAX_LABELS = 500_000
+export const MAX_TEXT = 256
 const MAX_URL = 2_048
 
 /** Confidence of lists that say none, and of the words of tag packs. */
@@ -45,7 +46,7 @@ const invalid = (line: number, problem: string): InvalidInput =>
   new InvalidInput('label list', `entry ${line}: ${problem}`)
 
 /** Fields of an entry as text, before they are checked. */
-interface RawEntry {
+export interface RawEntry {
   readonly chain?: string | undefined
   readonly address?: string | undefined
   readonly category?: string | undefined
@@ -159,7 +160,7 @@ const csv: Reader = (text) => {
   if (unknown !== undefined || !names.includes('address')) {
     throw new InvalidInput(
       'label list',
-      `the first line names columns out of ${CSV_COLUMNS.join(', ')}`,
+      `the header line may have the columns ${CSV_COLUMNS.join(', ')}`,
     )
   }
   return lines.map((line, index) => {
@@ -172,9 +173,6 @@ const csv: Reader = (text) => {
     return { ...named, evidenceUrl: evidence_url, validFrom: valid_from, validTo: valid_to }
   })
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A document without aliases, which could unfold to any size. */
 const yamlOf = (text: string): unknown => {
@@ -201,12 +199,12 @@ const TAG_CATEGORIES: Readonly<Record<string, string>> = {
 /** A TagPack of GraphSense: fields of the head hold for every tag that has none of its own. Tags of other ledgers are left out. */
 const tagPack: Reader = (text) => {
   const pack = yamlOf(text)
-  if (!isRecord(pack) || !Array.isArray(pack.tags)) {
+  if (!isJsonObject(pack) || !Array.isArray(pack.tags)) {
     throw new InvalidInput('label list', 'a tag pack has a list `tags`')
   }
   const { tags, ...head } = pack
   return tags.flatMap((tag: unknown, index): readonly RawEntry[] => {
-    if (!isRecord(tag)) throw invalid(index + 1, 'a tag has fields')
+    if (!isJsonObject(tag)) throw invalid(index + 1, 'a tag has fields')
     const read = (name: string): string | undefined => textOf(tag[name] ?? head[name])
     const ledger = (read('network') ?? read('currency') ?? '').toUpperCase()
     if (ledger !== '' && !['ETH', 'SOL', 'TRX'].includes(ledger)) return []
@@ -238,7 +236,14 @@ export const parseLabels = (
   text: string,
   defaults: ListDefaults = {},
 ): readonly ListedLabel[] => {
-  const entries = READERS[format](text)
+  return labelsOf(READERS[format](text), defaults)
+}
+
+/** Labels of the entries of a list, each once. Throws like `parseLabels`. */
+export const labelsOf = (
+  entries: readonly RawEntry[],
+  defaults: ListDefaults,
+): readonly ListedLabel[] => {
   if (entries.length > MAX_LABELS) {
     throw new InvalidInput('label list', `more than ${MAX_LABELS} entries`)
   }

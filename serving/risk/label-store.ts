@@ -84,7 +84,7 @@ export const importLabels = async (
   if (!SOURCE_PATTERN.test(source)) {
     throw new InvalidInput(
       'label source',
-      'a source is named by up to 64 of a-z, 0-9, dot, dash and underscore',
+      'a source name has up to 64 characters of a-z, 0-9, dot, dash and underscore',
     )
   }
   const known = await openLabels(warehouse, source)

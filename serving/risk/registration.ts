@@ -92,7 +92,7 @@ export const withdrawalRequest = (
   const { asset, assetAmount, attemptTimestamp } = body
   const { assetPrice = null, assetDenomination = null, assetId = null, memo = null } = body
   const address = addressOn(chain, body.address)
-  const said = { assetPrice, assetDenomination, assetId, memo }
+  const details = { assetPrice, assetDenomination, assetId, memo }
   return {
     kind: 'withdrawal',
     network,
@@ -101,6 +101,6 @@ export const withdrawalRequest = (
     address,
     assetAmount,
     attemptTimestamp,
-    ...said,
+    ...details,
   }
 }

@@ -128,7 +128,7 @@ export const isAlert = (exposure: WeighedExposure): boolean => {
 }
 
 /** The graver of two levels. */
-export const graver = (one: RiskLevel, other: RiskLevel): RiskLevel =>
+export const higherLevel = (one: RiskLevel, other: RiskLevel): RiskLevel =>
   RISK_LEVELS.indexOf(one) >= RISK_LEVELS.indexOf(other) ? one : other
 
 /** The gravest level and the highest score of all exposures; Low and 0 without any. */
@@ -137,7 +137,7 @@ export const overallScore = (
   exposures: readonly WeighedExposure[],
 ): OverallScore => ({
   level: exposures.reduce<RiskLevel>(
-    (level, exposure) => graver(level, exposureLevel(subject, exposure)),
+    (level, exposure) => higherLevel(level, exposureLevel(subject, exposure)),
     'Low',
   ),
   score: exposures.reduce((score, exposure) => Math.max(score, exposureScore(exposure)), 0),

@@ -22,7 +22,7 @@ import { createGraphReader, readLabelHistory } from './graph-reader.ts'
 import {
   exposureLevel,
   exposureScore,
-  graver,
+  higherLevel,
   isAlert,
   overallScore,
   type Subject,
@@ -41,7 +41,7 @@ const MAX_EXPOSURES = 100
 /** An address that was first seen less than that long ago is new. */
 const NEW_ADDRESS_MS = 30 * DAY_MS
 const WHALE_USD = 1_000_000
-/** Money of a new address with mixed coins that makes it high. */
+/** US dollars from mixers at which a new address gets a high score. */
 const HIGH_VALUE_USD = 100_000
 
 /** Version of the labels that results are assessed with. */
@@ -90,19 +90,25 @@ const examine = async (
 ): Promise<Findings> => {
   const { chain, address, sides, startHops, untilMs, subject } = target
   const atMs = nowMs()
-  const reader = createGraphReader({ warehouse, chain, bounds, atMs, untilMs })
+  // Sides share the time, or a search over both would take twice as long; the last side has all that is left.
+  let endMs = Number.POSITIVE_INFINITY
+  const remainingMs = (): number => endMs - nowMs()
+  const reader = createGraphReader({ warehouse, chain, bounds, atMs, untilMs, remainingMs })
   const ownLabels = (await reader.labels([address])).get(address) ?? []
   const history = await readLabelHistory({ warehouse, chain }, address)
   const { rows: totals } = await warehouse.query<TotalsRow>(totalsQuery(chain, address))
   const sums = Object.fromEntries(totals.map(({ side, usd }) => [side, usd]))
   const found: FoundExposure[] = [...ownExposures(target, ownLabels)]
   let truncated = false
-  for (const side of sides) {
+  const searchEndMs = nowMs() + bounds.timeMs
+  for (const [index, side] of sides.entries()) {
+    const timeMs = Math.max(0, searchEndMs - nowMs()) / (sides.length - index)
+    endMs = nowMs() + timeMs
     const searched = await searchExposures(reader, {
       start: address,
       side,
       startHops,
-      bounds,
+      bounds: { ...bounds, timeMs },
       nowMs,
     })
     found.push(...searched.exposures)
@@ -111,20 +117,20 @@ const examine = async (
   const exposures = found.map((exposure): ScoredExposure => {
     const { label, hops, share, side } = exposure
     const all = subject === 'transfer' ? target.usd : (sums[side] ?? null)
-    const weighed = {
+    const weighted = {
       category: label.category,
       hops,
       share,
       usd: all === null ? null : all * share,
     }
-    const level = exposureLevel(subject, weighed)
+    const level = exposureLevel(subject, weighted)
     return {
       ...exposure,
       chain,
-      usd: weighed.usd,
+      usd: weighted.usd,
       level,
-      score: exposureScore(weighed),
-      isAlert: isAlert(weighed),
+      score: exposureScore(weighted),
+      isAlert: isAlert(weighted),
     }
   })
   return {
@@ -154,9 +160,9 @@ const profileOf = (
 }
 
 const reasonOf = (exposures: readonly ScoredExposure[], version: number): string => {
-  const [gravest] = exposures
-  if (gravest === undefined) return `no known exposure in labels ${version}`
-  const { label, hops, share, level } = gravest
+  const [highestLevel] = exposures
+  if (highestLevel === undefined) return `no known exposure in labels ${version}`
+  const { label, hops, share, level } = highestLevel
   const way = hops <= 1 ? 'direct' : `${hops} hops`
   return `${level}: ${label.category} by ${label.source}, ${way}, ${(share * 100).toFixed(2)} %`
 }
@@ -188,18 +194,19 @@ const assess = async (
   const found = merge(each)
   const profile = profileOf(found, deps.nowMs())
   const subject = parts[0]?.subject ?? 'address'
-  const weighed = found.exposures.map(({ label, hops, share, usd }) => ({
+  const weighted = found.exposures.map(({ label, hops, share, usd }) => ({
     category: label.category,
     hops,
     share,
     usd,
   }))
-  const overall = overallScore(subject, weighed)
-  const isHiding =
+  const overall = overallScore(subject, weighted)
+  const isObfuscating =
     profile.includes('mixer_user') &&
     profile.includes('new_address') &&
     found.totalUsd >= HIGH_VALUE_USD
-  const level = isHiding || lookAlikes.length > 0 ? graver(overall.level, 'High') : overall.level
+  const level =
+    isObfuscating || lookAlikes.length > 0 ? higherLevel(overall.level, 'High') : overall.level
   const sorted = found.exposures.toSorted(
     (one, other) => other.score - one.score || other.share - one.share,
   )
@@ -234,7 +241,7 @@ const foundTransfer = (row: TransferRow): FoundTransfer => ({
   timeMs: row.time_ms,
 })
 
-const coinsOf = (chain: string, asset: string): readonly string[] => {
+const nativeTokenNames = (chain: string, asset: string): readonly string[] => {
   const row = chainRow(chain)
   return row !== undefined && asset.toUpperCase() === row.nativeSymbol.toUpperCase()
     ? [row.nativeAddress, row.wrappedNative]
@@ -253,7 +260,7 @@ const screenTransfer = async (
   const query = transactionTransfersQuery(chain, {
     tx,
     asset,
-    coins: coinsOf(chain, request.asset),
+    nativeTokens: nativeTokenNames(chain, request.asset),
   })
   const { rows } = await deps.warehouse.query<TransferRow>(query)
   const fitting = rows.filter(({ receiver }) => named === undefined || receiver === named)

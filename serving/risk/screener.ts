@@ -77,7 +77,8 @@ export const startScreener = (deps: ScreenerDeps): RunningTask => {
       const wait = await round().then(
         () => IDLE_MS,
         (error: unknown) => {
-          if (isPassing(error)) log.warn({ err: error }, 'risk screening waits')
+          if (isPassing(error))
+            log.warn({ err: error }, 'risk screening postponed, dependency unavailable')
           else log.error({ err: error }, 'risk screening round failed')
           return OUTAGE_PAUSE_MS
         },

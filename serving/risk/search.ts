@@ -84,8 +84,8 @@ interface Reached {
 const exposuresAt = (
   { share, path, lastEdge }: Reached,
   labels: readonly AddressLabel[],
-  place: { readonly side: Side; readonly hops: number },
-): readonly FoundExposure[] => labels.map((label) => ({ ...place, label, share, path, lastEdge }))
+  step: { readonly side: Side; readonly hops: number },
+): readonly FoundExposure[] => labels.map((label) => ({ ...step, label, share, path, lastEdge }))
 
 /**
  * Breadth-first search for labelled addresses. An address is assessed at its least number of hops; what reaches it there over several
@@ -143,8 +143,8 @@ export const searchExposures = async (
 }
 
 /** Edges that the read of labelled counterparties did not bring already. */
-const isFollowed = (known: readonly Edge[]): ((edge: Edge) => boolean) => {
-  const names = new Set(known.map(({ counterparty }) => counterparty))
+const isFollowed = (edges: readonly Edge[]): ((edge: Edge) => boolean) => {
+  const names = new Set(edges.map(({ counterparty }) => counterparty))
   return ({ counterparty }) => !names.has(counterparty)
 }
 
@@ -164,13 +164,13 @@ const reach = (
     }
     const share = from.share * edge.share
     const wayShare = from.bestShare * edge.share
-    const known = next.get(edge.counterparty)
-    const isBest = known === undefined || wayShare > known.bestShare
+    const reached = next.get(edge.counterparty)
+    const isBest = reached === undefined || wayShare > reached.bestShare
     next.set(edge.counterparty, {
-      share: (known?.share ?? 0) + share,
-      bestShare: isBest ? wayShare : known.bestShare,
-      path: isBest ? [...from.path, edge.counterparty] : known.path,
-      lastEdge: isBest ? edge : known.lastEdge,
+      share: (reached?.share ?? 0) + share,
+      bestShare: isBest ? wayShare : reached.bestShare,
+      path: isBest ? [...from.path, edge.counterparty] : reached.path,
+      lastEdge: isBest ? edge : reached.lastEdge,
     })
   }
   return { next, hasService }

@@ -9,7 +9,7 @@ export interface AddressRulesDeps {
   readonly config: Pick<Config, 'webhookAllow'>
   /** The organization of the demo, whose webhooks may go to this machine; absent = there is none. */
   readonly demoOrgId?: string
-  /** Ports that this product listens on: closed to everybody, read at every look. */
+  /** Ports that this product listens on: closed to everybody, read at every check. */
   readonly ownPorts?: ReadonlySet<number>
 }
 

@@ -5,19 +5,19 @@ import { disableEndpoint } from './endpoint.ts'
 import type { EndpointChange } from './endpoint-store.ts'
 
 /**
- * The step that brings an attempt's fate upon its endpoint. An endpoint that was changed or is off since the attempt
- * began is left as it is: what was asked then says nothing of what it is now.
+ * The store step that applies an attempt's action to its endpoint. An endpoint that was changed or disabled since the attempt
+ * began stays as it is: the attempt's result says nothing about the new target.
  */
 export const applyEndpointAction =
-  (attempted: WebhookEndpoint, fate: EndpointAction, nowMs: number) =>
-  (known: WebhookEndpoint | undefined): EndpointChange => {
-    if (!known || known.disabled || !isSameEndpointTarget(attempted, known)) return undefined
-    if (fate.kind === 'none') return undefined
-    if (fate.kind === 'disable') {
-      const endpoint = disableEndpoint(known, fate.reason, nowMs)
-      return { event: 'endpoint.disabled', endpoint: { ...endpoint, version: known.version + 1 } }
+  (attempted: WebhookEndpoint, action: EndpointAction, nowMs: number) =>
+  (current: WebhookEndpoint | undefined): EndpointChange => {
+    if (!current || current.disabled || !isSameEndpointTarget(attempted, current)) return undefined
+    if (action.kind === 'none') return undefined
+    if (action.kind === 'disable') {
+      const endpoint = disableEndpoint(current, action.reason, nowMs)
+      return { event: 'endpoint.disabled', endpoint: { ...endpoint, version: current.version + 1 } }
     }
-    const sinceMs = fate.kind === 'start-clock' ? nowMs : 0
-    if (sinceMs > 0 === known.first_failure_at > 0) return undefined
-    return { event: 'endpoint.updated', endpoint: { ...known, first_failure_at: sinceMs } }
+    const sinceMs = action.kind === 'start-clock' ? nowMs : 0
+    if (sinceMs > 0 === current.first_failure_at > 0) return undefined
+    return { event: 'endpoint.updated', endpoint: { ...current, first_failure_at: sinceMs } }
   }

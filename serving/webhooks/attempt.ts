@@ -5,7 +5,7 @@ import type { WebhookRequestSpec } from './http-client.ts'
 import type { AttemptResult, RetryDecision } from './retry-policy.ts'
 import { signatureHeaders } from './signature.ts'
 
-/** How an installation signs and names itself. */
+/** Signature headers and timeout of the installation. */
 export interface RequestOptions {
   readonly legacy: boolean
   readonly svix: boolean
@@ -37,7 +37,7 @@ export const buildRequest = (
   return { orgId: endpoint.org_id, url: endpoint.url, body, timeoutMs, headers }
 }
 
-/** What a request needs beside the endpoint and the message. */
+/** What a request needs besides the endpoint and the message. */
 export interface RequestContext {
   readonly credentials: EndpointCredentials
   readonly nowMs: number
@@ -68,7 +68,7 @@ export const buildAttempt = (
   next_at: decision.nextAtMs ?? 0,
 })
 
-/** The end of a message that is not tried any more: `canceled` with its endpoint, `dropped` by a bound. */
+/** The terminal record of a message that is not retried: `canceled` with its endpoint, `dropped` by a limit. */
 export const buildTerminalAttempt = (
   delivery: Delivery,
   endpoint: Pick<WebhookEndpoint, 'url'> | undefined,
@@ -92,7 +92,7 @@ export const buildTerminalAttempt = (
   next_at: 0,
 })
 
-/** Names a row and guards nothing: cheap chance is enough. */
+/** Identifies a row and needs no secrecy: `Math.random` is enough. */
 const attemptId = (nowMs: number): string => `atmpt_${ulid(nowMs, Math.random)}`
 
 /** Operational event of an attempt; null = none is sent. */
@@ -108,7 +108,7 @@ export const attemptEventType = ({ attempt }: Delivery, decision: RetryDecision)
 
 const HEALTHY: Health = { first_failed_at: 0, last_failed_at: 0, failed_attempts: 0 }
 
-/** An endpoint's failures in a row; a success ends them. The same object when nothing changes. */
+/** Consecutive failures of an endpoint; a success resets them. The same object when nothing changes. */
 export const updateHealth = (
   health: Health = HEALTHY,
   decision: RetryDecision,
@@ -122,14 +122,14 @@ export const updateHealth = (
   }
 }
 
-/** What an attempt means for its endpoint: turned off, its failure clock started or stopped, or nothing. */
+/** What an attempt changes in its endpoint: disable it, start or stop its failure clock, or nothing. */
 export type EndpointAction =
   | { readonly kind: 'disable'; readonly reason: 'gone' | 'receiver' | 'failing' }
   | { readonly kind: 'start-clock' }
   | { readonly kind: 'stop-clock' }
   | { readonly kind: 'none' }
 
-/** Decides over the endpoint after an attempt. Pure. */
+/** Action on the endpoint after an attempt. Pure. */
 export const decideEndpointAction = (
   endpoint: Pick<WebhookEndpoint, 'first_failure_at'>,
   decision: RetryDecision,

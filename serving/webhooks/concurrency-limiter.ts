@@ -1,84 +1,84 @@
-/** How many attempts may be on their way in one process, and for whom. */
+/** Limits of the attempts in flight in one process. */
 export interface ConcurrencyLimits {
-  readonly most: number
-  /** Of these, for endpoints that have nothing on its way. */
+  readonly total: number
+  /** Of these, reserved for endpoints with nothing in flight. */
   readonly reserved: number
-  /** At most for endpoints that let an attempt run into its limit of late. */
+  /** At most for endpoints with a recent timeout. */
   readonly slow: number
 }
 
-/** Who asks for a place. */
+/** The endpoint that needs a slot. */
 export interface Requester {
   readonly endpointId: string
   readonly isSlow: boolean
 }
 
-/** Places for attempts over all endpoints of a process. Receivers that hang cannot hold those that others need. */
+/** Concurrency limit over all endpoints of a process. Receivers that hang cannot take the slots that others need. */
 export interface ConcurrencyLimiter {
-  /** Runs the work when there is a place for it, and frees the place when it has ended. */
-  run<Result>(asker: Requester, work: () => Promise<Result>): Promise<Result>
+  /** Runs the work when a slot is free, and releases the slot when it has ended. */
+  run<Result>(requester: Requester, work: () => Promise<Result>): Promise<Result>
 }
 
-const DEFAULT_LIMITS: ConcurrencyLimits = { most: 1_024, reserved: 256, slow: 512 }
+const DEFAULT_LIMITS: ConcurrencyLimits = { total: 1_024, reserved: 256, slow: 512 }
 
 interface Waiting {
   readonly isSlow: boolean
   readonly start: () => void
 }
 
-/** Makes them. Endpoints take turns; how many wait is bounded by what each may have on its way. */
+/** Round robin over endpoints; the waiting requests are bounded by the in-flight limit of each endpoint. */
 export const createConcurrencyLimiter = ({
-  most,
+  total,
   reserved,
   slow,
 }: ConcurrencyLimits = DEFAULT_LIMITS): ConcurrencyLimiter => {
   const waiting = new Map<string, Waiting[]>()
-  const heldBy = new Map<string, number>()
-  let held = 0
-  let heldBySlow = 0
+  const inUseByEndpoint = new Map<string, number>()
+  let inUse = 0
+  let inUseBySlow = 0
   const isAdmitted = ({ endpointId, isSlow }: Requester): boolean => {
-    if (held >= most) return false
-    if (isSlow) return heldBySlow < slow
-    return !heldBy.has(endpointId) || held < most - reserved
+    if (inUse >= total) return false
+    if (isSlow) return inUseBySlow < slow
+    return !inUseByEndpoint.has(endpointId) || inUse < total - reserved
   }
-  const hold = ({ endpointId, isSlow }: Requester): void => {
-    held += 1
-    if (isSlow) heldBySlow += 1
-    heldBy.set(endpointId, (heldBy.get(endpointId) ?? 0) + 1)
+  const acquire = ({ endpointId, isSlow }: Requester): void => {
+    inUse += 1
+    if (isSlow) inUseBySlow += 1
+    inUseByEndpoint.set(endpointId, (inUseByEndpoint.get(endpointId) ?? 0) + 1)
   }
   const release = ({ endpointId, isSlow }: Requester): void => {
-    held -= 1
-    if (isSlow) heldBySlow -= 1
-    const rest = (heldBy.get(endpointId) ?? 1) - 1
-    if (rest === 0) heldBy.delete(endpointId)
-    else heldBy.set(endpointId, rest)
+    inUse -= 1
+    if (isSlow) inUseBySlow -= 1
+    const remaining = (inUseByEndpoint.get(endpointId) ?? 1) - 1
+    if (remaining === 0) inUseByEndpoint.delete(endpointId)
+    else inUseByEndpoint.set(endpointId, remaining)
     admit()
   }
   const admit = (): void => {
     for (const [endpointId, [first, ...others]] of waiting) {
-      if (held >= most) return
+      if (inUse >= total) return
       if (!first || !isAdmitted({ endpointId, isSlow: first.isSlow })) continue
-      // Behind all others: endpoints take turns.
+      // To the end of the order: round robin over endpoints.
       waiting.delete(endpointId)
       if (others.length > 0) waiting.set(endpointId, others)
-      hold({ endpointId, isSlow: first.isSlow })
+      acquire({ endpointId, isSlow: first.isSlow })
       first.start()
     }
   }
-  const turn = (asker: Requester): Promise<void> =>
+  const waitForSlot = (requester: Requester): Promise<void> =>
     new Promise((start) => {
-      const { endpointId, isSlow } = asker
+      const { endpointId, isSlow } = requester
       waiting.set(endpointId, [...(waiting.get(endpointId) ?? []), { isSlow, start }])
       admit()
     })
   return {
-    run: async (asker, work) => {
-      if (waiting.size === 0 && isAdmitted(asker)) hold(asker)
-      else await turn(asker)
+    run: async (requester, work) => {
+      if (waiting.size === 0 && isAdmitted(requester)) acquire(requester)
+      else await waitForSlot(requester)
       try {
         return await work()
       } finally {
-        release(asker)
+        release(requester)
       }
     },
   }

@@ -8,13 +8,13 @@ import { createEndpointApi, type EndpointApi } from './endpoint-api.ts'
 import { type EndpointStore, type EndpointStoreDeps, openEndpointStore } from './endpoint-store.ts'
 import { createListCursors } from './list-cursor.ts'
 
-/** What API and delivery share in a process. */
+/** What the API and the delivery of a process share. */
 export interface WebhookContext {
   readonly store: EndpointStore
-  readonly sealer: SecretCipher
+  readonly cipher: SecretCipher
   readonly rulesOf: AddressRulesFor
   readonly resolve: ResolveHost
-  readonly resource: EndpointApi
+  readonly endpoints: EndpointApi
   readonly cursors: Cursors
   stop(): Promise<void>
 }
@@ -24,21 +24,29 @@ export interface WebhookContextDeps extends Omit<EndpointStoreDeps, 'signer'> {
   readonly config: Pick<Config, 'keyPepper' | 'webhookAllow' | 'webhookEndpoints'>
   /** The organization of the demo, whose webhooks may go to this machine; absent = there is none. */
   readonly demoOrgId?: string
-  /** Ports that this product listens on, read at every look. */
+  /** Ports that this product listens on, read at every check. */
   readonly ownPorts?: ReadonlySet<number>
   /** Default: the system's name servers. */
   readonly resolve?: ResolveHost
 }
 
-/** Opens the endpoints with all that guards them. The topics must exist. */
+/** Opens the endpoint store with its address rules and encryption. The topics must exist. */
 export const createWebhookContext = async (deps: WebhookContextDeps): Promise<WebhookContext> => {
   const { config, nowMs, resolve = resolveWithDns } = deps
   const secret = config.keyPepper.reveal()
-  const sealer = makeSecretCipher(secret, 'webhooks')
+  const cipher = makeSecretCipher(secret, 'webhooks')
   const rulesOf = createAddressRules(deps)
   const store = await openEndpointStore({ ...deps, signer: makeRecordSigner(secret) })
-  const iterators = createListCursors(secret, nowMs)
-  const resource = createEndpointApi({ store, sealer, rulesOf, resolve, iterators, config, nowMs })
+  const listCursors = createListCursors(secret, nowMs)
+  const endpoints = createEndpointApi({
+    store,
+    cipher,
+    rulesOf,
+    resolve,
+    listCursors,
+    config,
+    nowMs,
+  })
   const cursors = createCursors(secret)
-  return { store, sealer, rulesOf, resolve, resource, cursors, stop: () => store.stop() }
+  return { store, cipher, rulesOf, resolve, endpoints, cursors, stop: () => store.stop() }
 }

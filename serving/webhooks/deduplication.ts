@@ -3,29 +3,29 @@ import { DAY_MS } from '../../core/time.ts'
 
 /** How long an id is remembered; far beyond the age up to which events are delivered. */
 const DEDUPE_WINDOW_MS = DAY_MS
-/** Ids of one lane; where events of every age are delivered, only this bounds the memory. */
+/** Ids of one lane; without a maximum event age this alone bounds the memory. */
 const MAX_IDS = 500_000
 
 const ID_PREFIX = 'id/'
 const SEQ_PREFIX = 'seq/'
 
-/** What a matcher lane remembers: ids that were sent, and how many events each channel has had. */
+/** Event ids that a matcher lane has sent, and the sequence number of each channel. */
 export interface Deduplicator {
   has(id: string): boolean
-  /** Remembers the id and gives the event its number in the channel. */
+  /** Adds the id and returns the event's sequence number in the channel. */
   add(id: string, channel: string, nowMs: number): number
-  /** State changes since the last call: what was added, and what is forgotten now. */
+  /** State changes since the last call: ids that were added, and ids that have expired. */
   changes(nowMs: number): readonly StateChange[]
 }
 
-/** Where the memory is kept. `forEver`: ids do not expire by time. */
+/** State store of the ids. `forEver`: ids do not expire by time. */
 export interface DeduplicatorOptions {
   readonly store: string
   readonly partition: number
   readonly forEver: boolean
 }
 
-/** Reads the memory of a lane. Oldest first in the map, so that forgetting stops at the first that is young enough. */
+/** Loads the ids of a lane. Oldest first in the map, so that expiry stops at the first id that is young enough. */
 export const loadDeduplicator = (
   state: LaneState,
   { store, partition, forEver }: DeduplicatorOptions,
@@ -42,22 +42,22 @@ export const loadDeduplicator = (
     ]),
   )
   const added = new Map<string, number>()
-  const moved = new Set<string>()
+  const changedChannels = new Set<string>()
   const change = (key: string, value: number | null): StateChange => ({
     store,
     partition,
     key,
     value: value === null ? null : Buffer.from(String(value)),
   })
-  const forgotten = (nowMs: number): readonly string[] => {
-    const gone: string[] = []
+  const takeExpired = (nowMs: number): readonly string[] => {
+    const expired: string[] = []
     for (const [id, atMs] of ids) {
       const isOld = !forEver && atMs < nowMs - DEDUPE_WINDOW_MS
       if (!isOld && ids.size <= MAX_IDS) break
       ids.delete(id)
-      gone.push(id)
+      expired.push(id)
     }
-    return gone
+    return expired
   }
   return {
     has: (id) => ids.has(id),
@@ -66,18 +66,20 @@ export const loadDeduplicator = (
       added.set(id, nowMs)
       const seq = (counts.get(channel) ?? 0) + 1
       counts.set(channel, seq)
-      moved.add(channel)
+      changedChannels.add(channel)
       return seq
     },
     changes: (nowMs) => {
-      const made = [
+      const changes = [
         ...[...added].map(([id, atMs]) => change(ID_PREFIX + id, atMs)),
-        ...[...moved].map((channel) => change(SEQ_PREFIX + channel, counts.get(channel) ?? 0)),
-        ...forgotten(nowMs).map((id) => change(ID_PREFIX + id, null)),
+        ...[...changedChannels].map((channel) =>
+          change(SEQ_PREFIX + channel, counts.get(channel) ?? 0),
+        ),
+        ...takeExpired(nowMs).map((id) => change(ID_PREFIX + id, null)),
       ]
       added.clear()
-      moved.clear()
-      return made
+      changedChannels.clear()
+      return changes
     },
   }
 }

@@ -4,9 +4,9 @@ import type { AttemptResult, Trigger } from './retry-policy.ts'
 
 /** A first attempt that could not begin for this long is dropped. */
 const MAX_FIRST_ATTEMPT_DELAY_MS = DAY_MS
-/** Matcher and sender may be two processes; within this time both know what an endpoint is. */
+/** Matcher and sender may be two processes; within this time both have read a change of an endpoint. */
 const ENDPOINT_PROPAGATION_MS = 60_000
-/** Sealed under another key than this process has: nothing was sent. */
+/** The secret is encrypted under another key than this process has: nothing was sent. */
 export const UNSIGNED_OUTCOME: AttemptResult = {
   status: 0,
   errorKind: 'blocked',
@@ -14,32 +14,37 @@ export const UNSIGNED_OUTCOME: AttemptResult = {
   response: '',
   durationMs: 0,
   retryAfterMs: null,
-  wish: null,
+  directive: null,
 }
 
 /** Looks an organization up; undefined = there is none. */
 export type FindOrg = (orgId: string) => Pick<Org, 'suspended'> | undefined
 
-/** One delivery per endpoint and message waits at a time; those made by hand stand beside it. */
-export const deliveryKey = ({ endpoint_id, message_id, trigger, queued_at }: Delivery): string =>
-  trigger === 'manual'
+/**
+ * One delivery per endpoint, enabling and message is pending at a time: one from before the endpoint was enabled again is
+ * canceled and takes no later one with it. Manual ones have a key of their own.
+ */
+export const deliveryKey = (delivery: Delivery): string => {
+  const { endpoint_id, message_id, trigger, queued_at, enabled_at } = delivery
+  return trigger === 'manual'
     ? `${endpoint_id}/${message_id}/${trigger}/${queued_at}`
-    : `${endpoint_id}/${message_id}`
+    : `${endpoint_id}/${message_id}/${enabled_at}`
+}
 
-/** How a delivery came about; a word of another build counts as scheduled. */
+/** The trigger of a delivery; an unknown value of another version counts as scheduled. */
 export const parseTrigger = ({ trigger }: Delivery): Trigger =>
   trigger === 'manual' || trigger === 'replay' ? trigger : 'scheduled'
 
-/** What a sender knows of a delivery's addressee now. */
+/** The current endpoint and organization of a delivery. */
 export interface DeliveryTarget {
   readonly endpoint: WebhookEndpoint | undefined
   readonly org: Pick<Org, 'suspended'> | undefined
 }
 
-/** How a delivery stands: `canceled` and `dropped` are its end, `later` is for a sender that may not know it all yet. */
+/** Whether a delivery may be sent: `canceled` and `dropped` are terminal, `later` = the endpoint may not have been read yet. */
 export type DeliveryEligibility = 'good' | 'later' | 'canceled' | 'dropped'
 
-/** Whether a delivery may be made. Another enabling does not resume what was canceled. */
+/** Checks a delivery before its attempt. Enabling an endpoint again does not resume what was canceled. */
 export const checkEligibility = (
   delivery: Delivery,
   { endpoint, org }: DeliveryTarget,
@@ -53,8 +58,8 @@ export const checkEligibility = (
   return delivery.attempt === 1 && waitedMs > MAX_FIRST_ATTEMPT_DELAY_MS ? 'dropped' : 'good'
 }
 
-/** True while an attempt's endpoint is what it was when the attempt began: its answer says nothing of another target. */
+/** True while the endpoint has the URL and enabling that the attempt was sent to: a response says nothing about another target. */
 export const isSameEndpointTarget = (
   attempted: Pick<WebhookEndpoint, 'url' | 'enabled_at'>,
-  known: Pick<WebhookEndpoint, 'url' | 'enabled_at'> | undefined,
-): boolean => known?.url === attempted.url && known.enabled_at === attempted.enabled_at
+  current: Pick<WebhookEndpoint, 'url' | 'enabled_at'> | undefined,
+): boolean => current?.url === attempted.url && current.enabled_at === attempted.enabled_at

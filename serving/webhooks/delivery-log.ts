@@ -15,10 +15,11 @@ import { InvalidInput } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { pause, retry } from '../../core/retry.ts'
-import { deadLetterTopic, globalTopic } from '../../schemas/topics.ts'
-import { DELIVERY_LOG_GROUP } from './topics.ts'
+import { toIsoTime } from '../../core/time.ts'
+import { deadLetterTopic } from '../../schemas/topics.ts'
+import { DELIVERY_LOG_GROUP, DELIVERY_LOG_TOPICS } from './topics.ts'
 
-/** What the log of messages and attempts works with. */
+/** Dependencies of the log of messages and attempts. */
 export interface DeliveryLogDeps {
   readonly bus: Bus
   readonly codec: Codec
@@ -28,14 +29,13 @@ export interface DeliveryLogDeps {
   readonly log: Logger
 }
 
-const MESSAGES_TOPIC = globalTopic('webhookMessages')
-const ATTEMPTS_TOPIC = globalTopic('webhookAttempts')
+const [MESSAGES_TOPIC, ATTEMPTS_TOPIC] = DELIVERY_LOG_TOPICS
 const TABLE_BY_TOPIC: Readonly<Record<string, string>> = {
   [MESSAGES_TOPIC]: 'webhook_messages',
   [ATTEMPTS_TOPIC]: 'webhook_attempts',
 }
 const POLL_OPTIONS = { maxRecords: 5_000, maxWaitMs: 250 }
-/** What comes so soon after the first records is inserted with them. */
+/** Records that arrive within this time after the first are inserted with them. */
 const BATCH_WINDOW_MS = 1_000
 const INSERT_RETRY = { firstMs: 100, maxMs: 10_000, tries: Number.POSITIVE_INFINITY }
 
@@ -56,9 +56,6 @@ const toRow = (codec: Codec, { topic, value }: LogRecord): object => {
   return { ...attempt, at: toIsoTime(at), next_at: toIsoTime(next_at), _ver: 1 }
 }
 
-/** A time as the tables take it. */
-const toIsoTime = (atMs: number): string => new Date(atMs).toISOString()
-
 const runLogLane = async (deps: DeliveryLogDeps, lane: Lane): Promise<void> => {
   while (!lane.signal.aborted) {
     const first = await lane.take(POLL_OPTIONS)
@@ -74,12 +71,12 @@ const runLogLane = async (deps: DeliveryLogDeps, lane: Lane): Promise<void> => {
 const insertAndCommit = async (
   { codec, warehouse, metrics, log }: DeliveryLogDeps,
   { partition, signal, writer }: Lane,
-  taken: readonly LogRecord[],
+  records: readonly LogRecord[],
 ): Promise<void> => {
   const deadLetters: ProducerRecord[] = []
   const rows = new Map<string, object[]>()
   const next = new Map<string, GroupOffset>()
-  for (const record of taken) {
+  for (const record of records) {
     const { topic, offset } = record
     next.set(topic, { topic, partition, offset: offset + 1 })
     const row = tryDecode(() => toRow(codec, record))
@@ -88,8 +85,8 @@ const insertAndCommit = async (
       log.error({ topic, offset, err: row }, 'undecodable record sent to dead-letter topic')
       deadLetters.push(deadLetterRecord(DELIVERY_LOG_GROUP, record, row))
     } else {
-      const known = rows.get(topic)
-      if (known) known.push(row.value)
+      const tableRows = rows.get(topic)
+      if (tableRows) tableRows.push(row.value)
       else rows.set(topic, [row.value])
     }
   }
@@ -119,7 +116,7 @@ export const startDeliveryLog = async (deps: DeliveryLogDeps): Promise<RunningTa
   ])
   return deps.bus.subscribe({
     group: DELIVERY_LOG_GROUP,
-    topics: [MESSAGES_TOPIC, ATTEMPTS_TOPIC],
+    topics: DELIVERY_LOG_TOPICS,
     run: (lane) => runLogLane(deps, lane),
   })
 }

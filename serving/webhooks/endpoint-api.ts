@@ -30,34 +30,34 @@ export interface EndpointApi {
   update(owner: Owner, id: string, body: UpdateWebhookById): Promise<WebhookEndpoint>
   remove(owner: Owner, id: string): Promise<void>
   secret(owner: Owner, id: string): string
-  rotate(owner: Owner, id: string, wish: RotationRequest): Promise<void>
+  rotate(owner: Owner, id: string, request: RotationRequest): Promise<void>
 }
 
-/** The answer of a create call. */
+/** Result of a create call. */
 export interface CreateResult {
   readonly body: WebhookEndpointBody
-  /** True: the idempotency key was used before; this is what was answered then. */
+  /** True: the idempotency key was used before; `body` is the stored response. */
   readonly replayed: boolean
 }
 
-/** What a rotation is asked for. */
+/** Body of a rotation request. */
 export interface RotationRequest {
   readonly secret?: string | null
   readonly gracePeriodSeconds?: number
 }
 
-/** What the resource works with. */
+/** Dependencies of the API. */
 export interface EndpointApiDeps extends EndpointUpdateDeps {
   readonly store: EndpointStore
-  readonly iterators: ListCursors
+  readonly listCursors: ListCursors
   readonly config: Pick<Config, 'webhookEndpoints'>
 }
 
 const DEFAULT_GRACE_SECONDS = 86_400
 
-/** Makes the resource. */
+/** Operations over the endpoint store. */
 export const createEndpointApi = (deps: EndpointApiDeps): EndpointApi => {
-  const { store, sealer, nowMs } = deps
+  const { store, cipher, nowMs } = deps
   const read = (owner: Owner, id: string): WebhookEndpoint => {
     const found = store.find(owner.orgId, id)
     if (!found) throw endpointNotFound()
@@ -72,22 +72,26 @@ export const createEndpointApi = (deps: EndpointApiDeps): EndpointApi => {
       const change = await prepareUpdate(deps, owner.orgId, body)
       await store.change(
         endpointId,
-        (known) => {
-          if (!known) throw endpointNotFound()
-          if (body.version !== undefined && body.version !== known.version) {
-            throw new Fault('CONFLICT', 'The endpoint has another version', {
-              version: known.version,
-            })
+        (current) => {
+          if (!current) throw endpointNotFound()
+          if (body.version !== undefined && body.version !== current.version) {
+            throw new Fault(
+              'CONFLICT',
+              'The endpoint was changed: read it again and send its current version',
+              {
+                version: current.version,
+              },
+            )
           }
           assertUniqueUid(deps, owner, endpointId, body.uid)
-          const changed = change(known)
+          const changed = change(current)
           const event =
-            changed.disabled === known.disabled
+            changed.disabled === current.disabled
               ? 'endpoint.updated'
               : `endpoint.${changed.disabled ? 'disabled' : 'enabled'}`
           return {
             event,
-            endpoint: { ...changed, updated_at: nowMs(), version: known.version + 1 },
+            endpoint: { ...changed, updated_at: nowMs(), version: current.version + 1 },
           }
         },
         owner.orgId,
@@ -98,29 +102,29 @@ export const createEndpointApi = (deps: EndpointApiDeps): EndpointApi => {
       const { endpoint_id: endpointId } = read(owner, id)
       await store.change(
         endpointId,
-        (known) => {
-          if (!known) throw endpointNotFound()
+        (current) => {
+          if (!current) throw endpointNotFound()
           return { event: 'endpoint.deleted', endpoint: null }
         },
         owner.orgId,
       )
     },
-    secret: (owner, id) => activeSecrets(read(owner, id), sealer, nowMs())[0] ?? '',
+    secret: (owner, id) => activeSecrets(read(owner, id), cipher, nowMs())[0] ?? '',
     rotate: async (owner, id, { secret, gracePeriodSeconds = DEFAULT_GRACE_SECONDS }) => {
       const { endpoint_id: endpointId } = read(owner, id)
-      const fresh = givenOrNewSecret(secret)
-      const sealed = sealer.seal(fresh, endpointId)
+      const newSecret = parseOrGenerateSecret(secret)
+      const sealed = cipher.seal(newSecret, endpointId)
       await store.change(
         endpointId,
-        (known) => {
-          if (!known) throw endpointNotFound()
+        (current) => {
+          if (!current) throw endpointNotFound()
           const at = { nowMs: nowMs(), graceMs: gracePeriodSeconds * 1_000 }
-          const secrets = rotateSecrets(known.secrets, sealed, at)
+          const secrets = rotateSecrets(current.secrets, sealed, at)
           const endpoint = {
-            ...known,
+            ...current,
             secrets,
             updated_at: at.nowMs,
-            version: known.version + 1,
+            version: current.version + 1,
           }
           return { event: 'endpoint.updated', endpoint }
         },
@@ -130,8 +134,8 @@ export const createEndpointApi = (deps: EndpointApiDeps): EndpointApi => {
   }
 }
 
-/** An empty secret is a weak one, not none. */
-const givenOrNewSecret = (secret: string | null | undefined): string =>
+/** An empty secret is rejected as too short; an absent one is generated. */
+const parseOrGenerateSecret = (secret: string | null | undefined): string =>
   secret === undefined || secret === null ? generateSecret() : parseSecret(secret)
 
 const createEndpoint = async (
@@ -140,21 +144,21 @@ const createEndpoint = async (
   body: CreateWebhook,
   idempotencyKey?: string,
 ): Promise<CreateResult> => {
-  const { store, sealer, nowMs } = deps
+  const { store, cipher, nowMs } = deps
   const call = parseIdempotencyKey(owner.orgId, idempotencyKey, body)
-  // Before every check: what was answered once is answered again, however the world has changed.
-  let before = findStoredResponse(store.requests, call)
-  if (before) return { body: before, replayed: true }
+  // Before every check: a repeated call gets the stored response, whatever has changed since.
+  let storedResponse = findStoredResponse(store.requests, call)
+  if (storedResponse) return { body: storedResponse, replayed: true }
   const endpointId = `ep_${ulid(nowMs())}`
   const change = await prepareUpdate(deps, owner.orgId, body)
-  const secret = givenOrNewSecret(body.secret)
-  const sealed = sealer.seal(secret, endpointId)
+  const secret = parseOrGenerateSecret(body.secret)
+  const sealed = cipher.seal(secret, endpointId)
   await store.change(
     endpointId,
-    (known) => {
-      if (known) return undefined
-      before = findStoredResponse(store.requests, call)
-      if (before) return undefined
+    (current) => {
+      if (current) return undefined
+      storedResponse = findStoredResponse(store.requests, call)
+      if (storedResponse) return undefined
       assertBelowLimit(deps, owner)
       assertUniqueUid(deps, owner, endpointId, body.uid)
       const atMs = nowMs()
@@ -166,31 +170,31 @@ const createEndpoint = async (
     },
     owner.orgId,
   )
-  if (before) return { body: before, replayed: true }
-  const made = store.get(endpointId)
-  if (!made) throw endpointNotFound()
-  return { body: endpointBody(made), replayed: false }
+  if (storedResponse) return { body: storedResponse, replayed: true }
+  const created = store.get(endpointId)
+  if (!created) throw endpointNotFound()
+  return { body: endpointBody(created), replayed: false }
 }
 
 const assertBelowLimit = ({ store, config }: EndpointApiDeps, { orgId, plan }: Owner): void => {
   const { length } = store.ofOrg(orgId)
-  const most = maxWebhookEndpoints(plan, config.webhookEndpoints)
-  if (length < most) return
+  const limit = maxWebhookEndpoints(plan, config.webhookEndpoints)
+  if (length < limit) return
   throw new Fault('WEBHOOKS_ENDPOINT_LIMIT_REACHED', undefined, {
     current_count: length,
-    max_allowed: most,
+    max_allowed: limit,
   })
 }
 
 const emptyEndpoint = (
   { orgId, appId }: Owner,
-  made: {
+  input: {
     readonly endpointId: string
     readonly atMs: number
     readonly secrets: WebhookEndpoint['secrets']
   },
 ): WebhookEndpoint => ({
-  endpoint_id: made.endpointId,
+  endpoint_id: input.endpointId,
   org_id: orgId,
   app_id: appId,
   uid: '',
@@ -206,13 +210,13 @@ const emptyEndpoint = (
   metadata: null,
   headers: {},
   rate_limit: null,
-  secrets: made.secrets,
+  secrets: input.secrets,
   first_failure_at: 0,
-  enabled_at: made.atMs,
+  enabled_at: input.atMs,
   subjects: [],
   price_levels: [],
-  created_at: made.atMs,
-  updated_at: made.atMs,
+  created_at: input.atMs,
+  updated_at: input.atMs,
   version: 1,
 })
 
@@ -223,37 +227,37 @@ const assertUniqueUid = (
   uid: string | null | undefined,
 ): void => {
   if (!uid) return
-  const holder = store.find(orgId, uid)
-  if (holder && holder.endpoint_id !== endpointId) {
+  const existing = store.find(orgId, uid)
+  if (existing && existing.endpoint_id !== endpointId) {
     throw new Fault('CONFLICT', 'Another endpoint has this uid', { parameter: 'uid' })
   }
 }
 
 const listEndpoints = (
-  { store, iterators }: EndpointApiDeps,
+  { store, listCursors }: EndpointApiDeps,
   { orgId }: Owner,
   query: WebhookListQuery,
 ): WebhookList => {
   const { limit = 20, order = 'descending' } = query
   const text = query.iterator ?? query.cursor
-  const place = text ? iterators.decode(text, orgId) : undefined
-  if (place && place.order !== order) throw new Fault('INVALID_CURSOR')
+  const position = text ? listCursors.decode(text, orgId) : undefined
+  if (position && position.order !== order) throw new Fault('INVALID_CURSOR')
   const all = store.ofOrg(orgId)
   const ordered = order === 'ascending' ? all : all.toReversed()
-  const { page, hasBefore, hasMore } = paginate(ordered, place, limit)
-  const placeOf = (
+  const { page, hasBefore, hasMore } = paginate(ordered, position, limit)
+  const positionOf = (
     side: ListPosition['side'],
     endpoint: WebhookEndpoint | undefined,
   ): string | null =>
-    endpoint ? iterators.encode({ side, order, id: endpoint.endpoint_id }, orgId) : null
-  const iterator = hasMore ? placeOf('after', page.at(-1)) : null
+    endpoint ? listCursors.encode({ side, order, id: endpoint.endpoint_id }, orgId) : null
+  const iterator = hasMore ? positionOf('after', page.at(-1)) : null
   const data = page.map(endpointBody)
   return {
     data,
     items: data,
     done: !hasMore,
     iterator,
-    prevIterator: hasBefore ? placeOf('before', page[0]) : null,
+    prevIterator: hasBefore ? positionOf('before', page[0]) : null,
     nextCursor: iterator ?? '',
     hasMore,
   }
@@ -261,13 +265,13 @@ const listEndpoints = (
 
 const paginate = (
   ordered: readonly WebhookEndpoint[],
-  place: ListPosition | undefined,
+  position: ListPosition | undefined,
   limit: number,
 ) => {
   const isPast = ({ endpoint_id: id }: WebhookEndpoint): boolean =>
-    place === undefined || (place.order === 'ascending' ? id > place.id : id < place.id)
-  if (place?.side === 'before') {
-    const before = ordered.filter((each) => !isPast(each) && each.endpoint_id !== place.id)
+    position === undefined || (position.order === 'ascending' ? id > position.id : id < position.id)
+  if (position?.side === 'before') {
+    const before = ordered.filter((each) => !isPast(each) && each.endpoint_id !== position.id)
     const page = before.slice(-limit)
     return { page, hasBefore: before.length > limit, hasMore: true }
   }

@@ -11,26 +11,26 @@ export interface HealthRow {
 
 const HEALTH_KEY_SUFFIX = '/health'
 
-/** Failures in a row per endpoint of a lane; rows live beside the deliveries and end with what they tell of. */
+/** Consecutive failures per endpoint of a lane; the rows are in the due store and are removed with their endpoint. */
 export interface EndpointHealth {
-  /** True when the row was one of health. */
+  /** True when the row was a health row. */
   load(key: string, bytes: Uint8Array): boolean
-  /** An endpoint's health after an attempt, and the row to be stored, if it is another one. */
+  /** An endpoint's health after an attempt, and the row to store where it changed. */
   after(
     endpoint: Pick<WebhookEndpoint, 'endpoint_id' | 'enabled_at'>,
     decision: RetryDecision,
     nowMs: number,
   ): { readonly health: Health; readonly rows: readonly HealthRow[] }
-  /** The ends of rows whose endpoint is gone, or on again since. */
-  ended(endpointOf: (endpointId: string) => WebhookEndpoint | undefined): readonly HealthRow[]
+  /** Tombstones of rows whose endpoint was deleted, or enabled again since. */
+  expired(endpointOf: (endpointId: string) => WebhookEndpoint | undefined): readonly HealthRow[]
 }
 
-/** An empty book; it holds an entry per endpoint that failed last. */
+/** Starts empty; it holds an entry per endpoint whose last attempt failed. */
 export const createEndpointHealth = (codec: Codec): EndpointHealth => {
   const failing = new Map<string, Health>()
-  const knownOf = (endpointId: string, enabledAtMs: number): Health | undefined => {
-    const known = failing.get(endpointId)
-    return known && known.last_failed_at >= enabledAtMs ? known : undefined
+  const healthOf = (endpointId: string, enabledAtMs: number): Health | undefined => {
+    const health = failing.get(endpointId)
+    return health && health.last_failed_at >= enabledAtMs ? health : undefined
   }
   return {
     load: (key, bytes) => {
@@ -40,14 +40,14 @@ export const createEndpointHealth = (codec: Codec): EndpointHealth => {
     },
     after: ({ endpoint_id: endpointId, enabled_at }, decision, nowMs) => {
       const key = endpointId + HEALTH_KEY_SUFFIX
-      const health = updateHealth(knownOf(endpointId, enabled_at), decision, nowMs)
+      const health = updateHealth(healthOf(endpointId, enabled_at), decision, nowMs)
       if (health.failed_attempts > 0) {
         failing.set(endpointId, health)
         return { health, rows: [{ key, value: codec.encode('webhook.Health', health) }] }
       }
       return { health, rows: failing.delete(endpointId) ? [{ key, value: null }] : [] }
     },
-    ended: (endpointOf) => {
+    expired: (endpointOf) => {
       const rows: HealthRow[] = []
       for (const [endpointId, { last_failed_at }] of failing) {
         const endpoint = endpointOf(endpointId)

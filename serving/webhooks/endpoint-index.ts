@@ -10,30 +10,32 @@ import type { WebhookEndpoint } from '../../schemas/wire.ts'
 import { matchesEventType } from './endpoint.ts'
 import { levelSubject } from './event-context.ts'
 
-/** What of an endpoint says which events it gets. */
-export type EndpointWishes = Pick<
+/** Fields of an endpoint that select its events. */
+export type EndpointSelectors = Pick<
   WebhookEndpoint,
   'channels' | 'filter_types' | 'subjects' | 'price_levels'
 >
 
 /** Enabled endpoints by channel and subject: an event is compared with those that name it, not with all. */
 export interface EndpointIndex {
-  /** Replaces what is known of an endpoint; null or disabled = it gets nothing. */
+  /** Replaces an endpoint; null or disabled = it gets no events. */
   put(endpointId: string, endpoint: WebhookEndpoint | null): void
   has(channel: WebhookChannel): boolean
   /** True when an endpoint has the whole channel or names one of the subjects. */
   hasSubject(channel: WebhookChannel, subjects: readonly string[]): boolean
   /** Each endpoint once. */
   candidates(channel: WebhookChannel, subjects: readonly string[]): Iterable<WebhookEndpoint>
-  /** Levels that any endpoint waits for, US dollars. */
+  /** Price levels of all endpoints, US dollars. */
   levelsOf(chain: string, token: string): readonly number[]
+  /** Changes whenever a token loses its last price level. */
+  levelsVersion(): number
 }
 
 /** The channels that an endpoint gets: its list, or what needs nothing to be named, as far as its event types let them. */
 export const endpointChannels = ({
   channels,
   filter_types: types,
-}: Pick<EndpointWishes, 'channels' | 'filter_types'>): readonly WebhookChannel[] =>
+}: Pick<EndpointSelectors, 'channels' | 'filter_types'>): readonly WebhookChannel[] =>
   (channels?.filter(isWebhookChannel) ?? DEFAULT_WEBHOOK_CHANNELS).filter(
     (channel) => !types || types.some((wanted) => matchesEventType(wanted, channel)),
   )
@@ -41,7 +43,7 @@ export const endpointChannels = ({
 /** Subjects under which an endpoint gets a channel; null = it gets the whole channel. */
 export const channelSubjects = (
   channel: WebhookChannel,
-  { subjects, price_levels: levels }: Pick<EndpointWishes, 'subjects' | 'price_levels'>,
+  { subjects, price_levels: levels }: Pick<EndpointSelectors, 'subjects' | 'price_levels'>,
 ): readonly string[] | null => {
   const { needs } = kindRow(channelKind(channel))
   if (needs === 'nothing') return null
@@ -59,9 +61,10 @@ interface ChannelEntries {
 /** An empty index. */
 export const createEndpointIndex = (): EndpointIndex => {
   const byChannel = new Map<WebhookChannel, ChannelEntries>()
-  const known = new Map<string, WebhookEndpoint>()
-  /** How many endpoints wait for a level, by chain, token and level. */
+  const byId = new Map<string, WebhookEndpoint>()
+  /** Number of endpoints by chain, token and price level. */
   const levels = new Map<string, Map<number, number>>()
+  let levelsVersion = 0
   const countLevels = (endpoint: WebhookEndpoint, channel: WebhookChannel, by: 1 | -1): void => {
     if (kindRow(channelKind(channel)).needs !== 'price-levels') return
     for (const { token, usd } of endpoint.price_levels) {
@@ -71,7 +74,7 @@ export const createEndpointIndex = (): EndpointIndex => {
       if (count > 0) own.set(usd, count)
       else own.delete(usd)
       if (own.size > 0) levels.set(key, own)
-      else levels.delete(key)
+      else if (levels.delete(key)) levelsVersion += 1
     }
   }
   const add = (endpointId: string, endpoint: WebhookEndpoint): void => {
@@ -102,11 +105,11 @@ export const createEndpointIndex = (): EndpointIndex => {
   }
   return {
     put: (endpointId, endpoint) => {
-      const before = known.get(endpointId)
-      if (before) remove(endpointId, before)
-      known.delete(endpointId)
+      const previous = byId.get(endpointId)
+      if (previous) remove(endpointId, previous)
+      byId.delete(endpointId)
       if (!endpoint || endpoint.disabled) return
-      known.set(endpointId, endpoint)
+      byId.set(endpointId, endpoint)
       add(endpointId, endpoint)
     },
     has: (channel) => byChannel.has(channel),
@@ -125,5 +128,6 @@ export const createEndpointIndex = (): EndpointIndex => {
       return found.values()
     },
     levelsOf: (chain, token) => [...(levels.get(`${chain}/${token}`)?.keys() ?? [])],
+    levelsVersion: () => levelsVersion,
   }
 }

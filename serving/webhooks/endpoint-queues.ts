@@ -1,108 +1,134 @@
 import { HOUR_MS } from '../../core/time.ts'
+import type { Delivery } from '../../schemas/wire.ts'
 import { type DeliveryLimits, EndpointQueue, type QueuedDelivery } from './endpoint-queue.ts'
 
-/** What waits for one endpoint, and when it is looked at again. */
+/** The queue of one endpoint, with the timer of its next drain. */
 export interface QueueEntry {
   readonly queue: EndpointQueue
+  /** Organization of the messages; empty before the first. */
+  orgId: string
   timer: NodeJS.Timeout | undefined
-  /** The sweep leaves the line alone until then, epoch milliseconds. */
-  sweptUntilMs: number
+  /** The sweep skips the queue until then, epoch milliseconds. */
+  skipSweepUntilMs: number
+  /** Oldest enabling of the endpoint that a queued message belongs to, epoch milliseconds; Infinity = none was queued. */
+  oldestEnabledAtMs: number
 }
 
-/** The lines of a lane, one per endpoint that has something waiting or on its way. */
+/** The part of a delivery that decides where and whether it is queued. */
+export type QueueTarget = Pick<Delivery, 'endpoint_id' | 'org_id' | 'enabled_at'>
+
+/** The queues of a lane, one per endpoint with messages queued or in flight. */
 export interface EndpointQueues {
   of(endpointId: string): QueueEntry
   all(): Iterable<readonly [string, QueueEntry]>
-  /** Adds a message and starts what can be started. */
-  enqueue(endpointId: string, waiting: QueuedDelivery): void
-  /** Starts what is due and allowed, and comes back when the next thing is. */
-  pump(endpointId: string, line: QueueEntry): void
-  /** Takes everything out that waits for an endpoint. */
+  /** Adds a message; nothing is started. */
+  add(target: QueueTarget, delivery: QueuedDelivery): void
+  /** Adds a message and drains the queue. */
+  enqueue(target: QueueTarget, delivery: QueuedDelivery): void
+  /** Starts the messages that are due within the limits, and schedules the next drain. */
+  drain(endpointId: string, entry: QueueEntry): void
+  /** Removes and returns the queued messages of an endpoint. */
   clear(endpointId: string): readonly QueuedDelivery[]
-  forget(endpointId: string): void
-  /** Messages of an endpoint that were taken out and are not recorded. */
+  remove(endpointId: string): void
+  /** Messages of an endpoint that were started and are not recorded yet. */
   busy(endpointId: string): number
-  /** Messages that wait or are on their way. */
+  /** Messages that are queued or in flight. */
   backlog(): number
   stop(): void
 }
 
-/** What lines ask and call. */
+/** What the queues call. */
 export interface EndpointQueuesDeps {
   readonly nowMs: () => number
   /** null = the endpoint is paused. */
-  readonly paceOf: (endpointId: string) => DeliveryLimits | null
-  readonly isOver: () => boolean
+  readonly limitsOf: (endpointId: string) => DeliveryLimits | null
+  readonly isStopping: () => boolean
   /** Must lead to `answered` and `recorded` of the queue. */
-  readonly start: (endpointId: string, line: QueueEntry, waiting: QueuedDelivery) => void
+  readonly start: (endpointId: string, entry: QueueEntry, delivery: QueuedDelivery) => void
 }
 
-/** Longest sleep of a line: timers take no more than 31 bits. */
+/** Longest timer: Node's timers take no more than 31 bits. */
 const MAX_TIMER_MS = HOUR_MS
-/** How often a paused endpoint is looked at. */
+/** Poll interval of a paused endpoint. */
 const PAUSED_POLL_MS = 2_000
 
-/** Makes them, empty. */
+/** Starts without any queue. */
 export const createEndpointQueues = ({
   nowMs,
-  paceOf,
-  isOver,
+  limitsOf,
+  isStopping,
   start,
 }: EndpointQueuesDeps): EndpointQueues => {
-  const lines = new Map<string, QueueEntry>()
+  const entries = new Map<string, QueueEntry>()
   const of = (endpointId: string): QueueEntry => {
-    const known = lines.get(endpointId)
-    if (known) return known
-    const line = { queue: new EndpointQueue(), timer: undefined, sweptUntilMs: 0 }
-    lines.set(endpointId, line)
-    return line
+    const existing = entries.get(endpointId)
+    if (existing) return existing
+    const entry = {
+      queue: new EndpointQueue(),
+      orgId: '',
+      timer: undefined,
+      skipSweepUntilMs: 0,
+      oldestEnabledAtMs: Number.POSITIVE_INFINITY,
+    }
+    entries.set(endpointId, entry)
+    return entry
   }
-  /** Starts what can be; the time when the next can be, if anybody knows it. */
+  const add = (target: QueueTarget, delivery: QueuedDelivery): QueueEntry => {
+    const entry = of(target.endpoint_id)
+    entry.orgId = target.org_id
+    entry.oldestEnabledAtMs = Math.min(entry.oldestEnabledAtMs, target.enabled_at)
+    entry.queue.add(delivery)
+    return entry
+  }
+  /** Starts what is due; returns the time of the next start, undefined where only another event can cause it. */
   const startDue = (
     endpointId: string,
-    line: QueueEntry,
-    pace: DeliveryLimits,
+    entry: QueueEntry,
+    limits: DeliveryLimits,
   ): number | undefined => {
-    while (!isOver()) {
-      const next = line.queue.next(nowMs(), pace)
+    while (!isStopping()) {
+      const next = entry.queue.next(nowMs(), limits)
       if (next.kind === 'idle') return undefined
       if (next.kind === 'wait') return next.untilMs
-      start(endpointId, line, next.waiting)
+      start(endpointId, entry, next.delivery)
     }
     return undefined
   }
-  const pump = (endpointId: string, line: QueueEntry): void => {
-    clearTimeout(line.timer)
-    const comeBack = (sleepMs: number): void => {
+  const drain = (endpointId: string, entry: QueueEntry): void => {
+    clearTimeout(entry.timer)
+    const drainAfter = (sleepMs: number): void => {
       const sleep = Math.min(sleepMs, MAX_TIMER_MS)
-      line.timer = setTimeout(() => pump(endpointId, line), sleep)
+      entry.timer = setTimeout(() => drain(endpointId, entry), sleep)
     }
-    if (isOver()) return
-    const pace = paceOf(endpointId)
-    if (pace === null) comeBack(PAUSED_POLL_MS)
+    if (isStopping()) return
+    const limits = limitsOf(endpointId)
+    if (limits === null) drainAfter(PAUSED_POLL_MS)
     else {
-      const untilMs = startDue(endpointId, line, pace)
-      if (untilMs !== undefined) comeBack(untilMs - nowMs())
+      const untilMs = startDue(endpointId, entry, limits)
+      if (untilMs !== undefined) drainAfter(untilMs - nowMs())
     }
   }
   return {
     of,
-    pump,
-    all: () => lines,
-    enqueue: (endpointId, waiting) => {
-      const line = of(endpointId)
-      line.queue.add(waiting)
-      pump(endpointId, line)
+    drain,
+    all: () => entries,
+    add,
+    enqueue: (target, delivery) => drain(target.endpoint_id, add(target, delivery)),
+    clear: (endpointId) => {
+      const entry = entries.get(endpointId)
+      if (!entry) return []
+      entry.oldestEnabledAtMs = Number.POSITIVE_INFINITY
+      return entry.queue.clear()
     },
-    clear: (endpointId) => lines.get(endpointId)?.queue.clear() ?? [],
-    forget: (endpointId) => {
-      clearTimeout(lines.get(endpointId)?.timer)
-      lines.delete(endpointId)
+    remove: (endpointId) => {
+      clearTimeout(entries.get(endpointId)?.timer)
+      entries.delete(endpointId)
     },
-    busy: (endpointId) => lines.get(endpointId)?.queue.busy ?? 0,
-    backlog: () => [...lines.values()].reduce((sum, { queue }) => sum + queue.size + queue.busy, 0),
+    busy: (endpointId) => entries.get(endpointId)?.queue.busy ?? 0,
+    backlog: () =>
+      [...entries.values()].reduce((sum, { queue }) => sum + queue.size + queue.busy, 0),
     stop: () => {
-      for (const { timer } of lines.values()) clearTimeout(timer)
+      for (const { timer } of entries.values()) clearTimeout(timer)
     },
   }
 }

@@ -23,20 +23,20 @@ export interface EndpointStore {
   find(orgId: string, idOrUid: string): WebhookEndpoint | undefined
   /** Oldest first. */
   ofOrg(orgId: string): readonly WebhookEndpoint[]
-  /** Enabled endpoints by what they want. */
+  /** Enabled endpoints by channel and subject. */
   readonly index: EndpointIndex
-  /** Create calls that were answered. */
+  /** Responses of create calls with an idempotency key. */
   readonly requests: Pick<IdempotencyStore, 'find'>
   /**
    * One atomic step: `step` sees the newest state and gives the endpoint to store, or null to delete it; undefined
-   * changes nothing. It may run again. What it throws is passed on. `orgId`: whose turn it is; absent: the installation's own.
+   * changes nothing. It may run again. What it throws is passed on. `orgId`: the organization in whose queue the write waits; absent: the installation's own.
    */
   change(
     endpointId: string,
-    step: (known: WebhookEndpoint | undefined) => EndpointChange,
+    step: (current: WebhookEndpoint | undefined) => EndpointChange,
     orgId?: string,
   ): Promise<void>
-  /** Ends every endpoint of an organization that was deleted. */
+  /** Deletes every endpoint of a deleted organization. */
   removeOrg(orgId: string): Promise<void>
   /** Recoveries and replays. */
   readonly tasks: Pick<TaskStore, 'get' | 'ofEndpoint' | 'running'>
@@ -46,7 +46,7 @@ export interface EndpointStore {
    */
   changeTask(
     id: { readonly endpointId: string; readonly taskId: string },
-    step: (known: WebhookTask | undefined) => TaskChange,
+    step: (current: WebhookTask | undefined) => TaskChange,
     orgId?: string,
   ): Promise<void>
   /** Records for other webhook topics, made from the newest state in one atomic step. */
@@ -55,7 +55,7 @@ export interface EndpointStore {
   stop(): Promise<void>
 }
 
-/** What a step changes and how that is called in the operational events. */
+/** Result of a step, with the type of its operational event. */
 export type EndpointChange =
   | {
       readonly endpoint: WebhookEndpoint | null
@@ -65,7 +65,7 @@ export type EndpointChange =
     }
   | undefined
 
-/** What the store needs. */
+/** Dependencies of the store. */
 export interface EndpointStoreDeps {
   readonly bus: Bus
   readonly codec: Codec
@@ -81,14 +81,14 @@ export const openEndpointStore = async (deps: EndpointStoreDeps): Promise<Endpoi
   const index = createEndpointIndex()
   const byOrg = new Map<string, Map<string, WebhookEndpoint>>()
   const put = (endpointId: string, endpoint: WebhookEndpoint | null): void => {
-    const before = byId.get(endpointId)
-    if (before) byOrg.get(before.org_id)?.delete(endpointId)
+    const previous = byId.get(endpointId)
+    if (previous) byOrg.get(previous.org_id)?.delete(endpointId)
     byId.delete(endpointId)
     index.put(endpointId, endpoint)
     if (!endpoint) return
     byId.set(endpointId, endpoint)
-    const own = byOrg.get(endpoint.org_id) ?? new Map<string, WebhookEndpoint>()
-    byOrg.set(endpoint.org_id, own.set(endpointId, endpoint))
+    const endpoints = byOrg.get(endpoint.org_id) ?? new Map<string, WebhookEndpoint>()
+    byOrg.set(endpoint.org_id, endpoints.set(endpointId, endpoint))
   }
   const requests = createIdempotencyStore(deps.codec, deps.nowMs)
   const tasks = createTaskStore(deps.codec)
@@ -118,24 +118,27 @@ export const openEndpointStore = async (deps: EndpointStoreDeps): Promise<Endpoi
   return {
     get: (endpointId) => byId.get(endpointId),
     find: (orgId, idOrUid) => {
-      const own = byOrg.get(orgId)
-      return own?.get(idOrUid) ?? [...(own?.values() ?? [])].find(({ uid }) => uid === idOrUid)
+      const endpoints = byOrg.get(orgId)
+      return (
+        endpoints?.get(idOrUid) ??
+        [...(endpoints?.values() ?? [])].find(({ uid }) => uid === idOrUid)
+      )
     },
     ofOrg,
     index,
     requests,
     change: (endpointId, step, orgId) =>
       control.update(() => {
-        const known = byId.get(endpointId)
-        const changed = step(known)
+        const current = byId.get(endpointId)
+        const changed = step(current)
         if (!changed) return []
-        const records = changeRecords(deps, endpointId, known, changed)
+        const records = changeRecords(deps, endpointId, current, changed)
         return changed.request ? [...records, ...requests.recordsOf(changed.request)] : records
       }, orgId),
     removeOrg: (orgId) =>
       control.update(() =>
-        ofOrg(orgId).flatMap((known) =>
-          changeRecords(deps, known.endpoint_id, known, {
+        ofOrg(orgId).flatMap((current) =>
+          changeRecords(deps, current.endpoint_id, current, {
             event: 'endpoint.deleted',
             endpoint: null,
           }),
@@ -159,11 +162,11 @@ export const openEndpointStore = async (deps: EndpointStoreDeps): Promise<Endpoi
 const changeRecords = (
   { codec, nowMs }: EndpointStoreDeps,
   endpointId: string,
-  known: WebhookEndpoint | undefined,
+  current: WebhookEndpoint | undefined,
   { endpoint, event }: NonNullable<EndpointChange>,
 ): readonly ProducerRecord[] => {
   const value = endpoint && codec.encode('control.WebhookEndpoint', endpoint)
-  const orgId = endpoint?.org_id ?? known?.org_id ?? ''
+  const orgId = endpoint?.org_id ?? current?.org_id ?? ''
   return [
     { topic: ENDPOINTS_TOPIC, partition: 0, key: endpointId, value },
     operationRecord(codec, {

@@ -16,23 +16,23 @@ import { assertChannelsAreNamed, readPriceLevels, readSubjects } from './endpoin
 import { compileFilter } from './filter.ts'
 import { validateWebhookUrl, type WebhookUrl } from './validate-url.ts'
 
-/** What a change of an endpoint is checked with. */
+/** Dependencies of checking an update. */
 export interface EndpointUpdateDeps {
-  readonly sealer: SecretCipher
+  readonly cipher: SecretCipher
   readonly rulesOf: AddressRulesFor
   readonly resolve: ResolveHost
   readonly nowMs: () => number
 }
 
 /**
- * Checks what is asked for and gives the step that applies it. Absent = unchanged, null = the default. What waits stays
- * good unless the endpoint was off. Throws `Fault`, the step too.
+ * Validates an update and returns the step that applies it. Absent = unchanged, null = the default. Queued messages stay
+ * valid unless the endpoint was disabled. Throws `Fault`, the step too.
  */
 export const prepareUpdate = async (
-  { rulesOf, resolve, sealer, nowMs }: EndpointUpdateDeps,
+  { rulesOf, resolve, cipher, nowMs }: EndpointUpdateDeps,
   orgId: string,
   body: UpdateWebhookById,
-): Promise<(known: WebhookEndpoint) => WebhookEndpoint> => {
+): Promise<(current: WebhookEndpoint) => WebhookEndpoint> => {
   const { url } = body
   const target =
     url === undefined ? undefined : await validateWebhookUrl(url, rulesOf(orgId), resolve)
@@ -40,10 +40,10 @@ export const prepareUpdate = async (
   const types = validateEventTypes(body.filterTypes)
   const metadata = serializeMetadata(body.metadata)
   const headers = validateHeaders(body.headers)
-  return (known) => {
+  return (current) => {
     const changed: WebhookEndpoint = {
-      ...known,
-      ...(target && urlChanges(known, target, sealer)),
+      ...current,
+      ...(target && urlChanges(current, target, cipher)),
       ...(body.channels !== undefined && { channels: body.channels }),
       ...(body.description !== undefined && { description: body.description }),
       ...(body.filter !== undefined && { filter: body.filter }),
@@ -53,42 +53,48 @@ export const prepareUpdate = async (
       ...(body.uid !== undefined && { uid: body.uid ?? '' }),
       ...(body.headers !== undefined && { headers }),
     }
-    const named: WebhookEndpoint = {
+    const withSubjects: WebhookEndpoint = {
       ...changed,
       ...(body.subjects !== undefined && { subjects: readSubjects(changed, body.subjects) }),
       ...(body.priceLevels !== undefined && {
         price_levels: readPriceLevels(changed, body.priceLevels),
       }),
     }
-    assertChannelsAreNamed(named)
-    return body.disabled === undefined ? named : withDisabled(named, body.disabled, nowMs())
+    assertChannelsAreNamed(withSubjects)
+    return body.disabled === undefined
+      ? withSubjects
+      : withDisabled(withSubjects, body.disabled, nowMs())
   }
 }
 
 /** URL and user of a change; a URL that stays the same leaves the failure clock alone. */
 const urlChanges = (
-  known: WebhookEndpoint,
+  current: WebhookEndpoint,
   { url, user }: WebhookUrl,
-  sealer: SecretCipher,
+  cipher: SecretCipher,
 ): Partial<WebhookEndpoint> => {
   const isMasked = user === MASKED_USER
-  if (isMasked && !isSameOrigin(url, known.url)) {
-    throw new Fault('WEBHOOK_URL_NOT_ALLOWED', 'url leads elsewhere: name its user again', {
-      parameter: 'url',
-      reason: 'the masked user belongs to another origin',
-    })
+  if (isMasked && !isSameOrigin(url, current.url)) {
+    throw new Fault(
+      'WEBHOOK_URL_NOT_ALLOWED',
+      'url has another origin: repeat the user and password of the new URL',
+      {
+        parameter: 'url',
+        reason: 'the masked user belongs to another origin',
+      },
+    )
   }
-  const isSameUser = isMasked || (user === '' && known.user_enc === '')
-  if (isSameUser && url === known.url) return {}
+  const isSameUser = isMasked || (user === '' && current.user_enc === '')
+  if (isSameUser && url === current.url) return {}
   if (isMasked) return { url, first_failure_at: 0 }
-  const sealed = user === '' ? '' : sealer.seal(user, known.endpoint_id)
+  const sealed = user === '' ? '' : cipher.seal(user, current.endpoint_id)
   return { url, user_enc: sealed, first_failure_at: 0 }
 }
 
-const isSameOrigin = (url: string, known: string): boolean =>
-  known !== '' && new URL(url).origin === new URL(known).origin
+const isSameOrigin = (url: string, current: string): boolean =>
+  current !== '' && new URL(url).origin === new URL(current).origin
 
-/** On again only where it was off: turning on cancels what waited before. */
+/** Enables a disabled endpoint only: enabling cancels the messages queued before. */
 const withDisabled = (
   endpoint: WebhookEndpoint,
   disabled: boolean | null,

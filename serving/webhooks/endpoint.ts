@@ -1,9 +1,10 @@
 import { Fault } from '../../core/errors.ts'
+import { toIsoTime } from '../../core/time.ts'
 import type { WebhookEndpointBody } from '../../schemas/api/webhook.ts'
 import { WEBHOOK_CHANNEL_NAMES } from '../../schemas/webhooks.ts'
 import type { SealedKey, WebhookEndpoint } from '../../schemas/wire.ts'
 
-/** Why an endpoint gets nothing. */
+/** Why an endpoint is disabled. */
 export type DisabledReason = 'user' | 'failing' | 'gone' | 'receiver'
 
 /** Stands for the user and password of a URL in answers; sent back, it leaves them as they are. */
@@ -13,8 +14,6 @@ const MAX_METADATA_BYTES = 4_096
 const MAX_PREVIOUS_SECRETS = 10
 const RESERVED_HEADERS =
   /^(webhook-.*|x-webhook-.*|svix-.*|content-.*|host|user-agent|authorization|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect)$/i
-
-const toIsoTime = (atMs: number): string => new Date(atMs).toISOString()
 
 /** The public form of an endpoint; secrets and passwords stay out. */
 export const endpointBody = (endpoint: WebhookEndpoint): WebhookEndpointBody => {
@@ -78,7 +77,7 @@ export const validateEventTypes = (
     (type) => !WEBHOOK_CHANNEL_NAMES.some((name) => matchesEventType(type, name)),
   )
   if (wrong === undefined) return types ? [...types] : null
-  throw new Fault('INVALID_PARAMETER', 'filterTypes names no event type', {
+  throw new Fault('INVALID_PARAMETER', 'filterTypes has an unknown event type', {
     parameter: 'filterTypes',
     value: wrong,
     allowed_values: WEBHOOK_CHANNEL_NAMES,
@@ -93,7 +92,7 @@ export const matchesEventType = (wanted: string, type: string): boolean => {
   return type.startsWith(start) && !type.slice(start.length).includes('.')
 }
 
-/** The endpoint turned off; what was waiting for it is cancelled by whoever sends. */
+/** The endpoint disabled; the sender cancels its queued messages. */
 export const disableEndpoint = (
   endpoint: WebhookEndpoint,
   reason: DisabledReason,
@@ -105,7 +104,7 @@ export const disableEndpoint = (
   disabled_at: nowMs,
 })
 
-/** The endpoint turned on, with a clean record of failures. */
+/** The endpoint enabled, with its failures reset. */
 export const enableEndpoint = (endpoint: WebhookEndpoint, nowMs: number): WebhookEndpoint => ({
   ...endpoint,
   disabled: false,

@@ -14,14 +14,14 @@ export interface EventDraft {
   readonly path: string
 }
 
-/** What mappers ask while they read a record. */
+/** Context of the mappers of one record. */
 export interface MapContext {
   readonly meta: EventMeta
   /** False: no endpoint names any of the subjects, so the event need not be made. */
-  readonly wanted: (kind: WebhookKind, subjects: readonly string[]) => boolean
-  /** Levels that endpoints wait for, US dollars. */
+  readonly hasSubject: (kind: WebhookKind, subjects: readonly string[]) => boolean
+  /** Price levels of all endpoints, US dollars. */
   readonly levelsOf: (token: string) => readonly number[]
-  /** Notes a token's price and gives the one before it; undefined: none is known. */
+  /** Stores a token's price and returns the previous one; undefined: none is known. */
   readonly swapPrice: (token: string, price: string) => string | undefined
 }
 

@@ -66,11 +66,11 @@ export const WEBHOOK_TOPICS = Object.keys(MESSAGE_BY_TOPIC) as readonly WebhookT
 const kindsOf = (topic: WebhookTopic): readonly WebhookKind[] =>
   WEBHOOK_KIND_NAMES.filter((kind) => kindRow(kind).topics.includes(topic))
 
-/** What reading a record asks. */
-export interface ReadContext extends Omit<MapContext, 'meta' | 'wanted'> {
+/** Context of reading a record. */
+export interface ReadContext extends Omit<MapContext, 'meta' | 'hasSubject'> {
   readonly chain: string
   /** False: no endpoint names any of the subjects. */
-  readonly wanted: (channel: WebhookChannel, subjects: readonly string[]) => boolean
+  readonly hasSubject: (channel: WebhookChannel, subjects: readonly string[]) => boolean
   /** True: an endpoint has the channel, or its events are kept for replays. */
   readonly isOpen: (channel: WebhookChannel) => boolean
 }
@@ -107,8 +107,8 @@ export const webhookEvents = <Name extends WebhookTopic>(
       mappers[topic]?.(message, {
         ...context,
         meta,
-        wanted: (wanted, subjects) =>
-          context.wanted(webhookChannel(context.chain, wanted), subjects),
+        hasSubject: (hasSubject, subjects) =>
+          context.hasSubject(webhookChannel(context.chain, hasSubject), subjects),
       }) ?? []
     const channel = webhookChannel(context.chain, kind)
     return drafts.map(({ kind: _kind, ...draft }) => ({

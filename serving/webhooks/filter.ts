@@ -12,7 +12,7 @@ import {
 import { childNodes } from '../cel/expression-cost.ts'
 import type { BodyValue, WebhookEvent } from './message.ts'
 
-/** What a filter answers of an event; `error` = it asked for something that is not there, which is not a match. */
+/** Result of a filter; `error` = it read a value that the event does not have, which is not a match. */
 export type FilterResult = 'match' | 'no-match' | 'error'
 
 /** A compiled filter. */
@@ -90,8 +90,8 @@ export const compileFilter = (source: string): Filter => {
 export const createFilterCache = (size = 10_000): ((source: string) => Filter) => {
   const cache = new LRUCache<string, Filter>({ max: size })
   return (source) => {
-    const known = cache.get(source)
-    if (known) return known
+    const cached = cache.get(source)
+    if (cached) return cached
     const made = compileOrNeverMatch(source)
     cache.set(source, made)
     return made

@@ -6,26 +6,26 @@ import type {
   Writer,
 } from '../../core/bus/contract.ts'
 
-/** One part of a commit that others may ride along with. */
+/** One part of a group commit. */
 export interface CommitPart {
   readonly records?: readonly ProducerRecord[]
   readonly state?: readonly StateChange[]
   readonly next?: readonly GroupOffset[]
-  /** A caller waits for it: it goes at once, with those that wait already. */
+  /** A caller waits for it: it is committed at once, together with the pending parts. */
   readonly isUrgent?: boolean
 }
 
-/** Commits of one writer, one at a time; parts that come while one is on its way go together with the next. */
+/** Group commit of one writer, one commit at a time; parts that arrive during a commit are merged into the next. */
 export interface GroupCommit {
   /** Resolves when the part is durable. */
   add(part: CommitPart): Promise<void>
 }
 
-/** How long a part waits for others: a commit costs the disk the same for one part and for a hundred. */
+/** Shortest linger: a commit costs the disk the same for one part and for a hundred. */
 const MIN_LINGER_MS = 40
-/** A disk that is slow is asked less often: a part waits twice as long as the last commit took, up to this. */
+/** Longest linger: a part waits twice as long as the last commit took, so that a slow disk gets fewer commits. */
 const MAX_LINGER_MS = 200
-/** So many parts wait for no others. */
+/** A batch of this many parts is committed at once. */
 const MAX_BATCH_PARTS = 128
 
 interface PendingPart {
@@ -34,7 +34,7 @@ interface PendingPart {
   readonly reject: (error: unknown) => void
 }
 
-/** Makes one over a lane's writer. A part's offsets must be newer than those of the parts before it. */
+/** Over a lane's writer. A part's offsets must be newer than those of the parts before it. */
 export const createGroupCommit = (writer: Writer, group: string): GroupCommit => {
   let waiting: PendingPart[] = []
   let isUrgent = false
@@ -60,7 +60,7 @@ export const createGroupCommit = (writer: Writer, group: string): GroupCommit =>
     lingerMs = Math.min(MAX_LINGER_MS, Math.max(MIN_LINGER_MS, 2 * tookMs))
     schedule()
   }
-  /** Whatever waits goes when it is enough, when one of them is urgent, or when it waited long enough. */
+  /** Commits when the batch is full, one part is urgent, or the linger is over. */
   const schedule = (): void => {
     if (busy || waiting.length === 0) return
     if (isUrgent || waiting.length >= MAX_BATCH_PARTS) flush()

@@ -7,12 +7,13 @@ import {
   openOutboundClient,
   type ResolveHost,
 } from '../../core/http/guarded-client.ts'
+import { firstValue } from '../../core/http/header-value.ts'
 import type { AddressRulesFor } from './address-rules.ts'
 import { type AttemptResult, type ErrorKind, parseRetryAfter } from './retry-policy.ts'
 
 /** One signed request. */
 export interface WebhookRequestSpec {
-  /** Whose webhook it is: what it may reach. */
+  /** The organization whose address rules apply. */
   readonly orgId: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -21,13 +22,13 @@ export interface WebhookRequestSpec {
   readonly timeoutMs: number
 }
 
-/** Sends webhooks; what a receiver does wrong is an outcome, never an exception. */
+/** Sends webhooks; a receiver's error is a result, never an exception. */
 export interface WebhookClient {
   post(post: WebhookRequestSpec): Promise<AttemptResult>
   close(): Promise<void>
 }
 
-/** What a poster needs. */
+/** Dependencies of the client. */
 export interface WebhookClientDeps {
   readonly rulesOf: AddressRulesFor
   /** Default: the system's name servers. */
@@ -37,19 +38,19 @@ export interface WebhookClientDeps {
   readonly nowMs: () => number
 }
 
-/** A connection that breaks this soon is tried once more within the attempt. */
+/** A connection that fails this early is retried once within the attempt. */
 const CONNECT_RETRY_WINDOW_MS = 1_000
 const MAX_RESPONSE_BYTES = 16_384
 const MAX_STORED_RESPONSE_BYTES = 4_096
 
-/** Makes a poster: one connection pool per origin and set of rules, no redirects, answers read to 16 KiB at most. */
+/** One connection pool per origin and set of rules, no redirects, responses read to 16 KiB at most. */
 export const createWebhookClient = (deps: WebhookClientDeps): WebhookClient => {
   const clients = new Map<AddressRules, OutboundClient>()
   const outboundOf = (orgId: string): OutboundClient => {
     const rules = deps.rulesOf(orgId)
-    const known = clients.get(rules) ?? openOutboundClient({ ...deps, rules, plainHttp: 'listed' })
-    clients.set(rules, known)
-    return known
+    const client = clients.get(rules) ?? openOutboundClient({ ...deps, rules, plainHttp: 'listed' })
+    clients.set(rules, client)
+    return client
   }
   return {
     post: async (post) => {
@@ -78,34 +79,31 @@ const sendOnce = async (
   { url, headers, body, timeoutMs }: WebhookRequestSpec,
   nowMs: () => number,
 ): Promise<Result> => {
-  let answer: OutboundShortResponse
+  let response: OutboundShortResponse
   try {
     const mostBytes = MAX_RESPONSE_BYTES
-    answer = await outbound.exchange(url, { method: 'POST', headers, body, timeoutMs, mostBytes })
+    response = await outbound.exchange(url, { method: 'POST', headers, body, timeoutMs, mostBytes })
   } catch (error) {
     return failedResult(0, classifyFailure(error), error)
   }
-  const { status, start, broken } = answer
-  const word = answer.headers['webhook-delivery']
-  const wish = word === 'disable' || word === 'abort-message' ? word : null
-  const retryAfterMs = parseRetryAfter(firstValue(answer.headers['retry-after']), nowMs())
+  const { status, start, broken } = response
+  const header = response.headers['webhook-delivery']
+  const directive = header === 'disable' || header === 'abort-message' ? header : null
+  const retryAfterMs = parseRetryAfter(firstValue(response.headers['retry-after']), nowMs())
   if (broken !== undefined) {
     const kind = classifyFailure(broken) === 'timeout' ? 'timeout' : 'body'
-    return { ...failedResult(status, kind, broken), wish, retryAfterMs }
+    return { ...failedResult(status, kind, broken), directive, retryAfterMs }
   }
   const isGood = status >= 200 && status < 300
   return {
     status,
     errorKind: isGood ? null : 'status',
-    error: isGood ? '' : `answered ${status}`,
+    error: isGood ? '' : `HTTP status ${status}`,
     response: responseText(start),
     retryAfterMs,
-    wish,
+    directive,
   }
 }
-
-const firstValue = (header: string | readonly string[] | undefined): string | undefined =>
-  typeof header === 'string' ? header : header?.[0]
 
 const responseText = (start: Buffer): string =>
   start.byteLength === 0
@@ -117,13 +115,13 @@ const failedResult = (status: number, errorKind: ErrorKind, error: unknown): Res
   errorKind,
   response: '',
   retryAfterMs: null,
-  wish: null,
+  directive: null,
   error: ERROR_TEXTS[errorKind] ?? `${errorKind}: ${errorCode(error)}`,
 })
 
-/** Texts that tell nothing of what is behind the guard. */
+/** Texts that reveal nothing about the network behind the address check. */
 const ERROR_TEXTS: Readonly<Partial<Record<ErrorKind, string>>> = {
   blocked: 'blocked address',
-  timeout: 'no answer in time',
-  dns: 'the name has no address',
+  timeout: 'no response within the timeout',
+  dns: 'the host name does not resolve',
 }

@@ -10,17 +10,17 @@ import type { WebhookRequest } from '../../schemas/wire.ts'
 /** Control topic of answered create calls. */
 export const REQUESTS_TOPIC = globalTopic('controlWebhookRequests')
 
-/** How long an idempotency key is good. */
+/** Lifetime of an idempotency key. */
 const IDEMPOTENCY_TTL_MS = DAY_MS
-/** Keys of one organization; then the oldest are forgotten. */
+/** Keys of one organization; beyond that the oldest are removed. */
 const MAX_KEYS_PER_ORG = 1_000
 const IDEMPOTENCY_KEY_PATTERN = /^[\x21-\x7e]{8,255}$/
 
-/** Create calls that carried an idempotency key, with what they were answered. */
+/** Create calls with an idempotency key, and their responses. */
 export interface IdempotencyStore {
   put(recordKey: string, request: WebhookRequest | null): void
   find(orgId: string, keyHash: string): WebhookRequest | undefined
-  /** Records that keep a request, and end those of its organization that are too old or too many. */
+  /** Records that store a request, and tombstones of expired or surplus ones of its organization. */
   recordsOf(request: WebhookRequest): readonly ProducerRecord[]
 }
 
@@ -29,7 +29,7 @@ export type IdempotentRequest = Pick<WebhookRequest, 'org_id' | 'key_hash' | 'bo
 
 const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-/** The call as it is remembered; undefined = without a key. Throws `Fault` for an invalid key. */
+/** The key and hash of a call; undefined = without a key. Throws `Fault` for an invalid key. */
 export const parseIdempotencyKey = (
   orgId: string,
   key: string | undefined,
@@ -37,25 +37,29 @@ export const parseIdempotencyKey = (
 ): IdempotentRequest | undefined => {
   if (key === undefined) return undefined
   if (!IDEMPOTENCY_KEY_PATTERN.test(key)) {
-    throw new Fault('INVALID_PARAMETER', 'Idempotency-Key has 8 to 255 printable characters', {
-      parameter: 'Idempotency-Key',
-    })
+    throw new Fault(
+      'INVALID_PARAMETER',
+      'Idempotency-Key must have 8 to 255 printable characters',
+      {
+        parameter: 'Idempotency-Key',
+      },
+    )
   }
   return { org_id: orgId, key_hash: sha256Hex(key), body_hash: sha256Hex(JSON.stringify(body)) }
 }
 
-/** What the call was answered when it came first. Throws `Fault` IDEMPOTENCY_CONFLICT when that was another call. */
+/** The stored response of the key. Throws `Fault` IDEMPOTENCY_CONFLICT when the key was used with another body. */
 export const findStoredResponse = (
   { find }: Pick<IdempotencyStore, 'find'>,
   call: IdempotentRequest | undefined,
 ): WebhookEndpointBody | undefined => {
-  const before = call && find(call.org_id, call.key_hash)
-  if (!before) return undefined
-  if (before.body_hash !== call.body_hash) throw new Fault('IDEMPOTENCY_CONFLICT')
-  return JSON.parse(before.response)
+  const stored = call && find(call.org_id, call.key_hash)
+  if (!stored) return undefined
+  if (stored.body_hash !== call.body_hash) throw new Fault('IDEMPOTENCY_CONFLICT')
+  return JSON.parse(stored.response)
 }
 
-/** Empty. Records are put in the order of the log, so that each organization's oldest comes first. */
+/** Starts empty. Records are put in the order of the log, so that each organization's oldest comes first. */
 export const createIdempotencyStore = (codec: Codec, nowMs: () => number): IdempotencyStore => {
   const byOrg = new Map<string, Map<string, WebhookRequest>>()
   const isOld = ({ created_at }: WebhookRequest): boolean =>
@@ -63,10 +67,10 @@ export const createIdempotencyStore = (codec: Codec, nowMs: () => number): Idemp
   return {
     put: (recordKey, request) => {
       const [orgId = '', keyHash = ''] = recordKey.split('/')
-      const own = byOrg.get(orgId) ?? new Map<string, WebhookRequest>()
-      own.delete(keyHash)
-      if (request) own.set(keyHash, request)
-      if (own.size > 0) byOrg.set(orgId, own)
+      const requests = byOrg.get(orgId) ?? new Map<string, WebhookRequest>()
+      requests.delete(keyHash)
+      if (request) requests.set(keyHash, request)
+      if (requests.size > 0) byOrg.set(orgId, requests)
       else byOrg.delete(orgId)
     },
     find: (orgId, keyHash) => {
@@ -74,11 +78,11 @@ export const createIdempotencyStore = (codec: Codec, nowMs: () => number): Idemp
       return request && !isOld(request) ? request : undefined
     },
     recordsOf: (request) => {
-      const held = [...(byOrg.get(request.org_id)?.values() ?? [])]
-      const tooMany = Math.max(0, held.length + 1 - MAX_KEYS_PER_ORG)
-      const ended = held.filter((each, place) => place < tooMany || isOld(each))
+      const requests = [...(byOrg.get(request.org_id)?.values() ?? [])]
+      const tooMany = Math.max(0, requests.length + 1 - MAX_KEYS_PER_ORG)
+      const expired = requests.filter((each, index) => index < tooMany || isOld(each))
       return [
-        ...ended
+        ...expired
           .filter(({ key_hash }) => key_hash !== request.key_hash)
           .map((each) => requestRecord(each, null)),
         requestRecord(request, codec.encode('control.WebhookRequest', request)),

@@ -1,5 +1,6 @@
 import { formatDecimal, formatUnits, formatUsd, unitsToNumber } from '../../core/amounts.ts'
 import { candleSeriesOf } from '../../core/candlestick-events.ts'
+import { isExecutedTrade } from '../../core/executed-trade.ts'
 import { bucketEnd, isResolution } from '../../core/time.ts'
 import { LARGE_TRANSFER_USD } from '../../schemas/webhooks.ts'
 import type {
@@ -15,7 +16,7 @@ import { type EventDraft, levelSubject, type MapContext } from './event-context.
 import type { BodyData } from './message.ts'
 
 /** Data without what is unknown. */
-const known = (data: Readonly<Record<string, string | number>>): BodyData =>
+const omitUnknown = (data: Readonly<Record<string, string | number>>): BodyData =>
   Object.fromEntries(Object.entries(data).filter(([, value]) => value !== ''))
 
 const eventPath = ({ instruction }: Pick<TradeEvent, 'instruction'>): string =>
@@ -58,26 +59,22 @@ const tradeSides = (
   return { base, bought, sold }
 }
 
-/** A failed transaction moved nothing. */
-const happened = ({ transaction }: Pick<TradeEvent, 'transaction'>): boolean =>
-  transaction?.status !== 'STATUS_FAILED'
-
 /** Trades that an endpoint named by a token, the pool or a wallet. */
 export const tradeEvents = (
   { events }: TradeEvents,
-  { meta, wanted }: MapContext,
+  { meta, hasSubject }: MapContext,
 ): readonly EventDraft[] =>
   events.flatMap((event) => {
     const { trade } = event
-    if (trade === null || !happened(event)) return []
+    if (trade === null || !isExecutedTrade(event)) return []
     const subjects = [
       ...[trade.token_a_address, trade.token_b_address, trade.pool_address],
       ...[trade.user_a_account_owner_address, trade.user_b_account_owner_address],
     ].filter((subject) => subject !== '')
-    if (!wanted('trade.executed', subjects)) return []
+    if (!hasSubject('trade.executed', subjects)) return []
     const { base, bought, sold } = tradeSides(event, trade)
     const tx = event.transaction?.signature ?? ''
-    const data = known({
+    const data = omitUnknown({
       a: base.token,
       k: bought === base ? 'buy' : 'sell',
       ba: bought.amount,
@@ -99,13 +96,13 @@ export const tradeEvents = (
 /** Both sides of a trade, for the wallets that an endpoint named: what was bought and what was sold are one activity each. */
 export const tradeActivityEvents = (
   { events }: TradeEvents,
-  { meta, wanted }: MapContext,
+  { meta, hasSubject }: MapContext,
 ): readonly EventDraft[] =>
   events.flatMap((event) => {
     const { trade } = event
-    if (trade === null || !happened(event)) return []
+    if (trade === null || !isExecutedTrade(event)) return []
     const { user_a_account_owner_address: one, user_b_account_owner_address: other } = trade
-    if (!wanted('wallet.activity', [one, other])) return []
+    if (!hasSubject('wallet.activity', [one, other])) return []
     const { bought, sold } = tradeSides(event, trade)
     const tx = event.transaction?.signature ?? ''
     const timeMs = event.block?.timestamp || meta.block_time
@@ -113,8 +110,8 @@ export const tradeActivityEvents = (
       { kind: 'buy', own: bought, paid: sold },
       { kind: 'sell', own: sold, paid: bought },
     ].flatMap(({ kind, own, paid }): readonly EventDraft[] => {
-      if (own.wallet === '' || !wanted('wallet.activity', [own.wallet])) return []
-      const data = known({
+      if (own.wallet === '' || !hasSubject('wallet.activity', [own.wallet])) return []
+      const data = omitUnknown({
         a: own.wallet,
         k: kind,
         ta: own.token,
@@ -144,19 +141,26 @@ const transferAmount = ({ transfer }: TransferEvent): string => {
 /** Transfers worth enough. */
 export const largeTransferEvents = (
   { events }: TransferEvents,
-  { meta, wanted }: MapContext,
+  { meta, hasSubject }: MapContext,
 ): readonly EventDraft[] =>
   events.flatMap((event) => {
     const { transfer, transfer_processed: processed } = event
-    if (transfer === null || !transfer.success || !happened(event)) return []
+    if (transfer === null || !transfer.success || !isExecutedTrade(event)) return []
     const usd = processed?.token_amount_in_usd ?? ''
     if (usd === '' || Number(usd) < LARGE_TRANSFER_USD) return []
     const { token_address: token, sender_account_owner_address: from } = transfer
     const { receiver_account_owner_address: to } = transfer
     const subjects = [token, from, to].filter((subject) => subject !== '')
-    if (!wanted('transfer.large', subjects)) return []
+    if (!hasSubject('transfer.large', subjects)) return []
     const tx = event.transaction?.signature ?? ''
-    const data = known({ a: token, f: from, r: to, am: transferAmount(event), aiu: usd, h: tx })
+    const data = omitUnknown({
+      a: token,
+      f: from,
+      r: to,
+      am: transferAmount(event),
+      aiu: usd,
+      h: tx,
+    })
     const timeMs = event.block?.timestamp || meta.block_time
     const path = transferPath(event)
     return [{ kind: 'transfer.large', timeMs, data, subjects, tokenAddress: token, tx, path }]
@@ -165,11 +169,11 @@ export const largeTransferEvents = (
 /** Both ends of a transfer, for the wallets that an endpoint named. */
 export const transferActivityEvents = (
   { events }: TransferEvents,
-  { meta, wanted }: MapContext,
+  { meta, hasSubject }: MapContext,
 ): readonly EventDraft[] =>
   events.flatMap((event) => {
     const { transfer, transfer_processed: processed } = event
-    if (transfer === null || !transfer.success || !happened(event)) return []
+    if (transfer === null || !transfer.success || !isExecutedTrade(event)) return []
     const { sender_account_owner_address: from, receiver_account_owner_address: to } = transfer
     const { token_address: token } = transfer
     const tx = event.transaction?.signature ?? ''
@@ -178,8 +182,8 @@ export const transferActivityEvents = (
       { kind: 'out', own: from, other: to },
       { kind: 'in', own: to, other: from },
     ].flatMap(({ kind, own, other }): readonly EventDraft[] => {
-      if (own === '' || !wanted('wallet.activity', [own])) return []
-      const data = known({
+      if (own === '' || !hasSubject('wallet.activity', [own])) return []
+      const data = omitUnknown({
         a: own,
         k: kind,
         ta: token,
@@ -211,15 +215,15 @@ const CANDLE_DIMENSIONS: ReadonlySet<string> = new Set([
 /** Candles that are final, of tokens and pools that an endpoint named. */
 export const closedCandleEvents = (
   { events }: CandlestickEvents,
-  { wanted }: MapContext,
+  { hasSubject }: MapContext,
 ): readonly EventDraft[] =>
   events.flatMap((event) => {
     const { resolution } = event
     if (!event.is_final || !isResolution(resolution)) return []
     const startMs = Number(event.timestamp)
     return candleSeriesOf(event).flatMap(({ dimension, address }): readonly EventDraft[] => {
-      if (!CANDLE_DIMENSIONS.has(dimension) || !wanted('candle.closed', [address])) return []
-      const data = known({
+      if (!CANDLE_DIMENSIONS.has(dimension) || !hasSubject('candle.closed', [address])) return []
+      const data = omitUnknown({
         a: address,
         o: event.open,
         c: event.close,

@@ -2,10 +2,10 @@ import type { Org, WebhookEndpoint } from '../../schemas/wire.ts'
 import type { Filter } from './filter.ts'
 import type { WebhookEvent } from './message.ts'
 
-/** `other`: its organization or itself is off; `filtered` and `filter-error`: asked for, but the filter did not let it through. */
+/** `other`: the endpoint is disabled or its organization suspended; `filtered` and `filter-error`: rejected by the filter. */
 export type MatchResult = 'match' | 'other' | 'filtered' | 'filter-error'
 
-/** What an endpoint is matched with beside the event. */
+/** What an endpoint is matched with besides the event. */
 export interface MatchContext {
   /** Its organization; undefined = there is none. */
   readonly org: Pick<Org, 'suspended'> | undefined
@@ -25,7 +25,7 @@ export const matchEndpoint = (
   const { disabled, filter } = endpoint
   if (disabled) return 'other'
   if (filter === null) return 'match'
-  const answer = filterOf(filter)(event)
-  if (answer === 'match') return 'match'
-  return answer === 'error' ? 'filter-error' : 'filtered'
+  const result = filterOf(filter)(event)
+  if (result === 'match') return 'match'
+  return result === 'error' ? 'filter-error' : 'filtered'
 }

@@ -11,7 +11,7 @@ import { levelSubject } from './event-context.ts'
 import type { Filter } from './filter.ts'
 import type { BodyData } from './message.ts'
 
-/** Subjects of a message, from what it says. */
+/** Subjects of a stored message, from its data. */
 const storedSubjects = (channel: WebhookChannel, data: BodyData): readonly string[] => {
   const { needs, subjectKeys } = kindRow(channelKind(channel))
   if (needs === 'price-levels') return [levelSubject(String(data.a), Number(data.lv))]
@@ -21,7 +21,7 @@ const storedSubjects = (channel: WebhookChannel, data: BodyData): readonly strin
   })
 }
 
-/** Whether an endpoint would get a message that was made before, by what the endpoint wants now. */
+/** Whether an endpoint, as it is configured now, matches a stored message. */
 export const matchStoredMessage = (
   endpoint: WebhookEndpoint,
   { channel, body }: Pick<StoredMessage, 'channel' | 'body'>,
@@ -32,9 +32,13 @@ export const matchStoredMessage = (
     readonly data: BodyData
     readonly timestamp: number
   }
-  const wanted = channelSubjects(channel, endpoint)
-  const own = storedSubjects(channel, data)
-  if (wanted !== null && !own.some((subject) => wanted.includes(subject))) return false
+  const endpointSubjects = channelSubjects(channel, endpoint)
+  const messageSubjects = storedSubjects(channel, data)
+  if (
+    endpointSubjects !== null &&
+    !messageSubjects.some((subject) => endpointSubjects.includes(subject))
+  )
+    return false
   const { filter } = endpoint
   return filter === null || filterOf(filter)({ channel, timeMs: timestamp, data }) === 'match'
 }

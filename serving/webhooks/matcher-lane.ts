@@ -30,7 +30,7 @@ import { type WebhookEvent, webhookBody } from './message.ts'
 import { loadPriceMemory, type PriceMemory } from './price-memory.ts'
 import { matcherGroup, matcherStore } from './topics.ts'
 
-/** What a matcher works with. */
+/** Dependencies of a matcher. */
 export interface MatcherDeps {
   readonly codec: Codec
   readonly store: Pick<EndpointStore, 'index'>
@@ -41,24 +41,24 @@ export interface MatcherDeps {
   readonly nowMs: () => number
 }
 
-/** Called where a filter did not let an event through. */
+/** Called where a filter rejected an event. */
 export type CountFilter = (endpoint: WebhookEndpoint, outcome: 'filtered' | 'filter-error') => void
 
 const POLL_OPTIONS = { maxRecords: 500, maxWaitMs: 250 }
-/** A commit takes no more events once it has so many records: an event has one for each endpoint that wants it. */
+/** A commit takes no more events once it has this many records: an event has one for each matching endpoint. */
 const MAX_COMMIT_RECORDS = 500
-/** Records without an event for an endpoint are committed this late: each commit costs the disk, and reading them again costs little. */
+/** Offsets without a matching event are committed at most this late: a commit costs a disk write, reading again costs little. */
 const IDLE_COMMIT_MS = 5_000
-/** Filters that are asked before others get a turn; each takes up to a millisecond. */
+/** Filters that are evaluated before the event loop is yielded; each takes up to a millisecond. */
 const FILTERS_PER_YIELD = 20
 /** Value of the metrics' label `stage`. */
 const METRICS_STAGE = 'webhooks'
 const MESSAGES_TOPIC = globalTopic('webhookMessages')
 const OUTBOX_TOPIC = globalTopic('webhookOutbox')
 
-/** What a lane remembers. */
+/** State of a lane. */
 interface LaneMemory {
-  readonly seen: Deduplicator
+  readonly deduplicator: Deduplicator
   readonly prices: PriceMemory
 }
 
@@ -69,17 +69,19 @@ export class MatcherLane {
   readonly #topicOf: ReadonlyMap<string, WebhookTopic>
   readonly #chain: string
   readonly #filterOf = createFilterCache()
-  readonly #count: CountFilter
-  /** Offsets that no commit holds yet. */
+  readonly #countFilter: CountFilter
+  /** Offsets that are not committed yet. */
   #next = new Map<string, GroupOffset>()
   #committedAtMs = 0
-  #asked = 0
+  #filtersEvaluated = 0
+  /** Version of the price levels that the remembered prices were pruned by. */
+  #prunedVersion: number | undefined
 
   constructor(deps: MatcherDeps, chain: string, lane: Lane, count: CountFilter) {
     this.#deps = deps
     this.#chain = chain
     this.#lane = lane
-    this.#count = count
+    this.#countFilter = count
     this.#topicOf = new Map(WEBHOOK_TOPICS.map((topic) => [topicName(topic, chain), topic]))
   }
 
@@ -89,25 +91,27 @@ export class MatcherLane {
     const state = await this.#lane.state(store)
     const forEver = this.#deps.config.webhookMaxEventAgeSeconds === 0
     const memory = {
-      seen: loadDeduplicator(state, { store, partition, forEver }),
+      deduplicator: loadDeduplicator(state, { store, partition, forEver }),
       prices: loadPriceMemory(state, { store, partition }),
     }
     this.#committedAtMs = this.#deps.nowMs()
     while (!signal.aborted) {
-      const taken = await this.#lane.take(POLL_OPTIONS)
-      if (taken.length > 0) await this.#match(taken, memory)
+      const batch = await this.#lane.take(POLL_OPTIONS)
+      if (batch.length > 0) await this.#match(batch, memory)
       await this.#commit([], memory)
     }
   }
 
   /**
-   * Matches what was taken, in commits of a bounded size. An event is never cut; a record of many events may be: until
-   * its last event the offset stays before it, and those that were sent are seen when it comes again.
+   * Matches a batch, in commits of a bounded size. An event is never split over commits; a record of many events may be: its
+   * offset is committed with its last event, and after a redelivery the deduplicator drops those that were sent. Its prices
+   * are committed with its offset too, so that a redelivery finds the crossings that were not sent.
    */
-  async #match(taken: readonly LogRecord[], memory: LaneMemory): Promise<void> {
+  async #match(batch: readonly LogRecord[], memory: LaneMemory): Promise<void> {
     const { partition } = this.#lane
     let records: ProducerRecord[] = []
-    for (const record of taken) {
+    for (const record of batch) {
+      this.#prunePrices(memory.prices)
       for await (const outgoing of this.#outgoing(record, memory)) {
         for (const each of outgoing) records.push(each)
         if (records.length < MAX_COMMIT_RECORDS) continue
@@ -117,24 +121,32 @@ export class MatcherLane {
       }
       const { topic, offset } = record
       this.#next.set(topic, { topic, partition, offset: offset + 1 })
+      memory.prices.endRecord()
     }
     await this.#commit(records, memory)
   }
 
-  /** Writes what there is; offsets alone wait for company. */
+  /** Commits the records; offsets alone wait for `IDLE_COMMIT_MS`. */
   async #commit(records: readonly ProducerRecord[], memory: LaneMemory): Promise<void> {
     const nowMs = this.#deps.nowMs()
     const isDue = nowMs - this.#committedAtMs >= IDLE_COMMIT_MS
     const next = [...this.#next.values()]
     if (records.length === 0 && !(isDue && next.length > 0)) return
     const state: readonly StateChange[] = [
-      ...memory.seen.changes(nowMs),
-      ...memory.prices.changes(nowMs, (token) => this.#levelsOf(token).length > 0),
+      ...memory.deduplicator.changes(nowMs),
+      ...memory.prices.changes(),
     ]
     const offsets = next.length > 0 && { offsets: { group: matcherGroup(this.#chain), next } }
     await this.#lane.writer.commit({ records, state, ...offsets })
     this.#next = new Map()
     this.#committedAtMs = nowMs
+  }
+
+  #prunePrices(prices: PriceMemory): void {
+    const version = this.#deps.store.index.levelsVersion()
+    if (version === this.#prunedVersion) return
+    this.#prunedVersion = version
+    prices.prune((token) => this.#levelsOf(token).length > 0)
   }
 
   #levelsOf(token: string): readonly number[] {
@@ -146,7 +158,7 @@ export class MatcherLane {
     return {
       chain: this.#chain,
       isOpen: (channel) => isAlwaysKept(channel) || index.has(channel),
-      wanted: (channel, subjects) => index.hasSubject(channel, subjects),
+      hasSubject: (channel, subjects) => index.hasSubject(channel, subjects),
       levelsOf: (token) => this.#levelsOf(token),
       swapPrice: prices.swap,
     }
@@ -172,21 +184,24 @@ export class MatcherLane {
     }
     const maxAgeMs = config.webhookMaxEventAgeSeconds * 1_000
     for (const event of events) {
-      if (memory.seen.has(event.id)) metrics.webhookDedupeHits.inc()
+      if (memory.deduplicator.has(event.id)) metrics.webhookDedupeHits.inc()
       else if (maxAgeMs > 0 && event.knownMs < nowMs() - maxAgeMs) {
         metrics.eventsDropped.inc({ stage: METRICS_STAGE, reason: 'stale' })
-      } else yield await this.#messages(event, memory.seen)
+      } else yield await this.#messages(event, memory.deduplicator)
     }
   }
 
-  /** The message for the log, and one delivery per endpoint that wants it; nothing where there is none and the channel is not kept. */
-  async #messages(event: WebhookEvent, seen: Deduplicator): Promise<readonly ProducerRecord[]> {
+  /** The message for the log, and one delivery per matching endpoint; empty without one, unless the channel is always kept. */
+  async #messages(
+    event: WebhookEvent,
+    deduplicator: Deduplicator,
+  ): Promise<readonly ProducerRecord[]> {
     const { codec, config, nowMs } = this.#deps
-    const endpoints = await this.#matching(event)
+    const endpoints = await this.#matchingEndpoints(event)
     if (endpoints.length === 0 && !isAlwaysKept(event.channel)) return []
     const lane = this.#lane.partition
     const atMs = nowMs()
-    const seq = seen.add(event.id, event.channel, atMs)
+    const seq = deduplicator.add(event.id, event.channel, atMs)
     const body = webhookBody(event, { lane, seq }, config.webhookPayload)
     const { channel, timeMs: event_time, chain, tokenAddress: token_address, tx, slot } = event
     const message = codec.encode('webhook.Message', {
@@ -224,18 +239,18 @@ export class MatcherLane {
     ]
   }
 
-  async #matching(event: WebhookEvent): Promise<readonly WebhookEndpoint[]> {
+  async #matchingEndpoints(event: WebhookEvent): Promise<readonly WebhookEndpoint[]> {
     const { store, orgOf } = this.#deps
     const matching: WebhookEndpoint[] = []
     for (const endpoint of store.index.candidates(event.channel, event.subjects)) {
       if (endpoint.filter !== null) {
-        this.#asked += 1
-        if (this.#asked % FILTERS_PER_YIELD === 0) await nextTurn()
+        this.#filtersEvaluated += 1
+        if (this.#filtersEvaluated % FILTERS_PER_YIELD === 0) await nextTurn()
       }
       const org = orgOf(endpoint.org_id)
       const match = matchEndpoint(endpoint, event, { org, filterOf: this.#filterOf })
       if (match === 'match') matching.push(endpoint)
-      else if (match !== 'other') this.#count(endpoint, match)
+      else if (match !== 'other') this.#countFilter(endpoint, match)
     }
     return matching
   }

@@ -4,7 +4,7 @@ import { WEBHOOK_TOPICS } from './event-mappers.ts'
 import { type CountFilter, type MatcherDeps, MatcherLane } from './matcher-lane.ts'
 import { matcherGroup, webhookTopics } from './topics.ts'
 
-/** How often filters of an endpoint did not let an event through, since the start of this process. */
+/** Events that filters of an endpoint rejected since the start of this process. */
 export interface FilterCounts {
   readonly filtered: number
   readonly filterErrors: number
@@ -15,7 +15,7 @@ interface Matcher extends RunningTask {
   counts(endpointId: string): FilterCounts
 }
 
-/** What the matcher of a chain reads. */
+/** Input topics of the matcher of a chain. */
 export const matcherTopics = (chain: string): readonly string[] =>
   WEBHOOK_TOPICS.map((topic) => topicName(topic, chain))
 
@@ -26,10 +26,10 @@ export const startMatcher = async (
 ): Promise<Matcher> => {
   const counts = new Map<string, { filtered: number; filterErrors: number }>()
   const count: CountFilter = ({ endpoint_id: id }, outcome) => {
-    const known = counts.get(id) ?? { filtered: 0, filterErrors: 0 }
-    if (outcome === 'filtered') known.filtered += 1
-    else known.filterErrors += 1
-    counts.set(id, known)
+    const entry = counts.get(id) ?? { filtered: 0, filterErrors: 0 }
+    if (outcome === 'filtered') entry.filtered += 1
+    else entry.filterErrors += 1
+    counts.set(id, entry)
   }
   const running: RunningTask[] = []
   for (const chain of chains) {

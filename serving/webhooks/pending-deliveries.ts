@@ -4,51 +4,51 @@ import { globalTopic } from '../../schemas/topics.ts'
 import type { Delivery } from '../../schemas/wire.ts'
 import type { PendingDelivery } from './attempt-records.ts'
 
-/** Store of deliveries that wait. */
+/** State store of pending deliveries. */
 export const DUE_TOPIC = globalTopic('webhookDue')
 
-/** Deliveries of a lane that are held as they arrived; all others are read from the store when their turn comes. */
+/** Deliveries of a lane that are cached decoded; all others are read from the store when they are due. */
 const MAX_CACHED = 2_048
-/** A delivery that had no turn for so long makes room: its endpoint is not well. */
+/** A cached delivery that did not start for this long is evicted: its endpoint is slow or failing. */
 const CACHE_TTL_MS = 30_000
 
-/** What waits in a lane's due store. Writes go through the lane's commits. */
+/** The pending deliveries of a lane's due store. Writes go through the lane's commits. */
 export interface PendingDeliveries {
   has(key: string): boolean
-  /** A delivery whose row is durable, soon to be sent. */
-  keep(held: PendingDelivery, nowMs: number): void
-  /** Lets go of what was kept too long; the store has it. */
-  sweep(nowMs: number): void
-  /** The delivery of a row; undefined = it has ended. It is not held any more. */
+  /** Caches a delivery whose row is durable. */
+  add(pending: PendingDelivery, nowMs: number): void
+  /** Evicts cached deliveries older than the TTL; the store has them. */
+  evictExpired(nowMs: number): void
+  /** The delivery of a row, removed from the cache; undefined = it has ended. */
   take(key: string): Delivery | undefined
-  /** Those of the rows that have not ended. */
+  /** The deliveries of the rows that have not ended. */
   takeAll(keys: readonly string[]): readonly PendingDelivery[]
 }
 
-/** Makes one over a lane's store. */
+/** Reads through a cache over a lane's store. */
 export const createPendingDeliveries = (
   codec: Codec,
   state: Pick<LaneState, 'get'>,
 ): PendingDeliveries => {
-  const fresh = new Map<string, { readonly delivery: Delivery; readonly untilMs: number }>()
+  const cache = new Map<string, { readonly delivery: Delivery; readonly untilMs: number }>()
   const take = (key: string): Delivery | undefined => {
-    const known = fresh.get(key)
-    if (known) {
-      fresh.delete(key)
-      return known.delivery
+    const cached = cache.get(key)
+    if (cached) {
+      cache.delete(key)
+      return cached.delivery
     }
     const bytes = state.get(key)
     return bytes && codec.decode('webhook.Delivery', bytes)
   }
   return {
-    has: (key) => fresh.has(key) || state.get(key) !== undefined,
-    keep: ({ key, delivery }, nowMs) => {
-      if (fresh.size < MAX_CACHED) fresh.set(key, { delivery, untilMs: nowMs + CACHE_TTL_MS })
+    has: (key) => cache.has(key) || state.get(key) !== undefined,
+    add: ({ key, delivery }, nowMs) => {
+      if (cache.size < MAX_CACHED) cache.set(key, { delivery, untilMs: nowMs + CACHE_TTL_MS })
     },
-    sweep: (nowMs) => {
-      for (const [key, { untilMs }] of fresh) {
+    evictExpired: (nowMs) => {
+      for (const [key, { untilMs }] of cache) {
         if (nowMs < untilMs) return
-        fresh.delete(key)
+        cache.delete(key)
       }
     },
     take,

@@ -1,18 +1,23 @@
 import type { LaneState, StateChange } from '../../core/bus/contract.ts'
 
-/** The last price of each token that an endpoint waits for, as of a lane's last commit and beyond. */
+/** Last price of each token with a price level. */
 export interface PriceMemory {
-  /** Notes a price and gives the one before it; undefined: none is known. */
+  /** Stores a price and returns the previous one; undefined: none is known. */
   swap(token: string, price: string): string | undefined
-  /** State changes since the last call. Tokens without an endpoint that waits for them are forgotten now and then. */
-  changes(nowMs: number, isAwaited: (token: string) => boolean): readonly StateChange[]
+  /** Removes the tokens without a price level: a level that is set later is compared with no price from before it. */
+  prune(isAwaited: (token: string) => boolean): void
+  /** The record whose prices were stored has been matched to its end: its changes go with the next commit. */
+  endRecord(): void
+  /**
+   * State changes of the ended records since the last call. Those of a record in the middle are held back: after a crash it is
+   * read again, and its later events need the price before it.
+   */
+  changes(): readonly StateChange[]
 }
 
 const PRICE_PREFIX = 'price/'
-/** How often tokens that no endpoint waits for are looked for. */
-const PRUNE_INTERVAL_MS = 60_000
 
-/** Reads the prices of a lane. They are as many as endpoints name tokens, which is bounded per endpoint. */
+/** Loads the prices of a lane: one per token that endpoints name, which is bounded per endpoint. */
 export const loadPriceMemory = (
   state: LaneState,
   { store, partition }: { readonly store: string; readonly partition: number },
@@ -23,36 +28,36 @@ export const loadPriceMemory = (
       Buffer.from(value).toString(),
     ]),
   )
+  let ofRecord = new Map<string, string | null>()
   const changed = new Map<string, string | null>()
-  let prunedAtMs = 0
-  const prune = (isAwaited: (token: string) => boolean): void => {
-    for (const token of prices.keys()) {
-      if (isAwaited(token)) continue
-      prices.delete(token)
-      changed.set(token, null)
-    }
-  }
   return {
     swap: (token, price) => {
       const before = prices.get(token)
       if (before === price) return before
       prices.set(token, price)
-      changed.set(token, price)
+      ofRecord.set(token, price)
       return before
     },
-    changes: (nowMs, isAwaited) => {
-      if (nowMs - prunedAtMs > PRUNE_INTERVAL_MS) {
-        prunedAtMs = nowMs
-        prune(isAwaited)
+    prune: (isAwaited) => {
+      for (const token of prices.keys()) {
+        if (isAwaited(token)) continue
+        prices.delete(token)
+        ofRecord.set(token, null)
       }
-      const made = [...changed].map(([token, price]) => ({
+    },
+    endRecord: () => {
+      for (const [token, price] of ofRecord) changed.set(token, price)
+      ofRecord = new Map()
+    },
+    changes: () => {
+      const changes = [...changed].map(([token, price]) => ({
         store,
         partition,
         key: PRICE_PREFIX + token,
         value: price === null ? null : Buffer.from(price),
       }))
       changed.clear()
-      return made
+      return changes
     },
   }
 }

@@ -1,26 +1,26 @@
-/** Why an attempt got no answer that counts. */
+/** Why an attempt failed. */
 export type ErrorKind = 'dns' | 'connect' | 'tls' | 'timeout' | 'blocked' | 'status' | 'body'
 
-/** What came of one attempt. */
+/** Result of one attempt. */
 export interface AttemptResult {
-  /** HTTP status; 0 = no answer. */
+  /** HTTP status; 0 = no response. */
   readonly status: number
   readonly errorKind: ErrorKind | null
-  /** For the attempt's record; never an inside address. */
+  /** Error text of the attempt's record; never an internal address. */
   readonly error: string
-  /** First part of the answer's body. */
+  /** First part of the response body. */
   readonly response: string
   readonly durationMs: number
   /** `Retry-After` in milliseconds from now; null = none. */
   readonly retryAfterMs: number | null
-  /** Header `webhook-delivery`. */
-  readonly wish: 'disable' | 'abort-message' | null
+  /** Value of the response header `webhook-delivery`. */
+  readonly directive: 'disable' | 'abort-message' | null
 }
 
-/** How an attempt came about; only scheduled ones and replays are repeated. */
+/** What triggered an attempt; only scheduled ones and replays are retried. */
 export type Trigger = 'scheduled' | 'manual' | 'replay'
 
-/** What decides the next attempt. */
+/** Input of the retry decision. */
 export interface RetryContext {
   /** 1 = the first. */
   readonly attempt: number
@@ -32,35 +32,37 @@ export interface RetryContext {
   readonly random: () => number
 }
 
-/** What follows an attempt. */
+/** Decision after an attempt. */
 export interface RetryDecision {
   readonly status: 'success' | 'pending' | 'fail'
   /** When to try again, epoch milliseconds; null = never. */
   readonly nextAtMs: number | null
-  /** Ends the endpoint too. */
+  /** Disables the endpoint too. */
   readonly disable: 'gone' | 'receiver' | null
   /** True: every attempt of the schedule is used up. */
   readonly exhausted: boolean
 }
 
 const JITTER = 0.2
-/** A receiver that is slow or asks for less gets at least this pause. */
+/** Shortest delay after a timeout or a 429. */
 const MIN_OVERLOADED_DELAY_MS = 60_000
 const HTTP_GONE = 410
 const HTTP_TOO_MANY_REQUESTS = 429
 
-/** The next step after an attempt. Pure. */
-export const decideRetry = (outcome: AttemptResult, plan: RetryContext): RetryDecision => {
-  const { status, errorKind, wish } = outcome
-  if (wish === 'disable') return finalDecision(errorKind === null ? 'success' : 'fail', 'receiver')
+/** The retry decision. Pure. */
+export const decideRetry = (outcome: AttemptResult, context: RetryContext): RetryDecision => {
+  const { status, errorKind, directive } = outcome
+  if (directive === 'disable')
+    return finalDecision(errorKind === null ? 'success' : 'fail', 'receiver')
   if (errorKind === null) return finalDecision('success', null)
   if (status === HTTP_GONE) return finalDecision('fail', 'gone')
-  if (wish === 'abort-message' || plan.trigger === 'manual') return finalDecision('fail', null)
-  const pauseMs = plan.scheduleMs[plan.attempt]
+  if (directive === 'abort-message' || context.trigger === 'manual')
+    return finalDecision('fail', null)
+  const pauseMs = context.scheduleMs[context.attempt]
   if (pauseMs === undefined) {
     return { status: 'fail', nextAtMs: null, disable: null, exhausted: true }
   }
-  const nextAtMs = plan.nowMs + Math.round(retryDelayMs(outcome, pauseMs, plan.random))
+  const nextAtMs = context.nowMs + Math.round(retryDelayMs(outcome, pauseMs, context.random))
   return { status: 'pending', nextAtMs, disable: null, exhausted: false }
 }
 
@@ -77,12 +79,12 @@ const finalDecision = (
 const retryDelayMs = (outcome: AttemptResult, pauseMs: number, random: () => number): number => {
   const scheduledMs = pauseMs * (1 - JITTER + 2 * JITTER * random())
   const { retryAfterMs } = outcome
-  const askedMs =
+  const requestedMs =
     retryAfterMs === null
       ? scheduledMs
       : Math.min(Math.max(retryAfterMs, scheduledMs), 2 * scheduledMs)
   const overloaded = outcome.errorKind === 'timeout' || outcome.status === HTTP_TOO_MANY_REQUESTS
-  return overloaded ? Math.max(askedMs, MIN_OVERLOADED_DELAY_MS) : askedMs
+  return overloaded ? Math.max(requestedMs, MIN_OVERLOADED_DELAY_MS) : requestedMs
 }
 
 /** `Retry-After` as milliseconds from now: seconds, or an HTTP date; null when it is neither. */

@@ -21,7 +21,7 @@ import { dueStateChange } from './pending-deliveries.ts'
 import { type AttemptResult, decideRetry, type RetryDecision } from './retry-policy.ts'
 import { findTarget, type SenderDeps } from './sender-deps.ts'
 
-/** How a message ends without an attempt. */
+/** Status of a message that ends without an attempt. */
 export type TerminalStatus = Extract<DeliveryEligibility, 'canceled' | 'dropped'>
 
 /** An attempt that was made. */
@@ -33,43 +33,47 @@ export interface CompletedAttempt {
   readonly decision: RetryDecision
 }
 
-/** What came of a message that was due. */
+/** Outcome of a message that was due. */
 export type DeliveryOutcome =
   | CompletedAttempt
   | { readonly kind: 'later'; readonly delivery: Delivery }
   | { readonly kind: 'over'; readonly delivery: Delivery; readonly status: TerminalStatus }
 
-/** One request, or why there is none; nothing of it is stored yet. */
+/** Sends one request, or says why none was sent; stores nothing. */
 export const sendDelivery = async (
   deps: SenderDeps,
   delivery: Delivery,
   dueAtMs: number,
 ): Promise<DeliveryOutcome> => {
-  const { poster, nowMs, metrics, scheduleMs, random, style } = deps
+  const { client, nowMs, metrics, scheduleMs, random, style } = deps
   const { endpoint, org } = findTarget(deps, delivery.endpoint_id)
   const startedMs = nowMs()
-  const standing = checkEligibility(delivery, { endpoint, org }, startedMs)
-  if (standing === 'later') return { kind: 'later', delivery }
-  if (standing !== 'good' || !endpoint) {
-    return { kind: 'over', delivery, status: standing === 'good' ? 'canceled' : standing }
+  const eligibility = checkEligibility(delivery, { endpoint, org }, startedMs)
+  if (eligibility === 'later') return { kind: 'later', delivery }
+  if (eligibility !== 'good' || !endpoint) {
+    return { kind: 'over', delivery, status: eligibility === 'good' ? 'canceled' : eligibility }
   }
   metrics.webhookDueLagSeconds.set(Math.max(0, startedMs - dueAtMs) / 1_000)
-  const opened = tryDecode(() => deps.credentialsOf(endpoint, startedMs))
-  if (opened instanceof InvalidInput) {
+  const credentials = tryDecode(() => deps.credentialsOf(endpoint, startedMs))
+  if (credentials instanceof InvalidInput) {
     deps.log.error(
-      { endpointId: endpoint.endpoint_id, err: opened },
+      { endpointId: endpoint.endpoint_id, err: credentials },
       'cannot decrypt signing secret',
     )
   }
   const outcome =
-    opened instanceof InvalidInput
+    credentials instanceof InvalidInput
       ? UNSIGNED_OUTCOME
-      : await poster.post(
-          buildRequest(endpoint, delivery, { credentials: opened.value, nowMs: startedMs, style }),
+      : await client.post(
+          buildRequest(endpoint, delivery, {
+            credentials: credentials.value,
+            nowMs: startedMs,
+            style,
+          }),
         )
   const trigger = parseTrigger(delivery)
-  const plan = { attempt: delivery.attempt, trigger, scheduleMs, nowMs: nowMs(), random }
-  return { kind: 'sent', delivery, endpoint, outcome, decision: decideRetry(outcome, plan) }
+  const context = { attempt: delivery.attempt, trigger, scheduleMs, nowMs: nowMs(), random }
+  return { kind: 'sent', delivery, endpoint, outcome, decision: decideRetry(outcome, context) }
 }
 
 /** Where and when an attempt is recorded. */
@@ -94,13 +98,17 @@ export const attemptCommitPart = (
   { key, partition, nowMs, rows }: AttemptRecordOptions,
 ): CommitPart => {
   const { delivery, endpoint, outcome, decision } = sent
-  const again = nextDelivery(sent)
+  const nextAttempt = nextDelivery(sent)
   const event = attemptEventType(delivery, decision)
   const attempt = attemptRecord(
     codec,
     buildAttempt(delivery, endpoint, { outcome, decision, nowMs }),
   )
-  const row = dueStateChange(partition, key, again && codec.encode('webhook.Delivery', again))
+  const row = dueStateChange(
+    partition,
+    key,
+    nextAttempt && codec.encode('webhook.Delivery', nextAttempt),
+  )
   return {
     records:
       event === null ? [attempt] : [attempt, deliveryEventRecord(codec, event, delivery, nowMs)],
@@ -111,20 +119,20 @@ export const attemptCommitPart = (
 /** The end of one endpoint's messages, reported as an operational event where there is a name for it. */
 export const terminalCommitPart = (
   { codec, metrics, store, nowMs }: SenderDeps,
-  held: readonly PendingDelivery[],
+  pending: readonly PendingDelivery[],
   { status, partition, event }: TerminalOptions,
 ): CommitPart => {
-  const [first] = held
+  const [first] = pending
   if (first === undefined) return {}
   const atMs = nowMs()
   const endpoint = store.get(first.delivery.endpoint_id)
-  metrics.webhookAttempts.inc({ result: status, kind: 'none' }, held.length)
+  metrics.webhookAttempts.inc({ result: status, kind: 'none' }, pending.length)
   return {
     records: [
-      ...terminalAttemptRecords(codec, held, { endpoint, status, nowMs: atMs }),
+      ...terminalAttemptRecords(codec, pending, { endpoint, status, nowMs: atMs }),
       ...(event ? [deliveryEventRecord(codec, event, first.delivery, atMs)] : []),
     ],
-    state: held.map(({ key }) => dueStateChange(partition, key, null)),
+    state: pending.map(({ key }) => dueStateChange(partition, key, null)),
   }
 }
 

@@ -7,6 +7,7 @@ import type { Delivery, WebhookEndpoint } from '../../schemas/wire.ts'
 import { applyEndpointAction } from './apply-endpoint-action.ts'
 import { decideEndpointAction, type EndpointAction } from './attempt.ts'
 import type { PendingDelivery } from './attempt-records.ts'
+import type { QueueSize } from './backlog-limits.ts'
 import { checkEligibility, deliveryKey, isSameEndpointTarget } from './delivery-eligibility.ts'
 import { createEndpointHealth, type EndpointHealth } from './endpoint-health.ts'
 import type { DeliveryLimits, EndpointQueue, QueuedDelivery } from './endpoint-queue.ts'
@@ -30,36 +31,38 @@ import { findTarget, type SenderDeps } from './sender-deps.ts'
 import { SENDER_GROUP } from './topics.ts'
 
 const POLL_OPTIONS = { maxRecords: 500, maxWaitMs: 250 }
-/** Messages that wait for one endpoint; then the oldest are dropped. */
-const MAX_QUEUED = 100_000
-/** How often endpoints that were turned off are looked for. */
+/** Interval of the sweep for disabled and deleted endpoints, and for limits that several endpoints share. */
 const SWEEP_INTERVAL_MS = 2_000
-/** Messages that are ended in one commit. */
+/** Messages that are canceled or dropped in one commit. */
 const TERMINATED_PER_COMMIT = 1_000
-/** Messages that are read from the due store before others get a turn. */
+/** Rows of the due store that are loaded before the event loop is yielded. */
 const LOADED_PER_YIELD = 1_000
-/** A message for an endpoint that is not known here yet is looked at again after this, and up to twice as long. */
+/** Delay before a message for an endpoint that is not known here yet is checked again; jitter up to twice as long. */
 const UNKNOWN_ENDPOINT_RETRY_MS = 1_000
-/** Messages that stayed when an endpoint ended are left alone by the sweep for this long. */
+/** After a cancellation the sweep skips the remaining messages of the endpoint for this long. */
 const SWEEP_SKIP_MS = 60_000
-/** Attempts on their way get this long to end when the lane is taken away. */
+/** Time for attempts in flight to end when the lane is revoked. */
 const SHUTDOWN_GRACE_MS = 1_000
 
-/** Statuses of a gateway whose receiver is overloaded. */
+/** HTTP statuses of a gateway in front of an overloaded receiver. */
 const OVERLOADED_STATUSES = new Set([502, 504])
+
+const endpointIdsOf = (received: ReadonlyMap<string, Delivery>): ReadonlySet<string> =>
+  new Set([...received.values()].map(({ endpoint_id }) => endpoint_id))
 
 /**
  * One lane of the sender. Deliveries go from the outbox to the due store in one commit with the offset, so a slow
- * receiver never holds the outbox; what waits is kept per endpoint, and an attempt's record, its next due time and the
- * endpoint's health are one commit again. Killed in between, an attempt is repeated with the same id.
+ * receiver never blocks the outbox. Pending deliveries are queued per endpoint; an attempt's record, its next due time and
+ * the endpoint's health are one commit again. After a crash in between, the attempt is repeated with the same id.
  */
 export class SenderLane {
   readonly #deps: SenderDeps
   readonly #lane: Lane
   readonly #commits: GroupCommit
-  readonly #lines: EndpointQueues
+  readonly #queues: EndpointQueues
   readonly #running = new Set<Promise<void>>()
   readonly #failure = new AbortController()
+  readonly #fail = (error: unknown): void => this.#failure.abort(error)
   #due: PendingDeliveries | undefined
   #health: EndpointHealth | undefined
 
@@ -67,22 +70,27 @@ export class SenderLane {
     this.#deps = deps
     this.#lane = lane
     this.#commits = createGroupCommit(lane.writer, SENDER_GROUP)
-    this.#lines = createEndpointQueues({
+    this.#queues = createEndpointQueues({
       nowMs: deps.nowMs,
-      paceOf: (endpointId) => this.#paceOf(endpointId),
-      isOver: () => this.#isOver(),
-      start: (endpointId, line, waiting) => this.#start(endpointId, line, waiting),
+      limitsOf: (endpointId) => this.#limitsOf(endpointId),
+      isStopping: () => this.#isStopping(),
+      start: (endpointId, entry, delivery) => this.#start(endpointId, entry, delivery),
     })
   }
 
-  /** Messages that wait or are on their way. */
+  /** Messages that are queued or in flight. */
   get backlog(): number {
-    return this.#lines.backlog()
+    return this.#queues.backlog()
   }
 
-  /** Messages of an endpoint that are on their way. */
+  /** Messages that wait, by endpoint. */
+  queueSizes(): readonly QueueSize[] {
+    return [...this.#queues.all()].map(([, { orgId, queue }]) => ({ orgId, size: queue.size }))
+  }
+
+  /** Messages of an endpoint that are in flight. */
   sending(endpointId: string): number {
-    return this.#lines.busy(endpointId)
+    return this.#queues.busy(endpointId)
   }
 
   async run(): Promise<void> {
@@ -93,16 +101,16 @@ export class SenderLane {
     })
     failed.catch(() => undefined)
     try {
-      await Promise.race([this.#takeIn(), failed])
+      await Promise.race([this.#consume(), failed])
     } finally {
       clearInterval(sweep)
-      this.#failure.abort(new Error('the lane ended'))
-      this.#lines.stop()
+      this.#failure.abort(new Error('the lane was revoked'))
+      this.#queues.stop()
       await this.waitForRunning()
     }
   }
 
-  /** Reads what waits, in turns with whatever else the process does; nothing starts before all of it is there. */
+  /** Loads the pending deliveries, yielding to the event loop; no attempt starts before all are loaded. */
   async #load(): Promise<void> {
     const state = await this.#lane.state(DUE_TOPIC)
     const health = createEndpointHealth(this.#deps.codec)
@@ -114,13 +122,13 @@ export class SenderLane {
       if (loaded % LOADED_PER_YIELD === 0) await nextTurn()
       if (this.#lane.signal.aborted) return
       if (health.load(key, bytes)) continue
-      const { endpoint_id: endpointId, due_at: dueAtMs } = this.#decoded(bytes)
-      this.#lines.of(endpointId).queue.add({ key, dueAtMs })
+      const delivery = this.#decoded(bytes)
+      this.#queues.add(delivery, { key, dueAtMs: delivery.due_at })
     }
-    for (const [endpointId, line] of this.#lines.all()) this.#lines.pump(endpointId, line)
+    for (const [endpointId, entry] of this.#queues.all()) this.#queues.drain(endpointId, entry)
   }
 
-  /** What is on its way may end and be recorded, as long as the writer is ours. */
+  /** Lets attempts in flight end and be recorded, as long as this process owns the writer. */
   async waitForRunning(): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     const limit = new Promise((resolve) => {
@@ -130,42 +138,45 @@ export class SenderLane {
     clearTimeout(timer)
   }
 
-  async #takeIn(): Promise<void> {
+  async #consume(): Promise<void> {
     const { partition, signal } = this.#lane
     while (!signal.aborted) {
-      const taken = await this.#lane.take(POLL_OPTIONS)
-      const last = taken.at(-1)
+      const records = await this.#lane.take(POLL_OPTIONS)
+      const last = records.at(-1)
       if (last === undefined) continue
-      const arrived = new Map<string, Delivery>()
+      const received = new Map<string, Delivery>()
       const deadLetters: ProducerRecord[] = []
       const state: StateChange[] = []
-      for (const record of taken) {
+      for (const record of records) {
         const delivery = this.#deliveryOf(record)
         if (delivery instanceof InvalidInput) {
           deadLetters.push(deadLetterRecord(SENDER_GROUP, record, delivery))
           continue
         }
         const key = deliveryKey(delivery)
-        if (this.#due?.has(key) || arrived.has(key)) continue
-        arrived.set(key, delivery)
+        if (this.#due?.has(key) || received.has(key)) continue
+        received.set(key, delivery)
         state.push(this.#change(key, record.value))
       }
       const next = [{ topic: last.topic, partition, offset: last.offset + 1 }]
-      const isUrgent = this.#isAwaited(arrived)
+      const isUrgent = this.#hasIdleEndpoint(received)
       await this.#commits.add({ records: deadLetters, state, next, isUrgent })
+      this.#cancelOutdated(received)
       const nowMs = this.#deps.nowMs()
-      for (const [key, delivery] of arrived) {
-        this.#due?.keep({ key, delivery }, nowMs)
-        this.#lines.enqueue(delivery.endpoint_id, { key, dueAtMs: delivery.due_at })
+      for (const [key, delivery] of received) {
+        this.#due?.add({ key, delivery }, nowMs)
+        this.#queues.enqueue(delivery, { key, dueAtMs: delivery.due_at })
       }
-      await this.#dropBeyondBound(arrived)
+      for (const endpointId of endpointIdsOf(received)) {
+        await this.#dropBeyond(this.#deps.backlogLimits.perEndpoint, endpointId)
+      }
     }
   }
 
-  /** True when an endpoint that has nothing else waiting could be sent to. */
-  #isAwaited(arrived: ReadonlyMap<string, Delivery>): boolean {
-    for (const { endpoint_id: endpointId } of arrived.values()) {
-      if (this.#lines.of(endpointId).queue.size === 0) return true
+  /** True when one of the endpoints has an empty queue, so that an attempt can start at once. */
+  #hasIdleEndpoint(received: ReadonlyMap<string, Delivery>): boolean {
+    for (const endpointId of endpointIdsOf(received)) {
+      if (this.#queues.of(endpointId).queue.size === 0) return true
     }
     return false
   }
@@ -193,163 +204,197 @@ export class SenderLane {
     return dueStateChange(this.#lane.partition, key, value)
   }
 
-  /** null = paused: an organization that is suspended gets nothing until it is not. */
-  #paceOf(endpointId: string): DeliveryLimits | null {
+  /** null = paused: a suspended organization gets no deliveries. */
+  #limitsOf(endpointId: string): DeliveryLimits | null {
     const { endpoint, org } = findTarget(this.#deps, endpointId)
     if (org?.suspended) return null
     return { inFlight: this.#deps.inFlight, perSecond: endpoint?.rate_limit ?? null }
   }
 
-  #start(endpointId: string, line: QueueEntry, waiting: QueuedDelivery): void {
-    const work = this.#carry(endpointId, line, waiting)
+  #start(endpointId: string, entry: QueueEntry, delivery: QueuedDelivery): void {
+    const work = this.#runDelivery(endpointId, entry, delivery)
     this.#running.add(work)
     work.then(() => this.#running.delete(work))
   }
 
-  /** From the place that an attempt waits for to its record. */
-  async #carry(endpointId: string, line: QueueEntry, waiting: QueuedDelivery): Promise<void> {
-    const { queue } = line
-    const asker = { endpointId, isSlow: queue.isSlow(this.#deps.nowMs()) }
+  /** Waits for a slot of the concurrency limit, makes the attempt and records it. */
+  async #runDelivery(
+    endpointId: string,
+    entry: QueueEntry,
+    delivery: QueuedDelivery,
+  ): Promise<void> {
+    const { queue } = entry
+    const requester = { endpointId, isSlow: queue.isSlow(this.#deps.nowMs()) }
     try {
-      let ended: DeliveryOutcome | undefined
+      let outcome: DeliveryOutcome | undefined
       try {
-        ended = await this.#deps.places.run(asker, () => this.#attempt(queue, waiting))
+        outcome = await this.#deps.concurrency.run(requester, () => this.#attempt(queue, delivery))
       } finally {
         queue.answered()
-        this.#lines.pump(endpointId, line)
+        this.#queues.drain(endpointId, entry)
       }
-      await this.#conclude(waiting.key, ended)
+      await this.#recordOutcome(delivery.key, outcome)
     } catch (error) {
       this.#failure.abort(error)
     }
     queue.recorded()
-    this.#lines.pump(endpointId, line)
+    this.#queues.drain(endpointId, entry)
   }
 
   async #attempt(
     queue: EndpointQueue,
     { key, dueAtMs }: QueuedDelivery,
   ): Promise<DeliveryOutcome | undefined> {
-    const delivery = this.#isOver() ? undefined : this.#due?.take(key)
+    const delivery = this.#isStopping() ? undefined : this.#due?.take(key)
     if (delivery === undefined) return undefined
-    const ended = await sendDelivery(this.#deps, delivery, dueAtMs)
-    if (ended.kind !== 'sent') return ended
-    const { status, errorKind } = ended.outcome
-    if (OVERLOADED_STATUSES.has(status)) queue.ease(this.#deps.nowMs())
-    if (errorKind === 'timeout') queue.slow(this.#deps.nowMs())
-    return ended
+    const outcome = await sendDelivery(this.#deps, delivery, dueAtMs)
+    if (outcome.kind !== 'sent') return outcome
+    const { status, errorKind } = outcome.outcome
+    if (OVERLOADED_STATUSES.has(status)) queue.reduceRate(this.#deps.nowMs())
+    if (errorKind === 'timeout') queue.markSlow(this.#deps.nowMs())
+    return outcome
   }
 
-  async #conclude(key: string, ended: DeliveryOutcome | undefined): Promise<void> {
-    if (ended?.kind === 'sent') return this.#record(key, ended)
-    if (ended?.kind === 'over') {
-      return this.#end([{ key, delivery: ended.delivery }], ended.status)
+  async #recordOutcome(key: string, outcome: DeliveryOutcome | undefined): Promise<void> {
+    if (outcome?.kind === 'sent') return this.#recordAttempt(key, outcome)
+    if (outcome?.kind === 'over') {
+      return this.#terminate([{ key, delivery: outcome.delivery }], outcome.status)
     }
-    if (!ended) return
+    if (!outcome) return
     const dueAtMs = this.#deps.nowMs() + UNKNOWN_ENDPOINT_RETRY_MS * (1 + this.#deps.random())
-    this.#lines.enqueue(ended.delivery.endpoint_id, { key, dueAtMs })
+    this.#queues.enqueue(outcome.delivery, { key, dueAtMs })
   }
 
-  #isOver(): boolean {
+  #isStopping(): boolean {
     return this.#failure.signal.aborted || this.#lane.signal.aborted
   }
 
-  async #record(key: string, sent: CompletedAttempt): Promise<void> {
+  async #recordAttempt(key: string, sent: CompletedAttempt): Promise<void> {
     const { codec, nowMs: clock, metrics, store } = this.#deps
     const { delivery, endpoint, outcome, decision } = sent
     const nowMs = clock()
     const { partition } = this.#lane
     const isCurrent = isSameEndpointTarget(endpoint, store.get(endpoint.endpoint_id))
-    const checkup = isCurrent ? this.#health?.after(endpoint, decision, nowMs) : undefined
-    const rows = checkup?.rows ?? []
+    const healthUpdate = isCurrent ? this.#health?.after(endpoint, decision, nowMs) : undefined
+    const rows = healthUpdate?.rows ?? []
     await this.#commits.add(attemptCommitPart(codec, sent, { key, partition, nowMs, rows }))
     metrics.webhookAttempts.inc({ result: decision.status, kind: outcome.errorKind ?? 'none' })
     metrics.webhookSeconds.observe(outcome.durationMs / 1_000)
     if (decision.nextAtMs !== null) {
-      this.#lines.enqueue(delivery.endpoint_id, { key, dueAtMs: decision.nextAtMs })
+      this.#queues.enqueue(delivery, { key, dueAtMs: decision.nextAtMs })
     }
-    if (!checkup) return
-    await this.#applyFate(
+    if (!healthUpdate) return
+    await this.#applyEndpointAction(
       endpoint,
-      decideEndpointAction(endpoint, decision, { health: checkup.health, nowMs }),
+      decideEndpointAction(endpoint, decision, { health: healthUpdate.health, nowMs }),
     )
   }
 
-  async #applyFate(attempted: WebhookEndpoint, fate: EndpointAction): Promise<void> {
+  async #applyEndpointAction(attempted: WebhookEndpoint, action: EndpointAction): Promise<void> {
     const { store, nowMs, metrics, log } = this.#deps
     const { endpoint_id: endpointId } = attempted
-    if (fate.kind === 'none') return
+    if (action.kind === 'none') return
     let isDisabled = false
-    await store.change(endpointId, (known) => {
-      const change = applyEndpointAction(attempted, fate, nowMs())(known)
+    await store.change(endpointId, (current) => {
+      const change = applyEndpointAction(attempted, action, nowMs())(current)
       isDisabled = change?.endpoint?.disabled === true
       return change
     })
-    if (fate.kind !== 'disable' || !isDisabled) return
-    metrics.webhookDisabled.inc({ reason: fate.reason })
-    log.info({ endpointId, reason: fate.reason }, 'webhook endpoint disabled')
+    if (action.kind !== 'disable' || !isDisabled) return
+    metrics.webhookDisabled.inc({ reason: action.reason })
+    log.info({ endpointId, reason: action.reason }, 'webhook endpoint disabled')
     await this.#cancel(endpointId)
   }
 
-  /** Cancels what waits for endpoints that are gone or turned off, and forgets queues that have nothing. */
+  /**
+   * Cancels messages queued before their endpoint was deleted, disabled, or disabled and enabled again; drops what is beyond
+   * the limits of the organization and the process; removes empty queues.
+   */
   #sweep(): void {
-    const fail = (error: unknown): void => this.#failure.abort(error)
-    const ended = this.#health?.ended((endpointId) => this.#deps.store.get(endpointId)) ?? []
-    if (ended.length > 0) {
-      const state = ended.map(({ key, value }) => this.#change(key, value))
-      this.#commits.add({ state }).catch(fail)
+    const expired = this.#health?.expired((endpointId) => this.#deps.store.get(endpointId)) ?? []
+    if (expired.length > 0) {
+      const state = expired.map(({ key, value }) => this.#change(key, value))
+      this.#commits.add({ state }).catch(this.#fail)
     }
     const nowMs = this.#deps.nowMs()
-    this.#due?.sweep(nowMs)
-    for (const [endpointId, { queue, sweptUntilMs }] of this.#lines.all()) {
+    this.#due?.evictExpired(nowMs)
+    const limitOf = this.#deps.queueLimits()
+    for (const [endpointId, entry] of this.#queues.all()) {
+      const { queue, orgId, skipSweepUntilMs } = entry
       const { endpoint, org } = findTarget(this.#deps, endpointId)
       const isGone = !endpoint || !org || endpoint.disabled
-      if (isGone && sweptUntilMs <= nowMs) this.#cancel(endpointId).catch(fail)
+      if ((isGone || this.#isOutdated(endpointId, entry)) && skipSweepUntilMs <= nowMs) {
+        this.#cancel(endpointId).catch(this.#fail)
+      }
+      const most = limitOf(orgId)
+      if (queue.size > most) this.#dropBeyond(most, endpointId).catch(this.#fail)
       const isIdle = queue.size === 0 && queue.busy === 0
-      if (isIdle && !endpoint?.rate_limit) this.#lines.forget(endpointId)
+      if (isIdle && !endpoint?.rate_limit) this.#queues.remove(endpointId)
+    }
+  }
+
+  /** True when a message was queued before the endpoint was last enabled; the sweep may not have seen it disabled. */
+  #isOutdated(endpointId: string, { oldestEnabledAtMs }: QueueEntry): boolean {
+    const enabledAtMs = this.#deps.store.get(endpointId)?.enabled_at ?? 0
+    return enabledAtMs > oldestEnabledAtMs
+  }
+
+  /** Cancels what waited before the endpoints of new messages were enabled, so that the new ones end last. */
+  #cancelOutdated(received: ReadonlyMap<string, Delivery>): void {
+    for (const endpointId of endpointIdsOf(received)) {
+      const isOutdated = this.#isOutdated(endpointId, this.#queues.of(endpointId))
+      if (isOutdated) this.#cancel(endpointId).catch(this.#fail)
     }
   }
 
   async #cancel(endpointId: string): Promise<void> {
-    const waiting = this.#lines.clear(endpointId)
-    for (let at = 0; at < waiting.length; at += TERMINATED_PER_COMMIT) {
-      const held = this.#held(waiting.slice(at, at + TERMINATED_PER_COMMIT))
-      const addressee = findTarget(this.#deps, endpointId)
+    const queued = this.#queues.clear(endpointId)
+    for (let at = 0; at < queued.length; at += TERMINATED_PER_COMMIT) {
+      const pending = this.#takePending(queued.slice(at, at + TERMINATED_PER_COMMIT))
+      const target = findTarget(this.#deps, endpointId)
       const nowMs = this.#deps.nowMs()
-      const isCanceled = ({ delivery }: PendingDelivery): boolean =>
-        checkEligibility(delivery, addressee, nowMs) === 'canceled'
-      const canceled = held.filter(isCanceled)
-      if (canceled.length > 0) await this.#end(canceled, 'canceled')
-      for (const { key, delivery } of held.filter((each) => !isCanceled(each))) {
-        this.#lines.of(endpointId).sweptUntilMs = nowMs + SWEEP_SKIP_MS
-        this.#lines.enqueue(endpointId, { key, dueAtMs: delivery.due_at })
+      const canceled: PendingDelivery[] = []
+      for (const { key, delivery } of pending) {
+        const eligibility = checkEligibility(delivery, target, nowMs)
+        if (eligibility === 'canceled') {
+          canceled.push({ key, delivery })
+          continue
+        }
+        if (eligibility === 'later') {
+          this.#queues.of(endpointId).skipSweepUntilMs = nowMs + SWEEP_SKIP_MS
+        }
+        this.#queues.enqueue(delivery, { key, dueAtMs: delivery.due_at })
       }
+      if (canceled.length > 0) await this.#terminate(canceled, 'canceled')
+      else await nextTurn()
     }
   }
 
-  async #dropBeyondBound(arrived: ReadonlyMap<string, Delivery>): Promise<void> {
-    const endpointIds = new Set([...arrived.values()].map(({ endpoint_id }) => endpoint_id))
-    for (const endpointId of endpointIds) {
-      const queue = this.#lines.of(endpointId).queue
-      const dropped: QueuedDelivery[] = []
-      while (queue.size > MAX_QUEUED) {
-        const oldest = queue.dropOldest()
-        if (oldest) dropped.push(oldest)
-      }
-      for (let at = 0; at < dropped.length; at += TERMINATED_PER_COMMIT) {
-        const held = this.#held(dropped.slice(at, at + TERMINATED_PER_COMMIT))
-        await this.#end(held, 'dropped', 'webhook.backlog')
-      }
+  /** Drops the oldest messages of an endpoint that has more than `most`. */
+  async #dropBeyond(most: number, endpointId: string): Promise<void> {
+    const { queue } = this.#queues.of(endpointId)
+    const dropped: QueuedDelivery[] = []
+    while (queue.size > most) {
+      const oldest = queue.dropOldest()
+      if (oldest) dropped.push(oldest)
+    }
+    for (let at = 0; at < dropped.length; at += TERMINATED_PER_COMMIT) {
+      const pending = this.#takePending(dropped.slice(at, at + TERMINATED_PER_COMMIT))
+      await this.#terminate(pending, 'dropped', 'webhook.backlog')
     }
   }
 
-  #held(waiting: readonly QueuedDelivery[]): readonly PendingDelivery[] {
-    return this.#due?.takeAll(waiting.map(({ key }) => key)) ?? []
+  #takePending(queued: readonly QueuedDelivery[]): readonly PendingDelivery[] {
+    return this.#due?.takeAll(queued.map(({ key }) => key)) ?? []
   }
 
-  #end(held: readonly PendingDelivery[], status: TerminalStatus, event?: string): Promise<void> {
+  #terminate(
+    pending: readonly PendingDelivery[],
+    status: TerminalStatus,
+    event?: string,
+  ): Promise<void> {
     const { partition } = this.#lane
-    const place = { status, partition, ...(event !== undefined && { event }) }
-    return this.#commits.add(terminalCommitPart(this.#deps, held, place))
+    const options = { status, partition, ...(event !== undefined && { event }) }
+    return this.#commits.add(terminalCommitPart(this.#deps, pending, options))
   }
 }

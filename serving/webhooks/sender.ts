@@ -3,6 +3,7 @@ import { deadLetterSpec } from '../../core/bus/topic-specs.ts'
 import type { Config } from '../../core/config/settings.ts'
 import type { SecretCipher } from '../../core/security/encryption.ts'
 import { deadLetterTopic, globalTopic } from '../../schemas/topics.ts'
+import { BACKLOG_LIMITS, type BacklogLimits, queueLimits } from './backlog-limits.ts'
 import { createConcurrencyLimiter } from './concurrency-limiter.ts'
 import { createCredentialCache } from './endpoint-credentials.ts'
 import type { SenderDeps } from './sender-deps.ts'
@@ -11,8 +12,17 @@ import { SENDER_GROUP } from './topics.ts'
 
 /** What a sender is started with. */
 export interface SenderOptions
-  extends Omit<SenderDeps, 'style' | 'scheduleMs' | 'inFlight' | 'places' | 'credentialsOf'> {
-  readonly sealer: SecretCipher
+  extends Omit<
+    SenderDeps,
+    | 'style'
+    | 'scheduleMs'
+    | 'inFlight'
+    | 'concurrency'
+    | 'credentialsOf'
+    | 'backlogLimits'
+    | 'queueLimits'
+  > {
+  readonly cipher: SecretCipher
   readonly bus: Bus
   readonly config: Pick<
     Config,
@@ -25,27 +35,36 @@ export interface SenderOptions
   >
   /** Overrides the configured pauses, milliseconds. */
   readonly scheduleMs?: readonly number[]
+  /** Default: `BACKLOG_LIMITS`. */
+  readonly backlogLimits?: BacklogLimits
 }
 
 /** A running sender. */
 export interface Sender extends RunningTask {
-  /** Messages that wait or are on their way in this process. */
+  /** Messages that are queued or in flight in this process. */
   backlog(): number
-  /** Messages of an endpoint that are on their way in this process. */
+  /** Messages of an endpoint that are in flight in this process. */
   sending(endpointId: string): number
 }
 
-/** How often the backlog is shown. */
+/** Update interval of the backlog metric. */
 const BACKLOG_METRIC_INTERVAL_MS = 2_000
 
-/** Sends what is in the outbox; every process that does so takes its share of the lanes. */
+/** Sends the deliveries of the outbox; the lanes are balanced over all processes that do so. */
 export const startSender = async (options: SenderOptions): Promise<Sender> => {
   const { bus, config, metrics } = options
   await bus.createTopics([deadLetterSpec(deadLetterTopic(SENDER_GROUP), config.retention)])
+  const lanes = new Set<SenderLane>()
+  const backlogLimits = options.backlogLimits ?? BACKLOG_LIMITS
   const deps: SenderDeps = {
     ...options,
-    places: createConcurrencyLimiter(),
-    credentialsOf: createCredentialCache(options.sealer),
+    backlogLimits,
+    queueLimits: () => {
+      const sizes = [...lanes].flatMap((lane) => lane.queueSizes())
+      return queueLimits(sizes, backlogLimits)
+    },
+    concurrency: createConcurrencyLimiter(),
+    credentialsOf: createCredentialCache(options.cipher),
     inFlight: config.webhookInFlight,
     scheduleMs:
       options.scheduleMs ?? config.webhookRetrySeconds.map((seconds) => Number(seconds) * 1_000),
@@ -55,7 +74,6 @@ export const startSender = async (options: SenderOptions): Promise<Sender> => {
       timeoutMs: config.webhookTimeoutMs,
     },
   }
-  const lanes = new Set<SenderLane>()
   const running = await bus.subscribe({
     group: SENDER_GROUP,
     topics: [globalTopic('webhookOutbox')],

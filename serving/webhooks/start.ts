@@ -27,7 +27,7 @@ export interface WebhooksDeps {
   /** Default Math.random. */
   readonly random?: () => number
   /** Default: over the network, guarded. */
-  readonly poster?: WebhookClient
+  readonly client?: WebhookClient
   /** Overrides the configured pauses between attempts, milliseconds. */
   readonly scheduleMs?: readonly number[]
 }
@@ -53,11 +53,11 @@ export interface RunningWebhooks extends RunningTask {
 /** Starts matcher, sender and log; several processes share their lanes. */
 export const startWebhooks = async (deps: WebhooksDeps): Promise<RunningWebhooks> => {
   const { webhookContext, nowMs, random = Math.random, chains } = deps
-  const { store, sealer, rulesOf, resolve } = webhookContext
+  const { store, cipher, rulesOf, resolve } = webhookContext
   const log = deps.log.child({ role: 'webhooks' })
-  const poster = deps.poster ?? createWebhookClient({ rulesOf, resolve, nowMs })
+  const client = deps.client ?? createWebhookClient({ rulesOf, resolve, nowMs })
   const recorder = await startDeliveryLog({ ...deps, log })
-  const sender = await startSender({ ...deps, log, store, sealer, poster, random })
+  const sender = await startSender({ ...deps, log, store, cipher, client, random })
   const matcher = await startMatcher({ ...deps, log, store }, chains)
   const tasks = await startTaskRunner({ ...deps, log, store })
   return {
@@ -71,7 +71,7 @@ export const startWebhooks = async (deps: WebhooksDeps): Promise<RunningWebhooks
       await matcher.stop()
       await sender.stop()
       await recorder.stop()
-      await poster.close()
+      await client.close()
     },
   }
 }

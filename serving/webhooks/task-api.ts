@@ -1,7 +1,7 @@
 import { ulid } from 'ulid'
 import type { Codec } from '../../core/codec/contract.ts'
 import { Fault } from '../../core/errors.ts'
-import { DAY_MS } from '../../core/time.ts'
+import { DAY_MS, toIsoTime } from '../../core/time.ts'
 import type { RecoverWebhook, ReplayWebhook, WebhookTaskBody } from '../../schemas/api/webhook.ts'
 import { EXAMPLE_TIME_MS, WEBHOOK_EXAMPLES } from '../../schemas/api/webhook-payloads.ts'
 import { globalTopic } from '../../schemas/topics.ts'
@@ -10,7 +10,7 @@ import type { WebhookEndpoint, WebhookTask } from '../../schemas/wire.ts'
 import type { EndpointStore } from './endpoint-store.ts'
 import { webhookBody } from './message.ts'
 
-/** What tasks and samples are started with. */
+/** Dependencies of tasks and samples. */
 export interface TaskApiDeps {
   readonly store: EndpointStore
   readonly codec: Codec
@@ -39,12 +39,12 @@ const disabledFault = (): Fault =>
 export const startTask = async (
   { store, nowMs }: TaskApiDeps,
   endpointId: string,
-  wish:
+  request:
     | { readonly kind: 'recover'; readonly body: RecoverWebhook }
     | { readonly kind: 'replay'; readonly body: ReplayWebhook },
 ): Promise<WebhookTask> => {
   const atMs = nowMs()
-  const { kind, body } = wish
+  const { kind, body } = request
   const since = readMoment(body.since, 'since')
   const until = Math.min(atMs, body.until === undefined ? atMs : readMoment(body.until, 'until'))
   if (since < atMs - MAX_AGE_MS) {
@@ -54,8 +54,8 @@ export const startTask = async (
     throw new Fault('INVALID_PARAMETER', 'since must be before until', { parameter: 'since' })
   }
   const task_id = `task_${ulid(atMs)}`
-  const channels = wish.kind === 'replay' ? (wish.body.channels ?? null) : null
-  const fresh = { queued: 0, looked_at: 0, cursor: '', error: '', status: 'running' }
+  const channels = request.kind === 'replay' ? (request.body.channels ?? null) : null
+  const initial = { queued: 0, looked_at: 0, cursor: '', error: '', status: 'running' }
   await store.changeTask(
     { endpointId, taskId: task_id },
     () => {
@@ -70,7 +70,7 @@ export const startTask = async (
       }
       const { endpoint_id, org_id } = endpoint
       const window = { since, until, channels, created_at: atMs, updated_at: atMs }
-      return { task: { ...fresh, ...window, task_id, endpoint_id, org_id, kind } }
+      return { task: { ...initial, ...window, task_id, endpoint_id, org_id, kind } }
     },
     store.get(endpointId)?.org_id,
   )
@@ -87,8 +87,6 @@ export const requireTask = (
   if (!task) throw new Fault('NOT_FOUND', 'No such task')
   return task
 }
-
-const toIsoTime = (ms: number): string => new Date(ms).toISOString()
 
 /** A task as it is answered. */
 export const taskBody = (task: WebhookTask): WebhookTaskBody => ({

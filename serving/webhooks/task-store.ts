@@ -6,18 +6,18 @@ import type { WebhookTask } from '../../schemas/wire.ts'
 /** Control topic of recoveries and replays. */
 export const TASKS_TOPIC = globalTopic('controlWebhookTasks')
 
-/** Tasks of one endpoint that are remembered; then the oldest are forgotten. */
+/** Tasks of one endpoint; beyond that the oldest are removed. */
 const MAX_TASKS_PER_ENDPOINT = 20
 
-/** How a task stands; `limited`: it ended at its bound, and another one from there on goes further. */
+/** Status of a task; `limited`: it ended at its limit, and another task from there on continues. */
 export type TaskStatus = 'running' | 'done' | 'limited' | 'canceled' | 'failed'
 
-/** What a step of a task changes, with what it queues in the same commit. */
+/** Result of a step of a task, with the records of the same commit. */
 export type TaskChange =
   | { readonly task: WebhookTask; readonly records?: readonly ProducerRecord[] }
   | undefined
 
-/** Tasks in memory, as the control topic tells. */
+/** Tasks in memory, read from the control topic. */
 export interface TaskStore {
   put(recordKey: string, task: WebhookTask | null): void
   get(endpointId: string, taskId: string): WebhookTask | undefined
@@ -25,11 +25,11 @@ export interface TaskStore {
   ofEndpoint(endpointId: string): readonly WebhookTask[]
   /** Those that have not ended, oldest first. */
   running(): readonly WebhookTask[]
-  /** Records that keep a task, and end the oldest of its endpoint where they are too many. */
+  /** Records that store a task, and tombstones of surplus ones of its endpoint. */
   recordsOf(task: WebhookTask): readonly ProducerRecord[]
 }
 
-/** Empty. Ids of tasks grow with time. */
+/** Starts empty. Ids of tasks grow with time. */
 export const createTaskStore = (codec: Codec): TaskStore => {
   const byEndpoint = new Map<string, Map<string, WebhookTask>>()
   const ofEndpoint = (endpointId: string): readonly WebhookTask[] =>
@@ -37,17 +37,17 @@ export const createTaskStore = (codec: Codec): TaskStore => {
   return {
     put: (recordKey, task) => {
       const [endpointId = '', taskId = ''] = recordKey.split('/')
-      const own = byEndpoint.get(endpointId) ?? new Map<string, WebhookTask>()
-      own.delete(taskId)
-      if (task) own.set(taskId, task)
-      if (own.size > 0) byEndpoint.set(endpointId, own)
+      const tasks = byEndpoint.get(endpointId) ?? new Map<string, WebhookTask>()
+      tasks.delete(taskId)
+      if (task) tasks.set(taskId, task)
+      if (tasks.size > 0) byEndpoint.set(endpointId, tasks)
       else byEndpoint.delete(endpointId)
     },
     get: (endpointId, taskId) => byEndpoint.get(endpointId)?.get(taskId),
     ofEndpoint,
     running: () =>
       [...byEndpoint.values()]
-        .flatMap((own) => [...own.values()].filter(({ status }) => status === 'running'))
+        .flatMap((tasks) => [...tasks.values()].filter(({ status }) => status === 'running'))
         .toSorted(newestFirst)
         .toReversed(),
     recordsOf: (task) => {

@@ -1,7 +1,7 @@
 import type { TopicSpec } from '../../core/bus/contract.ts'
 import { changelogSpec, deadLetterSpec } from '../../core/bus/topic-specs.ts'
 import type { Config } from '../../core/config/settings.ts'
-import { deadLetterTopic, stateTopic } from '../../schemas/topics.ts'
+import { deadLetterTopic, globalTopic, stateTopic } from '../../schemas/topics.ts'
 
 const APP = 'webhooks'
 
@@ -10,6 +10,12 @@ export const SENDER_GROUP = 'webhooks.sender'
 
 /** Consumer group that writes messages and attempts to the warehouse. */
 export const DELIVERY_LOG_GROUP = 'webhooks.log'
+
+/** Topics of messages and attempts, which that group reads. */
+export const DELIVERY_LOG_TOPICS = [
+  globalTopic('webhookMessages'),
+  globalTopic('webhookAttempts'),
+] as const
 
 /** Consumer group of recoveries and replays: the one who has its lane runs them. */
 export const TASKS_GROUP = 'webhooks.tasks'

@@ -34,9 +34,11 @@ import type { SealedTransaction } from './transactions.ts'
 const MODEL_VERSION = 1
 
 const BLOCK_TIME_MS = 12_000
+/** Seconds of transactions that are kept in memory: those of the deepest reorg, and at most so many transactions. */
+const CACHED_SECONDS = 800
 const MAX_CACHED_TRANSACTIONS = 60_000
-/** Most blocks of a segment: a checkpoint every 51 minutes at least. */
-const MAX_SEGMENT_BLOCKS = 256
+/** Most blocks of a segment: a checkpoint every six minutes at least. */
+const MAX_SEGMENT_BLOCKS = 32
 
 /** First block in which people trade; before it tokens and pools are made. */
 const FIRST_TRADING_HEIGHT = 7
@@ -101,7 +103,7 @@ const nextBaseFee = (baseFee: bigint, random: Random): bigint => {
   return baseFee + (move > bound ? bound : move < -bound ? -bound : move)
 }
 
-/** Ether of the first block, whole coins by role. */
+/** Ether of the first block, whole native tokens by role. */
 const GENESIS_ETHER: Readonly<Record<string, bigint>> = {
   exchange: 50_000_000n,
   deployer: 100n,
@@ -215,7 +217,7 @@ export const createEvmBlockProducer = (spec: ChainSpec): EvmBlockProducer => {
   return {
     spec,
     codec,
-    maxCachedTransactions: MAX_CACHED_TRANSACTIONS,
+    maxCachedTransactions: Math.min(MAX_CACHED_TRANSACTIONS, CACHED_SECONDS * spec.ratePerSecond),
     segmentBlocks: segmentLength((spec.ratePerSecond * BLOCK_TIME_MS) / 1_000, MAX_SEGMENT_BLOCKS),
     heightAt: (timeMs) => Math.floor((timeMs - spec.genesisMs) / BLOCK_TIME_MS),
     headOf: headerOnly,

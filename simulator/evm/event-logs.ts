@@ -52,11 +52,11 @@ const logEncoder = (event: Event): LogEncoder => {
     words.set(key, word)
     return word
   }
-  const topicPlaces = event.inputs.flatMap((_, at) => (indexed[at] ? [at] : []))
-  const dataPlaces = event.inputs.flatMap((_, at) => (indexed[at] ? [] : [at]))
+  const topicIndexes = event.inputs.flatMap((_, at) => (indexed[at] ? [at] : []))
+  const dataIndexes = event.inputs.flatMap((_, at) => (indexed[at] ? [] : [at]))
   return (address, ...values) => {
     const topics: Hex[] = [selector]
-    for (const at of topicPlaces) topics.push(topicOf(values[at] ?? 0, at))
+    for (const at of topicIndexes) topics.push(topicOf(values[at] ?? 0, at))
     let data: Hex | undefined
     return {
       address,
@@ -64,7 +64,7 @@ const logEncoder = (event: Event): LogEncoder => {
       get data() {
         data ??= encodeAbiParameters(
           plain,
-          dataPlaces.map((at) => values[at]),
+          dataIndexes.map((at) => values[at]),
         )
         return data
       },

@@ -82,7 +82,7 @@ export const mint = (machine: ExecutionContext, token: Token, to: number, amount
   )
 }
 
-/** Native coin from one account to another. */
+/** Native token from one account to another. */
 export const transferNative = (
   { layout, state }: ExecutionContext,
   from: number,

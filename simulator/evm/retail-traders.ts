@@ -236,7 +236,7 @@ const wrapOrUnwrap = (builder: BlockBuilder): void => {
   builder.submit({ ...common, valueRaw, input: CALL_DATA.deposit(), run })
 }
 
-/** What fills blocks beside trades: transfers of tokens and coins, WETH deposits and withdrawals. */
+/** What fills blocks beside trades: transfers of tokens and of the native token, WETH deposits and withdrawals. */
 export const plainTransaction = (builder: BlockBuilder): number => {
   const kind = builder.random.unit()
   if (kind < 0.45) sendTokens(builder)

@@ -13,7 +13,7 @@ export interface Route {
   readonly trader: number
   /** Contract that calls the pools; holds what is between two hops where a pool cannot take it directly. */
   readonly router: number
-  /** Pay with native coin, be paid in native coin. */
+  /** Pay with native token, be paid in native token. */
   readonly nativeIn: boolean
   readonly nativeOut: boolean
 }

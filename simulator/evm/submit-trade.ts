@@ -42,7 +42,7 @@ const encodeRouteInput = (builder: BlockBuilder, route: Route, minimum: bigint):
   return swap(route.amountIn, minimum, path, trader, deadline)
 }
 
-/** How a trader wants to swap; native coin is used for WETH when `native`. */
+/** How a trader wants to swap; native token is used for WETH when `native`. */
 export interface TradeIntent {
   readonly trader: number
   readonly pools: readonly Pool[]

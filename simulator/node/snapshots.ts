@@ -28,7 +28,7 @@ export interface ChainIdentity<Head> {
 }
 
 /** More than this many are thinned: every second one of the older half goes, so that a gap stays a share of the whole. */
-const MAX_SNAPSHOTS = 128
+const MAX_SNAPSHOTS = 512
 
 /** Snapshots held in memory when there is a folder for the others. */
 const MAX_SNAPSHOTS_IN_MEMORY = 16

@@ -30,9 +30,10 @@ export interface SvmBlockProducer extends BlockProducer<Header, SealedBlock> {
 
 /** Raise it when the same spec gives another chain than before: it is part of the genesis hash. */
 const MODEL_VERSION = 1_001
-/** Most blocks of a segment: a checkpoint every four minutes at least. */
-const MAX_SEGMENT_BLOCKS = 512
-/** Transactions kept in memory: the blocks of a reorg at 500 trades a second, 12 kB each. */
+/** Most blocks of a segment: a checkpoint every minute at least. */
+const MAX_SEGMENT_BLOCKS = 128
+/** Seconds of trades whose transactions are kept in memory, 12 kB each: those of the deepest reorg, and at most so many. */
+const CACHED_SECONDS = 40
 const MAX_CACHED_TRANSACTIONS = 20_000
 /** Leaders have four slots in a row. */
 const LEADER_SLOTS = 4
@@ -151,7 +152,7 @@ export const createSvmBlockProducer = (spec: ChainSpec): SvmBlockProducer => {
     scenario,
     launches,
     segmentBlocks: segmentLength((ratePerSecond * SLOT_MS) / 1_000, MAX_SEGMENT_BLOCKS),
-    maxCachedTransactions: MAX_CACHED_TRANSACTIONS,
+    maxCachedTransactions: Math.min(MAX_CACHED_TRANSACTIONS, CACHED_SECONDS * ratePerSecond),
     heightAt: (timeMs) => heightAt(seed, Math.floor((timeMs - genesisMs) / SLOT_MS)),
     headOf: headerOnly,
     genesis: () => {

@@ -22,7 +22,7 @@ type Popularity = 'dud' | 'steady' | 'hyped'
 /** A token of pump.fun: everything about it that its serial number and the seed decide. */
 export interface Launch {
   readonly serial: number
-  /** Its place in the state. */
+  /** Its index in the state. */
   readonly slot: number
   readonly popularity: Popularity
   /** `create_v2` makes Token-2022 mints. */

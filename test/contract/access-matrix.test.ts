@@ -66,10 +66,10 @@ before(async () => {
     overrides: { authSigningKeyFile, ...UPLOADS },
     meter: METER,
   })
-  const { accounts, endpoints } = api
-  await accounts.keySet()
+  const { organizations, endpoints } = api
+  await organizations.keySet()
   admin = await createAdminServer({
-    accounts,
+    organizations,
     endpoints,
     meter: METER,
     config: loadConfig({ ADMIN_TOKEN }),
@@ -78,7 +78,7 @@ before(async () => {
     nowMs: Date.now,
   })
   const sign = await createSigner(pair)
-  const place = accounts.tokenPlace()
+  const place = organizations.tokenPlace()
   const now = Math.floor(Date.now() / 1_000)
   const claims = (clientId: string): TokenClaims => ({
     clientId,
@@ -89,14 +89,26 @@ before(async () => {
     expiresAt: now + 600,
   })
   const own = claims(api.clientId)
-  const revokedKey = await accounts.createKey({ name: 'revoked key' })
-  await accounts.revokeKey(revokedKey.keyId)
-  const ended = await accounts.createKey({ name: 'ended tokens' })
-  await accounts.admin.revokeTokens(ended.appId)
-  const unscoped = await accounts.createKey({ name: 'no scopes', plan: 'selfhost', scopes: [] })
-  const brief = await accounts.createKey({ name: 'brief', expiresAtMs: Date.now() + 1 })
-  const reader = await accounts.adminTokens.create({ name: 'r', role: 'read', lifeSeconds: 600 })
-  const writer = await accounts.adminTokens.create({ name: 'w', role: 'write', lifeSeconds: 600 })
+  const revokedKey = await organizations.createKey({ name: 'revoked key' })
+  await organizations.revokeKey(revokedKey.keyId)
+  const ended = await organizations.createKey({ name: 'ended tokens' })
+  await organizations.admin.revokeTokens(ended.appId)
+  const unscoped = await organizations.createKey({
+    name: 'no scopes',
+    plan: 'selfhost',
+    scopes: [],
+  })
+  const brief = await organizations.createKey({ name: 'brief', expiresAtMs: Date.now() + 1 })
+  const reader = await organizations.adminTokens.create({
+    name: 'r',
+    role: 'read',
+    lifeSeconds: 600,
+  })
+  const writer = await organizations.adminTokens.create({
+    name: 'w',
+    role: 'write',
+    lifeSeconds: 600,
+  })
   const add = (name: string, headers: Headers, standing: Credential[1]): void => {
     credentials.set(name, [headers, standing])
   }
@@ -122,16 +134,17 @@ before(async () => {
   add('token without scopes', bearer(await sign({ ...own, scopes: [] }, place)), 'unscoped')
   const wallet = evmWallet(0x41)
   const fields = {
-    ...{ domain: 'auth.test', uri: 'https://auth.test' },
+    domain: 'auth.test',
+    uri: 'https://auth.test',
     issuedAt: new Date(now * 1_000).toISOString(),
     expiresAt: new Date(now * 1_000 + 600_000).toISOString(),
   }
   const message = signInMessage(wallet, fields)
-  const proof = accounts.readProof({ message, signature: await wallet.sign(message) })
+  const proof = organizations.readProof({ message, signature: await wallet.sign(message) })
   assert.ok(typeof proof !== 'string')
   const actor = { actor: 'test', address: '', requestId: '' }
-  const linker = await accounts.createKey({ name: 'wallet', plan: 'selfhost' })
-  await accounts.walletsAs(actor).link(linker, proof)
+  const linker = await organizations.createKey({ name: 'wallet', plan: 'selfhost' })
+  await organizations.walletsAs(actor).link(linker, proof)
   const siwx = (token: string): Headers => ({ authorization: `SIWX ${token}` })
   const forged = signInMessage(wallet, { ...fields, domain: 'evil.test' })
   add('wallet of another domain', siwx(await signInToken(wallet, forged)), 'bad')
@@ -139,7 +152,7 @@ before(async () => {
   add('linked wallet', siwx(await signInToken(wallet, message)), 'good')
   add('right key', { 'x-api-key': api.apiKey }, 'good')
   add('right token', bearer(await sign(own, place)), 'good')
-  const other = await accounts.createKey({ name: 'other organization', plan: 'selfhost' })
+  const other = await organizations.createKey({ name: 'other organization', plan: 'selfhost' })
   add('other organization', { 'x-api-key': other.apiKey }, 'good')
   const made = await callApi(api, '/v2/webhook/endpoint', {
     method: 'POST',
@@ -206,7 +219,7 @@ const BODIES: Readonly<Record<string, object>> = {
   'send-example': { channel: 'sol.token.created' },
 }
 
-test('public plane: what belongs to one organization is not there for another', async () => {
+test('public plane: endpoints of one organization answer 404 to another organization', async () => {
   const headers = { ...credentials.get('other organization')?.[0] }
   const owned = api.routes.filter(({ url }) => url.includes('/webhook/endpoint/:id'))
   assert.ok(owned.length >= 14, `${owned.length} routes`)
@@ -233,7 +246,7 @@ test('the token service opens for the secret of a client alone', async () => {
     if (name === 'basic') continue
     const body = JSON.stringify({
       grant_type: 'client_credentials',
-      audience: api.accounts.tokenPlace().audience,
+      audience: api.organizations.tokenPlace().audience,
       client_id: api.clientId,
       client_secret: 'wrong',
     })
@@ -261,7 +274,7 @@ test('admin plane: every route has a row, every row a route', () => {
 })
 
 test('admin plane: every route against every credential and role', async () => {
-  const { adminTokens } = api.accounts
+  const { adminTokens } = api.organizations
   const brief = await adminTokens.create({ name: 'brief', role: 'write', lifeSeconds: 1 })
   const revoked = await adminTokens.create({ name: 'revoked', role: 'write', lifeSeconds: 600 })
   await adminTokens.revoke(revoked.row.token_id)

@@ -6,8 +6,8 @@ import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { MAX_OWN_KEYS } from '../../schemas/plans.ts'
 import type { Scope } from '../../schemas/scopes.ts'
-import { type Accounts, createAccounts } from '../../serving/auth/accounts.ts'
 import type { NewApplication } from '../../serving/auth/administration.ts'
+import { createOrganizations, type Organizations } from '../../serving/auth/organizations.ts'
 import { type ApiResponse, callApi, startApi, type TestApi } from '../support/api-stack.ts'
 import { until } from '../support/until.ts'
 import {
@@ -21,11 +21,11 @@ import {
 
 let api: TestApi
 /** Another process on the same log. */
-let second: Accounts
+let second: Organizations
 
 before(async () => {
   api = await startApi({ graphql: true })
-  second = await createAccounts({
+  second = await createOrganizations({
     bus: api.bus,
     codec: localCodec(),
     config: loadConfig({}, { keyPepper: 'pepper' }),
@@ -41,7 +41,7 @@ after(async () => {
 })
 
 const account = (name: string, more: { scopes?: Scope[]; expiresAtMs?: number } = {}) =>
-  api.accounts.createKey({ name, plan: 'selfhost', ...more })
+  api.organizations.createKey({ name, plan: 'selfhost', ...more })
 
 type Headers = Readonly<Record<string, string>>
 const keyOf = ({ apiKey }: { readonly apiKey: string }): Headers => ({ 'x-api-key': apiKey })
@@ -91,7 +91,7 @@ const link = (owner: NewApplication, proof: unknown): Promise<ApiResponse> =>
   send(keyOf(owner), 'POST', '/x402/link-address', proof)
 const plan = (headers: Headers): Promise<ApiResponse> => send(headers, 'GET', '/v2/account/plan')
 
-test('a key of its own: shown once, listed without its text, dead at once when revoked', async () => {
+test('an API key of an account is shown once, listed without its text, and refused at once when revoked', async () => {
   const owner = await account('own keys')
   const expiresAt = Date.now() + 3_600_000
   const made = await send(keyOf(owner), 'POST', '/v2/account/keys', {
@@ -137,7 +137,7 @@ test('a restricted or ending key makes nothing that outlasts or outranks it', as
   assert.equal((await ask({ expiresAt: expiresAtMs })).status, 200)
 })
 
-test('bad wishes for a key are named; the number of keys is bounded, and ended ones make room', async () => {
+test('an invalid body of a new key answers 400; the number of keys is bounded, and expired keys free their slot', async () => {
   const owner = await account('many keys')
   const ask = (body: unknown) => send(keyOf(owner), 'POST', '/v2/account/keys', body)
   for (const body of [
@@ -164,7 +164,7 @@ test('bad wishes for a key are named; the number of keys is bounded, and ended o
   assert.deepEqual(refusalOf(await ask({})), [409, 409, 'too_many_keys'])
 })
 
-test('keys and wallets of another organization are not there', async () => {
+test('keys and wallets of another organization are reported as not found', async () => {
   const [owner, other] = [await account('owner'), await account('other')]
   const wallet = evmWallet(0x32)
   assert.equal((await link(owner, await proofOf(wallet))).status, 200)
@@ -212,15 +212,15 @@ test('a linked wallet signs in on REST and GraphQL, as its organization and with
     const answer = await plan(wrong)
     assert.deepEqual(refusalOf(answer), [401, 401, 'wrong_domain'])
     assert.match(answer.headers.get('www-authenticate') ?? '', /invalid_token/)
-    await api.accounts.setSuspended(owner.orgId, true)
+    await api.organizations.setSuspended(owner.orgId, true)
     assert.deepEqual(refusalOf(await plan(headers)), [403, 403, 'suspended'])
-    await api.accounts.setSuspended(owner.orgId, false)
-    await api.accounts.admin.deleteApplication(owner.appId)
+    await api.organizations.setSuspended(owner.orgId, false)
+    await api.organizations.admin.deleteApplication(owner.appId)
     assert.equal((await plan(headers)).status, 402)
   }
 })
 
-test('what is not a token of a wallet is refused with its reason', async () => {
+test('an invalid wallet token is rejected with its reason', async () => {
   const owner = await account('refusals')
   const wallet = evmWallet(0x36)
   await link(owner, await proofOf(wallet))
@@ -245,7 +245,26 @@ test('what is not a token of a wallet is refused with its reason', async () => {
   assert.doesNotMatch(text, /sluice_auth_failures_total\{[^}]*reason="other"/)
 })
 
-test('what does not prove a wallet is not linked', async () => {
+test('without a node a signature that only a contract can verify is answered 503, not 401', async () => {
+  const owner = await account('no node')
+  const wallet = evmWallet(0x3a)
+  const good = await proofOf(wallet)
+  const undecided = await link(owner, { ...good, signature: `${good.signature}00` })
+  assert.deepEqual(refusalOf(undecided), [503, 50018, 'unchecked_signature'])
+  assert.equal(undecided.headers.get('retry-after'), '1')
+  assert.equal((await link(owner, good)).status, 200)
+  const { authorization = '' } = await siwx(wallet)
+  const longer = { authorization: `${authorization}00` }
+  assert.deepEqual(refusalOf(await plan(longer)), [503, 50018, 'unchecked_signature'])
+  const graphql = await send(longer, 'POST', '/graphql', { query: '{ __typename }' })
+  assert.equal(graphql.status, 503, graphql.text)
+  assert.match(graphql.text, /"errors":.*unchecked_signature/)
+  assert.equal((await plan({ authorization })).status, 200)
+  const text = await api.metrics.registry.metrics()
+  assert.match(text, /sluice_auth_failures_total\{surface="rest",reason="unavailable"\} 1/)
+})
+
+test('an invalid proof links no wallet and answers 400 with its reason', async () => {
   const owner = await account('proofs')
   const wallet = evmWallet(0x37)
   const good = await proofOf(wallet)
@@ -280,7 +299,7 @@ test('what does not prove a wallet is not linked', async () => {
   assert.deepEqual(bodyOf(await send(keyOf(owner), 'GET', '/v2/account/wallets')).items, [])
 })
 
-test('links and their ends hold in every process; a proof counts once', async () => {
+test('a wallet link and its removal take effect in every process; a proof is accepted once', async () => {
   const [owner, other] = [await account('one'), await account('two')]
   const wallet = solanaWallet(0x39)
   const proof = await proofOf(wallet)
@@ -308,8 +327,8 @@ test('links and their ends hold in every process; a proof counts once', async ()
   assert.equal((await link(other, await proofOf(wallet))).status, 200)
 })
 
-test('the limits of a plan can be read before they bite', async () => {
-  const made = await api.accounts.createKey({ name: 'limits', plan: 'free' })
+test('the account plan lists the limits of its calls, and refused calls carry Retry-After', async () => {
+  const made = await api.organizations.createKey({ name: 'limits', plan: 'free' })
   const { body, headers } = await plan(keyOf(made))
   const { plan: name, total, rate, limits } = body as Readonly<Record<string, unknown>>
   assert.deepEqual([name, total], ['free', 1])

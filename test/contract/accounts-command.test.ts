@@ -29,7 +29,7 @@ before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sluice-accounts-'))
   api = await startApi({ meter })
   admin = await createAdminServer({
-    accounts: api.accounts,
+    organizations: api.organizations,
     endpoints: api.endpoints,
     meter,
     metrics: makeMetrics(),
@@ -78,7 +78,7 @@ test('an account is made, shown, moved to another plan, suspended and restored',
   assert.match(shown, /used 0 of 10000000 CU/)
   assert.ok(!shown.includes(made.apiKey))
   assert.match(await run('setPlan', [made.orgId, 'pro']), /pro/)
-  assert.equal(api.accounts.registry.org(made.orgId)?.plan, 'pro')
+  assert.equal(api.organizations.registry.org(made.orgId)?.plan, 'pro')
   assert.match(await run('suspend', [made.orgId]), /suspended/)
   assert.equal(await statusOf(made.apiKey), 403)
   assert.doesNotMatch(await run('restore', [made.orgId]), /suspended/)
@@ -110,7 +110,7 @@ test('usage is reported by route and by day', async () => {
   assert.ok(text.includes(new Date().toISOString().slice(0, 10)))
 })
 
-test('the process of the data folder is found; its token goes to no other address', async () => {
+test('the command finds the process of its data folder and sends the token of that folder to no other address', async () => {
   const demo = { adminUrl: url, adminToken: ADMIN_TOKEN }
   writeFileSync(join(folder, 'demo.json'), JSON.stringify(demo))
   assert.match(await run('list', [], { options: {}, environment: {} }), /org_/)
@@ -135,17 +135,17 @@ test('refusals of the admin API are reported as they are', async () => {
     run('list', [], { environment: { ADMIN_TOKEN: 'wrong' } }),
     /admin token is required/,
   )
-  const { token } = await api.accounts.adminTokens.create({
+  const { token } = await api.organizations.adminTokens.create({
     name: 'reader',
     role: 'read',
     lifeSeconds: 600,
   })
   const environment = { ADMIN_TOKEN: token }
   assert.match(await run('show', [orgId], { environment }), /Refusals/)
-  await assert.rejects(run('suspend', [orgId], { environment }), /another role/)
+  await assert.rejects(run('suspend', [orgId], { environment }), /role of the admin token/)
 })
 
-test('the command line has every action, with words on each', async () => {
+test('the accounts command has every action, each with a description', async () => {
   const accounts = makeProgram(() => undefined).commands.find((each) => each.name() === 'accounts')
   assert.ok(accounts)
   const named = accounts.commands.flatMap((each) => [each, ...each.commands])

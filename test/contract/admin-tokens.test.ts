@@ -5,7 +5,7 @@ import { localCodec } from '../../core/codec/local-codec.ts'
 import { loadConfig } from '../../core/config/load.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { globalTopic } from '../../schemas/topics.ts'
-import { createAccounts } from '../../serving/auth/accounts.ts'
+import { createOrganizations } from '../../serving/auth/organizations.ts'
 import { createMeter } from '../../serving/billing/meter.ts'
 import { createAdminServer } from '../../serving/http/admin.ts'
 import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
@@ -21,7 +21,7 @@ let admin: FastifyInstance
 before(async () => {
   api = await startApi({ log })
   admin = await createAdminServer({
-    accounts: api.accounts,
+    organizations: api.organizations,
     endpoints: api.endpoints,
     meter: createMeter(),
     metrics,
@@ -77,7 +77,7 @@ test('roles: a reader looks, a writer changes, only ADMIN_TOKEN makes and ends a
   }
 })
 
-test('a token is replaced while the process runs: a second one works, the first ends at once', async () => {
+test('an admin token can be replaced while the process runs: a second token works, the deleted one is rejected at once', async () => {
   const [first, second] = [await make('write'), await make('write')]
   assert.equal((await ask(ADMIN_TOKEN, 'DELETE', `/tokens/${first.tokenId}`)).status, 200)
   assert.equal((await ask(first.token, 'GET', '/orgs')).status, 401)
@@ -85,9 +85,9 @@ test('a token is replaced while the process runs: a second one works, the first 
   assert.equal((await ask(ADMIN_TOKEN, 'DELETE', `/tokens/${first.tokenId}`)).status, 404)
 })
 
-test('a token ends by itself, and holds in every process that serves', async () => {
+test('an admin token expires by itself, in every process that serves', async () => {
   const brief = await make('read', { expiresInSeconds: 2 })
-  const there = await createAccounts({
+  const there = await createOrganizations({
     bus: api.bus,
     codec: localCodec(),
     config: loadConfig({ KEY_PEPPER: 'pepper' }),
@@ -129,7 +129,7 @@ test('changes are audited with actor, address and request, and kept', async () =
   assert.deepEqual([made?.facts.action, made?.facts.actor], ['admin-token.create', 'owner'])
 })
 
-test('who is refused is audited and counted, and no line shows a token', async () => {
+test('a refused admin request is audited and counted, and no line shows a token', async () => {
   const reader = await make('read')
   await ask(reader.token, 'DELETE', '/orgs/org_x')
   await ask('garbage', 'GET', '/orgs')
@@ -160,7 +160,7 @@ test('account actions are audited: webhook endpoints, their secrets, tokens', as
   const { id } = made.body as { id: string }
   await callApi(api, `/v1/webhook/endpoint/${id}/secret`)
   await callApi(api, `/v2/webhook/endpoint/${id}`)
-  const found = api.accounts.guard.authenticate({ apiKey: api.apiKey })
+  const found = api.organizations.guard.authenticate({ apiKey: api.apiKey })
   const actor = found && 'credentialId' in found ? found.credentialId : ''
   const own = lines.filter(({ facts }) => facts.actor === actor)
   const told = own.map(({ message, facts }) => [message, facts.action, facts.address, facts.status])

@@ -38,9 +38,9 @@ before(async () => {
   const pair = await generateKeyPairPem()
   writeFileSync(authSigningKeyFile, pair.privatePem)
   api = await startApi({ overrides: { authSigningKeyFile }, meter: METER })
-  await api.accounts.keySet()
+  await api.organizations.keySet()
   const sign = await createSigner(pair)
-  const place = api.accounts.tokenPlace()
+  const place = api.organizations.tokenPlace()
   const now = Math.floor(Date.now() / 1_000)
   const claims: TokenClaims = {
     clientId: api.clientId,
@@ -57,7 +57,7 @@ before(async () => {
     elsewhere: await sign(claims, { ...place, audience: 'https://elsewhere.test' }),
   }
   admin = await createAdminServer({
-    accounts: api.accounts,
+    organizations: api.organizations,
     endpoints: api.endpoints,
     meter: METER,
     config: loadConfig({ ADMIN_TOKEN }),
@@ -143,7 +143,7 @@ test('every route: none, bad, expired, foreign, wrong-scope and right credential
   }
 })
 
-test('every route of the admin API opens with the admin token alone', async () => {
+test('every route of the admin API accepts the admin token only', async () => {
   const document = (await admin.inject('/openapi.json')).json()
   const routes = routesOf(document).filter(({ path }) => path !== '/openapi.json')
   assert.ok(routes.length >= 15, `${routes.length} routes`)
@@ -163,7 +163,7 @@ test('every route of the admin API opens with the admin token alone', async () =
   }
 })
 
-test('every command of a socket waits for a good connect', async () => {
+test('every command on a WebSocket connection waits for a successful connect', async () => {
   const stack: RealtimeStack = await startRealtimeStack()
   try {
     const { port } = await stack.serve()

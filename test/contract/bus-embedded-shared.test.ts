@@ -34,7 +34,7 @@ const endsOf = async (bus: Bus, topic: string) => {
   return ends
 }
 
-test('topics that come in any order, again and later, never share an id', () =>
+test('topics created in any order, repeatedly and in later processes never share an id', () =>
   withTempFolder(async (path) => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f']
     const first = await openAt(path)
@@ -56,7 +56,7 @@ test('topics that come in any order, again and later, never share an id', () =>
     await again.close()
   }))
 
-test('what one group has not read stays alone: what others have read of the same commits goes', () =>
+test('sweep of the embedded log: a group that lags keeps the records of its own topic only', () =>
   withTempFolder(async (path) => {
     const bus = await openAt(path)
     await bus.createTopics([spec('large'), spec('small')])
@@ -84,7 +84,7 @@ test('what one group has not read stays alone: what others have read of the same
     await again.close()
   }))
 
-test('where a row of the index is half below what stays, the other half is read', () =>
+test('sweep of the embedded log: a commit index row that is half expired keeps its other half readable', () =>
   withTempFolder(async (path) => {
     let nowMs = Date.now()
     const log = makeSilentLogger()
@@ -109,7 +109,7 @@ test('where a row of the index is half below what stays, the other half is read'
     await again.close()
   }))
 
-test('a read that a sweep overtakes says so', () =>
+test('a read of records that a sweep removes meanwhile ends with an Outage that names the offset', () =>
   withTempFolder(async (path) => {
     const bus = await openAt(path, 64 * MB)
     await bus.createTopics([spec('t')])
@@ -132,11 +132,11 @@ test('a read that a sweep overtakes says so', () =>
     await bus.close()
   }))
 
-test('a folder of another layout, or one that was never finished, is refused and let go of', () =>
+test('the embedded bus refuses a folder of another layout or an unfinished one, and releases it', () =>
   withTempFolder(async (path) => {
     const root = open({ path, noSubdir: false, maxDbs: 8 })
     await root.close()
-    assert.throws(() => openOfflineLogReader(path), { message: /no finished log/ })
+    assert.throws(() => openOfflineLogReader(path), { message: /incomplete log/ })
     assert.equal(await ingestedHeight(path, 'eth'), null, 'a start continues from nothing')
     const other = open({ path, noSubdir: false, maxDbs: 8 })
     await other.openDB('meta', {}).put(['format'], 1)

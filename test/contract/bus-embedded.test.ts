@@ -64,7 +64,7 @@ busSuite('embedded log', async () => {
 
 const TOPIC = { topic: 't', partitions: 1, cleanup: 'delete', retentionMs: null } as const
 
-test('a folder has one owner; a closed or killed owner does not count', () =>
+test('a data folder has one owner; a closed or killed owner releases it', () =>
   withTempFolder(async (path) => {
     const bus = await openAt(path)
     await assert.rejects(openAt(path), /in use by process/)
@@ -105,7 +105,7 @@ test('a live process keeps another out', () =>
     await bus.close()
   }))
 
-test('10,003 commits at once: 10,000 are written in transactions of 256, the rest is refused as an outage', () =>
+test('embedded bus: of 10,003 concurrent commits, 10,000 are written in transactions of 256 and the rest is refused as an outage', () =>
   withTempFolder(async (path) => {
     let transactions = 0
     const onStep = (step: CommitStep): void => {
@@ -161,7 +161,7 @@ test('a transaction that lmdb refuses for its list of free pages is written agai
     const writer = await bus.writer('w')
     const record = (value: string) => ({ topic: 't', key: 'k', value: Buffer.from(value) })
     const seal = (spans: readonly OffsetRange[]) => [record(JSON.stringify(spans))]
-    const spans = await writer.commit({ records: [record('one')], seal })
+    const spans = await writer.commit({ records: [record('one')], finalRecords: seal })
     assert.deepEqual(spans, [
       { topic: 't', partition: spans[0]?.partition, baseOffset: 0, records: 2 },
     ])

@@ -116,7 +116,7 @@ for (const transport of TRANSPORTS) {
         await stack.commit([{ trade: buildTradeEvent(index) }])
     }
 
-    test('connect says who, how often and how fresh [1]', async () => {
+    test('the connect reply has the client id, and head and first block of each chain [1]', async () => {
       const { centrifuge } = await connect()
       const context = await new Promise<ConnectedContext>((resolve) => {
         centrifuge.disconnect()
@@ -203,7 +203,7 @@ for (const transport of TRANSPORTS) {
       assert.equal((await Promise.all(all)).length, 50)
     })
 
-    test('what is not served is refused for good, and the connection stays [18] [19] [31]', async () => {
+    test('an unknown channel, an invalid name and an unknown method are refused for good, and the connection stays [18] [19] [31]', async () => {
       const client = await connect()
       const refused = async (channel: string): Promise<number> => {
         const subscription = client.centrifuge.newSubscription(channel)
@@ -259,7 +259,7 @@ for (const transport of TRANSPORTS) {
       assert.deepEqual(client.errors, [])
     })
 
-    test('a cut connection comes back by itself and misses nothing', async () => {
+    test('a centrifuge client whose connection is cut reconnects and misses nothing', async () => {
       const client = await connect()
       const heard = await hear(client, TRADES)
       client.cut()
@@ -270,7 +270,7 @@ for (const transport of TRANSPORTS) {
       assert.equal(heard.subscribed.at(-1)?.recovered, true)
     })
 
-    test('a quiet channel recovers with nothing missed [55]', async () => {
+    test('a channel without publications recovers with nothing missed [55]', async () => {
       const client = await connect()
       const other = '0x00000000000000000000000000000000000000ee'
       const heard = await hear(client, `dex-trade:eth_${other}`)
@@ -280,7 +280,7 @@ for (const transport of TRANSPORTS) {
       assert.deepEqual(heard.publications, [])
     })
 
-    test('more missed than is kept: not recovered, and the stream continues [53]', async () => {
+    test('a client that missed more publications than are kept does not recover, and its stream continues [53]', async () => {
       const client = await connect()
       const heard = await hear(client, TRADES)
       client.centrifuge.disconnect()
@@ -295,7 +295,7 @@ for (const transport of TRANSPORTS) {
       assert.deepEqual(indexes(heard), [2_000])
     })
 
-    test('the channel of a quote asset stays plain', async () => {
+    test('the channel of a quote asset has no positions and no recovery', async () => {
       const client = await connect()
       const heard = await hear(client, `dex-trade:eth_${USDC}`)
       assert.equal(heard.subscribed[0]?.recoverable, false)
@@ -307,7 +307,7 @@ for (const transport of TRANSPORTS) {
       assert.equal(publication?.offset, undefined)
     })
 
-    test('a reorg: retractions only for those who asked', async () => {
+    test('a reorg: retractions are sent only to subscriptions that request them', async () => {
       const plain = await hear(await connect(), TRADES)
       const asked = await hear(await connect(), TRADES, { data: { retractions: true } })
       await stack.commit([{ trade: buildTradeEvent(401) }])
@@ -377,7 +377,7 @@ for (const transport of TRANSPORTS) {
       )
     })
 
-    test('a wrong key ends for good with 3500 [7]', async () => {
+    test('a centrifuge client with a wrong key is closed for good with 3500 [7]', async () => {
       const client = new Centrifuge(address(), {
         websocket: WebSocket,
         token: 'wrong',
@@ -391,18 +391,18 @@ for (const transport of TRANSPORTS) {
     })
 
     test('a revoked key is closed with 3500 within 2 s', async () => {
-      const key = await stack.accounts.createKey({ name: 'short-lived', plan: 'selfhost' })
+      const key = await stack.organizations.createKey({ name: 'short-lived', plan: 'selfhost' })
       const client = await connect('', { token: key.apiKey })
       const ended = new Promise<{ code: number }>((resolve) =>
         client.centrifuge.once('disconnected', resolve),
       )
       const startMs = Date.now()
-      await stack.accounts.revokeKey(key.keyId)
+      await stack.organizations.revokeKey(key.keyId)
       assert.equal((await ended).code, 3500)
       assert.ok(Date.now() - startMs < 2_000)
     })
 
-    test('recovery after a restart: 3001, then the next server continues where the first one was [60]', async () => {
+    test('recovery after a restart: code 3001, then the next server continues from the last position [60]', async () => {
       const client = await connect()
       const heard = await hear(client, TRADES)
       await commitTrades(601, 601)

@@ -19,13 +19,13 @@ const GIVEN = {
 const withoutOldNames = (key: string, value: unknown): unknown =>
   (key === 'id' || key === '$schema') && typeof value === 'string' ? undefined : value
 
-test('docker-compose.yml is what the compose specification allows', () => {
+test('docker-compose.yml validates against the compose specification', () => {
   const schema = JSON.parse(JSON.stringify(composeSchema), withoutOldNames)
   const validate = new Ajv2019({ strict: false, validateFormats: false }).compile(schema)
   assert.ok(validate(composeFile()), JSON.stringify(validate.errors, null, 2))
 })
 
-test('every image names its version', () => {
+test('every image in the Compose file names its version', () => {
   for (const [name, { image }] of Object.entries(composeFile().services)) {
     assert.match(image, name in ROLES || name === 'init' ? /^sluice:/ : /:\d+(\.\d+)+$/, name)
   }
@@ -79,7 +79,7 @@ test('settings without secrets are the same for all roles', () => {
   }
 })
 
-test('what must be given is named, and there is no default password', () => {
+test('a missing required secret is an error that names `sluice secrets`; no password has a default', () => {
   for (const name of ['init', 'process', 'serve', 'clickhouse'])
     assert.throws(() => composeService(name, {}), /sluice secrets/, name)
   assert.doesNotThrow(() => composeService('ingest', {}))
@@ -124,7 +124,7 @@ test('secrets stay out of git and of the image', () => {
   }
 })
 
-test('every variable of the file is a setting', () => {
+test('every variable of docker-compose.yml is listed in .env.example', () => {
   const known = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8')
   for (const service of Object.keys(ALLOWED)) {
     for (const name of Object.keys(composeService(service, GIVEN).environment)) {

@@ -159,7 +159,7 @@ test('with facts, only proven pools count, under the name of their factory', () 
   )
 })
 
-test('a file that cannot be read says why and the others continue', async () => {
+test('a file that cannot be read is reported with its reason, and the others are decoded', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-decode-'))
   const file = (name: string, text: string): string => {
     writeFileSync(join(folder, name), text)

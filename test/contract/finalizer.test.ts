@@ -118,7 +118,7 @@ test('rollups that are short, or hold a minute twice, are found and built again,
   assert.deepEqual(await repairs(minuteCheck('base', end)), [])
 })
 
-test('a minute with trades that never come is closed and marked, and is repaired when they come after all', async () => {
+test('a minute whose trades are missing is closed and marked, and is repaired when they arrive later', async () => {
   const atS = (minute: number): number => START + minute * 60
   for (const minute of [0, 1]) await addBlock('arb', minute + 1, atS(minute), 4)
   await addTrades('arb', { number: 1, atS: atS(0), to: 3 })

@@ -27,7 +27,7 @@ before(async () => {
   api = await startApi()
   const log = makeSilentLogger()
   admin = await createAdminServer({
-    accounts: api.accounts,
+    organizations: api.organizations,
     endpoints: api.endpoints,
     meter: createMeter(),
     config: loadConfig({ ADMIN_TOKEN }),
@@ -81,7 +81,7 @@ const LINES = [
   '',
 ]
 
-test('the document is printed before the plane listens: no request waits for another that asks for it', async () => {
+test('the API document is rendered before the plane listens: no request renders it', async () => {
   admin.swagger = () => {
     throw new Error('printed for a request')
   }
@@ -90,7 +90,7 @@ test('the document is printed before the plane listens: no request waits for ano
   assert.ok(text.includes('"Sluice administration"'))
 })
 
-test('no request line ends a listener: each is refused or closed, and the next request is served', async () => {
+test('no request line stops a listener: each is refused or closed, and the next request is served', async () => {
   for (const [surface, port] of Object.entries(ports)) {
     for (const line of LINES) {
       const { status } = await exchangeRawBytes(port, Buffer.from(line, 'latin1'))
@@ -105,7 +105,7 @@ test('no request line ends a listener: each is refused or closed, and the next r
   }
 })
 
-test('what no parser reads is counted by surface; a method that is not served says which are', async () => {
+test('bytes that are not HTTP are counted by surface; a method that is not served answers 405 with the allowed methods', async () => {
   const counted = async (surface: string): Promise<number> => {
     const { values } = await metrics.edgeErrors.get()
     const own = values.filter(({ labels }) => labels.surface === surface)
@@ -178,7 +178,7 @@ test('a request behind 1 MiB of answers that are not sent is refused, and its co
   server.close()
 })
 
-test('what needs no credential is limited by address', async () => {
+test('open paths are rate limited by address', async () => {
   for (const surface of ['public', 'admin'] as const) {
     const paths = surface === 'public' ? ['/openapi.json', '/docs'] : ['/openapi.json']
     for (const path of paths) {
@@ -217,7 +217,7 @@ test('operations are not for web pages, nor for names that were made to mean thi
   assert.equal(await asked('Host: localhost\r\nSec-Fetch-Site: cross-site\r\n'), 403)
 })
 
-test('an address holds a share of the connections of a plane, and room comes back', async () => {
+test('an IP address may hold a share of the connections of a plane, and closed connections free it', async () => {
   const server: Server = createServer((_request, response) => response.end())
   const trusted = ['127.0.0.2/32']
   limitConnectionsPerAddress(server, { surface: 'public', metrics }, { most: 1_200, trusted })
@@ -250,7 +250,7 @@ test('an address holds a share of the connections of a plane, and room comes bac
   }
 })
 
-test('one request after the other on a connection is served as long as its client likes', async () => {
+test('an HTTP connection serves any number of consecutive requests', async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   try {
     for (let turn = 0; turn < 40; turn += 1) {
@@ -319,7 +319,7 @@ const post = (path: string, body: string, type = 'application/json') =>
     body,
   })
 
-test('bodies are not coerced, nest no deeper than others, and reach no prototype', async () => {
+test('bodies are not coerced, have a bounded depth, and reach no prototype', async () => {
   const credentials = {
     grant_type: 'client_credentials',
     client_id: api.clientId,
@@ -355,7 +355,7 @@ test('bodies are not coerced, nest no deeper than others, and reach no prototype
   }
 })
 
-test('a query says a number in one way only, and a single value once', async () => {
+test('a number in a query string has one notation, and a single value is given once', async () => {
   for (const limit of [
     ...['1e1', '%2020', '20%20', '+20', '%2B20', '0x14', '20.0', '020', '2_0', '-0', '', 'null'],
     ...['٢٠', '20n', 'Infinity', '9007199254740993', '1&limit=1', '[]'],
@@ -387,7 +387,7 @@ test('a query says a number in one way only, and a single value once', async () 
   }
 })
 
-test('thousands of wrong items are reported in a few lines', async () => {
+test('thousands of invalid items are reported in a few lines', async () => {
   const channels = Array.from({ length: 20_000 }, (_, index) => `c${index}`)
   const body = JSON.stringify({ url: 'https://receiver.example.com/', channels })
   const answer = await post('/v2/webhook/endpoint', body)

@@ -22,7 +22,7 @@ let admin: FastifyInstance
 before(async () => {
   api = await startApi()
   admin = await createAdminServer({
-    accounts: api.accounts,
+    organizations: api.organizations,
     endpoints: api.endpoints,
     meter: createMeter(),
     config: loadConfig({ ADMIN_TOKEN }),
@@ -177,7 +177,7 @@ test('discovery: one document under both names, cacheable', async () => {
   }
 })
 
-test('what is wrong with a token request, in the shape of OAuth', async () => {
+test('an invalid token request answers with the error fields of OAuth', async () => {
   const json = (more: object): string => JSON.stringify({ ...good(), ...more })
   const basic = (id: string, secret: string): Record<string, string> => ({
     authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
@@ -254,9 +254,9 @@ test('guessing a secret is locked after five failures, for that client alone', a
   await token()
 })
 
-test('an address has sixty guesses a minute, whatever clients it names; its good secrets are not guesses', async () => {
+test('an address has sixty failed token requests a minute, whatever clients they name; valid secrets are not counted', async () => {
   const guess = (id: number): Promise<string> =>
-    api.accounts.tokens
+    api.organizations.tokens
       .issue({
         grantType: 'client_credentials',
         clientId: `nobody_${id}`,
@@ -273,7 +273,7 @@ test('an address has sixty guesses a minute, whatever clients it names; its good
   assert.equal(answers.filter((answer) => answer === 'invalid_client').length, 60)
   assert.equal(answers.filter((answer) => answer === 'temporarily_unavailable').length, 140)
   const own = await adminCall('POST', '/apps', { name: 'beside a guesser' })
-  const { accessToken } = await api.accounts.tokens.issue({
+  const { accessToken } = await api.organizations.tokens.issue({
     grantType: 'client_credentials',
     clientId: own.clientId ?? '',
     clientSecret: own.clientSecret ?? '',
@@ -288,7 +288,7 @@ test('an application gets sixty tokens a minute', async () => {
   const made = await adminCall('POST', '/apps', { name: 'eager' })
   const own = { client_id: made.clientId ?? '', client_secret: made.clientSecret ?? '' }
   for (let issued = 0; issued < 60; issued += 1) {
-    await api.accounts.tokens.issue({
+    await api.organizations.tokens.issue({
       grantType: 'client_credentials',
       clientId: own.client_id,
       clientSecret: own.client_secret,
@@ -300,7 +300,7 @@ test('an application gets sixty tokens a minute', async () => {
   assert.equal((await post(JSON.stringify({ ...good(), ...own }))).status, 429)
 })
 
-test('a secret is rotated with an overlap, or without one; issued tokens stay good', async () => {
+test('an OAuth client secret is rotated with or without an overlap; issued tokens stay valid', async () => {
   const made = await adminCall('POST', '/apps', { name: 'rotating' })
   const path = `/apps/${made.appId}/secret/rotate`
   const statusOf = async (client_secret = ''): Promise<number> =>
@@ -313,7 +313,7 @@ test('a secret is rotated with an overlap, or without one; issued tokens stay go
   assert.equal((await callApi(api, SEARCH, bearer(issued))).status, 200)
 })
 
-test('disable, enable, end all tokens, delete: tokens and keys follow at once', async () => {
+test('OAuth client: disabling, enabling, ending all tokens and deleting apply to tokens and keys at once', async () => {
   const made = await adminCall('POST', '/apps', { name: 'ended' })
   const own = { client_id: made.clientId, client_secret: made.clientSecret }
   const path = `/apps/${made.appId}`
@@ -336,12 +336,12 @@ test('disable, enable, end all tokens, delete: tokens and keys follow at once', 
   assert.deepEqual(await statuses(second), [401, 401, 401])
 })
 
-test('fewer scopes of an application are fewer scopes of its tokens, at once', async () => {
+test('scopes removed from an application are removed from its tokens at once', async () => {
   const made = await adminCall('POST', '/apps', { name: 'shrinking' })
   const own = { client_id: made.clientId, client_secret: made.clientSecret }
   const access = await token({ ...own, scope: 'kyt.read kyt.write' })
   const scopes = async (): Promise<readonly string[]> => {
-    const found = await api.accounts.guard.identify({ token: access })
+    const found = await api.organizations.guard.identify({ token: access })
     return found !== undefined && 'scopes' in found ? found.scopes : []
   }
   assert.deepEqual(await scopes(), ['kyt.read', 'kyt.write'])
@@ -379,9 +379,12 @@ test('the signing key is rotated without a failed request', async () => {
 })
 
 /** A token without the minute's limit of one application: each comes from a new one. */
-const issueOf = async ({ accounts }: TestApi) => {
-  const { clientId, clientSecret } = await accounts.createKey({ name: 'once', plan: 'selfhost' })
-  return accounts.tokens.issue({
+const issueOf = async ({ organizations }: TestApi) => {
+  const { clientId, clientSecret } = await organizations.createKey({
+    name: 'once',
+    plan: 'selfhost',
+  })
+  return organizations.tokens.issue({
     grantType: 'client_credentials',
     clientId,
     clientSecret,

@@ -1,84 +1,84 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import type { Bus } from '../../core/bus/contract.ts'
-import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
-import { topicSpecs } from '../../core/bus/topic-specs.ts'
 import { localCodec } from '../../core/codec/local-codec.ts'
 import { loadConfig } from '../../core/config/load.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { DAY_MS } from '../../core/time.ts'
 import { globalTopic } from '../../schemas/topics.ts'
-import { type Accounts, createAccounts } from '../../serving/auth/accounts.ts'
+import { createOrganizations, type Organizations } from '../../serving/auth/organizations.ts'
 import type { PlanOrder } from '../../serving/auth/plan-purchases.ts'
 import { createMeter } from '../../serving/billing/meter.ts'
 import type { TransferState } from '../../serving/payments/contract.ts'
 import { startFinishingPurchases } from '../../serving/payments/finish-purchases.ts'
+import { openTempBus } from '../support/temp-bus.ts'
 import { until } from '../support/until.ts'
 
 /** In the middle of a month. */
 const START_MS = Date.UTC(2026, 5, 10)
-const folder = mkdtempSync(join(tmpdir(), 'sluice-purchases-'))
 const log = makeSilentLogger()
+const { bus, stop } = await openTempBus()
 
-let bus: Bus
-let accounts: Accounts
+let organizations: Organizations
 let nowMs = START_MS
 
-before(async () => {
-  bus = await openEmbeddedBus({
-    ...{ path: join(folder, 'log'), mapSizeBytes: 64 << 20, log, retention: 'off' },
-  })
-  await bus.createTopics(topicSpecs({ chains: [], partitions: 1, retention: 'off' }))
-  accounts = await openAccounts()
-})
-after(async () => {
-  await accounts.stop()
-  await bus.close()
-  rmSync(folder, { recursive: true, force: true })
-})
-
-const openAccounts = (pepper = 'pepper'): Promise<Accounts> =>
-  createAccounts({
-    ...{ bus, codec: localCodec(), log, metrics: makeMetrics(), nowMs: () => nowMs },
+const openAccounts = (pepper = 'pepper'): Promise<Organizations> =>
+  createOrganizations({
+    bus,
+    codec: localCodec(),
+    log,
+    metrics: makeMetrics(),
+    nowMs: () => nowMs,
     config: loadConfig({}, { keyPepper: pepper }),
     authUrl: () => 'https://auth.test',
     checkEveryMs: 20,
   })
+
+before(async () => {
+  organizations = await openAccounts()
+})
+after(async () => {
+  await organizations.stop()
+  await stop()
+})
 
 let orders = 0
 const orderOf = (address: string, plan: string): PlanOrder => {
   orders += 1
   const nonce = `0x${orders.toString(16).padStart(64, '0')}`
   return {
-    ...{ payment_id: `base:token:${address}:${nonce}`, plan, chain: 'evm', address, nonce },
-    ...{ network: 'base', asset: '0xAA', pay_to: '0xBB', amount_raw: '5000000' },
+    payment_id: `base:token:${address}:${nonce}`,
+    plan,
+    chain: 'evm',
+    address,
+    nonce,
+    network: 'base',
+    asset: '0xAA',
+    pay_to: '0xBB',
+    amount_raw: '5000000',
     valid_before: nowMs + 60_000,
   }
 }
 const addressOf = (digit: number): string => `0x${String(digit).repeat(40)}`
 const purchases = () =>
-  accounts.purchasesAs({ actor: 'evm:test', address: '127.0.0.1', requestId: 'r' })
+  organizations.purchasesAs({ actor: 'evm:test', address: '127.0.0.1', requestId: 'r' })
 const buy = async (order: PlanOrder, usedMilli = 0) => {
   await purchases().order(order)
   return purchases().complete(order.payment_id, '0xdead', () => usedMilli)
 }
 const planOf = (apiKey: string) => {
-  const who = accounts.guard.authenticate({ apiKey })
+  const who = organizations.guard.authenticate({ apiKey })
   assert.ok(who !== undefined)
   return 'plan' in who ? who.plan : who.faultName
 }
 
-test('a plan ends after thirty days: what is only bought opens nothing, what was given comes back', async () => {
+test('a purchased plan ends after thirty days: an account without another plan is refused, one with another plan returns to it', async () => {
   const { apiKey } = await buy(orderOf(addressOf(1), 'nano'))
   const other = await buy(orderOf(addressOf(2), 'starter'))
-  await accounts.admin.updateOrg(other.purchase.org_id, { plan: 'free' })
+  await organizations.admin.updateOrg(other.purchase.org_id, { plan: 'free' })
   const plans = async (afterMs: number) => {
     nowMs += afterMs
-    await until(() => accounts.check.run().ok, 'the accounts are fresh')
+    await until(() => organizations.check.run().ok, 'the accounts are fresh')
     return [planOf(apiKey ?? ''), planOf(other.apiKey ?? '')]
   }
   assert.deepEqual(await plans(0), ['nano', 'starter'])
@@ -111,7 +111,7 @@ test('a second order of a wallet waits for the first, and abandoning one gives w
   await purchases().abandon(second.payment_id, 'test')
   const { purchase } = await buy(orderOf(addressOf(4), 'nano'))
   await purchases().abandon(purchase.payment_id, 'what is paid stays')
-  assert.deepEqual(accounts.registry.purchase(purchase.payment_id), purchase)
+  assert.deepEqual(organizations.registry.purchase(purchase.payment_id), purchase)
 })
 
 test('purchases are read again from signed records; those of another writer are refused', async () => {
@@ -124,8 +124,10 @@ test('purchases are read again from signed records; those of another writer are 
   await writer.commit({
     records: [
       {
-        ...{ topic: globalTopic('controlPlanPurchases'), partition: 0 },
-        ...{ key: purchase.payment_id, value: forged },
+        topic: globalTopic('controlPlanPurchases'),
+        partition: 0,
+        key: purchase.payment_id,
+        value: forged,
       },
     ],
   })
@@ -156,9 +158,14 @@ const finish = async (
 ) => {
   const asked: string[] = []
   const running = startFinishingPurchases({
-    ...{ accounts, nowMs: () => nowMs, log, graceMs: 0, everyMs: 5, usedMilli: () => 0 },
+    organizations,
+    nowMs: () => nowMs,
+    log,
+    graceMs: 0,
+    everyMs: 5,
+    usedMilli: () => 0,
     payments: { isHeld: () => false },
-    paymentLog: { find: () => row as never },
+    paymentLog: { isFresh: () => true, find: () => row as never },
     facilitatorOf: () => ({
       verify: async () => undefined,
       settle: async () => ({ problem: 'unexpected_settle_error', isFinal: true }),
@@ -177,14 +184,14 @@ const finish = async (
   return asked
 }
 
-test('interrupted orders: what the chain or the log shows paid is given, what cannot be paid is forgotten', async () => {
+test('interrupted orders: an order that the chain or the log shows as paid is completed, one that cannot be paid is dropped', async () => {
   const nextOrder = async () => {
     const order = orderOf(addressOf(6), 'nano')
     await purchases().order(order)
     nowMs += 1
     return order.payment_id
   }
-  const stateOf = (id: string) => accounts.registry.purchase(id)?.state
+  const stateOf = (id: string) => organizations.registry.purchase(id)?.state
   const onChain = await nextOrder()
   const asked = await finish(
     { transaction: '0xc0de' },
@@ -192,17 +199,18 @@ test('interrupted orders: what the chain or the log shows paid is given, what ca
     () => stateOf(onChain) === 'paid',
   )
   assert.equal(asked[0], '0x11', 'the transaction that was sent is asked for')
-  assert.equal(accounts.registry.purchase(onChain)?.transaction, '0xc0de')
+  assert.equal(organizations.registry.purchase(onChain)?.transaction, '0xc0de')
   const onLog = await nextOrder()
   const settled = { state: 'settled', transaction: '0x22' }
   assert.deepEqual(await finish('unknown', settled, () => stateOf(onLog) === 'paid'), [])
-  assert.equal(accounts.registry.purchase(onLog)?.transaction, '0x22')
+  assert.equal(organizations.registry.purchase(onLog)?.transaction, '0x22')
   const unpaid = await nextOrder()
   await finish('unused', undefined, () => stateOf(unpaid) === undefined)
   assert.equal(stateOf(unpaid), 'ordered', 'it may be paid yet')
   nowMs += 60_000 + 120_000
-  for (const state of ['used', 'unknown'] as const) {
-    await finish(state, undefined, () => stateOf(unpaid) === undefined)
+  const settling = { state: 'settling', transaction: '' }
+  for (const [state, row] of [['used', undefined] as const, ['unknown', settling] as const]) {
+    await finish(state, row, () => stateOf(unpaid) === undefined)
     assert.equal(stateOf(unpaid), 'ordered', `${state}: the operator decides`)
   }
   await finish('unused', undefined, () => stateOf(unpaid) === undefined)

@@ -33,7 +33,7 @@ const guarded = () =>
 const call = (method: string, url: string) =>
   callApi(api, url.replace(/:\w+/g, 'x'), { method, headers: { 'x-api-key': api.apiKey } })
 
-test('every metered route tells the limit in its headers', async () => {
+test('every metered route returns the rate limit in its headers', async () => {
   isUsedUp = false
   assert.ok(guarded().length > 200, `${guarded().length} routes`)
   for (const { method, url } of guarded()) {
@@ -47,7 +47,7 @@ test('every metered route tells the limit in its headers', async () => {
   }
 })
 
-test('every metered route answers 429 with Retry-After before it does anything', async () => {
+test('every metered route answers 429 with Retry-After before its handler runs', async () => {
   isUsedUp = true
   for (const { method, url } of guarded()) {
     const { headers, status, body } = await call(method, url)

@@ -39,8 +39,8 @@ before(async () => {
 after(() => stack.close())
 
 const account = async (plan: 'free' | 'selfhost') => {
-  const { apiKey } = await stack.accounts.createKey({ name: `billed-${plan}`, plan })
-  const principal = stack.accounts.guard.authenticate({ apiKey })
+  const { apiKey } = await stack.organizations.createKey({ name: `billed-${plan}`, plan })
+  const principal = stack.organizations.guard.authenticate({ apiKey })
   assert.ok(principal !== undefined && !(principal instanceof Error))
   const url = `ws://127.0.0.1:${server.port}/connection/websocket?token=${apiKey}`
   const connected = async () => {
@@ -81,7 +81,7 @@ const spendAllBut = (principal: Principal, units: number): void => {
   stack.meter.reserve(principal, milli).settle(milli)
 }
 
-test('history is charged by its payload bytes, at once; the top alone costs nothing', async () => {
+test('channel history is charged by its payload bytes at once; reading only the top position costs nothing', async () => {
   const { principal, connected } = await account('selfhost')
   const { history: ask } = await connected()
   assert.deepEqual((await ask({ limit: 0 })).history?.publications, [])
@@ -91,7 +91,7 @@ test('history is charged by its payload bytes, at once; the top alone costs noth
   await until(() => usedMilli(principal) === bytesOf(newest) * MILLI_UNITS_PER_BYTE, 'the charge')
 })
 
-test('recovery is charged by its payload bytes, at once', async () => {
+test('channel recovery is charged by its payload bytes at once', async () => {
   const { principal, connected } = await account('selfhost')
   const { raw, history: ask } = await connected()
   const top = (await ask({ limit: 0 })).history
@@ -128,7 +128,7 @@ test('a history reply holds at most 512 KiB, and the next one continues where it
   )
 })
 
-test('reading faster than the budget: 111 until time has passed, for history and recovery', async () => {
+test('history and recovery reads beyond the byte budget answer 111 until time has passed', async () => {
   const { connected } = await account('selfhost')
   const { raw, history: ask } = await connected()
   const whole = { limit: -1 }

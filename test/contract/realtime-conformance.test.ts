@@ -88,14 +88,14 @@ for (const transport of TRANSPORTS) {
       )
     })
 
-    test('keys that are not known are ignored [16]', async () => {
+    test('unknown keys of commands are ignored [16]', async () => {
       const raw = await open()
       raw.send(connect(1, { flag: 1, profile: 'x', dict: 'y' }))
       raw.send(subscribe(2, CANDLES, { flag: 1, type: 2, phase: 'x', asc: true }))
       await raw.frame('{"id":2,"subscribe":{}}')
     })
 
-    test('every family is subscribed to by each of its names [30]', async () => {
+    test('every channel family can be subscribed to by each of its names [30]', async () => {
       const names = CHANNELS.flatMap((row) =>
         [row.prefix, ...row.aliases].map((prefix) => exampleName(prefix, row)),
       )
@@ -126,7 +126,7 @@ for (const transport of TRANSPORTS) {
       assert.deepEqual([subscription.state, errors], ['subscribed', []])
     })
 
-    test('an address in another case: each hears under the name that it asked for [35]', async () => {
+    test('an address in another case: publications carry the channel name of the subscription [35]', async () => {
       const names = [TOKEN, `0x${TOKEN.slice(2).toUpperCase()}`].map(
         (one) => `dex-trade:eth_${one}`,
       )
@@ -142,7 +142,7 @@ for (const transport of TRANSPORTS) {
       }
     })
 
-    test('under load no publication comes before the reply to its subscribe [38]', async () => {
+    test('under load no publication arrives before the reply to its subscribe command [38]', async () => {
       let going = true
       const load = (async () => {
         for (let at = 0; going; at += 1) await stack.commit([{ trade: buildTradeEvent(at) }])
@@ -164,7 +164,7 @@ for (const transport of TRANSPORTS) {
       await load
     })
 
-    test('another node, with the same position, gives what the first would have given [52]; another epoch does not [54]', async () => {
+    test('another node recovers the same publications from the same position [52]; another epoch does not recover [54]', async () => {
       const second = await stack.serve({ transport })
       const first = await connected()
       first.send(subscribe(2, TRADES))
@@ -208,7 +208,7 @@ for (const transport of TRANSPORTS) {
       return { stack, connected }
     }
 
-    test('{} comes in its rhythm while publications flow [21], and {} too many do no harm [23]', async () => {
+    test('{} pings are sent at their interval while publications flow [21], and extra {} from the client are ignored [23]', async () => {
       const { stack, connected } = await start()
       const raw = await connected()
       raw.send(JSON.stringify({ subscribe: { channel: TRADES }, id: 2 }))
@@ -226,7 +226,7 @@ for (const transport of TRANSPORTS) {
       await stack.close()
     })
 
-    test('who answers WebSocket pings alone lives on; who answers nothing is closed with 3012 [25] [22]', async () => {
+    test('a client that answers WebSocket pings alone stays connected; one that answers neither is closed with 3012 [25] [22]', async () => {
       const { stack, connected } = await start()
       const framed = await connected('?cf_ws_frame_ping_pong=true')
       const silent = await connected()
@@ -242,7 +242,7 @@ for (const transport of TRANSPORTS) {
       await stack.close()
     })
 
-    test('a reader of latest values that stalls is not closed, and gets the newest of each when it reads again [57]', async () => {
+    test('a stalled reader of latest values stays connected, and gets the newest of each when it reads again [57]', async () => {
       const { stack, connected } = await start()
       const raw = await connected()
       const tokens = Array.from({ length: 20 }, (_, at) => `0x${at.toString(16).padStart(40, 'a')}`)
@@ -259,8 +259,11 @@ for (const transport of TRANSPORTS) {
           'tradeStats',
           'trade.stat.TradeStatEvents',
           tokens.map((token) => ({
-            ...{ token_address: token, resolution: '1m', timestamp: '1760000000000' },
-            ...{ buys: round, buy_volume_in_usd: long },
+            token_address: token,
+            resolution: '1m',
+            timestamp: '1760000000000',
+            buys: round,
+            buy_volume_in_usd: long,
           })),
         )
         // Longer than the pause between two publications of a channel, so that every round is published.

@@ -62,7 +62,7 @@ for (const transport of TRANSPORTS) {
       })
     }
 
-    test('after all of that a right handshake is answered, and nothing had to be contained', async () => {
+    test('after all refused handshakes a valid one is accepted, and no exception was counted', async () => {
       const answer = await sendRawRequest(server.port, buildUpgradeRequest())
       assert.equal(statusOf(answer), 101, answer)
       assert.match(answer, /^sec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=\r$/im)
@@ -181,7 +181,7 @@ for (const transport of TRANSPORTS) {
       raw.ws.terminate()
     })
 
-    test('a request that comes byte by byte, or never: its connection is closed', async () => {
+    test('a request that arrives byte by byte, or never: its connection is closed', async () => {
       const { url } = await serve({})
       const { port } = new URL(url)
       const ends = ['', 'GET /connection/websocket HTTP/1.1\r\nhost: x\r\nx: '].map((head) =>
@@ -236,7 +236,7 @@ for (const transport of TRANSPORTS) {
       throw new RangeError('Maximum call stack size exceeded')
     }
 
-    test('in a message: that connection gets 3004, another one continues', async () => {
+    test('an exception in a message handler closes that connection with 3004, another one continues', async () => {
       const { server, metrics, url } = await failing({
         message: (socket, message) => {
           const text = Buffer.from(message).toString()
@@ -253,14 +253,14 @@ for (const transport of TRANSPORTS) {
       await server.stop()
     })
 
-    test('while a socket opens: 3004', async () => {
+    test('an exception while a socket opens closes it with 3004', async () => {
       const { server, metrics, url } = await failing({ open: bug })
       assert.equal((await (await openRawWebSocket(url)).closed()).code, 3004)
       assert.deepEqual(await contained(metrics), { open: 1 })
       await server.stop()
     })
 
-    test('in ping, pong, close, and in what handles the error: counted, and the server lives', async () => {
+    test('exceptions in ping, pong, close and error handlers are counted, and the server continues', async () => {
       const { server, metrics, url } = await failing({ alive: bug, closed: bug, failed: bug })
       const raw = await openRawWebSocket(url)
       raw.ws.ping()
@@ -274,7 +274,7 @@ for (const transport of TRANSPORTS) {
       await server.stop()
     })
 
-    test('an upgrade that cannot be decided, or throws at once: the connection ends', async () => {
+    test('an upgrade whose decision rejects or throws ends the connection', async () => {
       for (const upgrade of [bug, () => Promise.reject(new Error('no'))]) {
         const { server, metrics } = await failing({ upgrade })
         assert.equal(await sendRawRequest(server.port, buildUpgradeRequest()), '')
@@ -292,7 +292,7 @@ for (const transport of TRANSPORTS) {
       await server.stop()
     })
 
-    test('TCP connections beyond the limit are closed, and room comes back', async () => {
+    test('TCP connections beyond the limit are closed, and closed connections free the limit', async () => {
       const { server, url } = await failing({})
       const opened = await Promise.allSettled(
         Array.from({ length: 130 }, () => openRawWebSocket(url)),

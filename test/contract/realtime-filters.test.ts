@@ -73,9 +73,9 @@ for (const transport of TRANSPORTS) {
         volumes.map((volume, at) => ({ candle: buildCandleEvent(from + at, '2', { volume }) })),
       )
 
-    test('only what matches is sent, and nothing else is paid for [44]', async () => {
-      const { apiKey } = await stack.accounts.createKey({ name: 'filtered', plan: 'selfhost' })
-      const principal = stack.accounts.guard.authenticate({ apiKey })
+    test('a filtered subscription receives and pays for matching publications only [44]', async () => {
+      const { apiKey } = await stack.organizations.createKey({ name: 'filtered', plan: 'selfhost' })
+      const principal = stack.organizations.guard.authenticate({ apiKey })
       assert.ok(principal !== undefined && !(principal instanceof Error))
       const raw = await connected(apiKey)
       assert.match(await subscribe(raw, CANDLES, { filter: 'meta.v > 10' }), /"subscribe":\{\}/)
@@ -93,7 +93,7 @@ for (const transport of TRANSPORTS) {
       )
     })
 
-    test('every spelling of a name, a tag filter and data.filter give the same [45] [49]', async () => {
+    test('every spelling of a field name, a tag filter and data.filter select the same publications [45] [49]', async () => {
       const spellings = [
         'volume > 10',
         'meta.volume > 10',
@@ -127,7 +127,7 @@ for (const transport of TRANSPORTS) {
       }
     })
 
-    test('numbers compare with liquidity that is text [46], names of objects go down [47]', async () => {
+    test('a filter compares numbers with liquidity that is text [46], and reads fields of nested objects [47]', async () => {
       const raw = await connected()
       await subscribe(raw, `dex-token-total-liquidity:eth_${TOKEN}`, {
         filter: 'liquidityInUsd > 10000',
@@ -160,7 +160,7 @@ for (const transport of TRANSPORTS) {
       )
     })
 
-    test('a text that is not a filter is 107; what is not there matches nothing and ends nothing [48]', async () => {
+    test('an invalid filter is refused with 107; an absent field matches nothing and keeps the connection [48]', async () => {
       const raw = await connected()
       for (const filter of ['meta.ba >', 'nothing > 1', '1 + 1', 'x'.repeat(5_000), 7]) {
         assert.match(await subscribe(raw, TRADES, { filter }), /"code":107,"message":"bad request"/)
@@ -180,7 +180,7 @@ for (const transport of TRANSPORTS) {
       assert.ok(!reply.includes('delta'), reply)
     })
 
-    test('a filtered subscription recovers what matches, and only that [56]', async () => {
+    test('a filtered subscription recovers matching publications only [56]', async () => {
       const centrifuge = stock()
       const options = { data: { filter: 'meta.sa == 2.5 && meta.t > 0' } }
       const heard = await hear(centrifuge, TRADES, options)
@@ -202,7 +202,7 @@ for (const transport of TRANSPORTS) {
       assert.equal(heard.subscribed.at(-1)?.recovered, true)
     })
 
-    test('a batch keeps the elements that match; one of which none does is not sent', async () => {
+    test('a batch keeps its matching elements; a batch without a matching element is not sent', async () => {
       const some = await connected()
       const none = await connected()
       await subscribe(some, 'dex-new-tokens:eth', { filter: 'decimals > 6' })
@@ -219,7 +219,7 @@ for (const transport of TRANSPORTS) {
       assert.deepEqual(pushed(none), [])
     })
 
-    test('old clients without a name get long names too, others do not', async () => {
+    test('clients that send no name get long field names too, others do not', async () => {
       const [nameless, named] = [await connected(), await connected(undefined, 'js')]
       const channel = `dex-token-supply:eth_${TOKEN}`
       for (const raw of [nameless, named]) await subscribe(raw, channel, {})
@@ -242,7 +242,7 @@ for (const transport of TRANSPORTS) {
       )
     })
 
-    test('trades of blocks before they are confirmed: marked, taken back, and only for those who ask', async () => {
+    test('trades of pre-confirmed blocks are marked and retracted, and are sent only to subscriptions that request them', async () => {
       const early = await connected()
       const plain = await connected()
       await subscribe(early, TRADES, { data: { commitment: 'processed' } })
@@ -276,7 +276,7 @@ for (const transport of TRANSPORTS) {
       assert.ok(offsets[2] > 0)
     })
 
-    test('a record that cannot be read: who has positions is closed with 2500 and starts anew [37]', async () => {
+    test('after an undecodable record, subscriptions with positions are closed with 2500 and start anew [37]', async () => {
       const centrifuge = stock()
       const heard = await hear(centrifuge, TRADES, {})
       const other = await hear(centrifuge, CANDLES, {})

@@ -127,7 +127,7 @@ for (const transport of TRANSPORTS) {
       assert.equal(raw.frames.length, before + 1)
     })
 
-    test('a channel twice is 105; leaving and joining in one message is fine [33]', async () => {
+    test('a second subscribe to one channel is refused with 105; unsubscribe and subscribe in one message succeed [33]', async () => {
       const raw = await connected()
       raw.send(`${subscribe(2, TRADES)}\n${subscribe(3, TRADES)}`)
       assert.match(await raw.frame('"id":3'), /"code":105/)
@@ -135,7 +135,7 @@ for (const transport of TRANSPORTS) {
       assert.match(await raw.frame('"id":5'), /"recoverable":true/)
     })
 
-    test('the 101st subscription is 106, and works after one is given back [32]', async () => {
+    test('the 101st subscription is refused with 106, and succeeds after another one is unsubscribed [32]', async () => {
       const raw = await connected()
       const name = (at: number) => `dex-trade:eth_0x${at.toString(16).padStart(40, '0')}`
       for (let at = 1; at <= 100; at += 1) raw.send(subscribe(at + 1, name(at)))
@@ -174,7 +174,7 @@ for (const transport of TRANSPORTS) {
       })
     }
 
-    test('hostile values inside well-formed commands do no harm', async () => {
+    test('hostile values inside well-formed commands get error replies, and the connection stays', async () => {
       const raw = await connected()
       raw.send('{"subscribe":{"channel":"__proto__:constructor","data":{"__proto__":1}},"id":2}')
       assert.match(await raw.frame('{"id":2,'), /"code":102/)
@@ -203,7 +203,7 @@ for (const transport of TRANSPORTS) {
       assert.equal((await anonymous.closed()).code, 3501)
     })
 
-    test('a flood of commands: 111 while it lasts, then 3013', async () => {
+    test('a flood of commands gets 111 while it lasts, then the connection is closed with 3013', async () => {
       const raw = await connected()
       raw.send(Array.from({ length: 500 }, (_, at) => `{"ping":{},"id":${at + 2}}`).join('\n'))
       assert.deepEqual(await raw.closed(), { code: 3013, reason: 'too many requests' })
@@ -212,7 +212,7 @@ for (const transport of TRANSPORTS) {
       )
     })
 
-    test('a flood of messages while connect waits: 3013, or all in order', async () => {
+    test('a flood of messages before the connect reply: closed with 3013, or all answered in order', async () => {
       const raw = await openRawWebSocket(url())
       for (let at = 1; at <= 200; at += 1)
         raw.send(at === 1 ? connect(1) : `{"ping":{},"id":${at}}`)
@@ -236,7 +236,7 @@ for (const transport of TRANSPORTS) {
       await inside.frame('"connect"')
     })
 
-    test('upgrades that are refused say why [4]', async () => {
+    test('refused upgrades answer with a problem body that has the reason [4]', async () => {
       const refused = async (query: string, options: object = {}, path = url(query)) => {
         const { status, body, headers } = await readRefusedUpgrade(path, options)
         assert.match(String(headers['content-type']), /^application\/problem\+json/)
@@ -260,8 +260,8 @@ for (const transport of TRANSPORTS) {
       const own = await startRealtimeStack()
       const alone = await own.serve({ transport })
       const here = `ws://127.0.0.1:${alone.port}/connection/websocket`
-      const key = await own.accounts.createKey({ name: 'poor', plan: 'free' })
-      const principal = own.accounts.guard.authenticate({ apiKey: key.apiKey })
+      const key = await own.organizations.createKey({ name: 'poor', plan: 'free' })
+      const principal = own.organizations.guard.authenticate({ apiKey: key.apiKey })
       assert.ok(principal !== undefined && !(principal instanceof Error))
       const live = await openRawWebSocket(`${here}?token=${key.apiKey}`)
       live.send(`{"connect":{},"id":1}\n${subscribe(2, TRADES)}`)
@@ -285,13 +285,15 @@ for (const transport of TRANSPORTS) {
     })
 
     test('guessing keys is limited by address: 429 with Retry-After', async () => {
-      const answers = await Promise.all(
-        Array.from({ length: 2 * ANONYMOUS_REQUESTS_PER_SECOND + 20 }, () =>
-          readRefusedUpgrade(url('?token=guess')),
-        ),
-      )
-      const limited = answers.find(({ status }) => status === 429)
-      assert.ok(limited, 'nobody was limited')
+      const guess = () => readRefusedUpgrade(url('?token=guess'))
+      let limited: Awaited<ReturnType<typeof guess>> | undefined
+      // A busy machine may take the first of them no faster than the limit allows.
+      for (let round = 0; round < 10 && limited === undefined; round += 1) {
+        const length = 2 * ANONYMOUS_REQUESTS_PER_SECOND + 20
+        const answers = await Promise.all(Array.from({ length }, guess))
+        limited = answers.find(({ status }) => status === 429)
+      }
+      assert.ok(limited, 'all guesses were answered')
       assert.ok(Number(limited.headers['retry-after']) >= 1)
       assert.equal(JSON.parse(limited.body).details.remaining, 0)
     })
@@ -305,9 +307,9 @@ for (const transport of TRANSPORTS) {
       assert.equal(bare.ws.protocol, '')
     })
 
-    test('the charge is the bytes of the payloads; replies and heartbeats are free [61]', async () => {
-      const key = await stack.accounts.createKey({ name: 'billed', plan: 'selfhost' })
-      const principal = stack.accounts.guard.authenticate({ apiKey: key.apiKey })
+    test('a stream is charged by the bytes of its payloads; replies and heartbeats are free [61]', async () => {
+      const key = await stack.organizations.createKey({ name: 'billed', plan: 'selfhost' })
+      const principal = stack.organizations.guard.authenticate({ apiKey: key.apiKey })
       assert.ok(principal !== undefined && !(principal instanceof Error))
       const raw = await openRawWebSocket(url(`?token=${key.apiKey}`))
       raw.send(`{"connect":{},"id":1}\n${subscribe(2, TRADES)}`)
@@ -369,10 +371,10 @@ for (const transport of TRANSPORTS) {
       await stack.close()
     })
 
-    test('a key that runs out: ttl, then 3005 after the grace', async () => {
+    test('an API key that expires: its ttl in the replies, then 3005 after the grace', async () => {
       const stack = await startRealtimeStack()
       const server = await stack.serve({ transport })
-      const key = await stack.accounts.createKey({
+      const key = await stack.organizations.createKey({
         name: 'short',
         plan: 'selfhost',
         expiresAtMs: Date.now() + 20_000,

@@ -59,7 +59,7 @@ const dyingAt = (pattern: RegExp): { readonly store: Warehouse; readonly died: P
   return { store, died }
 }
 
-test('a repair that a crash cut off is found by the next process, however much later it comes', async () => {
+test('a rollup repair that a crash interrupted is completed by the next process, however much later it starts', async () => {
   await fill('eth', [0])
   await createRollupChecker({ chain: 'eth', warehouse, log, checkMs: 0 })(atS(1))
   await loseCandles('eth')
@@ -79,7 +79,7 @@ test('a repair that a crash cut off is found by the next process, however much l
   assert.deepEqual([await rolledUp('eth'), await gaps('eth')], [all(12), []])
 })
 
-test('what was rolled up before a crash is checked by the next process, oldest first, more than one check repairs', async () => {
+test('roll-ups of an earlier process are checked by the next one, oldest first, more than one check repairs', async () => {
   const minutes = [...Array(7).keys(), 900]
   await fill('bsc', minutes)
   await loseCandles('bsc')
@@ -98,8 +98,12 @@ test('late trades of a minute that was closed while a lane was behind are taken 
   await addTrades('base', { number: 2, atS: atS(1), to: 60 })
   await setFinal('base', atS(2))
   const finalizer = startFinalizer({
-    ...{ chain: 'base', warehouse, log },
-    ...{ idleMs: 10, checkMs: 10, graceMs: 50 },
+    chain: 'base',
+    warehouse,
+    log,
+    idleMs: 10,
+    checkMs: 10,
+    graceMs: 50,
   })
   try {
     await until(() => finalizer.last()?.hotFrom === atS(2), 'the minute is closed without them')
@@ -119,7 +123,7 @@ test('late trades of a minute that was closed while a lane was behind are taken 
   }
 })
 
-test('a minute that no repair mends is given up and stays marked, and others continue being repaired', async () => {
+test('a minute that no repair corrects is given up and stays marked, and others continue being repaired', async () => {
   await fill('arb', [0, 1])
   await loseCandles('arb')
   const told: string[] = []
@@ -132,7 +136,10 @@ test('a minute that no repair mends is given up and stays marked, and others con
     },
   }
   const check = createRollupChecker({
-    ...{ chain: 'arb', warehouse: broken, metrics, checkMs: 0 },
+    chain: 'arb',
+    warehouse: broken,
+    metrics,
+    checkMs: 0,
     log: Object.assign(makeSilentLogger(), {
       error: (_facts: unknown, message?: string) => void told.push(message ?? ''),
     }),
@@ -147,14 +154,18 @@ test('a minute that no repair mends is given up and stays marked, and others con
   )
 })
 
-test('an old gap is repaired when its trades come, whatever number of newer gaps nothing comes for', async () => {
+test('an old gap is repaired when its trades arrive, for any number of newer gaps without trades', async () => {
   await addBlock('op', 1, START, 2)
   await addTrades('op', { number: 1, atS: START, to: 2 })
   const later = Array.from({ length: 250 }, (_, index) => atS(index + 1))
   await warehouse.insert(
     'op_rollup_gaps',
     [START, ...later].map((minute) => ({
-      ...{ minute, announced_trades: 2, stored_trades: 0, reason: 'trades-missing', _ver: 1 },
+      minute,
+      announced_trades: 2,
+      stored_trades: 0,
+      reason: 'trades-missing',
+      _ver: 1,
     })),
   )
   const [from, to] = [atS(400), atS(430)]

@@ -62,7 +62,7 @@ const parsed = (rows: BatchRows | undefined, table: string): readonly Record<str
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line))
 
-test('a thread makes the rows that this one would, of many batches at a time', async () => {
+test('a row thread makes the same rows as the main thread, for many batches at a time', async () => {
   const batches = Array.from({ length: 20 }, (_, index) => [
     tradeBytes(index),
     tradeBytes(index + 1),
@@ -79,14 +79,14 @@ test('a thread makes the rows that this one would, of many batches at a time', a
   assert.equal(made[7]?.tables[0]?.count, 4)
 })
 
-test('the bytes of the bus stay as they are', async () => {
+test('a row thread leaves the bytes of the bus unchanged', async () => {
   const [first, second] = [blockBytes(1), blockBytes(2)]
   const before = Buffer.concat([first, second])
   await threads.makeRows('blocks', [first, second])
   assert.deepEqual(Buffer.concat([first, second]), before)
 })
 
-test('what cannot be read is named by its place, and the rest becomes rows', async () => {
+test('records that cannot be decoded are reported by index and reason, and the rest becomes rows', async () => {
   const values = [blockBytes(1), Buffer.from('no avro'), null, blockBytes(2)]
   const made = await threads.makeRows('blocks', values)
   assert.deepEqual(
@@ -100,7 +100,7 @@ test('what cannot be read is named by its place, and the rest becomes rows', asy
   assert.equal(made.newest?.height, 2)
 })
 
-test('a batch without anything readable has no rows and no newest record', async () => {
+test('a batch without a readable record has no rows and no newest record', async () => {
   const made = await threads.makeRows('blocks', [Buffer.from('no avro')])
   assert.deepEqual([made.tables, made.newest], [[], null])
 })
@@ -121,11 +121,11 @@ test('a newest state is written once per subject, as the batch left it', async (
   assert.deepEqual(made, rowsHere('tokenPrices', [priced('1', 0), priced('2', 1)]))
 })
 
-test('a topic that no sink reads is an error of who asks', async () => {
+test('makeRows rejects a topic that no sink reads', async () => {
   await assert.rejects(threads.makeRows('candlesticks', [blockBytes(1)]), /no sink reads/)
 })
 
-test('a registry that does not answer is an outage, asked again with the next batch', async () => {
+test('a registry that does not answer is an Outage of each batch, and is requested again for the next one', async () => {
   const port = await freePort()
   const apart = openRowWorkerPool(
     { registry: { url: `http://127.0.0.1:${port}` } },

@@ -34,7 +34,7 @@ const runNames = async (names: readonly string[], limitMs?: number) => {
   return { isPassed, printed }
 }
 
-test('files that pass pass, also one that prints half a message of the runner, and their tests are counted', async () => {
+test('the file runner passes files that pass, also one that prints half a message of the runner, and counts their tests', async () => {
   const { isPassed, printed } = await runNames(['passes', 'prints-half', 'passes'])
   assert.ok(isPassed, printed)
   assert.match(printed, /tests [2-3], pass [2-3], fail 0/)
@@ -47,7 +47,7 @@ test('a file that fails is reported once more at the end', async () => {
   assert.match(printed, /fail 1,.*fails\.test\.mjs\n✖ failing tests:.*it broke/s)
 })
 
-test('a file that is killed, or does not end in time, has failed and says so', async () => {
+test('the file runner fails a file that is killed or does not end in time, and prints the reason', async () => {
   const killed = await runNames(['is-killed'])
   assert.ok(!killed.isPassed)
   assert.match(killed.printed, /is-killed\.test\.mjs was ended by SIGKILL/)
@@ -56,7 +56,7 @@ test('a file that is killed, or does not end in time, has failed and says so', a
   assert.match(late.printed, /has not ended within 2 s and was killed/)
 })
 
-test('of a file that prints much the first and the last part are kept', async () => {
+test('the file runner keeps the first and the last part of a long output', async () => {
   const { isPassed, printed } = await runNames(['prints-much'])
   assert.ok(isPassed)
   assert.match(printed, /\d+ bytes left out/)

@@ -95,7 +95,7 @@ const started = async (sink: Sink, chain: string) => {
     bus,
     metrics,
     log,
-    places: sinkConcurrency(),
+    insertLimit: sinkConcurrency(),
     inserter: createInserter({ warehouse, metrics }),
     makeRows: async (_topic, values) => batchRows(codec, sink, values),
   })
@@ -157,7 +157,7 @@ const unbounded = (isFixed: () => boolean): Sink => {
   }
 }
 
-test('records that the store refuses become dead letters, the others are stored, and a replay stores them after a fix', async () => {
+test('records that ClickHouse rejects become dead letters, the others are stored, and a replay stores them after a fix', async () => {
   let fixed = false
   const sink = unbounded(() => fixed)
   const { running, metrics, group, isThrough } = await started(sink, 'bsc')
@@ -225,7 +225,11 @@ test('the insert of the same records has the same token, and another one once th
       throw new Error('away')
     }
     const running = await startSink(sink, {
-      ...{ chain: 'polygon', metrics, log, places: sinkConcurrency(), inserter: { insert } },
+      chain: 'polygon',
+      metrics,
+      log,
+      insertLimit: sinkConcurrency(),
+      inserter: { insert },
       bus: { ...bus, life: async (name) => `${life}/${name}` },
       makeRows: async (_topic, values) => batchRows(codec, sink, values),
     })
@@ -240,7 +244,7 @@ test('the insert of the same records has the same token, and another one once th
   assert.notEqual(first, other)
 })
 
-test('an error that may pass is retried and counted, sets nothing aside, and says since when', async () => {
+test('a transient insert error is retried and counted, sets nothing aside, and is reported with the time of its first failure', async () => {
   const { running, metrics, group, isThrough } = await started(sinkOf('tradeStats'), 'base')
   try {
     await warehouse.command('RENAME TABLE base_token_stats TO base_token_stats_away')
@@ -296,7 +300,7 @@ test('a batch over more days than one insert may touch is stored in several', as
   }
 })
 
-test('a record whose mapping throws is a dead letter, whatever it throws', async () => {
+test('a record whose mapping throws becomes a dead letter, whatever it throws', async () => {
   const broken: Sink = {
     topic: 'tradeStats',
     map: (codecOfSink, bytes) => {

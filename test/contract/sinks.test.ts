@@ -72,7 +72,7 @@ const committed = async (chain: string): Promise<number> => {
 
 const makeRows: SinkDeps['makeRows'] = async (_topic, values) => batchRows(codec, sink, values)
 
-test('as many large batches are rows at a time as there are places, over all sinks', async () => {
+test('large batches are made into rows at most as many at a time as the concurrency limit, over all sinks', async () => {
   let [now, most] = [0, 0]
   let open = (): void => undefined
   const gate = new Promise<void>((resolve) => {
@@ -89,8 +89,8 @@ test('as many large batches are rows at a time as there are places, over all sin
     most = Math.max(most, now)
     return makeRows(...order)
   }
-  const places = sinkConcurrency()
-  const deps = { bus, inserter, places, makeRows: counted, metrics: makeMetrics(), log }
+  const insertLimit = sinkConcurrency()
+  const deps = { bus, inserter, insertLimit, makeRows: counted, metrics: makeMetrics(), log }
   const sinks = [
     await startSink(sink, { ...deps, chain: 'eth' }),
     await startSink(sink, { ...deps, chain: 'bsc' }),
@@ -99,18 +99,18 @@ test('as many large batches are rows at a time as there are places, over all sin
     await publishPrices('eth', '1', LARGE)
     await publishPrices('bsc', '1', LARGE)
     await until(
-      () => places.pendingCount > 0 && now === places.concurrency,
+      () => insertLimit.pendingCount > 0 && now === insertLimit.concurrency,
       'every place is taken, and batches wait for one',
     )
     open()
     await until(async () => (await committed('eth')) + (await committed('bsc')) === 2 * PARTITIONS)
-    assert.equal(most, places.concurrency)
+    assert.equal(most, insertLimit.concurrency)
   } finally {
     for (const running of sinks) await running.stop()
   }
 })
 
-test('what the lanes of a sink have at the same time is one statement', async () => {
+test('batches that the lanes of a sink have at the same time are inserted in one statement', async () => {
   const statements: { readonly rows: number; readonly token: string }[] = []
   const warehouse: Pick<Warehouse, 'insert'> = {
     insert: async (_table, rows, options) => {
@@ -120,7 +120,7 @@ test('what the lanes of a sink have at the same time is one statement', async ()
   const metrics = makeMetrics()
   const deps = {
     inserter: createInserter({ warehouse, metrics }),
-    places: sinkConcurrency(),
+    insertLimit: sinkConcurrency(),
     makeRows,
   }
   const running = await startSink(sink, { ...deps, bus, metrics, log, chain: 'eth' })
@@ -140,7 +140,7 @@ test('what the lanes of a sink have at the same time is one statement', async ()
   }
 })
 
-test('a table that takes nothing does not stand in the way of others', async () => {
+test('a table whose inserts fail does not delay the inserts of other tables', async () => {
   let refused = 0
   const warehouse = {
     insert: async (table: string) => {
@@ -151,7 +151,7 @@ test('a table that takes nothing does not stand in the way of others', async () 
   } as unknown as Warehouse
   const metrics = makeMetrics()
   const inserter = createInserter({ warehouse, metrics })
-  const deps = { bus, inserter, places: sinkConcurrency(), makeRows, metrics, log }
+  const deps = { bus, inserter, insertLimit: sinkConcurrency(), makeRows, metrics, log }
   const offsetsOf = (chain: string) =>
     bus.offsets(sinkGroup(sink, chain), [topicName(TOPIC, chain)])
   const before = await offsetsOf('eth')

@@ -100,7 +100,7 @@ test('a sink whose insert is not answered makes the process not ready after a mi
   const running = await startSink(sink, {
     ...deps,
     bus,
-    places: sinkConcurrency(),
+    insertLimit: sinkConcurrency(),
     makeRows: async () => ({
       tables: [{ table: 'blocks', count: 1, text: '{}\n' }],
       refused: [],

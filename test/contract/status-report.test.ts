@@ -9,7 +9,7 @@ import { withTempFolder } from '../support/temp-folder.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1)
 
-test('status names partitions that invalid input stopped, and those whose work fails', async () => {
+test('the status report lists partitions that invalid input stopped, and partitions whose work fails', async () => {
   const lane = { seq: 7, height: 9, blockTimeMs: NOW_MS }
   const health: ProcessorsHealth = {
     groups: {

@@ -92,7 +92,7 @@ for (const transport of TRANSPORTS) {
     const values = ({ publications }: Awaited<ReturnType<typeof hear>>) =>
       publications.map(({ data }) => jsonOf(data))
 
-    test('a client that speaks Protobuf gets what one that speaks JSON gets, and its offsets', async () => {
+    test('a Protobuf client receives the same publications and offsets as a JSON client', async () => {
       const binary = await connect(ProtobufCentrifuge)
       const text = await connect(Centrifuge)
       assert.equal(binary.sockets[0]?.protocol, 'centrifuge-protobuf')
@@ -205,7 +205,7 @@ for (const transport of TRANSPORTS) {
       })
     }
 
-    test('no delta with a filter, on lists, for clients without a name, or unless it is turned on [50]', async () => {
+    test('delta is not granted with a filter, on lists, for clients without a name, or unless it is turned on [50]', async () => {
       const subscribe = async (
         channel: string,
         more: object,
@@ -278,8 +278,12 @@ for (const transport of TRANSPORTS) {
               errors,
             } = await python(
               {
-                ...{ url: url(), token: stack.key.apiKey, encoding, delta },
-                ...{ wanted: 3, channels: [TRADES] },
+                url: url(),
+                token: stack.key.apiKey,
+                encoding,
+                delta,
+                wanted: 3,
+                channels: [TRADES],
               },
               async () => {
                 for (let index = 71; index <= 73; index += 1) {

@@ -24,7 +24,7 @@ before(async () => {
 })
 after(() => stack.close())
 
-test('HTTP over our own TLS: its answers ask for TLS from then on', async () => {
+test("responses over the product's own TLS carry Strict-Transport-Security", async () => {
   const app = await createBaseApp(
     {
       tls,

@@ -6,8 +6,8 @@ import { WebSocket } from 'ws'
 import { loadConfig } from '../../core/config/load.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import { type Accounts, createAccounts } from '../../serving/auth/accounts.ts'
 import type { NewApplication } from '../../serving/auth/administration.ts'
+import { createOrganizations, type Organizations } from '../../serving/auth/organizations.ts'
 import type { RealtimeServer } from '../../serving/realtime/server.ts'
 import {
   openRawWebSocket,
@@ -20,13 +20,13 @@ import { evmWallet, signInMessage, signInToken, type TestWallet } from '../suppo
 
 let stack: RealtimeStack
 let server: RealtimeServer
-let quick: Accounts
+let quick: Organizations
 let shiftMs = 0
 const clients: Centrifuge[] = []
 
 /** Accounts of another process on the same log, with tokens of another life. */
-const accountsWith = (ttlSeconds: number): Promise<Accounts> =>
-  createAccounts({
+const accountsWith = (ttlSeconds: number): Promise<Organizations> =>
+  createOrganizations({
     bus: stack.bus,
     codec: stack.codec,
     config: loadConfig({ AUTH_TOKEN_TTL_SECONDS: String(ttlSeconds) }),
@@ -52,9 +52,9 @@ const address = (token = ''): string =>
   `ws://127.0.0.1:${server.port}/connection/websocket${token && `?token=${token}`}`
 const tokenOf = async (
   { clientId, clientSecret }: NewApplication = stack.key,
-  accounts: Accounts = stack.accounts,
+  organizations: Organizations = stack.organizations,
 ): Promise<string> => {
-  const { accessToken } = await accounts.tokens.issue({
+  const { accessToken } = await organizations.tokens.issue({
     grantType: 'client_credentials',
     clientId,
     clientSecret,
@@ -65,7 +65,7 @@ const tokenOf = async (
   return accessToken
 }
 const newApp = (name: string): Promise<NewApplication> =>
-  stack.accounts.createKey({ name, plan: 'selfhost' })
+  stack.organizations.createKey({ name, plan: 'selfhost' })
 
 /** A raw connection that was let in with a token. */
 const connected = async (token: string): Promise<RawWebSocket> => {
@@ -78,7 +78,7 @@ const connected = async (token: string): Promise<RawWebSocket> => {
 const advance = async (ms: number): Promise<void> => {
   shiftMs += ms
   stack.advance(ms)
-  await until(() => stack.accounts.check.run().ok && quick.check.run().ok, 'fresh accounts')
+  await until(() => stack.organizations.check.run().ok && quick.check.run().ok, 'fresh accounts')
 }
 
 /** Seconds that a token has left. */
@@ -127,7 +127,7 @@ test('a token connects by command, URL and header; its lifetime is reported, a k
   byKey.ws.close()
 })
 
-test('bad tokens: 401 at the upgrade, 3500 at connect, no second try', async () => {
+test('an invalid token gets 401 at the upgrade and 3500 at connect, without a reconnect', async () => {
   const [head, body, signature = ''] = (await tokenOf()).split('.')
   const forged = `${head}.${body}.${signature.slice(0, -4)}AAAA`
   const refused = await readRefusedUpgrade(address(forged))
@@ -178,7 +178,7 @@ test('a token of three seconds is refreshed in time, again and again, without a 
   client.centrifuge.disconnect()
 })
 
-test('without a refresh: open for 25 s of grace, then 3005, and the client comes back [28]', async () => {
+test('a token that is not refreshed: open for 25 s of grace, then 3005, and the client reconnects [28]', async () => {
   let answers = false
   const client = stock({
     token: await tokenOf(stack.key, quick),
@@ -201,7 +201,7 @@ test('without a refresh: open for 25 s of grace, then 3005, and the client comes
 
 test('refresh: the same account continues; another account, garbage and stale end it [29]', async () => {
   const other = await newApp('other account')
-  const second = await stack.accounts.admin.createApplication({
+  const second = await stack.organizations.admin.createApplication({
     name: 'same account',
     orgId: stack.key.orgId,
   })
@@ -227,7 +227,7 @@ test('refresh: the same account continues; another account, garbage and stale en
   }
 })
 
-test('what is revoked is closed within two seconds, wherever it was revoked', async () => {
+test('connections of a revoked credential are closed within two seconds, also when another process revoked it', async () => {
   const elsewhere = quick.admin
   const revocations: Readonly<Record<string, (app: NewApplication) => Promise<unknown>>> = {
     'tokens revoked': ({ appId }) => elsewhere.revokeTokens(appId),
@@ -264,7 +264,7 @@ test('what is revoked is closed within two seconds, wherever it was revoked', as
 test('a token revoked between upgrade and connect is not let in', async () => {
   const app = await newApp('in between')
   const raw = await openRawWebSocket(address(await tokenOf(app)))
-  await stack.accounts.admin.deleteApplication(app.appId)
+  await stack.organizations.admin.deleteApplication(app.appId)
   raw.send('{"connect":{},"id":1}')
   assert.equal((await raw.closed()).code, 3500)
 })
@@ -275,14 +275,15 @@ test('a linked wallet connects by the header of the upgrade, and is closed when 
   const nowMs = Date.now() + shiftMs
   const messageOf = (who: TestWallet, lifeMs: number): string =>
     signInMessage(who, {
-      ...{ domain: 'auth.test', uri: 'https://auth.test' },
+      domain: 'auth.test',
+      uri: 'https://auth.test',
       issuedAt: new Date(nowMs).toISOString(),
       expiresAt: new Date(nowMs + lifeMs).toISOString(),
     })
   const message = messageOf(wallet, 600_000)
-  const proof = stack.accounts.readProof({ message, signature: await wallet.sign(message) })
+  const proof = stack.organizations.readProof({ message, signature: await wallet.sign(message) })
   assert.ok(typeof proof !== 'string')
-  const links = stack.accounts.walletsAs({ actor: 'test', address: '', requestId: '' })
+  const links = stack.organizations.walletsAs({ actor: 'test', address: '', requestId: '' })
   await links.link(owner, proof)
   const headersOf = async (who: TestWallet, text: string) => ({
     headers: { authorization: `SIWX ${await signInToken(who, text)}` },
@@ -297,4 +298,22 @@ test('a linked wallet connects by the header of the upgrade, and is closed when 
   assert.equal(refused.status, 402)
   await links.unlink(owner.appId, `evm:${wallet.address.toLowerCase()}`)
   assert.equal((await raw.closed()).code, 3500)
+})
+
+test('a wallet whose signature cannot be verified gets 503 at the upgrade and error 100 at connect', async () => {
+  const nowMs = Date.now() + shiftMs
+  const wallet = evmWallet(0x44)
+  const message = signInMessage(wallet, {
+    domain: 'auth.test',
+    uri: 'https://auth.test',
+    issuedAt: new Date(nowMs).toISOString(),
+    expiresAt: new Date(nowMs + 600_000).toISOString(),
+  })
+  // Longer than the signature of a key: a contract would have to say, and there is no node.
+  const authorization = `SIWX ${await signInToken(wallet, message)}00`
+  const refused = await readRefusedUpgrade(address(), { headers: { authorization } })
+  assert.equal(refused.status, 503)
+  const raw = await openRawWebSocket(address())
+  raw.send(JSON.stringify({ connect: { headers: { authorization } }, id: 1 }))
+  await raw.frame('"code":100')
 })

@@ -79,7 +79,7 @@ const timeToStop = async (store: Warehouse): Promise<number> => {
 
 for (const [kind, store] of Object.entries(STORES)) {
   describe(kind, () => {
-    test('the engine ends what passes a limit of its budget, and names the limit', async () => {
+    test('the engine ends a statement that passes a limit of its budget, and names the limit', async () => {
       const cases: readonly (readonly [string, string, Partial<StatementBudget>])[] = [
         ['time', ENDLESS, { seconds: 1 }],
         ['rows', 'SELECT sum(number) FROM numbers(1000000)', { rowsToRead: 1_000 }],
@@ -103,7 +103,7 @@ for (const [kind, store] of Object.entries(STORES)) {
       assert.deepEqual(rows, [{ one: 1 }])
     })
 
-    test('a read that is given up stops in the engine within a second, and its place is free again', async () => {
+    test('an aborted read stops in the engine within a second and frees its slot', async () => {
       const took: number[] = []
       while (took.length < 3 && !took.some((ms) => ms < STOP_MS)) took.push(await timeToStop(store))
       assert.ok(Math.min(...took) < STOP_MS, `it took ${took.join(', ')} ms`)
@@ -143,7 +143,7 @@ for (const [kind, store] of Object.entries(STORES)) {
   })
 }
 
-test('output of a failed statement is not part of another answer', async () => {
+test('output of a failed statement never appears in the result of another one', async () => {
   const { embedded } = STORES
   assert.ok(embedded)
   for (let round = 0; round < 4; round += 1) {
@@ -165,7 +165,7 @@ test('output of a failed statement is not part of another answer', async () => {
   }
 })
 
-test('a stopped read of the embedded engine leaves the processor alone', async () => {
+test('an aborted read of the embedded engine uses no further processor time', async () => {
   const { embedded } = STORES
   assert.ok(embedded)
   const cpuMs = (): number => {
@@ -184,7 +184,7 @@ test('a stopped read of the embedded engine leaves the processor alone', async (
   assert.ok(busy < 0.5, `the process used ${busy.toFixed(2)} processors`)
 })
 
-test('every text arrives as it was given, alone and in lists', async () => {
+test('every text parameter reaches the warehouse unchanged, alone and in lists', async () => {
   const { embedded } = STORES
   assert.ok(embedded)
   const text = fc.oneof(

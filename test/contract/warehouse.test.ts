@@ -22,7 +22,7 @@ const orderOf = async (works: Readonly<Record<string, Promise<unknown>>>) => {
   return ended
 }
 
-test('what was written is read by every connection that reads', async () => {
+test('inserted rows are read by every connection that reads', async () => {
   await warehouse.command('CREATE TABLE rows (n UInt8) ENGINE = MergeTree ORDER BY n')
   await warehouse.insert('rows', [{ n: 1 }, { n: 2 }])
   const reads = Array.from({ length: 8 }, () =>
@@ -46,7 +46,7 @@ test('the token of one insert is not that of the next ones', async () => {
   )
 })
 
-test('a read does not stand behind writes, nor a file behind either', async () => {
+test('a read does not wait for writes, nor does a file read wait for either', async () => {
   const ended = await orderOf({
     ...Object.fromEntries(
       Array.from({ length: 6 }, (_, index) => [`write ${index}`, warehouse.command(SLOW)]),
@@ -58,7 +58,7 @@ test('a read does not stand behind writes, nor a file behind either', async () =
   assert.equal(ended.length, 8)
 })
 
-test('a slow read leaves a place for another; what was given up before its turn is not asked', async () => {
+test('a slow read leaves a slot for another; a read that is aborted before its turn is not run', async () => {
   const giveUp = new AbortController()
   const reads = {
     slow: warehouse.query({ sql: 'SELECT sleep(0.5)' }),

@@ -100,7 +100,7 @@ for (const version of ['v1', 'v2']) {
   })
 }
 
-test('the answer that makes an endpoint, its list and its changes never hold a secret', async () => {
+test('no response of the webhook endpoints holds a signing secret or the credentials of a URL', async () => {
   const secret = `whsec_${Buffer.alloc(24, 3).toString('base64')}`
   const { id } = await made({ secret, url: 'https://user:hidden@receiver.example.com/x' })
   const texts = [
@@ -115,14 +115,18 @@ test('the answer that makes an endpoint, its list and its changes never hold a s
   await removeAll()
 })
 
-test('bad bodies are refused before anything is made', async () => {
+test('an invalid webhook body is refused before an endpoint is created', async () => {
   const unknown = await send('POST', '/v2/webhook/endpoint', { url: HOOK, name: 't' })
   assert.match(unknown.text, /\/name is not known/)
   assert.equal(record((await send('GET', '/v2/webhook/endpoint')).body).done, true)
 })
 
-test('the bound of endpoints of a plan holds under haste, and a retry with the same key makes nothing twice', async () => {
-  const { apiKey } = await api.accounts.createKey({ name: 'bound', plan: 'free', scopes: SCOPES })
+test('the endpoint limit of a plan holds for concurrent creates, and a retry with the same key creates nothing twice', async () => {
+  const { apiKey } = await api.organizations.createKey({
+    name: 'bound',
+    plan: 'free',
+    scopes: SCOPES,
+  })
   const free = { 'x-api-key': apiKey }
   const headers = { ...free, 'idempotency-key': 'create-once-1' }
   const body = { url: HOOK, description: 'once' }
@@ -151,7 +155,7 @@ test('the bound of endpoints of a plan holds under haste, and a retry with the s
   await removeAll()
 })
 
-test('a retried create is answered as the first time: after a change, after the end, before every check', async () => {
+test('a repeated create with the same key returns the first response: after a change, after a delete, before every check', async () => {
   const headers = { 'idempotency-key': 'create-once-2' }
   const body = { url: 'https://once.example.com/hook' }
   const create = () => send('POST', '/v2/webhook/endpoint', body, headers)
@@ -169,7 +173,7 @@ test('a retried create is answered as the first time: after a change, after the 
   assert.deepEqual(record((await send('GET', '/v2/webhook/endpoint')).body).data, [])
 })
 
-test('calls that name JSON and have no body', async () => {
+test('webhook calls with a JSON content type and no body succeed', async () => {
   const { id } = await made()
   const headers = { 'content-type': 'application/json' }
   const rotated = await send('POST', `/v2/webhook/endpoint/${id}/secret/rotate`, undefined, headers)
@@ -211,9 +215,9 @@ test('pages in both orders and directions', async () => {
   await removeAll()
 })
 
-test('an endpoint of another organization does not exist, and scopes are asked for', async () => {
+test('an endpoint of another organization answers 404, and creating one needs the write scope', async () => {
   const { id } = await made()
-  const stranger = await api.accounts.createKey({ name: 'stranger', plan: 'selfhost' })
+  const stranger = await api.organizations.createKey({ name: 'stranger', plan: 'selfhost' })
   const asStranger = { 'x-api-key': stranger.apiKey }
   for (const [method, path, body] of [
     ['GET', `/${id}`, undefined],
@@ -226,7 +230,7 @@ test('an endpoint of another organization does not exist, and scopes are asked f
     const answer = await send(method, `/v2/webhook/endpoint${path}`, body, asStranger)
     assert.deepEqual([answer.status, faultOf(answer)], [404, 52000], `${method} ${path}`)
   }
-  const reader = await api.accounts.createKey({
+  const reader = await api.organizations.createKey({
     name: 'reader',
     plan: 'selfhost',
     scopes: ['webhook.read'],
@@ -239,7 +243,7 @@ test('an endpoint of another organization does not exist, and scopes are asked f
   await removeAll()
 })
 
-test('a change against an older version is refused; the id is not guessed from another list', async () => {
+test('an update with an older version is refused with 409; an update without an id is refused', async () => {
   const { id } = await made()
   const fresh = await send('PATCH', `/v2/webhook/endpoint/${id}`, { description: 'a', version: 1 })
   assert.equal(record(fresh.body).version, 2)

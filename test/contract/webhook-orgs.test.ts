@@ -16,7 +16,7 @@ let admin: FastifyInstance
 before(async () => {
   api = await startApi()
   admin = await createAdminServer({
-    accounts: api.accounts,
+    organizations: api.organizations,
     endpoints: api.endpoints,
     meter: createMeter(),
     config: loadConfig({ ADMIN_TOKEN }),
@@ -46,7 +46,7 @@ const endpointWith = async (apiKey: string): Promise<void> => {
   assert.equal(made.status, 200, made.text)
 }
 
-test('an organization takes its webhooks with it, an application leaves them', async () => {
+test('deleting an organization removes its webhook endpoints, deleting an application keeps them', async () => {
   const { body: gone } = await asked('POST', '/apps', { name: 'gone' })
   const { body: stays } = await asked('POST', '/apps', { name: 'stays' })
   for (const { apiKey } of [gone, gone, stays]) await endpointWith(apiKey)

@@ -105,7 +105,7 @@ for (const [what, body, code] of REFUSED) {
   })
 }
 
-test('no channel is an empty list, every channel is null; what needs to be named is taken once it is', async () => {
+test('an empty list subscribes to no channel, null to every channel; channels that need subjects are accepted with them', async () => {
   const none = await create({ url: HOOK, channels: [] })
   assert.deepEqual([none.status, none.body.channels], [200, []])
   const all = await create({ url: HOOK, channels: null })
@@ -126,7 +126,7 @@ test('no channel is an empty list, every channel is null; what needs to be named
   assert.deepEqual([moved.status, 'subjects' in moved.body], [200, false])
 })
 
-test('a secret that rotates is checked as one that is made', async () => {
+test('a rotated secret is validated like a new one', async () => {
   const { body } = await create({ url: HOOK })
   const path = `/v2/webhook/endpoint/${body.id}/secret/rotate`
   for (const secret of ['', 'short', 'A'.repeat(200)]) {

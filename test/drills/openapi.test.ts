@@ -21,7 +21,7 @@ const tester = await tryStart('a tester of OpenAPI documents, in Python', async 
 })
 
 if (tester) {
-  test('requests made of the document get answers that fit it, and no server error but those of what the demo lacks', async () => {
+  test('requests generated from the API document get responses that fit it, and no server error but those of parts that the demo lacks', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-openapi-'))
     const port = String(await freePort())
     const run = startSluice(['start', '--data', folder, '--port', port, '--rate', '1'])

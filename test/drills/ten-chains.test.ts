@@ -18,7 +18,7 @@ const EVERY = 29
 const WORST = { chain: 'polygon', every: 4 }
 const CATCH_UP_MS = 180_000
 
-test(`every chain side by side for ${MINUTES} minutes, over nodes that make mistakes`, async () => {
+test(`all chains run side by side for ${MINUTES} minutes over faulty nodes`, async () => {
   const servers = await startServers({
     head: FROM + BACKLOG,
     headMs: Date.now(),

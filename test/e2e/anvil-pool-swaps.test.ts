@@ -41,7 +41,7 @@ const poolOf = (dex: string): Address =>
   dex === 'uniswap_v2' ? market.pools.v2Usd : market.pools.v3Usd
 
 for (const dex of ['uniswap_v2', 'uniswap_v3'] as const) {
-  test(`${dex}: a swap over a named pool is mined and pays what was said`, async () => {
+  test(`${dex}: a swap over a named pool is mined and pays the stated amount`, async () => {
     const signer = devAccount(dex === 'uniswap_v2' ? 1 : 2)
     const owner = signer.address
     const asked = { dex: 'auto', pool: poolOf(dex), owner, sold: COIN, bought: market.usd }
@@ -72,7 +72,7 @@ for (const dex of ['uniswap_v2', 'uniswap_v3'] as const) {
   })
 }
 
-test('a part of the balance is sold, and of the coin what the gas may cost stays', async () => {
+test('a swap of a part of the balance keeps the native token that its gas may cost', async () => {
   const signer = devAccount(4)
   const owner = signer.address
   const asked = { dex: 'auto', pool: market.pools.v2Usd, owner, slippage: 50 }
@@ -104,13 +104,16 @@ test('a pool that was drained after its last event is refused when the transacti
   const { client } = anvil
   const stored = await client.getStorageAt({ address: pools.v2Usd, slot: RESERVES_SLOT })
   await client.setStorageAt({
-    ...{ address: pools.v2Usd, index: RESERVES_SLOT },
+    address: pools.v2Usd,
+    index: RESERVES_SLOT,
     value: numberToHex((1n << 112n) | 1n, { size: 32 }),
   })
   const drained = await stack.buildOverPool({ ...asked, amount })
   assert.deepEqual([drained.status, drained.body.code], [422, 50_012])
   await client.setStorageAt({
-    ...{ address: pools.v2Usd, index: RESERVES_SLOT, value: stored ?? '0x' },
+    address: pools.v2Usd,
+    index: RESERVES_SLOT,
+    value: stored ?? '0x',
   })
   assert.equal((await stack.buildOverPool({ ...asked, amount })).status, 200)
   const other = await stack.buildOverPool({ ...asked, dex: 'uniswap_v3', amount })
@@ -120,7 +123,7 @@ test('a pool that was drained after its last event is refused when the transacti
   assert.deepEqual([poor.status, poor.body.code], [422, 50_017])
 })
 
-test('what is not yet allowed to the router comes with its approval', async () => {
+test('a swap of a token without an allowance is returned with its approval', async () => {
   const { usd, weth, pools } = market
   const owner = devAccount(1).address
   const asked = { dex: 'kyberswap', pool: pools.v2Usd, owner, sold: usd, bought: weth }

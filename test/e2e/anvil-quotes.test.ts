@@ -73,7 +73,7 @@ test('V2: thirty swaps pay what was quoted, to the last unit', async () => {
   }
 })
 
-test('V3: thirty swaps over many words of ticks pay what was quoted, to the last unit', async () => {
+test('V3: thirty swaps across many words of ticks pay the quoted amount, to the last unit', async () => {
   const pool = { address: market.pools.v3Usd, abi: V3_POOL } as const
   const position = await anvil.client.readContract({ ...pool, functionName: 'liquidity' })
   const usdIsFirst = BigInt(market.usd) < BigInt(market.weth)
@@ -81,7 +81,11 @@ test('V3: thirty swaps over many words of ticks pay what was quoted, to the last
   for (const { sold, bought, amount } of swaps(5, 1)) {
     const [sqrtPriceX96, tick] = await anvil.client.readContract({ ...pool, functionName: 'slot0' })
     const state = {
-      ...{ sqrtPriceX96, tick, liquidity: position, feePips: 3_000, tickSpacing: SPACING },
+      sqrtPriceX96,
+      tick,
+      liquidity: position,
+      feePips: 3_000,
+      tickSpacing: SPACING,
       ticks: [
         { tick: -RANGE, liquidityNet: position },
         { tick: RANGE, liquidityNet: -position },

@@ -133,11 +133,14 @@ const advance = async (seconds: number): Promise<void> => {
   await caughtUp()
 }
 
-test('a random packet of coin with a password: claimed by those who know it, once each', async () => {
+test('a random red packet of the native token with a password is claimed with that password only, once by each wallet', async () => {
   const total = parseEther('123.456789012345678901')
   const terms = { creator: creatorAddress, mint: CHAINS.eth.wrappedNative, maxClaims: 3 }
   const { shareId, packetId } = await act('eth/create', {
-    ...{ ...terms, totalAmount: total.toString(), password: 'sésame', memo: 'Happy new year' },
+    ...terms,
+    totalAmount: total.toString(),
+    password: 'sésame',
+    memo: 'Happy new year',
   })
   await caughtUp()
   const created = await packet(String(shareId))
@@ -145,14 +148,31 @@ test('a random packet of coin with a password: claimed by those who know it, onc
   assert.deepEqual(
     {
       ...created,
-      ...{ txHash: '', claimAuthority: typeof created.claimAuthority, createdAt: 0, expiredAt: 0 },
+      txHash: '',
+      claimAuthority: typeof created.claimAuthority,
+      createdAt: 0,
+      expiredAt: 0,
     },
     {
-      ...{ chain: 'eth', id: packetId, shareId, txHash: '', creator: creatorAddress },
-      ...{ mint: CHAINS.eth.wrappedNative, totalAmount: total.toString(), memo: 'Happy new year' },
-      ...{ maxClaims: 3, claimAuthority: 'string', expired: false, expiration: 86_400 },
-      ...{ createdAt: 0, expiredAt: 0, claimedCount: 0, claimedAmount: '0', refundedAmount: '0' },
-      ...{ status: 'active', mode: 'random' },
+      chain: 'eth',
+      id: packetId,
+      shareId,
+      txHash: '',
+      creator: creatorAddress,
+      mint: CHAINS.eth.wrappedNative,
+      totalAmount: total.toString(),
+      memo: 'Happy new year',
+      maxClaims: 3,
+      claimAuthority: 'string',
+      expired: false,
+      expiration: 86_400,
+      createdAt: 0,
+      expiredAt: 0,
+      claimedCount: 0,
+      claimedAmount: '0',
+      refundedAmount: '0',
+      status: 'active',
+      mode: 'random',
     },
   )
   for (const index of [1, 2, 3]) {
@@ -183,7 +203,7 @@ test('a random packet of coin with a password: claimed by those who know it, onc
   }
 })
 
-test('wrong passwords are limited; a right one does not count', async () => {
+test('wrong passwords are limited; right ones are not counted', async () => {
   const terms = { creator: creatorAddress, mint: ZERO, maxClaims: 9, fixedAmount: '7' }
   const { packetId } = await act('eth/create', { ...terms, password: 'a' })
   await caughtUp()
@@ -195,11 +215,15 @@ test('wrong passwords are limited; a right one does not count', async () => {
   assert.deepEqual(await refusal('eth/claim', { ...claim, password: 'a' }), [429, 429])
 })
 
-test('a packet of a token, claimed with the signature of an authority, ends and goes back', async () => {
+test("a red packet of a token, claimed with an authority's signature, expires and is refunded", async () => {
   const authority = devAccount(8)
   const body = {
-    ...{ creator: creatorAddress, mint: token, maxClaims: 4, fixedAmount: '1000' },
-    ...{ claimAuthority: authority.address, expiration: 600 },
+    creator: creatorAddress,
+    mint: token,
+    maxClaims: 4,
+    fixedAmount: '1000',
+    claimAuthority: authority.address,
+    expiration: 600,
   }
   const built = await post('eth/create', body)
   assert.equal(built.status, 200, JSON.stringify(built.body))
@@ -221,7 +245,10 @@ test('a packet of a token, claimed with the signature of an authority, ends and 
   assert.equal(await write('claim', [packetId, signature], by), 'reverted', 'on the chain as well')
   assert.equal(
     await anvil.client.readContract({
-      ...{ address: token, abi: TOKEN_ABI, functionName: 'balanceOf', args: [by.address] },
+      address: token,
+      abi: TOKEN_ABI,
+      functionName: 'balanceOf',
+      args: [by.address],
     }),
     1_000n,
   )
@@ -246,7 +273,7 @@ test('a packet of a token, claimed with the signature of an authority, ends and 
   )
 })
 
-test('a reorg takes claims back, and the API says what the chain says then', async () => {
+test('a reorg reverts claims, and the API returns the packet as the contract has it', async () => {
   const terms = { creator: creatorAddress, mint: ZERO, maxClaims: 5, totalAmount: '1000000' }
   const { packetId } = await act('eth/create', terms)
   await caughtUp()

@@ -45,7 +45,7 @@ const placeOf = async (anvil: Anvil, hash: Hex): Promise<bigint> =>
 const head = (anvil: Anvil): Promise<number> =>
   anvil.client.getBlockNumber({ cacheTime: 0 }).then(Number)
 
-describe('pools that lie in one contract, on a real node', () => {
+describe('pools whose tokens one contract keeps, on a real node', () => {
   let anvil: Anvil
   let vault: VaultMarket
   let manager: V4Market
@@ -102,7 +102,7 @@ describe('pools that lie in one contract, on a real node', () => {
       run = await ingestBlocks(await wanted(vault.extra))
     })
 
-    test('a trade for each pool of a swap, in the amounts of the books', async () => {
+    test("a swap gives a trade for each of its pools, with the amounts of the Vault's logs", async () => {
       const { trades } = run
       assert.deepEqual(
         trades.map(({ hash, pool }) => [hash, pool]),
@@ -124,7 +124,7 @@ describe('pools that lie in one contract, on a real node', () => {
       }
     })
 
-    test('joins and exits move what the books say, for pools of three tokens as well', async () => {
+    test("joins and exits move the amounts of the Vault's logs, for pools of three tokens as well", async () => {
       for (const { hash, pool, type } of changes) {
         const told = run.changes.filter((each) => each.hash === hash)
         assert.equal(told.length, pool.tokens.length - 1, 'a change for each pair')
@@ -308,7 +308,7 @@ describe('pools that lie in one contract, on a real node', () => {
       )
     })
 
-    test('a pool whose key is kept later counts from when it is asked for again', async () => {
+    test('trades of a pool whose key is stored later count from the next verification', async () => {
       const { keyless } = manager.pools
       await manager.keep(keyless)
       const early = await manager.swap(keyless, { zeroForOne: true, amount: -parseEther('4') })
@@ -322,7 +322,7 @@ describe('pools that lie in one contract, on a real node', () => {
       assert.notEqual(early, late)
     })
 
-    test('neither contract is heard where only the other is listed', async () => {
+    test('trades are decoded only for the contract that is listed', async () => {
       const other = await ingestBlocks(await wanted(vault.extra))
       const vaults = (taken: Ingested) =>
         new Set([...taken.trades, ...taken.changes].map(({ vault: keeper }) => keeper))

@@ -20,7 +20,7 @@ before(async () => {
 after(() => place.stop())
 
 for (const [surface, count] of caseCounts(CASES)) {
-  test(`${surface.name}: the process lives, its health answers, and nothing is our fault`, async () => {
+  test(`${surface.name}: the process and its health check survive, and no response is a server error`, async () => {
     if (!place.instance.isRunning()) {
       await place.stop()
       place = await startFuzzEnvironment()

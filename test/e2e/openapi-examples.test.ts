@@ -7,7 +7,7 @@ import { withExampleProduct } from '../support/example-run.ts'
 const FILE = new URL('../../schemas/api/recorded-examples.json', import.meta.url)
 
 /** When this fails because answers changed: `npm run generate -- all`. */
-test('the examples of the API document are what the product answers about the recorded chain', async () => {
+test('the examples of the API document equal the responses for the recorded chain', async () => {
   const recorded = await withExampleProduct(recordExamples)
   assert.deepEqual(JSON.parse(JSON.stringify(recorded)), JSON.parse(readFileSync(FILE, 'utf8')))
 })

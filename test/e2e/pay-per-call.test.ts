@@ -55,6 +55,9 @@ after(async () => {
 const pay = (path: string, header: string, init: RequestInit = {}) =>
   fetch(api.base + path, { ...init, headers: { 'x-payment': header, ...init.headers } })
 
+const toHeader = (payment: object): string =>
+  Buffer.from(JSON.stringify(payment)).toString('base64')
+
 /** How much the payee got while something ran. */
 const earned = async (work: () => Promise<unknown>): Promise<bigint> => {
   const before = await chain.balanceOf(PAYEE)
@@ -62,7 +65,14 @@ const earned = async (work: () => Promise<unknown>): Promise<bigint> => {
   return (await chain.balanceOf(PAYEE)) - before
 }
 
-test('a call without a credential gets its terms, in both versions', async () => {
+/** Status and reason of a refusal. */
+const refusedAs = async (answer: Promise<Response>) => {
+  const { status, headers } = await answer
+  const receipt = headers.get('x-payment-response')
+  return [status, receipt && JSON.parse(Buffer.from(receipt, 'base64').toString()).errorReason]
+}
+
+test('a call without a credential answers 402 with its payment terms, in both versions', async () => {
   const { status, headers, body } = await callApi(api, PATH, { headers: {} })
   assert.equal(status, 402)
   assert.equal(headers.get('cache-control'), 'no-store')
@@ -105,7 +115,7 @@ for (const version of [1, 2] as const) {
   })
 }
 
-test('the same payment for the same call gives the same answer again and is paid once', async () => {
+test('pay per call: the same payment for the same call returns the same response again and is paid once', async () => {
   const header = await signPayment(payer, PAYEE)
   const answers: Response[] = []
   const got = await earned(async () => {
@@ -125,7 +135,25 @@ test('the same payment for the same call gives the same answer again and is paid
   assert.equal(got, PRICE_RAW)
 })
 
-test('a payment buys one call: another address, query, method or body is refused', async () => {
+test('a paid call gives its answer again after its payment is no longer valid', async () => {
+  const validBefore = BigInt(Math.ceil(Date.now() / 1_000)) + 12n
+  const header = await signPayment(payer, PAYEE, { validBefore })
+  const unused = await signPayment(payer, PAYEE, { validBefore })
+  assert.equal((await pay(PATH, header)).status, 200)
+  await until(() => BigInt(Math.floor(Date.now() / 1_000)) >= validBefore, 'the payment expires')
+  const again = await pay(PATH, header)
+  assert.deepEqual([again.status, again.headers.get('idempotent-replayed')], [200, 'true'])
+  assert.deepEqual(await refusedAs(pay('/v2/token/search?q=b', header)), [
+    402,
+    'invalid_transaction_state',
+  ])
+  assert.deepEqual(await refusedAs(pay(PATH, unused)), [
+    402,
+    'invalid_exact_evm_payload_authorization_valid_before',
+  ])
+})
+
+test('a payment buys one call: another path, query or method is refused', async () => {
   const header = await signPayment(payer, PAYEE)
   const got = await earned(async () => {
     assert.equal((await pay(PATH, header)).status, 200)
@@ -143,7 +171,7 @@ test('a payment buys one call: another address, query, method or body is refused
   assert.equal(got, PRICE_RAW)
 })
 
-test('a call by POST that leaves nothing done is paid for too', async () => {
+test('a call by POST that changes nothing is charged as well', async () => {
   const header = await signPayment(payer, PAYEE)
   const path = `/v2/watchlist/eth/0x${'12'.repeat(20)}`
   const got = await earned(async () => {
@@ -159,7 +187,7 @@ test('a call by POST that leaves nothing done is paid for too', async () => {
   assert.equal(got, PRICE_RAW)
 })
 
-test('of 100 uses of one nonce at once for different calls exactly one gets data', async () => {
+test('pay per call: of 100 concurrent uses of one nonce for different calls exactly one gets data', async () => {
   const header = await signPayment(payer, PAYEE)
   let statuses: number[] = []
   const got = await earned(async () => {
@@ -173,7 +201,7 @@ test('of 100 uses of one nonce at once for different calls exactly one gets data
   assert.equal(got, PRICE_RAW)
 })
 
-test('what is not found, not valid or not offered costs nothing, and its payment is good for another call', async () => {
+test('calls that answer 404 or 400 cost nothing, and their payment is valid for another call', async () => {
   const header = await signPayment(payer, PAYEE)
   const got = await earned(async () => {
     for (const [path, status] of [
@@ -222,12 +250,7 @@ test('a payment that settles for nothing gives no data', async () => {
   assert.equal(got, 0n)
 })
 
-test('a wrong amount or payee, a bad header and a route that needs an account are refused', async () => {
-  const refusedAs = async (answer: Promise<Response>) => {
-    const { status, headers } = await answer
-    const receipt = headers.get('x-payment-response')
-    return [status, receipt && JSON.parse(Buffer.from(receipt, 'base64').toString()).errorReason]
-  }
+test('pay per call: a wrong amount or payee, an invalid header and a route that needs an account are refused', async () => {
   const mismatch = 'invalid_exact_evm_payload_authorization_value_mismatch'
   const less = await signPayment(payer, PAYEE, { valueRaw: 999n })
   const more = await signPayment(payer, PAYEE, { valueRaw: 1_001n })
@@ -251,6 +274,56 @@ test('a wrong amount or payee, a bad header and a route that needs an account ar
   assert.deepEqual(await refusedAs(both), [400, null])
   const withKey = await pay(PATH, good, { headers: { 'x-api-key': 'wrong' } })
   assert.equal(withKey.status, 401, 'the first credential decides')
+})
+
+test('a paid call gets its body and is charged whatever it says of entity tags', async () => {
+  const known = (await pay(PATH, await signPayment(payer, PAYEE))).headers.get('etag') ?? ''
+  for (const tag of ['*', known]) {
+    const got = await earned(async () => {
+      const header = await signPayment(payer, PAYEE)
+      const answer = await pay(PATH, header, { headers: { 'if-none-match': tag } })
+      assert.equal(answer.status, 200, tag)
+      assert.ok((await answer.text()).length > 0)
+    })
+    assert.equal(got, PRICE_RAW)
+  }
+})
+
+test('a payment of a wrong form, recipient or amount is refused before the body is read', async () => {
+  const path = `/v2/watchlist/eth/0x${'12'.repeat(20)}`
+  const init = {
+    method: 'POST',
+    body: '{not json',
+    headers: { 'content-type': 'application/json' },
+  }
+  const good = JSON.parse(Buffer.from(await signPayment(payer, PAYEE), 'base64').toString())
+  const malformed = { ...good, payload: { ...good.payload, signature: '0x' } }
+  const empty = { ...good, payload: {} }
+  for (const [payment, reason] of [
+    [toHeader(empty), 'invalid_payload'],
+    [toHeader(malformed), 'invalid_exact_evm_payload_signature'],
+    [await signPayment(payer, payer.address), 'invalid_exact_evm_payload_recipient_mismatch'],
+    [
+      await signPayment(payer, PAYEE, { valueRaw: 1n }),
+      'invalid_exact_evm_payload_authorization_value_mismatch',
+    ],
+  ] as const)
+    assert.deepEqual(await refusedAs(pay(path, payment, init)), [402, reason])
+  assert.equal((await pay(path, toHeader(good), init)).status, 400)
+})
+
+test('calls that find nothing are limited for one payer: 429 tells when to come back', async () => {
+  const wallet = privateKeyToAccount(generatePrivateKey())
+  await chain.mint(wallet.address, PRICE_RAW)
+  const header = await signPayment(wallet, PAYEE)
+  const nothing = `/v2/token/eth/0x${'12'.repeat(20)}/price`
+  let answer = await pay(nothing, header)
+  let found = 0
+  for (; answer.status === 404 && found < 40; found += 1) answer = await pay(nothing, header)
+  assert.equal(answer.status, 429, await answer.clone().text())
+  // One is refilled every two seconds.
+  assert.ok(found >= 30 && found < 40, `${found}`)
+  assert.ok(Number(answer.headers.get('retry-after')) >= 1)
 })
 
 test('a killed process sells no nonce twice, and pays out what was interrupted', async () => {

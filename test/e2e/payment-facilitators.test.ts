@@ -12,7 +12,8 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { baseSepolia } from 'viem/chains'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import { openRpcPool } from '../../core/rpc/pool.ts'
+import type { RpcCall } from '../../core/rpc/endpoint.ts'
+import { openRpcPool, RpcError } from '../../core/rpc/pool.ts'
 import { PAYMENT_NETWORKS } from '../../schemas/payment-networks.ts'
 import type { Facilitator, VerifiedPayment } from '../../serving/payments/contract.ts'
 import { lookUpTransfer, openClient, transferCall } from '../../serving/payments/evm-node.ts'
@@ -50,6 +51,7 @@ after(async () => {
 
 const openPool = () =>
   openRpcPool({
+    role: 'serve',
     chain: 'base-sepolia',
     urls: [chain.anvil.httpUrl],
     identity: {
@@ -73,14 +75,59 @@ const settlement = (receiptTimeoutMs: number): Facilitator =>
     receiptTimeoutMs,
   })
 
-const newPayment = async (version: 1 | 2 = 1): Promise<VerifiedPayment> => {
-  const header = JSON.parse(Buffer.from(await signPayment(payer, PAYEE), 'base64').toString())
+const newPayment = async (version: 1 | 2 = 1, account = payer): Promise<VerifiedPayment> => {
+  const header = JSON.parse(Buffer.from(await signPayment(account, PAYEE), 'base64').toString())
   const { asset } = PAYMENT_NETWORKS['base-sepolia']
   const offer = { network: 'base-sepolia', amountRaw: 1_000n, asset, payTo: PAYEE } as const
   const shown = { offer, payload: header.payload, version, resource: RESOURCE }
-  const verified = await verifyExactEvm(shown, Date.now())
+  const verified = await verifyExactEvm(shown, { nowMs: Date.now() })
   assert.ok(typeof verified !== 'string')
   return verified
+}
+
+type AskedNode = ReturnType<typeof openPool>
+
+/** The same nodes, which refuse some calls as a node that does not know them. */
+const refusingPool = (
+  pool: AskedNode,
+  isRefused: (asked: RpcCall) => boolean,
+): Pick<AskedNode, 'attempt' | 'close'> => ({
+  close: pool.close,
+  attempt: (work) =>
+    pool.attempt((call) =>
+      work(async (asked) => {
+        if (isRefused(asked)) throw new RpcError(-32_601, 'the method does not exist', undefined)
+        return call(asked)
+      }),
+    ),
+})
+
+/** The node as one that fills no transactions and has no pending state. */
+const startPlainNode = async () => {
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString())
+    const isUnknown =
+      method === 'eth_fillTransaction' ||
+      (/^eth_(call|estimateGas)$/.test(method) && params[1] === 'pending')
+    const error = { code: -32_601, message: 'pending state is not available' }
+    const asked = method === 'eth_estimateGas' ? [params[0], 'latest'] : params
+    const answer = isUnknown
+      ? JSON.stringify({ jsonrpc: '2.0', id, error })
+      : await (
+          await fetch(chain.anvil.httpUrl, {
+            method: 'POST',
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify({ jsonrpc: '2.0', id, method, params: asked }),
+          })
+        ).text()
+    response.setHeader('content-type', 'application/json').end(answer)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, close: () => server.close() }
 }
 
 const earned = async (work: () => Promise<unknown>): Promise<bigint> => {
@@ -89,7 +136,7 @@ const earned = async (work: () => Promise<unknown>): Promise<bigint> => {
   return (await chain.balanceOf(PAYEE)) - before
 }
 
-test('a transaction that is not mined in time stays open, and is found when it is asked for again', async () => {
+test('a transaction that is not mined in time stays open, and a later attempt finds it without sending again', async () => {
   const { client } = chain.anvil
   const facilitator = settlement(300)
   const payment = await newPayment()
@@ -118,13 +165,13 @@ test('an authorization that another sender brings to the chain is found as paid'
     data,
   })
   const beforeSend = async () => undefined
-  assert.equal(await facilitator.verify(payment), 'invalid_transaction_state')
+  assert.equal(await facilitator.verify(payment, payment.valueRaw), 'invalid_transaction_state')
   assert.deepEqual(await facilitator.settle({ payment, earlier: '', beforeSend }), {
     transaction: hash,
   })
 })
 
-test('what cannot be written down is not sent', async () => {
+test('a payment whose record cannot be written is not sent', async () => {
   const facilitator = settlement(5_000)
   const payment = await newPayment()
   const got = await earned(async () => {
@@ -137,10 +184,10 @@ test('what cannot be written down is not sent', async () => {
     await assert.rejects(settling, /the log is away/)
   })
   assert.equal(got, 0n)
-  assert.equal(await facilitator.verify(payment), undefined)
+  assert.equal(await facilitator.verify(payment, payment.valueRaw), undefined)
 })
 
-test('many payments at once are each made with a transaction of their own', async () => {
+test('payment facilitators: concurrent payments are each made with a transaction of their own', async () => {
   const facilitator = settlement(20_000)
   const payments = await Promise.all(Array.from({ length: 20 }, () => newPayment()))
   const transactions = new Set<unknown>()
@@ -153,6 +200,92 @@ test('many payments at once are each made with a transaction of their own', asyn
   })
   assert.equal(transactions.size, 20)
   assert.equal(got, 20_000n)
+})
+
+test('what was sent and is not mined counts against the balance: nothing is sent that would revert', async () => {
+  const { client } = chain.anvil
+  const poor = privateKeyToAccount(generatePrivateKey())
+  await chain.mint(poor.address, 1_000n)
+  const pool = openPool()
+  const facilitator = createEvmSettlement({
+    network: 'base-sepolia',
+    pool: refusingPool(pool, ({ method }) => method === 'eth_fillTransaction'),
+    gasKey: GAS_KEY,
+    log,
+  })
+  const payments = await Promise.all([newPayment(1, poor), newPayment(1, poor)])
+  const beforeSend = async () => undefined
+  await client.setAutomine(false)
+  const settling = payments.map((payment) => facilitator.settle({ payment, beforeSend }))
+  try {
+    await Promise.race(settling)
+    assert.equal((await client.getTxpoolStatus()).pending, 1)
+  } finally {
+    await client.mine({ blocks: 1 })
+    await client.setAutomine(true)
+  }
+  const outcomes = await Promise.all(settling)
+  assert.equal(outcomes.filter((each) => 'transaction' in each).length, 1)
+  assert.deepEqual(
+    outcomes.filter((each) => 'problem' in each),
+    [{ problem: 'insufficient_funds', isFinal: true }],
+  )
+})
+
+test('a node without a pending state is asked for the newest block', async () => {
+  const pool = refusingPool(
+    openPool(),
+    ({ method, params }) =>
+      method.startsWith('eth_fill') ||
+      (method !== 'eth_getTransactionCount' && params[1] === 'pending'),
+  )
+  const facilitator = createEvmSettlement({ network: 'base-sepolia', pool, gasKey: GAS_KEY, log })
+  const payment = await newPayment()
+  assert.equal(await facilitator.verify(payment, 1_000n), undefined)
+  assert.equal(await facilitator.verify(payment, 10n ** 12n), 'insufficient_funds')
+  const outcome = await facilitator.settle({ payment, beforeSend: async () => undefined })
+  assert.ok('transaction' in outcome, JSON.stringify(outcome))
+  assert.equal(await facilitator.verify(payment, 1_000n), 'invalid_transaction_state')
+})
+
+test('of many calls at once a wallet gets those its balance covers, and the gas account sends no other', async () => {
+  const { client } = chain.anvil
+  const node = await startPlainNode()
+  const poor = privateKeyToAccount(generatePrivateKey())
+  await chain.mint(poor.address, 1_000n)
+  const api = await startApi({
+    overrides: {
+      x402PayTo: PAYEE,
+      x402Networks: ['base-sepolia'],
+      x402GasKey: GAS_KEY,
+      x402RpcUrl: node.url,
+    },
+  })
+  const gasAccount = devAccount(3).address
+  const sentBefore = await client.getTransactionCount({ address: gasAccount })
+  await client.setAutomine(false)
+  await client.setIntervalMining({ interval: 1 })
+  try {
+    const headers = await Promise.all(Array.from({ length: 40 }, () => signPayment(poor, PAYEE)))
+    const answers = await Promise.all(
+      headers.map((header, at) =>
+        callApi(api, `/v2/token/search?q=x${at}`, { headers: { 'x-payment': header } }),
+      ),
+    )
+    const of = (status: number) => answers.filter((each) => each.status === status)
+    assert.equal(of(200).length, 1)
+    assert.equal(of(402).length + of(429).length, 39)
+    for (const { body } of of(402)) {
+      const { details } = body as { readonly details: { readonly errorReason: string } }
+      assert.equal(details.errorReason, 'insufficient_funds')
+    }
+    assert.equal((await client.getTransactionCount({ address: gasAccount })) - sentBefore, 1)
+  } finally {
+    await client.setIntervalMining({ interval: 0 })
+    await client.setAutomine(true)
+    await api.stop()
+    node.close()
+  }
 })
 
 /** The official facilitator over HTTP. `lose`: answers of settlements do not arrive. */
@@ -199,13 +332,17 @@ test('the official facilitator verifies and settles in both versions; a lost ans
     for (const version of [1, 2] as const) {
       const payment = await newPayment(version)
       const got = await earned(async () => {
-        assert.equal(await remote.verify(payment), undefined)
+        assert.equal(await remote.verify(payment, payment.valueRaw), undefined)
         const outcome = await remote.settle({ payment, beforeSend })
         assert.ok('transaction' in outcome, JSON.stringify(outcome))
         assert.match(outcome.transaction, /^0x[0-9a-f]{64}$/)
       })
       assert.equal(got, 1_000n)
-      assert.notEqual(await remote.verify(payment), undefined, 'a used nonce is not good')
+      assert.notEqual(
+        await remote.verify(payment, payment.valueRaw),
+        undefined,
+        'a used nonce is not good',
+      )
       const again = await remote.settle({ payment, beforeSend })
       assert.ok('problem' in again && again.isFinal, JSON.stringify(again))
     }

@@ -135,7 +135,7 @@ const assertFields = (body: unknown, schema: string): void =>
     Object.keys(SCHEMA_EXAMPLES[schema] as object).toSorted(),
   )
 
-test('the price list names what is sold, and what is not sold is a mistake in words', async () => {
+test('the price list has the plans for sale, and a plan that is not for sale answers 400 with the allowed names', async () => {
   const { status, body } = await callApi(api, '/x402/pricing', { headers: {} })
   assert.equal(status, 200)
   assertFields(body, 'PlanPrices')
@@ -193,7 +193,7 @@ for (const [version, method] of [
   })
 }
 
-test('who shows the payment again gets the plan and no key, and pays once', async () => {
+test('a repeated payment returns the plan without a key, and is charged once', async () => {
   const wallet = await newWallet()
   const header = await signNano(wallet)
   let first = new Response()
@@ -211,10 +211,10 @@ test('who shows the payment again gets the plan and no key, and pays once', asyn
   assert.equal(got, NANO_RAW)
 })
 
-test('of 100 uses of one nonce at once exactly one buys, and one account is made', async () => {
+test('plan purchase: of 100 concurrent uses of one nonce exactly one buys, and one account is created', async () => {
   const wallet = await newWallet()
   const header = await signNano(wallet)
-  const orgs = api.accounts.registry.orgs().length
+  const orgs = api.organizations.registry.orgs().length
   let answers: Response[] = []
   const got = await earned(async () => {
     answers = await Promise.all(Array.from({ length: 100 }, () => pay(NANO, header)))
@@ -226,10 +226,10 @@ test('of 100 uses of one nonce at once exactly one buys, and one account is made
   const keys = await Promise.all(answers.filter(({ status }) => status === 200).map(boughtOf))
   assert.equal(keys.filter(({ apiKey }) => apiKey !== null).length, 1)
   assert.equal(got, NANO_RAW)
-  assert.equal(api.accounts.registry.orgs().length, orgs + 1)
+  assert.equal(api.organizations.registry.orgs().length, orgs + 1)
 })
 
-test('of ten nonces of one wallet at once only what is settled is paid: the others are refused and cost nothing', async () => {
+test('of ten concurrent payments of one wallet only those that settle are paid: the others are refused and cost nothing', async () => {
   const wallet = await newWallet(1_000_000_000n)
   const headers = await Promise.all(Array.from({ length: 10 }, () => signNano(wallet)))
   const statuses: number[] = []
@@ -259,7 +259,7 @@ test('a higher plan replaces a lower one; a lower one is refused before it is pa
 
 test('a purchase raises the plan of the account that a wallet is linked to', async () => {
   const wallet = await newWallet()
-  const owner = await api.accounts.createKey({ name: 'linked', plan: 'free' })
+  const owner = await api.organizations.createKey({ name: 'linked', plan: 'free' })
   const message = signInMessage(
     { kind: 'evm', address: wallet.address },
     {
@@ -281,7 +281,7 @@ test('a purchase raises the plan of the account that a wallet is linked to', asy
   const { apiKey } = await boughtOf(await payingFetch(wallet, 2, '$10')(api.base + STARTER))
   assert.equal(apiKey, null)
   assert.equal(await planOf({ 'x-api-key': owner.apiKey }), 'starter')
-  await api.accounts.setSuspended(owner.orgId, true)
+  await api.organizations.setSuspended(owner.orgId, true)
   const refused = await pay(STARTER, await signPayment(wallet, PAYEE, { valueRaw: 9_500_000n }))
   assert.deepEqual(await problemOf(refused), [403, 403, 'suspended'])
 })
@@ -321,7 +321,7 @@ test('wrong amounts, payees, networks, clocks and signatures are refused and cos
     assert.deepEqual((await problemOf(await pay(NANO, 'rubbish!'))).slice(0, 2), [400, 400])
   })
   assert.equal(got, 0n)
-  assert.deepEqual(api.accounts.registry.open(), [])
+  assert.deepEqual(api.organizations.registry.open(), [])
   assert.equal(await planOf(await signIn(wallet)), 402)
 })
 
@@ -339,7 +339,7 @@ test('a payment that the chain refuses when it is settled gives no plan and leav
     assert.equal(receiptOf(answer).success, false)
   })
   assert.equal(got, 0n)
-  await until(() => api.accounts.registry.open().length === 0, 'the order is forgotten')
+  await until(() => api.organizations.registry.open().length === 0, 'the order is forgotten')
   assert.equal((await statusOf(api.base, wallet)).plan, null)
   assert.equal((await boughtOf(await pay(NANO, header))).plan, 'nano', 'the payment is good again')
 })

@@ -11,7 +11,7 @@ import {
 } from '../support/installation.ts'
 import { tryStart } from '../support/optional-dependency.ts'
 import { runSluice, startSluice } from '../support/sluice-process.ts'
-import { until, withTimeout } from '../support/until.ts'
+import { PROCESS_LIMIT_MS, until, withTimeout } from '../support/until.ts'
 
 const GENESIS = Date.UTC(2026, 1, 1)
 /** The chain is shown up to here, and further when a test says so. */
@@ -67,7 +67,7 @@ function testRoles(parts: Awaited<ReturnType<typeof startServers>>): void {
     assert.match(run.out.errors, /sluice init/)
   })
 
-  test('init from two processes at once: one account, its key printed once; again: nothing new', async () => {
+  test('init from two concurrent processes: one account, its key printed once; a repeated init changes nothing', async () => {
     const environment = await (await installation()).environment('init')
     const texts = await Promise.all([
       runSluice(['init', '--acl'], environment),
@@ -79,7 +79,7 @@ function testRoles(parts: Awaited<ReturnType<typeof startServers>>): void {
     assert.doesNotMatch(await runSluice(['init'], environment), /apiKey/)
   })
 
-  test('the services of docker-compose.yml run, and tell their operators how they are', async () => {
+  test('the services of docker-compose.yml run, and answer /health, /ready, /metrics and /status', async () => {
     for (const name of ROLE_NAMES) running.set(name, await (await installation()).start(name))
     for (const name of ROLE_NAMES) {
       const { opsUrl } = role(name)
@@ -90,7 +90,7 @@ function testRoles(parts: Awaited<ReturnType<typeof startServers>>): void {
   })
 
   test('trades of the chain arrive at REST and GraphQL', async () => {
-    await until(async () => (await trades()) > 50, 'trades arrive', 120_000)
+    await until(async () => (await trades()) > 50, 'trades arrive', PROCESS_LIMIT_MS)
     const search = await fetch(`${role('serve').apiUrl}/v2/token/search?chain=ethereum&keyword=a`, {
       headers: { 'x-api-key': apiKey },
     })
@@ -103,17 +103,17 @@ function testRoles(parts: Awaited<ReturnType<typeof startServers>>): void {
     running.delete('process')
     shownMs = END_MS
     running.set('process', await (await installation()).start('process'))
-    await until(async () => (await trades()) > before + 50, 'more trades arrive', 120_000)
+    await until(async () => (await trades()) > before + 50, 'more trades arrive', PROCESS_LIMIT_MS)
   })
 
-  test('status of the servers, without asking a process', async () => {
+  test('`sluice status` reads head and processed height from the servers, without calling a process', async () => {
     const environment = await (await installation()).environment('init')
     const caughtUp = async (): Promise<boolean> => {
       const text = await runSluice(['status', '--json'], environment)
       const [eth] = (JSON.parse(text) as StatusReport).chains
       return eth?.head?.height === 25 && eth.answers?.height === 25
     }
-    await until(caughtUp, 'the answers are at the head', 120_000)
+    await until(caughtUp, 'the answers are at the head', PROCESS_LIMIT_MS)
   })
 
   test('SIGTERM ends each role in order', async () => {
@@ -128,11 +128,15 @@ function testRoles(parts: Awaited<ReturnType<typeof startServers>>): void {
     running.set('process', started)
     await parts[0].stop()
     process.kill(started.pid, 'SIGTERM')
-    assert.equal(await withTimeout(started.exit, 'the role ends', 60_000), 0, started.out.errors)
+    assert.equal(
+      await withTimeout(started.exit, 'the role ends', PROCESS_LIMIT_MS),
+      0,
+      started.out.errors,
+    )
   })
 }
 
-test('roles as processes of their own name every server that they miss', async () => {
+test('roles started without their servers exit with 1 and name every missing setting', async () => {
   const run = startSluice(['serve'], { CHAINS: 'ethereum,atlantis' })
   assert.equal(await run.exit, 1)
   for (const name of ['KAFKA_BROKERS', 'CLICKHOUSE_URL', 'KEY_PEPPER', 'atlantis']) {

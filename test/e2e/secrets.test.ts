@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { freePort } from '../support/ports.ts'
 import { type SluiceProcess, startSluice } from '../support/sluice-process.ts'
-import { until } from '../support/until.ts'
+import { PROCESS_LIMIT_MS, until } from '../support/until.ts'
 
 /** Nothing listens there: every attempt fails, with the address in the error of whichever library tried. */
 const CLOSED = '127.0.0.1:1'
@@ -35,7 +35,7 @@ const assertSilent = (what: string, text: string): void => {
 
 const outputOf = ({ out }: SluiceProcess): string => out.text + out.errors
 
-test('a process whose nodes fail tells no credential: not in logs, /status, /ready or /metrics', async () => {
+test('a process whose nodes fail leaks no credential: not in logs, /status, /ready or /metrics', async () => {
   const opsPort = await freePort()
   const run = startSluice(['all'], {
     ...COMMON,
@@ -53,12 +53,12 @@ test('a process whose nodes fail tells no credential: not in logs, /status, /rea
   await until(
     async () => (await fetch(`${ops}/health`).catch(() => undefined))?.ok === true,
     'the process lives',
-    120_000,
+    PROCESS_LIMIT_MS,
   )
   await until(
     async () => (await (await fetch(`${ops}/metrics`)).text()).includes('outcome="failed"'),
     'a node was asked in vain',
-    120_000,
+    PROCESS_LIMIT_MS,
   )
   for (const path of ['/status', '/ready', '/metrics', '/health'])
     assertSilent(path, await (await fetch(ops + path)).text())
@@ -67,7 +67,7 @@ test('a process whose nodes fail tells no credential: not in logs, /status, /rea
   assert.match(outputOf(run), /127\.0\.0\.1:1/, 'the host is told')
 })
 
-test('servers that do not answer: the command ends and tells no credential', async () => {
+test('commands whose servers do not answer exit with 1 and print no credential', async () => {
   const servers = {
     ...COMMON,
     CHAINS: 'ethereum',
@@ -86,7 +86,7 @@ test('servers that do not answer: the command ends and tells no credential', asy
   }
 })
 
-test('a store that does not answer behind an embedded log tells no credential', async () => {
+test('a process whose ClickHouse does not answer behind an embedded log prints no credential', async () => {
   const run = startSluice(['all'], {
     ...COMMON,
     DATA_DIR: join(folder, 'store'),
@@ -97,13 +97,13 @@ test('a store that does not answer behind an embedded log tells no credential', 
   })
   const exit = await Promise.race([
     run.exit,
-    until(() => outputOf(run).includes('warehouse'), 'a word', 60_000),
+    until(() => outputOf(run).includes('warehouse'), 'a word', PROCESS_LIMIT_MS),
   ])
   if (exit === undefined) await run.kill('SIGTERM')
   assertSilent('the log', outputOf(run))
 })
 
-test('what the processes wrote can be read by their owner only', () => {
+test('files that the processes wrote are readable by their owner only', () => {
   const modes = (path: string): readonly string[] =>
     readdirSync(path, { withFileTypes: true }).flatMap((entry) => {
       const inside = join(path, entry.name)

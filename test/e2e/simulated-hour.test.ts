@@ -136,7 +136,7 @@ describe('an hour of a simulated chain with reorgs', () => {
     }
   })
 
-  test('trades and candles equal a plain fold of the chain that the node stands by', async () => {
+  test('trades and candles equal a plain fold of the canonical chain of the node', async () => {
     const chain = await canonicalChain(simulator.httpUrl)
     const facts = await factsOf(simulator)
     const factories = new Set(simulator.extra.factories.map(({ factory }) => factory))

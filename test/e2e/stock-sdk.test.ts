@@ -3,12 +3,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { compatibilityPage, refusalOf } from '../support/compatibility-page.ts'
+import { compatibilityPage, compatibilityParts, refusalOf } from '../support/compatibility-page.ts'
 import { tryStart } from '../support/optional-dependency.ts'
 import { freePort } from '../support/ports.ts'
 import { fetchSdk, readWithSdk, type SdkReading } from '../support/python-clients.ts'
 import { startSluice } from '../support/sluice-process.ts'
-import { until } from '../support/until.ts'
+import { PROCESS_LIMIT_MS, until } from '../support/until.ts'
 
 const LISTEN_SECONDS = 120
 const OF_TOKENS = [
@@ -57,7 +57,7 @@ const suite = (): void => {
     stop = async () => {
       await run.kill('SIGTERM')
     }
-    await until(() => run.out.text.includes('Ctrl-C'), 'the welcome is printed', 90_000)
+    await until(() => run.out.text.includes('Ctrl-C'), 'the welcome is printed', PROCESS_LIMIT_MS)
     const file = join(folder, 'demo.json')
     demo = JSON.parse(readFileSync(file, 'utf8'))
     reading = await readWithSdk(file, LISTEN_SECONDS, WANTED)
@@ -67,7 +67,7 @@ const suite = (): void => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  test('its subscriptions call back with objects of its own', () => {
+  test('subscriptions of the stock SDK call back with objects of the subscribed token', () => {
     const silent = WANTED.filter((name) => reading.heard[name] === undefined)
     assert.deepEqual(silent, [])
     for (const chain of ['sol', 'ethereum']) {
@@ -98,12 +98,12 @@ const suite = (): void => {
     }
   })
 
-  test('docs/compatibility.md says what the operations answer; `npm run compatibility` writes it', () => {
+  test('docs/compatibility.md lists the responses of the operations; `npm run compatibility` writes it', () => {
     const page = readFileSync(new URL('../../docs/compatibility.md', import.meta.url), 'utf8')
-    assert.equal(page, compatibilityPage(reading))
+    assert.equal(compatibilityParts(page).python, compatibilityPage(reading))
   })
 
-  test('no operation on a traded token or a trading wallet is empty', () => {
+  test('no operation of the stock SDK on a traded token or a trading wallet is empty', () => {
     const empty = Object.entries(reading.answered).flatMap(([name, answer]) =>
       answer.empty ? [name.split(' ').slice(1).join(' ')] : [],
     )

@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import type { Bus } from '../../core/bus/contract.ts'
-import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
-import { topicSpecs } from '../../core/bus/topic-specs.ts'
 import { localCodec } from '../../core/codec/local-codec.ts'
 import { loadConfig } from '../../core/config/load.ts'
 import { Fault, Outage } from '../../core/errors.ts'
@@ -13,17 +8,22 @@ import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { makeRecordSigner } from '../../core/security/record-signature.ts'
 import { globalTopic } from '../../schemas/topics.ts'
-import { type Accounts, type AccountsDeps, createAccounts } from '../../serving/auth/accounts.ts'
 import { generateApiKey } from '../../serving/auth/api-keys.ts'
+import {
+  createOrganizations,
+  type Organizations,
+  type OrganizationsDeps,
+} from '../../serving/auth/organizations.ts'
 import type { Principal } from '../../serving/interfaces.ts'
+import { openTempBus } from '../support/temp-bus.ts'
 import { until } from '../support/until.ts'
 
-let bus: Bus
-let folder: string
+const { bus, stop } = await openTempBus()
+after(stop)
 const signer = makeRecordSigner('pepper')
 const clock = { nowMs: Date.UTC(2026, 10, 21) }
-const open = (overrides: Partial<AccountsDeps> = {}): Promise<Accounts> =>
-  createAccounts({
+const open = (overrides: Partial<OrganizationsDeps> = {}): Promise<Organizations> =>
+  createOrganizations({
     bus,
     codec: localCodec(),
     config: loadConfig({ KEY_PEPPER: 'pepper' }),
@@ -34,37 +34,22 @@ const open = (overrides: Partial<AccountsDeps> = {}): Promise<Accounts> =>
     ...overrides,
   })
 
-before(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'sluice-accounts-'))
-  bus = await openEmbeddedBus({
-    path: folder,
-    mapSizeBytes: 64 << 20,
-    log: makeSilentLogger(),
-    retention: 'off',
-  })
-  await bus.createTopics(topicSpecs({ chains: [], partitions: 1, retention: 'off' }))
-})
-after(async () => {
-  await bus.close()
-  rmSync(folder, { recursive: true, force: true })
-})
-
-const nameOf = ({ guard }: Accounts, apiKey: string): string => {
+const nameOf = ({ guard }: Organizations, apiKey: string): string => {
   const answer = guard.authenticate({ apiKey })
   if (answer === undefined) return 'nothing'
   return answer instanceof Fault ? answer.faultName : answer.credentialId
 }
 
-const principalOf = ({ guard }: Accounts, apiKey: string): Partial<Principal> => {
+const principalOf = ({ guard }: Organizations, apiKey: string): Partial<Principal> => {
   const answer = guard.authenticate({ apiKey })
   return answer === undefined || answer instanceof Fault ? {} : answer
 }
 
 test('a key works when its call returns, here and after a restart, and is stored hashed', async () => {
-  const accounts = await open()
-  const made = await accounts.createKey({ name: 'one', plan: 'pro', scopes: ['kyt.read'] })
+  const organizations = await open()
+  const made = await organizations.createKey({ name: 'one', plan: 'pro', scopes: ['kyt.read'] })
   assert.match(made.apiKey, /^sluice_live_[0-9A-Za-z]{38}$/)
-  assert.deepEqual(accounts.guard.authenticate({ apiKey: made.apiKey }), {
+  assert.deepEqual(organizations.guard.authenticate({ apiKey: made.apiKey }), {
     kind: 'api-key',
     orgId: made.orgId,
     appId: made.appId,
@@ -73,7 +58,7 @@ test('a key works when its call returns, here and after a restart, and is stored
     scopes: ['kyt.read'],
     expiresAtMs: null,
   })
-  await accounts.stop()
+  await organizations.stop()
 
   const again = await open()
   assert.equal(nameOf(again, made.apiKey), made.keyId)
@@ -89,7 +74,7 @@ test('a key works when its call returns, here and after a restart, and is stored
   }
 })
 
-test('a revoked key is dead when the call returns, on every instance, and listeners hear of it', async () => {
+test('a revoked key is rejected when the call returns, on every instance, and revocation listeners are called', async () => {
   const [here, there] = [await open(), await open()]
   const made = await here.createKey({ name: 'two' })
   await until(() => nameOf(there, made.apiKey) === made.keyId, 'the other instance')
@@ -105,41 +90,41 @@ test('a revoked key is dead when the call returns, on every instance, and listen
   await there.stop()
 })
 
-test('two instances write in turns: the newest writer fences the other, which takes the id back', async () => {
+test('two instances write in turns: the newest writer fences the other, which takes its writer id back', async () => {
   const [here, there] = [await open(), await open()]
-  for (const accounts of [here, there, here, there]) {
-    const made = await accounts.createKey({ name: 'turn' })
-    assert.equal(nameOf(accounts, made.apiKey), made.keyId)
+  for (const organizations of [here, there, here, there]) {
+    const made = await organizations.createKey({ name: 'turn' })
+    assert.equal(nameOf(organizations, made.apiKey), made.keyId)
   }
   await here.stop()
   await there.stop()
 })
 
 test('expiry is checked on each call', async () => {
-  const accounts = await open()
-  const made = await accounts.createKey({ name: 'three', expiresAtMs: clock.nowMs + 1_000 })
-  assert.equal(nameOf(accounts, made.apiKey), made.keyId)
+  const organizations = await open()
+  const made = await organizations.createKey({ name: 'three', expiresAtMs: clock.nowMs + 1_000 })
+  assert.equal(nameOf(organizations, made.apiKey), made.keyId)
   clock.nowMs += 1_000
-  assert.equal(nameOf(accounts, made.apiKey), 'UNAUTHORIZED')
-  await accounts.stop()
+  assert.equal(nameOf(organizations, made.apiKey), 'UNAUTHORIZED')
+  await organizations.stop()
 })
 
 test('suspension is 403 and closes everything of the organization; it can be undone', async () => {
-  const accounts = await open()
-  const made = await accounts.createKey({ name: 'four' })
+  const organizations = await open()
+  const made = await organizations.createKey({ name: 'four' })
   const heard: unknown[] = []
-  accounts.guard.onRevoked((gone) => heard.push(gone))
-  await accounts.setSuspended(made.orgId, true)
-  assert.equal(nameOf(accounts, made.apiKey), 'FORBIDDEN')
+  organizations.guard.onRevoked((gone) => heard.push(gone))
+  await organizations.setSuspended(made.orgId, true)
+  assert.equal(nameOf(organizations, made.apiKey), 'FORBIDDEN')
   assert.deepEqual(heard, [{ appId: made.appId }])
-  await accounts.setSuspended(made.orgId, false)
-  assert.equal(nameOf(accounts, made.apiKey), made.keyId)
-  await accounts.stop()
+  await organizations.setSuspended(made.orgId, false)
+  assert.equal(nameOf(organizations, made.apiKey), made.keyId)
+  await organizations.stop()
 })
 
 test('a disabled or deleted application takes its keys with it', async () => {
-  const accounts = await open()
-  const made = await accounts.createKey({ name: 'five' })
+  const organizations = await open()
+  const made = await organizations.createKey({ name: 'five' })
   const topic = globalTopic('controlApplications')
   let clientId = ''
   for await (const record of bus.read(topic, 0, 0)) {
@@ -147,76 +132,76 @@ test('a disabled or deleted application takes its keys with it', async () => {
     if (value?.app_id === made.appId) clientId = record.key
   }
   const heard: unknown[] = []
-  accounts.guard.onRevoked((gone) => heard.push(gone))
+  organizations.guard.onRevoked((gone) => heard.push(gone))
   const writer = await bus.writer('admin')
   const gone = signer.sign({ topic, partition: 0, key: clientId, value: null })
   await writer.commit({ records: [gone] })
-  await until(() => nameOf(accounts, made.apiKey) === 'UNAUTHORIZED', 'the deletion')
+  await until(() => nameOf(organizations, made.apiKey) === 'UNAUTHORIZED', 'the deletion')
   assert.deepEqual(heard, [{ appId: made.appId }])
   await writer.close()
-  await accounts.stop()
+  await organizations.stop()
 })
 
-test('the demo credentials are kept while they are good', async () => {
-  const accounts = await open()
-  const first = await accounts.createDemo()
-  assert.deepEqual(await accounts.createDemo(first), first)
-  const withoutSecret = await accounts.createDemo({ apiKey: first.apiKey })
+test('the demo credentials are kept while they are valid', async () => {
+  const organizations = await open()
+  const first = await organizations.createDemo()
+  assert.deepEqual(await organizations.createDemo(first), first)
+  const withoutSecret = await organizations.createDemo({ apiKey: first.apiKey })
   assert.equal(withoutSecret.clientId, first.clientId)
   assert.notEqual(withoutSecret.clientSecret, first.clientSecret)
-  const { credentialId = '' } = principalOf(accounts, first.apiKey)
-  await accounts.revokeKey(credentialId)
-  assert.notEqual((await accounts.createDemo(first)).apiKey, first.apiKey)
+  const { credentialId = '' } = principalOf(organizations, first.apiKey)
+  await organizations.revokeKey(credentialId)
+  assert.notEqual((await organizations.createDemo(first)).apiKey, first.apiKey)
   const strange = { ...first, apiKey: generateApiKey('sluice', 'live') }
-  assert.notEqual((await accounts.createDemo(strange)).apiKey, first.apiKey)
-  await accounts.stop()
+  assert.notEqual((await organizations.createDemo(strange)).apiKey, first.apiKey)
+  await organizations.stop()
 })
 
-test('a record that cannot be read is left out, the others count', async () => {
+test('an undecodable control record is skipped, the others are applied', async () => {
   const writer = await bus.writer('vandal')
   const topic = globalTopic('controlApiKeys')
   await writer.commit({
     records: [signer.sign({ topic, partition: 0, key: 'key_bad', value: Buffer.from('not avro') })],
   })
   await writer.close()
-  const accounts = await open()
-  const made = await accounts.createKey({ name: 'six' })
-  assert.equal(nameOf(accounts, made.apiKey), made.keyId)
-  await accounts.stop()
+  const organizations = await open()
+  const made = await organizations.createKey({ name: 'six' })
+  assert.equal(nameOf(organizations, made.apiKey), made.keyId)
+  await organizations.stop()
 })
 
 test('a stale account map refuses every key with DATABASE_ERROR', async () => {
-  const accounts = await open()
-  const made = await accounts.createKey({ name: 'seven' })
-  assert.equal(accounts.check.run().ok, true)
+  const organizations = await open()
+  const made = await organizations.createKey({ name: 'seven' })
+  assert.equal(organizations.check.run().ok, true)
   clock.nowMs += 30_001
-  assert.equal(nameOf(accounts, made.apiKey), 'DATABASE_ERROR')
-  assert.equal(accounts.check.run().ok, false)
-  assert.equal(nameOf(accounts, 'nonsense'), 'UNAUTHORIZED')
-  await accounts.stop()
+  assert.equal(nameOf(organizations, made.apiKey), 'DATABASE_ERROR')
+  assert.equal(organizations.check.run().ok, false)
+  assert.equal(nameOf(organizations, 'nonsense'), 'UNAUTHORIZED')
+  await organizations.stop()
 })
 
-test('the maps are fresh again once the log answers', async () => {
+test('account maps are fresh again once the log answers', async () => {
   let answers = false
-  const accounts = await open({
+  const organizations = await open({
     bus: {
       ...bus,
       ends: (topic) => (answers ? bus.ends(topic) : Promise.reject(new Outage('bus', 'away'))),
     },
     checkEveryMs: 5,
   })
-  const made = await accounts.createKey({ name: 'eight' })
+  const made = await organizations.createKey({ name: 'eight' })
   clock.nowMs += 30_001
-  assert.equal(nameOf(accounts, made.apiKey), 'DATABASE_ERROR')
+  assert.equal(nameOf(organizations, made.apiKey), 'DATABASE_ERROR')
   answers = true
-  await until(() => nameOf(accounts, made.apiKey) === made.keyId, 'a comparison')
-  await accounts.stop()
+  await until(() => nameOf(organizations, made.apiKey) === made.keyId, 'a comparison')
+  await organizations.stop()
 })
 
-test('a tail that fell silent is noticed, because nothing that is written comes back', async () => {
+test('an account map whose tail delivers no records is detected as stale', async () => {
   let silent = false
   let checks = 0
-  const accounts = await open({
+  const organizations = await open({
     bus: {
       ...bus,
       ends: (topic) => {
@@ -233,18 +218,18 @@ test('a tail that fell silent is noticed, because nothing that is written comes 
   })
   const other = await open()
   const made = await other.createKey({ name: 'nine' })
-  await until(() => nameOf(accounts, made.apiKey) === made.keyId, 'the key')
+  await until(() => nameOf(organizations, made.apiKey) === made.keyId, 'the key')
   silent = true
   for (const name of ['ten', 'eleven', 'twelve']) await other.createKey({ name })
   clock.nowMs += 30_001
   const before = checks
   await until(() => checks > before, 'the check after the one under way')
-  assert.equal(accounts.check.run().ok, false)
+  assert.equal(organizations.check.run().ok, false)
   await other.stop()
-  await accounts.stop()
+  await organizations.stop()
 })
 
-test('a commit that is not answered is made again; one that never is, is an outage', async () => {
+test('a failed commit of an account is retried; one that always fails is an Outage', async () => {
   let failures = 2
   const flaky: Bus = {
     ...bus,
@@ -260,26 +245,28 @@ test('a commit that is not answered is made again; one that never is, is an outa
       }
     },
   }
-  const accounts = await open({ bus: flaky })
-  const made = await accounts.createKey({ name: 'thirteen' })
-  assert.equal(nameOf(accounts, made.apiKey), made.keyId)
+  const organizations = await open({ bus: flaky })
+  const made = await organizations.createKey({ name: 'thirteen' })
+  assert.equal(nameOf(organizations, made.apiKey), made.keyId)
   failures = Number.POSITIVE_INFINITY
-  await assert.rejects(accounts.createKey({ name: 'x' }), (error) => error instanceof Outage)
+  await assert.rejects(organizations.createKey({ name: 'x' }), (error) => error instanceof Outage)
   failures = 0
-  await accounts.createKey({ name: 'fourteen' })
-  await accounts.stop()
+  await organizations.createKey({ name: 'fourteen' })
+  await organizations.stop()
 })
 
-test('the own calls of an organization wait in turn with those of others, and so many of them', async () => {
-  const accounts = await open()
+test('account calls of an organization queue in turn with those of others, up to a limit', async () => {
+  const organizations = await open()
   const by = { actor: 'key', address: '', requestId: '' }
   const [busy, other] = await Promise.all(
-    ['busy', 'other'].map((name) => accounts.admin.createApplication({ name, plan: 'selfhost' })),
+    ['busy', 'other'].map((name) =>
+      organizations.admin.createApplication({ name, plan: 'selfhost' }),
+    ),
   )
   assert.ok(busy && other)
   const order: string[] = []
   const createKey = async ({ orgId, appId }: typeof busy, name: string): Promise<void> => {
-    await accounts.adminAs(by, orgId).createKey(appId, { scopes: ['kyt.read'] })
+    await organizations.adminAs(by, orgId).createKey(appId, { scopes: ['kyt.read'] })
     order.push(name)
   }
   const many = Array.from({ length: 40 }, () => createKey(busy, 'busy'))
@@ -292,5 +279,5 @@ test('the own calls of an organization wait in turn with those of others, and so
   for (const reason of refused)
     assert.ok(reason instanceof Fault && reason.faultName === 'CONCURRENCY_LIMIT')
   assert.ok(order.indexOf('other') <= 2, order.join())
-  await accounts.stop()
+  await organizations.stop()
 })

@@ -68,7 +68,12 @@ before(async () => {
   lifecycle = makeLifecycle(log)
   const deps: ServiceDeps = {
     config: CONFIG,
-    ...{ chains: ['eth'], metrics: makeMetrics(), log, lifecycle, checks: [], ownPorts: new Set() },
+    chains: ['eth'],
+    metrics: makeMetrics(),
+    log,
+    lifecycle,
+    checks: [],
+    ownPorts: new Set(),
     onFatal: (error) => {
       throw error
     },
@@ -88,7 +93,7 @@ before(async () => {
   apiKey = served.credentials?.apiKey ?? ''
   const source = createScriptedSource()
   const facts = readTableMetadata(TOKENS, POOLS)
-  await startIngest(deps, as('ingest'), [{ row: CHAINS.eth, source, facts }])
+  await startIngest(deps, as('ingest'), [{ row: CHAINS.eth, source, metadata: facts }])
   const block = buildEvmBlock({ height: 100 }, [wethSwap(2_000)])
   source.push({ op: 'apply', block })
 })
@@ -103,7 +108,7 @@ const post = async (path: string, body: object): Promise<void> => {
   assert.equal(answer.status, 200, `${path}: ${await answer.text()}`)
 }
 
-test('accounts, charges, webhooks, screening and payments, blocks and what is folded of them: no role goes beyond its rules', async () => {
+test('no role uses more than its ACL rules for accounts, charges, webhooks, screening, payments and processed blocks', async () => {
   await post('/v2/webhook/endpoint', {
     url: 'https://93.184.216.34/',
     channels: ['eth.token.created'],

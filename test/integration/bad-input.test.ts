@@ -192,7 +192,7 @@ describe('bad input of an EVM chain', () => {
     await server?.stop()
   })
 
-  test('the chain is whole', async () => {
+  test('the log has every operation of the EVM chain', async () => {
     await assertCompleteLog(run, server, { from: FROM, to: TO })
   })
 
@@ -202,11 +202,11 @@ describe('bad input of an EVM chain', () => {
     ['a receipt count that does not match', 'receipt-count'],
     ['an endpoint that lies about finality', 'finality-above-head'],
   ] as const) {
-    test(`${what} is a letter, and the chain has passed it`, () =>
+    test(`${what} becomes a dead letter, and the chain continues behind it`, () =>
       assertLetter(run, reason, 'superseded'))
   }
 
-  test('what was called final lies below the head', async () => {
+  test('final heights of the block records stay below the head', async () => {
     for (const { final_height: final } of await readBlockEvents(run.bus, run.codec, 'bsc')) {
       assert.ok(final <= TO + 1, `${final}`)
     }
@@ -235,7 +235,7 @@ describe('bad input of an EVM chain', () => {
     assert.ok((await movedIn(run, 'bsc', AT.order)) < (await movedIn(run, 'bsc', FROM)))
   })
 
-  test('a name of two megabytes of control characters is null, and a small letter', async () => {
+  test('a token name of two megabytes of control characters is stored as null and gives a small dead letter', async () => {
     await assertLetter(run, 'bad-name', 'failed-again')
     const records = await readDataRecords(run.bus, run.codec, 'bsc')
     const named = records.filter(({ family }) => family === 'tokenMetadata')
@@ -302,16 +302,16 @@ describe('bad input of Solana', () => {
     await server?.stop()
   })
 
-  test('the chain is whole', async () => {
+  test('the log has every operation of Solana', async () => {
     await assertCompleteLog(run, server, { from: FROM, to: TO })
   })
 
-  test('a truncated instruction is a letter, the other transactions of its block are taken', async () => {
+  test('a truncated instruction becomes a dead letter, the other transactions of its block are decoded', async () => {
     await assertLetter(run, 'truncated-data', 'failed-again')
     assert.ok((await movedIn(run, 'sol', SOL_AT.cut)) > 0)
   })
 
-  test('a discriminator with a new tail is read as far as it is known', async () => {
+  test('instruction data with an unknown tail is decoded as far as its layout is known', async () => {
     const [plain] = await tradesIn(run, 'sol', SOL_AT.plain)
     const [tail] = await tradesIn(run, 'sol', SOL_AT.tail)
     assert.ok(plain?.trade)
@@ -319,13 +319,13 @@ describe('bad input of Solana', () => {
     assert.deepEqual(tail?.trade?.pool_address, plain.trade.pool_address)
   })
 
-  test('a transaction that cannot be read is left out with a letter', async () => {
+  test('a transaction that cannot be decoded is skipped with a dead letter', async () => {
     await assertLetter(run, 'not-an-object', 'failed-again')
     assert.ok((await movedIn(run, 'sol', SOL_AT.shape)) > 0)
   })
 })
 
-test('a block that no answer gives in shape makes its chain stand still, and it continues once one does', async () => {
+test('a block without a valid response halts its chain, which continues once a valid one comes', async () => {
   const chain = 'avalanche'
   let isBroken = true
   const server = await startServer(CHAINS.avalanche, {

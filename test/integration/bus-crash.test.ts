@@ -89,7 +89,7 @@ const killAfter = async (path: string, lines: number): Promise<number> => {
   return ackedIn(stdout)
 }
 
-test('killed from outside, again and again: what was acknowledged is there, each block once', () =>
+test('killed by SIGKILL, again and again: every acknowledged block is in the log exactly once', () =>
   withTempFolder(async (path) => {
     for (let round = 1; round <= ROUNDS; round += 1) {
       const acked = await killAfter(path, 20 * (1 + (round % 10)))

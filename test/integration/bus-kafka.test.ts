@@ -242,7 +242,7 @@ const suite = async ({ brokers, saslBrokers }: KafkaCluster): Promise<void> => {
       await bus.close()
     })
 
-    test('a member that its group has forgotten and refuses reads on when it gets in again', async () => {
+    test('a consumer that its group dropped and refuses continues once it has joined again', async () => {
       const warnings: string[] = []
       const log = {
         ...makeSilentLogger(),
@@ -269,7 +269,7 @@ const suite = async ({ brokers, saslBrokers }: KafkaCluster): Promise<void> => {
       await bus.close()
     })
 
-    test('no broker is an outage', async () => {
+    test('an unreachable Kafka broker is reported as an outage', async () => {
       await assert.rejects(openAt(['127.0.0.1:1']), { name: 'Outage' })
     })
 
@@ -326,7 +326,7 @@ const suite = async ({ brokers, saslBrokers }: KafkaCluster): Promise<void> => {
       await bus.close()
     })
 
-    test('a topic that is made anew has another life', async () => {
+    test('a topic that is deleted and created again has another id', async () => {
       const bus = await openAt(brokers)
       const topic = `anew.${process.pid}`
       const spec = { topic, partitions: 1, cleanup: 'delete', retentionMs: null } as const

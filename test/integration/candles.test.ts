@@ -253,7 +253,7 @@ const SERIES = [
   },
 ] as const
 
-test('the tape has what the comparison needs', () => {
+test('the tape of trades has the blocks that the comparison needs', () => {
   assert.ok(LIVE.length > 800)
   assert.ok(LIVE.some(({ timeMs }) => timeMs >= WATERMARK && timeMs < WATERMARK + MINUTE))
   assert.ok(REMOVED.length > 10)
@@ -327,7 +327,7 @@ test('a token without a native price has USD candles and no native ones', async 
   assert.deepEqual(await bars(UNPRICED_NATIVE, 'resolution=1d&priceType=native'), [])
 })
 
-test('what is not known is empty', async () => {
+test('candles of unknown tokens, pools, pairs and empty ranges are an empty list', async () => {
   const query = 'resolution=1h'
   assert.deepEqual(await bars(addressFromNumber(99), query), [])
   assert.deepEqual(await bars(`pool/${addressFromNumber(99)}`, query), [])
@@ -338,7 +338,7 @@ test('what is not known is empty', async () => {
   assert.deepEqual([sol.status, sol.body], [200, []])
 })
 
-test('both prefixes and both words of the chain give the same bytes', async () => {
+test('both route prefixes and both names of the chain give the same bytes of candles', async () => {
   const query = `candles?resolution=1d`
   const [one, two, three] = await Promise.all(
     [

@@ -40,7 +40,7 @@ const suite = (): void => {
     })
   })
 
-  test('every schema is registered by record name and by topic, and again without harm', async () => {
+  test('every schema is registered by record name and by topic, and registering again changes nothing', async () => {
     await registerSchemas(access, ['eth.dex.trades', '_control.orgs', 'not.ours'])
     await registerSchemas(access, ['eth.dex.trades', '_control.orgs'])
     const subjects = (await (await fetch(`${url}/subjects`)).json()) as readonly string[]
@@ -49,7 +49,7 @@ const suite = (): void => {
     assert.deepEqual([...subjects].sort(), expected.sort())
   })
 
-  test('the same bytes as the local codec but for the id, decoded by a stock client', async () => {
+  test('the registry codec gives the bytes of the local codec except for the schema id, and a stock client decodes them', async () => {
     const [ours, local] = [await registryCodec(access), localCodec()]
     const trades = {
       meta: { chain: 'eth', op: 'OP_APPLY', seq: 7 },
@@ -83,7 +83,7 @@ const suite = (): void => {
     }
   })
 
-  test('a newer writer is read once its schema was fetched', async () => {
+  test('a record of a newer writer schema is decoded once the schema was fetched', async () => {
     const ours = await registryCodec(access)
     const stock = new SchemaRegistry({ host: url })
     const { id } = await stock.register(
@@ -96,7 +96,7 @@ const suite = (): void => {
     assert.throws(() => ours.decode('control.ApiKey', bytes), InvalidInput)
   })
 
-  test('an id that the registry does not know is malformed once it was asked', async () => {
+  test('a schema id that the registry does not have is malformed once it was requested', async () => {
     const ours = await registryCodec(access)
     const bytes = Buffer.from(ours.encode('control.Org', ORG))
     bytes.writeInt32BE(999_999, 1)
@@ -107,13 +107,13 @@ const suite = (): void => {
     })
   })
 
-  test('no registry is an outage', async () => {
+  test('an unreachable schema registry is reported as an outage', async () => {
     const nowhere = { url: 'http://127.0.0.1:1', log }
     await assert.rejects(registerSchemas(nowhere, []), { name: 'Outage', final: false })
   })
 }
 
-test('a registry that takes requests and never answers is an outage', async () => {
+test('a registry that accepts requests and never answers is an Outage', async () => {
   const mute = createServer((socket) => socket.resume())
   const port = await freePort()
   await new Promise<void>((resolve) => mute.listen(port, '127.0.0.1', resolve))
@@ -142,6 +142,27 @@ test('a request that a registry leaves without an answer is made again', async (
   await registryCodec(near)
   forgetful.closeAllConnections()
   forgetful.close()
+})
+
+test('a level that another process sets at the same moment is set again', async () => {
+  const rejectedOnce = new Set<string>()
+  const port = await freePort()
+  const racing = createHttpServer((request, response) => {
+    const path = request.url ?? ''
+    response.setHeader('content-type', 'application/vnd.schemaregistry.v1+json')
+    if (request.method === 'PUT' && !rejectedOnce.has(path)) {
+      rejectedOnce.add(path)
+      response.statusCode = 409
+      response.end('{"error_code":409,"message":"the rule exists"}')
+    } else if (request.method === 'PUT') response.end('{"compatibility":"FULL_TRANSITIVE"}')
+    else if (path.includes('/config')) response.end('{"compatibilityLevel":"FULL_TRANSITIVE"}')
+    else response.end('{"id":7}')
+  })
+  await new Promise<void>((resolve) => racing.listen(port, '127.0.0.1', resolve))
+  await registerSchemas({ url: `http://127.0.0.1:${port}`, log }, ['eth.dex.trades'])
+  assert.deepEqual([...rejectedOnce], ['/config'])
+  racing.closeAllConnections()
+  racing.close()
 })
 
 if (registry) suite()

@@ -13,8 +13,8 @@ import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { makeRecordSigner } from '../../core/security/record-signature.ts'
 import { globalTopic } from '../../schemas/topics.ts'
-import { createAccounts } from '../../serving/auth/accounts.ts'
 import { generateApiKey, hashSecret } from '../../serving/auth/api-keys.ts'
+import { createOrganizations } from '../../serving/auth/organizations.ts'
 import { openUsageLog } from '../../serving/billing/usage-log.ts'
 import { openEndpointStore } from '../../serving/webhooks/endpoint-store.ts'
 import { startKafka } from '../support/kafka.ts'
@@ -34,7 +34,7 @@ const openReaders = async (bus: Bus) => {
   const metrics = makeMetrics()
   const signer = makeRecordSigner(PEPPER)
   const shared = { bus, codec, log, metrics, signer, nowMs: Date.now }
-  const accounts = await createAccounts({
+  const organizations = await createOrganizations({
     ...shared,
     config: loadConfig({ KEY_PEPPER: PEPPER }),
     authUrl: () => 'https://auth.test',
@@ -49,9 +49,9 @@ const openReaders = async (bus: Bus) => {
       ]),
     )
   const stop = async (): Promise<void> => {
-    for (const part of [accounts, usage, endpoints]) await part.stop()
+    for (const part of [organizations, usage, endpoints]) await part.stop()
   }
-  return { accounts, usage, endpoints, refused, stop }
+  return { organizations, usage, endpoints, refused, stop }
 }
 
 const newest = async (bus: Bus, topic: string, key: string): Promise<LogRecord> => {
@@ -69,9 +69,9 @@ const newest = async (bus: Bus, topic: string, key: string): Promise<LogRecord> 
 const refusesForeignRecords = async (bus: Bus): Promise<void> => {
   await bus.createTopics(topicSpecs({ chains: [], partitions: 1, retention: 'off' }))
   const first = await openReaders(bus)
-  const made = await first.accounts.createKey({ name: 'good', plan: 'free' })
+  const made = await first.organizations.createKey({ name: 'good', plan: 'free' })
   const apiKey = made.apiKey ?? ''
-  const keyRow = first.accounts.registry.keysOf(made.appId)[0]
+  const keyRow = first.organizations.registry.keysOf(made.appId)[0]
   assert.ok(keyRow)
   const genuine = await newest(bus, KEYS, keyRow.key_id)
 
@@ -107,10 +107,13 @@ const refusesForeignRecords = async (bus: Bus): Promise<void> => {
     Object.values(await first.refused()).reduce((sum, count) => sum + count, 0)
   await until(async () => (await total()) === foreign.length, 'every foreign record was met')
   const second = await openReaders(bus)
-  for (const { accounts, endpoints, refused } of [first, second]) {
+  for (const { organizations, endpoints, refused } of [first, second]) {
     assert.deepEqual(await refused(), expected)
-    assert.equal((accounts.guard.authenticate({ apiKey }) as { orgId: string }).orgId, made.orgId)
-    assert.equal('orgId' in (accounts.guard.authenticate({ apiKey: stolen }) ?? {}), false)
+    assert.equal(
+      (organizations.guard.authenticate({ apiKey }) as { orgId: string }).orgId,
+      made.orgId,
+    )
+    assert.equal('orgId' in (organizations.guard.authenticate({ apiKey: stolen }) ?? {}), false)
     assert.equal(endpoints.get('ep_intruder'), undefined)
   }
   await first.stop()

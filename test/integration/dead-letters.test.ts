@@ -51,7 +51,7 @@ const published = async (): Promise<readonly LogRecord[]> => {
   return records
 }
 
-test('dead letters are listed, published again once, and those without a place stay', async () => {
+test('dead letters are listed and published again once; those without a log position stay', async () => {
   await bus.createTopics([
     spec('eth.transfers.processed'),
     spec('dlq.sink.eth.transfers.processed'),
@@ -83,10 +83,14 @@ test('dead letters are listed, published again once, and those without a place s
   assert.equal(before[0]?.error, 'Malformed.bad-magic')
   assert.deepEqual(await letters('other'), [])
 
-  const { published: count, stayed } = await replayDeadLetters({ bus, limit: 100 })
+  const { published: count, notReplayed: stayed } = await replayDeadLetters({ bus, limit: 100 })
   assert.deepEqual([count, stayed.length], [1, 2])
   const again = await replayDeadLetters({ bus, limit: 100 })
-  assert.deepEqual([again.published, again.stayed.length], [0, 2], 'one once, the others tried')
+  assert.deepEqual(
+    [again.published, again.notReplayed.length],
+    [0, 2],
+    'one once, the others tried',
+  )
   const [record, ...others] = await published()
   assert.deepEqual(others, [])
   assert.deepEqual(record?.headers, { seq: '12', part: '0/1', op: 'A', 'dlq.replay': '1' })
@@ -101,7 +105,7 @@ test('dead letters are listed, published again once, and those without a place s
   )
 })
 
-test('a letter that stayed is published by a later replay that can, once, and behind new ones', async () => {
+test('a dead letter that stayed is published by a later replay, once, and behind new ones', async () => {
   const topic = 'dlq.sink.eth.token-documents'
   await bus.createTopics([spec('eth.token-documents'), spec(topic)])
   const writer = await bus.writer('tests')
@@ -126,7 +130,7 @@ test('a letter that stayed is published by a later replay that can, once, and be
   assert.equal(await replay(100), 0)
 })
 
-test('a replay takes no more than its limit', async () => {
+test('a replay publishes no more dead letters than its limit', async () => {
   const writer = await bus.writer('tests')
   const records = Array.from({ length: 5 }, (_, index) => ({
     topic: 'dlq.sink.eth.transfers.processed',
@@ -152,7 +156,7 @@ test('a document, which belongs to no block operation, can be replayed without a
   assert.equal(count, 1)
 })
 
-test('a letter that names a topic that its group does not read stays, and says why', async () => {
+test('a dead letter that names a topic that its group does not read stays, with that reason', async () => {
   await bus.createTopics([spec('eth.blocks'), spec('control.api-keys')])
   const writer = await bus.writer('tests')
   const group = 'sink.eth.transfers.processed'
@@ -165,7 +169,11 @@ test('a letter that names a topic that its group does not read stays, and says w
       headers: { ...SOURCE, 'dlq.topic': name, seq: '14', part: '0/1' },
     })),
   })
-  const { published: count, stayed } = await replayDeadLetters({ bus, group, limit: 100 })
+  const { published: count, notReplayed: stayed } = await replayDeadLetters({
+    bus,
+    group,
+    limit: 100,
+  })
   assert.equal(count, 0)
   assert.deepEqual(
     stayed.slice(0, names.length).map(({ stays }) => stays),

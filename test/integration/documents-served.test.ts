@@ -46,7 +46,7 @@ test('a document reaches REST and the streams', async () => {
   const rows = await startSink(sink, {
     ...parts,
     chain: 'eth',
-    places: sinkConcurrency(),
+    insertLimit: sinkConcurrency(),
     inserter: createInserter({ warehouse, metrics: parts.metrics }),
     makeRows: async (_topic, values) => batchRows(codec, sink, values),
   })

@@ -82,7 +82,7 @@ describe('calls of a real node', () => {
       })),
     )
 
-  test('the call tracer and trace_block tell the same calls', async () => {
+  test('the call tracer and trace_block return the same calls', async () => {
     refuse()
     const traced = moved(await callsUpTo(4))
     assert.ok(faulty.asked.some(({ method }) => method === 'debug_traceBlockByHash'))
@@ -96,14 +96,14 @@ describe('calls of a real node', () => {
     assert.equal(refused?.success, false)
   })
 
-  test('blocks of a node without traces come without calls', async () => {
+  test('blocks of an EVM node without traces arrive without calls', async () => {
     refuse('debug_traceBlockByHash', 'trace_block')
     const calls = await callsUpTo(4)
     assert.deepEqual(calls.slice(1), [undefined, undefined, undefined, undefined])
     assert.deepEqual(calls[0], [], 'an empty block has none, asked or not')
   })
 
-  test('a node that loses its traces for a while is asked again until it has them', async () => {
+  test('traces that a node fails to return for a while are requested again until it returns them', async () => {
     let failures = 3
     faulty.meddle = ({ id, method }) => {
       if (method !== 'debug_traceBlockByHash' || failures === 0) return undefined
@@ -148,7 +148,7 @@ describe('calls of a real node', () => {
     )
   })
 
-  test('uncles that a block names are asked for by their place', async () => {
+  test('uncles of a block are requested by their index', async () => {
     const header = (tag: string): Promise<Record<string, unknown>> =>
       anvil.client.request({
         method: 'eth_getBlockByNumber' as never,

@@ -4,7 +4,7 @@ import { InvalidInput } from '../../core/errors.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { type EvmSourceOptions, evmSource } from '../../ingestors/evm/source/evm-source.ts'
-import { coinDiffs } from '../../ingestors/evm/source/native-balances.ts'
+import { nativeBalanceDiffs } from '../../ingestors/evm/source/native-balances.ts'
 import type { ChainOp } from '../../ingestors/follow/contract.ts'
 import type { NativeBalanceChange } from '../../schemas/block-parts.ts'
 import { CHAINS } from '../../schemas/chains.ts'
@@ -44,7 +44,7 @@ const optionsOf = (urls: readonly string[], stop: AbortController): EvmSourceOpt
 const blocksOf = (ops: readonly ChainOp[]): readonly EvmBlock[] =>
   ops.flatMap((op) => (op.op === 'apply' && op.block.vm === 'evm' ? [op.block] : []))
 
-describe('what accounts of a real node hold of the coin', () => {
+describe('native balance changes of a real node', () => {
   let anvil: Anvil
   let faulty: FaultyNode
   const stop = new AbortController()
@@ -110,7 +110,7 @@ describe('what accounts of a real node hold of the coin', () => {
     raw: JSON.stringify({ jsonrpc: '2.0', id, error: { code, message: 'no' } }),
   })
 
-  test('are what the node says of them after each block, and before it', async () => {
+  test('equal the balances that the node returns after each block, and before it', async () => {
     let told = 0
     for (const { hash, parentHash, coins, height } of await follow()) {
       if (height === 0) continue
@@ -146,7 +146,7 @@ describe('what accounts of a real node hold of the coin', () => {
     assert.equal(receiverAt(6)?.postRaw, 3_086n, 'of the contract that destroyed itself')
   })
 
-  test('are asked of the state where the block itself pays', async () => {
+  test('are read from the state where the block itself pays', async () => {
     const paysOut = (result: object) => ({
       result: { ...result, withdrawals: [{ address: PAID, amount: '0x2' }] },
     })
@@ -193,7 +193,7 @@ describe('what accounts of a real node hold of the coin', () => {
     assert.ok(blocks.slice(1).every(({ coins }) => coins !== undefined))
   })
 
-  test('are refused out of shape, and asked again', async () => {
+  test('are rejected when malformed, and requested again', async () => {
     // Blocks that are read at the same time each look for the tracer first.
     let odd = 9
     faulty.meddle = ({ method, params }) => {
@@ -208,7 +208,7 @@ describe('what accounts of a real node hold of the coin', () => {
     assert.deepEqual([...reasons], ['foreign-call'])
   })
 
-  test('stand in topic, cube and table, and a reorg takes them back', async () => {
+  test('are in topic, cube and table, and a reorg reverts them', async () => {
     const source = await evmSource(optionsOf([anvil.httpUrl], stop))
     const product = await startAppStack({
       chain: { row: CHAINS.eth, source },
@@ -261,7 +261,7 @@ describe('what accounts of a real node hold of the coin', () => {
   })
 })
 
-test('a trace out of shape is refused with its reason', () => {
+test('a malformed prestate trace is rejected with its reason', () => {
   const hash = `0x${'a'.repeat(64)}`
   const block = {
     hash,
@@ -297,7 +297,7 @@ test('a trace out of shape is refused with its reason', () => {
   for (const [reason, answer] of cases) {
     const said = (): string => {
       try {
-        coinDiffs(block, answer)
+        nativeBalanceDiffs(block, answer)
         return 'taken'
       } catch (error) {
         return error instanceof InvalidInput ? error.reason : String(error)
@@ -307,7 +307,7 @@ test('a trace out of shape is refused with its reason', () => {
   }
 })
 
-test('who was destroyed is in no state of the transaction, and what changed last counts', () => {
+test('a destroyed account has no balance after its transaction, and the last change of an account counts', () => {
   const [one, other] = [`0x${'1'.repeat(64)}`, `0x${'2'.repeat(64)}`]
   const transaction = {
     from: PAID,
@@ -326,7 +326,7 @@ test('who was destroyed is in no state of the transaction, and what changed last
     ],
   }
   const account = (digit: string): string => `0x${digit.repeat(40)}`
-  const touched = coinDiffs(block, [
+  const touched = nativeBalanceDiffs(block, [
     {
       txHash: one,
       result: {

@@ -97,7 +97,7 @@ describe('a node as a source', () => {
     assert.equal(canonicalBlocks(ops).length, 6)
   })
 
-  test('a node without receipts by block is asked for them one by one', async () => {
+  test('a node without eth_getBlockReceipts is queried for receipts one by one', async () => {
     faulty.meddle = ({ id, method }) =>
       method === 'eth_getBlockReceipts'
         ? { raw: JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32_601, message: 'no' } }) }
@@ -139,7 +139,7 @@ describe('a node as a source', () => {
     assert.equal(blocks.length, 0)
   })
 
-  test('an endpoint that calls its head final makes nothing final early', async () => {
+  test('an endpoint that reports its head as final finalizes nothing early', async () => {
     const newest = await rawBlock('latest')
     faulty.meddle = ({ method, params: [tag] }) =>
       method === 'eth_getBlockByNumber' && tag === 'finalized' ? { result: newest } : undefined
@@ -180,7 +180,7 @@ describe('a node as a source', () => {
     await foreign.stop()
   })
 
-  test('malformed answers move on to the next endpoint', async () => {
+  test('malformed responses are replaced by those of the next endpoint', async () => {
     const wrong: Record<string, string> = {
       eth_getBlockByNumber: '{"jsonrpc":"2.0","id":',
       eth_getBlockReceipts: '[]',
@@ -194,7 +194,7 @@ describe('a node as a source', () => {
     assert.deepEqual(canonicalBlocks(ops), (await canonical()).slice(0, 11))
   })
 
-  test('a block without all its receipts is not taken from any endpoint', async () => {
+  test('an EVM block without all its receipts is accepted from no endpoint', async () => {
     const hash = await anvil.client.sendTransaction({
       to: anvil.client.account.address,
       value: 1n,
@@ -206,7 +206,7 @@ describe('a node as a source', () => {
     await assert.rejects(collectOperations(source, reachedHeight(top)), InvalidInput)
   })
 
-  test('gap after a sleep: a socket that fell silent is noticed, and no block is missing', async () => {
+  test('a silent WebSocket is detected, and no block is missing after it', async () => {
     const source = await evmSource(
       optionsOf([faulty.wsUrl, anvil.httpUrl], stop, { timeoutMs: 300 }),
     )
@@ -223,7 +223,7 @@ describe('a node as a source', () => {
     assert.deepEqual(canonicalBlocks(ops), await canonical())
   })
 
-  test('an endpoint that lies about finality makes nothing final that is not canonical', async () => {
+  test('an endpoint that reports a false final block finalizes nothing that is not canonical', async () => {
     const source = await evmSource(optionsOf([faulty.httpUrl], stop))
     const foreign = `0x${'ab'.repeat(32)}`
     faulty.meddle = ({ method, params }) =>
@@ -236,7 +236,7 @@ describe('a node as a source', () => {
     for (const op of ops) if (op.op === 'finalize') assert.ok(applied.has(op.ref.hash))
   })
 
-  test('continues from a position, and takes back blocks that were replaced meanwhile', async () => {
+  test('a source continues from a position, and reverts blocks that were replaced meanwhile', async () => {
     const source = await evmSource(optionsOf([anvil.httpUrl], stop))
     const top = Number(await anvil.client.getBlockNumber({ cacheTime: 0 }))
     const first = await collectOperations(source, reachedHeight(top))

@@ -31,7 +31,7 @@ const HEAVY_CUBE = `DEXTrades(limit: {count: 10}, orderBy: {descendingByField: "
 const HEAVY = `{ EVM(network: eth) { ${HEAVY_CUBE} } }`
 
 const keyOf = async (name: string, plan: 'free' | 'selfhost') =>
-  (await api.accounts.createKey({ name, plan })).apiKey
+  (await api.organizations.createKey({ name, plan })).apiKey
 
 const ask = (apiKey: string, query: string, signal?: AbortSignal): Promise<Response> =>
   fetch(api.url, {
@@ -153,7 +153,7 @@ test('a query whose client leaves stops in the engine within a second', async ()
   assert.ok(Math.min(...took) < 1_000, `it took ${took.join(', ')} ms`)
 })
 
-test('more requests at a time than the plan allows are 429 with their own code', async () => {
+test('more concurrent requests than the plan allows get 429 with a code of its own', async () => {
   const apiKey = await keyOf('many', 'free')
   const asked = Array.from({ length: 6 }, () => ask(apiKey, HEAVY))
   const answers = await Promise.all(asked)
@@ -167,8 +167,8 @@ test('more requests at a time than the plan allows are 429 with their own code',
   assert.equal((await ask(apiKey, '{ __typename }')).status, 200)
 })
 
-test('what took too long says so, and costs the work that was done', async () => {
-  const { apiKey, orgId } = await api.accounts.createKey({ name: 'slow', plan: 'selfhost' })
+test('a query beyond its time limit answers QUERY_TOO_EXPENSIVE and costs the work that was done', async () => {
+  const { apiKey, orgId } = await api.organizations.createKey({ name: 'slow', plan: 'selfhost' })
   const many = Array.from({ length: 60 }, (_, index) =>
     HEAVY_CUBE.replace(
       'DEXTrades(limit: {count: 10}',

@@ -122,13 +122,15 @@ const ROWS: readonly Stored[] = [
     chain: 'polygon',
     block: market,
     rows: {
-      ...{ prediction_trades: 1, prediction_managements: 1, prediction_settlements: 1 },
-      ...{
-        prediction_position_changes: 6,
-        prediction_positions: 3,
-        prediction_wallet_positions: 3,
-      },
-      ...{ prediction_wallets: 2, prediction_wallet_days: 2, prediction_prices: 1 },
+      prediction_trades: 1,
+      prediction_managements: 1,
+      prediction_settlements: 1,
+      prediction_position_changes: 6,
+      prediction_positions: 3,
+      prediction_wallet_positions: 3,
+      prediction_wallets: 2,
+      prediction_wallet_days: 2,
+      prediction_prices: 1,
     },
   },
   {
@@ -153,7 +155,7 @@ const countsOf = async (
 
 for (const stored of ROWS) {
   const { chain, rows } = stored
-  test(`${chain}: ${Object.keys(rows).join(', ')} are filled, and a block that is taken back leaves it`, async () => {
+  test(`${chain}: ${Object.keys(rows).join(', ')} are filled, and rows of a reverted block are removed`, async () => {
     const source = createScriptedSource()
     const row = CHAINS[chain]
     const product = await startAppStack({

@@ -19,7 +19,7 @@ const RECORDING = 'base/block_2000000.json'
 const HEAD = 1_999_999
 const BASE = { ...CHAINS.base, blockTimeMs: 200 }
 
-describe('facts of pools that only a flashblock has named', () => {
+describe('metadata of pools that only a flashblock has named', () => {
   const stop = new AbortController()
   let node: ReplayNode
   let server: FlashblocksServer
@@ -73,7 +73,7 @@ describe('facts of pools that only a flashblock has named', () => {
       .sort((one, other) => (one.log ?? 0) - (other.log ?? 0))
   }
 
-  test('are not waited for longer than a block takes', async () => {
+  test('is not awaited longer than a block takes', async () => {
     const late = '0x00000000000000aa'
     node.faults = (method) => (method === 'eth_call' ? 'late' : undefined)
     say(late)
@@ -86,7 +86,7 @@ describe('facts of pools that only a flashblock has named', () => {
     node.faults = () => undefined
   })
 
-  test("are the node's, and the trades are those that the block itself then has", async () => {
+  test('comes from the node, and the trades equal those of the block itself', async () => {
     const [id, behind] = ['0x00000000000000bb', '0x00000000000000cc']
     say(id)
     say(behind, HEAD + 2)

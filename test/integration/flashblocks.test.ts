@@ -118,7 +118,7 @@ describe('flashblocks of Base', () => {
       signal: stop.signal,
     })
     product = await startAppStack({
-      chain: { row: BASE, source, facts: readTableMetadata() },
+      chain: { row: BASE, source, metadata: readTableMetadata() },
       overrides: { flashblocksUrlBase: server.url },
     })
     const [ingestor] = product.app.ingestors
@@ -132,7 +132,7 @@ describe('flashblocks of Base', () => {
     await node.stop()
   })
 
-  test('trade as the whole block trades, in whatever form the parts come', async () => {
+  test('give the trades of the whole block, in every encoding of the parts', async () => {
     assert.ok(expected.length >= 5)
     const [text, binary, compressed, named] = [nextId(), nextId(), nextId(), nextId()]
     for (const frame of partsOf(text)) server.say(frame)
@@ -159,7 +159,7 @@ describe('flashblocks of Base', () => {
     )
   })
 
-  test('are taken back when another payload of their height replaces them', async () => {
+  test('are reverted when another payload of their height replaces them', async () => {
     const [first, second] = [nextId(), nextId()]
     const height = HEAD + 2
     for (const frame of partsOf(first, height)) server.say(frame)
@@ -171,7 +171,7 @@ describe('flashblocks of Base', () => {
     assert.deepEqual(await of(second, 'OP_REVERT'), [])
   })
 
-  test('are given up where a part is missing, until the next one begins', async () => {
+  test('are dropped from a missing part on, until the next one begins', async () => {
     const lost = nextId()
     const frames = partsOf(lost, HEAD + 3)
     const seen = await dropped('frame-order')
@@ -186,7 +186,7 @@ describe('flashblocks of Base', () => {
     assert.equal(await dropped('frame-order'), seen + 1, 'said once')
   })
 
-  test('may come twice', async () => {
+  test('are decoded once when each part comes twice', async () => {
     const id = nextId()
     for (const frame of partsOf(id, HEAD + 4)) {
       server.say(frame)
@@ -197,7 +197,7 @@ describe('flashblocks of Base', () => {
     assert.deepEqual(linesOf(await of(id)), expected)
   })
 
-  test('are nothing where a frame is garbage, and the process lives', async () => {
+  test('are dropped with a reason where a frame is malformed, and the process continues', async () => {
     const frame = partsOf(nextId(), HEAD + 4)[0] ?? {}
     const whole = compressFrame(frame)
     const other = partsOf(nextId(), 30_000_000)[0]
@@ -240,7 +240,7 @@ describe('flashblocks of Base', () => {
     await until(async () => (await letters()) > written, 'a letter lies beside the next block')
   })
 
-  test('are heard again after the connection fell', async () => {
+  test('are received again after the connection was lost', async () => {
     const opened = server.opened()
     server.drop()
     await until(() => server.opened() > opened && server.listening() === 1, 'it is back')

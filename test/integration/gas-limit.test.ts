@@ -35,7 +35,7 @@ const codeOf = async (body: unknown, chain?: string) => {
 }
 const plain = { from: FROM, to: TO, data: '0x' }
 
-test('a transaction needs the gas that the node of its chain says', async () => {
+test('a gas estimate equals eth_estimateGas of the node of its chain', async () => {
   const { status, body, headers } = await estimate(
     { ...plain, value: '0x00de0b6b3a7640000' },
     'ethereum',
@@ -60,10 +60,10 @@ test('a transaction that would fail is rejected, and leaves the node in use', as
   assert.deepEqual([reverted.status, reverted.body.code], [422, 40010])
   assert.match(String((reverted.body.details as Body).reason), /revert/i)
   assert.equal((await estimate(plain)).status, 200)
-  assert.deepEqual(api.nodes.of('eth')?.resting(), [])
+  assert.deepEqual(api.nodes.of('eth')?.unavailable(), [])
 })
 
-test('bad input is named, other chains are refused', async () => {
+test('a gas estimate rejects invalid input with its code, and chains without one', async () => {
   for (const [wrong, code] of [
     [{ ...plain, from: 'x' }, 40005],
     [{ ...plain, from: [FROM] }, 40002],
@@ -82,7 +82,7 @@ test('bad input is named, other chains are refused', async () => {
   assert.deepEqual(await codeOf(plain, 'nowhere'), [404, 40405])
 })
 
-test('a node that is gone is an outage of the chain', async () => {
+test('a gas estimate without a running node answers 503', async () => {
   await anvil.stop()
   assert.deepEqual(await codeOf(plain), [503, 50002])
 })

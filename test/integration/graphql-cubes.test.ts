@@ -172,7 +172,7 @@ test('the balance after a change is the balance before the next', async () => {
   assert.deepEqual(latest, { BalanceUpdate: { Now: 4, Currency: { MintAddress: TOKEN } } })
 })
 
-test('holders come largest first; an empty wallet is none, and an unknown price is null', async () => {
+test('token holders are listed largest first; an empty wallet is left out, and an unknown price is null', async () => {
   const found = await rows(
     'TokenHolders { Token { Address } Holder { Address } LatestBalance LatestBalanceUSD Balance { Amount } n: Balance }',
   )
@@ -208,7 +208,7 @@ test('profit and loss has state names and plain names, marked at the last price'
   })
 })
 
-test('what is open counts up to what the wallet holds, its cost in proportion', async () => {
+test('the open part of a position is capped at the balance of the wallet, its cost in proportion', async () => {
   const position = { buys: 1, buy_amount_usd: '3', position_amount: '8', position_cost_usd: '3' }
   const seen = { first_time: at(NOW_MS - 9_000), last_time: at(NOW_MS - 9_000), _ver: 1 }
   const wallets = ['capped', 'whole', 'closed']
@@ -246,7 +246,7 @@ test('what is open counts up to what the wallet holds, its cost in proportion', 
   assert.deepEqual(found, [0.25, 1, 0])
 })
 
-test('pools are found by either token; a dataset does not bound what is now', async () => {
+test('pools are found by either token; a dataset does not bound the current state', async () => {
   for (const root of ['Solana', 'Solana(dataset: archive)']) {
     const found = await rows(
       `DEXPools(tokenAddress: {is: "${OTHER}"}) { Pool { Address LiquidityUSD PriceAtoB CurveProgress Base { PostAmount } Quote { Address PostAmount } } Block { Slot } }`,

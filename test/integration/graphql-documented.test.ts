@@ -49,7 +49,7 @@ const assertEqualValues = (given: unknown, expected: unknown, what: string): voi
     assertEqualValues((given as Readonly<Record<string, unknown>>)[key], value, `${what}.${key}`)
 }
 
-test('every documented query has an answer', () => {
+test('every documented GraphQL query has an example answer', () => {
   assert.deepEqual(Object.keys(ANSWERS).toSorted(), Object.keys(DOCUMENTED_QUERIES).toSorted())
 })
 
@@ -61,7 +61,7 @@ for (const [name, query] of Object.entries(DOCUMENTED_QUERIES)) {
   })
 }
 
-test('base units stand beside amounts, every digit, and add up in wider buckets', async () => {
+test('GraphQL: base units are served beside amounts with every digit and are summed in wider buckets', async () => {
   const cases: readonly (readonly [group: string, cube: string, rows: readonly object[]])[] = [
     [
       'EVM(network: eth)',

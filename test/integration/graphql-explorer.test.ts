@@ -67,7 +67,7 @@ test('a browser that opens the address gets GraphiQL, everyone else the API', as
   assert.deepEqual(await served.json(), { data: { __typename: 'ChainStream' } })
 })
 
-test('the page loads everything it names from this server, under a policy of its own', async () => {
+test('the GraphQL page loads every file from this server, under its own content security policy', async () => {
   const page = await open(BROWSER)
   const policy = page.headers.get('content-security-policy') ?? ''
   assert.match(policy, /default-src 'none'.*script-src 'self'.*connect-src 'self'/)
@@ -116,7 +116,7 @@ const completeWindow = (window: PageWindow, asked: Asked[]): void => {
   window.Range.prototype.getClientRects = () => []
 }
 
-test('the scripts of the page start the editor, and ask this server for the schema', async () => {
+test('the scripts of the GraphQL page start the editor and request the schema from this server', async () => {
   const asked: Asked[] = []
   const failed: Error[] = []
   const virtualConsole = new VirtualConsole()

@@ -144,7 +144,7 @@ test('a table has the values of the records, in their order, under their paths',
   }
 })
 
-test('a text is in the table byte by byte, null is nothing, and the only cell of a row is never nothing', async () => {
+test('a CSV cell keeps its text byte by byte, null is empty, and the only cell of a row is never empty', async () => {
   const ask = async (fields: string): Promise<string> => {
     const query = `{ Solana { DEXTrades(orderBy: {ascending: Block_Time}, limit: {count: 2}) { ${fields} } } }`
     return (await send('text/csv', query)).text()
@@ -180,7 +180,7 @@ test('lines of JSON are the records', async () => {
     }
 })
 
-test('the price is that of the same rows in the envelope, and stands in a header', async () => {
+test('a table format costs the same as the same rows in the envelope, and its cost is in a header', async () => {
   for (const selection of SELECTIONS) {
     const query = `{ Solana { r: ${selection} } }`
     const { extensions } = await api.ask(query)
@@ -190,7 +190,7 @@ test('the price is that of the same rows in the envelope, and stands in a header
   }
 })
 
-test('the format is the one that is asked for most, and JSON where it is none of these', async () => {
+test('the response format is the most preferred of the Accept header, and JSON where none matches', async () => {
   const query = '{ Solana { Blocks { count } } }'
   const cases: readonly (readonly [string, string])[] = [
     ['text/csv', 'text/csv'],
@@ -217,7 +217,7 @@ test('the format is the one that is asked for most, and JSON where it is none of
   assert.equal(await got.text(), 'count\r\n0\r\n')
 })
 
-test('what is not the rows of one cube, and what is wrong, is a typed error and no table', async () => {
+test('in CSV and JSON lines a query that is not the rows of one cube, or is invalid, answers 400 with its reason', async () => {
   const cases: readonly (readonly [string, RegExp])[] = [
     ['{ Solana { Blocks { count } Transfers { count } } }', /rows of one cube/],
     ['{ Solana { Blocks { count } } EVM(network: eth) { Blocks { count } } }', /rows of one cube/],

@@ -67,7 +67,7 @@ test('the engine accepts every valid query', async () => {
 const KEYS = 50
 const ORDERS = ['ascending', 'descending'] as const
 
-test('every metric of every leaf can be ordered by, kept by and calculated with', async () => {
+test('every metric of every leaf can be used in orderBy, selectWhere and calculate', async () => {
   for (const cube of CUBES) {
     const cases = cubeLeaves(cube).flatMap(leafMetrics)
     for (let at = 0; at < cases.length; at += KEYS) {
@@ -246,7 +246,7 @@ const leavesForOperators = async (cube: Cube): Promise<readonly ReadLeaf[]> => {
   return [...best.values()]
 }
 
-test('every operator of every type keeps what a loop over the rows keeps, on every cube', async () => {
+test('every operator of every type selects the same rows as a loop over them, on every cube', async () => {
   const covered = new Set<string>()
   const types = new Set<string>()
   for (const cube of CUBES) {
@@ -269,7 +269,7 @@ test('every operator of every type keeps what a loop over the rows keeps, on eve
   assert.deepEqual([...types].toSorted(), Object.keys(OPERATORS_BY_TYPE).toSorted())
 })
 
-test('an order by a metric, a limit and a comparison keep what a loop over the rows keeps', async () => {
+test('ordering by a metric, a limit and a comparison select the same groups as a loop over the rows', async () => {
   for (const cube of CUBES) {
     const leaves = await chosenLeaves(cube)
     assert.ok(

@@ -63,7 +63,7 @@ const USES: readonly string[] = [
   'DEXTrades(where: {Trade: {Buy: {AmountInUSD: {eq: $v}, PriceInUSD: {in: $v}, Currency: {Symbol: {like: $v}}}}}) { count }',
 ]
 
-test('a variable of any kind in any place is a value or a typed error', async () => {
+test('a variable of any kind in any position is a value or a typed error', async () => {
   for (const use of USES)
     for (const [index, v] of VALUES.entries())
       await typed({ query: `query($v: X) ${sol(use)}`, variables: { v } }, `${use} ${index}`)
@@ -85,7 +85,7 @@ test('a variable of any kind in any place is a value or a typed error', async ()
   }
 })
 
-test('the shape of a request is checked before its values, whatever nests', async () => {
+test('the form of a GraphQL request is checked before its values, however deep either nests', async () => {
   const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
   const query = '"query":"{ __typename }"'
   const refused: readonly string[] = [
@@ -170,11 +170,11 @@ const EDGES: readonly string[] = [
   '{ __proto__: __schema { constructor: queryType { __proto__: name } } }',
 ]
 
-test('operands at their edges and names of JavaScript are answered or refused with a type', async () => {
+test('extreme operands and JavaScript property names get a result or a typed error', async () => {
   for (const query of EDGES) await typed({ query }, query.slice(0, 200))
 })
 
-test('what is costly to plan is answered or refused with a type, also by the engine', async () => {
+test('queries that are expensive to plan get a result or a typed error, also from the engine', async () => {
   for (const { name, query, variables, ends } of EXPENSIVE_QUERIES) {
     const { errors } = await typed({ query, variables }, name)
     const code = (errors?.[0] as { extensions?: { code?: string } } | undefined)?.extensions?.code
@@ -183,7 +183,7 @@ test('what is costly to plan is answered or refused with a type, also by the eng
   }
 })
 
-test('rows times aliases are refused before anything runs, and bytes while they are written', async () => {
+test('too many rows times aliases are refused before the query runs, too many bytes while they are written', async () => {
   const aliases = (count: number, name = 'a'): string =>
     Array.from({ length: count }, (_, i) => `${name}${i}: Signature`).join(' ')
   const codes = async (query: string) => {
@@ -206,7 +206,7 @@ test('rows times aliases are refused before anything runs, and bytes while they 
   assert.equal(bytes?.[0]?.extensions.code, 'QUERY_TOO_EXPENSIVE', 'long names in every row')
 })
 
-test('a statement that the engine refuses is our mistake: an error that says nothing, and a count', async () => {
+test('a GraphQL statement that ClickHouse rejects answers 500 without details', async () => {
   await api.warehouse.command('ALTER TABLE sol_transfers DROP COLUMN amount')
   const query = sol('Transfers { Transfer { Amount } }')
   const { status, answer } = await post(JSON.stringify({ query }))

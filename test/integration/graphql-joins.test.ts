@@ -74,7 +74,7 @@ const rows = async (cube: string, root = 'Solana'): Promise<readonly Row[]> => {
   return (data?.g as { readonly r: readonly Row[] } | undefined)?.r ?? []
 }
 
-test('a row is repeated per match in chain order, joins side by side, nulls where there is none', async () => {
+test('GraphQL joins repeat a row per match in chain order, with nulls where nothing matches', async () => {
   const asked =
     'Block { Slot } joinTransfers { Transfer { Amount Sender { Address } } } b: joinBalanceUpdates { BalanceUpdate { PostBalance } }'
   const expected = [
@@ -117,7 +117,7 @@ test('a row is repeated per match in chain order, joins side by side, nulls wher
   )
 })
 
-test('a join shows suspect trades, because it takes no filter', async () => {
+test('joined trades include suspect ones, because a join takes no filter', async () => {
   const found = await rows(
     'Transfers(where: {Block: {Slot: {eq: 12}}}) { Transfer { Amount } joinDEXTrades { IsSuspect Trade { Buy { Amount Currency { MintAddress } } } } }',
   )
@@ -202,7 +202,7 @@ test('slippage: the swap at a level moves the price by it, and gets what the pro
   assert.ok(Math.abs(got / paid / 2 - 0.99) < 1e-12, 'one percent below the price')
 })
 
-test('what only chains of another kind have is null', async () => {
+test('fields of a shared cube that only other chains have are null', async () => {
   await api.warehouse.insert('sol_blocks', [
     { block_time: place(30, 0).block_time, block_slot: 30, parent_slot: 28, _ver: 1 },
   ])

@@ -156,13 +156,13 @@ test('subscriptions of a connection and of an organization are bounded', async (
 })
 
 test('a revoked key ends its connections', async () => {
-  const { keyId, apiKey } = await stack.api.accounts.createKey({
+  const { keyId, apiKey } = await stack.api.organizations.createKey({
     name: 'gone',
     plan: 'selfhost',
   })
   const client = await connect()
   send(client, { type: 'connection_init', payload: { apiKey } })
   await until(() => client.messages.length > 0)
-  await stack.api.accounts.revokeKey(keyId)
+  await stack.api.organizations.revokeKey(keyId)
   assert.equal(await client.closed, 4403)
 })

@@ -47,7 +47,7 @@ for (const transport of TRANSPORTS) {
     })
     after(() => stack.stop())
 
-    test('rows of new blocks come as the query gives them', async () => {
+    test('subscription deliveries hold the same rows as the query for those blocks', async () => {
       const subscription = await begin(live())
       const first = nextBlock()
       await stack.add(first, 3)
@@ -86,7 +86,7 @@ for (const transport of TRANSPORTS) {
       await subscription.stop()
     })
 
-    test('a reorg tells which blocks no longer stand and sends the rows of the new ones', async () => {
+    test('a reorg delivers the removed blocks and the rows of the new ones', async () => {
       const subscription = await begin(live())
       const old = nextBlock()
       await stack.add(old, 2)
@@ -110,12 +110,13 @@ for (const transport of TRANSPORTS) {
       await subscription.stop()
     })
 
-    test('a block whose rows are not all stored waits for them', async () => {
+    test('a block is delivered once all of its rows are stored', async () => {
       const subscription = await begin(live())
       stack.storedUpTo(stack.seq())
       const block = nextBlock()
       await stack.add(block, 2)
-      await sleep(1_200)
+      const before = stack.storedReads()
+      await until(() => stack.storedReads() > before + 3, 'what is stored was asked several times')
       assert.deepEqual(subscription.results, [])
       stack.storedUpTo(Number.POSITIVE_INFINITY)
       await until(() => rowsOf(subscription).length === 2)
@@ -140,7 +141,7 @@ for (const transport of TRANSPORTS) {
       assert.equal(rowsOf(one).length, 4)
     })
 
-    test('a limit that cuts rows says so', async () => {
+    test('a delivery that a limit cuts lists it in limit_reached', async () => {
       const subscription = await begin(
         'subscription { EVM(network: eth) { few: DEXTrades(limit: {count: 2}) { Block { Slot } } } }',
       )
@@ -152,7 +153,7 @@ for (const transport of TRANSPORTS) {
       await subscription.stop()
     })
 
-    test('what is not a subscription, or not valid, is a typed error with its place', async () => {
+    test('a query that is not a subscription, or is invalid, gets a typed error with its location', async () => {
       const cases: readonly (readonly [string, RegExp])[] = [
         ['{ EVM(network: eth) { DEXTrades { count } } }', /Only subscriptions/],
         ['subscription { __typename }', /group of cubes/],
@@ -174,14 +175,16 @@ for (const transport of TRANSPORTS) {
       assert.equal(await openSubscriptions(stack.metrics), 0)
     })
 
-    test('without a good credential nothing is served', async () => {
+    test('a GraphQL subscription without a valid credential is closed', async () => {
       const closed = async (params: Record<string, unknown>): Promise<number | undefined> => {
         const { ended } = await subscribeLive(stack, stack.client(params), live())
         return (ended()?.error as { code: number } | undefined)?.code
       }
       assert.equal(await closed({}), 4401)
       assert.equal(await closed({ 'X-API-KEY': 'cs_live_wrong' }), 4401)
-      const { key } = { key: await stack.api.accounts.createKey({ name: 'few', plan: 'free' }) }
+      const { key } = {
+        key: await stack.api.organizations.createKey({ name: 'few', plan: 'free' }),
+      }
       const cheap = await begin(
         'subscription { EVM(network: eth) { DEXTrades(limit: {count: 1}) { Block { Slot } } } }',
         stack.client({ headers: { 'x-api-key': key.apiKey } }),

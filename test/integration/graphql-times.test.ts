@@ -121,7 +121,7 @@ test('a candle of a day on which the clock changes has 23 hours', async () => {
   assert.equal(durations.filter((seconds) => seconds === 23 * 3_600).length, 1)
 })
 
-test('every zone that the runtime knows is known to the engine', async () => {
+test('every time zone of the runtime is accepted by the engine', async () => {
   const zones = Intl.supportedValuesOf('timeZone')
   for (let at = 0; at < zones.length; at += 100) {
     const part = zones.slice(at, at + 100)
@@ -133,7 +133,7 @@ test('every zone that the runtime knows is known to the engine', async () => {
   }
 })
 
-test('a relative time is that long before the query runs', async () => {
+test('a relative time filter is measured back from the time of the query', async () => {
   const month = Date.UTC(2026, 2, 3)
   const cases: readonly (readonly [string, (ms: number) => boolean])[] = [
     ['since_relative: {days_ago: 3, hours_ago: 2}', (ms) => ms >= NOW_MS - 74 * 3_600_000],
@@ -156,7 +156,7 @@ test('a relative time is that long before the query runs', async () => {
   }
 })
 
-test('a zone that there is not, and a time that is not ago, are errors with their place', async () => {
+test('an unknown time zone and an invalid relative time are errors with their location', async () => {
   const wrong: readonly (readonly [string, RegExp])[] = [
     ['Block { Time(interval: {in: days, timezone: "Mars/Olympus"}) }', /Unknown time zone/],
     ['Block { Time(interval: {in: days, timezone: "+05:30"}) }', /Unknown time zone/],

@@ -54,7 +54,7 @@ const close = (actual: number | null | undefined, expected: number, what = ''): 
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 
-test('a row holds what was stored, newest first, without suspect trades', async () => {
+test('DEXTrades returns the stored fields, newest first, without suspect trades', async () => {
   const given = await rows(`DEXTrades(limit: {count: 40, offset: 5}) {
     Block { Time Date Slot Number Height } Transaction { Hash Signature Index FeeInNative FeeInUSD Signer Result { Success } To }
     Trade { Index Buy { Currency { MintAddress SmartContract Symbol Name Decimals } Amount AmountRaw AmountInUSD PriceInUSD Account { Owner Address } }
@@ -173,7 +173,7 @@ test('filters, any, selectors and their negations keep what a loop over the trad
   }
 })
 
-test('IsSuspect anywhere in where shows every trade', async () => {
+test('a condition on IsSuspect anywhere in where replaces the default filter of suspect trades', async () => {
   const asked = [
     ['where: {IsSuspect: {is: true}}', FACTS.filter(({ suspect }) => suspect).length],
     ['where: {IsSuspect: true}', FACTS.filter(({ suspect }) => suspect).length],
@@ -220,7 +220,7 @@ test('metrics are those of a loop, per group and in total', async () => {
   }
 })
 
-test('sums of nothing: 0 where no row matched, null where no value is known', async () => {
+test('an aggregate over no rows: a sum is 0 where no row matched, and null where no value is known', async () => {
   const [row] =
     await rows(`DEXTrades { none: sum(of: Trade_Buy_AmountInUSD, if: {Block: {Slot: {lt: 0}}})
     unknown: sum(of: Trade_Buy_Amount, if: {Trade: {Buy: {Currency: {Decimals: {isNull: true}}}}}) c: count(if: {Block: {Slot: {lt: 0}}})
@@ -367,13 +367,13 @@ test('rolled-up minutes and the raw tail are one series', async () => {
   assert.deepEqual(await rows(cube), before)
 })
 
-test('every group of the Trading root names its chain', async () => {
+test('every row group of the Trading root names its chain', async () => {
   const given = await rows('Pairs(limit: {count: 10000}) { Market { Network } count }', 'Trading')
   const networks = given.map(({ Market }) => (Market as { Network: string }).Network)
   assert.deepEqual(new Set(networks), new Set(['eth', 'bsc']))
 })
 
-test('dataset bounds the time', async () => {
+test('the dataset argument bounds the block time: realtime, archive and combined', async () => {
   const edge = NOW - 86_400_000
   const ask = async (dataset: string): Promise<unknown> =>
     (await rows('DEXTrades { count }', `EVM(network: eth, dataset: ${dataset})`))[0]
@@ -384,7 +384,7 @@ test('dataset bounds the time', async () => {
   assert.deepEqual(await ask('combined'), { count: VISIBLE.length })
 })
 
-test('every documented query shape answers', async () => {
+test('every documented GraphQL query shape returns data', async () => {
   for (const [name, query] of Object.entries(DOCUMENTED_QUERIES)) {
     const answer = await api.ask(query, DOCUMENTED_VARIABLES[name], name)
     assert.equal(answer.errors, undefined, `${name}: ${JSON.stringify(answer.errors)}`)
@@ -460,7 +460,7 @@ test('variables, fragments, aliases and directives', async () => {
   })
 })
 
-test('limits: 25 by default, cut at 10,000, none for 0, limitBy before them', async () => {
+test('limit: 25 rows by default, 10,000 at most, no rows for 0; limitBy applies before it', async () => {
   assert.equal((await rows('DEXTrades { Pool { Address } }')).length, 25)
   assert.equal(
     (await rows('DEXTrades(limit: {count: 99999999}) { Pool { Address } }')).length,
@@ -481,7 +481,7 @@ test('limits: 25 by default, cut at 10,000, none for 0, limitBy before them', as
   )
 })
 
-test('credits follow the formula, stats say how fresh; no rows cost the work only', async () => {
+test('credits follow the formula, stats have head and first block of each chain; a query without rows costs its work only', async () => {
   const asked = 'Block { Time } Pool { Address } Trade { Buy { Amount AmountInUSD PriceInUSD } }'
   const { extensions } =
     await api.ask(`{ EVM(network: eth) { a: DEXTrades(limit: {count: 10}) { ${asked} } DEXTrades(limit: {count: 500}) { ${asked} __typename }
@@ -565,7 +565,7 @@ test('wrong queries get the failure envelope with status 200', async () => {
   }
 })
 
-test('what is too big is refused before the engine runs', async () => {
+test('queries that are too deep, too long or too large are refused before the engine runs', async () => {
   const deep = `{ Solana { DEXTrades(where: ${'{any: ['.repeat(100)}${']}'.repeat(100)}) { count } } }`
   failed(await api.ask(deep), /deep/)
   failed(await api.ask(`{ ${'a'.repeat(10)} ${'{'.repeat(20_000)}`), /deep/)

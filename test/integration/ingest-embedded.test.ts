@@ -140,7 +140,7 @@ const checkSpans = (blocks: readonly BlockEvent[], records: readonly DataRecord[
   }
 }
 
-test('blocks are committed one operation each, with facts, trades and prices of the block before', async (t) => {
+test('each block is committed as one operation, with token metadata, trades and the prices of the block before', async (t) => {
   const bus = await openBus(t, folder(t))
   const source = createScriptedSource()
   const ingestor = await start(bus, source)
@@ -263,7 +263,7 @@ for (const depth of [1, 5]) {
   })
 }
 
-test('a fact that an orphaned block brought is learned again by its replacement', async (t) => {
+test('metadata from an orphaned block is fetched again for its replacement', async (t) => {
   const bus = await openBus(t, folder(t))
   const source = createScriptedSource()
   const ingestor = await start(bus, source)
@@ -286,7 +286,7 @@ test('a fact that an orphaned block brought is learned again by its replacement'
   await ingestor.stop()
 })
 
-test('a revert after a restart takes the bodies from where the spans say they lie', async (t) => {
+test('a revert after a restart reads the record bodies from their stored spans', async (t) => {
   const path = folder(t)
   const chain = chainOf(100, 4)
   const source = createScriptedSource()
@@ -310,7 +310,7 @@ test('a revert after a restart takes the bodies from where the spans say they li
   await ingestor.stop()
 })
 
-test('a restart behind a reorg stands on the branch that counts', async (t) => {
+test('an ingestor restarted after a reorg continues from the canonical branch', async (t) => {
   const bus = await openBus(t, folder(t))
   const source = createScriptedSource()
   const chain = chainOf(100, 4)
@@ -328,7 +328,7 @@ test('a restart behind a reorg stands on the branch that counts', async (t) => {
   await again.stop()
 })
 
-test('FINALIZE is a block record alone, and forgets how to take final blocks back', async (t) => {
+test('FINALIZE is a block record alone, and deletes the undo state of final blocks', async (t) => {
   const path = folder(t)
   const chain = chainOf(100, 5)
   const bus = await openBus(t, path)
@@ -480,7 +480,7 @@ const withLostAnswer = (bus: Bus): Bus => {
   })
 }
 
-test('a commit whose answer was lost is read back, not written again', async (t) => {
+test('a commit whose response was lost is read back, not written again', async (t) => {
   const bus = await openBus(t, folder(t))
   const source = createScriptedSource()
   const ingestor = await start(withLostAnswer(bus), source)
@@ -525,7 +525,7 @@ test('blocks far below the head share commits, the newest have their own', async
   await ingestor.stop()
 })
 
-test('a shared commit whose answer is lost is noticed while the node has no further block', async (t) => {
+test('a lost response of a shared commit is detected while the node has no further block', async (t) => {
   const bus = await openBus(t, folder(t))
   const source = scriptBelow(1_000)
   source.push(...apply(chainOf(100, 3)))
@@ -540,7 +540,7 @@ test('a shared commit whose answer is lost is noticed while the node has no furt
   await ingestor.stop()
 })
 
-test('a stop commits the blocks that were taken', async (t) => {
+test('stopping the ingestor commits the blocks that it has received', async (t) => {
   const bus = await openBus(t, folder(t))
   const source = scriptBelow(1_000)
   source.push(...apply(chainOf(100, 3)))
@@ -622,7 +622,7 @@ const lettersOf = async (bus: Bus) => {
   return found
 }
 
-test('a forged swap is counted, and one letter per reason and block is kept', async (t) => {
+test('every forged swap is counted, and one dead letter per reason and block is published', async (t) => {
   const bus = await openBus(t, folder(t))
   const metrics = makeMetrics()
   const source = createScriptedSource(true)
@@ -641,7 +641,7 @@ test('a forged swap is counted, and one letter per reason and block is kept', as
   await ingestor.stop()
 })
 
-test('`until` ends the ingestor behind the block that reaches it, at once when it is reached already', async (t) => {
+test('the `until` option ends the ingestor behind the block that reaches it, at once when it is reached already', async (t) => {
   const bus = await openBus(t, folder(t))
   const chain = chainOf(100, 5)
   const source = createScriptedSource()
@@ -656,7 +656,7 @@ test('`until` ends the ingestor behind the block that reaches it, at once when i
   assert.equal((await readBlockEvents(bus, codec)).length, 3)
 })
 
-test('blocks beyond what can be taken back at most are forgotten without a FINALIZE', async (t) => {
+test('undo state of blocks beyond the reorg window is deleted without a FINALIZE', async (t) => {
   const bus = await openBus(t, folder(t))
   const source = createScriptedSource(true)
   source.push(...apply(chainOf(100, 12)))

@@ -31,7 +31,7 @@ const opened = async (nowMs?: () => number, path = join(folder, String(++folders
 
 const SEND = { orgId: 'org_a', kind: 'send' }
 
-test('a process that is killed loses no job that it has kept, and its successor finds those to take up again', async () => {
+test('a killed process loses no stored job, and the next process lists the unfinished ones', async () => {
   const path = join(folder, 'killed')
   const child = spawn(process.execPath, ['--import', 'tsx', CHILD, path], { stdio: 'inherit' })
   const [, signal] = await once(child, 'exit')
@@ -46,7 +46,7 @@ test('a process that is killed loses no job that it has kept, and its successor 
   assert.deepEqual(jobs.unfinished('other'), [])
 })
 
-test('the same id is the same job, and of another organization another one', async () => {
+test('creating a job with an existing id returns the existing job; ids are separate for each organization', async () => {
   const jobs = await opened()
   const [first, again] = await Promise.all([
     jobs.create({ ...SEND, id: 'same', hash: '0x1' }),
@@ -62,7 +62,7 @@ test('the same id is the same job, and of another organization another one', asy
   assert.match(id, /^job_[0-9A-Z]{26}$/)
 })
 
-test('a job ends once; its listeners hear each change', async () => {
+test('a job ends once; its watchers are called with each change', async () => {
   const jobs = await opened()
   const job = await jobs.create(SEND)
   const heard: string[] = []

@@ -107,7 +107,7 @@ for (const [lag, finalLag] of [
   })
 }
 
-test('an endpoint on another branch reverts nothing while another continues with ours, and is asked last', async (t) => {
+test('an endpoint on another branch reverts nothing while another continues with ours', async (t) => {
   const honest = await nodeOf(t, () => viewOf(1_060, 990))
   const other = await nodeOf(t, () =>
     viewOf(1_060, 990, { branchOf: (height) => (height >= 1_020 ? 'b' : 'a') }),
@@ -124,7 +124,7 @@ test('an endpoint on another branch reverts nothing while another continues with
   assert.equal(canonicalBlocks(ops).at(-1), replicaHash('a', 1_060))
 })
 
-test('a time that falls is refused and asked of another endpoint', async (t) => {
+test("a block time below its parent's is rejected and requested from another endpoint", async (t) => {
   const metrics = makeMetrics()
   const lying = await nodeOf(t, () =>
     viewOf(1_040, 990, { shiftSeconds: (height) => (height === 1_020 ? -50 : 0) }),
@@ -141,7 +141,7 @@ test('a time that falls is refused and asked of another endpoint', async (t) => 
   assert.ok(values.some(({ labels }) => labels.reason === 'falling-time'))
 })
 
-test('a time in the future is asked of another endpoint', async (t) => {
+test('a block time in the future is rejected and requested from another endpoint', async (t) => {
   const shift = (height: number): number => (height === 1_020 ? 3_600 * 24 * 365 * 100 : 0)
   const lying = await nodeOf(t, () => viewOf(1_040, 990, { shiftSeconds: shift }))
   const honest = await nodeOf(t, () => viewOf(1_040, 990))
@@ -153,7 +153,7 @@ test('a time in the future is asked of another endpoint', async (t) => {
   assert.ok(values.some(({ labels }) => labels.reason === 'future-time'))
 })
 
-test('a clock of ours that is 14 minutes slow costs no call: blocks are taken as they come', async (t) => {
+test('blocks up to 14 minutes ahead of the local clock are accepted', async (t) => {
   const aheadSeconds = Math.floor(Date.now() / 1_000) + 840 - 1_700_001_040
   const node = await nodeOf(t, () => viewOf(1_040, 990, { shiftSeconds: () => aheadSeconds }))
   const metrics = makeMetrics()
@@ -163,7 +163,7 @@ test('a clock of ours that is 14 minutes slow costs no call: blocks are taken as
   assert.ok(values.every(({ labels }) => labels.reason !== 'future-time'))
 })
 
-test('a time of a lone endpoint that makes later ones fall is taken back when it shows another', async (t) => {
+test('a block whose time makes later ones fall is reverted when its endpoint returns another', async (t) => {
   let isLying = true
   const shiftSeconds = (height: number): number => (isLying && height === 1_020 ? 600 : 0)
   const node = await nodeOf(t, () => viewOf(isLying ? 1_020 : 1_040, 990, { shiftSeconds }))
@@ -179,7 +179,7 @@ test('a time of a lone endpoint that makes later ones fall is taken back when it
   assert.equal(again?.op === 'apply' && again.block.timeMs, 1_700_001_020_000)
 })
 
-test('pushed heads of an endpoint that lags neither lower the head nor stop the asking', async (t) => {
+test('pushed heads of a lagging endpoint neither lower the head nor stop polling', async (t) => {
   const beganMs = Date.now()
   const blocks = (): number => Math.floor((Date.now() - beganMs) / CHAIN.blockTimeMs)
   const fresh = await nodeOf(t, () => viewOf(1_000 + blocks(), 980))
@@ -200,7 +200,7 @@ test('pushed heads of an endpoint that lags neither lower the head nor stop the 
   assert.ok(Date.now() - beganMs < 8_000, 'the chain keeps up')
 })
 
-test('a head that no block shows is not believed of an endpoint, at the start or later', async (t) => {
+test('a head that no block confirms is rejected as false-head, at the start or later', async (t) => {
   const metrics = makeMetrics()
   const honest = await nodeOf(t, () => viewOf(1_040, 990))
   const lying = await nodeOf(t, () => viewOf(1_040, 990))
@@ -243,7 +243,7 @@ const ingesting = async (t: TestContext, nodes: readonly ReplicaNode[], chain = 
   return { bus, run, ops }
 }
 
-test('a reorg below finality halts with its reason, asks again, and heals without a restart', async (t) => {
+test('a reorg below finality halts with its reason, is checked again, and recovers without a restart', async (t) => {
   let branch = 'a'
   const node = await nodeOf(t, () =>
     viewOf(1_040, 1_020, { branchOf: (height) => (height > 1_010 ? branch : 'a') }),
@@ -263,7 +263,7 @@ test('a reorg below finality halts with its reason, asks again, and heals withou
   assert.equal(ingestor.status().reason, undefined)
 })
 
-test('a reorg below finality that another endpoint does not show never halts the chain for it', async (t) => {
+test('a reorg below finality that another endpoint does not have never halts the chain', async (t) => {
   let branch = 'a'
   let head = 1_040
   const astray = await nodeOf(t, () =>
@@ -322,7 +322,7 @@ test('blocks beyond the usual window are still taken back while finality lags', 
   assert.equal((await ops()).filter((op) => op.startsWith('REVERT')).length, 10)
 })
 
-test('a start whose first blocks are replaced keeps its place: the next start continues there, not at the head', async (t) => {
+test('a start whose first blocks are all reverted continues from the same height after a restart, not from the head', async (t) => {
   let branch = 'a'
   let head = 1_002
   const node = await nodeOf(t, () => viewOf(head, 900, { branchOf: () => branch }))
@@ -342,7 +342,7 @@ test('a start whose first blocks are replaced keeps its place: the next start co
   )
 })
 
-test('a block of a far time is never taken: the chain says so, is not ready, and continues with the true time', async (t) => {
+test('a block of a far future time is never applied: the chain halts, is not ready, and continues with the true time', async (t) => {
   let years = 100
   const shiftSeconds = (height: number): number => (height === 1_020 ? years * 31_536_000 : 0)
   const node = await nodeOf(t, () => viewOf(1_040, 900, { shiftSeconds }))

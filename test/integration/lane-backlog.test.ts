@@ -28,7 +28,7 @@ const chain = (): readonly ChainOp[] => {
   return ops
 }
 
-test('a lane that finds a backlog folds many blocks in one commit, whatever the ingestor committed at once', async () => {
+test('a lane that finds a backlog processes many blocks in one commit, for any commit size of the ingestor', async () => {
   const { shared } = await ingestOperations(chain(), {
     catchUp: { operations: 1 },
     isFar: () => false,

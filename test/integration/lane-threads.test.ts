@@ -154,7 +154,7 @@ test('threads that end by themselves in the middle of a block lose and double no
   assert.ok(Atomics.load(data.crashes, 0) <= 0, 'three threads ended')
 })
 
-test('lanes that are taken away at any moment continue where they were', async () => {
+test('lanes that are reassigned at any moment continue at their position', async () => {
   const run = await opened('taken', twoThreads)
   const members = [run.stage]
   const deps = { chain: CHAIN, bus: run.bus, codec, metrics: makeMetrics(), log }
@@ -209,7 +209,7 @@ const slowCommits = (bus: Bus): SlowCommits => {
   return { bus: { ...bus, subscribe }, underWay: () => committing, atEnd }
 }
 
-test('a lane that is taken away while it commits has ended only when its commit has', async () => {
+test('a lane that is revoked while it commits has ended only when its commit has', async () => {
   const path = join(folder, 'slow')
   cpSync(source, path, { recursive: true })
   const real = await openBus(path)
@@ -224,7 +224,7 @@ test('a lane that is taken away while it commits has ended only when its commit 
   await real.close()
 })
 
-test('a lane whose thread ends while it commits has ended only when its commit has', async () => {
+test('a lane whose thread exits while it commits has ended only when its commit has', async () => {
   const path = join(folder, 'committing')
   cpSync(source, path, { recursive: true })
   const real = await openBus(path)
@@ -252,7 +252,7 @@ test('a lane whose thread ends while it commits has ended only when its commit h
   assert.deepEqual(await contentOf({ path, bus: real, stage, stop: stage.stop }), expected)
 })
 
-test('a stage tells of the lanes that it has, not of those that went to another member', async () => {
+test('a stage lists the lanes that it owns, without those of another member', async () => {
   const run = await opened('shared', undefined)
   await untilThrough(run)
   const deps = { chain: CHAIN, bus: run.bus, codec, metrics: makeMetrics(), log }
@@ -309,7 +309,7 @@ test('commits that fail, written or not, lose and double nothing', async () => {
   assert.deepEqual(await contentOf(run), expected)
 })
 
-test('a record that no lane can read halts them with its reason, and their threads end in order', async () => {
+test('an undecodable block record halts every lane with its reason, and their threads end in order', async () => {
   const run = await opened('halted', twoThreads)
   await untilThrough(run)
   const writer = await run.bus.writer(`ingest.${CHAIN}`)

@@ -61,7 +61,7 @@ const operations = (): readonly (readonly [string, Operation])[] =>
     ),
   )
 
-test('every named schema has an example that fits it', () => {
+test('OpenAPI: every named schema has an example that fits it', () => {
   const { schemas } = document.components
   for (const [name, schema] of Object.entries(schemas)) {
     if (NEVER_SERVED.has(name)) continue
@@ -73,7 +73,7 @@ test('every named schema has an example that fits it', () => {
   assert.deepEqual(unused, [], 'examples of schemas that the document does not have')
 })
 
-test('every parameter has an example or a default, and it fits', () => {
+test('OpenAPI: every parameter has an example or a default, and it fits', () => {
   for (const [name, { parameters = [] }] of operations()) {
     for (const { name: word, schema, example, examples } of parameters) {
       const given = Object.values((examples ?? {}) as Readonly<Record<string, { value: unknown }>>)
@@ -87,7 +87,7 @@ test('every parameter has an example or a default, and it fits', () => {
   }
 })
 
-test('every body and answer is a named schema, a list or a map of one', () => {
+test('every request and response body is a named schema, a list or a map of one', () => {
   const isNamed = ({
     $ref,
     items,
@@ -126,7 +126,7 @@ const send = (method: string, path: string, body?: unknown) =>
 
 const example = (name: string): Json => SCHEMA_EXAMPLES[name] as Json
 
-test('what the server answers to the examples of bodies is what the examples of answers say', async () => {
+test('responses to the example bodies equal the example responses', async () => {
   const made = await send('POST', '/v2/webhook/endpoint', example('CreateWebhook'))
   assert.equal(made.status, 200, made.text)
   assert.deepEqual(steady(made.body), steady(SCHEMA_EXAMPLES.WebhookEndpoint))
@@ -153,7 +153,7 @@ test('what the server answers to the examples of bodies is what the examples of 
   }
 })
 
-test('a problem, a refused query and a refused token request are what their examples say', async () => {
+test('a problem, a refused query and a refused token request equal their examples', async () => {
   const problem = await callApi(api, '/v2/token/search?limit=101')
   assert.deepEqual(steady(problem.body), steady(SCHEMA_EXAMPLES.Problem))
   const query = await send('POST', '/graphql', {})
@@ -167,7 +167,7 @@ test('a problem, a refused query and a refused token request are what their exam
 test('accounts, keys, tokens and probes have the fields of their examples', async () => {
   const fields = (value: unknown): readonly string[] => Object.keys(value as Json).toSorted()
   const { clientId: client_id, clientSecret: client_secret } = api
-  const { audience } = api.accounts.tokenPlace()
+  const { audience } = api.organizations.tokenPlace()
   const asked = { ...example('TokenRequest'), client_id, client_secret, audience }
   const answers = {
     AccountUsage: await send('GET', '/v2/account/usage'),

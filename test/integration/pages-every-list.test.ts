@@ -51,17 +51,18 @@ let wallets = 0
 const linkWallet = async (): Promise<string> => {
   const wallet = evmWallet(++wallets)
   const fields = {
-    ...{ domain: 'api.test', uri: 'https://api.test' },
+    domain: 'api.test',
+    uri: 'https://api.test',
     issuedAt: new Date().toISOString(),
     expiresAt: new Date(Date.now() + 60_000).toISOString(),
   }
   const rules = { domains: ['api.test'], origins: ['https://api.test'], maxLifetimeMs: 86_400_000 }
   const token = await signInToken(wallet, signInMessage(wallet, fields))
   const claim = readSignInToken(token, rules, Date.now())
-  const owner = await api.accounts.guard.identify({ apiKey: api.apiKey })
+  const owner = await api.organizations.guard.identify({ apiKey: api.apiKey })
   assert.ok(typeof claim !== 'string' && owner !== undefined && !(owner instanceof Fault))
   const by = { actor: 'test', address: '', requestId: '' }
-  return (await api.accounts.walletsAs(by).link(owner, claim)).address
+  return (await api.organizations.walletsAs(by).link(owner, claim)).address
 }
 
 const MESSAGE = `msg_${'0'.repeat(26)}`
@@ -141,7 +142,7 @@ const FIXED_LISTS: Readonly<Record<string, CreatedList>> = {
   },
 }
 
-test('every list of the API document is one of these', async () => {
+test('every paged list of the API document is covered by the tests of this file', async () => {
   const { body } = await callApi(api, '/openapi.json')
   const paged = pagedPaths(body).map((path) => path.replace(/^\/v\d+/, ''))
   const tested = [STORED_LISTS, CREATED_LISTS, FIXED_LISTS].flatMap(Object.keys)
@@ -198,7 +199,9 @@ for (const [route, { paths, id, field, setup = [], row, largestLimit }] of Objec
     while (known.size < ITEMS) known.add(await add())
     for (const path of paths) {
       const list = {
-        ...{ path, idOf: idField(id), arrive: add },
+        path,
+        idOf: idField(id),
+        arrive: add,
         read: field === undefined ? read : readField(field),
       }
       await assertWhole({ ...list, ...(largestLimit && { largestLimit }) }, known)

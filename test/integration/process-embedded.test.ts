@@ -270,7 +270,7 @@ const troubled = (store: Warehouse): Warehouse & { readonly outages: () => numbe
   }
 }
 
-test('tables hold what a brute force gives: through reorgs, interruptions and a warehouse that fails', async () => {
+test('tables equal a brute-force computation: through reorgs, interruptions and a failing warehouse', async () => {
   const half = Math.floor(tape.ops.length / 2)
   const store = troubled(warehouse)
   const first = await start(store)
@@ -325,7 +325,7 @@ test('migrations can be repeated', async () => {
   assert.deepEqual(rows, [{ n: files, files }])
 })
 
-test('retention is a setting: the contract sets days, off takes them away again', async () => {
+test('table retention is a setting: the default sets the days of each table, off removes them', async () => {
   const limited = async (): Promise<readonly string[]> =>
     (
       await warehouse.query<{ name: string }>({
@@ -347,7 +347,7 @@ test('retention is a setting: the contract sets days, off takes them away again'
   assert.equal(await trades(), before)
 })
 
-test('an undecodable record goes to the dead letters of its readers and stops the roll-up of its minute only', async () => {
+test('an undecodable record is sent to the dead letters of its readers and stops the roll-up of its minute only', async () => {
   const next = numbers(3)
   const trades = Array.from({ length: 12 }, () => ({ ...tradeFrom(next), suspect: false }))
   const tip = tape.blocks.at(-1)
@@ -408,7 +408,7 @@ test('an undecodable record goes to the dead letters of its readers and stops th
   }
 })
 
-test('a lane whose input breaks the contract is halted and says why', async () => {
+test('a lane with a gap in its operations is halted with that reason', async () => {
   const blocks = topicName('blocks', 'eth')
   const op: TapeOp = {
     op: 'apply',

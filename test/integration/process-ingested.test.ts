@@ -39,7 +39,7 @@ const chainOf = (from: number, count: number, fork: string, parent?: Block): rea
   return blocks
 }
 
-test('what the ingestor publishes is what the stages and sinks read: every table, through a reorg, nothing dead', async () => {
+test('the stages and sinks decode everything that the ingestor publishes: every table, through a reorg, without a dead letter', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-ingested-'))
   const log = makeSilentLogger()
   const codec = localCodec()

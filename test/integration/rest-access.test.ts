@@ -27,20 +27,20 @@ test('credentials: none, wrong, of a typo, revoked, in two places', async () => 
     code: 401,
   })
   assert.equal((await withHeaders({ authorization: `Bearer ${api.apiKey}` })).status, 200)
-  const made = await api.accounts.createKey({ name: 'short', plan: 'pro' })
+  const made = await api.organizations.createKey({ name: 'short', plan: 'pro' })
   assert.equal((await withHeaders({ 'x-api-key': made.apiKey })).status, 200)
-  await api.accounts.setSuspended(made.orgId, true)
+  await api.organizations.setSuspended(made.orgId, true)
   assertProblem(await withHeaders({ 'x-api-key': made.apiKey }), {
     status: 403,
     code: 403,
     details: { reason: 'suspended' },
   })
-  await api.accounts.setSuspended(made.orgId, false)
-  await api.accounts.revokeKey(made.keyId)
+  await api.organizations.setSuspended(made.orgId, false)
+  await api.organizations.revokeKey(made.keyId)
   assertProblem(await withHeaders({ 'x-api-key': made.apiKey }), { status: 401, code: 401 })
 })
 
-test('answers say what they cost, how fresh they are and how fast the caller may be', async () => {
+test('response headers carry the cost, the chain head and the rate limit', async () => {
   const { headers } = await callApi(api, '/v2/token/search?keyword=pepe')
   assert.equal(headers.get('x-chain-head'), `100;time=${HEAD_MS}`)
   assert.equal(headers.get('x-chain-since'), `1;time=${SINCE_MS}`)
@@ -69,7 +69,7 @@ test('answers say what they cost, how fresh they are and how fast the caller may
   )
 })
 
-test('a browser may ask from anywhere', async () => {
+test('CORS preflight requests are answered for every origin', async () => {
   const answer = await callApi(api, '/v2/token/search', {
     method: 'OPTIONS',
     headers: {
@@ -83,8 +83,8 @@ test('a browser may ask from anywhere', async () => {
   assert.equal(answer.headers.get('access-control-allow-headers'), 'x-api-key')
 })
 
-test('one unit: four calls of a quarter, then the quota; wrong requests cost nothing', async () => {
-  const { apiKey } = await api.accounts.createKey({ name: 'poor', plan: 'free' })
+test('a plan with one unit serves four calls of a quarter unit, then refuses by quota; invalid requests cost nothing', async () => {
+  const { apiKey } = await api.organizations.createKey({ name: 'poor', plan: 'free' })
   const headers = { 'x-api-key': apiKey }
   assertProblem(await callApi(api, '/v2/token/eth/0x12', { headers }), { status: 400, code: 40009 })
   assertProblem(await callApi(api, '/v2/token/search?limit=0', { headers }), {
@@ -106,7 +106,7 @@ test('one unit: four calls of a quarter, then the quota; wrong requests cost not
 })
 
 test('too fast is 429 with the same numbers in body and headers, and ends after Retry-After', async () => {
-  const { apiKey } = await api.accounts.createKey({ name: 'fast', plan: 'free' })
+  const { apiKey } = await api.organizations.createKey({ name: 'fast', plan: 'free' })
   const headers = { 'x-api-key': apiKey }
   const flood = () =>
     Promise.all(

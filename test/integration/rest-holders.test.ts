@@ -160,7 +160,7 @@ const errorOf = async (path: string) => {
   return [status, (body as Body).code]
 }
 
-test('holders come largest first, without burnt, emptied and undone ones', async () => {
+test('holders are listed largest first, without burnt, emptied and reverted ones', async () => {
   const { data, hasNext } = await bodyOf(`/v2/token/eth/${TOKEN}/holders`)
   const rows = data as readonly Body[]
   assert.deepEqual(
@@ -181,7 +181,7 @@ test('holders come largest first, without burnt, emptied and undone ones', async
   assert.deepEqual(rows[0]?.makerTokenTags, ['diamond_hands'])
 })
 
-test('a holder shows what trading brought, with the open part capped by the balance', async () => {
+test('a holder has its realized and unrealized profit, with the open part capped by the balance', async () => {
   const { data } = await bodyOf(`/v2/token/eth/${TOKEN}/holders`)
   const [rich, middle, poor] = data as readonly Body[]
   assert.deepEqual(
@@ -226,7 +226,7 @@ test('pages and orders of holders meet every holder once', async () => {
   )
 })
 
-test('given wallets are answered in their order; who holds nothing is missing', async () => {
+test('given wallets are returned in their order, without those that hold nothing', async () => {
   const path = `/v2/token/ethereum/${TOKEN}/holders/multi?walletAddresses=${POOR},${addressFromNumber(104)},${RICH}`
   const rows = (await bodyOf(path)) as unknown as readonly Body[]
   assert.deepEqual(
@@ -244,7 +244,7 @@ test('given wallets are answered in their order; who holds nothing is missing', 
   )
 })
 
-test('a wallet has 23 texts per token, under the path of the seed and the others', async () => {
+test('wallet statistics have 23 text fields per token, under the path of the reference API and the others', async () => {
   for (const path of [
     `/wallet/v1/ethereum/${MIDDLE}/stats`,
     `/v1/wallet/ethereum/${MIDDLE}/stats`,
@@ -326,12 +326,12 @@ test('statistics of a token by window: the newest version of each', async () => 
   assert.deepEqual(await errorOf(`/v2/token/eth/${addressFromNumber(9)}/stats`), [404, 404])
 })
 
-test('what lies at a burn address does not circulate and has no holder', async () => {
+test('market data leaves tokens at a burn address out of the circulating supply', async () => {
   const { circulatingSupply } = await bodyOf(`/v2/token/eth/${TOKEN}/marketData`)
   assert.equal(circulatingSupply, '750')
 })
 
-test('how far a curve is sold belongs to the token that it launched', async () => {
+test('the completion ratio of a bonding curve belongs to the token that it launched', async () => {
   const quote = addressFromNumber(33)
   await api.warehouse.insert('eth_dex_pools', [
     {

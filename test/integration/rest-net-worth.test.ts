@@ -202,7 +202,7 @@ interface Worth extends RestPage<NetWorthItem> {
   readonly netWorth: string
 }
 
-test('a wallet is worth what it holds of tokens with a pool, the coin at the price of its wrapped form', async () => {
+test('net worth of a wallet counts its tokens with a pool, the native token at the price of its wrapped form', async () => {
   for (const wallet of WALLETS) {
     const path = `/v2/wallet/eth/${wallet}/net-worth`
     const items = await readAll<NetWorthItem>(`${path}?limit=1`)
@@ -231,38 +231,41 @@ test('balances show all tokens that are held, those without a pool as well', asy
   )
 })
 
-test('the balance joins what is held, what trading it came to and the move of a day', async () => {
+test('the wallet balance joins balances, profit and the price change of a day', async () => {
   const traded = { wallet: RICH, first_time: at(1_000), last_time: at(5_000), _ver: 1 }
   await api.warehouse.insert('eth_wallet_token_pnl', [
     {
-      ...{
-        ...traded,
-        token_address: FROG,
-        buys: 2,
-        buy_amount: '8',
-        buy_amount_usd: '4',
-        sells: 1,
-      },
-      ...{ sell_amount: '3', sell_amount_usd: '6', realized_usd: '4.5', total_realized_usd: '4.5' },
-      ...{
-        position_amount: '5',
-        position_cost_usd: '2.5',
-        open_time: at(1_000),
-        close_time: at(0),
-      },
+      ...traded,
+      token_address: FROG,
+      buys: 2,
+      buy_amount: '8',
+      buy_amount_usd: '4',
+      sells: 1,
+      sell_amount: '3',
+      sell_amount_usd: '6',
+      realized_usd: '4.5',
+      total_realized_usd: '4.5',
+      position_amount: '5',
+      position_cost_usd: '2.5',
+      open_time: at(1_000),
+      close_time: at(0),
     },
     // No longer held: it counts in the profit alone.
     {
-      ...{
-        ...traded,
-        token_address: USDC,
-        buys: 1,
-        buy_amount: '1',
-        buy_amount_usd: '1',
-        sells: 1,
-      },
-      ...{ sell_amount: '1', sell_amount_usd: '3', realized_usd: '2', total_realized_usd: '2' },
-      ...{ position_amount: '0', position_cost_usd: '0', open_time: at(0), close_time: at(5_000) },
+      ...traded,
+      token_address: USDC,
+      buys: 1,
+      buy_amount: '1',
+      buy_amount_usd: '1',
+      sells: 1,
+      sell_amount: '1',
+      sell_amount_usd: '3',
+      realized_usd: '2',
+      total_realized_usd: '2',
+      position_amount: '0',
+      position_cost_usd: '0',
+      open_time: at(0),
+      close_time: at(5_000),
     },
   ])
   await api.warehouse.insert(
@@ -271,14 +274,12 @@ test('the balance joins what is held, what trading it came to and the move of a 
       [FROG, 2, 3],
       [WETH, 4, 3],
     ].map(([token_address, open_usd, close_usd]) => ({
-      ...{
-        token_address,
-        open_usd,
-        close_usd,
-        resolution: '24h',
-        stat_time: at(HEAD_MS),
-        version: 1,
-      },
+      token_address,
+      open_usd,
+      close_usd,
+      resolution: '24h',
+      stat_time: at(HEAD_MS),
+      version: 1,
     })),
   )
   const path = `/v1/wallet/eth/${RICH}/balance`
@@ -315,7 +316,7 @@ test('the balance joins what is held, what trading it came to and the move of a 
   assert.equal(coin?.priceChangeRatioInUsd24h, '-0.25')
 })
 
-test('given tokens, and several wallets at once', async () => {
+test('net worth of given tokens, and of several wallets at once', async () => {
   const some = await read<Worth>(
     `/v2/wallet/eth/${RICH}/net-worth/tokens?tokenAddresses=${FROG},${addressFromNumber(99)}`,
   )
@@ -332,7 +333,7 @@ test('given tokens, and several wallets at once', async () => {
   assert.equal(wallets[stranger]?.value, '0')
 })
 
-test('the chart has the worth at the end of each hour since the wallet was first seen', async () => {
+test('the net worth chart has the value at the end of each hour since the first balance', async () => {
   for (const [wallet, hours] of [
     [RICH, 24],
     [RICH, 48],
@@ -355,7 +356,7 @@ test('the chart has the worth at the end of each hour since the wallet was first
   }
 })
 
-test('the tokens of a wallet are added up in the engine: one row for each hour asked for', async () => {
+test('hourly net worth of a wallet is computed in the engine, one row per requested hour', async () => {
   const until = Math.floor(HEAD_MS / HOUR_MS)
   for (const since of [until - 719, until - 20, until]) {
     const { rows } = await api.warehouse.query<HourWorthRow>(
@@ -373,7 +374,7 @@ test('the tokens of a wallet are added up in the engine: one row for each hour a
   }
 })
 
-test('details of an hour are its point of the chart, in pages', async () => {
+test('net worth details of an hour add up to its point of the chart, in pages', async () => {
   const hour = 9
   const endMs = (Math.floor(HEAD_MS / HOUR_MS) - hour + 1) * HOUR_MS
   const path = `/v2/wallet/eth/${RICH}/net-worth-details?hours=${hour}`
@@ -388,7 +389,7 @@ test('details of an hour are its point of the chart, in pages', async () => {
   near(live.netWorth, worthAt(RICH, HEAD_MS) ?? 0)
 })
 
-test('changes of balances come newest first, by token, time, coin and direction', async () => {
+test('balance changes are listed newest first, filtered by token, time, coin and direction', async () => {
   const own = CHANGES.filter(({ wallet }) => wallet === RICH).toReversed()
   const [newest, oldest] = [own[3] as Change, own[20] as Change]
   const cases: readonly (readonly [string, (change: Change) => boolean])[] = [
@@ -482,7 +483,7 @@ test('transfers of a wallet by token, time and amount, and their number', async 
   assert.deepEqual(await read(`${total}?toTimestamp=${HEAD_MS - 98_000}`), { total: 2 })
 })
 
-test('wrong parameters are reported by code, and a chain without data has nothing', async () => {
+test('invalid wallet parameters answer 400 with their code, and a chain without data gives empty results', async () => {
   const path = `/v2/wallet/eth/${RICH}`
   assert.deepEqual(await codeOf(`${path}/net-worth-chart?hours=721`), [400, 40002])
   assert.deepEqual(await codeOf(`${path}/net-worth-details?hours=-1`), [400, 40002])

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { ROUTE_MILLI_UNITS } from '../../schemas/plans.ts'
 import { SCOPES } from '../../schemas/scopes.ts'
-import { NOT_IMPLEMENTED_ROUTES } from '../../serving/http/not-implemented.ts'
 import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
 import { record } from '../support/token-api.ts'
 
@@ -43,7 +42,7 @@ const statusesOf = (name: string, scopes: readonly string[]): readonly string[] 
     ),
     ...has(!asksNoRows.test(name), 422),
     ...has(
-      /\/(similar|send)$|^POST \/(dex\/:chain\/(route|swap)$|kyt\/|redpacket\/)/.test(name),
+      /\/(similar|send)$|^POST \/(dex\/:chain\/(route|swap|create)$|kyt\/|redpacket\/)/.test(name),
       501,
     ),
     ...has(name === 'POST /redpacket/:chain/claim', 410),
@@ -53,7 +52,7 @@ const statusesOf = (name: string, scopes: readonly string[]): readonly string[] 
     .map(String)
 }
 
-test('the document describes every route, with price, credentials and errors', async () => {
+test('the API document describes every route, with price, credentials and errors', async () => {
   const document = record((await callApi(api, '/openapi.json', { headers: {} })).body)
   assert.equal(document.openapi, '3.1.0')
   const paths = record(document.paths)
@@ -94,22 +93,7 @@ test('the document describes every route, with price, credentials and errors', a
   assert.equal(versioned.length, 2 * new Set(withVersion).size)
 })
 
-test('documented operations that this build does not have answer 501, and cost nothing', async () => {
-  for (const [method, path] of NOT_IMPLEMENTED_ROUTES) {
-    const at = path.replace(/:chain/, 'eth').replace(/:\w+/g, 'x')
-    for (const version of ['/v1', '/v2']) {
-      const answer = await callApi(api, version + at, {
-        method,
-        headers: { 'x-api-key': api.apiKey },
-      })
-      assert.deepEqual([answer.status, record(answer.body).code], [501, 40024], at)
-      assert.equal(answer.headers.get('x-cu-cost'), '0')
-      assert.equal((await callApi(api, version + at, { method, headers: {} })).status, 401)
-    }
-  }
-})
-
-test('without a storage for uploads the answer says so, and costs nothing', async () => {
+test('without upload storage the presign route answers 502 and costs nothing', async () => {
   for (const version of ['/v1', '/v2']) {
     const { status, body, headers } = await callApi(api, `${version}/ipfs/presign`, {
       method: 'POST',
@@ -120,7 +104,7 @@ test('without a storage for uploads the answer says so, and costs nothing', asyn
   }
 })
 
-test('without prices of plans the paths of purchases say so, in the document too', async () => {
+test('without plan prices the purchase routes answer 501, which the API document lists', async () => {
   const document = record((await callApi(api, '/openapi.json', { headers: {} })).body)
   const statuses = (path: string, method: string) => {
     const operation = record(record(record(document.paths)[path])[method])

@@ -131,7 +131,7 @@ before(async () => {
 })
 after(() => api.stop())
 
-test('a pool tells what it holds and what that is worth', async () => {
+test('a pool detail has its token amounts and their value', async () => {
   const pool = await read<DexPoolDetail>(`/v2/dexpools/eth/${POOLS[0]}`)
   assert.deepEqual(
     [pool.protocolName, pool.feeRate, pool.liquidityModel, pool.type, pool.version, pool.tvlInUsd],
@@ -157,7 +157,7 @@ test('a pool tells what it holds and what that is worth', async () => {
   assert.deepEqual(await codeOf(`/v2/dexpools/sol/${'1'.repeat(32)}`), [404, 40401])
 })
 
-test('pools of a token by liquidity, within bounds', async () => {
+test('pools of a token are ordered by liquidity and filtered by its bounds', async () => {
   const path = `/v2/token/eth/${FROG}/pools`
   const shown = async (query: string) =>
     (await readAll<DexPool>(`${path}?limit=1${query}`)).map(({ poolAddress }) => poolAddress)
@@ -225,7 +225,7 @@ test('the liquidity of a token is that of its pools at the end of each hour', as
   )
 })
 
-test('the pools of a token are added up in the engine: one row for each hour asked for', async () => {
+test('hourly liquidity of a token is computed in the engine, one row per requested hour', async () => {
   const hours = [...new Set(EVENTS.map(({ timeMs }) => hourOf(timeMs) / 1_000))].slice(-3)
   const { rows } = await api.warehouse.query<HourLiquidityRow>(
     hourLiquidityQuery('eth', FROG, hours),
@@ -246,7 +246,7 @@ test('the pools of a token are added up in the engine: one row for each hour ask
   }
 })
 
-test('the newest pools come first, by family', async () => {
+test('new pools are listed newest first, by family', async () => {
   const path = '/v2/ranking-pools/eth/new-pool'
   const got = await read<readonly RankingPool[]>(path)
   assert.deepEqual(
@@ -306,7 +306,7 @@ test('the trend of holders carries the last state forward', async () => {
   assert.ok(days.length >= 2)
 })
 
-test('security tells what the maker burnt; rights where the chain has them', async () => {
+test('token security lists the supply that the creator burnt, and authorities where the chain has them', async () => {
   const [burnt = ''] = BURN_ADDRESSES.evm
   const position = { block_time: at(HEAD_MS), block_slot: 1, block_height: 1, tx_index: 0 }
   const amount = String(4n * 10n ** 18n)
@@ -332,7 +332,7 @@ test('security tells what the maker burnt; rights where the chain has them', asy
   assert.deepEqual(await codeOf(`/v2/token/eth/${addressFromNumber(999)}/security`), [404, 404])
 })
 
-test('tokens alike are those whose names contain its symbol, without itself', async () => {
+test('similar tokens are those whose names contain the symbol, without the token itself', async () => {
   const path = `/v2/token/eth/${FROG}/similar`
   const alike = await read<readonly Token[]>(path)
   assert.deepEqual(
@@ -342,7 +342,7 @@ test('tokens alike are those whose names contain its symbol, without itself', as
   assert.deepEqual(await codeOf(`${path}?type=image`), [501, 40024])
 })
 
-test('tokens with the same picture are the others whose documents name it', async () => {
+test('logo duplicates are the other tokens whose documents have the same image', async () => {
   const [plain, alike, other, unknown] = [0x701, 0x702, 0x703, 0x704].map(addressFromNumber)
   const path = (token = '') => `/v2/token/eth/${token}/logo-duplicates`
   const known = [plain, alike, other].map((token_address) => ({ token_address, _ver: 1 }))
@@ -358,7 +358,8 @@ test('tokens with the same picture are the others whose documents name it', asyn
   await api.warehouse.insert(
     'eth_token_documents',
     pictures.map(([token_address, image_url]) => ({
-      ...{ token_address, image_url },
+      token_address,
+      image_url,
       fetched_at: new Date(1).toISOString(),
     })),
   )
@@ -372,7 +373,7 @@ test('tokens with the same picture are the others whose documents name it', asyn
   assert.deepEqual(await codeOf(path(unknown)), [404, 404])
 })
 
-test('fees are the median of the newest transactions; null without trades', async () => {
+test('fee estimates are the median of the newest transactions, and null without trades', async () => {
   assert.deepEqual(await read(`/v2/token/eth/${FROG}/fee-estimates`), {
     tradeFeeInNative: null,
     priorityFeeInNative: null,

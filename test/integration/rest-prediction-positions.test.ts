@@ -33,8 +33,11 @@ before(async () => {
   await api.warehouse.insert('polygon_blocks', [
     {
       block_time: new Date(POSITIONS_HEAD_MS).toISOString(),
-      ...{ block_slot: 9_999, block_height: 9_999, block_hash: '0xhead' },
-      ...{ commitment: 'CONFIRMED', _ver: 1 },
+      block_slot: 9_999,
+      block_height: 9_999,
+      block_hash: '0xhead',
+      commitment: 'CONFIRMED',
+      _ver: 1,
     },
   ])
 })
@@ -67,7 +70,10 @@ const wallets = (condition: 0 | 1) =>
     const tokens: readonly bigint[] = POSITION_TOKENS[condition]
     const own = positions.filter((one) => one.wallet === wallet && tokens.includes(one.token))
     return {
-      ...{ wallet, own, balance: sum(own, ({ quantity }) => quantity), worth: sum(own, worthOf) },
+      wallet,
+      own,
+      balance: sum(own, ({ quantity }) => quantity),
+      worth: sum(own, worthOf),
       realized: sum(own, ({ realized }) => realized),
       total: sum(own, (one) => one.realized + unrealizedOf(one)),
       volume: sum(own, ({ volume }) => volume),
@@ -140,7 +146,9 @@ test('statistics of holders are the sums of each outcome', async () => {
       const own = positions.filter((one) => one.token === token)
       const held = own.filter(({ quantity }) => quantity > 0n)
       return {
-        ...{ tokenId: String(token), outcome: String(index), holderCount: held.length },
+        tokenId: String(token),
+        outcome: String(index),
+        holderCount: held.length,
         totalBalance: units(sum(held, ({ quantity }) => quantity)),
         holdingValue: units(sum(held, worthOf)),
         totalCostBasis: units(sum(own, ({ cost }) => cost)),
@@ -161,7 +169,7 @@ test('statistics of holders are the sums of each outcome', async () => {
   }
 })
 
-test('traders of a condition are those who traded, by what it brought them', async () => {
+test('traders of a condition are the wallets that traded, ordered by profit or volume', async () => {
   for (const [at, condition] of POSITION_CONDITIONS.entries()) {
     for (const [sort, key] of [
       ['realized_pnl', 'realized'],
@@ -309,9 +317,18 @@ test('conditions of a window count once, on however many days they were traded, 
   const [steady, early, none] = ['0xc-steady', '0xc-early', '']
   const change = (daysAgo: number, condition: string, index: number) => ({
     block_time: new Date(POSITIONS_HEAD_MS - daysAgo * DAY_MS).toISOString(),
-    ...{ block_slot: 9_000 - daysAgo, block_height: 9_000 - daysAgo, block_hash: '0xdays' },
-    ...{ tx_hash: `0xdays${daysAgo}`, tx_status: 'SUCCESS', event_index: index, log_index: index },
-    ...{ condition_id: condition, outcome_token: `t${index}`, wallet, traded_amount: '1', _ver: 1 },
+    block_slot: 9_000 - daysAgo,
+    block_height: 9_000 - daysAgo,
+    block_hash: '0xdays',
+    tx_hash: `0xdays${daysAgo}`,
+    tx_status: 'SUCCESS',
+    event_index: index,
+    log_index: index,
+    condition_id: condition,
+    outcome_token: `t${index}`,
+    wallet,
+    traded_amount: '1',
+    _ver: 1,
   })
   // One condition on every day, with both outcomes; nine on day 8 alone; one on days 10 and 3; and tokens of no known condition.
   await api.warehouse.insert('polygon_prediction_position_changes', [

@@ -103,7 +103,11 @@ const shown = (activity: Body) => ({
   amount: activity.amount,
 })
 const expected = ({ id, tokens, wallet, type, amount }: Activity) => ({
-  ...{ id, tokens, wallet, type, amount },
+  id,
+  tokens,
+  wallet,
+  type,
+  amount,
 })
 
 const [CONDITION, , ALONE] = CONDITIONS
@@ -159,7 +163,7 @@ test('activities of a market and of an event, with every filter, are those of th
   assert.ok(settled.length > 0, 'an event has conversions of its group')
 })
 
-test('an activity tells its market, sides, price and money, and leaves out what is not known', async () => {
+test('a prediction activity has its market, sides, price and amounts, and leaves out unknown fields', async () => {
   const row = trades.find(
     ({ condition_id, fee_in }) => condition_id === CONDITION && fee_in === 'collateral',
   )

@@ -216,7 +216,7 @@ test('the hottest tokens of a window are those that traded in it', async () => {
   assert.deepEqual(await codeOf('/v2/ranking/eth/hotTokens/2m'), [400, 40002])
 })
 
-test('new, migrated and nearly sold tokens come in their own order', async () => {
+test('rankings of new, migrated and nearly sold tokens are in their own order', async () => {
   const get = async (path: string) =>
     addresses(await read<readonly Token[]>(`/v2/ranking/eth/${path}`))
   assert.deepEqual(await get('newTokens'), addresses(FACTS))
@@ -227,7 +227,7 @@ test('new, migrated and nearly sold tokens come in their own order', async () =>
   assert.deepEqual(await get('stocks'), [])
 })
 
-test('rankings are narrowed by launch, links, words and ranges, then sorted', async () => {
+test('token rankings are filtered by launch, links, words and ranges, then sorted', async () => {
   const get = async (query: string) =>
     addresses(await read<readonly Token[]>(`/v1/ranking/eth/newTokens?${query}`))
   const keep = (test: (fact: Fact) => boolean) => addresses(FACTS.filter(test))
@@ -271,7 +271,7 @@ test('rankings are narrowed by launch, links, words and ranges, then sorted', as
   )
 })
 
-test('wrong filters are reported by code', async () => {
+test('invalid ranking filters answer 400', async () => {
   const path = '/v2/ranking/eth/newTokens'
   for (const query of [
     'rangeFilters=nonsense',
@@ -286,7 +286,7 @@ test('wrong filters are reported by code', async () => {
   }
 })
 
-test('several tokens at once, narrowed in both forms and sorted', async () => {
+test('the multi-token route filters in both forms and sorts', async () => {
   const wanted = FACTS.slice(0, 6)
   const list = [...addresses(wanted), addressFromNumber(0xffff)].join()
   const get = async (query: string) =>
@@ -501,7 +501,7 @@ test('traders of a token by what it brought them', async () => {
   )
 })
 
-test('rankings answer a list or a typed refusal, whatever they are asked', async () => {
+test('rankings answer a list or a typed error for hostile parameters', async () => {
   const rankings = ['newTokens', 'finalStretch', 'migrated', 'stocks', 'hotTokens/1h']
   const far = JSON.stringify({ field: 'tokenCreatedAt', min: '9'.repeat(40) })
   const many = JSON.stringify(Array.from({ length: 65 }, () => ({ field: 'tokenCreatedAt' })))

@@ -20,7 +20,7 @@ before(async () => {
 })
 after(() => api.stop())
 
-test('wrong parameters are named', async () => {
+test('invalid parameters answer 400 with the name of the parameter', async () => {
   const candles = `/v2/token/eth/${addressFromNumber(1)}/candles`
   const cases: readonly (readonly [string, ExpectedProblem])[] = [
     [
@@ -84,7 +84,7 @@ test('unknown parameters are ignored', async () => {
   )
 })
 
-test('a wrong method names the right ones, whatever the body', async () => {
+test('an unsupported method answers 405 with the allowed methods, whatever the body', async () => {
   for (const body of ['{', '{}', 'x'.repeat(10_000)]) {
     const answer = await callApi(api, '/v2/token/search', {
       method: 'POST',
@@ -96,7 +96,7 @@ test('a wrong method names the right ones, whatever the body', async () => {
   }
 })
 
-test('a request id is taken over when it is one, and made when not', async () => {
+test('a valid x-request-id is returned, and an invalid one is replaced', async () => {
   const idOf = async (id: string) =>
     (await callApi(api, '/nope', { headers: { 'x-request-id': id } })).headers.get('x-request-id')
   assert.equal(await idOf('abcdEFGH-_12'), 'abcdEFGH-_12')
@@ -105,7 +105,7 @@ test('a request id is taken over when it is one, and made when not', async () =>
   }
 })
 
-test('who accepts plain JSON only gets the same body as that', async () => {
+test('a client that accepts application/json only gets the same error body under that type', async () => {
   const { headers, body } = await callApi(api, '/nope', { headers: { accept: 'application/json' } })
   assert.match(headers.get('content-type') ?? '', /^application\/json/)
   assert.equal(record(body).code, 404)
@@ -125,7 +125,7 @@ const raw = (path: string, headers: Record<string, string>, body = ''): Promise<
     request.end(body)
   })
 
-test('hostile paths and headers are the caller’s fault', async () => {
+test('hostile paths and headers never cause a server error', async () => {
   const headers = { 'x-api-key': api.apiKey }
   const paths = [
     '/v2/token/eth/%00',
@@ -158,7 +158,7 @@ test('hostile paths and headers are the caller’s fault', async () => {
   }
 })
 
-test('no query ever makes it our fault', async () => {
+test('random queries and paths never cause a server error', async () => {
   const words = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 40 }),
     fc.integer().map(String),
@@ -208,7 +208,7 @@ test('no query ever makes it our fault', async () => {
   )
 })
 
-test('a store that is away is 503 without a word about it, and costs nothing', async () => {
+test('an unreachable store answers 503 without details, and costs nothing', async () => {
   const warehouse = await openWarehouse({
     kind: 'server',
     url: 'http://127.0.0.1:1',

@@ -37,27 +37,45 @@ let api: TestApi
 const { read, codeOf } = createRestReader(() => api)
 
 const poolRow = (pool: string, tokens: readonly [string, string], more: object): object => ({
-  ...{ pool_address: pool, token_a: tokens[0], token_b: tokens[1], base_is_a: 1, _ver: 9 },
-  ...{ decimals_a: 18, decimals_b: 18, last_updated: new Date().toISOString() },
+  pool_address: pool,
+  token_a: tokens[0],
+  token_b: tokens[1],
+  base_is_a: 1,
+  _ver: 9,
+  decimals_a: 18,
+  decimals_b: 18,
+  last_updated: new Date().toISOString(),
   ...more,
 })
 
 const headRow = (timeMs: number, version: number): object => ({
-  ...{ block_time: new Date(timeMs).toISOString(), block_slot: 7, block_height: 7, _ver: version },
-  ...{ block_hash: '0x07', parent_hash: '0x06', seq: version },
+  block_time: new Date(timeMs).toISOString(),
+  block_slot: 7,
+  block_height: 7,
+  _ver: version,
+  block_hash: '0x07',
+  parent_hash: '0x06',
+  seq: version,
 })
 
 before(async () => {
   api = await startApi()
   const { warehouse, market } = api
   const v2 = {
-    ...{ protocol_family: 'uniswap_v2', protocol_name: 'Uniswap V2', liquidity_usd: '4000000' },
+    protocol_family: 'uniswap_v2',
+    protocol_name: 'Uniswap V2',
+    liquidity_usd: '4000000',
     program_address: '0x5c69bee701ef814a2b6a3edd4b1652cb9cc5aa6f',
   }
   const v3 = {
-    ...{ protocol_family: 'uniswap_v3', protocol_name: 'Uniswap V3', depth_usd: '900000' },
-    ...{ program_address: '0x1f98431c8ad98523631ae4a59f267346ea31f984', fee_pips: 3_000 },
-    ...{ sqrt_price_x96: String(sqrtPriceAtTick(0)), tick: 0, is_complete: 1 },
+    protocol_family: 'uniswap_v3',
+    protocol_name: 'Uniswap V3',
+    depth_usd: '900000',
+    program_address: '0x1f98431c8ad98523631ae4a59f267346ea31f984',
+    fee_pips: 3_000,
+    sqrt_price_x96: String(sqrtPriceAtTick(0)),
+    tick: 0,
+    is_complete: 1,
   }
   await warehouse.insert('eth_dex_pools', [
     poolRow(PAIR, [WETH, USDC], {
@@ -68,38 +86,57 @@ before(async () => {
     }),
     poolRow(RANGED, [FROG, WETH], { ...v3, range_liquidity: String(109n * 10n ** 19n) }),
     poolRow(CURVED, [WETH, USDC], {
-      ...{ protocol_family: 'curve', protocol_name: 'Curve', program_address: ZERO },
+      protocol_family: 'curve',
+      protocol_name: 'Curve',
+      program_address: ZERO,
     }),
     poolRow(UNSEEN, [WETH, USDC], { ...v3, decimals_b: 6, fee_pips: 500, is_complete: 0 }),
     poolRow(DRAINED, [WETH, USDC], {
-      ...{ ...v2, decimals_b: 6, liquidity_usd: '0', reserve_a: '1', reserve_b: '1' },
+      ...v2,
+      decimals_b: 6,
+      liquidity_usd: '0',
+      reserve_a: '1',
+      reserve_b: '1',
     }),
   ])
   await warehouse.insert(
     'eth_dex_pool_positions',
     POSITIONS.map(({ lower, upper, moved, ver, gone }) => ({
-      ...{ pool_address: RANGED, block_time: new Date().toISOString(), block_slot: ver },
-      ...{ block_height: ver, block_hash: '', tx_index: 0, event_index: 0, _ver: ver, _del: gone },
-      ...{ tick_lower: lower, tick_upper: upper, liquidity_change: String(moved) },
+      pool_address: RANGED,
+      block_time: new Date().toISOString(),
+      block_slot: ver,
+      block_height: ver,
+      block_hash: '',
+      tx_index: 0,
+      event_index: 0,
+      _ver: ver,
+      _del: gone,
+      tick_lower: lower,
+      tick_upper: upper,
+      liquidity_change: String(moved),
     })),
   )
   await warehouse.insert('eth_blocks', [headRow(Date.now() - 12_000, 1)])
   const families = [...market.venues.quotable]
   const pools = await warehouse.query<PoolStateRow>(poolStatesQuery('eth', families, 10))
   const ticks = await warehouse.query<PoolTickRow>(poolTicksQuery('eth', 100))
-  market.book.load(pools.rows, ticks.rows)
+  market.pools.load(pools.rows, ticks.rows)
 })
 after(() => api.stop())
 
 const quotePath = (asked: Readonly<Record<string, string>> = {}, chain = 'eth'): string =>
   `/v2/dex/${chain}/quote?${new URLSearchParams({
-    ...{ dex: 'auto', amount: '1000000000000000000', inputMint: WETH, outputMint: USDC },
-    ...{ exactIn: 'true', slippage: '0.5' },
+    dex: 'auto',
+    amount: '1000000000000000000',
+    inputMint: WETH,
+    outputMint: USDC,
+    exactIn: 'true',
+    slippage: '0.5',
     ...asked,
   })}`
 
 test('ticks are the sum of what positions moved, without what was taken back', () => {
-  const pool = api.market.book.pool(RANGED)
+  const pool = api.market.pools.pool(RANGED)
   assert.ok(pool?.kind === 'concentrated')
   assert.deepEqual(pool.ticks, [
     { tick: -600, liquidityNet: 10n ** 21n },
@@ -120,8 +157,13 @@ test('a quote has amounts in base units, prices in token units, and the same bod
   assert.deepEqual([quote.priceImpact, quote.fee], ['0.0996', '3000000000000000'])
   assert.deepEqual(quote.hops, [
     {
-      ...{ pool: PAIR, dex: 'uniswap_v2', inputMint: WETH, outputMint: USDC, shareBps: 10_000 },
-      ...{ inAmount: quote.amountIn, outAmount: quote.amountOut },
+      pool: PAIR,
+      dex: 'uniswap_v2',
+      inputMint: WETH,
+      outputMint: USDC,
+      shareBps: 10_000,
+      inAmount: quote.amountIn,
+      outAmount: quote.amountOut,
     },
   ])
   for (const path of [
@@ -151,7 +193,7 @@ test('a path over two venues, and what buys exactly as much', async () => {
   assert.ok(BigInt(bought.maxAmountIn) > BigInt(bought.amountIn))
 })
 
-test('mistakes of a request are distinguished', async () => {
+test('invalid quote requests answer with a code for each mistake', async () => {
   const cases: readonly (readonly [string, Readonly<Record<string, string>>, number, number])[] = [
     ['no tokens', { inputMint: 'x' }, 400, 40009],
     ['the same token', { outputMint: WETH }, 400, 40017],
@@ -190,8 +232,12 @@ test('mistakes of a request are distinguished', async () => {
 test('without a node a route answers 503, invalid requests keep their own error codes', async () => {
   const codeOfRoute = async (more: object = {}, chain = 'eth') => {
     const body = {
-      ...{ dex: 'auto', userAddress: addressFromNumber(7), amount: '1000000000000000000' },
-      ...{ inputMint: WETH, outputMint: USDC, ...more },
+      dex: 'auto',
+      userAddress: addressFromNumber(7),
+      amount: '1000000000000000000',
+      inputMint: WETH,
+      outputMint: USDC,
+      ...more,
     }
     const answer = await callApi(api, `/v1/dex/${chain}/route`, {
       method: 'POST',
@@ -215,8 +261,13 @@ interface SwapRefusal {
 
 const askSwap = async (more: object = {}, path = '/v2/dex/eth/swap') => {
   const body = {
-    ...{ dex: 'auto', userAddress: addressFromNumber(7), amount: '1000000000000000000' },
-    ...{ poolAddress: PAIR, inputMint: WETH, outputMint: USDC, ...more },
+    dex: 'auto',
+    userAddress: addressFromNumber(7),
+    amount: '1000000000000000000',
+    poolAddress: PAIR,
+    inputMint: WETH,
+    outputMint: USDC,
+    ...more,
   }
   const answer = await callApi(api, path, {
     method: 'POST',
@@ -265,10 +316,11 @@ test('a swap over one pool is refused with a code for each way in which it is wr
   }
 })
 
-test('a pool without money says how much it can give', async () => {
+test('a swap over a pool without liquidity is refused with the available amount', async () => {
   const { details } = await askSwap({ poolAddress: DRAINED })
   assert.deepEqual(details, {
-    ...{ requested_amount: '1000000000000000000', available_liquidity: '0' },
+    requested_amount: '1000000000000000000',
+    available_liquidity: '0',
   })
 })
 
@@ -291,7 +343,7 @@ test('a swap over one pool needs a node, under every spelling', async () => {
   assert.equal((await askSwap({}, '/v2/dex/nochain/swap')).code, 40405)
 })
 
-test('pools of a chain that is behind are not quoted', async () => {
+test('a quote on a chain whose head is old is refused', async () => {
   await api.warehouse.insert('eth_blocks', [headRow(Date.now() - 120_000, 2)])
   // How far a chain is, is asked once a second.
   await until(async () => (await codeOf(quotePath()))[1] === 50003, 'the chain is behind')

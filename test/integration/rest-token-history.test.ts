@@ -153,7 +153,7 @@ before(async () => {
 })
 after(() => api.stop())
 
-test('the price at a moment is that of the last good trade at or before it', async () => {
+test('the price at a time is that of the last trade at or before it that is not suspect', async () => {
   for (const trade of TRADES) {
     const known = counts.findLast(({ timeMs }) => timeMs <= trade.timeMs)
     const path = `/v2/token/eth/${TOKEN}/price?timestamp=${trade.timeMs}`
@@ -170,7 +170,7 @@ test('the price at a moment is that of the last good trade at or before it', asy
   assert.equal(now.timestamp, counts.at(-1)?.timeMs)
 })
 
-test('prices are the closes of minutes, newest first', async () => {
+test('price history has the last price of each minute, newest first', async () => {
   const closes = new Map<number, number | null>()
   for (const { timeMs, priceUsd } of counts)
     closes.set(Math.floor(timeMs / 60_000) * 60_000, priceUsd)
@@ -195,7 +195,7 @@ test('the creation names the block that made the token; one that was not seen ha
   assert.deepEqual(await codeOf(`/v2/token/sol/${'1'.repeat(32)}/creation`), [404, 404])
 })
 
-test('mints and burns come newest first, by kind, without what was taken back', async () => {
+test('mints and burns are listed newest first and by type, without reverted ones', async () => {
   const path = `/v2/token/eth/${TOKEN}/mintAndBurn`
   const shown = (rows: readonly TokenMintBurn[]) =>
     rows.map(({ mintBurnType, amount, blockHeight }) => [mintBurnType, amount, blockHeight])
@@ -209,7 +209,7 @@ test('mints and burns come newest first, by kind, without what was taken back', 
   assert.equal(lower.length, 2)
 })
 
-test('transfers come newest first within inclusive bounds, and are counted within exclusive ones', async () => {
+test('token transfers are listed newest first within inclusive bounds, and counted within exclusive ones', async () => {
   const path = `/v2/token/eth/${TOKEN}/transfers`
   const all = await readAll<TokenTransfer>(`${path}?limit=2`)
   assert.deepEqual(
@@ -231,7 +231,7 @@ test('transfers come newest first within inclusive bounds, and are counted withi
   assert.deepEqual(await total(between), { total: 1 })
 })
 
-test('metadata tells what a token is and what else its maker made', async () => {
+test('token metadata has name, decimals and the number of tokens of its creator', async () => {
   const body = await read<TokenMetadata>(`/v2/token/eth/${TOKEN}/metadata`)
   assert.deepEqual(
     [body.name, body.decimals, body.devTotalTokens, body.devLastTokenCreatedAt],
@@ -248,7 +248,7 @@ test('metadata tells what a token is and what else its maker made', async () => 
   assert.deepEqual(await read(none), {})
 })
 
-test('the tokens of a maker come newest first, with their numbers', async () => {
+test('the tokens of a creator are listed newest first, with their statistics', async () => {
   const made = await readAll<DevToken>(`/v2/token/eth/dev/${DEV}/tokens?limit=1`)
   assert.deepEqual(
     made.map(({ address, metadata, stats }) => [address, metadata.name, stats.periods]),
@@ -260,7 +260,7 @@ test('the tokens of a maker come newest first, with their numbers', async () => 
   assert.equal(made[1]?.marketData.priceInUsd, String(counts.at(-1)?.priceUsd))
 })
 
-test('chains tell what they are and how far they are', async () => {
+test('the chain list has name, symbol and id, and the latest block of each chain', async () => {
   assert.deepEqual(await read('/v2/blockchain'), [
     { name: 'Ethereum', symbol: 'ETH', chainId: 1, explorerUrl: 'https://etherscan.io' },
   ])
@@ -272,7 +272,7 @@ test('chains tell what they are and how far they are', async () => {
   assert.deepEqual(await codeOf('/v2/blockchain/mars/latest_block'), [404, 40405])
 })
 
-test('a gas price is the newest base fee and the median priority fee of the blocks that tell one', async () => {
+test('a gas price is the newest base fee plus the median priority fee of the blocks that have one', async () => {
   const gasPrice = `0x${(1_000 + 2).toString(16)}`
   assert.deepEqual(await read('/v2/transaction/eth/gas-price'), { gasPrice, chain: 'eth' })
   const named = { gasPrice, chain: 'ethereum' }
@@ -282,7 +282,7 @@ test('a gas price is the newest base fee and the median priority fee of the bloc
   assert.deepEqual(await codeOf('/v2/transaction/mars/gas-price'), [404, 40405])
 })
 
-test('every factory of the enabled chains that trades is listed once', async () => {
+test('the DEX list has every trading factory of the enabled chains once', async () => {
   const listed = await readAll<Dex>('/v2/dex?limit=9')
   const venues = PROTOCOLS.filter((protocol) => !isRedPacketProtocol(protocol))
   const rows = venues.flatMap(({ name, factories }) =>

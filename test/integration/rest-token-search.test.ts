@@ -21,7 +21,7 @@ const search = (query: string): Promise<ApiResponse> => callApi(api, `/v2/token/
 const symbols = async (query: string): Promise<unknown[]> =>
   list(await search(query)).map(({ symbol }) => symbol)
 
-test('a token comes with everything that is known, and null elsewhere', async () => {
+test('a token detail has every known field, and null elsewhere', async () => {
   const answer = await callApi(api, `/v1/token/eth/${addressFromNumber(1)}`)
   assert.equal(answer.status, 200, answer.text)
   const { marketData, extra, extension, socialMedias, ...rest } = record(answer.body)
@@ -72,7 +72,7 @@ test('a token comes with everything that is known, and null elsewhere', async ()
   })
 })
 
-test('a search shows what the document says', async () => {
+test('a search result has description and image of the token document', async () => {
   const [found, other] = list(await search('keyword=PEPE&chain=eth'))
   assert.deepEqual(
     [found?.address, found?.description, found?.imageUrl],
@@ -81,7 +81,7 @@ test('a search shows what the document says', async () => {
   assert.deepEqual([other?.description, other?.imageUrl], [null, null])
 })
 
-test('what is not known of a token is null, but for the decimals that clients require', async () => {
+test('unknown fields of a token are null, but for text and decimals, which clients require', async () => {
   const { body } = await callApi(api, `/v2/token/eth/${addressFromNumber(9)}`)
   const { symbol, name, decimals, marketData, tokenCreatedAt, description } = record(body)
   assert.deepEqual([symbol, name, decimals, tokenCreatedAt, description], ['', '', 0, null, null])
@@ -126,7 +126,7 @@ test('search ranks address, symbol, name, beginning, anywhere; liquidity decides
   assert.deepEqual(await symbols('keyword=old&q=PEPE'), ['OLD'])
 })
 
-test('signs of a pattern are plain text', async () => {
+test('wildcard characters of a search are matched as plain text', async () => {
   assert.deepEqual(await symbols('keyword=100%25'), ['100%'])
   assert.deepEqual(await symbols('keyword=per_cent'), ['100%'])
   assert.deepEqual(

@@ -92,7 +92,7 @@ const nameOf = (trade: { readonly slot: number; readonly index: number }): strin
 const wanted = (keep: (trade: Traded) => boolean): readonly string[] =>
   TRADES.filter(keep).map(nameOf).toReversed()
 
-test('every filter of trades keeps what it says, newest first', async () => {
+test('every trade filter returns exactly the matching trades, newest first', async () => {
   const middle = TRADES[45] as Traded
   const cases: readonly (readonly [string, (trade: Traded) => boolean])[] = [
     ['', () => true],
@@ -136,7 +136,7 @@ test('a page leads back to the one before it', async () => {
   assert.deepEqual(back.data, first.data)
 })
 
-test('a trade tells both legs and their value; the quote sees the other side', async () => {
+test('a trade has both legs and their value; the quote token sees the other side', async () => {
   const trade = TRADES.findLast(({ token, priceUsd }) => token === TOKENS[0] && priceUsd !== null)
   assert.ok(trade)
   const seen = async (token: string): Promise<TradeDetail | undefined> => {
@@ -233,7 +233,7 @@ const pnlTrade = (wallet: string, more: object): object => ({
   ...more,
 })
 
-test('gainers come by what their sales realized in the window, losers the other way', async () => {
+test('gainers are sorted by the profit realized in the window, losers in reverse', async () => {
   const day = 86_400_000
   await api.warehouse.insert('eth_wallet_pnl_trades', [
     pnlTrade(WALLETS[0], { realized_usd: '5' }),

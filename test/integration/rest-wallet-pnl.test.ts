@@ -7,6 +7,10 @@ import type {
   PnlDetailsResult,
   WalletPnlSummary,
 } from '../../schemas/api/wallet-pnl.ts'
+import { sliceQuery } from '../../serving/queries/keyset-list.ts'
+import { topTradersList } from '../../serving/queries/trades.ts'
+import { type PnlRequest, pnlList, pnlTotalsQuery } from '../../serving/queries/wallet-pnl.ts'
+import { pnlSummaryQuery } from '../../serving/queries/wallet-pnl-summary.ts'
 import { callApi, startApi, type TestApi } from '../support/api-stack.ts'
 import { addressFromNumber, createSeededRandom } from '../support/builders/market-trade.ts'
 import { createRestReader } from '../support/rest-reader.ts'
@@ -243,7 +247,7 @@ const assertItem = (item: PnlDetailItem, days: number): void => {
   near(item.totalProfitRatio, ratios, about)
 }
 
-test('details and totals of every window are those of the fold', async () => {
+test('profit and loss details and totals of every window equal those of a plain fold', async () => {
   for (const wallet of WALLETS) {
     for (const [resolution, days] of WINDOWS) {
       const path = `/v2/wallet/eth/${wallet}/pnl-details?resolution=${resolution}`
@@ -325,7 +329,7 @@ test('given tokens of a wallet, and given wallets of a token', async () => {
   for (const item of both.data) assertItem(item, 30)
 })
 
-test('a wallet that never traded has zeros, and no details', async () => {
+test('profit and loss of a wallet without trades is zero, and has no details', async () => {
   const stranger = addressFromNumber(0xdead)
   const summary = await read<WalletPnlSummary>(`/v2/wallet/eth/${stranger}/pnl`)
   assert.deepEqual([summary.buys, summary.winRate, summary.totalProfitInUsd], ['0', '0', '0'])
@@ -364,4 +368,56 @@ test('wrong parameters are reported by name and code', async () => {
     [400, 40029],
   )
   assert.deepEqual(await codeOf('/v2/wallet/eth/nonsense/pnl'), [400, 40005])
+})
+
+test('sums of the largest amounts keep their sign', async () => {
+  const [wallet, token] = [addressFromNumber(0xa9), addressFromNumber(9)]
+  const largest = '9'.repeat(26)
+  const sum = '199999999999999999999999998'
+  const row = (index: number) => ({
+    block_time: at(HEAD_MS - 1_000),
+    block_slot: 900,
+    block_height: 900,
+    token_address: token,
+    side: 'SELL',
+    amount: '1',
+    amount_usd: largest,
+    event_index: index,
+    _ver: 1,
+  })
+  await api.warehouse.insert(
+    'eth_wallet_pnl_trades',
+    [0, 1].map((index) => ({
+      ...row(index),
+      wallet,
+      realized_usd: largest,
+      cost_usd: largest,
+      position_amount: '1',
+      position_cost_usd: '0',
+    })),
+  )
+  await api.warehouse.insert(
+    'eth_dex_trades_enriched',
+    [0, 1].map((index) => ({
+      ...row(index),
+      block_hash: 'b',
+      tx_hash: 't',
+      owner: wallet,
+      amount_native: largest,
+      decimals: 0,
+    })),
+  )
+  const one = { direction: 'next', after: undefined, rows: 1 } as const
+  const request: PnlRequest = { chain: 'eth', wallets: [wallet], resolution: '7d' }
+  const byTrade = { token, timeFrame: '24h', by: 'count', descending: true } as const
+  const expected = { sell_usd: sum, realized_usd: sum }
+  for (const [query, of] of [
+    [sliceQuery(pnlList(request, 'totalPnl'), one), expected],
+    [pnlTotalsQuery(request), expected],
+    [pnlSummaryQuery('eth', wallet), { ...expected, cost_usd: sum }],
+    [sliceQuery(topTradersList('eth', byTrade), one), { sell_usd: sum, sell_native: sum }],
+  ] as const) {
+    const [found = {}] = (await api.warehouse.query<Record<string, unknown>>(query)).rows
+    for (const [name, value] of Object.entries(of)) assert.equal(found[name], value, name)
+  }
 })

@@ -90,7 +90,7 @@ test('receipts, logs and transactions agree', async () => {
   assert.equal((await plain.getTransaction({ hash: txHash as Hex })).hash, txHash)
 })
 
-test('contracts answer as of the block that is asked for', async () => {
+test('eth_call returns the state of the requested block', async () => {
   const { plain } = clients()
   const [weth, usdc] = node.extra.quotes
   const address = (usdc?.address ?? '') as Hex
@@ -148,7 +148,7 @@ test('a watcher is notified of every block, and of a reorg and the way back', as
   await (await socket.transport.getRpcClient()).close()
 })
 
-test('requests that no node takes get a node-like error', async () => {
+test('invalid JSON-RPC requests to the simulated node get the error codes of a real one', async () => {
   assert.equal(codeOf(JSON.parse((await post('{')).text)), -32700)
   assert.equal(codeOf(JSON.parse((await post('[]')).text)), -32600)
   assert.equal(codeOf(JSON.parse((await post('7')).text)), -32600)
@@ -204,7 +204,7 @@ test('a socket takes subscriptions and refuses the rest', async () => {
   socket.terminate()
 })
 
-test('nothing that the node says gives it away', async () => {
+test('no response of the simulated EVM node names it as simulated', async () => {
   const said = await Promise.all([
     ask('web3_clientVersion'),
     ask('eth_getBlockByNumber', ['latest', true]),

@@ -104,7 +104,7 @@ test('blocks link by hash and by slot, over skipped slots too', async () => {
   assert.equal((await ask('getBlock', slot(), FULL)).error?.code, -32004, 'not final yet')
 })
 
-test('what is asked for is checked as a node checks it', async () => {
+test('the simulated Solana node validates parameters as a real node does', async () => {
   const versioned = await ask('getBlock', slot(), { commitment: 'confirmed' })
   assert.equal(versioned.error?.code, -32015)
   assert.match(versioned.error?.message ?? '', /"maxSupportedTransactionVersion": 0$/)
@@ -162,7 +162,7 @@ test('a block without its transactions, and in base64', async () => {
   )
 })
 
-test('the example has a transaction, its token an account', async () => {
+test('the example transaction, token and pool of the simulated chain exist', async () => {
   const { token, pool, wallet, txHash, chain } = node.examples
   assert.equal(chain, 'sol')
   const options = { maxSupportedTransactionVersion: 0, commitment: 'confirmed' }
@@ -308,7 +308,7 @@ test('a watcher of final blocks gets them once, one that names no version gets t
   old.socket.terminate()
 })
 
-test('nothing that the node says gives it away', async () => {
+test('no response of the simulated Solana node names it as simulated', async () => {
   const said = await Promise.all([
     ask('getVersion'),
     ask('getBlock', slot(), CONFIRMED),

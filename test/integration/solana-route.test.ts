@@ -59,11 +59,25 @@ const poolRow = ({ pool, mint, family, program, fees, feeToken = '', doubted }: 
   const [reserve_a, reserve_b] = pair(String(RESERVES.token), String(RESERVES[WSOL]))
   const [decimals_a, decimals_b] = pair(6, 9)
   return {
-    ...{ pool_address: pool, token_a, token_b, base_is_a: isFirst ? 1 : 0, _ver: 9 },
-    ...{ decimals_a, decimals_b, reserve_a, reserve_b, liquidity_usd: '300000' },
-    ...{ priced_reserve_a: reserve_a, priced_reserve_b: reserve_b, priced_fees: fees },
-    ...{ fee_token: feeToken, is_doubted: doubted ? 1 : 0, program_address: program },
-    ...{ protocol_family: family, protocol_name: family, last_updated: new Date().toISOString() },
+    pool_address: pool,
+    token_a,
+    token_b,
+    base_is_a: isFirst ? 1 : 0,
+    _ver: 9,
+    decimals_a,
+    decimals_b,
+    reserve_a,
+    reserve_b,
+    liquidity_usd: '300000',
+    priced_reserve_a: reserve_a,
+    priced_reserve_b: reserve_b,
+    priced_fees: fees,
+    fee_token: feeToken,
+    is_doubted: doubted ? 1 : 0,
+    program_address: program,
+    protocol_family: family,
+    protocol_name: family,
+    last_updated: new Date().toISOString(),
   }
 }
 
@@ -106,12 +120,17 @@ before(async () => {
   ])
   await api.warehouse.insert('sol_blocks', [
     {
-      ...{ block_time: new Date(Date.now() - 400).toISOString(), block_slot: 7, block_height: 7 },
-      ...{ block_hash: addressFor('7'), parent_hash: addressFor('6'), seq: 1, _ver: 1 },
+      block_time: new Date(Date.now() - 400).toISOString(),
+      block_slot: 7,
+      block_height: 7,
+      block_hash: addressFor('7'),
+      parent_hash: addressFor('6'),
+      seq: 1,
+      _ver: 1,
     },
   ])
   const pools = await api.warehouse.query<PoolStateRow>(poolStatesQuery('sol', families, 10))
-  market.book.load(pools.rows, [])
+  market.pools.load(pools.rows, [])
 })
 after(async () => {
   await api.stop()
@@ -120,8 +139,12 @@ after(async () => {
 
 const quotePath = (asked: Readonly<Record<string, string>>): string =>
   `/v2/dex/sol/quote?${new URLSearchParams({
-    ...{ dex: 'auto', amount: '1000000000', inputMint: WSOL, outputMint: MINT },
-    ...{ exactIn: 'true', slippage: '0.5' },
+    dex: 'auto',
+    amount: '1000000000',
+    inputMint: WSOL,
+    outputMint: MINT,
+    exactIn: 'true',
+    slippage: '0.5',
     ...asked,
   })}`
 
@@ -134,8 +157,12 @@ const route = (asked: object = {}) => build('/v2/dex/sol/route', asked)
 
 const build = async (path: string, asked: object) => {
   const body = JSON.stringify({
-    ...{ dex: 'auto', userAddress: owner, amount: '1000000000', slippage: 1 },
-    ...{ inputMint: WSOL, outputMint: MINT },
+    dex: 'auto',
+    userAddress: owner,
+    amount: '1000000000',
+    slippage: 1,
+    inputMint: WSOL,
+    outputMint: MINT,
     ...asked,
   })
   const answer = await callApi(api, path, {
@@ -175,7 +202,7 @@ test('pools of Raydium, PumpSwap and pump.fun are quoted both ways to the unit',
   }
 })
 
-test('a pool whose events do not explain its state is not quoted', async () => {
+test('a pool whose events do not explain its reserves is not quoted', async () => {
   assert.deepEqual(await codeOf(quotePath({ outputMint: DOUBTED })), [422, 50_010])
 })
 
@@ -224,7 +251,7 @@ test('a node that does not report what a run took leaves the limit of the run', 
   assert.equal(Buffer.from(message.instructions[0]?.data ?? []).readUInt32LE(1), 400_000)
 })
 
-test('what is wrong with a request has a code of its own', async () => {
+test('invalid Solana route requests answer with a code for each mistake', async () => {
   const wrong: readonly (readonly [object, number, number])[] = [
     [{ outputMint: WSOL }, 400, 40_017],
     [{ amount: '0' }, 400, 40_015],
@@ -237,6 +264,8 @@ test('what is wrong with a request has a code of its own', async () => {
     [{ slippage: 51 }, 400, 40_008],
     [{ dex: 'nowhere' }, 404, 40_406],
     [{ userAddress: 'nobody' }, 400, 40_005],
+    // Letters of an address, but too few for 32 bytes.
+    [{ userAddress: addressFor('poor').slice(4) }, 400, 40_005],
     [{ userAddress: '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2' }, 400, 40_005],
   ]
   for (const [asked, status, code] of wrong) {
@@ -247,7 +276,7 @@ test('what is wrong with a request has a code of its own', async () => {
   assert.ok(huge.status === 422 && huge.body.code !== undefined, JSON.stringify(huge.body))
 })
 
-test('what a node answers wrongly is an outage of the chain, never of ours', async () => {
+test('an invalid node response is an outage of the chain, never an internal error', async () => {
   const account = { owner: CPMM, lamports: 1, data: ['AAAA', 'base64'] }
   const accounts = (more: object) => ({ value: Array(5).fill({ ...account, ...more }) })
   const bad: readonly (readonly [string, unknown])[] = [
@@ -286,6 +315,13 @@ test('an account that is shorter than its layout and a swap that fails are refus
   assert.ok((failed.body.details?.logs ?? []).length > 0, JSON.stringify(failed))
 })
 
+test('a permit and the choice of a router, which only EVM chains have, answer 501', async () => {
+  for (const asked of [{ permit: '0x00' }, { router: 'universal' }]) {
+    const { status, body } = await route(asked)
+    assert.deepEqual([status, body.code], [501, 40_024], JSON.stringify(asked))
+  }
+})
+
 const swap = (asked: object = {}, version = 'v2') =>
   build(`/${version}/dex/sol/swap`, { dex: 'raydium', poolAddress: POOL, ...asked })
 
@@ -322,7 +358,7 @@ test('a swap without a slippage allows ten percent', async () => {
   assert.equal(minOutAmount, String((BigInt(outAmount) * 9n) / 10n))
 })
 
-test('what is wrong with a swap over a pool of Solana has a code of its own', async () => {
+test('invalid Solana swaps over a named pool answer with a code for each mistake', async () => {
   const wrong: readonly (readonly [object, number, number])[] = [
     [{ poolAddress: addressFor('nowhere') }, 404, 40_401],
     [{ poolAddress: '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2' }, 400, 40_005],

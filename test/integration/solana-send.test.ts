@@ -89,7 +89,7 @@ const ended = (signature: unknown): Promise<JobBody> =>
     30_000,
   )
 
-test('a transaction is sent, carried out, and its job tells the slot', async () => {
+test('a transaction is sent, executed, and its job has the slot', async () => {
   const signed = await sign(SOL)
   const { status, body } = await send(signed)
   assert.equal(status, 200, JSON.stringify(body))
@@ -107,7 +107,7 @@ test('a transaction is sent, carried out, and its job tells the slot', async () 
   assert.equal(received(), SOL)
 })
 
-test('one that the chain has already is followed like any other', async () => {
+test('a transaction that the chain already has is followed like any other', async () => {
   const signed = await sign(2n * SOL)
   node.svm.sendTransaction(getTransactionDecoder().decode(bytesOf(signed)))
   const { status, body } = await send(signed)
@@ -115,12 +115,12 @@ test('one that the chain has already is followed like any other', async () => {
   assert.equal((await ended(body.signature)).state, 'completed')
 })
 
-test('one that a node took and dropped is sent again until it is in a block, also after a restart', async () => {
+test('a transaction that a node dropped is sent again until it is in a block, also after a restart', async () => {
   const signed = await sign(3n * SOL)
   const before = received()
   const { signature } = await dropped(signed)
   assert.equal(received(), before)
-  const known = api.accounts.guard.authenticate({ apiKey: api.apiKey })
+  const known = api.organizations.guard.authenticate({ apiKey: api.apiKey })
   assert.ok(known !== undefined && 'orgId' in known)
   const key = { orgId: known.orgId, id: `job_${signature}` }
   await api.stop()
@@ -140,7 +140,7 @@ const dropped = async (signed: string): Promise<{ readonly signature: string }> 
   return { signature }
 }
 
-test('one whose blockhash gets too old ends as expired and is not sent again', async () => {
+test('a transaction whose blockhash expires ends its job as expired and is not sent again', async () => {
   const before = received()
   const { signature } = await dropped(await sign(SOL / 2n))
   node.svm.expireBlockhash()
@@ -152,7 +152,7 @@ test('one whose blockhash gets too old ends as expired and is not sent again', a
   assert.match(stream.text, /"success":false.*"error":"expired"/)
 })
 
-test('one that fails in its block ends as reverted', async () => {
+test('a transaction that fails in its block ends its job as reverted', async () => {
   const poor = await fundedWallet(node, 2, 3n * SOL)
   const spend = (amount: bigint): Promise<string> =>
     signedBy(poor, unsigned(amount, { from: poor }))
@@ -164,7 +164,7 @@ test('one that fails in its block ends as reverted', async () => {
   assert.match(String(result.cause), /InstructionError/)
 })
 
-test('what a node refuses leaves no job, and the node in use', async () => {
+test('a transaction that the node rejects leaves no job, and the node stays in use', async () => {
   const stale = await signedBy(
     payer,
     unsigned(SOL, { blockhash: addressFor('old blockhash') as Blockhash }),
@@ -173,8 +173,12 @@ test('what a node refuses leaves no job, and the node in use', async () => {
   assert.deepEqual(await refusal(await sign(1_000n * SOL)), [422, 40010, 'refused'])
   const empty = await fundedWallet(node, 3, 1n)
   node.svm.setAccount({
-    ...{ address: empty.address, lamports: lamports(0n), data: new Uint8Array() },
-    ...{ executable: false, programAddress: SYSTEM_PROGRAM as typeof empty.address, space: 0n },
+    address: empty.address,
+    lamports: lamports(0n),
+    data: new Uint8Array(),
+    executable: false,
+    programAddress: SYSTEM_PROGRAM as typeof empty.address,
+    space: 0n,
   })
   const unpaid = await signedBy(empty, unsigned(1n, { from: empty }))
   assert.deepEqual(await refusal(unpaid), [422, 50017, 'insufficient_funds'])
@@ -182,7 +186,7 @@ test('what a node refuses leaves no job, and the node in use', async () => {
   assert.equal(status, 200)
 })
 
-test('bad input is named, and nothing of it reaches the node', async () => {
+test('invalid transactions are refused with their reason, and none reaches the chain', async () => {
   const before = received()
   const text = unsigned(7n)
   assert.deepEqual(await refusal(text), [400, 40025, undefined])
@@ -213,7 +217,7 @@ test('bad input is named, and nothing of it reaches the node', async () => {
   assert.equal(received(), before)
 })
 
-test('a node that does not answer, or answers what it may not, is an error of the connection and never a sent transaction', async () => {
+test('an invalid response of the node to a send answers 502 or 503 and leaves no job', async () => {
   const signed = await sign(9n)
   for (const answer of [null, 7, { error: 1 }, addressFor('another')]) {
     node.answers.set('sendTransaction', answer)

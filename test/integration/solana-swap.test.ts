@@ -46,8 +46,14 @@ let reader: SolanaReader
 before(async () => {
   node = await startLocalSvm()
   rpc = openRpcPool({
-    ...{ chain: 'sol', urls: [node.url], identity: sameGenesisCheck(), concurrency: 4 },
-    ...{ timeoutMs: 5_000, metrics: makeMetrics(), log: makeSilentLogger() },
+    chain: 'sol',
+    urls: [node.url],
+    identity: sameGenesisCheck(),
+    concurrency: 4,
+    timeoutMs: 5_000,
+    metrics: makeMetrics(),
+    log: makeSilentLogger(),
+    role: 'serve',
     signal: new AbortController().signal,
   })
   reader = createSolanaReader(rpc)
@@ -79,7 +85,7 @@ const held = async (key: string): Promise<{ lamports: bigint; amount: bigint } |
   )
 }
 
-test('accounts are created, SOL is wrapped and comes back, and doing it again does no harm', async () => {
+test('Solana swap accounts are created, SOL is wrapped and unwrapped, and creating an account again is harmless', async () => {
   const wallet = await fundedWallet(node, 1, 5n * SOL)
   const owner = wallet.address
   const account = await associatedTokenAddress(owner, WRAPPED_SOL, TOKEN_PROGRAM)
@@ -103,16 +109,23 @@ test('accounts are created, SOL is wrapped and comes back, and doing it again do
 })
 
 const PRICED: Pool = {
-  ...{ kind: 'fee_on_input', address: POOL, protocol: 'raydium_cpmm', feePips: 2_500 },
-  ...{ tokens: [WRAPPED_SOL, MINT], tvlUsd: null, reserves: [1_000n * SOL, 10n ** 12n] },
+  kind: 'fee_on_input',
+  address: POOL,
+  protocol: 'raydium_cpmm',
+  feePips: 2_500,
+  tokens: [WRAPPED_SOL, MINT],
+  tvlUsd: null,
+  reserves: [1_000n * SOL, 10n ** 12n],
 }
 
 const quoteOf = (tokenIn: string, amountRaw: bigint) =>
   quoteSwap(
     { graph: { neighbours: () => [], poolsOf: () => [PRICED] }, hubs: new Set() },
     {
-      ...{ tokenIn, tokenOut: tokenIn === MINT ? WRAPPED_SOL : MINT },
-      ...{ mode: 'exact_in', amountRaw },
+      tokenIn,
+      tokenOut: tokenIn === MINT ? WRAPPED_SOL : MINT,
+      mode: 'exact_in',
+      amountRaw,
     },
     100,
   )
@@ -133,7 +146,7 @@ test('a swap that cannot run is refused with the log of the runtime', async () =
   })
 })
 
-test('what is built has its run as limit, its fee as price, and everything around the swap', async () => {
+test('a built swap has the compute units of its run as limit, its priority fee, and the instructions around the swap', async () => {
   const { address: owner } = await fundedWallet(node, 3, 5n * SOL)
   const runs: string[] = []
   const ranBefore: SolanaReader = {
@@ -145,7 +158,9 @@ test('what is built has its run as limit, its fee as price, and everything aroun
     },
   }
   const { transaction } = await buildSolanaSwap(ranBefore, {
-    ...{ owner, priorityFee: 23_000n, quote: quoteOf(WRAPPED_SOL, SOL) },
+    owner,
+    priorityFee: 23_000n,
+    quote: quoteOf(WRAPPED_SOL, SOL),
   })
   assert.equal(runs.length, 1)
   const bytes = getBase64Encoder().encode(transaction)
@@ -176,7 +191,7 @@ const minOutHex = (): string => {
   return data.toString('hex')
 }
 
-test('too little money, a pool of another program, a token that the wallet lacks: refused before anything runs', async () => {
+test('a swap is refused before it runs: too small a balance, a pool of another program, a token that the wallet lacks', async () => {
   const { address: owner } = await fundedWallet(node, 4, SOL / 2n)
   const order = { owner, priorityFee: 0n }
   await assert.rejects(
@@ -197,13 +212,21 @@ test('too little money, a pool of another program, a token that the wallet lacks
 test('a chain whose nodes do not answer is an outage, not a swap', async () => {
   const { address: owner } = await fundedWallet(node, 5, SOL)
   const silent = openRpcPool({
-    ...{ chain: 'sol', urls: ['http://127.0.0.1:9'], identity: sameGenesisCheck(), concurrency: 1 },
-    ...{ timeoutMs: 500, metrics: makeMetrics(), log: makeSilentLogger() },
+    chain: 'sol',
+    urls: ['http://127.0.0.1:9'],
+    identity: sameGenesisCheck(),
+    concurrency: 1,
+    timeoutMs: 500,
+    metrics: makeMetrics(),
+    log: makeSilentLogger(),
+    role: 'serve',
     signal: new AbortController().signal,
   })
   await assert.rejects(
     buildSolanaSwap(createSolanaReader(silent), {
-      ...{ owner, priorityFee: 0n, quote: quoteOf(WRAPPED_SOL, 1_000n) },
+      owner,
+      priorityFee: 0n,
+      quote: quoteOf(WRAPPED_SOL, 1_000n),
     }),
     refused('CHAIN_CONNECTION_ERROR'),
   )

@@ -14,7 +14,7 @@ import { until } from '../support/until.ts'
 const path = mkdtempSync(join(tmpdir(), 'sluice-state-readers-'))
 after(() => rmSync(path, { recursive: true, force: true }))
 
-test('a lane that comes to a thread at work on another one finds what was committed before', async () => {
+test('a lane that joins a thread busy with another lane finds its earlier commits', async () => {
   const bus = await openEmbeddedBus({
     path,
     mapSizeBytes: 67_108_864,

@@ -43,34 +43,59 @@ before(async () => {
   )
   await warehouse.insert('eth_token_stats', [
     ...TOKENS.slice(0, 2).map((address, index) => ({
-      ...{ token_address: address, resolution: '1h', version: 1, stat_time: at(HEAD_MS) },
-      ...{ buys: 3 + index, sells: 2, buyers: 3, sellers: 1, traders: 4, pools: 1, programs: 1 },
-      ...{ buy_volume_usd: String(index + 1), sell_volume_usd: '1', open_usd: 1, close_usd: 2e-7 },
-      ...{ buy_volume: '1', sell_volume: '1' },
+      token_address: address,
+      resolution: '1h',
+      version: 1,
+      stat_time: at(HEAD_MS),
+      buys: 3 + index,
+      sells: 2,
+      buyers: 3,
+      sellers: 1,
+      traders: 4,
+      pools: 1,
+      programs: 1,
+      buy_volume_usd: String(index + 1),
+      sell_volume_usd: '1',
+      open_usd: 1,
+      close_usd: 2e-7,
+      buy_volume: '1',
+      sell_volume: '1',
     })),
   ])
   await warehouse.insert(
     'eth_dex_pools',
     [TWO, THREE, FIVE].map((address, index) => ({
       pool_address: addressFromNumber(2_000 + index),
-      ...{ token_a: address, token_b: addressFromNumber(9), base_is_a: 1, _ver: 1 },
-      ...{ curve_progress: [0.75, 0.9, 1][index], liquidity_usd: '1500.5' },
+      token_a: address,
+      token_b: addressFromNumber(9),
+      base_is_a: 1,
+      _ver: 1,
+      curve_progress: [0.75, 0.9, 1][index],
+      liquidity_usd: '1500.5',
     })),
   )
   await warehouse.insert('eth_blocks', [
     {
-      ...{ block_time: at(HEAD_MS), block_slot: 1_000, block_height: 1_000 },
-      ...{ block_hash: '0xhead', commitment: 'CONFIRMED', _ver: 1 },
+      block_time: at(HEAD_MS),
+      block_slot: 1_000,
+      block_height: 1_000,
+      block_hash: '0xhead',
+      commitment: 'CONFIRMED',
+      _ver: 1,
     },
   ])
   const trade = (slot: number, daysAgo: number, more: object) => ({
-    ...{
-      block_time: at(HEAD_MS - daysAgo * DAY_MS - 60_000),
-      block_slot: slot,
-      block_height: slot,
-    },
-    ...{ wallet: WALLET, event_index: 0, _ver: 1, token_address: ONE, realized_usd: '0' },
-    ...{ cost_usd: '0', position_cost_usd: '0', ...more },
+    block_time: at(HEAD_MS - daysAgo * DAY_MS - 60_000),
+    block_slot: slot,
+    block_height: slot,
+    wallet: WALLET,
+    event_index: 0,
+    _ver: 1,
+    token_address: ONE,
+    realized_usd: '0',
+    cost_usd: '0',
+    position_cost_usd: '0',
+    ...more,
   })
   await warehouse.insert('eth_wallet_pnl_trades', [
     trade(1, 40, { side: 'BUY', amount: '10', amount_usd: '20' }),
@@ -89,8 +114,12 @@ interface Listener {
 
 const makeHub = () => {
   const hub = new Hub({
-    ...{ codec: localCodec(), quotes: new Map(), numbers: 'string' },
-    ...{ metrics: makeMetrics(), log: makeSilentLogger(), nowMs: () => HEAD_MS },
+    codec: localCodec(),
+    quotes: new Map(),
+    numbers: 'string',
+    metrics: makeMetrics(),
+    log: makeSilentLogger(),
+    nowMs: () => HEAD_MS,
     publish: () => undefined,
   })
   const channelOf = (name: string): Channel => {
@@ -111,9 +140,13 @@ const makeHub = () => {
       },
       bill: () => undefined,
       socket: {
-        ...{ send: () => undefined, ping: () => undefined, buffered: () => 0 },
-        ...{ join: () => undefined, leave: () => undefined },
-        ...{ close: () => undefined, drop: () => undefined },
+        send: () => undefined,
+        ping: () => undefined,
+        buffered: () => 0,
+        join: () => undefined,
+        leave: () => undefined,
+        close: () => undefined,
+        drop: () => undefined,
       },
     }
     const compiled = filter === undefined ? null : filters.compile(channel.row, filter)
@@ -131,7 +164,7 @@ const roundOf = (hub: Hub, read: Pick<LimitedReads, 'query'> = reads) => {
 const tokensOf = (list: unknown): readonly string[] =>
   (list as { t: { a: string } }[]).map(({ t }) => t.a)
 
-test('each ranking has its tokens in its order, of one launchpad where it is named', async () => {
+test('each ranking list has its tokens in order, of one launchpad where it names one', async () => {
   const { hub, listen } = makeHub()
   const lists: Readonly<Record<string, readonly string[] | undefined>> = {
     new: TOKENS,
@@ -149,7 +182,7 @@ test('each ranking has its tokens in its order, of one launchpad where it is nam
   assert.deepEqual(Object.fromEntries(found), lists)
 })
 
-test('an element says what is known, part by part, and leaves out the rest', async () => {
+test('a list element has its known parts and leaves out the rest', async () => {
   const { hub, listen } = makeHub()
   const list = listen('dex-ranking-list:eth_trending')
   const single = listen('dex-ranking-token-list:eth_trending')
@@ -198,7 +231,7 @@ test('the metric lists hold their elements', async () => {
   ])
 })
 
-test('a wallet has one element per window, realized profit and days as its trades say', async () => {
+test('a wallet has one element per window, with realized profit and days of its trades', async () => {
   const { hub, listen } = makeHub()
   const wallet = listen(`dex-wallet-pnl-list:eth_${WALLET}`)
   await roundOf(hub)()
@@ -206,17 +239,61 @@ test('a wallet has one element per window, realized profit and days as its trade
   assert.deepEqual(wallet.heard, [
     [
       {
-        ...{ ...common, bs: 1, ba: '1', baiu: '5', abpiu: '5', sa: '2', saiu: '3', ss: 1 },
-        ...{ ws: 0, wr: '0', piu: '-1', apiu: '-1', pr: '-0.25', pd: 0, ld: 1, ts: 2, r: '1d' },
+        ...common,
+        bs: 1,
+        ba: '1',
+        baiu: '5',
+        abpiu: '5',
+        sa: '2',
+        saiu: '3',
+        ss: 1,
+        ws: 0,
+        wr: '0',
+        piu: '-1',
+        apiu: '-1',
+        pr: '-0.25',
+        pd: 0,
+        ld: 1,
+        ts: 2,
+        r: '1d',
       },
       ...['7d', '30d'].map((r) => ({
-        ...{ ...common, bs: 1, ba: '1', baiu: '5', abpiu: '5', sa: '6', saiu: '15', ss: 2 },
-        ...{ ws: 1, wr: '0.5', piu: '3', apiu: '1.5', pr: '0.25', pd: 1, ld: 1, ts: 2, r },
+        ...common,
+        bs: 1,
+        ba: '1',
+        baiu: '5',
+        abpiu: '5',
+        sa: '6',
+        saiu: '15',
+        ss: 2,
+        ws: 1,
+        wr: '0.5',
+        piu: '3',
+        apiu: '1.5',
+        pr: '0.25',
+        pd: 1,
+        ld: 1,
+        ts: 2,
+        r,
       })),
       {
-        ...{ ...common, bs: 2, ba: '11', baiu: '25', abpiu: '2.272727272727273' },
-        ...{ sa: '6', saiu: '15', ss: 2 },
-        ...{ ws: 1, wr: '0.5', piu: '3', apiu: '1.5', pr: '0.25', pd: 1, ld: 1, ts: 2, r: 'all' },
+        ...common,
+        bs: 2,
+        ba: '11',
+        baiu: '25',
+        abpiu: '2.272727272727273',
+        sa: '6',
+        saiu: '15',
+        ss: 2,
+        ws: 1,
+        wr: '0.5',
+        piu: '3',
+        apiu: '1.5',
+        pr: '0.25',
+        pd: 1,
+        ld: 1,
+        ts: 2,
+        r: 'all',
       },
     ],
   ])
@@ -237,7 +314,7 @@ test('a filter keeps elements; a list of which none matches is not sent', async 
   assert.deepEqual([none.heard, none.bytes()], [[], 0])
 })
 
-test('a list is read once for all who want it, not without subscribers, and sent when it changed or one is new', async () => {
+test('a list is read once for all subscribers and not without any, and sent when it changed or has a new subscriber', async () => {
   const { hub, listen } = makeHub()
   let statements = 0
   const counting: Pick<LimitedReads, 'query'> = {
@@ -278,7 +355,7 @@ test('a list that cannot be read is counted and leaves the others alone', async 
   assert.deepEqual([broken.heard.length, list.heard.length], [0, 1])
 })
 
-test('of many lists each round reads a part, and every list has its turn', async () => {
+test('each round reads a bounded part of many lists, and every list gets its turn', async () => {
   const { hub, listen } = makeHub()
   const wallets = Array.from({ length: MAX_LISTS_PER_ROUND + 20 }, (_, index) =>
     addressFromNumber(5_000 + index),

@@ -78,7 +78,7 @@ describe('a Sui node as a source', () => {
     for (const node of nodes) await node.stop()
   })
 
-  test('checkpoints come in order, all are final, and say what their recordings say', async () => {
+  test('checkpoints come in order, all are final, and equal their recordings', async () => {
     const node = await started()
     const source = await openMoveSource(optionsOf([node.url]))
     assert.deepEqual(
@@ -171,7 +171,7 @@ describe('a Sui node as a source', () => {
     }
   }
 
-  test('an endpoint that names a false head is passed over, and asked again later', async () => {
+  test('an endpoint that reports a false head is skipped, and tried again later', async () => {
     const lying = await started()
     const honest = await started()
     lying.toldHeight = 4_000_000_000
@@ -185,7 +185,7 @@ describe('a Sui node as a source', () => {
     assert.ok(values.some(({ labels }) => labels.reason === 'false-head'))
   })
 
-  test('an endpoint of another chain is asked for its chain and for nothing else', async () => {
+  test('an endpoint of another chain gets no request but the one for its chain', async () => {
     const other = await started({ chainId: suiChainId('another') })
     const node = await started()
     const source = await openMoveSource(optionsOf([node.url, other.url]))
@@ -196,7 +196,7 @@ describe('a Sui node as a source', () => {
     assert.deepEqual([...new Set(other.asked.map(({ method }) => method))], [METHOD.info])
   })
 
-  test('answers that end in the middle are an error with a name, and another endpoint is asked', async () => {
+  test('a truncated response is an error with a reason, and another endpoint is queried', async () => {
     const cut = await started({
       faults: (method) => (method === METHOD.checkpoint ? 'truncated' : undefined),
     })
@@ -212,7 +212,7 @@ describe('a Sui node as a source', () => {
     )
   })
 
-  test('a checkpoint that is not on top of ours is never taken, and asked of the others', async () => {
+  test('a checkpoint with another parent is never applied, and is requested from the other endpoints', async () => {
     const forked = await started({
       checkpoints: [...suiCheckpoints(100, 120), ...suiCheckpoints(121, 140, { name: 'forked' })],
     })
@@ -228,7 +228,7 @@ describe('a Sui node as a source', () => {
     }
   })
 
-  test('a restart continues above its position', async () => {
+  test('a Sui source restarted at a position continues above it', async () => {
     const node = await started()
     const ops = await collectOperations(
       await openMoveSource(optionsOf([node.url])),
@@ -242,7 +242,7 @@ describe('a Sui node as a source', () => {
     )
   })
 
-  test('a checkpoint that the node no longer holds is an outage that says so', async () => {
+  test('a checkpoint that the node has pruned is an Outage with that reason', async () => {
     const node = await started()
     await assert.rejects(
       openMoveSource(optionsOf([node.url], { from: 50 })),
@@ -250,7 +250,7 @@ describe('a Sui node as a source', () => {
     )
   })
 
-  test('coins and pools are asked of the node; what it does not know stays unknown', async () => {
+  test('coins and pools are read from the node; what it does not return stays unknown', async () => {
     const objectType = `${protocolPackage('cetus')}::pool::Pool<${USDC}, ${SUI}>`
     const node = await started({
       coins: new Map([
@@ -277,7 +277,7 @@ describe('a Sui node as a source', () => {
     })
     const source = await openMoveSource(optionsOf([node.url]))
     const [block] = blocksOf(await collectOperations(source, reachedHeight(101)))
-    const facts = source.node?.facts(protocolRegistry('sui'))
+    const facts = source.node?.metadataReader(protocolRegistry('sui'))
     assert.ok(block && facts)
     const read = () =>
       facts.read(
@@ -318,7 +318,7 @@ describe('a Sui node as a source', () => {
     assert.equal(counted(node, METHOD.coin), before + 2, 'unknown ones are not asked for again')
   })
 
-  test('the objects of a checkpoint are asked for where it made a coin', async () => {
+  test('the objects of a checkpoint are requested where it created a coin', async () => {
     const coin = `${objectIdFor('package')}::mine::MINE`
     const born = buildMoveTransaction(
       [buildMoveEvent('cetus', 'pool::SwapEvent', Buffer.alloc(4))],

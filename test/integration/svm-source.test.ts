@@ -41,7 +41,7 @@ describe('a Solana node as a source', () => {
     await node.stop()
   })
 
-  test('skipped slots are passed over, blocks come in slot order, finality steps up', async () => {
+  test('the Solana source skips missing slots, delivers blocks in slot order and advances finality', async () => {
     node.finalized = 24
     const source = await openSvmSource(optionsOf([node.url]))
     assert.equal(source.commitment, 'confirmed')
@@ -143,7 +143,7 @@ describe('a Solana node as a source', () => {
     )
   })
 
-  test('a node that lags behind another is asked again; nothing is taken back for it', async () => {
+  test('a block that a lagging node does not have is requested again; nothing is reverted', async () => {
     const source = await openSvmSource(optionsOf([node.url]))
     let refusals = 0
     node.meddle = ({ method, params }) => {
@@ -193,7 +193,7 @@ describe('a Solana node as a source', () => {
     }
   })
 
-  test('a block with a newer transaction version halts, loudly', async () => {
+  test('a block with an unsupported transaction version halts the chain with its reason', async () => {
     const source = await openSvmSource(optionsOf([node.url]))
     node.meddle = ({ method, params }) =>
       method === 'getBlock' && params[0] === 7
@@ -205,7 +205,7 @@ describe('a Solana node as a source', () => {
     )
   })
 
-  test('a pruned block is an outage that says so', async () => {
+  test('a block that the node has pruned is an Outage with that reason', async () => {
     const source = await openSvmSource(optionsOf([node.url]))
     node.meddle = ({ method, params }) =>
       method === 'getBlock' && params[0] === 2
@@ -217,7 +217,7 @@ describe('a Solana node as a source', () => {
     )
   })
 
-  test('no position and no start: from the newest block on', async () => {
+  test('the Solana source without a position and a start begins at the newest block', async () => {
     const source = await openSvmSource(optionsOf([node.url], { from: null }))
     const [first] = await collectOperations(source, (ops) => ops.length === 1)
     assert.equal(first?.op === 'apply' && first.block.height, 42)
@@ -238,7 +238,7 @@ describe('a Solana node as a source', () => {
     ['some thousand slots', 2_000],
     ['a few slots', 50],
   ] as const) {
-    test(`one false head, ${name} too high: the chain of a lone endpoint continues, finality too`, async () => {
+    test(`the Solana source with one endpoint continues after one false head, ${name} too high, finality too`, async () => {
       lyingOnce(node, 3, by)
       const metrics = makeMetrics()
       const source = await openSvmSource(optionsOf([node.url], { metrics }))

@@ -148,7 +148,7 @@ const expectedRows = () =>
     status: row.success ? 1 : 0,
   }))
 
-test('the cube of transactions is what the recorded block says, once, through reorgs and a restart', async () => {
+test('the cube of transactions has each recorded transaction once, through reorgs and a restart', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-transactions-'))
   const block = recordedEthereumBlock(NAME)
   const plain = plainRows()
@@ -203,7 +203,7 @@ const assertAggregates = async (
   assert.deepEqual(found.map(({ Transaction }) => Transaction.Hash).sort(), sent.sort())
 }
 
-test('without the feed there is no topic, no row and an empty list', async () => {
+test('without the transactions feed, a chain has no topic, no row and an empty list', async () => {
   const { stack, push } = await start('eth', [])
   try {
     await push(1, { op: 'apply', block: recordedEthereumBlock(NAME) })
@@ -215,7 +215,7 @@ test('without the feed there is no topic, no row and an empty list', async () =>
   }
 })
 
-test('Solana: programs, instructions and units can be asked for', async () => {
+test('Solana: programs, instructions and compute units can be selected', async () => {
   const block = recordedSolanaBlock('yellowstone_block_344556402.json')
   const { stack, push } = await start('sol', ['transactions'])
   try {

@@ -96,7 +96,7 @@ test('a retraction writes the owner as it was, or removes one that was never see
   assert.ok(BigInt(String(gone?._ver)) > BigInt(String(applied?._ver)))
 })
 
-test('what no column can hold is stored as unknown, and a state without holders as none', async () => {
+test('a value beyond its column is stored as null or as the limit of the column; holdings without holders have no row', async () => {
   const path = await mkdtemp(join(tmpdir(), 'sluice-rows-'))
   const warehouse = await openWarehouse({ kind: 'embedded', path })
   try {

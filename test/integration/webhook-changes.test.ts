@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
+import type { LogRecord } from '../../core/bus/contract.ts'
+import { globalTopic } from '../../schemas/topics.ts'
 import type { EndpointStore } from '../../serving/webhooks/endpoint-store.ts'
 import { until } from '../support/until.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts'
@@ -37,7 +39,16 @@ const mintsAt = (receiver: WebhookReceiver, path: string): readonly string[] =>
 const statuses = async (stack: WebhookStack): Promise<readonly string[]> =>
   (await stack.attempts()).map(({ status }) => status)
 
-test('what waits outlives a change of its endpoint, and goes where it leads now', async () => {
+const outboxRecords = async ({ bus }: WebhookStack): Promise<readonly LogRecord[]> => {
+  const outbox = globalTopic('webhookOutbox')
+  const found: LogRecord[] = []
+  for (const { partition, low, end } of await bus.ends(outbox)) {
+    for await (const record of bus.read(outbox, partition, low, end)) found.push(record)
+  }
+  return found
+}
+
+test('a waiting message survives a change of its endpoint, and is sent to the new URL', async () => {
   const { stack, receiver } = await opened({ scheduleMs: [0, 600, 600] })
   receiver.answer('/old', (response) => response.writeHead(500).end())
   const { endpoint_id: id } = await stack.endpoint({ url: `${receiver.base}/old` })
@@ -45,15 +56,15 @@ test('what waits outlives a change of its endpoint, and goes where it leads now'
   await stack.startSender()
   await publish(stack, 'Waits')
   await until(async () => (await stack.attempts()).length === 1)
-  const { resource } = stack.webhookContext
-  await resource.update(TEST_OWNER, id, { disabled: false, url: `${receiver.base}/old` })
-  await resource.update(TEST_OWNER, id, { url: `${receiver.base}/new` })
+  const { endpoints: endpointApi } = stack.webhookContext
+  await endpointApi.update(TEST_OWNER, id, { disabled: false, url: `${receiver.base}/old` })
+  await endpointApi.update(TEST_OWNER, id, { url: `${receiver.base}/new` })
   await until(() => receiver.at('/new').length === 1)
   await until(async () => (await stack.attempts()).length === 2)
   assert.deepEqual(await statuses(stack), ['pending', 'success'])
 })
 
-test('410 from where the endpoint led before does not turn it off', async () => {
+test('a 410 from an earlier URL of an endpoint does not turn it off', async () => {
   const { stack, receiver } = await opened()
   let answer: (() => void) | undefined
   receiver.answer('/old', (response) => {
@@ -64,7 +75,7 @@ test('410 from where the endpoint led before does not turn it off', async () => 
   await stack.startSender()
   await publish(stack, 'Late')
   await until(() => answer !== undefined)
-  await stack.webhookContext.resource.update(TEST_OWNER, id, { url: `${receiver.base}/new` })
+  await stack.webhookContext.endpoints.update(TEST_OWNER, id, { url: `${receiver.base}/new` })
   answer?.()
   await until(async () => (await stack.attempts()).length === 1)
   await publish(stack, 'Next')
@@ -74,14 +85,110 @@ test('410 from where the endpoint led before does not turn it off', async () => 
   assert.deepEqual(values, [])
 })
 
-test('a sender that learns of an endpoint after its messages sends them all the same', async () => {
+test('a late failure at an earlier URL of an endpoint is recorded, and does not count against the new URL', async () => {
+  const { stack, receiver } = await opened({ scheduleMs: [0] })
+  let answer: (() => void) | undefined
+  receiver.answer('/old', (response) => {
+    answer = () => response.writeHead(500).end()
+  })
+  receiver.answer('/new', (response) => response.writeHead(500).end())
+  const { endpoint_id: id } = await stack.endpoint({ url: `${receiver.base}/old` })
+  const health = (): number =>
+    stack
+      .commits()
+      .flatMap(({ state }) => state ?? [])
+      .filter(({ key }) => key === `${id}/health`).length
+  await stack.startMatcher()
+  await stack.startSender()
+  await publish(stack, 'Late')
+  await until(() => answer !== undefined)
+  await stack.webhookContext.endpoints.update(TEST_OWNER, id, { url: `${receiver.base}/new` })
+  answer?.()
+  await until(async () => (await stack.attempts()).length === 1)
+  assert.deepEqual(await statuses(stack), ['fail'])
+  assert.equal(health(), 0)
+  assert.equal(stack.webhookContext.store.get(id)?.first_failure_at, 0)
+  await publish(stack, 'Next')
+  await until(async () => (await stack.attempts()).length === 2)
+  assert.equal(health(), 1, 'a failure at the URL of now counts')
+  await until(() => (stack.webhookContext.store.get(id)?.first_failure_at ?? 0) > 0)
+})
+
+test('messages that waited before a fast disable and enable are canceled by the sweep; a replay of them meanwhile is sent', async () => {
+  const { stack, receiver } = await opened({ scheduleMs: [0, 3_600_000] })
+  receiver.answer('/hook', (response, _request, nth) =>
+    response.writeHead(nth <= 2 ? 500 : 200).end(),
+  )
+  const { endpoint_id: id } = await stack.endpoint({ url: `${receiver.base}/hook` })
+  await stack.startMatcher()
+  await stack.startSender()
+  await publish(stack, 'Replayed')
+  await publish(stack, 'Waits')
+  await until(async () => (await stack.attempts()).length === 2)
+  const { endpoints: endpointApi } = stack.webhookContext
+  await endpointApi.update(TEST_OWNER, id, { disabled: true })
+  await endpointApi.update(TEST_OWNER, id, { disabled: false })
+  const outbox = globalTopic('webhookOutbox')
+  const [first] = await outboxRecords(stack)
+  assert.ok(first?.value)
+  const replay = {
+    ...stack.codec.decode('webhook.Delivery', first.value),
+    enabled_at: stack.webhookContext.store.get(id)?.enabled_at ?? 0,
+    trigger: 'replay',
+  }
+  const writer = await stack.bus.writer('test-outbox')
+  const value = stack.codec.encode('webhook.Delivery', replay)
+  await writer.commit({ records: [{ topic: outbox, key: id, value }] })
+  await until(() => mintsAt(receiver, '/hook').length === 3, 'the replay', 10_000)
+  await until(async () => (await stack.attempts()).length === 5, 'all ends', 10_000)
+  const lastStatus = new Map(
+    (await stack.attempts()).map(({ message_id, status }) => [message_id, status]),
+  )
+  assert.equal(lastStatus.get(replay.message_id), 'success')
+  assert.deepEqual([...lastStatus.values()].toSorted(), ['canceled', 'success'])
+})
+
+test('a delivery that stands twice in the outbox is sent once, also where both arrive in one batch', async () => {
+  const { stack, receiver } = await opened({ scheduleMs: [0, 1_500] })
+  receiver.answer('/hook', (response, _request, nth) =>
+    response.writeHead(nth === 1 ? 500 : 200).end(),
+  )
+  await stack.endpoint({ url: `${receiver.base}/hook` })
+  await stack.startMatcher()
+  await publish(stack, 'Twice')
+  const outbox = globalTopic('webhookOutbox')
+  const [first] = await until(async () => {
+    const found = await outboxRecords(stack)
+    return found.length === 1 && found
+  })
+  assert.ok(first)
+  const writer = await stack.bus.writer('test-outbox')
+  const repeat = () =>
+    writer.commit({ records: [{ topic: outbox, key: first.key, value: first.value }] })
+  await repeat()
+  const sender = await stack.startSender()
+  await until(async () => (await stack.attempts()).length === 1)
+  await repeat()
+  await until(async () => (await stack.attempts()).length === 2)
+  await publish(stack, 'Next')
+  await until(() => mintsAt(receiver, '/hook').includes('Next'))
+  await until(() => sender.backlog() === 0)
+  assert.deepEqual(mintsAt(receiver, '/hook'), ['Twice', 'Twice', 'Next'])
+  const attempts = await stack.attempts()
+  assert.deepEqual(
+    attempts.map(({ status, attempt }) => `${status} ${attempt}`),
+    ['pending 1', 'success 2', 'success 1'],
+  )
+})
+
+test('a sender that receives an endpoint after its messages sends them all the same', async () => {
   const { stack, receiver } = await opened()
   const { store } = stack.webhookContext
   const { endpoint_id: id } = await stack.endpoint({ url: `${receiver.base}/hook` })
-  const { resource } = stack.webhookContext
-  await resource.update(TEST_OWNER, id, { disabled: true })
+  const { endpoints: endpointApi } = stack.webhookContext
+  await endpointApi.update(TEST_OWNER, id, { disabled: true })
   const off = store.get(id)
-  await resource.update(TEST_OWNER, id, { disabled: false })
+  await endpointApi.update(TEST_OWNER, id, { disabled: false })
   await stack.startMatcher()
   let known: 'nothing' | 'off' | 'all' = 'nothing'
   let looks = 0
@@ -106,7 +213,7 @@ test('a sender that learns of an endpoint after its messages sends them all the 
   assert.deepEqual(mintsAt(receiver, '/hook'), ['Early'])
 })
 
-test('a message whose endpoint never turns up is canceled after a minute', async () => {
+test('a message whose endpoint is never found is canceled after a minute', async () => {
   let aheadMs = 0
   const { stack, receiver } = await opened({ nowMs: () => Date.now() + aheadMs })
   await stack.endpoint({ url: `${receiver.base}/hook` })
@@ -120,7 +227,7 @@ test('a message whose endpoint never turns up is canceled after a minute', async
   assert.equal(receiver.at('/hook').length, 0)
 })
 
-test('a suspended organization gets nothing; what waited goes out when it is back', async () => {
+test('a suspended organization gets no webhook messages; waiting ones are sent when it is active again', async () => {
   let suspended = false
   const { stack, receiver } = await opened({
     orgOf: (orgId) => ({ suspended: suspended && orgId === TEST_OWNER.orgId }),
@@ -131,7 +238,7 @@ test('a suspended organization gets nothing; what waited goes out when it is bac
   )
   await stack.endpoint({ url: `${receiver.base}/hook` })
   const witness = { url: `${receiver.base}/witness` }
-  await stack.webhookContext.resource.create({ ...TEST_OWNER, orgId: 'org_2' }, witness)
+  await stack.webhookContext.endpoints.create({ ...TEST_OWNER, orgId: 'org_2' }, witness)
   await stack.startMatcher()
   await stack.startSender()
   await publish(stack, 'Before')
@@ -159,9 +266,9 @@ test('the endpoints of an organization that is gone get nothing, also before the
   const { stack, receiver } = await opened({
     orgOf: (orgId) => (orgs.has(orgId) ? { suspended: false } : undefined),
   })
-  const { resource, store } = stack.webhookContext
+  const { endpoints: endpointApi, store } = stack.webhookContext
   await stack.endpoint({ url: `${receiver.base}/gone` })
-  await resource.create({ ...TEST_OWNER, orgId: 'org_2' }, { url: `${receiver.base}/stays` })
+  await endpointApi.create({ ...TEST_OWNER, orgId: 'org_2' }, { url: `${receiver.base}/stays` })
   await stack.startMatcher()
   await stack.startSender()
   orgs.delete('org_1')
@@ -195,7 +302,7 @@ test('a burst for many endpoints is committed in parts, and every message arrive
   assert.equal(offsets.length, 1, 'the offset moves with the last event of the record')
 })
 
-test('a receiver that hangs is asked one message at a time once it is known', async () => {
+test('a receiver known to hang gets one message at a time', async () => {
   const { stack, receiver } = await opened({ config: { webhookTimeoutMs: 300 } })
   receiver.answer('/hang', () => undefined)
   await stack.endpoint({ url: `${receiver.base}/hang` })
@@ -223,7 +330,7 @@ test('health of an endpoint that is gone does not stay', async () => {
       .filter(({ key }) => key === `${id}/health`)
       .map(({ value }) => value !== null)
   await until(() => health().length === 1)
-  await stack.webhookContext.resource.remove(TEST_OWNER, id)
+  await stack.webhookContext.endpoints.remove(TEST_OWNER, id)
   await until(() => health().length === 2, 'the sweep')
   assert.deepEqual(health(), [true, false])
 })
@@ -245,4 +352,30 @@ test('the gauge of the backlog counts the messages of all lanes', async (context
   await until(() => gauge.mock.callCount() >= 2, 'the gauge')
   const shown = gauge.mock.calls.map((call) => call.arguments[0])
   assert.deepEqual(new Set<unknown>(shown), new Set([9]))
+})
+
+test('beyond the limit of an organization the longest queues lose their oldest messages, and other endpoints none', async () => {
+  const { stack, receiver } = await opened({
+    scheduleMs: [0, 3_600_000],
+    backlogLimits: { perEndpoint: 100, perOrg: 10, total: 1_000 },
+  })
+  const dead = ['/dead0', '/dead1']
+  for (const path of dead) receiver.answer(path, (response) => response.writeHead(500).end())
+  for (const path of [...dead, '/well']) await stack.endpoint({ url: receiver.base + path })
+  await stack.startMatcher()
+  const sender = await stack.startSender()
+  const mints = Array.from({ length: 12 }, (_, index) => `Mint${index}`)
+  await stack.publish(CREATED, buildTokenRecord(mints.map((mint) => buildTokenEvent(mint))))
+  await until(async () => (await statuses(stack)).length === 36 + 14, 'all are recorded', 10_000)
+  await until(() => sender.backlog() === 10)
+  const counts = new Map<string, number>()
+  for (const { endpoint_id: id, status } of await stack.attempts()) {
+    counts.set(`${id} ${status}`, (counts.get(`${id} ${status}`) ?? 0) + 1)
+  }
+  assert.deepEqual([...counts.values()].toSorted(), [12, 12, 12, 7, 7])
+  assert.equal((await statuses(stack)).filter((status) => status === 'dropped').length, 14)
+  assert.equal(mintsAt(receiver, '/well').length, 12)
+  assert.ok((await stack.operations()).includes('webhook.backlog'))
+  const { values } = await stack.metrics.webhookAttempts.get()
+  assert.equal(values.find(({ labels }) => labels.result === 'dropped')?.value, 14)
 })

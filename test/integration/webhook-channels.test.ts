@@ -151,9 +151,9 @@ const endpointOf = async (path: string, channels: readonly WebhookChannel[], mor
 const bodiesAt = (path: string) => receiver.at(path).map(({ body }) => JSON.parse(body))
 
 const dropAll = async (): Promise<void> => {
-  const { resource } = stack.webhookContext
-  for (const { id } of resource.list(TEST_OWNER, { limit: 100 }).data)
-    await resource.remove(TEST_OWNER, id)
+  const { endpoints: endpointApi } = stack.webhookContext
+  for (const { id } of endpointApi.list(TEST_OWNER, { limit: 100 }).data)
+    await endpointApi.remove(TEST_OWNER, id)
 }
 
 for (const kind of WEBHOOK_KIND_NAMES) {
@@ -166,7 +166,7 @@ for (const kind of WEBHOOK_KIND_NAMES) {
       return all.length > 0 && all
     }, `a message of ${kind}`)
     assert.ok(got)
-    const [secret = ''] = activeSecrets(endpoint, stack.webhookContext.sealer, Date.now())
+    const [secret = ''] = activeSecrets(endpoint, stack.webhookContext.cipher, Date.now())
     const body = new Webhook(secret).verify(got.body, got.headers) as Record<string, unknown>
     const validate = new Ajv2020({ strict: false, allErrors: true }).compile(payloadSchema(kind))
     assert.ok(validate(body), JSON.stringify([validate.errors, body]))
@@ -180,7 +180,7 @@ for (const kind of WEBHOOK_KIND_NAMES) {
   })
 }
 
-test('a trade comes for its tokens, its pool and its wallets, once for an endpoint that names several', async () => {
+test('a trade webhook is sent for its tokens, its pool and its wallets, once to an endpoint that names several', async () => {
   const channels = ['sol.trade.executed'] as const
   await endpointOf('/t-several', channels, { subjects: [TOKEN, QUOTE, POOL, WALLET] })
   await endpointOf('/t-pool', channels, { subjects: [POOL] })
@@ -255,7 +255,7 @@ test('a wallet is notified of both sides of its trades and both ends of its tran
   await dropAll()
 })
 
-test('a candle comes once it is final; a transfer is large from ten thousand dollars on', async () => {
+test('a candle webhook is sent once the candle is final; a transfer is large from 10,000 dollars on', async () => {
   await endpointOf('/c', ['sol.candle.closed'], { subjects: [TOKEN] })
   await endpointOf('/l', ['sol.transfer.large'], { filter: 'amountInUsd < 50000.0' })
   await publishCandle(false, MINUTE_MS - 60_000)

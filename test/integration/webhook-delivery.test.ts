@@ -35,9 +35,9 @@ after(async () => {
 })
 
 afterEach(async () => {
-  const { resource } = stack.webhookContext
-  for (const { id } of resource.list(TEST_OWNER, { limit: 100 }).data)
-    await resource.remove(TEST_OWNER, id)
+  const { endpoints: endpointApi } = stack.webhookContext
+  for (const { id } of endpointApi.list(TEST_OWNER, { limit: 100 }).data)
+    await endpointApi.remove(TEST_OWNER, id)
 })
 
 const endpointAt = (path: string, more: object = {}) =>
@@ -53,7 +53,7 @@ test('a created token arrives once, signed so that the stock verifiers take it',
     receiver.at('/signed').length === 1 ? receiver.at('/signed') : null,
   )
   assert.ok(got)
-  const [secret = ''] = activeSecrets(endpoint, stack.webhookContext.sealer, Date.now())
+  const [secret = ''] = activeSecrets(endpoint, stack.webhookContext.cipher, Date.now())
   const body = new Webhook(secret).verify(got.body, got.headers) as Record<string, unknown>
   assert.deepEqual(new SvixWebhook(secret).verify(got.body, got.headers), body)
   assert.throws(() => new Webhook(secret).verify(`${got.body} `, got.headers))
@@ -157,7 +157,7 @@ test('an endpoint that never gets well: every attempt is recorded, then it ends 
   assert.ok(operations.includes('message.attempt.exhausted'))
 })
 
-test('410 and a wish to be disabled turn an endpoint off at once', async () => {
+test('a 410 response and a webhook-delivery: disable header turn an endpoint off at once', async () => {
   receiver.answer('/gone', (response) => response.writeHead(410).end())
   receiver.answer('/please', (response) =>
     response.writeHead(200, { 'webhook-delivery': 'disable' }).end(),
@@ -243,7 +243,7 @@ test('messages per second are held to, and none is lost', async () => {
   assert.ok(spreadMs >= 1_000, `15 beyond the first ten took ${spreadMs} ms`)
 })
 
-test('channels, event types and filters choose; what is deleted or disabled gets nothing', async () => {
+test('channels, event types and filters select messages; a deleted or disabled endpoint gets none', async () => {
   const chosen: Readonly<Record<string, object>> = {
     '/all': {},
     '/none': { channels: [] },
@@ -259,7 +259,7 @@ test('channels, event types and filters choose; what is deleted or disabled gets
     Object.entries(chosen).map(([path, more]) => endpointAt(`/pick${path}`, more)),
   )
   const deleted = made.at(-1)
-  await stack.webhookContext.resource.remove(TEST_OWNER, deleted?.endpoint_id ?? '')
+  await stack.webhookContext.endpoints.remove(TEST_OWNER, deleted?.endpoint_id ?? '')
   const before = receiver.at('/pick/all').length
   await stack.publish(CREATED, buildTokenRecord([buildTokenEvent('Picked')]))
   await until(
@@ -272,9 +272,9 @@ test('channels, event types and filters choose; what is deleted or disabled gets
 
 test('a rotated secret signs beside the new one, and the new one alone verifies too', async () => {
   const endpoint = await endpointAt('/rotate')
-  const old = stack.webhookContext.resource.secret(TEST_OWNER, endpoint.endpoint_id)
-  await stack.webhookContext.resource.rotate(TEST_OWNER, endpoint.endpoint_id, {})
-  const fresh = stack.webhookContext.resource.secret(TEST_OWNER, endpoint.endpoint_id)
+  const old = stack.webhookContext.endpoints.secret(TEST_OWNER, endpoint.endpoint_id)
+  await stack.webhookContext.endpoints.rotate(TEST_OWNER, endpoint.endpoint_id, {})
+  const fresh = stack.webhookContext.endpoints.secret(TEST_OWNER, endpoint.endpoint_id)
   assert.notEqual(fresh, old)
   await stack.publish(CREATED, buildTokenRecord([buildTokenEvent('Rotated')]))
   const [got] = await until(() => {
@@ -286,17 +286,17 @@ test('a rotated secret signs beside the new one, and the new one alone verifies 
   assert.equal(String(got.headers['webhook-signature']).split(' ').length, 2)
 })
 
-test('what waited for an endpoint is canceled when it is turned off, and not resumed', async () => {
+test('messages that wait for an endpoint are canceled when it is turned off, and not resumed', async () => {
   receiver.answer('/wait', (response) => response.writeHead(429).end())
   const endpoint = await endpointAt('/wait', { filter: 'data.a == "Waiting"' })
   const { endpoint_id: id } = endpoint
   await stack.publish(CREATED, buildTokenRecord([buildTokenEvent('Waiting')]))
   await until(async () => (await attemptsOf(id)).length === 1)
-  await stack.webhookContext.resource.update(TEST_OWNER, id, { disabled: true })
+  await stack.webhookContext.endpoints.update(TEST_OWNER, id, { disabled: true })
   const ended = await until(async () =>
     (await attemptsOf(id)).find(({ status }) => status === 'canceled'),
   )
   assert.equal(ended.attempt, 1)
-  await stack.webhookContext.resource.update(TEST_OWNER, id, { disabled: false })
+  await stack.webhookContext.endpoints.update(TEST_OWNER, id, { disabled: false })
   assert.equal(stack.webhookContext.store.get(id)?.disabled_reason, '')
 })

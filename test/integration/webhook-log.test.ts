@@ -9,9 +9,9 @@ import { migrate } from '../../core/clickhouse/migrate.ts'
 import { Fault } from '../../core/errors.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import { installQueryCaller } from '../../serving/http/query-limiter.ts'
 import { webhookAttemptRoutes } from '../../serving/http/webhook-attempts.ts'
 import type { Principal } from '../../serving/interfaces.ts'
+import { installQueryCaller } from '../../serving/queries/query-limiter.ts'
 import { startDeliveryLog } from '../../serving/webhooks/delivery-log.ts'
 import { messageId } from '../../serving/webhooks/message.ts'
 import { until } from '../support/until.ts'
@@ -55,7 +55,7 @@ before(async () => {
     request.principal = { ...PRINCIPAL, orgId }
   })
   app.decorateRequest('work', null)
-  installQueryCaller(app)
+  installQueryCaller(app, ({ orgId }) => orgId)
   await app.register(
     webhookAttemptRoutes({
       ...webhookContext,
@@ -89,7 +89,7 @@ const read = async (url: string) => {
   return { status: answer.statusCode, body: answer.json() }
 }
 
-test('attempts and messages can be read, page by page; a resend is one attempt more with the same id', async () => {
+test('attempts and messages are listed in pages; a resend is one more attempt with the same id', async () => {
   receiver.answer('/hook', (response, _request, nth) =>
     response.writeHead(nth <= 2 ? 500 : 200).end(`answer ${nth}`),
   )
@@ -129,7 +129,7 @@ test('attempts and messages can be read, page by page; a resend is one attempt m
   )
 })
 
-test('what is not there, and what is another organization his', async () => {
+test('unknown messages and endpoints, and those of another organization, answer 404 or empty', async () => {
   const unknown = `msg_${'0'.repeat(26)}`
   assert.equal((await read(`/webhook/message/${unknown}`)).body.code, 52013)
   const [endpoint] = stack.webhookContext.store.ofOrg(TEST_OWNER.orgId)
@@ -142,7 +142,7 @@ test('what is not there, and what is another organization his', async () => {
   })
   assert.equal(resent.json().code, 52000)
   orgId = TEST_OWNER.orgId
-  await stack.webhookContext.resource.update(TEST_OWNER, endpoint?.endpoint_id ?? '', {
+  await stack.webhookContext.endpoints.update(TEST_OWNER, endpoint?.endpoint_id ?? '', {
     disabled: true,
   })
   const off = await app.inject({

@@ -75,7 +75,7 @@ test('a pause between attempts survives a restart', async () => {
   assert.equal(first?.body, second?.body)
 })
 
-test('the matcher begins again where it was: nothing is sent twice, in whatever order it comes', async () => {
+test('the webhook matcher resumes at its position: no message is sent twice, in any order of events', async () => {
   const { stack, receiver } = await opened()
   await stack.endpoint({ url: `${receiver.base}/hook` })
   await stack.startSender()
@@ -116,7 +116,7 @@ test('two senders share the lanes; when one leaves, the other takes its lanes ov
   assert.equal(keys.length, 99)
 })
 
-test('an undecodable record goes to the dead letters, and what comes behind it is sent', async () => {
+test('webhooks: an undecodable record is sent to the dead letters, and the records after it are processed', async () => {
   const { stack, receiver } = await opened()
   await stack.endpoint({ url: `${receiver.base}/hook` })
   await stack.startMatcher()

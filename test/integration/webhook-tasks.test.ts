@@ -11,10 +11,10 @@ import { Fault } from '../../core/errors.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { WEBHOOK_KIND_NAMES } from '../../schemas/webhooks.ts'
-import { installQueryCaller } from '../../serving/http/query-limiter.ts'
 import { webhookStatsRoutes } from '../../serving/http/webhook-stats.ts'
 import { webhookTaskRoutes } from '../../serving/http/webhook-tasks.ts'
 import type { Principal } from '../../serving/interfaces.ts'
+import { installQueryCaller } from '../../serving/queries/query-limiter.ts'
 import { startDeliveryLog } from '../../serving/webhooks/delivery-log.ts'
 import { startTaskRunner } from '../../serving/webhooks/task-runner.ts'
 import { until } from '../support/until.ts'
@@ -44,13 +44,19 @@ let receiver: WebhookReceiver
 let stack: WebhookStack
 let app: FastifyInstance
 let recorder: { stop(): Promise<void> }
+/** True: the warehouse refuses rows of attempts. */
+let isBehind = false
 let runner: { stop(): Promise<void> }
 
 const startRunner = () => {
   const { bus, codec, config, webhookContext } = stack
   const log = makeSilentLogger()
   return startTaskRunner({
-    ...{ bus, codec, config, log, warehouse },
+    bus,
+    codec,
+    config,
+    log,
+    warehouse,
     store: webhookContext.store,
     nowMs: Date.now,
   })
@@ -63,7 +69,18 @@ before(async () => {
   stack = await startWebhookStack({ scheduleMs: [0, 10], config: { webhookEndpoints: 100 } })
   const { bus, codec, config, webhookContext } = stack
   const log = makeSilentLogger()
-  recorder = await startDeliveryLog({ bus, codec, warehouse, config, metrics: makeMetrics(), log })
+  const insert: Warehouse['insert'] = async (table, rows) => {
+    if (isBehind && table === 'webhook_attempts') throw new Error('too many parts')
+    return warehouse.insert(table, rows)
+  }
+  recorder = await startDeliveryLog({
+    bus,
+    codec,
+    warehouse: { insert },
+    config,
+    metrics: makeMetrics(),
+    log,
+  })
   await stack.startMatcher()
   await stack.startSender()
   runner = await startRunner()
@@ -77,7 +94,7 @@ before(async () => {
     request.principal = PRINCIPAL
   })
   app.decorateRequest('work', null)
-  installQueryCaller(app)
+  installQueryCaller(app, ({ orgId }) => orgId)
   const nowMs = Date.now
   await app.register(webhookTaskRoutes({ ...webhookContext, codec, nowMs }))
   const activityOf = () => ({ filtered: 2, filterErrors: 1, sending: 0 })
@@ -124,7 +141,7 @@ const attemptsIn = async (id: string, status: string): Promise<number> => {
 const idsAt = (path: string): readonly string[] =>
   receiver.at(path).map(({ headers }) => headers['webhook-id'] ?? '')
 
-test('recovery sends exactly the failed messages, with their ids; statistics and messages tell of it', async () => {
+test('recovery sends exactly the failed messages, with their ids; statistics and messages show it', async () => {
   const since = new Date().toISOString()
   const { endpoint_id: id } = await stack.endpoint({ url: `${receiver.base}/r` })
   const names = Array.from({ length: 130 }, (_, index) => `Recover${index}`)
@@ -180,19 +197,19 @@ test('recovery sends exactly the failed messages, with their ids; statistics and
     data.map((each: { id: string }) => each.id),
     [none.id, task.id],
   )
-  await stack.webhookContext.resource.remove(TEST_OWNER, id)
+  await stack.webhookContext.endpoints.remove(TEST_OWNER, id)
 })
 
-test('a replay sends what an endpoint missed while it was off, as far as it wants it; a runner that is stopped continues', async () => {
+test('a replay sends the messages that an endpoint missed while it was off and its filter accepts; a stopped runner continues', async () => {
   const since = Date.now()
   const { endpoint_id: id } = await stack.endpoint({
     url: `${receiver.base}/p`,
     filter: 'name != "Name Unwanted"',
   })
-  const { resource } = stack.webhookContext
+  const { endpoints: endpointApi } = stack.webhookContext
   await publish(['Seen'])
   await until(() => receiver.at('/p').length === 1)
-  await resource.update(TEST_OWNER, id, { disabled: true })
+  await endpointApi.update(TEST_OWNER, id, { disabled: true })
   const off = await call('POST', `/webhook/endpoint/${id}/replay`, { since })
   assert.deepEqual([off.status, off.body.code], [409, 409])
   const missed = Array.from({ length: 150 }, (_, index) => `Missed${index}`)
@@ -208,7 +225,7 @@ test('a replay sends what an endpoint missed while it was off, as far as it want
     'the messages are stored',
     WAIT_MS,
   )
-  await resource.update(TEST_OWNER, id, { disabled: false })
+  await endpointApi.update(TEST_OWNER, id, { disabled: false })
   const task = (await call('POST', `/webhook/endpoint/${id}/replay`, { since })).body
   await until(
     async () => {
@@ -226,12 +243,65 @@ test('a replay sends what an endpoint missed while it was off, as far as it want
   await until(() => receiver.at('/p').length === 1 + missed.length, 'all arrived', WAIT_MS)
   const names = receiver.at('/p').map(({ body }) => JSON.parse(body).data.a)
   assert.deepEqual(names.toSorted(), [...missed, 'Seen'].toSorted())
-  await resource.remove(TEST_OWNER, id)
+  await endpointApi.remove(TEST_OWNER, id)
+})
+
+test('a recovery right after a fast disable and enable sends the messages that waited for their next attempt', async () => {
+  const since = Date.now()
+  const { endpoint_id: id } = await stack.endpoint({ url: `${receiver.base}/toggled` })
+  // The attempt after a 429 is a minute away.
+  receiver.answer('/toggled', (response) => response.writeHead(429).end())
+  await publish(['Toggled0', 'Toggled1', 'Toggled2'])
+  await until(async () => (await attemptsIn(id, 'pending')) === 3, 'all refused', WAIT_MS)
+  const { endpoints: endpointApi } = stack.webhookContext
+  await endpointApi.update(TEST_OWNER, id, { disabled: true })
+  await endpointApi.update(TEST_OWNER, id, { disabled: false })
+  receiver.answer('/toggled', (response) => response.writeHead(200).end())
+  const task = (await call('POST', `/webhook/endpoint/${id}/recover`, { since })).body
+  const { status, queued } = await ended(id, task.id)
+  assert.deepEqual([status, queued], ['done', 3])
+  await until(async () => (await attemptsIn(id, 'success')) === 3, 'all arrived', WAIT_MS)
+  assert.equal(receiver.at('/toggled').length, 6)
+  await endpointApi.remove(TEST_OWNER, id)
+})
+
+test('a recovery and a replay wait until the attempts before them are in the warehouse', async () => {
+  const since = Date.now()
+  const paths = ['/refused', '/accepted']
+  receiver.answer('/refused', (response) => response.writeHead(500).end())
+  isBehind = true
+  const [refused = '', accepted = ''] = await Promise.all(
+    paths.map(async (path) => (await stack.endpoint({ url: receiver.base + path })).endpoint_id),
+  )
+  await publish(['Behind0', 'Behind1'])
+  await until(() => receiver.at('/refused').length === 4 && receiver.at('/accepted').length === 2)
+  await until(async () => {
+    const ends = (await stack.attempts()).filter(({ endpoint_id }) => endpoint_id === refused)
+    return ends.filter(({ status }) => status === 'fail').length === 2
+  })
+  receiver.answer('/refused', (response) => response.writeHead(200).end())
+  const recovery = (await call('POST', `/webhook/endpoint/${refused}/recover`, { since })).body
+  const replay = (await call('POST', `/webhook/endpoint/${accepted}/replay`, { since })).body
+  const startedMs = Date.now()
+  await until(() => Date.now() > startedMs + 5_500, 'the time in which tasks begin')
+  for (const [id, task] of [
+    [refused, recovery],
+    [accepted, replay],
+  ]) {
+    const { body } = await call('GET', `/webhook/endpoint/${id}/task/${task.id}`)
+    assert.deepEqual([body.status, body.lookedAt], ['running', 0], task.kind)
+  }
+  isBehind = false
+  assert.equal((await ended(refused, recovery.id)).queued, 2)
+  assert.equal((await ended(accepted, replay.id)).queued, 0)
+  await until(async () => (await attemptsIn(refused, 'success')) === 2, 'all recovered', WAIT_MS)
+  assert.deepEqual([receiver.at('/refused').length, receiver.at('/accepted').length], [6, 2])
+  for (const id of [refused, accepted]) await stack.webhookContext.endpoints.remove(TEST_OWNER, id)
 })
 
 test('a sample of every kind is signed as any message, and its failure is not repeated', async () => {
   const { endpoint_id: id } = await stack.endpoint({ url: `${receiver.base}/s` })
-  const verifier = new Webhook(stack.webhookContext.resource.secret(TEST_OWNER, id))
+  const verifier = new Webhook(stack.webhookContext.endpoints.secret(TEST_OWNER, id))
   for (const kind of WEBHOOK_KIND_NAMES) {
     const before = receiver.at('/s').length
     const { body } = await call('POST', `/webhook/endpoint/${id}/send-example`, {
@@ -256,10 +326,10 @@ test('a sample of every kind is signed as any message, and its failure is not re
     attempts.map(({ status, next_at }) => [status, next_at]),
     [['fail', 0]],
   )
-  await stack.webhookContext.resource.remove(TEST_OWNER, id)
+  await stack.webhookContext.endpoints.remove(TEST_OWNER, id)
 })
 
-test('windows and moments that do not do are refused', async () => {
+test('invalid replay windows and unknown tasks are refused with their code', async () => {
   const { endpoint_id: id } = await stack.endpoint({ url: `${receiver.base}/w` })
   const day = 86_400_000
   const table: readonly (readonly [object, number | undefined])[] = [
@@ -299,7 +369,7 @@ test('a stored filter over the limits is reported as filter-invalid, other endpo
   await until(() => receiver.at('/beside').length === 1, 'the endpoint beside it', WAIT_MS)
   assert.deepEqual(
     [(await healthOf()).state, (await healthOf()).filterProblem],
-    ['filter-invalid', 'filter takes too many steps'],
+    ['filter-invalid', 'filter exceeds the limit of evaluation steps'],
   )
   assert.equal(receiver.at('/old').length, 0)
   await store(asksTime)

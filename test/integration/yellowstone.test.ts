@@ -125,7 +125,7 @@ describe('Yellowstone streams beside a Solana node', () => {
     await node.stop()
   })
 
-  test('blocks are taken from the stream and are those of the node', async () => {
+  test('the Yellowstone source delivers the blocks of the stream, equal to those of the node', async () => {
     const plugin = await started()
     const ops = await followed([node.url, plugin.url.replace('//', '//a%20token@')], 45)
     assert.deepEqual(canonicalBlocks(ops), canonical(3))
@@ -143,7 +143,7 @@ describe('Yellowstone streams beside a Solana node', () => {
     assert.equal(request.fromSlot, undefined)
   })
 
-  test('recorded blocks and transactions say the same over a stream', async () => {
+  test('recorded blocks and transactions decode the same over a stream', async () => {
     const { block: update } = solanaRecordingJson('yellowstone_block_344556402.json')
     const { transactions } = toGetBlockFields(update) as {
       readonly transactions: readonly unknown[]
@@ -198,7 +198,7 @@ describe('Yellowstone streams beside a Solana node', () => {
     })
   }
 
-  test('a stream of another chain is left for good, one that is ours continues', async () => {
+  test('a stream of another chain is closed for good, one of this chain continues', async () => {
     const other = await startSvmNode()
     try {
       for (let slot = 1; slot < 70; slot += 1) other.produce(slot, transactionsAt(1))
@@ -213,7 +213,7 @@ describe('Yellowstone streams beside a Solana node', () => {
     }
   })
 
-  test('a stream that broke begins behind the newest slot, and without one where that is refused', async () => {
+  test('a reconnected stream starts behind the newest slot, and without a start slot where that is refused', async () => {
     let refused = 0
     const plugin = await started({
       faults: (method) => {
@@ -243,7 +243,7 @@ describe('Yellowstone streams beside a Solana node', () => {
     await until(() => plugin.pongs() === 1, 'the answer')
   })
 
-  test('a token that no header can hold is refused, without showing it', async () => {
+  test('a stream token that is not a valid header value is refused, without its text in the error', async () => {
     for (const token of ['%zz', '%0A']) {
       await assert.rejects(
         openSvmSource(optionsOf([node.url, `grpc://${token}secret@stream.example`])),
@@ -252,7 +252,7 @@ describe('Yellowstone streams beside a Solana node', () => {
     }
   })
 
-  test('addresses that are not a way to a node are refused', async () => {
+  test('URLs with an unsupported scheme for their chain are refused', async () => {
     const base = optionsOf([])
     const refused = (chain: keyof typeof CHAINS, url: string) =>
       assert.rejects(

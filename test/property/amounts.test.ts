@@ -60,7 +60,7 @@ test('the raw form of a USD amount is that of its text', () => {
   )
 })
 
-test('what is not known is empty', () => {
+test('an unknown amount is formatted as the empty text', () => {
   for (const value of [null, Number.NaN, Number.POSITIVE_INFINITY]) {
     assert.equal(formatDecimal(value), '')
     assert.equal(formatUsd(value), '')

@@ -112,7 +112,7 @@ test('after any history of a chain the rows of owners and changes are those of i
   )
 })
 
-test('a retraction says what was said, newest first', () => {
+test('a reverted block publishes the same balance events as its apply, newest first', () => {
   fc.assert(
     fc.property(courses, (tape) => {
       const folding = createTestProcessor(BALANCES)
@@ -130,7 +130,7 @@ test('a retraction says what was said, newest first', () => {
   )
 })
 
-test('a reorg of 60 blocks leaves nothing of them', () => {
+test('a reorg of 60 blocks restores the balances from before it', () => {
   const block = (at: number): WalletStep => ({
     kind: 'apply',
     stepMs: 12_000,
@@ -179,7 +179,7 @@ const processedOf = (token: string, prices: BlockEvent['quote_prices'], book?: Q
   ]
 }
 
-test('money is priced by the price table of its own block, other tokens are not', () => {
+test('balance values use the price table of their own block, for quote assets only', () => {
   const timeMs = Date.UTC(2026, 0, 31, 23, 58)
   const price = {
     token_address: WETH,

@@ -114,10 +114,11 @@ const run = (
   ops: readonly Operation[],
   sizes: readonly number[] = [1],
   restarts: readonly boolean[] = [false],
-  restingKept = 1_000,
+  maxIdleSeries = 1_000,
 ): Board => {
   const board = new Board()
-  const load = () => loadCandles(createStageState(board.state), { book: BOOK, restingKept })
+  const load = () =>
+    loadCandles(createStageState(board.state), { quoteAssets: BOOK, maxIdleSeries })
   let folding: StageProcessor = load()
   let at = 0
   for (let round = 0; at < ops.length; round += 1) {
@@ -207,7 +208,7 @@ test('after any history of a chain the candles are those of its canonical trades
   )
 })
 
-test('where a batch is cut, where a run is interrupted and what stays in memory change no last value', () => {
+test('batch boundaries, restarts and evictions change no last candle', () => {
   fc.assert(
     fc.property(courses, sizes, restarts, (tape, flushes, stops) => {
       const ops = operations(tape)
@@ -225,7 +226,7 @@ test('where a batch is cut, where a run is interrupted and what stays in memory 
   )
 })
 
-test('a block that is applied and taken back leaves nothing behind', () => {
+test('a block that is applied and reverted changes no candle', () => {
   fc.assert(
     fc.property(chainStepsArbitrary, chainStepsArbitrary, (before, gone) => {
       const applied = gone.filter(({ kind }) => kind === 'apply').slice(0, 6)
@@ -304,17 +305,17 @@ test('memory holds as many series at rest as it may, and every bucket of the oth
     { kind: 'finalize', keep: 0 },
   ])
   const board = new Board()
-  const folding = loadCandles(createStageState(board.state), { restingKept: KEPT })
+  const folding = loadCandles(createStageState(board.state), { maxIdleSeries: KEPT })
   for (const operation of operations(buildTape([...launches, ...later].flat()))) {
     folding.step(operation)
     board.take(folding.flush())
     // At most two blocks are not final.
-    assert.ok(folding.held <= KEPT + 2 * 3, `${folding.held} series in memory`)
+    assert.ok(folding.size <= KEPT + 2 * 3, `${folding.size} series in memory`)
   }
   assert.equal(board.values.size, TOKENS * 3 * 18)
   for (const { resolution, isFinal } of board.values.values()) {
     assert.equal(isFinal, CLOSED.has(resolution))
   }
   assert.deepEqual([...board.state.keys()], [])
-  assert.equal(folding.held, 0)
+  assert.equal(folding.size, 0)
 })

@@ -115,7 +115,7 @@ const anyMessage = fc
   .constantFrom(...ALL_MESSAGE_NAMES)
   .chain((name) => fc.record({ name: fc.constant(name), value: anyValue(name) }))
 
-test('what is encoded decodes to the same value', () => {
+test('an encoded message decodes to the same value', () => {
   fc.assert(
     fc.property(anyMessage, ({ name, value }) => {
       assert.deepEqual(codec.decode(name, codec.encode(name, value)), value)
@@ -158,7 +158,7 @@ test('bytes of any kind decode or are malformed, and nothing else', () => {
   )
 })
 
-test('a count that no bytes can follow is malformed at once', () => {
+test('a message with a count larger than its remaining bytes is refused as malformed at once', () => {
   // meta, block_height and three tables are empty: the count is that of the events.
   const frame = codec.encode('dex.trade.TradeEvents', {}).subarray(0, 5)
   const body = Buffer.from([0, 0, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff, 0x0f, 0])
@@ -169,7 +169,7 @@ test('a count that no bytes can follow is malformed at once', () => {
   })
 })
 
-test('a value that does not fit is malformed and says where', () => {
+test('encoding a value of the wrong type throws InvalidInput with the path of the field', () => {
   const wrong = {
     meta: { chain: 'eth', op: 'OP_APPLY', seq: 1 },
     events: [{ trade: { vault_a: 7 } }],
@@ -183,7 +183,7 @@ test('a value that does not fit is malformed and says where', () => {
   assert.throws(() => codec.encode('no.Such' as never, {} as never), InvalidInput)
 })
 
-test('what is left out at any depth is the default', () => {
+test('a field left out at any depth decodes to its default', () => {
   const value = { events: [{ transaction: {}, trade: { user_a_amount: '5' } }] }
   const decoded = codec.decode(
     'dex.trade.TradeEvents',

@@ -45,7 +45,7 @@ const text = fc.oneof(
   ),
 )
 
-test('any text in any variable is a value or a mistake in words', () => {
+test('any text in any variable is a valid setting or a readable error', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(entry, text), { minLength: 1, maxLength: 3 }), (given) => {
       const environment = Object.fromEntries(
@@ -60,7 +60,7 @@ test('any text in any variable is a value or a mistake in words', () => {
   )
 })
 
-test('any value on the command line is a value or a mistake in words', () => {
+test('any value on the command line is a valid setting or a readable error', () => {
   fc.assert(
     fc.property(entry, fc.jsonValue({ maxDepth: 3 }), ([key], value) => {
       problemsOf({}, { [key]: value })
@@ -84,7 +84,7 @@ const shown = (wrong: string): readonly string[] => [
   ...(wrong.startsWith('[') ? [`not ${inspect(JSON.parse(wrong))}`] : []),
 ]
 
-test('each number, switch and object of the settings names what is wrong, what it must be and what holds without it', () => {
+test('each error about a number, switch or object setting states the problem, the expected value and the default', () => {
   const tested = SETTING_ENTRIES.flatMap(([key, setting]) =>
     wrongTexts(setting).map((wrong) => ({ key, setting, wrong })),
   )
@@ -101,12 +101,12 @@ test('each number, switch and object of the settings names what is wrong, what i
   }
 })
 
-test('a word that a setting does not have is reported with those that it has', () => {
+test('an unknown choice of a setting is reported with the allowed ones', () => {
   const [problem] = problemsOf({ LOG_LEVEL: 'loud' })
   assert.match(problem?.message ?? '', /must be one of trace, debug, .* not "loud"/)
 })
 
-test('a wrong secret is not shown', () => {
+test('an invalid secret is not printed in its error', () => {
   const secrets = SETTING_ENTRIES.filter(([, { secret }]) => secret !== undefined)
   assert.ok(secrets.length > 5)
   for (const [key, setting] of secrets) {

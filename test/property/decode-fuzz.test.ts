@@ -79,7 +79,7 @@ for (const [name, books] of [
   ['evidence', buildDecodeContext('evidence')],
   ['facts that believe everything', believing],
 ] as const) {
-  test(`whatever logs say, nothing throws and no trade is impossible (${name})`, () => {
+  test(`random logs never make the decoder throw or give an impossible trade (${name})`, () => {
     fc.assert(
       fc.property(fc.array(mutated, { minLength: 1, maxLength: 40 }), (list) => {
         const block = blockOf(list)
@@ -124,7 +124,7 @@ test('a swap is decoded the same with foreign transactions around it', () => {
   )
 })
 
-test('a spoiled recording is refused with a reason or read, and nothing else', () => {
+test('a damaged recording is decoded or rejected with a reason, and nothing else', () => {
   const text = JSON.stringify(recordingJson('tx_univ2_swap_15df1273.json'))
   const values: readonly unknown[] = [
     null,

@@ -154,7 +154,7 @@ class Pair {
   }
 }
 
-test('whatever is committed, swept and opened again: each partition holds its records, from every place', async () => {
+test('embedded log: after any commits, sweeps and restarts each partition returns its records from every offset', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyStep, { maxLength: 25 }), async (steps) => {
       const path = mkdtempSync(join(tmpdir(), 'sluice-log-'))

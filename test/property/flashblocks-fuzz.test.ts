@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { InvalidInput } from '../../core/errors.ts'
-import { coinDiffs } from '../../ingestors/evm/source/native-balances.ts'
+import { nativeBalanceDiffs } from '../../ingestors/evm/source/native-balances.ts'
 import { flashblockOf } from '../../ingestors/flashblocks/frame.ts'
 import { partTransactions } from '../../ingestors/flashblocks/transactions.ts'
 import { replaceAtPath } from '../support/replace-at-path.ts'
@@ -27,7 +27,7 @@ const survives = (read: () => void): void => {
   }
 }
 
-test('a part with odd places is read or refused', () => {
+test('a flashblock part with random fields is decoded or rejected', () => {
   const parts = { payloadId: '0x0000000000000001', height: 2_000_000, parts: 2 }
   const [whole] = buildFlashblocks('base/block_2000000.json', parts)
   fc.assert(
@@ -45,7 +45,7 @@ test('a part with odd places is read or refused', () => {
   )
 })
 
-test('bytes of any kind are read or refused', () => {
+test('a flashblock frame of random bytes is decoded or rejected', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 64 }), fc.boolean(), (bytes, isBinary) => {
       survives(() => flashblockOf(Buffer.from(bytes), isBinary))
@@ -53,7 +53,7 @@ test('bytes of any kind are read or refused', () => {
   )
 })
 
-test('states before and after a transaction with odd places are read or refused', () => {
+test('a prestate trace with random fields is decoded or rejected', () => {
   const hash = `0x${'a'.repeat(64)}`
   const account = `0x${'b'.repeat(40)}`
   const transaction = {
@@ -72,7 +72,7 @@ test('states before and after a transaction with odd places are read or refused'
   fc.assert(
     fc.property(mutation, ({ path, by }) => {
       survives(() => {
-        for (const { preRaw } of coinDiffs(
+        for (const { preRaw } of nativeBalanceDiffs(
           { hash, transactions: [transaction] },
           replaceAtPath(answer, path, by),
         ).values()) {

@@ -114,7 +114,7 @@ test('a final block is never reverted', () => {
   )
 })
 
-test('finality that is not above ours says nothing new', () => {
+test('a final height at or below the known one finalizes nothing', () => {
   const position = followChain(null, [GENESIS, ...branch(GENESIS, 5, 'a')], [])
   const held = finalized(position, finalizable(position, 104) ?? GENESIS)
   assert.equal(finalizable(held, 104), null)

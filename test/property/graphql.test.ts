@@ -15,7 +15,7 @@ const CHAINS = ['eth', 'bsc', 'sol']
 /** Addresses of coins stand in some cubes: no generated value is as long, and one may hold `zq` by chance. */
 const CONSTANT_ADDRESS = /'[\w:]{30,}'/g
 
-test('no value of a literal or a variable ever stands in SQL text', () => {
+test('GraphQL: no value of a literal or a variable appears in SQL text', () => {
   const { plan: planner } = createPlanner(buildCubeSchema(CUBES, CHAINS), QUERY_LIMITS)
   fc.assert(
     fc.property(graphqlQueryArbitrary, (generated) => {

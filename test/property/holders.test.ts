@@ -139,7 +139,7 @@ test('after any history of a chain holders by hour are those of its canonical bl
   )
 })
 
-test('where a batch is cut and where a run is interrupted changes no last value and no state', () => {
+test('batch boundaries and restarts change neither the last holders nor the state', () => {
   fc.assert(
     fc.property(courses, sizes, restarts, (tape, flushes, stops) => {
       const one = run(operations(tape))
@@ -199,7 +199,7 @@ test('a reorg of 60 blocks over a thousand holders restores them', () => {
   }
 })
 
-test('who keeps a vault is not among the largest, whoever the wire names', () => {
+test('the owner of a pool vault is not among the largest holders, also before the pool is known', () => {
   const pool: WalletAction = { kind: 'pool', tx: 0, token: '0xt1', pool: '0xp1' }
   const vault: WalletAction = { ...held('0xauthority', 900n), account: '0xp1.a' } as WalletAction
   const block = (acts: readonly WalletAction[]): WalletStep => ({
@@ -217,7 +217,7 @@ test('who keeps a vault is not among the largest, whoever the wire names', () =>
   assert.equal(run(operations(undone)).current.get('0xt1')?.top10_amount, '905')
 })
 
-test('a token that a reorg took away ends with a state of zeros, older tokens never have one', () => {
+test('a token whose creation is reverted ends with zero holders; tokens from before tracking have no state', () => {
   const tape = buildWalletTape([
     {
       kind: 'apply',
@@ -235,7 +235,7 @@ test('a token that a reorg took away ends with a state of zeros, older tokens ne
   assert.equal(board.state.size, 0)
 })
 
-test('the largest are those of a full sort, however many come and go', () => {
+test('the largest holders equal those of a full sort, however many balances change', () => {
   const change = fc.tuple(fc.nat({ max: 900 }), fc.bigInt(0n, 40n))
   fc.assert(
     fc.property(
@@ -265,7 +265,7 @@ test('the largest are those of a full sort, however many come and go', () => {
   )
 })
 
-test('all owners are read again only after a share of them has left', () => {
+test('all owners are scanned again only after many of the largest have left', () => {
   const owners = 16_000
   const all = new Map(Array.from({ length: owners }, (_, n) => [`o${n}`, BigInt(1_000 + n)]))
   const top = new TopHolders()

@@ -68,7 +68,7 @@ const follows = async (
   )
 }
 
-test('a message of a node is read, or rejected as one: nothing else is thrown', () => {
+test('a node message is parsed or rejected as RpcError or InvalidInput: nothing else is thrown', () => {
   const message = fc.record(
     {
       id: fc.oneof(fc.constant(7), fc.jsonValue({ maxDepth: 4 })),

@@ -71,7 +71,7 @@ const group = fc.record({
   who: fc.nat(),
 })
 
-test('one process that leaves and comes back moves only its own lanes, and gets them back', () => {
+test('a process that leaves and rejoins moves only its own lanes and gets them back', () => {
   fc.assert(
     fc.property(group, ({ count, lanes, who }) => {
       const all = processes(count)
@@ -101,7 +101,7 @@ test('one process that leaves and comes back moves only its own lanes, and gets 
   )
 })
 
-test('a process that is started again before the group noticed moves nothing', () => {
+test('a process that restarts before the group notices takes over its own lanes, and no other lane moves', () => {
   fc.assert(
     fc.property(group, ({ count, lanes, who }) => {
       const all = processes(count)
@@ -118,7 +118,7 @@ test('a process that is started again before the group noticed moves nothing', (
   )
 })
 
-test('whatever the members say, each lane has one owner, lanes are even, and the order of members does not matter', () => {
+test('for any member claims each lane has one owner, lanes are even, and the order of members does not matter', () => {
   const lane = fc.integer({ min: -2, max: 40 })
   const member = fc.record({
     id: fc.string({ minLength: 1, maxLength: 4 }),

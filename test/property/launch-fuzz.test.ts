@@ -53,7 +53,7 @@ for (const [chain, family] of [
       }
     })
   for (const proof of ['facts', 'evidence'] as const) {
-    test(`whatever logs of ${family.family} say, nothing throws and nothing is impossible (${proof})`, () => {
+    test(`random logs of ${family.family} never make the decoder throw or give impossible amounts (${proof})`, () => {
       fc.assert(
         fc.property(fc.array(log, { minLength: 1, maxLength: 12 }), (logs) => {
           const block = buildSingleTransactionBlock(logs)

@@ -211,7 +211,7 @@ test('after any history of a chain positions and rows are those of its canonical
   )
 })
 
-test('where a run is interrupted changes neither what it says nor what it keeps', () => {
+test('batch boundaries and restarts change neither the published positions nor the state', () => {
   fc.assert(
     fc.property(courses, sizes, restarts, (tape, flushes, stops) => {
       const one = run(operations(tape))
@@ -223,7 +223,7 @@ test('where a run is interrupted changes neither what it says nor what it keeps'
   )
 })
 
-test('a reorg of 60 blocks leaves nothing of them', () => {
+test('a reorg of 60 blocks restores the positions from before it', () => {
   const block = (at: number): ChainStep => ({
     kind: 'apply',
     stepMs: 12_000,

@@ -60,7 +60,7 @@ const courses = chainStepsArbitrary.map((moves) => buildTape(moves))
 const sizes = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 5 })
 const restarts = fc.array(fc.boolean(), { minLength: 1, maxLength: 5 })
 
-test('one output per input: same key, same place, same events but for what was found', () => {
+test('the price stage has one output per input: same key, part and events, but for the added prices', () => {
   fc.assert(
     fc.property(courses, (tape) => {
       const ops = operations(tape)
@@ -82,7 +82,7 @@ test('one output per input: same key, same place, same events but for what was f
   )
 })
 
-test('where a batch is cut and where a run is interrupted changes nothing', () => {
+test('batch boundaries and restarts change neither the priced trades nor the state', () => {
   fc.assert(
     fc.property(courses, sizes, restarts, (tape, flushes, stops) => {
       const ops = operations(tape)
@@ -93,7 +93,7 @@ test('where a batch is cut and where a run is interrupted changes nothing', () =
   )
 })
 
-test('a retraction repeats word for word what was said when its block came', () => {
+test('a reverted block publishes the same priced trades as its apply', () => {
   fc.assert(
     fc.property(courses, (tape) => {
       const said = new Map<string, TradeEvent>()
@@ -109,7 +109,7 @@ test('a retraction repeats word for word what was said when its block came', () 
   )
 })
 
-test('a block that is applied and taken back changes no later answer', () => {
+test('a block that is applied and reverted changes no later price', () => {
   const applied = (moves: readonly ChainStep[]) => moves.filter(({ kind }) => kind === 'apply')
   fc.assert(
     fc.property(
@@ -135,7 +135,7 @@ test('a block that is applied and taken back changes no later answer', () => {
   )
 })
 
-test('records that are delivered again, in any mixture of topics, change nothing', () => {
+test('redelivered records, in any mixture of topics, change nothing', () => {
   interface Piece {
     readonly record?: OperationRecord
     readonly seq: number

@@ -72,7 +72,7 @@ const chain = fc
 const next = (state: QuoteState, step: Step): QuoteState =>
   foldBlock(resetPricesAfterGap(state, step.height), step, QUOTE_ASSETS)
 
-test('a block taken back restores the table that was there before it', () => {
+test('reverting a block restores the quote table from before it', () => {
   fc.assert(
     fc.property(chain, (steps) => {
       let state = EMPTY_QUOTE_STATE
@@ -106,7 +106,7 @@ test('a table that is stored and read back at any block continues the same', () 
   )
 })
 
-test('every stamp is a positive price or unknown', () => {
+test('every quote price is positive or unknown', () => {
   fc.assert(
     fc.property(chain, (steps) => {
       let state = EMPTY_QUOTE_STATE
@@ -125,7 +125,7 @@ test('every stamp is a positive price or unknown', () => {
   )
 })
 
-test('trades of pools that nothing proves change no price', () => {
+test('trades of unverified pools change no quote price', () => {
   fc.assert(
     fc.property(chain, (steps) => {
       const proven = steps.map((step) => ({

@@ -19,7 +19,7 @@ const tape = fc.array(
   { maxLength: 40, size: 'max' },
 )
 
-test('what is recovered is exactly what was missed, or nothing is promised', () => {
+test('a recovery returns exactly the missed publications, or reports that it cannot', () => {
   fc.assert(
     fc.property(tape, fc.integer({ min: 0, max: 220 }), (records, seen) => {
       const history = new PublicationHistory(BOUNDS, recordPosition(10))
@@ -30,13 +30,13 @@ test('what is recovered is exactly what was missed, or nothing is promised', () 
         atMs += waitMs
         if (foreign) {
           all.push({ subject, offset: 0, foreign: true, top: history.top })
-          history.breakAt(subject)
+          history.invalidate(subject)
           continue
         }
         record += gap
         const offset = eventPosition(record, 0)
         all.push({ subject, offset, foreign: false, top: history.top })
-        history.keep(subject, { offset, payload: {}, retraction: false, atMs })
+        history.append(subject, { offset, payload: {}, retraction: false, atMs })
         history.advance(recordPosition(record + 1))
       }
       const position = recordPosition(seen)
@@ -59,7 +59,7 @@ test('what is recovered is exactly what was missed, or nothing is promised', () 
 
 test('a subject with few publications is whole from the start', () => {
   const history = new PublicationHistory(BOUNDS, recordPosition(10))
-  history.keep('a', { offset: eventPosition(12, 0), payload: {}, retraction: false, atMs: 0 })
+  history.append('a', { offset: eventPosition(12, 0), payload: {}, retraction: false, atMs: 0 })
   assert.equal(history.since('a', recordPosition(10))?.length, 1)
   assert.equal(history.since('never', recordPosition(10))?.length, 0)
   assert.equal(history.since('a', recordPosition(9)), undefined)

@@ -12,7 +12,7 @@ import { searchQuery } from '../../serving/queries/token-search.ts'
 const Place = Type.Object({ k: Type.String(), n: Type.Integer() }, { additionalProperties: false })
 const codec = createCursors('a pepper')(Place, ['list'])
 
-test('every cursor returns to its place', () => {
+test('every cursor decodes to its position', () => {
   const places = fc.record(
     { k: fc.string({ unit: 'binary', maxLength: 60 }), n: fc.integer() },
     { noNullPrototype: true },
@@ -22,7 +22,7 @@ test('every cursor returns to its place', () => {
   )
 })
 
-test('no text is read as a cursor that was never given out', () => {
+test('no other text is accepted as a cursor', () => {
   const texts = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.base64String(),
@@ -49,7 +49,7 @@ test('a key with one character changed is not a key', () => {
   )
 })
 
-test('what a caller types is never part of the SQL', () => {
+test('text from a caller is never part of the SQL', () => {
   const hostile = fc
     .string({ unit: 'binary', minLength: 6, maxLength: 60 })
     .map((text) => `⌁${text}⌁`)
@@ -81,7 +81,7 @@ test('what a caller types is never part of the SQL', () => {
   )
 })
 
-test('any range asks for whole buckets that start inside it', () => {
+test('a candle query covers whole buckets that start inside the range', () => {
   const times = fc.integer({ min: 0, max: Date.UTC(2099, 0, 1) })
   const resolutions = fc.constantFrom(...RESOLUTION_NAMES)
   fc.assert(

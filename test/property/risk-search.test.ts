@@ -128,7 +128,7 @@ const CHAIN: Graph = {
   labelled: new Set(['f', 'e']),
 }
 
-test('an answer says when a bound of frontier, degree or time cut it', async () => {
+test('a screening search is marked truncated when a bound of frontier, degree or time cuts it', async () => {
   const whole = await search(CHAIN)
   assert.deepEqual(
     whole.exposures.map(({ label, hops }) => [label.address, hops]),

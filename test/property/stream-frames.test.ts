@@ -50,7 +50,7 @@ const body = fc.record(
   { requiredKeys: ['channel'] },
 )
 
-test('commands in Protobuf are read as the same commands in JSON', () => {
+test('Protobuf commands parse to the same commands as JSON', () => {
   fc.assert(
     fc.property(
       fc.array(body, { minLength: 1, maxLength: 5 }),
@@ -94,7 +94,7 @@ test('bytes of any kind are commands or none, and never an error', () => {
   )
 })
 
-test('a tag filter that is nested without end is not a filter, and the rest of the command stands', () => {
+test('a tag filter nested too deep is ignored, and the rest of the command is parsed', () => {
   let node = Buffer.from([0x12, 0x01, 0x61])
   for (let depth = 0; depth < 5_000; depth += 1) {
     const length: number[] = []

@@ -75,7 +75,7 @@ const isRefused = (work: () => unknown): boolean => {
   }
 }
 
-test('a damaged recording is a block or malformed, never another error', () => {
+test('a damaged Solana recording is a block or malformed, never another error', () => {
   let refused = 0
   fc.assert(
     fc.property(

@@ -231,7 +231,7 @@ const assertWindows = (
 const sizesArbitrary = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 5 })
 const restartsArbitrary = fc.array(fc.boolean(), { minLength: 1, maxLength: 5 })
 
-test('windows, and those before them, hold what a look at all trades gives, through reorgs, restarts and any size of flush', () => {
+test('windows equal a brute-force computation over all trades, through reorgs, restarts and any flush size', () => {
   fc.assert(
     fc.property(
       chainStepsArbitrary,
@@ -303,7 +303,7 @@ const courseArbitrary = (
 /** From several blocks a second to one in ten minutes. */
 const longCourseArbitrary = fc.constantFrom(0.5, 1.3, 5, 17, 60, 200, 600).chain(courseArbitrary)
 
-test('windows of a token that trades for long are right at any moment', () => {
+test('windows of a token with a long history are right at every block', () => {
   fc.assert(
     fc.property(
       longCourseArbitrary,
@@ -323,6 +323,24 @@ test('windows of a token that trades for long are right at any moment', () => {
   )
 })
 
+test('a window is dated after the last trade that left it, also once that trade is forgotten', () => {
+  const hour = 3_600_000
+  const trade = { base: '0xaaa', quote: '0xusdc', pool: '0xp1', baseRaw: 10n ** 9n } as const
+  const rest = { quoteRaw: 10n ** 9n, baseDecimals: 6, quoteDecimals: 6, buy: true } as const
+  const trades = [{ ...trade, ...rest, quoteUsd: '1', quoteNative: '', suspect: false }]
+  const apply = (stepMs: number, has: typeof trades = []) =>
+    ({ kind: 'apply', stepMs, trades: has }) as const
+  const finalize = { kind: 'finalize', keep: 0 } as const
+  const tape = buildTape([
+    apply(0, trades),
+    ...[apply(25 * hour, trades), finalize],
+    // The first trade has left the day before the last one, and every window is as it will stay for hours.
+    ...[apply(23.5 * hour), finalize, apply(0, trades), { kind: 'revert' as const }],
+  ])
+  assertWindows(run(operations(tape), [1], [true], 1), tape.blocks)
+  assertWindows(run(operations(tape), [1], [false]), tape.blocks)
+})
+
 /** Finality far behind, block by block and now and then many at once; reorgs of several blocks, some in the same second. */
 const deepCourseArbitrary = fc
   .constantFrom(0.3, 1.3, 12, 60)
@@ -334,7 +352,7 @@ const deepCourseArbitrary = fc
     ),
   )
 
-test('windows are right where more than a hundred blocks are unfinalized, through reorgs, restarts and finality at any step', () => {
+test('windows are right with more than a hundred unfinalized blocks, through reorgs, restarts and finality at any step', () => {
   fc.assert(
     fc.property(
       deepCourseArbitrary,
@@ -354,7 +372,7 @@ test('windows are right where more than a hundred blocks are unfinalized, throug
   )
 })
 
-test('flush sizes, restarts and what stays in memory leave no trace', () => {
+test('flush sizes, restarts and evictions change no window', () => {
   fc.assert(
     fc.property(
       chainStepsArbitrary,
@@ -401,7 +419,7 @@ const following = (idleKept: number) => {
   return { state, folding, commit }
 }
 
-test('memory holds as many idle tokens as it may, and the windows of the others roll all the same', () => {
+test('memory holds a bounded number of idle tokens, and the windows of the others advance all the same', () => {
   const KEPT = 10
   const TOKENS = 200
   const minutes = Array.from({ length: TOKENS }, (_, token): readonly ChainStep[] => [
@@ -423,7 +441,7 @@ test('memory holds as many idle tokens as it may, and the windows of the others 
   assert.equal([...state.keys()].filter((key) => key.startsWith('d/')).length, TOKENS)
 })
 
-test('a token outside every window is not in memory after the commit that publishes its last change', () => {
+test('a token outside every window leaves memory with the commit that publishes its last change', () => {
   const tape = buildTape([
     { kind: 'apply', stepMs: 0, trades: [tradeOf(1)] },
     { kind: 'finalize', keep: 0 },
@@ -441,7 +459,7 @@ test('a token outside every window is not in memory after the commit that publis
   assert.deepEqual([...state.keys()].toSorted(), ['e/0xt1', 'final'])
 })
 
-test('a price from before all windows is known also to a trade of the batch in which its minute went', () => {
+test('the opening price from before all windows is known also in the batch in which its minute expires', () => {
   const tape = buildTape([
     { kind: 'apply', stepMs: 0, trades: [tradeOf(1)] },
     { kind: 'finalize', keep: 0 },
@@ -455,7 +473,7 @@ test('a price from before all windows is known also to a trade of the batch in w
   assert.ok(values.every(({ open_in_usd, buys }) => open_in_usd !== '' && buys === 1))
 })
 
-test('a reorg over the turn of a minute tells again of tokens that are on the disk only', () => {
+test('a reorg over a minute boundary publishes the windows of tokens that are on disk only', () => {
   const tape = buildTape([
     { kind: 'apply', stepMs: 0, trades: [tradeOf(1)] },
     { kind: 'apply', stepMs: 1_000, trades: [tradeOf(2)] },
@@ -474,7 +492,7 @@ test('a reorg over the turn of a minute tells again of tokens that are on the di
   assert.deepEqual(told, [['0xt1'], ['0xt2'], [], both, both, both, both])
 })
 
-test('after a reorg the time that is reported is never that of a block in which the token did not trade', () => {
+test('after a reorg the reported time is never that of a block in which the token did not trade', () => {
   const at = (stepMs: number, ...tokens: readonly number[]): ChainStep => ({
     kind: 'apply',
     stepMs,

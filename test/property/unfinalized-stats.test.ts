@@ -97,10 +97,15 @@ const bruteOf = (all: readonly BlockStats[], from: number, to: number) => {
 
 /** A token whose blocks are final up to a place, beside a list of all of them. */
 const play = (steps: readonly Step[]): void => {
-  const final = newTokenStats('t', { usd: null, native: null, liquidityUsd: null })
+  const final = newTokenStats('t', { usd: null, native: null, liquidityUsd: null, second: null })
   const tokens = createUnfinalizedTokens(1)
   // Asked for, it takes the place of the token: one stays added up.
-  const other = newTokenStats('other', { usd: null, native: null, liquidityUsd: null })
+  const other = newTokenStats('other', {
+    usd: null,
+    native: null,
+    liquidityUsd: null,
+    second: null,
+  })
   tokens.add('other', EMPTY_PART)
   const all: BlockStats[] = []
   let finals = 0
@@ -116,7 +121,10 @@ const play = (steps: readonly Step[]): void => {
       const wanted = bruteOf(all, start, Number.POSITIVE_INFINITY)
       const { traders: _, ...before } = bruteOf(all, start - 60 * bucketSeconds, start)
       const spanOf = ({ buy, usd, liquidityUsd }: typeof previous) => ({
-        ...{ count: buy.count, raw: buy.raw, usd, liquidityUsd },
+        count: buy.count,
+        raw: buy.raw,
+        usd,
+        liquidityUsd,
       })
       assert.deepEqual({ ...spanOf(current), ...current.distinct }, wanted, name)
       assert.deepEqual({ ...spanOf(previous), ...previous.distinct }, before, `before ${name}`)
@@ -158,12 +166,12 @@ const play = (steps: readonly Step[]): void => {
   assert.equal(tokens.has('t'), all.length > finals)
 }
 
-test('windows over final and unfinalized blocks are those of all blocks, whichever are taken back or become final', () => {
+test('windows over final and unfinalized blocks equal those over all blocks, whichever are reverted or finalized', () => {
   const steps = fc.array(stepArbitrary, { maxLength: 60, size: 'max' })
   fc.assert(fc.property(steps, play), { numRuns: 500 })
 })
 
-test('the same of hundreds of unfinalized blocks', () => {
+test('windows over hundreds of unfinalized blocks equal those over all blocks', () => {
   const steps = fc.array(stepArbitrary, { minLength: 400, maxLength: 500, size: 'max' })
   const rarelyFinal = steps.map((list) =>
     list.filter((step, at) => !('count' in step) || at % 12 === 0),
@@ -171,7 +179,7 @@ test('the same of hundreds of unfinalized blocks', () => {
   fc.assert(fc.property(rarelyFinal, play), { numRuns: 20, endOnFailure: true })
 })
 
-test('prices of any span are those of its cells, however many are added, taken back or gone', () => {
+test('prices of any range equal those of its cells, however many are added, reverted or dropped', () => {
   const move = fc.record({
     shift: fc.boolean(),
     count: fc.integer({ min: 1, max: 90 }),
@@ -180,7 +188,7 @@ test('prices of any span are those of its cells, however many are added, taken b
   })
   fc.assert(
     fc.property(fc.array(move, { minLength: 2, maxLength: 8, size: 'max' }), (moves) => {
-      const sums = new TradeSums({ usd: null, native: null, liquidityUsd: null })
+      const sums = new TradeSums({ usd: null, native: null, liquidityUsd: null, second: null })
       const held: { readonly second: number; readonly price: number }[] = []
       let second = START
       for (const { shift, count, add, seed } of moves) {

@@ -8,9 +8,6 @@ import type { Scope } from '../../schemas/scopes.ts'
  */
 export type PublicAccess = 'open' | 'account' | Scope | 'owner'
 
-/** Operations that answer 501 to whoever has a credential. */
-const NOT_IMPLEMENTED = ['POST /dex/:chain/create']
-
 /** Routes of the public plane without their version, by what they ask for. */
 export const PUBLIC_ROUTES: Readonly<Record<PublicAccess, readonly string[]>> = {
   open: [
@@ -33,6 +30,7 @@ export const PUBLIC_ROUTES: Readonly<Record<PublicAccess, readonly string[]>> = 
     ...['GET /token/:chain/:tokenAddress/candles', 'GET /token/:chain/pool/:poolAddress/candles'],
     ...['GET /token/:chain/pair/:pair/candles', 'GET /account/usage', 'GET /account/plan'],
     ...['GET /dex/:chain/quote', 'POST /dex/:chain/route', 'POST /dex/:chain/swap'],
+    'POST /dex/:chain/create',
     'GET /token/:chain/metadata/multi',
     'GET /token/:chain/:tokenAddress/metadata',
     'GET /token/:chain/:tokenAddress/price',
@@ -116,7 +114,6 @@ export const PUBLIC_ROUTES: Readonly<Record<PublicAccess, readonly string[]>> = 
     'GET /redpacket/wallet/:address/redpackets',
     ...['POST /redpacket/:chain/create', 'POST /redpacket/:chain/claim'],
     'POST /redpacket/:chain/send',
-    ...NOT_IMPLEMENTED,
     ...['POST /graphql', 'GET /graphql', 'PUT /graphql', 'PATCH /graphql', 'DELETE /graphql'],
   ],
   'webhook.read': [

@@ -13,14 +13,14 @@ import { type ConfigOverrides, loadConfig } from '../../core/config/load.ts'
 import type { ResolveHost } from '../../core/http/guarded-client.ts'
 import { type Logger, makeSilentLogger } from '../../core/ops/logger.ts'
 import { type Metrics, makeMetrics } from '../../core/ops/metrics.ts'
+import { type ChainNodes, createChainNodes } from '../../core/rpc/chain-nodes.ts'
 import { makeRecordSigner } from '../../core/security/record-signature.ts'
 import type { ChainId } from '../../schemas/chains.ts'
 import { PLANS } from '../../schemas/plans.ts'
-import { type Accounts, createAccounts } from '../../serving/auth/accounts.ts'
+import { createOrganizations, type Organizations } from '../../serving/auth/organizations.ts'
 import { createMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
 import { createFreshnessReader } from '../../serving/chain-freshness.ts'
 import { type ChainMarket, createChainMarket } from '../../serving/dex/chain-market.ts'
-import { type ChainNodes, createChainNodes } from '../../serving/dex/chain-nodes.ts'
 import { followSentTransactions } from '../../serving/dex/sent-transactions.ts'
 import { createSolanaReader } from '../../serving/dex/solana-node.ts'
 import { graphqlPlugin } from '../../serving/graphql/plugin.ts'
@@ -32,6 +32,7 @@ import { createPoolLookup, poolSwapRoutes } from '../../serving/http/pool-swap.t
 import { riskRoutes } from '../../serving/http/risk.ts'
 import type { KnownRoute } from '../../serving/http/routing.ts'
 import { createPublicServer } from '../../serving/http/server.ts'
+import { tokenCreationRoutes } from '../../serving/http/token-creation.ts'
 import { webhookAttemptRoutes } from '../../serving/http/webhook-attempts.ts'
 import { webhookStatsRoutes } from '../../serving/http/webhook-stats.ts'
 import { webhookTaskRoutes } from '../../serving/http/webhook-tasks.ts'
@@ -61,7 +62,7 @@ export interface TestApi {
   readonly metrics: Metrics
   readonly bus: Bus
   readonly routes: readonly KnownRoute[]
-  readonly accounts: Accounts
+  readonly organizations: Organizations
   readonly endpoints: EndpointStore
   readonly jobs: JobStore
   readonly nodes: ChainNodes
@@ -118,16 +119,23 @@ export const startApi = async (
   await bus.createTopics(topicSpecs({ chains: [], partitions: 1, retention: 'off' }))
   const warehouse = given.warehouse ?? (await embeddedWarehouse(join(folder, 'warehouse'), chains))
   const metrics = makeMetrics()
-  const accounts = await createAccounts({
+  const nodes = createChainNodes({
+    urlsOf: (chain) => config.chainRpcUrls[chain]?.map((url) => url.reveal()) ?? [],
+    config,
+    metrics,
+    log,
+  })
+  const organizations = await createOrganizations({
     bus,
     codec: localCodec(),
     config,
+    walletNodes: nodes,
     nowMs: Date.now,
     log,
     metrics,
     authUrl: () => AUTH_URL,
   })
-  const demo = await accounts.createDemo()
+  const demo = await organizations.createDemo()
   const meter = given.meter ?? createMeter({ plans: TEST_PLANS })
   const webhooks = await createWebhookContext({
     resolve: given.resolve ?? (async () => ['93.184.216.34']),
@@ -139,7 +147,11 @@ export const startApi = async (
     metrics,
   })
   const shared = {
-    ...{ bus, log, metrics, codec: localCodec(), nowMs: Date.now },
+    bus,
+    log,
+    metrics,
+    codec: localCodec(),
+    nowMs: Date.now,
     signer: makeRecordSigner(config.keyPepper.reveal()),
   }
   const jobs = await openJobStore(shared)
@@ -147,14 +159,14 @@ export const startApi = async (
     ...shared,
     ...(given.maxAssessments !== undefined && { maxPerOrg: given.maxAssessments }),
   })
-  const nodes = createChainNodes({
-    urlsOf: (chain) => config.chainRpcUrls[chain]?.map((url) => url.reveal()) ?? [],
-    ...{ config, metrics, log },
-  })
   const sent = followSentTransactions({ ...shared, jobs, nodes, chains: ['eth', 'sol'] })
   const payPerCall = await startPayPerCall(
     {
-      ...{ ...shared, config, accounts, graceMs: 500, everyMs: 100 },
+      ...shared,
+      config,
+      organizations,
+      graceMs: 500,
+      everyMs: 100,
       usedMilli: (orgId) => meter.month(orgId).milliUnits,
     },
     () => base,
@@ -171,15 +183,18 @@ export const startApi = async (
   assert(market !== undefined)
   const solana = nodes.of('sol')
   const swaps = {
-    ...{ chains: chains.includes('sol') ? ['eth', 'sol'] : ['eth'], freshness, nowMs: Date.now },
-    ...{ markets, accounts: new Map() },
+    chains: chains.includes('sol') ? ['eth', 'sol'] : ['eth'],
+    freshness,
+    nowMs: Date.now,
+    markets,
+    accounts: new Map(),
     solana: new Map(solana === undefined ? [] : [['sol', createSolanaReader(solana)]]),
     symbols: createSymbolReader(warehouse, metrics),
     hasPool: createPoolLookup(warehouse, metrics),
   }
   const graphql = graphqlPlugin({
     warehouse,
-    guard: accounts.guard,
+    guard: organizations.guard,
     meter,
     freshness,
     chains: ['eth'],
@@ -193,8 +208,9 @@ export const startApi = async (
       quoteRoutes(swaps),
       swapRoutes(swaps),
       poolSwapRoutes(swaps),
+      tokenCreationRoutes(swaps),
       riskRoutes({ store: risk, chains: ['eth'] }),
-      webhookRoutes(webhooks.resource),
+      webhookRoutes(webhooks.endpoints),
       webhookAttemptRoutes({
         ...webhooks,
         warehouse,
@@ -215,8 +231,8 @@ export const startApi = async (
     freshness,
     chains,
     nowMs: Date.now,
-    guard: accounts.guard,
-    accounts,
+    guard: organizations.guard,
+    organizations,
     jobs,
     nodes,
     meter,
@@ -224,9 +240,9 @@ export const startApi = async (
     metrics,
     log,
     config,
-    checks: [accounts.check, ...(given.checks ?? [])],
+    checks: [organizations.check, ...(given.checks ?? [])],
     plugins: [
-      oauthPlugin({ accounts, meter, metrics, log }),
+      oauthPlugin({ organizations, meter, metrics, log }),
       ...(given.graphql ? [graphql] : []),
       ...(given.plugins ?? []),
     ],
@@ -237,7 +253,7 @@ export const startApi = async (
     warehouse,
     metrics,
     bus,
-    accounts,
+    organizations,
     endpoints: webhooks.store,
     jobs,
     nodes,
@@ -254,7 +270,7 @@ export const startApi = async (
       await sent.stop()
       await jobs.stop()
       await nodes.stop()
-      await accounts.stop()
+      await organizations.stop()
       await bus.close()
       await warehouse.close()
       if (given.folder === undefined) rmSync(folder, { recursive: true, force: true })

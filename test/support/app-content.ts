@@ -173,7 +173,7 @@ const readDigests = async (
   for (const [topic, facts] of Object.entries(TOPIC_RULES)) {
     if (facts.how === 'left out' || !isTopic(topic) || COMPARED_AS_TABLES.has(topic)) continue
     if (!topics.has(topicName(topic, chain))) continue
-    const digest = await topicDigest({ bus, codec, place, topic, facts })
+    const digest = await topicDigest({ bus, codec, target: place, topic, rule: facts })
     digests.push({ name: topicName(topic, chain), ...digest })
   }
   const columns = await columnsByTable(warehouse)
@@ -182,7 +182,7 @@ const readDigests = async (
     const name = `${chain}_${table}`
     const all = columns.get(name) ?? []
     const compared = all.filter((column) => EXCLUDED_COLUMNS[table]?.has(column) !== true)
-    const digest = await tableDigest(warehouse, { name, columns: compared, facts }, place)
+    const digest = await tableDigest(warehouse, { name, columns: compared, rule: facts }, place)
     digests.push({ name, ...digest })
   }
   return digests

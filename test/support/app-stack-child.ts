@@ -14,7 +14,7 @@ import { evmSource } from '../../ingestors/evm/source/evm-source.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { TradeEvent } from '../../schemas/wire.ts'
 import { candleKey, type FlatCandle, toFlatCandles } from './flat-candles.ts'
-import { until } from './until.ts'
+import { PROCESS_LIMIT_MS, until } from './until.ts'
 
 /** What the child is started with, as JSON in its first argument. */
 export interface ChildOptions {
@@ -218,7 +218,7 @@ const main = async (options: ChildOptions): Promise<void> => {
       throw error
     },
   })
-  const { apiKey } = await app.accounts.createKey({ name: 'run', plan: 'selfhost' })
+  const { apiKey } = await app.organizations.createKey({ name: 'run', plan: 'selfhost' })
   const stream = await subscribeToTrades(app, apiKey, channels)
   const status = () => app.ingestors[0]?.status()
   const timer = setInterval(() => {
@@ -227,8 +227,8 @@ const main = async (options: ChildOptions): Promise<void> => {
   const hash = await new Promise<string>((resolve) =>
     process.once('message', (message) => resolve(String(message))),
   )
-  await until(() => status()?.hash === hash, `the ingestor is at ${hash}`, 120_000)
-  await until(() => app.isCaughtUp(), 'everything is processed', 120_000)
+  await until(() => status()?.hash === hash, `the ingestor is at ${hash}`, PROCESS_LIMIT_MS)
+  await until(() => app.isCaughtUp(), 'everything is processed', PROCESS_LIMIT_MS)
   clearInterval(timer)
   const content = await readContent(app, apiKey)
   await sendToParent({ kind: 'content', content, stream: stream.lines() })

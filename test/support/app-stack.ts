@@ -12,7 +12,7 @@ import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { type Metrics, makeMetrics } from '../../core/ops/metrics.ts'
 import type { Messages } from '../../schemas/wire.ts'
 import { assertNoRejectedStatements } from './assert-no-rejected-statements.ts'
-import { withTimeout } from './until.ts'
+import { PROCESS_LIMIT_MS, withTimeout } from './until.ts'
 
 /** The whole product in this process, and what a user of it can do. */
 export interface AppStack {
@@ -46,8 +46,7 @@ export interface AppStackOptions {
 }
 
 /** For one step of the product; what takes longer hangs. */
-const STEP_TIMEOUT_MS = 120_000
-const stepTimeout = (): AbortSignal => AbortSignal.timeout(STEP_TIMEOUT_MS)
+const stepTimeout = (): AbortSignal => AbortSignal.timeout(PROCESS_LIMIT_MS)
 
 const testConfig = ({ chain, overrides }: AppStackOptions): Config => {
   const config = loadConfig({}, { port: 0, keyPepper: 'a pepper for tests', ...overrides })
@@ -69,8 +68,8 @@ export const startAppStack = async (options: AppStackOptions): Promise<AppStack>
       throw error
     },
   })
-  const app = await withTimeout(opening, 'the product starts', STEP_TIMEOUT_MS)
-  const { apiKey } = await app.accounts.createDemo()
+  const app = await withTimeout(opening, 'the product starts', PROCESS_LIMIT_MS)
+  const { apiKey } = await app.organizations.createDemo()
   const { baseUrl, graphqlUrl, wsUrl, bus, codec } = app
   const centrifuge = new Centrifuge(wsUrl, { token: apiKey, websocket: WebSocket })
   centrifuge.connect()
@@ -124,7 +123,7 @@ export const startAppStack = async (options: AppStackOptions): Promise<AppStack>
     },
     stop: async () => {
       centrifuge.disconnect()
-      await withTimeout(app.stop('test ended'), 'the product stops', STEP_TIMEOUT_MS)
+      await withTimeout(app.stop('test ended'), 'the product stops', PROCESS_LIMIT_MS)
       if (options.folder === undefined) rmSync(folder, { recursive: true, force: true })
       await assertNoRejectedStatements(metrics)
     },

@@ -114,7 +114,7 @@ const newestObjects = ({
     const [last] = [...byTime].filter(([, { n }]) => n !== 0).sort(([one], [other]) => other - one)
     return new Map(last ? [[channel, JSON.stringify(last[1])]] : [])
   }
-  const key = ({ ta, t }: Frame): string => {
+  const key = ({ a, ta = a, t }: Frame): string => {
     if (row.keys === GENERAL_STAT_KEYS) return ` ${t}`
     return row.delivery === 'event' ? ` ${ta}` : ''
   }

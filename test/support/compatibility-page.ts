@@ -1,4 +1,5 @@
 import type { SdkReading } from './python-clients.ts'
+import { RUST_SUBSCRIPTIONS, type RustReading } from './rust-reading.ts'
 
 /** Errors of a chain that has nothing of the kind: gas on Solana, swaps between pools whose state is not known. */
 const NOTHING_OF_THE_KIND: ReadonlySet<number> = new Set([50008, 50010])
@@ -34,8 +35,8 @@ What the reference SDK for Python (\`chainstream-sdk\` 2.1.10, PyPI) makes of a 
 calls every operation of the SDK, and writes this page; \`npm test\` calls them again and fails on any other result.
 
 - **answered**: the SDK built its own objects from the answer, on both chains, or on the one that has the like.
-- **501**: documented, and not offered by this build, see [what is not offered yet](rest.md#not-offered-yet), or not by the demo, which has no contract of
-  [red packets](red-packets.md).
+- **501**: offered where a contract of [red packets](red-packets.md) is listed, which the demo has not; on Ethereum also
+  [new tokens](swap.md#new-tokens), which are made on Solana only.
 - **404**: offered; the demo has nothing of the kind.
 - **400**, **502**, **503**: offered; it needs a router contract, a storage for uploads or a node of the chain, which the demo has not.
 - two of them: on one chain and on the other.
@@ -44,11 +45,26 @@ calls every operation of the SDK, and writes this page; \`npm test\` calls them 
 | --- | --- | --- |
 `
 
+/** What stands before the part that \`npm run compatibility -- rust\` writes. */
+const RUST_HEAD = `
+## Rust SDK
+
+What the reference SDK for Rust (crate \`chainstream-sdk\` 2.1.8) makes of the same demo. \`npm run compatibility -- rust\` writes this section,
+\`npm run drill -- rust-sdk\` compares it with a new run; both need cargo. The words are those above; groups are named as in the SDK for Python.
+
+| group | operation | result |
+| --- | --- | --- |
+`
+
+const STREAMS_HEAD = `
+Its stream client answers no ping of the protocol; its connections stay open all the same, because it answers those of WebSocket. It asks for deltas and
+cannot read them: keep \`WS_DELTA=off\`, the default. Subscriptions that called back with its own objects: `
+
 /** A name of a reading without its chain. */
 const operationName = (name: string): string => name.split(' ').slice(-2).join(' ')
 
-/** The page `docs/compatibility.md`. Throws on an operation that was refused in another way than the page names. */
-export const compatibilityPage = ({ answered, failed }: SdkReading): string => {
+/** The rows of a table, and how many there are. Throws on an operation that was refused in another way than the page names. */
+const tableOf = ({ answered, failed }: Pick<SdkReading, 'answered' | 'failed'>): string => {
   const results = new Map<string, string>()
   const note = (name: string, result: string): void => {
     const operation = operationName(name)
@@ -64,8 +80,28 @@ export const compatibilityPage = ({ answered, failed }: SdkReading): string => {
   const rows = [...results].toSorted(([one], [other]) => (one < other ? -1 : 1))
   const counted = (wanted: string): number => rows.filter(([, result]) => result === wanted).length
   return [
-    HEAD,
     ...rows.map(([name, result]) => `| ${name.replace(' ', ' | `')}\` | ${result} |\n`),
     `\n${counted('answered')} of ${rows.length} operations are answered, ${counted('501')} answer 501.\n`,
   ].join('')
+}
+
+/** The page `docs/compatibility.md` up to its section on the SDK for Rust. */
+export const compatibilityPage = (reading: SdkReading): string => HEAD + tableOf(reading)
+
+/** That section, with the subscriptions that are expected to call back. */
+export const rustSection = (reading: RustReading): string => {
+  const names = new Set(RUST_SUBSCRIPTIONS.wanted.map((name) => `\`${name.split(' ')[1]}\``))
+  return [RUST_HEAD, tableOf(reading), STREAMS_HEAD, [...names].toSorted().join(', '), '.\n'].join(
+    '',
+  )
+}
+
+/** Both parts of the page as it stands. */
+export const compatibilityParts = (
+  page: string,
+): { readonly python: string; readonly rust: string } => {
+  const at = page.indexOf('\n## Rust SDK\n')
+  return at === -1
+    ? { python: page, rust: '' }
+    : { python: page.slice(0, at), rust: page.slice(at) }
 }

@@ -94,6 +94,10 @@ const DRILLS: Readonly<Record<string, Drill>> = {
     about: 'streams as the Go client of Centrifuge reads them; needs Go 1.25',
     run: () => runTests(['test/drills/go-client.test.ts']),
   },
+  'rust-sdk': {
+    about: "every operation and stream of the reference API's SDK for Rust; needs cargo",
+    run: () => runTests(['test/drills/rust-sdk.test.ts']),
+  },
   idle: {
     about: 'what the demo costs while idle, from outside',
     run: () => run(['test/support/drills/idle.ts']),
@@ -106,6 +110,16 @@ const DRILLS: Readonly<Record<string, Drill>> = {
     about: '[SECONDS]: requests made of the API document, checked against it, default 600 seconds',
     run: ([seconds = '600']) =>
       runTests(['test/drills/openapi.test.ts'], { SLUICE_OPENAPI_SECONDS: seconds }),
+  },
+  screening: {
+    about:
+      '[EDGES [SCREENINGS [SEED]]]: risk screening over a graph of transfers, default 10,000,000 and 200',
+    run: (words) => run(['test/support/drills/screening.ts', ...words]),
+  },
+  'list-rows': {
+    about:
+      '[ROWS [ROUNDS [PART]]]: every paged list of the REST API over tables of ROWS generated rows, default 1,000,000',
+    run: (words) => run(['test/support/drills/list-rows.ts', ...words]),
   },
   webhooks: {
     about:

@@ -6,6 +6,7 @@ import { configurationPage } from './configuration-page.ts'
 import { cubeStatements } from './cube-statements.ts'
 import { withCubeTable } from './graphql-page.ts'
 import { metricsPage } from './metrics-page.ts'
+import { MODULE_TABLES } from './module-tables.ts'
 import { protocolsPage } from './protocol-table.ts'
 import { restPage } from './rest-page.ts'
 import { restStatements } from './rest-statements.ts'
@@ -17,6 +18,7 @@ const read = (path: string): string =>
 
 /** Files that are written from tables and recordings alone: path from the root of the repository to the content. */
 export const GENERATED_FILES: Readonly<Record<string, () => string | Promise<string>>> = {
+  ...MODULE_TABLES,
   ...Object.fromEntries(
     MESSAGE_NAMES.map((name) => [
       `schemas/avro/${name}.avsc`,

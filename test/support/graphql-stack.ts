@@ -3,7 +3,7 @@ import { migrate } from '../../core/clickhouse/migrate.ts'
 import { loadConfig } from '../../core/config/load.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
-import type { Accounts } from '../../serving/auth/accounts.ts'
+import type { Organizations } from '../../serving/auth/organizations.ts'
 import { createMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
 import { createFreshnessReader } from '../../serving/chain-freshness.ts'
 import type { QueryLimits } from '../../serving/graphql/limits.ts'
@@ -40,7 +40,7 @@ export interface TestGraphql {
   readonly url: string
   readonly warehouse: Warehouse
   readonly apiKey: string
-  readonly accounts: Accounts
+  readonly organizations: Organizations
   readonly meter: QuotaMeter
   /** Origin of the server, which answers REST as well. */
   readonly base: string
@@ -66,8 +66,8 @@ export const startGraphql = async (
   }
   const shared = {
     warehouse: api.warehouse,
-    guard: api.accounts.guard,
-    accounts: api.accounts,
+    guard: api.organizations.guard,
+    organizations: api.organizations,
     jobs: api.jobs,
     nodes: api.nodes,
     meter: createMeter({
@@ -95,7 +95,7 @@ export const startGraphql = async (
     url,
     warehouse: api.warehouse,
     apiKey: api.apiKey,
-    accounts: api.accounts,
+    organizations: api.organizations,
     meter: shared.meter,
     base,
     ask: async (query, variables, operationName) => {

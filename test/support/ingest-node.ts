@@ -7,9 +7,9 @@ import { localCodec } from '../../core/codec/local-codec.ts'
 import type { ChainExtra } from '../../core/config/settings.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
+import type { FetchedMetadata } from '../../ingestors/decode/contract.ts'
 import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
 import { evmSource } from '../../ingestors/evm/source/evm-source.ts'
-import type { FetchedMetadata } from '../../ingestors/publish/metadata-store.ts'
 import { startIngestor } from '../../ingestors/start.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { Block } from '../../schemas/events.ts'
@@ -167,7 +167,7 @@ export const verifyPools = async (
   const closing = new AbortController()
   try {
     const source = await createSource({ ...wanted, from: wanted.to }, closing.signal)
-    const reader = source.node?.facts(protocolRegistry('eth', wanted.extra))
+    const reader = source.node?.metadataReader(protocolRegistry('eth', wanted.extra))
     if (reader === undefined) throw new Error('a node can be asked')
     const [first] = await collectOperations(source, (ops) => ops.length > 0)
     if (first?.op !== 'apply') throw new Error('the newest block comes first')

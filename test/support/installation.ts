@@ -9,7 +9,7 @@ import { composeService } from './compose.ts'
 import { type KafkaCluster, type Registry, saslLogin, startKafka, startRegistry } from './kafka.ts'
 import { freePort } from './ports.ts'
 import { type SluiceProcess, startSluice } from './sluice-process.ts'
-import { until } from './until.ts'
+import { PROCESS_LIMIT_MS, until } from './until.ts'
 
 /** Roles that run as processes of their own. */
 export const ROLE_NAMES = ['ingest', 'process', 'serve'] as const
@@ -44,8 +44,6 @@ export interface InstallationChain {
   /** How far the chain is shown, epoch milliseconds. */
   readonly nowMs: () => number
 }
-
-const READY_MS = 120_000
 
 /** The servers of an installation. Needs Java, as `startKafka`. */
 export const startServers = (): Promise<[KafkaCluster, Registry]> =>
@@ -115,7 +113,7 @@ export const createInstallation = async (
           return (await fetch(`${opsUrl}/ready`)).ok
         },
         `${name} is ready`,
-        READY_MS,
+        PROCESS_LIMIT_MS,
       )
       return { ...run, name, opsUrl, apiUrl: `http://127.0.0.1:${own.PORT}`, activityFile }
     },

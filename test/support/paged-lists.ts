@@ -237,13 +237,21 @@ const activities = (n: number): readonly TableRows[] => [
   n % 2 === 0
     ? ofMarket('trades', {
         ...position(n),
-        ...{ log_index: n, outcome_token: '7', amount: String(amount(n)), price: 0.5 },
-        ...{ buyer: WALLET, seller: address(n), collateral_amount: String(amount(n)) },
+        log_index: n,
+        outcome_token: '7',
+        amount: String(amount(n)),
+        price: 0.5,
+        buyer: WALLET,
+        seller: address(n),
+        collateral_amount: String(amount(n)),
       })
     : ofMarket('settlements', {
         ...position(n),
-        ...{ log_index: n, event_type: 'Redemption', holder: WALLET },
-        ...{ outcome_token_ids: ['7'], amounts: [String(amount(n))] },
+        log_index: n,
+        event_type: 'Redemption',
+        holder: WALLET,
+        outcome_token_ids: ['7'],
+        amounts: [String(amount(n))],
       }),
 ]
 const PACKET = hash(0xd1)
@@ -252,8 +260,12 @@ const packetAt = (n: number, more: object = {}): TableRows => ({
   rows: [
     {
       ...position(n),
-      ...{ packet_id: hash(0x1_000 + ((n * 7_919) % 10_007)), total_amount: String(amount(n)) },
-      ...{ max_claims: 3, created_at: at(HEAD_MS - 1_000 * (n % 2)), creator: WALLET, ...more },
+      packet_id: hash(0x1_000 + ((n * 7_919) % 10_007)),
+      total_amount: String(amount(n)),
+      max_claims: 3,
+      created_at: at(HEAD_MS - 1_000 * (n % 2)),
+      creator: WALLET,
+      ...more,
     },
   ],
 })
@@ -262,11 +274,15 @@ const claimAt = (n: number): TableRows => ({
   rows: [{ ...position(n), packet_id: PACKET, claimer: WALLET, amount: String(amount(n)) }],
 })
 const packetList = (path: string): StoredList => ({
-  ...{ paths: [`${path}?limit=7`], id: 'id', field: 'records' },
+  paths: [`${path}?limit=7`],
+  id: 'id',
+  field: 'records',
   row: (n) => ({ id: hash(0x1_000 + ((n * 7_919) % 10_007)), tables: [packetAt(n)] }),
 })
 const packetClaimList = (path: string): StoredList => ({
-  ...{ paths: [`${path}?limit=7`], id: 'txHash', field: 'records' },
+  paths: [`${path}?limit=7`],
+  id: 'txHash',
+  field: 'records',
   setup: [packetAt(0, { packet_id: PACKET })],
   row: (n) => ({ id: hash(n), tables: [claimAt(n)] }),
 })
@@ -279,7 +295,9 @@ const activityList = (path: string, setup: readonly TableRows[] = []): StoredLis
   paths: ['desc', 'asc'].flatMap((order) =>
     ['', `&wallet=${WALLET}`].map((query) => `${path}/activities?limit=7&order=${order}${query}`),
   ),
-  ...{ id: 'txHash', field: 'activities', setup },
+  id: 'txHash',
+  field: 'activities',
+  setup,
   row: (n) => ({ id: hash(n), tables: activities(n) }),
 })
 
@@ -296,6 +314,16 @@ const heldPosition = (n: number, wallet: string, outcome_token: string): readonl
   const row = { wallet, outcome_token, ...sums, ...times, changes: 1, _ver: 1 }
   return [ofMarket('positions', row), ofMarket('wallet_positions', row)]
 }
+
+/** What the paths of the lists ask for. */
+export const ASKED = {
+  token: TOKEN,
+  quote: QUOTE,
+  pool: POOL,
+  wallet: WALLET,
+  condition: CONDITION,
+  packet: PACKET,
+} as const
 
 /** Lists over tables, by the path of their route behind the version. */
 export const STORED_LISTS: Readonly<Record<string, StoredList>> = {
@@ -516,7 +544,8 @@ export const STORED_LISTS: Readonly<Record<string, StoredList>> = {
     paths: ['balance', 'holding_value', 'total_pnl'].map(
       (sort) => `/prediction/markets/${CONDITION}/holders?limit=7&sort_by=${sort}`,
     ),
-    ...{ id: 'wallet', field: 'holders' },
+    id: 'wallet',
+    field: 'holders',
     row: (n) => ({ id: address(n), tables: heldPosition(n, address(n), '7') }),
   },
   '/prediction/markets/{conditionId}/traders': {
@@ -524,19 +553,22 @@ export const STORED_LISTS: Readonly<Record<string, StoredList>> = {
       (order) =>
         `/prediction/markets/${CONDITION}/traders?limit=7&sort_by=realized_pnl&order=${order}`,
     ),
-    ...{ id: 'wallet', field: 'traders' },
+    id: 'wallet',
+    field: 'traders',
     row: (n) => ({ id: address(n), tables: heldPosition(n, address(n), '7') }),
   },
   '/prediction/wallets/{wallet}/pnl': {
     paths: ['realizedPnl', 'lastActive'].map(
       (sort) => `/prediction/wallets/${WALLET}/pnl?limit=7&sort_by=${sort}`,
     ),
-    ...{ id: 'tokenId', field: 'tokens' },
+    id: 'tokenId',
+    field: 'tokens',
     row: (n) => ({ id: outcomeToken(n), tables: heldPosition(n, WALLET, outcomeToken(n)) }),
   },
   '/prediction/leaderboard': {
     paths: ['all', '7d'].map((interval) => `/prediction/leaderboard?limit=7&interval=${interval}`),
-    ...{ id: 'wallet', field: 'entries' },
+    id: 'wallet',
+    field: 'entries',
     row: (n) => {
       const row = { wallet: address(n), realized: String(amount(n % 3)), changes: 1, _ver: 1 }
       const totals = { ...row, last_time: at(HEAD_MS) }

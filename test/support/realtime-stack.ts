@@ -11,8 +11,8 @@ import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { type Metrics, makeMetrics } from '../../core/ops/metrics.ts'
 import { TOPICS, topicName } from '../../schemas/topics.ts'
 import type { CandlestickEvent, Messages, TradeEvent } from '../../schemas/wire.ts'
-import { type Accounts, createAccounts } from '../../serving/auth/accounts.ts'
 import type { NewApplication } from '../../serving/auth/administration.ts'
+import { createOrganizations, type Organizations } from '../../serving/auth/organizations.ts'
 import { createMeter, type QuotaMeter } from '../../serving/billing/meter.ts'
 import type { FreshnessReader } from '../../serving/interfaces.ts'
 import type { ReadStore } from '../../serving/queries/limited-reads.ts'
@@ -28,7 +28,7 @@ export const USDC = '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'
 export interface RealtimeStack {
   readonly bus: Bus
   readonly codec: Codec
-  readonly accounts: Accounts
+  readonly organizations: Organizations
   readonly key: NewApplication
   readonly metrics: Metrics
   /** Moves the server's clock. */
@@ -112,7 +112,7 @@ export const startRealtimeStack = async (): Promise<RealtimeStack> => {
   const config = loadConfig({})
   const authUrl = (): string => 'https://auth.test'
   const metrics = makeMetrics()
-  const accounts = await createAccounts({
+  const organizations = await createOrganizations({
     bus,
     codec,
     config,
@@ -122,7 +122,7 @@ export const startRealtimeStack = async (): Promise<RealtimeStack> => {
     metrics,
     checkEveryMs: 20,
   })
-  const key = await accounts.createKey({ name: 'test', plan: 'selfhost' })
+  const key = await organizations.createKey({ name: 'test', plan: 'selfhost' })
   const meter = createMeter({ nowMs })
   const writer = await bus.writer('test')
   const running = new Set<RealtimeServer>()
@@ -130,7 +130,7 @@ export const startRealtimeStack = async (): Promise<RealtimeStack> => {
   return {
     bus,
     codec,
-    accounts,
+    organizations,
     key,
     metrics,
     advance: (ms) => {
@@ -141,7 +141,7 @@ export const startRealtimeStack = async (): Promise<RealtimeStack> => {
       const server = await startRealtimeServer({
         bus,
         codec,
-        guard: accounts.guard,
+        guard: organizations.guard,
         meter,
         freshness: FIXED_FRESHNESS,
         warehouse: EMPTY_WAREHOUSE,
@@ -166,7 +166,7 @@ export const startRealtimeStack = async (): Promise<RealtimeStack> => {
       })
       await writer.commit({
         records: rows.map((row, part) => toRecord(codec, row, { seq, part })),
-        seal: () => [{ ...block, value }],
+        finalRecords: () => [{ ...block, value }],
       })
     },
     publish: async (topic, message, events, op = 'OP_APPLY') => {
@@ -180,7 +180,7 @@ export const startRealtimeStack = async (): Promise<RealtimeStack> => {
     },
     close: async () => {
       await Promise.all([...running].map((server) => server.stop()))
-      await accounts.stop()
+      await organizations.stop()
       await bus.close()
       await rm(folder, { recursive: true, force: true })
     },

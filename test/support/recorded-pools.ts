@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { localCodec } from '../../core/codec/local-codec.ts'
 import { makeQuoteAssets } from '../../core/prices/quote-assets.ts'
 import { emptyDecodedBlock } from '../../ingestors/decode/contract.ts'
-import { chunksOf, encodedRecords } from '../../ingestors/publish/record-batches.ts'
-import { track } from '../../ingestors/publish/running-balances.ts'
+import { batchesOf, encodedRecords } from '../../ingestors/publish/record-batches.ts'
+import { updateRunningTotals } from '../../ingestors/publish/running-balances.ts'
 import { blockEvents } from '../../ingestors/to-wire/block-events.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { POOLS } from '../../processors/pools/stage.ts'
@@ -52,21 +52,28 @@ export const createPoolTopic = () => {
     const decoded = { ...emptyDecodedBlock(), ...part }
     const { pools } = blockEvents(
       {
-        ...{ chain: CHAINS.sol, block, quotePrices: new Map() },
-        ...{ quoteAssets: makeQuoteAssets(CHAINS.sol), token: () => undefined },
+        chain: CHAINS.sol,
+        block,
+        quotePrices: new Map(),
+        quoteAssets: makeQuoteAssets(CHAINS.sol),
+        token: () => undefined,
         pool: (address) => decodedPool(block, address),
       },
       {
-        ...{ decoded, fetched: [], metadataSource: 'node' as const },
-        runningTotals: track(block, decoded, [], () => undefined),
+        decoded,
+        fetched: [],
+        metadataSource: 'node' as const,
+        runningTotals: updateRunningTotals(block, decoded, [], () => undefined),
       },
     )
     const op: TapeOp = {
-      ...{ op: 'apply', seq: height, finalHeight: 0 },
+      op: 'apply',
+      seq: height,
+      finalHeight: 0,
       block: { height, hash: `b${height}`, parent: `b${height - 1}`, timeMs: height, trades: [] },
     }
     const meta = { ...tapeMeta(op), chain: 'sol' }
-    const chunks = chunksOf({ ...emptyEvents(block), pools }, 'sol', () => 1)
+    const chunks = batchesOf({ ...emptyEvents(block), pools }, 'sol', () => 1)
     const [record] = encodedRecords(chunks, meta, codec)
     assert.ok(record?.value)
     const value = codec.decode('dex.pool.DexPoolEvents', record.value)
@@ -87,12 +94,18 @@ const emptyEvents = (block: SvmBlock) => {
   const decoded = emptyDecodedBlock()
   return blockEvents(
     {
-      ...{ chain: CHAINS.sol, block, quotePrices: new Map(), token: () => undefined },
-      ...{ quoteAssets: makeQuoteAssets(CHAINS.sol), pool: () => undefined },
+      chain: CHAINS.sol,
+      block,
+      quotePrices: new Map(),
+      token: () => undefined,
+      quoteAssets: makeQuoteAssets(CHAINS.sol),
+      pool: () => undefined,
     },
     {
-      ...{ decoded, fetched: [], metadataSource: 'node' as const },
-      runningTotals: track(block, decoded, [], () => undefined),
+      decoded,
+      fetched: [],
+      metadataSource: 'node' as const,
+      runningTotals: updateRunningTotals(block, decoded, [], () => undefined),
     },
   )
 }

@@ -1,5 +1,4 @@
 import { MILLI_UNITS_PER_UNIT, ROUTE_MILLI_UNITS } from '../../schemas/plans.ts'
-import { NOT_IMPLEMENTED_ROUTES } from '../../serving/http/not-implemented.ts'
 import { chainWords } from './chain-words.ts'
 
 const HEAD = `# REST
@@ -11,8 +10,8 @@ from other servers.
 ## Conventions
 
 - **Credentials**: \`X-API-KEY: <key>\`, or \`Authorization: Bearer <key or access token>\`. Access tokens come from \`POST /oauth/token\`.
-  A wallet that \`POST /x402/link-address\` (without a version) has linked signs in with \`Authorization: SIWX <message in base 64>.<signature>\`. The first of
-  SIWX, key and Bearer that is there decides.
+  A wallet that \`POST /x402/link-address\` (without a version) has linked signs in with \`Authorization: SIWX <message in base 64>.<signature>\`; it may be a
+  [contract on Base](security.md#wallets-and-keys-of-an-account). The first of SIWX, key and Bearer that is there decides.
 - **Chains**: ${chainWords()}. A chain of which this
   installation holds no data answers with empty lists; a record of it is 404.
 - **Lists**: \`limit\` (1 to 100, default 20), \`cursor\` (the \`nextCursor\` of an answer) and \`direction\` (\`next\`, \`prev\`). \`data\` and \`items\` are the same
@@ -70,7 +69,7 @@ These have no version and cost no units; see [paying](pay-per-call.md).
 
 const openapiPath = (route: string): string => route.replace(/:(\w+)/g, '{$1}')
 
-/** The page \`docs/rest.md\`: conventions, and a row per operation with its price; documented operations that answer 501 below. */
+/** The page \`docs/rest.md\`: conventions, and a row per operation with its price. */
 export const restPage = (): string =>
   HEAD +
   Object.entries(ROUTE_MILLI_UNITS)
@@ -79,8 +78,4 @@ export const restPage = (): string =>
         `| \`${openapiPath(name)}\` | ${milliUnits / MILLI_UNITS_PER_UNIT} |\n`,
     )
     .join('') +
-  OPEN_OPERATIONS +
-  '\n## Not offered yet\n\nThese documented operations answer 501 with code 40024.\n\n' +
-  NOT_IMPLEMENTED_ROUTES.map(([method, route]) => `- \`${method} ${openapiPath(route)}\`\n`).join(
-    '',
-  )
+  OPEN_OPERATIONS

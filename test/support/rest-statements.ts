@@ -147,7 +147,7 @@ const STATEMENTS: Readonly<Record<string, Query | KeysetList | undefined>> = {
   'risk: transfers of a transaction': risk.transactionTransfersQuery(CHAIN, {
     tx: 'tx-1',
     asset: TOKEN,
-    coins: ['coin-1'],
+    nativeTokens: ['coin-1'],
   }),
   'new pools': pools.newPoolsQuery(CHAIN, ['uniswapv2'], ROWS),
   'snapshots of a pool': pools.poolSnapshotsList(CHAIN, POOL, undefined),

@@ -119,7 +119,7 @@ export const salesStatement = (
   const { sql, params, shape } = compileQuery(selection, Date.UTC(2026, 2, 2))
   return {
     sql: sql.replace(/\{(p\d+):/g, (_, name: string) => `{${String(params?.[name])}:`),
-    printers: shape.slots.map(({ printer, places }) =>
+    printers: shape.slots.map(({ format: printer, places }) =>
       places === -1 ? printer : `${printer} ${shape.columns[places]}`,
     ),
   }

@@ -36,6 +36,8 @@ export interface SubscriptionStack {
   remove(block: TestBlock, trades: number): Promise<void>
   /** What the store tells of itself: rows of later operations are on their way. */
   storedUpTo(seq: number): void
+  /** How often subscriptions asked what is stored. */
+  readonly storedReads: () => number
   readonly seq: () => number
   /** A stock client, with the key of the demo unless it shows something else. */
   client(connectionParams?: Readonly<Record<string, unknown>>): Client
@@ -71,7 +73,7 @@ export const startSubscriptionStack = async ({
   const plans = { ...PLANS, selfhost: { requestsPerSecond: 100_000, unitsPerMonth: null } }
   const meter = createMeter({ plans: { ...plans, free: { ...PLANS.free, unitsPerMonth: 50 } } })
   const api = await startApi({ graphql: true, meter })
-  const { bus, warehouse, accounts } = api
+  const { bus, warehouse, organizations } = api
   await bus.createTopics(
     Object.entries(TOPICS).map(([topic, row]) => ({
       topic: topicName(topic as keyof typeof TOPICS, 'eth'),
@@ -91,17 +93,31 @@ export const startSubscriptionStack = async ({
     },
   }
   let stored = Number.POSITIVE_INFINITY
+  let storedReads = 0
   let seq = 0
   const chains = ['eth']
   const shared = {
-    ...{ warehouse: watched, bus, codec, chains, metrics, meter, guard: accounts.guard },
-    ...{ config: loadConfig({}), log: makeSilentLogger(), nowMs: Date.now },
+    warehouse: watched,
+    bus,
+    codec,
+    chains,
+    metrics,
+    meter,
+    guard: organizations.guard,
+    config: loadConfig({}),
+    log: makeSilentLogger(),
+    nowMs: Date.now,
     freshness: createFreshnessReader(warehouse, chains),
   }
   const subscriptions = await startSubscriptions({
     ...shared,
     engine: createGraphqlEngine(shared),
-    progress: { storedSeq: async () => stored },
+    progress: {
+      storedSeq: async () => {
+        storedReads += 1
+        return stored
+      },
+    },
     ...(limits && { limits }),
   })
   const server = await startRealtimeServer({
@@ -127,16 +143,24 @@ export const startSubscriptionStack = async ({
   }
   const clients = new Set<Client>()
   return {
-    ...{ api, metrics, url, statements },
+    api,
+    metrics,
+    url,
+    statements,
     seq: () => seq,
     add: (block, trades) => change(block, trades, false),
     remove: (block, trades) => change(block, trades, true),
+    storedReads: () => storedReads,
     storedUpTo: (upTo) => {
       stored = upTo
     },
     client: (connectionParams = { 'X-API-KEY': api.apiKey }) => {
       const client = createClient({
-        ...{ url, webSocketImpl: WebSocket, connectionParams, retryAttempts: 0, lazy: true },
+        url,
+        webSocketImpl: WebSocket,
+        connectionParams,
+        retryAttempts: 0,
+        lazy: true,
         onNonLazyError: () => undefined,
       })
       clients.add(client)

@@ -75,9 +75,13 @@ export const startSwapStack = async (
     post,
     build: async ({ dex, sold, bought, amount, exactIn = true, owner }, more = {}) => {
       const args = {
-        ...{ dex, userAddress: owner, amount: amount.toString() },
-        ...{ inputMint: sold, outputMint: bought },
-        ...{ swapMode: exactIn ? 'ExactIn' : 'ExactOut', slippage: 0.5 },
+        dex,
+        userAddress: owner,
+        amount: amount.toString(),
+        inputMint: sold,
+        outputMint: bought,
+        swapMode: exactIn ? 'ExactIn' : 'ExactOut',
+        slippage: 0.5,
         ...more,
       }
       type Answer = SwapRouteResponse & { readonly code?: number }
@@ -85,14 +89,23 @@ export const startSwapStack = async (
     },
     buildOverPool: ({ owner, dex, pool, sold, bought, amount, exactIn = true, slippage = 0.5 }) =>
       post('/v2/dex/ethereum/swap', {
-        ...{ dex, userAddress: owner, poolAddress: pool, amount: amount.toString(), slippage },
-        ...{ inputMint: sold, outputMint: bought, swapMode: exactIn ? 'ExactIn' : 'ExactOut' },
+        dex,
+        userAddress: owner,
+        poolAddress: pool,
+        amount: amount.toString(),
+        slippage,
+        inputMint: sold,
+        outputMint: bought,
+        swapMode: exactIn ? 'ExactIn' : 'ExactOut',
       }),
     heldBy: (owner, token) =>
       token === COIN
         ? client.getBalance({ address: owner })
         : client.readContract({
-            ...{ address: token, abi: ERC20, functionName: 'balanceOf', args: [owner] },
+            address: token,
+            abi: ERC20,
+            functionName: 'balanceOf',
+            args: [owner],
           }),
     signAndMine: async (signer, hex) => {
       const unsigned = parseTransaction(hex)

@@ -1,5 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
+/** How long a whole process may take for its start or for a step, on a machine that does much else beside it. */
+export const PROCESS_LIMIT_MS = 300_000
+
+const DEFAULT_LIMIT_MS = 120_000
+
 /**
  * Waits until the condition gives something and returns that; throws its last error, or says `what`, after `limitMs`, also
  * when an attempt never ends.
@@ -7,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export const until = async <T>(
   condition: () => T | Promise<T>,
   what = 'the condition',
-  limitMs = 30_000,
+  limitMs = DEFAULT_LIMIT_MS,
 ): Promise<NonNullable<Exclude<T, false>>> => {
   const endMs = Date.now() + limitMs
   for (;;) {

@@ -22,6 +22,7 @@ import type {
   TokenEvents,
   WebhookEndpoint,
 } from '../../schemas/wire.ts'
+import type { BacklogLimits } from '../../serving/webhooks/backlog-limits.ts'
 import { createWebhookContext, type WebhookContext } from '../../serving/webhooks/context.ts'
 import type { FindOrg } from '../../serving/webhooks/delivery-eligibility.ts'
 import type { Owner } from '../../serving/webhooks/endpoint-api.ts'
@@ -40,6 +41,7 @@ export const FAST_RETRY_SCHEDULE_MS = [0, 20, 20, 20, 20]
 export interface WebhookStackOptions {
   readonly config?: Partial<Record<keyof Config, unknown>>
   readonly scheduleMs?: readonly number[]
+  readonly backlogLimits?: BacklogLimits
   readonly nowMs?: () => number
   readonly resolve?: ResolveHost
   /** Default: every organization is there and not suspended. */
@@ -109,7 +111,7 @@ export const startWebhookStack = async (
     started.push(running)
     return running
   }
-  const poster = createWebhookClient({
+  const client = createWebhookClient({
     rulesOf: webhookContext.rulesOf,
     resolve: webhookContext.resolve,
     nowMs,
@@ -141,8 +143,8 @@ export const startWebhookStack = async (
     endpoint: (body) => {
       // One after the other: an organization may have few writes waiting.
       const created = creating.then(async () => {
-        const made = await webhookContext.resource.create(TEST_OWNER, body)
-        return webhookContext.resource.read(TEST_OWNER, made.body.id)
+        const made = await webhookContext.endpoints.create(TEST_OWNER, body)
+        return webhookContext.endpoints.read(TEST_OWNER, made.body.id)
       })
       creating = created.catch(() => undefined)
       return created
@@ -162,10 +164,11 @@ export const startWebhookStack = async (
           ...shared,
           store,
           config,
-          poster,
+          client,
           random: Math.random,
-          sealer: webhookContext.sealer,
+          cipher: webhookContext.cipher,
           scheduleMs: options.scheduleMs ?? FAST_RETRY_SCHEDULE_MS,
+          ...(options.backlogLimits && { backlogLimits: options.backlogLimits }),
         }),
       ),
     attempts: async () =>
@@ -178,7 +181,7 @@ export const startWebhookStack = async (
       ),
     stop: async () => {
       for (const running of started.toReversed()) await running.stop()
-      await poster.close()
+      await client.close()
       await webhookContext.stop()
       await bus.close()
       rmSync(folder, { recursive: true, force: true })

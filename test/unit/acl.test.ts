@@ -17,7 +17,7 @@ const allows = (role: string, topic: string, operation: AclRow['operation']): bo
       (row.pattern === 'prefixed' ? topic.startsWith(row.name) : row.name === topic),
   )
 
-test('every topic of a chain has one writer among the roles, and every role reads it', () => {
+test('every topic of a chain has one writer role, and every role reads it', () => {
   const names = (Object.keys(TOPICS) as Topic[])
     .filter((topic) => TOPICS[topic].scope !== 'global')
     .map((topic) => topicName(topic, 'sol'))
@@ -38,7 +38,7 @@ test('accounts, charges and webhooks are reached by serving only', () => {
   }
 })
 
-test('no role but init may create, alter or delete topics', () => {
+test('only the role init may create, alter or delete topics', () => {
   const wide = ROWS.filter(
     ({ resource, operation }) =>
       (resource === 'topic' || resource === 'cluster') &&

@@ -6,13 +6,14 @@ import { parseAddressList } from '../../serving/http/chain-parameters.ts'
 test('a list without an address is refused by a message that names its parameter', () => {
   for (const text of ['', ' , ']) {
     assert.throws(() => parseAddressList('eth', text, 'tokenAddresses'), {
-      ...{ faultName: 'MISSING_PARAMETER', message: 'tokenAddresses is required' },
+      faultName: 'MISSING_PARAMETER',
+      message: 'tokenAddresses is required',
       details: { parameter: 'tokenAddresses' },
     })
   }
 })
 
-test('an address counts once, in any spelling', () => {
+test('an address list has each address once, in any notation', () => {
   const address = `0x${'aB'.repeat(20)}`
   const text = ` ${address}, ${address.toLowerCase()},,`
   assert.deepEqual(parseAddressList('eth', text, 'walletAddresses'), [address.toLowerCase()])

@@ -20,7 +20,7 @@ const shownEnd = (expiresAtMs: number): string | null =>
     version: 1,
   }).expiresAt
 
-test('the end of a key: a time in the next hundred years, in either form, and one that can be shown', () => {
+test('the expiry of a key is a time in the next hundred years, in milliseconds or ISO format', () => {
   assert.equal(parseExpiry(NOW + 1, NOW), NOW + 1)
   assert.equal(parseExpiry('2027-01-01T00:00:00.000Z', NOW), Date.UTC(2027, 0, 1))
   assert.equal(
@@ -43,7 +43,7 @@ test('the end of a key: a time in the next hundred years, in either form, and on
   }
 })
 
-test('the body of a new key holds no time that no date can hold', () => {
+test('the schema of a new key rejects times beyond the range of a date', () => {
   assert.ok(Value.Check(KeyCreate, { expiresAt: 8.64e15 }))
   assert.ok(!Value.Check(KeyCreate, { expiresAt: 8.64e15 + 1_000 }))
 })

@@ -104,7 +104,7 @@ test('a withdrawal by name, of both versions', () => {
   assert.deepEqual(taken([['WithdrawEventV2', held]], KNOWN), expected)
 })
 
-test('a pool is known by an event that names two coins where the pool holds two', () => {
+test('an Aftermath pool is known from an event that names two coins where the pool holds two', () => {
   const one: Event = ['DepositEventV2', moved([TEST_COIN], [5n], [100n, 200n])]
   assert.deepEqual(taken([one]), [[], ['unknown-pool']])
   const two: Event = ['DepositEventV2', moved([TEST_COIN, SUI], [5n, 6n], [100n, 200n])]
@@ -131,7 +131,7 @@ test('a pool is known by an event that names two coins where the pool holds two'
   assert.deepEqual(taken([swapped, one]), [[['increase', SUI, 0n, TEST_COIN, 5n]], []])
 })
 
-test('a pool that is shown lists its coins by the names with all their digits', () => {
+test('an Aftermath pool lists its coins by their full addresses', () => {
   const early = '0x1abc::coin::COIN'
   const said = buildMoveEvent(
     'aftermath',
@@ -147,7 +147,7 @@ test('a pool that is shown lists its coins by the names with all their digits', 
   )
 })
 
-test('a pool of three coins has no two sides, however many an event names', () => {
+test('an Aftermath pool of three coins is not supported, however many an event names', () => {
   const held = [1n, 2n, 3n]
   for (const coins of [[SUI], [SUI, USDC], [SUI, USDC, TEST_COIN]]) {
     const amounts = coins.map(() => 5n)
@@ -166,14 +166,14 @@ test('a pool of three coins has no two sides, however many an event names', () =
   assert.deepEqual(taken([swapped, after]), [[], ['unknown-pool']])
 })
 
-test('without the pool a deposit of the first version proves nothing, nor does a call', () => {
+test('without its pool a deposit event of the first version is dropped as unknown-pool, calls included', () => {
   const said = buildMoveEvent('aftermath', 'events::DepositEvent', moved([SUI, USDC], [1n, 2n]))
   const calls = [{ typeArguments: [`${objectIdFor('lp')}::lp::LP`, SUI, USDC], objects: [POOL] }]
   const { poolChanges, dropped } = decodeMoveTransactions([buildMoveTransaction([said], { calls })])
   assert.deepEqual([poolChanges, dropped[0]?.reason], [[], 'unknown-pool'])
 })
 
-test('what does not fit the pool, or itself, is dropped', () => {
+test('an Aftermath event that does not fit its pool, or itself, is dropped', () => {
   const reasonOf = (said: Said, name = 'DepositEvent') => taken([[name, said]], KNOWN)
   assert.deepEqual(reasonOf(moved([TEST_COIN], [1n])), [[], ['unknown-token']])
   assert.deepEqual(reasonOf(moved([SUI, USDC], [1n])), [[], ['bad-field']])

@@ -13,7 +13,7 @@ const codeOf = (work: () => unknown): number | undefined => {
   return undefined
 }
 
-test('an amount is base units, the whole balance, or a percentage of it with two decimals', () => {
+test('a swap amount is base units, the whole balance, or a percentage of it with two decimals', () => {
   assert.deepEqual(parseSwapAmount('17', 'exact_in'), { amountRaw: 17n })
   assert.deepEqual(parseSwapAmount('17', 'exact_out'), { amountRaw: 17n })
   const shares = { auto: 10_000, '100%': 10_000, '50%': 5_000, '0.01%': 1, '33.3%': 3_330 }
@@ -21,17 +21,19 @@ test('an amount is base units, the whole balance, or a percentage of it with two
     assert.deepEqual(parseSwapAmount(text, 'exact_in'), { share }, text)
 })
 
-test('no part of a balance, more than the balance, and other words are refused', () => {
+test('a swap amount of zero percent, above the balance or in another notation is refused', () => {
   const codes = {
-    ...{ '0%': 40_015, '0.00%': 40_015, '100.01%': 40_014, '999%': 40_014, '1000%': 40_014 },
-    ...{
-      '50.001%': 40_014,
-      '%': 40_014,
-      '-5%': 40_014,
-      AUTO: 40_014,
-      ' 50%': 40_014,
-      half: 40_014,
-    },
+    '0%': 40_015,
+    '0.00%': 40_015,
+    '100.01%': 40_014,
+    '999%': 40_014,
+    '1000%': 40_014,
+    '50.001%': 40_014,
+    '%': 40_014,
+    '-5%': 40_014,
+    AUTO: 40_014,
+    ' 50%': 40_014,
+    half: 40_014,
   }
   for (const [text, code] of Object.entries(codes))
     assert.equal(

@@ -87,7 +87,7 @@ for (const [name, log, protocol] of [
   ['V3', v3Swap([10n, 7n, 1n, 1n]), 'balancer_v3'],
   ['Swaap, with events of V2', v2Swap([10n, 7n], [TOKEN_A, TOKEN_B], SWAAP_VAULT), 'swaap_v2'],
 ] as const) {
-  test(`a swap of ${name} says its tokens itself: the Vault's word is enough`, () => {
+  test(`a swap log of ${name} names its tokens: the log of the Vault is enough`, () => {
     for (const books of [facts, evidence]) {
       assert.deepEqual(decodeBlock(buildSingleTransactionBlock([log]), books).swaps, [
         swapOf(protocol, log.address),
@@ -95,7 +95,7 @@ for (const [name, log, protocol] of [
     }
   })
 
-  test(`a swap of ${name} that the Vault did not log, that is cut or has other topics is none`, () => {
+  test(`a swap log of ${name} from another contract, cut or with other topics is not a swap`, () => {
     const move = [transferLog(TOKEN_A, USER, ROUTER, 10n), transferLog(TOKEN_B, ROUTER, USER, 7n)]
     const forged = { ...log, address: ROUTER }
     assert.deepEqual(reasons([...move, forged]), ['unlisted-contract'])
@@ -120,7 +120,7 @@ for (const [name, log, protocol] of [
   })
 }
 
-test('amounts that no trade has', () => {
+test('impossible swap amounts are dropped with their reason', () => {
   for (const [amounts, reason] of [
     [[0n, 0n], 'zero-amount'],
     [[HUGE, 7n], 'impossible-amount'],
@@ -134,14 +134,14 @@ test('amounts that no trade has', () => {
   }
 })
 
-test('a V2 event of the V3 Vault is foreign, and the other way round', () => {
+test('a V2 event from the V3 Vault is dropped as unlisted-contract, and the other way round', () => {
   assert.deepEqual(reasons([v2Swap([10n, 7n], [TOKEN_A, TOKEN_B], V3_VAULT)]), [
     'unlisted-contract',
   ])
   assert.deepEqual(reasons([v3Swap([10n, 7n, 0n, 0n], V2_VAULT)]), ['unlisted-contract'])
 })
 
-test('a pool that another protocol made is not taken for one of the Vault', () => {
+test('a swap of the Vault in a pool of another protocol is dropped', () => {
   assert.deepEqual(
     reasons([v2Swap([10n, 7n])], buildDecodeContext('facts', [buildPoolMetadata('curve')])),
     ['unlisted-contract'],
@@ -183,7 +183,7 @@ const balance = (
   ]),
 })
 
-test('what joined a V2 pool and what left it; its own shares are not part of that', () => {
+test('deposits and withdrawals of a V2 pool leave out its own shares', () => {
   assert.deepEqual(changes([balance([TOKEN_A, TOKEN_B], [10n, 0n])]), [
     ['increase', POOL, TOKEN_A, 10n, TOKEN_B, 0n],
   ])
@@ -202,7 +202,7 @@ test('what joined a V2 pool and what left it; its own shares are not part of tha
   assert.deepEqual(changes([balance([POOL, TOKEN_A], [7n, 0n])]), [], 'shares alone')
 })
 
-test('balances of a V2 pool that cannot be', () => {
+test('impossible balance changes of a V2 pool are dropped with their reason', () => {
   assert.deepEqual(reasons([balance([TOKEN_A, TOKEN_B], [1n, -1n])]), ['bad-array'])
   assert.deepEqual(reasons([balance([TOKEN_A, TOKEN_B], [1n])]), ['bad-array'])
   assert.deepEqual(reasons([balance([TOKEN_A, TOKEN_B], [-HUGE, 0n])]), ['impossible-amount'])
@@ -232,7 +232,7 @@ const tokensRegistered = (tokens: readonly string[], vault = V2_VAULT): Omit<Log
   ]),
 })
 
-test('tokens registered for a V2 pool prove it; its own shares stand last', () => {
+test('a token registration of the V2 Vault verifies its pool; its own shares are last', () => {
   const made = decodeBlock(
     buildSingleTransactionBlock([tokensRegistered([POOL, TOKEN_A, TOKEN_B])]),
     facts,
@@ -316,7 +316,7 @@ for (const [name, kind] of [
   })
 }
 
-test('without a node, amounts of V3 are put to tokens by transfers into and out of the Vault', () => {
+test('without a node, liquidity amounts of V3 are matched to tokens by transfers into and out of the Vault', () => {
   const moves = [transferLog(TOKEN_A, USER, V3_VAULT, 1n), transferLog(TOKEN_B, USER, V3_VAULT, 2n)]
   const other = transferLog(TOKEN_C, USER, V3_VAULT, 5n)
   const log = liquidity('LiquidityAdded', [2n, 1n])
@@ -382,7 +382,7 @@ test('a V3 pool is proven by its registration and opens when it is initialized',
   assert.deepEqual(reasons([{ ...cut, data: cut.data.slice(0, 2 + 64 * 21) }]), ['truncated-data'])
 })
 
-test('conversions around a trade of a boosted pool are none', () => {
+test('Wrap and Unwrap logs around a swap of a boosted pool are not swaps', () => {
   const logs = ['Wrap', 'Unwrap'].map((name) =>
     buildLog(
       V3_VAULT,
@@ -394,7 +394,7 @@ test('conversions around a trade of a boosted pool are none', () => {
   assert.deepEqual([swaps, dropped], [[], []])
 })
 
-test('only of whom a listed Vault speaks is asked: no other can name a pool as one of the wrong kind', () => {
+test('pool lookups are made only for logs of a listed Vault', () => {
   const subjects = (logs: Logs) =>
     requiredLookups(buildSingleTransactionBlock(logs), facts.protocols).pools
   assert.deepEqual(subjects([v2Swap([1n, 1n])]), [{ address: POOL, family: 'balancer_v2' }])

@@ -44,7 +44,7 @@ test('known addresses and data', () => {
   }
 })
 
-test('any bytes come back, and are written as the textbook writes them', () => {
+test('base58 round-trips any bytes and matches the textbook algorithm', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 120 }), fc.nat(4), (tail, zeros) => {
       const bytes = new Uint8Array([...new Uint8Array(zeros), ...tail])
@@ -60,7 +60,7 @@ test('a part of a larger buffer is that part only', () => {
   assert.equal(base58Encode(whole.subarray(1, 2)), '2g')
 })
 
-test('other characters are not base 58', () => {
+test('base58 refuses characters outside its alphabet', () => {
   for (const text of ['0', 'O', 'I', 'l', 'abc def', 'é', '2g\n', '١'])
     assert.equal(base58Decode(text), undefined)
 })

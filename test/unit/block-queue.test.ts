@@ -42,7 +42,7 @@ const queueOver = (slots: Set<number>, skipped: ReadonlySet<number> = new Set())
 }
 
 describe('blocks of a chain in slot order', () => {
-  test('a head far above all blocks costs two lists for each question, and no block is passed over', async () => {
+  test('a head far above all blocks costs two slot lists per poll, and no block is skipped', async () => {
     const slots = new Set([10])
     const { queue, lists } = queueOver(slots)
     const head = { height: 4_000_000_000_000, hash: null }
@@ -85,7 +85,7 @@ describe('blocks of a chain in slot order', () => {
     assert.deepEqual(found.slice(0, 1), [2_500])
   })
 
-  test('listed slots that all turn out skipped end the turn', async () => {
+  test('a turn ends when every listed slot turns out skipped', async () => {
     const slots = new Set(Array.from({ length: 9_000 }, (_, at) => at + 11))
     const { queue, lists } = queueOver(slots, slots)
     assert.equal(await queue.next(tipAt(10), 0, { height: 9_000, hash: null }), undefined)

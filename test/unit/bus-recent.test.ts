@@ -22,7 +22,7 @@ const offsets = (recent: RecentRecords, topic: string, from: number, to: number)
   return held && [...held].map((one) => one.record.offset)
 }
 
-test('the newest records are held across both halves, older ones are not', () => {
+test('the record cache holds the newest records across both halves, older ones not', () => {
   // Of 101 bytes each, three fill a half of 250.
   const recent = makeRecentRecords(500)
   for (let offset = 40; offset < 48; offset += 1) recent.add(record('t', offset))
@@ -33,7 +33,7 @@ test('the newest records are held across both halves, older ones are not', () =>
   assert.deepEqual(offsets(recent, 't', 47, 48), [47])
 })
 
-test('what lies beyond the end, in another partition or topic is not held', () => {
+test('the record cache holds nothing beyond the end or of another partition or topic', () => {
   const recent = makeRecentRecords(10_000)
   recent.add(record('t', 5))
   recent.add(record('t', 9, 1))
@@ -44,7 +44,7 @@ test('what lies beyond the end, in another partition or topic is not held', () =
   assert.equal(offsets(recent, 'v', 0, 1), undefined)
 })
 
-test('after it forgot all, only what comes then is held', () => {
+test('a cleared record cache holds only records added since', () => {
   const recent = makeRecentRecords(10_000)
   recent.add(record('t', 0))
   recent.clear()

@@ -18,12 +18,12 @@ test('calls beyond the budget of a second wait for the next one, in order', asyn
   )
 })
 
-test('without a budget 5,000 calls start at once', async () => {
+test('without a call budget 5,000 calls start at once', async () => {
   const turn = makeRateLimit(0)
   await Promise.all(Array.from({ length: 5_000 }, turn))
 })
 
-test('too many waiting calls are an outage of the endpoint, so that another one is asked', async () => {
+test('too many waiting calls are an Outage of the endpoint, so that another one is used', async () => {
   const turn = makeRateLimit(1_000)
   const outcomes = await Promise.allSettled(Array.from({ length: 2_100 }, turn))
   const refused = outcomes.filter((each) => each.status === 'rejected')

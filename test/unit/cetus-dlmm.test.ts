@@ -76,7 +76,7 @@ const SWAPPED = {
   amountOutRaw: 40n,
 }
 
-test('a swap by name and as bytes: what went out is out of the vaults, what comes in is added', () => {
+test('cetus_dlmm swap by fields and as bytes: the output leaves the reserves, the input is added', () => {
   for (const said of [FIELDS, { ...FIELDS, from: typeNameOf(SUI) }, bytesOf(SUI, USDC)]) {
     const { swaps, pools, dropped } = decoded('pool::SwapEvent', said)
     assert.deepEqual(dropped, [])
@@ -97,7 +97,7 @@ test('a swap by name and as bytes: what went out is out of the vaults, what come
   assert.deepEqual(swaps, [{ ...SWAPPED, tokenIn: USDC, tokenOut: SUI, reserves: [1_000n, 560n] }])
 })
 
-test("a partner's share of the fee stays out of the vaults; vaults that nothing orders are unknown", () => {
+test('cetus_dlmm: the fee share of a partner is left out of the reserves; reserves without a coin order are unknown', () => {
   const reservesOf = (said: Said, shown = objects) => decoded('pool::SwapEvent', said, shown).swaps
   const partner = objectIdFor('partner')
   assert.deepEqual(reservesOf(bytesOf(SUI, USDC, 1n, partner))[0]?.reserves, [1_099n, 460n])
@@ -121,7 +121,7 @@ const TOLD = {
 }
 const FEES = { fee_a: '3', fee_b: '4' }
 
-test('liquidity goes in with its fees, and comes out without them, by name and as bytes', () => {
+test('cetus_dlmm: added liquidity includes its fees, removed liquidity does not, by fields and as bytes', () => {
   for (const [name, kind, said] of [
     ['AddLiquidityEvent', 'increase', Buffer.concat([HEAD, encodeBcs(3n, 4n, [DELTA])])],
     ['AddLiquidityEvent', 'increase', { ...TOLD, ...FEES }],
@@ -151,7 +151,7 @@ test('liquidity goes in with its fees, and comes out without them, by name and a
   assert.deepEqual([emptied.poolChanges, emptied.dropped], [[], []])
 })
 
-test('a pool is opened by an event that names its coins, which proves it', () => {
+test('cetus_dlmm: a pool creation event names its coins and verifies the pool', () => {
   // Two numbers of 16 bits follow: 20 and 10,000.
   const bytes = Buffer.concat([
     encodeBcs(POOL, typeNameOf(SUI), typeNameOf(USDC)),
@@ -178,7 +178,7 @@ test('a pool is opened by an event that names its coins, which proves it', () =>
   }
 })
 
-test('what cannot be taken says why', () => {
+test('cetus_dlmm: an invalid event is dropped with its reason', () => {
   const reasonOf = (name: string, said: Said, shown = objects) => {
     const { swaps, poolChanges, dropped } = decoded(name, said, shown)
     assert.deepEqual([swaps, poolChanges], [[], []])
@@ -197,7 +197,7 @@ test('what cannot be taken says why', () => {
   )
 })
 
-test('a node is asked for a pool that no object shows', () => {
+test('cetus_dlmm: a pool without an object in the block is looked up at the node', () => {
   const said = buildMoveEvent('cetus_dlmm', 'pool::SwapEvent', bytesOf(SUI, USDC))
   assert.deepEqual(
     requiredLookups(buildMoveBlock([buildMoveTransaction([said])]), protocolRegistry('sui')),

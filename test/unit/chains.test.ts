@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { flashblocksUrl } from '../../core/config/flashblocks-settings.ts'
+import { loadConfig } from '../../core/config/load.ts'
 import {
   CHAIN_ID_BY_NAME,
   CHAINS,
   type ChainRow,
   chainRow,
-  coinName,
   maxReorgBlocks,
+  nativeTokenName,
 } from '../../schemas/chains.ts'
 import { feedsOfChain } from '../../schemas/feeds.ts'
+import { PREDICTION_CHAIN } from '../../schemas/predictions.ts'
 import { PROTOCOLS, type ProtocolRow, protocolRow } from '../../schemas/protocols.ts'
 
 const ROWS: readonly ChainRow[] = Object.values(CHAINS)
@@ -46,7 +49,7 @@ test('rewards of blocks, uncles and prediction markets are feeds of the chains w
 })
 
 for (const row of ROWS) {
-  test(`${row.name}: words, wire symbol and finality agree with each other`, () => {
+  test(`${row.name}: names, wire symbol and finality agree with each other`, () => {
     assert.equal(CHAINS[row.id as keyof typeof CHAINS], row)
     for (const word of [row.id, row.apiName, ...row.aliases])
       assert.equal(CHAIN_ID_BY_NAME[word], row.id)
@@ -59,7 +62,7 @@ for (const row of ROWS) {
     assert.ok(row.publicRpc.length > 0 && row.publicRpc.every((url) => /^(wss|https):/.test(url)))
   })
 
-  test(`${row.name}: quotes hold the coin once, pools price one quote in a better one`, () => {
+  test(`${row.name}: quote assets hold the wrapped native token once, reference pools price one in a better one`, () => {
     const ranks = { stable: 3, native: 2, btc: 1 }
     const quotes = new Map(row.quotes.map((quote) => [quote.address, quote]))
     assert.equal(quotes.size, row.quotes.length, 'no address twice')
@@ -85,7 +88,7 @@ for (const row of ROWS) {
   })
 }
 
-test('a word names one chain, and nothing that objects inherit is a word', () => {
+test('a chain name belongs to one chain, and inherited object properties are not names', () => {
   const words = ROWS.flatMap((row) => [...new Set([row.id, row.apiName, ...row.aliases])])
   assert.equal(new Set(words).size, words.length)
   assert.equal(CHAIN_ID_BY_NAME.ethereum, 'eth')
@@ -116,26 +119,40 @@ test('a factory belongs to one protocol, on chains that are known, in lower case
   }
 })
 
-test('the coin of every chain and its wrapped form have a name and a symbol, other tokens none', () => {
-  const symbolsOf = (row: ChainRow): readonly (string | undefined)[] => {
-    const coins = [row.nativeAddress, row.wrappedNative].map((address) => coinName(row, address))
-    assert.ok(
-      coins.every((coin) => coin?.name && coin.decimals === row.nativeDecimals),
-      row.id,
+test('the native token of every chain and its wrapped form have a name and a symbol, other tokens do not', () => {
+  for (const row of ROWS) {
+    const [coin, wrapped] = [row.nativeAddress, row.wrappedNative].map((address) =>
+      nativeTokenName(row, address),
     )
-    return [row.id, ...coins.map((coin) => coin?.symbol)]
+    assert.ok(coin?.name && wrapped?.name, row.id)
+    const decimals = row.nativeDecimals
+    assert.deepEqual([coin.decimals, wrapped.decimals], [decimals, decimals], row.id)
+    assert.equal(coin.symbol, row.nativeSymbol)
+    const quote = row.quotes.find(({ kind }) => kind === 'native')
+    assert.equal(wrapped.symbol, quote?.symbol, row.id)
   }
-  assert.deepEqual(ROWS.map(symbolsOf), [
-    ['sol', 'SOL', 'SOL'],
-    ['eth', 'ETH', 'WETH'],
-    ['bsc', 'BNB', 'WBNB'],
-    ['base', 'ETH', 'WETH'],
-    ['polygon', 'POL', 'WPOL'],
-    ['arbitrum', 'ETH', 'WETH'],
-    ['optimism', 'ETH', 'WETH'],
-    ['avalanche', 'AVAX', 'WAVAX'],
-    ['zksync', 'ETH', 'WETH'],
-    ['sui', 'SUI', 'SUI'],
-  ])
-  assert.equal(coinName(CHAINS.eth, '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'), undefined)
+  const symbolsOf = (row: ChainRow): readonly (string | undefined)[] =>
+    [row.nativeAddress, row.wrappedNative].map((address) => nativeTokenName(row, address)?.symbol)
+  assert.deepEqual(symbolsOf(CHAINS.sol), ['SOL', 'SOL'])
+  assert.deepEqual(symbolsOf(CHAINS.eth), ['ETH', 'WETH'])
+  assert.deepEqual(symbolsOf(CHAINS.polygon), ['POL', 'WPOL'])
+  assert.deepEqual(symbolsOf(CHAINS.sui), ['SUI', 'SUI'])
+  assert.equal(nativeTokenName(CHAINS.eth, '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'), undefined)
+})
+
+test('one chain has prediction markets: the routes that read them name none', () => {
+  const having = ROWS.filter(({ feeds }) => feeds.includes('predictions'))
+  assert.deepEqual(
+    having.map(({ id }) => id),
+    [PREDICTION_CHAIN],
+  )
+})
+
+test('each chain with a stream of pre-confirmed blocks has a setting for its address', () => {
+  const config = loadConfig({ FLASHBLOCKS_URL_BASE: 'wss://flash.example/ws' })
+  const followed = ROWS.filter(({ id }) => flashblocksUrl(config, id) !== '')
+  assert.deepEqual(
+    followed.map(({ id, preconfirmedStream }) => [id, preconfirmedStream]),
+    [['base', 'flashblocks']],
+  )
 })

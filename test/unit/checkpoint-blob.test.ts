@@ -72,7 +72,7 @@ test('a recorded checkpoint in either form is one block', async () => {
   assert.deepEqual(await read(toProtobufCheckpoint(RECORDED)), recorded)
 })
 
-test('`decode` and `replay` take it by its name', async () => {
+test('`decode` and `replay` read a .binpb.zst file by its name', async () => {
   assert.ok(isBinpbFile('a/5.binpb.zst'))
   assert.ok(!isBinpbFile('5.chk') && !isBinpbFile('5.json.zst'))
   const folder = mkdtempSync(join(tmpdir(), 'blob-'))
@@ -207,7 +207,7 @@ test('effects of the first version name what they read in a list of its own', as
   assert.deepEqual(transaction?.deltas, [{ owner: ADDRESS_1, coin: USDC, deltaRaw: -3n }])
 })
 
-test('a checkpoint that is not what it names is refused', async () => {
+test('a checkpoint whose contents do not match its digests is rejected', async () => {
   const message = await messageOf(PAID)
   const [coinNow] = PAID[0]?.after ?? []
   assert.ok(coinNow)
@@ -229,7 +229,7 @@ test('a checkpoint that is not what it names is refused', async () => {
   )
 })
 
-test('what is not a message, or one of too many parts', async () => {
+test('a .binpb file with malformed Protobuf or too many fields is rejected', async () => {
   await refuses(Buffer.of(), 'not-an-object')
   await refuses(Buffer.of(0x32), 'bad-protobuf')
   await refuses(Buffer.of(0x32, 5, 0), 'bad-protobuf')
@@ -240,7 +240,7 @@ test('what is not a message, or one of too many parts', async () => {
   await assert.rejects(parseBinpbFile('sui', RECORDED), InvalidInput)
 })
 
-test('whatever the bytes are, the file is read or refused', async () => {
+test('a .binpb file of any bytes is read or rejected', async () => {
   const recorded = toProtobufCheckpoint(RECORDED)
   for (const message of [await messageOf(PAID), recorded]) {
     await fc.assert(

@@ -76,7 +76,7 @@ test('a recorded checkpoint: everything in it has the hash that it is called by'
   }
 })
 
-test('`decode` and `replay` take it by its name', async () => {
+test('`decode` and `replay` read a .chk file by its name', async () => {
   assert.ok(isChkFile('a/5.chk') && isChkFile('5.chk.bin'))
   assert.ok(!isChkFile('chk.json'))
   const lines: string[] = []
@@ -95,7 +95,7 @@ test('`decode` and `replay` take it by its name', async () => {
   assert.deepEqual(heights, [1137])
 })
 
-test('whatever the bytes are, the file is read or refused', () => {
+test('a .chk file of any bytes is read or rejected', () => {
   const bytes = readFileSync(RECORDED)
   const refuses = (said: Uint8Array): void =>
     assert.throws(() => parseChkFile('sui', said), InvalidInput)
@@ -120,7 +120,7 @@ test('whatever the bytes are, the file is read or refused', () => {
   )
 })
 
-test('a swap, its coins, a new coin and the balances of addresses', () => {
+test('a checkpoint file gives a swap, its coins, a new coin and balance changes', () => {
   const pool = `${protocolPackage('cetus')}::pool::Pool`
   const swap = encodeBcs(
     ...[true, POOL, objectIdFor('partner'), 100n, 40n, 0n, 1n, 5n, 6n, u128(1n), u128(2n), 1n],
@@ -239,7 +239,7 @@ const full = (type: string): string => {
   return [address(owner), ...rest].join('::')
 }
 
-test('transactions of the system, failures and effects of the first version', () => {
+test('a checkpoint file reads system transactions, failures and effects of the first version', () => {
   const assignments = encodeBcs(
     u8(1),
     list([encodeBcs(digest(1), list([encodeBcs(objectIdFor('a'), 1n, 2n)]))]),
@@ -290,7 +290,7 @@ test('transactions of the system, failures and effects of the first version', ()
   )
 })
 
-test('transactions that the contents do not name are refused', () => {
+test('transactions that are not in the checkpoint contents are rejected', () => {
   const executed = { data: transactionData(program([], [])), effects: effectsV2(u8(0), []) }
   const bytes = buildCheckpoint([executed])
   blockOf(bytes)

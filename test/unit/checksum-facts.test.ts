@@ -6,11 +6,11 @@ import { TOPICS } from '../../schemas/topics.ts'
 
 const FOLDER = new URL('../../schemas/tables/', import.meta.url)
 
-test('every topic is compared or left out with a reason', () => {
+test('every topic is part of the checksum or excluded with a reason', () => {
   assert.deepEqual(Object.keys(TOPIC_RULES).sort(), Object.keys(TOPICS).sort())
 })
 
-test('every table and view of the migrations is compared or left out with a reason', () => {
+test('every table and view of the migrations is part of the checksum or excluded with a reason', () => {
   const named = readdirSync(FOLDER).flatMap((file) => {
     const text = readFileSync(new URL(file, FOLDER), 'utf8')
     // A materialized view holds nothing itself: it fills a table that is listed.
@@ -22,7 +22,7 @@ test('every table and view of the migrations is compared or left out with a reas
   assert.deepEqual(Object.keys(TABLE_RULES).sort(), [...new Set(named)].sort())
 })
 
-test('what is left out says why', () => {
+test('every exclusion from the checksum has a reason', () => {
   for (const facts of [...Object.values(TOPIC_RULES), ...Object.values(TABLE_RULES)]) {
     if (facts.how === 'left out') assert.match(facts.why, /\w+ \w+/)
   }

@@ -31,10 +31,10 @@ const digestOf = async (
   }
   const facts = TOPIC_RULES[topic]
   if (facts.how === 'left out') throw new Error(`${topic} is compared`)
-  return topicDigest({ bus, codec, topic, place: PLACE, facts })
+  return topicDigest({ bus, codec, topic, target: PLACE, rule: facts })
 }
 
-test('what a reorg emptied counts as never published, although it names a block', async () => {
+test('a price emptied by a reorg counts in the checksum as never published', async () => {
   const block = { timestamp: 7_000, hash: '0xb7', height: 7, slot: 7 }
   const priced = (usd: string) => {
     const token_price = { token_address: '0xaaa', price_in_usd: usd, price_in_native: '' }
@@ -45,7 +45,7 @@ test('what a reorg emptied counts as never published, although it names a block'
   assert.deepEqual(await digestOf('tokenPrices', [priced('3'), priced('')]), none)
 })
 
-test('a token whose only sight was taken back counts as never seen', async () => {
+test('a token whose first appearance was reverted counts in the checksum as never seen', async () => {
   const token = unknownToken('0xaaa', 9)
   const record = firstSeenRecord(
     token,

@@ -120,7 +120,7 @@ const birth = {
   creators: [USER],
 } as const
 
-test('a token is born with the pool that it trades in', () => {
+test('a Clanker token is created with the pool that it trades in', () => {
   const { tokenCreations, dropped, migrations } = decode([created()])
   assert.deepEqual(tokenCreations, [
     { ...birth, logIndex: 0, launch: { protocol: 'clanker', pool: POOL_ID } },
@@ -161,7 +161,7 @@ for (const [chain, factory] of [
   ['arbitrum', '0xeb9d2a726edffc887a574dc7f46b3a3638e8e44f'],
   ['bsc', '0xea30438e0b5f99096cb05a8da63be55a6a298f6a'],
 ] as const) {
-  test(`the fourth version on ${chain} has a factory of its own`, () => {
+  test(`version 4 on ${chain} has a factory of its own`, () => {
     const there = { ...books, protocols: protocolRegistry(chain) }
     const bornBy = (by: string) =>
       decodeBlock(buildSingleTransactionBlock([created('Coin', by)]), there).tokenCreations
@@ -172,7 +172,7 @@ for (const [chain, factory] of [
   })
 }
 
-test('other contracts make no tokens of the launchpad', () => {
+test('logs of other contracts create no tokens of the launchpad', () => {
   const all = [version0, version2, version3, version31].map((log) => log(ROUTER))
   const decoded = decode([created('Coin', ROUTER), ...all])
   assert.deepEqual(decoded.tokenCreations, [])
@@ -212,7 +212,7 @@ for (const [what, log, reason] of BAD) {
   })
 }
 
-test('a name of megabytes is cut, broken characters are left out', () => {
+test('a token name of megabytes is cut, invalid characters are removed', () => {
   const { tokenCreations } = decode([created('x'.repeat(1_000_000))])
   assert.equal(tokenCreations[0]?.metadata.name, 'x'.repeat(128))
   assert.equal(decode([created('\u0007')]).tokenCreations[0]?.metadata.name, null)

@@ -9,7 +9,7 @@ import {
 
 const PROXIES = ['10.0.0.0/8', 'fd00::/8', '127.0.0.1/32']
 
-test('the caller is the right-most hop that no trusted proxy is', () => {
+test('the client address is the right-most hop that is not a trusted proxy', () => {
   const cases: readonly (readonly [string, string | undefined, readonly string[], string])[] = [
     ['203.0.113.9', undefined, PROXIES, '203.0.113.9'],
     ['203.0.113.9', '198.51.100.1', PROXIES, '203.0.113.9'],

@@ -53,7 +53,7 @@ const leave = async (text: string): Promise<void> => {
   await until(() => answered > before.answered, 'the request failed')
 }
 
-test('a client that leaves is not an error line; a bug is one', async () => {
+test('a client that disconnects is not logged as an error; a bug is', async () => {
   const head = 'Host: x\r\nContent-Type: application/json\r\n'
   await leave(`POST /body HTTP/1.1\r\n${head}Content-Length: 100\r\n\r\n{"half":`)
   await leave(`GET /slow HTTP/1.1\r\n${head}\r\n`)
@@ -62,7 +62,7 @@ test('a client that leaves is not an error line; a bug is one', async () => {
   assert.deepEqual(lines, ['request failed'])
 })
 
-test('every answer forbids to guess its type', async () => {
+test('every HTTP response has the header X-Content-Type-Options: nosniff', async () => {
   for (const path of ['/bug', '/nothing']) {
     const { headers } = await fetch(`http://127.0.0.1:${port}${path}`)
     assert.equal(headers.get('x-content-type-options'), 'nosniff', path)

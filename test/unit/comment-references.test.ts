@@ -83,7 +83,7 @@ const isKnown = (name: string): boolean => {
 const danglingNames = (text: string): readonly string[] =>
   (text.match(COMMENT) ?? []).flatMap(namesIn).filter((name) => !isKnown(name))
 
-test('what a comment names exists: identifiers in backticks and files', () => {
+test('identifiers in backticks and files that a comment names exist', () => {
   const dangling = SOURCES.flatMap(({ file, text }) =>
     danglingNames(text).map((name) => `${file}: ${name}`),
   )
@@ -98,7 +98,7 @@ test('a name that was renamed away is found, one that exists or is foreign is no
   assert.deepEqual(danglingNames('// `Bus.halted`, `kafka/bus.ts`, `a + b`, `jsonParsed`'), [])
 })
 
-test('every foreign name is cited', () => {
+test('every third-party name in a comment is cited', () => {
   const cited = new Set(SOURCES.flatMap(({ text }) => (text.match(COMMENT) ?? []).flatMap(namesIn)))
   assert.deepEqual(
     [...FOREIGN].filter((name) => !cited.has(name)),

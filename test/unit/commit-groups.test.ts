@@ -35,7 +35,7 @@ const heldGroups = (limits: Partial<GroupLimits> = {}) => {
   return { groups, commits, names: () => commits.map(({ names }) => names) }
 }
 
-test('a full group is committed while the next one is collected, and a third has to wait', async () => {
+test('a full group is committed while the next one fills, and a third waits', async () => {
   const { groups, commits, names } = heldGroups()
   for (const name of 'abcde') await groups.add(item(name))
   assert.deepEqual(names(), ['abc'])
@@ -53,7 +53,7 @@ test('a full group is committed while the next one is collected, and a third has
   assert.equal(groups.pending(), undefined)
 })
 
-test('records and bytes bound a group; an operation that is larger than both has one of its own', async () => {
+test('groups are bounded by records and bytes; a larger operation gets a group of its own', async () => {
   const { groups, commits, names } = heldGroups({ operations: 100 })
   const settled = (async () => {
     for (let at = 0; at < 4; at += 1) {
@@ -71,7 +71,7 @@ test('records and bytes bound a group; an operation that is larger than both has
   assert.deepEqual(names(), ['a', 'bc', 'd', 'e'])
 })
 
-test('a flush commits what is there and waits for it', async () => {
+test('a flush commits the open group and waits for it', async () => {
   const { groups, commits, names } = heldGroups()
   await groups.add(item('a'))
   let isSettled = false
@@ -99,7 +99,7 @@ test('an operation waits for others for a bounded time', async () => {
   assert.deepEqual(names(), ['ab', 'c'])
 })
 
-test('after a commit that failed nothing is committed, and everything says why', async () => {
+test('after a failed commit no further group is committed, and every call rejects with its error', async () => {
   const { groups, commits, names } = heldGroups()
   const lost = new Error('no answer')
   for (const name of 'abcd') await groups.add(item(name))

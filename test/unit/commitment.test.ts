@@ -27,7 +27,7 @@ const said = (prepared: Prepared): string => prepared.event([]).meta?.commitment
 const commitments = (commitment: Commitment): readonly string[] => {
   const chainContext: ChainContext = {
     chain: CHAINS.eth,
-    book: QUOTE_ASSETS,
+    quoteAssets: QUOTE_ASSETS,
     codec: localCodec(),
     commitment,
     partitions: () => 1,
@@ -39,10 +39,10 @@ const commitments = (commitment: Commitment): readonly string[] => {
   const read = {
     block,
     decoded: emptyDecodedBlock(),
-    learned: { tokens: [], pools: [] },
+    fetched: { tokens: [], pools: [] },
     origin: 'node' as const,
-    primes: [],
-    letters: [],
+    seedPrices: [],
+    deadLetters: [],
     expired: [],
   }
   const applied = applyOperation(chainContext, ledger, { seq: 1, cursor: CURSOR }, read)
@@ -54,7 +54,7 @@ const commitments = (commitment: Commitment): readonly string[] => {
   return [apply, said(revert), said(finalize)].map((text) => text.replace('COMMITMENT_', ''))
 }
 
-test('a block says how sure its source was of it; what is final is final', () => {
+test('a block record has the commitment of its source, and FINALIZED once it is final', () => {
   assert.deepEqual(commitments('processed'), ['PROCESSED', 'PROCESSED', 'FINALIZED'])
   assert.deepEqual(commitments('confirmed'), ['CONFIRMED', 'CONFIRMED', 'FINALIZED'])
   assert.deepEqual(commitments('finalized'), ['FINALIZED', 'FINALIZED', 'FINALIZED'])

@@ -11,7 +11,7 @@ test('defaults need no environment', () => {
   assert.deepEqual(config.chains, ['eth'])
 })
 
-test('the command line stands above the environment', () => {
+test('command-line options override the environment', () => {
   assert.equal(loadConfig({ PORT: '9000' }, { port: 9001 }).port, 9001)
 })
 
@@ -75,7 +75,7 @@ test('JSON of a setting nests no deeper than other JSON from outside', () => {
   }
 })
 
-test('an override of the wrong kind is a mistake in words, however deep it nests', () => {
+test('an override of the wrong type is reported as a configuration mistake at any depth', () => {
   const deep: unknown = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`)
   assert.throws(
     () => loadConfig({}, { port: deep }),

@@ -19,7 +19,7 @@ test('the statements of the documented queries are those of cubes.sql; `npm run 
   assert.equal(cubeStatements(), readFileSync(path, 'utf8'))
 })
 
-test('every cube is asked for by a documented query', () => {
+test('every cube is used by a documented query', () => {
   assert.ok(CUBES.length >= 28)
   const asked = Object.values(DOCUMENTED_QUERIES).join(' ')
   for (const { name } of CUBES) assert.match(asked, new RegExp(`\\b${name}\\b`))
@@ -40,7 +40,7 @@ const BASE_COSTS: Readonly<Record<number, readonly string[]>> = {
   400: ['BalanceUpdates'],
 }
 
-test('every cube that clients know has the price that was agreed on', () => {
+test('every published cube has its agreed price', () => {
   const priced = Object.entries(BASE_COSTS).flatMap(([cost, names]) =>
     names.map((name) => [name, Number(cost)] as const),
   )
@@ -54,7 +54,7 @@ test('every cube that clients know has the price that was agreed on', () => {
   assert.deepEqual(given.toSorted(byName), priced.toSorted(byName))
 })
 
-test('every amount has its twin in base units', () => {
+test('every amount of a cube has a field in base units', () => {
   for (const cube of CUBES) {
     const paths = cubePaths(cube)
     for (const [path, leaf] of paths) {
@@ -77,7 +77,7 @@ const emptyTrees = (tree: Tree): boolean =>
     return Object.keys(inner).length === 0 || emptyTrees(inner)
   })
 
-test('selectors, defaults and joins of every cube name what is there', () => {
+test('selectors, defaults and joins of every cube name existing fields and cubes', () => {
   const names = new Set(CUBES.map(({ name }) => name))
   for (const cube of CUBES) {
     const paths = cubePaths(cube)
@@ -111,7 +111,7 @@ test('a join takes fields of rows, one level deep, beside rows', () => {
   assert.match(ask('Transfer { Amount }', 'count'), /aggregated rows/)
 })
 
-test('a list has no order', () => {
+test('a list field cannot be used in orderBy, min, max or limitBy', () => {
   const ask = (args: string, fields: string): string =>
     messageOf(`{ Solana { Instructions${args} { ${fields} } } }`)
   assert.equal(ask('', 'Instruction { Accounts } u: uniq(of: Instruction_Accounts)'), '')
@@ -121,7 +121,7 @@ test('a list has no order', () => {
   assert.notEqual(ask('(limitBy: {by: Instruction_Accounts, count: 1})', 'Block { Time }'), '')
 })
 
-test('an unknown name comes with those that are near it, and its place', () => {
+test('an error about an unknown name has suggestions and its location', () => {
   const wrong: readonly (readonly [string, RegExp])[] = [
     ['{ Solana { DEXTrades { Trade { Buy { Amont } } } } }', /Did you mean "Amount"/],
     ['{ Solana { DEXTrade { count } } }', /Did you mean "DEXTrades"/],

@@ -4,11 +4,11 @@ import { localCodec } from '../../core/codec/local-codec.ts'
 import { makeQuoteAssets } from '../../core/prices/quote-assets.ts'
 import { emptyDecodedBlock } from '../../ingestors/decode/contract.ts'
 import {
-  chunksOf,
+  batchesOf,
   encodedRecords,
   type OperationMeta,
 } from '../../ingestors/publish/record-batches.ts'
-import { track } from '../../ingestors/publish/running-balances.ts'
+import { updateRunningTotals } from '../../ingestors/publish/running-balances.ts'
 import { type BlockEvents, blockEvents } from '../../ingestors/to-wire/block-events.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { POOLS } from '../../processors/pools/stage.ts'
@@ -38,7 +38,7 @@ const eventsOf = (decoded: DecodedBlock): BlockEvents =>
     },
     {
       decoded,
-      runningTotals: track(block, decoded, [], () => undefined),
+      runningTotals: updateRunningTotals(block, decoded, [], () => undefined),
       fetched: [],
       metadataSource: 'node',
     },
@@ -69,13 +69,13 @@ const read = (
   only: Partial<BlockEvents>,
   message: 'dex.pool.DexPoolEvents' | 'token.TokenEvents',
 ) => {
-  const chunks = chunksOf({ ...eventsOf(emptyDecodedBlock()), ...only }, 'sol', () => 1)
+  const chunks = batchesOf({ ...eventsOf(emptyDecodedBlock()), ...only }, 'sol', () => 1)
   const [record] = encodedRecords(chunks, meta, codec)
   assert.ok(record?.value)
   return codec.decode(message, record.value)
 }
 
-test('a trade says what its curve holds; what the protocol does not tell stays empty', () => {
+test('a trade has the reserves of its curve, and unknown ones empty', () => {
   const [trade] = eventsOf(traded).trades
   assert.deepEqual(trade?.event.bonding_curve, {
     virtual_quote_reserves: '',
@@ -96,12 +96,12 @@ const pooled = (pools: BlockEvents['pools']): readonly DexPoolEvent[] => {
   return published.value.events
 }
 
-test('how far a curve is goes with its pool event to the state of the pool', () => {
+test('the progress of a curve is part of its pool event and of the pool state', () => {
   const [event] = pooled(eventsOf(traded).pools)
   assert.equal(event?.pool_processed?.curve_progress, '0.00000000088')
 })
 
-test('a curve that keeps tokens does not pass for one that sold the rest', () => {
+test('the progress of a curve is not derived from its vault balance', () => {
   const [swap] = traded.swaps
   assert.ok(swap?.tokenIn && swap.tokenOut)
   const { curveProgress: _told, ...untold } = swap
@@ -127,7 +127,7 @@ test('a curve that keeps tokens does not pass for one that sold the rest', () =>
   )
 })
 
-test('a migration to a pool that is not known yet is one, without a place', () => {
+test('a migration to an unknown pool is published without a target', () => {
   const migrations = [
     {
       kind: 'migration' as const,

@@ -80,7 +80,7 @@ for (const [event, rest] of LAYOUTS) {
   })
 }
 
-test('without a node a route is none either', () => {
+test('without a node the exchange of the metapool is still not a second trade', () => {
   const moves = [
     transferLog(TOKEN_B, USER, META, 10n),
     transferLog(TOKEN_B, META, BASE, 10n),
@@ -100,7 +100,7 @@ test('each route has its own trade of the base pool', () => {
   assert.deepEqual(taken(logs), [BASE_TRADE, BASE_TRADE])
 })
 
-test('a pool that lends its coins out trades itself', () => {
+test('an exchange through a lending pool is a trade of that pool', () => {
   assert.deepEqual(taken([underlying(LENDING)]), [[LENDING, TOKEN_B, TOKEN_A]])
   assert.deepEqual(taken([exchange({}), underlying(LENDING)]), [
     BASE_TRADE,
@@ -127,12 +127,12 @@ const APART: readonly (readonly [string, readonly Omit<Log, 'index'>[]])[] = [
 ]
 
 for (const [what, logs] of APART) {
-  test(`a trade of the base pool that ${what} is beside the point`, () => {
+  test(`a trade of the base pool that ${what} does not hide the exchange of the metapool`, () => {
     assert.deepEqual(taken(logs), [BASE_TRADE, META_TRADE])
   })
 }
 
-test('a trade that comes later, or that was not taken, hides nothing', () => {
+test('a base pool trade that comes later, or was dropped, does not hide the exchange', () => {
   assert.deepEqual(taken([underlying(), exchange({})]), [META_TRADE, BASE_TRADE])
   const cut = exchange({})
   assert.deepEqual(taken([{ ...cut, data: cut.data.slice(0, -2) }, underlying()]), [

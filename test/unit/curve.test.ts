@@ -80,7 +80,7 @@ const changes = (logs: readonly Omit<Log, 'index'>[], books = pair) => {
 }
 
 for (const kind of ['stable', 'crypto', 'ng'] as const) {
-  test(`an exchange of a ${kind} pool names its coins by their place`, () => {
+  test(`an exchange of a ${kind} pool names its coins by their index`, () => {
     const { swaps } = decodeBlock(
       buildSingleTransactionBlock([exchange(kind, [1n, 10n], [0n, 7n])]),
       pair,
@@ -102,14 +102,14 @@ for (const kind of ['stable', 'crypto', 'ng'] as const) {
   })
 }
 
-test('an exchange of what is behind the coins takes the other list', () => {
+test('an underlying exchange takes the list of underlying coins', () => {
   const log = exchange('underlying', [0n, 10n], [2n, 7n])
   const meta = buildDecodeContext('facts', [fact({ underlying: [TOKEN_B, DAI, TOKEN_C] })])
   assert.deepEqual(sides([log], meta), [[TOKEN_B, 10n, TOKEN_C, 7n]])
   assert.deepEqual(sides([log], pair), ['unknown-token'], 'a pool without such a list')
 })
 
-test("the chain's coin trades under its wrapped address", () => {
+test('the native token trades under its wrapped address', () => {
   const books = buildDecodeContext('facts', [fact({ tokenA: COIN })])
   assert.deepEqual(sides([exchange('stable', [0n, 10n], [1n, 7n])], books), [
     [WETH, 10n, TOKEN_A, 7n],
@@ -131,12 +131,12 @@ const REFUSED: readonly (readonly [
 ]
 
 for (const [what, sold, bought, reason] of REFUSED) {
-  test(`an exchange of ${what} is none`, () => {
+  test(`an exchange of ${what} is dropped`, () => {
     assert.deepEqual(sides([exchange('stable', sold, bought)]), [reason])
   })
 }
 
-test('cut data, other numbers of topics, failed transactions, foreign and unproven pools give no trade', () => {
+test('truncated data, other topic counts, failed transactions, unlisted and unverified pools give no trade', () => {
   const log = exchange('ng', [0n, 10n], [1n, 7n])
   assert.deepEqual(sides([{ ...log, data: log.data.slice(0, -2) }]), ['truncated-data'])
   assert.deepEqual(sides([{ ...log, data: `${log.data}ff` }]), [[TOKEN_B, 10n, TOKEN_A, 7n]])
@@ -156,7 +156,7 @@ test('cut data, other numbers of topics, failed transactions, foreign and unprov
   ])
 })
 
-test('without a node, transfers of the very amounts name the coins, in any order of addresses', () => {
+test('without a node, transfers of the exact amounts name the coins, in any order of addresses', () => {
   const log = exchange('stable', [0n, 10n], [1n, 7n])
   const into = transferLog(TOKEN_B, USER, POOL, 10n)
   const out = transferLog(TOKEN_A, POOL, USER, 7n)
@@ -170,7 +170,7 @@ test('without a node, transfers of the very amounts name the coins, in any order
   )
 })
 
-test('another amount is another coin’s: the side that moved without a log stays open', () => {
+test('a transfer of another amount does not name a coin: the side without a matching log stays unknown', () => {
   const log = exchange('ng', [2n, 1_000n], [1n, 500n])
   const paid = transferLog(TOKEN_B, USER, POOL, 1_000n)
   const taken = transferLog(TOKEN_C, POOL, USER, 9_000n)
@@ -183,7 +183,7 @@ test('another amount is another coin’s: the side that moved without a log stay
   )
 })
 
-test('of what is behind the coins the pool lends out what it gets, and the lender pays', () => {
+test('without a node, an underlying exchange of a lending pool is matched by the transfers of its lender', () => {
   const ZERO = `0x${'0'.repeat(40)}`
   const [lentA, lentB] = [TOKEN_A, TOKEN_B]
   const moves = [
@@ -202,7 +202,7 @@ test('of what is behind the coins the pool lends out what it gets, and the lende
   )
 })
 
-test('an old pool upon a pool sells what it made of the other pool’s token', () => {
+test('an old metapool sells the base pool share that it minted for the deposit', () => {
   const ZERO = `0x${'0'.repeat(40)}`
   const log = exchange('underlying', [3n, 90n], [0n, 95n])
   const moves = [
@@ -214,7 +214,7 @@ test('an old pool upon a pool sells what it made of the other pool’s token', (
   assert.deepEqual(sides([...moves, log], evidence), [[TOKEN_A, 90n, TOKEN_C, 95n]])
 })
 
-test('a token and its front log the same move one after the other: the front is what was called', () => {
+test('of two adjacent transfer logs for one move, the second one names the token', () => {
   const into = transferLog(TOKEN_B, USER, POOL, 10n)
   const moves = [transferLog(TOKEN_C, POOL, USER, 7n), transferLog(TOKEN_A, POOL, USER, 7n)]
   const log = exchange('stable', [0n, 10n], [1n, 7n])
@@ -282,7 +282,7 @@ const paired = (kind: string, amounts: readonly bigint[]) =>
     ])
 
 for (const [event, count, tail, kind] of TOLD) {
-  test(`${event} tells what each coin was`, () => {
+  test(`${event} lists the amount of each coin`, () => {
     const amounts = Array.from({ length: count }, (_, at) => 10n + BigInt(at))
     const rest = Array.from({ length: tail }, () => 99n)
     const books = buildDecodeContext('facts', [fact({ coins: coinsOf(count) })])
@@ -296,7 +296,7 @@ for (const [event, count, tail, kind] of TOLD) {
   })
 }
 
-test('liquidity of pools that take donations: it is received by another, amounts stand behind shares', () => {
+test('liquidity of pools with donations: the receiver is a topic of its own, and a donation is counted once', () => {
   const added = (words: Sides) =>
     buildLog(
       POOL,
@@ -369,7 +369,7 @@ const ONE = {
   cryptoNg: 'RemoveLiquidityOne(address,uint256,uint256,uint256,uint256,uint256)',
 } as const
 
-test('one coin that left is reported by its place and stands beside another one', () => {
+test('a single withdrawn coin is listed by its index, beside another coin with zero', () => {
   const gone = [['decrease', TOKEN_A, 7n, TOKEN_B, 0n]]
   assert.deepEqual(changes([said(ONE.stableNg, [1n, 50n, 7n, 99n])], three), gone)
   assert.deepEqual(changes([said(ONE.cryptoNg, [50n, 1n, 7n, 1n, 2n])], three), gone)
@@ -384,7 +384,7 @@ test('one coin that left is reported by its place and stands beside another one'
   assert.deepEqual(changes([said(ONE.stableNg, [1n, 50n, 0n, 99n])], three), [])
 })
 
-test('one coin that left without a name is the one that the pool paid out in this very amount', () => {
+test('a single withdrawn coin without an index is the one that left the pool in this exact amount', () => {
   const out = transferLog(TOKEN_C, POOL, USER, 70n)
   const gone = [['decrease', TOKEN_C, 70n, TOKEN_B, 0n]]
   for (const log of [said(ONE.first, [50n, 70n]), said(ONE.second, [50n, 70n, 99n])]) {
@@ -408,7 +408,7 @@ test('one coin that left without a name is the one that the pool paid out in thi
   }
 })
 
-test('of the two layouts of one event the amount that left the pool decides', () => {
+test('of two layouts of one withdrawal event the amount that left the pool decides', () => {
   const crypto = said(ONE.second, [50n, 2n, 70n])
   assert.deepEqual(changes([transferLog(TOKEN_C, POOL, USER, 70n), crypto], three), [
     ['decrease', TOKEN_C, 70n, TOKEN_B, 0n],
@@ -420,7 +420,7 @@ test('of the two layouts of one event the amount that left the pool decides', ()
   )
 })
 
-test('without a node, amounts of a change are put to coins only by transfers of the very amounts', () => {
+test('without a node, amounts of a liquidity change are matched to coins only by transfers of the exact amounts', () => {
   const log = said('AddLiquidity(address,uint256[2],uint256[2],uint256,uint256)', [
     ...[10n, 11n],
     ...[0n, 0n, 9n, 9n],
@@ -446,7 +446,7 @@ test('without a node, amounts of a change are put to coins only by transfers of 
   assert.deepEqual(changes([...back, log], evidence), ['no-matching-transfers'], 'the wrong way')
 })
 
-test('pools of factories that say which pool they made are proven from then on', () => {
+test('pools are verified by the factory event that names them', () => {
   const two = (factory: string) =>
     buildLog(
       factory,

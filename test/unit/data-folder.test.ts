@@ -30,7 +30,7 @@ for (let n = 0; n < ${FOLDERS}; n += 1) {
 }
 console.log(JSON.stringify(secrets))`
 
-test('processes that open a new data folder at once have the same secrets, and none fails', async () => {
+test('processes that open a new data folder at once share the same secrets, and none fails', async () => {
   const startMs = String(Date.now() + LEAD_MS)
   const words = ['--import', 'tsx', '--input-type=module', '-e', OPENER, folder, startMs]
   const runs = await Promise.all(
@@ -44,7 +44,7 @@ test('processes that open a new data folder at once have the same secrets, and n
   }
 })
 
-test('a folder with other things in it is refused, and nothing in it is changed', () => {
+test('a data folder with foreign files is refused and left unchanged', () => {
   const path = join(folder, 'project')
   mkdirSync(join(path, 'bin'), { recursive: true, mode: 0o755 })
   writeFileSync(join(path, 'bin', 'run.sh'), '', { mode: 0o755 })
@@ -62,7 +62,7 @@ test('a folder with other things in it is refused, and nothing in it is changed'
   assert.deepEqual(readdirSync(path), ['bin'])
 })
 
-test('a new volume, and a folder whose first start was cut off, are taken', () => {
+test('a new volume, and a data folder whose first start was interrupted, are accepted', () => {
   const path = join(folder, 'volume')
   for (const entry of ['lost+found', 'log']) mkdirSync(join(path, entry), { recursive: true })
   writeFileSync(join(path, 'secrets.json.3f0c'), '')

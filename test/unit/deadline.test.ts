@@ -25,7 +25,7 @@ test('a deadline holds through garbage collection', { timeout: 10_000 }, async (
   assert.ok(errors.every((error) => error instanceof DeadlinePassed && error.limitMs === 60))
 })
 
-test('the outer signal ends the work with its own reason', async () => {
+test('aborting the outer signal rejects the work with its reason', async () => {
   const outer = new AbortController()
   const reason = new Error('the process stops')
   let inner: AbortSignal | undefined
@@ -38,13 +38,13 @@ test('the outer signal ends the work with its own reason', async () => {
   assert.equal(inner && hasPassed(inner), false)
 })
 
-test('work does not begin under a signal that has ended', async () => {
+test('work does not start under an aborted signal', async () => {
   const reason = new Error('over')
   const work = withDeadline(AbortSignal.abort(reason), 60_000, () => assert.fail('it began'))
   await assert.rejects(work, reason)
 })
 
-test('finished work gives its result and leaves neither timer nor listener', async () => {
+test('finished work returns its result and leaves neither timer nor listener', async () => {
   const outer = new AbortController()
   let inner: AbortSignal | undefined
   const result = await withDeadline(outer.signal, 60_000, async (signal) => {
@@ -56,6 +56,6 @@ test('finished work gives its result and leaves neither timer nor listener', asy
   assert.equal(inner?.aborted, false)
 })
 
-test('a request that its deadline ended counts as a timeout', () => {
+test('a passed deadline is classified as a timeout', () => {
   assert.equal(classifyFailure(new DeadlinePassed(60)), 'timeout')
 })

@@ -73,7 +73,7 @@ for (const [name, form] of Object.entries(FORMS)) {
     ])
   })
 
-  test(`${name}: tokens without a fee, and balances that say nothing of it, leave a deposit as it was sent`, () => {
+  test(`${name}: without a transfer fee, or without its balances, a deposit counts as sent`, () => {
     const plain = [
       sent([USER_A, VAULT_A], 300n, MINT_A, PROGRAM_IDS.token),
       sent([USER_B, VAULT_B], 70n, MINT_B, PROGRAM_IDS.token),

@@ -25,13 +25,13 @@ const E12 = 10n ** 12n
 const E18 = 10n ** 18n
 const Q96 = 2n ** 96n
 
-test('a constant product gives and takes what the known vector says', () => {
+test('constant product: amounts equal the known vector', () => {
   const pool = { in: E12, out: 5n * E12, feePips: 3_000 }
   assert.equal(constantProductAmountOut(10n ** 10n, pool), 49_357_901_719n)
   assert.equal(constantProductAmountIn(49_357_901_719n, pool), 10n ** 10n)
 })
 
-test('a pair refuses what it does not hold and what does not fit its reserves', () => {
+test('a V2 pair gives no quote beyond its reserves or their bounds', () => {
   const pool = { in: 1_000n, out: 1_000n, feePips: 3_000 }
   assert.equal(constantProductAmountIn(1_000n, pool), undefined)
   assert.equal(constantProductAmountOut(2n ** 112n, pool), undefined)
@@ -58,7 +58,7 @@ test('constant product: more in gives no less out, and the input of an output gi
   )
 })
 
-test('a step of concentrated liquidity is what the known vector says', () => {
+test('concentrated liquidity: a swap step equals the known vector', () => {
   const context = { zeroForOne: false, exactIn: true, feePips: 3_000 }
   const state = { sqrtPriceX96: Q96, liquidity: E18, remaining: 10n ** 15n }
   const step = swapStep(context, { ...state, target: Q96 * 2n })
@@ -134,7 +134,7 @@ test('concentrated: more in gives no less out, and the input of an output gives 
   )
 })
 
-test('liquidity that two positions share is crossed tick by tick', () => {
+test('overlapping positions are swapped through tick by tick', () => {
   const narrow = { low: -60, high: 60, liquidity: E18 }
   const wide = { low: -6_000, high: 6_000, liquidity: E18 }
   const both = poolOf(0, 60, [narrow, wide])
@@ -147,7 +147,7 @@ test('liquidity that two positions share is crossed tick by tick', () => {
   assert.ok(out > ifThin && out < (ifDeep ?? 0n))
 })
 
-test('beyond the ticks that are known there is no quote', () => {
+test('a swap beyond the known ticks has no quote', () => {
   const state = {
     ...poolOf(0, 60, [{ low: -6_000, high: 6_000, liquidity: E18 }]),
     knownTicks: [-120, 120] as const,
@@ -172,7 +172,7 @@ const GENESIS: FeeOnQuotePool = {
   feePips: [10_000],
 }
 
-test('a new curve sells what the known vector says', () => {
+test('a new bonding curve sells the amounts of the known vector', () => {
   assert.equal(buyBaseExactIn(GENESIS, 10n ** 9n), 34_281_150_096_027n)
   assert.equal(buyBaseExactIn(GENESIS, 10n ** 15n), undefined, 'more than it has')
   assert.equal(buyBaseExactOut(GENESIS, GENESIS.heldBase + 1n), undefined)
@@ -186,7 +186,7 @@ const feeOnQuotePool = fc.record({
   feePips: fc.array(fc.integer({ min: 0, max: 20_000 }), { minLength: 1, maxLength: 4 }),
 })
 
-test('fees on the quote: a budget buys no more than its price, and selling gives no more than was paid', () => {
+test('bonding curve: a purchase never costs more than the budget, and selling it back never gives more', () => {
   fc.assert(
     fc.property(feeOnQuotePool, fc.bigInt({ min: 2n, max: 10n ** 14n }), (drawn, budget) => {
       const pool = { ...drawn, heldBase: drawn.base, heldQuote: drawn.quote }
@@ -201,7 +201,7 @@ test('fees on the quote: a budget buys no more than its price, and selling gives
   )
 })
 
-test('fees on the quote: what is sold for an exact amount gives it, and nothing less would', () => {
+test('bonding curve: the input for an exact output is enough, and one unit less is not', () => {
   fc.assert(
     fc.property(feeOnQuotePool, fc.bigInt({ min: 1n, max: 10n ** 14n }), (drawn, wanted) => {
       const pool = { ...drawn, heldBase: drawn.base, heldQuote: drawn.quote }
@@ -213,7 +213,7 @@ test('fees on the quote: what is sold for an exact amount gives it, and nothing 
   )
 })
 
-test('a fee on the input that is rounded up: out and back never gives more', () => {
+test('fee on the input, rounded up: the input for an output is never more than the original input', () => {
   const amounts = fc.bigInt({ min: 1n, max: 10n ** 18n })
   fc.assert(
     fc.property(amounts, amounts, amounts, fc.integer({ min: 0, max: 50_000 }), (...drawn) => {

@@ -16,7 +16,9 @@ import { addressFromNumber } from '../support/builders/market-trade.ts'
 
 const [LOW, HIGH] = [addressFromNumber(11), addressFromNumber(12)] as const
 const PAIR: TestPool = {
-  ...{ address: addressFromNumber(1), protocol: 'uniswap_v2', tokens: [LOW, HIGH] },
+  address: addressFromNumber(1),
+  protocol: 'uniswap_v2',
+  tokens: [LOW, HIGH],
 }
 const RANGED: TestPool = { ...PAIR, address: addressFromNumber(2), protocol: 'uniswap_v3' }
 const LIMITS = { minTvlUsd: 1_000, poolsPerPair: 8 }
@@ -38,7 +40,8 @@ const retracted = (record: DexPoolEvents, seq: number): DexPoolEvents =>
   poolRecord('OP_REVERT', seq, record.events.toReversed())
 
 const swapTo = (one: bigint, other: bigint, usd?: number): PoolAfter => ({
-  ...{ type: 'SWAP', reserves: [one, other] },
+  type: 'SWAP',
+  reserves: [one, other],
   ...(usd !== undefined && { usd }),
 })
 
@@ -49,7 +52,9 @@ const position = (
 ): PoolAfter => ({
   type,
   concentrated: {
-    ...{ tick_lower: ticks[0], tick_upper: ticks[1], position_liquidity: String(liquidity) },
+    tick_lower: ticks[0],
+    tick_upper: ticks[1],
+    position_liquidity: String(liquidity),
   },
 })
 
@@ -76,7 +81,7 @@ const LIFE_TICKS = [
   { tick: 600, liquidityNet: -1_000n },
 ]
 
-test('reserves stand in the order of the addresses, whichever token is the quote', () => {
+test('reserves of a pool are in the order of its token addresses, whichever token is the quote', () => {
   const book = makeBook()
   for (const record of tape(PAIR, [swapTo(5n, 7n, 3_000)])) book.accept(record)
   const pool = book.pool(PAIR.address)
@@ -92,7 +97,7 @@ test('reserves stand in the order of the addresses, whichever token is the quote
   assert.deepEqual([book.decimals(LOW), book.decimals(HIGH), book.decimals('0x')], [18, 6, null])
 })
 
-test('only pools of listed factories whose protocol can be priced are kept', () => {
+test('pools of unlisted or mislabeled factories are not kept', () => {
   const book = makeBook()
   const foreign = { ...PAIR, factory: addressFromNumber(9) }
   const mislabelled = { ...PAIR, factory: '0x1f98431c8ad98523631ae4a59f267346ea31f984' }
@@ -102,7 +107,7 @@ test('only pools of listed factories whose protocol can be priced are kept', () 
   assert.equal(book.pool(PAIR.address), undefined)
 })
 
-test('a pool with ranges is exact once it is followed from its opening', () => {
+test('a pool with ranges can be quoted once it is followed from its creation', () => {
   const book = makeBook()
   for (const record of tape(RANGED, LIFE)) book.accept(record)
   const pool = book.pool(RANGED.address)
@@ -111,19 +116,19 @@ test('a pool with ranges is exact once it is followed from its opening', () => {
   assert.deepEqual([pool.tick, pool.liquidity, pool.tickSpacing], [120, 1_000n, 60])
 })
 
-test('a pool with ranges that opened before is known and not exact', () => {
+test('a pool with ranges that is older than the log is known but not quoted', () => {
   const book = makeBook()
   for (const record of tape(RANGED, LIFE.slice(1))) book.accept(record)
   assert.equal(book.pool(RANGED.address), null)
 })
 
-test('a pool whose positions do not add up to the liquidity that it tells is not exact', () => {
+test('a pool whose positions do not add up to its stated liquidity is not quoted', () => {
   const book = makeBook()
   for (const record of tape(RANGED, [...LIFE, priceAt('SWAP', 0, 1_499n)])) book.accept(record)
   assert.equal(book.pool(RANGED.address), null)
 })
 
-test('a retraction gives the state before it, and what is redelivered changes nothing', () => {
+test('a retraction restores the pool state from before it, and redelivered records change nothing', () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 0, max: LIFE.length - 1 }), { maxLength: 12 }),
@@ -154,21 +159,30 @@ test('a retraction gives the state before it, and what is redelivered changes no
 })
 
 const ROW: PoolStateRow = {
-  ...{ pool: RANGED.address, token_a: HIGH, token_b: LOW, family: 'uniswap_v3' },
-  ...{ program: '0x1f98431c8ad98523631ae4a59f267346ea31f984', decimals_a: 6, decimals_b: 18 },
-  ...{ reserve_a: null, reserve_b: null, depth_usd: 5, fee_pips: 3_000, is_complete: 1 },
-  ...{ sqrt_price_x96: String(sqrtPriceAtTick(0)), range_liquidity: '1000', tick: 0 },
-  ...{
-    priced_reserve_a: null,
-    priced_reserve_b: null,
-    priced_fees: [],
-    fee_token: '',
-    is_doubted: 0,
-  },
+  pool: RANGED.address,
+  token_a: HIGH,
+  token_b: LOW,
+  family: 'uniswap_v3',
+  program: '0x1f98431c8ad98523631ae4a59f267346ea31f984',
+  decimals_a: 6,
+  decimals_b: 18,
+  reserve_a: null,
+  reserve_b: null,
+  depth_usd: 5,
+  fee_pips: 3_000,
+  is_complete: 1,
+  sqrt_price_x96: String(sqrtPriceAtTick(0)),
+  range_liquidity: '1000',
+  tick: 0,
+  priced_reserve_a: null,
+  priced_reserve_b: null,
+  priced_fees: [],
+  fee_token: '',
+  is_doubted: 0,
   version: String(2n << 24n),
 }
 
-test('the tables are the start; of the log only what is newer counts', () => {
+test('pool state starts from the tables, and log records that these already include are skipped', () => {
   const ticks = [
     { pool: RANGED.address, tick: -600, net: '1000', version: String(2n << 24n) },
     { pool: RANGED.address, tick: 600, net: '-1000', version: String(2n << 24n) },
@@ -183,7 +197,7 @@ test('the tables are the start; of the log only what is newer counts', () => {
   assert.deepEqual(found, { ...wanted, tvlUsd: found.tvlUsd })
 })
 
-test('beyond the bound the shallowest pools are forgotten', () => {
+test('beyond the pool limit the pools with the least liquidity are dropped', () => {
   const book = makeBook(10)
   for (let number = 1; number <= 11; number += 1) {
     const pool = { ...PAIR, address: addressFromNumber(100 + number) }
@@ -194,7 +208,7 @@ test('beyond the bound the shallowest pools are forgotten', () => {
   assert.equal(book.pool(addressFromNumber(101)), undefined)
 })
 
-test('a graph has the states of now, and new neighbours after a few seconds', () => {
+test('a pool graph has the current reserves, and new pairs after a few seconds', () => {
   const book = makeBook()
   const [first, second] = tape(PAIR, [swapTo(5n, 7n, 3_000), swapTo(6n, 6n, 3_000)])
   assert.ok(first && second)
@@ -233,15 +247,20 @@ const pricedSwap = (
   left: readonly [bigint, bigint],
   fees: readonly number[] = [2_500],
 ): PoolAfter => ({
-  ...{ type: 'SWAP', reserves: left },
+  type: 'SWAP',
+  reserves: left,
   pricing: {
-    ...{ reserve_a: String(left[1]), reserve_b: String(left[0]) },
-    ...{ found_a: String(found[1]), found_b: String(found[0]) },
-    ...{ fees: [...fees], fee_token: '', is_doubted: false },
+    reserve_a: String(left[1]),
+    reserve_b: String(left[0]),
+    found_a: String(found[1]),
+    found_b: String(found[0]),
+    fees: [...fees],
+    fee_token: '',
+    is_doubted: false,
   },
 })
 
-test('a pool is priced with what its events prove, and a fee that one of them does not tell stays', () => {
+test('a pool is quoted with its verified state, and keeps its fee where an event has none', () => {
   const book = makeSolanaBook()
   const steps = [pricedSwap([9n, 9n], [10n, 8n]), pricedSwap([10n, 8n], [11n, 7n], [])]
   for (const record of tape(PRICED, steps)) book.accept(record)
@@ -250,7 +269,7 @@ test('a pool is priced with what its events prove, and a fee that one of them do
   assert.deepEqual([pool.reserves, pool.feePips], [[11n, 7n], 2_500])
 })
 
-test('a pool without a proven fee, or whose event proves nothing, is known and not exact', () => {
+test('a pool without a known fee, or with an event that does not explain its reserves, is known but not quoted', () => {
   for (const steps of [
     [pricedSwap([9n, 9n], [10n, 8n], [])],
     [pricedSwap([9n, 9n], [10n, 8n]), swapTo(11n, 7n)],
@@ -261,7 +280,7 @@ test('a pool without a proven fee, or whose event proves nothing, is known and n
   }
 })
 
-test('a pool that is found otherwise than it was left is not exact until it is found as it was left', () => {
+test('a pool whose reserves do not follow from its last event is not quoted until an event explains them', () => {
   const book = makeSolanaBook()
   const records = tape(PRICED, [
     pricedSwap([9n, 9n], [10n, 8n]),
@@ -280,11 +299,16 @@ test('a pool that is found otherwise than it was left is not exact until it is f
   assert.deepEqual(pool?.kind === 'fee_on_input' && pool.reserves, [10n, 8n])
 })
 
-test('proven reserves of the tables are those of the log', () => {
+test('verified reserves of the tables equal those of the log', () => {
   const book = makeSolanaBook()
   const stored = {
-    ...{ ...ROW, pool: PRICED.address, family: 'raydium_cpmm', program: PROGRAM },
-    ...{ priced_reserve_a: '8', priced_reserve_b: '10', priced_fees: [2_500] },
+    ...ROW,
+    pool: PRICED.address,
+    family: 'raydium_cpmm',
+    program: PROGRAM,
+    priced_reserve_a: '8',
+    priced_reserve_b: '10',
+    priced_fees: [2_500],
   }
   book.load([stored], [])
   const pool = book.pool(PRICED.address)

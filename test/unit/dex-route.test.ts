@@ -28,8 +28,16 @@ const rangePool = (
   tick: number,
   liquidity: bigint,
 ): ConcentratedPool => ({
-  ...{ kind: 'concentrated', protocol: 'uniswap_v3', feePips: 500, tvlUsd: 20_000 },
-  ...{ address, tokens, tick, liquidity, tickSpacing: 60, sqrtPriceX96: sqrtPriceAtTick(tick) },
+  kind: 'concentrated',
+  protocol: 'uniswap_v3',
+  feePips: 500,
+  tvlUsd: 20_000,
+  address,
+  tokens,
+  tick,
+  liquidity,
+  tickSpacing: 60,
+  sqrtPriceX96: sqrtPriceAtTick(tick),
   ticks: [
     { tick: -887_220, liquidityNet: liquidity },
     { tick: 887_220, liquidityNet: -liquidity },
@@ -65,7 +73,7 @@ const someRequest = fc
 const otherSide = (route: Route | undefined, { mode }: SwapRequest): bigint | undefined =>
   mode === 'exact_in' ? route?.amountOutRaw : route?.amountInRaw
 
-test('a single path is as good as the best of all paths of at most three pools', () => {
+test('a single swap path is as good as the best of all paths of at most three pools', () => {
   fc.assert(
     fc.property(somePools, someRequest, (pools, request) => {
       const route = findRoute(createPoolGraph(pools, LIMITS), HUBS, request, SINGLE)
@@ -106,7 +114,7 @@ test('a split moves the exact amount, uses no pool twice, and is never worse tha
   assert.ok(splits > 3, `${splits} splits`)
 })
 
-test('what exact output costs, sold exactly, gives at least that output', () => {
+test('the input of an exact output route, sold exactly, gives at least that output', () => {
   fc.assert(
     fc.property(somePools, fc.bigInt({ min: 1_000n, max: 10n ** 13n }), (pools, amountRaw) => {
       const graph = createPoolGraph(pools, LIMITS)
@@ -120,7 +128,7 @@ test('what exact output costs, sold exactly, gives at least that output', () => 
   )
 })
 
-test('two pools that are alike share a large swap, a small one takes one of them', () => {
+test('two equal pools share a large swap, a small swap takes one of them', () => {
   const pools = ['one', 'two'].map((address) => pairPool(address, ['a', 'b'], [E12, E12]))
   const graph = createPoolGraph(pools, LIMITS)
   const request = { tokenIn: 'a', tokenOut: 'b', mode: 'exact_in' } as const
@@ -137,7 +145,7 @@ test('two pools that are alike share a large swap, a small one takes one of them
   assert.equal(ofBoth?.paths.length, 2, 'no pool alone holds that much')
 })
 
-test('a shallow pool serves its own pair and no way through it', () => {
+test('a shallow pool serves its own pair only, not routes through it', () => {
   const shallow = { tvlUsd: 999 }
   const pools = [
     pairPool('ac', ['a', 'c'], [E12, E12], shallow),
@@ -156,7 +164,7 @@ test('a shallow pool serves its own pair and no way through it', () => {
   assert.equal(findRoute(long, HUBS, { ...request, tokenIn: 'a' }), undefined)
 })
 
-test('a search keeps its budget and gives the same answer each time', () => {
+test('a route search keeps its work limit and gives the same route each time', () => {
   const pools = buildPoolMarket(3_000)
   const request = { tokenIn: 'h0', tokenOut: 'h1', mode: 'exact_in', amountRaw: 10n ** 9n } as const
   const find = (given: readonly Pool[], workUnits: number) =>

@@ -69,7 +69,7 @@ const mistakeIn = ({ page, words }: SluiceCall): string | undefined => {
   return undefined
 }
 
-test('a command line of a document is one of `sluice`, with options that exist', () => {
+test('every command line in a document is a `sluice` command with existing options', () => {
   const calls = SHELL_LINES.flatMap(sluiceCalls)
   assert.ok(calls.length > 20)
   assert.deepEqual(calls.map(mistakeIn).filter(Boolean), [])

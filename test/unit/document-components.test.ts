@@ -61,12 +61,15 @@ test('a schema with a title becomes a component wherever it occurs, and a refere
   })
 })
 
-test('two different schemas of one title are refused', () => {
+test('two different schemas with one title are refused', () => {
   const other = namedObject('Part', { title: Type.Integer() })
-  assert.throws(() => extractComponents(documentOf(Part, other)), /called Part/)
+  assert.throws(
+    () => extractComponents(documentOf(Part, other)),
+    /schema title in the API document: Part/,
+  )
 })
 
-test('problems of one status are one component; a problem that says something else stays where it is', () => {
+test('equal error responses become one component; one with another description stays in place', () => {
   const problem = (description: string) => ({
     404: { description, content: { 'application/problem+json': { schema: {} } } },
   })

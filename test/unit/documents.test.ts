@@ -24,6 +24,32 @@ const anchorOf = (heading: string): string =>
 const anchorsIn = (page: string): readonly string[] =>
   [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading))
 
+const LAYERS = ['schemas', 'core', 'ingestors', 'processors', 'serving', 'simulator', 'cli']
+
+test('the folder table of CONTRIBUTING.md names every folder of the layers, and none that is gone', () => {
+  const table = read('CONTRIBUTING.md').match(/^\| folder \|.*\n(?:\|.*\n)+/m)?.[0] ?? ''
+  const named = new Set([...table.matchAll(/`([\w/-]+\/)`/g)].map(([, folder = '']) => folder))
+  const folders = LAYERS.flatMap((layer) => [
+    `${layer}/`,
+    ...readdirSync(join(ROOT, layer), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => `${layer}/${name}/`),
+  ])
+  const isNamed = (folder: string): boolean => {
+    const [layer = '', name = ''] = folder.split('/')
+    const row = table.split('\n').find((line) => line.startsWith(`| \`${layer}/\` |`)) ?? ''
+    return named.has(folder) || row.includes(`\`${name}/\``)
+  }
+  assert.deepEqual(
+    folders.filter((folder) => !isNamed(folder)),
+    [],
+  )
+  const gone = [...table.matchAll(/^\| `([\w/-]+)\/` \|/gm)]
+    .map(([, folder = '']) => folder)
+    .filter((folder) => !existsSync(join(ROOT, folder)))
+  assert.deepEqual(gone, [])
+})
+
 test('a link of a document leads to a file, and to a heading of it', () => {
   const broken = PAGES.flatMap((page) =>
     [...read(page).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)]
@@ -80,7 +106,7 @@ test('a comment cites no document that readers of the repository do not have', (
   assert.deepEqual(cited, [])
 })
 
-test('a sentence says "is not a pool", never "is no pool"', () => {
+test('sources and documents write "is not a pool", never "is no pool"', () => {
   const found = [...SOURCES, ...PAGES].flatMap((file) =>
     [
       ...read(file).matchAll(
@@ -103,7 +129,7 @@ test('a heading of docs that a comment cites exists', () => {
   assert.deepEqual(missing, [])
 })
 
-test('a script that a document tells to run is one of package.json', () => {
+test('every npm script that a document names is in package.json', () => {
   const { scripts } = JSON.parse(read('package.json')) as {
     readonly scripts: Readonly<Record<string, string>>
   }
@@ -158,7 +184,7 @@ const exportedTexts = (text: string): readonly string[] => [
   ].map(([words]) => words),
 ]
 
-test('exports and messages keep to the words of the field', () => {
+test('exports and messages avoid the denied words', () => {
   const found = SOURCES.filter((file) => !/^(?:test|processors\/stats)\//.test(file)).flatMap(
     (file) =>
       exportedTexts(read(file)).flatMap((text) =>
@@ -181,7 +207,7 @@ const DENIED_IN_TITLES: Readonly<Record<string, RegExp>> = {
   'no client, no account, no endpoint': /\b(?:no ?one|no-one)\b(?! of\b)/i,
 }
 
-test('names of test files and titles of tests keep to the words of the field', () => {
+test('test files and test titles avoid the denied words', () => {
   const found = SOURCES.filter((file) => file.startsWith('test/')).flatMap((file) => {
     const titles = [
       ...read(file).matchAll(/\b(?:test|describe|it)\(\s*(['"`])((?:(?!\1)[\s\S])*)\1/g),
@@ -195,7 +221,7 @@ test('names of test files and titles of tests keep to the words of the field', (
   assert.deepEqual(found, [])
 })
 
-test('sources keep to the words of the field', () => {
+test('sources avoid the denied words', () => {
   const found = SOURCES.filter((file) => !file.startsWith('test/')).flatMap((file) =>
     DENIED_IN_SOURCES.flatMap((instead) => {
       const word = DENIED[instead]?.exec(read(file))?.[0]
@@ -205,7 +231,7 @@ test('sources keep to the words of the field', () => {
   assert.deepEqual(found, [])
 })
 
-test('documents, settings and command help keep to the words of the field', () => {
+test('documents, settings and command help avoid the denied words', () => {
   const commands = readdirSync(join(ROOT, 'cli/commands')).map((name) => `cli/commands/${name}`)
   const texts = [
     ...[...PAGES, '.env.example'].map((file) => ({ file, text: read(file) })),

@@ -21,7 +21,7 @@ const opened = async () => {
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-test('a call that names JSON and has no body is a call without one', async () => {
+test('a request with a JSON content type and an empty body is handled without a body', async () => {
   const app = await opened()
   for (const [method, url] of [
     ['DELETE', '/bare'],
@@ -36,7 +36,7 @@ test('a call that names JSON and has no body is a call without one', async () =>
   await app.close()
 })
 
-test('a body that is there is read as ever: invalid and prototype-polluting ones are rejected', async () => {
+test('a JSON body is parsed; invalid and prototype-polluting ones are rejected', async () => {
   const app = await opened()
   const sent = async (payload: string) => {
     const headers = { 'content-type': 'application/json; charset=utf-8' }

@@ -7,7 +7,7 @@ const refuses = (act: () => unknown): void => {
   assert.throws(act, (error) => error instanceof InvalidInput)
 }
 
-test('what is sealed opens again, and never looks the same', () => {
+test('sealed text opens again, and never looks the same twice', () => {
   const sealer = makeSecretCipher('pepper', 'tests')
   for (const text of ['', 'a', 'ключ 🔑', 'x'.repeat(5_000)]) {
     const sealed = sealer.seal(text, 'row')
@@ -16,7 +16,7 @@ test('what is sealed opens again, and never looks the same', () => {
   }
 })
 
-test('another secret, purpose or row, or a changed byte, opens nothing', () => {
+test('sealed text does not open with another secret, purpose or row, or with a changed byte', () => {
   const sealer = makeSecretCipher('pepper', 'tests')
   const sealed = sealer.seal('secret', 'row')
   refuses(() => makeSecretCipher('salt', 'tests').open(sealed, 'row'))

@@ -21,7 +21,7 @@ const transfersOf = (logs: Parameters<typeof buildSingleTransactionBlock>[0]) =>
     ({ token, from, to, amountRaw, wrap }) => [token, from, to, amountRaw, wrap],
   )
 
-test('three topics are a token that moved, also none of it; four are a collectible; one is an old token', () => {
+test('Transfer logs with three topics or one are token transfers, also of zero; with four topics they are collectibles', () => {
   const pay = transferLog(TOKEN_A, USER, ROUTER, 5n)
   assert.deepEqual(
     transfersOf([
@@ -40,7 +40,7 @@ test('three topics are a token that moved, also none of it; four are a collectib
   )
 })
 
-test('moves of the coin that the chain itself logs are not moves of a token', () => {
+test('transfer logs of the native token are not token transfers', () => {
   const system = '0xfffffffffffffffffffffffffffffffffffffffe'
   const logs = [transferLog(system, USER, ROUTER, 5n), transferLog(TOKEN_A, USER, ROUTER, 6n)]
   assert.deepEqual(transfersOf(logs), [[TOKEN_A, USER, ROUTER, 6n, false]])
@@ -51,7 +51,7 @@ test('moves of the coin that the chain itself logs are not moves of a token', ()
   )
 })
 
-test('a transfer without its amount is dropped', () => {
+test('a transfer log without its amount is dropped', () => {
   const { dropped } = decodeBlock(
     buildSingleTransactionBlock([{ ...transferLog(TOKEN_A, USER, ROUTER, 5n), data: '0x' }]),
     buildDecodeContext('facts'),
@@ -62,7 +62,7 @@ test('a transfer without its amount is dropped', () => {
   )
 })
 
-test('the wrapped coin is made and unmade by deposits and withdrawals; no other contract is', () => {
+test('deposits and withdrawals of the wrapped native token are mints and burns; of other contracts they are ignored', () => {
   const deposit = (token: string) => buildLog(token, [TOPIC.deposit, addressTopic(USER)], [5n])
   assert.deepEqual(
     transfersOf([
@@ -78,7 +78,7 @@ test('the wrapped coin is made and unmade by deposits and withdrawals; no other 
 })
 
 for (const { family, events } of EVM_FAMILIES) {
-  test(`each first topic of ${family} is the hash of its signature, and its counts fit it`, () => {
+  test(`each topic0 of ${family} is the hash of its signature, and its topic and word counts fit it`, () => {
     for (const [topic0, rows] of Object.entries(events)) {
       for (const { signature, topics, words } of [rows].flat()) {
         const [event] = parseAbi([`event ${signature}`] as readonly string[])

@@ -173,7 +173,7 @@ for (const [what, [run, text]] of Object.entries(CASES)) {
   })
 }
 
-test('requests for records: the error names the value, the expectation and the remedy', async () => {
+test('errors of record requests name the value, the expectation and the remedy', async () => {
   const bus = await openEmbeddedBus({
     path: join(folder, 'log'),
     mapSizeBytes: 8 << 20,

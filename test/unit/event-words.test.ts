@@ -82,7 +82,7 @@ const tells = (said: DecodedEvent, args: Args): void => {
   )
 }
 
-test('every recorded event is read as its ABI reads it', () => {
+test('every recorded event decodes as its ABI does', () => {
   const seen = new Map<string, number>()
   for (const { log, event } of logs) {
     const abi = ABIS.get(event.signature)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toEventSelector, toFunctionSelector } from 'viem'
-import { EVENT_SIGNATURES, METHOD_SIGNATURES } from '../../ingestors/evm/decode/signatures.ts'
+import { EVENT_SIGNATURES, METHOD_SIGNATURES } from '../../ingestors/evm/abi/signatures.ts'
 import { minerRewards } from '../../ingestors/evm/normalize/miner-rewards.ts'
 import {
   callEvents,
@@ -19,7 +19,7 @@ import {
 } from '../support/recordings/ethereum.ts'
 import { recordedBlockWithTraces } from '../support/recordings/traces.ts'
 
-test('signatures stand under their own hash', () => {
+test('event and method signatures are listed under their own hash', () => {
   for (const [hash, { text }] of EVENT_SIGNATURES) assert.equal(toEventSelector(text), hash)
   for (const [hash, { text }] of METHOD_SIGNATURES) assert.equal(toFunctionSelector(text), hash)
 })
@@ -33,7 +33,7 @@ interface Receipt {
 const receiptsOf = (name: string): readonly Receipt[] =>
   recordingJson(name).eth_getBlockReceipts as Receipt[]
 
-test('every recorded log is an event, named where the table knows it', () => {
+test('every recorded log is an event, with its name where the table has it', () => {
   const name = 'block_17148268.json'
   const logs = receiptsOf(name).flatMap((receipt) => receipt.logs)
   const events = logEvents(recordedEthereumBlock(name))
@@ -50,7 +50,7 @@ test('every recorded log is an event, named where the table knows it', () => {
   assert.ok(events.every(({ key, event }) => key === event.contract))
 })
 
-test('data that no record has room for is cut', () => {
+test('log data beyond the record limit is truncated', () => {
   const data = `0x${'ab'.repeat(MAX_FEED_BYTES + 9)}`
   const block = buildSingleTransactionBlock([{ ...buildLog(`0x${'aa'.repeat(20)}`, [], []), data }])
   const [event] = logEvents(block)
@@ -58,7 +58,7 @@ test('data that no record has room for is cut', () => {
   assert.equal(event?.event.topic0, '', 'a log may have no topic')
 })
 
-test('calls carry their transaction, and their method where the table knows it', () => {
+test('calls have their transaction, and their method where the table has it', () => {
   const block = recordedBlockWithTraces('block_17148268.json')
   const events = callEvents(block)
   assert.equal(events.length, 891)
@@ -72,7 +72,7 @@ test('calls carry their transaction, and their method where the table knows it',
   for (const { event } of events) assert.equal(event.tx_signer, senders.get(event.tx_hash ?? ''))
 })
 
-test('what a block pays: the part of its fees that is not burnt, no coin of its own since the merge', () => {
+test('since the merge a block reward is the part of its fees that is not burnt', () => {
   const name = 'block_18000000.json'
   const block = recordedEthereumBlock(name)
   const [reward, ...others] = minerRewardEvents(block)
@@ -105,7 +105,7 @@ const uncleAt = (height: number, miner: string, index = 0): Uncle => ({
   timeMs: 1_000,
 })
 
-test('before the merge a block makes coins, for uncles too', () => {
+test('before the merge a block reward includes new native tokens, for uncles too', () => {
   const coin = 10n ** 18n
   const rewardAt = (height: number) =>
     minerRewards({ ...buildSingleTransactionBlock([]), height })[0]?.staticRaw
@@ -144,7 +144,7 @@ test('before the merge a block makes coins, for uncles too', () => {
   )
 })
 
-test('another chain makes no coins with its blocks', () => {
+test('on other chains a block reward includes no new native tokens', () => {
   assert.equal(
     minerRewards({ ...buildSingleTransactionBlock([]), chain: 'bsc', height: 5 })[0]?.staticRaw,
     0n,

@@ -48,7 +48,7 @@ const meant = (said: DecodedEvent | undefined): readonly unknown[] =>
       ? said.reserves
       : []
 
-test('viem reads the same out of the recorded logs', () => {
+test('recorded logs decode the same as with viem', () => {
   const compared = new Map<string, number>()
   for (const log of chainRecordings()
     .map(chainRecording)

@@ -18,7 +18,7 @@ const faultOf = async (text: string, chainId = 1): Promise<unknown> => {
   return [fault.faultName, fault.details?.reason]
 }
 
-test('every kind of transaction is read from both writings', async () => {
+test('every kind of signed transaction is read from hex and base64', async () => {
   const kinds = [
     { ...plain, ...fees, type: 'eip1559' },
     { ...plain, gasPrice: 5n, type: 'legacy' },
@@ -27,7 +27,10 @@ test('every kind of transaction is read from both writings', async () => {
   for (const kind of kinds) {
     const hex = await signer.signTransaction(kind)
     const wanted = {
-      ...{ hex, hash: keccak256(hex), nonce: 7, from: signer.address.toLowerCase() },
+      hex,
+      hash: keccak256(hex),
+      nonce: 7,
+      from: signer.address.toLowerCase(),
     }
     assert.deepEqual(await readSignedTransaction(hex, 1), wanted, kind.type)
     assert.deepEqual(await readSignedTransaction(base64(hex), 1), wanted, kind.type)
@@ -36,7 +39,7 @@ test('every kind of transaction is read from both writings', async () => {
   }
 })
 
-test('what is not a signed transaction of the chain gets the reason', async () => {
+test('an invalid signed transaction is refused with its reason', async () => {
   const signed = await signer.signTransaction({ ...plain, ...fees })
   const unsigned = serializeTransaction({ ...plain, ...fees })
   const legacy = serializeTransaction({ ...plain, gasPrice: 5n, type: 'legacy' })
@@ -66,7 +69,7 @@ test('what is not a signed transaction of the chain gets the reason', async () =
   }
 })
 
-test('whatever bytes come, the answer is a typed refusal', async () => {
+test('random bytes as a signed transaction are refused with a typed error', async () => {
   const anything = fc.oneof(
     fc.uint8Array({ minLength: 1, maxLength: 300 }),
     fc.uint8Array({ maxLength: 300 }).map((rest) => Uint8Array.from([2, 0xf8, ...rest])),

@@ -21,7 +21,7 @@ const making = (block: EvmBlock, contractAddress: string): EvmBlock => ({
   transactions: block.transactions.map((tx) => ({ ...tx, contractAddress })),
 })
 
-test('tokens that come from nowhere or go there change the supply', () => {
+test('transfers from and to the zero address are mints and burns', () => {
   const { supplies } = decodeBlock(
     buildSingleTransactionBlock([
       transferLog(TOKEN_A, ZERO, USER, 5n),
@@ -41,7 +41,7 @@ test('tokens that come from nowhere or go there change the supply', () => {
   )
 })
 
-test('a contract that moves tokens of its own as it is made is a token', () => {
+test('a contract that transfers its own tokens in its creation is a token', () => {
   const block = buildSingleTransactionBlock([
     transferLog(TOKEN_B, USER, DEV, 1n),
     transferLog(TOKEN_A, ZERO, DEV, 1_000n),
@@ -83,7 +83,7 @@ test('a contract that moves tokens of its own as it is made is a token', () => {
   assert.deepEqual(decodeBlock(block, books).tokenCreations, [])
 })
 
-test('a collectible is not a token', () => {
+test('a contract whose first transfer is a collectible is not a token', () => {
   const minted = buildLog(
     TOKEN_A,
     [TOPIC.transfer, addressTopic(ZERO), addressTopic(DEV), addressTopic(USER)],

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeAbiParameters, encodeFunctionData, type Hex, parseAbi } from 'viem'
 import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
+import type { Call, CallAnswer } from '../../ingestors/evm/abi/call.ts'
 import {
   confirmCalls,
   poolCalls,
   startVerification,
   verifiedPool,
 } from '../../ingestors/evm/metadata/pool-verification.ts'
-import type { Call, CallAnswer } from '../../ingestors/follow/contract.ts'
 import { POOL, ROUTER, TOKEN_A, TOKEN_B } from '../support/builders/dex-logs.ts'
 
 const ABI = parseAbi([
@@ -320,7 +320,7 @@ const CASES: readonly Case[] = [
 ]
 
 for (const { what, chain, family, protocol, factory, claim, question, yes, feePips } of CASES) {
-  test(`${what}: the factory decides`, () => {
+  test(`${what}: the factory call verifies the pool`, () => {
     const base = { address: POOL, tokenA: TOKEN_A, tokenB: TOKEN_B, factory }
     assert.deepEqual(prove({ chain, family }, { ...claim, [`${factory} ${question}`]: yes }), {
       ...base,
@@ -423,7 +423,7 @@ test('a key of no manager, of another manager, without tokens or too short prove
   assert.equal(infinity({}), 'no-pool')
 })
 
-test('where a chain lists no protocol of a family, its pools are not asked', () => {
+test('a family without a protocol on the chain makes no pool lookups', () => {
   assert.deepEqual(poolCalls({ address: POOL, family: 'solidly' }, protocolRegistry('eth')), [])
   assert.deepEqual(
     poolCalls({ address: ID, family: 'pancake_infinity' }, protocolRegistry('eth')),

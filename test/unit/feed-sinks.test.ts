@@ -18,7 +18,7 @@ const sinkOf = (topic: Topic) => {
 
 const rowsOf = (topic: Topic, bytes: Uint8Array) => sinkOf(topic).map(codec, bytes).tables[0]?.rows
 
-test('every feed topic has a sink, and a chain runs those that it has and that are on', () => {
+test('every feed topic has a sink, and a chain runs those of its enabled feeds', () => {
   const all = Object.values(CHAINS).flatMap((chain) => feedTopics(chain, FEED_NAMES))
   assert.deepEqual([...new Set(all)].sort(), FEED_SINKS.map(({ topic }) => topic).toSorted())
   const topics = (chain: keyof typeof CHAINS) =>
@@ -28,7 +28,7 @@ test('every feed topic has a sink, and a chain runs those that it has and that a
   assert.deepEqual(enabledFeedSinks(CHAINS.eth, []), [])
 })
 
-test('a call as a row: its marks are numbers, its fee is in coins, unknown is null', () => {
+test('a call row has numeric flags, its fee in native units, and null for unknown fields', () => {
   const event = {
     block_height: 5,
     event_index: 3,
@@ -84,7 +84,7 @@ test('each kind of red packet event has a table; an amount that is not known is 
   assert.deepEqual([unknown?.amount, known?.amount], [null, '5'])
 })
 
-test('a retraction counts backwards and marks its row', () => {
+test('a retraction row has a descending version and the deleted flag', () => {
   const events = [{ block_height: 5, event_index: 3, contract: '0xcc' }]
   const bytes = codec.encode('evm.log.LogEvents', { meta: { ...meta, op: 'OP_REVERT' }, events })
   const [row] = rowsOf('events', bytes) ?? []
@@ -92,7 +92,7 @@ test('a retraction counts backwards and marks its row', () => {
   assert.equal(row?._del, 1)
 })
 
-test('a reward may be below zero; a price that is not known is null', () => {
+test('a reward may be negative; an unknown order price is null', () => {
   const reward = { address: 'a', amount: '-7', post_balance: '5', commission: 8 }
   const rewards = codec.encode('svm.reward.RewardEvents', { meta, events: [reward] })
   const [row] = rowsOf('rewards', rewards) ?? []

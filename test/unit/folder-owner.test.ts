@@ -43,7 +43,7 @@ const claimant = async (path: string): Promise<{ child: ChildProcess; word: stri
   return { child, word: String(word).trim() }
 }
 
-test('of processes that claim a folder at once one gets it; when it was killed the next one does', async () => {
+test('of processes that lock a folder at once one gets it; after it is killed the next one does', async () => {
   const path = join(folder, 'contended')
   const all = await Promise.all(Array.from({ length: 5 }, () => claimant(path)))
   try {
@@ -51,7 +51,7 @@ test('of processes that claim a folder at once one gets it; when it was killed t
     assert.equal(holders.length, 1)
     const [holder] = holders
     assert.ok(holder)
-    const refusal = `${path} is in use by process ${holder.child.pid}`
+    const refusal = `${path} is in use by process ${holder.child.pid}; stop it first, or use another DATA_DIR`
     for (const one of all) if (one !== holder) assert.equal(one.word, refusal)
     assert.equal(liveOwner(path)?.pid, holder.child.pid)
     assert.throws(() => acquireFolderLock(path), { name: 'Outage', message: refusal })
@@ -90,7 +90,7 @@ for (const end = Date.now() + 3_000; Date.now() < end; ) {
 console.log(JSON.stringify({ claims, shared }))
 process.exit(0)`
 
-test('of processes that find a dead owner at once, one holds the folder', async () => {
+test('of processes that find a dead owner at once, one locks the folder', async () => {
   const [path, marks] = [join(folder, 'dead'), join(folder, 'marks')]
   mkdirSync(marks)
   const words = ['--import', 'tsx', '--input-type=module', '-e', CONTENDER, path, marks]
@@ -105,7 +105,7 @@ test('of processes that find a dead owner at once, one holds the folder', async 
   )
 })
 
-test('an owner of another container counts while it says that it lives; what a power cut left does not', () => {
+test('a lock owner of another container counts while it refreshes its file; a lock file from a power cut does not', () => {
   const path = join(folder, 'elsewhere')
   const release = acquireFolderLock(path)
   const file = join(path, 'owner.json')
@@ -128,7 +128,7 @@ test('an owner of another container counts while it says that it lives; what a p
   assert.deepEqual(readdirSync(path), [])
 })
 
-test('a log that a process holds cannot be opened by another, not even for reading', async () => {
+test('a log that a process has open cannot be opened by another, not even for reading', async () => {
   const path = join(folder, 'log')
   const first = openLog(path, MAP_BYTES)
   await first.close()

@@ -9,7 +9,7 @@ import { followPoolsWhenReadable } from '../../serving/dex/follow-pools.ts'
 import type { PoolBook } from '../../serving/dex/pool-book.ts'
 import { until } from '../support/until.ts'
 
-test('pools are followed once the store answers; an outage at the start ends nothing', async () => {
+test('pool following starts once the store answers; an outage at the start is retried', async () => {
   let asked = 0
   let [tails, ended, loaded] = [0, 0, 0]
   const warehouse = {
@@ -36,10 +36,13 @@ test('pools are followed once the store answers; an outage at the start ends not
     },
   }
   const running = followPoolsWhenReadable({
-    ...{ chain: 'eth', protocols: ['uniswap_v2'], codec: localCodec(), log: makeSilentLogger() },
+    chain: 'eth',
+    protocols: ['uniswap_v2'],
+    codec: localCodec(),
+    log: makeSilentLogger(),
     bus: bus as unknown as Bus,
     warehouse: warehouse as unknown as Warehouse,
-    book: book as unknown as PoolBook,
+    pools: book as unknown as PoolBook,
   })
   await until(() => loaded === 1, 'the tables are read')
   assert.deepEqual([tails, ended], [2, 1])

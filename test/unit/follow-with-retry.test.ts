@@ -38,7 +38,7 @@ const reportsOf = async (rounds: readonly number[]): Promise<readonly string[]> 
   return reports
 }
 
-test('a halt is reported once while it lasts, and again when the chain moved in between', async () => {
+test('a halt is reported once while it lasts, and again after the chain has moved', async () => {
   assert.deepEqual(await reportsOf([0, 0, 1]), ['reorg-below-finality'])
   assert.deepEqual(await reportsOf([0, 1, 1]), ['reorg-below-finality', 'reorg-below-finality'])
 })

@@ -192,7 +192,7 @@ test('a curve that is paid in the coin trades against the wrapped coin', () => {
   )
 })
 
-test('the first contract is always paid in the coin, which needs no fact', () => {
+test('trades of the first contract are always paid in the native token and need no metadata', () => {
   for (const form of [paidTrade, firstTrade]) {
     const { swaps, dropped } = decode([form('TokenPurchase'), form('TokenSale')], booksOf('facts'))
     assert.deepEqual(dropped, [])
@@ -256,7 +256,7 @@ for (const [what, logs, tokens] of EVIDENCE) {
   })
 }
 
-test('with facts a trade on a curve that its contract does not know is none', () => {
+test('with facts a trade on a curve that its contract does not verify is dropped', () => {
   const reasons = (...facts: readonly PoolMetadata[]) =>
     dropReasons(decode([trade('TokenPurchase')], booksOf('facts', ...facts)))
   assert.deepEqual(reasons(), ['unknown-pool'])
@@ -266,7 +266,7 @@ test('with facts a trade on a curve that its contract does not know is none', ()
   assert.deepEqual(reasons({ ...curve(QUOTE), protocol: 'uniswap_v2' }), ['unlisted-contract'])
 })
 
-test('what others log in the name of the launchpad is theirs', () => {
+test('launchpad events of unlisted contracts are dropped', () => {
   const logs = [
     create('Coin', 'C', ROUTER),
     trade('TokenPurchase', {}, ROUTER),
@@ -313,7 +313,7 @@ for (const [what, log, reason] of BAD) {
   })
 }
 
-test('a longer layout is read, another number of topics is another event, a failed transaction did nothing', () => {
+test('a longer layout is decoded, another topic count is another event, a failed transaction gives nothing', () => {
   const longer = {
     ...trade('TokenPurchase'),
     data: `${trade('TokenPurchase').data}${'0'.repeat(64)}`,
@@ -329,7 +329,7 @@ test('a longer layout is read, another number of topics is another event, a fail
   assert.deepEqual(decodeBlock(failed, books).tokenCreations, [])
 })
 
-test('a token is born with its curve, which opens with what it will sell', () => {
+test('a token creation opens its curve with the supply for sale', () => {
   const { tokenCreations, poolChanges, dropped } = decode([create()], booksOf('facts', curve(COIN)))
   assert.deepEqual(dropped, [])
   assert.deepEqual(tokenCreations, [
@@ -364,7 +364,7 @@ test('a token is born with its curve, which opens with what it will sell', () =>
   )
 })
 
-test('texts are cleaned and may be empty', () => {
+test('token names and symbols are cleaned, and empty ones are null', () => {
   const { tokenCreations } = decode([create('a\u0000\u202eb', '')], booksOf('facts', curve(COIN)))
   assert.deepEqual(
     tokenCreations.map(({ metadata: fact }) => [fact.name, fact.symbol]),
@@ -447,7 +447,7 @@ for (const [what, logs, facts, at, to] of MIGRATIONS) {
   })
 }
 
-test('a pool that got liquidity comes before one that only opened', () => {
+test('of several pools the one that received liquidity is the migration target', () => {
   const logs = [paired(ROUTER), paired(POOL), filled(POOL), liquidityAdded]
   const { migrations } = decode(logs, booksOf('facts', known))
   assert.deepEqual(
@@ -456,7 +456,7 @@ test('a pool that got liquidity comes before one that only opened', () => {
   )
 })
 
-test('curves are looked up by their token, where the log is whole', () => {
+test('curves are looked up by their token, for complete logs only', () => {
   const pools = (logs: readonly LogWithoutIndex[]) =>
     requiredLookups(buildSingleTransactionBlock(logs), protocols).pools
   const curveSubject = [{ address: TOKEN, family: 'four_meme' }]
@@ -481,7 +481,7 @@ const verificationOf = (answers: Parameters<typeof startVerification>[2]) => {
   return typeof open === 'string' ? open : verifiedPool(open, [])
 }
 
-test('the contracts that keep curves are asked for the token and say its quote', () => {
+test('pool lookups of a curve call the listed contracts with the token, and read its quote', () => {
   const data = encodeFunctionData({ abi: INFO, args: [getAddress(TOKEN)] })
   assert.deepEqual(poolCalls(subject, protocols), [
     { to: MANAGER, data },
@@ -491,7 +491,7 @@ test('the contracts that keep curves are asked for the token and say its quote',
   assert.deepEqual(verificationOf([info(TOKEN, COIN), reverted]), curve(WBNB))
 })
 
-test('a token that no contract keeps has no curve', () => {
+test('a token without a curve in any listed contract has no curve', () => {
   const others: readonly Parameters<typeof startVerification>[2][] = [
     [reverted, reverted],
     [info(COIN, COIN), reverted],

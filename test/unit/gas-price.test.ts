@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { normalizeBlock } from '../../ingestors/evm/normalize/block.ts'
-import { blockHeader } from '../../ingestors/publish/block-record.ts'
+import { blockHeader } from '../../ingestors/to-wire/block-header.ts'
 import { gasPriceOf } from '../../serving/queries/gas-price.ts'
 import { recordingJson } from '../support/recordings/ethereum.ts'
 
@@ -16,7 +16,7 @@ const recorded = () => {
   }
 }
 
-test('the record of a block has the lower median of what its transactions paid above the base fee', () => {
+test('a block record has the lower median of its priority fees', () => {
   const { block, receipts } = recorded()
   const baseFee = BigInt(block.baseFeePerGas as string)
   const paid = receipts.map((receipt) => BigInt(receipt.effectiveGasPrice as string))
@@ -28,13 +28,13 @@ test('the record of a block has the lower median of what its transactions paid a
   assert.ok(paid.filter((each) => each <= price).length >= 47)
 })
 
-test('transactions that pay less than the base fee paid nothing above it', () => {
+test('a transaction below the base fee has a priority fee of zero', () => {
   const { block, receipts } = recorded()
   const free = receipts.map((receipt) => ({ ...receipt, effectiveGasPrice: '0x0' }))
   assert.equal(blockHeader(normalizeBlock('eth', block, free)).priority_fee, '0')
 })
 
-test('a block without transactions, or whose transactions tell no price, has no median', () => {
+test('a block without transactions or without prices has no median priority fee', () => {
   const { block, receipts } = recorded()
   const silent = receipts.map(({ effectiveGasPrice: _price, ...receipt }) => receipt)
   const transactions = block.transactions.map(({ gasPrice: _price, ...transaction }) => transaction)

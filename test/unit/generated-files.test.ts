@@ -7,19 +7,19 @@ const urlOf = (path: string): URL => new URL(`../../${path}`, import.meta.url)
 const read = (path: string): string => readFileSync(urlOf(path), 'utf8')
 
 for (const [path, content] of Object.entries(GENERATED_FILES)) {
-  test(`${path} is what the tables say; \`npm run generate\` writes it`, async () => {
+  test(`${path} matches its tables; \`npm run generate\` writes it`, async () => {
     assert.ok(existsSync(urlOf(path)), 'run `npm run generate` and add the file')
     assert.ok(read(path) === (await content()), 'run `npm run generate` and review the change')
   })
 }
 
-test('no schema file is left of a message that the notation no longer has', () => {
+test('every schema file belongs to a generated message', () => {
   const files = readdirSync(new URL('../../schemas/avro/', import.meta.url))
   const stale = files.filter((name) => GENERATED_FILES[`schemas/avro/${name}`] === undefined)
   assert.deepEqual(stale, [])
 })
 
-test('a file that says `npm run generate` writes it is one that it writes', () => {
+test('every page marked as written by `npm run generate` is written by it', () => {
   const pages = readdirSync(new URL('../../docs/', import.meta.url)).filter((name) =>
     /[Ww]ritten by `npm run generate`/.test(name.endsWith('.md') ? read(`docs/${name}`) : ''),
   )

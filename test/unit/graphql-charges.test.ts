@@ -64,7 +64,7 @@ const chargedFor = async (error: Error) => {
   return { statusCode, charged }
 }
 
-test('a caller pays for the work behind a query that is too expensive, and nothing for a defect of ours', async () => {
+test('a query that is too expensive is charged for its work, an internal error is not charged', async () => {
   const { charged } = await chargedFor(new Fault('QUERY_TOO_EXPENSIVE'))
   assert.equal(charged.length, 1)
   assert.ok((charged[0] ?? 0) > 0, `charged ${charged}`)

@@ -29,7 +29,7 @@ test('tables that are upserts are read FINAL, roll-up states never', () => {
   assert.match(sql, /eth_dex_trades_enriched FINAL WHERE block_time >= /)
 })
 
-test('names of tokens are joined only where something asks for them', () => {
+test('token names are joined only where a field or filter needs them', () => {
   assert.doesNotMatch(
     compiled('DEXTrades { Trade { Buy { Currency { MintAddress } } } }').sql,
     /JOIN/,
@@ -46,7 +46,7 @@ test('names of tokens are joined only where something asks for them', () => {
   )
 })
 
-test('rows ordered by time are in chain order, and every order is unique', () => {
+test('rows ordered by time are in chain order, and every order has a unique tie-breaker', () => {
   assert.match(
     compiled('DEXTrades { Block { Time } }').sql,
     /ORDER BY block_slot DESC, tx_index DESC, event_index DESC LIMIT/,
@@ -67,12 +67,12 @@ test('the Trading group reads every chain, and joins names within one', () => {
   assert.match(sql, /own_key = token_address AND own_chain = chain/)
 })
 
-test('the window of a dataset is bound to the clock that is passed in', () => {
+test('the window of a dataset is measured from the given clock', () => {
   const { params } = compiled('DEXTrades { count }', 'EVM(network: eth, dataset: realtime)')
   assert.ok(Object.values(params ?? {}).includes('2026-03-01 00:00:00.000'))
 })
 
-test('addresses compare in lower case, the rest as written', () => {
+test('addresses are compared in lower case, other text as written', () => {
   const values = (cube: string): readonly unknown[] => Object.values(compiled(cube).params ?? {})
   assert.ok(values('DEXTrades(poolAddress: "0xABC") { count }').includes('0xabc'))
   assert.ok(
@@ -82,7 +82,7 @@ test('addresses compare in lower case, the rest as written', () => {
   )
 })
 
-test('times are read in every documented form', () => {
+test('times are parsed in every documented format', () => {
   const at = Date.UTC(2026, 0, 2, 3, 4, 5)
   for (const text of [
     '2026-01-02T03:04:05Z',
@@ -103,16 +103,16 @@ const writing = (maxBytes = QUERY_LIMITS.maxAnswerBytes) => ({
   signal: new AbortController().signal,
 })
 
-test('rows become records without losing a byte or a digit', async () => {
+test('rows are written as records without losing a byte or a digit', async () => {
   const shape: RecordLayout = {
     columns: ['a', 'b', 'c', 'd', 'e'],
     literals: ['{"n":', ',"t":', ',"u":', ',"b":', ',"d":', '}'],
     slots: [
-      { column: 0, printer: 'as-is', places: -1 },
-      { column: 1, printer: 'time', places: -1 },
-      { column: 2, printer: 'units', places: 3 },
-      { column: 4, printer: 'boolean', places: -1 },
-      { column: 1, printer: 'date', places: -1 },
+      { column: 0, format: 'as-is', places: -1 },
+      { column: 1, format: 'time', places: -1 },
+      { column: 2, format: 'units', places: 3 },
+      { column: 4, format: 'boolean', places: -1 },
+      { column: 1, format: 'date', places: -1 },
     ],
   }
   const hostile = '], [ "\\ é😀 \n\u0000,'
@@ -155,12 +155,12 @@ const aliased = (aliases: number): RecordLayout => ({
   literals: Array.from({ length: aliases + 1 }, (_, i) =>
     i === 0 ? '{"a0":' : i === aliases ? '}' : `,"a${i}":`,
   ),
-  slots: Array.from({ length: aliases }, () => ({ column: 0, printer: 'as-is', places: -1 })),
+  slots: Array.from({ length: aliases }, () => ({ column: 0, format: 'as-is', places: -1 })),
 })
 const rowsOf = (count: number): string =>
   Array.from({ length: count }, () => `\n\t["${'x'.repeat(66)}"]`).join(',')
 
-test('the records of a request take no more bytes than its budget, over all selections', async () => {
+test('the records of a request stay within its byte budget, over all selections', async () => {
   const expected = (await writeRecords(rowsOf(50), 50, aliased(100), writing())).length
   const exact = writing(expected)
   assert.equal((await writeRecords(rowsOf(50), 50, aliased(100), exact)).length, expected)
@@ -188,11 +188,11 @@ test('the records of a request take no more bytes than its budget, over all sele
   assert.ok(most < 4_100_000, `${most} bytes at once`)
 })
 
-test('a text with fewer rows than were counted is an error, not an endless search', async () => {
+test('a result with fewer rows than its count is an error', async () => {
   await assert.rejects(writeRecords(rowsOf(1), 2, aliased(1), writing()), /fewer rows/)
 })
 
-test('others get turns while a large answer is written, and one whose reader left ends', async () => {
+test('writing a large response yields to other work, and ends when the client disconnects', async () => {
   let turns = 0
   let counting = true
   const count = (): void => {

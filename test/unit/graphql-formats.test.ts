@@ -27,7 +27,7 @@ const writeTable = async (
   return (await writeRecords(text, rows.length, layout, { budget, frame, signal })).toString()
 }
 
-test('lists of quotes, which grow most, are written whole', async () => {
+test('long lists of quotes are written whole to CSV', async () => {
   const list = Array.from({ length: 500 }, () => '""""')
   const rows = Array.from({ length: 20 }, () => [list])
   const table = await writeTable('Instruction { Logs }', rows)
@@ -35,7 +35,7 @@ test('lists of quotes, which grow most, are written whole', async () => {
   assert.equal(table, `Instruction_Logs\r\n${`${cell}\r\n`.repeat(20)}`)
 })
 
-test('a table takes no more bytes than its budget, its names included', async () => {
+test('a CSV table stays within its byte budget, header included', async () => {
   const rows = [['s'], ['t']]
   const whole = await writeTable('Transaction { Signature }', rows)
   assert.equal(whole, 'Transaction_Signature\r\n"s"\r\n"t"\r\n')
@@ -46,7 +46,7 @@ test('a table takes no more bytes than its budget, its names included', async ()
   })
 })
 
-test('the name of a group stands in each of its leaves, and counts as often before it is written', async () => {
+test('the byte budget of a CSV header counts a group name for each of its leaves', async () => {
   const leaves = Array.from({ length: 2_000 }, (_, index) => `a${index}: Signature`).join(' ')
   const name = 'g'.repeat(100_000)
   const started = performance.now()

@@ -58,7 +58,7 @@ test('older and shorter forms become the declared one', () => {
   }
 })
 
-test('variables become literals, whatever type they were declared with', () => {
+test('variables become literals, whatever their declared type', () => {
   const query = (type: string, args: string): string =>
     `query ($v: ${type}) { Solana { DEXTrades(${args}) { count } } }`
   const cases: readonly (readonly [string, string, unknown, string])[] = [
@@ -90,7 +90,7 @@ test('fragments are spread, fields of one key merged, the leaf form of two shape
   )
 })
 
-test('a cube at the root goes into its group', () => {
+test('a cube at the query root is moved into its group', () => {
   assert.equal(
     rewritten('{ OHLC(network: bsc, tokenAddress: "t") { TimeMinute } }'),
     '{ __flat_OHLC: EVM(network: bsc) { OHLC: Pairs(tokenAddress: {is: "t"}) { TimeMinute } } }',
@@ -101,7 +101,7 @@ test('a cube at the root goes into its group', () => {
   )
 })
 
-test('what cannot be rewritten is an error with its place', () => {
+test('a query that cannot be rewritten is an error', () => {
   const cases: readonly (readonly [string, RegExp])[] = [
     [cube('', 'count @skip(if: 1)'), /@skip/],
     [cube('(where: {Block: {Time: {gte: "2026-01-01"}}})'), /since/],

@@ -137,7 +137,7 @@ const compiled = (leaf: Leaf, given: Readonly<Record<string, unknown>>, hex = fa
   return { sql, values: Object.values(binder.params) }
 }
 
-test('a filter operator becomes its comparison, with its operand bound', () => {
+test('a filter operator compiles to its comparison, with a bound operand', () => {
   for (const [type, rows] of Object.entries(TABLE)) {
     for (const [operator, value, sql, ...values] of rows) {
       const leaf = LEAVES[type as keyof typeof LEAVES]
@@ -158,7 +158,7 @@ test('the tables of operators and of expected statements name the same operators
   }
 })
 
-test('addresses are compared in lower case where the chain writes them so', () => {
+test('addresses are compared in lower case on chains that write them so', () => {
   const address = { type: 'String', sql: 'x', about: '', address: true } as const
   assert.deepEqual(compiled(address, { X: { is: '0xAB' } }).values, ['0xab'])
   assert.deepEqual(compiled(address, { X: { is: 'So1X' } }).values, ['So1X'])
@@ -172,7 +172,7 @@ test('addresses are compared in lower case where the chain writes them so', () =
   assert.deepEqual(compiled(list, { X: { in: ['0xAB', 'So1'] } }).values, ['0xab', 'So1'])
 })
 
-test('a column that folds is equal whatever the case, blanks and underscores, and searched as written', () => {
+test('a folding column is compared without case, blanks and underscores, and searched as written', () => {
   const folding = { type: 'String', sql: 'x', about: '', folds: true } as const
   const column = "lower(replaceRegexpAll(x, '[_ ]', ''))"
   const rows: readonly Row[] = [
@@ -190,7 +190,7 @@ test('a column that folds is equal whatever the case, blanks and underscores, an
   }
 })
 
-test('a period has a first and a last time', () => {
+test('the between operator takes exactly two times', () => {
   for (const between of [[], [NOON, NIGHT, NOON]]) {
     assert.throws(
       () => compiled(LEAVES.DateTime, { X: { between } }),
@@ -217,7 +217,7 @@ test('a decimal beyond 26 whole digits is compared as a double, a longer fractio
   assert.deepEqual(values, [`-1.${'3'.repeat(30)}`])
 })
 
-test('conditions of one field hold together, those of any hold alone', () => {
+test('conditions of one field are joined by AND, those of any by OR', () => {
   assert.equal(
     compiled(LEAVES.Int, { X: { gt: 1, le: 9 } }).sql,
     '(x > {p0:Int64} AND x <= {p1:Int64})',
@@ -229,7 +229,7 @@ test('conditions of one field hold together, those of any hold alone', () => {
   assert.equal(compiled(LEAVES.Int, {}).sql, '1')
 })
 
-test('a condition that always holds is left out beside others, and decides where one of several is enough', () => {
+test('a condition that is always true is left out of AND, and kept in OR', () => {
   const always = { notIn: [] }
   assert.equal(compiled(LEAVES.Int, { X: { ...always, gt: 1 } }).sql, 'x > {p0:Int64}')
   assert.equal(
@@ -238,7 +238,7 @@ test('a condition that always holds is left out beside others, and decides where
   )
 })
 
-test('a condition that stands twice is written once', () => {
+test('a duplicate condition is written once', () => {
   const never = { in: [] }
   assert.equal(compiled(LEAVES.Int, { any: [{ X: never }, { X: never }] }).sql, '0')
 })

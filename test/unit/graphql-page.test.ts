@@ -14,7 +14,7 @@ test('the table of cubes in graphql.md is that of the schema; `npm run generate`
   assert.equal(page, withCubeTable(page))
 })
 
-test('every example of graphql.md becomes statements', () => {
+test('every example of graphql.md compiles to statements', () => {
   const { plan } = createPlanner(buildCubeSchema(CUBES, ['eth', 'bsc', 'sol']), QUERY_LIMITS)
   const examples = exampleQueries(page)
   assert.ok(examples.length >= 5)

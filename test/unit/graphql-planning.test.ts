@@ -57,7 +57,7 @@ const readingMs = (): number => {
   return Math.min(...times)
 }
 
-test('no query holds the event loop for long, and each ends as a plan or a typed error', async (t) => {
+test('planning never blocks the event loop for long, and ends as a plan or a typed error', async (t) => {
   const { plan } = createPlanner(CATALOGUE, LIMITS)
   for (const [name, query] of Object.entries(DOCUMENTED_QUERIES))
     plan({ query, variables: (DOCUMENTED_VARIABLES[name] ?? {}) as Record<string, unknown> })
@@ -87,7 +87,7 @@ test('no query holds the event loop for long, and each ends as a plan or a typed
   }
 })
 
-test('what a fragment repeats is planned once', () => {
+test('a repeated fragment is planned once', () => {
   const { plan } = createPlanner(CATALOGUE, LIMITS)
   const steps = (query: string): number => {
     const work = createPlanningBudget(LIMITS.maxSteps)
@@ -99,7 +99,7 @@ test('what a fragment repeats is planned once', () => {
   assert.ok(steps(doubled(40)) < 3 * steps(doubled(20)), `${steps(doubled(40))} steps`)
 })
 
-test('ordinary requests take a small part of the budget, the whole schema half of its own at most', () => {
+test('ordinary queries use a small part of the planning budget, the whole schema at most half of its own', () => {
   const { plan } = createPlanner(CATALOGUE, LIMITS)
   for (const [name, query] of Object.entries(DOCUMENTED_QUERIES)) {
     const work = createPlanningBudget(LIMITS.maxSteps)
@@ -123,7 +123,7 @@ test('ordinary requests take a small part of the budget, the whole schema half o
   assert.ok(whole.done() < FREE_STEPS, `${whole.done()} steps`)
 })
 
-test('an error of many nodes names some of its places, and the right ones', () => {
+test('an error of many nodes lists ten of their locations at most', () => {
   const { plan } = createPlanner(CATALOGUE, LIMITS)
   const errorsOf = (query: string) => {
     try {
@@ -159,7 +159,7 @@ const depsOf = (meter: QuotaMeter) => ({
 })
 const COSTLY = EXPENSIVE_QUERIES.find(({ ends }) => ends === 'QUERY_TOO_EXPENSIVE')?.query ?? ''
 
-test('a request that is refused after much work costs the least that a query costs', async () => {
+test('a query that is refused after long planning is charged the minimum of a query', async () => {
   const meter = createMeter()
   const deps = depsOf(meter)
   const free = principal('free')
@@ -177,7 +177,7 @@ test('a request that is refused after much work costs the least that a query cos
   assert.equal(meter.quota(free).remaining, 30_000 - used() / 1_000)
 })
 
-test('without quota only what costs nothing is planned', async () => {
+test('without quota only free queries are planned', async () => {
   const meter = createMeter({ plans: { ...PLANS, free: { ...PLANS.free, unitsPerMonth: 0 } } })
   const deps = depsOf(meter)
   const free = principal('free')
@@ -191,7 +191,7 @@ test('without quota only what costs nothing is planned', async () => {
   )
 })
 
-test('rows times fields over all selections are bounded, whatever aliases hide from the engine', () => {
+test('rows times fields over all selections are bounded, aliases included', () => {
   const { plan } = createPlanner(CATALOGUE, LIMITS)
   const transfers = (rows: number, aliases: number, name = 'a') =>
     `${name}: Transfers(limit: {count: ${rows}}) { Transaction { ${Array.from({ length: aliases }, (_, i) => `h${i}: Hash`).join(' ')} } }`

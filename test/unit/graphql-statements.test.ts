@@ -189,7 +189,7 @@ for (const [selection, sql] of STATEMENTS) {
   })
 }
 
-test('a comparison of an aggregate is one of numbers, of all that are named', () => {
+test('selectWhere compiles to numeric comparisons, joined by AND', () => {
   const rows: readonly (readonly [field: string, kept: string])[] = [
     ['count(selectWhere: {gt: "3"})', 'toFloat64(c0) > {3:Float64}'],
     ['count(selectWhere: {ge: "3"})', 'toFloat64(c0) >= {3:Float64}'],
@@ -219,7 +219,7 @@ test('a comparison of an aggregate is one of numbers, of all that are named', ()
   }
 })
 
-test('a value is printed by its type, and an amount of a row from its base units', () => {
+test('a value is printed by its type, and an amount from its base units', () => {
   const rows: readonly (readonly [field: string, printer: string])[] = [
     ['Time', 'time'],
     ['Day', 'date'],

@@ -10,7 +10,7 @@ const deferred = () => {
   return { promise, resolve }
 }
 
-test('requests are planned one at a time, whoever asks, and an error frees the turn', async () => {
+test('queries are planned one at a time over all callers, and an error frees the turn', async () => {
   const turns = createPlanningQueue()
   let [running, most] = [0, 0]
   const plan = async (): Promise<void> => {
@@ -54,7 +54,7 @@ test('after a long plan the next one of the same caller waits, those of other ca
   assert.deepEqual(order, ['a1', 'b1', 'b2', 'a2'])
 })
 
-test('ordinary plans are followed by no rest', async () => {
+test('ordinary plans are not followed by a pause', async () => {
   const turns = createPlanningQueue()
   await turns('a', async (computed) => computed(20))
   const order: string[] = []

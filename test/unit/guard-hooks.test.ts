@@ -46,7 +46,7 @@ const serverOf = (guard: Guard, meter: QuotaMeter = createMeter()): FastifyInsta
   return app
 }
 
-test('a missing scope is 40301, before the body is looked at', async () => {
+test('a missing scope answers 40301 before the body is parsed', async () => {
   const app = serverOf(answering(PRINCIPAL))
   const answer = await app.inject({
     method: 'POST',
@@ -65,7 +65,7 @@ test('a missing scope is 40301, before the body is looked at', async () => {
   )
 })
 
-test('only a success is charged; nothing stays held', async () => {
+test('only successful calls are charged, and no hold stays open', async () => {
   const meter = createMeter()
   const app = serverOf(answering(PRINCIPAL), meter)
   const costs: Record<string, unknown> = {}
@@ -78,7 +78,7 @@ test('only a success is charged; nothing stays held', async () => {
   assert.deepEqual([used, remaining], [0.5, 29_999.5])
 })
 
-test('addresses without a good credential are slowed, organizations are not', async (t) => {
+test('addresses without a valid credential are rate limited, organizations are not', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
   const meter = createMeter()
   const anonymous = serverOf(answering(undefined), meter)
@@ -92,7 +92,7 @@ test('addresses without a good credential are slowed, organizations are not', as
   assert.equal((await serverOf(answering(PRINCIPAL), meter).inject('/ok')).statusCode, 200)
 })
 
-test('accounts that cannot be checked are 503, not 401', async () => {
+test('accounts that cannot be checked answer 503, not 401', async () => {
   const answer = await serverOf(answering(new Fault('DATABASE_ERROR'))).inject('/ok')
   assert.equal(answer.statusCode, 503)
   assert.equal(answer.headers['www-authenticate'], undefined)

@@ -20,7 +20,7 @@ const BROKEN: LogRecord = {
   timestampMs: 0,
 }
 
-test('a lane that halts ends, so that it takes no room from the others, and still says why', async () => {
+test('a halted lane ends and frees its slot, and its reason is still reported', async () => {
   let subscribed: Subscription | undefined
   const bus = {
     subscribe: async (subscription: Subscription) => {

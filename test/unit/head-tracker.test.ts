@@ -32,8 +32,8 @@ const watched = (hashes: boolean, endpoints = 1) => {
   return { watch, state, head, refused, proofs, stop }
 }
 
-describe('the head of a node', () => {
-  test('one pushed below it says nothing, one above it or another block in its place does', async () => {
+describe('head tracker of a node', () => {
+  test('a pushed head below the known one is ignored, one above it or with another hash replaces it', async () => {
     const { watch, head } = watched(true)
     await watch.refresh()
     watch.see(head(99))
@@ -44,7 +44,7 @@ describe('the head of a node', () => {
     assert.deepEqual(watch.newest(), head(101))
   })
 
-  test('old pushes do not end the wait: the node is asked', async () => {
+  test('old pushed heads do not end the wait: the node is polled', async () => {
     const { watch, state, head } = watched(true)
     const seen = await watch.refresh()
     const waiting = watch.after(seen, 50)
@@ -56,7 +56,7 @@ describe('the head of a node', () => {
     assert.equal(state.asked, 2)
   })
 
-  test('pushes that are news do not end the asking: an endpoint that lags may push them', async () => {
+  test('new pushed heads do not end polling: a lagging endpoint may push them', async () => {
     const { watch, state, head } = watched(true)
     await watch.refresh()
     watch.see(head(101))
@@ -69,7 +69,7 @@ describe('the head of a node', () => {
     await until(() => watch.newest()?.height === 120, 'the node is asked beside the pushes')
   })
 
-  test('a reorg to a lower head is believed when it is asked for', async () => {
+  test('a reorg to a lower head is accepted from a poll', async () => {
     const { watch, state, head } = watched(true)
     await watch.refresh()
     state.branch = 'b'
@@ -97,7 +97,7 @@ describe('the head of a node', () => {
     ['what a minute allows at four times the usual pace', 60_000, SLACK + 240, false],
     ['more than that', 60_000, SLACK + 241, true],
   ] as const) {
-    test(`${name} ${isProven ? 'is believed only with its block' : 'is believed'}`, async () => {
+    test(`${name} ${isProven ? 'is accepted only with its block' : 'is accepted'}`, async () => {
       const { watch, state, proofs, refused, head } = watched(true)
       await watch.refresh()
       state.nowMs = passedMs
@@ -110,7 +110,7 @@ describe('the head of a node', () => {
     })
   }
 
-  test('jumps use the slack up: many small ones get no further', async () => {
+  test('head jumps use up the slack: many small ones get no further', async () => {
     const { watch, head, refused } = watched(true)
     await watch.refresh()
     for (let jump = 1; jump <= 10; jump += 1) watch.see(head(100 + jump * 10))
@@ -118,7 +118,7 @@ describe('the head of a node', () => {
     assert.equal(refused.length, 7)
   })
 
-  test('the first head is proven where another endpoint could be asked instead', async () => {
+  test('the first head needs its block where another endpoint exists', async () => {
     for (const [endpoints, proven] of [
       [1, []],
       [2, [100]],
@@ -129,7 +129,7 @@ describe('the head of a node', () => {
     }
   })
 
-  test('a false head ends nothing once a head is known; without one it is thrown', async () => {
+  test('a false head is ignored once a head is known; without one it is thrown', async () => {
     let isLying = true
     const stop = new AbortController()
     const watch = headWatch({
@@ -152,7 +152,7 @@ describe('the head of a node', () => {
     assert.deepEqual(watch.newest(), seen)
   })
 
-  test('a block that one of three backends shows proves the head', async () => {
+  test('a head is confirmed when one of three attempts returns its block', async () => {
     let tries = 0
     await proveHead(5, async () => {
       tries += 1

@@ -48,7 +48,7 @@ const letterOf = (): Extract<DeadLetterPayload, { readonly kind: 'event' }> => {
   return body
 }
 
-test('a letter keeps what decoding its event again takes', () => {
+test('a dead letter stores everything that decoding its event again needs', () => {
   const body = letterOf()
   assert.equal(body.block?.transactions.length, 1)
   assert.deepEqual(parseDeadLetterPayload(Buffer.from(deadLetterPayloadText(body))), body)
@@ -58,7 +58,7 @@ test('a letter keeps what decoding its event again takes', () => {
   )
 })
 
-test('an event is run again with the same reason, and taken once what was wrong is mended', () => {
+test('a retried dead letter fails with the same reason, and decodes once its cause is removed', () => {
   const body = letterOf()
   assert.deepEqual(retryDecode(body, 'eth'), { outcome: 'failed-again', reason: body.reason })
   const pools = body.pools.map((fact) => ({ ...fact, verified: true }))
@@ -69,7 +69,7 @@ test('an event is run again with the same reason, and taken once what was wrong 
   )
 })
 
-test('a letter that would be too large goes without its transaction, and says so', () => {
+test('a dead letter that would be too large is stored without its transaction, and its retry reports that', () => {
   const said = { meta: 'x'.repeat(1 << 20) }
   const body: Decodable = {
     kind: 'transaction',
@@ -88,7 +88,7 @@ test('a letter that would be too large goes without its transaction, and says so
   assert.deepEqual(retryDecode(held, 'sol'), { outcome: 'not-retained' })
 })
 
-test('bytes and numbers of any size come back as they were', () => {
+test('a dead letter payload keeps bytes and large numbers', () => {
   const body: DeadLetterPayload = {
     kind: 'transaction',
     reason: 'bad-hex',
@@ -102,13 +102,13 @@ test('bytes and numbers of any size come back as they were', () => {
   assert.deepEqual(parseDeadLetterPayload(Buffer.from(deadLetterPayloadText(body))), body)
 })
 
-test('what is not a letter is refused', () => {
+test('an invalid dead letter payload is rejected', () => {
   for (const text of ['', '{', '[]', '7', '{}', '{"kind":"other"}', '{"kind":7}']) {
     assert.throws(() => parseDeadLetterPayload(Buffer.from(text)), InvalidInput, text)
   }
 })
 
-test('every reason that ingestors give is a label', () => {
+test('every drop reason of the ingestors is a listed metric label', () => {
   const root = fileURLToPath(new URL('../../ingestors/', import.meta.url))
   const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
   const given = files
@@ -117,7 +117,7 @@ test('every reason that ingestors give is a label', () => {
       const text = readFileSync(root + name, 'utf8')
       return [
         ...text.matchAll(
-          /(?:refuse|refused|new InvalidInput)\(\s*'([a-z-]+)'|reason: '([a-z-]+)'|drop\([^)]*, '([a-z-]+)'\)/g,
+          /(?:refuse|refused|invalid|new InvalidInput)\(\s*'([a-z][a-z\d-]+)'|reason: '([a-z-]+)'|drop\([^)]*, '([a-z-]+)'\)/g,
         ),
       ].map((match) => `${match[1] ?? match[2] ?? match[3]}`)
     })
@@ -148,8 +148,14 @@ test('a dead letter that an earlier version wrote is read under the names of thi
   const text = deadLetterPayloadText(former as unknown as DeadLetterPayload)
   assert.deepEqual(parseDeadLetterPayload(Buffer.from(text)), letterOf())
   const transaction = {
-    ...{ kind: 'transaction', reason: 'bad-hex', txHash: '', index: 0, vm: 'evm', height: 1 },
-    ...{ hash: '0x', said: { receipt: null, place: { index: 0, unplaced: true } } },
+    kind: 'transaction',
+    reason: 'bad-hex',
+    txHash: '',
+    index: 0,
+    vm: 'evm',
+    height: 1,
+    hash: '0x',
+    said: { receipt: null, place: { index: 0, unplaced: true } },
   }
   const parsed = parseDeadLetterPayload(Buffer.from(JSON.stringify(transaction)))
   assert.ok(parsed.kind === 'transaction')

@@ -41,7 +41,7 @@ const settled = (inserts: readonly Promise<void>[]) =>
     ),
   )
 
-test('parts of one table that come together are one statement, of another one their own', async () => {
+test('concurrent parts of one table are one statement, those of another table their own', async () => {
   const { insert, sent } = openInserter()
   await Promise.all([insert('t', part('1')), insert('u', part('2')), insert('t', part('3'))])
   assert.deepEqual(
@@ -53,7 +53,7 @@ test('parts of one table that come together are one statement, of another one th
   )
 })
 
-test('the time of an insert that failed counts as well: a store that answers late with errors is slow', async () => {
+test('the duration of a failed insert is measured as well', async () => {
   const metrics = makeMetrics()
   const warehouse = { insert: async () => refused() }
   const { insert } = createInserter({ warehouse, metrics })
@@ -63,7 +63,7 @@ test('the time of an insert that failed counts as well: a store that answers lat
   assert.deepEqual([count?.value, count?.labels.table], [1, 't'])
 })
 
-test('the token of a statement is that of its parts, in whatever order they came', async () => {
+test('the token of a statement depends on its parts, not on their order', async () => {
   const tokens = await Promise.all(
     [['1', '2'], ['2', '1'], ['1', '3'], ['1']].map(async (names) => {
       const { insert, sent } = openInserter()
@@ -77,7 +77,7 @@ test('the token of a statement is that of its parts, in whatever order they came
   assert.equal(tokens[3], '1')
 })
 
-test('of a refused statement only the part with the refused row is refused', async () => {
+test('of a rejected statement only the part with the invalid row is rejected', async () => {
   const { insert, sent } = openInserter(({ text }) => text.includes('bad') && refused())
   const done = await settled(['1', 'bad', '3'].map((name) => insert('t', part(name))))
   assert.deepEqual(done, ['stored', 'bad', 'stored'])
@@ -88,7 +88,7 @@ test('of a refused statement only the part with the refused row is refused', asy
   )
 })
 
-test('an error that passes is passed to every part, and nothing is tried apart', async () => {
+test('an outage rejects every part, and no part is tried alone', async () => {
   const { insert, sent } = openInserter(() => {
     throw new Outage('warehouse', 'gone')
   })
@@ -99,7 +99,7 @@ test('an error that passes is passed to every part, and nothing is tried apart',
   assert.equal(sent.length, 1)
 })
 
-test('one statement of a table at a time; what comes meanwhile is the next one', async () => {
+test('a table has one statement at a time; parts that arrive meanwhile are the next one', async () => {
   let open = (): void => undefined
   const gate = new Promise<void>((resolve) => {
     open = resolve
@@ -125,7 +125,7 @@ test('one statement of a table at a time; what comes meanwhile is the next one',
   )
 })
 
-test('a statement has 16 MiB of text at most, a longer part stands alone', async () => {
+test('a statement has at most 16 MiB of text, a longer part is sent alone', async () => {
   const { insert, sent } = openInserter()
   const sizes = [1, 9, 9, 20, 1].map((size) => size * 1_048_576)
   await Promise.all(sizes.map((size, index) => insert('t', part(String(index), 'x'.repeat(size)))))
@@ -133,7 +133,7 @@ test('a statement has 16 MiB of text at most, a longer part stands alone', async
   assert.deepEqual(lengths, [[1], [9], [9], [20], [1]])
 })
 
-test('an aborted part that still waits is taken out; one under way is waited for', async () => {
+test('an aborted waiting part is removed; a part in flight is awaited', async () => {
   let open = (): void => undefined
   const gate = new Promise<void>((resolve) => {
     open = resolve

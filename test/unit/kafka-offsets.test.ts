@@ -42,7 +42,7 @@ const laneAt = (committed: readonly GroupOffset[]) => {
   }
 }
 
-test('a place behind the last record moves on over the marker that was read with it', async () => {
+test('an offset behind the last record advances over the transaction marker read with it', async () => {
   const { buffer, take, commit, commits } = laneAt([])
   buffer.accept([record(0), record(1)], { ...AT, next: 3 })
   assert.equal((await take(NOW)).length, 2)
@@ -50,7 +50,7 @@ test('a place behind the last record moves on over the marker that was read with
   assert.deepEqual(commits, [{ offsets: { group: 'g', next: [place(3)] } }])
 })
 
-test('a place before a record that was read stays, taken or not', async () => {
+test('an offset before a record that was read is kept, taken or not', async () => {
   const { buffer, take, commit, offsets } = laneAt([])
   buffer.accept([record(0), record(1), record(5)], { ...AT, next: 7 })
   await commit([place(1)])
@@ -60,7 +60,7 @@ test('a place before a record that was read stays, taken or not', async () => {
   assert.deepEqual(offsets(), [[1], [2], [7]])
 })
 
-test('what was read since without a record is committed by a take that finds nothing, once', async () => {
+test('an offset that advanced without records is committed once, by an empty take', async () => {
   const { buffer, take, offsets } = laneAt([place(4)])
   await take(NOW)
   buffer.accept([], { ...AT, next: 9 })
@@ -69,7 +69,7 @@ test('what was read since without a record is committed by a take that finds not
   assert.deepEqual(offsets(), [[9]])
 })
 
-test('a take commits nothing where records are not committed yet, and nothing for a group without a place', async () => {
+test('an empty take commits nothing while records are uncommitted, and nothing for a group without an offset', async () => {
   const some = laneAt([place(4)])
   some.buffer.accept([record(4)], { ...AT, next: 6 })
   await some.take(NOW)
@@ -80,7 +80,7 @@ test('a take commits nothing where records are not committed yet, and nothing fo
   assert.deepEqual([some.offsets(), none.offsets()], [[], []])
 })
 
-test('other groups, other partitions and commits without offsets pass as they are', async () => {
+test('commits of other groups, other partitions and without offsets are unchanged', async () => {
   const { buffer, commit, commits } = laneAt([])
   buffer.accept([], { ...AT, next: 9 })
   const elsewhere = { topic: 't', partition: 1, offset: 3 }

@@ -3,13 +3,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { busOutage } from '../../core/bus/kafka/client.ts'
 import { kafkaBusOptions } from '../../core/bus/kafka/config.ts'
 import { loadConfig } from '../../core/config/load.ts'
 import { Outage } from '../../core/errors.ts'
 
 const BROKERS = { KAFKA_BROKERS: 'a:1,b:2', SCHEMA_REGISTRY_URL: 'http://registry' }
 
-test('brokers alone: plain text, no login, state in the data folder', () => {
+test('Kafka options with brokers only: plain text, no login, state in the data folder', () => {
   const config = loadConfig({ ...BROKERS, DATA_DIR: 'folder', LMDB_MAP_SIZE_MB: '16' })
   assert.deepEqual(kafkaBusOptions(config), {
     brokers: ['a:1', 'b:2'],
@@ -18,7 +19,7 @@ test('brokers alone: plain text, no login, state in the data folder', () => {
   })
 })
 
-test('a login and TLS; the password does not print', () => {
+test('Kafka options with a login and TLS; the password is not printed', () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-ca-'))
   const path = join(folder, 'ca.pem')
   writeFileSync(path, 'the authority')
@@ -46,4 +47,13 @@ test('a login and TLS; the password does not print', () => {
   assert.throws(() => loadConfig({ ...BROKERS, KAFKA_TLS_CERT: path }), /KAFKA_TLS_KEY/)
   rmSync(folder, { recursive: true })
   assert.throws(() => kafkaBusOptions(config), Outage)
+})
+
+test('an answer of several errors names each of them, at most five', () => {
+  const errors = Array.from({ length: 7 }, (_, n) =>
+    Object.assign(new Error('Topic authorization failed'), { topic: `eth.${n}` }),
+  )
+  const { message } = busOutage('the topics', Object.assign(new Error('Not made'), { errors }))
+  assert.match(message, /^the topics: Not made \(eth\.0: Topic authorization failed; .*eth\.4/)
+  assert.match(message, /; 2 more\)$/)
 })

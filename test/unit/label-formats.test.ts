@@ -6,7 +6,7 @@ import { type LabelFormat, parseLabels } from '../../serving/risk/label-formats.
 const EVM = '0x8589427373D6D84E98730D7795D8f6f8731FDA16'
 const SOL = 'So11111111111111111111111111111111111111112'
 
-test('a list of addresses takes what it does not say from the options', () => {
+test('an address list takes its missing fields from the options', () => {
   const labels = parseLabels(
     'address-list',
     `# nightly\n${EVM}\n\n${EVM.toLowerCase()}\n${SOL}\r\n`,
@@ -25,7 +25,7 @@ test('a list of addresses takes what it does not say from the options', () => {
   )
 })
 
-test('a table names columns, dates and quoted fields', () => {
+test('a CSV label list has columns, dates and quoted fields', () => {
   const [label] = parseLabels(
     'csv',
     `chain,address,category,entity,evidence_url,valid_from,valid_to\nethereum,${EVM},mixer,"Tornado ""Cash"", old",https://example.org/a,2022-08-08,2025-03-21\n`,
@@ -42,7 +42,7 @@ test('a table names columns, dates and quoted fields', () => {
   })
 })
 
-test('a tag pack passes its head on, and tags of other ledgers are left out', () => {
+test('a tag pack applies its header to its tags, and tags of other ledgers are skipped', () => {
   const labels = parseLabels(
     'tagpack',
     `title: Pack\ncreator: me\nsource: https://example.org/pack\ncurrency: ETH\nconfidence: service_data\ntags:\n  - address: "${EVM}"\n    label: Some exchange\n    category: hosted_wallet\n  - address: 1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa\n    currency: BTC\n    label: x\n    category: mixer\n`,
@@ -61,7 +61,7 @@ test('a tag pack passes its head on, and tags of other ledgers are left out', ()
 const HOSTILE: readonly (readonly [LabelFormat, string, RegExp])[] = [
   ['csv', 'address,category\nnot an address,mixer', /none of a known chain/],
   ['csv', `address,category\n${EVM},nonsense`, /unknown category/],
-  ['csv', `address,category,__proto__\n${EVM},mixer,x`, /first line/],
+  ['csv', `address,category,__proto__\n${EVM},mixer,x`, /header line/],
   ['csv', `address,category,entity\n${EVM},mixer,\u001b[2Jgone`, /control characters/],
   ['csv', `address,category,entity\n${EVM},mixer,<script>`, /angle brackets/],
   ['csv', `address,category,entity\n${EVM},mixer,a\u202Eb`, /control characters/],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { localCodec } from '../../core/codec/local-codec.ts'
 import { makeQuoteAssets } from '../../core/prices/quote-assets.ts'
-import { track } from '../../ingestors/publish/running-balances.ts'
+import { updateRunningTotals } from '../../ingestors/publish/running-balances.ts'
 import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { blockEvents } from '../../ingestors/to-wire/block-events.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
@@ -100,7 +100,11 @@ const recordsOf = (block: SvmBlock, op: TapeOp): readonly OperationRecord[] => {
       token: () => undefined,
       pool: (address) => decoded.pools.find((fact) => fact.address === address),
     },
-    { decoded, runningTotals: track(block, decoded, [], () => undefined), ...NOTHING },
+    {
+      decoded,
+      runningTotals: updateRunningTotals(block, decoded, [], () => undefined),
+      ...NOTHING,
+    },
   )
   const meta = tapeMeta(op)
   const place = { key: COIN, part: 0 }
@@ -152,7 +156,7 @@ const tokensIn = (
     return isToken && one.topic === topic ? one.value.events : []
   })
 
-test('a coin of LaunchLab is created, and migrated with all that is known of it; a lost block takes that back', () => {
+test('a LaunchLab token is created, and migrated with its known fields; a revert restores both', () => {
   const folding = createTestProcessor(TOKENS)
   const [created] = tokensIn(stepped(folding, operationOf(1, 1, [launched])), 'tokensCreated')
   assert.ok(created)
@@ -188,7 +192,7 @@ test('a coin of LaunchLab is created, and migrated with all that is known of it;
   assert.deepEqual([restored.token?.name, restored.migrated_to], ['Coin', null])
 })
 
-test('the curve of a coin fills from nothing to all that it sells', () => {
+test('the progress of a LaunchLab curve grows from 0 to 1', () => {
   const folding = createTestProcessor(POOLS)
   const progress = (seq: number, calls: readonly InstructionInput[]) =>
     stepped(folding, operationOf(seq, seq, calls)).flatMap((one) =>

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { localCodec } from '../../core/codec/local-codec.ts'
 import { UNKNOWN_QUOTE_ASSET_PRICE } from '../../core/prices/quote-assets.ts'
 import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
-import { track } from '../../ingestors/publish/running-balances.ts'
+import { updateRunningTotals } from '../../ingestors/publish/running-balances.ts'
 import { blockEvents } from '../../ingestors/to-wire/block-events.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { POOLS } from '../../processors/pools/stage.ts'
@@ -96,7 +96,7 @@ const recordsOf = (op: TapeOp, logs: readonly LogWithoutIndex[]): readonly Opera
     token: () => undefined,
     pool,
   }
-  const runningTotals = track(block, decoded, [], () => undefined)
+  const runningTotals = updateRunningTotals(block, decoded, [], () => undefined)
   const stamps = new Map([[WETH, UNKNOWN_QUOTE_ASSET_PRICE]])
   const found = { decoded, runningTotals, fetched: [], metadataSource: 'node' } as const
   const events = blockEvents({ ...context, quotePrices: stamps }, found)
@@ -131,7 +131,7 @@ const stepped = (
   return [...folding.step({ block, records: mine }), ...folding.flush().publications]
 }
 
-test('a curve token is born, traded and migrated through the launch tracker as on any launchpad', () => {
+test('a curve token is created, traded and migrated by the launch tracker', () => {
   const folding = createTestProcessor(TOKENS)
   const inputs = ['tokens', 'trades'] as const
   const first = opAt('apply', 1, 1)
@@ -171,7 +171,7 @@ test('a curve token is born, traded and migrated through the launch tracker as o
   )
 })
 
-test('a retraction takes the migration back and then the token', () => {
+test('a retraction reverts the migration and then the token', () => {
   const folding = createTestProcessor(TOKENS)
   const inputs = ['tokens', 'trades'] as const
   const tokenCreations = [created, bought(700_000_000n)]
@@ -189,7 +189,7 @@ test('a retraction takes the migration back and then the token', () => {
   assert.equal(removed.value.meta?.op, 'OP_REVERT')
 })
 
-test('a curve opens with all that it will sell and tells how far it is with each trade', () => {
+test('a curve opens with its full supply and has its progress with each trade', () => {
   const folding = createTestProcessor(POOLS)
   const op = opAt('apply', 1, 1)
   const logs = [created, bought(600_000_000n), bought(0n)]

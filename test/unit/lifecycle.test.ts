@@ -5,7 +5,7 @@ import { makeSilentLogger } from '../../core/ops/logger.ts'
 
 const never = (): Promise<void> => new Promise(() => undefined)
 
-test('parts stop in reverse order, also behind one that never does or throws', async () => {
+test('parts stop in reverse order, also after one that hangs or throws', async () => {
   const stopped: string[] = []
   const lifecycle = makeLifecycle(makeSilentLogger(), { partMs: 20, wholeMs: 1_000 })
   const part = (name: string, rest: () => Promise<void>) =>
@@ -37,7 +37,7 @@ test('a second stop joins the first', async () => {
   assert.equal(stops, 1)
 })
 
-test('parts whose turn comes too late are stopped all the same', async () => {
+test('parts whose turn comes after the deadline are stopped all the same', async () => {
   let told = false
   const lifecycle = makeLifecycle(makeSilentLogger(), { partMs: 10_000, wholeMs: 20 })
   lifecycle.add({

@@ -55,7 +55,7 @@ testSwaps('Liquidity Book', CASES, {
   trade: { pool: POOL, protocol: 'lfj_v2_1' },
 })
 
-test('each bin that a swap goes through is reported', () => {
+test('a swap gives one trade for each bin that it passes', () => {
   const { swaps } = decoded([
     swap(packed(10n, 0n), packed(0n, 7n)),
     swap(packed(3n, 0n), packed(0n, 2n)),
@@ -69,7 +69,7 @@ test('each bin that a swap goes through is reported', () => {
   )
 })
 
-test('without a node, transfers tell the tokens in whatever order', () => {
+test('without a node, transfers in any order name the tokens', () => {
   const books = buildDecodeContext('evidence', [], 'arbitrum')
   const { swaps } = decoded(
     [
@@ -90,7 +90,7 @@ test('without a node, transfers tell the tokens in whatever order', () => {
   )
 })
 
-test('without a node, amounts of a deposit are put to tokens by the transfers, never by address', () => {
+test('without a node, amounts of a deposit are matched to tokens by transfers, never by address order', () => {
   const books = buildDecodeContext('evidence', [], 'arbitrum')
   const into = [transferLog(TOKEN_B, USER, POOL, 100n), transferLog(TOKEN_A, USER, POOL, 5n)]
   const log = buildLog(POOL, [TOPIC.binDeposit, ...people, `0x${hexWord(1n)}`], [100n, 5n])
@@ -110,7 +110,7 @@ test('without a node, amounts of a deposit are put to tokens by the transfers, n
   )
 })
 
-test('without a node, a swap through several bins is shown by one transfer', () => {
+test('without a node, one transfer per side confirms a swap through several bins', () => {
   const books = buildDecodeContext('evidence', [], 'arbitrum')
   const { swaps } = decoded(
     [
@@ -132,7 +132,7 @@ test('without a node, a swap through several bins is shown by one transfer', () 
 
 const bins = (topic: string, words: Words) => buildLog(POOL, [topic, ...people], words)
 
-test('liquidity is the sum over its bins', () => {
+test('a liquidity change is the sum over its bins', () => {
   const lists = [
     64n,
     160n,
@@ -181,7 +181,7 @@ for (const [what, words] of BROKEN) {
   })
 }
 
-test('a pair of a listed factory keeps its own order of tokens', () => {
+test('a pair of a listed factory keeps its own token order', () => {
   const made = (factory: string) =>
     buildLog(
       factory,

@@ -18,7 +18,7 @@ const row = (more: Partial<TokenRow>): TokenRow => ({
   ...more,
 })
 
-test('market cap counts what circulates, full dilution all there is', () => {
+test('market cap uses the circulating supply, fully diluted value the total supply', () => {
   const { totalSupply, circulatingSupply, marketCapInUsd, marketCapInSol, fdvInUsd, fdvInSol } =
     marketDataBody(row({ burnt_amount: '250000000' }))
   assert.deepEqual([totalSupply, circulatingSupply], ['1000', '750'])
@@ -26,7 +26,7 @@ test('market cap counts what circulates, full dilution all there is', () => {
   assert.deepEqual([fdvInUsd, fdvInSol], ['2000', '500'])
 })
 
-test('without burns all circulates; more burns than supply leave nothing, an unknown supply leaves null', () => {
+test('without burns the whole supply circulates; more burns than supply give 0, an unknown supply null', () => {
   assert.equal(marketDataBody(row({ market_supply: '12.5' })).circulatingSupply, '12.5')
   assert.equal(marketDataBody(row({ burnt_amount: null })).circulatingSupply, '1000')
   assert.equal(marketDataBody(row({ burnt_amount: '2000000000' })).circulatingSupply, '0')
@@ -34,7 +34,7 @@ test('without burns all circulates; more burns than supply leave nothing, an unk
   assert.equal(marketDataBody(unknown).circulatingSupply, null)
 })
 
-test('every chain has burn addresses of its own', () => {
+test('burn addresses of the queries depend on the chain', () => {
   for (const [chain, burnt] of [
     ['sol', BURN_ADDRESSES.svm],
     ['eth', BURN_ADDRESSES.evm],

@@ -49,7 +49,7 @@ const operation = (op: TapeOp['op'], seq: number, height: number, post: string):
 const marketsIn = (publications: readonly Publication[]) =>
   publications.flatMap((one) => (one.topic === 'tokenMarketCaps' ? [one.value] : []))
 
-test('a market that a retraction brings back is reported as of the block that left it so', () => {
+test('a market that a revert restores has the time of the block that set it', () => {
   const folding = createTestProcessor(MARKETS)
   const [first] = marketsIn(folding.step(operation('apply', 1, 1, '100')))
   folding.step(operation('apply', 2, 2, '200'))
@@ -138,7 +138,7 @@ const pricedTrade = (height: number): TradeEvent => {
   }
 }
 
-test('what lies at a burn address does not circulate: it is not a part of the market cap', () => {
+test('tokens at a burn address are not part of the market cap', () => {
   const state = new Map<string, string>()
   let folding = MARKETS.load(createStageState(state))
   const step = (next: Operation) => {
@@ -163,7 +163,7 @@ test('what lies at a burn address does not circulate: it is not a part of the ma
   assert.deepEqual(step(burning('apply', [5, 3], again)), ['1000', '2100', '700'])
 })
 
-test('a price that a retraction brings back is reported as of the block that left it so, whatever changed since', () => {
+test('a price that a revert restores has the time of the block that set it', () => {
   const folding = createTestProcessor(MARKETS)
   const traded = (op: TapeOp['op'], seq: number, height: number, usd: string): Operation => {
     const { block } = operation(op, seq, height, '')
@@ -185,7 +185,7 @@ test('a price that a retraction brings back is reported as of the block that lef
   assert.deepEqual(pricesIn(folding.step(traded('revert', 5, 4, '5'))), first)
 })
 
-test('a stablecoin is priced by its block where it moves, and by no trade; any other token is not', () => {
+test('a stablecoin is priced by each block in which it moves, not by trades', () => {
   const { quotes, wrappedNative: weth } = CHAINS.eth
   const usdc = quotes.find(({ kind }) => kind === 'stable')?.address ?? ''
   const folding = createTestProcessor(MARKETS)

@@ -47,11 +47,15 @@ const lamports = (preRaw: bigint, postRaw: bigint): Partial<SvmTransaction> => (
 })
 
 const head = {
-  ...{ txIndex: 0, logIndex: 0, path: { outer: 0, inner: null } },
-  ...{ protocol: 'mask_red_packet', contract: PROGRAM, packetId: PACKET },
+  txIndex: 0,
+  logIndex: 0,
+  path: { outer: 0, inner: null },
+  protocol: 'mask_red_packet',
+  contract: PROGRAM,
+  packetId: PACKET,
 }
 
-test('creations say everything about a packet', () => {
+test('creation instructions give every field of a red packet', () => {
   for (const [name, token] of [
     ['create_red_packet_with_native_token', WSOL],
     ['create_red_packet_with_spl_token', MINT],
@@ -76,7 +80,7 @@ test('creations say everything about a packet', () => {
   }
 })
 
-test('a claim is worth what it moved', () => {
+test('a claim has the amount that it transferred', () => {
   const ofToken = call('claim_with_spl_token', {
     calls: [paid(TOKENS, VAULT, 1n), paid(VAULT, TOKENS, 250n)],
   })
@@ -88,7 +92,7 @@ test('a claim is worth what it moved', () => {
   assert.deepEqual(coin, { ...fields, token: WSOL, amountRaw: 300n })
 })
 
-test('a withdrawal of coin does not say how much: rent comes with it', () => {
+test('a refund of the native token has no amount, because rent is part of it', () => {
   const fields = { kind: 'packet-refunded', ...head }
   const ofCoin = call('withdraw_with_native_token', { size: 2 })
   const [coin] = decodeInstructions([ofCoin], lamports(900n, 0n)).redPackets
@@ -98,7 +102,7 @@ test('a withdrawal of coin does not say how much: rent comes with it', () => {
   assert.deepEqual(token, { ...fields, token: MINT, amountRaw: 750n })
 })
 
-test('what cannot be taken is dropped with its reason', () => {
+test('an invalid red packet instruction is dropped with its reason', () => {
   const claimCoin = call('claim_with_native_token', { size: 2 })
   const create = 'create_red_packet_with_native_token'
   const cases: readonly (readonly [

@@ -18,7 +18,7 @@ const poolFrom = (stored: object): PoolMetadata | undefined => {
   return openLedger({ get: (key) => state.get(key), entries: () => state }).pool(POOL.address)
 }
 
-test('a pool that an earlier version stored keeps its verification under the name of this one', () => {
+test('a pool stored by an earlier version keeps its verification', () => {
   const { verified, ...former } = POOL
   assert.deepEqual(poolFrom({ ...former, proven: verified }), POOL)
   assert.deepEqual(poolFrom({ ...former, proven: false }), { ...POOL, verified: false })

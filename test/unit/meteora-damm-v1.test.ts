@@ -68,7 +68,7 @@ const swapOf = (more: Partial<InstructionInput> = {}): InstructionInput => ({
   ...more,
 })
 
-test('a swap counts as its log states it', () => {
+test('damm_v1: a swap has the amounts of its log', () => {
   const { swaps, pools, dropped } = decoded(swapOf())
   assert.deepEqual(
     dropped.filter(({ protocol }) => protocol === 'meteora_damm_v1'),
@@ -93,7 +93,7 @@ test('a swap counts as its log states it', () => {
   assert.deepEqual([pools[0]?.tokenA, pools[0]?.tokenB], [A, B])
 })
 
-test('a swap the other way', () => {
+test('damm_v1: a swap in the other direction', () => {
   const accounts = listOf(15, {
     0: POOL,
     1: USER_B,
@@ -111,7 +111,7 @@ test('a swap the other way', () => {
   assert.deepEqual([swap?.accounts?.vaultIn, swap?.accounts?.vaultOut], [VAULT_B, VAULT_A])
 })
 
-test('a recorded swap without its log counts by what moved, two levels down', () => {
+test('damm_v1: a recorded swap without its log has the amounts of its inner transfers', () => {
   const [told] = decodeBlock(recordedSolanaBlock(RECORDED), solanaDecodeContext()).swaps
   assert.deepEqual([told?.amountInRaw, told?.amountOutRaw], [61_124_952_059n, 23_958_329n])
   const tx = recordedSolanaTransaction(RECORDED)
@@ -124,7 +124,7 @@ test('a recorded swap without its log counts by what moved, two levels down', ()
   assert.deepEqual([swaps[0]?.amountInRaw, swaps[0]?.amountOutRaw], [61_124_953_617n, 23_958_328n])
 })
 
-test('only what the program itself wrote is its log', () => {
+test('damm_v1: only log lines of the program itself are decoded', () => {
   const forged = { program: addressFor('forger'), data: '00', logs: [swapped(9_999n, 9_999n)] }
   const [swap] = decoded(swapOf({ calls: [...MOVES, forged], logs: [] })).swaps
   assert.deepEqual([swap?.amountInRaw, swap?.amountOutRaw], [302n, 39n])
@@ -132,7 +132,7 @@ test('only what the program itself wrote is its log', () => {
   assert.equal(decoded(swapOf({ logs: noise })).swaps[0]?.amountInRaw, 300n)
 })
 
-test('what cannot be taken says why', () => {
+test('damm_v1: an invalid instruction is dropped with its reason', () => {
   const reason = (call: InstructionInput, balances = tokenBalances): string | undefined => {
     const { swaps, poolChanges, dropped } = decodeInstructions([call], { tokenBalances: balances })
     assert.deepEqual([...swaps, ...poolChanges], [])
@@ -153,7 +153,7 @@ test('what cannot be taken says why', () => {
 
 const LIQUIDITY = listOf(16, { 0: POOL, 9: VAULT_A, 10: VAULT_B, 12: USER, 13: USER })
 
-test('liquidity in every form is what moves into the vaults or out of them', () => {
+test('damm_v1: liquidity in every form has the amounts transferred into or out of the vaults', () => {
   const into = [
     inVaults(tokenTransferInstruction([USER_A, VAULT_A, USER], 30n)),
     inVaults(tokenTransferInstruction([USER_B, VAULT_B, USER], 60n)),
@@ -189,7 +189,7 @@ test('liquidity in every form is what moves into the vaults or out of them', () 
   assert.equal(reason({ accounts: unknown }), 'unknown-token')
 })
 
-test('pools are opened with what moved, or empty', () => {
+test('damm_v1: a new pool has the transferred amounts, or none', () => {
   const calls = [
     inVaults(tokenTransferInstruction([USER_A, VAULT_A, USER], 500n)),
     inVaults(tokenTransferInstruction([USER_B, VAULT_B, USER], 700n)),

@@ -75,7 +75,7 @@ const reasonOf = ({ swaps, poolChanges, dropped }: DecodedBlock): string | undef
   return dropped[0]?.reason
 }
 
-test('a recorded swap tells what the pool holds without the fees that lie there too', () => {
+test('damm_v2: a recorded swap has the reserves of the pool without its fees', () => {
   const { swaps, dropped } = decodeBlock(recordedSolanaBlock(RECORDED), solanaDecodeContext())
   assert.deepEqual(dropped, [])
   assert.deepEqual(swaps[0]?.reservesInOut, [90_025_163_994n, 944_069_381_397_393n])
@@ -85,7 +85,7 @@ test('a recorded swap tells what the pool holds without the fees that lie there 
   assert.equal(held?.postRaw, 90_025_163_994n)
 })
 
-test('a recorded event cut behind its amounts is the same swap, without reserves of its own', () => {
+test('damm_v2: a recorded event cut behind its amounts gives the same swap, without reserves', () => {
   const { instructions, ...tx } = recordedSolanaTransaction(RECORDED)
   const at = instructions.findIndex(
     ({ data }) => data && Buffer.from(data).subarray(8, 16).toString('hex') === 'bd4233a826507599',
@@ -108,7 +108,7 @@ test('a recorded event cut behind its amounts is the same swap, without reserves
   }
 })
 
-test('both forms, both layouts, both directions; two layouts of one swap are one', () => {
+test('damm_v2: every instruction, layout and direction gives a swap; two layouts of one swap give one', () => {
   for (const data of ['f8c69e91e17587c8', '414b3f4ceb5b5b88']) {
     for (const calls of [
       [first(300n, 40n, 0)],
@@ -147,7 +147,7 @@ test('both forms, both layouts, both directions; two layouts of one swap are one
   }
 })
 
-test('what cannot be taken says why', () => {
+test('damm_v2: an invalid event is dropped with its reason', () => {
   const reason = (call: InstructionInput) => reasonOf(decodeInstructions([call]))
   const event = first(300n, 40n, 0)
   const short = Buffer.from(event.data).subarray(0, 16 + 105)
@@ -187,7 +187,7 @@ const change = (data: string, accounts: readonly string[], calls: readonly Instr
   ])
 }
 
-test('liquidity in and out, as one event of today, as one of before, and as both', () => {
+test('damm_v2: liquidity in and out, in the current layout, the former one, and both', () => {
   const [ADDED, REMOVED] = ['aff2089d1ef7b9a9', '572e5862af60225b']
   const into = ['increase', POOL, USER, A, 30n, 60n]
   const out = ['decrease', POOL, USER, A, 30n, 60n]
@@ -216,7 +216,7 @@ test('liquidity in and out, as one event of today, as one of before, and as both
   )
 })
 
-test('pools are opened, with a fee that moves with the market or without', () => {
+test('damm_v2: pools are created with a dynamic fee or without', () => {
   const opened = (dynamic: boolean): InstructionInput =>
     eventCpi(
       AMM,

@@ -90,7 +90,7 @@ const reasonOf = ({
   return dropped[0]?.reason
 }
 
-test('a recorded sale with two events is one trade with the state of its curve', () => {
+test('dbc: a recorded sale with two events is one trade with the state of its curve', () => {
   const { swaps, pools, dropped } = decodeBlock(
     recordedSolanaBlock('swap_mintech_1.json'),
     solanaDecodeContext(),
@@ -108,7 +108,7 @@ test('a recorded sale with two events is one trade with the state of its curve',
   assert.equal(pools[0]?.tokenA, swap?.tokenIn)
 })
 
-test('every form and both layouts: who buys pays the quote', () => {
+test('dbc: in every instruction and layout a buyer pays the quote token', () => {
   const tags = ['f8c69e91e17587c8', '414b3f4ceb5b5b88', 'b75d992818e6c297']
   for (const data of tags) {
     for (const calls of [
@@ -139,7 +139,7 @@ test('every form and both layouts: who buys pays the quote', () => {
   assert.deepEqual([sale?.tokenIn, sale?.accounts?.vaultIn], [BASE, BASE_VAULT])
 })
 
-test('how far the curve is: what it raised of what it must raise, never above one', () => {
+test('dbc: curve progress is the raised share of the goal, at most 1', () => {
   const progressOf = (told: Second) =>
     decodeInstructions([tradeOf([second(300n, 40n, BUYS, told)])]).swaps[0]?.curveProgress
   assert.equal(progressOf({}), 0.25)
@@ -149,7 +149,7 @@ test('how far the curve is: what it raised of what it must raise, never above on
   assert.deepEqual([old?.curveProgress, old?.curve], [undefined, undefined])
 })
 
-test('what moved counts; the quote that is reported leaves out the fees beside it', () => {
+test('dbc: trade amounts are the transferred ones, and the quote reserve leaves out fees', () => {
   const tokenBalances = [
     buildTokenBalance(BASE_VAULT, addressFor('authority'), BASE, { postRaw: 9_000n }),
     buildTokenBalance(QUOTE_VAULT, addressFor('authority'), QUOTE, { postRaw: 290n }),
@@ -165,7 +165,7 @@ test('what moved counts; the quote that is reported leaves out the fees beside i
   assert.equal(swap?.curve?.realTokenRaw, 9_000n)
 })
 
-test('what cannot be taken says why', () => {
+test('dbc: an invalid event is dropped with its reason', () => {
   const event = first(300n, 40n, BUYS)
   const reason = (call: InstructionInput) => reasonOf(decodeInstructions([call]))
   const short = Buffer.from(event.data).subarray(0, 16 + 145)
@@ -211,7 +211,7 @@ const OPENING: InstructionInput = {
   calls: [...MAKING, opened()],
 }
 
-test('a token is born on its curve, once, and then trades', () => {
+test('dbc: a pool creation gives one token with its curve, which then trades', () => {
   const found = decodeInstructions([OPENING, tradeOf([second(300n, 40n, BUYS)])])
   assert.deepEqual(found.dropped, [])
   assert.deepEqual(found.tokenCreations, [
@@ -244,7 +244,7 @@ test('a token is born on its curve, once, and then trades', () => {
   assert.equal(found.swaps.length, 1)
 })
 
-test('every form of an opening', () => {
+test('dbc: every form of a pool creation is decoded', () => {
   const forms = [
     ['a2d0681ceb203b31', 'e432f655cb428625'],
     ['a976334e916edc9b', 'e432f655cb428625'],
@@ -271,7 +271,7 @@ test('every form of an opening', () => {
   assert.equal(reason({ calls: [{ ...opened(), data: cut }] }), 'truncated-data')
 })
 
-test('a curve migrates to a pool of either kind of its app', () => {
+test('dbc: a curve migrates to a pool of either Meteora program', () => {
   const accounts = listOf(31, { 0: CURVE, 4: addressFor('pool'), 7: BASE, 13: BASE })
   const forms = [
     ['1b013016b43f76d9', 'meteora_damm_v1'],

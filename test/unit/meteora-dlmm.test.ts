@@ -73,7 +73,7 @@ const reasonsOf = ({ swaps, poolChanges, dropped }: DecodedBlock): readonly stri
   return dropped.map(({ reason }) => reason)
 }
 
-test('the vaults hold after recorded swaps what the swaps say', () => {
+test('dlmm: reserves after recorded swaps equal the vault balances', () => {
   for (const name of ['rotki_58F9fNP78F.json', 'swap_goosefx_gamma_1.json']) {
     const { swaps } = decodeBlock(recordedSolanaBlock(name), solanaDecodeContext())
     const { tokenBalances } = recordedSolanaTransaction(name)
@@ -88,7 +88,7 @@ test('the vaults hold after recorded swaps what the swaps say', () => {
   }
 })
 
-test('every form of a swap, in both directions', () => {
+test('dlmm: every form of a swap is decoded, in both directions', () => {
   const tags = [
     ...[SWAP, '414b3f4ceb5b5b88', 'fa49652126cf4bb8', '2bd7f784893cf351'],
     ...['38ade6d0ade49ccd', '4a62c0d6b1334b33'],
@@ -120,7 +120,7 @@ test('every form of a swap, in both directions', () => {
   assert.deepEqual([back?.tokenIn, back?.tokenOut, back?.accounts?.vaultIn], [Y, X, VAULT_Y])
 })
 
-test('what moved counts: the event leaves a transfer fee out', () => {
+test('dlmm: swap amounts are the transferred ones, transfer fees included', () => {
   const moves = [
     tokenTransferInstruction([USER_IN, VAULT_X, USER], 310n),
     tokenTransferInstruction([VAULT_Y, USER_OUT, POOL], 40n),
@@ -135,7 +135,7 @@ test('what moved counts: the event leaves a transfer fee out', () => {
   assert.deepEqual([told?.amountInRaw, told?.amountOutRaw], [300n, 40n])
 })
 
-test('reserves are known of the last swap only: what the vaults held between is not', () => {
+test('dlmm: of several swaps of a pool only the last one has reserves', () => {
   const tokenBalances: readonly SvmTokenBalance[] = [
     buildTokenBalance(VAULT_X, POOL, X, { postRaw: 900n }),
     buildTokenBalance(VAULT_Y, POOL, Y, { postRaw: 80n }),
@@ -152,7 +152,7 @@ test('reserves are known of the last swap only: what the vaults held between is 
   )
 })
 
-test('two layouts of one event are one swap, and either alone is', () => {
+test('dlmm: two layouts of one event are one swap, and either alone is one', () => {
   const both = swapOf([swapped(300n, 40n, true), swapped2(300n, 40n, true)])
   for (const call of [both, swapOf([swapped2(300n, 40n, true)])]) {
     const { swaps, dropped } = decodeInstructions([call])
@@ -169,7 +169,7 @@ test('two layouts of one event are one swap, and either alone is', () => {
   assert.equal(apart.swaps.length, 2)
 })
 
-test('a failed transaction gives no trade', () => {
+test('dlmm: a failed transaction gives no trade', () => {
   const failed = recordedSolanaTransaction('swap_meteora_dlmm_1.json')
   assert.equal(failed.success, false)
   assert.deepEqual(decodeBlock(buildSvmBlock([failed]), solanaDecodeContext()).swaps, [])
@@ -177,7 +177,7 @@ test('a failed transaction gives no trade', () => {
   assert.deepEqual(decodeBlock(buildSvmBlock([hand]), solanaDecodeContext()).swaps, [])
 })
 
-test('what cannot be taken says why', () => {
+test('dlmm: an invalid event is dropped with its reason', () => {
   const event = swapped(300n, 40n, true)
   const reason = (call: InstructionInput) => reasonsOf(decodeInstructions([call]))
   const data = Buffer.from(event.data)
@@ -217,7 +217,7 @@ const changesOf = ({ poolChanges, dropped }: DecodedBlock) => {
   ])
 }
 
-test('liquidity in every two-sided form', () => {
+test('dlmm: liquidity in every two-sided form is decoded', () => {
   const forms: readonly (readonly [string, string, string])[] = [
     ...[
       'b59d59438fb63448',
@@ -244,7 +244,7 @@ test('liquidity in every two-sided form', () => {
   }
 })
 
-test('a recorded withdrawal takes what moved, and claimed fees are none', () => {
+test('dlmm: a recorded withdrawal has the transferred amounts, and claimed fees are not a change', () => {
   const { poolChanges, swaps, dropped } = decodeBlock(
     recordedSolanaBlock('remove_liquidity_meteora_dlmm_1.json'),
     solanaDecodeContext(),
@@ -272,7 +272,7 @@ test('a recorded withdrawal takes what moved, and claimed fees are none', () => 
   )
 })
 
-test('a one-sided deposit needs a pool that is known', () => {
+test('dlmm: a one-sided deposit needs a known pool', () => {
   const fact: PoolMetadata = {
     address: POOL,
     tokenA: X,
@@ -299,7 +299,7 @@ test('a one-sided deposit needs a pool that is known', () => {
   }
 })
 
-test('a rebalanced position withdraws and adds; nothing on a side is not a change', () => {
+test('dlmm: a rebalanced position gives a withdrawal and a deposit; zero amounts give none', () => {
   const rebalance = (amounts: readonly bigint[]): InstructionInput => ({
     program: DLMM,
     accounts: LIQUIDITY,
@@ -340,7 +340,7 @@ test('a rebalanced position withdraws and adds; nothing on a side is not a chang
   ])
 })
 
-test('pools are opened empty', () => {
+test('dlmm: pools are created empty', () => {
   const created = eventCpi(DLMM, 'b94afc7d1bd7bc6f', borshFields(POOL, Buffer.from([10, 0]), X, Y))
   const plain = listOf(16, { 0: POOL, 2: X, 3: Y, 8: USER })
   const permissioned = listOf(18, { 1: POOL, 3: X, 4: Y, 8: USER })

@@ -24,7 +24,7 @@ const documentedNames = (page: string): readonly string[] =>
     name.replace(/_(bucket|sum|count)$/, ''),
   )
 
-test('docs/metrics.md names every metric of a process, and the documents name no other', () => {
+test('docs/metrics.md names every metric of a process, and the documents name no others', () => {
   const own = makeMetrics()
     .registry.getMetricsAsArray()
     .map(({ name }) => name)
@@ -37,7 +37,7 @@ test('docs/metrics.md names every metric of a process, and the documents name no
   assert.deepEqual(unknown, [])
 })
 
-test('a chain that is halted counts 1 until it moves, and nothing when its ingestor has stopped', async () => {
+test('a halted chain has a metric value of 1 until it moves, and none once its ingestor has stopped', async () => {
   const metrics = makeMetrics()
   const chain = chainRow('eth')
   assert.ok(chain)
@@ -62,7 +62,7 @@ test('a chain that is halted counts 1 until it moves, and nothing when its inges
   assert.deepEqual(await halted(), [])
 })
 
-test('an embedded log tells what it holds and its limit; a cluster tells neither', async () => {
+test('an embedded log has metrics of its used and maximum size; a Kafka cluster has neither', async () => {
   await withTempFolder(async (path) => {
     const mapSizeBytes = 67_108_864
     const log = makeSilentLogger()
@@ -87,7 +87,7 @@ test('an embedded log tells what it holds and its limit; a cluster tells neither
 
 test('halted partitions are counted by group and reason', async () => {
   const metrics = makeMetrics()
-  const lost = { topic: 'eth.blocks', partition: 0, place: 1, low: 5, end: 9 }
+  const lost = { topic: 'eth.blocks', partition: 0, position: 1, low: 5, end: 9 }
   const halted = [0, 3].map((lane) => ({ group: 'process.eth', lane, ...lost }))
   observeBus(metrics, { capacity: () => undefined, halted: () => halted })
   const lane = { seq: 1, height: 1, blockTimeMs: 0 }

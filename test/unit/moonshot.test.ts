@@ -71,7 +71,7 @@ const reasonOf = ({
   return dropped[0]?.reason
 }
 
-test('a purchase and a sale: the coin lies in the user and in the curve themselves', () => {
+test('moonshot: in a purchase and a sale the SOL accounts are the user and the curve themselves', () => {
   const buy = decodeInstructions([tradeOf(BUY, [traded(5_000n, 100n)])])
   assert.deepEqual(buy.dropped, [])
   assert.deepEqual(buy.swaps, [
@@ -101,14 +101,14 @@ test('a purchase and a sale: the coin lies in the user and in the curve themselv
   )
 })
 
-test('the cost token is the quote; none is SOL', () => {
+test('moonshot: the quote is the cost token, and SOL without one', () => {
   const quoteOf = (cost: string) =>
     decodeInstructions([tradeOf(BUY, [traded(5_000n, 100n, cost)])]).swaps[0]?.tokenIn
   assert.equal(quoteOf(NO_KEY), WSOL)
   assert.equal(quoteOf(addressFor('dollars')), addressFor('dollars'))
 })
 
-test('a recorded sale is the same without its log, but for what the log alone tells', () => {
+test('moonshot: a recorded sale decodes the same without its log', () => {
   const [told] = decodeBlock(recordedSolanaBlock(RECORDED), solanaDecodeContext()).swaps
   assert.equal(told?.amountOutRaw, 1_752_300_000n, 'before the fees')
   assert.deepEqual(told.reservesInOut, [987_554_586_992_977_773n, 355_782_002n])
@@ -122,7 +122,7 @@ test('a recorded sale is the same without its log, but for what the log alone te
   assert.deepEqual(swaps, [told])
 })
 
-test('a purchase without its log counts by what the buyer sent to the curve', () => {
+test('moonshot: a purchase without its log has the amounts sent to the curve', () => {
   const calls = [
     coinTransfer(USER, CURVE, 100n),
     coinTransfer(USER, addressFor('fees'), 1n),
@@ -132,7 +132,7 @@ test('a purchase without its log counts by what the buyer sent to the curve', ()
   assert.deepEqual([swap?.amountInRaw, swap?.amountOutRaw], [100n, 5_000n])
 })
 
-test('what the curve has after several trades says nothing of one of them', () => {
+test('moonshot: several trades in one transaction have no reserves', () => {
   const more: Partial<SvmTransaction> = {
     tokenBalances: [buildTokenBalance(VAULT, CURVE, MINT, { postRaw: 700n })],
     lamports: [{ account: CURVE, preRaw: 900n, postRaw: 800n }],
@@ -157,7 +157,7 @@ test('what the curve has after several trades says nothing of one of them', () =
   )
 })
 
-test('what cannot be taken says why', () => {
+test('moonshot: an invalid trade is dropped with its reason', () => {
   const reason = (call: InstructionInput) => reasonOf(decodeInstructions([call]))
   const whole = traded(5_000n, 100n)
   const bytes = Buffer.from(whole.slice('Program data: '.length), 'base64').subarray(0, 8 + 103)
@@ -195,7 +195,7 @@ const BORN: InstructionInput = {
   ],
 }
 
-test('a token is born on its curve, once, in the layouts of then and of today', () => {
+test('moonshot: a creation gives one token with its curve, in the former and the current layout', () => {
   const today = Buffer.concat([Buffer.from(BORN.data), Buffer.alloc(11)])
   for (const data of [BORN.data, today]) {
     const { tokenCreations, poolChanges, pools, dropped } = decodeInstructions([{ ...BORN, data }])
@@ -235,7 +235,7 @@ test('a token is born on its curve, once, in the layouts of then and of today', 
   assert.equal(reason({ accounts: BORN.accounts?.slice(0, 7) ?? [] }), 'missing-account')
 })
 
-test('a curve whose funds leave has migrated, to a pool that is not known yet', () => {
+test('moonshot: a curve whose funds are withdrawn has migrated, to a pool not yet known', () => {
   const accounts = listOf(12, { 2: CURVE, 5: MINT })
   const call: InstructionInput = { program: MOON, accounts, data: '2ae50ae7bd3ec1ae' }
   assert.deepEqual(decodeInstructions([call]).migrations, [

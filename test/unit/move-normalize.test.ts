@@ -117,7 +117,7 @@ const CHECKPOINT = {
   },
 }
 
-test('a checkpoint of the gRPC interface: header, sponsor, fee, events both ways, calls and objects', () => {
+test('a gRPC checkpoint has header, sponsor, fee, events of both forms, calls and objects', () => {
   const block = normalizeCheckpoint(CHECKPOINT, 'sui')
   const { transactions, ...header } = block
   assert.deepEqual(header, {
@@ -176,7 +176,7 @@ test('a checkpoint of the gRPC interface: header, sponsor, fee, events both ways
   )
 })
 
-test('clients that write enums as numbers and oneof as an object say the same', () => {
+test('enums as numbers and oneof as an object decode the same', () => {
   const { transaction, effects } = GRPC
   const { programmableTransaction } = transaction.kind
   const [, call] = programmableTransaction.commands
@@ -244,7 +244,7 @@ test('clients that write enums as numbers and oneof as an object say the same', 
   assert.equal(timeMs, 1_752_022_923_456)
 })
 
-test('the recorded JSON-RPC answer: bytes of its event say what its fields say', () => {
+test('a recorded JSON-RPC response decodes the same from event bytes and from event fields', () => {
   const json = suiRecordingJson('turbos_swap.json')
   const { block, timed } = parseSuiRecording(json)
   assert.deepEqual([block.height, block.timeMs, timed], [29_829_815, 1_711_502_991_480, true])
@@ -268,7 +268,7 @@ test('the recorded JSON-RPC answer: bytes of its event say what its fields say',
   assert.deepEqual(decodeBlock(third, suiDecodeContext()), named)
 })
 
-test('without its objects the recorded call tells the coins of the pool', () => {
+test('without its objects the recorded call still names the coins of the pool', () => {
   const { result } = suiRecordingJson('turbos_swap.json') as { readonly result: Json }
   const { block } = parseSuiRecording({ ...result, objectChanges: undefined })
   const { swaps, pools } = decodeBlock(block, suiDecodeContext())
@@ -276,7 +276,7 @@ test('without its objects the recorded call tells the coins of the pool', () => 
   assert.match(String(swaps[0]?.tokenOut), /::coin::COIN$/)
 })
 
-test('JSON-RPC: owners, a failed transaction, published packages', () => {
+test('a JSON-RPC response has owners, failed transactions and published packages', () => {
   const { result } = suiRecordingJson('turbos_swap.json') as { readonly result: Json }
   const balanceChanges = [
     { owner: { AddressOwner: ANNA }, coinType: `${objectIdFor('coin')}::coin::COIN`, amount: '-7' },
@@ -305,7 +305,7 @@ test('JSON-RPC: owners, a failed transaction, published packages', () => {
   )
 })
 
-test('a JSON-RPC checkpoint with its transactions in place is a block', () => {
+test('a JSON-RPC checkpoint with embedded transactions is a whole block', () => {
   const { result } = suiRecordingJson('turbos_swap.json') as { readonly result: Json }
   const said = {
     sequenceNumber: '29829815',
@@ -324,7 +324,7 @@ test('a JSON-RPC checkpoint with its transactions in place is a block', () => {
   assert.equal(first.parentHash, '1'.repeat(32))
 })
 
-test('a list of answers is a part of its checkpoint; events alone are found by their digest', () => {
+test('a list of JSON-RPC responses is a part of a checkpoint; events alone are grouped by digest', () => {
   const { result } = suiRecordingJson('turbos_swap.json') as { readonly result: Json }
   const two = [result, { ...result, digest: digest('E') }]
   const list = parseSuiRecording({ jsonrpc: '2.0', result: two }).block
@@ -352,7 +352,7 @@ test('a list of answers is a part of its checkpoint; events alone are found by t
   assert.deepEqual(parseSuiRecording({ jsonrpc: '2.0', result: data }).block, block)
 })
 
-test('a page of transactions is read as a list of them', () => {
+test('a page of transactions decodes like a list of them', () => {
   const { result } = suiRecordingJson('turbos_swap.json') as { readonly result: Json }
   const page = { jsonrpc: '2.0', result: { data: [result], hasNextPage: false } }
   assert.deepEqual(parseSuiRecording(page), parseSuiRecording({ result }))
@@ -362,7 +362,7 @@ test('a page of transactions is read as a list of them', () => {
   assert.equal(decodeBlock(block, suiDecodeContext()).swaps.length, 1)
 })
 
-test('test extracts without effects are read, their short addresses too', () => {
+test('recordings without effects are decoded, short addresses included', () => {
   const { block, whole, timed } = parseSuiRecording(suiRecordingJson('sentio_sui-template.json'))
   assert.deepEqual([block.height, whole, timed], [233_041, false, false])
   const [staked] = block.transactions[0]?.events ?? []
@@ -384,7 +384,7 @@ test('test extracts without effects are read, their short addresses too', () => 
   assert.match(String(leading?.events[0]?.package), /^0x00b53b0f/)
 })
 
-test('answers that were asked for with less are completed from their events', () => {
+test('responses without transaction and effects are completed from their events', () => {
   const { result } = suiRecordingJson('turbos_swap.json') as { readonly result: Json }
   const less = { ...result, transaction: undefined, effects: undefined }
   const { swaps } = decodeBlock(parseSuiRecording(less).block, suiDecodeContext())
@@ -394,7 +394,7 @@ test('answers that were asked for with less are completed from their events', ()
   assert.deepEqual([grpc?.from, grpc?.events.length, grpc?.feeRaw], [ANNA, 2, 751_000n])
 })
 
-test('types beyond all bounds are left out, and everything else of their transaction is kept', () => {
+test('Move types beyond the bounds are skipped, and the rest of their transaction is kept', () => {
   const deep = `${objectIdFor('hostile')}::a::B<${'0x1::a::B<'.repeat(12)}u8${'>'.repeat(12)}>`
   const long = `${objectIdFor('hostile')}::a::B<${'u8, '.repeat(5_000)}u8>`
   for (const type of [deep, long]) {
@@ -445,7 +445,7 @@ const refuses = (read: () => unknown, reason: string): void => {
   )
 }
 
-test('bad shapes have their reasons', () => {
+test('an invalid Sui transaction is rejected with its reason', () => {
   const one = (change: Json) => () => normalizeTransaction({ ...GRPC, ...change }, { index: 0 })
   one({})()
   refuses(one({ effects: null }), 'no-effects')
@@ -464,7 +464,7 @@ test('bad shapes have their reasons', () => {
   refuses(one({ effects: { ...GRPC.effects, changedObjects: [named] } }), 'not-a-text')
 })
 
-test('bad checkpoints and JSON-RPC answers have theirs', () => {
+test('invalid checkpoints and JSON-RPC responses are rejected with their reason', () => {
   const block = (change: Json) => () => normalizeCheckpoint({ ...CHECKPOINT, ...change }, 'sui')
   refuses(block({ sequenceNumber: '-1' }), 'bad-number')
   refuses(block({ transactions: ['digest'] }), 'no-transactions')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { normalizeCoinType, normalizeMoveAddress, parseMoveType } from '../../core/move-type.ts'
 
-test('an address has all its digits, a coin as few as it can', () => {
+test('a Move address is written with all its digits, a coin type with as few as possible', () => {
   assert.equal(normalizeMoveAddress('0x2'), `0x${'0'.repeat(63)}2`)
   assert.equal(normalizeMoveAddress('0xABC'), `0x${'0'.repeat(61)}abc`)
   assert.equal(normalizeMoveAddress(`0x${'f'.repeat(65)}`), undefined)
@@ -13,7 +13,7 @@ test('an address has all its digits, a coin as few as it can', () => {
   assert.equal(normalizeCoinType('0x0::a::B'), '0x0::a::B')
 })
 
-test('a type is taken apart; arguments are written in one way however they came', () => {
+test('a Move type is parsed, and its arguments are normalized', () => {
   const type = parseMoveType(
     '0x00ab::pool::Pool<0x02::sui::SUI,0x3::lp::LP<u64, vector<0x04::a::A>>>',
   )
@@ -24,7 +24,7 @@ test('a type is taken apart; arguments are written in one way however they came'
   })
 })
 
-test('what is not a type is none, and hostile ones end', () => {
+test('invalid and hostile Move types are rejected', () => {
   const deep = `${'0x1::a::B<'.repeat(20)}u8${'>'.repeat(20)}`
   const vectors = `0x1::a::B<${'vector<'.repeat(20)}u8${'>'.repeat(20)}>`
   const wide = `0x1::a::B<${'u8,'.repeat(400)}u8>`
@@ -37,7 +37,7 @@ test('what is not a type is none, and hostile ones end', () => {
   assert.equal(normalizeCoinType('0x2::a::B<u8, bool>'), '0x2::a::B<u8, bool>')
 })
 
-test('a coin type that three of which would not fit into a state key is not a coin', () => {
+test('a coin type so long that three do not fit into a state key is rejected', () => {
   const named = (length: number): string =>
     `0x2::coin::${'C'.repeat(length - '0x2::coin::'.length)}`
   assert.equal(normalizeCoinType(named(100)), named(100))

@@ -11,7 +11,7 @@ const fileOf = (...statuses: readonly string[]) => ({
   mutants: statuses.map((status) => ({ status })),
 })
 
-test('the mutation drill names each file of which more mutants survive than are known', () => {
+test('the mutation drill reports each file with more survivors than known', () => {
   const known = { 'a.ts': { survivors: 2, because: [] } }
   const report = (...statuses: readonly string[]) => ({
     files: { 'a.ts': fileOf('Killed', ...statuses), 'b.ts': fileOf('Timeout', 'Killed') },
@@ -25,7 +25,7 @@ test('the mutation drill names each file of which more mutants survive than are 
   ])
 })
 
-test('files and tests of the mutation drill exist, and every known survivor is of such a file and has its reason', () => {
+test('every file and test of the mutation drill exists, and every known survivor has a reason', () => {
   const { tap, mutate } = readJson<{
     readonly tap: { readonly testFiles: readonly string[] }
     readonly mutate: readonly string[]

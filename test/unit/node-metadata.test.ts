@@ -6,8 +6,8 @@ import { EMPTY_QUOTE_STATE } from '../../core/prices/quote-state.ts'
 import { fetchMissing } from '../../ingestors/decode/metadata-reader.ts'
 import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
 import { seedPricesFromPools } from '../../ingestors/decode/seed-prices.ts'
+import type { Call, CallAnswer, StateReader } from '../../ingestors/evm/abi/call.ts'
 import { nodeMetadataReader } from '../../ingestors/evm/metadata/reader.ts'
-import type { Call, CallAnswer, StateReader } from '../../ingestors/follow/contract.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import {
   buildEvmBlock,
@@ -76,7 +76,7 @@ test('of 300 new pools in one block 256 are requested, the next block requests t
   assert.equal(second.pools.length, 44)
 })
 
-test("facts are asked at the block's own hash, pools first, then tokens with those of the pools", async () => {
+test('metadata calls use the hash of the block, pools first, then tokens and those of the pools', async () => {
   const { reader, asked } = node(PROVEN)
   const facts = nodeMetadataReader(reader, protocols)
   const learned = await fetchMissing({ reader: facts, known: nothing }, subjects, block, signal)
@@ -91,7 +91,7 @@ test("facts are asked at the block's own hash, pools first, then tokens with tho
   assert.ok(asked.every(({ hash }) => hash === block.hash))
 })
 
-test('what is known is not asked for again; a revert is an answer that is kept', async () => {
+test('known metadata is not requested again; a revert counts as a stored answer', async () => {
   const { reader, asked } = node({})
   const facts = nodeMetadataReader(reader, protocols)
   const first = await fetchMissing({ reader: facts, known: nothing }, subjects, block, signal)
@@ -112,7 +112,7 @@ test('what is known is not asked for again; a revert is an answer that is kept',
   assert.equal(asked.length, before)
 })
 
-test('without the state of a block nothing is learned, and the node is asked again 64 blocks later', async () => {
+test('without the state of a block no metadata is stored, and the node is queried again 64 blocks later', async () => {
   const { reader, asked } = node({}, noState)
   const facts = nodeMetadataReader(reader, protocols)
   const at = (height: number) =>
@@ -126,7 +126,7 @@ test('without the state of a block nothing is learned, and the node is asked aga
   assert.equal(calls(), 2 * once)
 })
 
-test('first prices come from reserves and from the root price, in whole tokens', async () => {
+test('seed prices come from reserves and from square root prices, in whole tokens', async () => {
   const [v3, v2, btc] = CHAINS.eth.referencePools
   // USDC is token 0: raw WETH per raw USDC at 2,500 USD is 1e18 / 2.5e9 = 4e8, its root is 2e4.
   const root = 20_000n << 96n
@@ -152,7 +152,7 @@ test('first prices come from reserves and from the root price, in whole tokens',
   assert.equal(stamp.get(WBTC)?.usd, null)
 })
 
-test('pools of every family that keeps reserves prime from them', async () => {
+test('pools of every family with reserves give seed prices', async () => {
   const [, v2] = CHAINS.eth.referencePools
   const at = { hash: block.parentHash, timeMs: blockTimeMs(1), signal }
   const { reader } = node({
@@ -164,7 +164,7 @@ test('pools of every family that keeps reserves prime from them', async () => {
   }
 })
 
-test('a reference pool that is empty, absent or no quote pair primes nothing', async () => {
+test('an empty, missing or unrelated reference pool gives no seed price', async () => {
   const [, v2] = CHAINS.eth.referencePools
   const at = { hash: block.parentHash, timeMs: blockTimeMs(1), signal }
   const empty = node({ [`${v2.pool} 0x0902f1ac`]: value(0n, 0n, 0n) })

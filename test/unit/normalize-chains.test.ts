@@ -27,7 +27,7 @@ const ZERO = `0x${'00'.repeat(20)}`
 const hash = (byte: string): string => `0x${byte.repeat(32)}`
 const hex = (value: number): string => `0x${value.toString(16)}`
 
-test('rollups of the OP stack: deposits cost nothing here, others pay for their part of Ethereum too', () => {
+test('OP stack: deposits have no fee, other transactions include their L1 fee', () => {
   const all = answers('base/block_2000000.json')
   const { transactions } = normalized('base', all)
   assert.equal(transactions.length, 15)
@@ -43,7 +43,7 @@ test('rollups of the OP stack: deposits cost nothing here, others pay for their 
   assert.equal(at(normalized('base', all).transactions, 0).feeRaw, 0n, 'whatever else it says')
 })
 
-test('rollups of the OP stack: who operates them may ask for a fee beside the others', () => {
+test('OP stack: the operator fee is added to the transaction fee', () => {
   const all = answers('base/block_2000000.json')
   const plain = normalized('base', all).transactions
   const used = BigInt(String(at(all.receipts, 1).gasUsed))
@@ -58,7 +58,7 @@ test('rollups of the OP stack: who operates them may ask for a fee beside the ot
   assert.equal(at(jovian, 1).feeRaw, at(plain, 1).feeRaw + used * 3_000_001n * 100n + 7n)
 })
 
-test('Arbitrum: its own kinds of transactions, and gas that holds the part of Ethereum already', () => {
+test('Arbitrum: its own transaction types, with gas that includes the L1 part', () => {
   const all = answers('arbitrum/block_150000000.json')
   const { transactions } = normalized('arbitrum', all)
   assert.equal(at(all.receipts, 0).type, '0x6a')
@@ -71,7 +71,7 @@ test('Arbitrum: its own kinds of transactions, and gas that holds the part of Et
   )
 })
 
-test('Avalanche: receipts without a type', () => {
+test('Avalanche: receipts without a type are decoded', () => {
   const all = answers('avalanche/block_31878202.json')
   all.block.logsBloom = null // the recording holds one transaction of more
   const { height, transactions } = normalized('avalanche', all)
@@ -105,7 +105,7 @@ const stateSynced = (more: Json = {}): Answers => {
   return { block, receipts: [...receipts, receipt] }
 }
 
-test('Polygon: a block may end with a receipt from and to the zero address whose bloom is not in the header', () => {
+test('Polygon: a last receipt from and to the zero address may be missing from the header bloom', () => {
   const { transactions } = normalized('polygon', stateSynced())
   assert.equal(transactions.length, 16)
   const last = at(transactions, -1)
@@ -127,18 +127,18 @@ const NOT_SYNCED: readonly (readonly [string, string, Json, string])[] = [
 ]
 
 for (const [what, chain, more, reason] of NOT_SYNCED) {
-  test(`a receipt too many ${what}: ${reason}`, () => {
+  test(`an extra receipt ${what}: ${reason}`, () => {
     assert.throws(() => normalized(chain, stateSynced(more)), { reason })
   })
 }
 
-test('a second receipt too many: receipt-count', () => {
+test('a second extra receipt is rejected as receipt-count', () => {
   const all = stateSynced()
   all.receipts.push(at(all.receipts, -1))
   assert.throws(() => normalized('polygon', all), { reason: 'receipt-count' })
 })
 
-test('ZKsync: places of transactions may not be said and logs may have gaps; their order counts', () => {
+test('ZKsync: transaction indexes may be missing and log indexes may have gaps; their order counts', () => {
   const all = answers('base/block_2000000.json')
   for (const receipt of all.receipts) {
     receipt.transactionIndex = '0x0'

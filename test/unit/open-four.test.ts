@@ -91,7 +91,7 @@ const migrated = (by = CORE) =>
     ...[1, `0x${POOL.slice(2).padStart(64, '0')}`],
   ])
 
-test('a purchase and a sale: what the curve took and gave without fees, the trader, what is left', () => {
+test('a purchase and a sale have amounts without fees, the trader and the reserves left', () => {
   for (const proof of ['facts', 'evidence'] as const) {
     const { swaps, dropped } = decode([executed({}), executed({ buys: false })], bsc(proof))
     assert.deepEqual(dropped, [])
@@ -126,7 +126,7 @@ test('a purchase and a sale: what the curve took and gave without fees, the trad
   }
 })
 
-test('the coin is traded under its wrapped address, however the event names it', () => {
+test('the native token trades under its wrapped address, whichever address the event has', () => {
   const { swaps } = decode([executed({ quote: WBNB }), executed({ quote: COIN, buys: false })])
   assert.deepEqual(
     swaps.map(({ tokenIn, tokenOut }) => [tokenIn, tokenOut]),
@@ -137,7 +137,7 @@ test('the coin is traded under its wrapped address, however the event names it',
   )
 })
 
-test('a token is born with its curve, which opens with what it will sell and lies in its vault', () => {
+test('a token creation opens its curve with the supply for sale, in the vault of the launchpad', () => {
   const { tokenCreations, pools, poolChanges, swaps, dropped } = decode([created(), executed({})])
   assert.deepEqual(dropped, [])
   assert.deepEqual(tokenCreations, [
@@ -185,7 +185,7 @@ test('a token is born with its curve, which opens with what it will sell and lie
   )
 })
 
-test('texts are cleaned and may be empty', () => {
+test('token names and symbols are cleaned, and empty ones are null', () => {
   const { tokenCreations } = decode([created({ name: 'a\u0000\u202eb', symbol: '' })])
   assert.deepEqual(
     tokenCreations.map(({ metadata: fact }) => [fact.name, fact.symbol]),
@@ -193,7 +193,7 @@ test('texts are cleaned and may be empty', () => {
   )
 })
 
-test('no node is asked for curves: the launchpad says all of them', () => {
+test('no curve is looked up at a node: the launchpad logs name all of them', () => {
   const { pools } = requiredLookups(
     buildSingleTransactionBlock([created(), executed({}), migrated()]),
     protocolRegistry('bsc'),
@@ -201,7 +201,7 @@ test('no node is asked for curves: the launchpad says all of them', () => {
   assert.deepEqual(pools, [])
 })
 
-test('what others log in the name of the launchpad is theirs', () => {
+test('launchpad events of unlisted contracts are dropped', () => {
   const by = ROUTER
   const decoded = decode([created({ by }), executed({ by }), migrated(by)])
   assert.deepEqual(dropReasons(decoded), new Array(3).fill('unlisted-contract'))
@@ -248,7 +248,7 @@ for (const [what, log, reason] of BAD) {
   })
 }
 
-test('a longer layout is read, another number of topics is another event, a failed transaction did nothing', () => {
+test('a longer layout is decoded, another topic count is another event, a failed transaction gives nothing', () => {
   const longer = { ...executed({}), data: `${executed({}).data}${'0'.repeat(64)}` }
   assert.equal(decode([longer]).swaps.length, 1)
   const fewer = { ...executed({}), topics: executed({}).topics.slice(0, 3) }

@@ -109,7 +109,7 @@ const PLACED: readonly (readonly [string, Buffer, 4 | 5, Buffer, readonly unknow
 ]
 
 for (const [what, data, market, answer, expected] of PLACED) {
-  test(`what rests is opened: ${what}`, () => {
+  test(`a placed order that rests is an OPEN event: ${what}`, () => {
     const call = { data, accounts: placing(market) }
     assert.deepEqual(ordersOf({ ...call, logs: [returned(answer)] }), expected)
     assert.deepEqual(ordersOf(call), [], 'a log that was cut')
@@ -123,7 +123,7 @@ for (const [what, data, market, answer, expected] of PLACED) {
   })
 }
 
-test('whose an order is, and where it is kept', () => {
+test('an order event has the owner and the open orders account', () => {
   const [opened] = orderEvents(
     buildSvmBlock([
       buildSvmTransaction([
@@ -142,7 +142,7 @@ test('whose an order is, and where it is kept', () => {
   )
 })
 
-test('a fill is of the maker’s order, on the other side of the taker’s', () => {
+test('a fill is an event of the maker order, on the side opposite to the taker', () => {
   const logs = [
     'Program log: Instruction: ConsumeEvents',
     eventLogLine(FILL, filled(BID, 88n, 3n)),
@@ -165,7 +165,7 @@ test('a fill is of the maker’s order, on the other side of the taker’s', () 
   assert.deepEqual(ordersOf({ program: addressFor('forger'), logs }), [])
 })
 
-test('an order that is canceled by its number', () => {
+test('an order canceled by its id is a CANCEL event', () => {
   const accounts = buildAccountList(5, { 0: SIGNER, 1: ACCOUNT, 2: MARKET })
   const data = tagged('5f81edf00831df84', u128le(bid(88n, 7n)))
   assert.deepEqual(ordersOf({ accounts, data }), [['CANCEL', String(bid(88n, 7n)), true, '', '']])
@@ -173,7 +173,7 @@ test('an order that is canceled by its number', () => {
   assert.deepEqual(ordersOf({ accounts: accounts.slice(0, 2), data }), [])
 })
 
-test('what fills first and rests then is reported in that order', () => {
+test('an order that fills first and then rests gives its events in that order', () => {
   const call = {
     data: tagged('33c29baf6d82606a', ...order(BID)),
     accounts: placing(4),
@@ -185,7 +185,7 @@ test('what fills first and rests then is reported in that order', () => {
   )
 })
 
-test('an answer is a line of the call that gave it', () => {
+test('return data is attributed to the call that returned it', () => {
   const lines = [
     `Program ${addressFor('router')} invoke [1]`,
     `Program ${OPENBOOK} invoke [2]`,
@@ -204,7 +204,7 @@ test('an answer is a line of the call that gave it', () => {
   )
 })
 
-test('its instructions and lines are kept where orders are asked for', () => {
+test('instructions and log lines of OpenBook are kept where the orders feed is on', () => {
   const { data, logs } = withOrderBooks(ALL_PROGRAMS)
   assert.ok(data.has(OPENBOOK) && logs.has(OPENBOOK))
   assert.ok(!ALL_PROGRAMS.data.has(OPENBOOK) && ALL_PROGRAMS.data.has(PROGRAM_IDS.pumpFun))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { errorResponses, operationFaults } from '../../serving/http/openapi-faults.ts'
 
-test('the document names the statuses of the mode that errors are sent in', () => {
+test('the API document lists the error statuses of the configured mode', () => {
   const faults = operationFaults({
     method: 'PATCH',
     path: '/webhook/endpoint/:id',
@@ -30,11 +30,12 @@ test('the document names the statuses of the mode that errors are sent in', () =
     '415',
     '429',
     '500',
+    '503',
     '520',
   ])
 })
 
-test('the document names the faults of keys and wallets of an application', () => {
+test('the API document lists the errors of key and wallet routes', () => {
   const faultsOf = (method: string, path: string): readonly string[] =>
     operationFaults({ method, path, scopes: [] })
   assert.ok(faultsOf('DELETE', '/account/keys/:keyId').includes('NOT_FOUND'))

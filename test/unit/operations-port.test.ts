@@ -17,7 +17,7 @@ import { readActivity } from '../support/drills/crash.ts'
 const folder = mkdtempSync(join(tmpdir(), 'sluice-ops-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-test("the operators' port answers health, readiness, metrics and questions, and refuses in words", async () => {
+test('the operators port serves health, readiness, metrics and queries, and refuses invalid ones with a text', async () => {
   let isGood = true
   const ops = await openOpsServer({
     host: '127.0.0.1',
@@ -48,7 +48,7 @@ test("the operators' port answers health, readiness, metrics and questions, and 
   assert.equal(await fetchOps(ops.url, '/sum'), undefined, 'nobody is there any more')
 })
 
-test('a stop answers what still waits, and no late failure of it is an error', async () => {
+test('a stop answers pending requests with 503, and their later failures are not logged as errors', async () => {
   const lines: string[] = []
   const metrics = makeMetrics()
   const failures: (() => void)[] = []
@@ -80,7 +80,7 @@ test('a stop answers what still waits, and no late failure of it is an error', a
   assert.doesNotMatch(await metrics.registry.metrics(), /edge_errors_total\{[^}]*ops/)
 })
 
-test('a command that takes long tells on the error output that it runs', async (t) => {
+test('a long command reports its progress on stderr every five seconds', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const lines: string[] = []
   const progress = reportProgress('checksum', (line) => lines.push(line))
@@ -98,7 +98,7 @@ test('a command that takes long tells on the error output that it runs', async (
   ])
 })
 
-test('the activity file holds what is in flight, whatever else was in it', () => {
+test('the activity file holds the work in flight', () => {
   const path = join(folder, 'activity')
   const activity = makeInFlightTracker(path)
   const endLong = activity.begin(`commit ${'x'.repeat(300)}`)
@@ -111,7 +111,7 @@ test('the activity file holds what is in flight, whatever else was in it', () =>
   activity.close()
 })
 
-test('endpoints of one chain by any word for it; a word for no chain is a mistake', () => {
+test('endpoints of a chain are set under any of its names; an unknown chain name is an error', () => {
   const { chainRpcUrls } = loadConfig({
     RPC_URLS_ETHEREUM: 'ws://a:1,http://b:2',
     RPC_URLS_SOLANA: 'http://c:3',

@@ -69,7 +69,7 @@ const swapV2Of = (more: Partial<InstructionInput> = {}): InstructionInput =>
     ...more,
   })
 
-test('both forms of a swap, in both directions: the vault that is paid is the way in', () => {
+test('orca_whirlpool: both forms of a swap are decoded, in both directions', () => {
   const back = {
     calls: [
       tokenTransferInstruction([USER_B, VAULT_B, USER], 50n),
@@ -129,7 +129,7 @@ const withFee = (
   data: Buffer.concat([Buffer.from([26, 1]), u64le(amount), Buffer.from([6]), u64le(10)]),
 })
 
-test('what left the sender counts, also of a token with a fee, and it needs no known accounts', () => {
+test('orca_whirlpool: amounts are those that left the sender, transfer fees included, without known accounts', () => {
   const calls = [
     withFee([USER_A, VAULT_A, USER], MINT_A, 310n),
     withFee([VAULT_B, USER_B, POOL], MINT_B, 50n),
@@ -141,7 +141,7 @@ test('what left the sender counts, also of a token with a fee, and it needs no k
   )
 })
 
-test('two hops are two trades, each with its own pool and price', () => {
+test('orca_whirlpool: two hops are two trades, each with its own pool and price', () => {
   const logs = [traded(POOL, 1n << 64n), traded(POOL_2, 2n << 64n)]
   const first: InstructionInput = {
     program: ORCA,
@@ -209,7 +209,7 @@ test('two hops are two trades, each with its own pool and price', () => {
   }
 })
 
-test('what cannot be taken says why', () => {
+test('orca_whirlpool: an invalid swap is dropped with its reason', () => {
   const reasonOf = (call: InstructionInput): string | undefined => {
     const { swaps, poolChanges, dropped } = decoded(call)
     assert.deepEqual([swaps, poolChanges], [[], []])
@@ -240,7 +240,7 @@ const growth = (
   calls: readonly InstructionInput[],
 ): InstructionInput => ({ program: ORCA, accounts: buildAccountList(15, places), data, calls })
 
-test('positions grow and shrink in every form; those that move nothing are not changes', () => {
+test('orca_whirlpool: liquidity changes in every form are decoded; those of zero are skipped', () => {
   const added = [paid, tokenTransferInstruction([USER_B, VAULT_B, USER], 70n)]
   const taken = [tokenTransferInstruction([VAULT_A, USER_A, POOL], 20n), got]
   const nothing = [tokenTransferInstruction([VAULT_A, USER_A, POOL], 0n)]
@@ -269,7 +269,7 @@ test('positions grow and shrink in every form; those that move nothing are not c
   assert.equal(pools.length, 1)
 })
 
-test('a position that moves to another range leaves one and enters the other', () => {
+test('orca_whirlpool: a position moved to another range is a decrease and an increase', () => {
   const moved = (
     pool: string,
     ...amounts: readonly [bigint, bigint, bigint, bigint]
@@ -310,7 +310,7 @@ test('a position that moves to another range leaves one and enters the other', (
   )
 })
 
-test('pools are opened empty, in every form', () => {
+test('orca_whirlpool: pools are created empty, in every form', () => {
   const create = (data: string, places: Readonly<Record<number, string>>): InstructionInput => ({
     program: ORCA,
     accounts: buildAccountList(16, { 1: MINT_A, 2: MINT_B, ...places }),
@@ -331,7 +331,7 @@ test('pools are opened empty, in every form', () => {
   assert.deepEqual([poolChanges.length, pools.length], [3, 1])
 })
 
-test('the price after a recorded swap is the one that it traded at, but for fee and impact', () => {
+test('orca_whirlpool: the price after a recorded swap is near its trade price', () => {
   let compared = 0
   for (const name of [
     'swap_orca_whirlpool_1.json',

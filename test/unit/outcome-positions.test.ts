@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
-import { trackOutcomes } from '../../ingestors/evm/decode/outcome-tokens.ts'
-import { trackPositions } from '../../ingestors/publish/outcome-positions.ts'
+import { trackPositions } from '../../ingestors/evm/predictions/outcome-positions.ts'
+import { trackOutcomes } from '../../ingestors/evm/predictions/outcome-tokens.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { OutcomeChange } from '../../schemas/outcome-changes.ts'
 import { CONVERTED_TOKENS_ADDRESS } from '../../schemas/predictions.ts'
@@ -77,7 +77,7 @@ const resolutionLog = (payouts: readonly bigint[]) =>
     [CONDITION, MAKER, PARENT, 2n, payouts],
   )
 
-test('purchases of both outcomes make the tokens: each order bought its own', () => {
+test('purchases of both outcomes mint the tokens: each order bought its own', () => {
   const { outcomeChanges } = decodeChanges([
     transferBatchLog([ZERO, SECOND], [YES, NO], [10n, 10n]),
     positionLog('PositionSplit', SECOND, 10n),
@@ -92,7 +92,7 @@ test('purchases of both outcomes make the tokens: each order bought its own', ()
   ])
 })
 
-test('who fills an order without one of its own did the opposite and keeps the fee of what it gives', () => {
+test('the taker of an order without one of its own is its opposite side, net of the fee', () => {
   const { outcomeChanges } = decodeChanges([
     transferSingleLog(TAKER, MAKER, YES, 97n),
     firstFill([MAKER, TAKER], [0n, YES], [40n, 100n], 3n),
@@ -119,7 +119,7 @@ const refundLog = (order: string, to: string, id: bigint, refund: bigint, by = F
     [order, to, id, refund, 1n],
   )
 
-test('what a fee module gives back was not charged, in shares of a purchase and in collateral of a sale', () => {
+test('a refunded fee is added back, in shares for a purchase and in collateral for a sale', () => {
   const { outcomeChanges, predictions, dropped } = decodeChanges([
     transferSingleLog(FIRST, MAKER, YES, 90n),
     transferSingleLog(FIRST, FEE_MODULE, YES, 10n),
@@ -142,7 +142,7 @@ test('what a fee module gives back was not charged, in shares of a purchase and 
   )
 })
 
-test('a refund of no fee that was charged is dropped', () => {
+test('a refund without a charged fee is dropped', () => {
   const fill = firstFill([MAKER, TAKER], [0n, YES], [40n, 100n], 3n)
   const cases: readonly (readonly [LogWithoutIndex, string])[] = [
     [refundLog(PARENT, MAKER, YES, 4n), 'unknown-order'],
@@ -164,7 +164,7 @@ test('a refund of no fee that was charged is dropped', () => {
   }
 })
 
-test('what the adapter splits and converts is of whom it does it for; converted tokens are of no wallet', () => {
+test('splits and conversions through the adapter belong to its caller; converted tokens belong to no wallet', () => {
   const split = decodeChanges([
     transferBatchLog([ZERO, ADAPTER], [YES, NO], [5n, 5n]),
     positionLog('PositionSplit', ADAPTER),
@@ -206,7 +206,7 @@ test('what the adapter splits and converts is of whom it does it for; converted 
   ])
 })
 
-test('the sum of changes is that of the moves, whatever events claim', () => {
+test('outcome changes add up to the token transfers, whatever amounts the fill events state', () => {
   const { outcomeChanges } = decodeChanges([
     transferSingleLog(USER, MAKER, YES, 8n),
     transferSingleLog(MAKER, TAKER, YES, 3n),
@@ -240,7 +240,7 @@ const foldBlocks = (blocks: readonly (readonly LogWithoutIndex[])[]) => {
   })
 }
 
-test('profit is what leaves brings, less its average cost; redeemed tokens bring what was decided', () => {
+test('realized profit is the proceeds less the average cost; redeemed tokens pay their resolved value', () => {
   const folded = foldBlocks([
     [
       collateralLog(USER, CONDITIONAL_TOKENS, 10n),
@@ -290,7 +290,7 @@ test('profit is what leaves brings, less its average cost; redeemed tokens bring
   )
 })
 
-test('tokens that were transferred have no cost: what they bring realizes nothing, and the known part leaves first', () => {
+test('transferred tokens have no cost: their proceeds realize nothing, and tokens of known cost leave first', () => {
   const folded = foldBlocks([
     [transferSingleLog(MAKER, USER, YES, 10n), secondFill([USER, SECOND], 0, YES, [5n, 10n])],
     [transferSingleLog(MAKER, USER, YES, 10n)],
@@ -311,7 +311,7 @@ test('tokens that were transferred have no cost: what they bring realizes nothin
   ])
 })
 
-test('a settlement whose collateral did not move has no cost and brings nothing', () => {
+test('a settlement without a collateral transfer has no cost and no proceeds', () => {
   const folded = foldBlocks([
     [
       transferBatchLog([ZERO, USER], [YES, NO], [10n, 10n]),
@@ -342,7 +342,7 @@ test('a settlement whose collateral did not move has no cost and brings nothing'
   )
 })
 
-test('what a condition brings that no exchange trades is not in the totals of its wallet', () => {
+test('profit of a condition that no exchange trades is left out of the wallet totals', () => {
   const [changes] = foldBlocks([
     [
       collateralLog(USER, CONDITIONAL_TOKENS, 10n),
@@ -360,7 +360,7 @@ test('what a condition brings that no exchange trades is not in the totals of it
   assert.equal(redeemed?.realizedRaw, 5n)
 })
 
-test('a batch of any length moves all of its tokens', () => {
+test('a batch transfer of any length moves all of its tokens', () => {
   const ids = Array.from({ length: 300 }, (_, index) => BigInt(index + 1))
   const { outcomeChanges, dropped } = decodeChanges([
     transferBatchLog([MAKER, USER], ids, [...ids.slice(1).map(() => 0n), 7n]),
@@ -372,7 +372,7 @@ test('a batch of any length moves all of its tokens', () => {
   ])
 })
 
-test('the price of a token is that of orders: what a market maker of its own deals changes none, and is paid for each time', () => {
+test('the price of an outcome token comes from orders: trades of a market maker do not change it', () => {
   const own = `0x${'5c'.repeat(20)}`
   const buy = (shares: bigint) => [
     transferSingleLog(own, TAKER, YES, shares),
@@ -391,7 +391,7 @@ test('the price of a token is that of orders: what a market maker of its own dea
   assert.equal(deals?.length, 1)
 })
 
-test('a conversion carries its cost on, less the collateral; of unknown tokens comes what is unknown', () => {
+test('a conversion carries its cost over, less the collateral; the cost of unknown tokens stays unknown', () => {
   const bought = (tokenId: bigint, cost: bigint) => [
     transferSingleLog(MAKER, USER, tokenId, 5n),
     secondFill([USER, SECOND], 0, tokenId, [cost, 5n]),

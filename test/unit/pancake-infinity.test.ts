@@ -62,7 +62,7 @@ testSwaps('Infinity', CASES, {
   },
 })
 
-test('bins have no price of their own in the event', () => {
+test('a swap in bins has no price', () => {
   const { swaps } = decoded(
     [binSwap([-10n, 7n])],
     buildDecodeContext('facts', [fact('pancakeswap_infinity_bin')], 'base'),
@@ -73,7 +73,7 @@ test('bins have no price of their own in the event', () => {
   )
 })
 
-test('what others log in the name of the managers is not theirs', () => {
+test('swap events of unlisted contracts are dropped', () => {
   const { swaps, dropped } = decoded([
     swap([-10n, 7n], ROUTER),
     swap([-10n, 7n], '0x28e2ea090877bf75740558f6bfb36a5ffee9e9df'),
@@ -85,7 +85,7 @@ test('what others log in the name of the managers is not theirs', () => {
   )
 })
 
-test('without a node, the manager names the protocol and exact transfers of the vault the tokens', () => {
+test('without a node, the manager gives the protocol, and exact transfers of the vault name the tokens', () => {
   const evidence = buildDecodeContext('evidence', [], 'base')
   const kept = (logs: Parameters<typeof buildSingleTransactionBlock>[0]) =>
     decoded(logs, evidence).swaps.map(({ protocol, tokenIn, tokenOut }) => [
@@ -101,7 +101,7 @@ test('without a node, the manager names the protocol and exact transfers of the 
   assert.deepEqual(kept([paid, netted, swap([-10n, 7n])]), [[cl, TOKEN_A, null]])
 })
 
-test('pools open with their key; the coin counts as its wrapped token; a fee may be a flag', () => {
+test('pools are created with their key; the native token is listed as wrapped; a fee may be a dynamic flag', () => {
   const opened = (fee: bigint) =>
     buildLog(
       MANAGER,
@@ -147,7 +147,7 @@ const ONE = 1n << 96n
 const position = (manager: string) =>
   buildLog(manager, [TOPIC.modifyLiquidity, ID, addressTopic(USER)], [-60n, 60n, 10n ** 18n, 0n])
 
-test('a position is of the manager that logs it: Uniswap V4 logs the very same event', () => {
+test('a liquidity event belongs to the manager that logged it: Uniswap V4 has the same event', () => {
   const priced = (protocol: string) => ({
     ...buildDecodeContext('facts', [fact(protocol)], 'bsc'),
     price: () => ONE,
@@ -190,7 +190,7 @@ const binChange = (kind: 'Mint' | 'Burn', amounts: readonly (readonly [bigint, b
   )
 }
 
-test('liquidity of bins is the sum of what went to each, or came out of it', () => {
+test('liquidity of bins is the sum over the bins', () => {
   const bins = buildDecodeContext('facts', [fact('pancakeswap_infinity_bin')], 'bsc')
   const amounts = [
     [5n, 0n],
@@ -217,7 +217,7 @@ test('liquidity of bins is the sum of what went to each, or came out of it', () 
   )
 })
 
-test('the subject of a swap is its pool, not its manager', () => {
+test('a swap looks up its pool, not its manager', () => {
   assert.deepEqual(
     requiredLookups(buildSingleTransactionBlock([swap([-10n, 7n])]), books.protocols).pools,
     [{ address: ID, family: 'pancake_infinity' }],

@@ -38,7 +38,7 @@ const selectionOf = (header: ReturnType<typeof readV1>) => {
   return typeof matched === 'string' ? matched : matched.network
 }
 
-test('a price is rounded up to the base unit and has a least one', () => {
+test('a price is rounded up to the base unit and has a minimum', () => {
   assert.equal(priceRaw(250, PRICES), 1_000n)
   assert.equal(priceRaw(100_000, PRICES), 1_000n)
   assert.equal(priceRaw(100_001, PRICES), 1_001n)
@@ -47,7 +47,7 @@ test('a price is rounded up to the base unit and has a least one', () => {
   assert.equal(priceRaw(Number.MAX_SAFE_INTEGER, PRICES), 90_071_992_547_410n)
 })
 
-test('reads that have a price can be paid for; what changes something, or is free, needs an account', () => {
+test('priced reads can be paid per call; routes that change data or are free need an account', () => {
   const payable = (Object.keys(ROUTE_MILLI_UNITS) as RouteName[]).filter(isPayableRoute)
   assert.ok(payable.includes('GET /token/search'))
   assert.ok(!payable.includes('GET /account/plan'))
@@ -57,7 +57,7 @@ test('reads that have a price can be paid for; what changes something, or is fre
   )
 })
 
-test('the terms of both versions are as the published example writes them, and as the protocol reads them', () => {
+test('the payment terms of both versions equal the published example and fit the protocol', () => {
   const extra = { name: 'USD Coin', version: '2' }
   const asset = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
   assert.deepEqual(TERMS.v2.accepts[0], {
@@ -90,7 +90,7 @@ test('the terms of both versions are as the published example writes them, and a
   for (const terms of [TERMS.v1, TERMS.v2]) assert.equal(parsePaymentRequired(terms).success, true)
 })
 
-test('a payment has to be for an offer of today', () => {
+test('a payment is accepted only for an offered network, scheme, amount and payee', () => {
   assert.equal(selectionOf(readV1()), 'base')
   assert.equal(selectionOf(readV1({ network: 'base-sepolia' })), 'base-sepolia')
   assert.equal(selectionOf(readV1({ network: 'eip155:8453' })), 'invalid_network')
@@ -113,7 +113,7 @@ test('a payment has to be for an offer of today', () => {
   assert.equal(selectionOf(readV2({ asset: PAYEE })), 'invalid_payment_requirements')
 })
 
-test('a payment names the address of its call, whatever its query', () => {
+test('a payment names the URL of its call, without the query', () => {
   const at = (url: string) => selectionOf(readV2({}, { resource: { url } }))
   assert.equal(at(`${URL_OF_CALL}?q=a&limit=1`), 'base')
   for (const url of [
@@ -125,7 +125,7 @@ test('a payment names the address of its call, whatever its query', () => {
     assert.equal(at(url), 'invalid_payment_requirements', url)
 })
 
-test('a header without a payment, or of the other version, is a bad request', () => {
+test('an invalid payment header, or one of the other version, answers BAD_REQUEST', () => {
   const good = { x402Version: 1, scheme: 'exact', network: 'base', payload: {} }
   const deep = `${'['.repeat(99)}${']'.repeat(99)}`
   const texts = [
@@ -147,5 +147,5 @@ test('a header without a payment, or of the other version, is a bad request', ()
       text.slice(0, 40),
     )
   }
-  assert.throws(() => decodePaymentHeader(encodeHeader(good), 2), /could not be read/)
+  assert.throws(() => decodePaymentHeader(encodeHeader(good), 2), /not valid base64 JSON of x402/)
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { privateKeyToAccount } from 'viem/accounts'
 import { PAYMENT_NETWORKS } from '../../schemas/payment-networks.ts'
-import type { ShownPayment } from '../../serving/payments/contract.ts'
+import type { PresentedPayment } from '../../serving/payments/contract.ts'
 import { verifyExactEvm } from '../../serving/payments/exact-evm.ts'
 import { TRANSFER_TYPES } from '../support/payments.ts'
 
@@ -13,7 +13,7 @@ const NOW_MS = 1_763_640_000_000
 const VECTOR_SIGNATURE =
   '0x81bbeb4ae2da78b05983a3225a9bc432a9fddfb3ded78d08def3bb5a50228aae0bf49ed8a03b5530bbdc00284506afdf5e9a9bcfb3dc494134d7074776572b901c'
 
-const OFFER: ShownPayment['offer'] = {
+const OFFER: PresentedPayment['offer'] = {
   network: 'base',
   amountRaw: 1_000n,
   asset: PAYMENT_NETWORKS.base.asset,
@@ -28,7 +28,7 @@ const AUTHORIZATION = {
   nonce: NONCE as string,
 }
 
-const shown = (payload: Readonly<Record<string, unknown>>, offer = OFFER): ShownPayment => ({
+const shown = (payload: Readonly<Record<string, unknown>>, offer = OFFER): PresentedPayment => ({
   offer,
   payload,
   version: 2,
@@ -59,20 +59,22 @@ const verificationOf = async (
 ) => {
   const authorization = { ...AUTHORIZATION, ...fields }
   const signature = await sign(authorization, domain)
-  const verified = await verifyExactEvm(shown({ authorization, signature }, offer), NOW_MS)
+  const verified = await verifyExactEvm(shown({ authorization, signature }, offer), {
+    nowMs: NOW_MS,
+  })
   return typeof verified === 'string' ? verified : 'good'
 }
 
-test('the published vector: its authorization signs to its signature and is good', async () => {
+test('the published vector: its authorization gives its signature and verifies', async () => {
   assert.equal(await sign(AUTHORIZATION), VECTOR_SIGNATURE)
   const payload = { authorization: AUTHORIZATION, signature: VECTOR_SIGNATURE }
-  const verified = await verifyExactEvm(shown(payload), NOW_MS)
+  const verified = await verifyExactEvm(shown(payload), { nowMs: NOW_MS })
   assert.ok(typeof verified !== 'string', String(verified))
   assert.equal(verified.from, PAYER.address.toLowerCase())
   assert.deepEqual([verified.valueRaw, verified.nonce], [1_000n, NONCE])
 })
 
-test('a payment that differs in one thing is refused by its name', async () => {
+test('a payment with one wrong field is refused with the name of the error', async () => {
   const mismatch = 'invalid_exact_evm_payload_authorization_value_mismatch'
   const before = 'invalid_exact_evm_payload_authorization_valid_before'
   const signature = 'invalid_exact_evm_payload_signature'
@@ -98,7 +100,7 @@ test('a payment that differs in one thing is refused by its name', async () => {
   assert.equal(await verificationOf({}, { offer: { ...OFFER, network: 'polygon' } }), signature)
 })
 
-test('what is not a payload is refused before a signature is looked at', async () => {
+test('an invalid payload is refused before its signature is checked', async () => {
   const good = { authorization: AUTHORIZATION, signature: VECTOR_SIGNATURE }
   const wrong: readonly Readonly<Record<string, unknown>>[] = [
     {},
@@ -113,12 +115,12 @@ test('what is not a payload is refused before a signature is looked at', async (
     ),
   ]
   for (const payload of wrong) {
-    const verified = await verifyExactEvm(shown(payload), NOW_MS)
+    const verified = await verifyExactEvm(shown(payload), { nowMs: NOW_MS })
     assert.equal(verified, 'invalid_payload', JSON.stringify(payload))
   }
 })
 
-test('a signature has one way to be written: the lower s, v of 27 or 28, 65 bytes', async () => {
+test('a signature is accepted in one form only: low s, v of 27 or 28, 65 bytes', async () => {
   const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
   const s = BigInt(`0x${VECTOR_SIGNATURE.slice(66, 130)}`)
   const high = (order - s).toString(16).padStart(64, '0')
@@ -132,7 +134,7 @@ test('a signature has one way to be written: the lower s, v of 27 or 28, 65 byte
   ]
   for (const signature of signatures) {
     const payload = { authorization: AUTHORIZATION, signature }
-    const verified = await verifyExactEvm(shown(payload), NOW_MS)
+    const verified = await verifyExactEvm(shown(payload), { nowMs: NOW_MS })
     assert.equal(verified, 'invalid_exact_evm_payload_signature', signature)
   }
 })

@@ -47,7 +47,7 @@ const askedIn = (data: Uint8Array): readonly [readonly Asked[], readonly Asked[]
   return [list(), list()]
 }
 
-test('recorded orders are those that the market maker asked for, on both sides', () => {
+test('recorded Phoenix orders equal those of the instruction of the market maker, on both sides', () => {
   const block = recorded()
   const [asking] = ofPhoenix(block).filter(({ data }) => data?.[0] === 16)
   const [bids, asks] = askedIn(asking?.data ?? new Uint8Array())
@@ -65,7 +65,7 @@ test('recorded orders are those that the market maker asked for, on both sides',
   assert.deepEqual(byPrice(shown(false)), byPrice(asks))
 })
 
-test('what was there before is canceled, and every event says whose it is', () => {
+test('earlier Phoenix orders are canceled, and every event has its owner', () => {
   const events = orderEvents(recorded())
   const types = events.map(({ event }) => event.event_type)
   assert.deepEqual(types, [...Array(17).fill('CANCEL'), ...Array(17).fill('OPEN')])
@@ -95,7 +95,7 @@ const changed = (at: number, value: number): Uint8Array => {
   return data
 }
 
-test('what is not a whole log tells nothing', () => {
+test('an incomplete Phoenix log gives no orders', () => {
   assert.equal(ordersOf(log()).length, 17)
   assert.deepEqual(ordersOf(log().subarray(0, -1)), [])
   assert.deepEqual(ordersOf(new Uint8Array()), [])
@@ -104,7 +104,7 @@ test('what is not a whole log tells nothing', () => {
   assert.deepEqual(ordersOf(changed(93, 77)), [], 'a record that nobody knows')
 })
 
-test('a log without the signature of its program gives no events', () => {
+test('a Phoenix log without the log authority of its program gives no events', () => {
   const block = recorded()
   const transactions = block.transactions.map((tx) => ({
     ...tx,

@@ -48,7 +48,7 @@ const predicted = (logs: readonly LogWithoutIndex[]): readonly PredictionSettlem
   return predictions as readonly PredictionSettlement[]
 }
 
-test('what a go-between splits, merges and redeems is of who got the tokens or gave them', () => {
+test('settlements of an intermediary contract belong to the wallet that received or gave the tokens', () => {
   for (const between of [BETWEEN, '0xada100db00ca00073811820692005400218fce1f']) {
     const logs = [
       transferBatchLog([ZERO, between], [YES, NO], [5n, 5n]),
@@ -75,7 +75,7 @@ test('what a go-between splits, merges and redeems is of who got the tokens or g
   }
 })
 
-test('the same of groups of questions, where the adapter stands between, and of a conversion', () => {
+test('settlements through the adapter of an intermediary belong to the wallet too, and so do conversions', () => {
   for (const between of [RISK_BETWEEN, '0xada200001000ef00d07553cee7006808f895c6f1']) {
     const mine = { ...EXPECTED_SETTLEMENT, collateral: null, indexSets: [] }
     const logs = [
@@ -127,7 +127,7 @@ test('the same of groups of questions, where the adapter stands between, and of 
 const holders = (logs: readonly LogWithoutIndex[]): readonly string[] =>
   predicted(logs).map(({ holder }) => holder)
 
-test('a contract that redeems for many names each of them', () => {
+test('a contract that redeems for several wallets gives one holder for each', () => {
   const logs = [USER, MAKER, TAKER].flatMap((owner) => [
     transferBatchLog([owner, REDEEMER], [YES, NO], [5n, 0n]),
     transferSingleLog(REDEEMER, ZERO, YES, 5n),

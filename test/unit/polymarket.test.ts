@@ -90,7 +90,7 @@ const secondFill = (
 ) =>
   buildEventLog(by, SECOND_FILL, [ORDER, maker, taker, side, YES, ...amounts, 3n, PARENT, PARENT])
 
-test('the recorded fill is read as its expectation and as another decoder read it', async () => {
+test('the recorded fill equals its expectation and the decoding of viem', async () => {
   const name = 'log_polymarket_v2_orderfilled_taker.json'
   const { block, log } = recordedLog('polygon', name)
   const { predictions, dropped } = decodeBlock(block, booksOf('evidence'))
@@ -140,7 +140,7 @@ test('the recorded fill is read as its expectation and as another decoder read i
   }
 })
 
-test('ratios of amounts are rounded half up and keep no zeros at their end', () => {
+test('price ratios are rounded half up, without trailing zeros', () => {
   assert.deepEqual(
     [
       formatRatio(4_536_829_999n, 9_451_729_165n, 6),
@@ -197,7 +197,7 @@ for (const [what, log, expected] of FILLS) {
   })
 }
 
-test('a match counts once for each maker order; the log of the taker counts only alone', () => {
+test('a match counts once for each maker order; the log of the taker order counts only alone', () => {
   const makers = [secondFill(1, [100n, 40n]), secondFill(0, [60n, 100n])]
   const taker = secondFill(0, [80n, 200n], { maker: TAKER, taker: SECOND })
   const at = (logs: readonly LogWithoutIndex[]) => predicted(logs).map(({ logIndex }) => logIndex)
@@ -231,7 +231,7 @@ for (const [what, log, reason] of BAD) {
   })
 }
 
-test('a longer fill is read, a failed one did not happen', () => {
+test('a longer fill event is decoded, one of a failed transaction is not', () => {
   const log = secondFill(0, [1n, 1n])
   assert.equal(predicted([{ ...log, data: `${log.data}${'0'.repeat(64)}` }]).length, 1)
   const failed = buildSingleTransactionBlock([log], { success: false })
@@ -320,7 +320,7 @@ const MANAGED: readonly (readonly [
 ]
 
 for (const [type, log, expected] of MANAGED) {
-  test(`${type} says ${Object.keys(expected).join(', ')}, and only where it is listed`, () => {
+  test(`${type} gives ${Object.keys(expected).join(', ')}, and only from a listed contract`, () => {
     assert.deepEqual(predicted([log]), [
       {
         kind: 'prediction-management',
@@ -338,7 +338,7 @@ for (const [type, log, expected] of MANAGED) {
   })
 }
 
-test('a split, a merge and a redemption with the outcome tokens that they made and took', () => {
+test('split, merge and redemption have the outcome tokens that they minted and burnt', () => {
   const logs = [
     transferBatchLog([ZERO, USER], [YES, NO], [5n, 5n]),
     positionLog('PositionSplit'),
@@ -356,7 +356,7 @@ test('a split, a merge and a redemption with the outcome tokens that they made a
   ])
 })
 
-test('a settlement through the adapter is reported once, with the log of the adapter', () => {
+test('a settlement through the adapter is decoded once, from the log of the adapter', () => {
   const mine = { ...EXPECTED_SETTLEMENT, collateral: null, indexSets: [] }
   const logs = [
     transferBatchLog([ZERO, ADAPTER], [YES, NO], [5n, 5n]),
@@ -377,7 +377,7 @@ test('a settlement through the adapter is reported once, with the log of the ada
   ])
 })
 
-test('a conversion names the market and the questions, an exchange settles nothing of its own', () => {
+test('a conversion has its market and index set, and settlements of the exchanges are left out', () => {
   const logs = [
     positionLog('PositionSplit', SECOND),
     adapterPositionLog('PositionSplit', FIRST),
@@ -397,7 +397,7 @@ test('a conversion names the market and the questions, an exchange settles nothi
   ])
 })
 
-test('tokens of other contracts are none of ours and are not even noted', () => {
+test('outcome token transfers of other contracts are ignored', () => {
   const logs = [
     transferSingleLog(ZERO, USER, YES, 5n, ROUTER),
     transferBatchLog([ZERO, USER], [YES, NO], [5n, 5n], ROUTER),
@@ -448,7 +448,7 @@ for (const [what, log, reason] of BAD_EVENTS) {
   })
 }
 
-test('settlements that others log in the name of the markets are theirs', () => {
+test('settlement events of unlisted contracts are dropped', () => {
   const logs = [
     ...[
       positionLog('PositionSplit'),
@@ -490,7 +490,7 @@ const dealt = {
   feeIn: 'collateral',
 } as const
 
-test('a purchase from a market maker is a sale of the maker; its own splits are not reported', () => {
+test('a purchase from a market maker is a sale of the maker; its own splits are left out', () => {
   const logs = [
     transferLog(USDC, USER, POOL, 40n),
     transferBatchLog([ZERO, POOL], [YES, NO], [38n, 38n]),
@@ -501,7 +501,7 @@ test('a purchase from a market maker is a sale of the maker; its own splits are 
   assert.deepEqual(predicted(logs), [{ ...dealt, logIndex: 4, side: 'SELL', tokenId: YES }])
 })
 
-test('a market maker buys from who sells to it', () => {
+test('a sale to a market maker is a purchase of the maker', () => {
   const logs = [
     transferSingleLog(USER, POOL, NO, 100n),
     positionLog('PositionsMerge', POOL),
@@ -529,14 +529,14 @@ const UNPROVEN: readonly (readonly [string, readonly LogWithoutIndex[]])[] = [
 ]
 
 for (const [what, logs] of UNPROVEN) {
-  test(`a deal is none where ${what}`, () => {
+  test(`a market maker event is not a trade where ${what}`, () => {
     const decoded = decode([...logs, bought()])
     assert.deepEqual(decoded.predictions, [])
     assert.deepEqual(dropReasons(decoded), ['no-matching-transfers'])
   })
 }
 
-test('an outcome token serves one deal; deals of nothing or of too much are refused', () => {
+test('a transfer confirms one market maker trade; zero and impossible amounts are dropped', () => {
   const twice = decode([paid, given, bought(), bought()])
   assert.equal(twice.predictions.length, 1)
   assert.deepEqual(dropReasons(twice), ['no-matching-transfers'])

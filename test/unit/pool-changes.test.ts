@@ -33,7 +33,7 @@ const one = (
   more: object = {},
 ) => ({ kind: 'increase', pool: POOL, tokenA, tokenB, amountARaw, amountBRaw, ...more })
 
-test('two tokens are one pair, with the reserves after it where they were reported', () => {
+test('a change of two tokens is one pair, with the reserves after it where they are known', () => {
   const two = [TOKEN_A, TOKEN_B]
   assert.deepEqual(pairs(change([1n, 2n]), two), [one(TOKEN_A, 1n, TOKEN_B, 2n)])
   assert.deepEqual(pairs(change([1n, 2n]), two, [8n, 9n]), [
@@ -41,24 +41,24 @@ test('two tokens are one pair, with the reserves after it where they were report
   ])
 })
 
-test('each further token stands beside the first, whose amount is reported once', () => {
+test('each further token is paired with the first, whose amount counts once', () => {
   assert.deepEqual(pairs(change([1n, 2n, 3n]), COINS, [8n, 9n]), [
     one(TOKEN_A, 1n, TOKEN_B, 2n),
     one(TOKEN_A, 0n, TOKEN_C, 3n),
   ])
 })
 
-test('legs name tokens by place or address, in the order of the amounts', () => {
+test('legs name tokens by index or address, in the order of the amounts', () => {
   assert.deepEqual(pairs(change([1n, 2n], [2, TOKEN_A])), [one(TOKEN_C, 1n, TOKEN_A, 2n)])
 })
 
-test('a single token stands beside the first other one of its pool', () => {
+test('a single token is paired with the first other one of its pool', () => {
   assert.deepEqual(pairs(change([5n], [0])), [one(TOKEN_A, 5n, TOKEN_B, 0n)])
   assert.deepEqual(pairs(change([5n], [2])), [one(TOKEN_C, 5n, TOKEN_A, 0n)])
   assert.deepEqual(pairs(change([5n], [TOKEN_C]), [null, TOKEN_B]), [one(TOKEN_C, 5n, TOKEN_B, 0n)])
 })
 
-test('nothing is reported where a token is not known', () => {
+test('a change with an unknown token gives no pair', () => {
   assert.equal(pairs(change([1n, 2n]), [TOKEN_A]), undefined)
   assert.equal(pairs(change([1n, 2n]), [null, TOKEN_B]), undefined)
   assert.equal(pairs(change([1n, 2n], [0])), undefined, 'an amount without a leg')

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { encodeAbiParameters, encodeFunctionData, type Hex, parseAbi } from 'viem'
 import { ConfigError } from '../../core/config/errors.ts'
 import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
+import type { CallAnswer } from '../../ingestors/evm/abi/call.ts'
 import {
   confirmCalls,
   poolCalls,
@@ -10,7 +11,6 @@ import {
   verifiedPool,
 } from '../../ingestors/evm/metadata/pool-verification.ts'
 import { tokenCalls, tokenMetadata } from '../../ingestors/evm/metadata/token-calls.ts'
-import type { CallAnswer } from '../../ingestors/follow/contract.ts'
 import { POOL, ROUTER, TOKEN_A, TOKEN_B } from '../support/builders/dex-logs.ts'
 
 const ABI = parseAbi([
@@ -57,7 +57,7 @@ const v2 = (factory = V2_FACTORY) =>
 const v3 = () =>
   open('uniswap_v3', [address(V3_FACTORY), address(TOKEN_A), address(TOKEN_B), number(500n)])
 
-test('a pool is asked for its factory, tokens and, where it has one, fee', () => {
+test('pool lookups call factory, tokens and, where the family has one, fee', () => {
   assert.deepEqual(
     poolCalls({ address: POOL, family: 'uniswap_v2' }, book),
     [call('factory'), call('token0'), call('token1')].map((data) => ({ to: POOL, data })),
@@ -69,7 +69,7 @@ test('a pool is asked for its factory, tokens and, where it has one, fee', () =>
   assert.deepEqual(poolCalls({ address: POOL, family: 'erc20' }, book), [])
 })
 
-test('the factory is asked for the pool of these tokens', () => {
+test('a pool is confirmed by calling its factory with its tokens', () => {
   assert.deepEqual(confirmCalls(v2()), [
     {
       to: V2_FACTORY,
@@ -92,7 +92,7 @@ test('the factory is asked for the pool of these tokens', () => {
   ])
 })
 
-test('a factory that is not listed, or listed for another family, is not asked and proves nothing', () => {
+test('a factory that is not listed, or is listed for another family, is not called and verifies nothing', () => {
   for (const factory of [ROUTER, V3_FACTORY]) {
     assert.deepEqual(confirmCalls(v2(factory)), [])
     for (const answers of [[], [address(POOL)]]) {
@@ -109,7 +109,7 @@ test('a factory that is not listed, or listed for another family, is not asked a
   }
 })
 
-test('only the factory naming this very pool proves it', () => {
+test('only a factory response that names this very pool verifies it', () => {
   const proven = { address: POOL, tokenA: TOKEN_A, tokenB: TOKEN_B, verified: true }
   assert.deepEqual(verifiedPool(v2(), [address(POOL)]), {
     ...proven,
@@ -137,7 +137,7 @@ test('only the factory naming this very pool proves it', () => {
   assert.equal(verifiedPool(v2(), [noState]), 'no-state')
 })
 
-test('a contract that does not answer like a pool is none', () => {
+test('a contract without valid pool getters is not a pool', () => {
   const answers = [address(V2_FACTORY), address(TOKEN_A), address(TOKEN_B)]
   const verificationOf = (given: readonly CallAnswer[]) => {
     const proof = startVerification({ address: POOL, family: 'uniswap_v2' }, book, given)
@@ -160,7 +160,7 @@ test('a contract that does not answer like a pool is none', () => {
   }
 })
 
-test('extra factories of the configuration count, alone where they replace the tables', () => {
+test('extra factories of the configuration are added to the tables, or replace them', () => {
   const extra = {
     factories: [{ protocol: 'uniswap_v2', factory: ROUTER }],
     quotes: [{ address: TOKEN_A, symbol: 'W', decimals: 18, kind: 'native' as const }],
@@ -180,7 +180,7 @@ test('extra factories of the configuration count, alone where they replace the t
   )
 })
 
-test('a token is asked for four facts, and says them', () => {
+test('token metadata is read by four calls: name, symbol, decimals and total supply', () => {
   assert.deepEqual(
     tokenCalls(TOKEN_A),
     [call('name'), call('symbol'), call('decimals'), call('totalSupply')].map((data) => ({
@@ -232,12 +232,12 @@ const NAMES: readonly (readonly [string, CallAnswer, string | null])[] = [
 ]
 
 for (const [what, answer, expected] of NAMES) {
-  test(`a name that is ${what}`, () => {
+  test(`a token name that is ${what}`, () => {
     assert.equal(tokenMetadata(TOKEN_A, [answer]).name, expected)
   })
 }
 
-test('decimals are 0 to 255 or unknown, never guessed', () => {
+test('token decimals are 0 to 255 or unknown, never guessed', () => {
   const decimals = (answer: CallAnswer | undefined) =>
     tokenMetadata(TOKEN_A, [reverted, reverted, ...(answer ? [answer] : [])]).decimals
   assert.deepEqual(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { trackOutcomes } from '../../ingestors/evm/decode/outcome-tokens.ts'
+import { trackOutcomes } from '../../ingestors/evm/predictions/outcome-tokens.ts'
 import { predictionEvents } from '../../ingestors/to-wire/prediction-feeds.ts'
 import type {
   Prediction,
@@ -68,7 +68,7 @@ const split = (more: Partial<PredictionSettlement>): PredictionSettlement => ({
 const moved = (...ids: readonly bigint[]) => ids.map((tokenId) => ({ tokenId, amountRaw: 9n }))
 const nothing = (): undefined => undefined
 
-test('a registered token belongs to its condition, in its block and in later ones', () => {
+test('a registered outcome token belongs to its condition, in its block and in later ones', () => {
   const registered = management({ tokenIds: [11n, 12n] })
   const first = trackOutcomes([registered], nothing)
   assert.deepEqual(first.outcome(11n), { conditionId: CONDITION, index: null })
@@ -78,10 +78,13 @@ test('a registered token belongs to its condition, in its block and in later one
   assert.equal(later.amounts.size, 0)
 })
 
-test('a question belongs to its group, whatever block tells it, and its trades and settlements carry it', () => {
+test('a condition belongs to its group, in whichever block it was announced, and its trades and settlements carry it', () => {
   const prepared = management({ type: 'ConditionPreparation', questionId: QUESTION, oracle: MAKER })
   const grouped = management({
-    ...{ type: 'QuestionPrepared', conditionId: null, questionId: QUESTION, marketId: GROUP },
+    type: 'QuestionPrepared',
+    conditionId: null,
+    questionId: QUESTION,
+    marketId: GROUP,
   })
   const made = split({ indexSets: [1n, 2n], moved: moved(11n, 12n) })
   const first = trackOutcomes([prepared, grouped, made], nothing)
@@ -98,7 +101,7 @@ test('a question belongs to its group, whatever block tells it, and its trades a
   assert.equal(predictionSettlements[0]?.event.market_id, GROUP)
 })
 
-test('a split tells the places of the tokens that it made, and changes no condition', () => {
+test('a split assigns its outcome tokens to their index, and changes no condition', () => {
   const made = split({ indexSets: [1n, 2n], moved: moved(11n, 12n) })
   const known = trackOutcomes([management({ tokenIds: [11n] }), made], nothing)
   assert.deepEqual(known.outcome(11n), { conditionId: CONDITION, index: 0 })
@@ -115,18 +118,18 @@ const UNTOLD: readonly (readonly [string, PredictionSettlement])[] = [
   ['no condition is named', split({ conditionId: null, moved: moved(1n, 2n) })],
 ]
 for (const [what, event] of UNTOLD) {
-  test(`nothing is learned where ${what}`, () => {
+  test(`no outcome token is stored where ${what}`, () => {
     assert.equal(trackOutcomes([event], nothing).amounts.size, 0)
   })
 }
 
-test('a set of several outcomes has no place', () => {
+test('an index set of several outcomes has no index', () => {
   const event = split({ indexSets: [3n, 4n], moved: moved(1n, 2n) })
   const { outcome } = trackOutcomes([event], nothing)
   assert.deepEqual([outcome(1n)?.index, outcome(2n)?.index], [null, 2])
 })
 
-test('events carry condition and question where they are known, and travel under them', () => {
+test('prediction events carry their condition and question where known, and are keyed by them', () => {
   const events: readonly Prediction[] = [
     management({ type: 'ConditionPreparation', questionId: QUESTION, oracle: MAKER }),
     split({ indexSets: [1n, 2n], moved: moved(11n, 12n) }),

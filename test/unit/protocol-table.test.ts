@@ -4,7 +4,7 @@ import { test } from 'node:test'
 
 const page = readFileSync(new URL('../../docs/protocols.md', import.meta.url), 'utf8')
 
-test('no row claims more than a recording or its vectors', () => {
+test('every row of the protocol table names a recording or test vectors', () => {
   const rows = page
     .split('\n')
     .filter((line) => line.startsWith('| ') && !line.startsWith('| chain'))
@@ -17,7 +17,7 @@ test('no row claims more than a recording or its vectors', () => {
   }
 })
 
-test('a factory counts as confirmed only by a recording of its own chain', () => {
+test('a factory is confirmed only by a recording of its own chain', () => {
   const cells = page
     .split('\n')
     .filter((line) => line.startsWith('| '))

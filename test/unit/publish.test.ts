@@ -6,14 +6,14 @@ import { localCodec } from '../../core/codec/local-codec.ts'
 import { emptyDecodedBlock } from '../../ingestors/decode/contract.ts'
 import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
 import {
-  chunksOf,
+  batchesOf,
   encodedRecords,
   MAX_RECORD_BYTES,
   MAX_RECORD_EVENTS,
   type OperationMeta,
-  revertedChunks,
+  revertedBatches,
 } from '../../ingestors/publish/record-batches.ts'
-import { track } from '../../ingestors/publish/running-balances.ts'
+import { updateRunningTotals } from '../../ingestors/publish/running-balances.ts'
 import { type BlockEvents, blockEvents } from '../../ingestors/to-wire/block-events.ts'
 import type { MappingContext } from '../../ingestors/to-wire/context.ts'
 import { metadataEvent, UNKNOWN_DECIMALS } from '../../ingestors/to-wire/tokens.ts'
@@ -59,7 +59,7 @@ const eventsOf = (decoded: DecodedBlock, more: Partial<MappingContext> = {}): Bl
     { ...context, ...more },
     {
       decoded,
-      runningTotals: track(block, decoded, [], () => undefined),
+      runningTotals: updateRunningTotals(block, decoded, [], () => undefined),
       fetched: [],
       metadataSource: 'node',
     },
@@ -92,7 +92,7 @@ const meta: OperationMeta = {
   produced_at: 6,
 }
 
-test('a trade names base as a and quote as b, with amounts, decimals, vaults and stamps of its own', () => {
+test('a trade has base as a and quote as b, with amounts, decimals, vaults and prices', () => {
   const { trades } = eventsOf(decodeBlock(block, books))
   const [coin, weth] = trades
   assert.equal(coin?.key, TOKEN)
@@ -135,7 +135,7 @@ test('a trade names base as a and quote as b, with amounts, decimals, vaults and
   assert.equal(weth?.event.quote_price_in_usd, '', 'no stamp of the stable was given')
 })
 
-test('reserves follow the order of the pool, whichever token is the base', () => {
+test('reserves of a trade follow the base and quote order', () => {
   const { trades } = eventsOf(decodeBlock(block, books))
   const weth = trades[1]?.event.trade
   assert.equal(weth?.token_b_address, USDC)
@@ -145,7 +145,7 @@ test('reserves follow the order of the pool, whichever token is the base', () =>
   assert.equal(weth?.vault_b_pre_amount, '4002000000000')
 })
 
-test('reserves before a swap are those that its pool tells: fees of others never passed the vault', () => {
+test('reserves before a swap are those of its event, without the fees of others', () => {
   const told = (
     sells: boolean,
     before: readonly [bigint, bigint],
@@ -183,7 +183,7 @@ test('reserves before a swap are those that its pool tells: fees of others never
   ])
 })
 
-test('a curve travels with its trade, its pool event, and its opening', () => {
+test('curve reserves are part of trade, pool event and pool creation', () => {
   const curve = { virtualQuoteRaw: 4n, virtualTokenRaw: 3n, realQuoteRaw: 2n, realTokenRaw: 1n }
   const poolChanges = [{ ...change('initialize', 1), curve }]
   const { trades, pools } = eventsOf({ ...NOTHING, swaps: [swap({ curve })], poolChanges })
@@ -197,7 +197,7 @@ test('a curve travels with its trade, its pool event, and its opening', () => {
   assert.deepEqual(events, [wanted, wanted, wanted])
 })
 
-test('a pool that is an entry of one contract lies in that contract', () => {
+test('a pool that is an entry of a shared contract has that contract as its vault', () => {
   const vault = '0x00000000000000000000000000000000000000f4'
   const poolChanges = [{ ...change('increase', 1), vault }]
   const swaps = [swap({ vault, logIndex: 2 }), swap({ logIndex: 3 })]
@@ -228,7 +228,7 @@ test('unknown decimals are null, unknown prices and reserves are empty', () => {
   assert.equal(without.trades[0]?.event.quote_price_in_usd, '')
 })
 
-test('decimals that a balance of the same block names count where no fact has them', () => {
+test('decimals of a balance in the same block are used where token metadata has none', () => {
   const told: BalanceChange = {
     kind: 'balance',
     txIndex: 0,
@@ -248,7 +248,7 @@ test('decimals that a balance of the same block names count where no fact has th
   assert.equal(trades[0]?.event.trade?.token_a_decimals, 6)
 })
 
-test('a swap whose tokens cannot be named is not a trade and not a pool event', () => {
+test('a swap with unknown tokens is neither a trade nor a pool event', () => {
   const swaps = [swap({ tokenOut: null }), swap({ tokenIn: TOKEN }), swap({ logIndex: 9 })]
   const { trades, pools } = eventsOf({ ...NOTHING, swaps })
   assert.equal(trades.length, 1)
@@ -270,7 +270,7 @@ const change = (kind: PoolLiquidityChange['kind'], logIndex: number): PoolLiquid
   reserves: [100n, 50n],
 })
 
-test('pool events stand in log order with their own index, reserves before and after', () => {
+test('pool events are in log order with their own index, and reserves before and after', () => {
   const poolChanges = [change('increase', 1), change('decrease', 8), change('collect', 9)]
   const { pools } = eventsOf({ ...NOTHING, swaps: [swap({ logIndex: 4 })], poolChanges })
   assert.deepEqual(
@@ -290,11 +290,11 @@ test('pool events stand in log order with their own index, reserves before and a
   assert.equal(decrease?.event.pool?.lp_wallet, TRADER)
 })
 
-test('a token fact says where it comes from, and leaves out what was not answered', () => {
+test('a token record has the source of its metadata, and leaves out missing fields', () => {
   const blank = { address: TOKEN, decimals: null, name: null, symbol: 'C', totalSupplyRaw: null }
   const { tokenMetadata } = blockEvents(context, {
     decoded: NOTHING,
-    runningTotals: track(block, NOTHING, [], () => undefined),
+    runningTotals: updateRunningTotals(block, NOTHING, [], () => undefined),
     fetched: [blank, ...TOKENS.slice(0, 1)],
     metadataSource: 'file',
   })
@@ -310,7 +310,7 @@ test('a token fact says where it comes from, and leaves out what was not answere
   assert.equal(tokenMetadata[1]?.event.token?.additional_metadata?.total_supply, String(10n ** 24n))
 })
 
-test('a wrapped coin without a name has that of the chain row, else its own', () => {
+test('a wrapped native token without a name takes that of the chain row', () => {
   const chain = CHAINS.sol
   const { wrappedNative: address } = chain
   const namesOf = (name: string | null, symbol: string | null) => {
@@ -323,7 +323,7 @@ test('a wrapped coin without a name has that of the chain row, else its own', ()
   assert.deepEqual(namesOf('Its Name', 'ITS'), ['Its Name', 'ITS'])
 })
 
-test("the coin's decimals are the chain's own, whatever a token of that address says", () => {
+test('the decimals of the native token are those of the chain row', () => {
   const { nativeAddress: token } = CHAINS.zksync
   const decoded: DecodedBlock = {
     ...NOTHING,
@@ -352,8 +352,8 @@ const transfers = (count: number, key: (index: number) => string, pad = ''): Blo
   })),
 })
 
-test('events are grouped by key and cut at the limits of a record', () => {
-  const byCount = chunksOf(
+test('events are grouped by key and split at the record limits', () => {
+  const byCount = batchesOf(
     transfers(MAX_RECORD_EVENTS * 2 + 1, () => TOKEN),
     'eth',
     () => 3,
@@ -363,7 +363,7 @@ test('events are grouped by key and cut at the limits of a record', () => {
     [MAX_RECORD_EVENTS, MAX_RECORD_EVENTS, 1],
   )
   const big = 'x'.repeat(MAX_RECORD_BYTES / 4)
-  const byBytes = chunksOf(
+  const byBytes = batchesOf(
     transfers(7, () => TOKEN, big),
     'eth',
     () => 3,
@@ -379,7 +379,7 @@ test('events are grouped by key and cut at the limits of a record', () => {
 
 test('records are numbered within their partition, and the key decides the partition', () => {
   const keys = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
-  const chunks = chunksOf(
+  const chunks = batchesOf(
     transfers(14, (index) => keys[index % 7] ?? ''),
     'eth',
     () => 3,
@@ -408,22 +408,22 @@ test('records are numbered within their partition, and the key decides the parti
   assert.match(records[0]?.headers?.part ?? '', /^0\/\d$/)
 })
 
-test('a retraction has the same bodies, newest first, under a number of its own', () => {
-  const chunks = chunksOf(eventsOf(decodeBlock(block, books)), 'eth', () => 1)
-  const back = revertedChunks(chunks)
+test('a retraction has the same events, newest first, with a sequence number of its own', () => {
+  const chunks = batchesOf(eventsOf(decodeBlock(block, books)), 'eth', () => 1)
+  const back = revertedBatches(chunks)
   assert.deepEqual(
     back.flatMap(({ events }) => events),
     chunks.flatMap(({ events }) => events).toReversed(),
   )
-  assert.deepEqual(revertedChunks(back), chunks)
+  assert.deepEqual(revertedBatches(back), chunks)
   const [record] = encodedRecords(back, { ...meta, op: 'OP_REVERT', seq: 10 }, codec)
   assert.equal(record?.headers?.op, 'R')
   assert.equal(record?.headers?.seq, '10')
 })
 
-test('a body that does not fit its schema is malformed', () => {
+test('an event that does not fit its schema is rejected as InvalidInput', () => {
   const event: DeepPartial<TransferEvent> = JSON.parse('{"transfer": {"token_amount": 7}}')
   const events = { ...eventsOf(NOTHING), transfers: [{ key: TOKEN, event }] }
-  const chunks = chunksOf(events, 'eth', () => 1)
+  const chunks = batchesOf(events, 'eth', () => 1)
   assert.throws(() => encodedRecords(chunks, meta, codec), { name: 'InvalidInput' })
 })

@@ -104,7 +104,7 @@ const reasons = ({ swaps, tokenCreations, dropped }: DecodedBlock): readonly str
   return dropped.map(({ reason }) => reason)
 }
 
-test('the first layout of a trade: SOL under its wrapped name, state of the curve, accounts', () => {
+test('pump.fun: a trade in the first layout has the wrapped SOL, curve reserves and accounts', () => {
   const decoded = decodeInstructions([trade(BUY, V1, first())])
   assert.deepEqual(onlySwap(decoded), {
     kind: 'swap',
@@ -145,7 +145,7 @@ test('the first layout of a trade: SOL under its wrapped name, state of the curv
   ])
 })
 
-test('a sale turns everything round', () => {
+test('pump.fun: a sale has its sides reversed', () => {
   const swap = onlySwap(decodeInstructions([trade(SELL, V1, first({ buys: false }))]))
   assert.deepEqual(
     [swap.tokenIn, swap.amountInRaw, swap.tokenOut, swap.amountOutRaw],
@@ -156,7 +156,7 @@ test('a sale turns everything round', () => {
   assert.equal(swap.accounts?.vaultOut, CURVE)
 })
 
-test('a curve quoted in USDC: the quote counts and the SOL fields, zero, do not', () => {
+test('pump.fun: a curve quoted in USDC uses the quote fields instead of the SOL fields', () => {
   const event = Buffer.concat([first({ sol: 0n }), later(), quote(USDC, 3_517_192n)])
   const swap = onlySwap(decodeInstructions([trade(BUY_V2, V2, event)]))
   assert.deepEqual([swap.tokenIn, swap.amountInRaw], [USDC, 3_517_192n])
@@ -169,7 +169,7 @@ test('a curve quoted in USDC: the quote counts and the SOL fields, zero, do not'
   })
 })
 
-test('the quote stands behind however many shareholders; its key may be in the event alone', () => {
+test('pump.fun: the quote fields follow any number of shareholders; the quote mint may be in the event alone', () => {
   for (const count of [1, 3]) {
     const event = Buffer.concat([first({ sol: 0n }), later(count), quote(USDC, 9n)])
     const swap = onlySwap(decodeInstructions([trade(BUY, V1, event)]))
@@ -177,7 +177,7 @@ test('the quote stands behind however many shareholders; its key may be in the e
   }
 })
 
-test('a quote of zeros is SOL, which lies in no token account', () => {
+test('pump.fun: a zero quote mint is SOL, which has no token account', () => {
   const event = Buffer.concat([first({ buys: false }), later(), quote(NO_KEY, 77n)])
   const swap = onlySwap(decodeInstructions([trade(SELL_V3, V3, event)]))
   assert.deepEqual([swap.tokenOut, swap.amountOutRaw], [WSOL, 77n])
@@ -189,12 +189,12 @@ test('a quote of zeros is SOL, which lies in no token account', () => {
   })
 })
 
-test('fields of layouts to come are left alone', () => {
+test('pump.fun: unknown trailing fields are ignored', () => {
   const event = Buffer.concat([first(), later(), quote(NO_KEY, 77n), Buffer.alloc(40, 9)])
   assert.equal(onlySwap(decodeInstructions([trade(BUY, V1, event)])).amountInRaw, 77n)
 })
 
-test('a trade of May 2024, when the event layout ended earlier, has the state of its curve', () => {
+test('pump.fun: a trade of May 2024 with the shorter layout has its curve reserves', () => {
   const recorded = Buffer.from(
     String(solanaRecordingJson('pumpfun_trade_event_2024_05.json').programDataBase64),
     'base64',
@@ -211,7 +211,7 @@ test('a trade of May 2024, when the event layout ended earlier, has the state of
   })
 })
 
-test('a recorded trade cut anywhere behind its first layout still is that trade, and no trade before', () => {
+test('pump.fun: a recorded trade cut behind its first layout is decoded, one cut before it is dropped', () => {
   const { instructions, ...tx } = recordedSolanaTransaction(
     'pumpfun_create_from_blocksubscribe.json',
   )
@@ -238,7 +238,7 @@ test('a recorded trade cut anywhere behind its first layout still is that trade,
 
 const POST_COMPLETE = '6fb06d8b316cd5fb'
 
-test('a purchase that empties the curve continues with what lies there for the pool', () => {
+test('pump.fun: a purchase that completes the curve continues with the tokens reserved for the pool', () => {
   const event = (tokens: bigint, paid: bigint): Buffer =>
     Buffer.concat([
       borshFields(USER, MINT, CURVE, NO_KEY, 1n, tokens, paid),
@@ -290,7 +290,7 @@ const HELD = [
   buildTokenBalance(addressFor('vault 2'), addressFor('curve 2'), addressFor('mint 2')),
 ]
 
-test('each hop of a route along curves is a trade, where its vault is its curve’s', () => {
+test('pump.fun: each hop of a route is a trade, where its vault belongs to its curve', () => {
   const [own, other] = [
     hopAccounts(MINT, NO_KEY, CURVE, addressFor('vault')),
     // Sold for the first token: that one stands here too, as what is paid.
@@ -313,7 +313,7 @@ test('each hop of a route along curves is a trade, where its vault is its curve�
   ])
 })
 
-test('a hop that empties its curve continues too', () => {
+test('pump.fun: a hop that completes its curve continues with the tokens reserved for the pool', () => {
   const rest = Buffer.concat([
     borshFields(USER, MINT, CURVE, NO_KEY, 1n, 40n, 80n),
     borshFields(0n, 0n, 0n, 0n, 0n, 1_000n, 2_000n, 960n, 2_080n),
@@ -332,7 +332,7 @@ test('a hop that empties its curve continues too', () => {
   )
 })
 
-test('events that are not the program’s own are not trades', () => {
+test('pump.fun: events of another program or without their own instruction are not trades', () => {
   const event = eventCpi(PUMP, TRADE, first())
   const other = { ...trade(BUY, V1, first()), program: addressFor('forger') }
   assert.deepEqual(reasons(decodeInstructions([event])), ['unexpected-caller'])
@@ -345,7 +345,7 @@ test('events that are not the program’s own are not trades', () => {
   )
 })
 
-test('what cannot be taken says why', () => {
+test('pump.fun: an invalid trade is dropped with its reason', () => {
   assert.deepEqual(reasons(decodeInstructions([trade('0011223344556677', V1, first())])), [
     'unknown-instruction',
   ])
@@ -357,7 +357,7 @@ test('what cannot be taken says why', () => {
   ])
 })
 
-test('dust that the curve pays nothing for was sold all the same', () => {
+test('pump.fun: a sale for zero SOL is a trade', () => {
   const sold = first({ sol: 0n, tokens: 3n, buys: false })
   const { tokenIn, amountInRaw, amountOutRaw } = onlySwap(
     decodeInstructions([trade(SELL, V1, sold)]),
@@ -365,7 +365,7 @@ test('dust that the curve pays nothing for was sold all the same', () => {
   assert.deepEqual([tokenIn, amountInRaw, amountOutRaw], [MINT, 3n, 0n])
 })
 
-test('a pool that is known is not shown again', () => {
+test('pump.fun: a known pool is not published again', () => {
   const calls = [trade(BUY, V1, first()), trade(BUY, V1, first())]
   const { pools, swaps } = decodeInstructions(calls)
   assert.deepEqual([pools.length, swaps.length], [1, 2])
@@ -379,7 +379,7 @@ test('a pool that is known is not shown again', () => {
   )
 })
 
-test('a token is born on its curve before it trades', () => {
+test('pump.fun: a token is created with its curve before it trades', () => {
   const block = recordedSolanaBlock('pumpfun_create_from_blocksubscribe.json')
   const { tokenCreations, poolChanges, swaps } = decodeBlock(block, solanaDecodeContext())
   const [birth] = tokenCreations
@@ -405,7 +405,7 @@ test('a token is born on its curve before it trades', () => {
   assert.equal(tokenCreations.length, 1)
 })
 
-test('the first layout of a creation, and one of a mayhem token with a quote of its own', () => {
+test('pump.fun: the first layout of a creation, and one of a mayhem token with another quote', () => {
   const head = Buffer.concat([
     borshText('Name'),
     borshText('SYM'),
@@ -449,7 +449,7 @@ test('the first layout of a creation, and one of a mayhem token with a quote of 
   assert.deepEqual(reasons(create(Buffer.alloc(200, 255))), ['truncated-data'])
 })
 
-test('a graduated token moves to its PumpSwap pool, which the same transaction opens', () => {
+test('pump.fun: a graduated token migrates to the PumpSwap pool that the same transaction creates', () => {
   const block = recordedSolanaBlock('migrate_pumpfun_1.json')
   const { migrations, pools, tokenCreations, swaps } = decodeBlock(block, solanaDecodeContext())
   const [migration] = migrations

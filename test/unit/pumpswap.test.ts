@@ -51,7 +51,7 @@ const told = (
   calls: [eventCpi(SWAP, tag, event)],
 })
 
-test('what a sale leaves in the vaults is what the next purchase finds there', () => {
+test('pumpswap: reserves after a sale equal those before the next purchase', () => {
   const { tokenBalances } = recordedSolanaBlock('swap_pumpswap_1.json').transactions[0] ?? {}
   const { swaps } = decodeBlock(recordedSolanaBlock('swap_pumpswap_1.json'), solanaDecodeContext())
   const [sale, purchase] = swaps
@@ -72,7 +72,7 @@ test('what a sale leaves in the vaults is what the next purchase finds there', (
   ])
 })
 
-test('the layout of March 2025: what the seller got, and reserves after it', () => {
+test('pumpswap: the layout of March 2025 has net proceeds and reserves', () => {
   const recorded = Buffer.from(
     String(solanaRecordingJson('pumpswap_sell_event_2025_03.json').programDataBase64),
     'base64',
@@ -92,7 +92,7 @@ test('the layout of March 2025: what the seller got, and reserves after it', () 
   )
 })
 
-test('a purchase for an exact amount: what left the buyer, fees of all kinds included', () => {
+test('pumpswap: a purchase of an exact amount includes all fees in its input', () => {
   const block = recordedSolanaBlock('swap_bloom_1.json')
   const { swaps, dropped } = decodeBlock(block, solanaDecodeContext())
   assert.deepEqual(dropped, [])
@@ -118,7 +118,7 @@ const vaultsOf = (block: ReturnType<typeof recordedSolanaBlock>, swap: Swap) => 
   return { before: [into?.preRaw, out?.preRaw], after: [into?.postRaw, out?.postRaw] }
 }
 
-test('fees without a recipient stay in the vault; the curve adds virtual reserves to the real ones', () => {
+test('pumpswap: fees without a recipient stay in the vault, and virtual reserves are added to the real ones', () => {
   const block = recordedSolanaBlock('pumpswap_sell_v2_AcrDzvio.json')
   const { swaps, dropped } = decodeBlock(block, solanaDecodeContext())
   assert.deepEqual(dropped, [])
@@ -138,7 +138,7 @@ test('fees without a recipient stay in the vault; the curve adds virtual reserve
   })
 })
 
-test('a pool buys its token with funds put aside, and burns it', () => {
+test('pumpswap: a buyback of the pool with its reserved funds is a trade', () => {
   const block = recordedSolanaBlock('pumpswap_boost_LK86c649.json')
   const { swaps, dropped } = decodeBlock(block, solanaDecodeContext())
   assert.deepEqual(dropped, [])
@@ -172,7 +172,7 @@ const boosted = (pool: string, leftRaw: bigint): InstructionInput =>
     ]),
   )
 
-test('what a new pool puts aside leaves its vault, not its price', () => {
+test('pumpswap: funds that a new pool reserves reduce its reserves, not its price', () => {
   const { poolChanges, dropped } = decodeInstructions([OPENING, boosted(addressFor('pool'), 640n)])
   assert.deepEqual(dropped, [])
   const [, aside] = poolChanges
@@ -236,7 +236,7 @@ const HELD = [
   buildTokenBalance(OWN_BASE, USER, addressFor('base')),
 ]
 
-test('each hop of a route is a trade of its pool, at its event', () => {
+test('pumpswap: each hop of a route is a trade of its pool, at the position of its event', () => {
   const { swaps, dropped } = decodeInstructions([route(hopEvent(addressFor('pool')))], {
     tokenBalances: HELD,
   })
@@ -256,7 +256,7 @@ test('each hop of a route is a trade of its pool, at its event', () => {
   })
 })
 
-test('a hop whose accounts are not there, or hold other tokens, is none', () => {
+test('pumpswap: a hop with missing or foreign accounts is dropped with its reason', () => {
   const reasons = (pool: string, tokenBalances = HELD) =>
     decodeInstructions([route(hopEvent(pool))], { tokenBalances }).dropped.map(
       ({ reason }) => reason,
@@ -266,7 +266,7 @@ test('a hop whose accounts are not there, or hold other tokens, is none', () => 
   assert.deepEqual(reasons(addressFor('pool'), HELD.slice(1)), ['unknown-account'])
 })
 
-test('pools are opened, filled and emptied', () => {
+test('pumpswap: pool creation, deposit and withdrawal are decoded', () => {
   const moved = borshFields(1n, 10n, 0n, 0n, 0n, 0n, 1_000n, 2_000n, 30n, 60n, 9n)
   const { poolChanges, dropped } = decodeInstructions([
     OPENING,
@@ -294,7 +294,7 @@ test('pools are opened, filled and emptied', () => {
   )
 })
 
-test('what cannot be taken says why', () => {
+test('pumpswap: an invalid trade is dropped with its reason', () => {
   const event = borshFields(...Array.from({ length: 14 }, () => 5n), ...TRADE.slice(0, 6))
   const reasonOf = (call: InstructionInput): string | undefined => {
     const { swaps, dropped } = decodeInstructions([call])

@@ -47,7 +47,7 @@ const heldGate = (limits: Partial<QueryQueueLimits> = {}) => {
   }
 }
 
-test('one organization leaves a place for another, and they take turns', async () => {
+test('query queue: one organization leaves a slot for another, and they take turns', async () => {
   const { enter, entered, end } = heldGate()
   const all = ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1'].map((name) => enter(name.charAt(0), name))
   await settled()
@@ -57,7 +57,7 @@ test('one organization leaves a place for another, and they take turns', async (
   assert.ok(entered.indexOf('c1') < entered.indexOf('a4'), entered.join())
 })
 
-test('an organization with too much in line is refused; with the line full everybody is', async () => {
+test('query queue: an organization with too many waiting queries is refused; a full queue refuses everyone', async () => {
   const { enter, end } = heldGate()
   const mine = Array.from({ length: 6 }, (_, index) => enter('a', `a${index}`))
   await assert.rejects(enter('a', 'more'), fault('CONCURRENCY_LIMIT'))
@@ -69,7 +69,7 @@ test('an organization with too much in line is refused; with the line full every
   await Promise.all([...mine, ...others])
 })
 
-test('who waits too long learns whose work was in the way', async (t) => {
+test('a read that waits too long is refused with the code of its cause: own concurrency or server load', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { enter, end } = heldGate({ waitMs: 1_000 })
   const running = [enter('a', 'a1'), enter('a', 'a2'), enter('b', 'b1')]
@@ -83,7 +83,7 @@ test('who waits too long learns whose work was in the way', async (t) => {
   await Promise.all(running)
 })
 
-test('who leaves the line is not let in, and what fails gives its place back', async () => {
+test('query queue: an aborted waiting query never runs, and a failed one frees its slot', async () => {
   const gate = createQueryQueue({ ...LIMITS, running: 1, runningPerOrg: 1 })
   const left = new AbortController()
   let end = (): void => undefined
@@ -102,7 +102,7 @@ test('who leaves the line is not let in, and what fails gives its place back', a
   assert.equal(await gate.run('c', async () => 'in'), 'in')
 })
 
-test('a read carries the budget of the plan and its share; what was done is noted', async () => {
+test('a read has the budget and share of its plan, and its work is recorded', async () => {
   const seen: unknown[] = []
   const answer = { rows: [], text: '', rowCount: 0, rowsRead: 0, elapsedMs: 0 }
   const store: ReadStore = {
@@ -127,7 +127,7 @@ test('a read carries the budget of the plan and its share; what was done is note
   assert.equal(queryWorkMilliUnits({ statements: 4, elapsedMs: 2_400 }), 300)
 })
 
-test('the metrics tell how many statements of a surface run and wait', async () => {
+test('the metrics count the running and waiting statements of a surface', async () => {
   const metrics = makeMetrics()
   const ends: (() => void)[] = []
   const store = {

@@ -34,7 +34,7 @@ const native = (state: QuoteState, token: string, timeMs: number): number | null
   quoteAssetPricesAt(state, timeMs, QUOTE_ASSETS).get(token)?.native
 const weth = (price: number, more = {}) => buildQuoteTrade(WETH, USDC, price, more)
 
-test('a block is stamped with the table as the block before left it', () => {
+test('trades of a block are priced with the quote table from before the block', () => {
   const before = foldBlocks([[weth(2_000)]])
   const during = quoteAssetPricesAt(
     resetPricesAfterGap(before, 2),
@@ -46,7 +46,7 @@ test('a block is stamped with the table as the block before left it', () => {
   assert.equal(usd(after, WETH, blockTimeMs(3)), 2_100)
 })
 
-test('the last counting trade of a block is its price', () => {
+test('the price of a block is that of its last trade that counts', () => {
   assert.equal(
     usd(foldBlocks([[weth(2_000), weth(2_050), weth(2_020)]]), WETH, blockTimeMs(2)),
     2_020,
@@ -74,14 +74,14 @@ test('volume older than 24 hours of block time no longer chooses the reference p
   assert.deepEqual([...later.volumes.keys()], ['thin'], 'old volumes are dropped')
 })
 
-test('a pool that no listed factory names moves nothing, however large', () => {
+test('a pool of an unlisted factory changes no price, however large', () => {
   const fake = weth(9_000, { pool: 'fake', amount: 1_000, verified: false })
   const state = foldBlocks([[weth(2_000)], [fake]])
   assert.equal(usd(state, WETH, blockTimeMs(3)), 2_000)
   assert.equal(state.volumes.has('fake'), false)
 })
 
-test('each quoting asset has its own reference pool, and the one with more USD volume counts', () => {
+test('each quote asset has its own reference pool, and the one with more USD volume counts', () => {
   const state = foldBlocks([
     [weth(2_000, { amount: 5 }), buildQuoteTrade(WETH, USDT, 2_010, { amount: 50 })],
   ])
@@ -90,7 +90,7 @@ test('each quoting asset has its own reference pool, and the one with more USD v
   assert.equal(usd(state, WETH, blockTimeMs(2)), 2_010)
 })
 
-test('only trades of at least 100 USD count', () => {
+test('trades below 100 USD do not change a price', () => {
   const dust = (MIN_TRADE_USD - 1) / 2_100
   const state = foldBlocks([[weth(2_000)]])
   assert.equal(
@@ -101,24 +101,24 @@ test('only trades of at least 100 USD count', () => {
   assert.equal(usd(exact, WETH, blockTimeMs(3)), 2_000, 'of 100 USD exactly')
 })
 
-test('a trade in a quote of unknown price does not count', () => {
+test('a trade against an asset of unknown price is ignored', () => {
   const state = foldBlocks([[buildQuoteTrade(WBTC, WETH, 20)]])
   assert.equal(state.entries.size, 0)
   const known = foldBlocks([[weth(2_000)], [buildQuoteTrade(WBTC, WETH, 20)]])
   assert.equal(usd(known, WBTC, blockTimeMs(3)), 40_000)
 })
 
-test('a step of 10 % is taken at once', () => {
+test('a price step of up to 10 % is accepted at once', () => {
   assert.equal(usd(foldBlocks([[weth(2_000)], [weth(2_199)]]), WETH, blockTimeMs(3)), 2_199)
 })
 
-test('a step above 10 % needs three trades', () => {
+test('a price step above 10 % needs three trades', () => {
   const two = foldBlocks([[weth(2_000)], [weth(2_500)], [weth(2_510)]])
   assert.equal(usd(two, WETH, blockTimeMs(4)), 2_000)
   assert.equal(usd(foldBlocks([[weth(2_490)]], two, 4), WETH, blockTimeMs(5)), 2_490)
 })
 
-test('a step above 10 % needs trades of two blocks', () => {
+test('a price step above 10 % needs trades in two blocks', () => {
   const one = foldBlocks([[weth(2_000)], [weth(2_500), weth(2_500), weth(2_500), weth(2_500)]])
   assert.equal(usd(one, WETH, blockTimeMs(3)), 2_000)
   assert.equal(usd(foldBlocks([[weth(2_500)]], one, 3), WETH, blockTimeMs(4)), 2_500)
@@ -131,7 +131,7 @@ test('a trade at the old price ends a pending step, and steps that disagree star
   assert.equal(usd(apart, WETH, blockTimeMs(4)), 2_000)
 })
 
-test('an entry is kept in its own quote and converted when stamping', () => {
+test('a price is stored in its own quote asset and converted when it is read', () => {
   const state = foldBlocks([[weth(2_000)], [buildQuoteTrade(WBTC, WETH, 20)], [weth(2_100)]])
   assert.equal(state.entries.get(pairKey(WBTC, WETH))?.price, 20)
   assert.equal(usd(state, WBTC, blockTimeMs(4)), 42_000)
@@ -140,26 +140,26 @@ test('an entry is kept in its own quote and converted when stamping', () => {
   assert.equal(native(state, WETH, blockTimeMs(4)), 1)
 })
 
-test('an entry older than one hour of block time is unknown', () => {
+test('a price older than one hour of block time is unknown', () => {
   const state = foldBlocks([[weth(2_000)]])
   assert.equal(usd(state, WETH, blockTimeMs(1) + MAX_PRICE_AGE_MS), 2_000)
   assert.equal(usd(state, WETH, blockTimeMs(1) + MAX_PRICE_AGE_MS + 1), null)
   assert.equal(native(state, WETH, blockTimeMs(1) + MAX_PRICE_AGE_MS + 1), 1)
 })
 
-test('a price that has grown old is not a measure for a step', () => {
+test('a price that is too old does not limit the next step', () => {
   const state = foldBlocks([[weth(2_000)]])
   const later = foldTrades(state, 2, [weth(3_000)], blockTimeMs(1) + MAX_PRICE_AGE_MS + 1)
   assert.equal(usd(later, WETH, blockTimeMs(1) + MAX_PRICE_AGE_MS + 2), 3_000)
 })
 
-test('across a gap every entry is unknown', () => {
+test('after a gap every price is unknown', () => {
   const state = foldBlocks([[weth(2_000)]])
   assert.equal(usd(resetPricesAfterGap(state, 3), WETH, blockTimeMs(3)), null)
   assert.equal(usd(resetPricesAfterGap(state, 2), WETH, blockTimeMs(2)), 2_000)
 })
 
-test('primes are taken at a start and across a gap, and nowhere else', () => {
+test('seed prices are used at a start and after a gap, and nowhere else', () => {
   const primes = configuredSeedPrices(
     { [WETH]: 1_800, [TOKEN]: 1, [USDC]: 2 },
     blockTimeMs(1),
@@ -175,7 +175,7 @@ test('primes are taken at a start and across a gap, and nowhere else', () => {
   assert.equal(usd(resetPricesAfterGap(state, 9, primes), WETH, blockTimeMs(2)), 1_800)
 })
 
-test('a traded price stands above a configured one', () => {
+test('a traded price replaces a configured one', () => {
   const primes = configuredSeedPrices({ [WETH]: 1_000 }, blockTimeMs(1), QUOTE_ASSETS)
   const state = foldTrades(resetPricesAfterGap(EMPTY_QUOTE_STATE, 1, primes), 2, [])
   const traded = foldBlocks([[weth(2_000)]], {
@@ -185,23 +185,25 @@ test('a traded price stands above a configured one', () => {
   assert.equal(usd(traded, WETH, blockTimeMs(2)), 2_000)
 })
 
-test('a coin and a trade without amounts are none of the table’s business', () => {
+test('trades of other tokens, and trades without amounts, change no quote price', () => {
   const none = ['amountARaw', 'amountBRaw'].map((amount) => ({ ...weth(2_000), [amount]: 0n }))
   const state = foldBlocks([[buildQuoteTrade(TOKEN, USDC, 5, { amount: 1_000 }), ...none]])
   assert.equal(state.entries.size + state.volumes.size, 0)
 })
 
-test('the side of a pair that its pool lists first does not matter', () => {
+test('quote prices do not depend on the token order of the pool', () => {
   const trade = weth(2_000, { amount: 3 })
   const turned = {
     ...trade,
-    ...{ tokenA: trade.tokenB, tokenB: trade.tokenA },
-    ...{ amountARaw: trade.amountBRaw, amountBRaw: trade.amountARaw },
+    tokenA: trade.tokenB,
+    tokenB: trade.tokenA,
+    amountARaw: trade.amountBRaw,
+    amountBRaw: trade.amountARaw,
   }
   assert.deepEqual(foldBlocks([[turned]]), foldBlocks([[trade]]))
 })
 
-test('of two quote assets of one rank neither is the measure of the other, unless both are stable', () => {
+test('two quote assets of one rank do not price each other, unless both are stable', () => {
   const other = { address: TOKEN, symbol: 'T', decimals: 8, kind: 'btc' } as const
   const book = { ...QUOTE_ASSETS, assets: new Map([...QUOTE_ASSETS.assets, [TOKEN, other]]) }
   const trade = buildQuoteTrade(WBTC, TOKEN, 2, { amount: 1_000 })
@@ -231,7 +233,7 @@ test('the volume of a pool adds up by the hour, and an hour is dropped after 24'
   assert.equal(at(second, 4, 29, 0).volumes.size, 0)
 })
 
-test('a block without trades changes nothing that is stored but the clock', () => {
+test('a block without trades changes only the clock of the stored state', () => {
   const state = foldBlocks([[weth(2_000)]])
   const quiet = foldTrades(state, 2, [])
   assert.equal(quiet.volumes, state.volumes)
@@ -243,12 +245,12 @@ test('a block without trades changes nothing that is stored but the clock', () =
   )
 })
 
-test('only a stable can lose its peg, and only one with prices', () => {
+test('only a stablecoin with prices can lose its peg', () => {
   const prices = [USDC, USDT, DAI].map((quote) => buildQuoteTrade(WETH, quote, 2_000))
   assert.deepEqual([...foldBlocks([prices]).pegs], [])
 })
 
-test('the block record shows every entry in its own quote, in a fixed order', () => {
+test('the block record has every price in its own quote asset, in a fixed order', () => {
   const state = foldBlocks([[weth(2_000)], [buildQuoteTrade(WBTC, WETH, 20)]])
   assert.deepEqual(toWireQuotePrices(state), [
     { token_address: WBTC, quote_address: WETH, price: '20', block_time: blockTimeMs(2) },

@@ -27,24 +27,24 @@ const market = (price: number) => [
 ]
 const blocks = (count: number, price: number) => Array.from({ length: count }, () => market(price))
 
-test('a stable is worth 1 while its median is within 2 %', () => {
+test('a stablecoin is worth 1 while its median is within 2 %', () => {
   assert.equal(usd(foldBlocks(blocks(60, 0.985)), USDC, 61), 1)
 })
 
-test('a stable that is off by more than 2 % is worth 1 until it was off for ten minutes', () => {
+test('a stablecoin off by more than 2 % is worth 1 for another ten minutes', () => {
   const state = foldBlocks(blocks(PEG_GRACE_BLOCKS, 0.95))
   assert.equal(usd(state, USDC, PEG_GRACE_BLOCKS), 1)
   const priced = usd(state, USDC, 1 + PEG_GRACE_BLOCKS)
   assert.ok(priced && Math.abs(priced - 0.95) < 1e-6)
 })
 
-test('the stables that hold stay at 1 while another one is off', () => {
+test('other stablecoins stay at 1 while one is off', () => {
   const state = foldBlocks(blocks(PEG_GRACE_BLOCKS + 1, 0.95))
   assert.equal(usd(state, USDT, PEG_GRACE_BLOCKS + 2), 1)
   assert.equal(usd(state, DAI, PEG_GRACE_BLOCKS + 2), 1)
 })
 
-test('assets quoted in a depegged stable are worth less', () => {
+test('assets quoted in a depegged stablecoin are worth less', () => {
   const trades = blocks(PEG_GRACE_BLOCKS + 1, 0.95).map((block) => [
     ...block,
     buildQuoteTrade(WETH, USDC, 2_000),
@@ -53,12 +53,12 @@ test('assets quoted in a depegged stable are worth less', () => {
   assert.ok(price && Math.abs(price - 1_900) < 0.01)
 })
 
-test('ten minutes count from the moment it went off again', () => {
+test('the ten minutes start again after a return to the peg', () => {
   const off = foldBlocks([...blocks(40, 0.95), ...blocks(1, 1), ...blocks(40, 0.95)])
   assert.equal(usd(off, USDC, 82), 1)
 })
 
-test('a stable that came back is worth 1 at once', () => {
+test('a stablecoin that returns to its peg is worth 1 at once', () => {
   const back = foldBlocks([...blocks(PEG_GRACE_BLOCKS + 1, 0.95), ...blocks(1, 1)])
   assert.equal(usd(back, USDC, PEG_GRACE_BLOCKS + 3), 1)
 })

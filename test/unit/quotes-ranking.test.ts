@@ -16,14 +16,14 @@ for (const [name, one, two, base] of [
   ['two stables: the smaller address', USDC, DAI, DAI],
   ['two coins: the smaller address', OTHER, TOKEN, TOKEN],
 ] as const) {
-  test(`base of ${name} follows from the pair alone`, () => {
+  test(`the base token of ${name} follows from the pair alone`, () => {
     const quote = base === one ? two : one
     assert.deepEqual(orientPair(one, two, QUOTE_ASSETS), { base, quote })
     assert.deepEqual(orientPair(two, one, QUOTE_ASSETS), { base, quote })
   })
 }
 
-test('extra quotes join the chain table, or replace it', () => {
+test('extra quote assets are added to the chain table, or replace it', () => {
   const row = { address: TOKEN, symbol: 'USDX', decimals: 9, kind: 'stable' } as const
   const extra = { factories: [], quotes: [row], referencePools: [], replace: false }
   assert.equal(orientPair(WETH, TOKEN, makeQuoteAssets(CHAINS.eth, extra)).quote, TOKEN)

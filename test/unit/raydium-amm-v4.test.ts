@@ -55,7 +55,7 @@ const swapOf = (more: Partial<InstructionInput> = {}): InstructionInput => ({
   ...more,
 })
 
-test('reserves after recorded swaps are what the vaults hold', () => {
+test('raydium_amm_v4: reserves after recorded swaps match the vault balances', () => {
   for (const name of ['swap_raydium_v4_1.json', 'swap_nova_1.json']) {
     const { swaps } = decodeBlock(recordedSolanaBlock(name), solanaDecodeContext())
     const { tokenBalances } = recordedSolanaTransaction(name)
@@ -73,7 +73,7 @@ test('reserves after recorded swaps are what the vaults hold', () => {
   }
 })
 
-test('every form of a swap: who pays pc gets coin', () => {
+test('raydium_amm_v4: every form of a swap is decoded', () => {
   const forms: readonly (readonly [number, readonly string[]])[] = [
     [9, listOf(18, { 1: POOL, 5: COIN_VAULT, 6: PC_VAULT, 17: USER })],
     [11, listOf(17, { 1: POOL, 4: COIN_VAULT, 5: PC_VAULT, 16: USER })],
@@ -105,7 +105,7 @@ test('every form of a swap: who pays pc gets coin', () => {
   }
 })
 
-test('a swap the other way, and one whose log was cut off', () => {
+test('raydium_amm_v4: a swap in the other direction, and one without its log', () => {
   const calls = [
     tokenTransferInstruction([USER_COIN, COIN_VAULT, USER], 50n),
     tokenTransferInstruction([PC_VAULT, USER_PC, AUTHORITY], 90n),
@@ -119,7 +119,7 @@ test('a swap the other way, and one whose log was cut off', () => {
   assert.equal(decoded(swapOf({ calls, logs: noise })).swaps[0]?.reservesInOut, undefined)
 })
 
-test('what cannot be taken says why', () => {
+test('raydium_amm_v4: an invalid swap is dropped with its reason', () => {
   const reasonOf = (call: InstructionInput): string | undefined => {
     const { swaps, dropped } = decoded(call)
     assert.deepEqual(swaps, [])
@@ -142,7 +142,7 @@ test('what cannot be taken says why', () => {
   )
 })
 
-test('pools are opened, filled and emptied', () => {
+test('raydium_amm_v4: pool creation, deposit and withdrawal are decoded', () => {
   const opened: InstructionInput = {
     program: AMM,
     accounts: listOf(21, { 4: POOL, 8: COIN, 9: PC, 17: USER }),
@@ -195,7 +195,7 @@ test('pools are opened, filled and emptied', () => {
   assert.equal(found.pools.length, 1)
 })
 
-test('a fact that has the tokens the other way round is corrected by the pool’s program', () => {
+test('raydium_amm_v4: pool metadata with reversed tokens is corrected by the program', () => {
   const block = recordedSolanaBlock('swap_nova_1.json')
   const [shown] = decodeBlock(block, solanaDecodeContext()).pools
   assert.ok(shown)

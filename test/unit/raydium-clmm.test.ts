@@ -66,7 +66,7 @@ const swapOf = (more: Partial<InstructionInput> = {}): InstructionInput => ({
   ...more,
 })
 
-test('both forms of a swap, with price and liquidity after it', () => {
+test('raydium_clmm: both forms of a swap are decoded, with price and liquidity after it', () => {
   for (const data of ['f8c69e91e17587c8', '2b04ed0b1ac91e62']) {
     const { swaps, pools, dropped } = decoded(swapOf({ data }))
     assert.deepEqual(dropped, [])
@@ -92,7 +92,7 @@ test('both forms of a swap, with price and liquidity after it', () => {
   }
 })
 
-test('without its log a swap has no price, and another pool’s event is not its own', () => {
+test('raydium_clmm: a swap without its own log has no price', () => {
   for (const logs of [[], [swapped(addressFor('other'), 7n << 64n, 1n)]]) {
     const [swap] = decoded(swapOf({ logs })).swaps
     assert.deepEqual(
@@ -141,7 +141,7 @@ const routeOf = (more: Partial<InstructionInput> = {}): InstructionInput => ({
   ...more,
 })
 
-test('a route is one trade per hop, each with its own pool and price', () => {
+test('raydium_clmm: a route is one trade per hop, each with its own pool and price', () => {
   const { swaps, pools, dropped } = decodeInstructions([routeOf()])
   assert.deepEqual(
     dropped.filter(({ protocol }) => protocol === 'raydium_clmm'),
@@ -159,7 +159,7 @@ test('a route is one trade per hop, each with its own pool and price', () => {
   assert.equal(pools.length, 2)
 })
 
-test('a route through the same pool twice counts its events in order', () => {
+test('raydium_clmm: a route through one pool twice uses its events in order', () => {
   const hop = ROUTE.slice(6, 15)
   const back = [
     addressFor('config'),
@@ -191,7 +191,7 @@ test('a route through the same pool twice counts its events in order', () => {
   )
 })
 
-test('what cannot be taken says why', () => {
+test('raydium_clmm: an invalid swap is dropped with its reason', () => {
   const reasonOf = (call: InstructionInput): string | undefined => {
     const { swaps, poolChanges, dropped } = decoded(call)
     assert.deepEqual([swaps, poolChanges], [[], []])
@@ -238,7 +238,7 @@ const FORMS: Readonly<
   increase_liquidity_v2: ['851d59df45eeb00a', { 0: USER, 2: POOL, 9: VAULT_0, 10: VAULT_1 }],
 }
 
-test('positions are opened and grow in every form, also with one token alone', () => {
+test('raydium_clmm: positions are opened and increased in every form, also with one token alone', () => {
   for (const [name, [data, places]] of Object.entries(FORMS)) {
     const grow = (...calls: readonly InstructionInput[]): InstructionInput => ({
       program: CLMM,
@@ -268,7 +268,7 @@ test('positions are opened and grow in every form, also with one token alone', (
   }
 })
 
-test('a position shrinks by what the program tells; its fees, paid in the same transfers, are none of it', () => {
+test('raydium_clmm: a withdrawal counts the amounts of its event, without the fees in the same transfers', () => {
   const shrink = (
     data: string,
     liquidity: bigint,
@@ -312,7 +312,7 @@ test('a position shrinks by what the program tells; its fees, paid in the same t
   )
 })
 
-test('pools are opened empty', () => {
+test('raydium_clmm: pools are created empty', () => {
   const create = (data: string, at: number): InstructionInput => ({
     program: CLMM,
     accounts: buildAccountList(13, {
@@ -340,7 +340,7 @@ test('pools are opened empty', () => {
   assert.deepEqual([poolChanges.length, pools.length], [3, 1])
 })
 
-test('the price after a recorded swap is the one that it traded at, but for fee and impact', () => {
+test('raydium_clmm: the price after a recorded swap is near its trade price', () => {
   for (const name of ['swap_raydium_clmm_1.json', 'rotki_4XaCfTLNno.json']) {
     const { swaps, pools } = decodeBlock(recordedSolanaBlock(name), solanaDecodeContext())
     const [swap] = swaps
@@ -353,7 +353,7 @@ test('the price after a recorded swap is the one that it traded at, but for fee 
   }
 })
 
-test('a fork that the configuration names is read as its family, with its log lines', () => {
+test('raydium_clmm: a configured fork is decoded as its family, log lines included', () => {
   const name = 'rotki_5XYf7V6rNj.json'
   const byreal = {
     protocol: 'raydium_clmm',

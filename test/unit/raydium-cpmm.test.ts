@@ -64,7 +64,7 @@ const onlySwap = ({ swaps, dropped }: DecodedBlock) => {
   return swaps[0]
 }
 
-test('both forms of a swap: what the trader sent and what the vault gave, fees of the token inside', () => {
+test('raydium_cpmm: both forms of a swap have the sent and received amounts, transfer fees included', () => {
   for (const data of ['8fbe5adac41e33de', '37d96256a34ab4ad']) {
     const decoded = decodeInstructions([swapOf({ data })])
     assert.deepEqual(onlySwap(decoded), {
@@ -88,7 +88,7 @@ test('both forms of a swap: what the trader sent and what the vault gave, fees o
   }
 })
 
-test('a swap has no reserves without its own log or with a log of another program', () => {
+test('raydium_cpmm: a swap has no reserves without its own log or with a log of another program', () => {
   const reserves = (calls: readonly InstructionInput[]) =>
     onlySwap(decodeInstructions(calls))?.reservesInOut
   const silent = swapOf({ logs: [] })
@@ -109,7 +109,7 @@ test('a swap has no reserves without its own log or with a log of another progra
   assert.deepEqual(reserves([swapOf({ logs: [first] })]), [5_300n, 860n], 'fields that are needed')
 })
 
-test('what cannot be taken says why', () => {
+test('raydium_cpmm: an invalid swap is dropped with its reason', () => {
   const reasonOf = (call: InstructionInput): string | undefined => {
     const { swaps, poolChanges, dropped } = decodeInstructions([call])
     assert.deepEqual([swaps, poolChanges], [[], []])
@@ -132,12 +132,12 @@ test('what cannot be taken says why', () => {
   assert.equal(reasonOf(swapOf({ data: '8fbe5adac41e33' })), undefined, 'no instruction at all')
 })
 
-test('a failed transaction did nothing', () => {
+test('raydium_cpmm: a failed transaction gives no trade', () => {
   const failed = buildSvmTransaction([swapOf()], { success: false })
   assert.deepEqual(decodeBlock(buildSvmBlock([failed]), solanaDecodeContext()).swaps, [])
 })
 
-test('pools are opened, filled and emptied', () => {
+test('raydium_cpmm: pool creation, deposit and withdrawal are decoded', () => {
   const opened = (data: string, at: number): InstructionInput => ({
     program: CPMM,
     accounts: buildAccountList(20, {
@@ -214,7 +214,7 @@ test('pools are opened, filled and emptied', () => {
   assert.equal(pools.length, 1)
 })
 
-test('a pool of a token that keeps a part of transfers opens with what its vaults got', () => {
+test('raydium_cpmm: a new pool of a token with transfer fees has the amounts that its vaults received', () => {
   const create: InstructionInput = {
     program: CPMM,
     accounts: buildAccountList(13, {
@@ -246,7 +246,7 @@ test('a pool of a token that keeps a part of transfers opens with what its vault
   ])
 })
 
-test('reserves after a recorded swap are what the vaults hold but for fees that they keep for others', () => {
+test('raydium_cpmm: reserves after a recorded swap match the vault balances, less the fees kept for others', () => {
   for (const name of ['swap_raydium_cpmm_1.json', 'swap_exa6gyh_1.json']) {
     const { swaps } = decodeBlock(recordedSolanaBlock(name), solanaDecodeContext())
     const { tokenBalances } = recordedSolanaTransaction(name)

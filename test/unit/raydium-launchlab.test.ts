@@ -53,7 +53,7 @@ const tradeOf = (data: string, more: Partial<InstructionInput> = {}): Instructio
   ...more,
 })
 
-test('every form of a trade: amounts of the user, and what the curve holds after it', () => {
+test('launchlab: every form of a trade has the amounts of the user and the curve reserves', () => {
   const forms = {
     faea0d7bd59c13ec: true, // buy_exact_in
     '18d3742869039938': true, // buy_exact_out
@@ -93,7 +93,7 @@ test('every form of a trade: amounts of the user, and what the curve holds after
   }
 })
 
-test('layouts before and after this one are read as far as they agree', () => {
+test('launchlab: shorter and longer event layouts are decoded as far as they agree', () => {
   const longer = Buffer.concat([NEW_TAIL, Buffer.from('fields of a year to come')])
   for (const tail of [OLD_TAIL, longer, Buffer.alloc(0)]) {
     const { swaps } = decodeInstructions([
@@ -103,7 +103,7 @@ test('layouts before and after this one are read as far as they agree', () => {
   }
 })
 
-test('a full curve holds nothing; curves of other shapes do not go below it', () => {
+test('launchlab: a full curve has no tokens left, and other curve types never go below zero', () => {
   const event = (...numbers: readonly bigint[]): InstructionInput =>
     tradeOf('faea0d7bd59c13ec', {
       calls: [eventCpi(LAUNCHLAB, TRADE_EVENT, borshFields(POOL, ...numbers, 7n, 10n))],
@@ -114,7 +114,7 @@ test('a full curve holds nothing; curves of other shapes do not go below it', ()
   assert.deepEqual([linear?.curve?.virtualTokenRaw, linear?.curve?.realTokenRaw], [0n, 0n])
 })
 
-test('what cannot be taken says why', () => {
+test('launchlab: an invalid trade is dropped with its reason', () => {
   const reasonOf = (call: InstructionInput): string | undefined => {
     const { swaps, tokenCreations, migrations, dropped } = decodeInstructions([call])
     assert.deepEqual([swaps, tokenCreations, migrations], [[], [], []])
@@ -179,7 +179,7 @@ const mint: InstructionInput = {
   data: Buffer.concat([Buffer.from([20, 6]), Buffer.alloc(32, 1), Buffer.from([0])]),
 }
 
-test('a launch is a birth and an open curve, in every form', () => {
+test('launchlab: a launch is a token creation and an open curve, in every form', () => {
   const token22 = LAUNCH.with(10, PROGRAM_IDS.token2022)
   const forms: readonly (readonly [string, readonly string[], string])[] = [
     ['afaf6d1f0d989bed', LAUNCH, PROGRAM_IDS.token],
@@ -229,7 +229,7 @@ test('a launch is a birth and an open curve, in every form', () => {
   }
 })
 
-test('a coin whose mint was set up before the launch is born once', () => {
+test('launchlab: a token whose mint was created before the launch is created once', () => {
   const { tokenCreations } = decodeInstructions([mint, launchOf()])
   assert.deepEqual(
     tokenCreations.map(({ launch }) => launch?.pool),
@@ -237,7 +237,7 @@ test('a coin whose mint was set up before the launch is born once', () => {
   )
 })
 
-test('a curve that does not tell how much it sells opens without reserves', () => {
+test('launchlab: a curve without its supply for sale opens without reserves', () => {
   const opened = (data: Buffer) => {
     const { tokenCreations, poolChanges } = decodeInstructions([
       launchOf({ calls: [eventCpi(LAUNCHLAB, CREATE_EVENT, data)] }),
@@ -287,7 +287,7 @@ const ammPool: InstructionInput = {
   data: Buffer.concat([Buffer.from([1, 254]), u64le(0), u64le(85), u64le(200)]),
 }
 
-test('a migration leaves the curve for a pool of either kind, which opens in the same instruction', () => {
+test('launchlab: a migration leads to a pool of either program, which the same instruction creates', () => {
   for (const [data, protocol, pool, inner] of [
     ['cf52c091fecf91df', 'raydium_amm_v4', addressFor('amm pool'), ammPool],
     ['885cc8671cda908c', 'raydium_cpmm', addressFor('cpmm pool'), cpmmPool],
@@ -314,7 +314,7 @@ test('a migration leaves the curve for a pool of either kind, which opens in the
   }
 })
 
-test('a failed transaction launches and migrates nothing', () => {
+test('launchlab: a failed transaction launches and migrates nothing', () => {
   const calls = [launchOf(), tradeOf('faea0d7bd59c13ec'), migrationOf('885cc8671cda908c')]
   const failed = buildSvmBlock([buildSvmTransaction(calls, { success: false })])
   const { tokenCreations, swaps, migrations, poolChanges } = decodeBlock(
@@ -324,7 +324,7 @@ test('a failed transaction launches and migrates nothing', () => {
   assert.deepEqual([tokenCreations, swaps, migrations, poolChanges], [[], [], [], []])
 })
 
-test('a recorded sale is net of its fees, and leaves the curve as its event says', () => {
+test('launchlab: a recorded sale is net of its fees, with the curve reserves of its event', () => {
   const { swaps } = decodeBlock(
     recordedSolanaBlock('swap_raydium_launchpad_1.json'),
     solanaDecodeContext(),

@@ -5,7 +5,7 @@ import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { AdmissionControl } from '../../serving/realtime/admission.ts'
 
-test('pending connections count by address, open ones in all; each call counts once', () => {
+test('admission counts pending connections by address, open ones in total, and each call once', () => {
   const admission = new AdmissionControl({ connections: 3, pendingPerAddress: 2 })
   const first = admission.opened('a')
   const second = admission.opened('a')
@@ -25,7 +25,7 @@ test('pending connections count by address, open ones in all; each call counts o
   assert.equal(admission.pendingAddresses, 0)
 })
 
-test('a boundary counts every error, logs one per second and kind, and outlives what undoes it', async () => {
+test('the error boundary counts every error, logs one per second and kind, and survives errors of its handler', async () => {
   const metrics = makeMetrics()
   const lines: unknown[] = []
   const log = makeSilentLogger()

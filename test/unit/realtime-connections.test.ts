@@ -90,7 +90,7 @@ const HELLO = Buffer.from(
   `{"connect":{"token":"T"},"id":1}\n{"subscribe":{"channel":"${CHANNEL}"},"id":2}`,
 )
 
-test('the topic is joined after the reply, left when congested, joined again when relieved', async () => {
+test('a connection joins its topic after the reply, leaves it when congested, and joins again when relieved', async () => {
   const connections = openConnections()
   const { done, state, socket } = recordedSocket()
   connections.open(socket, OPENING)
@@ -104,7 +104,7 @@ test('the topic is joined after the reply, left when congested, joined again whe
   assert.deepEqual(done.slice(3), [`leave ${CHANNEL}`, `join ${CHANNEL}`])
 })
 
-test('a full queue takes the connection off its topics before anything else is published', async () => {
+test('a full queue removes the connection from its topics before the next publication', async () => {
   const connections = openConnections()
   const { done, state, socket } = recordedSocket()
   connections.open(socket, OPENING)
@@ -118,7 +118,7 @@ test('a full queue takes the connection off its topics before anything else is p
   assert.equal(done.at(-1), 'close 3008')
 })
 
-test('a connection that goes while connect waits leaves nothing behind', async () => {
+test('a connection that closes during connect frees its slot', async () => {
   const connections = openConnections()
   const gone = recordedSocket()
   connections.open(gone.socket, OPENING)
@@ -132,7 +132,7 @@ test('a connection that goes while connect waits leaves nothing behind', async (
   assert.equal(connections.size, 1)
 })
 
-test('a token that was not looked at for its address may come again; the address of the upgrade counts', async () => {
+test('a rate limited token gets the temporary code 111, by the address of its upgrade', async () => {
   const seen: Credentials[] = []
   const connections = openConnections({
     identify: async (credentials) => {
@@ -151,7 +151,7 @@ test('a token that was not looked at for its address may come again; the address
   assert.deepEqual(seen, [{ token: 'T', address }])
 })
 
-test('upgrades that were decided at the same time meet the limit of their address when they open', async () => {
+test('concurrent upgrades meet the limit of their address when they open', async () => {
   const connections = openConnections()
   const sockets = Array.from({ length: PENDING_PER_ADDRESS + 1 }, recordedSocket)
   assert.equal(connections.refusal(OPENING.address), undefined)

@@ -16,7 +16,7 @@ const A = '0x00000000000000000000000000000000000000aA'
 const B = '0x00000000000000000000000000000000000000bB'
 const CHAINS = new Set(['eth', 'sui'])
 
-test('a message is read line by line; a trailing newline is not a line', () => {
+test('a message is parsed line by line; a trailing newline is not a line', () => {
   const cases: readonly (readonly [string, readonly string[] | undefined])[] = [
     ['{}', ['pong']],
     ['{"ping":{}}', ['pong']],
@@ -46,7 +46,7 @@ test('a message is read line by line; a trailing newline is not a line', () => {
   }
 })
 
-test('frames are written as stock clients read them', () => {
+test('frames are written in the format of stock clients', () => {
   assert.equal(formatReply(resultReply(3, 'unsubscribe')), '{"id":3,"unsubscribe":{}}')
   assert.equal(
     formatReply(errorReply(8, PROTOCOL_ERRORS.internal)),
@@ -75,7 +75,7 @@ test('frames are written as stock clients read them', () => {
   )
 })
 
-test('channel names: what they mean, and the code of what is wrong with them', () => {
+test('channel names are parsed, and invalid ones get their error code', () => {
   const cases: readonly (readonly [string, string | number])[] = [
     [`dex-candle:eth_${A}_1m`, `dex-candle|eth|${A.toLowerCase()}|1m`],
     [`dex-token-candles:ethereum_${A}_1M`, `dex-candle|eth|${A.toLowerCase()}|1M`],
@@ -164,7 +164,7 @@ test('channel names: what they mean, and the code of what is wrong with them', (
   }
 })
 
-test('of a message no more commands are read than can be answered', () => {
+test('at most as many commands of a message are parsed as can be answered', () => {
   assert.equal(parseMessage('{}\n'.repeat(30_000))?.length, MAX_COMMANDS)
   assert.equal(parseMessage('{}\n'.repeat(MAX_COMMANDS))?.length, MAX_COMMANDS)
   assert.equal(parseMessage('{}\n'.repeat(7))?.length, 7)

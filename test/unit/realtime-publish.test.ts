@@ -51,14 +51,14 @@ const desk = (more: Partial<PublishContext> = {}): PublishContext => ({
   chain: 'eth',
   nameOf: () => undefined,
   priceOf: () => '',
-  watched: () => true,
-  wanted: () => true,
+  hasCandleSubscribers: () => true,
+  isNeeded: () => true,
   ...more,
 })
 const textOf = ({ payload, row }: Publication, numbers: 'string' | 'number' = 'string') =>
   JSON.parse(serializePayload(payload, row.keys, { numbers, longNames: false }))
 
-test('a trade goes to both tokens and to every wallet, each with its own view', () => {
+test('a trade is published to both tokens and to every wallet, each with its own view', () => {
   const other = '0x00000000000000000000000000000000000000d1'
   const trade = buildTradeEvent(1, {
     user_b_account_owner_address: other,
@@ -83,7 +83,7 @@ test('a trade goes to both tokens and to every wallet, each with its own view', 
   )
 })
 
-test('what is not known of a trade is "", because stock clients demand its keys', () => {
+test('unknown fields of a trade are "", because stock clients require every key', () => {
   const trade = buildTradeEvent(1, { token_a_decimals: null })
   const events = [{ ...trade, trade_processed: null }]
   const [first] = tradePublications(trades({ events }), desk())
@@ -103,7 +103,7 @@ test('what is not known of a trade is "", because stock clients demand its keys'
   assert.ok(!Object.values(data).includes(null))
 })
 
-test('amounts beyond doubles stay exact; the number mode writes numbers', () => {
+test('amounts beyond doubles stay exact as text; the number mode writes numbers', () => {
   const trade = buildTradeEvent(1, { user_a_amount: '123456789012345678901234567890' })
   const [first] = tradePublications(trades({ events: [trade] }), desk())
   assert.ok(first)
@@ -116,10 +116,10 @@ test('amounts beyond doubles stay exact; the number mode writes numbers', () => 
 
 test('a trade event without subscribers gives no publications', () => {
   const message = trades({ events: [buildTradeEvent(1)] })
-  assert.deepEqual(tradePublications(message, desk({ wanted: () => false })), [])
+  assert.deepEqual(tradePublications(message, desk({ isNeeded: () => false })), [])
 })
 
-test('candles: each dimension and unit has its channel, and no price means no candle', () => {
+test('candles: each dimension and unit has its channel, and a candle without a price is not published', () => {
   const pair = [TOKEN, USDC].sort().join('-')
   const message = candles({
     events: [
@@ -151,7 +151,7 @@ test('candles: each dimension and unit has its channel, and no price means no ca
   )
 })
 
-test('candles: an event tells coarser buckets and equal series too; what it does not say is as in the candle before', () => {
+test('candles: an event publishes coarser buckets and equal series too; missing fields come from the finer bucket', () => {
   const pair = [TOKEN, USDC].sort().join('-')
   const message = candles({
     events: [
@@ -204,10 +204,10 @@ test('candles: an event tells coarser buckets and equal series too; what it does
     ],
     'no price in the unit, no candle',
   )
-  assert.deepEqual(candlePublications(message, desk({ watched: () => false })), [])
+  assert.deepEqual(candlePublications(message, desk({ hasCandleSubscribers: () => false })), [])
 })
 
-test('every payload key is in the table of its family', () => {
+test('every key of a published payload is in the key table of its family', () => {
   const all = [
     ...tradePublications(
       trades({ meta: { ...META, op: 'OP_REVERT' }, events: [buildTradeEvent(1)] }),
@@ -224,7 +224,7 @@ test('every payload key is in the table of its family', () => {
   }
 })
 
-test('prefixes and aliases are unique', () => {
+test('channel prefixes and aliases are unique', () => {
   const names = CHANNELS.flatMap(({ prefix, aliases }) => [prefix, ...aliases])
   assert.equal(new Set(names).size, names.length)
 })
@@ -235,7 +235,7 @@ const publication = (bucketMs: number, close: string): Publication => {
   return { ...one, bucketMs }
 }
 
-test('coalescing: at once when quiet, then the newest per bucket, oldest bucket first', () => {
+test('coalescing: a first value is sent at once, then the newest per bucket, oldest bucket first', () => {
   const coalescer = new Coalescer()
   const closes = (found: readonly Publication[]) => found.map(({ payload }) => payload.c)
   assert.deepEqual(closes(coalescer.offer(publication(1, '1'), 0)), ['1'])
@@ -255,7 +255,7 @@ const element = (value: string, retraction = false, subject = 'x'): BatchElement
   retraction,
 })
 
-test('arrays: what comes within a second goes out together, in order, retractions apart', () => {
+test('batching: elements within a second are sent together, in order, retractions apart', () => {
   const batches = new ArrayBatcher()
   const values = (found: readonly Batch[]) =>
     found.map(({ payloads }) => payloads.map(({ a }) => a).join())
@@ -274,11 +274,11 @@ test('arrays: what comes within a second goes out together, in order, retraction
   assert.deepEqual(values(batches.due(BATCH_WINDOW_MS + 700)), ['9'])
   assert.deepEqual(batches.due(BATCH_WINDOW_MS * 9), [])
   batches.offer(element('1'), 0)
-  batches.forget('x')
+  batches.remove('x')
   assert.deepEqual(batches.due(BATCH_WINDOW_MS * 9), [])
 })
 
-test('an array that is full does not wait', () => {
+test('batching: a full array is sent at once', () => {
   const batches = new ArrayBatcher()
   const sent = Array.from({ length: MAX_BATCH_ELEMENTS }, (_, at) =>
     batches.offer(element(String(at)), 0),
@@ -288,7 +288,7 @@ test('an array that is full does not wait', () => {
   assert.deepEqual(batches.due(BATCH_WINDOW_MS), [])
 })
 
-test('an array above 100 KiB goes out in parts, each an array, in order and whole [59]', () => {
+test('batching: an array above 100 KiB is sent in parts, each an array, in order and whole [59]', () => {
   const row = channelRow('dex-new-tokens')
   const payloads = Array.from({ length: 90 }, (_, at) => ({ a: String(at), n: '長'.repeat(1_000) }))
   const render = createRenderer({ row, payloads, offset: 0 }, 'string')
@@ -307,13 +307,17 @@ test('an array above 100 KiB goes out in parts, each an array, in order and whol
   )
 })
 
-test('long names stand beside the short ones, nested ones too', () => {
+test('long field names are added beside the short ones, nested ones too', () => {
   const payload = { a: 'T', n: 'Frog', lf: { pf: 'pump_fun' } }
   const text = serializePayload(payload, NEW_TOKEN_KEYS, { numbers: 'string', longNames: true })
   const launch = { pf: 'pump_fun', protocolFamily: 'pump_fun' }
   assert.deepEqual(JSON.parse(text), {
-    ...{ a: 'T', tokenAddress: 'T', n: 'Frog', name: 'Frog' },
-    ...{ lf: launch, launchFrom: launch },
+    a: 'T',
+    tokenAddress: 'T',
+    n: 'Frog',
+    name: 'Frog',
+    lf: launch,
+    launchFrom: launch,
   })
 })
 
@@ -338,7 +342,7 @@ const slowConnection = () => {
     nowMs: () => state.nowMs,
     random: () => 0,
     onSlow: (one) => slow.push(one),
-    counted: { accepted: () => undefined, closed: () => undefined },
+    admissionSlot: { accepted: () => undefined, closed: () => undefined },
     boundary: makeErrorBoundary({
       surface: 'streams',
       metrics: makeMetrics(),
@@ -356,7 +360,7 @@ const push = (literal: string, text: string, latest: boolean, facet = ''): Push 
   payloadBytes: text.length,
 })
 
-test('a long queue: latest values are conflated, events are not, and the newest comes after', () => {
+test('a long queue: latest values are conflated, events are not, and a conflated value is sent last', () => {
   const { connection, sent, state } = slowConnection()
   state.queued = 300 * KIB
   assert.equal(connection.checkQueue(), true)
@@ -376,20 +380,20 @@ test('a long queue: latest values are conflated, events are not, and the newest 
   assert.equal(connection.takeBytes(), 6)
 })
 
-test('conflation: facets of a channel do not replace each other, and leaving it drops all of them', () => {
+test('conflation: facets of a channel do not replace each other, and unsubscribing drops all of them', () => {
   const { connection, sent, state } = slowConnection()
   state.queued = 300 * KIB
   for (const text of ['l1', 'l2']) connection.deliver(push('numbers', text, true, 'liquidity'))
   connection.deliver(push('numbers', 'r1', true, 'ratio'))
   connection.deliver(push('left', 'x', true))
-  connection.drop('left')
+  connection.discard('left')
   state.queued = 0
   connection.checkQueue()
   connection.checkQueue()
   assert.deepEqual(sent, ['l2', 'r1'])
 })
 
-test('a full queue: nothing more is sent; 3008 if it drains in time, else it is dropped', () => {
+test('a full queue: nothing more is sent; the connection is closed with 3008 if it drains in time, else dropped', () => {
   for (const drains of [true, false]) {
     const { connection, sent, ends, state, slow } = slowConnection()
     state.queued = 1_100 * KIB

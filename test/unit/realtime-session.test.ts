@@ -75,7 +75,7 @@ const fault = (
   reason: string,
 ) => new Fault(name, undefined, { reason })
 
-test('connect: what each credential gets', () => {
+test('connect replies and close codes for each credential', () => {
   const connect = command('{"connect":{"token":"T","name":"js"},"id":1}')
   const cases: readonly (readonly [Partial<SessionEnv>, string | number])[] = [
     [{}, '{"id":1,"connect":{"client":"client","version":"1.0.0","ping":25,"pong":true}}'],
@@ -115,7 +115,7 @@ test('connect: what each credential gets', () => {
   }
 })
 
-test('the credential of the connect command stands before the one of the upgrade', () => {
+test('the credential of the connect command takes precedence over that of the upgrade', () => {
   const seen: unknown[] = []
   const address = '192.0.2.1'
   const asking = world({
@@ -149,14 +149,14 @@ test('the credential of the connect command stands before the one of the upgrade
   ])
 })
 
-test('after 109 nothing is answered any more', () => {
+test('after error 109 no further command is answered', () => {
   const expired = world({ authenticate: () => fault('UNAUTHORIZED', 'expired_token') })
   const { session } = run(fresh(), command('{"connect":{"token":"T"},"id":1}'), expired)
   const after = run(session, command(`{"subscribe":{"channel":"${TRADES}"},"id":2}`), expired)
   assert.deepEqual(after, { session })
 })
 
-test('subscribe: plain, recoverable, recovered, lost', () => {
+test('subscribe replies: plain, recoverable, recovered, lost', () => {
   const state = '"recoverable":true,"positioned":true,"epoch":"E1"'
   const lost = { recover: () => ({ recovered: false, bytes: 0 }) as const }
   const none = { recover: () => ({ recovered: true, publications: [], bytes: 0 }) as const }
@@ -217,7 +217,7 @@ test('subscribe: plain, recoverable, recovered, lost', () => {
   }
 })
 
-test('a subscription keeps what it asked for: filter, retractions, blocks before they are confirmed, names', () => {
+test('a subscription keeps its options: filter, retractions, pre-confirmed trades, field names', () => {
   const viewOf = (body: string, session = connected()) => {
     const [effect] = run(session, command(`{"subscribe":{${body}},"id":2}`), world()).effects ?? []
     assert.ok(effect?.type === 'join', body)
@@ -238,14 +238,14 @@ test('a subscription keeps what it asked for: filter, retractions, blocks before
   assert.equal(viewOf(`"channel":"${CANDLES}"`).longNames, false)
 })
 
-test('a node behind the client keeps back what the client has already seen', () => {
+test('a client ahead of its node receives no publication up to its own offset', () => {
   const none = world({ recover: () => ({ recovered: true, publications: [], bytes: 0 }) })
   const asked = `{"subscribe":{"channel":"${TRADES}","recover":true,"epoch":"E1","offset":9000},"id":2}`
   const [effect] = run(connected(), command(asked), none).effects ?? []
   assert.equal(effect?.type === 'join' && effect.after, 9_000)
 })
 
-test('refresh: the same account continues, everything else ends', () => {
+test('refresh: the same account continues, any other credential closes the connection', () => {
   const refresh = command('{"refresh":{"token":"N"},"id":3}')
   const cases: readonly (readonly [SessionEnv['authenticate'], string | number])[] = [
     [() => PRINCIPAL, '{"id":3,"refresh":{"client":"client","version":"1.0.0"}}'],
@@ -270,7 +270,7 @@ test('refresh: the same account continues, everything else ends', () => {
   }
 })
 
-test('commands: 300 at once, 50 a second after that, then 111 and 3013', () => {
+test('command rate: 300 at once, then 50 a second, then 111 and 3013', () => {
   const ping = command('{"ping":{},"id":2}')
   let session = connected()
   const send = (count: number, nowMs: number) => {
@@ -288,7 +288,7 @@ test('commands: 300 at once, 50 a second after that, then 111 and 3013', () => {
   assert.equal(send(102, 1_001_020).at(-1), '3013')
 })
 
-test('the clock: pings in rhythm, stale, silent, expired, refused', () => {
+test('heartbeats: regular pings, and close codes for stale, silent, expired and refused connections', () => {
   const start = initialHeartbeat(0, () => 0)
   assert.equal(start.nextPingMs, 12_500)
   assert.equal(initialHeartbeat(0, () => 0.999_999).nextPingMs, 25_000 - 0.0125)
@@ -313,7 +313,7 @@ test('the clock: pings in rhythm, stale, silent, expired, refused', () => {
   )
 })
 
-test('fields of another type than the protocol gives them are refused, never converted', () => {
+test('fields of a wrong type are refused, never converted', () => {
   const refused: readonly (readonly [string, string])[] = [
     ['subscribe', '"channel":7'],
     ['subscribe', `"channel":["${TRADES}"]`],
@@ -348,7 +348,7 @@ test('fields of another type than the protocol gives them are refused, never con
   }
 })
 
-test('a field that is null is a field that is absent', () => {
+test('a null field counts as absent', () => {
   const nulls = '"recover":null,"epoch":null,"offset":null,"flag":null,"token":null'
   const asked = command(`{"subscribe":{"channel":"${TRADES}",${nulls}},"id":2}`)
   const { reply } = run(connected(), asked, world())
@@ -357,7 +357,7 @@ test('a field that is null is a field that is absent', () => {
   assert.match(run(connected(), command(history), world()).reply ?? '', /"offset":4097/)
 })
 
-test('history and recovery share one budget of bytes, which time gives back', () => {
+test('history and recovery share one byte budget, which refills with time', () => {
   const page = {
     publications: [{ data: '{}', offset: 0, kind: 'value' as const }],
     bytes: 600 * 1_024,
@@ -385,7 +385,7 @@ test('history and recovery share one budget of bytes, which time gives back', ()
   assert.match(later.reply ?? '', /"history"/)
 })
 
-test('a name that is too long is not remembered', () => {
+test('a client name that is too long is stored empty', () => {
   const connect = command(`{"connect":{"token":"T","name":"${'x'.repeat(90_000)}"},"id":1}`)
   assert.equal(run(fresh(), connect, world()).session.name, '')
 })

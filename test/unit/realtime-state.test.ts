@@ -17,8 +17,8 @@ const DESK: PublishContext = {
   chain: 'sol',
   nameOf: () => ({ name: 'Frog', symbol: 'FROG', decimals: 6 }),
   priceOf: () => '0.25',
-  watched: () => true,
-  wanted: () => true,
+  hasCandleSubscribers: () => true,
+  isNeeded: () => true,
 }
 
 interface Read {
@@ -63,7 +63,7 @@ const checkTypes = (data: Readonly<Record<string, unknown>>, keys: Read['keys'])
   }
 }
 
-test('token statistics are one object with every stem of every window [41]', () => {
+test('token statistics are one object with every field of every window [41]', () => {
   const windows = ['1m', '5m', '15m', '30m', '1h', '4h', '6h', '24h']
   const [one, more] = read('trade-stats', 'trade.stat.TradeStatEvents', {
     meta: META,
@@ -96,7 +96,7 @@ test('token statistics are one object with every stem of every window [41]', () 
   )
 })
 
-test('a new token names its launchpad, and its retraction goes to those who asked only', () => {
+test('a new token has its launchpad, and its retraction goes only to subscriptions that request it', () => {
   const events = [
     {
       type: 'EVENT_TYPE_CREATED' as const,
@@ -127,7 +127,7 @@ test('a new token names its launchpad, and its retraction goes to those who aske
   assert.deepEqual([batched?.subject, batched?.data], ['dex-new-tokens|sol||', one.data])
 })
 
-test('a document adds image, text and links; what it does not say is left out', () => {
+test('a token document adds image, text and links; missing ones are left out', () => {
   const events = (description: string, social_medias: Record<string, string>) => [
     {
       token: { address: MINT, name: 'Frog', symbol: 'FROG', decimals: 6 },
@@ -159,7 +159,7 @@ test('a document adds image, text and links; what it does not say is left out', 
   assert.deepEqual(Object.keys(bare?.data ?? {}), ['a', 'n', 's', 'dec', 'cts', 'iu'])
 })
 
-test('a balance is what the owner holds, and after a retraction what was held before [42]', () => {
+test('a balance is that of the owner, and after a retraction the one before [42]', () => {
   const value = {
     meta: META,
     events: [
@@ -188,7 +188,7 @@ test('a balance is what the owner holds, and after a retraction what was held be
   assert.equal(undone.data.b, '1.5')
 })
 
-test('holders, supplies, pools and profits have their keys [39] [40]', () => {
+test('payloads of holders, supplies, pools and profits have their keys [39] [40]', () => {
   const all = [
     ...read('token-holdings', 'token.holding.TokenHoldingEvents', {
       meta: META,
@@ -260,7 +260,7 @@ test('holders, supplies, pools and profits have their keys [39] [40]', () => {
   assert.equal(new Set(numbers.map(({ facet }) => facet)).size, 2, 'none replaces the other')
 })
 
-test('a retraction of a pool event sends liquidity as it was before the event', () => {
+test('a retraction of a pool event publishes the liquidity from before the event', () => {
   const liquidity = (usd: string, pool: string, count: number) => ({
     token_address: MINT,
     liquidity_in_usd: usd,
@@ -308,18 +308,29 @@ test('a retraction of a pool event sends liquidity as it was before the event', 
   ])
 })
 
-test('a prediction trade is what its taker did, with decimals as text and a growing number', () => {
+test('a prediction trade has the side of its taker, decimals as text and an ascending id', () => {
   const send = (op: 'OP_APPLY' | 'OP_REVERT', makerBuys: boolean) =>
     read('prediction.trades', 'prediction.PredictionTradeEvents', {
       meta: { ...META, op },
       events: [
         {
-          ...{ block_height: 9, event_index: 3, tx_hash: '0xt', log_index: 5 },
-          ...{ condition_id: '0xc', outcomes: ['Yes', 'No'], outcome: 'Yes' },
-          ...{ outcome_token: '7'.repeat(78), collateral_token: MINT },
-          ...{ buyer: 'taker', seller: 'maker', is_outcome_buy: makerBuys },
-          ...{ amount: '3000000', collateral_amount: '1500000', price: '0.5' },
-          ...{ fee: '10000', fee_in: 'collateral' },
+          block_height: 9,
+          event_index: 3,
+          tx_hash: '0xt',
+          log_index: 5,
+          condition_id: '0xc',
+          outcomes: ['Yes', 'No'],
+          outcome: 'Yes',
+          outcome_token: '7'.repeat(78),
+          collateral_token: MINT,
+          buyer: 'taker',
+          seller: 'maker',
+          is_outcome_buy: makerBuys,
+          amount: '3000000',
+          collateral_amount: '1500000',
+          price: '0.5',
+          fee: '10000',
+          fee_in: 'collateral',
         },
       ],
     })
@@ -344,15 +355,21 @@ test('a prediction trade is what its taker did, with decimals as text and a grow
   )
 })
 
-test('trades and settlements go to their event, by group and by condition, and to their outcome tokens', () => {
+test('prediction trades and settlements are published by group, by condition and by outcome token', () => {
   const place = { block_height: 9, event_index: 0, tx_hash: '0xt', collateral_token: '' }
   const named = { condition_id: '0xc', market_id: '0xg' }
   const settled = read('prediction.settlements', 'prediction.PredictionSettlementEvents', {
     meta: { ...META, op: 'OP_APPLY' },
     events: [
       {
-        ...{ ...place, ...named, log_index: 7, event_type: 'Redemption', holder: 'holder' },
-        ...{ collateral_amount: '2000000', outcome_token_ids: ['11', '12'], amounts: ['9', '8'] },
+        ...place,
+        ...named,
+        log_index: 7,
+        event_type: 'Redemption',
+        holder: 'holder',
+        collateral_amount: '2000000',
+        outcome_token_ids: ['11', '12'],
+        amounts: ['9', '8'],
       },
       { ...place, ...named, condition_id: '', log_index: 8, event_type: 'Conversion' },
     ],
@@ -392,7 +409,7 @@ test('trades and settlements go to their event, by group and by condition, and t
   )
 })
 
-test('every family is fed by a topic that the hub reads', () => {
+test('every channel family has a topic that the hub reads, or a query', () => {
   const read = new Set([...STREAM_BY_SUFFIX.keys()])
   assert.deepEqual(read, new Set(CHANNEL_TOPICS.map((topic) => TOPICS[topic].suffix)))
   for (const { prefix, topic, query } of CHANNELS) {

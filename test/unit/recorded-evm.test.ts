@@ -15,7 +15,7 @@ const readEvm = (chain: string, json: unknown) => {
   return { ...recorded, block: recorded.block }
 }
 
-test('a receipt as ethers.js prints it is a block of its transaction', () => {
+test('a receipt in the format of ethers.js gives a block with its transaction', () => {
   const { block, whole, timed, named } = readEvm('zksync', chainRecordingJson(RECEIPT))
   assert.deepEqual([whole, timed, named], [false, false, true])
   assert.equal(block.height, 258_521)
@@ -30,7 +30,7 @@ test('a receipt as ethers.js prints it is a block of its transaction', () => {
   )
 })
 
-test('so is one of version 6, one with old BigNumbers, and one as a node gives it', () => {
+test('receipts of ethers.js version 6, with old BigNumbers and of a node give the same block', () => {
   const old = chainRecordingJson(RECEIPT)
   const logs = old.logs as Json[]
   const { transactionHash, transactionIndex, effectiveGasPrice, ...rest } = old
@@ -70,7 +70,7 @@ for (const [what, more, reason] of BROKEN) {
   })
 }
 
-test('logs of a block that were chosen from all are transactions in order, without senders', () => {
+test('filtered logs of a block give transactions in order, without senders', () => {
   const file = chainRecordingJson(LOGS)
   const { block, whole } = readEvm('avalanche', file)
   assert.equal(whole, false)
@@ -91,7 +91,7 @@ test('logs of a block that were chosen from all are transactions in order, witho
   assert.deepEqual(readEvm('avalanche', shuffled).block, block)
 })
 
-test('logs of two blocks, logs against their order and no logs are refused', () => {
+test('logs of two blocks, logs out of order and an empty list are rejected', () => {
   const file = chainRecordingJson(LOGS)
   const logs = file.eth_getLogs as Json[]
   const refused = (list: unknown, reason: string) =>
@@ -108,7 +108,7 @@ test('logs of two blocks, logs against their order and no logs are refused', () 
   refused([7], 'not-an-object')
 })
 
-test('where places are not said, those in the recording count', () => {
+test('recorded logs without transaction indexes are ordered by their position in the recording', () => {
   const log = (transactionHash: string, logIndex: string): Json => ({
     blockNumber: '0x1',
     blockHash: `0x${'0b'.repeat(32)}`,
@@ -142,7 +142,7 @@ test('where places are not said, those in the recording count', () => {
   })
 })
 
-test('answers in their JSON-RPC messages are read like the answers', () => {
+test('responses wrapped in JSON-RPC messages decode like plain ones', () => {
   const message = (result: unknown) => ({ jsonrpc: '2.0', id: 1, result })
   const file = chainRecordingJson(ENVELOPED)
   const expected = recordedBlock('arbitrum', file)

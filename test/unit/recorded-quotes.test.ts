@@ -121,14 +121,14 @@ const checkQuote = ({ file, at, exact, fees }: RecordedCase): void => {
 }
 
 for (const one of PUMPSWAP) {
-  test(`PumpSwap, ${one.of}: the quote is what the chain gave`, () => checkQuote(one))
+  test(`PumpSwap, ${one.of}: the quote equals the recorded amount`, () => checkQuote(one))
 }
 
 for (const one of RAYDIUM_V4) {
-  test(`Raydium AMM v4, ${one.of}: the quote is what the chain gave`, () => checkQuote(one))
+  test(`Raydium AMM v4, ${one.of}: the quote equals the recorded amount`, () => checkQuote(one))
 }
 
-test('reserves that a PumpSwap trade found are the balances of its vaults before the transaction', () => {
+test('reserves before a PumpSwap trade equal the vault balances before its transaction', () => {
   for (const [file, fields] of [
     ['swap_photon_1.json', [0n, 0n]],
     ['swap_bloom_1.json', [0n, 0n]],
@@ -145,7 +145,7 @@ test('reserves that a PumpSwap trade found are the balances of its vaults before
   }
 })
 
-test('what one PumpSwap trade leaves is what the next is quoted from, all the way over the topic', () => {
+test('reserves after one PumpSwap trade give the quote of the next, through the topic', () => {
   const recorded = recordedSwaps('swap_pumpswap_1.json')
   const [sale, purchase] = recorded.swaps
   assert.ok(sale && purchase?.tokenIn)
@@ -165,7 +165,7 @@ test('what one PumpSwap trade leaves is what the next is quoted from, all the wa
 const curveFees = (net: bigint, fees: readonly bigint[]): bigint =>
   fees.reduce((sum, bps) => sum + (net * bps + 9_999n) / 10_000n, 0n)
 
-test('pump.fun, a purchase of an exact amount: the quote is what the chain took, fees included', () => {
+test('pump.fun, a purchase of an exact amount: the quote equals the recorded amount, fees included', () => {
   const recorded = recordedSwaps('pumpfun_create_from_blocksubscribe.json')
   const [swap] = recorded.swaps
   assert.ok(swap?.tokenIn)
@@ -180,7 +180,7 @@ test('pump.fun, a purchase of an exact amount: the quote is what the chain took,
   assert.equal(amount(quoteExactOut(pool, swap.tokenIn, swap.amountOutRaw)), paid)
 })
 
-test('pump.fun, a sale: the quote is what the chain gave, fees taken off', () => {
+test('pump.fun, a sale: the quote equals the recorded amount, less fees', () => {
   const recorded = recordedSwaps('swap_maestro_1.json')
   const [swap] = recorded.swaps
   assert.ok(swap?.tokenIn)
@@ -191,13 +191,13 @@ test('pump.fun, a sale: the quote is what the chain gave, fees taken off', () =>
   )
 })
 
-test('a curve whose trade its own reserves do not explain is not proven', () => {
+test('a curve trade that its stated reserves do not explain is not used for quotes', () => {
   for (const file of ['buy_token_pumpfun_1.json', 'pumpfun_buy_v2_usdc_quote_jsonparsed.json']) {
     assert.deepEqual(recordedSwaps(file).swaps, [])
   }
 })
 
-test('a curve of 2024 tells no fees: known, not exact', () => {
+test('pump.fun: a curve of 2024 without stated fees is known but not quoted', () => {
   const recorded = recordedSwaps('pumpfun_create_2024_09.json')
   const [swap] = recorded.swaps
   assert.ok(swap)
@@ -230,7 +230,7 @@ const CPMM = [
   },
 ]
 
-test('Raydium CPMM: the curve gives what the recorded events have', () => {
+test('Raydium CPMM: quotes equal the amounts of the recorded events', () => {
   for (const { amountIn, got, creatorFee, tradeFee, ...pool } of CPMM) {
     assert.equal((amountIn * BigInt(pool.feePips) + 999_999n) / 1_000_000n, tradeFee)
     assert.equal(feeOnInputAmountOut(amountIn, pool) - creatorFee, got)
@@ -239,6 +239,6 @@ test('Raydium CPMM: the curve gives what the recorded events have', () => {
   }
 })
 
-test('Raydium CPMM: a pool with a transfer fee or a fee of its creator is not proven', () => {
+test('Raydium CPMM: a pool with a transfer fee or a creator fee is not used for quotes', () => {
   for (const { file } of CPMM) assert.deepEqual(recordedSwaps(file).swaps, [])
 })

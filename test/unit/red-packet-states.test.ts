@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { makeDeferred } from '../../core/runtime/deferred.ts'
 import { shareIdOf } from '../../core/share-id.ts'
 import type { RedPacketRow, RedPacketTotals } from '../../serving/queries/red-packets.ts'
 import { claimBody, packetBody, packetBodyV1 } from '../../serving/red-packets/packet-body.ts'
@@ -13,16 +13,33 @@ import {
 
 const CREATED_MS = 1_700_000_000_000
 const row: RedPacketRow = {
-  ...{ chain: 'sol', packet_id: 'packet', share_id: '7TqVxm3Kfa', tx: 'tx', protocol: 'p' },
-  ...{ contract: 'c', creator: 'creator', mint: 'mint', total: '1000', max_claims: 3 },
-  ...{ is_random: 0, memo: '', authority: '', created_ms: String(CREATED_MS), seconds: 60 },
+  chain: 'sol',
+  packet_id: 'packet',
+  share_id: '7TqVxm3Kfa',
+  tx: 'tx',
+  protocol: 'p',
+  contract: 'c',
+  creator: 'creator',
+  mint: 'mint',
+  total: '1000',
+  max_claims: 3,
+  is_random: 0,
+  memo: '',
+  authority: '',
+  created_ms: String(CREATED_MS),
+  seconds: 60,
 }
 const paid = (more: Partial<RedPacketTotals>) => ({
-  ...{ claims: 0, claimed: '0', refunds: 0, refunded: '0', unsaid: 0, ...more },
+  claims: 0,
+  claimed: '0',
+  refunds: 0,
+  refunded: '0',
+  unsaid: 0,
+  ...more,
 })
 const [BEFORE, END] = [CREATED_MS + 59_999, CREATED_MS + 60_000]
 
-test('the state of a packet follows from its events and the time of the chain', () => {
+test('the state of a red packet follows from its events and the chain time', () => {
   const cases: readonly (readonly [
     Partial<RedPacketTotals> | undefined,
     number,
@@ -46,7 +63,7 @@ test('the state of a packet follows from its events and the time of the chain', 
   }
 })
 
-test('version 1 has every field, and all digits of the claimed amount', () => {
+test('a packet body of version 1 has every field, and all digits of the claimed amount', () => {
   const claimed = '123456789012345678901234567890'
   const state = { row, totals: paid({ claims: 1, claimed }), chainTimeMs: BEFORE }
   const body = packetBody(state)
@@ -55,9 +72,14 @@ test('version 1 has every field, and all digits of the claimed amount', () => {
   assert.deepEqual([old.memo, old.claimAuthority, old.claimedAmount], ['', '', BigInt(claimed)])
 })
 
-test('a claim takes from its packet what its own event does not say', () => {
+test('a claim takes the fields that its own event lacks from its packet', () => {
   const claim = {
-    ...{ chain: 'sol', packet_id: 'packet', claimer: 'who', amount: '5', time_ms: '7', tx: 't' },
+    chain: 'sol',
+    packet_id: 'packet',
+    claimer: 'who',
+    amount: '5',
+    time_ms: '7',
+    tx: 't',
   }
   assert.deepEqual(claimBody({ ...claim, mint: '' }, row).mint, 'mint')
   assert.deepEqual(claimBody({ ...claim, mint: 'own' }, row).mint, 'own')
@@ -65,7 +87,7 @@ test('a claim takes from its packet what its own event does not say', () => {
   assert.deepEqual([alone.mint, alone.creator], ['', null])
 })
 
-test('ids are read as they are stored, and nothing else is looked for', () => {
+test('packet ids are normalized, and invalid ones answer RED_PACKET_NOT_FOUND', () => {
   assert.equal(storedPacketId(`0x${'AB'.repeat(32)}`), `0x${'ab'.repeat(32)}`)
   assert.equal(storedPacketId('7TqVxm3Kfa'), '7TqVxm3Kfa')
   for (const text of ['', 'x', `0x${'ab'.repeat(20)}`, '0OIl567890', "' OR 1", 'a'.repeat(45)]) {
@@ -73,27 +95,26 @@ test('ids are read as they are stored, and nothing else is looked for', () => {
   }
 })
 
-test('a share id is ten characters, of chain and packet', () => {
+test('a share id has ten characters, derived from chain and packet', () => {
   const ids = Array.from({ length: 2_000 }, (_, n) => shareIdOf('eth', `0x${n}`))
   assert.equal(new Set([...ids, shareIdOf('bsc', '0x0')]).size, 2_001)
   for (const id of ids) assert.match(id, /^[1-9A-HJ-NP-Za-km-z]{10}$/)
   assert.equal(shareIdOf('eth', '0x7'), ids[7])
 })
 
-test('five wrong passwords of a caller within a minute, also at once; right ones do not count', async () => {
+test('a caller has five wrong passwords a minute, also concurrent ones; right ones are not counted', async () => {
   let nowMs = 1_000_000
   const { attempt } = createPasswordAttempts(() => nowMs)
   const wrong = (callers: readonly string[]) => attempt(callers, async () => false)
   for (let nth = 0; nth < 20; nth += 1) {
     assert.equal(await attempt(['org', 'address'], async () => true), true)
   }
-  const slowly = async (): Promise<boolean> => {
-    await sleep(5)
-    return false
-  }
-  const all = await Promise.allSettled(
-    Array.from({ length: 8 }, () => attempt(['org', 'address'], slowly)),
+  const checked = makeDeferred<boolean>()
+  const attempts = Array.from({ length: 8 }, () =>
+    attempt(['org', 'address'], () => checked.promise),
   )
+  checked.resolve(false)
+  const all = await Promise.allSettled(attempts)
   assert.equal(all.filter(({ status }) => status === 'fulfilled').length, 5)
   await assert.rejects(wrong(['org', 'other address']), { faultName: 'RATE_LIMIT' })
   await assert.rejects(wrong(['other org', 'address']), { faultName: 'RATE_LIMIT' })
@@ -104,7 +125,7 @@ test('five wrong passwords of a caller within a minute, also at once; right ones
   assert.equal(await wrong(['org']), false)
 })
 
-test('no minute has more than five wrong passwords, wherever it begins', async () => {
+test('no minute has more than five wrong passwords, whenever it starts', async () => {
   let nowMs = 0
   const { attempt } = createPasswordAttempts(() => nowMs)
   const wrong = () => attempt(['org'], async () => false)
@@ -116,7 +137,7 @@ test('no minute has more than five wrong passwords, wherever it begins', async (
   await assert.rejects(wrong(), { faultName: 'RATE_LIMIT' })
 })
 
-test('keys are derived in turns, and what does not fit the queue is refused at once', async () => {
+test('password keys are derived one after the other, and a full queue answers SERVER_BUSY', async () => {
   const authorities = createPasswordAuthority('secret')
   const all = await Promise.allSettled(
     Array.from({ length: 60 }, (_, nth) => authorities('packet', `password ${nth}`)),
@@ -126,7 +147,7 @@ test('keys are derived in turns, and what does not fit the queue is refused at o
   assert.ok(refused.length > 0 && refused.length < 20, `${refused.length} refused`)
 })
 
-test("a password's authority depends on the password, the packet and the secret", async () => {
+test('the claim authority of a password depends on the password, the packet and the secret', async () => {
   const authorities = createPasswordAuthority('secret')
   const one = await authorities('0x01', 'open')
   const addresses = [

@@ -72,7 +72,7 @@ const happyRefunded = buildEventLog(
   [ID, NO_ADDRESS, 800n],
 )
 
-test('the life of a packet of the own contract', () => {
+test('creation, claim and refund of a packet of the own contract are decoded', () => {
   const { redPackets, dropped } = decode(created(OWN), claimed(OWN), refunded(OWN))
   assert.deepEqual(dropped, [])
   const head = { txIndex: 0, contract: OWN, protocol: 'red_packets', packetId: ID }
@@ -92,8 +92,13 @@ test('the life of a packet of the own contract', () => {
       memo: 'Happy new year',
     },
     {
-      ...{ kind: 'packet-claimed', ...head, logIndex: 1, claimer: CLAIMER },
-      ...{ token: null, amountRaw: 142n, index: 3 },
+      kind: 'packet-claimed',
+      ...head,
+      logIndex: 1,
+      claimer: CLAIMER,
+      token: null,
+      amountRaw: 142n,
+      index: 3,
     },
     { kind: 'packet-refunded', ...head, logIndex: 2, token: null, amountRaw: 858n },
   ])
@@ -102,7 +107,7 @@ test('the life of a packet of the own contract', () => {
   assert.deepEqual([open.token, open.authority], [TOKEN_A, null])
 })
 
-test('the life of a packet of HappyRedPacket', () => {
+test('creation, claim and refund of a packet of HappyRedPacket are decoded', () => {
   const paidIn = transferLog(TOKEN_A, USER, HAPPY, 1_000n)
   const { redPackets, dropped } = decode(paidIn, happyCreated, happyClaimed, happyRefunded)
   assert.deepEqual(dropped, [])
@@ -124,14 +129,19 @@ test('the life of a packet of HappyRedPacket', () => {
       memo: 'Best wishes',
     },
     {
-      ...{ kind: 'packet-claimed', ...head, logIndex: 2, claimer: CLAIMER },
-      ...{ token: coin, amountRaw: 200n, index: null },
+      kind: 'packet-claimed',
+      ...head,
+      logIndex: 2,
+      claimer: CLAIMER,
+      token: coin,
+      amountRaw: 200n,
+      index: null,
     },
     { kind: 'packet-refunded', ...head, logIndex: 3, token: coin, amountRaw: 800n },
   ])
 })
 
-test('a packet of coin is one whatever token its creator names', () => {
+test('a packet funded with the native token has that token, whatever token its event has', () => {
   const { redPackets } = decode(happyCreated, happyTokenClaim)
   const coin = CHAINS.eth.wrappedNative
   assert.deepEqual(
@@ -151,14 +161,14 @@ test('a packet of coin is one whatever token its creator names', () => {
   )
 })
 
-test('contracts that are not listed are not heard, nor a listed one in the words of another', () => {
+test("logs of unlisted contracts, and events of another contract's kind, are ignored", () => {
   const strangers = [created(STRANGER), claimed(STRANGER), refunded(STRANGER)]
   const mixed = { ...happyCreated, address: OWN }
   const result = decode(...strangers, { ...happyClaimed, address: STRANGER }, mixed, created(HAPPY))
   assert.deepEqual([result.redPackets, result.dropped], [[], []])
 })
 
-test('what no contract can say is dropped with its reason', () => {
+test('impossible red packet events are dropped with their reason', () => {
   const cases: readonly (readonly [LogWithoutIndex, string])[] = [
     [withDataWord(created(OWN), 1, IMPOSSIBLE), 'impossible-amount'],
     [withDataWord(created(OWN), 2, 1n << 32n), 'impossible-amount'],

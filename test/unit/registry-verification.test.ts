@@ -10,6 +10,7 @@ import {
 } from 'viem'
 import { fetchMissing } from '../../ingestors/decode/metadata-reader.ts'
 import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
+import type { CallAnswer, StateReader } from '../../ingestors/evm/abi/call.ts'
 import {
   confirmCalls,
   poolCalls,
@@ -17,7 +18,6 @@ import {
   verifiedPool,
 } from '../../ingestors/evm/metadata/pool-verification.ts'
 import { nodeMetadataReader } from '../../ingestors/evm/metadata/reader.ts'
-import type { CallAnswer, StateReader } from '../../ingestors/follow/contract.ts'
 import type { PoolMetadata } from '../../schemas/events.ts'
 import { POOL, ROUTER, TOKEN_A, TOKEN_B } from '../support/builders/dex-logs.ts'
 import { buildEvmBlock } from '../support/builders/evm-block.ts'
@@ -84,7 +84,7 @@ const curveFact = (more: Partial<PoolMetadata>): PoolMetadata => ({
   ...more,
 })
 
-test("Curve's factories are asked for the coins of a pool, then the registries", () => {
+test('Curve lookups call the factories for the coins of a pool, then the registries', () => {
   const calls = poolCalls({ address: POOL, family: 'curve' }, book)
   const asked = calls.map(({ to }) => to)
   assert.deepEqual(
@@ -96,7 +96,7 @@ test("Curve's factories are asked for the coins of a pool, then the registries",
   assert.equal(asked.at(-1), META_REGISTRY)
 })
 
-test('a Curve pool is what the first that knows it says, coins in the order of the pool', () => {
+test('a Curve pool has the coins of the first factory or registry that lists it, in the order of the pool', () => {
   assert.deepEqual(
     proven('curve', POOL, {
       [ask('get_coins', STABLE_FACTORY)]: fixed(4, TOKEN_B, TOKEN_A),
@@ -117,7 +117,7 @@ test('a Curve pool is what the first that knows it says, coins in the order of t
   )
 })
 
-test("a Curve metapool also tells what is behind its coins; the chain's coin is named as wrapped", () => {
+test('a Curve metapool also has its underlying coins; the native token is listed as its wrapped form', () => {
   const answers = {
     [ask('get_coins', STABLE_FACTORY)]: fixed(4, COIN, TOKEN_A),
     [ask('get_underlying_coins', STABLE_FACTORY)]: fixed(8, COIN, TOKEN_B, TOKEN_C),
@@ -129,7 +129,7 @@ test("a Curve metapool also tells what is behind its coins; the chain's coin is 
   )
 })
 
-test('a pool that no registry of Curve knows, or tells in another shape, is none', () => {
+test('a pool that no Curve registry lists, or lists in another layout, is not a Curve pool', () => {
   const coins = (answer: CallAnswer) =>
     proven('curve', POOL, { [ask('get_coins', STABLE_FACTORY)]: answer })
   const word = (of: bigint): string => of.toString(16).padStart(64, '0')
@@ -168,7 +168,7 @@ const held = (...tokens: readonly string[]): CallAnswer =>
     ]),
   )
 
-test('a Balancer V2 pool says its id, and the Vault that knows the id says its tokens', () => {
+test('a Balancer V2 pool is verified by its pool id and the tokens that the Vault lists for it', () => {
   const id = value(POOL_ID as Hex)
   const fact = (more: Partial<PoolMetadata> = {}): PoolMetadata =>
     curveFact({
@@ -194,7 +194,7 @@ test('a Balancer V2 pool says its id, and the Vault that knows the id says its t
   )
 })
 
-test('a contract that says the id of another pool, or one that no Vault knows, is not a Balancer V2 pool', () => {
+test('a contract with the id of another pool, or an id without tokens in a Vault, is not a Balancer V2 pool', () => {
   const other = `${ROUTER}000200000000000000000004`
   const said = (id: CallAnswer, tokens: CallAnswer) =>
     proven('balancer_v2', POOL, {
@@ -217,7 +217,7 @@ test('a contract that says the id of another pool, or one that no Vault knows, i
   assert.equal(said(value(POOL_ID as Hex), noState), 'no-state')
 })
 
-test('a Balancer V3 pool is one that the Vault knows', () => {
+test('a Balancer V3 pool is verified by the tokens that the Vault lists for it', () => {
   const tokens = `${V3_VAULT} ${encodeFunctionData({ abi: V3_ABI, functionName: 'getPoolTokens', args: [POOL as Hex] })}`
   const verificationOf = (answer: CallAnswer) => proven('balancer_v3', POOL, { [tokens]: answer })
   assert.deepEqual(
@@ -243,7 +243,7 @@ const keyCall = (id: string): string =>
   `${V4_KEYS} ${encodeFunctionData({ abi: ABI, functionName: 'poolKeys', args: [id.slice(0, 52) as Hex] })}`
 const v4 = (id: string, answer: CallAnswer) => proven('uniswap_v4', id, { [keyCall(id)]: answer })
 
-test('a V4 pool is proven by the key whose hash is its id', () => {
+test('a V4 pool is verified by the key whose hash is its id', () => {
   const key = keyOf(ZERO, 3000)
   const id = keccak256(key)
   const fact = curveFact({
@@ -264,7 +264,7 @@ test('a V4 pool is proven by the key whose hash is its id', () => {
   )
 })
 
-test('the id of a pool on the chain is the hash of its key', () => {
+test('the id of a recorded V4 pool is the hash of its key', () => {
   // Initialize of polygon transaction 0x2277ee48…
   const id = '0x049116bf41c6d7e37b65c055bde33035e3c829c7973fe2657510112f069a07eb'
   const key = encodeAbiParameters(KEY, [
@@ -279,7 +279,7 @@ test('the id of a pool on the chain is the hash of its key', () => {
   assert.deepEqual([fact.verified, fact.feePips], [true, 0xf1b32])
 })
 
-test('no other key, and no answer, proves a V4 pool', () => {
+test('another key, or a failed call, does not verify a V4 pool', () => {
   const id = keccak256(keyOf(ZERO, 3000))
   for (const answer of [
     value(keyOf(ZERO, 500)),
@@ -293,7 +293,7 @@ test('no other key, and no answer, proves a V4 pool', () => {
   assert.equal(v4(id, noState), 'no-state')
 })
 
-test('all tokens of a proven pool are asked for, also those behind its coins', async () => {
+test('all tokens of a verified pool are looked up, underlying ones included', async () => {
   const asked = new Set<string>()
   const reader: StateReader = {
     calls: async (calls) =>
@@ -319,7 +319,7 @@ test('all tokens of a proven pool are asked for, also those behind its coins', a
   for (const token of [TOKEN_A, TOKEN_B, TOKEN_C, DAI]) assert.ok(asked.has(token), token)
 })
 
-test('contracts of the configuration replace the tables, registries too', () => {
+test('configured contracts replace the tables, registries included', () => {
   const extra = {
     factories: [{ protocol: 'curve', factory: ROUTER }],
     quotes: [],
@@ -334,7 +334,7 @@ test('contracts of the configuration replace the tables, registries too', () => 
   assert.ok(asked(false).includes(ROUTER) && asked(false).includes(META_REGISTRY))
 })
 
-test('a factory of the configuration brings its own registries', () => {
+test('a configured factory brings its own registries', () => {
   const factories = [{ protocol: 'uniswap_v4', factory: ROUTER, registries: [POOL] }]
   const book = protocolRegistry('eth', { factories, quotes: [], referencePools: [], replace: true })
   const subject = { address: keccak256(keyOf(ZERO, 3000)), family: 'uniswap_v4' }

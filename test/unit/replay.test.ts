@@ -60,14 +60,14 @@ test('recordings are ordered by height and end with a FINALIZE', async () => {
   assert.equal(source.head()?.height, heights.at(-1))
 })
 
-test('a recording is published at the commitment of its chain', async () => {
+test('a recording has the commitment of its chain', async () => {
   const [slot = ''] = solanaRecordingNames().map(solanaRecordingPath)
   const sol = await open({ chain: CHAINS.sol, files: [slot] })
   assert.equal(sol.commitment, 'confirmed')
   assert.equal((await open()).commitment, 'processed')
 })
 
-test('a replay continues behind its position', async () => {
+test('a replay continues after its position', async () => {
   const source = await open()
   const ops = await all(source)
   const [, second] = ops.flatMap((op) => (op.op === 'apply' ? [op.block] : []))
@@ -79,7 +79,7 @@ test('a replay continues behind its position', async () => {
   )
 })
 
-test('files of one block are one block, two blocks of one height are refused', async () => {
+test('files of one block are merged, two blocks of one height are rejected', async () => {
   const texts: Readonly<Record<string, string>> = {
     a: blockFile(5),
     b: blockFile(5),
@@ -94,7 +94,7 @@ test('files of one block are one block, two blocks of one height are refused', a
   await assert.rejects(open({ files: ['a', 'c'], readFile }), { reason: 'mixed-blocks' })
 })
 
-test('a long recording is final in steps', async () => {
+test('a long recording is finalized every 32 blocks', async () => {
   const files = Array.from({ length: 70 }, (_, height) => String(height + 1))
   const readFile = async (file: string) =>
     blockFile(Number(file), Number(file).toString(16).padStart(2, '0'))
@@ -105,7 +105,7 @@ test('a long recording is final in steps', async () => {
   )
 })
 
-test('a file that is not a recording is refused by its name', async () => {
+test('an invalid recording is rejected with its file name', async () => {
   for (const [text, reason] of [
     ['{', 'not-json'],
     ['{}', 'unknown-shape'],
@@ -120,7 +120,7 @@ test('a file that is not a recording is refused by its name', async () => {
   }
 })
 
-test('facts files give tokens and verified pools, a list alone is tokens', async () => {
+test('facts files give tokens and verified pools, a plain list gives tokens', async () => {
   const tokens = [{ token: TOKEN.toUpperCase().replace('0X', '0x'), decimals: 9, origin: 'docs' }]
   const pools = [{ pool: TOKEN_POOL, token0: TOKEN, token1: WETH, protocol: 'uniswap_v2' }]
   const table = parseMetadataTable({ tokens, pools })
@@ -151,14 +151,14 @@ test('facts files give tokens and verified pools, a list alone is tokens', async
   )
 })
 
-test('a wrong facts file says where it is wrong', () => {
+test('an invalid facts file is rejected with the path of the error', () => {
   for (const [json, message] of [
     [{ tokens: [{ token: 'x' }] }, /\/tokens\/0\/token/],
     [[{ token: TOKEN, decimals: 300 }], /\/tokens\/0\/decimals/],
-    ['text', /facts/],
+    ['text', /metadata file/],
     [
       { pools: [{ pool: TOKEN_POOL, token0: TOKEN, token1: WETH, protocol: 'nodex' }] },
-      /no protocol/,
+      /the protocol of pool/,
     ],
   ] as const) {
     assert.throws(() => parseMetadataTable(json), { reason: 'bad-facts', message })
@@ -191,7 +191,7 @@ test('Solana transactions of one slot make one block, in one order whatever the 
   ])
 })
 
-test('a whole Solana block names the slot of a transaction that was recorded apart', async () => {
+test('a whole Solana block supplies the block of a separately recorded transaction', async () => {
   const alone = solanaRecordingJson('buy_token_pumpfun_1.json').getTransaction as { slot: number }
   const block = {
     slot: alone.slot,

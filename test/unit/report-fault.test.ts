@@ -16,7 +16,7 @@ const defect = (): never => {
 const counted = async (metrics: ReturnType<typeof makeMetrics>) =>
   (await metrics.edgeErrors.get()).values.map(({ labels, value }) => ({ ...labels, value }))
 
-test('a defect is counted; overload, unserved routes and closed connections are not', async () => {
+test('internal errors are counted; overload, unserved routes and closed connections are not', async () => {
   const request = (destroyed: boolean) =>
     ({ id: 'r', raw: { errored: null, socket: { destroyed } } }) as unknown as FastifyRequest
   const run = async (name: FaultName, destroyed = false) => {
@@ -26,8 +26,11 @@ test('a defect is counted; overload, unserved routes and closed connections are 
     reportFault(
       { log: log as never, metrics },
       {
-        ...{ request: request(destroyed), error: new Error('why'), fault: new Fault(name) },
-        ...{ surface: 'public', message: 'request failed' },
+        request: request(destroyed),
+        error: new Error('why'),
+        fault: new Fault(name),
+        surface: 'public',
+        message: 'request failed',
       },
     )
     return [lines.length, (await counted(metrics)).length]
@@ -40,7 +43,7 @@ test('a defect is counted; overload, unserved routes and closed connections are 
   assert.deepEqual(await run('INTERNAL_SERVER_ERROR', true), [0, 0])
 })
 
-test('defects behind GraphQL and the token endpoint are counted as those behind REST', async () => {
+test('internal errors of GraphQL and the token endpoint are counted like those of REST', async () => {
   const metrics = makeMetrics()
   const log = makeSilentLogger()
   const meter = createMeter({})
@@ -49,18 +52,23 @@ test('defects behind GraphQL and the token endpoint are counted as those behind 
   const guard = { identify: defect, authenticate: defect, onRevoked: () => () => undefined }
   await app.register(
     graphqlPlugin({
-      ...{ guard, meter, metrics, log, chains: ['eth'], nowMs: () => 0 },
-      ...{
-        warehouse: { query: defect, queryText: defect, places: { point: 1, scan: 1, internal: 1 } },
-      },
+      guard,
+      meter,
+      metrics,
+      log,
+      chains: ['eth'],
+      nowMs: () => 0,
+      warehouse: { query: defect, queryText: defect, places: { point: 1, scan: 1, internal: 1 } },
       freshness: { of: async () => null },
       config: { docsUrl: 'https://docs.test', errorsStatusMode: 'semantic' },
     }),
   )
   await app.register(
     oauthPlugin({
-      accounts: { tokens: { issue: defect } as never, keySet: defect, tokenPlace: defect },
-      ...{ meter, metrics, log },
+      organizations: { tokens: { issue: defect } as never, keySet: defect, tokenPlace: defect },
+      meter,
+      metrics,
+      log,
     }),
   )
   const query = { query: '{ __typename }' }

@@ -15,7 +15,7 @@ const uniqueLists = (schema: unknown): readonly Node[] => {
   return [...own, ...Object.values(schema).flatMap(uniqueLists)]
 }
 
-test('lists without repeats name the type of their items: Ajv compares every pair of the others', () => {
+test('list schemas with unique items have items of a primitive type, which Ajv compares in linear time', () => {
   const lists = uniqueLists([admin, webhook].map((module) => Object.values(module)))
   assert.ok(lists.length > 2)
   for (const { items } of lists) {

@@ -77,7 +77,7 @@ const resolved = (items: readonly Waiting[], given: Given = {}) => {
   return { ...out, reasons: out.dropped.map(({ reason }) => reason) }
 }
 
-test('the trader is who the event names, else the sender of the operation that the log belongs to, else who signed', () => {
+test('the trader is the one of the event, else the sender of the ERC-4337 operation, else the signer', () => {
   const [first, second] = [`0x${'51'.repeat(20)}`, `0x${'52'.repeat(20)}`]
   const operations = [
     { sender: first, logIndex: 2 },
@@ -96,7 +96,7 @@ test('the trader is who the event names, else the sender of the operation that t
   )
 })
 
-test('transfers of an earlier transaction are not evidence', () => {
+test('transfers of an earlier transaction do not confirm a swap', () => {
   const transfers = [transfer(TOKEN_A, USER, POOL, 10n), transfer(TOKEN_B, POOL, USER, 7n)]
   const given = { verification: 'evidence', pool: undefined, transfers } as const
   assert.equal(resolved([waiting(SWAP)], given).swaps.length, 1)
@@ -105,12 +105,12 @@ test('transfers of an earlier transaction are not evidence', () => {
   ])
 })
 
-test('a pool of which the protocol is not known is not verified, whatever its factory says', () => {
+test('a pool of an unknown protocol is not verified, whatever its factory', () => {
   const pool = { ...buildPoolMetadata('uniswap_v2'), protocol: null }
   assert.deepEqual(resolved([waiting(SWAP)], { pool }).reasons, ['unverified-pool'])
 })
 
-test('an unknown pool needs no proof where a listed contract speaks for it and names every token', () => {
+test('an unknown pool needs no verification where a listed contract logs its event and names every token', () => {
   const holder = protocolRow('uniswap_v2')
   assert.ok(holder)
   const named = { ...SWAP, tokenIn: TOKEN_A, tokenOut: TOKEN_B }
@@ -137,7 +137,7 @@ test('an unknown pool needs no proof where a listed contract speaks for it and n
   }
 })
 
-test('what a pool of two tokens paid out is the one of them that left it in this amount', () => {
+test('a withdrawal without a token name takes the pool token that left in this amount', () => {
   const paid = { ...CHANGE, amountsRaw: [7n], legs: [{ paidOutRaw: 7n }] }
   const changed = (token: string) => {
     const { poolChanges, reasons } = resolved([waiting(paid)], {
@@ -149,7 +149,7 @@ test('what a pool of two tokens paid out is the one of them that left it in this
   assert.deepEqual(changed(ROUTER), [[], ['unknown-token']])
 })
 
-test('a swap carries what its event says of the pool, and nothing else', () => {
+test('a swap has the pool fields of its event, and no others', () => {
   const said = {
     vault: ROUTER,
     reservesInOut: [1n, 2n],
@@ -175,7 +175,7 @@ test('a swap carries what its event says of the pool, and nothing else', () => {
   assert.equal(change && 'vault' in change, false)
 })
 
-test('a leg that the pool does not have is an unknown token', () => {
+test('a token index beyond the tokens of the pool is an unknown token', () => {
   assert.deepEqual(resolved([waiting({ ...SWAP, tokenOut: 7 })]).reasons, ['unknown-token'])
   const { swaps } = resolved([waiting({ ...SWAP, tokenOut: 7 })], { verification: 'evidence' })
   assert.equal(swaps[0]?.tokenOut, null)

@@ -29,7 +29,7 @@ const told = async (lastsMs: number, steadyMs?: number): Promise<readonly number
   return seen
 }
 
-test('pauses double up to their limit while tries fail soon', async () => {
+test('retry pauses double up to their limit while attempts fail soon', async () => {
   const growing = [
     [1, 1],
     [2, 2],
@@ -40,7 +40,7 @@ test('pauses double up to their limit while tries fail soon', async () => {
   assert.deepEqual(await told(0, 10_000), growing)
 })
 
-test('what ran for a while before it failed is tried again after the first pause', async () => {
+test('work that ran for a while before it failed is retried after the first pause', async () => {
   const first = Array.from({ length: FAILURES }, () => [1, 1])
   assert.deepEqual(await told(20, 15), first)
 })

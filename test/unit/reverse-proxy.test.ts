@@ -53,7 +53,7 @@ const settings = (text: string): Record<string, string> =>
     [...text.matchAll(/([A-Z_]{4,})=(\S+)/g)].map(([, key, value]) => [key, value]),
   )
 
-test('nginx: well formed, both upstreams on the default ports, the caller is passed on', () => {
+test('nginx.conf: well formed, both upstreams on the default ports, the client address is forwarded', () => {
   const text = read('nginx.conf')
   const all = flat(parse(text, ';'))
   const upstreams = all
@@ -81,7 +81,7 @@ test('nginx: well formed, both upstreams on the default ports, the caller is pas
   assert.equal(loadConfig(settings(text)).trustedProxies.length, 1)
 })
 
-test('Caddy: well formed, streams by their path, the rest to the default port', () => {
+test('Caddyfile: well formed, streams by their path, the rest to the default port', () => {
   const text = read('Caddyfile')
   const all = flat(parse(text, '\n'))
   const handled = all
@@ -96,7 +96,7 @@ test('Caddy: well formed, streams by their path, the rest to the default port', 
   assert.equal(loadConfig(settings(text)).publicUrl, 'https://api.example.com')
 })
 
-test('a file that is cut off is not an example', () => {
+test('a truncated proxy configuration is rejected by the test parser', () => {
   for (const [name, end] of [
     ['nginx.conf', ';'],
     ['Caddyfile', '\n'],

@@ -23,12 +23,12 @@ const exposure = (
   usd,
 })
 
-test('a severe source counts by half for each step', () => {
+test('the score of a severe source halves with each further hop', () => {
   const scores = [0, 1, 2, 3, 4, 5].map((hops) => exposureScore(exposure('sanctions', hops, 0.001)))
   assert.deepEqual(scores, [100, 100, 25, 12.5, 6.25, 3.125])
 })
 
-test('other sources count by their share, up to a tenth, and not below ten USD', () => {
+test('the score of other sources grows with their share up to a tenth, and is 0 below ten USD', () => {
   assert.equal(exposureScore(exposure('mixer', 1, 0.1)), 75)
   assert.equal(exposureScore(exposure('mixer', 1, 0.05)), 37.5)
   assert.equal(exposureScore(exposure('mixer', 1, 1, 9.99)), 0)
@@ -78,21 +78,21 @@ for (const [subject, category, hops, share, usd, level] of LEVELS) {
   })
 }
 
-test('the gravest level and the highest score decide; nothing known is low', () => {
+test('the overall level and score are the highest ones; without exposures they are Low and 0', () => {
   assert.deepEqual(overallScore('address', []), { level: 'Low', score: 0 })
   const both = [exposure('mixer', 1, 0.2), exposure('sanctions', 2, 0.02)]
   assert.deepEqual(overallScore('address', both), { level: 'High', score: 75 })
   assert.deepEqual([74.9, 75, 40, 39.9].map(levelOfScore), ['Medium', 'High', 'Medium', 'Low'])
 })
 
-test('alerts leave out services and what is medium and far', () => {
+test('alerts leave out services and distant exposures of medium risk', () => {
   assert.equal(isAlert(exposure('exchange', 1, 1)), false)
   assert.equal(isAlert(exposure('gambling', 1, 1)), true)
   assert.equal(isAlert(exposure('gambling', 2, 1)), false)
   assert.equal(isAlert(exposure('mixer', 4, 0.01)), true)
 })
 
-test('a look-alike has the same ends and another middle', () => {
+test('a look-alike address has the same first and last characters and another middle', () => {
   const known = '0xabcd000000000000000000000000000000001234'
   const fake = '0xabcd999999999999999999999999999999991234'
   assert.deepEqual(lookAlikesOf(fake, [known, known, fake]), [known])

@@ -27,14 +27,16 @@ const linesBeside = async (error: Error, metrics = makeMetrics()): Promise<reado
   return lines
 }
 
-test('an error around the records of screening is logged, and neither ends the screening nor the process', async () => {
-  assert.deepEqual(await linesBeside(new Fault('DATABASE_ERROR')), ['warn: risk screening waits'])
+test('an error of the screening records is logged and ends neither screening nor the process', async () => {
+  assert.deepEqual(await linesBeside(new Fault('DATABASE_ERROR')), [
+    'warn: risk screening postponed, dependency unavailable',
+  ])
   assert.deepEqual(await linesBeside(new TypeError('a defect')), [
     'error: risk screening round failed',
   ])
 })
 
-test('a statement of screening that the engine refuses is counted as a mistake of ours', async () => {
+test('a screening statement that ClickHouse rejects is counted', async () => {
   const metrics = makeMetrics()
   const refused = new ClickHouseError({ message: 'syntax', code: '62', type: 'SYNTAX_ERROR' })
   await linesBeside(refused, metrics)
@@ -42,7 +44,7 @@ test('a statement of screening that the engine refuses is counted as a mistake o
   assert.deepEqual(values, [{ labels: { surface: 'risk' }, value: 1 }])
 })
 
-test('symbols of a route are read in the turn of a caller, never outside of a request', async () => {
+test('symbols of a route are read within a request only', async () => {
   const warehouse = {
     query: async () => ({ rows: [] }),
     places: { point: 1, scan: 1, internal: 1 },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { emptyDecodedBlock } from '../../ingestors/decode/contract.ts'
-import { track } from '../../ingestors/publish/running-balances.ts'
+import { updateRunningTotals } from '../../ingestors/publish/running-balances.ts'
 import type { DecodedBlock, SupplyChange, TokenCreation, Transfer } from '../../schemas/events.ts'
 import { buildEvmBlock } from '../support/builders/evm-block.ts'
 
@@ -48,8 +48,8 @@ const decoded = (more: Partial<DecodedBlock>): DecodedBlock => ({ ...emptyDecode
 const kept = (amounts: ReadonlyMap<string, bigint | null>) => (key: string) =>
   amounts.get(key) ?? undefined
 
-test('owners of a token that was born here hold the sum of its transfers, one change per transaction', () => {
-  const first = track(
+test('owners of a token created on this chain hold the sum of its transfers, one change per transaction', () => {
+  const first = updateRunningTotals(
     BLOCK,
     decoded({
       tokenCreations: [birth],
@@ -70,7 +70,7 @@ test('owners of a token that was born here hold the sum of its transfers, one ch
       ['0xa', 0n, 30n, 'new'],
     ],
   )
-  const second = track(
+  const second = updateRunningTotals(
     BLOCK,
     decoded({
       transfers: [
@@ -93,8 +93,8 @@ test('owners of a token that was born here hold the sum of its transfers, one ch
   assert.equal(second.amounts.get(`held/${TOKEN}/0xa`), null)
 })
 
-test("a supply is known from token creation on, or from a node's value at the end of a block", () => {
-  const born = track(
+test('the supply of a token is tracked from its creation, or from the node value at the end of a block', () => {
+  const born = updateRunningTotals(
     BLOCK,
     decoded({ tokenCreations: [birth], supplies: [supplied('mint', 100n), supplied('burn', 40n)] }),
     [],
@@ -105,7 +105,7 @@ test("a supply is known from token creation on, or from a node's value at the en
     [100n, 60n],
   )
   const fact = { address: OTHER, decimals: 0, name: null, symbol: null, totalSupplyRaw: 500n }
-  const asked = track(
+  const asked = updateRunningTotals(
     BLOCK,
     decoded({ supplies: [supplied('mint', 7n, OTHER)] }),
     [fact],
@@ -115,7 +115,7 @@ test("a supply is known from token creation on, or from a node's value at the en
     asked.supplies.map(({ postRaw }) => postRaw),
     [null],
   )
-  const later = track(
+  const later = updateRunningTotals(
     BLOCK,
     decoded({ supplies: [supplied('burn', 7n, OTHER)] }),
     [],

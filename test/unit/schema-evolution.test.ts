@@ -17,7 +17,7 @@ import { wireVersions } from '../support/wire-versions.ts'
 
 const VERSIONS = wireVersions()
 
-test('every version of a schema reads what every other version wrote', () => {
+test('every version of a schema reads every other version', () => {
   assert.ok(VERSIONS.length > 0)
   for (const name of ALL_MESSAGE_NAMES) {
     const told = VERSIONS.flatMap((version) => (name in version ? [version[name]] : []))
@@ -30,14 +30,14 @@ test('every version of a schema reads what every other version wrote', () => {
   }
 })
 
-test('the newest version is the one that is written', () => {
+test('the newest stored version equals the schema that is written', () => {
   const newest: Readonly<Record<string, unknown>> = Object.assign({}, ...VERSIONS)
   assert.deepEqual(Object.keys(newest).sort(), [...ALL_MESSAGE_NAMES].sort())
   for (const name of ALL_MESSAGE_NAMES)
     assert.deepEqual(newest[name], JSON.parse(schemaText(name)), name)
 })
 
-test('a log that another version wrote is read by the schemas beside it', () => {
+test('a log of another version is read with the schemas stored beside it', () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-schemas-'))
   try {
     const path = join(folder, SCHEMAS_FILE)

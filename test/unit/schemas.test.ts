@@ -22,7 +22,7 @@ const definitions = (schema: unknown): readonly Described[] => {
   return [...(own as Described[]), ...Object.values(schema).flatMap(definitions)]
 }
 
-test('every schema parses; every field but the identity of a record has a default', () => {
+test('every schema parses; every field except the identity of a record has a default', () => {
   for (const name of MESSAGE_NAMES) {
     const schema = JSON.parse(read(`avro/${name}.avsc`)) as avsc.Schema
     assert.equal(avsc.Type.forSchema(schema).name, `${NAMESPACE}.${name}`)

@@ -49,7 +49,7 @@ const SECRETS = [
   ...['0123456789abcdef15', 'upload-secret-16'],
 ]
 
-test('every setting that is a secret is given here', () => {
+test('every secret setting is covered by this test', () => {
   const given = Object.keys(GIVEN)
   const isGiven = (key: string, prefix?: string): boolean =>
     given.some((name) => (prefix ? name.startsWith(prefix) : name === environmentVariableOf(key)))
@@ -62,7 +62,7 @@ test('every setting that is a secret is given here', () => {
   )
 })
 
-test('an address that may carry credentials is a secret: the others take none', () => {
+test('a URL setting with credentials is a secret or is rejected', () => {
   const url = (scheme: string): string => `${scheme}://user:hush-hush@host.example/`
   for (const key of Object.keys(SETTINGS).filter((name) =>
     /ur[li]s?$|gateway$|origins$/i.test(name),
@@ -87,7 +87,7 @@ test('a configuration never prints a secret, and shows addresses by their host',
   assert.equal(JSON.stringify(config.rpcUrls), '["https://node.example"]')
 })
 
-test('a mistake in a secret setting does not print its value', () => {
+test('the error about a secret setting does not print its value', () => {
   const environment = { RPC_URLS: 'ftp://user:rpc-password-1@node', CLICKHOUSE_URL: 'hush-hush-2' }
   assert.throws(
     () => loadConfig(environment),
@@ -100,7 +100,7 @@ test('a mistake in a secret setting does not print its value', () => {
   )
 })
 
-test('every secret is taken out of a text, also escaped and percent-encoded', () => {
+test('every secret is redacted from a text, also escaped and percent-encoded', () => {
   const scrub = makeRedactor(secretTexts(loadConfig(GIVEN)))
   const error = new Error(`connect to ${GIVEN.CLICKHOUSE_URL}`, {
     cause: { input: GIVEN.RPC_URLS, also: GIVEN.RPC_URLS_SOL, why: Object.values(GIVEN) },
@@ -114,7 +114,7 @@ test('every secret is taken out of a text, also escaped and percent-encoded', ()
   )
 })
 
-test('no part of a secret is left when one contains another', () => {
+test('overlapping secrets are redacted whole', () => {
   fc.assert(
     fc.property(fc.string({ minLength: 1 }), fc.string({ minLength: 1 }), (one, other) => {
       const whole = `${one}${other}`
@@ -125,7 +125,7 @@ test('no part of a secret is left when one contains another', () => {
   )
 })
 
-test('X_FILE reads a secret from a file without its line break', () => {
+test('a setting with the suffix _FILE reads its secret from a file without the line break', () => {
   const config = loadConfig({
     KEY_PEPPER_FILE: fileOf('pepper', 'the pepper\n'),
     RPC_URLS_SOL_FILE: fileOf('rpc', 'https://a.example/key,https://b.example\r\n'),
@@ -139,7 +139,7 @@ test('X_FILE reads a secret from a file without its line break', () => {
   assert.equal(config.adminToken.isEmpty, true)
 })
 
-test('a secret given twice, a missing file and a huge one are mistakes that name the variable', () => {
+test('a secret given twice, a missing file and a huge one are errors that name the variable', () => {
   const problems = (environment: Readonly<Record<string, string>>): string => {
     try {
       loadConfig(environment)
@@ -158,7 +158,7 @@ test('a secret given twice, a missing file and a huge one are mistakes that name
   assert.match(problems({ ADMIN_TOKEN_FILE: huge }), /ADMIN_TOKEN_FILE: .*larger than 65536/)
 })
 
-test('a registry login is taken from settings or from the URL, and leaves the URL', () => {
+test('the registry login comes from settings or from the URL, and is removed from the URL', () => {
   const login = (more: Readonly<Record<string, string>>) =>
     registryConnection(
       loadConfig({ SCHEMA_REGISTRY_URL: 'https://us%40r:p%3Aw@reg.example/v7/', ...more }),
@@ -176,7 +176,7 @@ test('a registry login is taken from settings or from the URL, and leaves the UR
   )
 })
 
-test('control characters and direction marks do not reach a terminal, JSON stays the same JSON', () => {
+test('control characters and direction marks are escaped for the terminal, and JSON stays equal', () => {
   const hostile = 'a\u001b[2Jb\u009bc\u202ed\u2066e\rf\u0000g\u007fh\u061c'
   const unsafe = ['\u001b', '\u009b', '\u202e', '\u2066', '\r', '\u0000', '\u007f', '\u061c']
   assert.deepEqual(
@@ -193,7 +193,7 @@ test('control characters and direction marks do not reach a terminal, JSON stays
   )
 })
 
-test('a data folder and its files are for their owner only, also when they were not', () => {
+test('a data folder and its files get owner-only modes, also existing ones', () => {
   const path = join(folder, 'data')
   mkdirSync(join(path, 'log'), { recursive: true, mode: 0o755 })
   writeFileSync(join(path, 'log', 'data.mdb'), '', { mode: 0o644 })

@@ -63,7 +63,7 @@ test('a header hash is keccak over the RLP of the header that a node shows', () 
   }
 })
 
-test('blocks link to their parents, twelve seconds apart, within their gas limit', () => {
+test('simulated blocks link to their parents, twelve seconds apart, within their gas limit', () => {
   blocks.slice(1).forEach((block, at) => {
     const parent = blocks[at]
     assert.equal(block.parentHash, parent?.hash)
@@ -102,7 +102,7 @@ test('a transaction hash is keccak over the envelope that viem makes of the same
   assert.ok(seen.size > 500)
 })
 
-test('nonces of every sender count up from zero', () => {
+test('nonces of every simulated sender count up from zero', () => {
   const next = new Map<string, number>()
   for (const { transactions } of blocks) {
     for (const { from, nonce } of transactions) {
@@ -112,7 +112,7 @@ test('nonces of every sender count up from zero', () => {
   }
 })
 
-test('receipts add up: gas, log indexes, blooms; a failed transaction has no logs', () => {
+test('simulated receipts have consistent gas, log indexes and blooms; a failed transaction has no logs', () => {
   let failed = 0
   for (const block of blocks) {
     const receipts = receiptsToJson(block, producer.blooms)

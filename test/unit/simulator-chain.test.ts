@@ -41,7 +41,7 @@ const hashesOf = async (chain: EvmChain): Promise<readonly string[]> => {
 
 const folder = (): Promise<string> => mkdtemp(join(tmpdir(), 'chain-'))
 
-test('the same seed gives the same blocks byte for byte, another seed others', () => {
+test('simulated EVM chain: the same seed gives the same blocks, another seed others', () => {
   const text = (seed: number): string =>
     JSON.stringify(buildSimulatedEvmBlocks({ ...SPEC, seed }, 30).blocks, (_, value) =>
       typeof value === 'bigint' ? value.toString() : value,
@@ -52,7 +52,7 @@ test('the same seed gives the same blocks byte for byte, another seed others', (
   assert.notEqual(text(6), once)
 })
 
-test('a chain that continues from a checkpoint is the one that never stopped', async () => {
+test('simulated EVM chain: a restart from a checkpoint gives the same chain as an uninterrupted run', async () => {
   const dir = await folder()
   const first = await open(300, { checkpointDir: dir })
   await first.chain.stop()
@@ -72,7 +72,7 @@ test('a chain that continues from a checkpoint is the one that never stopped', a
   await rm(dir, { recursive: true })
 })
 
-test('a damaged checkpoint, and one of another chain, are left out', async () => {
+test('simulated EVM chain: a damaged or foreign checkpoint is ignored', async () => {
   const dir = await folder()
   const first = await open(270, { checkpointDir: dir })
   const hash = first.chain.head().hash
@@ -88,7 +88,7 @@ test('a damaged checkpoint, and one of another chain, are left out', async () =>
   await rm(dir, { recursive: true })
 })
 
-test('scheduled reorgs are seen by who watches and leave the canonical chain as it was', async () => {
+test('simulated EVM chain: scheduled reorgs are published and leave the canonical chain unchanged', async () => {
   const watched = await open(5, { reorgEvery: 6 })
   const seen: { height: number; hash: string; parentHash: string }[] = []
   watched.chain.onHead(({ height, hash, parentHash }) => seen.push({ height, hash, parentHash }))
@@ -112,7 +112,7 @@ test('scheduled reorgs are seen by who watches and leave the canonical chain as 
   await calm.chain.stop()
 })
 
-test('a reorg on demand shows other blocks until the next one brings the canonical chain back', async () => {
+test('simulated EVM chain: a requested reorg lasts until the next block', async () => {
   const { chain, moveTo } = await open(80)
   const before = await hashesOf(chain)
   const heads: number[] = []
@@ -136,7 +136,7 @@ test('a reorg on demand shows other blocks until the next one brings the canonic
   await chain.stop()
 })
 
-test('scheduled forks never touch and are never deeper than five', () => {
+test('scheduled forks never overlap and are at most five blocks deep', () => {
   for (const every of [1, 2, 3, 7, 50]) {
     let count = 0
     for (let height = 0; height < 2_000; height += 1) {

@@ -71,7 +71,7 @@ const ask = (to: Hex, data: Hex): Hex => {
   return answer
 }
 
-test('transfer logs alone add up to what balanceOf and totalSupply answer', () => {
+test('simulated transfer logs add up to balanceOf and totalSupply', () => {
   const balances = new Map<string, bigint>()
   const supplies = new Map<string, bigint>()
   const add = (map: Map<string, bigint>, key: string, amount: bigint): void => {
@@ -110,7 +110,7 @@ test('transfer logs alone add up to what balanceOf and totalSupply answer', () =
   assert.ok(holdings > 500)
 })
 
-test('V2 pools: Sync stands before Swap, reserves follow the amounts, the product never falls', () => {
+test('simulated V2 pools: Sync precedes Swap, reserves follow the amounts, the product never falls', () => {
   const reserves = new Map<string, readonly [bigint, bigint]>()
   let swaps = 0
   let flash = 0
@@ -150,7 +150,7 @@ test('V2 pools: Sync stands before Swap, reserves follow the amounts, the produc
   assert.ok(flash > 0)
 })
 
-test('V3 pools: amounts, price, tick and liquidity of every swap agree', () => {
+test('simulated V3 pools: amounts, price, tick and liquidity of every swap agree', () => {
   const prices = new Map<string, number>()
   let swaps = 0
   for (const log of logs) {
@@ -189,7 +189,7 @@ const priceOf = (pool: Pool): number => {
   return pool.baseToken === pool.token0 ? price1 * scale : 1 / (price1 * scale)
 }
 
-test('arbitrage keeps the pools of a token together', () => {
+test('simulated arbitrage keeps the pool prices of a token together', () => {
   const wethUsd = priceOf(scenario.pools[0] ?? assert.fail())
   const btcUsd =
     priceOf(scenario.pools.find(({ base }) => base === 'WBTC') ?? assert.fail()) * wethUsd
@@ -211,7 +211,7 @@ test('arbitrage keeps the pools of a token together', () => {
   assert.ok(compared >= 8)
 })
 
-test('the chain makes as many swaps as asked for', () => {
+test('the simulated chain makes the requested number of swaps', () => {
   const swaps = logs.filter((log) => {
     const version = scenario.poolOf.get(log.address)?.version
     return version !== undefined && decoded(version === 2 ? V2 : V3, log)?.eventName === 'Swap'
@@ -220,7 +220,7 @@ test('the chain makes as many swaps as asked for', () => {
   assert.ok(Math.abs(perSecond - 4) < 0.2, `${perSecond} per second`)
 })
 
-test('every oddity is there: forged events, zero amounts, failures, routes, closed positions', () => {
+test('the simulated chain has forged events, zero amounts, failures, routes and closed positions', () => {
   const bySwapper = (address: Hex): number =>
     logs.filter((log) => log.address === address && (decoded(V2, log) ?? decoded(V3, log))).length
   assert.ok(bySwapper(scenario.forgery.address) > 0)
@@ -248,7 +248,7 @@ test('every oddity is there: forged events, zero amounts, failures, routes, clos
   assert.ok(closed, 'a position that was closed and opened again')
 })
 
-test('calls answer as contracts do, reverts and odd encodings included', () => {
+test('simulated contracts answer calls like real ones, reverts and odd encodings included', () => {
   const token = (symbol: string) =>
     scenario.tokens.find((one) => one.symbol === symbol) ?? assert.fail()
   const call = (to: Hex, name: 'decimals' | 'symbol' | 'factory') =>

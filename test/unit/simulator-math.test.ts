@@ -14,7 +14,7 @@ import { swapWithin, tickAtSqrtPrice } from '../../simulator/evm/v3-math.ts'
 
 const reserve = fc.bigInt({ min: 10_000n, max: 1n << 100n })
 
-test('a V2 output keeps the product, one more does not', () => {
+test('a V2 output keeps the product, and one more unit does not', () => {
   fc.assert(
     fc.property(reserve, reserve, fc.bigInt({ min: 1n, max: 1n << 90n }), (x, y, amountIn) => {
       const out = amountOutOf(amountIn, x, y)
@@ -26,7 +26,7 @@ test('a V2 output keeps the product, one more does not', () => {
   )
 })
 
-test('an integer root is the floor', () => {
+test('integerSqrt is the floor of the square root', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 0n, max: 1n << 300n }), (value) => {
       const root = integerSqrt(value)
@@ -35,7 +35,7 @@ test('an integer root is the floor', () => {
   )
 })
 
-test('prices of ticks are those of the original library', () => {
+test('square root prices of ticks equal those of the Uniswap library', () => {
   assert.equal(sqrtPriceAtTick(MIN_TICK), 4_295_128_739n)
   assert.equal(sqrtPriceAtTick(MAX_TICK), 1461446703485210103287273052203988822378723970342n)
   assert.equal(sqrtPriceAtTick(0), 1n << 96n)
@@ -46,7 +46,7 @@ test('prices of ticks are those of the original library', () => {
   }
 })
 
-test('the tick of a price holds it, wherever the search starts', () => {
+test('the tick of a price is found from any starting tick', () => {
   const tick = fc.integer({ min: MIN_TICK, max: MAX_TICK - 1 })
   fc.assert(
     fc.property(tick, tick, fc.double({ min: 0, max: 1, noNaN: true }), (at, near, share) => {

@@ -58,7 +58,7 @@ const linked = (blocks: readonly SealedBlock[]): void => {
   })
 }
 
-test('the same seed gives the same blocks byte for byte, another seed others', () => {
+test('simulated Solana: the same seed gives the same blocks, another seed others', () => {
   const text = (seed: number): string => {
     const { blocks } = buildSimulatedSvmBlocks({ ...SPEC, seed }, 60)
     return JSON.stringify(blocks.map((block) => [block.hash, block.slot, toRpcTransactions(block)]))
@@ -69,7 +69,7 @@ test('the same seed gives the same blocks byte for byte, another seed others', (
   assert.notEqual(text(6), once)
 })
 
-test('a chain that continues from a checkpoint is the one that never stopped', async () => {
+test('simulated Solana: a restart from a checkpoint gives the same chain as an uninterrupted run', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'chain-'))
   const first = await open(515, { checkpointDir: dir })
   await first.chain.stop()
@@ -89,7 +89,7 @@ test('a chain that continues from a checkpoint is the one that never stopped', a
   await rm(dir, { recursive: true })
 })
 
-test('a reorg shows a branch whose slots continue from its parent, until the next block', async () => {
+test('simulated Solana: a reorg shows a branch whose slots continue from its parent, until the next block', async () => {
   const { chain, moveTo } = await open(80)
   const before = await blocksOf(chain)
   const slots: number[] = []
@@ -118,7 +118,7 @@ test('a reorg shows a branch whose slots continue from its parent, until the nex
   await chain.stop()
 })
 
-test('scheduled reorgs leave the canonical chain as it was', async () => {
+test('simulated Solana: scheduled reorgs leave the canonical chain unchanged', async () => {
   const watched = await open(5, { reorgEvery: 7 })
   const seen = new Set<string>()
   watched.chain.onHead(({ hash }) => seen.add(hash))
@@ -130,7 +130,7 @@ test('scheduled reorgs leave the canonical chain as it was', async () => {
   await watched.chain.stop()
 })
 
-test('the rate is kept, whatever it is, and tokens come to an end of their curve', () => {
+test('simulated Solana: trades follow the configured rate, and curves complete', () => {
   for (const [ratePerSecond, blocks] of [
     [2, 900],
     [40, 80],

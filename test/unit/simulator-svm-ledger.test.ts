@@ -32,7 +32,7 @@ before(() => {
 const sum = (numbers: readonly number[]): bigint =>
   numbers.reduce((total, one) => total + BigInt(one), 0n)
 
-test('every lamport of a transaction is accounted for: what is gone is the fee', () => {
+test('the lamports of a simulated transaction sum up: the difference is the fee', () => {
   for (const { tx } of tape) {
     const { preBalances, postBalances, fee } = tx.meta
     assert.equal(sum(preBalances) - sum(postBalances), BigInt(fee), tx.transaction.signatures[0])
@@ -41,7 +41,7 @@ test('every lamport of a transaction is accounted for: what is gone is the fee',
   }
 })
 
-test('a balance before is the one that stood after the last transaction of that account', () => {
+test('a balance before a simulated transaction equals the one after the previous transaction of that account', () => {
   const lamports = new Map<string, number>()
   const tokens = new Map<string, string>()
   let seen = 0
@@ -104,7 +104,7 @@ const replayed = (tx: RpcTransaction): ReadonlyMap<string, bigint> => {
   return held
 }
 
-test('token instructions alone lead from the balances before to those after', () => {
+test('token instructions of a simulated transaction lead from the balances before to those after', () => {
   let migrations = 0
   for (const { tx } of tape) {
     if (tx.meta.err !== null) {
@@ -128,7 +128,7 @@ test('token instructions alone lead from the balances before to those after', ()
   assert.ok(migrations > 0)
 })
 
-test('a failed transaction moves nothing but its fee, and shows how far it came', () => {
+test('a failed simulated transaction changes only its fee, and has its logs up to the error', () => {
   const failed = tape.filter(({ tx }) => tx.meta.err !== null)
   assert.ok(failed.length > 10)
   let withTrades = 0
@@ -150,7 +150,7 @@ test('a failed transaction moves nothing but its fee, and shows how far it came'
   assert.ok(withTrades > 2, 'some failed after a whole trade')
 })
 
-test('token balances are printed as nodes print them', () => {
+test('simulated token balances are printed like those of a node', () => {
   const tokens: RpcTokenBalance[] = tape.flatMap(({ tx }) => [...tx.meta.postTokenBalances])
   for (const { uiTokenAmount, mint, programId } of tokens) {
     const { amount, decimals, uiAmount, uiAmountString } = uiTokenAmount
@@ -164,7 +164,7 @@ test('token balances are printed as nodes print them', () => {
   assert.ok(new Set(tokens.map(({ programId }) => programId)).size === 2)
 })
 
-test('every kind of transaction is there', () => {
+test('the simulated Solana has every kind of transaction', () => {
   const text = tape.map(({ tx }) => tx.meta.logMessages.join())
   for (const word of [
     ...['Create', 'CreateV2', 'Buy', 'Sell', 'Migrate', 'CreatePool', 'Route', 'CloseAccount'],

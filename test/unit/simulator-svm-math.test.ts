@@ -18,7 +18,7 @@ import { forkSlotAt, heightAt, isSkipped, slotAt } from '../../simulator/svm/slo
 const sol = fc.bigInt({ min: 10_000n, max: 60_000_000_000n })
 const reserve = fc.bigInt({ min: 1_000_000n, max: 10n ** 16n })
 
-test('a new curve sells as recorded: the last token is sold at 85 SOL', () => {
+test('a new simulated curve has the recorded prices: the last token sells at 85 SOL', () => {
   // Recorded by the first buy of fixture pumpfun_create_from_blocksubscribe.
   assert.equal(curveCost(NEW_CURVE, 3_520_371_073_923n), 98_750_018n)
   const whole = curveCost(NEW_CURVE, NEW_CURVE.realToken)
@@ -26,7 +26,7 @@ test('a new curve sells as recorded: the last token is sold at 85 SOL', () => {
   assert.equal(tokensForLamports(NEW_CURVE, 10n ** 12n), NEW_CURVE.realToken)
 })
 
-test('a curve never costs more than was offered, and its product never falls', () => {
+test('a simulated curve never costs more than the budget, and its product never falls', () => {
   fc.assert(
     fc.property(sol, sol, (before, spend) => {
       const first = tokensForLamports(NEW_CURVE, before)
@@ -43,7 +43,7 @@ test('a curve never costs more than was offered, and its product never falls', (
   )
 })
 
-test('pools keep their product, whichever amount is exact', () => {
+test('simulated pools keep their product, whichever amount is exact', () => {
   fc.assert(
     fc.property(reserve, reserve, fc.integer({ min: 1, max: 900 }), (base, quote, share) => {
       const out = (base * BigInt(share)) / 1_000n
@@ -59,13 +59,13 @@ test('pools keep their product, whichever amount is exact', () => {
   )
 })
 
-test('fees are rounded up', () => {
+test('simulated fees are rounded up', () => {
   assert.equal(feeOf(98_750_018n, 95n), 938_126n)
   assert.equal(feeOf(98_750_018n, 30n), 296_251n)
   assert.equal(feeOf(0n, 95n), 0n)
 })
 
-test('slots and heights are each other, two of 32 slots are skipped', () => {
+test('slots and heights convert both ways, and two of 32 slots are skipped', () => {
   for (const seed of [0, 1, 99]) {
     let blocks = 0
     for (let slot = 0; slot < 3_200; slot += 1) {

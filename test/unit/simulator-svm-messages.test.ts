@@ -20,7 +20,7 @@ before(() => {
   tape = blocks.flatMap(toRpcTransactions)
 })
 
-test('log lines are a well-formed stack that names the instructions that ran', () => {
+test('simulated log lines are a well-formed call stack of the executed instructions', () => {
   for (const tx of tape) {
     const keys = transactionAccounts(tx)
     const stack: string[] = []
@@ -47,7 +47,7 @@ test('log lines are a well-formed stack that names the instructions that ran', (
   }
 })
 
-test('accounts are named by their place: signers first, then tables, writable before readonly', () => {
+test('simulated accounts are ordered: signers first, then lookup tables, writable before read-only', () => {
   let withTables = 0
   for (const tx of tape) {
     const { message, signatures } = tx.transaction
@@ -113,7 +113,7 @@ const readWire = (bytes: Buffer) => {
   return { signatures, version, header, accountKeys, recentBlockhash, instructions, lookups }
 }
 
-test('the base64 form is the same transaction', () => {
+test('the base64 form of a simulated transaction equals its JSON form', () => {
   sealed.forEach((tx, place) => {
     const [text = ''] = transactionToJson(tx, 'base64').transaction as readonly string[]
     const wire = readWire(Buffer.from(text, 'base64'))
@@ -151,7 +151,7 @@ test('the base64 form is the same transaction', () => {
   })
 })
 
-test('signatures, hashes and addresses have their length', () => {
+test('simulated signatures, hashes and addresses have their length', () => {
   for (const tx of tape) {
     for (const signature of tx.transaction.signatures)
       assert.equal(base58Decode(signature)?.length, 64)

@@ -91,7 +91,7 @@ const callerOf = ({ tx, at }: Seen): number => {
   throw new Error('an event without a caller')
 }
 
-test('every event has its twin in the logs', () => {
+test('every simulated event is in the logs as well', () => {
   for (const tx of tape) {
     const logged = tx.meta.logMessages
       .filter((line) => line.startsWith('Program data: '))
@@ -101,7 +101,7 @@ test('every event has its twin in the logs', () => {
   }
 })
 
-test('curves follow the plain arithmetic, trade after trade', () => {
+test('simulated curves follow the plain arithmetic, trade after trade', () => {
   const curves = new Map<string, [bigint, bigint, bigint, bigint]>()
   let count = 0
   for (const seen of events) {
@@ -151,7 +151,7 @@ test('curves follow the plain arithmetic, trade after trade', () => {
   assert.ok(count > 500)
 })
 
-test('three layouts of the trade event occur, the newest names its quote', () => {
+test('three layouts of the simulated trade event occur, and the newest has its quote mint', () => {
   const sizes = new Set(ofKind('trade').map(({ event }) => event.length))
   // The last two are those of the recorded buys of April and July 2026; a sell has one letter more.
   const known = [129, 282, 283, 358, 359]
@@ -165,7 +165,7 @@ test('three layouts of the trade event occur, the newest names its quote', () =>
   }
 })
 
-test('a complete curve migrates into a pool of the tokens kept for it and all its money', () => {
+test('a completed simulated curve migrates into a pool with its reserved tokens and all its SOL', () => {
   const complete = ofKind('complete')
   const migrated = ofKind('migrate')
   assert.ok(migrated.length > 0 && complete.length >= migrated.length)
@@ -196,7 +196,7 @@ test('a complete curve migrates into a pool of the tokens kept for it and all it
   }
 })
 
-test('pool trades are a constant product with fees on top, and move what they say', () => {
+test('simulated pool trades follow the constant product with fees on top, and transfer the amounts of their events', () => {
   const trades = [...ofKind('buy'), ...ofKind('sell')]
   assert.ok(ofKind('buy').length > 20 && ofKind('sell').length > 5)
   for (const seen of trades) {
@@ -228,7 +228,7 @@ test('pool trades are a constant product with fees on top, and move what they sa
   }
 })
 
-test('Raydium swaps log what they move, and keep their product', () => {
+test('simulated Raydium swaps log their transferred amounts, and keep their product', () => {
   let count = 0
   const tags = new Set<number>()
   for (const tx of tape) {

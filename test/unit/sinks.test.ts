@@ -53,7 +53,7 @@ const tradesOf = (op: TapeOp['op'], change: Partial<TapeTrade> = {}): TradeEvent
   }
 }
 
-test('a trade becomes one row with the leg that was bought and the leg that was sold', () => {
+test('a trade gives one row with the bought and the sold leg', () => {
   const [row] = tradeRows(tradesOf('apply'))
   assert.deepEqual(
     [row?.buy_token, row?.buy_amount, row?.sell_token, row?.sell_amount, row?.base_is_buy],
@@ -72,7 +72,7 @@ test('a trade becomes one row with the leg that was bought and the leg that was 
   assert.deepEqual([sale?.sell_token, sale?.buy_token, sale?.base_is_buy], ['0xaaa', '0xweth', 0])
 })
 
-test('unknown is NULL: prices, values, decimals', () => {
+test('unknown prices, values and decimals are stored as NULL', () => {
   const [row] = tradeRows(tradesOf('apply', { quoteUsd: '', quoteNative: '', baseDecimals: null }))
   assert.deepEqual(
     [
@@ -86,7 +86,7 @@ test('unknown is NULL: prices, values, decimals', () => {
   )
 })
 
-test('a retraction is the same key with a newer version and a mark', () => {
+test('a retraction row has the same key, a newer version and the deleted flag', () => {
   const [applied] = tradeRows(tradesOf('apply'))
   const [reverted] = tradeRows({
     ...tradesOf('revert'),
@@ -138,7 +138,7 @@ test('a block row counts its trades by partition; FINALIZE is the final row of t
   assert.equal(finalityRows(final)[0]?.final_slot, 4)
 })
 
-test('values that are not numbers, or that no table can hold, are dead letters', () => {
+test('invalid values, and values that no table can hold, are dead letters', () => {
   const spoilt = (change: object): TradeEvents => {
     const value = tradesOf('apply')
     return {
@@ -171,12 +171,12 @@ test('values that are not numbers, or that no table can hold, are dead letters',
   )
 })
 
-test('every sink maps what its topic carries, and refuses other bytes', () => {
+test('every sink rejects undecodable records', () => {
   const codec = localCodec()
   for (const { map } of SINKS) assert.throws(() => map(codec, Buffer.from('no avro')), InvalidInput)
 })
 
-test('the same range of a lane has the same token, and no other range has', () => {
+test('the insert token is the same for the same offset range of a lane, and differs for any other', () => {
   assert.equal(insertToken('t', 'life/0', 5, 9), insertToken('t', 'life/0', 5, 9))
   const tokens = [
     insertToken('t', 'life/0', 5, 9),
@@ -234,7 +234,7 @@ test('migrations carry no TTL: retention is a setting', () => {
   assert.doesNotMatch(ddl, /\bTTL\b/)
 })
 
-test('a table whose subjects are written once per batch keeps one row for each of them anyway', () => {
+test('tables of latest states are sorted by the key of their subject', () => {
   for (const [table, columns] of LATEST_STATE_KEYS) {
     const [, sorted = ''] =
       new RegExp(

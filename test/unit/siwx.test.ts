@@ -6,7 +6,7 @@ import { secp256k1 } from '@noble/curves/secp256k1'
 import { base58Decode, base58Encode } from '../../core/base58.ts'
 import { readSignInToken, type SignInRules } from '../../serving/auth/siwx.ts'
 import { parseSignInMessage } from '../../serving/auth/siwx-message.ts'
-import { isSignedBy } from '../../serving/auth/wallet-signature.ts'
+import { MAX_SIGNATURE_LENGTH, verifyKeySignature } from '../../serving/auth/wallet-signature.ts'
 import {
   evmWallet,
   type MessageFields,
@@ -40,7 +40,7 @@ const reading = async (wallet: TestWallet, fields: Partial<MessageFields>, nowMs
   return typeof read === 'string' ? read : 'good'
 }
 
-test('the published vector: message, address and signature', async () => {
+test('the published example of a wallet token gives its message, address and signature', async () => {
   const message = signInMessage(evm, FIELDS)
   assert.equal(evm.address, '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A')
   assert.equal(
@@ -53,10 +53,10 @@ test('the published vector: message, address and signature', async () => {
   assert.ok(typeof read !== 'string')
   assert.equal(read.address, evm.address.toLowerCase())
   assert.equal(read.expiresAtMs, Date.parse(FIELDS.expiresAt))
-  assert.equal(await isSignedBy(read), true)
+  assert.equal(await verifyKeySignature(read), 'good')
 })
 
-test('times, chains and words that clients of several languages write', async () => {
+test('wallet tokens of clients in several languages are accepted', async () => {
   for (const [wallet, fields] of [
     [evm, {}],
     [solana, {}],
@@ -73,7 +73,7 @@ test('times, chains and words that clients of several languages write', async ()
   assert.notEqual(parseSignInMessage(bare), undefined)
 })
 
-test('every refusal but the signature has its reason', async () => {
+test('an invalid wallet token is refused with its reason, but for the signature', async () => {
   for (const [fields, reason] of [
     [{ domain: 'evil.example.com' }, 'wrong_domain'],
     [{ domain: 'api.example.com.evil.com' }, 'wrong_domain'],
@@ -105,7 +105,7 @@ test('every refusal but the signature has its reason', async () => {
   assert.equal(await reading(solana, { chainId: '8453' }), 'wrong_chain')
 })
 
-test('texts that are not a token at all', async () => {
+test('malformed wallet tokens are refused', async () => {
   const message = signInMessage(evm, FIELDS)
   const token = await signInToken(evm, message)
   for (const [text, reason] of [
@@ -129,7 +129,7 @@ test('texts that are not a token at all', async () => {
   assert.notEqual(typeof readSignInToken(`${urlSafe}.x`, RULES, NOW_MS), 'string')
 })
 
-test('an EVM signature: one writing, one signer', async () => {
+test('an EVM signature is accepted in one form, from one signer', async () => {
   const message = signInMessage(evm, FIELDS)
   const good = await evm.sign(message)
   const signed = { kind: 'evm', address: evm.address.toLowerCase(), message } as const
@@ -137,12 +137,13 @@ test('an EVM signature: one writing, one signer', async () => {
     const high = (secp256k1.CURVE.n - BigInt(`0x${good.slice(66, 130)}`)).toString(16)
     return `${good.slice(0, 66)}${high.padStart(64, '0')}${good.endsWith('1b') ? '1c' : '1b'}`
   }
-  assert.equal(await isSignedBy({ ...signed, signature: good }), true)
+  assert.equal(await verifyKeySignature({ ...signed, signature: good }), 'good')
+  const answerTo = (signature: string) => verifyKeySignature({ ...signed, signature })
+  // Not of the key: a contract at the address may take any bytes.
   for (const signature of [
     flipped(),
     await evmWallet(0x12).sign(message),
     await evm.sign(`${message} `),
-    good.slice(2),
     good.slice(0, -2),
     `${good}00`,
     `${good.slice(0, -2)}1d`,
@@ -150,13 +151,23 @@ test('an EVM signature: one writing, one signer', async () => {
     `0x${'0'.repeat(130)}`,
     `0x${'f'.repeat(130)}`,
     `0x${'0'.repeat(128)}1b`,
-    '',
+    '0x',
+    '0x'.padEnd(MAX_SIGNATURE_LENGTH, 'a'),
   ]) {
-    assert.equal(await isSignedBy({ ...signed, signature }), false, signature)
+    assert.equal(await answerTo(signature), 'unknown', signature)
+  }
+  for (const signature of [
+    good.slice(2),
+    good.slice(0, -1),
+    `${good.slice(0, -1)}g`,
+    '',
+    '0x'.padEnd(MAX_SIGNATURE_LENGTH + 2, 'a'),
+  ]) {
+    assert.equal(await answerTo(signature), 'wrong', signature)
   }
 })
 
-test('a Solana signature in base 58, hex and base 64; a changed or foreign one is none', async () => {
+test('a Solana signature is accepted in base 58, hex and base 64; a changed or foreign one is refused', async () => {
   const message = signInMessage(solana, FIELDS)
   const signed = { kind: 'solana', address: solana.address, message } as const
   const text = await solana.sign(message)
@@ -168,7 +179,7 @@ test('a Solana signature in base 58, hex and base 64; a changed or foreign one i
     bytes.toString('base64'),
     bytes.toString('base64url'),
   ]) {
-    assert.equal(await isSignedBy({ ...signed, signature }), true, signature)
+    assert.equal(await verifyKeySignature({ ...signed, signature }), 'good', signature)
   }
   // s + order: the other writing of the same signature.
   const s = BigInt(`0x${Buffer.from(bytes.subarray(32)).reverse().toString('hex')}`)
@@ -184,12 +195,12 @@ test('a Solana signature in base 58, hex and base 64; a changed or foreign one i
     text.repeat(100),
     '',
   ]) {
-    assert.equal(await isSignedBy({ ...signed, signature }), false, signature)
+    assert.equal(await verifyKeySignature({ ...signed, signature }), 'wrong', signature)
   }
   // The neutral point as a key "signs" everything where points of small order are let in.
   const neutral = Buffer.alloc(32)
   neutral[0] = 1
   const forged = Buffer.concat([neutral, Buffer.alloc(32)]).toString('hex')
   const address = base58Encode(neutral)
-  assert.equal(await isSignedBy({ ...signed, address, signature: forged }), false)
+  assert.equal(await verifyKeySignature({ ...signed, address, signature: forged }), 'wrong')
 })

@@ -15,7 +15,7 @@ const tradesIn = ({ swaps }: DecodedBlock) =>
     ...[tokenIn, amountInRaw, tokenOut, amountOutRaw],
   ])
 
-test('pump.fun of 2024: a creation that ends with the user and its first buy, in their first layouts', () => {
+test('pump.fun of 2024: a creation in the layout that ends with the user, and its first buy', () => {
   const mint = '5dNYcCZXEGfGgbdUdq7MMR7KLsNJLLLgL83wLH8Fpump'
   const user = '6xo262KbDXepWbF3vPTrFXysr5vJwk3mozBXmXk3hmMx'
   const out = decoded('pumpfun_create_2024_09.json')
@@ -37,7 +37,7 @@ test('pump.fun of 2024: a creation that ends with the user and its first buy, in
   assert.deepEqual(out.dropped, [])
 })
 
-test('two hops of an aggregator: a token with a transfer fee counts with what was sent', () => {
+test('two hops of an aggregator: a token with a transfer fee counts with the amount that was sent', () => {
   const [fromMint, toMint] = [
     '7atgF8KQo4wJrD5ATGX7t1V2zVvykPJbFfNeVf1icFv1',
     'ED5nyyWEzpPPiWimP8vYm7sD7TD3LAt3Q3gRTWHzPJBY',

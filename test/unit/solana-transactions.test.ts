@@ -42,42 +42,51 @@ const CURVE_CREATOR = { inEvent: 185, inPool: 49 } as const
 
 const CASES: readonly LayoutCase[] = [
   {
-    ...{ file: 'swap_bloom_1.json', protocol: 'pumpswap', of: 'a purchase on PumpSwap' },
+    file: 'swap_bloom_1.json',
+    protocol: 'pumpswap',
+    of: 'a purchase on PumpSwap',
     layout: { pool: AMM_POOL, config: { 57: 9, 643: 24 }, creator: AMM_CREATOR },
     places: AMM_BUY,
   },
   {
-    ...{ file: 'swap_photon_1.json', protocol: 'pumpswap', of: 'a sale on PumpSwap' },
+    file: 'swap_photon_1.json',
+    protocol: 'pumpswap',
+    of: 'a sale on PumpSwap',
     layout: { pool: AMM_POOL, config: { 57: 9, 643: 22 }, creator: AMM_CREATOR },
     places: AMM_SELL,
   },
   {
     file: 'pumpfun_create_from_blocksubscribe.json',
-    ...{ protocol: 'pump_fun', of: 'a purchase on a curve' },
+    protocol: 'pump_fun',
+    of: 'a purchase on a curve',
     layout: { pool: {}, config: { 41: 1, 741: 17 }, creator: CURVE_CREATOR },
     places: { owner: 6, in: 6, out: 5, programIn: 8, programOut: 8 },
   },
   {
-    ...{ file: 'swap_maestro_1.json', protocol: 'pump_fun', of: 'a sale on a curve' },
+    file: 'swap_maestro_1.json',
+    protocol: 'pump_fun',
+    of: 'a sale on a curve',
     layout: { pool: {}, config: { 41: 1, 741: 15 }, creator: CURVE_CREATOR },
     places: { owner: 6, in: 5, out: 6, programIn: 9, programOut: 9 },
   },
   {
-    ...{ file: 'swap_raydium_v4_1.json', protocol: 'raydium_amm_v4', of: 'Raydium AMM v4' },
+    file: 'swap_raydium_v4_1.json',
+    protocol: 'raydium_amm_v4',
+    of: 'Raydium AMM v4',
     layout: { pool: { 336: 3, 368: 4 }, config: {} },
     places: { owner: 7, in: 5, out: 6, programIn: 0, programOut: 0 },
   },
   {
-    ...{ file: 'swap_raydium_cpmm_1.json', protocol: 'raydium_cpmm', of: 'Raydium CPMM' },
+    file: 'swap_raydium_cpmm_1.json',
+    protocol: 'raydium_cpmm',
+    of: 'Raydium CPMM',
     layout: { pool: { 8: 2, 72: 6, 104: 7, 168: 10, 296: 12 }, config: {} },
     places: { owner: 0, in: 4, out: 5, programIn: 8, programOut: 9 },
   },
   {
-    ...{
-      file: 'swap_exa6gyh_1.json',
-      protocol: 'raydium_cpmm',
-      of: 'Raydium CPMM, second to first',
-    },
+    file: 'swap_exa6gyh_1.json',
+    protocol: 'raydium_cpmm',
+    of: 'Raydium CPMM, second to first',
     layout: { pool: { 8: 2, 72: 7, 104: 6, 168: 11, 296: 12 }, config: {} },
     places: { owner: 0, in: 4, out: 5, programIn: 8, programOut: 9 },
   },
@@ -90,14 +99,21 @@ const venueOf = (protocol: string) => {
 }
 
 for (const { file, protocol, layout, places, of } of CASES) {
-  test(`${of}: the accounts of the instruction are those that the chain took`, async () => {
+  test(`${of}: the built instruction has the recorded accounts`, async () => {
     const { instruction, swap, at, state } = recordedCall(file, layout)
     const wanted: VenueSwap = {
-      ...{ pool: swap.pool, owner: at(places.owner), mode: 'exact_in' },
-      ...{ tokenIn: swap.tokenIn ?? '', tokenOut: swap.tokenOut ?? '' },
-      ...{ accountIn: at(places.in), accountOut: at(places.out) },
-      ...{ programIn: at(places.programIn), programOut: at(places.programOut) },
-      ...{ amountInRaw: 5n, minOutRaw: 6n, maxInRaw: 5n },
+      pool: swap.pool,
+      owner: at(places.owner),
+      mode: 'exact_in',
+      tokenIn: swap.tokenIn ?? '',
+      tokenOut: swap.tokenOut ?? '',
+      accountIn: at(places.in),
+      accountOut: at(places.out),
+      programIn: at(places.programIn),
+      programOut: at(places.programOut),
+      amountInRaw: 5n,
+      minOutRaw: 6n,
+      maxInRaw: 5n,
     }
     const built = await venueOf(protocol).swap(wanted, state)
     assert.equal(built.program, instruction.program)
@@ -108,7 +124,7 @@ for (const { file, protocol, layout, places, of } of CASES) {
   })
 }
 
-test('amounts and first bytes of an instruction are those of the recorded ones', async () => {
+test('amounts and discriminators of built instructions equal the recorded ones', async () => {
   const bytesOf = async (
     { file, protocol, layout }: LayoutCase,
     swap: Partial<VenueSwap>,
@@ -119,9 +135,17 @@ test('amounts and first bytes of an instruction are those of the recorded ones',
     const programs = { programIn: TOKEN_PROGRAM, programOut: TOKEN_PROGRAM }
     const built = await venueOf(protocol).swap(
       {
-        ...{ pool, owner: addressFor('owner'), mode: 'exact_in', ...accounts, ...programs },
-        ...{ tokenIn: tokenIn ?? '', tokenOut: tokenOut ?? '' },
-        ...{ amountInRaw: 0n, minOutRaw: 0n, maxInRaw: 0n, ...swap },
+        pool,
+        owner: addressFor('owner'),
+        mode: 'exact_in',
+        ...accounts,
+        ...programs,
+        tokenIn: tokenIn ?? '',
+        tokenOut: tokenOut ?? '',
+        amountInRaw: 0n,
+        minOutRaw: 0n,
+        maxInRaw: 0n,
+        ...swap,
       },
       recorded.state,
     )
@@ -153,7 +177,7 @@ test('amounts and first bytes of an instruction are those of the recorded ones',
 const OWNER = addressFor('owner')
 const LIFETIME = { blockhash: addressFor('a recent block'), lastValidBlockHeight: 9 }
 
-test('a transaction decodes with empty signatures, version 0, and who pays first', async () => {
+test('an unsigned transaction has version 0, empty signatures and its payer first', async () => {
   const account = await associatedTokenAddress(OWNER, WRAPPED_SOL, TOKEN_PROGRAM)
   const text = unsignedTransaction(OWNER, LIFETIME, [
     computeLimit(100_000),
@@ -174,12 +198,13 @@ test('a transaction decodes with empty signatures, version 0, and who pays first
   })
 })
 
-test('a transaction that does not fit a packet is refused', () => {
+test('a transaction larger than a packet is refused', () => {
   const program = addressFor('program')
   const many = Array.from(
     { length: 40 },
     (_, index): SolanaInstruction => ({
-      ...{ program, data: new Uint8Array() },
+      program,
+      data: new Uint8Array(),
       accounts: [[addressFor(`account ${index}`), 'read']],
     }),
   )

@@ -46,7 +46,7 @@ testSwaps('Solidly', CASES, {
   trade: { logIndex: 1, pool: POOL, protocol: 'aerodrome', reserves: [1n, 2n] },
 })
 
-test('without a node, transfers of the transaction or the own Sync show that the pool is one', () => {
+test('without a node, transfers of the transaction or a Sync of the pool confirm a swap', () => {
   const kept = (logs: Parameters<typeof buildSingleTransactionBlock>[0]) =>
     decoded(logs, evidence).swaps.map(({ tokenIn, protocol }) => [tokenIn, protocol])
   const said = swap([10n, 0n, 0n, 7n])
@@ -56,7 +56,7 @@ test('without a node, transfers of the transaction or the own Sync show that the
   assert.deepEqual(kept([...paid, said]), [[TOKEN_A, 'velodrome_v2']])
 })
 
-test('liquidity comes with the event of Uniswap V2 and goes with one of its own', () => {
+test('Solidly liquidity: deposits have the event of Uniswap V2, withdrawals one of their own', () => {
   const { poolChanges } = decoded([
     buildLog(POOL, [TOPIC.v2Mint, addressTopic(ROUTER)], [3n, 4n]),
     buildLog(POOL, [TOPIC.solidlyBurn, addressTopic(ROUTER), addressTopic(USER)], [1n, 2n]),
@@ -75,7 +75,7 @@ test('liquidity comes with the event of Uniswap V2 and goes with one of its own'
   )
 })
 
-test('a pool of a listed factory is proven; one of another chain or family is not', () => {
+test('a pool of a listed factory is verified; one of another chain or family is not', () => {
   const made = (factory: string) =>
     buildLog(
       factory,
@@ -120,7 +120,7 @@ test('pairs of Velodrome V1 swap with the event of Uniswap V2', () => {
   )
 })
 
-test('a proven pool of Uniswap V2 has no Solidly swaps', () => {
+test('a verified pool of Uniswap V2 has no Solidly swaps', () => {
   const books = buildDecodeContext('facts', [buildPoolMetadata('uniswap_v2')], 'base')
   const { swaps, dropped } = decoded([swap([10n, 0n, 0n, 7n])], books)
   assert.deepEqual(swaps, [])

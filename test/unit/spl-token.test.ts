@@ -51,7 +51,7 @@ const mintTo = (mint: string, amount: bigint): InstructionInput =>
 const reasons = ({ dropped }: DecodedBlock): readonly string[] =>
   dropped.map(({ reason }) => reason)
 
-test('every kind of transfer names owners and accounts', () => {
+test('every kind of token transfer has owners and accounts', () => {
   const { transfers, dropped } = decodeInstructions(
     [
       tokenTransferInstruction([FROM, TO, addressFor('delegate')], 1n),
@@ -74,7 +74,7 @@ test('every kind of transfer names owners and accounts', () => {
   }
 })
 
-test('accounts that no list knows: the one who signed sent, the account itself received', () => {
+test('transfers between accounts without known owners: the signer is the sender, the account itself the receiver', () => {
   const { transfers, dropped } = decodeInstructions([
     token([FROM, MINT, TO, ALICE], 12, u64le(2n), 6),
     tokenTransferInstruction([FROM, TO, ALICE], 1n),
@@ -86,7 +86,7 @@ test('accounts that no list knows: the one who signed sent, the account itself r
   )
 })
 
-test('coin moves under the system address, into a token account for its owner', () => {
+test('native transfers have the system address as token, and go to the owner of a token account', () => {
   const { transfers } = decodeInstructions(
     [
       system([ALICE, BOB], 2, u64le(5n)),
@@ -112,7 +112,7 @@ test('coin moves under the system address, into a token account for its owner', 
   )
 })
 
-test('data that is cut short is not a transfer', () => {
+test('truncated token instructions are dropped', () => {
   const calls = [
     token([FROM, TO, ALICE], 3, u64le(1n).subarray(0, 7)),
     token([FROM], 3, u64le(1n)),
@@ -130,7 +130,7 @@ test('data that is cut short is not a transfer', () => {
   ])
 })
 
-test('supplies are set up, grow and shrink', () => {
+test('supply events: mint initialization, mints and burns are decoded', () => {
   const { supplies } = decodeInstructions([
     initializeMint(MINT, 6),
     mintTo(MINT, 9n),
@@ -150,7 +150,7 @@ test('supplies are set up, grow and shrink', () => {
   )
 })
 
-test('a token made by hand is born with its texts, authorities and supply', () => {
+test('a token created by plain instructions has its name, authorities and supply', () => {
   const { tokenCreations } = decodeInstructions([
     initializeMint(MINT, 9, addressFor('freezer')),
     {
@@ -191,7 +191,7 @@ test('a token made by hand is born with its texts, authorities and supply', () =
   ])
 })
 
-test('texts of the token program’s own metadata; a mint without any has no name', () => {
+test('Token-2022 metadata gives name and URI; a mint without metadata has no name', () => {
   const named = token(
     [MINT, addressFor('update'), MINT, addressFor('minter')],
     Buffer.from('d2e11ea258b84d8d', 'hex'),
@@ -215,7 +215,7 @@ test('texts of the token program’s own metadata; a mint without any has no nam
   assert.equal(bare?.metadata.mintAuthority, addressFor('minter'))
 })
 
-test('collectibles, a pool’s liquidity token and a vault’s shares are not born', () => {
+test('mints of collectibles, pool liquidity tokens and vault shares are not token creations', () => {
   const collectible = addressFor('collectible')
   const pool: InstructionInput = {
     program: PROGRAM_IDS.raydiumV4,
@@ -243,7 +243,7 @@ test('collectibles, a pool’s liquidity token and a vault’s shares are not bo
   assert.equal(supplies.length, 6)
 })
 
-test('one balance change per account that a transaction changed', () => {
+test('a transaction gives one balance change per changed account', () => {
   const { balances } = decodeInstructions([tokenTransferInstruction([FROM, TO, ALICE], 4n)], {
     tokenBalances: [
       buildTokenBalance(FROM, ALICE, MINT, { preRaw: 4n, postRaw: null }),
@@ -280,7 +280,7 @@ test('one balance change per account that a transaction changed', () => {
   assert.ok(balances.every(({ logIndex, decimals }) => logIndex === 1 && decimals !== null))
 })
 
-test('a failed transaction changes its payer’s coin and nothing else', () => {
+test('a failed transaction changes the native balance of its payer and nothing else', () => {
   const found = decodeInstructions([tokenTransferInstruction([FROM, TO, ALICE], 4n)], {
     success: false,
     tokenBalances: BALANCES,

@@ -6,14 +6,14 @@ import { UsageError } from '../../cli/commands/usage-error.ts'
 import { welcomeText } from '../../cli/standalone/welcome.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 
-test('without options: the simulator on the default port', () => {
+test('sluice start without options runs the simulator on the default port', () => {
   const plan = parsePlan({}, {})
   assert.equal(plan.rpc, null)
   assert.equal(plan.config.port, 8080)
   assert.equal(plan.untilMs, undefined)
 })
 
-test('every option of a simulated chain', () => {
+test('sluice start accepts every option of a simulated chain', () => {
   const plan = parsePlan(
     {
       data: 'd',
@@ -33,14 +33,14 @@ test('every option of a simulated chain', () => {
   assert.equal(plan.untilMs, 600_000)
 })
 
-test('a real chain takes its endpoints from the option, else the public table', () => {
+test('sluice start takes endpoints of a real chain from the option, else from the public table', () => {
   const given = parsePlan({ chain: 'ethereum', rpc: ['wss://node.example'], from: '19000000' }, {})
   assert.deepEqual(given.rpc, ['wss://node.example'])
   assert.equal(given.from, 19_000_000)
   assert.deepEqual(parsePlan({ chain: 'eth' }, {}).rpc, CHAINS.eth.publicRpc)
 })
 
-test('all wrong options are named together', () => {
+test('sluice start reports all invalid options together', () => {
   const wrong = { port: 'x', seed: '-1', rate: '0', genesis: 'soon', until: '10', chain: 'doge' }
   assert.throws(
     () => parsePlan(wrong, {}),
@@ -52,7 +52,7 @@ test('all wrong options are named together', () => {
   )
 })
 
-test('every chain can be followed over its nodes', () => {
+test('sluice start accepts endpoints for every chain', () => {
   for (const { id } of Object.values(CHAINS)) {
     const { rpc } = parsePlan({ chain: id, rpc: ['https://node.example'] }, {})
     assert.deepEqual(rpc, ['https://node.example'])
@@ -61,14 +61,14 @@ test('every chain can be followed over its nodes', () => {
   }
 })
 
-test('half a seed, half a port and half a block are refused', () => {
+test('sluice start refuses fractions for seed, port and block', () => {
   assert.throws(
     () => parsePlan({ seed: '1.5', port: '80.5', chain: 'eth', from: '7.5' }, {}),
     /--seed: 1\.5 is not a whole number[\s\S]*--from[\s\S]*--port/,
   )
 })
 
-test('the welcome names a simulated chain as one, and its commands carry key and token', () => {
+test('the welcome text marks a simulated chain, and its commands have key and token', () => {
   const token = `0x${'ab'.repeat(20)}`
   const text = welcomeText({
     baseUrl: 'http://127.0.0.1:8080',

@@ -16,7 +16,7 @@ import { TradeSums } from '../../processors/stats/trade-sums.ts'
 import { createUnfinalizedStats } from '../../processors/stats/unfinalized-stats.ts'
 
 const NOW = 1_800_000_000
-const NOTHING_KNOWN = { usd: null, native: null, liquidityUsd: null }
+const NOTHING_KNOWN = { usd: null, native: null, liquidityUsd: null, second: null }
 
 const side = (count: number) => ({ count, raw: BigInt(count), usdRaw: 7n, nativeRaw: 1n })
 
@@ -70,7 +70,7 @@ const lookups = (stats: TokenStats): number => {
 
 const HOUR = 3_600
 
-test('an answer costs the same, and what is held stays, after two and a half days of trades as after one', () => {
+test('window queries and memory cost the same after two and a half days of trades as after one', () => {
   const [day, days] = [tradedFor(24 * HOUR), tradedFor(60 * HOUR)]
   const [short, long] = [lookups(day), lookups(days)]
   assert.ok(short > 0, 'lookups are counted')
@@ -84,7 +84,7 @@ test('an answer costs the same, and what is held stays, after two and a half day
 
 const gap = fc.integer({ min: 0, max: 400 })
 
-test('sums and prices of any span are those of its seconds, whatever was dropped', () => {
+test('sums and prices of any range equal those of its seconds, whatever was dropped', () => {
   const bucket = fc.record({ gap, price: fc.option(fc.integer({ min: 1, max: 9 })) })
   fc.assert(
     fc.property(fc.array(bucket, { maxLength: 40 }), gap, gap, (list, dropped, length) => {
@@ -111,7 +111,7 @@ test('sums and prices of any span are those of its seconds, whatever was dropped
   )
 })
 
-test('names since a second are those that were last seen then or later', () => {
+test('the distinct count since a second is that of the names last seen then or later', () => {
   const seen = fc.record({ gap, name: fc.constantFrom('a', 'b', 'c', 'd', 'e') })
   fc.assert(
     fc.property(fc.array(seen, { maxLength: 40 }), gap, fc.nat(4_000), (list, pruned, back) => {

@@ -129,7 +129,7 @@ const workPerBlock = (unfinalized: number, blocks: number) => {
   return { work: work / MEASURED_BLOCKS, windows }
 }
 
-test('a block takes the same work over 3,600 unfinalized blocks as over 32, and tells the same windows', () => {
+test('a block takes the same work over 3,600 unfinalized blocks as over 32, and gives the same windows', () => {
   const BLOCKS = 3_700
   const [shallow, deep] = [workPerBlock(32, BLOCKS), workPerBlock(3_600, BLOCKS)]
   assert.equal(shallow.windows.length, 8 * TOKENS.length)
@@ -144,7 +144,7 @@ test('a block takes the same work over 3,600 unfinalized blocks as over 32, and 
 /** Prices that are read, of a token that traded in so many unfinalized blocks, for one answer after each of the newest ten. */
 const priceReads = (blocks: number): number => {
   const tokens = createUnfinalizedTokens()
-  const final = newTokenStats('t', { usd: null, native: null, liquidityUsd: null })
+  const final = newTokenStats('t', { usd: null, native: null, liquidityUsd: null, second: null })
   let reads = 0
   const countedPrice = (price: number): PriceRange => ({
     open: price,
@@ -167,7 +167,7 @@ const priceReads = (blocks: number): number => {
   return reads / 10
 }
 
-test('an answer reads the prices of few blocks, however many are unfinalized', () => {
+test('a window query reads the prices of few blocks, however many are unfinalized', () => {
   const [some, many] = [priceReads(400), priceReads(3_600)]
   assert.ok(some > 0, 'reads are counted')
   assert.ok(many < 3 * some, `${some} reads over 400 blocks, ${many} over 3,600`)

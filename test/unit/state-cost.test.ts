@@ -63,20 +63,20 @@ const lookupsOfLoad = (blocks: number): number => {
     return get.call(this, key)
   }
   try {
-    assert.equal(loadCandles(kept).held, 3 * blocks)
+    assert.equal(loadCandles(kept).size, 3 * blocks)
     return count
   } finally {
     Map.prototype.get = get
   }
 }
 
-test('candles of four times as many blocks take four times as much to load', () => {
+test('loading candles of four times as many blocks takes four times as many lookups', () => {
   const [few, many] = [lookupsOfLoad(50), lookupsOfLoad(200)]
   assert.ok(few > 50, 'lookups are counted')
   assert.ok(many < 5 * few, `${few} lookups for 50 blocks, ${many} for 200`)
 })
 
-test('a retraction reads what was kept for its block once, also when it asks for it first', () => {
+test('a revert reads the stored data of its block once, also after an earlier read', () => {
   const state = new Map<string, string>()
   const first = createVersionedStore<{ n: number }, string>(createStageState(state))
   for (const height of [1, 2]) {

@@ -25,8 +25,8 @@ const boardOf = (isNode = true) => {
   return { board, clock, take, idleSeconds }
 }
 
-describe('readiness of a chain', () => {
-  test('a chain whose node gives no block for the stated time is not ready, until one comes', async () => {
+describe('chain readiness', () => {
+  test('a chain without a new block for the stated time is not ready, until one comes', async () => {
     const { board, clock, take, idleSeconds } = boardOf()
     board.enter('starting')
     take(7, 1)
@@ -42,7 +42,7 @@ describe('readiness of a chain', () => {
     assert.equal(await idleSeconds(), 0)
   })
 
-  test('a chain whose nodes never answered is not ready after that time either', () => {
+  test('a chain whose nodes never answered is not ready after the stated time either', () => {
     const { board, clock } = boardOf()
     board.enter('starting')
     clock.nowMs += 40_000
@@ -51,7 +51,7 @@ describe('readiness of a chain', () => {
     assert.deepEqual(board.readiness(), { ok: false, detail: 'sol: no block for 60 s' })
   })
 
-  test('neither a recording, an ended chain nor one that another process follows stalls', async () => {
+  test('a recording, an ended chain and a chain of another process never count as stalled', async () => {
     const recorded = boardOf(false)
     const ended = boardOf()
     const left = boardOf()
@@ -69,7 +69,7 @@ describe('readiness of a chain', () => {
     }
   })
 
-  test('slow chains have the time of ten blocks', () => {
+  test('the stall time of a slow chain is ten blocks', () => {
     assert.equal(stallMsOf({ blockTimeMs: 250 }), 60_000)
     assert.equal(stallMsOf({ blockTimeMs: 12_000 }), 120_000)
   })

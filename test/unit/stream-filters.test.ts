@@ -11,8 +11,13 @@ import {
 const filters = createFilterCompiler()
 const CANDLE = { a: '0xa', o: '1', c: '2', h: '3', l: '1', v: '55.5', r: '1m', t: 17, n: 12 }
 const TOKEN = {
-  ...{ a: '0xa', n: 'Frog', s: '', dec: 6, cts: 17 },
-  ...{ sm: { tw: 'https://x.test' }, lf: { pf: 'pump_fun', pn: 'Pump' } },
+  a: '0xa',
+  n: 'Frog',
+  s: '',
+  dec: 6,
+  cts: 17,
+  sm: { tw: 'https://x.test' },
+  lf: { pf: 'pump_fun', pn: 'Pump' },
 }
 const LIQUIDITY = { a: '0xa', liu: '12000.5', lin: '3', pc: 2, ts: 17 }
 
@@ -31,7 +36,7 @@ const checkCases = (
   assert.deepEqual(Object.fromEntries(found), cases)
 }
 
-test('a key may be written short or long, with the prefix once, twice or not at all', () => {
+test('filter fields may be short or long, with the prefix meta once, twice or not at all', () => {
   for (const name of ['meta.v', 'meta.meta.v', 'v', 'volume', 'meta.volume', 'meta["v"]']) {
     assert.equal(matches('dex-candle', `${name} > 55`, CANDLE), true, name)
     assert.equal(matches('dex-candle', `55.5 < ${name}`, CANDLE), false, name)
@@ -47,7 +52,7 @@ test('a key may be written short or long, with the prefix once, twice or not at 
   })
 })
 
-test('every operator and function of the language', () => {
+test('filters support every operator and function of the language', () => {
   checkCases('dex-candle', CANDLE, {
     'meta.n == 12': true,
     'meta.n != 12': false,
@@ -74,7 +79,7 @@ test('every operator and function of the language', () => {
   })
 })
 
-test('numbers compare with text that is a decimal, and with no other text', () => {
+test('filters compare numbers with decimal text, and with no other text', () => {
   checkCases('dex-token-total-liquidity', LIQUIDITY, {
     'meta.liu > 10000': true,
     'meta.liu > 12001': false,
@@ -89,7 +94,7 @@ test('numbers compare with text that is a decimal, and with no other text', () =
   })
 })
 
-test('what is not there matches nothing, without an error', () => {
+test('an absent filter field matches nothing, without an error', () => {
   checkCases('dex-candle', CANDLE, {
     'meta.zzz > 1': false,
     'meta.zzz.y == "x"': false,
@@ -102,7 +107,7 @@ test('what is not there matches nothing, without an error', () => {
   })
 })
 
-test('texts that are not a filter are refused', () => {
+test('a stream filter that is not valid is refused', () => {
   const clauses = (count: number) =>
     Array.from({ length: count }, () => 'meta.n == 12').join(' && ')
   const deep = (levels: number) => `${'('.repeat(levels)}meta.n == 12${')'.repeat(levels)}`
@@ -134,7 +139,7 @@ test('texts that are not a filter are refused', () => {
   })
 })
 
-test('a pattern that others take forever for takes its moment', () => {
+test('a regular expression with exponential backtracking in other engines is matched in bounded time', () => {
   const filter = filters.compile(channelRow('dex-new-token'), 'meta.n.matches("^(a+)+$")')
   const view = filterViewOf({ n: `${'a'.repeat(250)}b` }, channelRow('dex-new-token').keys)
   const startMs = performance.now()
@@ -142,7 +147,7 @@ test('a pattern that others take forever for takes its moment', () => {
   assert.ok(performance.now() - startMs < 2_000)
 })
 
-test('equal texts of a family are one filter, compiled once', () => {
+test('equal filter texts of a channel family share one filter that is compiled once', () => {
   const [candle, pool] = [channelRow('dex-candle'), channelRow('dex-pool-candle')]
   const one = filters.compile(candle, 'meta.v > 77')
   assert.ok(one)
@@ -151,7 +156,7 @@ test('equal texts of a family are one filter, compiled once', () => {
   assert.notEqual(filters.compile(channelRow('dex-trade'), 'meta.ba > 77'), one)
 })
 
-test('every family takes a filter by every one of its names', () => {
+test('every channel family accepts a filter by every short and long name of its fields', () => {
   for (const row of CHANNELS) {
     for (const [key, { long, keys }] of Object.entries(row.keys)) {
       for (const name of [key, long, `meta.${key}`, `meta.meta.${long}`]) {
@@ -201,7 +206,7 @@ const TAGS: readonly (readonly [node: object, same: string])[] = [
   ],
 ]
 
-test('a tag filter gives what the same expression gives', () => {
+test('a tag filter gives the same results as the same filter expression', () => {
   for (const [tf, same] of TAGS) {
     const text = requestedFilter({ tf })
     assert.ok(text !== undefined, JSON.stringify(tf))
@@ -211,7 +216,7 @@ test('a tag filter gives what the same expression gives', () => {
   }
 })
 
-test('a tag in an object that is absent is an absent tag', () => {
+test('a tag in an absent object counts as an absent tag', () => {
   const cases: readonly (readonly [object, boolean])[] = [
     [{ key: 'lf.pf', cmp: 'eq', val: 'pump_fun' }, true],
     [{ key: 'mt.pf', cmp: 'eq', val: 'pump_fun' }, false],
@@ -228,7 +233,7 @@ test('a tag in an object that is absent is an absent tag', () => {
   }
 })
 
-test('one filter at a time, text or a tag filter that is one', () => {
+test('a subscription has one filter at a time, and an invalid tag filter is refused', () => {
   const nested = (levels: number): object =>
     levels === 0 ? { key: 'r', cmp: 'ex' } : { op: 'not', nodes: [nested(levels - 1)] }
   assert.equal(requestedFilter({}), '')
@@ -254,7 +259,7 @@ test('one filter at a time, text or a tag filter that is one', () => {
   }
 })
 
-test('a filter never throws, whatever it is given', () => {
+test('a stream filter throws on no input', () => {
   const filter: PublicationFilter | undefined = filters.compile(
     channelRow('dex-candle'),
     'meta.r.x.y > 1',

@@ -18,11 +18,11 @@ const blocks = (language: string): readonly string[] =>
   )
 const filters = createFilterCompiler()
 
-test('the tables of channels are those of the rows; `npm run generate` writes them', () => {
+test('the channel tables of docs/streams.md match the channel rows; `npm run generate` writes them', () => {
   assert.equal(page, withChannelTables(page))
 })
 
-test('every frame of the page is a command that is understood, on a channel that is served', () => {
+test('every frame in docs/streams.md is a valid command on a served channel', () => {
   const frames = blocks('json')
   assert.ok(frames.length >= 3)
   const chains = new Set(Object.keys(CHAINS))
@@ -44,13 +44,13 @@ test('every frame of the page is a command that is understood, on a channel that
   }
 })
 
-test('every filter of the page compiles for trades', () => {
+test('every filter in docs/streams.md compiles for trades', () => {
   const shown = blocks('cel')
   assert.ok(shown.length >= 3)
   for (const text of shown) assert.ok(filters.compile(channelRow('dex-trade'), text), text)
 })
 
-test('every numbered promise of the page has a test that carries its number', () => {
+test('every numbered promise of docs/streams.md has a test with its number', () => {
   const promised = [...page.matchAll(/^(\d+)\. /gm)].map(([, number]) => Number(number))
   assert.deepEqual(
     promised,

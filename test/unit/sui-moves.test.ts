@@ -22,7 +22,7 @@ const moved = (deltas: readonly MoveBalanceChange[], more: Partial<MoveTransacti
     ({ token, from, to, amountRaw }) => [token, from, to, amountRaw],
   )
 
-test('what one lost and another gained went from the one to the other', () => {
+test('Sui transfers run from the address whose balance decreased to the one whose balance increased', () => {
   assert.deepEqual(moved([delta(ANNA, TEST_COIN, -10n), delta(BERT, TEST_COIN, 10n)]), [
     [TEST_COIN, ANNA, BERT, 10n],
   ])
@@ -42,7 +42,7 @@ test('what one lost and another gained went from the one to the other', () => {
   )
 })
 
-test('what else went into a pool, or came out of one, is not a transfer', () => {
+test('on Sui, amounts that a pool takes or pays are not a transfer', () => {
   assert.deepEqual(moved([delta(ANNA, TEST_COIN, -10n), delta(BERT, TEST_COIN, 4n)]), [
     [TEST_COIN, ANNA, BERT, 4n],
   ])
@@ -54,7 +54,7 @@ test('what else went into a pool, or came out of one, is not a transfer', () => 
   )
 })
 
-test('two senders and two receivers of one coin give no transfers', () => {
+test('two senders and two receivers of one Sui coin give no transfers', () => {
   const both = [delta(ANNA, TEST_COIN, -5n), delta(BERT, TEST_COIN, -5n)]
   assert.deepEqual(
     moved([...both, delta(CARL, TEST_COIN, 5n), delta(objectIdFor('dora'), TEST_COIN, 5n)]),
@@ -62,7 +62,7 @@ test('two senders and two receivers of one coin give no transfers', () => {
   )
 })
 
-test('the fee is not a transfer, whoever pays it and even where more comes back', () => {
+test('the Sui fee is not a transfer, for any payer and also if the rebate is above the fee', () => {
   const sent = [delta(ANNA, SUI, -11_000n), delta(BERT, SUI, 10_000n)]
   assert.deepEqual(moved(sent), [[SUI, ANNA, BERT, 10_000n]])
   const sponsored = { gasOwner: CARL }
@@ -73,13 +73,13 @@ test('the fee is not a transfer, whoever pays it and even where more comes back'
   assert.deepEqual(moved([delta(ANNA, SUI, -1_000n)]), [])
 })
 
-test('a failed transaction moves nothing; balances are not derived from changes', () => {
+test('a failed Sui transaction gives no transfers, and balance changes give no balances', () => {
   const deltas = [delta(ANNA, TEST_COIN, -10n), delta(BERT, TEST_COIN, 10n)]
   assert.deepEqual(moved(deltas, { success: false }), [])
   assert.deepEqual(decodeMoveTransactions([buildMoveTransaction([], { deltas })]).balances, [])
 })
 
-test('transfers stand behind the events', () => {
+test('Sui transfers are indexed after the events of the transaction', () => {
   const deltas = [delta(ANNA, TEST_COIN, -10n), delta(BERT, TEST_COIN, 10n)]
   const said = buildMoveEvent('cetus', 'pool::OtherEvent', {})
   const { transfers } = decodeMoveTransactions([buildMoveTransaction([said, said], { deltas })])
@@ -106,7 +106,7 @@ const born = (objects: readonly MoveObject[]) =>
     ],
   )
 
-test('a coin is born where its package is published with what comes with a coin', () => {
+test('a Sui coin is created in the transaction that publishes its package and creates its treasury cap or metadata', () => {
   const fields = { decimals: 6, name: ' A  coin\u202e ', symbol: 'COIN', icon_url: null }
   assert.deepEqual(
     born([
@@ -124,7 +124,7 @@ test('a coin is born where its package is published with what comes with a coin'
   assert.deepEqual(untold, [[TEST_COIN, null, null, null, ANNA, null]])
 })
 
-test('other packages, other objects and later ones are not births', () => {
+test('on Sui, other packages, other objects and changed objects do not create a token', () => {
   const cap = made(`0x2::coin::TreasuryCap<${TEST_COIN}>`)
   assert.deepEqual(born([cap]), [], 'published before')
   assert.deepEqual(born([published, made(`0x2::coin::TreasuryCap<${SUI}>`)]), [])

@@ -4,10 +4,10 @@ import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeQuoteAssets } from '../../core/prices/quote-assets.ts'
 import { parseMetadataTable } from '../../ingestors/decode/metadata-table.ts'
 import { normalizeCheckpoint } from '../../ingestors/move/normalize/checkpoint.ts'
-import { blockHeader } from '../../ingestors/publish/block-record.ts'
-import { track } from '../../ingestors/publish/running-balances.ts'
+import { updateRunningTotals } from '../../ingestors/publish/running-balances.ts'
 import { recordedSource } from '../../ingestors/recorded/replay.ts'
 import { blockEvents } from '../../ingestors/to-wire/block-events.ts'
+import { blockHeader } from '../../ingestors/to-wire/block-header.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { MoveTransaction } from '../../schemas/events.ts'
@@ -32,7 +32,7 @@ const published = (tx: MoveTransaction) => {
   const decoded = decodeBlock(block, suiDecodeContext([], 'facts'))
   const token = () => undefined
   const pool = (address: string) => decoded.pools.find((fact) => fact.address === address)
-  const tracked = track(block, decoded, [], () => undefined)
+  const tracked = updateRunningTotals(block, decoded, [], () => undefined)
   return blockEvents(
     {
       chain: CHAINS.sui,
@@ -55,7 +55,7 @@ const swap = (sender: string) =>
     sender,
   })
 
-test('a swap on Sui is a trade: the launched coin is the base, the sponsor paid, no fee below zero', () => {
+test('a swap on Sui is a trade: the launched coin is the base, the sponsor is the fee payer, a negative fee counts as zero', () => {
   const { trades, pools } = published(
     buildMoveTransaction([swap('')], {
       gasOwner: objectIdFor('sponsor'),
@@ -80,7 +80,7 @@ test('a swap on Sui is a trade: the launched coin is the base, the sponsor paid,
   assert.equal(pools.length, 1)
 })
 
-test('a coin that moved is a coin, and no balance is made of it', () => {
+test('a Sui balance change gives a transfer and no balance; a new coin gives a token', () => {
   const { transfers, balances, tokens } = published(
     buildMoveTransaction([], {
       deltas: [
@@ -112,14 +112,14 @@ test('a coin that moved is a coin, and no balance is made of it', () => {
   )
 })
 
-test('the record of a checkpoint counts its transactions and has no gas of its own', () => {
+test('the block record of a Sui checkpoint counts its transactions and has no gas of its own', () => {
   const { parent_slot, tx_count, gas_used, coinbase } = blockHeader(
     buildMoveBlock([buildMoveTransaction([]), buildMoveTransaction([])]),
   )
   assert.deepEqual([parent_slot, tx_count, gas_used, coinbase], [6, 2, '0', ''])
 })
 
-test('recordings of one checkpoint are joined in a replay', async () => {
+test('recordings of one Sui checkpoint are joined in a replay', async () => {
   const { result } = suiRecordingJson('turbos_swap.json') as {
     readonly result: Record<string, unknown>
   }
@@ -145,7 +145,7 @@ test('recordings of one checkpoint are joined in a replay', async () => {
   )
 })
 
-test('coins and addresses have one writing wherever they are asked for', () => {
+test('Sui coins and addresses are normalized in every interface', () => {
   const long = `0x${'2'.padStart(64, '0')}::sui::SUI`
   assert.equal(parseTokenAddress('sui', long, 'tokenAddress'), SUI)
   assert.equal(parseWalletAddress('sui', '0xAB', 'walletAddress'), `0x${'ab'.padStart(64, '0')}`)
@@ -157,7 +157,7 @@ test('coins and addresses have one writing wherever they are asked for', () => {
   assert.equal(USDC, CHAINS.sui.quotes[0].address)
 })
 
-test('a transaction that is out of shape is left out of its checkpoint where the others are to be read, and is reported', () => {
+test('with skipInvalid, an invalid Sui transaction is left out of its checkpoint and reported as rejected', () => {
   const digest = 'A'.repeat(43)
   const broken = { digest, effects: null }
   const said = { sequenceNumber: '5', digest, timestampMs: '1', transactions: [broken] }

@@ -96,7 +96,7 @@ for (const [protocol, name, said, expected] of LIQUIDITY) {
   })
 }
 
-test('liquidity that Cetus tells since its upgrade comes from another package than its pools', () => {
+test('liquidity events of Cetus since its upgrade come from another package than its pools', () => {
   const upgraded = '0xdb5cd62a06c79695bfc9982eb08534706d3752fe123b48e0144f480209b3117f'
   const told = { pool: POOL, ...amounts, current_sqrt_price: '8' }
   const events = [
@@ -125,7 +125,7 @@ test('liquidity that Cetus tells since its upgrade comes from another package th
   assert.notEqual(made, upgraded)
 })
 
-test('liquidity of a pool that nothing tells of is dropped', () => {
+test('a liquidity event of an unknown pool is dropped', () => {
   const { poolChanges, dropped } = decodeMoveTransactions([
     buildMoveTransaction([buildMoveEvent('cetus', 'pool::AddLiquidityEvent', CETUS_V1)]),
   ])
@@ -173,7 +173,7 @@ const OPENED: readonly (readonly [string, string, Said | Buffer, string, number 
   ['aftermath', 'events::CreatedPoolEvent', AFTERMATH_POOL, owner, null],
 ]
 
-test('pools are opened by events that name their coins, which proves them', () => {
+test('on Sui, a pool event that names the coins opens the pool and proves it', () => {
   for (const [protocol, name, said, by, feePips] of OPENED) {
     const { poolChanges, pools, dropped } = decodeMoveTransactions([
       buildMoveTransaction([buildMoveEvent(protocol, name, said)]),
@@ -191,7 +191,7 @@ test('pools are opened by events that name their coins, which proves them', () =
   }
 })
 
-test('a position that moved no coins is not a change, whatever is known of its pool', () => {
+test('a Turbos position event without amounts is not a liquidity change and is not reported as dropped', () => {
   const zeros = { amount_a: '0', amount_b: '0' }
   for (const said of [encodeBcs(POOL, owner, -5, 5, 0n, 0n, u128(0n)), { pool: POOL, ...zeros }]) {
     assert.deepEqual(changesOf('turbos', 'pool::BurnEvent', said), [])
@@ -204,7 +204,7 @@ test('a position that moved no coins is not a change, whatever is known of its p
   assert.deepEqual(oneSide, [['decrease', POOL, sender, SUI, USDC, 0n, 3n, undefined]])
 })
 
-test("Turbos' liquidity that cannot be read says why", () => {
+test('an invalid Turbos liquidity event is dropped with its reason', () => {
   const reasonOf = (said: Said | Buffer) => {
     const objects = [buildPoolObject('turbos', POOL, [SUI, USDC])]
     const { poolChanges, dropped } = decodeMoveTransactions([
@@ -218,7 +218,7 @@ test("Turbos' liquidity that cannot be read says why", () => {
   assert.equal(reasonOf({ pool: POOL, ...amounts, tick_lower_index: 5 }), 'bad-field')
 })
 
-test("Turbos' pool is opened with its fee; a fee that cannot be is unknown", () => {
+test('a Turbos pool is opened with its fee; an impossible fee is stored as unknown', () => {
   const objects = [
     buildPoolObject('turbos', POOL, [SUI, USDC, `${objectIdFor('fee')}::fee3000bps::FEE3000BPS`]),
   ]
@@ -260,7 +260,7 @@ test("Turbos' pool is opened with its fee; a fee that cannot be is unknown", () 
   )
 })
 
-test("DeepBook's pool is opened by an event whose type names the coins", () => {
+test('a DeepBook pool is opened by an event whose type names its coins', () => {
   const said = { pool_id: POOL, taker_fee: '1' }
   const opened = buildMoveEvent('deepbook', 'pool::PoolCreated', said, [TEST_COIN, USDC])
   const { pools, poolChanges } = decodeMoveTransactions([buildMoveTransaction([opened])])
@@ -272,7 +272,7 @@ test("DeepBook's pool is opened by an event whose type names the coins", () => {
   assert.deepEqual([bareEvent.pools.length, bareEvent.dropped[0]?.reason], [0, 'unknown-pool'])
 })
 
-test('an opened pool is known to what trades in it later in the checkpoint', () => {
+test('a Sui pool opened in a checkpoint is known to later swaps of the same checkpoint', () => {
   const created = buildMoveEvent(
     'cetus',
     'factory::CreatePoolEvent',
@@ -291,7 +291,7 @@ test('an opened pool is known to what trades in it later in the checkpoint', () 
   assert.deepEqual([swaps[0]?.tokenIn, swaps[0]?.tokenOut], [SUI, TEST_COIN])
 })
 
-test('a node is asked for pools that no object shows, and for coins that changed hands', () => {
+test('node lookups cover pools without an object in the block, and coins that changed hands', () => {
   const swap = (pool: string) =>
     buildMoveEvent('cetus', 'pool::SwapEvent', {
       atob: true,

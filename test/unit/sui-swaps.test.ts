@@ -172,7 +172,7 @@ const SWAPS = [
 ] as const
 
 for (const { protocol, name, fields, bytes, expected } of SWAPS) {
-  test(`${protocol} ${name}: by name and as bytes the same swap, its coins from the pool's type`, () => {
+  test(`${protocol} ${name}: JSON fields and BCS bytes give the same swap, with the coins of the pool's type`, () => {
     const swapOf = (said: Said | Buffer) => {
       const objects = [buildPoolObject(protocol, POOL, [SUI, USDC])]
       const found = decodeMoveTransactions([
@@ -217,7 +217,7 @@ for (const { protocol, name, fields, bytes, expected } of SWAPS) {
   })
 }
 
-test('Aftermath names the coins itself, and who asked', () => {
+test('an Aftermath event names its coins and its trader', () => {
   const fields = {
     pool_id: POOL,
     issuer: objectIdFor('trader'),
@@ -273,7 +273,7 @@ const other = (protocol: string, name: string, fields: Said) => {
   ])
 }
 
-test('the other way round: what goes in is the second coin', () => {
+test('Sui swaps in the opposite direction take the second coin as input', () => {
   const [cetus, turbos, momentum, bluefin, , deepbook] = SWAPS
   const amounts = { amount_in: '40', amount_out: '100' }
   for (const [{ protocol, name, fields }, change] of [
@@ -288,7 +288,7 @@ test('the other way round: what goes in is the second coin', () => {
   }
 })
 
-test("a partner's share of the fee stays out of Cetus' vaults; vaults that cannot be are unknown", () => {
+test("a partner's share of the fee is not in the vaults of a Cetus pool; impossible vault amounts are unknown", () => {
   const reservesOf = (change: Said) =>
     decodeMoveTransactions([
       buildMoveTransaction([
@@ -300,7 +300,7 @@ test("a partner's share of the fee stays out of Cetus' vaults; vaults that canno
   assert.equal(reservesOf({ vault_b_amount: '39' }), undefined)
 })
 
-test('coins come from the object, from metadata or from agreeing calls; otherwise they are unknown', () => {
+test('the coins of a Sui pool come from the object, from metadata or from agreeing calls; otherwise they are unknown', () => {
   const tokens = (
     more: Parameters<typeof buildMoveTransaction>[1],
     books = suiDecodeContext(),
@@ -344,7 +344,7 @@ test('coins come from the object, from metadata or from agreeing calls; otherwis
   assert.deepEqual(tokens({ calls: [call(SUI, USDC)] }, withNode), nothing, 'a node is asked')
 })
 
-test("a pool's type proves it only where its package is the event's protocol", () => {
+test("the type of a Sui pool object proves the pool only in a package of the event's protocol", () => {
   for (const type of [
     `${objectIdFor('forger')}::pool::Pool<${SUI}, ${USDC}>`,
     `${protocolPackage('turbos')}::pool::Pool<${SUI}, ${USDC}>`,
@@ -360,7 +360,7 @@ test("a pool's type proves it only where its package is the event's protocol", (
   }
 })
 
-test("an event counts because its type is a listed package's, whoever called", () => {
+test('a Sui event counts by the listed package in its type, not by the calling package', () => {
   const forged = {
     ...buildMoveEvent('cetus', 'pool::SwapEvent', CETUS),
     package: objectIdFor('forger'),
@@ -373,13 +373,13 @@ test("an event counts because its type is a listed package's, whoever called", (
   assert.deepEqual([swaps, dropped], [[], []])
 })
 
-test('a failed transaction is not a trade', () => {
+test('a failed Sui transaction gives no trade', () => {
   const swap = buildMoveTransaction([buildMoveEvent('cetus', 'pool::SwapEvent', CETUS)])
   assert.equal(decodeMoveTransactions([swap]).swaps.length, 1)
   assert.equal(decodeMoveTransactions([{ ...swap, success: false }]).swaps.length, 0)
 })
 
-test('a pool is shown once in a checkpoint, and places are those of the transaction', () => {
+test('a Sui pool is reported once per checkpoint, and swaps are indexed within their transaction', () => {
   const objects = [buildPoolObject('cetus', POOL, [SUI, USDC])]
   const swap = buildMoveEvent('cetus', 'pool::SwapEvent', CETUS)
   const { swaps, pools } = decodeMoveTransactions([
@@ -397,7 +397,7 @@ test('a pool is shown once in a checkpoint, and places are those of the transact
   assert.equal(pools.length, 1)
 })
 
-test('what cannot be taken says why', () => {
+test('an invalid Sui swap event is dropped with its reason', () => {
   const reasonOf = (protocol: string, name: string, said: Said | Buffer): string | undefined => {
     const { swaps, dropped } = decodeMoveTransactions([
       buildMoveTransaction([buildMoveEvent(protocol, name, said)]),
@@ -437,7 +437,7 @@ test('what cannot be taken says why', () => {
   assert.equal(aftermath(Array(65).fill(SUI), ['1']), 'bad-field')
 })
 
-test('bytes that lie about a length end', () => {
+test('a BCS list with a false length is rejected', () => {
   const long = Buffer.from([0xff, 0xff, 0xff, 0x7f])
   const endless = Buffer.from([0xff, 0xff, 0xff, 0xff, 0xff])
   const head = encodeBcs(POOL, objectIdFor('trader'), null)

@@ -50,7 +50,7 @@ for (const [passes, fails, reason] of LIMITS) {
   })
 }
 
-test('the earlier rule names the reason where several hold', () => {
+test('where several suspect rules match, the first one in order gives the reason', () => {
   const all = { priceUsd: 2e9, valueUsd: 0.001, productRatio: 2, poolFactor: 9, closeFactor: 9 }
   const removed: readonly Partial<PriceSignals>[] = [
     {},
@@ -133,7 +133,7 @@ const suspicions = (trades: readonly (readonly [height: number, paid: number])[]
     )
     .said.join(' ')
 
-test('a new price level is accepted with its third trade, when these lie in two blocks', () => {
+test('a new price level is accepted with its third trade, when these are in two blocks', () => {
   assert.equal(
     suspicions([
       [100, 200],

@@ -39,7 +39,7 @@ const whole = (name: string): SvmBlock => {
 
 const BARE = solanaRecordingNames().filter((name) => answerOf(name).meta !== undefined)
 
-test('every instruction of a recording is there, inner ones behind who called them', () => {
+test('the instruction feed holds every instruction of a recording, inner ones after their caller', () => {
   assert.ok(BARE.length >= 20)
   let inner = 0
   for (const name of BARE) {
@@ -74,7 +74,7 @@ test('every instruction of a recording is there, inner ones behind who called th
   assert.ok(inner > 200)
 })
 
-test('data, names and lines of instructions that no decoder reads are there too', () => {
+test('the instruction feed holds data, names and log lines of instructions without a decoder', () => {
   const name = BARE.find((each) => each.startsWith('swap_photon')) ?? ''
   const events = instructionEvents(whole(name)).map(({ event }) => event)
   const budget = events.find(({ program_name }) => program_name === 'Compute Budget')
@@ -89,7 +89,7 @@ test('data, names and lines of instructions that no decoder reads are there too'
   assert.deepEqual(lines.toSorted(), written.toSorted())
 })
 
-test('a node that claims endless depth is not followed there', () => {
+test('the call path of an instruction is limited to 64 entries for any depth that a node reports', () => {
   const block = whole(BARE[0] ?? '')
   const transactions = block.transactions.map((tx) => ({
     ...tx,
@@ -99,7 +99,7 @@ test('a node that claims endless depth is not followed there', () => {
   assert.equal(first?.event.call_path?.length, 64)
 })
 
-test('rewards of recorded blocks', () => {
+test('the rewards feed holds the rewards of recorded Solana blocks', () => {
   const rent = rewardEvents(recordedSolanaBlock('block_account_deletion.json'))
   assert.deepEqual(
     rent.map(({ key, event }) => [key, event.amount, event.post_balance, event.reward_type]),
@@ -116,7 +116,7 @@ test('rewards of recorded blocks', () => {
   assert.equal(fee?.event.block_height, 322_769_279)
 })
 
-test('a reward may take away; what is none is refused', () => {
+test('a Solana reward may be negative; an invalid one is refused', () => {
   const said = { pubkey: 'HoXANZnWTGeePertqWkMEnnhgXjTjzpfWaT2kja2ZgVU', postBalance: 5 }
   assert.equal(parseRewards([{ ...said, lamports: -7 }])[0]?.amountRaw, -7n)
   assert.deepEqual(parseRewards(null), [])

@@ -11,13 +11,13 @@ import {
   u128le,
 } from '../support/builders/svm-block.ts'
 
-test('128-bit numbers are read whole', () => {
+test('128-bit numbers are read in full', () => {
   for (const value of [0n, 1n, (1n << 64n) - 1n, 1n << 64n, (1n << 128n) - 1n]) {
     assert.equal(u128(dataViewOf(Buffer.concat([Buffer.alloc(3), u128le(value)])), 3), value)
   }
 })
 
-test('addresses are ordered by their bytes, whatever the length of their texts', () => {
+test('Solana addresses are ordered by their bytes, for any length of their base58 texts', () => {
   const addressOf = (...bytes: readonly number[]): string => {
     const whole = Buffer.alloc(32, 7)
     whole.set(bytes)
@@ -45,7 +45,7 @@ test('addresses are ordered by their bytes, whatever the length of their texts',
 
 const TAG = '40c6cde8260871e2'
 
-test('log events are those of their type and long enough, in order; noise is passed over', () => {
+test('log events of an instruction are those of the given type with enough bytes, in order; other lines are skipped', () => {
   const event = { tag: TAG, bytes: 8 }
   const logs = [
     'Program log: Instruction: SwapBaseInput',

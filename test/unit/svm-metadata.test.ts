@@ -61,7 +61,7 @@ const node = (accounts: Readonly<Record<string, AccountInfo>>) => {
 const tokensAt = (height: number, ...tokens: readonly string[]) =>
   [{ pools: [], tokens }, buildEvmBlock({ height }, []), signal] as const
 
-test('addresses of programs are those that the chain knows', () => {
+test('derived program addresses equal those of the chain', () => {
   const [made] = solanaExpectations()['create_token_pumpfun_1.json']?.created ?? []
   assert.ok(made !== undefined)
   const seeds = [Buffer.from('bonding-curve'), bytesOf(made.mint)]
@@ -70,7 +70,7 @@ test('addresses of programs are those that the chain knows', () => {
   assert.equal(findProgramAddress(PROGRAM_IDS.metadata, metadata), USDC_METADATA)
 })
 
-test('a mint and its Metaplex account make a fact, in one call for all tokens', async () => {
+test('a mint and its Metaplex account give one metadata record, in one call for all tokens', async () => {
   const { reader, asked } = node({
     [USDC]: { owner: PROGRAM_IDS.token, data: mintData() },
     [USDC_METADATA]: metaplex(text('USD Coin', 32), text('USDC', 10), text('', 200)),
@@ -104,7 +104,7 @@ test('a mint and its Metaplex account make a fact, in one call for all tokens', 
   assert.equal(asked.length, 1)
 })
 
-test('what is not a mint is asked for again later, not at every block', async () => {
+test('an account that is not a mint is requested again later, not at every block', async () => {
   const { reader, asked } = node({ [MINT]: { owner: PROGRAM_IDS.system, data: mintData() } })
   const facts = svmMetadataReader(reader)
   assert.deepEqual((await facts.read(...tokensAt(9, MINT))).tokens, [])
@@ -114,7 +114,7 @@ test('what is not a mint is asked for again later, not at every block', async ()
   assert.equal(asked.length, 2)
 })
 
-test('a damaged account says nothing or something, and throws nothing', () => {
+test('a damaged mint account gives no metadata or some, and never throws', () => {
   const whole = ownMetadata()
   for (let length = 0; length <= whole.data.length; length += 1) {
     const cut = { ...whole, data: whole.data.subarray(0, length) }

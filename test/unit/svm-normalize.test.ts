@@ -33,7 +33,7 @@ const refuses = (said: unknown, reason: string): void => {
   )
 }
 
-test('binary and JSON forms of the same transaction are the same', () => {
+test('the binary and the JSON form of a Solana transaction normalize to the same result', () => {
   let compared = 0
   for (const name of solanaRecordingNames()) {
     const { getTransaction, getTransactionJson } = solanaRecordingJson(name) as Json
@@ -44,7 +44,7 @@ test('binary and JSON forms of the same transaction are the same', () => {
   assert.ok(compared >= 8)
 })
 
-test('accounts of look-up tables are counted behind the static ones', () => {
+test('accounts of address look-up tables are indexed after the static accounts', () => {
   const [transaction] = recordedSolanaBlock('swap_raydium_v4_1.json').transactions
   const swaps = transaction?.instructions.filter(({ program }) => program === PROGRAM_IDS.raydiumV4)
   assert.equal(swaps?.length, 2)
@@ -60,7 +60,7 @@ test('accounts of look-up tables are counted behind the static ones', () => {
   )
 })
 
-test('log lines belong to the call that wrote them, and only to programs that are asked for', () => {
+test('log lines belong to the call that wrote them, and only for decoded programs', () => {
   const [transaction] = recordedSolanaBlock('swap_raydium_v4_1.json').transactions
   const logged = transaction?.instructions.filter(({ logs }) => logs.length > 0)
   assert.deepEqual(
@@ -73,7 +73,7 @@ test('log lines belong to the call that wrote them, and only to programs that ar
   )
 })
 
-test('a failed transaction keeps its fee and its lamports, nothing else', () => {
+test('a failed Solana transaction keeps its fee and lamport balances, but no instructions and no token balances', () => {
   const [transaction] = recordedSolanaBlock('swap_meteora_dlmm_1.json').transactions
   assert.equal(transaction?.success, false)
   assert.equal(transaction?.feeRaw, 5_163n)
@@ -83,7 +83,7 @@ test('a failed transaction keeps its fee and its lamports, nothing else', () => 
   assert.equal((payer?.preRaw ?? 0n) - (payer?.postRaw ?? 0n), 5_163n)
 })
 
-test('accounts that were made and closed inside a transaction have their mint', () => {
+test('a token account created and closed in one Solana transaction keeps its mint and owner', () => {
   const [transaction] = recordedSolanaBlock('migrate_pumpfun_1.json').transactions
   const passing = transaction?.tokenBalances.filter(
     ({ preRaw, postRaw }) => preRaw === null && postRaw === null,
@@ -94,7 +94,7 @@ test('accounts that were made and closed inside a transaction have their mint', 
   }
 })
 
-test('only data of programs that decoders read is kept', () => {
+test('instruction data is kept only for Solana programs that a decoder reads', () => {
   for (const name of solanaRecordingNames()) {
     for (const { program, data } of recordedSolanaBlock(name).transactions.flatMap(
       (tx) => tx.instructions,
@@ -104,7 +104,7 @@ test('only data of programs that decoders read is kept', () => {
   }
 })
 
-test('a block of 2021, parsed: votes are left out, depth and token program are found again', () => {
+test('a parsed Solana block of 2021 is normalized without votes, with depth and token program restored', () => {
   const block = recordedSolanaBlock('block_structure_100000000_jsonparsed.json')
   assert.equal(block.height, 100_000_000)
   assert.equal(block.blockHeight, 89_586_871)
@@ -119,7 +119,7 @@ test('a block of 2021, parsed: votes are left out, depth and token program are f
   assert.deepEqual([amount.getUint8(0), amount.getBigUint64(1, true)], [3, 1_242_000_000n])
 })
 
-test('parsed instructions are put together again; depth comes from the log', () => {
+test('parsed Solana instructions are encoded to bytes again; their depth comes from the log', () => {
   const [transaction] = recordedSolanaBlock('block_account_deletion.json').transactions
   const told = transaction?.instructions.map(({ program, depth, data }) => [
     program.slice(0, 4),
@@ -136,7 +136,7 @@ test('parsed instructions are put together again; depth comes from the log', () 
   assert.deepEqual(told?.[8], ['Toke', 3, 9])
 })
 
-test('a Yellowstone update is read like a block', () => {
+test('a Yellowstone update is normalized like a Solana block', () => {
   const block = recordedSolanaBlock('yellowstone_block_344556402.json')
   assert.equal(block.height, 344_556_402)
   assert.equal(block.parentSlot, 344_556_401)
@@ -156,7 +156,7 @@ const MESSAGE: MessageInput = {
   instructions: [{ program: 2, accounts: [0, 1], data: Uint8Array.of(2, 0, 0, 0, 9) }],
 }
 
-test('a v1 transaction: its configuration is passed over, its signatures are at the end', () => {
+test('a v1 Solana transaction is read: its configuration is skipped, its signatures are at the end', () => {
   const wire = encodeV1Transaction(MESSAGE, { mask: 0b1011, signature: Buffer.alloc(64, 7) })
   const said = { ...buildRpcTransaction(MESSAGE), transaction: [wire.toString('base64'), 'base64'] }
   const transaction = read(said)
@@ -180,7 +180,7 @@ test('a v1 transaction: its configuration is passed over, its signatures are at 
   )
 })
 
-test('bad shapes have their reasons', () => {
+test('an invalid Solana transaction is refused with its reason', () => {
   const said = buildRpcTransaction(MESSAGE)
   read(said)
   const { transaction, meta } = said
@@ -216,7 +216,7 @@ test('bad shapes have their reasons', () => {
   )
 })
 
-test('a block must name its parent below it', () => {
+test('a Solana block must name a parent slot below its own', () => {
   const block = {
     blockhash: addressFromByte(1),
     previousBlockhash: addressFromByte(2),
@@ -231,7 +231,7 @@ test('a block must name its parent below it', () => {
     assert.throws(() => at(9, parentSlot), InvalidInput)
 })
 
-test('the pump profile keeps what names pump.fun or holds one of its tokens', () => {
+test('the pump profile keeps transactions that name pump.fun or hold one of its tokens', () => {
   const programs = pumpFunProfile([addressFromByte(2)])
   const kept = (said: unknown) => normalizeTransaction(said, { index: 0, programs }) !== undefined
   assert.equal(kept(buildRpcTransaction(MESSAGE)), true, 'a reference pool')

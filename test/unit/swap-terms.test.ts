@@ -20,9 +20,12 @@ const codeOf = (work: () => unknown): number | undefined => {
   return undefined
 }
 
-test('an unsigned transaction is the RLP of EIP-1559 without a signature', () => {
+test('an unsigned swap transaction is the RLP encoding of EIP-1559 without a signature', () => {
   const transaction = {
-    ...{ chainId: 1, nonce: 7, gas: 210_000n, value: 0n },
+    chainId: 1,
+    nonce: 7,
+    gas: 210_000n,
+    value: 0n,
     data: '0x3593564c',
     to: '0x66a9893cc07d91d95644aedd05d03f95e1dba8af',
     fees: { maxFeePerGas: 30_000_000_000n, maxPriorityFeePerGas: 1_500_000_000n },
@@ -33,7 +36,7 @@ test('an unsigned transaction is the RLP of EIP-1559 without a signature', () =>
   )
 })
 
-test('amounts, slippages and modes are read or refused, never rounded', () => {
+test('swap amounts, slippages and modes are parsed exactly or refused, never rounded', () => {
   assert.equal(parseAmount(String(2n ** 256n - 1n)), 2n ** 256n - 1n)
   const amounts = ['0', '-1', '1.0', '1e3', '', ' 1', '0x1', String(2n ** 256n), '9'.repeat(101)]
   assert.deepEqual(
@@ -53,7 +56,7 @@ test('amounts, slippages and modes are read or refused, never rounded', () => {
   )
 })
 
-test('a deadline is given in seconds or milliseconds, and must lie ahead', () => {
+test('a swap deadline is given in seconds or milliseconds and must be in the future', () => {
   const nowMs = 1_800_000_000_000
   assert.equal(parseDeadline(undefined, nowMs), 1_800_001_200)
   assert.equal(parseDeadline(1_800_000_001, nowMs), 1_800_000_001)
@@ -68,7 +71,7 @@ test('a deadline is given in seconds or milliseconds, and must lie ahead', () =>
   )
 })
 
-test('fees are those of one kind of transaction', () => {
+test('the fees of a swap must belong to one type of transaction', () => {
   assert.equal(parseFees({}), undefined)
   assert.deepEqual(parseFees({ gasPrice: '7' }), { gasPrice: 7n })
   assert.deepEqual(parseFees({ maxFeePerGas: '7', maxPriorityFeePerGas: '2' }), {

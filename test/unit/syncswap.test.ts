@@ -38,7 +38,7 @@ const swap = (pool = POOL) => v2SwapLog([10n, 0n, 0n, 7n], pool)
 const reservesOf = (logs: Parameters<typeof buildSingleTransactionBlock>[0], books = known) =>
   decoded(logs, books).swaps.map(({ reserves }) => reserves)
 
-test('a pool that the master registers swaps with the event of Uniswap V2', () => {
+test('a SyncSwap pool that the master registers swaps with the event of Uniswap V2', () => {
   const { pools, swaps, poolChanges } = decoded([registered(), swap(), sync([11n, 12n])])
   assert.deepEqual(pools, [{ ...buildPoolMetadata('syncswap'), factory: MASTER, feePips: null }])
   assert.deepEqual(
@@ -65,13 +65,13 @@ test('a pool that the master registers swaps with the event of Uniswap V2', () =
   )
 })
 
-test('the second master registers pools too', () => {
+test('the second SyncSwap master registers pools too', () => {
   assert.deepEqual(decoded([registered(SECOND_MASTER)]).pools, [
     { ...buildPoolMetadata('syncswap'), factory: SECOND_MASTER, feePips: null },
   ])
 })
 
-test('reserves of a swap are those of the Sync after it, never of the one before', () => {
+test('the reserves of a SyncSwap swap come from the Sync event after it, never from the one before', () => {
   assert.deepEqual(reservesOf([sync([1n, 1n]), swap(), sync([2n, 2n]), swap(), sync([3n, 3n])]), [
     [2n, 2n],
     [3n, 3n],
@@ -82,7 +82,7 @@ test('reserves of a swap are those of the Sync after it, never of the one before
   assert.deepEqual(reservesOf([swap(), buildLog(POOL, [TOPIC.solidlySync], [2n])]), [undefined])
 })
 
-test('a swap within another one takes the reserves of its own pool', () => {
+test('nested SyncSwap swaps take the reserves of their own pools', () => {
   const books = buildDecodeContext(
     'facts',
     [buildPoolMetadata('syncswap'), { ...buildPoolMetadata('syncswap'), address: ROUTER }],
@@ -95,7 +95,7 @@ test('a swap within another one takes the reserves of its own pool', () => {
   ])
 })
 
-test('a Sync before liquidity is its own, also after a swap', () => {
+test('a Sync event before a SyncSwap liquidity event belongs to the liquidity event, also after a swap', () => {
   const mint = buildLog(POOL, [TOPIC.syncMint, ...people], [1n, 2n, 99n])
   const burn = buildLog(POOL, [TOPIC.syncBurn, ...people], [3n, 4n, 99n])
   const { swaps, poolChanges } = decoded(
@@ -117,13 +117,13 @@ test('a Sync before liquidity is its own, also after a swap', () => {
   )
 })
 
-test('pairs of the same chain that state their reserves first keep them', () => {
+test('on zkSync, pairs that log Sync before the swap keep these reserves', () => {
   const books = buildDecodeContext('facts', [buildPoolMetadata('pancakeswap_v2')], 'zksync')
   const logs = [v2SyncLog([1n, 1n]), swap(), v2SyncLog([2n, 2n])]
   assert.deepEqual(reservesOf(logs, books), [[1n, 1n]])
 })
 
-test('liquidity comes and goes with events of its own', () => {
+test('SyncSwap liquidity changes have events of their own', () => {
   const { poolChanges } = decoded(
     [
       buildLog(POOL, [TOPIC.syncMint, ...people], [1n, 2n, 99n]),
@@ -148,13 +148,13 @@ const NO_POOLS: readonly (readonly [string, ReturnType<typeof registered>])[] = 
 ]
 
 for (const [what, log] of NO_POOLS) {
-  test(`a pool that ${what} is none`, () => {
+  test(`a SyncSwap pool that ${what} is not accepted`, () => {
     assert.deepEqual(decoded([log]).pools, [])
     assert.deepEqual(decoded([log]).dropped, [])
   })
 }
 
-test('a registration without its tokens is dropped', () => {
+test('a SyncSwap registration without its tokens is dropped as truncated', () => {
   const { pools, dropped } = decoded([registered(MASTER, 1n, [32n, 64n, TOKEN_A])])
   assert.deepEqual(pools, [])
   assert.deepEqual(

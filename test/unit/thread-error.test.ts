@@ -8,7 +8,7 @@ const sent = (error: unknown): Error => fromThreadError(structuredClone(toThread
 
 const refused = Object.assign(new Error('connect refused'), { code: 'ECONNREFUSED' })
 
-test('an error keeps its class, code, causes and stack between threads', () => {
+test('an error keeps its class, code, causes and stack when it is sent between threads', () => {
   const outage = new Outage('registry', 'no answer', { cause: refused, final: true })
   const received = sent(outage)
   assert.ok(received instanceof Outage)
@@ -29,14 +29,14 @@ test('an error keeps its class, code, causes and stack between threads', () => {
   assert.equal('cause' in other, false)
 })
 
-test('what is thrown without being an error comes as the text of one', () => {
+test('a thrown value that is not an error arrives as an error with its text', () => {
   assert.equal(sent('odd').message, 'odd')
   const received = sent(new Error('outer', { cause: 7n }))
   assert.ok(received.cause instanceof Error)
   assert.equal(received.cause.message, '7')
 })
 
-test('causes that lead back to their error end', () => {
+test('circular causes of an error are cut when it is sent between threads', () => {
   const error = new Error('first')
   error.cause = new Error('second', { cause: error })
   let depth = 0

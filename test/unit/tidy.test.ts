@@ -22,6 +22,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 /** Package to the places that may import it; tests and benchmarks may import every package. */
 const OWNERS: Readonly<Record<string, RegExp>> = {
   yaml: /^serving\/risk\/label-formats\.ts$/,
+  sax: /^serving\/risk\/xml-reader\.ts$/,
   kafkajs: /^core\/bus\/kafka\//,
   lmdb: /^core\/bus\//,
   msgpackr: /^core\/bus\/embedded\/batch-store\.ts$/,
@@ -40,9 +41,10 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   zstddec: /^ingestors\/move\/checkpoint\/zstd\.ts$/,
   '@noble/hashes': /^ingestors\/(evm\/abi\/keccak|move\/checkpoint\/summary)\.ts$/,
   '@x402/core': /^serving\/payments\/wire\.ts$/,
-  viem: /^(simulator\/|(ingestors\/flashblocks\/transactions|serving\/(auth\/wallet-signature|dex\/(evm-calls|evm-signed-transaction)|payments\/(exact-evm|evm-node|evm-settlement)|red-packets\/(packet-calls|password-authority)))\.ts$)/,
+  viem: /^(simulator\/|(ingestors\/flashblocks\/transactions|serving\/(auth\/wallet-signature|dex\/(evm-calls|evm-signed-transaction|universal-calls|permit2|token-permit)|payments\/(exact-evm|evm-node|evm-settlement)|red-packets\/(packet-calls|password-authority)))\.ts$)/,
   '@solana/kit': /^serving\/dex\/solana-(message|signed-transaction)\.ts$/,
   fastify: /^serving\//,
+  '@fastify/ajv-compiler': /^serving\/http\/schema-validator\.ts$/,
   '@fastify/cors': /^serving\/http\//,
   '@fastify/swagger': /^serving\/http\//,
   'swagger-ui-dist': /^serving\/http\/reference-page\.ts$/,
@@ -115,6 +117,28 @@ test('the top level holds the folders of the product and no others', () => {
   assert.deepEqual(strangers, [])
 })
 
+test('what publishes blocks names no virtual machine', () => {
+  const naming = [...TEXTS].filter(
+    ([file, text]) =>
+      file.startsWith('ingestors/publish/') && /'(?:evm|svm|move)'|\/(?:evm|svm|move)\//.test(text),
+  )
+  assert.deepEqual(
+    naming.map(([file]) => file),
+    [],
+  )
+})
+
+test('one place decides that trades of failed transactions do not count', () => {
+  const deciding = [...TEXTS].filter(
+    ([file, text]) =>
+      ['processors', 'serving'].includes(layerOf(file)) && text.includes('STATUS_FAILED'),
+  )
+  assert.deepEqual(
+    deciding.map(([file]) => file),
+    [],
+  )
+})
+
 test('no file composes a signal with a timeout: garbage collection would end the timeout', () => {
   const composing = [...TEXTS]
     .filter(([file]) => layerOf(file) !== 'test')
@@ -156,7 +180,12 @@ test('relative imports name the .ts file, and nothing is exported as default', (
   assert.deepEqual(defaults, [])
 })
 
-test('no file only passes on other files', () => {
+test('no object literal is spread into another one', () => {
+  const spread = FILES.filter((file) => /\.\.\.\{/.test(TEXTS.get(file) ?? ''))
+  assert.deepEqual(spread, [])
+})
+
+test('no source file only re-exports other files', () => {
   const barrels = FILES.filter((file) => {
     const code = (TEXTS.get(file) ?? '').replace(/\/\*[\s\S]*?\*\//g, '').trim()
     const statements = code.split('\n').filter((line) => line.trim() !== '')
@@ -165,17 +194,21 @@ test('no file only passes on other files', () => {
   assert.deepEqual(barrels, [])
 })
 
-/** What each file imports for its values; types are erased and make no order of loading. */
-const EDGES = new Map(
-  FILES.map((file) => [
-    file,
-    [
-      ...(TEXTS.get(file) ?? '').matchAll(
-        /(?:^|\n)(?:import|export)\s(?!type\b)[^'"`;]*?from\s+'(\.[^']+)'/g,
+/** Relative imports of a file that `pattern` finds. */
+const edgesBy = (pattern: RegExp): ReadonlyMap<string, readonly string[]> =>
+  new Map(
+    FILES.map((file) => [
+      file,
+      [...(TEXTS.get(file) ?? '').matchAll(pattern)].map(([, specifier = '']) =>
+        targetOf({ file, specifier }),
       ),
-    ].map(([, specifier = '']) => targetOf({ file, specifier })),
-  ]),
-)
+    ]),
+  )
+
+/** What each file imports for its values; types are erased and make no order of loading. */
+const VALUE_EDGES = edgesBy(/(?:^|\n)(?:import|export)\s(?!type\b)[^'"`;]*?from\s+'(\.[^']+)'/g)
+/** What each file imports at all: for folders, imports of types count as well. */
+const ALL_EDGES = edgesBy(/(?:^|\n)(?:import|export)\s[^'"`;]*?from\s+'(\.[^']+)'/g)
 
 /** Fails with the first way that leads back to where it began. */
 const assertNoCycle = (edges: ReadonlyMap<string, readonly string[]>): void => {
@@ -190,13 +223,13 @@ const assertNoCycle = (edges: ReadonlyMap<string, readonly string[]>): void => {
   for (const from of edges.keys()) visit(from, [])
 }
 
-test('no import cycle of files', () => {
-  assertNoCycle(EDGES)
+test('source files have no import cycle', () => {
+  assertNoCycle(VALUE_EDGES)
 })
 
-test('no import cycle of folders', () => {
+test('source folders have no import cycle, type imports included', () => {
   const folders = new Map<string, readonly string[]>()
-  for (const [file, targets] of EDGES) {
+  for (const [file, targets] of ALL_EDGES) {
     const folder = dirname(file)
     if (['test', 'bench'].includes(layerOf(file))) continue
     const others = targets.map(dirname).filter((target) => target !== folder)
@@ -220,7 +253,7 @@ const licenceOf = (name: string): string => {
   return readFileSync(join(folder, 'LICENSE'), 'utf8').trim().split('\n')[0] ?? ''
 }
 
-test('every package of package.json has an owner here, and the licence is permissive', () => {
+test('every package of package.json has an owner in this test and a permissive licence', () => {
   const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     readonly dependencies: Readonly<Record<string, string>>
   }
@@ -325,14 +358,59 @@ const DENIED_NAMES: Readonly<Record<string, RegExp>> = {
   'context, webhookContext': /\bground\b/,
   'throwInvalidInput, decodeResult': /\bthrowMalformed\b|\bpoisonOr\b/,
   'history, scenario, params, context': /\b(?:const|let) course\b|\bcourse[:,.)]/,
+  'context, contextOf': /\b(?:const|let) desk\b|\bdesk: PublishContext\b|#desks?(?:Of)?\b/,
+  'env, SessionEnv': /\bworld: SessionEnv\b|#world\b/,
+  'queues, entry': /#lines\b|\bline: QueueEntry\b/,
+  'action, outcome': /\bfate\b|\bapplyFate\b/,
+  'requester, concurrency': /\basker\b|\breadonly places: ConcurrencyLimiter\b/,
+  'request, options, directive': /\b(?:Join|Endpoint)Wish\w*\b/,
+  'usage, totals': /\bbook: UsageTotals\b/,
+  'cipher, client': /\bsealer\b|\bposter: Pick\b/,
+  'limits, limitsOf': /\bpaceOf\b|\bpace: DeliveryLimits\b/,
+  'history, subjects': /\bshel(?:f|ves)(?:Of)?\b/,
+  'hasUnbilledReads, closeAsSlow': /\bowesForReads\b/,
+  'deps: UpgradeDeps': /\bgate: UpgradeDeps\b/,
+  'check, CheckState': /\bLookState\b|\blook(?:Over|sLost)\b/,
+  'NodeErrors, nodeErrorFault': /\brefusalOf\b/,
+  'sellsNativeToken, acceptsNativeToken': /\b(?:sells|takes)Coin\b|\bCOIN_WORD\b/,
+  'Organizations, OrganizationRegistry': /\bcreateAccounts\b|\bAccountRegistry\b/,
+  WriterQueue: /\b(?:createW|W)riterTurns\b|\bturnOf\b/,
 }
 
-test('names are the words of the field', () => {
-  const found = SOURCES.flatMap((file) =>
-    Object.entries(DENIED_NAMES).flatMap(([instead, names]) => {
+/** As `DENIED_NAMES`, in every layer but serving. */
+const DENIED_BELOW_SERVING: Readonly<Record<string, RegExp>> = {
+  'metadataReader, metadataCache, metadataOf':
+    /\breadonly facts: MetadataReader\b|\blaterFacts\b|\b[fF]actCache\b|\bfactsOf\b/,
+  'lookups, fetched': /\bsubjects: RequiredLookups\b|\blearned\b/,
+  seedPrices: /\bprimes\b/,
+  'creations, createdKey': /\bbirths\b|\bbornKey\b|\binterface Held\b/,
+  updateRunningTotals: /\bconst track\b/,
+  quoteAssets: /\bbook\??: QuoteAssets\b|\bbookOf\b/,
+  'unfinalized, unfinalizedBlocks': /#hot\b|\bhotBlocks\b|\b(?:const|let) (?:hot|isHot)\b/,
+  'maxIdleSeries, idle': /\brestingKept\b|\bresting\b(?! order)(?=[,:.(])/,
+  'deadLetters, deadLetter': /\b(?:const|readonly) letters?: readonly\b|\b(?:const|let) letters?\b/,
+  'runUntilHalted, cooldownUntilMs': /\brests?UntilMs\b|\brestMs\b/,
+  'ReplayPosition, notReplayed': /\bReplayPlace\b|\breadonly stayed\b|\bplacesAfter\b/,
+  'position, offset': /\bplaceBelow\b|\bplacesOf\b|\bcommit(?:FirstPlaces|Placed)\b/,
+  'finalRecords, ranges': /\breadonly seal\?|\bspans: readonly (?:Offset|Partition)Range\b/,
+  'batches, batchesOf': /\bchunks: readonly EventBatch\b|\bchunks(?:Of|At|ByKey)\b/,
+  'nativeToken…, nativeBalance…':
+    /\bcoin(?:Leaf|Contract|Logger|Reader|Diffs|Changes|PriceLookup|Name)\b|\b(?:is|on|claim|withdraw)Coin\b/,
+}
+
+const deniedNamesIn = (
+  files: readonly string[],
+  denied: Readonly<Record<string, RegExp>>,
+): readonly string[] =>
+  files.flatMap((file) =>
+    Object.entries(denied).flatMap(([instead, names]) => {
       const name = names.exec(TEXTS.get(file) ?? '')?.[0]
       return name === undefined ? [] : [`${file}: ${name}, use ${instead}`]
     }),
   )
-  assert.deepEqual(found, [])
+
+test('identifiers use the established technical terms', () => {
+  const belowServing = SOURCES.filter((file) => layerOf(file) !== 'serving')
+  assert.deepEqual(deniedNamesIn(SOURCES, DENIED_NAMES), [])
+  assert.deepEqual(deniedNamesIn(belowServing, DENIED_BELOW_SERVING), [])
 })

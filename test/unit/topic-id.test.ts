@@ -11,7 +11,7 @@ const ANSWER = Buffer.from(
   'hex',
 )
 
-test('the id of a topic is read; an answer that is cut anywhere or states absurd lengths is an outage', () => {
+test('the id of a Kafka topic is parsed; a truncated answer or one with impossible lengths is an outage', () => {
   assert.equal(parseTopicId(ANSWER), ID)
   for (let length = 0; length < ANSWER.length; length += 1)
     assert.throws(() => parseTopicId(ANSWER.subarray(0, length)), Outage, `${length} bytes`)

@@ -10,7 +10,7 @@ const TWO = ['eth', 'bsc'] as const
 const isOn = (topic: string, chain: (typeof TWO)[number]): boolean =>
   feedTopics(CHAINS[chain], FEED_NAMES).some((each) => each === topic)
 
-test('every row of the table becomes a topic: global ones once, the others per chain that has them', () => {
+test('every row of the topic table becomes a topic: global topics once, the others per chain that has them', () => {
   const plan = { chains: TWO, partitions: 6, retention: 'contract', feeds: FEED_NAMES } as const
   const specs = topicSpecs(plan)
   const rows = Object.entries(TOPICS) as [Topic, TopicRow][]
@@ -24,7 +24,7 @@ test('every row of the table becomes a topic: global ones once, the others per c
   for (const { topic } of specs) assert.ok(topicRow(topic), topic)
 })
 
-test('partitions and retention follow the row', () => {
+test('partitions and retention of a topic follow its row', () => {
   const find = (topic: string, retention: 'off' | 'contract') =>
     topicSpecs({ chains: TWO, partitions: 6, retention }).find((spec) => spec.topic === topic)
   assert.deepEqual(find('eth.dex.trades', 'contract'), {
@@ -48,7 +48,7 @@ test('partitions and retention follow the row', () => {
   assert.equal(find('eth.token-holdings', 'off')?.cleanup, 'delete', 'a state for each hour')
 })
 
-test('a topic is found again by its full name', () => {
+test('a topic is found by its full name', () => {
   for (const [topic, row] of Object.entries(TOPICS)) {
     assert.equal(topicRow(topicName(topic as Topic, 'eth')), row, topic)
   }

@@ -84,7 +84,7 @@ const WHOLE = [
 ] as const
 
 for (const [name, chain, count] of WHOLE) {
-  test(`${name}: every transaction as its node tells it, fee and gas too`, () => {
+  test(`${name}: every transaction equals the response of its node, fee and gas too`, () => {
     const json = chainRecordingJson(name)
     const block = json.eth_getBlockByNumber as {
       readonly transactions: readonly RecordedTransaction[]
@@ -119,7 +119,7 @@ for (const [name, chain, count] of WHOLE) {
   })
 }
 
-test('a recording tells what the node tells', () => {
+test('a recording gives the same transactions as the node', () => {
   const name = 'ethereum/block_18000000.json'
   const { eth_getBlockByNumber: block, eth_getBlockReceipts: receipts } = chainRecordingJson(name)
   const told = normalizeBlock('eth', block, receipts, { withGas: true })
@@ -127,7 +127,7 @@ test('a recording tells what the node tells', () => {
   assert.deepEqual(transactionEvents(recorded), transactionEvents(told))
 })
 
-test('without the feed a node is not asked for gas, and a transaction holds none', () => {
+test('without the feed transactions have no gas fields', () => {
   const { eth_getBlockByNumber: block, eth_getBlockReceipts: receipts } = chainRecordingJson(
     'ethereum/block_18000000.json',
   )
@@ -137,7 +137,7 @@ test('without the feed a node is not asked for gas, and a transaction holds none
 
 const VOTE = 'Vote111111111111111111111111111111111111111'
 
-test('Solana: fee, compute units, instructions and programs, failed ones too', () => {
+test('Solana transactions in the feed have fee, compute units, instructions and programs, also failed ones', () => {
   const name = 'block_structure_100000000_jsonparsed.json'
   const json = solanaRecordingJson(name) as {
     readonly transactions: {
@@ -199,7 +199,7 @@ test('Solana: fee, compute units, instructions and programs, failed ones too', (
   )
 })
 
-test('Solana: compute units of recordings that name them', () => {
+test('Solana transactions in the feed have compute units where the recording has them', () => {
   const { block } = solanaRecordingJson('yellowstone_block_344556402.json') as {
     readonly block: { readonly transactions: readonly { readonly meta: object }[] }
   }
@@ -210,7 +210,7 @@ test('Solana: compute units of recordings that name them', () => {
   for (const { event } of events) assert.ok(units.includes(event.gas_used ?? 'none'))
 })
 
-test('Sui: who paid, budget, price and computation; a rebate above the fee is not a fee below zero', () => {
+test('Sui transactions in the feed have payer, budget, price and computation; a rebate above the fee gives no negative fee', () => {
   const file = suiRecordingJson('turbos_swap.json') as { readonly result: unknown }
   const { transaction, effects } = file.result as {
     readonly transaction: {
@@ -253,7 +253,7 @@ const rowOf = (event: Partial<Wire.TransactionEvent>): Readonly<Record<string, u
   return tables[0]?.rows[0] ?? {}
 }
 
-test('a row: what is unknown or beyond its column is null, a limit of 2^63 - 1 is kept', () => {
+test('a transactions row has null for unknown or too large values and keeps a gas limit of 2^63 - 1', () => {
   const largest = String(2n ** 63n - 1n)
   const row = rowOf({ gas_limit: largest, nonce: String(2n ** 64n), burnt: '', max_fee: '7' })
   assert.deepEqual(
@@ -263,7 +263,7 @@ test('a row: what is unknown or beyond its column is null, a limit of 2^63 - 1 i
   assert.deepEqual([row.tx_fee, row.tx_hash, row.programs], ['21000', '0xaa', []])
 })
 
-test('every chain has the feed, and none without the word', () => {
+test('every chain has the transactions feed if it is enabled, and no chain has it otherwise', () => {
   for (const chain of Object.values(CHAINS)) {
     const topics = enabledFeedSinks(chain, ['transactions']).map(({ topic }) => topic)
     assert.deepEqual(topics, ['transactions'])

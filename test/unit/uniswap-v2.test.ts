@@ -50,7 +50,7 @@ testSwaps('V2', CASES, {
   trade: { pool: POOL, protocol: 'uniswap_v2' },
 })
 
-test('cut data is dropped, a longer layout is read, another number of topics is another event', () => {
+test('Uniswap V2: truncated data is dropped, longer data is read, another number of topics is another event', () => {
   const swap = v2SwapLog([10n, 0n, 0n, 7n])
   const { swaps, dropped } = decodeBlock(
     buildSingleTransactionBlock([
@@ -75,7 +75,7 @@ test('cut data is dropped, a longer layout is read, another number of topics is 
   )
 })
 
-test('with facts a swap counts only in a proven pool of its own family', () => {
+test('Uniswap V2: with pool facts, a swap counts only in a proven pool of its own family', () => {
   const reason = (books: typeof known, log = v2SwapLog([10n, 0n, 0n, 7n])) => {
     const { swaps, dropped } = decodeBlock(
       buildSingleTransactionBlock([v2SyncLog([9n, 9n]), log]),
@@ -94,7 +94,7 @@ test('with facts a swap counts only in a proven pool of its own family', () => {
   assert.deepEqual(reason(known, v3SwapLog([10n, -7n, 1n, 1n, 0n])), ['unlisted-contract'])
 })
 
-test('reserves are those of the Sync just before, and each Sync serves one event', () => {
+test('Uniswap V2: reserves come from the Sync event just before, and each Sync serves one event', () => {
   const { swaps } = decodeBlock(
     buildSingleTransactionBlock([
       v2SyncLog([1n, 2n]),
@@ -112,7 +112,7 @@ test('reserves are those of the Sync just before, and each Sync serves one event
   )
 })
 
-test('without a node, a Sync of its own is evidence and names no token', () => {
+test('Uniswap V2: without a node, a Sync event of the pool proves a swap but names no token', () => {
   const { swaps, dropped } = decodeBlock(
     buildSingleTransactionBlock([
       v2SwapLog([10n, 0n, 0n, 7n]),
@@ -136,7 +136,7 @@ test('without a node, a Sync of its own is evidence and names no token', () => {
   )
 })
 
-test('without a node, transfers in and out name the tokens; a fee on transfer does not hide them', () => {
+test('Uniswap V2: without a node, transfers in and out name the tokens, also with a fee on transfer', () => {
   const named = (logs: Parameters<typeof buildSingleTransactionBlock>[0]) =>
     decodeBlock(buildSingleTransactionBlock(logs), evidence).swaps.map(({ tokenIn, tokenOut }) => [
       tokenIn,
@@ -166,7 +166,7 @@ test('without a node, transfers in and out name the tokens; a fee on transfer do
   )
 })
 
-test('without a node, a swap for nothing is shown by its one side; what else the pool moved names the other', () => {
+test('Uniswap V2: without a node, a swap with one zero amount is proven by the other side; further transfers of the pool name the second token', () => {
   const sides = (logs: Parameters<typeof buildSingleTransactionBlock>[0]) =>
     decodeBlock(buildSingleTransactionBlock(logs), evidence).swaps.map(({ tokenIn, tokenOut }) => [
       tokenIn,
@@ -188,7 +188,7 @@ test('without a node, a swap for nothing is shown by its one side; what else the
   assert.deepEqual(sides([wrong, other, paidA]), [], 'against the order of tokens')
 })
 
-test('without a node, what any contract can log about itself is not evidence', () => {
+test('Uniswap V2: without a node, logs that any contract can write about itself are not evidence', () => {
   const kept = (logs: Parameters<typeof buildSingleTransactionBlock>[0]) =>
     decodeBlock(buildSingleTransactionBlock(logs), evidence).swaps.length
   const swap = v2SwapLog([10n, 0n, 0n, 7n])
@@ -206,7 +206,7 @@ test('without a node, what any contract can log about itself is not evidence', (
   assert.equal(kept([v2SyncLog([1n, 1n], ROUTER), swap]), 0, "another pool's Sync")
 })
 
-test('a pair of a listed factory is proven from its creation on, a pair of any other is not', () => {
+test('Uniswap V2: a pair of a listed factory is proven from its creation on, a pair of another factory is not', () => {
   const created = (factory: string) =>
     buildLog(factory, [TOPIC.pairCreated, addressTopic(TOKEN_A), addressTopic(TOKEN_B)], [POOL, 1n])
   const logs = [
@@ -244,7 +244,7 @@ test('a pair of a listed factory is proven from its creation on, a pair of any o
   )
 })
 
-test('burnt liquidity is a decrease', () => {
+test('Uniswap V2: a Burn event is a decrease of liquidity', () => {
   const burn = buildLog(POOL, [TOPIC.v2Burn, addressTopic(ROUTER), addressTopic(USER)], [3n, 4n])
   const { poolChanges } = decodeBlock(
     buildSingleTransactionBlock([v2SyncLog([1n, 2n]), burn]),
@@ -261,7 +261,7 @@ test('burnt liquidity is a decrease', () => {
   )
 })
 
-test('a failed transaction gives nothing', () => {
+test('Uniswap V2: a failed transaction gives no swaps and no look-ups', () => {
   const block = buildSingleTransactionBlock([v2SyncLog([1n, 1n]), v2SwapLog([10n, 0n, 0n, 7n])], {
     success: false,
   })
@@ -270,7 +270,7 @@ test('a failed transaction gives nothing', () => {
   assert.deepEqual(requiredLookups(block, known.protocols), { pools: [], tokens: [] })
 })
 
-test('the trader is who signed, or the account that an ERC-4337 operation was for', () => {
+test('the trader of an EVM swap is the signer, or the account of its ERC-4337 operation', () => {
   const [first, second] = [`0x${'51'.repeat(20)}`, `0x${'52'.repeat(20)}`]
   const operation = (sender: string, entryPoint = '0x0000000071727de22e5e9d8baf0edac6f37da032') =>
     buildLog(
@@ -287,7 +287,7 @@ test('the trader is who signed, or the account that an ERC-4337 operation was fo
   assert.deepEqual(traders, [first, first, ROUTER])
 })
 
-test('subjects are the pools and tokens that events name, each once', () => {
+test('the look-ups of an EVM block are the pools and tokens that its events name, each once', () => {
   const swap = v2SwapLog([10n, 0n, 0n, 7n])
   const pay = transferLog(TOKEN_A, USER, POOL, 1n)
   assert.deepEqual(

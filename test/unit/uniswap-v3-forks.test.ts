@@ -128,7 +128,7 @@ for (const [what, protocol, chain, factory, topics] of MADE) {
   })
 }
 
-test('the longer swap and burn of Algebra Integral', () => {
+test('Algebra Integral swaps and burns are read in their longer layout', () => {
   const people = [addressTopic(ROUTER), addressTopic(USER)]
   const position = [addressTopic(USER), `0x${hexWord(-1n)}`, `0x${hexWord(0n)}`]
   const swap = (words: readonly bigint[]) => buildLog(POOL, [TOPIC.algebraSwap, ...people], words)
@@ -176,7 +176,7 @@ test('the longer swap and burn of Algebra Integral', () => {
   )
 })
 
-test('Pharaoh V3: pools say their fee when they are made, and which position got liquidity', () => {
+test('Pharaoh V3: a pool creation has its fee, and a mint its position', () => {
   const factory = '0xae6e5c62328ade73ceefd42228528b70c8157d0d'
   const position = [addressTopic(USER), `0x${hexWord(-1n)}`, `0x${hexWord(0n)}`]
   const mint = (amounts: readonly bigint[], liquidity = 99n) =>
@@ -208,7 +208,7 @@ test('Pharaoh V3: pools say their fee when they are made, and which position got
   )
 })
 
-test('without a node, Integral swaps are named after the protocol that is usual for them', () => {
+test('without a node, Algebra Integral swaps get the usual protocol for their event', () => {
   const { swaps } = decoded(
     [
       transferLog(TOKEN_A, USER, POOL, 10n),

@@ -51,7 +51,7 @@ testSwaps('V3', CASES, {
   },
 })
 
-test("Pancake's longer swap has its own topic and its own protocol", () => {
+test('the longer swap event of PancakeSwap V3 has its own topic and its own protocol', () => {
   const topics = [TOPIC.pancakeV3Swap, addressTopic(ROUTER), addressTopic(USER)]
   const logs = [
     transferLog(TOKEN_A, USER, POOL, 10n),
@@ -70,7 +70,7 @@ test("Pancake's longer swap has its own topic and its own protocol", () => {
   )
 })
 
-test('without a node, a V3 swap needs transfers: there is no Sync to stand in', () => {
+test('Uniswap V3: without a node, a swap needs transfers as evidence', () => {
   const swap = v3SwapLog([-7n, 10n, PRICE, 5n, 0n])
   const kept = (logs: Parameters<typeof buildSingleTransactionBlock>[0]) =>
     decodeBlock(buildSingleTransactionBlock(logs), evidence).swaps.map(({ tokenIn, tokenOut }) => [
@@ -85,7 +85,7 @@ test('without a node, a V3 swap needs transfers: there is no Sync to stand in', 
   )
 })
 
-test('positions: added, given up, paid out; a poke of nothing is not a change', () => {
+test('Uniswap V3: positions are increased, decreased and paid out; an event without amounts is not a change', () => {
   const position = [addressTopic(USER), `0x${'ff'.repeat(32)}`, `0x${'00'.repeat(32)}`]
   const { poolChanges } = decodeBlock(
     buildSingleTransactionBlock([
@@ -113,7 +113,7 @@ test('positions: added, given up, paid out; a poke of nothing is not a change', 
   )
 })
 
-test('a pool of the listed factory is proven with its fee; a V3 event of a V2 factory proves nothing', () => {
+test('Uniswap V3: a pool of the listed factory is proven with its fee; a V3 event of a V2 factory proves nothing', () => {
   const created = (factory: string) =>
     buildLog(
       factory,

@@ -65,7 +65,7 @@ testSwaps('V4', CASES, {
   },
 })
 
-test('only the listed PoolManager speaks for pools; cut data and other topics are not swaps', () => {
+test('only the listed PoolManager logs V4 swaps; cut data and other topics are not swaps', () => {
   const reasons = (log: Omit<Log, 'index'>, books = known) =>
     decodeBlock(buildSingleTransactionBlock([log]), books).dropped.map(({ reason }) => reason)
   assert.deepEqual(reasons(swap([-10n, 7n], ROUTER)), ['unlisted-contract'])
@@ -87,7 +87,7 @@ test('only the listed PoolManager speaks for pools; cut data and other topics ar
   ])
 })
 
-test("the chain's coin is named as its wrapped token; a pool of both trades nothing", () => {
+test('Uniswap V4: the native coin is named as its wrapped token, and a pool of both gives no trade', () => {
   const coin = buildDecodeContext('facts', [fact({ tokenA: ZERO })])
   const { swaps } = decodeBlock(buildSingleTransactionBlock([swap([-10n, 7n])]), coin)
   assert.deepEqual(
@@ -109,7 +109,7 @@ const named = (logs: readonly Omit<Log, 'index'>[]) =>
     tokenOut,
   ])
 
-test('without a node, the PoolManager is believed, and only transfers of the very amounts name tokens', () => {
+test('without a node, the PoolManager is trusted, and only transfers of the exact amounts name tokens', () => {
   const log = swap([-10n, 7n])
   const into = transferLog(TOKEN_A, USER, MANAGER, 10n)
   const out = transferLog(TOKEN_B, MANAGER, USER, 7n)
@@ -136,7 +136,7 @@ const initialize = (fee: bigint, manager = MANAGER): Omit<Log, 'index'> =>
     [fee, 60n, ROUTER, PRICE, 0n],
   )
 
-test('a pool is proven by its Initialize and trades from then on; a flag is not a fee', () => {
+test('Uniswap V4: a pool is proven by its Initialize event and trades from then on; the dynamic fee flag is not a fee', () => {
   const made = decodeBlock(
     buildSingleTransactionBlock([initialize(3000n), swap([-10n, 7n])]),
     buildDecodeContext('facts'),
@@ -184,7 +184,7 @@ const changesOf = (logs: readonly Omit<Log, 'index'>[], books: DecodeContext) =>
   ]
 }
 
-test('what a position is worth follows from the price: that of the block before, or of an event in it', () => {
+test('Uniswap V4: the amounts of a position follow from the price before the block or of an event in it', () => {
   const at = (price: bigint | undefined): DecodeContext => ({ ...known, price: () => price })
   const [[kind, first, second] = []] = changesOf([modify([-60n, 60n, LIQUIDITY])], at(PRICE))
   assert.equal(kind, 'increase')
@@ -222,7 +222,7 @@ test('what a position is worth follows from the price: that of the block before,
   assert.deepEqual(changesOf([modify([-60n, 60n, LIQUIDITY])], at(undefined)), ['unknown-price'])
 })
 
-test('a position that no pool has is refused; one that only collects fees is not a change', () => {
+test('Uniswap V4: an impossible position is refused, and collecting only fees is not a change', () => {
   const books: DecodeContext = { ...known, price: () => PRICE }
   assert.deepEqual(changesOf([modify([-60n, 60n, 0n])], books), [])
   assert.deepEqual(changesOf([modify([-60n, 60n, LIQUIDITY], ROUTER)], books), [
@@ -240,7 +240,7 @@ test('a position that no pool has is refused; one that only collects fees is not
   }
 })
 
-test('the price is asked of the PoolManager where no swap of the block tells it before', () => {
+test('the price is looked up at the PoolManager where no earlier swap of the block has it', () => {
   const asked = (logs: readonly Omit<Log, 'index'>[]) =>
     requiredLookups(buildSingleTransactionBlock(logs), known.protocols).prices
   const position = modify([-60n, 60n, LIQUIDITY])
@@ -261,7 +261,7 @@ test('the price is asked of the PoolManager where no swap of the block tells it 
   }
 })
 
-test('a pool is asked about by its id, when the PoolManager named it', () => {
+test('a V4 pool is looked up by its id, when the PoolManager logged it', () => {
   const subjects = (log: Omit<Log, 'index'>) =>
     requiredLookups(buildSingleTransactionBlock([log]), known.protocols).pools
   assert.deepEqual(subjects(swap([-1n, 1n])), [{ address: ID, family: 'uniswap_v4' }])

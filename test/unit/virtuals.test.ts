@@ -3,13 +3,13 @@ import { test } from 'node:test'
 import { encodeAbiParameters, encodeFunctionData, getAddress, parseAbi } from 'viem'
 import type { DecodeContext } from '../../ingestors/decode/contract.ts'
 import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
+import type { CallAnswer } from '../../ingestors/evm/abi/call.ts'
 import {
   confirmCalls,
   poolCalls,
   startVerification,
   verifiedPool,
 } from '../../ingestors/evm/metadata/pool-verification.ts'
-import type { CallAnswer } from '../../ingestors/follow/contract.ts'
 import { decodeBlock, requiredLookups } from '../../ingestors/vm/decode-block.ts'
 import type { PoolMetadata, TokenMetadata } from '../../schemas/events.ts'
 import {
@@ -111,14 +111,14 @@ const pairs = (logs: readonly LogWithoutIndex[], books: DecodeContext) => {
   ])
 }
 
-test('in and out of the token come before in and out of VIRTUAL', () => {
+test('Virtuals: a curve event lists the token amounts before the VIRTUAL amounts', () => {
   assert.deepEqual(pairs([bought, sold], booksOf('facts', curve)), [
     [VIRTUAL, 9n, TOKEN, 70n, SENDER],
     [TOKEN, 50n, VIRTUAL, 8n, SENDER],
   ])
 })
 
-test('without a node, transfers name the tokens, in no order of addresses', () => {
+test('Virtuals: without a node, transfers name the tokens, in any order of addresses', () => {
   const above = `0x${'ff'.repeat(20)}`
   for (const token of [TOKEN, above]) {
     const logs = [transferLog(VIRTUAL, USER, POOL, 9n), transferLog(token, POOL, USER, 70n), bought]
@@ -127,7 +127,7 @@ test('without a node, transfers name the tokens, in no order of addresses', () =
   assert.deepEqual(dropReasons(decode([bought], booksOf('evidence'))), ['no-matching-transfers'])
 })
 
-test('a curve that no listed contract made is none', () => {
+test('Virtuals: a pool that no listed contract created is not a curve', () => {
   assert.deepEqual(dropReasons(decode([bought])), ['unknown-pool'])
   const unproven = { ...curve, verified: false, protocol: null }
   assert.deepEqual(dropReasons(decode([bought], booksOf('facts', unproven))), ['unverified-pool'])
@@ -147,7 +147,7 @@ const REFUSED: readonly (readonly [string, LogWithoutIndex, string])[] = [
 ]
 
 for (const [what, log, reason] of REFUSED) {
-  test(`a swap is refused, ${what}: ${reason}`, () => {
+  test(`Virtuals: a swap is refused, ${what}: ${reason}`, () => {
     const decoded = decode([log], booksOf('facts', curve))
     assert.deepEqual(decoded.swaps, [])
     assert.deepEqual(dropReasons(decoded), [reason])
@@ -163,7 +163,7 @@ const named: TokenMetadata = {
 }
 const nameless = { ...named, name: null, symbol: null, decimals: null, totalSupplyRaw: null }
 
-test('the first launch makes the token and opens its curve, which is proven from then on', () => {
+test('Virtuals: a launch of the first version creates the token and opens its curve, which is proven from then on', () => {
   const { tokenCreations, pools, poolChanges, swaps, dropped } = decode([launched(), bought])
   assert.deepEqual(dropped, [])
   assert.deepEqual(tokenCreations, [
@@ -185,7 +185,7 @@ test('the first launch makes the token and opens its curve, which is proven from
   assert.equal(swaps.length, 1)
 })
 
-test('what the token is called it says itself', () => {
+test('token metadata comes from the token contract', () => {
   const { tokenCreations } = decode([launched()], {
     ...booksOf('facts'),
     token: (address) => (address === TOKEN ? named : undefined),
@@ -198,7 +198,7 @@ for (const [version, made, opening] of [
   ['fourth', preLaunched(FOURTH), opened(FOURTH)],
   ['newest', newestPreLaunched(), newestOpened()],
 ] as const) {
-  test(`${version} version: a token is made first and launched later, after the first purchase`, () => {
+  test(`Virtuals, ${version} version: a token is created first and launched later, after the first purchase`, () => {
     const before = decode([made])
     assert.deepEqual([before.tokenCreations.length, before.pools.length], [1, 1])
     assert.deepEqual([...before.poolChanges, ...before.dropped], [])
@@ -216,7 +216,7 @@ for (const [version, made, opening] of [
 const madeBy = (factory: string, tokens: readonly [string, string] = [TOKEN, VIRTUAL]) =>
   buildLog(factory, [TOPIC.pairCreated, ...tokens.map(addressTopic)], [POOL, 1n])
 
-test('a curve that a listed factory made is proven from then on, and no pair of Uniswap', () => {
+test('Virtuals: a curve of a listed factory is proven from then on and is not a Uniswap pair', () => {
   const { pools, swaps, tokenCreations, poolChanges, dropped } = decode([
     madeBy(CURVE_FACTORY),
     bought,
@@ -237,7 +237,7 @@ test('a curve that a listed factory made is proven from then on, and no pair of 
   assert.deepEqual(dropReasons(asPair), ['unlisted-contract'])
 })
 
-test('a pair of Uniswap is not a curve, and what others make or what is cut is neither', () => {
+test('Virtuals: a Uniswap pair, a pair of an unlisted factory and a truncated event give no curve', () => {
   const pair = decode([madeBy(PAIR_FACTORY), bought])
   assert.deepEqual(
     pair.pools.map(({ protocol }) => protocol),
@@ -253,7 +253,7 @@ test('a pair of Uniswap is not a curve, and what others make or what is cut is n
   assert.deepEqual([short.pools, dropReasons(short)], [[], ['truncated-data']])
 })
 
-test('a curve that is made and launched at once is proven by both', () => {
+test('Virtuals: a curve created and launched in one transaction is proven by both events', () => {
   const { pools, tokenCreations, swaps, dropped } = decode([
     madeBy(CURVE_FACTORY),
     bought,
@@ -263,7 +263,7 @@ test('a curve that is made and launched at once is proven by both', () => {
   assert.deepEqual([tokenCreations.length, swaps.length, dropped.length], [1, 1, 0])
 })
 
-test('other contracts launch nothing, and cut logs are refused', () => {
+test('Virtuals: launch events of unlisted contracts and truncated events are refused', () => {
   const all = [launched, preLaunched, opened, newestPreLaunched, newestOpened]
   const foreign = decode([...all.map((log) => log(ROUTER)), graduated(TOKEN, ROUTER)])
   assert.deepEqual(dropReasons(foreign), new Array(6).fill('unlisted-contract'))
@@ -293,7 +293,7 @@ for (const [what, agent] of [
   ['under its own name', TOKEN],
   ['as another token', AGENT],
 ] as const) {
-  test(`a token graduates ${what} from the curve that sold the last of it`, () => {
+  test(`Virtuals: a token graduates ${what} from the curve that sold the last of it`, () => {
     const { migrations, dropped } = decode(
       [bought, ...uniswap(agent), v2SwapLog([9n, 0n, 0n, 7n], UNISWAP_PAIR), graduated(agent)],
       booksOf('facts', curve),
@@ -312,7 +312,7 @@ for (const [what, agent] of [
   })
 }
 
-test('a graduation names the curve and the pool that are in sight', () => {
+test('Virtuals: a graduation names the curve and the pool that the transaction shows', () => {
   const alone = decode([...uniswap(TOKEN), graduated()])
   assert.deepEqual(
     alone.migrations.map(({ from }) => from.pool),
@@ -350,7 +350,7 @@ const open = (answers: readonly CallAnswer[]) => {
 const nothing: readonly CallAnswer[] = listed.flatMap(() => [reverted, reverted])
 const info = (token: string, pair: string) => addresses(USER, token, pair, AGENT)
 
-test('a curve is asked for its tokens, listed contracts for its curve', () => {
+test('curve lookups call the curve for its tokens, and listed contracts for the curve', () => {
   assert.deepEqual(
     poolCalls(subject, protocols).map(({ to, data }) => [to, data]),
     (['tokenA', 'tokenB'] as const).map((functionName) => [
@@ -372,7 +372,7 @@ test('a curve is asked for its tokens, listed contracts for its curve', () => {
   )
 })
 
-test('a curve that a listed contract names is proven; its own word is not enough', () => {
+test('Virtuals: a curve that a listed contract names is proven; its own answers are not enough', () => {
   const verificationOf = (answers: readonly CallAnswer[]) => verifiedPool(open(tokens), answers)
   listed.forEach((factory, index) => {
     const proven = { ...curve, factory }

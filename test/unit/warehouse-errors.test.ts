@@ -13,7 +13,7 @@ const nameOf = (error: unknown): string => {
   return read instanceof Outage ? 'outage' : 'rejected'
 }
 
-test('what the engine answers: too much, no room now, away, or wrong', () => {
+test('error codes of the database engine map to too expensive, busy, outage or rejected', () => {
   const meanings = {
     QUERY_TOO_EXPENSIVE: ['158', '159', '160', '241', '307', '396'],
     SERVER_BUSY: ['173', '202', '394', '439', '473', '745'],
@@ -26,7 +26,7 @@ test('what the engine answers: too much, no room now, away, or wrong', () => {
   assert.equal(nameOf(new Error('ECONNREFUSED')), 'outage')
 })
 
-test('memory that others use as well says nothing about the statement', () => {
+test('a total memory limit of the server means SERVER_BUSY, not an expensive query', () => {
   assert.equal(
     nameOf(answered('241', '(total) memory limit exceeded: would use 7 GiB')),
     'SERVER_BUSY',
@@ -34,7 +34,7 @@ test('memory that others use as well says nothing about the statement', () => {
   assert.equal(nameOf(answered('241', 'Query memory limit exceeded')), 'QUERY_TOO_EXPENSIVE')
 })
 
-test('only what the engine refused as wrong counts as a mistake of ours', () => {
+test('only statements that the database engine rejected as invalid count as rejected statements', () => {
   for (const code of ['386', '60', '81'])
     assert.equal(isRejectedStatement(toReadError(answered(code))), true, code)
   for (const code of ['159', '202', '210'])

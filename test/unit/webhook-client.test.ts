@@ -14,6 +14,12 @@ const answers: Record<string, (response: ServerResponse) => void> = {
     response.writeEarlyHints({ link: '</style.css>; rel=preload' })
     response.writeHead(200, { 'retry-after': '7' }).end('fine')
   },
+  '/many-hints': (response) => {
+    const timer = setInterval(() => {
+      for (let n = 0; n < 100; n += 1) response.writeEarlyHints({ link: '</a.css>; rel=preload' })
+    }, 1)
+    response.on('close', () => clearInterval(timer))
+  },
   '/split': (response) => {
     response.writeHead(503)
     response.write('first ')
@@ -48,36 +54,41 @@ const post = (path: string, host = '127.0.0.1') => ({
   orgId: 'org_1',
 })
 
-test('the answer that counts, whole or as far as it came', async () => {
-  const poster = createWebhookClient({ rulesOf: () => RULES, nowMs: Date.now })
-  const good = await poster.post(post('/early-hints'))
+test('the webhook client returns the final response, complete or as far as it was received', async () => {
+  const client = createWebhookClient({ rulesOf: () => RULES, nowMs: Date.now })
+  const good = await client.post(post('/early-hints'))
   assert.deepEqual([good.status, good.errorKind, good.response], [200, null, 'fine'])
   assert.equal(good.retryAfterMs, 7_000)
-  const down = await poster.post(post('/split'))
-  assert.deepEqual([down.status, down.errorKind, down.error], [503, 'status', 'answered 503'])
+  const down = await client.post(post('/split'))
+  assert.deepEqual([down.status, down.errorKind, down.error], [503, 'status', 'HTTP status 503'])
   assert.equal(down.response, 'first second')
-  const stalled = await poster.post({ ...post('/stall'), timeoutMs: 2_000 })
+  const stalled = await client.post({ ...post('/stall'), timeoutMs: 2_000 })
   assert.deepEqual([stalled.status, stalled.errorKind], [200, 'timeout'])
-  assert.deepEqual([stalled.wish, stalled.error], ['abort-message', 'no answer in time'])
-  const refused = await poster.post({ ...post('/never'), headers: { 'x-one': 'a\nb' } })
+  assert.deepEqual(
+    [stalled.directive, stalled.error],
+    ['abort-message', 'no response within the timeout'],
+  )
+  const refused = await client.post({ ...post('/never'), headers: { 'x-one': 'a\nb' } })
   assert.deepEqual([refused.status, refused.errorKind], [0, 'connect'])
-  await poster.close()
-  assert.deepEqual((await poster.post(post('/never'))).errorKind, 'connect')
+  const flooded = await client.post(post('/many-hints'))
+  assert.deepEqual([flooded.status, flooded.errorKind], [0, 'connect'])
+  await client.close()
+  assert.deepEqual((await client.post(post('/never'))).errorKind, 'connect')
   assert.ok(!asked.includes('/never'))
 })
 
-test('the limit counts the time it takes to connect, and nothing is sent after it', async () => {
+test('the time limit of a webhook call includes the connection, and no request is sent after it', async () => {
   let answer: (addresses: readonly string[]) => void = () => undefined
   const slow = new Promise<readonly string[]>((resolve) => {
     answer = resolve
   })
-  const poster = createWebhookClient({ rulesOf: () => RULES, resolve: () => slow, nowMs: Date.now })
-  const late = await poster.post({ ...post('/late', 'slow.example'), timeoutMs: 50 })
+  const client = createWebhookClient({ rulesOf: () => RULES, resolve: () => slow, nowMs: Date.now })
+  const late = await client.post({ ...post('/late', 'slow.example'), timeoutMs: 50 })
   assert.deepEqual([late.status, late.errorKind], [0, 'timeout'])
   answer(['127.0.0.1'])
-  const second = await poster.post(post('/early-hints', 'slow.example'))
+  const second = await client.post(post('/early-hints', 'slow.example'))
   assert.equal(second.status, 200)
   await until(() => asked.includes('/early-hints'))
   assert.ok(!asked.includes('/late'))
-  await poster.close()
+  await client.close()
 })

@@ -32,7 +32,7 @@ const heldWriter = () => {
   }
 }
 
-test('an urgent part goes at once and takes with it what waits; nothing resolves before it is durable', async () => {
+test('group commit: an urgent part is committed at once together with all waiting parts, and resolves when durable', async () => {
   const { writer, commits, keys, end } = heldWriter()
   const group = createGroupCommit(writer, 'webhooks.sender')
   const durable: string[] = []
@@ -68,7 +68,7 @@ test('an urgent part goes at once and takes with it what waits; nothing resolves
   assert.deepEqual(keys()[2], ['f'])
 })
 
-test('as many parts as a commit should have wait for no others, and all of them learn that it failed', async () => {
+test('a full group is committed at once, and every part rejects when the commit fails', async () => {
   const { writer, keys, fail } = heldWriter()
   const group = createGroupCommit(writer, 'webhooks.sender')
   const all = Array.from({ length: 130 }, (_, index) => group.add(part(`key${index}`)))

@@ -11,50 +11,26 @@ import {
   findStoredResponse,
   parseIdempotencyKey,
 } from '../../serving/webhooks/idempotency.ts'
+import { buildWebhookEndpoint } from '../support/builders/webhook-endpoint.ts'
 
-const sealer = makeSecretCipher('pepper', 'webhooks')
+const cipher = makeSecretCipher('pepper', 'webhooks')
 const NOW = 1_763_640_000_000
 const DAY = 86_400_000
 
-const endpoint = (change: Partial<WebhookEndpoint> = {}): WebhookEndpoint => ({
-  subjects: [],
-  price_levels: [],
-  endpoint_id: 'ep_1',
-  org_id: 'org_1',
-  app_id: 'app_1',
-  uid: '',
-  url: 'https://good.example/hook',
-  user_enc: '',
-  channels: null,
-  description: null,
-  disabled: false,
-  disabled_reason: '',
-  disabled_at: 0,
-  filter: null,
-  filter_types: null,
-  metadata: null,
-  headers: {},
-  rate_limit: null,
-  secrets: [],
-  first_failure_at: 5,
-  enabled_at: 7,
-  created_at: 1,
-  updated_at: 1,
-  version: 1,
-  ...change,
-})
+const endpoint = (change: Partial<WebhookEndpoint> = {}): WebhookEndpoint =>
+  buildWebhookEndpoint({ first_failure_at: 5, enabled_at: 7, ...change })
 
 const changed = async (
   body: UpdateWebhookById,
   known: WebhookEndpoint = endpoint(),
 ): Promise<WebhookEndpoint> => {
-  const deps = { sealer, rulesOf: () => addressRules([]), nowMs: () => NOW }
+  const deps = { cipher, rulesOf: () => addressRules([]), nowMs: () => NOW }
   return (await prepareUpdate({ ...deps, resolve: async () => ['93.184.216.34'] }, 'org_1', body))(
     known,
   )
 }
 
-test('a change of an endpoint that is on leaves what waits for it good', async () => {
+test('webhook endpoint: an update while it is enabled keeps its waiting messages eligible', async () => {
   const elsewhere = 'https://good.example/other'
   const bodies: readonly (readonly [UpdateWebhookById, number])[] = [
     [{ disabled: false }, 0],
@@ -71,7 +47,7 @@ test('a change of an endpoint that is on leaves what waits for it good', async (
   assert.equal((await changed({ url: elsewhere })).url, elsewhere)
 })
 
-test('an endpoint that was off is on from now, with a clean record', async () => {
+test('webhook endpoint: enabling it again sets the time and clears its failures', async () => {
   const off = endpoint({ disabled: true, disabled_reason: 'failing', disabled_at: 3 })
   const on = await changed({ disabled: false }, off)
   assert.deepEqual(on, { ...endpoint(), first_failure_at: 0, enabled_at: NOW })
@@ -80,8 +56,8 @@ test('an endpoint that was off is on from now, with a clean record', async () =>
   assert.deepEqual([stopped.disabled_reason, stopped.disabled_at], ['user', NOW])
 })
 
-test('the mask of a user stands for it where it was given, and nowhere else', async () => {
-  const known = endpoint({ user_enc: sealer.seal('me:secret', 'ep_1') })
+test('webhook endpoint: a masked user in the URL keeps the stored one only for the same target', async () => {
+  const known = endpoint({ user_enc: cipher.seal('me:secret', 'ep_1') })
   const path = await changed({ url: 'https://***:***@good.example/new' }, known)
   assert.deepEqual([path.url, path.user_enc], ['https://good.example/new', known.user_enc])
   for (const url of [
@@ -93,7 +69,7 @@ test('the mask of a user stands for it where it was given, and nowhere else', as
   const none = changed({ url: 'https://***:***@good.example/' }, endpoint({ url: '' }))
   await assert.rejects(none, { name: 'Fault', code: 52010 }, 'nothing was given yet')
   const named = await changed({ url: 'https://you:new@good.example/hook' }, known)
-  assert.equal(sealer.open(named.user_enc, 'ep_1'), 'you:new')
+  assert.equal(cipher.open(named.user_enc, 'ep_1'), 'you:new')
   assert.equal((await changed({ url: 'https://good.example/hook' }, known)).user_enc, '')
 })
 
@@ -117,7 +93,7 @@ const request = (key_hash: string, created_at: number, org_id = 'org_1'): Webhoo
   created_at,
 })
 
-test('an answered call is kept a day for its organization, then it ends with the next one', () => {
+test('an idempotent response is kept a day for its organization and removed with the next request', () => {
   const clock = { nowMs: NOW }
   const { book, keep } = bookAt(clock)
   assert.deepEqual(keep(request('one', NOW)), [])
@@ -133,7 +109,7 @@ test('an answered call is kept a day for its organization, then it ends with the
   assert.deepEqual(keep(request('three', clock.nowMs)), ['org_1/one'])
 })
 
-test('a thousand keys of one organization are kept, the oldest make room', () => {
+test('1,000 idempotency keys are kept per organization; the oldest are removed first', () => {
   const clock = { nowMs: NOW }
   const { book, keep } = bookAt(clock)
   const ended = Array.from({ length: 1_003 }, (_, index) => keep(request(`k${index}`, NOW))).flat()
@@ -142,7 +118,7 @@ test('a thousand keys of one organization are kept, the oldest make room', () =>
   assert.ok(book.find('org_1', 'k3'))
 })
 
-test('a call is the same with its key and body; its text is nowhere', () => {
+test('an idempotent request is identified by key and body, and its text is not stored', () => {
   const call = parseIdempotencyKey('org_1', 'key-of-mine', { url: 'https://good.example/' })
   assert.ok(call)
   assert.deepEqual(parseIdempotencyKey('org_1', undefined, {}), undefined)

@@ -23,7 +23,7 @@ const blocks = (language: string): readonly string[] =>
 const fits = (schema: object, value: unknown): boolean =>
   new Ajv2020({ strict: false }).compile(schema)(value)
 
-test('the verification of the page takes what is signed, and nothing else', async () => {
+test('the verification code of the webhooks page accepts signed messages only', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-page-'))
   try {
     const file = join(folder, 'verify.mjs')
@@ -36,7 +36,12 @@ test('the verification of the page takes what is signed, and nothing else', asyn
     const nowMs = Date.now()
     const body = '{"channel":"sol.token.created"}'
     const headers = signatureHeaders({
-      ...{ id: 'msg_1', body, secrets, nowMs, legacy: true, svix: true },
+      id: 'msg_1',
+      body,
+      secrets,
+      nowMs,
+      legacy: true,
+      svix: true,
     })
     assert.ok(verify(current, headers, body))
     assert.ok(verify(old, headers, body), 'while a rotated secret lasts')
@@ -49,7 +54,7 @@ test('the verification of the page takes what is signed, and nothing else', asyn
   }
 })
 
-test('bodies, payloads and commands of the page are what the service takes and sends', () => {
+test('bodies, payloads and commands of the webhooks page are those the service accepts and sends', () => {
   const [create, payload, window, ...others] = blocks('json').map((text) => JSON.parse(text))
   assert.deepEqual(others, [])
   assert.ok(fits(CreateWebhook, create))

@@ -69,7 +69,7 @@ const outcomes = async (
   return [stored, errorKind ?? status]
 }
 
-test('the demo organization alone reaches this machine', async () => {
+test('by default, only the demo organization may send webhooks to this machine', async () => {
   const url = `http://127.0.0.1:${strangePort}/`
   assert.deepEqual(await outcomes(DEMO, url, {}), [true, 200])
   assert.deepEqual(await outcomes(OTHER, url, {}), [false, 'blocked'])
@@ -91,7 +91,7 @@ test('a webhook to a port of this process is blocked for every host name, addres
   }
 })
 
-test('a name that turns to our own port after the check is not reached either', async () => {
+test('a webhook host that resolves to our own port after the check is blocked', async () => {
   const answers = [['93.184.216.34']]
   const resolve: ResolveHost = async () => answers.shift() ?? ['127.0.0.1']
   const url = `http://turning.example:${ownPort}/`

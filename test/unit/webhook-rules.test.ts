@@ -37,7 +37,7 @@ const VECTOR = {
   body: '{"channel":"sol.token.created","timestamp":1763640000000,"data":{"a":"6p6xgHyF7AeE6TZkSmFsko444wqoP15icUSqi2jfGiPN","n":"Example Token","s":"EXT","dec":9,"cts":1763640000000,"lf":{"pa":"6EF8rrecthR5Dkzon8Nwu78hRvfCKubJ14M5uBEwF6P","pf":"pump_fun","pn":"Pump.fun"}}}',
 }
 
-test('the signature vector holds in every family of headers', () => {
+test('the webhook signature vector is valid in every family of headers', () => {
   const headers = signatureHeaders({ ...VECTOR, legacy: true, svix: true })
   const signature = 'v1,ThHzTebIu5R/GibsI9zaH6bYjKyd+w9oMisJLkbhV7o='
   assert.deepEqual(headers, {
@@ -55,7 +55,7 @@ test('the signature vector holds in every family of headers', () => {
   ])
 })
 
-test('the body of the vector is what a created event gives, byte for byte', () => {
+test('the body of the webhook signature vector equals a created event byte for byte', () => {
   const mint = '6p6xgHyF7AeE6TZkSmFsko444wqoP15icUSqi2jfGiPN'
   const [event] = eventsOf(createdRecord(mint, 'OP_APPLY'))
   assert.ok(event)
@@ -70,7 +70,7 @@ test('the body of the vector is what a created event gives, byte for byte', () =
 const eventsOf = (record: TokenEvents) =>
   webhookEvents(['token.created'], 'tokensCreated', record, {
     chain: 'sol',
-    wanted: () => true,
+    hasSubject: () => true,
     levelsOf: () => [],
     swapPrice: () => undefined,
   })
@@ -89,7 +89,7 @@ const createdRecord = (
   return codec.decode('token.TokenEvents', codec.encode('token.TokenEvents', record))
 }
 
-test('a message id is 130 bits of the subject in Crockford base32, and nothing else', () => {
+test("a webhook message id is 130 bits of the subject's hash in Crockford base32", () => {
   const digest = createHash('sha256').update('c|m|t|1.2').digest('hex')
   const bits = BigInt(`0x${digest}`).toString(2).padStart(256, '0').slice(0, 130)
   const letters = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
@@ -98,13 +98,13 @@ test('a message id is 130 bits of the subject in Crockford base32, and nothing e
   assert.notEqual(messageId('c', 'm', 't', '1.3'), `msg_${text}`)
 })
 
-test('long names are cut between characters', () => {
+test('long names in webhook payloads are cut between characters', () => {
   const record = createdRecord('m', 'OP_APPLY', '😀'.repeat(100))
   const [event] = eventsOf(record)
   assert.equal(event?.data.n, '😀'.repeat(64))
 })
 
-test('secrets: what we make and what may be given', () => {
+test('webhook secrets: generated ones are valid, and given ones are checked', () => {
   assert.match(generateSecret(), /^whsec_[A-Za-z0-9+/]{43}=$/)
   const bytes = Buffer.alloc(24, 7).toString('base64')
   assert.equal(parseSecret(bytes), `whsec_${bytes}`)
@@ -120,7 +120,7 @@ test('secrets: what we make and what may be given', () => {
     assert.throws(() => parseSecret(wrong), { name: 'Fault', code: 52012 }, wrong)
 })
 
-test('a rotated secret signs until its grace ends, and the verifier agrees', () => {
+test('a rotated webhook secret signs until its grace period ends, and the stock verifier accepts it', () => {
   const sealer = makeSecretCipher('pepper', 'webhooks')
   const [old, fresh] = [generateSecret(), generateSecret()]
   const first = [{ sealed: sealer.seal(old, 'ep'), created_at: 0, expires_at: 0 }]
@@ -162,7 +162,7 @@ const outcome = (change: Partial<AttemptResult> = {}): AttemptResult => ({
   response: '',
   durationMs: 1,
   retryAfterMs: null,
-  wish: null,
+  directive: null,
   ...change,
 })
 const decisionAt = (
@@ -178,7 +178,7 @@ const decisionAt = (
     random: () => random,
   })
 
-test('eight attempts with the pauses of the contract, jitter of a fifth', () => {
+test('a webhook message has eight attempts with the documented delays and a jitter of a fifth', () => {
   const pauses = Array.from({ length: 7 }, (_, index) => decisionAt(index + 1).nextAtMs)
   assert.deepEqual(pauses, SCHEDULE.slice(1))
   assert.deepEqual(decisionAt(8), {
@@ -191,7 +191,7 @@ test('eight attempts with the pauses of the contract, jitter of a fifth', () => 
   assert.equal(decisionAt(3, {}, 1).nextAtMs, 2_160_000)
 })
 
-test('what an answer means for the next attempt', () => {
+test('the response to a webhook decides about the next attempt', () => {
   const table: readonly (readonly [string, Partial<AttemptResult>, Partial<RetryDecision>])[] = [
     ['2xx', { status: 204, errorKind: null }, { status: 'success', nextAtMs: null }],
     ['redirect', { status: 302 }, { status: 'pending', nextAtMs: 5_000 }],
@@ -201,13 +201,13 @@ test('what an answer means for the next attempt', () => {
     ['retry-after short', { status: 503, retryAfterMs: 1_000 }, { nextAtMs: 5_000 }],
     ['retry-after', { status: 503, retryAfterMs: 7_000 }, { nextAtMs: 7_000 }],
     ['retry-after long', { status: 503, retryAfterMs: HOUR }, { nextAtMs: 10_000 }],
-    ['abort', { wish: 'abort-message' }, { status: 'fail', exhausted: false, disable: null }],
+    ['abort', { directive: 'abort-message' }, { status: 'fail', exhausted: false, disable: null }],
     [
       'disable',
-      { status: 200, errorKind: null, wish: 'disable' },
+      { status: 200, errorKind: null, directive: 'disable' },
       { status: 'success', disable: 'receiver' },
     ],
-    ['disable in a failure', { wish: 'disable' }, { status: 'fail', disable: 'receiver' }],
+    ['disable in a failure', { directive: 'disable' }, { status: 'fail', disable: 'receiver' }],
   ]
   for (const [name, change, expected] of table) {
     const decision = decisionAt(1, change)
@@ -223,7 +223,7 @@ test('what an answer means for the next attempt', () => {
   assert.equal(decideRetry(outcome(), manual).nextAtMs, null)
 })
 
-test('Retry-After in both its forms', () => {
+test('Retry-After is parsed in seconds and as a date', () => {
   const nowMs = Date.UTC(2026, 10, 20, 12)
   assert.equal(parseRetryAfter('120', nowMs), 120_000)
   assert.equal(parseRetryAfter('Fri, 20 Nov 2026 12:01:00 GMT', nowMs), MINUTE)
@@ -233,7 +233,7 @@ test('Retry-After in both its forms', () => {
   }
 })
 
-test('an endpoint is disabled after five days of exhaustion, never by one bad message', () => {
+test('a webhook endpoint is disabled after five days of exhausted messages, never by one failing message', () => {
   const exhausted: RetryDecision = {
     status: 'fail',
     nextAtMs: null,
@@ -273,7 +273,7 @@ const EVENT = {
   },
 }
 
-test('filters over short and long names; what is missing matches nothing', () => {
+test('webhook filters accept short and long names; an absent field matches nothing', () => {
   const table: Readonly<Record<string, string>> = {
     'name == "USDC"': 'match',
     'launchFrom.protocolFamily == "pump_fun"': 'match',
@@ -298,7 +298,7 @@ test('filters over short and long names; what is missing matches nothing', () =>
   }
 })
 
-test('filters that are refused, with the place where they go wrong', () => {
+test('invalid webhook filters are refused with the position of the mistake', () => {
   const table: readonly (readonly [string, number | undefined])[] = [
     ['name ==', 7],
     ['name == "a" && unknown == 1', 15],
@@ -325,7 +325,7 @@ test('filters that are refused, with the place where they go wrong', () => {
   }
 })
 
-test('a filter that would take more than its moment is refused, however it is nested', () => {
+test('a webhook filter above the cost limit is refused at any nesting', () => {
   const digits = '[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]'
   const nested = (levels: number): string =>
     Array.from({ length: levels }, (_, level) => level).reduceRight(
@@ -345,14 +345,14 @@ test('a filter that would take more than its moment is refused, however it is ne
   }
 })
 
-test('a filter asks for the time in a named zone nine times at most', () => {
+test('a filter may read the time in a named zone nine times at most', () => {
   const zones = (count: number): string =>
     Array.from({ length: count }, () => 'timestamp(1).getHours("Asia/Tokyo") >= 0').join(' && ')
   assert.equal(compileFilter(zones(9))(EVENT), 'match')
   assert.throws(() => compileFilter(zones(10)), { name: 'Fault', code: 52011 })
 })
 
-test('the heaviest filters that pass take their moment and no more', () => {
+test('the heaviest accepted webhook filters are evaluated within the time limit', () => {
   const names = Array.from({ length: 90 }, (_, index) => `"name${index}"`).join(', ')
   const heavy = [
     `[${names}].exists(x, name.contains(x) && symbol.startsWith(x))`,
@@ -368,7 +368,7 @@ test('the heaviest filters that pass take their moment and no more', () => {
   }
 })
 
-test('event types with a star stand for the last segment only', () => {
+test('a star in a webhook event type stands for the last segment only', () => {
   assert.ok(matchesEventType('sol.token.*', 'sol.token.created'))
   assert.ok(!matchesEventType('sol.*', 'sol.token.created'))
   assert.ok(!matchesEventType('*', 'sol.token.created'))
@@ -376,7 +376,7 @@ test('event types with a star stand for the last segment only', () => {
   assert.ok(matchesEventType('sol.token.created', 'sol.token.created'))
 })
 
-test('a queue starts what is due, by due time, within its pace', () => {
+test('a webhook queue starts due messages in order of due time, within its pace', () => {
   const queue = new EndpointQueue()
   for (const [key, dueAtMs] of [
     ['c', 30],
@@ -389,7 +389,7 @@ test('a queue starts what is due, by due time, within its pace', () => {
   const pace = { inFlight: 2, perSecond: null }
   const started = (nowMs: number): string => {
     const next = queue.next(nowMs, pace)
-    return next.kind === 'start' ? next.waiting.key : next.kind
+    return next.kind === 'start' ? next.delivery.key : next.kind
   }
   assert.deepEqual([started(5), started(40), started(40), started(40)], ['wait', 'a', 'b', 'idle'])
   queue.answered()
@@ -397,12 +397,12 @@ test('a queue starts what is due, by due time, within its pace', () => {
   queue.answered()
   queue.recorded()
   queue.recorded()
-  queue.ease(40)
+  queue.reduceRate(40)
   assert.equal(started(600), 'idle', 'eased: one at a time')
   assert.deepEqual(queue.clear(), [{ key: 'd', dueAtMs: 500 }])
 })
 
-test('messages per second: a full bucket at first, then the rate', () => {
+test('webhook rate limit: a full bucket at first, then the rate per second', () => {
   const queue = new EndpointQueue()
   for (let index = 0; index < 20; index += 1) queue.add({ key: String(index), dueAtMs: 0 })
   const times: number[] = []
@@ -413,4 +413,17 @@ test('messages per second: a full bucket at first, then the rate', () => {
   }
   assert.deepEqual(times.slice(0, 4), [1_000, 1_000, 1_500, 2_000])
   assert.equal(times.at(-1), 10_000)
+})
+
+test('webhook rate limit: a clock that goes back an hour delays nothing beyond the rate', () => {
+  const queue = new EndpointQueue()
+  for (let index = 0; index < 8; index += 1) queue.add({ key: String(index), dueAtMs: 0 })
+  const limits = { inFlight: 100, perSecond: 5 }
+  const nowMs = 10_000_000
+  for (let index = 0; index < 5; index += 1) {
+    assert.equal(queue.next(nowMs, limits).kind, 'start')
+  }
+  const backMs = nowMs - 3_600_000
+  assert.deepEqual(queue.next(backMs, limits), { kind: 'wait', untilMs: backMs + 200 })
+  assert.equal(queue.next(backMs + 200, limits).kind, 'start')
 })

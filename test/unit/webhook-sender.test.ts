@@ -16,38 +16,14 @@ import { EndpointQueue } from '../../serving/webhooks/endpoint-queue.ts'
 import { matchEndpoint } from '../../serving/webhooks/match-endpoint.ts'
 import { createPendingDeliveries } from '../../serving/webhooks/pending-deliveries.ts'
 import type { RetryDecision } from '../../serving/webhooks/retry-policy.ts'
+import { buildWebhookEndpoint } from '../support/builders/webhook-endpoint.ts'
 
 const NOW = 1_763_640_000_000
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
-const endpoint = (change: Partial<WebhookEndpoint> = {}): WebhookEndpoint => ({
-  subjects: [],
-  price_levels: [],
-  endpoint_id: 'ep_1',
-  org_id: 'org_1',
-  app_id: 'app_1',
-  uid: '',
-  url: 'https://good.example/hook',
-  user_enc: '',
-  channels: null,
-  description: null,
-  disabled: false,
-  disabled_reason: '',
-  disabled_at: 0,
-  filter: null,
-  filter_types: null,
-  metadata: null,
-  headers: {},
-  rate_limit: null,
-  secrets: [],
-  first_failure_at: 0,
-  enabled_at: NOW,
-  created_at: 1,
-  updated_at: 1,
-  version: 1,
-  ...change,
-})
+const endpoint = (change: Partial<WebhookEndpoint> = {}): WebhookEndpoint =>
+  buildWebhookEndpoint({ enabled_at: NOW, ...change })
 const delivery = (change: Partial<Delivery> = {}): Delivery => ({
   message_id: 'msg_1',
   endpoint_id: 'ep_1',
@@ -64,7 +40,7 @@ const delivery = (change: Partial<Delivery> = {}): Delivery => ({
 })
 const ORG = { suspended: false }
 
-test('how a delivery stands; a sender that may be behind waits a minute before it cancels', () => {
+test('a webhook delivery is eligible, postponed, canceled or dropped; a sender that may be behind waits a minute before it cancels', () => {
   const known = { endpoint: endpoint(), org: ORG }
   const older = { endpoint: endpoint({ enabled_at: NOW - 1 }), org: ORG }
   const olderAndOff = { endpoint: endpoint({ enabled_at: NOW - 1, disabled: true }), org: ORG }
@@ -99,14 +75,14 @@ test('how a delivery stands; a sender that may be behind waits a minute before i
   )
 })
 
-test('an answer speaks of the target that was asked', () => {
+test('a response counts only for the endpoint target that it came from', () => {
   assert.ok(isSameEndpointTarget(endpoint(), endpoint({ version: 9, description: 'other' })))
   assert.ok(!isSameEndpointTarget(endpoint(), endpoint({ url: 'https://good.example/fixed' })))
   assert.ok(!isSameEndpointTarget(endpoint(), endpoint({ enabled_at: NOW + 1 })))
   assert.ok(!isSameEndpointTarget(endpoint(), undefined))
 })
 
-test('a fate meets the endpoint as it was asked, not the one that was changed since', () => {
+test('an endpoint action applies to the target that was called, not to one changed since', () => {
   const gone = { kind: 'disable', reason: 'gone' } as const
   const step = applyEndpointAction(endpoint(), gone, NOW + 9)
   const off = step(endpoint({ version: 4 }))
@@ -133,7 +109,7 @@ test('a fate meets the endpoint as it was asked, not the one that was changed si
   assert.equal(applyEndpointAction(endpoint(), { kind: 'none' }, NOW)(endpoint()), undefined)
 })
 
-test('an organization that is gone or suspended gets nothing new', () => {
+test('a deleted or suspended organization gets no new webhook messages', () => {
   const event = {
     id: 'msg_1',
     channel: 'sol.token.created' as const,
@@ -152,7 +128,7 @@ test('an organization that is gone or suspended gets nothing new', () => {
   assert.equal(matchEndpoint(endpoint(), event, { org: { suspended: true }, filterOf }), 'other')
 })
 
-test('a hundred thousand messages that wait are ordered in a moment', () => {
+test('a webhook queue orders 100,000 waiting messages within five seconds', () => {
   const queue = new EndpointQueue()
   const startedMs = performance.now()
   for (let index = 0; index < 100_000; index += 1) {
@@ -167,7 +143,7 @@ test('a hundred thousand messages that wait are ordered in a moment', () => {
   assert.ok(performance.now() - startedMs < 5_000, `${performance.now() - startedMs} ms`)
 })
 
-test('messages that are due together start in the order they came', () => {
+test('webhook messages with the same due time start in order of arrival', () => {
   const queue = new EndpointQueue()
   const keys = Array.from({ length: 50 }, (_, index) => `key${index}`)
   for (const key of keys) queue.add({ key, dueAtMs: 5 })
@@ -177,11 +153,11 @@ test('messages that are due together start in the order they came', () => {
   )
 })
 
-test('a receiver that does not answer in time gets one message at a time for a minute', () => {
+test('a webhook receiver that times out gets one message at a time for a minute', () => {
   const queue = new EndpointQueue()
   for (const key of ['a', 'b', 'c']) queue.add({ key, dueAtMs: 0 })
   const pace = { inFlight: 10, perSecond: null }
-  queue.slow(NOW)
+  queue.markSlow(NOW)
   assert.ok(queue.isSlow(NOW + MINUTE - 1) && !queue.isSlow(NOW + MINUTE))
   assert.equal(queue.next(NOW, pace).kind, 'start')
   assert.equal(queue.next(NOW, pace).kind, 'idle')
@@ -190,8 +166,8 @@ test('a receiver that does not answer in time gets one message at a time for a m
 
 const hang = (): Promise<never> => new Promise(() => undefined)
 
-test('receivers that hang leave places for those that have nothing on its way', async () => {
-  const places = createConcurrencyLimiter({ most: 100, reserved: 20, slow: 30 })
+test('webhook receivers that hang leave reserved slots for receivers with nothing in flight', async () => {
+  const places = createConcurrencyLimiter({ total: 100, reserved: 20, slow: 30 })
   let hanging = 0
   for (let index = 0; index < 400; index += 1) {
     const asker = { endpointId: `hang${index % 10}`, isSlow: false }
@@ -210,8 +186,8 @@ test('receivers that hang leave places for those that have nothing on its way', 
   assert.equal(answered, 50)
 })
 
-test('receivers known to be slow share a part of the places, however many they are', async () => {
-  const places = createConcurrencyLimiter({ most: 100, reserved: 20, slow: 30 })
+test('slow webhook receivers share a limited part of the slots, for any number of them', async () => {
+  const places = createConcurrencyLimiter({ total: 100, reserved: 20, slow: 30 })
   const ends: (() => void)[] = []
   for (let index = 0; index < 200; index += 1) {
     const work = () => new Promise<void>((resolve) => ends.push(resolve))
@@ -229,8 +205,8 @@ test('receivers known to be slow share a part of the places, however many they a
   assert.equal(ends.length, 31, 'a place that gets free goes to the next')
 })
 
-test('endpoints take turns, and what fails frees its place', async () => {
-  const places = createConcurrencyLimiter({ most: 1, reserved: 0, slow: 1 })
+test('webhook endpoints take turns for slots, and a failed delivery frees its slot', async () => {
+  const places = createConcurrencyLimiter({ total: 1, reserved: 0, slow: 1 })
   const order: string[] = []
   const ask = (endpointId: string) =>
     places.run({ endpointId, isSlow: false }, async () => {
@@ -247,10 +223,10 @@ const codec = localCodec()
 const FAILED: RetryDecision = { status: 'fail', nextAtMs: null, disable: null, exhausted: true }
 const WENT_WELL: RetryDecision = { ...FAILED, status: 'success', exhausted: false }
 
-test('health is counted from the last enabling, and its rows end with what they tell of', () => {
+test('endpoint health is counted from the last enabling, and its rows are deleted with their subject', () => {
   const rows = new Map<string, Uint8Array>()
   const open = () => createEndpointHealth(codec)
-  const keep = (changes: ReturnType<ReturnType<typeof open>['ended']>): readonly string[] => {
+  const keep = (changes: ReturnType<ReturnType<typeof open>['expired']>): readonly string[] => {
     for (const { key, value } of changes) {
       if (value) rows.set(key, value)
       else rows.delete(key)
@@ -266,22 +242,28 @@ test('health is counted from the last enabling, and its rows end with what they 
   assert.deepEqual(fail(NOW + 1), [1, 'put ep_1/health'])
   assert.deepEqual(fail(NOW + 2), [2, 'put ep_1/health'], 'also before the first row is durable')
   assert.deepEqual(fail(NOW + 9, NOW + 5), [1, 'put ep_1/health'], 'on again since')
-  assert.deepEqual(keep(book.ended(() => endpoint({ enabled_at: NOW + 5 }))), [])
+  assert.deepEqual(keep(book.expired(() => endpoint({ enabled_at: NOW + 5 }))), [])
 
   const [[key = '', bytes = new Uint8Array()] = []] = rows
   const again = open()
   assert.ok(again.load(key, bytes))
   assert.ok(!again.load('ep_1/msg_1', bytes))
-  assert.deepEqual(keep(again.ended(() => endpoint({ enabled_at: NOW + 10 }))), ['end ep_1/health'])
-  assert.deepEqual(keep(again.ended(() => undefined)), [])
+  assert.deepEqual(keep(again.expired(() => endpoint({ enabled_at: NOW + 10 }))), [
+    'end ep_1/health',
+  ])
+  assert.deepEqual(keep(again.expired(() => undefined)), [])
 
   assert.deepEqual(fail(NOW + 20, NOW, again), [1, 'put ep_1/health'])
-  assert.deepEqual(keep(again.ended(() => undefined)), ['end ep_1/health'], 'the endpoint is gone')
+  assert.deepEqual(
+    keep(again.expired(() => undefined)),
+    ['end ep_1/health'],
+    'the endpoint is gone',
+  )
   fail(NOW + 30, NOW, again)
   assert.deepEqual(keep(again.after(endpoint(), WENT_WELL, NOW + 31).rows), ['end ep_1/health'])
 })
 
-test('what arrived is held for its turn, once; whatever is not held is read from the store', () => {
+test('the sender keeps a pending delivery in memory once until its turn and reads the others from the store', () => {
   const rows = new Map<string, Uint8Array>()
   const put = (key: string, message_id: string): PendingDelivery => {
     const held = { key, delivery: delivery({ message_id }) }
@@ -290,7 +272,7 @@ test('what arrived is held for its turn, once; whatever is not held is read from
   }
   const book = createPendingDeliveries(codec, { get: (key) => rows.get(key) })
   const first = put('one', 'msg_1')
-  book.keep(first, NOW)
+  book.add(first, NOW)
   assert.equal(book.take('one'), first.delivery)
   assert.notEqual(book.take('one'), first.delivery)
   assert.deepEqual(book.take('one'), first.delivery, 'the row is there until it ends')
@@ -299,11 +281,11 @@ test('what arrived is held for its turn, once; whatever is not held is read from
   assert.ok(!book.has('one'))
 
   const late = put('late', 'msg_2')
-  book.keep(late, NOW)
-  book.sweep(NOW + MINUTE)
+  book.add(late, NOW)
+  book.evictExpired(NOW + MINUTE)
   assert.notEqual(book.take('late'), late.delivery)
   const many = Array.from({ length: 3_000 }, (_, index) => put(`key${index}`, `msg_${index}`))
-  for (const held of many) book.keep(held, NOW)
+  for (const held of many) book.add(held, NOW)
   const taken = book.takeAll([...many.map(({ key }) => key), 'ended'])
   assert.deepEqual(taken, many)
   const isHeld = ({ delivery: known }: PendingDelivery, at: number): boolean =>

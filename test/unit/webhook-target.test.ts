@@ -23,7 +23,7 @@ const resolve: ResolveHost = async (name) => {
   return found
 }
 
-test('addresses: what is inside is blocked in every notation, the rest is open', () => {
+test('webhook target: internal addresses are blocked in every notation, public ones are allowed', () => {
   const blocked = [
     ...['0.0.0.0', '10.1.2.3', '100.64.0.1', '127.0.0.1', '169.254.169.254', '172.16.0.1'],
     ...['172.31.255.255', '192.0.0.1', '192.0.2.1', '192.88.99.1', '192.168.0.1', '198.18.0.1'],
@@ -31,6 +31,7 @@ test('addresses: what is inside is blocked in every notation, the rest is open',
     ...['168.63.129.16', '::', '::1', '::ffff:127.0.0.1', '::ffff:7f00:1', '::7f00:1'],
     ...['64:ff9b::a00:1', '64:ff9b:1::1', '100::1', '2001:db8::1', '2002:a00:1::1', '2001::1'],
     ...['3fff::1', '5f00::1', 'fc00::1', 'fd12::1', 'fe80::1', 'fe80::1%eth0', 'ff02::1'],
+    ...['200::1', '1::1', '100:0:0:1::1', '4000::1', '8000::1'],
     ...['', 'localhost', '2130706433', '0x7f.1'],
   ]
   for (const address of blocked) assert.ok(!PUBLIC.isOpen(address), address)
@@ -41,7 +42,7 @@ test('addresses: what is inside is blocked in every notation, the rest is open',
   assert.ok(!LOOPBACK.isOpen('10.0.0.1'))
 })
 
-test('URLs that are refused before anything is stored', async () => {
+test('webhook target: invalid URLs are refused before they are stored', async () => {
   const refused = [
     ...['', 'no url', '/path', 'ftp://good.example/', 'javascript:alert(1)', 'https://'],
     ...['http://good.example/', 'https://good.example/#x', 'https://good.example:22/'],
@@ -74,7 +75,7 @@ test('URLs that are refused before anything is stored', async () => {
   }
 })
 
-test('URLs that pass; user and password are taken out, an unknown name is only a warning', async () => {
+test('webhook target: valid URLs are accepted without user and password; an unknown host gives only a warning', async () => {
   const passed: Readonly<Record<string, string>> = {
     'https://good.example/hook?a=1': 'https://good.example/hook?a=1',
     'https://good.example:8443/': 'https://good.example:8443/',
@@ -92,7 +93,7 @@ test('URLs that pass; user and password are taken out, an unknown name is only a
   })
 })
 
-test('what the operator lists may be inside and without TLS; everything else stays as it is', async () => {
+test('webhook target: hosts that the operator allows may be internal and without TLS; the others stay blocked', async () => {
   for (const url of ['http://127.0.0.1:3000/', 'http://localhost:3000/', 'http://[::1]:3000/']) {
     assert.equal((await validateWebhookUrl(url, LOOPBACK, resolve)).url, url)
   }
@@ -107,7 +108,7 @@ test('what the operator lists may be inside and without TLS; everything else sta
   }
 })
 
-test('a name that turns inside between the check and the connection is not reached', async () => {
+test('webhook target: a host that resolves to an internal address after the check is not connected to', async () => {
   let reached = 0
   const server = createServer((_request, response) => {
     reached += 1

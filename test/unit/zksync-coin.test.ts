@@ -20,7 +20,7 @@ import {
 } from '../support/builders/dex-logs.ts'
 import { buildLog, buildSingleTransactionBlock } from '../support/recordings/ethereum.ts'
 
-const { coinContract: COIN, nativeAddress: NATIVE } = CHAINS.zksync
+const { nativeTokenContract: COIN, nativeAddress: NATIVE } = CHAINS.zksync
 const BOOTLOADER = '0x0000000000000000000000000000000000008001'
 const WITH_MESSAGE = '0xc405fe8958410bbaf0c73b7a0c3e20859e86ca168a4c9b0def9c54d2555a306b'
 const decoded = (
@@ -35,7 +35,7 @@ const decoded = (
 const left = (contract: string, amount: bigint, topic: string = TOPIC.coinWithdrawal) =>
   buildLog(contract, [topic, addressTopic(USER), addressTopic(ROUTER)], [amount])
 
-test("the base token's logs are the coin's moves, fees and their return among them", () => {
+test('zkSync: logs of the base token are transfers of the native coin, with fees and refunds', () => {
   const logs = [
     transferLog(COIN, USER, BOOTLOADER, 9n),
     transferLog(COIN, USER, COIN, 5n),
@@ -62,7 +62,7 @@ test("the base token's logs are the coin's moves, fees and their return among th
   assert.deepEqual(supplies, [])
 })
 
-test('the coin that is sent to the zero address is not burnt, a token is', () => {
+test('zkSync: a native coin sent to the zero address is not burnt, a token is', () => {
   const { supplies } = decoded(
     [transferLog(COIN, USER, NATIVE, 1n), transferLog(TOKEN_A, USER, NATIVE, 1n)],
     'zksync',
@@ -73,7 +73,7 @@ test('the coin that is sent to the zero address is not burnt, a token is', () =>
   )
 })
 
-test('only the contract itself lets the coin go, and only on its own chain is it the coin', () => {
+test('zkSync: only logs of the base token contract withdraw the native coin, and only on that chain', () => {
   assert.deepEqual(decoded([left(TOKEN_A, 5n)], 'zksync').transfers, [])
   const elsewhere = decoded([transferLog(COIN, USER, ROUTER, 5n), left(COIN, 5n)], 'base')
   assert.deepEqual(
@@ -97,7 +97,7 @@ const payersOf = (logs: readonly Omit<Log, 'index'>[], chain: 'zksync' | 'base')
   return [event?.event.fee_payer, head.transaction?.fee_payer, event?.event.tx_signer]
 }
 
-test('who pays the bootloader first pays the fee: the sender, or a paymaster for it', () => {
+test('zkSync: the first payer of the bootloader pays the fee: the sender or a paymaster', () => {
   const through = [
     transferLog(TOKEN_A, USER, BOOTLOADER, 9n),
     transferLog(COIN, ROUTER, BOOTLOADER, 9n),
@@ -109,17 +109,19 @@ test('who pays the bootloader first pays the fee: the sender, or a paymaster for
   assert.deepEqual(payersOf(through, 'base'), [sender, sender, sender])
 })
 
-test('a recorded transaction through a paymaster names it as the payer', () => {
+test('zkSync: a recorded transaction with a paymaster names the paymaster as fee payer', () => {
   const name = 'zksync/receipt_multiTransfer_eth-usdc-erc20-through-paymaster.json'
   const { logs } = JSON.parse(readFileSync(new URL(`../fixtures/${name}`, import.meta.url), 'utf8'))
   const own = logs.map(({ address, topics, data }: Log) => ({
-    ...{ address: address.toLowerCase(), topics, data },
+    address: address.toLowerCase(),
+    topics,
+    data,
   }))
   const paymaster = '0x0265d9a5af8af5fe070933e5e549d8fef08e09f4'
   assert.deepEqual(payersOf(own, 'zksync').slice(0, 2), [paymaster, paymaster])
 })
 
-test('a failed transaction moved its fee, what came back of it, and nothing else', () => {
+test('zkSync: a failed transaction gives only the transfers of its fee and its refund', () => {
   const logs = [
     transferLog(COIN, USER, BOOTLOADER, 9n),
     transferLog(COIN, USER, ROUTER, 5n),
@@ -143,7 +145,7 @@ test('a failed transaction moved its fee, what came back of it, and nothing else
   assert.deepEqual(logEvents(failed('zksync')), [], 'its logs are in no feed')
 })
 
-test('a failed receipt of a node keeps the logs of its fee, and no others', () => {
+test('zkSync: a failed receipt keeps only the logs of its fee', () => {
   const hash = `0x${'02'.repeat(32)}`
   const name = { chain: 'zksync', height: 1, hash: `0x${'01'.repeat(32)}` }
   const said = (log: Omit<Log, 'index'>, index: number) => ({ ...log, logIndex: `0x${index}` })
@@ -171,7 +173,7 @@ test('a failed receipt of a node keeps the logs of its fee, and no others', () =
   assert.deepEqual(kept('polygon'), [])
 })
 
-test('a log without its amount is dropped', () => {
+test('zkSync: a withdrawal log without its amount is dropped as truncated', () => {
   const { dropped } = decoded([{ ...left(COIN, 5n), data: '0x' }], 'zksync')
   assert.deepEqual(
     dropped.map(({ reason }) => reason),

@@ -13,7 +13,7 @@ const refuses = (bytes: Uint8Array, reason: string, most = MOST): Promise<void> 
     reason,
   )
 
-test('a frame with literals and sequences, as the tool of the format packs it', async () => {
+test('Zstandard: a frame of the zstd tool with literals and sequences is decompressed', async () => {
   const said =
     'a checkpoint, a checkpoint after it, and one more checkpoint after that; a swap and a swap\n'
   const counted = Array.from({ length: 120 }, (_, place) => `${place + 1}\n`).join('')
@@ -30,7 +30,7 @@ test('a frame with literals and sequences, as the tool of the format packs it', 
 const PACKED =
   'KLUv/QBYBQgAZpo6GmBL0hwAVxWRXLdxAABgpF5aWrLycIIipsAJRAAtAC0AM3eWefTs2K9br059erv0cY7fdk3PnQHx4FAgioAEwiBB0LCQUBAoLBQDCogCIHFQNBAkChBFAZBQOFhgQBAgMBAoEAGjfbbZZZM9dm2xR5011ldbXTXVU7eWetBJI3200UUTPXRpocecM84321wzzQHjGXcs45FnjvnllldO+eTNJR944ogfbnjhhA9eXPBx54333XbXTffcveUedlrL9NGe7dh+7dZe7dQ+7W2X9iE9paP0k27SSzpJH+mVLtLHOMc4vrGNa0wBBgC4XqgABX4uE5y60qK8JripBA=='
 
-test('blocks as they stand, blocks of one byte, sizes and checksums', async () => {
+test('Zstandard: raw blocks, repeated-byte blocks, sizes and checksums are read', async () => {
   const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, place) => place % 251))
   assert.deepEqual(Buffer.from(await decompressZstd(buildRawFrame(bytes), MOST)), bytes)
   assert.equal((await decompressZstd(buildRawFrame(Buffer.of()), MOST)).length, 0)
@@ -63,7 +63,7 @@ test('blocks as they stand, blocks of one byte, sizes and checksums', async () =
 
 const MAGIC = FRAME_HEADER.subarray(0, 4)
 
-test('what asks for too much is refused before it gets it', async () => {
+test('a frame that requires too much memory is rejected before it is allocated', async () => {
   const bombs = Array.from({ length: 9 }, (_, place) =>
     Buffer.concat([blockHeader(1, 128 * 1024, place === 8), Buffer.of(0)]),
   )
@@ -77,7 +77,7 @@ test('what asks for too much is refused before it gets it', async () => {
   await refuses(head(0xe0, 1, 0, 0, 0, 0, 0, 0, 1), 'too-big')
 })
 
-test('a forged block neither keeps the unpacker busy nor gets out', async () => {
+test('Zstandard: a forged block is refused or stays within the size limit, in bounded time', async () => {
   const [bits, most] = [Buffer.from('00ffffff7f54000000000000', 'hex'), 4 * 1024 * 1024]
   const packed = Buffer.from(PACKED, 'base64')
   const forged = [Buffer.concat([FRAME_HEADER, blockHeader(2, bits.length, true), bits])]
@@ -98,7 +98,7 @@ test('a forged block neither keeps the unpacker busy nor gets out', async () => 
   assert.ok(refused > forged.length / 2, `${refused} of ${forged.length}`)
 })
 
-test('what is not a frame', async () => {
+test('Zstandard: data that is not a frame is refused', async () => {
   const last = Buffer.concat([blockHeader(1, 1, true), Buffer.of(0)])
   await refuses(Buffer.from('{"checkpoint":{}}'), 'not-zstd')
   await refuses(

@@ -23,9 +23,9 @@ export interface BatchIndex {
   /** Newest batch whose spans lie in rows. */
   readonly indexed: number
   /** Takes a committed batch. */
-  add(batch: number, spans: readonly PartitionRange[]): void
+  add(batch: number, ranges: readonly PartitionRange[]): void
   /** Spans of a partition with offsets from `from` on, in order. */
-  spans(topicId: number, partition: number, from: number): Iterable<IndexedRange>
+  ranges(topicId: number, partition: number, from: number): Iterable<IndexedRange>
   /** Within a transaction: writes what is held in memory, when that is much. Returns what is to be done after it. */
   save(): () => void
   /** Within a transaction: removes rows below an offset. Returns what is to be done after it. */
@@ -41,7 +41,7 @@ const FIELDS_PER_RANGE = 3
 /** Offsets take 6 bytes of a key. */
 const MAX_OFFSET = 2 ** 48 - 1
 
-/** Key of a place in the log: topic id, partition, offset; big-endian, so that the tree keeps the log's order. */
+/** Key of a position in the log: topic id, partition, offset; big-endian, so that the tree keeps the log's order. */
 export const offsetKey = (topicId: number, partition: number, offset: number): Buffer => {
   const key = Buffer.allocUnsafe(12)
   key.writeUInt32BE(topicId, 0)
@@ -97,35 +97,35 @@ export const openBatchIndex = (
     get indexed() {
       return indexed
     },
-    add: (batch, spans) => {
+    add: (batch, ranges) => {
       newest = batch
-      for (const { topicId, partition, base, count } of spans) {
+      for (const { topicId, partition, base, count } of ranges) {
         const name = nameOf(topicId, partition)
         const list = held.get(name)
         if (list === undefined) held.set(name, [{ base, count, batch }])
         else list.push({ base, count, batch })
       }
     },
-    *spans(topicId, partition, from) {
+    *ranges(topicId, partition, from) {
       for (const row of rows(topicId, partition, from)) {
-        for (const span of rangesInRow(row)) if (span.base + span.count > from) yield span
+        for (const range of rangesInRow(row)) if (range.base + range.count > from) yield range
       }
-      for (const span of held.get(nameOf(topicId, partition)) ?? []) {
-        if (span.base + span.count > from) yield span
+      for (const range of held.get(nameOf(topicId, partition)) ?? []) {
+        if (range.base + range.count > from) yield range
       }
     },
     save: () => {
       if (newest - indexed < MAX_UNINDEXED_BATCHES) return () => undefined
       const to = newest
-      for (const [name, spans] of held) {
+      for (const [name, ranges] of held) {
         const key = Buffer.concat([
           Buffer.from(name, 'latin1'),
           Buffer.alloc(PARTITION_PREFIX_BYTES),
         ])
-        key.writeUIntBE(spans[0]?.base ?? 0, PARTITION_PREFIX_BYTES, PARTITION_PREFIX_BYTES)
+        key.writeUIntBE(ranges[0]?.base ?? 0, PARTITION_PREFIX_BYTES, PARTITION_PREFIX_BYTES)
         table.putSync(
           key,
-          spans.flatMap(({ base, count, batch }) => [base, count, batch]),
+          ranges.flatMap(({ base, count, batch }) => [base, count, batch]),
         )
       }
       meta.putSync(LAST_INDEXED_KEY, to)

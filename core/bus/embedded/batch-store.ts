@@ -10,7 +10,7 @@ import {
   type PartitionRange,
 } from './batch-index.ts'
 
-/** A record without its place: key, headers as name, value, name, value..., value. */
+/** A record without its position: key, headers as name, value, name, value..., value. */
 export type BatchRecord = readonly [
   key: string,
   headers: readonly string[],
@@ -48,7 +48,7 @@ export interface BatchHeader {
   readonly timestampMs: number
   /** Of the body as it is stored. */
   readonly bytes: number
-  readonly spans: readonly PartitionRange[]
+  readonly ranges: readonly PartitionRange[]
 }
 
 /** Work on the batches within one transaction, to be forgotten when it fails. */
@@ -65,12 +65,12 @@ export interface BatchStore {
   readonly tables: readonly Pick<Database<unknown, Key>, 'getStats'>[]
   draft(): BatchTransaction
   /** Spans of a partition with offsets from `from` on, in order. */
-  spans(topicId: number, partition: number, from: number): Iterable<IndexedRange>
+  ranges(topicId: number, partition: number, from: number): Iterable<IndexedRange>
   /** Log time of a batch. */
   timeOf(batch: number): number
   /** Heads of the batches from a number on, in order. */
   heads(from: number): Iterable<BatchHeader>
-  read(span: IndexedRange, topicId: number, partition: number): PartitionBatch
+  read(range: IndexedRange, topicId: number, partition: number): PartitionBatch
   /**
    * Within a transaction: takes from batches what lies below the first offsets that stay, and from the index. A batch goes as a
    * whole when nothing of it is left, else what is left is written anew. Returns what is to be done after the transaction.
@@ -231,7 +231,7 @@ export const openBatchStore = (root: RootDatabase, meta: MetaTable): BatchStore 
   return {
     tables: [heads, tables.pieces, table],
     draft: () => beginBatchTransaction({ tables, index, first: next, onPublished }),
-    spans: index.spans,
+    ranges: index.ranges,
     timeOf: (batch) => headAt(batch)[0],
     *heads(from) {
       for (const { key, value } of heads.getRange({ start: from })) {
@@ -239,7 +239,7 @@ export const openBatchStore = (root: RootDatabase, meta: MetaTable): BatchStore 
           batch: key,
           timestampMs: value[0],
           bytes: value[1],
-          spans: [...rangesOfHeader(value)],
+          ranges: [...rangesOfHeader(value)],
         }
       }
     },
@@ -265,17 +265,17 @@ export const openBatchStore = (root: RootDatabase, meta: MetaTable): BatchStore 
 /** Takes from a batch what lies below the lows. */
 const trimBatch = (tables: BatchTables, batch: number, { of }: StartOffsets): void => {
   const head = tables.headAt(batch)
-  const spans = [...rangesOfHeader(head)]
+  const ranges = [...rangesOfHeader(head)]
   const isLeft = ({ topicId, partition, base, count }: PartitionRange): boolean =>
     base + count > of(topicId, partition)
-  if (spans.every(isLeft)) return
-  if (!spans.some(isLeft)) {
+  if (ranges.every(isLeft)) return
+  if (!ranges.some(isLeft)) {
     tables.remove(batch, head)
     return
   }
   const { runs } = tables.unpack(batch, head)
-  const left = spans.flatMap((span, at) =>
-    isLeft(span) ? [{ ...span, records: runs[at] ?? [] }] : [],
+  const left = ranges.flatMap((range, at) =>
+    isLeft(range) ? [{ ...range, records: runs[at] ?? [] }] : [],
   )
   tables.remove(batch, head)
   tables.put(batch, [head[0], left])

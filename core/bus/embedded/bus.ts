@@ -105,7 +105,7 @@ export const openEmbeddedBus = async (options: EmbeddedBusOptions): Promise<Bus>
     close: async () => {
       closing.abort(new Error('the bus closed'))
       await Promise.all([...running].map((part) => part.stop()))
-      await room.rest()
+      await room.whenIdle()
       queue.flush()
       process.off('SIGXFSZ', ignoreSignal)
       await store.close()
@@ -205,7 +205,7 @@ async function* readInChunks(
 const startTail = (host: LaneDeps, tail: TailSubscription): RunningTask => {
   const controller = new AbortController()
   const { signal } = controller
-  const places = tail.topics.flatMap((topic) => {
+  const positions = tail.topics.flatMap((topic) => {
     const { low, next } = getTopic(host.store, topic)
     return next.map((end, partition) => ({
       topic,
@@ -216,11 +216,11 @@ const startTail = (host: LaneDeps, tail: TailSubscription): RunningTask => {
   })
   let caughtUp = false
   const done = keepRunning(
-    { what: 'tail', facts: { topics: tail.topics }, log: host.log, signal, onHalt: host.onHalt },
+    { what: 'tail', context: { topics: tail.topics }, log: host.log, signal, onHalt: host.onHalt },
     async () => {
       while (!signal.aborted) {
-        const moved = await deliverNextChunks(host, tail, places, signal)
-        if (!caughtUp && places.every((place) => place.next >= place.caughtUpAt)) {
+        const moved = await deliverNextChunks(host, tail, positions, signal)
+        if (!caughtUp && positions.every((position) => position.next >= position.caughtUpAt)) {
           caughtUp = true
           tail.onCaughtUp?.()
         }
@@ -243,29 +243,29 @@ interface TailPosition {
   next: number
 }
 
-/** One chunk of every partition; a place moves only after its records were handled. */
+/** One chunk of every partition; a position moves only after its records were handled. */
 const deliverNextChunks = async (
   { store, log }: LaneDeps,
   tail: TailSubscription,
-  places: readonly TailPosition[],
+  positions: readonly TailPosition[],
   signal: AbortSignal,
 ): Promise<boolean> => {
   let moved = false
-  for (const place of places) {
-    const { low, next } = getTopic(store, place.topic)
-    const first = low[place.partition] ?? 0
-    if (place.next < first) {
+  for (const position of positions) {
+    const { low, next } = getTopic(store, position.topic)
+    const first = low[position.partition] ?? 0
+    if (position.next < first) {
       log.warn(
-        { ...place, low: first },
+        { ...position, low: first },
         'consumer fell behind retention, skipping to earliest offset',
       )
-      place.next = first
+      position.next = first
     }
-    const to = next[place.partition] ?? 0
-    if (signal.aborted || place.next >= to) continue
-    const found = scanRecords(store, { ...place, from: place.next, to }, READ_LIMIT)
+    const to = next[position.partition] ?? 0
+    if (signal.aborted || position.next >= to) continue
+    const found = scanRecords(store, { ...position, from: position.next, to }, READ_LIMIT)
     if (found.records.length > 0) await tail.onRecords(found.records)
-    place.next = found.next
+    position.next = found.next
     moved = true
   }
   if (moved) await turn()

@@ -45,7 +45,7 @@ interface PendingCommit {
   readonly commit: Commit
   readonly bytes: number
   readonly alive: () => void
-  readonly resolve: (spans: readonly OffsetRange[]) => void
+  readonly resolve: (ranges: readonly OffsetRange[]) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -119,9 +119,9 @@ export const makeCommitQueue = (plan: CommitQueueDeps): CommitQueue => {
     waitingBytes -= pendingBytes(batch)
     write(batch, isSwept)
   }
-  let restedAtMs = 0
+  let readyAtMs = 0
   const soon = (): void => {
-    const pauseMs = restedAtMs - performance.now()
+    const pauseMs = readyAtMs - performance.now()
     if (pauseMs <= 0) setImmediate(begin)
     else setTimeout(begin, pauseMs)
   }
@@ -135,7 +135,7 @@ export const makeCommitQueue = (plan: CommitQueueDeps): CommitQueue => {
     const beganMs = performance.now()
     writeSome(batch, isSwept)
     const endedMs = performance.now()
-    restedAtMs = endedMs + Math.min(endedMs - beganMs, MAX_BATCH_DELAY_MS)
+    readyAtMs = endedMs + Math.min(endedMs - beganMs, MAX_BATCH_DELAY_MS)
     if (waiting.length > 0) soon()
   }
   return {
@@ -193,7 +193,7 @@ const writeBatch = (plan: CommitQueueDeps, batch: readonly PendingCommit[]): Bat
   const { log, hooks } = plan
   const transact = hooks.transact ?? inOneTransaction
   const draft = new WriteBatch(log, plan.nowMs())
-  const spans = new Map<PendingCommit, OffsetRange[]>()
+  const ranges = new Map<PendingCommit, OffsetRange[]>()
   let current: PendingCommit | undefined
   const own =
     (pending: PendingCommit, work: () => void): (() => void) =>
@@ -204,7 +204,7 @@ const writeBatch = (plan: CommitQueueDeps, batch: readonly PendingCommit[]): Bat
     }
   const steps = batch.flatMap((pending) => {
     const held: OffsetRange[] = []
-    spans.set(pending, held)
+    ranges.set(pending, held)
     return commitSteps(pending, draft, held, hooks).map((step) => own(pending, step))
   })
   try {
@@ -216,28 +216,28 @@ const writeBatch = (plan: CommitQueueDeps, batch: readonly PendingCommit[]): Bat
   }
   hooks.onStep?.('durable')
   plan.onCommitted(draft.publish())
-  for (const [pending, held] of spans) pending.resolve(held)
+  for (const [pending, held] of ranges) pending.resolve(held)
   return {}
 }
 
 const commitSteps = (
   { commit }: PendingCommit,
   draft: WriteBatch,
-  spans: OffsetRange[],
+  ranges: OffsetRange[],
   { onStep }: CommitHooks,
 ): readonly (() => void)[] => [
   () => {
     onStep?.('records')
-    appendRecords(draft, commit.records ?? [], spans)
+    appendRecords(draft, commit.records ?? [], ranges)
   },
   () => {
     onStep?.('seal')
-    const { seal } = commit
-    if (seal)
+    const { finalRecords } = commit
+    if (finalRecords)
       appendRecords(
         draft,
-        asCallerError(() => seal([...spans])),
-        spans,
+        asCallerError(() => finalRecords([...ranges])),
+        ranges,
       )
   },
   () => {
@@ -268,17 +268,17 @@ const asCallerError = <T>(work: () => T): T => {
 const appendRecords = (
   draft: WriteBatch,
   records: readonly ProducerRecord[],
-  spans: OffsetRange[],
+  ranges: OffsetRange[],
 ): void => {
   for (const record of records) {
-    const at = asCallerError(() => draft.place(record))
-    const last = spans.findIndex(
-      (span) => span.topic === record.topic && span.partition === at.partition,
+    const at = asCallerError(() => draft.position(record))
+    const last = ranges.findIndex(
+      (range) => range.topic === record.topic && range.partition === at.partition,
     )
-    const span = spans[last]
-    if (span) spans[last] = { ...span, records: span.records + 1 }
+    const range = ranges[last]
+    if (range) ranges[last] = { ...range, records: range.records + 1 }
     else
-      spans.push({
+      ranges.push({
         topic: record.topic,
         partition: at.partition,
         baseOffset: at.offset,

@@ -20,7 +20,7 @@ export interface LogPartition {
   readonly partition: number
 }
 
-/** Up to which offset every group with a place has read a partition; infinite where no group has one. */
+/** Up to which offset every group with a committed offset has read a partition; infinite where no group has one. */
 export type FirstUnreadOffsets = (at: LogPartition) => number
 
 /** What a sweep by size works with. */
@@ -37,7 +37,7 @@ export const allPartitions = (log: EmbeddedLog): readonly LogPartition[] =>
     Array.from({ length: topic.spec.partitions }, (_, partition) => ({ topic, partition })),
   )
 
-/** First offset that some group with a place has not read, from the committed places and those of broadcast topics. */
+/** First offset that some group with a committed offset has not read, from the committed offsets and those of broadcast topics. */
 export const firstUnreadOffsets = ({ offsets, meta }: EmbeddedLog): FirstUnreadOffsets => {
   const floors = new Map<string, number>()
   const note = (topic: string, partition: number, offset: number): void => {
@@ -168,9 +168,9 @@ const makeRemovalStep = (topics: ReadonlyMap<number, EmbeddedTopic>) => {
     batches,
     rewrittenBytes: () => rewrittenBytes,
     /** Notes the spans of a batch that may go. */
-    take: ({ batch, bytes, spans }: BatchHeader, toOf: Removal['toOf']): void => {
+    take: ({ batch, bytes, ranges }: BatchHeader, toOf: Removal['toOf']): void => {
       let trimmed = 0
-      for (const { topicId, partition, base, count } of spans) {
+      for (const { topicId, partition, base, count } of ranges) {
         const topic = topics.get(topicId)
         const low = base + count
         if (topic === undefined || low > toOf({ topic, partition })) continue
@@ -179,7 +179,7 @@ const makeRemovalStep = (topics: ReadonlyMap<number, EmbeddedTopic>) => {
       }
       if (trimmed === 0) return
       batches.push(batch)
-      if (trimmed < spans.length) rewrittenBytes += bytes
+      if (trimmed < ranges.length) rewrittenBytes += bytes
     },
     remove: (log: EmbeddedLog): void => {
       if (batches.length === 0) return

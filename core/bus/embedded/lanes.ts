@@ -8,7 +8,7 @@ import {
   type Subscription,
   type Writer,
 } from '../contract.ts'
-import { commitFirstPlaces } from '../first-places.ts'
+import { commitFirstOffsets } from '../first-offsets.ts'
 import {
   type HaltedLanes,
   type KeepRunningOptions,
@@ -121,11 +121,11 @@ const assignLanesToMembers = (
 const startLane = (host: LaneDeps, { subscription }: GroupMember, partition: number) => {
   const controller = new AbortController()
   const { signal } = controller
-  const facts = { group: subscription.group, partition }
+  const context = { group: subscription.group, partition }
   const done = keepRunning(
-    { what: 'lane', facts, log: host.log, signal, onHalt: host.onHalt },
+    { what: 'lane', context, log: host.log, signal, onHalt: host.onHalt },
     () =>
-      host.halted.resting({ ...facts, log: host.log, signal }, async (opened) => {
+      host.halted.runUntilHalted({ ...context, log: host.log, signal }, async (opened) => {
         const lane = await openLane(host, subscription, { partition, signal })
         opened()
         await subscription.run(lane)
@@ -149,7 +149,7 @@ const openLane = async (
   const known = readGroupOffsets(host.store, group, topics).filter(
     (offset) => offset.partition === partition,
   )
-  const committed = await commitFirstPlaces(subscription, { partition, writer, committed: known })
+  const committed = await commitFirstOffsets(subscription, { partition, writer, committed: known })
   const state = statesOf(host.store, partition)
   await saveBroadcastOffsetsOf(host.store, subscription, partition)
   const sources = [
@@ -183,7 +183,7 @@ const openSource = (
   const from = committed.find((offset) => offset.topic === topic)?.offset ?? first
   const end = next[partition] ?? 0
   if (from < first || from > end) {
-    throw new OffsetOutOfRange({ topic, partition, place: from, low: first, end })
+    throw new OffsetOutOfRange({ topic, partition, position: from, low: first, end })
   }
   return { topic, partition, next: from }
 }
@@ -255,7 +255,7 @@ const pollOnce = (
     const to = next[partition] ?? 0
     const first = low[partition] ?? 0
     if (from < first)
-      throw new OffsetOutOfRange({ topic, partition, place: from, low: first, end: to })
+      throw new OffsetOutOfRange({ topic, partition, position: from, low: first, end: to })
     if (from >= to) continue
     const found = scanRecords(
       store,

@@ -26,7 +26,7 @@ export interface LogSizeLimiter {
   /** A whole sweep, by age, size and compaction. */
   sweep(nowMs: number): Promise<void>
   /** Resolves when no sweep is under way. */
-  rest(): Promise<void>
+  whenIdle(): Promise<void>
 }
 
 interface LogSizeLimiterOptions extends Pick<RetentionOptions, 'retention' | 'signal'> {
@@ -83,7 +83,7 @@ export const makeLogSizeLimiter = (
     limitBytes: () => limitBytes,
     capacity,
     sweep,
-    rest: async () => {
+    whenIdle: async () => {
       await last
     },
     used: (bytes) => {

@@ -78,10 +78,10 @@ export const fileBytes = (path: string): number => {
   return found === undefined ? 0 : found.blocks * 512
 }
 
-/** Bytes of the pages in use that no sweep deletes: lane state, places, bounds, newest values by key. */
+/** Bytes of the pages in use that no sweep deletes: lane state, offsets, bounds, newest values by key. */
 export const unremovableBytes = ({ records, state, offsets, meta }: EmbeddedLog): number =>
   usedBytes([records, state, offsets, meta])
 
-/** Bytes of the pages in use: records, lane state, places and bounds all count against the limit. */
+/** Bytes of the pages in use: records, lane state, offsets and bounds all count against the limit. */
 export const logUsedBytes = ({ records, batches, state, offsets, meta }: EmbeddedLog): number =>
   usedBytes([records, ...batches.tables, state, offsets, meta])

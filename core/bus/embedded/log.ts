@@ -29,7 +29,7 @@ export type StoredRecord = readonly [
   value: Uint8Array | null,
 ]
 
-/** A group's place as it lies in lmdb. */
+/** A group's committed offset as it is stored in lmdb. */
 export type StoredOffset = readonly [offset: number, metadata: string | null]
 
 /** A topic with its bounds, as committed. `low` is the first offset kept, `next` the one after the last. */
@@ -55,7 +55,7 @@ export interface EmbeddedLog {
   readonly records: Database<StoredRecord, Buffer>
   /** Records of all other topics. */
   readonly batches: BatchStore
-  /** Group, topic, partition -> place. */
+  /** Group, topic, partition -> committed offset. */
   readonly offsets: Database<StoredOffset, [string, string, number]>
   readonly state: StateTable
   /** Topic rows, bounds, compaction marks. */
@@ -100,7 +100,9 @@ export const openLogReadOnly = (path: string): EmbeddedLog =>
 /** A folder whose first process ended before its log was made: whoever opens it to write makes it. */
 export class IncompleteLog extends Outage {
   constructor(path: string) {
-    super('bus', `${path} has no finished log`, { final: true })
+    super('bus', `${path} holds an incomplete log; delete the folder, or restore a backup`, {
+      final: true,
+    })
   }
 }
 
@@ -208,7 +210,7 @@ const assertSameLayout = ({ spec, isBatched }: EmbeddedTopic, wanted: TopicSpec)
 /** Throws `Outage` for a topic that was not created. */
 export const getTopic = (log: EmbeddedLog, topic: string): EmbeddedTopic => {
   const found = log.topics.get(topic)
-  if (!found) throw new Outage('bus', `no topic ${topic}`, { final: true })
+  if (!found) throw new Outage('bus', `topic ${topic} does not exist`, { final: true })
   return found
 }
 
@@ -269,13 +271,13 @@ function* scanBatches(
   { topic, partition, from, to }: ScanRange,
 ): Iterable<ScannedRecord> {
   let next = from
-  for (const span of batches.spans(id, partition, from)) {
-    if (span.base >= to) break
-    const { timestampMs, records, unpackedBytes } = batches.read(span, id, partition)
+  for (const range of batches.ranges(id, partition, from)) {
+    if (range.base >= to) break
+    const { timestampMs, records, unpackedBytes } = batches.read(range, id, partition)
     let bytes = unpackedBytes
-    const end = Math.min(span.base + span.count, to)
-    for (let offset = Math.max(span.base, from); offset < end; offset += 1) {
-      const held = offset === next ? records[offset - span.base] : undefined
+    const end = Math.min(range.base + range.count, to)
+    for (let offset = Math.max(range.base, from); offset < end; offset += 1) {
+      const held = offset === next ? records[offset - range.base] : undefined
       if (held === undefined) throw new Error(`${topic}/${partition}: offset ${next} is gone`)
       const [key, pairs, value] = held
       // A copy: a view would keep the whole batch in memory for as long as the record is held.
@@ -311,7 +313,7 @@ const toRecord = (
 export const toHeaderPairs = (headers: RecordHeaders | undefined): readonly string[] =>
   headers ? Object.entries(headers).flat() : []
 
-/** Places of a group on the named topics. */
+/** Committed offsets of a group on the named topics. */
 export const readGroupOffsets = (
   log: EmbeddedLog,
   group: string,

@@ -17,7 +17,7 @@ export interface OfflineLogReader {
 /** Opens a log folder for reading. Throws `Outage` when there is none, or when a process holds it. */
 export const openOfflineLogReader = (path: string): OfflineLogReader => {
   if (!existsSync(join(path, 'data.mdb')))
-    throw new Outage('bus', `there is no log in ${path}`, { final: true })
+    throw new Outage('bus', `${path} holds no embedded log; check --data`, { final: true })
   const log = openLogReadOnly(path)
   return {
     topics: () => [...log.topics.keys()],
@@ -32,7 +32,7 @@ async function* readNewest(
   back: number,
 ): AsyncIterable<LogRecord> {
   const held = log.topics.get(topic)
-  if (!held) throw new Outage('bus', `no topic ${topic}`, { final: true })
+  if (!held) throw new Outage('bus', `topic ${topic} does not exist`, { final: true })
   for (const { partition, low, end } of topicBounds(held)) {
     let from = Math.max(low, end - back)
     while (from < end) {

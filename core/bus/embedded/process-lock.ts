@@ -125,7 +125,11 @@ export const acquireFolderLock = (folder: string): (() => void) => {
     if (holder !== undefined) throw folderInUse(folder, holder)
     if (text !== undefined) removeStaleLock(path, text)
   }
-  throw new Outage('bus', `${folder} changes hands all the time`, { final: true })
+  throw new Outage(
+    'bus',
+    `${folder}: the process lock kept changing its owner; start one process only`,
+    { final: true },
+  )
 }
 
 const createLockFile = (path: string): boolean => {
@@ -139,7 +143,11 @@ const createLockFile = (path: string): boolean => {
 
 const folderInUse = (folder: string, { pid, space }: LockOwner): Outage => {
   const where = space === currentOwner().space ? '' : ' of another container or machine'
-  return new Outage('bus', `${folder} is in use by process ${pid}${where}`, { final: true })
+  return new Outage(
+    'bus',
+    `${folder} is in use by process ${pid}${where}; stop it first, or use another DATA_DIR`,
+    { final: true },
+  )
 }
 
 const ownerOfProcess = (pid: number): LockOwner => {

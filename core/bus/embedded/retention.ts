@@ -95,7 +95,7 @@ const firstExpiredBatch = (
   { untilMs, toOf }: Omit<Removal, 'from'>,
 ): number => {
   const { topic, partition } = at
-  for (const { base, count, batch } of batches.spans(
+  for (const { base, count, batch } of batches.ranges(
     topic.id,
     partition,
     topic.low[partition] ?? 0,

@@ -46,7 +46,7 @@ export class WriteBatch {
   }
 
   /** Gives a record its partition and offset. */
-  place(record: ProducerRecord): RecordPosition {
+  position(record: ProducerRecord): RecordPosition {
     const { id, spec, isBatched, next } = getTopic(this.log, record.topic)
     const partition = record.partition ?? partitionOf(record.key, spec.partitions)
     const committed = next[partition]
@@ -68,15 +68,15 @@ export class WriteBatch {
     return open
   }
 
-  /** Writes a record at its place. */
+  /** Writes a record at its position. */
   put({ topic, key, headers = {}, value: bytes }: ProducerRecord, at: RecordPosition): void {
     const { timestampMs } = this
     const { topicId, partition, offset, batch } = at
     const value = bytes && toBuffer(bytes)
     const pairs = toHeaderPairs(headers)
     if (batch === undefined) {
-      const place = offsetKey(topicId, partition, offset)
-      this.log.records.putSync(place, [timestampMs, key, pairs, value])
+      const position = offsetKey(topicId, partition, offset)
+      this.log.records.putSync(position, [timestampMs, key, pairs, value])
     } else {
       addToBatch(batch, at, [key, pairs, value])
       if (batch.bytes > MAX_BATCH_BYTES) this.#write(batch)

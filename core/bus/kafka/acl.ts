@@ -55,7 +55,7 @@ export const createAcls = async (
       ),
     })
   } catch (error) {
-    throw busOutage('access rules were not written', error)
+    throw busOutage('access rules could not be written', error)
   } finally {
     await admin.disconnect()
   }

@@ -20,7 +20,7 @@ const TOPIC_READY_RETRY: RetryOptions = { firstMs: 20, maxMs: 500, tries: 60 }
 /** kafkajs leaves partitions out of an answer when its metadata was replaced in the meantime: asked again. */
 class PartialResponse extends Outage {
   constructor(what: string) {
-    super('bus', `${what} was answered in part`)
+    super('bus', `${what} got a partial response`)
   }
 }
 const PARTIAL_RESPONSE_RETRY: RetryOptions = {

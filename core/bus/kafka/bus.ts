@@ -17,7 +17,7 @@ import { openWriter } from './writer.ts'
 
 /** The Kafka bus of one process. */
 export interface KafkaBusOptions extends KafkaConnectionOptions {
-  /** Called when a tail cannot continue, because its place left the log, or a lane, because its disk is full. */
+  /** Called when a tail cannot continue, because its position left the log, or a lane, because its disk is full. */
   readonly onHalt?: (outage: Outage) => void
   /** Where lanes keep their state between two looks at its changelog; needed by `Lane.state` only. */
   readonly state?: {
@@ -136,23 +136,23 @@ const startTail = async (
   { kafka, log, ends, clientId, onHalt }: LaneDeps,
   tail: TailSubscription,
 ): Promise<RunningTask> => {
-  const places = new Map<string, { readonly until: number; next: number }>()
+  const positions = new Map<string, { readonly until: number; next: number }>()
   const sources = []
   for (const topic of tail.topics) {
     for (const { partition, low, end } of await ends(topic)) {
       const from = tail.from === 'latest' ? end : low
       sources.push({ topic, partition, from })
-      places.set(`${topic}/${partition}`, { until: end, next: from })
+      positions.set(`${topic}/${partition}`, { until: end, next: from })
     }
   }
   let caughtUp = false
   const moveTo = (topic: string, partition: number, next: number): void => {
-    const place = places.get(`${topic}/${partition}`)
-    if (place) place.next = next
+    const position = positions.get(`${topic}/${partition}`)
+    if (position) position.next = next
     checkCaughtUp()
   }
   const checkCaughtUp = (): void => {
-    if (caughtUp || [...places.values()].some(({ next, until }) => next < until)) return
+    if (caughtUp || [...positions.values()].some(({ next, until }) => next < until)) return
     caughtUp = true
     tail.onCaughtUp?.()
   }

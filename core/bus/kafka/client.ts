@@ -113,8 +113,8 @@ const GZIP_LEVEL_1 = {
 const pinoLogCreator =
   (log: Logger): logCreator =>
   () =>
-  ({ namespace, level, log: { message, ...facts } }) => {
-    log[level === logLevel.ERROR ? 'warn' : 'debug']({ kafkajs: namespace, facts }, message)
+  ({ namespace, level, log: { message, ...fields } }) => {
+    log[level === logLevel.ERROR ? 'warn' : 'debug']({ kafkajs: namespace, fields }, message)
   }
 
 /** Kafka's name of an error, looked for through kafkajs' wrappers; undefined when the broker named none. */
@@ -142,6 +142,20 @@ export const isFencingError = (error: unknown): boolean =>
 /** An error of kafkajs as this product knows it; an `Outage` stays what it is. */
 export const busOutage = (what: string, cause: unknown): Outage => {
   if (cause instanceof Outage) return cause
-  const text = cause instanceof Error ? cause.message : String(cause)
+  const text = cause instanceof Error ? errorText(cause) : String(cause)
   return new Outage('bus', `${what}: ${text}`, { cause, final: isFencingError(cause) })
+}
+
+/** Errors of one answer that a message names. */
+const MAX_NAMED_ERRORS = 5
+
+/** The message; of several errors in one, as for topics that were not made, each with its topic. */
+const errorText = (error: Error): string => {
+  if (!('errors' in error && Array.isArray(error.errors))) return error.message
+  const parts = error.errors.slice(0, MAX_NAMED_ERRORS).map((each: unknown) => {
+    if (!(each instanceof Error)) return String(each)
+    return 'topic' in each ? `${each.topic}: ${each.message}` : each.message
+  })
+  const rest = error.errors.length - parts.length
+  return `${error.message} (${parts.join('; ')}${rest > 0 ? `; ${rest} more` : ''})`
 }

@@ -8,7 +8,7 @@ import type { Kafka, KafkaMessage } from 'kafkajs'
 export interface FetchCluster {
   connect(): Promise<void>
   disconnect(): Promise<void>
-  /** Learns where a topic lies. */
+  /** Fetches metadata of a topic: its partitions and their leaders. */
   addTargetTopic(topic: string): Promise<void>
   refreshMetadata(): Promise<void>
   /** Partitions by the node that leads them. */
@@ -92,7 +92,8 @@ export const makeFetchCluster = (kafka: Kafka): FetchCluster => {
     ({ description }) => description === 'private:Kafka:createCluster',
   )
   const make = symbol && (Reflect.get(kafka, symbol) as (options: object) => FetchCluster)
-  if (!make) throw new Error('kafkajs has no createCluster: another version?')
+  if (!make)
+    throw new Error('kafkajs has no createCluster; install the version of package-lock.json')
   return make({
     metadataMaxAge: 60_000,
     allowAutoTopicCreation: false,

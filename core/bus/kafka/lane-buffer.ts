@@ -1,6 +1,11 @@
 import type { Outage } from '../../errors.ts'
 import type { GroupOffset, Lane, LogRecord } from '../contract.ts'
-import type { ReadPosition, StartPosition, TopicPartition } from './partition-reader.ts'
+import {
+  partitionKey,
+  type ReadPosition,
+  type StartPosition,
+  type TopicPartition,
+} from './partition-reader.ts'
 
 /** Bytes that wait per partition before it pauses; it continues at half of it. */
 const PAUSE_THRESHOLD_BYTES = 8_388_608
@@ -14,7 +19,7 @@ const estimateRecordBytes = ({ key, value }: LogRecord): number =>
 /** Records that wait for one lane, bounded per partition. */
 export interface LaneBuffer {
   /** Next offset wanted of an open source. */
-  placeOf(at: TopicPartition): number | undefined
+  positionOf(at: TopicPartition): number | undefined
   /** Where reading stands, if no record from the offset on was ever accepted: all between is empty. Else the offset. */
   emptyTo(offset: GroupOffset): number
   open(source: StartPosition): void
@@ -30,7 +35,7 @@ type PollOptions = Parameters<Lane['take']>[0]
 
 interface PartitionQueue {
   readonly at: TopicPartition
-  place: number
+  position: number
   /** Offset of the last record that was accepted; -1 before the first. */
   newest: number
   bytes: number
@@ -63,21 +68,21 @@ export const makeLaneBuffer = (
     return taken
   }
   return {
-    placeOf: (at) => queues.get(partitionKey(at))?.place,
+    positionOf: (at) => queues.get(partitionKey(at))?.position,
     emptyTo: (given) => {
       const queue = queues.get(partitionKey(given))
       const isEmpty = queue !== undefined && queue.newest < given.offset
-      return isEmpty ? Math.max(queue.place, given.offset) : given.offset
+      return isEmpty ? Math.max(queue.position, given.offset) : given.offset
     },
     open: ({ topic, partition, from }) => {
       const at = { topic, partition }
-      queues.set(partitionKey(at), { at, place: from, newest: -1, bytes: 0, records: [] })
+      queues.set(partitionKey(at), { at, position: from, newest: -1, bytes: 0, records: [] })
     },
     accept: (records, at) => {
       const queue = queues.get(partitionKey(at))
       if (!queue) return
-      const fresh = records.filter(({ offset }) => offset >= queue.place)
-      queue.place = Math.max(queue.place, at.next)
+      const fresh = records.filter(({ offset }) => offset >= queue.position)
+      queue.position = Math.max(queue.position, at.next)
       queue.newest = fresh.at(-1)?.offset ?? queue.newest
       for (const record of fresh) queue.records.push(record)
       queue.bytes += fresh.reduce((sum, record) => sum + estimateRecordBytes(record), 0)
@@ -125,5 +130,3 @@ const takeFirst = (
   queue.bytes -= bytes
   return taken
 }
-
-const partitionKey = ({ topic, partition }: TopicPartition): string => `${topic}/${partition}`

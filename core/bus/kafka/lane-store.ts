@@ -45,7 +45,7 @@ export type StoreChange = Pick<StateChange, 'key' | 'value'>
 export interface LaneStore extends LaneState {
   /** null: the copy is empty or its position is unknown. */
   mark(): StoreCheckpoint | null
-  /** Takes changes and the place they lead to, whole or not at all. Throws `Outage`. */
+  /** Takes changes and the changelog position they lead to, whole or not at all. Throws `Outage`. */
   apply(changes: readonly StoreChange[], mark: StoreCheckpoint | null): void
   /** Empties the copy. */
   clear(): void
@@ -109,7 +109,7 @@ export const openLaneStore = (plan: LaneStoreOptions): LaneStore => {
         root,
         () => {
           if (readHeader(root)?.holder !== holder)
-            throw new Outage('bus', `${path} has another holder`)
+            throw new Outage('bus', `${path} is held by another process; a lane has one owner`)
           work()
           writeHeader(root, { format: LAYOUT_VERSION, log, holder, mark })
         },

@@ -66,16 +66,16 @@ export const makeLaneStores = (host: LaneStoresDeps, seat: LaneContext): LaneSto
       const copy = await copies.get(store)
       if (copy) held.set(copy, store)
     }
-    const { spans, state: placed } = await writer.commitPlaced(commit)
+    const { ranges, state: positions } = await writer.commitWithPositions(commit)
     try {
       for (const [copy, store] of held) {
-        copy.apply(changed.get(store) ?? [], checkpointOf(placed, { topic: store, partition }))
+        copy.apply(changed.get(store) ?? [], checkpointOf(positions, { topic: store, partition }))
       }
     } catch (error) {
       await writer.close()
       throw error
     }
-    return spans
+    return ranges
   }
   return {
     state,
@@ -103,12 +103,12 @@ const changesByStore = (
 }
 
 const checkpointOf = (
-  placed: readonly ChangelogPosition[],
+  positions: readonly ChangelogPosition[],
   { topic, partition }: TopicPartition,
 ): StoreCheckpoint | null => {
-  const place = placed.find((row) => row.topic === topic && row.partition === partition)
-  if (place?.timestampMs === undefined) return null
-  return { offset: place.offset, timestampMs: place.timestampMs }
+  const position = positions.find((row) => row.topic === topic && row.partition === partition)
+  if (position?.timestampMs === undefined) return null
+  return { offset: position.offset, timestampMs: position.timestampMs }
 }
 
 const openCaughtUpStore = async (
@@ -117,7 +117,8 @@ const openCaughtUpStore = async (
   store: string,
 ): Promise<LaneStore> => {
   seat.signal.throwIfAborted()
-  if (!folder) throw new Outage('bus', 'this process has no folder for state', { final: true })
+  if (!folder)
+    throw new Outage('bus', 'no folder for lane state is configured; set DATA_DIR', { final: true })
   const { group, partition } = seat
   const path = storePath(folder.path, group, store, partition)
   const copy = openLaneStore({

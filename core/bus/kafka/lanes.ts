@@ -8,7 +8,7 @@ import {
   type RunningTask,
   type Subscription,
 } from '../contract.ts'
-import { commitFirstPlaces } from '../first-places.ts'
+import { commitFirstOffsets } from '../first-offsets.ts'
 import { type HaltedLanes, keepRunning, PermanentHalt } from '../keep-running.ts'
 import type { KafkaClient } from './client.ts'
 import { type LaneMemberMetadata, makeLaneAssigner } from './lane-assigner.ts'
@@ -180,11 +180,11 @@ const startLane = (member: GroupMember, partition: number): OwnedLane => {
   const { signal } = controller
   const seat: OwnedLane = { partition, controller, done: Promise.resolve(), buffer: undefined }
   const before = member.ending.get(partition)
-  const facts = { group: subscription.group, partition }
+  const context = { group: subscription.group, partition }
   const run = async (): Promise<void> => {
     await before
-    await keepRunning({ what: 'lane', facts, log: host.log, signal, onHalt: host.onHalt }, () =>
-      host.halted.resting({ ...facts, log: host.log, signal }, async (opened) => {
+    await keepRunning({ what: 'lane', context, log: host.log, signal, onHalt: host.onHalt }, () =>
+      host.halted.runUntilHalted({ ...context, log: host.log, signal }, async (opened) => {
         try {
           await runLane(member, seat, opened)
         } catch (error) {
@@ -212,7 +212,11 @@ const runLane = async (member: GroupMember, seat: OwnedLane, onOpen: () => void)
   try {
     const all = await host.offsets(group, topics)
     const known = all.filter((offset) => offset.partition === partition)
-    const committed = await commitFirstPlaces(subscription, { partition, writer, committed: known })
+    const committed = await commitFirstOffsets(subscription, {
+      partition,
+      writer,
+      committed: known,
+    })
     const sources = await Promise.all(
       topics.map((topic) => resolveSource(host, { topic, partition }, committed)),
     )
@@ -253,7 +257,7 @@ const runLane = async (member: GroupMember, seat: OwnedLane, onOpen: () => void)
 
 const lowestPosition = ({ seats }: GroupMember, source: StartPosition): number =>
   [...seats.values()].reduce(
-    (low, { buffer }) => Math.min(low, buffer?.placeOf(source) ?? low),
+    (low, { buffer }) => Math.min(low, buffer?.positionOf(source) ?? low),
     source.from,
   )
 

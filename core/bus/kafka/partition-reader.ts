@@ -24,7 +24,7 @@ export interface StartPosition extends TopicPartition {
   readonly from: number
 }
 
-/** Place of a reader in one partition, after what it handed over. */
+/** Position of a reader in one partition, after what it handed over. */
 export interface ReadPosition extends TopicPartition {
   readonly next: number
 }
@@ -43,7 +43,7 @@ export interface PartitionReaderOptions {
   readonly onRecords: (records: readonly LogRecord[], at: ReadPosition) => Promise<void> | void
   /** An answer without records: everything up to `next` is known to be empty. */
   readonly onEmpty?: (at: ReadPosition) => void
-  /** A place left the log: that partition is closed. */
+  /** A position left the log: that partition is closed. */
   readonly onHalt: (outage: Outage, at: TopicPartition) => void
   /** What this member owns after each joining of the group, by topic. */
   readonly onAssigned?: (owned: Readonly<Record<string, readonly number[]>>) => void
@@ -66,7 +66,7 @@ export const openPartitionReader = async (
   plan: PartitionReaderOptions,
 ): Promise<PartitionReader> => {
   const { kafka, log, groupId, assigner, topics } = plan
-  const places = new Map(plan.sources.map((source) => [partitionKey(source), source.from]))
+  const positions = new Map(plan.sources.map((source) => [partitionKey(source), source.from]))
   const moved = new Set<string>()
   const consumer = await openRestartingConsumer({
     kafka,
@@ -78,19 +78,19 @@ export const openPartitionReader = async (
       autoCommit: false,
       eachBatchAutoResolve: false,
       partitionsConsumedConcurrently: MAX_CONCURRENT_PARTITIONS,
-      eachBatch: (payload) => deliverBatch(plan, places, payload),
+      eachBatch: (payload) => deliverBatch(plan, positions, payload),
     },
     onJoined: (member, owned) => {
-      seekAssigned(member, places, owned)
+      seekAssigned(member, positions, owned)
       plan.onAssigned?.(owned)
     },
     onEmpty: ({ topic, partition, first, last }) => {
       const name = partitionKey({ topic, partition })
-      const place = places.get(name)
+      const position = positions.get(name)
       const next = last + 1
-      if (place === undefined || next <= place) return
-      if (moved.has(name) && first > place) return
-      places.set(name, next)
+      if (position === undefined || next <= position) return
+      if (moved.has(name) && first > position) return
+      positions.set(name, next)
       plan.onEmpty?.({ topic, partition, next })
     },
   })
@@ -98,7 +98,7 @@ export const openPartitionReader = async (
   return {
     open: (source) => {
       const { topic, partition, from } = source
-      places.set(partitionKey(source), from)
+      positions.set(partitionKey(source), from)
       moved.add(partitionKey(source))
       consumer.whileMember((member) => {
         member.seek({ topic, partition, offset: String(from) })
@@ -106,7 +106,7 @@ export const openPartitionReader = async (
       })
     },
     close: (at) => {
-      places.delete(partitionKey(at))
+      positions.delete(partitionKey(at))
       consumer.whileMember((member) => member.pause(of(at)))
     },
     pause: (at) => consumer.whileMember((member) => member.pause(of(at))),
@@ -117,17 +117,17 @@ export const openPartitionReader = async (
 
 const MAX_CONCURRENT_PARTITIONS = 12
 
-/** Sets every owned partition to its place; unopened ones stay paused. */
+/** Sets every owned partition to its position; unopened ones stay paused. */
 const seekAssigned = (
   consumer: Pick<Consumer, 'seek' | 'pause'>,
-  places: ReadonlyMap<string, number>,
+  positions: ReadonlyMap<string, number>,
   owned: Readonly<Record<string, readonly number[]>>,
 ): void => {
   for (const [topic, partitions] of Object.entries(owned)) {
     for (const partition of partitions) {
-      const place = places.get(partitionKey({ topic, partition }))
-      if (place === undefined) consumer.pause([{ topic, partitions: [partition] }])
-      else consumer.seek({ topic, partition, offset: String(place) })
+      const position = positions.get(partitionKey({ topic, partition }))
+      if (position === undefined) consumer.pause([{ topic, partitions: [partition] }])
+      else consumer.seek({ topic, partition, offset: String(position) })
     }
   }
 }
@@ -173,22 +173,24 @@ const deleteGroup = async (kafka: KafkaClient, groupId: string): Promise<void> =
   }
 }
 
-const partitionKey = ({ topic, partition }: TopicPartition): string => `${topic}/${partition}`
+/** Names a partition. */
+export const partitionKey = ({ topic, partition }: TopicPartition): string =>
+  `${topic}/${partition}`
 
 const deliverBatch = async (
   plan: PartitionReaderOptions,
-  places: Map<string, number>,
+  positions: Map<string, number>,
   { batch, resolveOffset, isStale }: EachBatchPayload,
 ): Promise<void> => {
   const { topic, partition } = batch
   const at = { topic, partition }
   const name = partitionKey(at)
-  const from = places.get(name)
+  const from = positions.get(name)
   if (from === undefined || isStale()) return
   const outage = await detectOffsetReset(plan.ends, batch, from)
-  if (isStale() || places.get(name) !== from) return
+  if (isStale() || positions.get(name) !== from) return
   if (outage) {
-    places.delete(name)
+    positions.delete(name)
     plan.onHalt(outage, at)
     return
   }
@@ -197,7 +199,7 @@ const deliverBatch = async (
     .map((message) => toLogRecord(at, message))
   const next = Math.max(from, Number(batch.lastOffset()) + 1)
   if (records.length > 0) await plan.onRecords(records, { ...at, next })
-  if (places.get(name) === from) places.set(name, next)
+  if (positions.get(name) === from) positions.set(name, next)
   const last = batch.messages.at(-1)
   if (last && !isStale()) resolveOffset(last.offset)
 }
@@ -208,7 +210,7 @@ const fetchOffsetOf = (batch: object): number =>
 
 /**
  * kafkajs answers "offset out of range" by starting over elsewhere without a word: a batch
- * from another place than ours is either that, or an answer without records lay between.
+ * from another offset than ours is either that, or an answer without records lay between.
  */
 const detectOffsetReset = async (
   ends: PartitionReaderOptions['ends'],
@@ -231,14 +233,14 @@ export const boundsOfPartition = async (
   return bounds
 }
 
-/** The outage of a place that the log does not have; undefined when it has it. */
+/** The outage of a position that the log does not hold; undefined when it holds it. */
 export const outOfRangeError = (
   { topic, partition, from }: StartPosition,
   { low, end }: PartitionBounds,
 ): PermanentHalt | undefined =>
   from >= low && from <= end
     ? undefined
-    : new OffsetOutOfRange({ topic, partition, place: from, low, end })
+    : new OffsetOutOfRange({ topic, partition, position: from, low, end })
 
 /** A record as kafkajs gives it. */
 export const toLogRecord = (

@@ -103,11 +103,11 @@ async function* readRange(
   { topic, partition, from, to }: StartPosition & { readonly to: number },
   signal: AbortSignal,
 ): AsyncGenerator<LogRecord> {
-  let place = from
+  let position = from
   let empty = 0
   let bytes = FIRST_FETCH_BYTES
-  while (place < to) {
-    const { messages, last } = await fetchFrom({ topic, partition, from: place }, bytes, signal)
+  while (position < to) {
+    const { messages, last } = await fetchFrom({ topic, partition, from: position }, bytes, signal)
     bytes = LATER_FETCH_BYTES
     for (const message of messages) {
       const record = toLogRecord({ topic, partition }, message)
@@ -115,7 +115,7 @@ async function* readRange(
       yield record
     }
     empty = last === null ? empty + 1 : 0
-    place = last === null ? place + gapStep(empty) : Math.max(place, last) + 1
+    position = last === null ? position + gapStep(empty) : Math.max(position, last) + 1
   }
 }
 

@@ -14,7 +14,7 @@ export const fetchTopicId = async (
   const id = parseTopicId(
     await sendRawRequest(broker, METADATA_REQUEST, encodeMetadataRequest(topic)),
   )
-  if (/^0*$/.test(id)) throw new Outage('bus', `${topic}: the cluster names no id`)
+  if (/^0*$/.test(id)) throw new Outage('bus', `${topic}: the cluster reports no topic id`)
   return id
 }
 
@@ -44,7 +44,7 @@ export const parseTopicId = (data: Buffer): string => {
     return readFirstTopicId(data)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    throw new Outage('bus', 'the answer about a topic ends early', { cause: error })
+    throw new Outage('bus', 'the metadata response about a topic is truncated', { cause: error })
   }
 }
 
@@ -83,9 +83,13 @@ const readFirstTopicId = (data: Buffer): string => {
   skip(4)
   unsigned()
   const code = data.readInt16BE(at)
-  if (code !== 0) throw new Outage('bus', `the topic's id was refused with code ${code}`)
+  if (code !== 0)
+    throw new Outage(
+      'bus',
+      `the broker rejected the request for the topic id with error code ${code}`,
+    )
   skip(2)
   skipText()
-  if (data.length < at + 16) throw new RangeError('no room for an id')
+  if (data.length < at + 16) throw new RangeError('the response is too short for a topic id')
   return data.toString('hex', at, at + 16)
 }

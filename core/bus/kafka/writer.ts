@@ -39,8 +39,8 @@ export interface ChangelogPosition {
 
 /** A writer that also tells where the state changes of a commit went. */
 export interface LaneWriter extends Writer {
-  commitPlaced(commit: Commit): Promise<{
-    readonly spans: readonly OffsetRange[]
+  commitWithPositions(commit: Commit): Promise<{
+    readonly ranges: readonly OffsetRange[]
     readonly state: readonly ChangelogPosition[]
   }>
 }
@@ -98,8 +98,8 @@ const makeWriter = (producer: Producer, leaders: PartitionLeaders, id: string): 
     for (const { key } of commit.state ?? []) validateStateKey(key)
     try {
       const committed = await commitTransaction(producer, leaders, commit)
-      const { spans } = committed
-      written += spans.reduce((sum, { records }) => sum + records, commit.state?.length ?? 0)
+      const { ranges } = committed
+      written += ranges.reduce((sum, { records }) => sum + records, commit.state?.length ?? 0)
       if (written > MAX_RECORDS_PER_PRODUCER) {
         await discard(
           new Outage('bus', `producer ${id} reached its sequence limit, recreate the producer`),
@@ -116,15 +116,15 @@ const makeWriter = (producer: Producer, leaders: PartitionLeaders, id: string): 
       throw outage
     }
   }
-  const commitPlaced = (commit: Commit): Promise<CommitResult> => {
+  const commitWithPositions = (commit: Commit): Promise<CommitResult> => {
     const next = last.then(() => run(commit))
     last = next.catch(() => undefined)
     return next
   }
   return {
     id,
-    commit: async (commit) => (await commitPlaced(commit)).spans,
-    commitPlaced,
+    commit: async (commit) => (await commitWithPositions(commit)).ranges,
+    commitWithPositions,
     close: async () => {
       await last
       await discard(new Outage('bus', `writer ${id} is closed`, { final: true }))
@@ -132,20 +132,20 @@ const makeWriter = (producer: Producer, leaders: PartitionLeaders, id: string): 
   }
 }
 
-type CommitResult = Awaited<ReturnType<LaneWriter['commitPlaced']>>
+type CommitResult = Awaited<ReturnType<LaneWriter['commitWithPositions']>>
 
 /** One transaction: records, seal, state, offsets, commit. Only the caller's own mistake ends it by an abort. */
 const commitTransaction = async (
   producer: Producer,
   leaders: PartitionLeaders,
-  { records = [], seal, state = [], offsets }: Commit,
+  { records = [], finalRecords, state = [], offsets }: Commit,
 ): Promise<CommitResult> => {
   const transaction = await producer.transaction()
   const sending = { transaction, leaders, begun: false }
   let sent = await sendAll(sending, records)
-  if (seal) {
-    const spans = sent.map(toOffsetRange)
-    const sealed = await buildFinalRecords(transaction, () => seal(spans))
+  if (finalRecords) {
+    const ranges = sent.map(toOffsetRange)
+    const sealed = await buildFinalRecords(transaction, () => finalRecords(ranges))
     sent = mergeRanges([...sent, ...(await sendAll(sending, sealed))])
   }
   const changelogs = await sendAll(sending, state.map(changelogRecord))
@@ -154,7 +154,7 @@ const commitTransaction = async (
     await retryOnErrors(RETRIABLE_OFFSET_ERRORS, () => transaction.sendOffsets(request))
   }
   await transaction.commit()
-  return { spans: sent.map(toOffsetRange), state: changelogs.map(toChangelogPosition) }
+  return { ranges: sent.map(toOffsetRange), state: changelogs.map(toChangelogPosition) }
 }
 
 const toOffsetRange = ({ topic, partition, baseOffset, records }: SentRange): OffsetRange => ({
@@ -178,10 +178,10 @@ const toChangelogPosition = ({
 
 const buildFinalRecords = async (
   transaction: Transaction,
-  seal: () => readonly ProducerRecord[],
+  finalRecords: () => readonly ProducerRecord[],
 ): Promise<readonly ProducerRecord[]> => {
   try {
-    return seal()
+    return finalRecords()
   } catch (error) {
     await transaction.abort()
     throw error
@@ -242,15 +242,15 @@ const sendAll = async (
   sending: TransactionSends,
   records: readonly ProducerRecord[],
 ): Promise<readonly SentRange[]> => {
-  const spans: SentRange[] = []
+  const ranges: SentRange[] = []
   for (const batches of groupIntoSends(
     sending,
     await toPartitionBatches(sending.leaders, records),
   )) {
-    spans.push(...(await sendGroup(sending, batches)))
+    ranges.push(...(await sendGroup(sending, batches)))
     sending.begun = true
   }
-  return mergeRanges(spans)
+  return mergeRanges(ranges)
 }
 
 /** Records by partition, in order, cut where a send would become too large. */
@@ -348,14 +348,14 @@ const sendGroup = async (
   })
 }
 
-/** One span per partition. Lanes may share a partition: each send takes its place among those of the others. */
-const mergeRanges = (spans: readonly SentRange[]): readonly SentRange[] => {
+/** One offset range per partition. Lanes may share a partition: each send is written between those of the others. */
+const mergeRanges = (ranges: readonly SentRange[]): readonly SentRange[] => {
   const out = new Map<string, SentRange>()
-  for (const span of spans) {
-    const name = `${span.topic}/${span.partition}`
+  for (const range of ranges) {
+    const name = `${range.topic}/${range.partition}`
     const before = out.get(name)
-    const { baseOffset = span.baseOffset, records = 0 } = before ?? {}
-    out.set(name, { ...span, baseOffset, records: records + span.records })
+    const { baseOffset = range.baseOffset, records = 0 } = before ?? {}
+    out.set(name, { ...range, baseOffset, records: records + range.records })
   }
   return [...out.values()]
 }

@@ -1,10 +1,10 @@
-import type { CallResult } from '../verify/contract.ts'
+import { EVM_ZERO_ADDRESS } from '../../../schemas/burn-addresses.ts'
+import type { CallResult } from './call.ts'
 import { arrayAt } from './dynamic.ts'
 import { addressIn, wordAt, wordCount } from './words.ts'
 
 /** What answers of calls hold, or null where they hold nothing of that kind: contracts may answer anything. */
 
-const ZERO = `0x${'0'.repeat(40)}`
 const MAX_ADDRESS = (1n << 160n) - 1n
 
 /** A number up to `max` in word `index`. */
@@ -18,7 +18,7 @@ export const decodeUint = (result: CallResult, max: bigint, index = 0): bigint |
 export const decodeAddress = (result: CallResult, index = 0): string | null => {
   if (result === undefined || decodeUint(result, MAX_ADDRESS, index) === null) return null
   const address = addressIn(result, index).toLowerCase()
-  return address === ZERO ? null : address
+  return address === EVM_ZERO_ADDRESS ? null : address
 }
 
 /** The first word as it is. */

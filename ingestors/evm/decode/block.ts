@@ -191,7 +191,9 @@ const take = (scope: Scope, pending: PendingEvents, decodedLog: DecodedLog): voi
       pending.predicted ??= []
       pending.predicted.push({
         ...swapPosition(decodedLog),
-        ...{ contract: decodedLog.from, decoded, row },
+        contract: decodedLog.from,
+        decoded,
+        row,
       })
       break
     case 'packet-created':
@@ -224,9 +226,9 @@ const takeRedPacket = (scope: Scope, decoded: RedPacketReport, decodedLog: Decod
   const { tx, out, protocols } = scope
   const { logIndex, from, row } = decodedLog
   const position = { txIndex: tx.index, logIndex, contract: from, protocol: row?.id ?? '' }
-  const named = isPacketOfCoin(scope, decoded, decodedLog) ? COIN : decoded.token
+  const named = isNativePacket(scope, decoded, decodedLog) ? NATIVE_PLACEHOLDER : decoded.token
   if (decoded.kind === 'packet-created') {
-    const token = protocols.canonicalForTrades(named ?? COIN)
+    const token = protocols.canonicalForTrades(named ?? NATIVE_PLACEHOLDER)
     out.redPackets.push({ ...decoded, ...position, token })
   } else {
     const token = named === null ? null : protocols.canonicalForTrades(named)
@@ -234,19 +236,19 @@ const takeRedPacket = (scope: Scope, decoded: RedPacketReport, decodedLog: Decod
   }
 }
 
-/** The chain's coin, as contracts that take tokens too name it. */
-const COIN = `0x${'0'.repeat(40)}`
+/** The chain's native token, as contracts that take tokens too name it. */
+const NATIVE_PLACEHOLDER = `0x${'0'.repeat(40)}`
 
 /**
- * HappyRedPacket logs the token that its caller names, also of a packet of coin, which needs none: only a packet of a token moves it,
+ * HappyRedPacket logs the token that its caller names, also of a packet of the native token, which needs none: only a packet of a token moves it,
  * right before it is logged. Source: DimensionDev/RedPacket contracts/redpacket.sol.
  */
-const isPacketOfCoin = (
+const isNativePacket = (
   { tx, out, protocols }: Scope,
   { kind, token: named }: RedPacketReport,
   { family, from: contract }: DecodedLog,
 ): boolean => {
-  if (family !== 'happy_red_packet' || named === null || named === COIN) return false
+  if (family !== 'happy_red_packet' || named === null || named === NATIVE_PLACEHOLDER) return false
   const token = protocols.canonicalForBalances(named)
   const last = out.redPackets.at(-1)
   const since = last?.txIndex === tx.index ? last.logIndex : -1
@@ -303,7 +305,7 @@ const takeTransfer = (
   logIndex: number,
 ): void => {
   if (wrap && !protocols.isWrappedNative(logger)) return
-  if (leaves && !protocols.isCoin(logger)) return
+  if (leaves && !protocols.isNativeToken(logger)) return
   const token = protocols.canonicalForBalances(logger)
   const transfer: Transfer = {
     kind: 'transfer',

@@ -19,7 +19,7 @@ type LaunchedToken = Launch & { readonly decoded: DecodedTokenLaunch }
 type MigratedToken = Launch & { readonly decoded: DecodedMigration }
 
 /**
- * Births and migrations of a transaction that was read to its end: the pool that a token went to is one that the same
+ * Token creations and migrations of a transaction that was read to its end: the pool that a token went to is one that the same
  * transaction opened or filled. A token migrates once; of two events that say so the certain one counts.
  */
 export const takeLaunches = (scope: Scope, launches: readonly Launch[], first: First): void => {

@@ -1,3 +1,4 @@
+import { EVM_ZERO_ADDRESS } from '../../../schemas/burn-addresses.ts'
 import type { EventPosition } from '../../../schemas/events.ts'
 import type {
   OutcomeAmount,
@@ -9,9 +10,8 @@ import { CONVERTED_TOKENS_ADDRESS, PREDICTION_COLLATERALS } from '../../../schem
 import { GO_BETWEENS } from '../protocols/polymarket.ts'
 import type { Predicted } from './predictions.ts'
 
-const ZERO = `0x${'0'.repeat(40)}`
 /** Where outcome tokens end: no wallet. */
-const ENDS: ReadonlySet<string> = new Set([ZERO, CONVERTED_TOKENS_ADDRESS])
+const ENDS: ReadonlySet<string> = new Set([EVM_ZERO_ADDRESS, CONVERTED_TOKENS_ADDRESS])
 /** Amounts from here on are not of a market in dollars: anyone can make outcome tokens of a token of their own. */
 const MAX_SHARES = 1n << 96n
 
@@ -154,7 +154,12 @@ const settlementStep = (event: PredictionSettlement, isPaid: boolean): Step | un
   const isCollateral = collateral === null || PAID.has(collateral)
   const known = isPaid && isCollateral && amountRaw < MAX_SHARES
   return {
-    ...{ type: SETTLED[type], wallet: holder, logIndex, protocol, conditionId, traded: null },
+    type: SETTLED[type],
+    wallet: holder,
+    logIndex,
+    protocol,
+    conditionId,
+    traded: null,
     parts: type === 'Split' ? parts : parts.map(negative),
     collateralRaw: known ? amountRaw : null,
   }
@@ -231,7 +236,11 @@ const restSteps = (
         ? []
         : [
             {
-              ...{ type: 'transfer', wallet, protocol, conditionId: null, traded: null },
+              type: 'transfer',
+              wallet,
+              protocol,
+              conditionId: null,
+              traded: null,
               logIndex: amountRaw > 0n ? firstLog : lastLog,
               parts: [{ tokenId, amountRaw }],
               collateralRaw: null,

@@ -1,7 +1,7 @@
 import { amount0Delta, amount1Delta, sqrtPriceAtTick } from '../../../core/prices/tick-math.ts'
 import type { ProtocolRow } from '../../../schemas/protocols.ts'
 import type { PriceLookup } from '../../decode/contract.ts'
-import type { Call, CallAnswer } from '../../follow/contract.ts'
+import type { Call, CallAnswer } from '../abi/call.ts'
 import { keccak } from '../abi/keccak.ts'
 import { wordAt, wordCount } from '../abi/words.ts'
 import type { DecodedPositionChange } from '../protocols/types.ts'

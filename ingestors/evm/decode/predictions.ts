@@ -1,3 +1,4 @@
+import { EVM_ZERO_ADDRESS } from '../../../schemas/burn-addresses.ts'
 import type { Transfer } from '../../../schemas/events.ts'
 import type { OutcomeAmount } from '../../../schemas/outcome-changes.ts'
 import type { PredictionSettlement } from '../../../schemas/prediction-events.ts'
@@ -23,8 +24,6 @@ type Settled = Predicted & {
   readonly decoded: Extract<DecodedPrediction, { kind: 'prediction-settlement' }>
 }
 type MarketMakerTrade = Predicted & { readonly decoded: DecodedMarketMakerTrade }
-
-const ZERO = `0x${'0'.repeat(40)}`
 
 /**
  * Prediction events of a transaction that was read to its end. An exchange logs a match once for each maker order and once for
@@ -173,7 +172,9 @@ const holderOf = (
     const { from, to } = decoded
     if ((gave ? to : from) !== holder) continue
     const other = gave ? from : to
-    return other === ZERO || protocols.factory(other)?.family === family ? undefined : other
+    return other === EVM_ZERO_ADDRESS || protocols.factory(other)?.family === family
+      ? undefined
+      : other
   }
 }
 
@@ -184,7 +185,9 @@ const outcomesOf = (
 ): readonly OutcomeAmount[] =>
   type === 'Conversion'
     ? []
-    : moves.flatMap(({ from, to, moved }) => ((type === 'Split' ? from : to) === ZERO ? moved : []))
+    : moves.flatMap(({ from, to, moved }) =>
+        (type === 'Split' ? from : to) === EVM_ZERO_ADDRESS ? moved : [],
+      )
 
 /** What moved in the transaction; each outcome token serves one deal. */
 interface OutcomeTransfers {

@@ -1,3 +1,4 @@
+import type { DropReason } from '../../../schemas/drop-reasons.ts'
 import type { PoolMetadata, Swap, Transaction } from '../../../schemas/events.ts'
 import { type ProtocolRow, protocolRow } from '../../../schemas/protocols.ts'
 import type { DecodeContext, DecodedBlockBuilder } from '../../decode/contract.ts'
@@ -51,7 +52,7 @@ export interface Operation {
 export interface TransactionEnd {
   readonly waiting: readonly Waiting[]
   readonly operations: readonly Operation[]
-  /** Place of the transaction's first transfer among all that were taken so far. */
+  /** Index of the transaction's first transfer among all that were taken so far. */
   readonly firstTransfer: number
 }
 
@@ -140,7 +141,7 @@ const identify = (
   scope: Scope,
   { decoded, family, reserves, holder }: Waiting,
   flows: Flows | undefined,
-): Identity | string => {
+): Identity | DropReason => {
   const metadata = poolMetadata(scope, decoded.pool)
   if (metadata !== undefined && isVerified(metadata)) {
     const row = protocolRow(metadata.protocol)
@@ -208,7 +209,7 @@ const unusable = (
   tokenIn: string | null,
   tokenOut: string | null,
   evidence: boolean,
-): string | undefined => {
+): DropReason | undefined => {
   if (tokenIn !== null && tokenIn === tokenOut) return 'same-token'
   return !evidence && (tokenIn === null || tokenOut === null) ? 'unknown-token' : undefined
 }
@@ -252,7 +253,7 @@ const swapOf = (taken: Taken): Swap => {
 export const drop = (
   { tx, out }: Scope,
   { family, logIndex }: SwapPosition,
-  reason: string,
+  reason: DropReason,
 ): void => {
   out.dropped.push({ reason, txHash: tx.hash, logIndex, protocol: family })
 }

@@ -1,13 +1,12 @@
+import { EVM_ZERO_ADDRESS } from '../../../schemas/burn-addresses.ts'
 import type { SupplyChange, TokenCreation, Transaction, Transfer } from '../../../schemas/events.ts'
 import type { DecodeContext } from '../../decode/contract.ts'
-
-const ZERO = `0x${'0'.repeat(40)}`
 
 /** What a transfer from or to the zero address does to its token's supply; undefined for all others. */
 export const supplyChange = (transfer: Transfer): SupplyChange | undefined => {
   const { txIndex, logIndex, token, from, to, amountRaw } = transfer
-  const mints = from === ZERO
-  if (mints === (to === ZERO) || amountRaw === 0n) return undefined
+  const mints = from === EVM_ZERO_ADDRESS
+  if (mints === (to === EVM_ZERO_ADDRESS) || amountRaw === 0n) return undefined
   return { kind: 'supply', txIndex, logIndex, type: mints ? 'mint' : 'burn', token, amountRaw }
 }
 

@@ -18,8 +18,8 @@ export interface SwapTokens {
   readonly tokenOut: string | null
 }
 
-/** The chain's coin, which moves without a log; also where tokens come from when they are made, and go when they are burnt. */
-const COIN = `0x${'0'.repeat(40)}`
+/** The chain's native token, which moves without a log; also where tokens come from when they are made, and go when they are burnt. */
+const NATIVE_TOKEN = `0x${'0'.repeat(40)}`
 
 /** A transfer is near an amount when it is off by a tenth of it at most. */
 const NEAR = 10n
@@ -48,7 +48,7 @@ const push = (map: Map<string, Transfer[]>, account: string, transfer: Transfer)
 
 /**
  * The tokens of a swap as transfers of its transaction show them; undefined when none went in and another one out. A contract
- * that holds many pools moves much else, so there only the very amounts count. Where one side may be the chain's coin, which
+ * that holds many pools moves much else, so there only the very amounts count. Where one side may be the chain's native token, which
  * no transfer shows, the very amount of the other side is enough.
  */
 export const swapTokens = (swap: DecodedSwap, flows: Flows): SwapTokens | undefined => {
@@ -78,7 +78,9 @@ export const swapTokens = (swap: DecodedSwap, flows: Flows): SwapTokens | undefi
   const oneSided = swap.vault !== undefined || swap.unordered !== undefined
   if (!oneSided || (exactIns.length === 0) === (exactOuts.length === 0)) return undefined
   const tokenOf = (exact: readonly Transfer[], all: readonly Transfer[]): string | null =>
-    swap.coin === true && all.length === 0 ? COIN : only(exact.map(({ token }) => token))
+    swap.unnamedIsNative === true && all.length === 0
+      ? NATIVE_TOKEN
+      : only(exact.map(({ token }) => token))
   return { tokenIn: tokenOf(exactIns, ins), tokenOut: tokenOf(exactOuts, outs) }
 }
 
@@ -100,7 +102,7 @@ const likely = (
     : [swap.amountOutRaw, swap.tokenOut]
   const near = moved.filter(({ amountRaw }) => isNear(amountRaw, reported))
   if (!isUnderlying(leg)) return near
-  const others = near.filter(({ from, to }) => (isIn ? from : to) !== COIN)
+  const others = near.filter(({ from, to }) => (isIn ? from : to) !== NATIVE_TOKEN)
   return isIn && others.length === 0 ? near : others
 }
 
@@ -116,7 +118,7 @@ const paidByFront = (
 ): readonly Transfer[] => {
   if (!isUnderlying(tokenOut)) return []
   return exactly(outOf.get(pool) ?? [], amountOutRaw)
-    .filter(({ to }) => to === COIN)
+    .filter(({ to }) => to === NATIVE_TOKEN)
     .flatMap(({ token }) => exactly(outOf.get(token) ?? [], amountOutRaw))
 }
 

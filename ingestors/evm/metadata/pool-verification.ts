@@ -1,8 +1,8 @@
 import type { PoolMetadata } from '../../../schemas/events.ts'
 import type { ProtocolRegistry } from '../../decode/protocol-registry.ts'
-import type { Call, CallAnswer } from '../../follow/contract.ts'
+import type { Call, CallAnswer, CallResult } from '../abi/call.ts'
 import { PROVABLE } from '../protocols/families.ts'
-import type { CallResult, PoolVerification, VerificationContext } from '../verify/contract.ts'
+import type { PoolVerification, VerificationContext } from '../verify/contract.ts'
 
 /** A pool as an event named it, and the family of that event. */
 export interface PoolLookupSubject {
@@ -62,7 +62,7 @@ export const verifiedPool = (
   return canonicalPool(metadata, open)
 }
 
-/** The fact with the chain's coin as trades name it. */
+/** The pool's metadata with the chain's native token as trades name it. */
 const canonicalPool = (
   metadata: PoolMetadata,
   { canonicalForTrades: traded }: VerificationRun,

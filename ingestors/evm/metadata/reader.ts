@@ -1,60 +1,60 @@
 import { LRUCache } from 'lru-cache'
 import type { Block, PoolMetadata, TokenMetadata } from '../../../schemas/events.ts'
-import type { RequiredLookups } from '../../decode/contract.ts'
+import type { RequiredLookups, UnreadName } from '../../decode/contract.ts'
 import type { MetadataReader } from '../../decode/metadata-reader.ts'
 import type { ProtocolRegistry } from '../../decode/protocol-registry.ts'
-import type { Call, CallAnswer, StateReader } from '../../follow/contract.ts'
-import type { UnreadName } from '../../publish/metadata-store.ts'
+import type { Call, CallAnswer, StateReader } from '../abi/call.ts'
 import { priceCall, priceIn } from '../decode/positions.ts'
 import { confirmCalls, poolCalls, startVerification, verifiedPool } from './pool-verification.ts'
 import { tokenCalls, tokenMetadata, unreadNames } from './token-calls.ts'
 
-/** Subjects whose calls are in flight together. */
+/** Tokens or pools whose calls are in flight together. */
 const BATCH = 64
-/** Blocks before a node that had no state for a subject is asked about it again. */
-const ASK_AGAIN_BLOCKS = 64
+/** Blocks before a lookup without state is sent to the node again. */
+const RETRY_AFTER_BLOCKS = 64
 /**
- * Subjects that one block makes us ask about: up to a dozen calls each, before it is committed. Whoever deploys thousands of pools in a
+ * Lookups that one block may cause: up to a dozen calls each, before it is committed. Whoever deploys thousands of pools in a
  * block delays no chain; those beyond are asked about in the next block that needs them.
  */
-const MOST_OF_BLOCK = { pools: 256, tokens: 512 } as const
-/** Subjects that are remembered as not answered. */
-const SILENT = 20_000
+const MAX_LOOKUPS_PER_BLOCK = { pools: 256, tokens: 512 } as const
+/** Unanswered lookups that are remembered. */
+const MAX_UNANSWERED = 20_000
 
 /**
- * Facts from a node, each at the hash of the block that first needs it. A revert is an answer and is kept. Where no
- * endpoint has the state of that block nothing is learned: the block is published without the fact, later blocks ask again.
+ * Metadata from a node, each at the hash of the block that first needs it. A revert is an answer and is kept. Where no
+ * endpoint has the state of that block nothing is stored: the block is published without the metadata, later blocks ask again.
  */
 export const nodeMetadataReader = (
   state: StateReader,
   protocols: ProtocolRegistry,
 ): MetadataReader => {
-  const silent = new LRUCache<string, number>({ max: SILENT })
-  const askable = (address: string, { height }: Block): boolean =>
-    Math.abs(height - (silent.get(address) ?? Number.NEGATIVE_INFINITY)) >= ASK_AGAIN_BLOCKS
+  const unanswered = new LRUCache<string, number>({ max: MAX_UNANSWERED })
+  const mayQuery = (address: string, { height }: Block): boolean =>
+    Math.abs(height - (unanswered.get(address) ?? Number.NEGATIVE_INFINITY)) >= RETRY_AFTER_BLOCKS
   return {
     metadataSource: 'node',
     verification: 'facts',
-    read: async (subjects, block, signal) => {
+    read: async (lookups, block, signal) => {
       const ask: Ask = (calls) => state.calls(calls, block.hash, signal)
       const pools: PoolMetadata[] = []
       const tokens: TokenMetadata[] = []
       const unread: UnreadName[] = []
-      const ripePools = subjects.pools.filter(({ address }) => askable(address, block))
-      for (const part of batches(ripePools.slice(0, MOST_OF_BLOCK.pools))) {
-        const facts = await readPools(ask, part, protocols)
+      const dueLookups = lookups.pools.filter(({ address }) => mayQuery(address, block))
+      for (const part of batches(dueLookups.slice(0, MAX_LOOKUPS_PER_BLOCK.pools))) {
+        const results = await readPools(ask, part, protocols)
         part.forEach(({ address }, index) => {
-          const metadata = facts[index]
-          if (metadata === undefined || metadata === 'no-state') silent.set(address, block.height)
+          const metadata = results[index]
+          if (metadata === undefined || metadata === 'no-state')
+            unanswered.set(address, block.height)
           else pools.push(metadata)
         })
       }
-      const ripeTokens = subjects.tokens.filter((address) => askable(address, block))
-      for (const part of batches(ripeTokens.slice(0, MOST_OF_BLOCK.tokens))) {
-        const facts = await readTokens(ask, part)
+      const dueTokens = lookups.tokens.filter((address) => mayQuery(address, block))
+      for (const part of batches(dueTokens.slice(0, MAX_LOOKUPS_PER_BLOCK.tokens))) {
+        const results = await readTokens(ask, part)
         part.forEach((address, index) => {
-          const read = facts[index]
-          if (read === undefined || read === 'no-state') silent.set(address, block.height)
+          const read = results[index]
+          if (read === undefined || read === 'no-state') unanswered.set(address, block.height)
           else {
             tokens.push(read.metadata)
             unread.push(...read.unread)
@@ -108,9 +108,12 @@ const readTokens = async (
 ): Promise<readonly (ReadToken | 'no-state')[]> => {
   const answers = await grouped(ask, addresses.map(tokenCalls))
   return addresses.map((address, index) => {
-    const given = answers[index] ?? []
-    if (given.some(({ kind }) => kind === 'no-state')) return 'no-state'
-    return { metadata: tokenMetadata(address, given), unread: unreadNames(address, given) }
+    const tokenAnswers = answers[index] ?? []
+    if (tokenAnswers.some(({ kind }) => kind === 'no-state')) return 'no-state'
+    return {
+      metadata: tokenMetadata(address, tokenAnswers),
+      unread: unreadNames(address, tokenAnswers),
+    }
   })
 }
 

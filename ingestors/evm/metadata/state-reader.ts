@@ -2,7 +2,7 @@ import { InvalidInput, Outage } from '../../../core/errors.ts'
 import type { Logger } from '../../../core/ops/logger.ts'
 import { retry } from '../../../core/retry.ts'
 import { type CallEndpoint, RpcError, type RpcPool } from '../../../core/rpc/pool.ts'
-import type { Call, CallAnswer, StateReader } from '../../follow/contract.ts'
+import type { Call, CallAnswer, StateReader } from '../abi/call.ts'
 
 /** JSON-RPC error code of a revert, and words that nodes use for it. */
 const REVERT_CODE = 3
@@ -14,7 +14,7 @@ const NO_STATE_WORDS =
 const toCallAnswer = (value: unknown): CallAnswer => {
   if (typeof value === 'string' && /^0x[0-9a-fA-F]*$/.test(value))
     return { kind: 'value', data: value }
-  throw new Outage('rpc', 'eth_call gave no hex')
+  throw new Outage('rpc', 'eth_call returned no hex data')
 }
 
 /** A refusal is an answer where the chain itself gave it. */

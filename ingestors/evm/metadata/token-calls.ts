@@ -1,6 +1,6 @@
 import type { TokenMetadata } from '../../../schemas/events.ts'
-import type { Call, CallAnswer } from '../../follow/contract.ts'
-import type { UnreadName } from '../../publish/metadata-store.ts'
+import type { UnreadName } from '../../decode/contract.ts'
+import type { Call, CallAnswer } from '../abi/call.ts'
 import { callText, isUnreadable } from '../abi/call-text.ts'
 import { decodeUint } from '../abi/result.ts'
 
@@ -21,10 +21,10 @@ export const tokenMetadata = (
   address: string,
   [name, symbol, decimals, totalSupply]: readonly CallAnswer[],
 ): TokenMetadata => {
-  const places = decodeUint(dataOf(decimals), 255n)
+  const decimalCount = decodeUint(dataOf(decimals), 255n)
   return {
     address,
-    decimals: places === null ? null : Number(places),
+    decimals: decimalCount === null ? null : Number(decimalCount),
     name: name?.kind === 'value' ? callText(name.data, MAX_NAME) : null,
     symbol: symbol?.kind === 'value' ? callText(symbol.data, MAX_SYMBOL) : null,
     totalSupplyRaw: decodeUint(dataOf(totalSupply), (1n << 256n) - 1n),

@@ -3,7 +3,7 @@ import type { EvmBlock } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, invalid, listOf, orElse } from '../../input/json.ts'
 import { addressAt, hashAt, quantityOf } from '../abi/json.ts'
 
-/** Withdrawals are counted in 10^9 of the coin's smallest unit. Source: EIP-4895. */
+/** Withdrawals are counted in 10^9 of the native token's smallest unit. Source: EIP-4895. */
 const GWEI = 10n ** 9n
 /** More than any rule of a chain allows. Sources: EIP-4895 (16), the yellow paper (2 uncles). */
 const MAX_PARTS = 1_024

@@ -1,5 +1,7 @@
 import { InvalidInput } from '../../../core/errors.ts'
 import type { RejectedTransaction } from '../../../schemas/block-parts.ts'
+import { EVM_ZERO_ADDRESS } from '../../../schemas/burn-addresses.ts'
+import { chainRow, type NodeQuirks } from '../../../schemas/chains.ts'
 import type { EvmBlock, Log, Transaction } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, invalid, listOf, orElse } from '../../input/json.ts'
 import { parseOrReject } from '../../input/skip-invalid.ts'
@@ -7,8 +9,6 @@ import { addressAt, amountOf, countOf, hashAt, hexOf, topicsOf } from '../abi/js
 import { blockParts } from './block-parts.ts'
 import { effectiveLogs, keepsFeeLogs } from './fee-logs.ts'
 import { transactionGas } from './transaction-gas.ts'
-
-const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
 
 /** Names of the block that receipts and logs must name too. */
 export interface BlockName {
@@ -18,21 +18,8 @@ export interface BlockName {
   readonly hash: string
 }
 
-/** What nodes of a chain do otherwise. */
-interface ChainQuirks {
-  /** A block may end with a receipt that no transaction has: what the chain's root contract sent it. */
-  readonly stateSync?: true
-  /** Receipts may all say index 0, and indexes of logs may have gaps: their order counts. */
-  readonly withoutPosition?: true
-}
-
 /** What nodes of the chain do otherwise than Ethereum's. */
-export const chainQuirks = (chain: string): ChainQuirks => CHAIN_QUIRKS[chain] ?? {}
-
-const CHAIN_QUIRKS: Readonly<Record<string, ChainQuirks>> = {
-  polygon: { stateSync: true },
-  zksync: { withoutPosition: true },
-}
+export const chainQuirks = (chain: string): NodeQuirks => chainRow(chain)?.nodeQuirks ?? {}
 
 /** A block without its transactions. */
 export type Header = Omit<EvmBlock, 'transactions'>
@@ -86,7 +73,7 @@ export const normalizeBlock = (
 interface BlockContext {
   readonly transactions: readonly unknown[]
   readonly receipts: readonly unknown[]
-  readonly quirks: ChainQuirks
+  readonly quirks: NodeQuirks
   readonly withGas: boolean
   /** Where what cannot be read goes; absent: it is thrown. */
   readonly rejected?: RejectedTransaction[]
@@ -153,7 +140,9 @@ export const transactionAt = (
 const isStateSync = (receipt: unknown): boolean => {
   if (receipt === undefined) return false
   const { from, to, gasUsed } = fieldsOf(receipt, 'receipt')
-  return from === ZERO_ADDRESS && to === ZERO_ADDRESS && (gasUsed === '0x0' || gasUsed === '0x')
+  return (
+    from === EVM_ZERO_ADDRESS && to === EVM_ZERO_ADDRESS && (gasUsed === '0x0' || gasUsed === '0x')
+  )
 }
 
 /** Header fields of a block. `number` and the rest in hex, as every EVM node gives them. Throws `InvalidInput`. */
@@ -169,7 +158,7 @@ export const normalizeHeader = (chain: string, block: unknown): Header => {
     hash: hashAt(raw.hash, 'block.hash'),
     parentHash: hashAt(raw.parentHash, 'block.parentHash'),
     timeMs,
-    coinbase: orElse(raw.miner, 'block.miner', { read: addressAt, fallback: ZERO_ADDRESS }),
+    coinbase: orElse(raw.miner, 'block.miner', { read: addressAt, fallback: EVM_ZERO_ADDRESS }),
     gasLimitRaw: amount('gasLimit'),
     gasUsedRaw: amount('gasUsed'),
     baseFeeRaw: amount('baseFeePerGas'),
@@ -183,7 +172,7 @@ export const normalizeHeader = (chain: string, block: unknown): Header => {
 /**
  * One transaction with its receipt; a null transaction (a recording of receipts alone) has value 0. The fee is gas times
  * price plus the L1 part and the operator's of rollups, without blob gas. A failed transaction keeps the logs of its fee, where these are moves of
- * the coin, and no others. Throws `InvalidInput`.
+ * the native token, and no others. Throws `InvalidInput`.
  */
 export const normalizeTransaction = (
   name: BlockName,
@@ -231,9 +220,9 @@ export const normalizeTransaction = (
 const madeBy = ({ contractAddress }: Fields): string | null => {
   const made = orElse(contractAddress, 'receipt.contractAddress', {
     read: addressAt,
-    fallback: ZERO_ADDRESS,
+    fallback: EVM_ZERO_ADDRESS,
   })
-  return made === ZERO_ADDRESS ? null : made
+  return made === EVM_ZERO_ADDRESS ? null : made
 }
 
 const normalizeLog = (

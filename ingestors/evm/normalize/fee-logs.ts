@@ -6,23 +6,23 @@ import { topicAddress } from '../abi/words.ts'
 const BOOTLOADER = '0x0000000000000000000000000000000000008001'
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 
-const coinContractOf = (chain: string | undefined): string | undefined =>
-  chain === undefined ? undefined : chainRow(chain)?.coinContract
+const nativeContractOf = (chain: string | undefined): string | undefined =>
+  chain === undefined ? undefined : chainRow(chain)?.nativeTokenContract
 
-/** Whether fees of a chain, those of failed transactions too, are logged as moves of the coin. */
+/** Whether fees of a chain, those of failed transactions too, are logged as moves of the native token. */
 export const keepsFeeLogs = (chain: string | undefined): boolean =>
-  coinContractOf(chain) !== undefined
+  nativeContractOf(chain) !== undefined
 
 /**
- * Whether a log tells of a fee that moves as the coin does: all that a failed transaction of such a chain leaves behind. Everything else
+ * Whether a log tells of a fee that moves as the native token does: all that a failed transaction of such a chain leaves behind. Everything else
  * that it logged was undone.
  */
 const isFeeLog = (chain: string | undefined, log: Log): boolean =>
-  isCoinTransfer(chain, log) &&
+  isNativeTransfer(chain, log) &&
   (topicAddress(log.topics[1]) === BOOTLOADER || topicAddress(log.topics[2]) === BOOTLOADER)
 
-const isCoinTransfer = (chain: string | undefined, { address, topics }: Log): boolean =>
-  address === coinContractOf(chain) && topics.length === 3 && topics[0] === TRANSFER
+const isNativeTransfer = (chain: string | undefined, { address, topics }: Log): boolean =>
+  address === nativeContractOf(chain) && topics.length === 3 && topics[0] === TRANSFER
 
 /**
  * Who paid the fee by the logs of a transaction, where fees are logged: who pays first, before anything else runs. On ZKsync that can be
@@ -31,7 +31,7 @@ const isCoinTransfer = (chain: string | undefined, { address, topics }: Log): bo
 export const loggedFeePayer = (chain: string, logs: readonly Log[]): string | undefined => {
   if (!keepsFeeLogs(chain)) return undefined
   const paid = logs.find(
-    (log) => isCoinTransfer(chain, log) && topicAddress(log.topics[2]) === BOOTLOADER,
+    (log) => isNativeTransfer(chain, log) && topicAddress(log.topics[2]) === BOOTLOADER,
   )
   return paid && topicAddress(paid.topics[1])
 }

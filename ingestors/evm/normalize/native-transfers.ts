@@ -1,8 +1,7 @@
+import { EVM_ZERO_ADDRESS } from '../../../schemas/burn-addresses.ts'
 import type { ChainRow } from '../../../schemas/chains.ts'
 import type { EvmBlock, Transfer } from '../../../schemas/events.ts'
 import { topicAddress, wordAt, wordCount } from '../abi/words.ts'
-
-const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
 
 /**
  * Calls that move the value they name. DELEGATECALL and STATICCALL move nothing, CALLCODE gives to the caller itself.
@@ -10,16 +9,16 @@ const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
  */
 const MOVING: ReadonlySet<string> = new Set(['CALL', 'CREATE', 'CREATE2', 'SELFDESTRUCT'])
 
-/** `LogTransfer(address,address,address,uint256,...)` of the coin's contract. Source: maticnetwork/bor core/evm.go. */
+/** `LogTransfer(address,address,address,uint256,...)` of the native token's contract. Source: maticnetwork/bor core/evm.go. */
 const LOG_TRANSFER = '0xe6497e3ee548a3372136af2fcb0696db31fc6cf20260707645068bd3fe97f3c4'
 
 /**
- * Moves of a chain's coin as transfers: the calls that stand and carry value, the transaction's own among them; where no node
+ * Moves of a chain's native token as transfers: the calls that stand and carry value, the transaction's own among them; where no node
  * reported calls, the value of transactions alone. Behind them the withdrawals, which belong to no transaction. Where a contract of
  * the chain logs them its logs are read instead; where it logs them as a token does, they are transfers already. Pure.
  */
 export const nativeTransfers = (block: EvmBlock, chain: ChainRow): readonly Transfer[] => {
-  if (chain.coinContract !== undefined) return []
+  if (chain.nativeTokenContract !== undefined) return []
   const move: TransferBuilder = (txIndex, [from, to], amountRaw) => ({
     ...({ kind: 'transfer', txIndex, logIndex: 0, token: chain.nativeAddress } as const),
     from,
@@ -27,7 +26,8 @@ export const nativeTransfers = (block: EvmBlock, chain: ChainRow): readonly Tran
     amountRaw,
     wrap: false,
   })
-  if (chain.coinLogger !== undefined) return loggedTransfers(block, chain.coinLogger, move)
+  if (chain.nativeTransferLogger !== undefined)
+    return loggedTransfers(block, chain.nativeTransferLogger, move)
   const transfers: Transfer[] = []
   for (const { txIndex, index, type, from, to, valueRaw, success } of block.calls ?? []) {
     if (!success || valueRaw === 0n || to === null || !MOVING.has(type)) continue
@@ -42,7 +42,7 @@ export const nativeTransfers = (block: EvmBlock, chain: ChainRow): readonly Tran
   }
   const behind = block.transactions.length
   for (const { to, amountRaw } of block.withdrawals ?? []) {
-    if (amountRaw > 0n) transfers.push(move(behind, [ZERO_ADDRESS, to], amountRaw))
+    if (amountRaw > 0n) transfers.push(move(behind, [EVM_ZERO_ADDRESS, to], amountRaw))
   }
   return transfers
 }

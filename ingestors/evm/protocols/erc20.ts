@@ -1,8 +1,7 @@
+import { EVM_ZERO_ADDRESS } from '../../../schemas/burn-addresses.ts'
 import type { Log } from '../../../schemas/events.ts'
 import { addressIn, topicAddress, wordAt } from '../abi/words.ts'
 import type { DecodedEvent, EvmEvent, EvmFamily } from './types.ts'
-
-const ZERO = `0x${'0'.repeat(40)}`
 
 const transfer = {
   signature: 'Transfer(address indexed from, address indexed to, uint256 value)',
@@ -40,13 +39,13 @@ const wrap =
   ({ address: token, topics, data }: Log): DecodedEvent => ({
     kind: 'transfer',
     token,
-    from: made ? ZERO : topicAddress(topics[1]),
-    to: made ? topicAddress(topics[1]) : ZERO,
+    from: made ? EVM_ZERO_ADDRESS : topicAddress(topics[1]),
+    to: made ? topicAddress(topics[1]) : EVM_ZERO_ADDRESS,
     amountRaw: wordAt(data, 0),
     wrap: true,
   })
 
-/** Its moves into the contract are logged beside it; what it adds is who gets the coin on the other chain. */
+/** Its moves into the contract are logged beside it; what it adds is who gets the native token on the other chain. */
 const leaves = ({ address: token, topics, data }: Log): DecodedEvent => ({
   kind: 'transfer',
   token,
@@ -58,7 +57,7 @@ const leaves = ({ address: token, topics, data }: Log): DecodedEvent => ({
 })
 
 /**
- * Fungible tokens: EIP-20, the wrapped coin's deposits and withdrawals as mint and burn, and the coin that ZKsync's own contract
+ * Fungible tokens: EIP-20, the wrapped native token's deposits and withdrawals as mint and burn, and the native token that ZKsync's own contract
  * lets go to Ethereum. Source: matter-labs/era-contracts system-contracts/contracts/interfaces/IBaseToken.sol.
  */
 export const erc20: EvmFamily = {

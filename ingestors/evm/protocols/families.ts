@@ -1,52 +1,8 @@
 import type { Log } from '../../../schemas/events.ts'
-import type { FamilyOf, ProtocolRow } from '../../../schemas/protocols.ts'
+import type { ProtocolRow } from '../../../schemas/protocols.ts'
 import type { PoolVerification } from '../verify/contract.ts'
-import { balancerV2 } from './balancer-v2.ts'
-import { balancerV3 } from './balancer-v3.ts'
-import { clanker } from './clanker.ts'
-import { curve } from './curve.ts'
-import { erc20 } from './erc20.ts'
-import { erc4337 } from './erc4337.ts'
-import { fourMeme } from './four-meme.ts'
-import { happyRedPacket } from './happy-red-packet.ts'
-import { liquidityBook } from './liquidity-book.ts'
-import { openFour } from './open-four.ts'
-import { pancakeInfinity } from './pancake-infinity.ts'
-import { polymarket } from './polymarket.ts'
-import { redPackets } from './red-packets.ts'
-import { solidly } from './solidly.ts'
-import { syncswap } from './syncswap.ts'
+import { DECODERS } from './decoders.ts'
 import type { EvmEvent, EvmFamily } from './types.ts'
-import { uniswapV2 } from './uniswap-v2.ts'
-import { uniswapV3 } from './uniswap-v3.ts'
-import { uniswapV4 } from './uniswap-v4.ts'
-import { virtuals } from './virtuals.ts'
-
-/** Families of no protocol: standards that any contract may follow. */
-type StandardFamily = 'erc20' | 'erc4337'
-
-/** The decoder of every EVM family. */
-const DECODERS: Readonly<Record<FamilyOf<'evm'> | StandardFamily, EvmFamily>> = {
-  erc20,
-  uniswap_v2: uniswapV2,
-  uniswap_v3: uniswapV3,
-  uniswap_v4: uniswapV4,
-  solidly,
-  liquidity_book: liquidityBook,
-  pancake_infinity: pancakeInfinity,
-  syncswap,
-  curve,
-  balancer_v2: balancerV2,
-  balancer_v3: balancerV3,
-  four_meme: fourMeme,
-  open_four: openFour,
-  clanker,
-  virtuals,
-  polymarket,
-  red_packets: redPackets,
-  happy_red_packet: happyRedPacket,
-  erc4337,
-}
 
 /** Every EVM decoder family. */
 export const EVM_FAMILIES: readonly EvmFamily[] = Object.values(DECODERS)
@@ -98,7 +54,7 @@ const eventVariants = (
           others: [],
         }
         if (before && (by !== before.by || !rowDecides(by))) {
-          throw new Error(`two events of the shape of ${event.signature}`)
+          throw new Error(`two events have the topics and data layout of ${event.signature}`)
         }
         if (before) before.others.push(row)
         else byCount[topics] = row

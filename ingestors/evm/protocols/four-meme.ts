@@ -7,8 +7,8 @@ import { type DecodedEvent, type EvmEvent, type EvmFamily, invalidAmounts } from
 
 const defaultProtocol = 'four_meme'
 
-/** The chain's coin, in which most curves are paid. */
-const COIN = `0x${'0'.repeat(40)}`
+/** The chain's native token, in which most curves are paid. */
+const NATIVE_TOKEN = `0x${'0'.repeat(40)}`
 const MAX_NAME = 128
 const MAX_SYMBOL = 64
 const DECIMALS = 18
@@ -50,13 +50,13 @@ const swap =
         ...decoded,
         tokenIn: buys ? 1 : token,
         tokenOut: buys ? token : 1,
-        coin: true,
+        unnamedIsNative: true,
         reservesInOut: buys ? [fundsRaw, offersRaw] : [offersRaw, fundsRaw],
       }
     )
   }
 
-/** Curves of the first contract are all paid in the chain's coin. */
+/** Curves of the first contract are all paid in the chain's native token. */
 const firstSwap =
   (buys: boolean) =>
   (log: Log): DecodedEvent => {
@@ -66,8 +66,8 @@ const firstSwap =
     return (
       invalidAmounts(decoded.amountInRaw, decoded.amountOutRaw) ?? {
         ...decoded,
-        tokenIn: buys ? COIN : token,
-        tokenOut: buys ? token : COIN,
+        tokenIn: buys ? NATIVE_TOKEN : token,
+        tokenOut: buys ? token : NATIVE_TOKEN,
       }
     )
   }
@@ -98,7 +98,7 @@ const TOKEN_INFOS = '0xe684626b' // _tokenInfos(address)
 /** Words of what the second contract keeps of a token: its address, its quote, ... */
 const TOKEN_INFO_WORDS = 13
 
-/** The contract that keeps the curves says what a token is paid in: the zero address for the chain's coin. */
+/** The contract that keeps the curves says what a token is paid in: the zero address for the chain's native token. */
 const verification: PoolVerification = {
   ask: (token, listed) =>
     listed.map(({ factory }) => ({
@@ -113,7 +113,7 @@ const verification: PoolVerification = {
       return {
         address: pool,
         tokenA: pool,
-        tokenB: decodeAddress(decoded, 1) ?? COIN,
+        tokenB: decodeAddress(decoded, 1) ?? NATIVE_TOKEN,
         protocol: row.id,
         factory,
         feePips: row.feePips ?? null,

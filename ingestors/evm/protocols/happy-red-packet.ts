@@ -6,7 +6,7 @@ import { BAD_ARRAY, type EvmFamily, impossible } from './types.ts'
 const MAX_MEMO = 256
 
 /**
- * Gifts of a token or of the chain's coin (token 0) that several addresses share. No event names the key whose signature a claim
+ * Gifts of a token or of the chain's native token (token 0) that several addresses share. No event names the key whose signature a claim
  * needs. Source: DimensionDev/RedPacket contracts/redpacket.sol.
  */
 export const happyRedPacket: EvmFamily = {

@@ -1,8 +1,9 @@
 import type { Log } from '../../../schemas/events.ts'
+import type { CallResult } from '../abi/call.ts'
 import { packedAt, packedTotal } from '../abi/packed.ts'
 import { decodeAddress, decodeUint } from '../abi/result.ts'
 import { addressIn, topicAddress, wordAt, wordOf } from '../abi/words.ts'
-import type { CallResult, PoolVerification, VerificationContext } from '../verify/contract.ts'
+import type { PoolVerification, VerificationContext } from '../verify/contract.ts'
 import { type DecodedEvent, type EvmFamily, invalidAmounts } from './types.ts'
 
 interface Bin {

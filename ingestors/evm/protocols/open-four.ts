@@ -18,7 +18,7 @@ const DECIMALS = 18
 
 /**
  * A token with its curve, which sells part of the supply; what the curve holds lies in a vault of the token's own. The quote is
- * a token at all times, for the chain's coin the wrapped one.
+ * a token at all times, for the chain's native token the wrapped one.
  */
 const create = ({ topics, data }: Log): DecodedEvent => {
   const name = textIn(data, 1, MAX_NAME)

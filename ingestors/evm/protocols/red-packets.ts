@@ -1,3 +1,4 @@
+import { EVM_ZERO_ADDRESS } from '../../../schemas/burn-addresses.ts'
 import { textIn } from '../abi/dynamic.ts'
 import { addressIn, topicAddress, wordAt } from '../abi/words.ts'
 import { packetNumber } from './packet-values.ts'
@@ -5,7 +6,6 @@ import { BAD_ARRAY, type EvmFamily, impossible } from './types.ts'
 
 /** Most characters of a memo that the contract takes. */
 const MAX_MEMO = 256
-const ZERO = `0x${'0'.repeat(40)}`
 
 /**
  * The contract of this project for gifts that several addresses share. Source: test/support/nodes/red-packets.sol.
@@ -39,7 +39,7 @@ export const redPackets: EvmFamily = {
           isRandom: wordAt(data, 3) !== 0n,
           createdAtMs: null,
           ends: { atMs: expiresAt * 1_000 },
-          authority: authority === ZERO ? null : authority,
+          authority: authority === EVM_ZERO_ADDRESS ? null : authority,
           memo: memo ?? '',
         }
       },

@@ -15,7 +15,7 @@ import type { RedPacketReport } from '../../../schemas/red-packet-reports.ts'
 import type { PoolVerification } from '../verify/contract.ts'
 
 /**
- * A token as an event names it: its place in the pool's own order, or in that of the tokens behind it, or its address, or
+ * A token as an event names it: its index in the pool's own order, or in that of the tokens behind it, or its address, or
  * not at all: the one that the pool paid out in this very amount, which only the transaction's transfers show.
  */
 export type Leg =
@@ -40,8 +40,8 @@ export interface DecodedSwap {
   readonly tokenOut: Leg
   /** The pool keeps its tokens in an order of its own, not by address: two of them, or maybe more. */
   readonly unordered?: 'pair' | 'many'
-  /** The side that the event does not name is the chain's coin where no token moved on it. */
-  readonly coin?: true
+  /** The side that the event does not name is the chain's native token where no token moved on it. */
+  readonly unnamedIsNative?: true
   /** Who traded, where the event says it. */
   readonly trader?: string
   readonly amountInRaw: bigint
@@ -125,7 +125,7 @@ export interface DecodedTokenLaunch {
 export interface DecodedMigration {
   readonly kind: 'migration'
   readonly token: string
-  /** The token that the new pool holds in its place; mostly itself. */
+  /** The token that the new pool holds instead of it; mostly itself. */
   readonly pooled: string
   /** Its curve; null: the one that sold it in this transaction. */
   readonly curve: string | null
@@ -181,9 +181,9 @@ export interface DecodedTransfer {
   readonly from: string
   readonly to: string
   readonly amountRaw: bigint
-  /** No transfer log, but coin turned into its wrapped token or back. */
+  /** No transfer log, but the native token turned into its wrapped token or back. */
   readonly wrap: boolean
-  /** The chain's coin leaves for another chain; counts where the coin's own contract says so. */
+  /** The chain's native token leaves for another chain; counts where the native token's own contract says so. */
   readonly leaves?: true
 }
 
@@ -224,7 +224,7 @@ export interface EvmEvent {
   /** As in its source, `indexed` parts first. */
   readonly signature: string
   /**
-   * Who logs it: decides whose facts are needed. `singleton`: a listed contract that holds many pools and speaks for them; what
+   * Who logs it: decides whose metadata is needed. `singleton`: a listed contract that holds many pools and speaks for them; what
    * others log in its name is not theirs. `listed`: of many contracts that log it, only listed ones are heard.
    */
   readonly by: 'pool' | 'factory' | 'singleton' | 'listed' | 'token' | 'other'

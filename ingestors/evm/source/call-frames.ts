@@ -41,18 +41,18 @@ interface OpenFrame {
   readonly raw: Fields
   readonly depth: number
   /** Every call above it stands so far. */
-  readonly stands: boolean
+  readonly isEffective: boolean
 }
 
 /** In the order in which they were entered, without recursion: a caller may nest a thousand deep. */
 const walkFrames = (tx: Transaction, root: Fields, calls: CallFrame[]): void => {
-  const open: OpenFrame[] = [{ raw: root, depth: 0, stands: tx.success }]
+  const open: OpenFrame[] = [{ raw: root, depth: 0, isEffective: tx.success }]
   let index = 0
   for (let frame = open.pop(); frame !== undefined; frame = open.pop()) {
     const { raw, depth } = frame
     if (calls.length >= MAX_CALLS) throw invalid('too-many-calls', 'traces', calls.length)
     const error = errorOf(raw)
-    const success = frame.stands && error === null
+    const success = frame.isEffective && error === null
     const { value, gas, gasUsed, input, output } = raw
     calls.push({
       txIndex: tx.index,
@@ -70,7 +70,7 @@ const walkFrames = (tx: Transaction, root: Fields, calls: CallFrame[]): void => 
     index += 1
     const inner = orElse(raw.calls, 'call.calls', { read: listOf, fallback: [] })
     for (const each of inner.toReversed()) {
-      open.push({ raw: fieldsOf(each, 'call.calls[]'), depth: depth + 1, stands: success })
+      open.push({ raw: fieldsOf(each, 'call.calls[]'), depth: depth + 1, isEffective: success })
     }
   }
 }
@@ -110,9 +110,9 @@ export const callsOfTraces = (
     }
     if (calls.length >= MAX_CALLS) throw invalid('too-many-calls', 'traces', calls.length)
     const error = errorOf(raw)
-    const stands = tx.success && depth <= failed
+    const isEffective = tx.success && depth <= failed
     if (depth <= failed) failed = error === null ? Number.POSITIVE_INFINITY : depth
-    const success = stands && error === null
+    const success = isEffective && error === null
     calls.push({ ...tracedCall(raw, at), txIndex: tx.index, index, depth, error, success })
     index += 1
   }

@@ -25,7 +25,7 @@ import { countOf, hashAt } from '../abi/json.ts'
 import { evmNodeQueries } from '../metadata/node-queries.ts'
 import { stateReader } from '../metadata/state-reader.ts'
 import { type BlockOptions, normalizeBlock } from '../normalize/block.ts'
-import { coinReader } from './native-balances.ts'
+import { nativeBalanceReader } from './native-balances.ts'
 import { traceReader } from './trace-reader.ts'
 import { unclesOf } from './uncles.ts'
 
@@ -184,6 +184,7 @@ export const evmSource = async (options: EvmSourceOptions): Promise<Source> => {
   const rejectedResponses = collectRejectedResponses(chain.id, options.metrics)
   const rpc = openRpcPool({
     ...options,
+    role: 'ingest',
     chain: chain.id,
     identity: evmChainCheck(chain.chainId),
     onMalformed: rejectedResponses.add,
@@ -248,7 +249,7 @@ const nodeOf = (parts: NodeParts) => (): FollowedNode => {
       const height = tip === null ? from : tip.height + 1
       return head.height < height ? undefined : blocks.take(height, head)
     },
-    forget: blocks.clear,
+    clearCache: blocks.clear,
     above: async ({ height }, fits) => {
       const block = await rpc.attempt(async (ask) => {
         const offered = await whole(ask, hex(height + 1), false)
@@ -303,7 +304,7 @@ const finalHeight = async (
 const partsReader = ({ rpc, rejectedResponses, options }: NodeParts) => {
   const { feeds, log } = options
   const traces = traceReader(rpc, log)
-  const coinBalances = coinReader(rpc, log)
+  const nativeBalances = nativeBalanceReader(rpc, log)
   return async (block: EvmBlock, skipInvalid: boolean): Promise<EvmBlock> => {
     const leaveOut = (what: string, { reason, message }: InvalidInput): void => {
       log.warn(
@@ -327,7 +328,7 @@ const partsReader = ({ rpc, rejectedResponses, options }: NodeParts) => {
       ? await part('calls', traces(block, skipInvalid ? spare : undefined))
       : undefined
     const coins = feeds?.has('coin-balances')
-      ? await part('balances of the coin', coinBalances(block))
+      ? await part('balances of the native token', nativeBalances(block))
       : undefined
     const hashes = block.uncleHashes ?? []
     const isAsked = feeds?.has('uncles') || feeds?.has('miner-rewards')

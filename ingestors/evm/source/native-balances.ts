@@ -10,7 +10,7 @@ import { tracer, type Way } from './tracer.ts'
 /** Most accounts of one block whose coin changed: more than a block has room to touch. */
 const MAX_ACCOUNTS = 100_000
 
-/** What the transactions of a block made of an account's coin. */
+/** What the transactions of a block made of an account's native token. */
 interface Touched {
   /** Before the first transaction that changed it. */
   readonly preRaw: bigint
@@ -21,14 +21,14 @@ interface Touched {
 }
 
 /**
- * Reads what accounts hold of the coin after a block, of all whose holding changed in it, from the first endpoint that has the
+ * Reads what accounts hold of the native token after a block, of all whose holding changed in it, from the first endpoint that has the
  * `prestateTracer`; undefined where none has. Throws as `tracer`.
  */
-export const coinReader = (
+export const nativeBalanceReader = (
   rpc: RpcPool,
   log: Logger,
 ): ((block: EvmBlock) => Promise<readonly NativeBalanceChange[] | undefined>) => {
-  const read = tracer({ rpc, log, ways: [DIFFS], what: 'balances of the coin' })
+  const read = tracer({ rpc, log, ways: [DIFFS], what: 'balances of the native token' })
   return async (block) => {
     const isIdle = block.transactions.length === 0 && paidAccounts(block).length === 0
     return isIdle ? [] : read(block)
@@ -40,7 +40,8 @@ const DIFFS: Way<readonly NativeBalanceChange[]> = {
     method: 'debug_traceBlockByHash',
     params: [hash, { tracer: 'prestateTracer', tracerConfig: { diffMode: true } }],
   }),
-  read: async (block, answer, { ask }) => withBalances(block, coinDiffs(block, answer), ask),
+  read: async (block, answer, { ask }) =>
+    withBalances(block, nativeBalanceDiffs(block, answer), ask),
 }
 
 /**
@@ -48,7 +49,7 @@ const DIFFS: Way<readonly NativeBalanceChange[]> = {
  * its coin. `post` holds balances that changed; who stands in `pre` only was destroyed. Fees, tips and what rollups take for L1
  * are in it. Source: go-ethereum eth/tracers/native/prestate.go. Throws `InvalidInput` as `eachTraced`, and `too-big`.
  */
-export const coinDiffs = (
+export const nativeBalanceDiffs = (
   block: BlockTransactions,
   answer: unknown,
 ): ReadonlyMap<string, Touched> => {

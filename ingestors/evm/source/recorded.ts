@@ -1,8 +1,9 @@
 import { InvalidInput } from '../../../core/errors.ts'
 import type { CallFrame } from '../../../schemas/block-parts.ts'
+import { EVM_ZERO_ADDRESS } from '../../../schemas/burn-addresses.ts'
 import type { EvmBlock, Transaction } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, invalid, listOf } from '../../input/json.ts'
-import type { Recorded } from '../../recorded/files.ts'
+import type { Recorded } from '../../input/recorded-block.ts'
 import { countOf, hashAt } from '../abi/json.ts'
 import {
   type BlockName,
@@ -15,7 +16,6 @@ import { callsOfFrames, callsOfTraces } from './call-frames.ts'
 import { nodeReceipt } from './ethers-receipt.ts'
 
 const ZERO_HASH = `0x${'0'.repeat(64)}`
-const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
 
 /**
  * A file of recorded JSON-RPC answers of an EVM chain, named by their methods: a whole block
@@ -118,7 +118,7 @@ const logsFile = (chain: string, logs: readonly unknown[]): Recorded => {
       blockNumber,
       transactionHash,
       transactionIndex,
-      from: ZERO_ADDRESS,
+      from: EVM_ZERO_ADDRESS,
       logs: [],
     }
     receipt.logs.push({ ...raw, blockHash, logIndex })
@@ -157,7 +157,7 @@ const headerOf = (chain: string, receipts: readonly unknown[]): Header => {
     ...name,
     parentHash: ZERO_HASH,
     timeMs: stamp === undefined ? 0 : countOf(stamp, 'log.blockTimestamp') * 1_000,
-    coinbase: ZERO_ADDRESS,
+    coinbase: EVM_ZERO_ADDRESS,
     gasLimitRaw: 0n,
     gasUsedRaw: 0n,
     baseFeeRaw: 0n,

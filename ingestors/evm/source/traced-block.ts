@@ -1,4 +1,5 @@
 import { InvalidInput } from '../../../core/errors.ts'
+import { EVM_ZERO_ADDRESS } from '../../../schemas/burn-addresses.ts'
 import type { EvmBlock, Transaction } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, invalid, listOf } from '../../input/json.ts'
 import { hashAt } from '../abi/json.ts'
@@ -61,15 +62,13 @@ export const ownersOf = (
   }
 }
 
-const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
-
 /** Every transaction was traced but what a chain sends itself. Throws `InvalidInput`: `call-count`. */
 export const checkComplete = (
   { transactions }: BlockTransactions,
   traced: ReadonlySet<number>,
 ): void => {
   const missing = transactions.find(
-    ({ index, from }) => from !== ZERO_ADDRESS && !traced.has(index),
+    ({ index, from }) => from !== EVM_ZERO_ADDRESS && !traced.has(index),
   )
   if (missing === undefined) return
   throw new InvalidInput('call-count', `transaction ${missing.index} has no traces`)

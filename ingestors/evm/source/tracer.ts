@@ -66,11 +66,13 @@ export const tracer = <T>(options: TracerOptions<T>): Tracer<T> => {
       .catch((error: unknown) => {
         if (error instanceof Outage && rejected && !known.met) return undefined
         if (!(error instanceof RpcError)) throw error
-        throw new Outage('rpc', `no ${what} of block ${block.height}`, { cause: error })
+        throw new Outage('rpc', `no endpoint returned the ${what} of block ${block.height}`, {
+          cause: error,
+        })
       })
     if (reported !== undefined) return reported.value
     if (known.met || !rejected) {
-      throw new Outage('rpc', `the ${what} of ${block.height} are not there`)
+      throw new Outage('rpc', `no endpoint holds the ${what} of block ${block.height} yet`)
     }
     if (!warned)
       log.warn(

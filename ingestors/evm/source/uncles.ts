@@ -24,7 +24,7 @@ export const unclesOf = (
         })
         .catch((error: unknown) => {
           if (!(error instanceof RpcError)) throw error
-          throw new Outage('rpc', `no uncle ${name}`, { cause: error })
+          throw new Outage('rpc', `no endpoint returned the uncle ${name}`, { cause: error })
         })
       if (reported === undefined) throw new Outage('rpc', `no endpoint has the uncle ${name}`)
       return reported

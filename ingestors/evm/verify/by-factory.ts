@@ -1,10 +1,10 @@
 import type { PoolMetadata } from '../../../schemas/events.ts'
 import type { PoolLookup, ProtocolRow } from '../../../schemas/protocols.ts'
 import type { ListedProtocol } from '../../decode/protocol-registry.ts'
-import type { Call } from '../../follow/contract.ts'
+import type { Call, CallResult } from '../abi/call.ts'
 import { decodeAddress, decodeUint } from '../abi/result.ts'
 import { wordOf } from '../abi/words.ts'
-import type { CallResult, PoolVerification, VerificationContext } from './contract.ts'
+import type { PoolVerification, VerificationContext } from './contract.ts'
 
 /** A pool names its factory and tokens; the factory, if it is listed, names this very pool or it does not count. */
 

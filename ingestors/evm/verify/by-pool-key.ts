@@ -1,7 +1,8 @@
 import type { ListedProtocol } from '../../decode/protocol-registry.ts'
+import type { CallResult } from '../abi/call.ts'
 import { keccak } from '../abi/keccak.ts'
 import { addressIn, wordAt, wordCount } from '../abi/words.ts'
-import type { CallResult, PoolVerification } from './contract.ts'
+import type { PoolVerification } from './contract.ts'
 
 /**
  * Proof by the preimage of a pool's id, which is the hash of its key: who gives the key need not be believed. The PositionManager

@@ -1,6 +1,7 @@
 import type { PoolMetadata } from '../../../schemas/events.ts'
+import type { CallResult } from '../abi/call.ts'
 import { decodeAddresses, decodeWord } from '../abi/result.ts'
-import type { CallResult, PoolVerification, VerificationContext } from './contract.ts'
+import type { PoolVerification, VerificationContext } from './contract.ts'
 
 /**
  * Proof by the listed contract that holds the tokens of a pool and was told of it once. Sources: balancer/balancer-v2-monorepo
@@ -11,7 +12,7 @@ const GET_POOL_ID = '0x38fff2d0' // getPoolId()
 const POOL_TOKENS_V2 = '0xf94d4668' // getPoolTokens(bytes32)
 const POOL_TOKENS_V3 = '0xca4f2803' // getPoolTokens(address)
 
-/** The fact from the vaults' answers, one for each listed vault; undefined where none knows the pool. */
+/** The metadata from the vaults' answers, one for each listed vault; undefined where none knows the pool. */
 const poolOfVault = (
   { pool, listed }: VerificationContext,
   answers: readonly CallResult[],

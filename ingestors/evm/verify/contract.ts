@@ -1,9 +1,6 @@
 import type { PoolMetadata } from '../../../schemas/events.ts'
 import type { ListedProtocol } from '../../decode/protocol-registry.ts'
-import type { Call } from '../../follow/contract.ts'
-
-/** What a call gave; undefined: it was reverted. */
-export type CallResult = string | undefined
+import type { Call, CallResult } from '../abi/call.ts'
 
 /**
  * How a node proves a pool and tells its tokens: two rounds of calls at the hash of the block that
@@ -14,12 +11,12 @@ export interface PoolVerification {
   readonly ask: (pool: string, listed: readonly ListedProtocol[]) => readonly Call[]
   /** Second round: usually to the factory that the pool claims. Absent: there is none. */
   readonly confirm?: (context: VerificationContext) => readonly Call[]
-  /** The fact, verified or not; undefined: a contract of another kind, or `later`. */
+  /** The metadata, verified or not; undefined: a contract of another kind, or `later`. */
   readonly conclude: (
     context: VerificationContext,
     confirmed: readonly CallResult[],
   ) => PoolMetadata | undefined
-  /** Who is asked may learn of a pool after it traded: what is not known is asked for again. */
+  /** The contract may register a pool after it traded: what is not known is asked for again. */
   readonly later?: true
 }
 

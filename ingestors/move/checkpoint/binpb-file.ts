@@ -1,7 +1,7 @@
 import { InvalidInput } from '../../../core/errors.ts'
 import { makeProtobufDecoder } from '../../../core/rpc/grpc.ts'
 import { type Fields, fieldsOf, invalid, listOf, orElse } from '../../input/json.ts'
-import type { Recorded } from '../../recorded/files.ts'
+import type { Recorded } from '../../input/recorded-block.ts'
 import { readEffects } from './effects.ts'
 import {
   type ExecutedTransaction,

@@ -1,5 +1,5 @@
 import { InvalidInput } from '../../../core/errors.ts'
-import type { Recorded } from '../../recorded/files.ts'
+import type { Recorded } from '../../input/recorded-block.ts'
 import { readEffects } from './effects.ts'
 import {
   type ExecutedTransaction,

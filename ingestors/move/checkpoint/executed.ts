@@ -4,7 +4,7 @@ import type {
   MoveEvent,
   MoveTransaction,
 } from '../../../schemas/events.ts'
-import type { Recorded } from '../../recorded/files.ts'
+import type { Recorded } from '../../input/recorded-block.ts'
 import { toMoveEvent } from '../normalize/raw-transaction.ts'
 import type { TransactionEffects } from './effects.ts'
 import type { ObjectState } from './objects.ts'

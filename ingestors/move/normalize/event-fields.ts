@@ -1,4 +1,5 @@
 import { normalizeCoinType, normalizeMoveAddress } from '../../../core/move-type.ts'
+import type { DropReason } from '../../../schemas/drop-reasons.ts'
 import type { MoveEvent } from '../../../schemas/events.ts'
 import {
   type BcsCursor,
@@ -142,7 +143,7 @@ export interface EventSchema<L extends EventLayout, N extends keyof L & string> 
 }
 
 /** What an event says, or why it cannot be taken. */
-export type ReadResult<T> = { readonly values: T } | { readonly reason: string }
+export type ReadResult<T> = { readonly values: T } | { readonly reason: DropReason }
 
 /**
  * Reads an event. Fields that came later than the layout are left alone, fields that it does not know yet are not there.

@@ -1,15 +1,16 @@
 import type { MoveBalanceChange, MoveCall, MoveEvent, MoveObject } from '../../../schemas/events.ts'
-import { type Fields, fieldsOf, listOf, orElse } from '../../input/json.ts'
+import { type Fields, fieldsOf, orElse } from '../../input/json.ts'
 import { parseAmount, parseBase58Key, parseBase64 } from '../../svm/layout/json.ts'
-import { parseAddress, parseCoinType, parseSignedAmount, parseString } from './json.ts'
+import {
+  optionalFields,
+  optionalList,
+  parseAddress,
+  parseCoinType,
+  parseSignedAmount,
+  parseString,
+} from './json.ts'
 import { plainFields } from './protobuf-values.ts'
 import { objectFieldsOrNull, type RawTransaction, toMoveEvent } from './raw-transaction.ts'
-
-const EMPTY_LIST: readonly unknown[] = []
-const optionalList = (value: unknown, at: string): readonly unknown[] =>
-  orElse(value, at, { read: listOf, fallback: EMPTY_LIST })
-const optionalFields = (value: unknown, at: string): Fields =>
-  orElse(value, at, { read: fieldsOf, fallback: {} })
 
 /** Objects of a checkpoint by id: it lists each once, not with every transaction that touched it. */
 export type GrpcObjects = ReadonlyMap<string, Fields>

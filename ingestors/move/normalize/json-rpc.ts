@@ -1,5 +1,5 @@
 import type { MoveBalanceChange, MoveCall, MoveEvent, MoveObject } from '../../../schemas/events.ts'
-import { type Fields, fieldsOf, invalid, listOf, orElse } from '../../input/json.ts'
+import { type Fields, fieldsOf, invalid, orElse } from '../../input/json.ts'
 import {
   parseAmount,
   parseBase58,
@@ -7,14 +7,15 @@ import {
   parseBase64,
   parseUint,
 } from '../../svm/layout/json.ts'
-import { parseAddress, parseCoinType, parseSignedAmount, parseString } from './json.ts'
+import {
+  optionalFields,
+  optionalList,
+  parseAddress,
+  parseCoinType,
+  parseSignedAmount,
+  parseString,
+} from './json.ts'
 import { objectFieldsOrNull, type RawTransaction, toMoveEvent } from './raw-transaction.ts'
-
-const EMPTY_LIST: readonly unknown[] = []
-const optionalList = (value: unknown, at: string): readonly unknown[] =>
-  orElse(value, at, { read: listOf, fallback: EMPTY_LIST })
-const optionalFields = (value: unknown, at: string): Fields =>
-  orElse(value, at, { read: fieldsOf, fallback: {} })
 
 /** A `sui_getTransactionBlock` answer, asked with everything that it can show. Throws `InvalidInput`. */
 export const fromJsonRpc = (raw: Fields): RawTransaction => {

@@ -3,7 +3,7 @@ import {
   normalizeMoveAddress,
   parseMoveTypeName,
 } from '../../../core/move-type.ts'
-import { fieldsOf, invalid, orElse } from '../../input/json.ts'
+import { type Fields, fieldsOf, invalid, listOf, orElse } from '../../input/json.ts'
 import { parseUint } from '../../svm/layout/json.ts'
 
 /** Readers of what a Sui node writes, on top of `../../input/json.ts`. Each throws `InvalidInput`. Digests and counts read like Solana's. */
@@ -46,3 +46,13 @@ export const parseProtoTimestamp = (value: unknown, at: string): number => {
   if (Number.isNaN(timeMs)) throw invalid('bad-time', at, value)
   return Math.floor(timeMs)
 }
+
+const EMPTY_LIST: readonly unknown[] = []
+
+/** A list; empty where it is absent. */
+export const optionalList = (value: unknown, at: string): readonly unknown[] =>
+  orElse(value, at, { read: listOf, fallback: EMPTY_LIST })
+
+/** Fields of an object; none where it is absent. */
+export const optionalFields = (value: unknown, at: string): Fields =>
+  orElse(value, at, { read: fieldsOf, fallback: {} })

@@ -1,4 +1,5 @@
 import { parseMoveType } from '../../../core/move-type.ts'
+import type { DropReason } from '../../../schemas/drop-reasons.ts'
 import type { PoolLiquidityChange } from '../../../schemas/events.ts'
 import { addLiquidityChange, addSwap } from './pool-events.ts'
 import {
@@ -85,7 +86,7 @@ const addLiquidity = (
   listed: ListedEvent,
   change: PoolLiquidityChange['kind'],
   { owner, amounts, ...raw }: ReportedLiquidity,
-): string | undefined => {
+): DropReason | undefined => {
   const { pool, types, reserves } = raw
   if (types.length > 2 || (reserves !== undefined && reserves.length > 2))
     return 'unsupported-coin-count'

@@ -1,25 +1,8 @@
 import type { MoveEvent } from '../../../schemas/events.ts'
-import type { FamilyOf, ProtocolRow } from '../../../schemas/protocols.ts'
+import type { ProtocolRow } from '../../../schemas/protocols.ts'
 import type { ProtocolRegistry } from '../../decode/protocol-registry.ts'
-import { aftermath } from './aftermath.ts'
-import { bluefin } from './bluefin.ts'
-import { cetus } from './cetus.ts'
-import { cetusDlmm } from './cetus-dlmm.ts'
-import { deepbook } from './deepbook.ts'
-import { momentum } from './momentum.ts'
-import { turbos } from './turbos.ts'
+import { DECODERS } from './decoders.ts'
 import type { MoveEventReader, MoveFamily } from './types.ts'
-
-/** The decoder of every family of this virtual machine. */
-const DECODERS: Readonly<Record<FamilyOf<'move'>, MoveFamily>> = {
-  cetus,
-  cetus_dlmm: cetusDlmm,
-  turbos,
-  momentum,
-  bluefin,
-  deepbook,
-  aftermath,
-}
 
 const BY_FAMILY: ReadonlyMap<string, MoveFamily> = new Map(Object.entries(DECODERS))
 

@@ -1,3 +1,4 @@
+import type { DropReason } from '../../../schemas/drop-reasons.ts'
 import type { PoolLiquidityChange } from '../../../schemas/events.ts'
 import { type CoinPair, type ListedEvent, type MoveTxContext, poolCoins } from './tx-context.ts'
 
@@ -22,7 +23,7 @@ export const addSwap = (
   scope: MoveTxContext,
   listed: ListedEvent,
   raw: DecodedMoveSwap,
-): string | undefined => {
+): DropReason | undefined => {
   const { pool, direction, amountInRaw, amountOutRaw, reserves, sqrtPriceX64, liquidityRaw } = raw
   if (amountInRaw === 0n && amountOutRaw === 0n) return 'zero-amount'
   const [tokenIn, tokenOut] =
@@ -73,7 +74,7 @@ export const addLiquidityChange = (
   scope: MoveTxContext,
   listed: ListedEvent,
   { pool, change, amountsRaw, reserves, ...raw }: DecodedMoveLiquidityChange,
-): string | undefined => {
+): DropReason | undefined => {
   const [amountARaw, amountBRaw] = amountsRaw
   if (change !== 'initialize' && amountARaw === 0n && amountBRaw === 0n) return undefined
   const coins = raw.coins ?? poolCoins(scope, listed, pool)

@@ -1,5 +1,6 @@
 import { type MoveType, parseMoveType } from '../../../core/move-type.ts'
 import { CHAINS } from '../../../schemas/chains.ts'
+import type { DropReason } from '../../../schemas/drop-reasons.ts'
 import type {
   MoveEvent,
   MoveObject,
@@ -142,7 +143,7 @@ const coinsFromCalls = ({ tx }: MoveTxContext, pool: string): CoinPair | undefin
 export const recordDropped = (
   { tx, out }: MoveTxContext,
   { row, event }: ListedEvent,
-  reason: string,
+  reason: DropReason,
 ): void => {
   out.dropped.push({ reason, txHash: tx.hash, logIndex: event.index, protocol: row.id })
 }

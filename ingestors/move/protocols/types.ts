@@ -1,3 +1,4 @@
+import type { DropReason } from '../../../schemas/drop-reasons.ts'
 import type { MoveEvent } from '../../../schemas/events.ts'
 import type { ProtocolRow } from '../../../schemas/protocols.ts'
 import {
@@ -11,7 +12,7 @@ import type { ListedEvent, MoveTxContext } from './tx-context.ts'
 /** Reads one event of a type. */
 export interface MoveEventReader {
   /** Adds to the scope, or says why the event could not be taken. */
-  readonly read: (scope: MoveTxContext, listed: ListedEvent) => string | undefined
+  readonly read: (scope: MoveTxContext, listed: ListedEvent) => DropReason | undefined
   /** Pool whose coins the event does not name itself. */
   readonly poolId: (event: MoveEvent) => string | undefined
 }
@@ -30,7 +31,7 @@ interface EventDefinition<L extends EventLayout, N extends keyof L & string>
     scope: MoveTxContext,
     listed: ListedEvent,
     values: EventValues<L, N>,
-  ) => string | undefined
+  ) => DropReason | undefined
 }
 
 /** Reader of an event with such a layout. */

@@ -20,14 +20,14 @@ const RETRY_MISSING_AFTER_CHECKPOINTS = 4_096
 /** Coins and pools that are remembered as unknown. */
 const MAX_MISSING_LOOKUPS = 20_000
 
-/** What facts are read with. */
+/** Dependencies of the metadata reader. */
 export interface MoveMetadataOptions {
   readonly protocols: ProtocolRegistry
   readonly log: Logger
 }
 
 /**
- * Facts of coins and pools that existed before the block that first names them, as they are now: a pool's coins never
+ * Metadata of coins and pools that existed before the block that first names them, as they are now: a pool's coins never
  * change, nor a coin's decimals. A supply is reported only where it is fixed: what can be minted or burned changes without an event.
  */
 export const moveMetadataReader = (
@@ -58,9 +58,11 @@ export const moveMetadataReader = (
         )
         return found.filter((metadata) => metadata !== null)
       }
-      const places = pools.map(({ address }) => address)
+      const addresses = pools.map(({ address }) => address)
       return {
-        pools: await cachedOrFetched(places, (ask, address) => fetchPool(ask, address, protocols)),
+        pools: await cachedOrFetched(addresses, (ask, address) =>
+          fetchPool(ask, address, protocols),
+        ),
         tokens: await cachedOrFetched(tokens, fetchCoinMetadata),
       }
     },

@@ -1,8 +1,8 @@
 import { InvalidInput } from '../../../core/errors.ts'
 import type { MoveBlock, MoveTransaction } from '../../../schemas/events.ts'
 import { type Fields, fieldsOf, orElse } from '../../input/json.ts'
+import type { Recorded } from '../../input/recorded-block.ts'
 import { unreportedHash } from '../../input/unreported-hash.ts'
-import type { Recorded } from '../../recorded/files.ts'
 import { parseBase58Key, parseUint } from '../../svm/layout/json.ts'
 import {
   normalizeCheckpoint,

@@ -47,6 +47,7 @@ export const openMoveSource = async (options: MoveSourceOptions): Promise<Source
   const rejectedResponses = collectRejectedResponses(chain.id, options.metrics)
   const rpc = openRpcPool({
     ...options,
+    role: 'ingest',
     chain: chain.id,
     identity: sameGenesisCheckpoint(),
     onMalformed: rejectedResponses.add,
@@ -72,9 +73,9 @@ export const openMoveSource = async (options: MoveSourceOptions): Promise<Source
     commitment: 'finalized',
     gaps: false,
     node: {
-      facts: (protocols) => moveMetadataReader(rpc, { protocols, log }),
+      metadataReader: (protocols) => moveMetadataReader(rpc, { protocols, log }),
       // No pool states a price in its type; the first trades do.
-      primes: async () => [],
+      seedPrices: async () => [],
     },
     head: heads.newest,
     takeRejectedResponses: rejectedResponses.take,
@@ -164,7 +165,7 @@ const followedNode =
         blocks.clear()
         return persistent(tip, height)
       },
-      forget: blocks.clear,
+      clearCache: blocks.clear,
       above: (tip, fits) =>
         rpc.attempt(async (ask) => {
           const block = await fetchCheckpoint(ask, { chain: chain.id }, tip.height + 1)

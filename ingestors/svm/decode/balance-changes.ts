@@ -5,8 +5,8 @@ import { NATIVE_SOL } from '../protocols/tx-context.ts'
 const { nativeDecimals } = CHAINS.sol
 
 /**
- * Adds the balances that a transaction changed: token accounts, and the coin of accounts that hold no tokens; what a token
- * account holds of the coin is its rent or, wrapped, its tokens. They stand behind all instructions.
+ * Adds the balances that a transaction changed: token accounts, and the native token of accounts that hold no tokens; what a token
+ * account holds of the native token is its rent or, wrapped, its tokens. They stand behind all instructions.
  */
 export const addBalanceChanges = (
   { index: txIndex, instructions, tokenBalances, lamports }: SvmTransaction,

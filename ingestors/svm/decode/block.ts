@@ -12,7 +12,7 @@ import { manualTokenCreations } from './token-creations.ts'
 
 /**
  * Events of a Solana block in the order in which instructions ran; a program proves its own pools. A failed transaction did
- * nothing but pay its fee, which is a change of the payer's coin. Pure.
+ * nothing but pay its fee, which is a change of the payer's native token. Pure.
  */
 export const decodeSvmBlock = (block: SvmBlock, context: DecodeContext): DecodedBlock => {
   const out = emptyDecodedBlock()

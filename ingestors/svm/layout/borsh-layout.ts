@@ -62,7 +62,7 @@ const significantDigits = (address: string): string => address.replace(/^1+/, ''
 const isLowerKey = (one: string, other: string): boolean =>
   one.length === other.length ? one < other : one.length < other.length
 
-/** The key is all zeros: the system address, which stands for "none" and for the chain's coin. */
+/** The key is all zeros: the system address, which stands for "none" and for the chain's native token. */
 export const isDefaultPubkey = (view: DataView, at: number): boolean => {
   for (let word = at; word < at + FIELD_WIDTHS.key; word += 4) {
     if (view.getUint32(word) !== 0) return false

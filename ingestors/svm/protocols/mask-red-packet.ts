@@ -22,7 +22,7 @@ const CREATION = fieldOffsets({
   claimAuthority: 'key',
 })
 
-const OF_COIN = { signer: 0, packet: 1 } as const
+const NATIVE_ACCOUNTS = { signer: 0, packet: 1 } as const
 const OF_TOKEN = { signer: 0, packet: 1, mint: 2, account: 3, vault: 4 } as const
 const MAX_MEMO = 256
 /** Seconds in 32 bits: later times are a mistake that the program takes. */
@@ -33,8 +33,11 @@ const addEvent = (
   event: RedPacketReport,
 ): undefined => {
   scope.out.redPackets.push({
-    ...{ txIndex: scope.tx.index, logIndex: at, path: instructionPath(instruction) },
-    ...{ protocol: row.id, contract: program },
+    txIndex: scope.tx.index,
+    logIndex: at,
+    path: instructionPath(instruction),
+    protocol: row.id,
+    contract: program,
     ...event,
   })
 }
@@ -43,7 +46,7 @@ const create =
   (mint?: number): InstructionReader =>
   (reading) => {
     const { data } = reading.instruction
-    const named = accountsByName(reading, OF_COIN)
+    const named = accountsByName(reading, NATIVE_ACCOUNTS)
     const token = mint === undefined ? WRAPPED_SOL : reading.instruction.accounts[mint]
     if (named === undefined || token === undefined) return 'missing-account'
     const texts = data.length < CREATION.end ? undefined : readStrings(data, CREATION.end, 2)
@@ -67,14 +70,15 @@ const create =
     })
   }
 
-/** A claim of coin moves lamports without an instruction: what the packet lost, where nothing else of the program touched it. */
-const claimCoin: InstructionReader = (reading) => {
+/** A claim of the native token transfers lamports without an instruction: what the packet lost, where nothing else of the program touched it. */
+const claimNative: InstructionReader = (reading) => {
   const { tx } = reading.scope
-  const named = accountsByName(reading, OF_COIN)
+  const named = accountsByName(reading, NATIVE_ACCOUNTS)
   if (named === undefined) return 'missing-account'
   const { packet, signer } = named
   const uses = tx.instructions.filter(
-    ({ program, accounts }) => program === reading.program && accounts[OF_COIN.packet] === packet,
+    ({ program, accounts }) =>
+      program === reading.program && accounts[NATIVE_ACCOUNTS.packet] === packet,
   )
   const held = tx.lamports.find(({ account }) => account === packet)
   if (uses.length !== 1) return 'ambiguous-amount'
@@ -109,8 +113,8 @@ const claimToken: InstructionReader = (reading) => {
 }
 
 /** The account is closed: what it held is what was left and its rent, which the instruction does not tell apart. */
-const withdrawCoin: InstructionReader = (reading) => {
-  const named = accountsByName(reading, OF_COIN)
+const withdrawNative: InstructionReader = (reading) => {
+  const named = accountsByName(reading, NATIVE_ACCOUNTS)
   if (named === undefined) return 'missing-account'
   const { packet: packetId } = named
   return addEvent(reading, {
@@ -142,9 +146,9 @@ export const maskRedPacket: SvmFamily = {
   reader: readByInstruction({
     '109de2ec747bf66f': create(), // create_red_packet_with_native_token
     '6d314f1ec681ac6a': create(OF_TOKEN.mint), // create_red_packet_with_spl_token
-    dfc52db589ddf7cc: claimCoin, // claim_with_native_token
+    dfc52db589ddf7cc: claimNative, // claim_with_native_token
     ab53a61d36b18145: claimToken, // claim_with_spl_token
-    d3f28069aa8a4314: withdrawCoin, // withdraw_with_native_token
+    d3f28069aa8a4314: withdrawNative, // withdraw_with_native_token
     '9237aecdb36b467c': withdrawToken, // withdraw_with_spl_token
   }),
 }

@@ -1,3 +1,4 @@
+import type { DropReason } from '../../../schemas/drop-reasons.ts'
 import type { PoolLiquidityChange } from '../../../schemas/events.ts'
 import { fieldOffsets, u64 } from '../layout/borsh-layout.ts'
 import { nestedTransfers, receivedRaw, type TokenTransfer } from './spl-token.ts'
@@ -28,7 +29,7 @@ const addSwap = (
   scope: SvmTxContext,
   { row, program, instruction, at }: ListedInstruction,
   reported: readonly [inRaw: bigint, outRaw: bigint] | undefined,
-): string | undefined => {
+): DropReason | undefined => {
   const { accounts } = instruction
   if (accounts.length <= SWAP.user) return 'missing-account'
   const named = (index: number): string => accounts[index] ?? ''

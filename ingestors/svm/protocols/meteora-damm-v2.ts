@@ -1,3 +1,4 @@
+import type { DropReason } from '../../../schemas/drop-reasons.ts'
 import type { PoolLiquidityChange } from '../../../schemas/events.ts'
 import { fieldOffsets, matchDiscriminator } from '../layout/borsh-layout.ts'
 import { instructionPath, registerPool, type SvmTxContext } from './tx-context.ts'
@@ -91,7 +92,7 @@ const readSwap = (
   scope: SvmTxContext,
   event: ProgramEvent,
   layout: Readonly<Record<'amountIn' | 'amountOut', number>>,
-): string | undefined => {
+): DropReason | undefined => {
   const { accounts, data } = event.caller
   if (isSwap(data, 0) === undefined) return 'unknown-instruction'
   if (accounts.length <= SWAP.user) return 'missing-account'
@@ -139,7 +140,7 @@ const addPoolChange = (
   scope: SvmTxContext,
   event: ProgramEvent,
   change: ChangeAmounts,
-): string | undefined => {
+): DropReason | undefined => {
   const { accounts, data } = event.caller
   const form = accountLayoutOf(data, 0)
   if (form === undefined) return 'unknown-instruction'

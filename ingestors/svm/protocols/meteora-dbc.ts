@@ -1,3 +1,4 @@
+import type { DropReason } from '../../../schemas/drop-reasons.ts'
 import type { SvmInstruction } from '../../../schemas/events.ts'
 import { fieldOffsets, matchDiscriminator, readStrings } from '../layout/borsh-layout.ts'
 import { balanceAfter, mintedRawBelow } from './spl-token.ts'
@@ -77,7 +78,7 @@ const readTrade = (
   scope: SvmTxContext,
   event: ProgramEvent,
   layout: Readonly<Record<'amountIn' | 'amountOut', number>>,
-): string | undefined => {
+): DropReason | undefined => {
   const { accounts, data } = event.caller
   if (isTrade(data, 0) === undefined) return 'unknown-instruction'
   if (accounts.length <= TRADE.user) return 'missing-account'

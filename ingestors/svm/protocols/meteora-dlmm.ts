@@ -1,3 +1,4 @@
+import type { DropReason } from '../../../schemas/drop-reasons.ts'
 import type { PoolLiquidityChange } from '../../../schemas/events.ts'
 import { fieldOffsets, matchDiscriminator } from '../layout/borsh-layout.ts'
 import { instructionPath, poolOrDrop, registerPool, type SvmTxContext } from './tx-context.ts'
@@ -62,7 +63,7 @@ const readSwap = (
   scope: SvmTxContext,
   event: ProgramEvent,
   layout: Readonly<Record<'amountIn' | 'amountOut' | 'paysX', number>>,
-): string | undefined => {
+): DropReason | undefined => {
   const { accounts, data } = event.caller
   if (isSwap(data, 0) === undefined) return 'unknown-instruction'
   if (accounts.length <= SWAP.user) return 'missing-account'
@@ -151,7 +152,7 @@ const addPoolChanges = (
   scope: SvmTxContext,
   event: ProgramEvent,
   changes: readonly LiquidityChange[],
-): string | undefined => {
+): DropReason | undefined => {
   const { accounts, data } = event.caller
   const form = accountLayoutOf(data, 0)
   if (form === undefined) return 'unknown-instruction'

@@ -1,3 +1,4 @@
+import type { DropReason } from '../../../schemas/drop-reasons.ts'
 import {
   dataViewOf,
   fieldOffsets,
@@ -21,7 +22,7 @@ import {
 const BUY_DISCRIMINATOR = '66063d1201daebea'
 const SELL_DISCRIMINATOR = '33e685a4017f83ad'
 
-/** Where both name their accounts; the coin lies in the user and in the curve themselves. */
+/** Where both name their accounts; the native token lies in the user and in the curve themselves. */
 const TRADE = { user: 0, userTokens: 1, curve: 2, vault: 3, mint: 6 } as const
 
 /** The collateral is what the curve got or gave; of a sale the fees are taken from it. */
@@ -46,7 +47,7 @@ const addTrade = (
   scope: SvmTxContext,
   ran: ListedInstruction,
   trade: Trade,
-): string | undefined => {
+): DropReason | undefined => {
   const { row, program, instruction, at } = ran
   const { buys, quote, tokensRaw, quoteRaw } = trade
   const { accounts } = instruction
@@ -77,7 +78,7 @@ const addTrade = (
   return undefined
 }
 
-/** Coin of the curve around the transaction, where no other instruction of the program names it. */
+/** Lamports of the curve around the transaction, where no other instruction of the program names it. */
 const curveLamportChange = ({ tx }: SvmTxContext, { program, instruction }: ListedInstruction) => {
   const curve = instruction.accounts[TRADE.curve] ?? ''
   const naming = tx.instructions.filter(
@@ -86,14 +87,16 @@ const curveLamportChange = ({ tx }: SvmTxContext, { program, instruction }: List
   return naming.length === 1 ? tx.lamports.find(({ account }) => account === curve) : undefined
 }
 
-/** Tokens and coin that lie in the curve behind the trade. */
+/** Tokens and lamports that lie in the curve behind the trade. */
 const reservesAfter = (
   scope: SvmTxContext,
   ran: ListedInstruction,
 ): readonly [bigint, bigint] | undefined => {
   const tokensRaw = balanceAfter(scope, ran.at, ran.instruction.accounts[TRADE.vault] ?? '')
-  const coin = curveLamportChange(scope, ran)
-  return tokensRaw === undefined || coin === undefined ? undefined : [tokensRaw, coin.postRaw]
+  const lamports = curveLamportChange(scope, ran)
+  return tokensRaw === undefined || lamports === undefined
+    ? undefined
+    : [tokensRaw, lamports.postRaw]
 }
 
 const readTradeEvent: EventType['read'] = (
@@ -115,7 +118,7 @@ const readTradeEvent: EventType['read'] = (
   )
 }
 
-/** A trade whose log was cut off: tokens moved below it; a buyer sends coin there, a sale only changes what the curve has. */
+/** A trade whose log was cut off: tokens moved below it; a buyer sends lamports there, a sale only changes what the curve has. */
 const readTradeWithoutEvent =
   (buys: boolean): InstructionReader =>
   (reading) => {
@@ -124,8 +127,8 @@ const readTradeWithoutEvent =
     const curve = instruction.accounts[TRADE.curve]
     if (vault === undefined || curve === undefined) return 'missing-account'
     const moved = innerTransfers(scope, at).find(({ from, to }) => (buys ? from : to) === vault)
-    const coin = curveLamportChange(scope, reading)
-    const soldRaw = coin && coin.preRaw - coin.postRaw
+    const lamports = curveLamportChange(scope, reading)
+    const soldRaw = lamports && lamports.preRaw - lamports.postRaw
     const quoteRaw = buys ? lamportsSentBelow(scope, at, curve) : soldRaw
     if (moved === undefined || quoteRaw === undefined || quoteRaw < 0n) return 'no-transfers'
     const tokensRaw = moved.amountRaw

@@ -1,4 +1,5 @@
 import { isCurveTrade } from '../../../core/prices/curve-trade.ts'
+import type { DropReason } from '../../../schemas/drop-reasons.ts'
 import type { SvmInstruction, SwapAccounts } from '../../../schemas/events.ts'
 import {
   fieldOffsets,
@@ -90,7 +91,7 @@ interface TradeAccounts {
 const accountsByName = (
   { accounts }: SvmInstruction,
   form: AccountLayout,
-): TradeAccounts | string => {
+): TradeAccounts | DropReason => {
   const [mint, curve, user] = [accounts[form.mint], accounts[form.curve], accounts[form.user]]
   if (mint === undefined || curve === undefined || user === undefined) return 'missing-account'
   const { quote } = form
@@ -124,9 +125,9 @@ const hopAccounts = (
   scope: SvmTxContext,
   { accounts }: SvmInstruction,
   mint: string,
-): TradeAccounts | string => {
+): TradeAccounts | DropReason => {
   const user = accounts[ROUTE.user]
-  let reason = 'missing-account'
+  let reason: DropReason = 'missing-account'
   for (
     let at = accounts.indexOf(mint, ROUTE.start);
     at !== -1;
@@ -150,7 +151,7 @@ const tradeAccountsOf = (
   scope: SvmTxContext,
   { data, caller }: ProgramEvent,
   mintAt: number,
-): TradeAccounts | string => {
+): TradeAccounts | DropReason => {
   const form = accountLayoutOf(caller.data, 0)
   if (form === undefined) return 'unknown-instruction'
   return form === 'route'
@@ -310,8 +311,11 @@ const readTrade: EventReader = (scope, event) => {
     virtualTokenRaw + sign * tokenRaw,
   ]
   const explained = isCurveTrade({
-    ...{ quote: quoteBefore, base: tokenBefore, buys },
-    ...{ quoteRaw: quote.amountRaw, baseRaw: tokenRaw },
+    quote: quoteBefore,
+    base: tokenBefore,
+    buys,
+    quoteRaw: quote.amountRaw,
+    baseRaw: tokenRaw,
   })
   registerPool(scope, event, { address: pool, tokenA: mint, tokenB: quoteMint })
   scope.out.swaps.push({

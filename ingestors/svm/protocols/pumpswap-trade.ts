@@ -1,3 +1,4 @@
+import type { DropReason } from '../../../schemas/drop-reasons.ts'
 import type { CurveState, SwapAccounts } from '../../../schemas/events.ts'
 import { fieldOffsets, i128, isDefaultPubkey, readPubkey, u64 } from '../layout/borsh-layout.ts'
 import { instructionPath, registerPool, type SvmTxContext, tokenAccountOf } from './tx-context.ts'
@@ -168,7 +169,7 @@ const HOP_LAYOUT = { base: -2, quote: -1, baseVault: 1, quoteVault: 2 } as const
 export const hopAccounts = (
   scope: SvmTxContext,
   { data, caller }: ProgramEvent,
-): AccountsByName | string => {
+): AccountsByName | DropReason => {
   const { accounts } = caller
   const pool = readPubkey(data, EVENT_FIELDS_OFFSET + TRADE_EVENT.pool)
   const at = accounts.indexOf(pool, HOPS_START - HOP_LAYOUT.base)
@@ -223,7 +224,7 @@ export const addTrade = (
     /** The trade paid the pool's fees: they are those of the next one. */
     readonly isCharged: boolean
   },
-): string | undefined => {
+): DropReason | undefined => {
   const baseRaw = eventU64(event, TRADE_EVENT.baseAmount)
   const quoteRaw = userQuoteRaw(event, buys)
   if (baseRaw === 0n && quoteRaw === 0n) return 'zero-amount'

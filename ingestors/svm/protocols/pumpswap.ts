@@ -1,3 +1,4 @@
+import type { DropReason } from '../../../schemas/drop-reasons.ts'
 import type { PoolLiquidityChange } from '../../../schemas/events.ts'
 import { fieldOffsets, i128, matchDiscriminator, readPubkey } from '../layout/borsh-layout.ts'
 import {
@@ -69,7 +70,10 @@ const LAST_ACCOUNT_INDEX: ReadonlyMap<AccountLayout, number> = new Map(
   [TRADE, BOOST, LIQUIDITY].map((form) => [form, Math.max(...Object.values(form))]),
 )
 
-const accountsByName = ({ caller }: ProgramEvent, form: AccountLayout): AccountsByName | string => {
+const accountsByName = (
+  { caller }: ProgramEvent,
+  form: AccountLayout,
+): AccountsByName | DropReason => {
   const { accounts } = caller
   if (accounts.length <= (LAST_ACCOUNT_INDEX.get(form) ?? 0)) return 'missing-account'
   const named = (place: number): string => accounts[place] ?? ''
@@ -199,8 +203,10 @@ const readBoostStart: EventType['read'] = (scope, event) => {
       realTokenRaw: baseRaw,
     },
     pricing: {
-      ...{ reserves: [baseRaw, pricedRaw], found: opened.reserves },
-      ...{ feePips: [], feeToken: opened.tokenB },
+      reserves: [baseRaw, pricedRaw],
+      found: opened.reserves,
+      feePips: [],
+      feeToken: opened.tokenB,
     },
   })
   return undefined

@@ -1,10 +1,12 @@
 import { isFeeOnInputSwap } from '../../../core/prices/fee-on-input.ts'
+import type { DropReason } from '../../../schemas/drop-reasons.ts'
 import type { PoolLiquidityChange, SvmInstruction, Swap } from '../../../schemas/events.ts'
 import type { ProtocolRow } from '../../../schemas/protocols.ts'
 import { dataViewOf, fieldOffsets, u64 } from '../layout/borsh-layout.ts'
 import { burnAuthorityBelow, innerTransfers, type TokenTransfer } from './spl-token.ts'
 import { instructionPath, registerPool, type SvmTxContext, tokenAccountOf } from './tx-context.ts'
 import type { InstructionWithData, SvmFamily } from './types.ts'
+import { mintOfTransfer } from './vault-hops.ts'
 
 /** `Program log: ray_log: <base64>`; the first byte is the type. Source: raydium-io/raydium-amm program/src/log.rs. */
 const RAY_LOG_PREFIX = 'Program log: ray_log: '
@@ -90,7 +92,7 @@ interface InstructionContext {
 const readSwap = (
   { scope, row, program, instruction, at }: InstructionContext,
   form: SwapAccountLayout,
-): string | undefined => {
+): DropReason | undefined => {
   const { accounts } = instruction
   const pool = accounts[POOL_ACCOUNT]
   const coinVault = accounts[form.coinVault]
@@ -152,19 +154,13 @@ const pricingField = (
   return { pricing: { reserves, found, feePips: [FEE_PIPS], feeToken: null } }
 }
 
-const mintOfTransfer = (
-  scope: SvmTxContext,
-  { from, to, mint }: TokenTransfer,
-): string | undefined =>
-  mint ?? tokenAccountOf(scope, from)?.mint ?? tokenAccountOf(scope, to)?.mint
-
 /** Accounts of deposits and withdrawals, the same in all their forms. */
 const LIQUIDITY_ACCOUNTS = { coinVault: 6, pcVault: 7 } as const
 
 const readLiquidity = (
   { scope, row, program, instruction, at }: InstructionContext,
   kind: 'increase' | 'decrease',
-): string | undefined => {
+): DropReason | undefined => {
   const { accounts } = instruction
   const [pool, coinVault, pcVault] = [
     accounts[POOL_ACCOUNT],
@@ -219,7 +215,7 @@ const readInitialize = ({
   program,
   instruction,
   at,
-}: InstructionContext): string | undefined => {
+}: InstructionContext): DropReason | undefined => {
   const { accounts, data } = instruction
   const { pool: poolAt, coin: coinAt, pc: pcAt, user } = INITIALIZE_ACCOUNTS
   const [pool, coin, pc, owner] = [
@@ -263,16 +259,17 @@ const readSwapV1 = (context: InstructionContext) =>
 const readSwapV2 = (context: InstructionContext) => readSwap(context, SWAP_V2_ACCOUNTS)
 
 /** Instructions by their first byte. Source: raydium-io/raydium-amm program/src/instruction.rs. */
-const INSTRUCTIONS: Readonly<Record<number, (context: InstructionContext) => string | undefined>> =
-  {
-    1: readInitialize, // initialize2
-    3: (context) => readLiquidity(context, 'increase'), // deposit
-    4: (context) => readLiquidity(context, 'decrease'), // withdraw
-    9: readSwapV1, // swapBaseIn
-    11: readSwapV1, // swapBaseOut
-    16: readSwapV2, // swapBaseInV2
-    17: readSwapV2, // swapBaseOutV2
-  }
+const INSTRUCTIONS: Readonly<
+  Record<number, (context: InstructionContext) => DropReason | undefined>
+> = {
+  1: readInitialize, // initialize2
+  3: (context) => readLiquidity(context, 'increase'), // deposit
+  4: (context) => readLiquidity(context, 'decrease'), // withdraw
+  9: readSwapV1, // swapBaseIn
+  11: readSwapV1, // swapBaseOut
+  16: readSwapV2, // swapBaseInV2
+  17: readSwapV2, // swapBaseOutV2
+}
 
 /** Raydium's first AMM, no Anchor program: amounts are its own token transfers, reserves its log. */
 export const raydiumAmmV4: SvmFamily = {

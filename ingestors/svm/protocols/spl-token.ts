@@ -1,3 +1,4 @@
+import type { DropReason } from '../../../schemas/drop-reasons.ts'
 import type { SvmInstruction } from '../../../schemas/events.ts'
 import { dataViewOf, fieldOffsets, readPubkey, readStrings, u64 } from '../layout/borsh-layout.ts'
 import { isTokenProgram, PROGRAM_IDS } from '../programs/programs.ts'
@@ -75,7 +76,7 @@ export const innerTransfers = (scope: SvmTxContext, at: number): readonly TokenT
 export const nestedTransfers = (scope: SvmTxContext, at: number): readonly TokenTransfer[] =>
   innerInstructions(scope, at).flatMap((ran) => tokenTransferOf(ran) ?? [])
 
-/** Coin that the instructions that the one at `at` called itself sent to an account. */
+/** Lamports that the instructions that the one at `at` called itself sent to an account. */
 export const lamportsSentBelow = (scope: SvmTxContext, at: number, to: string): bigint =>
   directInnerInstructions(scope, at).reduce((sum, called) => {
     const sent = lamportTransferOf(called)
@@ -278,7 +279,7 @@ const setMintMetadata = (
   { newMints }: SvmTxContext,
   mint: string | undefined,
   reported: ReturnType<typeof readStrings>,
-): string | undefined => {
+): DropReason | undefined => {
   if (reported === undefined || mint === undefined) return 'truncated-data'
   const [name = '', symbol = '', uri = ''] = reported.texts
   newMints.metadata.set(mint, [name, symbol, uri])
@@ -334,17 +335,17 @@ export const metaplex: SvmReader = (scope, { accounts, data }) => {
   return row && setMintMetadata(scope, accounts[row.mint], readStrings(data, row.texts, 3))
 }
 
-/** Instructions of the system program that move coin, by their first four bytes: where the receiver stands. */
+/** Instructions of the system program that transfer lamports, by their first four bytes: where the receiver stands. */
 const SYSTEM_TRANSFERS: Readonly<Record<number, { readonly to: number }>> = {
   2: { to: 1 }, // Transfer
   11: { to: 2 }, // TransferWithSeed, its base between both
 }
 
-/** The row of an instruction of the system program that moves coin. */
+/** The row of an instruction of the system program that transfers lamports. */
 const systemTransferLayout = (data: Uint8Array) =>
   data.length < 4 ? undefined : SYSTEM_TRANSFERS[dataViewOf(data).getUint32(0, true)]
 
-/** Coin that an instruction of the system program sent; undefined for all others and for one that is cut short. */
+/** Lamports that an instruction of the system program sent; undefined for all others and for one that is cut short. */
 const lamportTransferOf = (instruction: SvmInstruction) => {
   if (!hasData(instruction) || instruction.program !== PROGRAM_IDS.system) return undefined
   const { accounts, data } = instruction
@@ -355,7 +356,7 @@ const lamportTransferOf = (instruction: SvmInstruction) => {
   return { from, to, amountRaw: u64(dataViewOf(data), 4) }
 }
 
-/** Reads moves of the chain's coin. */
+/** Reads transfers of the chain's native token. */
 export const systemProgram: SvmReader = (scope, instruction, at) => {
   if (systemTransferLayout(instruction.data) === undefined) return undefined
   const sent = lamportTransferOf(instruction)

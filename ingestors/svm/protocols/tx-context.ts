@@ -1,4 +1,5 @@
 import { CHAINS } from '../../../schemas/chains.ts'
+import type { DropReason } from '../../../schemas/drop-reasons.ts'
 import type {
   EventPosition,
   PoolMetadata,
@@ -8,7 +9,7 @@ import type {
 import type { ProtocolRow } from '../../../schemas/protocols.ts'
 import type { DecodeContext, DecodedBlockBuilder } from '../../decode/contract.ts'
 
-/** How the chain's coin is named: in trades and pools, and in balances and transfers. */
+/** How the chain's native token is named: in trades and pools, and in balances and transfers. */
 export const { wrappedNative: WRAPPED_SOL, nativeAddress: NATIVE_SOL } = CHAINS.sol
 
 /** Whose tokens a token account holds, and which. */
@@ -141,7 +142,7 @@ export const registerPool = (
 export const recordDropped = (
   { tx, out }: SvmTxContext,
   { protocol, logIndex }: { readonly protocol: string; readonly logIndex: number },
-  reason: string,
+  reason: DropReason,
 ): void => {
   out.dropped.push({ reason, txHash: tx.hash, logIndex, protocol })
 }

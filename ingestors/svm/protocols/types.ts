@@ -1,3 +1,4 @@
+import type { DropReason } from '../../../schemas/drop-reasons.ts'
 import type { SvmInstruction } from '../../../schemas/events.ts'
 import type { ProtocolRow } from '../../../schemas/protocols.ts'
 import { dataViewOf, matchDiscriminator, readU32BigEndian, u64 } from '../layout/borsh-layout.ts'
@@ -22,7 +23,7 @@ export type SvmReader = (
   scope: SvmTxContext,
   instruction: InstructionWithData,
   at: number,
-) => string | undefined
+) => DropReason | undefined
 
 /** A decoder family: how the programs of its protocols are read. */
 export interface SvmFamily {
@@ -44,7 +45,7 @@ export interface InstructionContext extends ListedInstruction {
 }
 
 /** Reads an instruction of known type; the reason when it cannot be taken. */
-export type InstructionReader = (reading: InstructionContext) => string | undefined
+export type InstructionReader = (reading: InstructionContext) => DropReason | undefined
 
 /** Reader of a program by the first eight bytes of its instructions. */
 export const readByInstruction = (
@@ -79,7 +80,7 @@ export const eventU64 = ({ view }: ProgramEvent, offset: number): bigint =>
   u64(view, EVENT_FIELDS_OFFSET + offset)
 
 /** Reads an event of known type; the reason when it cannot be taken. */
-export type EventReader = (scope: SvmTxContext, event: ProgramEvent) => string | undefined
+export type EventReader = (scope: SvmTxContext, event: ProgramEvent) => DropReason | undefined
 
 /** Bytes that an event has at least, and what reads it. */
 export interface EventType {
@@ -159,7 +160,7 @@ export const readLogEvents = (
   return (row, program) => {
     const readSilent = unlisted(row, program)
     return (scope, instruction, at) => {
-      const reasons: (string | undefined)[] = []
+      const reasons: (DropReason | undefined)[] = []
       for (const reported of programData(instruction)) {
         const event = eventAt(reported, 0)
         if (event === undefined) continue

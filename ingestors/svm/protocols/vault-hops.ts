@@ -1,3 +1,4 @@
+import type { DropReason } from '../../../schemas/drop-reasons.ts'
 import type { PoolLiquidityChange, Swap } from '../../../schemas/events.ts'
 import type { ReservePricing } from '../../../schemas/reserve-pricing.ts'
 import { readPubkey, sortPubkeys } from '../layout/borsh-layout.ts'
@@ -60,7 +61,7 @@ export interface Hop {
 export const addHopSwap = (
   { scope, row, program, instruction, at }: InstructionContext,
   hop: Hop,
-): string | undefined => {
+): DropReason | undefined => {
   const { pool, trader, vaults, mints, fromLog, transfers = innerTransfers(scope, at) } = hop
   if (transfers.length < 2) return 'no-transfers'
   const paid = transfers.find(({ to }) => vaults.includes(to))
@@ -91,7 +92,8 @@ export const addHopSwap = (
   return undefined
 }
 
-const mintOfTransfer = (
+/** Mint of what moved; undefined: the transaction does not tell it. */
+export const mintOfTransfer = (
   scope: SvmTxContext,
   { from, to, mint }: TokenTransfer,
 ): string | undefined =>
@@ -120,7 +122,7 @@ export interface LiquidityChange {
 export const addLiquidityChange = (
   reading: InstructionContext,
   change: LiquidityChange,
-): string | undefined => {
+): DropReason | undefined => {
   const { scope, at } = reading
   const { kind, vaults, reportedRaw, reservesOf } = change
   const moved = innerTransfers(scope, at)
@@ -140,7 +142,12 @@ export const addLiquidityChange = (
   appendPoolChange(
     reading,
     {
-      ...{ kind, pool, owner, tokenA, tokenB, amountsRaw },
+      kind,
+      pool,
+      owner,
+      tokenA,
+      tokenB,
+      amountsRaw,
       ...(change.pricing && { pricing: change.pricing }),
     },
     reservesOf?.(amountsRaw),

@@ -1,3 +1,4 @@
+import type { DropReason } from '../../../schemas/drop-reasons.ts'
 import type { Swap } from '../../../schemas/events.ts'
 import { balanceAfter, innerTransfers } from './spl-token.ts'
 import { instructionPath, registerPool, type SvmTxContext } from './tx-context.ts'
@@ -29,7 +30,7 @@ export const addVaultSwap = (
   scope: SvmTxContext,
   event: ProgramEvent,
   swap: VaultSwap,
-): string | undefined => {
+): DropReason | undefined => {
   const { pool, trader, tokens, firstTokenIn, userIn, userOut, reportedRaw } = swap
   const turned = <T>([first, second]: readonly [T, T]): readonly [T, T] =>
     firstTokenIn ? [first, second] : [second, first]

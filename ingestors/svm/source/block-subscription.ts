@@ -103,16 +103,16 @@ export interface SubscribeOptions {
  */
 export const subscribeToBlocks = (
   rpc: RpcPool,
-  pushes: BlockSubscription,
+  subscription: BlockSubscription,
   { wholeBlocks, commitment, log }: SubscribeOptions,
 ): void => {
   const onBlock = (notice: unknown): void => {
     const { slot: at, block } = fieldsOf(fieldsOf(notice, 'notice').value, 'notice.value')
     if (block === null || block === undefined) return
-    pushes.block({ slot: parseUint(at, 'notice.value.slot'), rawBlock: block }, true)
+    subscription.block({ slot: parseUint(at, 'notice.value.slot'), rawBlock: block }, true)
   }
   const onSlot = (notice: unknown): void =>
-    pushes.onSlot(parseUint(fieldsOf(notice, 'notice').slot, 'notice.slot'))
+    subscription.onSlot(parseUint(fieldsOf(notice, 'notice').slot, 'notice.slot'))
   const blockParams = ['all', { ...getBlockOptions(commitment), showRewards: true }]
   const blocks = { method: 'blockSubscribe', params: blockParams }
   if (wholeBlocks) rpc.subscribe(blocks, skipInvalidNotices(onBlock, log), 'first')

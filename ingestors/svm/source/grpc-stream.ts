@@ -30,7 +30,7 @@ export interface StreamOptions {
   readonly signal: AbortSignal
 }
 
-/** One place to stream from. */
+/** One endpoint to stream from. */
 interface StreamEndpoint {
   readonly endpoint: GrpcEndpoint
   /** Its blocks are not those of the nodes that are asked: never used again. */
@@ -40,39 +40,39 @@ interface StreamEndpoint {
 /** What was heard over all streams. */
 interface StreamState {
   newestSlot: number
-  /** A place refused to begin at a slot: the next one is not asked to. */
+  /** An endpoint refused to begin at a slot: the next one is not asked to. */
   fromSlotRejected: boolean
 }
 
 /**
- * Streams blocks and slots over Yellowstone gRPC from one place after the other, again from the slot behind the newest when
+ * Streams blocks and slots over Yellowstone gRPC from one endpoint after the other, again from the slot behind the newest when
  * one broke; what was missed is asked for. A stream names no chain, so its first block is compared with that of the nodes that
  * are asked before its head counts.
  */
 export const streamBlocks = (
   rpc: RpcPool,
-  pushes: BlockSubscription,
+  subscription: BlockSubscription,
   options: StreamOptions,
 ): void => {
   const { urls, timeoutMs, signal, log } = options
   if (urls.length === 0) return
   const services = loadGrpcServices('geyser.proto')
-  const places = urls.map(
+  const endpoints = urls.map(
     (url): StreamEndpoint => ({
       endpoint: grpcEndpoint(url, { services, timeoutMs }),
       isWrongChain: false,
     }),
   )
   const close = (): void => {
-    for (const { endpoint } of places) endpoint.close()
+    for (const { endpoint } of endpoints) endpoint.close()
   }
   signal.addEventListener('abort', close, { once: true })
   const state: StreamState = { newestSlot: -1, fromSlotRejected: false }
   let turn = 0
   keepStreaming(async (stop) => {
-    const usable = places.filter(({ isWrongChain: foreign }) => !foreign)
-    const place = usable[turn % usable.length]
-    if (place === undefined) return null
+    const usable = endpoints.filter(({ isWrongChain: foreign }) => !foreign)
+    const endpoint = usable[turn % usable.length]
+    if (endpoint === undefined) return null
     turn += 1
     const request = subscribeRequest(
       options.commitment,
@@ -82,17 +82,17 @@ export const streamBlocks = (
     try {
       const reader = createMessageHandler({
         rpc,
-        subscription: pushes,
+        subscription,
         state,
-        streamEndpoint: place,
+        streamEndpoint: endpoint,
         options,
       })
       const onMessage = skipInvalidNotices(reader, log)
-      return await place.endpoint.stream({ method: SUBSCRIBE_METHOD, request, onMessage }, stop)
+      return await endpoint.endpoint.stream({ method: SUBSCRIBE_METHOD, request, onMessage }, stop)
     } catch (error) {
       state.fromSlotRejected = error instanceof RpcError
       if (!stop.aborted)
-        log.warn({ err: error, endpoint: place.endpoint.label }, 'stream disconnected')
+        log.warn({ err: error, endpoint: endpoint.endpoint.label }, 'stream disconnected')
       throw error
     }
   }, signal)

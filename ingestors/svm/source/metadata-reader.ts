@@ -15,8 +15,8 @@ const MAX_MISSING_MINTS = 20_000
 const METADATA_SEED = Buffer.from('metadata')
 
 /**
- * Facts of tokens that existed before the block that first names them, as they are now: a Solana node has no state of earlier
- * slots, so a supply that is learned while catching up is that of the head. Names come from the mint itself
+ * Metadata of tokens that existed before the block that first names them, as they are now: a Solana node has no state of earlier
+ * slots, so a supply that is fetched while catching up is that of the head. Names come from the mint itself
  * (Token-2022) or from its Metaplex account. Pools are verified by their program and never asked for.
  */
 export const svmMetadataReader = (accounts: AccountReader): MetadataReader => {
@@ -32,14 +32,14 @@ export const svmMetadataReader = (accounts: AccountReader): MetadataReader => {
       if (requested.length === 0) return { pools: [], tokens: [] }
       const metadata = requested.map(metaplexMetadataAddress)
       const found = await accounts([...requested, ...metadata], signal)
-      const facts = requested.map((address, index) =>
+      const results = requested.map((address, index) =>
         tokenMetadataOf(address, found[index] ?? null, found[requested.length + index] ?? null),
       )
-      facts.forEach((metadata, index) => {
+      results.forEach((metadata, index) => {
         const address = requested[index]
         if (metadata === undefined && address !== undefined) silent.set(address, height)
       })
-      return { pools: [], tokens: facts.filter((metadata) => metadata !== undefined) }
+      return { pools: [], tokens: results.filter((metadata) => metadata !== undefined) }
     },
   }
 }

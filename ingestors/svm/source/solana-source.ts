@@ -71,6 +71,7 @@ export const openSvmSource = async (options: SvmSourceOptions): Promise<Source> 
   const rejectedResponses = collectRejectedResponses(chain.id, options.metrics)
   const rpc = openRpcPool({
     ...options,
+    role: 'ingest',
     urls: options.urls.filter((url) => !isGrpcUrl(url)),
     chain: chain.id,
     identity: sameGenesisCheck(),
@@ -95,9 +96,14 @@ export const openSvmSource = async (options: SvmSourceOptions): Promise<Source> 
     signal,
   })
   const head = await heads.refresh()
-  const pushes = createBlockSubscription(heads, { chain: chain.id, commitment, programs, log })
-  subscribeToBlocks(rpc, pushes, { wholeBlocks: streams.length === 0, commitment, log })
-  streamBlocks(rpc, pushes, { ...options, chain: chain.id, urls: streams, commitment })
+  const subscription = createBlockSubscription(heads, {
+    chain: chain.id,
+    commitment,
+    programs,
+    log,
+  })
+  subscribeToBlocks(rpc, subscription, { wholeBlocks: streams.length === 0, commitment, log })
+  streamBlocks(rpc, subscription, { ...options, chain: chain.id, urls: streams, commitment })
   const startMs = await firstBlockTimeMs(rpc, {
     chain: chain.id,
     from: from ?? head.height,
@@ -107,7 +113,7 @@ export const openSvmSource = async (options: SvmSourceOptions): Promise<Source> 
     rpc,
     heads,
     rejectedResponses,
-    subscription: pushes,
+    subscription,
     commitment,
     programs,
     options,
@@ -119,9 +125,9 @@ export const openSvmSource = async (options: SvmSourceOptions): Promise<Source> 
     commitment,
     gaps: true,
     node: {
-      facts: () => svmMetadataReader(accounts),
+      metadataReader: () => svmMetadataReader(accounts),
       // A node keeps the newest state only: what pools held behind the first block depends on when it is asked.
-      primes: async () => [],
+      seedPrices: async () => [],
     },
     head: heads.newest,
     takeRejectedResponses: rejectedResponses.take,
@@ -188,7 +194,7 @@ const followedNode =
       // Times of blocks are votes of validators; until mid 2021 they could fall. Source: agave, feature warp_timestamp_again.
       fallingTimes: true,
       next: queue.next,
-      forget: queue.invalidate,
+      clearCache: queue.invalidate,
       above: ({ height }, fits, head) =>
         rpc.attempt(async (ask) => {
           const range = { from: height + 1, to: head.height }

@@ -15,7 +15,7 @@ export interface BlockFeedOptions {
 /** Blocks of one chain whose rows are all in the store, shared by all of its followers. */
 export interface BlockFeed {
   /** Counts a follower; the result is the block operation behind which it begins. Throws what the store throws. */
-  enter(): Promise<number>
+  join(): Promise<number>
   /** One follower less: without any, nothing is read. */
   leave(): void
   /** What came after a cursor: nothing yet, too much to be handed over, or blocks and the cursor behind them. */
@@ -62,30 +62,33 @@ const toScope = (chain: string, operations: readonly BlockOperation[]): BlockSco
 
 /** What was read since the first follower began. */
 interface FeedState {
-  readonly remembered: BlockOperation[]
+  readonly buffered: BlockOperation[]
   /** Last operation before the remembered ones, the last that was read, and the last whose rows are all stored. */
-  forgotten: number
-  read: number
+  droppedSeq: number
+  readSeq: number
   stored: number
   newestSlot: number
 }
 
 /** Reads once. Throws `NotStoredYet` where nothing is new. */
-const readOn = async (
+const readNext = async (
   state: FeedState,
   { chain, reader, progress }: Pick<BlockFeedOptions, 'chain' | 'reader' | 'progress'>,
 ): Promise<void> => {
-  const { remembered } = state
-  const found = await reader.after(chain, { afterSeq: state.read, fromSlot: state.newestSlot })
-  for (const operation of found) {
-    remembered.push(operation)
-    state.read = operation.seq
+  const { buffered } = state
+  const operations = await reader.after(chain, {
+    afterSeq: state.readSeq,
+    fromSlot: state.newestSlot,
+  })
+  for (const operation of operations) {
+    buffered.push(operation)
+    state.readSeq = operation.seq
     state.newestSlot = Math.max(state.newestSlot, operation.slot)
   }
   // Asked after the blocks were read: what was stored by then holds all rows of those blocks up to the answer.
-  const stored = Math.min(state.read, await progress.storedSeq(chain))
-  const gone = remembered.splice(0, Math.max(0, remembered.length - MAX_REMEMBERED))
-  state.forgotten = gone.at(-1)?.seq ?? state.forgotten
+  const stored = Math.min(state.readSeq, await progress.storedSeq(chain))
+  const dropped = buffered.splice(0, Math.max(0, buffered.length - MAX_REMEMBERED))
+  state.droppedSeq = dropped.at(-1)?.seq ?? state.droppedSeq
   if (stored <= state.stored) throw new NotStoredYet()
   state.stored = stored
 }
@@ -95,22 +98,22 @@ export const createBlockFeed = (options: BlockFeedOptions): BlockFeed => {
   const { chain, reader, progress, onError } = options
   const waiting = new Set<() => void>()
   const closing = new AbortController()
-  let state: FeedState = { remembered: [], forgotten: 0, read: 0, stored: 0, newestSlot: 0 }
+  let state: FeedState = { buffered: [], droppedSeq: 0, readSeq: 0, stored: 0, newestSlot: 0 }
   let followers = 0
   let announced = 0
   let beginning: Promise<void> | undefined
   let following: FeedState | undefined
 
-  const isBehind = (mine: FeedState): boolean =>
-    state === mine && followers > 0 && mine.stored < announced && !closing.signal.aborted
-  const follow = async (mine: FeedState): Promise<void> => {
-    while (isBehind(mine)) {
-      await retry(() => readOn(mine, options), {
+  const isBehind = (current: FeedState): boolean =>
+    state === current && followers > 0 && current.stored < announced && !closing.signal.aborted
+  const follow = async (current: FeedState): Promise<void> => {
+    while (isBehind(current)) {
+      await retry(() => readNext(current, options), {
         firstMs: FIRST_WAIT_MS,
         maxMs: MAX_WAIT_MS,
         tries: Number.POSITIVE_INFINITY,
         signal: closing.signal,
-        again: () => isBehind(mine),
+        again: () => isBehind(current),
         onRetry: (error) => {
           if (!(error instanceof NotStoredYet)) onError(error)
         },
@@ -118,30 +121,30 @@ export const createBlockFeed = (options: BlockFeedOptions): BlockFeed => {
       for (const wake of [...waiting]) wake()
     }
   }
-  const wakeUp = (): void => {
-    const mine = state
-    if (following === mine || !isBehind(mine)) return
-    following = mine
-    const ended = (): void => {
-      if (following === mine) following = undefined
+  const startReading = (): void => {
+    const current = state
+    if (following === current || !isBehind(current)) return
+    following = current
+    const clear = (): void => {
+      if (following === current) following = undefined
     }
     // What ends it early are the followers that have left.
-    follow(mine).then(ended, ended)
+    follow(current).then(clear, clear)
   }
   /** Begins at the end of the store. */
   const begin = async (): Promise<void> => {
     const { seq, slot } = await reader.last(chain)
     const stored = Math.min(seq, await progress.storedSeq(chain))
-    state = { remembered: [], forgotten: stored, read: stored, stored, newestSlot: slot }
+    state = { buffered: [], droppedSeq: stored, readSeq: stored, stored, newestSlot: slot }
     announced = Math.max(announced, seq)
   }
   return {
-    enter: async () => {
+    join: async () => {
       followers += 1
       if (followers === 1) beginning = begin()
       try {
         await beginning
-        wakeUp()
+        startReading()
         return state.stored
       } catch (error) {
         followers -= 1
@@ -152,9 +155,9 @@ export const createBlockFeed = (options: BlockFeedOptions): BlockFeed => {
       followers -= 1
     },
     after: (cursor) => {
-      if (cursor < state.forgotten) return 'lost'
-      const { remembered, stored } = state
-      const operations = remembered
+      if (cursor < state.droppedSeq) return 'lost'
+      const { buffered, stored } = state
+      const operations = buffered
         .filter(({ seq }) => seq > cursor && seq <= stored)
         .slice(0, MAX_BLOCKS_PER_STEP)
       const last = operations.at(-1)
@@ -170,11 +173,11 @@ export const createBlockFeed = (options: BlockFeedOptions): BlockFeed => {
         }
         waiting.add(done)
         signal.addEventListener('abort', done, { once: true })
-        wakeUp()
+        startReading()
       }),
     announce: (seq) => {
       announced = Math.max(announced, seq)
-      wakeUp()
+      startReading()
     },
     close: () => {
       closing.abort()

@@ -14,7 +14,7 @@ const CLOSE_GRACE_MS = 5_000
 export interface LiveConnectionEvents {
   /** The client did not read for too long. */
   readonly onSlow: () => void
-  readonly onDefect: (error: unknown) => void
+  readonly onError: (error: unknown) => void
 }
 
 /** One open socket with its protocol session. */
@@ -30,7 +30,7 @@ export class LiveConnection {
   /** When something last came in, and when the last ping went out. */
   seenMs: number
   pingedMs: number
-  #inHand = 0
+  #pendingMessages = 0
   #closedMs: number | undefined
 
   constructor(
@@ -61,16 +61,16 @@ export class LiveConnection {
   /** Hands one message to the session; what goes wrong ends this connection only. */
   message(text: string): void {
     if (!this.open || this.session === undefined) return
-    if (this.#inHand >= this.#limits.messagesInHand) {
+    if (this.#pendingMessages >= this.#limits.messagesInHand) {
       this.close(LIVE_CLOSES.tooManyMessages)
       return
     }
-    this.#inHand += 1
+    this.#pendingMessages += 1
     this.session
       .message(text)
       .catch((error: unknown) => this.#failed(error))
       .finally(() => {
-        this.#inHand -= 1
+        this.#pendingMessages -= 1
       })
   }
 
@@ -79,7 +79,7 @@ export class LiveConnection {
       this.close(error.close)
       return
     }
-    this.#events.onDefect(error)
+    this.#events.onError(error)
     this.close(LIVE_CLOSES.internal)
   }
 
@@ -117,6 +117,6 @@ export class LiveConnection {
     const { session } = this
     this.session = undefined
     this.#closedMs ??= performance.now()
-    await session?.closed(code, reason).catch((error: unknown) => this.#events.onDefect(error))
+    await session?.closed(code, reason).catch((error: unknown) => this.#events.onError(error))
   }
 }

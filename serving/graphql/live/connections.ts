@@ -80,7 +80,7 @@ export const createLiveConnections = (options: LiveConnectionsOptions): LiveConn
   const { guard, meter, limits, boundary, metrics, nowMs } = options
   const bySocket = new Map<Socket, LiveConnection>()
   const admission = new AdmissionControl(options.admission)
-  const gate: UpgradeDeps = {
+  const upgradeDeps: UpgradeDeps = {
     ...options.upgrade,
     guard,
     meter,
@@ -99,7 +99,7 @@ export const createLiveConnections = (options: LiveConnectionsOptions): LiveConn
       limits,
       nowMs: nowMs(),
       onSlow: () => metrics.graphqlSubscriptionsEnded.inc({ reason: 'slow' }),
-      onDefect: (error) => boundary.failed('message', error),
+      onError: (error) => boundary.failed('message', error),
     })
     connection.session = openLiveSession(
       {
@@ -119,7 +119,7 @@ export const createLiveConnections = (options: LiveConnectionsOptions): LiveConn
     metrics.graphqlConnections.set(bySocket.size)
   }
   const events: SocketEvents<LiveContext> = {
-    upgrade: createUpgrade(gate, boundary),
+    upgrade: createUpgrade(upgradeDeps, boundary),
     open,
     message: (socket, message) => {
       const connection = bySocket.get(socket)
@@ -167,20 +167,20 @@ export const createLiveConnections = (options: LiveConnectionsOptions): LiveConn
 
 /** Decides the upgrades of the path. */
 const createUpgrade =
-  (gate: UpgradeDeps, boundary: ErrorBoundary): SocketEvents<LiveContext>['upgrade'] =>
+  (upgradeDeps: UpgradeDeps, boundary: ErrorBoundary): SocketEvents<LiveContext>['upgrade'] =>
   async (request) => {
     try {
-      const checked = await checkUpgrade(request, gate, LIVE_PATH)
-      if ('fault' in checked) return refuseUpgrade(checked, gate, LIVE_PATH)
+      const checked = await checkUpgrade(request, upgradeDeps, LIVE_PATH)
+      if ('fault' in checked) return refuseUpgrade(checked, upgradeDeps, LIVE_PATH)
       const { offered, credentials, address } = checked
       if (!offered.includes(LIVE_PROTOCOL)) {
         const fault = new Fault('BAD_REQUEST', `Sec-WebSocket-Protocol must be ${LIVE_PROTOCOL}`)
-        return refuseUpgrade({ fault }, gate, LIVE_PATH)
+        return refuseUpgrade({ fault }, upgradeDeps, LIVE_PATH)
       }
       return { accepted: true, protocol: LIVE_PROTOCOL, context: { credentials, address } }
     } catch (error) {
       boundary.failed('upgrade', error)
-      return upgradeError(gate, LIVE_PATH)
+      return upgradeError(upgradeDeps, LIVE_PATH)
     }
   }
 
@@ -206,8 +206,8 @@ const createAdmit =
     credentials: Credentials,
     payload: Readonly<Record<string, unknown>> | undefined,
   ): Promise<void> => {
-    const shown = credentialsOf(payload, credentials)
-    const found = checkQuota(await guard.identify(shown), meter)
+    const presented = credentialsOf(payload, credentials)
+    const found = checkQuota(await guard.identify(presented), meter)
     if (found === undefined) throw new ConnectionClosed(LIVE_CLOSES.unauthorized)
     if (found instanceof Fault) throw new ConnectionClosed(closeOfFault(found))
     // The client may have left meanwhile: nothing would take it out of the count again.

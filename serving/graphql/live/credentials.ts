@@ -1,6 +1,5 @@
+import { textOrEmpty } from '../../../core/json.ts'
 import type { Credentials } from '../../interfaces.ts'
-
-const textOrEmpty = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /**
  * Credentials of a connection: those in the payload of `connection_init` go before those of the upgrade. The payload may name

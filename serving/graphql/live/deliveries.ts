@@ -54,7 +54,10 @@ const runStep = async (
   const caller = { ...principal, signal, work: emptyWork() }
   try {
     const running = {
-      ...{ reads: engine.reads, freshness: deps.freshness, nowMs: deps.nowMs, scope },
+      reads: engine.reads,
+      freshness: deps.freshness,
+      nowMs: deps.nowMs,
+      scope,
       limits: { ...engine.limits, maxAnswerBytes: limits.maxAnswerBytes },
       format: JSON_FORMAT,
     }
@@ -62,9 +65,9 @@ const runStep = async (
     reservation.settle(result.milliUnits)
     return result
   } catch (error) {
-    const isOurs = !publicErrors(error) && !signal.aborted
+    const isInternal = !publicErrors(error) && !signal.aborted
     reservation.settle(
-      isOurs ? 0 : Math.min(plan.worstMilliUnits, queryWorkMilliUnits(caller.work)),
+      isInternal ? 0 : Math.min(plan.worstMilliUnits, queryWorkMilliUnits(caller.work)),
     )
     throw error
   }
@@ -102,8 +105,8 @@ export const createDeliveries = (source: SubscriptionSource, deps: DeliveryDeps)
     for (const feed of cursors.keys()) feed.leave()
     source.onEnd()
   }
-  const enter = async (feed: BlockFeed): Promise<void> => {
-    const cursor = await feed.enter()
+  const join = async (feed: BlockFeed): Promise<void> => {
+    const cursor = await feed.join()
     if (signal.aborted) feed.leave()
     else cursors.set(feed, cursor)
   }
@@ -122,7 +125,7 @@ export const createDeliveries = (source: SubscriptionSource, deps: DeliveryDeps)
   const nextBody = async (): Promise<Buffer | undefined> => {
     if (!begun) {
       begun = true
-      await Promise.all(feeds.map(enter))
+      await Promise.all(feeds.map(join))
       if (!signal.aborted) source.onBegin()
     }
     while (!signal.aborted) {

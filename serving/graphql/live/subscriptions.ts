@@ -144,7 +144,9 @@ export const startSubscriptions = async (
     chains.map((chain) => [
       chain,
       createBlockFeed({
-        ...{ chain, reader, progress: deps.progress },
+        chain,
+        reader,
+        progress: deps.progress,
         onError: (error) => log.warn({ err: error, chain }, 'failed to read new blocks'),
       }),
     ]),

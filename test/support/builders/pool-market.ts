@@ -12,8 +12,13 @@ export const pairPool = (
   reserves: readonly [bigint, bigint],
   more: Partial<ConstantProductPool> = {},
 ): ConstantProductPool => ({
-  ...{ kind: 'constant_product', protocol: 'uniswap_v2', feePips: 3_000, tvlUsd: 10_000 },
-  ...{ address, tokens, reserves },
+  kind: 'constant_product',
+  protocol: 'uniswap_v2',
+  feePips: 3_000,
+  tvlUsd: 10_000,
+  address,
+  tokens,
+  reserves,
   ...more,
 })
 
@@ -43,8 +48,15 @@ export const rangedPool = (
     nets.set(upper, (nets.get(upper) ?? 0n) - liquidity)
   }
   return {
-    ...{ kind: 'concentrated', protocol: 'uniswap_v3', feePips: 3_000, tvlUsd: 20_000 },
-    ...{ address, tokens, tick, tickSpacing: spacing, sqrtPriceX96: sqrtPriceAtTick(tick) },
+    kind: 'concentrated',
+    protocol: 'uniswap_v3',
+    feePips: 3_000,
+    tvlUsd: 20_000,
+    address,
+    tokens,
+    tick,
+    tickSpacing: spacing,
+    sqrtPriceX96: sqrtPriceAtTick(tick),
     liquidity: liquidity * BigInt(widths.length),
     ticks: [...nets]
       .map(([at, liquidityNet]) => ({ tick: at, liquidityNet }))

@@ -1,6 +1,6 @@
 import { protocolRegistry } from '../../../ingestors/decode/protocol-registry.ts'
-import { trackOutcomes } from '../../../ingestors/evm/decode/outcome-tokens.ts'
-import { trackPositions } from '../../../ingestors/publish/outcome-positions.ts'
+import { trackPositions } from '../../../ingestors/evm/predictions/outcome-positions.ts'
+import { trackOutcomes } from '../../../ingestors/evm/predictions/outcome-tokens.ts'
 import { positionEvents } from '../../../ingestors/to-wire/outcome-positions.ts'
 import { decodeBlock } from '../../../ingestors/vm/decode-block.ts'
 import { predictionPositionTables } from '../../../processors/sinks/prediction-position-rows.ts'
@@ -62,8 +62,17 @@ type Model = Map<string, ExpectedPosition>
 const positionIn = (model: Model, wallet: string, token: bigint): ExpectedPosition => {
   const key = `${wallet}/${token}`
   const found = model.get(key) ?? {
-    ...{ wallet, token, changes: 0, quantity: 0n, known: 0n, cost: 0n, paid: 0n, volume: 0n },
-    ...{ redeemed: 0n, realized: 0n, days: new Map<string, bigint>() },
+    wallet,
+    token,
+    changes: 0,
+    quantity: 0n,
+    known: 0n,
+    cost: 0n,
+    paid: 0n,
+    volume: 0n,
+    redeemed: 0n,
+    realized: 0n,
+    days: new Map<string, bigint>(),
   }
   model.set(key, found)
   return found
@@ -272,7 +281,9 @@ export const predictionChain = () => {
     const timeMs = POSITIONS_HEAD_MS - (BLOCKS - 1 - index) * (DAY_MS / 8)
     const block = {
       ...buildSingleTransactionBlock(logs),
-      ...{ chain: 'polygon', timeMs, height: 1_000 + index },
+      chain: 'polygon',
+      timeMs,
+      height: 1_000 + index,
     } as EvmBlock
     const { predictions, outcomeChanges } = decodeBlock(block, DECODE)
     const get = (key: string) => kept.get(key)
@@ -283,9 +294,18 @@ export const predictionChain = () => {
     )
     seq += 1
     const meta = {
-      ...{ chain: 'polygon', op: 'OP_APPLY', seq, commitment: 'COMMITMENT_CONFIRMED' },
-      ...{ height: block.height, slot: block.height, hash: hash(seq), parent_hash: '' },
-      ...{ block_time: timeMs, part: 0, parts: 1, produced_at: 0 },
+      chain: 'polygon',
+      op: 'OP_APPLY',
+      seq,
+      commitment: 'COMMITMENT_CONFIRMED',
+      height: block.height,
+      slot: block.height,
+      hash: hash(seq),
+      parent_hash: '',
+      block_time: timeMs,
+      part: 0,
+      parts: 1,
+      produced_at: 0,
     } as EventMeta
     write(meta, events)
     return { meta, events, amounts: [...outcomes.amounts, ...positions.amounts], timeMs }
@@ -308,9 +328,15 @@ export const predictionChain = () => {
   prices.set(decided[0], 1_000_000n).set(decided[1], 0n)
   const managements = [
     {
-      ...{ block_time: new Date(POSITIONS_HEAD_MS).toISOString(), block_slot: 1_090, _ver: 1 },
-      ...{ block_height: 1_090, event_index: 0, event_type: 'ConditionResolution' },
-      ...{ condition_id: POSITION_CONDITIONS[0], payouts: ['1', '0'], tx_status: 'SUCCESS' },
+      block_time: new Date(POSITIONS_HEAD_MS).toISOString(),
+      block_slot: 1_090,
+      _ver: 1,
+      block_height: 1_090,
+      event_index: 0,
+      event_type: 'ConditionResolution',
+      condition_id: POSITION_CONDITIONS[0],
+      payouts: ['1', '0'],
+      tx_status: 'SUCCESS',
     },
   ]
   return {

@@ -87,12 +87,16 @@ export const predictionRows = () => {
   const managements = [0, 1].flatMap((n) => [
     {
       ...place(2 * n),
-      ...{ condition_id: '', question_id: hash(0xd1 + n), market_id: MARKETS[0] },
+      condition_id: '',
+      question_id: hash(0xd1 + n),
+      market_id: MARKETS[0],
       event_type: 'QuestionPrepared',
     },
     {
       ...place(2 * n + 1),
-      ...{ condition_id: CONDITIONS[n], question_id: hash(0xd1 + n), market_id: '' },
+      condition_id: CONDITIONS[n],
+      question_id: hash(0xd1 + n),
+      market_id: '',
       event_type: 'ConditionPreparation',
     },
   ])

@@ -72,7 +72,7 @@ const publishOperations = async (
     const all = assignPartitions(records, partitions)
     await writer.commit({
       records: toOutRecords(op, all, codec).map((record) => spoil(record, op)),
-      seal: (spans) => [
+      finalRecords: (spans) => [
         {
           topic: topicName('blocks', CHAIN),
           partition: 0,

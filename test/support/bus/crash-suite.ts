@@ -18,7 +18,7 @@ export const crashCommit = (block: number): Commit => ({
     key: `${block}`,
     value: bytes(block),
   })),
-  seal: (spans) => [
+  finalRecords: (spans) => [
     { topic: BLOCKS_TOPIC, key: `${block}`, value: Buffer.from(JSON.stringify({ block, spans })) },
   ],
   state: [{ store: STATE_STORE, partition: 0, key: 'block', value: bytes(block) }],

@@ -34,7 +34,7 @@ export const joinAsMember = (
         const next = String(numberIn(state.get('sum')) + sum)
         await lane.writer.commit({
           records: records.map(({ key, value }) => ({ topic: output, partition, key, value })),
-          seal: () => {
+          finalRecords: () => {
             on.onSend?.(lane, records)
             return []
           },

@@ -79,7 +79,7 @@ export const kafkaStateSuite = ({ broker, admin, open, folder }: KafkaSuite): vo
     }
     const witness = [{ key: 'witness', value: bytes('local') }]
 
-    test('a lane that comes back reads on from its own copy', async () => {
+    test('a lane that returns continues from its local state store', async () => {
       assert.deepEqual(await life(path, [change('a', '1'), change('b', '1')]), [])
       await spoil((copy) => copy.apply(witness, copy.mark()))
       assert.deepEqual(await life(path, []), ['a=1', 'b=1', 'witness=local'])
@@ -87,7 +87,7 @@ export const kafkaStateSuite = ({ broker, admin, open, folder }: KafkaSuite): vo
       assert.deepEqual(await life(path, []), ['b=1', 'c=1', 'witness=local'])
     })
 
-    test('a state entry may be larger than a record that is published: what a block of many transfers wrote', async () => {
+    test('a state entry may be larger than a published record', async () => {
       const large = Buffer.alloc(9_000_000, 'undo').toString()
       const elsewhere = join(folder, 'large')
       await life(elsewhere, [change('large', large)])
@@ -97,7 +97,7 @@ export const kafkaStateSuite = ({ broker, admin, open, folder }: KafkaSuite): vo
       assert.deepEqual(await life(path, []), ['b=1', 'c=1', 'witness=local'])
     })
 
-    test('a copy that is ahead, from another time or lost is made anew', async () => {
+    test('a local state store that is ahead, of another time or lost is rebuilt', async () => {
       const ahead = (copy: LaneStore): void => {
         copy.apply(witness, { timestampMs: Date.now(), offset: 1_000_000 })
       }
@@ -114,7 +114,7 @@ export const kafkaStateSuite = ({ broker, admin, open, folder }: KafkaSuite): vo
       assert.deepEqual(await life(path, []), ['b=1', 'c=1'])
     })
 
-    test('a copy of a changelog that was deleted and made again is made anew', async () => {
+    test('a local state store is rebuilt after its changelog was deleted and created again', async () => {
       await admin.deleteTopics({ topics: [store] })
       await until(async () => !(await admin.listTopics()).includes(store), 'the topic is gone')
       const changes = ['x', 'y', 'z', 'x', 'y', 'z'].map((key) => change(key, '2'))
@@ -123,7 +123,7 @@ export const kafkaStateSuite = ({ broker, admin, open, folder }: KafkaSuite): vo
     })
   })
 
-  test('a process that leaves and comes back moves only its own lanes, and gets them back', async () => {
+  test('a process that leaves and rejoins moves only its own lanes and gets them back', async () => {
     const [topic, store, group] = [name('t'), name('s'), name('g')]
     const [first, ...others] = await Promise.all(
       ['one', 'two', 'three'].map((word) => open(join(folder, name(word)))),

@@ -63,7 +63,7 @@ const publish = async (bus: Bus, from: number, to: number, parts = 1): Promise<v
           headers: { seq: String(seq), part: `${Math.floor(index / LANES)}/${parts}` },
         })),
       ),
-      seal: (spans) => [
+      finalRecords: (spans) => [
         {
           topic: topicName('blocks', CHAIN),
           partition: 0,
@@ -158,7 +158,7 @@ const offsetOfOperation = async (bus: Bus, topic: string, seq: number): Promise<
 
 /** Reads to operation 12, is away while 13 to 60 come and records before operation 40 expire, and comes back. */
 export const lostLanesSuite = (open: () => Promise<LostLanesFixture>): void => {
-  test('after an outage beyond retention lanes rest, a command says what is missing, and they continue', async () => {
+  test('after an outage beyond retention lanes halt, a command lists the lost operations, and the lanes continue', async () => {
     const { bus, expire } = await open()
     await bus.createTopics([
       ...topicSpecs({ chains: [CHAIN], partitions: LANES, retention: 'contract' }),
@@ -218,7 +218,7 @@ const withoutFirstTrade = (bus: Bus): Bus => ({
 
 /** The oldest operation that is left may have lost its first records: a lane that began with it would fold half of it. */
 export const halfOperationSuite = (open: () => Promise<LostLanesFixture>): void => {
-  test('a lane does not continue in the middle of an operation whose first records are gone', async () => {
+  test('a lost lane continues at the next whole operation', async () => {
     const { bus } = await open()
     await bus.createTopics(
       topicSpecs({ chains: [CHAIN], partitions: LANES, retention: 'contract' }),
@@ -239,7 +239,7 @@ export const halfOperationSuite = (open: () => Promise<LostLanesFixture>): void 
 
 /** A group that is declared has a place: what retention takes before its first record is done is a loss like any other. */
 export const firstPlacesSuite = (open: () => Promise<LostLanesFixture>): void => {
-  test('lanes that first run when retention has passed records rest, are listed, and continue where a command puts them', async () => {
+  test('lanes that start after retention removed records halt, are listed, and continue from a chosen position', async () => {
     const { bus, expire } = await open()
     await bus.createTopics([
       ...topicSpecs({ chains: [CHAIN], partitions: LANES, retention: 'contract' }),

@@ -85,7 +85,7 @@ export const stateSuite = ({ bus, other, restart, name, topic, store }: StateSui
       value: value === null ? null : text(value),
     })
 
-  test('state is seen as soon as it is committed, in key order, and without what was removed', async () => {
+  test('lane state is visible as soon as it is committed, in key order, without removed keys', async () => {
     const [input, to, group] = [await topic(), await store(), name('group')]
     const change = changer(to)
     const seen = await withLane(bus(), group, input, async ({ writer, state }) => {
@@ -110,7 +110,7 @@ export const stateSuite = ({ bus, other, restart, name, topic, store }: StateSui
     assert.deepEqual(seen.get, [text('newest'), undefined])
   })
 
-  test('a state key that is too long is refused, and the writer lives', async () => {
+  test('a state key that is too long is rejected, and the writer continues', async () => {
     const [input, to, group] = [await topic(), await store(), name('group')]
     const change = changer(to)
     const left = await withLane(bus(), group, input, async ({ writer, state }) => {
@@ -123,7 +123,7 @@ export const stateSuite = ({ bus, other, restart, name, topic, store }: StateSui
     assert.deepEqual(left, [`${'k'.repeat(1_024)}=3`])
   })
 
-  test('state goes with its lane: to another member, back again, and over a restart', async () => {
+  test('lane state moves with its lane: to another member, back again, and over a restart', async () => {
     const [input, to, group] = [await topic(), await store(), name('group')]
     const change = changer(to)
     const step = (on: Bus, changes: readonly StateChange[]) =>
@@ -143,7 +143,7 @@ export const stateSuite = ({ bus, other, restart, name, topic, store }: StateSui
     assert.deepEqual(await step(other(), []), ['c=2', 'd=3'])
   })
 
-  test(`${KEYS} keys are loaded within seconds and are not held in memory`, async () => {
+  test(`${KEYS} keys of lane state load within seconds and are not held in memory`, async () => {
     const [input, to, group] = [await topic(), await store(), name('group')]
     const change = changer(to)
     const writer = await bus().writer(name('writer'))

@@ -114,7 +114,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       assert.deepEqual(await fixture.other.topics(`${prefix}.nothing`), [])
     })
 
-    test('a commit is records, seal, state and offsets together', async () => {
+    test('a commit writes records, seal, state and offsets together', async () => {
       const { bus } = fixture
       const [topic, blocks, store] = [
         await make('t'),
@@ -137,7 +137,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       let seen: readonly OffsetRange[] = []
       const spans = await writer.commit({
         records,
-        seal: (given) => {
+        finalRecords: (given) => {
           seen = given
           return [{ topic: blocks, key: 'eth', value: encodeText(JSON.stringify(given)) }]
         },
@@ -165,13 +165,13 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       await writer.close()
     })
 
-    test('a commit that its seal refuses leaves nothing, and the writer lives', async () => {
+    test('a commit whose seal throws writes nothing, and the writer continues', async () => {
       const { bus } = fixture
       const [topic, store] = [await make('t'), await make('s', { cleanup: 'compact' })]
       const writer = await bus.writer(name('writer'))
       const refused = writer.commit({
         records: numbered(topic, 0, 20),
-        seal: () => {
+        finalRecords: () => {
           throw new InvalidInput('test', 'no seal')
         },
         state: [{ store, partition: 0, key: 'k', value: encodeText('v') }],
@@ -187,7 +187,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       await writer.close()
     })
 
-    test('taking an id fences its holder', async () => {
+    test('opening a writer id fences its previous holder', async () => {
       const topic = await make('t')
       const id = name('writer')
       const old = await fixture.bus.writer(id)
@@ -209,7 +209,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       await young.close()
     })
 
-    test('records keep their order per partition and lie where their key says', async () => {
+    test('records keep their order per partition and are in the partition of their key', async () => {
       const { bus } = fixture
       const topic = await make('t')
       const writer = await bus.writer(name('writer'))
@@ -235,7 +235,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       await writer.close()
     })
 
-    test('a topic has a life of its own, the same after a restart', async () => {
+    test('a topic has an id of its own, the same after a restart', async () => {
       const [one, two] = [await make('life'), await make('life')]
       const life = await fixture.bus.life(one)
       assert.notEqual(life, await fixture.bus.life(two))
@@ -245,7 +245,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       await assert.rejects(fixture.bus.life(name('none')), isOutage())
     })
 
-    test('a part of a partition can be read by its span', async () => {
+    test('a range of a partition can be read by its span', async () => {
       const { bus } = fixture
       const topic = await make('t', { partitions: 1 })
       const writer = await bus.writer(name('writer'))
@@ -263,7 +263,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       await writer.close()
     })
 
-    test('large records, and more in one commit than one send holds', async () => {
+    test('large records, and commits larger than one produce request, are written whole', async () => {
       const { bus } = fixture
       const topic = await make('t', { partitions: 1 })
       const writer = await bus.writer(name('writer'))
@@ -288,7 +288,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       await writer.close()
     })
 
-    test('writers that share a partition never fail each other, however large their commits', async () => {
+    test('concurrent writers of one partition never fail each other, however large their commits', async () => {
       const topic = await make('shared', { partitions: 1 })
       const rounds = 4
       const write = async (bus: Bus, who: string): Promise<readonly OffsetRange[]> => {
@@ -334,7 +334,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       }
     })
 
-    test('an unknown topic or partition is an outage, and so is another partition count', async () => {
+    test('an unknown topic or partition is an Outage, and so is another partition count', async () => {
       const { bus } = fixture
       const topic = await make('t')
       const spec = { topic, cleanup: 'delete', retentionMs: null } as const
@@ -439,7 +439,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       await writer.close()
     })
 
-    test('a lane that needs the whole log has a place before its first record is done, one that does not has none', async () => {
+    test('a lane that needs the whole log commits its first offset before its first record; another lane does not', async () => {
       const { bus } = fixture
       const topic = await make('whole')
       const placesOf = async (needsWholeLog: boolean): Promise<readonly number[]> => {
@@ -461,7 +461,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       assert.deepEqual(await placesOf(false), [])
     })
 
-    test('two members share the lanes; what one leaves the other takes over, each record once', async () => {
+    test('two members share the lanes; lanes of a stopped member move to the other, each record once', async () => {
       const topic = await make('t')
       const store = await make('s', { cleanup: 'compact' })
       const group = name('group')
@@ -512,7 +512,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       await writer.close()
     })
 
-    test('every lane reads a broadcast topic whole, from where its state says', async () => {
+    test('every lane reads a broadcast topic whole, from the offset of its own state', async () => {
       const { bus } = fixture
       const [topic, blocks] = [await make('t'), await make('b', { partitions: 1 })]
       const writer = await bus.writer(name('writer'))
@@ -543,7 +543,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       await writer.close()
     })
 
-    test('a lane that has ended holds up no other, however much the others still read', async () => {
+    test('a lane that has ended delays no other, however much the others still read', async () => {
       const { bus } = fixture
       const [topic, blocks] = [await make('t'), await make('b', { partitions: 1 })]
       const writer = await bus.writer(name('writer'))
@@ -572,7 +572,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       await writer.close()
     })
 
-    test('a lane can leave a topic waiting', async () => {
+    test('a lane can exclude a topic from a read', async () => {
       const { bus } = fixture
       const [left, right] = [
         await make('left', { partitions: 1 }),
@@ -599,7 +599,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       await writer.close()
     })
 
-    test('tails start at the earliest or at the latest record and say when they have caught up', async () => {
+    test('a tail starts at the earliest or at the latest record and reports when it has caught up', async () => {
       const { bus } = fixture
       const topic = await make('t')
       const writer = await bus.writer(name('writer'))
@@ -644,7 +644,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       await writer.close()
     })
 
-    test('a topic is followed from the last records of each partition on', async () => {
+    test('following a topic starts at the last records of each partition', async () => {
       const { bus } = fixture
       const topic = await make('t')
       const writer = await bus.writer(name('writer'))
@@ -672,7 +672,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       await writer.close()
     })
 
-    test('records, state and offsets outlive a restart', async () => {
+    test('records, state and offsets survive a restart', async () => {
       const topic = await make('t')
       const store = await make('s', { cleanup: 'compact' })
       const group = name('group')
@@ -708,7 +708,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       await running.stop()
     })
 
-    test('a lane whose place has expired rests, says so, and continues from where it is put', async () => {
+    test('a lane whose offset has expired halts, is reported, and continues from a chosen offset', async () => {
       const topic = await make('t', { partitions: 1, retentionMs: HOUR_MS })
       const group = name('group')
       const writer = await fixture.bus.writer(name('writer'))
@@ -736,7 +736,7 @@ export const busSuite = (kind: string, open: () => Promise<BusFixture>): void =>
       const resting = () => fixture.bus.halted().find((lane) => lane.group === group)
       await until(() => resting() !== undefined, 'the lane rests', 30_000)
       const [{ low = 0, end = 0 } = {}] = await fixture.bus.ends(topic)
-      const at = { group, lane: 0, topic, partition: 0, place: 2 }
+      const at = { group, lane: 0, topic, partition: 0, position: 2 }
       assert.deepEqual(resting(), { ...at, low: resting()?.low, end: resting()?.end })
       assert.ok((resting()?.low ?? 0) > 2)
       assert.deepEqual(taken, [])

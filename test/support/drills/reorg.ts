@@ -223,7 +223,7 @@ export const testReorgs = (name: string, plan: ReorgPlan): Promise<void> =>
     })
     after(() => rm(folder, { recursive: true, force: true }))
 
-    test('blocks were taken back, and the branches have trades', () => {
+    test('the reorg run reverted blocks, and its replaced blocks have trades', () => {
       const depths = plan.reorgs.reduce((sum, { depth }) => sum + depth, 0)
       assert.equal(clean.reverts, 0)
       assert.ok(disturbed.reverts >= depths * 0.8, `${disturbed.reverts} blocks were taken back`)
@@ -231,7 +231,7 @@ export const testReorgs = (name: string, plan: ReorgPlan): Promise<void> =>
     })
 
     for (const [index, { depth }] of plan.reorgs.entries()) {
-      test(`after a reorg of depth ${depth} tables, topics, cubes and REST are those of a clean run`, () => {
+      test(`after a reorg of depth ${depth} tables, topics, cubes and REST equal those of a clean run`, () => {
         const [got, want] = [disturbed.tips[index], clean.tips[index]]
         assert.ok(got && want)
         for (const [what, lines] of Object.entries(want)) assert.ok(lines.length > 0, what)
@@ -239,7 +239,7 @@ export const testReorgs = (name: string, plan: ReorgPlan): Promise<void> =>
       })
     }
 
-    test('once everything is final the checksums are equal, those of the feeds too', () => {
+    test('once every block is final the checksums equal those of a clean run, feeds included', () => {
       assertSameContent(disturbed.final, clean.final)
       for (const topic of feedTopics(CHAINS[plan.chain], FEEDS)) {
         const name = topicName(topic, plan.chain)
@@ -247,7 +247,7 @@ export const testReorgs = (name: string, plan: ReorgPlan): Promise<void> =>
       }
     })
 
-    test('the newest object of every channel is that of a clean run', () => {
+    test('the newest publication of every channel equals that of a clean run', () => {
       assert.ok(clean.newest.size >= 20, `${clean.newest.size} objects`)
       const differences = [...clean.newest].flatMap(([channel, want]) => {
         const got = disturbed.newest.get(channel)
@@ -256,13 +256,13 @@ export const testReorgs = (name: string, plan: ReorgPlan): Promise<void> =>
       assert.deepEqual(differences, [])
     })
 
-    test('trades and new tokens less their retractions are those of a clean run', () => {
+    test('published trades and new tokens without their retractions equal those of a clean run', () => {
       const told = [...clean.standing.values()].reduce((sum, { length }) => sum + length, 0)
       assert.ok(told >= 50, `${told} frames`)
       assertSameContent(Object.fromEntries(disturbed.standing), Object.fromEntries(clean.standing))
     })
 
-    test('a webhook goes out once per event, and not again when its block comes back', () => {
+    test('a webhook is sent once per event, and not again when its block is applied again', () => {
       const ids = disturbed.hooks.map(({ id }) => id)
       assert.equal(new Set(ids).size, ids.length, 'no event twice')
       const line = ({ id, type, token }: VerifiedDelivery): string => `${type} ${token} ${id}`

@@ -128,8 +128,8 @@ sendToParent({ kind: 'nodes', nodes })
 if (product) {
   const started = await startProduct(nodes)
   stop = started.stop
-  const { wsUrl, accounts } = started.app
-  const { apiKey } = await accounts.createDemo()
+  const { wsUrl, organizations } = started.app
+  const { apiKey } = await organizations.createDemo()
   sendToParent({ kind: 'product', wsUrl, apiKey })
   const report = setInterval(() => sendToParent(readUsage()), USAGE_EVERY_MS)
   process.once('disconnect', () => clearInterval(report))

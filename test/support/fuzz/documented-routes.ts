@@ -91,10 +91,22 @@ export const knownValue = (
 ): string | undefined => {
   const { token, pool, wallet } = words
   const values: Readonly<Record<string, string>> = {
-    ...{ tokenAddress: token, inputMint: token, poolAddress: pool, pair: `${token}-${wallet}` },
-    ...{ walletAddress: wallet, devAddress: wallet, maker: wallet, userAddress: wallet },
-    ...{ address: wallet, from: wallet, to: wallet, recipientAddress: wallet },
-    ...{ network: chain, asset: token, client_id: clientId, client_secret: clientSecret },
+    tokenAddress: token,
+    inputMint: token,
+    poolAddress: pool,
+    pair: `${token}-${wallet}`,
+    walletAddress: wallet,
+    devAddress: wallet,
+    maker: wallet,
+    userAddress: wallet,
+    address: wallet,
+    from: wallet,
+    to: wallet,
+    recipientAddress: wallet,
+    network: chain,
+    asset: token,
+    client_id: clientId,
+    client_secret: clientSecret,
     transferReference: `0x${'ab'.repeat(32)}:${wallet}`,
   }
   return Object.hasOwn(values, name) ? values[name] : undefined

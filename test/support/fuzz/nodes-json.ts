@@ -110,6 +110,7 @@ export const jsonNodes: FuzzSurface = {
         const hostile = `${scheme}://127.0.0.1:${port}/${path}`
         const closing = new AbortController()
         const rpc = openRpcPool({
+          role: 'ingest',
           chain: 'eth',
           urls: [hostile, `http://127.0.0.1:${port}/sound`],
           metrics,

@@ -14,9 +14,6 @@ export const PAYMENT_ENVIRONMENT = {
   TRUSTED_PROXIES: '127.0.0.1/32',
 } as const
 
-/** Any key: nothing moves. */
-const ACCOUNT = privateKeyToAccount(`0x${'11'.repeat(32)}`)
-
 const toHeader = (text: string): string => Buffer.from(text).toString('base64')
 
 const headerText = (random: Random): string => randomText(random).replace(/[^ -~]/g, '')
@@ -25,7 +22,9 @@ const paymentText = async (random: Random): Promise<string> => {
   const how = random.below(8)
   if (how === 0) return headerText(random)
   if (how === 1) return toHeader(randomDeepJson(random).slice(0, 6_000))
-  const signed = await signPayment(ACCOUNT, PAYEE, { nonce: `0x${random.hex(64)}` })
+  // Any key, since nothing moves; of each a new one, because payers are limited too.
+  const account = privateKeyToAccount(`0x${'11'.repeat(16)}${random.hex(32)}`)
+  const signed = await signPayment(account, PAYEE, { nonce: `0x${random.hex(64)}` })
   if (how < 5) return signed
   if (how === 5) return mutateText(signed, random).replace(/[^ -~]/g, '')
   const payment: unknown = JSON.parse(Buffer.from(signed, 'base64').toString())

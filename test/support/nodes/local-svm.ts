@@ -130,7 +130,9 @@ export const startLocalSvm = async (): Promise<LocalSvm> => {
   const place = server.address()
   assert(place !== null && typeof place === 'object')
   return {
-    ...{ svm, answers, url: `http://127.0.0.1:${place.port}` },
+    svm,
+    answers,
+    url: `http://127.0.0.1:${place.port}`,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
@@ -171,6 +173,10 @@ export const putAccount = (
   { owner, data }: { readonly owner: string; readonly data: Uint8Array },
 ): void =>
   svm.setAccount({
-    ...{ address: address(key), programAddress: address(owner) as Address, data },
-    ...{ executable: false, lamports: lamports(1_000_000_000n), space: BigInt(data.length) },
+    address: address(key),
+    programAddress: address(owner) as Address,
+    data,
+    executable: false,
+    lamports: lamports(1_000_000_000n),
+    space: BigInt(data.length),
   })

@@ -102,7 +102,10 @@ export const deployRandomPoolGraph = async (
   for (let count = 0; count < size.morePools; count += 1)
     await addPool([pick(tokens), pick(tokens)])
   return {
-    ...{ uniswap, tokens, prices, poolCount },
+    uniswap,
+    tokens,
+    prices,
+    poolCount,
     extra: {
       ...chainExtraOf({ usd, weth, v2Factory, v3Factory, v2Usd, v3Usd }),
       routers: [

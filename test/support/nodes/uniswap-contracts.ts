@@ -45,6 +45,8 @@ export interface UniswapContracts {
   readonly v2Router: Address
   readonly v3Factory: Address
   readonly v3Router: Address
+  /** The contract through which positions are added. */
+  readonly v3Positions: Address
   /** An ERC-20 of 18 decimals; the first account has a billion of it, and every contract may take it. */
   newToken(): Promise<Address>
   /** Adds to the V2 pair of two tokens, which is made if need be; gives its address. */
@@ -109,7 +111,12 @@ export const deployUniswap = async (
     return { token0, token1, amounts }
   }
   return {
-    ...{ weth, v2Factory, v2Router, v3Factory, v3Router },
+    weth,
+    v2Factory,
+    v2Router,
+    v3Factory,
+    v3Router,
+    v3Positions: positions,
     newToken: async () => {
       const token = await deploy('erc20', ['uint256'], [SUPPLY])
       await approve(token)
@@ -128,7 +135,8 @@ export const deployUniswap = async (
       await write(positions, POSITIONS, 'createAndInitializePoolIfNecessary', args)
       const factory = { address: v3Factory, abi: V3_FACTORY } as const
       return client.readContract({
-        ...{ ...factory, functionName: 'getPool' },
+        ...factory,
+        functionName: 'getPool',
         args: [token0, token1, fee],
       })
     },

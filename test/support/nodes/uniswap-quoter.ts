@@ -34,16 +34,22 @@ export const deployContractQuoter = async (
     const exact = BigInt(isExactIn ? inAmount : outAmount)
     if (dex === 'uniswap_v2') {
       const [given, got] = await client.readContract({
-        ...{ address: v2Router, abi: V2_ROUTER, args: [exact, tokens] },
+        address: v2Router,
+        abi: V2_ROUTER,
+        args: [exact, tokens],
         functionName: isExactIn ? 'getAmountsOut' : 'getAmountsIn',
       })
       return (isExactIn ? got : given) ?? 0n
     }
     const fee = await client.readContract({
-      ...{ address: pool as Address, abi: POOL, functionName: 'fee' },
+      address: pool as Address,
+      abi: POOL,
+      functionName: 'fee',
     })
     return client.readContract({
-      ...{ address: quoter, abi: QUOTER, args: [...tokens, fee, exact, 0n] },
+      address: quoter,
+      abi: QUOTER,
+      args: [...tokens, fee, exact, 0n],
       functionName: isExactIn ? 'quoteExactInputSingle' : 'quoteExactOutputSingle',
     })
   }

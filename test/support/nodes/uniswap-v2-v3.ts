@@ -33,7 +33,10 @@ export const deployUniswapMarket = async (client: AnvilClient): Promise<UniswapM
   const v3Usd = await uniswap.openV3([usd, weth], FEE, [2_000n, 1n])
   await uniswap.mintV3([usd, weth], FEE, { ticks: [-887_220, 887_220], amounts })
   return {
-    ...{ usd, weth, token, pools: { v2Usd, v2Token, v3Usd } },
+    usd,
+    weth,
+    token,
+    pools: { v2Usd, v2Token, v3Usd },
     extra: {
       ...chainExtraOf({ usd, weth, v2Factory, v3Factory, v2Usd, v3Usd }),
       routers: [

@@ -161,6 +161,11 @@ def operations_of(client, chain, example):
                     dex=given_dex(chain), userAddress=example["wallet"], amount="1000000000000", swapMode="ExactIn",
                     slippage=1, poolAddress=example["pool"], inputMint=example["token"], outputMint=example["quote"],
                 )
+            if name == "create_token":
+                given["create_token_input"] = models.CreateTokenInput(
+                    dex="pumpfun", userAddress=example["wallet"], name="Lucky Otter", symbol="OTTER", uri="ipfs://Qm",
+                    extra={"buyAmount": "100000000", "slippage": 1},
+                )
             if name == "search":
                 given = {"q": example["token"], "chains": [chain]}
             yield f"{group[:-3]} {name}", getattr(kind(client), name), given

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { type Recorded, recordedBlock } from '../../../ingestors/recorded/files.ts'
+import type { Recorded } from '../../../ingestors/input/recorded-block.ts'
+import { recordedBlock } from '../../../ingestors/recorded/files.ts'
 import type { EvmBlock, Log } from '../../../schemas/events.ts'
 
 const FOLDER = fileURLToPath(new URL('../../fixtures/', import.meta.url))

@@ -144,7 +144,7 @@ export const testEthereumReplay = (run: RecordedReplay): Promise<void> =>
       })
       const gate = createGatedSource(source)
       product = await startAppStack({
-        chain: { row: CHAINS.eth, source: gate.source, facts: source.metadata },
+        chain: { row: CHAINS.eth, source: gate.source, metadata: source.metadata },
         overrides: { ...(await run.overrides()), pricesStatic: Object.fromEntries(FIXED_USD) },
       })
       frames = await product.subscribe(`dex-trade:eth_${busiest}`)
@@ -171,7 +171,7 @@ export const testEthereumReplay = (run: RecordedReplay): Promise<void> =>
     }
     const keyOf = ({ txHash, logIndex }: BruteSwap): string => `${txHash}/${logIndex}`
 
-    test('at least 100 priced trades, the same on the topic as in the plain fold', async () => {
+    test('the topic has at least 100 priced trades, equal to the plain fold', async () => {
       const events = await published()
       let priced = 0
       for (const trade of brute) {
@@ -197,7 +197,7 @@ export const testEthereumReplay = (run: RecordedReplay): Promise<void> =>
       assert.ok(priced >= 100, `${priced} priced trades`)
     })
 
-    test('nothing else is a trade but swaps whose tokens the recording alone leaves open', async () => {
+    test('the topic has no other trades but swaps whose tokens the recording alone does not name', async () => {
       const known = new Set(brute.map(keyOf))
       const open = new Set(
         names.flatMap((name) =>
@@ -211,7 +211,7 @@ export const testEthereumReplay = (run: RecordedReplay): Promise<void> =>
       }
     })
 
-    test('the cube DEXTrades says the same', async () => {
+    test('the cube DEXTrades equals the topic', async () => {
       const rows = await product.cube<CubeTrade>(CUBE_QUERY)
       const byKey = new Map(
         rows.map((row) => [
@@ -276,7 +276,7 @@ export const testEthereumReplay = (run: RecordedReplay): Promise<void> =>
       assert.ok(compared >= 100, `${compared} candles`)
     })
 
-    test('the socket gave the busiest token every trade, in order', async () => {
+    test('the stream published every trade of the most traded token, in order', async () => {
       const mine = brute.filter(({ base }) => base === busiest)
       assert.ok(mine.length >= 10)
       const events = [...(await published()).values()].filter(

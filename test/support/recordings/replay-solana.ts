@@ -74,7 +74,7 @@ export const testSolanaReplay = (run: RecordedSolanaReplay): Promise<void> =>
       const gate = createGatedSource(source)
       const started = await startAppStack({
         folder,
-        chain: { row: CHAINS.sol, source: gate.source, facts: source.metadata },
+        chain: { row: CHAINS.sol, source: gate.source, metadata: source.metadata },
         overrides: {
           ...(await run.overrides()),
           pricesStatic: { [SOL]: SOL_USD },
@@ -112,7 +112,7 @@ export const testSolanaReplay = (run: RecordedSolanaReplay): Promise<void> =>
       await run.close()
     })
 
-    test('the topic holds the recorded trades, all of them and no other, with their prices', async () => {
+    test('the topic has exactly the recorded trades, with their prices', async () => {
       assert.ok(bruteRecordedTrades.length >= 8, `${bruteRecordedTrades.length} trades`)
       const events = new Map(
         (await run.consume(product)).flatMap(({ events: all }) =>
@@ -145,7 +145,7 @@ export const testSolanaReplay = (run: RecordedSolanaReplay): Promise<void> =>
       }
     })
 
-    test('the cube DEXTrades says the same', async () => {
+    test('the cube DEXTrades equals the recorded trades', async () => {
       interface Leg {
         readonly Currency: { readonly MintAddress: string }
         readonly Amount: number
@@ -211,7 +211,7 @@ export const testSolanaReplay = (run: RecordedSolanaReplay): Promise<void> =>
       assert.ok(compared >= 80, `${compared} prices`)
     })
 
-    test('holders of the tokens that were created are those of the recorded balances', async () => {
+    test('holders of the created tokens equal the recorded balances', async () => {
       assert.ok(createdTokens.length >= 2)
       for (const { mint } of createdTokens) {
         const owned = new Map<string, bigint>()
@@ -236,7 +236,7 @@ export const testSolanaReplay = (run: RecordedSolanaReplay): Promise<void> =>
       }
     })
 
-    test('what wallets made is what the plain book says', async () => {
+    test('profit and loss of wallets equals the plain fold', async () => {
       const { positions } = brutePnl(
         // Trades of money itself make no position.
         bruteRecordedTrades
@@ -275,7 +275,7 @@ export const testSolanaReplay = (run: RecordedSolanaReplay): Promise<void> =>
       }
     })
 
-    test('the socket published the trades and the new tokens', async () => {
+    test('the stream published the trades and the new tokens', async () => {
       const framesOf = (name: string) => heard.get(name)?.data ?? []
       const hashes = (mine: readonly BruteTrade[]) => mine.map(({ txHash }) => txHash).sort()
       const heardOf = async (name: string, want: readonly string[]) => {
@@ -303,7 +303,7 @@ export const testSolanaReplay = (run: RecordedSolanaReplay): Promise<void> =>
       )
     })
 
-    test('one webhook per endpoint and event: created where created here, and migrated', async () => {
+    test('one webhook is sent per endpoint and event, for created and migrated tokens', async () => {
       const want = [
         ...createdTokens.map(({ mint }) => `sol.token.created ${mint}`),
         ...migratedTokens.map(({ mint }) => `sol.token.migrated ${mint}`),

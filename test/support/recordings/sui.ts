@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { DecodeContext } from '../../../ingestors/decode/contract.ts'
 import { protocolRegistry } from '../../../ingestors/decode/protocol-registry.ts'
-import { type Recorded, recordedBlock } from '../../../ingestors/recorded/files.ts'
+import type { Recorded } from '../../../ingestors/input/recorded-block.ts'
+import { recordedBlock } from '../../../ingestors/recorded/files.ts'
 import type { MoveBlock, PoolMetadata } from '../../../schemas/events.ts'
 
 const FOLDER = fileURLToPath(new URL('../../fixtures/', import.meta.url))

@@ -154,7 +154,7 @@ const startTail = (host: LaneHost, tail: TailSubscription): RunningTask => {
   )
   let caughtUp = false
   const done = keepRunning(
-    { what: 'tail', facts: { topics: tail.topics }, log, signal, onHalt },
+    { what: 'tail', context: { topics: tail.topics }, log, signal, onHalt },
     async () => {
       while (!signal.aborted) {
         let moved = false

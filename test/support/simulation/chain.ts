@@ -400,7 +400,7 @@ export const createNodeSource = (
     reorgBound: maxReorgBlocks(chain),
     nowMs: () => Number.MAX_SAFE_INTEGER,
     next: (tip, from) => ask(() => at(tip === null ? from : tip.height + 1)),
-    forget: () => undefined,
+    clearCache: () => undefined,
     above: (tip, fits) =>
       ask(() => {
         const block = at(tip.height + 1)
@@ -423,7 +423,7 @@ export const createNodeSource = (
     commitment: 'processed',
     gaps: false,
     head: heads.newest,
-    node: { facts: () => facts, primes: async () => [] },
+    node: { metadataReader: () => facts, seedPrices: async () => [] },
     operations: (position, stop) => followNode(node, position, { from: FIRST_HEIGHT, stop }),
   }
 }

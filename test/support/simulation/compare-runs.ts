@@ -30,7 +30,7 @@ export const topicDifferences = async (
   { codec, chain }: { readonly codec: Codec; readonly chain: ScheduleChain },
 ): Promise<readonly string[]> => {
   const tip = chain.last.blocks.at(-1)
-  const place: ChecksumTarget = {
+  const target: ChecksumTarget = {
     chain: CHAIN,
     height: tip?.height ?? 0,
     timeMs: Number.MAX_SAFE_INTEGER,
@@ -38,13 +38,13 @@ export const topicDifferences = async (
   const differences: string[] = []
   const [gotBus, wantBus] = [openReaderBus(got), openReaderBus(want)]
   const held = new Set(want.topics(''))
-  for (const [topic, facts] of Object.entries(TOPIC_RULES) as [
+  for (const [topic, rule] of Object.entries(TOPIC_RULES) as [
     Topic,
     (typeof TOPIC_RULES)[Topic],
   ][]) {
     const name = Object.hasOwn(TOPICS, topic) ? topicName(topic, CHAIN) : ''
-    if (facts.how === 'left out' || !held.has(name)) continue
-    const work = { codec, place, topic, facts }
+    if (rule.how === 'left out' || !held.has(name)) continue
+    const work = { codec, target, topic, rule }
     const one = await topicDigest({ ...work, bus: gotBus })
     const other = await topicDigest({ ...work, bus: wantBus })
     if (one.digest !== other.digest) {

@@ -7,7 +7,7 @@ import {
   type Subscription,
   type Writer,
 } from '../../../core/bus/contract.ts'
-import { commitFirstPlaces } from '../../../core/bus/first-places.ts'
+import { commitFirstOffsets } from '../../../core/bus/first-offsets.ts'
 import {
   type HaltedLanes,
   type KeepRunningOptions,
@@ -164,8 +164,8 @@ const startLane = ({ host, subscription, started }: Member, partition: number): 
   const { signal } = controller
   const { log, halted, onHalt } = host
   const facts = { group: subscription.group, partition }
-  const done = keepRunning({ what: 'lane', facts, log, signal, onHalt }, () =>
-    halted.resting({ ...facts, log, signal }, async (opened) => {
+  const done = keepRunning({ what: 'lane', context: facts, log, signal, onHalt }, () =>
+    halted.runUntilHalted({ ...facts, log, signal }, async (opened) => {
       const lane = await openLane(host, subscription, { partition, signal })
       opened()
       await subscription.run(lane)
@@ -187,7 +187,7 @@ const openLane = async (
   const known = await link('facts', () =>
     shared.offsets(group, topics).filter((offset) => offset.partition === partition),
   )
-  const committed = await commitFirstPlaces(subscription, { partition, writer, committed: known })
+  const committed = await commitFirstOffsets(subscription, { partition, writer, committed: known })
   const copies = new Map<string, StateEntries>()
   const state = async (store: string): Promise<LaneState> => {
     const copy = copies.get(store) ?? (await link('state', () => shared.stateOf(store, partition)))
@@ -242,7 +242,8 @@ interface PartitionOffset {
 const openInput = (log: SimulatedLog, { topic, partition, from }: PartitionOffset): LaneInput => {
   const { low = 0, end = 0 } = log.ends(topic)[partition] ?? {}
   const place = from ?? low
-  if (place < low || place > end) throw new OffsetOutOfRange({ topic, partition, place, low, end })
+  if (place < low || place > end)
+    throw new OffsetOutOfRange({ topic, partition, position: place, low, end })
   return { topic, partition, next: place }
 }
 
@@ -272,7 +273,7 @@ const takeAvailable = (
   for (const source of sources) {
     const { topic, partition, next: from } = source
     const { low = 0, end = 0 } = log.ends(topic)[partition] ?? {}
-    if (from < low) throw new OffsetOutOfRange({ topic, partition, place: from, low, end })
+    if (from < low) throw new OffsetOutOfRange({ topic, partition, position: from, low, end })
     if (from >= end) continue
     const most = maxRecords - taken.length
     const found = log.records({ topic, partition, from, to: end }, most)

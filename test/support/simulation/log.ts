@@ -214,7 +214,12 @@ export class SimulatedLog {
   }
 
   /** Writes a commit whole, or throws and writes nothing. */
-  commit({ records = [], seal, state = [], offsets }: Commit): readonly OffsetRange[] {
+  commit({
+    records = [],
+    finalRecords: seal,
+    state = [],
+    offsets,
+  }: Commit): readonly OffsetRange[] {
     const draft = new CommitDraft(this.#nowMs(), (topic) => this.#topicOf(topic))
     const spans: OffsetRange[] = []
     for (const record of records) draft.add(record, spans)

@@ -110,7 +110,7 @@ export const startProcess = async (
       ...deps,
       inserter,
       makeRows: createRowMaker(codec),
-      places: sinkConcurrency(),
+      insertLimit: sinkConcurrency(),
     }
     for (const sink of SINKS) running.push(await startSink(sink, sinkDeps))
   }

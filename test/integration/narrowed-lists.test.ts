@@ -1,0 +1,112 @@
+/** Lists that read a page before they join, against the same rows from statements that join everything. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { openWarehouse, type Query, type Warehouse } from '../../core/clickhouse/client.ts'
+import { migrate } from '../../core/clickhouse/migrate.ts'
+import { type PoolRow, poolsQuery, tokenPoolsList } from '../../serving/queries/dex-pools.ts'
+import { type KeysetRow, sliceQuery } from '../../serving/queries/keyset-list.ts'
+import { type CreatorRow, creatorsQuery } from '../../serving/queries/token-creators.ts'
+import { addressFromNumber } from '../support/builders/market-trade.ts'
+
+const [TOKEN, OTHER_TOKEN] = [1, 2].map(addressFromNumber) as [string, string]
+const NUMBERS = Array.from({ length: 40 }, (_, n) => n)
+const wallet = (n: number): string => addressFromNumber(1_000 + ((n * 7) % 40))
+const at = (ms: number): string => new Date(Date.UTC(2026, 10, 20) + ms).toISOString()
+
+let warehouse: Warehouse
+const folder = mkdtempSync(join(tmpdir(), 'sluice-narrowed-'))
+
+const insertPools = (): Promise<void> =>
+  warehouse.insert(
+    'eth_dex_pools',
+    NUMBERS.flatMap((n) => {
+      const tokens =
+        n % 2 === 0 ? [TOKEN, OTHER_TOKEN] : [OTHER_TOKEN, n % 3 === 0 ? TOKEN : wallet(n)]
+      const worth = n % 5 === 0 ? null : String(n % 4)
+      const row = {
+        pool_address: wallet(n),
+        token_a: tokens[0],
+        token_b: tokens[1],
+        _ver: 1,
+        liquidity_usd: worth,
+        liquidity_native: worth,
+      }
+      return n % 11 === 0 ? [row, { ...row, _ver: 2, _del: 1 }] : [row]
+    }),
+  )
+
+const insertTokens = (): Promise<void> =>
+  warehouse.insert(
+    'eth_tokens',
+    NUMBERS.flatMap((n) => {
+      const dev = n % 6 === 0 ? '' : addressFromNumber(500 + (n % 6))
+      const row = { token_address: addressFromNumber(n), dev, created_at: at(n), _ver: 1 }
+      return n % 13 === 3 ? [row, { ...row, _ver: 2, _del: 1 }] : [row]
+    }),
+  )
+
+before(async () => {
+  warehouse = await openWarehouse({ kind: 'embedded', path: join(folder, 'warehouse') })
+  await migrate(warehouse, ['eth'])
+  await insertPools()
+  await insertTokens()
+})
+after(async () => {
+  await warehouse.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const query = async <Row>(statement: Query): Promise<readonly Row[]> =>
+  (await warehouse.query<Row>(statement)).rows
+
+test('pools of a token: the addresses of the pools that one statement over all of them gives, in its order', async () => {
+  const pools = await query<PoolRow>(poolsQuery('eth', NUMBERS.map(wallet)))
+  const worth = ({ liquidity_usd }: PoolRow) => Number(liquidity_usd ?? -1)
+  for (const [descending, bounds] of [
+    [true, {}],
+    [false, {}],
+    [true, { minTvlInUsd: '1', maxTvlInSol: '2' }],
+  ] as const) {
+    const expected = pools
+      .filter(({ token_a, token_b }) => token_a === TOKEN || token_b === TOKEN)
+      .filter((row) => Object.keys(bounds).length === 0 || (worth(row) >= 1 && worth(row) <= 2))
+      .toSorted(
+        (one, two) =>
+          (descending ? -1 : 1) * (worth(one) - worth(two) || (one.pool < two.pool ? -1 : 1)),
+      )
+      .map(({ pool }) => pool)
+    assert.ok(expected.length > 5)
+    const list = tokenPoolsList('eth', TOKEN, bounds, descending)
+    const found: (KeysetRow & { readonly pool: string })[] = []
+    for (;;) {
+      const slice = { direction: 'next', after: found.at(-1)?.place, rows: 3 } as const
+      const page = await query<KeysetRow & { readonly pool: string }>(sliceQuery(list, slice))
+      found.push(...page)
+      if (page.length < 3) break
+    }
+    assert.deepEqual(
+      found.map(({ pool }) => pool),
+      expected,
+    )
+  }
+})
+
+/** The statement before: makers as an array, which no index serves. */
+const formerCreatorsSql = `WITH (SELECT groupUniqArray(dev) FROM eth_tokens FINAL WHERE token_address IN {addresses:Array(String)} AND dev != '') AS devs
+SELECT t.token_address AS token_address, toString(m.tokens) AS tokens, toString(m.last_ms) AS last_ms
+FROM (SELECT token_address, dev FROM eth_tokens FINAL WHERE token_address IN {addresses:Array(String)} AND dev != '') AS t
+INNER JOIN (SELECT dev, count() AS tokens, max(toUnixTimestamp64Milli(created_at)) AS last_ms
+  FROM eth_tokens FINAL WHERE has(devs, dev) GROUP BY dev) AS m ON m.dev = t.dev`
+
+test('creators of tokens: as the former statement gave them', async () => {
+  const byToken = (rows: readonly CreatorRow[]) =>
+    rows.toSorted((one, two) => (one.token_address < two.token_address ? -1 : 1))
+  for (const numbers of [NUMBERS, [1, 2, 7], [3], [6], [99]]) {
+    const addresses = numbers.map(addressFromNumber)
+    const former = await query<CreatorRow>({ sql: formerCreatorsSql, params: { addresses } })
+    assert.deepEqual(byToken(await query(creatorsQuery('eth', addresses))), byToken(former))
+  }
+})

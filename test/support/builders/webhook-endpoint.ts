@@ -1,0 +1,30 @@
+import type { WebhookEndpoint } from '../../../schemas/wire.ts'
+
+/** The record of a webhook endpoint that is enabled and receives every channel; `change` overrides single fields. */
+export const buildWebhookEndpoint = (change: Partial<WebhookEndpoint> = {}): WebhookEndpoint => ({
+  subjects: [],
+  price_levels: [],
+  endpoint_id: 'ep_1',
+  org_id: 'org_1',
+  app_id: 'app_1',
+  uid: '',
+  url: 'https://good.example/hook',
+  user_enc: '',
+  channels: null,
+  description: null,
+  disabled: false,
+  disabled_reason: '',
+  disabled_at: 0,
+  filter: null,
+  filter_types: null,
+  metadata: null,
+  headers: {},
+  rate_limit: null,
+  secrets: [],
+  first_failure_at: 0,
+  enabled_at: 1,
+  created_at: 1,
+  updated_at: 1,
+  version: 1,
+  ...change,
+})

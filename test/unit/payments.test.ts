@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { Fault } from '../../core/errors.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
+import { makeMetrics } from '../../core/ops/metrics.ts'
+import { PAYMENT_NETWORKS } from '../../schemas/payment-networks.ts'
+import type { Payment } from '../../schemas/wire.ts'
+import type { Facilitator, SettlementOutcome } from '../../serving/payments/contract.ts'
+import type { OpenPayment, PaidCall, StartedPayment } from '../../serving/payments/payments.ts'
+import { createPayments } from '../../serving/payments/payments.ts'
+import { type PaymentChanges, signPayment } from '../support/payments.ts'
+
+const PAYEE = '0x00000000000000000000000000000000000000AA'
+const OFFER = {
+  network: 'base-sepolia',
+  amountRaw: 1_000n,
+  asset: PAYMENT_NETWORKS['base-sepolia'].asset,
+  payTo: PAYEE,
+} as const
+const RESOURCE = { url: 'https://api.example.com/v2/token/search', description: 'search' }
+
+const newAccount = (): PrivateKeyAccount => privateKeyToAccount(generatePrivateKey())
+
+/** A call with a payment of its own. */
+const newCall = async (
+  account: PrivateKeyAccount,
+  changes: PaymentChanges & { readonly address?: string; readonly signature?: string } = {},
+): Promise<PaidCall> => {
+  const header = await signPayment(account, PAYEE, changes)
+  const { payload } = JSON.parse(Buffer.from(header, 'base64').toString())
+  return {
+    offer: OFFER,
+    resource: RESOURCE,
+    version: 1,
+    route: 'search',
+    call: 'digest',
+    payload: { ...payload, ...(changes.signature && { signature: changes.signature }) },
+    address: changes.address ?? '192.0.2.1',
+  }
+}
+
+/** Payments with a log in memory over a chain on which every payer has `balanceRaw`. */
+const openPayments = ({
+  balanceRaw = 1_000_000n,
+  settle = async () => ({ transaction: '0x1' }) as SettlementOutcome,
+} = {}) => {
+  const clock = { ms: Date.now() }
+  const facilitator: Facilitator = {
+    verify: async (_, openRaw) => (openRaw > balanceRaw ? 'insufficient_funds' : undefined),
+    settle,
+    lookUp: async () => 'unused',
+    close: async () => undefined,
+  }
+  const rows = new Map<string, Payment>()
+  const payments = createPayments({
+    facilitatorOf: () => facilitator,
+    paymentLog: {
+      find: (id) => rows.get(id),
+      bodyOf: (id) => rows.get(id)?.body,
+      put: async (row) => Boolean(rows.set(row.payment_id, row)),
+      drop: async (id) => void rows.delete(id),
+      isFresh: () => true,
+    },
+    metrics: makeMetrics(),
+    nowMs: () => clock.ms,
+    log: makeSilentLogger(),
+  })
+  return { payments, clock }
+}
+
+/** The open payment, or the name of what was wrong. */
+const startedAs = async (started: Promise<StartedPayment>): Promise<OpenPayment | string> => {
+  try {
+    const outcome = await started
+    if (outcome.kind === 'open') return outcome.payment
+    return outcome.kind === 'refused' ? outcome.problem : outcome.kind
+  } catch (error) {
+    if (error instanceof Fault) return error.faultName
+    throw error
+  }
+}
+
+const opened = (outcome: OpenPayment | string): OpenPayment => {
+  assert.ok(typeof outcome !== 'string', String(outcome))
+  return outcome
+}
+
+test('payments of one payer are verified as long as the balance covers all that are open', async () => {
+  const { payments } = openPayments({ balanceRaw: 3_000n })
+  const [payer, other] = [newAccount(), newAccount()]
+  const calls = await Promise.all(Array.from({ length: 10 }, () => newCall(payer)))
+  const outcomes = await Promise.all(calls.map((call) => startedAs(payments.start(call))))
+  const open = outcomes.filter((each) => typeof each !== 'string')
+  assert.equal(open.length, 3)
+  assert.deepEqual(
+    outcomes.filter((each) => typeof each === 'string'),
+    Array.from({ length: 7 }, () => 'insufficient_funds'),
+  )
+  opened(await startedAs(payments.start(await newCall(other))))
+  opened(open[0] ?? '').release()
+  opened(await startedAs(payments.start(await newCall(payer))))
+  assert.equal(await startedAs(payments.start(await newCall(payer))), 'insufficient_funds')
+})
+
+test('a payment that may still be mined counts against the balance until its authorization ends', async () => {
+  const undecided = async () => ({ problem: 'unexpected_settle_error', isFinal: false })
+  const { payments, clock } = openPayments({ balanceRaw: 1_000n, settle: undecided })
+  const payer = newAccount()
+  const open = opened(await startedAs(payments.start(await newCall(payer))))
+  assert.ok('problem' in (await open.settle()))
+  assert.equal(await startedAs(payments.start(await newCall(payer))), 'insufficient_funds')
+  clock.ms += 61_000
+  const validBefore = BigInt(Math.ceil(clock.ms / 1_000)) + 60n
+  opened(await startedAs(payments.start(await newCall(payer, { validBefore }))))
+})
+
+test('one payer has a bounded number of payments under way', async () => {
+  const { payments } = openPayments()
+  const payer = newAccount()
+  const calls = await Promise.all(Array.from({ length: 20 }, () => newCall(payer)))
+  const outcomes = await Promise.all(calls.map((call) => startedAs(payments.start(call))))
+  assert.equal(outcomes.filter((each) => typeof each !== 'string').length, 16)
+  assert.equal(outcomes.filter((each) => each === 'CONCURRENCY_LIMIT').length, 4)
+  opened(await startedAs(payments.start(await newCall(newAccount()))))
+})
+
+test('calls that give their payment back are limited per payer, paid ones are not', async () => {
+  const { payments, clock } = openPayments()
+  const payer = newAccount()
+  for (let paid = 0; paid < 50; paid += 1) {
+    const open = opened(await startedAs(payments.start(await newCall(payer))))
+    assert.ok('transaction' in (await open.settle()))
+  }
+  const sameCall = await newCall(payer)
+  for (let free = 0; free < 50; free += 1)
+    opened(await startedAs(payments.start(sameCall))).release(true)
+  for (let unpaid = 0; unpaid < 30; unpaid += 1)
+    opened(await startedAs(payments.start(sameCall))).release()
+  const elsewhere = { ...sameCall, address: '198.51.100.1' }
+  assert.equal(await startedAs(payments.start(elsewhere)), 'RATE_LIMIT')
+  opened(await startedAs(payments.start(await newCall(newAccount()))))
+  clock.ms += 2_000
+  opened(await startedAs(payments.start(sameCall)))
+})
+
+test('calls that give their payment back are limited per address, over all payers', async () => {
+  const { payments } = openPayments()
+  const address = '2001:db8::1'
+  for (let unpaid = 0; unpaid < 120; unpaid += 1) {
+    const open = payments.start(await newCall(newAccount(), { address }))
+    opened(await startedAs(open)).release()
+  }
+  const neighbour = await newCall(newAccount(), { address: '2001:db8::2' })
+  assert.equal(await startedAs(payments.start(neighbour)), 'RATE_LIMIT')
+  opened(await startedAs(payments.start({ ...neighbour, address: '2001:db8:0:1::1' })))
+})
+
+test('a settlement that fails counts as a call that was not paid', async () => {
+  const failed = async () => ({ problem: 'unexpected_settle_error', isFinal: true })
+  const { payments } = openPayments({ settle: failed })
+  const call = await newCall(newAccount())
+  for (let unpaid = 0; unpaid < 30; unpaid += 1)
+    assert.ok('problem' in (await opened(await startedAs(payments.start(call))).settle()))
+  assert.equal(await startedAs(payments.start(call)), 'RATE_LIMIT')
+})
+
+test('wrong payment signatures are limited per address; what is wrong beside them is found before', async () => {
+  const { payments } = openPayments()
+  const wrong = await newCall(newAccount(), { chainId: 1 })
+  const outcomes: unknown[] = []
+  for (let time = 0; time < 40; time += 1) outcomes.push(await startedAs(payments.start(wrong)))
+  assert.deepEqual(outcomes.slice(0, 20), Array(20).fill('invalid_exact_evm_payload_signature'))
+  assert.deepEqual(outcomes.slice(20), Array(20).fill('RATE_LIMIT'))
+  const good = await newCall(newAccount(), { address: '198.51.100.1' })
+  opened(await startedAs(payments.start(good)))
+  const wrongAmount = await newCall(newAccount(), { chainId: 1, valueRaw: 999n })
+  assert.equal(
+    await startedAs(payments.start(wrongAmount)),
+    'invalid_exact_evm_payload_authorization_value_mismatch',
+  )
+  const late = await newCall(newAccount(), { chainId: 1, validBefore: 1n })
+  assert.equal(
+    await startedAs(payments.start(late)),
+    'invalid_exact_evm_payload_authorization_valid_before',
+  )
+})
+
+test('what was paid for is fetched again at its own price, after the price has changed', async () => {
+  const { payments } = openPayments()
+  const call = await newCall(newAccount())
+  const open = opened(await startedAs(payments.start(call)))
+  await open.settle({ status: 200, contentType: 'text/plain', body: 'the answer' })
+  const dearer = { ...OFFER, amountRaw: 2_000n, payTo: `0x${'bb'.repeat(20)}` } as const
+  const [offer = dearer] = payments.offersAsTaken([dearer], call.payload)
+  assert.deepEqual(offer, OFFER)
+  assert.equal(payments.problemOf({ ...call, offer }), undefined)
+  const again = await payments.start({ ...call, offer })
+  assert.ok(again.kind === 'paid')
+  assert.equal(String(again.answer?.body), 'the answer')
+  assert.equal(
+    await startedAs(payments.start({ ...call, offer, call: 'other' })),
+    'invalid_transaction_state',
+  )
+  const fresh = await newCall(newAccount())
+  assert.deepEqual(payments.offersAsTaken([dearer], fresh.payload), [dearer])
+  assert.deepEqual(payments.offersAsTaken([dearer], { authorization: 'none' }), [dearer])
+})

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { localCodec } from '../../core/codec/local-codec.ts'
+import { makeSilentLogger } from '../../core/ops/logger.ts'
+import { makeMetrics } from '../../core/ops/metrics.ts'
+import { type Channel, parseChannel } from '../../serving/realtime/channel-name.ts'
+import type { Push, Subscriber } from '../../serving/realtime/fanout.ts'
+import { Hub } from '../../serving/realtime/hub.ts'
+import { HISTORY_LIMITS } from '../../serving/realtime/publication-history.ts'
+import { createSubscriptionView, PLAIN_VIEW } from '../../serving/realtime/subscription-view.ts'
+import { buildTradeEvent, TOKEN } from '../support/realtime-stack.ts'
+
+const TOPIC = 'eth.dex.trades.processed'
+const LANE = { topic: TOPIC, partition: 0, partitions: 1, startOffset: 0, origin: 'test' }
+const codec = localCodec()
+
+const tradesChannel = (): Channel => {
+  const channel = parseChannel(`dex-trade:eth_${TOKEN}`, new Set(['eth']))
+  assert.ok(!('code' in channel))
+  return channel
+}
+
+/** A hub with one partition of trades and one subscriber to those of TOKEN. */
+const openHub = () => {
+  const hub = new Hub({
+    codec,
+    quotes: new Map(),
+    numbers: 'string',
+    publish: () => undefined,
+    metrics: makeMetrics(),
+    log: makeSilentLogger(),
+    nowMs: () => 0,
+  })
+  hub.openLane(LANE)
+  hub.goLive()
+  const pushed: unknown[] = []
+  const subscriber: Subscriber = {
+    congested: true,
+    deliver: ({ frames }: Push) => {
+      pushed.push(...frames.map((frame) => JSON.parse(String(frame)).push.pub.offset))
+    },
+    bill: () => undefined,
+    socket: {
+      send: () => undefined,
+      ping: () => undefined,
+      buffered: () => 0,
+      join: () => undefined,
+      leave: () => undefined,
+      close: () => undefined,
+      drop: () => undefined,
+    },
+  }
+  const channel = tradesChannel()
+  hub.join(subscriber, channel, { after: 0, view: createSubscriptionView({}) })
+  /** Takes a record of the partition that holds one trade. */
+  const accept = (offset: number, seq: number, part: number, signature?: string): void => {
+    const meta = { chain: 'eth', op: 'OP_APPLY', seq, part, parts: part + 1 } as const
+    const transaction = signature === undefined ? {} : { transaction: { signature } }
+    const value = codec.encode('dex.trade.TradeEvents', {
+      meta,
+      events: [{ ...buildTradeEvent(offset), ...transaction }],
+    })
+    hub.accept({
+      topic: TOPIC,
+      partition: 0,
+      offset,
+      key: TOKEN,
+      value,
+      headers: {},
+      timestampMs: 0,
+    })
+  }
+  return { hub, channel, pushed, accept }
+}
+
+test('a record that is delivered twice is published and kept once; further parts of its block are new', () => {
+  const { hub, channel, pushed, accept } = openHub()
+  accept(0, 7, 0)
+  accept(1, 7, 0)
+  accept(2, 7, 1)
+  accept(3, 6, 5)
+  accept(4, 7, 1)
+  accept(5, 8, 0)
+  const kept = hub.historyOf(channel, { since: undefined, reverse: false, limit: 100 })
+  assert.equal(kept?.publications.length, 3)
+  assert.equal(pushed.length, 3)
+})
+
+test('a recovery that does not fit one reply is not reported as complete', () => {
+  const { hub, channel, accept } = openHub()
+  const since = hub.positionOf(channel)
+  assert.ok(since)
+  /** So large that a reply is full before the channel's history is. */
+  const signature = `0x${'ab'.repeat(1_500)}`
+  let offset = 0
+  let recovered = 0
+  for (;;) {
+    const answer = hub.recover(channel, since, PLAIN_VIEW)
+    if (!answer.recovered) break
+    assert.equal(answer.publications.length, offset, 'all that was missed, or nothing')
+    recovered = offset
+    accept(offset, offset, 0, signature)
+    offset += 1
+    assert.ok(offset < HISTORY_LIMITS.perSubject, 'the size of a reply is bounded')
+  }
+  assert.ok(recovered > 100)
+})

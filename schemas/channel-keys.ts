@@ -8,6 +8,8 @@ type ChannelKeyType = 'd' | 'ds' | 'n' | 'ms' | 's' | 'l' | 'o'
 export interface ChannelKey {
   readonly type: ChannelKeyType
   readonly long: string
+  /** Its unit, where the name does not say it. */
+  readonly unit?: string
   /** Keys of an object. */
   readonly keys?: Readonly<Record<string, ChannelKey>>
   /** In every frame, because stock clients demand it: unknown text is "". */
@@ -31,7 +33,7 @@ export const CANDLE_KEYS = {
   c: decimalKey('close'),
   h: decimalKey('high'),
   l: decimalKey('low'),
-  v: decimalKey('volume'),
+  v: { type: 'd', long: 'volume', unit: 'tokens' },
   r: textKey('resolution'),
   t: timeKey('time'),
   n: integerKey('number'),

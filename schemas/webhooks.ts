@@ -54,7 +54,11 @@ export const WEBHOOK_KINDS = {
   'trade.executed': {
     about: 'A trade of a token, on a pool, or by a wallet that the endpoint names',
     topics: ['tradesProcessed'],
-    keys: { ...SIDES, p: { type: 's', long: 'poolAddress' } },
+    keys: {
+      ...SIDES,
+      p: { type: 's', long: 'poolAddress' },
+      sr: { type: 's', long: 'suspectReason' },
+    },
     needs: 'subjects',
     subjectKeys: ['btma', 'stma', 'bwa', 'swa', 'p'],
   },

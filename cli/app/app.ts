@@ -17,6 +17,7 @@ import {
   type AppChain,
   type RunningServing,
   type ServiceDeps,
+  type ServingOptions,
   startIngest,
   startProcessing,
   startServing,
@@ -31,6 +32,8 @@ export interface AppOptions {
   readonly chains: readonly AppChain[]
   /** Where the blocks come from, in words for people. */
   readonly origin?: string
+  /** See `ServingOptions.documentSubjects`. */
+  readonly documentSubjects?: ServingOptions['documentSubjects']
   /** True: simulated chains on one machine. */
   readonly isDemo?: boolean
   /** Credentials that a first user is shown, as they were written down. */
@@ -79,7 +82,7 @@ const assemble = async (
   activity: InFlightTracker,
 ): Promise<App> => {
   const { config, metrics, log, onFatal, origin, isDemo = false, firstUser, opsPath } = options
-  const { signal } = options
+  const { signal, documentSubjects } = options
   // In a demo the wildcard stands for this machine: no other machine is meant.
   if (!isDemo) requirePublicUrl(config)
   const chains = options.chains.map(({ row }) => row.id)
@@ -105,6 +108,7 @@ const assemble = async (
   signal?.throwIfAborted()
   const served = await startServing(deps, parts, {
     ...(origin !== undefined && { origin }),
+    ...(documentSubjects && { documentSubjects }),
     ...(firstUser !== undefined && { firstUser }),
     isDemo,
   })

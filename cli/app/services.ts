@@ -32,6 +32,7 @@ import { createGraphqlEngine, type GraphqlEngine } from '../../serving/graphql/e
 import { startSubscriptions } from '../../serving/graphql/live/subscriptions.ts'
 import { graphqlPlugin } from '../../serving/graphql/plugin.ts'
 import { ADMIN_PATH, type AdminDeps, createAdminServer } from '../../serving/http/admin.ts'
+import type { ServerDeps } from '../../serving/http/deps.ts'
 import { oauthPlugin } from '../../serving/http/oauth.ts'
 import { createPublicServer } from '../../serving/http/server.ts'
 import type { Guard } from '../../serving/interfaces.ts'
@@ -155,6 +156,8 @@ export interface RunningServing extends PublicEndpoints {
 export interface ServingOptions {
   /** Where the blocks come from, in words for people. */
   readonly origin?: string
+  /** See `ServerDeps.documentSubjects`. */
+  readonly documentSubjects?: ServerDeps['documentSubjects']
   /** Credentials that a first user is shown, as they were written down; new ones are made for what is missing. */
   readonly firstUser?: Partial<DemoCredentials>
   /** True: simulated chains on one machine; the first user's webhooks may go to it where no range is set. */
@@ -165,7 +168,7 @@ export interface ServingOptions {
 export const startServing = async (
   deps: ServiceDeps,
   { bus, codec, warehouse }: Infra,
-  { origin, firstUser, isDemo = false }: ServingOptions = {},
+  { origin, documentSubjects, firstUser, isDemo = false }: ServingOptions = {},
 ): Promise<RunningServing> => {
   const { config, chains, metrics, lifecycle, checks, ownPorts } = deps
   const tls = readTlsFiles(config)
@@ -216,6 +219,7 @@ export const startServing = async (
     families: [...families, ...swaps, risk],
     ...(payPerCall && { payPerCall }),
     ...(origin !== undefined && { origin }),
+    ...(documentSubjects && { documentSubjects }),
     plugins: [graphqlPlugin(shared, engine), oauthPlugin({ organizations, meter, metrics, log })],
   })
   lifecycle.add({ name: 'http', stop: () => server.close() })

@@ -13,8 +13,9 @@ import type { DataFolder } from '../app/data-folder.ts'
 import { type ExitReason, type ProcessContext, runProcess, untilExit } from '../app/process.ts'
 import type { AppChain } from '../app/services.ts'
 import { capacityText } from '../app/status-report.ts'
+import { createDocumentSubjects } from './document-subjects.ts'
 import { showProgressBar } from './progress-bar.ts'
-import { type DemoExamples, findExamples, printWelcome } from './welcome.ts'
+import { type DemoExamples, type ExamplesByChain, findExamples, printWelcome } from './welcome.ts'
 
 /** One chain of an origin, with things that exist on it where they are known before. */
 export interface DataSourceChain {
@@ -80,6 +81,7 @@ const runApp = async (
   const { config, folder, metrics, log } = options
   const pepper = config.keyPepper.isEmpty ? new Secret(folder.pepper) : config.keyPepper
   const admin = config.adminToken.isEmpty ? new Secret(folder.adminToken) : config.adminToken
+  const subjects = createDocumentSubjects(origin.chains.map(({ chain }) => chain.row))
   const app = await createApp({
     signal,
     config: {
@@ -94,6 +96,7 @@ const runApp = async (
     onFatal,
     chains: origin.chains.map(({ chain }) => chain),
     origin: origin.label,
+    documentSubjects: subjects.current,
     isDemo: origin.isSimulated,
     nodePorts: origin.nodePorts,
     logPath: folder.logPath,
@@ -109,7 +112,8 @@ const runApp = async (
   }
   try {
     const { webhookAllow } = config
-    await showWelcome(app, { folder, adminToken: admin.reveal(), webhookAllow }, origin, signal)
+    const welcome = { folder, adminToken: admin.reveal(), webhookAllow, onExamples: subjects.set }
+    await showWelcome(app, welcome, origin, signal)
     const { status } = await untilExit(signal)
     return status
   } finally {
@@ -122,12 +126,14 @@ interface WelcomeDeps {
   readonly folder: DataFolder
   readonly adminToken: string
   readonly webhookAllow: readonly string[]
+  /** Called with the examples as they become known. */
+  readonly onExamples: (examples: ExamplesByChain) => void
 }
 
 /** Prints where it serves, and writes `demo.json` once there is something to show. */
 const showWelcome = async (
   app: App,
-  { folder, adminToken, webhookAllow }: WelcomeDeps,
+  { folder, adminToken, webhookAllow, onExamples }: WelcomeDeps,
   origin: DataSource,
   signal: AbortSignal,
 ): Promise<void> => {
@@ -135,8 +141,10 @@ const showWelcome = async (
   assert(credentials, 'the app was not asked for a first user')
   const surfaces = { baseUrl, graphqlUrl, wsUrl, tokenUrl, audience, adminUrl }
   const base = { ...surfaces, ...credentials, adminToken, origin: origin.label }
-  const shown = (examples: ExamplesByChain): void =>
+  const shown = (examples: ExamplesByChain): void => {
     folder.writeDemo({ ...base, examples: defaultExamples(examples), examplesByChain: examples })
+    onExamples(examples)
+  }
   const look = async (known: ExamplesByChain): Promise<ExamplesByChain> => {
     const open = origin.chains.filter(({ chain }) => known[chain.row.apiName] === undefined)
     return { ...known, ...(await findExamplesByChain(app, open)) }
@@ -167,9 +175,6 @@ const showWelcome = async (
     shown(examples)
   }
 }
-
-/** Examples by the name of their chain; chains without a trade are missing. */
-type ExamplesByChain = Readonly<Record<string, DemoExamples>>
 
 const findExamplesByChain = async (
   { warehouse }: App,

@@ -12,6 +12,9 @@ export interface DemoExamples {
   readonly txHash: string
 }
 
+/** Examples by the name of their chain; chains without a trade are missing. */
+export type ExamplesByChain = Readonly<Record<string, DemoExamples>>
+
 /** The newest trades that are looked through. */
 const MAX_TRADES_SCANNED = 20_000
 
@@ -53,8 +56,7 @@ export interface Welcome extends DemoFile {
   readonly chains: readonly ChainRow[]
   /** True: webhooks of the shown key may go to this machine. */
   readonly webhooksToHere: boolean
-  /** By the name of their chain; chains without a trade yet are missing. */
-  readonly examples: Readonly<Record<string, DemoExamples>>
+  readonly examples: ExamplesByChain
 }
 
 /** Prints where the product serves, the demo key and commands to paste. */

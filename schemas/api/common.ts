@@ -4,12 +4,14 @@ import { type Static, type TProperties, type TSchema, Type } from 'typebox'
 export const namedObject = <Fields extends TProperties>(name: string, fields: Fields) =>
   Type.Object(fields, { title: name })
 
-/** Fields that are all text. */
-export const textFields = <const Name extends string>(names: readonly Name[]) =>
-  Object.fromEntries(names.map((name) => [name, Type.String()])) as Record<
-    Name,
-    ReturnType<typeof Type.String>
-  >
+/** Fields that are all text, with what each means. */
+export const textFields = <const Name extends string>(about: Readonly<Record<Name, string>>) =>
+  Object.fromEntries(
+    Object.entries<string>(about).map(([name, description]) => [
+      name,
+      Type.String({ description }),
+    ]),
+  ) as Record<Name, ReturnType<typeof Type.String>>
 
 /** A value that may be unknown. Written as a type list: JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
 export const nullable = <Schema extends TSchema & { type: string }>(schema: Schema) =>

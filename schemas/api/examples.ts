@@ -51,10 +51,14 @@ export const PARAMETER_EXAMPLES: Readonly<Record<string, unknown>> = {
   since: '2026-01-05T00:00:00Z',
   until: '2026-01-06T00:00:00Z',
   taskId: 'task_01JD0000000000000000000000',
+  inputMint: 'So11111111111111111111111111111111111111112',
+  outputMint: parameters.tokenAddress,
+  isSuspect: false,
   iterator: parameters.cursor,
   query: QUERY,
   variables: '{}',
   operationName: 'Trades',
+  'Idempotency-Key': 'endpoint-2026-01-05',
   'If-None-Match': 'W/"N2Y4YWQxZmE0ZDQ5NjUxNz"',
 }
 

@@ -29,8 +29,13 @@ export const TokenHolder = namedObject('TokenHolder', {
   totalBuyCount: nullable(Type.Integer()),
   totalSellCount: nullable(Type.Integer()),
   netflowUsd: decimalOrNull('Bought less sold'),
-  tags: Type.Array(Type.String()),
-  makerTokenTags: Type.Array(Type.String()),
+  tags: Type.Array(Type.String(), {
+    description: '`dev`, `creators`; `pool`: the address of a pool, which is not a trader',
+  }),
+  makerTokenTags: Type.Array(Type.String(), {
+    description:
+      '`top_holder`: the ten largest of the first page, `whale`: more than 10,000 USD, `diamond_hands`: for more than 30 days; never a pool',
+  }),
 })
 export type TokenHolder = Static<typeof TokenHolder>
 

@@ -6,12 +6,18 @@ export const word = (description: string, maxLength: number, examples: readonly 
   Type.String({ maxLength, description, examples: [...examples] })
 
 const DEX = word('auto, kyberswap (EVM), jupiter (Solana) or the id of a venue', 64, ['auto'])
-const AMOUNT = word('Whole number of base units', 128, ['1000000000000000000'])
+const AMOUNT = word('Whole number of base units', 128, ['1000000000'])
 const SWAP_AMOUNT = word(
   'Whole number of base units; of what is sold also a part of the balance: 50% or, for all of it, auto',
   128,
   ['1000000000000000000'],
 )
+/** A token in a query; the document has an example of its own for it. */
+const TOKEN_PARAMETER = (what: string) =>
+  Type.String({
+    maxLength: 128,
+    description: `${what}; the address that stands for the native token names that one`,
+  })
 const TOKEN = (what: string) =>
   word(`${what}; the zero address is the chain's native token`, 128, [
     '0x0000000000000000000000000000000000000000',
@@ -21,8 +27,8 @@ const TOKEN = (what: string) =>
 export const QUOTE_QUERY = {
   dex: DEX,
   amount: AMOUNT,
-  inputMint: TOKEN('Token that is sold'),
-  outputMint: TOKEN('Token that is bought'),
+  inputMint: TOKEN_PARAMETER('Token that is sold'),
+  outputMint: TOKEN_PARAMETER('Token that is bought'),
   exactIn: Type.Boolean({
     description: 'true: amount is what is sold; false: what is bought',
     examples: [true],

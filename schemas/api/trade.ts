@@ -55,6 +55,12 @@ export const TradeDetail = namedObject('TradeDetail', {
   dexImage: text('Not known to this installation'),
   ...leg('token'),
   ...leg('sideToken'),
+  isSuspect: nullable(
+    Type.Boolean({
+      description:
+        'The price failed a sanity check: it sets no price and no candle. Null for what is not a trade',
+    }),
+  ),
   gasFee: integer('Smallest unit of the native token'),
   gasFeeInNative: decimalOrNull('Fee of the whole transaction'),
   gasFeeInUsd: decimalOrNull('Fee of the whole transaction'),
@@ -79,6 +85,9 @@ export const TRADE_QUERY = {
     Type.String({ maxLength: 128, description: 'Trades of this transaction' }),
   ),
   type: Type.Optional(Type.Enum(TRADE_TYPES)),
+  isSuspect: Type.Optional(
+    Type.Boolean({ description: 'Only trades whose price failed a sanity check, or only others' }),
+  ),
 }
 export type TradeQuery = Static<ReturnType<typeof tradeQuery>>
 const tradeQuery = () => Type.Object(TRADE_QUERY)
@@ -107,10 +116,10 @@ export const TopTrader = namedObject('TopTrader', {
   buyAmount: Type.String({ description: 'Token units' }),
   sellAmount: Type.String({ description: 'Token units' }),
   tradeAmount: Type.String({ description: 'Bought and sold, token units' }),
-  buyAmountInUsd: Type.String(),
-  sellAmountInUsd: Type.String(),
-  buyAmountInNative: Type.String(),
-  sellAmountInNative: Type.String(),
+  buyAmountInUsd: Type.String({ description: 'USD, of the trades whose value is known' }),
+  sellAmountInUsd: Type.String({ description: 'USD, of the trades whose value is known' }),
+  buyAmountInNative: Type.String({ description: 'Native tokens, of the same trades' }),
+  sellAmountInNative: Type.String({ description: 'Native tokens, of the same trades' }),
 })
 export type TopTrader = Static<typeof TopTrader>
 

@@ -1,23 +1,43 @@
 import { type Static, Type } from 'typebox'
 import { ChainParam, decimalOrNull, namedObject, nullable, textFields } from './common.ts'
 
-/** What trading a token came to, all text; "0" where nothing is known. */
-export const TRADING_FIELDS = [
-  ...(['buyAmount', 'buyAmountInUsd', 'buys', 'sellAmount', 'sellAmountInUsd', 'sells'] as const),
-  ...(['averageBuyPriceInUsd', 'averageSellPriceInUsd'] as const),
-  ...(['unrealizedProfitInUsd', 'unrealizedProfitRatio'] as const),
-  ...(['realizedProfitInUsd', 'realizedProfitRatio'] as const),
-  ...(['totalRealizedProfitInUsd', 'totalRealizedProfitRatio'] as const),
-] as const
+const OR_ZERO = '"0" when not known'
 
-const WALLET_STAT_FIELDS = [
-  ...(['id', 'chain', 'walletAddress', 'tokenAddress', 'tokenPriceInUsd'] as const),
-  ...(['openTime', 'closeTime', 'lastTime', 'balance'] as const),
-  ...TRADING_FIELDS,
-] as const
+/** What trading a token came to, all text; "0" where nothing is known. */
+export const TRADING_FIELDS = {
+  buyAmount: 'Bought over the life of the wallet, token units; "0" when not known',
+  buyAmountInUsd: 'Paid, USD: the purchases whose value is known',
+  buys: 'Purchases',
+  sellAmount: 'Sold over the life of the wallet, token units; "0" when not known',
+  sellAmountInUsd: 'Got, USD: the sales whose value is known',
+  sells: 'Sales',
+  averageBuyPriceInUsd: `USD for one token, over the purchases of known value; ${OR_ZERO}`,
+  averageSellPriceInUsd: `USD for one token, over the sales of known value; ${OR_ZERO}`,
+  unrealizedProfitInUsd: `Worth of the open position less its cost, USD; ${OR_ZERO}`,
+  unrealizedProfitRatio: `The same by all that was paid, fraction; ${OR_ZERO}`,
+  realizedProfitInUsd: 'Of the sales since the position was opened, or of the last one, USD',
+  realizedProfitRatio: `The same by all that was paid, fraction; ${OR_ZERO}`,
+  totalRealizedProfitInUsd: 'Of all sales, USD',
+  totalRealizedProfitRatio: `The same by all that was paid, fraction; ${OR_ZERO}`,
+} as const
+
+const WALLET_STAT_FIELDS = {
+  id: 'Stays the same for a wallet and a token',
+  chain: 'As the request names it',
+  walletAddress: 'The wallet',
+  tokenAddress: 'The token',
+  tokenPriceInUsd: OR_ZERO,
+  openTime: 'First purchase of the position, epoch ms; "0" when there is none',
+  closeTime: 'End of the last position, epoch ms; "0" while one is open',
+  lastTime: 'Last trade, epoch ms',
+  balance: 'Held, token units',
+} as const
 
 /** What a wallet made of one token: 23 fields, all text. Times are epoch milliseconds. */
-export const WalletPnlStat = namedObject('WalletPnlStat', textFields(WALLET_STAT_FIELDS))
+export const WalletPnlStat = namedObject('WalletPnlStat', {
+  ...textFields(WALLET_STAT_FIELDS),
+  ...textFields(TRADING_FIELDS),
+})
 export type WalletPnlStat = Static<typeof WalletPnlStat>
 
 /** One element per token that the wallet traded. */

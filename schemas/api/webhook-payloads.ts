@@ -99,10 +99,12 @@ const VALUE_SCHEMAS: Readonly<Record<Exclude<ChannelKey['type'], 'o'>, JsonObjec
   l: { type: 'array', items: { type: 'string' } },
 }
 
-const keySchema = ({ type, long, keys = {} }: ChannelKey): JsonObject =>
-  type === 'o'
-    ? { ...keysSchema(keys), description: long }
-    : { ...VALUE_SCHEMAS[type], description: long }
+const keySchema = ({ type, long, unit, keys = {} }: ChannelKey): JsonObject => {
+  const description = unit === undefined ? long : `${long}, in ${unit}`
+  return type === 'o'
+    ? { ...keysSchema(keys), description }
+    : { ...VALUE_SCHEMAS[type], description }
+}
 
 const keysSchema = (keys: Readonly<Record<string, ChannelKey>>): JsonObject => ({
   type: 'object',
@@ -149,7 +151,22 @@ export const payloadSchema = (kind: WebhookKind): JsonObject => ({
 /** A body of a kind as it is sent. */
 const payloadExample = (kind: WebhookKind) => {
   const channel: WebhookChannel = webhookChannel('sol', kind)
-  return { channel, timestamp: TIME_MS, data: WEBHOOK_EXAMPLES[kind] }
+  return {
+    channel,
+    timestamp: TIME_MS,
+    data: WEBHOOK_EXAMPLES[kind],
+    id: 'msg_01JD0000000000000000000000',
+    type: channel,
+    meta: {
+      chain: 'sol',
+      slot: 1,
+      tx: WEBHOOK_EXAMPLES[kind].h ?? '',
+      ix: '0',
+      commitment: 'confirmed',
+      lane: 0,
+      seq: 7,
+    },
+  }
 }
 
 /** The `webhooks` of the API document: what an endpoint is sent, by kind. */

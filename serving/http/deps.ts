@@ -12,6 +12,7 @@ import type { Cursors } from '../queries/cursors-and-pages.ts'
 import type { ReadStore } from '../queries/limited-reads.ts'
 import type { QueryReader } from '../queries/query-limiter.ts'
 import type { AccountCredentialDeps } from './account-credentials.ts'
+import type { DocumentSubjects } from './document-examples.ts'
 import type { PlaneDeps } from './plane.ts'
 import type { RoutePlugin } from './routing.ts'
 
@@ -56,6 +57,8 @@ export interface ServerDeps
   readonly checks: readonly ReadinessCheck[]
   /** Where the data are from, in words for people. */
   readonly origin?: string
+  /** What the examples of the API document are about, where it is known; the same object until it changes. */
+  readonly documentSubjects?: () => DocumentSubjects | undefined
   /** Further priced routes, under every version prefix. */
   readonly families?: readonly RoutePlugin[]
   /** Further surfaces on the same origin (GraphQL): they bring their own guard and their own error shape. */

@@ -10,21 +10,24 @@ interface Parameter {
   readonly examples?: unknown
 }
 
+/** Examples of parameters that this installation can answer, by name: they go before those of the recorded chain. */
+export type DocumentSubjects = Readonly<Record<string, unknown>>
+
 /** Bounds of lists: one of each number in each window. */
 const BOUND = /^(?:min|max)(?:_|[A-Z])/
 
-const exampleOf = ({ name, schema }: Parameter): unknown => {
-  const known = PARAMETER_EXAMPLES[BOUND.test(name) ? 'min' : name]
+const exampleOf = ({ name, schema }: Parameter, subjects: DocumentSubjects): unknown => {
+  const known = subjects[name] ?? PARAMETER_EXAMPLES[BOUND.test(name) ? 'min' : name]
   if (schema.enum === undefined) return known
   return schema.enum.includes(known) ? known : schema.enum[0]
 }
 
 /** An optional parameter says its example in its schema: the reference page would send what a parameter itself says. */
-const withParameter = (parameter: Parameter): Parameter => {
+const withParameter = (parameter: Parameter, subjects: DocumentSubjects): Parameter => {
   const { example, examples, schema, required } = parameter
   if (example !== undefined || examples !== undefined || schema.default !== undefined)
     return parameter
-  const known = exampleOf(parameter)
+  const known = exampleOf(parameter, subjects)
   if (known === undefined) return parameter
   return required === true
     ? { ...parameter, example: known }
@@ -37,7 +40,7 @@ const mapValues = (record: Json, change: (value: Json, key: string) => unknown):
   )
 
 /** An OpenAPI document with the examples of parameters and named schemas that are known. */
-export const withExamples = (document: Json): Json => {
+export const withExamples = (document: Json, subjects: DocumentSubjects = {}): Json => {
   const { paths, components } = document as { readonly paths: Json; readonly components: Json }
   return {
     ...document,
@@ -45,7 +48,7 @@ export const withExamples = (document: Json): Json => {
       mapValues(path, (operation) => ({
         ...operation,
         ...(Array.isArray(operation.parameters) && {
-          parameters: operation.parameters.map(withParameter),
+          parameters: operation.parameters.map((each: Parameter) => withParameter(each, subjects)),
         }),
       })),
     ),

@@ -14,6 +14,7 @@ import {
   type HolderRow,
   type HolderSearch,
   holdersQuery,
+  poolsAmongQuery,
   walletHoldersQuery,
 } from '../queries/holders.ts'
 import { numberOrNull, numberTextOrNull, productOrNull, ratioOrNull } from './body-values.ts'
@@ -34,6 +35,8 @@ const CursorPayload = Type.Object(
   { additionalProperties: false },
 )
 
+/** Largest holders that are called so. */
+const TOP_HOLDERS = 10
 /** Wealth from which on a holder is called a whale, USD. */
 const MIN_WHALE_USD = 10_000
 const MIN_DIAMOND_HANDS_MS = 30 * DAY_MS
@@ -70,7 +73,25 @@ const tradingFields = (row: HolderRow, units: number) => {
   }
 }
 
-const holderBody = (row: HolderRow, nowMs: number): TokenHolder => {
+/** What is known of a holder beside its row. */
+interface HolderContext {
+  readonly nowMs: number
+  readonly isPool: boolean
+  /** Among the largest of the token. */
+  readonly isTop: boolean
+}
+
+/** What kind of wallet a holder is by what it holds; a pool is none. */
+const walletKinds = (row: HolderRow, valueUsd: number | null, context: HolderContext): string[] => {
+  if (context.isPool) return []
+  return [
+    ...(context.isTop ? ['top_holder'] : []),
+    ...(valueUsd !== null && valueUsd > MIN_WHALE_USD ? ['whale'] : []),
+    ...(context.nowMs - Number(row.first_ms) > MIN_DIAMOND_HANDS_MS ? ['diamond_hands'] : []),
+  ]
+}
+
+const holderBody = (row: HolderRow, context: HolderContext): TokenHolder => {
   const amount = formatUnits(BigInt(row.balance), row.decimals ?? 0)
   const units = Number(amount)
   const valueUsd = productOrNull(units, row.price_usd)
@@ -85,14 +106,41 @@ const holderBody = (row: HolderRow, nowMs: number): TokenHolder => {
     lastActiveAt: Number(row.last_ms),
     ...tradingFields(row, units),
     tags: [
+      ...(context.isPool ? ['pool'] : []),
       ...(row.dev === row.holder && row.dev !== '' ? ['dev'] : []),
       ...(row.creators.includes(row.holder) ? ['creators'] : []),
     ],
-    makerTokenTags: [
-      ...(valueUsd !== null && valueUsd > MIN_WHALE_USD ? ['whale'] : []),
-      ...(nowMs - Number(row.first_ms) > MIN_DIAMOND_HANDS_MS ? ['diamond_hands'] : []),
-    ],
+    makerTokenTags: walletKinds(row, valueUsd, context),
   }
+}
+
+/** Those of the rows whose holder is a pool. */
+const readPools = async (
+  { warehouse }: Pick<RouteDeps, 'warehouse'>,
+  chain: string,
+  rows: readonly HolderRow[],
+): Promise<ReadonlySet<string>> => {
+  if (rows.length === 0) return new Set()
+  const holders = rows.map(({ holder }) => holder)
+  const found = await warehouse.query<{ readonly pool: string }>(poolsAmongQuery(chain, holders))
+  return new Set(found.rows.map(({ pool }) => pool))
+}
+
+/** Rows with their bodies; the first `top` that are not pools are called top holders. */
+const holderBodies = async (
+  deps: Pick<RouteDeps, 'warehouse' | 'nowMs'>,
+  rows: readonly HolderRow[],
+  { chain, top }: { readonly chain: string; readonly top: number },
+): Promise<ReadonlyMap<HolderRow, readonly TokenHolder[]>> => {
+  const pools = await readPools(deps, chain, rows)
+  const tops = new Set(rows.filter(({ holder }) => !pools.has(holder)).slice(0, top))
+  const nowMs = deps.nowMs()
+  return new Map(
+    rows.map((row) => {
+      const context = { nowMs, isPool: pools.has(row.holder), isTop: tops.has(row) }
+      return [row, [holderBody(row, context)]]
+    }),
+  )
 }
 
 const routeSchema = (summary: string) => ({ summary, tags: ['token'], params: TokenParams })
@@ -142,7 +190,10 @@ export const holderRoutes =
           const page = createPage(rows, pageRequest, (row) =>
             codec.encode({ key: row.sort_key, holder: row.holder }),
           )
-          return pageEnvelope(page, (row) => [holderBody(row, deps.nowMs())])
+          const isFirstByAmount = after === undefined && descending && sortBy === 'amountPercentage'
+          const top = isFirstByAmount ? TOP_HOLDERS : 0
+          const bodies = await holderBodies(deps, page.data, { chain: chain.id, top })
+          return pageEnvelope(page, (row) => bodies.get(row) ?? [])
         },
       )
     }
@@ -164,10 +215,9 @@ export const holderRoutes =
         await setFreshnessHeaders(reply, deps.freshness, chain.id)
         const statement = walletHoldersQuery(chain.id, token, wallets)
         const { rows } = await deps.warehouse.query<HolderRow>(statement)
+        const bodies = await holderBodies(deps, rows, { chain: chain.id, top: 0 })
         return wallets.flatMap((wallet) =>
-          rows
-            .filter(({ holder }) => holder === wallet)
-            .map((row) => holderBody(row, deps.nowMs())),
+          rows.filter(({ holder }) => holder === wallet).flatMap((row) => bodies.get(row) ?? []),
         )
       },
     )

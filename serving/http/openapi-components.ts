@@ -68,10 +68,27 @@ const extractSharedResponse = (status: string, answer: unknown, shared: Componen
     : answer
 }
 
+/** References to the headers of an answer, which most operations have alike. */
+const extractHeaders = (answer: unknown, headers: Components): unknown => {
+  if (!isJsonObject(answer) || !isJsonObject(answer.headers)) return answer
+  const referred = Object.entries(answer.headers).map(([name, header]) => {
+    if (!isJsonObject(header)) return [name, header]
+    if (!headers.has(name)) headers.set(name, header)
+    const isShared = JSON.stringify(headers.get(name)) === JSON.stringify(header)
+    return [name, isShared ? { $ref: `#/components/headers/${name}` } : header]
+  })
+  return { ...answer, headers: Object.fromEntries(referred) }
+}
+
+interface SharedParts {
+  readonly components: Components
+  readonly responses: Components
+  readonly headers: Components
+}
+
 const extractOperationSchemas = (
   operation: unknown,
-  components: Components,
-  shared: Components,
+  { components, responses: shared, headers }: SharedParts,
 ): unknown => {
   if (!isJsonObject(operation)) return operation
   const { requestBody, responses } = operation
@@ -82,7 +99,11 @@ const extractOperationSchemas = (
       responses: Object.fromEntries(
         Object.entries(responses).map(([status, answer]) => [
           status,
-          extractSharedResponse(status, extractMediaSchemas(answer, components), shared),
+          extractSharedResponse(
+            status,
+            extractHeaders(extractMediaSchemas(answer, components), headers),
+            shared,
+          ),
         ]),
       ),
     }),
@@ -99,10 +120,11 @@ const sortedByName = (components: Components): JsonObject =>
 export const extractComponents = (document: JsonObject): JsonObject => {
   const components: Components = new Map()
   const shared: Components = new Map()
+  const headers: Components = new Map()
   const { paths = {}, components: given = {} } = document
   const referred = mapValues(paths as JsonObject, (path) =>
     mapValues(path as JsonObject, (operation) =>
-      extractOperationSchemas(operation, components, shared),
+      extractOperationSchemas(operation, { components, responses: shared, headers }),
     ),
   )
   const { schemas = {} } = given as { readonly schemas?: JsonObject }
@@ -113,6 +135,7 @@ export const extractComponents = (document: JsonObject): JsonObject => {
       ...(given as JsonObject),
       schemas: { ...schemas, ...sortedByName(components) },
       responses: sortedByName(shared),
+      headers: sortedByName(headers),
     },
   }
 }

@@ -4,7 +4,7 @@ import { WEBHOOK_DOCUMENT } from '../../schemas/api/webhook-payloads.ts'
 import { MILLI_UNITS_PER_UNIT } from '../../schemas/plans.ts'
 import type { Meter } from '../interfaces.ts'
 import { limitByAddress } from './address-limit.ts'
-import { withExamples } from './document-examples.ts'
+import { type DocumentSubjects, withExamples } from './document-examples.ts'
 import { entityTag, sendWithEntityTag } from './entity-tag.ts'
 import { extractComponents } from './openapi-components.ts'
 import {
@@ -26,6 +26,30 @@ const NOT_MODIFIED_RESPONSE = {
     headers: { ETag: { type: 'string' } },
   },
 }
+
+const integerHeader = (description: string) => ({ type: 'integer', description })
+
+/** Headers of every answer to a caller with a credential. */
+const LIMIT_HEADERS = {
+  'X-RateLimit-Limit': integerHeader('Requests per second of the organization'),
+  'X-RateLimit-Remaining': integerHeader('Requests that may come at once now, the burst included'),
+  'X-RateLimit-Reset': integerHeader('Unix second at which that is full again'),
+  'X-CU-Cost': { type: 'number', description: 'Compute units that the call was charged' },
+  'X-Quota-Remaining': { type: 'number', description: 'Units left this month, -1 = without end' },
+}
+
+const RETRY_HEADERS = { 'Retry-After': integerHeader('Seconds until the call may be repeated') }
+const REPEATED_STATUSES: ReadonlySet<string> = new Set(['429', '503'])
+
+/** The answers of a route with the headers that callers may count on; 429 and 503 say when to come again. */
+const withLimitHeaders = (response: object): object =>
+  Object.fromEntries(
+    Object.entries(response).map(([status, answer]: [string, { readonly headers?: object }]) => {
+      const own =
+        status === '200' ? LIMIT_HEADERS : REPEATED_STATUSES.has(status) ? RETRY_HEADERS : {}
+      return [status, { ...answer, headers: { ...answer.headers, ...own } }]
+    }),
+  )
 
 const IF_NONE_MATCH_HEADER = {
   type: 'object',
@@ -118,7 +142,8 @@ export const openapiOptions = (
       ...PARSER_ERROR_RESPONSES,
       ...(definesErrorResponses(own) ? {} : (more.response as object)),
     }
-    return { url, schema: { ...schema, operationId, ...more, response } }
+    const answers = milliUnits === undefined ? response : withLimitHeaders(response)
+    return { url, schema: { ...schema, operationId, ...more, response: answers } }
   },
 })
 
@@ -134,22 +159,32 @@ interface PricedRoute {
 
 /**
  * Serves the document. It is printed once, before the plane listens: that takes half a second, in which a request would keep all
- * others waiting.
+ * others waiting; a demo prints it a second time, once it has something that its examples can be about.
  */
 export const installOpenApiDocument = (
   app: FastifyInstance,
-  { meter }: { readonly meter: Pick<Meter, 'take'> },
+  {
+    meter,
+    documentSubjects: subjects = () => undefined,
+  }: {
+    readonly meter: Pick<Meter, 'take'>
+    readonly documentSubjects?: () => DocumentSubjects | undefined
+  },
 ): void => {
   // Bytes, not text: text is encoded anew for each answer, and lies in memory as often as it is unread.
   let printed = { body: Buffer.alloc(0), tag: '' }
-  app.addHook('onReady', async () => {
-    const document = withExamples(extractComponents({ ...app.swagger() }))
+  let shown: DocumentSubjects | undefined
+  const print = (): void => {
+    shown = subjects()
+    const document = withExamples(extractComponents({ ...app.swagger() }), shown)
     const body = Buffer.from(JSON.stringify(document))
     printed = { body, tag: entityTag(body) }
-  })
+  }
+  app.addHook('onReady', async () => print())
   const response = { 200: { type: 'object', additionalProperties: true }, ...NOT_MODIFIED_RESPONSE }
   const schema = { summary: 'This document', tags: ['ops'], response }
   app.get(DOCUMENT_PATH, { schema, onRequest: limitByAddress(meter) }, (request, reply) => {
+    if (subjects() !== shown) print()
     reply.header('Cache-Control', 'public, no-cache').type('application/json; charset=utf-8')
     return sendWithEntityTag(request, reply, printed)
   })

@@ -39,6 +39,7 @@ const PROBE_PATHS = ['/health', '/ready'] as const
 
 const CORS_OPTIONS = {
   origin: '*',
+  methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
   exposedHeaders: [...EXPOSED_HEADERS],
   maxAge: 86_400,
   strictPreflight: false,

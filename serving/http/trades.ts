@@ -74,6 +74,7 @@ export const tradeBody = (
     sideTokenPriceInNative: requiredText(numberTextOrNull(sidePriceNative)),
     sideTokenAmountInUsd: valueUsd,
     sideTokenAmountInNative: valueNative,
+    isSuspect: row.is_suspect === null ? null : row.is_suspect === 1,
     gasFee: safeIntegerOrNull(row.fee_raw),
     gasFeeInNative: row.fee_native,
     gasFeeInUsd: row.fee_usd,

@@ -30,9 +30,11 @@ const MAX_BALANCES = 100
 
 const ABSENT = { totalBalancesInUsd: '0', totalProfitInUsd: '0', balances: [] }
 
-const NO_TRADES = Object.fromEntries(TRADING_FIELDS.map((name) => [name, '0'])) as Pick<
+const TRADING_NAMES = Object.keys(TRADING_FIELDS) as readonly (keyof typeof TRADING_FIELDS)[]
+
+const NO_TRADES = Object.fromEntries(TRADING_NAMES.map((name) => [name, '0'])) as Pick<
   WalletPnlStat,
-  (typeof TRADING_FIELDS)[number]
+  keyof typeof TRADING_FIELDS
 >
 
 const balanceBody = (
@@ -51,7 +53,7 @@ const balanceBody = (
     priceInUsd: item.priceInUsd,
     priceInSol: item.priceInNative,
     priceChangeRatioInUsd24h: dayChange,
-    ...(Object.fromEntries(TRADING_FIELDS.map((name) => [name, traded[name]])) as typeof NO_TRADES),
+    ...(Object.fromEntries(TRADING_NAMES.map((name) => [name, traded[name]])) as typeof NO_TRADES),
     openTime: Number(stat?.openTime ?? 0) || null,
     closeTime: Number(stat?.closeTime ?? 0) || null,
   }

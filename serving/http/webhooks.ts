@@ -26,6 +26,17 @@ export const requireOwner = ({ principal }: Pick<FastifyRequest, 'principal'>): 
   return principal
 }
 
+/** Read by hand, so that a wrong one has the error of its own. */
+const IDEMPOTENCY_HEADER = {
+  type: 'object',
+  properties: {
+    'Idempotency-Key': {
+      type: 'string',
+      description: 'Repeated within 24 hours, the call makes no second endpoint',
+    },
+  },
+}
+
 const idempotencyKey = ({ headers }: FastifyRequest): string | undefined => {
   const header = headers['idempotency-key']
   return typeof header === 'string' ? header : header?.[0]
@@ -96,6 +107,7 @@ const writeRoutes =
         schema: {
           summary: 'Makes a webhook endpoint',
           tags: ['webhook'],
+          headers: IDEMPOTENCY_HEADER,
           body: CreateWebhook,
           response: { 200: WebhookEndpointBody },
         },

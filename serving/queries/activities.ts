@@ -1,7 +1,7 @@
 import { optionalQueryTime } from '../../core/time.ts'
 import type { KeysetList, OrderColumn } from './keyset-list.ts'
 import { walletsWithTagsSql } from './trader-tags.ts'
-import { TRADE_COLUMNS } from './trades.ts'
+import { optionalFlag, TRADE_COLUMNS } from './trades.ts'
 
 /** What narrows and orders activities; bounds exclusive but those of amounts. */
 export interface ActivityRequest {
@@ -10,6 +10,7 @@ export interface ActivityRequest {
   readonly poolAddress?: string | undefined
   readonly transactionsSignature?: string | undefined
   readonly type?: string | undefined
+  readonly isSuspect?: boolean | undefined
   readonly beforeTimestamp?: number | undefined
   readonly afterTimestamp?: number | undefined
   readonly beforeBlockHeight?: number | undefined
@@ -47,13 +48,13 @@ const liquiditySelect = (
   side: 'base' | 'quote',
   where: string,
 ): string => `SELECT ${COMMON_COLUMNS}, lp_wallet AS owner, ${LIQUIDITY_EVENT_SQL} AS side, ${legColumns(token, side, token === 'base' ? 1 : 0)},
-    toUInt8(1) AS is_liquidity, CAST(NULL, 'Nullable(Float64)') AS price_native, ${LIQUIDITY_VALUE_SQL} AS amount_usd, CAST(NULL, 'Nullable(Decimal(38,12))') AS amount_native
+    toUInt8(1) AS is_liquidity, CAST(NULL, 'Nullable(UInt8)') AS is_suspect, CAST(NULL, 'Nullable(Float64)') AS price_native, ${LIQUIDITY_VALUE_SQL} AS amount_usd, CAST(NULL, 'Nullable(Decimal(38,12))') AS amount_native
   FROM ${chain}_dex_pool_events_enriched FINAL WHERE event_type != 'SWAP' AND ${where}`
 
 const tradeSelect = (chain: string, request: ActivityRequest, where: string): string => {
   const table = request.walletAddress === undefined ? 'enriched' : 'by_wallet'
   return `SELECT ${COMMON_COLUMNS}, owner, toString(side) AS side, token_address, decimals, toInt256(amount) AS amount, price_usd, side_token,
-    side_decimals, toInt256(side_amount) AS side_amount, side_price_usd, is_base, toUInt8(0) AS is_liquidity, price_native, amount_usd, amount_native
+    side_decimals, toInt256(side_amount) AS side_amount, side_price_usd, is_base, toUInt8(0) AS is_liquidity, toNullable(is_suspect) AS is_suspect, price_native, amount_usd, amount_native
   FROM ${chain}_dex_trades_${table} FINAL WHERE ${where}`
 }
 
@@ -76,6 +77,7 @@ const activityConditions = (request: ActivityRequest): Readonly<Record<string, C
   pool: { sql: 't.pool_address = {pool:String}', value: request.poolAddress },
   tx: { sql: 't.tx_hash = {tx:String}', value: request.transactionsSignature },
   type: { sql: 't.side = {type:String}', value: request.type },
+  suspect: { sql: 't.is_suspect = {suspect:UInt8}', value: optionalFlag(request.isSuspect) },
   before: {
     sql: 't.block_time < fromUnixTimestamp64Milli({before:Int64})',
     value: optionalQueryTime(request.beforeTimestamp),

@@ -154,3 +154,9 @@ export const walletHoldersQuery = (
   sql: `SELECT * EXCEPT (sort_value) FROM (${holdersSelect(chain, 'amountPercentage', 'AND holder IN {wallets:Array(String)}')})`,
   params: { token, wallets, burnt: burnAddressesOf(chain) },
 })
+
+/** Those of some holders that are pools, which keep what they trade under their own address. */
+export const poolsAmongQuery = (chain: string, holders: readonly string[]): Query => ({
+  sql: `SELECT pool_address AS pool FROM ${chain}_dex_pools FINAL WHERE pool_address IN {holders:Array(String)}`,
+  params: { holders },
+})

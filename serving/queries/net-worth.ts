@@ -47,6 +47,14 @@ export interface HoldingsRequest {
 export const priceTokenSql = (column: string): string =>
   `if(${column} = {nativeToken:String}, {wrapped:String}, ${column})`
 
+/** Price of a token in the native token at the one rate `native_usd` of an answer, so that the native token is worth exactly itself. */
+const NATIVE_PRICE_SQL =
+  'multiIf(h.priced_as = {wrapped:String}, 1, native_usd > 0, price.price_usd / native_usd, price.price_native)'
+
+/** USD of the native token, as the column `native_usd`. */
+const nativeRateSql = (chain: string): string =>
+  `(SELECT any(price_usd) FROM ${chain}_token_prices FINAL WHERE token_address = {wrapped:String}) AS native_usd`
+
 /** Parameters `nativeToken` and `wrapped` of a chain. */
 export const nativeTokenParams = (chain: string) => {
   const row = chainRow(chain)
@@ -62,10 +70,10 @@ const holdingsSubquery = ({ chain, wallets, tokens, trusted }: HoldingsRequest) 
   const which = `holder IN {wallets:Array(String)}${tokens ? ' AND token_address IN {tokens:Array(String)}' : ' AND balance > 0'}`
   const counts = trusted ? ` AND priced_as IN (${tradableTokens(chain)})` : ''
   return {
-    from: `(SELECT h.holder AS wallet, h.token_address AS token, h.balance AS balance, h.decimals AS decimals,
-    h.last_ms AS last_ms, price.price_usd AS price_usd, price.price_native AS price_native,
+    from: `(WITH ${nativeRateSql(chain)} SELECT h.holder AS wallet, h.token_address AS token, h.balance AS balance, h.decimals AS decimals,
+    h.last_ms AS last_ms, price.price_usd AS price_usd, ${NATIVE_PRICE_SQL} AS price_native,
     toFloat64(h.balance) / exp10(ifNull(h.decimals, 0)) AS units,
-    units * ifNull(price.price_usd, 0) AS value_usd, units * ifNull(price.price_native, 0) AS value_native,
+    units * ifNull(price.price_usd, 0) AS value_usd, units * ifNull(${NATIVE_PRICE_SQL}, 0) AS value_native,
     if(p.wallet = '', NULL, p.buy_amount) AS buy_amount, if(p.wallet = '', NULL, p.sell_amount) AS sell_amount,
     if(p.wallet = '', NULL, p.valued_bought) AS valued_bought,
     if(p.wallet = '', NULL, p.buy_amount_usd) AS buy_usd, if(p.wallet = '', NULL, p.total_realized_usd) AS realized_usd,

@@ -29,6 +29,8 @@ export interface TradeRow extends KeysetRow {
   readonly side_decimals: number | null
   readonly side_raw: string
   readonly side_price_usd: number | null
+  /** null: not a trade. */
+  readonly is_suspect: 0 | 1 | null
 }
 
 /** A trade's place in its chain, and the side that is shown. */
@@ -49,7 +51,11 @@ export const TRADE_COLUMNS = `toString(t.block_height) AS height, toString(toUni
   t.price_usd AS price_usd, t.price_native AS price_native,
   toString(t.amount_usd) AS value_usd, toString(t.amount_native) AS value_native,
   t.side_token AS side, t.side_decimals AS side_decimals, toString(t.side_amount) AS side_raw,
-  t.side_price_usd AS side_price_usd`
+  t.side_price_usd AS side_price_usd, t.is_suspect AS is_suspect`
+
+/** A parameter that is true or false, as the tables write it. */
+export const optionalFlag = (value: boolean | undefined): 0 | 1 | undefined =>
+  value === undefined ? undefined : value ? 1 : 0
 
 interface Condition {
   readonly sql: string
@@ -63,6 +69,7 @@ const tradeConditions = (query: TradeQuery): Readonly<Record<string, Condition>>
   pool: { sql: 't.pool_address = {pool:String}', value: query.poolAddress },
   tx: { sql: 't.tx_hash = {tx:String}', value: query.transactionsSignature },
   type: { sql: 't.side = {type:String}', value: query.type },
+  suspect: { sql: 't.is_suspect = {suspect:UInt8}', value: optionalFlag(query.isSuspect) },
   before: {
     sql: 't.block_time < fromUnixTimestamp64Milli({before:Int64})',
     value: optionalQueryTime(query.beforeTimestamp),
@@ -90,7 +97,7 @@ const legColumn = (column: string, isBase: boolean, name: string): string =>
 const baseTradesSubquery = (
   chain: string,
 ): string => `(SELECT block_slot, block_height, block_time, tx_hash, tx_index, tx_status, tx_fee, tx_fee_native, tx_fee_usd,
-    event_index, program_address, protocol_family, pool_address, toUInt8(1) AS is_base, if(base_is_buy = 1, 'BUY', 'SELL') AS side,
+    event_index, program_address, protocol_family, pool_address, is_suspect, toUInt8(1) AS is_base, if(base_is_buy = 1, 'BUY', 'SELL') AS side,
     ${LEG_COLUMNS.map((column) => legColumn(column, true, LEG_COLUMN_NAMES[column] ?? column)).join(', ')},
     ${['token', 'decimals', 'amount', 'price_usd'].map((column) => legColumn(column, false, `side_${column}`)).join(', ')}
   FROM ${chain}_dex_trades FINAL) AS t`

@@ -59,6 +59,14 @@ const tradeSides = (
   return { base, bought, sold }
 }
 
+const SUSPECT_PREFIX = /^TOKEN_PRICE_SUSPECT_REASON_(?:BY_)?/
+
+/** Why the price of a trade is not trusted, in lower case; empty for a price that is. */
+const suspectReason = (prices: TradeEvent['trade_processed']): string =>
+  prices?.is_token_a_price_in_usd_suspect
+    ? prices.is_token_a_price_in_usd_suspect_reason.replace(SUSPECT_PREFIX, '').toLowerCase()
+    : ''
+
 /** Trades that an endpoint named by a token, the pool or a wallet. */
 export const tradeEvents = (
   { events }: TradeEvents,
@@ -87,6 +95,7 @@ export const tradeEvents = (
       swa: sold.wallet,
       h: tx,
       p: trade.pool_address,
+      sr: suspectReason(event.trade_processed),
     })
     const timeMs = event.block?.timestamp || meta.block_time
     const path = eventPath(event)

@@ -81,6 +81,8 @@ test('CORS preflight requests are answered for every origin', async () => {
   assert.equal(answer.status, 204)
   assert.equal(answer.headers.get('access-control-allow-origin'), '*')
   assert.equal(answer.headers.get('access-control-allow-headers'), 'x-api-key')
+  const methods = answer.headers.get('access-control-allow-methods')?.split(', ')
+  assert.deepEqual(methods?.toSorted(), ['DELETE', 'GET', 'HEAD', 'PATCH', 'POST', 'PUT'])
 })
 
 test('a plan with one unit serves four calls of a quarter unit, then refuses by quota; invalid requests cost nothing', async () => {

@@ -178,7 +178,36 @@ test('holders are listed largest first, without burnt, emptied and reverted ones
   )
   assert.equal(hasNext, false)
   assert.deepEqual(rows[0]?.tags, ['dev'])
-  assert.deepEqual(rows[0]?.makerTokenTags, ['diamond_hands'])
+  assert.deepEqual(rows[0]?.makerTokenTags, ['top_holder', 'diamond_hands'])
+})
+
+test('a pool that holds a token is tagged as one, and is neither a top holder nor a whale', async () => {
+  const pool = addressFromNumber(106)
+  const token = addressFromNumber(3)
+  await api.warehouse.insert('eth_dex_pools', [
+    { pool_address: pool, token_a: token, token_b: addressFromNumber(4), _ver: 1 },
+  ])
+  await api.warehouse.insert('eth_token_holders', [
+    ...[pool, RICH].map((wallet) => ({ ...holder(wallet, 90_000n), token_address: token })),
+    ...Array.from({ length: 10 }, (_, index) => ({
+      ...holder(addressFromNumber(200 + index), BigInt(60_000 - index)),
+      token_address: token,
+    })),
+  ])
+  await api.warehouse.insert('eth_token_prices', [
+    { token_address: token, price_time: at(NOW_MS), price_usd: 0.75, price_native: 1, _ver: 1 },
+  ])
+  const path = `/v2/token/eth/${token}`
+  const { data } = await bodyOf(`${path}/topHolders`)
+  const rows = data as readonly Body[]
+  const wallet = ['top_holder', 'whale', 'diamond_hands']
+  const found = new Map(rows.map((row) => [row.walletAddress, [row.tags, row.makerTokenTags]]))
+  assert.deepEqual(found.get(pool), [['pool'], []])
+  assert.deepEqual(found.get(RICH), [[], wallet])
+  assert.deepEqual(found.get(addressFromNumber(208)), [[], wallet])
+  assert.deepEqual(found.get(addressFromNumber(209)), [[], wallet.slice(1)])
+  const some = await bodyOf(`${path}/holders/multi?walletAddresses=${pool}`)
+  assert.deepEqual((some as unknown as readonly Body[])[0]?.tags, ['pool'])
 })
 
 test('a holder has its realized and unrealized profit, with the open part capped by the balance', async () => {

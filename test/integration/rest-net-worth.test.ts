@@ -198,6 +198,7 @@ const near = (text: string | undefined, value: number): void =>
   assert.ok(Math.abs(Number(text) - value) < 1e-6, `${text}, expected ${value}`)
 
 interface Worth extends RestPage<NetWorthItem> {
+  readonly totalValueInNative: string
   readonly totalValueInUsd: string
   readonly netWorth: string
 }
@@ -215,6 +216,18 @@ test('net worth of a wallet counts its tokens with a pool, the native token at t
       items.reduce((sum, { valueInUsd }) => sum + Number(valueInUsd), 0),
     )
   }
+})
+
+test('worth in the native token is at one rate, and the native token is worth exactly itself', async () => {
+  const rate = lastPrice(COIN, Number.POSITIVE_INFINITY) ?? 0
+  const path = `/v2/wallet/eth/${RICH}/net-worth`
+  const page = await read<Worth>(path)
+  const coin = page.data.find(({ tokenAddress }) => tokenAddress === COIN)
+  assert.deepEqual([coin?.priceInNative, coin?.valueInNative], ['1', coin?.amount])
+  for (const { priceInUsd, priceInNative } of page.data) {
+    near(priceInNative, Number(priceInUsd) / rate)
+  }
+  near(page.totalValueInNative, Number(page.totalValueInUsd) / rate)
 })
 
 test('balances show all tokens that are held, those without a pool as well', async () => {

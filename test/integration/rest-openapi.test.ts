@@ -66,6 +66,8 @@ test('the API document describes every route, with price, credentials and errors
       assert.deepEqual(operation.security, [{ bearer_auth: scopes }, { api_key_auth: [] }])
       const responses = record(operation.responses)
       assert.deepEqual(Object.keys(responses), statusesOf(name, scopes), name)
+      const { headers } = record(responses[200])
+      assert.ok(Object.keys(record(headers)).includes('X-RateLimit-Remaining'), name)
     }
   }
   const ids = Object.values(paths).flatMap((path) =>

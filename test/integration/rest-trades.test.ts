@@ -109,6 +109,11 @@ test('every trade filter returns exactly the matching trades, newest first', asy
     [`poolAddress=${POOLS[0]}`, ({ pool }) => pool === POOLS[0]],
     [`transactionsSignature=${nameOf(middle)}`, (trade) => nameOf(trade) === nameOf(middle)],
     ['type=SELL', ({ side }) => side === 'SELL'],
+    ['isSuspect=true', ({ suspect }) => suspect],
+    [
+      `isSuspect=false&tokenAddress=${TOKENS[0]}`,
+      ({ suspect, token }) => !suspect && token === TOKENS[0],
+    ],
     [`beforeTimestamp=${middle.timeMs}`, ({ timeMs }) => timeMs < middle.timeMs],
     [`afterTimestamp=${middle.timeMs}`, ({ timeMs }) => timeMs > middle.timeMs],
     [`beforeTimestamp=${HEAD_MS / 1_000 - 3_600}`, ({ timeMs }) => timeMs < HEAD_MS - 3_600_000],
@@ -124,6 +129,10 @@ test('every trade filter returns exactly the matching trades, newest first', asy
       wanted(keep),
       query,
     )
+    for (const { transactionSignature, isSuspect } of got) {
+      const trade = TRADES.find((each) => nameOf(each) === transactionSignature)
+      assert.equal(isSuspect, trade?.suspect, transactionSignature)
+    }
   }
 })
 

@@ -55,9 +55,17 @@ const head = (change: Partial<EventMeta> = {}) => {
   }
 }
 
-const publishTrade = (change: { readonly buyer?: string; readonly pool?: string } = {}) => {
+const SUSPECT_REASON = 'TOKEN_PRICE_SUSPECT_REASON_BY_LAST_CLOSE_PRICES' as const
+
+interface TradeChange {
+  readonly buyer?: string
+  readonly pool?: string
+  readonly suspect?: boolean
+}
+
+const publishTrade = (change: TradeChange = {}) => {
   const { meta, ...event } = head()
-  const { buyer = WALLET, pool = POOL } = change
+  const { buyer = WALLET, pool = POOL, suspect = false } = change
   const trade = {
     token_a_address: TOKEN,
     token_b_address: QUOTE,
@@ -70,7 +78,12 @@ const publishTrade = (change: { readonly buyer?: string; readonly pool?: string 
     pool_address: pool,
     was_original_direction: false,
   }
-  const trade_processed = { token_a_price_in_usd: '150', token_b_price_in_usd: '1' }
+  const trade_processed = {
+    token_a_price_in_usd: '150',
+    token_b_price_in_usd: '1',
+    is_token_a_price_in_usd_suspect: suspect,
+    ...(suspect && { is_token_a_price_in_usd_suspect_reason: SUSPECT_REASON }),
+  }
   return stack.publishTo('tradesProcessed', 'dex.trade.TradeEvents', {
     key: TOKEN,
     value: { meta, events: [{ ...event, trade, trade_processed }] },
@@ -214,6 +227,27 @@ test('a trade webhook is sent for its tokens, its pool and its wallets, once to 
     h: data.h,
     p: POOL,
   })
+  await dropAll()
+})
+
+test('a trade webhook says why a price is suspect, and a filter can leave such trades out', async () => {
+  const channels = ['sol.trade.executed'] as const
+  const subjects = [TOKEN]
+  await endpointOf('/s-all', channels, { subjects })
+  await endpointOf('/s-good', channels, { subjects, filter: '!has(data.sr)' })
+  await endpointOf('/s-named', channels, { subjects, filter: 'suspectReason != ""' })
+  await publishTrade({ suspect: true })
+  await publishTrade()
+  await until(() => receiver.at('/s-all').length === 2 && receiver.at('/s-good').length === 1)
+  await until(() => receiver.at('/s-named').length === 1, 'the message that has a reason')
+  assert.deepEqual(
+    bodiesAt('/s-all')
+      .map(({ data }) => data.sr)
+      .toSorted(),
+    ['last_close_prices', undefined],
+  )
+  assert.equal(bodiesAt('/s-good')[0].data.sr, undefined)
+  assert.equal(bodiesAt('/s-named')[0].data.sr, 'last_close_prices')
   await dropAll()
 })
 

@@ -4,6 +4,7 @@ import { avroSchemaOf, MESSAGE_NAMES, wireTypesSource } from '../../schemas/avro
 import { withChainIds } from './chain-words.ts'
 import { configurationPage } from './configuration-page.ts'
 import { cubeStatements } from './cube-statements.ts'
+import { errorsPage } from './errors-page.ts'
 import { withCubeTable } from './graphql-page.ts'
 import { metricsPage } from './metrics-page.ts'
 import { MODULE_TABLES } from './module-tables.ts'
@@ -28,6 +29,7 @@ export const GENERATED_FILES: Readonly<Record<string, () => string | Promise<str
   'schemas/wire.ts': wireTypesSource,
   '.env.example': envExample,
   'docs/configuration.md': configurationPage,
+  'docs/errors.md': errorsPage,
   'docs/metrics.md': metricsPage,
   'docs/protocols.md': protocolsPage,
   'docs/rest.md': restPage,

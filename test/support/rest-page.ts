@@ -1,5 +1,22 @@
-import { MILLI_UNITS_PER_UNIT, ROUTE_MILLI_UNITS } from '../../schemas/plans.ts'
+import {
+  ANONYMOUS_REQUESTS_PER_SECOND,
+  MILLI_UNITS_PER_UNIT,
+  MIN_QUERY_MILLI_UNITS,
+  maxConcurrentQueries,
+  PLANS,
+  type PricedPlan,
+  ROUTE_MILLI_UNITS,
+} from '../../schemas/plans.ts'
+import { BURST_SECONDS } from '../../serving/billing/rate-limiter.ts'
 import { chainWords } from './chain-words.ts'
+
+const planRow = ([name, plan]: readonly [string, PricedPlan]): string => {
+  const units = plan.unitsPerMonth?.toLocaleString('en-US') ?? 'without end'
+  const { requestsPerSecond, webhookEndpoints } = plan
+  return `| ${name} | ${requestsPerSecond} | ${units} | ${maxConcurrentQueries(plan)} | ${webhookEndpoints} |\n`
+}
+
+const planRows = (): string => Object.entries<PricedPlan>(PLANS).map(planRow).join('')
 
 const HEAD = `# REST
 
@@ -22,15 +39,34 @@ from other servers.
 - **Times** are epoch milliseconds. As parameters, values below 100,000,000,000 are read as seconds.
 - **Windows** (\`1h\`, \`24h\`, \`7d\`) end at the newest block that was ingested, not at a wall clock. \`X-Chain-Head\` and \`X-Chain-Since\` of an answer say how far
   the blocks reach; tables of profits, balances and statistics are filled beside them and may be some blocks behind, longer while a start catches up.
-- **Errors** are \`application/problem+json\` with \`code\`, \`name\`, \`message\` and \`requestId\`; a wrong parameter is named in \`details.parameter\`.
+- **Errors** are \`application/problem+json\` with \`code\`, \`name\`, \`message\` and \`requestId\`; a wrong parameter is named in \`details.parameter\`. [All codes](errors.md).
 - **Tags**: an answer has an \`ETag\`; with \`If-None-Match\` an answer that is still the same is 304 without a body, at the same price. Operations on
   webhooks have none.
-- **Price**: compute units (CU) of a successful answer, also in the header \`X-CU-Cost\`.
+- **Price**: compute units (CU) of a successful answer, also in the header \`X-CU-Cost\`. An answer that there is nothing (404) or that the query needs too much (40041) costs what the
+  engine did for it, ${MIN_QUERY_MILLI_UNITS / MILLI_UNITS_PER_UNIT} for each second that it began and at most the price; other errors cost nothing.
+- **Repeating a POST**: with \`Idempotency-Key\` (8 to 255 printable characters) \`POST /webhook/endpoint\` makes one endpoint: for 24 hours the same key and body get the same answer, with
+  \`Idempotent-Replayed: true\`; another body is refused with code 40901. A transaction that is sent twice is one on the chain, and a risk registration of the same reference is one.
 - Addresses of EVM chains are compared without regard to case, those of Solana as they are written.
+
+## Limits
+
+Limits belong to an organization, over all its keys and tokens; \`GET /account/plan\` tells where they stand.
+
+| plan | requests per second | CU per month | GraphQL requests at once | webhook endpoints |
+| --- | --- | --- | --- | --- |
+${planRows()}
+- After a pause ${BURST_SECONDS} seconds' worth of requests may come at once. \`X-RateLimit-Limit\` is the rate, \`X-RateLimit-Remaining\` the requests that may come at once now (after a pause more than
+  the limit, because of the burst), \`X-RateLimit-Reset\` the Unix second at which it is full again; \`RateLimit\` and \`RateLimit-Policy\` say the same in the form of the IETF draft.
+- Too many requests are 429 with code 429 and \`Retry-After\` in seconds, too many GraphQL requests at once 429 with code 42903. Units that are used up are 403 with \`details.reason\`
+  \`quota_exhausted\` and \`details.resetAt\`: months are calendar months in UTC, nothing is carried over. \`X-Quota-Remaining\` is what is left, -1 without end.
+- Requests without a valid credential: ${ANONYMOUS_REQUESTS_PER_SECOND} a second from one address.
+- Several serving processes share limits: each knows of the others' requests and units within about a second.
 
 ## What the numbers are
 
-- **Trades** are seen from the token that is asked for, else from the base token of the pair. A trade has one value; both legs carry it.
+- **Trades** are seen from the token that is asked for, else from the base token of the pair. A trade has one value; both legs carry it. A trade with \`isSuspect\` failed a check of its
+  price: it counts in volumes, sets no price and is in no candle. \`isSuspect=false\` asks for the others.
+- **Candles**: \`volume\` is money, in USD or with \`priceType=native\` in the native token; \`volumeInTokenAmount\` is tokens.
 - **Profit and loss** uses the moving average cost of a wallet and token: a sale takes its share of the cost, and what was never bought realizes nothing. A window
   (\`1d\`, \`7d\`, \`30d\`) counts the trades in it, and its cost is the cost at its start plus the purchases in it. The open part is at most what the wallet still holds.
 - **Statistics** of a token: a window has sixty buckets of block time (\`1m\` of one second, \`24h\` of 24 minutes). It holds the bucket of \`updatedAt\` and the 59
@@ -38,7 +74,9 @@ from other servers.
   of a token that stopped trading fall to zero with the blocks of the chain, \`1m\` every five seconds, the others with their buckets, and
   between two changes they are those of now. All but liquidity follows from the trades that are served; suspect trades count but set no price. A sum in the
   native coin holds the trades whose quote had a known price in it: the first trades after a start may have none.
-- **Net worth** counts tokens with a price and a pool of at least 100 USD. Past worth is walked back through changes of balances, at the last price of each hour.
+- **Net worth** counts tokens with a price and a pool of at least 100 USD. Worth in the native token is that in USD at the one price of the native token now. Past worth is walked back through changes of balances, at the last price of each hour.
+- **Holders**: a pool that keeps tokens under its own address is in the list with the tag \`pool\`. The shares of the ten and hundred largest holders and their concentration leave
+  pools and burn addresses out.
 - **Rankings** look at the first 500 tokens of their order, narrow them, and show at most 100. A number that is not known fits no range.
 - **Kinds of traders** come from blocks alone: \`dev\`, \`sniper\` (bought within 10 seconds of the first trade), \`bundle\`, \`sandwich\` and \`pro\`. The kinds that need labels
   or a wallet's whole history (\`fresh\`, \`insider\`, \`kol\`, \`bluechip\`, \`smart\`, \`phishing\`, \`rat\`) answer an empty page.

@@ -45,6 +45,7 @@ test('a schema with a title becomes a component wherever it occurs, and a refere
   ])
   assert.deepEqual(JSON.parse(JSON.stringify(named.components)), {
     responses: {},
+    headers: {},
     schemas: {
       Part: JSON.parse(JSON.stringify(Part)),
       Whole: {
@@ -88,5 +89,22 @@ test('equal error responses become one component; one with another description s
   assert.deepEqual(components, {
     schemas: {},
     responses: { Status404: problem('No such chain')[404] },
+    headers: {},
   })
+})
+
+test('equal headers become one component; one of another meaning stays in place', () => {
+  const answer = (description: string) => ({
+    responses: { 200: { headers: { 'X-Cost': { description, schema: { type: 'number' } } } } },
+  })
+  const { paths, components } = extractComponents({
+    paths: { '/one': { get: answer('Units') }, '/two': { get: answer('Money') } },
+  })
+  const reference = { $ref: '#/components/headers/X-Cost' }
+  assert.deepEqual(paths, {
+    '/one': { get: { responses: { 200: { headers: { 'X-Cost': reference } } } } },
+    '/two': { get: answer('Money') },
+  })
+  const { headers } = components as { readonly headers: object }
+  assert.deepEqual(headers, answer('Units').responses[200].headers)
 })

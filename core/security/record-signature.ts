@@ -2,7 +2,7 @@ import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import type { LogRecord, ProducerRecord } from '../bus/contract.ts'
 
 /** Header that carries the signature. */
-const SIGNATURE_HEADER = 'signature'
+export const SIGNATURE_HEADER = 'signature'
 
 /** Why a record is not accepted. */
 export type SignatureProblem = 'unsigned' | 'wrong-signature'

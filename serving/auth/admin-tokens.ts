@@ -81,12 +81,10 @@ export const createAdminTokens = (
       return { row, token }
     },
     revoke: async (tokenId) => {
-      let isKnown = false
       await commitAudited(deps, { action: 'admin-token.revoke', subject: tokenId }, () => {
-        const row = registry.adminTokens().find(({ token_id }) => token_id === tokenId)
-        if (row === undefined && !isKnown) throw new Fault('NOT_FOUND', 'No such admin token')
-        isKnown = true
-        return row === undefined ? [] : [records.gone('adminTokens', tokenId)]
+        const isKnown = registry.adminTokens().some(({ token_id }) => token_id === tokenId)
+        if (!isKnown) throw new Fault('NOT_FOUND', 'No such admin token')
+        return [records.gone('adminTokens', tokenId)]
       })
     },
   }

@@ -135,7 +135,7 @@ export const SYSTEM_ACTOR: Actor = { actor: 'system', address: '', requestId: ''
 
 type ComputeRecords = () => readonly ProducerRecord[] | Promise<readonly ProducerRecord[]>
 
-/** One change with its audit entry. A repeated `compute` sees what the first run wrote, so rows are found once. */
+/** One change with its audit entry. */
 export const commitAudited = async (
   { control, records, by, writeAs, onChange }: AdministrationDeps,
   what: AuditEntry,
@@ -147,20 +147,6 @@ export const commitAudited = async (
     return changed.length === 0 ? [] : [...changed, records.audit(entry)]
   }, writeAs)
   onChange(entry)
-}
-
-/** The row at the first look; a later look may miss it, when a first try to delete it went through after all. */
-const requireRowOnce = <Row>(
-  find: () => Row | undefined,
-  what: string,
-): (() => Row | undefined) => {
-  let found = false
-  return () => {
-    const row = find()
-    if (row === undefined && !found) throw new Fault('NOT_FOUND', `No such ${what}`)
-    found = true
-    return row
-  }
 }
 
 const orgOperations = (
@@ -176,10 +162,8 @@ const orgOperations = (
     },
     updateOrg: async (orgId, { name, plan, suspended }) => {
       const detail = JSON.stringify({ name, plan, suspended })
-      const find = requireRowOnce(() => registry.org(orgId), 'organization')
       await commitAudited(deps, { action: 'org.update', subject: orgId, orgId, detail }, () => {
-        const org = find()
-        if (!org) return []
+        const org = requireRow(registry.org(orgId), 'organization')
         const next = {
           ...org,
           ...definedFields({ name, plan, suspended }),
@@ -190,9 +174,8 @@ const orgOperations = (
       return requireRow(registry.org(orgId), 'organization')
     },
     deleteOrg: async (orgId) => {
-      const find = requireRowOnce(() => registry.org(orgId), 'organization')
       await commitAudited(deps, { action: 'org.delete', subject: orgId, orgId }, () => {
-        if (!find()) return []
+        requireRow(registry.org(orgId), 'organization')
         const own = registry.applications().filter(({ org_id }) => org_id === orgId)
         return [...own.flatMap((each) => deletionRecords(deps, each)), records.gone('orgs', orgId)]
       })
@@ -210,33 +193,25 @@ const applicationOperations = (
       const { appId, orgId } = made.presented
       await commitAudited(deps, { action: 'app.create', subject: appId, orgId }, () => {
         if (request.orgId !== undefined) requireRow(registry.org(request.orgId), 'organization')
-        const others = registry.orgs().some(({ org_id }) => org_id !== orgId)
-        if (request.isFirst && others) throw new Fault('CONFLICT', 'An organization exists already')
+        if (request.isFirst && registry.orgs().length > 0)
+          throw new Fault('CONFLICT', 'An organization exists already')
         return made.records
       })
       return made.presented
     },
     updateApplication: async (appId, { name, disabled, scopes }) => {
-      const find = requireRowOnce(() => registry.application(appId), 'application')
       const detail = JSON.stringify({ name, disabled, scopes })
       await commitAudited(deps, { action: 'app.update', subject: appId, detail }, () => {
-        const row = find()
-        return row
-          ? [
-              records.application(
-                updateApplicationRow(row, definedFields({ name, disabled, scopes }), nowMs()),
-              ),
-            ]
-          : []
+        const row = requireRow(registry.application(appId), 'application')
+        const changes = definedFields({ name, disabled, scopes })
+        return [records.application(updateApplicationRow(row, changes, nowMs()))]
       })
       return requireRow(registry.application(appId), 'application')
     },
     deleteApplication: async (appId) => {
-      const find = requireRowOnce(() => registry.application(appId), 'application')
-      await commitAudited(deps, { action: 'app.delete', subject: appId }, () => {
-        const row = find()
-        return row ? deletionRecords(deps, row) : []
-      })
+      await commitAudited(deps, { action: 'app.delete', subject: appId }, () =>
+        deletionRecords(deps, requireRow(registry.application(appId), 'application')),
+      )
     },
   }
 }
@@ -249,11 +224,9 @@ const secretOperations = (
     rotateSecret: async (appId, overlapSeconds) => {
       const secret = generateClientSecret()
       const hash = hashSecret(secret, pepper)
-      const find = requireRowOnce(() => registry.application(appId), 'application')
       const detail = `overlap ${overlapSeconds} s`
       await commitAudited(deps, { action: 'secret.rotate', subject: appId, detail }, () => {
-        const row = find()
-        if (!row || row.secret_hashes[0] === hash) return []
+        const row = requireRow(registry.application(appId), 'application')
         const before = activeSecretHashes(row, nowMs()).slice(0, 1)
         const secrets = { secret_hashes: overlapSeconds > 0 ? [hash, ...before] : [hash] }
         const until = { previous_secret_until: nowMs() + overlapSeconds * 1_000 }
@@ -262,10 +235,8 @@ const secretOperations = (
       return secret
     },
     revokeTokens: async (appId) => {
-      const find = requireRowOnce(() => registry.application(appId), 'application')
       await commitAudited(deps, { action: 'tokens.revoke', subject: appId }, () => {
-        const row = find()
-        if (!row) return []
+        const row = requireRow(registry.application(appId), 'application')
         const after = { tokens_valid_after: Math.ceil((nowMs() + 1) / 1_000) * 1_000 }
         return [records.application(updateApplicationRow(row, after, nowMs()))]
       })
@@ -302,15 +273,12 @@ const keyOperations = (
       return { orgId, appId, keyId: row.key_id, apiKey }
     },
     revokeKey: async (keyId, appId) => {
-      const own = () => {
-        const key = registry.key(keyId)
-        return appId === undefined || key?.app_id === appId ? key : undefined
-      }
-      const find = requireRowOnce(own, 'key')
       const detail = new Date(nowMs()).toISOString()
-      await commitAudited(deps, { action: 'key.revoke', subject: keyId, detail }, () =>
-        find() ? [records.gone('keys', keyId)] : [],
-      )
+      await commitAudited(deps, { action: 'key.revoke', subject: keyId, detail }, () => {
+        const key = registry.key(keyId)
+        requireRow(appId === undefined || key?.app_id === appId ? key : undefined, 'key')
+        return [records.gone('keys', keyId)]
+      })
     },
   }
 }

@@ -11,9 +11,10 @@ import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { retry } from '../../core/retry.ts'
 import type { RecordSigner } from '../../core/security/record-signature.ts'
+import { createOwnCommit, type OwnCommit } from './own-commit.ts'
 import { createWriterQueue } from './writer-queue.ts'
 
-/** Key of an empty record: written to find out how far the tail has read. */
+/** Key of an empty record: written to find out how far the tail has read, and to recognise a commit that leaves nothing else to read. */
 const NOOP_KEY = 'noop'
 
 /** Producer id of the control topics; the newest writer fences the others, and a fenced one opens it again at its next write. */
@@ -33,8 +34,10 @@ export interface ControlLog {
   /**
    * Computes records from the maps as they are at the end of the log, commits them and waits until they are applied.
    * No other process can write in between: a new writer fences the others and reads to the end first. So
-   * `compute` may run again. Organizations write in turn; without `orgId` it is the installation that writes. Throws `Outage` when
-   * the outcome is not known in time, `Fault` CONCURRENCY_LIMIT while 16 writes of the organization wait, and what `compute` throws.
+   * `compute` may run again, but not where the commit was made and only its answer was lost: its records are recognised in the log.
+   * What the last run computed is what was committed. Organizations write in turn; without `orgId` it is the installation that writes.
+   * Throws `Outage` when the outcome is not known in time, `Fault` CONCURRENCY_LIMIT while 16 writes of the organization wait, and
+   * what `compute` throws.
    */
   update(compute: () => RecordsToWrite | Promise<RecordsToWrite>, orgId?: string): Promise<void>
   /** True while the maps are at most 30 s behind the log. */
@@ -78,10 +81,12 @@ export const openControlLog = async (deps: ControlLogDeps): Promise<ControlLog> 
   const { bus, topics, nowMs } = deps
   const applied = new Map<string, number>()
   const waiters = new Set<ApplyWaiter>()
+  const ownCommit = createOwnCommit(topics, deps.signer)
   let verifiedAtMs = Number.NEGATIVE_INFINITY
 
   const applyRecord = (record: LogRecord): void => {
     if (record.key !== NOOP_KEY && isAuthenticRecord(deps, record)) deps.apply(record)
+    ownCommit.read(record)
     applied.set(record.topic, record.offset + 1)
     for (const waiter of waiters) {
       if (waiter.topic === record.topic && record.offset + 1 >= waiter.next) waiter.done()
@@ -110,7 +115,11 @@ export const openControlLog = async (deps: ControlLogDeps): Promise<ControlLog> 
     names.map((topic) => ({ topic, partition: 0, key: NOOP_KEY, value: null }))
   const committer = createCommitter(bus, {
     writerId: deps.writerId ?? WRITER_ID,
-    signer: deps.signer,
+    ownCommit,
+    toReadBack: (records) =>
+      records.some(({ topic }) => topics.includes(topic))
+        ? records
+        : [...records, ...noops(topics.slice(0, 1))],
     onWriterOpened: async (writer) => applySpans(await writer.commit({ records: noops(topics) })),
     applySpans,
   })
@@ -182,8 +191,10 @@ export const isAuthenticRecord = (
 /** Dependencies of a committer. */
 interface CommitterDeps {
   readonly writerId: string
-  readonly signer: RecordSigner
-  /** Called with a new writer: other processes may have written since the previous one. */
+  readonly ownCommit: OwnCommit
+  /** Adds a record of a tailed topic where the commit has none. */
+  readonly toReadBack: (records: RecordsToWrite) => RecordsToWrite
+  /** Called with a new writer: other processes may have written since the previous one. Returns when the tail is at the end. */
   readonly onWriterOpened: (writer: Writer) => Promise<void>
   readonly applySpans: (spans: readonly OffsetRange[]) => Promise<void>
 }
@@ -193,7 +204,7 @@ interface Committer {
   close(): Promise<void>
 }
 
-/** Control records are whole values under ids of their own, so writing them a second time changes nothing. */
+/** A commit that failed is made again, where its records are not in the log. */
 const COMMIT_RETRY = {
   firstMs: 20,
   maxMs: 500,
@@ -204,7 +215,7 @@ const COMMIT_RETRY = {
 
 /** One update after another through one writer; a writer that failed or was fenced is replaced. */
 const createCommitter = (bus: Bus, deps: CommitterDeps): Committer => {
-  const { writerId, signer, onWriterOpened, applySpans } = deps
+  const { writerId, ownCommit, toReadBack, onWriterOpened, applySpans } = deps
   let writer: Writer | undefined
   const queue = createWriterQueue()
   const discardWriter = async (): Promise<void> => {
@@ -220,15 +231,20 @@ const createCommitter = (bus: Bus, deps: CommitterDeps): Committer => {
   const once = async (compute: () => RecordsToWrite | Promise<RecordsToWrite>): Promise<void> => {
     try {
       const current = await openWriter()
-      const records = (await compute()).map(signer.sign)
-      if (records.length > 0) await applySpans(await current.commit({ records }))
+      // After a failed commit the writer is a new one: the outcome is final, and everything that was committed has been read.
+      if (ownCommit.isInLog()) return
+      const computed = await compute()
+      if (computed.length === 0) return
+      const records = ownCommit.begin(toReadBack(computed))
+      await applySpans(await current.commit({ records }))
     } catch (error) {
       if (error instanceof Outage) await discardWriter()
       throw error
     }
   }
   return {
-    update: (compute, orgId) => queue.run(orgId, () => retry(() => once(compute), COMMIT_RETRY)),
+    update: (compute, orgId) =>
+      queue.run(orgId, () => retry(() => once(compute), COMMIT_RETRY).finally(ownCommit.end)),
     close: async () => {
       await queue.idle()
       await writer?.close()

@@ -63,9 +63,9 @@ export const createPlanPurchases = (deps: AdministrationDeps): PlanPurchases => 
       let isNew = false
       const entry = { action: 'plan.order', subject: paymentId, detail: plan }
       await commitAudited(deps, entry, () => {
-        if (registry.purchase(paymentId) !== undefined) return []
+        isNew = registry.purchase(paymentId) === undefined
+        if (!isNew) return []
         rejectOrder(registry, order, nowMs())
-        isNew = true
         const open = { state: 'ordered', org_id: '', transaction: '', ordered_at: nowMs() }
         return [
           records.purchase({

@@ -86,13 +86,10 @@ export const createWalletLinks = (
       return linked
     },
     unlink: async (appId, key) => {
-      let isKnown = false
       await commitAudited(deps, { action: 'wallet.unlink', subject: key }, () => {
         const row = registry.walletLink(key)
-        const isOwn = row?.app_id === appId
-        if (!isOwn && !isKnown) throw new Fault('NOT_FOUND', 'No such wallet')
-        isKnown = true
-        return isOwn ? [...forgotten(), records.walletLink(unlinkedRow(row, nowMs()))] : []
+        if (row?.app_id !== appId) throw new Fault('NOT_FOUND', 'No such wallet')
+        return [...forgotten(), records.walletLink(unlinkedRow(row, nowMs()))]
       })
     },
   }

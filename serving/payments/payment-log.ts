@@ -84,8 +84,7 @@ export const openPaymentLog = async (deps: PaymentLogDeps): Promise<PaymentLog> 
       let isWritten = true
       await control.update(() => {
         const held = find(payment.payment_id)
-        // A repeated try finds what the first one wrote.
-        isWritten = held === undefined ? payment.version === 1 : isNext(held, payment)
+        isWritten = payment.version === (held?.version ?? 0) + 1
         return isWritten
           ? [recordOf(payment.payment_id, codec.encode('control.Payment', payment))]
           : []
@@ -97,12 +96,6 @@ export const openPaymentLog = async (deps: PaymentLogDeps): Promise<PaymentLog> 
     stop: control.stop,
   }
 }
-
-const isNext = (held: PaymentRow, next: PaymentRow): boolean =>
-  held.version + 1 === next.version ||
-  (held.version === next.version &&
-    held.attempt === next.attempt &&
-    held.transaction === next.transaction)
 
 const isOver = ({ updated_at, valid_before }: PaymentRow, nowMs: number): boolean =>
   !isRemembered(updated_at, valid_before, nowMs)

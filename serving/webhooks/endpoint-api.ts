@@ -155,8 +155,7 @@ const createEndpoint = async (
   const sealed = cipher.seal(secret, endpointId)
   await store.change(
     endpointId,
-    (current) => {
-      if (current) return undefined
+    () => {
       storedResponse = findStoredResponse(store.requests, call)
       if (storedResponse) return undefined
       assertBelowLimit(deps, owner)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import type { Bus, LogRecord, ProducerRecord } from '../../core/bus/contract.ts'
 import { openEmbeddedBus } from '../../core/bus/embedded/bus.ts'
 import { openKafkaBus } from '../../core/bus/kafka/bus.ts'
@@ -18,6 +18,7 @@ import { createOrganizations } from '../../serving/auth/organizations.ts'
 import { openUsageLog } from '../../serving/billing/usage-log.ts'
 import { openEndpointStore } from '../../serving/webhooks/endpoint-store.ts'
 import { startKafka } from '../support/kafka.ts'
+import { failCommits } from '../support/lost-answers.ts'
 import { tryStart } from '../support/optional-dependency.ts'
 import { until } from '../support/until.ts'
 
@@ -129,11 +130,33 @@ test('foreign control records are refused on the embedded log', async () => {
 })
 
 const cluster = await tryStart('a Kafka broker (Java, Maven)', () => startKafka(1))
+after(() => cluster?.stop())
 
 test('foreign control records are refused on Kafka', { skip: cluster === undefined }, async () => {
   assert.ok(cluster)
   const bus = await openKafkaBus({ brokers: cluster.brokers, clientId: 'sluice-control', log })
   await refusesForeignRecords(bus)
   await bus.close()
-  await cluster.stop()
+})
+
+test('a control write whose answer was lost is recognised on Kafka', {
+  skip: cluster === undefined,
+}, async () => {
+  assert.ok(cluster)
+  const bus = await openKafkaBus({ brokers: cluster.brokers, clientId: 'sluice-lost', log })
+  await bus.createTopics(topicSpecs({ chains: [], partitions: 1, retention: 'off' }))
+  const failing = failCommits(bus)
+  const { organizations, stop } = await openReaders(failing.bus)
+  const { admin, registry } = organizations
+  const { orgId, appId, keyId } = await organizations.createKey({ name: 'lost', plan: 'free' })
+  failing.failNext({ isWritten: true })
+  assert.equal((await admin.updateOrg(orgId, { name: 'renamed' })).version, 2)
+  failing.failNext({ isWritten: false }, { isWritten: true })
+  await admin.createKey(appId, { maxKeys: 2 })
+  failing.failNext({ isWritten: true })
+  await admin.revokeKey(keyId)
+  assert.equal(failing.left(), 0)
+  assert.deepEqual([registry.key(keyId), registry.keysOf(appId).length], [undefined, 1])
+  await stop()
+  await bus.close()
 })

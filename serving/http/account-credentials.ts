@@ -39,7 +39,11 @@ export interface AccountCredentialDeps {
  */
 const OWNER_SCOPES = SCOPES
 
-const about = (summary: string) => ({ summary, tags: ['account'] })
+const about = (summary: string) => ({
+  summary,
+  description: 'Needs a credential with every scope.',
+  tags: ['account'],
+})
 
 const SUCCESS = { success: true }
 

@@ -80,7 +80,8 @@ export const apiDocument = (origin: string): ApiDocument => ({
     bearer_auth: {
       type: 'http',
       scheme: 'bearer',
-      description: 'An access token of /oauth/token, or an API key',
+      description:
+        'An access token of POST /oauth/token (client credentials), or an API key. A linked wallet sends `Authorization: SIWX`, its message in base 64, a point and its signature.',
     },
     api_key_auth: { type: 'apiKey', in: 'header', name: 'X-API-KEY' },
   },

@@ -86,6 +86,7 @@ ${planRows()}
 - **Positions** in outcome tokens, what they cost and what they bring are described in [feeds](feeds.md#positions-in-prediction-markets). Topics, smart money and names are not on
   the chain: \`tag\` and \`topic\` answer an empty page.
 - **Red packets** are those of the listed contracts and programs, with the feed \`red-packets\`; see [red packets](red-packets.md).
+- **Nothing to start**: profits and balances of every wallet are kept, so \`calculate-pnl\` and \`watchlist\` begin nothing; they answer for clients that call them first.
 - **Pictures** are compared by their addresses in the tokens' documents, not by what they show.
 - **Snapshots** of a pool are its last state of each hour and the state after every change of its liquidity; those of a token are hourly.
 

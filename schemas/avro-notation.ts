@@ -374,7 +374,7 @@ export const AVRO_NOTATION: readonly string[] = [
   ].join(' '),
   [
     'record control.ApiKey = key_id:s prefix:s hash:s app_id:s org_id:s scopes:s[]',
-    'expires_at:ts created_at:ts version:l',
+    'expires_at:ts created_at:ts version:l name:s',
   ].join(' '),
   [
     'record control.SigningKey = kid:s public_jwk:s private_enc:s active_from:ts created_at:ts',

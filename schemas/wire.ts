@@ -929,6 +929,7 @@ export interface ApiKey {
   readonly expires_at: number
   readonly created_at: number
   readonly version: number
+  readonly name: string
 }
 
 /** `onchain.v1.control.SigningKey` */

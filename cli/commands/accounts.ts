@@ -29,6 +29,7 @@ interface App {
 
 interface Key {
   readonly keyId: string
+  readonly name: string
   readonly appId: string
   readonly prefix: string
   readonly scopes: readonly string[]
@@ -82,8 +83,10 @@ const orgLine = ({ orgId, name, plan, boughtPlan, suspended }: Org): string => {
   return `${orgId}  ${plan}${bought}${suspended ? '  suspended' : ''}  ${name}`
 }
 
-const keyLine = ({ keyId, prefix, scopes, expiresAt }: Key): string =>
-  `${keyId}  ${prefix}...  ${scopes.join(' ') || 'no scopes'}  ${expiresAt === null ? 'does not expire' : `expires ${expiresAt}`}`
+const keyLine = ({ keyId, name, prefix, scopes, expiresAt }: Key): string => {
+  const end = expiresAt === null ? 'does not expire' : `expires ${expiresAt}`
+  return `${keyId}  ${prefix}...  ${scopes.join(' ') || 'no scopes'}  ${end}${name === '' ? '' : `  ${name}`}`
+}
 
 const usageTotals = ({ used, total, remaining, period }: Usage): string =>
   total < 0

@@ -62,6 +62,9 @@ const LAST_TIME_MS = 8_640_000_000_000_000
 /** A new API key of the caller's application. */
 export const OwnKeyCreate = Type.Object(
   {
+    name: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 128, description: 'To tell keys apart' }),
+    ),
     scopes: Type.Optional(
       Type.Array(Scope, {
         maxItems: SCOPES.length,
@@ -82,6 +85,7 @@ export const OwnKeyCreate = Type.Object(
 
 const KEY_FIELDS = {
   keyId: id('key'),
+  name: Type.String({ description: 'Empty without one' }),
   prefix: Type.String({ description: 'Its first characters' }),
   scopes: Type.Array(Type.String()),
   expiresAt: nullable(Time),

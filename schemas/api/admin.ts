@@ -144,6 +144,7 @@ export const NewSecret = Type.Object({ clientSecret: Type.String() })
 /** A new API key. */
 export const KeyCreate = Type.Object(
   {
+    name: Type.Optional(Name),
     scopes: Type.Optional(Scopes),
     expiresAt: Type.Optional(
       Type.Union([
@@ -166,6 +167,7 @@ export const NewKeyView = Type.Object({ keyId: id('key'), apiKey: Type.String() 
 export const KeyView = Type.Object({
   keyId: id('key'),
   appId: id('app'),
+  name: Type.String({ description: 'Empty without one' }),
   prefix: Type.String({ description: 'Its first characters' }),
   scopes: Type.Array(Type.String()),
   expiresAt: nullable(Time),

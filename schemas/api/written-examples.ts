@@ -14,7 +14,8 @@ const SECRET = 'whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY='
 
 const API_KEY = {
   keyId: 'key_01JD0000000000000000000000',
-  prefix: 'sluice_live_',
+  name: 'webhooks of the shop',
+  prefix: 'sluice_live_4Qp7',
   scopes: ['webhook.read'],
   expiresAt: '2027-01-01T00:00:00.000Z',
   createdAt: MADE_AT,
@@ -430,7 +431,11 @@ export const WRITTEN_EXAMPLES: Readonly<Record<string, unknown>> = {
   },
   AccountRate: RATE,
   AccountLimits: LIMITS,
-  CreateApiKey: { scopes: ['webhook.read'], expiresAt: 1_798_761_600_000 },
+  CreateApiKey: {
+    name: 'webhooks of the shop',
+    scopes: ['webhook.read'],
+    expiresAt: 1_798_761_600_000,
+  },
   ApiKey: API_KEY,
   ApiKeyPage: list(API_KEY),
   NewApiKey: { ...API_KEY, apiKey: 'the key, shown this once' },

@@ -6,13 +6,7 @@ import type { SecretCipher } from '../../core/security/encryption.ts'
 import type { NO_PLAN, PlanName } from '../../schemas/plans.ts'
 import { SCOPES, type Scope } from '../../schemas/scopes.ts'
 import type { ApiKey, Application, Org, SigningKey } from '../../schemas/wire.ts'
-import {
-  ALPHABET,
-  generateApiKey,
-  hashSecret,
-  type KeyMode,
-  VISIBLE_PREFIX_LENGTH,
-} from './api-keys.ts'
+import { ALPHABET, generateApiKey, hashSecret, type KeyMode, visiblePrefix } from './api-keys.ts'
 import type { ControlLog } from './control-log.ts'
 import type { Actor, AuditEntry, ControlRecords } from './control-records.ts'
 import { activeSecretHashes, type OrganizationRegistry } from './organization-registry.ts'
@@ -35,6 +29,8 @@ export interface NewApplication extends NewKey {
 
 /** What a key is for. */
 export interface KeyRequest {
+  /** For the owner, to tell keys apart; default: none. */
+  readonly name?: string
   /** Default: all. */
   readonly scopes?: readonly Scope[]
   /** Epoch milliseconds; default: never. */
@@ -345,14 +341,14 @@ const createOrgRow = (name: string, plan: Org['plan'], atMs: number): Org => ({
 })
 
 const createKeyRow = (
-  { scopes = SCOPES, expiresAtMs = 0, mode = 'live' }: KeyRequest,
+  { name = '', scopes = SCOPES, expiresAtMs = 0, mode = 'live' }: KeyRequest,
   { appId, orgId }: { readonly appId: string; readonly orgId: string },
   { brand, pepper, nowMs }: AdministrationDeps,
 ): { readonly row: ApiKey; readonly apiKey: string } => {
   const apiKey = generateApiKey(brand, mode)
   const row = {
     key_id: `key_${ulid(nowMs())}`,
-    prefix: apiKey.slice(0, VISIBLE_PREFIX_LENGTH),
+    prefix: visiblePrefix(apiKey),
     hash: hashSecret(apiKey, pepper),
     app_id: appId,
     org_id: orgId,
@@ -360,6 +356,7 @@ const createKeyRow = (
     expires_at: expiresAtMs,
     created_at: nowMs(),
     version: 1,
+    name,
   }
   return { row, apiKey }
 }

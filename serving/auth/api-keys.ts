@@ -12,8 +12,9 @@ const API_KEY_PATTERN = new RegExp(
   `^[a-z][a-z0-9]{0,15}_(live|test)_[0-9A-Za-z]{${BODY_LENGTH + CHECKSUM_LENGTH}}$`,
 )
 
-/** Characters of a key that may be shown and stored in the clear. */
-export const VISIBLE_PREFIX_LENGTH = 12
+/** Characters of a key that may be shown and stored in the clear: twelve, and with a long brand as many as leave four of the random ones. */
+const MIN_VISIBLE = 12
+const MIN_VISIBLE_RANDOM = 4
 
 const checksum = (text: string): string => {
   let rest = crc32(text)
@@ -39,6 +40,10 @@ export const generateApiKey = (
     text += ALPHABET.charAt(pick(ALPHABET.length))
   return text + checksum(text)
 }
+
+/** The beginning of a key, which tells it from others and does not open anything. */
+export const visiblePrefix = (apiKey: string): string =>
+  apiKey.slice(0, Math.max(MIN_VISIBLE, apiKey.lastIndexOf('_') + 1 + MIN_VISIBLE_RANDOM))
 
 /** True for a text that can be a key: its shape and checksum hold. A typo never costs a look-up. */
 export const isWellFormedApiKey = (text: string): boolean =>

@@ -84,12 +84,13 @@ const ownKeyRoutes =
       },
       async (request) => {
         const principal = requirePrincipal(request.principal)
-        const { scopes = SCOPES, expiresAt } = request.body
+        const { name = '', scopes = SCOPES, expiresAt } = request.body
         const expiresAtMs = parseOwnExpiry(expiresAt, principal, nowMs())
         const { keyId, apiKey } = await adminAs(
           toActor(principal, request),
           principal.orgId,
         ).createKey(principal.appId, {
+          name,
           scopes,
           ...(expiresAtMs !== undefined && { expiresAtMs }),
           maxKeys: MAX_OWN_KEYS,

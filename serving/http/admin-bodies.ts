@@ -52,6 +52,7 @@ export const applicationBody = (row: Application): AppView => ({
 export const apiKeyBody = (row: ApiKey): KeyView => ({
   keyId: row.key_id,
   appId: row.app_id,
+  name: row.name,
   prefix: row.prefix,
   scopes: [...row.scopes],
   expiresAt: row.expires_at === 0 ? null : toIsoTime(row.expires_at),

@@ -291,8 +291,9 @@ const keyRoutes =
         },
       },
       async ({ params, body, by }) => {
-        const { scopes, expiresAt } = body
+        const { name, scopes, expiresAt } = body
         return adminAs(by).createKey(params.appId, {
+          ...(name !== undefined && { name }),
           ...(scopes && { scopes }),
           ...(expiresAt !== undefined && { expiresAtMs: parseExpiry(expiresAt, nowMs()) }),
         })

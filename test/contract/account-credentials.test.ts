@@ -95,6 +95,7 @@ test('an API key of an account is shown once, listed without its text, and refus
   const owner = await account('own keys')
   const expiresAt = Date.now() + 3_600_000
   const made = await send(keyOf(owner), 'POST', '/v2/account/keys', {
+    name: 'shop',
     scopes: ['webhook.read'],
     expiresAt,
   })
@@ -107,6 +108,7 @@ test('an API key of an account is shown once, listed without its text, and refus
   assert.ok(!listed.text.includes(apiKey))
   const row = bodyOf(listed).items.find((each) => each.keyId === keyId)
   assert.deepEqual(row?.scopes, ['webhook.read'])
+  assert.deepEqual([row?.name, row?.prefix], ['shop', apiKey.slice(0, 16)])
   assert.equal(row?.expiresAt, new Date(expiresAt).toISOString())
   const pages = await send(keyOf(owner), 'GET', '/v2/account/keys?limit=1')
   const { nextCursor } = pages.body as { nextCursor: string }
@@ -149,7 +151,8 @@ test('an invalid body of a new key answers 400; the number of keys is bounded, a
     { expiresAt: 1 },
     { expiresAt: Date.now() + 101 * 31_556_952_000 },
     { expiresAt: { $gt: 0 } },
-    { name: 'x' },
+    { name: '' },
+    { title: 'x' },
     [],
     'text',
     null,

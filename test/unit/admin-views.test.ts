@@ -18,6 +18,7 @@ const shownEnd = (expiresAtMs: number): string | null =>
     expires_at: expiresAtMs,
     created_at: NOW,
     version: 1,
+    name: '',
   }).expiresAt
 
 test('the expiry of a key is a time in the next hundred years, in milliseconds or ISO format', () => {

@@ -5,7 +5,12 @@ import { InvalidInput, Outage } from '../core/errors.ts'
 import { makeRedactor } from '../core/ops/redact.ts'
 import { InvalidOpsRequest } from '../core/ops/server.ts'
 import { printErrorLine, printLine } from '../core/ops/terminal.ts'
-import { type CommandDefinition, interruptSignal, parseCount } from './commands/command.ts'
+import {
+  type CommandDefinition,
+  DEFAULT_SIMULATION,
+  interruptSignal,
+  parseCount,
+} from './commands/command.ts'
 import { OPERATOR_COMMANDS } from './commands/operator-commands.ts'
 import type { ReplayOptions } from './commands/replay.ts'
 import type { StartOptions } from './commands/start.ts'
@@ -25,7 +30,7 @@ const COMMANDS: readonly CommandDefinition[] = [
         .description('run the whole product in one process; without --chain on simulated chains')
         .option('--data <dir>', 'data folder (default .data)')
         .option('--port <port>', 'HTTP port, streams on the next one (default 8080)')
-        .option('--simulate <chains>', 'chains to simulate (default sol,ethereum)')
+        .option('--simulate <chains>', `chains to simulate (default ${DEFAULT_SIMULATION})`)
         .option('--seed <n>', 'simulator: seed of the chains (default 1)')
         .option('--rate <tps>', 'simulator: trades per second of each chain (default 5)')
         .option('--genesis <time>', 'simulator: time of the first block (default 20 minutes ago)')

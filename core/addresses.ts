@@ -7,6 +7,9 @@ const ADDRESS_PATTERNS: Readonly<Record<Vm, RegExp>> = {
   move: /^0x[0-9a-fA-F]{1,64}(::\w{1,128}){0,2}$/,
 }
 
+/** Virtual machines, in this order, whose addresses look like those of no other; on Move an address may be as short as any other. */
+const DISTINCT_VMS: readonly Vm[] = ['evm', 'svm']
+
 /** Chains without a row of their own are EVM chains. */
 const chainVm = (chainId: string): Vm => chainRow(chainId)?.vm ?? 'evm'
 
@@ -17,7 +20,19 @@ const toStoredAddress = (vm: Vm, text: string): string => {
 }
 
 /** An address of a token or wallet as tables and records hold it; undefined when the text is none of the chain. */
-export const storedAddress = (chainId: string, text: string): string | undefined => {
-  const vm = chainVm(chainId)
-  return ADDRESS_PATTERNS[vm].test(text) ? toStoredAddress(vm, text) : undefined
+export const storedAddress = (chainId: string, text: string): string | undefined =>
+  storedAddressOn(chainVm(chainId), text)
+
+const storedAddressOn = (vm: Vm, text: string): string | undefined =>
+  ADDRESS_PATTERNS[vm].test(text) ? toStoredAddress(vm, text) : undefined
+
+/** An address whose form alone tells its virtual machine, as tables hold it; undefined for all other texts, those of Move chains among them. */
+export const distinctAddress = (
+  text: string,
+): { readonly vm: Vm; readonly address: string } | undefined => {
+  for (const vm of DISTINCT_VMS) {
+    const address = storedAddressOn(vm, text)
+    if (address !== undefined) return { vm, address }
+  }
+  return undefined
 }

@@ -53,10 +53,16 @@ export interface ChainRow {
   readonly chainId?: number
   /** Symbol of `common.Chain` on the wire. */
   readonly wire: Exclude<Chain, 'CHAIN_UNSPECIFIED'>
-  /** GraphQL `Network` value, null where the chain is not in the EVM group. */
-  readonly network: string | null
-  /** The network is a GraphQL value even where the chain is not ingested: documents that name it stay valid. */
+  /** Values of the argument `network` of its GraphQL group that mean it; none where no group has it. */
+  readonly networks: readonly string[]
+  /** These are GraphQL values even where the chain is not ingested: documents that name them stay valid. */
   readonly networkAlwaysListed?: true
+  /** Name of the network in answers of risk screening, as clients of the reference API know it. */
+  readonly screeningNetwork: string
+  /** How sign-in messages of wallets name it (CAIP-2 reference, or a usual name); none where no wallet signs in on it. */
+  readonly signInNames: readonly string[]
+  /** The simulator makes such a chain. */
+  readonly isSimulated: boolean
   /** Name of the native token where nothing on the chain says one. */
   readonly nativeName: string
   readonly nativeSymbol: string
@@ -143,7 +149,11 @@ export const CHAINS = {
     aliases: ['sol', 'solana'],
     vm: 'svm',
     wire: 'CHAIN_SOLANA',
-    network: null,
+    networks: ['solana', 'sol'],
+    screeningNetwork: 'Solana',
+    // Either of its usual names. Source: CAIP-2.
+    signInNames: ['mainnet', '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp'],
+    isSimulated: true,
     nativeName: 'Solana',
     nativeSymbol: 'SOL',
     explorerUrl: 'https://solscan.io',
@@ -181,8 +191,11 @@ export const CHAINS = {
     vm: 'evm',
     chainId: 1,
     wire: 'CHAIN_ETHEREUM',
-    network: 'eth',
+    networks: ['eth'],
     networkAlwaysListed: true,
+    screeningNetwork: 'ethereum',
+    signInNames: [],
+    isSimulated: true,
     nativeName: 'Ether',
     nativeSymbol: 'ETH',
     explorerUrl: 'https://etherscan.io',
@@ -239,8 +252,11 @@ export const CHAINS = {
     aliases: ['bsc'],
     chainId: 56,
     wire: 'CHAIN_BSC',
-    network: 'bsc',
+    networks: ['bsc'],
     networkAlwaysListed: true,
+    screeningNetwork: 'bsc',
+    signInNames: [],
+    isSimulated: false,
     nativeName: 'BNB',
     nativeSymbol: 'BNB',
     explorerUrl: 'https://bscscan.com',
@@ -283,7 +299,10 @@ export const CHAINS = {
     aliases: ['base'],
     chainId: 8453,
     wire: 'CHAIN_BASE',
-    network: 'base',
+    networks: ['base'],
+    screeningNetwork: 'base',
+    signInNames: ['8453'],
+    isSimulated: false,
     nativeName: 'Ether',
     nativeSymbol: 'ETH',
     explorerUrl: 'https://basescan.org',
@@ -318,8 +337,11 @@ export const CHAINS = {
     aliases: ['polygon'],
     chainId: 137,
     wire: 'CHAIN_POLYGON',
-    network: 'polygon',
+    networks: ['polygon'],
     networkAlwaysListed: true,
+    screeningNetwork: 'polygon',
+    signInNames: [],
+    isSimulated: false,
     nativeName: 'POL',
     nativeSymbol: 'POL',
     explorerUrl: 'https://polygonscan.com',
@@ -364,7 +386,10 @@ export const CHAINS = {
     aliases: ['arbitrum'],
     chainId: 42_161,
     wire: 'CHAIN_ARBITRUM',
-    network: 'arbitrum',
+    networks: ['arbitrum'],
+    screeningNetwork: 'arbitrum',
+    signInNames: [],
+    isSimulated: false,
     nativeName: 'Ether',
     nativeSymbol: 'ETH',
     explorerUrl: 'https://arbiscan.io',
@@ -412,7 +437,10 @@ export const CHAINS = {
     aliases: ['optimism'],
     chainId: 10,
     wire: 'CHAIN_OPTIMISM',
-    network: 'optimism',
+    networks: ['optimism'],
+    screeningNetwork: 'optimism',
+    signInNames: [],
+    isSimulated: false,
     nativeName: 'Ether',
     nativeSymbol: 'ETH',
     explorerUrl: 'https://optimistic.etherscan.io',
@@ -454,7 +482,10 @@ export const CHAINS = {
     aliases: ['avalanche'],
     chainId: 43_114,
     wire: 'CHAIN_AVALANCHE',
-    network: 'avalanche',
+    networks: ['avalanche'],
+    screeningNetwork: 'avalanche',
+    signInNames: [],
+    isSimulated: false,
     nativeName: 'Avalanche',
     nativeSymbol: 'AVAX',
     explorerUrl: 'https://snowtrace.io',
@@ -495,7 +526,10 @@ export const CHAINS = {
     aliases: ['zksync'],
     chainId: 324,
     wire: 'CHAIN_ZKSYNC',
-    network: 'zksync',
+    networks: ['zksync'],
+    screeningNetwork: 'zksync',
+    signInNames: [],
+    isSimulated: false,
     nativeName: 'Ether',
     nativeSymbol: 'ETH',
     explorerUrl: 'https://explorer.zksync.io',
@@ -534,7 +568,10 @@ export const CHAINS = {
     aliases: ['sui'],
     vm: 'move',
     wire: 'CHAIN_SUI',
-    network: null,
+    networks: [],
+    screeningNetwork: 'sui',
+    signInNames: [],
+    isSimulated: false,
     nativeName: 'Sui',
     nativeSymbol: 'SUI',
     explorerUrl: 'https://suiscan.xyz',
@@ -593,6 +630,23 @@ export const CHAINS = {
 /** Internal chain id: topic prefix and table prefix. */
 export type ChainId = keyof typeof CHAINS
 
+/** A chain that the simulator makes. */
+export type SimulatedChainId = {
+  readonly [Id in ChainId]: (typeof CHAINS)[Id]['isSimulated'] extends true ? Id : never
+}[ChainId]
+
+/** Chains that the simulator makes, in the order of their rows. */
+export const SIMULATED_CHAINS: readonly ChainRow[] = Object.values<ChainRow>(CHAINS).filter(
+  ({ isSimulated }) => isSimulated,
+)
+
+/** The simulator makes the chain. */
+export const canSimulate = (id: string): id is SimulatedChainId =>
+  chainRow(id)?.isSimulated === true
+
+/** Chains that are ingested where none is configured. */
+export const DEFAULT_CHAINS: readonly ChainId[] = ['eth']
+
 /** Every word that a path, a query or a channel may use for a chain; the value is the internal id. No other key, inherited ones included. */
 export const CHAIN_ID_BY_NAME: Readonly<Record<string, ChainId>> = Object.assign(
   Object.create(null) as Record<string, ChainId>,
@@ -606,6 +660,10 @@ export const CHAIN_ID_BY_NAME: Readonly<Record<string, ChainId>> = Object.assign
 /** Row of a chain that this build ingests, by internal id. */
 export const chainRow = (id: string): ChainRow | undefined =>
   Object.hasOwn(CHAINS, id) ? (CHAINS as Readonly<Record<string, ChainRow>>)[id] : undefined
+
+/** Chains of a virtual machine on which wallets sign in. */
+export const signInChains = (vm: Vm): readonly ChainRow[] =>
+  Object.values<ChainRow>(CHAINS).filter((row) => row.vm === vm && row.signInNames.length > 0)
 
 /** What a native token or its wrapped form is called where the chain itself says nothing. */
 export interface NativeTokenName {

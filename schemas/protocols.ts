@@ -927,6 +927,13 @@ export const CONSTANT_PRODUCT: ReadonlySet<string> = new Set(
     .map(({ id }) => id),
 )
 
+/** Virtual machines on whose chains a protocol holds red packets. */
+export const RED_PACKET_VMS: ReadonlySet<Vm> = new Set(
+  Object.values<FamilyRow>(FAMILIES)
+    .filter(({ isRedPacket }) => isRedPacket)
+    .map(({ vm }) => vm),
+)
+
 /** Events of the family are lines of the log. */
 export const readsLog = (family: Family): boolean => {
   const row = familyRow(family)

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { ChainExtra } from '../core/config/settings.ts'
 import type { Logger } from '../core/ops/logger.ts'
+import type { SimulatedChainId } from '../schemas/chains.ts'
 import { openEvm } from './evm/open.ts'
 import { startJsonRpcServer } from './node/server.ts'
 import type { ChainHead, ExampleEntities } from './node/simulated.ts'
@@ -8,7 +9,7 @@ import { openSvm } from './svm/open.ts'
 
 /** How to run a simulated chain. Same seed, rate and genesis: the same chain, byte for byte. */
 export interface SimulatorOptions {
-  readonly chain: 'eth' | 'sol'
+  readonly chain: SimulatedChainId
   readonly host?: string
   /** 0, the default, takes a free one. */
   readonly port?: number
@@ -41,6 +42,14 @@ export interface Simulator {
   stop(): Promise<void>
 }
 
+/** How a chain is made, and the folder of its checkpoints below that of all. */
+const SIMULATIONS: Readonly<
+  Record<SimulatedChainId, { readonly open: typeof openEvm; readonly folder: string }>
+> = {
+  sol: { open: openSvm, folder: 'sol' },
+  eth: { open: openEvm, folder: '.' },
+}
+
 /** How much faster than the clock the chain of pace `fast` goes. */
 const FAST_PACE_FACTOR = 120
 
@@ -62,13 +71,12 @@ export const startSimulator = async (options: SimulatorOptions): Promise<Simulat
     throw new RangeError('reorgEvery must be a non-negative integer')
   const log = options.log.child({ role: 'simulator', chain: options.chain })
   const { chain, checkpointDir } = options
-  const open = chain === 'sol' ? openSvm : openEvm
+  const { open, folder } = SIMULATIONS[chain]
   const simulated = await open({
     spec: { seed, ratePerSecond, genesisMs },
     nowMs: chainClock(options, genesisMs),
     reorgEvery,
-    checkpointDir:
-      checkpointDir === undefined || chain === 'eth' ? checkpointDir : join(checkpointDir, chain),
+    checkpointDir: checkpointDir === undefined ? undefined : join(checkpointDir, folder),
     log,
   })
   const server = await startJsonRpcServer(simulated.endpoint, { host, port, log })

@@ -1,4 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander'
+import { SIMULATED_CHAINS } from '../../schemas/chains.ts'
+
+/** Chains that are simulated where none is named, as the command line writes them. */
+export const DEFAULT_SIMULATION = SIMULATED_CHAINS.map(({ apiName }) => apiName).join(',')
 
 /** One command: its words for commander, and its code, loaded when it runs. */
 export interface CommandDefinition {

@@ -1,18 +1,18 @@
 import { type ConfigOverrides, loadConfig, secretTexts } from '../../core/config/load.ts'
-import { unknownChainText } from '../../core/config/unknown-chain.ts'
+import { unknownChainText, unsupportedSimulationText } from '../../core/config/unknown-chain.ts'
 import { makeRootLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
 import { parseDuration } from '../../core/time.ts'
-import { CHAIN_ID_BY_NAME, type ChainRow, chainRow } from '../../schemas/chains.ts'
+import { CHAIN_ID_BY_NAME, type ChainRow, canSimulate, chainRow } from '../../schemas/chains.ts'
 import { openDataFolder } from '../app/data-folder.ts'
 import { nodeSource } from '../app/node-source.ts'
 import { type DataSource, runStandalone } from '../standalone/run-standalone.ts'
 import {
-  canSimulate,
   type DataSourceDeps,
   openSimulatedChains,
   type SimulationPlan,
 } from '../standalone/simulated-chains.ts'
+import { DEFAULT_SIMULATION } from './command.ts'
 import { UsageError } from './usage-error.ts'
 
 /** Options of `sluice start` as commander gives them; all text. */
@@ -38,8 +38,6 @@ interface StartPlan extends SimulationPlan {
   readonly profile: 'pump' | undefined
 }
 
-/** Chains that are simulated without `--chain`. */
-const DEFAULT_SIMULATED_CHAINS = 'sol,ethereum'
 /** Trades per second that one process is made for, and then some. */
 const MAX_TRADES_PER_SECOND = 5_000
 
@@ -106,7 +104,7 @@ export const parsePlan = (
 
 /** The one real chain, or the simulated ones. */
 const selectChains = (
-  { chain, simulate = DEFAULT_SIMULATED_CHAINS }: StartOptions,
+  { chain, simulate = DEFAULT_SIMULATION }: StartOptions,
   problems: string[],
 ): readonly ChainRow[] => {
   const [option, text] = chain === undefined ? ['simulate', simulate] : ['chain', chain]
@@ -117,7 +115,7 @@ const selectChains = (
     problems.push(
       option === 'chain'
         ? `--chain: ${unknownChainText(word)}`
-        : `--simulate: simulation is not supported for ${word} (supported: sol, ethereum)`,
+        : `--simulate: ${unsupportedSimulationText(word)}`,
     )
     return []
   })

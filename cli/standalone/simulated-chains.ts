@@ -1,7 +1,8 @@
 import type { Config } from '../../core/config/settings.ts'
+import { unsupportedSimulationText } from '../../core/config/unknown-chain.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
-import type { ChainRow } from '../../schemas/chains.ts'
+import { type ChainRow, canSimulate } from '../../schemas/chains.ts'
 import type { DataFolder, DataFolderIdentity } from '../app/data-folder.ts'
 import { nodeSource } from '../app/node-source.ts'
 import type { DataSource, DataSourceChain } from './run-standalone.ts'
@@ -33,13 +34,6 @@ const DEFAULTS = { seed: 1, ratePerSecond: 5 } as const
 const PAST_END_MARGIN_MS = 24_000
 /** Steps of the genesis time, so that a simulated chain reads well. */
 const GENESIS_STEP_MS = 60_000
-
-/** Chains that the simulator makes, by internal id. */
-const SIMULATED_CHAINS = { sol: 'sol', eth: 'eth' } as const
-
-/** True for chains that can be simulated. */
-export const canSimulate = (id: string): id is keyof typeof SIMULATED_CHAINS =>
-  Object.hasOwn(SIMULATED_CHAINS, id)
 
 interface SimulationParams {
   readonly seed: number
@@ -138,14 +132,11 @@ const simulatedChain = async (
   { untilMs }: SimulationPlan,
   { logPath, simulatorPath }: DataFolder,
 ): Promise<SimulatedChainPlan> => {
-  if (!canSimulate(id))
-    throw new RangeError(
-      `simulation is not supported for ${id} (supported: ${Object.keys(SIMULATED_CHAINS).join(', ')})`,
-    )
+  if (!canSimulate(id)) throw new RangeError(unsupportedSimulationText(id))
   const ingested = await ingestedHeight(logPath, id)
   const endMs = untilMs === undefined ? {} : { endMs: genesisMs + untilMs + PAST_END_MARGIN_MS }
   return {
-    chain: SIMULATED_CHAINS[id],
+    chain: id,
     seed,
     ratePerSecond,
     genesisMs,

@@ -1,11 +1,12 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { makeRootLogger } from '../../core/ops/logger.ts'
+import type { SimulatedChainId } from '../../schemas/chains.ts'
 import { type Simulator, startSimulator } from '../../simulator/start.ts'
 import { type SimulationClockOptions, simulationClock } from './simulation-clock.ts'
 
 /** A simulated chain as plain data: its clock is made in the thread. */
 export interface SimulatedChainPlan {
-  readonly chain: 'eth' | 'sol'
+  readonly chain: SimulatedChainId
   readonly seed: number
   readonly ratePerSecond: number
   readonly genesisMs: number

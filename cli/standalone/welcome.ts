@@ -100,7 +100,7 @@ const chainCommands = (
     ]
   }
   const { token, wallet } = example
-  const group = chain.network === null ? chain.name : `EVM(network: ${chain.network})`
+  const group = chain.vm === 'evm' ? `EVM(network: ${chain.networks[0]})` : chain.name
   const query = `{"query":"{ ${group} { DEXTrades(limit: {count: 3}) { Block { Time } Trade { Buy { Amount PriceInUSD Currency { Symbol } } } } } }"}`
   return [
     `  ${chain.name}: candles of a token, search, what a wallet made, the newest trades by GraphQL:`,

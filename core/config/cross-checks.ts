@@ -1,4 +1,8 @@
-import { PAYMENT_NETWORKS, type PaymentNetworkName } from '../../schemas/payment-networks.ts'
+import {
+  PAYMENT_NETWORKS,
+  type PaymentNetworkName,
+  paymentChain,
+} from '../../schemas/payment-networks.ts'
 import { bindScope, isCidrRange } from '../http/network-address.ts'
 import type { ConfigProblem } from './errors.ts'
 import { environmentVariableOf } from './settings.ts'
@@ -106,8 +110,10 @@ const checkPayments = ({
     ]
   const nodes = (typeof chainRpcUrls === 'object' ? chainRpcUrls : {}) as object
   const alone = networks.find((name) => {
-    const chain = PAYMENT_NETWORKS[name as PaymentNetworkName]?.chain ?? ''
-    return x402RpcUrl === '' && !Object.hasOwn(nodes, chain)
+    const chain = Object.hasOwn(PAYMENT_NETWORKS, name)
+      ? paymentChain(name as PaymentNetworkName)
+      : undefined
+    return x402RpcUrl === '' && (chain === undefined || !Object.hasOwn(nodes, chain))
   })
   if (x402Facilitator === 'embedded' && alone !== undefined)
     return [

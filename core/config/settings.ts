@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { DEFAULT_CHAINS } from '../../schemas/chains.ts'
 import { FEED_NAMES } from '../../schemas/feeds.ts'
 import { FLASHBLOCKS_SETTINGS } from './flashblocks-settings.ts'
 import { PAYMENT_SETTINGS } from './payment-settings.ts'
@@ -202,7 +203,10 @@ export const Settings = Type.Object({
     description:
       'Stable name of this process, so that it is assigned the same partitions after a restart; unique among running processes; empty = kept in DATA_DIR',
   }),
-  chains: Type.Array(Type.String(), { default: ['eth'], description: 'Chains to ingest' }),
+  chains: Type.Array(Type.String(), {
+    default: [...DEFAULT_CHAINS],
+    description: 'Chains to ingest',
+  }),
   feeds: Type.Array(Type.Enum([...FEED_NAMES]), {
     default: [],
     description: `Optional feeds, disabled by default; enable by listing them: ${FEED_NAMES.join(', ')}`,

@@ -1,4 +1,4 @@
-import { CHAINS } from '../../schemas/chains.ts'
+import { CHAINS, SIMULATED_CHAINS } from '../../schemas/chains.ts'
 
 /** Longest part of a wrong word that is shown. */
 const MAX_SHOWN_LENGTH = 40
@@ -10,3 +10,7 @@ export const unknownChainText = (word: string): string =>
   )
     .map(({ apiName }) => apiName)
     .join(', ')}`
+
+/** Says that a chain cannot be simulated, and which can. */
+export const unsupportedSimulationText = (word: string): string =>
+  `simulation is not supported for ${word} (supported: ${SIMULATED_CHAINS.map(({ apiName }) => apiName).join(', ')})`

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Fault, type FaultName, InvalidInput, Outage } from '../../core/errors.ts'
 import { rateLimitAddress } from '../../core/http/network-address.ts'
 import { RpcError, type RpcPool } from '../../core/rpc/pool.ts'
+import { signInChains } from '../../schemas/chains.ts'
 import {
   contractSignatureCall,
   hasKeyLength,
@@ -33,7 +34,7 @@ export interface ContractSignaturesDeps {
 }
 
 /** The chain whose contracts are asked: the one that messages of EVM wallets name. */
-export const WALLET_CHAIN = 'base'
+export const WALLET_CHAIN = signInChains('evm')[0]?.id
 /** How long one node may take for a call; another is asked then. */
 export const NODE_TIMEOUT_MS = 3_000
 const DEADLINE_MS = 5_000

@@ -263,7 +263,9 @@ export const createOrganizations = async (deps: OrganizationsDeps): Promise<Orga
     issuer: `${deps.authUrl()}/`,
     audience: config.apiAudience,
   })
-  const contracts = createContractSignatures({ nodes: () => deps.walletNodes?.of(WALLET_CHAIN) })
+  const contracts = createContractSignatures({
+    nodes: () => (WALLET_CHAIN === undefined ? undefined : deps.walletNodes?.of(WALLET_CHAIN)),
+  })
   const signInRules = (): SignInRules => createSignInRules(config, deps.authUrl())
   const guard: Guard = {
     ...createRegistryGuard({

@@ -1,3 +1,4 @@
+import { signInChains } from '../../schemas/chains.ts'
 import {
   MAX_MESSAGE_BYTES,
   parseSignInMessage,
@@ -34,10 +35,10 @@ export interface SignInClaim extends SignedMessage {
   readonly expiresAtMs: number
 }
 
-/** Chains that a message may name: wallets sign in on Base, or on Solana by either of its usual names. Source: CAIP-2. */
+/** Chains that a message may name. */
 const CHAIN_IDS: Readonly<Record<WalletKind, readonly string[]>> = {
-  evm: ['8453'],
-  solana: ['mainnet', '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp'],
+  evm: signInChains('evm').flatMap(({ signInNames }) => signInNames),
+  solana: signInChains('svm').flatMap(({ signInNames }) => signInNames),
 }
 /** How far a client's clock may be ahead. */
 const MAX_CLOCK_LEAD_MS = 300_000

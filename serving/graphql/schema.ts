@@ -31,9 +31,11 @@ export interface CubeSchema {
 }
 
 /** Networks that documents may name whether or not the chain is ingested here. */
-const ALWAYS_LISTED = Object.values<ChainRow>(CHAINS).flatMap(({ network, networkAlwaysListed }) =>
-  networkAlwaysListed && network ? [network] : [],
+const ALWAYS_LISTED = Object.values<ChainRow>(CHAINS).flatMap(
+  ({ networks, networkAlwaysListed }) => (networkAlwaysListed ? networks : []),
 )
+/** Chains of the group `Solana`, whether or not they are ingested here. */
+const SVM_CHAINS = Object.values<ChainRow>(CHAINS).filter(({ vm }) => vm === 'svm')
 
 const createEnum = (name: string, values: readonly string[], about: string): GraphQLEnumType =>
   new GraphQLEnumType({
@@ -120,10 +122,17 @@ const groupArguments = (
 /** Builds the schema of the cubes. */
 export const buildCubeSchema = (cubes: readonly Cube[], chains: readonly string[]): CubeSchema => {
   const shared = createSharedTypes()
-  const evm = chains.filter((chain) => chainRow(chain)?.vm === 'evm')
+  const evm = chains.flatMap((chain) => {
+    const row = chainRow(chain)
+    return row?.vm === 'evm' ? row.networks : []
+  })
   const networks = [...new Set([...ALWAYS_LISTED, ...evm])]
   const network = createEnum('Network', networks, 'EVM chain.')
-  const solana = createEnum('SolanaNetwork', ['solana', 'sol'], 'Solana.')
+  const solana = createEnum(
+    'SolanaNetwork',
+    SVM_CHAINS.flatMap((row) => row.networks),
+    `${SVM_CHAINS.map(({ name }) => name).join(', ')}.`,
+  )
   const dataset = createEnum(
     'Dataset',
     ['combined', 'realtime', 'archive'],

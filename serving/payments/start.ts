@@ -2,7 +2,11 @@ import type { RunningTask } from '../../core/bus/contract.ts'
 import type { Config } from '../../core/config/settings.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { openRpcPool, type RpcPool } from '../../core/rpc/pool.ts'
-import { PAYMENT_NETWORKS, type PaymentNetworkName } from '../../schemas/payment-networks.ts'
+import {
+  PAYMENT_NETWORKS,
+  type PaymentNetworkName,
+  paymentChain,
+} from '../../schemas/payment-networks.ts'
 import type { Facilitator } from './contract.ts'
 import { lookUpTransfer, openClient, payerBalanceRaw } from './evm-node.ts'
 import { createEvmSettlement } from './evm-settlement.ts'
@@ -119,8 +123,8 @@ const nodeUrls = (
   network: PaymentNetworkName,
   { chainRpcUrls, x402RpcUrl }: PayPerCallDeps['config'],
 ): readonly string[] => {
-  const { chain } = PAYMENT_NETWORKS[network]
-  const own = chain === null ? [] : (chainRpcUrls[chain] ?? [])
+  const chain = paymentChain(network)
+  const own = chain === undefined ? [] : (chainRpcUrls[chain] ?? [])
   return [...own, x402RpcUrl].filter((url) => !url.isEmpty).map((url) => url.reveal())
 }
 

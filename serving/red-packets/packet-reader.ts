@@ -1,6 +1,7 @@
-import { storedAddress } from '../../core/addresses.ts'
+import { distinctAddress } from '../../core/addresses.ts'
 import { Fault } from '../../core/errors.ts'
-import { type ChainRow, chainRow } from '../../schemas/chains.ts'
+import { chainRow } from '../../schemas/chains.ts'
+import { RED_PACKET_VMS } from '../../schemas/protocols.ts'
 import type { FreshnessReader } from '../interfaces.ts'
 import { sliceQuery } from '../queries/keyset-list.ts'
 import type { QueryReader } from '../queries/query-limiter.ts'
@@ -37,7 +38,10 @@ export const storedPacketId = (text: string): string => {
 
 /** Those of the chains on which there are red packets. */
 export const packetChains = (chains: readonly string[]): readonly string[] =>
-  chains.filter((id) => (chainRow(id)?.vm ?? 'move') !== 'move')
+  chains.filter((id) => {
+    const row = chainRow(id)
+    return row !== undefined && RED_PACKET_VMS.has(row.vm)
+  })
 
 /** A wallet on whichever chain, and the chains that have such addresses. Throws `Fault` INVALID_ADDRESS. */
 export const packetWallet = (
@@ -45,16 +49,11 @@ export const packetWallet = (
   text: string,
   parameter: string,
 ): { readonly address: string; readonly chains: readonly string[] } => {
-  const vms: readonly (readonly [ChainRow['vm'], string])[] = [
-    ['evm', 'eth'],
-    ['svm', 'sol'],
-  ]
-  for (const [vm, chain] of vms) {
-    const address = storedAddress(chain, text)
-    if (address === undefined) continue
-    return { address, chains: chains.filter((id) => chainRow(id)?.vm === vm) }
-  }
-  throw new Fault('INVALID_ADDRESS', undefined, { parameter, value: text.slice(0, 128) })
+  const wallet = distinctAddress(text)
+  if (wallet === undefined)
+    throw new Fault('INVALID_ADDRESS', undefined, { parameter, value: text.slice(0, 128) })
+  const { vm, address } = wallet
+  return { address, chains: chains.filter((id) => chainRow(id)?.vm === vm) }
 }
 
 const keyOf = ({ chain, packet_id }: { readonly chain: string; readonly packet_id: string }) =>

@@ -1,8 +1,8 @@
 import { parse as parseYaml } from 'yaml'
-import { storedAddress } from '../../core/addresses.ts'
+import { distinctAddress, storedAddress } from '../../core/addresses.ts'
 import { InvalidInput } from '../../core/errors.ts'
 import { isJsonObject } from '../../core/json.ts'
-import { CHAINS, type ChainId, chainRow } from '../../schemas/chains.ts'
+import { CHAINS, chainRow } from '../../schemas/chains.ts'
 import { isRiskCategory, type RiskCategoryName } from '../../schemas/risk.ts'
 
 /** A label as a list says it. An empty chain: every chain that has such addresses. */
@@ -99,11 +99,9 @@ const chainAndAddress = (
       throw invalid(line, 'the address is none of the chain')
     return { chain: id, address: stored }
   }
-  for (const id of ['eth', 'sol'] as const satisfies readonly ChainId[]) {
-    const stored = storedAddress(id, text)
-    if (stored !== undefined) return { chain: '', address: stored }
-  }
-  throw invalid(line, 'the address is none of a known chain')
+  const distinct = distinctAddress(text)
+  if (distinct === undefined) throw invalid(line, 'the address is none of a known chain')
+  return { chain: '', address: distinct.address }
 }
 
 const toLabel = (entry: RawEntry, defaults: ListDefaults, line: number): ListedLabel => {
@@ -196,6 +194,9 @@ const TAG_CATEGORIES: Readonly<Record<string, string>> = {
   dex: 'decentralized_exchange',
 }
 
+/** Ledgers of tag packs whose addresses tell their chains. */
+const TAG_LEDGERS: ReadonlySet<string> = new Set(['ETH', 'SOL'])
+
 /** A TagPack of GraphSense: fields of the head hold for every tag that has none of its own. Tags of other ledgers are left out. */
 const tagPack: Reader = (text) => {
   const pack = yamlOf(text)
@@ -207,8 +208,7 @@ const tagPack: Reader = (text) => {
     if (!isJsonObject(tag)) throw invalid(index + 1, 'a tag has fields')
     const read = (name: string): string | undefined => textOf(tag[name] ?? head[name])
     const ledger = (read('network') ?? read('currency') ?? '').toUpperCase()
-    if (ledger !== '' && !['ETH', 'SOL', 'TRX'].includes(ledger)) return []
-    if (ledger === 'TRX') return []
+    if (ledger !== '' && !TAG_LEDGERS.has(ledger)) return []
     const word = (read('category') ?? read('concepts') ?? '').toLowerCase()
     return [
       {

@@ -1,7 +1,7 @@
-import { storedAddress } from '../../core/addresses.ts'
+import { distinctAddress, storedAddress } from '../../core/addresses.ts'
 import { base58Decode } from '../../core/base58.ts'
 import { InvalidInput } from '../../core/errors.ts'
-import type { ChainId } from '../../schemas/chains.ts'
+import { CHAINS, type ChainId, type Vm } from '../../schemas/chains.ts'
 import {
   type ListDefaults,
   type ListedLabel,
@@ -40,6 +40,13 @@ const SYMBOL_CHAINS: Readonly<Record<string, readonly ChainId[]>> = {
   SUI: ['sui'],
   USDC: ['sol', 'sui'],
   USDT: ['sol'],
+}
+
+/** Addresses have their full length: those of Bitcoin and Tron are base 58 too, and shorter than the 32 bytes of Solana. */
+const IS_WHOLE: Readonly<Record<Vm, (address: string) => boolean>> = {
+  evm: (address) => address.length === 42,
+  svm: (address) => base58Decode(address)?.length === 32,
+  move: (address) => address.length === 66,
 }
 
 interface ListedAddress {
@@ -137,11 +144,9 @@ const entityOf = (name: string): string =>
   name.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}<>]/gu, ' ').slice(0, MAX_TEXT)
 
 const chainOf = ({ symbol, address }: ListedAddress): ChainId | '' | undefined => {
-  if (storedAddress('eth', address) !== undefined) return ''
-  // Addresses of Bitcoin and Tron are base58 too, and shorter than the 32 bytes of Solana.
+  if (distinctAddress(address)?.vm === 'evm') return ''
   const fits = (id: ChainId): boolean =>
-    storedAddress(id, address) !== undefined &&
-    (id === 'sol' ? base58Decode(address)?.length === 32 : address.length === 66)
+    storedAddress(id, address) !== undefined && IS_WHOLE[CHAINS[id].vm](address)
   return SYMBOL_CHAINS[symbol]?.find(fits)
 }
 

@@ -1,11 +1,8 @@
 import { storedAddress } from '../../core/addresses.ts'
 import { Fault } from '../../core/errors.ts'
 import type { RegisterKytWithdrawal } from '../../schemas/api/risk.ts'
-import { CHAIN_ID_BY_NAME, chainRow } from '../../schemas/chains.ts'
+import { CHAIN_ID_BY_NAME, CHAINS, chainRow } from '../../schemas/chains.ts'
 import type { AssessmentRequest } from './assessment.ts'
-
-/** Names of networks on the wire, where they are not the chain's own. */
-const CANONICAL_NETWORKS: Readonly<Record<string, string>> = { eth: 'ethereum', sol: 'Solana' }
 
 const invalid = (parameter: string, message: string): Fault =>
   new Fault('INVALID_PARAMETER', message, { parameter })
@@ -24,7 +21,7 @@ const networkOf = (
   const chain = Object.hasOwn(CHAIN_ID_BY_NAME, word) ? CHAIN_ID_BY_NAME[word] : undefined
   if (chain === undefined) throw invalid('network', 'network is not known')
   if (!chains.includes(chain)) throw new Fault('CHAIN_NOT_SUPPORTED')
-  return { network: CANONICAL_NETWORKS[chain] ?? chain, chain }
+  return { network: CHAINS[chain].screeningNetwork, chain }
 }
 
 const addressOn = (chain: string, address: string): string => {

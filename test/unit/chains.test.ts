@@ -7,9 +7,13 @@ import {
   CHAIN_ID_BY_NAME,
   CHAINS,
   type ChainRow,
+  canSimulate,
   chainRow,
   maxReorgBlocks,
   nativeTokenName,
+  SIMULATED_CHAINS,
+  signInChains,
+  type Vm,
 } from '../../schemas/chains.ts'
 import { feedsOfChain } from '../../schemas/feeds.ts'
 import { PREDICTION_CHAIN } from '../../schemas/predictions.ts'
@@ -48,13 +52,35 @@ test('rewards of blocks, uncles and prediction markets are feeds of the chains w
     assert.ok(!own.some(([chain]) => chain === id), id)
 })
 
+const NETWORKS: Readonly<Record<Vm, (row: ChainRow) => readonly string[]>> = {
+  evm: ({ id }) => [id],
+  svm: ({ id, name }) => [name.toLowerCase(), id],
+  move: () => [],
+}
+
+test('contracts of one EVM chain are asked for signatures: the one that messages of wallets name', () => {
+  assert.deepEqual(
+    signInChains('evm').map(({ chainId, signInNames }) => [String(chainId), ...signInNames]),
+    [['8453', '8453']],
+  )
+})
+
+test('Solana and Ethereum can be simulated, and no other word can', () => {
+  assert.deepEqual(
+    SIMULATED_CHAINS.map(({ id }) => id),
+    ['sol', 'eth'],
+  )
+  const words = [...ROWS.map(({ id }) => id), 'ethereum', 'constructor', '']
+  assert.deepEqual(words.filter(canSimulate), ['sol', 'eth'])
+})
+
 for (const row of ROWS) {
   test(`${row.name}: names, wire symbol and finality agree with each other`, () => {
     assert.equal(CHAINS[row.id as keyof typeof CHAINS], row)
     for (const word of [row.id, row.apiName, ...row.aliases])
       assert.equal(CHAIN_ID_BY_NAME[word], row.id)
     assert.ok(WIRE.includes(`"${row.wire}"`), row.wire)
-    assert.equal(row.network, row.vm === 'evm' ? row.id : null)
+    assert.deepEqual(row.networks, NETWORKS[row.vm](row))
     assert.equal(row.chainId === undefined, row.vm !== 'evm')
     assert.ok(row.finalityDepth <= row.reorgWindow, 'what is not final can be taken back')
     assert.ok(maxReorgBlocks(row) >= row.reorgWindow, 'the window grows while finality lags')
@@ -99,7 +125,7 @@ test('a chain name belongs to one chain, and inherited object properties are not
 })
 
 test('chain ids and wire symbols name one chain each', () => {
-  for (const key of ['chainId', 'wire', 'network'] as const) {
+  for (const key of ['chainId', 'wire', 'networks', 'signInNames', 'screeningNetwork'] as const) {
     const values = ROWS.flatMap((row) => row[key] ?? [])
     assert.equal(new Set(values).size, values.length, key)
   }

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { CHAINS } from '../../schemas/chains.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -126,6 +127,48 @@ test('what publishes blocks names no virtual machine', () => {
     naming.map(([file]) => file),
     [],
   )
+})
+
+/** Files that may name a chain: rows, the wire, examples of the API document, and a table of another source. */
+const MAY_NAME_CHAINS =
+  /^schemas\/(?:chains|protocols|wire)\.ts$|^schemas\/api\/|^serving\/risk\/ofac-list\.ts$/
+/** Files in which `base` is a side of a pair, or an account of an instruction. */
+const BASE_IS_NO_CHAIN = new Set([
+  'ingestors/svm/normalize/parsed-instructions.ts',
+  'processors/candles/series-store.ts',
+  'schemas/cubes/dex-pool-events.ts',
+  'schemas/cubes/dex-pool-slippages.ts',
+  'schemas/cubes/trades.ts',
+  'serving/http/dex-pools.ts',
+  'serving/queries/activities.ts',
+  'serving/queries/candle-sources.ts',
+])
+const CHAIN_WORDS = new Set<string>(
+  Object.values(CHAINS).flatMap(({ id, apiName }) => [id, apiName]),
+)
+const CHAIN_LAYERS = new Set(['schemas', 'core', 'ingestors', 'processors', 'serving', 'cli'])
+
+/** Chains that a file names in quotes and may not. */
+const chainsNamedIn = (file: string, text: string): readonly string[] => {
+  if (!CHAIN_LAYERS.has(layerOf(file)) || MAY_NAME_CHAINS.test(file)) return []
+  return [...text.matchAll(/'(\w+)'/g)]
+    .map(([, word = '']) => word)
+    .filter((word) => CHAIN_WORDS.has(word))
+    .filter((word) => word !== 'base' || !BASE_IS_NO_CHAIN.has(file))
+    .map((word) => `${file}: ${word}`)
+}
+
+test('chains are named in their rows: what distinguishes one is a field of its row', () => {
+  assert.deepEqual(
+    [...TEXTS].flatMap(([file, text]) => chainsNamedIn(file, text)),
+    [],
+  )
+  const branch = "if (chain === 'polygon' || chain === 'base') return"
+  assert.deepEqual(chainsNamedIn('serving/http/pools.ts', branch), [
+    'serving/http/pools.ts: polygon',
+    'serving/http/pools.ts: base',
+  ])
+  assert.equal(chainsNamedIn('serving/queries/activities.ts', branch).length, 1)
 })
 
 test('one place decides that trades of failed transactions do not count', () => {

@@ -1,4 +1,5 @@
 import type { ChainExtra } from '../../../core/config/settings.ts'
+import { chainRow } from '../../../schemas/chains.ts'
 import { PROTOCOLS, protocolRow, readsLog } from '../../../schemas/protocols.ts'
 import { OPENBOOK } from './openbook.ts'
 import { PHOENIX } from './phoenix.ts'
@@ -68,7 +69,9 @@ export const withFactories = (
 
 const { system, token, token2022, metadata } = PROGRAM_IDS
 const LISTED_PROGRAMS = PROTOCOLS.flatMap(({ id: protocol, factories }) =>
-  ('sol' in factories ? factories.sol : []).map((factory) => ({ protocol, factory })),
+  Object.entries<readonly string[]>(factories)
+    .filter(([chain]) => chainRow(chain)?.vm === 'svm')
+    .flatMap(([, programs]) => programs.map((factory) => ({ protocol, factory }))),
 )
 
 /** Everything that this build decodes. */

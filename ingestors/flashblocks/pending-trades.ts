@@ -9,6 +9,7 @@ import { fetchMissing, type MetadataReader, withFetched } from '../decode/metada
 import type { ProtocolRegistry } from '../decode/protocol-registry.ts'
 import { decodeEvmBlock, evmLookups } from '../evm/decode/block.ts'
 import { eventOf } from '../evm/protocols/families.ts'
+import { EVM_MAPPING } from '../evm/to-wire/block-mapping.ts'
 import type { BlockRef } from '../follow/contract.ts'
 import type { Ledger } from '../publish/metadata-store.ts'
 import { eventHead, type Keyed } from '../to-wire/context.ts'
@@ -83,7 +84,14 @@ export const partTrades = async (
     pools: [...missing.pools, ...decoded.pools],
   })
   const quotePrices = quoteAssetPricesAt(known.quotes(), payload.timeMs, quoteAssets)
-  const context = { chain, block, quoteAssets, quotePrices, ...withFetched(known, fetched) }
+  const context = {
+    chain,
+    block,
+    mapping: EVM_MAPPING,
+    quoteAssets,
+    quotePrices,
+    ...withFetched(known, fetched),
+  }
   const head = eventHead(context)
   const trades = decoded.swaps
     .flatMap((swap) => orientedSwap(context, swap) ?? [])

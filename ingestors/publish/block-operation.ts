@@ -12,8 +12,8 @@ import { withFetched } from '../decode/metadata-reader.ts'
 import { parentHeightOf } from '../follow/chain-position.ts'
 import type { BlockRef, Commitment } from '../follow/contract.ts'
 import { blockEvents } from '../to-wire/block-events.ts'
-import { type BlockHeader, blockHeader, NO_HEADER } from '../to-wire/block-header.ts'
-import { feedFindings } from '../vm/block-findings.ts'
+import { type BlockHeader, NO_HEADER } from '../to-wire/block-header.ts'
+import { blockMapping } from '../vm/block-mapping.ts'
 import { blockEvent, type Cursor } from './block-record.ts'
 import type { Ledger, Pending } from './metadata-store.ts'
 import {
@@ -88,10 +88,11 @@ export const applyOperation = (
     read.seedPrices,
   )
   const quotePrices = quoteAssetPricesAt(quotesBefore, block.timeMs, quoteAssets)
-  const context = { chain, block, quoteAssets, quotePrices, ...known }
+  const mapping = blockMapping(block)
+  const context = { chain, block, mapping, quoteAssets, quotePrices, ...known }
   const { amounts: feedAmounts = [], ...ofFeeds } =
     feeds && feeds.size > 0
-      ? feedFindings(block, decoded, { chain, feeds, amount: ledger.amount })
+      ? mapping.feedFindings(block, decoded, { chain, feeds, amount: ledger.amount })
       : {}
   const findings = {
     decoded,
@@ -110,7 +111,7 @@ export const applyOperation = (
   const pending = ledger.apply({ seq, quotes, metadata, amounts, expired: read.expired })
   return prepared(chainContext, pending, {
     meta,
-    header: blockHeader(block),
+    header: mapping.header(block),
     cursor,
     batches,
     deadLetters: read.deadLetters,

@@ -1,20 +1,14 @@
-import type { ChainRow } from '../../schemas/chains.ts'
-import type {
-  BalanceChange,
-  DecodedBlock,
-  EventPosition,
-  TokenMetadata,
-  Transfer,
-} from '../../schemas/events.ts'
+import type { DecodedBlock, EventPosition, TokenMetadata } from '../../schemas/events.ts'
 import type { Feed } from '../../schemas/feeds.ts'
 import type * as Wire from '../../schemas/wire.ts'
-import type { MetadataSource, StoredAmounts } from '../decode/contract.ts'
+import type { MetadataSource } from '../decode/contract.ts'
+import type { FeedFindings } from './block-mapping.ts'
 import type { Tracked } from './context.ts'
 import { eventHead, type Keyed, type MappingContext } from './context.ts'
-import { type FeedEvents, feedEvents, type Wanted } from './feeds.ts'
+import { commonFeedEvents, type FeedEvents } from './feeds.ts'
 import { orientedSwap } from './oriented-swap.ts'
 import { changeEvent, isPublished, swapEvent } from './pools.ts'
-import { metadataEvent, migrationEvent, TOKEN_KIND, tokenCreatedEvent } from './tokens.ts'
+import { metadataEvent, migrationEvent, tokenCreatedEvent } from './tokens.ts'
 import { tradeEvent } from './trades.ts'
 import { balanceEvent, supplyEvent, transferEvent } from './transfers.ts'
 
@@ -32,35 +26,19 @@ export interface BlockEvents extends FeedEvents {
 }
 
 /** What was found in a block, ready to be mapped. */
-export interface BlockFindings extends Wanted {
+export interface BlockFindings extends Omit<FeedFindings, 'amounts'> {
   readonly decoded: DecodedBlock
   readonly runningTotals: Tracked
   /** Metadata that was fetched for this block. */
   readonly fetched: readonly TokenMetadata[]
   readonly metadataSource: MetadataSource
-  /** Moves of the chain's native token that no log tells. */
-  readonly natives?: readonly Transfer[]
-  /** What accounts hold of the chain's native token, behind all other balances. */
-  readonly nativeBalances?: readonly BalanceChange[]
-}
-
-/** What the feeds of a chain find in a block. */
-export interface FeedFindings
-  extends Pick<BlockFindings, 'outcomes' | 'positions' | 'natives' | 'nativeBalances'> {
-  /** Running amounts to keep. */
-  readonly amounts?: ReadonlyMap<string, bigint>
-}
-
-/** What the feeds of a chain find something with. */
-export interface FeedContext {
-  readonly chain: ChainRow
-  /** Those that are on, at least one. */
-  readonly feeds: ReadonlySet<Feed>
-  readonly amount: StoredAmounts
+  /** Feeds of the chain that are on. Default: none. */
+  readonly feeds?: ReadonlySet<Feed>
 }
 
 /** Type of the moves of a chain's native token. */
 const NATIVE_KIND = 'native'
+const NO_FEEDS: ReadonlySet<Feed> = new Set()
 
 const inChainOrder = (one: EventPosition, other: EventPosition): number =>
   one.txIndex - other.txIndex || one.logIndex - other.logIndex
@@ -78,12 +56,13 @@ export const blockEvents = (
     metadataSource,
     natives = [],
     nativeBalances = [],
-    ...wanted
+    feedEvents = {},
+    feeds = NO_FEEDS,
   }: BlockFindings,
 ): BlockEvents => {
   const context = { ...findings, reportedDecimals: reportedDecimals(decoded) }
   const headAt = eventHead(context)
-  const tokenKind = TOKEN_KIND[context.chain.vm]
+  const { tokenKind } = context.mapping
   const onToken = (at: EventPosition, index: number) =>
     headAt({ ...at, pool: '', protocol: tokenKind, index })
   const onNative = (at: EventPosition, index: number) =>
@@ -141,6 +120,7 @@ export const blockEvents = (
     tokenSupplies: runningTotals.supplies.map((supply, index) =>
       supplyEvent(context, supply, onToken(supply, index)),
     ),
-    ...feedEvents(context, decoded, wanted),
+    ...feedEvents,
+    ...commonFeedEvents(context, decoded, feeds),
   }
 }

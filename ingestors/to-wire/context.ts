@@ -14,12 +14,14 @@ import type {
 } from '../../schemas/events.ts'
 import type { ReservePricing } from '../../schemas/reserve-pricing.ts'
 import type * as Wire from '../../schemas/wire.ts'
-import { feePayerOf } from './fee-payer.ts'
+import type { BlockMapping } from './block-mapping.ts'
 
 /** What the mapping of one block needs beside the block. */
 export interface MappingContext {
   readonly chain: ChainRow
   readonly block: Block
+  /** That of the block's virtual machine. */
+  readonly mapping: BlockMapping
   readonly quoteAssets: QuoteAssets
   /** Prices of quote assets as of the end of the block before. */
   readonly quotePrices: ReadonlyMap<string, QuoteAssetPrice>
@@ -54,13 +56,13 @@ export const eventHead = (context: MappingContext): ((place: WirePosition) => He
   const transactions = new Map<number, Transaction>(
     context.block.transactions.map((tx) => [tx.index, tx]),
   )
-  const block = blockHead(context.block)
+  const block = blockHead(context)
   // Events of one transaction share its head, which the record then carries once.
   const made = new Map<number, DeepPartial<Wire.Transaction> | null>()
   const transaction = (txIndex: number): DeepPartial<Wire.Transaction> | null => {
     const known = made.get(txIndex)
     if (known !== undefined) return known
-    const head = transactionHead(context.block.chain, transactions.get(txIndex))
+    const head = transactionHead(context, transactions.get(txIndex))
     made.set(txIndex, head)
     return head
   }
@@ -92,16 +94,16 @@ const instructionHead = ({
   log_index: logIndex,
 })
 
-/** The block of an event: on Solana its slot beside its number, which a recording may not know. */
-export const blockHead = (block: Block): Wire.Block => ({
+/** The block of an event: its number beside the height that orders it, which is a slot on Solana. */
+export const blockHead = ({ block, mapping }: MappingContext): Wire.Block => ({
   timestamp: block.timeMs,
   hash: block.hash,
-  height: block.vm === 'svm' ? (block.blockHeight ?? block.height) : block.height,
+  height: mapping.blockNumber(block),
   slot: block.height,
 })
 
 const transactionHead = (
-  chain: string,
+  { block, mapping }: MappingContext,
   tx: Transaction | undefined,
 ): DeepPartial<Wire.Transaction> | null =>
   tx === undefined
@@ -109,7 +111,7 @@ const transactionHead = (
     : {
         // What Sui pays back for storage can be more than the fee: the wire has no amounts below zero.
         fee: String(tx.feeRaw < 0n ? 0n : tx.feeRaw),
-        fee_payer: feePayerOf(chain, tx),
+        fee_payer: mapping.feePayer(block.chain, tx),
         index: tx.index,
         signature: tx.hash,
         signer: tx.from,

@@ -1,5 +1,5 @@
 import type { DeepPartial } from '../../core/codec/contract.ts'
-import { nativeTokenName, type Vm } from '../../schemas/chains.ts'
+import { nativeTokenName } from '../../schemas/chains.ts'
 import type { LaunchVenue, Migration, TokenCreation, TokenMetadata } from '../../schemas/events.ts'
 import { protocolRow } from '../../schemas/protocols.ts'
 import type * as Wire from '../../schemas/wire.ts'
@@ -9,15 +9,8 @@ import { blockHead, type Head, type Keyed, type MappingContext } from './context
 /** `token.Token.decimals` of a token whose decimals are not known: the wire has no null there. */
 export const UNKNOWN_DECIMALS = -1
 
-/** Kind of token that a virtual machine has: the type of events that belong to no protocol. */
-export const TOKEN_KIND: Readonly<Record<Vm, string>> = {
-  evm: 'erc20',
-  svm: 'spl_token',
-  move: 'coin',
-}
-
 const tokenRecord = (
-  { chain }: MappingContext,
+  { chain, mapping }: MappingContext,
   metadata: TokenMetadata,
   additional: Readonly<Record<string, string>>,
 ): DeepPartial<Wire.Token> => ({
@@ -30,15 +23,7 @@ const tokenRecord = (
     ...additional,
     ...(metadata.totalSupplyRaw !== null && { total_supply: String(metadata.totalSupplyRaw) }),
   },
-  ...(chain.vm === 'svm' && {
-    solana_extra: {
-      fungible: true,
-      program_address: metadata.program ?? '',
-      mint_authority: metadata.mintAuthority ?? '',
-      freeze_authority: metadata.freezeAuthority ?? '',
-    },
-  }),
-  ...(chain.vm === 'evm' && { evm_extra: { token_standard: 'TOKEN_STANDARD_ERC20' } }),
+  ...mapping.tokenFields(metadata),
 })
 
 /** Metadata of a token, in the block that first needed them. */
@@ -52,11 +37,11 @@ export const metadataEvent = (
   event: {
     instruction: {
       index: 0,
-      type: TOKEN_KIND[context.chain.vm],
+      type: context.mapping.tokenKind,
       event_index: index,
       log_index: 0,
     },
-    block: blockHead(context.block),
+    block: blockHead(context),
     d_app: { chain: context.chain.wire },
     type: 'EVENT_TYPE_UPDATED',
     token: tokenRecord(context, metadata, { facts: metadataSource }),

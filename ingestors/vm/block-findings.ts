@@ -2,9 +2,7 @@ import type { NativeBalanceChange } from '../../schemas/block-parts.ts'
 import type { Vm } from '../../schemas/chains.ts'
 import type { BalanceChange, Block, DecodedBlock } from '../../schemas/events.ts'
 import type { TokenAmounts } from '../decode/contract.ts'
-import { evmFeedFindings } from '../evm/decode/feed-findings.ts'
 import { transferBalances } from '../evm/decode/transfer-balances.ts'
-import type { FeedContext, FeedFindings } from '../to-wire/block-events.ts'
 
 /** What moves tokens of a kind of chain, as a label of metrics. */
 export const TOKEN_LABELS: Readonly<Record<Vm, string>> = {
@@ -12,13 +10,6 @@ export const TOKEN_LABELS: Readonly<Record<Vm, string>> = {
   svm: 'spl_token',
   move: 'sui_coin',
 }
-
-/** What the feeds of a chain add to a block. Pure. */
-export const feedFindings = (
-  block: Block,
-  decoded: DecodedBlock,
-  context: FeedContext,
-): FeedFindings => (block.vm === 'evm' ? evmFeedFindings(block, decoded, context) : {})
 
 /**
  * What owners hold after a block. Solana says it; on EVM it is the sum of transfers; on Sui transfers are not all that moves

@@ -5,6 +5,7 @@ import { emptyDecodedBlock } from '../../ingestors/decode/contract.ts'
 import { batchesOf, encodedRecords } from '../../ingestors/publish/record-batches.ts'
 import { updateRunningTotals } from '../../ingestors/publish/running-balances.ts'
 import { blockEvents } from '../../ingestors/to-wire/block-events.ts'
+import { blockMapping } from '../../ingestors/vm/block-mapping.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { POOLS } from '../../processors/pools/stage.ts'
 import { CHAINS } from '../../schemas/chains.ts'
@@ -54,6 +55,7 @@ export const createPoolTopic = () => {
       {
         chain: CHAINS.sol,
         block,
+        mapping: blockMapping(block),
         quotePrices: new Map(),
         quoteAssets: makeQuoteAssets(CHAINS.sol),
         token: () => undefined,
@@ -96,6 +98,7 @@ const emptyEvents = (block: SvmBlock) => {
     {
       chain: CHAINS.sol,
       block,
+      mapping: blockMapping(block),
       quotePrices: new Map(),
       token: () => undefined,
       quoteAssets: makeQuoteAssets(CHAINS.sol),

@@ -10,6 +10,7 @@ import {
 } from '../../ingestors/publish/record-batches.ts'
 import { updateRunningTotals } from '../../ingestors/publish/running-balances.ts'
 import { type BlockEvents, blockEvents } from '../../ingestors/to-wire/block-events.ts'
+import { blockMapping } from '../../ingestors/vm/block-mapping.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { POOLS } from '../../processors/pools/stage.ts'
 import { tokenRows } from '../../processors/sinks/pool-and-token-rows.ts'
@@ -31,6 +32,7 @@ const eventsOf = (decoded: DecodedBlock): BlockEvents =>
     {
       chain: CHAINS.sol,
       block,
+      mapping: blockMapping(block),
       quoteAssets: makeQuoteAssets(CHAINS.sol),
       quotePrices: new Map(),
       token: () => undefined,

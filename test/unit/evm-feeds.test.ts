@@ -6,10 +6,10 @@ import { minerRewards } from '../../ingestors/evm/normalize/miner-rewards.ts'
 import {
   callEvents,
   logEvents,
+  MAX_FEED_BYTES,
   minerRewardEvents,
   uncleEvents,
-} from '../../ingestors/to-wire/evm-feeds.ts'
-import { MAX_FEED_BYTES } from '../../ingestors/to-wire/flat.ts'
+} from '../../ingestors/evm/to-wire/feeds.ts'
 import type { Uncle } from '../../schemas/block-parts.ts'
 import {
   buildLog,

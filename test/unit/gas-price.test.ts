@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { normalizeBlock } from '../../ingestors/evm/normalize/block.ts'
-import { blockHeader } from '../../ingestors/to-wire/block-header.ts'
+import { evmHeader } from '../../ingestors/evm/to-wire/header.ts'
 import { gasPriceOf } from '../../serving/queries/gas-price.ts'
 import { recordingJson } from '../support/recordings/ethereum.ts'
 
@@ -20,7 +20,7 @@ test('a block record has the lower median of its priority fees', () => {
   const { block, receipts } = recorded()
   const baseFee = BigInt(block.baseFeePerGas as string)
   const paid = receipts.map((receipt) => BigInt(receipt.effectiveGasPrice as string))
-  const { priority_fee } = blockHeader(normalizeBlock('eth', block, receipts))
+  const { priority_fee } = evmHeader(normalizeBlock('eth', block, receipts))
   const price = baseFee + BigInt(priority_fee)
   assert.equal(paid.length, 94)
   assert.ok(paid.includes(price))
@@ -31,7 +31,7 @@ test('a block record has the lower median of its priority fees', () => {
 test('a transaction below the base fee has a priority fee of zero', () => {
   const { block, receipts } = recorded()
   const free = receipts.map((receipt) => ({ ...receipt, effectiveGasPrice: '0x0' }))
-  assert.equal(blockHeader(normalizeBlock('eth', block, free)).priority_fee, '0')
+  assert.equal(evmHeader(normalizeBlock('eth', block, free)).priority_fee, '0')
 })
 
 test('a block without transactions or without prices has no median priority fee', () => {
@@ -39,10 +39,10 @@ test('a block without transactions or without prices has no median priority fee'
   const silent = receipts.map(({ effectiveGasPrice: _price, ...receipt }) => receipt)
   const transactions = block.transactions.map(({ gasPrice: _price, ...transaction }) => transaction)
   const unpriced = normalizeBlock('eth', { ...block, transactions }, silent)
-  assert.equal(blockHeader(unpriced).priority_fee, '')
-  assert.equal(blockHeader({ ...unpriced, transactions: [] }).priority_fee, '')
+  assert.equal(evmHeader(unpriced).priority_fee, '')
+  assert.equal(evmHeader({ ...unpriced, transactions: [] }).priority_fee, '')
   const deposits = receipts.map((receipt) => ({ ...receipt, type: '0x7e' }))
-  assert.equal(blockHeader(normalizeBlock('base', block, deposits)).priority_fee, '')
+  assert.equal(evmHeader(normalizeBlock('base', block, deposits)).priority_fee, '')
 })
 
 test('a price needs a priority fee that is known', () => {

@@ -5,6 +5,7 @@ import { makeQuoteAssets } from '../../core/prices/quote-assets.ts'
 import { updateRunningTotals } from '../../ingestors/publish/running-balances.ts'
 import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import { blockEvents } from '../../ingestors/to-wire/block-events.ts'
+import { blockMapping } from '../../ingestors/vm/block-mapping.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { POOLS } from '../../processors/pools/stage.ts'
 import type {
@@ -95,6 +96,7 @@ const recordsOf = (block: SvmBlock, op: TapeOp): readonly OperationRecord[] => {
     {
       chain: CHAINS.sol,
       block,
+      mapping: blockMapping(block),
       quoteAssets: makeQuoteAssets(CHAINS.sol),
       quotePrices: new Map(),
       token: () => undefined,

@@ -5,6 +5,7 @@ import { UNKNOWN_QUOTE_ASSET_PRICE } from '../../core/prices/quote-assets.ts'
 import { protocolRegistry } from '../../ingestors/decode/protocol-registry.ts'
 import { updateRunningTotals } from '../../ingestors/publish/running-balances.ts'
 import { blockEvents } from '../../ingestors/to-wire/block-events.ts'
+import { blockMapping } from '../../ingestors/vm/block-mapping.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { POOLS } from '../../processors/pools/stage.ts'
 import type {
@@ -92,6 +93,7 @@ const recordsOf = (op: TapeOp, logs: readonly LogWithoutIndex[]): readonly Opera
   const context = {
     chain: CHAINS.eth,
     block,
+    mapping: blockMapping(block),
     quoteAssets: QUOTE_ASSETS,
     token: () => undefined,
     pool,

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { attributeLogLines } from '../../ingestors/svm/normalize/log-attribution.ts'
 import { OPENBOOK } from '../../ingestors/svm/programs/openbook.ts'
 import { ALL_PROGRAMS, PROGRAM_IDS, withOrderBooks } from '../../ingestors/svm/programs/programs.ts'
-import { orderEvents } from '../../ingestors/to-wire/svm-feeds.ts'
+import { orderEvents } from '../../ingestors/svm/to-wire/feeds.ts'
 import {
   addressFor,
   borshFields,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { recordedBlock } from '../../ingestors/recorded/files.ts'
 import { PHOENIX, phoenixOrderEvents } from '../../ingestors/svm/programs/phoenix.ts'
-import { orderEvents } from '../../ingestors/to-wire/svm-feeds.ts'
+import { orderEvents } from '../../ingestors/svm/to-wire/feeds.ts'
 import type { SvmBlock, SvmInstruction } from '../../schemas/events.ts'
 import { recordedTraces } from '../support/recordings/traces.ts'
 

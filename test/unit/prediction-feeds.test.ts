@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { trackOutcomes } from '../../ingestors/evm/predictions/outcome-tokens.ts'
-import { predictionEvents } from '../../ingestors/to-wire/prediction-feeds.ts'
+import { predictionEvents } from '../../ingestors/evm/to-wire/prediction-feeds.ts'
 import type {
   Prediction,
   PredictionManagement,

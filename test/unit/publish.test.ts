@@ -17,6 +17,7 @@ import { updateRunningTotals } from '../../ingestors/publish/running-balances.ts
 import { type BlockEvents, blockEvents } from '../../ingestors/to-wire/block-events.ts'
 import type { MappingContext } from '../../ingestors/to-wire/context.ts'
 import { metadataEvent, UNKNOWN_DECIMALS } from '../../ingestors/to-wire/tokens.ts'
+import { blockMapping } from '../../ingestors/vm/block-mapping.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type {
@@ -48,6 +49,7 @@ const pool = (address: string) => POOLS.find((fact) => fact.address === address)
 const context: MappingContext = {
   chain: CHAINS.eth,
   block,
+  mapping: blockMapping(block),
   quoteAssets: QUOTE_ASSETS,
   quotePrices: new Map([[WETH, { usd: 2_000.5, native: 1 }]]),
   token: (address) => TOKENS.find((fact) => fact.address === address),
@@ -315,7 +317,12 @@ test('a wrapped native token without a name takes that of the chain row', () => 
   const { wrappedNative: address } = chain
   const namesOf = (name: string | null, symbol: string | null) => {
     const metadata = { address, decimals: 9, name, symbol, totalSupplyRaw: null }
-    const { token } = metadataEvent({ ...context, chain }, metadata, 'node', 0).event
+    const { token } = metadataEvent(
+      { ...context, chain, mapping: blockMapping(chain) },
+      metadata,
+      'node',
+      0,
+    ).event
     return [token?.name, token?.symbol]
   }
   assert.deepEqual(namesOf(null, null), ['Wrapped SOL', 'SOL'])

@@ -7,7 +7,7 @@ import { normalizeCheckpoint } from '../../ingestors/move/normalize/checkpoint.t
 import { updateRunningTotals } from '../../ingestors/publish/running-balances.ts'
 import { recordedSource } from '../../ingestors/recorded/replay.ts'
 import { blockEvents } from '../../ingestors/to-wire/block-events.ts'
-import { blockHeader } from '../../ingestors/to-wire/block-header.ts'
+import { blockMapping } from '../../ingestors/vm/block-mapping.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { MoveTransaction } from '../../schemas/events.ts'
@@ -37,6 +37,7 @@ const published = (tx: MoveTransaction) => {
     {
       chain: CHAINS.sui,
       block,
+      mapping: blockMapping(block),
       quoteAssets: makeQuoteAssets(CHAINS.sui),
       quotePrices: new Map(),
       token,
@@ -113,9 +114,8 @@ test('a Sui balance change gives a transfer and no balance; a new coin gives a t
 })
 
 test('the block record of a Sui checkpoint counts its transactions and has no gas of its own', () => {
-  const { parent_slot, tx_count, gas_used, coinbase } = blockHeader(
-    buildMoveBlock([buildMoveTransaction([]), buildMoveTransaction([])]),
-  )
+  const block = buildMoveBlock([buildMoveTransaction([]), buildMoveTransaction([])])
+  const { parent_slot, tx_count, gas_used, coinbase } = blockMapping(block).header(block)
   assert.deepEqual([parent_slot, tx_count, gas_used, coinbase], [6, 2, '0', ''])
 })
 

@@ -4,7 +4,7 @@ import { base58Decode } from '../../core/base58.ts'
 import { normalizeTransaction } from '../../ingestors/svm/normalize/block.ts'
 import { parseRewards } from '../../ingestors/svm/normalize/rewards.ts'
 import { ALL_PROGRAMS, withAllInstructions } from '../../ingestors/svm/programs/programs.ts'
-import { instructionEvents, rewardEvents } from '../../ingestors/to-wire/svm-feeds.ts'
+import { instructionEvents, rewardEvents } from '../../ingestors/svm/to-wire/feeds.ts'
 import type { SvmBlock } from '../../schemas/events.ts'
 import {
   recordedSolanaBlock,

@@ -7,7 +7,7 @@ import {
   PROGRAM_IDS,
   withAllInstructions,
 } from '../../ingestors/svm/programs/programs.ts'
-import { instructionEvents } from '../../ingestors/to-wire/svm-feeds.ts'
+import { instructionEvents } from '../../ingestors/svm/to-wire/feeds.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import type { DecodedBlock, SvmTransaction } from '../../schemas/events.ts'
 import { buildSvmBlock, u64le } from '../support/builders/svm-block.ts'

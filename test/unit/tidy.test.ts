@@ -118,10 +118,11 @@ test('the top level holds the folders of the product and no others', () => {
   assert.deepEqual(strangers, [])
 })
 
-test('what publishes blocks names no virtual machine', () => {
+test('what maps and publishes blocks names no virtual machine: ingestors/vm does', () => {
   const naming = [...TEXTS].filter(
     ([file, text]) =>
-      file.startsWith('ingestors/publish/') && /'(?:evm|svm|move)'|\/(?:evm|svm|move)\//.test(text),
+      /^ingestors\/(?:publish|to-wire)\//.test(file) &&
+      /'(?:evm|svm|move)'|\/(?:evm|svm|move)\//.test(text),
   )
   assert.deepEqual(
     naming.map(([file]) => file),

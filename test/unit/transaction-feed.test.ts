@@ -4,9 +4,10 @@ import { localCodec } from '../../core/codec/local-codec.ts'
 import { normalizeBlock } from '../../ingestors/evm/normalize/block.ts'
 import { recordedBlock } from '../../ingestors/recorded/files.ts'
 import { transactionEvents } from '../../ingestors/to-wire/transactions.ts'
+import { blockMapping } from '../../ingestors/vm/block-mapping.ts'
 import { enabledFeedSinks, FEED_SINKS } from '../../processors/sinks/feed-sinks.ts'
 import { CHAINS } from '../../schemas/chains.ts'
-import type { MoveBlock } from '../../schemas/events.ts'
+import type { Block, MoveBlock } from '../../schemas/events.ts'
 import type * as Wire from '../../schemas/wire.ts'
 import { chainRecordingJson } from '../support/recordings/evm-chains.ts'
 import { recordedSolanaBlock, solanaRecordingJson } from '../support/recordings/solana.ts'
@@ -96,7 +97,7 @@ for (const [name, chain, count] of WHOLE) {
       if (chain === 'avalanche') return fee.toString()
       return chain === 'eth' ? ((price < base ? price : base) * used).toString() : ''
     }
-    const events = transactionEvents(recordedBlock(chain, json).block)
+    const events = eventsOf(recordedBlock(chain, json).block)
     assert.equal(events.length, count)
     const plain = block.transactions.map((each, index) =>
       plainEvent(each, receipts[index] as RecordedReceipt, burnt),
@@ -119,12 +120,14 @@ for (const [name, chain, count] of WHOLE) {
   })
 }
 
+const eventsOf = (block: Block) => transactionEvents({ block, mapping: blockMapping(block) })
+
 test('a recording gives the same transactions as the node', () => {
   const name = 'ethereum/block_18000000.json'
   const { eth_getBlockByNumber: block, eth_getBlockReceipts: receipts } = chainRecordingJson(name)
   const told = normalizeBlock('eth', block, receipts, { withGas: true })
   const { block: recorded } = recordedBlock('eth', chainRecordingJson(name))
-  assert.deepEqual(transactionEvents(recorded), transactionEvents(told))
+  assert.deepEqual(eventsOf(recorded), eventsOf(told))
 })
 
 test('without the feed transactions have no gas fields', () => {
@@ -187,7 +190,7 @@ test('Solana transactions in the feed have fee, compute units, instructions and 
       },
     ]
   })
-  const events = transactionEvents(recordedBlock('sol', json).block)
+  const events = eventsOf(recordedBlock('sol', json).block)
   assert.ok(plain.some(({ tx_status: status }) => status === 'STATUS_FAILED'))
   assert.equal(plain.length, 4)
   assert.deepEqual(
@@ -205,7 +208,7 @@ test('Solana transactions in the feed have compute units where the recording has
   }
   const text = JSON.stringify(block.transactions.map(({ meta }) => meta))
   const units = [...text.matchAll(/"computeUnitsConsumed":"?(\d+)/g)].map(([, value]) => value)
-  const events = transactionEvents(recordedSolanaBlock('yellowstone_block_344556402.json'))
+  const events = eventsOf(recordedSolanaBlock('yellowstone_block_344556402.json'))
   assert.ok(events.length > 0)
   for (const { event } of events) assert.ok(units.includes(event.gas_used ?? 'none'))
 })
@@ -225,7 +228,7 @@ test('Sui transactions in the feed have payer, budget, price and computation; a 
     }
     readonly effects: { readonly gasUsed: Readonly<Record<string, string>> }
   }
-  const [first] = transactionEvents(parseSuiRecording(file).block)
+  const [first] = eventsOf(parseSuiRecording(file).block)
   const { gasData, sender } = transaction.data
   const { computationCost = '', storageCost = '', storageRebate = '' } = effects.gasUsed
   const fee = BigInt(computationCost) + BigInt(storageCost) - BigInt(storageRebate)
@@ -237,7 +240,7 @@ test('Sui transactions in the feed have payer, budget, price and computation; a 
   const block: MoveBlock = parseSuiRecording(file).block
   const [tx] = block.transactions
   assert.ok(tx)
-  const [paidBack] = transactionEvents({ ...block, transactions: [{ ...tx, feeRaw: -5n }] })
+  const [paidBack] = eventsOf({ ...block, transactions: [{ ...tx, feeRaw: -5n }] })
   assert.equal(paidBack?.event.tx_fee, '0')
 })
 

@@ -3,9 +3,10 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { makeQuoteAssets } from '../../core/prices/quote-assets.ts'
 import { normalizeTransaction } from '../../ingestors/evm/normalize/block.ts'
+import { logEvents } from '../../ingestors/evm/to-wire/feeds.ts'
 import { eventHead } from '../../ingestors/to-wire/context.ts'
-import { logEvents } from '../../ingestors/to-wire/evm-feeds.ts'
 import { transactionEvents } from '../../ingestors/to-wire/transactions.ts'
+import { blockMapping } from '../../ingestors/vm/block-mapping.ts'
 import { decodeBlock } from '../../ingestors/vm/decode-block.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 import type { Log } from '../../schemas/events.ts'
@@ -85,10 +86,12 @@ test('zkSync: only logs of the base token contract withdraw the native coin, and
 /** Who paid for a transaction with these logs, as its feed and the heads of its events say. */
 const payersOf = (logs: readonly Omit<Log, 'index'>[], chain: 'zksync' | 'base') => {
   const block = { ...buildSingleTransactionBlock(logs), chain }
-  const [event] = transactionEvents(block)
+  const mapping = blockMapping(block)
+  const [event] = transactionEvents({ block, mapping })
   const head = eventHead({
     chain: CHAINS[chain],
     block,
+    mapping,
     quoteAssets: makeQuoteAssets(CHAINS[chain]),
     quotePrices: new Map(),
     token: () => undefined,

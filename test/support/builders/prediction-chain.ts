@@ -1,7 +1,7 @@
 import { protocolRegistry } from '../../../ingestors/decode/protocol-registry.ts'
 import { trackPositions } from '../../../ingestors/evm/predictions/outcome-positions.ts'
 import { trackOutcomes } from '../../../ingestors/evm/predictions/outcome-tokens.ts'
-import { positionEvents } from '../../../ingestors/to-wire/outcome-positions.ts'
+import { positionEvents } from '../../../ingestors/evm/to-wire/outcome-positions.ts'
 import { decodeBlock } from '../../../ingestors/vm/decode-block.ts'
 import { predictionPositionTables } from '../../../processors/sinks/prediction-position-rows.ts'
 import type { EvmBlock } from '../../../schemas/events.ts'

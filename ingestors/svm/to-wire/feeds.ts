@@ -1,10 +1,11 @@
-import { base58Encode } from '../../core/base58.ts'
-import type { SvmBlock, SvmInstruction } from '../../schemas/events.ts'
-import type * as Wire from '../../schemas/wire.ts'
-import { methodName, programName } from '../svm/programs/method-names.ts'
-import { ORDER_BOOKS } from '../svm/programs/order-books.ts'
-import { type Keyed, rawText } from './context.ts'
-import { heightOf, transactionFields } from './flat.ts'
+import { base58Encode } from '../../../core/base58.ts'
+import type { SvmBlock, SvmInstruction } from '../../../schemas/events.ts'
+import type * as Wire from '../../../schemas/wire.ts'
+import { type Keyed, rawText } from '../../to-wire/context.ts'
+import { transactionFields } from '../../to-wire/flat.ts'
+import { methodName, programName } from '../programs/method-names.ts'
+import { ORDER_BOOKS } from '../programs/order-books.ts'
+import { blockNumber } from './block-number.ts'
 
 /** Longest data of an instruction that is published, in characters of base 58; what is longer is cut there. */
 const MAX_TEXT = 16_384
@@ -30,7 +31,7 @@ export const instructionEvents = (block: SvmBlock): readonly Keyed<Wire.Instruct
         key: program,
         event: {
           ...transaction,
-          block_height: heightOf(block),
+          block_height: blockNumber(block),
           event_index: events.length,
           ix_index: outer,
           depth,
@@ -79,7 +80,7 @@ export const rewardEvents = (block: SvmBlock): readonly Keyed<Wire.RewardEvent>[
   (block.rewards ?? []).map((reward, index) => ({
     key: reward.address,
     event: {
-      block_height: heightOf(block),
+      block_height: blockNumber(block),
       event_index: index,
       address: reward.address,
       amount: String(reward.amountRaw),
@@ -102,7 +103,7 @@ export const orderEvents = (block: SvmBlock): readonly Keyed<Wire.OrderEvent>[] 
           key: order.market,
           event: {
             ...transactionFields(tx),
-            block_height: heightOf(block),
+            block_height: blockNumber(block),
             event_index: events.length,
             ix_index: outer,
             event_type: order.type,

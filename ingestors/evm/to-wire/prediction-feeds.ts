@@ -1,16 +1,16 @@
-import { formatRatio } from '../../core/amounts.ts'
-import type { EvmBlock } from '../../schemas/events.ts'
+import { formatRatio } from '../../../core/amounts.ts'
+import type { EvmBlock } from '../../../schemas/events.ts'
 import type {
   Prediction,
   PredictionManagement,
   PredictionSettlement,
   PredictionTrade,
-} from '../../schemas/prediction-events.ts'
-import { protocolRow } from '../../schemas/protocols.ts'
-import type * as Wire from '../../schemas/wire.ts'
-import type { Outcomes } from '../evm/predictions/outcome-tokens.ts'
-import type { Keyed } from './context.ts'
-import { transactionFields } from './flat.ts'
+} from '../../../schemas/prediction-events.ts'
+import { protocolRow } from '../../../schemas/protocols.ts'
+import type * as Wire from '../../../schemas/wire.ts'
+import type { Keyed } from '../../to-wire/context.ts'
+import { transactionFields } from '../../to-wire/flat.ts'
+import type { Outcomes } from '../predictions/outcome-tokens.ts'
 
 /** Decimals of the price of an outcome token, as many as collateral and outcome tokens have. */
 const PRICE_DECIMALS = 6

@@ -1,10 +1,10 @@
-import type { EvmBlock } from '../../schemas/events.ts'
-import type * as Wire from '../../schemas/wire.ts'
-import type { OutcomePosition, OutcomeTotals } from '../evm/predictions/outcome-position-state.ts'
-import type { OutcomePositions, PositionChange } from '../evm/predictions/outcome-positions.ts'
-import type { Outcomes } from '../evm/predictions/outcome-tokens.ts'
-import type { Keyed } from './context.ts'
-import { transactionFields } from './flat.ts'
+import type { EvmBlock } from '../../../schemas/events.ts'
+import type * as Wire from '../../../schemas/wire.ts'
+import type { Keyed } from '../../to-wire/context.ts'
+import { transactionFields } from '../../to-wire/flat.ts'
+import type { OutcomePosition, OutcomeTotals } from '../predictions/outcome-position-state.ts'
+import type { OutcomePositions, PositionChange } from '../predictions/outcome-positions.ts'
+import type { Outcomes } from '../predictions/outcome-tokens.ts'
 
 const text = (raw: bigint | null): string => (raw === null ? '' : raw.toString())
 

@@ -1,12 +1,16 @@
-import type { EvmBlock } from '../../schemas/events.ts'
-import type * as Wire from '../../schemas/wire.ts'
-import { EVENT_SIGNATURES, METHOD_SIGNATURES, type Signature } from '../evm/abi/signatures.ts'
-import { minerRewards } from '../evm/normalize/miner-rewards.ts'
-import type { Keyed } from './context.ts'
-import { boundedHex, transactionFields } from './flat.ts'
+import type { EvmBlock } from '../../../schemas/events.ts'
+import type * as Wire from '../../../schemas/wire.ts'
+import type { Keyed } from '../../to-wire/context.ts'
+import { transactionFields } from '../../to-wire/flat.ts'
+import { EVENT_SIGNATURES, METHOD_SIGNATURES, type Signature } from '../abi/signatures.ts'
+import { minerRewards } from '../normalize/miner-rewards.ts'
 
+/** Longest data of a call or log that is published, in bytes; what is longer is cut there. A record has room for it. */
+export const MAX_FEED_BYTES = 65_536
 /** Hex characters of a selector. */
 const SELECTOR = 10
+
+const boundedHex = (hex: string): string => hex.slice(0, 2 + 2 * MAX_FEED_BYTES)
 
 const signed = (signature: Signature | undefined) => ({
   sig_name: signature?.name ?? null,

@@ -15,7 +15,13 @@ import type { AppChain } from '../app/services.ts'
 import { capacityText } from '../app/status-report.ts'
 import { createDocumentSubjects } from './document-subjects.ts'
 import { showProgressBar } from './progress-bar.ts'
-import { type DemoExamples, type ExamplesByChain, findExamples, printWelcome } from './welcome.ts'
+import {
+  type DemoExamples,
+  type ExamplesByChain,
+  findExamples,
+  printLateCommands,
+  printWelcome,
+} from './welcome.ts'
 
 /** One chain of an origin, with things that exist on it where they are known before. */
 export interface DataSourceChain {
@@ -160,19 +166,24 @@ const showWelcome = async (
   if (signal.aborted) return
   shown(examples)
   const chains = origin.chains.map(({ chain }) => chain.row)
-  printWelcome({
+  const welcome = {
     ...base,
-    examples,
     dataDir: folder.path,
     chains,
     webhooksToHere: origin.isSimulated && webhookAllow.length === 0,
-  })
-  // A chain without a trade yet: the file gets its examples with the first one.
+  }
+  printWelcome({ ...welcome, examples })
+  // A chain without a trade yet: its commands follow with the first one.
   while (!isWhole(examples) && !signal.aborted) {
     await pause(LATE_EXAMPLE_POLL_MS, signal).catch(() => undefined)
     if (signal.aborted) return
-    examples = await look(examples)
+    const known = examples
+    examples = await look(known)
     shown(examples)
+    for (const chain of chains) {
+      const isNew = known[chain.apiName] === undefined && examples[chain.apiName] !== undefined
+      if (isNew) printLateCommands({ ...welcome, examples }, chain)
+    }
   }
 }
 

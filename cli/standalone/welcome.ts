@@ -64,6 +64,11 @@ export const printWelcome = (welcome: Welcome): void => {
   printLine(welcomeText(welcome))
 }
 
+/** Prints the commands of a chain that had nothing to show when the welcome was printed. */
+export const printLateCommands = (welcome: Welcome, chain: ChainRow): void => {
+  printLine(['', ...chainCommands(welcome, chain)].join('\n'))
+}
+
 /** The welcome as text; commands are whole lines, ready to paste. */
 export const welcomeText = (welcome: Welcome): string => {
   const { baseUrl, graphqlUrl, wsUrl, apiKey, origin, dataDir, chains } = welcome
@@ -95,7 +100,7 @@ const chainCommands = (
   const example = examples[chain.apiName]
   if (example === undefined) {
     return [
-      `  ${chain.name}: has no trade to show yet. With its first one ${dataDir}/demo.json names a token and a wallet.`,
+      `  ${chain.name}: has no trade to show yet. Its commands are printed with the first one.`,
       '',
     ]
   }

@@ -85,11 +85,15 @@ const countTrades = async ({ graphqlUrl, apiKey }: Demo) => {
 
 test('the first start in a new folder prints commands that run as printed', async () => {
   const folder = join(scratch, 'first')
-  const { child, exit, out, demo } = await start(folder, await portPair())
+  const { child, exit, out } = await start(folder, await portPair())
+  const commands = () => out.text.split('\n').filter((line) => line.startsWith('curl '))
+  // A chain that has nothing to show in the first minute, on a busy machine, is told of later.
+  await until(() => commands().length >= 8, 'both chains have commands', PROCESS_LIMIT_MS)
+  const demo = JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8')) as Demo
   assert.match(out.text, /SIMULATED/)
   assert.match(demo.origin, /SIMULATED/)
   assert.equal(statSync(join(folder, 'demo.json')).mode & 0o777, 0o600)
-  const pasted = out.text.split('\n').filter((line) => line.startsWith('curl '))
+  const pasted = commands()
   assert.equal(pasted.length, 8)
   for (const line of pasted) {
     const { stdout, status } = spawnSync('sh', ['-c', line], { encoding: 'utf8' })

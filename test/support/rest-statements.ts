@@ -10,7 +10,7 @@ import { candleQuery } from '../../serving/queries/candles.ts'
 import { freshnessQuery } from '../../serving/queries/chain-freshness.ts'
 import * as pools from '../../serving/queries/dex-pools.ts'
 import { blockFeesQuery } from '../../serving/queries/gas-price.ts'
-import { holdersQuery, walletHoldersQuery } from '../../serving/queries/holders.ts'
+import { holdersQuery, poolsAmongQuery, walletHoldersQuery } from '../../serving/queries/holders.ts'
 import { type KeysetList, sliceQuery } from '../../serving/queries/keyset-list.ts'
 import { latestBlockQuery } from '../../serving/queries/latest-block.ts'
 import * as worth from '../../serving/queries/net-worth.ts'
@@ -170,6 +170,7 @@ const STATEMENTS: Readonly<Record<string, Query | KeysetList | undefined>> = {
     after: { key: '5', holder: WALLET },
   }),
   'some holders': walletHoldersQuery(CHAIN, TOKEN, [WALLET]),
+  'pools among holders': poolsAmongQuery(CHAIN, [WALLET]),
   'tokens that a wallet holds': worth.holdingList({ ...NET_WORTH, trusted: false }),
   'some tokens that a wallet holds': worth.holdingList({
     ...NET_WORTH,

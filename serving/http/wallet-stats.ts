@@ -30,7 +30,7 @@ interface WalletOfStats {
   readonly word: string
 }
 
-/** The 23 fields of the seed, all text; "0" where a number is not known. */
+/** The 23 fields of the reference API, all text; "0" where a number is not known. */
 const walletStatBody = (
   row: WalletStatRow,
   { chain, wallet, word }: WalletOfStats,
@@ -93,7 +93,7 @@ export const walletStatBodies = async (
   return bodies
 }
 
-/** What a wallet made of each token that it traded; the seed's path has the version behind `wallet`. */
+/** What a wallet made of each token that it traded; the path of the first version has it behind `wallet`. */
 export const walletStatsRoutes =
   (deps: RouteDeps, path: `${string}/:chain/:walletAddress${'' | '/stats'}`): RoutePlugin =>
   async (app) => {

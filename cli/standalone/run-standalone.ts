@@ -19,14 +19,14 @@ import {
   type DemoExamples,
   type ExamplesByChain,
   findExamples,
-  printLateCommands,
+  lateCommandsText,
   printWelcome,
 } from './welcome.ts'
 
-/** One chain of an origin, with things that exist on it where they are known before. */
+/** One chain of an origin, with a token to show where one is known before. */
 export interface DataSourceChain {
   readonly chain: AppChain
-  readonly examples?: DemoExamples
+  readonly examples?: Pick<DemoExamples, 'token'>
 }
 
 /** Where the blocks of a process come from, and the label that people see. */
@@ -87,7 +87,10 @@ const runApp = async (
   const { config, folder, metrics, log } = options
   const pepper = config.keyPepper.isEmpty ? new Secret(folder.pepper) : config.keyPepper
   const admin = config.adminToken.isEmpty ? new Secret(folder.adminToken) : config.adminToken
-  const subjects = createDocumentSubjects(origin.chains.map(({ chain }) => chain.row))
+  const subjects = createDocumentSubjects(
+    origin.chains.map(({ chain }) => chain.row),
+    Date.now,
+  )
   const app = await createApp({
     signal,
     config: {
@@ -182,7 +185,7 @@ const showWelcome = async (
     shown(examples)
     for (const chain of chains) {
       const isNew = known[chain.apiName] === undefined && examples[chain.apiName] !== undefined
-      if (isNew) printLateCommands({ ...welcome, examples }, chain)
+      if (isNew) printLine(lateCommandsText({ ...welcome, examples }, chain))
     }
   }
 }

@@ -7,6 +7,8 @@ import type { DemoFile } from '../app/data-folder.ts'
 export interface DemoExamples {
   readonly chain: string
   readonly token: string
+  /** What the pool trades the token against. */
+  readonly quote: string
   readonly pool: string
   readonly wallet: string
   readonly txHash: string
@@ -25,7 +27,7 @@ const MAX_TRADES_SCANNED = 20_000
 export const findExamples = async (
   warehouse: Warehouse,
   { id, apiName }: ChainRow,
-  proposed: DemoExamples | undefined,
+  proposed: Pick<DemoExamples, 'token'> | undefined,
 ): Promise<DemoExamples | null> => {
   const trades = `${id}_dex_trades_enriched`
   const among = proposed
@@ -33,10 +35,10 @@ export const findExamples = async (
     : `block_time >= (SELECT max(block_time) FROM ${trades}) - INTERVAL 1 DAY`
   const { rows } = await warehouse.query<Omit<DemoExamples, 'chain'>>({
     sql: `WITH newest AS (
-        SELECT token_address, pool_address, owner, tx_hash, block_slot, event_index FROM ${trades} FINAL
+        SELECT token_address, side_token, pool_address, owner, tx_hash, block_slot, event_index FROM ${trades} FINAL
         WHERE price_usd > 0 AND is_suspect = 0 AND is_base = 1 AND ${among}
         ORDER BY block_slot DESC, event_index DESC LIMIT ${MAX_TRADES_SCANNED})
-      SELECT token_address AS token, pool_address AS pool, owner AS wallet, tx_hash AS txHash FROM newest
+      SELECT token_address AS token, side_token AS quote, pool_address AS pool, owner AS wallet, tx_hash AS txHash FROM newest
       WHERE (wallet, token) IN (SELECT wallet, token_address FROM ${id}_wallet_token_pnl FINAL
           WHERE wallet IN (SELECT owner FROM newest))
         AND token IN (SELECT token_address FROM ${id}_tokens FINAL WHERE token_address IN (SELECT token_address FROM newest))
@@ -64,10 +66,9 @@ export const printWelcome = (welcome: Welcome): void => {
   printLine(welcomeText(welcome))
 }
 
-/** Prints the commands of a chain that had nothing to show when the welcome was printed. */
-export const printLateCommands = (welcome: Welcome, chain: ChainRow): void => {
-  printLine(['', ...chainCommands(welcome, chain)].join('\n'))
-}
+/** Commands of a chain that had nothing to show when the welcome was printed. */
+export const lateCommandsText = (welcome: Welcome, chain: ChainRow): string =>
+  ['', ...chainCommands(welcome, chain)].join('\n')
 
 /** The welcome as text; commands are whole lines, ready to paste. */
 export const welcomeText = (welcome: Welcome): string => {

@@ -34,7 +34,7 @@ export const TokenHolder = namedObject('TokenHolder', {
   }),
   makerTokenTags: Type.Array(Type.String(), {
     description:
-      '`top_holder`: the ten largest of the first page, `whale`: more than 10,000 USD, `diamond_hands`: for more than 30 days; never a pool',
+      '`top_holder`: the ten largest, on the first page of a list by amount, `whale`: more than 10,000 USD, `diamond_hands`: for more than 30 days; never a pool',
   }),
 })
 export type TokenHolder = Static<typeof TokenHolder>

@@ -13,10 +13,10 @@ const SWAP_AMOUNT = word(
   ['1000000000000000000'],
 )
 /** A token in a query; the document has an example of its own for it. */
-const TOKEN_PARAMETER = (what: string) =>
+const tokenParameter = (what: string) =>
   Type.String({
     maxLength: 128,
-    description: `${what}; the address that stands for the native token names that one`,
+    description: `${what}; of EVM chains the zero address is the native token, of Solana 11111111111111111111111111111111`,
   })
 const TOKEN = (what: string) =>
   word(`${what}; the zero address is the chain's native token`, 128, [
@@ -27,8 +27,8 @@ const TOKEN = (what: string) =>
 export const QUOTE_QUERY = {
   dex: DEX,
   amount: AMOUNT,
-  inputMint: TOKEN_PARAMETER('Token that is sold'),
-  outputMint: TOKEN_PARAMETER('Token that is bought'),
+  inputMint: tokenParameter('Token that is sold'),
+  outputMint: tokenParameter('Token that is bought'),
   exactIn: Type.Boolean({
     description: 'true: amount is what is sold; false: what is bought',
     examples: [true],

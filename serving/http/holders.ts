@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { formatUnits } from '../../core/amounts.ts'
 import { DAY_MS } from '../../core/time.ts'
 import {
+  type HolderSort,
   HoldersMultiQuery,
   HoldersQuery,
   type TokenHolder,
@@ -35,6 +36,12 @@ const CursorPayload = Type.Object(
   { additionalProperties: false },
 )
 
+/** Sorts by what is held: every holder of a token has the same price. */
+const AMOUNT_SORTS: ReadonlySet<HolderSort> = new Set([
+  'amountPercentage',
+  'holdingUsd',
+  'usdValue',
+])
 /** Largest holders that are called so. */
 const TOP_HOLDERS = 10
 /** Wealth from which on a holder is called a whale, USD. */
@@ -190,8 +197,8 @@ export const holderRoutes =
           const page = createPage(rows, pageRequest, (row) =>
             codec.encode({ key: row.sort_key, holder: row.holder }),
           )
-          const isFirstByAmount = after === undefined && descending && sortBy === 'amountPercentage'
-          const top = isFirstByAmount ? TOP_HOLDERS : 0
+          const isFromTheTop = after === undefined && descending && direction === 'next'
+          const top = isFromTheTop && AMOUNT_SORTS.has(sortBy) ? TOP_HOLDERS : 0
           const bodies = await holderBodies(deps, page.data, { chain: chain.id, top })
           return pageEnvelope(page, (row) => bodies.get(row) ?? [])
         },

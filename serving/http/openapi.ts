@@ -29,7 +29,7 @@ const NOT_MODIFIED_RESPONSE = {
 
 const integerHeader = (description: string) => ({ type: 'integer', description })
 
-/** Headers of every answer to a caller with a credential. */
+/** Headers of a successful answer to a caller with a credential. */
 const LIMIT_HEADERS = {
   'X-RateLimit-Limit': integerHeader('Requests per second of the organization'),
   'X-RateLimit-Remaining': integerHeader('Requests that may come at once now, the burst included'),
@@ -41,13 +41,14 @@ const LIMIT_HEADERS = {
 const RETRY_HEADERS = { 'Retry-After': integerHeader('Seconds until the call may be repeated') }
 const REPEATED_STATUSES: ReadonlySet<string> = new Set(['429', '503'])
 
-/** The answers of a route with the headers that callers may count on; 429 and 503 say when to come again. */
+/** The answers of a route with the headers that callers may count on; 429 and 503 can say when to come again. */
 const withLimitHeaders = (response: object): object =>
   Object.fromEntries(
     Object.entries(response).map(([status, answer]: [string, { readonly headers?: object }]) => {
       const own =
         status === '200' ? LIMIT_HEADERS : REPEATED_STATUSES.has(status) ? RETRY_HEADERS : {}
-      return [status, { ...answer, headers: { ...answer.headers, ...own } }]
+      const headers = { ...answer.headers, ...own }
+      return [status, Object.keys(headers).length === 0 ? answer : { ...answer, headers }]
     }),
   )
 
@@ -160,7 +161,7 @@ interface PricedRoute {
 
 /**
  * Serves the document. It is printed once, before the plane listens: that takes half a second, in which a request would keep all
- * others waiting; a demo prints it a second time, once it has something that its examples can be about.
+ * others waiting. A whole product in one process prints it again with the first request after it has something that examples can be about.
  */
 export const installOpenApiDocument = (
   app: FastifyInstance,

@@ -24,9 +24,9 @@ export const problemStatus = (
 /** True for a fault that says only that there is too much to do now: nothing is wrong, and nothing is logged as an error. */
 export const isOverload = ({ faultName }: Fault): boolean => faultName === 'SERVER_BUSY'
 
-/** Seconds after which a client may come back, where a fault says so. */
+/** Seconds after which a client may come back, where the same request may then be answered. */
 export const retryAfterSeconds = ({ status, faultName }: Fault): number | undefined =>
-  status === 503 || faultName === 'CONCURRENCY_LIMIT' ? 1 : undefined
+  FAULTS[faultName].retry && (status === 503 || faultName === 'CONCURRENCY_LIMIT') ? 1 : undefined
 
 /** The error body. What went wrong inside is never in it. */
 export const problemBody = (fault: Fault, context: ProblemContext): Problem => {

@@ -206,6 +206,16 @@ test('a pool that holds a token is tagged as one, and is neither a top holder no
   assert.deepEqual(found.get(RICH), [[], wallet])
   assert.deepEqual(found.get(addressFromNumber(208)), [[], wallet])
   assert.deepEqual(found.get(addressFromNumber(209)), [[], wallet.slice(1)])
+  const tagsBy = async (query: string) => {
+    const page = await bodyOf(`${path}/holders?${query}`)
+    return (page.data as readonly Body[]).map(({ makerTokenTags }) =>
+      (makerTokenTags as readonly string[]).includes('top_holder'),
+    )
+  }
+  assert.deepEqual(await tagsBy('limit=2&sortBy=usdValue'), await tagsBy('limit=2'))
+  for (const query of ['direction=prev&limit=5', 'sortDirection=asc&limit=5', 'sortBy=totalPnl']) {
+    assert.ok(!(await tagsBy(query)).includes(true), query)
+  }
   const some = await bodyOf(`${path}/holders/multi?walletAddresses=${pool}`)
   assert.deepEqual((some as unknown as readonly Body[])[0]?.tags, ['pool'])
 })

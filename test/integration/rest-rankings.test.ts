@@ -353,7 +353,13 @@ test('traders by kind: makers, snipers, bundles and sandwiches', async () => {
     { wallet: wallet(4), side: 'SELL', slot: 200, tx: 3 },
     { wallet: wallet(6), side: 'BUY', slot: 201, tx: 1 },
     { wallet: wallet(6), side: 'SELL', slot: 201, tx: 2 },
-    { wallet: wallet(7), side: 'BUY', slot: 202, tx: 1, more: { bundle_source: 'jito' } },
+    {
+      wallet: wallet(7),
+      side: 'BUY',
+      slot: 202,
+      tx: 1,
+      more: { bundle_source: 'jito', is_suspect: 1 },
+    },
   ]
   await api.warehouse.insert('eth_dex_trades', deals.map(deal))
   const get = (tag: string) => readAll<TokenTrader>(`/v2/token/eth/${FROG}/traders/${tag}?limit=1`)
@@ -421,6 +427,14 @@ test('activities are trades and changes of liquidity, narrowed and sorted', asyn
   const signatures = async (query: string) =>
     (await readAll<TradeDetail>(`${path}${query}`)).map((one) => one.transactionSignature)
   assert.deepEqual(await signatures('&type=LIQUIDITY_ADD'), ['0xp150'])
+  assert.ok(all.every(({ type, isSuspect }) => (isSuspect === null) === type.startsWith('LIQ')))
+  const trusted = all.filter(({ isSuspect }) => isSuspect === false)
+  assert.equal(trusted.length, 9)
+  assert.deepEqual(await signatures('&isSuspect=true'), ['0x202-1'])
+  assert.deepEqual(
+    await signatures('&isSuspect=false'),
+    trusted.map((one) => one.transactionSignature),
+  )
   assert.deepEqual(await signatures('&minAmountUsd=20'), ['0xp150', '0xp99'])
   assert.deepEqual(await signatures('&sortBy=totalUsd&maxAmountUsd=20&minAmountUsd=4.5'), [
     ...['0xp150', '0xp99', '0x202-1', '0x201-2', '0x201-1', '0x200-3', '0x200-2', '0x200-1'],

@@ -44,7 +44,7 @@ from other servers.
   webhooks have none.
 - **Price**: compute units (CU) of a successful answer, also in the header \`X-CU-Cost\`. An answer that there is nothing (404) or that the query needs too much (40041) costs what the
   engine did for it, ${MIN_QUERY_MILLI_UNITS / MILLI_UNITS_PER_UNIT} for each second that it began and at most the price; other errors cost nothing.
-- **Repeating a POST**: with \`Idempotency-Key\` (8 to 255 printable characters) \`POST /webhook/endpoint\` makes one endpoint: for 24 hours the same key and body get the same answer, with
+- **Repeating a POST**: with \`Idempotency-Key\` (8 to 255 printable characters) \`POST /webhook/endpoint\` makes one endpoint: for 24 hours the same key (of the newest 1,000 of an organization) and body get the same answer, with
   \`Idempotent-Replayed: true\`; another body is refused with code 40901. A transaction that is sent twice is one on the chain, and a risk registration of the same reference is one.
 - Addresses of EVM chains are compared without regard to case, those of Solana as they are written.
 
@@ -74,9 +74,10 @@ ${planRows()}
   of a token that stopped trading fall to zero with the blocks of the chain, \`1m\` every five seconds, the others with their buckets, and
   between two changes they are those of now. All but liquidity follows from the trades that are served; suspect trades count but set no price. A sum in the
   native coin holds the trades whose quote had a known price in it: the first trades after a start may have none.
-- **Net worth** counts tokens with a price and a pool of at least 100 USD. Worth in the native token is that in USD at the one price of the native token now. Past worth is walked back through changes of balances, at the last price of each hour.
+- **Net worth** counts tokens with a price and a pool of at least 100 USD. Worth in the native token is that in USD at the one price of the native token now,
+  or where that is unknown what the token last traded at. Past worth is walked back through changes of balances, at the last price of each hour.
 - **Holders**: a pool that keeps tokens under its own address is in the list with the tag \`pool\`. The shares of the ten and hundred largest holders and their concentration leave
-  pools and burn addresses out.
+  burn addresses out, and pools in which the token is the base.
 - **Rankings** look at the first 500 tokens of their order, narrow them, and show at most 100. A number that is not known fits no range.
 - **Kinds of traders** come from blocks alone: \`dev\`, \`sniper\` (bought within 10 seconds of the first trade), \`bundle\`, \`sandwich\` and \`pro\`. The kinds that need labels
   or a wallet's whole history (\`fresh\`, \`insider\`, \`kol\`, \`bluechip\`, \`smart\`, \`phishing\`, \`rat\`) answer an empty page.

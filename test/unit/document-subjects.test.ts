@@ -7,13 +7,14 @@ import { withExamples } from '../../serving/http/document-examples.ts'
 const example = (chain: string) => ({
   chain,
   token: `${chain}-token`,
+  quote: `${chain}-quote`,
   pool: `${chain}-pool`,
   wallet: `${chain}-wallet`,
   txHash: `${chain}-tx`,
 })
 
 test('the examples of the API document are about the first chain that has a trade', () => {
-  const subjects = createDocumentSubjects([CHAINS.sol, CHAINS.eth])
+  const subjects = createDocumentSubjects([CHAINS.sol, CHAINS.eth], () => 7_200_000)
   assert.equal(subjects.current(), undefined)
   subjects.set({})
   assert.equal(subjects.current(), undefined)
@@ -22,7 +23,8 @@ test('the examples of the API document are about the first chain that has a trad
   const both = { ethereum: example('ethereum'), sol: example('sol') }
   subjects.set(both)
   const known = subjects.current()
-  assert.equal(known?.pair, `sol-token-${CHAINS.sol.wrappedNative}`)
+  assert.equal(known?.pair, 'sol-token-sol-quote')
+  assert.deepEqual([known?.from, known?.to], [3_600_000, 7_200_000])
   subjects.set(both)
   assert.equal(subjects.current(), known, 'the document is not printed again for nothing')
 })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { roleConfig } from '../../cli/commands/role.ts'
 import { parsePlan } from '../../cli/commands/start.ts'
 import { UsageError } from '../../cli/commands/usage-error.ts'
-import { welcomeText } from '../../cli/standalone/welcome.ts'
+import { lateCommandsText, welcomeText } from '../../cli/standalone/welcome.ts'
 import { CHAINS } from '../../schemas/chains.ts'
 
 test('sluice start without options runs the simulator on the default port', () => {
@@ -70,7 +70,7 @@ test('sluice start refuses fractions for seed, port and block', () => {
 
 test('the welcome text marks a simulated chain, and its commands have key and token', () => {
   const token = `0x${'ab'.repeat(20)}`
-  const text = welcomeText({
+  const welcome = {
     baseUrl: 'http://127.0.0.1:8080',
     graphqlUrl: 'http://127.0.0.1:8080/graphql',
     wsUrl: 'ws://127.0.0.1:8081/connection/websocket',
@@ -86,13 +86,19 @@ test('the welcome text marks a simulated chain, and its commands have key and to
     chains: [CHAINS.eth],
     webhooksToHere: true,
     examples: {
-      ethereum: { chain: 'ethereum', token, pool: 'p', wallet: 'w', txHash: 'h' },
+      ethereum: { chain: 'ethereum', token, quote: 'q', pool: 'p', wallet: 'w', txHash: 'h' },
     },
-  })
+  }
+  const text = welcomeText(welcome)
   assert.match(text, /SIMULATED/)
   const curls = text.split('\n').filter((line) => line.startsWith('curl '))
   assert.equal(curls.length, 4)
   for (const line of curls) assert.match(line, /X-API-KEY: sluice_live_key/)
   assert.match(text, new RegExp(`npx --no sluice listen 'dex-trade:eth_${token}'`))
   assert.match(text, /npx --no sluice tail eth\.dex\.trades\.processed/)
+  const early = welcomeText({ ...welcome, examples: {} })
+  assert.match(early, /Ethereum: has no trade to show yet/)
+  assert.doesNotMatch(early, /curl /)
+  const late = lateCommandsText(welcome, CHAINS.eth)
+  for (const line of curls) assert.ok(late.includes(line), line)
 })

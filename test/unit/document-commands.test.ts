@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -91,4 +91,12 @@ test('a variable that a shell line of a document sets is a setting', () => {
       .map((name) => `${page}: ${name}`),
   )
   assert.deepEqual(unknown, [])
+})
+
+test('test files that the CI script runs exist', () => {
+  const script = readFileSync(join(ROOT, '.ci/run'), 'utf8')
+  const files = [...script.matchAll(/\b(?:unit|contract)\/[a-z0-9-]+/g)].map(([name]) => name)
+  assert.ok(files.length >= 5, 'the script runs test files by name')
+  const missing = files.filter((name) => !existsSync(join(ROOT, 'test', `${name}.test.ts`)))
+  assert.deepEqual(missing, [])
 })

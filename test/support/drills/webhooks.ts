@@ -46,6 +46,8 @@ const HANG_MS = 30_000
 const START_TIMEOUT_MS = 180_000
 const SETTLE_TIMEOUT_MS = 300_000
 const PAGE = 100
+/** A demo begins in the past: once messages are so young when they come, deliveries are those of a chain that is followed. */
+const MAX_AGE_MS = 2_000
 
 interface Receipt {
   readonly id: string
@@ -147,6 +149,13 @@ interface TradePage {
   readonly nextCursor: string
 }
 
+/** True once the newest message of every receiver came soon after its block: the demo has caught up, and so have deliveries. */
+const areCurrent = (lists: readonly (readonly Receipt[])[]): boolean =>
+  lists.every((list) => {
+    const last = list.at(-1)
+    return last !== undefined && last.atMs - last.timestamp < MAX_AGE_MS
+  })
+
 /** Transactions that traded a token after a time, from REST. */
 const tradesAfter = async (demo: Demo, token: string, afterMs: number): Promise<Set<string>> => {
   const found = new Set<string>()
@@ -201,6 +210,7 @@ export const runWebhookDrill = async (drill: WebhookDrill): Promise<WebhookDrill
     }
     const isAnyEmpty = (): boolean => well.some((list) => list.length === 0)
     await until(() => !isAnyEmpty(), 'every receiver has a message', START_TIMEOUT_MS)
+    await until(() => areCurrent(well), 'deliveries have caught up', SETTLE_TIMEOUT_MS)
     const fromMs = Math.max(...well.map((list) => list[0]?.timestamp ?? 0))
     const time = async () => {
       const startedMs = Date.now()

@@ -21,7 +21,7 @@ checks.not_a_server_error.expected-statuses = ["2xx", "3xx", "4xx", 501, 502]
 
 # It has no node either.
 [[operations]]
-include-path-regex = "^/v2/transaction/[^/]+/(send|estimate-gas-limit)"
+include-path-regex = "^/v2/(transaction/[^/]+/(send|estimate-gas-limit)|dex/[^/]+/create)"
 checks.not_a_server_error.expected-statuses = ["2xx", "3xx", "4xx", 501, 503]
 `
 

@@ -76,6 +76,32 @@ export const readEvmHolding = async (
   return { balanceRaw, reserveRaw: (units * price * RESERVE_PERCENT) / 100n }
 }
 
+/** A call of a router, and what the transaction of it is made with. */
+interface UnsignedCall {
+  readonly to: string
+  readonly data: UnsignedTransaction['data']
+  readonly valueRaw: bigint
+  readonly nonce: number
+  /** The router may take what is sold: the call can be run. */
+  readonly isRunnable: boolean
+  /** Gas of a call that cannot be run. */
+  readonly defaultGas: bigint
+}
+
+/** The unsigned transaction of a call, which is run against the newest block where it can be. Throws as the reader. */
+export const unsignedCall = async (
+  reader: EvmAccountReader,
+  order: Pick<SwapOrder, 'owner' | 'chainId' | 'gas' | 'fees'>,
+  { to, data, valueRaw, nonce, isRunnable, defaultGas }: UnsignedCall,
+): Promise<Pick<BuiltSwap, 'hex' | 'transaction' | 'simulated'>> => {
+  const call = { from: order.owner, to, data, valueRaw }
+  const run = isRunnable ? await reader.gasOf(call) : undefined
+  const gas = order.gas ?? (run === undefined ? defaultGas : withGasMargin(run))
+  const fees = order.fees ?? (await reader.fees())
+  const transaction = { chainId: order.chainId, nonce, gas, to, value: valueRaw, data, fees }
+  return { hex: unsignedHex(transaction), transaction, simulated: run !== undefined }
+}
+
 /**
  * The unsigned transaction of a quoted swap. Throws `Fault` INSUFFICIENT_BALANCE, DEX_SWAP_SIMULATED_FAILED where it would revert at the
  * newest block, CHAIN_CONNECTION_ERROR, and as `requireTakenPermit`.
@@ -84,7 +110,7 @@ export const buildEvmSwap = async (
   reader: EvmAccountReader,
   order: SwapOrder,
 ): Promise<BuiltSwap> => {
-  const { quote, venue, owner, sellsNativeToken, chainId } = order
+  const { quote, venue, owner, sellsNativeToken } = order
   const [path] = quote.route.paths
   if (path === undefined) throw new Fault('DEX_ROUTE_BUILD_FAILED')
   const sold = quote.request.tokenIn
@@ -102,23 +128,16 @@ export const buildEvmSwap = async (
     ...(selfPermit && { selfPermit }),
   })
   const isAllowed = hasAllowance || selfPermit !== undefined
-  const call = { from: owner, to: venue.router, data, valueRaw }
-  const run = isAllowed ? await reader.gasOf(call) : undefined
-  const gas =
-    run === undefined ? BASE_GAS + GAS_PER_POOL * BigInt(path.hops.length) : withGasMargin(run)
-  const transaction = {
-    chainId,
-    nonce: account.nonce,
-    gas: order.gas ?? gas,
+  const built = await unsignedCall(reader, order, {
     to: venue.router,
-    value: valueRaw,
     data,
-    fees: order.fees ?? (await reader.fees()),
-  }
+    valueRaw,
+    nonce: account.nonce,
+    isRunnable: isAllowed,
+    defaultGas: BASE_GAS + GAS_PER_POOL * BigInt(path.hops.length),
+  })
   return {
-    hex: unsignedHex(transaction),
-    transaction,
-    simulated: run !== undefined,
+    ...built,
     approval: isAllowed
       ? null
       : { token: sold, spender: venue.router, data: approveData(venue.router, needed) },

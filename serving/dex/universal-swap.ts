@@ -1,7 +1,7 @@
 import { Fault } from '../../core/errors.ts'
 import type { EvmAccountReader } from './evm-account.ts'
-import { approveData, unsignedHex } from './evm-calls.ts'
-import { type BuiltSwap, type SwapOrder, withGasMargin } from './evm-swap.ts'
+import { approveData } from './evm-calls.ts'
+import { type BuiltSwap, type SwapOrder, unsignedCall } from './evm-swap.ts'
 import {
   MAX_APPROVAL,
   MAX_PERMIT_AMOUNT,
@@ -51,23 +51,17 @@ export const buildUniversalSwap = async (
     ...order,
     ...(permit && held && { permitInput: permitInput(permit.permit, permit.signature) }),
   })
-  const call = { from: owner, to: venue.router, data, valueRaw }
-  const run = isApproved && missing === undefined ? await reader.gasOf(call) : undefined
   const pools = quote.route.paths.reduce((count, { hops }) => count + hops.length, 0)
-  const gas = run === undefined ? BASE_GAS + GAS_PER_POOL * BigInt(pools) : withGasMargin(run)
-  const transaction = {
-    chainId,
-    nonce: account.nonce,
-    gas: order.gas ?? gas,
+  const built = await unsignedCall(reader, order, {
     to: venue.router,
-    value: valueRaw,
     data,
-    fees: order.fees ?? (await reader.fees()),
-  }
+    valueRaw,
+    nonce: account.nonce,
+    isRunnable: isApproved && missing === undefined,
+    defaultGas: BASE_GAS + GAS_PER_POOL * BigInt(pools),
+  })
   return {
-    hex: unsignedHex(transaction),
-    transaction,
-    simulated: run !== undefined,
+    ...built,
     approval: approvalOf(venue, { sold, isApproved, missing }),
     ...(missing && { permitData: permitTypedData({ chainId, permit2: venue.permit2 }, missing) }),
   }

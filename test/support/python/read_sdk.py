@@ -233,13 +233,23 @@ async def ask_risk(client, wallet, answered):
         await call(f"get_withdrawal_{name}", withdrawal.external_id)
 
 
+async def holding_wallet(client, chain, example):
+    """The example's wallet, or if it has sold all it had the trader of one of the token's newest trades that still holds something."""
+    trades = await api.TradeApi(client).get_trades(chain, token_address=example["token"], limit=50)
+    for wallet in dict.fromkeys([example["wallet"], *(one.account_owner_address for one in trades.data)]):
+        if (await api.WalletApi(client).get_tokens_balance(chain, wallet)).data:
+            return wallet
+    return example["wallet"]
+
+
 async def completed(client, chain, example):
-    """An example with the other token of its pool, and who made the token."""
+    """An example with a wallet that holds something, the other token of its pool, and who made the token."""
     pool = await api.DexPoolApi(client).get_dexpool(chain, example["pool"])
     token = await api.TokenApi(client).get_token(chain, example["token"])
     sides = {pool.token_a_address, pool.token_b_address} - {example["token"]}
     creators = [one.address for one in token.token_creators or [] if one.address]
-    return {**example, "quote": sides.pop(), "creator": (creators or [example["wallet"]])[0]}
+    wallet = await holding_wallet(client, chain, example)
+    return {**example, "wallet": wallet, "quote": sides.pop(), "creator": (creators or [wallet])[0]}
 
 
 # The error of a chain that is still catching up.

@@ -144,8 +144,10 @@ export const startProcessors = async (deps: ProcessorDeps): Promise<RunningProce
         sinksForChain(chain, config).map((sink) => startSink(sink, { ...chainDeps, ...written })),
       )
       // One process has the first lane; of several that finalize, that one repairs.
-      const mayRepair = () => stage.lanes().some(({ partition }) => partition === 0)
-      const finalizer = startFinalizer({ ...chainDeps, mayRepair })
+      const isOnlyFinalizer = warehouse.isExclusive
+      const mayRepair = () =>
+        isOnlyFinalizer || stage.lanes().some(({ partition }) => partition === 0)
+      const finalizer = startFinalizer({ ...chainDeps, mayRepair, isOnlyFinalizer })
       return { chain, groups: [stage, ...sinks], finalizer }
     }),
   )

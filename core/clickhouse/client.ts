@@ -54,6 +54,8 @@ export interface ReadOptions {
 export interface Warehouse {
   /** Reads of each share that run at the same time; what is beyond waits. */
   readonly places: ReadConcurrency
+  /** True: no other process can write to the tables while this one has them open. */
+  readonly isExclusive: boolean
   /** Rows as objects. Throws what `toReadError` makes of a failure, or the reason of the signal. */
   query<Row>(query: Query, options?: ReadOptions): Promise<QueryResult<Row>>
   /** Rows as arrays in the order of the SELECT list: cheaper for wide answers. */
@@ -189,6 +191,7 @@ export const openWarehouse = async (target: WarehouseTarget): Promise<Warehouse>
   }
   return {
     places: engine.places,
+    isExclusive: engine.isExclusive,
     query: (query, options) => read(query, 'JSON', options),
     queryArrays: (query, options) => read(query, 'JSONCompact', options),
     queryText: async (query, options) => {

@@ -125,6 +125,7 @@ export const openEmbeddedEngine = async (path: string, json: object): Promise<En
   const reads = makeReaderPool(path, makeQueryKiller(control))
   return {
     places: READ_CONCURRENCY,
+    isExclusive: true,
     read: reads.read,
     writing: makeClientPool([writer, writer]),
     close: async () => {

@@ -25,6 +25,8 @@ export type WithClient = <T>(work: (client: ClickHouseClient) => Promise<T>) => 
 /** What runs statements: a server, or the engine in this process. */
 export interface Engine {
   readonly places: ReadConcurrency
+  /** True: no other process can write to its tables while this one has them open. */
+  readonly isExclusive: boolean
   /**
    * The answer as the engine printed it. A signal ends the statement inside the engine; the promise rejects once it has
    * ended, so that who counts running statements counts what really runs.

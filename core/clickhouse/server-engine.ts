@@ -62,6 +62,7 @@ export const openServerEngine = (
   const writer = connect(MAX_WRITE_CONNECTIONS)
   return {
     places: READ_CONCURRENCY,
+    isExclusive: false,
     read: async ({ sql, params, format, settings, signal }) => {
       signal?.throwIfAborted()
       const id = randomUUID()

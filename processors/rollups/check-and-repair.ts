@@ -10,15 +10,19 @@ import {
   tradeRetentionDays,
 } from './trade-queries.ts'
 
+/** Whose minute is repaired, and when. */
+export interface MinuteRepair extends RollupTables {
+  readonly nowMs: number
+}
+
 /** What a check works with. */
-export interface RollupCheck extends RollupTables {
+export interface RollupCheck extends MinuteRepair {
   /** First minute that no check has compared, epoch seconds. */
   readonly from: number
   /** First minute that is not rolled up. */
   readonly to: number
   /** The gap that the check before ended with; absent or null: begins with the oldest. */
   readonly gapsAfter?: number | null
-  readonly nowMs: number
   /** Minutes whose repair did not help so often that it is given up. */
   readonly isGivenUp?: (minute: number) => boolean
 }
@@ -74,7 +78,7 @@ const rollupCountsSql = (chain: string, from: number, to: number): string => {
  * are stored than were rolled up: of one whose trades have expired since, the rollup is the only memory.
  */
 const inconsistentMinutes = async (
-  { warehouse, chain }: RollupCheck,
+  { warehouse, chain }: RollupTables,
   from: number,
   to: number,
 ): Promise<readonly number[]> => {
@@ -135,7 +139,7 @@ const inconsistentGaps = async (check: RollupCheck, kept: number): Promise<Check
 }
 
 /** Rebuilds one minute under a mark that outlives this process, then says whether its rollups are right. */
-const repairMinute = async (check: RollupCheck, minute: number): Promise<boolean> => {
+export const repairMinute = async (check: MinuteRepair, minute: number): Promise<boolean> => {
   const { warehouse, chain, nowMs } = check
   const range = [minute, minute + MINUTE_SECONDS] as const
   const row = async (): Promise<MinuteRow> => {

@@ -3,6 +3,7 @@ import type { Query, Warehouse } from '../../core/clickhouse/client.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import { pause, retry } from '../../core/retry.ts'
 import type { FailingLane } from '../runtime/lane-activity.ts'
+import { repairMinute } from './check-and-repair.ts'
 import { recordGap } from './gaps.ts'
 import {
   createIncompleteMinutes,
@@ -27,6 +28,8 @@ export interface FinalizerDeps extends RollupCheckerDeps {
   readonly idleMs?: number
   /** How long a minute waits for missing trades after the last that came. Default 5 minutes. */
   readonly graceMs?: number
+  /** True: no other process rolls up this chain, so rows above the watermark are those of a round that was interrupted. */
+  readonly isOnlyFinalizer?: boolean
 }
 
 /** What one round did. */
@@ -102,6 +105,8 @@ export interface FinalizationOptions {
   readonly openMinutes?: IncompleteMinutes
   readonly metrics?: Metrics
   readonly nowMs?: number
+  /** True: the round before may have ended in the middle, and no other process rolls up this chain. */
+  readonly mayFollowInterrupted?: boolean
 }
 
 type GapReasons = ReadonlyMap<number, GapReason>
@@ -126,6 +131,26 @@ const findGapReasons = async (
 }
 
 /**
+ * Minutes from the watermark on that a rollup holds rows of: a round put them there that ended before it moved the watermark. Whether
+ * the engine still knows the tokens of its inserts is not relied on: they are built again.
+ */
+const begunMinutes = async (
+  warehouse: Warehouse,
+  chain: string,
+  from: number,
+): Promise<ReadonlySet<number>> => {
+  const tables = ['ohlc_1s', 'ohlc_1m', 'token_trade_stats_1m']
+  const parts = tables.map(
+    (table) => `SELECT toUnixTimestamp(toStartOfMinute(bucket)) AS minute FROM ${chain}_${table}
+  WHERE bucket >= toDateTime(${Math.trunc(from)}, 'UTC') GROUP BY minute`,
+  )
+  const { rows } = await warehouse.query<{ readonly minute: number }>({
+    sql: parts.join('\nUNION ALL\n'),
+  })
+  return new Set(rows.map(({ minute }) => minute))
+}
+
+/**
  * One round: every minute up to the first that is not complete, then the watermark. Minutes that can never be complete are rolled
  * up with the trades that are stored, and marked in `{c}_rollup_gaps`. Safe to repeat and to interrupt.
  */
@@ -146,13 +171,18 @@ export const runFinalization = async (
   const gaps = await findGapReasons(warehouse, chain, { ...options, rows, nowMs })
   const open = rows.find((row) => row.open > 0 && !gaps.has(row.minute))
   const ready = open === undefined ? rows : rows.slice(0, rows.indexOf(open))
+  const interrupted = options.mayFollowInterrupted
+    ? await begunMinutes(warehouse, chain, from)
+    : new Set<number>()
   for (const row of ready) {
     const { minute } = row
     const reason = gaps.get(minute)
     if (reason !== undefined) await recordGap(warehouse, chain, { row, reason, nowMs })
-    await warehouse.command(rollUpMinuteSql(chain, minute, reason === undefined), {
-      token: minuteInsertToken(chain, minute),
-    })
+    if (interrupted.has(minute)) await repairMinute({ warehouse, chain, nowMs }, minute)
+    else
+      await warehouse.command(rollUpMinuteSql(chain, minute, reason === undefined), {
+        token: minuteInsertToken(chain, minute),
+      })
     if (reason !== undefined) metrics?.rollupIncomplete.inc({ chain, reason })
   }
   const more = rows.length === MINUTES_PER_RUN
@@ -182,18 +212,21 @@ const advanceWatermark = async (
  * what their trades sum to.
  */
 export const startFinalizer = (deps: FinalizerDeps): RunningFinalizer => {
-  const { chain, warehouse, log, metrics, idleMs = IDLE_MS } = deps
+  const { chain, warehouse, log, metrics, idleMs = IDLE_MS, isOnlyFinalizer = false } = deps
   const controller = new AbortController()
   const { signal } = controller
   const openMinutes = createIncompleteMinutes(deps.graceMs)
   const check = createRollupChecker(deps)
   let last: FinalizationRun | undefined
   let failing: FailingLane | undefined
+  let mayFollowInterrupted = isOnlyFinalizer
   const round = async (): Promise<FinalizationRun> => {
     const done = await runFinalization(warehouse, chain, {
       openMinutes,
+      mayFollowInterrupted,
       ...(metrics && { metrics }),
     })
+    if (done.minutes > 0) mayFollowInterrupted = false
     if (done.hotFrom !== null) await check(done.hotFrom)
     await runTransferEdges(warehouse, chain, Date.now())
     return done
@@ -204,6 +237,7 @@ export const startFinalizer = (deps: FinalizerDeps): RunningFinalizer => {
         ...FINALIZATION_RETRY,
         signal,
         onRetry: (error, attempt, waitMs) => {
+          mayFollowInterrupted = isOnlyFinalizer
           const sinceMs = failing?.sinceMs ?? Date.now()
           failing = { partition: 0, sinceMs, error: String(error) }
           log.warn({ chain, err: error, attempt, waitMs }, 'finalization failed, retrying')

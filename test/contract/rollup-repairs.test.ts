@@ -13,7 +13,7 @@ import { createRollupChecker } from '../../processors/rollups/rollup-checker.ts'
 import { allRollups as all, makeRollupTables, START } from '../support/rollup-tables.ts'
 import { until } from '../support/until.ts'
 
-const CHAINS = ['eth', 'bsc', 'base', 'arb', 'op', 'avax']
+const CHAINS = ['eth', 'bsc', 'base', 'arb', 'op', 'avax', 'polygon']
 const folder = mkdtempSync(join(tmpdir(), 'sluice-repairs-'))
 const warehouse = await openWarehouse({ kind: 'embedded', path: join(folder, 'tables') })
 await migrate(warehouse, CHAINS)
@@ -77,6 +77,45 @@ test('a rollup repair that a crash interrupted is completed by the next process,
   await warehouse.insert('eth_rollup_gaps', [{ ...mark, _ver: Date.now() }])
   await check(atS(602))
   assert.deepEqual([await rolledUp('eth'), await gaps('eth')], [all(12), []])
+})
+
+test('a round that a crash interrupted is repeated once, whether or not the engine knows its inserts', async () => {
+  const { store, died } = dyingAt(/INSERT INTO polygon_chain_state/)
+  await fill('polygon', [0])
+  for (const minute of [1, 2, 3]) {
+    await addBlock('polygon', minute + 1, atS(minute), 2)
+    await addTrades('polygon', { number: minute + 1, atS: atS(minute), to: 2 })
+  }
+  await setFinal('polygon', atS(3), 3)
+  // The engine has forgotten the tokens of the first process, whose last statement never happened.
+  const forgetful: Warehouse = {
+    ...store,
+    command: (sql, options) =>
+      store.command(sql, options?.token ? { token: `first ${options.token}` } : options),
+    insert: async (table, rows, options) => {
+      if (table === 'polygon_chain_state') await store.command(`INSERT INTO ${table} VALUES`)
+      await store.insert(table, rows, options)
+    },
+  }
+  void runFinalization(forgetful, 'polygon')
+  await died
+  assert.deepEqual(await rolledUp('polygon'), all(12))
+  await setFinal('polygon', atS(4), 4)
+  const finalizer = startFinalizer({
+    chain: 'polygon',
+    warehouse,
+    log,
+    idleMs: 1,
+    mayRepair: () => false,
+    isOnlyFinalizer: true,
+  })
+  try {
+    await until(() => finalizer.last()?.hotFrom === atS(4), 'all are rolled up', 10_000)
+  } finally {
+    await finalizer.stop()
+  }
+  assert.deepEqual(await rolledUp('polygon'), all(16))
+  assert.deepEqual(await gaps('polygon'), [])
 })
 
 test('roll-ups of an earlier process are checked by the next one, oldest first, more than one check repairs', async () => {

@@ -109,6 +109,7 @@ const readContent = async (
   apiKey: string,
 ): Promise<Record<string, readonly string[]>> => {
   const content: Record<string, readonly string[]> = {
+    'minutes whose rollups differ from their trades': await readWrongMinutes(app),
     'cube DEXTrades': await readCubeLines(app, apiKey),
     'REST candles': await readRestLines(app, apiKey),
     'eth.dex.trades': await tradesWithoutRetracted(app, 'eth.dex.trades'),
@@ -117,6 +118,30 @@ const readContent = async (
   }
   for (const [name, sql] of Object.entries(TABLES)) content[name] = await readTableLines(app, sql)
   return content
+}
+
+/** Each rolled-up minute whose rollups are not the sums of its trades, with both; `none` where all are right. */
+const readWrongMinutes = async ({ warehouse }: App): Promise<readonly string[]> => {
+  const rolled = (table: string, start: string): string =>
+    `SELECT '${table}' AS source, ${start} AS minute, sum(trades) AS n FROM eth_${table} WHERE bucket < w GROUP BY minute`
+  const stored = (name: string, condition: string): string =>
+    `SELECT '${name}' AS source, toStartOfMinute(block_time) AS minute, countIf(${condition}) AS n FROM eth_dex_trades_enriched FINAL
+  WHERE block_time < w GROUP BY minute`
+  const sources = [
+    rolled('ohlc_1s', 'toStartOfMinute(bucket)'),
+    rolled('ohlc_1m', 'bucket'),
+    rolled('token_trade_stats_1m', 'bucket'),
+    stored('priced', 'is_suspect = 0 AND price_usd > 0'),
+    stored('all', '1'),
+  ]
+  const { rows } = await warehouse.queryArrays({
+    sql: `WITH (SELECT argMax(hot_from, _ver) FROM eth_chain_state WHERE key = 'rollup') AS w
+SELECT minute, sumIf(n, source = 'ohlc_1s') AS seconds, sumIf(n, source = 'ohlc_1m') AS minutes, sumIf(n, source = 'priced') AS priced,
+  sumIf(n, source = 'token_trade_stats_1m') AS stats, sumIf(n, source = 'all') AS trades
+FROM (${sources.join('\nUNION ALL\n')}) GROUP BY minute
+HAVING seconds != priced OR minutes != priced OR stats != trades ORDER BY minute`,
+  })
+  return rows.length === 0 ? ['none'] : rows.map((row) => JSON.stringify(row))
 }
 
 /** Every trade as the cube gives it, page by page. */

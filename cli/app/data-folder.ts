@@ -32,6 +32,7 @@ export interface DemoFile {
   readonly baseUrl: string
   readonly graphqlUrl: string
   readonly wsUrl: string
+  readonly subscriptionsUrl: string
   readonly apiKey: string
   readonly tokenUrl: string
   readonly audience: string

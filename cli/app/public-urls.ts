@@ -13,6 +13,8 @@ export interface PublicUrls {
   readonly baseUrl: string
   readonly graphqlUrl: string
   readonly wsUrl: string
+  /** Subscriptions of GraphQL. */
+  readonly subscriptionsUrl: string
   /** Issuer of access tokens, without its slash. */
   readonly authUrl: string
 }
@@ -49,6 +51,7 @@ export const publicUrls = (
     baseUrl,
     graphqlUrl: `${baseUrl}/graphql`,
     wsUrl: `${withoutTrailingSlash(streams)}/connection/websocket`,
+    subscriptionsUrl: `${withoutTrailingSlash(streams)}/graphql`,
     authUrl: withoutTrailingSlash(authUrl || baseUrl),
   }
 }

@@ -136,6 +136,7 @@ export interface PublicEndpoints {
   readonly baseUrl: string
   readonly graphqlUrl: string
   readonly wsUrl: string
+  readonly subscriptionsUrl: string
   readonly tokenUrl: string
   /** Audience of access tokens. */
   readonly audience: string
@@ -230,13 +231,14 @@ export const startServing = async (
   const adminUrl = await startAdmin({ ...shared, organizations, endpoints }, deps)
   const streams = { ...shared, bus, codec, guard: createCountingStreamGuard(guard, metrics) }
   const realtime = await startStreams(deps, streams, { engine, httpPort: port })
-  const { baseUrl, graphqlUrl, wsUrl } = publicUrls(config, port, realtime.port)
+  const { baseUrl, graphqlUrl, wsUrl, subscriptionsUrl } = publicUrls(config, port, realtime.port)
   return {
     credentials,
     organizations,
     baseUrl,
     graphqlUrl,
     wsUrl,
+    subscriptionsUrl,
     adminUrl,
     tokenUrl: `${authUrl()}/oauth/token`,
     audience: config.apiAudience,

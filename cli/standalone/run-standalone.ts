@@ -146,9 +146,10 @@ const showWelcome = async (
   origin: DataSource,
   signal: AbortSignal,
 ): Promise<void> => {
-  const { baseUrl, graphqlUrl, wsUrl, tokenUrl, audience, adminUrl, credentials } = app
+  const { baseUrl, graphqlUrl, wsUrl, subscriptionsUrl, tokenUrl, audience, adminUrl, credentials } =
+    app
   assert(credentials, 'the app was not asked for a first user')
-  const surfaces = { baseUrl, graphqlUrl, wsUrl, tokenUrl, audience, adminUrl }
+  const surfaces = { baseUrl, graphqlUrl, wsUrl, subscriptionsUrl, tokenUrl, audience, adminUrl }
   const base = { ...surfaces, ...credentials, adminToken, origin: origin.label }
   const shown = (examples: ExamplesByChain): void => {
     folder.writeDemo({ ...base, examples: defaultExamples(examples), examplesByChain: examples })

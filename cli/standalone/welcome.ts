@@ -80,7 +80,7 @@ export const welcomeText = (welcome: Welcome): string => {
     `  Sluice is running on ${origin}`,
     '',
     `  REST       ${baseUrl}        (OpenAPI: ${baseUrl}/openapi.json)`,
-    `  GraphQL    ${graphqlUrl}`,
+    `  GraphQL    ${graphqlUrl}        (subscriptions: ${welcome.subscriptionsUrl})`,
     `  Streams    ${wsUrl}`,
     `  API key    ${apiKey}`,
     `  Tokens     ${welcome.tokenUrl}        (client id and secret: ${dataDir}/demo.json)`,

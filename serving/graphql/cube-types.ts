@@ -242,9 +242,12 @@ export const cubeArguments = (
       offset: { type: IntType },
     },
   })
-  const selectors = Object.entries(cube.selectors).map(([name, [first = '']]) => [
+  const selectors = Object.entries(cube.selectors).map(([name, targets]) => [
     name,
-    { type: filterTypeOf(filters, leafAt(paths, first).type) },
+    {
+      type: filterTypeOf(filters, leafAt(paths, targets[0] ?? '').type),
+      description: `Short form of a filter on ${targets.join(' or ')}.`,
+    },
   ])
   return {
     where: { type: filter },

@@ -24,10 +24,20 @@ const channelName = ({ prefix, parameters }: ChannelRow): string => {
     : `${prefix}:${['CHAIN', ...words].join('_')}`
 }
 
+/** Keys of an object inside an object that are shown beside it; larger ones are those of a channel of their own. */
+const MAX_INNER_KEYS = 15
+
+const innerText = (inner: Readonly<Record<string, ChannelKey>>): string =>
+  Object.keys(inner).length > MAX_INNER_KEYS
+    ? ' (an object)'
+    : ` (an object: ${Object.entries(inner)
+        .map(([key, { long }]) => `\`${key}\` ${long}`)
+        .join(', ')})`
+
 const keyList = (keys: Readonly<Record<string, ChannelKey>>): string =>
   Object.entries(keys)
     .map(([key, { long, keys: inner }]) =>
-      inner === undefined ? `\`${key}\` ${long}` : `\`${key}\` ${long} (an object)`,
+      [`\`${key}\` ${long}`, ...(inner === undefined ? [] : [innerText(inner)])].join(''),
     )
     .join(', ')
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { parse, validate } from 'graphql'
 import { CUBES } from '../../schemas/cubes/all.ts'
 import { compileQuery } from '../../serving/graphql/compile.ts'
 import { QUERY_LIMITS } from '../../serving/graphql/limits.ts'
@@ -12,6 +13,16 @@ const page = readFileSync(new URL('../../docs/graphql.md', import.meta.url), 'ut
 
 test('the table of cubes in graphql.md is that of the schema; `npm run generate` writes it', () => {
   assert.equal(page, withCubeTable(page))
+})
+
+test('every example of graphql.md is valid in the published schema, as code generators read it', () => {
+  const { schema } = buildCubeSchema(CUBES, ['eth', 'bsc', 'sol'])
+  for (const query of exampleQueries(page)) {
+    assert.deepEqual(
+      validate(schema, parse(query)).map(({ message }) => message),
+      [],
+    )
+  }
 })
 
 test('every example of graphql.md compiles to statements', () => {

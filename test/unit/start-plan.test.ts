@@ -74,6 +74,7 @@ test('the welcome text marks a simulated chain, and its commands have key and to
     baseUrl: 'http://127.0.0.1:8080',
     graphqlUrl: 'http://127.0.0.1:8080/graphql',
     wsUrl: 'ws://127.0.0.1:8081/connection/websocket',
+    subscriptionsUrl: 'ws://127.0.0.1:8081/graphql',
     apiKey: 'sluice_live_key',
     tokenUrl: 'http://127.0.0.1:8080/oauth/token',
     audience: 'https://api.test',

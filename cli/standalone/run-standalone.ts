@@ -146,8 +146,16 @@ const showWelcome = async (
   origin: DataSource,
   signal: AbortSignal,
 ): Promise<void> => {
-  const { baseUrl, graphqlUrl, wsUrl, subscriptionsUrl, tokenUrl, audience, adminUrl, credentials } =
-    app
+  const {
+    baseUrl,
+    graphqlUrl,
+    wsUrl,
+    subscriptionsUrl,
+    tokenUrl,
+    audience,
+    adminUrl,
+    credentials,
+  } = app
   assert(credentials, 'the app was not asked for a first user')
   const surfaces = { baseUrl, graphqlUrl, wsUrl, subscriptionsUrl, tokenUrl, audience, adminUrl }
   const base = { ...surfaces, ...credentials, adminToken, origin: origin.label }

@@ -72,6 +72,7 @@ test('public URLs are the configured ones, or else those of the listeners', () =
     baseUrl: 'http://127.0.0.1:80',
     graphqlUrl: 'http://127.0.0.1:80/graphql',
     wsUrl: 'ws://127.0.0.1:81/connection/websocket',
+    subscriptionsUrl: 'ws://127.0.0.1:81/graphql',
     authUrl: 'http://127.0.0.1:80',
   })
   assert.equal(place({ HOST: '0.0.0.0' }).authUrl, 'http://127.0.0.1:80')
@@ -80,6 +81,7 @@ test('public URLs are the configured ones, or else those of the listeners', () =
     baseUrl: 'https://api.example.com',
     graphqlUrl: 'https://api.example.com/graphql',
     wsUrl: 'wss://api.example.com/connection/websocket',
+    subscriptionsUrl: 'wss://api.example.com/graphql',
     authUrl: 'https://api.example.com',
   })
   const apart = { PUBLIC_URL: 'https://a.test', PUBLIC_STREAMS_URL: 'wss://s.test' }

@@ -122,6 +122,38 @@ test('a resumed subscription delivers what came meanwhile, then new blocks, each
   await resumed.stop()
 })
 
+test('the stock client resumes by its own retries where its extensions have a getter', async () => {
+  const client = stack.client(undefined, 5)
+  const deliveries: Extensions['delivery'][] = []
+  const extensions = {
+    get resume() {
+      return deliveries.at(-1)?.cursor
+    },
+  }
+  const unsubscribe = client.subscribe<Record<string, unknown>, Extensions>(
+    { query: QUERY, extensions },
+    {
+      next: (result) => {
+        if (result.extensions) deliveries.push(result.extensions.delivery)
+      },
+      error: () => undefined,
+      complete: () => undefined,
+    },
+  )
+  await until(async () => (await openSubscriptions(stack.metrics)) === 1)
+  const blocks = nextBlocks(12)
+  for (const [index, block] of blocks.entries()) {
+    if (index % 4 === 3) client.terminate()
+    await stack.add(block, 1)
+    await until(() => index % 4 !== 2 || deliveries.at(-1)?.blocks.at(-1)?.hash === block.hash)
+  }
+  const seen = () => deliveries.flatMap((delivery) => hashesOf(delivery.blocks))
+  await until(() => seen().length >= blocks.length)
+  assert.deepEqual(seen(), hashesOf(blocks))
+  unsubscribe()
+  await until(async () => (await openSubscriptions(stack.metrics)) === 0)
+})
+
 test('a long absence comes in several deliveries while new blocks come, and may be interrupted after each', async () => {
   const lost = await lostAfter(nextBlocks(1))
   const missed = [...nextBlocks(700)]

@@ -29,7 +29,11 @@ export interface SubscriptionServer {
   readonly metrics: Metrics
   readonly url: string
   /** A stock client, with the key of the demo unless it shows something else. */
-  client(connectionParams?: Readonly<Record<string, unknown>>): Client
+  client(
+    connectionParams?: Readonly<Record<string, unknown>>,
+    /** How often it connects again by itself; default: never. */
+    retryAttempts?: number,
+  ): Client
 }
 
 /** GraphQL over HTTP and over sockets on one store, whose blocks the test adds. */
@@ -158,12 +162,13 @@ export const startSubscriptionStack = async ({
     return {
       metrics,
       url,
-      client: (connectionParams = { 'X-API-KEY': api.apiKey }) => {
+      client: (connectionParams = { 'X-API-KEY': api.apiKey }, retryAttempts = 0) => {
         const client = createClient({
           url,
           webSocketImpl: WebSocket,
           connectionParams,
-          retryAttempts: 0,
+          retryAttempts,
+          retryWait: async () => undefined,
           lazy: true,
           onNonLazyError: () => undefined,
         })

@@ -35,7 +35,7 @@ const hashesOf = (blocks: readonly TestBlock[]): readonly string[] => blocks.map
 
 before(async () => {
   const limits = { maxResumeSlots: MAX_SLOTS, maxQuietBlocks: QUIET_BLOCKS }
-  stack = await startSubscriptionStack({ limits })
+  stack = await startSubscriptionStack({ limits, chains: ['eth', 'bsc'] })
 })
 // A first block: what a test removes has a parent.
 beforeEach(() => stack.add(nextBlock(), 1))
@@ -259,6 +259,44 @@ test('a cursor of one server resumes on another over the same log and store, in 
   assert.equal(cursorOf(back), cursorOf(there))
   await back.stop()
   await there.stop()
+})
+
+test('a subscription of several chains resumes on each of them', async () => {
+  const query = 'subscription { Trading { Trades(limit: {count: 1000}) { Block { Hash } } } }'
+  const nextOf = (chain: 'eth' | 'bsc', count: number): readonly TestBlock[] =>
+    nextBlocks(count).map((block) => ({ ...block, hash: `${chain}${block.slot}`, chain }))
+  const client = stack.client()
+  const lost = await subscribeLive(stack, client, query)
+  const [eth, bsc] = [nextOf('eth', 2), nextOf('bsc', 2)]
+  await stack.addMany(eth, 1)
+  await stack.addMany(bsc, 1)
+  await until(() => delivered(lost).length >= 4)
+  client.terminate()
+  await until(async () => (await openSubscriptions(stack.metrics)) === 0)
+  const [top] = eth.slice(-1)
+  assert.ok(top)
+  await stack.remove(top, 1)
+  const missed = [
+    [{ ...top, hash: `${top.hash}-b` }, ...nextOf('eth', 300)],
+    [...nextOf('bsc', 300)],
+  ] as const
+  for (const blocks of missed) await stack.addMany(blocks, 1)
+  const resumed = await subscribe({ resume: cursorOf(lost) }, { query })
+  const fresh = [nextOf('eth', 1), nextOf('bsc', 1)] as const
+  for (const blocks of fresh) await stack.addMany(blocks, 1)
+  await until(() => delivered(resumed).length >= 603)
+  for (const [index, chain] of (['eth', 'bsc'] as const).entries()) {
+    const expected = [...(missed[index] ?? []), ...(fresh[index] ?? [])]
+    const seen = resumed.results.flatMap(({ extensions }) =>
+      extensions?.delivery.chain === chain ? hashesOf(extensions.delivery.blocks) : [],
+    )
+    assert.deepEqual(seen, hashesOf(expected))
+  }
+  assert.deepEqual(removed(resumed), [top.hash])
+  await resumed.stop()
+  const other = await subscribe({ resume: cursorOf(resumed) })
+  await until(() => other.ended())
+  assert.match(errorOf(other)?.message ?? '', /is of bsc, eth; the subscription is of eth/)
 })
 
 test('a cursor that is unreadable, of another chain or of an unknown block ends with INVALID_CURSOR', async () => {

@@ -6,6 +6,7 @@ import { localCodec } from '../../core/codec/local-codec.ts'
 import { loadConfig } from '../../core/config/load.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { type Metrics, makeMetrics } from '../../core/ops/metrics.ts'
+import type { ChainId } from '../../schemas/chains.ts'
 import { PLANS } from '../../schemas/plans.ts'
 import { TOPICS, topicName } from '../../schemas/topics.ts'
 import { createMeter } from '../../serving/billing/meter.ts'
@@ -20,6 +21,8 @@ import { until } from './until.ts'
 
 /** A block of the test chain; its slot is 1,000 plus its number unless it says otherwise. */
 export interface TestBlock {
+  /** Default: eth. */
+  readonly chain?: ChainId
   readonly slot: number
   readonly hash: string
 }
@@ -92,21 +95,25 @@ const trackParents = () => {
 export const startSubscriptionStack = async ({
   transport,
   limits,
+  chains = ['eth'],
 }: {
   readonly transport?: 'uws' | 'ws'
+  readonly chains?: readonly ChainId[]
   readonly limits?: Partial<LiveLimits>
 } = {}): Promise<SubscriptionStack> => {
   const plans = { ...PLANS, selfhost: { requestsPerSecond: 100_000, unitsPerMonth: null } }
   const meter = createMeter({ plans: { ...plans, free: { ...PLANS.free, unitsPerMonth: 50 } } })
-  const api = await startApi({ graphql: true, meter })
+  const api = await startApi({ graphql: true, meter, chains })
   const { bus, warehouse, organizations } = api
   await bus.createTopics(
-    Object.entries(TOPICS).map(([topic, row]) => ({
-      topic: topicName(topic as keyof typeof TOPICS, 'eth'),
-      partitions: 1,
-      cleanup: row.cleanup,
-      retentionMs: null,
-    })),
+    chains.flatMap((chain) =>
+      Object.entries(TOPICS).map(([topic, row]) => ({
+        topic: topicName(topic as keyof typeof TOPICS, chain),
+        partitions: 1,
+        cleanup: row.cleanup,
+        retentionMs: null,
+      })),
+    ),
   )
   const codec = localCodec()
   const statements: string[] = []
@@ -120,7 +127,6 @@ export const startSubscriptionStack = async ({
   let stored = Number.POSITIVE_INFINITY
   let storedReads = 0
   let seq = 0
-  const chains = ['eth']
   const shared = {
     warehouse: watched,
     bus,
@@ -179,9 +185,10 @@ export const startSubscriptionStack = async ({
   }
   const first = await serve()
   const writer = await bus.writer('blocks')
-  const parents = trackParents()
-  /** One operation after another on these blocks. */
+  const parents = new Map(chains.map((chain) => [chain, trackParents()]))
+  /** One operation after another on these blocks of one chain. */
   const change = async (blocks: readonly TestBlock[], trades: number, removed: boolean) => {
+    const { chain = 'eth' } = blocks[0] ?? {}
     const blockRows: object[] = []
     const rows: object[] = []
     const records: { readonly topic: string; readonly key: string; readonly value: Buffer }[] = []
@@ -191,14 +198,14 @@ export const startSubscriptionStack = async ({
       rows.push(...tradeRows(block, trades, more))
       const { block_time, block_height, block_slot } = inBlock(block.slot, timeOf(block.slot), '')
       const place = { block_time, block_height, block_slot, block_hash: block.hash }
-      blockRows.push({ ...place, ...parents(block, removed), seq, ...more })
+      blockRows.push({ ...place, ...parents.get(chain)?.(block, removed), seq, ...more })
       const op = removed ? 'OP_REVERT' : 'OP_APPLY'
-      const meta = { chain: 'eth', op, seq, height: block_height } as const
+      const meta = { chain, op, seq, height: block_height } as const
       const value = codec.encode('block.BlockEvent', { meta })
-      records.push({ topic: topicName('blocks', 'eth'), key: 'eth', value })
+      records.push({ topic: topicName('blocks', chain), key: chain, value })
     }
-    if (rows.length > 0) await warehouse.insert('eth_dex_trades', rows)
-    await warehouse.insert('eth_blocks', blockRows)
+    if (rows.length > 0) await warehouse.insert(`${chain}_dex_trades`, rows)
+    await warehouse.insert(`${chain}_blocks`, blockRows)
     await writer.commit({ records })
   }
   return {

@@ -34,7 +34,7 @@ const nextBlocks = (count: number): readonly TestBlock[] =>
 const hashesOf = (blocks: readonly TestBlock[]): readonly string[] => blocks.map(({ hash }) => hash)
 
 before(async () => {
-  const limits = { maxResumeSlots: MAX_SLOTS, maxQuietBlocks: QUIET_BLOCKS }
+  const limits = { maxResumeSlots: MAX_SLOTS, maxQuietBlocks: QUIET_BLOCKS, catchUpsPerOrg: 1 }
   stack = await startSubscriptionStack({ limits, chains: ['eth', 'bsc'] })
 })
 // A first block: what a test removes has a parent.
@@ -174,6 +174,21 @@ test('a long absence comes in several deliveries while new blocks come, and may 
   await until(() => seen.length + delivered(resumed).length >= missed.length)
   assert.deepEqual([...seen, ...delivered(resumed)], hashesOf(missed))
   await resumed.stop()
+})
+
+test('subscriptions of an organization that catch up take turns', async () => {
+  const lost = await lostAfter(nextBlocks(1))
+  const missed = nextBlocks(700)
+  await stack.addMany(missed, 1)
+  stack.mostAtOnce()
+  const resume = cursorOf(lost)
+  const resumed = await Promise.all(Array.from({ length: 6 }, () => subscribe({ resume })))
+  await until(() => resumed.every((each) => delivered(each).length >= missed.length))
+  assert.equal(stack.mostAtOnce(), 1)
+  for (const each of resumed) {
+    assert.deepEqual(delivered(each), hashesOf(missed))
+    await each.stop()
+  }
 })
 
 for (const isMerged of [false, true]) {

@@ -44,6 +44,8 @@ export interface SubscriptionStack extends SubscriptionServer {
   readonly api: TestApi
   /** SQL of the cubes' statements so far. */
   readonly statements: readonly string[]
+  /** Most deliveries that were made at the same time since the last call, by the charges that were held. */
+  readonly mostAtOnce: () => number
   /** Stores a block with so many trades and announces it on the log. */
   add(block: TestBlock, trades: number): Promise<void>
   /** The same for many blocks, at once. */
@@ -117,11 +119,31 @@ export const startSubscriptionStack = async ({
   )
   const codec = localCodec()
   const statements: string[] = []
+  let running = 0
+  let mostRunning = 0
   const watched = {
     ...warehouse,
     queryText: (query: Query, ...rest: readonly never[]) => {
       statements.push(query.sql)
       return warehouse.queryText(query, ...rest)
+    },
+  }
+  const counted: typeof meter = {
+    ...meter,
+    reserve: (...reserved) => {
+      const reservation = meter.reserve(...reserved)
+      running += 1
+      mostRunning = Math.max(mostRunning, running)
+      return {
+        settle: (milliUnits) => {
+          running -= 1
+          reservation.settle(milliUnits)
+        },
+        release: () => {
+          running -= 1
+          reservation.release()
+        },
+      }
     },
   }
   let stored = Number.POSITIVE_INFINITY
@@ -132,7 +154,7 @@ export const startSubscriptionStack = async ({
     bus,
     codec,
     chains,
-    meter,
+    meter: counted,
     guard: organizations.guard,
     config: loadConfig({}),
     log: makeSilentLogger(),
@@ -212,6 +234,11 @@ export const startSubscriptionStack = async ({
     ...first,
     api,
     statements,
+    mostAtOnce: () => {
+      const most = mostRunning
+      mostRunning = running
+      return most
+    },
     seq: () => seq,
     add: (block, trades) => change([block], trades, false),
     addMany: (blocks, trades) => change(blocks, trades, false),

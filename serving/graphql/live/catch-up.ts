@@ -12,7 +12,7 @@ export interface CatchUpStep extends FeedPosition {
   readonly isLast: boolean
 }
 
-/** The position cannot be told from the store before all rows of an operation are there. */
+/** The store does not show what stood at the position before all rows of an operation are there. */
 export interface NotYet {
   readonly untilSeq: number
 }

@@ -10,11 +10,11 @@ export interface BlockTip {
 
 const VERSION = 1
 const DIGEST_BYTES = 8
+/** A number holds 6 bytes exactly. */
 const SLOT_BYTES = 6
 const CHECKSUM_BYTES = 4
 /** Longest cursor that is read; one of ten chains has 270 characters. */
 const MAX_CURSOR_LENGTH = 1_024
-/** Digits of 6 bytes are exact as a number. */
 const CHAIN_ID = /^[a-z][a-z\d_]{0,31}$/
 
 const NO_DIGEST = Buffer.alloc(DIGEST_BYTES).toString('base64url')

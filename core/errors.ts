@@ -64,6 +64,7 @@ export const FAULTS = {
     reference: 400,
   }),
   QUERY_TOO_EXPENSIVE: defineFault(40041, 422, 'The query needs more than the plan allows'),
+  CURSOR_EXPIRED: defineFault(40042, 410, 'The cursor is too far back to be continued'),
   UNAUTHORIZED: defineFault(401, 401, 'No valid credential'),
   PAYMENT_REQUIRED: defineFault(402, 402, 'Payment required'),
   FORBIDDEN: defineFault(403, 403, 'Not allowed'),

@@ -34,6 +34,8 @@ export interface ExecutionDeps {
   readonly format: AnswerFormat
   /** Present: only what these blocks brought, see `compileQuery`. */
   readonly scope?: BlockScope
+  /** Where the subscription can be resumed behind these blocks. */
+  readonly cursor?: string
 }
 
 /** An answered request. */
@@ -181,11 +183,12 @@ const dataFragments = (
   return parts
 }
 
-/** What a delivery says of itself: its blocks, the blocks that no longer stand, and the selections that have more rows than their limit lets through. */
+/** What a delivery says of itself: its blocks, the blocks that no longer stand, the selections that have more rows than their limit lets through, and where it can be resumed. */
 const deliveryFacts = (
   { members }: Plan,
   answers: ReadonlyMap<CubeSelection, CubeResult>,
   { chain, added, removed }: BlockScope,
+  cursor: string | undefined,
 ): Readonly<Record<string, unknown>> => {
   const inner = members.flatMap((member) => {
     if (member.kind === 'group') return member.members
@@ -203,6 +206,7 @@ const deliveryFacts = (
       blocks: added,
       ...(removed.length > 0 && { removed }),
       ...(cut.length > 0 && { limit_reached: cut }),
+      ...(cursor !== undefined && { cursor }),
     },
   }
 }
@@ -244,7 +248,7 @@ export const executePlan = async (
       elapsed_ms: Math.round(performance.now() - startedMs),
       chains: await chainFreshnessStats(plan, deps.freshness),
     },
-    ...(deps.scope && deliveryFacts(plan, answers, deps.scope)),
+    ...(deps.scope && deliveryFacts(plan, answers, deps.scope, deps.cursor)),
   }
   return {
     body: concatParts(['{"data":', ...data, ',"extensions":', JSON.stringify(extensions), '}']),

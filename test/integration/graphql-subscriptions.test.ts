@@ -72,7 +72,7 @@ for (const transport of TRANSPORTS) {
         mine: DEXTrades(walletAddress: {is: $w}) { Transaction { Index } }
         all: DEXTrades { count }
       } }`
-      const subscription = await subscribeLive(stack, client, query, { w: 'w1' })
+      const subscription = await subscribeLive(stack, client, query, { variables: { w: 'w1' } })
       await stack.add(nextBlock(), 5)
       await until(() => subscription.results.length > 0)
       const [result] = subscription.results
@@ -107,6 +107,24 @@ for (const transport of TRANSPORTS) {
         await queried(`{Block: {Slot: {eq: ${old.slot}}}}`),
         rowsOf(subscription).slice(2),
       )
+      await subscription.stop()
+    })
+
+    test('a reorg of several blocks names the removed ones in one delivery, newest first', async () => {
+      const subscription = await begin(live())
+      const [low, high] = [nextBlock(), nextBlock()]
+      await stack.addMany([low, high], 1)
+      await until(() => rowsOf(subscription).length === 2)
+      stack.storedUpTo(stack.seq())
+      await stack.remove(high, 1)
+      await stack.remove(low, 1)
+      stack.storedUpTo(Number.POSITIVE_INFINITY)
+      await stack.add({ slot: low.slot, hash: `${low.hash}-b` }, 1)
+      await until(() => rowsOf(subscription).length === 3)
+      const removed = subscription.results.map(({ extensions }) =>
+        extensions?.delivery.removed?.map(({ hash }) => hash),
+      )
+      assert.deepEqual(removed.filter(Boolean), [[high.hash, low.hash]])
       await subscription.stop()
     })
 

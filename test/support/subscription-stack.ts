@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { type Client, createClient, type ExecutionResult } from 'graphql-ws'
 import { WebSocket } from 'ws'
 import type { Query } from '../../core/clickhouse/client.ts'
@@ -5,6 +6,7 @@ import { localCodec } from '../../core/codec/local-codec.ts'
 import { loadConfig } from '../../core/config/load.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { type Metrics, makeMetrics } from '../../core/ops/metrics.ts'
+import type { ChainId } from '../../schemas/chains.ts'
 import { PLANS } from '../../schemas/plans.ts'
 import { TOPICS, topicName } from '../../schemas/topics.ts'
 import { createMeter } from '../../serving/billing/meter.ts'
@@ -19,19 +21,35 @@ import { until } from './until.ts'
 
 /** A block of the test chain; its slot is 1,000 plus its number unless it says otherwise. */
 export interface TestBlock {
+  /** Default: eth. */
+  readonly chain?: ChainId
   readonly slot: number
   readonly hash: string
 }
 
-/** GraphQL over HTTP and over sockets on one store, whose blocks the test adds. */
-export interface SubscriptionStack {
-  readonly api: TestApi
+/** One process that serves subscriptions. */
+export interface SubscriptionServer {
   readonly metrics: Metrics
   readonly url: string
+  /** A stock client, with the key of the demo unless it shows something else. */
+  client(
+    connectionParams?: Readonly<Record<string, unknown>>,
+    /** How often it connects again by itself; default: never. */
+    retryAttempts?: number,
+  ): Client
+}
+
+/** GraphQL over HTTP and over sockets on one store, whose blocks the test adds. */
+export interface SubscriptionStack extends SubscriptionServer {
+  readonly api: TestApi
   /** SQL of the cubes' statements so far. */
   readonly statements: readonly string[]
+  /** Most deliveries that were made at the same time since the last call, by the charges that were held. */
+  readonly mostAtOnce: () => number
   /** Stores a block with so many trades and announces it on the log. */
   add(block: TestBlock, trades: number): Promise<void>
+  /** The same for many blocks, at once. */
+  addMany(blocks: readonly TestBlock[], trades: number): Promise<void>
   /** Takes it out of the store, as a reorg does. */
   remove(block: TestBlock, trades: number): Promise<void>
   /** What the store tells of itself: rows of later operations are on their way. */
@@ -39,8 +57,10 @@ export interface SubscriptionStack {
   /** How often subscriptions asked what is stored. */
   readonly storedReads: () => number
   readonly seq: () => number
-  /** A stock client, with the key of the demo unless it shows something else. */
-  client(connectionParams?: Readonly<Record<string, unknown>>): Client
+  /** Merges the versions of each block into one, as the store does in time. */
+  merge(): Promise<void>
+  /** Another server over the same log and store. */
+  another(): Promise<SubscriptionServer>
   stop(): Promise<void>
 }
 
@@ -62,29 +82,45 @@ const tradeRows = ({ slot, hash }: TestBlock, count: number, more: object): read
     ...more,
   }))
 
+/** Parents of blocks: of one that is added the newest that stands, of one that is removed what it was then. */
+const trackParents = () => {
+  const standing: TestBlock[] = []
+  return (block: TestBlock, removed: boolean): object => {
+    if (removed) assert.equal(standing.pop()?.hash, block.hash, 'the newest block is removed first')
+    const parent = standing.at(-1) ?? { slot: Math.max(0, block.slot - 1), hash: 'before all' }
+    if (!removed) standing.push(block)
+    return { parent_slot: parent.slot, parent_hash: parent.hash }
+  }
+}
+
 /** Starts one. */
 export const startSubscriptionStack = async ({
   transport,
   limits,
+  chains = ['eth'],
 }: {
   readonly transport?: 'uws' | 'ws'
+  readonly chains?: readonly ChainId[]
   readonly limits?: Partial<LiveLimits>
 } = {}): Promise<SubscriptionStack> => {
   const plans = { ...PLANS, selfhost: { requestsPerSecond: 100_000, unitsPerMonth: null } }
   const meter = createMeter({ plans: { ...plans, free: { ...PLANS.free, unitsPerMonth: 50 } } })
-  const api = await startApi({ graphql: true, meter })
+  const api = await startApi({ graphql: true, meter, chains })
   const { bus, warehouse, organizations } = api
   await bus.createTopics(
-    Object.entries(TOPICS).map(([topic, row]) => ({
-      topic: topicName(topic as keyof typeof TOPICS, 'eth'),
-      partitions: 1,
-      cleanup: row.cleanup,
-      retentionMs: null,
-    })),
+    chains.flatMap((chain) =>
+      Object.entries(TOPICS).map(([topic, row]) => ({
+        topic: topicName(topic as keyof typeof TOPICS, chain),
+        partitions: 1,
+        cleanup: row.cleanup,
+        retentionMs: null,
+      })),
+    ),
   )
-  const metrics = makeMetrics()
   const codec = localCodec()
   const statements: string[] = []
+  let running = 0
+  let mostRunning = 0
   const watched = {
     ...warehouse,
     queryText: (query: Query, ...rest: readonly never[]) => {
@@ -92,83 +128,129 @@ export const startSubscriptionStack = async ({
       return warehouse.queryText(query, ...rest)
     },
   }
+  const counted: typeof meter = {
+    ...meter,
+    reserve: (...reserved) => {
+      const reservation = meter.reserve(...reserved)
+      running += 1
+      mostRunning = Math.max(mostRunning, running)
+      return {
+        settle: (milliUnits) => {
+          running -= 1
+          reservation.settle(milliUnits)
+        },
+        release: () => {
+          running -= 1
+          reservation.release()
+        },
+      }
+    },
+  }
   let stored = Number.POSITIVE_INFINITY
   let storedReads = 0
   let seq = 0
-  const chains = ['eth']
   const shared = {
     warehouse: watched,
     bus,
     codec,
     chains,
-    metrics,
-    meter,
+    meter: counted,
     guard: organizations.guard,
     config: loadConfig({}),
     log: makeSilentLogger(),
     nowMs: Date.now,
     freshness: createFreshnessReader(warehouse, chains),
   }
-  const subscriptions = await startSubscriptions({
-    ...shared,
-    engine: createGraphqlEngine(shared),
-    progress: {
-      storedSeq: async () => {
-        storedReads += 1
-        return stored
-      },
+  const progress = {
+    storedSeq: async () => {
+      storedReads += 1
+      return stored
     },
-    ...(limits && { limits }),
-  })
-  const server = await startRealtimeServer({
-    ...shared,
-    routes: [subscriptions.route],
-    host: '127.0.0.1',
-    port: 0,
-    ...(transport && { transport }),
-  })
-  const url = `ws://127.0.0.1:${server.port}/graphql`
-  const writer = await bus.writer('blocks')
-  const change = async (block: TestBlock, trades: number, removed: boolean): Promise<void> => {
-    seq += 1
-    const more = { _ver: seq * 2 ** 24, _del: removed ? 1 : 0 }
-    if (trades > 0) await warehouse.insert('eth_dex_trades', tradeRows(block, trades, more))
-    const { block_time, block_height, block_slot } = inBlock(block.slot, timeOf(block.slot), '')
-    const row = { block_time, block_height, block_slot, block_hash: block.hash, seq, ...more }
-    await warehouse.insert('eth_blocks', [row])
-    const op = removed ? 'OP_REVERT' : 'OP_APPLY'
-    const meta = { chain: 'eth', op, seq, height: block_height } as const
-    const value = codec.encode('block.BlockEvent', { meta })
-    await writer.commit({ records: [{ topic: topicName('blocks', 'eth'), key: 'eth', value }] })
   }
-  const clients = new Set<Client>()
+  const closing: (() => Promise<void>)[] = []
+  const serve = async (): Promise<SubscriptionServer> => {
+    const metrics = makeMetrics()
+    const deps = { ...shared, metrics }
+    const engine = createGraphqlEngine(deps)
+    const subscriptions = await startSubscriptions({
+      ...deps,
+      engine,
+      progress,
+      ...(limits && { limits }),
+    })
+    const server = await startRealtimeServer({
+      ...deps,
+      routes: [subscriptions.route],
+      host: '127.0.0.1',
+      port: 0,
+      ...(transport && { transport }),
+    })
+    closing.push(() => server.stop())
+    const url = `ws://127.0.0.1:${server.port}/graphql`
+    return {
+      metrics,
+      url,
+      client: (connectionParams = { 'X-API-KEY': api.apiKey }, retryAttempts = 0) => {
+        const client = createClient({
+          url,
+          webSocketImpl: WebSocket,
+          connectionParams,
+          retryAttempts,
+          retryWait: async () => undefined,
+          lazy: true,
+          onNonLazyError: () => undefined,
+        })
+        closing.unshift(async () => client.dispose())
+        return client
+      },
+    }
+  }
+  const first = await serve()
+  const writer = await bus.writer('blocks')
+  const parents = new Map(chains.map((chain) => [chain, trackParents()]))
+  /** One operation after another on these blocks of one chain. */
+  const change = async (blocks: readonly TestBlock[], trades: number, removed: boolean) => {
+    const { chain = 'eth' } = blocks[0] ?? {}
+    const blockRows: object[] = []
+    const rows: object[] = []
+    const records: { readonly topic: string; readonly key: string; readonly value: Buffer }[] = []
+    for (const block of blocks) {
+      seq += 1
+      const more = { _ver: seq * 2 ** 24, _del: removed ? 1 : 0 }
+      rows.push(...tradeRows(block, trades, more))
+      const { block_time, block_height, block_slot } = inBlock(block.slot, timeOf(block.slot), '')
+      const place = { block_time, block_height, block_slot, block_hash: block.hash }
+      blockRows.push({ ...place, ...parents.get(chain)?.(block, removed), seq, ...more })
+      const op = removed ? 'OP_REVERT' : 'OP_APPLY'
+      const meta = { chain, op, seq, height: block_height } as const
+      const value = codec.encode('block.BlockEvent', { meta })
+      records.push({ topic: topicName('blocks', chain), key: chain, value })
+    }
+    if (rows.length > 0) await warehouse.insert(`${chain}_dex_trades`, rows)
+    await warehouse.insert(`${chain}_blocks`, blockRows)
+    await writer.commit({ records })
+  }
   return {
+    ...first,
     api,
-    metrics,
-    url,
     statements,
+    mostAtOnce: () => {
+      const most = mostRunning
+      mostRunning = running
+      return most
+    },
     seq: () => seq,
-    add: (block, trades) => change(block, trades, false),
-    remove: (block, trades) => change(block, trades, true),
+    add: (block, trades) => change([block], trades, false),
+    addMany: (blocks, trades) => change(blocks, trades, false),
+    remove: (block, trades) => change([block], trades, true),
     storedReads: () => storedReads,
     storedUpTo: (upTo) => {
       stored = upTo
     },
-    client: (connectionParams = { 'X-API-KEY': api.apiKey }) => {
-      const client = createClient({
-        url,
-        webSocketImpl: WebSocket,
-        connectionParams,
-        retryAttempts: 0,
-        lazy: true,
-        onNonLazyError: () => undefined,
-      })
-      clients.add(client)
-      return client
-    },
+    merge: () => warehouse.command('OPTIMIZE TABLE eth_blocks FINAL'),
+    another: serve,
     stop: async () => {
-      for (const client of clients) await client.dispose()
-      await server.stop()
+      for (const close of closing) await close()
       await api.stop()
     },
   }
@@ -190,6 +272,7 @@ export interface Extensions {
     readonly blocks: readonly { slot: number; height: number; hash: string }[]
     readonly removed?: readonly { slot: number; height: number; hash: string }[]
     readonly limit_reached?: readonly string[]
+    readonly cursor: string
   }
   readonly credits?: { readonly total: number }
 }
@@ -199,13 +282,16 @@ export const subscribeLive = async (
   { metrics }: Pick<SubscriptionStack, 'metrics'>,
   client: Client,
   query: string,
-  variables: Record<string, unknown> = {},
+  more: {
+    readonly variables?: Record<string, unknown>
+    readonly extensions?: Record<string, unknown>
+  } = {},
 ): Promise<TestSubscription> => {
   const results: TestSubscription['results'][number][] = []
   let ended: { readonly error?: unknown } | undefined
   const before = await openSubscriptions(metrics)
   const unsubscribe = client.subscribe<Record<string, Record<string, object[]>>, Extensions>(
-    { query, variables },
+    { query, ...more },
     {
       next: (result) => results.push(result as (typeof results)[number]),
       error: (error) => {

@@ -2,6 +2,7 @@ import { retry } from '../../../core/retry.ts'
 import type { StoreProgress } from '../../interfaces.ts'
 import type { BlockScope } from '../block-scope.ts'
 import type { BlockOperation, BlockReader } from './block-reader.ts'
+import { type BlockTip, blockTip, EMPTY_TIP } from './resume-cursor.ts'
 
 /** What a feed works with. */
 export interface BlockFeedOptions {
@@ -14,12 +15,15 @@ export interface BlockFeedOptions {
 
 /** Blocks of one chain whose rows are all in the store, shared by all of its followers. */
 export interface BlockFeed {
-  /** Counts a follower; the result is the block operation behind which it begins. Throws what the store throws. */
-  join(): Promise<number>
+  readonly chain: string
+  /** Counts a follower; the result is where it begins. Throws what the store throws. */
+  join(): Promise<FeedPosition>
   /** One follower less: without any, nothing is read. */
   leave(): void
-  /** What came after a cursor: nothing yet, too much to be handed over, or blocks and the cursor behind them. */
-  after(cursor: number): FeedStep | 'lost' | undefined
+  /** What came after an operation: nothing yet, too much to be handed over, or blocks and the position behind them. */
+  after(seq: number): FeedStep | 'lost' | undefined
+  /** The last operation of which every row is stored, and the newest slot that was read. Of a feed with followers only. */
+  stored(): { readonly seq: number; readonly slot: number }
   /** Resolves when more has come, when the feed is closed, or when the signal aborts. */
   changed(signal: AbortSignal): Promise<void>
   /** The log holds block operations up to this one. */
@@ -27,29 +31,34 @@ export interface BlockFeed {
   close(): void
 }
 
+/** Behind a block operation, and the newest block that stood then. */
+export interface FeedPosition {
+  readonly seq: number
+  readonly tip: BlockTip
+}
+
 /** One step of a subscription. */
-export interface FeedStep {
-  readonly cursor: number
+export interface FeedStep extends FeedPosition {
   readonly scope: BlockScope
 }
 
 /** Operations that are remembered: a reader that is further behind is ended. */
 const MAX_REMEMBERED = 4_096
 /** Blocks of one delivery. */
-const MAX_BLOCKS_PER_STEP = 256
+export const MAX_BLOCKS_PER_STEP = 256
 /** Time between two looks at a store that has not got everything yet; doubled while nothing comes. */
 const FIRST_WAIT_MS = 250
 const MAX_WAIT_MS = 4_000
 
 class NotStoredYet extends Error {}
 
-/** Folds operations into the blocks that stand and those that no longer do. A block that came and went in between is in neither. */
-const toScope = (chain: string, operations: readonly BlockOperation[]): BlockScope => {
+/** Folds operations into the blocks that stand and those that no longer do; of a reorg the newest block is removed first. A block that came and went in between is in neither. */
+export const toScope = (chain: string, operations: readonly BlockOperation[]): BlockScope => {
   const added = new Map<string, BlockOperation>()
   const removed: BlockOperation[] = []
   for (const operation of operations) {
     if (!operation.removed) added.set(operation.hash, operation)
-    else if (!added.delete(operation.hash)) removed.unshift(operation)
+    else if (!added.delete(operation.hash)) removed.push(operation)
   }
   const ref = ({ slot, height, hash }: BlockOperation) => ({ slot, height, hash })
   return {
@@ -60,6 +69,11 @@ const toScope = (chain: string, operations: readonly BlockOperation[]): BlockSco
   }
 }
 
+const tipBehind = (operation: BlockOperation): BlockTip => {
+  const { slot, hash, parentSlot, parentHash } = operation
+  return blockTip(operation.removed ? { slot: parentSlot, hash: parentHash } : { slot, hash })
+}
+
 /** What was read since the first follower began. */
 interface FeedState {
   readonly buffered: BlockOperation[]
@@ -68,6 +82,51 @@ interface FeedState {
   readSeq: number
   stored: number
   newestSlot: number
+  /** Of the operation `stored`. */
+  tip: BlockTip
+}
+
+const stateAt = ({ seq, tip }: FeedPosition, newestSlot: number): FeedState => ({
+  buffered: [],
+  droppedSeq: seq,
+  readSeq: seq,
+  stored: seq,
+  newestSlot,
+  tip,
+})
+
+const stepAfter = (
+  { buffered, stored, droppedSeq }: FeedState,
+  chain: string,
+  after: number,
+): FeedStep | 'lost' | undefined => {
+  if (after < droppedSeq) return 'lost'
+  const operations = buffered
+    .filter(({ seq }) => seq > after && seq <= stored)
+    .slice(0, MAX_BLOCKS_PER_STEP)
+  const last = operations.at(-1)
+  return last && { seq: last.seq, tip: tipBehind(last), scope: toScope(chain, operations) }
+}
+
+/** Who waits for a change. */
+const createWaiters = (closed: AbortSignal) => {
+  const waiting = new Set<() => void>()
+  return {
+    wait: (signal: AbortSignal): Promise<void> =>
+      new Promise((resolve) => {
+        if (signal.aborted || closed.aborted) return resolve()
+        const done = (): void => {
+          waiting.delete(done)
+          signal.removeEventListener('abort', done)
+          resolve()
+        }
+        waiting.add(done)
+        signal.addEventListener('abort', done, { once: true })
+      }),
+    wake: (): void => {
+      for (const wake of [...waiting]) wake()
+    },
+  }
 }
 
 /** Reads once. Throws `NotStoredYet` where nothing is new. */
@@ -91,14 +150,16 @@ const readNext = async (
   state.droppedSeq = dropped.at(-1)?.seq ?? state.droppedSeq
   if (stored <= state.stored) throw new NotStoredYet()
   state.stored = stored
+  const last = buffered.findLast(({ seq }) => seq <= stored)
+  if (last) state.tip = tipBehind(last)
 }
 
 /** A feed that reads nothing until it has a follower. */
 export const createBlockFeed = (options: BlockFeedOptions): BlockFeed => {
   const { chain, reader, progress, onError } = options
-  const waiting = new Set<() => void>()
   const closing = new AbortController()
-  let state: FeedState = { buffered: [], droppedSeq: 0, readSeq: 0, stored: 0, newestSlot: 0 }
+  const waiters = createWaiters(closing.signal)
+  let state = stateAt({ seq: 0, tip: EMPTY_TIP }, 0)
   let followers = 0
   let announced = 0
   let beginning: Promise<void> | undefined
@@ -118,7 +179,7 @@ export const createBlockFeed = (options: BlockFeedOptions): BlockFeed => {
           if (!(error instanceof NotStoredYet)) onError(error)
         },
       })
-      for (const wake of [...waiting]) wake()
+      waiters.wake()
     }
   }
   const startReading = (): void => {
@@ -135,17 +196,19 @@ export const createBlockFeed = (options: BlockFeedOptions): BlockFeed => {
   const begin = async (): Promise<void> => {
     const { seq, slot } = await reader.last(chain)
     const stored = Math.min(seq, await progress.storedSeq(chain))
-    state = { buffered: [], droppedSeq: stored, readSeq: stored, stored, newestSlot: slot }
+    const tip = await reader.tipAfter(chain, stored)
+    state = stateAt({ seq: stored, tip }, slot)
     announced = Math.max(announced, seq)
   }
   return {
+    chain,
     join: async () => {
       followers += 1
       if (followers === 1) beginning = begin()
       try {
         await beginning
         startReading()
-        return state.stored
+        return { seq: state.stored, tip: state.tip }
       } catch (error) {
         followers -= 1
         throw error
@@ -154,34 +217,20 @@ export const createBlockFeed = (options: BlockFeedOptions): BlockFeed => {
     leave: () => {
       followers -= 1
     },
-    after: (cursor) => {
-      if (cursor < state.droppedSeq) return 'lost'
-      const { buffered, stored } = state
-      const operations = buffered
-        .filter(({ seq }) => seq > cursor && seq <= stored)
-        .slice(0, MAX_BLOCKS_PER_STEP)
-      const last = operations.at(-1)
-      return last && { cursor: last.seq, scope: toScope(chain, operations) }
+    after: (after) => stepAfter(state, chain, after),
+    stored: () => ({ seq: state.stored, slot: state.newestSlot }),
+    changed: (signal) => {
+      const change = waiters.wait(signal)
+      startReading()
+      return change
     },
-    changed: (signal) =>
-      new Promise((resolve) => {
-        if (signal.aborted || closing.signal.aborted) return resolve()
-        const done = (): void => {
-          waiting.delete(done)
-          signal.removeEventListener('abort', done)
-          resolve()
-        }
-        waiting.add(done)
-        signal.addEventListener('abort', done, { once: true })
-        startReading()
-      }),
     announce: (seq) => {
       announced = Math.max(announced, seq)
       startReading()
     },
     close: () => {
       closing.abort()
-      for (const wake of [...waiting]) wake()
+      waiters.wake()
     },
   }
 }

@@ -13,12 +13,11 @@ import {
   upgradeError,
 } from '../../realtime/upgrade.ts'
 import type { PublicError } from '../errors.ts'
-import type { GraphqlRequest } from '../plan.ts'
 import { LiveConnection } from './connection.ts'
 import { credentialsOf } from './credentials.ts'
 import type { Deliveries } from './deliveries.ts'
 import { ConnectionClosed, LIVE_CLOSES, type LiveClose, type LiveLimits } from './limits.ts'
-import { LIVE_PROTOCOL, openLiveSession } from './ws-protocol.ts'
+import { LIVE_PROTOCOL, openLiveSession, type SubscribeRequest } from './ws-protocol.ts'
 
 /** Path of the upgrade. */
 export const LIVE_PATH = '/graphql'
@@ -38,7 +37,7 @@ export interface LiveConnectionsOptions {
   readonly subscribe: (
     connection: LiveConnection,
     principal: Principal,
-    request: GraphqlRequest,
+    request: SubscribeRequest,
   ) => Promise<Deliveries>
   readonly describeError: (error: unknown) => readonly PublicError[]
 }

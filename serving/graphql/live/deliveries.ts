@@ -1,14 +1,17 @@
+import type { LimitFunction } from 'p-limit'
+import { Fault } from '../../../core/errors.ts'
 import type { Metrics } from '../../../core/ops/metrics.ts'
 import type { FreshnessReader, Meter, Principal } from '../../interfaces.ts'
-import { emptyWork, queryWorkMilliUnits } from '../../queries/limited-reads.ts'
+import { emptyWork, type QueryCaller, queryWorkMilliUnits } from '../../queries/limited-reads.ts'
 import { JSON_FORMAT } from '../answer-format.ts'
-import type { BlockScope } from '../block-scope.ts'
 import type { GraphqlEngine } from '../engine.ts'
 import { publicErrors } from '../errors.ts'
 import { type ExecutionResult, executePlan } from '../execute.ts'
 import type { Plan } from '../plan.ts'
 import type { BlockFeed } from './block-feed.ts'
+import type { CatchUp, CatchUpStep, NotYet } from './catch-up.ts'
 import type { LiveLimits } from './limits.ts'
+import { type BlockTip, encodeCursor } from './resume-cursor.ts'
 
 /** A subscription that fell so far behind that blocks would be left out. */
 export class SubscriptionTooSlow extends Error {}
@@ -20,7 +23,8 @@ export interface DeliveryDeps {
   readonly freshness: FreshnessReader
   readonly metrics: Pick<Metrics, 'graphqlDeliveries'>
   readonly nowMs: () => number
-  readonly limits: Pick<LiveLimits, 'maxAnswerBytes'>
+  readonly limits: Pick<LiveLimits, 'maxAnswerBytes' | 'maxQuietBlocks'>
+  readonly catchUp: CatchUp
 }
 
 /** One subscription as it begins. */
@@ -29,6 +33,10 @@ export interface SubscriptionSource {
   readonly principal: Principal
   /** By chain; the chains of the plan. */
   readonly feeds: readonly BlockFeed[]
+  /** Positions to continue at, by chain; absent: it begins behind the newest block. */
+  readonly resume?: ReadonlyMap<string, BlockTip>
+  /** Turns of the organization's subscriptions that catch up. */
+  readonly turns: LimitFunction
   /** Called once, when blocks from now on are its own. */
   readonly onBegin: () => void
   /** Called once, however it ends. */
@@ -42,35 +50,85 @@ export interface Deliveries extends AsyncIterableIterator<Buffer> {
 
 const DONE: IteratorResult<Buffer> = { done: true, value: undefined }
 
-/** Runs the plan over the blocks and settles what it cost: as a query does, also where no row was found. */
+/** How far a subscription has come on one chain. */
+interface Position {
+  readonly tip: BlockTip
+  /** Live: all operations up to `seq` are delivered. Otherwise it catches up once all rows of that operation are stored. */
+  readonly seq: number
+  readonly isLive: boolean
+}
+
+/** What a step did: where it ended, and the delivery with the number of blocks that it adds and removes. */
+interface StepResult {
+  readonly position: Position
+  readonly delivery?: ExecutionResult
+  readonly blocks: number
+  readonly removed: number
+}
+
+type Step = CatchUpStep | NotYet
+
+/** With what ends the subscription. */
+interface StepDeps extends DeliveryDeps {
+  readonly signal: AbortSignal
+}
+
+/** Errors of a resume that the caller made: what was read to find them is charged. */
+const isCursorFault = (error: unknown): boolean =>
+  error instanceof Fault &&
+  (error.faultName === 'INVALID_CURSOR' || error.faultName === 'CURSOR_EXPIRED')
+
+/** Finds the next blocks, runs the plan over them and settles what both cost: as a query does, also where no row was found. */
 const runStep = async (
-  scope: BlockScope,
-  { plan, principal }: SubscriptionSource,
-  deps: DeliveryDeps,
-  signal: AbortSignal,
-): Promise<ExecutionResult> => {
-  const { engine, meter, limits } = deps
+  source: SubscriptionSource,
+  { before, take, cursorAt }: StepRun,
+  deps: StepDeps,
+): Promise<StepResult> => {
+  const { plan, principal } = source
+  const { engine, meter, limits, signal } = deps
   const reservation = meter.reserve(principal, plan.worstMilliUnits, 'graphql')
   const caller = { ...principal, signal, work: emptyWork() }
+  const settleWork = (): void =>
+    reservation.settle(Math.min(plan.worstMilliUnits, queryWorkMilliUnits(caller.work)))
   try {
+    const step = await take(caller)
+    if ('untilSeq' in step) {
+      settleWork()
+      return { position: { ...before, seq: step.untilSeq }, blocks: 0, removed: 0 }
+    }
+    const { scope, seq, tip, isLast } = step
+    const position = { tip, seq, isLive: isLast }
+    if (scope === undefined) {
+      settleWork()
+      return { position, blocks: 0, removed: 0 }
+    }
     const running = {
       reads: engine.reads,
       freshness: deps.freshness,
       nowMs: deps.nowMs,
       scope,
+      cursor: cursorAt(tip),
       limits: { ...engine.limits, maxAnswerBytes: limits.maxAnswerBytes },
       format: JSON_FORMAT,
     }
-    const result = await executePlan(plan, running, caller)
-    reservation.settle(result.milliUnits)
-    return result
+    const delivery = await executePlan(plan, running, caller)
+    reservation.settle(delivery.milliUnits)
+    return { position, delivery, blocks: scope.added.length, removed: scope.removed.length }
   } catch (error) {
-    const isInternal = !publicErrors(error) && !signal.aborted
-    reservation.settle(
-      isInternal ? 0 : Math.min(plan.worstMilliUnits, queryWorkMilliUnits(caller.work)),
-    )
+    const isInternal = !publicErrors(error) && !isCursorFault(error) && !signal.aborted
+    if (isInternal) reservation.settle(0)
+    else settleWork()
     throw error
   }
+}
+
+/** How one step is run. */
+interface StepRun {
+  readonly feed: BlockFeed
+  readonly before: Position
+  readonly take: (caller: QueryCaller) => Promise<Step> | Step
+  /** The cursor behind the step. */
+  readonly cursorAt: (tip: BlockTip) => string
 }
 
 /** Resolves when one of the feeds has more. */
@@ -88,55 +146,111 @@ const anyChange = async (feeds: readonly BlockFeed[], ended: AbortSignal): Promi
   stop()
 }
 
+/** The steps of a subscription over the positions of its chains. */
+const createSteps = (source: SubscriptionSource, deps: StepDeps) => {
+  const positions = new Map<BlockFeed, Position>()
+  let hasDelivered = false
+  const cursorAt =
+    (feed: BlockFeed) =>
+    (tip: BlockTip): string =>
+      encodeCursor(
+        new Map([...positions].map(([each, at]) => [each.chain, each === feed ? tip : at.tip])),
+      )
+  const catchUp =
+    (feed: BlockFeed, { tip }: Position) =>
+    async (caller: QueryCaller) => {
+      try {
+        return await deps.catchUp(feed, tip, caller)
+      } catch (error) {
+        // It was near enough when it began.
+        if (hasDelivered && error instanceof Fault && error.faultName === 'CURSOR_EXPIRED')
+          throw new SubscriptionTooSlow('too many blocks behind')
+        throw error
+      }
+    }
+  const runInTurn = async (step: StepRun): Promise<StepResult> => {
+    if (step.before.isLive) return runStep(source, step, deps)
+    return source.turns(() => {
+      // The client may have left while it waited.
+      deps.signal.throwIfAborted()
+      return runStep(source, step, deps)
+    })
+  }
+  return {
+    join: async (feed: BlockFeed): Promise<void> => {
+      const position = await feed.join()
+      const resumed = source.resume?.get(feed.chain)
+      if (deps.signal.aborted) feed.leave()
+      else if (resumed) positions.set(feed, { tip: resumed, seq: 0, isLive: false })
+      else positions.set(feed, { ...position, isLive: true })
+    },
+    leave: () => {
+      for (const feed of positions.keys()) feed.leave()
+    },
+    /** The step that has something to do; undefined where nothing came. */
+    next: (): StepRun | undefined => {
+      for (const [feed, before] of positions) {
+        const common = { feed, before, cursorAt: cursorAt(feed) }
+        if (!before.isLive) {
+          if (feed.stored().seq < before.seq) continue
+          return { ...common, take: catchUp(feed, before) }
+        }
+        const step = feed.after(before.seq)
+        if (step === 'lost') throw new SubscriptionTooSlow('too many blocks behind')
+        if (step) return { ...common, take: () => ({ ...step, isLast: true }) }
+      }
+      return undefined
+    },
+    run: async (step: StepRun): Promise<StepResult> => {
+      const result = await runInTurn(step)
+      // At the end of the map: the next step is another chain's, where one has something.
+      positions.delete(step.feed)
+      positions.set(step.feed, result.position)
+      hasDelivered ||= result.delivery !== undefined
+      return result
+    },
+  }
+}
+
 /**
  * The deliveries of a subscription: the first `next` marks its beginning, and each one after that waits for blocks with rows.
  * Between two calls of `next` nothing runs; what came meanwhile is one delivery. `next` throws `SubscriptionTooSlow` where that is
- * too much, and what the plan throws.
+ * too much, `Fault` INVALID_CURSOR or CURSOR_EXPIRED where it cannot be resumed, and what the plan throws.
  */
 export const createDeliveries = (source: SubscriptionSource, deps: DeliveryDeps): Deliveries => {
   const { feeds } = source
   const ending = new AbortController()
   const { signal } = ending
-  const cursors = new Map<BlockFeed, number>()
+  const steps = createSteps(source, { ...deps, signal })
   let begun = false
+  let quietBlocks = 0
   const end = (): void => {
     if (signal.aborted) return
     ending.abort()
-    for (const feed of cursors.keys()) feed.leave()
+    steps.leave()
     source.onEnd()
-  }
-  const join = async (feed: BlockFeed): Promise<void> => {
-    const cursor = await feed.join()
-    if (signal.aborted) feed.leave()
-    else cursors.set(feed, cursor)
-  }
-  const takeStep = (): BlockScope | undefined => {
-    for (const [feed, cursor] of cursors) {
-      const step = feed.after(cursor)
-      if (step === 'lost') throw new SubscriptionTooSlow('too many blocks behind')
-      if (step === undefined) continue
-      // At the end of the map: the next step is another chain's, where one has something.
-      cursors.delete(feed)
-      cursors.set(feed, step.cursor)
-      return step.scope
-    }
-    return undefined
   }
   const nextBody = async (): Promise<Buffer | undefined> => {
     if (!begun) {
       begun = true
-      await Promise.all(feeds.map(join))
+      await Promise.all(feeds.map(steps.join))
       if (!signal.aborted) source.onBegin()
     }
     while (!signal.aborted) {
-      const scope = takeStep()
-      if (scope === undefined) {
+      const step = steps.next()
+      if (step === undefined) {
         await anyChange(feeds, signal)
         continue
       }
-      const { body, rowCount } = await runStep(scope, source, deps, signal)
+      const { delivery, blocks, removed } = await steps.run(step)
+      if (delivery === undefined) continue
+      const { body, rowCount } = delivery
       deps.metrics.graphqlDeliveries.inc({ outcome: rowCount > 0 ? 'rows' : 'empty' })
-      if (rowCount > 0 || scope.removed.length > 0) return body
+      quietBlocks += blocks
+      // Without rows for long, a delivery takes the client's cursor along.
+      if (rowCount === 0 && removed === 0 && quietBlocks < deps.limits.maxQuietBlocks) continue
+      quietBlocks = 0
+      return body
     }
     return undefined
   }

@@ -3,6 +3,12 @@ export interface LiveLimits {
   readonly subscriptionsPerConnection: number
   /** Of one organization in this process. */
   readonly subscriptionsPerOrg: number
+  /** Slots that a resumed subscription may be behind the newest block. */
+  readonly maxResumeSlots: number
+  /** Subscriptions of one organization in this process that catch up at the same time; more wait for their turn. */
+  readonly catchUpsPerOrg: number
+  /** Blocks without rows after which a delivery without rows takes the cursor along. */
+  readonly maxQuietBlocks: number
   /** Time for `connection_init`. */
   readonly initTimeoutMs: number
   /** Messages of one connection that are handled at the same time. */
@@ -26,6 +32,9 @@ export interface LiveLimits {
 export const LIVE_LIMITS: LiveLimits = {
   subscriptionsPerConnection: 32,
   subscriptionsPerOrg: 200,
+  maxResumeSlots: 16_384,
+  catchUpsPerOrg: 2,
+  maxQuietBlocks: 1_024,
   initTimeoutMs: 10_000,
   messagesInHand: 64,
   maxDepth: 48,

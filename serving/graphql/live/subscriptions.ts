@@ -1,3 +1,4 @@
+import pLimit, { type LimitFunction } from 'p-limit'
 import type { Bus, RunningTask } from '../../../core/bus/contract.ts'
 import type { Codec } from '../../../core/codec/contract.ts'
 import type { Config } from '../../../core/config/settings.ts'
@@ -10,15 +11,17 @@ import type { FreshnessReader, Guard, Meter, Principal, StoreProgress } from '..
 import type { SocketRoute } from '../../realtime/socket-routes.ts'
 import type { GraphqlEngine } from '../engine.ts'
 import { type PublicError, publicErrors } from '../errors.ts'
-import type { GraphqlRequest } from '../plan.ts'
 import { planWithQuota } from '../plan-with-quota.ts'
 import { type BlockFeed, createBlockFeed } from './block-feed.ts'
 import { announceBlocks } from './block-notices.ts'
-import { createBlockReader } from './block-reader.ts'
+import { createBlockHistory, createBlockReader } from './block-reader.ts'
+import { createCatchUp } from './catch-up.ts'
 import type { LiveConnection } from './connection.ts'
 import { createLiveConnections, LIVE_PATH } from './connections.ts'
 import { createDeliveries, type Deliveries, SubscriptionTooSlow } from './deliveries.ts'
 import { LIVE_CLOSES, LIVE_LIMITS, type LiveLimits } from './limits.ts'
+import { decodeCursorFor } from './resume-cursor.ts'
+import type { SubscribeRequest } from './ws-protocol.ts'
 
 /** What subscriptions work with. */
 export interface SubscriptionDeps {
@@ -63,7 +66,7 @@ const createErrorReporter =
     metrics.graphqlSubscriptionsEnded.inc({ reason: endReason(error) })
     if (error instanceof SubscriptionTooSlow) {
       const message =
-        'The subscription is too far behind: subscribe again and query what is missing'
+        'The subscription is too far behind: subscribe again with the cursor of the last delivery'
       return [{ message, locations: [], extensions: { code: 'SUBSCRIPTION_TOO_SLOW' } }]
     }
     const fault = toFault(error)
@@ -76,6 +79,13 @@ const createErrorReporter =
     return [{ message, locations: [], extensions: { code } }]
   }
 
+/** The subscriptions of one organization. */
+interface OrgSubscriptions {
+  count: number
+  /** Those that catch up run one after another, a few at a time. */
+  readonly turns: LimitFunction
+}
+
 /** Plans and counts the subscriptions of the process. */
 const createSubscriber = (
   deps: SubscriptionDeps,
@@ -83,26 +93,35 @@ const createSubscriber = (
   feeds: ReadonlyMap<string, BlockFeed>,
 ) => {
   const { engine, meter, metrics } = deps
-  const perOrg = new Map<string, number>()
+  const perOrg = new Map<string, OrgSubscriptions>()
   const running = new Set<object>()
-  const count = (connection: LiveConnection, { orgId }: Principal, change: 1 | -1): void => {
+  const catchUp = createCatchUp(createBlockHistory(engine.reads), {
+    maxSlots: limits.maxResumeSlots,
+  })
+  const count = (
+    connection: LiveConnection,
+    { orgId }: Principal,
+    change: 1 | -1,
+  ): OrgSubscriptions => {
     connection.subscriptions += change
-    const left = (perOrg.get(orgId) ?? 0) + change
-    if (left > 0) perOrg.set(orgId, left)
+    const org = perOrg.get(orgId) ?? { count: 0, turns: pLimit(limits.catchUpsPerOrg) }
+    org.count += change
+    if (org.count > 0) perOrg.set(orgId, org)
     else perOrg.delete(orgId)
+    return org
   }
   const requireRoom = (connection: LiveConnection, { orgId }: Principal): void => {
     const tooMany = (limit: number, whose: string): Fault =>
       new Fault('RATE_LIMIT', `No more than ${limit} subscriptions of one ${whose}`, { limit })
     if (connection.subscriptions >= limits.subscriptionsPerConnection)
       throw tooMany(limits.subscriptionsPerConnection, 'connection')
-    if ((perOrg.get(orgId) ?? 0) >= limits.subscriptionsPerOrg)
+    if ((perOrg.get(orgId)?.count ?? 0) >= limits.subscriptionsPerOrg)
       throw tooMany(limits.subscriptionsPerOrg, 'organization')
   }
   return async (
     connection: LiveConnection,
     principal: Principal,
-    request: GraphqlRequest,
+    { resume, ...request }: SubscribeRequest,
   ): Promise<Deliveries> => {
     requireRoom(connection, principal)
     const { allowed, limit, resetAt } = await meter.take({ principal })
@@ -113,20 +132,30 @@ const createSubscriber = (
     // Again: others may have been planned meanwhile.
     requireRoom(connection, principal)
     const chains = new Set(plan.selections.flatMap((selection) => selection.chains))
-    count(connection, principal, 1)
+    const followed = [...chains].flatMap((chain) => feeds.get(chain) ?? [])
+    const tips =
+      resume === undefined
+        ? undefined
+        : decodeCursorFor(
+            followed.map(({ chain }) => chain),
+            resume,
+          )
+    const { turns } = count(connection, principal, 1)
     const name = {}
     return createDeliveries(
       {
         plan,
         principal,
-        feeds: [...chains].flatMap((chain) => feeds.get(chain) ?? []),
+        feeds: followed,
+        turns,
+        ...(tips && { resume: tips }),
         onBegin: () => metrics.graphqlSubscriptions.set(running.add(name).size),
         onEnd: () => {
           count(connection, principal, -1)
           if (running.delete(name)) metrics.graphqlSubscriptions.set(running.size)
         },
       },
-      { ...deps, limits },
+      { ...deps, limits, catchUp },
     )
   }
 }

@@ -10,6 +10,12 @@ import { ConnectionClosed, LIVE_CLOSES, type LiveClose, type LiveLimits } from '
 /** Sub-protocol that is spoken. */
 export const LIVE_PROTOCOL = GRAPHQL_TRANSPORT_WS_PROTOCOL
 
+/** A subscription as a client asks for it. */
+export interface SubscribeRequest extends GraphqlRequest {
+  /** What stands in `extensions.resume`, unchecked; absent: it begins behind the newest block. */
+  readonly resume?: unknown
+}
+
 /** What the protocol asks of one connection. */
 export interface LivePeer {
   /** Sends text and resolves once the client may be sent more. Rejects with `ConnectionClosed`. */
@@ -18,7 +24,7 @@ export interface LivePeer {
   /** Looks at the payload of `connection_init`. Throws `ConnectionClosed` where it is not let in. */
   connect(payload: Readonly<Record<string, unknown>> | undefined): Promise<void>
   /** Begins a subscription. Throws what `describeError` puts into words. */
-  subscribe(request: GraphqlRequest): Promise<Deliveries>
+  subscribe(request: SubscribeRequest): Promise<Deliveries>
   /** How an error reads; counts and logs what is a defect. */
   describeError(error: unknown): readonly PublicError[]
 }
@@ -66,11 +72,17 @@ const validateMessage = (text: string, { maxDepth, maxIdLength }: LiveLimits): v
   throw new ConnectionClosed(LIVE_CLOSES.badRequest)
 }
 
-const toRequest = ({ query, variables, operationName }: SubscribePayload): GraphqlRequest => ({
+const toRequest = ({
+  query,
+  variables,
+  operationName,
+  extensions,
+}: SubscribePayload): SubscribeRequest => ({
   query,
   kind: 'subscription',
   ...(variables && { variables }),
   ...(operationName && { operationName }),
+  ...(extensions && Object.hasOwn(extensions, 'resume') && { resume: extensions.resume }),
 })
 
 /** Frames of a client become calls of its peer. Owner of the package `graphql-ws`: it has the rules and the close codes of the protocol. */

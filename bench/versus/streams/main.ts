@@ -1,0 +1,210 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { quantile } from '../../quantile.ts'
+import { installCentrifugo } from '../centrifugo/process.ts'
+import { treeSeconds } from '../process-tree.ts'
+import { tokenChannel } from './messages.ts'
+import { type Readers, type Received, startReaders } from './readers.ts'
+import { type StreamServer, startCentrifugoServer, startSluiceServer } from './servers.ts'
+
+const DEFAULT_SOCKETS = 1_000
+const MAX_SOCKETS = 10_000
+/** Rounds that count, after those that only warm up. */
+const FULL_SPEED = { rounds: 10, warmup: 2 } as const
+const STEADY = { rounds: 4, warmup: 1 } as const
+const STEADY_MS = 2_000
+
+/** How the sockets are spread over channels, and what is published. */
+interface Shape {
+  readonly name: string
+  readonly channels: number
+  /** Groups of publications of one sample at full speed, handed over without waiting for the one before. */
+  readonly groups: number
+  /** Publications of such a group to each channel. */
+  readonly perChannel: number
+  /** Of one channel at a steady pace, with `DEFAULT_SOCKETS` sockets. */
+  readonly pacedPerSecond: number
+  /** Into how many groups the channels are divided then, one after another. */
+  readonly pacedGroups: number
+}
+
+/** Paces that both servers hold on two cores beside their clients. */
+const SHAPES: readonly Shape[] = [
+  {
+    name: 'one channel',
+    channels: 1,
+    groups: 1,
+    perChannel: 50,
+    pacedPerSecond: 10,
+    pacedGroups: 1,
+  },
+  {
+    name: '1,000 channels',
+    channels: 1_000,
+    groups: 5,
+    perChannel: 1,
+    pacedPerSecond: 1,
+    pacedGroups: 20,
+  },
+]
+
+/** What one server did in one sample. */
+interface Sample {
+  readonly seconds: number
+  readonly cpuSeconds: number
+  readonly messages: number
+  readonly latenciesMs: readonly number[]
+}
+
+interface Contest {
+  readonly shape: Shape
+  readonly sockets: number
+  readonly readers: Readers
+}
+
+/** `VERSUS_SOCKETS`, where it is set. */
+const socketCount = (): number => {
+  const asked = Number(process.env.VERSUS_SOCKETS ?? DEFAULT_SOCKETS)
+  if (Number.isInteger(asked) && asked > 0 && asked <= MAX_SOCKETS) return asked
+  throw new Error(`VERSUS_SOCKETS is a number of sockets from 1 to ${MAX_SOCKETS}`)
+}
+
+const range = (length: number, first = 0): readonly number[] =>
+  Array.from({ length }, (_, index) => first + index)
+
+/** Publishes, and measures until the last socket has everything. */
+const measure = async (
+  { readers, sockets }: Contest,
+  server: StreamServer,
+  perSocket: number,
+  publishAll: () => Promise<number>,
+): Promise<Sample & Received> => {
+  const cpuBefore = treeSeconds(server.pid)
+  const coming = readers.expect(server.side, perSocket)
+  const [received, startNs] = await Promise.all([coming, publishAll()])
+  return {
+    ...received,
+    seconds: (received.atNs - startNs) / 1e9,
+    cpuSeconds: treeSeconds(server.pid) - cpuBefore,
+    messages: perSocket * sockets,
+  }
+}
+
+/** As fast as it goes. */
+const fullSpeed = (contest: Contest, server: StreamServer): Promise<Sample> => {
+  const { channels, groups, perChannel } = contest.shape
+  const tokens = range(perChannel).flatMap(() => range(channels))
+  return measure(contest, server, groups * perChannel, async () => {
+    const stamps = await Promise.all(range(groups).map(() => server.publish(tokens)))
+    return Math.min(...stamps)
+  })
+}
+
+/** At the same pace for both: a group is handed over at its time even where the one before is still on its way. */
+const steady = (contest: Contest, server: StreamServer): Promise<Sample> => {
+  const { channels, pacedPerSecond, pacedGroups } = contest.shape
+  const perSecond = channels === 1 ? (pacedPerSecond * DEFAULT_SOCKETS) / contest.sockets : pacedPerSecond
+  const perSocket = Math.max(1, Math.round((Math.min(perSecond, pacedPerSecond) * STEADY_MS) / 1_000))
+  const size = Math.ceil(channels / pacedGroups)
+  const groups = range(pacedGroups).map((at) =>
+    range(Math.min(size, channels - at * size), at * size),
+  )
+  const intervalMs = STEADY_MS / (perSocket * groups.length)
+  return measure(contest, server, perSocket, async () => {
+    const startMs = performance.now()
+    const published: Promise<number>[] = []
+    for (const group of range(perSocket).flatMap(() => groups)) {
+      await sleep(startMs + published.length * intervalMs - performance.now())
+      published.push(server.publish(group))
+    }
+    return Math.min(...(await Promise.all(published)))
+  })
+}
+
+/** Samples of both, in turns; who begins changes each round. */
+const contest = async (
+  servers: readonly [StreamServer, StreamServer],
+  { rounds, warmup }: { readonly rounds: number; readonly warmup: number },
+  take: (server: StreamServer) => Promise<Sample>,
+): Promise<readonly [readonly Sample[], readonly Sample[]]> => {
+  const samples: readonly [Sample[], Sample[]] = [[], []]
+  for (let round = -warmup; round < rounds; round += 1) {
+    for (const at of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
+      const sample = await take(servers[at])
+      if (round >= 0) samples[at].push(sample)
+    }
+  }
+  return samples
+}
+
+const rounded = (value: number): number => Number(value.toPrecision(3))
+const sum = (samples: readonly Sample[], of: (sample: Sample) => number): number =>
+  samples.reduce((total, sample) => total + of(sample), 0)
+
+/** Of samples at full speed: messages per second of the median sample, and processor time of the server per message. */
+const speedOf = (samples: readonly Sample[]) => ({
+  perSecond: quantile(
+    samples.map(({ messages, seconds }) => messages / seconds),
+    0.5,
+  ),
+  cpuMicros:
+    (sum(samples, ({ cpuSeconds }) => cpuSeconds) * 1e6) / sum(samples, ({ messages }) => messages),
+})
+
+const latencyOf = (samples: readonly Sample[]) => {
+  const all = samples.flatMap(({ latenciesMs }) => latenciesMs)
+  return { p50Ms: quantile(all, 0.5), p99Ms: quantile(all, 0.99) }
+}
+
+const runShape = async (
+  shape: Shape,
+  sockets: number,
+  servers: readonly [StreamServer, StreamServer],
+  token: string,
+) => {
+  const readers = startReaders(sockets)
+  try {
+    const channels = Math.min(shape.channels, sockets)
+    const entry: Contest = { shape: { ...shape, channels }, sockets, readers }
+    const channelOf = (index: number): string => tokenChannel(index % channels)
+    for (const { side, port } of servers) await readers.open({ side, port, token, channelOf })
+    const [ours, theirs] = (await contest(servers, FULL_SPEED, (server) => fullSpeed(entry, server))).map(
+      speedOf,
+    ) as [ReturnType<typeof speedOf>, ReturnType<typeof speedOf>]
+    const [sooner, later] = (await contest(servers, STEADY, (server) => steady(entry, server))).map(
+      latencyOf,
+    ) as [ReturnType<typeof latencyOf>, ReturnType<typeof latencyOf>]
+    console.log(JSON.stringify({ shape: shape.name, sockets, channels, ours, theirs, sooner, later }))
+  } finally {
+    await readers.stop()
+  }
+}
+
+/** A message of the product, as a socket receives it. */
+const sampleMessage = async (sluice: StreamServer, token: string): Promise<string> => {
+  const readers = startReaders(1)
+  try {
+    const { side, port } = sluice
+    await readers.open({ side, port, token, channelOf: tokenChannel })
+    const [{ sample }] = await Promise.all([readers.expect(side, 1), sluice.publish([0])])
+    return sample
+  } finally {
+    await readers.stop()
+  }
+}
+
+export const versusStreamsBench = async (): Promise<void> => {
+  const sockets = socketCount()
+  await installCentrifugo()
+  const sluice = await startSluiceServer()
+  try {
+    const sample = await sampleMessage(sluice, sluice.token)
+    const centrifugo = await startCentrifugoServer(sluice.publicKeyPem, sample)
+    try {
+      for (const shape of SHAPES) await runShape(shape, sockets, [sluice, centrifugo], sluice.token)
+    } finally {
+      await centrifugo.stop()
+    }
+  } finally {
+    await sluice.stop()
+  }
+}

@@ -1,0 +1,132 @@
+/** Raw TCP sockets that speak just enough WebSocket and Centrifuge's JSON protocol to count messages cheaply, of either server. */
+import { connect, type Socket } from 'node:net'
+import { clientFrame, createFrameReader, eachLine, FRAME_KINDS } from './frame-reader.ts'
+import {
+  monotonicNs,
+  type ReaderOrder,
+  type ReaderWord,
+  type SideName,
+  stampIn,
+} from './messages.ts'
+
+/** Sockets that are being opened at the same time. */
+const OPENING = 50
+/** One of so many sockets measures latency. */
+const LATENCY_EVERY = 4
+const UPGRADE = [
+  'GET /connection/websocket HTTP/1.1',
+  'Host: 127.0.0.1',
+  'Upgrade: websocket',
+  'Connection: Upgrade',
+  'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+  'Sec-WebSocket-Version: 13',
+  '\r\n',
+].join('\r\n')
+const HEAD_END = '\r\n\r\n'
+const textFrame = (text: string): Buffer => clientFrame(FRAME_KINDS.text, Buffer.from(text))
+const PONG = textFrame('{}')
+/** A ping of the protocol is an empty object; nothing else is as short. */
+const PING_LENGTH = 2
+
+/** Counts of one server's sockets. */
+interface Tally {
+  received: number
+  expected: number
+  latenciesMs: number[]
+  sample: string
+}
+
+const say = (word: ReaderWord): void => {
+  process.send?.(word)
+}
+const fail = (why: string): void => say({ kind: 'failed', why })
+
+const createTally = (): Tally => ({ received: 0, expected: 0, latenciesMs: [], sample: '' })
+const tallies: Readonly<Record<SideName, Tally>> = {
+  sluice: createTally(),
+  centrifugo: createTally(),
+}
+
+/** Counts a publication. */
+const count = (side: SideName, line: { bytes: Buffer; from: number; to: number }): void => {
+  const tally = tallies[side]
+  tally.received += 1
+  if (tally.received > tally.expected) fail(`${side} sent more than was published`)
+  if (tally.received < tally.expected) return
+  const { latenciesMs } = tally
+  const sample = line.bytes.toString('utf8', line.from, line.to)
+  say({ kind: 'received', side, atNs: monotonicNs(), latenciesMs, sample })
+}
+
+/** Sends the commands one after another; resolves when the server has answered the last one. */
+const converse = (
+  socket: Socket,
+  { side, index }: { readonly side: SideName; readonly index: number },
+  commands: readonly string[],
+): Promise<void> =>
+  new Promise((resolve) => {
+    const waiting = commands.map(textFrame)
+    const measures = index % LATENCY_EVERY === 0
+    let isOpen = false
+    const answered = (text: string): void => {
+      if (!text.startsWith('{"id":') || text.includes('"error"'))
+        return fail(`${side} answered ${text.slice(0, 200)}`)
+      const next = waiting.shift()
+      if (next !== undefined) socket.write(next)
+      isOpen = next === undefined
+      if (isOpen) resolve()
+    }
+    const read = createFrameReader((kind, bytes, from, to) => {
+      if (kind === FRAME_KINDS.ping)
+        return void socket.write(clientFrame(FRAME_KINDS.pong, bytes.subarray(from, to)))
+      if (kind !== FRAME_KINDS.text)
+        return fail(`${side} sent a frame ${kind}: ${bytes.toString('latin1', from, to)}`)
+      eachLine(bytes, from, to, (start, end) => {
+        if (end - start === PING_LENGTH) socket.write(PONG)
+        else if (!isOpen) answered(bytes.toString('utf8', start, end))
+        else {
+          const stampNs = measures ? stampIn(bytes, start, end) : undefined
+          if (stampNs !== undefined)
+            tallies[side].latenciesMs.push((monotonicNs() - stampNs) / 1e6)
+          count(side, { bytes, from: start, to: end })
+        }
+      })
+    })
+    socket.once('data', (head) => {
+      const end = head.indexOf(HEAD_END)
+      if (!head.toString('latin1').startsWith('HTTP/1.1 101') || end === -1)
+        return fail(`${side} refused an upgrade: ${head.toString('latin1').slice(0, 200)}`)
+      socket.on('data', read)
+      read(head.subarray(end + HEAD_END.length))
+      const first = waiting.shift()
+      if (first !== undefined) socket.write(first)
+    })
+  })
+
+const openAll = async ({
+  side,
+  port,
+  token,
+  channels,
+}: Extract<ReaderOrder, { kind: 'open' }>): Promise<void> => {
+  const connectCommand = JSON.stringify({ id: 1, connect: { token } })
+  const entries = channels.entries()
+  const openSome = async (): Promise<void> => {
+    for (const [index, channel] of entries) {
+      const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+      socket.once('connect', () => socket.write(UPGRADE))
+      socket.once('error', (error) => fail(`${side}: ${error.message}`))
+      socket.once('close', () => fail(`${side} closed a socket`))
+      const subscribeCommand = JSON.stringify({ id: 2, subscribe: { channel } })
+      await converse(socket, { side, index }, [connectCommand, subscribeCommand])
+    }
+  }
+  await Promise.all(Array.from({ length: OPENING }, openSome))
+  say({ kind: 'opened', side })
+}
+
+process.on('message', (order: ReaderOrder) => {
+  if (order.kind === 'open') void openAll(order)
+  else Object.assign(tallies[order.side], createTally(), { expected: order.count })
+})
+process.once('disconnect', () => process.exit())

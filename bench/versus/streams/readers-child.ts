@@ -13,16 +13,19 @@ import {
 const OPENING = 50
 /** One of so many sockets measures latency. */
 const LATENCY_EVERY = 4
-const UPGRADE = [
-  'GET /connection/websocket HTTP/1.1',
-  'Host: 127.0.0.1',
-  'Upgrade: websocket',
-  'Connection: Upgrade',
-  'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
-  'Sec-WebSocket-Version: 13',
-  '\r\n',
-].join('\r\n')
 const HEAD_END = '\r\n\r\n'
+/** The credential is shown here too: ours lets an address connect without one only so often. */
+const upgradeRequest = (token: string): string =>
+  [
+    'GET /connection/websocket HTTP/1.1',
+    'Host: 127.0.0.1',
+    'Upgrade: websocket',
+    'Connection: Upgrade',
+    'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+    'Sec-WebSocket-Version: 13',
+    `Authorization: Bearer ${token}`,
+    '\r\n',
+  ].join('\r\n')
 const textFrame = (text: string): Buffer => clientFrame(FRAME_KINDS.text, Buffer.from(text))
 const PONG = textFrame('{}')
 /** A ping of the protocol is an empty object; nothing else is as short. */
@@ -110,11 +113,12 @@ const openAll = async ({
   channels,
 }: Extract<ReaderOrder, { kind: 'open' }>): Promise<void> => {
   const connectCommand = JSON.stringify({ id: 1, connect: { token } })
+  const upgrade = upgradeRequest(token)
   const entries = channels.entries()
   const openSome = async (): Promise<void> => {
     for (const [index, channel] of entries) {
       const socket = connect({ port, host: '127.0.0.1', noDelay: true })
-      socket.once('connect', () => socket.write(UPGRADE))
+      socket.once('connect', () => socket.write(upgrade))
       socket.once('error', (error) => fail(`${side}: ${error.message}`))
       socket.once('close', () => fail(`${side} closed a socket`))
       const subscribeCommand = JSON.stringify({ id: 2, subscribe: { channel } })

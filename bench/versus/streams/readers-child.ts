@@ -95,15 +95,19 @@ const converse = (
         }
       })
     })
-    socket.once('data', (head) => {
+    let head: Buffer = Buffer.alloc(0)
+    const readHead = (chunk: Buffer): void => {
+      head = Buffer.concat([head, chunk])
       const end = head.indexOf(HEAD_END)
-      if (!head.toString('latin1').startsWith('HTTP/1.1 101') || end === -1)
-        return fail(`${side} refused an upgrade: ${head.toString('latin1').slice(0, 200)}`)
-      socket.on('data', read)
+      if (end === -1) return
+      const text = head.toString('latin1', 0, end)
+      if (!text.startsWith('HTTP/1.1 101')) return fail(`${side} refused an upgrade: ${text}`)
+      socket.off('data', readHead).on('data', read)
       read(head.subarray(end + HEAD_END.length))
       const first = waiting.shift()
       if (first !== undefined) socket.write(first)
-    })
+    }
+    socket.on('data', readHead)
   })
 
 const openAll = async ({

@@ -114,7 +114,10 @@ const steady = (contest: Contest, server: StreamServer): Promise<Sample> => {
     const published: Promise<number>[] = []
     for (const group of range(perSocket).flatMap(() => groups)) {
       await sleep(startMs + published.length * intervalMs - performance.now())
-      published.push(server.publish(group))
+      const done = server.publish(group)
+      // Waited for below; until then a failure must not end the process.
+      done.catch(() => undefined)
+      published.push(done)
     }
     return Math.min(...(await Promise.all(published)))
   })

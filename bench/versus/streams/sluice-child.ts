@@ -61,6 +61,6 @@ say({
   token: await issueToken(stack),
   publicKeyPem: await publicKeyPem(stack),
 })
-await once(process, 'disconnect')
+await Promise.race([once(process, 'SIGTERM'), once(process, 'disconnect')])
 await stack.close()
 process.exit()

@@ -39,9 +39,7 @@ export const createFrameReader = (onFrame: OnFrame): ((chunk: Buffer) => void) =
 export const clientFrame = (kind: number, payload: Buffer): Buffer => {
   const { length } = payload
   const header =
-    length < SHORT
-      ? [kind, MASKED | length]
-      : [kind, MASKED | SHORT, length >> 8, length & 0xff]
+    length < SHORT ? [kind, MASKED | length] : [kind, MASKED | SHORT, length >> 8, length & 0xff]
   return Buffer.concat([Buffer.from([...header, 0, 0, 0, 0]), payload])
 }
 

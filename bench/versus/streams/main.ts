@@ -4,7 +4,12 @@ import { installCentrifugo } from '../centrifugo/process.ts'
 import { treeSeconds } from '../process-tree.ts'
 import { tokenChannel } from './messages.ts'
 import { type Readers, type Received, startReaders } from './readers.ts'
-import { type StreamServer, startCentrifugoServer, startSluiceServer } from './servers.ts'
+import {
+  type SluiceServer,
+  type StreamServer,
+  startCentrifugoServer,
+  startSluiceServer,
+} from './servers.ts'
 
 const DEFAULT_SOCKETS = 1_000
 const MAX_SOCKETS = 10_000
@@ -21,7 +26,7 @@ interface Shape {
   readonly groups: number
   /** Publications of such a group to each channel. */
   readonly perChannel: number
-  /** Of one channel at a steady pace, with `DEFAULT_SOCKETS` sockets. */
+  /** Publications of a channel per second at a steady pace; of the one channel of more than 1,000 sockets fewer. */
   readonly pacedPerSecond: number
   /** Into how many groups the channels are divided then, one after another. */
   readonly pacedGroups: number
@@ -60,6 +65,9 @@ interface Contest {
   readonly sockets: number
   readonly readers: Readers
 }
+
+/** The product and Centrifugo. */
+type Servers = readonly [StreamServer, StreamServer]
 
 /** `VERSUS_SOCKETS`, where it is set. */
 const socketCount = (): number => {
@@ -102,8 +110,9 @@ const fullSpeed = (contest: Contest, server: StreamServer): Promise<Sample> => {
 /** At the same pace for both: a group is handed over at its time even where the one before is still on its way. */
 const steady = (contest: Contest, server: StreamServer): Promise<Sample> => {
   const { channels, pacedPerSecond, pacedGroups } = contest.shape
-  const perSecond = channels === 1 ? (pacedPerSecond * DEFAULT_SOCKETS) / contest.sockets : pacedPerSecond
-  const perSocket = Math.max(1, Math.round((Math.min(perSecond, pacedPerSecond) * STEADY_MS) / 1_000))
+  const share = Math.min(1, DEFAULT_SOCKETS / contest.sockets)
+  const perSecond = channels === 1 ? pacedPerSecond * share : pacedPerSecond
+  const perSocket = Math.max(1, Math.round((perSecond * STEADY_MS) / 1_000))
   const size = Math.ceil(channels / pacedGroups)
   const groups = range(pacedGroups).map((at) =>
     range(Math.min(size, channels - at * size), at * size),
@@ -124,8 +133,8 @@ const steady = (contest: Contest, server: StreamServer): Promise<Sample> => {
 }
 
 /** Samples of both, in turns; who begins changes each round. */
-const contest = async (
-  servers: readonly [StreamServer, StreamServer],
+const inTurns = async (
+  servers: Servers,
   { rounds, warmup }: { readonly rounds: number; readonly warmup: number },
   take: (server: StreamServer) => Promise<Sample>,
 ): Promise<readonly [readonly Sample[], readonly Sample[]]> => {
@@ -143,7 +152,7 @@ const rounded = (value: number): number => Number(value.toPrecision(3))
 const sum = (samples: readonly Sample[], of: (sample: Sample) => number): number =>
   samples.reduce((total, sample) => total + of(sample), 0)
 
-/** Of samples at full speed: messages per second of the median sample, and processor time of the server per message. */
+/** At full speed: messages per second of the median sample, and processor time of the server for each message. */
 const speedOf = (samples: readonly Sample[]) => ({
   perSecond: quantile(
     samples.map(({ messages, seconds }) => messages / seconds),
@@ -159,34 +168,61 @@ const latencyOf = (samples: readonly Sample[]) => {
 }
 
 const runShape = async (
-  shape: Shape,
-  sockets: number,
-  servers: readonly [StreamServer, StreamServer],
+  contest: Omit<Contest, 'readers'>,
+  servers: Servers,
   token: string,
-) => {
+): Promise<void> => {
+  const { shape, sockets } = contest
   const readers = startReaders(sockets)
   try {
-    const channels = Math.min(shape.channels, sockets)
-    const entry: Contest = { shape: { ...shape, channels }, sockets, readers }
-    const channelOf = (index: number): string => tokenChannel(index % channels)
+    const channelOf = (index: number): string => tokenChannel(index % shape.channels)
     for (const { side, port } of servers) await readers.open({ side, port, token, channelOf })
-    const [ours, theirs] = (await contest(servers, FULL_SPEED, (server) => fullSpeed(entry, server))).map(
-      speedOf,
-    ) as [ReturnType<typeof speedOf>, ReturnType<typeof speedOf>]
-    const [sooner, later] = (await contest(servers, STEADY, (server) => steady(entry, server))).map(
-      latencyOf,
-    ) as [ReturnType<typeof latencyOf>, ReturnType<typeof latencyOf>]
-    console.log(JSON.stringify({ shape: shape.name, sockets, channels, ours, theirs, sooner, later }))
+    const entry: Contest = { ...contest, readers }
+    const fast = await inTurns(servers, FULL_SPEED, (server) => fullSpeed(entry, server))
+    const paced = await inTurns(servers, STEADY, (server) => steady(entry, server))
+    const [speed, theirSpeed] = [speedOf(fast[0]), speedOf(fast[1])]
+    const [latency, theirLatency] = [latencyOf(paced[0]), latencyOf(paced[1])]
+    const row = {
+      bench: 'versus-streams',
+      node: process.version,
+      shape: shape.name,
+      sockets,
+      channels: shape.channels,
+      /** Messages that sockets received, at full speed. */
+      perSecond: Math.round(speed.perSecond),
+      centrifugoPerSecond: Math.round(theirSpeed.perSecond),
+      /** Ours over Centrifugo's: above 1, ours is faster. */
+      ratio: rounded(speed.perSecond / theirSpeed.perSecond),
+      /** Processor time of the server, microseconds for each message, at full speed. */
+      cpuMicros: rounded(speed.cpuMicros),
+      centrifugoCpuMicros: rounded(theirSpeed.cpuMicros),
+      /** Ours over Centrifugo's: below 1, ours needs less. */
+      cpuRatio: rounded(speed.cpuMicros / theirSpeed.cpuMicros),
+      /** From the hand-over of a publication to its message, at a steady pace. */
+      messagesPerSecondPaced: Math.round(
+        (sum(paced[0], ({ messages }) => messages) / (STEADY.rounds * STEADY_MS)) * 1_000,
+      ),
+      p50Ms: rounded(latency.p50Ms),
+      p99Ms: rounded(latency.p99Ms),
+      centrifugoP50Ms: rounded(theirLatency.p50Ms),
+      centrifugoP99Ms: rounded(theirLatency.p99Ms),
+      /** Ours over Centrifugo's: below 1, ours is sooner. */
+      p50Ratio: rounded(latency.p50Ms / theirLatency.p50Ms),
+      p99Ratio: rounded(latency.p99Ms / theirLatency.p99Ms),
+      bare: 'Centrifugo 5.4.9, engine in memory, one batch request of its HTTP API for each group of publications',
+      more: 'Sluice: one commit of trades to its log on the disk for each group, which its own process encodes and writes',
+    }
+    console.log(JSON.stringify(row))
   } finally {
     await readers.stop()
   }
 }
 
 /** A message of the product, as a socket receives it. */
-const sampleMessage = async (sluice: StreamServer, token: string): Promise<string> => {
+const sampleMessage = async (sluice: SluiceServer): Promise<string> => {
   const readers = startReaders(1)
   try {
-    const { side, port } = sluice
+    const { side, port, token } = sluice
     await readers.open({ side, port, token, channelOf: tokenChannel })
     const [{ sample }] = await Promise.all([readers.expect(side, 1), sluice.publish([0])])
     return sample
@@ -195,15 +231,24 @@ const sampleMessage = async (sluice: StreamServer, token: string): Promise<strin
   }
 }
 
+/**
+ * The product's stream server and Centrifugo, each in a process of its own, send the same trades to as many sockets of the same
+ * client processes, in turns: at full speed until the last socket has everything, then at a pace that both hold. Each gets its
+ * publications as its users give them to it: the product by a commit to its log, Centrifugo by a request to its HTTP API.
+ */
 export const versusStreamsBench = async (): Promise<void> => {
   const sockets = socketCount()
   await installCentrifugo()
   const sluice = await startSluiceServer()
   try {
-    const sample = await sampleMessage(sluice, sluice.token)
+    const sample = await sampleMessage(sluice)
     const centrifugo = await startCentrifugoServer(sluice.publicKeyPem, sample)
     try {
-      for (const shape of SHAPES) await runShape(shape, sockets, [sluice, centrifugo], sluice.token)
+      for (const shape of SHAPES) {
+        const channels = Math.min(shape.channels, sockets)
+        const contest = { shape: { ...shape, channels }, sockets }
+        await runShape(contest, [sluice, centrifugo], sluice.token)
+      }
     } finally {
       await centrifugo.stop()
     }

@@ -61,7 +61,23 @@ const count = (side: SideName, line: { bytes: Buffer; from: number; to: number }
   say({ kind: 'received', side, atNs: monotonicNs(), latenciesMs, sample })
 }
 
-/** Sends the commands one after another; resolves when the server has answered the last one. */
+/** Calls `onBytes` with whatever follows the answer to the upgrade. */
+const readUpgraded = (socket: Socket, side: SideName, onBytes: (bytes: Buffer) => void): void => {
+  let head: Buffer = Buffer.alloc(0)
+  const readHead = (chunk: Buffer): void => {
+    head = Buffer.concat([head, chunk])
+    const end = head.indexOf(HEAD_END)
+    if (end === -1) return
+    const text = head.toString('latin1', 0, end)
+    if (text.startsWith('HTTP/1.1 101')) {
+      socket.off('data', readHead).on('data', onBytes)
+      onBytes(head.subarray(end + HEAD_END.length))
+    } else fail(`${side} refused an upgrade: ${text}`)
+  }
+  socket.on('data', readHead)
+}
+
+/** Sends the commands one after another; resolves when the server has answered the last one. Then publications are counted. */
 const converse = (
   socket: Socket,
   { side, index }: { readonly side: SideName; readonly index: number },
@@ -70,44 +86,38 @@ const converse = (
   new Promise((resolve) => {
     const waiting = commands.map(textFrame)
     const measures = index % LATENCY_EVERY === 0
+    let isUpgraded = false
     let isOpen = false
-    const answered = (text: string): void => {
-      if (!text.startsWith('{"id":') || text.includes('"error"'))
-        return fail(`${side} answered ${text.slice(0, 200)}`)
+    const sendNext = (): void => {
       const next = waiting.shift()
       if (next !== undefined) socket.write(next)
       isOpen = next === undefined
       if (isOpen) resolve()
     }
-    const read = createFrameReader((kind, bytes, from, to) => {
-      if (kind === FRAME_KINDS.ping)
-        return void socket.write(clientFrame(FRAME_KINDS.pong, bytes.subarray(from, to)))
-      if (kind !== FRAME_KINDS.text)
-        return fail(`${side} sent a frame ${kind}: ${bytes.toString('latin1', from, to)}`)
-      eachLine(bytes, from, to, (start, end) => {
-        if (end - start === PING_LENGTH) socket.write(PONG)
-        else if (!isOpen) answered(bytes.toString('utf8', start, end))
-        else {
-          const stampNs = measures ? stampIn(bytes, start, end) : undefined
-          if (stampNs !== undefined)
-            tallies[side].latenciesMs.push((monotonicNs() - stampNs) / 1e6)
-          count(side, { bytes, from: start, to: end })
-        }
-      })
-    })
-    let head: Buffer = Buffer.alloc(0)
-    const readHead = (chunk: Buffer): void => {
-      head = Buffer.concat([head, chunk])
-      const end = head.indexOf(HEAD_END)
-      if (end === -1) return
-      const text = head.toString('latin1', 0, end)
-      if (!text.startsWith('HTTP/1.1 101')) return fail(`${side} refused an upgrade: ${text}`)
-      socket.off('data', readHead).on('data', read)
-      read(head.subarray(end + HEAD_END.length))
-      const first = waiting.shift()
-      if (first !== undefined) socket.write(first)
+    const hear = (bytes: Buffer, from: number, to: number): void => {
+      if (to - from === PING_LENGTH) socket.write(PONG)
+      else if (isOpen) {
+        const stampNs = measures ? stampIn(bytes, from, to) : undefined
+        if (stampNs !== undefined) tallies[side].latenciesMs.push((monotonicNs() - stampNs) / 1e6)
+        count(side, { bytes, from, to })
+      } else {
+        const text = bytes.toString('utf8', from, to)
+        if (text.startsWith('{"id":') && !text.includes('"error"')) sendNext()
+        else fail(`${side} answered ${text}`)
+      }
     }
-    socket.on('data', readHead)
+    const read = createFrameReader((kind, bytes, from, to) => {
+      if (kind === FRAME_KINDS.text) eachLine(bytes, from, to, hear)
+      else if (kind === FRAME_KINDS.ping)
+        socket.write(clientFrame(FRAME_KINDS.pong, bytes.subarray(from, to)))
+      else fail(`${side} sent a frame ${kind}: ${bytes.toString('latin1', from, to)}`)
+    })
+    readUpgraded(socket, side, (bytes) => {
+      read(bytes)
+      if (isUpgraded) return
+      isUpgraded = true
+      sendNext()
+    })
   })
 
 const openAll = async ({

@@ -48,14 +48,14 @@ export const eachLine = (
   bytes: Buffer,
   from: number,
   to: number,
-  onLine: (from: number, to: number) => void,
+  onLine: (bytes: Buffer, from: number, to: number) => void,
 ): void => {
   // A search in the frame alone: in all bytes it would go on to the end of what follows.
   const text = bytes.subarray(from, to)
   for (let start = 0; start < text.length; ) {
     const found = text.indexOf(10, start)
     const end = found === -1 ? text.length : found
-    if (end > start) onLine(from + start, from + end)
+    if (end > start) onLine(bytes, from + start, from + end)
     start = end + 1
   }
 }

@@ -26,7 +26,7 @@ interface Shape {
   readonly groups: number
   /** Publications of such a group to each channel. */
   readonly perChannel: number
-  /** Publications of a channel per second at a steady pace; of the one channel of more than 1,000 sockets fewer. */
+  /** Publications of a channel per second at a steady pace. */
   readonly pacedPerSecond: number
   /** Into how many groups the channels are divided then, one after another. */
   readonly pacedGroups: number
@@ -86,9 +86,9 @@ const measure = async (
   perSocket: number,
   publishAll: () => Promise<number>,
 ): Promise<Sample & Received> => {
+  const expected = await readers.expect(server.side, perSocket)
   const cpuBefore = treeSeconds(server.pid)
-  const coming = readers.expect(server.side, perSocket)
-  const [received, startNs] = await Promise.all([coming, publishAll()])
+  const [received, startNs] = await Promise.all([expected.received, publishAll()])
   return {
     ...received,
     seconds: (received.atNs - startNs) / 1e9,
@@ -97,9 +97,14 @@ const measure = async (
   }
 }
 
+/** Of one channel with many sockets less is published, so that a sample stays as large. */
+const shareOf = ({ shape, sockets }: Contest): number =>
+  shape.channels === 1 ? Math.min(1, DEFAULT_SOCKETS / sockets) : 1
+
 /** As fast as it goes. */
 const fullSpeed = (contest: Contest, server: StreamServer): Promise<Sample> => {
-  const { channels, groups, perChannel } = contest.shape
+  const { channels, groups } = contest.shape
+  const perChannel = Math.ceil(contest.shape.perChannel * shareOf(contest))
   const tokens = range(perChannel).flatMap(() => range(channels))
   return measure(contest, server, groups * perChannel, async () => {
     const stamps = await Promise.all(range(groups).map(() => server.publish(tokens)))
@@ -110,8 +115,7 @@ const fullSpeed = (contest: Contest, server: StreamServer): Promise<Sample> => {
 /** At the same pace for both: a group is handed over at its time even where the one before is still on its way. */
 const steady = (contest: Contest, server: StreamServer): Promise<Sample> => {
   const { channels, pacedPerSecond, pacedGroups } = contest.shape
-  const share = Math.min(1, DEFAULT_SOCKETS / contest.sockets)
-  const perSecond = channels === 1 ? pacedPerSecond * share : pacedPerSecond
+  const perSecond = pacedPerSecond * shareOf(contest)
   const perSocket = Math.max(1, Math.round((perSecond * STEADY_MS) / 1_000))
   const size = Math.ceil(channels / pacedGroups)
   const groups = range(pacedGroups).map((at) =>
@@ -224,7 +228,8 @@ const sampleMessage = async (sluice: SluiceServer): Promise<string> => {
   try {
     const { side, port, token } = sluice
     await readers.open({ side, port, token, channelOf: tokenChannel })
-    const [{ sample }] = await Promise.all([readers.expect(side, 1), sluice.publish([0])])
+    const { received } = await readers.expect(side, 1)
+    const [{ sample }] = await Promise.all([received, sluice.publish([0])])
     return sample
   } finally {
     await readers.stop()

@@ -20,6 +20,8 @@ export type ReaderOrder =
 export type ReaderWord =
   /** Every socket is connected and subscribed. */
   | { readonly kind: 'opened'; readonly side: SideName }
+  /** What comes from now on is counted. */
+  | { readonly kind: 'expecting'; readonly side: SideName }
   | {
       readonly kind: 'received'
       readonly side: SideName

@@ -144,7 +144,8 @@ const openAll = async ({
 }
 
 process.on('message', (order: ReaderOrder) => {
-  if (order.kind === 'open') void openAll(order)
-  else Object.assign(tallies[order.side], createTally(), { expected: order.count })
+  if (order.kind === 'open') return void openAll(order)
+  Object.assign(tallies[order.side], createTally(), { expected: order.count })
+  say({ kind: 'expecting', side: order.side })
 })
 process.once('disconnect', () => process.exit())

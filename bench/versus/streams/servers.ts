@@ -49,7 +49,8 @@ const wordOf = <Kind extends ServerWord['kind']>(
 
 /** Starts the product's stream server. */
 export const startSluiceServer = async (): Promise<SluiceServer> => {
-  const child = fork(CHILD, { execArgv: ['--import', import.meta.resolve('tsx')] })
+  const execArgv = ['--max-semi-space-size=32', '--import', import.meta.resolve('tsx')]
+  const child = fork(CHILD, { execArgv })
   child.setMaxListeners(0)
   const { port, token, publicKeyPem } = await wordOf(child, (word) => word.kind === 'ready')
   let published = 0

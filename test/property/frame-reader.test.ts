@@ -76,7 +76,7 @@ test('a frame of a client is masked, and its payload is what it was', () => {
   }
 })
 
-test('the stamp of a message is the time that was put into it; an address is no stamp', () => {
+test('the stamp of a message is the time that was put into it; an address is not a stamp', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }), fc.nat(20), (ns, before) => {
       const text = `${' '.repeat(before)}{"a":"${tokenAddress(7)}","h":"${stampedHash(ns)}","x":1}`

@@ -99,6 +99,11 @@ const ROWS: readonly Row[] = [
     about: 'blocks of a real node to rows of swaps, transfers and balances against Ponder; aim 10',
     run: async () => (await import('./versus/main.ts')).versusBench,
   },
+  {
+    name: 'versus-streams',
+    about: 'publications to 1,000 sockets (VERSUS_SOCKETS) against Centrifugo; needs Go',
+    run: async () => (await import('./versus/streams/main.ts')).versusStreamsBench,
+  },
 ]
 
 const asked = process.argv.slice(2)

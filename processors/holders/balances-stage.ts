@@ -8,7 +8,7 @@ import {
 import { chainRow } from '../../schemas/chains.ts'
 import type { Balance, BalanceEvent, BalanceProcessed, BlockEvent } from '../../schemas/wire.ts'
 import { createEnrichmentProcessor, type Enrichment } from '../runtime/enrichment.ts'
-import { quoteAssetsByChain, quotePricesOf } from '../runtime/quote-assets.ts'
+import { blockPricesOf, quoteAssetsByChain } from '../runtime/quote-assets.ts'
 import type { Stage } from '../runtime/stage.ts'
 import { multiply, tokenUnits } from '../runtime/valuation.ts'
 
@@ -42,9 +42,9 @@ const createPricingLookup = (
     const isNative = token === row?.nativeAddress
     const asset = quoteAssets.assets.get(token)
     if (!isNative && asset === undefined) return NO_PRICING
-    if (known?.block !== block) known = { block, prices: quotePricesOf(block, quoteAssets) }
+    if (known?.block !== block) known = { block, prices: blockPricesOf(block, quoteAssets) }
     return {
-      price: known.prices.get(isNative ? quoteAssets.native : token) ?? UNKNOWN_QUOTE_ASSET_PRICE,
+      price: known.prices.get(token) ?? UNKNOWN_QUOTE_ASSET_PRICE,
       decimals: isNative ? (row?.nativeDecimals ?? null) : (asset?.decimals ?? null),
     }
   }

@@ -35,7 +35,7 @@ export const isStablecoin = (token: string, { assets }: QuoteAssets): boolean =>
  * USD and native price of each quote asset by the price table that a block carries: a function of the record alone. The
  * record has neither volumes nor depegs, so a stable counts as 1, and of several quotes the higher-ranked one prices an asset.
  */
-export const quotePricesOf = (
+const quotePricesOf = (
   { quote_prices: prices, meta }: BlockEvent,
   quoteAssets: QuoteAssets,
 ): ReadonlyMap<string, QuoteAssetPrice> => {
@@ -46,4 +46,15 @@ export const quotePricesOf = (
     entries.set(pairKey(token, quote), { token, quote, price: number, timeMs: block_time })
   }
   return quoteAssetPricesAt({ ...EMPTY_QUOTE_STATE, entries }, meta.block_time, quoteAssets)
+}
+
+/** As `quotePricesOf`, and of the chain's native token, which counts as much as its wrapped form. */
+export const blockPricesOf = (
+  block: BlockEvent,
+  quoteAssets: QuoteAssets,
+): ReadonlyMap<string, QuoteAssetPrice> => {
+  const prices = quotePricesOf(block, quoteAssets)
+  const native = chainRow(block.meta.chain)?.nativeAddress
+  const price = prices.get(quoteAssets.native)
+  return native === undefined || price === undefined ? prices : new Map(prices).set(native, price)
 }

@@ -2,7 +2,7 @@ import { formatDecimal } from '../../core/amounts.ts'
 import type { QuoteAssetPrice, QuoteAssets } from '../../core/prices/quote-assets.ts'
 import type { Block, EventMeta } from '../../schemas/wire.ts'
 import { prefixedState } from '../runtime/pipeline.ts'
-import { isStablecoin, quoteAssetsOf, quotePricesOf } from '../runtime/quote-assets.ts'
+import { blockPricesOf, isStablecoin, quoteAssetsOf } from '../runtime/quote-assets.ts'
 import type {
   Operation,
   OperationRecord,
@@ -25,7 +25,7 @@ import {
   transferValue,
 } from './market.ts'
 
-/** What a retraction needs beside the markets: prices of quote assets as they were for the block. */
+/** What a retraction needs beside the markets: prices of quote assets and the native token as they were for the block. */
 interface StoredQuotePrices {
   readonly stamps: readonly (readonly [token: string, stamp: QuoteAssetPrice])[]
 }
@@ -201,7 +201,7 @@ const loadMarkets = (state: StageState, given?: QuoteAssets): StageProcessor => 
     const { hash, height, block_time: timeMs } = meta
     const operationBurns = blockBurns(meta.chain, records, burns.get)
     const quoteAssets = quoteAssetsOf(meta.chain, given)
-    const stamps = quotePricesOf(block, quoteAssets)
+    const stamps = blockPricesOf(block, quoteAssets)
     const stables = stablecoinPrices(records, stamps, quoteAssets)
     const values = marketsAfter(records, known, {
       at: toBlock(meta),
@@ -251,8 +251,8 @@ const loadMarkets = (state: StageState, given?: QuoteAssets): StageProcessor => 
 /**
  * Prices, supplies, what of them is burnt, and what follows from all: `token-prices` and `token-market-caps.processed`,
  * upserts per change; `token-supplies.processed` and `transfers.processed`, one record for one. A transfer counts at its
- * token's last good price in its lane after the block's trades; quote assets at the block's own price table, by which
- * stablecoins are priced wherever they move.
+ * token's last good price in its lane after the block's trades; quote assets and the native token at the block's own price
+ * table, by which stablecoins are priced wherever they move.
  */
 export const MARKETS: Stage = {
   app: 'markets',

@@ -3,12 +3,13 @@ import { test } from 'node:test'
 import type { Operation, OperationRecord, Publication } from '../../processors/runtime/stage.ts'
 import { marketRows } from '../../processors/sinks/token-market-rows.ts'
 import { MARKETS } from '../../processors/tokens/market-stage.ts'
-import { CHAINS } from '../../schemas/chains.ts'
+import { CHAINS, type ChainRow } from '../../schemas/chains.ts'
 import type {
   BalanceEvent,
   TokenPriceEvents,
   TokenSupplyEvent,
   TradeEvent,
+  TransferEvent,
 } from '../../schemas/wire.ts'
 import {
   type TapeOp,
@@ -223,3 +224,57 @@ test('a stablecoin is priced by each block in which it moves, not by trades', ()
   assert.deepEqual(said(moved(3, weth, '4000')), [], 'its own trades price it')
   assert.deepEqual(said(moved(4, usdc, '4000')), [[usdc, '1', '0.00025']])
 })
+
+const sentNative = (chain: ChainRow): TransferEvent => ({
+  instruction: null,
+  block: null,
+  transaction: null,
+  d_app: null,
+  transfer: {
+    sender_token_account_address: 'a',
+    sender_account_owner_address: 'a',
+    receiver_token_account_address: 'b',
+    receiver_account_owner_address: 'b',
+    token_address: chain.nativeAddress,
+    token_amount: String(3n * 10n ** BigInt(chain.nativeDecimals)),
+    token_decimals: chain.nativeDecimals,
+    token_id: null,
+    uri: '',
+    call_index: null,
+    success: true,
+  },
+  transfer_processed: null,
+})
+
+for (const chain of [CHAINS.sol, CHAINS.eth, CHAINS.sui] satisfies ChainRow[]) {
+  test(`a transfer of the native token of ${chain.id} counts at the wrapped token's price in its block`, () => {
+    const stable = chain.quotes.find(({ kind }) => kind === 'stable')?.address ?? ''
+    const folding = createTestProcessor(MARKETS)
+    const sent = (op: TapeOp['op'], [seq, height]: [number, number], price: string | null) => {
+      const plain = operation(op, seq, height, '').block
+      const meta = { ...plain.meta, chain: chain.id }
+      const pair = { token_address: chain.wrappedNative, quote_address: stable }
+      const quote_prices = price === null ? [] : [{ ...pair, price, block_time: meta.block_time }]
+      const value = { meta, events: [sentNative(chain)] }
+      const published = folding.step({
+        block: { ...plain, meta, quote_prices },
+        records: [{ topic: 'transfers', key: chain.nativeAddress, part: 0, value }],
+      })
+      return published.flatMap((one) =>
+        one.topic === 'transfersProcessed'
+          ? one.value.events.map(({ transfer_processed: processed }) => [
+              processed?.token_amount_in_usd,
+              processed?.token_amount_in_native,
+              processed?.token_price_in_usd,
+            ])
+          : [],
+      )
+    }
+    const first = [['450', '3', '150']]
+    assert.deepEqual(sent('apply', [1, 1], '150'), first)
+    assert.deepEqual(sent('apply', [2, 2], '200'), [['600', '3', '200']])
+    assert.deepEqual(sent('revert', [3, 2], null), [['600', '3', '200']])
+    assert.deepEqual(sent('revert', [4, 1], null), first, 'a retraction repeats what was said')
+    assert.deepEqual(sent('apply', [5, 1], null), [['', '3', '']], 'no price is known')
+  })
+}

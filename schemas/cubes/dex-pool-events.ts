@@ -1,7 +1,7 @@
 import {
   addressLeaf,
-  approximateUnitsSql,
   BLOCK_FIELDS,
+  changeFields,
   countLeaf,
   currencyFields,
   DEX_FIELDS,
@@ -9,22 +9,15 @@ import {
   rawLeaf,
   TRANSACTION_FIELDS,
   unitsLeaf,
-  unitsSql,
   usdLeaf,
 } from './fields.ts'
-import type { Cube, Leaf, Tree } from './types.ts'
+import type { Cube, Tree } from './types.ts'
 
 const poolLeaf = addressLeaf('pool_address', 'Pool.')
 const liquidityLeaf = usdLeaf(
   'liquidity_usd',
   'USD in the pool after the event; null where reserves or prices are not known.',
 )
-const changeLeaf = (raw: string, decimals: string): Leaf => ({
-  sql: unitsSql(raw, decimals),
-  fast: approximateUnitsSql(raw, decimals),
-  type: 'Float',
-  about: 'Signed change, token units.',
-})
 const sideFields = (side: 'base' | 'quote'): Tree => ({
   Address: addressLeaf(`${side}_token`, 'Token address.'),
   PostAmount: unitsLeaf(
@@ -33,8 +26,7 @@ const sideFields = (side: 'base' | 'quote'): Tree => ({
     'Reserve after the event, token units.',
   ),
   PostAmountRaw: rawLeaf(`${side}_post`),
-  ChangeAmount: changeLeaf(`${side}_change`, `${side}_decimals`),
-  ChangeAmountRaw: rawLeaf(`${side}_change`),
+  ...changeFields('ChangeAmount', `${side}_change`, 'Signed change', `${side}_decimals`),
   PriceInUSD: { sql: `${side}_price_usd`, type: 'Float', about: 'USD per token.' },
 })
 

@@ -301,16 +301,18 @@ export const amountFields = (raw: string, decimals: string): Tree => ({
 })
 
 /** What a balance changed by, of a table with a balance before and after; `name` and its twin in base units. */
-export const balanceChangeFields = (name: string): Tree => ({
-  [name]: {
-    sql: `${approximateUnitsSql('post_balance', 'decimals')} - ${approximateUnitsSql('pre_balance', 'decimals')}`,
-    type: 'Float',
-    about: 'Post less pre, token units.',
-  },
-  [`${name}Raw`]: rawLeaf(
-    'toInt256(post_balance) - toInt256(pre_balance)',
-    'Post less pre, base units, every digit.',
-  ),
+export const balanceChangeFields = (name: string): Tree =>
+  changeFields(name, 'toInt256(post_balance) - toInt256(pre_balance)', 'Post less pre')
+
+/** A signed number of base units, in token units and beside it as text, every digit. */
+export const changeFields = (
+  name: string,
+  raw: string,
+  about: string,
+  decimals = 'decimals',
+): Tree => ({
+  [name]: unitsLeaf(raw, decimals, `${about}, token units.`),
+  [`${name}Raw`]: rawLeaf(raw, `${about}, base units, every digit.`),
 })
 
 /** Name of a call or an event, its text, and the bytes that stand for it. */

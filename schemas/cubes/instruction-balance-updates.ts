@@ -1,14 +1,14 @@
 import {
   accountFields,
-  approximateUnitsSql,
   BLOCK_FIELDS,
+  changeFields,
   countLeaf,
   currencyFields,
   instructionProgramFields,
   ROW_LIMIT,
-  rawLeaf,
   TRANSACTION_FIELDS,
   unknownLeaf,
+  usdLeaf,
 } from './fields.ts'
 import type { Cube } from './types.ts'
 
@@ -46,17 +46,8 @@ export const INSTRUCTION_BALANCE_UPDATES: Cube = {
     BalanceUpdate: {
       Currency: currencyFields('own', 'token_address', 'decimals'),
       Account: accountFields('owner', 'token_account'),
-      Amount: {
-        sql: `sign * ${approximateUnitsSql('amount', 'decimals')}`,
-        type: 'Float',
-        about: 'Signed change, token units.',
-      },
-      AmountRaw: rawLeaf('sign * toInt256(amount)', 'Signed change, base units.'),
-      AmountInUSD: {
-        sql: 'sign * toFloat64(amount_usd)',
-        type: 'Float',
-        about: 'Signed change, USD at that time.',
-      },
+      ...changeFields('Amount', 'sign * toInt256(amount)', 'Signed change'),
+      AmountInUSD: usdLeaf('sign * amount_usd', 'Signed change, USD at that time.'),
       PreBalance: unknownLeaf('Float', NOT_BY_INSTRUCTION),
       PostBalance: unknownLeaf('Float', NOT_BY_INSTRUCTION),
       PreBalanceInUSD: unknownLeaf('Float', NOT_BY_INSTRUCTION),

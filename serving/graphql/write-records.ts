@@ -63,6 +63,7 @@ const valueEnd = (bytes: Uint8Array, from: number): number => {
 const TIME_END = Buffer.from('Z"')
 const DATE_END = Buffer.from('"')
 const ZERO_BYTE = 48
+const MINUS_BYTE = 45
 const POINT_BYTE = 46
 const T_BYTE = 84
 /** What a printed value may be longer than the engine's: a base unit has at most 255 places, `0.` and zeros. */
@@ -83,12 +84,15 @@ const writeUnits = (
   end: number,
   places: number,
 ): number => {
-  const whole = end - from - places
-  const point = from + Math.max(whole, 0)
+  const isNegative = bytes[from] === MINUS_BYTE
+  const first = isNegative ? from + 1 : from
+  const whole = end - first - places
+  const point = first + Math.max(whole, 0)
   let last = end
   while (last > point && bytes[last - 1] === ZERO_BYTE) last--
   let to = at
-  if (whole > 0) to = copyBytes(into, to, bytes, from, point)
+  if (isNegative) into[to++] = MINUS_BYTE
+  if (whole > 0) to = copyBytes(into, to, bytes, first, point)
   else into[to++] = ZERO_BYTE
   if (last === point) return to
   into[to++] = POINT_BYTE

@@ -7,6 +7,13 @@ const NOW_MS = Date.UTC(2026, 2, 2)
 const TOKEN = 'So1anaTokenMint11111111111111111111111111111'
 const OTHER = 'So1anaTokenMint22222222222222222222222222222'
 const at = (ms: number): string => new Date(ms).toISOString()
+/** Balances of six places before and after, and the change in token units and in base units. */
+const EXACT_CHANGES = [
+  ['100000', '400000', '0.3', '300000'],
+  ['400000', '100000', '-0.3', '-300000'],
+  ['123456789012345678901', '123456789012345678900', '-0.000001', '-1'],
+  ['0', '123456789012345678901', '123456789012345.678901', '123456789012345678901'],
+] as const
 type Row = Readonly<Record<string, unknown>>
 
 let api: TestGraphql
@@ -55,6 +62,13 @@ before(async () => {
       pre_balance_usd: '1',
       post_balance_usd: '1.5',
     },
+    ...EXACT_CHANGES.map(([pre_balance, post_balance], index) => ({
+      ...place(20 + index, 0),
+      ...balance,
+      owner: 'E',
+      pre_balance,
+      post_balance,
+    })),
   ])
   const seen = {
     first_seen: at(NOW_MS - 9_000),
@@ -170,6 +184,38 @@ test('the balance after a change is the balance before the next', async () => {
     'BalanceUpdates(ownerAddress: {is: "A"}) { BalanceUpdate { Now: PostBalance(maximum: Block_Slot) Currency { MintAddress } } }',
   )
   assert.deepEqual(latest, { BalanceUpdate: { Now: 4, Currency: { MintAddress: TOKEN } } })
+})
+
+test('a change of a balance is the difference of base units, in every cube that tells it', async () => {
+  const moved = EXACT_CHANGES.map(([, , change, raw], index) => ({
+    ...place(20 + index, 0),
+    ...{ token_address: TOKEN, decimals: 6, success: 1, amount: raw.replace('-', '') },
+    ...(change.startsWith('-') ? { sender: 'E' } : { receiver: 'E' }),
+  }))
+  await api.warehouse.insert('sol_transfers', moved)
+  for (const [cube, field] of [
+    ['BalanceUpdates(ownerAddress: {is: "E"}', 'BalanceUpdate.Amount'],
+    ['TransactionBalances(address: "E"', 'TokenBalance.Change'],
+    ['InstructionBalanceUpdates(ownerAddress: {is: "E"}', 'BalanceUpdate.Amount'],
+  ] as const) {
+    const [group, name] = field.split('.')
+    const ask = async (more: string): Promise<readonly (readonly (string | undefined)[])[]> => {
+      const query = `{ Solana { ${cube}, orderBy: {ascending: Block_Time}${more}) { ${group} { change: ${name} raw: ${name}Raw } } } }`
+      const response = await api.send({ method: 'POST', body: JSON.stringify({ query }) })
+      const text = await response.text()
+      return [...text.matchAll(/"change":([^,]+),"raw":"([^"]+)"/g)].map(([, ...found]) => found)
+    }
+    const changes = EXACT_CHANGES.map(([, , change, raw]) => [change, raw])
+    assert.deepEqual(await ask(''), changes, cube)
+    for (const [change, raw] of changes) {
+      const found = await ask(`, where: {${group}: {${name}: {eq: ${change}}}}`)
+      assert.deepEqual(found, [[change, raw]], `${cube} ${change}`)
+    }
+    const [total] = await rows(
+      `${cube}, where: {${group}: {${name}: {lt: 1}}}) { sum(of: ${group}_${name}) }`,
+    )
+    assert.deepEqual(total, { sum: -0.000001 }, cube)
+  }
 })
 
 test('token holders are listed largest first; an empty wallet is left out, and an unknown price is null', async () => {

@@ -123,11 +123,18 @@ test('rows are written as records without losing a byte or a digit', async () =>
     ['"\\\\"', '"2026-03-01 00:39:48"', '1000', '3', 'null'],
     ['1', '"2026-03-01 00:39:48"', '0', '18', 'false'],
     ['1', '"2026-03-01 00:39:48"', '123456789012345678901234567890', '18', 'false'],
+    ['1', '"2026-03-01 00:39:48"', '-1500000', '6', '1'],
+    ['1', '"2026-03-01 00:39:48"', '-5', '3', '1'],
+    ['1', '"2026-03-01 00:39:48"', '-12000', '3', '1'],
+    ['1', '"2026-03-01 00:39:48"', '-7', '0', '1'],
   ]
   const text = rows.map((row) => `\n\t\t[${row.join(', ')}]`).join(',')
   const out = (await writeRecords(text, rows.length, shape, writing())).toString()
   const units = [...out.matchAll(/"u":([^,]+)/g)].map(([, value]) => value)
-  assert.deepEqual(units, ['1.5', 'null', '0.005', '1', '0', '123456789012.34567890123456789'])
+  assert.deepEqual(units, [
+    ...['1.5', 'null', '0.005', '1', '0', '123456789012.34567890123456789'],
+    ...['-1.5', '-0.005', '-12', '-7'],
+  ])
   const records = JSON.parse(out) as readonly Readonly<Record<string, unknown>>[]
   assert.deepEqual(records[0], {
     n: hostile,
@@ -138,7 +145,7 @@ test('rows are written as records without losing a byte or a digit', async () =>
   })
   assert.deepEqual(records[1], { n: null, t: null, u: null, b: false, d: null })
   assert.deepEqual(
-    records.slice(2).map(({ n, b }) => [n, b]),
+    records.slice(2, 6).map(({ n, b }) => [n, b]),
     [
       ['', true],
       ['\\', null],

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { DeepPartial } from '../../core/codec/contract.ts'
 import { localCodec } from '../../core/codec/local-codec.ts'
+import { marketCapOf, NO_MARKET } from '../../processors/tokens/market.ts'
 import type { ChannelKey } from '../../schemas/channel-keys.ts'
 import { CHANNEL_TOPICS, CHANNELS } from '../../schemas/channels.ts'
 import { TOPICS } from '../../schemas/topics.ts'
@@ -186,6 +187,15 @@ test('a balance is that of the owner, and after a retraction the one before [42]
   checkTypes(one.data, one.keys)
   assert.deepEqual(one.data, { a: 'W', ta: MINT, b: '2.5', tpiu: '0.25', t: 9 })
   assert.equal(undone.data.b, '1.5')
+})
+
+test('a supply that is not known is left out of its stream, and the market cap with it', () => {
+  const [one] = read('token-market-caps.processed', 'token.market_cap.TokenMarketCapEvents', {
+    meta: META,
+    events: [{ market_cap: marketCapOf(MINT, { ...NO_MARKET, usd: 150, native: 1 }) }],
+  })
+  assert.ok(one)
+  assert.deepEqual(Object.keys(one.data).toSorted(), ['a', 'ts'])
 })
 
 test('payloads of holders, supplies, pools and profits have their keys [39] [40]', () => {

@@ -14,6 +14,7 @@ const { signal } = new AbortController()
 const MINT = addressFromByte(5)
 const USDC = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
 const USDC_METADATA = '5x38Kp4hvdomTCnCrAny4UtMUt5rQBdB6px2K1Ui45Wq'
+const WRAPPED_SOL_2022 = '9pan9bMn5HatX4EJdBwg9VgCa7Uz5HL8N1m5D3NdXejP'
 const bytesOf = (key: string): Uint8Array => base58Decode(key) ?? new Uint8Array()
 
 /** A mint of 6 decimals and 1,000,000.5 tokens that anybody with key 1 may mint and nobody may freeze. */
@@ -62,6 +63,8 @@ const tokensAt = (height: number, ...tokens: readonly string[]) =>
   [{ pools: [], tokens }, buildEvmBlock({ height }, []), signal] as const
 
 test('derived program addresses equal those of the chain', () => {
+  const wrapped = findProgramAddress(PROGRAM_IDS.token2022, [Buffer.from('native-mint')])
+  assert.equal(wrapped, WRAPPED_SOL_2022)
   const [made] = solanaExpectations()['create_token_pumpfun_1.json']?.created ?? []
   assert.ok(made !== undefined)
   const seeds = [Buffer.from('bonding-curve'), bytesOf(made.mint)]
@@ -102,6 +105,18 @@ test('a mint and its Metaplex account give one metadata record, in one call for 
     },
   ])
   assert.equal(asked.length, 1)
+})
+
+test('the mints of wrapped SOL count nothing, so their supply is unknown', () => {
+  for (const [address, owner] of [
+    ['So11111111111111111111111111111111111111112', PROGRAM_IDS.token],
+    [WRAPPED_SOL_2022, PROGRAM_IDS.token2022],
+  ] as const) {
+    const data = mintData()
+    data.writeBigUInt64LE(0n, 36)
+    assert.equal(parseMintAccount(address, { owner, data })?.totalSupplyRaw, null, address)
+    assert.equal(parseMintAccount(MINT, { owner, data })?.totalSupplyRaw, 0n, owner)
+  }
 })
 
 test('an account that is not a mint is requested again later, not at every block', async () => {

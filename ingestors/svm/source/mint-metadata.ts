@@ -1,3 +1,4 @@
+import { CHAINS } from '../../../schemas/chains.ts'
 import type { TokenMetadata } from '../../../schemas/events.ts'
 import { cleanText } from '../../input/text.ts'
 import { dataViewOf, readPubkey, readStrings, u64 } from '../layout/borsh-layout.ts'
@@ -13,6 +14,14 @@ const MINT_LAYOUT = {
   freezeAuthority: 46,
   end: 82,
 } as const
+/**
+ * Mints of wrapped SOL: their accounts hold SOL, which the mint does not count, and it says 0. Source: `native_mint` of SPL
+ * token and of Token-2022.
+ */
+const WRAPPED_SOL_MINTS: ReadonlySet<string> = new Set([
+  CHAINS.sol.wrappedNative,
+  '9pan9bMn5HatX4EJdBwg9VgCa7Uz5HL8N1m5D3NdXejP',
+])
 /** Token-2022 puts the account's kind behind the largest base layout, then type-length-value entries. */
 const ACCOUNT_TYPE = { at: 165, mint: 1 } as const
 const FIRST_EXTENSION = 166
@@ -46,7 +55,7 @@ export const parseMintAccount = (
     decimals: view.getUint8(MINT_LAYOUT.decimals),
     name: null,
     symbol: null,
-    totalSupplyRaw: u64(view, MINT_LAYOUT.supply),
+    totalSupplyRaw: WRAPPED_SOL_MINTS.has(address) ? null : u64(view, MINT_LAYOUT.supply),
     program: owner,
     ...(mintAuthority !== undefined && { mintAuthority }),
     ...(freezeAuthority !== undefined && { freezeAuthority }),

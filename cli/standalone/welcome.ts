@@ -24,6 +24,7 @@ const MAX_TRADES_SCANNED = 20_000
  * The proposed token, or the one last traded, with a trade of it; null until there is one that every command of the
  * welcome answers about: each table is written at a pace of its own, and a start that catches up has some behind others.
  * A trade of a wallet that holds the token goes first: one that trades through a contract of its own has no balance itself.
+ * Then one in a pool with liquidity: a curve whose token has migrated has none.
  */
 export const findExamples = async (
   warehouse: Warehouse,
@@ -46,7 +47,9 @@ export const findExamples = async (
         AND pool IN (SELECT pool_address FROM ${id}_dex_pools FINAL WHERE pool_address IN (SELECT pool_address FROM newest))
         AND txHash IN (SELECT tx_hash FROM ${id}_dex_trades WHERE tx_hash IN (SELECT tx_hash FROM newest))
       ORDER BY ((wallet, token) IN (SELECT holder, token_address FROM ${id}_wallet_balances FINAL
-          WHERE holder IN (SELECT owner FROM newest) AND balance > 0)) DESC, block_slot DESC, event_index DESC LIMIT 1`,
+          WHERE holder IN (SELECT owner FROM newest) AND balance > 0)) DESC,
+        (pool IN (SELECT pool_address FROM ${id}_dex_pools FINAL
+          WHERE pool_address IN (SELECT pool_address FROM newest) AND liquidity_usd > 0)) DESC, block_slot DESC, event_index DESC LIMIT 1`,
     params: { token: proposed?.token ?? '' },
   })
   const [row] = rows

@@ -9,21 +9,32 @@ import { blockHead, type Head, type Keyed, type MappingContext } from './context
 /** `token.Token.decimals` of a token whose decimals are not known: the wire has no null there. */
 export const UNKNOWN_DECIMALS = -1
 
+/** A token's name and symbol; where the chain says none, as the tables of chains and quote assets know it. */
+const tokenNames = (
+  { chain, quoteAssets }: MappingContext,
+  { address, name, symbol }: TokenMetadata,
+): Pick<Wire.Token, 'name' | 'symbol'> => {
+  const native = nativeTokenName(chain, address)
+  return {
+    name: name || native?.name || '',
+    symbol: symbol || native?.symbol || quoteAssets.assets.get(address)?.symbol || '',
+  }
+}
+
 const tokenRecord = (
-  { chain, mapping }: MappingContext,
+  context: MappingContext,
   metadata: TokenMetadata,
   additional: Readonly<Record<string, string>>,
 ): DeepPartial<Wire.Token> => ({
   address: metadata.address,
-  name: metadata.name || nativeTokenName(chain, metadata.address)?.name || '',
-  symbol: metadata.symbol || nativeTokenName(chain, metadata.address)?.symbol || '',
+  ...tokenNames(context, metadata),
   decimals: metadata.decimals ?? UNKNOWN_DECIMALS,
   uri: metadata.uri ?? '',
   additional_metadata: {
     ...additional,
     ...(metadata.totalSupplyRaw !== null && { total_supply: String(metadata.totalSupplyRaw) }),
   },
-  ...mapping.tokenFields(metadata),
+  ...context.mapping.tokenFields(metadata),
 })
 
 /** Metadata of a token, in the block that first needed them. */

@@ -1,9 +1,11 @@
+import { findProgramAddress } from '../../core/program-derived-address.ts'
 import type { StateReader } from '../node/state.ts'
 import { type Account, lamportsOf, type Mint, supplyOf, type TokenAccount } from './accounts.ts'
 import { TOTAL_SUPPLY } from './amm-math.ts'
 import { BorshWriter } from './borsh-writer.ts'
-import { KNOWN_ACCOUNTS } from './known-accounts.ts'
+import { KNOWN_ACCOUNTS, RENT } from './known-accounts.ts'
 import type { Launch } from './launches.ts'
+import type { TokenName } from './listings.ts'
 import type { RaydiumPool, Scenario } from './scenario.ts'
 
 /** What a node knows of an account. */
@@ -117,6 +119,28 @@ const tokenAccountInfo = (read: StateReader, account: TokenAccount): AccountInfo
     encodeTokenAccount(account, read(account.stateIndex) - 1n),
   )
 
+const METADATA_SEED = Buffer.from('metadata')
+
+/** A text in a field of fixed width. */
+const paddedText = (text: string, width: number): string => text.padEnd(width, '\0')
+
+/** Source: mpl-token-metadata `Metadata`: kind, authority, mint, texts of fixed width, fee, flags; 679 bytes. */
+const encodeMetaplex = ({ account }: Mint, { name, symbol }: TokenName): Uint8Array => {
+  const data = new BorshWriter().u8(4).raw(new Uint8Array(32)).pubkey(account)
+  data.text(paddedText(name, 32)).text(paddedText(symbol, 10)).text(paddedText('', 200))
+  return data.raw(new Uint8Array(679 - 319)).toBytes()
+}
+
+/** Address of the Metaplex account of a mint, and what stands there. */
+const metaplexAccount = (mint: Mint, named: TokenName): readonly [string, AccountInfo] => {
+  const program = KNOWN_ACCOUNTS.metadata
+  const seeds = [METADATA_SEED, program.key, mint.account.key]
+  const address = findProgramAddress(program.address, seeds)
+  if (address === undefined) throw new RangeError(`no metadata address for ${named.symbol}`)
+  const data = encodeMetaplex(mint, named)
+  return [address, { lamports: RENT.metadata, owner: program.address, executable: false, data }]
+}
+
 /** Accounts of a scenario that are older than the chain, by address. */
 export const createAccountDirectory = (
   scenario: Scenario,
@@ -143,6 +167,10 @@ export const createAccountDirectory = (
         encodeMint(mint, supplyOf(read, mint)).toBytes(),
       ),
     )
+  for (const [mint, named] of scenario.names) {
+    const [address, facts] = metaplexAccount(mint, named)
+    directory.set(address, () => facts)
+  }
   for (const pool of scenario.pools) {
     directory.set(pool.account.address, (read) =>
       accountInfo(read, pool.account, KNOWN_ACCOUNTS.raydium.address, encodeRaydiumPool(pool)),

@@ -1,6 +1,11 @@
-/** A coin that is older than the chain's first block. */
-export interface TokenListing {
+/** What a token is called. */
+export interface TokenName {
   readonly symbol: string
+  readonly name: string
+}
+
+/** A coin that is older than the chain's first block. */
+export interface TokenListing extends TokenName {
   readonly decimals: number
   /** Whole tokens. */
   readonly supply: number
@@ -9,12 +14,36 @@ export interface TokenListing {
   readonly swing: number
 }
 
+/** What USDC is called on mainnet. */
+export const USDC_NAME: TokenName = { symbol: 'USDC', name: 'USD Coin' }
+
 /** Older coins. */
 export const LISTED_TOKENS: readonly TokenListing[] = [
-  { symbol: 'MOSS', decimals: 5, supply: 88_000_000_000, usd: 0.000_021, swing: 0.000_5 },
-  { symbol: 'KELP', decimals: 6, supply: 1_000_000_000, usd: 0.042, swing: 0.000_4 },
-  { symbol: 'ORBX', decimals: 9, supply: 210_000_000, usd: 0.36, swing: 0.000_3 },
-  { symbol: 'TERN', decimals: 8, supply: 40_000_000, usd: 2.4, swing: 0.000_3 },
+  {
+    symbol: 'MOSS',
+    name: 'Moss',
+    decimals: 5,
+    supply: 88_000_000_000,
+    usd: 0.000_021,
+    swing: 0.000_5,
+  },
+  {
+    symbol: 'KELP',
+    name: 'Kelp Forest',
+    decimals: 6,
+    supply: 1_000_000_000,
+    usd: 0.042,
+    swing: 0.000_4,
+  },
+  { symbol: 'ORBX', name: 'Orbit', decimals: 9, supply: 210_000_000, usd: 0.36, swing: 0.000_3 },
+  {
+    symbol: 'TERN',
+    name: 'Arctic Tern',
+    decimals: 8,
+    supply: 40_000_000,
+    usd: 2.4,
+    swing: 0.000_3,
+  },
 ]
 
 /** USD of a SOL at the first block, and how much it moves from block to block. */

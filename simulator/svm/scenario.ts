@@ -8,7 +8,7 @@ import {
 } from './accounts.ts'
 import { simulatedAddress } from './addresses.ts'
 import { KNOWN_ACCOUNTS, RENT } from './known-accounts.ts'
-import { LISTED_POOLS, LISTED_TOKENS } from './listings.ts'
+import { LISTED_POOLS, LISTED_TOKENS, type TokenName, USDC_NAME } from './listings.ts'
 import { type StateLayout, stateLayoutOf } from './state-layout.ts'
 
 /** How a wallet behaves. */
@@ -70,6 +70,8 @@ export interface Scenario {
   readonly sol: Mint
   readonly usdc: Mint
   readonly coins: readonly Mint[]
+  /** Mints that have a Metaplex account. */
+  readonly names: ReadonlyMap<Mint, TokenName>
   readonly pools: readonly RaydiumPool[]
   readonly feeRecipient: StoredAccount
   readonly buyback: StoredAccount
@@ -251,6 +253,10 @@ export const createScenario = (seed: number, ratePerSecond: number): Scenario =>
     sol,
     usdc,
     coins,
+    names: new Map([
+      [usdc, USDC_NAME],
+      ...LISTED_TOKENS.map((listed) => [mintOf(listed.symbol), listed] as const),
+    ]),
     pools,
     ...common,
     byRole: Object.fromEntries(

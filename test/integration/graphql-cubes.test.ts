@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { CHAINS } from '../../schemas/chains.ts'
 import { buildTrades, storeTrades } from '../support/builders/stored-trades.ts'
 import { startGraphql, type TestGraphql } from '../support/graphql-stack.ts'
 
@@ -156,6 +157,34 @@ test('transfers name wallets and token accounts, and what was undone is gone', a
   assert.deepEqual(unknown, { Transfer: { Amount: null, AmountRaw: '7' } })
 })
 
+test('the native token has the name of its chain, and what the chain itself names keeps its name', async () => {
+  const { nativeAddress, nativeName, nativeSymbol } = CHAINS.sol
+  await api.warehouse.insert('sol_transfers', [
+    { ...place(30, 0), token_address: nativeAddress, decimals: 9, sender: 'N', amount: '5' },
+    { ...place(31, 0), token_address: TOKEN, decimals: 6, sender: 'N', amount: '5' },
+    { ...place(32, 0), token_address: OTHER, decimals: 6, sender: 'N', amount: '5' },
+  ])
+  const named = '{ Transfer { Currency { Symbol Name } } }'
+  const currencies = (found: readonly Row[]) =>
+    found.map(({ Transfer }) => (Transfer as { readonly Currency: unknown }).Currency)
+  assert.deepEqual(
+    currencies(
+      await rows(`Transfers(senderAddress: "N", orderBy: {ascending: Block_Time}) ${named}`),
+    ),
+    [
+      { Symbol: nativeSymbol, Name: nativeName },
+      { Symbol: 'FROG', Name: 'Frog' },
+      { Symbol: null, Name: null },
+    ],
+  )
+  assert.deepEqual(
+    await rows(
+      `Transfers(senderAddress: "N", where: {Transfer: {Currency: {Symbol: "${nativeSymbol}"}}}) { count }`,
+    ),
+    [{ count: 1 }],
+  )
+})
+
 test('the balance after a change is the balance before the next', async () => {
   const found = await rows(
     'BalanceUpdates(ownerAddress: {is: "A"}, orderBy: {ascending: Block_Time}) { BalanceUpdate { PreBalance PostBalance Amount AmountInUSD Account { Address Owner } } }',
@@ -189,7 +218,10 @@ test('the balance after a change is the balance before the next', async () => {
 test('a change of a balance is the difference of base units, in every cube that tells it', async () => {
   const moved = EXACT_CHANGES.map(([, , change, raw], index) => ({
     ...place(20 + index, 0),
-    ...{ token_address: TOKEN, decimals: 6, success: 1, amount: raw.replace('-', '') },
+    token_address: TOKEN,
+    decimals: 6,
+    success: 1,
+    amount: raw.replace('-', ''),
     ...(change.startsWith('-') ? { sender: 'E' } : { receiver: 'E' }),
   }))
   await api.warehouse.insert('sol_transfers', moved)

@@ -3,8 +3,13 @@ import { after, before, test } from 'node:test'
 import WebSocket from 'ws'
 import { base58Encode } from '../../core/base58.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
+import type { AccountInfo } from '../../ingestors/svm/source/accounts.ts'
+import { svmMetadataReader } from '../../ingestors/svm/source/metadata-reader.ts'
 import { type Simulator, startSimulator } from '../../simulator/start.ts'
+import { LISTED_TOKENS } from '../../simulator/svm/listings.ts'
+import { createScenario } from '../../simulator/svm/scenario.ts'
 import { slotAt } from '../../simulator/svm/slots.ts'
+import { buildEvmBlock } from '../support/builders/evm-block.ts'
 import { until } from '../support/until.ts'
 
 const GENESIS_MS = 1_735_689_600_000
@@ -212,6 +217,31 @@ test('the example transaction, token and pool of the simulated chain exist', asy
     [txHash],
   )
   assert.equal(statuses.value[0]?.confirmationStatus, 'finalized')
+})
+
+test('USDC and the older coins of the simulated chain have names in Metaplex accounts, as on mainnet', async () => {
+  const { usdc, coins } = createScenario(SEED, 6)
+  const accounts = async (
+    addresses: readonly string[],
+  ): Promise<readonly (AccountInfo | null)[]> => {
+    const { value } = await result<{ value: ({ data: string[]; owner: string } | null)[] }>(
+      'getMultipleAccounts',
+      addresses,
+      { encoding: 'base64' },
+    )
+    return value.map(
+      (one) => one && { owner: one.owner, data: Buffer.from(one.data[0] ?? '', 'base64') },
+    )
+  }
+  const { tokens } = await svmMetadataReader(accounts).read(
+    { pools: [], tokens: [usdc, ...coins].map((mint) => mint.account.address) },
+    buildEvmBlock({ height: 9 }, []),
+    new AbortController().signal,
+  )
+  assert.deepEqual(
+    tokens.map(({ symbol, name }) => [symbol, name]),
+    [['USDC', 'USD Coin'], ...LISTED_TOKENS.map(({ symbol, name }) => [symbol, name])],
+  )
 })
 
 /** A socket that keeps what it was told. */

@@ -330,6 +330,15 @@ test('a wrapped native token without a name takes that of the chain row', () => 
   assert.deepEqual(namesOf('Its Name', 'ITS'), ['Its Name', 'ITS'])
 })
 
+test('a quote asset without a symbol takes that of its table', () => {
+  const metadata = { address: USDC, decimals: 6, name: null, totalSupplyRaw: null }
+  const symbolOf = (symbol: string | null) =>
+    metadataEvent(context, { ...metadata, symbol }, 'node', 0).event.token?.symbol
+  assert.equal(symbolOf(null), QUOTE_ASSETS.assets.get(USDC)?.symbol)
+  assert.equal(symbolOf(''), 'USDC')
+  assert.equal(symbolOf('ITS'), 'ITS')
+})
+
 test('the decimals of the native token are those of the chain row', () => {
   const { nativeAddress: token } = CHAINS.zksync
   const decoded: DecodedBlock = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { base58Decode } from '../../core/base58.ts'
-import { findProgramAddress } from '../../ingestors/svm/layout/program-derived-address.ts'
+import { findProgramAddress } from '../../core/program-derived-address.ts'
 import { PROGRAM_IDS } from '../../ingestors/svm/programs/programs.ts'
 import type { AccountInfo, AccountReader } from '../../ingestors/svm/source/accounts.ts'
 import { svmMetadataReader } from '../../ingestors/svm/source/metadata-reader.ts'

@@ -38,7 +38,7 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   '@grpc/proto-loader': /^core\/rpc\/grpc\.ts$/,
   ws: /^(core\/rpc\/|serving\/realtime\/|simulator\/|cli\/commands\/listen\.ts$)/,
   '@noble/curves':
-    /^(core\/ed25519|ingestors\/svm\/layout\/program-derived-address|serving\/auth\/wallet-signature)\.ts$/,
+    /^(core\/(ed25519|program-derived-address)|serving\/auth\/wallet-signature)\.ts$/,
   zstddec: /^ingestors\/move\/checkpoint\/zstd\.ts$/,
   '@noble/hashes': /^ingestors\/(evm\/abi\/keccak|move\/checkpoint\/summary)\.ts$/,
   '@x402/core': /^serving\/payments\/wire\.ts$/,

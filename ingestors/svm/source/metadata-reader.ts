@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import { base58Decode } from '../../../core/base58.ts'
+import { findProgramAddress } from '../../../core/program-derived-address.ts'
 import type { TokenMetadata } from '../../../schemas/events.ts'
 import type { MetadataReader } from '../../decode/metadata-reader.ts'
-import { findProgramAddress } from '../layout/program-derived-address.ts'
+
 import { PROGRAM_IDS } from '../programs/programs.ts'
 import type { AccountInfo, AccountReader } from './accounts.ts'
 import { metaplexMetadata, parseMintAccount, token2022Metadata } from './mint-metadata.ts'

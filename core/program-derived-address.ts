@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { ed25519 } from '@noble/curves/ed25519'
-import { base58Decode, base58Encode } from '../../../core/base58.ts'
+import { base58Decode, base58Encode } from './base58.ts'
 
 const PDA_MARKER = Buffer.from('ProgramDerivedAddress')
 

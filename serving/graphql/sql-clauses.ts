@@ -49,6 +49,18 @@ export const createStatement = (
 
 const WATERMARK_SQL = `ifNull((SELECT argMax(hot_from, _ver) FROM {chain}_chain_state WHERE key = 'rollup'), toDateTime(0, 'UTC'))`
 
+/** The lookup `name` on a chain: its tokens, and its native token, of which no table has a row unless it is a token too. */
+const tokenNamesSql = (name: string, chain: string): readonly string[] => {
+  const tokens = `SELECT '${chain}' AS ${name}_chain, token_address AS ${name}_key, symbol AS ${name}_symbol, name AS ${name}_name, decimals AS ${name}_places FROM ${chain}_tokens FINAL`
+  const row = chainRow(chain)
+  if (row === undefined || row.nativeAddress === row.wrappedNative) return [tokens]
+  const { nativeAddress, nativeSymbol, nativeName, nativeDecimals } = row
+  return [
+    tokens,
+    `SELECT '${chain}', '${nativeAddress}', '${nativeSymbol}', '${nativeName}', ${nativeDecimals}`,
+  ]
+}
+
 /** FROM of a selection: the cube's source on each chain, with the lookups that its leaves need. */
 export const fromClause = ({ selection, lookups }: StatementContext): string => {
   const { cube, chains, aggregates } = selection
@@ -75,9 +87,7 @@ export const fromClause = ({ selection, lookups }: StatementContext): string => 
     if ('select' in lookup)
       return ` LEFT ANY JOIN ${union(on(lookup.select))} AS ${name} ON ${lookup.on}`
     const { key } = lookup
-    const tokens = on(
-      `SELECT '{chain}' AS ${name}_chain, token_address AS ${name}_key, symbol AS ${name}_symbol, name AS ${name}_name, decimals AS ${name}_places FROM {chain}_tokens FINAL`,
-    )
+    const tokens = chains.flatMap((id) => tokenNamesSql(name, id))
     const chain = cube.chainColumn ? ` AND ${name}_chain = ${cube.chainColumn}` : ''
     return ` LEFT ANY JOIN ${union(tokens)} AS ${name} ON ${name}_key = ${key}${chain}`
   })

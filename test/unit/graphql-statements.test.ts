@@ -95,7 +95,7 @@ const STATEMENTS: readonly (readonly [selection: string, sql: string])[] = [
   ],
   [
     '(limitBy: {by: Symbol, count: 2}) { Item count }',
-    "SELECT c0, c1 FROM (SELECT item AS c0, count() AS c1, maxOrNull(at) AS c2, minOrNull(item_symbol) AS c3 FROM eth_sales FINAL LEFT ANY JOIN (SELECT 'eth' AS item_chain, token_address AS item_key, symbol AS item_symbol, name AS item_name, decimals AS item_places FROM eth_tokens FINAL) AS item ON item_key = item_address AND item_chain = chain WHERE 1 GROUP BY c0) ORDER BY c2 DESC, c0 DESC LIMIT {0:UInt64}, {2:UInt64} BY c3 LIMIT {25:UInt64} OFFSET {0:UInt64}",
+    "SELECT c0, c1 FROM (SELECT item AS c0, count() AS c1, maxOrNull(at) AS c2, minOrNull(item_symbol) AS c3 FROM eth_sales FINAL LEFT ANY JOIN (SELECT 'eth' AS item_chain, token_address AS item_key, symbol AS item_symbol, name AS item_name, decimals AS item_places FROM eth_tokens FINAL UNION ALL SELECT 'eth', '0x0000000000000000000000000000000000000000', 'ETH', 'Ether', 18) AS item ON item_key = item_address AND item_chain = chain WHERE 1 GROUP BY c0) ORDER BY c2 DESC, c0 DESC LIMIT {0:UInt64}, {2:UInt64} BY c3 LIMIT {25:UInt64} OFFSET {0:UInt64}",
   ],
   [
     '(limit: {count: 7, offset: 3}) { Item }',
@@ -147,7 +147,7 @@ const STATEMENTS: readonly (readonly [selection: string, sql: string])[] = [
   ],
   [
     '{ Symbol count }',
-    "SELECT c0, c1 FROM (SELECT item_symbol AS c0, count() AS c1, maxOrNull(at) AS c2 FROM eth_sales FINAL LEFT ANY JOIN (SELECT 'eth' AS item_chain, token_address AS item_key, symbol AS item_symbol, name AS item_name, decimals AS item_places FROM eth_tokens FINAL) AS item ON item_key = item_address AND item_chain = chain WHERE 1 GROUP BY c0) ORDER BY c2 DESC, c0 DESC LIMIT {25:UInt64} OFFSET {0:UInt64}",
+    "SELECT c0, c1 FROM (SELECT item_symbol AS c0, count() AS c1, maxOrNull(at) AS c2 FROM eth_sales FINAL LEFT ANY JOIN (SELECT 'eth' AS item_chain, token_address AS item_key, symbol AS item_symbol, name AS item_name, decimals AS item_places FROM eth_tokens FINAL UNION ALL SELECT 'eth', '0x0000000000000000000000000000000000000000', 'ETH', 'Ether', 18) AS item ON item_key = item_address AND item_chain = chain WHERE 1 GROUP BY c0) ORDER BY c2 DESC, c0 DESC LIMIT {25:UInt64} OFFSET {0:UInt64}",
   ],
   [
     '{ Item again: Item count }',

@@ -15,7 +15,7 @@ const MINT_LAYOUT = {
   end: 82,
 } as const
 /**
- * Mints of wrapped SOL: their accounts hold SOL, which the mint does not count, and it says 0. Source: `native_mint` of SPL
+ * Mints of wrapped SOL: their accounts hold SOL, which the mint does not count, and it says 0. Source: module native_mint of SPL
  * token and of Token-2022.
  */
 const WRAPPED_SOL_MINTS: ReadonlySet<string> = new Set([

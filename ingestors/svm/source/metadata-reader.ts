@@ -3,7 +3,6 @@ import { base58Decode } from '../../../core/base58.ts'
 import { findProgramAddress } from '../../../core/program-derived-address.ts'
 import type { TokenMetadata } from '../../../schemas/events.ts'
 import type { MetadataReader } from '../../decode/metadata-reader.ts'
-
 import { PROGRAM_IDS } from '../programs/programs.ts'
 import type { AccountInfo, AccountReader } from './accounts.ts'
 import { metaplexMetadata, parseMintAccount, token2022Metadata } from './mint-metadata.ts'

@@ -94,9 +94,10 @@ const tailChannelTopics = async (
         await accept(missed)
       }
     }
-    progressByPartition.set(record.partition, { next: record.offset + 1, tailed: true })
     await accept(record)
+    progressByPartition.set(record.partition, { next: record.offset + 1, tailed: true })
   }
+  const acceptOnce = createOnceHandler(accept)
   const setEpoch = createEpochSetter(options, chain)
   const tail = await bus.tail({
     topics: channelTopics(chain, new Set(await bus.topics(`${chain}.`))),
@@ -105,7 +106,7 @@ const tailChannelTopics = async (
       await ready
       await setEpoch()
       for (const record of records) {
-        await (record.topic === trades ? acceptTrades(record) : accept(record))
+        await (record.topic === trades ? acceptTrades(record) : acceptOnce(record))
       }
     },
   })
@@ -120,6 +121,17 @@ const tailChannelTopics = async (
     refilled()
   }
   return tail
+}
+
+/** The tail gives records again that came with one that was not taken: those before it have been sent. */
+const createOnceHandler = (accept: (record: LogRecord) => Promise<void>) => {
+  const next = new Map<string, number>()
+  return async (record: LogRecord): Promise<void> => {
+    const partition = `${record.topic}/${record.partition}`
+    if (record.offset < (next.get(partition) ?? 0)) return
+    await accept(record)
+    next.set(partition, record.offset + 1)
+  }
 }
 
 /** Optional topics are there on chains that have what they hold. */

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { LogRecord } from '../../core/bus/contract.ts'
 import { partitionOf } from '../../core/bus/partitioner.ts'
 import type { Codec } from '../../core/codec/contract.ts'
-import { InvalidInput } from '../../core/errors.ts'
+import { InvalidInput, Outage } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import type { ChannelRow } from '../../schemas/channels.ts'
@@ -131,7 +131,10 @@ export class Hub {
     this.#sharedSubjects = null
   }
 
-  /** Takes one record of a topic that streams are made of. What cannot be read is counted and left out. */
+  /**
+   * Takes one record of a topic that streams are made of. What cannot be decoded or mapped is counted and left out. Throws `Outage`
+   * only, before anything of the record was published: the same record is given again.
+   */
   accept(record: LogRecord): void {
     this.#take(record, false)
   }
@@ -151,11 +154,8 @@ export class Hub {
       const missing = this.#acceptAs(row.suffix, record, { value: record.value, named })
       if (missing.length > 0) return missing
     } catch (error) {
-      if (!(error instanceof InvalidInput)) throw error
-      this.#options.metrics.eventsDropped.inc({ stage: 'realtime', reason: error.reason })
-      const { topic, partition, offset } = record
-      this.#options.log.warn({ err: error, topic, partition, offset }, 'skipped undecodable record')
-      this.#announceLoss(record)
+      if (error instanceof Outage) throw error
+      this.#skip(record, error)
     }
     this.#lanes
       .get(`${record.topic}/${record.partition}`)
@@ -257,6 +257,15 @@ export class Hub {
       publications.push(delta ? toWhole(value) : value)
     }
     return { publications, bytes }
+  }
+
+  /** Whatever is wrong with a record, the records behind it go on. */
+  #skip(record: LogRecord, error: unknown): void {
+    const { topic, partition, offset } = record
+    const reason = error instanceof InvalidInput ? error.reason : 'other'
+    this.#options.metrics.eventsDropped.inc({ stage: 'realtime', reason })
+    this.#options.log.warn({ err: error, topic, partition, offset }, 'skipped undecodable record')
+    this.#announceLoss(record)
   }
 
   /** Channels with positions promise to be whole: their subscribers have to know that they are not. */

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { DeepPartial } from '../../core/codec/contract.ts'
 import { localCodec } from '../../core/codec/local-codec.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
+import type { TradeEvent } from '../../schemas/wire.ts'
 import { type Channel, parseChannel } from '../../serving/realtime/channel-name.ts'
 import type { Push, Subscriber } from '../../serving/realtime/fanout.ts'
 import { Hub } from '../../serving/realtime/hub.ts'
@@ -22,14 +24,19 @@ const tradesChannel = (): Channel => {
 
 /** A hub with one partition of trades and one subscriber to those of TOKEN. */
 const openHub = () => {
+  const metrics = makeMetrics()
+  const channel = tradesChannel()
+  /** For each announced loss: whether the channel is among the lost ones. */
+  const ended: boolean[] = []
   const hub = new Hub({
     codec,
     quotes: new Map(),
     numbers: 'string',
     publish: () => undefined,
-    metrics: makeMetrics(),
+    metrics,
     log: makeSilentLogger(),
     nowMs: () => 0,
+    onLost: (lost) => ended.push(lost(channel)),
   })
   hub.openLane(LANE)
   hub.goLive()
@@ -50,15 +57,18 @@ const openHub = () => {
       drop: () => undefined,
     },
   }
-  const channel = tradesChannel()
   hub.join(subscriber, channel, { after: 0, view: createSubscriptionView({}) })
   /** Takes a record of the partition that holds one trade. */
-  const accept = (offset: number, seq: number, part: number, signature?: string): void => {
+  const accept = (
+    offset: number,
+    seq: number,
+    part: number,
+    more: DeepPartial<TradeEvent> = {},
+  ): void => {
     const meta = { chain: 'eth', op: 'OP_APPLY', seq, part, parts: part + 1 } as const
-    const transaction = signature === undefined ? {} : { transaction: { signature } }
     const value = codec.encode('dex.trade.TradeEvents', {
       meta,
-      events: [{ ...buildTradeEvent(offset), ...transaction }],
+      events: [{ ...buildTradeEvent(offset), ...more }],
     })
     hub.accept({
       topic: TOPIC,
@@ -70,7 +80,7 @@ const openHub = () => {
       timestampMs: 0,
     })
   }
-  return { hub, channel, pushed, accept }
+  return { hub, metrics, channel, ended, pushed, accept }
 }
 
 test('a record that is delivered twice is published and kept once; further parts of its block are new', () => {
@@ -99,9 +109,27 @@ test('a recovery that does not fit one reply is not reported as complete', () =>
     if (!answer.recovered) break
     assert.equal(answer.publications.length, offset, 'all that was missed, or nothing')
     recovered = offset
-    accept(offset, offset, 0, signature)
+    accept(offset, offset, 0, { transaction: { signature } })
     offset += 1
     assert.ok(offset < HISTORY_LIMITS.perSubject, 'the size of a reply is bounded')
   }
   assert.ok(recovered > 100)
+})
+
+test('whatever error a record causes, it is counted, its channels learn of the loss, and the next one is sent', async () => {
+  const { hub, metrics, channel, ended, pushed, accept } = openHub()
+  accept(0, 1, 0)
+  const since = hub.positionOf(channel)
+  assert.ok(since)
+  const { trade } = buildTradeEvent(1, { token_a_decimals: 2 ** 31 - 1 })
+  accept(1, 2, 0, { trade })
+  accept(2, 3, 0)
+  assert.equal(pushed.length, 2)
+  assert.deepEqual(ended, [true])
+  assert.equal(hub.recover(channel, since, PLAIN_VIEW).recovered, false)
+  const { values } = await metrics.eventsDropped.get()
+  assert.deepEqual(
+    values.map(({ labels, value }) => [labels.reason, value]),
+    [['other', 1]],
+  )
 })

@@ -58,6 +58,8 @@ interface PartitionState {
   part: number
 }
 
+type RecordPlace = Pick<LogRecord, 'topic' | 'partition' | 'offset'>
+
 interface PartitionInfo {
   readonly topic: string
   readonly partition: number
@@ -87,6 +89,8 @@ export class Hub {
   readonly #candleSubscriptions = new Map<string, number>()
   /** Subjects with a foreign publication among the refilled ones, by lane; null once live. */
   #sharedSubjects: Map<string, PublicationHistory> | null = new Map()
+  /** Topics with a refilled record that could not be read; null once live. */
+  #damagedTopics: Set<string> | null = new Set()
 
   constructor(options: HubOptions) {
     this.#options = options
@@ -125,10 +129,17 @@ export class Hub {
     }
   }
 
+  /** Of a partition, only clients that have got something of the record at `offset`, or of a later one, can recover. */
+  limitRecovery({ topic, partition, offset }: RecordPlace): void {
+    this.#lanes.get(`${topic}/${partition}`)?.history.refuseBelow(recordPosition(offset) + 1)
+  }
+
   /** Everything before the live records has been accepted. */
   goLive(): void {
     for (const [subject, history] of this.#sharedSubjects ?? []) history.invalidate(subject)
     this.#sharedSubjects = null
+    for (const topic of this.#damagedTopics ?? []) this.#refuseAll(topic)
+    this.#damagedTopics = null
   }
 
   /**
@@ -268,12 +279,30 @@ export class Hub {
     this.#announceLoss(record)
   }
 
-  /** Channels with positions promise to be whole: their subscribers have to know that they are not. */
+  /**
+   * Channels with positions promise to be whole: their subscribers have to know that they are not. The record may have told of
+   * tokens of every partition.
+   */
   #announceLoss({ topic, partition, offset }: LogRecord): void {
-    const lane = this.#lanes.get(`${topic}/${partition}`)
-    if (lane === undefined) return
-    lane.history.invalidateAll(recordPosition(offset + 1))
-    this.#options.onLost?.(({ row, chain, address }) => this.#laneOf(row, chain, address) === lane)
+    const own = this.#lanes.get(`${topic}/${partition}`)
+    if (own === undefined) return
+    own.history.invalidateAll(recordPosition(offset + 1))
+    if (this.#damagedTopics === null) this.#refuseAll(topic, own)
+    else this.#damagedTopics.add(topic)
+    this.#options.onLost?.(
+      ({ row, chain, address }) =>
+        row.topic !== null &&
+        topicName(row.topic, chain) === topic &&
+        this.#isRecoverable(row, chain, address),
+    )
+  }
+
+  /** Nothing of the topic can be recovered from the positions that were given out so far, but for those of one lane. */
+  #refuseAll(topic: string, except?: PartitionState): void {
+    for (const partition of Array(this.#partitions.get(topic) ?? 0).keys()) {
+      const lane = this.#lanes.get(`${topic}/${partition}`)
+      if (lane !== except) lane?.history.refuseBelow(lane.history.top + 1)
+    }
   }
 
   #acceptAs(

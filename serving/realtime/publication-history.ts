@@ -46,6 +46,8 @@ export class PublicationHistory {
   #entryCount = 0
   /** Lost position of every other subject. */
   #defaultLostPosition: number
+  /** No subject can be recovered from a position below it. */
+  #floor = 0
   #top: number
 
   constructor(bounds: HistoryLimits, startOffset: number) {
@@ -80,6 +82,11 @@ export class PublicationHistory {
     history.lostPosition = Math.max(history.lostPosition, this.#top + 1)
   }
 
+  /** Of any subject, publications of other partitions may be missed by whoever is below `position`. */
+  refuseBelow(position: number): void {
+    this.#floor = Math.max(this.#floor, position)
+  }
+
   /** Something of any subject was lost before `offset`: nothing before it can be recovered whole. */
   invalidateAll(offset: number): void {
     this.#subjects.clear()
@@ -92,11 +99,9 @@ export class PublicationHistory {
   /** What a client at `offset` has missed, oldest first; undefined where that is not retained any more. */
   since(subject: string, offset: number): readonly HistoryEntry[] | undefined {
     const history = this.#subjects.get(subject)
-    if (
-      offset <
-      (history?.lostPosition ?? this.#lostPositions.get(subject) ?? this.#defaultLostPosition)
-    )
-      return undefined
+    const lostPosition =
+      history?.lostPosition ?? this.#lostPositions.get(subject) ?? this.#defaultLostPosition
+    if (offset < Math.max(this.#floor, lostPosition)) return undefined
     return history?.entries.filter((entry) => entry.offset > offset) ?? []
   }
 

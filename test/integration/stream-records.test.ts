@@ -162,3 +162,47 @@ test('a record that cannot be mapped is counted; its neighbours are sent once, a
     [['realtime', 'bad-amount', 1]],
   )
 })
+
+/** More records than a node reads of one partition at its start. */
+const FILLERS = 2_001
+
+test('a new node recovers only what every partition that may hold trades of the token is known for', async (t) => {
+  const { clock, trade, commit, startNode } = await openChain(t)
+  const channel = channelOf(`dex-trade:eth_${TOKEN}`)
+  await commit([trade(TOKEN, USDC)])
+  const first = await startNode()
+  const before = first.hub.positionOf(channel)
+  assert.ok(before)
+  await commit([trade(OTHER, TOKEN)])
+  await commit(Array.from({ length: FILLERS }, () => trade(BUSY, USDC)))
+  const second = await startNode()
+  assert.deepEqual(
+    [second.hub.positionOf(channel)?.epoch, second.hub.recover(channel, before, PLAIN_VIEW)],
+    [before.epoch, { recovered: false, bytes: 0 }],
+    'the trade in the partition of the other token is beyond what was read of it',
+  )
+  clock.ms += 60_000
+  await commit([trade(TOKEN, USDC)])
+  const third = await startNode()
+  const seen = third.hub.historyOf(channel, { since: undefined, reverse: true, limit: 1 })
+  const offset = seen?.publications[0]?.offset
+  assert.ok(offset !== undefined)
+  await commit([trade(TOKEN, USDC), trade(BUSY, USDC)])
+  const fourth = await startNode()
+  const recovery = fourth.hub.recover(channel, { epoch: before.epoch, offset }, PLAIN_VIEW)
+  assert.ok(recovery.recovered, 'all partitions are known since long before the position')
+  assert.equal(recovery.publications.length, 1)
+  assert.equal(fourth.hub.recover(channel, before, PLAIN_VIEW).recovered, false)
+})
+
+test('a node that has read every partition from its first record recovers from any position', async (t) => {
+  const { trade, commit, startNode } = await openChain(t)
+  const channel = channelOf(`dex-trade:eth_${TOKEN}`)
+  await commit([trade(TOKEN, USDC)])
+  const since = (await startNode()).hub.positionOf(channel)
+  assert.ok(since)
+  await commit([trade(TOKEN, USDC), trade(BUSY, USDC)])
+  const recovery = (await startNode()).hub.recover(channel, since, PLAIN_VIEW)
+  assert.ok(recovery.recovered)
+  assert.equal(recovery.publications.length, 1)
+})

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { partitionOf } from '../../core/bus/partitioner.ts'
 import type { DeepPartial } from '../../core/codec/contract.ts'
 import { localCodec } from '../../core/codec/local-codec.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
@@ -13,7 +14,6 @@ import { createSubscriptionView, PLAIN_VIEW } from '../../serving/realtime/subsc
 import { buildTradeEvent, TOKEN } from '../support/realtime-stack.ts'
 
 const TOPIC = 'eth.dex.trades.processed'
-const LANE = { topic: TOPIC, partition: 0, partitions: 1, startOffset: 0, origin: 'test' }
 const codec = localCodec()
 
 const tradesChannel = (): Channel => {
@@ -22,8 +22,9 @@ const tradesChannel = (): Channel => {
   return channel
 }
 
-/** A hub with one partition of trades and one subscriber to those of TOKEN. */
-const openHub = () => {
+/** A hub with the partitions of trades and one subscriber to those of TOKEN. */
+const openHub = (partitions = 1) => {
+  const partition = partitionOf(TOKEN, partitions)
   const metrics = makeMetrics()
   const channel = tradesChannel()
   /** For each announced loss: whether the channel is among the lost ones. */
@@ -38,7 +39,9 @@ const openHub = () => {
     nowMs: () => 0,
     onLost: (lost) => ended.push(lost(channel)),
   })
-  hub.openLane(LANE)
+  for (const each of Array(partitions).keys()) {
+    hub.openLane({ topic: TOPIC, partition: each, partitions, startOffset: 0, origin: 'test' })
+  }
   hub.goLive()
   const pushed: unknown[] = []
   const subscriber: Subscriber = {
@@ -58,7 +61,7 @@ const openHub = () => {
     },
   }
   hub.join(subscriber, channel, { after: 0, view: createSubscriptionView({}) })
-  /** Takes a record of the partition that holds one trade. */
+  /** Takes a record of the partition of TOKEN that holds one trade. */
   const accept = (
     offset: number,
     seq: number,
@@ -72,7 +75,7 @@ const openHub = () => {
     })
     hub.accept({
       topic: TOPIC,
-      partition: 0,
+      partition,
       offset,
       key: TOKEN,
       value,
@@ -121,8 +124,7 @@ test('whatever error a record causes, it is counted, its channels learn of the l
   accept(0, 1, 0)
   const since = hub.positionOf(channel)
   assert.ok(since)
-  const { trade } = buildTradeEvent(1, { token_a_decimals: 2 ** 31 - 1 })
-  accept(1, 2, 0, { trade })
+  accept(1, 2, 0, buildTradeEvent(1, { token_a_decimals: 2 ** 31 - 1 }))
   accept(2, 3, 0)
   assert.equal(pushed.length, 2)
   assert.deepEqual(ended, [true])
@@ -132,4 +134,29 @@ test('whatever error a record causes, it is counted, its channels learn of the l
     values.map(({ labels, value }) => [labels.reason, value]),
     [['other', 1]],
   )
+})
+
+test('a record that cannot be read may have held trades of tokens of every partition: none recovers over it', () => {
+  const { hub, channel, ended, accept } = openHub(2)
+  accept(0, 1, 0)
+  const since = hub.positionOf(channel)
+  assert.ok(since)
+  hub.accept({
+    topic: TOPIC,
+    partition: 1 - partitionOf(TOKEN, 2),
+    offset: 0,
+    key: 'other',
+    value: Buffer.from('no record'),
+    headers: {},
+    timestampMs: 0,
+  })
+  assert.deepEqual(ended, [true])
+  assert.equal(hub.recover(channel, since, PLAIN_VIEW).recovered, false)
+  accept(1, 2, 0)
+  const later = hub.positionOf(channel)
+  assert.ok(later)
+  accept(2, 3, 0)
+  const recovery = hub.recover(channel, later, PLAIN_VIEW)
+  assert.ok(recovery.recovered)
+  assert.equal(recovery.publications.length, 1)
 })

@@ -21,6 +21,7 @@ import type { Publication, PublishContext } from './publication.ts'
 import {
   eventPosition,
   HISTORY_LIMITS,
+  HistoryBudget,
   type HistoryEntry,
   type HistoryLimits,
   PublicationHistory,
@@ -74,6 +75,7 @@ const MAX_REPLY_BYTES = 512 * 1_024
 /** Turns records into publications for whoever is subscribed, and keeps the recent ones of recoverable channels. */
 export class Hub {
   readonly #options: HubOptions
+  readonly #budget: HistoryBudget
   readonly #fanout: Fanout
   readonly #coalescer = new Coalescer()
   readonly #batches = new ArrayBatcher()
@@ -94,6 +96,7 @@ export class Hub {
 
   constructor(options: HubOptions) {
     this.#options = options
+    this.#budget = new HistoryBudget(options.history ?? HISTORY_LIMITS)
     this.#fanout = new Fanout(options.publish)
   }
 
@@ -105,10 +108,7 @@ export class Hub {
   /** Starts a partition at a record offset. */
   openLane(lane: PartitionInfo & { readonly startOffset: number; readonly origin: string }): void {
     const { topic, partition, partitions, startOffset, origin } = lane
-    const history = new PublicationHistory(
-      this.#options.history ?? HISTORY_LIMITS,
-      recordPosition(startOffset),
-    )
+    const history = new PublicationHistory(this.#budget, recordPosition(startOffset))
     this.#partitions.set(topic, partitions)
     const epoch = computeEpoch(lane, origin)
     this.#lanes.set(`${topic}/${partition}`, {

@@ -248,6 +248,20 @@ test('coalescing: a first value is sent at once, then the newest per bucket, old
   assert.deepEqual(closes(coalescer.offer(publication(2, '5'), COALESCE_INTERVAL_MS * 2)), ['5'])
 })
 
+test('coalescing and batching: a clock that is set back holds nothing back longer than usual', () => {
+  const coalescer = new Coalescer()
+  const setBackMs = 90_000
+  const batches = new ArrayBatcher()
+  coalescer.offer(publication(1, '1'), setBackMs)
+  assert.deepEqual(coalescer.offer(publication(1, '2'), 0), [])
+  assert.deepEqual(coalescer.due(COALESCE_INTERVAL_MS - 1), [])
+  assert.equal(coalescer.due(COALESCE_INTERVAL_MS).length, 1)
+  batches.offer(element('1'), setBackMs)
+  assert.deepEqual(batches.due(0), [])
+  assert.deepEqual(batches.due(BATCH_WINDOW_MS - 1), [])
+  assert.equal(batches.due(BATCH_WINDOW_MS).length, 1)
+})
+
 const element = (value: string, retraction = false, subject = 'x'): BatchElement => ({
   row: channelRow('dex-new-tokens'),
   subject,

@@ -69,6 +69,8 @@ interface PartitionInfo {
 
 /** Changes whenever positions or payloads change their meaning. */
 const ENCODER_VERSION = 1
+/** What the arrays of all channels have in common. */
+const PLAIN_KIND = { pending: false, facet: '', bucketMs: 0 }
 /** Most payload bytes in one recovery or history reply: some clients refuse messages above 1 MiB. */
 const MAX_REPLY_BYTES = 512 * 1_024
 
@@ -205,7 +207,7 @@ export class Hub {
 
   /** Sends the elements of such a channel. */
   publishList({ row, subject }: Channel, payloads: readonly Payload[]): void {
-    this.#publish({ row, subject, payloads, retraction: false, pending: false, facet: '' }, 0)
+    this.#publish({ ...PLAIN_KIND, row, subject, payloads, retraction: false }, 0)
   }
 
   /** See `Fanout.reconcile`. */
@@ -397,12 +399,13 @@ export class Hub {
   }
 
   #sendBatch({ row, subject, retraction, payloads }: Batch): void {
-    this.#publish({ row, subject, retraction, payloads, pending: false, facet: '' }, 0)
+    this.#publish({ ...PLAIN_KIND, row, subject, payloads, retraction }, 0)
   }
 
   #send(publication: Publication, offset: number): void {
-    const { row, subject, retraction, pending, facet, payload } = publication
-    this.#publish({ row, subject, retraction, pending, facet, payloads: [payload] }, offset)
+    const { row, subject, retraction, pending, facet, bucketMs, payload } = publication
+    const payloads = [payload]
+    this.#publish({ row, subject, retraction, pending, facet, bucketMs, payloads }, offset)
   }
 
   #publish(
@@ -411,7 +414,7 @@ export class Hub {
       subject,
       payloads,
       ...kind
-    }: Omit<Publication, 'payload' | 'address' | 'index' | 'bucketMs'> & {
+    }: Omit<Publication, 'payload' | 'address' | 'index'> & {
       readonly payloads: readonly Payload[]
     },
     offset: number,

@@ -11,16 +11,17 @@ import type { Push, Subscriber } from '../../serving/realtime/fanout.ts'
 import { Hub } from '../../serving/realtime/hub.ts'
 import { HISTORY_LIMITS } from '../../serving/realtime/publication-history.ts'
 import { createSubscriptionView, PLAIN_VIEW } from '../../serving/realtime/subscription-view.ts'
-import { buildTradeEvent, TOKEN } from '../support/realtime-stack.ts'
+import { buildCandleEvent, buildTradeEvent, TOKEN } from '../support/realtime-stack.ts'
 
 const TOPIC = 'eth.dex.trades.processed'
 const codec = localCodec()
 
-const tradesChannel = (): Channel => {
-  const channel = parseChannel(`dex-trade:eth_${TOKEN}`, new Set(['eth']))
+const channelOf = (name: string): Channel => {
+  const channel = parseChannel(name, new Set(['eth']))
   assert.ok(!('code' in channel))
   return channel
 }
+const tradesChannel = (): Channel => channelOf(`dex-trade:eth_${TOKEN}`)
 
 /** A hub with the partitions of trades and one subscriber to those of TOKEN. */
 const openHub = (partitions = 1) => {
@@ -44,9 +45,11 @@ const openHub = (partitions = 1) => {
   }
   hub.goLive()
   const pushed: unknown[] = []
+  const buckets: number[] = []
   const subscriber: Subscriber = {
     congested: true,
-    deliver: ({ frames }: Push) => {
+    deliver: ({ frames, bucketMs }: Push) => {
+      buckets.push(bucketMs)
       pushed.push(...frames.map((frame) => JSON.parse(String(frame)).push.pub.offset))
     },
     bill: () => undefined,
@@ -83,7 +86,7 @@ const openHub = (partitions = 1) => {
       timestampMs: 0,
     })
   }
-  return { hub, metrics, channel, ended, pushed, accept }
+  return { hub, metrics, channel, subscriber, ended, pushed, buckets, accept }
 }
 
 test('a record that is delivered twice is published and kept once; further parts of its block are new', () => {
@@ -159,4 +162,20 @@ test('a record that cannot be read may have held trades of tokens of every parti
   const recovery = hub.recover(channel, later, PLAIN_VIEW)
   assert.ok(recovery.recovered)
   assert.equal(recovery.publications.length, 1)
+})
+
+test('a candle tells the queue of a slow reader which bucket it is of', () => {
+  const { hub, subscriber, buckets } = openHub()
+  hub.join(subscriber, channelOf(`dex-candle:eth_${TOKEN}_1m`), { after: 0, view: PLAIN_VIEW })
+  const candle = buildCandleEvent(3, '2')
+  hub.accept({
+    topic: 'eth.candlesticks',
+    partition: 0,
+    offset: 0,
+    key: TOKEN,
+    value: codec.encode('candlestick.CandlestickEvents', { meta: null, events: [candle] }),
+    headers: {},
+    timestampMs: 0,
+  })
+  assert.deepEqual(buckets, [Number(candle.timestamp)])
 })

@@ -8,7 +8,7 @@ const pow10 = (digits: number): bigint => 10n ** BigInt(digits)
 
 /** Base units of a record, written as a whole number. Throws `InvalidInput` (`bad-amount`) on anything else. */
 export const readUnits = (raw: string): bigint => {
-  if (!/^-?\d+$/.test(raw)) throw new InvalidInput('bad-amount', 'an amount is no whole number')
+  if (!/^-?\d+$/.test(raw)) throw new InvalidInput('bad-amount', 'an amount is not a whole number')
   return BigInt(raw)
 }
 

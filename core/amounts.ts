@@ -1,8 +1,16 @@
 /** Raw base units to decimals and back; the only place where either happens. */
 
+import { InvalidInput } from './errors.ts'
+
 const ZERO_CHAR_CODE = 48
 
 const pow10 = (digits: number): bigint => 10n ** BigInt(digits)
+
+/** Base units of a record, written as a whole number. Throws `InvalidInput` (`bad-amount`) on anything else. */
+export const readUnits = (raw: string): bigint => {
+  if (!/^-?\d+$/.test(raw)) throw new InvalidInput('bad-amount', 'an amount is not a whole number')
+  return BigInt(raw)
+}
 
 /** Base units as a plain decimal string without trailing zeros: (1500000n, 6) is "1.5". */
 export const formatUnits = (raw: bigint, decimals: number): string => {

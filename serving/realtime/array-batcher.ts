@@ -29,7 +29,7 @@ interface ElementRun {
 }
 
 interface PendingBatch {
-  readonly sinceMs: number
+  sinceMs: number
   /** In order; an array holds retractions or none. */
   readonly runs: ElementRun[]
 }
@@ -55,7 +55,7 @@ export class ArrayBatcher {
   /** What has collected long enough. */
   due(nowMs: number): readonly Batch[] {
     return [...this.#waiting].flatMap(([subject, waiting]) =>
-      nowMs - waiting.sinceMs >= BATCH_WINDOW_MS ? this.#take(subject, waiting) : [],
+      isDue(waiting, nowMs) ? this.#take(subject, waiting) : [],
     )
   }
 
@@ -68,4 +68,10 @@ export class ArrayBatcher {
     this.#waiting.delete(subject)
     return runs.map(({ kind, payloads }) => ({ ...kind, payloads }))
   }
+}
+
+/** A clock that was set back counts from its new time. */
+const isDue = (waiting: PendingBatch, nowMs: number): boolean => {
+  waiting.sinceMs = Math.min(waiting.sinceMs, nowMs)
+  return nowMs - waiting.sinceMs >= BATCH_WINDOW_MS
 }

@@ -19,6 +19,8 @@ export interface BusSubscriberOptions {
 
 /** Records per partition that refill the history at a start. */
 const BACKFILL_RECORDS = 2_000
+/** How far a process may be behind in one partition while its clients get records of another. */
+const PARTITION_SKEW_MS = 10_000
 /** Shared bytes after which slow sockets are looked at: a fraction of what one socket may queue. */
 const BACKPRESSURE_CHECK_BYTES = 256 * 1_024
 /** Records after which other work gets its turn. */
@@ -94,9 +96,10 @@ const tailChannelTopics = async (
         await accept(missed)
       }
     }
-    progressByPartition.set(record.partition, { next: record.offset + 1, tailed: true })
     await accept(record)
+    progressByPartition.set(record.partition, { next: record.offset + 1, tailed: true })
   }
+  const acceptOnce = createOnceHandler(accept)
   const setEpoch = createEpochSetter(options, chain)
   const tail = await bus.tail({
     topics: channelTopics(chain, new Set(await bus.topics(`${chain}.`))),
@@ -105,7 +108,7 @@ const tailChannelTopics = async (
       await ready
       await setEpoch()
       for (const record of records) {
-        await (record.topic === trades ? acceptTrades(record) : accept(record))
+        await (record.topic === trades ? acceptTrades(record) : acceptOnce(record))
       }
     },
   })
@@ -120,6 +123,17 @@ const tailChannelTopics = async (
     refilled()
   }
   return tail
+}
+
+/** The tail gives records again that came with one that was not taken: those before it have been sent. */
+const createOnceHandler = (accept: (record: LogRecord) => Promise<void>) => {
+  const next = new Map<string, number>()
+  return async (record: LogRecord): Promise<void> => {
+    const partition = `${record.topic}/${record.partition}`
+    if (record.offset < (next.get(partition) ?? 0)) return
+    await accept(record)
+    next.set(partition, record.offset + 1)
+  }
 }
 
 /** Optional topics are there on chains that have what they hold. */
@@ -141,12 +155,42 @@ const backfillHistory = async (
   const { trades, progressByPartition, accept } = lane
   const ends = await bus.ends(trades)
   const origin = randomUUID()
+  const refills: Refill[] = []
   for (const { partition, low, end } of ends) {
     const startOffset = Math.max(low, end - BACKFILL_RECORDS)
     hub.openLane({ topic: trades, partition, partitions: ends.length, startOffset, origin })
-    for await (const record of bus.read(trades, partition, startOffset, end)) await accept(record)
+    const records: Refill['records'][number][] = []
+    for await (const record of bus.read(trades, partition, startOffset, end)) {
+      await accept(record)
+      records.push({ offset: record.offset, timestampMs: record.timestampMs })
+    }
+    refills.push({ partition, startOffset, records })
     progressByPartition.set(partition, { next: end, tailed: false })
   }
+  for (const limit of recoveryLimits(refills)) hub.limitRecovery({ topic: trades, ...limit })
+}
+
+/** What was read of one partition. */
+interface Refill {
+  readonly partition: number
+  readonly startOffset: number
+  readonly records: readonly Pick<LogRecord, 'offset' | 'timestampMs'>[]
+}
+
+/**
+ * A token has trades in the partitions of other tokens too. All of them were read as far back as the one that was read least far, by
+ * the time at which the log took its records: whoever has got a record that is younger has missed none from before.
+ */
+const recoveryLimits = (refills: readonly Refill[]) => {
+  const starts = refills
+    .filter(({ startOffset }) => startOffset > 0)
+    .map(({ records }) => records[0]?.timestampMs ?? Number.POSITIVE_INFINITY)
+  if (starts.length === 0) return []
+  const wholeSinceMs = Math.max(...starts) + PARTITION_SKEW_MS
+  return refills.map(({ partition, startOffset, records }) => {
+    const older = records.findLast(({ timestampMs }) => timestampMs <= wholeSinceMs)
+    return { partition, offset: older === undefined ? startOffset : older.offset + 1 }
+  })
 }
 
 /** Gives the lanes their lasting epoch as soon as the chain has a first block. */

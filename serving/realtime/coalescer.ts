@@ -23,7 +23,7 @@ export class Coalescer {
     }
     this.#subjects.set(subject, state)
     state.waiting.set(`${bucketMs} ${facet}`, publication)
-    if (nowMs - state.sentMs >= COALESCE_INTERVAL_MS) return this.#take(subject, state, nowMs)
+    if (isDue(state, nowMs)) return this.#take(subject, state, nowMs)
     this.#waiting.add(subject)
     return []
   }
@@ -33,7 +33,7 @@ export class Coalescer {
     const ready: Publication[] = []
     for (const subject of this.#waiting) {
       const state = this.#subjects.get(subject)
-      if (state !== undefined && nowMs - state.sentMs >= COALESCE_INTERVAL_MS) {
+      if (state !== undefined && isDue(state, nowMs)) {
         ready.push(...this.#take(subject, state, nowMs))
       }
     }
@@ -53,4 +53,10 @@ export class Coalescer {
     this.#waiting.delete(subject)
     return out
   }
+}
+
+/** A clock that was set back counts from its new time. */
+const isDue = (state: SubjectState, nowMs: number): boolean => {
+  state.sentMs = Math.min(state.sentMs, nowMs)
+  return nowMs - state.sentMs >= COALESCE_INTERVAL_MS
 }

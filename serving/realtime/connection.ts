@@ -1,6 +1,7 @@
 import type { ErrorBoundary } from '../../core/ops/error-boundary.ts'
 import type { Principal } from '../interfaces.ts'
 import type { AdmissionSlot } from './admission.ts'
+import { ConflatedPushes } from './conflation.ts'
 import type { Push, Subscriber } from './fanout.ts'
 import { FRAME_CODECS, type Frame, type FrameCodec } from './frame-codec.ts'
 import {
@@ -13,7 +14,7 @@ import { CLOSE_FRAMES, type CloseFrame } from './protocol.ts'
 import type { Session } from './session.ts'
 import type { Socket } from './socket.ts'
 
-/** Above this, latest-value channels keep only their newest publication. */
+/** Above this, latest-value channels keep only their newest publications. */
 const CONFLATE_BYTES = 256 * 1_024
 /** Above this, the connection is closed as too slow. */
 export const MAX_QUEUED_BYTES = 1_024 * 1_024
@@ -41,8 +42,7 @@ export class Connection implements Subscriber {
   #closedMs: number | null = null
   #bytes = 0
   #hasUnbilledReads = false
-  /** Newest publication of each conflated channel, by literal name and facet. */
-  readonly #conflated = new Map<string, Push>()
+  readonly #conflated = new ConflatedPushes()
   readonly #nowMs: () => number
   readonly #onSlow: (connection: Connection) => void
   readonly #boundary: ErrorBoundary
@@ -107,10 +107,8 @@ export class Connection implements Subscriber {
   #deliver(push: Push): void {
     if (!this.open) return
     const queued = this.socket.buffered()
-    const key = conflationKey(push)
-    if (push.latest && (queued > CONFLATE_BYTES || this.#conflated.has(key))) {
-      this.#conflated.delete(key)
-      this.#conflated.set(key, push)
+    if (push.latest && (queued > CONFLATE_BYTES || this.#conflated.has(push))) {
+      this.#conflated.put(push)
     } else if (queued > MAX_QUEUED_BYTES) this.closeAsSlow()
     else this.#put(push)
   }
@@ -139,8 +137,7 @@ export class Connection implements Subscriber {
 
   /** Drops the conflated publications of a channel. */
   discard(literal: string): void {
-    for (const [key, push] of this.#conflated)
-      if (push.literal === literal) this.#conflated.delete(key)
+    this.#conflated.discard(literal)
   }
 
   /** Checks the queue; true where `congested` has changed. */
@@ -190,7 +187,7 @@ export class Connection implements Subscriber {
   }
 
   #hasHeldBack(): boolean {
-    return this.#congested || this.#conflated.size > 0
+    return this.#congested || !this.#conflated.empty
   }
 
   #drop(): void {
@@ -204,10 +201,10 @@ export class Connection implements Subscriber {
   }
 
   #sendConflated(): boolean {
-    for (const [key, push] of this.#conflated) {
+    while (!this.#conflated.empty) {
       if (this.socket.buffered() > CONFLATE_BYTES) return false
-      this.#conflated.delete(key)
-      this.#put(push)
+      const push = this.#conflated.take()
+      if (push !== undefined) this.#put(push)
     }
     return this.#setCongested(false)
   }
@@ -217,5 +214,3 @@ export class Connection implements Subscriber {
     return true
   }
 }
-
-const conflationKey = ({ literal, facet }: Push): string => `${literal}\n${facet}`

@@ -23,6 +23,8 @@ export interface Push {
   readonly literal: string
   /** What the next push of the literal channel replaces: pushes of different facets stand side by side. */
   readonly facet: string
+  /** Start of the candle's bucket: the final state of a bucket is not replaced by the next bucket; 0 elsewhere. */
+  readonly bucketMs: number
   readonly frames: readonly Frame[]
   readonly payloadBytes: number
   readonly latest: boolean
@@ -33,6 +35,7 @@ export interface OutgoingPublication {
   readonly render: PublicationRenderer
   readonly offset: number
   readonly facet: string
+  readonly bucketMs: number
   readonly retraction: boolean
   /** Of a block that is not confirmed yet. */
   readonly pending: boolean
@@ -159,7 +162,7 @@ export class Fanout {
   /** Sends to the direct members. A member that has got its first payload can join the topic from then on. */
   #deliverDirectly(
     group: SubscriberGroup,
-    { offset, facet }: OutgoingPublication,
+    { offset, facet, bucketMs }: OutgoingPublication,
     { frames, firstFrames, payloadBytes }: EncodedPublications & Pick<Push, 'payloadBytes'>,
   ): void {
     const { members, literal, row, view } = group
@@ -172,6 +175,7 @@ export class Fanout {
       subscriber.deliver({
         literal,
         facet,
+        bucketMs,
         payloadBytes,
         latest,
         frames: hasBase ? frames : firstFrames,

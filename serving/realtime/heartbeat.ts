@@ -71,11 +71,12 @@ export const nextHeartbeatAction = (
   const expiresAtMs = session.principal?.expiresAtMs ?? Number.POSITIVE_INFINITY
   if (nowMs >= expiresAtMs + EXPIRY_GRACE_MS) return CLOSE_FRAMES.expired
   if (nowMs - pulse.seenMs >= IDLE_TIMEOUT_MS) return CLOSE_FRAMES.noPong
-  return nowMs >= pulse.nextPingMs ? 'ping' : undefined
+  const isSetBack = pulse.nextPingMs - nowMs > PING_INTERVAL_MS
+  return nowMs >= pulse.nextPingMs || isSetBack ? 'ping' : undefined
 }
 
-/** The pulse after a ping was sent: the next one keeps the rhythm, and skips what a sleep missed. */
-export const withPingSent = (pulse: HeartbeatState, nowMs: number): HeartbeatState => ({
-  ...pulse,
-  nextPingMs: Math.max(pulse.nextPingMs + PING_INTERVAL_MS, nowMs + PING_INTERVAL_MS / 2),
-})
+/** The pulse after a ping was sent: the next one keeps the rhythm, and skips what a sleep missed; a clock that was set back begins anew. */
+export const withPingSent = (pulse: HeartbeatState, nowMs: number): HeartbeatState => {
+  const nextPingMs = Math.max(pulse.nextPingMs + PING_INTERVAL_MS, nowMs + PING_INTERVAL_MS / 2)
+  return { ...pulse, nextPingMs: Math.min(nextPingMs, nowMs + PING_INTERVAL_MS) }
+}

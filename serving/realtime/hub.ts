@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { LogRecord } from '../../core/bus/contract.ts'
 import { partitionOf } from '../../core/bus/partitioner.ts'
 import type { Codec } from '../../core/codec/contract.ts'
-import { InvalidInput } from '../../core/errors.ts'
+import { InvalidInput, Outage } from '../../core/errors.ts'
 import type { Logger } from '../../core/ops/logger.ts'
 import type { Metrics } from '../../core/ops/metrics.ts'
 import type { ChannelRow } from '../../schemas/channels.ts'
@@ -21,6 +21,7 @@ import type { Publication, PublishContext } from './publication.ts'
 import {
   eventPosition,
   HISTORY_LIMITS,
+  HistoryBudget,
   type HistoryEntry,
   type HistoryLimits,
   PublicationHistory,
@@ -58,6 +59,8 @@ interface PartitionState {
   part: number
 }
 
+type RecordPlace = Pick<LogRecord, 'topic' | 'partition' | 'offset'>
+
 interface PartitionInfo {
   readonly topic: string
   readonly partition: number
@@ -66,12 +69,15 @@ interface PartitionInfo {
 
 /** Changes whenever positions or payloads change their meaning. */
 const ENCODER_VERSION = 1
+/** What the arrays of all channels have in common. */
+const PLAIN_KIND = { pending: false, facet: '', bucketMs: 0 }
 /** Most payload bytes in one recovery or history reply: some clients refuse messages above 1 MiB. */
 const MAX_REPLY_BYTES = 512 * 1_024
 
 /** Turns records into publications for whoever is subscribed, and keeps the recent ones of recoverable channels. */
 export class Hub {
   readonly #options: HubOptions
+  readonly #budget: HistoryBudget
   readonly #fanout: Fanout
   readonly #coalescer = new Coalescer()
   readonly #batches = new ArrayBatcher()
@@ -87,9 +93,12 @@ export class Hub {
   readonly #candleSubscriptions = new Map<string, number>()
   /** Subjects with a foreign publication among the refilled ones, by lane; null once live. */
   #sharedSubjects: Map<string, PublicationHistory> | null = new Map()
+  /** Topics with a refilled record that could not be read; null once live. */
+  #damagedTopics: Set<string> | null = new Set()
 
   constructor(options: HubOptions) {
     this.#options = options
+    this.#budget = new HistoryBudget(options.history ?? HISTORY_LIMITS)
     this.#fanout = new Fanout(options.publish)
   }
 
@@ -101,10 +110,7 @@ export class Hub {
   /** Starts a partition at a record offset. */
   openLane(lane: PartitionInfo & { readonly startOffset: number; readonly origin: string }): void {
     const { topic, partition, partitions, startOffset, origin } = lane
-    const history = new PublicationHistory(
-      this.#options.history ?? HISTORY_LIMITS,
-      recordPosition(startOffset),
-    )
+    const history = new PublicationHistory(this.#budget, recordPosition(startOffset))
     this.#partitions.set(topic, partitions)
     const epoch = computeEpoch(lane, origin)
     this.#lanes.set(`${topic}/${partition}`, {
@@ -125,13 +131,23 @@ export class Hub {
     }
   }
 
+  /** Of a partition, only clients that have got something of the record at `offset`, or of a later one, can recover. */
+  limitRecovery({ topic, partition, offset }: RecordPlace): void {
+    this.#lanes.get(`${topic}/${partition}`)?.history.refuseBelow(recordPosition(offset) + 1)
+  }
+
   /** Everything before the live records has been accepted. */
   goLive(): void {
     for (const [subject, history] of this.#sharedSubjects ?? []) history.invalidate(subject)
     this.#sharedSubjects = null
+    for (const topic of this.#damagedTopics ?? []) this.#refuseAll(topic)
+    this.#damagedTopics = null
   }
 
-  /** Takes one record of a topic that streams are made of. What cannot be read is counted and left out. */
+  /**
+   * Takes one record of a topic that streams are made of. What cannot be decoded or mapped is counted and left out. Throws `Outage`
+   * only, before anything of the record was published: the same record is given again.
+   */
   accept(record: LogRecord): void {
     this.#take(record, false)
   }
@@ -151,11 +167,8 @@ export class Hub {
       const missing = this.#acceptAs(row.suffix, record, { value: record.value, named })
       if (missing.length > 0) return missing
     } catch (error) {
-      if (!(error instanceof InvalidInput)) throw error
-      this.#options.metrics.eventsDropped.inc({ stage: 'realtime', reason: error.reason })
-      const { topic, partition, offset } = record
-      this.#options.log.warn({ err: error, topic, partition, offset }, 'skipped undecodable record')
-      this.#announceLoss(record)
+      if (error instanceof Outage) throw error
+      this.#skip(record, error)
     }
     this.#lanes
       .get(`${record.topic}/${record.partition}`)
@@ -194,7 +207,7 @@ export class Hub {
 
   /** Sends the elements of such a channel. */
   publishList({ row, subject }: Channel, payloads: readonly Payload[]): void {
-    this.#publish({ row, subject, payloads, retraction: false, pending: false, facet: '' }, 0)
+    this.#publish({ ...PLAIN_KIND, row, subject, payloads, retraction: false }, 0)
   }
 
   /** See `Fanout.reconcile`. */
@@ -259,12 +272,39 @@ export class Hub {
     return { publications, bytes }
   }
 
-  /** Channels with positions promise to be whole: their subscribers have to know that they are not. */
+  /** Whatever is wrong with a record, the records behind it go on. */
+  #skip(record: LogRecord, error: unknown): void {
+    const { topic, partition, offset } = record
+    const reason = error instanceof InvalidInput ? error.reason : 'other'
+    this.#options.metrics.eventsDropped.inc({ stage: 'realtime', reason })
+    this.#options.log.warn({ err: error, topic, partition, offset }, 'skipped undecodable record')
+    this.#announceLoss(record)
+  }
+
+  /**
+   * Channels with positions promise to be whole: their subscribers have to know that they are not. The record may have told of
+   * tokens of every partition.
+   */
   #announceLoss({ topic, partition, offset }: LogRecord): void {
-    const lane = this.#lanes.get(`${topic}/${partition}`)
-    if (lane === undefined) return
-    lane.history.invalidateAll(recordPosition(offset + 1))
-    this.#options.onLost?.(({ row, chain, address }) => this.#laneOf(row, chain, address) === lane)
+    const own = this.#lanes.get(`${topic}/${partition}`)
+    if (own === undefined) return
+    own.history.invalidateAll(recordPosition(offset + 1))
+    if (this.#damagedTopics === null) this.#refuseAll(topic, own)
+    else this.#damagedTopics.add(topic)
+    this.#options.onLost?.(
+      ({ row, chain, address }) =>
+        row.topic !== null &&
+        topicName(row.topic, chain) === topic &&
+        this.#isRecoverable(row, chain, address),
+    )
+  }
+
+  /** Nothing of the topic can be recovered from the positions that were given out so far, but for those of one lane. */
+  #refuseAll(topic: string, except?: PartitionState): void {
+    for (const partition of Array(this.#partitions.get(topic) ?? 0).keys()) {
+      const lane = this.#lanes.get(`${topic}/${partition}`)
+      if (lane !== except) lane?.history.refuseBelow(lane.history.top + 1)
+    }
   }
 
   #acceptAs(
@@ -359,12 +399,13 @@ export class Hub {
   }
 
   #sendBatch({ row, subject, retraction, payloads }: Batch): void {
-    this.#publish({ row, subject, retraction, payloads, pending: false, facet: '' }, 0)
+    this.#publish({ ...PLAIN_KIND, row, subject, payloads, retraction }, 0)
   }
 
   #send(publication: Publication, offset: number): void {
-    const { row, subject, retraction, pending, facet, payload } = publication
-    this.#publish({ row, subject, retraction, pending, facet, payloads: [payload] }, offset)
+    const { row, subject, retraction, pending, facet, bucketMs, payload } = publication
+    const payloads = [payload]
+    this.#publish({ row, subject, retraction, pending, facet, bucketMs, payloads }, offset)
   }
 
   #publish(
@@ -373,7 +414,7 @@ export class Hub {
       subject,
       payloads,
       ...kind
-    }: Omit<Publication, 'payload' | 'address' | 'index' | 'bucketMs'> & {
+    }: Omit<Publication, 'payload' | 'address' | 'index'> & {
       readonly payloads: readonly Payload[]
     },
     offset: number,

@@ -1,4 +1,4 @@
-import { formatUnits, formatUsd, unitsToNumber } from '../../core/amounts.ts'
+import { formatUnits, formatUsd, readUnits, unitsToNumber } from '../../core/amounts.ts'
 import { type ChannelOf, type ChannelRow, channelRow } from '../../schemas/channels.ts'
 import { PREDICTION_COLLATERALS, PREDICTION_DECIMALS } from '../../schemas/predictions.ts'
 import type {
@@ -129,10 +129,12 @@ const collateralOf = (address: string, context: PublishContext): Collateral => {
   return { symbol: known?.symbol ?? token?.symbol, decimals, price: context.priceOf(address) }
 }
 
+/** Throws `InvalidInput`. */
 const money = (raw: string, { decimals, price }: Collateral): Money => {
   if (decimals === undefined || decimals < 0 || raw === '') return UNKNOWN
-  const inUsd = price === '' ? null : unitsToNumber(BigInt(raw), decimals) * Number(price)
-  return { units: formatUnits(BigInt(raw), decimals), inUsd: formatUsd(inUsd) }
+  const amount = readUnits(raw)
+  const inUsd = price === '' ? null : unitsToNumber(amount, decimals) * Number(price)
+  return { units: formatUnits(amount, decimals), inUsd: formatUsd(inUsd) }
 }
 
 const paidFields = (paid: Money, symbol: string | undefined, address: string): Payload => ({

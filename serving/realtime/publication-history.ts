@@ -9,28 +9,135 @@ export interface HistoryEntry {
   readonly atMs: number
 }
 
-/** Limits of the history. */
+/** Limits of the history of one process: of all chains and partitions together, but for the first. */
 export interface HistoryLimits {
+  /** Publications of one subject. */
   readonly perSubject: number
   readonly maxAgeMs: number
-  /** Publications of all subjects together. */
   readonly entries: number
-  /** Subjects of which at least the last lost position is remembered. */
+  /** Memory of the entries as `entryBytes` estimates it. */
+  readonly bytes: number
+  /** Subjects without entries of which the last lost position is remembered. */
   readonly subjects: number
 }
 
-/** 300 publications or 5 minutes per channel; about 60 MB in all at the worst. */
+/** 300 publications or 5 minutes per channel, as far as the memory of all channels together allows. */
 export const HISTORY_LIMITS: HistoryLimits = {
   perSubject: 300,
   maxAgeMs: 300_000,
-  entries: 50_000,
+  entries: 100_000,
+  bytes: 128 * 1_024 * 1_024,
   subjects: 100_000,
 }
 
 interface SubjectHistory {
+  readonly subject: string
+  readonly owner: PublicationHistory
   readonly entries: HistoryEntry[]
+  /** Of the entries. */
+  bytes: number
   /** Everything up to here may be lost. */
   lostPosition: number
+  queue: SubjectQueue | null
+  previous: SubjectHistory | null
+  next: SubjectHistory | null
+}
+
+/** Subjects in the order in which they came; a subject is in one queue at most. A set would be slow to give its first element. */
+class SubjectQueue {
+  first: SubjectHistory | null = null
+  #last: SubjectHistory | null = null
+  #size = 0
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** Takes the subject out of the queue that it is in. */
+  static remove(history: SubjectHistory): void {
+    const { queue, previous, next } = history
+    if (queue === null) return
+    if (previous === null) queue.first = next
+    else previous.next = next
+    if (next === null) queue.#last = previous
+    else next.previous = previous
+    history.queue = null
+    history.previous = null
+    history.next = null
+    queue.#size -= 1
+  }
+
+  /** Puts the subject last, wherever it was. */
+  push(history: SubjectHistory): void {
+    SubjectQueue.remove(history)
+    history.queue = this
+    history.previous = this.#last
+    if (this.#last === null) this.first = history
+    else this.#last.next = history
+    this.#last = history
+    this.#size += 1
+  }
+}
+
+/** What the histories of a process hold together. Beyond the limits it evicts the subjects first that had no publication for longest. */
+export class HistoryBudget {
+  readonly limits: HistoryLimits
+  /** In the order of the last publication. */
+  readonly #kept = new SubjectQueue()
+  /** Subjects without entries, in the order in which they lost them. */
+  readonly #emptied = new SubjectQueue()
+  #entryCount = 0
+  #bytes = 0
+
+  constructor(limits: HistoryLimits) {
+    this.limits = limits
+  }
+
+  /** Puts an entry last and evicts what is too much or too old then. */
+  append(history: SubjectHistory, entry: HistoryEntry): void {
+    const bytes = entryBytes(entry.payload)
+    history.entries.push(entry)
+    history.bytes += bytes
+    this.#entryCount += 1
+    this.#bytes += bytes
+    this.#kept.push(history)
+    if (history.entries.length > this.limits.perSubject) this.#dropOldest(history, 1)
+    this.#evict(entry.atMs - this.limits.maxAgeMs)
+  }
+
+  /** Drops all entries of a subject; its lost position stays known for a while. */
+  empty(history: SubjectHistory): void {
+    this.#dropOldest(history, history.entries.length)
+    this.#emptied.push(history)
+    const oldest = this.#emptied.first
+    if (oldest === null || this.#emptied.size <= this.limits.subjects) return
+    SubjectQueue.remove(oldest)
+    oldest.owner.forget(oldest)
+  }
+
+  /** The subject is no longer held at all. */
+  remove(history: SubjectHistory): void {
+    this.#dropOldest(history, history.entries.length)
+    SubjectQueue.remove(history)
+  }
+
+  #dropOldest(history: SubjectHistory, count: number): void {
+    const dropped = history.entries.splice(0, count)
+    const bytes = dropped.reduce((sum, { payload }) => sum + entryBytes(payload), 0)
+    history.bytes -= bytes
+    this.#bytes -= bytes
+    this.#entryCount -= dropped.length
+    history.lostPosition = Math.max(history.lostPosition, dropped.at(-1)?.offset ?? 0)
+  }
+
+  #evict(oldestMs: number): void {
+    const { entries, bytes } = this.limits
+    for (let history = this.#kept.first; history !== null; history = this.#kept.first) {
+      const lastMs = history.entries.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY
+      if (lastMs >= oldestMs && this.#entryCount <= entries && this.#bytes <= bytes) break
+      this.empty(history)
+    }
+  }
 }
 
 /**
@@ -38,18 +145,16 @@ interface SubjectHistory {
  * nothing outside of the history iff P is not below the subject's lost position.
  */
 export class PublicationHistory {
-  readonly #bounds: HistoryLimits
-  /** In the order of the last publication, so the first is the least recently used. */
+  readonly #budget: HistoryBudget
   readonly #subjects = new Map<string, SubjectHistory>()
-  /** Lost positions of subjects without entries. */
-  readonly #lostPositions = new Map<string, number>()
-  #entryCount = 0
   /** Lost position of every other subject. */
   #defaultLostPosition: number
+  /** No subject can be recovered from a position below it. */
+  #floor = 0
   #top: number
 
-  constructor(bounds: HistoryLimits, startOffset: number) {
-    this.#bounds = bounds
+  constructor(budget: HistoryBudget, startOffset: number) {
+    this.#budget = budget
     this.#defaultLostPosition = startOffset
     this.#top = startOffset
   }
@@ -66,37 +171,40 @@ export class PublicationHistory {
 
   /** Appends a publication of this partition. */
   append(subject: string, entry: HistoryEntry): void {
-    const history = this.#historyOf(subject)
-    history.entries.push(entry)
-    this.#entryCount += 1
-    if (history.entries.length > this.#bounds.perSubject) this.#dropOldest(history, 1)
-    this.#evict(entry.atMs)
+    this.#budget.append(this.#historyOf(subject), entry)
   }
 
   /** The subject had a publication of another partition, without a position here: what lies before cannot be recovered. */
   invalidate(subject: string): void {
     const history = this.#historyOf(subject)
-    this.#dropOldest(history, history.entries.length)
     history.lostPosition = Math.max(history.lostPosition, this.#top + 1)
+    this.#budget.empty(history)
+  }
+
+  /** Of any subject, publications of other partitions may be missed by whoever is below `position`. */
+  refuseBelow(position: number): void {
+    this.#floor = Math.max(this.#floor, position)
   }
 
   /** Something of any subject was lost before `offset`: nothing before it can be recovered whole. */
   invalidateAll(offset: number): void {
+    for (const history of this.#subjects.values()) this.#budget.remove(history)
     this.#subjects.clear()
-    this.#lostPositions.clear()
-    this.#entryCount = 0
     this.#defaultLostPosition = Math.max(this.#defaultLostPosition, offset)
     this.#top = Math.max(this.#top, offset)
+  }
+
+  /** The budget no longer remembers the subject: its lost position is that of all others. */
+  forget({ subject, lostPosition }: SubjectHistory): void {
+    this.#subjects.delete(subject)
+    this.#defaultLostPosition = Math.max(this.#defaultLostPosition, lostPosition)
   }
 
   /** What a client at `offset` has missed, oldest first; undefined where that is not retained any more. */
   since(subject: string, offset: number): readonly HistoryEntry[] | undefined {
     const history = this.#subjects.get(subject)
-    if (
-      offset <
-      (history?.lostPosition ?? this.#lostPositions.get(subject) ?? this.#defaultLostPosition)
-    )
-      return undefined
+    const lostPosition = history?.lostPosition ?? this.#defaultLostPosition
+    if (offset < Math.max(this.#floor, lostPosition)) return undefined
     return history?.entries.filter((entry) => entry.offset > offset) ?? []
   }
 
@@ -107,37 +215,37 @@ export class PublicationHistory {
 
   #historyOf(subject: string): SubjectHistory {
     const history = this.#subjects.get(subject) ?? {
+      subject,
+      owner: this,
       entries: [],
-      lostPosition: this.#lostPositions.get(subject) ?? this.#defaultLostPosition,
+      bytes: 0,
+      lostPosition: this.#defaultLostPosition,
+      queue: null,
+      previous: null,
+      next: null,
     }
-    this.#lostPositions.delete(subject)
-    this.#subjects.delete(subject)
     this.#subjects.set(subject, history)
     return history
   }
+}
 
-  #dropOldest(history: SubjectHistory, count: number): void {
-    const dropped = history.entries.splice(0, count)
-    this.#entryCount -= dropped.length
-    history.lostPosition = Math.max(history.lostPosition, dropped.at(-1)?.offset ?? 0)
-  }
+/** Of an entry, its payload and its place in the history, without the texts. */
+const ENTRY_OVERHEAD_BYTES = 400
+/** Of a value of a payload: its slot and the head of its text. */
+const VALUE_OVERHEAD_BYTES = 32
 
-  /** Evicts the publications of the least recently used subjects first, then their lost positions. */
-  #evict(nowMs: number): void {
-    const oldestMs = nowMs - this.#bounds.maxAgeMs
-    for (const [subject, history] of this.#subjects) {
-      const lastMs = history.entries.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY
-      if (lastMs >= oldestMs && this.#entryCount <= this.#bounds.entries) break
-      this.#dropOldest(history, history.entries.length)
-      this.#subjects.delete(subject)
-      this.#lostPositions.set(subject, history.lostPosition)
-    }
-    for (const [subject, lostPosition] of this.#lostPositions) {
-      if (this.#lostPositions.size <= this.#bounds.subjects) break
-      this.#lostPositions.delete(subject)
-      this.#defaultLostPosition = Math.max(this.#defaultLostPosition, lostPosition)
-    }
+/** Memory of an entry with the payload: an estimate, a little above what is measured. */
+const entryBytes = (payload: Payload): number => ENTRY_OVERHEAD_BYTES + payloadBytes(payload)
+
+const payloadBytes = (payload: Payload): number => {
+  let bytes = 0
+  for (const value of Object.values(payload)) {
+    bytes += VALUE_OVERHEAD_BYTES
+    if (typeof value === 'string') bytes += Buffer.byteLength(value)
+    else if (Array.isArray(value)) bytes += Buffer.byteLength(value.join())
+    else if (typeof value === 'object') bytes += payloadBytes(value as Payload)
   }
+  return bytes
 }
 
 /** Publications per record that have a position of their own; later ones share the last. */

@@ -1,4 +1,4 @@
-import { formatUnits } from '../../core/amounts.ts'
+import { formatUnits, readUnits } from '../../core/amounts.ts'
 import { SOCIAL_KEYS, type WindowStatKey } from '../../schemas/channel-keys.ts'
 import { type ChannelOf, type ChannelTopic, channelRow } from '../../schemas/channels.ts'
 import type {
@@ -55,10 +55,11 @@ const toPublications = <Source extends ChannelTopic>(
     )
   })
 
+/** Throws `InvalidInput`. */
 const tokenUnits = (raw: string, decimals: number | null | undefined): string =>
   raw === '' || decimals === null || decimals === undefined || decimals < 0
     ? ''
-    : formatUnits(BigInt(raw), decimals)
+    : formatUnits(readUnits(raw), decimals)
 
 const windowPayload = (event: TradeStatEvent): Payload => {
   const stems: Readonly<Record<WindowStatKey, string | number>> = {

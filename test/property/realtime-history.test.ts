@@ -3,11 +3,13 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import {
   eventPosition,
+  HISTORY_LIMITS,
+  HistoryBudget,
   PublicationHistory,
   recordPosition,
 } from '../../serving/realtime/publication-history.ts'
 
-const BOUNDS = { perSubject: 3, maxAgeMs: 1_000, entries: 6, subjects: 2 }
+const BOUNDS = { perSubject: 3, maxAgeMs: 1_000, entries: 6, bytes: 1_000_000, subjects: 2 }
 
 const tape = fc.array(
   fc.record({
@@ -19,46 +21,101 @@ const tape = fc.array(
   { maxLength: 40, size: 'max' },
 )
 
-test('a recovery returns exactly the missed publications, or reports that it cannot', () => {
+const SUBJECTS = ['a', 'b', 'c', 'd', 'e', 'f']
+const PARTITIONS = ['p', 'q']
+
+interface Published {
+  readonly subject: string
+  readonly offset: number
+  readonly foreign: boolean
+  readonly top: number
+}
+
+test('a recovery returns exactly the missed publications, or reports that it cannot, and all partitions keep no more than one budget', () => {
   fc.assert(
     fc.property(tape, fc.integer({ min: 0, max: 220 }), (records, seen) => {
-      const history = new PublicationHistory(BOUNDS, recordPosition(10))
-      const all: { subject: string; offset: number; foreign: boolean; top: number }[] = []
+      const budget = new HistoryBudget(BOUNDS)
+      const histories = PARTITIONS.map((name) => ({
+        name,
+        history: new PublicationHistory(budget, recordPosition(10)),
+        all: [] as Published[],
+      }))
       let record = 10
       let atMs = 0
-      for (const { subject, gap, waitMs, foreign } of records) {
+      for (const [index, { subject, gap, waitMs, foreign }] of records.entries()) {
+        const lane = histories[index % histories.length]
+        assert.ok(lane)
+        const { history, all, name } = lane
+        const own = `${name}${subject}`
+        const { top } = history
         atMs += waitMs
         if (foreign) {
-          all.push({ subject, offset: 0, foreign: true, top: history.top })
-          history.invalidate(subject)
+          all.push({ subject: own, offset: 0, foreign: true, top })
+          history.invalidate(own)
           continue
         }
         record += gap
         const offset = eventPosition(record, 0)
-        all.push({ subject, offset, foreign: false, top: history.top })
-        history.append(subject, { offset, payload: {}, retraction: false, atMs })
+        all.push({ subject: own, offset, foreign: false, top })
+        history.append(own, { offset, payload: {}, retraction: false, atMs })
         history.advance(recordPosition(record + 1))
-      }
-      const position = recordPosition(seen)
-      for (const subject of ['a', 'b', 'c', 'd', 'e', 'f', 'never']) {
-        const own = all.filter((one) => one.subject === subject)
-        const found = history.since(subject, position)
-        if (found === undefined) continue
-        const missed = own.filter((one) => !one.foreign && one.offset > position)
-        assert.deepEqual(
-          found.map(({ offset }) => offset),
-          missed.map(({ offset }) => offset),
+        const kept = histories.flatMap((each) =>
+          SUBJECTS.flatMap((one) => each.history.all(`${each.name}${one}`)),
         )
-        assert.ok(position >= recordPosition(10), 'nothing before the start is known')
-        assert.ok(!own.some((one) => one.foreign && one.top >= position), 'a foreign one is missed')
+        assert.ok(kept.length <= BOUNDS.entries)
+        assert.ok(kept.some((one) => one.offset === offset))
+      }
+      for (const { name, history, all } of histories) {
+        const position = recordPosition(seen)
+        for (const subject of [...SUBJECTS, 'never'].map((one) => `${name}${one}`)) {
+          const own = all.filter((one) => one.subject === subject)
+          const found = history.since(subject, position)
+          if (found === undefined) continue
+          const missed = own.filter((one) => !one.foreign && one.offset > position)
+          assert.deepEqual(
+            found.map(({ offset }) => offset),
+            missed.map(({ offset }) => offset),
+          )
+          assert.ok(position >= recordPosition(10), 'nothing before the start is known')
+          assert.ok(
+            !own.some((one) => one.foreign && one.top >= position),
+            'a foreign one is missed',
+          )
+        }
       }
     }),
     { numRuns: 300 },
   )
 })
 
+test('the bytes of all partitions are bounded; what was quiet for longest leaves first, whole', () => {
+  const budget = new HistoryBudget({ ...HISTORY_LIMITS, bytes: 100_000 })
+  const histories = PARTITIONS.map(() => new PublicationHistory(budget, 0))
+  const append = (index: number, subject: string, length: number): void => {
+    const payload = { h: 'x'.repeat(length) }
+    const offset = eventPosition(index, 0)
+    histories[index % 2]?.append(subject, { offset, payload, retraction: false, atMs: 0 })
+  }
+  append(0, 'a', 30_000)
+  append(1, 'b', 30_000)
+  append(2, 'a', 30_000)
+  append(3, 'c', 30_000)
+  const [even, odd] = histories
+  assert.deepEqual([even?.all('a').length, odd?.all('b').length, odd?.all('c').length], [2, 0, 1])
+  assert.equal(odd?.since('b', eventPosition(0, 0)), undefined, 'what was evicted is not whole')
+  assert.equal(odd?.since('b', eventPosition(1, 0))?.length, 0)
+  append(4, 'd', 200_000)
+  assert.deepEqual(
+    [even?.all('a').length, odd?.all('c').length, even?.all('d').length],
+    [0, 0, 0],
+    'one that is larger than all that may be kept is not kept either',
+  )
+  append(5, 'c', 30_000)
+  assert.equal(odd?.all('c').length, 1)
+})
+
 test('a subject with few publications is whole from the start', () => {
-  const history = new PublicationHistory(BOUNDS, recordPosition(10))
+  const history = new PublicationHistory(new HistoryBudget(BOUNDS), recordPosition(10))
   history.append('a', { offset: eventPosition(12, 0), payload: {}, retraction: false, atMs: 0 })
   assert.equal(history.since('a', recordPosition(10))?.length, 1)
   assert.equal(history.since('never', recordPosition(10))?.length, 0)

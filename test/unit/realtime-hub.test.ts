@@ -1,42 +1,55 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { partitionOf } from '../../core/bus/partitioner.ts'
+import type { DeepPartial } from '../../core/codec/contract.ts'
 import { localCodec } from '../../core/codec/local-codec.ts'
 import { makeSilentLogger } from '../../core/ops/logger.ts'
 import { makeMetrics } from '../../core/ops/metrics.ts'
+import type { TradeEvent } from '../../schemas/wire.ts'
 import { type Channel, parseChannel } from '../../serving/realtime/channel-name.ts'
 import type { Push, Subscriber } from '../../serving/realtime/fanout.ts'
 import { Hub } from '../../serving/realtime/hub.ts'
 import { HISTORY_LIMITS } from '../../serving/realtime/publication-history.ts'
 import { createSubscriptionView, PLAIN_VIEW } from '../../serving/realtime/subscription-view.ts'
-import { buildTradeEvent, TOKEN } from '../support/realtime-stack.ts'
+import { buildCandleEvent, buildTradeEvent, TOKEN } from '../support/realtime-stack.ts'
 
 const TOPIC = 'eth.dex.trades.processed'
-const LANE = { topic: TOPIC, partition: 0, partitions: 1, startOffset: 0, origin: 'test' }
 const codec = localCodec()
 
-const tradesChannel = (): Channel => {
-  const channel = parseChannel(`dex-trade:eth_${TOKEN}`, new Set(['eth']))
+const channelOf = (name: string): Channel => {
+  const channel = parseChannel(name, new Set(['eth']))
   assert.ok(!('code' in channel))
   return channel
 }
+const tradesChannel = (): Channel => channelOf(`dex-trade:eth_${TOKEN}`)
 
-/** A hub with one partition of trades and one subscriber to those of TOKEN. */
-const openHub = () => {
+/** A hub with the partitions of trades and one subscriber to those of TOKEN. */
+const openHub = (partitions = 1) => {
+  const partition = partitionOf(TOKEN, partitions)
+  const metrics = makeMetrics()
+  const channel = tradesChannel()
+  /** For each announced loss: whether the channel is among the lost ones. */
+  const ended: boolean[] = []
   const hub = new Hub({
     codec,
     quotes: new Map(),
     numbers: 'string',
     publish: () => undefined,
-    metrics: makeMetrics(),
+    metrics,
     log: makeSilentLogger(),
     nowMs: () => 0,
+    onLost: (lost) => ended.push(lost(channel)),
   })
-  hub.openLane(LANE)
+  for (const each of Array(partitions).keys()) {
+    hub.openLane({ topic: TOPIC, partition: each, partitions, startOffset: 0, origin: 'test' })
+  }
   hub.goLive()
   const pushed: unknown[] = []
+  const buckets: number[] = []
   const subscriber: Subscriber = {
     congested: true,
-    deliver: ({ frames }: Push) => {
+    deliver: ({ frames, bucketMs }: Push) => {
+      buckets.push(bucketMs)
       pushed.push(...frames.map((frame) => JSON.parse(String(frame)).push.pub.offset))
     },
     bill: () => undefined,
@@ -50,19 +63,22 @@ const openHub = () => {
       drop: () => undefined,
     },
   }
-  const channel = tradesChannel()
   hub.join(subscriber, channel, { after: 0, view: createSubscriptionView({}) })
-  /** Takes a record of the partition that holds one trade. */
-  const accept = (offset: number, seq: number, part: number, signature?: string): void => {
+  /** Takes a record of the partition of TOKEN that holds one trade. */
+  const accept = (
+    offset: number,
+    seq: number,
+    part: number,
+    more: DeepPartial<TradeEvent> = {},
+  ): void => {
     const meta = { chain: 'eth', op: 'OP_APPLY', seq, part, parts: part + 1 } as const
-    const transaction = signature === undefined ? {} : { transaction: { signature } }
     const value = codec.encode('dex.trade.TradeEvents', {
       meta,
-      events: [{ ...buildTradeEvent(offset), ...transaction }],
+      events: [{ ...buildTradeEvent(offset), ...more }],
     })
     hub.accept({
       topic: TOPIC,
-      partition: 0,
+      partition,
       offset,
       key: TOKEN,
       value,
@@ -70,7 +86,7 @@ const openHub = () => {
       timestampMs: 0,
     })
   }
-  return { hub, channel, pushed, accept }
+  return { hub, metrics, channel, subscriber, ended, pushed, buckets, accept }
 }
 
 test('a record that is delivered twice is published and kept once; further parts of its block are new', () => {
@@ -99,9 +115,67 @@ test('a recovery that does not fit one reply is not reported as complete', () =>
     if (!answer.recovered) break
     assert.equal(answer.publications.length, offset, 'all that was missed, or nothing')
     recovered = offset
-    accept(offset, offset, 0, signature)
+    accept(offset, offset, 0, { transaction: { signature } })
     offset += 1
     assert.ok(offset < HISTORY_LIMITS.perSubject, 'the size of a reply is bounded')
   }
   assert.ok(recovered > 100)
+})
+
+test('whatever error a record causes, it is counted, its channels learn of the loss, and the next one is sent', async () => {
+  const { hub, metrics, channel, ended, pushed, accept } = openHub()
+  accept(0, 1, 0)
+  const since = hub.positionOf(channel)
+  assert.ok(since)
+  accept(1, 2, 0, buildTradeEvent(1, { token_a_decimals: 2 ** 31 - 1 }))
+  accept(2, 3, 0)
+  assert.equal(pushed.length, 2)
+  assert.deepEqual(ended, [true])
+  assert.equal(hub.recover(channel, since, PLAIN_VIEW).recovered, false)
+  const { values } = await metrics.eventsDropped.get()
+  assert.deepEqual(
+    values.map(({ labels, value }) => [labels.reason, value]),
+    [['other', 1]],
+  )
+})
+
+test('a record that cannot be read may have held trades of tokens of every partition: none recovers over it', () => {
+  const { hub, channel, ended, accept } = openHub(2)
+  accept(0, 1, 0)
+  const since = hub.positionOf(channel)
+  assert.ok(since)
+  hub.accept({
+    topic: TOPIC,
+    partition: 1 - partitionOf(TOKEN, 2),
+    offset: 0,
+    key: 'other',
+    value: Buffer.from('no record'),
+    headers: {},
+    timestampMs: 0,
+  })
+  assert.deepEqual(ended, [true])
+  assert.equal(hub.recover(channel, since, PLAIN_VIEW).recovered, false)
+  accept(1, 2, 0)
+  const later = hub.positionOf(channel)
+  assert.ok(later)
+  accept(2, 3, 0)
+  const recovery = hub.recover(channel, later, PLAIN_VIEW)
+  assert.ok(recovery.recovered)
+  assert.equal(recovery.publications.length, 1)
+})
+
+test('a candle tells the queue of a slow reader which bucket it is of', () => {
+  const { hub, subscriber, buckets } = openHub()
+  hub.join(subscriber, channelOf(`dex-candle:eth_${TOKEN}_1m`), { after: 0, view: PLAIN_VIEW })
+  const candle = buildCandleEvent(3, '2')
+  hub.accept({
+    topic: 'eth.candlesticks',
+    partition: 0,
+    offset: 0,
+    key: TOKEN,
+    value: codec.encode('candlestick.CandlestickEvents', { meta: null, events: [candle] }),
+    headers: {},
+    timestampMs: 0,
+  })
+  assert.deepEqual(buckets, [Number(candle.timestamp)])
 })

@@ -248,6 +248,20 @@ test('coalescing: a first value is sent at once, then the newest per bucket, old
   assert.deepEqual(closes(coalescer.offer(publication(2, '5'), COALESCE_INTERVAL_MS * 2)), ['5'])
 })
 
+test('coalescing and batching: a clock that is set back holds nothing back longer than usual', () => {
+  const coalescer = new Coalescer()
+  const setBackMs = 90_000
+  const batches = new ArrayBatcher()
+  coalescer.offer(publication(1, '1'), setBackMs)
+  assert.deepEqual(coalescer.offer(publication(1, '2'), 0), [])
+  assert.deepEqual(coalescer.due(COALESCE_INTERVAL_MS - 1), [])
+  assert.equal(coalescer.due(COALESCE_INTERVAL_MS).length, 1)
+  batches.offer(element('1'), setBackMs)
+  assert.deepEqual(batches.due(0), [])
+  assert.deepEqual(batches.due(BATCH_WINDOW_MS - 1), [])
+  assert.equal(batches.due(BATCH_WINDOW_MS).length, 1)
+})
+
 const element = (value: string, retraction = false, subject = 'x'): BatchElement => ({
   row: channelRow('dex-new-tokens'),
   subject,
@@ -352,9 +366,10 @@ const slowConnection = () => {
   })
   return { connection, sent, ends, state, slow }
 }
-const push = (literal: string, text: string, latest: boolean, facet = ''): Push => ({
+const push = (literal: string, text: string, latest: boolean, facet = '', bucketMs = 0): Push => ({
   literal,
   facet,
+  bucketMs,
   frames: [text],
   latest,
   payloadBytes: text.length,
@@ -391,6 +406,30 @@ test('conflation: facets of a channel do not replace each other, and unsubscribi
   connection.checkQueue()
   connection.checkQueue()
   assert.deepEqual(sent, ['l2', 'r1'])
+})
+
+test('conflation: the final state of a candle waits beside the next candles, for the last eight, oldest first', () => {
+  const { connection, sent, state } = slowConnection()
+  state.queued = 300 * KIB
+  const candle = (minute: number, close: string): void =>
+    connection.deliver(push('candles', `${minute}:${close}`, true, '', minute * 60_000))
+  for (const minute of [1, 2]) for (const close of ['open', 'final']) candle(minute, close)
+  candle(3, 'open')
+  connection.deliver(push('supply', 's', true))
+  candle(2, 'corrected')
+  state.queued = 0
+  connection.checkQueue()
+  connection.checkQueue()
+  assert.deepEqual(sent.splice(0), ['s', '1:final', '2:corrected', '3:open'])
+  state.queued = 300 * KIB
+  for (const minute of Array(20).keys()) candle(minute, 'final')
+  state.queued = 0
+  connection.checkQueue()
+  connection.checkQueue()
+  assert.deepEqual(
+    sent,
+    Array.from({ length: 8 }, (_, index) => `${index + 12}:final`),
+  )
 })
 
 test('a full queue: nothing more is sent; the connection is closed with 3008 if it drains in time, else dropped', () => {

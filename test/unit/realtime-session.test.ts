@@ -297,10 +297,14 @@ test('heartbeats: regular pings, and close codes for stale, silent, expired and 
   assert.equal(nextHeartbeatAction(start, live, 12_500), 'ping')
   assert.equal(withPingSent(start, 12_600).nextPingMs, 37_500)
   assert.equal(withPingSent(start, 900_000).nextPingMs, 912_500)
+  const later = { ...start, seenMs: 900_000, nextPingMs: 912_500 }
+  assert.equal(nextHeartbeatAction(later, live, 890_000), undefined)
+  assert.equal(nextHeartbeatAction(later, live, 800_000), 'ping', 'the clock was set back')
+  assert.equal(withPingSent(later, 800_000).nextPingMs, 825_000)
   assert.deepEqual(nextHeartbeatAction(start, live, 60_000), { code: 3012, reason: 'no pong' })
   assert.deepEqual(nextHeartbeatAction(start, fresh(), 10_000), { code: 3502, reason: 'stale' })
   const expiring = connected({ principal: { ...PRINCIPAL, expiresAtMs: 1_000 } })
-  assert.equal(nextHeartbeatAction({ ...start, nextPingMs: 99_999 }, expiring, 25_999), undefined)
+  assert.equal(nextHeartbeatAction({ ...start, nextPingMs: 50_000 }, expiring, 25_999), undefined)
   assert.deepEqual(nextHeartbeatAction(start, expiring, 26_000), {
     code: 3005,
     reason: 'connection expired',

@@ -89,7 +89,7 @@ export const whereClause = (statement: StatementContext): string => {
   const { selection, binder, nowMs, scope } = statement
   const { cube, dataset } = selection
   const wanted = compileCondition(selection.where, statement)
-  const filter = scope ? `(${wanted}) AND ${scopeCondition(cube, scope, binder)}` : wanted
+  const filter = scope ? `(${wanted}) AND ${scopeCondition(selection, scope, binder)}` : wanted
   if (dataset === 'combined' || cube.timeless) return filter
   const edge = binder.bind(formatBoundTime(nowMs - DAY_MS), TIME_PARAMETER_TYPE)
   return `(${filter}) AND ${cube.time} ${dataset === 'realtime' ? '>' : '<='} ${edge}`

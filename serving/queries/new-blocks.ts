@@ -35,3 +35,9 @@ export const lastBlockQuery = (chain: BlocksOf): Query => ({
   sql: `SELECT toString(max(seq)) AS seq, toString(max(block_slot)) AS slot FROM ${chain.id}_blocks
 WHERE ${newestBlocksSql(chain)}`,
 })
+
+/** The newest slot of the operations up to one. The table is read from its end. */
+export const newestSlotQuery = ({ id }: BlocksOf, upToSeq: number): Query => ({
+  sql: `SELECT toString(block_slot) AS slot FROM ${id}_blocks WHERE seq <= {seq:UInt64} ORDER BY block_slot DESC LIMIT 1`,
+  params: { seq: String(upToSeq) },
+})

@@ -14,7 +14,11 @@ import { holdersQuery, poolsAmongQuery, walletHoldersQuery } from '../../serving
 import { type KeysetList, sliceQuery } from '../../serving/queries/keyset-list.ts'
 import { latestBlockQuery } from '../../serving/queries/latest-block.ts'
 import * as worth from '../../serving/queries/net-worth.ts'
-import { lastBlockQuery, newBlocksQuery } from '../../serving/queries/new-blocks.ts'
+import {
+  lastBlockQuery,
+  newBlocksQuery,
+  newestSlotQuery,
+} from '../../serving/queries/new-blocks.ts'
 import * as pastWorth from '../../serving/queries/past-net-worth.ts'
 import { poolStatesQuery, poolTicksQuery } from '../../serving/queries/pool-states.ts'
 import { predictionActivityList } from '../../serving/queries/prediction-activities.ts'
@@ -122,6 +126,7 @@ const STATEMENTS: Readonly<Record<string, Query | KeysetList | undefined>> = {
   'freshness by height': freshnessQuery(CHAINS.eth),
   'block operations after one': newBlocksQuery(CHAINS.eth, { afterSeq: 7, fromSlot: 5 }),
   'last block operation': lastBlockQuery(CHAINS.eth),
+  'newest slot up to a block operation': newestSlotQuery(CHAINS.eth, 7),
   'pools by address': pools.poolsQuery(CHAIN, [POOL]),
   'pools of a token, every filter': pools.tokenPoolsList(
     CHAIN,

@@ -33,7 +33,7 @@ export interface FeedStep {
   readonly scope: BlockScope
 }
 
-/** Operations that are remembered: a reader that is further behind is ended. */
+/** Stored operations that are remembered: a reader that is further behind is ended. As many are read before they are stored. */
 const MAX_REMEMBERED = 4_096
 /** Blocks of one delivery. */
 const MAX_BLOCKS_PER_STEP = 256
@@ -70,26 +70,36 @@ interface FeedState {
   newestSlot: number
 }
 
-/** Reads once. Throws `NotStoredYet` where nothing is new. */
-const readNext = async (
+const readBlocks = async (
   state: FeedState,
-  { chain, reader, progress }: Pick<BlockFeedOptions, 'chain' | 'reader' | 'progress'>,
+  { chain, reader }: Pick<BlockFeedOptions, 'chain' | 'reader'>,
 ): Promise<void> => {
-  const { buffered } = state
   const operations = await reader.after(chain, {
     afterSeq: state.readSeq,
     fromSlot: state.newestSlot,
   })
   for (const operation of operations) {
-    buffered.push(operation)
+    state.buffered.push(operation)
     state.readSeq = operation.seq
     state.newestSlot = Math.max(state.newestSlot, operation.slot)
   }
+}
+
+/** Reads once. Throws `NotStoredYet` where nothing is new. */
+const readNext = async (
+  state: FeedState,
+  options: Pick<BlockFeedOptions, 'chain' | 'reader' | 'progress'>,
+): Promise<void> => {
+  const { chain, progress } = options
+  const { buffered } = state
+  const remembered = buffered.filter(({ seq }) => seq <= state.stored).length
+  if (buffered.length - remembered < MAX_REMEMBERED) await readBlocks(state, options)
   // Asked after the blocks were read: what was stored by then holds all rows of those blocks up to the answer.
   const stored = Math.min(state.readSeq, await progress.storedSeq(chain))
-  const dropped = buffered.splice(0, Math.max(0, buffered.length - MAX_REMEMBERED))
-  state.droppedSeq = dropped.at(-1)?.seq ?? state.droppedSeq
   if (stored <= state.stored) throw new NotStoredYet()
+  // Measured from what was stored before: who had read all of that keeps what has been stored meanwhile.
+  const dropped = buffered.splice(0, Math.max(0, remembered - MAX_REMEMBERED))
+  state.droppedSeq = dropped.at(-1)?.seq ?? state.droppedSeq
   state.stored = stored
 }
 
@@ -135,7 +145,9 @@ export const createBlockFeed = (options: BlockFeedOptions): BlockFeed => {
   const begin = async (): Promise<void> => {
     const { seq, slot } = await reader.last(chain)
     const stored = Math.min(seq, await progress.storedSeq(chain))
-    state = { buffered: [], droppedSeq: stored, readSeq: stored, stored, newestSlot: slot }
+    // Reading goes on behind what is stored, which may be more than a reorg's length before the newest block.
+    const newestSlot = stored < seq ? await reader.newestSlot(chain, stored) : slot
+    state = { buffered: [], droppedSeq: stored, readSeq: stored, stored, newestSlot }
     announced = Math.max(announced, seq)
   }
   return {

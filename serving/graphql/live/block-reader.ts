@@ -1,6 +1,11 @@
 import { type ChainRow, chainRow } from '../../../schemas/chains.ts'
 import { emptyWork, type LimitedReads } from '../../queries/limited-reads.ts'
-import { type BlockOperationRow, lastBlockQuery, newBlocksQuery } from '../../queries/new-blocks.ts'
+import {
+  type BlockOperationRow,
+  lastBlockQuery,
+  newBlocksQuery,
+  newestSlotQuery,
+} from '../../queries/new-blocks.ts'
 
 /** One operation on a chain's blocks. */
 export interface BlockOperation {
@@ -21,6 +26,8 @@ export interface BlockReader {
   ): Promise<readonly BlockOperation[]>
   /** The last operation and the newest slot. */
   last(chain: string): Promise<{ readonly seq: number; readonly slot: number }>
+  /** The newest slot of the operations up to one; 0 without any. */
+  newestSlot(chain: string, upToSeq: number): Promise<number>
 }
 
 /** Whose statements these are among those of the organizations. */
@@ -57,6 +64,11 @@ export const createBlockReader = (
       const query = lastBlockQuery(rowOf(chain))
       const { rows } = await reads.query<Pick<BlockOperationRow, 'seq' | 'slot'>>(query, caller())
       return { seq: Number(rows[0]?.seq ?? 0), slot: Number(rows[0]?.slot ?? 0) }
+    },
+    newestSlot: async (chain, upToSeq) => {
+      const query = newestSlotQuery(rowOf(chain), upToSeq)
+      const { rows } = await reads.query<Pick<BlockOperationRow, 'slot'>>(query, caller())
+      return Number(rows[0]?.slot ?? 0)
     },
   }
 }

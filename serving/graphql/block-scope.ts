@@ -20,6 +20,8 @@ export interface BlockScope {
   readonly removed: readonly BlockRef[]
   /** Least block time of all of them, epoch milliseconds. */
   readonly fromMs: number
+  /** Least block operation of all of them: what they changed has its version or a later one. */
+  readonly fromSeq: number
 }
 
 const MINUTE_MS = 60_000
@@ -47,15 +49,19 @@ const firstBucketSql = (
 }
 
 /**
- * Condition that keeps what the blocks brought: of events the rows of these very blocks, of states those that changed since,
- * of buckets those that did, whole. `slot` bounds what the engine reads, the hash tells the forks apart.
+ * Condition that keeps what the blocks brought: of events the rows of these very blocks, of states those that were written since:
+ * a reorg writes older states again, with their times. Of buckets those that changed since, whole. `slot` bounds what the engine reads, the hash tells the forks apart.
  */
 export const scopeCondition = (
   selection: Pick<CubeSelection, 'cube' | 'fields'>,
-  { added, fromMs }: BlockScope,
+  { added, fromMs, fromSeq }: BlockScope,
   binder: QueryParameters,
 ): string => {
   const { cube } = selection
+  if (cube.versionBits !== undefined) {
+    const version = BigInt(fromSeq) << BigInt(cube.versionBits)
+    return `_ver >= ${binder.bind(String(version), 'UInt64')}`
+  }
   if (!hasEventRows(cube)) return `${cube.time} >= ${firstBucketSql(selection, fromMs, binder)}`
   const slots = added.map(({ slot }) => slot)
   const bound = (value: number): string => binder.bind(String(value), 'UInt64')

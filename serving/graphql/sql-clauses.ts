@@ -50,7 +50,7 @@ export const createStatement = (
 const WATERMARK_SQL = `ifNull((SELECT argMax(hot_from, _ver) FROM {chain}_chain_state WHERE key = 'rollup'), toDateTime(0, 'UTC'))`
 
 /** FROM of a selection: the cube's source on each chain, with the lookups that its leaves need. */
-export const fromClause = ({ selection, lookups }: StatementContext): string => {
+export const fromClause = ({ selection, lookups, scope }: StatementContext): string => {
   const { cube, chains, aggregates } = selection
   const watermark = aggregates === 'no' ? `toDateTime(0, 'UTC')` : WATERMARK_SQL
   const on = (text: string): readonly string[] =>
@@ -64,7 +64,7 @@ export const fromClause = ({ selection, lookups }: StatementContext): string => 
         .replaceAll('{chain}', chain)
     })
   const union = (parts: readonly string[]): string => `(${parts.join(' UNION ALL ')})`
-  const sources = on(cube.source)
+  const sources = on((scope && cube.liveSource) ?? cube.source)
   const [only = ''] = sources
   const united = sources.length > 1 ? union(sources.map((text) => `SELECT * FROM ${text}`)) : only
   const rows = cube.merged?.replace('{union}', () => united) ?? united

@@ -57,6 +57,7 @@ const toScope = (chain: string, operations: readonly BlockOperation[]): BlockSco
     added: [...added.values()].map(ref),
     removed: removed.map(ref),
     fromMs: Math.min(...operations.map(({ timeMs }) => timeMs)),
+    fromSeq: Math.min(...operations.map(({ seq }) => seq)),
   }
 }
 

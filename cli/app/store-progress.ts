@@ -1,4 +1,3 @@
-import pLimit from 'p-limit'
 import type { Bus, GroupOffset, LogRecord, PartitionBounds } from '../../core/bus/contract.ts'
 import type { Config } from '../../core/config/settings.ts'
 import { PROCESS_PIPELINE } from '../../processors/process-pipeline.ts'
@@ -130,6 +129,16 @@ const sinkReader =
     createPartition: isMixed(sink) ? createMixedPartition : createOrderedPartition,
   })
 
+/** Runs one work after another. */
+const createTurns = () => {
+  let last: Promise<unknown> = Promise.resolve()
+  return <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const running = last.then(work, work)
+    last = running
+    return running
+  }
+}
+
 /** The stages of a chain and its sinks, those of the feeds that are on among them. */
 const chainReaders = (chain: string, { feeds }: Pick<Config, 'feeds'>) => {
   const row = chainRow(chain)
@@ -141,7 +150,7 @@ const chainReaders = (chain: string, { feeds }: Pick<Config, 'feeds'>) => {
     createPartition: createOrderedPartition,
   }
   // What is remembered of a partition has one user at a time.
-  return { stages, sinks: sinks.map(sinkReader(chain)), turn: pLimit(1) }
+  return { stages, sinks: sinks.map(sinkReader(chain)), turn: createTurns() }
 }
 
 /**

@@ -175,7 +175,7 @@ describe('records of several lanes in one partition', () => {
   })
 })
 
-test('what was read of a partition is not read again while its group stands still', async () => {
+test('what was read of a partition is not read again before its group has moved', async () => {
   const { counted, reads } = countReads()
   const progress = createStoreProgress(counted, { feeds: [] })
   for (const topic of ALWAYS) {

@@ -80,23 +80,43 @@ describe('states', () => {
   const writePool = (slot: number, liquidity: number) =>
     stack.api.warehouse.insert('eth_dex_pools', [
       {
-        ...{ pool_address: '0xpool', token_a: '0xa', token_b: '0xb', base_is_a: 1 },
-        ...{ decimals_a: 0, decimals_b: 0, reserve_a: String(liquidity), liquidity_usd: liquidity },
-        ...{ last_updated: timeOf(slot), _ver: nextVersion(), _del: 0 },
+        pool_address: '0xpool',
+        token_a: '0xa',
+        token_b: '0xb',
+        base_is_a: 1,
+        decimals_a: 0,
+        decimals_b: 0,
+        reserve_a: String(liquidity),
+        liquidity_usd: liquidity,
+        last_updated: timeOf(slot),
+        _ver: nextVersion(),
+        _del: 0,
       },
     ])
   const writeHolder = (slot: number, holder: string, balance: number) =>
     stack.api.warehouse.insert('eth_token_holders', [
       {
-        ...{ token_address: '0xa', holder, decimals: 0, balance: String(balance) },
-        ...{ first_seen: timeOf(0), last_seen: timeOf(slot), _ver: nextVersion(), _del: 0 },
+        token_address: '0xa',
+        holder,
+        decimals: 0,
+        balance: String(balance),
+        first_seen: timeOf(0),
+        last_seen: timeOf(slot),
+        _ver: nextVersion(),
+        _del: 0,
       },
     ])
   const writePosition = (slot: number, buys: number) =>
     stack.api.warehouse.insert('eth_wallet_token_pnl', [
       {
-        ...{ wallet: '0xw', token_address: '0xa', buys, sells: 0 },
-        ...{ first_time: timeOf(0), last_time: timeOf(slot), _ver: nextPnlVersion(), _del: 0 },
+        wallet: '0xw',
+        token_address: '0xa',
+        buys,
+        sells: 0,
+        first_time: timeOf(0),
+        last_time: timeOf(slot),
+        _ver: nextPnlVersion(),
+        _del: 0,
       },
     ])
   const cubes = {

@@ -286,7 +286,7 @@ const startStreams = async (
     Omit<Parameters<typeof startSubscriptions>[0], 'engine' | 'progress'>,
   { engine, httpPort }: { readonly engine: GraphqlEngine; readonly httpPort: number },
 ) => {
-  const progress = createStoreProgress(streams.bus)
+  const progress = createStoreProgress(streams.bus, config)
   const subscriptions = await startSubscriptions({ ...streams, engine, progress })
   const realtime = await startRealtimeServer({
     ...streams,

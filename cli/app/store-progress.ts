@@ -1,70 +1,189 @@
-import type { Bus } from '../../core/bus/contract.ts'
+import type { Bus, GroupOffset, LogRecord, PartitionBounds } from '../../core/bus/contract.ts'
+import type { Config } from '../../core/config/settings.ts'
 import { PROCESS_PIPELINE } from '../../processors/process-pipeline.ts'
-import { FEED_SINKS } from '../../processors/sinks/feed-sinks.ts'
+import { REPARTITIONED_TOPICS } from '../../processors/runtime/stage.ts'
+import { enabledFeedSinks } from '../../processors/sinks/feed-sinks.ts'
 import { sinkGroup } from '../../processors/sinks/runner.ts'
 import { SINKS, type Sink } from '../../processors/sinks/tables.ts'
+import { chainRow } from '../../schemas/chains.ts'
 import { topicName } from '../../schemas/topics.ts'
 import type { StoreProgress } from '../../serving/interfaces.ts'
 
-interface Reader {
-  readonly group: string
-  readonly topics: readonly string[]
-  /** It may never have run, and is not waited for then. */
-  readonly isOptional: boolean
-}
+/** What is asked of the log. */
+type ProgressBus = Pick<Bus, 'topics' | 'ends' | 'offsets' | 'read'>
 
 const ALL = Number.POSITIVE_INFINITY
 
-/** Block operation before that of the next record which the group has not read; Infinity where it has read everything. */
-const readUpTo = async (bus: Bus, { group, topics, isOptional }: Reader): Promise<number> => {
-  const committed = await bus.offsets(group, topics)
-  if (committed.length === 0 && isOptional) return ALL
-  let least = ALL
-  for (const topic of topics) {
-    for (const { partition, low, end } of await bus.ends(topic)) {
-      const last = committed.find((at) => at.topic === topic && at.partition === partition)
-      const position = Math.max(low, last?.offset ?? low)
-      if (position >= end) continue
+/** Offsets of one partition that a group has not read; there is at least one. */
+interface UnreadOffsets {
+  readonly topic: string
+  readonly partition: number
+  readonly from: number
+  readonly end: number
+}
+
+/** Remembers of one partition what was read before. */
+interface UnreadPartition {
+  /** Least block operation of the unread records; Infinity where none of them belongs to a block. */
+  leastSeq(bus: ProgressBus, unread: UnreadOffsets): Promise<number>
+}
+
+/** A record without one belongs to no block. */
+const seqOf = ({ headers }: LogRecord): number =>
+  headers.seq === undefined ? ALL : Number(headers.seq)
+
+/** Operations come in order: the first unread record has the least. It is read again once the group has moved on. */
+const createOrderedPartition = (): UnreadPartition => {
+  let known = { from: -1, end: -1, seq: ALL, isFound: false }
+  return {
+    leastSeq: async (bus, { topic, partition, from, end }) => {
+      if (from === known.from && (known.isFound || end === known.end)) return known.seq
+      let read = { from, end, seq: ALL, isFound: false }
       // What stands between a position and the end may not be a record: offsets skip over transaction marks.
-      for await (const { headers } of bus.read(topic, partition, position, end)) {
-        // A record without one belongs to no block.
-        if (headers.seq !== undefined) least = Math.min(least, Number(headers.seq) - 1)
+      for await (const record of bus.read(topic, partition, from, end)) {
+        read = { from, end, seq: seqOf(record), isFound: true }
         break
       }
-    }
+      known = read
+      return known.seq
+    },
   }
-  return least
+}
+
+/** Records of several lanes, each in its own order: one behind another may be of an earlier operation. Each is read once. */
+const createMixedPartition = (): UnreadPartition => {
+  let first = 0
+  let next = 0
+  // Records than which no later one is less: the first is the least of all.
+  const least: { readonly offset: number; readonly seq: number }[] = []
+  return {
+    leastSeq: async (bus, { topic, partition, from, end }) => {
+      // Not where it went on, but somewhere else.
+      if (from < first || from > next || end < next) {
+        least.length = 0
+        next = from
+      }
+      first = from
+      if (next < end) {
+        for await (const record of bus.read(topic, partition, next, end)) {
+          const seq = seqOf(record)
+          while ((least.at(-1)?.seq ?? -1) >= seq) least.pop()
+          least.push({ offset: record.offset, seq })
+          next = record.offset + 1
+        }
+        next = end
+      }
+      while ((least[0]?.offset ?? from) < from) least.shift()
+      return least[0]?.seq ?? ALL
+    },
+  }
+}
+
+/** A group and the topics whose records it must have read. */
+interface ReadingGroup {
+  readonly group: string
+  readonly topics: readonly string[]
+  readonly partitions: Map<string, UnreadPartition>
+  readonly createPartition: () => UnreadPartition
+}
+
+const unreadOffsets = (
+  topic: string,
+  { partition, low, end }: PartitionBounds,
+  committed: readonly GroupOffset[],
+): readonly UnreadOffsets[] => {
+  const last = committed.find((at) => at.topic === topic && at.partition === partition)
+  const from = Math.max(low, last?.offset ?? low)
+  return from < end ? [{ topic, partition, from, end }] : []
+}
+
+/** Block operation before that of the next record which the group has not read; Infinity where it has read everything. */
+const readUpTo = async (
+  bus: ProgressBus,
+  { group, topics, partitions, createPartition }: ReadingGroup,
+): Promise<number> => {
+  const committed = await bus.offsets(group, topics)
+  const unread = await Promise.all(
+    topics.map(async (topic) =>
+      (await bus.ends(topic)).flatMap((bounds) => unreadOffsets(topic, bounds, committed)),
+    ),
+  )
+  const seqs = unread.flat().map((offsets) => {
+    const name = `${offsets.topic}/${offsets.partition}`
+    const held = partitions.get(name) ?? createPartition()
+    partitions.set(name, held)
+    return held.leastSeq(bus, offsets)
+  })
+  return Math.min(ALL, ...(await Promise.all(seqs))) - 1
+}
+
+const isMixed = ({ topic }: Sink): boolean =>
+  [...REPARTITIONED_TOPICS].some((repartitioned) => repartitioned === topic)
+
+const sinkReader =
+  (chain: string) =>
+  (sink: Sink): ReadingGroup => ({
+    group: sinkGroup(sink, chain),
+    topics: [topicName(sink.topic, chain)],
+    partitions: new Map(),
+    createPartition: isMixed(sink) ? createMixedPartition : createOrderedPartition,
+  })
+
+/** Runs one work after another. */
+const createTurns = () => {
+  let last: Promise<unknown> = Promise.resolve()
+  return <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const running = last.then(work, work)
+    last = running
+    return running
+  }
+}
+
+/** The stages of a chain and its sinks, those of the feeds that are on among them. */
+const chainReaders = (chain: string, { feeds }: Pick<Config, 'feeds'>) => {
+  const row = chainRow(chain)
+  const sinks = row === undefined ? SINKS : [...SINKS, ...enabledFeedSinks(row, feeds)]
+  const stages: ReadingGroup = {
+    group: `${PROCESS_PIPELINE.app}.${chain}`,
+    topics: PROCESS_PIPELINE.inputs.map((input) => topicName(input, chain)),
+    partitions: new Map(),
+    createPartition: createOrderedPartition,
+  }
+  // What is remembered of a partition has one user at a time.
+  return { stages, sinks: sinks.map(sinkReader(chain)), turn: createTurns() }
 }
 
 /**
  * How far the store has followed the log, by the offsets that the stages and the sinks have committed: what a sink has committed
- * is stored. Sinks write in turns of some seconds, and the slowest of them tells.
+ * is stored. Sinks write in turns of some seconds, and the slowest of them tells. The feeds are those of the process role: a sink
+ * of a feed that was switched off reads nothing, and none waits for it.
  */
-export const createStoreProgress = (bus: Bus): StoreProgress => ({
-  storedSeq: async (chain) => {
-    const held = new Set(await bus.topics(`${chain}.`))
-    const sinkReader =
-      (isOptional: boolean) =>
-      (sink: Sink): Reader => ({
-        group: sinkGroup(sink, chain),
-        topics: [topicName(sink.topic, chain)],
-        isOptional,
+export const createStoreProgress = (
+  bus: ProgressBus,
+  config: Pick<Config, 'feeds'>,
+): StoreProgress => {
+  const readers = new Map<string, ReturnType<typeof chainReaders>>()
+  const readersOf = (chain: string) => {
+    const held = readers.get(chain) ?? chainReaders(chain, config)
+    readers.set(chain, held)
+    return held
+  }
+  return {
+    storedSeq: (chain) => {
+      const { stages, sinks, turn } = readersOf(chain)
+      return turn(async () => {
+        // Of every name: those of repartitioned topics do not begin with the chain's.
+        const held = new Set(await bus.topics(''))
+        const readAll = async (groups: readonly ReadingGroup[]): Promise<number> => {
+          const there = groups
+            .map((each) => ({ ...each, topics: each.topics.filter((topic) => held.has(topic)) }))
+            .filter(({ topics }) => topics.length > 0)
+          return Math.min(ALL, ...(await Promise.all(there.map((each) => readUpTo(bus, each)))))
+        }
+        // The stages first: what they had published by then, the sinks have before them.
+        const folded = await readAll([stages])
+        return Math.min(folded, await readAll(sinks))
       })
-    const readAll = async (readers: readonly Reader[]): Promise<number> => {
-      const there = readers.filter(({ topics }) => topics.every((topic) => held.has(topic)))
-      return Math.min(ALL, ...(await Promise.all(there.map((each) => readUpTo(bus, each)))))
-    }
-    const stages = {
-      group: `${PROCESS_PIPELINE.app}.${chain}`,
-      topics: PROCESS_PIPELINE.inputs.map((input) => topicName(input, chain)),
-      isOptional: false,
-    }
-    // The stages first: what they had published by then, the sinks have before them.
-    const folded = await readAll([stages])
-    const sunk = await readAll([
-      ...SINKS.map(sinkReader(false)),
-      ...FEED_SINKS.map(sinkReader(true)),
-    ])
-    return Math.min(folded, sunk)
-  },
-})
+    },
+  }
+}

@@ -37,6 +37,7 @@ export const DEX_POOLS: Cube = {
   source: '{chain}_dex_pools FINAL',
   time: 'last_updated',
   timeless: true,
+  versionBits: 24,
   lookups: {},
   dimensions: {
     Pool: {

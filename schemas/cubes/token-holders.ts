@@ -19,18 +19,23 @@ const balanceUsdLeaf: Leaf = {
 const firstSeenLeaf: Leaf = { sql: 'first_seen', type: 'DateTime', about: 'First balance.' }
 const lastSeenLeaf: Leaf = { sql: 'last_seen', type: 'DateTime', about: 'Last change.' }
 
-/** Who holds what now; no row for a balance of zero. */
+const holdersSql = (rows: string): string =>
+  `(SELECT token_address, holder, decimals, balance, first_seen, last_seen, _ver, price.price_usd AS price_usd
+FROM (SELECT * FROM ${rows}) AS held
+LEFT JOIN (SELECT token_address, price_usd FROM {chain}_token_prices FINAL) AS price USING (token_address))`
+
+/** Who holds what now; no row for a balance of zero; subscriptions send it as the last state of a holder. */
 export const TOKEN_HOLDERS: Cube = {
   name: 'TokenHolders',
   about: 'Current balances per token and wallet. A wallet without any is not a holder.',
   groups: ['EVM', 'Solana'],
   layer: 'DWS',
   baseCost: 800,
-  source: `(SELECT token_address, holder, decimals, balance, first_seen, last_seen, price.price_usd AS price_usd
-FROM (SELECT * FROM {chain}_token_holders FINAL WHERE balance > 0) AS held
-LEFT JOIN (SELECT token_address, price_usd FROM {chain}_token_prices FINAL) AS price USING (token_address))`,
+  source: holdersSql('{chain}_token_holders FINAL WHERE balance > 0'),
+  liveSource: holdersSql('{chain}_token_holders FINAL'),
   time: 'last_seen',
   timeless: true,
+  versionBits: 24,
   lookups: { own: { key: 'token_address' } },
   dimensions: {
     Token: tokenFields('own', 'token_address'),

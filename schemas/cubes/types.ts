@@ -71,6 +71,10 @@ export interface Cube {
    * rolled up yet.
    */
   readonly source: string
+  /** On cubes of states: low bits of the column `_ver` that number records within a block operation, whose number stands above them. */
+  readonly versionBits?: number
+  /** FROM clause of subscriptions, where they send rows that queries leave out: states that a change has ended. */
+  readonly liveSource?: string
   /** SELECT over the sources of all chains, `{union}`, where rows of several chains make one. */
   readonly merged?: string
   /** What further placeholders of `source` stand for on each chain. */

@@ -26,6 +26,7 @@ export const WALLET_TOKEN_PNL: Cube = {
 LEFT JOIN (SELECT token_address, price_usd FROM {chain}_token_prices FINAL) AS price USING (token_address))`,
   time: 'last_time',
   timeless: true,
+  versionBits: 16,
   lookups: {},
   dimensions: {
     Wallet: { Address: { sql: 'wallet', type: 'String', address: true, about: 'Wallet.' } },

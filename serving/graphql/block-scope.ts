@@ -1,7 +1,8 @@
 import type { Cube } from '../../schemas/cubes/types.ts'
+import { bucketStartSql } from './bucket-start.ts'
 import { type QueryParameters, TIME_PARAMETER_TYPE } from './query-parameters.ts'
 import { formatBoundTime } from './scalars.ts'
-import type { CubeSelection } from './selection.ts'
+import { type CubeSelection, isBucketField, valueFields } from './selection.ts'
 
 /** A block as the store names it. */
 export interface BlockRef {
@@ -19,6 +20,8 @@ export interface BlockScope {
   readonly removed: readonly BlockRef[]
   /** Least block time of all of them, epoch milliseconds. */
   readonly fromMs: number
+  /** Least block operation of all of them: what they changed has its version or a later one. */
+  readonly fromSeq: number
 }
 
 const MINUTE_MS = 60_000
@@ -26,19 +29,40 @@ const MINUTE_MS = 60_000
 /** Rows of these cubes are events: each belongs to one block and does not change. The others are the state of now, or buckets of time. */
 export const hasEventRows = ({ layer }: Pick<Cube, 'layer'>): boolean => layer === 'DWD'
 
-/**
- * Condition that keeps what the blocks brought: of events the rows of these very blocks, of states and buckets those that
- * changed since. `slot` bounds what the engine reads, the hash tells the forks apart.
- */
-export const scopeCondition = (
-  cube: Cube,
-  { added, fromMs }: BlockScope,
+/** Least start of the buckets that the time falls into: those of the table, minutes, and those of the selection's intervals. */
+const firstBucketSql = (
+  { fields }: Pick<CubeSelection, 'fields'>,
+  fromMs: number,
   binder: QueryParameters,
 ): string => {
-  if (!hasEventRows(cube)) {
-    const from = Math.floor(fromMs / MINUTE_MS) * MINUTE_MS
-    return `${cube.time} >= ${binder.bind(formatBoundTime(from), TIME_PARAMETER_TYPE)}`
+  const minute = Math.floor(fromMs / MINUTE_MS) * MINUTE_MS
+  const from = binder.bind(formatBoundTime(minute), TIME_PARAMETER_TYPE)
+  const intervals = new Map(
+    valueFields(fields)
+      .filter(isBucketField)
+      .map(({ interval }) => [[interval.unit, interval.count, interval.zone].join(' '), interval]),
+  )
+  const starts = [...intervals.values()].map((interval) =>
+    bucketStartSql(`toDateTime(${from}, 'UTC')`, interval, binder),
+  )
+  return starts.length === 0 ? from : `least(${[from, ...starts].join(', ')})`
+}
+
+/**
+ * Condition that keeps what the blocks brought: of events the rows of these very blocks, of states those that were written since:
+ * a reorg writes older states again, with their times. Of buckets those that changed since, whole. `slot` bounds what the engine reads, the hash tells the forks apart.
+ */
+export const scopeCondition = (
+  selection: Pick<CubeSelection, 'cube' | 'fields'>,
+  { added, fromMs, fromSeq }: BlockScope,
+  binder: QueryParameters,
+): string => {
+  const { cube } = selection
+  if (cube.versionBits !== undefined) {
+    const version = BigInt(fromSeq) << BigInt(cube.versionBits)
+    return `_ver >= ${binder.bind(String(version), 'UInt64')}`
   }
+  if (!hasEventRows(cube)) return `${cube.time} >= ${firstBucketSql(selection, fromMs, binder)}`
   const slots = added.map(({ slot }) => slot)
   const bound = (value: number): string => binder.bind(String(value), 'UInt64')
   const [from, to] = [bound(Math.min(...slots)), bound(Math.max(...slots))]

@@ -1,4 +1,5 @@
 import { isListType, type Leaf } from '../../schemas/cubes/types.ts'
+import { bucketStartSql, intervalSql } from './bucket-start.ts'
 import { compileCondition } from './compile-condition.ts'
 import type { Expression } from './expression.ts'
 import { fieldsByName, type NamedFields } from './order-by.ts'
@@ -11,7 +12,6 @@ import {
 import {
   type BucketField,
   type Having,
-  type Interval,
   isBucketField,
   type MetricField,
   type OrderKey,
@@ -58,32 +58,6 @@ const groupKeyColumn = (grouping: GroupedStatement, sql: string): string => {
   return name
 }
 
-const INTERVAL_FUNCTION = {
-  seconds: 'toIntervalSecond',
-  minutes: 'toIntervalMinute',
-  hours: 'toIntervalHour',
-  days: 'toIntervalDay',
-  weeks: 'toIntervalWeek',
-  months: 'toIntervalMonth',
-  quarters: 'toIntervalQuarter',
-  years: 'toIntervalYear',
-} as const
-
-const intervalSql = ({ binder }: StatementContext, { unit, count }: Interval): string =>
-  `${INTERVAL_FUNCTION[unit]}(${binder.bind(String(count), 'UInt32')})`
-
-/** Start of a bucket whose days begin at midnight of a zone; weeks and longer come as a day of it. */
-const zonedBucketSql = (
-  grouping: GroupedStatement,
-  base: string,
-  interval: Interval,
-  zone: string,
-): string => {
-  const bound = grouping.binder.bind(zone, 'String')
-  const bucket = `toStartOfInterval(${base}, ${intervalSql(grouping, interval)}, ${bound})`
-  return `toTimeZone(toDateTime64(${bucket}, 0, ${bound}), 'UTC')`
-}
-
 /** The same interval of the same leaf is one group key, however often it is selected. */
 const bucketStart = (
   grouping: GroupedStatement,
@@ -92,15 +66,10 @@ const bucketStart = (
 ): string => {
   const { time } = grouping.selection.cube
   const base = leaf.bucket === 'start' && leaf.type === 'DateTime' ? leaf.sql : time
-  const { zone } = interval
-  const id = [base, interval.unit, interval.count, zone].join(' ')
+  const id = [base, interval.unit, interval.count, interval.zone].join(' ')
   const known = buckets.get(id)
   if (known) return known
-  const sql =
-    zone === undefined
-      ? `toDateTime64(toStartOfInterval(${base}, ${intervalSql(grouping, interval)}), 0, 'UTC')`
-      : zonedBucketSql(grouping, base, interval, zone)
-  const start = groupKeyColumn(grouping, sql)
+  const start = groupKeyColumn(grouping, bucketStartSql(base, interval, grouping.binder))
   buckets.set(id, start)
   return start
 }
@@ -117,7 +86,7 @@ const bucketOutput = (
   const local =
     zone === undefined ? start : `toTimeZone(${start}, ${grouping.binder.bind(zone, 'String')})`
   if (leaf.bucket === 'start') return outputColumn(local, leaf)
-  const later = `(${local} + ${intervalSql(grouping, interval)})`
+  const later = `(${local} + ${intervalSql(interval, grouping.binder)})`
   const end = zone === undefined ? later : `toTimeZone(${later}, 'UTC')`
   if (leaf.bucket === 'end') return outputColumn(end, leaf)
   return outputColumn(`dateDiff('second', ${start}, ${end})`, leaf)

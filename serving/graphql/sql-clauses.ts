@@ -62,7 +62,7 @@ const tokenNamesSql = (name: string, chain: string): readonly string[] => {
 }
 
 /** FROM of a selection: the cube's source on each chain, with the lookups that its leaves need. */
-export const fromClause = ({ selection, lookups }: StatementContext): string => {
+export const fromClause = ({ selection, lookups, scope }: StatementContext): string => {
   const { cube, chains, aggregates } = selection
   const watermark = aggregates === 'no' ? `toDateTime(0, 'UTC')` : WATERMARK_SQL
   const on = (text: string): readonly string[] =>
@@ -76,7 +76,7 @@ export const fromClause = ({ selection, lookups }: StatementContext): string => 
         .replaceAll('{chain}', chain)
     })
   const union = (parts: readonly string[]): string => `(${parts.join(' UNION ALL ')})`
-  const sources = on(cube.source)
+  const sources = on((scope && cube.liveSource) ?? cube.source)
   const [only = ''] = sources
   const united = sources.length > 1 ? union(sources.map((text) => `SELECT * FROM ${text}`)) : only
   const rows = cube.merged?.replace('{union}', () => united) ?? united
@@ -99,7 +99,7 @@ export const whereClause = (statement: StatementContext): string => {
   const { selection, binder, nowMs, scope } = statement
   const { cube, dataset } = selection
   const wanted = compileCondition(selection.where, statement)
-  const filter = scope ? `(${wanted}) AND ${scopeCondition(cube, scope, binder)}` : wanted
+  const filter = scope ? `(${wanted}) AND ${scopeCondition(selection, scope, binder)}` : wanted
   if (dataset === 'combined' || cube.timeless) return filter
   const edge = binder.bind(formatBoundTime(nowMs - DAY_MS), TIME_PARAMETER_TYPE)
   return `(${filter}) AND ${cube.time} ${dataset === 'realtime' ? '>' : '<='} ${edge}`

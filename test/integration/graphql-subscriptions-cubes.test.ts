@@ -29,13 +29,14 @@ test('the statement of every cube is accepted and names its blocks in parameters
       assert.ok(selection, query)
       const block = { slot: 7, height: 6, hash }
       const chain = selection.chains[0] ?? 'eth'
-      const scope = { chain, added: [block], removed: [], fromMs: NOW_MS }
+      const scope = { chain, added: [block], removed: [], fromMs: NOW_MS, fromSeq: 9 }
       const { sql, params } = compileQuery(selection, NOW_MS, scope)
       assert.ok(!sql.includes(hash), query)
       const isBound = Object.values(params ?? {}).some(
         (value) => Array.isArray(value) && value[0] === hash,
       )
       assert.equal(isBound, cube.layer === 'DWD', query)
+      assert.equal(cube.versionBits !== undefined, cube.layer === 'DWS', query)
       await api.warehouse.query({ sql, ...(params && { params }) })
       count += 1
     }

@@ -42,7 +42,7 @@ export interface FeedStep extends FeedPosition {
   readonly scope: BlockScope
 }
 
-/** Operations that are remembered: a reader that is further behind is ended. */
+/** Stored operations that are remembered: a reader that is further behind is ended. As many are read before they are stored. */
 const MAX_REMEMBERED = 4_096
 /** Blocks of one delivery. */
 export const MAX_BLOCKS_PER_STEP = 256
@@ -66,6 +66,7 @@ export const toScope = (chain: string, operations: readonly BlockOperation[]): B
     added: [...added.values()].map(ref),
     removed: removed.map(ref),
     fromMs: Math.min(...operations.map(({ timeMs }) => timeMs)),
+    fromSeq: Math.min(...operations.map(({ seq }) => seq)),
   }
 }
 
@@ -129,26 +130,36 @@ const createWaiters = (closed: AbortSignal) => {
   }
 }
 
-/** Reads once. Throws `NotStoredYet` where nothing is new. */
-const readNext = async (
+const readBlocks = async (
   state: FeedState,
-  { chain, reader, progress }: Pick<BlockFeedOptions, 'chain' | 'reader' | 'progress'>,
+  { chain, reader }: Pick<BlockFeedOptions, 'chain' | 'reader'>,
 ): Promise<void> => {
-  const { buffered } = state
   const operations = await reader.after(chain, {
     afterSeq: state.readSeq,
     fromSlot: state.newestSlot,
   })
   for (const operation of operations) {
-    buffered.push(operation)
+    state.buffered.push(operation)
     state.readSeq = operation.seq
     state.newestSlot = Math.max(state.newestSlot, operation.slot)
   }
+}
+
+/** Reads once. Throws `NotStoredYet` where nothing is new. */
+const readNext = async (
+  state: FeedState,
+  options: Pick<BlockFeedOptions, 'chain' | 'reader' | 'progress'>,
+): Promise<void> => {
+  const { chain, progress } = options
+  const { buffered } = state
+  const remembered = buffered.filter(({ seq }) => seq <= state.stored).length
+  if (buffered.length - remembered < MAX_REMEMBERED) await readBlocks(state, options)
   // Asked after the blocks were read: what was stored by then holds all rows of those blocks up to the answer.
   const stored = Math.min(state.readSeq, await progress.storedSeq(chain))
-  const dropped = buffered.splice(0, Math.max(0, buffered.length - MAX_REMEMBERED))
-  state.droppedSeq = dropped.at(-1)?.seq ?? state.droppedSeq
   if (stored <= state.stored) throw new NotStoredYet()
+  // Measured from what was stored before: who had read all of that keeps what has been stored meanwhile.
+  const dropped = buffered.splice(0, Math.max(0, remembered - MAX_REMEMBERED))
+  state.droppedSeq = dropped.at(-1)?.seq ?? state.droppedSeq
   state.stored = stored
   const last = buffered.findLast(({ seq }) => seq <= stored)
   if (last) state.tip = tipBehind(last)
@@ -197,7 +208,8 @@ export const createBlockFeed = (options: BlockFeedOptions): BlockFeed => {
     const { seq, slot } = await reader.last(chain)
     const stored = Math.min(seq, await progress.storedSeq(chain))
     const tip = await reader.tipAfter(chain, stored)
-    state = stateAt({ seq: stored, tip }, slot)
+    // Reading goes on behind what is stored, which may be more than a reorg's length before the newest block.
+    state = stateAt({ seq: stored, tip }, stored < seq ? tip.slot : slot)
     announced = Math.max(announced, seq)
   }
   return {

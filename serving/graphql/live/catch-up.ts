@@ -37,6 +37,8 @@ interface Fork {
   readonly removed: readonly BlockOperation[]
   /** Their last common block. */
   readonly tip: BlockTip
+  /** The last operation on it: what came after the position came behind it. */
+  readonly seq: number
 }
 
 const reorgDepth = (chain: string): number => {
@@ -76,7 +78,7 @@ const findFork = async (
       if (!isTip(wanted, block)) continue
       // A later operation hides whether it stood: once that one is stored, it tells.
       if (block.seq > seq) return { untilSeq: block.seq }
-      if (!block.removed) return { removed, tip: wanted }
+      if (!block.removed) return { removed, tip: wanted, seq: block.seq }
       removed.push(block)
       wanted = blockTip({ slot: block.parentSlot, hash: block.parentHash })
     }
@@ -96,7 +98,7 @@ export const createCatchUp =
     if (newestSlot - tip.slot > maxSlots) throw expired(maxSlots)
     const isEmpty = isEmptyTip(tip)
     const fork = isEmpty
-      ? { removed: [], tip }
+      ? { removed: [], tip, seq: 0 }
       : await findFork(history, { chain, seq }, tip, caller)
     if ('untilSeq' in fork) return fork
     const range = { fromSlot: isEmpty ? 0 : fork.tip.slot + 1, upToSeq: seq }
@@ -104,10 +106,14 @@ export const createCatchUp =
     const added = await history.standing(chain, { ...range, limit }, caller)
     const last = added.at(-1)
     const blocks = [...fork.removed, ...added]
+    const scope = toScope(chain, blocks)
     return {
       seq,
       tip: last ? blockTip(last) : fork.tip,
       isLast: added.length < limit,
-      ...(blocks.length > 0 && { scope: toScope(chain, blocks) }),
+      // States that a block changed which came and went in between have versions of its operations.
+      ...(blocks.length > 0 && {
+        scope: { ...scope, fromSeq: Math.min(scope.fromSeq, fork.seq + 1) },
+      }),
     }
   }

@@ -63,6 +63,7 @@ export interface Cube {
   readonly name: string
   readonly about: string
   readonly groups: readonly CubeGroup[]
+  /** `DWD`: rows are events of one block each, which subscriptions send by their block; else states or buckets, sent again when they changed. */
   readonly layer: 'DWD' | 'DWM' | 'DWS'
   /** Internal price unit. */
   readonly baseCost: number
@@ -81,7 +82,7 @@ export interface Cube {
   readonly constants?: Readonly<Record<string, Readonly<Record<string, string>>>>
   /** Name of the column that `dataset` bounds. */
   readonly time: string
-  /** Rows are the state of now: `dataset` bounds nothing. */
+  /** `dataset` bounds nothing: rows are the state of now, or clients of the reference API expect so. */
   readonly timeless?: true
   /** Columns of the source that tell chains apart; needed in the group `Trading`. */
   readonly chainColumn?: string

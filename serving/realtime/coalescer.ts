@@ -1,6 +1,6 @@
 import type { Publication } from './publication.ts'
 
-/** Shortest time between two publications of one candle channel. */
+/** Shortest time between two publications of one channel of latest values. */
 export const COALESCE_INTERVAL_MS = 200
 
 interface SubjectState {

@@ -1,6 +1,6 @@
 import { type Body, isObject, type Method } from './protocol.ts'
 
-/** Type of a field of a command of the Centrifuge JSON protocol. */
+/** Type of a field of a command of the Centrifuge protocol. */
 type FieldType = 'text' | 'boolean' | 'count' | 'integer' | 'texts' | 'since'
 
 /** Fields that are read, by method. Others are ignored, whatever they hold. */

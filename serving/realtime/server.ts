@@ -78,7 +78,7 @@ const TICKS_PER_CHARGE = 200
 /** Longest wait for a chain's freshness; connect is answered without it then. */
 const FRESHNESS_TIMEOUT_MS = 1_000
 
-/** Serves `/connection/websocket`: the Centrifuge JSON protocol over the topics of the given chains. */
+/** Serves `/connection/websocket`: the Centrifuge protocol, in JSON and Protobuf, over the topics of the given chains. */
 export const startRealtimeServer = async (options: RealtimeOptions): Promise<RealtimeServer> => {
   const { bus, chains, log, guard, config, routes = [] } = options
   const late: { server?: SocketServer; connections?: ConnectionRegistry } = {}

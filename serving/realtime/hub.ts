@@ -274,6 +274,7 @@ export class Hub {
 
   /** Whatever is wrong with a record, the records behind it go on. */
   #skip(record: LogRecord, error: unknown): void {
+    this.#names.dropMissing()
     const { topic, partition, offset } = record
     const reason = error instanceof InvalidInput ? error.reason : 'other'
     this.#options.metrics.eventsDropped.inc({ stage: 'realtime', reason })

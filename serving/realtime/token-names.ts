@@ -28,14 +28,15 @@ export class TokenNames {
   readonly #names = new LRUCache<string, TokenMetadata>(TOKEN_CACHE)
   /** Tokens that were looked up without a result. */
   readonly #unresolved = new LRUCache<string, true>(TOKEN_CACHE)
-  readonly #missing = new Set<string>()
+  /** Tokens by their key among the unresolved. */
+  readonly #missing = new Map<string, string>()
 
   get(chain: string, token: string): TokenMetadata | undefined {
     const key = `${chain}/${token}`
     const known = this.#names.get(key)
     if (known === undefined && !this.#unresolved.has(key)) {
       this.#unresolved.set(key, true)
-      this.#missing.add(token)
+      this.#missing.set(key, token)
     }
     return known
   }
@@ -50,9 +51,15 @@ export class TokenNames {
 
   /** Tokens without a name that were asked for since the last call: those of one record. Each is given once. */
   takeMissing(): readonly string[] {
-    const missing = [...this.#missing]
+    const missing = [...this.#missing.values()]
     this.#missing.clear()
     return missing
+  }
+
+  /** Forgets the tokens that a record asked for which was left out: the next record that names them asks again. */
+  dropMissing(): void {
+    for (const key of this.#missing.keys()) this.#unresolved.delete(key)
+    this.#missing.clear()
   }
 }
 
